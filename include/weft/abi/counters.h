@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file counters.h
+ * The counters of a session: one list, from which the enum, the names in every output
+ * and the documentation come. Numbers are part of the session layout: append only.
+ *
+ * A thread that has a slot counts there (one writer, plain stores); what happens without
+ * a slot is counted in the session header (atomic adds). A reader sums both.
+ *
+ * X(NUMBER, NAME, name in outputs, kind, what it counts)
+ *   kind: BOOK  a side of the identity attempted = delivered + lost + pending
+ *         LOST  a sample that was attempted and not delivered, by cause
+ *         CUT   a sample that was delivered with less than a whole stack
+ *         CTX   a sample that was delivered without context, by cause
+ *         INFO  anything else
+ */
+#ifndef WEFT_ABI_COUNTERS_H
+#define WEFT_ABI_COUNTERS_H
+
+/* clang-format off */
+#define WEFT_COUNTERS(X) \
+	X(0,  ATTEMPTED,         "attempted",          BOOK, "samples that a handler began") \
+	X(1,  WRITTEN,           "written",            BOOK, "samples put into a ring") \
+	X(2,  LOST_NO_SLOT,      "no_slot",            LOST, "no free slot for the thread") \
+	X(3,  LOST_RING_FULL,    "ring_full",          LOST, "the samples ring was full") \
+	X(4,  LOST_NESTED,       "nested",             LOST, "the handler interrupted an append") \
+	X(5,  LOST_EXIT_RACE,    "exit_race",          LOST, "the timer outlived its thread's slot") \
+	X(6,  LOST_STOLEN,       "stolen",             LOST, "left in a slot taken over before it was drained") \
+	X(7,  LOST_INVALID,      "invalid",            LOST, "the collector refused a malformed record") \
+	X(8,  CUT_NO_BOUNDS,     "cut_no_bounds",      CUT,  "stack of unknown bounds that could not be read") \
+	X(9,  CUT_COPY_LIMIT,    "cut_copy_limit",     CUT,  "stack deeper than the copy") \
+	X(10, CUT_NO_MODULE,     "cut_no_module",      CUT,  "pc in no known module") \
+	X(11, CUT_NO_RULE,       "cut_no_rule",        CUT,  "no unwind rule for the pc") \
+	X(12, CUT_BAD_READ,      "cut_bad_read",       CUT,  "a saved register outside the copy") \
+	X(13, CUT_MAX_FRAMES,    "cut_max_frames",     CUT,  "more frames than the limit") \
+	X(14, CTX_BEING_WRITTEN, "ctx_being_written",  CTX,  "context was being written") \
+	X(15, CTX_BAD_CHECKSUM,  "ctx_bad_checksum",   CTX,  "context failed its checksum") \
+	X(16, CTX_NO_SLOT,       "ctx_no_slot",        CTX,  "thread had no slot when the sample came") \
+	X(17, PRIMED_HOOK,       "primed_hook",        INFO, "threads primed by the start hook") \
+	X(18, PRIMED_MAIN,       "primed_main",        INFO, "threads primed by the constructor or a first write") \
+	X(19, PRIMED_HANDLER,    "primed_handler",     INFO, "threads primed by the profiling handler") \
+	X(20, PRIMED_SIGNAL,     "primed_signal",      INFO, "threads primed by the priming signal") \
+	X(21, PRIMED_JVM,        "primed_jvm",         INFO, "threads primed by the JVM agent") \
+	X(22, THREADS_NO_TIMER,  "threads_no_timer",   INFO, "threads without a CPU timer") \
+	X(23, FOREIGN_SIGNALS,   "foreign_signals",    INFO, "signals passed on to the program") \
+	X(24, STACK_SELF_READ,   "stack_self_read",    INFO, "stacks read by process_vm_readv") \
+	X(25, OVERRUNS,          "overruns",           INFO, "timer periods added to a sample's weight") \
+	X(26, EVENTS_ATTEMPTED,  "events_attempted",   INFO, "events that the API began to append") \
+	X(27, EVENTS_WRITTEN,    "events_written",     INFO, "events put into a ring") \
+	X(28, EVENTS_RING_FULL,  "events_ring_full",   INFO, "events lost: ring full") \
+	X(29, EVENTS_NESTED,     "events_nested",      INFO, "events lost: append inside an append") \
+	X(30, EVENTS_HEALED,     "events_healed",      INFO, "abandoned appends taken over") \
+	X(31, CONTEXT_SLOTLESS,  "context_slotless",   INFO, "context writes by a thread that could get no slot") \
+	X(32, BLOCKS_OPENED,     "blocks_opened",      INFO, "blocks of 64 slots opened") \
+	X(33, SLOTS_STOLEN,      "slots_stolen",       INFO, "DEAD slots taken over for want of a FREE one") \
+	X(34, CHILD_SESSIONS,    "child_sessions",     INFO, "sessions begun in a forked child") \
+	X(35, DICT_FULL,         "dict_full",          INFO, "dictionary entries refused: log full")
+/* clang-format on */
+
+#define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 36 };
+#undef WEFT_COUNTER_ENUM
+
+/** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */
+#define WEFT_COUNTER_ROOM 48
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file rendezvous.h
+ * How a process joins a recording: one question and one answer over a Unix socket
+ * (SOCK_SEQPACKET) whose path stands in the environment variable WEFT_SOCKET.
+ *
+ *   runtime                               collector
+ *     connect (gives up after 1 s)
+ *     struct weft_hello          ------>  checks SO_PEERCRED and the fields, opens a pidfd,
+ *                                         creates, sizes, fills and seals the session memfd,
+ *                                         reads /proc/PID/maps
+ *     struct weft_welcome        <------  with the memfd by SCM_RIGHTS when status is 0
+ *     maps it, closes the memfd and the socket
+ *
+ * The runtime closes the socket after the answer and keeps no descriptor. Death of the
+ * target is seen by pidfd, never by the socket. A second hello of the same pid means that
+ * the process has exec'ed (or re-joined): its older session is over.
+ * Either side refuses a message of another magic, size or version.
+ */
+#ifndef WEFT_ABI_RENDEZVOUS_H
+#define WEFT_ABI_RENDEZVOUS_H
+
+#include "session.h"
+
+#define WEFT_RENDEZVOUS_MAGIC 0x54464557u /* "WEFT" */
+#define WEFT_RENDEZVOUS_VERSION 1
+
+enum weft_hello_flag {
+	WEFT_HELLO_FORKED = 1 << 0, /* a forked child that did not exec */
+	WEFT_HELLO_ROOT = 1 << 1,   /* began the collector itself (WEFT_RECORD) */
+};
+
+struct weft_hello {
+	uint32_t magic;           /* 0x00 */
+	uint32_t version;         /* 0x04 */
+	uint32_t flags;           /* 0x08 enum weft_hello_flag */
+	int32_t pid;              /* 0x0C as the process sees itself */
+	int32_t parent_pid;       /* 0x10 as the process sees it; 0 = none */
+	uint32_t runtime_version; /* 0x14 */
+	uint64_t rsv[5];          /* 0x18 zero */
+};
+
+struct weft_welcome {
+	uint32_t magic;        /* 0x00 */
+	uint32_t version;      /* 0x04 */
+	int32_t status;        /* 0x08 0, or -errno: not recorded (-ECANCELED: not wanted) */
+	int32_t collector_pid; /* 0x0C */
+	uint64_t total_bytes;  /* 0x10 size of the memfd */
+	uint64_t rsv[5];       /* 0x18 zero */
+};
+
+WEFT_ABI_ASSERT(sizeof(struct weft_hello) == 64, "hello");
+WEFT_ABI_OFFSET(weft_hello, magic, 0x00);
+WEFT_ABI_OFFSET(weft_hello, version, 0x04);
+WEFT_ABI_OFFSET(weft_hello, flags, 0x08);
+WEFT_ABI_OFFSET(weft_hello, pid, 0x0C);
+WEFT_ABI_OFFSET(weft_hello, parent_pid, 0x10);
+WEFT_ABI_OFFSET(weft_hello, runtime_version, 0x14);
+WEFT_ABI_ASSERT(sizeof(struct weft_welcome) == 64, "welcome");
+WEFT_ABI_OFFSET(weft_welcome, magic, 0x00);
+WEFT_ABI_OFFSET(weft_welcome, version, 0x04);
+WEFT_ABI_OFFSET(weft_welcome, status, 0x08);
+WEFT_ABI_OFFSET(weft_welcome, collector_pid, 0x0C);
+WEFT_ABI_OFFSET(weft_welcome, total_bytes, 0x10);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file jfr.h
+ * libweft-jfr: writes and reads JDK Flight Recorder files (format 2.x).
+ *
+ * Writing: create a writer, declare event types, obtain ids for what goes into constant
+ * pools (strings, threads, stacks), put events, close. A chunk reaches the file only when
+ * it is whole, so the file opens after a crash at any moment, and a full disk costs at
+ * most the chunk that did not fit.
+ *
+ *	struct weft_jfr_options opt = { .size = sizeof(opt), .path = "out.jfr" };
+ *	struct weft_jfr_writer *w = weft_jfr_create(&opt);
+ *	uint64_t thread = weft_jfr_thread(w, &(struct weft_jfr_thread){ ... });
+ *	struct weft_jfr_value v[] = { ... };
+ *	weft_jfr_event(w, type, v, 4);
+ *	int rc = weft_jfr_close(w);
+ *
+ * Ids are valid for the whole recording: no id is ever given to a second value.
+ * Times are CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
+ *
+ * Reading: open, then next until 0; fields are found by name in the file's own metadata.
+ *
+ * One writer or reader is used by one thread at a time. Nothing here is safe in a signal
+ * handler. Functions that return int give 0 or a positive number, or -errno; functions
+ * that return pointers give NULL with errno set. Format: docs/jfr.md.
+ */
+#ifndef WEFT_JFR_H
+#define WEFT_JFR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef WEFT_JFR_API
+#define WEFT_JFR_API __attribute__((visibility("default")))
+#endif
+
+/* ------------------------------------------------------------------ writing */
+
+struct weft_jfr_writer;
+struct weft_jfr_type; /* a declared event type; owned by the writer */
+
+struct weft_jfr_options {
+	size_t size;            /* sizeof(struct weft_jfr_options) */
+	const char *path;       /* created with mode 0600; replaced if it exists */
+	uint64_t chunk_ns;      /* a chunk is whole after this time; 0 = 10 s */
+	uint64_t chunk_bytes;   /* ... or this size; 0 = 16 MiB; < 1 GiB */
+	uint64_t start_mono_ns; /* start of the recording, CLOCK_MONOTONIC; 0 = now */
+	uint64_t start_real_ns; /* the same moment, CLOCK_REALTIME; 0 = now */
+};
+
+/** Kinds of field, of value, and how tools should understand them. */
+enum weft_jfr_kind {
+	WEFT_JFR_BOOLEAN = 1,
+	WEFT_JFR_BYTE,
+	WEFT_JFR_CHAR,
+	WEFT_JFR_SHORT,
+	WEFT_JFR_INT,
+	WEFT_JFR_LONG,
+	WEFT_JFR_FLOAT,
+	WEFT_JFR_DOUBLE,
+	WEFT_JFR_STRING, /* inline or pooled */
+	WEFT_JFR_THREAD, /* id from weft_jfr_thread() */
+	WEFT_JFR_STACK,  /* id from weft_jfr_stack() */
+	WEFT_JFR_STATE,  /* id from weft_jfr_state() */
+};
+
+enum weft_jfr_field_flag {
+	WEFT_JFR_CONTEXTUAL = 1 << 0,  /* @jdk.jfr.Contextual */
+	WEFT_JFR_TIMESTAMP = 1 << 1,   /* @Timestamp("TICKS") */
+	WEFT_JFR_TIMESPAN = 1 << 2,    /* @Timespan("TICKS") */
+	WEFT_JFR_TIMESPAN_NS = 1 << 3, /* @Timespan("NANOSECONDS") */
+	WEFT_JFR_UNSIGNED = 1 << 4,    /* @Unsigned */
+	WEFT_JFR_BYTES = 1 << 5,       /* @DataAmount("BYTES") */
+	WEFT_JFR_ADDRESS = 1 << 6,     /* @MemoryAddress */
+	WEFT_JFR_PERCENTAGE = 1 << 7,  /* @Percentage */
+};
+
+struct weft_jfr_field {
+	const char *name; /* a Java identifier */
+	enum weft_jfr_kind kind;
+	unsigned int flags;      /* enum weft_jfr_field_flag */
+	const char *label;       /* NULL = none */
+	const char *description; /* NULL = none */
+};
+
+enum weft_jfr_type_flag {
+	WEFT_JFR_TYPE_CONTEXTUAL = 1 << 0, /* @jdk.jfr.Contextual on the type */
+	WEFT_JFR_TYPE_EXPERIMENTAL = 1 << 1,
+};
+
+/**
+ * An event type. Fields are written in the order given and none is added: a type that
+ * wants startTime, duration, eventThread or stackTrace lists them (in this order, first).
+ */
+struct weft_jfr_type_def {
+	const char *name; /* "weft.Span" */
+	const char *label;
+	const char *description;     /* NULL = none */
+	const char *const *category; /* NULL-terminated */
+	unsigned int flags;          /* enum weft_jfr_type_flag */
+	const struct weft_jfr_field *fields;
+	size_t field_count;
+};
+
+struct weft_jfr_string { /* bytes, UTF-8; invalid sequences are replaced on writing */
+	const char *data;
+	size_t bytes;
+};
+
+struct weft_jfr_thread {
+	int64_t os_id;
+	const char *name;      /* osName; NULL = "" */
+	const char *java_name; /* NULL = none */
+	int64_t java_id;       /* 0 = none */
+	const char *group;     /* name of the thread group: "name [pid]"; NULL = none */
+};
+
+/** Frame types; the numbers are the keys written. */
+enum weft_jfr_frame_type {
+	WEFT_JFR_FRAME_INTERPRETED = 0,
+	WEFT_JFR_FRAME_JIT = 1,
+	WEFT_JFR_FRAME_INLINED = 2,
+	WEFT_JFR_FRAME_NATIVE = 3,
+	WEFT_JFR_FRAME_CPP = 4,
+	WEFT_JFR_FRAME_KERNEL = 5,
+};
+
+struct weft_jfr_frame {
+	uint64_t method;        /* id from weft_jfr_method() */
+	int32_t line;           /* 0 = not known */
+	int32_t bytecode_index; /* native: 0 */
+	enum weft_jfr_frame_type type;
+};
+
+enum weft_jfr_thread_state {
+	WEFT_JFR_STATE_DEFAULT = 1,  /* STATE_DEFAULT */
+	WEFT_JFR_STATE_RUNNABLE = 2, /* STATE_RUNNABLE */
+	WEFT_JFR_STATE_SLEEPING = 3, /* STATE_SLEEPING */
+};
+
+/** One field's value; the member that matches the field's kind is read. */
+struct weft_jfr_value {
+	int64_t number;                /* BOOLEAN .. LONG, THREAD, STACK, STATE */
+	double real;                   /* FLOAT, DOUBLE */
+	struct weft_jfr_string string; /* STRING; data NULL = null */
+};
+
+/** weft_jfr_create() - start a recording. NULL with errno (of open(2), or EINVAL, ENOMEM). */
+WEFT_JFR_API struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options);
+
+/**
+ * weft_jfr_type() - declare an event type. Any time; it is in the metadata of this chunk
+ * and every later one. Declaring the same name and fields again returns the same type;
+ * the same name with other fields is NULL with EEXIST. @def is copied.
+ */
+WEFT_JFR_API struct weft_jfr_type *weft_jfr_type(struct weft_jfr_writer *w,
+						 const struct weft_jfr_type_def *def);
+
+/** The standard types: jdk.ExecutionSample with its thread field named eventThread, ... */
+enum weft_jfr_standard {
+	WEFT_JFR_EXECUTION_SAMPLE, /* startTime, eventThread, stackTrace, state */
+	WEFT_JFR_ACTIVE_SETTING,   /* startTime, id (of a type), name, value */
+};
+WEFT_JFR_API struct weft_jfr_type *weft_jfr_standard_type(struct weft_jfr_writer *w,
+							  enum weft_jfr_standard which);
+
+/** weft_jfr_type_id() - the number that the file gives the type. Never fails. */
+WEFT_JFR_API int64_t weft_jfr_type_id(const struct weft_jfr_type *type);
+
+/**
+ * Pool ids, 0 on failure (errno). Equal arguments give equal ids, for weft_jfr_thread()
+ * too unless @fresh: a recycled thread id is a new thread.
+ * weft_jfr_method(): @module may be "" (JIT code, unknown), @function is the demangled
+ * name; both are written so that no reader sees a null descriptor, type or name (P5-P7).
+ */
+WEFT_JFR_API uint64_t weft_jfr_thread(struct weft_jfr_writer *w,
+				      const struct weft_jfr_thread *thread, int fresh);
+WEFT_JFR_API uint64_t weft_jfr_method(struct weft_jfr_writer *w, const char *module,
+				      const char *function);
+WEFT_JFR_API uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *frames,
+				     size_t count, int truncated);
+
+/**
+ * weft_jfr_event() - put one event. @values: one for each field of the type, in order.
+ * Strings are copied (short ones inline, repeated ones pooled). May complete a chunk.
+ * Returns 0; -EINVAL when @count is not the type's; -errno of writing a chunk: then the
+ * events of that chunk are lost and counted, and the writer can be used on.
+ */
+WEFT_JFR_API int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
+				const struct weft_jfr_value *values, size_t count);
+
+/**
+ * weft_jfr_rotate() - end the chunk now if @force or if its time or size is reached at
+ * @now_ns. Returns 1 when a chunk was written, 0 when not, -errno.
+ */
+WEFT_JFR_API int weft_jfr_rotate(struct weft_jfr_writer *w, uint64_t now_ns, int force);
+
+/** Bytes and events that reached the file, and events lost with chunks that did not. */
+struct weft_jfr_written {
+	uint64_t bytes, chunks, events, events_lost;
+};
+WEFT_JFR_API void weft_jfr_written(const struct weft_jfr_writer *w, struct weft_jfr_written *out);
+
+/** weft_jfr_close() - write the last chunk, fsync, free. Takes NULL. 0 or -errno (first). */
+WEFT_JFR_API int weft_jfr_close(struct weft_jfr_writer *w);
+
+/* ------------------------------------------------------------------ reading */
+
+struct weft_jfr_reader;
+struct weft_jfr_class; /* a type of the file's metadata; owned by the reader */
+
+/** A decoded value. Strings and arrays live until the chunk is left. */
+enum weft_jfr_shape {
+	WEFT_JFR_V_NULL,
+	WEFT_JFR_V_NUMBER, /* boolean .. long */
+	WEFT_JFR_V_REAL,   /* float, double */
+	WEFT_JFR_V_STRING,
+	WEFT_JFR_V_STRUCT, /* fields of a struct or of a constant-pool entry */
+	WEFT_JFR_V_ARRAY,
+};
+
+struct weft_jfr_node {
+	enum weft_jfr_shape shape;
+	const struct weft_jfr_class *type;
+	uint64_t pool_key; /* of a constant-pool reference; 0 = inline */
+	union {
+		int64_t number;
+		double real;
+		struct weft_jfr_string string;
+		struct {
+			const struct weft_jfr_node *item; /* [count] */
+			size_t count;
+		} many; /* STRUCT: in order of the type's fields; ARRAY: elements */
+	};
+};
+
+struct weft_jfr_event_view {
+	const struct weft_jfr_class *type;
+	uint64_t bytes;      /* size of the event in the file */
+	uint64_t chunk;      /* number of its chunk, from 0 */
+	int64_t start_ns;    /* epoch nanoseconds; INT64_MIN when it has no startTime */
+	int64_t duration_ns; /* 0 when it has none */
+	const struct weft_jfr_node *fields; /* as the type's fields */
+	size_t field_count;
+};
+
+/**
+ * weft_jfr_open() - open a recording for reading. NULL with errno: ENOENT ..., EBADMSG (not
+ * a JFR file), EPROTONOSUPPORT (version). Reads any complete JFR 1.x/2.x file.
+ */
+WEFT_JFR_API struct weft_jfr_reader *weft_jfr_open(const char *path);
+WEFT_JFR_API void weft_jfr_reader_free(struct weft_jfr_reader *r);
+
+/**
+ * weft_jfr_next() - the next event, in file order. 1: @view is filled and valid until the
+ * next call (pool entries until the chunk is left); 0: end of a whole file; -EBADMSG: the
+ * rest is truncated or damaged (what came before is good; weft_jfr_error() tells where).
+ */
+WEFT_JFR_API int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view);
+
+/** Skip decoding of fields unless @wanted(type, arg) is true; NULL = decode all. */
+WEFT_JFR_API void weft_jfr_filter(struct weft_jfr_reader *r,
+				  int (*wanted)(const struct weft_jfr_class *type, void *arg),
+				  void *arg);
+
+WEFT_JFR_API const char *weft_jfr_error(const struct weft_jfr_reader *r);
+WEFT_JFR_API const char *weft_jfr_class_name(const struct weft_jfr_class *c);
+WEFT_JFR_API int64_t weft_jfr_class_id(const struct weft_jfr_class *c);
+WEFT_JFR_API size_t weft_jfr_class_fields(const struct weft_jfr_class *c);
+WEFT_JFR_API const char *weft_jfr_class_field(const struct weft_jfr_class *c, size_t index);
+/** Index of a field by name; -ENOENT. */
+WEFT_JFR_API int weft_jfr_class_find(const struct weft_jfr_class *c, const char *field);
+/** Does the type (field = NULL) or one of its fields carry this annotation? 1 or 0. */
+WEFT_JFR_API int weft_jfr_class_annotated(const struct weft_jfr_class *c, const char *field,
+					  const char *annotation);
+/** Field of a STRUCT node by name; NULL when absent. */
+WEFT_JFR_API const struct weft_jfr_node *weft_jfr_get(const struct weft_jfr_node *n,
+						      const char *field);
+/** Field of an event by name; NULL when absent. */
+WEFT_JFR_API const struct weft_jfr_node *weft_jfr_event_get(const struct weft_jfr_event_view *e,
+							    const char *field);
+/** All event types declared so far (for summaries). Returns their number. */
+WEFT_JFR_API size_t weft_jfr_event_types(const struct weft_jfr_reader *r,
+					 const struct weft_jfr_class *const **out);
+
+/** Times of what was read so far: epoch ns of the first chunk's start and last chunk's end. */
+WEFT_JFR_API void weft_jfr_span(const struct weft_jfr_reader *r, int64_t *start_ns,
+				int64_t *end_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growable byte buffer and the two variable-length integer encodings. */
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUF_FIRST_ROOM 256
+
+void buf_free(struct buf *b)
+{
+	free(b->data);
+	memset(b, 0, sizeof(*b));
+}
+
+void buf_clear(struct buf *b)
+{
+	b->size = 0;
+	b->failed = 0;
+}
+
+uint8_t *buf_reserve(struct buf *b, size_t bytes)
+{
+	size_t room = b->room ? b->room : BUF_FIRST_ROOM;
+	uint8_t *data;
+
+	if (b->failed)
+		return NULL;
+	if (bytes <= b->room - b->size)
+		return b->data + b->size;
+	if (bytes > SIZE_MAX / 2 - b->size) {
+		b->failed = 1;
+		return NULL;
+	}
+	while (room - b->size < bytes)
+		room *= 2;
+	data = realloc(b->data, room);
+	if (!data) {
+		b->failed = 1;
+		return NULL;
+	}
+	b->data = data;
+	b->room = room;
+	return data + b->size;
+}
+
+void buf_put(struct buf *b, const void *data, size_t bytes)
+{
+	uint8_t *to = buf_reserve(b, bytes);
+
+	if (!to || !bytes)
+		return;
+	memcpy(to, data, bytes);
+	b->size += bytes;
+}
+
+void buf_put_u8(struct buf *b, uint8_t value)
+{
+	buf_put(b, &value, 1);
+}
+
+void buf_put_be(struct buf *b, uint64_t value, unsigned int bytes)
+{
+	uint8_t out[8];
+
+	for (unsigned int i = 0; i < bytes && i < sizeof(out); i++)
+		out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+	buf_put(b, out, bytes <= sizeof(out) ? bytes : sizeof(out));
+}
+
+void buf_put_leb128(struct buf *b, uint64_t value)
+{
+	uint8_t out[9];
+	size_t n = 0;
+
+	/* the ninth byte carries eight bits and no continuation */
+	while (n < 8 && value > 0x7F) {
+		out[n++] = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	out[n++] = (uint8_t)value;
+	buf_put(b, out, n);
+}
+
+void buf_put_varint(struct buf *b, uint64_t value)
+{
+	uint8_t out[10];
+	size_t n = 0;
+
+	while (value > 0x7F) {
+		out[n++] = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	out[n++] = (uint8_t)value;
+	buf_put(b, out, n);
+}

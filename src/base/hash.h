@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hashing of byte strings: not keyed, not for hostile keys on their own (map.c salts). */
+#ifndef WEFT_BASE_HASH_H
+#define WEFT_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t hash_bytes(const void *data, size_t bytes, uint64_t salt);
+
+/* A bijective mixer (the finaliser of SplitMix64). */
+static inline uint64_t hash_mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= UINT64_C(0xBF58476D1CE4E5B9);
+	x ^= x >> 27;
+	x *= UINT64_C(0x94D049BB133111EB);
+	return x ^ (x >> 31);
+}
+
+#endif

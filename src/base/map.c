@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open addressing, linear probing, at most 3/4 full, nothing is ever removed. Keys lie in
+ * one growing block and are named by offset, so that the block may move.
+ */
+#include "base/map.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct cell {
+	uint64_t hash; /* 0 = empty */
+	uint64_t key;  /* offset in keys */
+	uint64_t bytes;
+	uint64_t value;
+};
+
+struct map {
+	struct cell *cells;
+	size_t room, count; /* room is a power of two */
+	uint8_t *keys;
+	size_t keys_bytes, keys_room;
+	uint64_t salt;
+};
+
+#define MAP_FIRST_ROOM 64
+
+struct map *map_new(void)
+{
+	struct map *m = calloc(1, sizeof(*m));
+	struct timespec now;
+
+	if (!m)
+		return NULL;
+	m->cells = calloc(MAP_FIRST_ROOM, sizeof(*m->cells));
+	if (!m->cells) {
+		free(m);
+		return NULL;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	m->salt = hash_mix((uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)m);
+	m->room = MAP_FIRST_ROOM;
+	return m;
+}
+
+void map_free(struct map *m)
+{
+	if (!m)
+		return;
+	free(m->cells);
+	free(m->keys);
+	free(m);
+}
+
+size_t map_count(const struct map *m)
+{
+	return m->count;
+}
+
+static struct cell *probe(const struct map *m, uint64_t hash, const void *key, size_t bytes)
+{
+	size_t i = hash & (m->room - 1);
+
+	for (;; i = (i + 1) & (m->room - 1)) {
+		struct cell *c = &m->cells[i];
+
+		if (!c->hash)
+			return c;
+		if (c->hash == hash && c->bytes == bytes &&
+		    (!bytes || memcmp(m->keys + c->key, key, bytes) == 0))
+			return c;
+	}
+}
+
+static uint64_t key_hash(const struct map *m, const void *key, size_t bytes)
+{
+	uint64_t hash = hash_bytes(key, bytes, m->salt);
+
+	return hash ? hash : 1;
+}
+
+uint64_t *map_get(const struct map *m, const void *key, size_t bytes)
+{
+	struct cell *c = probe(m, key_hash(m, key, bytes), key, bytes);
+
+	return c->hash ? &c->value : NULL;
+}
+
+static int grow_cells(struct map *m)
+{
+	size_t room = m->room * 2;
+	struct cell *cells = calloc(room, sizeof(*cells));
+
+	if (!cells)
+		return 0;
+	for (size_t i = 0; i < m->room; i++) {
+		size_t at = m->cells[i].hash & (room - 1);
+
+		if (!m->cells[i].hash)
+			continue;
+		while (cells[at].hash)
+			at = (at + 1) & (room - 1);
+		cells[at] = m->cells[i];
+	}
+	free(m->cells);
+	m->cells = cells;
+	m->room = room;
+	return 1;
+}
+
+static int grow_keys(struct map *m, size_t bytes)
+{
+	size_t room = m->keys_room ? m->keys_room : 1024;
+	uint8_t *keys;
+
+	if (bytes <= m->keys_room - m->keys_bytes)
+		return 1;
+	if (bytes > SIZE_MAX / 4 - m->keys_bytes)
+		return 0;
+	while (room - m->keys_bytes < bytes)
+		room *= 2;
+	keys = realloc(m->keys, room);
+	if (!keys)
+		return 0;
+	m->keys = keys;
+	m->keys_room = room;
+	return 1;
+}
+
+uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
+{
+	uint64_t hash = key_hash(m, key, bytes);
+	struct cell *c = probe(m, hash, key, bytes);
+
+	if (fresh)
+		*fresh = !c->hash;
+	if (c->hash)
+		return &c->value;
+	if (!grow_keys(m, bytes))
+		return NULL;
+	if ((m->count + 1) * 4 > m->room * 3) {
+		if (!grow_cells(m))
+			return NULL;
+		c = probe(m, hash, key, bytes);
+	}
+	if (bytes)
+		memcpy(m->keys + m->keys_bytes, key, bytes);
+	*c = (struct cell){.hash = hash, .key = m->keys_bytes, .bytes = bytes};
+	m->keys_bytes += bytes;
+	m->count++;
+	return &c->value;
+}
+
+int map_next(const struct map *m, size_t *cursor, const void **key, size_t *bytes, uint64_t **value)
+{
+	for (; *cursor < m->room; ++*cursor) {
+		struct cell *c = &m->cells[*cursor];
+
+		if (!c->hash)
+			continue;
+		*key = m->keys + c->key;
+		*bytes = c->bytes;
+		*value = &c->value;
+		++*cursor;
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash map from byte strings to 64-bit numbers, keys copied. For interning: strings,
+ * stacks, methods. Allocates; not for the target's paths.
+ */
+#ifndef WEFT_BASE_MAP_H
+#define WEFT_BASE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map;
+
+struct map *map_new(void);
+void map_free(struct map *m);
+size_t map_count(const struct map *m);
+/* The value of @key, or NULL. The pointer is valid until the next map_put(). */
+uint64_t *map_get(const struct map *m, const void *key, size_t bytes);
+/* The value of @key, made 0 when new (*fresh tells); NULL: out of memory. */
+uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh);
+/* Walk: *cursor from 0; returns 0 at the end. */
+int map_next(const struct map *m, size_t *cursor, const void **key, size_t *bytes,
+	     uint64_t **value);
+
+#endif

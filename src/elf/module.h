@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An ELF file as the collector needs it: its unwind table and the names of its functions.
+ * Opened once per file (device, inode, or build-id), shared by all processes that map it.
+ * Everything here may be slow and is called outside of drains. Not thread-safe per module.
+ */
+#ifndef WEFT_ELF_MODULE_H
+#define WEFT_ELF_MODULE_H
+
+#include "unwind/rules.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_module;
+
+/*
+ * elf_module_open() - read an ELF file (or, with @fd >= 0, that descriptor, which stays
+ * the caller's). @name is what people call it ("libc.so.6", "[vdso]"). 0 or -errno:
+ * -ENOEXEC for what is not a 64-bit ELF file of this machine's kind.
+ */
+int elf_module_open(struct elf_module **out, const char *path, int fd, const char *name);
+
+/* The same for an image in memory (vdso); the bytes are copied. */
+int elf_module_open_image(struct elf_module **out, const void *image, size_t bytes,
+			  const char *name);
+
+void elf_module_free(struct elf_module *m);
+
+const char *elf_module_name(const struct elf_module *m);
+/* Build-id as bytes; length 0 when there is none. */
+size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out);
+
+/* File address for a file offset (by program headers); -ENOENT. */
+int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address);
+
+/* The unwind table, built at the first call; NULL when the file has no unwind data. */
+const struct unwind_table *elf_module_table(struct elf_module *m);
+
+struct elf_symbol {
+	const char *name; /* demangled; lives as long as the module */
+	uint64_t address; /* file address of the function's start */
+	uint64_t size;    /* 0 = not known */
+	int is_cpp;       /* the name was a C++ or Rust one */
+};
+
+/* Name of the function at a file address: .symtab, else .dynsym. 0 or -ENOENT. */
+int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out);
+
+#endif
