@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Description: the interning map finds what was put, counts it once, and walks it whole. */
+#include "base/map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KEYS 20000
+
+static void finds_what_was_put(void **state)
+{
+	struct map *m = map_new();
+	char key[32];
+	int fresh;
+
+	(void)state;
+	assert_non_null(m);
+	for (unsigned int i = 0; i < KEYS; i++) {
+		int bytes = snprintf(key, sizeof(key), "key-%u", i);
+		uint64_t *value = map_put(m, key, (size_t)bytes, &fresh);
+
+		assert_non_null(value);
+		assert_int_equal(fresh, 1);
+		assert_int_equal(*value, 0);
+		*value = i + 1;
+	}
+	assert_int_equal(map_count(m), KEYS);
+	for (unsigned int i = 0; i < KEYS; i++) {
+		int bytes = snprintf(key, sizeof(key), "key-%u", i);
+
+		assert_int_equal(*map_put(m, key, (size_t)bytes, &fresh), i + 1);
+		assert_int_equal(fresh, 0);
+		assert_int_equal(*map_get(m, key, (size_t)bytes), i + 1);
+	}
+	assert_null(map_get(m, "key-", 4));
+	assert_int_equal(map_count(m), KEYS);
+	map_free(m);
+}
+
+static void keys_are_bytes(void **state)
+{
+	struct map *m = map_new();
+
+	(void)state;
+	*map_put(m, "", 0, NULL) = 1;
+	*map_put(m, "\0", 1, NULL) = 2;
+	*map_put(m, "\0\0", 2, NULL) = 3;
+	assert_int_equal(*map_get(m, "", 0), 1);
+	assert_int_equal(*map_get(m, "\0", 1), 2);
+	assert_int_equal(*map_get(m, "\0\0", 2), 3);
+	assert_int_equal(map_count(m), 3);
+	map_free(m);
+}
+
+static void walk_sees_each_once(void **state)
+{
+	struct map *m = map_new();
+	uint64_t sum = 0;
+	size_t cursor = 0, bytes, seen = 0;
+	const void *key;
+	uint64_t *value;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 1000; i++)
+		*map_put(m, &i, sizeof(i), NULL) = i;
+	while (map_next(m, &cursor, &key, &bytes, &value)) {
+		uint32_t number;
+
+		assert_int_equal(bytes, sizeof(number));
+		memcpy(&number, key, sizeof(number));
+		assert_int_equal(*value, number);
+		sum += number;
+		seen++;
+	}
+	assert_int_equal(seen, 1000);
+	assert_int_equal(sum, 500500);
+	map_free(m);
+	map_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_what_was_put),
+		cmocka_unit_test(keys_are_bytes),
+		cmocka_unit_test(walk_sees_each_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
