@@ -199,9 +199,18 @@ WEFT_JFR_API int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr
  */
 WEFT_JFR_API int weft_jfr_rotate(struct weft_jfr_writer *w, uint64_t now_ns, int force);
 
+/**
+ * weft_jfr_retire() - leave @type out of later chunks; its name may then be declared with
+ * other fields (a reader takes each chunk's fields from that chunk's own metadata). Only while
+ * the open chunk holds no event of it: right after weft_jfr_rotate() gave 1; else -EBUSY.
+ * @type is dead afterwards.
+ */
+WEFT_JFR_API int weft_jfr_retire(struct weft_jfr_writer *w, struct weft_jfr_type *type);
+
 /** Bytes and events that reached the file, and events lost with chunks that did not. */
 struct weft_jfr_written {
 	uint64_t bytes, chunks, events, events_lost;
+	uint64_t open_bytes; /* size that the open chunk has by now */
 };
 WEFT_JFR_API void weft_jfr_written(const struct weft_jfr_writer *w, struct weft_jfr_written *out);
 

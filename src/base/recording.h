@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a weft recording says beside its samples: names of event types, of fields and of
+ * settings, shared by whoever writes recordings and whoever reads them. The meaning of each
+ * is in docs/recording.md.
+ *
+ * Two rules make every reader's sums right, over chunks, merged files and cut files alike:
+ *   - A weft.Counter or weft.Histogram row is a difference: the sum of all rows with the
+ *     same process and name is the value. Rows that would be 0 are not written.
+ *   - weft.Recording and weft.Process rows are repeated, once a chunk, with a duration that
+ *     has grown: of the rows with one id the one with the longest duration stands.
+ */
+#ifndef WEFT_BASE_RECORDING_H
+#define WEFT_BASE_RECORDING_H
+
+/* Samples. The JDK's type, its second field named eventThread. */
+#define RECORDING_EXECUTION_SAMPLE "jdk.ExecutionSample"
+/* With --inline-context instead: startTime, eventThread, stackTrace, state, traceId, spanId,
+ * rootSpanId, then one string for each named tag. Absent values are null strings. */
+#define RECORDING_INLINE_SAMPLE "weft.ExecutionSample"
+
+/* startTime, duration, eventThread, traceId, spanId, rootSpanId, then one string for each
+ * named tag. A sample of the thread belongs to it when start <= time < start + duration. */
+#define RECORDING_SPAN "weft.Span"
+#define RECORDING_FIELD_TRACE "traceId"        /* 32 hex digits, or null */
+#define RECORDING_FIELD_SPAN "spanId"          /* 16 hex digits, or null */
+#define RECORDING_FIELD_ROOT_SPAN "rootSpanId" /* 16 hex digits, or null */
+#define RECORDING_SPAN_FIXED_FIELDS 6          /* tags follow */
+#define RECORDING_INLINE_FIXED_FIELDS 7        /* tags follow */
+
+/* startTime, process, name, kind, value (a difference). Names, kinds: abi/counters.h, and
+ * the ones below. process: "name [pid]". */
+#define RECORDING_COUNTER "weft.Counter"
+#define RECORDING_FIELD_PROCESS "process"
+#define RECORDING_FIELD_NAME "name"
+#define RECORDING_FIELD_KIND "kind" /* "book", "lost", "cut", "ctx", "info" */
+#define RECORDING_FIELD_VALUE "value"
+#define RECORDING_COUNTER_DELIVERED "delivered"   /* book: records that the collector took */
+#define RECORDING_COUNTER_SLOTS_USED "slots_used" /* info: at the end of the last chunk */
+#define RECORDING_COUNTER_SLOTS_HIGH "slots_high" /* info: high-water mark */
+#define RECORDING_COUNTER_THREADS "threads"       /* info: threads that had a slot */
+#define RECORDING_COUNTER_PENDING "pending"       /* lost: left when the file was finished */
+
+/* startTime, process, name, upTo (ns; bucket [upTo / 2, upTo)), value (a difference). */
+#define RECORDING_HISTOGRAM "weft.Histogram"
+#define RECORDING_FIELD_UP_TO "upTo"
+#define RECORDING_HISTOGRAM_HANDLER "handler_ns"
+#define RECORDING_HISTOGRAM_CLAIM "claim_ns"
+
+/* startTime, duration, id (16 hex digits), version, commandLine, pid, periodNs, engine. */
+#define RECORDING_RECORDING "weft.Recording"
+#define RECORDING_FIELD_ID "id"
+#define RECORDING_FIELD_VERSION "version"
+#define RECORDING_FIELD_COMMAND_LINE "commandLine"
+#define RECORDING_FIELD_PID "pid"
+#define RECORDING_FIELD_PERIOD "periodNs"
+#define RECORDING_FIELD_ENGINE "engine" /* "cpu" */
+
+/* startTime, duration, id (16 hex digits: the session), process ("name [pid]", as the thread
+ * groups say), pid, parentPid, commandLine, end (of enum recording_end's words). */
+#define RECORDING_PROCESS "weft.Process"
+#define RECORDING_FIELD_PARENT_PID "parentPid"
+#define RECORDING_FIELD_END "end"
+#define RECORDING_END_RUNNING "running" /* still ran when the row was written */
+#define RECORDING_END_EXITED "exited"
+#define RECORDING_END_EXEC "exec" /* the same pid goes on with another row */
+
+/* jdk.ActiveSetting rows, id = the sample type's; repeated in every chunk. */
+#define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": CPU time that one sample stands for */
+#define RECORDING_SETTING_ENGINE "engine"   /* "cpu" */
+#define RECORDING_SETTING_STACK "stackMode" /* "raw", "auto", "table", "fp" */
+#define RECORDING_SETTING_ENABLED "enabled" /* "true" */
+
+#endif
