@@ -52,7 +52,10 @@
  *   Producer: reads tail (acquire); if the record does not fit: counts the loss. Writes the
  *   record at head; stores head (release). A record exists when head has passed it.
  *   A record never crosses the end: a WEFT_RECORD_PAD record fills the rest.
- *   Consumer: reads head (acquire), copies, stores tail (release).
+ *   No record is longer than half the ring: with its pad it then always fits an empty one.
+ *   Consumer: reads head (acquire), copies, stores tail (release). It begins each generation
+ *   at 0. A tail that lies beyond head (a store that came late) is a full ring to the
+ *   producer until the consumer has stored again.
  *   samples: written by weft's handlers only; they block asynchronous signals, so never nest.
  *   events: written by the API on the thread; `busy` holds the frame address of the append
  *   in progress. Set, and we are deeper on the same stack: a handler interrupted it: drop
@@ -275,7 +278,7 @@ enum weft_slot_flag {
 
 /** Ring records: 8-aligned, header first, never across the ring's end. */
 enum weft_record_type {
-	WEFT_RECORD_PAD = 1,    /* fills the ring up to its end */
+	WEFT_RECORD_PAD = 1,    /* fills the ring up to its end; may be its first 8 bytes only */
 	WEFT_RECORD_SAMPLE = 2, /* struct weft_sample_record */
 	WEFT_RECORD_LABELS = 3, /* reserved: changed label bytes */
 	WEFT_RECORD_SWITCH = 4, /* reserved: coroutine switch */
