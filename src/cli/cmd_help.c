@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft help [VERB]. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static int run(const struct cli_args *args)
+{
+	const char *name = cli_operand(args, 0);
+	const struct cli_command *command;
+	const char *nearest;
+
+	if (!name) {
+		cli_help(stdout);
+		return CLI_DONE;
+	}
+	command = cli_command_find(name);
+	if (command) {
+		cli_help_verb(stdout, command);
+		return CLI_DONE;
+	}
+	nearest = cli_command_nearest(name);
+	if (nearest)
+		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, nearest);
+	return cli_usage("unknown verb '%s'", name);
+}
+
+static const struct cli_example examples[] = {
+	{"weft help doctor", "the same as weft doctor --help"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_help = {
+	.name = "help",
+	.summary = "Show what weft can do, or how to use a verb",
+	.operands = "[VERB]",
+	.operands_max = 1,
+	.examples = examples,
+	.run = run,
+};

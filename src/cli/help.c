@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help from the tables: `weft --help` and `weft VERB --help`. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HELP_COLUMN 28
+
+void cli_help(FILE *out)
+{
+	fputs("weft - a profiler that knows which request every sample worked for\n\n"
+	      "Usage: weft VERB [OPTION]... [OPERAND]...\n"
+	      "       weft VERB --help | --help | --version\n\n"
+	      "Verbs:\n",
+	      out);
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
+			fprintf(out, "  %-10s  %s\n", cli_commands[i]->name,
+				cli_commands[i]->summary);
+	fputs("\nExamples:\n"
+	      "  weft record -- ./server         record a program\n"
+	      "  weft report --by tag:route      which route burnt the CPU\n"
+	      "  weft doctor                     what this machine allows\n",
+	      out);
+}
+
+static void print_choices(FILE *out, const struct cli_option *option)
+{
+	if (!option->choices)
+		return;
+	fputs(": ", out);
+	for (const char *const *choice = option->choices; *choice; choice++) {
+		int open = (*choice)[strlen(*choice) - 1] == ':';
+
+		fprintf(out, "%s%s%s", choice == option->choices ? "" : ", ", *choice,
+			open ? "NAME" : "");
+	}
+}
+
+static void print_option(FILE *out, const struct cli_option *option)
+{
+	char left[64];
+
+	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+		 option->argument ? " " : "", option->argument ? option->argument : "");
+	fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
+	if (strlen(left) > HELP_COLUMN - 6)
+		fprintf(out, "\n  %*s", HELP_COLUMN - 4, "");
+	fputs(option->help, out);
+	print_choices(out, option);
+	if (option->fallback)
+		fprintf(out, " [%s]", option->fallback);
+	fputc('\n', out);
+}
+
+void cli_help_verb(FILE *out, const struct cli_command *command)
+{
+	const struct cli_option *option;
+
+	fprintf(out, "weft %s - %s\n\nUsage: weft %s [OPTION]...%s%s\n\n", command->name,
+		command->summary, command->name, command->operands ? " " : "",
+		command->operands ? command->operands : "");
+	if (command->description)
+		fprintf(out, "%s\n\n", command->description);
+	fputs("Options:\n", out);
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
+		if (!(option->flags & CLI_HIDDEN))
+			print_option(out, option);
+	if (!command->examples)
+		return;
+	fputs("\nExamples:\n", out);
+	for (const struct cli_example *e = command->examples; e->line; e++)
+		fprintf(out, "  %s\n      %s\n", e->line, e->help);
+}

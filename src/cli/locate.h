@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the command's companions are: beside its own file (/proc/self/exe), in the build tree
+ * or under the prefix that it was installed to.
+ */
+#ifndef WEFT_CLI_LOCATE_H
+#define WEFT_CLI_LOCATE_H
+
+#include <stddef.h>
+
+/*
+ * locate_library() - the absolute path of libweft.so. WEFT_LIB (secure_getenv) overrides.
+ * 0; -ENOENT when there is none; -ENAMETOOLONG; -errno of access(2) for WEFT_LIB.
+ */
+int locate_library(char *path, size_t bytes);
+
+/* locate_self() - the absolute path of this command. 0 or -errno. */
+int locate_self(char *path, size_t bytes);
+
+#endif

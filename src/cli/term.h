@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a stream can show. Colours only on a terminal that has them, never with NO_COLOR set
+ * (any value but empty) or TERM=dumb.
+ */
+#ifndef WEFT_CLI_TERM_H
+#define WEFT_CLI_TERM_H
+
+#include <stdio.h>
+
+enum term_colour { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_RED, TERM_GREEN, TERM_YELLOW };
+
+int term_is(FILE *stream);
+int term_has_colour(FILE *stream);
+int term_columns(FILE *stream); /* 80 when not known */
+
+/* The sequence that begins a colour (TERM_PLAIN: ends it), "" without colours. */
+const char *term_colour(FILE *stream, enum term_colour colour);
+
+#endif
