@@ -48,8 +48,12 @@ struct weft_jfr_options {
 	const char *path;       /* created with mode 0600; replaced if it exists */
 	uint64_t chunk_ns;      /* a chunk is whole after this time; 0 = 10 s */
 	uint64_t chunk_bytes;   /* ... or this size; 0 = 16 MiB; < 1 GiB */
-	uint64_t start_mono_ns; /* start of the recording, CLOCK_MONOTONIC; 0 = now */
-	uint64_t start_real_ns; /* the same moment, CLOCK_REALTIME; 0 = now */
+	/*
+	 * Start of the recording, CLOCK_MONOTONIC; 0 = now. When it is given, the writer asks
+	 * no clock: time moves by weft_jfr_rotate() and the start times of events.
+	 */
+	uint64_t start_mono_ns;
+	uint64_t start_real_ns; /* the same moment, CLOCK_REALTIME; 0 = by today's clocks */
 };
 
 /** Kinds of field, of value, and how tools should understand them. */
@@ -65,7 +69,7 @@ enum weft_jfr_kind {
 	WEFT_JFR_STRING, /* inline or pooled */
 	WEFT_JFR_THREAD, /* id from weft_jfr_thread() */
 	WEFT_JFR_STACK,  /* id from weft_jfr_stack() */
-	WEFT_JFR_STATE,  /* id from weft_jfr_state() */
+	WEFT_JFR_STATE,  /* enum weft_jfr_thread_state; 0 = none */
 };
 
 enum weft_jfr_field_flag {
@@ -149,7 +153,11 @@ struct weft_jfr_value {
 	struct weft_jfr_string string; /* STRING; data NULL = null */
 };
 
-/** weft_jfr_create() - start a recording. NULL with errno (of open(2), or EINVAL, ENOMEM). */
+/**
+ * weft_jfr_create() - start a recording. NULL with errno (of open(2), or EINVAL, ENOMEM).
+ * A chunk without events is written at once, so that the file opens from then on. An older
+ * regular file of that name is unlinked first; a pipe or device is written as it is.
+ */
 WEFT_JFR_API struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options);
 
 /**
@@ -186,16 +194,19 @@ WEFT_JFR_API uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct wef
 
 /**
  * weft_jfr_event() - put one event. @values: one for each field of the type, in order.
- * Strings are copied (short ones inline, repeated ones pooled). May complete a chunk.
- * Returns 0; -EINVAL when @count is not the type's; -errno of writing a chunk: then the
- * events of that chunk are lost and counted, and the writer can be used on.
+ * Strings are copied (up to 64 bytes inline, longer ones pooled once per chunk). May
+ * complete a chunk, by size. Cost: tens of nanoseconds, more when an id is new to the chunk.
+ * Returns 0; -EINVAL when @count is not the type's or an id is unknown, -EMSGSIZE for a
+ * string over 1 MiB: nothing is put; -errno of writing the chunk that was full: its events
+ * are lost and counted, this one is in the next, and the writer can be used on.
  */
 WEFT_JFR_API int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 				const struct weft_jfr_value *values, size_t count);
 
 /**
- * weft_jfr_rotate() - end the chunk now if @force or if its time or size is reached at
- * @now_ns. Returns 1 when a chunk was written, 0 when not, -errno.
+ * weft_jfr_rotate() - end the chunk now if @force, or if it has events and its time or
+ * size is reached at @now_ns (CLOCK_MONOTONIC). Returns 1 when a chunk was written, 0 when
+ * not, -errno as weft_jfr_event(). Call it at least as often as chunk_ns.
  */
 WEFT_JFR_API int weft_jfr_rotate(struct weft_jfr_writer *w, uint64_t now_ns, int force);
 
