@@ -12,7 +12,8 @@ void cli_set_verb(const char *verb)
 	current_verb = verb;
 }
 
-static void say(const char *kind, const char *format, va_list list, const char *tail)
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
+						      va_list list, const char *tail)
 {
 	char text[2048];
 
