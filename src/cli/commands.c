@@ -6,10 +6,12 @@
 
 #include <string.h>
 
+extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
 extern const struct cli_command cmd_version;
 
 const struct cli_command *const cli_commands[] = {
+	&cmd_doctor,
 	&cmd_help,
 	&cmd_version,
 	NULL,

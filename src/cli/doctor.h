@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The doctor's findings. A probe tries one thing for real, here and now, and says what it
+ * found and what weft makes of it. Probes change nothing that outlives them, and each works
+ * whatever the others found.
+ */
+#ifndef WEFT_CLI_DOCTOR_H
+#define WEFT_CLI_DOCTOR_H
+
+#include <stdint.h>
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_INFO,    /* neither good nor bad */
+	FINDING_LIMITED, /* works, but less well than it could: the choice says how */
+	FINDING_MISSING, /* not to be had; fatal if the probe is needed */
+};
+
+struct finding {
+	enum finding_state state;
+	char value[320];  /* what was found */
+	char choice[320]; /* what weft does because of it, and why; "" = nothing to say */
+	int has_number;
+	int64_t number; /* the value for machines, in the probe's unit */
+};
+
+struct probe {
+	const char *key;   /* in --json: stable */
+	const char *title; /* NULL ends a table */
+	const char *unit;  /* of the number; NULL = none */
+	int needed;        /* recording does not work without it */
+	void (*run)(struct finding *out);
+};
+
+struct probe_group {
+	const char *title; /* NULL ends the table */
+	const struct probe *probes;
+};
+
+extern const struct probe doctor_kernel[], doctor_access[], doctor_limits[], doctor_weft[];
+
+/* Fill a finding. Words of the format go to .value or .choice. */
+void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void finding_choose(struct finding *out, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_number(struct finding *out, int64_t number);
+/* What was tried failed by errno @error. */
+void finding_refused(struct finding *out, enum finding_state state, const char *what, int error);
+
+/* First line of a file without its end; 0 or -errno. */
+int doctor_read_line(const char *path, char *line, unsigned int bytes);
+/* The rest of the line of a /proc status file that begins with @field ("SigQ:"); -ENOENT. */
+int doctor_read_field(const char *path, const char *field, char *value, unsigned int bytes);
+/* "256 KiB", "16 MiB", "unlimited" */
+const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
+
+/* The child's half of the probe of the preload: prints the hooks that took hold. */
+int doctor_list_hooks(void);
+
+#endif
