@@ -44,10 +44,10 @@ struct weft_jfr_writer;
 struct weft_jfr_type; /* a declared event type; owned by the writer */
 
 struct weft_jfr_options {
-	size_t size;            /* sizeof(struct weft_jfr_options) */
-	const char *path;       /* created with mode 0600; replaced if it exists */
-	uint64_t chunk_ns;      /* a chunk is whole after this time; 0 = 10 s */
-	uint64_t chunk_bytes;   /* ... or this size; 0 = 16 MiB; < 1 GiB */
+	size_t size;          /* sizeof(struct weft_jfr_options) */
+	const char *path;     /* created with mode 0600; replaced if it exists */
+	uint64_t chunk_ns;    /* a chunk is whole after this time; 0 = 10 s */
+	uint64_t chunk_bytes; /* ... or this size; 0 = 16 MiB; < 1 GiB */
 	/*
 	 * Start of the recording, CLOCK_MONOTONIC; 0 = now. When it is given, the writer asks
 	 * no clock: time moves by weft_jfr_rotate() and the start times of events.
@@ -233,7 +233,12 @@ WEFT_JFR_API int weft_jfr_close(struct weft_jfr_writer *w);
 struct weft_jfr_reader;
 struct weft_jfr_class; /* a type of the file's metadata; owned by the reader */
 
-/** A decoded value. Strings and arrays live until the chunk is left. */
+/**
+ * A decoded value. What belongs to the event lives until the next weft_jfr_next(), what a
+ * constant-pool reference leads to until the chunk is left. References are followed when
+ * decoding, each entry once per chunk; one that leads nowhere, back to itself or too deep is
+ * WEFT_JFR_V_NULL with its pool_key. Values are trees: walking them ends.
+ */
 enum weft_jfr_shape {
 	WEFT_JFR_V_NULL,
 	WEFT_JFR_V_NUMBER, /* boolean .. long */
@@ -246,7 +251,7 @@ enum weft_jfr_shape {
 struct weft_jfr_node {
 	enum weft_jfr_shape shape;
 	const struct weft_jfr_class *type;
-	uint64_t pool_key; /* of a constant-pool reference; 0 = inline */
+	uint64_t pool_key; /* of a constant-pool reference; else 0 */
 	union {
 		int64_t number;
 		double real;
@@ -269,25 +274,38 @@ struct weft_jfr_event_view {
 };
 
 /**
- * weft_jfr_open() - open a recording for reading. NULL with errno: ENOENT ..., EBADMSG (not
- * a JFR file), EPROTONOSUPPORT (version). Reads any complete JFR 1.x/2.x file.
+ * weft_jfr_open() - open a recording for reading. NULL with errno: ENOENT ..., EISDIR,
+ * ESPIPE (neither file nor directory), EBADMSG (not a JFR file), EPROTONOSUPPORT (version).
+ * Reads any complete JFR 1.x/2.x file. The file is mapped: it must not be cut shorter
+ * meanwhile.
  */
 WEFT_JFR_API struct weft_jfr_reader *weft_jfr_open(const char *path);
 WEFT_JFR_API void weft_jfr_reader_free(struct weft_jfr_reader *r);
 
 /**
- * weft_jfr_next() - the next event, in file order. 1: @view is filled and valid until the
- * next call (pool entries until the chunk is left); 0: end of a whole file; -EBADMSG: the
- * rest is truncated or damaged (what came before is good; weft_jfr_error() tells where).
+ * weft_jfr_next() - the next event, in file order (not always in order of time). 1: @view is
+ * filled and valid until the next call; 0: end of a whole file; -EBADMSG: the rest is
+ * truncated or damaged (what came before is good), or -ENOMEM: weft_jfr_error() tells where
+ * and why, and every later call returns the same. Events of types that the metadata does not
+ * declare are passed over, metadata and checkpoints too.
  */
 WEFT_JFR_API int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view);
 
-/** Skip decoding of fields unless @wanted(type, arg) is true; NULL = decode all. */
+/**
+ * weft_jfr_filter() - skip decoding of fields unless @wanted(type, arg) is true; NULL =
+ * decode all. A skipped event still comes, with its type, size and times, and fields NULL.
+ */
 WEFT_JFR_API void weft_jfr_filter(struct weft_jfr_reader *r,
 				  int (*wanted)(const struct weft_jfr_class *type, void *arg),
 				  void *arg);
 
+/** Why weft_jfr_next() failed: "at byte 4711: chunk is cut short"; "" when it did not. */
 WEFT_JFR_API const char *weft_jfr_error(const struct weft_jfr_reader *r);
+
+/*
+ * Classes live as long as the reader. Chunks whose metadata is the same share them; a file
+ * whose metadata changes has several classes of one name.
+ */
 WEFT_JFR_API const char *weft_jfr_class_name(const struct weft_jfr_class *c);
 WEFT_JFR_API int64_t weft_jfr_class_id(const struct weft_jfr_class *c);
 WEFT_JFR_API size_t weft_jfr_class_fields(const struct weft_jfr_class *c);
@@ -303,7 +321,10 @@ WEFT_JFR_API const struct weft_jfr_node *weft_jfr_get(const struct weft_jfr_node
 /** Field of an event by name; NULL when absent. */
 WEFT_JFR_API const struct weft_jfr_node *weft_jfr_event_get(const struct weft_jfr_event_view *e,
 							    const char *field);
-/** All event types declared so far (for summaries). Returns their number. */
+/**
+ * All event types declared so far, one for each name, the latest (for summaries). Returns
+ * their number; *@out is valid until the next weft_jfr_next().
+ */
 WEFT_JFR_API size_t weft_jfr_event_types(const struct weft_jfr_reader *r,
 					 const struct weft_jfr_class *const **out);
 

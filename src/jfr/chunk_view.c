@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The header of a chunk, checked against what the file holds, and its metadata. */
+#include "jfr/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_header(struct weft_jfr_reader *r, const uint8_t *at, size_t left)
+{
+	struct input in = {.at = at, .end = at + left};
+	struct chunk_view *c = &r->chunk;
+	uint64_t major;
+
+	if (left < CHUNK_HEADER_BYTES)
+		return reader_damaged(r, at, "chunk header is cut short");
+	if (memcmp(at, "FLR", 4) != 0)
+		return reader_damaged(r, at, "no chunk where one should be");
+	input_be(&in, 4);
+	major = input_be(&in, 2);
+	input_be(&in, 2);
+	if (major != 1 && major != 2)
+		return reader_damaged(r, at, "chunk of an unknown version");
+	*c = (struct chunk_view){.data = at, .offset = (uint64_t)(at - r->map)};
+	c->bytes = input_be(&in, 8);
+	c->checkpoint = input_be(&in, 8);
+	c->metadata = input_be(&in, 8);
+	c->start_ns = (int64_t)input_be(&in, 8);
+	c->duration_ns = (int64_t)input_be(&in, 8);
+	c->start_ticks = (int64_t)input_be(&in, 8);
+	c->ticks_per_second = (int64_t)input_be(&in, 8);
+	c->fixed = !(at[67] & 1);
+	return 0;
+}
+
+static int check_header(struct weft_jfr_reader *r, size_t left)
+{
+	const struct chunk_view *c = &r->chunk;
+
+	if (c->bytes < CHUNK_HEADER_BYTES)
+		return reader_damaged(r, c->data, "chunk is smaller than its header");
+	if (c->metadata == 0)
+		return reader_damaged(r, c->data, "chunk was never finished");
+	if (c->bytes > left)
+		return reader_damaged(r, c->data, "chunk is cut short");
+	if (c->metadata < CHUNK_HEADER_BYTES || c->metadata >= c->bytes)
+		return reader_damaged(r, c->data, "metadata lies outside its chunk");
+	if (c->checkpoint && (c->checkpoint < CHUNK_HEADER_BYTES || c->checkpoint >= c->bytes))
+		return reader_damaged(r, c->data, "checkpoint lies outside its chunk");
+	if (c->ticks_per_second <= 0)
+		return reader_damaged(r, c->data, "chunk has no clock");
+	return 0;
+}
+
+static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_class *c)
+{
+	/* a type declared again replaces what it was */
+	for (size_t i = 0; i < r->event_type_count; i++) {
+		if (strcmp(r->event_types[i]->name, c->name) != 0)
+			continue;
+		r->event_types[i] = c;
+		return 0;
+	}
+	if (r->event_type_count == r->event_type_room) {
+		size_t room = r->event_type_room ? 2 * r->event_type_room : 256;
+		void *grown = realloc(r->event_types, room * sizeof(*r->event_types));
+
+		if (!grown)
+			return reader_no_memory(r);
+		r->event_types = grown;
+		r->event_type_room = room;
+	}
+	r->event_types[r->event_type_count++] = c;
+	return 0;
+}
+
+static int take_classes(struct weft_jfr_reader *r, struct input in)
+{
+	struct class_set *set = r->classes;
+
+	if (set && set->fixed == in.fixed && set->byte_count == input_left(&in) &&
+	    memcmp(set->bytes, in.at, set->byte_count) == 0)
+		return 0;
+	set = classes_read(in);
+	if (!set && errno == ENOMEM)
+		return reader_no_memory(r);
+	if (!set)
+		return reader_damaged(r, in.at, "metadata is malformed");
+	set->older = r->classes;
+	r->classes = set;
+	for (const struct weft_jfr_class *c = set->first; c; c = c->next) {
+		int rc = c->is_event ? note_event_type(r, c) : 0;
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_metadata(struct weft_jfr_reader *r)
+{
+	const struct chunk_view *c = &r->chunk;
+	const uint8_t *start = c->data + c->metadata;
+	size_t left = (size_t)(c->bytes - c->metadata), bytes;
+	struct input in = {.at = start, .end = start + left, .fixed = c->fixed};
+
+	bytes = (uint32_t)input_i32(&in);
+	if (in.failed || bytes > left || input_left(&in) < left - bytes)
+		return reader_damaged(r, start, "metadata is longer than its chunk");
+	in.end = start + bytes;
+	if (input_i64(&in) != 0)
+		return reader_damaged(r, start, "no metadata where it should be");
+	input_i64(&in); /* start */
+	input_i64(&in); /* duration */
+	input_i64(&in); /* id */
+	if (in.failed)
+		return reader_damaged(r, start, "metadata is cut short");
+	return take_classes(r, in);
+}
+
+int chunk_open(struct weft_jfr_reader *r)
+{
+	const uint8_t *at = r->map + r->next_chunk;
+	size_t left = r->map_bytes - (size_t)r->next_chunk;
+	int rc;
+
+	if (!left)
+		return 0;
+	rc = read_header(r, at, left);
+	if (rc == 0)
+		rc = check_header(r, left);
+	if (rc == 0)
+		rc = read_metadata(r);
+	if (rc != 0)
+		return rc;
+	r->next_chunk += r->chunk.bytes;
+	r->at = at + CHUNK_HEADER_BYTES;
+	if (!r->chunk_count++)
+		r->first_ns = r->chunk.start_ns;
+	if (__builtin_add_overflow(r->chunk.start_ns, r->chunk.duration_ns, &r->last_ns))
+		r->last_ns = INT64_MAX;
+	return 1;
+}

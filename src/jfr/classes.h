@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The types that a chunk's metadata declares. A set lives as long as the reader, for users
+ * keep pointers to classes; a chunk whose metadata equals the last one's uses that set.
+ */
+#ifndef WEFT_JFR_CLASSES_H
+#define WEFT_JFR_CLASSES_H
+
+#include "jfr/arena.h"
+#include "jfr/input.h"
+
+#include <weft/jfr.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum class_shape {
+	CLASS_STRUCT, /* fields in order */
+	CLASS_SIMPLE, /* its only field, inline */
+	CLASS_BOOLEAN,
+	CLASS_BYTE,
+	CLASS_CHAR,
+	CLASS_SHORT,
+	CLASS_INT,
+	CLASS_LONG,
+	CLASS_FLOAT,
+	CLASS_DOUBLE,
+	CLASS_STRING,
+	CLASS_BROKEN, /* has a field of no declared type, or contains itself */
+};
+
+struct class_annotation {
+	struct class_annotation *next;
+	int64_t id;               /* of its type */
+	const char *name, *value; /* name NULL: type not declared; value NULL: no member */
+};
+
+struct class_field {
+	struct class_field *next; /* while the class is being read */
+	const char *name;
+	int64_t type_id;
+	const struct weft_jfr_class *type;
+	struct class_annotation *annotations;
+	uint8_t pooled, array;
+};
+
+struct weft_jfr_class {
+	struct weft_jfr_class *next;
+	int64_t id;
+	const char *name, *super;
+	enum class_shape shape;
+	uint8_t simple, is_event, timed, lasts, visit;
+	uint32_t index; /* in its set */
+	size_t field_count;
+	struct class_field *fields; /* [field_count] once linked */
+	struct class_annotation *annotations;
+};
+
+struct class_set {
+	struct class_set *older;
+	struct arena memory;
+	const uint8_t *bytes; /* string table and tree, in the file */
+	size_t byte_count;
+	uint8_t fixed;
+	struct weft_jfr_class *first, *last;
+	uint32_t count;
+	struct weft_jfr_class **table; /* by id; table_room is a power of two */
+	size_t table_room;
+	struct weft_jfr_class *string; /* java.lang.String, or NULL */
+};
+
+/* Reads string table and tree from @in. NULL with errno: EBADMSG, ENOMEM. */
+struct class_set *classes_read(struct input in);
+void classes_free(struct class_set *set); /* and all older ones */
+
+static inline struct weft_jfr_class *classes_find(const struct class_set *set, int64_t id)
+{
+	uint64_t i = (uint64_t)id * UINT64_C(0x9E3779B97F4A7C15);
+
+	for (i >>= 32;; i++) {
+		struct weft_jfr_class *c = set->table[i & (set->table_room - 1)];
+
+		if (!c || c->id == id)
+			return c;
+	}
+}
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's public face: open a file, give its events in order. */
+#include "jfr/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason)
+{
+	if (r->rc == 0) {
+		uint64_t offset = (uint64_t)((const uint8_t *)at - r->map);
+
+		snprintf(r->error, sizeof(r->error), "at byte %llu: %s", (unsigned long long)offset,
+			 reason);
+		r->rc = -EBADMSG;
+	}
+	return r->rc;
+}
+
+int reader_no_memory(struct weft_jfr_reader *r)
+{
+	if (r->rc == 0) {
+		snprintf(r->error, sizeof(r->error), "out of memory in the chunk at byte %llu",
+			 (unsigned long long)r->chunk.offset);
+		r->rc = -ENOMEM;
+	}
+	return r->rc;
+}
+
+static int map_file(struct weft_jfr_reader *r, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+	void *map;
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) != 0)
+		rc = -errno;
+	else if (S_ISDIR(st.st_mode))
+		rc = -EISDIR;
+	else if (!S_ISREG(st.st_mode))
+		rc = -ESPIPE;
+	else if (st.st_size < CHUNK_HEADER_BYTES)
+		rc = -EBADMSG;
+	if (rc == 0) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map == MAP_FAILED)
+			rc = -errno;
+		else
+			r->map = map;
+		r->map_bytes = (size_t)st.st_size;
+	}
+	close(fd);
+	return rc;
+}
+
+static int check_file(const struct weft_jfr_reader *r)
+{
+	unsigned int major = (unsigned int)r->map[4] << 8 | r->map[5];
+
+	if (memcmp(r->map, "FLR", 4) != 0)
+		return -EBADMSG;
+	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
+}
+
+struct weft_jfr_reader *weft_jfr_open(const char *path)
+{
+	struct weft_jfr_reader *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return NULL;
+	rc = map_file(r, path);
+	if (rc == 0)
+		rc = check_file(r);
+	if (rc != 0) {
+		weft_jfr_reader_free(r);
+		errno = -rc;
+		return NULL;
+	}
+	return r;
+}
+
+void weft_jfr_reader_free(struct weft_jfr_reader *r)
+{
+	if (!r)
+		return;
+	if (r->map)
+		munmap((void *)(uintptr_t)r->map, r->map_bytes);
+	classes_free(r->classes);
+	free(r->event_types);
+	free(r->pools.slots);
+	arena_free(&r->pools.memory);
+	arena_free(&r->memory);
+	free(r);
+}
+
+static int64_t epoch_ns(const struct chunk_view *c, int64_t ticks)
+{
+	__int128 since = (__int128)ticks - c->start_ticks;
+
+	if (c->ticks_per_second != 1000000000)
+		since = since * 1000000000 / c->ticks_per_second;
+	since += c->start_ns;
+	if (since > INT64_MAX)
+		return INT64_MAX;
+	return since < INT64_MIN ? INT64_MIN : (int64_t)since;
+}
+
+static int64_t ticks_ns(const struct chunk_view *c, int64_t ticks)
+{
+	__int128 ns = (__int128)ticks * 1000000000 / c->ticks_per_second;
+
+	return ns > INT64_MAX || ns < INT64_MIN ? INT64_MAX : (int64_t)ns;
+}
+
+/* Time of an event from its first fields, which are numbers and lie at @in. */
+static int view_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
+{
+	view->start_ns = INT64_MIN;
+	view->duration_ns = 0;
+	if (view->type->timed)
+		view->start_ns = epoch_ns(&r->chunk, input_i64(&in));
+	if (view->type->lasts)
+		view->duration_ns = ticks_ns(&r->chunk, input_i64(&in));
+	return in.failed ? reader_damaged(r, in.end, "event ends within its times") : 0;
+}
+
+static int view_event(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
+{
+	struct decoder d;
+
+	view->chunk = r->chunk_count - 1;
+	view->fields = NULL;
+	view->field_count = 0;
+	if (view_times(r, in, view) != 0)
+		return r->rc;
+	if (r->wanted && !r->wanted(view->type, r->wanted_arg))
+		return 1;
+	arena_reset(&r->memory);
+	decoder_start(&d, r, in.at, input_left(&in), &r->memory);
+	view->fields = decode_fields(&d, view->type);
+	if (r->rc != 0)
+		return r->rc;
+	if (!view->fields)
+		return reader_damaged(r, in.at, "event does not fit its type");
+	view->field_count = view->type->field_count;
+	return 1;
+}
+
+/* 1: an event that users see, 0: another, -errno. */
+static int next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
+{
+	const uint8_t *start = r->at, *end = r->chunk.data + r->chunk.bytes;
+	struct input in = {.at = start, .end = end, .fixed = r->chunk.fixed};
+	uint32_t bytes = (uint32_t)input_i32(&in);
+	int64_t id;
+
+	if (in.failed || !bytes || bytes > (size_t)(end - start))
+		return reader_damaged(r, start, "event is cut short");
+	in.end = start + bytes;
+	if (in.at > in.end)
+		return reader_damaged(r, start, "event is smaller than its size");
+	r->at = in.end;
+	id = input_i64(&in);
+	if (in.failed)
+		return reader_damaged(r, start, "event has no type");
+	view->type = id == 0 || id == 1 ? NULL : classes_find(r->classes, id);
+	view->bytes = bytes;
+	if (!view->type || view->type->shape != CLASS_STRUCT)
+		return 0;
+	return view_event(r, in, view);
+}
+
+int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
+{
+	int rc = r->rc;
+
+	while (rc == 0) {
+		if (r->in_chunk && r->at < r->chunk.data + r->chunk.bytes) {
+			rc = next_event(r, view);
+			continue;
+		}
+		if (r->in_chunk)
+			pools_leave(r);
+		rc = chunk_open(r);
+		r->in_chunk = rc > 0;
+		if (rc == 0)
+			return 0;
+		if (rc > 0)
+			rc = 0;
+	}
+	return rc;
+}
+
+void weft_jfr_filter(struct weft_jfr_reader *r,
+		     int (*wanted)(const struct weft_jfr_class *type, void *arg), void *arg)
+{
+	r->wanted = wanted;
+	r->wanted_arg = arg;
+}
+
+const char *weft_jfr_error(const struct weft_jfr_reader *r)
+{
+	return r->error;
+}
+
+size_t weft_jfr_event_types(const struct weft_jfr_reader *r,
+			    const struct weft_jfr_class *const **out)
+{
+	*out = r->event_types;
+	return r->event_type_count;
+}
+
+void weft_jfr_span(const struct weft_jfr_reader *r, int64_t *start_ns, int64_t *end_ns)
+{
+	*start_ns = r->first_ns;
+	*end_ns = r->last_ns;
+}

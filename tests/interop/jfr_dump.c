@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints what libweft-jfr reads from a recording, in a form that a script can compare with
+ * the JDK's tools.
+ *
+ *	jfr_dump summary FILE      type count bytes, one type a line
+ *	jfr_dump events FILE TYPE  one line an event: start_ns duration_ns field=value ...
+ */
+#include <weft/jfr.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TYPES 4096
+
+struct tally {
+	const char *name;
+	uint64_t count, bytes;
+};
+
+static void print_node(const struct weft_jfr_node *n, int depth)
+{
+	const char *separator = "";
+
+	switch (n->shape) {
+	case WEFT_JFR_V_NULL:
+		printf("null");
+		return;
+	case WEFT_JFR_V_NUMBER:
+		printf("%" PRId64, n->number);
+		return;
+	case WEFT_JFR_V_REAL:
+		printf("%.9g", n->real);
+		return;
+	case WEFT_JFR_V_STRING:
+		printf("\"%.*s\"", (int)n->string.bytes, n->string.data);
+		return;
+	default:
+		break;
+	}
+	printf(n->shape == WEFT_JFR_V_STRUCT ? "{" : "[");
+	for (size_t i = 0; i < n->many.count && depth < 6; i++) {
+		printf("%s", separator);
+		if (n->shape == WEFT_JFR_V_STRUCT)
+			printf("%s=", weft_jfr_class_field(n->type, i));
+		print_node(&n->many.item[i], depth + 1);
+		separator = " ";
+	}
+	printf(n->shape == WEFT_JFR_V_STRUCT ? "}" : "]");
+}
+
+static void print_event(const struct weft_jfr_event_view *e)
+{
+	printf("%" PRId64 " %" PRId64, e->start_ns, e->duration_ns);
+	for (size_t i = 0; i < e->field_count; i++) {
+		printf(" %s=", weft_jfr_class_field(e->type, i));
+		print_node(&e->fields[i], 0);
+	}
+	printf("\n");
+}
+
+static void count(struct tally *tallies, size_t *used, const struct weft_jfr_event_view *e)
+{
+	const char *name = weft_jfr_class_name(e->type);
+	size_t i = 0;
+
+	while (i < *used && strcmp(tallies[i].name, name) != 0)
+		i++;
+	if (i == MOST_TYPES)
+		return;
+	if (i == *used)
+		tallies[(*used)++] = (struct tally){.name = name};
+	tallies[i].count++;
+	tallies[i].bytes += e->bytes;
+}
+
+static int is_named(const struct weft_jfr_class *type, void *name)
+{
+	return strcmp(weft_jfr_class_name(type), name) == 0;
+}
+
+static int dump(struct weft_jfr_reader *r, const char *type)
+{
+	static struct tally tallies[MOST_TYPES];
+	struct weft_jfr_event_view e;
+	size_t used = 0;
+	int rc;
+
+	while ((rc = weft_jfr_next(r, &e)) == 1) {
+		if (!type)
+			count(tallies, &used, &e);
+		else if (strcmp(weft_jfr_class_name(e.type), type) == 0)
+			print_event(&e);
+	}
+	for (size_t i = 0; i < used; i++)
+		printf("%s %" PRIu64 " %" PRIu64 "\n", tallies[i].name, tallies[i].count,
+		       tallies[i].bytes);
+	if (rc != 0)
+		fprintf(stderr, "jfr_dump: %s: %s\n", strerror(-rc), weft_jfr_error(r));
+	return rc != 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct weft_jfr_reader *r;
+	char *type = argc == 4 && strcmp(argv[1], "events") == 0 ? argv[3] : NULL;
+	int status;
+
+	if (!type && !(argc == 3 && strcmp(argv[1], "summary") == 0)) {
+		fprintf(stderr, "usage: jfr_dump summary FILE | events FILE TYPE\n");
+		return 2;
+	}
+	r = weft_jfr_open(argv[2]);
+	if (!r) {
+		fprintf(stderr, "jfr_dump: %s: %s\n", argv[2], strerror(errno));
+		return 1;
+	}
+	if (type)
+		weft_jfr_filter(r, is_named, type);
+	status = dump(r, type);
+	weft_jfr_reader_free(r);
+	return status;
+}
