@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -103,10 +104,12 @@ void cli_args_free(struct cli_args *args);
 /* Options of a command in order, then --help; NULL behind the last. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
 
-#include <stdio.h>
 void cli_help(FILE *out);
 void cli_help_verb(FILE *out, const struct cli_command *command);
 
 extern const char cli_version[];
+extern const char cli_description[];               /* paragraphs for the man page */
+extern const struct cli_example cli_environment[]; /* variables; ends with NULL */
+extern const struct cli_example cli_statuses[];    /* exit statuses; ends with NULL */
 
 #endif

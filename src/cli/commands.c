@@ -6,15 +6,14 @@
 
 #include <string.h>
 
+extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
+extern const struct cli_command cmd_man;
 extern const struct cli_command cmd_version;
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_doctor,
-	&cmd_help,
-	&cmd_version,
-	NULL,
+	&cmd_doctor, &cmd_help, &cmd_version, &cmd_completion, &cmd_man, NULL,
 };
 
 const char cli_version[] = WEFT_VERSION;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft completion SHELL (hidden): what bash, zsh or fish needs to complete a command line. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef void visit_option(const struct cli_command *command, const struct cli_option *option);
+
+static void each_option(const struct cli_command *command, visit_option *visit)
+{
+	const struct cli_option *option;
+
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
+		if (!(option->flags & CLI_HIDDEN))
+			visit(command, option);
+}
+
+static void each_command(void (*visit)(const struct cli_command *command))
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
+			visit(cli_commands[i]);
+}
+
+static void put_choices(const struct cli_option *option)
+{
+	for (const char *const *choice = option->choices; *choice; choice++)
+		printf("%s%s", choice == option->choices ? "" : " ", *choice);
+}
+
+/* In single quotes: the shells' way to write one. */
+static void put_quoted(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('\'');
+}
+
+/* ---- bash */
+
+static void bash_name(const struct cli_command *command)
+{
+	printf(" %s", command->name);
+}
+
+static void bash_option(const struct cli_command *command, const struct cli_option *option)
+{
+	(void)command;
+	printf(" --%s", option->name);
+}
+
+static void bash_options(const struct cli_command *command)
+{
+	printf("\t%s) options='", command->name);
+	each_option(command, bash_option);
+	puts("' ;;");
+}
+
+static void bash_value(const struct cli_command *command, const struct cli_option *option)
+{
+	if (option->kind == CLI_FLAG)
+		return;
+	printf("\t%s:--%s", command->name, option->name);
+	if (option->letter)
+		printf(" | %s:-%c", command->name, option->letter);
+	fputs(") ", stdout);
+	if (option->choices) {
+		fputs("COMPREPLY=($(compgen -W '", stdout);
+		put_choices(option);
+		puts("' -- \"$word\")); return ;;");
+	} else if (option->kind == CLI_FILE) {
+		puts("COMPREPLY=($(compgen -f -- \"$word\")); return ;;");
+	} else {
+		puts("return ;;");
+	}
+}
+
+static void bash_values(const struct cli_command *command)
+{
+	each_option(command, bash_value);
+}
+
+static void put_bash(void)
+{
+	puts("# bash completion of weft: made from the tables of the command\n"
+	     "_weft()\n{\n"
+	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} options=\n"
+	     "\tlocal before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	     "\tif ((COMP_CWORD == 1)); then");
+	fputs("\t\tCOMPREPLY=($(compgen -W '", stdout);
+	each_command(bash_name);
+	puts(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
+	     "\tcase $verb:$before in");
+	each_command(bash_values);
+	fputs("\tesac\n\tcase $verb in\n\thelp) options='", stdout);
+	each_command(bash_name);
+	puts("' ;;");
+	each_command(bash_options);
+	puts("\tesac\n"
+	     "\tif [[ $word == -* || $verb == help ]]; then\n"
+	     "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+	     "\telse\n"
+	     "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	     "\tfi\n}\n"
+	     "complete -o filenames -F _weft weft");
+}
+
+/* ---- zsh */
+
+static void zsh_verb(const struct cli_command *command)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%s:%s", command->name, command->summary);
+	fputs("\t\t", stdout);
+	put_quoted(line);
+	putchar('\n');
+}
+
+/* Square brackets and colons mean something in a specification of _arguments. */
+static void zsh_put_help(const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("[]:\\", *text))
+			putchar('\\');
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	}
+}
+
+static void zsh_spec(const struct cli_option *option, const char *name)
+{
+	printf(" '%s%s%s[", option->flags & (CLI_MANY | CLI_LIST) ? "*" : "", name,
+	       option->kind == CLI_FLAG || name[1] != '-' ? "" : "=");
+	zsh_put_help(option->help);
+	putchar(']');
+	if (option->kind != CLI_FLAG) {
+		printf(":%s:", option->argument ? option->argument : "value");
+		if (option->choices) {
+			putchar('(');
+			for (const char *const *choice = option->choices; *choice; choice++) {
+				fputs(choice == option->choices ? "" : " ", stdout);
+				zsh_put_help(*choice);
+			}
+			putchar(')');
+		} else if (option->kind == CLI_FILE) {
+			fputs("_files", stdout);
+		}
+	}
+	fputs("' \\\n\t\t\t", stdout);
+}
+
+static void zsh_option(const struct cli_command *command, const struct cli_option *option)
+{
+	char name[64];
+
+	(void)command;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	zsh_spec(option, name);
+	if (!option->letter)
+		return;
+	snprintf(name, sizeof(name), "-%c", option->letter);
+	zsh_spec(option, name);
+}
+
+static void zsh_case(const struct cli_command *command)
+{
+	printf("\t%s)\n\t\t_arguments", command->name);
+	each_option(command, zsh_option);
+	puts(command->operands ? " '*:file:_files' ;;" : " ;;");
+}
+
+static void put_zsh(void)
+{
+	puts("#compdef weft\n"
+	     "# zsh completion of weft: made from the tables of the command\n"
+	     "_weft()\n{\n"
+	     "\tlocal -a verbs\n"
+	     "\tverbs=(");
+	each_command(zsh_verb);
+	puts("\t)\n"
+	     "\tif ((CURRENT == 2)); then\n"
+	     "\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
+	     "\tshift words\n\t((CURRENT--))\n"
+	     "\tcase $words[1] in");
+	each_command(zsh_case);
+	puts("\tesac\n}\n"
+	     "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _weft \"$@\"; "
+	     "else compdef _weft weft; fi");
+}
+
+/* ---- fish */
+
+static void fish_option(const struct cli_command *command, const struct cli_option *option)
+{
+	printf("complete -c weft -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+	       option->name);
+	if (option->letter)
+		printf(" -s %c", option->letter);
+	if (option->kind == CLI_FILE)
+		fputs(" -r -F", stdout);
+	else if (option->kind != CLI_FLAG)
+		fputs(" -x", stdout);
+	if (option->choices) {
+		fputs(" -a '", stdout);
+		put_choices(option);
+		putchar('\'');
+	}
+	fputs(" -d ", stdout);
+	put_quoted(option->help);
+	putchar('\n');
+}
+
+static void fish_command(const struct cli_command *command)
+{
+	printf("complete -c weft -n __fish_use_subcommand -f -a %s -d ", command->name);
+	put_quoted(command->summary);
+	putchar('\n');
+	each_option(command, fish_option);
+}
+
+static void put_fish(void)
+{
+	puts("# fish completion of weft: made from the tables of the command");
+	each_command(fish_command);
+}
+
+static const struct {
+	const char *name;
+	void (*put)(void);
+} shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
+
+static int run(const struct cli_args *args)
+{
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (!strcmp(shells[i].name, cli_operand(args, 0))) {
+			shells[i].put();
+			return CLI_DONE;
+		}
+	return cli_usage("unknown shell '%s'; known: bash, zsh, fish", cli_operand(args, 0));
+}
+
+const struct cli_command cmd_completion = {
+	.name = "completion",
+	.summary = "Print the completion of bash, zsh or fish",
+	.operands = "bash|zsh|fish",
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run,
+	.flags = CLI_COMMAND_HIDDEN,
+};
