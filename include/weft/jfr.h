@@ -155,8 +155,9 @@ struct weft_jfr_value {
 
 /**
  * weft_jfr_create() - start a recording. NULL with errno (of open(2), or EINVAL, ENOMEM).
- * A chunk without events is written at once, so that the file opens from then on. An older
- * regular file of that name is unlinked first; a pipe or device is written as it is.
+ * An older regular file of that name is unlinked first; a pipe or device is written as it is.
+ * Before the first event a chunk without events is written, so that the file opens from then
+ * on: declare the types first, for tools look there for the types that a file has.
  */
 WEFT_JFR_API struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options);
 

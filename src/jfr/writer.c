@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define DEFAULT_CHUNK_NS UINT64_C(10000000000)
 #define DEFAULT_CHUNK_BYTES ((uint64_t)16 << 20)
@@ -81,20 +80,12 @@ struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options)
 	if (!w)
 		return NULL;
 	rc = file_create(&w->file, options->path);
-	if (rc != 0)
-		goto err;
-	rc = chunk_end(w, 0);
 	if (rc != 0) {
-		file_close(&w->file);
-		if (w->file.regular)
-			unlink(options->path);
-		goto err;
+		free_writer(w);
+		errno = -rc;
+		return NULL;
 	}
 	return w;
-err:
-	free_writer(w);
-	errno = -rc;
-	return NULL;
 }
 
 struct weft_jfr_type *weft_jfr_type(struct weft_jfr_writer *w, const struct weft_jfr_type_def *def)
@@ -268,6 +259,20 @@ static uint64_t chunk_size(const struct weft_jfr_writer *w)
 	return bytes;
 }
 
+static int chunk_is_full(const struct weft_jfr_writer *w)
+{
+	return w->chunk_events && chunk_size(w) >= w->chunk_bytes;
+}
+
+/*
+ * Before the first event goes a chunk without any, so that the file opens from then on. It
+ * comes this late because tools look into the first chunk for the types that a file has.
+ */
+static int is_first_event(const struct weft_jfr_writer *w)
+{
+	return w->chunk == 1;
+}
+
 static void note_time(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 		      const struct weft_jfr_value *v)
 {
@@ -292,7 +297,7 @@ int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 	room = event_room(w, type, values);
 	if (room < 0)
 		return (int)room;
-	if (w->chunk_events && chunk_size(w) >= w->chunk_bytes) {
+	if (is_first_event(w) || chunk_is_full(w)) {
 		if (w->own_clock)
 			w->now_ns = clock_ns(CLOCK_MONOTONIC);
 		rc_full = chunk_end(w, 0);
