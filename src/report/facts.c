@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void facts_free(struct facts *f)
+{
+	free(f->counters);
+	free(f->buckets);
+	free(f->processes);
+	free(f->types);
+	memset(f, 0, sizeof(*f));
+}
+
+/* One more zeroed element at the end of an array; NULL: out of memory, and remembered. */
+static void *one_more(struct facts *f, void *array_pointer, uint32_t *count, size_t each)
+{
+	char **array = array_pointer;
+	char *bigger = realloc(*array, ((size_t)*count + 1) * each);
+
+	if (!bigger) {
+		f->failed = 1;
+		return NULL;
+	}
+	*array = bigger;
+	return memset(bigger + each * (*count)++, 0, each);
+}
+
+void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value)
+{
+	struct fact_counter *c;
+
+	for (uint32_t i = 0; i < f->counter_count; i++) {
+		if (f->counters[i].name == name) {
+			f->counters[i].value += value;
+			return;
+		}
+	}
+	c = one_more(f, &f->counters, &f->counter_count, sizeof(*c));
+	if (c)
+		*c = (struct fact_counter){name, kind, value};
+}
+
+void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count)
+{
+	struct fact_bucket *b;
+
+	for (uint32_t i = 0; i < f->bucket_count; i++) {
+		if (f->buckets[i].name == name && f->buckets[i].up_to == up_to) {
+			f->buckets[i].count += count;
+			return;
+		}
+	}
+	b = one_more(f, &f->buckets, &f->bucket_count, sizeof(*b));
+	if (b)
+		*b = (struct fact_bucket){name, up_to, count};
+}
+
+void facts_process(struct facts *f, const struct fact_process *p)
+{
+	struct fact_process *known = NULL;
+
+	for (uint32_t i = 0; i < f->process_count && !known; i++)
+		if (f->processes[i].id == p->id)
+			known = &f->processes[i];
+	if (known && known->duration_ns > p->duration_ns)
+		return;
+	if (!known)
+		known = one_more(f, &f->processes, &f->process_count, sizeof(*known));
+	if (known)
+		*known = *p;
+}
+
+struct fact_type *facts_type(struct facts *f, uint32_t name)
+{
+	struct fact_type *t;
+
+	for (uint32_t i = 0; i < f->type_count; i++)
+		if (f->types[i].name == name)
+			return &f->types[i];
+	t = one_more(f, &f->types, &f->type_count, sizeof(*t));
+	if (t)
+		t->name = name;
+	return t;
+}
+
+int64_t facts_value(const struct facts *f, const struct model *m, const char *name)
+{
+	uint32_t id = names_find(&m->names, name);
+
+	for (uint32_t i = 0; i < f->counter_count; i++)
+		if (f->counters[i].name == id)
+			return f->counters[i].value;
+	return 0;
+}
+
+int64_t facts_sum(const struct facts *f, const struct model *m, const char *kind)
+{
+	uint32_t id = names_find(&m->names, kind);
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < f->counter_count; i++)
+		if (f->counters[i].kind == id)
+			sum += f->counters[i].value;
+	return sum;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording says about itself beside its samples: how long, of whom, what was lost
+ * and why. Read once per file; rows are few.
+ */
+#ifndef WEFT_REPORT_FACTS_H
+#define WEFT_REPORT_FACTS_H
+
+#include "report/model.h"
+
+/* A counter, summed over processes; names and kinds as in base/recording.h. */
+struct fact_counter {
+	uint32_t name, kind; /* ids in model.names */
+	int64_t value;
+};
+
+struct fact_bucket {
+	uint32_t name;
+	int64_t up_to; /* values in [up_to / 2, up_to) */
+	int64_t count;
+};
+
+struct fact_process {
+	uint32_t id; /* of its session */
+	uint32_t name, command_line, end;
+	int64_t duration_ns; /* of rows with one id the longest stands */
+};
+
+/* A type of sample events in the file. */
+struct fact_type {
+	uint32_t name;
+	int64_t type_id;
+	uint64_t events;
+	uint64_t period_ns; /* of one sample; 0 = the file does not say */
+	int counted;        /* selected for the report */
+};
+
+struct facts {
+	int64_t start_ns, end_ns; /* epoch */
+	uint64_t events;          /* of all types */
+	struct fact_counter *counters;
+	struct fact_bucket *buckets;
+	struct fact_process *processes;
+	struct fact_type *types;
+	uint32_t counter_count, bucket_count, process_count, type_count;
+	uint32_t jvm;           /* "java [pid]"; 0 = no JVM told */
+	uint32_t context_count; /* contextual events */
+	int failed;             /* out of memory */
+	char damage[256];       /* why the file could not be read to its end; "" = it could */
+};
+
+void facts_free(struct facts *f);
+void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value);
+void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count);
+void facts_process(struct facts *f, const struct fact_process *p);
+/* The row of a type by its name, made when new; NULL: out of memory. */
+struct fact_type *facts_type(struct facts *f, uint32_t name);
+/* Sum of a counter; 0 when the file has none. */
+int64_t facts_value(const struct facts *f, const struct model *m, const char *name);
+/* Sum of a kind of counters ("lost"). */
+int64_t facts_sum(const struct facts *f, const struct model *m, const char *kind);
+
+#endif

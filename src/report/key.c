@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/key.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t by_stack(struct model *m, const struct sample *s)
+{
+	return model_path(m, s->stack);
+}
+
+static uint32_t by_span(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_SPAN, 0);
+}
+
+static uint32_t by_root(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_ROOT, 0);
+}
+
+static uint32_t by_trace(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_TRACE, 0);
+}
+
+static uint32_t by_thread(struct model *m, const struct sample *s)
+{
+	return model_thread_at(m, s->thread)->key;
+}
+
+static uint32_t by_process(struct model *m, const struct sample *s)
+{
+	return model_thread_at(m, s->thread)->process;
+}
+
+/* In the order of enum key_kind; without a function: per frame, and the tag. */
+static const struct {
+	const char *name;
+	uint32_t (*of_sample)(struct model *m, const struct sample *s);
+} kinds[] = {
+	[KEY_FUNCTION] = {"function", NULL},     [KEY_STACK] = {"stack", by_stack},
+	[KEY_SPAN] = {"span", by_span},          [KEY_ROOT] = {"root", by_root},
+	[KEY_TRACE] = {"trace", by_trace},       [KEY_THREAD] = {"thread", by_thread},
+	[KEY_PROCESS] = {"process", by_process}, [KEY_MODULE] = {"module", NULL},
+	[KEY_TAG] = {"tag:NAME", NULL},
+};
+
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+const char *key_choices(void)
+{
+	static char choices[128];
+
+	if (choices[0])
+		return choices;
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (i)
+			strcat(choices, "|");
+		strcat(choices, kinds[i].name);
+	}
+	return choices;
+}
+
+int key_parse(struct key *k, const char *text)
+{
+	memset(k, 0, sizeof(*k));
+	if (strlen(text) >= sizeof(k->text))
+		return -EINVAL;
+	strcpy(k->text, text);
+	if (strncmp(text, "tag:", 4) == 0) {
+		k->kind = KEY_TAG;
+		return text[4] ? 0 : -EINVAL;
+	}
+	for (size_t i = 0; i < KEY_TAG; i++) {
+		if (strcmp(text, kinds[i].name) == 0) {
+			k->kind = (enum key_kind)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+void key_bind(struct key *k, struct model *m)
+{
+	const char *name = k->text + 4, *dot;
+
+	if (k->kind != KEY_TAG)
+		return;
+	dot = strrchr(name, '.');
+	if (dot) {
+		k->tag_type = names_id_bytes(&m->names, name, (size_t)(dot - name));
+		name = dot + 1;
+	}
+	k->tag = names_id(&m->keys, name);
+}
+
+int key_is_per_frame(const struct key *k)
+{
+	return k->kind == KEY_FUNCTION || k->kind == KEY_MODULE;
+}
+
+uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f)
+{
+	if (k->kind == KEY_MODULE)
+		return f->module ? f->module : names_id(&m->names, KEY_UNKNOWN_MODULE);
+	return f->function ? f->function : names_id(&m->names, KEY_UNKNOWN_FUNCTION);
+}
+
+uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s)
+{
+	if (k->kind == KEY_TAG)
+		return k->tag ? context_value(&s->context, k->tag, k->tag_type) : 0;
+	return kinds[k->kind].of_sample(m, s);
+}
+
+static char *stack_name(const struct model *m, const struct stack *s)
+{
+	struct buf b = {0};
+
+	for (uint32_t i = s->count; i-- > 0;) {
+		const char *name = names_text(&m->names, s->frames[i].function);
+
+		if (!*name)
+			name = KEY_UNKNOWN_FUNCTION;
+		for (; *name; name++)
+			buf_put_u8(&b, (uint8_t)(*name == ';'                 ? ':'
+						 : (unsigned char)*name < ' ' ? ' '
+									      : *name));
+		if (i)
+			buf_put_u8(&b, ';');
+	}
+	buf_put_u8(&b, 0);
+	if (b.failed) {
+		buf_free(&b);
+		return NULL;
+	}
+	return (char *)b.data;
+}
+
+char *key_name(const struct key *k, const struct model *m, uint32_t id)
+{
+	if (!id)
+		return strdup(KEY_NONE);
+	if (k->kind != KEY_STACK)
+		return strdup(names_text(&m->names, id));
+	if (!model_stack_at(m, id)->count)
+		return strdup(KEY_NONE);
+	return stack_name(m, model_stack_at(m, id));
+}

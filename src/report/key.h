@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What samples are grouped and selected by: one const table of keys. A key gives a sample
+ * one id (its span, its thread, ...), or one for each of its frames (function, module), or
+ * its stack. Ids of one key are comparable with each other only.
+ */
+#ifndef WEFT_REPORT_KEY_H
+#define WEFT_REPORT_KEY_H
+
+#include "report/model.h"
+
+enum key_kind {
+	KEY_FUNCTION,
+	KEY_STACK,
+	KEY_SPAN,
+	KEY_ROOT,
+	KEY_TRACE,
+	KEY_THREAD,
+	KEY_PROCESS,
+	KEY_MODULE,
+	KEY_TAG,
+};
+
+struct key {
+	enum key_kind kind;
+	char text[128];    /* as given: "span", "tag:route" */
+	uint32_t tag;      /* KEY_TAG: id in model.keys */
+	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
+};
+
+/* "function|stack|...|tag:NAME", for messages. */
+const char *key_choices(void);
+/* Reads a key's name. NAME of a tag is a field's name, or Type.field. 0 or -EINVAL. */
+int key_parse(struct key *k, const char *text);
+/* Gives the tag its numbers in this model. */
+void key_bind(struct key *k, struct model *m);
+
+/* Has a sample several of them (one per frame)? */
+int key_is_per_frame(const struct key *k);
+/* A frame's id of a key that is per frame; never 0. */
+uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f);
+/* A sample's id of any other key; 0 = none. */
+uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s);
+
+/* What people read: "(none)" for 0; of a stack "root;...;leaf". The caller frees it. */
+char *key_name(const struct key *k, const struct model *m, uint32_t id);
+
+#define KEY_NONE "(none)"
+#define KEY_UNKNOWN_FUNCTION "[unknown]"
+#define KEY_UNKNOWN_MODULE "[unknown]"
+
+#endif

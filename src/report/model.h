@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every report and export works on: samples with all names as numbers, whatever file
+ * they came from. The model owns the names, threads and stacks; a sample refers to them.
+ * Ids are dense and start at 1; 0 means "absent". Nothing here knows JFR.
+ */
+#ifndef WEFT_REPORT_MODEL_H
+#define WEFT_REPORT_MODEL_H
+
+#include "report/names.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Context keys: fixed ids for the ids of a trace, then one for each tag's name. */
+enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_TAGS };
+
+#define CONTEXT_ITEMS 48
+
+struct context_item {
+	uint32_t key;   /* id in model.keys */
+	uint32_t type;  /* simple name of the event type it came from; id in model.names */
+	uint32_t value; /* id in model.names, never 0 */
+};
+
+struct context {
+	uint32_t count, cut;                     /* cut: items that found no room */
+	struct context_item item[CONTEXT_ITEMS]; /* innermost first */
+};
+
+struct frame {
+	uint32_t function, module; /* ids in model.names; module 0 = not known */
+	int32_t line;              /* 0 = not known */
+};
+
+struct stack {
+	struct frame *frames; /* leaf first */
+	uint32_t count;
+	uint32_t truncated;
+	uint32_t path; /* see model_path(); 0 = not asked yet */
+};
+
+struct thread {
+	uint32_t name;    /* "worker" */
+	uint32_t key;     /* "worker [1234]" */
+	uint32_t process; /* "demo [1200]"; 0 = not known */
+};
+
+struct sample {
+	int64_t time_ns;    /* epoch */
+	uint64_t weight_ns; /* 0 = not known */
+	uint32_t thread, stack;
+	struct context context;
+};
+
+struct model {
+	struct names names;
+	struct names keys; /* of contexts; the first three are the fixed ones */
+	struct map *stack_index;
+	struct stack *stacks;
+	uint32_t stack_count, stack_room;
+	struct map *thread_index;
+	struct thread *threads;
+	uint32_t thread_count, thread_room;
+	int failed; /* out of memory somewhere; names.failed and keys.failed count too */
+};
+
+int model_init(struct model *m); /* 0 or -ENOMEM */
+void model_free(struct model *m);
+int model_error(const struct model *m); /* 0 or -ENOMEM: anything that failed so far */
+
+/* Equal arguments give equal ids. A stack of no frames is a stack too. */
+uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated);
+/* The stack of the same functions without modules and lines: equal for equal call paths. */
+uint32_t model_path(struct model *m, uint32_t stack);
+uint32_t model_thread(struct model *m, const struct thread *thread);
+
+const struct stack *model_stack_at(const struct model *m, uint32_t id);
+const struct thread *model_thread_at(const struct model *m, uint32_t id);
+
+/* Adds an item unless one of the same key and type is there: innermost goes in first. */
+void context_add(struct context *c, struct context_item item);
+/* The innermost value of a key, from events of @type only when it is not 0; 0: none. */
+uint32_t context_value(const struct context *c, uint32_t key, uint32_t type);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strings as small numbers: equal texts have equal ids, counted from 1, so that a table
+ * of rows can be an array. Id 0 is the empty text and stands for "absent" everywhere in
+ * the report. Out of memory is remembered (failed) and gives 0: check once at the end.
+ */
+#ifndef WEFT_REPORT_NAMES_H
+#define WEFT_REPORT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map;
+
+struct names {
+	struct map *index;
+	char **text;
+	uint32_t count, room; /* of text; text[0] is "" */
+	int failed;
+};
+
+int names_init(struct names *n); /* 0 or -ENOMEM; names_free() is allowed after both */
+void names_free(struct names *n);
+
+uint32_t names_id(struct names *n, const char *text);
+uint32_t names_id_bytes(struct names *n, const char *text, size_t bytes);
+uint32_t names_id_format(struct names *n, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The id of a text that may not be there; 0 then. */
+uint32_t names_find(const struct names *n, const char *text);
+/* Never NULL; lives as long as the names. */
+const char *names_text(const struct names *n, uint32_t id);
+
+#endif
