@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/decode.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACC_NATIVE 0x100
+#define FRAMES_MAX 4096 /* of one stack; the JVM's limit is 2048 */
+
+int decoder_init(struct decoder *d, struct model *m)
+{
+	memset(d, 0, sizeof(*d));
+	d->model = m;
+	d->chunk = UINT64_MAX;
+	return 0;
+}
+
+static void drop_maps(struct decoder *d)
+{
+	map_free(d->threads);
+	map_free(d->methods);
+	map_free(d->stacks);
+	d->threads = d->methods = d->stacks = NULL;
+}
+
+void decoder_free(struct decoder *d)
+{
+	drop_maps(d);
+	free(d->frames);
+	memset(d, 0, sizeof(*d));
+}
+
+int decoder_enter(struct decoder *d, uint64_t chunk)
+{
+	if (chunk == d->chunk && d->stacks)
+		return 0;
+	drop_maps(d);
+	d->threads = map_new();
+	d->methods = map_new();
+	d->stacks = map_new();
+	if (!d->threads || !d->methods || !d->stacks) {
+		drop_maps(d);
+		return -ENOMEM;
+	}
+	d->chunk = chunk;
+	return 0;
+}
+
+/* ---- plain values */
+
+static int is_null(const struct weft_jfr_node *n)
+{
+	return !n || n->shape == WEFT_JFR_V_NULL;
+}
+
+/* Symbols and their kin are structs of one string, or that string: both are met. */
+struct weft_jfr_string decode_string(const struct weft_jfr_node *n)
+{
+	static const struct weft_jfr_string none = {"", 0};
+
+	while (n && n->shape == WEFT_JFR_V_STRUCT && n->many.count == 1)
+		n = n->many.item;
+	return n && n->shape == WEFT_JFR_V_STRING && n->string.data ? n->string : none;
+}
+
+int64_t decode_number(const struct weft_jfr_node *n, int64_t otherwise)
+{
+	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
+}
+
+static const struct weft_jfr_node *field(const struct weft_jfr_node *n, const char *name)
+{
+	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
+}
+
+static uint32_t string_id(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string s = decode_string(n);
+
+	return names_id_bytes(&d->model->names, s.data, s.bytes);
+}
+
+/* A number kept under a pool key of this chunk, 0 = not yet; without a key: NULL. */
+static uint64_t *cached(struct decoder *d, struct map *m, const struct weft_jfr_node *n)
+{
+	uint64_t *id;
+
+	if (!n->pool_key)
+		return NULL;
+	id = map_put(m, &n->pool_key, sizeof(n->pool_key), NULL);
+	if (!id)
+		d->model->failed = 1;
+	return id;
+}
+
+static void keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
+{
+	uint64_t *at = n->pool_key ? map_get(m, &n->pool_key, sizeof(n->pool_key)) : NULL;
+
+	if (at)
+		*at = id;
+}
+
+/* ---- methods: "module function" of native code, "Class.method" of Java */
+
+static int starts_with(struct weft_jfr_string s, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return s.bytes >= length && memcmp(s.data, prefix, length) == 0;
+}
+
+/*
+ * Native writers give their frames a descriptor that no Java method can have, or a native
+ * method in a class that neither loader nor package has: the JVM's own have one of them.
+ */
+static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string frame_type)
+{
+	struct weft_jfr_string descriptor = decode_string(field(method, "descriptor"));
+	const struct weft_jfr_node *class = field(method, "type");
+
+	if (starts_with(descriptor, "()L;") || starts_with(descriptor, "(Lk;)L;") ||
+	    starts_with(frame_type, "C++") || starts_with(frame_type, "Kernel"))
+		return 1;
+	return (decode_number(field(method, "modifiers"), 0) & ACC_NATIVE) &&
+	       is_null(field(class, "classLoader")) && is_null(field(class, "package"));
+}
+
+static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
+			  struct weft_jfr_string name)
+{
+	char *text = malloc(type.bytes + name.bytes + 1);
+	size_t used = 0;
+	uint32_t id;
+
+	if (!text) {
+		d->model->failed = 1;
+		return 0;
+	}
+	for (size_t i = 0; i < type.bytes; i++)
+		text[used++] = type.data[i] == '/' ? '.' : type.data[i];
+	if (type.bytes && name.bytes)
+		text[used++] = '.';
+	memcpy(text + used, name.data, name.bytes);
+	id = names_id_bytes(&d->model->names, text, used + name.bytes);
+	free(text);
+	return id;
+}
+
+static uint64_t new_method(struct decoder *d, const struct weft_jfr_node *method,
+			   const struct weft_jfr_node *frame_type)
+{
+	struct weft_jfr_string type = decode_string(field(field(method, "type"), "name"));
+	struct weft_jfr_string name = decode_string(field(method, "name"));
+	uint32_t function, module;
+
+	if (is_native(method, decode_string(frame_type))) {
+		function = names_id_bytes(&d->model->names, name.data, name.bytes);
+		module = names_id_bytes(&d->model->names, type.data, type.bytes);
+	} else {
+		function = java_name(d, type, name);
+		module = names_id(&d->model->names, "java");
+	}
+	/* One cached number: the low bit tells it from "not yet", modules are few. */
+	return (uint64_t)function << 32 | (uint64_t)module << 1 | 1;
+}
+
+static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *n)
+{
+	const struct weft_jfr_node *method = field(n, "method");
+	uint64_t *known, packed;
+
+	if (is_null(method))
+		return (struct frame){.function = 0};
+	known = cached(d, d->methods, method);
+	packed = known ? *known : 0;
+	if (!packed) {
+		packed = new_method(d, method, field(n, "type"));
+		keep(d->methods, method, packed);
+	}
+	return (struct frame){
+		.function = (uint32_t)(packed >> 32),
+		.module = (uint32_t)packed >> 1,
+		.line = (int32_t)decode_number(field(n, "lineNumber"), 0),
+	};
+}
+
+/* ---- stacks */
+
+static int frame_room(struct decoder *d, size_t count)
+{
+	struct frame *bigger;
+
+	if (count <= d->frame_room)
+		return 1;
+	bigger = realloc(d->frames, count * sizeof(*bigger));
+	if (!bigger) {
+		d->model->failed = 1;
+		return 0;
+	}
+	d->frames = bigger;
+	d->frame_room = count;
+	return 1;
+}
+
+static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
+{
+	const struct weft_jfr_node *frames = field(n, "frames");
+	int truncated = decode_number(field(n, "truncated"), 0) != 0;
+	size_t count = frames && frames->shape == WEFT_JFR_V_ARRAY ? frames->many.count : 0;
+
+	if (count > FRAMES_MAX) {
+		count = FRAMES_MAX;
+		truncated = 1;
+	}
+	if (!frame_room(d, count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		d->frames[i] = decode_frame(d, &frames->many.item[i]);
+		if (d->frames[i].line < 0)
+			d->frames[i].line = 0;
+	}
+	return model_stack(d->model, d->frames, (uint32_t)count, truncated);
+}
+
+uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->stacks, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_stack(d, n);
+	keep(d->stacks, n, id);
+	return id;
+}
+
+/* ---- threads */
+
+/* Is it "name [pid]"? */
+static int names_process(struct weft_jfr_string group)
+{
+	size_t at = group.bytes;
+
+	if (at < 4 || group.data[at - 1] != ']')
+		return 0;
+	for (at--; at > 0 && isdigit((unsigned char)group.data[at - 1]); at--)
+		;
+	return at >= 2 && at < group.bytes - 1 && group.data[at - 1] == '[' &&
+	       group.data[at - 2] == ' ';
+}
+
+static uint32_t new_thread(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string group = decode_string(field(field(n, "group"), "name"));
+	int64_t tid = decode_number(field(n, "osThreadId"), 0);
+	struct names *names = &d->model->names;
+	struct thread t = {0};
+
+	t.name = string_id(d, field(n, "javaName"));
+	if (!t.name)
+		t.name = string_id(d, field(n, "osName"));
+	t.key = t.name;
+	if (tid > 0)
+		t.key = names_id_format(names, t.name ? "%s [%" PRId64 "]" : "%s[%" PRId64 "]",
+					names_text(names, t.name), tid);
+	t.process =
+		names_process(group) ? names_id_bytes(names, group.data, group.bytes) : d->process;
+	return model_thread(d->model, &t);
+}
+
+uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->threads, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_thread(d, n);
+	keep(d->threads, n, id);
+	return id;
+}
+
+uint64_t decode_thread_key(const struct weft_jfr_node *n)
+{
+	int64_t tid;
+
+	if (is_null(n))
+		return 0;
+	if (n->pool_key)
+		return n->pool_key;
+	tid = decode_number(field(n, "osThreadId"), 0);
+	return tid ? hash_mix((uint64_t)tid) : 0;
+}
+
+/* ---- context values */
+
+uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct names *names = &d->model->names;
+	const struct weft_jfr_node *method;
+
+	if (is_null(n))
+		return 0;
+	switch (n->shape) {
+	case WEFT_JFR_V_NUMBER:
+		return names_id_format(names, "%" PRId64, n->number);
+	case WEFT_JFR_V_REAL:
+		return names_id_format(names, "%g", n->real);
+	case WEFT_JFR_V_STRING:
+		return string_id(d, n);
+	case WEFT_JFR_V_STRUCT:
+		method = field(n, "descriptor") ? n : NULL;
+		if (method)
+			return (uint32_t)(new_method(d, method, NULL) >> 32);
+		if (field(n, "osName"))
+			return model_thread_at(d->model, decode_thread(d, n))->key;
+		return string_id(d, field(n, "name") ? field(n, "name") : n);
+	default:
+		return 0;
+	}
+}
+
+uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string s;
+
+	if (is_null(n))
+		return 0;
+	if (n->shape == WEFT_JFR_V_NUMBER)
+		return n->number ? names_id_format(&d->model->names, "%016" PRIx64,
+						   (uint64_t)n->number)
+				 : 0;
+	s = decode_string(n);
+	for (size_t i = 0; i < s.bytes; i++)
+		if (s.data[i] != '0')
+			return names_id_bytes(&d->model->names, s.data, s.bytes);
+	return 0;
+}

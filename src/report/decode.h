@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of a JFR file as ids of the model. Threads, methods and stacks are looked up by
+ * their pool key first, within one chunk: another chunk may mean something else by a key.
+ */
+#ifndef WEFT_REPORT_DECODE_H
+#define WEFT_REPORT_DECODE_H
+
+#include "report/model.h"
+
+#include <weft/jfr.h>
+
+struct decoder {
+	struct model *model;
+	struct map *threads, *methods, *stacks; /* pool key -> id, of this chunk */
+	uint64_t chunk;
+	uint32_t process;     /* of threads whose group names none */
+	struct frame *frames; /* scratch */
+	size_t frame_room;
+	int failed;
+};
+
+int decoder_init(struct decoder *d, struct model *m); /* 0 or -ENOMEM */
+void decoder_free(struct decoder *d);
+/* Before decoding anything of an event. 0 or -ENOMEM. */
+int decoder_enter(struct decoder *d, uint64_t chunk);
+
+/* @n may be NULL or null everywhere: then 0, or "". */
+uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n);
+uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n);
+/* A value as people read it; ids of spans and traces as hex, absent ones as 0. */
+uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n);
+uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n);
+/* The number by which events of one thread find each other; 0 = no thread. */
+uint64_t decode_thread_key(const struct weft_jfr_node *n);
+
+struct weft_jfr_string decode_string(const struct weft_jfr_node *n);
+int64_t decode_number(const struct weft_jfr_node *n, int64_t otherwise);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/layout.h"
+
+#include <string.h>
+
+#define NAME_COLUMNS_MIN 12
+
+const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns)
+{
+	if (ns >= 1000000000)
+		snprintf(out, LAYOUT_NUMBER, "%.3f s", (double)ns / 1e9);
+	else if (ns >= 1000000)
+		snprintf(out, LAYOUT_NUMBER, "%.3f ms", (double)ns / 1e6);
+	else if (ns >= 1000)
+		snprintf(out, LAYOUT_NUMBER, "%.3f us", (double)ns / 1e3);
+	else
+		snprintf(out, LAYOUT_NUMBER, "%u ns", (unsigned int)ns);
+	return out;
+}
+
+const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole)
+{
+	if (!whole)
+		snprintf(out, LAYOUT_NUMBER, "-");
+	else
+		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100.0 * (double)part / (double)whole);
+	return out;
+}
+
+static int begins_character(char c)
+{
+	return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+static size_t columns_of(const char *name)
+{
+	size_t columns = 0;
+
+	for (; *name; name++)
+		columns += (size_t)begins_character(*name);
+	return columns;
+}
+
+static void put(FILE *out, char c)
+{
+	fputc((unsigned char)c < ' ' || c == 0x7F ? '?' : c, out);
+}
+
+size_t layout_name(FILE *out, const char *name, int columns)
+{
+	size_t whole = columns_of(name), room, used = 0;
+
+	room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns;
+	if (!columns || whole <= room) {
+		for (; *name; name++)
+			put(out, *name);
+		return whole;
+	}
+	for (; *name; name++) {
+		if (begins_character(*name) && ++used > room - 3)
+			break;
+		put(out, *name);
+	}
+	fputs("...", out);
+	return room;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of a text report: numbers of fixed width first, then a name that may be cut. */
+#ifndef WEFT_REPORT_LAYOUT_H
+#define WEFT_REPORT_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define LAYOUT_NUMBER 24
+
+/* "1.234 s", "12.345 ms": a time as people read it. Returns @out. */
+const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns);
+/* "12.3 %"; "-" when there is no whole. Returns @out. */
+const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole);
+
+/*
+ * Prints a name in at most @columns columns (0 = any number; at least 12 are used), a cut
+ * one ending in "...". Control characters are shown as '?': a name is somebody else's.
+ * Returns the columns used.
+ */
+size_t layout_name(FILE *out, const char *name, int columns);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_sum(struct report *r, const char *by)
+{
+	struct key key;
+
+	if (r->sum_count == REPORT_SUMS || key_parse(&key, by))
+		return;
+	key_bind(&key, source_model(r->source));
+	aggregate_init(&r->sums[r->sum_count++], &key);
+}
+
+/* What tells best whose the CPU time was: the names that people gave, ids, then code. */
+static void plan_overview(struct report *r)
+{
+	struct model *m = source_model(r->source);
+	uint32_t keys = m->keys.count;
+	char name[sizeof(((struct key *)0)->text)];
+
+	r->overview = 1;
+	for (uint32_t i = CONTEXT_TAGS; i < keys && r->sum_count < REPORT_TAGS; i++) {
+		int bytes = snprintf(name, sizeof(name), "tag:%s", names_text(&m->keys, i));
+
+		if (bytes > 0 && (size_t)bytes < sizeof(name))
+			add_sum(r, name);
+	}
+	add_sum(r, "span");
+	add_sum(r, "process");
+	add_sum(r, "function");
+}
+
+static int plan(struct report *r, const struct report_query *q)
+{
+	struct model *m = source_model(r->source);
+
+	if (!q->by)
+		plan_overview(r);
+	else
+		add_sum(r, q->by->text);
+	r->wheres = q->wheres;
+	r->where_count = q->where_count;
+	for (size_t i = 0; i < r->where_count; i++)
+		where_bind(&r->wheres[i], m);
+	r->has_tree = q->tree;
+	return q->tree ? tree_init(&r->tree) : 0;
+}
+
+static int add_sample(const struct sample *s, void *arg)
+{
+	struct report *r = arg;
+	struct model *m = source_model(r->source);
+	int rc = 0;
+
+	r->read++;
+	for (size_t i = 0; i < r->where_count; i++)
+		if (!where_holds(&r->wheres[i], m, s))
+			return 0;
+	r->samples++;
+	r->weight_ns += s->weight_ns;
+	r->with_context += s->context.count > 0;
+	r->weightless += !s->weight_ns;
+	r->truncated += model_stack_at(m, s->stack)->truncated;
+	r->context_cut += s->context.cut;
+	for (size_t i = 0; i < r->sum_count && !rc; i++)
+		rc = aggregate_add(&r->sums[i], m, s);
+	if (r->has_tree && !rc)
+		rc = tree_add(&r->tree, m, s);
+	return rc;
+}
+
+int report_run(struct report **out, const struct report_query *query)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return -ENOMEM;
+	r->path = query->path;
+	rc = source_open(&r->source, query->path, query->events);
+	if (!rc)
+		rc = plan(r, query);
+	if (!rc)
+		rc = source_read(r->source, add_sample, r);
+	for (size_t i = 0; i < r->sum_count && !rc; i++)
+		aggregate_sort(&r->sums[i], source_model(r->source));
+	if (!rc && r->has_tree)
+		rc = tree_sort(&r->tree, source_model(r->source));
+	if (rc) {
+		report_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->sum_count; i++)
+		aggregate_free(&r->sums[i]);
+	tree_free(&r->tree);
+	source_free(r->source);
+	free(r);
+}

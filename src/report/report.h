@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report: one recording, read once for all sums that were asked for, then printed as
+ * text or JSON. Printing changes nothing.
+ */
+#ifndef WEFT_REPORT_REPORT_H
+#define WEFT_REPORT_REPORT_H
+
+#include "report/aggregate.h"
+#include "report/source.h"
+#include "report/tree.h"
+#include "report/where.h"
+
+#include <stdio.h>
+
+#define REPORT_TAGS 6 /* tags that an overview has a table for */
+#define REPORT_SUMS (REPORT_TAGS + 3)
+
+struct report_query {
+	const char *path;
+	const char *events;   /* see source_open(); NULL = default */
+	const struct key *by; /* NULL = overview: tags, spans, functions */
+	int tree;             /* by stack: also the tree */
+	struct where *wheres; /* bound by report_run() */
+	size_t where_count;
+};
+
+struct report {
+	struct source *source;
+	const char *path;
+	struct where *wheres;
+	size_t where_count;
+	struct aggregate sums[REPORT_SUMS];
+	size_t sum_count;
+	int overview;
+	struct tree tree;
+	int has_tree;
+	uint64_t samples, weight_ns; /* that passed --where */
+	uint64_t read;               /* that were looked at */
+	uint64_t with_context, weightless, truncated, context_cut;
+};
+
+/* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
+int report_run(struct report **out, const struct report_query *query);
+void report_free(struct report *r);
+
+/* How text is laid out: colour sequences are "" where there are no colours. */
+struct report_style {
+	int columns; /* lines are cut there; 0 = never */
+	uint64_t top;
+	int top_given; /* else the tree also leaves out what is under a share */
+	int counters;  /* every counter with what it means, and histograms */
+	const char *bold, *dim, *warn, *plain;
+};
+
+int report_text(struct report *r, const struct report_style *style, FILE *out);
+/* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
+int report_json(const struct report *r, uint64_t top, FILE *out);
+
+#endif

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See source.h. Each class of the file gets a plan once per pass: what it is to us and at
+ * which index its fields stand. Classes live as long as their reader, so their address is
+ * the plan's key.
+ */
+#include "report/source.h"
+
+#include "base/map.h"
+#include "base/recording.h"
+#include "report/context.h"
+#include "report/decode.h"
+#include "report/types.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum role {
+	ROLE_NONE,
+	ROLE_SAMPLE,
+	ROLE_CONTEXT,
+	ROLE_SETTING,
+	ROLE_COUNTER,
+	ROLE_HISTOGRAM,
+	ROLE_PROCESS,
+	ROLE_JVM,
+};
+
+struct context_field {
+	size_t index;
+	uint32_t key;
+};
+
+struct plan {
+	enum role role;
+	int thread, stack, times; /* index of a field, or negative */
+	const struct sample_type *sample;
+	uint32_t name, simple_name;
+	uint32_t field_count;
+	struct context_field field[CONTEXT_ITEMS];
+};
+
+struct source {
+	char *path;
+	struct model model;
+	struct facts facts;
+	struct context_index *contexts;
+	struct decoder decoder;
+	struct weft_jfr_reader *reader;
+	struct map *plans; /* class -> plan's address */
+	uint64_t chunk;    /* whose types were noted */
+	int second;        /* pass: only samples and settings matter */
+};
+
+/* ---- plans */
+
+static void drop_plans(struct source *s)
+{
+	uint64_t *plan;
+	const void *key;
+	size_t cursor = 0, bytes;
+
+	while (s->plans && map_next(s->plans, &cursor, &key, &bytes, &plan))
+		free((void *)(uintptr_t)*plan);
+	map_free(s->plans);
+	s->plans = NULL;
+}
+
+static void add_context_field(struct source *s, struct plan *p, size_t index, const char *name)
+{
+	uint32_t key = context_key_of_field(name);
+
+	if (p->field_count == CONTEXT_ITEMS)
+		return;
+	p->field[p->field_count++] = (struct context_field){
+		.index = index,
+		.key = key ? key : names_id(&s->model.keys, name),
+	};
+}
+
+static int is_header_field(const char *name)
+{
+	static const char *const header[] = {"startTime",  "duration", "eventThread",
+					     "stackTrace", "state",    "sampledThread"};
+
+	for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
+		if (strcmp(header[i], name) == 0)
+			return 1;
+	return 0;
+}
+
+/* A type with annotated fields has those; one that is annotated itself has all its own. */
+static void plan_context(struct source *s, struct plan *p, const struct weft_jfr_class *c)
+{
+	static const char contextual[] = "jdk.jfr.Contextual";
+	size_t count = weft_jfr_class_fields(c);
+	int all;
+
+	for (size_t i = 0; i < count; i++)
+		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
+			add_context_field(s, p, i, weft_jfr_class_field(c, i));
+	if (p->field_count)
+		return;
+	all = weft_jfr_class_annotated(c, NULL, contextual) ||
+	      (p->sample && p->sample->fields_are_context);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = weft_jfr_class_field(c, i);
+
+		if (!is_header_field(name) && (all || (p->sample && context_key_of_field(name))))
+			add_context_field(s, p, i, name);
+	}
+}
+
+static enum role role_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum role role;
+	} roles[] = {
+		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
+		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
+		{"jdk.JVMInformation", ROLE_JVM},
+	};
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (strcmp(roles[i].name, name) == 0)
+			return roles[i].role;
+	return ROLE_NONE;
+}
+
+static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
+{
+	const char *name = weft_jfr_class_name(c), *dot = strrchr(name, '.');
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->name = names_id(&s->model.names, name);
+	p->simple_name = names_id(&s->model.names, dot ? dot + 1 : name);
+	p->sample = sample_type_find(name);
+	p->role = p->sample ? ROLE_SAMPLE : role_of(name);
+	p->thread = weft_jfr_class_find(c, "eventThread");
+	if (p->thread < 0)
+		p->thread = weft_jfr_class_find(c, "sampledThread");
+	p->stack = weft_jfr_class_find(c, "stackTrace");
+	p->times = p->sample && p->sample->times ? weft_jfr_class_find(c, p->sample->times) : -1;
+	plan_context(s, p, c);
+	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
+		p->role = ROLE_CONTEXT;
+	return p;
+}
+
+static const struct plan *plan_of(struct source *s, const struct weft_jfr_class *c)
+{
+	uintptr_t key = (uintptr_t)c;
+	uint64_t *at;
+
+	if (!s->plans)
+		s->plans = map_new();
+	at = s->plans ? map_put(s->plans, &key, sizeof(key), NULL) : NULL;
+	if (at && !*at)
+		*at = (uintptr_t)new_plan(s, c);
+	if (!at || !*at) {
+		s->model.failed = 1;
+		return NULL;
+	}
+	return (const struct plan *)(uintptr_t)*at;
+}
+
+/* ---- the passes */
+
+/* Most files are mostly samples, whose stacks the first pass need not decode. */
+static int wanted(const struct weft_jfr_class *c, void *arg)
+{
+	const char *name = weft_jfr_class_name(c);
+	struct source *s = arg;
+
+	if (sample_type_find(name))
+		return s->second;
+	if (s->second)
+		return role_of(name) == ROLE_SETTING;
+	if (role_of(name) != ROLE_NONE || weft_jfr_class_annotated(c, NULL, "jdk.jfr.Contextual"))
+		return 1;
+	for (size_t i = 0; i < weft_jfr_class_fields(c); i++)
+		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), "jdk.jfr.Contextual"))
+			return 1;
+	return 0;
+}
+
+static const struct weft_jfr_node *at(const struct weft_jfr_event_view *e, int index)
+{
+	return index >= 0 && (size_t)index < e->field_count ? &e->fields[index] : NULL;
+}
+
+static uint32_t text_of(struct source *s, const struct weft_jfr_event_view *e, const char *field)
+{
+	return decode_text(&s->decoder, weft_jfr_event_get(e, field));
+}
+
+static int64_t number_of(const struct weft_jfr_event_view *e, const char *field)
+{
+	return decode_number(weft_jfr_event_get(e, field), 0);
+}
+
+static uint32_t context_items(struct source *s, const struct plan *p,
+			      const struct weft_jfr_event_view *e, struct context_item *items)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < p->field_count; i++) {
+		const struct weft_jfr_node *n = at(e, (int)p->field[i].index);
+		uint32_t key = p->field[i].key;
+		uint32_t value = key < CONTEXT_TAGS ? decode_hex_id(&s->decoder, n)
+						    : decode_text(&s->decoder, n);
+
+		if (value)
+			items[count++] = (struct context_item){key, p->simple_name, value};
+	}
+	return count;
+}
+
+static int take_context(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
+{
+	struct context_item items[CONTEXT_ITEMS];
+	uint64_t thread = decode_thread_key(at(e, p->thread));
+	uint32_t count;
+
+	if (!thread || e->start_ns == INT64_MIN)
+		return 0;
+	count = context_items(s, p, e, items);
+	if (!count)
+		return 0;
+	s->facts.context_count++;
+	return context_index_add(s->contexts, thread, e->start_ns, e->start_ns + e->duration_ns,
+				 items, count);
+}
+
+/* Rows of one name follow each other in time: the newest stands until the next. */
+static void take_setting(struct source *s, const struct weft_jfr_event_view *e)
+{
+	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, "name"));
+	struct weft_jfr_string value = decode_string(weft_jfr_event_get(e, "value"));
+	int64_t id = number_of(e, "id");
+	uint64_t period_ns;
+
+	/* async-profiler's word for it is interval. */
+	if (!(name.bytes == 6 && !memcmp(name.data, RECORDING_SETTING_PERIOD, 6)) &&
+	    !(name.bytes == 8 && !memcmp(name.data, "interval", 8)))
+		return;
+	period_ns = period_parse(value.data, value.bytes);
+	for (uint32_t i = 0; period_ns && i < s->facts.type_count; i++)
+		if (s->facts.types[i].type_id == id)
+			s->facts.types[i].period_ns = period_ns;
+}
+
+static void take_process(struct source *s, const struct weft_jfr_event_view *e)
+{
+	facts_process(&s->facts,
+		      &(struct fact_process){
+			      .id = text_of(s, e, RECORDING_FIELD_ID),
+			      .name = text_of(s, e, RECORDING_FIELD_PROCESS),
+			      .command_line = text_of(s, e, RECORDING_FIELD_COMMAND_LINE),
+			      .end = text_of(s, e, RECORDING_FIELD_END),
+			      .duration_ns = e->duration_ns,
+		      });
+}
+
+static int take_fact(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
+{
+	switch (p->role) {
+	case ROLE_CONTEXT:
+		return take_context(s, p, e);
+	case ROLE_SETTING:
+		take_setting(s, e);
+		break;
+	case ROLE_COUNTER:
+		facts_count(&s->facts, text_of(s, e, RECORDING_FIELD_NAME),
+			    text_of(s, e, RECORDING_FIELD_KIND),
+			    number_of(e, RECORDING_FIELD_VALUE));
+		break;
+	case ROLE_HISTOGRAM:
+		facts_bucket(&s->facts, text_of(s, e, RECORDING_FIELD_NAME),
+			     number_of(e, RECORDING_FIELD_UP_TO),
+			     number_of(e, RECORDING_FIELD_VALUE));
+		break;
+	case ROLE_PROCESS:
+		take_process(s, e);
+		break;
+	case ROLE_JVM:
+		if (number_of(e, "pid") > 0)
+			s->facts.jvm = names_id_format(&s->model.names, "java [%lld]",
+						       (long long)number_of(e, "pid"));
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Every sample type that a chunk declares, so that settings find their type's row. */
+static int note_types(struct source *s)
+{
+	const struct weft_jfr_class *const *types;
+	size_t count = weft_jfr_event_types(s->reader, &types);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = weft_jfr_class_name(types[i]);
+		struct fact_type *t;
+
+		if (!sample_type_find(name))
+			continue;
+		t = facts_type(&s->facts, names_id(&s->model.names, name));
+		if (!t)
+			return -ENOMEM;
+		t->type_id = weft_jfr_class_id(types[i]);
+	}
+	return 0;
+}
+
+static int enter_chunk(struct source *s, const struct weft_jfr_event_view *e)
+{
+	if (e->chunk == s->chunk)
+		return 0;
+	s->chunk = e->chunk;
+	return note_types(s);
+}
+
+static int start_pass(struct source *s, int second)
+{
+	weft_jfr_reader_free(s->reader);
+	drop_plans(s);
+	s->second = second;
+	s->chunk = UINT64_MAX;
+	errno = 0;
+	s->reader = weft_jfr_open(s->path);
+	if (!s->reader)
+		return errno ? -errno : -EIO;
+	weft_jfr_filter(s->reader, wanted, s);
+	return decoder_enter(&s->decoder, UINT64_MAX - 1);
+}
+
+static void note_damage(struct source *s)
+{
+	const char *why = weft_jfr_error(s->reader);
+
+	snprintf(s->facts.damage, sizeof(s->facts.damage), "%s",
+		 why && *why ? why : "damaged behind this point");
+}
+
+static int first_event(struct source *s, const struct weft_jfr_event_view *e)
+{
+	const struct plan *p;
+	int rc = enter_chunk(s, e);
+
+	if (!rc)
+		rc = decoder_enter(&s->decoder, e->chunk);
+	if (rc)
+		return rc;
+	p = plan_of(s, e->type);
+	if (!p)
+		return -ENOMEM;
+	s->facts.events++;
+	if (p->role == ROLE_SAMPLE) {
+		struct fact_type *t = facts_type(&s->facts, p->name);
+
+		if (!t)
+			return -ENOMEM;
+		t->events++;
+		return 0;
+	}
+	return take_fact(s, p, e);
+}
+
+static int first_pass(struct source *s)
+{
+	struct weft_jfr_event_view e;
+	int rc = start_pass(s, 0);
+
+	if (rc)
+		return rc;
+	while ((rc = weft_jfr_next(s->reader, &e)) > 0) {
+		rc = first_event(s, &e);
+		if (rc)
+			return rc;
+	}
+	if (rc == -EBADMSG)
+		note_damage(s);
+	else if (rc)
+		return rc;
+	weft_jfr_span(s->reader, &s->facts.start_ns, &s->facts.end_ns);
+	if (s->facts.failed)
+		return -ENOMEM;
+	return context_index_seal(s->contexts);
+}
+
+/* ---- which samples */
+
+static int any_events(struct source *s, const char *which)
+{
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		struct fact_type *t = &s->facts.types[i];
+
+		if (t->events &&
+		    sample_type_is(sample_type_find(names_text(&s->model.names, t->name)), which))
+			return 1;
+	}
+	return 0;
+}
+
+static int choose_types(struct source *s, const char *which)
+{
+	if (!which)
+		which = any_events(s, "cpu") || !any_events(s, "wall") ? "cpu" : "wall";
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		struct fact_type *t = &s->facts.types[i];
+
+		t->counted = sample_type_is(sample_type_find(names_text(&s->model.names, t->name)),
+					    which);
+	}
+	return 0;
+}
+
+int source_open(struct source **out, const char *path, const char *which)
+{
+	struct source *s;
+	int rc = -ENOMEM;
+
+	if (which && !sample_type_choice(which))
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->path = strdup(path);
+	s->contexts = context_index_new();
+	if (!s->path || !s->contexts || model_init(&s->model) ||
+	    decoder_init(&s->decoder, &s->model))
+		goto err;
+	rc = first_pass(s);
+	if (!rc)
+		rc = choose_types(s, which);
+	if (!rc)
+		rc = model_error(&s->model);
+	if (rc)
+		goto err;
+	s->decoder.process = s->facts.jvm;
+	*out = s;
+	return 0;
+err:
+	source_free(s);
+	return rc;
+}
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	weft_jfr_reader_free(s->reader);
+	drop_plans(s);
+	decoder_free(&s->decoder);
+	context_index_free(s->contexts);
+	facts_free(&s->facts);
+	model_free(&s->model);
+	free(s->path);
+	free(s);
+}
+
+struct model *source_model(struct source *s)
+{
+	return &s->model;
+}
+
+const struct facts *source_facts(const struct source *s)
+{
+	return &s->facts;
+}
+
+int source_type_is_cpu(const char *name)
+{
+	const struct sample_type *t = sample_type_find(name);
+
+	return t && t->clock == SAMPLE_CPU;
+}
+
+/* ---- samples */
+
+static uint64_t weight_of(const struct plan *p, const struct fact_type *t,
+			  const struct weft_jfr_event_view *e)
+{
+	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
+
+	if (times < 1 || (t->period_ns && (uint64_t)times > UINT64_MAX / t->period_ns))
+		times = 1;
+	return t->period_ns * (uint64_t)times;
+}
+
+static void make_sample(struct source *s, const struct plan *p, const struct fact_type *t,
+			const struct weft_jfr_event_view *e, struct sample *out)
+{
+	struct context_item own[CONTEXT_ITEMS];
+	uint32_t count = context_items(s, p, e, own);
+	uint64_t thread = decode_thread_key(at(e, p->thread));
+
+	out->time_ns = e->start_ns;
+	out->weight_ns = weight_of(p, t, e);
+	out->thread = decode_thread(&s->decoder, at(e, p->thread));
+	out->stack = decode_stack(&s->decoder, at(e, p->stack));
+	out->context.count = out->context.cut = 0;
+	for (uint32_t i = 0; i < count; i++)
+		context_add(&out->context, own[i]);
+	if (thread)
+		context_index_ask(s->contexts, thread, e->start_ns, &out->context);
+}
+
+static int second_event(struct source *s, const struct weft_jfr_event_view *e,
+			struct sample *sample)
+{
+	const struct fact_type *t;
+	const struct plan *p;
+	int rc = enter_chunk(s, e);
+
+	if (!rc)
+		rc = decoder_enter(&s->decoder, e->chunk);
+	p = rc ? NULL : plan_of(s, e->type);
+	if (!p)
+		return rc ? rc : -ENOMEM;
+	if (p->role == ROLE_SETTING)
+		take_setting(s, e);
+	if (p->role != ROLE_SAMPLE)
+		return 0;
+	t = facts_type(&s->facts, p->name);
+	if (!t)
+		return -ENOMEM;
+	if (!t->counted)
+		return 0;
+	make_sample(s, p, t, e, sample);
+	return 1;
+}
+
+int source_read(struct source *s, int (*each)(const struct sample *sample, void *arg), void *arg)
+{
+	struct weft_jfr_event_view e;
+	struct sample sample;
+	int rc = start_pass(s, 1);
+
+	if (rc)
+		return rc;
+	while ((rc = weft_jfr_next(s->reader, &e)) > 0) {
+		rc = second_event(s, &e, &sample);
+		if (rc > 0)
+			rc = each(&sample, arg);
+		if (rc)
+			return rc;
+	}
+	/* Damage was noted by the first pass, and what came before it is good. */
+	return rc && rc != -EBADMSG ? rc : model_error(&s->model);
+}

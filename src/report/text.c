@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report as text: a head that says what the recording is, then the tables. */
+#include "report/text.h"
+
+#include "report/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares are of the weight, or of the samples when the file tells no weight. */
+uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
+{
+	return r->weight_ns ? weight_ns : samples;
+}
+
+/* ---- head */
+
+static void head_file(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
+
+	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain, layout_time(time, ns),
+		(unsigned long long)r->samples);
+	if (r->weight_ns)
+		fprintf(out, ", %s", layout_time(weight, r->weight_ns));
+	if (r->where_count)
+		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
+	fputc('\n', out);
+	for (size_t i = 0; i < r->where_count; i++)
+		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", r->wheres[i].key.text,
+			r->wheres[i].value);
+	if (*f->damage)
+		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, f->damage);
+}
+
+static void head_types(const struct report *r, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	char period[LAYOUT_NUMBER];
+	const char *title = "samples";
+
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const struct fact_type *t = &f->types[i];
+
+		if (!t->events)
+			continue;
+		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
+			names_text(&m->names, t->name));
+		if (t->period_ns)
+			fprintf(out, " of %s", layout_time(period, t->period_ns));
+		else
+			fputs(" of unknown weight", out);
+		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
+		title = "";
+	}
+}
+
+static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+
+	for (uint32_t i = 0; i < f->process_count; i++) {
+		const struct fact_process *p = &f->processes[i];
+
+		if (i == 5 && f->process_count > 6 && !s->counters) {
+			fprintf(out, "%-12s... and %u more (--by process)\n", "",
+				f->process_count - i);
+			return;
+		}
+		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes", names_text(&m->names, p->name),
+			names_text(&m->names, p->end));
+		layout_name(out, names_text(&m->names, p->command_line), 60);
+		fputc('\n', out);
+	}
+}
+
+static void head_context(const struct report *r, FILE *out)
+{
+	char share[LAYOUT_NUMBER];
+
+	fprintf(out, "%-12s%llu samples with context (%s)", "context",
+		(unsigned long long)r->with_context,
+		layout_share(share, r->with_context, r->samples));
+	if (r->context_cut)
+		fprintf(out, ", %llu values left out", (unsigned long long)r->context_cut);
+	fputc('\n', out);
+}
+
+/* ---- tables */
+
+/* Context that a row's samples share, as "trace=... route=/checkout". */
+static void details(const struct report *r, const struct aggregate *a, const struct row *row,
+		    char *text, size_t room)
+{
+	const struct model *m = source_model(r->source);
+	size_t used = 0;
+
+	*text = 0;
+	for (uint32_t i = row->common_count; i-- > 0 && used < room;) {
+		const struct context_item *c = &row->common[i];
+		const char *key = c->key == CONTEXT_TRACE  ? "trace"
+				  : c->key == CONTEXT_ROOT ? "root"
+				  : c->key == CONTEXT_SPAN ? "span"
+							   : names_text(&m->keys, c->key);
+		int bytes;
+
+		if (c->value == row->id || (c->key == CONTEXT_SPAN && a->key.kind != KEY_SPAN))
+			continue;
+		bytes = snprintf(text + used, room - used, "  %s=%s", key,
+				 names_text(&m->names, c->value));
+		used += bytes > 0 ? (size_t)bytes : 0;
+	}
+}
+
+static int has_details(const struct aggregate *a)
+{
+	return a->key.kind == KEY_SPAN || a->key.kind == KEY_ROOT || a->key.kind == KEY_TRACE;
+}
+
+static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
+		       int columns, FILE *out)
+{
+	char *name = key_name(&a->key, source_model(r->source), row->id);
+	char more[512] = "", *line = NULL;
+
+	if (has_details(a))
+		details(r, a, row, more, sizeof(more));
+	if (asprintf(&line, "%s%s", name ? name : "", more) < 0)
+		line = NULL;
+	layout_name(out, line ? line : "", columns);
+	free(line);
+	free(name);
+	fputc('\n', out);
+}
+
+static int name_columns(const struct report_style *s, int used)
+{
+	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+}
+
+static void print_row(const struct report *r, const struct aggregate *a, const struct row *row,
+		      const struct report_style *s, FILE *out)
+{
+	char self[LAYOUT_NUMBER], self_ns[LAYOUT_NUMBER], total[LAYOUT_NUMBER],
+		total_ns[LAYOUT_NUMBER];
+	uint64_t all = text_part(r, r->weight_ns, r->samples);
+	int used = 0;
+
+	if (key_is_per_frame(&a->key))
+		used += fprintf(
+			out, "%8s %11s ",
+			layout_share(self, text_part(r, row->self_ns, row->self_samples), all),
+			layout_time(self_ns, row->self_ns));
+	used += fprintf(out, "%8s %11s %9llu  ",
+			layout_share(total, text_part(r, row->total_ns, row->samples), all),
+			layout_time(total_ns, row->total_ns), (unsigned long long)row->samples);
+	print_name(r, a, row, name_columns(s, used), out);
+}
+
+static void print_sum(const struct report *r, const struct aggregate *a,
+		      const struct report_style *s, FILE *out)
+{
+	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
+
+	fputc('\n', out);
+	fputs(s->bold, out);
+	if (key_is_per_frame(&a->key))
+		fprintf(out, "%8s %11s ", "self", "");
+	fprintf(out, "%8s %11s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share", "",
+		"samples", a->key.text, s->plain);
+	for (uint32_t i = 0; i < shown; i++)
+		print_row(r, a, &a->rows[i], s, out);
+	if (shown < a->count)
+		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
+			a->key.text, s->plain);
+}
+
+/* An overview leaves out what says nothing: one row only, unless it is the functions. */
+static int worth_showing(const struct report *r, const struct aggregate *a)
+{
+	return !r->overview || a->count > 1 || a->key.kind == KEY_FUNCTION ||
+	       (a->count && a->rows[0].id && a->key.kind != KEY_PROCESS);
+}
+
+int report_text(struct report *r, const struct report_style *style, FILE *out)
+{
+	int rc = 0;
+
+	head_file(r, style, out);
+	head_types(r, out);
+	head_processes(r, style, out);
+	head_context(r, out);
+	text_counters(r, style, out);
+	if (r->has_tree) {
+		rc = text_tree(r, style, out);
+	} else {
+		for (size_t i = 0; i < r->sum_count; i++)
+			if (worth_showing(r, &r->sums[i]))
+				print_sum(r, &r->sums[i], style, out);
+	}
+	if (style->counters)
+		text_all_counters(r, style, out);
+	return rc;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a text report; see report_text(). */
+#ifndef WEFT_REPORT_TEXT_H
+#define WEFT_REPORT_TEXT_H
+
+#include "report/report.h"
+
+/* What shares are made of: weight when it is known, else samples. */
+uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples);
+
+int text_tree(struct report *r, const struct report_style *s, FILE *out);
+void text_counters(const struct report *r, const struct report_style *s, FILE *out);
+void text_all_counters(const struct report *r, const struct report_style *s, FILE *out);
+
+#endif

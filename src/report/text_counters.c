@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters as text: in short in the head of every report, all with --counters. What they
+ * mean comes from the one table of abi/counters.h; counters that a file has and this
+ * version does not know are shown, too.
+ */
+#include "report/text.h"
+
+#include "base/recording.h"
+#include "report/layout.h"
+#include "weft/abi/counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct meaning {
+	const char *name, *kind, *help;
+};
+
+static const struct meaning meanings[] = {
+#define MEANING(number, id, name, kind, help) {name, #kind, help},
+	WEFT_COUNTERS(MEANING)
+#undef MEANING
+		{RECORDING_COUNTER_DELIVERED, "BOOK", "records that the collector took"},
+	{RECORDING_COUNTER_PENDING, "LOST", "left in rings when the file was finished"},
+	{RECORDING_COUNTER_SLOTS_USED, "INFO", "slots in use at the end"},
+	{RECORDING_COUNTER_SLOTS_HIGH, "INFO", "slots in use, high-water mark"},
+	{RECORDING_COUNTER_THREADS, "INFO", "threads that had a slot"},
+};
+
+#define MEANING_COUNT (sizeof(meanings) / sizeof(meanings[0]))
+
+static const struct meaning *meaning_of(const char *name)
+{
+	for (size_t i = 0; i < MEANING_COUNT; i++)
+		if (strcmp(meanings[i].name, name) == 0)
+			return &meanings[i];
+	return NULL;
+}
+
+/* "12: ring_full 10, no_slot 2", or "none". */
+static void line_of_kind(const struct report *r, const struct report_style *s, const char *title,
+			 const char *kind, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	uint32_t id = names_find(&m->names, kind);
+	int64_t sum = facts_sum(f, m, kind);
+	const char *between = ": ";
+
+	if (!sum || !id) {
+		fprintf(out, "%-12snone\n", title);
+		return;
+	}
+	fprintf(out, "%s%-12s%lld%s", s->warn, title, (long long)sum, s->plain);
+	for (uint32_t i = 0; i < f->counter_count; i++) {
+		if (f->counters[i].kind != id || !f->counters[i].value)
+			continue;
+		fprintf(out, "%s%s %lld", between, names_text(&m->names, f->counters[i].name),
+			(long long)f->counters[i].value);
+		between = ", ";
+	}
+	fputc('\n', out);
+}
+
+static void line_of_threads(const struct report *r, FILE *out)
+{
+	static const char prefix[] = "primed_";
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+
+	fprintf(out, "%-12s%lld", "threads",
+		(long long)facts_value(f, m, RECORDING_COUNTER_THREADS));
+	for (size_t i = 0; i < MEANING_COUNT; i++)
+		if (strncmp(meanings[i].name, prefix, strlen(prefix)) == 0 &&
+		    facts_value(f, m, meanings[i].name))
+			fprintf(out, ", %lld primed by %s",
+				(long long)facts_value(f, m, meanings[i].name),
+				meanings[i].name + strlen(prefix));
+	fprintf(out, "; %lld without a timer; slots: %lld used, %lld at most\n",
+		(long long)facts_value(f, m, "threads_no_timer"),
+		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_USED),
+		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_HIGH));
+}
+
+/* The bucket in which a share of all values lies below its upper end. */
+static int64_t quantile(const struct facts *f, uint32_t name, double share)
+{
+	int64_t total = 0, best = 0;
+
+	for (uint32_t i = 0; i < f->bucket_count; i++)
+		total += f->buckets[i].name == name ? f->buckets[i].count : 0;
+	for (uint32_t i = 0; i < f->bucket_count; i++) {
+		const struct fact_bucket *b = &f->buckets[i];
+		int64_t below = 0;
+
+		if (b->name != name)
+			continue;
+		for (uint32_t k = 0; k < f->bucket_count; k++)
+			if (f->buckets[k].name == name && f->buckets[k].up_to <= b->up_to)
+				below += f->buckets[k].count;
+		if ((double)below >= share * (double)total && (!best || b->up_to < best))
+			best = b->up_to;
+	}
+	return best;
+}
+
+static void line_of_handler(const struct report *r, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	uint32_t name = names_find(&source_model(r->source)->names, RECORDING_HISTOGRAM_HANDLER);
+	char half[LAYOUT_NUMBER], most[LAYOUT_NUMBER], all[LAYOUT_NUMBER];
+
+	if (!name || !quantile(f, name, 1))
+		return;
+	fprintf(out, "%-12shalf of the samples took under %s, 99 %% under %s, all under %s\n",
+		"handler", layout_time(half, (uint64_t)quantile(f, name, 0.5)),
+		layout_time(most, (uint64_t)quantile(f, name, 0.99)),
+		layout_time(all, (uint64_t)quantile(f, name, 1)));
+}
+
+void text_counters(const struct report *r, const struct report_style *s, FILE *out)
+{
+	if (!source_facts(r->source)->counter_count)
+		return;
+	line_of_kind(r, s, "lost", "lost", out);
+	line_of_kind(r, s, "cut stacks", "cut", out);
+	line_of_kind(r, s, "no context", "ctx", out);
+	line_of_threads(r, out);
+	line_of_handler(r, out);
+}
+
+/* ---- all of them */
+
+static void print_counter(const char *name, const char *kind, int64_t value, const char *help,
+			  FILE *out)
+{
+	fprintf(out, "%12lld  %-20s %-5.4s %s\n", (long long)value, name, kind, help);
+}
+
+static int by_up_to(const void *left, const void *right)
+{
+	const struct fact_bucket *a = left, *b = right;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->up_to > b->up_to) - (a->up_to < b->up_to);
+}
+
+static int64_t fullest(const struct facts *f, uint32_t name)
+{
+	int64_t most = 1;
+
+	for (uint32_t i = 0; i < f->bucket_count; i++)
+		if (f->buckets[i].name == name && f->buckets[i].count > most)
+			most = f->buckets[i].count;
+	return most;
+}
+
+static void print_buckets(const struct facts *f, const struct model *m,
+			  const struct fact_bucket *sorted, FILE *out)
+{
+	static const char bar[] = "########################################";
+	char from[LAYOUT_NUMBER], to[LAYOUT_NUMBER];
+	uint32_t title = 0;
+
+	for (uint32_t i = 0; i < f->bucket_count; i++) {
+		const struct fact_bucket *b = &sorted[i];
+		int64_t length = b->count * (int64_t)(sizeof(bar) - 1) / fullest(f, b->name);
+
+		if (b->name != title)
+			fprintf(out, "\n%s\n", names_text(&m->names, b->name));
+		title = b->name;
+		fprintf(out, "%12s .. %-12s %10lld  %.*s\n",
+			layout_time(from, (uint64_t)b->up_to / 2),
+			layout_time(to, (uint64_t)b->up_to), (long long)b->count,
+			(int)(length > 0 ? length : 0), bar);
+	}
+}
+
+static void text_histograms(const struct report *r, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	struct fact_bucket *sorted = calloc((size_t)f->bucket_count + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return;
+	if (f->bucket_count)
+		memcpy(sorted, f->buckets, f->bucket_count * sizeof(*sorted));
+	qsort(sorted, f->bucket_count, sizeof(*sorted), by_up_to);
+	print_buckets(f, source_model(r->source), sorted, out);
+	free(sorted);
+}
+
+void text_all_counters(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+
+	if (!f->counter_count) {
+		fputs("\nThe file holds no counters of weft.\n", out);
+		return;
+	}
+	fprintf(out, "\n%s%12s  %-20s %-5s what it counts%s\n", s->bold, "value", "counter", "kind",
+		s->plain);
+	for (size_t i = 0; i < MEANING_COUNT; i++)
+		print_counter(meanings[i].name, meanings[i].kind,
+			      facts_value(f, m, meanings[i].name), meanings[i].help, out);
+	for (uint32_t i = 0; i < f->counter_count; i++) {
+		const char *name = names_text(&m->names, f->counters[i].name);
+
+		if (!meaning_of(name))
+			print_counter(name, names_text(&m->names, f->counters[i].kind),
+				      f->counters[i].value, "", out);
+	}
+	text_histograms(r, out);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call tree as text: callers above, each level indented further. */
+#include "report/text.h"
+
+#include "report/layout.h"
+
+#define TREE_SHARE 0.01 /* less is left out, unless --top says how much to show */
+
+struct walk {
+	const struct report *r;
+	const struct report_style *style;
+	int step; /* columns of indentation per level */
+	FILE *out;
+};
+
+static void print_node(const struct walk *w, const struct tree_node *n)
+{
+	const struct report *r = w->r;
+	const struct model *m = source_model(r->source);
+	const char *name = names_text(&m->names, n->function);
+	char total[LAYOUT_NUMBER], self[LAYOUT_NUMBER];
+	uint64_t all = text_part(r, r->weight_ns, r->samples);
+	int used = fprintf(w->out, "%8s %8s %9llu  %*s",
+			   layout_share(total, text_part(r, n->total_ns, n->samples), all),
+			   layout_share(self, text_part(r, n->self_ns, n->self_samples), all),
+			   (unsigned long long)n->samples, (int)(n->depth - 1) * w->step, "");
+	int columns = w->style->columns;
+
+	layout_name(w->out, *name ? name : KEY_UNKNOWN_FUNCTION,
+		    !columns         ? 0
+		    : columns > used ? columns - used
+				     : 1);
+	fputc('\n', w->out);
+}
+
+/* The next node to be shown among @at and its younger siblings; 0 = none. */
+static uint32_t shown_from(const struct tree *t, uint32_t at)
+{
+	while (at && !t->nodes[at].shown)
+		at = t->nodes[at].next;
+	return at;
+}
+
+/* Parents are known, so a walk needs no recursion, however deep the stacks. */
+static void walk_nodes(const struct walk *w)
+{
+	const struct tree *t = &w->r->tree;
+	uint32_t at = shown_from(t, t->nodes[0].child);
+
+	while (at) {
+		uint32_t next = shown_from(t, t->nodes[at].child);
+
+		print_node(w, &t->nodes[at]);
+		while (!next && at) {
+			next = shown_from(t, t->nodes[at].next);
+			at = t->nodes[at].parent;
+		}
+		at = next;
+	}
+}
+
+static uint32_t deepest(const struct tree *t)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < t->count; i++)
+		if (t->nodes[i].shown && t->nodes[i].depth > most)
+			most = t->nodes[i].depth;
+	return most;
+}
+
+int text_tree(struct report *r, const struct report_style *s, FILE *out)
+{
+	struct tree *t = &r->tree;
+	struct walk w = {.r = r, .style = s, .out = out};
+	int64_t shown = tree_choose(t, s->top_given ? s->top : 0, s->top_given ? 0 : TREE_SHARE);
+
+	if (shown < 0)
+		return (int)shown;
+	w.step = s->columns && deepest(t) * 2 > (uint32_t)s->columns / 2 ? 1 : 2;
+	fprintf(out, "\n%s%8s %8s %9s  stack%s\n", s->bold, "total", "self", "samples", s->plain);
+	walk_nodes(&w);
+	if (shown < t->count - 1)
+		fprintf(out, "%s... and %lld lighter ones (--top 0)%s\n", s->dim,
+			(long long)(t->count - 1 - shown), s->plain);
+	return 0;
+}

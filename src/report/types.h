@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the reader knows of event types: one const table of the sample types in use, and
+ * how fields are called that carry the ids of a trace. Anything else goes by annotations.
+ */
+#ifndef WEFT_REPORT_TYPES_H
+#define WEFT_REPORT_TYPES_H
+
+#include <weft/jfr.h>
+
+enum sample_clock { SAMPLE_CPU = 1, SAMPLE_WALL };
+
+struct sample_type {
+	const char *name;
+	enum sample_clock clock;
+	const char *times;      /* field: how many periods the event stands for; NULL = one */
+	int fields_are_context; /* strings of its own are tags */
+};
+
+/* NULL: not a sample type. */
+const struct sample_type *sample_type_find(const char *name);
+/* Is it asked for by @which ("cpu", "wall", "all", a type's name)? */
+int sample_type_is(const struct sample_type *t, const char *which);
+/* Does @which mean anything at all? */
+int sample_type_choice(const char *which);
+
+/* CONTEXT_SPAN, _ROOT, _TRACE, or 0 for any other field. */
+uint32_t context_key_of_field(const char *field);
+
+/* "5025125 ns", "20 ms", "1 s", or a bare number of ns. 0 = not a time. */
+uint64_t period_parse(const char *text, size_t bytes);
+
+#endif
