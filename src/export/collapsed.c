@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collapsed stacks: one line "root;...;leaf count" for each distinct one, sorted, counts in
+ * samples. What flame graph programs read (Brendan Gregg's stackcollapse format). Keys of
+ * --by become frames before the root: "route=/checkout;main;...".
+ */
+#include "export/export.h"
+
+#include "base/buf.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples are counted by ids first; texts are made once per distinct line, at the end. */
+struct collapsed {
+	struct map *counts; /* path and ids of --by -> samples */
+	uint32_t *key;      /* scratch, [1 + by_count] */
+};
+
+struct line {
+	char *text;
+	uint64_t count;
+};
+
+static int begin(struct export_job *job)
+{
+	struct collapsed *c = calloc(1, sizeof(*c));
+
+	job->state = c;
+	if (!c)
+		return -ENOMEM;
+	c->counts = map_new();
+	c->key = calloc(1 + job->by_count, sizeof(*c->key));
+	return c->counts && c->key ? 0 : -ENOMEM;
+}
+
+static int sample(struct export_job *job, const struct sample *s)
+{
+	struct model *m = source_model(job->source);
+	struct collapsed *c = job->state;
+	uint64_t *count;
+
+	c->key[0] = model_path(m, s->stack);
+	for (size_t i = 0; i < job->by_count; i++)
+		c->key[1 + i] = key_of_sample(&job->by[i], m, s);
+	count = map_put(c->counts, c->key, (1 + job->by_count) * sizeof(*c->key), NULL);
+	if (!count)
+		return -ENOMEM;
+	++*count;
+	return 0;
+}
+
+/* A frame must not look like two, nor a line. */
+static void put_frame(struct buf *b, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		buf_put_u8(b, c == ';' ? ':' : c < ' ' || c == 0x7F ? ' ' : c);
+	}
+}
+
+static void put_by(struct buf *b, const struct key *key, const struct model *m, uint32_t id)
+{
+	const char *name = key->kind == KEY_TAG ? key->text + strlen("tag:") : key->text;
+
+	put_frame(b, name);
+	buf_put_u8(b, '=');
+	put_frame(b, id ? names_text(&m->names, id) : KEY_NONE);
+	buf_put_u8(b, ';');
+}
+
+static char *line_text(const struct export_job *job, const uint32_t *key)
+{
+	const struct model *m = source_model(job->source);
+	struct key stack = {.kind = KEY_STACK};
+	struct buf b = {0};
+	char *path;
+
+	for (size_t i = 0; i < job->by_count; i++)
+		put_by(&b, &job->by[i], m, key[1 + i]);
+	path = key_name(&stack, m, key[0]);
+	if (!path)
+		b.failed = 1;
+	else
+		buf_put(&b, path, strlen(path) + 1);
+	free(path);
+	if (!b.failed)
+		return (char *)b.data;
+	buf_free(&b);
+	return NULL;
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
+}
+
+static int make_lines(const struct export_job *job, struct line *lines)
+{
+	const struct collapsed *c = job->state;
+	size_t cursor = 0, bytes, n = 0;
+	const void *key;
+	uint64_t *count;
+
+	while (map_next(c->counts, &cursor, &key, &bytes, &count)) {
+		uint32_t ids[64];
+
+		memcpy(ids, key, bytes < sizeof(ids) ? bytes : sizeof(ids));
+		lines[n].text = line_text(job, ids);
+		lines[n].count = *count;
+		if (!lines[n++].text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Lines that came out the same by cleaning up their frames are one. */
+static int write_lines(struct output *o, const struct line *lines, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc;) {
+		uint64_t sum = 0;
+		size_t first = i;
+		char number[32];
+		int bytes;
+
+		for (; i < count && strcmp(lines[i].text, lines[first].text) == 0; i++)
+			sum += lines[i].count;
+		bytes = snprintf(number, sizeof(number), " %" PRIu64 "\n", sum);
+		rc = output_write(o, lines[first].text, strlen(lines[first].text));
+		if (!rc)
+			rc = output_write(o, number, (size_t)bytes);
+	}
+	return rc;
+}
+
+static int finish(struct export_job *job)
+{
+	const struct collapsed *c = job->state;
+	size_t count = map_count(c->counts);
+	struct line *lines = calloc(count + 1, sizeof(*lines));
+	int rc = lines ? make_lines(job, lines) : -ENOMEM;
+
+	if (!rc) {
+		qsort(lines, count, sizeof(*lines), by_text);
+		rc = write_lines(job->output, lines, count);
+	}
+	for (size_t i = 0; lines && i < count; i++)
+		free(lines[i].text);
+	free(lines);
+	return rc;
+}
+
+static void end(struct export_job *job)
+{
+	struct collapsed *c = job->state;
+
+	if (!c)
+		return;
+	map_free(c->counts);
+	free(c->key);
+	free(c);
+	job->state = NULL;
+}
+
+const struct export_ops export_collapsed = {
+	.begin = begin,
+	.sample = sample,
+	.finish = finish,
+	.end = end,
+};

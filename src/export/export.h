@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exporters: a recording's samples in another program's format. A format is one file with
+ * one ops struct and a row in EXPORT_FORMATS, from which help and messages come.
+ */
+#ifndef WEFT_EXPORT_EXPORT_H
+#define WEFT_EXPORT_EXPORT_H
+
+#include "export/output.h"
+#include "report/key.h"
+#include "report/source.h"
+#include "report/where.h"
+
+struct export_job {
+	struct source *source;
+	struct output *output;
+	const struct key *by; /* bound; what leads every stack, or what labels there are */
+	size_t by_count;
+	const struct where *wheres; /* bound; samples of which one does not hold are left out */
+	size_t where_count;
+	uint64_t samples; /* handed to the format so far */
+	void *state;      /* the format's own */
+};
+
+struct export_ops {
+	/* Prepares state. 0 or -errno; end() is called after it, come what may. */
+	int (*begin)(struct export_job *job);
+	/* One sample, in file order. 0 or -errno. */
+	int (*sample)(struct export_job *job, const struct sample *s);
+	/* After the last sample: writes what is not written yet. 0 or -errno. */
+	int (*finish)(struct export_job *job);
+	/* Frees state, complete or not. */
+	void (*end)(struct export_job *job);
+};
+
+/* X(NAME, binary: not for a terminal, help): a row for each file with export_NAME in it. */
+/* clang-format off */
+#define EXPORT_FORMATS(X) \
+	X(collapsed, 0, "lines \"root;...;leaf samples\", for flame graphs") \
+	X(pprof,     1, "gzip'ed profile.proto, for go tool pprof")
+/* clang-format on */
+
+struct export_format {
+	const char *name, *help;
+	int binary;
+	const struct export_ops *ops;
+};
+
+const struct export_format *export_format_find(const char *name); /* or NULL */
+
+/* Reads the source once and writes all of it. 0 or -errno; the output is not committed. */
+int export_run(const struct export_format *format, struct export_job *job);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof: gzip'ed profile.proto (github.com/google/pprof/proto), for `go tool pprof` and
+ * what else reads it. Samples of equal stack and labels are one, with two values: how many
+ * they were, and their time. Ids of spans and traces, thread, process and tags are labels;
+ * --by names those that are wanted, which makes the file smaller.
+ *
+ * Ids of functions, mappings and locations count from 1 in the order of first use, so the
+ * same recording gives the same file.
+ */
+#include "export/export.h"
+
+#include "base/map.h"
+#include "export/pprof.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS_MAX (CONTEXT_ITEMS + 2)
+
+static int begin(struct export_job *job)
+{
+	struct pprof *p = calloc(1, sizeof(*p));
+
+	job->state = p;
+	if (!p)
+		return -ENOMEM;
+	p->groups = map_new();
+	return p->groups ? names_init(&p->strings) : -ENOMEM;
+}
+
+/* ---- collecting */
+
+static uint32_t string_of(const struct export_job *job, uint32_t name)
+{
+	struct pprof *p = job->state;
+
+	return names_id(&p->strings, names_text(&source_model(job->source)->names, name));
+}
+
+static void put_label(const struct export_job *job, struct pprof_label *labels, uint32_t *count,
+		      const char *key, uint32_t value)
+{
+	struct pprof *p = job->state;
+
+	if (!value || *count == LABELS_MAX)
+		return;
+	labels[(*count)++] =
+		(struct pprof_label){names_id(&p->strings, key), string_of(job, value)};
+}
+
+static const char *context_label(const struct model *m, uint32_t key)
+{
+	switch (key) {
+	case CONTEXT_SPAN:
+		return "span_id";
+	case CONTEXT_ROOT:
+		return "root_span_id";
+	case CONTEXT_TRACE:
+		return "trace_id";
+	default:
+		return names_text(&m->keys, key);
+	}
+}
+
+static const char *key_label(const struct key *k)
+{
+	switch (k->kind) {
+	case KEY_SPAN:
+		return "span_id";
+	case KEY_ROOT:
+		return "root_span_id";
+	case KEY_TRACE:
+		return "trace_id";
+	case KEY_TAG:
+		return k->text + strlen("tag:");
+	default:
+		return k->text;
+	}
+}
+
+static uint32_t all_labels(const struct export_job *job, const struct sample *s,
+			   struct pprof_label *labels)
+{
+	const struct model *m = source_model(job->source);
+	const struct thread *t = model_thread_at(m, s->thread);
+	uint32_t count = 0;
+
+	put_label(job, labels, &count, "thread", t->key);
+	put_label(job, labels, &count, "process", t->process);
+	for (uint32_t i = 0; i < s->context.count; i++) {
+		const struct context_item *c = &s->context.item[i];
+
+		/* Only the innermost: a label has one value. */
+		if (context_value(&s->context, c->key, 0) == c->value)
+			put_label(job, labels, &count, context_label(m, c->key), c->value);
+	}
+	return count;
+}
+
+static uint32_t labels_by(const struct export_job *job, const struct sample *s,
+			  struct pprof_label *labels)
+{
+	struct model *m = source_model(job->source);
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < job->by_count; i++)
+		put_label(job, labels, &count, key_label(&job->by[i]),
+			  key_of_sample(&job->by[i], m, s));
+	return count;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct pprof_label *a = left, *b = right;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void *room_for(void *array, uint32_t *room, uint32_t need, size_t each)
+{
+	uint32_t want = *room ? *room : 256;
+	void *bigger;
+
+	if (need <= *room)
+		return array;
+	while (want < need)
+		want *= 2;
+	bigger = realloc(array, (size_t)want * each);
+	if (bigger)
+		*room = want;
+	return bigger;
+}
+
+static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *labels,
+		     uint32_t count)
+{
+	struct pprof_group *group;
+	struct pprof_label *pool;
+
+	if (p->label_count > UINT32_MAX / 4 || p->group_count > UINT32_MAX / 4)
+		return -ENOMEM;
+	group = room_for(p->group, &p->group_room, p->group_count + 1, sizeof(*group));
+	if (group)
+		p->group = group;
+	pool = room_for(p->labels, &p->label_room, p->label_count + count + 1, sizeof(*pool));
+	if (pool)
+		p->labels = pool;
+	if (!group || !pool)
+		return -ENOMEM;
+	group[p->group_count++] = (struct pprof_group){stack, p->label_count, count, 0, 0};
+	memcpy(pool + p->label_count, labels, count * sizeof(*labels));
+	p->label_count += count;
+	return 0;
+}
+
+static int sample(struct export_job *job, const struct sample *s)
+{
+	struct pprof *p = job->state;
+	struct pprof_label labels[LABELS_MAX + 1];
+	uint32_t count = job->by_count ? labels_by(job, s, labels) : all_labels(job, s, labels);
+	uint64_t *index;
+	int fresh;
+
+	qsort(labels, count, sizeof(*labels), by_key);
+	/* The stack goes behind the last label, so that the key is one piece. */
+	labels[count] = (struct pprof_label){s->stack, 0};
+	index = map_put(p->groups, labels, (count + 1) * sizeof(*labels), &fresh);
+	if (!index || (fresh && new_group(p, s->stack, labels, count)))
+		return -ENOMEM;
+	if (fresh)
+		*index = p->group_count - 1;
+	p->group[*index].samples++;
+	p->group[*index].ns += s->weight_ns;
+	return 0;
+}
+
+static void end(struct export_job *job)
+{
+	struct pprof *p = job->state;
+
+	if (!p)
+		return;
+	names_free(&p->strings);
+	map_free(p->groups);
+	free(p->group);
+	free(p->labels);
+	free(p);
+	job->state = NULL;
+}
+
+const struct export_ops export_pprof = {
+	.begin = begin,
+	.sample = sample,
+	.finish = pprof_write,
+	.end = end,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From groups of samples to a Profile message. All its parts are arrays of one block each,
+ * owned by struct message; the message only points into them.
+ */
+#include "export/pprof.h"
+
+#include "base/map.h"
+#include "export/gzip.h"
+#include "profile.pb-c.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef Perftools__Profiles__Profile Profile;
+typedef Perftools__Profiles__Sample Sample;
+typedef Perftools__Profiles__Label Label;
+typedef Perftools__Profiles__Location Location;
+typedef Perftools__Profiles__Line Line;
+typedef Perftools__Profiles__Function Function;
+typedef Perftools__Profiles__Mapping Mapping;
+typedef Perftools__Profiles__ValueType ValueType;
+
+#define VALUES 2 /* of a sample: count, time */
+
+/* Distinct things in the order of first use: ids from 1. */
+struct table {
+	struct map *index;
+	uint32_t *item; /* what each stands for, [room]; width numbers each */
+	uint32_t count, room, width;
+};
+
+struct message {
+	const struct export_job *job;
+	struct pprof *p;
+	struct table functions, mappings, locations;
+	Profile profile;
+	ValueType value_type[VALUES], *value_types[VALUES], period_type;
+	Sample *sample, **samples;
+	Label *label, **labels;
+	uint64_t *location_ids;
+	int64_t *values;
+	Location *location, **location_list;
+	Line *line, **lines;
+	Function *function, **function_list;
+	Mapping *mapping, **mapping_list;
+	int has_time;
+};
+
+/* ---- tables of distinct things */
+
+static int table_init(struct table *t, uint32_t width)
+{
+	t->width = width;
+	t->index = map_new();
+	return t->index ? 0 : -ENOMEM;
+}
+
+static void table_free(struct table *t)
+{
+	map_free(t->index);
+	free(t->item);
+}
+
+/* 0: out of memory. */
+static uint32_t table_id(struct table *t, const uint32_t *item)
+{
+	uint64_t *id = map_put(t->index, item, t->width * sizeof(*item), NULL);
+	uint32_t *bigger;
+
+	if (!id || *id)
+		return id ? (uint32_t)*id : 0;
+	if (t->count == t->room) {
+		uint32_t room = t->room ? t->room * 2 : 256;
+
+		bigger = realloc(t->item, (size_t)room * t->width * sizeof(*bigger));
+		if (!bigger)
+			return 0;
+		t->item = bigger;
+		t->room = room;
+	}
+	memcpy(t->item + (size_t)t->count * t->width, item, t->width * sizeof(*item));
+	*id = ++t->count;
+	return t->count;
+}
+
+static uint32_t location_id(struct message *w, struct frame f)
+{
+	uint32_t zero = 0;
+	uint32_t item[3] = {0, 0, f.line > 0 ? (uint32_t)f.line : 0};
+
+	item[0] = table_id(&w->functions, f.function ? &f.function : &zero);
+	item[1] = f.module ? table_id(&w->mappings, &f.module) : 0;
+	if (!item[0] || (f.module && !item[1]))
+		return 0;
+	return table_id(&w->locations, item);
+}
+
+/* ---- samples */
+
+static size_t frames_of_all(const struct message *w)
+{
+	const struct model *m = source_model(w->job->source);
+	size_t frames = 0;
+
+	for (uint32_t i = 0; i < w->p->group_count; i++)
+		frames += model_stack_at(m, w->p->group[i].stack)->count;
+	return frames;
+}
+
+static int make_locations(struct message *w, Sample *s, const struct stack *stack, uint64_t *ids)
+{
+	s->location_id = ids;
+	s->n_location_id = stack->count;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		ids[i] = location_id(w, stack->frames[i]);
+		if (!ids[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void make_labels(struct message *w, Sample *s, const struct pprof_group *g)
+{
+	s->n_label = g->label_count;
+	s->label = w->labels + g->labels;
+	for (uint32_t i = g->labels; i < g->labels + g->label_count; i++) {
+		perftools__profiles__label__init(&w->label[i]);
+		w->label[i].key = w->p->labels[i].key;
+		w->label[i].str = w->p->labels[i].value;
+		w->labels[i] = &w->label[i];
+	}
+}
+
+static int make_samples(struct message *w)
+{
+	const struct model *m = source_model(w->job->source);
+	size_t count = w->p->group_count, used = 0;
+
+	w->sample = calloc(count + 1, sizeof(*w->sample));
+	w->samples = calloc(count + 1, sizeof(*w->samples));
+	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
+	w->label = calloc((size_t)w->p->label_count + 1, sizeof(*w->label));
+	w->labels = calloc((size_t)w->p->label_count + 1, sizeof(*w->labels));
+	w->location_ids = calloc(frames_of_all(w) + 1, sizeof(*w->location_ids));
+	if (!w->sample || !w->samples || !w->values || !w->label || !w->labels || !w->location_ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct pprof_group *g = &w->p->group[i];
+		const struct stack *stack = model_stack_at(m, g->stack);
+		Sample *s = &w->sample[i];
+
+		perftools__profiles__sample__init(s);
+		w->samples[i] = s;
+		s->value = w->values + i * VALUES;
+		s->n_value = w->has_time ? VALUES : 1;
+		s->value[0] = (int64_t)g->samples;
+		s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
+		make_labels(w, s, g);
+		if (make_locations(w, s, stack, w->location_ids + used))
+			return -ENOMEM;
+		used += stack->count;
+	}
+	w->profile.sample = w->samples;
+	w->profile.n_sample = count;
+	return 0;
+}
+
+/* ---- what samples refer to */
+
+static uint32_t string_of(struct message *w, uint32_t name, const char *otherwise)
+{
+	const char *text = names_text(&source_model(w->job->source)->names, name);
+
+	return names_id(&w->p->strings, *text ? text : otherwise);
+}
+
+static int make_functions(struct message *w)
+{
+	const struct table *t = &w->functions;
+
+	w->function = calloc((size_t)t->count + 1, sizeof(*w->function));
+	w->function_list = calloc((size_t)t->count + 1, sizeof(*w->function_list));
+	if (!w->function || !w->function_list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		Function *f = &w->function[i];
+
+		perftools__profiles__function__init(f);
+		f->id = i + 1;
+		/* A system name that differs tells readers that the name is demangled. */
+		f->name = string_of(w, t->item[i], KEY_UNKNOWN_FUNCTION);
+		w->function_list[i] = f;
+	}
+	w->profile.function = w->function_list;
+	w->profile.n_function = t->count;
+	return 0;
+}
+
+static int make_mappings(struct message *w)
+{
+	const struct table *t = &w->mappings;
+
+	w->mapping = calloc((size_t)t->count + 1, sizeof(*w->mapping));
+	w->mapping_list = calloc((size_t)t->count + 1, sizeof(*w->mapping_list));
+	if (!w->mapping || !w->mapping_list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		Mapping *m = &w->mapping[i];
+
+		perftools__profiles__mapping__init(m);
+		m->id = i + 1;
+		m->filename = string_of(w, t->item[i], "");
+		m->has_functions = 1; /* or readers would look for the file and its symbols */
+		w->mapping_list[i] = m;
+	}
+	w->profile.mapping = w->mapping_list;
+	w->profile.n_mapping = t->count;
+	return 0;
+}
+
+static int make_location_list(struct message *w)
+{
+	const struct table *t = &w->locations;
+
+	w->location = calloc((size_t)t->count + 1, sizeof(*w->location));
+	w->location_list = calloc((size_t)t->count + 1, sizeof(*w->location_list));
+	w->line = calloc((size_t)t->count + 1, sizeof(*w->line));
+	w->lines = calloc((size_t)t->count + 1, sizeof(*w->lines));
+	if (!w->location || !w->location_list || !w->line || !w->lines)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		const uint32_t *item = t->item + (size_t)i * t->width;
+		Location *l = &w->location[i];
+
+		perftools__profiles__location__init(l);
+		perftools__profiles__line__init(&w->line[i]);
+		w->line[i].function_id = item[0];
+		w->line[i].line = item[2];
+		w->lines[i] = &w->line[i];
+		l->id = i + 1;
+		l->mapping_id = item[1];
+		l->line = &w->lines[i];
+		l->n_line = 1;
+		w->location_list[i] = l;
+	}
+	w->profile.location = w->location_list;
+	w->profile.n_location = t->count;
+	return 0;
+}
+
+/* ---- the whole */
+
+static void set_type(struct message *w, ValueType *v, const char *type, const char *unit)
+{
+	perftools__profiles__value_type__init(v);
+	v->type = names_id(&w->p->strings, type);
+	v->unit = names_id(&w->p->strings, unit);
+}
+
+/* Time is "cpu" unless all that was counted was wall-clock samples. */
+static const char *set_period(struct message *w)
+{
+	const struct facts *f = source_facts(w->job->source);
+	const struct model *m = source_model(w->job->source);
+	const char *time = "wall";
+	uint64_t period_ns = 0;
+
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const struct fact_type *t = &f->types[i];
+
+		if (!t->counted || !t->events)
+			continue;
+		if (source_type_is_cpu(names_text(&m->names, t->name)))
+			time = "cpu";
+		if (!period_ns)
+			period_ns = t->period_ns;
+	}
+	w->has_time = period_ns != 0;
+	w->profile.period = (int64_t)period_ns;
+	return time;
+}
+
+static void make_head(struct message *w)
+{
+	const struct facts *f = source_facts(w->job->source);
+	const char *time = set_period(w);
+
+	w->profile.time_nanos = f->start_ns;
+	w->profile.duration_nanos = f->end_ns > f->start_ns ? f->end_ns - f->start_ns : 0;
+	set_type(w, &w->value_type[0], "samples", "count");
+	set_type(w, &w->value_type[1], time, "nanoseconds");
+	for (int i = 0; i < VALUES; i++)
+		w->value_types[i] = &w->value_type[i];
+	w->profile.sample_type = w->value_types;
+	w->profile.n_sample_type = w->has_time ? VALUES : 1;
+	w->profile.default_sample_type = w->value_type[w->has_time].type;
+	if (w->has_time) {
+		set_type(w, &w->period_type, time, "nanoseconds");
+		w->profile.period_type = &w->period_type;
+	}
+}
+
+static int make_all(struct message *w)
+{
+	if (table_init(&w->functions, 1) || table_init(&w->mappings, 1) ||
+	    table_init(&w->locations, 3))
+		return -ENOMEM;
+	make_head(w);
+	if (make_samples(w) || make_functions(w) || make_mappings(w) || make_location_list(w))
+		return -ENOMEM;
+	/* Last: everything above adds strings. */
+	w->profile.string_table = w->p->strings.text;
+	w->profile.n_string_table = w->p->strings.count;
+	return w->p->strings.failed ? -ENOMEM : 0;
+}
+
+static void free_all(struct message *w)
+{
+	table_free(&w->functions);
+	table_free(&w->mappings);
+	table_free(&w->locations);
+	free(w->sample);
+	free(w->samples);
+	free(w->values);
+	free(w->label);
+	free(w->labels);
+	free(w->location_ids);
+	free(w->location);
+	free(w->location_list);
+	free(w->line);
+	free(w->lines);
+	free(w->function);
+	free(w->function_list);
+	free(w->mapping);
+	free(w->mapping_list);
+}
+
+int pprof_write(struct export_job *job)
+{
+	struct message w = {.job = job, .p = job->state};
+	int rc;
+
+	perftools__profiles__profile__init(&w.profile);
+	rc = make_all(&w);
+	if (!rc)
+		rc = gzip_message(job->output, &w.profile.base);
+	free_all(&w);
+	return rc;
+}
