@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft convert: a recording in another program's format. */
+#include "cli/cli.h"
+
+#include "cli/recording_args.h"
+#include "cli/term.h"
+#include "export/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BY_MAX 16
+
+static int read_by(const struct cli_args *args, struct key *by, size_t *count)
+{
+	*count = cli_count(args, "by");
+	if (*count > BY_MAX)
+		return cli_usage("--by: at most %d keys", BY_MAX);
+	for (size_t i = 0; i < *count; i++) {
+		int status = recording_key(&by[i], "by", cli_text_at(args, "by", i));
+
+		if (status)
+			return status;
+		if (key_is_per_frame(&by[i]) || by[i].kind == KEY_STACK)
+			return cli_usage("--by: %s is in the stacks already", by[i].text);
+	}
+	return CLI_DONE;
+}
+
+static int write_all(const struct export_format *format, struct export_job *job, const char *path)
+{
+	const char *name = path && strcmp(path, "-") != 0 ? path : "standard output";
+	int rc = output_open(&job->output, path);
+
+	if (rc)
+		return cli_error("%s: %s", name, strerror(-rc));
+	rc = export_run(format, job);
+	if (rc) {
+		output_abandon(job->output);
+		return cli_error("%s: %s", name, strerror(-rc));
+	}
+	rc = output_commit(job->output);
+	return rc ? cli_error("%s: %s", name, strerror(-rc)) : CLI_DONE;
+}
+
+static int convert(const struct cli_args *args, struct key *by, size_t by_count,
+		   struct where *wheres, size_t where_count)
+{
+	const char *path = cli_operand(args, 0);
+	struct export_job job = {
+		.by = by, .by_count = by_count, .wheres = wheres, .where_count = where_count};
+	int status, rc = source_open(&job.source, path, cli_text(args, "event"));
+
+	if (rc)
+		return recording_refuse(path, rc);
+	for (size_t i = 0; i < by_count; i++)
+		key_bind(&by[i], source_model(job.source));
+	for (size_t i = 0; i < where_count; i++)
+		where_bind(&wheres[i], source_model(job.source));
+	status =
+		write_all(export_format_find(cli_text(args, "to")), &job, cli_text(args, "output"));
+	if (!status && *source_facts(job.source)->damage)
+		status = cli_error("%s: %s; converted is what is whole", path,
+				   source_facts(job.source)->damage);
+	else if (!status && !job.samples)
+		status = cli_error("%s: no samples%s", path,
+				   where_count ? " of which --where holds" : "");
+	source_free(job.source);
+	return status;
+}
+
+/* What must be known before anything is read. */
+static int check(const struct cli_args *args)
+{
+	const char *to = cli_text(args, "output");
+
+	if (!cli_given(args, "to"))
+		return cli_usage("missing --to FORMAT");
+	if (export_format_find(cli_text(args, "to"))->binary && (!to || strcmp(to, "-") == 0) &&
+	    term_is(stdout))
+		return cli_usage("%s is binary: give -o FILE, or redirect it",
+				 cli_text(args, "to"));
+	return CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct where *wheres = NULL;
+	size_t by_count, where_count = 0;
+	struct key by[BY_MAX];
+	int status = check(args);
+
+	if (!status)
+		status = read_by(args, by, &by_count);
+	if (!status)
+		status = recording_wheres(args, &wheres, &where_count);
+	if (!status)
+		status = convert(args, by, by_count, wheres, where_count);
+	recording_wheres_free(wheres, where_count);
+	return status;
+}
+
+static const char *const formats[] = {
+#define NAME(name, binary, help) #name,
+	EXPORT_FORMATS(NAME)
+#undef NAME
+		NULL,
+};
+
+static const struct cli_option options[] = {
+	{.name = "to",
+	 .letter = 't',
+	 .kind = CLI_CHOICE,
+	 .choices = formats,
+	 .argument = "FORMAT",
+	 .help = "The format to write"},
+	{.name = "output",
+	 .letter = 'o',
+	 .kind = CLI_FILE,
+	 .argument = "OUT",
+	 .help = "Write this file, whole or not at all; - or none: standard output"},
+	{.name = "by",
+	 .letter = 'b',
+	 .kind = CLI_TEXT,
+	 .flags = CLI_LIST,
+	 .argument = "KEY,...",
+	 .help = "Put span, root, trace, thread, process or tag:NAME before the stacks (pprof: "
+		 "only these labels)"},
+	RECORDING_OPTION_WHERE,
+	RECORDING_OPTION_EVENT,
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft convert weft.jfr --to collapsed --by tag:route | flamegraph.pl > flame.svg",
+	 "a flame graph with a tower for each route"},
+	{"weft convert weft.jfr --to pprof -o weft.pb.gz && go tool pprof -top weft.pb.gz",
+	 "the same samples in pprof"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_convert = {
+	.name = "convert",
+	.summary = "Write a recording in another program's format",
+	.operands = "FILE",
+	.operands_min = 1,
+	.operands_max = 1,
+	.description = "Formats:\n"
+#define HELP(name, binary, help) "  " #name ": " help "\n"
+	EXPORT_FORMATS(HELP)
+#undef HELP
+		"\n"
+		"Exits 1 when the file is damaged (what is whole is converted) or has no "
+		"samples.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

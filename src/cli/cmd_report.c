@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft report: whose CPU time was it? */
+#include "cli/cli.h"
+
+#include "cli/recording_args.h"
+#include "cli/term.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_OVERVIEW 10
+#define TOP_TABLE 40
+
+static void set_style(const struct cli_args *args, struct report_style *s)
+{
+	uint64_t fallback = cli_given(args, "by") ? TOP_TABLE : TOP_OVERVIEW;
+
+	s->top_given = cli_given(args, "top");
+	s->top = s->top_given ? cli_number(args, "top") : fallback;
+	s->counters = cli_flag(args, "counters");
+	s->columns = term_is(stdout) ? term_columns(stdout) : 0;
+	s->bold = term_colour(stdout, TERM_BOLD);
+	s->dim = term_colour(stdout, TERM_DIM);
+	s->warn = term_colour(stdout, TERM_YELLOW);
+	s->plain = term_colour(stdout, TERM_PLAIN);
+}
+
+static int print(const struct cli_args *args, struct report *r)
+{
+	struct report_style style;
+	int rc;
+
+	set_style(args, &style);
+	rc = cli_flag(args, "json") ? report_json(r, style.top_given ? style.top : 0, stdout)
+				    : report_text(r, &style, stdout);
+	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : CLI_DONE;
+}
+
+/* A damaged file is shown as far as it is whole, and is a failure all the same. */
+static int verdict(const struct report *r)
+{
+	const struct facts *f = source_facts(r->source);
+
+	if (*f->damage)
+		return cli_error("%s: %s; shown is what is whole", r->path, f->damage);
+	if (r->samples)
+		return CLI_DONE;
+	if (r->read)
+		return cli_error("%s: none of %llu samples is selected by --where", r->path,
+				 (unsigned long long)r->read);
+	return cli_error("%s: no samples", r->path);
+}
+
+static int run_query(const struct cli_args *args, struct report_query *q)
+{
+	struct report *r;
+	int rc = report_run(&r, q);
+	int status;
+
+	if (rc)
+		return recording_refuse(q->path, rc);
+	status = print(args, r);
+	if (!status)
+		status = verdict(r);
+	report_free(r);
+	return status;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct report_query q = {.path = cli_operand(args, 0)};
+	struct key by;
+	int status = recording_wheres(args, &q.wheres, &q.where_count);
+
+	if (!q.path)
+		q.path = RECORDING_FILE;
+	q.events = cli_text(args, "event");
+	if (!status && cli_given(args, "by")) {
+		status = recording_key(&by, "by", cli_text(args, "by"));
+		q.by = &by;
+		q.tree = by.kind == KEY_STACK && !cli_flag(args, "json");
+	}
+	if (!status)
+		status = run_query(args, &q);
+	recording_wheres_free(q.wheres, q.where_count);
+	return status;
+}
+
+static const char *const keys[] = {"function", "stack",   "span",   "root", "trace",
+				   "thread",   "process", "module", "tag:", NULL};
+
+static const struct cli_option options[] = {
+	{.name = "by",
+	 .letter = 'b',
+	 .kind = CLI_CHOICE,
+	 .choices = keys,
+	 .argument = "KEY",
+	 .help = "Sum samples by this"},
+	{.name = "top",
+	 .letter = 'n',
+	 .kind = CLI_COUNT,
+	 .argument = "N",
+	 .help = "Show the N heaviest rows; 0 shows all"},
+	RECORDING_OPTION_WHERE,
+	RECORDING_OPTION_EVENT,
+	{.name = "counters",
+	 .kind = CLI_FLAG,
+	 .help = "Show every counter with what it means, and the histograms"},
+	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft report", "what weft.jfr says, by tag, span and function"},
+	{"weft report --by tag:route", "which route burnt the CPU"},
+	{"weft report --by stack --where tag:route=/checkout", "and where in it"},
+	{"weft report --json --by span | jq '.rows[0]'", "the heaviest span, for programs"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_report = {
+	.name = "report",
+	.summary = "Show whose CPU time a recording holds",
+	.operands = "[FILE]",
+	.operands_max = 1,
+	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE
+		       "): weft's own, a JVM's,\n"
+		       "async-profiler's. Without --by it shows in short what answers whose time "
+		       "it was:\n"
+		       "tags, spans, functions. Exits 1 when the file is damaged (what is whole "
+		       "is shown)\n"
+		       "or no sample was counted.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};
