@@ -100,7 +100,7 @@ static void put_bash(void)
 	each_command(bash_values);
 	fputs("\tesac\n\tcase $verb in\n\thelp) options='", stdout);
 	each_command(bash_name);
-	puts("' ;;");
+	puts(" --help' ;;");
 	each_command(bash_options);
 	puts("\tesac\n"
 	     "\tif [[ $word == -* || $verb == help ]]; then\n"

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The shells' completion, by asking the shells.
+
+load common
+
+# complete WORD...: what bash offers for the last word
+complete_bash() {
+	(
+		# shellcheck disable=SC1091
+		source "$WEFT_BUILD/docs/weft"
+		COMP_WORDS=(weft "$@")
+		COMP_CWORD=$#
+		COMPREPLY=()
+		_weft
+		printf '%s\n' "${COMPREPLY[@]}"
+	)
+}
+
+@test "bash: verbs" {
+	for verb in $(verbs); do
+		[ "$(complete_bash "$verb" | head -n 1)" = "$verb" ]
+	done
+	[ -z "$(complete_bash xyzzy)" ]
+}
+
+@test "bash: every option of every verb" {
+	for verb in $(verbs); do
+		for option in $(options_of "$verb") help; do
+			complete_bash "$verb" "--$option" | grep -qx -e "--$option"
+		done
+	done
+	complete_bash help doc | grep -qx doctor
+}
+
+@test "bash: files" {
+	touch some-file
+	[ "$(complete_bash doctor some-)" = some-file ]
+}
+
+@test "zsh and fish read theirs" {
+	for shell in zsh fish; do
+		command -v $shell >/dev/null || skip "no $shell"
+	done
+	zsh -n "$WEFT_BUILD/docs/_weft"
+	fish -n "$WEFT_BUILD/docs/weft.fish"
+	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft doc'" | grep -q '^doctor'
+	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft doctor --j'" | grep -q '^--json'
+}
+
+@test "an unknown shell is refused" {
+	weft completion tcsh
+	expect_status 2
+	expect_in "$err" "unknown shell 'tcsh'"
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The documents say what the command does: verbs and options agree with --help both ways.
+
+load common
+
+docs_of() { echo "$WEFT_SOURCE/docs/$1.md"; }
+
+# help and version have nothing to tell beyond their --help
+documented_verbs() { verbs | grep -Ev '^(help|version)$'; }
+
+@test "every verb has its page and its line in the index and in the man page" {
+	for verb in $(documented_verbs); do
+		[ -f "$(docs_of "$verb")" ] || { echo "no docs/$verb.md"; return 1; }
+		grep -q "($verb.md)" "$WEFT_SOURCE/docs/README.md" || { echo "index: $verb"; return 1; }
+		grep -q "^\.SS \"weft $verb" "$WEFT_BUILD/docs/weft.1" || { echo "man: $verb"; return 1; }
+	done
+}
+
+@test "every option stands in its verb's page" {
+	for verb in $(documented_verbs); do
+		for option in $(options_of "$verb"); do
+			grep -qE -e "--$option([^a-z-]|\$)" "$(docs_of "$verb")" ||
+				{ echo "docs/$verb.md: no --$option"; return 1; }
+		done
+	done
+}
+
+@test "every option of a table in a verb's page exists" {
+	for verb in $(documented_verbs); do
+		for option in $(sed -n 's/^| `\(-[A-Za-z]`, `\)\{0,1\}--\([a-z-]*\).*/\2/p' "$(docs_of "$verb")"); do
+			options_of "$verb" | grep -qx -e "$option" ||
+				{ echo "docs/$verb.md: --$option does not exist"; return 1; }
+		done
+	done
+}
+
+@test "the man page has every option and renders without errors" {
+	command -v mandoc >/dev/null || skip "no mandoc"
+	mandoc -T lint -W error "$WEFT_BUILD/docs/weft.1"
+	mandoc -T ascii "$WEFT_BUILD/docs/weft.1" | sed 's/.\x08//g' >page
+	for verb in $(verbs); do
+		grep -q "^   weft $verb" page || { echo "man page: no $verb"; return 1; }
+		for option in $(options_of "$verb"); do
+			grep -q -e "--$option" page || { echo "man page: no $verb --$option"; return 1; }
+		done
+	done
+}
+
+@test "every page that a document of ours links to exists" {
+	cd "$WEFT_SOURCE"
+	for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+		sed 's/](/\n](/g' "$page" | sed -n 's/^](\([^)#]*\)[)#].*/\1/p' | grep -v '://' |
+			while read -r link; do
+				[ -z "$link" ] || [ -e "$(dirname "$page")/$link" ] ||
+					{ echo "$page: $link"; exit 1; }
+			done
+	done
+}
+
+@test "every page of docs/ is in its index" {
+	cd "$WEFT_SOURCE/docs"
+	for page in *.md; do
+		[ "$page" = README.md ] || grep -q "($page)" README.md || { echo "$page"; return 1; }
+	done
+}
+
+@test "the variables of the manual are the ones that the sources read" {
+	cd "$WEFT_SOURCE"
+	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' src | grep -oE 'WEFT_[A-Z_]+' | sort -u >read
+	"$WEFT" man | sed 's/\\-/-/g' | grep -oE '^\.B WEFT_[A-Z_]+' | sed 's/^\.B //' | sort -u >told
+	comm -23 read told >untold
+	[ ! -s untold ] || { echo "not in the manual:"; cat untold; return 1; }
+}
+
+@test "every target of the Makefile's help exists" {
+	cd "$WEFT_SOURCE"
+	for target in $(make -s help | sed -n 's/^  make \([a-z-]*\) .*/\1/p'); do
+		grep -q "^$target:" Makefile || { echo "$target"; return 1; }
+	done
+}

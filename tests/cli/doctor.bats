@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# weft doctor against what other tools say, and against limits that the tests set.
+
+load common
+
+json() {
+	"$WEFT" doctor --json >json 2>stderr </dev/null || true
+	jq -e . json >/dev/null
+}
+
+value() { jq -r ".checks.$1.$2" json; }
+
+@test "says the same for people and for programs" {
+	weft doctor
+	people=$status
+	status=0
+	"$WEFT" doctor --json >json || status=$?
+	[ "$status" = "$people" ]
+	[ "$(jq -r .ok json)" = "$([ "$status" = 0 ] && echo true || echo false)" ]
+	[ "$("$WEFT" --version)" = "weft $(jq -r .version json)" ]
+	jq -r '.checks[].title' json | while read -r title; do
+		grep -qF " $title " stdout || { echo "not shown: $title"; exit 1; }
+	done
+}
+
+@test "every check says what it found, in a known state" {
+	json
+	[ "$(jq '[.checks[] | select(.value == "")] | length' json)" = 0 ]
+	[ "$(jq '[.checks[].state] - ["ok", "info", "limited", "missing"] | length' json)" = 0 ]
+}
+
+@test "kernel is what uname says" {
+	json
+	expect_in "$(value kernel value)" "$(uname -r)"
+	expect_in "$(value kernel value)" "$(uname -m)"
+}
+
+@test "clock source and perf_event_paranoid are the kernel's" {
+	json
+	[ "$(value clocksource value)" = \
+		"$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
+	[ "$(value perf_paranoid value)" = "$(cat /proc/sys/kernel/perf_event_paranoid)" ]
+}
+
+@test "CPU timers were measured: no more than asked, no less than the slowest HZ" {
+	json
+	[ "$(value cpu_timer state)" != missing ]
+	rate=$(value cpu_timer number)
+	[ "$rate" -ge 50 ]
+	[ "$rate" -le 1100 ]
+}
+
+@test "limits are the ones in force" {
+	ulimit -S -n 123
+	ulimit -S -i 300
+	ulimit -S -f 2048
+	ulimit -S -c 0
+	ulimit -S -v 4194304
+	json
+	[ "$(value open_files number)" = 123 ]
+	[ "$(value open_files state)" = limited ]
+	[ "$(value sigpending number)" = 300 ]
+	expect_in "$(value sigpending choice)" "half"
+	[ "$(value file_size number)" = 2097152 ]
+	[ "$(value file_size state)" = limited ]
+	[ "$(value core_size number)" = 0 ]
+	[ "$(value address_space number)" = 4294967296 ]
+	[ "$(value address_space state)" = limited ]
+}
+
+@test "without signals to queue there are no timers: recording does not work" {
+	ulimit -S -i 0
+	weft doctor
+	expect_status 1
+	expect_in "$out" "Recording does not work here:"
+	expect_in "$out" "queued signals"
+	json
+	[ "$(value cpu_timer state)" = missing ]
+	[ "$(value sigpending state)" = missing ]
+	[ "$(jq .ok json)" = false ]
+}
+
+@test "a library that is not there is named" {
+	WEFT_LIB=/nowhere/libweft.so weft doctor
+	expect_status 1
+	expect_in "$out" "/nowhere/libweft.so: No such file or directory"
+}
+
+@test "a library that is none of ours is found out" {
+	libc=$(ldd "$WEFT" | sed -n 's/.*libc\.[^ ]* => \([^ ]*\).*/\1/p')
+	[ -n "$libc" ]
+	export WEFT_LIB=$libc
+	weft doctor
+	expect_status 1
+	json
+	[ "$(value library state)" = ok ]
+	[ "$(value hooks state)" = missing ]
+}
+
+@test "the cache directory follows WEFT_CACHE, XDG_CACHE_HOME, HOME" {
+	HOME=$PWD XDG_CACHE_HOME= json
+	[ "$(value cache value)" = "$PWD/.cache/weft (can be made)" ]
+	HOME=$PWD XDG_CACHE_HOME=$PWD/x json
+	[ "$(value cache value)" = "$PWD/x/weft (can be made)" ]
+	mkdir c
+	WEFT_CACHE=$PWD/c json
+	[ "$(value cache value)" = "$PWD/c" ]
+	touch file
+	WEFT_CACHE=$PWD/file/below json
+	[ "$(value cache state)" = limited ]
+}
+
+@test "it leaves nothing behind" {
+	mkdir home tmp run
+	before=$(find . | sort)
+	HOME=$PWD/home XDG_CACHE_HOME= TMPDIR=$PWD/tmp XDG_RUNTIME_DIR=$PWD/run \
+		"$WEFT" doctor >/dev/null 2>&1 || true
+	[ "$(find . | sort)" = "$before" ]
+}
+
+@test "--counters lists every counter of the layout, and --json the same" {
+	weft doctor --counters
+	expect_status 0
+	sed -n 's/^\tX([0-9]*, *[A-Z_]*, *"\([a-z_]*\)".*/\1/p' \
+		"$WEFT_SOURCE/include/weft/abi/counters.h" >names
+	[ "$(wc -l <names)" -ge 36 ]
+	while read -r name; do grep -q "^$name " stdout; done <names
+	json
+	diff names <(jq -r '.counters[].name' json)
+}
