@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# make install into a DESTDIR from a fresh build: what is there works from there, programs build
+# against it, and the source tree is as it was. The build is one with warnings as errors.
+# usage: install.sh SOURCE
+set -u
+source=$1
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+root=$scratch/root
+n=0 status=0
+unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR LD_PRELOAD WEFT_LIB
+
+# step TITLE COMMAND...
+step() {
+	title=$1
+	shift
+	n=$((n + 1))
+	if "$@" >"$scratch/log" 2>&1 </dev/null; then
+		echo "ok $n - $title"
+	else
+		status=1
+		echo "not ok $n - $title"
+		tail -n 40 "$scratch/log" | sed 's/^/# /'
+	fi
+}
+
+tree() { (cd "$source" && find . -path ./.git -prune -o -path './build*' -prune -o -type f -print |
+	sort | xargs cksum); }
+
+tree >"$scratch/before"
+step "make install" make -C "$source" install BUILD="$scratch/build" prefix=/usr DESTDIR="$root" \
+	MESON_SETUP_FLAGS=-Dwerror=true
+tree >"$scratch/after"
+step "the source tree is as it was" diff "$scratch/before" "$scratch/after"
+
+libdir=$(find "$root" -name 'libweft-jfr.so' | head -n 1)
+libdir=$(dirname "${libdir:-/nowhere/x}")
+export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$libdir/pkgconfig"
+export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
+weft=$root/usr/bin/weft
+
+version_agrees() { [ "$("$weft" --version)" = "weft $(pkg-config --modversion "$1")" ]; }
+for module in weft weft-jfr; do
+	step "the command's version is that of $module.pc" version_agrees $module
+done
+
+library_found() {
+	found=$("$weft" doctor --json | jq -r .checks.library.value)
+	echo "$found"
+	[ "$found" = "$(realpath "$libdir/libweft.so")" ]
+}
+step "the command finds the library that was installed with it" library_found
+
+cat >"$scratch/use.c" <<'END'
+#include <stdio.h>
+#include <weft/context.h>
+#include <weft/jfr.h>
+int main(void)
+{
+	struct weft_ids ids;
+
+	weft_context_set(7, 8);
+	ids = weft_context_get();
+	return ids.span_id == 7 && ids.root_span_id == 8 &&
+	       weft_jfr_open("/nowhere/at-all.jfr") == NULL ? 0 : 1;
+}
+END
+cp "$scratch/use.c" "$scratch/use.cpp"
+compile() { # shellcheck disable=SC2046
+	"$@" -Wall -Wextra -Werror $(pkg-config --cflags weft weft-jfr) -o "$scratch/use" \
+		"$scratch/source" $(pkg-config --libs weft weft-jfr)
+}
+for how in "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "clang -std=c11 -x c" "clang++ -std=c++17 -x c++"; do
+	command -v "${how%% *}" >/dev/null || continue
+	cp "$scratch/use.c" "$scratch/source"
+	rm -f "$scratch/use"
+	# shellcheck disable=SC2086
+	step "a program builds against it: ${how%% -*}" compile $how
+	step "and runs" env LD_LIBRARY_PATH="$libdir" "$scratch/use"
+done
+
+linked_statically() { # shellcheck disable=SC2046
+	gcc -std=c11 -Wall -Werror $(pkg-config --cflags weft) -o "$scratch/use-static" \
+		-x c - -x none "$libdir/libweft.a" -pthread <<-END
+		#include <weft/context.h>
+		int main(void) { weft_context_set(1, 2); return weft_context_get().span_id == 1 ? 0 : 1; }
+	END
+	"$scratch/use-static"
+}
+step "a program builds with libweft.a" linked_statically
+
+step "manual page" test -s "$root/usr/share/man/man1/weft.1"
+if command -v mandoc >/dev/null; then
+	step "it renders" mandoc -T ascii "$root/usr/share/man/man1/weft.1"
+fi
+step "bash reads its completion" bash -c \
+	"source '$root/usr/share/bash-completion/completions/weft' && complete -p weft"
+headers_all_there() {
+	(cd "$source/include" && find weft -name '*.h' | sort) >"$scratch/ours"
+	(cd "$root/usr/include" && find weft -name '*.h' | sort) >"$scratch/theirs"
+	diff "$scratch/ours" "$scratch/theirs"
+}
+step "every public header is installed, and no other" headers_all_there
+
+no_build_paths() { ! readelf -d "$weft" "$libdir"/libweft*.so | grep -E 'R(UN)?PATH.*(build|src)'; }
+step "no path of the build tree stays in what is installed" no_build_paths
+
+echo "1..$n"
+exit $status
