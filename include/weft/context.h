@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file context.h
+ * Say what the current thread works for: span, root span, trace id, tags. Every sample
+ * that weft takes then carries it; with no recording it stands in memory for any reader.
+ *
+ * All functions act on the calling thread only. They may be called on any thread at any
+ * time, from signal handlers too unless said otherwise; they never fail loudly and leave
+ * errno alone. A thread's first call claims its slot (system calls, about a microsecond);
+ * later ones are a few stores: no system call, no allocation, no lock, no full barrier.
+ * A thread that can get no slot keeps no context (counter context_slotless).
+ *
+ * Formats: weft/abi/context_v1.h (64 bytes) and weft/abi/session.h (the slot around it).
+ * Link with libweft (-lweft) or libweft.a. Plain C11 and C++ with GNU attributes.
+ */
+#ifndef WEFT_CONTEXT_H
+#define WEFT_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/abi/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_API __attribute__((visibility("default")))
+
+/** Tags per thread. Each is an interned string under a name registered once. */
+#define WEFT_TAGS WEFT_CONTEXT_V1_TAGS
+
+/** A pair of ids; 0 = none. */
+struct weft_ids {
+	uint64_t span_id;
+	uint64_t root_span_id;
+};
+
+/** The whole context of a thread. */
+struct weft_context {
+	uint64_t span_id;         /**< 0 = none */
+	uint64_t root_span_id;    /**< the local root span; 0 = none */
+	uint8_t trace_id[16];     /**< W3C byte order; zeros = none */
+	uint32_t trace_flags;     /**< W3C trace flags */
+	uint32_t tags[WEFT_TAGS]; /**< ids from weft_tag_intern(); 0 = unset */
+};
+
+/** What weft_scope_enter() saves. Opaque; lives on the caller's stack. */
+struct weft_scope {
+	struct weft_slot *slot;
+	uint64_t record[8];    /* the v1 record as it was, even in the middle of a write */
+	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags + label generation */
+	int done;
+};
+
+/** The calling thread's slot; NULL before its first use. Read by outside readers too. */
+extern WEFT_API __thread struct weft_slot *weft_thread_slot
+	__attribute__((tls_model("initial-exec")));
+
+/**
+ * Points at 1 while this process owns what weft_thread_slot points to, and at 0 in a child
+ * of it that has not noticed yet (a word in memory that fork wipes).
+ */
+extern WEFT_API const uint32_t *weft_fork_guard;
+
+/** Out of line: claims a slot for the thread (or a private one in a forked child). */
+WEFT_API struct weft_slot *weft_thread_claim(void);
+
+/** The calling thread's own slot, claimed if need be; NULL: none to be had. */
+static inline struct weft_slot *weft_thread_own_slot(void)
+{
+	struct weft_slot *slot = weft_thread_slot;
+
+	if (__builtin_expect(slot != NULL && *weft_fork_guard, 1))
+		return slot;
+	return weft_thread_claim();
+}
+
+/**
+ * weft_context_set() - the thread now works for this span.
+ * @span_id, @root_span_id: any values; 0, 0 = nothing.
+ *
+ * Returns the ids that stood there, so that one more call restores them. The trace id of
+ * an earlier weft_context_write() stays behind: a sample shows it only beside the ids that
+ * it was written with. Tags stay. Four release stores; about a nanosecond.
+ */
+static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_span_id)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_ids old = {0, 0};
+	struct weft_context_v1 *v1;
+
+	if (__builtin_expect(slot == NULL, 0))
+		return old;
+	v1 = &slot->context;
+	old.span_id = __atomic_load_n(&v1->span_id, __ATOMIC_RELAXED);
+	old.root_span_id = __atomic_load_n(&v1->root_span_id, __ATOMIC_RELAXED);
+	__atomic_store_n(&v1->checksum, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&v1->span_id, span_id, __ATOMIC_RELEASE);
+	__atomic_store_n(&v1->root_span_id, root_span_id, __ATOMIC_RELEASE);
+	__atomic_store_n(&v1->checksum, weft_context_v1_checksum(span_id, root_span_id),
+			 __ATOMIC_RELEASE);
+	return old;
+}
+
+/** weft_context_get() - the ids that the thread last set; zeros when none. */
+static inline struct weft_ids weft_context_get(void)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_ids ids = {0, 0};
+
+	if (__builtin_expect(slot != NULL, 1)) {
+		ids.span_id = __atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED);
+		ids.root_span_id = __atomic_load_n(&slot->context.root_span_id, __ATOMIC_RELAXED);
+	}
+	return ids;
+}
+
+/** weft_context_clear() - nothing any more: ids, trace id and tags. */
+WEFT_API void weft_context_clear(void);
+
+/**
+ * weft_context_write() - the whole context at once: ids, trace id, flags, tags.
+ * @context: read only; not kept. Tag ids of 0 unset.
+ * A reader sees the old whole or the new whole, or that it is being written.
+ */
+WEFT_API void weft_context_write(const struct weft_context *context);
+
+/**
+ * weft_context_read() - what a sample taken now would carry.
+ * @context: filled in; zeros where nothing is known.
+ * Returns an enum weft_sample_context: NONE, IDS, TRACE; BUSY or BAD only in a signal
+ * handler that interrupted a write; SLOTLESS when the thread has no slot.
+ */
+WEFT_API int weft_context_read(struct weft_context *context);
+
+/**
+ * weft_scope_enter() - save the thread's context, then write @context (NULL: change nothing).
+ * @scope: caller's memory, valid until weft_scope_leave().
+ */
+WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context);
+
+/**
+ * weft_scope_leave() - put back everything that weft_scope_enter() found: ids, trace id,
+ * flags, tags. Scopes nest, last in first out, on one thread. A second call does nothing.
+ * Safe in a signal handler that interrupted a context write: that write then goes on as if
+ * nothing had happened. In a forked child it restores the child's own context.
+ */
+WEFT_API void weft_scope_leave(struct weft_scope *scope);
+
+/** For WEFT_SCOPE(). */
+static inline struct weft_scope weft_scope_begin(const struct weft_context *context)
+{
+	struct weft_scope scope;
+
+	weft_scope_enter(&scope, context);
+	return scope;
+}
+
+#define WEFT_PASTE_(a, b) a##b
+#define WEFT_PASTE(a, b) WEFT_PASTE_(a, b)
+#define WEFT_SCOPE_NAMED(name, context)                                                            \
+	for (struct weft_scope name                                                                \
+	     __attribute__((cleanup(weft_scope_leave))) = weft_scope_begin(context);               \
+	     !name.done; weft_scope_leave(&name))
+
+/**
+ * WEFT_SCOPE(context) { ... } - run a block under a context and restore on every way out of
+ * it: its end, break, goto, return (and C++ exceptions), but not longjmp. A break leaves
+ * the block only, not a loop around it.
+ */
+#define WEFT_SCOPE(context) WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__), context)
+
+/**
+ * weft_tag_name() - give tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".
+ * 0, -EINVAL (number out of range, empty or over 255 bytes), -ENOSPC, or -EBUSY (another
+ * name stands there). Once, at start; not in signal handlers.
+ */
+WEFT_API int weft_tag_name(unsigned int n, const char *name);
+
+/**
+ * weft_tag_intern() - the id of a string, the same for the same bytes as long as the
+ * process lives, and in its forked children. 0: NULL, over 4096 bytes, or the dictionary
+ * is full (1 MiB; counter dict_full). Takes a lock that is private to the process: not in
+ * signal handlers; intern once and keep the id.
+ */
+WEFT_API uint32_t weft_tag_intern(const char *string);
+
+/**
+ * weft_tag_set() - set tag @n of the thread to @id (0 = unset). Two release stores.
+ * Returns the id that stood there; 0 also when @n is out of range.
+ */
+static inline uint32_t weft_tag_set(unsigned int n, uint32_t id)
+{
+	struct weft_slot *slot;
+	uint32_t old;
+
+	if (__builtin_expect(n >= WEFT_TAGS, 0))
+		return 0;
+	slot = weft_thread_own_slot();
+	if (__builtin_expect(slot == NULL, 0))
+		return 0;
+	old = __atomic_load_n(&slot->context.tags[n], __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->context.tags[n], id, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.seq, __atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 2,
+			 __ATOMIC_RELEASE);
+	return old;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

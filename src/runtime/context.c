@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cold and the larger half of weft/context.h: the first write of a thread, whole
+ * contexts, scopes.
+ *
+ * Writer's protocol for a whole context: seq becomes odd, the v1 record is written by its
+ * own protocol, then trace id, flags and tags, then seq becomes even again. Every store is
+ * a release store, which orders it after the one before: no fence, no full barrier.
+ * Readers: base/context_snapshot.h.
+ */
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+#include "base/context_snapshot.h"
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+#define RECORD_WORDS 8
+#define EXTENSION_WORDS 5 /* seq, v1_checksum, trace id (2), flags + label generation */
+#define CHECKSUM_WORD 2
+
+_Static_assert(offsetof(struct weft_context_ext, label_set) ==
+		       offsetof(struct weft_context_ext, seq) + EXTENSION_WORDS * 8,
+	       "a scope saves the extension up to the labels");
+
+struct weft_slot *weft_thread_claim(void)
+{
+	return weft_copies_has_master() ? weft_copies_claim() : weft_context_slow();
+}
+
+/* A write by a thread that has no slot, or in a process that does not own the one it has. */
+struct weft_slot *weft_context_slow(void)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_MAIN};
+	struct weft_slot *slot = weft_thread_slot;
+
+	if (!weft_guard_holds())
+		return weft_fork_noticed();
+	if (slot) {
+		weft_copies_store(slot);
+		return slot;
+	}
+	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD)
+		weft_rt.begin_child();
+	if (!weft_rt_is_ready())
+		return NULL;
+	slot = weft_slot_claim(&birth);
+	if (!slot) {
+		weft_rt_count(WEFT_COUNTER_CONTEXT_SLOTLESS, 1);
+		return NULL;
+	}
+	weft_key_arm();
+	if (weft_rt.on_claim)
+		weft_rt.on_claim(slot);
+	return slot;
+}
+
+/*
+ * Odd, and another number than that of a write which this one interrupts (in a program's
+ * handler) or which was abandoned by a longjmp.
+ */
+static uint64_t write_begin(struct weft_slot *slot)
+{
+	uint64_t seq = (GET(slot->ext.seq) + 1) | 1;
+
+	PUT(slot->ext.seq, seq);
+	return seq;
+}
+
+static void write_trace(struct weft_slot *slot, const uint8_t *id, uint32_t flags)
+{
+	uint64_t *to = (uint64_t *)(void *)slot->ext.trace_id;
+	uint64_t words[2];
+
+	memcpy(words, id, sizeof(words));
+	PUT(to[0], words[0]);
+	PUT(to[1], words[1]);
+	PUT(slot->ext.trace_flags, flags);
+}
+
+static uint64_t write_once(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
+{
+	uint64_t seq = write_begin(slot);
+
+	PUT(slot->context.checksum, 0);
+	PUT(slot->context.span_id, c->span_id);
+	PUT(slot->context.root_span_id, c->root_span_id);
+	write_trace(slot, c->trace_id, c->trace_flags);
+	for (int i = 0; i < WEFT_TAGS; i++)
+		if (GET(slot->context.tags[i]) != c->tags[i])
+			PUT(slot->context.tags[i], c->tags[i]);
+	PUT(slot->ext.v1_checksum, checksum);
+	PUT(slot->context.checksum, checksum);
+	return seq;
+}
+
+/* Did a handler write in between, and not put back what it found? */
+static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, uint64_t seq)
+{
+	return GET(slot->ext.seq) != seq || GET(slot->context.span_id) != c->span_id ||
+	       GET(slot->context.root_span_id) != c->root_span_id;
+}
+
+static void write_all(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
+{
+	uint64_t seq;
+
+	for (int tries = 0; tries < 3; tries++) {
+		seq = write_once(slot, c, checksum);
+		if (LIKELY(!was_disturbed(slot, c, seq)))
+			break;
+	}
+	PUT(slot->ext.seq, seq + 1);
+}
+
+WEFT_API void weft_context_write(const struct weft_context *context)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+
+	if (slot)
+		write_all(slot, context,
+			  weft_context_v1_checksum(context->span_id, context->root_span_id));
+}
+
+WEFT_API void weft_context_clear(void)
+{
+	static const struct weft_context nothing;
+	struct weft_slot *slot = weft_thread_own_slot();
+
+	if (slot)
+		write_all(slot, &nothing, 0);
+}
+
+WEFT_API int weft_context_read(struct weft_context *context)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_context_snapshot now;
+	enum weft_sample_context found;
+
+	memset(context, 0, sizeof(*context));
+	if (!slot)
+		return WEFT_CONTEXT_SLOTLESS;
+	found = weft_context_snapshot(slot, &now);
+	context->span_id = now.span_id;
+	context->root_span_id = now.root_span_id;
+	memcpy(context->trace_id, now.trace_id, sizeof(context->trace_id));
+	context->trace_flags = now.trace_flags;
+	memcpy(context->tags, now.tags, sizeof(context->tags));
+	return found;
+}
+
+static void save_words(uint64_t *to, const void *from, int words)
+{
+	const uint64_t *word = from;
+
+	for (int i = 0; i < words; i++)
+		to[i] = GET(word[i]);
+}
+
+WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+
+	scope->slot = slot;
+	scope->done = 0;
+	if (!slot)
+		return;
+	save_words(scope->record, &slot->context, RECORD_WORDS);
+	save_words(scope->extension, &slot->ext, EXTENSION_WORDS);
+	if (context)
+		write_all(slot, context,
+			  weft_context_v1_checksum(context->span_id, context->root_span_id));
+}
+
+/* @seq_exact: the slot was saved in the middle of a write, which will go on. */
+static void restore(struct weft_slot *slot, const uint64_t *record, const uint64_t *extension,
+		    int seq_exact)
+{
+	uint64_t *v1 = (uint64_t *)(void *)&slot->context;
+	uint64_t *ext = (uint64_t *)(void *)&slot->ext;
+	uint64_t seq = write_begin(slot);
+
+	PUT(v1[CHECKSUM_WORD], 0);
+	for (int i = 0; i < RECORD_WORDS; i++)
+		if (i != CHECKSUM_WORD && GET(v1[i]) != record[i])
+			PUT(v1[i], record[i]);
+	for (int i = 1; i < EXTENSION_WORDS; i++)
+		PUT(ext[i], extension[i]);
+	PUT(v1[CHECKSUM_WORD], record[CHECKSUM_WORD]);
+	PUT(slot->ext.seq, seq_exact ? extension[0] : seq + 1);
+}
+
+WEFT_API void weft_scope_leave(struct weft_scope *scope)
+{
+	struct weft_slot *slot;
+
+	if (scope->done)
+		return;
+	scope->done = 1;
+	slot = scope->slot ? weft_thread_own_slot() : NULL;
+	if (slot)
+		restore(slot, scope->record, scope->extension,
+			slot == scope->slot && (scope->extension[0] & 1));
+}
+
+/* Is the owner in the middle of a write? Then a copy would never become whole. */
+int weft_context_is_busy(const struct weft_slot *slot)
+{
+	struct weft_context_snapshot now;
+
+	return weft_context_snapshot(slot, &now) == WEFT_CONTEXT_BUSY;
+}
+
+/* Into a slot that is no other's yet: a forked child takes its context along. */
+void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
+{
+	uint64_t record[RECORD_WORDS], extension[EXTENSION_WORDS];
+
+	save_words(record, &from->context, RECORD_WORDS);
+	save_words(extension, &from->ext, EXTENSION_WORDS);
+	restore(to, record, extension, 0);
+}

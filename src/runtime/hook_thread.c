@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The start hook: pthread_create and thrd_create, interposed. A thread gets its slot and its
+ * timer before its first own instruction and gives them back on return, pthread_exit and
+ * cancellation alike (a plain C cleanup handler, which forced unwinding runs as it is).
+ *
+ * Stack bounds cost nothing here: on glibc and musl the thread's control block lies above
+ * its stack in the same mapping, and the creator knows how large the stack is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/hooks.h"
+#include "runtime/real.h"
+#include "runtime/sampler.h"
+
+/* In libpthread on an older glibc, which whoever creates a thread has loaded. */
+#pragma weak pthread_attr_getstack
+#pragma weak pthread_attr_getstacksize
+#pragma weak _pthread_cleanup_push
+#pragma weak _pthread_cleanup_pop
+
+/* Guard pages and the control block's own room: the deepest of a stack counts as unknown. */
+#define STACK_MARGIN (UINT64_C(16) << 10)
+
+struct start {
+	void *(*run)(void *);
+	int (*run_c11)(void *);
+	void *arg;
+	uint64_t stack_bytes;
+	uint64_t stack_low; /* 0: below the control block, stack_bytes of it */
+	int blocks_sigprof;
+};
+
+/* The older functions of pthread_cleanup_push, which glibc and musl export alike. */
+struct cleanup {
+	uint64_t words[8]; /* four are used at most */
+};
+void _pthread_cleanup_push(struct cleanup *at, void (*routine)(void *), void *arg);
+void _pthread_cleanup_pop(struct cleanup *at, int run);
+
+static void leave(void *arg)
+{
+	(void)arg;
+	weft_slot_release();
+}
+
+static void prime(const struct start *start)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
+	struct weft_slot *slot;
+	uint64_t block = (uint64_t)(uintptr_t)pthread_self();
+
+	if (!weft_guard_holds() || !weft_rt_is_ready())
+		return;
+	__atomic_fetch_add(&weft_rt.header->hook_calls, 1, __ATOMIC_RELAXED);
+	birth.stack_high = block;
+	birth.stack_low =
+		start->stack_low ? start->stack_low : block - start->stack_bytes + STACK_MARGIN;
+	slot = weft_slot_claim(&birth);
+	if (!slot)
+		weft_rt_count(WEFT_COUNTER_LOST_NO_SLOT, 0);
+	else if (weft_rt.on_claim)
+		weft_rt.on_claim(slot);
+}
+
+static void *run(void *arg)
+{
+	struct start start = *(struct start *)arg;
+	struct cleanup at_exit;
+	void *result = NULL;
+
+	free(arg);
+	weft_mask_inherit(start.blocks_sigprof);
+	prime(&start);
+	_pthread_cleanup_push(&at_exit, leave, NULL);
+	if (start.run)
+		result = start.run(start.arg);
+	else
+		result = (void *)(intptr_t)start.run_c11(start.arg);
+	_pthread_cleanup_pop(&at_exit, 1);
+	return result;
+}
+
+static int run_c11(void *arg)
+{
+	return (int)(intptr_t)run(arg);
+}
+
+static void ask_stack(struct start *start, const pthread_attr_t *attr)
+{
+	pthread_attr_t fresh;
+	void *low = NULL;
+	size_t bytes = 0;
+
+	if (!attr && !pthread_attr_init(&fresh)) {
+		if (!pthread_attr_getstacksize(&fresh, &bytes))
+			start->stack_bytes = bytes;
+		pthread_attr_destroy(&fresh);
+		return;
+	}
+	if (attr && !pthread_attr_getstacksize(attr, &bytes))
+		start->stack_bytes = bytes;
+	/* Without an address of the program's own, glibc answers 0 - size. */
+	if (attr && !pthread_attr_getstack(attr, &low, &bytes) && low &&
+	    (uintptr_t)low + bytes != 0 && (uintptr_t)low < (UINT64_C(1) << 63))
+		start->stack_low = (uint64_t)(uintptr_t)low;
+}
+
+static struct start *new_start(const pthread_attr_t *attr, void *arg)
+{
+	struct start *start = malloc(sizeof(*start));
+
+	if (!start)
+		return NULL;
+	*start = (struct start){.arg = arg, .stack_bytes = STACK_MARGIN};
+	start->blocks_sigprof = weft_mask_is_blocked();
+	ask_stack(start, attr);
+	return start;
+}
+
+WEFT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+			    void *arg)
+{
+	struct start *start;
+	int result;
+
+	if (!weft_hook_is_on(WEFT_HOOK_THREADS) || !(start = new_start(attr, arg)))
+		return weft_real(pthread_create)(thread, attr, routine, arg);
+	start->run = routine;
+	result = weft_real(pthread_create)(thread, attr, run, start);
+	if (result)
+		free(start);
+	return result;
+}
+
+WEFT_API int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+{
+	struct start *start;
+	int result;
+
+	if (!weft_hook_is_on(WEFT_HOOK_THREADS) || !(start = new_start(NULL, arg)))
+		return weft_real(thrd_create)(thread, routine, arg);
+	start->run_c11 = routine;
+	result = weft_real(thrd_create)(thread, run_c11, start);
+	if (result != thrd_success)
+		free(start);
+	return result;
+}

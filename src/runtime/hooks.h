@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of interposed functions. WEFT_HOOKS=-signals,-threads,-exec switches groups off;
+ * the bits that are on stand in the session's header.
+ */
+#ifndef WEFT_RUNTIME_HOOKS_H
+#define WEFT_RUNTIME_HOOKS_H
+
+#include <stdint.h>
+
+enum weft_hook {
+	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create */
+	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
+	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
+};
+
+extern uint32_t weft_hooks_on;
+
+static inline int weft_hook_is_on(enum weft_hook hook)
+{
+	return (weft_hooks_on & (uint32_t)hook) != 0;
+}
+
+void weft_hooks_parse(const char *setting); /* NULL: all on */
+
+/* hook_mask.c: does the program believe that SIGPROF is blocked in this thread? */
+int weft_mask_is_blocked(void);
+void weft_mask_inherit(int is_blocked);    /* a new thread, from its creator */
+void weft_mask_open(void);                 /* at start: what exec has handed down */
+int weft_mask_hold_back(const void *info); /* a foreign SIGPROF: 1 = kept pending */
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libweft.so's beginning and end in a process. Order matters: libc's own functions, the fork
+ * guard, the session, the main thread's slot, what is loaded; only then, with a collector
+ * that records, the handler, then this thread's timer, then all threads that run already.
+ * Whatever fails is left out; the program never notices.
+ */
+#include <stdlib.h>
+
+#include <weft/abi/rendezvous.h>
+
+#include "runtime/hooks.h"
+#include "runtime/join.h"
+#include "runtime/launch.h"
+#include "runtime/real.h"
+#include "runtime/sampler.h"
+#include "runtime/sys.h"
+
+static void begin_session(void)
+{
+	const char *path = secure_getenv("WEFT_SOCKET");
+	const char *file = secure_getenv("WEFT_RECORD");
+	int failed = -ENOTCONN;
+
+	if (path && *path)
+		failed = weft_join_set_path(path) ? -EINVAL : weft_join(0);
+	else if (file && *file)
+		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
+	if (failed)
+		weft_session_make();
+}
+
+static void claim_main(void)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_MAIN};
+
+	if (sys_gettid() == weft_rt.pid)
+		weft_thread_stack_main(&birth);
+	weft_slot_claim(&birth);
+}
+
+static void begin_sampling(void)
+{
+	weft_mask_open();
+	if (weft_sampler_install())
+		return;
+	weft_rt.on_claim = weft_timer_arm;
+	weft_rt.on_release = weft_timer_disarm;
+	if (weft_thread_slot)
+		weft_timer_arm(weft_thread_slot);
+	weft_timer_adopt_threads();
+}
+
+__attribute__((constructor(101))) static void weft_begin(void)
+{
+	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));
+	weft_real_resolve();
+	weft_guard_open();
+	weft_rt.begin_child = weft_child_begin;
+	weft_rt.on_fork = weft_child_after_fork;
+	begin_session();
+	if (!weft_rt_is_ready())
+		return;
+	weft_fork_open();
+	weft_key_open();
+	claim_main();
+	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
+	weft_modules_log();
+	if (weft_rt.has_collector)
+		begin_sampling();
+	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+}
+
+__attribute__((destructor(101))) static void weft_end(void)
+{
+	if (weft_rt_is_ready() && weft_guard_holds())
+		weft_launch_wait_for_file();
+}

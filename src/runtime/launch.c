@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LD_PRELOAD=libweft.so WEFT_RECORD=FILE: the first process begins a collector of its own.
+ *
+ * It is double-forked into a session of its own, so that no waitpid(-1) of the program reaps
+ * it and no terminal signal reaches it; every inherited descriptor is closed, so that
+ * `prog | cat` does not hang on it; stdin, stdout and stderr become /dev/null. The command
+ * line is
+ *     weft collect --socket PATH -o FILE --root PID
+ * and the rendezvous PATH lies in a fresh 0700 directory, which the collector removes. The
+ * constructor waits until a connection is taken, for a second at most. Children find
+ * WEFT_SOCKET in their environment and join; they never begin another file.
+ *
+ * Runs in the constructor and at exit only: it may allocate.
+ */
+#include "runtime/launch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/join.h"
+#include "runtime/runtime.h"
+#include "runtime/sys.h"
+
+#ifndef WEFT_BINDIR
+#define WEFT_BINDIR "/usr/local/bin"
+#endif
+#define PATH_BYTES 4096
+#define WAIT_AT_EXIT_NS INT64_C(2000000000)
+#define CONNECT_TRIES 100 /* of 10 ms */
+
+static int is_root_of_recording;
+
+static int is_command(const char *path)
+{
+	return !access(path, X_OK);
+}
+
+/* Beside the library: in a build tree two folders of it, in a prefix ../bin. */
+static int command_near_library(char *path, size_t room)
+{
+	static const char *const places[] = {"../../weft", "../cli/weft", "../bin/weft",
+					     "../../bin/weft", "weft"};
+	Dl_info info;
+	const char *slash;
+
+	if (!dladdr((void *)(uintptr_t)weft_launch, &info) || !info.dli_fname)
+		return -ENOENT;
+	slash = strrchr(info.dli_fname, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		int bytes = snprintf(path, room, "%.*s/%s", (int)(slash - info.dli_fname),
+				     info.dli_fname, places[i]);
+
+		if (bytes > 0 && (size_t)bytes < room && is_command(path))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int find_command(char *path, size_t room)
+{
+	const char *named = secure_getenv("WEFT_COMMAND");
+
+	if (named && *named) {
+		snprintf(path, room, "%s", named);
+		return is_command(path) ? 0 : -ENOENT;
+	}
+	if (!command_near_library(path, room))
+		return 0;
+	snprintf(path, room, "%s/weft", WEFT_BINDIR);
+	return is_command(path) ? 0 : -ENOENT;
+}
+
+/* A 0700 directory of our own: WEFT_DIR, $XDG_RUNTIME_DIR/weft, or /tmp. */
+static int make_rendezvous(char *path, size_t room)
+{
+	const char *base = secure_getenv("WEFT_DIR");
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	char folder[80];
+	int bytes;
+
+	if (base && *base)
+		bytes = snprintf(folder, sizeof(folder), "%s/XXXXXX", base);
+	else if (runtime && *runtime && !access(runtime, W_OK))
+		bytes = snprintf(folder, sizeof(folder), "%s/weft-XXXXXX", runtime);
+	else
+		bytes = snprintf(folder, sizeof(folder), "/tmp/weft-XXXXXX");
+	if (bytes < 0 || (size_t)bytes >= sizeof(folder))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(folder))
+		return -errno;
+	bytes = snprintf(path, room, "%s/socket", folder);
+	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
+}
+
+static void close_everything(void)
+{
+	int null;
+
+	if (sys_call3(SYS_close_range, 0, ~0u, 0))
+		for (int fd = 0; fd < 65536; fd++)
+			sys_call1(SYS_close, fd);
+	null = open("/dev/null", O_RDWR);
+	if (null == 0) {
+		dup2(0, 1);
+		dup2(0, 2);
+	}
+}
+
+/* The grandchild: becomes the collector, without our preload. */
+static void exec_collector(const char *command, const char *socket_path, const char *file,
+			   pid_t target)
+{
+	sigset_t none;
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)target);
+	setsid();
+	close_everything();
+	unsetenv("LD_PRELOAD");
+	unsetenv("WEFT_RECORD");
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execl(command, "weft", "collect", "--socket", socket_path, "-o", file, "--root", pid,
+	      (char *)NULL);
+	_exit(127);
+}
+
+/* The middle child tells the grandchild's pid by a pipe and ends. */
+static pid_t spawn_collector(const char *command, const char *socket_path, const char *file)
+{
+	pid_t target = getpid(), collector = 0, middle;
+	int ends[2], status;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	middle = fork();
+	if (middle == 0) {
+		collector = fork();
+		if (collector == 0)
+			exec_collector(command, socket_path, file, target);
+		_exit(write(ends[1], &collector, sizeof(collector)) != sizeof(collector));
+	}
+	close(ends[1]);
+	if (middle < 0 || read(ends[0], &collector, sizeof(collector)) != sizeof(collector))
+		collector = -1;
+	close(ends[0]);
+	while (middle > 0 && waitpid(middle, &status, 0) < 0 && errno == EINTR)
+		;
+	return collector;
+}
+
+/* Until the socket stands there. */
+static int wait_for_socket(const char *path, pid_t collector)
+{
+	struct timespec pause = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < CONNECT_TRIES; i++) {
+		if (!access(path, F_OK))
+			return 0;
+		if (sys_call2(SYS_kill, collector, 0) == -ESRCH)
+			return -ESRCH;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+static void forget_rendezvous(char *path)
+{
+	unlink(path);
+	*strrchr(path, '/') = 0;
+	rmdir(path);
+}
+
+/* The collector changes to no folder, but says where it will write before it is asked. */
+static int absolute_file(const char *file, char *path, size_t room)
+{
+	static char here[PATH_BYTES];
+	int bytes;
+
+	if (file[0] == '/')
+		bytes = snprintf(path, room, "%s", file);
+	else if (getcwd(here, sizeof(here)))
+		bytes = snprintf(path, room, "%s/%s", here, file);
+	else
+		return -errno;
+	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
+}
+
+int weft_launch(const char *file)
+{
+	static char command[PATH_BYTES], output[PATH_BYTES], socket_path[108];
+	pid_t collector;
+	int failed = find_command(command, sizeof(command));
+
+	if (!failed)
+		failed = absolute_file(file, output, sizeof(output));
+	if (!failed)
+		failed = make_rendezvous(socket_path, sizeof(socket_path));
+	if (failed)
+		return failed;
+	collector = spawn_collector(command, socket_path, output);
+	if (collector > 0)
+		prctl(PR_SET_PTRACER, (unsigned long)collector, 0, 0, 0);
+	failed = collector > 0 ? wait_for_socket(socket_path, collector) : -EAGAIN;
+	if (failed) {
+		forget_rendezvous(socket_path);
+		return failed;
+	}
+	is_root_of_recording = 1;
+	setenv("WEFT_SOCKET", socket_path, 1);
+	return weft_join_set_path(socket_path);
+}
+
+static void wait_for_word(uint32_t *word)
+{
+	struct timespec left = {.tv_sec = WAIT_AT_EXIT_NS / 1000000000};
+
+	if (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+		sys_call4(SYS_futex, word, FUTEX_WAIT, 0, &left);
+}
+
+void weft_launch_wait_for_file(void)
+{
+	struct weft_session_header *h = weft_rt.header;
+
+	__atomic_store_n(&h->target_state, WEFT_TARGET_EXITING, __ATOMIC_RELEASE);
+	sys_call3(SYS_futex, &h->target_state, FUTEX_WAKE, INT32_MAX);
+	if (is_root_of_recording && weft_rt.has_collector)
+		wait_for_word(&h->collector_done);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libc's own functions behind our hooks: one list, from which the pointers and their lookup
+ * come. Looked up by dlsym(RTLD_NEXT) in the constructor, or at the first call of a wrapper
+ * that comes before it (outside signal handlers then).
+ */
+#ifndef WEFT_RUNTIME_REAL_H
+#define WEFT_RUNTIME_REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <threads.h>
+
+typedef void (*weft_signal_fn)(int); /* libcs name it differently */
+
+/* X(name, return type, parameters) */
+/* clang-format off */
+#define WEFT_REAL(X) \
+	X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)) \
+	X(thrd_create, int, (thrd_t *, int (*)(void *), void *)) \
+	X(sigaction, int, (int, const struct sigaction *, struct sigaction *)) \
+	X(signal, weft_signal_fn, (int, weft_signal_fn)) \
+	X(sysv_signal, weft_signal_fn, (int, weft_signal_fn)) \
+	X(sigset, weft_signal_fn, (int, weft_signal_fn)) \
+	X(sigignore, int, (int)) \
+	X(siginterrupt, int, (int, int)) \
+	X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *)) \
+	X(sigprocmask, int, (int, const sigset_t *, sigset_t *)) \
+	X(sigsuspend, int, (const sigset_t *)) \
+	X(sigpending, int, (sigset_t *)) \
+	X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *)) \
+	X(signalfd, int, (int, const sigset_t *, int)) \
+	X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
+	X(pselect, int, (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *)) \
+	X(epoll_pwait, int, (int, struct epoll_event *, int, int, const sigset_t *)) \
+	X(execve, int, (const char *, char *const[], char *const[])) \
+	X(execvpe, int, (const char *, char *const[], char *const[])) \
+	X(fexecve, int, (int, char *const[], char *const[])) \
+	X(posix_spawn, int, (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[])) \
+	X(posix_spawnp, int, (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]))
+/* clang-format on */
+
+struct weft_real {
+#define WEFT_REAL_FIELD(name, type, parameters) type(*name) parameters;
+	WEFT_REAL(WEFT_REAL_FIELD)
+#undef WEFT_REAL_FIELD
+};
+
+extern struct weft_real weft_real_table;
+
+void weft_real_resolve(void); /* all of them */
+
+/* The function, or NULL where this libc has none. */
+#define weft_real(name)                                                                            \
+	(weft_real_table.name ? weft_real_table.name : (weft_real_resolve(), weft_real_table.name))
+
+#endif

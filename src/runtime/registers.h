@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of an interrupted thread, by DWARF number, out of its ucontext. */
+#ifndef WEFT_RUNTIME_REGISTERS_H
+#define WEFT_RUNTIME_REGISTERS_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+#if defined(__x86_64__)
+#define REGISTER_COUNT 17
+#define RED_ZONE_BYTES 128
+
+static inline uint64_t registers_sp(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[15]; /* REG_RSP */
+}
+
+/* Kernel order (struct sigcontext): r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
+{
+	static const uint8_t from[REGISTER_COUNT] = {13, 12, 14, 11, 9, 8, 10, 15, 0,
+						     1,  2,  3,  4,  5, 6, 7,  16};
+
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
+}
+#elif defined(__aarch64__)
+#define REGISTER_COUNT 33
+#define RED_ZONE_BYTES 0
+
+static inline uint64_t registers_sp(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.sp;
+}
+
+static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
+{
+	for (int i = 0; i < 31; i++)
+		out[i] = uc->uc_mcontext.regs[i];
+	out[31] = uc->uc_mcontext.sp;
+	out[32] = uc->uc_mcontext.pc;
+}
+#else
+#error "x86-64 or aarch64"
+#endif
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings, producer's end. A record is written at head and exists when head is stored with
+ * release; so whatever interrupts or ends us in between leaves at most bytes behind head
+ * that nobody looks at.
+ *
+ * busy (events ring) is the frame address of the append in progress, 0 = none. An append
+ * that finds it set is one of two things. It runs deeper on the same stack, by more than
+ * a signal frame: then a handler interrupted the other one, which will go on; this record
+ * is dropped (NESTED). Or it runs higher up: then the other one was left by a longjmp for
+ * good, and is taken over (HEALED). Deeper, or on another stack altogether (a coroutine, an
+ * alternate signal stack), it can also be either: dropped, until a second has passed since
+ * the first such drop; then taken over, and the other one, should it go on after all, finds
+ * busy changed and publishes nothing.
+ */
+#include "runtime/ring.h"
+
+#define SAME_STACK_BYTES (UINT64_C(8) << 20)
+#define SIGNAL_FRAME_BYTES 600 /* the smallest that a kernel pushes */
+#define DOUBT_NS UINT64_C(1000000000)
+
+/* Beside busy, in the producer's line; not part of the reader's contract. */
+#define BUSY_SINCE(p) ((p)->rsv[0])
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void
+weft_ring_copy(void *to, const void *from, uint32_t bytes)
+{
+#if defined(__x86_64__)
+	uint64_t words = bytes / 8;
+
+	__asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
+#else
+	uint64_t *out = to;
+	const uint64_t *in = from;
+
+	for (uint32_t i = 0; i < bytes / 8; i++) {
+		out[i] = in[i];
+		__asm__ volatile("" : : : "memory");
+	}
+#endif
+}
+
+static void put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
+{
+	struct weft_record *pad = (struct weft_record *)(void *)(r->data + place);
+
+	pad->bytes = bytes;
+	pad->type = WEFT_RECORD_PAD;
+	pad->flags = 0;
+}
+
+/* Pairs: acquire of tail with the release in ring_reader_release(). */
+void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
+{
+	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
+	uint32_t place = (uint32_t)(head & (r->bytes - 1));
+	uint32_t left = r->bytes - place;
+	uint32_t pad = bytes > left ? left : 0;
+
+	/* A tail beyond head is a store that came late: wraps to a huge use, thus full. */
+	if (bytes > weft_ring_record_max(r) || head - tail > r->bytes ||
+	    r->bytes - (head - tail) < (uint64_t)pad + bytes)
+		return 0;
+	if (pad)
+		put_pad(r, place, pad);
+	return r->data + (pad ? 0 : place);
+}
+
+/* Pairs: release of head with the acquire in ring_reader_next(). */
+void weft_ring_commit(const struct ring *r, const struct weft_record *record)
+{
+	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+	uint32_t place = (uint32_t)(head & (r->bytes - 1));
+	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
+	uint64_t written = __atomic_load_n(&r->producer->written, __ATOMIC_RELAXED);
+
+	if (at != place)
+		head += r->bytes - place;
+	__atomic_store_n(&r->producer->written, written + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->producer->head, head + record->bytes, __ATOMIC_RELEASE);
+}
+
+enum entry { ENTER, ENTER_ABANDONED, REFUSE };
+
+/* The stack grows down: deeper is a smaller address. */
+static enum entry enter(struct weft_ring_producer *p, uint64_t frame, uint64_t now_ns)
+{
+	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED);
+
+	if (!busy)
+		return ENTER;
+	if (frame + SIGNAL_FRAME_BYTES > busy && frame < busy + SAME_STACK_BYTES)
+		return ENTER_ABANDONED;
+	if (!BUSY_SINCE(p))
+		BUSY_SINCE(p) = now_ns;
+	return now_ns - BUSY_SINCE(p) > DOUBT_NS ? ENTER_ABANDONED : REFUSE;
+}
+
+static void write_record(struct weft_record *to, const struct weft_record *header,
+			 const void *payload, uint32_t payload_bytes)
+{
+	uint8_t *out = (uint8_t *)(to + 1);
+	const uint8_t *in = payload;
+	uint32_t words = payload_bytes & ~7u;
+
+	*to = *header;
+	weft_ring_copy(out, in, words);
+	for (uint32_t i = words; i < payload_bytes; i++)
+		out[i] = in[i];
+}
+
+/* Not inlined: its frame address must be its own. */
+__attribute__((noinline)) enum weft_ring_result
+weft_ring_append(const struct ring *r, struct weft_record *header, const void *payload,
+		 uint32_t payload_bytes, uint64_t now_ns)
+{
+	uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	enum entry entry = enter(r->producer, frame, now_ns);
+	struct weft_record *to;
+
+	if (entry == REFUSE)
+		return WEFT_RING_NESTED;
+	__atomic_store_n(&r->producer->busy, frame, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	BUSY_SINCE(r->producer) = 0;
+	header->bytes = (uint32_t)sizeof(*header) + ((payload_bytes + 7) & ~7u);
+	to = weft_ring_reserve(r, header->bytes);
+	if (to) {
+		write_record(to, header, payload, payload_bytes);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED) != frame)
+			return WEFT_RING_NESTED;
+		weft_ring_commit(r, to);
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->producer->busy, 0, __ATOMIC_RELAXED);
+	if (!to)
+		return WEFT_RING_FULL;
+	return entry == ENTER ? WEFT_RING_WRITTEN : WEFT_RING_HEALED;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the target: the state of this process and who does what.
+ *
+ *   guard.c    the word that a fork wipes      slot.c    claim, prime, release
+ *   session.c  make or map a session           context.c cold half of weft/context.h
+ *   join.c     meet the collector              log.c     dictionary and module log
+ *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
+ *   fork.c     before, after, and the child    copies.c  two copies act as one
+ *   timer.c    CPU timers                      sampler.c the SIGPROF handler
+ *   real.c     libc's own functions            hook_*.c  interposed functions (libweft.so)
+ *
+ * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, real and the
+ * hooks: it keeps context, and finds the libweft.so of the process if there is one.
+ *
+ * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
+ * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
+ */
+#ifndef WEFT_RUNTIME_RUNTIME_H
+#define WEFT_RUNTIME_RUNTIME_H
+
+#include <stdint.h>
+
+#include <weft/context.h>
+
+#include "base/session_layout.h"
+
+#define WEFT_RUNTIME_VERSION 0x000100u /* 0.1.0 */
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum weft_rt_state {
+	WEFT_RT_NONE = 0,    /* no session (yet): nothing can be claimed */
+	WEFT_RT_SESSION = 1, /* rt.base and all below it are valid */
+	WEFT_RT_CHILD = 2,   /* forked child: its session begins when it is worth one */
+};
+
+/* One per process. Set by the constructor (or the beginning of a child), then read only. */
+struct weft_rt {
+	uint32_t state;     /* enum weft_rt_state; stored with release, loaded with acquire */
+	uint32_t beginning; /* 1 while somebody begins the session */
+	uint8_t *base;
+	struct weft_session_header *header; /* shared */
+	uint64_t *states;
+	uint64_t *free_bits;
+	uint8_t *slots;
+	uint64_t slot_stride;
+	uint64_t total_bytes;
+	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
+	uint64_t dict_bytes, modules_bytes;
+	uint32_t samples_bytes, events_bytes;
+	uint32_t slot_count;
+	int32_t pid;
+	uint32_t cookie;
+	int has_collector;
+	int own_fd; /* a runtime-made session's memfd; -1 = none */
+	uint64_t own_fd_inode;
+	/* Arms a thread's timer after its claim; NULL where nothing samples. */
+	void (*on_claim)(struct weft_slot *slot);
+	/* Takes a thread's timer away before its slot goes; NULL likewise. */
+	void (*on_release)(struct weft_slot *slot);
+	/* Begins the session of a forked child: 0 or -errno. */
+	int (*begin_child)(void);
+	/* In a child that has just found out: arms what begins its session. */
+	void (*on_fork)(void);
+};
+
+extern struct weft_rt weft_rt;
+
+static inline int weft_rt_is_ready(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
+}
+
+static inline struct weft_slot *weft_rt_slot(uint32_t index)
+{
+	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_rt.slot_stride);
+}
+
+static inline uint32_t weft_rt_index(const struct weft_slot *slot)
+{
+	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+}
+
+/* What happens without a slot is counted in the header, by any thread. */
+static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
+{
+	__atomic_fetch_add(&weft_rt.header->counters[counter], by, __ATOMIC_RELAXED);
+}
+
+/* One writer: the owning thread and its handlers, which run to their end in between. */
+static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
+{
+	__atomic_store_n(&slot->counters[counter],
+			 __atomic_load_n(&slot->counters[counter], __ATOMIC_RELAXED) + by,
+			 __ATOMIC_RELAXED);
+}
+
+static inline uint32_t weft_rt_run_state(void)
+{
+	return __atomic_load_n(&weft_rt.header->run_state, __ATOMIC_ACQUIRE);
+}
+
+/* guard.c */
+int weft_guard_open(void);   /* maps the page; 0 or -errno; not in a handler */
+void weft_guard_renew(void); /* this process owns its threads' slots again */
+static inline int weft_guard_holds(void)
+{
+	return *(const volatile uint32_t *)weft_fork_guard != 0;
+}
+
+/* session.c */
+int weft_session_map(int fd, uint64_t total_bytes); /* -> rt; closes nothing */
+int weft_session_make(void);                        /* runtime-made, no collector */
+int weft_session_open_block(uint32_t block);
+void weft_session_forget(void); /* in a forked child: unmaps its parent's */
+
+/* slot.c */
+struct weft_birth {
+	enum weft_counter how; /* WEFT_COUNTER_PRIMED_* */
+	uint64_t stack_low, stack_high;
+};
+struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets TLS; or NULL */
+void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
+struct weft_slot *weft_slot_private(void); /* the dummy of a forked child */
+void weft_thread_stack_main(struct weft_birth *birth);
+
+/* log.c */
+enum weft_log { WEFT_LOG_DICT = 0, WEFT_LOG_MODULES = 1 };
+int weft_log_append(enum weft_log log, struct weft_log_record *record, const void *first,
+		    uint32_t first_bytes, const void *second, uint32_t second_bytes);
+/* Where the mirror keeps the data of the record that was just appended; for ever. */
+const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record);
+void weft_log_replay(void); /* all that was logged, into a new session */
+void weft_log_lock(void);   /* not in a handler */
+void weft_log_unlock(void);
+void weft_log_reset_lock(void); /* in a forked child */
+
+/* modules.c: not in a handler */
+void weft_modules_log(void);
+
+/* fork.c */
+int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
+struct weft_slot *weft_fork_noticed(void); /* an unowned child found out: its private slot */
+
+/* copies.c */
+struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
+int weft_copies_find_master(void);         /* 1: found and joined */
+int weft_copies_has_master(void);
+uint32_t weft_copies_intern(const char *string);
+int weft_copies_name(unsigned int n, const char *name);
+void weft_copies_store(struct weft_slot *slot); /* TLS of this thread, in every copy */
+int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
+
+/* context.c */
+struct weft_slot *weft_context_slow(void);
+int weft_context_is_busy(const struct weft_slot *slot);
+void weft_context_copy(struct weft_slot *to, const struct weft_slot *from);
+uint32_t weft_tag_intern_own(const char *string);
+int weft_tag_name_own(unsigned int n, const char *name);
+
+/* key.c: release of threads that no hook sees */
+void weft_key_open(void);
+void weft_key_arm(void);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SIGPROF handler of the cpu engine: takes its own timers' signals, passes all others
+ * on, and writes one raw sample (registers and a copy of the stack) into the thread's ring.
+ *
+ * Asynchronous signals are blocked while it runs, so it never nests; the synchronous ones
+ * stay open, for one of them while blocked would kill the process. No allocation, no lock,
+ * errno kept. System calls: none, but for the exceptions that are counted where they stand:
+ * a stack of unknown bounds is read by process_vm_readv (stack_self_read), a thread without
+ * slot is primed (primed_handler), the timer of a stopped recording is deleted, and the
+ * session of a forked child is begun (child_sessions).
+ *
+ * Reading upward from SP to the top of a known stack cannot fault; nothing else is read.
+ */
+#include "runtime/sampler.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/context_snapshot.h"
+#include "runtime/registers.h"
+#include "runtime/ring.h"
+#include "runtime/sys.h"
+
+/* What is known of the interrupted stack: [from, to) may be read, at most. */
+struct stack_view {
+	uint64_t from, to;
+	uint16_t flags; /* enum weft_sample_flag */
+	int known;
+};
+
+static struct ring samples_ring(struct weft_slot *slot)
+{
+	return (struct ring){.producer = &slot->samples_p,
+			     .consumer = &slot->samples_c,
+			     .data = (uint8_t *)slot + weft_rt.samples_offset,
+			     .bytes = weft_rt.samples_bytes};
+}
+
+static int is_within(uint64_t sp, uint64_t low, uint64_t high)
+{
+	return low != 0 && sp >= low && sp < high;
+}
+
+static struct stack_view view_of(uint64_t sp, uint64_t low, uint64_t high, uint16_t flags)
+{
+	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
+
+	return (struct stack_view){.from = from < low ? sp & ~UINT64_C(7) : from,
+				   .to = high,
+				   .flags = flags,
+				   .known = 1};
+}
+
+static struct stack_view find_stack(const struct weft_slot *slot, const ucontext_t *uc)
+{
+	const struct weft_slot_events *e = &slot->events;
+	uint64_t sp = registers_sp(uc);
+	uint64_t alt_low = (uint64_t)(uintptr_t)uc->uc_stack.ss_sp;
+	uint64_t alt_high = alt_low + uc->uc_stack.ss_size;
+
+	if (!(uc->uc_stack.ss_flags & SS_DISABLE) && is_within(sp, alt_low, alt_high))
+		return view_of(sp, alt_low, alt_high, WEFT_SAMPLE_ALT_STACK);
+	if (is_within(sp, e->coroutine_stack_low, e->coroutine_stack_high))
+		return view_of(sp, e->coroutine_stack_low, e->coroutine_stack_high, 0);
+	if (is_within(sp, slot->thread.stack_low, slot->thread.stack_high))
+		return view_of(sp, slot->thread.stack_low, slot->thread.stack_high, 0);
+	return (struct stack_view){.from = sp & ~UINT64_C(7), .to = UINT64_MAX};
+}
+
+static uint32_t copy_limit(const struct ring *ring, uint32_t fixed_bytes)
+{
+	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint32_t room = weft_ring_record_max(ring) - fixed_bytes;
+
+	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
+	return (limit < room ? limit : room) & ~7u;
+}
+
+/* The one system call: stops cleanly where the memory ends. Bytes read, 0 = refused. */
+static uint32_t read_own_memory(void *to, uint64_t from, uint32_t bytes)
+{
+	struct iovec local = {.iov_base = to, .iov_len = bytes};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
+	long got = sys_call6(SYS_process_vm_readv, weft_rt.pid, SYS_ARG(&local), 1,
+			     SYS_ARG(&remote), 1, 0);
+
+	return got > 0 ? (uint32_t)got & ~7u : 0;
+}
+
+static uint32_t copy_unknown_stack(struct weft_slot *slot, void *to, struct stack_view *view,
+				   uint32_t bytes)
+{
+	uint32_t got = read_own_memory(to, view->from - RED_ZONE_BYTES, bytes);
+
+	weft_slot_count(slot, WEFT_COUNTER_STACK_SELF_READ, 1);
+	if (got) {
+		view->from -= RED_ZONE_BYTES;
+		view->flags |= WEFT_SAMPLE_SELF_READ;
+		return got;
+	}
+	got = read_own_memory(to, view->from, bytes);
+	view->flags |= got ? WEFT_SAMPLE_SELF_READ : WEFT_SAMPLE_NO_STACK;
+	if (!got)
+		weft_slot_count(slot, WEFT_COUNTER_CUT_NO_BOUNDS, 1);
+	return got;
+}
+
+static void copy_stack(struct weft_slot *slot, struct weft_sample_record *sample,
+		       struct stack_view *view, uint32_t bytes)
+{
+	uint8_t *to = (uint8_t *)(sample + 1) + REGISTER_COUNT * sizeof(uint64_t);
+
+	if (view->known)
+		weft_ring_copy(to, (const void *)(uintptr_t)view->from, bytes);
+	else
+		bytes = copy_unknown_stack(slot, to, view, bytes);
+	sample->copy_address = view->from;
+	sample->copy_bytes = bytes;
+	sample->flags = view->flags;
+	if (view->to - view->from > bytes && !(view->flags & WEFT_SAMPLE_NO_STACK))
+		sample->flags |= WEFT_SAMPLE_CUT;
+}
+
+static void count_context(struct weft_slot *slot, enum weft_sample_context context)
+{
+	if (context == WEFT_CONTEXT_BUSY)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_BEING_WRITTEN, 1);
+	else if (context == WEFT_CONTEXT_BAD)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_BAD_CHECKSUM, 1);
+	else if (context == WEFT_CONTEXT_SLOTLESS)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
+}
+
+static void take_context(struct weft_slot *slot, struct weft_sample_record *sample, int is_new)
+{
+	struct weft_context_snapshot *out = (void *)&sample->span_id;
+	enum weft_sample_context found = weft_context_snapshot(slot, out);
+
+	if (is_new)
+		found = WEFT_CONTEXT_SLOTLESS;
+	sample->context = (uint8_t)found;
+	count_context(slot, found);
+}
+
+/* The fields of a timer's signal are other fields of a queued one. */
+static int32_t timer_of(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER ? info->si_timerid : -1;
+}
+
+static uint32_t overrun_of(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
+}
+
+static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
+		      const siginfo_t *info, uint64_t now_ns)
+{
+	uint32_t overrun = overrun_of(info);
+
+	memset(sample, 0, sizeof(*sample));
+	sample->record.type = WEFT_RECORD_SAMPLE;
+	sample->record.generation = (uint32_t)slot->thread.generation;
+	sample->time_ns = now_ns;
+	sample->weight = 1 + overrun;
+	sample->engine = WEFT_ENGINE_CPU;
+	sample->stack = WEFT_SAMPLE_RAW;
+	sample->register_count = REGISTER_COUNT;
+	sample->coroutine = slot->events.coroutine;
+	weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, overrun);
+}
+
+/* @is_new: claimed by this very handler. */
+static void write_sample(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			 uint64_t now_ns, int is_new)
+{
+	const uint32_t fixed = sizeof(struct weft_sample_record) + REGISTER_COUNT * 8;
+	struct ring ring = samples_ring(slot);
+	struct stack_view view = find_stack(slot, uc);
+	uint32_t bytes = copy_limit(&ring, fixed);
+	struct weft_sample_record *sample;
+
+	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
+	if (view.to - view.from < bytes)
+		bytes = (uint32_t)(view.to - view.from) & ~7u;
+	sample = weft_ring_reserve(&ring, fixed + bytes);
+	if (!sample) {
+		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
+		return;
+	}
+	fill_head(slot, sample, info, now_ns);
+	take_context(slot, sample, is_new);
+	registers_copy((uint64_t *)(sample + 1), uc);
+	copy_stack(slot, sample, &view, bytes);
+	sample->record.bytes = fixed + sample->copy_bytes;
+	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
+	__atomic_store_n(&slot->events.commits, slot->events.commits + 1, __ATOMIC_RELAXED);
+	weft_ring_commit(&ring, &sample->record);
+}
+
+static void lose(enum weft_counter cause)
+{
+	weft_rt_count(WEFT_COUNTER_ATTEMPTED, 1);
+	weft_rt_count(cause, 1);
+}
+
+/* A thread that no hook has seen: its timer was adopted. */
+static struct weft_slot *claim_here(const siginfo_t *info)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER};
+	struct weft_slot *slot = weft_slot_claim(&birth);
+
+	if (slot && slot->thread.timer_id < 0)
+		slot->thread.timer_id = timer_of(info);
+	return slot;
+}
+
+/* Two timers on one thread: a hook armed its own while the threads were being listed. */
+static int is_surplus(struct weft_slot *slot, const siginfo_t *info)
+{
+	int32_t timer_id = timer_of(info);
+
+	if (timer_id < 0)
+		return 0;
+	if (slot->thread.timer_id < 0)
+		slot->thread.timer_id = timer_id;
+	return slot->thread.timer_id != timer_id;
+}
+
+static void stop_ticking(struct weft_slot *slot, const siginfo_t *info)
+{
+	int32_t timer_id = timer_of(info);
+
+	if (slot && slot->thread.timer_id == timer_id)
+		slot->thread.timer_id = -1;
+	weft_timer_delete(timer_id);
+}
+
+static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			   uint64_t now_ns)
+{
+	int is_new = slot == NULL;
+
+	if (slot == weft_slot_private()) {
+		slot = weft_child_move_out();
+		if (slot)
+			is_surplus(slot, info);
+	} else if (is_new)
+		slot = claim_here(info);
+	else if (is_surplus(slot, info)) {
+		weft_timer_delete(timer_of(info));
+		return;
+	}
+	if (slot)
+		write_sample(slot, info, uc, now_ns, is_new);
+	else
+		lose(WEFT_COUNTER_LOST_NO_SLOT);
+}
+
+/* Is this the thread, and the life of the slot, that the timer was armed for? */
+static int belongs(const struct weft_slot *slot, uint64_t value)
+{
+	return slot && WEFT_SIGVAL_INDEX(value) == weft_rt_index(slot) &&
+	       WEFT_SIGVAL_GENERATION(value) == (slot->thread.generation & 0xFFFFFF);
+}
+
+static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_ns)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+	struct weft_slot *slot = weft_thread_slot;
+
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
+		stop_ticking(slot, info);
+	else if (WEFT_SIGVAL_GENERATION(value) == WEFT_SIGVAL_ADOPTED)
+		sample_adopted(slot, info, uc, now_ns);
+	else if (belongs(slot, value))
+		write_sample(slot, info, uc, now_ns, 0);
+	else
+		lose(WEFT_COUNTER_LOST_EXIT_RACE);
+}
+
+/* Ours: from a timer, or queued by this very process, and with the session's cookie. */
+static int is_ours(const siginfo_t *info)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	if (info->si_code != SI_TIMER &&
+	    !(info->si_code == SI_QUEUE && info->si_pid == weft_rt.pid))
+		return 0;
+	return WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
+}
+
+static void count_time(uint64_t began_ns)
+{
+	unsigned int bucket = log2_bucket(clock_monotonic_ns() - began_ns);
+
+	__atomic_fetch_add(&weft_rt.header->handler_ns[bucket], 1, __ATOMIC_RELAXED);
+}
+
+void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
+{
+	int saved_errno = errno;
+	uint64_t began_ns = clock_monotonic_ns();
+
+	if (!is_ours(info)) {
+		if (weft_rt_is_ready())
+			weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
+		errno = saved_errno;
+		weft_disposition_deliver(signo, info, ucontext);
+		return;
+	}
+	if (UNLIKELY(!weft_rt_is_ready()))
+		weft_child_first_tick();
+	else if (LIKELY(weft_guard_holds())) {
+		take_tick(info, ucontext, began_ns);
+		count_time(began_ns);
+	}
+	errno = saved_errno;
+}
+
+static void fill_mask(sigset_t *mask)
+{
+	static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+
+	sigfillset(mask);
+	for (unsigned int i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		sigdelset(mask, open[i]);
+}
+
+static int installed;
+
+int weft_sampler_is_installed(void)
+{
+	return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
+}
+
+int weft_sampler_install(void)
+{
+	struct sigaction ours = {.sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
+	struct sigaction theirs;
+
+	if (weft_sampler_is_installed())
+		return 0;
+	ours.sa_sigaction = weft_sampler_handler;
+	fill_mask(&ours.sa_mask);
+	if (weft_real_sigaction(SIGPROF, NULL, &theirs))
+		return -1;
+	weft_disposition_set(&theirs);
+	if (weft_real_sigaction(SIGPROF, &ours, NULL))
+		return -1;
+	__atomic_store_n(&installed, 1, __ATOMIC_RELEASE);
+	return 0;
+}
