@@ -3,6 +3,7 @@
 #
 #   BUILD=build         where things are built; the command is $(BUILD)/weft
 #   prefix=/usr/local   for install, with DESTDIR
+#   BENCH=              options and groups for bench: BENCH="--json context ring"
 BUILD = build
 MESON_SETUP_FLAGS =
 MESON = $(if $(shell command -v meson),meson,$(error meson is missing: run tools/deps first))
@@ -38,7 +39,8 @@ demo: deps build
 
 ## bench        print the budgets of the hot paths as ratios
 bench: deps build
-	@$(MESON) test -C $(BUILD) --benchmark --verbose
+	@bench/fetch-async-profiler $(BUILD)
+	@$(BUILD)/bench/weft-bench $(BENCH)
 
 ## install      install under DESTDIR and prefix
 install: $(BUILD)/build.ninja

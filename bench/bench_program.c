@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What recording costs a CPU-bound program at 1 kHz asked, beside other profilers. Each
+ * round runs the program once under everybody, in turn; a profiler's overhead is the
+ * median over the rounds of its time divided by the unrecorded time of the same round.
+ * "Unrecorded again" is the noise: what the same division gives where nothing differs.
+ */
+#include <stdio.h>
+
+#include "peers.h"
+
+#define ROUNDS_MAX 32
+
+enum measure { OWN_WALL, OWN_CPU, WHOLE_WALL, WHOLE_CPU, MEASURES };
+
+static const char *const measure_names[MEASURES] = {
+	"program's own wall time",
+	"program's own CPU time",
+	"whole command, wall time",
+	"whole command with collector, CPU time",
+};
+
+struct results {
+	double ns[MEASURES][PEER_COUNT][ROUNDS_MAX];
+	size_t rounds;
+};
+
+static bool run_one(const struct bench_options *o, enum peer_id who, const char *units,
+		    struct results *r)
+{
+	struct bench_run run;
+	double wall, cpu;
+
+	if (peers_run(o, who, bench_text("%s/bench/cpu-loop", o->build), units, &run) ||
+	    sscanf(run.output, "%lf %lf", &wall, &cpu) != 2)
+		return false;
+	r->ns[OWN_WALL][who][r->rounds] = wall;
+	r->ns[OWN_CPU][who][r->rounds] = cpu;
+	r->ns[WHOLE_WALL][who][r->rounds] = run.wall_ns;
+	r->ns[WHOLE_CPU][who][r->rounds] = run.cpu_ns;
+	return true;
+}
+
+static double overhead_percent(const struct results *r, enum measure m, enum peer_id who)
+{
+	double ratios[ROUNDS_MAX];
+
+	for (size_t i = 0; i < r->rounds; i++)
+		ratios[i] = r->ns[m][who][i] / r->ns[m][PEER_NONE][i];
+	return (bench_median(ratios, r->rounds) - 1) * 100;
+}
+
+static void add_weft(const struct results *r, enum measure m, const struct peer *peers)
+{
+	enum peer_id beside = peers[PEER_ASYNC].works  ? PEER_ASYNC
+			      : peers[PEER_PERF].works ? PEER_PERF
+						       : PEER_NONE_AGAIN;
+	struct bench_row row = {
+		.operation = bench_text("weft record: %s", measure_names[m]),
+		.unit = "+%",
+		.measured = overhead_percent(r, m, PEER_WEFT),
+		.limit = m == OWN_WALL || m == OWN_CPU ? BENCH_AT_MOST : BENCH_NO_BUDGET,
+		.budget = 0.5,
+		.baseline = peers[beside].name,
+		.base = overhead_percent(r, m, beside),
+	};
+
+	bench_add(&row);
+}
+
+static void add_other(const struct results *r, enum measure m, enum peer_id who, const char *name)
+{
+	bench_add(&(struct bench_row){
+		.operation = bench_text("%s: %s", who == PEER_NONE_AGAIN ? "A/A noise" : name,
+					measure_names[m]),
+		.unit = "+%",
+		.measured = overhead_percent(r, m, who),
+	});
+}
+
+static void run(const struct bench_options *o)
+{
+	static struct results r;
+	struct peer peers[PEER_COUNT];
+	unsigned int rounds = o->quick ? 2 : 9;
+
+	peers_find(o, peers);
+	while (r.rounds < rounds) {
+		for (unsigned int who = 0; who < PEER_COUNT; who++)
+			if (peers[who].works && !run_one(o, who, o->quick ? "150" : "1200", &r)) {
+				bench_note("%s: failed to run cpu-loop", peers[who].name);
+				peers[who].works = false;
+			}
+		r.rounds++;
+	}
+	for (unsigned int m = 0; m < MEASURES && peers[PEER_NONE].works; m++) {
+		if (peers[PEER_WEFT].works)
+			add_weft(&r, m, peers);
+		for (unsigned int who = 0; who < PEER_COUNT; who++)
+			if (peers[who].works && who != PEER_NONE && who != PEER_WEFT)
+				add_other(&r, m, who, peers[who].name);
+	}
+}
+
+const struct bench_group bench_program = {
+	.name = "program",
+	.text = "recording a CPU-bound program at 1 kHz asked",
+	.run = run,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * self-signal ROUNDS: to be run under `weft record`. Sends itself SIGPROF with the session's
+ * cookie by rt_tgsigqueueinfo, as the handler's own timers would, 16 frames deep, and
+ * SIGUSR1 with an empty handler for comparison. Prints medians in nanoseconds:
+ *
+ *   sampling_signal empty_signal handler_median samples_lost
+ *
+ * handler_median is the middle of the session's own histogram (a log2 bucket: its upper
+ * bound). Between batches it waits, so that the collector keeps up. Exit 1: not recorded.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weft/context.h>
+
+#include "harness.h"
+
+#define BATCH 8
+#define DEPTH 16
+#define ROUNDS_MAX 1000
+
+static struct weft_session_header *header;
+static double sampling[ROUNDS_MAX], empty[ROUNDS_MAX];
+
+static void find_session(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	unsigned long start;
+
+	while (f && !header && fgets(line, sizeof(line), f))
+		if (strstr(line, "memfd:weft") && sscanf(line, "%lx", &start) == 1)
+			header = (struct weft_session_header *)start;
+	if (f)
+		fclose(f);
+	if (header && header->magic != WEFT_SESSION_MAGIC)
+		header = NULL;
+}
+
+static siginfo_t signal_for(int signo)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	uint64_t offset = (uint64_t)((char *)slot - (char *)header) - header->slots_offset;
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = signo;
+	info.si_code = SI_QUEUE;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr = (void *)WEFT_SIGVAL(header->cookie, slot->thread.generation,
+						      offset / header->slot_stride);
+	return info;
+}
+
+static double time_batch(int signo)
+{
+	siginfo_t info = signal_for(signo);
+	long pid = getpid(), tid = syscall(SYS_gettid);
+	uint64_t start = bench_now_ns();
+
+	for (int i = 0; i < BATCH; i++)
+		syscall(SYS_rt_tgsigqueueinfo, pid, tid, signo, &info);
+	return (double)(bench_now_ns() - start) / BATCH;
+}
+
+static __attribute__((noinline)) double at_depth(unsigned int depth, int signo)
+{
+	double ns = depth ? at_depth(depth - 1, signo) : time_batch(signo);
+
+	__asm__ volatile("" : : : "memory"); /* no tail call */
+	return ns;
+}
+
+static void ignore(int signo)
+{
+	(void)signo;
+}
+
+/* Upper bound of the bucket that holds the middle of the histogram. */
+static double histogram_median(void)
+{
+	uint64_t total = 0, below = 0;
+	unsigned int b;
+
+	for (b = 0; b < 64; b++)
+		total += header->handler_ns[b];
+	for (b = 0; b < 63 && (below += header->handler_ns[b]) * 2 < total; b++)
+		;
+	return (double)(UINT64_C(1) << b);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
+	struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+
+	if (rounds > ROUNDS_MAX)
+		rounds = ROUNDS_MAX;
+	find_session();
+	if (!header || !weft_thread_own_slot())
+		return 1;
+	sigaction(SIGUSR1, &nothing, NULL);
+	for (unsigned long i = 0; i < rounds; i++) {
+		sampling[i] = at_depth(DEPTH, SIGPROF);
+		empty[i] = at_depth(DEPTH, SIGUSR1);
+		usleep(5000);
+	}
+	printf("%.1f %.1f %.0f %llu\n", bench_median(sampling, rounds), bench_median(empty, rounds),
+	       histogram_median(),
+	       (unsigned long long)weft_thread_slot->counters[WEFT_COUNTER_LOST_RING_FULL]);
+	return 0;
+}
