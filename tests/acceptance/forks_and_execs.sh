@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A thousand forks, half of them with exec, and chains of execs, all under sampling: no
+# process is killed, and children are in the same recording.
+. "$(dirname "$0")/lib.sh"
+have jq || skip_all "jq is not installed"
+
+storm() {
+	bounded "$weft" record -F 1000 -o "$work/storm.jfr" -- "$tools/storm" 1000 \
+		>"$work/out" 2>"$work/err" || {
+		cat "$work/out" "$work/err"
+		return 1
+	}
+	same "1000 children, 0 failed" "$(cat "$work/out")"
+}
+
+chain() {
+	bounded "$weft" record -F 1000 -o "$work/chain.jfr" -- "$tools/storm" --chain 300 \
+		>"$work/out" 2>"$work/err" || {
+		cat "$work/out" "$work/err"
+		return 1
+	}
+	same "chain: 0 failed" "$(cat "$work/out")"
+}
+
+processes_in() {
+	bounded "$weft" report "$1" --by process --json | jq '.rows | length'
+}
+
+patience=120
+check "1000 forks and 500 execs under sampling: none killed" storm
+show "$work/err" 4
+check "... children are in the same recording" at_least 2 "$(processes_in "$work/storm.jfr")"
+check "300 execs in a row in one process: not killed" chain
+show "$work/err" 4
+check "... its samples are there" at_least 20 "$(samples_in "$work/chain.jfr")"
+finish

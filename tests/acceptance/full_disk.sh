@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The disk is full: a clear error, exit 1, and what had been written still opens.
+. "$(dirname "$0")/lib.sh"
+unshare -m true 2>/dev/null || skip_all "may not mount a small file system (needs root)"
+
+# A private mount namespace with a file system of $1 bytes at $work/disk; runs the rest there.
+on_small_disk() {
+	local bytes=$1
+	shift
+	mkdir -p "$work/disk"
+	unshare -m bash -c 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && "$@"; echo $? >"$0"' \
+		"$work/status" "$bytes" "$work/disk" "$@"
+}
+
+# Two rows of chunks: those that fit, then the one that does not.
+record_until_full() {
+	on_small_disk 64k bash -c '
+		timeout -k 5 60 "$0" record --chunk-time 500ms -F 1000 -o "$1/disk/full.jfr" -- "$2" 12 2 \
+			>"$1/out" 2>"$1/err"
+		rc=$?
+		cp "$1/disk/full.jfr" "$1/full.jfr"
+		exit $rc' "$weft" "$work" "$tools/burn"
+	same 1 "$(cat "$work/status")"
+}
+
+says_why() {
+	cat "$work/err"
+	grep -q 'full\.jfr.*No space left on device' "$work/err"
+}
+
+still_opens() {
+	"$tools/list-samples" "$work/full.jfr" >"$work/samples" && at_least 1 "$(wc -l <"$work/samples")"
+}
+
+program_is_unharmed() {
+	same burnt "$(cat "$work/out")"
+}
+
+check "a full disk: exit 1" record_until_full
+check "... with an error that names the file and the reason" says_why
+check "... the program ran to its end" program_is_unharmed
+check "... the file still opens" still_opens
+home=$(jdk 17 || jdk 25)
+if [ -n "$home" ]; then
+	check "... in the JDK too" bounded "$home/bin/jfr" summary "$work/full.jfr"
+else
+	skip "... in the JDK too" "no JDK"
+fi
+finish

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the acceptance tests: sourced by each, speaks TAP (https://testanything.org).
+#
+#   BUILD   the build tree (set by meson); $weft is its command
+#   $work   a private directory, removed at the end with whatever still runs in `started`
+#
+# A test is a line `check "what must hold" command...`; one that needs a tool which is not
+# there is `skip "what" "why"`. `finish` prints the plan and is the last line.
+set -u
+: "${BUILD:?run by meson test, or set BUILD to the build tree}"
+BUILD=$(cd "$BUILD" && pwd)
+weft=$BUILD/weft
+tools=$BUILD/tests/acceptance
+patience=60 # seconds that a single command may take
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/weft-acceptance.XXXXXX")
+started=()
+number=0
+failures=0
+
+clean_up() {
+	local pid
+	for pid in ${started[@]+"${started[@]}"}; do
+		kill -9 "$pid" 2>/dev/null
+	done
+	rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+
+note() {
+	printf '# %s\n' "$*"
+}
+
+show() { # a file, as comment
+	sed 's/^/#   /' "$1" | head -n "${2:-30}"
+}
+
+# check TEXT COMMAND...: its output is shown only when it fails.
+check() {
+	local text=$1
+	shift
+	number=$((number + 1))
+	if "$@" >"$work/check.out" 2>&1; then
+		printf 'ok %d - %s\n' "$number" "$text"
+	else
+		printf 'not ok %d - %s\n' "$number" "$text"
+		note "$* (status $?)"
+		show "$work/check.out"
+		failures=$((failures + 1))
+		return 1
+	fi
+}
+
+skip() {
+	number=$((number + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$number" "$1" "$2"
+}
+
+finish() {
+	printf '1..%d\n' "$number"
+	[ "$failures" = 0 ]
+	exit
+}
+
+# The whole script has nothing to do here.
+skip_all() {
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+bounded() {
+	timeout -k 5 "$patience" "$@"
+}
+
+# A JDK of this feature version, if one is installed: its home.
+jdk() {
+	local home
+	for home in "${JAVA_HOME:-/nowhere}" /usr/lib/jvm/*; do
+		if [ -x "$home/bin/jfr" ] && grep -q "^JAVA_VERSION=\"$1[.\"]" "$home/release" 2>/dev/null; then
+			printf '%s\n' "$home"
+			return 0
+		fi
+	done
+	return 1
+}
+
+# Waits until a command succeeds, at most $1 tenths of a second.
+await() {
+	local left=$1
+	shift
+	until "$@" >/dev/null 2>&1; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+same() { # expected got
+	[ "$1" = "$2" ] || {
+		printf 'expected: %s\ngot:      %s\n' "$1" "$2"
+		return 1
+	}
+}
+
+at_least() { # limit got
+	awk -v limit="$1" -v got="$2" 'BEGIN { exit !(got + 0 >= limit + 0) }' || {
+		printf 'expected at least %s, got %s\n' "$1" "$2"
+		return 1
+	}
+}
+
+samples_in() { # FILE: number of samples, as a reader of JFR counts them
+	"$tools/list-samples" "$1" | wc -l
+}

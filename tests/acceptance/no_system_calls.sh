@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# After priming, weft adds no system call to a program but the handler's rt_sigreturn: seen
+# by strace in a program that makes none itself, and in the demo server at work.
+. "$(dirname "$0")/lib.sh"
+have strace || skip_all "strace is not installed"
+strace -o /dev/null true 2>/dev/null || skip_all "strace may not trace here"
+
+trace_steady() {
+	bounded strace -f -o "$work/trace" "$weft" record -F 1000 -o "$work/steady.jfr" -- \
+		"$tools/steady" >"$work/out" 2>"$work/err" || {
+		cat "$work/err"
+		return 1
+	}
+	grep -qx steady "$work/out"
+}
+
+# Between the two marks of a thread: its calls by name, without the signals' own lines.
+between_marks() {
+	awk '
+		/getppid\(/ { inside[$1] = !inside[$1]; marks++; next }
+		inside[$1] && $2 == "---" { signals++; next }
+		inside[$1] { name = $2; if ($2 == "<...") name = $3; sub(/\(.*/, "", name); calls[name]++ }
+		END {
+			for (name in calls) print name, calls[name]
+			print "marks", marks + 0
+			print "signals", signals + 0
+		}' "$work/trace"
+}
+
+only_sigreturn() {
+	between_marks >"$work/calls"
+	cat "$work/calls"
+	grep -qx 'marks 4' "$work/calls" || return 1
+	awk '$1 == "signals" && $2 >= 50 { seen = 1 } END { exit !seen }' "$work/calls" || return 1
+	! grep -vE '^(rt_sigreturn|marks|signals) ' "$work/calls"
+}
+
+# Names of the system calls that the server's workers make while it serves, after a warm-up.
+calls_of_server() { # FILE COMMAND...
+	local file=$1 pid server port
+	shift
+	rm -f "$work/port"
+	"$@" "$BUILD/examples/shop-server" -p 0 -P "$work/port" >/dev/null 2>"$work/server.err" &
+	pid=$!
+	started+=("$pid")
+	await 100 test -s "$work/port" || return 1
+	port=$(cat "$work/port")
+	server=$pid
+	[ $# -gt 0 ] && server=$(awk '{ print $1 }' "/proc/$pid/task/$pid/children")
+	bounded "$BUILD/examples/shop-load" -p "$port" -n 300 >/dev/null
+	strace -f -qq -o "$file.trace" -p "$server" 2>/dev/null &
+	local tracer=$!
+	started+=("$tracer")
+	await 50 grep -q . "$file.trace" || sleep 1
+	bounded "$BUILD/examples/shop-load" -p "$port" -n 300 >/dev/null || return 1
+	kill "$tracer" && wait "$tracer" 2>/dev/null
+	kill -TERM "$pid"
+	wait "$pid"
+	sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$file.trace" | sort -u >"$file"
+	at_least 5 "$(wc -l <"$file")"
+}
+
+server_adds_only_sigreturn() {
+	calls_of_server "$work/bare" || return 1
+	calls_of_server "$work/recorded" "$weft" record -F 1000 -o "$work/server.jfr" -- || return 1
+	comm -13 "$work/bare" "$work/recorded" >"$work/added"
+	echo "added:" $(cat "$work/added")
+	same rt_sigreturn "$(grep -v restart_syscall "$work/added")"
+}
+
+check "strace runs steady under weft record" trace_steady || finish
+check "context, scope, tag and sample paths: rt_sigreturn alone" only_sigreturn
+show "$work/check.out" 10
+check "the demo server in steady state: rt_sigreturn is all that weft adds" \
+	server_adds_only_sigreturn
+show "$work/check.out" 5
+finish
