@@ -4,7 +4,7 @@
  * the JDK's tools.
  *
  *	jfr_dump summary FILE      type count bytes, one type a line
- *	jfr_dump events FILE TYPE  one line an event: start_ns duration_ns field=value ...
+ *	jfr_dump events FILE TYPE  one line of JSON an event
  */
 #include <weft/jfr.h>
 
@@ -15,51 +15,73 @@
 #include <string.h>
 
 #define MOST_TYPES 4096
+#define DEEPEST 12
 
 struct tally {
 	const char *name;
 	uint64_t count, bytes;
 };
 
+static void print_text(const char *text, size_t bytes)
+{
+	putchar('"');
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c == '"' || c == '\\' || c < 0x20)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_node(const struct weft_jfr_node *n, int depth);
+
+static void print_many(const struct weft_jfr_node *n, int depth)
+{
+	int is_struct = n->shape == WEFT_JFR_V_STRUCT;
+
+	putchar(is_struct ? '{' : '[');
+	for (size_t i = 0; i < n->many.count && depth < DEEPEST; i++) {
+		if (i)
+			printf(", ");
+		if (is_struct)
+			printf("\"%s\": ", weft_jfr_class_field(n->type, i));
+		print_node(&n->many.item[i], depth + 1);
+	}
+	putchar(is_struct ? '}' : ']');
+}
+
 static void print_node(const struct weft_jfr_node *n, int depth)
 {
-	const char *separator = "";
-
 	switch (n->shape) {
 	case WEFT_JFR_V_NULL:
 		printf("null");
-		return;
+		break;
 	case WEFT_JFR_V_NUMBER:
 		printf("%" PRId64, n->number);
-		return;
-	case WEFT_JFR_V_REAL:
-		printf("%.9g", n->real);
-		return;
-	case WEFT_JFR_V_STRING:
-		printf("\"%.*s\"", (int)n->string.bytes, n->string.data);
-		return;
-	default:
 		break;
+	case WEFT_JFR_V_REAL:
+		printf("%.17g", n->real);
+		break;
+	case WEFT_JFR_V_STRING:
+		print_text(n->string.data, n->string.bytes);
+		break;
+	default:
+		print_many(n, depth);
 	}
-	printf(n->shape == WEFT_JFR_V_STRUCT ? "{" : "[");
-	for (size_t i = 0; i < n->many.count && depth < 6; i++) {
-		printf("%s", separator);
-		if (n->shape == WEFT_JFR_V_STRUCT)
-			printf("%s=", weft_jfr_class_field(n->type, i));
-		print_node(&n->many.item[i], depth + 1);
-		separator = " ";
-	}
-	printf(n->shape == WEFT_JFR_V_STRUCT ? "}" : "]");
 }
 
 static void print_event(const struct weft_jfr_event_view *e)
 {
-	printf("%" PRId64 " %" PRId64, e->start_ns, e->duration_ns);
+	printf("{\"start_ns\": %" PRId64 ", \"duration_ns\": %" PRId64, e->start_ns,
+	       e->duration_ns);
 	for (size_t i = 0; i < e->field_count; i++) {
-		printf(" %s=", weft_jfr_class_field(e->type, i));
+		printf(", \"%s\": ", weft_jfr_class_field(e->type, i));
 		print_node(&e->fields[i], 0);
 	}
-	printf("\n");
+	printf("}\n");
 }
 
 static void count(struct tally *tallies, size_t *used, const struct weft_jfr_event_view *e)
