@@ -28,7 +28,7 @@ SKIP = 77
 START_NS = 3000000000
 REAL_NS = 1700000000000000000
 CONVERTER = 'tools.profiler:jfr-converter:4.1'
-EVENTS = {'jdk.ExecutionSample': 14, 'weft.Span': 6, 'test.Kinds': 5, 'jdk.ActiveSetting': 2}
+EVENTS = {'jdk.ExecutionSample': 15, 'weft.Span': 6, 'test.Kinds': 5, 'jdk.ActiveSetting': 2}
 INTERNAL = {'jdk.Metadata', 'jdk.CheckPoint', 'jdk.Checkpoint'}
 
 
@@ -121,7 +121,7 @@ def check_samples(rows):
         same('group', row['eventThread']['group']['name'], 'server [99]')
         same('state', row['state'], 'STATE_RUNNABLE')
     threads = collections.Counter(r['eventThread']['osName'] for r in rows)
-    same('threads', threads, {'one': 10, 'two': 4})
+    same('threads', threads, {'one': 11, 'two': 4})
 
 
 def check_context(text):
