@@ -66,8 +66,7 @@ documented_verbs() { verbs | grep -Ev '^(help|version)$'; }
 }
 
 @test "the variables of the manual are the ones that the sources read" {
-	cd "$WEFT_SOURCE"
-	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' src | grep -oE 'WEFT_[A-Z_]+' | sort -u >read
+	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' "$WEFT_SOURCE/src" | grep -oE 'WEFT_[A-Z_]+' | sort -u >read
 	"$WEFT" man | sed 's/\\-/-/g' | grep -oE '^\.B WEFT_[A-Z_]+' | sed 's/^\.B //' | sort -u >told
 	comm -23 read told >untold
 	[ ! -s untold ] || { echo "not in the manual:"; cat untold; return 1; }
