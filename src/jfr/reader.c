@@ -64,10 +64,11 @@ static int map_file(struct weft_jfr_reader *r, const char *path)
 
 static int check_file(const struct weft_jfr_reader *r)
 {
-	unsigned int major = (unsigned int)r->map[4] << 8 | r->map[5];
+	unsigned int major;
 
-	if (memcmp(r->map, "FLR", 4) != 0)
+	if (!r->map || memcmp(r->map, "FLR", 4) != 0)
 		return -EBADMSG;
+	major = (unsigned int)r->map[4] << 8 | r->map[5];
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
 }
 

@@ -29,7 +29,7 @@ int names_init(struct names *n)
 
 void names_free(struct names *n)
 {
-	for (uint32_t i = 1; i < n->count; i++)
+	for (uint32_t i = 1; n->text && i < n->count; i++)
 		free(n->text[i]);
 	free(n->text);
 	map_free(n->index);

@@ -113,7 +113,7 @@ static int hear_welcome(int socket_fd, struct weft_welcome *w)
 
 int weft_join(uint32_t flags)
 {
-	struct weft_welcome welcome;
+	struct weft_welcome welcome = {0};
 	int socket_fd = connect_within_a_second();
 	int fd, failed;
 

@@ -78,7 +78,7 @@ static int open_header(uint8_t *base, const struct weft_session_header *h)
 
 int weft_session_map(int fd, uint64_t total_bytes)
 {
-	struct stat st;
+	struct stat st = {0};
 	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
 	uint8_t *base;
 	int failed;
@@ -148,7 +148,7 @@ static int make_file(uint64_t bytes)
 /* A stranger may have closed our number and got it for a file of its own. */
 static void close_own_file(void)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	if (weft_rt.own_fd >= 0 && !sys_call2(SYS_fstat, weft_rt.own_fd, &st) &&
 	    st.st_ino == weft_rt.own_fd_inode)

@@ -41,7 +41,7 @@ static const uint8_t *locate(const struct unwind_memory *memory, uint64_t addres
 
 static int read_word(const struct unwind_memory *memory, uint64_t address, uint64_t *out)
 {
-	int err;
+	int err = UNWIND_END_BAD_READ;
 	const uint8_t *at = locate(memory, address, sizeof(*out), &err);
 
 	if (!at)
@@ -176,7 +176,7 @@ static int step_frame_pointer(struct unwind_registers *regs, const struct unwind
 			      int machine)
 {
 	int fp = unwind_fp_register(machine), sp = unwind_sp_register(machine);
-	uint64_t at = regs->r[fp], caller_fp, ra;
+	uint64_t at = regs->r[fp], caller_fp = 0, ra = 0;
 	int err;
 
 	if (!is_valid(regs, fp) || at % 8 != 0 || (is_valid(regs, sp) && at < regs->r[sp]))
@@ -199,7 +199,7 @@ static int step_rule(struct unwind_registers *regs, const struct unwind_rule *ru
 		     const struct unwind_memory *memory, int machine)
 {
 	int sp = unwind_sp_register(machine);
-	uint64_t cfa, ra;
+	uint64_t cfa, ra = 0;
 	int err = find_cfa(regs, rule, memory, &cfa);
 
 	if (!err)

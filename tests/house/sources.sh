@@ -40,8 +40,8 @@ unlicensed() {
 }
 
 long_lines() {
-	files '*.c' '*.h' | xargs awk 'length($0) > 120 { print FILENAME ":" FNR }' |
-		grep -v '^include/weft/abi/counters.h:'
+	files '*.c' '*.h' | xargs awk '/clang-format off/ { off = 1 } /clang-format on/ { off = 0 }
+		FNR == 1 { off = 0 } !off && length($0) > 120 { print FILENAME ":" FNR }'
 }
 
 long_files() { files '*.c' '*.h' | xargs awk 'FNR > 800 { print FILENAME; nextfile }'; }
