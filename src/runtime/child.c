@@ -8,6 +8,7 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
@@ -25,6 +26,7 @@ static int begin(void)
 		return failed;
 	weft_log_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
+	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
 	weft_timer_adopt_threads();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 	return 0;

@@ -27,13 +27,15 @@ void weft_disposition_get(struct sigaction *action)
 	} while (__atomic_load_n(&version, __ATOMIC_RELAXED) - seen > 1);
 }
 
-void weft_disposition_set(const struct sigaction *action)
+void weft_disposition_swap(const struct sigaction *action, struct sigaction *was)
 {
 	uint64_t all = ~UINT64_C(0), old;
 
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
 	while (__atomic_exchange_n(&writing, 1, __ATOMIC_ACQUIRE))
 		sys_call0(SYS_sched_yield);
+	if (was)
+		memcpy(was, &copies[version & 1], sizeof(*was));
 	memcpy(&copies[(version + 1) & 1], action, sizeof(*action));
 	__atomic_store_n(&version, version + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
@@ -106,7 +108,7 @@ void weft_disposition_deliver(int signo, siginfo_t *info, void *ucontext)
 		once = action;
 		once.sa_handler = SIG_DFL;
 		once.sa_flags &= ~SA_SIGINFO;
-		weft_disposition_set(&once);
+		weft_disposition_swap(&once, NULL);
 	}
 	call(&action, signo, info, ucontext);
 }

@@ -6,6 +6,7 @@
 #ifndef WEFT_RUNTIME_HOOKS_H
 #define WEFT_RUNTIME_HOOKS_H
 
+#include <signal.h>
 #include <stdint.h>
 
 enum weft_hook {
@@ -25,8 +26,10 @@ void weft_hooks_parse(const char *setting); /* NULL: all on */
 
 /* hook_mask.c: does the program believe that SIGPROF is blocked in this thread? */
 int weft_mask_is_blocked(void);
-void weft_mask_inherit(int is_blocked);    /* a new thread, from its creator */
-void weft_mask_open(void);                 /* at start: what exec has handed down */
-int weft_mask_hold_back(const void *info); /* a foreign SIGPROF: 1 = kept pending */
+void weft_mask_inherit(int is_blocked);         /* a new thread, from its creator */
+void weft_mask_open(void);                      /* at start: what exec has handed down */
+int weft_mask_set_real(int how);                /* the kernel's; 1 = SIGPROF was blocked */
+int weft_mask_change_one(int how, int signo);   /* the program's, as sighold does */
+int weft_mask_hold_back(const siginfo_t *info); /* a foreign SIGPROF: 1 = held for later */
 
 #endif

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "runtime/join.h"
+#include "runtime/real.h"
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
 
@@ -38,6 +39,8 @@
 #define PATH_BYTES 4096
 #define WAIT_AT_EXIT_NS INT64_C(2000000000)
 #define CONNECT_TRIES 100 /* of 10 ms */
+
+extern char **environ;
 
 static int is_root_of_recording;
 
@@ -121,18 +124,18 @@ static void close_everything(void)
 static void exec_collector(const char *command, const char *socket_path, const char *file,
 			   pid_t target)
 {
-	sigset_t none;
+	uint64_t none = 0;
 	char pid[16];
+	const char *const words[] = {"weft", "collect", "--socket", socket_path, "-o",
+				     file,   "--root",  pid,        NULL};
 
 	snprintf(pid, sizeof(pid), "%d", (int)target);
 	setsid();
 	close_everything();
 	unsetenv("LD_PRELOAD");
 	unsetenv("WEFT_RECORD");
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execl(command, "weft", "collect", "--socket", socket_path, "-o", file, "--root", pid,
-	      (char *)NULL);
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+	weft_real(execve)(command, (char **)(uintptr_t)words, environ);
 	_exit(127);
 }
 

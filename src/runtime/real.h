@@ -24,7 +24,7 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(thrd_create, int, (thrd_t *, int (*)(void *), void *)) \
 	X(sigaction, int, (int, const struct sigaction *, struct sigaction *)) \
 	X(signal, weft_signal_fn, (int, weft_signal_fn)) \
-	X(sysv_signal, weft_signal_fn, (int, weft_signal_fn)) \
+	X(__sysv_signal, weft_signal_fn, (int, weft_signal_fn)) \
 	X(sigset, weft_signal_fn, (int, weft_signal_fn)) \
 	X(sigignore, int, (int)) \
 	X(siginterrupt, int, (int, int)) \

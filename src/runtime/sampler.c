@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/hooks.h"
 #include "runtime/registers.h"
 #include "runtime/ring.h"
 #include "runtime/sys.h"
@@ -281,7 +282,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_
 }
 
 /* Ours: from a timer, or queued by this very process, and with the session's cookie. */
-static int is_ours(const siginfo_t *info)
+int weft_sampler_is_ours(const siginfo_t *info)
 {
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 
@@ -303,10 +304,12 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 	int saved_errno = errno;
 	uint64_t began_ns = clock_monotonic_ns();
 
-	if (!is_ours(info)) {
+	if (!weft_sampler_is_ours(info)) {
 		if (weft_rt_is_ready())
 			weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
 		errno = saved_errno;
+		if (weft_mask_hold_back(info))
+			return;
 		weft_disposition_deliver(signo, info, ucontext);
 		return;
 	}
@@ -346,7 +349,7 @@ int weft_sampler_install(void)
 	fill_mask(&ours.sa_mask);
 	if (weft_real_sigaction(SIGPROF, NULL, &theirs))
 		return -1;
-	weft_disposition_set(&theirs);
+	weft_disposition_swap(&theirs, NULL);
 	if (weft_real_sigaction(SIGPROF, &ours, NULL))
 		return -1;
 	__atomic_store_n(&installed, 1, __ATOMIC_RELEASE);

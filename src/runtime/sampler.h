@@ -22,10 +22,11 @@ void weft_timer_disarm_process(void);
 /* sampler.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
+int weft_sampler_is_ours(const siginfo_t *info);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 
 /* disposition.c: the program's own SIGPROF life */
-void weft_disposition_set(const struct sigaction *action);
+void weft_disposition_swap(const struct sigaction *action, struct sigaction *was);
 void weft_disposition_get(struct sigaction *action);
 int weft_disposition_has_handler(void);
 int weft_disposition_is_ignored(void);

@@ -104,14 +104,14 @@ static int make_memfd(struct session *s, const struct weft_hello *hello)
 
 static void send_welcome(int client, int fd, int32_t status, uint64_t total)
 {
-	struct weft_welcome w = { .magic = WEFT_RENDEZVOUS_MAGIC,
-				  .version = WEFT_RENDEZVOUS_VERSION,
-				  .status = status,
-				  .collector_pid = getpid(),
-				  .total_bytes = total };
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec part = { &w, sizeof(w) };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct weft_welcome w = {.magic = WEFT_RENDEZVOUS_MAGIC,
+				 .version = WEFT_RENDEZVOUS_VERSION,
+				 .status = status,
+				 .collector_pid = getpid(),
+				 .total_bytes = total};
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {&w, sizeof(w)};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 
 	if (fd >= 0) {
 		struct cmsghdr *c = (struct cmsghdr *)(void *)control;
@@ -164,7 +164,7 @@ static void count_span(const struct session *s, const struct weft_sample_record 
 	if (p == spans + SPANS_MAX)
 		return;
 	if (p == spans + span_count) {
-		*p = (struct span){ .id = r->span_id, .root = r->root_span_id };
+		*p = (struct span){.id = r->span_id, .root = r->root_span_id};
 		p->tag = r->tags[0];
 		p->pid = s->pid;
 		memcpy(p->trace, r->trace_id, 16);
@@ -229,8 +229,9 @@ static void drain_slot(struct session *s, uint32_t i, int final)
 		s->slots_seen++;
 	}
 	if (WEFT_STATE_OF(seen) == WEFT_SLOT_DEAD &&
-	    !__atomic_compare_exchange_n(word, &seen, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING),
-					 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(word, &seen,
+					 WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING), 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	drain_ring(s, r);
 	if (WEFT_STATE_OF(seen) == WEFT_SLOT_DEAD || final) {
@@ -282,8 +283,8 @@ static void print_session(struct session *s)
 	printf(" slots_high=%u slots_used=%u slots_seen=%lu hook_calls=%u hooks=%u timers=%u",
 	       h->slots_high, h->slots_used, s->slots_seen, h->hook_calls, h->hooks,
 	       h->timers_armed);
-	printf(" strings=%lu names=%lu modules=%lu commands=%lu target_state=%u copied=%lu", s->logs[1],
-	       s->logs[2], s->logs[3], s->logs[4], h->target_state, s->copied);
+	printf(" strings=%lu names=%lu modules=%lu commands=%lu target_state=%u copied=%lu",
+	       s->logs[1], s->logs[2], s->logs[3], s->logs[4], h->target_state, s->copied);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
 		printf(" %s=%lu", names[i], s->counters[i] + h->counters[i]);
 	printf("\n");
@@ -300,7 +301,7 @@ static void print_span(const struct span *p)
 static int open_listener(char *path, size_t room)
 {
 	char folder[] = "/tmp/weft-tiny-XXXXXX";
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (!mkdtemp(folder))
@@ -312,7 +313,8 @@ static int open_listener(char *path, size_t room)
 
 static void usage_exit(void)
 {
-	fprintf(stderr, "usage: tiny [-s N] [-b N] [-p NS] [-r N] [-x MS] [-n] [-a] [-l LIB] CMD\n");
+	fprintf(stderr,
+		"usage: tiny [-s N] [-b N] [-p NS] [-r N] [-x MS] [-n] [-a] [-l LIB] CMD\n");
 	exit(2);
 }
 
@@ -322,15 +324,32 @@ static void options(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "+s:b:p:r:x:l:na")) != -1) {
 		switch (c) {
-		case 's': slots = (uint32_t)atoi(optarg); break;
-		case 'b': budget = (uint32_t)atoi(optarg); break;
-		case 'p': period_ns = (uint64_t)atoll(optarg); break;
-		case 'r': ring_bytes = (uint32_t)atoi(optarg); break;
-		case 'x': stop_after_ms = atoi(optarg); break;
-		case 'l': preload = optarg; break;
-		case 'n': never_drain = 1; break;
-		case 'a': refuse = 1; break;
-		default: usage_exit();
+		case 's':
+			slots = (uint32_t)atoi(optarg);
+			break;
+		case 'b':
+			budget = (uint32_t)atoi(optarg);
+			break;
+		case 'p':
+			period_ns = (uint64_t)atoll(optarg);
+			break;
+		case 'r':
+			ring_bytes = (uint32_t)atoi(optarg);
+			break;
+		case 'x':
+			stop_after_ms = atoi(optarg);
+			break;
+		case 'l':
+			preload = optarg;
+			break;
+		case 'n':
+			never_drain = 1;
+			break;
+		case 'a':
+			refuse = 1;
+			break;
+		default:
+			usage_exit();
 		}
 	}
 	if (optind >= argc)
@@ -347,7 +366,7 @@ static void maybe_stop(uint64_t began)
 
 static int wait_and_drain(int listener, pid_t child)
 {
-	struct pollfd p = { .fd = listener, .events = POLLIN };
+	struct pollfd p = {.fd = listener, .events = POLLIN};
 	uint64_t began = now_ns();
 	int status;
 

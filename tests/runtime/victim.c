@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,13 +68,13 @@ static int do_threads(char **a)
 	struct job jobs[256];
 
 	for (long i = 0; i < n && i < 256; i++) {
-		jobs[i] = (struct job){ i, atol(a[1]) };
+		jobs[i] = (struct job){i, atol(a[1])};
 		if (pthread_create(&threads[i], NULL, work, &jobs[i]))
 			return 1;
 	}
 	for (long i = 0; i < n && i < 256; i++) {
 		if (i % 3 == 2) {
-			struct timespec nap = { .tv_nsec = 50000000 };
+			struct timespec nap = {.tv_nsec = 50000000};
 
 			nanosleep(&nap, NULL);
 			pthread_cancel(threads[i]);
@@ -92,13 +93,12 @@ static int do_burn(char **a)
 
 static int do_whole(char **a)
 {
-	struct weft_context c = { .span_id = 5, .root_span_id = 6, .trace_id = { 0xAB } };
+	struct weft_context c = {.span_id = 5, .root_span_id = 6, .trace_id = {0xAB}};
 
 	weft_tag_name(0, "route");
 	c.trace_id[15] = 0xCD;
 	c.tags[0] = weft_tag_intern("/slow");
-	WEFT_SCOPE(&c)
-	{
+	WEFT_SCOPE (&c) {
 		burn_ms(atol(a[0]));
 	}
 	return weft_context_get().span_id != 0;
@@ -145,7 +145,9 @@ static int do_rawfork(char **a)
 
 static int do_execs(char **a)
 {
-	for (long i = 0; i < atol(a[0]); i++) {
+	static long i;
+
+	for (i = 0; i < atol(a[0]); i++) {
 		pid_t child = i % 2 ? vfork() : fork();
 
 		if (child == 0) {
@@ -178,7 +180,7 @@ static int do_forks(char **a)
 static int do_chain(char **a)
 {
 	long left = atol(a[0]);
-	char number[16];
+	char number[24];
 
 	burn_ms(4);
 	if (left <= 1)
@@ -188,14 +190,170 @@ static int do_chain(char **a)
 	return 1;
 }
 
+static volatile sig_atomic_t caught;
+
+static void catch (int signo)
+{
+	(void)signo;
+	caught++;
+}
+
+static int check(int good, const char *what)
+{
+	if (!good)
+		fprintf(stderr, "victim: not so: %s\n", what);
+	return !good;
+}
+
+static int is_blocked(int signo)
+{
+	sigset_t now;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	return sigismember(&now, signo);
+}
+
+/* The program's own SIGPROF life, as if nobody else had one. */
+static int do_sigown(char **a)
+{
+	struct sigaction own = {.sa_handler = catch, .sa_flags = SA_NODEFER}, seen;
+	int bad = 0;
+
+	(void)a;
+	bad |= check(!sigaction(SIGPROF, NULL, &seen) && seen.sa_handler == SIG_DFL, "default");
+	bad |= check(!sigaction(SIGPROF, &own, &seen), "sigaction");
+	bad |= check(!sigaction(SIGPROF, NULL, &seen) && seen.sa_handler == catch &&
+			     seen.sa_flags == SA_NODEFER,
+		     "own action is shown");
+	burn_ms(50);
+	bad |= check(caught == 0, "our ticks stay away from it");
+	raise(SIGPROF);
+	kill(getpid(), SIGPROF);
+	bad |= check(caught == 2, "foreign ones reach it");
+	bad |= check(signal(SIGPROF, SIG_IGN) == catch, "signal() returns it");
+	raise(SIGPROF);
+	bad |= check(caught == 2, "ignored");
+	own.sa_flags = (int)SA_RESETHAND;
+	sigaction(SIGPROF, &own, NULL);
+	raise(SIGPROF);
+	sigaction(SIGPROF, NULL, &seen);
+	bad |= check(caught == 3 && seen.sa_handler == SIG_DFL, "SA_RESETHAND");
+	for (int i = 1; i < 65; i++)
+		signal(i, SIG_DFL);
+	burn_ms(100);
+	return bad;
+}
+
+static int do_sigdfl(char **a)
+{
+	(void)a;
+	burn_ms(20);
+	raise(SIGPROF);
+	return 0;
+}
+
+static int do_itimer(char **a)
+{
+	struct itimerval every = {{0, 10000}, {0, 10000}}, off = {{0, 0}, {0, 0}};
+
+	signal(SIGPROF, catch);
+	setitimer(ITIMER_PROF, &every, NULL);
+	burn_ms(atol(a[0]));
+	setitimer(ITIMER_PROF, &off, NULL);
+	return check(caught > 3, "the program's own profiler ticks");
+}
+
+/* Blocked by belief: sampled all the same, and held back until it is opened. */
+static int do_sigmask(char **a)
+{
+	sigset_t all, old;
+	int bad = 0;
+
+	sigfillset(&all);
+	bad |= check(!pthread_sigmask(SIG_BLOCK, &all, &old) && !sigismember(&old, SIGPROF),
+		     "old mask is open");
+	bad |= check(is_blocked(SIGPROF) && is_blocked(SIGUSR1), "new mask is shut");
+	weft_context_set(0x51, 0);
+	burn_ms(atol(a[0]));
+	raise(SIGPROF);
+	burn_ms(2);
+	sigpending(&all);
+	bad |= check(sigismember(&all, SIGPROF), "pending");
+	signal(SIGPROF, catch);
+	bad |= check(caught == 0, "held back");
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	bad |= check(caught == 1, "delivered when opened");
+	bad |= check(!is_blocked(SIGPROF), "open again");
+	return bad;
+}
+
+static void *wait_all(void *arg)
+{
+	sigset_t all;
+	int signo = 0;
+
+	sigfillset(&all);
+	sigwait(&all, &signo);
+	*(int *)arg = signo;
+	return NULL;
+}
+
+static int do_sigwait(char **a)
+{
+	sigset_t all;
+	struct timespec tenth = {.tv_nsec = 100000000};
+	pthread_t thread;
+	int got = 0, bad = 0;
+
+	(void)a;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	pthread_create(&thread, NULL, wait_all, &got);
+	nanosleep(&tenth, NULL);
+	burn_ms(50);
+	pthread_kill(thread, SIGPROF);
+	pthread_join(thread, NULL);
+	bad |= check(got == SIGPROF, "sigwait takes a foreign SIGPROF");
+	pthread_create(&thread, NULL, wait_all, &got);
+	nanosleep(&tenth, NULL);
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	bad |= check(got == SIGUSR1, "and any other signal, never ours");
+	raise(SIGPROF);
+	bad |= check(sigtimedwait(&all, NULL, &tenth) == SIGPROF, "one held back before");
+	burn_ms(20);
+	bad |= check(sigtimedwait(&all, NULL, &tenth) == -1, "our ticks are not taken");
+	return bad;
+}
+
+/* What exec hands down: $1 is "ignored", "default" or "blocked". */
+static int do_sigexec(char **a)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPROF);
+	if (!strcmp(a[0], "ignored"))
+		signal(SIGPROF, SIG_IGN);
+	if (!strcmp(a[0], "blocked"))
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	burn_ms(10);
+	unsetenv("LD_PRELOAD");
+	unsetenv("WEFT_SOCKET");
+	execl("/bin/grep", "grep", "-E", "Sig(Blk|Ign)", "/proc/self/status", (char *)NULL);
+	return 1;
+}
+
 static const struct {
 	const char *name;
 	int arguments;
 	int (*run)(char **a);
 } verbs[] = {
-	{ "burn", 1, do_burn },	    { "threads", 2, do_threads }, { "whole", 1, do_whole },
-	{ "fork", 1, do_fork },	    { "rawfork", 1, do_rawfork }, { "execs", 1, do_execs },
-	{ "forks", 1, do_forks },   { "chain", 1, do_chain },
+	{"burn", 1, do_burn},       {"threads", 2, do_threads}, {"whole", 1, do_whole},
+	{"fork", 1, do_fork},       {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
+	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"sigown", 0, do_sigown},
+	{"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask},
+	{"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
 };
 
 int main(int argc, char **argv)
