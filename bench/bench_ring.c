@@ -27,7 +27,6 @@ static void append(uint64_t iterations, void *arg)
 	for (uint64_t i = 0; i < iterations; i++) {
 		struct weft_record header = {.type = WEFT_RECORD_EVENT};
 
-		s->payload[0] = i;
 		weft_ring_append(&s->ring, &header, s->payload, PAYLOAD_BYTES, 0);
 		if (i % 64 == 0)
 			__atomic_store_n(&s->consumer.tail, s->producer.head, __ATOMIC_RELEASE);
@@ -39,7 +38,6 @@ static void copy_only(uint64_t iterations, void *arg)
 	struct setup *s = arg;
 
 	for (uint64_t i = 0; i < iterations; i++) {
-		s->payload[0] = i;
 		memcpy(s->ring.data + (i * 64 & (RING_BYTES - 1)), s->payload, 64);
 		bench_keep(s->ring.data);
 	}
