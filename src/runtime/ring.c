@@ -50,7 +50,7 @@ static void put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
 }
 
 /* Pairs: acquire of tail with the release in ring_reader_release(). */
-void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
+static inline void *reserve(const struct ring *r, uint32_t bytes)
 {
 	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
 	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
@@ -67,8 +67,13 @@ void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
 	return r->data + (pad ? 0 : place);
 }
 
+void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
+{
+	return reserve(r, bytes);
+}
+
 /* Pairs: release of head with the acquire in ring_reader_next(). */
-void weft_ring_commit(const struct ring *r, const struct weft_record *record)
+static inline void commit(const struct ring *r, const struct weft_record *record)
 {
 	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
 	uint32_t place = (uint32_t)(head & (r->bytes - 1));
@@ -79,6 +84,11 @@ void weft_ring_commit(const struct ring *r, const struct weft_record *record)
 		head += r->bytes - place;
 	__atomic_store_n(&r->producer->written, written + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->producer->head, head + record->bytes, __ATOMIC_RELEASE);
+}
+
+void weft_ring_commit(const struct ring *r, const struct weft_record *record)
+{
+	commit(r, record);
 }
 
 enum entry { ENTER, ENTER_ABANDONED, REFUSE };
@@ -97,6 +107,37 @@ static enum entry enter(struct weft_ring_producer *p, uint64_t frame, uint64_t n
 	return now_ns - BUSY_SINCE(p) > DOUBT_NS ? ENTER_ABANDONED : REFUSE;
 }
 
+/* Up to here word by word: `rep movsq` takes some ten nanoseconds to get going. */
+#define SHORT_BYTES 128
+
+static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
+{
+	if (bytes > SHORT_BYTES) {
+		weft_ring_copy(out, in, bytes);
+		return;
+	}
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		uint64_t word;
+
+		__builtin_memcpy(&word, in + i, 8);
+		*(uint64_t *)(void *)(out + i) = word;
+		__asm__ volatile("" : : : "memory"); /* no call of memcpy */
+	}
+}
+
+/*
+ * Field by field: the caller has just stored them so, and a wider load that spans several
+ * stores waits until all of them have left the store buffer.
+ */
+static void copy_header(struct weft_record *to, const struct weft_record *from)
+{
+	__atomic_store_n(&to->bytes, from->bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->type, from->type, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->flags, from->flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->generation, from->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->rsv, from->rsv, __ATOMIC_RELAXED);
+}
+
 static void write_record(struct weft_record *to, const struct weft_record *header,
 			 const void *payload, uint32_t payload_bytes)
 {
@@ -104,8 +145,8 @@ static void write_record(struct weft_record *to, const struct weft_record *heade
 	const uint8_t *in = payload;
 	uint32_t words = payload_bytes & ~7u;
 
-	*to = *header;
-	weft_ring_copy(out, in, words);
+	copy_header(to, header);
+	copy_words(out, in, words);
 	for (uint32_t i = words; i < payload_bytes; i++)
 		out[i] = in[i];
 }
@@ -125,13 +166,13 @@ weft_ring_append(const struct ring *r, struct weft_record *header, const void *p
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	BUSY_SINCE(r->producer) = 0;
 	header->bytes = (uint32_t)sizeof(*header) + ((payload_bytes + 7) & ~7u);
-	to = weft_ring_reserve(r, header->bytes);
+	to = reserve(r, header->bytes);
 	if (to) {
 		write_record(to, header, payload, payload_bytes);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED) != frame)
 			return WEFT_RING_NESTED;
-		weft_ring_commit(r, to);
+		commit(r, to);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&r->producer->busy, 0, __ATOMIC_RELAXED);
