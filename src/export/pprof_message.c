@@ -113,7 +113,8 @@ static int make_locations(struct message *w, Sample *s, const struct stack *stac
 {
 	s->location_id = ids;
 	s->n_location_id = stack->count;
-	for (uint32_t i = 0; i < stack->count; i++) {
+	/* From the root: readers take the first mapping for the program's own. */
+	for (uint32_t i = stack->count; i-- > 0;) {
 		ids[i] = location_id(w, stack->frames[i]);
 		if (!ids[i])
 			return -ENOMEM;

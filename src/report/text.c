@@ -137,6 +137,12 @@ static void print_name(const struct report *r, const struct aggregate *a, const 
 	fputc('\n', out);
 }
 
+/* "-" where no weight is known at all. */
+static const char *weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
+{
+	return r->weight_ns ? layout_time(out, ns) : "-";
+}
+
 static int name_columns(const struct report_style *s, int used)
 {
 	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
@@ -154,10 +160,10 @@ static void print_row(const struct report *r, const struct aggregate *a, const s
 		used += fprintf(
 			out, "%8s %11s ",
 			layout_share(self, text_part(r, row->self_ns, row->self_samples), all),
-			layout_time(self_ns, row->self_ns));
+			weight(self_ns, r, row->self_ns));
 	used += fprintf(out, "%8s %11s %9llu  ",
 			layout_share(total, text_part(r, row->total_ns, row->samples), all),
-			layout_time(total_ns, row->total_ns), (unsigned long long)row->samples);
+			weight(total_ns, r, row->total_ns), (unsigned long long)row->samples);
 	print_name(r, a, row, name_columns(s, used), out);
 }
 
@@ -179,11 +185,12 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 			a->key.text, s->plain);
 }
 
-/* An overview leaves out what says nothing: one row only, unless it is the functions. */
+/* No table is empty; an overview also leaves out what says nothing: one row only. */
 static int worth_showing(const struct report *r, const struct aggregate *a)
 {
-	return !r->overview || a->count > 1 || a->key.kind == KEY_FUNCTION ||
-	       (a->count && a->rows[0].id && a->key.kind != KEY_PROCESS);
+	if (!r->overview || a->count != 1 || a->key.kind == KEY_FUNCTION)
+		return a->count > 0;
+	return a->rows[0].id && a->key.kind != KEY_PROCESS;
 }
 
 int report_text(struct report *r, const struct report_style *style, FILE *out)
