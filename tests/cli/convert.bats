@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# weft convert: formats agree with the report to the sample, files are whole or not there.
+
+load common
+
+recording() { "$MAKE_RECORDING" "$1" "${2:-$1.jfr}"; }
+profile() { protoc --decode perftools.profiles.Profile -I "$WEFT_SOURCE/src/export" profile.proto; }
+
+@test "collapsed: sorted lines, frames cleaned" {
+	recording shop
+	weft convert shop.jfr --to collapsed
+	expect_status 0
+	diff -u - stdout <<-END
+	libfoo.so+0x10 1
+	main;idle 3
+	main;serve;checkout 1
+	main;serve;checkout;hash 5
+	main;serve;search<a:b>;walk;walk;walk 3
+	END
+}
+
+@test "collapsed: keys of --by lead the stacks" {
+	recording shop
+	weft convert shop.jfr --to collapsed --by tag:route,thread
+	expect_status 0
+	diff -u - stdout <<-END
+	route=(none);thread=child [200];libfoo.so+0x10 1
+	route=(none);thread=shop [100];main;idle 1
+	route=(none);thread=worker [101];main;idle 1
+	route=(none);thread=worker [102];main;idle 1
+	route=/checkout;thread=worker [101];main;serve;checkout 1
+	route=/checkout;thread=worker [101];main;serve;checkout;hash 2
+	route=/checkout;thread=worker [102];main;serve;checkout;hash 3
+	route=/search;thread=worker [101];main;serve;search<a:b>;walk;walk;walk 3
+	END
+	cp stdout first
+	weft convert shop.jfr --to collapsed --by tag:route --by thread
+	cmp stdout first
+}
+
+@test "collapsed: --where selects" {
+	recording shop
+	weft convert shop.jfr --to collapsed --where tag:route=/search
+	[ "$out" = "main;serve;search<a:b>;walk;walk;walk 3" ]
+	weft convert shop.jfr --to collapsed --where tag:route=/nowhere
+	expect_status 1
+}
+
+@test "pprof: protoc reads it, sums and labels are right" {
+	recording shop
+	weft convert shop.jfr --to pprof -o out.pb.gz
+	expect_status 0
+	gunzip -t out.pb.gz
+	gunzip -c out.pb.gz | profile >text
+	[ "$(grep -c '^sample {' text)" = 8 ]
+	[ "$(sed -n '/^sample {/,/^}/p' text | awk '/value:/ { if (n++ % 2) ns += $2; else samples += $2 } END { print samples, ns }')" = "13 65000000" ]
+	for string in trace_id span_id root_span_id thread process route /checkout "worker [101]" \
+		samples count cpu nanoseconds 0af7651916cd43dd8448eb211c80319d libcrypto.so.3; do
+		grep -qxF "string_table: \"$string\"" text || { echo "no $string"; return 1; }
+	done
+	grep -qx 'period: 5000000' text
+	grep -qx 'time_nanos: 1700000000000000000' text
+	grep -qx 'duration_nanos: 250000000' text
+	[ "$(grep -m1 '^string_table' text)" = 'string_table: ""' ]
+}
+
+@test "pprof: the same recording gives the same file" {
+	recording shop
+	weft convert shop.jfr --to pprof -o one
+	weft convert shop.jfr --to pprof -o two
+	cmp one two
+	"$WEFT" convert shop.jfr --to pprof | cmp - one
+}
+
+@test "pprof: --by names the labels" {
+	recording shop
+	weft convert shop.jfr --to pprof --by tag:route -o out
+	gunzip -c out | profile >text
+	grep -qx 'string_table: "route"' text
+	expect_not grep -q 'string_table: "trace_id"' text
+	[ "$(grep -c '^sample {' text)" = 5 ]
+}
+
+@test "pprof: a recording without period has counts only" {
+	recording weightless
+	weft convert weightless.jfr --to pprof -o out
+	expect_status 0
+	gunzip -c out | profile >text
+	[ "$(grep -c '^sample_type {' text)" = 1 ]
+	expect_not grep -q '^period' text
+}
+
+# "name flat cum" in samples, sorted, as go tool pprof has it and as the report has it
+pprof_rows() {
+	PPROF_TMPDIR=. go tool pprof -sample_index="$2" -unit="$3" -nodefraction=0 -edgefraction=0 -nodecount=100000 \
+		-top "$1" 2>/dev/null | sed '1,/^ *flat  flat%/d' |
+		awk '{ name = $6; for (i = 7; i <= NF; i++) name = name " " $i; print name, $1 + 0, $4 + 0 }' | sort
+}
+
+@test "pprof: go tool pprof and report agree to the sample" {
+	command -v go >/dev/null || skip "no go"
+	recording shop
+	weft convert shop.jfr --to pprof -o out.pb.gz
+	pprof_rows out.pb.gz samples count >pprof
+	weft report shop.jfr --json --by function
+	jq -r '.rows[] | "\(.key) \(.self_samples) \(.samples)"' stdout | sort >report
+	diff -u report pprof
+	[ "$(wc -l <pprof)" = 8 ]
+	pprof_rows out.pb.gz cpu nanoseconds >pprof
+	jq -r '.rows[] | "\(.key) \(.self_ns) \(.total_ns)"' stdout | sort >report
+	diff -u report pprof
+	PPROF_TMPDIR=. go tool pprof -raw out.pb.gz 2>/dev/null >raw
+	grep -q 'route:\[/search\]' raw
+	PPROF_TMPDIR=. go tool pprof -tagfocus=route=/search -sample_index=samples -top out.pb.gz 2>/dev/null |
+		grep -qE '^ +3 .* walk$'
+}
+
+@test "an output file is whole or not there" {
+	recording shop
+	mkdir -m 0755 place
+	echo older >place/out
+	head -c 30 shop.jfr >bad.jfr
+	weft convert bad.jfr --to collapsed -o place/out
+	expect_status 1
+	[ "$(cat place/out)" = older ]
+	weft convert shop.jfr --to collapsed -o nowhere/out
+	expect_status 1
+	[ "$err" = "weft convert: nowhere/out: No such file or directory" ]
+	weft convert shop.jfr --to collapsed -o place/out
+	expect_status 0
+	[ "$(wc -l <place/out)" = 5 ]
+	[ "$(ls place)" = out ]
+}
+
+@test "a full device is told" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	recording shop
+	weft convert shop.jfr --to collapsed -o /dev/full
+	expect_status 1
+	[ "$err" = "weft convert: /dev/full: No space left on device" ]
+	status=0
+	"$WEFT" convert shop.jfr --to pprof >/dev/full 2>stderr || status=$?
+	[ "$status" = 1 ]
+	grep -q "weft convert: standard output: No space left on device" stderr
+}
+
+@test "binary formats are not written to a terminal" {
+	command -v script >/dev/null || skip "no script"
+	recording shop
+	status=0
+	script -qec "'$WEFT' convert shop.jfr --to pprof" /dev/null >typed </dev/null || status=$?
+	[ "$status" = 2 ]
+	grep -q "pprof is binary: give -o FILE" typed
+}
+
+@test "usage: formats are listed, wrong ones refused" {
+	weft convert --help
+	expect_in "$out" "collapsed"
+	expect_in "$out" "pprof"
+	recording shop
+	weft convert shop.jfr --to spam
+	expect_status 2
+	expect_in "$err" "collapsed, pprof"
+	weft convert shop.jfr
+	expect_status 2
+	expect_in "$err" "--to"
+	weft convert --to pprof
+	expect_status 2
+	weft convert shop.jfr --to collapsed --by function
+	expect_status 2
+	weft convert shop.jfr --to collapsed --by spam
+	expect_status 2
+	expect_in "$err" "tag:NAME"
+}
+
+@test "damaged and empty recordings fail, with what there is" {
+	recording shop
+	head -c -20 shop.jfr >cut.jfr
+	weft convert cut.jfr --to collapsed
+	expect_status 1
+	expect_in "$err" "converted is what is whole"
+	[ -n "$out" ]
+	recording empty
+	weft convert empty.jfr --to collapsed
+	expect_status 1
+	[ "$err" = "weft convert: empty.jfr: no samples" ]
+	weft convert nothing.jfr --to pprof -o out
+	expect_status 1
+	[ ! -e out ]
+}

@@ -1,0 +1,346 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# weft report on recordings whose samples are known (tests/report/recordings.c).
+
+load common
+
+recording() { "$MAKE_RECORDING" "$1" "${2:-$1.jfr}"; }
+
+# rows JSON-FILE: "key samples self_ns total_ns", a line each
+rows() { jq -r '.rows[] | "\(.key) \(.samples) \(.self_ns) \(.total_ns)"' "$1"; }
+
+expect_rows() {
+	rows stdout >found
+	diff -u - found
+}
+
+@test "without FILE it reads weft.jfr" {
+	recording shop weft.jfr
+	weft report
+	expect_status 0
+	expect_in "$out" "weft.jfr: 250.000 ms, 13 samples, 65.000 ms"
+}
+
+@test "the overview shows tags, spans and functions, and what was lost" {
+	recording shop
+	weft report shop.jfr
+	expect_status 0
+	[ -z "$err" ]
+	diff -u "$WEFT_SOURCE/tests/cli/report-shop.txt" stdout
+}
+
+@test "--by stack is a tree, callers above" {
+	recording shop
+	weft report shop.jfr --by stack
+	expect_status 0
+	sed -n '/  stack$/,$p' stdout >tree
+	diff -u - tree <<-END
+	   total     self   samples  stack
+	  92.3 %    0.0 %        12  main
+	  69.2 %    0.0 %         9    serve
+	  46.2 %    7.7 %         6      checkout
+	  38.5 %   38.5 %         5        hash
+	  23.1 %    0.0 %         3      search<a;b>
+	  23.1 %    0.0 %         3        walk
+	  23.1 %    0.0 %         3          walk
+	  23.1 %   23.1 %         3            walk
+	  23.1 %   23.1 %         3    idle
+	   7.7 %    7.7 %         1  libfoo.so+0x10
+	END
+	weft report shop.jfr --by stack --top 3
+	sed -n '/  stack$/,$p' stdout >tree
+	diff -u - tree <<-END
+	   total     self   samples  stack
+	  92.3 %    0.0 %        12  main
+	  69.2 %    0.0 %         9    serve
+	  46.2 %    7.7 %         6      checkout
+	... and 7 lighter ones (--top 0)
+	END
+}
+
+@test "--json has the promised members in their order" {
+	recording shop
+	weft report shop.jfr --json --by span
+	expect_status 0
+	[ "$(jq -c 'keys_unsorted[:7]' stdout)" = \
+		'["file","duration_ns","samples","weight_ns","lost","by","rows"]' ]
+	[ "$(jq -c '[.file, .duration_ns, .samples, .weight_ns, .by]' stdout)" = \
+		'["shop.jfr",250000000,13,65000000,"span"]' ]
+	[ "$(jq -c '[.lost.ring_full, .lost.no_slot, .lost.nested]' stdout)" = '[3,1,0]' ]
+	[ "$(jq -c '.rows[0] | keys_unsorted[:4]' stdout)" = \
+		'["key","samples","self_ns","total_ns"]' ]
+	[ "$(jq -c '[.counters.primed_hook, .counters.threads, .counters.slots_high]' stdout)" = '[3,4,3]' ]
+	[ "$(jq -c '.histograms.handler_ns' stdout)" = \
+		'[{"up_to":1024,"count":9},{"up_to":2048,"count":4}]' ]
+	[ "$(jq -r '.rows[] | select(.key == "00000000000000b1") | .context.route' stdout)" = /search ]
+}
+
+@test "every key sums to what is computed by hand" {
+	recording shop
+	weft report shop.jfr --json --by function
+	expect_rows <<-END
+	hash 5 25000000 25000000
+	idle 3 15000000 15000000
+	walk 3 15000000 15000000
+	checkout 6 5000000 30000000
+	libfoo.so+0x10 1 5000000 5000000
+	main 12 0 60000000
+	serve 9 0 45000000
+	search<a;b> 3 0 15000000
+	END
+	weft report shop.jfr --json --by span
+	expect_rows <<-END
+	(none) 4 20000000 20000000
+	00000000000000a1 3 15000000 15000000
+	00000000000000a2 3 15000000 15000000
+	00000000000000b1 3 15000000 15000000
+	END
+	weft report shop.jfr --json --by root
+	expect_rows <<-END
+	00000000000000aa 6 30000000 30000000
+	(none) 4 20000000 20000000
+	00000000000000bb 3 15000000 15000000
+	END
+	weft report shop.jfr --json --by trace
+	expect_rows <<-END
+	0af7651916cd43dd8448eb211c80319c 6 30000000 30000000
+	(none) 4 20000000 20000000
+	0af7651916cd43dd8448eb211c80319d 3 15000000 15000000
+	END
+	weft report shop.jfr --json --by tag:route
+	expect_rows <<-END
+	/checkout 6 30000000 30000000
+	(none) 4 20000000 20000000
+	/search 3 15000000 15000000
+	END
+	weft report shop.jfr --json --by thread
+	expect_rows <<-END
+	worker [101] 7 35000000 35000000
+	worker [102] 4 20000000 20000000
+	child [200] 1 5000000 5000000
+	shop [100] 1 5000000 5000000
+	END
+	weft report shop.jfr --json --by process
+	expect_rows <<-END
+	shop [100] 12 60000000 60000000
+	child [200] 1 5000000 5000000
+	END
+	weft report shop.jfr --json --by module
+	expect_rows <<-END
+	shop 12 35000000 60000000
+	libcrypto.so.3 5 25000000 25000000
+	libfoo.so 1 5000000 5000000
+	END
+	weft report shop.jfr --json --by stack
+	expect_rows <<-END
+	main;serve;checkout;hash 5 25000000 25000000
+	main;serve;search<a:b>;walk;walk;walk 3 15000000 15000000
+	main;idle 3 15000000 15000000
+	main;serve;checkout 1 5000000 5000000
+	libfoo.so+0x10 1 5000000 5000000
+	END
+}
+
+@test "--json is by span when there is context, else by function" {
+	recording shop
+	weft report shop.jfr --json
+	[ "$(jq -r .by stdout)" = span ]
+	recording weightless
+	weft report weightless.jfr --json
+	[ "$(jq -r .by stdout)" = function ]
+}
+
+@test "--where selects, several must all hold" {
+	recording shop
+	weft report shop.jfr --json --by function --where tag:route=/checkout
+	expect_status 0
+	[ "$(jq -c '[.samples, .weight_ns]' stdout)" = '[6,30000000]' ]
+	weft report shop.jfr --json --where tag:route=/checkout --where 'thread=worker [101]'
+	[ "$(jq .samples stdout)" = 3 ]
+	weft report shop.jfr --json --where 'tag:route=/*' --where function=serve --where process=shop
+	[ "$(jq .samples stdout)" = 9 ]
+	weft report shop.jfr --json --where 'span=(none)' --where module=libfoo.so
+	[ "$(jq .samples stdout)" = 1 ]
+	weft report shop.jfr --where tag:route=/nowhere
+	expect_status 1
+	expect_in "$err" "weft report: shop.jfr: none of 13 samples is selected by --where"
+}
+
+@test "--top limits rows, 0 shows all, JSON has all by itself" {
+	recording shop
+	weft report shop.jfr --json --by function --top 2
+	[ "$(jq '.rows | length' stdout)" = 2 ]
+	weft report shop.jfr --json --by function --top 0
+	[ "$(jq '.rows | length' stdout)" = 8 ]
+	weft report shop.jfr --by function --top 2
+	expect_in "$out" "... and 6 more (--by function --top 0)"
+}
+
+@test "--counters shows every counter that there is, and the histogram" {
+	recording shop
+	weft report shop.jfr --counters
+	expect_status 0
+	sed -n 's/^\tX([0-9]*, *[A-Z_]*, *"\([a-z_]*\)".*/\1/p' \
+		"$WEFT_SOURCE/include/weft/abi/counters.h" >names
+	[ "$(wc -l <names)" -ge 36 ]
+	while read -r name; do
+		grep -qE "^ +[0-9]+  $name " stdout || { echo "no $name"; return 1; }
+	done <names
+	grep -qE '^ +3  ring_full +LOST ' stdout
+	grep -qE '1.024 us \.\. 2.048 us +4 +#' stdout
+}
+
+@test "inline ids need no spans" {
+	recording inline
+	weft report inline.jfr --json --by tag:route
+	expect_rows <<-END
+	/checkout 2 10000000 10000000
+	(none) 1 5000000 5000000
+	/search 1 5000000 5000000
+	END
+}
+
+@test "other programs' samples: ids as numbers, weights, wall-clock apart" {
+	recording foreign
+	weft report foreign.jfr --json --by span
+	expect_rows <<-END
+	fffffffffffffffe 1 30000000 30000000
+	(none) 1 10000000 10000000
+	END
+	weft report foreign.jfr --json --by tag:Order.id
+	expect_rows <<-END
+	42 1 30000000 30000000
+	(none) 1 10000000 10000000
+	END
+	weft report foreign.jfr --json --by thread --event wall
+	expect_rows <<<"worker [102] 1 140000000 140000000"
+	weft report foreign.jfr --json --event all
+	[ "$(jq .samples stdout)" = 3 ]
+	weft report foreign.jfr --event spam
+	expect_status 2
+}
+
+@test "without a period shares are of samples and weights 0" {
+	recording weightless
+	weft report weightless.jfr --by function
+	expect_status 0
+	expect_in "$out" "3 jdk.ExecutionSample of unknown weight"
+	grep -qE '^ +66\.7 % +- +66\.7 % +- +2  hash$' stdout
+	weft report weightless.jfr --json
+	[ "$(jq -c '[.weight_ns, .samples_of_unknown_weight]' stdout)" = '[0,3]' ]
+}
+
+@test "no samples is a failure that shows the rest" {
+	recording empty
+	weft report empty.jfr
+	expect_status 1
+	expect_in "$out" "0 samples"
+	[ "$err" = "weft report: empty.jfr: no samples" ]
+	weft report empty.jfr --json
+	expect_status 1
+	[ "$(jq -c '[.samples, .rows]' stdout)" = '[0,[]]' ]
+}
+
+@test "a truncated file shows what is whole and fails" {
+	recording shop
+	head -c -20 shop.jfr >cut.jfr
+	weft report cut.jfr --json
+	expect_status 1
+	expect_in "$err" "weft report: cut.jfr: "
+	expect_in "$err" "shown is what is whole"
+	[ "$(jq .samples stdout)" -ge 9 ]
+	[ "$(jq -r '.damage | length > 0' stdout)" = true ]
+}
+
+@test "what cannot be read is named" {
+	weft report nothing.jfr
+	expect_status 1
+	[ "$err" = "weft report: nothing.jfr: No such file or directory" ]
+	[ -z "$out" ]
+	weft report .
+	expect_status 1
+	[ "$err" = "weft report: .: Is a directory" ]
+	echo "some text that is no recording" >text
+	weft report text
+	expect_status 1
+	[ "$err" = "weft report: text: not a JFR file" ]
+	: >nothing
+	weft report nothing
+	expect_status 1
+	expect_in "$err" "weft report: nothing: "
+}
+
+@test "wrong keys are usage errors that name the right ones" {
+	recording shop
+	weft report shop.jfr --by spam
+	expect_status 2
+	expect_in "$err" "span"
+	weft report shop.jfr --by tag:
+	expect_status 2
+	weft report shop.jfr --where spam=1
+	expect_status 2
+	expect_in "$err" "function|stack|span|root|trace|thread|process|module|tag:NAME"
+	weft report shop.jfr --where span
+	expect_status 2
+	weft report shop.jfr other.jfr
+	expect_status 2
+}
+
+@test "colours only on a terminal and not with NO_COLOR" {
+	command -v script >/dev/null || skip "no script"
+	recording shop
+	weft report shop.jfr
+	expect_not grep -q $'\033' stdout
+	TERM=xterm script -qec "'$WEFT' report shop.jfr" /dev/null >typed </dev/null
+	grep -q $'\033\[' typed
+	NO_COLOR=1 TERM=xterm script -qec "'$WEFT' report shop.jfr" /dev/null >typed </dev/null
+	expect_not grep -q $'\033' typed
+}
+
+@test "lines fit the terminal" {
+	command -v script >/dev/null || skip "no script"
+	recording shop
+	NO_COLOR=1 TERM=xterm script -qec \
+		"stty cols 60; '$WEFT' report shop.jfr --by span" /dev/null >typed </dev/null
+	tr -d '\r' <typed | sed -n '/  span$/,$p' >table
+	[ "$(wc -l <table)" -eq 5 ]
+	[ "$(awk '{ if (length > most) most = length } END { print most }' table)" -le 60 ]
+	grep -q '\.\.\.$' table
+}
+
+@test "a full disk is told" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	recording shop
+	status=0
+	"$WEFT" report shop.jfr >/dev/full 2>stderr || status=$?
+	[ "$status" = 1 ]
+	grep -q "standard output: No space left on device" stderr
+}
+
+@test "a recording of JDK 17's" {
+	java=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
+	[ -x "$java" ] || skip "no JDK 17"
+	cat >Burn.java <<-END
+	public class Burn {
+		static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		public static void main(String[] a) {
+			long until = System.nanoTime() + 700_000_000L, sum = 0;
+			while (System.nanoTime() < until) sum += fib(25);
+			System.out.println(sum);
+		}
+	}
+	END
+	"$java" -XX:StartFlightRecording=filename=jvm.jfr,settings=profile Burn.java >/dev/null 2>&1
+	weft report jvm.jfr --json --by function
+	expect_status 0
+	# the JDK's own tool counts the same events
+	want=$("${java%java}jfr" summary jvm.jfr | awk '$1 == "jdk.ExecutionSample" { print $2 }')
+	[ "$(jq .samples stdout)" = "$want" ]
+	jq -e '.rows[] | select(.key == "Burn.fib")' stdout >/dev/null
+	[ "$(jq '.events["jdk.ExecutionSample"].period_ns' stdout)" = 10000000 ]
+	weft report jvm.jfr --json --by process
+	[[ $(jq -r '.rows[0].key' stdout) =~ ^java\ \[[0-9]+\]$ ]]
+	weft convert jvm.jfr --to collapsed
+	expect_status 0
+	[ "$(awk '{ sum += $NF } END { print sum }' stdout)" = "$want" ]
+}

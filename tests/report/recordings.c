@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recordings.h"
+
+#include "base/recording.h"
+
+#include <weft/jfr.h>
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#define START_MONO UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum thread { W1, W2, MAIN, CHILD, THREADS };
+enum stack { HASH, CHECKOUT, WALK, IDLE, FOREIGN, STACKS };
+
+struct maker {
+	struct weft_jfr_writer *w;
+	uint64_t thread[THREADS], stack[STACKS];
+	struct weft_jfr_type *sample, *setting, *span, *counter, *histogram, *process;
+	int error;
+};
+
+/* ---- values */
+
+static struct weft_jfr_value number(uint64_t n)
+{
+	return (struct weft_jfr_value){.number = (int64_t)n};
+}
+
+static struct weft_jfr_value text(const char *s)
+{
+	return (struct weft_jfr_value){.string = {s, s ? strlen(s) : 0}};
+}
+
+static struct weft_jfr_value at(uint64_t offset_ns)
+{
+	return number(START_MONO + offset_ns);
+}
+
+static void put(struct maker *m, const struct weft_jfr_type *type,
+		const struct weft_jfr_value *values, size_t count)
+{
+	int rc = weft_jfr_event(m->w, type, values, count);
+
+	if (rc < 0 && !m->error)
+		m->error = rc;
+}
+
+/* ---- what there is */
+
+static void make_threads(struct maker *m)
+{
+	static const struct weft_jfr_thread threads[THREADS] = {
+		[W1] = {.os_id = 101, .name = "worker", .group = "shop [100]"},
+		[W2] = {.os_id = 102, .name = "worker", .group = "shop [100]"},
+		[MAIN] = {.os_id = 100, .name = "shop", .group = "shop [100]"},
+		[CHILD] = {.os_id = 200, .name = "child", .group = "child [200]"},
+	};
+
+	for (size_t i = 0; i < THREADS; i++)
+		m->thread[i] = weft_jfr_thread(m->w, &threads[i], 0);
+}
+
+/* Leaf first, as stacks are written. */
+static void make_stacks(struct maker *m)
+{
+	static const struct {
+		const char *module, *function;
+	} frames[STACKS][7] = {
+		[HASH] = {{"libcrypto.so.3", "hash"},
+			  {"shop", "checkout"},
+			  {"shop", "serve"},
+			  {"shop", "main"}},
+		[CHECKOUT] = {{"shop", "checkout"}, {"shop", "serve"}, {"shop", "main"}},
+		[WALK] = {{"shop", "walk"},
+			  {"shop", "walk"},
+			  {"shop", "walk"},
+			  {"shop", "search<a;b>"},
+			  {"shop", "serve"},
+			  {"shop", "main"}},
+		[IDLE] = {{"shop", "idle"}, {"shop", "main"}},
+		[FOREIGN] = {{"libfoo.so", "libfoo.so+0x10"}},
+	};
+
+	for (size_t i = 0; i < STACKS; i++) {
+		struct weft_jfr_frame out[7] = {{0}};
+		size_t n = 0;
+
+		for (; frames[i][n].module; n++)
+			out[n] = (struct weft_jfr_frame){
+				.method = weft_jfr_method(m->w, frames[i][n].module,
+							  frames[i][n].function),
+				.type = WEFT_JFR_FRAME_NATIVE,
+			};
+		m->stack[i] = weft_jfr_stack(m->w, out, n, i == FOREIGN);
+	}
+}
+
+static const struct weft_jfr_field span_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = RECORDING_FIELD_TRACE, .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = RECORDING_FIELD_SPAN, .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = RECORDING_FIELD_ROOT_SPAN, .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = "route", .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+};
+
+static const struct weft_jfr_field counter_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = RECORDING_FIELD_PROCESS, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_NAME, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_KIND, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_VALUE, .kind = WEFT_JFR_LONG},
+};
+
+static const struct weft_jfr_field histogram_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = RECORDING_FIELD_PROCESS, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_NAME, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_UP_TO, .kind = WEFT_JFR_LONG},
+	{.name = RECORDING_FIELD_VALUE, .kind = WEFT_JFR_LONG},
+};
+
+static const struct weft_jfr_field process_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = RECORDING_FIELD_ID, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_PROCESS, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_COMMAND_LINE, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_END, .kind = WEFT_JFR_STRING},
+};
+
+static const char *const no_category[] = {NULL};
+
+static struct weft_jfr_type *declare(struct maker *m, const char *name,
+				     const struct weft_jfr_field *fields, size_t count,
+				     unsigned int flags)
+{
+	return weft_jfr_type(m->w, &(struct weft_jfr_type_def){
+					   .name = name,
+					   .label = name,
+					   .category = no_category,
+					   .flags = flags,
+					   .fields = fields,
+					   .field_count = count,
+				   });
+}
+
+static int open_maker(struct maker *m, const char *path)
+{
+	struct weft_jfr_options options = {
+		.size = sizeof(options),
+		.path = path,
+		.start_mono_ns = START_MONO,
+		.start_real_ns = RECORDINGS_START_NS,
+	};
+
+	memset(m, 0, sizeof(*m));
+	m->w = weft_jfr_create(&options);
+	if (!m->w)
+		return -errno;
+	m->sample = weft_jfr_standard_type(m->w, WEFT_JFR_EXECUTION_SAMPLE);
+	m->setting = weft_jfr_standard_type(m->w, WEFT_JFR_ACTIVE_SETTING);
+	m->span = declare(m, RECORDING_SPAN, span_fields, COUNT(span_fields),
+			  WEFT_JFR_TYPE_CONTEXTUAL);
+	m->counter = declare(m, RECORDING_COUNTER, counter_fields, COUNT(counter_fields), 0);
+	m->histogram =
+		declare(m, RECORDING_HISTOGRAM, histogram_fields, COUNT(histogram_fields), 0);
+	m->process = declare(m, RECORDING_PROCESS, process_fields, COUNT(process_fields), 0);
+	make_threads(m);
+	make_stacks(m);
+	return 0;
+}
+
+static int close_maker(struct maker *m)
+{
+	int rc = weft_jfr_close(m->w);
+
+	return m->error ? m->error : rc;
+}
+
+/* ---- events */
+
+static void setting(struct maker *m, int64_t type, const char *name, const char *value)
+{
+	struct weft_jfr_value v[] = {at(0), number((uint64_t)type), text(name), text(value)};
+
+	put(m, m->setting, v, COUNT(v));
+}
+
+static void sample(struct maker *m, enum thread thread, uint64_t offset_ns, enum stack stack)
+{
+	struct weft_jfr_value v[] = {at(offset_ns), number(m->thread[thread]),
+				     number(m->stack[stack]), number(WEFT_JFR_STATE_RUNNABLE)};
+
+	put(m, m->sample, v, COUNT(v));
+}
+
+static void span(struct maker *m, enum thread thread, uint64_t from_ns, uint64_t to_ns,
+		 const char *trace, const char *id, const char *root, const char *route)
+{
+	struct weft_jfr_value v[] = {at(from_ns),
+				     number(to_ns - from_ns),
+				     number(m->thread[thread]),
+				     text(trace),
+				     text(id),
+				     text(root),
+				     text(route)};
+
+	put(m, m->span, v, COUNT(v));
+}
+
+static void counter(struct maker *m, const char *process, const char *name, const char *kind,
+		    uint64_t value)
+{
+	struct weft_jfr_value v[] = {at(0), text(process), text(name), text(kind), number(value)};
+
+	put(m, m->counter, v, COUNT(v));
+}
+
+static void histogram(struct maker *m, uint64_t up_to, uint64_t value)
+{
+	struct weft_jfr_value v[] = {at(0), text("shop [100]"), text(RECORDING_HISTOGRAM_HANDLER),
+				     number(up_to), number(value)};
+
+	put(m, m->histogram, v, COUNT(v));
+}
+
+static void process(struct maker *m, uint64_t duration_ns, const char *id, const char *name,
+		    const char *command_line, const char *end)
+{
+	struct weft_jfr_value v[] = {at(0),      number(duration_ns), text(id),
+				     text(name), text(command_line),  text(end)};
+
+	put(m, m->process, v, COUNT(v));
+}
+
+static const char TRACE_A[] = "0af7651916cd43dd8448eb211c80319c";
+static const char TRACE_B[] = "0af7651916cd43dd8448eb211c80319d";
+
+/*
+ * 13 samples of 5 ms. On worker 101 span a1 (/checkout) ends in the nanosecond in which b1
+ * (/search) begins, and b1 ends where a sample without context is. Spans stand in the
+ * second chunk, behind all their samples. Counters are split over chunks and processes.
+ */
+static void fill_shop(struct maker *m)
+{
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_ENABLED, "true");
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	process(m, 100 * MS, "aaaaaaaaaaaaaaaa", "shop [100]", "./shop -p 80", "running");
+	sample(m, W1, 10 * MS, HASH);
+	sample(m, W1, 20 * MS, HASH);
+	sample(m, W1, 100 * MS - 1, CHECKOUT);
+	sample(m, W1, 100 * MS, WALK);
+	sample(m, W1, 150 * MS, WALK);
+	sample(m, W1, 200 * MS - 1, WALK);
+	sample(m, W1, 200 * MS, IDLE);
+	sample(m, W2, 50 * MS, HASH);
+	sample(m, W2, 60 * MS, HASH);
+	counter(m, "shop [100]", "ring_full", "lost", 2);
+	counter(m, "shop [100]", "primed_hook", "info", 2);
+	histogram(m, 1024, 8);
+	weft_jfr_rotate(m->w, START_MONO + 180 * MS, 1);
+	sample(m, W2, 149 * MS, HASH);
+	sample(m, W2, 160 * MS, IDLE);
+	sample(m, MAIN, 30 * MS, IDLE);
+	sample(m, CHILD, 40 * MS, FOREIGN);
+	span(m, W1, 0, 100 * MS, TRACE_A, "00000000000000a1", "00000000000000aa", "/checkout");
+	span(m, W1, 100 * MS, 200 * MS, TRACE_B, "00000000000000b1", "00000000000000bb", "/search");
+	span(m, W2, 50 * MS, 150 * MS, TRACE_A, "00000000000000a2", "00000000000000aa",
+	     "/checkout");
+	counter(m, "child [200]", "ring_full", "lost", 1);
+	counter(m, "child [200]", "no_slot", "lost", 1);
+	counter(m, "child [200]", "cut_no_module", "cut", 1);
+	counter(m, "shop [100]", "ctx_bad_checksum", "ctx", 1);
+	counter(m, "shop [100]", "primed_hook", "info", 1);
+	counter(m, "shop [100]", "slots_high", "info", 3);
+	counter(m, "shop [100]", "threads", "info", 3);
+	counter(m, "child [200]", "threads", "info", 1);
+	counter(m, "child [200]", "threads_no_timer", "info", 1);
+	histogram(m, 2048, 4);
+	histogram(m, 1024, 1);
+	process(m, 200 * MS, "aaaaaaaaaaaaaaaa", "shop [100]", "./shop -p 80", "exited");
+	process(m, 200 * MS, "bbbbbbbbbbbbbbbb", "child [200]", "./child", "running");
+	weft_jfr_rotate(m->w, START_MONO + 250 * MS, 0);
+}
+
+static const struct weft_jfr_field inline_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "state", .kind = WEFT_JFR_STATE},
+	{.name = RECORDING_FIELD_TRACE, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_SPAN, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_ROOT_SPAN, .kind = WEFT_JFR_STRING},
+	{.name = "route", .kind = WEFT_JFR_STRING},
+};
+
+static void inline_sample(struct maker *m, struct weft_jfr_type *type, uint64_t offset_ns,
+			  const char *trace, const char *id, const char *route)
+{
+	struct weft_jfr_value v[] = {at(offset_ns),
+				     number(m->thread[W1]),
+				     number(m->stack[HASH]),
+				     number(WEFT_JFR_STATE_RUNNABLE),
+				     text(trace),
+				     text(id),
+				     text(id),
+				     text(route)};
+
+	put(m, type, v, COUNT(v));
+}
+
+/* Context inside the samples: 2 of /checkout, 1 of /search, 1 without. */
+static void fill_inline(struct maker *m)
+{
+	struct weft_jfr_type *type =
+		declare(m, RECORDING_INLINE_SAMPLE, inline_fields, COUNT(inline_fields), 0);
+
+	setting(m, weft_jfr_type_id(type), RECORDING_SETTING_PERIOD, "5 ms");
+	inline_sample(m, type, 10 * MS, TRACE_A, "00000000000000a1", "/checkout");
+	inline_sample(m, type, 20 * MS, TRACE_A, "00000000000000a1", "/checkout");
+	inline_sample(m, type, 30 * MS, TRACE_B, "00000000000000b1", "/search");
+	inline_sample(m, type, 40 * MS, NULL, NULL, NULL);
+}
+
+static const struct weft_jfr_field wall_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "sampledThread", .kind = WEFT_JFR_THREAD},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "samples", .kind = WEFT_JFR_INT},
+};
+
+static const struct weft_jfr_field numbered_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "weight", .kind = WEFT_JFR_LONG},
+	{.name = "spanId", .kind = WEFT_JFR_LONG},
+	{.name = "localRootSpanId", .kind = WEFT_JFR_LONG},
+};
+
+static const struct weft_jfr_field order_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "id", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = "note", .kind = WEFT_JFR_STRING}, /* not contextual: no tag */
+};
+
+/*
+ * What other programs write: datadog.ExecutionSample with ids as numbers and a weight,
+ * profiler.WallClockSample of several samples each, a contextual app.Order with a number.
+ */
+static void fill_foreign(struct maker *m)
+{
+	struct weft_jfr_type *wall =
+		declare(m, "profiler.WallClockSample", wall_fields, COUNT(wall_fields), 0);
+	struct weft_jfr_type *numbered =
+		declare(m, "datadog.ExecutionSample", numbered_fields, COUNT(numbered_fields), 0);
+	struct weft_jfr_type *order = declare(m, "app.Order", order_fields, COUNT(order_fields), 0);
+	struct weft_jfr_value w[] = {at(10 * MS), number(m->thread[W2]), number(m->stack[IDLE]),
+				     number(7)};
+	struct weft_jfr_value d[] = {
+		at(20 * MS), number(m->thread[W1]),       number(m->stack[HASH]),
+		number(3),   number(0xFFFFFFFFFFFFFFFEu), number(0x10)};
+	struct weft_jfr_value none[] = {
+		at(90 * MS), number(m->thread[W1]), number(m->stack[IDLE]), number(1), number(0),
+		number(0)};
+	struct weft_jfr_value o[] = {at(15 * MS), number(10 * MS), number(m->thread[W1]),
+				     number(42), text("ignored")};
+
+	setting(m, weft_jfr_type_id(wall), "interval", "20000000");
+	setting(m, weft_jfr_type_id(numbered), "period", "10 ms");
+	put(m, wall, w, COUNT(w));
+	put(m, numbered, d, COUNT(d));
+	put(m, numbered, none, COUNT(none));
+	put(m, order, o, COUNT(o));
+}
+
+static void fill_weightless(struct maker *m)
+{
+	sample(m, W1, 10 * MS, HASH);
+	sample(m, W1, 20 * MS, HASH);
+	sample(m, W1, 30 * MS, IDLE);
+}
+
+static void fill_empty(struct maker *m)
+{
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+}
+
+int recordings_write(const char *name, const char *path)
+{
+	static const struct {
+		const char *name;
+		void (*fill)(struct maker *m);
+	} known[] = {
+		{"shop", fill_shop},       {"inline", fill_inline},
+		{"foreign", fill_foreign}, {"weightless", fill_weightless},
+		{"empty", fill_empty},
+	};
+	struct maker m;
+	int rc;
+
+	for (size_t i = 0; i < COUNT(known); i++) {
+		if (strcmp(known[i].name, name) != 0)
+			continue;
+		rc = open_maker(&m, path);
+		if (rc)
+			return rc;
+		known[i].fill(&m);
+		return close_maker(&m);
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings whose samples are known, written through libweft-jfr for the tests of report
+ * and convert. What is in "shop" is written out in recordings.c; the figures that tests
+ * expect are computed from it by hand.
+ */
+#ifndef TESTS_RECORDINGS_H
+#define TESTS_RECORDINGS_H
+
+#define RECORDINGS_START_NS INT64_C(1700000000000000000) /* epoch, of all of them */
+#define RECORDINGS_PERIOD_NS 5000000
+
+/* Writes the recording @name: "shop", "inline", "foreign", "weightless", "empty". 0 or -errno. */
+int recordings_write(const char *name, const char *path);
+
+#endif
