@@ -72,6 +72,23 @@ static int check_file(const struct weft_jfr_reader *r)
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
 }
 
+struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
+{
+	struct weft_jfr_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->map = data;
+	r->map_bytes = bytes;
+	r->borrowed = 1;
+	if (bytes < CHUNK_HEADER_BYTES || check_file(r) != 0) {
+		weft_jfr_reader_free(r);
+		errno = EBADMSG;
+		return NULL;
+	}
+	return r;
+}
+
 struct weft_jfr_reader *weft_jfr_open(const char *path)
 {
 	struct weft_jfr_reader *r = calloc(1, sizeof(*r));
@@ -94,7 +111,7 @@ void weft_jfr_reader_free(struct weft_jfr_reader *r)
 {
 	if (!r)
 		return;
-	if (r->map)
+	if (r->map && !r->borrowed)
 		munmap((void *)(uintptr_t)r->map, r->map_bytes);
 	classes_free(r->classes);
 	free(r->event_types);

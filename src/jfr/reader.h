@@ -54,6 +54,7 @@ struct pool_index {
 struct weft_jfr_reader {
 	const uint8_t *map;
 	size_t map_bytes;
+	int borrowed;        /* the memory is the caller's */
 	uint64_t next_chunk; /* offset of the chunk after this one */
 	uint64_t chunk_count;
 	int in_chunk;
@@ -74,6 +75,9 @@ struct weft_jfr_reader {
 	int rc; /* sticky: 0 or -errno */
 	char error[160];
 };
+
+/* A reader of @data, which must stay. NULL with errno: EBADMSG, ENOMEM. */
+struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes);
 
 /* Notes why reading ends here; @at is a place in the file or NULL. Returns -EBADMSG. */
 int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason);
