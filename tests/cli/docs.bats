@@ -66,8 +66,9 @@ documented_verbs() { verbs | grep -Ev '^(help|version)$'; }
 }
 
 @test "the variables of the manual are the ones that the sources read" {
-	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' "$WEFT_SOURCE/src" | grep -oE 'WEFT_[A-Z_]+' | sort -u >read
-	"$WEFT" man | sed 's/\\-/-/g' | grep -oE '^\.B WEFT_[A-Z_]+' | sed 's/^\.B //' | sort -u >told
+	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' "$WEFT_SOURCE/src" | grep -oE 'WEFT_[A-Z_]+' | sort -u >"$BATS_TEST_TMPDIR/read"
+	"$WEFT" man | sed 's/\\-/-/g' | grep -oE '^\.B WEFT_[A-Z_]+' | sed 's/^\.B //' | sort -u >"$BATS_TEST_TMPDIR/told"
+	cd "$BATS_TEST_TMPDIR"
 	comm -23 read told >untold
 	[ ! -s untold ] || { echo "not in the manual:"; cat untold; return 1; }
 }
