@@ -3,6 +3,10 @@
  * An ELF file as the collector needs it: its unwind table and the names of its functions.
  * Opened once per file (device, inode, or build-id), shared by all processes that map it.
  * Everything here may be slow and is called outside of drains. Not thread-safe per module.
+ *
+ * Files are hostile: whatever their bytes say, the worst is -ENOEXEC, a missing table or
+ * missing names. They are read, never mapped, for a mapped file that its owner truncates
+ * kills the reader.
  */
 #ifndef WEFT_ELF_MODULE_H
 #define WEFT_ELF_MODULE_H
@@ -16,8 +20,9 @@ struct elf_module;
 
 /*
  * elf_module_open() - read an ELF file (or, with @fd >= 0, that descriptor, which stays
- * the caller's). @name is what people call it ("libc.so.6", "[vdso]"). 0 or -errno:
- * -ENOEXEC for what is not a 64-bit ELF file of this machine's kind.
+ * the caller's and may be closed at once). @name is what people call it ("libc.so.6",
+ * "[vdso]"). 0 or -errno: -ENOEXEC for what is not a little-endian 64-bit ELF file for
+ * x86-64 or aarch64. A module keeps a descriptor of its own until elf_module_free().
  */
 int elf_module_open(struct elf_module **out, const char *path, int fd, const char *name);
 
@@ -28,14 +33,28 @@ int elf_module_open_image(struct elf_module **out, const void *image, size_t byt
 void elf_module_free(struct elf_module *m);
 
 const char *elf_module_name(const struct elf_module *m);
+int elf_module_machine(const struct elf_module *m); /* enum unwind_machine */
 /* Build-id as bytes; length 0 when there is none. */
 size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out);
 
 /* File address for a file offset (by program headers); -ENOENT. */
 int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address);
 
+/* Bytes of the file at a file address, all or -ENOENT: code, to look at. */
+int elf_module_read(const struct elf_module *m, uint64_t address, void *out, size_t bytes);
+
 /* The unwind table, built at the first call; NULL when the file has no unwind data. */
 const struct unwind_table *elf_module_table(struct elf_module *m);
+
+/* What the table says about the file's unwind data; valid after elf_module_table(). */
+struct elf_table_stats {
+	uint32_t entries;        /* FDEs used */
+	uint32_t rejected;       /* FDEs that are damaged or of an unknown form */
+	uint32_t rows;           /* rows that the FDEs have, before equal ones are joined */
+	uint32_t no_rule;        /* rows whose CFA or return address no rule can hold */
+	uint32_t lost_registers; /* saved registers (of all rows) that no rule can hold */
+};
+struct elf_table_stats elf_module_table_stats(const struct elf_module *m);
 
 struct elf_symbol {
 	const char *name; /* demangled; lives as long as the module */

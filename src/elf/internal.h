@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share: the module itself and its parts. */
+#ifndef WEFT_ELF_INTERNAL_H
+#define WEFT_ELF_INTERNAL_H
+
+#include "elf/module.h"
+
+#include <gelf.h>
+
+#define ELF_BUILD_ID_MAX 64
+
+struct elf_names;
+
+struct elf_module {
+	Elf *elf;
+	int fd; /* -1: an image */
+	void *image;
+	size_t image_bytes;
+	char *name;
+	int machine;
+	GElf_Phdr *segments;
+	size_t segment_count;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_bytes;
+
+	int has_tried_table;
+	struct unwind_table *table;
+	struct elf_table_stats stats;
+
+	int has_tried_names;
+	struct elf_names *names;
+};
+
+/* Section by name, with contents in the file; NULL when there is none. */
+Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);
+/* Contents of a section, decompressed; NULL when damaged or absurdly large. */
+Elf_Data *elf_section_data(Elf_Scn *section);
+
+/* One stretch of code that a frame description entry covers. */
+struct cfi_span {
+	uint64_t start, end;
+	uint32_t program_bytes; /* instructions executed for each row */
+};
+
+/*
+ * A private, checked copy of a .eh_frame or .debug_frame section: what elfutils is given
+ * in place of the file, so that nothing unchecked is ever executed.
+ */
+struct cfi_section {
+	uint8_t *bytes;
+	size_t size;
+	uint64_t address;
+	int is_eh_frame;
+	int machine;
+	struct cfi_span *spans; /* sorted by start, not overlapping */
+	size_t span_count;
+	uint32_t rejected;
+};
+
+/* cfi_section.c: find, copy and check; -ENOENT when the module has no such section. */
+int cfi_section_load(struct cfi_section *s, const struct elf_module *m, int is_eh_frame);
+void cfi_section_free(struct cfi_section *s);
+
+/* cfi_check.c: fills spans, neutralises what is unsound; 0 or -ENOMEM, -EINVAL. */
+int cfi_section_check(struct cfi_section *s);
+
+/* cfi_program.c: is this CFA program safe to execute? May turn opcodes into nops. */
+int cfi_program_is_sound(uint8_t *program, const uint8_t *end, int machine);
+int cfi_read_uleb(const uint8_t **at, const uint8_t *end, uint64_t *out);
+int cfi_read_sleb(const uint8_t **at, const uint8_t *end, int64_t *out);
+
+/* cfi_image.c: an ELF image in memory that holds this one section. Free both. */
+int cfi_image_open(const struct cfi_section *s, Elf **elf, void **image);
+
+/* trampoline.c: the code that a signal handler returns to lies in [start, end)? */
+int elf_is_signal_return(const struct elf_module *m, uint64_t start, uint64_t end);
+/* Next such code without unwind data at or after *address: 0 and its place, or -ENOENT. */
+int elf_find_signal_return(const struct elf_module *m, uint64_t *address, uint64_t *end);
+
+/* table_build.c */
+int elf_table_build(const struct elf_module *m, struct unwind_table **out,
+		    struct elf_table_stats *stats);
+
+/* names.c */
+int elf_names_load(const struct elf_module *m, struct elf_names **out);
+void elf_names_free(struct elf_names *n);
+int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out);
+
+/* plt.c: calls @add for every stub of the procedure linkage table that has a name. */
+typedef int (*elf_plt_add)(void *arg, uint64_t address, uint64_t size, const char *name);
+int elf_plt_scan(const struct elf_module *m, elf_plt_add add, void *arg);
+
+/* demangle.c: what people call @mangled, malloc'ed; NULL when it is no C++ or Rust name. */
+char *elf_demangle(const char *mangled);
+
+#endif

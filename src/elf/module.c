@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening an ELF file: identity, segments, build-id; the rest is built when asked for.
+ */
+#include "elf/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEGMENTS_MAX 4096
+#define NOTES_BYTES_MAX (1u << 20)
+#define SECTION_BYTES_MAX (UINT64_C(1) << 31)
+
+/* Before libelf sees it: it would also take archives, other classes and byte orders. */
+static int header_machine(const unsigned char *ident, size_t bytes)
+{
+	Elf64_Ehdr h;
+
+	if (bytes < sizeof(h))
+		return -ENOEXEC;
+	memcpy(&h, ident, sizeof(h));
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
+	if (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64)
+		return -ENOEXEC;
+	return h.e_machine;
+}
+
+static int load_segments(struct elf_module *m)
+{
+	size_t count;
+
+	if (elf_getphdrnum(m->elf, &count) != 0 || count > SEGMENTS_MAX)
+		return -ENOEXEC;
+	m->segments = calloc(count + 1, sizeof(*m->segments));
+	if (!m->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(m->elf, (int)i, &m->segments[i]))
+			m->segment_count = i + 1;
+		else
+			break;
+	return 0;
+}
+
+static void find_build_id(struct elf_module *m, const GElf_Phdr *segment)
+{
+	size_t at = 0, name, desc;
+	GElf_Nhdr note;
+	Elf_Data *data;
+
+	if (segment->p_filesz > NOTES_BYTES_MAX || segment->p_offset > INT64_MAX)
+		return;
+	data = elf_getdata_rawchunk(m->elf, (int64_t)segment->p_offset, segment->p_filesz,
+				    segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	while (data && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
+		const char *bytes = data->d_buf;
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp(bytes + name, "GNU", 4) != 0 || note.n_descsz > ELF_BUILD_ID_MAX)
+			continue;
+		memcpy(m->build_id, bytes + desc, note.n_descsz);
+		m->build_id_bytes = note.n_descsz;
+		return;
+	}
+}
+
+static int load_all(struct elf_module *m, const char *name)
+{
+	int err;
+
+	if (!m->elf || elf_kind(m->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	m->name = strdup(name);
+	if (!m->name)
+		return -ENOMEM;
+	err = load_segments(m);
+	for (size_t i = 0; !err && i < m->segment_count && m->build_id_bytes == 0; i++)
+		if (m->segments[i].p_type == PT_NOTE)
+			find_build_id(m, &m->segments[i]);
+	return err;
+}
+
+static int open_file(struct elf_module *m, const char *path, int fd)
+{
+	unsigned char head[sizeof(Elf64_Ehdr)];
+	struct stat st;
+	ssize_t got;
+
+	/* Not blocked by what only looks like a file: a FIFO waits for its writer. */
+	m->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3)
+			: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (m->fd < 0 || fstat(m->fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	got = pread(m->fd, head, sizeof(head), 0);
+	if (got < 0)
+		return -errno;
+	m->machine = header_machine(head, (size_t)got);
+	if (m->machine < 0)
+		return m->machine;
+	m->elf = elf_begin(m->fd, ELF_C_READ, NULL);
+	return 0;
+}
+
+static int open_image(struct elf_module *m, const void *image, size_t bytes)
+{
+	m->machine = header_machine(image, bytes);
+	if (m->machine < 0)
+		return m->machine;
+	m->image = malloc(bytes);
+	if (!m->image)
+		return -ENOMEM;
+	memcpy(m->image, image, bytes);
+	m->image_bytes = bytes;
+	m->elf = elf_memory(m->image, bytes);
+	return 0;
+}
+
+static struct elf_module *module_new(void)
+{
+	struct elf_module *m = calloc(1, sizeof(*m));
+
+	elf_version(EV_CURRENT);
+	if (m)
+		m->fd = -1;
+	return m;
+}
+
+static int module_finish(struct elf_module **out, struct elf_module *m, const char *name, int err)
+{
+	if (!err)
+		err = load_all(m, name);
+	if (err) {
+		elf_module_free(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
+int elf_module_open(struct elf_module **out, const char *path, int fd, const char *name)
+{
+	struct elf_module *m = module_new();
+
+	return m ? module_finish(out, m, name, open_file(m, path, fd)) : -ENOMEM;
+}
+
+int elf_module_open_image(struct elf_module **out, const void *image, size_t bytes,
+			  const char *name)
+{
+	struct elf_module *m = module_new();
+
+	return m ? module_finish(out, m, name, open_image(m, image, bytes)) : -ENOMEM;
+}
+
+void elf_module_free(struct elf_module *m)
+{
+	if (!m)
+		return;
+	elf_names_free(m->names);
+	free(m->table);
+	free(m->segments);
+	free(m->name);
+	elf_end(m->elf);
+	free(m->image);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m);
+}
+
+const char *elf_module_name(const struct elf_module *m)
+{
+	return m->name;
+}
+
+int elf_module_machine(const struct elf_module *m)
+{
+	return m->machine;
+}
+
+size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out)
+{
+	*out = m->build_id;
+	return m->build_id_bytes;
+}
+
+int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address)
+{
+	const GElf_Phdr *found = NULL;
+
+	/* A page of the file may be mapped twice, as code and as data: code wins. */
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type != PT_LOAD || file_offset < s->p_offset ||
+		    file_offset - s->p_offset >= s->p_filesz)
+			continue;
+		if (!found || (s->p_flags & PF_X))
+			found = s;
+	}
+	if (!found)
+		return -ENOENT;
+	*address = found->p_vaddr + (file_offset - found->p_offset);
+	return 0;
+}
+
+int elf_module_read(const struct elf_module *m, uint64_t address, void *out, size_t bytes)
+{
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type != PT_LOAD || address < s->p_vaddr || bytes > s->p_filesz ||
+		    address - s->p_vaddr > s->p_filesz - bytes || s->p_offset > INT64_MAX / 2)
+			continue;
+		if (m->fd >= 0) {
+			off_t at = (off_t)(s->p_offset + (address - s->p_vaddr));
+
+			return at >= 0 && pread(m->fd, out, bytes, at) == (ssize_t)bytes ? 0
+											 : -ENOENT;
+		}
+		if (s->p_offset + (address - s->p_vaddr) > m->image_bytes ||
+		    bytes > m->image_bytes - (s->p_offset + (address - s->p_vaddr)))
+			return -ENOENT;
+		memcpy(out, (char *)m->image + s->p_offset + (address - s->p_vaddr), bytes);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(m->elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(m->elf, section)) != NULL) {
+		const char *found;
+
+		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
+			continue;
+		found = elf_strptr(m->elf, names, header->sh_name);
+		if (found && strcmp(found, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_section_data(Elf_Scn *section)
+{
+	GElf_Shdr header;
+	GElf_Chdr packed;
+
+	if (!gelf_getshdr(section, &header) || header.sh_size > SECTION_BYTES_MAX)
+		return NULL;
+	if (header.sh_flags & SHF_COMPRESSED) {
+		/* No format packs better than 1 : 1032. */
+		if (!gelf_getchdr(section, &packed) || packed.ch_size > SECTION_BYTES_MAX ||
+		    packed.ch_size / 2048 > header.sh_size)
+			return NULL;
+		if (elf_compress(section, 0, 0) < 0)
+			return NULL;
+	}
+	return elf_getdata(section, NULL);
+}
+
+const struct unwind_table *elf_module_table(struct elf_module *m)
+{
+	if (!m->has_tried_table) {
+		m->has_tried_table = 1;
+		if (elf_table_build(m, &m->table, &m->stats) != 0)
+			m->table = NULL;
+	}
+	return m->table;
+}
+
+struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
+{
+	return m->stats;
+}
+
+int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
+{
+	if (!m->has_tried_names) {
+		m->has_tried_names = 1;
+		if (elf_names_load(m, &m->names) != 0)
+			m->names = NULL;
+	}
+	return m->names ? elf_names_find(m->names, address, out) : -ENOENT;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building a module's unwind table: the code that .eh_frame covers, the gaps filled from
+ * .debug_frame, signal trampolines that neither knows; row by row through elfutils; equal
+ * rows joined, rules made distinct, one block written.
+ */
+#include "base/buf.h"
+#include "base/map.h"
+#include "elf/cfi_rule.h"
+#include "elf/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * elfutils executes an entry's program from its start for every row. Real modules need
+ * some tens of millions of byte-steps; a hostile one is cut off here.
+ */
+#define WORK_MAX (UINT64_C(1) << 29)
+#define TRAMPOLINES_MAX 16
+
+enum source { FROM_EH_FRAME, FROM_DEBUG_FRAME, FROM_CODE, SOURCES };
+
+struct piece {
+	uint64_t start, end;
+	uint32_t program_bytes;
+	enum source source;
+};
+
+struct row {
+	uint64_t pc;
+	uint64_t rule;
+};
+
+struct cfi {
+	struct cfi_section section;
+	Elf *elf;
+	void *image;
+	Dwarf *dwarf;
+	Dwarf_CFI *handle;
+};
+
+struct builder {
+	const struct elf_module *module;
+	struct elf_table_stats *stats;
+	struct cfi cfi[FROM_CODE];
+	struct buf pieces, rows, rules;
+	struct map *rule_numbers;
+	uint64_t work;
+};
+
+static struct piece *pieces_of(const struct builder *b, size_t *count)
+{
+	*count = b->pieces.size / sizeof(struct piece);
+	return (struct piece *)(void *)b->pieces.data;
+}
+
+static void cfi_close(struct cfi *c)
+{
+	if (c->handle && !c->dwarf)
+		dwarf_cfi_end(c->handle);
+	dwarf_end(c->dwarf);
+	elf_end(c->elf);
+	free(c->image);
+	cfi_section_free(&c->section);
+}
+
+static int cfi_open(struct cfi *c, const struct elf_module *m, int is_eh_frame)
+{
+	int err = cfi_section_load(&c->section, m, is_eh_frame);
+
+	if (!err)
+		err = cfi_image_open(&c->section, &c->elf, &c->image);
+	if (err)
+		return err;
+	if (is_eh_frame) {
+		c->handle = dwarf_getcfi_elf(c->elf);
+	} else {
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+		c->handle = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
+	}
+	return c->handle ? 0 : -EINVAL;
+}
+
+/* Discarded functions leave entries at 0 and other places where no code is. */
+static int is_code(const struct elf_module *m, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type == PT_LOAD && (s->p_flags & PF_X) && start >= s->p_vaddr &&
+		    end - s->p_vaddr <= s->p_memsz)
+			return 1;
+	}
+	return 0;
+}
+
+static void put_piece(struct builder *b, uint64_t start, uint64_t end, uint32_t program_bytes,
+		      enum source source)
+{
+	struct piece piece = {start, end, program_bytes, source};
+
+	if (start < end && is_code(b->module, start, end))
+		buf_put(&b->pieces, &piece, sizeof(piece));
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void sort_pieces(struct builder *b)
+{
+	size_t count;
+	struct piece *pieces = pieces_of(b, &count);
+
+	if (count)
+		qsort(pieces, count, sizeof(*pieces), compare_pieces);
+}
+
+/*
+ * Adds what of @span the sorted first @count pieces leave open; *at is where the search
+ * starts, moved along by spans in ascending order.
+ */
+static void fill_gaps(struct builder *b, const struct cfi_span *span, enum source source,
+		      size_t count, size_t *at)
+{
+	uint64_t start = span->start;
+	size_t unused;
+
+	while (*at < count && pieces_of(b, &unused)[*at].end <= start)
+		++*at;
+	for (size_t i = *at; start < span->end; i++) {
+		struct piece next = {.start = UINT64_MAX, .end = UINT64_MAX};
+
+		if (i < count)
+			next = pieces_of(b, &unused)[i];
+		if (next.start > start)
+			put_piece(b, start, next.start < span->end ? next.start : span->end,
+				  span->program_bytes, source);
+		start = next.end;
+	}
+}
+
+static void add_spans(struct builder *b, const struct cfi_span *spans, size_t span_count,
+		      enum source source)
+{
+	size_t at = 0, count;
+
+	pieces_of(b, &count);
+	for (size_t i = 0; i < span_count; i++)
+		fill_gaps(b, &spans[i], source, count, &at);
+	sort_pieces(b);
+}
+
+/* Trampolines: from the byte before, where a look-up for the return address lands. */
+static void add_trampolines(struct builder *b)
+{
+	struct cfi_span spans[TRAMPOLINES_MAX];
+	uint64_t address = 0, end;
+	size_t count = 0;
+
+	while (count < TRAMPOLINES_MAX && elf_find_signal_return(b->module, &address, &end) == 0) {
+		spans[count++] = (struct cfi_span){.start = address - 1, .end = end};
+		address = end;
+	}
+	add_spans(b, spans, count, FROM_CODE);
+}
+
+static int collect_pieces(struct builder *b)
+{
+	for (int source = FROM_EH_FRAME; source < FROM_CODE; source++) {
+		struct cfi *c = &b->cfi[source];
+		int err = cfi_open(c, b->module, source == FROM_EH_FRAME);
+
+		if (err == -ENOMEM)
+			return err;
+		b->stats->rejected += c->section.rejected;
+		if (!err)
+			add_spans(b, c->section.spans, c->section.span_count, (enum source)source);
+	}
+	add_trampolines(b);
+	return b->pieces.failed ? -ENOMEM : 0;
+}
+
+/* Number of a rule, new or known; 0, which says nothing, when there are too many. */
+static int number_of_rule(struct builder *b, const struct unwind_rule *rule, uint64_t *number)
+{
+	size_t count = b->rules.size / sizeof(*rule);
+	uint64_t *value;
+	int fresh;
+
+	value = map_put(b->rule_numbers, rule, sizeof(*rule), &fresh);
+	if (!value)
+		return -ENOMEM;
+	if (fresh && count < UINT16_MAX) {
+		*value = count;
+		buf_put(&b->rules, rule, sizeof(*rule));
+	}
+	*number = *value;
+	return b->rules.failed ? -ENOMEM : 0;
+}
+
+static int put_row(struct builder *b, uint64_t pc, const struct unwind_rule *rule)
+{
+	const struct row *last = NULL;
+	struct row row = {.pc = pc};
+	int err = number_of_rule(b, rule, &row.rule);
+
+	if (err)
+		return err;
+	if (b->rows.size)
+		last = (const struct row *)(const void *)(b->rows.data + b->rows.size -
+							  sizeof(row));
+	if (!last || last->rule != row.rule)
+		buf_put(&b->rows, &row, sizeof(row));
+	return b->rows.failed ? -ENOMEM : 0;
+}
+
+static int put_no_rule(struct builder *b, uint64_t pc)
+{
+	static const struct unwind_rule none;
+
+	return put_row(b, pc, &none);
+}
+
+static int put_trampoline(struct builder *b, uint64_t pc)
+{
+	static const struct unwind_rule signal = {.cfa = UNWIND_CFA_SIGNAL};
+
+	return put_row(b, pc, &signal);
+}
+
+static int put_frame(struct builder *b, const struct piece *p, uint64_t pc, Dwarf_Frame *frame)
+{
+	struct unwind_rule rule;
+
+	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
+	if ((rule.flags & UNWIND_RULE_EXACT) && elf_is_signal_return(b->module, p->start, p->end))
+		return put_trampoline(b, pc);
+	return put_row(b, pc, &rule);
+}
+
+/* All rows of one entry. */
+static int put_piece_rows(struct builder *b, const struct piece *p)
+{
+	Dwarf_CFI *handle = b->cfi[p->source].handle;
+	uint64_t pc = p->start;
+	int err = 0;
+
+	while (!err && pc < p->end) {
+		Dwarf_Frame *frame = NULL;
+		Dwarf_Addr end = 0;
+
+		b->work += p->program_bytes;
+		if (b->work > WORK_MAX || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
+			b->stats->rejected++;
+			return put_no_rule(b, pc);
+		}
+		dwarf_frame_info(frame, NULL, &end, NULL);
+		err = put_frame(b, p, pc, frame);
+		free(frame);
+		b->stats->rows++;
+		pc = end > pc ? end : pc + 1;
+	}
+	b->stats->entries++;
+	return err;
+}
+
+static int collect_rows(struct builder *b)
+{
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+	int err = put_no_rule(b, 0);
+
+	b->rows.size = 0; /* only the rule: number 0 is "nothing known" */
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct piece *p = &pieces[i];
+
+		err = p->source == FROM_CODE ? put_trampoline(b, p->start) : put_piece_rows(b, p);
+		if (!err && (i + 1 == count || pieces[i + 1].start > p->end))
+			err = put_no_rule(b, p->end);
+	}
+	return err;
+}
+
+static void lay_out(struct unwind_table *t, const struct builder *b, uint64_t first, uint64_t last)
+{
+	uint64_t page_mask = (UINT64_C(1) << UNWIND_PAGE_BITS) - 1;
+
+	t->magic = UNWIND_TABLE_MAGIC;
+	t->machine = (uint16_t)b->module->machine;
+	t->pc_base = first & ~page_mask;
+	t->pc_end = last;
+	t->row_count = (uint32_t)(b->rows.size / sizeof(struct row));
+	t->rule_count = (uint32_t)(b->rules.size / sizeof(struct unwind_rule));
+	t->page_count = (uint32_t)((last - 1 - t->pc_base) >> UNWIND_PAGE_BITS) + 1;
+	t->pc_offset = (uint32_t)sizeof(*t);
+	t->page_offset = (t->pc_offset + t->row_count * 4 + 7) & ~7u;
+	t->index_offset = (t->page_offset + (t->page_count + 1) * 4 + 7) & ~7u;
+	t->rule_offset = (t->index_offset + t->row_count * 2 + 7) & ~7u;
+	t->bytes = t->rule_offset + t->rule_count * (uint32_t)sizeof(struct unwind_rule);
+}
+
+static void fill_table(struct unwind_table *t, const struct builder *b)
+{
+	const struct row *rows = (const struct row *)(const void *)b->rows.data;
+	char *block = (char *)t;
+	uint32_t *pcs = (uint32_t *)(void *)(block + t->pc_offset);
+	uint32_t *pages = (uint32_t *)(void *)(block + t->page_offset);
+	uint16_t *index = (uint16_t *)(void *)(block + t->index_offset);
+	uint32_t row = 0;
+
+	for (uint32_t i = 0; i < t->row_count; i++) {
+		pcs[i] = (uint32_t)(rows[i].pc - t->pc_base);
+		index[i] = (uint16_t)rows[i].rule;
+	}
+	for (uint32_t i = 0; i <= t->page_count; i++) {
+		while (row < t->row_count &&
+		       (i == t->page_count || pcs[row] < (uint64_t)i << UNWIND_PAGE_BITS))
+			row++;
+		pages[i] = row;
+	}
+	memcpy(block + t->rule_offset, b->rules.data, b->rules.size);
+}
+
+/* A table has 32 bits of code; what lies beyond 4 GiB from the first row is cut off. */
+static int write_table(struct builder *b, struct unwind_table **out)
+{
+	struct row *rows = (struct row *)(void *)b->rows.data;
+	size_t count = b->rows.size / sizeof(*rows);
+	struct unwind_table head = {.magic = 0}, *table;
+	uint64_t last;
+
+	while (count > 0 && rows[count - 1].pc - rows[0].pc > UINT32_MAX - 4096)
+		count--;
+	if (count < 2)
+		return -ENOENT;
+	last = rows[--count].pc; /* the end of coverage is pc_end, not a row */
+	b->rows.size = count * sizeof(*rows);
+	lay_out(&head, b, rows[0].pc, last);
+	table = calloc(1, head.bytes);
+	if (!table)
+		return -ENOMEM;
+	*table = head;
+	fill_table(table, b);
+	*out = table;
+	return 0;
+}
+
+int elf_table_build(const struct elf_module *m, struct unwind_table **out,
+		    struct elf_table_stats *stats)
+{
+	struct builder b = {.module = m, .stats = stats, .rule_numbers = map_new()};
+	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
+
+	if (!err)
+		err = collect_rows(&b);
+	if (!err)
+		err = write_table(&b, out);
+	for (int i = 0; i < FROM_CODE; i++)
+		cfi_close(&b.cfi[i]);
+	buf_free(&b.pieces);
+	buf_free(&b.rows);
+	buf_free(&b.rules);
+	map_free(b.rule_numbers);
+	return err;
+}
