@@ -214,8 +214,8 @@ WEFT_JFR_API int weft_jfr_rotate(struct weft_jfr_writer *w, uint64_t now_ns, int
 /**
  * weft_jfr_retire() - leave @type out of later chunks; its name may then be declared with
  * other fields (a reader takes each chunk's fields from that chunk's own metadata). Only while
- * the open chunk holds no event of it: right after weft_jfr_rotate() gave 1; else -EBUSY.
- * @type is dead afterwards.
+ * the open chunk has no event yet, as right after weft_jfr_rotate(); else -EBUSY. 0: @type
+ * is dead.
  */
 WEFT_JFR_API int weft_jfr_retire(struct weft_jfr_writer *w, struct weft_jfr_type *type);
 

@@ -168,3 +168,16 @@ struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr
 	*fresh = 1;
 	return t;
 }
+
+void type_forget(struct type_list *list, const struct weft_jfr_type *type)
+{
+	struct weft_jfr_type **at = &list->first, *before = NULL;
+
+	while (*at != type) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = type->next;
+	if (list->last == type)
+		list->last = before;
+}

@@ -30,4 +30,7 @@ struct type_list {
 struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr_type_def *def,
 				   int *fresh);
 
+/* Out of the list; its memory stays until the list's is freed. */
+void type_forget(struct type_list *list, const struct weft_jfr_type *type);
+
 #endif

@@ -107,6 +107,15 @@ struct weft_jfr_type *weft_jfr_standard_type(struct weft_jfr_writer *w,
 	return NULL;
 }
 
+int weft_jfr_retire(struct weft_jfr_writer *w, struct weft_jfr_type *type)
+{
+	if (w->chunk_events)
+		return -EBUSY;
+	type_forget(&w->types, type);
+	w->metadata_stale = 1;
+	return 0;
+}
+
 int64_t weft_jfr_type_id(const struct weft_jfr_type *type)
 {
 	return type->id;
@@ -328,6 +337,7 @@ int weft_jfr_rotate(struct weft_jfr_writer *w, uint64_t now_ns, int force)
 void weft_jfr_written(const struct weft_jfr_writer *w, struct weft_jfr_written *out)
 {
 	*out = w->written;
+	out->open_bytes = w->chunk_events ? chunk_size(w) : 0;
 }
 
 int weft_jfr_close(struct weft_jfr_writer *w)
