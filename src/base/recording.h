@@ -35,11 +35,12 @@
 #define RECORDING_FIELD_NAME "name"
 #define RECORDING_FIELD_KIND "kind" /* "book", "lost", "cut", "ctx", "info" */
 #define RECORDING_FIELD_VALUE "value"
-#define RECORDING_COUNTER_DELIVERED "delivered"   /* book: records that the collector took */
-#define RECORDING_COUNTER_SLOTS_USED "slots_used" /* info: at the end of the last chunk */
-#define RECORDING_COUNTER_SLOTS_HIGH "slots_high" /* info: high-water mark */
-#define RECORDING_COUNTER_THREADS "threads"       /* info: threads that had a slot */
-#define RECORDING_COUNTER_PENDING "pending"       /* lost: left when the file was finished */
+#define RECORDING_COUNTER_DELIVERED "delivered"     /* book: records that the collector took */
+#define RECORDING_COUNTER_SLOTS_USED "slots_used"   /* info: at the end of the last chunk */
+#define RECORDING_COUNTER_SLOTS_HIGH "slots_high"   /* info: high-water mark */
+#define RECORDING_COUNTER_THREADS "threads"         /* info: threads that had a slot */
+#define RECORDING_COUNTER_LOG_INVALID "log_invalid" /* info: dictionaries given up as malformed */
+#define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */
 
 /* startTime, process, name, upTo (ns; bucket [upTo / 2, upTo)), value (a difference). */
 #define RECORDING_HISTOGRAM "weft.Histogram"

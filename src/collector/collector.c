@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a collector: see collector.h; its drain thread is in watch.c. */
+#include "collector/watch.h"
+
+#include "collector/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define QUEUE_BYTES ((size_t)64 << 20)
+
+struct collector {
+	struct watch watch;
+	struct worker worker;
+	struct queue queue;
+	pthread_t watcher, writer;
+	int watching, writing; /* threads that run */
+};
+
+static int open_recording(struct collector *c, const struct collector_options *o)
+{
+	struct recording_options options = {
+		.path = o->path,
+		.command_line = o->command_line,
+		.version = o->version,
+		.stack_mode = "raw",
+		.pid = o->root,
+		.period_ns = o->period_ns,
+		.chunk_bytes = o->chunk_bytes,
+		.inline_context = o->inline_context,
+	};
+
+	return recording_open(&c->worker.recording, &options);
+}
+
+static int open_parts(struct collector *c, const struct collector_options *o, const char **what)
+{
+	int rc = queue_init(&c->queue, QUEUE_BYTES);
+
+	*what = "memory";
+	if (rc)
+		return rc;
+	c->worker.queue = &c->queue;
+	c->worker.period_ns = o->period_ns;
+	c->worker.symbolizer.modules = modules_new();
+	if (!c->worker.symbolizer.modules)
+		return -ENOMEM;
+	*what = "rendezvous socket";
+	rc = watch_open(&c->watch, &c->queue, &c->worker, o);
+	if (rc)
+		return rc;
+	*what = o->path;
+	rc = open_recording(c, o);
+	if (rc == 0)
+		c->worker.symbolizer.writer = recording_writer(c->worker.recording);
+	return rc;
+}
+
+/* Both threads leave all signals to the caller's thread. */
+static int start_threads(struct collector *c)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&c->writer, NULL, worker_run, &c->worker);
+	if (rc == 0) {
+		c->writing = 1;
+		rc = -pthread_create(&c->watcher, NULL, watch_run, &c->watch);
+		c->watching = rc == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int collector_open(struct collector **out, const struct collector_options *options,
+		   const char **what)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	int rc;
+
+	*what = "memory";
+	if (!c)
+		return -ENOMEM;
+	c->watch = (struct watch)WATCH_CLOSED;
+	rc = open_parts(c, options, what);
+	if (rc == 0) {
+		*what = "threads";
+		rc = start_threads(c);
+	}
+	if (rc) {
+		collector_free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+const char *collector_socket(const struct collector *c)
+{
+	return c->watch.rendezvous.path;
+}
+
+void collector_set_root(struct collector *c, pid_t root)
+{
+	__atomic_store_n(&c->watch.root, root, __ATOMIC_RELEASE);
+}
+
+int collector_root_fd(const struct collector *c)
+{
+	return c->watch.root_event;
+}
+
+void collector_stop(struct collector *c)
+{
+	watch_order(&c->watch, WATCH_STOP);
+}
+
+void collector_progress(const struct collector *c, struct collector_progress *out)
+{
+	out->samples = __atomic_load_n(&c->worker.samples, __ATOMIC_RELAXED);
+	out->bytes = __atomic_load_n(&c->worker.bytes, __ATOMIC_RELAXED);
+	out->error = __atomic_load_n(&c->worker.error, __ATOMIC_RELAXED);
+	out->processes = __atomic_load_n(&c->watch.processes, __ATOMIC_RELAXED);
+	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
+}
+
+static void join_threads(struct collector *c)
+{
+	if (c->watching) {
+		watch_order(&c->watch, WATCH_FINISH);
+		pthread_join(c->watcher, NULL);
+		c->watching = 0;
+	}
+	if (c->writing) {
+		queue_push(&c->queue, batch_new(BATCH_FINISH, NULL, 0));
+		pthread_join(c->writer, NULL);
+		c->writing = 0;
+	}
+}
+
+int collector_finish(struct collector *c, struct collector_result *out)
+{
+	struct recording_written written = {0};
+	int rc;
+
+	join_threads(c);
+	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
+	c->worker.recording = NULL;
+	watch_tell_done(&c->watch);
+	*out = (struct collector_result){
+		.samples = written.samples,
+		.bytes = written.bytes,
+		.samples_unwritten = written.samples_lost,
+		.processes = c->watch.processes,
+		.total = c->worker.total,
+		.running_count = c->watch.outlived,
+	};
+	memcpy(out->running, c->watch.outliving, sizeof(out->running));
+	return rc ? rc : c->worker.error;
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	join_threads(c);
+	recording_close(c->worker.recording, clock_mono_ns(), NULL);
+	watch_close(&c->watch);
+	modules_free(c->worker.symbolizer.modules);
+	if (c->queue.last)
+		queue_destroy(&c->queue);
+	free(c);
+}

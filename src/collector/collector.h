@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector: processes join it over a socket (abi/rendezvous.h), it drains their sessions
+ * and writes one recording of them all.
+ *
+ *	struct collector *c;
+ *	int rc = collector_open(&c, &options);     the file and the socket are there
+ *	... start the program with WEFT_SOCKET=collector_socket(c), LD_PRELOAD=libweft.so
+ *	collector_set_root(c, pid);
+ *	... wait
+ *	rc = collector_finish(c, &result);          the file is complete
+ *	collector_free(c);
+ *
+ * Two threads of its own: one answers, watches for ends and drains; the other walks, names
+ * and writes (worker.h). All signals are blocked in both. Functions here are called from one
+ * thread.
+ */
+#ifndef WEFT_COLLECTOR_H
+#define WEFT_COLLECTOR_H
+
+#include "collector/process.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct collector;
+
+struct collector_options {
+	const char *path;         /* of the recording; replaced */
+	const char *socket;       /* path to listen at; NULL = choose a private one */
+	const char *command_line; /* as it is told in the file */
+	const char *version;
+	uint64_t period_ns;
+	uint32_t ring_bytes;            /* 0 = default */
+	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
+	pid_t root;                     /* the first process; 0 = told later */
+	int inline_context;
+	int no_children; /* only the root is welcome */
+};
+
+/* 0 or -errno: of the file, *what is its path, or of the socket, *what says so. */
+int collector_open(struct collector **out, const struct collector_options *options,
+		   const char **what);
+
+const char *collector_socket(const struct collector *c);
+
+/* Who is the root; before it says hello, else --no-children refuses it. */
+void collector_set_root(struct collector *c, pid_t root);
+
+/* A descriptor that becomes readable when the root has said that it exits, or has ended. */
+int collector_root_fd(const struct collector *c);
+
+/* Engines stop and nobody is welcomed any more; what was sampled is still taken. */
+void collector_stop(struct collector *c);
+
+struct collector_progress {
+	uint64_t samples, bytes;
+	uint32_t processes, running; /* that ever joined; that still run */
+	int error;                   /* of writing, so far; 0 = none */
+};
+void collector_progress(const struct collector *c, struct collector_progress *out);
+
+struct collector_running {
+	pid_t pid;
+	char command[64];
+};
+
+struct collector_result {
+	uint64_t samples, bytes;
+	uint64_t samples_unwritten; /* with chunks that could not be written */
+	uint32_t processes;
+	struct session_counts total;
+	struct collector_running running[8]; /* processes that outlive the recording */
+	uint32_t running_count;              /* may be above 8 */
+};
+
+/* Stop, take all that is left, complete the file, tell targets that wait for it, end the
+ * threads. 0, or -errno of the first write that failed (*out is filled then too). */
+int collector_finish(struct collector *c, struct collector_result *out);
+
+void collector_free(struct collector *c); /* takes NULL; removes the socket */
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cache of ELF files: see modules.h. */
+#include "collector/modules.h"
+
+#include "base/map.h"
+#include "elf/module.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+struct modules {
+	struct map *files; /* struct file_key -> struct elf_module * (0: cannot be read) */
+	struct elf_module *vdso;
+	int vdso_tried;
+};
+
+struct file_key {
+	uint64_t device, inode, size;
+	int64_t changed_s, changed_ns;
+};
+
+struct modules *modules_new(void)
+{
+	struct modules *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->files = map_new();
+	if (m && !m->files) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void modules_free(struct modules *m)
+{
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *value;
+
+	if (!m)
+		return;
+	while (map_next(m->files, &cursor, &key, &bytes, &value))
+		elf_module_free((struct elf_module *)(uintptr_t)*value);
+	map_free(m->files);
+	elf_module_free(m->vdso);
+	free(m);
+}
+
+/* The same file that is mapped? Device numbers differ on some layered file systems: the
+ * inode decides, and only where the device agrees. */
+static int is_that_file(int fd, const struct mapping *one)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (one->inode == 0 || major(st.st_dev) != one->device_major ||
+	    minor(st.st_dev) != one->device_minor)
+		return 1;
+	return st.st_ino == one->inode;
+}
+
+static int open_below(int root_fd, const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+			       .resolve = RESOLVE_IN_ROOT};
+	long fd;
+
+	if (root_fd < 0)
+		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(root_fd, path + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return (int)fd;
+}
+
+/* By its path; a deleted or replaced file through the kernel's own link to it. */
+static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
+{
+	char link[64];
+	int fd = open_below(root_fd, one->path);
+
+	if (fd >= 0 && is_that_file(fd, one))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (proc_fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)one->start,
+		 (unsigned long long)one->end);
+	fd = openat(proc_fd, link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && !is_that_file(fd, one)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static struct elf_module *module_of_fd(struct modules *m, int fd, const struct mapping *one)
+{
+	struct file_key key;
+	struct elf_module *module = NULL;
+	struct stat st;
+	uint64_t *value;
+	char name[256];
+	int fresh;
+
+	if (fstat(fd, &st))
+		return NULL;
+	memset(&key, 0, sizeof(key));
+	key.device = st.st_dev;
+	key.inode = st.st_ino;
+	key.size = (uint64_t)st.st_size;
+	key.changed_s = st.st_mtim.tv_sec;
+	key.changed_ns = st.st_mtim.tv_nsec;
+	value = map_put(m->files, &key, sizeof(key), &fresh);
+	if (!value)
+		return NULL;
+	if (fresh) {
+		mapping_name(one, name, sizeof(name));
+		if (elf_module_open(&module, one->path, fd, name) == 0)
+			*value = (uint64_t)(uintptr_t)module;
+	}
+	return (struct elf_module *)(uintptr_t)*value;
+}
+
+/* Every process of this kernel is given the same image, so ours will do. */
+static struct elf_module *vdso_module(struct modules *m)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
+	size_t bytes;
+
+	if (m->vdso_tried || !image)
+		return m->vdso;
+	m->vdso_tried = 1;
+	bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	if (elf_module_open_image(&m->vdso, image, bytes, "[vdso]"))
+		m->vdso = NULL;
+	return m->vdso;
+}
+
+void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd)
+{
+	uint64_t address;
+	int fd;
+
+	one->opened = 1;
+	if (strcmp(one->path, "[vdso]") == 0) {
+		one->module = vdso_module(m);
+	} else if (one->path[0] == '/') {
+		fd = open_mapped(one, root_fd, proc_fd);
+		if (fd < 0)
+			return;
+		one->module = module_of_fd(m, fd, one);
+		close(fd);
+	}
+	if (!one->module || one->has_bias)
+		return;
+	if (elf_module_address(one->module, one->offset, &address) == 0) {
+		one->bias = one->start - address;
+		one->has_bias = 1;
+	} else {
+		one->module = NULL;
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process of the recording: see process.h. */
+#include "collector/process.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LOOK_PAUSE_MIN_NS UINT64_C(5000000)
+#define LOOK_PAUSE_MAX_NS UINT64_C(1000000000)
+#define FILE_MAX (16 * 1024 * 1024)
+
+char *process_read_file(int directory_fd, const char *name, size_t *bytes)
+{
+	size_t room = 16384, size = 0;
+	char *text = NULL, *grown;
+	ssize_t n = -1;
+	int saved, fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	do {
+		if (!text || size + 4096 > room)
+			room *= 2;
+		grown = realloc(text, room);
+		if (!grown)
+			break;
+		text = grown;
+		n = read(fd, text + size, room - size - 1);
+		if (n > 0)
+			size += (size_t)n;
+	} while (n > 0 && size < FILE_MAX);
+	saved = errno;
+	close(fd);
+	if (n < 0) {
+		free(text);
+		errno = saved;
+		return NULL;
+	}
+	text[size] = 0;
+	*bytes = size;
+	return text;
+}
+
+/* Arguments stand there with zeros between them. */
+static char *read_command_line(int proc_fd)
+{
+	size_t bytes = 0;
+	char *text = process_read_file(proc_fd, "cmdline", &bytes);
+
+	if (!text)
+		return NULL;
+	while (bytes && text[bytes - 1] == 0)
+		bytes--;
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] == 0)
+			text[i] = ' ';
+	return text;
+}
+
+static void read_command(struct process *p)
+{
+	size_t bytes = 0;
+	char *text = process_read_file(p->proc_fd, "comm", &bytes);
+
+	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
+		 text ? text : "?");
+	free(text);
+	snprintf(p->group, sizeof(p->group), "%s [%d]", p->command, (int)p->pid);
+}
+
+int process_new(struct process **out, pid_t pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	char path[32];
+
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	p->root_fd = -1;
+	p->dictionary = dictionary_new();
+	p->threads = map_new();
+	p->functions = map_new();
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	p->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!p->dictionary || !p->threads || !p->functions || p->proc_fd < 0) {
+		int rc = p->proc_fd < 0 ? -errno : -ENOMEM;
+
+		process_free(p);
+		return rc;
+	}
+	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	p->first_maps = process_read_file(p->proc_fd, "maps", &p->first_maps_bytes);
+	p->command_line = read_command_line(p->proc_fd);
+	read_command(p);
+	*out = p;
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void process_release(struct process *p)
+{
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	if (p->threads)
+		while ((t = process_thread_next(p, &cursor)))
+			free(t);
+	map_free(p->threads);
+	map_free(p->functions);
+	p->threads = p->functions = NULL;
+	maps_free(&p->maps);
+	dictionary_free(p->dictionary);
+	p->dictionary = NULL;
+	if (p->base)
+		munmap(p->base, p->base_bytes);
+	p->base = NULL;
+	close_fd(&p->root_fd);
+	close_fd(&p->proc_fd);
+	free(p->first_maps);
+	p->first_maps = NULL;
+}
+
+void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	process_release(p);
+	free(p->command_line);
+	free(p);
+}
+
+struct slot_key {
+	uint64_t slot, generation;
+};
+
+struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
+				      int *fresh)
+{
+	struct slot_key key = {slot, generation};
+	uint64_t *value = map_put(p->threads, &key, sizeof(key), fresh);
+
+	if (!value)
+		return NULL;
+	*fresh = *value == 0;
+	if (*fresh)
+		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct process_thread));
+	return (struct process_thread *)(uintptr_t)*value;
+}
+
+void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
+{
+	struct slot_key key = {slot, generation};
+	uint64_t *value = map_get(p->threads, &key, sizeof(key));
+
+	if (!value)
+		return;
+	free((void *)(uintptr_t)*value);
+	*value = 0;
+}
+
+struct process_thread *process_thread_next(struct process *p, size_t *cursor)
+{
+	const void *key;
+	uint64_t *value;
+	size_t bytes;
+
+	if (!p->threads)
+		return NULL;
+	while (map_next(p->threads, cursor, &key, &bytes, &value))
+		if (*value)
+			return (struct process_thread *)(uintptr_t)*value;
+	return NULL;
+}
+
+int process_read_dictionary(struct process *p)
+{
+	const struct weft_session_header *shared = p->base;
+	uint64_t head = __atomic_load_n(&shared->dict_head, __ATOMIC_ACQUIRE);
+
+	return log_read((const uint8_t *)p->base + p->layout.dict_offset, p->layout.dict_bytes,
+			head, &p->dict_position, dictionary_take, p->dictionary);
+}
+
+/* A module as the process itself tells it: one mapping from its first to its last byte. */
+static void take_module(void *arg, const struct weft_log_record *record, const uint8_t *data)
+{
+	struct process *p = arg;
+	struct weft_log_module module;
+	struct mapping one = {.executable = 1, .has_bias = 1};
+
+	if (record->type != WEFT_LOG_MODULE || record->data_bytes < sizeof(module))
+		return;
+	memcpy(&module, data, sizeof(module));
+	if (module.end <= module.start)
+		return;
+	one.start = module.start;
+	one.end = module.end;
+	one.bias = module.bias;
+	one.path =
+		strndup((const char *)data + sizeof(module), record->data_bytes - sizeof(module));
+	if (one.path)
+		maps_add(&p->maps, &one);
+}
+
+static void look_at_log(struct process *p)
+{
+	const struct weft_session_header *shared = p->base;
+	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
+
+	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
+		 &p->modules_position, take_module, p);
+}
+
+/* The first look was taken by the drain thread; afterwards a look that found nothing new
+ * doubles the pause before the next one. */
+int process_look(struct process *p, uint64_t now_ns)
+{
+	uint32_t before = p->maps.generation;
+	size_t bytes = p->first_maps_bytes;
+	char *text = p->first_maps;
+
+	if (!text && now_ns - p->looked_ns < p->look_pause_ns)
+		return 0;
+	p->first_maps = NULL;
+	if (!text)
+		text = process_read_file(p->proc_fd, "maps", &bytes);
+	if (text && bytes)
+		maps_update(&p->maps, text, bytes);
+	else
+		look_at_log(p);
+	free(text);
+	p->looked_ns = now_ns;
+	if (p->maps.generation != before)
+		p->look_pause_ns = LOOK_PAUSE_MIN_NS;
+	else if (p->look_pause_ns < LOOK_PAUSE_MAX_NS)
+		p->look_pause_ns *= 2;
+	return (int)(p->maps.generation - before);
+}

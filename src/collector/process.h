@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One process of the recording as the worker sees it: identity, mappings, dictionary,
+ * threads, caches and counters. Made by the drain thread at the rendezvous (process_new()),
+ * from then on the worker's alone. The shared memory that its logs lie in stays mapped until
+ * process_release(), after BATCH_CLOSE.
+ */
+#ifndef WEFT_COLLECTOR_PROCESS_H
+#define WEFT_COLLECTOR_PROCESS_H
+
+#include "collector/dictionary.h"
+#include "collector/maps.h"
+#include "collector/stretch.h"
+
+#include <sys/types.h>
+#include <weft/abi/session.h>
+
+struct map;
+
+#define SESSION_BUCKETS 64
+
+/* Everything that is counted in one session, as sums since its start. */
+struct session_counts {
+	uint64_t counter[WEFT_COUNTER_ROOM];
+	uint64_t delivered;
+	uint64_t pending; /* written and never drained; known at the end only */
+	uint64_t threads;
+	uint64_t slots_used, slots_high;
+	uint64_t log_invalid; /* logs given up because a record was malformed */
+	uint64_t handler_ns[SESSION_BUCKETS];
+	uint64_t claim_ns[SESSION_BUCKETS];
+};
+
+/* One thread of the process, from claim to release of its slot. */
+struct process_thread {
+	uint64_t key; /* of the file's thread pool */
+	uint64_t previous_ns;
+	int32_t tid;
+	char name[64];
+	struct stretch stretch;
+	int named;   /* the key has the name above */
+	int sampled; /* previous_ns is a sample's */
+};
+
+struct process {
+	struct process *next; /* the worker's list */
+	pid_t pid, parent;    /* as we see them */
+	pid_t inside_pid;     /* as it sees itself */
+	uint64_t session_id, opened_ns;
+	char command[64], group[96];
+	char *command_line;
+	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
+
+	/* The session: the collector's own copy of the layout, never the shared one. */
+	struct weft_session_header layout;
+	void *base;
+	size_t base_bytes;
+
+	char *first_maps; /* text read before the target was answered; NULL = unreadable */
+	size_t first_maps_bytes;
+
+	/* From here on: worker only. */
+	struct maps maps;
+	uint64_t looked_ns, look_pause_ns;
+	uint64_t dict_position, modules_position;
+	struct dictionary *dictionary;
+	struct map *threads;   /* {slot, generation} -> struct process_thread * */
+	struct map *functions; /* struct function_key -> method id */
+	uint32_t functions_generation;
+	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
+	struct session_counts counted;        /* newest known to the drain thread */
+	struct session_counts own;            /* the worker's: cuts, malformed logs */
+	struct session_counts put;            /* in the file or the open chunk */
+	struct session_counts safe;           /* in the file */
+	const char *end;                      /* RECORDING_END_..., NULL while it runs */
+	uint64_t closed_ns;
+};
+
+/* Who is @pid? 0 and *out, or -errno. Reads /proc; does not touch the process. */
+int process_new(struct process **out, pid_t pid);
+void process_free(struct process *p);    /* takes NULL */
+void process_release(struct process *p); /* all but identity and counters */
+
+/* The thread of a slot and generation, made when new (*fresh). NULL: out of memory. */
+struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
+				      int *fresh);
+void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation);
+
+/* Walk all threads; *cursor from 0; NULL at the end. */
+struct process_thread *process_thread_next(struct process *p, size_t *cursor);
+
+/* Read what is new in the dictionary log. 0, or -EBADMSG once when it is malformed. */
+int process_read_dictionary(struct process *p);
+
+/* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
+ * the number of new ones. */
+int process_look(struct process *p, uint64_t now_ns);
+
+/* Read a whole file below a directory; NULL with errno. Freed by the caller, terminated. */
+char *process_read_file(int directory_fd, const char *name, size_t *bytes);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A look at a program before it is started: can it be recorded by a preloaded library? Finds
+ * it like execvp(3) and follows #! lines like the kernel. And its start, with everything
+ * that is its own left alone.
+ */
+#ifndef WEFT_COLLECTOR_PROGRAM_H
+#define WEFT_COLLECTOR_PROGRAM_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* program_find() - the path of a command. 0, -ENOENT, -EACCES, -ENAMETOOLONG, -EISDIR. */
+int program_find(const char *command, char *path, size_t bytes);
+
+enum program_verdict {
+	PROGRAM_FINE = 0,
+	PROGRAM_STATIC,  /* runs, unrecorded; its dynamic children are recorded */
+	PROGRAM_SETUID,  /* the loader ignores preloads: setuid or setgid */
+	PROGRAM_CAPABLE, /* the same: file capabilities */
+	PROGRAM_32_BIT,
+	PROGRAM_MACHINE,    /* for another machine */
+	PROGRAM_ASAN,       /* AddressSanitizer's runtime must be the first library */
+	PROGRAM_NOT_ELF,    /* neither ELF nor #! */
+	PROGRAM_UNREADABLE, /* may be run but not read: nothing is known of it */
+};
+
+/*
+ * program_look() - what is behind @path. @subject (PATH_MAX bytes) is set to the file that
+ * the verdict is about: an interpreter, when there are #! lines. 0 and *verdict, or -errno.
+ */
+int program_look(const char *path, enum program_verdict *verdict, char *subject);
+
+/* Why it cannot be recorded, as a clause; "" for PROGRAM_FINE. */
+const char *program_reason(enum program_verdict verdict);
+
+/*
+ * program_start() - run it: @path with @argv, LD_PRELOAD with @library in front of what it
+ * has, WEFT_SOCKET = @socket. Signal mask @mask (sigset_t *), nothing else is changed: same
+ * process group, same descriptors. 0 and *pid, or -errno of the exec.
+ */
+int program_start(const char *path, char **argv, const char *library, const char *socket,
+		  const void *mask, pid_t *pid);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the drain thread to the worker: batches, in order. One producer, one consumer, a
+ * mutex. Batches that open, close and count always get in; samples only while the queue is
+ * below its limit (queue_has_room()), else they stay in their rings, where the target
+ * counts what no longer fits: nothing is lost without a count.
+ */
+#ifndef WEFT_COLLECTOR_QUEUE_H
+#define WEFT_COLLECTOR_QUEUE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <weft/abi/session.h>
+
+struct process;
+
+enum batch_kind {
+	BATCH_OPEN,       /* a process has joined; no data */
+	BATCH_SAMPLES,    /* data: records, checked, without pads */
+	BATCH_THREAD_END, /* no more samples of this slot and generation */
+	BATCH_COUNTS,     /* data: struct session_counts */
+	BATCH_CLOSE,      /* the process is over; data: struct session_counts */
+	BATCH_ROLL,       /* end the chunk; no process */
+	BATCH_FINISH,     /* end the file; no process */
+};
+
+struct batch_thread {
+	uint32_t slot;
+	int32_t tid;
+	uint64_t generation;
+	uint64_t claimed_ns;
+	char name[64];
+};
+
+struct batch {
+	struct batch *next;
+	enum batch_kind kind;
+	struct process *process;
+	struct batch_thread thread;
+	const char *end; /* CLOSE: RECORDING_END_... */
+	uint64_t time_ns;
+	size_t bytes;
+	uint8_t data[] __attribute__((aligned(8)));
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct batch *first, **last;
+	size_t bytes, limit;
+};
+
+int queue_init(struct queue *q, size_t limit); /* 0 or -errno */
+void queue_destroy(struct queue *q);           /* frees what is left */
+
+struct batch *batch_new(enum batch_kind kind, struct process *process, size_t bytes);
+int queue_has_room(struct queue *q);
+void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is let pass */
+
+/* The next batch, waited for; the caller frees it. */
+struct batch *queue_pop(struct queue *q);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector's end of the rendezvous (abi/rendezvous.h): a listening SOCK_SEQPACKET
+ * socket in a private directory, removed at the end. Nobody but the same user (or root)
+ * is answered. Nothing here blocks.
+ */
+#ifndef WEFT_COLLECTOR_RENDEZVOUS_H
+#define WEFT_COLLECTOR_RENDEZVOUS_H
+
+#include <sys/types.h>
+#include <weft/abi/rendezvous.h>
+
+#define RENDEZVOUS_PATH_MAX 108 /* of sockaddr_un */
+
+struct rendezvous {
+	int fd;
+	char path[RENDEZVOUS_PATH_MAX];
+	char directory[RENDEZVOUS_PATH_MAX]; /* to be removed too; "" = none */
+};
+
+/*
+ * rendezvous_open() - listen in $WEFT_DIR, else $XDG_RUNTIME_DIR/weft, else a new directory
+ * in /tmp; with @path, there (its directory is then removed with it, if it is empty). 0 or -errno;
+ * -ENAMETOOLONG when no place has a short name.
+ */
+int rendezvous_open(struct rendezvous *r, const char *path);
+void rendezvous_close(struct rendezvous *r);
+
+/* A connection, non-blocking; -EAGAIN when none waits, -EPERM when it was refused. *peer is
+ * its process in our pid namespace. */
+int rendezvous_accept(const struct rendezvous *r, pid_t *peer);
+
+/* The question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
+int rendezvous_hello(int fd, struct weft_hello *out);
+
+/* The answer: with @memfd (status 0), or the refusal @status with memfd -1. 0 or -errno. */
+int rendezvous_answer(int fd, int status, int memfd, uint64_t total_bytes);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session as the drain thread sees it: makes the memfd, drains its rings, closes the books
+ * of slots whose threads have ended, and keeps the sums of all counters.
+ *
+ * The other side of the mapping is not trusted: the layout used is the private copy in
+ * struct process, every state word is read once, every record is copied before it is
+ * looked at. What a hostile target can reach is its own recording.
+ */
+#ifndef WEFT_COLLECTOR_SESSION_H
+#define WEFT_COLLECTOR_SESSION_H
+
+#include "collector/process.h"
+#include "collector/queue.h"
+
+struct session_settings {
+	uint64_t period_ns;
+	uint32_t ring_bytes; /* of the samples ring; 0 = default */
+	uint32_t stack_mode, stack_copy_bytes;
+};
+
+struct slot_reader; /* what the collector remembers of a slot */
+
+struct session {
+	struct session *next;
+	struct process
+		*process; /* the worker's once BATCH_OPEN is queued: only its constant part */
+	pid_t pid;
+	int memfd, pidfd;
+	void *base;
+	struct weft_session_header layout; /* private copy */
+	struct slot_reader *readers;       /* [slot_count], sparse */
+	size_t readers_bytes;
+	uint32_t touched; /* slots whose first pages are there already */
+	uint64_t open_threads;
+	struct session_counts closed; /* of slots whose books are closed */
+	uint64_t invalid;             /* records refused */
+};
+
+/* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over
+ * nothing. 0 and *out, or -errno. */
+int session_new(struct session **out, struct process *p, const struct session_settings *settings);
+
+/* Frees what belongs to the drain thread; the mapping belongs to the process. */
+void session_free(struct session *s);
+
+struct drain_result {
+	uint32_t fill_permille; /* of the fullest ring */
+	uint64_t samples;
+};
+
+enum drain_mode {
+	DRAIN_RUNNING = 0,
+	DRAIN_STOPPED, /* the recording ends, the process lives on: the queue takes everything */
+	DRAIN_GONE,    /* the process is gone: whatever is not FREE is drained and closed */
+};
+
+/* One pass over all slots: samples go to @q, while it has room in DRAIN_RUNNING. */
+struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
+
+/* Sums as of now. */
+void session_count(struct session *s, struct session_counts *out);
+
+/* Tell the target: timers disarm at their next tick. */
+void session_stop(struct session *s);
+/* Tell it that the file is complete, and wake it; @h is a mapping of its first page. */
+void session_done_at(struct weft_session_header *h);
+int session_is_dead(const struct session *s); /* by its pidfd */
+/* Is it waiting for that word? */
+int session_is_exiting(const struct session *s);
+
+void session_set_budget(struct session *s, uint32_t timers);
+uint32_t session_timers(const struct session *s); /* armed now, as far as it can be believed */
+
+#endif

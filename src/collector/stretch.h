@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two small pieces of arithmetic over the samples of one thread, in the order in which they
+ * were taken. Pure: no memory, no clock.
+ *
+ * A stretch is a row of consecutive samples with the same context: it becomes one weft.Span,
+ * from its first to its last sample. A sample without context ends it, for whatever reason
+ * it has none: nothing may attribute it to the span before.
+ *
+ * A sample of weight n stands for n periods of CPU time. The file gets n events: spread
+ * backward from the time of the sample, a period apart where there is room, and all after
+ * the thread's previous sample.
+ */
+#ifndef WEFT_COLLECTOR_STRETCH_H
+#define WEFT_COLLECTOR_STRETCH_H
+
+#include <weft/abi/session.h>
+
+struct context_key {
+	uint64_t span_id, root_span_id;
+	uint8_t trace_id[16]; /* zeros = none */
+	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
+};
+
+struct stretch {
+	struct context_key key;
+	uint64_t first_ns, last_ns;
+	int open;
+};
+
+/* The context of a sample; false when it has none. */
+int context_of_sample(const struct weft_sample_record *sample, struct context_key *out);
+
+/*
+ * stretch_add() - a sample with the context @key (NULL = none), whose events lie between
+ * @first_ns and @last_ns. Returns 1 when that ended the stretch before, which is copied to
+ * @ended; 0 when not.
+ */
+int stretch_add(struct stretch *s, const struct context_key *key, uint64_t first_ns,
+		uint64_t last_ns, struct stretch *ended);
+
+/* End it: 1 and a copy when one was open. */
+int stretch_end(struct stretch *s, struct stretch *ended);
+
+/* Where the events of one sample lie: time of event i = first_ns + i * step_ns. */
+struct spread {
+	uint64_t first_ns, step_ns;
+	uint32_t count;
+};
+
+/* More than this many events for one sample would say more about a stopped machine than
+ * about the program; the rest is told by the caller as a counter. */
+#define SPREAD_MAX 100000
+
+/* @previous_ns: time of the thread's sample before, or when it began; 0 = not known. */
+struct spread spread_weight(uint64_t time_ns, uint32_t weight, uint64_t period_ns,
+			    uint64_t previous_ns);
+
+#endif

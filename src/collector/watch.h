@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The drain thread: answers processes that join, sees them exec and end, drains all sessions
+ * often enough, keeps the budget of CPU timers, and says when chunks end. It never waits
+ * for a target, nor for the worker.
+ */
+#ifndef WEFT_COLLECTOR_WATCH_H
+#define WEFT_COLLECTOR_WATCH_H
+
+#include "collector/collector.h"
+#include "collector/rendezvous.h"
+#include "collector/session.h"
+#include "collector/worker.h"
+
+#define WATCH_GUESTS_MAX 64
+#define WATCH_WAITING_MAX 1024
+
+/* A connection that has not asked yet. */
+struct guest {
+	int fd;
+	pid_t pid;
+	uint64_t since_ns;
+};
+
+enum watch_order {
+	WATCH_NONE = 0,
+	WATCH_STOP,   /* engines stop, nobody else joins */
+	WATCH_FINISH, /* and all sessions are closed, the thread ends */
+};
+
+struct watch {
+	struct queue *queue;
+	struct worker *worker;
+	struct rendezvous rendezvous;
+	struct session_settings settings;
+	struct session *first;
+	struct guest guest[WATCH_GUESTS_MAX];
+	size_t guests;
+	int poll_fd;    /* epoll */
+	int order_fd;   /* eventfd: an order was given */
+	int root_event; /* eventfd: see collector_root_fd() */
+	pid_t root;     /* atomic; 0 = not known */
+	uint32_t order; /* atomic: enum watch_order */
+	int stopped, no_children;
+	int max_pause_ms, pause_ms;
+	uint64_t chunk_ns, chunk_start_ns, counted_ns;
+	uint32_t processes, running; /* atomic */
+
+	/* Known once the thread has ended. */
+	struct collector_running outliving[8];
+	uint32_t outlived;
+	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */
+	size_t waiting_count;
+};
+
+#define WATCH_CLOSED                                                                               \
+	{                                                                                          \
+		.rendezvous.fd = -1, .poll_fd = -1, .order_fd = -1, .root_event = -1               \
+	}
+
+int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
+	       const struct collector_options *options);
+void watch_close(struct watch *w);
+void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
+void watch_order(struct watch *w, enum watch_order order); /* from any thread */
+void watch_tell_done(struct watch *w); /* the file is complete: whoever waits may go */
+
+/* In watch_join.c: a connection has come, or a guest has asked. */
+void watch_accept(struct watch *w);
+void watch_guest(struct watch *w, size_t index);
+void watch_guests_expire(struct watch *w, uint64_t now_ns);
+
+/* In watch.c. The parts of the budget of CPU timers; @joining may be NULL. */
+void watch_share_budget(struct watch *w, struct session *joining);
+
+/* A process is over, by one of RECORDING_END_...; frees @s. */
+void watch_close_session(struct watch *w, struct session *s, const char *end);
+
+#endif
