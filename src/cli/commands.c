@@ -6,17 +6,19 @@
 
 #include <string.h>
 
+extern const struct cli_command cmd_collect;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_convert;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
 extern const struct cli_command cmd_man;
+extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_version;
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_report,  &cmd_convert,    &cmd_doctor, &cmd_help,
-	&cmd_version, &cmd_completion, &cmd_man,    NULL,
+	&cmd_record,  &cmd_report,     &cmd_convert, &cmd_doctor,  &cmd_help,
+	&cmd_version, &cmd_completion, &cmd_man,     &cmd_collect, NULL,
 };
 
 const char cli_version[] = WEFT_VERSION;

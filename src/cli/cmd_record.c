@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft record: runs a program and records it and its children.
+ *
+ * The program's own life is its own: descriptors, signals, process group and exit status are
+ * as without weft. While it runs, weft has every signal blocked and reads those that concern
+ * it from a descriptor (record_wait.c).
+ */
+#include "cli/cli.h"
+#include "cli/locate.h"
+#include "cli/record.h"
+#include "cli/term.h"
+#include "collector/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_NOT_FOUND 127
+#define EXIT_CANNOT_RUN 126
+#define DEFAULT_OUTPUT "weft.jfr"
+#define PERIOD_MIN_NS 10000
+#define PERIOD_MAX_NS UINT64_C(3600000000000)
+
+static const char *const engines[] = {"cpu", NULL};
+
+static const struct cli_option options[] = {
+	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE, replacing it", NULL,
+	 NULL},
+	{"engine", 'e', CLI_CHOICE, 0, "ENGINE", "What takes the samples", "cpu", engines},
+	{"frequency", 'F', CLI_RATE, 0, "HZ", "Samples for each second of CPU time", "199", NULL},
+	{"interval", 'i', CLI_TIME, 0, "TIME", "CPU time between two samples, instead of -F", NULL,
+	 NULL},
+	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
+	 NULL, NULL},
+	{"inline-context", 0, CLI_FLAG, 0, NULL,
+	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
+	{"ring", 0, CLI_BYTES, 0, "SIZE", "Room for the samples of one thread", "256K", NULL},
+	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
+	 NULL},
+	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
+	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone, not those that it starts",
+	 NULL, NULL},
+	{"wait-all", 0, CLI_FLAG, 0, NULL, "Go on until all that it started have ended", NULL,
+	 NULL},
+	{0},
+};
+
+static const struct cli_example examples[] = {
+	{"weft record -- ./server --port 8080", "Record a server until it ends or Ctrl-C"},
+	{"weft record -o out.jfr --duration 30s -- make -j4", "The first 30 seconds of a build"},
+	{"weft record -i 10ms -- python3 job.py", "One sample for every 10 ms of CPU time"},
+	{NULL, NULL},
+};
+
+/* ---- settings */
+
+static int read_period(const struct cli_args *args, uint64_t *period_ns)
+{
+	uint64_t ns;
+
+	if (cli_given(args, "interval") && cli_given(args, "frequency"))
+		return cli_usage("--interval and --frequency: give one of them");
+	if (cli_given(args, "interval"))
+		ns = cli_number(args, "interval");
+	else
+		ns = UINT64_C(1000000000000) / cli_number(args, "frequency");
+	if (ns < PERIOD_MIN_NS || ns > PERIOD_MAX_NS)
+		return cli_usage("period: %llu ns is not between 10us and 1h",
+				 (unsigned long long)ns);
+	*period_ns = ns;
+	return 0;
+}
+
+/* The coarse clock moves once a tick; CPU timers end with one. */
+static void warn_of_ticks(uint64_t period_ns)
+{
+	struct timespec tick;
+	uint64_t tick_ns;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || tick.tv_nsec <= 0)
+		return;
+	tick_ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
+	if (period_ns < tick_ns)
+		cli_warning("period: CPU timers of this kernel fire %llu times a second at the "
+			    "most; what lies between becomes weight of the samples",
+			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
+}
+
+static int is_power_of_two(uint64_t n)
+{
+	return n && (n & (n - 1)) == 0;
+}
+
+static int read_settings(const struct cli_args *args, struct collector_options *o)
+{
+	uint64_t ring = cli_number(args, "ring"), chunk = cli_number(args, "chunk-size");
+	int rc = read_period(args, &o->period_ns);
+
+	if (rc)
+		return rc;
+	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || !is_power_of_two(ring))
+		return cli_usage("--ring: '%s' is no power of two between 32K and 16M",
+				 cli_text(args, "ring"));
+	if (chunk < 4096 || chunk > UINT64_C(512) << 20)
+		return cli_usage("--chunk-size: '%s' is not between 4K and 512M",
+				 cli_text(args, "chunk-size"));
+	if (cli_number(args, "chunk-time") < 1000000)
+		return cli_usage("--chunk-time: '%s' is below 1ms", cli_text(args, "chunk-time"));
+	if (cli_given(args, "duration") && cli_number(args, "duration") == 0)
+		return cli_usage("--duration: 0 records nothing");
+	o->ring_bytes = (uint32_t)ring;
+	o->chunk_bytes = chunk;
+	o->chunk_ns = cli_number(args, "chunk-time");
+	o->inline_context = cli_flag(args, "inline-context");
+	o->no_children = cli_flag(args, "no-children");
+	o->version = cli_version;
+	return 0;
+}
+
+/* ---- the program */
+
+static int refuse_start(const char *command, int rc)
+{
+	if (rc == -ENOENT) {
+		cli_error("%s: command not found", command);
+		return EXIT_NOT_FOUND;
+	}
+	cli_error("%s: %s", command, strerror(-rc));
+	return EXIT_CANNOT_RUN;
+}
+
+/* 0 when there is something to record, else an exit status. */
+static int look_at_program(const char *path, int no_children)
+{
+	enum program_verdict verdict;
+	char subject[PATH_MAX];
+	int rc = program_look(path, &verdict, subject);
+
+	if (rc)
+		return refuse_start(subject, rc);
+	switch (verdict) {
+	case PROGRAM_FINE:
+		return 0;
+	case PROGRAM_NOT_ELF:
+		cli_error("%s: cannot be run: %s", subject, program_reason(verdict));
+		return EXIT_CANNOT_RUN;
+	case PROGRAM_STATIC:
+	case PROGRAM_UNREADABLE:
+		if (no_children)
+			break;
+		cli_warning("%s: cannot be recorded: %s; dynamic programs that it starts are",
+			    subject, program_reason(verdict));
+		return 0;
+	default:
+		break;
+	}
+	return cli_error("%s: cannot be recorded: %s", subject, program_reason(verdict));
+}
+
+static char *join_words(char **words)
+{
+	size_t bytes = 1;
+	char *text, *at;
+
+	for (char **w = words; *w; w++)
+		bytes += strlen(*w) + 1;
+	text = at = malloc(bytes);
+	if (!text)
+		return NULL;
+	*at = 0;
+	for (char **w = words; *w; w++)
+		at = stpcpy(stpcpy(at, w == words ? "" : " "), *w);
+	return text;
+}
+
+/* ---- the recording */
+
+/* An older recording under the default name is kept, one. */
+static int keep_older(const char *path)
+{
+	char older[] = DEFAULT_OUTPUT ".old";
+
+	if (rename(path, older) && errno != ENOENT)
+		return cli_error("%s: cannot be renamed to %s: %s", path, older, strerror(errno));
+	return 0;
+}
+
+static int open_collector(struct record *r, const struct collector_options *o)
+{
+	const char *what;
+	int rc = collector_open(&r->collector, o, &what);
+
+	return rc ? cli_error("%s: %s", what, strerror(-rc)) : 0;
+}
+
+static int start_program(struct record *r, const char *path, char **argv, const char *library)
+{
+	int rc = program_start(path, argv, library, collector_socket(r->collector), &r->mask_before,
+			       &r->pid);
+
+	if (rc)
+		return refuse_start(argv[0], rc);
+	collector_set_root(r->collector, r->pid);
+	return 0;
+}
+
+static int record_program(struct record *r, struct collector_options *o, const char *path,
+			  char **argv, const char *library)
+{
+	int status;
+
+	o->command_line = join_words(argv);
+	if (!o->command_line)
+		return cli_error("%s", strerror(ENOMEM));
+	record_block_signals(r);
+	status = open_collector(r, o);
+	free((char *)(uintptr_t)o->command_line);
+	if (status == 0)
+		status = start_program(r, path, argv, library);
+	if (status) {
+		collector_free(r->collector);
+		return status;
+	}
+	status = record_wait(r);
+	collector_free(r->collector);
+	return status;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct collector_options o = {0};
+	struct record r = {.path = cli_text(args, "output")};
+	char **argv = cli_operands(args);
+	char path[PATH_MAX], library[PATH_MAX];
+	int status = read_settings(args, &o), rc;
+
+	if (status)
+		return status;
+	rc = program_find(argv[0], path, sizeof(path));
+	if (rc)
+		return refuse_start(argv[0], rc);
+	status = look_at_program(path, o.no_children);
+	if (status)
+		return status;
+	rc = locate_library(library, sizeof(library));
+	if (rc)
+		return cli_error("libweft.so: %s (WEFT_LIB names another place)", strerror(-rc));
+	warn_of_ticks(o.period_ns);
+	if (!r.path) {
+		r.path = DEFAULT_OUTPUT;
+		status = keep_older(r.path);
+	}
+	if (status)
+		return status;
+	r.duration_ns = cli_number(args, "duration");
+	r.wait_all = cli_flag(args, "wait-all");
+	r.progress = term_is(stderr);
+	o.path = r.path;
+	return record_program(&r, &o, path, argv, library);
+}
+
+const struct cli_command cmd_record = {
+	.name = "record",
+	.summary = "Run a program and record what its CPU time was spent for",
+	.operands = "[--] CMD [ARG]...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.description =
+		"Runs CMD and samples its threads, and those of all programs that it starts, by "
+		"the "
+		"CPU time that they use. Each sample carries its stack and the context (trace, "
+		"span, "
+		"tags) that the thread had set. The recording is a .jfr file, weft.jfr unless -o "
+		"names another; an older weft.jfr is kept as weft.jfr.old.\n"
+		"\n"
+		"CMD's input, output, signals and exit status are as without weft (128+n for a "
+		"signal). Ctrl-C reaches both: weft waits for CMD, a second Ctrl-C finishes the "
+		"file "
+		"and leaves. SIGTERM and SIGHUP are passed on to CMD; then the file is finished as "
+		"if "
+		"CMD had ended.\n"
+		"\n"
+		"Exit: CMD's own status; 127 when CMD is not found, 126 when it cannot be run, 1 "
+		"when "
+		"it cannot be recorded or the file cannot be written, 2 for wrong usage.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+	.flags = CLI_COMMAND_TAIL,
+};

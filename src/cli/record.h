@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What record and collect share: waiting for the end of a recording, and telling about it.
+ */
+#ifndef WEFT_CLI_RECORD_H
+#define WEFT_CLI_RECORD_H
+
+#include "collector/collector.h"
+
+#include <signal.h>
+
+struct record {
+	struct collector *collector;
+	const char *path;
+	pid_t pid;
+	uint64_t duration_ns; /* 0 = until the end */
+	int wait_all;
+	int progress; /* stderr is a terminal */
+	sigset_t mask_before;
+
+	/* in record_wait.c */
+	int pid_fd, signal_fd, timer_fd;
+	int interrupts; /* Ctrl-C so far */
+	int ended;      /* CMD has; status is known */
+	int finished;   /* the file is complete */
+	int failed;     /* it could not be written */
+	int passed_on;  /* SIGTERM or SIGHUP that was */
+	int line_shown; /* a progress line stands there */
+	int status;     /* exit status */
+	uint64_t start_ns, leave_ns;
+};
+
+/* Before the program is started: its mask is mask_before. */
+void record_block_signals(struct record *r);
+
+/* Until CMD has ended and the file is complete; returns weft's exit status. */
+int record_wait(struct record *r);
+
+/* The one line at the end, hints, and what went wrong. Returns 0 or CLI_FAILED. */
+int record_tell(const struct record *r, const struct collector_result *result, int rc);
+
+/* "12.3 MiB" */
+void record_size_text(uint64_t bytes, char *out, size_t room);
+
+#endif

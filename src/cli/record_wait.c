@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What weft record does while the program runs. Three things can happen: a signal comes, the
+ * program ends, time passes. The recording is finished when the program (or with --wait-all
+ * everything it started) has ended, when --duration is over, at the second Ctrl-C, and a
+ * moment after a SIGTERM or SIGHUP was passed on. The exit status is always the program's,
+ * as long as it is waited for.
+ */
+#include "cli/cli.h"
+#include "cli/record.h"
+#include "collector/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_NS 200000000
+#define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
+
+static void taken_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGPIPE);
+}
+
+void record_block_signals(struct record *r)
+{
+	sigset_t set;
+
+	taken_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, &r->mask_before);
+}
+
+static int open_fds(struct record *r)
+{
+	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
+	sigset_t set;
+
+	taken_signals(&set);
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
+	if (r->signal_fd < 0 || r->timer_fd < 0 || r->pid_fd < 0 ||
+	    timerfd_settime(r->timer_fd, 0, &tick, NULL))
+		return -errno;
+	return 0;
+}
+
+static void close_fds(const struct record *r)
+{
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	if (r->timer_fd >= 0)
+		close(r->timer_fd);
+	if (r->pid_fd >= 0)
+		close(r->pid_fd);
+}
+
+static void take_end(struct record *r)
+{
+	int status;
+
+	if (r->ended || waitpid(r->pid, &status, WNOHANG) != r->pid)
+		return;
+	r->ended = 1;
+	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void pass_on(struct record *r, int number)
+{
+	if (!r->ended)
+		kill(r->pid, number);
+	r->passed_on = number;
+	if (!r->leave_ns)
+		r->leave_ns = clock_mono_ns() + GRACE_NS;
+}
+
+/* Ctrl-C comes from the terminal, to the whole process group; SIGINT sent by kill(1) to weft
+ * alone did not reach the program. */
+static void take_interrupt(struct record *r, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_code <= 0 && !r->ended)
+		kill(r->pid, SIGINT);
+	r->interrupts++;
+}
+
+static void take_signals(struct record *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGINT)
+			take_interrupt(r, &info);
+		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+			pass_on(r, (int)info.ssi_signo);
+	}
+}
+
+/* ---- the line of progress */
+
+static void show_progress(struct record *r)
+{
+	struct collector_progress now;
+	char size[32];
+
+	if (!r->progress || r->finished)
+		return;
+	collector_progress(r->collector, &now);
+	record_size_text(now.bytes, size, sizeof(size));
+	fprintf(stderr, "\r\033[K[weft %llus, %llu samples, %u processes, %s]",
+		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u),
+		(unsigned long long)now.samples, now.processes, size);
+	fflush(stderr);
+	r->line_shown = 1;
+}
+
+static void remove_progress(struct record *r)
+{
+	if (r->line_shown)
+		fputs("\r\033[K", stderr);
+	r->line_shown = 0;
+}
+
+/* ---- the end */
+
+static void finish(struct record *r)
+{
+	struct collector_result result;
+	int rc = collector_finish(r->collector, &result);
+
+	remove_progress(r);
+	r->finished = 1;
+	if (record_tell(r, &result, rc))
+		r->failed = 1;
+}
+
+static int program_is_over(const struct record *r)
+{
+	struct collector_progress now;
+
+	if (!r->ended || !r->wait_all)
+		return r->ended;
+	collector_progress(r->collector, &now);
+	return now.running == 0;
+}
+
+static int is_time_to_finish(const struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	return program_is_over(r) || r->interrupts >= 2 || (r->leave_ns && now_ns >= r->leave_ns) ||
+	       (r->duration_ns && now_ns - r->start_ns >= r->duration_ns);
+}
+
+/* With the file complete, weft stays for the program's status, unless it was told to go. */
+static int is_time_to_leave(const struct record *r)
+{
+	return r->finished &&
+	       (r->ended || r->interrupts >= 2 || (r->leave_ns && clock_mono_ns() >= r->leave_ns));
+}
+
+static int pause_ms(const struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->duration_ns;
+
+	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < TICK_NS)
+		return (int)((end_ns - now_ns) / 1000000) + 1;
+	return -1;
+}
+
+static void wait_for_something(struct record *r)
+{
+	struct pollfd fd[] = {
+		{.fd = r->signal_fd, .events = POLLIN},
+		{.fd = r->timer_fd, .events = POLLIN},
+		{.fd = r->ended ? -1 : r->pid_fd, .events = POLLIN},
+	};
+	uint64_t ticks;
+
+	if (poll(fd, 3, pause_ms(r)) < 0)
+		return;
+	if (fd[0].revents)
+		take_signals(r);
+	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0)
+		show_progress(r);
+	if (fd[2].revents)
+		take_end(r);
+}
+
+static int exit_status(const struct record *r)
+{
+	if (r->failed)
+		return CLI_FAILED;
+	if (r->ended)
+		return r->status;
+	return 128 + (r->passed_on ? r->passed_on : SIGINT);
+}
+
+int record_wait(struct record *r)
+{
+	int rc = open_fds(r);
+
+	r->start_ns = clock_mono_ns();
+	if (rc)
+		cli_error("waiting for the program: %s", strerror(-rc));
+	while (rc == 0 && !is_time_to_leave(r)) {
+		wait_for_something(r);
+		if (!r->finished && is_time_to_finish(r))
+			finish(r);
+	}
+	close_fds(r);
+	return rc ? CLI_FAILED : exit_status(r);
+}
