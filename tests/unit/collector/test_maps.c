@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/PID/maps: parsing, merging of a later look, finding. */
+#include "collector/maps.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char first[] =
+	"555555554000-555555556000 r--p 00000000 fe:00 1234 /usr/bin/prog\n"
+	"555555556000-555555560000 r-xp 00002000 fe:00 1234    /usr/bin/prog\n"
+	"7ffff7d00000-7ffff7e00000 r-xp 00026000 fe:00 99  /lib/a b.so (deleted)\n"
+	"7ffff7e00000-7ffff7e10000 r-xp 00000000 00:00 0 \n"
+	"7ffff7fc0000-7ffff7fc2000 r-xp 00000000 00:00 0      [vdso]\n"
+	"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+
+static int update(struct maps *m, const char *text)
+{
+	return maps_update(m, text, strlen(text));
+}
+
+static void finds_executable_mappings_only(void **state)
+{
+	struct maps m = {0};
+	struct mapping *one;
+
+	(void)state;
+	assert_int_equal(update(&m, first), 5);
+	assert_null(maps_find(&m, 0x555555554000));
+	assert_null(maps_find(&m, 0x555555560000));
+	one = maps_find(&m, 0x55555555ffff);
+	assert_non_null(one);
+	assert_int_equal(one->start, 0x555555556000);
+	assert_int_equal(one->offset, 0x2000);
+	assert_int_equal(one->inode, 1234);
+	assert_int_equal(one->device_major, 0xfe);
+	assert_string_equal(one->path, "/usr/bin/prog");
+	assert_string_equal(maps_find(&m, 0x7ffff7e00000)->path, "");
+	assert_string_equal(maps_find(&m, 0xffffffffff600000)->path, "[vsyscall]");
+	maps_free(&m);
+}
+
+static void names_are_what_people_call_them(void **state)
+{
+	struct maps m = {0};
+	char name[64];
+
+	(void)state;
+	update(&m, first);
+	mapping_name(maps_find(&m, 0x7ffff7d00000), name, sizeof(name));
+	assert_string_equal(name, "a b.so");
+	mapping_name(maps_find(&m, 0x7ffff7fc0000), name, sizeof(name));
+	assert_string_equal(name, "[vdso]");
+	mapping_name(maps_find(&m, 0x7ffff7e00000), name, sizeof(name));
+	assert_string_equal(name, "");
+	maps_free(&m);
+}
+
+/* dlclose, dlopen: what overlaps is replaced, what has gone is kept. */
+static void a_later_look_replaces_what_overlaps(void **state)
+{
+	struct maps m = {0};
+	uint32_t generation;
+
+	(void)state;
+	update(&m, first);
+	generation = m.generation;
+	assert_int_equal(update(&m, first), 0);
+	assert_int_equal(m.generation, generation);
+	assert_int_equal(update(&m, "7ffff7cf0000-7ffff7df0000 r-xp 0 fe:00 7 /lib/new.so\n"), 1);
+	assert_int_equal(m.generation, generation + 1);
+	assert_string_equal(maps_find(&m, 0x7ffff7d00000)->path, "/lib/new.so");
+	assert_null(maps_find(&m, 0x7ffff7dff000));
+	assert_string_equal(maps_find(&m, 0x555555556000)->path, "/usr/bin/prog");
+	/* one that covers several */
+	assert_int_equal(update(&m, "7ffff7000000-7ffff7f00000 r-xp 0 fe:00 8 /lib/big.so\n"), 1);
+	assert_string_equal(maps_find(&m, 0x7ffff7e00000)->path, "/lib/big.so");
+	assert_int_equal(m.count, 4);
+	maps_free(&m);
+}
+
+static void malformed_lines_are_passed_over(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"-",
+		"1000",
+		"1000-",
+		"1000-2000",
+		"1000-2000 r-x",
+		"1000-2000 r-xp",
+		"1000-2000 r-xp 0",
+		"1000-2000 r-xp 0 fe",
+		"2000-1000 r-xp 0 fe:00 1 /x",
+		"1000-1000 r-xp 0 fe:00 1 /x",
+		"1000-11112222333344445 r-xp 0 fe:00 1 /x",
+		"g000-2000 r-xp 0 fe:00 1 /x",
+		"1000-2000 r-xp 0 fe.00 1 /x",
+	};
+	struct maps m = {0};
+	struct mapping one;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(maps_parse_line(bad[i], strlen(bad[i]), &one), -EINVAL);
+	assert_int_equal(update(&m, "junk\n\n1000-2000 r-xp 0 fe:00 1 /x\nmore"), 1);
+	assert_non_null(maps_find(&m, 0x1fff));
+	maps_free(&m);
+}
+
+static void a_newline_in_a_path_is_escaped_by_the_kernel(void **state)
+{
+	static const char line[] = "1000-2000 r-xp 0 fe:00 1 /a\\012b\\x";
+	struct mapping one;
+
+	(void)state;
+	assert_int_equal(maps_parse_line(line, strlen(line), &one), 0);
+	assert_string_equal(one.path, "/a\nb\\x");
+	free(one.path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_executable_mappings_only),
+		cmocka_unit_test(names_are_what_people_call_them),
+		cmocka_unit_test(a_later_look_replaces_what_overlaps),
+		cmocka_unit_test(malformed_lines_are_passed_over),
+		cmocka_unit_test(a_newline_in_a_path_is_escaped_by_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
