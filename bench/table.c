@@ -20,7 +20,8 @@ void bench_add(const struct bench_row *row)
 		rows[row_count++] = *row;
 }
 
-static const char *format_text(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static const char *format_text(const char *format,
+								     va_list args)
 {
 	char *text = NULL;
 

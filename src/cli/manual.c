@@ -15,6 +15,7 @@ const struct cli_example cli_environment[] = {
 	 "With libweft.so in LD_PRELOAD: the recording's file; the program starts a collector "
 	 "by itself. In a recorded program's children it is ignored: they join"},
 	{"WEFT_LIB", "The libweft.so to use instead of the one beside the command"},
+	{"WEFT_COMMAND", "The weft that WEFT_RECORD starts, instead of the one beside libweft.so"},
 	{"WEFT_DIR", "Directory of the collector's socket, instead of $XDG_RUNTIME_DIR/weft or a "
 		     "new directory in /tmp"},
 	{"WEFT_CACHE", "Directory of caches, instead of $XDG_CACHE_HOME/weft"},

@@ -125,7 +125,7 @@ static void put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 	put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 4);
 	for (int i = 0; i < POOL_COUNT; i++)
 		if (w->pools[i].used_count)
-			put_pool(&body, i, pool_types[i], &w->pools[i]);
+			put_pool(&body, (enum pool_name)i, pool_types[i], &w->pools[i]);
 	buf_put_framed(out, &body);
 	buf_free(&body);
 }

@@ -25,6 +25,9 @@ _Static_assert(offsetof(struct weft_context_ext, label_set) ==
 		       offsetof(struct weft_context_ext, seq) + EXTENSION_WORDS * 8,
 	       "a scope saves the extension up to the labels");
 
+/* without it a linker would leave the constructor in the archive */
+__attribute__((used)) static const char *const begins = &weft_rt_begins;
+
 struct weft_slot *weft_thread_claim(void)
 {
 	return weft_copies_has_master() ? weft_copies_claim() : weft_context_slow();
@@ -148,7 +151,7 @@ WEFT_API int weft_context_read(struct weft_context *context)
 	memcpy(context->trace_id, now.trace_id, sizeof(context->trace_id));
 	context->trace_flags = now.trace_flags;
 	memcpy(context->tags, now.tags, sizeof(context->tags));
-	return found;
+	return (int)found;
 }
 
 static void save_words(uint64_t *to, const void *from, int words)

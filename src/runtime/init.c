@@ -51,6 +51,8 @@ static void begin_sampling(void)
 	weft_timer_adopt_threads();
 }
 
+const char weft_rt_begins = 1;
+
 __attribute__((constructor(101))) static void weft_begin(void)
 {
 	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));

@@ -18,6 +18,8 @@ static int begin_child(void)
 	return failed;
 }
 
+const char weft_rt_begins = 1;
+
 __attribute__((constructor(101))) static void weft_begin(void)
 {
 	if (weft_copies_find_master())

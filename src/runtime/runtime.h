@@ -68,6 +68,9 @@ struct weft_rt {
 
 extern struct weft_rt weft_rt;
 
+/* In the file that has the constructor; whoever claims needs that file out of libweft.a. */
+extern const char weft_rt_begins;
+
 static inline int weft_rt_is_ready(void)
 {
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;

@@ -308,8 +308,8 @@ static void reads_all_string_encodings(void **state)
 	static const char *const expected[] = {"",
 					       "utf \xE2\x82\xAC",
 					       "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z",
-					       "\xEF\xBF\xBD"
-					       "b\xEF\xBF\xBD",
+					       ("\xEF\xBF\xBD"
+						"b\xEF\xBF\xBD"),
 					       "ascii",
 					       "\xC3\xBF"};
 	for (size_t i = 0; i < 6; i++) {
