@@ -18,7 +18,7 @@
 
 static const struct bench_group *const groups[] = {
 	&bench_context, &bench_ring,   &bench_handler, &bench_program,
-	&bench_startup, &bench_memory, &bench_reading,
+	&bench_startup, &bench_memory, &bench_reading, &bench_writing,
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

@@ -120,29 +120,41 @@ uint64_t weft_jfr_method(struct weft_jfr_writer *w, const char *module, const ch
 	return intern_scratch(w, POOL_METHOD, 0);
 }
 
+static uint8_t *encode_frame(const struct weft_jfr_writer *w, uint8_t *to,
+			     const struct weft_jfr_frame *f)
+{
+	if (!pool_has(&w->pools[POOL_METHOD], f->method) ||
+	    (unsigned int)f->type > WEFT_JFR_FRAME_KERNEL)
+		return NULL;
+	to = encode_leb128(to, f->method);
+	to = encode_leb128(to, (uint32_t)f->line);
+	to = encode_leb128(to, (uint32_t)f->bytecode_index);
+	return encode_leb128(to, f->type);
+}
+
 uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *frames,
 			size_t count, int truncated)
 {
+	uint8_t *start, *to;
+
 	if (count > MOST_FRAMES) {
 		count = MOST_FRAMES;
 		truncated = 1;
 	}
 	buf_clear(&w->scratch);
-	buf_put_u8(&w->scratch, truncated != 0);
-	buf_put_leb128(&w->scratch, count);
+	start = to = buf_reserve(&w->scratch, (2 + 4 * count) * LEB128_MAX);
+	if (!start)
+		return intern_scratch(w, POOL_STACK, 0);
+	*to++ = truncated != 0;
+	to = encode_leb128(to, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct weft_jfr_frame *f = &frames[i];
-
-		if (!pool_has(&w->pools[POOL_METHOD], f->method) ||
-		    (unsigned int)f->type > WEFT_JFR_FRAME_KERNEL) {
+		to = encode_frame(w, to, &frames[i]);
+		if (!to) {
 			errno = EINVAL;
 			return 0;
 		}
-		buf_put_leb128(&w->scratch, f->method);
-		buf_put_leb128(&w->scratch, (uint32_t)f->line);
-		buf_put_leb128(&w->scratch, (uint32_t)f->bytecode_index);
-		buf_put_leb128(&w->scratch, f->type);
 	}
+	w->scratch.size = (size_t)(to - start);
 	return intern_scratch(w, POOL_STACK, 0);
 }
 
