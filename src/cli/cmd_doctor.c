@@ -96,18 +96,17 @@ static enum term_colour state_colour(const struct result *result)
 /* Words that fit into the columns right of the titles; a long word gets a line of its own. */
 static void print_wrapped(const char *text)
 {
-	size_t room = (size_t)term_columns(stdout) - 1, used = room;
+	size_t room = (size_t)term_columns(stdout) - 1, used = VALUE_COLUMN;
 
+	printf("%*s", VALUE_COLUMN - 1, "");
 	while (*text) {
 		size_t word = strcspn(text, " ");
 
-		if (used + 1 + word > room) {
-			printf("%s%*s", used == room ? "" : "\n", VALUE_COLUMN, "");
+		if (used + 1 + word > room && used > VALUE_COLUMN) {
+			printf("\n%*s", VALUE_COLUMN - 1, "");
 			used = VALUE_COLUMN;
-		} else {
-			used += (size_t)printf(" ");
 		}
-		used += (size_t)printf("%.*s", (int)word, text);
+		used += (size_t)printf(" %.*s", (int)word, text);
 		text += word + strspn(text + word, " ");
 	}
 	putchar('\n');

@@ -242,6 +242,7 @@ const struct probe doctor_weft[] = {
 	{"library", "libweft.so", NULL, 1, probe_library},
 	{"hooks", "hooks", NULL, 1, probe_preload},
 	{"libc", "C library", NULL, 0, probe_libc},
+	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},
 	{"cache", "cache directory", NULL, 0, probe_cache},
 	{"environment", "environment", NULL, 0, probe_environment},
 	{NULL, NULL, NULL, 0, NULL},

@@ -111,6 +111,22 @@ value() { jq -r ".checks.$1.$2" json; }
 	[ "$(value cache state)" = limited ]
 }
 
+@test "the rendezvous follows WEFT_DIR and XDG_RUNTIME_DIR, and must be one's own" {
+	mkdir -m 700 run
+	XDG_RUNTIME_DIR=$PWD/run json
+	[ "$(value rendezvous state)" = ok ]
+	[ "$(value rendezvous value)" = "$PWD/run/weft" ]
+	WEFT_DIR=$PWD/mine json
+	[ "$(value rendezvous value)" = "$PWD/mine" ]
+	XDG_RUNTIME_DIR= json
+	[[ $(value rendezvous value) == /tmp/weft-* ]]
+	expect_not [ -e "$(value rendezvous value)" ]
+	touch file
+	WEFT_DIR=$PWD/file weft doctor
+	expect_status 1
+	expect_in "$out" "$PWD/file"
+}
+
 @test "it leaves nothing behind" {
 	mkdir home tmp run
 	before=$(find . | sort)
