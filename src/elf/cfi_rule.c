@@ -185,11 +185,17 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 	}
 }
 
-void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		 struct elf_table_stats *stats)
+int cfi_is_signal_frame(Dwarf_Frame *frame)
 {
 	bool is_signal = false;
 
+	dwarf_frame_info(frame, NULL, NULL, &is_signal);
+	return is_signal;
+}
+
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
+		 struct elf_table_stats *stats)
+{
 	memset(out, 0, sizeof(*out));
 	if (!cfa_of(frame, machine, out) || !ra_of(frame, machine, out)) {
 		memset(out, 0, sizeof(*out));
@@ -199,6 +205,5 @@ void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 	if (out->cfa == UNWIND_CFA_END)
 		return;
 	saves_of(frame, machine, out, stats);
-	dwarf_frame_info(frame, NULL, NULL, &is_signal);
-	out->flags = is_signal ? UNWIND_RULE_EXACT : 0;
+	out->flags = cfi_is_signal_frame(frame) ? UNWIND_RULE_EXACT : 0;
 }

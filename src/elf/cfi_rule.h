@@ -10,4 +10,7 @@
 void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		 struct elf_table_stats *stats);
 
+/* Does the entry say that its caller was interrupted, not calling? */
+int cfi_is_signal_frame(Dwarf_Frame *frame);
+
 #endif

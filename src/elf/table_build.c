@@ -238,9 +238,9 @@ static int put_frame(struct builder *b, const struct piece *p, uint64_t pc, Dwar
 {
 	struct unwind_rule rule;
 
-	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
-	if ((rule.flags & UNWIND_RULE_EXACT) && elf_is_signal_return(b->module, p->start, p->end))
+	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
 		return put_trampoline(b, pc);
+	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
 	return put_row(b, pc, &rule);
 }
 

@@ -278,7 +278,7 @@ size_t unwind_walk(struct unwind_registers *regs, const struct unwind_memory *me
 		}
 		frames[count++] = regs->pc;
 		if ((rule && rule->cfa == UNWIND_CFA_END) ||
-		    (!rule && frame_pointer_is_zero(regs, machine))) {
+		    (!rule && !exact && frame_pointer_is_zero(regs, machine))) {
 			stop = UNWIND_END_OUTERMOST;
 			break;
 		}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modules of a process, from /proc/PID/maps, for tests that walk its stacks. */
+#ifndef WEFT_TEST_MODULES_H
+#define WEFT_TEST_MODULES_H
+
+#include "elf/module.h"
+
+#include <sys/types.h>
+
+struct modules;
+
+struct modules *modules_of(pid_t pid); /* aborts on failure */
+void modules_free(struct modules *m);
+int modules_find(void *modules, uint64_t pc, struct unwind_module *out); /* unwind_find */
+/* "name+offset" or the function's name, for messages. */
+const char *modules_name(struct modules *m, uint64_t pc, char *text, size_t bytes);
+/* File name of the module with @pc, "" for none. */
+const char *modules_file(struct modules *m, uint64_t pc);
+
+#endif
