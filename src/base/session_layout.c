@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #define PAGE UINT64_C(4096)
-#define AREA_MAX (UINT64_C(1) << 40) /* no single offset or size above: sums cannot wrap */
+#define AREA_MAX (UINT64_C(1) << 43) /* no single offset or size above: sums cannot wrap */
 
 static uint64_t page_up(uint64_t bytes)
 {

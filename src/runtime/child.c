@@ -13,6 +13,10 @@
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
 
+#define PATIENCE_NS UINT64_C(2000000000)
+
+enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
+
 static int begin(void)
 {
 	int failed;
@@ -32,16 +36,33 @@ static int begin(void)
 	return 0;
 }
 
-int weft_child_begin(void)
+/* Signals are blocked meanwhile, so nobody waits for a beginning on the same thread. */
+static int begin_alone(void)
 {
 	uint64_t all = ~UINT64_C(0), old;
+	uint32_t nobody = BEGINNING_NOT;
 	int result = -EBUSY;
 
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
-	if (!__atomic_exchange_n(&weft_rt.beginning, 1, __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, BEGINNING, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) {
 		result = begin();
+		__atomic_store_n(&weft_rt.beginning, BEGUN, __ATOMIC_RELEASE);
+	}
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	return result;
+}
+
+int weft_child_begin(void)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	int result = begin_alone();
+
+	while (result == -EBUSY &&
+	       __atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == BEGINNING &&
+	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+		sys_call0(SYS_sched_yield);
+	return weft_rt_is_ready() ? 0 : result;
 }
 
 struct weft_slot *weft_child_move_out(void)
@@ -68,7 +89,7 @@ void weft_child_first_tick(void)
 	struct weft_slot *slot = weft_thread_slot;
 
 	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_CHILD ||
-	    !weft_guard_holds() || weft_child_begin())
+	    !weft_guard_holds() || begin_alone())
 		return;
 	slot = slot ? weft_child_move_out() : weft_slot_claim(&birth);
 	if (slot)

@@ -3,19 +3,31 @@
  * libweft.a's beginning: context only. It joins the libweft.so of the process where there is
  * one (preloaded by `weft record`); else it makes a session that any outside reader can see.
  */
+#include <signal.h>
+
 #include "runtime/runtime.h"
+
+#include "runtime/sys.h"
 
 static int begin_child(void)
 {
-	int failed;
+	uint64_t all = ~UINT64_C(0), old;
+	uint32_t nobody = 0;
 
-	if (__atomic_exchange_n(&weft_rt.beginning, 1, __ATOMIC_ACQUIRE))
-		return -1;
-	weft_session_forget();
-	failed = weft_session_make();
-	if (!failed)
-		weft_log_replay();
-	return failed;
+	/* A handler on this thread must not wait for what it interrupts. */
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
+	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) {
+		weft_session_forget();
+		if (!weft_session_make())
+			weft_log_replay();
+		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
+	}
+	/* Another thread needs only some system calls for it. */
+	while (__atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == 1)
+		sys_call0(SYS_sched_yield);
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	return weft_rt_is_ready() ? 0 : -1;
 }
 
 const char weft_rt_begins = 1;

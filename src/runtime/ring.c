@@ -21,6 +21,8 @@
 
 /* Beside busy, in the producer's line; not part of the reader's contract. */
 #define BUSY_SINCE(p) ((p)->rsv[0])
+#define COMMIT_HEAD(p) ((p)->rsv[1]) /* where head will stand; 0 = no commit in progress */
+#define COMMIT_WRITTEN(p) ((p)->rsv[2])
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) void
 weft_ring_copy(void *to, const void *from, uint32_t bytes)
@@ -82,8 +84,23 @@ static inline void commit(const struct ring *r, const struct weft_record *record
 
 	if (at != place)
 		head += r->bytes - place;
-	__atomic_store_n(&r->producer->written, written + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&r->producer->head, head + record->bytes, __ATOMIC_RELEASE);
+	head += record->bytes;
+	__atomic_store_n(&COMMIT_WRITTEN(r->producer), written + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&COMMIT_HEAD(r->producer), head, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->producer->written, written + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->producer->head, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&COMMIT_HEAD(r->producer), 0, __ATOMIC_RELEASE);
+}
+
+/* A commit left in its middle: was the record published, and is it counted? */
+static void settle(struct weft_ring_producer *p)
+{
+	uint64_t head = __atomic_load_n(&COMMIT_HEAD(p), __ATOMIC_RELAXED);
+	int published = __atomic_load_n(&p->head, __ATOMIC_RELAXED) == head;
+
+	if (head)
+		__atomic_store_n(&p->written, COMMIT_WRITTEN(p) - !published, __ATOMIC_RELAXED);
+	__atomic_store_n(&COMMIT_HEAD(p), 0, __ATOMIC_RELAXED);
 }
 
 void weft_ring_commit(const struct ring *r, const struct weft_record *record)
@@ -165,6 +182,8 @@ weft_ring_append(const struct ring *r, struct weft_record *header, const void *p
 	__atomic_store_n(&r->producer->busy, frame, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	BUSY_SINCE(r->producer) = 0;
+	if (entry == ENTER_ABANDONED)
+		settle(r->producer);
 	header->bytes = (uint32_t)sizeof(*header) + ((payload_bytes + 7) & ~7u);
 	to = reserve(r, header->bytes);
 	if (to) {

@@ -39,7 +39,7 @@ enum weft_rt_state {
 /* One per process. Set by the constructor (or the beginning of a child), then read only. */
 struct weft_rt {
 	uint32_t state;     /* enum weft_rt_state; stored with release, loaded with acquire */
-	uint32_t beginning; /* 1 while somebody begins the session */
+	uint32_t beginning; /* a forked child's: 0 not, 1 somebody is at it, 2 done or failed */
 	uint8_t *base;
 	struct weft_session_header *header; /* shared */
 	uint64_t *states;

@@ -9,6 +9,7 @@
  *   forks N      N children that burn 2 ms and end
  *   ...          see the table at the end
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,13 @@ static void burn_ms(long ms)
 		for (int i = 0; i < 20000; i++)
 			sink += (uint64_t)i * sink + 1;
 	while (cpu_ns(CLOCK_THREAD_CPUTIME_ID) < until);
+}
+
+static int check(int good, const char *what)
+{
+	if (!good)
+		fprintf(stderr, "victim: not so: %s\n", what);
+	return !good;
 }
 
 struct job {
@@ -110,7 +118,10 @@ static int wait_for(pid_t child)
 
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		return 1;
-	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	fprintf(stderr, "victim: child %d: status 0x%x\n", child, (unsigned int)status);
+	return 1;
 }
 
 static int do_fork(char **a)
@@ -143,6 +154,93 @@ static int do_rawfork(char **a)
 	return wait_for(child) || weft_context_get().span_id != 9;
 }
 
+/* A child whose first own threads come before its session has begun. */
+static int do_forkthread(char **a)
+{
+	pid_t child = fork();
+	static char three[] = "3";
+	char *arguments[] = {three, a[0]};
+
+	if (child == 0)
+		_exit(do_threads(arguments));
+	return wait_for(child);
+}
+
+static pthread_barrier_t crowd;
+
+static void *stand(void *arg)
+{
+	weft_context_set((uintptr_t)arg, 1);
+	burn_ms(2);
+	pthread_barrier_wait(&crowd);
+	weft_context_set((uintptr_t)arg, 2);
+	return NULL;
+}
+
+/* More threads at a time than there may be slots. */
+static int do_crowd(char **a)
+{
+	long n = atol(a[0]);
+	pthread_t threads[256];
+
+	pthread_barrier_init(&crowd, NULL, (unsigned int)n);
+	for (long i = 0; i < n && i < 256; i++)
+		if (pthread_create(&threads[i], NULL, stand, (void *)(uintptr_t)(i + 1)))
+			return 1;
+	for (long i = 0; i < n && i < 256; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+/* Nothing but contexts between two calls of getsid; the clock is not asked either. */
+static int do_quiet(char **a)
+{
+	struct weft_context c = {.span_id = 1, .root_span_id = 2, .trace_id = {3}};
+	long rounds = atol(a[0]) * 60000;
+	size_t allocated = mallinfo2().uordblks;
+
+	weft_context_set(1, 2);
+	syscall(SYS_getsid, 0);
+	for (long i = 0; i < rounds; i++) {
+		struct weft_ids old = weft_context_set((uint64_t)i, 2);
+
+		weft_tag_set(1, (uint32_t)i);
+		WEFT_SCOPE (&c) {
+			weft_context_set(7, (uint64_t)i);
+		}
+		weft_context_set(old.span_id, old.root_span_id);
+	}
+	syscall(SYS_getsid, 0);
+	return check(mallinfo2().uordblks == allocated, "nothing was allocated");
+}
+
+/* As an outside reader would: by the memfd among the descriptors. */
+static int do_show(char **a)
+{
+	char path[64], target[64];
+
+	(void)a;
+	weft_context_set(0xABC, 0xDEF);
+	for (int fd = 3; fd < 2048; fd++) {
+		struct weft_session_header h;
+		struct weft_slot slot;
+		ssize_t bytes;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		bytes = readlink(path, target, sizeof(target) - 1);
+		if (bytes < 0 || strncmp(target, "/memfd:weft-session", 19) ||
+		    !(f = fopen(path, "r")))
+			continue;
+		if (fread(&h, sizeof(h), 1, f) == 1 && !fseek(f, (long)h.slots_offset, SEEK_SET) &&
+		    fread(&slot, sizeof(slot), 1, f) == 1)
+			printf("memfd 1 span %lx root %lx\n", slot.context.span_id,
+			       slot.context.root_span_id);
+		fclose(f);
+	}
+	return 0;
+}
+
 static int do_execs(char **a)
 {
 	static long i;
@@ -167,7 +265,7 @@ static int do_forks(char **a)
 		pid_t child = fork();
 
 		if (child == 0) {
-			burn_ms(2);
+			burn_ms(6);
 			_exit(0);
 		}
 		if (wait_for(child))
@@ -196,13 +294,6 @@ static void catch (int signo)
 {
 	(void)signo;
 	caught++;
-}
-
-static int check(int good, const char *what)
-{
-	if (!good)
-		fprintf(stderr, "victim: not so: %s\n", what);
-	return !good;
 }
 
 static int is_blocked(int signo)
@@ -351,9 +442,10 @@ static const struct {
 } verbs[] = {
 	{"burn", 1, do_burn},       {"threads", 2, do_threads}, {"whole", 1, do_whole},
 	{"fork", 1, do_fork},       {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
-	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"sigown", 0, do_sigown},
-	{"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask},
-	{"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
+	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"forkthread", 1, do_forkthread},
+	{"crowd", 1, do_crowd},     {"quiet", 1, do_quiet},     {"show", 0, do_show},
+	{"sigown", 0, do_sigown},   {"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},
+	{"sigmask", 1, do_sigmask}, {"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
 };
 
 int main(int argc, char **argv)

@@ -243,7 +243,7 @@ struct weft_slot_outside {
 struct weft_ring_producer {
 	uint64_t head;    /* +0x00 bytes published since the claim */
 	uint64_t busy;    /* +0x08 frame address of the append in progress; 0 = none */
-	uint64_t written; /* +0x10 records published since the claim */
+	uint64_t written; /* +0x10 records published since the claim; one more while busy is set */
 	uint64_t rsv[5];
 };
 

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# No collector, a dead one, a hostile one, hard limits: the program must not notice.
+. "$(dirname "$0")/lib.sh"
+
+"$VICTIM" threads 4 2
+is "no collector" $? -eq 0
+WEFT_SOCKET=$out/nothing-here "$VICTIM" threads 4 2
+is "no socket" $? -eq 0
+WEFT_SOCKET=$(printf '%0200d' 0) "$VICTIM" burn 2
+is "overlong socket path" $? -eq 0
+WEFT_RECORD=$out/x.jfr WEFT_COMMAND=/nowhere LD_PRELOAD=$LIBWEFT "$VICTIM" burn 2
+is "no command to begin" $? -eq 0
+WEFT_RECORD=$out/x.jfr WEFT_COMMAND=/bin/false LD_PRELOAD=$LIBWEFT "$VICTIM" burn 2
+is "a collector that ends at once" $? -eq 0
+(ulimit -f 1; exec "$VICTIM" threads 4 2)
+is "RLIMIT_FSIZE" $? -eq 0
+(ulimit -v 4000000; exec "$VICTIM" threads 4 2)
+is "RLIMIT_AS" $? -eq 0
+(ulimit -n 20; exec "$VICTIM" threads 4 2)
+is "few descriptors" $? -eq 0
+(ulimit -c 0; exec "$VICTIM" crowd 200)
+is "200 threads at a time" $? -eq 0
+# An outside reader finds the session's memfd, and in it the context.
+"$VICTIM" show >"$out/shown"
+is "stands in memory for outside readers" "$(cat "$out/shown")" = "memfd 1 span abc root def"
+exit $failed

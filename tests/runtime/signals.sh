@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The program's own SIGPROF life, recorded and not: both must come out the same.
+. "$(dirname "$0")/lib.sh"
+
+for case in sigown "itimer 100" "sigmask 60" sigwait; do
+	# shellcheck disable=SC2086
+	tiny "$VICTIM" $case
+	is "$case: status" $? -eq 0
+	is "$case: sampled" "$(sum samples)" -gt 3
+	books "$case"
+done
+tiny "$VICTIM" sigmask 60
+is "sigmask: sampled while it believes SIGPROF blocked" "$(span 51)" -gt 5
+
+tiny "$VICTIM" sigdfl
+is "a foreign SIGPROF kills, as ever" $? -eq 155
+"$VICTIM" sigdfl
+is "also without a recording" $? -eq 155
+
+tiny "$VICTIM" sigexec ignored
+is "ignored is handed down" "$(grep -c 'SigIgn:.*4000000$' "$out/answer")" -eq 1
+tiny "$VICTIM" sigexec blocked
+is "blocked is handed down" "$(grep -c 'SigBlk:.*4000000$' "$out/answer")" -eq 1
+tiny "$VICTIM" sigexec default
+is "nothing else is" "$(grep -c 'Sig\(Blk\|Ign\):.*0000000$' "$out/answer")" -eq 2
+
+WEFT_HOOKS=-threads tiny "$VICTIM" threads 3 40
+is "hooks off: no hook call" "$(sum hook_calls)" -eq 0
+is "hooks off: threads get slots by their first write" "$(sum primed_main)" -eq 4
+is "hooks off: header says so" "$(sum hooks)" -eq 6
+books "hooks off"
+exit $failed

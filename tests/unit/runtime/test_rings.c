@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings, both ends: wrap and pad, full, nested and abandoned appends, a producer killed at
+ * any moment, a producer that lies.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ring_consumer.h"
+#include "runtime/ring.h"
+#include "unit.h"
+
+#define RING 4096
+
+struct memory {
+	struct weft_ring_producer p;
+	struct weft_ring_consumer c;
+	uint8_t data[RING];
+};
+
+static struct memory *m;
+static struct ring ring;
+static struct ring_reader reader;
+
+static int fresh(void **state)
+{
+	(void)state;
+	if (!m)
+		m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			 0);
+	memset(m, 0, sizeof(*m));
+	ring = (struct ring){&m->p, &m->c, m->data, RING};
+	ring_reader_open(&reader, &m->p, &m->c, m->data, RING);
+	return 0;
+}
+
+/* Number and length; every byte after them tells both. */
+static uint32_t make_payload(uint8_t *out, uint64_t number)
+{
+	uint32_t bytes = 8 + (uint32_t)(number * 37 % 201);
+
+	memcpy(out, &number, sizeof(number));
+	memset(out + 8, (int)(number & 0xFF), bytes - 8);
+	return bytes;
+}
+
+static enum weft_ring_result append(uint64_t number)
+{
+	struct weft_record header = {.type = WEFT_RECORD_EVENT};
+	uint8_t payload[256];
+	uint32_t bytes = make_payload(payload, number);
+
+	return weft_ring_append(&ring, &header, payload, bytes, 1);
+}
+
+/* The number of the next record, after its bytes were checked; -1 = none, -2 = torn. */
+static int64_t take(void)
+{
+	static _Alignas(8) uint8_t record[RING];
+	uint8_t expected[256];
+	int bytes = ring_reader_next(&reader, record, sizeof(record));
+	uint64_t number;
+
+	if (bytes == 0)
+		return -1;
+	if (bytes < (int)sizeof(struct weft_record) + 8)
+		return -2;
+	memcpy(&number, record + sizeof(struct weft_record), sizeof(number));
+	if (memcmp(record + sizeof(struct weft_record), expected, make_payload(expected, number)))
+		return -2;
+	return (int64_t)number;
+}
+
+static void records_wrap_with_pads(void **state)
+{
+	uint64_t next = 0, seen = 0;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		for (int i = 0; i < round % 7 + 1; i++)
+			assert_int_equal(append(next++), WEFT_RING_WRITTEN);
+		for (int64_t got; (got = take()) != -1; seen++)
+			assert_int_equal(got, seen);
+		ring_reader_release(&reader);
+	}
+	assert_int_equal(seen, next);
+	assert_int_equal(m->p.written, next);
+	assert_int_equal(m->c.delivered, next);
+	assert_true(m->p.head > 10 * RING);
+}
+
+static void a_full_ring_refuses(void **state)
+{
+	uint64_t written = 0;
+
+	(void)state;
+	while (append(written) == WEFT_RING_WRITTEN)
+		written++;
+	assert_int_equal(append(written), WEFT_RING_FULL);
+	assert_true(m->p.head <= RING);
+	for (uint64_t i = 0; i < written; i++)
+		assert_int_equal(take(), i);
+	assert_int_equal(append(written), WEFT_RING_FULL); /* taken, not yet released */
+	ring_reader_release(&reader);
+	assert_int_equal(append(written), WEFT_RING_WRITTEN);
+	assert_int_equal(take(), written);
+}
+
+/* Half a ring always fits an empty one, wherever its head stands. */
+static void the_longest_record_always_fits(void **state)
+{
+	(void)state;
+	for (uint32_t at = 0; at < RING; at += 8) {
+		struct weft_record *r;
+
+		m->p.head = m->c.tail = reader.tail = at;
+		r = weft_ring_reserve(&ring, RING / 2);
+		assert_non_null(r);
+		r->bytes = RING / 2;
+		r->type = WEFT_RECORD_EVENT;
+		weft_ring_commit(&ring, r);
+		assert_int_equal(ring_reader_next(&reader, (uint8_t[RING]){0}, RING), RING / 2);
+	}
+	assert_null(weft_ring_reserve(&ring, RING / 2 + 8));
+}
+
+static void a_tail_beyond_head_is_full(void **state)
+{
+	(void)state;
+	m->c.tail = 64;
+	assert_int_equal(append(1), WEFT_RING_FULL);
+	m->c.tail = 0;
+	assert_int_equal(append(1), WEFT_RING_WRITTEN);
+}
+
+static void nested_and_abandoned_are_told_apart(void **state)
+{
+	char here[4096];
+
+	(void)state;
+	memset(here, 0, sizeof(here));
+	m->p.busy = (uint64_t)(uintptr_t)(here + sizeof(here)) + 2048; /* we are deeper */
+	assert_int_equal(append(1), WEFT_RING_NESTED);
+	assert_int_equal(m->p.written, 0);
+	m->p.busy = (uint64_t)(uintptr_t)here - 8192; /* the other one was deeper: gone */
+	assert_int_equal(append(2), WEFT_RING_HEALED);
+	assert_int_equal(m->p.busy, 0);
+	assert_int_equal(take(), 2);
+	m->p.busy = 4096; /* another stack: after a second it is taken over */
+	assert_int_equal(append(3), WEFT_RING_NESTED);
+
+	assert_int_equal(weft_ring_append(&ring, &(struct weft_record){.type = WEFT_RECORD_EVENT},
+					  here, 8, 2000000002),
+			 WEFT_RING_HEALED);
+}
+
+static sigjmp_buf jump;
+static volatile sig_atomic_t ticks, nested, appended_in_handler;
+static uint64_t next_number;
+
+static void disturb(int signo)
+{
+	enum weft_ring_result result = append(next_number + 1000000);
+
+	(void)signo;
+	if (result == WEFT_RING_NESTED)
+		nested++;
+	else if (result >= 0)
+		appended_in_handler++;
+	if (++ticks % 3 == 0)
+		siglongjmp(jump, 1);
+}
+
+/* A handler that appends too, and every third time jumps out of what it interrupted. */
+static void signals_tear_nothing(void **state)
+{
+	struct itimerval every = {{0, 500}, {0, 500}}, off = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_handler = disturb};
+	uint64_t delivered = 0;
+
+	(void)state;
+	sigaddset(&action.sa_mask, SIGVTALRM);
+	sigaction(SIGVTALRM, &action, NULL);
+	setitimer(ITIMER_VIRTUAL, &every, NULL);
+	sigsetjmp(jump, 1);
+	while (ticks < 150) {
+		append(next_number++);
+		if (next_number % 8)
+			continue;
+		sigprocmask(SIG_BLOCK, &action.sa_mask, NULL); /* the consumer is another's */
+		for (int64_t got; (got = take()) != -1; delivered++)
+			assert_int_not_equal(got, -2);
+		ring_reader_release(&reader);
+		sigprocmask(SIG_UNBLOCK, &action.sa_mask, NULL);
+	}
+	setitimer(ITIMER_VIRTUAL, &off, NULL);
+	append(next_number); /* settles what the last jump left */
+	while (take() >= 0)
+		;
+	assert_int_equal(reader.delivered, m->p.written);
+	assert_true(ticks >= 150);
+	m->p.busy = 0;
+}
+
+/* What was committed before a SIGKILL is there; nothing else is. */
+static void killed_producers_leave_whole_records(void **state)
+{
+	for (int round = 0; round < 40; round++) {
+		int64_t seen = 0, got;
+		pid_t child;
+
+		fresh(state);
+		child = fork();
+		if (child == 0)
+			for (uint64_t n = 0;;)
+				n += append(n) == WEFT_RING_WRITTEN;
+		for (int i = 0; i < 200 + round * 20; i++) {
+			while ((got = take()) != -1)
+				assert_int_equal(got, seen++);
+			ring_reader_release(&reader);
+		}
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		while ((got = take()) != -1)
+			assert_int_equal(got, seen++);
+		assert_int_equal(reader.tail, m->p.head);
+		assert_true(m->p.written >= (uint64_t)seen && m->p.written <= (uint64_t)seen + 1);
+	}
+}
+
+static void liars_are_not_believed(void **state)
+{
+	static const uint32_t lengths[] = {0, 1, 7, 12, 20, RING + 8, UINT32_MAX, UINT32_MAX - 7};
+	static _Alignas(8) uint8_t out[RING];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		fresh(state);
+		append(0);
+		((struct weft_record *)(void *)m->data)->bytes = lengths[i];
+		assert_int_equal(ring_reader_next(&reader, out, sizeof(out)), -EPROTO);
+		assert_int_equal(append(1), WEFT_RING_WRITTEN);
+		assert_int_equal(take(), 1); /* and goes on */
+	}
+	fresh(state);
+	m->p.head = UINT64_MAX - 7;
+	assert_int_equal(ring_reader_next(&reader, out, sizeof(out)), -EPROTO);
+	fresh(state);
+	m->p.head = RING + 8;
+	assert_int_equal(ring_reader_next(&reader, out, sizeof(out)), -EPROTO);
+	fresh(state);
+	append(100);
+	assert_int_equal(ring_reader_next(&reader, out, 16), -EMSGSIZE);
+	assert_int_equal(ring_reader_next(&reader, out, 16), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(records_wrap_with_pads, fresh),
+		cmocka_unit_test_setup(a_full_ring_refuses, fresh),
+		cmocka_unit_test_setup(the_longest_record_always_fits, fresh),
+		cmocka_unit_test_setup(a_tail_beyond_head_is_full, fresh),
+		cmocka_unit_test_setup(nested_and_abandoned_are_told_apart, fresh),
+		cmocka_unit_test_setup(signals_tear_nothing, fresh),
+		cmocka_unit_test_setup(killed_producers_leave_whole_records, fresh),
+		cmocka_unit_test_setup(liars_are_not_believed, fresh),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

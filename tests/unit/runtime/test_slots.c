@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots: claim, exhaustion, stealing, release, and a storm of threads that claim. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+#include "unit.h"
+
+#define SLOTS 64
+
+static struct weft_session_header *shared;
+
+/* A collector's session of 64 slots instead of the one that the constructor made. */
+static int begin_session(void **state)
+{
+	struct weft_session_header h = {.cookie = 77, .run_state = WEFT_RUN_RECORDING};
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(weft_session_layout(&h, SLOTS, 0, 0), 0);
+	assert_int_equal(ftruncate(fd, (off_t)h.total_bytes), 0);
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	assert_true(weft_session_map(fd, h.total_bytes) < 0); /* not sealed */
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK), 0);
+	assert_true(weft_session_map(fd, h.total_bytes + 4096) < 0);
+	weft_copies_store(NULL);
+	assert_int_equal(weft_session_map(fd, h.total_bytes), 0);
+	close(fd);
+	weft_rt.has_collector = 1;
+	shared = weft_rt.header;
+	return 0;
+}
+
+static uint64_t word_of(const struct weft_slot *slot)
+{
+	return __atomic_load_n(&weft_rt.states[weft_rt_index(slot)], __ATOMIC_ACQUIRE);
+}
+
+static struct weft_slot *claim(void)
+{
+	const struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
+
+	weft_copies_store(NULL);
+	return weft_slot_claim(&birth);
+}
+
+static void claim_primes_and_release_ends(void **state)
+{
+	struct weft_slot *slot = claim();
+
+	(void)state;
+	assert_non_null(slot);
+	assert_ptr_equal(weft_thread_slot, slot);
+	assert_int_equal(WEFT_STATE_OF(word_of(slot)), WEFT_SLOT_LIVE);
+	assert_int_equal(WEFT_GENERATION_OF(word_of(slot)), slot->thread.generation);
+	assert_int_equal(slot->thread.tid, gettid());
+	assert_int_equal(slot->thread.timer_id, -1);
+	assert_int_equal(slot->counters[WEFT_COUNTER_PRIMED_HOOK], 1);
+	assert_int_not_equal(slot->name[0], 0);
+	assert_int_equal(shared->slots_used, 1);
+	weft_slot_release();
+	assert_null(weft_thread_slot);
+	assert_int_equal(WEFT_STATE_OF(word_of(slot)), WEFT_SLOT_DEAD);
+	assert_int_equal(shared->slots_used, 0);
+	weft_slot_release(); /* twice does nothing */
+}
+
+/* With nobody to drain it, the owner frees its own; the next generation is another. */
+static void without_collector_the_owner_frees(void **state)
+{
+	struct weft_slot *slot = claim();
+	uint64_t generation = slot->thread.generation;
+
+	(void)state;
+	shared->run_state = WEFT_RUN_STOPPED;
+	slot->context.span_id = 5;
+	weft_slot_release();
+	assert_int_equal(WEFT_STATE_OF(word_of(slot)), WEFT_SLOT_FREE);
+	assert_ptr_equal(claim(), slot);
+	assert_int_equal(slot->thread.generation, generation + 1);
+	assert_int_equal(slot->context.span_id, 0);
+	weft_slot_release();
+	shared->run_state = WEFT_RUN_RECORDING;
+}
+
+static void a_slot_claimed_meanwhile_wins(void **state)
+{
+	const struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
+	struct weft_slot *first = claim();
+	uint32_t used = shared->slots_used;
+
+	(void)state;
+	assert_ptr_equal(weft_slot_claim(&birth), first);
+	assert_int_equal(shared->slots_used, used);
+	weft_slot_release();
+}
+
+/* All 64 are taken: nothing breaks; then a dead one is stolen and its books are kept. */
+static void exhaustion_counts_and_dead_are_stolen(void **state)
+{
+	struct weft_slot *all[SLOTS], *stolen;
+	uint64_t attempted = shared->counters[WEFT_COUNTER_ATTEMPTED];
+	int count = 0;
+
+	(void)state;
+	while (count < SLOTS && (all[count] = claim()))
+		count++;
+	assert_true(count > 32);
+	assert_int_equal(shared->counters[WEFT_COUNTER_SLOTS_STOLEN] > 0, count == SLOTS);
+	while (claim()) /* what earlier tests left DEAD */
+		;
+	assert_null(claim());
+	weft_copies_store(all[3]);
+	all[3]->counters[WEFT_COUNTER_ATTEMPTED] = 10;
+	all[3]->samples_p.written = 9;
+	all[3]->samples_c.delivered = 4;
+	weft_slot_release();
+	stolen = claim();
+	assert_ptr_equal(stolen, all[3]);
+	assert_int_equal(shared->counters[WEFT_COUNTER_ATTEMPTED], attempted + 10);
+	assert_int_equal(shared->counters[WEFT_COUNTER_LOST_STOLEN], 5);
+	assert_int_equal(stolen->samples_p.written, 0);
+	assert_int_equal(shared->slots_high, SLOTS);
+}
+
+/* One that the collector drains is never stolen. */
+static void draining_slots_are_left_alone(void **state)
+{
+	struct weft_slot *mine = weft_rt_slot(5);
+	uint64_t generation = mine->thread.generation;
+
+	(void)state;
+	weft_rt.states[5] = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
+	assert_null(claim());
+	weft_rt.states[5] = WEFT_STATE_WORD(generation, WEFT_SLOT_FREE);
+	assert_null(claim()); /* no hint, no slot */
+	weft_rt.free_bits[0] |= 1u << 5;
+	assert_ptr_equal(claim(), mine);
+}
+
+static uint32_t owners[SLOTS];
+
+static void *storm(void *arg)
+{
+	const struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
+
+	for (int i = 0; i < 3000; i++) {
+		struct weft_slot *slot = weft_slot_claim(&birth);
+
+		if (!slot)
+			continue;
+		if (__atomic_add_fetch(&owners[weft_rt_index(slot)], 1, __ATOMIC_RELAXED) != 1)
+			*(int *)arg = 1; /* two owners */
+		__atomic_sub_fetch(&owners[weft_rt_index(slot)], 1, __ATOMIC_RELAXED);
+		weft_slot_release();
+	}
+	return NULL;
+}
+
+static void storms_never_share_a_slot(void **state)
+{
+	pthread_t threads[8];
+	int shared_one = 0;
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, storm, &shared_one);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(shared_one, 0);
+}
+
+static void free_all(void)
+{
+	for (uint32_t i = 0; i < SLOTS; i++)
+		weft_rt.states[i] = WEFT_STATE_WORD(WEFT_GENERATION_OF(weft_rt.states[i]), 0);
+	weft_rt.free_bits[0] = ~UINT64_C(0);
+	weft_copies_store(NULL);
+}
+
+static void storms_end_with_all_free(void **state)
+{
+	free_all();
+	shared->run_state = WEFT_RUN_STOPPED;
+	storms_never_share_a_slot(state);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		assert_int_equal(WEFT_STATE_OF(weft_rt.states[i]), WEFT_SLOT_FREE);
+	assert_int_equal(weft_rt.free_bits[0], ~UINT64_C(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(claim_primes_and_release_ends),
+		cmocka_unit_test(without_collector_the_owner_frees),
+		cmocka_unit_test(a_slot_claimed_meanwhile_wins),
+		cmocka_unit_test(exhaustion_counts_and_dead_are_stolen),
+		cmocka_unit_test(draining_slots_are_left_alone),
+		cmocka_unit_test(storms_never_share_a_slot),
+		cmocka_unit_test(storms_end_with_all_free),
+	};
+
+	return cmocka_run_group_tests(tests, begin_session, NULL);
+}
