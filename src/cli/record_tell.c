@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct cause {
 	int number;
@@ -104,29 +105,50 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	fprintf(stderr, "%s\n", l.text);
 }
 
-static void tell_running(const struct record *r, const struct collector_result *result)
+#define NAMED_MAX 8
+
+/* Who has just been ended by a signal may need a moment for it. */
+static size_t find_running(const struct record *r, struct collector_running *out)
 {
-	size_t known = sizeof(result->running) / sizeof(result->running[0]);
+	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
+
+	if (!count)
+		return 0;
+	usleep(50000);
+	return collector_descendants(r->collector, out, NAMED_MAX);
+}
+
+static void tell_running(const struct record *r)
+{
+	struct collector_running running[NAMED_MAX];
+	size_t count = r->ended ? find_running(r, running) : 0;
 	struct line l = {.used = 0};
 
-	if (!result->running_count || r->duration_ns)
+	if (!count || r->duration_ns)
 		return;
-	for (size_t i = 0; i < known && i < result->running_count; i++)
-		add(&l, "%s%s [%d]", i ? ", " : "", result->running[i].command,
-		    (int)result->running[i].pid);
-	if (result->running_count > known)
+	for (size_t i = 0; i < NAMED_MAX && i < count; i++)
+		add(&l, "%s%s [%d]", i ? ", " : "", running[i].command, (int)running[i].pid);
+	if (count > NAMED_MAX)
 		add(&l, ", ...");
 	fprintf(stderr,
-		"weft record: %u %s on, unrecorded: %s; --wait-all records until they end\n",
-		result->running_count,
-		plural(result->running_count, "process runs", "processes run"), l.text);
+		"weft record: %zu %s on, unrecorded: %s; --wait-all records until they end\n",
+		count, plural(count, "process runs", "processes run"), l.text);
+}
+
+static void tell_refused(const struct collector_result *result)
+{
+	if (result->refused)
+		cli_warning("%u %s could not be recorded: %s", result->refused,
+			    plural(result->refused, "process", "processes"),
+			    strerror(-result->refused_error));
+	else if (!result->processes)
+		cli_warning("no process joined: nothing was recorded");
 }
 
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
-	tell_running(r, result);
-	if (!result->processes)
-		fprintf(stderr, "weft record: no process joined: nothing was recorded\n");
+	tell_running(r);
+	tell_refused(result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
 }

@@ -151,7 +151,7 @@ static int program_is_over(const struct record *r)
 	if (!r->ended || !r->wait_all)
 		return r->ended;
 	collector_progress(r->collector, &now);
-	return now.running == 0;
+	return now.running == 0 && collector_descendants(r->collector, NULL, 0) == 0;
 }
 
 static int is_time_to_finish(const struct record *r)

@@ -130,6 +130,11 @@ void collector_progress(const struct collector *c, struct collector_progress *ou
 	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
 }
 
+size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
+{
+	return descendants_find(collector_socket(c), out, room);
+}
+
 static void join_threads(struct collector *c)
 {
 	if (c->watching) {
@@ -159,9 +164,9 @@ int collector_finish(struct collector *c, struct collector_result *out)
 		.samples_unwritten = written.samples_lost,
 		.processes = c->watch.processes,
 		.total = c->worker.total,
-		.running_count = c->watch.outlived,
+		.refused = c->watch.refused,
+		.refused_error = c->watch.refused_error,
 	};
-	memcpy(out->running, c->watch.outliving, sizeof(out->running));
 	return rc ? rc : c->worker.error;
 }
 

@@ -18,6 +18,7 @@
 #ifndef WEFT_COLLECTOR_H
 #define WEFT_COLLECTOR_H
 
+#include "collector/descendants.h"
 #include "collector/process.h"
 
 #include <stddef.h>
@@ -60,19 +61,18 @@ struct collector_progress {
 };
 void collector_progress(const struct collector *c, struct collector_progress *out);
 
-struct collector_running {
-	pid_t pid;
-	char command[64];
-};
-
 struct collector_result {
 	uint64_t samples, bytes;
 	uint64_t samples_unwritten; /* with chunks that could not be written */
 	uint32_t processes;
 	struct session_counts total;
-	struct collector_running running[8]; /* processes that outlive the recording */
-	uint32_t running_count;              /* may be above 8 */
+	uint32_t refused;  /* processes for which no session could be made */
+	int refused_error; /* and why: -errno of the last */
 };
+
+/* Processes that the root has started, that still run, be they recorded or not (see
+ * descendants.h). Returns how many there are; fills up to @room. */
+size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room);
 
 /* Stop, take all that is left, complete the file, tell targets that wait for it, end the
  * threads. 0, or -errno of the first write that failed (*out is filled then too). */

@@ -284,20 +284,8 @@ void watch_tell_done(struct watch *w)
 	w->waiting_count = 0;
 }
 
-static void remember_outliving(struct watch *w, const struct session *s)
-{
-	if (w->outlived < sizeof(w->outliving) / sizeof(w->outliving[0])) {
-		struct collector_running *one = &w->outliving[w->outlived];
-
-		one->pid = s->pid;
-		snprintf(one->command, sizeof(one->command), "%s", s->process->command);
-	}
-	w->outlived++;
-}
-
 static void finish_all(struct watch *w)
 {
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_RELAXED);
 	struct session *s;
 
 	stop_all(w);
@@ -306,8 +294,6 @@ static void finish_all(struct watch *w)
 
 		if (!dead)
 			remember_waiting(w, s);
-		if (!dead && s->pid != root && !session_is_exiting(s))
-			remember_outliving(w, s);
 		watch_close_session(w, s, dead ? RECORDING_END_EXITED : RECORDING_END_RUNNING);
 	}
 }

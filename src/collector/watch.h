@@ -47,8 +47,8 @@ struct watch {
 	uint32_t processes, running; /* atomic */
 
 	/* Known once the thread has ended. */
-	struct collector_running outliving[8];
-	uint32_t outlived;
+	uint32_t refused; /* processes for which no session could be made */
+	int refused_error;
 	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */
 	size_t waiting_count;
 };

@@ -133,6 +133,8 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	}
 	rc = make_session(w, pid, hello, &s);
 	if (rc) {
+		w->refused++;
+		w->refused_error = rc;
 		rendezvous_answer(fd, rc, -1, 0);
 		return;
 	}
