@@ -1,0 +1,393 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# weft record: the program's own life, the ends of a recording, what the file then holds.
+
+load common
+
+record() { weft record "$@"; }
+
+# field PATTERN: a number from the summary line
+samples_told() { sed -n 's/^weft record: \([0-9]*\) sample.*/\1/p' stderr; }
+
+# An expression of jq on the report of a file
+report() { "$WEFT" report --json "$@"; }
+
+wait_for_line() {
+	for _ in $(seq 300); do
+		grep -q "$1" "$2" 2>/dev/null && return
+		sleep 0.1
+	done
+	echo "no '$1' in $2"
+	return 1
+}
+
+alive() { kill -0 "$1" 2>/dev/null; }
+
+wait_for_end_of() {
+	for _ in $(seq 300); do
+		alive "$1" || return 0
+		sleep 0.1
+	done
+	echo "$1 does not end"
+	return 1
+}
+
+@test "output, input and status are the program's own" {
+	status=0
+	printf 'a\nb\n' | "$WEFT" record -- sh -c 'cat; echo err >&2; exit 42' >stdout 2>stderr || status=$?
+	[ "$status" = 42 ]
+	[ "$(cat stdout)" = $'a\nb' ]
+	[ "$(grep -v '^weft record: ' stderr)" = err ]
+	[ "$(grep -c '^weft record: ' stderr)" = 1 ]
+}
+
+@test "a signal is status 128+n" {
+	record -- sh -c 'kill -9 $$'
+	expect_status 137
+	record -- sh -c 'kill -TERM $$'
+	expect_status 143
+}
+
+@test "the file is whole, 0600, and its samples are those told" {
+	record -o a.jfr -- "$WEFT_BURN" 200 2
+	expect_status 0
+	[ "$out" = burnt ]
+	[ "$(stat -c %a a.jfr)" = 600 ]
+	told=$(samples_told)
+	[ "$told" -gt 20 ]
+	[ "$(report a.jfr | jq .samples)" = "$told" ]
+	[ "$(report a.jfr | jq '[.lost[]] | add')" = 0 ]
+}
+
+@test "CPU time told and used agree within a tenth" {
+	record -o a.jfr -- "$WEFT_BURN" 500 2
+	weight=$(report a.jfr | jq .weight_ns)
+	[ "$weight" -gt 900000000 ] && [ "$weight" -lt 1150000000 ] || { echo "$weight"; false; }
+}
+
+@test "functions are named and stacks reach main" {
+	record -o a.jfr -- "$WEFT_BURN" 300
+	[ "$(report a.jfr | jq -r '.rows[] | select(.key == "main") | .total_ns > 250000000')" = true ]
+	[ "$(report a.jfr | jq -r '.rows[] | select(.key == "use") | .self_ns > 200000000')" = true ]
+}
+
+@test "weft.jfr is the default, and one older is kept" {
+	record -- "$WEFT_BURN" 20
+	expect_status 0
+	first=$(sha256sum <weft.jfr)
+	record -- "$WEFT_BURN" 20
+	[ "$(sha256sum <weft.jfr.old)" = "$first" ]
+	record -- "$WEFT_BURN" 20
+	[ "$(find . -name '*.jfr*' | wc -l)" = 2 ]
+}
+
+@test "-o replaces" {
+	echo old >a.jfr
+	record -o a.jfr -- "$WEFT_BURN" 20
+	expect_status 0
+	[ ! -e a.jfr.old ]
+	report a.jfr >/dev/null
+}
+
+@test "-F and -i set the period" {
+	record -o a.jfr -F 50 -- "$WEFT_BURN" 400
+	[ "$(samples_told)" -ge 15 ] && [ "$(samples_told)" -le 25 ]
+	record -o a.jfr -i 40ms -- "$WEFT_BURN" 400
+	[ "$(samples_told)" -ge 7 ] && [ "$(samples_told)" -le 13 ]
+	record -i 1ms -F 10 -- true
+	expect_status 2
+}
+
+@test "a rate above HZ is told, and counts right by weight" {
+	record -o a.jfr -F 5000 -- "$WEFT_BURN" 300
+	expect_in "$err" 'times a second at the most'
+	told=$(samples_told)
+	[ "$told" -gt 1300 ] && [ "$told" -lt 1700 ] || { echo "$told"; false; }
+}
+
+@test "forked children are in the same file" {
+	record -o a.jfr -- "$WEFT_BURN" fork 5 60
+	expect_status 0
+	expect_in "$err" '6 processes'
+	[ "$(report --by process a.jfr | jq '.rows | length')" -ge 5 ]
+}
+
+@test "programs that it starts are in the same file" {
+	record -o a.jfr -- sh -c "$WEFT_BURN 60; exec $WEFT_BURN exec 60"
+	expect_status 0
+	weight=$(report a.jfr | jq .weight_ns)
+	[ "$weight" -gt 150000000 ] || { echo "$weight"; false; }
+}
+
+@test "--no-children: the program alone" {
+	record -o a.jfr --no-children -- sh -c "$WEFT_BURN 60; :"
+	expect_status 0
+	expect_in "$err" '1 process:'
+}
+
+@test "what outlives the program is named, and --wait-all waits" {
+	record -o a.jfr -- "$WEFT_BURN" orphan 1500
+	expect_status 0
+	expect_in "$err" '1 process runs on, unrecorded: burn ['
+	expect_in "$err" '--wait-all'
+	record -o b.jfr --wait-all -- "$WEFT_BURN" orphan 500
+	expect_status 0
+	expect_not grep -q 'runs on' stderr
+	[ "$(report b.jfr | jq '.weight_ns > 450000000')" = true ]
+}
+
+@test "--duration: the file is finished, the program runs on, its status is passed on" {
+	"$WEFT" record -o a.jfr --duration 300ms -- sh -c "$WEFT_BURN 400; sleep 1; echo later; exit 5" \
+		>stdout 2>stderr &
+	pid=$!
+	wait_for_line '^weft record: ' stderr
+	report a.jfr >/dev/null
+	[ ! -s stdout ] || ! grep -q later stdout
+	status=0
+	wait $pid || status=$?
+	[ $status = 5 ]
+	grep -q later stdout
+}
+
+@test "Ctrl-C reaches the program; weft waits and passes its status on" {
+	# a terminal's Ctrl-C goes to the whole group, and comes from the kernel: script has one
+	command -v script >/dev/null || skip "no script(1)"
+	(wait_for_line ready typed && sleep 0.5 && printf '\003') |
+		timeout 60 script -qec "$WEFT record -o a.jfr -- $WEFT_BURN catch" typed >/dev/null || status=$?
+	[ "$status" = 7 ]
+	grep -q 'weft record: [0-9]* sample' typed
+	report a.jfr >/dev/null
+}
+
+@test "SIGTERM is passed on, and the file is whole" {
+	"$WEFT" record -o a.jfr -- "$WEFT_BURN" catch >stdout 2>stderr &
+	pid=$!
+	wait_for_line ready stdout
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	[ $status = 7 ]
+	report a.jfr >/dev/null
+}
+
+@test "SIGTERM to weft ends also for a program that will not: 128+15" {
+	"$WEFT" record -o a.jfr -- sh -c "trap '' TERM; echo ready; $WEFT_BURN 4000; echo over" >stdout 2>stderr &
+	pid=$!
+	wait_for_line ready stdout
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	[ $status = 143 ]
+	expect_not grep -q over stdout
+	report a.jfr >/dev/null
+}
+
+@test "timeout ends it like any program" {
+	status=0
+	timeout 2 "$WEFT" record -o a.jfr -- "$WEFT_BURN" wait >stdout 2>stderr || status=$?
+	[ $status = 124 ]
+	wait_for_line '^weft record: ' stderr
+	report a.jfr >/dev/null
+}
+
+@test "kill -9 of the program: the file holds everything up to it" {
+	"$WEFT" record -o a.jfr -- "$WEFT_BURN" wait >stdout 2>stderr &
+	pid=$!
+	wait_for_line ready stdout
+	sleep 0.5
+	kill -9 "$(pgrep -P $pid -x burn)"
+	status=0
+	wait $pid || status=$?
+	[ $status = 137 ]
+	[ "$(report a.jfr | jq '.samples > 20')" = true ]
+	[ "$(report a.jfr | jq '[.lost[]] | add')" = 0 ]
+}
+
+@test "kill -9 of weft: the program runs on unharmed, whole chunks stay" {
+	"$WEFT" record -o a.jfr --chunk-time 100ms -- sh -c "$WEFT_BURN 1500 2; echo \$? >program-status" \
+		>stdout 2>stderr &
+	pid=$!
+	for _ in $(seq 100); do
+		[ -e a.jfr ] && [ "$(stat -c %s a.jfr)" -gt 12000 ] && break
+		sleep 0.1
+	done
+	kill -9 $pid
+	for _ in $(seq 300); do
+		[ -e program-status ] && break
+		sleep 0.1
+	done
+	[ "$(cat program-status)" = 0 ]
+	grep -q burnt stdout
+	[ "$(report a.jfr | jq '.samples > 0')" = true ]
+}
+
+@test "a full disk: the program runs on, the file opens, status 1" {
+	mkdir small
+	unshare -m mount -t tmpfs -o size=64k none small 2>/dev/null || skip "cannot mount a small disk"
+	status=0
+	unshare -m sh -c "mount -t tmpfs -o size=40k none small
+		$WEFT record -o small/a.jfr --chunk-time 50ms -- $WEFT_BURN 1000 2; echo \$? >status
+		$WEFT report --json small/a.jfr >report" >stdout 2>stderr || status=$?
+	[ "$(cat status)" = 1 ]
+	grep -q burnt stdout
+	grep -q '^weft record: small/a.jfr: No space left on device' stderr
+	grep -q '(unwritten ' stderr
+	[ "$(jq .samples report)" = "$(samples_told)" ]
+}
+
+@test "a limit of file size that leaves no room for a session is told" {
+	(
+		trap '' XFSZ
+		ulimit -f 64
+		"$WEFT" record -o a.jfr -- "$WEFT_BURN" 20 >stdout 2>stderr
+	)
+	grep -q burnt stdout
+	grep -q 'could not be recorded: File too large' stderr
+}
+
+@test "a file that cannot be made: error before the program starts" {
+	record -o /dev/full -- sh -c 'echo ran'
+	expect_status 1
+	expect_in "$err" '/dev/full'
+	[ -z "$out" ]
+	record -o no/such/dir/a.jfr -- sh -c 'echo ran'
+	expect_status 1
+	expect_in "$err" 'no/such/dir/a.jfr: No such file'
+	[ -z "$out" ]
+}
+
+@test "commands that are not there, or cannot be run" {
+	record -- no-such-command-at-all
+	expect_status 127
+	expect_in "$err" 'no-such-command-at-all: command not found'
+	record -- ./no-such-file
+	expect_status 127
+	echo hello >text
+	record -- ./text
+	expect_status 126
+	chmod +x text
+	record -- ./text
+	expect_status 126
+	expect_in "$err" 'neither an ELF program nor a script'
+	record -- /tmp
+	expect_status 126
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	record -- ./script
+	expect_status 127
+	[ ! -e weft.jfr ]
+}
+
+@test "what cannot be recorded is refused, and why" {
+	cp "$WEFT_BURN" thirty-two
+	printf '\001' | dd of=thirty-two bs=1 seek=4 conv=notrunc status=none
+	record -- ./thirty-two
+	expect_status 1
+	expect_in "$err" '32-bit'
+	cp "$WEFT_BURN" other
+	printf '\025\000' | dd of=other bs=1 seek=18 conv=notrunc status=none
+	record -- ./other
+	expect_status 1
+	expect_in "$err" 'another machine'
+	printf '#!%s/other\n' "$PWD" >script
+	chmod +x script
+	record -- ./script
+	expect_status 1
+	expect_in "$err" "$PWD/other: cannot be recorded"
+}
+
+@test "setuid programs are refused" {
+	cp "$WEFT_BURN" raised
+	chmod 4755 raised
+	if [ "$(id -u)" = 0 ]; then
+		chown 1 raised
+		chmod 4755 raised
+	else
+		skip "needs root to give a file away"
+	fi
+	record -- ./raised 10
+	expect_status 1
+	expect_in "$err" 'setuid'
+}
+
+@test "a static program is run with a warning, and its dynamic children are recorded" {
+	[ -x "$WEFT_STATIC" ] || skip "no static program was built"
+	record -o a.jfr -- "$WEFT_STATIC" "$WEFT_BURN" 100
+	expect_status 0
+	expect_in "$err" 'statically linked'
+	expect_in "$err" '1 process:'
+	[ "$out" = burnt ]
+	record --no-children -- "$WEFT_STATIC" "$WEFT_BURN" 100
+	expect_status 1
+}
+
+@test "AddressSanitizer's shared runtime is refused" {
+	[ -x "$WEFT_ASAN" ] || skip "no such program was built"
+	record -- "$WEFT_ASAN" 10
+	expect_status 1
+	expect_in "$err" 'AddressSanitizer'
+}
+
+@test "the program's own preload is kept, and scripts are followed" {
+	printf '#!/bin/sh\nexec /usr/bin/env sh -c "echo \\$LD_PRELOAD"\n' >script
+	chmod +x script
+	LD_PRELOAD=libm.so.6 "$WEFT" record -- ./script >stdout 2>stderr
+	[[ "$(cat stdout)" == *libweft.so:libm.so.6 ]]
+}
+
+@test "descriptors and signal mask are as without weft" {
+	probe='ls -l /proc/self/fd | sed "s/.* \([0-9]*\) -> .*/\1/" | grep -c "^[0-9]"; grep -E "Sig(Blk|Ign)" /proc/self/status'
+	sh -c "$probe" >plain </dev/null 2>/dev/null
+	"$WEFT" record -- sh -c "$probe" >recorded </dev/null 2>/dev/null
+	diff plain recorded
+}
+
+@test "libweft.so that is not there: clear error" {
+	WEFT_LIB=/no/such/libweft.so record -- true
+	expect_status 1
+	expect_in "$err" libweft.so
+}
+
+@test "--inline-context: ids in the samples" {
+	record -o a.jfr --inline-context -- "$WEFT_HELLO"
+	expect_status 0
+	[ "$(report --by tag:job a.jfr | jq -r '[.rows[].key] | sort | join(" ")')" = "large small" ]
+	record -o b.jfr -- "$WEFT_HELLO"
+	[ "$(report --by tag:job b.jfr | jq -r '[.rows[].key] | sort | join(" ")')" = "large small" ]
+}
+
+@test "many chunks read as one recording" {
+	record -o a.jfr --chunk-time 20ms -- "$WEFT_HELLO"
+	expect_status 0
+	[ "$(report a.jfr | jq .samples)" = "$(samples_told)" ]
+	[ "$(report --by tag:job a.jfr | jq -r '[.rows[].key] | sort | join(" ")')" = "large small" ]
+	record -o a.jfr --chunk-size 4K -- "$WEFT_BURN" 400 4
+	[ "$(report a.jfr | jq .samples)" = "$(samples_told)" ]
+}
+
+@test "no directory of a rendezvous is left" {
+	mkdir place
+	WEFT_DIR=$PWD/place record -- "$WEFT_BURN" 10
+	expect_status 0
+	[ -z "$(ls place)" ]
+}
+
+@test "no progress when stderr is no terminal, and none left when it is" {
+	record -- "$WEFT_BURN" 500
+	expect_not grep -q $'\r' stderr
+	command -v script >/dev/null || skip "no script(1)"
+	timeout 60 script -qec "$WEFT record -o a.jfr -- $WEFT_BURN 800" typed >/dev/null </dev/null
+	grep -q 'samples, 1 processes' typed
+	grep -q 'weft record: [0-9]* samples' typed
+}
+
+@test "LD_PRELOAD and WEFT_RECORD alone make a file" {
+	library=$WEFT_BUILD/src/runtime/libweft.so
+	LD_PRELOAD=$library WEFT_RECORD=$PWD/a.jfr "$WEFT_BURN" 300 2 >stdout 2>stderr
+	[ "$(cat stdout)" = burnt ]
+	[ ! -s stderr ]
+	[ "$(report a.jfr | jq '.samples > 40')" = true ]
+	# children join, and the pipeline does not hang on the collector
+	LD_PRELOAD=$library WEFT_RECORD=$PWD/b.jfr timeout 60 sh -c "$WEFT_BURN 60; $WEFT_BURN 60; :" | cat >stdout
+	[ "$(report --by process b.jfr | jq '.rows | length')" = 2 ]
+}
