@@ -330,6 +330,12 @@ WEFT_JFR_API const struct weft_jfr_node *weft_jfr_event_get(const struct weft_jf
 WEFT_JFR_API size_t weft_jfr_event_types(const struct weft_jfr_reader *r,
 					 const struct weft_jfr_class *const **out);
 
+/**
+ * weft_jfr_ticks_ns() - a number of ticks (a field annotated @Timespan("TICKS")) of the
+ * event that weft_jfr_next() gave last, in nanoseconds. Never fails; saturates.
+ */
+WEFT_JFR_API int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks);
+
 /** Times of what was read so far: epoch ns of the first chunk's start and last chunk's end. */
 WEFT_JFR_API void weft_jfr_span(const struct weft_jfr_reader *r, int64_t *start_ns,
 				int64_t *end_ns);

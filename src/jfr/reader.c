@@ -140,6 +140,11 @@ static int64_t ticks_ns(const struct chunk_view *c, int64_t ticks)
 	return ns > INT64_MAX || ns < INT64_MIN ? INT64_MAX : (int64_t)ns;
 }
 
+int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks)
+{
+	return r->chunk.ticks_per_second > 0 ? ticks_ns(&r->chunk, ticks) : ticks;
+}
+
 /* Time of an event from its first fields, which are numbers and lie at @in. */
 static int view_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
 {

@@ -179,7 +179,8 @@ void aggregate_sort(struct aggregate *a, const struct model *m)
 
 	if (a->count)
 		qsort_r(a->rows, a->count, sizeof(*a->rows), row_order, &o);
-	memset(a->row_of, 0, a->ids * sizeof(*a->row_of));
+	if (a->ids)
+		memset(a->row_of, 0, a->ids * sizeof(*a->row_of));
 	for (uint32_t i = 0; i < a->count; i++)
 		a->row_of[a->rows[i].id] = i + 1;
 }

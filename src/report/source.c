@@ -35,7 +35,7 @@ struct context_field {
 
 struct plan {
 	enum role role;
-	int thread, stack, times; /* index of a field, or negative */
+	int thread, stack, times, ticks; /* index of a field, or negative */
 	const struct sample_type *sample;
 	uint32_t name, simple_name;
 	uint32_t field_count;
@@ -146,6 +146,7 @@ static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 		p->thread = weft_jfr_class_find(c, "sampledThread");
 	p->stack = weft_jfr_class_find(c, "stackTrace");
 	p->times = p->sample && p->sample->times ? weft_jfr_class_find(c, p->sample->times) : -1;
+	p->ticks = p->sample && p->sample->ticks ? weft_jfr_class_find(c, p->sample->ticks) : -1;
 	plan_context(s, p, c);
 	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
 		p->role = ROLE_CONTEXT;
@@ -237,22 +238,45 @@ static int take_context(struct source *s, const struct plan *p, const struct wef
 				 items, count);
 }
 
+static int is(struct weft_jfr_string s, const char *text)
+{
+	return s.bytes == strlen(text) && memcmp(s.data, text, s.bytes) == 0;
+}
+
 /* Rows of one name follow each other in time: the newest stands until the next. */
 static void take_setting(struct source *s, const struct weft_jfr_event_view *e)
 {
 	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, "name"));
 	struct weft_jfr_string value = decode_string(weft_jfr_event_get(e, "value"));
+	uint64_t period_ns = period_parse(value.data, value.bytes);
+	/* async-profiler's words: one type's rows speak of both. */
+	int of_wall = is(name, "wall");
+	uint32_t wall = names_find(&s->model.names, WALL_CLOCK_SAMPLE);
 	int64_t id = number_of(e, "id");
-	uint64_t period_ns;
 
-	/* async-profiler's word for it is interval. */
-	if (!(name.bytes == 6 && !memcmp(name.data, RECORDING_SETTING_PERIOD, 6)) &&
-	    !(name.bytes == 8 && !memcmp(name.data, "interval", 8)))
+	if (!period_ns || !(of_wall || is(name, RECORDING_SETTING_PERIOD) || is(name, "interval")))
 		return;
-	period_ns = period_parse(value.data, value.bytes);
-	for (uint32_t i = 0; period_ns && i < s->facts.type_count; i++)
-		if (s->facts.types[i].type_id == id)
-			s->facts.types[i].period_ns = period_ns;
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		struct fact_type *t = &s->facts.types[i];
+
+		if (of_wall ? wall && t->name == wall : t->type_id == id)
+			t->period_ns = period_ns;
+	}
+}
+
+/* async-profiler started for wall-clock samples only gives their interval to the others. */
+static void lend_interval(struct source *s)
+{
+	uint32_t wall = names_find(&s->model.names, WALL_CLOCK_SAMPLE);
+	uint32_t cpu = names_find(&s->model.names, RECORDING_EXECUTION_SAMPLE);
+	const struct fact_type *lender = NULL;
+
+	for (uint32_t i = 0; i < s->facts.type_count; i++)
+		if (cpu && s->facts.types[i].name == cpu && !s->facts.types[i].events)
+			lender = &s->facts.types[i];
+	for (uint32_t i = 0; i < s->facts.type_count && lender; i++)
+		if (wall && s->facts.types[i].name == wall && !s->facts.types[i].period_ns)
+			s->facts.types[i].period_ns = lender->period_ns;
 }
 
 static void take_process(struct source *s, const struct weft_jfr_event_view *e)
@@ -409,17 +433,30 @@ static int any_events(struct source *s, const char *which)
 	return 0;
 }
 
-static int choose_types(struct source *s, const char *which)
+/* Is there another type in the file that this one would count twice? */
+static int is_doubled(const struct source *s, const struct sample_type *type)
+{
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		const struct fact_type *t = &s->facts.types[i];
+
+		if (t->events && sample_type_yields(type, names_text(&s->model.names, t->name)))
+			return 1;
+	}
+	return 0;
+}
+
+static void choose_types(struct source *s, const char *which)
 {
 	if (!which)
 		which = any_events(s, "cpu") || !any_events(s, "wall") ? "cpu" : "wall";
 	for (uint32_t i = 0; i < s->facts.type_count; i++) {
 		struct fact_type *t = &s->facts.types[i];
+		const char *name = names_text(&s->model.names, t->name);
+		const struct sample_type *type = sample_type_find(name);
 
-		t->counted = sample_type_is(sample_type_find(names_text(&s->model.names, t->name)),
-					    which);
+		t->counted = sample_type_is(type, which) &&
+			     (strcmp(which, "cpu") != 0 || !is_doubled(s, type));
 	}
-	return 0;
 }
 
 int source_open(struct source **out, const char *path, const char *which)
@@ -439,11 +476,11 @@ int source_open(struct source **out, const char *path, const char *which)
 		goto err;
 	rc = first_pass(s);
 	if (!rc)
-		rc = choose_types(s, which);
-	if (!rc)
 		rc = model_error(&s->model);
 	if (rc)
 		goto err;
+	lend_interval(s);
+	choose_types(s, which);
 	s->decoder.process = s->facts.jvm;
 	*out = s;
 	return 0;
@@ -485,17 +522,25 @@ int source_type_is_cpu(const char *name)
 
 /* ---- samples */
 
-static uint64_t weight_of(const struct plan *p, const struct fact_type *t,
+static uint64_t weight_of(const struct source *s, const struct plan *p, struct fact_type *t,
 			  const struct weft_jfr_event_view *e)
 {
 	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
+	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
 
+	if (ticks > 0) {
+		uint64_t ns = (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
+
+		if (!t->period_ns)
+			t->period_ns = ns;
+		return ns;
+	}
 	if (times < 1 || (t->period_ns && (uint64_t)times > UINT64_MAX / t->period_ns))
 		times = 1;
 	return t->period_ns * (uint64_t)times;
 }
 
-static void make_sample(struct source *s, const struct plan *p, const struct fact_type *t,
+static void make_sample(struct source *s, const struct plan *p, struct fact_type *t,
 			const struct weft_jfr_event_view *e, struct sample *out)
 {
 	struct context_item own[CONTEXT_ITEMS];
@@ -503,7 +548,7 @@ static void make_sample(struct source *s, const struct plan *p, const struct fac
 	uint64_t thread = decode_thread_key(at(e, p->thread));
 
 	out->time_ns = e->start_ns;
-	out->weight_ns = weight_of(p, t, e);
+	out->weight_ns = weight_of(s, p, t, e);
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
 	out->stack = decode_stack(&s->decoder, at(e, p->stack));
 	out->context.count = out->context.cut = 0;
@@ -516,7 +561,7 @@ static void make_sample(struct source *s, const struct plan *p, const struct fac
 static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 			struct sample *sample)
 {
-	const struct fact_type *t;
+	struct fact_type *t;
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 

@@ -7,16 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CPU_TIME_SAMPLE "jdk.CPUTimeSample"
+
 static const struct sample_type types[] = {
-	{RECORDING_EXECUTION_SAMPLE, SAMPLE_CPU, NULL, 0},
-	{RECORDING_INLINE_SAMPLE, SAMPLE_CPU, NULL, 1},
-	{"jdk.CPUTimeSample", SAMPLE_CPU, NULL, 0},
-	{"datadog.ExecutionSample", SAMPLE_CPU, "weight", 0},
+	{.name = RECORDING_EXECUTION_SAMPLE, .clock = SAMPLE_CPU},
+	{.name = RECORDING_INLINE_SAMPLE, .clock = SAMPLE_CPU, .fields_are_context = 1},
+	{.name = CPU_TIME_SAMPLE, .clock = SAMPLE_CPU, .ticks = "samplingPeriod"},
+	{.name = "datadog.ExecutionSample", .clock = SAMPLE_CPU, .times = "weight"},
 	/* Threads in native code, running or not: no CPU time. */
-	{"jdk.NativeMethodSample", SAMPLE_WALL, NULL, 0},
-	{"profiler.WallClockSample", SAMPLE_WALL, "samples", 0},
-	{"weft.WallClockSample", SAMPLE_WALL, NULL, 1},
-	{"datadog.MethodSample", SAMPLE_WALL, "weight", 0},
+	{.name = "jdk.NativeMethodSample", .clock = SAMPLE_WALL},
+	{.name = WALL_CLOCK_SAMPLE, .clock = SAMPLE_WALL, .times = "samples"},
+	{.name = "weft.WallClockSample", .clock = SAMPLE_WALL, .fields_are_context = 1},
+	{.name = "datadog.MethodSample", .clock = SAMPLE_WALL, .times = "weight"},
 };
 
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
@@ -38,6 +40,12 @@ int sample_type_is(const struct sample_type *t, const char *which)
 	if (strcmp(which, "wall") == 0)
 		return t->clock == SAMPLE_WALL;
 	return strcmp(which, t->name) == 0;
+}
+
+int sample_type_yields(const struct sample_type *t, const char *other)
+{
+	return strcmp(t->name, RECORDING_EXECUTION_SAMPLE) == 0 &&
+	       strcmp(other, CPU_TIME_SAMPLE) == 0;
 }
 
 int sample_type_choice(const char *which)

@@ -8,14 +8,22 @@
 
 #include <weft/jfr.h>
 
+#define WALL_CLOCK_SAMPLE "profiler.WallClockSample" /* async-profiler's */
+
 enum sample_clock { SAMPLE_CPU = 1, SAMPLE_WALL };
 
 struct sample_type {
 	const char *name;
 	enum sample_clock clock;
 	const char *times;      /* field: how many periods the event stands for; NULL = one */
+	const char *ticks;      /* field: its weight in ticks, whatever the period; NULL = none */
 	int fields_are_context; /* strings of its own are tags */
 };
+
+/*
+ * Two types of CPU samples taken at once would count the same time twice: is @t left out
+ * because the file has events of @other? */
+int sample_type_yields(const struct sample_type *t, const char *other);
 
 /* NULL: not a sample type. */
 const struct sample_type *sample_type_find(const char *name);

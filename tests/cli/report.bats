@@ -220,6 +220,17 @@ expect_rows() {
 	expect_status 2
 }
 
+@test "two ways of sampling CPU time are not added up" {
+	recording twice
+	weft report twice.jfr --json --by function
+	[ "$(jq -c '[.samples, .weight_ns]' stdout)" = '[2,20000000]' ]
+	weft report twice.jfr --json --event jdk.ExecutionSample
+	[ "$(jq -c '[.samples, .weight_ns]' stdout)" = '[1,20000000]' ]
+	weft report twice.jfr
+	expect_in "$out" "1 jdk.ExecutionSample of 20.000 ms, not counted (see --event)"
+	expect_in "$out" "2 jdk.CPUTimeSample of 10.000 ms"
+}
+
 @test "without a period shares are of samples and weights 0" {
 	recording weightless
 	weft report weightless.jfr --by function

@@ -374,12 +374,34 @@ static void fill_foreign(struct maker *m)
 	struct weft_jfr_value o[] = {at(15 * MS), number(10 * MS), number(m->thread[W1]),
 				     number(42), text("ignored")};
 
-	setting(m, weft_jfr_type_id(wall), "interval", "20000000");
+	setting(m, weft_jfr_type_id(m->sample), "wall", "20000000");
 	setting(m, weft_jfr_type_id(numbered), "period", "10 ms");
 	put(m, wall, w, COUNT(w));
 	put(m, numbered, d, COUNT(d));
 	put(m, numbered, none, COUNT(none));
 	put(m, order, o, COUNT(o));
+}
+
+static const struct weft_jfr_field cpu_time_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "samplingPeriod", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+};
+
+/* A JVM that samples in both ways: 2 CPU-time samples of 10 ms, 1 execution sample. */
+static void fill_twice(struct maker *m)
+{
+	struct weft_jfr_type *type =
+		declare(m, "jdk.CPUTimeSample", cpu_time_fields, COUNT(cpu_time_fields), 0);
+	struct weft_jfr_value v[] = {at(10 * MS), number(m->stack[HASH]), number(m->thread[W1]),
+				     number(10 * MS)};
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "20 ms");
+	put(m, type, v, COUNT(v));
+	v[0] = at(20 * MS);
+	put(m, type, v, COUNT(v));
+	sample(m, W1, 15 * MS, HASH);
 }
 
 static void fill_weightless(struct maker *m)
@@ -402,7 +424,7 @@ int recordings_write(const char *name, const char *path)
 	} known[] = {
 		{"shop", fill_shop},       {"inline", fill_inline},
 		{"foreign", fill_foreign}, {"weightless", fill_weightless},
-		{"empty", fill_empty},
+		{"empty", fill_empty},     {"twice", fill_twice},
 	};
 	struct maker m;
 	int rc;
