@@ -103,6 +103,46 @@ static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_s
 	return old;
 }
 
+/** Out of line: the same as weft_context_set_trace(), until nothing disturbs it. */
+WEFT_API void weft_context_set_trace_again(uint64_t span_id, uint64_t root_span_id,
+					   const uint8_t *trace_id, uint32_t trace_flags);
+
+/**
+ * weft_context_set_trace() - ids, trace id and flags; tags stay.
+ * @trace_id: 16 bytes, W3C byte order; zeros = none. Not kept.
+ * @trace_flags: W3C trace flags.
+ *
+ * Ten release stores. Use it where a span is entered, and weft_context_set() to come back
+ * to ids that were written with this trace id.
+ */
+static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_id,
+					  const uint8_t *trace_id, uint32_t trace_flags)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	uint64_t sum = weft_context_v1_checksum(span_id, root_span_id), seq, words[2];
+	uint64_t *trace;
+
+	if (__builtin_expect(slot == NULL, 0))
+		return;
+	trace = (uint64_t *)(void *)slot->ext.trace_id;
+	__builtin_memcpy(words, trace_id, sizeof(words));
+	seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
+	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->context.checksum, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->context.span_id, span_id, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->context.root_span_id, root_span_id, __ATOMIC_RELEASE);
+	__atomic_store_n(&trace[0], words[0], __ATOMIC_RELEASE);
+	__atomic_store_n(&trace[1], words[1], __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.trace_flags, trace_flags, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.v1_checksum, sum, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->context.checksum, sum, __ATOMIC_RELEASE);
+	/* Did a signal handler write in between, and not put back what it found? */
+	if (__builtin_expect(__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) != seq, 0))
+		weft_context_set_trace_again(span_id, root_span_id, trace_id, trace_flags);
+	else
+		__atomic_store_n(&slot->ext.seq, seq + 1, __ATOMIC_RELEASE);
+}
+
 /** weft_context_get() - the ids that the thread last set; zeros when none. */
 static inline struct weft_ids weft_context_get(void)
 {

@@ -83,7 +83,28 @@ static void write_trace(struct weft_slot *slot, const uint8_t *id, uint32_t flag
 	PUT(slot->ext.trace_flags, flags);
 }
 
-static uint64_t write_once(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
+static void write_tags(struct weft_slot *slot, const uint32_t *tags)
+{
+	for (int i = 0; i < WEFT_TAGS; i++)
+		if (GET(slot->context.tags[i]) != tags[i])
+			PUT(slot->context.tags[i], tags[i]);
+}
+
+/* Two at a time; most contexts change no tag. */
+static int tags_differ(const struct weft_slot *slot, const uint32_t *tags)
+{
+	const uint64_t *now = (const uint64_t *)(const void *)slot->context.tags;
+	uint64_t difference = 0, pair;
+
+	for (int i = 0; i < WEFT_TAGS / 2; i++) {
+		memcpy(&pair, tags + 2 * (size_t)i, sizeof(pair));
+		difference |= GET(now[i]) ^ pair;
+	}
+	return difference != 0;
+}
+
+static inline uint64_t write_once(struct weft_slot *slot, const struct weft_context *c,
+				  uint64_t checksum)
 {
 	uint64_t seq = write_begin(slot);
 
@@ -91,9 +112,8 @@ static uint64_t write_once(struct weft_slot *slot, const struct weft_context *c,
 	PUT(slot->context.span_id, c->span_id);
 	PUT(slot->context.root_span_id, c->root_span_id);
 	write_trace(slot, c->trace_id, c->trace_flags);
-	for (int i = 0; i < WEFT_TAGS; i++)
-		if (GET(slot->context.tags[i]) != c->tags[i])
-			PUT(slot->context.tags[i], c->tags[i]);
+	if (UNLIKELY(tags_differ(slot, c->tags)))
+		write_tags(slot, c->tags);
 	PUT(slot->ext.v1_checksum, checksum);
 	PUT(slot->context.checksum, checksum);
 	return seq;
@@ -102,8 +122,8 @@ static uint64_t write_once(struct weft_slot *slot, const struct weft_context *c,
 /* Did a handler write in between, and not put back what it found? */
 static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, uint64_t seq)
 {
-	return GET(slot->ext.seq) != seq || GET(slot->context.span_id) != c->span_id ||
-	       GET(slot->context.root_span_id) != c->root_span_id;
+	return ((GET(slot->ext.seq) ^ seq) | (GET(slot->context.span_id) ^ c->span_id) |
+		(GET(slot->context.root_span_id) ^ c->root_span_id)) != 0;
 }
 
 static void write_all(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
@@ -125,6 +145,20 @@ WEFT_API void weft_context_write(const struct weft_context *context)
 	if (slot)
 		write_all(slot, context,
 			  weft_context_v1_checksum(context->span_id, context->root_span_id));
+}
+
+WEFT_API void weft_context_set_trace_again(uint64_t span_id, uint64_t root_span_id,
+					   const uint8_t *trace_id, uint32_t trace_flags)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_context c = {
+		.span_id = span_id, .root_span_id = root_span_id, .trace_flags = trace_flags};
+
+	if (!slot)
+		return;
+	memcpy(c.trace_id, trace_id, sizeof(c.trace_id));
+	memcpy(c.tags, slot->context.tags, sizeof(c.tags));
+	write_all(slot, &c, weft_context_v1_checksum(span_id, root_span_id));
 }
 
 WEFT_API void weft_context_clear(void)

@@ -23,8 +23,9 @@ void weft_disposition_get(struct sigaction *action)
 	do {
 		seen = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
 		memcpy(action, &copies[seen & 1], sizeof(*action));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&version, __ATOMIC_RELAXED) - seen > 1);
+		/* Program order is enough for the compiler; a writer two versions on is seen. */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (__atomic_add_fetch(&version, 0, __ATOMIC_ACQ_REL) - seen > 1);
 }
 
 void weft_disposition_swap(const struct sigaction *action, struct sigaction *was)

@@ -17,8 +17,6 @@
 /* In libpthread on an older glibc, which whoever creates a thread has loaded. */
 #pragma weak pthread_attr_getstack
 #pragma weak pthread_attr_getstacksize
-#pragma weak _pthread_cleanup_push
-#pragma weak _pthread_cleanup_pop
 
 /* Guard pages and the control block's own room: the deepest of a stack counts as unknown. */
 #define STACK_MARGIN (UINT64_C(16) << 10)
@@ -36,8 +34,9 @@ struct start {
 struct cleanup {
 	uint64_t words[8]; /* four are used at most */
 };
-void _pthread_cleanup_push(struct cleanup *at, void (*routine)(void *), void *arg);
-void _pthread_cleanup_pop(struct cleanup *at, int run);
+void cleanup_push(struct cleanup *at, void (*routine)(void *),
+		  void *arg) __asm__("_pthread_cleanup_push") __attribute__((weak));
+void cleanup_pop(struct cleanup *at, int run) __asm__("_pthread_cleanup_pop") __attribute__((weak));
 
 static void leave(void *arg)
 {
@@ -58,9 +57,7 @@ static void prime(const struct start *start)
 	birth.stack_low =
 		start->stack_low ? start->stack_low : block - start->stack_bytes + STACK_MARGIN;
 	slot = weft_slot_claim(&birth);
-	if (!slot)
-		weft_rt_count(WEFT_COUNTER_LOST_NO_SLOT, 0);
-	else if (weft_rt.on_claim)
+	if (slot && weft_rt.on_claim)
 		weft_rt.on_claim(slot);
 }
 
@@ -73,12 +70,12 @@ static void *run(void *arg)
 	free(arg);
 	weft_mask_inherit(start.blocks_sigprof);
 	prime(&start);
-	_pthread_cleanup_push(&at_exit, leave, NULL);
+	cleanup_push(&at_exit, leave, NULL);
 	if (start.run)
 		result = start.run(start.arg);
 	else
 		result = (void *)(intptr_t)start.run_c11(start.arg);
-	_pthread_cleanup_pop(&at_exit, 1);
+	cleanup_pop(&at_exit, 1);
 	return result;
 }
 

@@ -18,7 +18,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +35,10 @@
 #ifndef WEFT_BINDIR
 #define WEFT_BINDIR "/usr/local/bin"
 #endif
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
 #define PATH_BYTES 4096
-#define WAIT_AT_EXIT_NS INT64_C(2000000000)
+#define WAIT_AT_EXIT_NS UINT64_C(2000000000)
 #define CONNECT_TRIES 100 /* of 10 ms */
 
 extern char **environ;
@@ -227,10 +228,15 @@ int weft_launch(const char *file)
 
 static void wait_for_word(uint32_t *word)
 {
-	struct timespec left = {.tv_sec = WAIT_AT_EXIT_NS / 1000000000};
+	uint64_t until_ns = clock_monotonic_ns() + WAIT_AT_EXIT_NS, now_ns;
+	struct timespec left;
 
-	if (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE) &&
+	       (now_ns = clock_monotonic_ns()) < until_ns) {
+		left.tv_sec = (time_t)((until_ns - now_ns) / 1000000000);
+		left.tv_nsec = (long)((until_ns - now_ns) % 1000000000);
 		sys_call4(SYS_futex, word, FUTEX_WAIT, 0, &left);
+	}
 }
 
 void weft_launch_wait_for_file(void)

@@ -6,6 +6,7 @@
  */
 #include "runtime/runtime.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static const char *module_path(const struct dl_phdr_info *info)
 
 	if (info->dlpi_name && info->dlpi_name[0])
 		return info->dlpi_name;
-	bytes = sys_call3(SYS_readlink, "/proc/self/exe", exe_path, sizeof(exe_path) - 1);
+	bytes = sys_call4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe_path,
+			  sizeof(exe_path) - 1);
 	exe_path[bytes > 0 ? bytes : 0] = 0;
 	return exe_path;
 }

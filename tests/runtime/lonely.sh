@@ -21,6 +21,16 @@ is "RLIMIT_AS" $? -eq 0
 is "few descriptors" $? -eq 0
 (ulimit -c 0; exec "$VICTIM" crowd 200)
 is "200 threads at a time" $? -eq 0
+# kill -9 of the collector: its targets run on, rings full, and end as ever.
+"$TINY" -r 32768 -l "$LIBWEFT" sh -c "\"$VICTIM\" threads 6 200; echo \$? >\"$out/code\"" >/dev/null 2>&1 &
+collector=$!
+sleep 0.3
+kill -9 $collector
+wait $collector 2>/dev/null
+tries=0
+while [ ! -s "$out/code" ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+is "collector killed" "$(cat "$out/code" 2>/dev/null || echo none)" = 0
+
 # An outside reader finds the session's memfd, and in it the context.
 "$VICTIM" show >"$out/shown"
 is "stands in memory for outside readers" "$(cat "$out/shown")" = "memfd 1 span abc root def"

@@ -104,6 +104,26 @@ static void trace_id_stays_with_its_ids(void **state)
 	assert_int_equal(seen.tags[9], 0);
 }
 
+static void set_trace_leaves_tags(void **state)
+{
+	struct weft_context c = sample_context(), seen;
+
+	(void)state;
+	weft_context_write(&c);
+	c.trace_id[3] = 1;
+	c.trace_flags = 0;
+	weft_context_set_trace(3, 4, c.trace_id, 0);
+	assert_int_equal(weft_context_read(&seen), WEFT_CONTEXT_TRACE);
+	c.span_id = 3;
+	c.root_span_id = 4;
+	assert_memory_equal(&seen, &c, sizeof(c));
+	weft_context_set_trace_again(5, 6, c.trace_id, 1);
+	assert_int_equal(weft_context_read(&seen), WEFT_CONTEXT_TRACE);
+	assert_int_equal(seen.span_id, 5);
+	assert_int_equal(seen.tags[9], 9);
+	assert_int_equal(weft_thread_slot->ext.seq & 1, 0);
+}
+
 static int leave_by_return(const struct weft_context *c)
 {
 	WEFT_SCOPE (c) {
@@ -337,6 +357,7 @@ int main(void)
 		cmocka_unit_test(mixes_never_validate),
 		cmocka_unit_test(set_returns_what_was_there),
 		cmocka_unit_test(trace_id_stays_with_its_ids),
+		cmocka_unit_test(set_trace_leaves_tags),
 		cmocka_unit_test(scopes_nest_and_restore),
 		cmocka_unit_test(scope_in_the_middle_of_a_write),
 		cmocka_unit_test(snapshots_tell_busy_and_bad),
