@@ -77,6 +77,14 @@ int elf_is_signal_return(const struct elf_module *m, uint64_t start, uint64_t en
 /* Next such code without unwind data at or after *address: 0 and its place, or -ENOENT. */
 int elf_find_signal_return(const struct elf_module *m, uint64_t *address, uint64_t *end);
 
+/*
+ * plt_rules.c: calls @put with the rule of each stretch of the procedure linkage table, in
+ * ascending order within each of its sections.
+ */
+typedef int (*elf_rule_put)(void *arg, uint64_t start, uint64_t end,
+			    const struct unwind_rule *rule);
+int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg);
+
 /* table_build.c */
 int elf_table_build(const struct elf_module *m, struct unwind_table **out,
 		    struct elf_table_stats *stats);

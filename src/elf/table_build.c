@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a module's unwind table: the code that .eh_frame covers, the gaps filled from
- * .debug_frame, signal trampolines that neither knows; row by row through elfutils; equal
- * rows joined, rules made distinct, one block written.
+ * .debug_frame, then PLT and signal trampolines that neither knows; row by row through
+ * elfutils; equal rows joined, rules made distinct, one block written.
  */
 #include "base/buf.h"
 #include "base/map.h"
@@ -20,12 +20,13 @@
 #define WORK_MAX (UINT64_C(1) << 29)
 #define TRAMPOLINES_MAX 16
 
-enum source { FROM_EH_FRAME, FROM_DEBUG_FRAME, FROM_CODE, SOURCES };
+enum source { FROM_EH_FRAME, FROM_DEBUG_FRAME, FROM_CODE };
 
 struct piece {
 	uint64_t start, end;
-	uint32_t program_bytes;
+	uint32_t program_bytes; /* of an entry */
 	enum source source;
+	struct unwind_rule rule; /* FROM_CODE */
 };
 
 struct row {
@@ -49,6 +50,8 @@ struct builder {
 	struct map *rule_numbers;
 	uint64_t work;
 };
+
+static const struct unwind_rule signal_rule = {.cfa = UNWIND_CFA_SIGNAL};
 
 static struct piece *pieces_of(const struct builder *b, size_t *count)
 {
@@ -96,11 +99,12 @@ static int is_code(const struct elf_module *m, uint64_t start, uint64_t end)
 	return 0;
 }
 
-static void put_piece(struct builder *b, uint64_t start, uint64_t end, uint32_t program_bytes,
-		      enum source source)
+static void put_piece(struct builder *b, const struct piece *model, uint64_t start, uint64_t end)
 {
-	struct piece piece = {start, end, program_bytes, source};
+	struct piece piece = *model;
 
+	piece.start = start;
+	piece.end = end;
 	if (start < end && is_code(b->module, start, end))
 		buf_put(&b->pieces, &piece, sizeof(piece));
 }
@@ -122,68 +126,91 @@ static void sort_pieces(struct builder *b)
 }
 
 /*
- * Adds what of @span the sorted first @count pieces leave open; *at is where the search
- * starts, moved along by spans in ascending order.
+ * Adds what of @model's range the sorted first @count pieces leave open; *at is where the
+ * search starts, moved along by ranges in ascending order.
  */
-static void fill_gaps(struct builder *b, const struct cfi_span *span, enum source source,
-		      size_t count, size_t *at)
+static void fill_gaps(struct builder *b, const struct piece *model, size_t count, size_t *at)
 {
-	uint64_t start = span->start;
+	uint64_t start = model->start;
 	size_t unused;
 
 	while (*at < count && pieces_of(b, &unused)[*at].end <= start)
 		++*at;
-	for (size_t i = *at; start < span->end; i++) {
+	for (size_t i = *at; start < model->end; i++) {
 		struct piece next = {.start = UINT64_MAX, .end = UINT64_MAX};
 
 		if (i < count)
 			next = pieces_of(b, &unused)[i];
 		if (next.start > start)
-			put_piece(b, start, next.start < span->end ? next.start : span->end,
-				  span->program_bytes, source);
+			put_piece(b, model, start,
+				  next.start < model->end ? next.start : model->end);
 		start = next.end;
 	}
 }
 
-static void add_spans(struct builder *b, const struct cfi_span *spans, size_t span_count,
-		      enum source source)
+static void add_spans(struct builder *b, const struct cfi_section *section, enum source source)
 {
 	size_t at = 0, count;
 
 	pieces_of(b, &count);
-	for (size_t i = 0; i < span_count; i++)
-		fill_gaps(b, &spans[i], source, count, &at);
+	for (size_t i = 0; i < section->span_count; i++) {
+		const struct cfi_span *span = &section->spans[i];
+		struct piece model = {.start = span->start,
+				      .end = span->end,
+				      .program_bytes = span->program_bytes,
+				      .source = source};
+
+		fill_gaps(b, &model, count, &at);
+	}
 	sort_pieces(b);
 }
 
-/* Trampolines: from the byte before, where a look-up for the return address lands. */
-static void add_trampolines(struct builder *b)
+static int add_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
 {
-	struct cfi_span spans[TRAMPOLINES_MAX];
-	uint64_t address = 0, end;
-	size_t count = 0;
+	struct piece model = {.start = start, .end = end, .source = FROM_CODE, .rule = *rule};
+	struct builder *b = arg;
+	size_t at = 0, count;
 
-	while (count < TRAMPOLINES_MAX && elf_find_signal_return(b->module, &address, &end) == 0) {
-		spans[count++] = (struct cfi_span){.start = address - 1, .end = end};
+	pieces_of(b, &count);
+	fill_gaps(b, &model, count, &at);
+	sort_pieces(b);
+	return b->pieces.failed ? -ENOMEM : 0;
+}
+
+/* Trampolines: from the byte before, where a look-up for the return address lands. */
+static int add_trampolines(struct builder *b)
+{
+	uint64_t address = 0, end;
+	int err = 0;
+
+	for (int i = 0;
+	     !err && i < TRAMPOLINES_MAX && elf_find_signal_return(b->module, &address, &end) == 0;
+	     i++) {
+		err = add_code(b, address - 1, end, &signal_rule);
 		address = end;
 	}
-	add_spans(b, spans, count, FROM_CODE);
+	return err;
 }
 
 static int collect_pieces(struct builder *b)
 {
+	int err;
+
 	for (int source = FROM_EH_FRAME; source < FROM_CODE; source++) {
 		struct cfi *c = &b->cfi[source];
-		int err = cfi_open(c, b->module, source == FROM_EH_FRAME);
+
+		err = cfi_open(c, b->module, source == FROM_EH_FRAME);
 
 		if (err == -ENOMEM)
 			return err;
 		b->stats->rejected += c->section.rejected;
 		if (!err)
-			add_spans(b, c->section.spans, c->section.span_count, (enum source)source);
+			add_spans(b, &c->section, (enum source)source);
 	}
-	add_trampolines(b);
-	return b->pieces.failed ? -ENOMEM : 0;
+	if (b->pieces.failed)
+		return -ENOMEM;
+	err = elf_plt_rules(b->module, add_code, b);
+	return err ? err : add_trampolines(b);
 }
 
 /* Number of a rule, new or known; 0, which says nothing, when there are too many. */
@@ -227,19 +254,12 @@ static int put_no_rule(struct builder *b, uint64_t pc)
 	return put_row(b, pc, &none);
 }
 
-static int put_trampoline(struct builder *b, uint64_t pc)
-{
-	static const struct unwind_rule signal = {.cfa = UNWIND_CFA_SIGNAL};
-
-	return put_row(b, pc, &signal);
-}
-
 static int put_frame(struct builder *b, const struct piece *p, uint64_t pc, Dwarf_Frame *frame)
 {
 	struct unwind_rule rule;
 
 	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
-		return put_trampoline(b, pc);
+		return put_row(b, pc, &signal_rule);
 	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
 	return put_row(b, pc, &rule);
 }
@@ -280,7 +300,8 @@ static int collect_rows(struct builder *b)
 	for (size_t i = 0; !err && i < count; i++) {
 		const struct piece *p = &pieces[i];
 
-		err = p->source == FROM_CODE ? put_trampoline(b, p->start) : put_piece_rows(b, p);
+		err = p->source == FROM_CODE ? put_row(b, p->start, &p->rule)
+					     : put_piece_rows(b, p);
 		if (!err && (i + 1 == count || pieces[i + 1].start > p->end))
 			err = put_no_rule(b, p->end);
 	}

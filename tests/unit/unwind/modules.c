@@ -2,48 +2,28 @@
 /* See modules.h. */
 #include "modules.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MODULES_MAX 128
 
 struct mapped {
 	uint64_t start, end, bias;
-	struct elf_module *elf;
-	int is_shared; /* elf belongs to an earlier one */
+	struct elf_module *elf; /* NULL: unnamed code */
+	int is_shared;          /* elf belongs to an earlier one */
 };
 
 struct modules {
 	struct mapped mapped[MODULES_MAX];
 	size_t count;
-	pid_t pid;
 };
-
-static void add_image(struct modules *m, struct mapped *added)
-{
-	size_t bytes = added->end - added->start;
-	char path[64], *image = malloc(bytes);
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)m->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !image || pread(fd, image, bytes, (off_t)added->start) != (ssize_t)bytes)
-		abort();
-	close(fd);
-	if (elf_module_open_image(&added->elf, image, bytes, "[vdso]") != 0)
-		abort();
-	added->bias = added->start;
-	free(image);
-}
 
 static struct elf_module *find_opened(const struct modules *m, const char *path)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (strcmp(elf_module_name(m->mapped[i].elf), path) == 0)
+		if (m->mapped[i].elf && strcmp(elf_module_name(m->mapped[i].elf), path) == 0)
 			return m->mapped[i].elf;
 	return NULL;
 }
@@ -62,33 +42,39 @@ static int add_file(struct modules *m, struct mapped *added, const char *path, u
 	return 1;
 }
 
-struct modules *modules_of(pid_t pid)
+static void add_line(struct modules *m, const char *line, const void *vdso, size_t vdso_bytes)
+{
+	struct mapped added = {.start = 0};
+	char flags[8] = "", path[4096] = "";
+	uint64_t offset = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s%4095[^\n]", &added.start,
+		   &added.end, flags, &offset, path) < 4 ||
+	    flags[2] != 'x' || m->count == MODULES_MAX)
+		return;
+	memmove(path, path + strspn(path, " "), strlen(path + strspn(path, " ")) + 1);
+	if (strcmp(path, "[vdso]") == 0 && vdso) {
+		if (elf_module_open_image(&added.elf, vdso, vdso_bytes, path) != 0)
+			abort();
+		added.bias = added.start;
+	} else if (path[0] == '/' && !add_file(m, &added, path, offset)) {
+		return;
+	}
+	if (!added.elf)
+		added.start--; /* where a look-up for the first byte as return address lands */
+	m->mapped[m->count++] = added;
+}
+
+struct modules *modules_new(const char *maps, const void *vdso, size_t vdso_bytes)
 {
 	struct modules *m = calloc(1, sizeof(*m));
-	char line[4096], path[4096], flags[8];
-	FILE *maps;
 
-	m->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
+	if (!m)
 		abort();
-	while (m->count < MODULES_MAX && fgets(line, sizeof(line), maps)) {
-		struct mapped added = {.start = 0};
-		uint64_t offset;
-
-		path[0] = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %4095s",
-			   &added.start, &added.end, flags, &offset, path) < 4 ||
-		    flags[2] != 'x')
-			continue;
-		if (strcmp(path, "[vdso]") == 0)
-			add_image(m, &added);
-		else if (path[0] != '/' || !add_file(m, &added, path, offset))
-			continue;
-		m->mapped[m->count++] = added;
+	for (const char *line = maps; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		add_line(m, line, vdso, vdso_bytes);
 	}
-	fclose(maps);
 	return m;
 }
 
@@ -110,6 +96,7 @@ static struct mapped *find_mapped(struct modules *m, uint64_t pc)
 
 int modules_find(void *modules, uint64_t pc, struct unwind_module *out)
 {
+	static const struct unwind_rule trampoline = {.cfa = UNWIND_CFA_SIGNAL};
 	struct mapped *found = find_mapped(modules, pc);
 
 	if (!found)
@@ -117,16 +104,20 @@ int modules_find(void *modules, uint64_t pc, struct unwind_module *out)
 	out->start = found->start;
 	out->end = found->end;
 	out->bias = found->bias;
-	out->table = elf_module_table(found->elf);
+	if (found->elf)
+		out->table = elf_module_table(found->elf);
+	else
+		out->rule = &trampoline;
 	return 0;
 }
 
 const char *modules_file(struct modules *m, uint64_t pc)
 {
 	struct mapped *found = find_mapped(m, pc);
-	const char *slash = found ? strrchr(elf_module_name(found->elf), '/') : NULL;
+	const char *name = found && found->elf ? elf_module_name(found->elf) : "";
+	const char *slash = strrchr(name, '/');
 
-	return !found ? "" : slash ? slash + 1 : elf_module_name(found->elf);
+	return slash ? slash + 1 : name;
 }
 
 const char *modules_name(struct modules *m, uint64_t pc, char *text, size_t bytes)
@@ -134,7 +125,7 @@ const char *modules_name(struct modules *m, uint64_t pc, char *text, size_t byte
 	struct mapped *found = find_mapped(m, pc);
 	struct elf_symbol symbol;
 
-	if (found && elf_module_symbol(found->elf, pc - found->bias, &symbol) == 0)
+	if (found && found->elf && elf_module_symbol(found->elf, pc - found->bias, &symbol) == 0)
 		snprintf(text, bytes, "%s", symbol.name);
 	else
 		snprintf(text, bytes, "%s+0x%" PRIx64, modules_file(m, pc),

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a process, from /proc/PID/maps, for tests that walk its stacks. */
+/* The modules of a process, from the text of its maps, for tests that walk its stacks. */
 #ifndef WEFT_TEST_MODULES_H
 #define WEFT_TEST_MODULES_H
 
 #include "elf/module.h"
 
-#include <sys/types.h>
-
 struct modules;
 
-struct modules *modules_of(pid_t pid); /* aborts on failure */
+/* Aborts on failure. @vdso may be NULL. Unnamed code is taken for signal trampolines. */
+struct modules *modules_new(const char *maps, const void *vdso, size_t vdso_bytes);
 void modules_free(struct modules *m);
 int modules_find(void *modules, uint64_t pc, struct unwind_module *out); /* unwind_find */
 /* "name+offset" or the function's name, for messages. */
