@@ -69,6 +69,16 @@ is "stop: fewer samples" "$(sum samples)" -lt 60
 is "stop: timer is gone" "$(sum timers)" -eq 0
 books stop
 
+# Signals as fast as a second core can queue them, into writes as fast as they go.
+tiny -r 8388608 "$VICTIM" hammer 1000
+is "hammer: status" $? -eq 0
+is "hammer: many samples" "$(sum samples)" -gt 500
+is "hammer: some hit a write" "$(sum ctx_busy)" -gt 0
+is "hammer: and are counted" "$(sum ctx_busy)" -eq "$(sum ctx_being_written)"
+is "hammer: never a mix" "$(sum mixed)" -eq 0
+is "hammer: never a bad checksum" "$(sum ctx_bad_checksum)" -eq 0
+books hammer
+
 tiny -a "$VICTIM" burn 30
 is "refused: runs on" $? -eq 0
 

@@ -214,6 +214,67 @@ static int do_quiet(char **a)
 	return check(mallinfo2().uordblks == allocated, "nothing was allocated");
 }
 
+static volatile int hammering = 1;
+static pid_t hammered;
+
+/* The session, by its mapping: this program stands in for the priming signal's sender. */
+static const struct weft_session_header *find_session(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	const struct weft_session_header *found = NULL;
+	unsigned long start;
+	char line[512];
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:tiny") && sscanf(line, "%lx-", &start) == 1)
+			found = (const struct weft_session_header *)start;
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static void *hammer(void *arg)
+{
+	const struct weft_session_header *h = find_session();
+	siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_QUEUE};
+
+	(void)arg;
+	info.si_pid = getpid();
+	/* Slot 0, generation 1: the main thread's. */
+	info.si_value.sival_ptr =
+		(void *)(uintptr_t)(h ? WEFT_SIGVAL(h->cookie, 1, 0) : UINT64_C(0));
+	while (h && hammering)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), hammered, SIGPROF, &info);
+	return NULL;
+}
+
+/* Contexts that change as fast as they can under signals that come as fast as they can. */
+static int do_hammer(char **a)
+{
+	uint64_t until = cpu_ns(CLOCK_MONOTONIC) + (uint64_t)atol(a[0]) * 1000000, n = 0;
+	pthread_t thread;
+
+	hammered = (pid_t)syscall(SYS_gettid);
+	weft_context_clear();
+	if (pthread_create(&thread, NULL, hammer, NULL))
+		return 1;
+	while (n % 1024 || cpu_ns(CLOCK_MONOTONIC) < until) {
+		uint64_t span = UINT64_C(0x5EED) << 48 | n++, trace = span + 1;
+		struct weft_context c = {.span_id = span, .root_span_id = ~span};
+
+		memcpy(c.trace_id, &trace, sizeof(trace));
+		weft_context_write(&c);
+		weft_context_set(span - 7, ~(span - 7));
+		WEFT_SCOPE (&c) {
+			weft_context_set_trace(span, ~span, c.trace_id, 1);
+		}
+		weft_context_set(span + 9, ~(span + 9));
+	}
+	hammering = 0;
+	pthread_join(thread, NULL);
+	return 0;
+}
+
 /* As an outside reader would: by the memfd among the descriptors. */
 static int do_show(char **a)
 {
@@ -444,8 +505,9 @@ static const struct {
 	{"fork", 1, do_fork},       {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
 	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"forkthread", 1, do_forkthread},
 	{"crowd", 1, do_crowd},     {"quiet", 1, do_quiet},     {"show", 0, do_show},
-	{"sigown", 0, do_sigown},   {"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},
-	{"sigmask", 1, do_sigmask}, {"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
+	{"hammer", 1, do_hammer},   {"sigown", 0, do_sigown},   {"sigdfl", 0, do_sigdfl},
+	{"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask}, {"sigwait", 0, do_sigwait},
+	{"sigexec", 1, do_sigexec},
 };
 
 int main(int argc, char **argv)
