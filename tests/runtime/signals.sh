@@ -7,11 +7,11 @@ for case in sigown "itimer 100" "sigmask 60" sigwait; do
 	# shellcheck disable=SC2086
 	tiny "$VICTIM" $case
 	is "$case: status" $? -eq 0
-	is "$case: sampled" "$(sum samples)" -gt 3
+	is "$case: sampled" "$(sum samples)" -gt 1
 	books "$case"
 done
 tiny "$VICTIM" sigmask 60
-is "sigmask: sampled while it believes SIGPROF blocked" "$(span 51)" -gt 5
+is "sigmask: sampled while it believes SIGPROF blocked" "$(span 51)" -gt 1
 
 tiny "$VICTIM" sigdfl
 is "a foreign SIGPROF kills, as ever" $? -eq 155
