@@ -136,6 +136,9 @@ static uint64_t name_function(struct walk *w, uint64_t pc)
 	if (m->module && elf_module_symbol(m->module, address, &symbol) == 0)
 		return weft_jfr_method(w->symbolizer->writer, module, symbol.name) << 1 |
 		       (symbol.is_cpp ? FUNCTION_CPP : 0);
+	/* One row for a function without a name, not one for every pc in it. */
+	if (m->module)
+		elf_module_entry(m->module, address, &address);
 	snprintf(function, sizeof(function), "%s+0x%llx", module, (unsigned long long)address);
 	return weft_jfr_method(w->symbolizer->writer, module, function) << 1;
 }

@@ -3,6 +3,7 @@
 #ifndef WEFT_ELF_INTERNAL_H
 #define WEFT_ELF_INTERNAL_H
 
+#include "base/buf.h"
 #include "elf/module.h"
 
 #include <gelf.h>
@@ -10,6 +11,11 @@
 #define ELF_BUILD_ID_MAX 64
 
 struct elf_names;
+
+/* The code of one frame description entry: a function, or its cold part. */
+struct elf_entry {
+	uint64_t start, end;
+};
 
 struct elf_module {
 	Elf *elf;
@@ -26,6 +32,7 @@ struct elf_module {
 	int has_tried_table;
 	struct unwind_table *table;
 	struct elf_table_stats stats;
+	struct buf entries; /* struct elf_entry, sorted by start, not overlapping */
 
 	int has_tried_names;
 	struct elf_names *names;
@@ -85,9 +92,8 @@ typedef int (*elf_rule_put)(void *arg, uint64_t start, uint64_t end,
 			    const struct unwind_rule *rule);
 int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg);
 
-/* table_build.c */
-int elf_table_build(const struct elf_module *m, struct unwind_table **out,
-		    struct elf_table_stats *stats);
+/* table_build.c: table, entries and stats of the module; 0 or -errno. */
+int elf_table_build(struct elf_module *m);
 
 /* names.c */
 int elf_names_load(const struct elf_module *m, struct elf_names **out);

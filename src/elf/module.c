@@ -166,6 +166,7 @@ void elf_module_free(struct elf_module *m)
 		return;
 	elf_names_free(m->names);
 	free(m->table);
+	buf_free(&m->entries);
 	free(m->segments);
 	free(m->name);
 	elf_end(m->elf);
@@ -275,10 +276,32 @@ const struct unwind_table *elf_module_table(struct elf_module *m)
 {
 	if (!m->has_tried_table) {
 		m->has_tried_table = 1;
-		if (elf_table_build(m, &m->table, &m->stats) != 0)
+		if (elf_table_build(m) != 0)
 			m->table = NULL;
 	}
 	return m->table;
+}
+
+int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
+{
+	const struct elf_entry *entry;
+	size_t low = 0, high;
+
+	elf_module_table(m);
+	entry = (const void *)m->entries.data;
+	high = m->entries.size / sizeof(*entry);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (entry[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == m->entries.size / sizeof(*entry) || entry[low].start > address)
+		return -ENOENT;
+	*start = entry[low].start;
+	return 0;
 }
 
 struct elf_table_stats elf_module_table_stats(const struct elf_module *m)

@@ -46,6 +46,12 @@ int elf_module_read(const struct elf_module *m, uint64_t address, void *out, siz
 /* The unwind table, built at the first call; NULL when the file has no unwind data. */
 const struct unwind_table *elf_module_table(struct elf_module *m);
 
+/*
+ * Start of the code around a file address that has one unwind entry: what there is of a
+ * function when nothing names it. 0 or -ENOENT.
+ */
+int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start);
+
 /* What the table says about the file's unwind data; valid after elf_module_table(). */
 struct elf_table_stats {
 	uint32_t entries;        /* FDEs used */

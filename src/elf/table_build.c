@@ -372,16 +372,31 @@ static int write_table(struct builder *b, struct unwind_table **out)
 	return 0;
 }
 
-int elf_table_build(const struct elf_module *m, struct unwind_table **out,
-		    struct elf_table_stats *stats)
+/* Which stretches of code the entries speak of. */
+static void keep_entries(const struct builder *b, struct buf *entries)
 {
-	struct builder b = {.module = m, .stats = stats, .rule_numbers = map_new()};
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct elf_entry entry = {.start = pieces[i].start, .end = pieces[i].end};
+
+		if (pieces[i].source != FROM_CODE)
+			buf_put(entries, &entry, sizeof(entry));
+	}
+}
+
+int elf_table_build(struct elf_module *m)
+{
+	struct builder b = {.module = m, .stats = &m->stats, .rule_numbers = map_new()};
 	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
 
 	if (!err)
+		keep_entries(&b, &m->entries);
+	if (!err)
 		err = collect_rows(&b);
 	if (!err)
-		err = write_table(&b, out);
+		err = write_table(&b, &m->table);
 	for (int i = 0; i < FROM_CODE; i++)
 		cfi_close(&b.cfi[i]);
 	buf_free(&b.pieces);
