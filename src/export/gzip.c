@@ -2,6 +2,7 @@
 #include "export/gzip.h"
 
 #include <errno.h>
+#include <string.h>
 #define ZLIB_CONST
 #include <zlib.h>
 
@@ -12,18 +13,19 @@ struct gzip {
 	struct output *output;
 	z_stream stream;
 	int error;
-	unsigned char out[16 * 1024];
+	size_t used; /* of in: the packer hands over a few bytes at a time */
+	unsigned char in[16 * 1024], out[16 * 1024];
 };
 
 /* Feeds what stands in the stream's input; with Z_FINISH to the very end. */
-static void deflate_all(struct gzip *z, int flush)
+static void deflate_all(struct gzip *z, int how)
 {
 	int state;
 
 	do {
 		z->stream.next_out = z->out;
 		z->stream.avail_out = sizeof(z->out);
-		state = deflate(&z->stream, flush);
+		state = deflate(&z->stream, how);
 		if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
 			z->error = -EIO;
 		if (!z->error)
@@ -32,18 +34,28 @@ static void deflate_all(struct gzip *z, int flush)
 	} while (!z->error && z->stream.avail_out == 0);
 }
 
+static void flush(struct gzip *z, int how)
+{
+	z->stream.next_in = z->in;
+	z->stream.avail_in = (uInt)z->used;
+	z->used = 0;
+	deflate_all(z, how);
+}
+
 static void append(ProtobufCBuffer *base, size_t bytes, const uint8_t *data)
 {
 	struct gzip *z = (struct gzip *)base;
 
 	while (bytes && !z->error) {
-		size_t piece = bytes < 1U << 30 ? bytes : 1U << 30;
+		size_t room = sizeof(z->in) - z->used;
+		size_t piece = bytes < room ? bytes : room;
 
-		z->stream.next_in = data;
-		z->stream.avail_in = (uInt)piece;
-		deflate_all(z, Z_NO_FLUSH);
+		memcpy(z->in + z->used, data, piece);
+		z->used += piece;
 		data += piece;
 		bytes -= piece;
+		if (z->used == sizeof(z->in))
+			flush(z, Z_NO_FLUSH);
 	}
 }
 
@@ -56,7 +68,7 @@ int gzip_message(struct output *o, const ProtobufCMessage *message)
 		return -ENOMEM;
 	protobuf_c_message_pack_to_buffer(message, &z.base);
 	if (!z.error)
-		deflate_all(&z, Z_FINISH);
+		flush(&z, Z_FINISH);
 	deflateEnd(&z.stream);
 	return z.error;
 }

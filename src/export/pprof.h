@@ -5,6 +5,7 @@
 
 #include "export/export.h"
 
+/* Two numbers without padding: used as bytes of a key. */
 struct pprof_label {
 	uint32_t key, value; /* strings */
 };

@@ -34,12 +34,13 @@ struct table {
 struct message {
 	const struct export_job *job;
 	struct pprof *p;
-	struct table functions, mappings, locations;
+	struct table functions, mappings, locations, pairs; /* pairs: labels */
 	Profile profile;
 	ValueType value_type[VALUES], *value_types[VALUES], period_type;
 	Sample *sample, **samples;
 	Label *label, **labels;
-	uint64_t *location_ids;
+	uint64_t **stack_ids; /* of each stack of the model, once it is used */
+	uint32_t stack_count;
 	int64_t *values;
 	Location *location, **location_list;
 	Line *line, **lines;
@@ -99,69 +100,77 @@ static uint32_t location_id(struct message *w, struct frame f)
 
 /* ---- samples */
 
-static size_t frames_of_all(const struct message *w)
+/* Location ids of a stack, leaf first; samples of one stack share them. NULL: no memory. */
+static uint64_t *stack_locations(struct message *w, uint32_t id, const struct stack *stack)
 {
-	const struct model *m = source_model(w->job->source);
-	size_t frames = 0;
+	uint64_t *ids = w->stack_ids[id];
 
-	for (uint32_t i = 0; i < w->p->group_count; i++)
-		frames += model_stack_at(m, w->p->group[i].stack)->count;
-	return frames;
-}
-
-static int make_locations(struct message *w, Sample *s, const struct stack *stack, uint64_t *ids)
-{
-	s->location_id = ids;
-	s->n_location_id = stack->count;
+	if (ids)
+		return ids;
+	ids = calloc((size_t)stack->count + 1, sizeof(*ids));
+	w->stack_ids[id] = ids;
 	/* From the root: readers take the first mapping for the program's own. */
-	for (uint32_t i = stack->count; i-- > 0;) {
+	for (uint32_t i = stack->count; ids && i-- > 0;) {
 		ids[i] = location_id(w, stack->frames[i]);
 		if (!ids[i])
-			return -ENOMEM;
+			return NULL;
 	}
+	return ids;
+}
+
+/* Every distinct label is one message, to which the samples point. */
+static int make_labels(struct message *w)
+{
+	const struct table *t = &w->pairs;
+
+	for (uint32_t i = 0; i < w->p->label_count; i++)
+		if (!table_id(&w->pairs, &w->p->labels[i].key))
+			return -ENOMEM;
+	w->label = calloc((size_t)t->count + 1, sizeof(*w->label));
+	w->labels = calloc((size_t)w->p->label_count + 1, sizeof(*w->labels));
+	if (!w->label || !w->labels)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		perftools__profiles__label__init(&w->label[i]);
+		w->label[i].key = t->item[2 * i];
+		w->label[i].str = t->item[2 * i + 1];
+	}
+	for (uint32_t i = 0; i < w->p->label_count; i++)
+		w->labels[i] = &w->label[table_id(&w->pairs, &w->p->labels[i].key) - 1];
 	return 0;
 }
 
-static void make_labels(struct message *w, Sample *s, const struct pprof_group *g)
+static int make_sample(struct message *w, Sample *s, const struct pprof_group *g, int64_t *values)
 {
-	s->n_label = g->label_count;
+	const struct stack *stack = model_stack_at(source_model(w->job->source), g->stack);
+
+	perftools__profiles__sample__init(s);
+	s->value = values;
+	s->n_value = w->has_time ? VALUES : 1;
+	s->value[0] = (int64_t)g->samples;
+	s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
 	s->label = w->labels + g->labels;
-	for (uint32_t i = g->labels; i < g->labels + g->label_count; i++) {
-		perftools__profiles__label__init(&w->label[i]);
-		w->label[i].key = w->p->labels[i].key;
-		w->label[i].str = w->p->labels[i].value;
-		w->labels[i] = &w->label[i];
-	}
+	s->n_label = g->label_count;
+	s->n_location_id = stack->count;
+	s->location_id = stack_locations(w, g->stack, stack);
+	return s->location_id ? 0 : -ENOMEM;
 }
 
 static int make_samples(struct message *w)
 {
-	const struct model *m = source_model(w->job->source);
-	size_t count = w->p->group_count, used = 0;
+	size_t count = w->p->group_count;
 
+	w->stack_count = source_model(w->job->source)->stack_count;
+	w->stack_ids = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_ids));
 	w->sample = calloc(count + 1, sizeof(*w->sample));
 	w->samples = calloc(count + 1, sizeof(*w->samples));
 	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
-	w->label = calloc((size_t)w->p->label_count + 1, sizeof(*w->label));
-	w->labels = calloc((size_t)w->p->label_count + 1, sizeof(*w->labels));
-	w->location_ids = calloc(frames_of_all(w) + 1, sizeof(*w->location_ids));
-	if (!w->sample || !w->samples || !w->values || !w->label || !w->labels || !w->location_ids)
+	if (!w->stack_ids || !w->sample || !w->samples || !w->values || make_labels(w))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const struct pprof_group *g = &w->p->group[i];
-		const struct stack *stack = model_stack_at(m, g->stack);
-		Sample *s = &w->sample[i];
-
-		perftools__profiles__sample__init(s);
-		w->samples[i] = s;
-		s->value = w->values + i * VALUES;
-		s->n_value = w->has_time ? VALUES : 1;
-		s->value[0] = (int64_t)g->samples;
-		s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
-		make_labels(w, s, g);
-		if (make_locations(w, s, stack, w->location_ids + used))
+		w->samples[i] = &w->sample[i];
+		if (make_sample(w, &w->sample[i], &w->p->group[i], w->values + i * VALUES))
 			return -ENOMEM;
-		used += stack->count;
 	}
 	w->profile.sample = w->samples;
 	w->profile.n_sample = count;
@@ -306,7 +315,7 @@ static void make_head(struct message *w)
 static int make_all(struct message *w)
 {
 	if (table_init(&w->functions, 1) || table_init(&w->mappings, 1) ||
-	    table_init(&w->locations, 3))
+	    table_init(&w->locations, 3) || table_init(&w->pairs, 2))
 		return -ENOMEM;
 	make_head(w);
 	if (make_samples(w) || make_functions(w) || make_mappings(w) || make_location_list(w))
@@ -322,12 +331,15 @@ static void free_all(struct message *w)
 	table_free(&w->functions);
 	table_free(&w->mappings);
 	table_free(&w->locations);
+	table_free(&w->pairs);
+	for (uint32_t i = 0; w->stack_ids && i < w->stack_count; i++)
+		free(w->stack_ids[i]);
+	free(w->stack_ids);
 	free(w->sample);
 	free(w->samples);
 	free(w->values);
 	free(w->label);
 	free(w->labels);
-	free(w->location_ids);
 	free(w->location);
 	free(w->location_list);
 	free(w->line);

@@ -34,7 +34,7 @@ static void plan_overview(struct report *r)
 	add_sum(r, "function");
 }
 
-static int plan(struct report *r, const struct report_query *q)
+static void plan(struct report *r, const struct report_query *q)
 {
 	struct model *m = source_model(r->source);
 
@@ -47,7 +47,6 @@ static int plan(struct report *r, const struct report_query *q)
 	for (size_t i = 0; i < r->where_count; i++)
 		where_bind(&r->wheres[i], m);
 	r->has_tree = q->tree;
-	return q->tree ? tree_init(&r->tree) : 0;
 }
 
 static int add_sample(const struct sample *s, void *arg)
@@ -68,9 +67,19 @@ static int add_sample(const struct sample *s, void *arg)
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		rc = aggregate_add(&r->sums[i], m, s);
-	if (r->has_tree && !rc)
-		rc = tree_add(&r->tree, m, s);
 	return rc;
+}
+
+/* Paths are few, samples many: the tree is made of the sums. */
+static int make_tree(struct report *r)
+{
+	const struct model *m = source_model(r->source);
+	const struct aggregate *a = &r->sums[0];
+	int rc = tree_init(&r->tree);
+
+	for (uint32_t i = 0; i < a->count && !rc; i++)
+		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns);
+	return rc ? rc : tree_sort(&r->tree, m);
 }
 
 int report_run(struct report **out, const struct report_query *query)
@@ -82,14 +91,14 @@ int report_run(struct report **out, const struct report_query *query)
 		return -ENOMEM;
 	r->path = query->path;
 	rc = source_open(&r->source, query->path, query->events);
-	if (!rc)
-		rc = plan(r, query);
-	if (!rc)
+	if (!rc) {
+		plan(r, query);
 		rc = source_read(r->source, add_sample, r);
+	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		aggregate_sort(&r->sums[i], source_model(r->source));
 	if (!rc && r->has_tree)
-		rc = tree_sort(&r->tree, source_model(r->source));
+		rc = make_tree(r);
 	if (rc) {
 		report_free(r);
 		return rc;

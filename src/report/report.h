@@ -20,7 +20,7 @@ struct report_query {
 	const char *path;
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = overview: tags, spans, functions */
-	int tree;             /* by stack: also the tree */
+	int tree;             /* only with by = stack: sums as a tree, too */
 	struct where *wheres; /* bound by report_run() */
 	size_t where_count;
 };

@@ -10,37 +10,12 @@
 #include "base/recording.h"
 #include "report/context.h"
 #include "report/decode.h"
-#include "report/types.h"
+#include "report/plan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum role {
-	ROLE_NONE,
-	ROLE_SAMPLE,
-	ROLE_CONTEXT,
-	ROLE_SETTING,
-	ROLE_COUNTER,
-	ROLE_HISTOGRAM,
-	ROLE_PROCESS,
-	ROLE_JVM,
-};
-
-struct context_field {
-	size_t index;
-	uint32_t key;
-};
-
-struct plan {
-	enum role role;
-	int thread, stack, times, ticks; /* index of a field, or negative */
-	const struct sample_type *sample;
-	uint32_t name, simple_name;
-	uint32_t field_count;
-	struct context_field field[CONTEXT_ITEMS];
-};
 
 struct source {
 	char *path;
@@ -68,91 +43,6 @@ static void drop_plans(struct source *s)
 	s->plans = NULL;
 }
 
-static void add_context_field(struct source *s, struct plan *p, size_t index, const char *name)
-{
-	uint32_t key = context_key_of_field(name);
-
-	if (p->field_count == CONTEXT_ITEMS)
-		return;
-	p->field[p->field_count++] = (struct context_field){
-		.index = index,
-		.key = key ? key : names_id(&s->model.keys, name),
-	};
-}
-
-static int is_header_field(const char *name)
-{
-	static const char *const header[] = {"startTime",  "duration", "eventThread",
-					     "stackTrace", "state",    "sampledThread"};
-
-	for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
-		if (strcmp(header[i], name) == 0)
-			return 1;
-	return 0;
-}
-
-/* A type with annotated fields has those; one that is annotated itself has all its own. */
-static void plan_context(struct source *s, struct plan *p, const struct weft_jfr_class *c)
-{
-	static const char contextual[] = "jdk.jfr.Contextual";
-	size_t count = weft_jfr_class_fields(c);
-	int all;
-
-	for (size_t i = 0; i < count; i++)
-		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
-			add_context_field(s, p, i, weft_jfr_class_field(c, i));
-	if (p->field_count)
-		return;
-	all = weft_jfr_class_annotated(c, NULL, contextual) ||
-	      (p->sample && p->sample->fields_are_context);
-	for (size_t i = 0; i < count; i++) {
-		const char *name = weft_jfr_class_field(c, i);
-
-		if (!is_header_field(name) && (all || (p->sample && context_key_of_field(name))))
-			add_context_field(s, p, i, name);
-	}
-}
-
-static enum role role_of(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum role role;
-	} roles[] = {
-		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
-		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
-		{"jdk.JVMInformation", ROLE_JVM},
-	};
-
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (strcmp(roles[i].name, name) == 0)
-			return roles[i].role;
-	return ROLE_NONE;
-}
-
-static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
-{
-	const char *name = weft_jfr_class_name(c), *dot = strrchr(name, '.');
-	struct plan *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
-	p->name = names_id(&s->model.names, name);
-	p->simple_name = names_id(&s->model.names, dot ? dot + 1 : name);
-	p->sample = sample_type_find(name);
-	p->role = p->sample ? ROLE_SAMPLE : role_of(name);
-	p->thread = weft_jfr_class_find(c, "eventThread");
-	if (p->thread < 0)
-		p->thread = weft_jfr_class_find(c, "sampledThread");
-	p->stack = weft_jfr_class_find(c, "stackTrace");
-	p->times = p->sample && p->sample->times ? weft_jfr_class_find(c, p->sample->times) : -1;
-	p->ticks = p->sample && p->sample->ticks ? weft_jfr_class_find(c, p->sample->ticks) : -1;
-	plan_context(s, p, c);
-	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
-		p->role = ROLE_CONTEXT;
-	return p;
-}
-
 static const struct plan *plan_of(struct source *s, const struct weft_jfr_class *c)
 {
 	uintptr_t key = (uintptr_t)c;
@@ -162,7 +52,7 @@ static const struct plan *plan_of(struct source *s, const struct weft_jfr_class 
 		s->plans = map_new();
 	at = s->plans ? map_put(s->plans, &key, sizeof(key), NULL) : NULL;
 	if (at && !*at)
-		*at = (uintptr_t)new_plan(s, c);
+		*at = (uintptr_t)plan_new(&s->model, c);
 	if (!at || !*at) {
 		s->model.failed = 1;
 		return NULL;
@@ -181,13 +71,8 @@ static int wanted(const struct weft_jfr_class *c, void *arg)
 	if (sample_type_find(name))
 		return s->second;
 	if (s->second)
-		return role_of(name) == ROLE_SETTING;
-	if (role_of(name) != ROLE_NONE || weft_jfr_class_annotated(c, NULL, "jdk.jfr.Contextual"))
-		return 1;
-	for (size_t i = 0; i < weft_jfr_class_fields(c); i++)
-		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), "jdk.jfr.Contextual"))
-			return 1;
-	return 0;
+		return plan_role(name) == ROLE_SETTING;
+	return plan_role(name) != ROLE_NONE || plan_is_contextual(c);
 }
 
 static const struct weft_jfr_node *at(const struct weft_jfr_event_view *e, int index)

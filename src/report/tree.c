@@ -68,26 +68,26 @@ static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
 	return (uint32_t)*node;
 }
 
-static void count(struct tree_node *n, const struct sample *s)
+static void count(struct tree_node *n, uint64_t samples, uint64_t ns)
 {
-	n->samples++;
-	n->total_ns += s->weight_ns;
+	n->samples += samples;
+	n->total_ns += ns;
 }
 
-int tree_add(struct tree *t, const struct model *m, const struct sample *s)
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns)
 {
-	const struct stack *stack = model_stack_at(m, s->stack);
+	const struct stack *stack = model_stack_at(m, path);
 	uint32_t at = 0;
 
-	count(&t->nodes[0], s);
+	count(&t->nodes[0], samples, ns);
 	for (uint32_t i = stack->count; i-- > 0;) {
 		at = child_of(t, at, stack->frames[i].function);
 		if (!at)
 			return -ENOMEM;
-		count(&t->nodes[at], s);
+		count(&t->nodes[at], samples, ns);
 	}
-	t->nodes[at].self_samples++;
-	t->nodes[at].self_ns += s->weight_ns;
+	t->nodes[at].self_samples += samples;
+	t->nodes[at].self_ns += ns;
 	return 0;
 }
 

@@ -22,7 +22,8 @@ struct tree {
 
 int tree_init(struct tree *t); /* 0 or -ENOMEM */
 void tree_free(struct tree *t);
-int tree_add(struct tree *t, const struct model *m, const struct sample *s); /* 0 or -ENOMEM */
+/* Samples that have one call path (model_path(), or 0). 0 or -ENOMEM. */
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns);
 /* Children of every node heaviest first, equal ones by name. 0 or -ENOMEM. */
 int tree_sort(struct tree *t, const struct model *m);
 /*

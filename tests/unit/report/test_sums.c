@@ -266,7 +266,7 @@ static void tree_sums_paths(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(tree_add(&t, &f->m, &f->s[i]), 0);
+		assert_int_equal(tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns), 0);
 	assert_int_equal(tree_sort(&t, &f->m), 0);
 	root = &t.nodes[0];
 	top = &t.nodes[root->child];
@@ -294,7 +294,7 @@ static void tree_shows_the_heaviest_and_their_callers(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(tree_add(&t, &f->m, &f->s[i]), 0);
+		assert_int_equal(tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns), 0);
 	for (uint64_t most = 1; most <= 8; most++) {
 		int64_t shown = tree_choose(&t, most, 0);
 

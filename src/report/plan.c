@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/plan.h"
+
+#include "base/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char contextual[] = "jdk.jfr.Contextual";
+
+int plan_is_contextual(const struct weft_jfr_class *c)
+{
+	if (weft_jfr_class_annotated(c, NULL, contextual))
+		return 1;
+	for (size_t i = 0; i < weft_jfr_class_fields(c); i++)
+		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
+			return 1;
+	return 0;
+}
+
+static void add_context_field(struct model *m, struct plan *p, size_t index, const char *name)
+{
+	uint32_t key = context_key_of_field(name);
+
+	if (p->field_count == CONTEXT_ITEMS)
+		return;
+	p->field[p->field_count++] = (struct context_field){
+		.index = index,
+		.key = key ? key : names_id(&m->keys, name),
+	};
+}
+
+static int is_header_field(const char *name)
+{
+	static const char *const header[] = {"startTime",  "duration", "eventThread",
+					     "stackTrace", "state",    "sampledThread"};
+
+	for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
+		if (strcmp(header[i], name) == 0)
+			return 1;
+	return 0;
+}
+
+/* A type with annotated fields has those; one that is annotated itself has all its own. */
+static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
+{
+	size_t count = weft_jfr_class_fields(c);
+	int all;
+
+	for (size_t i = 0; i < count; i++)
+		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
+			add_context_field(m, p, i, weft_jfr_class_field(c, i));
+	if (p->field_count)
+		return;
+	all = weft_jfr_class_annotated(c, NULL, contextual) ||
+	      (p->sample && p->sample->fields_are_context);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = weft_jfr_class_field(c, i);
+
+		if (!is_header_field(name) && (all || (p->sample && context_key_of_field(name))))
+			add_context_field(m, p, i, name);
+	}
+}
+
+enum role plan_role(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum role role;
+	} roles[] = {
+		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
+		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
+		{"jdk.JVMInformation", ROLE_JVM},
+	};
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (strcmp(roles[i].name, name) == 0)
+			return roles[i].role;
+	return ROLE_NONE;
+}
+
+struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
+{
+	const char *name = weft_jfr_class_name(c), *dot = strrchr(name, '.');
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->name = names_id(&m->names, name);
+	p->simple_name = names_id(&m->names, dot ? dot + 1 : name);
+	p->sample = sample_type_find(name);
+	p->role = p->sample ? ROLE_SAMPLE : plan_role(name);
+	p->thread = weft_jfr_class_find(c, "eventThread");
+	if (p->thread < 0)
+		p->thread = weft_jfr_class_find(c, "sampledThread");
+	p->stack = weft_jfr_class_find(c, "stackTrace");
+	p->times = p->sample && p->sample->times ? weft_jfr_class_find(c, p->sample->times) : -1;
+	p->ticks = p->sample && p->sample->ticks ? weft_jfr_class_find(c, p->sample->ticks) : -1;
+	plan_context(m, p, c);
+	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
+		p->role = ROLE_CONTEXT;
+	return p;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an event type of a file is to the report, found out once: its role, and at which
+ * index the fields stand that matter. Roles go by the type's name; a type of any name with
+ * contextual fields and a thread is a context.
+ */
+#ifndef WEFT_REPORT_PLAN_H
+#define WEFT_REPORT_PLAN_H
+
+#include "report/model.h"
+#include "report/types.h"
+
+enum role {
+	ROLE_NONE,
+	ROLE_SAMPLE,
+	ROLE_CONTEXT,
+	ROLE_SETTING,
+	ROLE_COUNTER,
+	ROLE_HISTOGRAM,
+	ROLE_PROCESS,
+	ROLE_JVM,
+};
+
+struct context_field {
+	size_t index;
+	uint32_t key;
+};
+
+struct plan {
+	enum role role;
+	int thread, stack, times, ticks; /* index of a field, or negative */
+	const struct sample_type *sample;
+	uint32_t name, simple_name;
+	uint32_t field_count;
+	struct context_field field[CONTEXT_ITEMS];
+};
+
+/* NULL: out of memory. Freed with free(). */
+struct plan *plan_new(struct model *m, const struct weft_jfr_class *c);
+/* Of a type by its name alone: no ROLE_CONTEXT. */
+enum role plan_role(const char *name);
+/* Is anything in the type contextual? */
+int plan_is_contextual(const struct weft_jfr_class *c);
+
+#endif
