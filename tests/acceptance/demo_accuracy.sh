@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The demo server under load: do the samples carry the right request, and do the routes'
 # shares agree with what the server measures of itself? The number of requests is chosen for
-# about ten seconds of CPU time, which keeps the sampling error of a share below one point.
+# about twenty seconds of CPU time, which keeps the sampling error of a share below one point.
 . "$(dirname "$0")/lib.sh"
 have jq || skip_all "jq is not installed"
 
-requests=${WEFT_TEST_REQUESTS:-9000}
+requests=${WEFT_TEST_REQUESTS:-48000}
 record=$work/demo.jfr
 port=
 
