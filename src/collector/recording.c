@@ -282,13 +282,27 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	r->chunk_samples += spread->count;
 }
 
+/*
+ * No event of the sample may lie before this. Of a context that is new with this sample
+ * nobody knows when it was set, only that it stands now.
+ */
+static uint64_t earliest_of_sample(const struct process *p, const struct process_thread *t,
+				   const struct weft_sample_record *sample,
+				   const struct context_key *key)
+{
+	if (key && !stretch_continues(&t->stretch, key))
+		return sample->time_ns;
+	return t->previous_ns ? t->previous_ns : p->opened_ns;
+}
+
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct weft_sample_record *sample, uint64_t stack)
 {
 	struct context_key key;
 	int has_context = context_of_sample(sample, &key);
-	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
-					     t->previous_ns ? t->previous_ns : p->opened_ns);
+	struct spread spread =
+		spread_weight(sample->time_ns, sample->weight, r->period_ns,
+			      earliest_of_sample(p, t, sample, has_context ? &key : NULL));
 	struct stretch ended;
 
 	if (has_context)

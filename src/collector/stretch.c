@@ -42,12 +42,17 @@ int stretch_end(struct stretch *s, struct stretch *ended)
 	return 1;
 }
 
+int stretch_continues(const struct stretch *s, const struct context_key *key)
+{
+	return s->open && memcmp(&s->key, key, sizeof(*key)) == 0;
+}
+
 int stretch_add(struct stretch *s, const struct context_key *key, uint64_t first_ns,
 		uint64_t last_ns, struct stretch *ended)
 {
 	int rc;
 
-	if (s->open && key && memcmp(&s->key, key, sizeof(*key)) == 0) {
+	if (key && stretch_continues(s, key)) {
 		if (last_ns > s->last_ns)
 			s->last_ns = last_ns;
 		return 0;

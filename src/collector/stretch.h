@@ -9,7 +9,8 @@
  *
  * A sample of weight n stands for n periods of CPU time. The file gets n events: spread
  * backward from the time of the sample, a period apart where there is room, and all after
- * the thread's previous sample.
+ * the thread's previous sample. Where a context is new they have no room at all: it may
+ * have been set just before.
  */
 #ifndef WEFT_COLLECTOR_STRETCH_H
 #define WEFT_COLLECTOR_STRETCH_H
@@ -39,6 +40,9 @@ int context_of_sample(const struct weft_sample_record *sample, struct context_ke
 int stretch_add(struct stretch *s, const struct context_key *key, uint64_t first_ns,
 		uint64_t last_ns, struct stretch *ended);
 
+/* Would a sample with this context go on with the open stretch? */
+int stretch_continues(const struct stretch *s, const struct context_key *key);
+
 /* End it: 1 and a copy when one was open. */
 int stretch_end(struct stretch *s, struct stretch *ended);
 
@@ -52,7 +56,7 @@ struct spread {
  * about the program; the rest is told by the caller as a counter. */
 #define SPREAD_MAX 100000
 
-/* @previous_ns: time of the thread's sample before, or when it began; 0 = not known. */
+/* @previous_ns: no event before it: the thread's sample before, when it began; 0 = not known. */
 struct spread spread_weight(uint64_t time_ns, uint32_t weight, uint64_t period_ns,
 			    uint64_t previous_ns);
 
