@@ -86,7 +86,7 @@ extern "C" {
 #define WEFT_RING_BYTES_MIN (32 * 1024)
 #define WEFT_RING_BYTES_MAX (16 * 1024 * 1024)
 #define WEFT_FRAMES_MAX 512
-#define WEFT_STACK_COPY_MAX (16 * 1024)
+#define WEFT_STACK_COPY_MAX (32 * 1024)
 
 enum weft_slot_state {
 	WEFT_SLOT_FREE = 0,
