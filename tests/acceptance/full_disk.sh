@@ -15,8 +15,8 @@ on_small_disk() {
 
 # Two rows of chunks: those that fit, then the one that does not.
 record_until_full() {
-	on_small_disk 64k bash -c '
-		timeout -k 5 60 "$0" record --chunk-time 500ms -F 1000 -o "$1/disk/full.jfr" -- "$2" 12 2 \
+	on_small_disk 32k bash -c '
+		timeout -k 5 60 "$0" record --chunk-time 500ms -F 1000 -o "$1/disk/full.jfr" -- "$2" 5 2 \
 			>"$1/out" 2>"$1/err"
 		rc=$?
 		cp "$1/disk/full.jfr" "$1/full.jfr"

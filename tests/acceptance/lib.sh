@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the acceptance tests: sourced by each, speaks TAP (https://testanything.org).
 #
-#   BUILD   the build tree (set by meson); $weft is its command
+#   BUILD   the build tree (set by meson; else build/); $weft is its command
 #   $work   a private directory, removed at the end with whatever still runs in `started`
 #
 # A test is a line `check "what must hold" command...`; one that needs a tool which is not
 # there is `skip "what" "why"`. `finish` prints the plan and is the last line.
 set -u
-: "${BUILD:?run by meson test, or set BUILD to the build tree}"
-BUILD=$(cd "$BUILD" && pwd)
+BUILD=$(cd "${BUILD:-$(dirname "$0")/../../build}" && pwd) || exit 1
 weft=$BUILD/weft
 tools=$BUILD/tests/acceptance
 patience=60 # seconds that a single command may take

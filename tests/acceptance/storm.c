@@ -2,7 +2,8 @@
 /*
  * storm COUNT: forks COUNT children one after the other while two threads burn CPU time.
  * Every second child burns a little and exits; the others exec this program as
- * "storm --leaf", in the middle of a signal's period. Prints how many did not end well.
+ * "storm --leaf", in the middle of a signal's period. Every tenth burns long enough to be
+ * sampled. Prints how many did not end well.
  *
  * storm --chain N: burns a little, then execs itself with N - 1, until 0: one process,
  * N programs, a timer armed at every exec.
@@ -38,7 +39,7 @@ static _Noreturn void be_child(char *self, unsigned long number)
 {
 	char *leaf[] = {self, (char[]){"--leaf"}, NULL};
 
-	burn(50000 + (unsigned int)(number % 7) * 20000);
+	burn(number % 10 ? 50000 + (unsigned int)(number % 7) * 20000 : 8000000);
 	if (number % 2)
 		_exit(0);
 	execv(self, leaf);
@@ -64,7 +65,7 @@ static int chain(char *self, unsigned long left)
 	char number[24];
 	char *next[] = {self, (char[]){"--chain"}, number, NULL};
 
-	burn(400000);
+	burn(3000000);
 	if (left == 0)
 		return puts("chain: 0 failed") < 0;
 	snprintf(number, sizeof(number), "%lu", left - 1);
