@@ -26,6 +26,8 @@ static void equal_contexts_are_one_stretch(void **state)
 
 	(void)state;
 	assert_int_equal(stretch_add(&s, &a, 100, 100, &ended), 0);
+	assert_int_equal(stretch_continues(&s, &a), 1);
+	assert_int_equal(stretch_continues(&s, &b), 0);
 	assert_int_equal(stretch_add(&s, &a, 150, 200, &ended), 0);
 	assert_int_equal(stretch_add(&s, &b, 300, 300, &ended), 1);
 	assert_int_equal(ended.key.span_id, 1);
