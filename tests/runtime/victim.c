@@ -214,6 +214,12 @@ static int do_quiet(char **a)
 	return check(mallinfo2().uordblks == allocated, "nothing was allocated");
 }
 
+static int do_reap(char **a)
+{
+	(void)a;
+	return check(waitpid(-1, NULL, 0) == -1, "no child");
+}
+
 static volatile int hammering = 1;
 static pid_t hammered;
 
@@ -505,9 +511,9 @@ static const struct {
 	{"fork", 1, do_fork},       {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
 	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"forkthread", 1, do_forkthread},
 	{"crowd", 1, do_crowd},     {"quiet", 1, do_quiet},     {"show", 0, do_show},
-	{"hammer", 1, do_hammer},   {"sigown", 0, do_sigown},   {"sigdfl", 0, do_sigdfl},
-	{"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask}, {"sigwait", 0, do_sigwait},
-	{"sigexec", 1, do_sigexec},
+	{"reap", 0, do_reap},       {"hammer", 1, do_hammer},   {"sigown", 0, do_sigown},
+	{"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask},
+	{"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
 };
 
 int main(int argc, char **argv)
