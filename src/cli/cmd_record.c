@@ -135,7 +135,7 @@ static int refuse_start(const char *command, int rc)
 }
 
 /* 0 when there is something to record, else an exit status. */
-static int look_at_program(const char *path, int no_children)
+static int look_at_program(const char *path)
 {
 	enum program_verdict verdict;
 	char subject[PATH_MAX];
@@ -149,12 +149,9 @@ static int look_at_program(const char *path, int no_children)
 	case PROGRAM_NOT_ELF:
 		cli_error("%s: cannot be run: %s", subject, program_reason(verdict));
 		return EXIT_CANNOT_RUN;
-	case PROGRAM_STATIC:
 	case PROGRAM_UNREADABLE:
-		if (no_children)
-			break;
-		cli_warning("%s: cannot be recorded: %s; dynamic programs that it starts are",
-			    subject, program_reason(verdict));
+		cli_warning("%s: %s: it may be one that cannot be recorded", subject,
+			    program_reason(verdict));
 		return 0;
 	default:
 		break;
@@ -244,7 +241,7 @@ static int run(const struct cli_args *args)
 	rc = program_find(argv[0], path, sizeof(path));
 	if (rc)
 		return refuse_start(argv[0], rc);
-	status = look_at_program(path, o.no_children);
+	status = look_at_program(path);
 	if (status)
 		return status;
 	rc = locate_library(library, sizeof(library));

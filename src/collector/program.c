@@ -196,13 +196,17 @@ const char *program_reason(enum program_verdict verdict)
 {
 	static const char *const reason[] = {
 		[PROGRAM_FINE] = "",
-		[PROGRAM_STATIC] = "statically linked: no library can be loaded into it",
+		[PROGRAM_STATIC] =
+			"statically linked, so that no library can be loaded into it; the "
+			"dynamic programs that it starts are recorded when a shell "
+			"starts it (sh -c)",
 		[PROGRAM_SETUID] = "setuid or setgid: the loader ignores LD_PRELOAD for it",
 		[PROGRAM_CAPABLE] = "has file capabilities: the loader ignores LD_PRELOAD for it",
 		[PROGRAM_32_BIT] = "a 32-bit program; only 64-bit ones can be recorded",
 		[PROGRAM_MACHINE] = "a program for another machine",
-		[PROGRAM_ASAN] = "built with AddressSanitizer, whose runtime must be loaded first; "
-				 "link it with -static-libasan to record it",
+		[PROGRAM_ASAN] =
+			"needs libasan.so, ASan's runtime, which must be loaded first; link "
+			"it with -static-libasan to record it",
 		[PROGRAM_NOT_ELF] = "neither an ELF program nor a script with a #! line",
 		[PROGRAM_UNREADABLE] = "cannot be read",
 	};

@@ -21,7 +21,7 @@ enum program_verdict {
 	PROGRAM_CAPABLE, /* the same: file capabilities */
 	PROGRAM_32_BIT,
 	PROGRAM_MACHINE,    /* for another machine */
-	PROGRAM_ASAN,       /* AddressSanitizer's runtime must be the first library */
+	PROGRAM_ASAN,       /* the sanitizer's runtime must be the first library */
 	PROGRAM_NOT_ELF,    /* neither ELF nor #! */
 	PROGRAM_UNREADABLE, /* may be run but not read: nothing is known of it */
 };

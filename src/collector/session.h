@@ -46,6 +46,7 @@ void session_free(struct session *s);
 
 struct drain_result {
 	uint32_t fill_permille; /* of the fullest ring */
+	uint32_t largest;       /* record, bytes */
 	uint64_t samples;
 };
 

@@ -153,8 +153,8 @@ static void refuse(struct session *s, struct slot_reader *reader, const struct r
 }
 
 /* Copies records out until the batch holds what was pending at first. */
-static void fill_batch(const struct pass *pass, struct slot_reader *reader,
-		       struct ring_reader *ring, struct batch *b, uint64_t pending)
+static void fill_batch(struct pass *pass, struct slot_reader *reader, struct ring_reader *ring,
+		       struct batch *b, uint64_t pending)
 {
 	struct session *s = pass->session;
 	size_t room = b->bytes;
@@ -180,6 +180,8 @@ static void fill_batch(const struct pass *pass, struct slot_reader *reader,
 			continue;
 		}
 		b->bytes += (size_t)n;
+		if ((uint32_t)n > pass->result.largest)
+			pass->result.largest = (uint32_t)n;
 	}
 }
 

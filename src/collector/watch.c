@@ -22,18 +22,27 @@
 #define CHUNK_NS UINT64_C(10000000000)
 #define EVENTS_MAX 64
 #define KERNEL_HZ_MAX 1000
+#define RECORD_EXPECTED (16 * 1024)
 
-/* A pause in which no thread can fill more than half of its ring, be its stacks as deep as
- * copies get: the first deep ones come without notice. */
-static int longest_pause_ms(const struct session_settings *s, uint64_t period_ns)
+/* A pause in which no thread can fill more than half of its ring, with records of the
+ * largest size seen; twice that size fits too. */
+static int longest_pause_ms(const struct watch *w)
 {
-	uint64_t ring = s->ring_bytes ? s->ring_bytes : WEFT_RING_BYTES_DEFAULT;
-	uint64_t record = sizeof(struct weft_sample_record) + 33 * 8 + s->stack_copy_bytes;
+	uint64_t ring = w->settings.ring_bytes ? w->settings.ring_bytes : WEFT_RING_BYTES_DEFAULT;
+	uint64_t record = w->largest > RECORD_EXPECTED ? w->largest : RECORD_EXPECTED;
 	uint64_t tick = UINT64_C(1000000000) / KERNEL_HZ_MAX;
-	uint64_t ns = ring / 2 / record * (period_ns > tick ? period_ns : tick);
-	uint64_t ms = ns / 1000000;
+	uint64_t period = w->settings.period_ns > tick ? w->settings.period_ns : tick;
+	uint64_t ms = ring / 2 / record * period / 1000000;
 
 	return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (int)ms;
+}
+
+/* A copy that leaves room for four of its size. */
+static uint32_t copy_limit(uint32_t ring_bytes)
+{
+	uint32_t quarter = (ring_bytes ? ring_bytes : WEFT_RING_BYTES_DEFAULT) / 4;
+
+	return quarter < WEFT_STACK_COPY_MAX ? quarter : WEFT_STACK_COPY_MAX;
 }
 
 static int watch_fd(const struct watch *w, int fd)
@@ -58,9 +67,9 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 		.period_ns = o->period_ns,
 		.ring_bytes = o->ring_bytes,
 		.stack_mode = WEFT_STACK_RAW,
-		.stack_copy_bytes = WEFT_STACK_COPY_MAX,
+		.stack_copy_bytes = copy_limit(o->ring_bytes),
 	};
-	w->max_pause_ms = w->pause_ms = longest_pause_ms(&w->settings, o->period_ns);
+	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
 	w->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	w->order_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	w->root_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -243,9 +252,11 @@ static void drain_all(struct watch *w)
 		struct drain_result result = session_drain(s, w->queue, DRAIN_RUNNING);
 
 		fill = result.fill_permille > fill ? result.fill_permille : fill;
+		w->largest = result.largest > w->largest ? result.largest : w->largest;
 		if (s->pid == root && session_is_exiting(s))
 			tell_root_event(w);
 	}
+	w->max_pause_ms = longest_pause_ms(w);
 	set_pause(w, fill);
 	watch_share_budget(w, NULL);
 	watch_guests_expire(w, now_ns);

@@ -43,6 +43,7 @@ struct watch {
 	uint32_t order; /* atomic: enum watch_order */
 	int stopped, no_children;
 	int max_pause_ms, pause_ms;
+	uint32_t largest; /* record seen so far, bytes */
 	uint64_t chunk_ns, chunk_start_ns, counted_ns;
 	uint32_t processes, running; /* atomic */
 
