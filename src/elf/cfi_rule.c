@@ -134,7 +134,8 @@ static int ra_in_register(Dwarf_Frame *frame, int machine, int ra, int *number)
 
 	if (dwarf_frame_register(frame, ra, memory, &ops, &count) != 0)
 		return 0;
-	if (count == 0 && !ops && machine == UNWIND_AARCH64)
+	/* For a register that calls clobber, elfutils' "not mentioned" reads "undefined". */
+	if (count == 0 && (!ops || ra != 30) && machine == UNWIND_AARCH64)
 		*number = ra;
 	else if (count == 1 && ops[0].atom == DW_OP_regx)
 		*number = (int)ops[0].number;
@@ -150,7 +151,8 @@ static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 	int ra = dwarf_frame_info(frame, NULL, NULL, NULL), number = -1;
 	struct place place = place_of(frame, out, machine, ra);
 
-	if (ra != (machine == UNWIND_X86_64 ? 16 : 30))
+	/* Assembler on aarch64 may keep it elsewhere: glibc's rawmemchr in x15. */
+	if (machine == UNWIND_X86_64 ? ra != 16 : ra < 0 || ra > 30)
 		return 0;
 	if (ra_in_register(frame, machine, ra, &number)) {
 		out->ra = UNWIND_IN_REGISTER;

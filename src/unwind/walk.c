@@ -18,9 +18,12 @@ enum {
 #define AARCH64_ADDRESS UINT64_C(0x0000ffffffffffff)
 
 #define BIT(n) (UINT64_C(1) << (n))
-/* What a call preserves: rbx, rbp, r12-r15; x19-x29. */
+/*
+ * What a call preserves: rbx, rbp, r12-r15; x19-x29, and x15 in the one use that rules
+ * have for it: a caller that keeps its return address there knows what it calls.
+ */
 #define X86_64_PRESERVED (BIT(3) | BIT(6) | BIT(12) | BIT(13) | BIT(14) | BIT(15))
-#define AARCH64_PRESERVED (BIT(30) - BIT(19))
+#define AARCH64_PRESERVED (BIT(30) - BIT(19) + BIT(15))
 
 /* @bytes bytes at @address of the target; NULL and *err where no stretch has them all. */
 static const uint8_t *locate(const struct unwind_memory *memory, uint64_t address, uint64_t bytes,
@@ -84,7 +87,7 @@ static int find_cfa(const struct unwind_registers *regs, const struct unwind_rul
 	return 0;
 }
 
-/* Address of what is saved; 0 when the frame pointer that it hangs on is unknown. */
+/* Address of what is saved; 0 when it is lost, or hangs on an unknown frame pointer. */
 static uint64_t save_address(const struct unwind_registers *regs, int machine, uint64_t cfa,
 			     unsigned int how, int offset)
 {
@@ -93,7 +96,7 @@ static uint64_t save_address(const struct unwind_registers *regs, int machine, u
 
 	if (how == UNWIND_AT_CFA)
 		return cfa + words;
-	return is_valid(regs, fp) ? regs->r[fp] + words : 0;
+	return how == UNWIND_AT_FP && is_valid(regs, fp) ? regs->r[fp] + words : 0;
 }
 
 static int find_ra(const struct unwind_registers *regs, const struct unwind_rule *rule,
@@ -127,11 +130,10 @@ static void recover_slots(struct unwind_registers *regs, const struct unwind_rul
 		if (how == UNWIND_SAME)
 			continue;
 		address = save_address(regs, machine, cfa, how, rule->slot[s]);
-		if (how != UNWIND_LOST && address < dead_below)
+		if (address != 0 && address < dead_below)
 			continue;
-		if (how == UNWIND_LOST || read_word(memory, address, &regs->r[number]) != 0)
-			regs->valid &= ~BIT(number);
-		else
+		regs->valid &= ~BIT(number);
+		if (address != 0 && read_word(memory, address, &regs->r[number]) == 0)
 			regs->valid |= BIT(number);
 	}
 }
