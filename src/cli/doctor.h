@@ -40,6 +40,7 @@ struct probe_group {
 extern const struct probe doctor_kernel[], doctor_access[], doctor_limits[], doctor_weft[];
 
 void doctor_rendezvous(struct finding *out);
+void doctor_hooks(struct finding *out);
 
 /* Fill a finding. Words of the format go to .value or .choice. */
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)

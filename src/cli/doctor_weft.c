@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft's own companions: the library, its hooks (tried by preloading it into this command),
- * directories, environment.
+ * weft's own companions: the library, directories, environment.
  */
 #include "cli/doctor.h"
 
-#include "cli/cli.h"
 #include "cli/locate.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -39,121 +34,6 @@ static void probe_library(struct finding *out)
 	finding_set(out, FINDING_OK, "%s", path);
 	if (chosen)
 		finding_choose(out, "by WEFT_LIB");
-}
-
-/* ---- hooks */
-
-static void *nothing(void *argument)
-{
-	return argument;
-}
-
-/* Is the function that a program would call by this name libweft's? */
-static int is_hooked(const char *name)
-{
-	void *function = dlsym(RTLD_DEFAULT, name);
-	Dl_info info;
-
-	return function && dladdr(function, &info) && info.dli_fname &&
-	       strstr(info.dli_fname, "libweft") != NULL;
-}
-
-int doctor_list_hooks(void)
-{
-	static const char *const names[] = {
-		"pthread_create", "thrd_create",     "pthread_exit", "sigaction",    "signal",
-		"sigprocmask",    "pthread_sigmask", "sigsuspend",   "ppoll",        "pselect",
-		"epoll_pwait",    "sigwait",         "sigwaitinfo",  "sigtimedwait", "execve",
-		"execvpe",        "posix_spawn",     "fork",         "vfork",        "_exit",
-	};
-	pthread_t thread;
-
-	if (!is_hooked("weft_runtime_v1"))
-		return cli_error("libweft.so: not loaded by LD_PRELOAD");
-	/* a program must live on with the hooks in its way */
-	if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
-		return cli_error("libweft.so: a thread cannot be started under it");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is_hooked(names[i]))
-			printf("%s ", names[i]);
-	return CLI_DONE;
-}
-
-static void become_preloaded(const char *self, const char *library, int output)
-{
-	char *const argv[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
-			      (char *)(uintptr_t) "--list-hooks", NULL};
-
-	/* a recording that we happen to be in is not ours to fill */
-	unsetenv("WEFT_SOCKET");
-	unsetenv("WEFT_RECORD");
-	if (setenv("LD_PRELOAD", library, 1) || dup2(output, STDOUT_FILENO) < 0)
-		_exit(126);
-	dup2(output, STDERR_FILENO);
-	execv(self, argv);
-	_exit(127);
-}
-
-static void read_all(int fd, char *text, size_t room)
-{
-	size_t used = 0;
-	ssize_t n;
-
-	while (used + 1 < room && (n = read(fd, text + used, room - used - 1)) != 0) {
-		if (n < 0 && errno != EINTR)
-			break;
-		used += n > 0 ? (size_t)n : 0;
-	}
-	text[used] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-}
-
-/* Runs this command with the library preloaded; its exit status or -errno. */
-static int run_preloaded(const char *library, char *text, size_t room)
-{
-	char self[PATH_MAX];
-	int ends[2], status, err = locate_self(self, sizeof(self));
-	pid_t child;
-
-	if (err)
-		return err;
-	if (pipe(ends))
-		return -errno;
-	fflush(stdout);
-	child = fork();
-	if (child == 0)
-		become_preloaded(self, library, ends[1]);
-	close(ends[1]);
-	if (child > 0)
-		read_all(ends[0], text, room);
-	close(ends[0]);
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void probe_preload(struct finding *out)
-{
-	char library[PATH_MAX], text[256] = "";
-	int status;
-
-	if (locate_library(library, sizeof(library))) {
-		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
-		return;
-	}
-	status = run_preloaded(library, text, sizeof(text));
-	if (status < 0)
-		finding_refused(out, FINDING_MISSING, "running under it", -status);
-	else if (status)
-		finding_set(out, FINDING_MISSING, "a program under it ended with %d: %s", status,
-			    text);
-	else
-		finding_set(out, strstr(text, "pthread_create") ? FINDING_OK : FINDING_LIMITED,
-			    "%s", *text ? text : "none");
-	finding_choose(out,
-		       "libweft.so stands before these functions in a recorded program; "
-		       "WEFT_HOOKS=%s switches groups off",
-		       getenv("WEFT_HOOKS") ? getenv("WEFT_HOOKS") : "");
 }
 
 static void probe_libc(struct finding *out)
@@ -240,7 +120,7 @@ static void probe_environment(struct finding *out)
 
 const struct probe doctor_weft[] = {
 	{"library", "libweft.so", NULL, 1, probe_library},
-	{"hooks", "hooks", NULL, 1, probe_preload},
+	{"hooks", "hooks", NULL, 1, doctor_hooks},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},
 	{"cache", "cache directory", NULL, 0, probe_cache},

@@ -19,7 +19,8 @@ const struct cli_example cli_environment[] = {
 	{"WEFT_DIR", "Directory of the collector's socket, instead of $XDG_RUNTIME_DIR/weft or a "
 		     "new directory in /tmp"},
 	{"WEFT_CACHE", "Directory of caches, instead of $XDG_CACHE_HOME/weft"},
-	{"WEFT_HOOKS", "Groups of functions that libweft.so stands before in a recorded program"},
+	{"WEFT_HOOKS", "Groups of functions that libweft.so does not stand before in a recorded "
+		       "program, each with a minus: -threads,-signals,-exec"},
 	{"WEFT_SOCKET", "Set by weft for the programs that it records: where their collector is"},
 	{"NO_COLOR", "Set to anything but nothing: no colours"},
 	{NULL, NULL},

@@ -9,11 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-enum weft_hook {
-	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create */
-	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
-	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
-};
+#include <weft/abi/session.h>
 
 extern uint32_t weft_hooks_on;
 

@@ -39,4 +39,6 @@ expect_not() {
 verbs() { "$WEFT" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 # The long options of a verb, as its --help has them.
-options_of() { "$WEFT" "$1" --help | sed -n 's/^  .*--\([a-z-]*\).*/\1/p' | grep -v '^help$'; }
+options_of() {
+	"$WEFT" "$1" --help | sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' | grep -v '^help$'
+}

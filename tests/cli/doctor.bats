@@ -98,6 +98,17 @@ value() { jq -r ".checks.$1.$2" json; }
 	[ "$(value hooks state)" = missing ]
 }
 
+@test "hooks are the groups that WEFT_HOOKS leaves on" {
+	json
+	[ "$(value hooks state)" = ok ]
+	expect_in "$(value hooks value)" "threads signals exec (start hook called: 1)"
+	WEFT_HOOKS=-signals json
+	expect_in "$(value hooks value)" "threads exec ("
+	WEFT_HOOKS=-threads json
+	[ "$(value hooks state)" = limited ]
+	expect_in "$(value hooks value)" "signals exec (start hook called: 0)"
+}
+
 @test "the cache directory follows WEFT_CACHE, XDG_CACHE_HOME, HOME" {
 	HOME=$PWD XDG_CACHE_HOME= json
 	[ "$(value cache value)" = "$PWD/.cache/weft (can be made)" ]

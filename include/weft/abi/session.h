@@ -124,6 +124,13 @@ enum weft_stack_mode {
 	WEFT_STACK_FP = 3,
 };
 
+/** Groups of functions that libweft.so stands before: bits of weft_session_header.hooks. */
+enum weft_hook {
+	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create */
+	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
+	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
+};
+
 /** Feature bits of the session; a reader ignores those it does not know. */
 enum weft_session_feature {
 	WEFT_FEATURE_CLOCKSOURCE_TSC = 1 << 0,

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The probe of the preload. This command is run once more with libweft.so before it; that
+ * child starts a thread and looks at itself as a collector would: its session stands in a
+ * memfd among its descriptors, and its header says which groups of hooks are on.
+ */
+#include "cli/cli.h"
+#include "cli/doctor.h"
+#include "cli/locate.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <weft/abi/session.h>
+
+/* ---- the child */
+
+static const struct group {
+	uint32_t bit;
+	const char *name;
+	const char *function; /* one of the group */
+} hook_groups[] = {
+	{WEFT_HOOK_THREADS, "threads", "pthread_create"},
+	{WEFT_HOOK_SIGNALS, "signals", "sigaction"},
+	{WEFT_HOOK_EXEC, "exec", "execve"},
+};
+
+static void *nothing(void *argument)
+{
+	return argument;
+}
+
+/* Is the function that a program would call by this name libweft's? */
+static int is_hooked(const char *name)
+{
+	void *function = dlsym(RTLD_DEFAULT, name);
+	Dl_info info;
+
+	return function && dladdr(function, &info) && info.dli_fname &&
+	       strstr(info.dli_fname, "libweft") != NULL;
+}
+
+static const struct weft_session_header *map_session(const char *fd_name)
+{
+	char path[PATH_MAX], target[64] = "";
+	const struct weft_session_header *header;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%s", fd_name);
+	if (readlink(path, target, sizeof(target) - 1) < 0 ||
+	    strncmp(target, "/memfd:weft-", 12) != 0)
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	header = mmap(NULL, WEFT_SESSION_HEADER_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	return header != MAP_FAILED && header->magic == WEFT_SESSION_MAGIC ? header : NULL;
+}
+
+static const struct weft_session_header *find_session(void)
+{
+	const struct weft_session_header *header = NULL;
+	DIR *directory = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!directory)
+		return NULL;
+	while (!header && (entry = readdir(directory)))
+		header = map_session(entry->d_name);
+	closedir(directory);
+	return header;
+}
+
+int doctor_list_hooks(void)
+{
+	const struct weft_session_header *header;
+	pthread_t thread;
+
+	if (!is_hooked("weft_runtime_v1"))
+		return cli_error("libweft.so: not loaded by LD_PRELOAD");
+	/* a program must live on with the hooks in its way */
+	if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
+		return cli_error("libweft.so: a thread cannot be started under it");
+	header = find_session();
+	if (!header)
+		return cli_error("libweft.so: it has made no session");
+	for (size_t i = 0; i < sizeof(hook_groups) / sizeof(hook_groups[0]); i++)
+		if ((header->hooks & hook_groups[i].bit) && is_hooked(hook_groups[i].function))
+			printf("%s ", hook_groups[i].name);
+	printf("(start hook called: %u)\n", header->hook_calls);
+	return CLI_DONE;
+}
+
+/* ---- the parent */
+
+static void become_preloaded(const char *self, const char *library, int output)
+{
+	char *const argv[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
+			      (char *)(uintptr_t) "--list-hooks", NULL};
+
+	/* a recording that we happen to be in is not ours to fill */
+	unsetenv("WEFT_SOCKET");
+	unsetenv("WEFT_RECORD");
+	if (setenv("LD_PRELOAD", library, 1) || dup2(output, STDOUT_FILENO) < 0)
+		_exit(126);
+	dup2(output, STDERR_FILENO);
+	execv(self, argv);
+	_exit(127);
+}
+
+static void read_all(int fd, char *text, size_t room)
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used + 1 < room && (n = read(fd, text + used, room - used - 1)) != 0) {
+		if (n < 0 && errno != EINTR)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	text[used] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* Runs this command with the library preloaded; its exit status or -errno. */
+static int run_preloaded(const char *library, char *text, size_t room)
+{
+	char self[PATH_MAX];
+	int ends[2], status, err = locate_self(self, sizeof(self));
+	pid_t child;
+
+	if (err)
+		return err;
+	if (pipe(ends))
+		return -errno;
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		become_preloaded(self, library, ends[1]);
+	close(ends[1]);
+	if (child > 0)
+		read_all(ends[0], text, room);
+	close(ends[0]);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void judge_hooks(struct finding *out, const char *text)
+{
+	int primes = strstr(text, "threads") && !strstr(text, "called: 0)");
+
+	finding_set(out, primes ? FINDING_OK : FINDING_LIMITED, "%s", text);
+	finding_choose(out,
+		       "groups of functions that libweft.so stands before in a recorded "
+		       "program: WEFT_HOOKS=-signals switches one off%s",
+		       primes ? "" : "; without threads a thread is primed by its first sample");
+}
+
+void doctor_hooks(struct finding *out)
+{
+	char library[PATH_MAX], text[256] = "";
+	int status;
+
+	if (locate_library(library, sizeof(library))) {
+		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
+		return;
+	}
+	status = run_preloaded(library, text, sizeof(text));
+	if (status < 0)
+		finding_refused(out, FINDING_MISSING, "running under it", -status);
+	else if (status)
+		finding_set(out, FINDING_MISSING, "a program under it ended with %d: %s", status,
+			    text);
+	else
+		judge_hooks(out, text);
+}
