@@ -138,15 +138,14 @@ static struct elf_module *module_of_fd(struct modules *m, int fd, const struct m
 /* Every process of this kernel is given the same image, so ours will do. */
 static struct elf_module *vdso_module(struct modules *m)
 {
-	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes;
 
-	if (m->vdso_tried || !image)
+	if (m->vdso_tried || !header)
 		return m->vdso;
 	m->vdso_tried = 1;
 	bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (elf_module_open_image(&m->vdso, image, bytes, "[vdso]"))
+	if (elf_module_open_image(&m->vdso, header, bytes, "[vdso]"))
 		m->vdso = NULL;
 	return m->vdso;
 }

@@ -112,18 +112,19 @@ static struct weft_jfr_type *declare(struct weft_jfr_writer *w, const char *name
 
 static struct weft_jfr_type *declare_with_tags(struct weft_jfr_writer *w,
 					       const struct tag_columns *tags,
-					       struct weft_jfr_type_def *def)
+					       const struct weft_jfr_type_def *some)
 {
+	struct weft_jfr_type_def def = *some;
 	struct weft_jfr_field field[FIELD_MAX];
-	size_t fixed = def->field_count;
+	size_t fixed = def.field_count;
 
-	memcpy(field, def->fields, fixed * sizeof(*field));
+	memcpy(field, def.fields, fixed * sizeof(*field));
 	for (size_t i = 0; i < tags->count; i++)
 		field[fixed + i] = (struct weft_jfr_field)CONTEXT(tags->name[i], tags->name[i]);
-	def->fields = field;
-	def->field_count = fixed + tags->count;
-	def->category = category;
-	return weft_jfr_type(w, def);
+	def.fields = field;
+	def.field_count = fixed + tags->count;
+	def.category = category;
+	return weft_jfr_type(w, &def);
 }
 
 struct weft_jfr_type *declare_span(struct weft_jfr_writer *w, const struct tag_columns *tags)

@@ -7,17 +7,9 @@
 /* A stretch ends a nanosecond after its last sample, so the next sample keeps clear of it. */
 #define GAP_NS 2
 
-static int all_zero(const void *data, size_t bytes)
-{
-	const uint8_t *p = data;
-
-	while (bytes && *p == 0)
-		p++, bytes--;
-	return bytes == 0;
-}
-
 int context_of_sample(const struct weft_sample_record *sample, struct context_key *out)
 {
+	static const struct context_key nothing;
 	struct context_key key = {0};
 
 	if (sample->context != WEFT_CONTEXT_IDS && sample->context != WEFT_CONTEXT_TRACE)
@@ -27,7 +19,7 @@ int context_of_sample(const struct weft_sample_record *sample, struct context_ke
 	if (sample->context == WEFT_CONTEXT_TRACE)
 		memcpy(key.trace_id, sample->trace_id, sizeof(key.trace_id));
 	memcpy(key.tags, sample->tags, sizeof(key.tags));
-	if (all_zero(&key, sizeof(key)))
+	if (memcmp(&key, &nothing, sizeof(key)) == 0)
 		return 0;
 	*out = key;
 	return 1;

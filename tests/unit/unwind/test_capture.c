@@ -167,8 +167,8 @@ static timer_t start_timer(void)
 static void find_stack(void)
 {
 	pthread_attr_t attr;
-	void *start;
-	size_t bytes;
+	void *start = NULL;
+	size_t bytes = 0;
 
 	if (pthread_getattr_np(pthread_self(), &attr) != 0 ||
 	    pthread_attr_getstack(&attr, &start, &bytes) != 0)

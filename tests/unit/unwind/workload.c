@@ -58,7 +58,7 @@ __attribute__((noinline)) static void printing(void)
 	sink += (unsigned int)snprintf(text, sizeof(text), "%d %s %f %p %20.10e %*d", (int)sink,
 				       "words", (double)sink / 3.0, (void *)&sink,
 				       (double)next_random(), 12, 7);
-	sink += (unsigned int)atof(text);
+	sink += (unsigned int)(long long)atof(text);
 }
 
 __attribute__((noinline)) static unsigned int recursion(unsigned int depth)
