@@ -135,7 +135,8 @@ static struct found *read_file(void)
 			take_span(f, &e);
 		else if (strcmp(type, RECORDING_COUNTER) == 0)
 			take_counter(f, &e);
-		else if (strcmp(type, RECORDING_PROCESS) == 0)
+		else if (strcmp(type, RECORDING_PROCESS) == 0 &&
+			 strlen(f->process_end) + 16 < sizeof(f->process_end))
 			copy(f->process_end + strlen(f->process_end), 16,
 			     weft_jfr_event_get(&e, RECORDING_FIELD_END));
 	}
