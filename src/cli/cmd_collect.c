@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 #include "collector/collector.h"
+#include "collector/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,6 +73,8 @@ static int run(const struct cli_args *args)
 		.period_ns = cli_number(args, "interval"),
 	};
 	struct collector_result result;
+	struct program_life own;
+	sigset_t none;
 	struct collector *c;
 	const char *what;
 	int rc;
@@ -80,6 +83,8 @@ static int run(const struct cli_args *args)
 		return cli_usage("--socket, --output and --root are needed");
 	if (!o.period_ns)
 		o.period_ns = UINT64_C(1000000000000) / cli_number(args, "frequency");
+	sigemptyset(&none);
+	program_prepare(&own, &none);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

@@ -197,7 +197,7 @@ static int open_collector(struct record *r, const struct collector_options *o)
 
 static int start_program(struct record *r, const char *path, char **argv, const char *library)
 {
-	int rc = program_start(path, argv, library, collector_socket(r->collector), &r->mask_before,
+	int rc = program_start(path, argv, library, collector_socket(r->collector), &r->life,
 			       &r->pid);
 
 	if (rc)
@@ -214,7 +214,7 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	o->command_line = join_words(argv);
 	if (!o->command_line)
 		return cli_error("%s", strerror(ENOMEM));
-	record_block_signals(r);
+	record_prepare(r);
 	status = open_collector(r, o);
 	free((char *)(uintptr_t)o->command_line);
 	if (status == 0)

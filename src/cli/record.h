@@ -6,8 +6,7 @@
 #define WEFT_CLI_RECORD_H
 
 #include "collector/collector.h"
-
-#include <signal.h>
+#include "collector/program.h"
 
 struct record {
 	struct collector *collector;
@@ -16,7 +15,7 @@ struct record {
 	uint64_t duration_ns; /* 0 = until the end */
 	int wait_all;
 	int progress; /* stderr is a terminal */
-	sigset_t mask_before;
+	struct program_life life;
 
 	/* in record_wait.c */
 	int pid_fd, signal_fd, timer_fd;
@@ -30,8 +29,8 @@ struct record {
 	uint64_t start_ns, leave_ns;
 };
 
-/* Before the program is started: its mask is mask_before. */
-void record_block_signals(struct record *r);
+/* Before the program is started. */
+void record_prepare(struct record *r);
 
 /* Until CMD has ended and the file is complete; returns weft's exit status. */
 int record_wait(struct record *r);

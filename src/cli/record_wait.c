@@ -33,12 +33,12 @@ static void taken_signals(sigset_t *set)
 	sigaddset(set, SIGPIPE);
 }
 
-void record_block_signals(struct record *r)
+void record_prepare(struct record *r)
 {
 	sigset_t set;
 
 	taken_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, &r->mask_before);
+	program_prepare(&r->life, &set);
 }
 
 static int open_fds(struct record *r)

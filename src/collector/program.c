@@ -16,6 +16,7 @@
 
 #define SCRIPTS_MAX 5   /* interpreters of interpreters that the kernel follows */
 #define SCRIPT_LINE 256 /* bytes of a #! line that it reads */
+#define FILES_WANTED 65536
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -197,16 +198,16 @@ const char *program_reason(enum program_verdict verdict)
 	static const char *const reason[] = {
 		[PROGRAM_FINE] = "",
 		[PROGRAM_STATIC] =
-			"statically linked, so that no library can be loaded into it; the "
-			"dynamic programs that it starts are recorded when a shell "
-			"starts it (sh -c)",
+			("statically linked, so that no library can be loaded into it; the "
+			 "dynamic programs that it starts are recorded when a shell "
+			 "starts it (sh -c)"),
 		[PROGRAM_SETUID] = "setuid or setgid: the loader ignores LD_PRELOAD for it",
 		[PROGRAM_CAPABLE] = "has file capabilities: the loader ignores LD_PRELOAD for it",
 		[PROGRAM_32_BIT] = "a 32-bit program; only 64-bit ones can be recorded",
 		[PROGRAM_MACHINE] = "a program for another machine",
 		[PROGRAM_ASAN] =
-			"needs libasan.so, ASan's runtime, which must be loaded first; link "
-			"it with -static-libasan to record it",
+			("needs libasan.so, ASan's runtime, which must be loaded first; link "
+			 "it with -static-libasan to record it"),
 		[PROGRAM_NOT_ELF] = "neither an ELF program nor a script with a #! line",
 		[PROGRAM_UNREADABLE] = "cannot be read",
 	};
@@ -247,11 +248,25 @@ static char **environment(const char *library, const char *socket, char **preloa
 	return out;
 }
 
-static void become(const char *path, char **argv, char **envp, const sigset_t *mask, int report)
+void program_prepare(struct program_life *life, const sigset_t *blocked)
+{
+	struct rlimit more;
+
+	sigprocmask(SIG_BLOCK, blocked, &life->mask);
+	getrlimit(RLIMIT_NOFILE, &life->files);
+	more = life->files;
+	more.rlim_cur = more.rlim_max < FILES_WANTED ? more.rlim_max : FILES_WANTED;
+	if (more.rlim_cur > life->files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &more);
+}
+
+static void become(const char *path, char **argv, char **envp, const struct program_life *life,
+		   int report)
 {
 	int error;
 
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &life->files);
+	sigprocmask(SIG_SETMASK, &life->mask, NULL);
 	execve(path, argv, envp);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)
@@ -260,7 +275,8 @@ static void become(const char *path, char **argv, char **envp, const sigset_t *m
 }
 
 /* The pipe closes at a successful exec; else it tells why there was none. */
-static int start(const char *path, char **argv, char **envp, const sigset_t *mask, pid_t *pid)
+static int start(const char *path, char **argv, char **envp, const struct program_life *life,
+		 pid_t *pid)
 {
 	int report[2], error = 0;
 	ssize_t n;
@@ -269,7 +285,7 @@ static int start(const char *path, char **argv, char **envp, const sigset_t *mas
 		return -errno;
 	*pid = fork();
 	if (*pid == 0)
-		become(path, argv, envp, mask, report[1]);
+		become(path, argv, envp, life, report[1]);
 	error = errno;
 	close(report[1]);
 	if (*pid < 0) {
@@ -287,11 +303,11 @@ static int start(const char *path, char **argv, char **envp, const sigset_t *mas
 }
 
 int program_start(const char *path, char **argv, const char *library, const char *socket,
-		  const void *mask, pid_t *pid)
+		  const struct program_life *life, pid_t *pid)
 {
 	char *preload = NULL, *rendezvous = NULL;
 	char **envp = environment(library, socket, &preload, &rendezvous);
-	int rc = envp && preload && rendezvous ? start(path, argv, envp, mask, pid) : -ENOMEM;
+	int rc = envp && preload && rendezvous ? start(path, argv, envp, life, pid) : -ENOMEM;
 
 	free(preload);
 	free(rendezvous);

@@ -8,7 +8,9 @@
 #define WEFT_COLLECTOR_PROGRAM_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* program_find() - the path of a command. 0, -ENOENT, -EACCES, -ENAMETOOLONG, -EISDIR. */
@@ -35,12 +37,24 @@ int program_look(const char *path, enum program_verdict *verdict, char *subject)
 /* Why it cannot be recorded, as a clause; "" for PROGRAM_FINE. */
 const char *program_reason(enum program_verdict verdict);
 
+/* What weft changes for itself, and a program gets back as it was. */
+struct program_life {
+	sigset_t mask;
+	struct rlimit files; /* RLIMIT_NOFILE */
+};
+
+/*
+ * program_prepare() - keep what there is in @life, then block @blocked and raise the limit of
+ * open files: a process that is recorded takes four.
+ */
+void program_prepare(struct program_life *life, const sigset_t *blocked);
+
 /*
  * program_start() - run it: @path with @argv, LD_PRELOAD with @library in front of what it
- * has, WEFT_SOCKET = @socket. Signal mask @mask (sigset_t *), nothing else is changed: same
+ * has, WEFT_SOCKET = @socket. @life is given back to it, nothing else is changed: same
  * process group, same descriptors. 0 and *pid, or -errno of the exec.
  */
 int program_start(const char *path, char **argv, const char *library, const char *socket,
-		  const void *mask, pid_t *pid);
+		  const struct program_life *life, pid_t *pid);
 
 #endif
