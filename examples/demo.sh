@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The demo: records a small shop server under load and asks the recording which requests
-# burnt the CPU. Takes about twenty seconds, listens on loopback only, leaves one file.
+# burnt the CPU. Takes about ten seconds, listens on loopback only, leaves one file.
 #
 # usage: [BUILD=build] examples/demo.sh [RECORDING]     (default: BUILD/demo.jfr)
 set -eu
@@ -46,7 +46,7 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 [ -s "$scratch/port" ] || fail "the server did not listen within ten seconds"
-run "$build/examples/shop-load" -p "$(cat "$scratch/port")" -n "${DEMO_REQUESTS:-12000}" -t 40
+run "$build/examples/shop-load" -p "$(cat "$scratch/port")" -n "${DEMO_REQUESTS:-20000}" -t 40
 
 say "The server ends by SIGTERM, and with it the recording:"
 kill -TERM "$recorder"

@@ -24,6 +24,7 @@
 #define PRODUCTS 2000
 #define CART_ITEMS 1200
 #define PRICE_RULES 60
+#define SIGNATURE_ROUNDS 100
 #define TEXT_BYTES 6000
 #define WAIT_MS 20
 
@@ -82,12 +83,12 @@ static HANDLER uint64_t apply_price_rules(struct item *cart)
 }
 
 /* FNV-1a over the order, iterated: what a signature costs. */
-static HANDLER uint64_t sign_order(const struct item *cart, unsigned int rounds)
+static HANDLER uint64_t sign_order(const struct item *cart)
 {
 	const unsigned char *bytes = (const unsigned char *)cart;
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	for (unsigned int round = 0; round < rounds; round++)
+	for (unsigned int round = 0; round < SIGNATURE_ROUNDS; round++)
 		for (size_t i = 0; i < CART_ITEMS * sizeof(*cart); i++)
 			hash = (hash ^ bytes[i]) * 0x100000001b3u;
 	return hash;
@@ -100,15 +101,22 @@ static int by_price(const void *a, const void *b)
 	return (x->price_cents > y->price_cents) - (x->price_cents < y->price_cents);
 }
 
+/* Now and then somebody brings a stack of them: the request that one looks for. */
+static unsigned int coupons(unsigned int number)
+{
+	return number % 401 == 0 ? 1000 : 1;
+}
+
 static HANDLER size_t handle_checkout(unsigned int number, char *reply, size_t room)
 {
 	struct item cart[CART_ITEMS];
-	uint64_t total, signature;
+	uint64_t total = 0, signature;
 
 	fill_cart(cart, number);
-	total = apply_price_rules(cart);
+	for (unsigned int i = 0; i < coupons(number); i++)
+		total = apply_price_rules(cart);
 	qsort(cart, CART_ITEMS, sizeof(*cart), by_price);
-	signature = sign_order(cart, 100);
+	signature = sign_order(cart);
 	return (size_t)snprintf(reply, room, "cart %u: %llu.%02llu EUR, signed %016llx\n", number,
 				(unsigned long long)total / 100, (unsigned long long)total % 100,
 				(unsigned long long)signature);
@@ -121,24 +129,39 @@ static int by_suffix(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Burrows-Wheeler: sort all suffixes, take the byte before each, count its runs. */
-static HANDLER size_t handle_compress(unsigned int number, char *reply, size_t room)
-{
+struct suffixes {
 	char text[TEXT_BYTES + 1];
-	const char *suffix[TEXT_BYTES];
-	uint32_t random = number;
+	const char *sorted[TEXT_BYTES];
+};
+
+/* How often the byte before a suffix changes, in their order (Burrows, Wheeler 1994). */
+static unsigned int count_runs(const struct suffixes *s)
+{
 	unsigned int runs = 1;
 
-	for (size_t i = 0; i < TEXT_BYTES; i++) {
-		text[i] = "abab abac abad\n"[next_random(&random) % 15];
-		suffix[i] = text + i;
-	}
-	text[TEXT_BYTES] = '\0';
-	qsort(suffix, TEXT_BYTES, sizeof(*suffix), by_suffix);
 	for (size_t i = 1; i < TEXT_BYTES; i++)
-		if (suffix[i] > text && suffix[i - 1] > text)
-			runs += suffix[i][-1] != suffix[i - 1][-1];
-	return (size_t)snprintf(reply, room, "%d bytes, %u runs\n", TEXT_BYTES, runs);
+		if (s->sorted[i] > s->text && s->sorted[i - 1] > s->text)
+			runs += s->sorted[i][-1] != s->sorted[i - 1][-1];
+	return runs;
+}
+
+static HANDLER size_t handle_compress(unsigned int number, char *reply, size_t room)
+{
+	struct suffixes *s = malloc(sizeof(*s));
+	uint32_t random = number;
+	size_t used;
+
+	if (!s)
+		return 0;
+	for (size_t i = 0; i < TEXT_BYTES; i++) {
+		s->text[i] = "abab abac abad\n"[next_random(&random) % 15];
+		s->sorted[i] = s->text + i;
+	}
+	s->text[TEXT_BYTES] = '\0';
+	qsort(s->sorted, TEXT_BYTES, sizeof(s->sorted[0]), by_suffix);
+	used = (size_t)snprintf(reply, room, "%d bytes, %u runs\n", TEXT_BYTES, count_runs(s));
+	free(s);
+	return used;
 }
 
 /* ------------------------------------------------------------------ /search */

@@ -36,6 +36,7 @@ struct worker {
 	unsigned int number;
 	uint64_t served;
 	pthread_t thread;
+	char reply[REPLY_BYTES];
 };
 
 struct options {
@@ -68,8 +69,7 @@ static uint64_t new_span(struct worker *w, unsigned int route)
 }
 
 /* The handler with its books and its context: what runs in here works for this request. */
-static size_t run_handler(struct worker *w, unsigned int route, const struct http_request *rq,
-			  char *reply)
+static size_t run_handler(struct worker *w, unsigned int route, const struct http_request *rq)
 {
 	struct stats_request books = {.worker = w->number, .route = route};
 	struct weft_context context = {.tags = {route_tag[route]}};
@@ -82,8 +82,8 @@ static size_t run_handler(struct worker *w, unsigned int route, const struct htt
 	context.span_id = context.root_span_id = books.span = new_span(w, route);
 	WEFT_SCOPE (&context) {
 		stats_begin(&books);
-		bytes = routes[route].handle(http_query_number(rq->query, "n", 0), reply,
-					     REPLY_BYTES);
+		bytes = routes[route].handle(http_query_number(rq->query, "n", 0), w->reply,
+					     sizeof(w->reply));
 		stats_end(&books);
 	}
 	return bytes;
@@ -103,14 +103,13 @@ static unsigned int find_route(struct http_text path)
 static int serve(struct worker *w, struct http_connection *c, const struct http_request *rq)
 {
 	unsigned int route = find_route(rq->path);
-	char reply[REPLY_BYTES];
-	struct http_text body = {reply, 0};
+	struct http_text body = {w->reply, 0};
 	int status = 200;
 
 	if (route < route_count) {
-		body.bytes = run_handler(w, route, rq, reply);
+		body.bytes = run_handler(w, route, rq);
 	} else if (http_text_is(rq->path, "/stats")) {
-		body.bytes = stats_json(reply, sizeof(reply));
+		body.bytes = stats_json(w->reply, sizeof(w->reply));
 	} else {
 		status = 404;
 		body = (struct http_text){"no such page\n", 13};
