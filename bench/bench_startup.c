@@ -4,6 +4,7 @@
  * child that a program starts by fork and exec. Differences of medians, interleaved.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "peers.h"
 
@@ -16,6 +17,7 @@ static double samples[PEER_COUNT][ROUNDS_MAX];
 static double run_one(const struct bench_options *o, enum peer_id who, bool children)
 {
 	struct bench_run run;
+	const char *last;
 	double ns;
 
 	if (peers_run(o, who, bench_text("%s/bench/nothing", o->build), children ? CHILDREN : NULL,
@@ -23,7 +25,10 @@ static double run_one(const struct bench_options *o, enum peer_id who, bool chil
 		return -1;
 	if (!children)
 		return run.wall_ns;
-	return sscanf(run.output, "%lf", &ns) == 1 ? ns / 100 : -1;
+	last = strrchr(run.output, '\n'); /* a peer may have printed before it */
+	while (last && last > run.output && last[-1] != '\n')
+		last--;
+	return last && sscanf(last, "%lf", &ns) == 1 ? ns / 100 : -1;
 }
 
 static void measure(const struct bench_options *o, const struct peer *peers, bool children,
