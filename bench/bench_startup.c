@@ -9,7 +9,7 @@
 #include "peers.h"
 
 #define ROUNDS_MAX 64
-#define CHILDREN "100"
+#define CHILDREN 30
 
 static double samples[PEER_COUNT][ROUNDS_MAX];
 
@@ -20,15 +20,15 @@ static double run_one(const struct bench_options *o, enum peer_id who, bool chil
 	const char *last;
 	double ns;
 
-	if (peers_run(o, who, bench_text("%s/bench/nothing", o->build), children ? CHILDREN : NULL,
-		      &run))
+	if (peers_run(o, who, bench_text("%s/bench/nothing", o->build),
+		      children ? bench_text("%d", CHILDREN) : NULL, &run))
 		return -1;
 	if (!children)
 		return run.wall_ns;
 	last = strrchr(run.output, '\n'); /* a peer may have printed before it */
 	while (last && last > run.output && last[-1] != '\n')
 		last--;
-	return last && sscanf(last, "%lf", &ns) == 1 ? ns / 100 : -1;
+	return last && sscanf(last, "%lf", &ns) == 1 ? ns / CHILDREN : -1;
 }
 
 static void measure(const struct bench_options *o, const struct peer *peers, bool children,
