@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MODULES_MAX 128
+#define PAGE_BYTES 4096
 
 struct mapped {
 	uint64_t start, end, bias;
@@ -106,7 +107,7 @@ int modules_find(void *modules, uint64_t pc, struct unwind_module *out)
 	out->bias = found->bias;
 	if (found->elf)
 		out->table = elf_module_table(found->elf);
-	else
+	else if (found->end - found->start <= PAGE_BYTES + 1)
 		out->rule = &trampoline;
 	return 0;
 }

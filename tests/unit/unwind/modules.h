@@ -7,7 +7,10 @@
 
 struct modules;
 
-/* Aborts on failure. @vdso may be NULL. Unnamed code is taken for signal trampolines. */
+/*
+ * Aborts on failure. @vdso may be NULL. A page of unnamed code is an
+ * emulator's signal trampoline, more of it is JIT code.
+ */
 struct modules *modules_new(const char *maps, const void *vdso, size_t vdso_bytes);
 void modules_free(struct modules *m);
 int modules_find(void *modules, uint64_t pc, struct unwind_module *out); /* unwind_find */
