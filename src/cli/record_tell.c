@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct cause {
@@ -145,10 +146,25 @@ static void tell_refused(const struct collector_result *result)
 		cli_warning("no process joined: nothing was recorded");
 }
 
+/* Timers are counted as pending signals, of all processes of the user together. */
+static void tell_untimed(const struct collector_result *result)
+{
+	uint64_t count = result->total.counter[WEFT_COUNTER_THREADS_NO_TIMER];
+	struct rlimit limit;
+
+	if (count && !getrlimit(RLIMIT_SIGPENDING, &limit))
+		cli_warning(
+			"%llu %s no CPU timer, thus no samples: half of %llu pending signals is "
+			"what weft may use; raise the limit (ulimit -i)",
+			(unsigned long long)count, plural(count, "thread had", "threads had"),
+			(unsigned long long)limit.rlim_cur);
+}
+
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
 	tell_running(r);
 	tell_refused(result);
+	tell_untimed(result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
 }

@@ -92,6 +92,19 @@ if have cc && built narrow -m32; then
 else
 	skip "record: 32-bit program" "no compiler for it"
 fi
+# ---- what this system does not allow: the engine has no timers to work with
+
+no_timers() {
+	local rc
+	(ulimit -i 0 && bounded "$weft" record -o untimed.jfr -- "$tools/burn" 0.1 2) >out 2>err
+	rc=$?
+	cat err
+	same 0 "$rc" && same burnt "$(cat out)" && grep -q '2 threads had no CPU timer.*ulimit -i' err
+}
+
+check "record: the limit allows no timer: runs, says so and what would help" no_timers
+bad "record: an engine that is not there" 2 "wall.*known: cpu" record -e wall -- true
+
 if [ "$(id -u)" = 0 ] && cp "$(type -P true)" mine && chown 1:1 mine && chmod 4755 mine; then
 	bad "record: setuid program" 1 'mine.*set-?user-?id|mine.*setuid' record -- ./mine
 else
@@ -104,7 +117,13 @@ if [ "$(id -u)" = 0 ] && have setpriv; then
 			>out 2>err
 		same 1 $? && grep -q 'good\.jfr.*Permission denied' err
 	}
+	no_permission_to_write() {
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$weft" record \
+			-o "$work/new.jfr" -- true >out 2>err
+		same 1 $? && grep -q 'new\.jfr.*Permission denied' err
+	}
 	if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$weft"; then
+		check "record: no permission to write" no_permission_to_write
 		check "report: no permission to read" no_permission
 	else
 		skip "report: no permission to read" "the build tree is not open to other users"
