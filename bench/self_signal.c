@@ -19,7 +19,7 @@
 
 #include "harness.h"
 
-#define BATCH 8
+#define BATCH 4
 #define DEPTH 16
 #define ROUNDS_MAX 1000
 
