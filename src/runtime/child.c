@@ -25,7 +25,7 @@ static int begin(void)
 	weft_session_forget();
 	failed = weft_rt.has_collector ? weft_join(WEFT_HELLO_FORKED) : -ENOTCONN;
 	if (failed)
-		failed = weft_session_make();
+		failed = weft_session_make(failed != -ECANCELED);
 	if (failed)
 		return failed;
 	weft_log_replay();

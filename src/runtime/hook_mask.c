@@ -7,6 +7,9 @@
  * held here, one for the process as in the kernel, and queued again when a thread opens
  * SIGPROF or waits for it.
  *
+ * The kernel's mask also changes behind our back (siglongjmp, sigsetmask, raw calls), so the
+ * word stands only as long as all is blocked that was blocked together with SIGPROF.
+ *
  * In the wait calls SIGPROF is really blocked, so that the kernel itself ends the wait; a
  * waiting thread has no CPU time that could be sampled.
  */
@@ -24,22 +27,49 @@
 enum held { HELD_NONE, HELD_CHANGING, HELD_FULL };
 
 static __thread uint32_t believes_blocked __attribute__((tls_model("initial-exec")));
+static __thread uint64_t believed_with __attribute__((tls_model("initial-exec")));
 static siginfo_t held_info;
 static uint32_t held;
 
+static uint64_t sigprof_bit(void)
+{
+	return UINT64_C(1) << (SIGPROF - 1);
+}
+
+static uint64_t real_mask(void)
+{
+	uint64_t mask = 0;
+
+	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, MASK_BYTES);
+	return mask;
+}
+
+static void believe(int is_blocked)
+{
+	if (is_blocked)
+		believed_with = real_mask();
+	believes_blocked = is_blocked != 0;
+}
+
+/* @mask: the thread's, as the kernel has it now; a handler's has more in it. */
+static int belief_stands(uint64_t mask)
+{
+	return believes_blocked && (believed_with & ~(mask | sigprof_bit())) == 0;
+}
+
 int weft_mask_is_blocked(void)
 {
-	return believes_blocked != 0;
+	return believes_blocked && belief_stands(real_mask());
 }
 
 void weft_mask_inherit(int is_blocked)
 {
-	believes_blocked = is_blocked != 0;
+	believe(is_blocked);
 }
 
 int weft_mask_set_real(int how)
 {
-	uint64_t bit = UINT64_C(1) << (SIGPROF - 1), old = 0;
+	uint64_t bit = sigprof_bit(), old = 0;
 
 	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, MASK_BYTES);
 	return (old & bit) != 0;
@@ -49,14 +79,16 @@ int weft_mask_set_real(int how)
 void weft_mask_open(void)
 {
 	if (weft_hook_is_on(WEFT_HOOK_SIGNALS))
-		believes_blocked = (uint32_t)weft_mask_set_real(SIG_UNBLOCK);
+		believe(weft_mask_set_real(SIG_UNBLOCK));
 }
 
-int weft_mask_hold_back(const siginfo_t *info)
+int weft_mask_hold_back(const siginfo_t *info, const ucontext_t *uc)
 {
 	uint32_t none = HELD_NONE;
+	uint64_t interrupted;
 
-	if (!believes_blocked)
+	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
+	if (!belief_stands(interrupted))
 		return 0;
 	if (__atomic_compare_exchange_n(&held, &none, HELD_CHANGING, 0, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED)) {
@@ -111,19 +143,19 @@ static const sigset_t *without_sigprof(const sigset_t *set, sigset_t *copy)
 	return copy;
 }
 
-static uint32_t belief_after(int how, int named)
+static int belief_after(int how, int named, int before)
 {
 	if (how == SIG_SETMASK)
-		return (uint32_t)named;
+		return named;
 	if (named)
 		return how == SIG_BLOCK;
-	return believes_blocked;
+	return before;
 }
 
 static int change(int (*real)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
 		  sigset_t *old)
 {
-	uint32_t before = believes_blocked;
+	int before = is_active() && weft_mask_is_blocked();
 	int named = has_sigprof(set), is_set = set != NULL, result;
 	sigset_t open;
 
@@ -137,7 +169,7 @@ static int change(int (*real)(int, const sigset_t *, sigset_t *), int how, const
 	if (old && before)
 		sigaddset(old, SIGPROF);
 	if (is_set)
-		believes_blocked = belief_after(how, named);
+		believe(belief_after(how, named, before));
 	if (before && !believes_blocked)
 		deliver_held();
 	return 0;
@@ -175,7 +207,8 @@ WEFT_API int sigpending(sigset_t *set)
 {
 	int result = weft_real(sigpending)(set);
 
-	if (!result && believes_blocked && __atomic_load_n(&held, __ATOMIC_ACQUIRE) == HELD_FULL)
+	if (!result && weft_mask_is_blocked() &&
+	    __atomic_load_n(&held, __ATOMIC_ACQUIRE) == HELD_FULL)
 		sigaddset(set, SIGPROF);
 	return result;
 }
@@ -183,6 +216,7 @@ WEFT_API int sigpending(sigset_t *set)
 /* The calls that set a mask for their own time. */
 struct borrowed {
 	uint32_t believed;
+	uint64_t believed_with;
 	int was_closed;
 	int restores_real;
 	sigset_t copy;
@@ -193,6 +227,7 @@ static const sigset_t *borrow(struct borrowed *b, const sigset_t *mask)
 	siginfo_t info;
 
 	b->believed = believes_blocked;
+	b->believed_with = believed_with;
 	b->restores_real = 0;
 	if (!mask || !is_active())
 		return mask;
@@ -201,6 +236,7 @@ static const sigset_t *borrow(struct borrowed *b, const sigset_t *mask)
 		b->restores_real = !b->was_closed;
 		queue_again(&info);
 	}
+	believed_with = 0; /* the call's own mask, for as long as the call takes */
 	believes_blocked = (uint32_t)has_sigprof(mask);
 	return without_sigprof(mask, &b->copy);
 }
@@ -208,6 +244,7 @@ static const sigset_t *borrow(struct borrowed *b, const sigset_t *mask)
 static void give_back(const struct borrowed *b)
 {
 	believes_blocked = b->believed;
+	believed_with = b->believed_with;
 	if (b->restores_real)
 		weft_mask_set_real(SIG_UNBLOCK);
 }

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include <weft/abi/session.h>
 
@@ -22,10 +23,11 @@ void weft_hooks_parse(const char *setting); /* NULL: all on */
 
 /* hook_mask.c: does the program believe that SIGPROF is blocked in this thread? */
 int weft_mask_is_blocked(void);
-void weft_mask_inherit(int is_blocked);         /* a new thread, from its creator */
-void weft_mask_open(void);                      /* at start: what exec has handed down */
-int weft_mask_set_real(int how);                /* the kernel's; 1 = SIGPROF was blocked */
-int weft_mask_change_one(int how, int signo);   /* the program's, as sighold does */
-int weft_mask_hold_back(const siginfo_t *info); /* a foreign SIGPROF: 1 = held for later */
+void weft_mask_inherit(int is_blocked);       /* a new thread, from its creator */
+void weft_mask_open(void);                    /* at start: what exec has handed down */
+int weft_mask_set_real(int how);              /* the kernel's; 1 = SIGPROF was blocked */
+int weft_mask_change_one(int how, int signo); /* the program's, as sighold does */
+/* A foreign SIGPROF that interrupted @uc: 1 = held for later. */
+int weft_mask_hold_back(const siginfo_t *info, const ucontext_t *uc);
 
 #endif

@@ -27,7 +27,7 @@ static void begin_session(void)
 	else if (file && *file)
 		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
 	if (failed)
-		weft_session_make();
+		weft_session_make(failed != -ECANCELED); /* not wanted: leave no trace */
 }
 
 static void claim_main(void)

@@ -19,7 +19,7 @@ static int begin_child(void)
 	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, 1, 0, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED)) {
 		weft_session_forget();
-		if (!weft_session_make())
+		if (!weft_session_make(1))
 			weft_log_replay();
 		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
 	}
@@ -38,7 +38,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 		return;
 	weft_guard_open();
 	weft_rt.begin_child = begin_child;
-	if (weft_session_make())
+	if (weft_session_make(1))
 		return;
 	weft_fork_open();
 	weft_key_open();

@@ -115,7 +115,7 @@ static inline int weft_guard_holds(void)
 
 /* session.c */
 int weft_session_map(int fd, uint64_t total_bytes); /* -> rt; closes nothing */
-int weft_session_make(void);                        /* runtime-made, no collector */
+int weft_session_make(int keeps_file);              /* runtime-made, no collector */
 int weft_session_open_block(uint32_t block);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
 

@@ -308,7 +308,7 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 		if (weft_rt_is_ready())
 			weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
 		errno = saved_errno;
-		if (weft_mask_hold_back(info))
+		if (weft_mask_hold_back(info, ucontext))
 			return;
 		weft_disposition_deliver(signo, info, ucontext);
 		return;

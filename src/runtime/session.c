@@ -179,14 +179,15 @@ static void fill_own_header(struct weft_session_header *shared)
 	memcpy(shared, &layout, sizeof(layout));
 }
 
-int weft_session_make(void)
+/* Without a file nobody can attach later. */
+int weft_session_make(int keeps_file)
 {
 	uint8_t *base;
 	int fd = -1;
 
 	memset(&layout, 0, sizeof(layout));
 	weft_session_layout(&layout, own_slot_count(), 0, 0);
-	if (file_size_is_allowed(layout.total_bytes))
+	if (keeps_file && file_size_is_allowed(layout.total_bytes))
 		fd = make_file(layout.total_bytes);
 	base = reserve(fd, layout.total_bytes);
 	if (!base || open_header(base, &layout)) {

@@ -119,7 +119,8 @@ wait_for_cpu_of() {
 }
 
 @test "--no-children: the program alone" {
-	record -o a.jfr --no-children -- sh -c "$WEFT_BURN 60; :"
+	record -o a.jfr --no-children -- sh -c "ls -l /proc/self/fd; $WEFT_BURN 60; :"
+	[[ "$out" != *weft-session* ]]
 	expect_status 0
 	expect_in "$err" '1 process:'
 }

@@ -22,6 +22,8 @@ tiny "$VICTIM" sigexec ignored
 is "ignored is handed down" "$(grep -c 'SigIgn:.*4000000$' "$out/answer")" -eq 1
 tiny "$VICTIM" sigexec blocked
 is "blocked is handed down" "$(grep -c 'SigBlk:.*4000000$' "$out/answer")" -eq 1
+tiny "$VICTIM" sigexec jumped
+is "blocked and undone by siglongjmp is not" "$(grep -c 'SigBlk:.*0000000$' "$out/answer")" -eq 1
 tiny "$VICTIM" sigexec default
 is "nothing else is" "$(grep -c 'Sig\(Blk\|Ign\):.*0000000$' "$out/answer")" -eq 2
 
