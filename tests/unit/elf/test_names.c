@@ -95,6 +95,26 @@ static void dynsym_is_second_best(void **state)
 	elf_module_free(m);
 }
 
+/* A stripped static function still begins where its unwind entry says. */
+static void nameless_code_has_a_beginning(void **state)
+{
+	uint64_t at = address_of(library, "fixture_static"), start = 0;
+	struct elf_module *m;
+
+	(void)state;
+	assert_true(at > 0);
+	assert_int_equal(elf_module_open(&m, stripped, -1, "stripped"), 0);
+	assert_int_equal(elf_module_entry(m, at, &start), 0);
+	assert_int_equal(start, at);
+	start = 0;
+	assert_int_equal(elf_module_entry(m, at + 1, &start), 0);
+	assert_int_equal(start, at);
+	assert_int_equal(elf_module_entry(m, 1, &start), -ENOENT);
+	assert_int_equal(elf_module_entry(m, UINT64_MAX, &start), -ENOENT);
+	assert_int_equal(start, at);
+	elf_module_free(m);
+}
+
 /* Each stub's place by objdump, which finds it in another way. */
 static void stubs_have_names(void **state)
 {
@@ -185,8 +205,11 @@ static void bombs_do_not_go_off(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_every_kind),    cmocka_unit_test(dynsym_is_second_best),
-		cmocka_unit_test(stubs_have_names),    cmocka_unit_test(finds_all_of_libc),
+		cmocka_unit_test(knows_every_kind),
+		cmocka_unit_test(dynsym_is_second_best),
+		cmocka_unit_test(nameless_code_has_a_beginning),
+		cmocka_unit_test(stubs_have_names),
+		cmocka_unit_test(finds_all_of_libc),
 		cmocka_unit_test(bombs_do_not_go_off),
 	};
 
