@@ -33,8 +33,12 @@ static void hand_down(struct handed_down *h)
 		return;
 	h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);
 	h->ignores = weft_disposition_is_ignored();
-	if (!h->ignores)
+	/* A vfork child that has set its own action hands that down. */
+	if (!h->ignores || weft_real_sigaction(SIGPROF, NULL, &h->ours) ||
+	    h->ours.sa_sigaction != weft_sampler_handler) {
+		h->ignores = 0;
 		return;
+	}
 	memset(&ignore, 0, sizeof(ignore));
 	ignore.sa_handler = SIG_IGN;
 	weft_real_sigaction(SIGPROF, &ignore, &h->ours);

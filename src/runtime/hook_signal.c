@@ -9,6 +9,7 @@
 #include "runtime/hooks.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
+#include "runtime/sys.h"
 
 static int is_kept(int signo)
 {
@@ -16,12 +17,33 @@ static int is_kept(int signo)
 	       weft_sampler_is_installed();
 }
 
+/*
+ * What the program believes is its parent's in a vfork child, which runs in that one's memory,
+ * and the action in the kernel its own. (A forked child without a session yet is not known
+ * by its pid.)
+ */
+static int is_vfork_child(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid;
+}
+
+static void swap(const struct sigaction *action, struct sigaction *was)
+{
+	if (!is_vfork_child()) {
+		weft_disposition_swap(action, was);
+		return;
+	}
+	if (was)
+		weft_disposition_get(was);
+	weft_real_sigaction(SIGPROF, action, NULL);
+}
+
 static int change_sigprof(const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction was;
 
 	if (action)
-		weft_disposition_swap(action, &was);
+		swap(action, &was);
 	else
 		weft_disposition_get(&was);
 	if (old)
@@ -51,7 +73,7 @@ static weft_signal_fn set_handler(weft_signal_fn handler, unsigned int flags, in
 	action.sa_flags = (int)flags;
 	if (masks_itself)
 		sigaddset(&action.sa_mask, SIGPROF);
-	weft_disposition_swap(&action, &was);
+	swap(&action, &was);
 	return was.sa_handler;
 }
 
@@ -128,6 +150,6 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 		action.sa_flags &= ~SA_RESTART;
 	else
 		action.sa_flags |= SA_RESTART;
-	weft_disposition_swap(&action, NULL);
+	swap(&action, NULL);
 	return 0;
 }

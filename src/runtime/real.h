@@ -37,6 +37,10 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
 	X(pselect, int, (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *)) \
 	X(epoll_pwait, int, (int, struct epoll_event *, int, int, const sigset_t *)) \
+	X(__monstartup, void, (unsigned long, unsigned long)) \
+	X(moncontrol, void, (int)) \
+	X(profil, int, (unsigned short *, size_t, size_t, unsigned int)) \
+	X(sprofil, int, (void *, int, void *, unsigned int)) \
 	X(execve, int, (const char *, char *const[], char *const[])) \
 	X(execvpe, int, (const char *, char *const[], char *const[])) \
 	X(fexecve, int, (int, char *const[], char *const[])) \

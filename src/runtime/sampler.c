@@ -338,15 +338,21 @@ int weft_sampler_is_installed(void)
 	return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
 }
 
+static void fill_action(struct sigaction *ours)
+{
+	memset(ours, 0, sizeof(*ours));
+	ours->sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO;
+	ours->sa_sigaction = weft_sampler_handler;
+	fill_mask(&ours->sa_mask);
+}
+
 int weft_sampler_install(void)
 {
-	struct sigaction ours = {.sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
-	struct sigaction theirs;
+	struct sigaction ours, theirs;
 
 	if (weft_sampler_is_installed())
 		return 0;
-	ours.sa_sigaction = weft_sampler_handler;
-	fill_mask(&ours.sa_mask);
+	fill_action(&ours);
 	if (weft_real_sigaction(SIGPROF, NULL, &theirs))
 		return -1;
 	weft_disposition_swap(&theirs, NULL);
@@ -354,4 +360,16 @@ int weft_sampler_install(void)
 		return -1;
 	__atomic_store_n(&installed, 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+void weft_sampler_keep(void)
+{
+	struct sigaction ours, theirs;
+
+	if (!weft_sampler_is_installed() || weft_real_sigaction(SIGPROF, NULL, &theirs) ||
+	    theirs.sa_sigaction == weft_sampler_handler)
+		return;
+	fill_action(&ours);
+	weft_disposition_swap(&theirs, NULL);
+	weft_real_sigaction(SIGPROF, &ours, NULL);
 }

@@ -22,6 +22,7 @@ void weft_timer_disarm_process(void);
 /* sampler.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
+void weft_sampler_keep(void); /* libc may have replaced it: takes that over, comes back */
 int weft_sampler_is_ours(const siginfo_t *info);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 

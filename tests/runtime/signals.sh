@@ -27,6 +27,16 @@ is "blocked and undone by siglongjmp is not" "$(grep -c 'SigBlk:.*0000000$' "$ou
 tiny "$VICTIM" sigexec default
 is "nothing else is" "$(grep -c 'Sig\(Blk\|Ign\):.*0000000$' "$out/answer")" -eq 2
 
+# A profile of libc's own holds its own ticks only, and weft's all of it.
+if [ -n "${VICTIM_GPROF:-}" ]; then
+	(cd "$out" && tiny "$VICTIM_GPROF" burn 500)
+	is "gprof: sampled" "$(sum samples)" -gt 50
+	books "gprof"
+	told=$("$GPROF" -bp "$VICTIM_GPROF" "$out/gmon.out" | awk '$1 + 0 > 0 { s += $3 } END { print int(s * 100) }')
+	is "gprof: its own profile" "$told" -gt 20
+	is "gprof: ours is not in it" "$told" -lt 75
+fi
+
 WEFT_HOOKS=-threads tiny "$VICTIM" threads 3 40
 is "hooks off: no hook call" "$(sum hook_calls)" -eq 0
 is "hooks off: threads get slots by their first write" "$(sum primed_main)" -eq 4

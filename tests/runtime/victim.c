@@ -372,6 +372,21 @@ static int is_blocked(int signo)
 	return sigismember(&now, signo);
 }
 
+/* What shells and spawning libraries do between vfork and exec. */
+static int vfork_resets(void)
+{
+	int status = -1;
+	pid_t child = vfork();
+
+	if (child == 0) {
+		signal(SIGPROF, SIG_DFL);
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
 /* The program's own SIGPROF life, as if nobody else had one. */
 static int do_sigown(char **a)
 {
@@ -397,6 +412,10 @@ static int do_sigown(char **a)
 	raise(SIGPROF);
 	sigaction(SIGPROF, NULL, &seen);
 	bad |= check(caught == 3 && seen.sa_handler == SIG_DFL, "SA_RESETHAND");
+	signal(SIGPROF, catch);
+	bad |= check(vfork_resets() == 0, "the child of a vfork runs");
+	sigaction(SIGPROF, NULL, &seen);
+	bad |= check(seen.sa_handler == catch, "and sets actions of its own");
 	for (int i = 1; i < 65; i++)
 		signal(i, SIG_DFL);
 	burn_ms(100);
