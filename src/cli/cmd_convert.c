@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BY_MAX 16
 
@@ -43,6 +44,21 @@ static int write_all(const struct export_format *format, struct export_job *job,
 	return rc ? cli_error("%s: %s", name, strerror(-rc)) : CLI_DONE;
 }
 
+static void bind(const char *path, const struct export_job *job, struct key *by,
+		 struct where *wheres)
+{
+	struct model *m = source_model(job->source);
+
+	for (size_t i = 0; i < job->by_count; i++) {
+		key_bind(&by[i], m);
+		recording_warn(path, &by[i], m);
+	}
+	for (size_t i = 0; i < job->where_count; i++) {
+		where_bind(&wheres[i], m);
+		recording_warn(path, &wheres[i].key, m);
+	}
+}
+
 static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 		   struct where *wheres, size_t where_count)
 {
@@ -52,11 +68,8 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 	int status, rc = source_open(&job.source, path, cli_text(args, "event"));
 
 	if (rc)
-		return recording_refuse(path, rc);
-	for (size_t i = 0; i < by_count; i++)
-		key_bind(&by[i], source_model(job.source));
-	for (size_t i = 0; i < where_count; i++)
-		where_bind(&wheres[i], source_model(job.source));
+		return recording_refuse(args, path, rc);
+	bind(path, &job, by, wheres);
 	status =
 		write_all(export_format_find(cli_text(args, "to")), &job, cli_text(args, "output"));
 	if (!status && *source_facts(job.source)->damage)
@@ -67,6 +80,15 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 				   where_count ? " of which --where holds" : "");
 	source_free(job.source);
 	return status;
+}
+
+/* By whatever names: the recording would be gone. */
+static int is_same_file(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* What must be known before anything is read. */
@@ -80,6 +102,8 @@ static int check(const struct cli_args *args)
 	    term_is(stdout))
 		return cli_usage("%s is binary: give -o FILE, or redirect it",
 				 cli_text(args, "to"));
+	if (to && strcmp(to, "-") != 0 && is_same_file(cli_operand(args, 0), to))
+		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }
 

@@ -33,8 +33,11 @@ static int print(const struct cli_args *args, struct report *r)
 	int rc;
 
 	set_style(args, &style);
+	errno = 0;
 	rc = cli_flag(args, "json") ? report_json(r, style.top_given ? style.top : 0, stdout)
 				    : report_text(r, &style, stdout);
+	if (ferror(stdout))
+		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -60,7 +63,11 @@ static int run_query(const struct cli_args *args, struct report_query *q)
 	int status;
 
 	if (rc)
-		return recording_refuse(q->path, rc);
+		return recording_refuse(args, q->path, rc);
+	if (!r->overview)
+		recording_warn(r->path, &r->sums[0].key, source_model(r->source));
+	for (size_t i = 0; i < r->where_count; i++)
+		recording_warn(r->path, &r->wheres[i].key, source_model(r->source));
 	status = print(args, r);
 	if (!status)
 		status = verdict(r);
@@ -126,12 +133,9 @@ const struct cli_command cmd_report = {
 	.operands = "[FILE]",
 	.operands_max = 1,
 	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE
-		       "): weft's own, a JVM's,\n"
-		       "async-profiler's. Without --by it shows in short what answers whose time "
-		       "it was:\n"
-		       "tags, spans, functions. Exits 1 when the file is damaged (what is whole "
-		       "is shown)\n"
-		       "or no sample was counted.",
+		       "): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
+		       "what answers whose time it was: tags, spans, functions. Exits 1 when the "
+		       "file is damaged (what is whole is shown) or no sample was counted.",
 	.options = options,
 	.examples = examples,
 	.run = run,

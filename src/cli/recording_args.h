@@ -22,7 +22,9 @@
 int recording_key(struct key *key, const char *option, const char *text);
 int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
 void recording_wheres_free(struct where *wheres, size_t count);
+/* Warns of a tag that nothing in the recording has: a typing error looks like "(none)". */
+void recording_warn(const char *path, const struct key *key, const struct model *m);
 /* The message for what source_open() or report_run() returned. An exit status. */
-int recording_refuse(const char *path, int error);
+int recording_refuse(const struct cli_args *args, const char *path, int error);
 
 #endif

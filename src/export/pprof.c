@@ -80,6 +80,14 @@ static const char *key_label(const struct key *k)
 	}
 }
 
+static int is_innermost(const struct context *c, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++)
+		if (c->item[i].key == c->item[index].key)
+			return 0;
+	return 1;
+}
+
 static uint32_t all_labels(const struct export_job *job, const struct sample *s,
 			   struct pprof_label *labels)
 {
@@ -93,7 +101,7 @@ static uint32_t all_labels(const struct export_job *job, const struct sample *s,
 		const struct context_item *c = &s->context.item[i];
 
 		/* Only the innermost: a label has one value. */
-		if (context_value(&s->context, c->key, 0) == c->value)
+		if (is_innermost(&s->context, i))
 			put_label(job, labels, &count, context_label(m, c->key), c->value);
 	}
 	return count;

@@ -10,6 +10,7 @@
 #include "profile.pb-c.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,32 @@ static uint32_t location_id(struct message *w, struct frame f)
 
 /* ---- samples */
 
+static int is_module(const struct model *m, uint32_t name)
+{
+	for (uint32_t id = 1; id < m->stack_count; id++)
+		for (uint32_t i = 0; i < m->stacks[id].count; i++)
+			if (m->stacks[id].frames[i].module == name)
+				return 1;
+	return 0;
+}
+
+/* Readers take the first mapping for the program's own: that of the first process. */
+static int map_program(struct message *w)
+{
+	const struct model *m = source_model(w->job->source);
+	const struct facts *f = source_facts(w->job->source);
+	const char *command =
+		f->process_count ? names_text(&m->names, f->processes[0].command_line) : "";
+	char path[256];
+	uint32_t name;
+
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(command, " "), command);
+	name = names_find(&m->names, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	if (!name || !is_module(m, name))
+		return 0;
+	return table_id(&w->mappings, &name) ? 0 : -ENOMEM;
+}
+
 /* Location ids of a stack, leaf first; samples of one stack share them. NULL: no memory. */
 static uint64_t *stack_locations(struct message *w, uint32_t id, const struct stack *stack)
 {
@@ -109,7 +136,6 @@ static uint64_t *stack_locations(struct message *w, uint32_t id, const struct st
 		return ids;
 	ids = calloc((size_t)stack->count + 1, sizeof(*ids));
 	w->stack_ids[id] = ids;
-	/* From the root: readers take the first mapping for the program's own. */
 	for (uint32_t i = stack->count; ids && i-- > 0;) {
 		ids[i] = location_id(w, stack->frames[i]);
 		if (!ids[i])
@@ -318,7 +344,8 @@ static int make_all(struct message *w)
 	    table_init(&w->locations, 3) || table_init(&w->pairs, 2))
 		return -ENOMEM;
 	make_head(w);
-	if (make_samples(w) || make_functions(w) || make_mappings(w) || make_location_list(w))
+	if (map_program(w) || make_samples(w) || make_functions(w) || make_mappings(w) ||
+	    make_location_list(w))
 		return -ENOMEM;
 	/* Last: everything above adds strings. */
 	w->profile.string_table = w->p->strings.text;

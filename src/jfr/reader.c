@@ -35,7 +35,8 @@ int reader_no_memory(struct weft_jfr_reader *r)
 
 static int map_file(struct weft_jfr_reader *r, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* O_NONBLOCK: a FIFO that nobody writes is refused, not waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 	void *map;
 	int rc = 0;

@@ -218,7 +218,9 @@ int report_json(const struct report *r, uint64_t top, FILE *out)
 	if (!o)
 		return -ENOMEM;
 	set_more(o, r);
-	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -EIO : 0;
+	errno = 0;
+	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
+									 : 0;
 	json_decref(o);
 	if (!rc)
 		fputc('\n', out);

@@ -54,15 +54,16 @@ static const struct {
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
-const char *key_choices(void)
+const char *key_choices(enum key_kind but)
 {
 	static char choices[128];
 
-	if (choices[0])
-		return choices;
+	choices[0] = '\0';
 	for (size_t i = 0; i < KIND_COUNT; i++) {
-		if (i)
-			strcat(choices, "|");
+		if (i == but)
+			continue;
+		if (choices[0])
+			strcat(choices, ", ");
 		strcat(choices, kinds[i].name);
 	}
 	return choices;
@@ -98,6 +99,7 @@ void key_bind(struct key *k, struct model *m)
 		k->tag_type = names_id_bytes(&m->names, name, (size_t)(dot - name));
 		name = dot + 1;
 	}
+	k->unknown = !names_find(&m->keys, name);
 	k->tag = names_id(&m->keys, name);
 }
 

@@ -19,6 +19,7 @@ enum key_kind {
 	KEY_PROCESS,
 	KEY_MODULE,
 	KEY_TAG,
+	KEY_NO_KIND,
 };
 
 struct key {
@@ -26,10 +27,11 @@ struct key {
 	char text[128];    /* as given: "span", "tag:route" */
 	uint32_t tag;      /* KEY_TAG: id in model.keys */
 	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
+	int unknown;       /* KEY_TAG: no type of the recording has it; after key_bind() */
 };
 
-/* "function|stack|...|tag:NAME", for messages. */
-const char *key_choices(void);
+/* "function, stack, ..., tag:NAME" without one of them, for messages. */
+const char *key_choices(enum key_kind but);
 /* Reads a key's name. NAME of a tag is a field's name, or Type.field. 0 or -EINVAL. */
 int key_parse(struct key *k, const char *text);
 /* Gives the tag its numbers in this model. */

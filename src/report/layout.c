@@ -41,9 +41,33 @@ static size_t columns_of(const char *name)
 	return columns;
 }
 
-static void put(FILE *out, char c)
+/* Bytes of a control character at @s: below space, DEL, U+0080 to U+009F; 0: none. */
+static size_t control_bytes(const char *s)
 {
-	fputc((unsigned char)c < ' ' || c == 0x7F ? '?' : c, out);
+	if ((unsigned char)*s < ' ' || *s == 0x7F)
+		return 1;
+	return (unsigned char)s[0] == 0xC2 && ((unsigned char)s[1] & 0xE0) == 0x80 ? 2 : 0;
+}
+
+/* Prints the byte or control character at @s; where the next one is. */
+static const char *put(FILE *out, const char *s)
+{
+	size_t control = control_bytes(s);
+
+	fputc(control ? '?' : *s, out);
+	return s + (control ? control : 1);
+}
+
+const char *layout_clean(char out[LAYOUT_TEXT], const char *text)
+{
+	size_t used = 0, control;
+
+	for (; *text && used + 1 < LAYOUT_TEXT; text += control ? control : 1) {
+		control = control_bytes(text);
+		out[used++] = control ? '?' : *text;
+	}
+	out[used] = '\0';
+	return out;
 }
 
 size_t layout_name(FILE *out, const char *name, int columns)
@@ -52,14 +76,14 @@ size_t layout_name(FILE *out, const char *name, int columns)
 
 	room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns;
 	if (!columns || whole <= room) {
-		for (; *name; name++)
-			put(out, *name);
+		while (*name)
+			name = put(out, name);
 		return whole;
 	}
-	for (; *name; name++) {
+	while (*name) {
 		if (begins_character(*name) && ++used > room - 3)
 			break;
-		put(out, *name);
+		name = put(out, name);
 	}
 	fputs("...", out);
 	return room;

@@ -8,11 +8,14 @@
 #include <stdio.h>
 
 #define LAYOUT_NUMBER 24
+#define LAYOUT_TEXT 256
 
 /* "1.234 s", "12.345 ms": a time as people read it. Returns @out. */
 const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns);
 /* "12.3 %"; "-" when there is no whole. Returns @out. */
 const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole);
+/* A text as layout_name() shows it, cut where the room ends. Returns @out. */
+const char *layout_clean(char out[LAYOUT_TEXT], const char *text);
 
 /*
  * Prints a name in at most @columns columns (0 = any number; at least 12 are used), a cut

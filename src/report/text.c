@@ -39,7 +39,7 @@ static void head_types(const struct report *r, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
-	char period[LAYOUT_NUMBER];
+	char period[LAYOUT_NUMBER], name[LAYOUT_TEXT];
 	const char *title = "samples";
 
 	for (uint32_t i = 0; i < f->type_count; i++) {
@@ -48,7 +48,7 @@ static void head_types(const struct report *r, FILE *out)
 		if (!t->events)
 			continue;
 		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
-			names_text(&m->names, t->name));
+			layout_clean(name, names_text(&m->names, t->name)));
 		if (t->period_ns)
 			fprintf(out, " of %s", layout_time(period, t->period_ns));
 		else
@@ -62,6 +62,7 @@ static void head_processes(const struct report *r, const struct report_style *s,
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
+	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
 
 	for (uint32_t i = 0; i < f->process_count; i++) {
 		const struct fact_process *p = &f->processes[i];
@@ -71,8 +72,9 @@ static void head_processes(const struct report *r, const struct report_style *s,
 				f->process_count - i);
 			return;
 		}
-		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes", names_text(&m->names, p->name),
-			names_text(&m->names, p->end));
+		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes",
+			layout_clean(name, names_text(&m->names, p->name)),
+			layout_clean(end, names_text(&m->names, p->end)));
 		layout_name(out, names_text(&m->names, p->command_line), 60);
 		fputc('\n', out);
 	}
@@ -171,18 +173,21 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		      const struct report_style *s, FILE *out)
 {
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
+	char key[LAYOUT_TEXT];
+
+	layout_clean(key, a->key.text);
 
 	fputc('\n', out);
 	fputs(s->bold, out);
 	if (key_is_per_frame(&a->key))
 		fprintf(out, "%8s %11s ", "self", "");
 	fprintf(out, "%8s %11s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share", "",
-		"samples", a->key.text, s->plain);
+		"samples", key, s->plain);
 	for (uint32_t i = 0; i < shown; i++)
 		print_row(r, a, &a->rows[i], s, out);
 	if (shown < a->count)
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
-			a->key.text, s->plain);
+			key, s->plain);
 }
 
 /* No table is empty; an overview also leaves out what says nothing: one row only. */

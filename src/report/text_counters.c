@@ -47,6 +47,7 @@ static void line_of_kind(const struct report *r, const struct report_style *s, c
 	uint32_t id = names_find(&m->names, kind);
 	int64_t sum = facts_sum(f, m, kind);
 	const char *between = ": ";
+	char name[LAYOUT_TEXT];
 
 	if (!sum || !id) {
 		fprintf(out, "%-12snone\n", title);
@@ -56,7 +57,8 @@ static void line_of_kind(const struct report *r, const struct report_style *s, c
 	for (uint32_t i = 0; i < f->counter_count; i++) {
 		if (f->counters[i].kind != id || !f->counters[i].value)
 			continue;
-		fprintf(out, "%s%s %lld", between, names_text(&m->names, f->counters[i].name),
+		fprintf(out, "%s%s %lld", between,
+			layout_clean(name, names_text(&m->names, f->counters[i].name)),
 			(long long)f->counters[i].value);
 		between = ", ";
 	}
@@ -163,13 +165,14 @@ static void print_buckets(const struct facts *f, const struct model *m,
 	static const char bar[] = "########################################";
 	char from[LAYOUT_NUMBER], to[LAYOUT_NUMBER];
 	uint32_t title = 0;
+	char name[LAYOUT_TEXT];
 
 	for (uint32_t i = 0; i < f->bucket_count; i++) {
 		const struct fact_bucket *b = &sorted[i];
 		int64_t length = b->count * (int64_t)(sizeof(bar) - 1) / fullest(f, b->name);
 
 		if (b->name != title)
-			fprintf(out, "\n%s\n", names_text(&m->names, b->name));
+			fprintf(out, "\n%s\n", layout_clean(name, names_text(&m->names, b->name)));
 		title = b->name;
 		fprintf(out, "%12s .. %-12s %10lld  %.*s\n",
 			layout_time(from, (uint64_t)b->up_to / 2),
@@ -196,6 +199,7 @@ void text_all_counters(const struct report *r, const struct report_style *s, FIL
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
+	char clean[LAYOUT_TEXT], kind[LAYOUT_TEXT];
 
 	if (!f->counter_count) {
 		fputs("\nThe file holds no counters of weft.\n", out);
@@ -210,8 +214,10 @@ void text_all_counters(const struct report *r, const struct report_style *s, FIL
 		const char *name = names_text(&m->names, f->counters[i].name);
 
 		if (!meaning_of(name))
-			print_counter(name, names_text(&m->names, f->counters[i].kind),
-				      f->counters[i].value, "", out);
+			print_counter(
+				layout_clean(clean, name),
+				layout_clean(kind, names_text(&m->names, f->counters[i].kind)),
+				f->counters[i].value, "", out);
 	}
 	text_histograms(r, out);
 }

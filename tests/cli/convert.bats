@@ -189,3 +189,13 @@ pprof_rows() {
 	expect_status 1
 	[ ! -e out ]
 }
+
+@test "a recording is not replaced by what is made of it" {
+	recording shop
+	cp shop.jfr before
+	ln -s shop.jfr other-name
+	weft convert shop.jfr --to pprof -o other-name
+	expect_status 2
+	expect_in "$err" "other-name: is the recording itself"
+	cmp shop.jfr before
+}

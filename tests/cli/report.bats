@@ -290,7 +290,7 @@ expect_rows() {
 	expect_status 2
 	weft report shop.jfr --where spam=1
 	expect_status 2
-	expect_in "$err" "function|stack|span|root|trace|thread|process|module|tag:NAME"
+	expect_in "$err" "unknown key 'spam'; known: function, span, root, trace, thread, process, module, tag:NAME"
 	weft report shop.jfr --where span
 	expect_status 2
 	weft report shop.jfr other.jfr
@@ -354,4 +354,57 @@ expect_rows() {
 	weft convert jvm.jfr --to collapsed
 	expect_status 0
 	[ "$(awk '{ sum += $NF } END { print sum }' stdout)" = "$want" ]
+}
+
+@test "what is no recording is refused with what it is, and never waited for" {
+	recording shop
+	mkfifo pipe
+	: >empty.jfr
+	gzip -c shop.jfr >packed.jfr
+	head -c 30 shop.jfr >short.jfr
+	while read -r file why; do
+		status=0
+		timeout 10 "$WEFT" report "$file" >stdout 2>stderr || status=$?
+		[ "$(cat stderr)" = "weft report: $file: $why" ] || { cat stderr; return 1; }
+		[ $status = 1 ]
+	done <<-END
+		pipe not a regular file
+		/dev/null not a regular file
+		empty.jfr empty, not a JFR file
+		packed.jfr not a JFR file, packed by gzip: unpack it first
+		short.jfr at byte 0: chunk header is cut short
+	END
+}
+
+@test "a tag that the recording does not have is warned of, with those it has" {
+	recording shop
+	weft report shop.jfr --by tag:rout
+	expect_status 0
+	[ "$err" = "weft report: warning: shop.jfr: no tag 'rout'; there are: route" ] || {
+		echo "$err"
+		return 1
+	}
+	weft report shop.jfr --where tag:Span.rout=x
+	expect_status 1
+	expect_in "$err" "no tag 'Span.rout'; there are: route"
+	weft report shop.jfr --by tag:route
+	[ -z "$err" ]
+}
+
+@test "an output that cannot be written is named, not the recording" {
+	recording shop
+	for option in --json --counters; do
+		status=0
+		"$WEFT" report $option shop.jfr >/dev/full 2>stderr || status=$?
+		[ $status = 1 ]
+		grep -qx 'weft report: standard output: No space left on device' stderr
+	done
+}
+
+@test "escapes in a process's name do not reach the terminal" {
+	recording escapes
+	weft report escapes.jfr --counters
+	expect_status 0
+	expect_not grep -q "$(printf '[\001-\010\013-\037\177]')" stdout
+	expect_not grep -q "$(printf '\302\233')" stdout
 }

@@ -416,6 +416,18 @@ static void fill_empty(struct maker *m)
 	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
 }
 
+/* Names that would drive a terminal: ESC, and CSI as one character. */
+static void fill_escapes(struct maker *m)
+{
+	static const char bad[] = "x\033[31m\xC2\x9B";
+
+	process(m, 0, "1/100", bad, bad, bad);
+	counter(m, bad, bad, "lost", 1);
+	counter(m, bad, "y", bad, 1);
+	sample(m, W1, 10 * MS, HASH);
+	span(m, W1, 0, 20 * MS, TRACE_A, "a1", "a1", bad);
+}
+
 int recordings_write(const char *name, const char *path)
 {
 	static const struct {
@@ -425,6 +437,7 @@ int recordings_write(const char *name, const char *path)
 		{"shop", fill_shop},       {"inline", fill_inline},
 		{"foreign", fill_foreign}, {"weightless", fill_weightless},
 		{"empty", fill_empty},     {"twice", fill_twice},
+		{"escapes", fill_escapes},
 	};
 	struct maker m;
 	int rc;
