@@ -84,12 +84,14 @@ static int refuse_choice(const struct cli_option *option, const char *text)
 	char known[512] = "";
 	size_t used = 0;
 
+	if (nearest && !strcmp(nearest, text))
+		return cli_usage("--%s: '%s' needs a name behind it", option->name, text);
 	if (nearest)
 		return cli_usage("--%s: unknown value '%s'; did you mean '%s'?", option->name, text,
 				 nearest);
 	for (const char *const *choice = option->choices; *choice; choice++) {
-		int n = snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-				 *choice);
+		int n = snprintf(known + used, sizeof(known) - used, "%s%s%s", used ? ", " : "",
+				 *choice, (*choice)[strlen(*choice) - 1] == ':' ? "NAME" : "");
 
 		used += n > 0 ? (size_t)n : 0;
 		if (used >= sizeof(known))

@@ -71,11 +71,11 @@ static void bash_value(const struct cli_command *command, const struct cli_optio
 		printf(" | %s:-%c", command->name, option->letter);
 	fputs(") ", stdout);
 	if (option->choices) {
-		fputs("COMPREPLY=($(compgen -W '", stdout);
+		fputs("_weft_offer -W '", stdout);
 		put_choices(option);
-		puts("' -- \"$word\")); return ;;");
+		puts("'; return ;;");
 	} else if (option->kind == CLI_FILE) {
-		puts("COMPREPLY=($(compgen -f -- \"$word\")); return ;;");
+		puts("_weft_offer -f; return ;;");
 	} else {
 		puts("return ;;");
 	}
@@ -86,28 +86,45 @@ static void bash_values(const struct cli_command *command)
 	each_option(command, bash_value);
 }
 
+static void bash_tail(const struct cli_command *command)
+{
+	if (command->flags & CLI_COMMAND_TAIL)
+		printf("\t%s) _weft_offer -c; return ;;\n", command->name);
+}
+
+static const char bash_helper[] = /* one name a line, which may hold blanks */
+	"_weft_offer()\n{\n"
+	"\tmapfile -t COMPREPLY < <(compgen \"$@\" -- \"$word\")\n"
+	"}\n";
+
 static void put_bash(void)
 {
-	puts("# bash completion of weft: made from the tables of the command\n"
-	     "_weft()\n{\n"
+	puts("# bash completion of weft: made from the tables of the command");
+	fputs(bash_helper, stdout);
+	/* "--by=s" comes as three words */
+	puts("_weft()\n{\n"
 	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} options=\n"
-	     "\tlocal before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	     "\tlocal at=$((COMP_CWORD - 1))\n"
+	     "\tif [[ $word == = ]]; then word=; elif [[ ${COMP_WORDS[at]} == = ]]; "
+	     "then ((at--)); fi\n"
+	     "\tlocal before=${COMP_WORDS[at]}\n"
 	     "\tif ((COMP_CWORD == 1)); then");
-	fputs("\t\tCOMPREPLY=($(compgen -W '", stdout);
+	fputs("\t\t_weft_offer -W '", stdout);
 	each_command(bash_name);
-	puts(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
+	puts(" --help --version'\n\t\treturn\n\tfi\n"
 	     "\tcase $verb:$before in");
 	each_command(bash_values);
-	fputs("\tesac\n\tcase $verb in\n\thelp) options='", stdout);
-	each_command(bash_name);
-	puts(" --help' ;;");
+	puts("\tesac\n\tcase $verb in");
 	each_command(bash_options);
-	puts("\tesac\n"
+	fputs("\tesac\n\tif [[ $verb == help ]]; then options+='", stdout);
+	each_command(bash_name);
+	puts("'; fi\n"
 	     "\tif [[ $word == -* || $verb == help ]]; then\n"
-	     "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-	     "\telse\n"
-	     "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
-	     "\tfi\n}\n"
+	     "\t\t_weft_offer -W \"$options\"\n\t\treturn\n\tfi\n"
+	     "\t[[ $COMP_CWORD == 2 || $before == -- ]] && case $verb in");
+	each_command(bash_tail);
+	puts("\tesac\n"
+	     "\t_weft_offer -f\n}\n"
 	     "complete -o filenames -F _weft weft");
 }
 

@@ -7,6 +7,7 @@
 #include "cli/doctor.h"
 #include "cli/term.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,36 +94,17 @@ static enum term_colour state_colour(const struct result *result)
 	}
 }
 
-/* Words that fit into the columns right of the titles; a long word gets a line of its own. */
-static void print_wrapped(const char *text)
-{
-	size_t room = (size_t)term_columns(stdout) - 1, used = VALUE_COLUMN;
-
-	printf("%*s", VALUE_COLUMN - 1, "");
-	while (*text) {
-		size_t word = strcspn(text, " ");
-
-		if (used + 1 + word > room && used > VALUE_COLUMN) {
-			printf("\n%*s", VALUE_COLUMN - 1, "");
-			used = VALUE_COLUMN;
-		}
-		used += (size_t)printf(" %.*s", (int)word, text);
-		text += word + strspn(text + word, " ");
-	}
-	putchar('\n');
-}
-
 static void print_result(const struct result *result)
 {
 	const struct finding *finding = &result->finding;
 
-	printf("  %s%-8s%s %-20s %s\n", term_colour(stdout, state_colour(result)),
-	       state_words[finding->state], term_colour(stdout, TERM_PLAIN), result->probe->title,
-	       finding->value);
+	printf("  %s%-8s%s %-20s ", term_colour(stdout, state_colour(result)),
+	       state_words[finding->state], term_colour(stdout, TERM_PLAIN), result->probe->title);
+	term_wrapped(stdout, finding->value, VALUE_COLUMN);
 	if (!*finding->choice)
 		return;
-	fputs(term_colour(stdout, TERM_DIM), stdout);
-	print_wrapped(finding->choice);
+	printf("%*s%s", VALUE_COLUMN, "", term_colour(stdout, TERM_DIM));
+	term_wrapped(stdout, finding->choice, VALUE_COLUMN);
 	fputs(term_colour(stdout, TERM_PLAIN), stdout);
 }
 
@@ -214,10 +196,11 @@ static int print_json(const struct result *results, size_t count)
 	json_object_set_new(object, "ok", json_boolean(works(results, count)));
 	json_object_set_new(object, "checks", checks);
 	json_object_set_new(object, "counters", json_counters());
-	err = json_dumpf(object, stdout, JSON_INDENT(2));
+	errno = 0;
+	err = json_dumpf(object, stdout, JSON_INDENT(2)) ? (errno ? errno : EIO) : 0;
 	json_decref(object);
 	putchar('\n');
-	return err ? cli_error("standard output: cannot write JSON") : CLI_DONE;
+	return err ? cli_error("standard output: %s", strerror(err)) : CLI_DONE;
 }
 
 static int run(const struct cli_args *args)

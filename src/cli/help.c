@@ -2,6 +2,8 @@
 /* Help from the tables: `weft --help` and `weft VERB --help`. */
 #include "cli/cli.h"
 
+#include "cli/term.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -25,22 +27,32 @@ void cli_help(FILE *out)
 	      out);
 }
 
-static void print_choices(FILE *out, const struct cli_option *option)
+static size_t add(char *text, size_t room, size_t used, const char *a, const char *b)
 {
-	if (!option->choices)
-		return;
-	fputs(": ", out);
-	for (const char *const *choice = option->choices; *choice; choice++) {
-		int open = (*choice)[strlen(*choice) - 1] == ':';
+	int n = used < room ? snprintf(text + used, room - used, "%s%s", a, b) : 0;
 
-		fprintf(out, "%s%s%s", choice == option->choices ? "" : ", ", *choice,
-			open ? "NAME" : "");
+	return used + (n > 0 ? (size_t)n : 0);
+}
+
+/* What it does, its choices, what it is when not given. */
+static void describe(const struct cli_option *option, char *text, size_t room)
+{
+	size_t used = add(text, room, 0, option->help, option->choices ? ": " : "");
+
+	for (const char *const *choice = option->choices; choice && *choice; choice++) {
+		used = add(text, room, used, choice == option->choices ? "" : ", ", *choice);
+		if ((*choice)[strlen(*choice) - 1] == ':')
+			used = add(text, room, used, "NAME", "");
+	}
+	if (option->fallback) {
+		used = add(text, room, used, " [", option->fallback);
+		add(text, room, used, "]", "");
 	}
 }
 
 static void print_option(FILE *out, const struct cli_option *option)
 {
-	char left[64];
+	char left[64], right[512];
 
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
 		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -48,11 +60,8 @@ static void print_option(FILE *out, const struct cli_option *option)
 	fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
 	if (strlen(left) > HELP_COLUMN - 6)
 		fprintf(out, "\n  %*s", HELP_COLUMN - 4, "");
-	fputs(option->help, out);
-	print_choices(out, option);
-	if (option->fallback)
-		fprintf(out, " [%s]", option->fallback);
-	fputc('\n', out);
+	describe(option, right, sizeof(right));
+	term_wrapped(out, right, HELP_COLUMN - 2);
 }
 
 void cli_help_verb(FILE *out, const struct cli_command *command)
@@ -62,8 +71,10 @@ void cli_help_verb(FILE *out, const struct cli_command *command)
 	fprintf(out, "weft %s - %s\n\nUsage: weft %s [OPTION]...%s%s\n\n", command->name,
 		command->summary, command->name, command->operands ? " " : "",
 		command->operands ? command->operands : "");
-	if (command->description)
-		fprintf(out, "%s\n\n", command->description);
+	if (command->description) {
+		term_wrapped(out, command->description, 0);
+		fputc('\n', out);
+	}
 	fputs("Options:\n", out);
 	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
 		if (!(option->flags & CLI_HIDDEN))

@@ -44,3 +44,38 @@ const char *term_colour(FILE *stream, enum term_colour colour)
 
 	return term_has_colour(stream) ? sequences[colour] : "";
 }
+
+/* One line of the text, up to where it ends. */
+static const char *put_line(FILE *out, const char *text, int indent, int room)
+{
+	int lead = (int)strspn(text, " "), used = indent + lead, words = 0;
+
+	fprintf(out, "%*s", lead, "");
+	for (text += lead; *text && *text != '\n'; words++) {
+		int word = (int)strcspn(text, " \n");
+
+		if (words && used + 1 + word > room) {
+			fprintf(out, "\n%*s", indent + lead, "");
+			used = indent + lead;
+			words = 0;
+		}
+		used += fprintf(out, "%s%.*s", words ? " " : "", word, text);
+		text += word;
+		text += strspn(text, " ");
+	}
+	return text;
+}
+
+void term_wrapped(FILE *out, const char *text, int indent)
+{
+	int room = term_columns(out) - 1;
+
+	for (;;) {
+		text = put_line(out, text, indent, room);
+		fputc('\n', out);
+		if (!*text || !*++text)
+			return;
+		if (*text != '\n')
+			fprintf(out, "%*s", indent, "");
+	}
+}

@@ -17,4 +17,10 @@ int term_columns(FILE *stream); /* 80 when not known */
 /* The sequence that begins a colour (TERM_PLAIN: ends it), "" without colours. */
 const char *term_colour(FILE *stream, enum term_colour colour);
 
+/*
+ * Text from column @indent on, where the cursor is, with further lines indented; words are
+ * kept whole, newlines in it kept. Ends the line.
+ */
+void term_wrapped(FILE *out, const char *text, int indent);
+
 #endif

@@ -38,6 +38,17 @@ complete_bash() {
 	[ "$(complete_bash doctor some-)" = some-file ]
 }
 
+@test "bash: values, also behind =, names with blanks, commands" {
+	complete_bash report --by sp | grep -qx span
+	[ "$(complete_bash report --by = sp)" = span ]
+	[ "$(complete_bash convert --to =)" = "$(printf 'collapsed\npprof')" ]
+	touch 'a file'
+	[ "$(complete_bash report a)" = 'a file' ]
+	[ "$(complete_bash record -o a)" = 'a file' ]
+	complete_bash record mkf | grep -qx mkfifo
+	complete_bash record -o x -- mkf | grep -qx mkfifo
+}
+
 @test "zsh and fish read theirs" {
 	for shell in zsh fish; do
 		command -v $shell >/dev/null || skip "no $shell"
