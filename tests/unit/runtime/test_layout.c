@@ -45,9 +45,9 @@ static void lies_are_refused(void **state)
 		FIELD(map_offset),    FIELD(map_bytes),
 #undef FIELD
 	};
-	static const uint64_t lies[] = {
-		UINT64_MAX, UINT64_MAX - 4095, UINT64_C(1) << 63, UINT64_C(1) << 44,
-		0x7FFFFFFF, 0xFFFFFFFF,        0xFFFFF000};
+	static const uint64_t lies[] = {UINT64_MAX,        UINT64_MAX - 4095, UINT64_C(1) << 63,
+					UINT64_C(1) << 44, 0x7FFFFFFF,        0xFFFFFFFF,
+					0xFFFFF000};
 	struct weft_session_header good = {0}, h;
 
 	(void)state;
