@@ -15,9 +15,12 @@
 
 /*
  * elfutils executes an entry's program from its start for every row. Real modules need
- * some tens of millions of byte-steps; a hostile one is cut off here.
+ * some tens of steps for each byte of unwind data; a hostile one is cut off here, after
+ * seconds.
  */
-#define WORK_MAX (UINT64_C(1) << 29)
+#define WORK_MIN (UINT64_C(1) << 29)
+#define WORK_PER_BYTE 64
+#define WORK_MAX (UINT64_C(1) << 32)
 #define TRAMPOLINES_MAX 16
 
 enum source { FROM_EH_FRAME, FROM_DEBUG_FRAME, FROM_CODE };
@@ -48,7 +51,7 @@ struct builder {
 	struct cfi cfi[FROM_CODE];
 	struct buf pieces, rows, rules;
 	struct map *rule_numbers;
-	uint64_t work;
+	uint64_t work, work_max;
 };
 
 static const struct unwind_rule signal_rule = {.cfa = UNWIND_CFA_SIGNAL};
@@ -204,11 +207,14 @@ static int collect_pieces(struct builder *b)
 		if (err == -ENOMEM)
 			return err;
 		b->stats->rejected += c->section.rejected;
+		b->work_max += WORK_PER_BYTE * c->section.size;
 		if (!err)
 			add_spans(b, &c->section, (enum source)source);
 	}
 	if (b->pieces.failed)
 		return -ENOMEM;
+	if (b->work_max > WORK_MAX)
+		b->work_max = WORK_MAX;
 	err = elf_plt_rules(b->module, add_code, b);
 	return err ? err : add_trampolines(b);
 }
@@ -276,7 +282,7 @@ static int put_piece_rows(struct builder *b, const struct piece *p)
 		Dwarf_Addr end = 0;
 
 		b->work += p->program_bytes;
-		if (b->work > WORK_MAX || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
+		if (b->work > b->work_max || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
 			b->stats->rejected++;
 			return put_no_rule(b, pc);
 		}
@@ -388,7 +394,8 @@ static void keep_entries(const struct builder *b, struct buf *entries)
 
 int elf_table_build(struct elf_module *m)
 {
-	struct builder b = {.module = m, .stats = &m->stats, .rule_numbers = map_new()};
+	struct builder b = {
+		.module = m, .stats = &m->stats, .rule_numbers = map_new(), .work_max = WORK_MIN};
 	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
 
 	if (!err)

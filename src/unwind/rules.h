@@ -139,9 +139,26 @@ int unwind_table_check(const void *block, size_t bytes);
 const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address);
 
 /* DWARF number of slot @slot; -1 for a slot that this machine does not use. */
-int unwind_slot_register(int machine, unsigned int slot);
-int unwind_sp_register(int machine); /* 7 or 31 */
-int unwind_fp_register(int machine); /* 6 or 29 */
+static inline int unwind_slot_register(int machine, unsigned int slot)
+{
+	static const int8_t x86_64[UNWIND_SLOTS] = {6, 3, 12, 13, 14, 15, -1, -1};
+
+	if (slot >= UNWIND_SLOTS)
+		return -1;
+	if (machine == UNWIND_X86_64)
+		return x86_64[slot];
+	return slot == 0 ? 29 : 18 + (int)slot;
+}
+
+static inline int unwind_sp_register(int machine)
+{
+	return machine == UNWIND_X86_64 ? 7 : 31;
+}
+
+static inline int unwind_fp_register(int machine)
+{
+	return machine == UNWIND_X86_64 ? 6 : 29;
+}
 
 /*
  * One step: from the frame in @regs to its caller's; @rule NULL: by the frame pointer.

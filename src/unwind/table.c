@@ -29,26 +29,6 @@ static const struct unwind_rule *table_rules(const struct unwind_table *t)
 	return (const struct unwind_rule *)(const void *)((const char *)t + t->rule_offset);
 }
 
-int unwind_slot_register(int machine, unsigned int slot)
-{
-	static const int8_t x86_64[UNWIND_SLOTS] = {6, 3, 12, 13, 14, 15, -1, -1};
-	static const int8_t aarch64[UNWIND_SLOTS] = {29, 19, 20, 21, 22, 23, 24, 25};
-
-	if (slot >= UNWIND_SLOTS)
-		return -1;
-	return machine == UNWIND_X86_64 ? x86_64[slot] : aarch64[slot];
-}
-
-int unwind_sp_register(int machine)
-{
-	return machine == UNWIND_X86_64 ? 7 : 31;
-}
-
-int unwind_fp_register(int machine)
-{
-	return machine == UNWIND_X86_64 ? 6 : 29;
-}
-
 /* Number of rows whose pc is at most @pc. */
 static uint32_t rows_up_to(const struct unwind_table *t, uint32_t pc)
 {

@@ -17,6 +17,9 @@ enum {
 /* Pointer authentication and tags live above the user's 48 address bits. */
 #define AARCH64_ADDRESS UINT64_C(0x0000ffffffffffff)
 
+/* The hot path, compiled once for each machine. */
+#define INLINE static inline __attribute__((always_inline))
+
 #define BIT(n) (UINT64_C(1) << (n))
 /*
  * What a call preserves: rbx, rbp, r12-r15; x19-x29, and x15 in the one use that rules
@@ -116,19 +119,19 @@ static int find_ra(const struct unwind_registers *regs, const struct unwind_rule
  * after the register was popped, so then it still holds the caller's value.
  * Slot 0 is the frame pointer, which the others may hang on: it comes last.
  */
-static void recover_slots(struct unwind_registers *regs, const struct unwind_rule *rule,
+INLINE void recover_slots(struct unwind_registers *regs, const struct unwind_rule *rule,
 			  const struct unwind_memory *memory, int machine, uint64_t cfa)
 {
 	uint64_t dead_below = regs->r[unwind_sp_register(machine)] - UNWIND_RED_ZONE;
 	unsigned int saves = rule->saves;
 
-	for (unsigned int s = UNWIND_SLOTS; saves && s-- > 0;) {
-		int number = unwind_slot_register(machine, s);
+	while (saves) {
+		unsigned int s = (31u - (unsigned int)__builtin_clz(saves)) / 2;
 		unsigned int how = saves >> (2 * s) & 3;
+		int number = unwind_slot_register(machine, s);
 		uint64_t address;
 
-		if (how == UNWIND_SAME)
-			continue;
+		saves &= (1u << (2 * s)) - 1;
 		address = save_address(regs, machine, cfa, how, rule->slot[s]);
 		if (address != 0 && address < dead_below)
 			continue;
@@ -197,7 +200,7 @@ static int step_frame_pointer(struct unwind_registers *regs, const struct unwind
 	return 0;
 }
 
-static int step_rule(struct unwind_registers *regs, const struct unwind_rule *rule,
+INLINE int step_rule(struct unwind_registers *regs, const struct unwind_rule *rule,
 		     const struct unwind_memory *memory, int machine)
 {
 	int sp = unwind_sp_register(machine);
@@ -229,7 +232,10 @@ int unwind_step(struct unwind_registers *regs, const struct unwind_rule *rule,
 	case UNWIND_CFA_REGISTER:
 	case UNWIND_CFA_PLT:
 	case UNWIND_CFA_DEREF:
-		return step_rule(regs, rule, memory, machine);
+		/* Two copies, each with its machine's numbers folded in. */
+		if (machine == UNWIND_X86_64)
+			return step_rule(regs, rule, memory, UNWIND_X86_64);
+		return step_rule(regs, rule, memory, UNWIND_AARCH64);
 	default:
 		return UNWIND_END_NO_RULE;
 	}
