@@ -5,6 +5,7 @@
  * median over the rounds of its time divided by the unrecorded time of the same round.
  * "Unrecorded again" is the noise: what the same division gives where nothing differs.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,6 +63,16 @@ static double overhead_percent(const struct results *r, enum measure m, enum pee
 	return (bench_median(ratios, r->rounds) - 1) * 100;
 }
 
+/* What two runs of the same program in one round typically differ by. */
+static double noise_percent(const struct results *r, enum measure m)
+{
+	double apart[ROUNDS_MAX];
+
+	for (size_t i = 0; i < r->rounds; i++)
+		apart[i] = fabs(r->ns[m][PEER_NONE_AGAIN][i] / r->ns[m][PEER_NONE][i] - 1) * 100;
+	return bench_median(apart, r->rounds);
+}
+
 static void add_weft(const struct results *r, enum measure m, const struct peer *peers)
 {
 	enum peer_id beside = peers[PEER_ASYNC].works  ? PEER_ASYNC
@@ -73,6 +84,7 @@ static void add_weft(const struct results *r, enum measure m, const struct peer 
 		.measured = overhead_percent(r, m, PEER_WEFT),
 		.limit = m == OWN_WALL || m == OWN_CPU ? BENCH_AT_MOST : BENCH_NO_BUDGET,
 		.budget = 0.5,
+		.noise = noise_percent(r, m),
 		.baseline = peers[beside].name,
 		.base = overhead_percent(r, m, beside),
 	};
@@ -90,27 +102,37 @@ static void add_other(const struct results *r, enum measure m, enum peer_id who,
 	});
 }
 
+/* Everybody once; who begins changes, so that nobody always runs after the same one. */
+static void run_round(const struct bench_options *o, struct peer *peers, struct results *r)
+{
+	for (unsigned int i = 0; i < PEER_COUNT; i++) {
+		unsigned int who = (unsigned int)(i + r->rounds) % PEER_COUNT;
+
+		if (peers[who].works && !run_one(o, who, o->quick ? "150" : "1200", r)) {
+			bench_note("%s: failed to run cpu-loop", peers[who].name);
+			peers[who].works = false;
+		}
+	}
+	r->rounds++;
+}
+
 static void run(const struct bench_options *o)
 {
 	static struct results r;
 	struct peer peers[PEER_COUNT];
-	unsigned int rounds = o->quick ? 2 : 9;
+	unsigned int rounds = o->quick ? 2 : 11;
 
 	peers_find(o, peers);
-	while (r.rounds < rounds) {
-		for (unsigned int who = 0; who < PEER_COUNT; who++)
-			if (peers[who].works && !run_one(o, who, o->quick ? "150" : "1200", &r)) {
-				bench_note("%s: failed to run cpu-loop", peers[who].name);
-				peers[who].works = false;
-			}
-		r.rounds++;
-	}
+	while (r.rounds < rounds)
+		run_round(o, peers, &r);
 	for (unsigned int m = 0; m < MEASURES && peers[PEER_NONE].works; m++) {
 		if (peers[PEER_WEFT].works)
 			add_weft(&r, m, peers);
 		for (unsigned int who = 0; who < PEER_COUNT; who++)
 			if (peers[who].works && who != PEER_NONE && who != PEER_WEFT)
 				add_other(&r, m, who, peers[who].name);
+		bench_note("%s: two unrecorded runs of a round typically differ by %.2f %%",
+			   measure_names[m], noise_percent(&r, m));
 	}
 }
 

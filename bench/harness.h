@@ -42,6 +42,7 @@ struct bench_row {
 	double measured;
 	enum bench_limit limit;
 	double budget;
+	double noise;         /* closer to the budget than this nobody can tell; 0 = not known */
 	const char *baseline; /* what it is compared with; NULL = nothing */
 	double base;          /* the baseline's own figure, same unit */
 };

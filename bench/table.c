@@ -51,11 +51,13 @@ void bench_note(const char *format, ...)
 
 static const char *verdict(const struct bench_row *r)
 {
-	bool met = r->limit == BENCH_AT_MOST ? r->measured <= r->budget : r->measured >= r->budget;
+	double over = r->limit == BENCH_AT_MOST ? r->measured - r->budget : r->budget - r->measured;
 
 	if (r->limit == BENCH_NO_BUDGET)
 		return "-";
-	return met ? "yes" : "NO";
+	if (over > r->noise)
+		return "NO";
+	return over <= -r->noise ? "yes" : "?";
 }
 
 /* How many times the baseline's figure it is; NAN without one. */
@@ -101,15 +103,22 @@ static void print_quoted(const char *text)
 	putchar('"');
 }
 
+static const char *json_verdict(const struct bench_row *r)
+{
+	const char *word = verdict(r);
+
+	return word[0] == 'y' ? "true" : word[0] == 'N' ? "false" : "null";
+}
+
 static void print_json_row(const struct bench_row *r)
 {
 	printf("{\"operation\":");
 	print_quoted(r->operation);
 	printf(",\"measured\":%.6g,\"unit\":\"%s\"", r->measured, r->unit);
 	if (r->limit != BENCH_NO_BUDGET)
-		printf(",\"limit\":\"%s\",\"budget\":%g,\"met\":%s",
-		       r->limit == BENCH_AT_MOST ? "at most" : "at least", r->budget,
-		       verdict(r)[0] == 'y' ? "true" : "false");
+		printf(",\"limit\":\"%s\",\"budget\":%g,\"noise\":%g,\"met\":%s",
+		       r->limit == BENCH_AT_MOST ? "at most" : "at least", r->budget, r->noise,
+		       json_verdict(r));
 	if (r->baseline) {
 		printf(",\"baseline\":");
 		print_quoted(r->baseline);
