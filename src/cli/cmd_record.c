@@ -10,6 +10,7 @@
 #include "cli/locate.h"
 #include "cli/record.h"
 #include "cli/term.h"
+#include "collector/clock.h"
 #include "collector/program.h"
 
 #include <errno.h>
@@ -76,15 +77,10 @@ static int read_period(const struct cli_args *args, uint64_t *period_ns)
 	return 0;
 }
 
-/* The coarse clock moves once a tick; CPU timers end with one. */
 static void warn_of_ticks(uint64_t period_ns)
 {
-	struct timespec tick;
-	uint64_t tick_ns;
+	uint64_t tick_ns = clock_tick_ns();
 
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || tick.tv_nsec <= 0)
-		return;
-	tick_ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
 	if (period_ns < tick_ns)
 		cli_warning("period: CPU timers of this kernel fire %llu times a second at the "
 			    "most; what lies between becomes weight of the samples",

@@ -21,7 +21,6 @@
 #define PAUSE_MAX_MS 100
 #define CHUNK_NS UINT64_C(10000000000)
 #define EVENTS_MAX 64
-#define KERNEL_HZ_MAX 1000
 #define RECORD_EXPECTED (16 * 1024)
 
 /* A pause in which no thread can fill more than half of its ring, with records of the
@@ -30,7 +29,7 @@ static int longest_pause_ms(const struct watch *w)
 {
 	uint64_t ring = w->settings.ring_bytes ? w->settings.ring_bytes : WEFT_RING_BYTES_DEFAULT;
 	uint64_t record = w->largest > RECORD_EXPECTED ? w->largest : RECORD_EXPECTED;
-	uint64_t tick = UINT64_C(1000000000) / KERNEL_HZ_MAX;
+	uint64_t tick = clock_tick_ns();
 	uint64_t period = w->settings.period_ns > tick ? w->settings.period_ns : tick;
 	uint64_t ms = ring / 2 / record * period / 1000000;
 
