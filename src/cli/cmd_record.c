@@ -240,7 +240,11 @@ static int run(const struct cli_args *args)
 	status = look_at_program(path);
 	if (status)
 		return status;
-	rc = locate_library(library, sizeof(library));
+	rc = locate_preload(library, sizeof(library));
+	if (rc == -EILSEQ)
+		return cli_error("libweft.so: its path has a blank or colon, so that the loader "
+				 "cannot preload it, and so has the cache directory's "
+				 "(WEFT_LIB, WEFT_CACHE name other places)");
 	if (rc)
 		return cli_error("libweft.so: %s (WEFT_LIB names another place)", strerror(-rc));
 	warn_of_ticks(o.period_ns);

@@ -172,7 +172,7 @@ void doctor_hooks(struct finding *out)
 	char library[PATH_MAX], text[256] = "";
 	int status;
 
-	if (locate_library(library, sizeof(library))) {
+	if (locate_preload(library, sizeof(library))) {
 		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
 		return;
 	}

@@ -49,24 +49,6 @@ static void probe_libc(struct finding *out)
 
 /* ---- directories */
 
-static int cache_directory(char *path, size_t room)
-{
-	const char *chosen = getenv("WEFT_CACHE");
-	const char *xdg = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-	int n = -1;
-
-	if (chosen && *chosen)
-		n = snprintf(path, room, "%s", chosen);
-	else if (xdg && *xdg == '/')
-		n = snprintf(path, room, "%s/weft", xdg);
-	else if (home && *home == '/')
-		n = snprintf(path, room, "%s/.cache/weft", home);
-	if (n < 0)
-		return -ENOENT;
-	return (size_t)n < room ? 0 : -ENAMETOOLONG;
-}
-
 /* Cut a path back to what exists of it; what is behind could be made there. */
 static void existing_part(char *path)
 {
@@ -80,7 +62,7 @@ static void probe_cache(struct finding *out)
 {
 	char path[PATH_MAX], existing[PATH_MAX];
 	struct stat st;
-	int err = cache_directory(path, sizeof(path));
+	int err = locate_cache(path, sizeof(path));
 
 	finding_choose(out, "unwind tables may be kept there by build-id; WEFT_CACHE names "
 			    "another place");

@@ -2,11 +2,14 @@
 /* One list of places relative to the command's own directory; the first that is there wins. */
 #include "cli/locate.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIBRARY "libweft.so"
@@ -68,4 +71,83 @@ int locate_library(char *path, size_t bytes)
 		if (!try_place(directory, places[i], path, bytes))
 			return 0;
 	return -ENOENT;
+}
+
+int locate_cache(char *path, size_t bytes)
+{
+	const char *chosen = secure_getenv("WEFT_CACHE");
+	const char *xdg = secure_getenv("XDG_CACHE_HOME");
+	const char *home = secure_getenv("HOME");
+	int n = -1;
+
+	if (chosen && *chosen)
+		n = snprintf(path, bytes, "%s", chosen);
+	else if (xdg && *xdg == '/')
+		n = snprintf(path, bytes, "%s/weft", xdg);
+	else if (home && *home == '/')
+		n = snprintf(path, bytes, "%s/.cache/weft", home);
+	if (n < 0)
+		return -ENOENT;
+	return (size_t)n < bytes ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- what LD_PRELOAD can name */
+
+static int is_preloadable(const char *path)
+{
+	return !strpbrk(path, " \t\n:");
+}
+
+static int make_directories(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int rc;
+
+		*slash = '\0';
+		rc = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+		*slash = '/';
+		if (rc)
+			return rc;
+	}
+	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+/* Put in place whole, for others may start through it at the same time. */
+static int make_link(const char *from, const char *to)
+{
+	char fresh[PATH_MAX], old[PATH_MAX];
+	ssize_t length = readlink(to, old, sizeof(old));
+	int n = snprintf(fresh, sizeof(fresh), "%s.%d", to, (int)getpid());
+
+	if (length == (ssize_t)strlen(from) && !memcmp(old, from, (size_t)length))
+		return 0;
+	if (n < 0 || (size_t)n >= sizeof(fresh))
+		return -ENAMETOOLONG;
+	unlink(fresh);
+	if (symlink(from, fresh))
+		return -errno;
+	if (!rename(fresh, to))
+		return 0;
+	n = -errno;
+	unlink(fresh);
+	return n;
+}
+
+int locate_preload(char *path, size_t bytes)
+{
+	char library[PATH_MAX], cache[PATH_MAX];
+	int n, rc = locate_library(path, bytes);
+
+	if (rc || is_preloadable(path))
+		return rc;
+	strcpy(library, path);
+	rc = locate_cache(cache, sizeof(cache));
+	if (rc || cache[0] != '/' || !is_preloadable(cache))
+		return -EILSEQ;
+	rc = make_directories(cache);
+	if (rc)
+		return rc;
+	n = snprintf(path, bytes, "%s/preload-%016llx.so", cache,
+		     (unsigned long long)hash_bytes(library, strlen(library), 0));
+	return n < 0 || (size_t)n >= bytes ? -ENAMETOOLONG : make_link(library, path);
 }

@@ -14,6 +14,17 @@
  */
 int locate_library(char *path, size_t bytes);
 
+/*
+ * locate_preload() - a path of libweft.so for LD_PRELOAD, which the loader splits at blanks
+ * and colons: where the library's own has one, a link in the cache directory, which stays.
+ * As locate_library(); -EILSEQ: the cache directory's has one too, or there is none; -errno
+ * of making it.
+ */
+int locate_preload(char *path, size_t bytes);
+
+/* locate_cache() - the directory of caches, made or not. 0, -ENOENT, -ENAMETOOLONG. */
+int locate_cache(char *path, size_t bytes);
+
 /* locate_self() - the absolute path of this command. 0 or -errno. */
 int locate_self(char *path, size_t bytes);
 

@@ -406,3 +406,20 @@ wait_for_cpu_of() {
 		[ "$(grep -c "Context: Span.job = \"$job\"" printed)" = "$mine" ]
 	done
 }
+
+@test "from a place with blanks and colons in its name, also what runs later" {
+	mkdir -p 'a b:c/bin' 'a b:c/lib'
+	cp "$WEFT" 'a b:c/bin/weft'
+	cp "$WEFT_BUILD/src/runtime/libweft.so" 'a b:c/lib/'
+	export WEFT_CACHE=$PWD/cache
+	for _ in 1 2; do
+		"a b:c/bin/weft" record -o out.jfr -- sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; /bin/true' 2>stderr
+		expect_not grep -q 'ld.so' stderr
+		grep -q ' 2 processes' stderr || { cat stderr; return 1; }
+	done
+	[ "$(find cache -type l | wc -l)" = 1 ]
+	status=0
+	WEFT_CACHE="$PWD/no such: place" 'a b:c/bin/weft' record -- true 2>stderr || status=$?
+	[ $status = 1 ]
+	grep -q 'blank or colon' stderr
+}
