@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec hands down what the program set, not what we did: an ignored SIGPROF stays ignored,
- * a blocked one blocked. Our timers are the kernel's business: exec flushes them.
+ * a blocked one blocked; and no preload that cannot be found (preload.c). Our timers are the
+ * kernel's business: exec flushes them.
  *
  * A wrapper may run in a vfork child, in its parent's memory: it writes nothing but its own
  * stack, and makes system calls only where there is something to hand down; both tables
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/hooks.h"
+#include "runtime/preload.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
 
@@ -44,6 +46,14 @@ static void hand_down(struct handed_down *h)
 	weft_real_sigaction(SIGPROF, &ignore, &h->ours);
 }
 
+/* In the frame of the wrapper. */
+#define CUT_PRELOAD(env)                                                                           \
+	do {                                                                                       \
+		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_preload_room(env) : 0;        \
+		if (room)                                                                          \
+			(env) = weft_preload_cut(env, alloca(room));                               \
+	} while (0)
+
 /* It failed, or it was another process that was begun. */
 static void take_back(const struct handed_down *h)
 {
@@ -61,6 +71,7 @@ WEFT_API int execve(const char *path, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
+	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(execve)(path, argv, env);
 	take_back(&h);
@@ -72,6 +83,7 @@ WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
+	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(execvpe)(file, argv, env);
 	take_back(&h);
@@ -83,6 +95,7 @@ WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
+	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(fexecve)(fd, argv, env);
 	take_back(&h);
@@ -174,6 +187,7 @@ WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
 	struct handed_down h;
 	int result;
 
+	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
 	take_back(&h);
@@ -186,6 +200,7 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	struct handed_down h;
 	int result;
 
+	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
 	take_back(&h);

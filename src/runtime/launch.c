@@ -248,3 +248,10 @@ void weft_launch_wait_for_file(void)
 	if (is_root_of_recording && weft_rt.has_collector)
 		wait_for_word(&h->collector_done);
 }
+
+void weft_launch_last_words(void)
+{
+	if (is_root_of_recording && weft_rt_is_ready() && weft_guard_holds() && weft_rt.pid == 1 &&
+	    sys_getpid() == 1)
+		weft_launch_wait_for_file();
+}

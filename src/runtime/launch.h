@@ -12,4 +12,7 @@ int weft_launch(const char *file);
 /* At exit: if this process began the collector, waits up to 2 s for the file's end. */
 void weft_launch_wait_for_file(void);
 
+/* The same in _exit, where only PID 1 of a namespace waits. Async-signal-safe. */
+void weft_launch_last_words(void);
+
 #endif

@@ -26,4 +26,28 @@ is "no strange child" $? -eq 0
 tries=0
 while [ -n "$(ls "$out/meet")" ] && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
 is "nothing left behind" "$(find "$out/meet" -mindepth 1 | wc -l)" -eq 0
+
+# PID 1 of a namespace takes the collector with it, also by _exit.
+if unshare -r -p --fork --mount-proc true 2>"$out/errors"; then
+	unshare -r -p --fork --mount-proc env LD_PRELOAD="$LIBWEFT" WEFT_RECORD="$out/e.jfr" \
+		"$VICTIM" quit 300
+	is "complete after _exit of PID 1" "$(samples "$out/e.jfr")" -gt 5
+fi
+
+# Where libweft.so cannot be found the loader has nothing to say about it.
+mkdir -p "$out/root/bin"
+for file in /bin/sh $(ldd /bin/sh | grep -o '/[^ ]*'); do
+	mkdir -p "$out/root$(dirname "$file")"
+	cp "$file" "$out/root$file"
+done
+if unshare -r chroot "$out/root" /bin/sh -c true 2>"$out/errors"; then
+	"$WEFT" record -o "$out/f.jfr" -- unshare -r chroot "$out/root" /bin/sh -c \
+		'echo "$LD_PRELOAD"; (sh -c "exit 7"); exit $?' >"$out/answer" 2>"$out/errors"
+	is "chroot: status" $? -eq 7
+	is "chroot: nothing on stderr" "$(grep -vc '^weft record: ' "$out/errors")" -eq 0
+	is "chroot: no preload there" "$(cat "$out/answer")" = ""
+	LD_PRELOAD=$LIBWEFT:/nonexistent.so unshare -r chroot "$out/root" /bin/sh -c 'echo "$LD_PRELOAD"' \
+		>"$out/answer" 2>"$out/errors"
+	is "chroot: other preloads stay" "$(cat "$out/answer")" = /nonexistent.so
+fi
 exit $failed

@@ -422,6 +422,12 @@ static int do_sigown(char **a)
 	return bad;
 }
 
+static int do_quit(char **a)
+{
+	burn_ms(atol(a[0]));
+	_exit(0);
+}
+
 static int do_sigdfl(char **a)
 {
 	(void)a;
@@ -542,13 +548,13 @@ static const struct {
 	int arguments;
 	int (*run)(char **a);
 } verbs[] = {
-	{"burn", 1, do_burn},       {"threads", 2, do_threads}, {"whole", 1, do_whole},
-	{"fork", 1, do_fork},       {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
-	{"forks", 1, do_forks},     {"chain", 1, do_chain},     {"forkthread", 1, do_forkthread},
-	{"crowd", 1, do_crowd},     {"quiet", 1, do_quiet},     {"show", 0, do_show},
-	{"reap", 0, do_reap},       {"hammer", 1, do_hammer},   {"sigown", 0, do_sigown},
-	{"sigdfl", 0, do_sigdfl},   {"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask},
-	{"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
+	{"burn", 1, do_burn},     {"threads", 2, do_threads}, {"whole", 1, do_whole},
+	{"fork", 1, do_fork},     {"rawfork", 1, do_rawfork}, {"execs", 1, do_execs},
+	{"forks", 1, do_forks},   {"chain", 1, do_chain},     {"forkthread", 1, do_forkthread},
+	{"crowd", 1, do_crowd},   {"quiet", 1, do_quiet},     {"show", 0, do_show},
+	{"reap", 0, do_reap},     {"hammer", 1, do_hammer},   {"sigown", 0, do_sigown},
+	{"sigdfl", 0, do_sigdfl}, {"itimer", 1, do_itimer},   {"sigmask", 1, do_sigmask},
+	{"quit", 1, do_quit},     {"sigwait", 0, do_sigwait}, {"sigexec", 1, do_sigexec},
 };
 
 int main(int argc, char **argv)
