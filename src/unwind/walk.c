@@ -132,6 +132,8 @@ INLINE void recover_slots(struct unwind_registers *regs, const struct unwind_rul
 		uint64_t address;
 
 		saves &= (1u << (2 * s)) - 1;
+		if (number < 0)
+			continue;
 		address = save_address(regs, machine, cfa, how, rule->slot[s]);
 		if (address != 0 && address < dead_below)
 			continue;
