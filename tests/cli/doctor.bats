@@ -37,6 +37,7 @@ value() { jq -r ".checks.$1.$2" json; }
 }
 
 @test "clock source and perf_event_paranoid are the kernel's" {
+	[ -r /sys/devices/system/clocksource/clocksource0/current_clocksource ] || skip "no /sys"
 	json
 	[ "$(value clocksource value)" = \
 		"$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]

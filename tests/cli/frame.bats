@@ -96,7 +96,7 @@ load common
 }
 
 @test "NO_COLOR and TERM=dumb take colours away on a terminal" {
-	command -v script >/dev/null || skip "no script(1)"
+	script -qec true /dev/null >/dev/null </dev/null || skip "no pseudo-terminal"
 	TERM=xterm script -qec "$WEFT doctor" /dev/null >with </dev/null || true
 	grep -q $'\033\[32m' with
 	NO_COLOR=1 TERM=xterm script -qec "$WEFT doctor" /dev/null >without </dev/null || true
