@@ -62,8 +62,8 @@ run "$weft" report --by function --top 15 "$recording"
 
 say "The recording opens elsewhere too:"
 cat <<END
-  weft report --by stack --where tag:route=/checkout $recording
+  $weft report --by stack --where tag:route=/checkout $recording
   jfr summary $recording            (JDK; or drag it into JDK Mission Control)
-  weft convert $recording --to collapsed -o demo.txt   (flamegraph.pl, speedscope.app)
-  weft convert $recording --to pprof -o demo.pb.gz && go tool pprof -http : demo.pb.gz
+  $weft convert $recording --to collapsed -o demo.txt   (flamegraph.pl, speedscope.app)
+  $weft convert $recording --to pprof -o demo.pb.gz && go tool pprof -http : demo.pb.gz
 END

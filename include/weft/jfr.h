@@ -253,8 +253,8 @@ enum weft_jfr_shape {
 struct weft_jfr_node {
 	enum weft_jfr_shape shape;
 	const struct weft_jfr_class *type;
-	uint64_t pool_key; /* of a constant-pool reference; else 0 */
-	union {
+	uint64_t pool_key;    /* of a constant-pool reference; else 0 */
+	__extension__ union { /* nameless: C11, and an extension in C99 and C++ */
 		int64_t number;
 		double real;
 		struct weft_jfr_string string;

@@ -70,9 +70,12 @@ static int read_period(const struct cli_args *args, uint64_t *period_ns)
 		ns = cli_number(args, "interval");
 	else
 		ns = UINT64_C(1000000000000) / cli_number(args, "frequency");
-	if (ns < PERIOD_MIN_NS || ns > PERIOD_MAX_NS)
-		return cli_usage("period: %llu ns is not between 10us and 1h",
-				 (unsigned long long)ns);
+	if (ns < PERIOD_MIN_NS || ns > PERIOD_MAX_NS) {
+		const char *option = cli_given(args, "interval") ? "interval" : "frequency";
+
+		return cli_usage("--%s: '%s': a sample each %llu ns is not between 10us and 1h",
+				 option, cli_text(args, option), (unsigned long long)ns);
+	}
 	*period_ns = ns;
 	return 0;
 }
@@ -82,7 +85,7 @@ static void warn_of_ticks(uint64_t period_ns)
 	uint64_t tick_ns = clock_tick_ns();
 
 	if (period_ns < tick_ns)
-		cli_warning("period: CPU timers of this kernel fire %llu times a second at the "
+		cli_warning("rate: CPU timers of this kernel fire %llu times a second at the "
 			    "most; what lies between becomes weight of the samples",
 			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
 }

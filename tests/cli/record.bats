@@ -423,3 +423,12 @@ wait_for_cpu_of() {
 	[ $status = 1 ]
 	grep -q 'blank or colon' stderr
 }
+
+@test "a rate that is too low or too high is named as it was typed" {
+	record -i 0 -- true
+	expect_status 2
+	expect_in "$err" "--interval: '0': a sample each 0 ns"
+	record -F 1000000000 -- true
+	expect_status 2
+	expect_in "$err" "--frequency: '1000000000': a sample each 1 ns"
+}

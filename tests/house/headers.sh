@@ -13,7 +13,7 @@ check() {
 	name="$n - $4 as $3 by $1"
 	command -v "$1" >/dev/null || { echo "ok $name # skip no $1"; return; }
 	printf '#include <%s>\n#include <%s>\nint weft_test_unit;\n' "$4" "$4" |
-		"$1" -x "$2" -std="$3" -Wall -Wextra -Wundef -Werror -I"$include" \
+		"$1" -x "$2" -std="$3" -Wall -Wextra -Wundef -pedantic -Werror -I"$include" \
 			-c -o "$scratch/out.o" - 2>"$scratch/log" && { echo "ok $name"; return; }
 	status=1
 	echo "not ok $name"
