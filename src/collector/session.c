@@ -135,6 +135,7 @@ static void fill_header(struct session *s, const struct process *p,
 	h->pid_start = start_time(p);
 	h->session_id = p->session_id;
 	h->mono_anchor_ns = clock_ns(CLOCK_MONOTONIC);
+	h->drained_ns = h->mono_anchor_ns;
 	h->real_anchor_ns = clock_ns(CLOCK_REALTIME);
 	h->collector_pid = getpid();
 	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)

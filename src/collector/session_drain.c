@@ -347,6 +347,8 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 	uint32_t high = slots_high(s);
 
 	pass.now_ns = clock_mono_ns();
+	__atomic_store_n(&((struct weft_session_header *)s->base)->drained_ns, pass.now_ns,
+			 __ATOMIC_RELAXED);
 	if (mode == DRAIN_RUNNING)
 		session_touch_ahead(s);
 	for (uint32_t i = 0; i < high; i++)

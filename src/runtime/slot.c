@@ -16,8 +16,9 @@
 
 #include "runtime/sys.h"
 
-#define MAIN_STACK_REACH (UINT64_C(64) << 20) /* the kernel maps nothing so near below it */
-#define MAIN_STACK_MARGIN UINT64_C(8192)      /* AT_EXECFN lies below the very top */
+#define MAIN_STACK_REACH (UINT64_C(64) << 20)      /* the kernel maps nothing so near below it */
+#define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
+#define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
 
 WEFT_API __thread struct weft_slot *weft_thread_slot __attribute__((tls_model("initial-exec")));
 
@@ -104,6 +105,17 @@ static int64_t steal_dead(uint32_t blocks)
 	return -1;
 }
 
+/*
+ * Killed, or stopped for long: what it left DEAD is taken before more memory is, or a program
+ * that goes on to begin threads would fill the whole session.
+ */
+static int collector_is_gone(void)
+{
+	uint64_t drained_ns = __atomic_load_n(&weft_rt.header->drained_ns, __ATOMIC_RELAXED);
+
+	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
+}
+
 static int64_t find_slot(void)
 {
 	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
@@ -114,6 +126,8 @@ static int64_t find_slot(void)
 
 		open = open < limit ? open : limit;
 		index = find_free(open);
+		if (index < 0 && collector_is_gone())
+			index = steal_dead(open);
 		if (index >= 0)
 			return index;
 		if (open == limit || weft_session_open_block(open))

@@ -173,7 +173,8 @@ struct weft_session_header {
 	uint64_t real_anchor_ns; /* 0x120 [C] CLOCK_REALTIME at mono_anchor_ns */
 	uint64_t tsc_anchor;     /* 0x128 [C] TSC at mono_anchor_ns; 0 = none */
 	uint64_t tsc_hz;         /* 0x130 [C] 0 = none */
-	uint8_t rsv_identity[0x180 - 0x138];
+	uint64_t drained_ns;     /* 0x138 [C] CLOCK_MONOTONIC of the last drain; 0 = none yet */
+	uint8_t rsv_identity[0x180 - 0x140];
 
 	uint32_t run_state;        /* 0x180 [C] enum weft_run_state */
 	int32_t collector_pid;     /* 0x184 [C] 0 = none */
@@ -426,6 +427,7 @@ WEFT_ABI_OFFSET(weft_session_header, mono_anchor_ns, 0x118);
 WEFT_ABI_OFFSET(weft_session_header, real_anchor_ns, 0x120);
 WEFT_ABI_OFFSET(weft_session_header, tsc_anchor, 0x128);
 WEFT_ABI_OFFSET(weft_session_header, tsc_hz, 0x130);
+WEFT_ABI_OFFSET(weft_session_header, drained_ns, 0x138);
 WEFT_ABI_OFFSET(weft_session_header, run_state, 0x180);
 WEFT_ABI_OFFSET(weft_session_header, collector_pid, 0x184);
 WEFT_ABI_OFFSET(weft_session_header, cookie, 0x188);

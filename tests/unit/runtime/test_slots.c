@@ -8,20 +8,20 @@
 #include <unistd.h>
 
 #include "runtime/runtime.h"
+#include "runtime/sys.h"
 #include "unit.h"
 
 #define SLOTS 64
 
 static struct weft_session_header *shared;
 
-/* A collector's session of 64 slots instead of the one that the constructor made. */
-static int begin_session(void **state)
+/* A collector's session instead of the one that the constructor made. */
+static void begin_session_of(uint32_t slots)
 {
 	struct weft_session_header h = {.cookie = 77, .run_state = WEFT_RUN_RECORDING};
 	int fd = memfd_create("test", MFD_ALLOW_SEALING);
 
-	(void)state;
-	assert_int_equal(weft_session_layout(&h, SLOTS, 0, 0), 0);
+	assert_int_equal(weft_session_layout(&h, slots, 0, 0), 0);
 	assert_int_equal(ftruncate(fd, (off_t)h.total_bytes), 0);
 	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
 	assert_true(weft_session_map(fd, h.total_bytes) < 0); /* not sealed */
@@ -32,6 +32,12 @@ static int begin_session(void **state)
 	close(fd);
 	weft_rt.has_collector = 1;
 	shared = weft_rt.header;
+}
+
+static int begin_session(void **state)
+{
+	(void)state;
+	begin_session_of(SLOTS);
 	return 0;
 }
 
@@ -192,6 +198,31 @@ static void storms_end_with_all_free(void **state)
 	assert_int_equal(weft_rt.free_bits[0], ~UINT64_C(0));
 }
 
+/* A collector that drains no more: the dead are stolen before more memory is opened. */
+static void a_lost_collector_costs_no_memory(void **state)
+{
+	struct weft_slot *first;
+
+	(void)state;
+	begin_session_of(2 * SLOTS);
+	first = claim();
+	weft_slot_release();
+	weft_rt.free_bits[0] = 0;
+	shared->drained_ns = clock_monotonic_ns();
+	assert_int_not_equal(weft_rt_index(claim()), weft_rt_index(first));
+	assert_int_equal(shared->blocks_open, 2);
+	weft_rt.free_bits[1] = 0;
+
+	begin_session_of(2 * SLOTS);
+	first = claim();
+	weft_slot_release();
+	weft_rt.free_bits[0] = 0;
+	shared->drained_ns = 1;
+	assert_ptr_equal(claim(), first);
+	assert_int_equal(shared->blocks_open, 1);
+	assert_int_equal(shared->counters[WEFT_COUNTER_SLOTS_STOLEN], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +233,7 @@ int main(void)
 		cmocka_unit_test(draining_slots_are_left_alone),
 		cmocka_unit_test(storms_never_share_a_slot),
 		cmocka_unit_test(storms_end_with_all_free),
+		cmocka_unit_test(a_lost_collector_costs_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, begin_session, NULL);
