@@ -174,6 +174,20 @@ static char *join_words(char **words)
 	return text;
 }
 
+/* Processes are looked at by their pids, which /proc may know from elsewhere. */
+static int look_at_proc(void)
+{
+	char own[16] = "";
+
+	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
+		return cli_error("/proc: %s; without it nothing is known of the program",
+				 strerror(errno));
+	if (atoi(own) != (int)getpid())
+		return cli_error("/proc: it shows another PID namespace; mount this one's there "
+				 "(mount -t proc proc /proc)");
+	return 0;
+}
+
 /* ---- the recording */
 
 /* An older recording under the default name is kept, one. */
@@ -241,6 +255,8 @@ static int run(const struct cli_args *args)
 	if (rc)
 		return refuse_start(argv[0], rc);
 	status = look_at_program(path);
+	if (status == 0)
+		status = look_at_proc();
 	if (status)
 		return status;
 	rc = locate_preload(library, sizeof(library));

@@ -433,3 +433,12 @@ wait_for_cpu_of() {
 	expect_status 2
 	expect_in "$err" "--frequency: '1000000000': a sample each 1 ns"
 }
+
+@test "a /proc of another PID namespace is refused" {
+	unshare -r -p --fork true 2>/dev/null || skip "may not make a PID namespace"
+	status=0
+	unshare -r -p --fork "$WEFT" record -- true >stdout 2>stderr </dev/null || status=$?
+	[ "$status" = 1 ]
+	expect_in "$(cat stderr)" "/proc: it shows another PID namespace"
+	[ ! -e weft.jfr ]
+}
