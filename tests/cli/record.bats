@@ -163,6 +163,7 @@ wait_for_cpu_of() {
 	"$WEFT" record -o a.jfr -- "$WEFT_BURN" catch >stdout 2>stderr &
 	pid=$!
 	wait_for_line ready stdout
+	wait_for_cpu_of "$(pgrep -P $pid)" 5
 	kill -TERM $pid
 	status=0
 	wait $pid || status=$?

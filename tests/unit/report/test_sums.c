@@ -197,8 +197,9 @@ static void keys_are_known_or_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(key_parse(&key, bad[i]), -EINVAL);
-	assert_string_equal(key_choices(KEY_NO_KIND),
-			    "function, stack, span, root, trace, thread, process, module, tag:NAME");
+	assert_string_equal(
+		key_choices(KEY_NO_KIND),
+		"function, stack, span, root, trace, thread, process, module, tag:NAME");
 }
 
 static unsigned int selected(struct fixture *f, const char *text)
