@@ -2,7 +2,8 @@
 /*
  * weft collect: the collector that LD_PRELOAD=libweft.so WEFT_RECORD=FILE starts by itself.
  * Not for people. It has no terminal and no parent that waits for it; it ignores what would
- * end it before its program has ended, and prints nothing but errors.
+ * end it before its program has ended, and prints nothing but why it could not begin: the
+ * program's stderr, which it has until then, must not be held open.
  */
 #include "cli/cli.h"
 #include "collector/collector.h"
@@ -58,6 +59,16 @@ static void wait_for_root(const struct collector *c, pid_t root)
 	close(fd[1].fd);
 }
 
+static void let_go_of_stderr(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDERR_FILENO) < 0)
+		close(STDERR_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 static int run(const struct cli_args *args)
 {
 	pid_t root = (pid_t)cli_number(args, "root");
@@ -93,6 +104,7 @@ static int run(const struct cli_args *args)
 	free(command_line);
 	if (rc)
 		return cli_error("%s: %s", what, strerror(-rc));
+	let_go_of_stderr();
 	wait_for_root(c, root);
 	rc = collector_finish(c, &result);
 	collector_free(c);

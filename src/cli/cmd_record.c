@@ -227,8 +227,11 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	o->command_line = join_words(argv);
 	if (!o->command_line)
 		return cli_error("%s", strerror(ENOMEM));
-	record_prepare(r);
-	status = open_collector(r, o);
+	status = record_prepare(r);
+	if (status)
+		status = cli_error("cannot wait for a program: %s", strerror(-status));
+	else
+		status = open_collector(r, o);
 	free((char *)(uintptr_t)o->command_line);
 	if (status == 0)
 		status = start_program(r, path, argv, library);

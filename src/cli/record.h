@@ -29,8 +29,8 @@ struct record {
 	uint64_t start_ns, leave_ns;
 };
 
-/* Before the program is started. */
-void record_prepare(struct record *r);
+/* Before the program is started: all that waiting for it needs. 0 or -errno. */
+int record_prepare(struct record *r);
 
 /* Until CMD has ended and the file is complete; returns weft's exit status. */
 int record_wait(struct record *r);

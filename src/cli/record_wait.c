@@ -33,25 +33,17 @@ static void taken_signals(sigset_t *set)
 	sigaddset(set, SIGPIPE);
 }
 
-void record_prepare(struct record *r)
-{
-	sigset_t set;
-
-	taken_signals(&set);
-	program_prepare(&r->life, &set);
-}
-
-static int open_fds(struct record *r)
+int record_prepare(struct record *r)
 {
 	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
 	sigset_t set;
 
 	taken_signals(&set);
+	program_prepare(&r->life, &set);
+	r->pid_fd = -1;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
-	if (r->signal_fd < 0 || r->timer_fd < 0 || r->pid_fd < 0 ||
-	    timerfd_settime(r->timer_fd, 0, &tick, NULL))
+	if (r->signal_fd < 0 || r->timer_fd < 0 || timerfd_settime(r->timer_fd, 0, &tick, NULL))
 		return -errno;
 	return 0;
 }
@@ -193,7 +185,7 @@ static void wait_for_something(struct record *r)
 		take_signals(r);
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0)
 		show_progress(r);
-	if (fd[2].revents)
+	if (fd[2].revents || r->pid_fd < 0)
 		take_end(r);
 }
 
@@ -208,16 +200,14 @@ static int exit_status(const struct record *r)
 
 int record_wait(struct record *r)
 {
-	int rc = open_fds(r);
-
+	/* Without one, ticks look whether the program has ended. */
+	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
 	r->start_ns = clock_mono_ns();
-	if (rc)
-		cli_error("waiting for the program: %s", strerror(-rc));
-	while (rc == 0 && !is_time_to_leave(r)) {
+	while (!is_time_to_leave(r)) {
 		wait_for_something(r);
 		if (!r->finished && is_time_to_finish(r))
 			finish(r);
 	}
 	close_fds(r);
-	return rc ? CLI_FAILED : exit_status(r);
+	return exit_status(r);
 }

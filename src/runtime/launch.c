@@ -4,8 +4,8 @@
  *
  * It is double-forked into a session of its own, so that no waitpid(-1) of the program reaps
  * it and no terminal signal reaches it; every inherited descriptor is closed, so that
- * `prog | cat` does not hang on it; stdin, stdout and stderr become /dev/null. The command
- * line is
+ * `prog | cat` does not hang on it; stdin and stdout become /dev/null, and stderr does so as
+ * soon as the collector has its file open, or has said why not. The command line is
  *     weft collect --socket PATH -o FILE --root PID
  * and the rendezvous PATH lies in a fresh 0700 directory, which the collector removes. The
  * constructor waits until a connection is taken, for a second at most. Children find
@@ -107,18 +107,15 @@ static int make_rendezvous(char *path, size_t room)
 	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
 }
 
-static void close_everything(void)
+static void close_all_but_stderr(void)
 {
-	int null;
-
-	if (sys_call3(SYS_close_range, 0, ~0u, 0))
-		for (int fd = 0; fd < 65536; fd++)
+	sys_call1(SYS_close, 0);
+	sys_call1(SYS_close, 1);
+	if (sys_call3(SYS_close_range, 3, ~0u, 0))
+		for (int fd = 3; fd < 65536; fd++)
 			sys_call1(SYS_close, fd);
-	null = open("/dev/null", O_RDWR);
-	if (null == 0) {
+	if (open("/dev/null", O_RDWR) == 0)
 		dup2(0, 1);
-		dup2(0, 2);
-	}
 }
 
 /* The grandchild: becomes the collector, without our preload. */
@@ -132,7 +129,7 @@ static void exec_collector(const char *command, const char *socket_path, const c
 
 	snprintf(pid, sizeof(pid), "%d", (int)target);
 	setsid();
-	close_everything();
+	close_all_but_stderr();
 	unsetenv("LD_PRELOAD");
 	unsetenv("WEFT_RECORD");
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
@@ -219,6 +216,7 @@ int weft_launch(const char *file)
 	failed = collector > 0 ? wait_for_socket(socket_path, collector) : -EAGAIN;
 	if (failed) {
 		forget_rendezvous(socket_path);
+		unsetenv("WEFT_RECORD"); /* each child would fail alike, and say so again */
 		return failed;
 	}
 	is_root_of_recording = 1;

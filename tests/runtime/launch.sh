@@ -27,6 +27,11 @@ tries=0
 while [ -n "$(ls "$out/meet")" ] && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
 is "nothing left behind" "$(find "$out/meet" -mindepth 1 | wc -l)" -eq 0
 
+# A file that cannot be made is told; the program runs.
+LD_PRELOAD=$LIBWEFT WEFT_RECORD=/nonexistent/g.jfr timeout 30 "$VICTIM" burn 10 2>"$out/answer"
+is "no file: status" $? -eq 0
+is "no file: why" "$(grep -c '/nonexistent/g.jfr: No such file' "$out/answer")" -eq 1
+
 # PID 1 of a namespace takes the collector with it, also by _exit.
 if unshare -r -p --fork --mount-proc true 2>"$out/errors"; then
 	unshare -r -p --fork --mount-proc env LD_PRELOAD="$LIBWEFT" WEFT_RECORD="$out/e.jfr" \
