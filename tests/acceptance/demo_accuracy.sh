@@ -28,7 +28,7 @@ fetch_stats() {
 		printf 'GET /stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3 &&
 		sed '1,/^\r*$/d' <&3 >"$work/stats.json"
 	exec 3>&-
-	jq -e .routes "$work/stats.json"
+	[ "$(jq -r '.routes | type' "$work/stats.json")" = array ]
 }
 
 stop_server() {

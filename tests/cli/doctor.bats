@@ -6,7 +6,7 @@ load common
 
 json() {
 	"$WEFT" doctor --json >json 2>stderr </dev/null || true
-	jq -e . json >/dev/null
+	[ "$(jq -r type json)" = object ]
 }
 
 value() { jq -r ".checks.$1.$2" json; }

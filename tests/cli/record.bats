@@ -212,7 +212,7 @@ wait_for_cpu_of() {
 		>stdout 2>stderr &
 	pid=$!
 	for _ in $(seq 300); do
-		report a.jfr 2>/dev/null | jq -e '.samples > 0' >/dev/null && break
+		[ "$(report a.jfr 2>/dev/null | jq '.samples > 0')" = true ] && break
 		sleep 0.1
 	done
 	kill -9 $pid

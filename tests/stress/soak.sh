@@ -30,9 +30,9 @@ flat() { # a quarter and 4 MiB of grace: pools hold what names there are
 }
 
 balanced() {
-	"$weft" report "$work/soak.jfr" --json --top 1 |
-		jq -e '(.counters.attempted // 0) > 0 and
-		       (.counters.attempted // 0) == (.counters.delivered // 0) + ([.lost[]] | add // 0)'
+	same true "$("$weft" report "$work/soak.jfr" --json --top 1 |
+		jq '(.counters.attempted // 0) > 0 and
+		    (.counters.attempted // 0) == (.counters.delivered // 0) + ([.lost[]] | add // 0)')"
 }
 
 check "the collector's memory is flat" flat

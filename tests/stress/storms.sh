@@ -25,8 +25,8 @@ value() { # NAME MEMBER
 }
 
 balanced() { # NAME: attempted = delivered + lost, nothing pending
-	"$weft" report "$work/$1.jfr" --json --top 1 |
-		jq -e '(.counters.attempted // 0) == (.counters.delivered // 0) + ([.lost[]] | add // 0)' || {
+	same true "$("$weft" report "$work/$1.jfr" --json --top 1 |
+		jq '(.counters.attempted // 0) == (.counters.delivered // 0) + ([.lost[]] | add // 0)')" || {
 		"$weft" report "$work/$1.jfr" --counters
 		return 1
 	}
