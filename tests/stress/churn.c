@@ -21,6 +21,7 @@ static void *work(void *arg)
 	weft_context_set(number, number ^ UINT64_C(0x5555));
 	for (uint64_t i = 0; i < WORK; i++)
 		sum += i * number;
+	(void)sum;
 	weft_context_set(0, 0);
 	return NULL;
 }
