@@ -51,8 +51,11 @@ static void put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
 	pad->flags = 0;
 }
 
-/* Pairs: acquire of tail with the release in ring_reader_release(). */
-static inline void *reserve(const struct ring *r, uint32_t bytes)
+/*
+ * *start: the position of the record, after a pad if need be.
+ * Pairs: acquire of tail with the release in ring_reader_release().
+ */
+static inline void *reserve(const struct ring *r, uint32_t bytes, uint64_t *start)
 {
 	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
 	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
@@ -66,30 +69,27 @@ static inline void *reserve(const struct ring *r, uint32_t bytes)
 		return 0;
 	if (pad)
 		put_pad(r, place, pad);
+	*start = head + pad;
 	return r->data + (pad ? 0 : place);
 }
 
 void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
 {
-	return reserve(r, bytes);
+	uint64_t start;
+
+	return reserve(r, bytes, &start);
 }
 
 /* Pairs: release of head with the acquire in ring_reader_next(). */
-static inline void commit(const struct ring *r, const struct weft_record *record)
+static inline void publish(struct weft_ring_producer *p, uint64_t head)
 {
-	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
-	uint32_t place = (uint32_t)(head & (r->bytes - 1));
-	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
-	uint64_t written = __atomic_load_n(&r->producer->written, __ATOMIC_RELAXED);
+	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
 
-	if (at != place)
-		head += r->bytes - place;
-	head += record->bytes;
-	__atomic_store_n(&COMMIT_WRITTEN(r->producer), written + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&COMMIT_HEAD(r->producer), head, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->producer->written, written + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->producer->head, head, __ATOMIC_RELEASE);
-	__atomic_store_n(&COMMIT_HEAD(r->producer), 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&COMMIT_WRITTEN(p), written + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&COMMIT_HEAD(p), head, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->written, written + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->head, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&COMMIT_HEAD(p), 0, __ATOMIC_RELEASE);
 }
 
 /* A commit left in its middle: was the record published, and is it counted? */
@@ -105,7 +105,13 @@ static void settle(struct weft_ring_producer *p)
 
 void weft_ring_commit(const struct ring *r, const struct weft_record *record)
 {
-	commit(r, record);
+	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+	uint32_t place = (uint32_t)(head & (r->bytes - 1));
+	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
+
+	if (at != place)
+		head += r->bytes - place;
+	publish(r->producer, head + record->bytes);
 }
 
 enum entry { ENTER, ENTER_ABANDONED, REFUSE };
@@ -176,6 +182,7 @@ weft_ring_append(const struct ring *r, struct weft_record *header, const void *p
 	uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	enum entry entry = enter(r->producer, frame, now_ns);
 	struct weft_record *to;
+	uint64_t start;
 
 	if (entry == REFUSE)
 		return WEFT_RING_NESTED;
@@ -185,13 +192,13 @@ weft_ring_append(const struct ring *r, struct weft_record *header, const void *p
 	if (entry == ENTER_ABANDONED)
 		settle(r->producer);
 	header->bytes = (uint32_t)sizeof(*header) + ((payload_bytes + 7) & ~7u);
-	to = reserve(r, header->bytes);
+	to = reserve(r, header->bytes, &start);
 	if (to) {
 		write_record(to, header, payload, payload_bytes);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED) != frame)
 			return WEFT_RING_NESTED;
-		commit(r, to);
+		publish(r->producer, start + header->bytes);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&r->producer->busy, 0, __ATOMIC_RELAXED);
