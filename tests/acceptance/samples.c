@@ -171,7 +171,8 @@ static void join(struct reading *r)
 	}
 	r->out->spans = r->spans;
 	free(r->span);
-	free(r->names); /* the strings themselves live on in the samples */
+	r->out->names = r->names;
+	r->out->name_count = r->name_count;
 }
 
 int samples_read(const char *path, struct samples *out)
@@ -199,6 +200,9 @@ int samples_read(const char *path, struct samples *out)
 
 void samples_free(struct samples *s)
 {
+	for (size_t i = 0; i < s->name_count; i++)
+		free(s->names[i]);
+	free(s->names);
 	free(s->sample);
 	memset(s, 0, sizeof(*s));
 }

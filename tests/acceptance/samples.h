@@ -29,6 +29,8 @@ struct samples {
 	struct sample *sample; /* in order of the file */
 	size_t count;
 	size_t spans;
+	char **names; /* what frame and module point to */
+	size_t name_count;
 };
 
 /** Reads a whole recording. 0; -errno; -EBADMSG: damaged (what came before is there). */

@@ -26,7 +26,7 @@ static long used_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void use(long ms)
+__attribute__((noinline)) static void use(long ms)
 {
 	long end = used_ms() + ms;
 
