@@ -3,11 +3,21 @@
  * libc's own profiler (gprof: cc -pg, profil). It installs its SIGPROF action behind our
  * hooks, by a call inside libc: after it has begun, that action becomes the program's, which
  * gets its own ITIMER_PROF's signals, and ours is installed again. When it ends libc puts
- * back what it found, which is ours.
+ * back what it found: that must be ours, or our next tick would kill. The start code of a
+ * -pg program may run before our constructor; so ours is there first.
  */
+#include <stdlib.h>
+
 #include "runtime/hooks.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
+
+static void be_found(void)
+{
+	if (weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
+	    (secure_getenv("WEFT_SOCKET") || secure_getenv("WEFT_RECORD")))
+		weft_sampler_install();
+}
 
 static void keep(void)
 {
@@ -26,6 +36,7 @@ WEFT_API void __monstartup(unsigned long low, unsigned long high)
 {
 	if (!weft_real(__monstartup))
 		return;
+	be_found();
 	weft_real(__monstartup)(low, high);
 	keep();
 }
@@ -39,6 +50,7 @@ WEFT_API void moncontrol(int mode)
 {
 	if (!weft_real(moncontrol))
 		return;
+	be_found();
 	weft_real(moncontrol)(mode);
 	keep();
 }
@@ -47,6 +59,7 @@ WEFT_API int profil(unsigned short *buffer, size_t bytes, size_t offset, unsigne
 {
 	int result = -1;
 
+	be_found();
 	if (weft_real(profil))
 		result = weft_real(profil)(buffer, bytes, offset, scale);
 	keep();
@@ -57,6 +70,7 @@ WEFT_API int sprofil(void *regions, int count, void *every, unsigned int flags)
 {
 	int result = -1;
 
+	be_found();
 	if (weft_real(sprofil))
 		result = weft_real(sprofil)(regions, count, every, flags);
 	keep();

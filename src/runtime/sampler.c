@@ -289,7 +289,7 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	if (info->si_code != SI_TIMER &&
 	    !(info->si_code == SI_QUEUE && info->si_pid == weft_rt.pid))
 		return 0;
-	return WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
+	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
 static void count_time(uint64_t began_ns)

@@ -356,9 +356,9 @@ wait_for_cpu_of() {
 @test "--inline-context: ids in the samples" {
 	record -o a.jfr --inline-context -- "$WEFT_HELLO"
 	expect_status 0
-	[ "$(report --by tag:job a.jfr | jq -r '[.rows[].key] | sort | join(" ")')" = "large small" ]
+	[ "$(report --by tag:job a.jfr | jq -r '[.rows[].key] - ["(none)"] | sort | join(" ")')" = "large small" ]
 	record -o b.jfr -- "$WEFT_HELLO"
-	[ "$(report --by tag:job b.jfr | jq -r '[.rows[].key] | sort | join(" ")')" = "large small" ]
+	[ "$(report --by tag:job b.jfr | jq -r '[.rows[].key] - ["(none)"] | sort | join(" ")')" = "large small" ]
 }
 
 @test "many chunks read as one recording" {

@@ -35,6 +35,11 @@ if [ -n "${VICTIM_GPROF:-}" ]; then
 	told=$("$GPROF" -bp "$VICTIM_GPROF" "$out/gmon.out" | awk '$1 + 0 > 0 { s += $3 } END { print int(s * 100) }')
 	is "gprof: its own profile" "$told" -gt 20
 	is "gprof: ours is not in it" "$told" -lt 75
+	killed=0
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		(cd "$out" && tiny -p 200000 "$VICTIM_GPROF" burn 15) || killed=$((killed + 1))
+	done
+	is "gprof: none killed when it ends" $killed -eq 0
 fi
 
 WEFT_HOOKS=-threads tiny "$VICTIM" threads 3 40
