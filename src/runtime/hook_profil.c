@@ -31,7 +31,7 @@ void moncontrol(int mode);
 int profil(unsigned short *buffer, size_t bytes, size_t offset, unsigned int scale);
 int sprofil(void *regions, int count, void *every, unsigned int flags);
 
-/* Called by the start code of a program built with -pg, after our constructor. */
+/* Called by the start code of a program built with -pg, before or after our constructor. */
 WEFT_API void __monstartup(unsigned long low, unsigned long high)
 {
 	if (!weft_real(__monstartup))
