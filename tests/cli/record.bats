@@ -153,7 +153,7 @@ wait_for_cpu_of() {
 	# a terminal's Ctrl-C goes to the whole group, and comes from the kernel: script has one
 	command -v script >/dev/null || skip "no script(1)"
 	(wait_for_line ready typed && printf '\003') |
-		timeout 60 script -qec "$WEFT record -o a.jfr -- $WEFT_BURN catch" typed >/dev/null || status=$?
+		timeout 60 script -qec "exec $WEFT record -o a.jfr -- $WEFT_BURN catch" typed >/dev/null || status=$?
 	[ "$status" = 7 ]
 	grep -q 'weft record: [0-9]* sample' typed
 	report a.jfr >/dev/null
@@ -382,7 +382,7 @@ wait_for_cpu_of() {
 	record -- "$WEFT_BURN" 500
 	expect_not grep -q $'\r' stderr
 	command -v script >/dev/null || skip "no script(1)"
-	timeout 60 script -qec "$WEFT record -o a.jfr -- $WEFT_BURN 800" typed >/dev/null </dev/null
+	timeout 60 script -qec "exec $WEFT record -o a.jfr -- $WEFT_BURN 800" typed >/dev/null </dev/null
 	grep -q 'samples, 1 processes' typed
 	grep -q 'weft record: [0-9]* samples' typed
 }
