@@ -72,4 +72,36 @@ struct elf_symbol {
 /* Name of the function at a file address: .symtab, else .dynsym. 0 or -ENOENT. */
 int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out);
 
+/*
+ * Where separate debug files are looked for, when the file itself has no DWARF (or no
+ * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below each directory of the
+ * target's own root (@root_fd, -1 = ours) and then of ours; from debuginfod servers only if
+ * @debuginfod. Call before the first elf_module_symbol() or elf_module_places(); @directories
+ * ends with NULL; NULL = /usr/lib/debug.
+ */
+struct elf_debug {
+	const char *const *directories;
+	int root_fd;
+	int debuginfod;
+};
+void elf_module_set_debug(struct elf_module *m, const struct elf_debug *debug);
+
+/* One function that a code address belongs to; where calls were inlined there are several. */
+struct elf_place {
+	const char *function; /* demangled; lives as long as the module, as file does */
+	const char *file;     /* source file, absolute where DWARF says enough; NULL = not known */
+	int line;             /* of the address, or of the call inlined here; 0 = not known */
+	int is_cpp;           /* the name was a C++ or Rust one */
+	int is_inlined;       /* into the place that follows */
+	uint64_t address;     /* file address of the real function's start; 0 when inlined */
+};
+
+/*
+ * elf_module_places() - innermost first; the last is the real function, named like
+ * elf_module_symbol() names it. DWARF is read when first needed, unit by unit, and may take
+ * seconds: not for threads that drain. Returns the number (at most @max, the innermost ones
+ * and always the real function), 0 when nothing names the address.
+ */
+size_t elf_module_places(struct elf_module *m, uint64_t address, struct elf_place *out, size_t max);
+
 #endif

@@ -54,14 +54,22 @@
 	X(32, BLOCKS_OPENED,     "blocks_opened",      INFO, "blocks of 64 slots opened") \
 	X(33, SLOTS_STOLEN,      "slots_stolen",       INFO, "DEAD slots taken over for want of a FREE one") \
 	X(34, CHILD_SESSIONS,    "child_sessions",     INFO, "sessions begun in a forked child") \
-	X(35, DICT_FULL,         "dict_full",          INFO, "dictionary entries refused: log full")
+	X(35, DICT_FULL,         "dict_full",          INFO, "dictionary entries refused: log full") \
+	X(36, STACK_WALKED,      "stack_walked",       INFO, "stacks that the handler walked itself") \
+	X(37, STACK_COPIED,      "stack_copied",       INFO, "stacks that it copied for the collector to walk") \
+	X(38, COPIED_NO_MAP,     "copied_no_map",      INFO, "... because there was no map or table yet") \
+	X(39, COPIED_NO_MODULE,  "copied_no_module",   INFO, "... because a pc was in no module of the map") \
+	X(40, COPIED_STALE_MAP,  "copied_stale_map",   INFO, "... because modules changed meanwhile") \
+	X(41, TABLES_OPENED,     "tables_opened",      INFO, "times that more of the tables was opened") \
+	X(42, CHECK_EQUAL,       "check_equal",        INFO, "stacks that both walks found alike") \
+	X(43, CHECK_DIFFERENT,   "check_different",    INFO, "stacks that they did not")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 36 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 44 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */
-#define WEFT_COUNTER_ROOM 48
+#define WEFT_COUNTER_ROOM 96
 
 #endif

@@ -9,8 +9,9 @@
  *     struct weft_hello          ------>  checks SO_PEERCRED and the fields, opens a pidfd,
  *                                         creates, sizes, fills and seals the session memfd,
  *                                         reads /proc/PID/maps
- *     struct weft_welcome        <------  with the memfd by SCM_RIGHTS when status is 0
- *     maps it, closes the memfd and the socket
+ *     struct weft_welcome        <------  with the session by SCM_RIGHTS when status is 0,
+ *                                         and the table memfd when tables_bytes is not 0
+ *     maps them, closes the descriptors and the socket
  *
  * The runtime closes the socket after the answer and keeps no descriptor. Death of the
  * target is seen by pidfd, never by the socket. A second hello of the same pid means that
@@ -46,7 +47,8 @@ struct weft_welcome {
 	int32_t status;        /* 0x08 0, or -errno: not recorded (-ECANCELED: not wanted) */
 	int32_t collector_pid; /* 0x0C */
 	uint64_t total_bytes;  /* 0x10 size of the memfd */
-	uint64_t rsv[5];       /* 0x18 zero */
+	uint64_t tables_bytes; /* 0x18 size of the table memfd, a second descriptor; 0 = none */
+	uint64_t rsv[4];       /* 0x20 zero */
 };
 
 WEFT_ABI_ASSERT(sizeof(struct weft_hello) == 64, "hello");
@@ -62,5 +64,6 @@ WEFT_ABI_OFFSET(weft_welcome, version, 0x04);
 WEFT_ABI_OFFSET(weft_welcome, status, 0x08);
 WEFT_ABI_OFFSET(weft_welcome, collector_pid, 0x0C);
 WEFT_ABI_OFFSET(weft_welcome, total_bytes, 0x10);
+WEFT_ABI_OFFSET(weft_welcome, tables_bytes, 0x18);
 
 #endif

@@ -11,7 +11,7 @@
  *   free_offset       u64 bitmap word per block of 64 slots: hints   (never punched)
  *   dict_offset       dictionary log: append-only records
  *   modules_offset    module log: append-only records, written by the target
- *   map_offset        module map snapshots, written by the collector
+ *   map_offset        module map snapshots (abi/module_map.h), written by the collector
  *   slots_offset      slot_count slots of slot_stride bytes
  *
  * Byte map of a slot (struct weft_slot is its first WEFT_SLOT_CONTROL_BYTES)
@@ -27,8 +27,8 @@
  *   0x0200  events ring, consumer's line                          collector
  *   0x0240  thread name, 64 bytes                                 owner
  *   0x0280  counters                                              owner (and its handlers)
- *   0x0400  OpenTelemetry thread context record, 640 bytes        owner
- *   0x0680  reserved to 0x1000
+ *   0x0580  OpenTelemetry thread context record, 640 bytes        owner
+ *   0x0800  reserved to 0x1000
  *   0x1000  custom label block, 4184 bytes; spare label buffers up to 0x8000
  *   samples_offset  samples ring       events_offset  events ring
  *
@@ -118,10 +118,11 @@ enum weft_engine {
 
 /** stack_mode: how the handler records a stack. */
 enum weft_stack_mode {
-	WEFT_STACK_RAW = 0, /* registers and a copy of the stack */
-	WEFT_STACK_AUTO = 1,
-	WEFT_STACK_TABLE = 2,
-	WEFT_STACK_FP = 3,
+	WEFT_STACK_RAW = 0,   /* registers and a copy of the stack */
+	WEFT_STACK_AUTO = 1,  /* by tables; a copy where they do not (yet) reach */
+	WEFT_STACK_TABLE = 2, /* by tables, cut where they do not reach; never a copy */
+	WEFT_STACK_FP = 3,    /* by frame pointers alone; never a copy */
+	WEFT_STACK_CHECK = 4, /* both: a copy, and behind it the frames as AUTO walks them */
 };
 
 /** Groups of functions that libweft.so stands before: bits of weft_session_header.hooks. */
@@ -189,7 +190,9 @@ struct weft_session_header {
 	uint32_t collector_done;   /* 0x1B0 [C] 1 = file complete; a shared futex word */
 	uint32_t map_number;       /* 0x1B4 [C] number of the newest module map snapshot */
 	uint64_t map_current;      /* 0x1B8 [C] offset of that snapshot; 0 = none */
-	uint8_t rsv_control[0x200 - 0x1C0];
+	uint64_t tables_bytes;     /* 0x1C0 [C] size of the table memfd; 0 = there is none */
+	uint64_t tables_used;      /* 0x1C8 [C] its bytes in use, from its start; only grows */
+	uint8_t rsv_control[0x200 - 0x1D0];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
 	uint32_t blocks_open;     /* 0x204 [R] blocks of 64 slots that are mapped */
@@ -204,9 +207,9 @@ struct weft_session_header {
 	uint8_t rsv_runtime[0x300 - 0x230];
 
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
-	uint64_t handler_ns[64];              /* 0x480 [R] atomic adds; log2 histogram, see below */
-	uint64_t claim_ns[64];                /* 0x680 [R] atomic adds; log2 histogram */
-	uint8_t rsv_tail[0x1000 - 0x880];
+	uint64_t handler_ns[64];              /* 0x600 [R] atomic adds; log2 histogram, see below */
+	uint64_t claim_ns[64];                /* 0x800 [R] atomic adds; log2 histogram */
+	uint8_t rsv_tail[0x1000 - 0xA00];
 };
 
 /* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
@@ -274,8 +277,8 @@ struct weft_slot {
 	struct weft_ring_consumer events_c;   /* 0x200 */
 	char name[64];                        /* 0x240 NUL-terminated */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
-	uint8_t otel_record[640];             /* 0x400 */
-	uint8_t rsv_page[0x1000 - 0x680];     /* 0x680 */
+	uint8_t otel_record[640];             /* 0x580 */
+	uint8_t rsv_page[0x1000 - 0x800];     /* 0x800 */
 	uint8_t labels[0x8000 - 0x1000];      /* 0x1000 */
 };
 
@@ -317,11 +320,23 @@ enum weft_sample_stack {
 	WEFT_SAMPLE_FRAMES = 2, /* u64 pcs, leaf first */
 };
 
+/** Why a walk ended: enum unwind_end by other names. */
+enum weft_stack_end {
+	WEFT_END_OUTERMOST = 0,
+	WEFT_END_MAX_FRAMES = 1,
+	WEFT_END_NO_MODULE = 2,
+	WEFT_END_NO_RULE = 3,
+	WEFT_END_COPY_LIMIT = 4, /* the next word lies above the stack */
+	WEFT_END_BAD_READ = 5,   /* or below what may be read */
+};
+
 enum weft_sample_flag {
 	WEFT_SAMPLE_CUT = 1 << 0,       /* copy_bytes or frames reached their limit */
 	WEFT_SAMPLE_ALT_STACK = 1 << 1, /* sp was on the alternate signal stack */
 	WEFT_SAMPLE_NO_STACK = 1 << 2,  /* bounds unknown and unreadable: registers only */
 	WEFT_SAMPLE_SELF_READ = 1 << 3, /* copied by process_vm_readv */
+	WEFT_SAMPLE_STALE_MAP = 1 << 4, /* the loader has another module at some pc of it */
+	WEFT_SAMPLE_CHECK = 1 << 5,     /* RAW, with the handler's own frames behind the copy */
 };
 
 /**
@@ -329,7 +344,8 @@ enum weft_sample_flag {
  *   RAW:    u64 registers[register_count], then copy_bytes bytes from address copy_address
  *           (record padded to 8). x86-64: 17 registers by DWARF number, 16 = rip.
  *           aarch64: 33 by DWARF number, 31 = sp, 32 = pc.
- *   FRAMES: u64 pcs[frame_count], leaf first.
+ *   FRAMES: u64 pcs[frame_count], leaf first; `end` says why there are no more.
+ *   RAW with WEFT_SAMPLE_CHECK: frame_count pcs follow the copy, and `end` is theirs.
  */
 struct weft_sample_record {
 	struct weft_record record;           /* 0x00 */
@@ -351,7 +367,8 @@ struct weft_sample_record {
 	uint32_t copy_bytes;   /* 0x7C */
 	uint64_t copy_address; /* 0x80 */
 	uint64_t coroutine;    /* 0x88 */
-	uint64_t rsv;          /* 0x90 */
+	uint8_t end;           /* 0x90 enum weft_stack_end; 0 when there are no frames */
+	uint8_t rsv[7];        /* 0x91 */
 };
 
 /**
@@ -441,6 +458,8 @@ WEFT_ABI_OFFSET(weft_session_header, publish, 0x1AC);
 WEFT_ABI_OFFSET(weft_session_header, collector_done, 0x1B0);
 WEFT_ABI_OFFSET(weft_session_header, map_number, 0x1B4);
 WEFT_ABI_OFFSET(weft_session_header, map_current, 0x1B8);
+WEFT_ABI_OFFSET(weft_session_header, tables_bytes, 0x1C0);
+WEFT_ABI_OFFSET(weft_session_header, tables_used, 0x1C8);
 WEFT_ABI_OFFSET(weft_session_header, target_state, 0x200);
 WEFT_ABI_OFFSET(weft_session_header, blocks_open, 0x204);
 WEFT_ABI_OFFSET(weft_session_header, slots_high, 0x208);
@@ -452,8 +471,8 @@ WEFT_ABI_OFFSET(weft_session_header, hooks, 0x224);
 WEFT_ABI_OFFSET(weft_session_header, hook_calls, 0x228);
 WEFT_ABI_OFFSET(weft_session_header, runtime_version, 0x22C);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
-WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x480);
-WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x680);
+WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
+WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);
@@ -490,7 +509,7 @@ WEFT_ABI_OFFSET(weft_slot, events_c.tail, 0x200);
 WEFT_ABI_OFFSET(weft_slot, events_c.delivered, 0x208);
 WEFT_ABI_OFFSET(weft_slot, name, 0x240);
 WEFT_ABI_OFFSET(weft_slot, counters, 0x280);
-WEFT_ABI_OFFSET(weft_slot, otel_record, 0x400);
+WEFT_ABI_OFFSET(weft_slot, otel_record, 0x580);
 WEFT_ABI_OFFSET(weft_slot, labels, 0x1000);
 WEFT_ABI_ASSERT(sizeof(struct weft_record) == 16, "record header");
 WEFT_ABI_OFFSET(weft_record, bytes, 0x00);
@@ -516,6 +535,7 @@ WEFT_ABI_OFFSET(weft_sample_record, map_number, 0x78);
 WEFT_ABI_OFFSET(weft_sample_record, copy_bytes, 0x7C);
 WEFT_ABI_OFFSET(weft_sample_record, copy_address, 0x80);
 WEFT_ABI_OFFSET(weft_sample_record, coroutine, 0x88);
+WEFT_ABI_OFFSET(weft_sample_record, end, 0x90);
 WEFT_ABI_ASSERT(sizeof(struct weft_log_record) == 16, "log record");
 WEFT_ABI_OFFSET(weft_log_record, bytes, 0x00);
 WEFT_ABI_OFFSET(weft_log_record, type, 0x04);
