@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "elf/module.h"
 
+#include <elfutils/libdw.h>
 #include <gelf.h>
 
 #define ELF_BUILD_ID_MAX 64
@@ -36,6 +37,9 @@ struct elf_module {
 
 	int has_tried_names;
 	struct elf_names *names;
+
+	int has_tried_lines;
+	Dwarf *dwarf;
 };
 
 /* Section by name, with contents in the file; NULL when there is none. */

@@ -165,6 +165,7 @@ void elf_module_free(struct elf_module *m)
 	if (!m)
 		return;
 	elf_names_free(m->names);
+	dwarf_end(m->dwarf);
 	free(m->table);
 	buf_free(&m->entries);
 	free(m->segments);
