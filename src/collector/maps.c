@@ -148,6 +148,7 @@ int maps_add(struct maps *m, struct mapping *one)
 		free(m->item[last].path);
 	memmove(&m->item[at + 1], &m->item[last], (m->count - last) * sizeof(*m->item));
 	m->item[at] = *one;
+	m->item[at].id = ++m->last_id;
 	m->count = m->count - (last - at) + 1;
 	m->generation++;
 	return 1;

@@ -5,7 +5,8 @@
  *
  * maps_update() merges a new look into what is known: what overlaps is replaced, what has
  * gone is kept, for records that still wait were taken while it was there. The generation
- * moves on whenever an address changes its meaning; caches of pcs are keyed by it.
+ * moves on whenever an address changes its meaning; what is remembered of a pc is keyed by the
+ * id of its mapping, which never comes again.
  * Items are sorted by start and never overlap. Used by the worker thread alone.
  */
 #ifndef WEFT_COLLECTOR_MAPS_H
@@ -17,6 +18,7 @@
 struct elf_module;
 
 struct mapping {
+	uint32_t id; /* 1..: no other mapping of the process ever has it */
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0 = no file */
@@ -32,7 +34,7 @@ struct mapping {
 struct maps {
 	struct mapping *item;
 	size_t count, room;
-	uint32_t generation;
+	uint32_t generation, last_id;
 };
 
 void maps_free(struct maps *m);

@@ -64,9 +64,8 @@ struct process {
 	uint64_t looked_ns, look_pause_ns;
 	uint64_t dict_position, modules_position;
 	struct dictionary *dictionary;
-	struct map *threads;   /* {slot, generation} -> struct process_thread * */
-	struct map *functions; /* struct function_key -> method id */
-	uint32_t functions_generation;
+	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
+	struct map *functions;                /* of naming.c */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
 	struct session_counts counted;        /* newest known to the drain thread */
 	struct session_counts own;            /* the worker's: cuts, malformed logs */

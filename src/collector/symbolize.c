@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking and naming: see symbolize.h. */
+/* Walking: see symbolize.h; names are naming.h's. */
 #include "collector/symbolize.h"
 
-#include "base/map.h"
+#include "collector/naming.h"
 #include "elf/module.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -120,52 +119,6 @@ static void count_cut(struct process *p, const struct weft_sample_record *sample
 		p->own.counter[counter[end]]++;
 }
 
-#define FUNCTION_CPP 1 /* lowest bit of a cached function: its name was a C++ or Rust one */
-
-static uint64_t name_function(struct walk *w, uint64_t pc)
-{
-	struct mapping *m = mapping_of(w, pc);
-	char module[256], function[300];
-	struct elf_symbol symbol;
-	uint64_t address;
-
-	if (!m || m->path[0] == 0)
-		return weft_jfr_method(w->symbolizer->writer, "", "[unknown]") << 1;
-	mapping_name(m, module, sizeof(module));
-	address = m->has_bias ? pc - m->bias : pc - m->start + m->offset;
-	if (m->module && elf_module_symbol(m->module, address, &symbol) == 0)
-		return weft_jfr_method(w->symbolizer->writer, module, symbol.name) << 1 |
-		       (symbol.is_cpp ? FUNCTION_CPP : 0);
-	/* One row for a function without a name, not one for every pc in it. */
-	if (m->module)
-		elf_module_entry(m->module, address, &address);
-	snprintf(function, sizeof(function), "%s+0x%llx", module, (unsigned long long)address);
-	return weft_jfr_method(w->symbolizer->writer, module, function) << 1;
-}
-
-/* Addresses mean something else once the mappings have changed. */
-static int fresh_cache(struct process *p)
-{
-	if (p->functions_generation == p->maps.generation)
-		return 1;
-	map_free(p->functions);
-	p->functions = map_new();
-	p->functions_generation = p->maps.generation;
-	return p->functions != NULL;
-}
-
-static uint64_t function_of(struct walk *w, uint64_t pc)
-{
-	int fresh;
-	uint64_t *value = map_put(w->process->functions, &pc, sizeof(pc), &fresh);
-
-	if (!value)
-		return 0;
-	if (fresh)
-		*value = name_function(w, pc);
-	return *value;
-}
-
 uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sample_record *sample,
 		   uint64_t now_ns)
 {
@@ -175,18 +128,8 @@ uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sa
 	size_t count = 0;
 
 	count_cut(p, sample, end);
-	if (!fresh_cache(p))
-		return 0;
-	for (size_t i = 0; i < w.count && i < w.lookups; i++) {
-		uint64_t function = function_of(&w, w.lookup[i]);
-
-		if (!function)
-			continue;
-		frame[count++] = (struct weft_jfr_frame){
-			.method = function >> 1,
-			.type = function & FUNCTION_CPP ? WEFT_JFR_FRAME_CPP
-							: WEFT_JFR_FRAME_NATIVE,
-		};
-	}
+	for (size_t i = 0; i < w.count && i < w.lookups && count < WEFT_FRAMES_MAX; i++)
+		count += naming_frames(s->writer, p, mapping_of(&w, w.lookup[i]), w.lookup[i],
+				       frame + count, WEFT_FRAMES_MAX - count);
 	return weft_jfr_stack(s->writer, frame, count, end != UNWIND_END_OUTERMOST);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a sample to a stack of the file: walks what the handler copied, by the tables of the
- * modules that the process has mapped, and names every frame. Used by the worker thread.
+ * modules that the process has mapped, and has every frame named (naming.h). Used by the worker
+ * thread.
  */
 #ifndef WEFT_COLLECTOR_SYMBOLIZE_H
 #define WEFT_COLLECTOR_SYMBOLIZE_H
