@@ -9,7 +9,7 @@ MESON_SETUP_FLAGS =
 MESON = $(if $(shell command -v meson),meson,$(error meson is missing: run tools/deps first))
 JOBS = $(shell nproc)
 
-.PHONY: all deps build check check-long demo bench install format lint sanitize clean help
+.PHONY: all deps build check check-long demo bench install format lint sanitize ports clean help
 .NOTPARALLEL:
 
 all: build
@@ -59,6 +59,10 @@ lint: build
 ## sanitize     the tests built with ASan + UBSan, and with TSan
 sanitize:
 	@tools/check --build $(BUILD) --only sanitize
+
+## ports        musl: the runtime and its tests; aarch64: everything, its tests under qemu-user
+ports:
+	@tools/check --build $(BUILD) --only ports
 
 ## clean        remove everything that was built
 clean:

@@ -83,7 +83,10 @@ WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)
 			      : weft_real(signal)(signo, handler);
 }
 
+/* the ones that not every libc declares */
 weft_signal_fn bsd_signal(int signo, weft_signal_fn handler);
+weft_signal_fn ssignal(int signo, weft_signal_fn handler);
+weft_signal_fn sysv_signal(int signo, weft_signal_fn handler);
 weft_signal_fn __sysv_signal(int signo, weft_signal_fn handler);
 
 WEFT_API weft_signal_fn bsd_signal(int signo, weft_signal_fn handler)

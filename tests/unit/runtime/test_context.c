@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,6 +324,35 @@ static void children_own_a_copy(void **state)
 	}
 	assert_int_equal(child_status(child), 0);
 	assert_int_equal(weft_context_get().span_id, 10);
+}
+
+/* qemu-user says yes to every madvise and does none of them. */
+static int forks_wipe(void)
+{
+	uint32_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK))
+		return 0;
+	*page = 1;
+	child = fork();
+	if (child == 0)
+		_exit(*page != 0);
+	return child_status(child) == 0;
+}
+
+/* No handler of ours runs at _Fork: the wiped guard word tells. */
+static void unannounced_children_notice(void **state)
+{
+	struct weft_slot *mine;
+	pid_t child;
+
+	(void)state;
+	if (!forks_wipe())
+		skip();
+	weft_context_set(10, 20);
+	mine = weft_thread_slot;
 	child = _Fork();
 	if (child == 0) {
 		weft_context_set(99, 99);
@@ -365,6 +395,7 @@ int main(void)
 		cmocka_unit_test(two_threads_are_isolated),
 		cmocka_unit_test(ended_threads_give_back),
 		cmocka_unit_test(children_own_a_copy),
+		cmocka_unit_test(unannounced_children_notice),
 		cmocka_unit_test(children_have_threads),
 	};
 
