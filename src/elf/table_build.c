@@ -328,7 +328,7 @@ static void lay_out(struct unwind_table *t, const struct builder *b, uint64_t fi
 	t->pc_offset = (uint32_t)sizeof(*t);
 	t->page_offset = (t->pc_offset + t->row_count * 4 + 7) & ~7u;
 	t->index_offset = (t->page_offset + (t->page_count + 1) * 4 + 7) & ~7u;
-	t->rule_offset = (t->index_offset + t->row_count * 2 + 7) & ~7u;
+	t->rule_offset = (t->index_offset + t->row_count * 2 + 31) & ~31u;
 	t->bytes = t->rule_offset + t->rule_count * (uint32_t)sizeof(struct unwind_rule);
 }
 

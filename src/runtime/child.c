@@ -12,6 +12,7 @@
 #include "runtime/join.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
+#include "runtime/tables.h"
 
 #define PATIENCE_NS UINT64_C(2000000000)
 
@@ -24,8 +25,10 @@ static int begin(void)
 	weft_timer_disarm_process();
 	weft_session_forget();
 	failed = weft_rt.has_collector ? weft_join(WEFT_HELLO_FORKED) : -ENOTCONN;
-	if (failed)
+	if (failed) {
+		weft_tables_forget();
 		failed = weft_session_make(failed != -ECANCELED);
+	}
 	if (failed)
 		return failed;
 	weft_log_replay();

@@ -12,6 +12,7 @@
 #include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/launch.h"
+#include "runtime/module_map.h"
 #include "runtime/preload.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
@@ -60,6 +61,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_real_resolve();
 	weft_preload_open();
 	weft_guard_open();
+	weft_map_begin();
 	weft_rt.begin_child = weft_child_begin;
 	weft_rt.on_fork = weft_child_after_fork;
 	begin_session();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meeting the collector (abi/rendezvous.h): one question, one answer, one memfd; all closed
- * again before this returns. Async-signal-safe, because a forked child's session begins in
- * its first SIGPROF; never longer than about a second.
+ * Meeting the collector (abi/rendezvous.h): one question, one answer, the session's memfd and
+ * the tables'; all closed again before this returns. Async-signal-safe, because a forked child's
+ * session begins in its first SIGPROF; never longer than about a second.
  */
 #include "runtime/join.h"
 
@@ -17,6 +17,7 @@
 
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
+#include "runtime/tables.h"
 
 static struct sockaddr_un collector_address = {.sun_family = AF_UNIX};
 
@@ -68,15 +69,24 @@ static int say_hello(int fd, uint32_t flags)
 	return sent == sizeof(hello) ? 0 : -EPIPE;
 }
 
-static int passed_fd(struct msghdr *message)
+/* The session, and the unwind tables where there are some. */
+enum { FD_SESSION, FD_TABLES, FD_COUNT };
+
+static void take_fds(struct msghdr *message, int fds[FD_COUNT])
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(message);
-	int fd = -1;
 
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	for (int i = 0; i < FD_COUNT && c->cmsg_len >= CMSG_LEN((size_t)(i + 1) * sizeof(int)); i++)
+		memcpy(&fds[i], CMSG_DATA(c) + (size_t)i * sizeof(int), sizeof(int));
+}
+
+static void close_fds(const int fds[FD_COUNT])
+{
+	for (int i = 0; i < FD_COUNT; i++)
+		if (fds[i] >= 0)
+			sys_call1(SYS_close, fds[i]);
 }
 
 static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
@@ -89,44 +99,50 @@ static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
 	return fd < 0 ? -EPROTO : 0;
 }
 
-/* The memfd, or -errno. */
-static int hear_welcome(int socket_fd, struct weft_welcome *w)
+static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT])
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(FD_COUNT * sizeof(int))] = {0};
 	struct iovec part = {.iov_base = w, .iov_len = sizeof(*w)};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = control,
 				 .msg_controllen = sizeof(control)};
-	long bytes, failed;
-	int fd;
+	long bytes;
 
 	do
 		bytes = sys_call3(SYS_recvmsg, socket_fd, &message, MSG_CMSG_CLOEXEC);
 	while (bytes == -EINTR);
-	fd = bytes >= 0 ? passed_fd(&message) : -1;
-	failed = check_welcome(w, bytes, fd);
-	if (failed && fd >= 0)
-		sys_call1(SYS_close, fd);
-	return failed ? (int)failed : fd;
+	if (bytes >= 0)
+		take_fds(&message, fds);
+	return check_welcome(w, bytes, fds[FD_SESSION]);
+}
+
+/* Without tables stacks are copied: no reason to go without a session. */
+static void map_tables(const struct weft_welcome *w, int fd)
+{
+	if (fd < 0 || !w->tables_bytes || weft_tables_map(fd, w->tables_bytes))
+		weft_tables_forget();
 }
 
 int weft_join(uint32_t flags)
 {
 	struct weft_welcome welcome = {0};
 	int socket_fd = connect_within_a_second();
-	int fd, failed;
+	int fds[FD_COUNT] = {-1, -1};
+	int failed;
 
 	if (socket_fd < 0)
 		return socket_fd;
 	failed = say_hello(socket_fd, flags);
-	fd = failed ? failed : hear_welcome(socket_fd, &welcome);
-	sys_call1(SYS_close, socket_fd);
-	if (fd < 0)
-		return fd;
-	failed = weft_session_map(fd, welcome.total_bytes);
-	sys_call1(SYS_close, fd);
 	if (!failed)
+		failed = hear_welcome(socket_fd, &welcome, fds);
+	sys_call1(SYS_close, socket_fd);
+	if (!failed)
+		failed = weft_session_map(fds[FD_SESSION], welcome.total_bytes);
+	if (!failed) {
+		map_tables(&welcome, fds[FD_TABLES]);
 		weft_rt.has_collector = 1;
+	}
+	close_fds(fds);
 	return failed;
 }

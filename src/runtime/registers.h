@@ -15,6 +15,11 @@ static inline uint64_t registers_sp(const ucontext_t *uc)
 	return (uint64_t)uc->uc_mcontext.gregs[15]; /* REG_RSP */
 }
 
+static inline uint64_t registers_pc(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[16]; /* REG_RIP */
+}
+
 /* Kernel order (struct sigcontext): r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
 static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 {
@@ -31,6 +36,11 @@ static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 static inline uint64_t registers_sp(const ucontext_t *uc)
 {
 	return uc->uc_mcontext.sp;
+}
+
+static inline uint64_t registers_pc(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.pc;
 }
 
 static inline void registers_copy(uint64_t *out, const ucontext_t *uc)

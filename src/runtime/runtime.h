@@ -8,10 +8,13 @@
  *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
  *   fork.c     before, after, and the child    copies.c  two copies act as one
  *   timer.c    CPU timers                      sampler.c the SIGPROF handler
+ *   stack_copy.c  a sample with its stack      stack_walk.c  a sample with its frames
+ *   tables.c   unwind tables, mapped           module_map.c  the rule of a pc
  *   real.c     libc's own functions            hook_*.c  interposed functions (libweft.so)
  *
- * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, real and the
- * hooks: it keeps context, and finds the libweft.so of the process if there is one.
+ * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, stacks, tables,
+ * real and the hooks: it keeps context, and finds the libweft.so of the process if there is
+ * one.
  *
  * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
  * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
@@ -49,6 +52,8 @@ struct weft_rt {
 	uint64_t total_bytes;
 	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
 	uint64_t dict_bytes, modules_bytes;
+	uint64_t map_offset, map_bytes;
+	uint64_t session_id;
 	uint32_t samples_bytes, events_bytes;
 	uint32_t slot_count;
 	int32_t pid;

@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The SIGPROF handler of the cpu engine: takes its own timers' signals, passes all others
- * on, and writes one raw sample (registers and a copy of the stack) into the thread's ring.
+ * on, and writes one sample into the thread's ring, with the stack walked (stack_walk.c) or
+ * copied for the collector to walk (stack_copy.c).
  *
  * Asynchronous signals are blocked while it runs, so it never nests; the synchronous ones
  * stay open, for one of them while blocked would kill the process. No allocation, no lock,
  * errno kept. System calls: none, but for the exceptions that are counted where they stand:
- * a stack of unknown bounds is read by process_vm_readv (stack_self_read), a thread without
- * slot is primed (primed_handler), the timer of a stopped recording is deleted, and the
- * session of a forked child is begun (child_sessions).
- *
- * Reading upward from SP to the top of a known stack cannot fault; nothing else is read.
+ * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
+ * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
+ * of a stopped recording is deleted, and the session of a forked child is begun
+ * (child_sessions).
  */
 #include "runtime/sampler.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/context_snapshot.h"
 #include "runtime/hooks.h"
 #include "runtime/registers.h"
 #include "runtime/ring.h"
+#include "runtime/stack.h"
 #include "runtime/sys.h"
-
-/* What is known of the interrupted stack: [from, to) may be read, at most. */
-struct stack_view {
-	uint64_t from, to;
-	uint16_t flags; /* enum weft_sample_flag */
-	int known;
-};
 
 static struct ring samples_ring(struct weft_slot *slot)
 {
@@ -36,91 +29,6 @@ static struct ring samples_ring(struct weft_slot *slot)
 			     .consumer = &slot->samples_c,
 			     .data = (uint8_t *)slot + weft_rt.samples_offset,
 			     .bytes = weft_rt.samples_bytes};
-}
-
-static int is_within(uint64_t sp, uint64_t low, uint64_t high)
-{
-	return low != 0 && sp >= low && sp < high;
-}
-
-static struct stack_view view_of(uint64_t sp, uint64_t low, uint64_t high, uint16_t flags)
-{
-	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
-
-	return (struct stack_view){.from = from < low ? sp & ~UINT64_C(7) : from,
-				   .to = high,
-				   .flags = flags,
-				   .known = 1};
-}
-
-static struct stack_view find_stack(const struct weft_slot *slot, const ucontext_t *uc)
-{
-	const struct weft_slot_events *e = &slot->events;
-	uint64_t sp = registers_sp(uc);
-	uint64_t alt_low = (uint64_t)(uintptr_t)uc->uc_stack.ss_sp;
-	uint64_t alt_high = alt_low + uc->uc_stack.ss_size;
-
-	if (!(uc->uc_stack.ss_flags & SS_DISABLE) && is_within(sp, alt_low, alt_high))
-		return view_of(sp, alt_low, alt_high, WEFT_SAMPLE_ALT_STACK);
-	if (is_within(sp, e->coroutine_stack_low, e->coroutine_stack_high))
-		return view_of(sp, e->coroutine_stack_low, e->coroutine_stack_high, 0);
-	if (is_within(sp, slot->thread.stack_low, slot->thread.stack_high))
-		return view_of(sp, slot->thread.stack_low, slot->thread.stack_high, 0);
-	return (struct stack_view){.from = sp & ~UINT64_C(7), .to = UINT64_MAX};
-}
-
-static uint32_t copy_limit(const struct ring *ring, uint32_t fixed_bytes)
-{
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
-	uint32_t room = weft_ring_record_max(ring) - fixed_bytes;
-
-	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
-	return (limit < room ? limit : room) & ~7u;
-}
-
-/* The one system call: stops cleanly where the memory ends. Bytes read, 0 = refused. */
-static uint32_t read_own_memory(void *to, uint64_t from, uint32_t bytes)
-{
-	struct iovec local = {.iov_base = to, .iov_len = bytes};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
-	long got = sys_call6(SYS_process_vm_readv, weft_rt.pid, SYS_ARG(&local), 1,
-			     SYS_ARG(&remote), 1, 0);
-
-	return got > 0 ? (uint32_t)got & ~7u : 0;
-}
-
-static uint32_t copy_unknown_stack(struct weft_slot *slot, void *to, struct stack_view *view,
-				   uint32_t bytes)
-{
-	uint32_t got = read_own_memory(to, view->from - RED_ZONE_BYTES, bytes);
-
-	weft_slot_count(slot, WEFT_COUNTER_STACK_SELF_READ, 1);
-	if (got) {
-		view->from -= RED_ZONE_BYTES;
-		view->flags |= WEFT_SAMPLE_SELF_READ;
-		return got;
-	}
-	got = read_own_memory(to, view->from, bytes);
-	view->flags |= got ? WEFT_SAMPLE_SELF_READ : WEFT_SAMPLE_NO_STACK;
-	if (!got)
-		weft_slot_count(slot, WEFT_COUNTER_CUT_NO_BOUNDS, 1);
-	return got;
-}
-
-static void copy_stack(struct weft_slot *slot, struct weft_sample_record *sample,
-		       struct stack_view *view, uint32_t bytes)
-{
-	uint8_t *to = (uint8_t *)(sample + 1) + REGISTER_COUNT * sizeof(uint64_t);
-
-	if (view->known)
-		weft_ring_copy(to, (const void *)(uintptr_t)view->from, bytes);
-	else
-		bytes = copy_unknown_stack(slot, to, view, bytes);
-	sample->copy_address = view->from;
-	sample->copy_bytes = bytes;
-	sample->flags = view->flags;
-	if (view->to - view->from > bytes && !(view->flags & WEFT_SAMPLE_NO_STACK))
-		sample->flags |= WEFT_SAMPLE_CUT;
 }
 
 static void count_context(struct weft_slot *slot, enum weft_sample_context context)
@@ -160,44 +68,54 @@ static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
 {
 	uint32_t overrun = overrun_of(info);
 
-	memset(sample, 0, sizeof(*sample));
 	sample->record.type = WEFT_RECORD_SAMPLE;
 	sample->record.generation = (uint32_t)slot->thread.generation;
 	sample->time_ns = now_ns;
 	sample->weight = 1 + overrun;
 	sample->engine = WEFT_ENGINE_CPU;
-	sample->stack = WEFT_SAMPLE_RAW;
-	sample->register_count = REGISTER_COUNT;
 	sample->coroutine = slot->events.coroutine;
-	weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, overrun);
+	if (overrun)
+		weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, overrun);
+}
+
+/* By the session's mode; AUTO copies where nobody knows how far the stack reaches. */
+static struct weft_sample_record *take_stack(const struct stack_take *take)
+{
+	struct weft_sample_record *sample;
+
+	if (take->mode == WEFT_STACK_TABLE || take->mode == WEFT_STACK_FP ||
+	    (take->mode == WEFT_STACK_AUTO && take->view.known))
+		return weft_stack_walk(take);
+	sample = weft_stack_copy(take);
+	if (sample && take->mode == WEFT_STACK_CHECK)
+		weft_stack_check(take, sample);
+	return sample;
 }
 
 /* @is_new: claimed by this very handler. */
 static void write_sample(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
 			 uint64_t now_ns, int is_new)
 {
-	const uint32_t fixed = sizeof(struct weft_sample_record) + REGISTER_COUNT * 8;
-	struct ring ring = samples_ring(slot);
-	struct stack_view view = find_stack(slot, uc);
-	uint32_t bytes = copy_limit(&ring, fixed);
+	struct stack_take take = {
+		.slot = slot,
+		.uc = uc,
+		.ring = samples_ring(slot),
+		.view = weft_stack_find(slot, uc, registers_sp(uc)),
+		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+	};
 	struct weft_sample_record *sample;
 
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
-	if (view.to - view.from < bytes)
-		bytes = (uint32_t)(view.to - view.from) & ~7u;
-	sample = weft_ring_reserve(&ring, fixed + bytes);
+	sample = take_stack(&take);
 	if (!sample) {
 		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
 		return;
 	}
 	fill_head(slot, sample, info, now_ns);
 	take_context(slot, sample, is_new);
-	registers_copy((uint64_t *)(sample + 1), uc);
-	copy_stack(slot, sample, &view, bytes);
-	sample->record.bytes = fixed + sample->copy_bytes;
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
 	__atomic_store_n(&slot->events.commits, slot->events.commits + 1, __ATOMIC_RELAXED);
-	weft_ring_commit(&ring, &sample->record);
+	weft_ring_commit(&take.ring, &sample->record);
 }
 
 static void lose(enum weft_counter cause)

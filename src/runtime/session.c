@@ -61,6 +61,9 @@ static void adopt_layout(uint8_t *base)
 	rt->dict_bytes = layout.dict_bytes;
 	rt->modules_offset = layout.modules_offset;
 	rt->modules_bytes = layout.modules_bytes;
+	rt->map_offset = layout.map_offset;
+	rt->map_bytes = layout.map_bytes;
+	rt->session_id = layout.session_id;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);

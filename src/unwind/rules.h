@@ -80,7 +80,7 @@ struct unwind_table {
 	uint32_t pc_offset;    /* u32 pc[row_count], ascending, relative to pc_base */
 	uint32_t page_offset;  /* u32 page[page_count + 1]: first row at or after its start */
 	uint32_t index_offset; /* u16 rule[row_count] */
-	uint32_t rule_offset;  /* struct unwind_rule[rule_count] */
+	uint32_t rule_offset;  /* struct unwind_rule[rule_count], a multiple of 32 */
 	uint64_t pc_base;      /* page-aligned file address */
 	uint64_t pc_end;       /* the table says nothing from here on */
 	uint64_t rsv2;         /* 0 */

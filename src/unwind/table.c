@@ -61,7 +61,7 @@ const struct unwind_rule *unwind_table_find(const struct unwind_table *table, ui
 static int section_is_inside(const struct unwind_table *t, uint32_t offset, uint64_t count,
 			     uint32_t size)
 {
-	return offset >= sizeof(*t) && offset % (size < 8 ? size : 8) == 0 && offset <= t->bytes &&
+	return offset >= sizeof(*t) && offset % size == 0 && offset <= t->bytes &&
 	       count * size <= t->bytes - offset;
 }
 

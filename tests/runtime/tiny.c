@@ -6,8 +6,11 @@
  *   session pid=N flags=N samples=N weight=N ... <every counter>=N ...
  *   span ID root=ID trace=HEX tag0=N samples=N pid=N
  *
- * tiny [-s SLOTS] [-b BUDGET] [-p PERIOD_NS] [-r RING] [-x STOP_AFTER_MS] [-n] [-l LIB] -- CMD
+ * tiny [-s SLOTS] [-b BUDGET] [-p PERIOD_NS] [-r RING] [-x STOP_AFTER_MS] [-n] [-l LIB]
+ *      [-S MODE] [-c BYTES] -- CMD
  *   -n  never drain   -l  LD_PRELOAD it   -a  abort the collector's work: refuse everybody
+ *   -S  raw, auto, table, fp or check, with unwind tables; -T  without tables
+ *   -c  bytes of stack copied at most
  * Exits with CMD's status (128 + signal).
  */
 #include <errno.h>
@@ -28,6 +31,7 @@
 
 #include "base/ring_consumer.h"
 #include "base/session_layout.h"
+#include "tiny_tables.h"
 
 #define SESSIONS_MAX 4096
 #define SPANS_MAX 4096
@@ -44,6 +48,8 @@ struct session {
 	uint64_t samples, weight, invalid, mixed, contexts[6], engines, copied, stacks[8];
 	uint64_t counters[WEFT_COUNTER_ROOM];
 	uint64_t pending, slots_seen, logs[5];
+	uint64_t walked, frames, ends[8], stale, equal, different, partial, skipped;
+	struct tiny_map *map;
 	uint32_t flags;
 	int pid;
 };
@@ -64,6 +70,8 @@ static uint32_t slots = 1024, budget = 1000, ring_bytes;
 static uint64_t period_ns = 1000000;
 static int stop_after_ms, never_drain, refuse;
 static const char *preload;
+static uint32_t stack_mode, copy_bytes = 4096;
+static int tables_fd = -1, no_tables;
 
 static uint64_t now_ns(void)
 {
@@ -89,7 +97,10 @@ static int make_memfd(struct session *s, const struct weft_hello *hello)
 	h->collector_pid = getpid();
 	h->period_ns = period_ns;
 	h->engines = WEFT_ENGINE_CPU;
-	h->stack_copy_bytes = 4096;
+	h->stack_copy_bytes = copy_bytes;
+	h->stack_mode = stack_mode;
+	h->frames_max = WEFT_FRAMES_MAX;
+	h->tables_bytes = tables_fd >= 0 ? WEFT_TABLES_BYTES : 0;
 	h->timer_budget = budget;
 	if (getrandom(&h->cookie, sizeof(h->cookie), 0) != sizeof(h->cookie))
 		return -1;
@@ -108,20 +119,23 @@ static void send_welcome(int client, int fd, int32_t status, uint64_t total)
 				 .version = WEFT_RENDEZVOUS_VERSION,
 				 .status = status,
 				 .collector_pid = getpid(),
-				 .total_bytes = total};
-	char control[CMSG_SPACE(sizeof(int))] = {0};
+				 .total_bytes = total,
+				 .tables_bytes = tables_fd >= 0 ? WEFT_TABLES_BYTES : 0};
+	char control[CMSG_SPACE(2 * sizeof(int))] = {0};
 	struct iovec part = {&w, sizeof(w)};
 	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+	int fds[2] = {fd, tables_fd};
+	size_t bytes = (tables_fd >= 0 ? 2 : 1) * sizeof(int);
 
 	if (fd >= 0) {
 		struct cmsghdr *c = (struct cmsghdr *)(void *)control;
 
 		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
+		m.msg_controllen = CMSG_SPACE(bytes);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+		c->cmsg_len = CMSG_LEN(bytes);
+		memcpy(CMSG_DATA(c), fds, bytes);
 	}
 	if (sendmsg(client, &m, MSG_NOSIGNAL) < 0)
 		perror("tiny: sendmsg");
@@ -145,6 +159,8 @@ static void serve(int listener)
 	if (fd >= 0) {
 		s->pid = hello.pid;
 		s->flags = hello.flags;
+		s->map = calloc(1, sizeof(*s->map));
+		s->map->pid = hello.pid;
 		session_count++;
 	}
 	send_welcome(client, fd, fd < 0 ? -ECANCELED : 0, fd < 0 ? 0 : s->layout.total_bytes);
@@ -173,6 +189,83 @@ static void count_span(const struct session *s, const struct weft_sample_record 
 	p->samples++;
 }
 
+#if defined(__x86_64__)
+#define MACHINE UNWIND_X86_64
+#define PC_REGISTER 16
+#else
+#define MACHINE UNWIND_AARCH64
+#define PC_REGISTER 32
+#endif
+
+/* Where two stacks part: on standard error, the first few times. */
+static void show_difference(const struct weft_sample_record *r, const uint64_t *theirs,
+			    const uint64_t *ours, size_t count, enum unwind_end end)
+{
+	static int shown;
+
+	if (shown++ > 3)
+		return;
+	fprintf(stderr, "different: handler %u frames end %u, copy %zu frames end %d\n",
+		r->frame_count, r->end, count, end);
+	for (size_t i = 0; i < count || i < r->frame_count; i++)
+		fprintf(stderr, "  %16lx %16lx\n", i < r->frame_count ? theirs[i] : 0,
+			i < count ? ours[i] : 0);
+}
+
+/* The copy, walked here, against the frames that the handler found in place. */
+static void compare(struct session *s, const struct weft_sample_record *r)
+{
+	const uint8_t *at = (const uint8_t *)(r + 1) + (size_t)r->register_count * 8;
+	const uint64_t *theirs = (const void *)(at + r->copy_bytes);
+	struct unwind_memory memory = {
+		.bytes = at, .address = r->copy_address, .size = r->copy_bytes};
+	struct unwind_registers regs = {.valid = (UINT64_C(1) << PC_REGISTER) - 1};
+	uint64_t ours[WEFT_FRAMES_MAX];
+	enum unwind_end end;
+	size_t count;
+
+	if (r->map_number != s->map->number || r->flags & WEFT_SAMPLE_STALE_MAP) {
+		s->skipped++;
+		return;
+	}
+	memcpy(regs.r, r + 1, (size_t)r->register_count * 8);
+	regs.pc = regs.r[PC_REGISTER];
+	count = unwind_walk(&regs, &memory, tiny_map_find, s->map, MACHINE, ours, WEFT_FRAMES_MAX,
+			    &end);
+	/* The copy may be cut, or lack the stack that a signal frame leads to. */
+	if (end == UNWIND_END_COPY_LIMIT && count < r->frame_count &&
+	    !memcmp(ours, theirs, count * 8))
+		s->partial++;
+	else if (count == r->frame_count && end == (enum unwind_end)r->end &&
+		 !memcmp(ours, theirs, count * 8))
+		s->equal++;
+	else {
+		s->different++;
+		show_difference(r, theirs, ours, count, end);
+	}
+}
+
+static void take_frames(struct session *s, const struct weft_sample_record *r, int bytes)
+{
+	uint64_t before = sizeof(*r);
+
+	if (r->stack == WEFT_SAMPLE_RAW)
+		before += (uint64_t)r->register_count * 8 + r->copy_bytes;
+	if (r->stack == WEFT_SAMPLE_FRAMES ? r->frame_count == 0 || r->register_count
+					   : !(r->flags & WEFT_SAMPLE_CHECK))
+		s->invalid += r->stack == WEFT_SAMPLE_FRAMES || r->frame_count;
+	else if (before + (uint64_t)r->frame_count * 8 != (uint64_t)bytes)
+		s->invalid++;
+	else {
+		s->walked++;
+		s->frames += r->frame_count;
+		s->ends[r->end & 7]++;
+		if (r->stack == WEFT_SAMPLE_RAW)
+			compare(s, r);
+	}
+	s->stale += (r->flags & WEFT_SAMPLE_STALE_MAP) != 0;
+}
+
 static void take(struct session *s, const struct weft_sample_record *r, int bytes)
 {
 	if (bytes < (int)sizeof(*r) || r->record.type != WEFT_RECORD_SAMPLE) {
@@ -184,6 +277,7 @@ static void take(struct session *s, const struct weft_sample_record *r, int byte
 	s->contexts[r->context % 6]++;
 	s->stacks[r->flags & 7]++;
 	s->copied += r->copy_bytes;
+	take_frames(s, r, bytes);
 	if (r->copy_bytes && (uintptr_t)r->copy_address % 8)
 		s->invalid++;
 	/* What `victim hammer` writes: every field tells the same number. */
@@ -295,6 +389,12 @@ static void print_session(struct session *s)
 	       h->timers_armed);
 	printf(" strings=%lu names=%lu modules=%lu commands=%lu target_state=%u copied=%lu",
 	       s->logs[1], s->logs[2], s->logs[3], s->logs[4], h->target_state, s->copied);
+	printf(" walked=%lu frames=%lu end_outermost=%lu end_max=%lu end_no_module=%lu "
+	       "end_no_rule=%lu end_copy=%lu end_bad=%lu",
+	       s->walked, s->frames, s->ends[0], s->ends[1], s->ends[2], s->ends[3], s->ends[4],
+	       s->ends[5]);
+	printf(" stale=%lu equal=%lu different=%lu partial=%lu skipped=%lu maps=%u", s->stale,
+	       s->equal, s->different, s->partial, s->skipped, s->map->number);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
 		printf(" %s=%lu", names[i], s->counters[i] + h->counters[i]);
 	printf("\n");
@@ -323,16 +423,27 @@ static int open_listener(char *path, size_t room)
 
 static void usage_exit(void)
 {
-	fprintf(stderr,
-		"usage: tiny [-s N] [-b N] [-p NS] [-r N] [-x MS] [-n] [-a] [-l LIB] CMD\n");
+	fprintf(stderr, "usage: tiny [-s N] [-b N] [-p NS] [-r N] [-x MS] [-n] [-a] [-l LIB]\n"
+			"            [-S MODE] [-c N] [-T] CMD\n");
 	exit(2);
+}
+
+static uint32_t mode_of(const char *word)
+{
+	static const char *const words[] = {"raw", "auto", "table", "fp", "check"};
+
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	usage_exit();
+	return 0;
 }
 
 static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "+s:b:p:r:x:l:na")) != -1) {
+	while ((c = getopt(argc, argv, "+s:b:p:r:x:l:S:c:naT")) != -1) {
 		switch (c) {
 		case 's':
 			slots = (uint32_t)atoi(optarg);
@@ -351,6 +462,15 @@ static void options(int argc, char **argv)
 			break;
 		case 'l':
 			preload = optarg;
+			break;
+		case 'S':
+			stack_mode = mode_of(optarg);
+			break;
+		case 'c':
+			copy_bytes = (uint32_t)atoi(optarg);
+			break;
+		case 'T':
+			no_tables = 1;
 			break;
 		case 'n':
 			never_drain = 1;
@@ -384,8 +504,12 @@ static int wait_and_drain(int listener, pid_t child)
 		if (poll(&p, 1, 5) > 0)
 			serve(listener);
 		maybe_stop(began);
-		for (int i = 0; i < session_count && !never_drain; i++)
+		for (int i = 0; i < session_count && !never_drain; i++) {
 			drain(&sessions[i], 0);
+			if (tables_fd >= 0)
+				tiny_map_publish(sessions[i].map, sessions[i].h,
+						 &sessions[i].layout);
+		}
 		if (waitpid(child, &status, WNOHANG) == child)
 			break;
 	}
@@ -403,6 +527,8 @@ int main(int argc, char **argv)
 	options(argc, argv);
 	if (listener < 0)
 		return 1;
+	if (stack_mode != WEFT_STACK_RAW && !no_tables)
+		tables_fd = tiny_tables_open();
 	child = fork();
 	if (child == 0) {
 		setenv("WEFT_SOCKET", path, 1);

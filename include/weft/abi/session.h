@@ -345,7 +345,12 @@ enum weft_sample_flag {
  *           (record padded to 8). x86-64: 17 registers by DWARF number, 16 = rip.
  *           aarch64: 33 by DWARF number, 31 = sp, 32 = pc.
  *   FRAMES: u64 pcs[frame_count], leaf first; `end` says why there are no more.
- *   RAW with WEFT_SAMPLE_CHECK: frame_count pcs follow the copy, and `end` is theirs.
+ *   RAW with WEFT_SAMPLE_CHECK: frame_count pcs follow the copy, and `end` is theirs. Only
+ *   what AUTO would walk has them; a copy that ends earlier (an alternate stack) is no lie.
+ *
+ * Who counts a stack that is not whole: with NO_STACK the handler has (CUT_NO_BOUNDS); all
+ * others the collector does, by `end` or by its own walk. STALE_MAP on FRAMES (mode TABLE):
+ * they end, as NO_MODULE, at the first pc whose module the loader does not confirm.
  */
 struct weft_sample_record {
 	struct weft_record record;           /* 0x00 */

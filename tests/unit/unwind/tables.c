@@ -36,7 +36,7 @@ struct unwind_table *table_new(int machine, const struct table_row *rows, uint32
 
 	head.page_offset = round_up(head.pc_offset + 4 * row_count);
 	head.index_offset = round_up(head.page_offset + 4 * (head.page_count + 1));
-	head.rule_offset = round_up(head.index_offset + 2 * row_count);
+	head.rule_offset = (head.index_offset + 2 * row_count + 31) & ~31u;
 	head.bytes = head.rule_offset + head.rule_count * (uint32_t)sizeof(*rules);
 	t = calloc(1, head.bytes);
 	if (!t)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One sample's stack, into the ring: as frames that the handler walks (stack_walk.c), or as
+ * registers and a copy for the collector to walk (stack_copy.c). Async-signal-safe; no system
+ * call but those that are counted where they stand.
+ */
+#ifndef WEFT_RUNTIME_STACK_H
+#define WEFT_RUNTIME_STACK_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+#include <weft/abi/session.h>
+
+#include "runtime/ring.h"
+
+/* What is known of the stack at some SP: [from, to) may be read, at most. */
+struct stack_view {
+	uint64_t from, to;
+	uint16_t flags; /* enum weft_sample_flag */
+	int known;
+};
+
+struct stack_view weft_stack_find(const struct weft_slot *slot, const ucontext_t *uc, uint64_t sp);
+
+/* What one sample is made from. */
+struct stack_take {
+	struct weft_slot *slot;
+	const ucontext_t *uc;
+	struct ring ring;
+	struct stack_view view;
+	enum weft_stack_mode mode;
+};
+
+/* Both: a record in the ring, its stack and length filled in, not published; NULL = full. */
+struct weft_sample_record *weft_stack_copy(const struct stack_take *take);
+struct weft_sample_record *weft_stack_walk(const struct stack_take *take);
+
+/* Frames for a CHECK record, behind the copy that @sample has already. */
+void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample);
+
+/* Bytes of frames at most, as the session wants them. */
+uint32_t weft_stack_frames_bytes(const struct ring *ring);
+
+/* The one system call on a stack: stops cleanly where the memory ends. Bytes, 0 = refused. */
+uint32_t weft_stack_self_read(struct weft_slot *slot, void *to, uint64_t from, uint32_t bytes);
+
+#endif

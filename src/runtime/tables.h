@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwind tables in the target: see tables.c. Async-signal-safe. */
+#ifndef WEFT_RUNTIME_TABLES_H
+#define WEFT_RUNTIME_TABLES_H
+
+#include <stdint.h>
+
+struct weft_tables {
+	const uint8_t *base; /* NULL: no tables */
+	uint64_t bytes;      /* reserved; less than the memfd has under RLIMIT_AS */
+	uint64_t open;       /* may be read, from the start; only grows */
+};
+
+extern struct weft_tables weft_tables;
+
+/*
+ * The memfd that came with the session; a mapping of the same one is kept, any other goes.
+ * Before handlers walk. 0 or -errno: then what was mapped before is gone, too, or never was.
+ */
+int weft_tables_map(int fd, uint64_t bytes);
+void weft_tables_forget(void);
+
+/* Makes the first @bytes readable: 0, or -ERANGE for what is not there. One counted mprotect. */
+int weft_tables_open(uint64_t bytes);
+
+static inline int weft_tables_are_open(uint64_t bytes)
+{
+	return bytes <= __atomic_load_n(&weft_tables.open, __ATOMIC_ACQUIRE);
+}
+
+#endif
