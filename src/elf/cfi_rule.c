@@ -10,6 +10,9 @@
 #include <dwarf.h>
 #include <string.h>
 
+/* What elfutils (0.188) calls undefined unless it is mentioned; calls preserve it. */
+enum { RBX = 3 };
+
 /* An operation that is "register + offset". */
 static int is_register_offset(const Dwarf_Op *op, uint64_t *number, int64_t *offset)
 {
@@ -120,9 +123,34 @@ static struct place place_of(Dwarf_Frame *frame, const struct unwind_rule *rule,
 
 	if (dwarf_frame_register(frame, number, memory, &ops, &count) != 0)
 		return (struct place){.how = UNWIND_LOST};
+	if (count == 0 && ops && !(machine == UNWIND_X86_64 && number == RBX))
+		return (struct place){.how = UNWIND_LOST, .is_known = 1};
 	if (count == 0)
-		return (struct place){.how = ops ? UNWIND_LOST : UNWIND_SAME, .is_known = 1};
+		return (struct place){.how = UNWIND_SAME, .is_known = 1};
 	return place_of_ops(rule, machine, ops, count);
+}
+
+static int register_of(const Dwarf_Op *ops, size_t count)
+{
+	if (count == 1 && ops[0].atom == DW_OP_regx)
+		return (int)ops[0].number;
+	if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		return ops[0].atom - DW_OP_reg0;
+	return -1;
+}
+
+/*
+ * The CFA is the caller's SP, but not in longjmp, which describes itself as being already
+ * where it goes: no rule holds that.
+ */
+static int sp_is_elsewhere(Dwarf_Frame *frame, int machine)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t count;
+
+	return dwarf_frame_register(frame, unwind_sp_register(machine), memory, &ops, &count) ==
+		       0 &&
+	       register_of(ops, count) >= 0;
 }
 
 /* Where a return address in a register is: aarch64 leaves, vfork and its like on x86-64. */
@@ -137,12 +165,8 @@ static int ra_in_register(Dwarf_Frame *frame, int machine, int ra, int *number)
 	/* For a register that calls clobber, elfutils' "not mentioned" reads "undefined". */
 	if (count == 0 && (!ops || ra != 30) && machine == UNWIND_AARCH64)
 		*number = ra;
-	else if (count == 1 && ops[0].atom == DW_OP_regx)
-		*number = (int)ops[0].number;
-	else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
-		*number = ops[0].atom - DW_OP_reg0;
 	else
-		return 0;
+		*number = register_of(ops, count);
 	return *number >= 0 && *number < limit;
 }
 
@@ -199,7 +223,8 @@ void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		 struct elf_table_stats *stats)
 {
 	memset(out, 0, sizeof(*out));
-	if (!cfa_of(frame, machine, out) || !ra_of(frame, machine, out)) {
+	if (!cfa_of(frame, machine, out) || !ra_of(frame, machine, out) ||
+	    sp_is_elsewhere(frame, machine)) {
 		memset(out, 0, sizeof(*out));
 		stats->no_rule++;
 		return;

@@ -90,14 +90,26 @@ static int save_agrees(const struct comparison *c, const struct unwind_rule *rul
 		return how == UNWIND_AT_CFA && rule->slot[slot] * 8 == offset;
 	if (strcmp(text, "s") == 0)
 		return how == UNWIND_SAME;
-	if (strcmp(text, "u") == 0)
-		return how == UNWIND_SAME || how == UNWIND_LOST;
+	if (strcmp(text, "u") == 0) /* never mentioned: calls preserve it */
+		return how == UNWIND_SAME || (how == UNWIND_LOST && c->machine == UNWIND_AARCH64);
 	return how != UNWIND_SAME; /* expressions, other registers */
+}
+
+/* longjmp says that the caller's SP is in a register: there is no rule for that. */
+static int sp_is_elsewhere(const struct comparison *c, char *const *cells, int count)
+{
+	for (int i = 2; i < c->column_count && i < count; i++)
+		if (strcmp(c->columns[i], "rsp") == 0 && strcmp(cells[i], "u") != 0 &&
+		    register_number(c->machine, cells[i]) >= 0)
+			return 1;
+	return 0;
 }
 
 static int row_agrees(const struct comparison *c, const struct unwind_rule *rule,
 		      char *const *cells, int count)
 {
+	if (sp_is_elsewhere(c, cells, count))
+		return !rule || rule->cfa == UNWIND_CFA_NONE;
 	if (!rule || count < c->column_count)
 		return 0;
 	if (rule->cfa == UNWIND_CFA_END) {
