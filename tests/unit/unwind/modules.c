@@ -13,19 +13,20 @@
 struct mapped {
 	uint64_t start, end, bias;
 	struct elf_module *elf; /* NULL: unnamed code */
-	int is_shared;          /* elf belongs to an earlier one */
 };
 
 struct modules {
 	struct mapped mapped[MODULES_MAX];
 	size_t count;
+	struct elf_module *opened[MODULES_MAX], *vdso;
+	size_t opened_count;
 };
 
 static struct elf_module *find_opened(const struct modules *m, const char *path)
 {
-	for (size_t i = 0; i < m->count; i++)
-		if (m->mapped[i].elf && strcmp(elf_module_name(m->mapped[i].elf), path) == 0)
-			return m->mapped[i].elf;
+	for (size_t i = 0; i < m->opened_count; i++)
+		if (strcmp(elf_module_name(m->opened[i]), path) == 0)
+			return m->opened[i];
 	return NULL;
 }
 
@@ -34,16 +35,19 @@ static int add_file(struct modules *m, struct mapped *added, const char *path, u
 	uint64_t address;
 
 	added->elf = find_opened(m, path);
-	added->is_shared = added->elf != NULL;
-	if (!added->elf && elf_module_open(&added->elf, path, -1, path) != 0)
-		return 0;
+	if (!added->elf) {
+		if (m->opened_count == MODULES_MAX ||
+		    elf_module_open(&added->elf, path, -1, path) != 0)
+			return 0;
+		m->opened[m->opened_count++] = added->elf;
+	}
 	if (elf_module_address(added->elf, offset, &address) != 0)
 		abort();
 	added->bias = added->start - address;
 	return 1;
 }
 
-static void add_line(struct modules *m, const char *line, const void *vdso, size_t vdso_bytes)
+static void add_line(struct modules *m, const char *line)
 {
 	struct mapped added = {.start = 0};
 	char flags[8] = "", path[4096] = "";
@@ -54,9 +58,8 @@ static void add_line(struct modules *m, const char *line, const void *vdso, size
 	    flags[2] != 'x' || m->count == MODULES_MAX)
 		return;
 	memmove(path, path + strspn(path, " "), strlen(path + strspn(path, " ")) + 1);
-	if (strcmp(path, "[vdso]") == 0 && vdso) {
-		if (elf_module_open_image(&added.elf, vdso, vdso_bytes, path) != 0)
-			abort();
+	if (strcmp(path, "[vdso]") == 0 && m->vdso) {
+		added.elf = m->vdso;
 		added.bias = added.start;
 	} else if (path[0] == '/' && !add_file(m, &added, path, offset)) {
 		return;
@@ -70,20 +73,26 @@ struct modules *modules_new(const char *maps, const void *vdso, size_t vdso_byte
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
-	if (!m)
+	if (!m || (vdso && elf_module_open_image(&m->vdso, vdso, vdso_bytes, "[vdso]") != 0))
 		abort();
+	modules_update(m, maps);
+	return m;
+}
+
+void modules_update(struct modules *m, const char *maps)
+{
+	m->count = 0;
 	for (const char *line = maps; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		add_line(m, line, vdso, vdso_bytes);
+		add_line(m, line);
 	}
-	return m;
 }
 
 void modules_free(struct modules *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		if (!m->mapped[i].is_shared)
-			elf_module_free(m->mapped[i].elf);
+	for (size_t i = 0; i < m->opened_count; i++)
+		elf_module_free(m->opened[i]);
+	elf_module_free(m->vdso);
 	free(m);
 }
 

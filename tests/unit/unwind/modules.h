@@ -12,6 +12,8 @@ struct modules;
  * emulator's signal trampoline, more of it is JIT code.
  */
 struct modules *modules_new(const char *maps, const void *vdso, size_t vdso_bytes);
+/* The mappings are others now; what was opened before stays open. */
+void modules_update(struct modules *m, const char *maps);
 void modules_free(struct modules *m);
 int modules_find(void *modules, uint64_t pc, struct unwind_module *out); /* unwind_find */
 /* "name+offset" or the function's name, for messages. */
