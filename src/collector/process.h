@@ -24,6 +24,8 @@ struct session_counts {
 	uint64_t counter[WEFT_COUNTER_ROOM];
 	uint64_t delivered;
 	uint64_t pending; /* written and never drained; known at the end only */
+	uint64_t generations; /* slot generations whose books are closed */
+	uint64_t unbalanced;  /* of these, whose books did not balance */
 	uint64_t threads;
 	uint64_t slots_used, slots_high;
 	uint64_t log_invalid; /* logs given up because a record was malformed */

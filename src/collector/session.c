@@ -208,6 +208,11 @@ void session_stop(struct session *s)
 	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
 }
 
+void session_leave(struct session *s)
+{
+	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
+}
+
 void session_done_at(struct weft_session_header *h)
 {
 	__atomic_store_n(&h->collector_done, 1, __ATOMIC_RELEASE);

@@ -64,6 +64,8 @@ void session_count(struct session *s, struct session_counts *out);
 
 /* Tell the target: timers disarm at their next tick. */
 void session_stop(struct session *s);
+/* Tell it that nobody drains any more: its threads free their own slots. */
+void session_leave(struct session *s);
 /* Tell it that the file is complete, and wake it; @h is a mapping of its first page. */
 void session_done_at(struct weft_session_header *h);
 int session_is_dead(const struct session *s); /* by its pidfd */

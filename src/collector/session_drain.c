@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draining a session: rings into batches, dead slots back to FREE, counters into sums.
+ * Draining a session: rings into batches, dead slots back to FREE.
  *
- * Who ends a slot's life: only after DEAD -> DRAINING by compare-and-swap is a slot ours, and
- * only then are its books closed. A LIVE slot can die and be taken over by another thread
- * while it is being drained; so the generation is looked at again before and after its
- * tail is stored, and a tail that came too late is taken back (the new owner counts from 0,
- * and at worst believed its ring full for that moment).
+ * The state word says who may do what (abi/session.h): a LIVE slot is held while records are
+ * taken from it, so that nobody else begins with it meanwhile; a DEAD one is taken into
+ * DRAINING, where its books are closed (session_books.c). Model: tests/models/slot.pml, whose
+ * step names stand here behind "model:".
  */
 #include "collector/session_private.h"
 
@@ -22,6 +21,7 @@
 
 #define TOUCH_AHEAD 4
 #define WARM_SLOTS 16
+#define ENDED_TRIES 8
 #define REGISTERS_MAX 33
 #define RECORD_MAX                                                                                 \
 	(sizeof(struct weft_sample_record) + REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +             \
@@ -43,7 +43,7 @@ static void touch(const uint8_t *at)
 	(void)*(const volatile uint8_t *)at;
 }
 
-static uint32_t slots_high(const struct session *s)
+uint32_t session_slots_high(const struct session *s)
 {
 	const struct weft_session_header *h = s->base;
 	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
@@ -53,7 +53,7 @@ static uint32_t slots_high(const struct session *s)
 
 void session_touch_ahead(struct session *s)
 {
-	uint32_t until = slots_high(s) + TOUCH_AHEAD;
+	uint32_t until = session_slots_high(s) + TOUCH_AHEAD;
 
 	if (until > s->layout.slot_count)
 		until = s->layout.slot_count;
@@ -143,7 +143,7 @@ static void refuse(struct session *s, struct slot_reader *reader, const struct r
 		   uint64_t before)
 {
 	uint64_t written = __atomic_load_n(&ring->producer->written, __ATOMIC_RELAXED);
-	uint64_t lost = written - ring->delivered - reader->refused;
+	uint64_t lost = written - ring->delivered - reader->refused - reader->stolen;
 	uint64_t possible = (ring->tail - before) / sizeof(struct weft_record);
 
 	if (lost == 0 || lost > possible)
@@ -185,26 +185,13 @@ static void fill_batch(struct pass *pass, struct slot_reader *reader, struct rin
 	}
 }
 
-static int same_generation(const struct session *s, uint32_t index, uint64_t generation)
-{
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(s->base, &s->layout)[index], __ATOMIC_ACQUIRE);
-
-	return WEFT_GENERATION_OF(word) == generation && WEFT_STATE_OF(word) != WEFT_SLOT_OPENING;
-}
-
-static void release_ring(const struct session *s, uint32_t index, struct slot_reader *reader,
-			 struct ring_reader *ring)
+/* We hold the slot, or it is in DRAINING: the ring is still that generation's. model: TAIL */
+static void release_ring(struct slot_reader *reader, struct ring_reader *ring)
 {
 	reader->tail = ring->tail;
 	reader->delivered = ring->delivered;
-	if (!same_generation(s, index, reader->generation))
-		return;
+	__atomic_store_n(&ring->consumer->refused, reader->refused, __ATOMIC_RELAXED);
 	ring_reader_release(ring);
-	if (!same_generation(s, index, reader->generation)) {
-		__atomic_store_n(&ring->consumer->delivered, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&ring->consumer->tail, 0, __ATOMIC_RELEASE);
-	}
 }
 
 /* Returns 0 when the queue would not take any more: the slot is left as it is. */
@@ -236,7 +223,7 @@ static int drain_ring(struct pass *pass, uint32_t index, struct slot_reader *rea
 	if (!b)
 		return 0;
 	fill_batch(pass, reader, &ring, b, pending);
-	release_ring(s, index, reader, &ring);
+	release_ring(reader, &ring);
 	pass->result.samples += reader->delivered - delivered;
 	if (b->bytes == 0) {
 		free(b);
@@ -254,33 +241,27 @@ static void end_thread(const struct pass *pass, uint32_t index, const struct slo
 			   thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0));
 }
 
-/* A generation not met before: its books begin. */
+/* A generation not met before. Its books go on where those of a stolen one ended. */
 static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 			 const struct weft_slot *slot)
 {
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
 
-	if (reader->generation) {
-		s->closed.delivered += reader->delivered;
-		end_thread(pass, index, reader);
-	}
-	*reader = (struct slot_reader){.generation = generation};
-	reader->tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED);
-	reader->claimed_ns = __atomic_load_n(&slot->thread.claimed_ns, __ATOMIC_RELAXED);
+	if (reader->generation == generation)
+		return;
+	end_thread(pass, index, reader);
+	*reader = (struct slot_reader){
+		.generation = generation,
+		.closed_generation = reader->closed_generation,
+		.delivered = reader->delivered,
+		.refused = reader->refused,
+		.stolen = __atomic_load_n(&slot->counters[WEFT_COUNTER_LOST_STOLEN],
+					  __ATOMIC_RELAXED),
+		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
+		.claimed_ns = __atomic_load_n(&slot->thread.claimed_ns, __ATOMIC_RELAXED),
+	};
 	s->open_threads++;
-}
-
-static void add_slot_counts(const struct weft_slot *slot, const struct slot_reader *reader,
-			    struct session_counts *out)
-{
-	uint64_t written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
-
-	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		out->counter[i] += __atomic_load_n(&slot->counters[i], __ATOMIC_RELAXED);
-	out->delivered += reader->delivered;
-	if (written > reader->delivered + reader->refused)
-		out->pending += written - reader->delivered - reader->refused;
 }
 
 /* Give the memory back of everything above the control page. */
@@ -295,25 +276,67 @@ static void punch_slot(struct session *s, uint32_t index)
 		  (off_t)(s->layout.slot_stride - WEFT_SLOT_TOUCHED_BYTES));
 }
 
+/* From a word that was seen to another: nobody came in between. */
+static int state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(&weft_session_states(s->base, &s->layout)[index], &from,
+					   to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* The slot is in DRAINING and its ring empty: close the books and give it back. */
-static void close_books(struct pass *pass, uint32_t index, const struct weft_slot *slot)
+static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	uint64_t generation = s->readers[index].generation;
+	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+
+	end_thread(pass, index, &s->readers[index]);
+	session_close_books(s, index, slot, pass->last == DRAIN_GONE);
+	punch_slot(s, index);
+	/* model: FREE, HINT */
+	if (state_changes(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING),
+			  WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
+		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
+}
+
+/* In DRAINING: all of it, in as many passes as the queue asks for. */
+static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
+			struct weft_slot *slot)
+{
+	struct slot_reader *reader = &pass->session->readers[index];
+
+	begin_reader(pass, index, generation, slot);
+	for (int i = 0; i < ENDED_TRIES; i++) { /* a liar's head may never be reached */
+		if (!drain_ring(pass, index, reader, slot))
+			return;
+		if (reader->tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED))
+			break;
+	}
+	end_slot(pass, index, slot);
+}
+
+/* Nothing new costs one load, and the owner nothing. model: HOLD .. LET_GO */
+static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t expected = WEFT_STATE_WORD(reader->generation, WEFT_SLOT_DRAINING);
-	uint64_t *states = weft_session_states(s->base, &s->layout);
-	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
 
-	add_slot_counts(slot, reader, &s->closed);
-	end_thread(pass, index, reader);
-	punch_slot(s, index);
-	*reader = (struct slot_reader){0};
-	if (!__atomic_compare_exchange_n(
-		    &states[index], &expected,
-		    WEFT_STATE_WORD(WEFT_GENERATION_OF(expected), WEFT_SLOT_FREE), 0,
-		    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	if (reader->generation == WEFT_GENERATION_OF(seen) &&
+	    reader->tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED))
 		return;
-	__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
+	if (!state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
+		return;
+	begin_reader(pass, index, WEFT_GENERATION_OF(seen), slot);
+	drain_ring(pass, index, reader, slot);
+	__atomic_and_fetch(&weft_session_states(s->base, &s->layout)[index],
+			   ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+}
+
+/* The process is gone: whose slot this was going to be has nothing in its ring yet. */
+static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	end_thread(pass, index, &pass->session->readers[index]);
+	session_close_books(pass->session, index, slot, 1);
 }
 
 static void drain_slot(struct pass *pass, uint32_t index)
@@ -322,29 +345,31 @@ static void drain_slot(struct pass *pass, uint32_t index)
 	uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
 	uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	uint64_t generation = WEFT_GENERATION_OF(seen);
+	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
 	enum weft_slot_state state = WEFT_STATE_OF(seen);
 	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
 
-	if (generation == 0 ||
-	    (state != WEFT_SLOT_LIVE && state != WEFT_SLOT_DEAD && state != WEFT_SLOT_DRAINING))
+	if (generation == 0 || state == WEFT_SLOT_FREE || state > WEFT_SLOT_DRAINING)
 		return;
-	if (state == WEFT_SLOT_DEAD || (state == WEFT_SLOT_LIVE && pass->last == DRAIN_GONE)) {
-		if (!__atomic_compare_exchange_n(word, &seen,
-						 WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING), 0,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return;
-		state = WEFT_SLOT_DRAINING;
+	if (state == WEFT_SLOT_OPENING) {
+		if (pass->last == DRAIN_GONE)
+			close_opening(pass, index, slot);
+		return;
 	}
-	if (s->readers[index].generation != generation)
-		begin_reader(pass, index, generation, slot);
-	if (drain_ring(pass, index, &s->readers[index], slot) && state == WEFT_SLOT_DRAINING)
-		close_books(pass, index, slot);
+	if (state == WEFT_SLOT_LIVE && pass->last != DRAIN_GONE) {
+		drain_live(pass, index, seen, slot);
+		return;
+	}
+	/* model: TAKE */
+	if (state != WEFT_SLOT_DRAINING && !state_changes(s, index, seen, draining))
+		return;
+	drain_ended(pass, index, generation, slot);
 }
 
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode)
 {
 	struct pass pass = {.session = s, .queue = q, .last = (int)mode};
-	uint32_t high = slots_high(s);
+	uint32_t high = session_slots_high(s);
 
 	pass.now_ns = clock_mono_ns();
 	__atomic_store_n(&((struct weft_session_header *)s->base)->drained_ns, pass.now_ns,
@@ -354,26 +379,4 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 	for (uint32_t i = 0; i < high; i++)
 		drain_slot(&pass, i);
 	return pass.result;
-}
-
-void session_count(struct session *s, struct session_counts *out)
-{
-	const struct weft_session_header *h = s->base;
-	uint32_t high = slots_high(s);
-
-	*out = s->closed;
-	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		out->counter[i] += __atomic_load_n(&h->counters[i], __ATOMIC_RELAXED);
-	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
-		out->handler_ns[i] = __atomic_load_n(&h->handler_ns[i], __ATOMIC_RELAXED);
-		out->claim_ns[i] = __atomic_load_n(&h->claim_ns[i], __ATOMIC_RELAXED);
-	}
-	for (uint32_t i = 0; i < high; i++)
-		if (s->readers[i].generation)
-			add_slot_counts(weft_session_slot(s->base, &s->layout, i), &s->readers[i],
-					out);
-	out->counter[WEFT_COUNTER_LOST_INVALID] += s->invalid;
-	out->threads = s->open_threads;
-	out->slots_high = high;
-	out->slots_used = __atomic_load_n(&h->slots_used, __ATOMIC_RELAXED);
 }

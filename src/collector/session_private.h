@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by session.c and session_drain.c alone. */
+/* Shared by session.c, session_drain.c and session_books.c alone. */
 #ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
 #define WEFT_COLLECTOR_SESSION_PRIVATE_H
 
@@ -7,8 +7,10 @@
 
 /* What the collector remembers of a slot: positions live here, not in shared memory. */
 struct slot_reader {
-	uint64_t generation; /* whose books these are; 0 = nobody's yet */
-	uint64_t tail, delivered, refused;
+	uint64_t generation;        /* whose books these are; 0 = nobody's yet */
+	uint64_t closed_generation; /* the newest whose books are closed */
+	uint64_t tail;
+	uint64_t delivered, refused, stolen; /* since the slot was FREE */
 	uint64_t claimed_ns, named_ns, name_pause_ns;
 	int32_t tid;
 	uint32_t announced; /* a batch of it was queued */
@@ -18,5 +20,11 @@ struct slot_reader {
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */
 void session_touch_ahead(struct session *s);
+
+uint32_t session_slots_high(const struct session *s); /* as far as it can be believed */
+
+/* Add a slot's books to s->closed, check that they balance, and wipe them: the slot is ours.
+ * @gone: its process ended with it; a handler's sample may be left half done. */
+void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot, int gone);
 
 #endif

@@ -119,6 +119,8 @@ static void push_counts(const struct watch *w, enum batch_kind kind, struct sess
 	if (!b)
 		return;
 	session_count(s, &counts);
+	if (kind == BATCH_CLOSE) /* not later: the worker unmaps the session */
+		session_leave(s);
 	memcpy(b->data, &counts, sizeof(counts));
 	b->end = end;
 	b->time_ns = clock_mono_ns();

@@ -63,7 +63,7 @@ static inline void *reserve(const struct ring *r, uint32_t bytes, uint64_t *star
 	uint32_t left = r->bytes - place;
 	uint32_t pad = bytes > left ? left : 0;
 
-	/* A tail beyond head is a store that came late: wraps to a huge use, thus full. */
+	/* A tail beyond head (no consumer stores one) wraps to a huge use, thus full. */
 	if (bytes > weft_ring_record_max(r) || head - tail > r->bytes ||
 	    r->bytes - (head - tail) < (uint64_t)pad + bytes)
 		return 0;

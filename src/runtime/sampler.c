@@ -118,9 +118,9 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	weft_ring_commit(&take.ring, &sample->record);
 }
 
+/* One store: in the header, attempted is the sum of the causes. */
 static void lose(enum weft_counter cause)
 {
-	weft_rt_count(WEFT_COUNTER_ATTEMPTED, 1);
 	weft_rt_count(cause, 1);
 }
 

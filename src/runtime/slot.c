@@ -3,12 +3,17 @@
  * A thread's slot: claimed, primed and released by the thread itself (abi/session.h has the
  * states). Claiming is async-signal-safe and lock-free: of all that race for a slot one
  * compare-and-swap wins, and the generation in the same word keeps an old view from winning.
+ * Asynchronous signals are blocked meanwhile: a program's handler that leaves by longjmp
+ * would take a slot in OPENING with it.
  *
- * Writers: claimers and owners here, the collector (DEAD -> DRAINING -> FREE). If a process
- * dies between any two stores, the collector finds a slot that is not FREE and closes it.
+ * Writers: claimers and owners here, the collector (HELD, DEAD -> DRAINING -> FREE, and LIVE
+ * -> DEAD for a thread that is gone). If a process dies between any two stores, the collector
+ * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
+ * stand here behind "model:".
  */
 #include "runtime/runtime.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -16,6 +21,7 @@
 
 #include "runtime/sys.h"
 
+#define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 #define MAIN_STACK_REACH (UINT64_C(64) << 20)      /* the kernel maps nothing so near below it */
 #define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
 #define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
@@ -41,15 +47,28 @@ static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 					   __ATOMIC_RELAXED);
 }
 
-/* FREE (or DEAD, when stealing) -> OPENING, under the next generation. */
-static int try_to_open(uint32_t index, enum weft_slot_state from)
+/* Its low 24 bits are never 0: that is the sigval of a timer without slot. */
+static uint64_t next_generation(uint64_t generation)
+{
+	generation++;
+	return generation & 0xFFFFFF ? generation : generation + 1;
+}
+
+/*
+ * FREE (or DEAD, when stealing) -> OPENING, under the next generation; that, or 0. Never a
+ * DEAD slot that the collector holds. Pairs: the release of whoever made it FREE or DEAD,
+ * and of the collector's letting go. model: CLAIM, STEAL
+ */
+static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
 	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_ACQUIRE);
+	uint64_t generation = next_generation(WEFT_GENERATION_OF(word));
 
-	if (WEFT_STATE_OF(word) != from)
+	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
 		return 0;
-	return state_changes(index, word,
-			     WEFT_STATE_WORD(WEFT_GENERATION_OF(word) + 1, WEFT_SLOT_OPENING));
+	return state_changes(index, word, WEFT_STATE_WORD(generation, WEFT_SLOT_OPENING))
+		       ? generation
+		       : 0;
 }
 
 static void give_hint(uint32_t index)
@@ -58,9 +77,18 @@ static void give_hint(uint32_t index)
 			  __ATOMIC_RELEASE);
 }
 
-/* A free slot of an open block, or -1. Each pass of the inner loop clears a bit. */
-static int64_t find_free(uint32_t blocks)
+/* A slot in OPENING, this thread's; generation 0 = none. */
+struct opening {
+	uint32_t index;
+	int is_stolen;
+	uint64_t generation;
+};
+
+/* A free slot of an open block. Each pass of the inner loop clears a bit. */
+static struct opening find_free(uint32_t blocks)
 {
+	struct opening o = {0};
+
 	for (uint32_t block = 0; block < blocks; block++) {
 		uint64_t *word = &weft_rt.free_bits[block];
 		uint64_t bits = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -70,39 +98,27 @@ static int64_t find_free(uint32_t blocks)
 			uint64_t mask = UINT64_C(1) << bit;
 			uint64_t was = __atomic_fetch_and(word, ~mask, __ATOMIC_ACQ_REL);
 
-			if ((was & mask) && try_to_open(block * 64 + bit, WEFT_SLOT_FREE))
-				return (int64_t)block * 64 + bit;
+			o.index = block * 64 + bit;
+			if (was & mask)
+				o.generation = try_to_open(o.index, WEFT_SLOT_FREE);
+			if (o.generation)
+				return o;
 			bits = was & ~mask;
 		}
 	}
-	return -1;
+	return o;
 }
 
-/* What the dead owner counted goes to the header, so that the sums still hold. */
-static void close_stolen_books(struct weft_slot *slot)
+static struct opening steal_dead(uint32_t blocks)
 {
-	uint64_t written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
-	uint64_t delivered = __atomic_load_n(&slot->samples_c.delivered, __ATOMIC_RELAXED);
+	struct opening o = {.is_stolen = 1};
 
-	for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) {
-		uint64_t value = __atomic_load_n(&slot->counters[i], __ATOMIC_RELAXED);
-
-		if (value)
-			weft_rt_count(i, value);
+	for (; o.index < blocks * WEFT_SESSION_BLOCK_SLOTS; o.index++) {
+		o.generation = try_to_open(o.index, WEFT_SLOT_DEAD);
+		if (o.generation)
+			break;
 	}
-	weft_rt_count(WEFT_COUNTER_LOST_STOLEN, written > delivered ? written - delivered : 0);
-	weft_rt_count(WEFT_COUNTER_SLOTS_STOLEN, 1);
-}
-
-static int64_t steal_dead(uint32_t blocks)
-{
-	for (uint32_t index = 0; index < blocks * WEFT_SESSION_BLOCK_SLOTS; index++) {
-		if (!try_to_open(index, WEFT_SLOT_DEAD))
-			continue;
-		close_stolen_books(weft_rt_slot(index));
-		return index;
-	}
-	return -1;
+	return o;
 }
 
 /*
@@ -116,30 +132,70 @@ static int collector_is_gone(void)
 	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
 }
 
-static int64_t find_slot(void)
+static struct opening find_slot(void)
 {
 	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
 	for (;;) {
 		uint32_t open = __atomic_load_n(&weft_rt.header->blocks_open, __ATOMIC_ACQUIRE);
-		int64_t index;
+		struct opening o;
 
 		open = open < limit ? open : limit;
-		index = find_free(open);
-		if (index < 0 && collector_is_gone())
-			index = steal_dead(open);
-		if (index >= 0)
-			return index;
+		o = find_free(open);
+		if (!o.generation && collector_is_gone())
+			o = steal_dead(open);
+		if (o.generation)
+			return o;
 		if (open == limit || weft_session_open_block(open))
 			return steal_dead(open);
 	}
 }
 
-/* OPENING: the books of the generation before are wiped; the consumer's lines with them. */
-static void reset_books(struct weft_slot *slot, uint64_t generation)
+/*
+ * A thread that went without a word has left its timer, and nobody else knows of it. (Its
+ * control page is all zeros when the slot is new or its memory was given back.)
+ */
+static void delete_left_timer(struct weft_slot *slot)
 {
-	memset(slot, 0, offsetof(struct weft_slot, rsv_page));
-	slot->thread.generation = generation;
+	if (slot->thread.generation && slot->thread.timer_id >= 0 && weft_rt.on_release)
+		weft_rt.on_release(slot);
+}
+
+/*
+ * The dead owner's books go on (abi/session.h): one store turns what it left in its ring
+ * from pending into lost, so that they balance before and after. model: CARRY
+ */
+static void carry_books_on(struct weft_slot *slot)
+{
+	uint64_t written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
+	uint64_t taken = __atomic_load_n(&slot->samples_c.delivered, __ATOMIC_RELAXED) +
+			 __atomic_load_n(&slot->samples_c.refused, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&slot->counters[WEFT_COUNTER_LOST_STOLEN], written - taken,
+			 __ATOMIC_RELAXED);
+	weft_slot_count(slot, WEFT_COUNTER_SLOTS_STOLEN, 1);
+	__atomic_store_n(&slot->samples_p.head, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->samples_c.tail, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->events_p.head, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->events_c.tail, 0, __ATOMIC_RELAXED);
+	slot->samples_p.busy = slot->events_p.busy = 0;
+	memset(slot->samples_p.rsv, 0, sizeof(slot->samples_p.rsv));
+	memset(slot->events_p.rsv, 0, sizeof(slot->events_p.rsv));
+}
+
+/* OPENING: nothing of the owner before is left, but a stolen slot's books. */
+static void make_new(struct weft_slot *slot, const struct opening *o)
+{
+	delete_left_timer(slot);
+	if (o->is_stolen) {
+		carry_books_on(slot);
+		memset(slot, 0, offsetof(struct weft_slot, outside));
+		memset(slot->name, 0, sizeof(slot->name));
+		memset(slot->otel_record, 0, sizeof(slot->otel_record));
+	} else {
+		memset(slot, 0, offsetof(struct weft_slot, rsv_page));
+	}
+	slot->thread.generation = o->generation;
 	slot->thread.timer_id = -1;
 }
 
@@ -151,7 +207,7 @@ static void prime(struct weft_slot *slot, const struct weft_birth *birth)
 	slot->thread.stack_high = birth->stack_high;
 	slot->thread.primed_by = birth->how;
 	sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
-	slot->counters[birth->how] = 1;
+	weft_slot_count(slot, birth->how, 1);
 }
 
 static void count_use(uint32_t index)
@@ -170,63 +226,119 @@ static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state 
 	__atomic_store_n(state_of(index), WEFT_STATE_WORD(generation, state), __ATOMIC_RELEASE);
 }
 
-static void free_slot(uint32_t index, uint64_t generation)
+/* Does somebody drain dead slots? Else the owner frees its own. */
+static int collector_drains(void)
 {
-	set_state(index, generation, WEFT_SLOT_FREE);
-	give_hint(index);
+	return weft_rt.has_collector && weft_rt_run_state() != WEFT_RUN_CLOSED;
 }
 
-struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
+/*
+ * LIVE -> DEAD; the collector may be holding the slot, and goes on with what it does. Is it
+ * DEAD already, the collector took this thread for gone. model: DIE
+ */
+static int end_life(uint32_t index, uint64_t generation)
+{
+	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_RELAXED);
+
+	do {
+		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+			return 0;
+	} while (!__atomic_compare_exchange_n(state_of(index), &word,
+					      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE), 0,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	return 1;
+}
+
+/* model: FREE_OWN */
+static void free_if_nobody_drains(uint32_t index, uint64_t generation)
+{
+	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
+						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
+		give_hint(index);
+}
+
+/* OPENING -> DEAD, not FREE: it may carry another's books. */
+static void give_back(const struct opening *o)
+{
+	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
+	free_if_nobody_drains(o->index, o->generation);
+}
+
+/* model: CLAIM .. PUBLISH */
+static struct weft_slot *claim(const struct weft_birth *birth)
 {
 	uint64_t began_ns = clock_monotonic_ns();
-	int64_t index = find_slot();
+	struct opening o = find_slot();
 	struct weft_slot *slot;
-	uint64_t generation;
 
-	if (index < 0)
+	if (!o.generation)
 		return NULL;
-	slot = weft_rt_slot((uint32_t)index);
-	generation =
-		WEFT_GENERATION_OF(__atomic_load_n(state_of((uint32_t)index), __ATOMIC_RELAXED));
-	reset_books(slot, generation);
+	slot = weft_rt_slot(o.index);
+	count_use(o.index);
+	make_new(slot, &o);
 	prime(slot, birth);
 	slot->thread.claimed_ns = began_ns;
 	/* A handler may have claimed for this thread meanwhile: then ours goes back. */
 	if (!weft_copies_swap(NULL, slot)) {
-		free_slot((uint32_t)index, generation);
+		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
+		give_back(&o);
 		return weft_thread_slot;
 	}
-	set_state((uint32_t)index, generation, WEFT_SLOT_LIVE);
-	count_use((uint32_t)index);
+	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
 	__atomic_fetch_add(&weft_rt.header->claim_ns[log2_bucket(clock_monotonic_ns() - began_ns)],
 			   1, __ATOMIC_RELAXED);
 	return slot;
 }
 
-/* Does somebody drain dead slots? Else the owner frees its own. */
-static int collector_drains(void)
+/* The synchronous ones stay open: one of them while blocked would kill the process. */
+static uint64_t block_signals(void)
 {
-	return weft_rt.has_collector && weft_rt_run_state() != WEFT_RUN_STOPPED;
+	uint64_t block = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) |
+			   SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP));
+	uint64_t before = 0;
+
+	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &block, &before, sizeof(block));
+	return before;
+}
+
+static void restore_signals(uint64_t before)
+{
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
+{
+	uint64_t before = block_signals();
+	struct weft_slot *slot = claim(birth);
+
+	restore_signals(before);
+	return slot;
+}
+
+static void release(struct weft_slot *slot)
+{
+	uint32_t index = weft_rt_index(slot);
+	uint64_t generation = slot->thread.generation;
+
+	if (weft_rt.on_release)
+		weft_rt.on_release(slot);
+	weft_copies_store(NULL);
+	if (!end_life(index, generation))
+		return;
+	__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
+	free_if_nobody_drains(index, generation);
 }
 
 void weft_slot_release(void)
 {
 	struct weft_slot *slot = weft_thread_slot;
-	uint64_t generation;
-	uint32_t index;
+	uint64_t before;
 
 	if (!slot || !weft_guard_holds() || !weft_rt_is_ready() || slot == &private_slot)
 		return;
-	if (weft_rt.on_release)
-		weft_rt.on_release(slot);
-	weft_copies_store(NULL);
-	index = weft_rt_index(slot);
-	generation = slot->thread.generation;
-	__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-	set_state(index, generation, WEFT_SLOT_DEAD);
-	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
-						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
-		give_hint(index);
+	before = block_signals();
+	release(slot);
+	restore_signals(before);
 }
 
 void weft_thread_stack_main(struct weft_birth *birth)

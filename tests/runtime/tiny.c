@@ -307,10 +307,37 @@ static void drain_ring(struct session *s, struct slot_reader *r)
 	ring_reader_release(&r->samples);
 }
 
-static void close_slot(struct session *s, struct weft_slot *slot)
+/* The slot is ours: its books are added up, and zero for the next owner. */
+static void close_slot(struct session *s, struct slot_reader *r, struct weft_slot *slot)
 {
 	for (int i = 0; i < WEFT_COUNTER_ROOM; i++)
 		s->counters[i] += __atomic_load_n(&slot->counters[i], __ATOMIC_RELAXED);
+	s->pending += slot->samples_p.written - r->samples.delivered -
+		      slot->counters[WEFT_COUNTER_LOST_STOLEN];
+	memset(slot->counters, 0, sizeof(slot->counters));
+	memset(&slot->samples_p, 0, sizeof(slot->samples_p));
+	memset(&slot->samples_c, 0, sizeof(slot->samples_c));
+	r->samples.delivered = 0;
+}
+
+static int word_changes(uint64_t *word, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* A generation not met before; a stolen slot's books go on. */
+static void meet(struct session *s, struct slot_reader *r, struct weft_slot *slot,
+		 uint64_t generation)
+{
+	uint64_t delivered = r->samples.delivered;
+
+	if (r->generation == generation)
+		return;
+	ring_reader_open(&r->samples, &slot->samples_p, &slot->samples_c,
+			 (uint8_t *)slot + s->layout.samples_offset, s->layout.samples_bytes);
+	r->samples.delivered = delivered;
+	r->generation = generation;
+	s->slots_seen++;
 }
 
 static void drain_slot(struct session *s, uint32_t i, int final)
@@ -324,27 +351,24 @@ static void drain_slot(struct session *s, uint32_t i, int final)
 	if (WEFT_STATE_OF(seen) == WEFT_SLOT_FREE ||
 	    (WEFT_STATE_OF(seen) == WEFT_SLOT_OPENING && !final))
 		return;
-	if (r->generation != generation) {
-		ring_reader_open(&r->samples, &slot->samples_p, &slot->samples_c,
-				 (uint8_t *)slot + s->layout.samples_offset,
-				 s->layout.samples_bytes);
-		r->generation = generation;
-		s->slots_seen++;
-	}
-	if (WEFT_STATE_OF(seen) == WEFT_SLOT_DEAD &&
-	    !__atomic_compare_exchange_n(word, &seen,
-					 WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING), 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (WEFT_STATE_OF(seen) == WEFT_SLOT_LIVE && !final) {
+		if (!word_changes(word, seen, seen | WEFT_SLOT_HELD))
+			return;
+		meet(s, r, slot, generation);
+		drain_ring(s, r);
+		__atomic_fetch_and(word, ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
 		return;
-	drain_ring(s, r);
-	if (WEFT_STATE_OF(seen) == WEFT_SLOT_DEAD || final) {
-		s->pending += slot->samples_p.written - r->samples.delivered;
-		close_slot(s, slot);
-		__atomic_store_n(word, WEFT_STATE_WORD(generation, WEFT_SLOT_FREE),
-				 __ATOMIC_RELEASE);
-		__atomic_fetch_or(&weft_session_free_bits(s->h, &s->layout)[i / 64],
-				  UINT64_C(1) << i % 64, __ATOMIC_RELEASE);
 	}
+	if (!word_changes(word, seen, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING)))
+		return;
+	if (WEFT_STATE_OF(seen) != WEFT_SLOT_OPENING) {
+		meet(s, r, slot, generation);
+		drain_ring(s, r);
+	}
+	close_slot(s, r, slot);
+	__atomic_store_n(word, WEFT_STATE_WORD(generation, WEFT_SLOT_FREE), __ATOMIC_RELEASE);
+	__atomic_fetch_or(&weft_session_free_bits(s->h, &s->layout)[i / 64], UINT64_C(1) << i % 64,
+			  __ATOMIC_RELEASE);
 }
 
 static void drain(struct session *s, int final)
@@ -376,6 +400,13 @@ static void print_session(struct session *s)
 #undef NAME
 	};
 
+	enum kind { BOOK, LOST, CUT, CTX, INFO };
+	static const int is_lost[WEFT_COUNTER_ROOM] = {
+#define IS_LOST(number, id, name, kind, text) [number] = (kind) == LOST,
+		WEFT_COUNTERS(IS_LOST)
+#undef IS_LOST
+	};
+
 	read_log(s, s->layout.dict_offset, h->dict_head);
 	read_log(s, s->layout.modules_offset, h->modules_head);
 	printf("session pid=%d flags=%u samples=%lu weight=%lu bad_records=%lu pending=%lu", s->pid,
@@ -387,6 +418,9 @@ static void print_session(struct session *s)
 	printf(" slots_high=%u slots_used=%u slots_seen=%lu hook_calls=%u hooks=%u timers=%u",
 	       h->slots_high, h->slots_used, s->slots_seen, h->hook_calls, h->hooks,
 	       h->timers_armed);
+	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (is_lost[i])
+			s->counters[WEFT_COUNTER_ATTEMPTED] += h->counters[i];
 	printf(" strings=%lu names=%lu modules=%lu commands=%lu target_state=%u copied=%lu",
 	       s->logs[1], s->logs[2], s->logs[3], s->logs[4], h->target_state, s->copied);
 	printf(" walked=%lu frames=%lu end_outermost=%lu end_max=%lu end_no_module=%lu "

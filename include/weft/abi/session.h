@@ -34,18 +34,36 @@
  *
  * Slot life: one word, changed by compare-and-swap alone, generation and state together.
  *
- *        claim (generation + 1)      books reset        thread ends
- *   FREE ----------------> OPENING ------------> LIVE --------------> DEAD
- *    ^                        ^                                        |  collector
- *    |                        +------- stolen, none FREE left ---------+
- *    +------------------------------- DRAINING <-----------------------+
- *          books closed                          (without collector: DEAD -> FREE by owner)
+ *        claim (next generation)   slot made new       thread ends
+ *   FREE ------------------> OPENING ---------> LIVE -------------> DEAD
+ *    ^                          ^                                    |  collector
+ *    |                          +--- stolen, none FREE left ---------+
+ *    +------------------------------- DRAINING <---------------------+
+ *          books closed                       (without collector: DEAD -> FREE by owner)
  *
- *   The owner resets the books in OPENING and publishes LIVE with release; the collector
- *   reads nothing of a slot in OPENING. A word in the free bitmap is a hint: whoever clears
+ *   OPENING is the claimer's alone: the collector reads nothing but counters there. The
+ *   claimer publishes LIVE with release. A word in the free bitmap is a hint: whoever clears
  *   a bit that was set may try FREE -> OPENING on that slot; the state word decides.
+ *   WEFT_SLOT_HELD in the word: the collector has its hands in the slot's rings. It sets the
+ *   bit by compare-and-swap on LIVE, takes records, stores tail, delivered and refused, and
+ *   clears the bit with release. The owner ends its slot without touching the bit; a thief
+ *   takes a DEAD slot only without it. So no record is taken, and no tail stored, that the
+ *   slot's next owner could meet.
+ *   A thread that is gone without a word (raw clone, raw exit): the collector, when it has
+ *   seen in /proc that the tid is no more, sets that very generation from LIVE to DEAD.
+ *   Generations only grow; one whose low 24 bits would be 0 is left out (WEFT_SIGVAL_ADOPTED).
  *   If the owner's process dies anywhere, the collector closes what it finds: every slot
- *   that is not FREE is drained to its head and counted.
+ *   that is not FREE is drained to its head (OPENING: not at all) and counted. If the
+ *   collector dies, at most the one slot that it held or drained stays out of use.
+ *
+ * Books: counters, written, delivered and refused of a slot. The collector wipes them in
+ *   DRAINING after it has added them up, so they are zero while FREE; a thief carries them on
+ *   and adds one word, LOST_STOLEN = written - delivered - refused. So whoever dies wherever,
+ *   what a slot's memory says is the truth about all its threads since it was FREE:
+ *     attempted = written + lost in the handler (+ 1 while a handler is at it)
+ *     written = delivered + refused + stolen + pending
+ *   The header's counters are of what had no slot: there only the losses are counted, and
+ *   attempted is their sum.
  *
  * Rings: one producer, one consumer; positions are bytes since the slot's claim and only
  * grow; a byte's place is position & (ring_bytes - 1). Both rings are powers of two.
@@ -53,9 +71,8 @@
  *   record at head; stores head (release). A record exists when head has passed it.
  *   A record never crosses the end: a WEFT_RECORD_PAD record fills the rest.
  *   No record is longer than half the ring: with its pad it then always fits an empty one.
- *   Consumer: reads head (acquire), copies, stores tail (release). It begins each generation
- *   at 0. A tail that lies beyond head (a store that came late) is a full ring to the
- *   producer until the consumer has stored again.
+ *   Consumer: reads head (acquire), copies, stores tail (release). Both begin each generation
+ *   at 0.
  *   samples: written by weft's handlers only; they block asynchronous signals, so never nest.
  *   events: written by the API on the thread; `busy` holds the frame address of the append
  *   in progress. Set, and we are deeper on the same stack: a handler interrupted it: drop
@@ -95,12 +112,15 @@ enum weft_slot_state {
 	WEFT_SLOT_DEAD = 3,
 	WEFT_SLOT_DRAINING = 4,
 };
+/** In the state's byte, beside LIVE or DEAD: the collector has its hands in the rings. */
+#define WEFT_SLOT_HELD 0x80
 
 /** run_state: written by the collector (by the runtime when there is none). */
 enum weft_run_state {
 	WEFT_RUN_IDLE = 0,      /* context only; handlers not armed */
 	WEFT_RUN_RECORDING = 1, /* engines armed */
 	WEFT_RUN_STOPPED = 2,   /* recording over: timers disarm at their next tick */
+	WEFT_RUN_CLOSED = 3,    /* and nobody drains any more: owners free their own slots */
 };
 
 /** target_state: written by the runtime; a shared futex word. */
@@ -254,14 +274,15 @@ struct weft_slot_outside {
 struct weft_ring_producer {
 	uint64_t head;    /* +0x00 bytes published since the claim */
 	uint64_t busy;    /* +0x08 frame address of the append in progress; 0 = none */
-	uint64_t written; /* +0x10 records published since the claim; one more while busy is set */
+	uint64_t written; /* +0x10 records published since FREE; one more while one is at it */
 	uint64_t rsv[5];
 };
 
 struct weft_ring_consumer {
 	uint64_t tail;      /* +0x00 bytes consumed */
-	uint64_t delivered; /* +0x08 records consumed */
-	uint64_t rsv[6];
+	uint64_t delivered; /* +0x08 records consumed since FREE */
+	uint64_t refused;   /* +0x10 records found malformed since FREE */
+	uint64_t rsv[5];
 };
 
 /** The control part of a slot. Owner-written fields are plain stores of one thread. */
@@ -413,7 +434,8 @@ struct weft_log_module {
 #define WEFT_SIGVAL_ADOPTED 0
 
 #define WEFT_STATE_WORD(generation, state) (((uint64_t)(generation) << 8) | (uint64_t)(state))
-#define WEFT_STATE_OF(word) ((enum weft_slot_state)((word)&0xFF))
+#define WEFT_STATE_OF(word) ((enum weft_slot_state)((word)&0x7F))
+#define WEFT_STATE_IS_HELD(word) (((word)&WEFT_SLOT_HELD) != 0)
 #define WEFT_GENERATION_OF(word) ((uint64_t)(word) >> 8)
 
 #define WEFT_ABI_OFFSET(type, field, offset)                                                       \
@@ -507,6 +529,7 @@ WEFT_ABI_OFFSET(weft_slot, samples_p.busy, 0x148);
 WEFT_ABI_OFFSET(weft_slot, samples_p.written, 0x150);
 WEFT_ABI_OFFSET(weft_slot, samples_c.tail, 0x180);
 WEFT_ABI_OFFSET(weft_slot, samples_c.delivered, 0x188);
+WEFT_ABI_OFFSET(weft_slot, samples_c.refused, 0x190);
 WEFT_ABI_OFFSET(weft_slot, events_p.head, 0x1C0);
 WEFT_ABI_OFFSET(weft_slot, events_p.busy, 0x1C8);
 WEFT_ABI_OFFSET(weft_slot, events_p.written, 0x1D0);

@@ -82,7 +82,7 @@ static void without_collector_the_owner_frees(void **state)
 	uint64_t generation = slot->thread.generation;
 
 	(void)state;
-	shared->run_state = WEFT_RUN_STOPPED;
+	shared->run_state = WEFT_RUN_CLOSED;
 	slot->context.span_id = 5;
 	weft_slot_release();
 	assert_int_equal(WEFT_STATE_OF(word_of(slot)), WEFT_SLOT_FREE);
@@ -109,27 +109,34 @@ static void a_slot_claimed_meanwhile_wins(void **state)
 static void exhaustion_counts_and_dead_are_stolen(void **state)
 {
 	struct weft_slot *all[SLOTS], *stolen;
-	uint64_t attempted = shared->counters[WEFT_COUNTER_ATTEMPTED];
 	int count = 0;
 
 	(void)state;
 	while (count < SLOTS && (all[count] = claim()))
 		count++;
 	assert_true(count > 32);
-	assert_int_equal(shared->counters[WEFT_COUNTER_SLOTS_STOLEN] > 0, count == SLOTS);
 	while (claim()) /* what earlier tests left DEAD */
 		;
 	assert_null(claim());
 	weft_copies_store(all[3]);
 	all[3]->counters[WEFT_COUNTER_ATTEMPTED] = 10;
 	all[3]->samples_p.written = 9;
-	all[3]->samples_c.delivered = 4;
+	all[3]->samples_p.head = 800;
+	all[3]->samples_c.delivered = 3;
+	all[3]->samples_c.refused = 1;
+	all[3]->samples_c.tail = 400;
 	weft_slot_release();
 	stolen = claim();
 	assert_ptr_equal(stolen, all[3]);
-	assert_int_equal(shared->counters[WEFT_COUNTER_ATTEMPTED], attempted + 10);
-	assert_int_equal(shared->counters[WEFT_COUNTER_LOST_STOLEN], 5);
-	assert_int_equal(stolen->samples_p.written, 0);
+	assert_int_equal(stolen->counters[WEFT_COUNTER_ATTEMPTED], 10);
+	assert_int_equal(stolen->counters[WEFT_COUNTER_LOST_STOLEN], 5);
+	assert_int_equal(stolen->samples_p.written, 9);
+	assert_int_equal(stolen->samples_c.delivered, 3);
+	assert_int_equal(stolen->samples_p.head, 0);
+	assert_int_equal(stolen->samples_c.tail, 0);
+	weft_slot_release();
+	assert_ptr_equal(claim(), stolen); /* nothing more was lost by that */
+	assert_int_equal(stolen->counters[WEFT_COUNTER_LOST_STOLEN], 5);
 	assert_int_equal(shared->slots_high, SLOTS);
 }
 
@@ -146,6 +153,64 @@ static void draining_slots_are_left_alone(void **state)
 	assert_null(claim()); /* no hint, no slot */
 	weft_rt.free_bits[0] |= 1u << 5;
 	assert_ptr_equal(claim(), mine);
+}
+
+/* Nor one that it holds, dead or alive; the owner's end leaves its hold alone. */
+static void held_slots_are_left_alone(void **state)
+{
+	struct weft_slot *mine = weft_rt_slot(5);
+
+	(void)state;
+	weft_copies_store(mine);
+	weft_rt.states[5] |= WEFT_SLOT_HELD;
+	weft_slot_release();
+	assert_int_equal(weft_rt.states[5],
+			 WEFT_STATE_WORD(mine->thread.generation, WEFT_SLOT_DEAD) | WEFT_SLOT_HELD);
+	assert_null(claim());
+	weft_rt.states[5] &= ~(uint64_t)WEFT_SLOT_HELD;
+	assert_ptr_equal(claim(), mine);
+}
+
+/* One that the collector took for gone is not ended twice. */
+static void ended_by_the_collector_is_ended(void **state)
+{
+	struct weft_slot *mine = weft_rt_slot(5);
+	uint64_t generation = mine->thread.generation;
+	uint32_t used = shared->slots_used;
+
+	(void)state;
+	weft_copies_store(mine);
+	weft_rt.states[5] = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
+	weft_slot_release();
+	assert_int_equal(weft_rt.states[5], WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
+	assert_int_equal(shared->slots_used, used);
+	weft_rt.states[5] = WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD);
+	assert_ptr_equal(claim(), mine);
+}
+
+/* 2^24 claims of one slot: the generation that a timer without slot has is left out. */
+static void generations_pass_over_adopted(void **state)
+{
+	struct weft_slot *slot;
+
+	(void)state;
+	begin_session_of(SLOTS);
+	weft_rt.has_collector = 0;
+	weft_rt.states[0] = WEFT_STATE_WORD(0xFFFFFE, WEFT_SLOT_FREE);
+	weft_rt.free_bits[0] = 1;
+	shared->blocks_open = 1;
+	mprotect(weft_rt.slots, weft_rt.slot_stride, PROT_READ | PROT_WRITE);
+	slot = claim();
+	assert_int_equal(slot->thread.generation, 0xFFFFFF);
+	weft_slot_release();
+	slot = claim();
+	assert_ptr_equal(slot, weft_rt_slot(0));
+	assert_int_equal(slot->thread.generation, 0x1000001);
+	assert_int_not_equal(WEFT_SIGVAL_GENERATION(WEFT_SIGVAL(1, slot->thread.generation, 0)),
+			     WEFT_SIGVAL_ADOPTED);
+	weft_slot_release();
+	assert_int_equal(weft_rt.states[0], WEFT_STATE_WORD(0x1000001, WEFT_SLOT_FREE));
+	weft_rt.has_collector = 1;
 }
 
 static uint32_t owners[SLOTS];
@@ -191,7 +256,7 @@ static void free_all(void)
 static void storms_end_with_all_free(void **state)
 {
 	free_all();
-	shared->run_state = WEFT_RUN_STOPPED;
+	shared->run_state = WEFT_RUN_CLOSED;
 	storms_never_share_a_slot(state);
 	for (uint32_t i = 0; i < SLOTS; i++)
 		assert_int_equal(WEFT_STATE_OF(weft_rt.states[i]), WEFT_SLOT_FREE);
@@ -220,7 +285,7 @@ static void a_lost_collector_costs_no_memory(void **state)
 	shared->drained_ns = 1;
 	assert_ptr_equal(claim(), first);
 	assert_int_equal(shared->blocks_open, 1);
-	assert_int_equal(shared->counters[WEFT_COUNTER_SLOTS_STOLEN], 1);
+	assert_int_equal(first->counters[WEFT_COUNTER_SLOTS_STOLEN], 1);
 }
 
 int main(void)
@@ -231,9 +296,12 @@ int main(void)
 		cmocka_unit_test(a_slot_claimed_meanwhile_wins),
 		cmocka_unit_test(exhaustion_counts_and_dead_are_stolen),
 		cmocka_unit_test(draining_slots_are_left_alone),
+		cmocka_unit_test(held_slots_are_left_alone),
+		cmocka_unit_test(ended_by_the_collector_is_ended),
 		cmocka_unit_test(storms_never_share_a_slot),
 		cmocka_unit_test(storms_end_with_all_free),
 		cmocka_unit_test(a_lost_collector_costs_no_memory),
+		cmocka_unit_test(generations_pass_over_adopted),
 	};
 
 	return cmocka_run_group_tests(tests, begin_session, NULL);
