@@ -3,6 +3,7 @@
 #include "collector/watch.h"
 
 #include "collector/clock.h"
+#include "collector/jit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 	c->worker.queue = &c->queue;
 	c->worker.period_ns = o->period_ns;
 	c->worker.symbolizer.modules = modules_new();
+	c->worker.symbolizer.jit_budget = JIT_BUDGET_BYTES;
 	if (!c->worker.symbolizer.modules)
 		return -ENOMEM;
 	*what = "rendezvous socket";

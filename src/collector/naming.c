@@ -3,6 +3,7 @@
 #include "collector/naming.h"
 
 #include "base/map.h"
+#include "collector/jit.h"
 #include "elf/module.h"
 
 #include <stdio.h>
@@ -38,13 +39,29 @@ static uint64_t name_function(struct weft_jfr_writer *writer, const struct mappi
 	return weft_jfr_method(writer, module, function) << 1;
 }
 
+/* Not for the cache: an address of JIT code may hold another function the next time. */
+static size_t name_jit(struct weft_jfr_writer *writer, const struct elf_place *place,
+		       struct weft_jfr_frame *out)
+{
+	*out = (struct weft_jfr_frame){
+		.method = weft_jfr_method(writer, "[jit]", place->function),
+		.line = place->file && place->line > 0 ? place->line : 0,
+		.type = WEFT_JFR_FRAME_JIT,
+	};
+	return out->method != 0;
+}
+
 size_t naming_frames(struct weft_jfr_writer *writer, struct process *p, const struct mapping *m,
 		     uint64_t pc, struct weft_jfr_frame *out, size_t max)
 {
 	struct function_key key = {m ? m->id : 0, pc};
+	struct elf_place jit;
+	uint64_t *value;
 	int fresh;
-	uint64_t *value = map_put(p->functions, &key, sizeof(key), &fresh);
 
+	if (jit_is_code(m) && jit_find(p->jit, pc, &jit) == 0)
+		return name_jit(writer, &jit, out);
+	value = map_put(p->functions, &key, sizeof(key), &fresh);
 	if (!value || max == 0)
 		return 0;
 	if (fresh)

@@ -3,6 +3,7 @@
 #include "collector/process.h"
 
 #include "base/map.h"
+#include "collector/jit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,6 +125,8 @@ void process_release(struct process *p)
 	maps_free(&p->maps);
 	dictionary_free(p->dictionary);
 	p->dictionary = NULL;
+	jit_free(p->jit);
+	p->jit = NULL;
 	if (p->base)
 		munmap(p->base, p->base_bytes);
 	p->base = NULL;

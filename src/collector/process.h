@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <weft/abi/session.h>
 
+struct jit;
 struct map;
 
 #define SESSION_BUCKETS 64
@@ -66,6 +67,7 @@ struct process {
 	uint64_t looked_ns, look_pause_ns;
 	uint64_t dict_position, modules_position;
 	struct dictionary *dictionary;
+	struct jit *jit; /* names of code that lies in no file; NULL = none */
 	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
 	struct map *functions;                /* of naming.c */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */

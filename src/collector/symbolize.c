@@ -2,6 +2,7 @@
 /* Walking: see symbolize.h; names are naming.h's. */
 #include "collector/symbolize.h"
 
+#include "collector/jit.h"
 #include "collector/naming.h"
 #include "elf/module.h"
 
@@ -128,6 +129,7 @@ uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sa
 	size_t count = 0;
 
 	count_cut(p, sample, end);
+	jit_moment(p->jit, &p->maps, &s->jit_budget, sample->time_ns, now_ns);
 	for (size_t i = 0; i < w.count && i < w.lookups && count < WEFT_FRAMES_MAX; i++)
 		count += naming_frames(s->writer, p, mapping_of(&w, w.lookup[i]), w.lookup[i],
 				       frame + count, WEFT_FRAMES_MAX - count);

@@ -15,6 +15,7 @@
 struct symbolizer {
 	struct modules *modules;
 	struct weft_jfr_writer *writer;
+	size_t jit_budget; /* bytes; see jit.h */
 };
 
 /*

@@ -7,6 +7,7 @@
 
 #include "base/recording.h"
 #include "collector/clock.h"
+#include "collector/jit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -99,7 +100,8 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	p->parent = hello->parent_pid;
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
-	rc = session_new(out, p, &w->settings);
+	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	rc = p->jit ? session_new(out, p, &w->settings) : -ENOMEM;
 	if (rc) {
 		process_free(p);
 		return rc;
