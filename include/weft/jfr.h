@@ -15,7 +15,8 @@
  *	weft_jfr_event(w, type, v, 4);
  *	int rc = weft_jfr_close(w);
  *
- * Ids are valid for the whole recording: no id is ever given to a second value.
+ * Ids are valid for the whole recording (of stacks: until weft_jfr_forget_stacks()): no id is
+ * ever given to a second value.
  * Times are CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
  *
  * Reading: open, then next until 0; fields are found by name in the file's own metadata.
@@ -136,7 +137,7 @@ enum weft_jfr_frame_type {
 struct weft_jfr_frame {
 	uint64_t method;        /* id from weft_jfr_method() */
 	int32_t line;           /* 0 = not known */
-	int32_t bytecode_index; /* native: 0 */
+	int32_t bytecode_index; /* native: offset of the code in its function, 0 = not known */
 	enum weft_jfr_frame_type type;
 };
 
@@ -192,6 +193,21 @@ WEFT_JFR_API uint64_t weft_jfr_method(struct weft_jfr_writer *w, const char *mod
 				      const char *function);
 WEFT_JFR_API uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *frames,
 				     size_t count, int truncated);
+
+/**
+ * weft_jfr_method_in() - the same of a function whose source file is known: the lines of its
+ * frames are lines of @file, a path (NULL = not known). Functions of one name and several
+ * files are several methods. Written as the method's descriptor: docs/jfr.md.
+ */
+WEFT_JFR_API uint64_t weft_jfr_method_in(struct weft_jfr_writer *w, const char *module,
+					 const char *function, const char *file);
+
+/**
+ * weft_jfr_forget_stacks() - give back the memory of all stacks: the ids given so far are not
+ * valid any more, and none of them comes again. Only while the open chunk has no event
+ * yet, as right after weft_jfr_rotate(); else -EBUSY.
+ */
+WEFT_JFR_API int weft_jfr_forget_stacks(struct weft_jfr_writer *w);
 
 /**
  * weft_jfr_event() - put one event. @values: one for each field of the type, in order.

@@ -84,6 +84,7 @@ static int run(const struct cli_args *args)
 	if (!q.path)
 		q.path = RECORDING_FILE;
 	q.events = cli_text(args, "event");
+	q.no_inlines = cli_flag(args, "no-inlines");
 	if (!status && cli_given(args, "by")) {
 		status = recording_key(&by, "by", cli_text(args, "by"));
 		q.by = &by;
@@ -95,8 +96,8 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const keys[] = {"function", "stack",   "span",   "root", "trace",
-				   "thread",   "process", "module", "tag:", NULL};
+static const char *const keys[] = {"function", "stack",  "span", "root", "trace", "thread",
+				   "process",  "module", "line", "tag:", NULL};
 
 static const struct cli_option options[] = {
 	{.name = "by",
@@ -115,6 +116,7 @@ static const struct cli_option options[] = {
 	{.name = "counters",
 	 .kind = CLI_FLAG,
 	 .help = "Show every counter with what it means, and the histograms"},
+	RECORDING_OPTION_NO_INLINES,
 	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
 	{.name = NULL},
 };
@@ -122,6 +124,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
 	{"weft report", "what weft.jfr says, by tag, span and function"},
 	{"weft report --by tag:route", "which route burnt the CPU"},
+	{"weft report --by line --where function=parse", "which lines, in what calls parse() too"},
 	{"weft report --by stack --where tag:route=/checkout", "and where in it"},
 	{"weft report --json --by span | jq '.rows[0]'", "the heaviest span, for programs"},
 	{NULL, NULL},

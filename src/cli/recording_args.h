@@ -16,6 +16,9 @@
 #define RECORDING_OPTION_EVENT \
 	{.name = "event", .letter = 'e', .kind = CLI_TEXT, .argument = "WHICH", \
 	 .help = "Samples to count: cpu, wall, all, or an event type [cpu, else wall]"}
+#define RECORDING_OPTION_NO_INLINES \
+	{.name = "no-inlines", .kind = CLI_FLAG, \
+	 .help = "Count inlined functions as the functions that they are inlined into"}
 /* clang-format on */
 
 /* All 0, or an exit status with the message printed. */

@@ -19,4 +19,7 @@
 size_t naming_frames(struct weft_jfr_writer *writer, struct process *p, const struct mapping *m,
 		     uint64_t pc, struct weft_jfr_frame *out, size_t max);
 
+/* Frees a cache (process.functions), NULL too. */
+void naming_free(struct map *functions);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "collector/jit.h"
+#include "collector/naming.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +121,7 @@ void process_release(struct process *p)
 		while ((t = process_thread_next(p, &cursor)))
 			free(t);
 	map_free(p->threads);
-	map_free(p->functions);
+	naming_free(p->functions);
 	p->threads = p->functions = NULL;
 	maps_free(&p->maps);
 	dictionary_free(p->dictionary);

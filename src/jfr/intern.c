@@ -103,21 +103,75 @@ static uint64_t intern_class(struct weft_jfr_writer *w, const char *name)
 	return intern_scratch(w, POOL_CLASS, 0);
 }
 
-uint64_t weft_jfr_method(struct weft_jfr_writer *w, const char *module, const char *function)
+/* A path in a descriptor, which must not look like another end of it. */
+static void put_path(struct buf *b, const char *path)
+{
+	static const char digit[] = "0123456789ABCDEF";
+
+	for (; *path; path++) {
+		unsigned char c = (unsigned char)*path;
+
+		if (!strchr("%()[;", *path) && c >= ' ' && c != 0x7F) {
+			buf_put_u8(b, c);
+			continue;
+		}
+		buf_put_u8(b, '%');
+		buf_put_u8(b, (uint8_t)digit[c >> 4]);
+		buf_put_u8(b, (uint8_t)digit[c & 15]);
+	}
+}
+
+/*
+ * "()L/src/a.c;", "()L./a.c;": what a method returns, for readers that look at it at all. No
+ * class has such a name, so it tells a native function with a file from all others.
+ */
+static uint64_t intern_descriptor(struct weft_jfr_writer *w, const char *file)
+{
+	struct buf text = {0};
+	uint64_t id = 0;
+
+	if (!file || !file[0])
+		return w->descriptor;
+	buf_put(&text, "()L", 3);
+	if (file[0] != '/' && strncmp(file, "./", 2) != 0)
+		buf_put(&text, "./", 2);
+	put_path(&text, file);
+	buf_put_u8(&text, ';');
+	if (!text.failed)
+		id = intern_symbol(w, (const char *)text.data, text.size);
+	buf_free(&text);
+	return id;
+}
+
+uint64_t weft_jfr_method_in(struct weft_jfr_writer *w, const char *module, const char *function,
+			    const char *file)
 {
 	uint64_t class = intern_class(w, module ? module : "");
-	uint64_t name =
-		function ? intern_symbol(w, function, strlen(function)) : intern_symbol(w, "", 0);
+	uint64_t name = intern_symbol(w, function, function ? strlen(function) : 0);
+	uint64_t descriptor = intern_descriptor(w, file);
 
-	if (!class || !name)
+	if (!class || !name || !descriptor)
 		return 0;
 	buf_clear(&w->scratch);
 	buf_put_leb128(&w->scratch, class);
 	buf_put_leb128(&w->scratch, name);
-	buf_put_leb128(&w->scratch, w->descriptor);
+	buf_put_leb128(&w->scratch, descriptor);
 	buf_put_leb128(&w->scratch, ACC_NATIVE);
 	buf_put_u8(&w->scratch, 0); /* hidden */
 	return intern_scratch(w, POOL_METHOD, 0);
+}
+
+uint64_t weft_jfr_method(struct weft_jfr_writer *w, const char *module, const char *function)
+{
+	return weft_jfr_method_in(w, module, function, NULL);
+}
+
+int weft_jfr_forget_stacks(struct weft_jfr_writer *w)
+{
+	if (w->chunk_events)
+		return -EBUSY;
+	pool_forget(&w->pools[POOL_STACK]);
+	return 0;
 }
 
 static uint8_t *encode_frame(const struct weft_jfr_writer *w, uint8_t *to,

@@ -153,8 +153,19 @@ static int heavier(uint64_t a, uint64_t b)
 
 static int compare_names(const struct order *o, uint32_t a, uint32_t b)
 {
+	const struct source_line *left = model_line_at(o->m, a), *right = model_line_at(o->m, b);
+	int by;
+
 	if (o->key->kind == KEY_STACK)
 		return a < b ? -1 : a > b;
+	if (o->key->kind == KEY_LINE) {
+		by = strcmp(names_text(&o->m->names, left->function),
+			    names_text(&o->m->names, right->function));
+		if (!by)
+			by = strcmp(names_text(&o->m->names, left->file),
+				    names_text(&o->m->names, right->file));
+		return by ? by : (left->line > right->line) - (left->line < right->line);
+	}
 	return strcmp(names_text(&o->m->names, a), names_text(&o->m->names, b));
 }
 

@@ -18,6 +18,7 @@ int decoder_init(struct decoder *d, struct model *m)
 {
 	memset(d, 0, sizeof(*d));
 	d->model = m;
+	d->detail = DECODE_LINES;
 	d->chunk = UINT64_MAX;
 	return 0;
 }
@@ -28,12 +29,14 @@ static void drop_maps(struct decoder *d)
 	map_free(d->methods);
 	map_free(d->stacks);
 	d->threads = d->methods = d->stacks = NULL;
+	d->method_count = 0;
 }
 
 void decoder_free(struct decoder *d)
 {
 	drop_maps(d);
 	free(d->frames);
+	free(d->method);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -117,6 +120,42 @@ static int starts_with(struct weft_jfr_string s, const char *prefix)
 	return s.bytes >= length && memcmp(s.data, prefix, length) == 0;
 }
 
+/* Of a native function that has its source file there: see docs/jfr.md. */
+static int is_path(struct weft_jfr_string descriptor)
+{
+	return (starts_with(descriptor, "()L/") || starts_with(descriptor, "()L./")) &&
+	       descriptor.data[descriptor.bytes - 1] == ';';
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "()L/src/a%28b.c;": the path in it, bytes that were escaped as they were. 0: there is none. */
+static uint32_t file_name(struct decoder *d, struct weft_jfr_string descriptor)
+{
+	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
+	char *path = is_path(descriptor) ? malloc(descriptor.bytes) : NULL;
+	size_t used = 0;
+	uint32_t id;
+
+	if (!path) {
+		d->model->failed |= is_path(descriptor);
+		return 0;
+	}
+	while (at < end) {
+		int high = *at == '%' && end - at > 2 ? hex_digit(at[1]) : -1;
+		int low = high >= 0 ? hex_digit(at[2]) : -1;
+
+		path[used++] = low < 0 ? *at : (char)(high << 4 | low);
+		at += low < 0 ? 1 : 3;
+	}
+	id = names_id_bytes(&d->model->names, path, used);
+	free(path);
+	return id;
+}
+
 /*
  * Native writers give their frames a descriptor that no Java method can have, or a native
  * method in a class that neither loader nor package has: the JVM's own have one of them.
@@ -127,7 +166,8 @@ static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string 
 	const struct weft_jfr_node *class = field(method, "type");
 
 	if (starts_with(descriptor, "()L;") || starts_with(descriptor, "(Lk;)L;") ||
-	    starts_with(frame_type, "C++") || starts_with(frame_type, "Kernel"))
+	    is_path(descriptor) || starts_with(frame_type, "C++") ||
+	    starts_with(frame_type, "Kernel"))
 		return 1;
 	return (decode_number(field(method, "modifiers"), 0) & ACC_NATIVE) &&
 	       is_null(field(class, "classLoader")) && is_null(field(class, "package"));
@@ -154,42 +194,90 @@ static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
 	return id;
 }
 
-static uint64_t new_method(struct decoder *d, const struct weft_jfr_node *method,
-			   const struct weft_jfr_node *frame_type)
+static struct decoded_method read_method(struct decoder *d, const struct weft_jfr_node *method,
+					 const struct weft_jfr_node *frame_type)
 {
 	struct weft_jfr_string type = decode_string(field(field(method, "type"), "name"));
 	struct weft_jfr_string name = decode_string(field(method, "name"));
-	uint32_t function, module;
+	struct names *names = &d->model->names;
 
-	if (is_native(method, decode_string(frame_type))) {
-		function = names_id_bytes(&d->model->names, name.data, name.bytes);
-		module = names_id_bytes(&d->model->names, type.data, type.bytes);
-	} else {
-		function = java_name(d, type, name);
-		module = names_id(&d->model->names, "java");
+	if (is_native(method, decode_string(frame_type)))
+		return (struct decoded_method){
+			.function = names_id_bytes(names, name.data, name.bytes),
+			.module = names_id_bytes(names, type.data, type.bytes),
+			.file = file_name(d, decode_string(field(method, "descriptor"))),
+		};
+	return (struct decoded_method){java_name(d, type, name), names_id(names, "java"), 0};
+}
+
+static struct decoded_method *method_room(struct decoder *d)
+{
+	size_t want = d->method_room ? d->method_room * 2 : 256;
+	struct decoded_method *bigger;
+
+	if (d->method_count < d->method_room)
+		return d->method;
+	bigger = realloc(d->method, want * sizeof(*bigger));
+	if (!bigger)
+		return NULL;
+	d->method = bigger;
+	d->method_room = want;
+	return bigger;
+}
+
+static struct decoded_method decode_method(struct decoder *d, const struct weft_jfr_node *method,
+					   const struct weft_jfr_node *frame_type)
+{
+	uint64_t *known = cached(d, d->methods, method);
+	struct decoded_method one;
+
+	if (known && *known)
+		return d->method[*known - 1];
+	one = read_method(d, method, frame_type);
+	if (!known)
+		return one;
+	if (!method_room(d)) {
+		d->model->failed = 1;
+		return one;
 	}
-	/* One cached number: the low bit tells it from "not yet", modules are few. */
-	return (uint64_t)function << 32 | (uint64_t)module << 1 | 1;
+	d->method[d->method_count++] = one;
+	keep(d->methods, method, d->method_count);
+	return one;
+}
+
+static int is_inlined(const struct weft_jfr_node *frame)
+{
+	struct weft_jfr_string type = decode_string(field(frame, "type"));
+
+	return type.bytes == strlen("Inlined") && memcmp(type.data, "Inlined", type.bytes) == 0;
+}
+
+static int32_t positive(const struct weft_jfr_node *n)
+{
+	int64_t value = decode_number(n, 0);
+
+	return value > 0 && value <= INT32_MAX ? (int32_t)value : 0;
 }
 
 static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *n)
 {
 	const struct weft_jfr_node *method = field(n, "method");
-	uint64_t *known, packed;
+	struct decoded_method m;
+	struct frame f = {0};
 
 	if (is_null(method))
-		return (struct frame){.function = 0};
-	known = cached(d, d->methods, method);
-	packed = known ? *known : 0;
-	if (!packed) {
-		packed = new_method(d, method, field(n, "type"));
-		keep(d->methods, method, packed);
+		return f;
+	m = decode_method(d, method, field(n, "type"));
+	f.function = m.function;
+	f.module = m.module;
+	if (d->detail & DECODE_LINES) {
+		f.file = m.file;
+		f.line = positive(field(n, "lineNumber"));
+		f.inlined = (uint32_t)is_inlined(n);
 	}
-	return (struct frame){
-		.function = (uint32_t)(packed >> 32),
-		.module = (uint32_t)packed >> 1,
-		.line = (int32_t)decode_number(field(n, "lineNumber"), 0),
-	};
+	if (d->detail & DECODE_OFFSETS)
+		f.offset = positive(field(n, "bytecodeIndex"));
+	return f;
 }
 
 /* ---- stacks */
@@ -210,11 +298,18 @@ static int frame_room(struct decoder *d, size_t count)
 	return 1;
 }
 
+/* Nothing that the outermost frame could be inlined into is there. */
+static int is_wanted(const struct decoder *d, const struct weft_jfr_node *frame, int is_outermost)
+{
+	return !(d->detail & DECODE_NO_INLINES) || is_outermost || !is_inlined(frame);
+}
+
 static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
 {
 	const struct weft_jfr_node *frames = field(n, "frames");
 	int truncated = decode_number(field(n, "truncated"), 0) != 0;
 	size_t count = frames && frames->shape == WEFT_JFR_V_ARRAY ? frames->many.count : 0;
+	uint32_t used = 0;
 
 	if (count > FRAMES_MAX) {
 		count = FRAMES_MAX;
@@ -222,12 +317,10 @@ static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
 	}
 	if (!frame_room(d, count))
 		return 0;
-	for (size_t i = 0; i < count; i++) {
-		d->frames[i] = decode_frame(d, &frames->many.item[i]);
-		if (d->frames[i].line < 0)
-			d->frames[i].line = 0;
-	}
-	return model_stack(d->model, d->frames, (uint32_t)count, truncated);
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(d, &frames->many.item[i], i + 1 == count))
+			d->frames[used++] = decode_frame(d, &frames->many.item[i]);
+	return model_stack(d->model, d->frames, used, truncated);
 }
 
 uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n)
@@ -325,7 +418,7 @@ uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
 	case WEFT_JFR_V_STRUCT:
 		method = field(n, "descriptor") ? n : NULL;
 		if (method)
-			return (uint32_t)(new_method(d, method, NULL) >> 32);
+			return read_method(d, method, NULL).function;
 		if (field(n, "osName"))
 			return model_thread_at(d->model, decode_thread(d, n))->key;
 		return string_id(d, field(n, "name") ? field(n, "name") : n);

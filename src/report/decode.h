@@ -10,9 +10,23 @@
 
 #include <weft/jfr.h>
 
+/* What of a frame is decoded beside function and module: each makes more stacks distinct. */
+enum decode_detail {
+	DECODE_LINES = 1 << 0,      /* files, lines, what is inlined */
+	DECODE_OFFSETS = 1 << 1,    /* offsets in functions */
+	DECODE_NO_INLINES = 1 << 2, /* leaves out inlined frames */
+};
+
+struct decoded_method {
+	uint32_t function, module, file;
+};
+
 struct decoder {
 	struct model *model;
+	unsigned int detail;                    /* enum decode_detail; DECODE_LINES at first */
 	struct map *threads, *methods, *stacks; /* pool key -> id, of this chunk */
+	struct decoded_method *method;          /* [id - 1] */
+	size_t method_count, method_room;
 	uint64_t chunk;
 	uint32_t process;     /* of threads whose group names none */
 	struct frame *frames; /* scratch */

@@ -139,6 +139,14 @@ static json_t *context(const struct model *m, const struct row *r)
 	return o;
 }
 
+static void set_line(json_t *o, const struct model *m, const struct source_line *line)
+{
+	json_object_set_new(o, "function",
+			    line->function ? name(m, line->function) : text(KEY_UNKNOWN_FUNCTION));
+	json_object_set_new(o, "file", line->file ? name(m, line->file) : json_null());
+	json_object_set_new(o, "line", line->line ? json_integer(line->line) : json_null());
+}
+
 static json_t *row(const struct model *m, const struct aggregate *a, const struct row *r)
 {
 	char *key = key_name(&a->key, m, r->id);
@@ -148,6 +156,8 @@ static json_t *row(const struct model *m, const struct aggregate *a, const struc
 			: NULL;
 
 	free(key);
+	if (o && a->key.kind == KEY_LINE)
+		set_line(o, m, model_line_at(m, r->id));
 	if (o && r->common_count)
 		json_object_set_new(o, "context", context(m, r));
 	return o;

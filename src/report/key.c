@@ -4,6 +4,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +46,15 @@ static const struct {
 	const char *name;
 	uint32_t (*of_sample)(struct model *m, const struct sample *s);
 } kinds[] = {
-	[KEY_FUNCTION] = {"function", NULL},     [KEY_STACK] = {"stack", by_stack},
-	[KEY_SPAN] = {"span", by_span},          [KEY_ROOT] = {"root", by_root},
-	[KEY_TRACE] = {"trace", by_trace},       [KEY_THREAD] = {"thread", by_thread},
-	[KEY_PROCESS] = {"process", by_process}, [KEY_MODULE] = {"module", NULL},
+	[KEY_FUNCTION] = {"function", NULL},
+	[KEY_STACK] = {"stack", by_stack},
+	[KEY_SPAN] = {"span", by_span},
+	[KEY_ROOT] = {"root", by_root},
+	[KEY_TRACE] = {"trace", by_trace},
+	[KEY_THREAD] = {"thread", by_thread},
+	[KEY_PROCESS] = {"process", by_process},
+	[KEY_MODULE] = {"module", NULL},
+	[KEY_LINE] = {"line", NULL},
 	[KEY_TAG] = {"tag:NAME", NULL},
 };
 
@@ -105,13 +111,15 @@ void key_bind(struct key *k, struct model *m)
 
 int key_is_per_frame(const struct key *k)
 {
-	return k->kind == KEY_FUNCTION || k->kind == KEY_MODULE;
+	return k->kind == KEY_FUNCTION || k->kind == KEY_MODULE || k->kind == KEY_LINE;
 }
 
 uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f)
 {
 	if (k->kind == KEY_MODULE)
 		return f->module ? f->module : names_id(&m->names, KEY_UNKNOWN_MODULE);
+	if (k->kind == KEY_LINE)
+		return model_line(m, f);
 	return f->function ? f->function : names_id(&m->names, KEY_UNKNOWN_FUNCTION);
 }
 
@@ -146,10 +154,34 @@ static char *stack_name(const struct model *m, const struct stack *s)
 	return (char *)b.data;
 }
 
+const char *key_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *key_line_name(const struct model *m, const struct source_line *line, int whole)
+{
+	const char *function =
+		line->function ? names_text(&m->names, line->function) : KEY_UNKNOWN_FUNCTION;
+	const char *path = names_text(&m->names, line->file);
+	const char *file = whole ? path : key_base_name(path);
+	char number[16] = "", *out = NULL;
+
+	if (line->line)
+		snprintf(number, sizeof(number), ":%d", (int)line->line);
+	if (asprintf(&out, "%s%s%s%s", function, *file ? " " : "", file, number) < 0)
+		return NULL;
+	return out;
+}
+
 char *key_name(const struct key *k, const struct model *m, uint32_t id)
 {
 	if (!id)
 		return strdup(KEY_NONE);
+	if (k->kind == KEY_LINE)
+		return key_line_name(m, model_line_at(m, id), 0);
 	if (k->kind != KEY_STACK)
 		return strdup(names_text(&m->names, id));
 	if (!model_stack_at(m, id)->count)

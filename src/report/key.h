@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What samples are grouped and selected by: one const table of keys. A key gives a sample
- * one id (its span, its thread, ...), or one for each of its frames (function, module), or
+ * one id (its span, its thread, ...), or one for each of its frames (function, module, line), or
  * its stack. Ids of one key are comparable with each other only.
  */
 #ifndef WEFT_REPORT_KEY_H
@@ -18,6 +18,7 @@ enum key_kind {
 	KEY_THREAD,
 	KEY_PROCESS,
 	KEY_MODULE,
+	KEY_LINE,
 	KEY_TAG,
 	KEY_NO_KIND,
 };
@@ -46,6 +47,14 @@ uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample
 
 /* What people read: "(none)" for 0; of a stack "root;...;leaf". The caller frees it. */
 char *key_name(const struct key *k, const struct model *m, uint32_t id);
+
+/*
+ * A line as people read it: "function file.c:42", or the file's whole path with @whole; less
+ * where less is known. The caller frees it; NULL: out of memory.
+ */
+char *key_line_name(const struct model *m, const struct source_line *line, int whole);
+/* "a.c" of "/src/a.c". */
+const char *key_base_name(const char *path);
 
 #define KEY_NONE "(none)"
 #define KEY_UNKNOWN_FUNCTION "[unknown]"

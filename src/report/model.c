@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See model.h. Stacks and threads are interned by their bytes: structs without padding. */
+/* See model.h. Stacks, threads and lines are interned by their bytes: structs without padding. */
 #include "report/model.h"
 
 #include "base/map.h"
@@ -8,18 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct frame) == 12, "padding would be part of the key");
+_Static_assert(sizeof(struct frame) == 24, "padding would be part of the key");
+_Static_assert(sizeof(struct source_line) == 12, "padding would be part of the key");
 _Static_assert(sizeof(struct thread) == 12, "padding would be part of the key");
 
 static const struct stack no_stack;
 static const struct thread no_thread;
+static const struct source_line no_line;
 
 int model_init(struct model *m)
 {
 	memset(m, 0, sizeof(*m));
 	m->stack_index = map_new();
 	m->thread_index = map_new();
-	if (names_init(&m->names) || names_init(&m->keys) || !m->stack_index || !m->thread_index) {
+	m->line_index = map_new();
+	if (names_init(&m->names) || names_init(&m->keys) || !m->stack_index || !m->thread_index ||
+	    !m->line_index) {
 		model_free(m);
 		return -ENOMEM;
 	}
@@ -27,7 +31,7 @@ int model_init(struct model *m)
 	names_id(&m->keys, "span id");
 	names_id(&m->keys, "root span id");
 	names_id(&m->keys, "trace id");
-	m->stack_count = m->thread_count = 1;
+	m->stack_count = m->thread_count = m->line_count = 1;
 	return model_error(m);
 }
 
@@ -37,10 +41,12 @@ void model_free(struct model *m)
 	names_free(&m->keys);
 	map_free(m->stack_index);
 	map_free(m->thread_index);
+	map_free(m->line_index);
 	for (uint32_t i = 1; m->stacks && i < m->stack_count; i++)
 		free(m->stacks[i].frames);
 	free(m->stacks);
 	free(m->threads);
+	free(m->lines);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -162,6 +168,27 @@ uint32_t model_thread(struct model *m, const struct thread *thread)
 	return (uint32_t)*id;
 }
 
+uint32_t model_line(struct model *m, const struct frame *frame)
+{
+	struct source_line line = {frame->function, frame->file, frame->line};
+	struct source_line *l = grown(m->lines, m->line_count, &m->line_room, sizeof(*l));
+	uint64_t *id;
+	int fresh;
+
+	if (l)
+		m->lines = l;
+	id = l ? map_put(m->line_index, &line, sizeof(line), &fresh) : NULL;
+	if (!id) {
+		m->failed = 1;
+		return 0;
+	}
+	if (fresh) {
+		l[m->line_count] = line;
+		*id = m->line_count++;
+	}
+	return (uint32_t)*id;
+}
+
 const struct stack *model_stack_at(const struct model *m, uint32_t id)
 {
 	return id && id < m->stack_count ? &m->stacks[id] : &no_stack;
@@ -170,6 +197,11 @@ const struct stack *model_stack_at(const struct model *m, uint32_t id)
 const struct thread *model_thread_at(const struct model *m, uint32_t id)
 {
 	return id && id < m->thread_count ? &m->threads[id] : &no_thread;
+}
+
+const struct source_line *model_line_at(const struct model *m, uint32_t id)
+{
+	return id && id < m->line_count ? &m->lines[id] : &no_line;
 }
 
 void context_add(struct context *c, struct context_item item)

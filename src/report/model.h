@@ -30,7 +30,16 @@ struct context {
 
 struct frame {
 	uint32_t function, module; /* ids in model.names; module 0 = not known */
+	uint32_t file;             /* source file, id in model.names; 0 = not known */
 	int32_t line;              /* 0 = not known */
+	int32_t offset;            /* of the code in its real function; native code only */
+	uint32_t inlined;          /* into the frame that follows */
+};
+
+/* A line of source as samples have it. */
+struct source_line {
+	uint32_t function, file; /* ids in model.names */
+	int32_t line;            /* 0 = not known */
 };
 
 struct stack {
@@ -62,6 +71,9 @@ struct model {
 	struct map *thread_index;
 	struct thread *threads;
 	uint32_t thread_count, thread_room;
+	struct map *line_index;
+	struct source_line *lines;
+	uint32_t line_count, line_room;
 	int failed; /* out of memory somewhere; names.failed and keys.failed count too */
 };
 
@@ -74,9 +86,11 @@ uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count
 /* The stack of the same functions without modules and lines: equal for equal call paths. */
 uint32_t model_path(struct model *m, uint32_t stack);
 uint32_t model_thread(struct model *m, const struct thread *thread);
+uint32_t model_line(struct model *m, const struct frame *frame);
 
 const struct stack *model_stack_at(const struct model *m, uint32_t id);
 const struct thread *model_thread_at(const struct model *m, uint32_t id);
+const struct source_line *model_line_at(const struct model *m, uint32_t id);
 
 /* Adds an item unless one of the same key and type is there: innermost goes in first. */
 void context_add(struct context *c, struct context_item item);

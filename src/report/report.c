@@ -49,6 +49,16 @@ static void plan(struct report *r, const struct report_query *q)
 	r->has_tree = q->tree;
 }
 
+/* Lines make many more stacks distinct: only when asked for. */
+static unsigned int detail_of(const struct report_query *q)
+{
+	int lines = q->by && q->by->kind == KEY_LINE;
+
+	for (size_t i = 0; i < q->where_count; i++)
+		lines |= q->wheres[i].key.kind == KEY_LINE;
+	return (lines ? DECODE_LINES : 0u) | (q->no_inlines ? DECODE_NO_INLINES : 0u);
+}
+
 static int add_sample(const struct sample *s, void *arg)
 {
 	struct report *r = arg;
@@ -93,6 +103,7 @@ int report_run(struct report **out, const struct report_query *query)
 	rc = source_open(&r->source, query->path, query->events);
 	if (!rc) {
 		plan(r, query);
+		source_set_detail(r->source, detail_of(query));
 		rc = source_read(r->source, add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)

@@ -21,6 +21,7 @@ struct report_query {
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = overview: tags, spans, functions */
 	int tree;             /* only with by = stack: sums as a tree, too */
+	int no_inlines;       /* inlined functions count as those that they are inlined into */
 	struct where *wheres; /* bound by report_run() */
 	size_t where_count;
 };

@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/recording.h"
 #include "report/context.h"
-#include "report/decode.h"
 #include "report/plan.h"
 
 #include <errno.h>
@@ -386,6 +385,11 @@ void source_free(struct source *s)
 	model_free(&s->model);
 	free(s->path);
 	free(s);
+}
+
+void source_set_detail(struct source *s, unsigned int detail)
+{
+	s->decoder.detail = detail;
 }
 
 struct model *source_model(struct source *s)

@@ -11,6 +11,7 @@
 #ifndef WEFT_REPORT_SOURCE_H
 #define WEFT_REPORT_SOURCE_H
 
+#include "report/decode.h"
 #include "report/facts.h"
 #include "report/model.h"
 
@@ -23,6 +24,9 @@ struct source;
  */
 int source_open(struct source **out, const char *path, const char *which);
 void source_free(struct source *s);
+
+/* What of frames is decoded, enum decode_detail; before source_read(). DECODE_LINES at first. */
+void source_set_detail(struct source *s, unsigned int detail);
 
 struct model *source_model(struct source *s);
 const struct facts *source_facts(const struct source *s);

@@ -79,13 +79,37 @@ static int process_matches(const struct where *w, const char *process)
 	return yes;
 }
 
+/* By any part that people may have at hand: "a.c:42", "/src/a.c:42", "main a.c:42". */
+static int line_matches(const struct where *w, const struct model *m, const struct frame *f)
+{
+	struct source_line line = {f->function, f->file, f->line};
+	int yes = 0;
+
+	for (int whole = 0; whole < 2 && !yes; whole++) {
+		char *text = key_line_name(m, &line, whole);
+		size_t function = strlen(names_text(&m->names, f->function));
+
+		yes = text && (where_match(w->value, text) ||
+			       (f->file && f->function &&
+				where_match(w->value, text + function + strlen(" "))));
+		free(text);
+	}
+	return yes;
+}
+
 static int any_frame(const struct where *w, struct model *m, const struct sample *s)
 {
 	const struct stack *stack = model_stack_at(m, s->stack);
 
 	for (uint32_t i = 0; i < stack->count; i++) {
-		uint32_t id = key_of_frame(&w->key, m, &stack->frames[i]);
+		uint32_t id;
 
+		if (w->key.kind == KEY_LINE) {
+			if (line_matches(w, m, &stack->frames[i]))
+				return 1;
+			continue;
+		}
+		id = key_of_frame(&w->key, m, &stack->frames[i]);
 		if (name_matches(w, names_text(&m->names, id)))
 			return 1;
 	}
@@ -99,6 +123,7 @@ int where_holds(const struct where *w, struct model *m, const struct sample *s)
 	switch (w->key.kind) {
 	case KEY_FUNCTION:
 	case KEY_MODULE:
+	case KEY_LINE:
 		return any_frame(w, m, s);
 	case KEY_THREAD:
 		return name_matches(w, names_text(&m->names, t->key)) ||

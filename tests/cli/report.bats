@@ -290,7 +290,7 @@ expect_rows() {
 	expect_status 2
 	weft report shop.jfr --where spam=1
 	expect_status 2
-	expect_in "$err" "unknown key 'spam'; known: function, span, root, trace, thread, process, module, tag:NAME"
+	expect_in "$err" "unknown key 'spam'; known: function, span, root, trace, thread, process, module, line, tag:NAME"
 	weft report shop.jfr --where span
 	expect_status 2
 	weft report shop.jfr other.jfr

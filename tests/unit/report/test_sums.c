@@ -29,11 +29,12 @@ static uint32_t stack(struct model *m, const char *text, const char *module, int
 
 	strcpy(copy, text);
 	while ((leaf = strrchr(copy, ';'))) {
-		frames[count++] = (struct frame){names_id(&m->names, leaf + 1),
-						 names_id(&m->names, module), line};
+		frames[count++] = (struct frame){
+			names_id(&m->names, leaf + 1), names_id(&m->names, module), 0, line, 0, 0};
 		*leaf = 0;
 	}
-	frames[count++] = (struct frame){names_id(&m->names, copy), names_id(&m->names, "app"), 0};
+	frames[count++] =
+		(struct frame){names_id(&m->names, copy), names_id(&m->names, "app"), 0, 0, 0, 0};
 	return model_stack(m, frames, count, 0);
 }
 
@@ -197,9 +198,9 @@ static void keys_are_known_or_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(key_parse(&key, bad[i]), -EINVAL);
-	assert_string_equal(
-		key_choices(KEY_NO_KIND),
-		"function, stack, span, root, trace, thread, process, module, tag:NAME");
+	assert_string_equal(key_choices(KEY_NO_KIND),
+			    "function, stack, span, root, trace, thread, process, module, line, "
+			    "tag:NAME");
 }
 
 static unsigned int selected(struct fixture *f, const char *text)
