@@ -103,9 +103,9 @@ static int checked(const struct jit_owner *o, int fd, struct stat *st)
 	return rc;
 }
 
-static int open_below(int root_fd, const char *path, int flags, uint64_t resolve)
+static int open_below(int root_fd, const char *path, int flags, unsigned int resolve)
 {
-	struct open_how how = {.flags = (uint64_t)flags, .resolve = (uint64_t)RESOLVE_IN_ROOT | resolve};
+	struct open_how how = {.flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT | resolve};
 	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
