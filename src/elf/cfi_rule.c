@@ -99,6 +99,12 @@ static struct place place_of_ops(const struct unwind_rule *rule, int machine, co
 	int64_t offset = 0;
 	uint64_t number;
 
+	/* An expression begins with the CFA on its stack, and need not use it. */
+	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+	    is_register_offset(&ops[1], &number, &offset)) {
+		ops++;
+		count--;
+	}
 	if (ops[0].atom == DW_OP_call_frame_cfa) {
 		if (count == 2 && ops[1].atom == DW_OP_plus_uconst)
 			offset = (int64_t)ops[1].number;
