@@ -201,6 +201,16 @@ static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 	return 1;
 }
 
+/*
+ * elfutils takes an x86-64 rbx that an entry never mentions for undefined (it gives the
+ * ABI's word on it to register 0). Calls preserve it.
+ */
+static int is_rbx_unmentioned(int machine, int number, const struct place *place)
+{
+	return machine == UNWIND_X86_64 && number == 3 && place->is_known &&
+	       place->how == UNWIND_LOST;
+}
+
 static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		     struct elf_table_stats *stats)
 {
@@ -211,6 +221,8 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		if (number < 0)
 			break;
 		place = place_of(frame, out, machine, number);
+		if (is_rbx_unmentioned(machine, number, &place))
+			place.how = UNWIND_SAME;
 		stats->lost_registers += !place.is_known;
 		out->saves |= (uint16_t)((unsigned int)place.how << (2 * s));
 		out->slot[s] = place.words;

@@ -37,7 +37,9 @@
 _Static_assert(WEFT_TABLES_BYTES / sizeof(struct unwind_rule) == UINT64_C(1) << RULE_PLACE_BITS,
 	       "a place has room for any rule's offset");
 
+#pragma GCC visibility push(hidden) /* no detour by the global offset table */
 extern uint64_t weft_rule_cache[1 << RULE_CACHE_BITS];
+#pragma GCC visibility pop
 
 enum map_miss { MAP_FOUND = 0, MAP_NO_MODULE, MAP_NO_TABLE, MAP_CHANGED };
 
@@ -89,8 +91,13 @@ static inline __attribute__((always_inline)) int weft_map_rule(struct map_view *
 
 	if (__builtin_expect(word >> RULE_PLACE_BITS != rule_tag(key) || place == 0 ||
 				     pc >> RULE_KEY_BITS != 0,
-			     0))
-		return weft_map_search(view, pc, rule);
+			     0)) {
+		const struct unwind_rule *found = NULL;
+		int is_found = weft_map_search(view, pc, &found);
+
+		*rule = found; /* whose own address stays out of memory */
+		return is_found;
+	}
 	*rule = place == RULE_PLACE_NONE
 			? NULL
 			: (const struct unwind_rule *)(const void *)(weft_tables.base +

@@ -71,7 +71,9 @@ struct weft_rt {
 	void (*on_fork)(void);
 };
 
+#pragma GCC visibility push(hidden) /* no detour by the global offset table */
 extern struct weft_rt weft_rt;
+#pragma GCC visibility pop
 
 /* In the file that has the constructor; whoever claims needs that file out of libweft.a. */
 extern const char weft_rt_begins;

@@ -11,7 +11,9 @@ struct weft_tables {
 	uint64_t open;       /* may be read, from the start; only grows */
 };
 
+#pragma GCC visibility push(hidden)
 extern struct weft_tables weft_tables;
+#pragma GCC visibility pop
 
 /*
  * The memfd that came with the session; a mapping of the same one is kept, any other goes.

@@ -7,8 +7,8 @@ int unwind_step(struct unwind_registers *regs, const struct unwind_rule *rule,
 {
 	/* Two copies, each with its machine's numbers folded in. */
 	if (machine == UNWIND_X86_64)
-		return step(regs, rule, memory, UNWIND_X86_64);
-	return step(regs, rule, memory, UNWIND_AARCH64);
+		return step_any(regs, rule, memory, UNWIND_X86_64);
+	return step_any(regs, rule, memory, UNWIND_AARCH64);
 }
 
 struct finder {

@@ -230,7 +230,7 @@ INLINE int step_frame_pointer(struct unwind_registers *regs, const struct unwind
 	return 0;
 }
 
-INLINE int step_rule(struct unwind_registers *regs, const struct unwind_rule *rule,
+RARELY int step_rule(struct unwind_registers *regs, const struct unwind_rule *rule,
 		     const struct unwind_memory *memory, int machine)
 {
 	int sp = unwind_sp_register(machine);
@@ -239,10 +239,9 @@ INLINE int step_rule(struct unwind_registers *regs, const struct unwind_rule *ru
 
 	if (!err)
 		err = find_ra(regs, rule, memory, machine, cfa, &ra);
-	if (__builtin_expect(err, 0))
+	if (err)
 		return err;
-	if (__builtin_expect(cfa <= regs->r[sp], 0) &&
-	    (cfa < regs->r[sp] || rule->ra != UNWIND_IN_REGISTER))
+	if (cfa < regs->r[sp] || (cfa == regs->r[sp] && rule->ra != UNWIND_IN_REGISTER))
 		return UNWIND_END_BAD_READ;
 	regs->valid &= machine == UNWIND_X86_64 ? X86_64_PRESERVED : AARCH64_PRESERVED;
 	recover_slots(regs, rule, memory, machine, cfa);
@@ -252,8 +251,8 @@ INLINE int step_rule(struct unwind_registers *regs, const struct unwind_rule *ru
 	return 0;
 }
 
-INLINE int step(struct unwind_registers *regs, const struct unwind_rule *rule,
-		const struct unwind_memory *memory, int machine)
+RARELY int step_any(struct unwind_registers *regs, const struct unwind_rule *rule,
+		    const struct unwind_memory *memory, int machine)
 {
 	if (!rule)
 		return step_frame_pointer(regs, memory, machine);
@@ -264,12 +263,54 @@ INLINE int step(struct unwind_registers *regs, const struct unwind_rule *rule,
 	return step_rule(regs, rule, memory, machine);
 }
 
-/* Both ABIs mark the outermost frame by a frame pointer of 0. */
-INLINE int frame_pointer_is_zero(const struct unwind_registers *regs, int machine)
-{
-	int fp = unwind_fp_register(machine);
+#define SAVES_AT_CFA 0x5555u /* all slots UNWIND_AT_CFA */
 
-	return is_valid(regs, fp) && regs->r[fp] == 0;
+/*
+ * Nine rules in ten: a register and an offset, and all that is saved lies between SP and the
+ * CFA, in the first stretch of memory. True: the step is done. False: nothing has changed, but
+ * maybe slots that step_rule() will find again in the same places.
+ */
+INLINE int step_plain(struct unwind_registers *regs, uint64_t *pc, uint64_t *valid_bits,
+		      const struct unwind_rule *rule, const struct unwind_memory *memory,
+		      int machine)
+{
+	const int sp_number = unwind_sp_register(machine);
+	uint64_t sp = regs->r[sp_number], valid = *valid_bits;
+	uint64_t base, cfa, room, at, ra;
+	const uint8_t *frame = memory->bytes + (sp - memory->address);
+	unsigned int saves = rule->saves;
+
+	if (rule->cfa != UNWIND_CFA_REGISTER || rule->ra != UNWIND_AT_CFA ||
+	    (saves & ~SAVES_AT_CFA) != 0 || !(valid >> rule->cfa_register & 1))
+		return 0;
+	base = regs->r[rule->cfa_register];
+	cfa = base + (uint64_t)(int64_t)rule->cfa_offset;
+	if (cfa <= sp || sp < memory->address || cfa - memory->address > memory->size ||
+	    cfa - sp < 8)
+		return 0;
+	room = cfa - sp - 8;
+	at = room + 8 + (uint64_t)((int64_t)rule->ra_offset * 8);
+	if (at > room)
+		return 0;
+	valid &= machine == UNWIND_X86_64 ? X86_64_PRESERVED : AARCH64_PRESERVED;
+	__builtin_memcpy(&ra, frame + at, 8);
+	while (saves) {
+		unsigned int s = (unsigned int)__builtin_ctz(saves) / 2;
+		int number = unwind_slot_register(machine, s);
+
+		saves &= saves - 1;
+		at = room + 8 + (uint64_t)((int64_t)rule->slot[s] * 8);
+		if (at > room) {
+			regs->r[rule->cfa_register] = base;
+			return 0;
+		}
+		__builtin_memcpy(&regs->r[number], frame + at, 8);
+		valid |= BIT(number);
+	}
+	regs->r[sp_number] = cfa;
+	*valid_bits = valid | BIT(sp_number);
+	*pc = code_address(ra, machine);
+	return 1;
 }
 
 INLINE int is_exact(const struct unwind_rule *rule)
@@ -277,41 +318,66 @@ INLINE int is_exact(const struct unwind_rule *rule)
 	return rule && (rule->cfa == UNWIND_CFA_SIGNAL || (rule->flags & UNWIND_RULE_EXACT));
 }
 
+/*
+ * The same, with pc and the valid bits in registers of this machine. Frame pointers are inline,
+ * too: a walker may have nothing else.
+ */
+INLINE int step(struct unwind_registers *regs, uint64_t *pc, uint64_t *valid,
+		const struct unwind_rule *rule, const struct unwind_memory *memory, int machine)
+{
+	int stop;
+
+	if (rule && __builtin_expect(step_plain(regs, pc, valid, rule, memory, machine), 1))
+		return 0;
+	regs->pc = *pc;
+	regs->valid = *valid;
+	stop = rule ? step_any(regs, rule, memory, machine)
+		    : step_frame_pointer(regs, memory, machine);
+	*pc = regs->pc;
+	*valid = regs->valid;
+	/* Or gcc 12 keeps the two in one vector register, and unpacks it for each frame. */
+	__asm__("" : "+r"(*pc), "+r"(*valid));
+	return stop;
+}
+
 /* unwind_walk(), with everything that is constant folded in. */
 INLINE size_t walk_stack(struct unwind_registers *regs, const struct unwind_memory *memory,
 			 const struct unwind_walker *walker, void *arg, int machine,
 			 uint64_t *frames, size_t max, enum unwind_end *end)
 {
+	const int fp = unwind_fp_register(machine);
 	const struct unwind_rule *rule = NULL;
+	uint64_t pc = regs->pc, valid = regs->valid;
 	int exact = 1, guessed = 0, stop = UNWIND_END_MAX_FRAMES;
 	size_t count = 0;
 
 	while (count < max) {
-		if (!walker->find(arg, regs->pc - (exact ? 0 : 1), &rule)) {
+		if (!walker->find(arg, pc - (exact ? 0 : 1), &rule)) {
 			stop = guessed ? UNWIND_END_NO_RULE : UNWIND_END_NO_MODULE;
 			if (!guessed)
-				frames[count++] = regs->pc;
+				frames[count++] = pc;
 			break;
 		}
-		frames[count++] = regs->pc;
-		if ((rule && rule->cfa == UNWIND_CFA_END) ||
-		    (!rule && !exact && frame_pointer_is_zero(regs, machine))) {
+		frames[count++] = pc;
+		/* Both ABIs mark the outermost frame by a frame pointer of 0. */
+		if (rule ? rule->cfa == UNWIND_CFA_END
+			 : !exact && (valid >> fp & 1) && regs->r[fp] == 0) {
 			stop = UNWIND_END_OUTERMOST;
 			break;
 		}
 		if (count == max)
 			break;
-		stop = step(regs, rule, memory, machine);
+		stop = step(regs, &pc, &valid, rule, memory, machine);
 		if (stop)
 			break;
-		if (regs->pc == 0) {
-			stop = frame_pointer_is_zero(regs, machine) ? UNWIND_END_OUTERMOST
-								    : UNWIND_END_NO_MODULE;
+		if (pc == 0) {
+			stop = (valid >> fp & 1) && regs->r[fp] == 0 ? UNWIND_END_OUTERMOST
+								     : UNWIND_END_NO_MODULE;
 			break;
 		}
-		exact = is_exact(rule);
 		guessed = !rule;
-		if (rule && rule->cfa == UNWIND_CFA_SIGNAL && walker->crossed)
+		exact = is_exact(rule);
+		if (exact && rule->cfa == UNWIND_CFA_SIGNAL && walker->crossed)
 			walker->crossed(arg, regs);
 		stop = UNWIND_END_MAX_FRAMES;
 	}
