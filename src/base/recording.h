@@ -69,7 +69,7 @@
 /* jdk.ActiveSetting rows, id = the sample type's; repeated in every chunk. */
 #define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": CPU time that one sample stands for */
 #define RECORDING_SETTING_ENGINE "engine"   /* "cpu" */
-#define RECORDING_SETTING_STACK "stackMode" /* "raw", "auto", "table", "fp" */
+#define RECORDING_SETTING_STACK "stackMode" /* "auto", "table", "fp", "raw", "check" */
 #define RECORDING_SETTING_ENABLED "enabled" /* "true" */
 
 #endif

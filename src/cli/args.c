@@ -56,9 +56,9 @@ static size_t option_count(const struct cli_command *command)
 
 /* ---- values */
 
-static int is_choice(const struct cli_option *option, const char *text)
+static int is_one_of(const char *const *choices, const char *text)
 {
-	for (const char *const *choice = option->choices; *choice; choice++) {
+	for (const char *const *choice = choices; *choice; choice++) {
 		size_t length = strlen(*choice);
 
 		if (!strcmp(*choice, text))
@@ -67,6 +67,16 @@ static int is_choice(const struct cli_option *option, const char *text)
 			return 1;
 	}
 	return 0;
+}
+
+static int is_choice(const struct cli_option *option, const char *text)
+{
+	const char *const *end = option->choices;
+
+	while (*end)
+		end++;
+	return is_one_of(option->choices, text) ||
+	       (option->flags & CLI_MORE && is_one_of(end + 1, text));
 }
 
 static const char *choice_nearest(const struct cli_option *option, const char *text)

@@ -34,6 +34,7 @@ enum cli_option_flag {
 	CLI_MANY = 1 << 0,   /* may be given several times, all count; else the last one does */
 	CLI_LIST = 1 << 1,   /* CLI_MANY, and an argument may hold several, split at commas */
 	CLI_HIDDEN = 1 << 2, /* not in help, man page and completion */
+	CLI_MORE = 1 << 3,   /* behind the NULL of its choices follow others, taken but not told */
 };
 
 struct cli_option {

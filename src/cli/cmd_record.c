@@ -38,6 +38,9 @@ static const struct cli_option options[] = {
 	 NULL},
 	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
 	 NULL, NULL},
+	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
+	 "How stacks are taken: auto walks by unwind tables and copies what they do not reach",
+	 "auto", collector_stack_modes},
 	{"inline-context", 0, CLI_FLAG, 0, NULL,
 	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
 	{"ring", 0, CLI_BYTES, 0, "SIZE", "Room for the samples of one thread", "256K", NULL},
@@ -117,6 +120,7 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	o->chunk_ns = cli_number(args, "chunk-time");
 	o->inline_context = cli_flag(args, "inline-context");
 	o->no_children = cli_flag(args, "no-children");
+	o->stack_mode = (enum weft_stack_mode)collector_stack_mode(cli_text(args, "stack"));
 	o->version = cli_version;
 	return 0;
 }

@@ -68,8 +68,11 @@ static int answer(const struct rendezvous *r)
 	memfd = memfd_create("weft-doctor", MFD_CLOEXEC);
 	if (!err && (memfd < 0 || ftruncate(memfd, MEMORY_BYTES)))
 		err = -errno;
-	if (!err)
-		err = rendezvous_answer(fd, 0, memfd, MEMORY_BYTES);
+	if (!err) {
+		struct rendezvous_gift gift = {.memfd = memfd, .total_bytes = MEMORY_BYTES};
+
+		err = rendezvous_answer(fd, 0, &gift);
+	}
 	if (memfd >= 0)
 		close(memfd);
 	close(fd);

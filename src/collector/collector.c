@@ -18,9 +18,25 @@ struct collector {
 	struct watch watch;
 	struct worker worker;
 	struct queue queue;
+	struct tables tables;
 	pthread_t watcher, writer;
 	int watching, writing; /* threads that run */
 };
+
+const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
+
+static const char *const stack_mode_names[] = {
+	[WEFT_STACK_RAW] = "raw", [WEFT_STACK_AUTO] = "auto",   [WEFT_STACK_TABLE] = "table",
+	[WEFT_STACK_FP] = "fp",   [WEFT_STACK_CHECK] = "check",
+};
+
+int collector_stack_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(stack_mode_names) / sizeof(stack_mode_names[0]); i++)
+		if (strcmp(stack_mode_names[i], name) == 0)
+			return (int)i;
+	return -EINVAL;
+}
 
 static int open_recording(struct collector *c, const struct collector_options *o)
 {
@@ -28,7 +44,7 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.path = o->path,
 		.command_line = o->command_line,
 		.version = o->version,
-		.stack_mode = "raw",
+		.stack_mode = stack_mode_names[o->stack_mode],
 		.pid = o->root,
 		.period_ns = o->period_ns,
 		.chunk_bytes = o->chunk_bytes,
@@ -47,8 +63,10 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 		return rc;
 	c->worker.queue = &c->queue;
 	c->worker.period_ns = o->period_ns;
-	c->worker.symbolizer.modules = modules_new();
 	c->worker.symbolizer.jit_budget = JIT_BUDGET_BYTES;
+	tables_open(&c->tables, WEFT_TABLES_BYTES);
+	c->worker.symbolizer.tables = &c->tables;
+	c->worker.symbolizer.modules = modules_new(&c->tables);
 	if (!c->worker.symbolizer.modules)
 		return -ENOMEM;
 	*what = "rendezvous socket";
@@ -90,6 +108,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	if (!c)
 		return -ENOMEM;
 	c->watch = (struct watch)WATCH_CLOSED;
+	c->tables.fd = -1;
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
 		*what = "threads";
@@ -180,6 +199,7 @@ void collector_free(struct collector *c)
 	recording_close(c->worker.recording, clock_mono_ns(), NULL);
 	watch_close(&c->watch);
 	modules_free(c->worker.symbolizer.modules);
+	tables_close(&c->tables);
 	if (c->queue.last)
 		queue_destroy(&c->queue);
 	free(c);

@@ -35,9 +35,16 @@ struct collector_options {
 	uint32_t ring_bytes;            /* 0 = default */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
 	pid_t root;                     /* the first process; 0 = told later */
+	enum weft_stack_mode stack_mode;
 	int inline_context;
 	int no_children; /* only the root is welcome */
 };
+
+/* A stack mode as it is typed and told in the file: the first four, then NULL, then "check";
+ * NULL ends them. */
+extern const char *const collector_stack_modes[];
+/* Its number: enum weft_stack_mode, or -EINVAL. */
+int collector_stack_mode(const char *name);
 
 /* 0 or -errno: of the file, *what is its path, or of the socket, *what says so. */
 int collector_open(struct collector **out, const struct collector_options *options,

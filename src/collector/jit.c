@@ -135,7 +135,7 @@ static void find_marker(struct jit *j)
 		return;
 	j->maps_generation = j->maps->generation;
 	for (size_t i = 0; i < j->maps->count; i++) {
-		const struct mapping *one = &j->maps->item[i];
+		const struct mapping *one = j->maps->item[i];
 
 		if (jit_file_is_marker(&j->owner, one)) {
 			j->marker = *one;

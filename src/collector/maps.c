@@ -7,14 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DELETED " (deleted)" /* as the kernel has it behind a path */
+
 /* A hostile target may have as many mappings as the kernel lets it; more are not looked at. */
 #define MAPPINGS_MAX 65536
+/* Of what has gone; samples wait for seconds at most. */
+#define PAST_MAX 4096
+
+static void mapping_free(struct mapping *one)
+{
+	if (one)
+		free(one->path);
+	free(one);
+}
 
 void maps_free(struct maps *m)
 {
 	for (size_t i = 0; i < m->count; i++)
-		free(m->item[i].path);
+		mapping_free(m->item[i]);
+	for (size_t i = 0; i < m->past_count; i++)
+		mapping_free(m->past[i]);
 	free(m->item);
+	free(m->past);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -100,7 +114,7 @@ static size_t first_above(const struct maps *m, uint64_t address)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (m->item[middle].end <= address)
+		if (m->item[middle]->end <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -108,93 +122,190 @@ static size_t first_above(const struct maps *m, uint64_t address)
 	return low;
 }
 
+/* A file that was deleted since is told by a longer path. */
+static int same_path(const char *before, const char *now)
+{
+	size_t length = strlen(before);
+
+	return strncmp(before, now, length) == 0 &&
+	       (now[length] == 0 || strcmp(now + length, DELETED) == 0);
+}
+
 static int same_mapping(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
 	       a->inode == b->inode && a->device_major == b->device_major &&
-	       a->device_minor == b->device_minor && strcmp(a->path, b->path) == 0;
+	       a->device_minor == b->device_minor && same_path(a->path, b->path);
 }
 
-static int make_room(struct maps *m)
+static int make_room(struct mapping ***list, size_t count, size_t *room)
 {
-	size_t room = m->room ? m->room * 2 : 32;
-	struct mapping *item;
+	size_t more = *room ? *room * 2 : 32;
+	struct mapping **grown;
 
-	if (m->count < m->room)
+	if (count < *room)
 		return 0;
-	if (m->count >= MAPPINGS_MAX)
+	if (count >= MAPPINGS_MAX)
 		return -ENOMEM;
-	item = realloc(m->item, room * sizeof(*item));
-	if (!item)
+	grown = realloc(*list, more * sizeof(*grown));
+	if (!grown)
 		return -ENOMEM;
-	m->item = item;
-	m->room = room;
+	*list = grown;
+	*room = more;
 	return 0;
 }
 
-int maps_add(struct maps *m, struct mapping *one)
+static void forget_oldest_half(struct maps *m)
+{
+	size_t half = m->past_count / 2;
+
+	for (size_t i = 0; i < half; i++)
+		mapping_free(m->past[i]);
+	m->past_count -= half;
+	memmove(m->past, m->past + half, m->past_count * sizeof(*m->past));
+}
+
+/* It is no more; nobody asks for what was in no snapshot. */
+static void retire(struct maps *m, struct mapping *one)
+{
+	one->until = m->number + 1;
+	if (m->past_count == PAST_MAX)
+		forget_oldest_half(m);
+	if (make_room(&m->past, m->past_count, &m->past_room))
+		mapping_free(one);
+	else
+		m->past[m->past_count++] = one;
+}
+
+static struct mapping *mapping_copy(struct maps *m, const struct mapping *one)
+{
+	struct mapping *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *one;
+	copy->id = ++m->last_id;
+	copy->from = m->number + 1;
+	copy->until = 0;
+	return copy;
+}
+
+int maps_add(struct maps *m, const struct mapping *one)
 {
 	size_t at = first_above(m, one->start), last = at;
+	struct mapping *copy;
 
-	if (at < m->count && same_mapping(&m->item[at], one)) {
+	if (at < m->count && same_mapping(m->item[at], one)) {
 		free(one->path);
 		return 0;
 	}
-	if (make_room(m)) {
+	copy = make_room(&m->item, m->count, &m->room) ? NULL : mapping_copy(m, one);
+	if (!copy) {
 		free(one->path);
 		return -ENOMEM;
 	}
-	for (; last < m->count && m->item[last].start < one->end; last++)
-		free(m->item[last].path);
+	for (; last < m->count && m->item[last]->start < one->end; last++)
+		retire(m, m->item[last]);
 	memmove(&m->item[at + 1], &m->item[last], (m->count - last) * sizeof(*m->item));
-	m->item[at] = *one;
-	m->item[at].id = ++m->last_id;
+	m->item[at] = copy;
 	m->count = m->count - (last - at) + 1;
 	m->generation++;
 	return 1;
 }
 
+/* What lies in [from, to) has gone. */
+static void clear(struct maps *m, uint64_t from, uint64_t to)
+{
+	size_t at = first_above(m, from), last = at;
+
+	for (; last < m->count && m->item[last]->start < to; last++)
+		retire(m, m->item[last]);
+	if (last == at)
+		return;
+	memmove(&m->item[at], &m->item[last], (m->count - last) * sizeof(*m->item));
+	m->count -= last - at;
+	m->generation++;
+}
+
+/* One line; *end is where the mapping before it ended. */
+static int take_line(struct maps *m, const char *line, size_t bytes, uint64_t *end)
+{
+	struct mapping one;
+	int rc = maps_parse_line(line, bytes, &one);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	if (!one.executable || one.start < *end) {
+		free(one.path);
+		return 0;
+	}
+	clear(m, *end, one.start);
+	*end = one.end;
+	return maps_add(m, &one);
+}
+
 int maps_update(struct maps *m, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
+	uint64_t mapped = 0;
 	int fresh = 0;
 
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
-		struct mapping one;
+		int rc = take_line(m, text, length, &mapped);
 
-		if (maps_parse_line(text, length, &one) == 0) {
-			int rc = 0;
-
-			if (one.executable)
-				rc = maps_add(m, &one);
-			else
-				free(one.path);
-			if (rc < 0)
-				return rc;
-			fresh += rc;
-		}
+		if (rc < 0)
+			return rc;
+		fresh += rc;
 		text += length + 1;
 	}
+	clear(m, mapped, UINT64_MAX);
 	return fresh;
+}
+
+static int holds(const struct mapping *one, uint64_t pc)
+{
+	return one->start <= pc && pc < one->end;
+}
+
+static struct mapping *find_now(const struct maps *m, uint64_t pc)
+{
+	size_t at = first_above(m, pc);
+
+	return at < m->count && holds(m->item[at], pc) ? m->item[at] : NULL;
 }
 
 struct mapping *maps_find(const struct maps *m, uint64_t pc)
 {
-	size_t at = first_above(m, pc);
+	struct mapping *found = find_now(m, pc);
 
-	return at < m->count && m->item[at].start <= pc ? &m->item[at] : NULL;
+	for (size_t i = m->past_count; !found && i-- > 0;)
+		if (holds(m->past[i], pc))
+			found = m->past[i];
+	return found;
+}
+
+/* Those that went last are asked first, down to those that had gone by then. */
+struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number)
+{
+	struct mapping *found = find_now(m, pc);
+
+	if (found && found->from <= number)
+		return found;
+	for (size_t i = m->past_count; i-- > 0 && m->past[i]->until > number;)
+		if (m->past[i]->from <= number && holds(m->past[i], pc))
+			return m->past[i];
+	return NULL;
 }
 
 void mapping_name(const struct mapping *one, char *out, size_t bytes)
 {
-	static const char deleted[] = " (deleted)";
 	const char *slash = strrchr(one->path, '/');
 	const char *name = slash && one->path[0] == '/' ? slash + 1 : one->path;
-	size_t length = strlen(name), tail = sizeof(deleted) - 1;
+	size_t length = strlen(name), tail = sizeof(DELETED) - 1;
 
-	if (length > tail && strcmp(name + length - tail, deleted) == 0)
+	if (length > tail && strcmp(name + length - tail, DELETED) == 0)
 		length -= tail;
 	snprintf(out, bytes, "%.*s", (int)length, name);
 }

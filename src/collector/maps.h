@@ -3,10 +3,10 @@
  * The executable mappings of one process, as its /proc/PID/maps tells them (proc(5)), or as
  * its own module log does where /proc cannot be read.
  *
- * maps_update() merges a new look into what is known: what overlaps is replaced, what has
- * gone is kept, for records that still wait were taken while it was there. The generation
- * moves on whenever an address changes its meaning; what is remembered of a pc is keyed by the
- * id of its mapping, which never comes again.
+ * Addresses are used again: dlclose, and another module lies there. What has gone is kept, with
+ * the numbers of the module map snapshots (abi/module_map.h) for which it was true, for samples
+ * that were taken then come later. The generation moves on with every change; what is
+ * remembered of a pc is keyed by the id of its mapping, which never comes again.
  * Items are sorted by start and never overlap. Used by the worker thread alone.
  */
 #ifndef WEFT_COLLECTOR_MAPS_H
@@ -16,25 +16,33 @@
 #include <stdint.h>
 
 struct elf_module;
+struct module_file;
 
 struct mapping {
-	uint32_t id; /* 1..: no other mapping of the process ever has it */
+	uint32_t id;    /* 1..: no other mapping of the process ever has it */
+	uint32_t from;  /* number of the first snapshot in which it is */
+	uint32_t until; /* number of the first in which it is no more; 0 = it is there now */
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0 = no file */
 	uint32_t device_major, device_minor;
-	char *path;                /* owned; "" = anonymous */
-	uint64_t bias;             /* valid when has_bias */
-	uint8_t has_bias;          /* from the module log, or once the module was opened */
-	uint8_t opened;            /* the module was looked for (module may still be NULL) */
-	uint8_t executable;        /* by its permissions */
-	struct elf_module *module; /* owned by the cache of modules */
+	char *path;         /* owned; "" = anonymous */
+	uint64_t bias;      /* valid when has_bias */
+	uint8_t has_bias;   /* from the module log, or once the module was opened */
+	uint8_t opened;     /* the module was looked for (module may still be NULL) */
+	uint8_t executable; /* by its permissions */
+	/* Both owned by the cache of modules; NULL: the file cannot be had. */
+	struct elf_module *module;
+	struct module_file *file;
 };
 
 struct maps {
-	struct mapping *item;
+	struct mapping **item; /* as it is now */
 	size_t count, room;
+	struct mapping **past; /* in the order in which they went; a bounded number */
+	size_t past_count, past_room;
 	uint32_t generation, last_id;
+	uint32_t number; /* of the newest snapshot that was published; set by the publisher */
 };
 
 void maps_free(struct maps *m);
@@ -43,15 +51,20 @@ void maps_free(struct maps *m);
  * the caller's. */
 int maps_parse_line(const char *line, size_t bytes, struct mapping *out);
 
-/* Merge a whole text. Returns the number of mappings that are new, or -errno. Malformed
- * lines are passed over. */
+/* A whole text: what is not in it has gone. Returns the number of mappings that are new, or
+ * -errno. Malformed lines are passed over. */
 int maps_update(struct maps *m, const char *text, size_t bytes);
 
-/* Merge one mapping; takes over its path. 1 new, 0 known already, -ENOMEM. */
-int maps_add(struct maps *m, struct mapping *one);
+/* Merge one mapping; what it overlaps has gone. Takes over its path. 1 new, 0 known already,
+ * -ENOMEM. */
+int maps_add(struct maps *m, const struct mapping *one);
 
-/* The mapping that holds @pc; NULL. Valid until the next maps_update() or maps_add(). */
+/* The mapping that holds @pc, else the last one that did; NULL. Valid until the next
+ * maps_update() or maps_add(). */
 struct mapping *maps_find(const struct maps *m, uint64_t pc);
+
+/* The mapping that held @pc when snapshot @number was the newest. */
+struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number);
 
 /* What people call the file: the last part of its path, "[vdso]", "" for none. Copied. */
 void mapping_name(const struct mapping *one, char *out, size_t bytes);

@@ -19,8 +19,9 @@
 #include <unistd.h>
 
 struct modules {
-	struct map *files; /* struct file_key -> struct elf_module * (0: cannot be read) */
-	struct elf_module *vdso;
+	struct tables *tables;
+	struct map *files; /* struct file_key -> struct module_file * (0: cannot be read) */
+	struct module_file *vdso;
 	int vdso_tried;
 };
 
@@ -29,7 +30,7 @@ struct file_key {
 	int64_t changed_s, changed_ns;
 };
 
-struct modules *modules_new(void)
+struct modules *modules_new(struct tables *tables)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
@@ -39,7 +40,32 @@ struct modules *modules_new(void)
 		free(m);
 		return NULL;
 	}
+	if (m)
+		m->tables = tables;
 	return m;
+}
+
+/* Takes over @elf, which may be NULL; then, or without memory, NULL. */
+static struct module_file *file_new(struct elf_module *elf)
+{
+	struct module_file *file = elf ? calloc(1, sizeof(*file)) : NULL;
+
+	if (!file) {
+		elf_module_free(elf);
+		return NULL;
+	}
+	file->elf = elf;
+	file->offset = WEFT_TABLE_PENDING;
+	return file;
+}
+
+static void file_free(struct module_file *file)
+{
+	if (!file)
+		return;
+	elf_module_free(file->elf);
+	free(file->own);
+	free(file);
 }
 
 void modules_free(struct modules *m)
@@ -51,9 +77,9 @@ void modules_free(struct modules *m)
 	if (!m)
 		return;
 	while (map_next(m->files, &cursor, &key, &bytes, &value))
-		elf_module_free((struct elf_module *)(uintptr_t)*value);
+		file_free((struct module_file *)(uintptr_t)*value);
 	map_free(m->files);
-	elf_module_free(m->vdso);
+	file_free(m->vdso);
 	free(m);
 }
 
@@ -107,7 +133,7 @@ static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 	return fd;
 }
 
-static struct elf_module *module_of_fd(struct modules *m, int fd, const struct mapping *one)
+static struct module_file *file_of_fd(struct modules *m, int fd, const struct mapping *one)
 {
 	struct file_key key;
 	struct elf_module *module = NULL;
@@ -130,14 +156,15 @@ static struct elf_module *module_of_fd(struct modules *m, int fd, const struct m
 	if (fresh) {
 		mapping_name(one, name, sizeof(name));
 		if (elf_module_open(&module, one->path, fd, name) == 0)
-			*value = (uint64_t)(uintptr_t)module;
+			*value = (uint64_t)(uintptr_t)file_new(module);
 	}
-	return (struct elf_module *)(uintptr_t)*value;
+	return (struct module_file *)(uintptr_t)*value;
 }
 
 /* Every process of this kernel is given the same image, so ours will do. */
-static struct elf_module *vdso_module(struct modules *m)
+static struct module_file *vdso_file(struct modules *m)
 {
+	struct elf_module *module = NULL;
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes;
 
@@ -145,32 +172,67 @@ static struct elf_module *vdso_module(struct modules *m)
 		return m->vdso;
 	m->vdso_tried = 1;
 	bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (elf_module_open_image(&m->vdso, header, bytes, "[vdso]"))
-		m->vdso = NULL;
+	if (elf_module_open_image(&module, header, bytes, "[vdso]") == 0)
+		m->vdso = file_new(module);
 	return m->vdso;
+}
+
+/* Bias of a mapping by the file's program headers; without one it is not of this file. */
+static int find_bias(struct mapping *one, const struct elf_module *module)
+{
+	uint64_t address;
+
+	if (one->has_bias)
+		return 0;
+	if (elf_module_address(module, one->offset, &address))
+		return -ENOENT;
+	one->bias = one->start - address;
+	one->has_bias = 1;
+	return 0;
 }
 
 void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd)
 {
-	uint64_t address;
 	int fd;
 
 	one->opened = 1;
 	if (strcmp(one->path, "[vdso]") == 0) {
-		one->module = vdso_module(m);
+		one->file = vdso_file(m);
 	} else if (one->path[0] == '/') {
 		fd = open_mapped(one, root_fd, proc_fd);
 		if (fd < 0)
 			return;
-		one->module = module_of_fd(m, fd, one);
+		one->file = file_of_fd(m, fd, one);
 		close(fd);
 	}
-	if (!one->module || one->has_bias)
+	if (one->file && find_bias(one, one->file->elf))
+		one->file = NULL;
+	one->module = one->file ? one->file->elf : NULL;
+}
+
+/* The table is @own's from now on, unless the memfd takes it. */
+static void keep_table(struct modules *m, struct module_file *file, struct unwind_table *own)
+{
+	file->offset = tables_add(m->tables, own);
+	if (file->offset == WEFT_TABLE_PENDING) {
+		file->table = file->own = own;
 		return;
-	if (elf_module_address(one->module, one->offset, &address) == 0) {
-		one->bias = one->start - address;
-		one->has_bias = 1;
-	} else {
-		one->module = NULL;
 	}
+	file->table = tables_at(m->tables, file->offset);
+	free(own);
+}
+
+uint64_t modules_table(struct modules *m, struct module_file *file, int quick)
+{
+	struct unwind_table *table;
+
+	if (file->offset != WEFT_TABLE_PENDING || file->has_tried || quick)
+		return file->offset;
+	file->has_tried = 1;
+	table = elf_module_take_table(file->elf);
+	if (table)
+		keep_table(m, file, table);
+	else
+		file->offset = WEFT_TABLE_NONE;
+	return file->offset;
 }

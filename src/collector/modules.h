@@ -8,17 +8,35 @@
 #define WEFT_COLLECTOR_MODULES_H
 
 #include "collector/maps.h"
+#include "collector/tables.h"
 
 struct modules;
 
-struct modules *modules_new(void);
+/* One file. */
+struct module_file {
+	struct elf_module *elf;
+	const struct unwind_table *table; /* NULL: none, or not yet */
+	struct unwind_table *own;         /* the same, when the memfd had no room for it */
+	uint64_t offset;                  /* in the table memfd, or WEFT_TABLE_NONE, _PENDING */
+	uint8_t has_tried;                /* a PENDING that stays so */
+};
+
+/* @tables outlives it. */
+struct modules *modules_new(struct tables *tables);
 void modules_free(struct modules *m);
 
 /*
  * modules_attach() - find the file behind a mapping, open it once, and set the mapping's
- * module and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc
+ * module, file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc
  * directory; -1 where there is none. Leaves module NULL where the file cannot be had.
  */
 void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd);
+
+/*
+ * modules_table() - put the file's unwind table into the memfd, once for each file whatever
+ * processes map it: built here and now, which may take its time, or with @quick only if that
+ * takes none. The offset, or WEFT_TABLE_NONE, WEFT_TABLE_PENDING.
+ */
+uint64_t modules_table(struct modules *m, struct module_file *file, int quick);
 
 #endif

@@ -3,6 +3,7 @@
 #include "collector/process.h"
 
 #include "base/map.h"
+#include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/naming.h"
 
@@ -14,8 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LOOK_PAUSE_MIN_NS UINT64_C(5000000)
-#define LOOK_PAUSE_MAX_NS UINT64_C(1000000000)
+/* Looking may take this part of the time, and so much at once. */
+#define LOOK_SHARE 50
+#define LOOK_CREDIT_NS 20000000
 #define FILE_MAX (16 * 1024 * 1024)
 
 char *process_read_file(int directory_fd, const char *name, size_t *bytes)
@@ -224,32 +226,40 @@ static void look_at_log(struct process *p)
 	const struct weft_session_header *shared = p->base;
 	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
 
+	p->told_by_log = 1;
 	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
 		 &p->modules_position, take_module, p);
 }
 
-/* The first look was taken by the drain thread; afterwards a look that found nothing new
- * doubles the pause before the next one. */
-int process_look(struct process *p, uint64_t now_ns)
+static void look(struct process *p)
 {
-	uint32_t before = p->maps.generation;
 	size_t bytes = p->first_maps_bytes;
 	char *text = p->first_maps;
 
-	if (!text && now_ns - p->looked_ns < p->look_pause_ns)
-		return 0;
 	p->first_maps = NULL;
-	if (!text)
+	if (!text && !p->told_by_log)
 		text = process_read_file(p->proc_fd, "maps", &bytes);
 	if (text && bytes)
 		maps_update(&p->maps, text, bytes);
-	else
+	else if (p->maps.count == 0 || p->told_by_log) /* else it is ending: nothing is new */
 		look_at_log(p);
 	free(text);
+}
+
+/* The first look was taken by the drain thread. */
+int process_look(struct process *p, uint64_t now_ns)
+{
+	uint32_t before = p->maps.generation;
+	uint64_t earned = (now_ns - p->looked_ns) / LOOK_SHARE, start_ns;
+
+	p->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
+	if (p->look_credit_ns > LOOK_CREDIT_NS)
+		p->look_credit_ns = LOOK_CREDIT_NS;
 	p->looked_ns = now_ns;
-	if (p->maps.generation != before)
-		p->look_pause_ns = LOOK_PAUSE_MIN_NS;
-	else if (p->look_pause_ns < LOOK_PAUSE_MAX_NS)
-		p->look_pause_ns *= 2;
+	if (!p->first_maps && p->look_credit_ns <= 0)
+		return 0;
+	start_ns = clock_mono_ns();
+	look(p);
+	p->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);
 	return (int)(p->maps.generation - before);
 }

@@ -10,6 +10,7 @@
 
 #include "collector/dictionary.h"
 #include "collector/maps.h"
+#include "collector/snapshot.h"
 #include "collector/stretch.h"
 
 #include <sys/types.h>
@@ -24,7 +25,7 @@ struct map;
 struct session_counts {
 	uint64_t counter[WEFT_COUNTER_ROOM];
 	uint64_t delivered;
-	uint64_t pending; /* written and never drained; known at the end only */
+	uint64_t pending;     /* written and never drained; known at the end only */
 	uint64_t generations; /* slot generations whose books are closed */
 	uint64_t unbalanced;  /* of these, whose books did not balance */
 	uint64_t threads;
@@ -64,10 +65,14 @@ struct process {
 
 	/* From here on: worker only. */
 	struct maps maps;
-	uint64_t looked_ns, look_pause_ns;
+	uint64_t looked_ns;
+	int64_t look_credit_ns; /* time that looking may take now */
+	int told_by_log;        /* /proc cannot be read: the process tells its modules itself */
+	struct snapshots snapshots;
+	uint32_t published; /* generation of the maps that the newest snapshot tells */
 	uint64_t dict_position, modules_position;
 	struct dictionary *dictionary;
-	struct jit *jit; /* names of code that lies in no file; NULL = none */
+	struct jit *jit;                      /* names of code that lies in no file; NULL = none */
 	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
 	struct map *functions;                /* of naming.c */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
@@ -96,7 +101,7 @@ struct process_thread *process_thread_next(struct process *p, size_t *cursor);
 int process_read_dictionary(struct process *p);
 
 /* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
- * the number of new ones. */
+ * the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
 
 /* Read a whole file below a directory; NULL with errno. Freed by the caller, terminated. */

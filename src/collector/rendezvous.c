@@ -160,32 +160,35 @@ int rendezvous_hello(int fd, struct weft_hello *out)
 	return 0;
 }
 
-int rendezvous_answer(int fd, int status, int memfd, uint64_t total_bytes)
+int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift)
 {
 	struct weft_welcome welcome = {
 		.magic = WEFT_RENDEZVOUS_MAGIC,
 		.version = WEFT_RENDEZVOUS_VERSION,
 		.status = status,
 		.collector_pid = (int32_t)getpid(),
-		.total_bytes = total_bytes,
+		.total_bytes = gift ? gift->total_bytes : 0,
+		.tables_bytes = gift ? gift->tables_bytes : 0,
 	};
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(2 * sizeof(int))];
 	} control = {0};
 	struct iovec part = {&welcome, sizeof(welcome)};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (memfd >= 0) {
+	if (gift) {
+		int fds[2] = {gift->memfd, gift->tables_fd};
+		size_t bytes = (gift->tables_bytes ? 2 : 1) * sizeof(int);
 		struct cmsghdr *c;
 
 		message.msg_control = &control;
-		message.msg_controllen = sizeof(control.room);
+		message.msg_controllen = CMSG_SPACE(bytes);
 		c = CMSG_FIRSTHDR(&message);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &memfd, sizeof(int));
+		c->cmsg_len = CMSG_LEN(bytes);
+		memcpy(CMSG_DATA(c), fds, bytes);
 	}
 	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }

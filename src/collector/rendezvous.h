@@ -33,7 +33,15 @@ int rendezvous_accept(const struct rendezvous *r, pid_t *peer);
 /* The question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
 int rendezvous_hello(int fd, struct weft_hello *out);
 
-/* The answer: with @memfd (status 0), or the refusal @status with memfd -1. 0 or -errno. */
-int rendezvous_answer(int fd, int status, int memfd, uint64_t total_bytes);
+/* What a process is given: descriptors and their sizes. */
+struct rendezvous_gift {
+	int memfd;
+	uint64_t total_bytes;
+	int tables_fd; /* used if tables_bytes is not 0 */
+	uint64_t tables_bytes;
+};
+
+/* The answer: @gift, or the refusal @status (-errno) with NULL. 0 or -errno. */
+int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift);
 
 #endif

@@ -29,7 +29,8 @@ static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 	return limit.rlim_cur;
 }
 
-/* Bytes of address space that a session may take: 0 = no limit. */
+/* Bytes of address space that a session may take: 0 = no limit. With the tables an eighth
+ * of what is left; the target maps as much of them as is left of that. */
 static uint64_t address_space(const struct process *p)
 {
 	uint64_t limit = limit_of(p->pid, RLIMIT_AS);
@@ -44,7 +45,7 @@ static uint64_t address_space(const struct process *p)
 		pages = 0;
 	free(text);
 	pages *= 4096;
-	return limit > pages ? (limit - pages) / 8 + 1 : 1;
+	return limit > pages ? (limit - pages) / 16 + 1 : 1;
 }
 
 /* Field 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from its
@@ -144,6 +145,7 @@ static void fill_header(struct session *s, const struct process *p,
 	h->period_ns = settings->period_ns;
 	h->engines = WEFT_ENGINE_CPU;
 	h->stack_mode = settings->stack_mode;
+	h->tables_bytes = settings->tables_bytes;
 	h->stack_copy_bytes = settings->stack_copy_bytes;
 	h->frames_max = WEFT_FRAMES_MAX;
 	h->run_state = WEFT_RUN_RECORDING;

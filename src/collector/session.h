@@ -17,6 +17,7 @@ struct session_settings {
 	uint64_t period_ns;
 	uint32_t ring_bytes; /* of the samples ring; 0 = default */
 	uint32_t stack_mode, stack_copy_bytes;
+	uint64_t tables_bytes; /* of the table memfd; 0 = there is none */
 };
 
 struct slot_reader; /* what the collector remembers of a slot */

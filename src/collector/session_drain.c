@@ -79,9 +79,11 @@ static int sample_is_sound(const struct weft_sample_record *r, const struct sess
 	    r->time_ns + CLOCK_SLACK_NS < s->process->opened_ns)
 		return 0;
 	if (r->stack == WEFT_SAMPLE_RAW) {
-		need += r->register_count * UINT64_C(8) + r->copy_bytes;
+		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
+		if (r->flags & WEFT_SAMPLE_CHECK)
+			need += r->frame_count * UINT64_C(8);
 		return r->register_count <= REGISTERS_MAX && r->copy_bytes <= WEFT_STACK_COPY_MAX &&
-		       need <= r->record.bytes;
+		       r->frame_count <= WEFT_FRAMES_MAX && need <= r->record.bytes;
 	}
 	need += r->frame_count * UINT64_C(8);
 	return r->stack == WEFT_SAMPLE_FRAMES && r->frame_count <= WEFT_FRAMES_MAX &&

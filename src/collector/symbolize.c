@@ -3,6 +3,7 @@
 #include "collector/symbolize.h"
 
 #include "collector/jit.h"
+#include "collector/map_publish.h"
 #include "collector/naming.h"
 #include "elf/module.h"
 
@@ -26,19 +27,31 @@
 struct walk {
 	struct symbolizer *symbolizer;
 	struct process *process;
+	uint32_t map_number; /* of the snapshot that is to be believed; 0 = the newest mappings */
 	size_t count;
 	uint64_t pc[WEFT_FRAMES_MAX];
 	uint64_t lookup[WEFT_FRAMES_MAX];
 	size_t lookups;
 };
 
-static struct mapping *mapping_of(struct walk *w, uint64_t pc)
+static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
 {
-	struct mapping *m = maps_find(&w->process->maps, pc);
+	const struct maps *maps = &w->process->maps;
+	struct mapping *m =
+		w->map_number ? maps_find_at(maps, pc, w->map_number) : maps_find(maps, pc);
 
 	if (m && !m->opened)
 		modules_attach(w->symbolizer->modules, m, w->process->root_fd, w->process->proc_fd);
 	return m;
+}
+
+/* Its unwind table, built now if no snapshot needed it yet. */
+static const struct unwind_table *table_of(const struct walk *w, const struct mapping *m)
+{
+	if (!m || !m->file)
+		return NULL;
+	modules_table(w->symbolizer->modules, m->file, 0);
+	return m->file->table;
 }
 
 static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
@@ -53,7 +66,7 @@ static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
 	out->start = m->start;
 	out->end = m->end;
 	out->bias = m->bias;
-	out->table = m->module ? elf_module_table(m->module) : NULL;
+	out->table = table_of(w, m);
 	return 0;
 }
 
@@ -80,25 +93,89 @@ static enum unwind_end walk_raw(struct walk *w, const struct weft_sample_record 
 	return end;
 }
 
-static enum unwind_end take_frames(struct walk *w, const struct weft_sample_record *sample)
+/* Is the caller of this code exact, because a signal interrupted it? */
+static int is_signal_frame(const struct walk *w, uint64_t pc)
 {
-	memcpy(w->pc, sample + 1, sample->frame_count * sizeof(*w->pc));
-	w->count = w->lookups = sample->frame_count;
-	for (size_t i = 0; i < w->count; i++)
-		w->lookup[i] = w->pc[i] - (i > 0);
-	return sample->flags & WEFT_SAMPLE_CUT ? UNWIND_END_MAX_FRAMES : UNWIND_END_OUTERMOST;
+	const struct mapping *m = mapping_of(w, pc);
+	const struct unwind_table *table = table_of(w, m);
+	const struct unwind_rule *rule = table ? unwind_table_find(table, pc - m->bias) : NULL;
+
+	return rule && (rule->cfa == UNWIND_CFA_SIGNAL || rule->flags & UNWIND_RULE_EXACT);
 }
 
-/* A pc in no known module: the process may have loaded one since. */
+static enum unwind_end end_of(const struct weft_sample_record *sample)
+{
+	return sample->end < UNWIND_END_COUNT ? (enum unwind_end)sample->end : UNWIND_END_NO_RULE;
+}
+
+/* The handler walked. */
+static enum unwind_end take_frames(struct walk *w, const struct weft_sample_record *sample)
+{
+	int exact = 1;
+
+	w->map_number = sample->map_number;
+	memcpy(w->pc, sample + 1, sample->frame_count * sizeof(*w->pc));
+	w->count = w->lookups = sample->frame_count;
+	for (size_t i = 0; i < w->count; i++) {
+		w->lookup[i] = w->pc[i] - !exact;
+		exact = is_signal_frame(w, w->lookup[i]);
+	}
+	return end_of(sample);
+}
+
+/*
+ * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
+ * limit that the other has not, up to there.
+ */
+static void check_frames(const struct walk *w, const struct weft_sample_record *sample,
+			 enum unwind_end end)
+{
+	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
+	const uint64_t *pc = (const void *)(at + ((sample->copy_bytes + 7u) & ~7u));
+	enum unwind_end theirs = end_of(sample);
+	int ours_cut = end == UNWIND_END_COPY_LIMIT && sample->flags & WEFT_SAMPLE_CUT;
+	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
+	size_t count = w->count;
+	int equal;
+
+	if (theirs_cut && sample->frame_count < count)
+		count = sample->frame_count;
+	equal = count <= sample->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
+	if (!ours_cut && !theirs_cut)
+		equal = equal && count == sample->frame_count && end == theirs;
+	w->process->own.counter[equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT]++;
+}
+
+static int look_again(const struct walk *w, uint64_t now_ns)
+{
+	if (process_look(w->process, now_ns) <= 0)
+		return 0;
+	map_publish(w->symbolizer->modules, w->symbolizer->tables, w->process);
+	return 1;
+}
+
+/* A pc in no known module, or in another one than the map says: the process has loaded or
+ * unloaded one since. */
 static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sample,
 			    uint64_t now_ns)
 {
 	enum unwind_end end;
 
-	if (sample->stack != WEFT_SAMPLE_RAW)
-		return take_frames(w, sample);
+	if (sample->flags & WEFT_SAMPLE_STALE_MAP)
+		look_again(w, now_ns);
+	if (sample->stack != WEFT_SAMPLE_RAW) {
+		end = take_frames(w, sample);
+		if (end == UNWIND_END_NO_MODULE)
+			look_again(w, now_ns);
+		return end;
+	}
+	if (sample->flags & WEFT_SAMPLE_CHECK)
+		w->map_number = sample->map_number;
 	end = walk_raw(w, sample);
-	if (end == UNWIND_END_NO_MODULE && process_look(w->process, now_ns) > 0)
+	if (sample->flags & WEFT_SAMPLE_CHECK)
+		check_frames(w, sample, end);
+	w->map_number = 0;
+	if (end == UNWIND_END_NO_MODULE && look_again(w, now_ns))
 		end = walk_raw(w, sample);
 	return end;
 }

@@ -14,6 +14,7 @@
 
 struct symbolizer {
 	struct modules *modules;
+	struct tables *tables;
 	struct weft_jfr_writer *writer;
 	size_t jit_budget; /* bytes; see jit.h */
 };

@@ -58,6 +58,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 
 	w->queue = queue;
 	w->worker = worker;
+	w->tables = worker->symbolizer.tables;
 	w->root = o->root;
 	w->no_children = o->no_children;
 	w->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
@@ -65,7 +66,8 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 	w->settings = (struct session_settings){
 		.period_ns = o->period_ns,
 		.ring_bytes = o->ring_bytes,
-		.stack_mode = WEFT_STACK_RAW,
+		.stack_mode = o->stack_mode,
+		.tables_bytes = w->tables->bytes,
 		.stack_copy_bytes = copy_limit(o->ring_bytes),
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);

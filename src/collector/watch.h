@@ -31,6 +31,7 @@ enum watch_order {
 struct watch {
 	struct queue *queue;
 	struct worker *worker;
+	const struct tables *tables; /* of it: descriptor and size, which stay as they are */
 	struct rendezvous rendezvous;
 	struct session_settings settings;
 	struct session *first;

@@ -123,6 +123,18 @@ static void begin_session(struct watch *w, struct session *s)
 	__atomic_add_fetch(&w->running, 1, __ATOMIC_RELAXED);
 }
 
+static int give(const struct watch *w, int fd, const struct session *s)
+{
+	struct rendezvous_gift gift = {
+		.memfd = s->memfd,
+		.total_bytes = s->layout.total_bytes,
+		.tables_fd = w->tables->fd,
+		.tables_bytes = w->tables->bytes,
+	};
+
+	return rendezvous_answer(fd, 0, &gift);
+}
+
 static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello *hello)
 {
 	struct session *s;
@@ -130,18 +142,18 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 
 	end_older(w, pid);
 	if (!is_welcome(w, pid)) {
-		rendezvous_answer(fd, -ECANCELED, -1, 0);
+		rendezvous_answer(fd, -ECANCELED, NULL);
 		return;
 	}
 	rc = make_session(w, pid, hello, &s);
 	if (rc) {
 		w->refused++;
 		w->refused_error = rc;
-		rendezvous_answer(fd, rc, -1, 0);
+		rendezvous_answer(fd, rc, NULL);
 		return;
 	}
 	watch_share_budget(w, s);
-	if (rendezvous_answer(fd, 0, s->memfd, s->layout.total_bytes)) {
+	if (give(w, fd, s)) {
 		struct process *p = s->process;
 
 		session_free(s);

@@ -4,6 +4,7 @@
 
 #include "base/recording.h"
 #include "collector/clock.h"
+#include "collector/map_publish.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,6 +115,8 @@ static void publish(struct worker *w)
 static void open_process(struct worker *w, const struct batch *b)
 {
 	process_look(b->process, b->process->opened_ns);
+	snapshots_begin(&b->process->snapshots, b->process->base, &b->process->layout);
+	map_publish(w->symbolizer.modules, w->symbolizer.tables, b->process);
 	recording_process_begin(w->recording, b->process);
 }
 

@@ -283,6 +283,33 @@ const struct unwind_table *elf_module_table(struct elf_module *m)
 	return m->table;
 }
 
+struct unwind_table *elf_module_take_table(struct elf_module *m)
+{
+	struct unwind_table *table = (struct unwind_table *)(uintptr_t)elf_module_table(m);
+
+	m->table = NULL;
+	return table;
+}
+
+int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_frame_hdr)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lowest = UINT64_MAX, header = 0;
+
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type == PT_LOAD && s->p_vaddr < lowest)
+			lowest = s->p_vaddr;
+		if (s->p_type == PT_GNU_EH_FRAME)
+			header = s->p_vaddr;
+	}
+	if (lowest == UINT64_MAX)
+		return -ENOENT;
+	*start = lowest & ~(page - 1);
+	*eh_frame_hdr = header;
+	return 0;
+}
+
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
 {
 	const struct elf_entry *entry;

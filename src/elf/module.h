@@ -47,6 +47,18 @@ int elf_module_read(const struct elf_module *m, uint64_t address, void *out, siz
 const struct unwind_table *elf_module_table(struct elf_module *m);
 
 /*
+ * The table as the caller's own (free()), built if it is not yet; the module has none any
+ * more. NULL when there is none.
+ */
+struct unwind_table *elf_module_take_table(struct elf_module *m);
+
+/*
+ * Where the loader puts the file, as _dl_find_object() tells it: file addresses of the page
+ * of its first segment, and of its .eh_frame_hdr (0 = none). 0 or -ENOENT.
+ */
+int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_frame_hdr);
+
+/*
  * Start of the code around a file address that has one unwind entry: what there is of a
  * function when nothing names it. 0 or -ENOENT.
  */

@@ -14,11 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_sorted(const struct maps *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		if (m->item[i].start >= m->item[i].end)
+		if (m->item[i]->start >= m->item[i]->end)
 			abort();
-		if (i && m->item[i - 1].end > m->item[i].start)
+		if (i && m->item[i - 1]->end > m->item[i]->start)
 			abort();
-		if (maps_find(m, m->item[i].start) != &m->item[i])
+		if (maps_find(m, m->item[i]->start) != m->item[i])
 			abort();
 	}
 }
@@ -33,7 +33,7 @@ static void read_maps(const uint8_t *data, size_t size)
 	maps_update(&m, (const char *)data + size / 2, size - size / 2);
 	check_sorted(&m);
 	for (size_t i = 0; i < m.count; i++)
-		mapping_name(&m.item[i], name, sizeof(name));
+		mapping_name(m.item[i], name, sizeof(name));
 	maps_free(&m);
 }
 

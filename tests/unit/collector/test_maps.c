@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +61,8 @@ static void names_are_what_people_call_them(void **state)
 	maps_free(&m);
 }
 
-/* dlclose, dlopen: what overlaps is replaced, what has gone is kept. */
-static void a_later_look_replaces_what_overlaps(void **state)
+/* dlclose, dlopen: what has gone is kept, and found where nothing else lies now. */
+static void a_later_look_replaces_what_has_gone(void **state)
 {
 	struct maps m = {0};
 	uint32_t generation;
@@ -72,14 +73,100 @@ static void a_later_look_replaces_what_overlaps(void **state)
 	assert_int_equal(update(&m, first), 0);
 	assert_int_equal(m.generation, generation);
 	assert_int_equal(update(&m, "7ffff7cf0000-7ffff7df0000 r-xp 0 fe:00 7 /lib/new.so\n"), 1);
-	assert_int_equal(m.generation, generation + 1);
+	assert_int_not_equal(m.generation, generation);
 	assert_string_equal(maps_find(&m, 0x7ffff7d00000)->path, "/lib/new.so");
-	assert_null(maps_find(&m, 0x7ffff7dff000));
+	assert_string_equal(maps_find(&m, 0x7ffff7dff000)->path, "/lib/a b.so (deleted)");
 	assert_string_equal(maps_find(&m, 0x555555556000)->path, "/usr/bin/prog");
-	/* one that covers several */
+	assert_int_equal(m.count, 1);
+	assert_int_equal(m.past_count, 5);
 	assert_int_equal(update(&m, "7ffff7000000-7ffff7f00000 r-xp 0 fe:00 8 /lib/big.so\n"), 1);
 	assert_string_equal(maps_find(&m, 0x7ffff7e00000)->path, "/lib/big.so");
-	assert_int_equal(m.count, 4);
+	assert_int_equal(m.count, 1);
+	maps_free(&m);
+}
+
+/* The module log: one at a time, the others stay. */
+static void one_that_is_added_replaces_what_it_overlaps(void **state)
+{
+	struct maps m = {0};
+	struct mapping one = {.start = 0x7ffff7cf0000, .end = 0x7ffff7df0000};
+
+	(void)state;
+	update(&m, first);
+	one.path = strdup("/lib/new.so");
+	assert_int_equal(maps_add(&m, &one), 1);
+	one.path = strdup("/lib/new.so");
+	assert_int_equal(maps_add(&m, &one), 0);
+	assert_int_equal(m.count, 5);
+	assert_int_equal(m.past_count, 1);
+	assert_string_equal(maps_find(&m, 0x7ffff7d00000)->path, "/lib/new.so");
+	assert_string_equal(maps_find(&m, 0x555555556000)->path, "/usr/bin/prog");
+	maps_free(&m);
+}
+
+static const char *path_at(const struct maps *m, uint32_t number)
+{
+	const struct mapping *one = maps_find_at(m, 0x5800, number);
+
+	return one ? one->path : "none";
+}
+
+/* Every number has its own truth, however often the address was used. */
+static void each_number_has_its_own_mapping(void **state)
+{
+	static const char *const looks[] = {
+		"5000-6000 r-xp 0 fe:00 1 /lib/a.so\n", "5000-6000 r-xp 0 fe:00 2 /lib/b.so\n", "",
+		"5000-7000 r-xp 0 fe:00 2 /lib/b.so\n", "5000-6000 r-xp 0 fe:00 1 /lib/a.so\n",
+	};
+	static const char *const expected[] = {
+		"none", "/lib/a.so", "/lib/b.so", "none", "/lib/b.so", "/lib/a.so", "/lib/a.so",
+	};
+	struct maps m = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		update(&m, looks[i]);
+		m.number = i + 1;
+	}
+	for (uint32_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		assert_string_equal(path_at(&m, i), expected[i]);
+	assert_int_not_equal(maps_find_at(&m, 0x5800, 1)->id, maps_find_at(&m, 0x5800, 5)->id);
+	maps_free(&m);
+}
+
+/* Deleting the file of a mapping changes its path, not what it is; another file of the same
+ * inode number, mapped at the same place, is another one. */
+static void a_deleted_file_stays_what_it_was(void **state)
+{
+	struct maps m = {0};
+	uint32_t id;
+
+	(void)state;
+	update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/a.so\n");
+	id = maps_find(&m, 0x5000)->id;
+	assert_int_equal(update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/a.so (deleted)\n"), 0);
+	assert_int_equal(maps_find(&m, 0x5000)->id, id);
+	assert_int_equal(update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/b.so\n"), 1);
+	assert_int_not_equal(maps_find(&m, 0x5000)->id, id);
+	maps_free(&m);
+}
+
+/* A program that loads and unloads for ever. */
+static void the_past_is_bounded(void **state)
+{
+	struct maps m = {0};
+	char text[64];
+
+	(void)state;
+	for (uint32_t i = 1; i <= 20000; i++) {
+		snprintf(text, sizeof(text), "5000-6000 r-xp 0 fe:00 %u /lib/%u.so\n", i, i);
+		update(&m, text);
+		m.number = i;
+	}
+	assert_true(m.past_count <= 4096);
+	assert_string_equal(path_at(&m, 19999), "/lib/19999.so");
+	assert_string_equal(path_at(&m, 18001), "/lib/18001.so");
+	assert_string_equal(path_at(&m, 1), "none");
 	maps_free(&m);
 }
 
@@ -128,7 +215,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_executable_mappings_only),
 		cmocka_unit_test(names_are_what_people_call_them),
-		cmocka_unit_test(a_later_look_replaces_what_overlaps),
+		cmocka_unit_test(a_later_look_replaces_what_has_gone),
+		cmocka_unit_test(one_that_is_added_replaces_what_it_overlaps),
+		cmocka_unit_test(each_number_has_its_own_mapping),
+		cmocka_unit_test(a_deleted_file_stays_what_it_was),
+		cmocka_unit_test(the_past_is_bounded),
 		cmocka_unit_test(malformed_lines_are_passed_over),
 		cmocka_unit_test(a_newline_in_a_path_is_escaped_by_the_kernel),
 	};
