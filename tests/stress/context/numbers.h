@@ -46,6 +46,12 @@ struct state {
 	struct weft_context_snapshot fields;
 };
 
+/* Every second round ends without STEP_CLEAR, so that contexts follow contexts too. */
+static inline int is_taken(uint64_t base, enum step step)
+{
+	return step != STEP_CLEAR || base / ROUND % 2 == 0;
+}
+
 enum verdict {
 	VERDICT_WHOLE,   /* of one update */
 	VERDICT_NOTHING, /* says honestly that there is nothing */
