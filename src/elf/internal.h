@@ -96,6 +96,13 @@ typedef int (*elf_rule_put)(void *arg, uint64_t start, uint64_t end,
 			    const struct unwind_rule *rule);
 int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg);
 
+/*
+ * gap_rules.c: the same for a stretch of code without unwind data, which begins where a
+ * function does or behind one. Nothing for what it cannot read.
+ */
+int elf_gap_rules(const struct elf_module *m, uint64_t start, uint64_t end, elf_rule_put put,
+		  void *arg);
+
 /* table_build.c: table, entries and stats of the module; 0 or -errno. */
 int elf_table_build(struct elf_module *m);
 

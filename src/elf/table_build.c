@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a module's unwind table: the code that .eh_frame covers, the gaps filled from
- * .debug_frame, then PLT and signal trampolines that neither knows; row by row through
- * elfutils; equal rows joined, rules made distinct, one block written.
+ * .debug_frame, then PLT, signal trampolines and small gaps that neither knows; row by row
+ * through elfutils; equal rows joined, rules made distinct, one block written.
  */
 #include "base/buf.h"
 #include "base/map.h"
@@ -195,6 +195,53 @@ static int add_trampolines(struct builder *b)
 	return err;
 }
 
+/* Rules are put for ranges in ascending order, between pieces: no search for the gap. */
+static int add_gap_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
+{
+	struct piece model = {.source = FROM_CODE, .rule = *rule};
+	struct builder *b = arg;
+
+	put_piece(b, &model, start, end);
+	return b->pieces.failed ? -ENOMEM : 0;
+}
+
+/* The C runtime's start files have functions without unwind data in these sections. */
+static int add_gaps(struct builder *b, const char *section)
+{
+	uint64_t at, end;
+	GElf_Shdr h;
+	size_t count;
+	int err = 0;
+
+	if (!elf_find_section(b->module, section, &h))
+		return 0;
+	at = h.sh_addr;
+	end = at + h.sh_size;
+	pieces_of(b, &count);
+	for (size_t i = 0; !err && i <= count && at < end; i++) {
+		struct piece next = {.start = end, .end = end};
+		size_t unused;
+
+		if (i < count && pieces_of(b, &unused)[i].start < end)
+			next = pieces_of(b, &unused)[i];
+		if (next.start > at)
+			err = elf_gap_rules(b->module, at, next.start, add_gap_code, b);
+		if (next.end > at)
+			at = next.end;
+	}
+	sort_pieces(b);
+	return err;
+}
+
+static int add_all_gaps(struct builder *b)
+{
+	int err = add_gaps(b, ".init");
+
+	if (!err)
+		err = add_gaps(b, ".text");
+	return err ? err : add_gaps(b, ".fini");
+}
+
 static int collect_pieces(struct builder *b)
 {
 	int err;
@@ -216,7 +263,9 @@ static int collect_pieces(struct builder *b)
 	if (b->work_max > WORK_MAX)
 		b->work_max = WORK_MAX;
 	err = elf_plt_rules(b->module, add_code, b);
-	return err ? err : add_trampolines(b);
+	if (!err)
+		err = add_trampolines(b);
+	return err ? err : add_all_gaps(b);
 }
 
 /* Number of a rule, new or known; 0, which says nothing, when there are too many. */
