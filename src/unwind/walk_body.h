@@ -143,7 +143,8 @@ INLINE int find_ra(const struct unwind_registers *regs, const struct unwind_rule
 
 /*
  * A slot below the red zone cannot be live: compilers leave the rule standing in epilogues
- * after the register was popped, so then it still holds the caller's value.
+ * after the register was popped, so then it still holds the caller's value. The same goes
+ * for one that hangs on the frame pointer and lies in the caller's frame: it was popped.
  * Slot 0 is the frame pointer, which the others may hang on: it comes last.
  */
 INLINE void recover_slots(struct unwind_registers *regs, const struct unwind_rule *rule,
@@ -162,7 +163,8 @@ INLINE void recover_slots(struct unwind_registers *regs, const struct unwind_rul
 		if (number < 0)
 			continue;
 		address = save_address(regs, machine, cfa, how, rule->slot[s]);
-		if (address != 0 && address < dead_below)
+		if (address != 0 &&
+		    (address < dead_below || (how == UNWIND_AT_FP && address >= cfa)))
 			continue;
 		if (address != 0 && read_word(memory, address, &regs->r[number]) == 0)
 			regs->valid |= BIT(number);

@@ -312,7 +312,7 @@ static void report(const struct test *t)
 	for (size_t i = 0; i < t->place_count; i++) {
 		const struct place *p = &t->places[i];
 
-		if (p->ours || p->libdw)
+		if (p->ours)
 			print_message(
 				"  %s %s (%#" PRIx64 "): ours wrong %u (%s), libdw wrong "
 				"where ours is right %u, libdw right where ours is wrong %u%s%s\n",
