@@ -279,7 +279,7 @@ INLINE int step_plain(struct unwind_registers *regs, uint64_t *pc, uint64_t *val
 	const int sp_number = unwind_sp_register(machine);
 	uint64_t sp = regs->r[sp_number], valid = *valid_bits;
 	uint64_t base, cfa, room, at, ra;
-	const uint8_t *frame = memory->bytes + (sp - memory->address);
+	const uint8_t *frame;
 	unsigned int saves = rule->saves;
 
 	if (rule->cfa != UNWIND_CFA_REGISTER || rule->ra != UNWIND_AT_CFA ||
@@ -294,6 +294,7 @@ INLINE int step_plain(struct unwind_registers *regs, uint64_t *pc, uint64_t *val
 	at = room + 8 + (uint64_t)((int64_t)rule->ra_offset * 8);
 	if (at > room)
 		return 0;
+	frame = memory->bytes + (sp - memory->address);
 	valid &= machine == UNWIND_X86_64 ? X86_64_PRESERVED : AARCH64_PRESERVED;
 	__builtin_memcpy(&ra, frame + at, 8);
 	while (saves) {
