@@ -8,10 +8,19 @@
 
 #include <elfutils/libdw.h>
 #include <gelf.h>
+#include <sys/types.h>
 
 #define ELF_BUILD_ID_MAX 64
 
 struct elf_names;
+struct dwread;
+
+/* A copy of what elf_module_set_debug() was given; root_fd is -1 where the root is ours. */
+struct elf_debug_settings {
+	char **directories;
+	int root_fd;
+	int debuginfod;
+};
 
 /* The code of one frame description entry: a function, or its cold part. */
 struct elf_entry {
@@ -20,7 +29,9 @@ struct elf_entry {
 
 struct elf_module {
 	Elf *elf;
-	int fd; /* -1: an image */
+	int fd;      /* -1: an image */
+	uid_t owner; /* of the file */
+	char *path;  /* NULL: not known, or an image */
 	void *image;
 	size_t image_bytes;
 	char *name;
@@ -38,14 +49,23 @@ struct elf_module {
 	int has_tried_names;
 	struct elf_names *names;
 
-	int has_tried_lines;
-	Dwarf *dwarf;
+	struct elf_debug_settings debug;
+	int has_tried_dwarf;
+	struct dwread *dwarf;
 };
+
+/* e_machine of a file that elf_module_open() takes, or -ENOEXEC. */
+int elf_header_machine(const unsigned char *head, size_t bytes);
 
 /* Section by name, with contents in the file; NULL when there is none. */
 Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);
 /* Contents of a section, decompressed; NULL when damaged or absurdly large. */
 Elf_Data *elf_section_data(Elf_Scn *section);
+/* ".NAME" + suffix, or ".zNAME" (packed in the older way); NULL when there is none. */
+Elf_Data *elf_debug_section_data(Elf *elf, const char *name, const char *suffix);
+int elf_has_debug_section(Elf *elf, const char *name);
+/* The build-id by section, for files whose segments are those of another; its length. */
+size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX]);
 
 /* One stretch of code that a frame description entry covers. */
 struct cfi_span {
@@ -114,6 +134,13 @@ int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out
 /* plt.c: calls @add for every stub of the procedure linkage table that has a name. */
 typedef int (*elf_plt_add)(void *arg, uint64_t address, uint64_t size, const char *name);
 int elf_plt_scan(const struct elf_module *m, elf_plt_add add, void *arg);
+
+/* mini_debug.c: the ELF file packed in .gnu_debugdata; free both. 0 or -ENOENT. */
+int elf_mini_debug(const struct elf_module *m, Elf **elf, void **image);
+
+/* places.c */
+void elf_debug_free(struct elf_module *m);
+void dwread_free(struct dwread *r);
 
 /* demangle.c: what people call @mangled, malloc'ed; NULL when it is no C++ or Rust name. */
 char *elf_demangle(const char *mangled);

@@ -13,16 +13,15 @@
 
 #define SEGMENTS_MAX 4096
 #define NOTES_BYTES_MAX (1u << 20)
-#define SECTION_BYTES_MAX (UINT64_C(1) << 31)
 
 /* Before libelf sees it: it would also take archives, other classes and byte orders. */
-static int header_machine(const unsigned char *ident, size_t bytes)
+int elf_header_machine(const unsigned char *head, size_t bytes)
 {
 	Elf64_Ehdr h;
 
 	if (bytes < sizeof(h))
 		return -ENOEXEC;
-	memcpy(&h, ident, sizeof(h));
+	memcpy(&h, head, sizeof(h));
 	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;
@@ -99,10 +98,14 @@ static int open_file(struct elf_module *m, const char *path, int fd)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
+	m->owner = st.st_uid;
+	m->path = path ? strdup(path) : NULL;
+	if (path && !m->path)
+		return -ENOMEM;
 	got = pread(m->fd, head, sizeof(head), 0);
 	if (got < 0)
 		return -errno;
-	m->machine = header_machine(head, (size_t)got);
+	m->machine = elf_header_machine(head, (size_t)got);
 	if (m->machine < 0)
 		return m->machine;
 	m->elf = elf_begin(m->fd, ELF_C_READ, NULL);
@@ -111,7 +114,7 @@ static int open_file(struct elf_module *m, const char *path, int fd)
 
 static int open_image(struct elf_module *m, const void *image, size_t bytes)
 {
-	m->machine = header_machine(image, bytes);
+	m->machine = elf_header_machine(image, bytes);
 	if (m->machine < 0)
 		return m->machine;
 	m->image = malloc(bytes);
@@ -129,7 +132,7 @@ static struct elf_module *module_new(void)
 
 	elf_version(EV_CURRENT);
 	if (m)
-		m->fd = -1;
+		m->fd = m->debug.root_fd = -1;
 	return m;
 }
 
@@ -165,11 +168,13 @@ void elf_module_free(struct elf_module *m)
 	if (!m)
 		return;
 	elf_names_free(m->names);
-	dwarf_end(m->dwarf);
+	dwread_free(m->dwarf);
+	elf_debug_free(m);
 	free(m->table);
 	buf_free(&m->entries);
 	free(m->segments);
 	free(m->name);
+	free(m->path);
 	elf_end(m->elf);
 	free(m->image);
 	if (m->fd >= 0)
@@ -234,43 +239,6 @@ int elf_module_read(const struct elf_module *m, uint64_t address, void *out, siz
 		return 0;
 	}
 	return -ENOENT;
-}
-
-Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(m->elf, &names) != 0)
-		return NULL;
-	while ((section = elf_nextscn(m->elf, section)) != NULL) {
-		const char *found;
-
-		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
-			continue;
-		found = elf_strptr(m->elf, names, header->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return section;
-	}
-	return NULL;
-}
-
-Elf_Data *elf_section_data(Elf_Scn *section)
-{
-	GElf_Shdr header;
-	GElf_Chdr packed;
-
-	if (!gelf_getshdr(section, &header) || header.sh_size > SECTION_BYTES_MAX)
-		return NULL;
-	if (header.sh_flags & SHF_COMPRESSED) {
-		/* No format packs better than 1 : 1032. */
-		if (!gelf_getchdr(section, &packed) || packed.ch_size > SECTION_BYTES_MAX ||
-		    packed.ch_size / 2048 > header.sh_size)
-			return NULL;
-		if (elf_compress(section, 0, 0) < 0)
-			return NULL;
-	}
-	return elf_getdata(section, NULL);
 }
 
 const struct unwind_table *elf_module_table(struct elf_module *m)

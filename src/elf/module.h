@@ -22,7 +22,8 @@ struct elf_module;
  * elf_module_open() - read an ELF file (or, with @fd >= 0, that descriptor, which stays
  * the caller's and may be closed at once). @name is what people call it ("libc.so.6",
  * "[vdso]"). 0 or -errno: -ENOEXEC for what is not a little-endian 64-bit ELF file for
- * x86-64 or aarch64. A module keeps a descriptor of its own until elf_module_free().
+ * x86-64 or aarch64. A module keeps a descriptor of its own until elf_module_free(). @path
+ * may be NULL with @fd; it tells where what was split off may be, in the target's root.
  */
 int elf_module_open(struct elf_module **out, const char *path, int fd, const char *name);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Function names by address: .symtab, else .dynsym, and the stubs of the PLT.
+ * Function names by address: .symtab, the file's own or of its separate debug file, else
+ * .dynsym with MiniDebugInfo; and the stubs of the PLT.
  *
  * One name for each address, chosen as a person would (see is_better()); sorted; names are
- * demangled when first asked for. The raw names are libelf's and live as long as the
- * module's Elf.
+ * demangled when first asked for. The raw names are libelf's and live as long as its
+ * Elf does.
  */
-#include "elf/internal.h"
+#include "elf/debug_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ struct entry {
 struct elf_names {
 	struct entry *entries;
 	size_t count, room;
+	Elf *other; /* a file whose names these are too */
+	void *other_image;
 };
 
 struct code_range {
@@ -37,6 +40,7 @@ struct code_range {
 
 struct loader {
 	const struct elf_module *module;
+	Elf *elf; /* the module's, or another one that has symbols for it */
 	struct elf_names *names;
 	struct code_range *sections; /* by section number; empty for what holds no code */
 	size_t section_count;
@@ -62,13 +66,12 @@ static int load_sections(struct loader *l)
 	Elf_Scn *section = NULL;
 	GElf_Shdr h;
 
-	if (elf_getshdrnum(l->module->elf, &l->section_count) != 0 ||
-	    l->section_count > SECTIONS_MAX)
+	if (elf_getshdrnum(l->elf, &l->section_count) != 0 || l->section_count > SECTIONS_MAX)
 		return -ENOEXEC;
 	l->sections = calloc(l->section_count + 1, sizeof(*l->sections));
 	if (!l->sections)
 		return -ENOMEM;
-	while ((section = elf_nextscn(l->module->elf, section)) != NULL) {
+	while ((section = elf_nextscn(l->elf, section)) != NULL) {
 		size_t number = elf_ndxscn(section);
 
 		if (number < l->section_count && gelf_getshdr(section, &h) &&
@@ -120,7 +123,7 @@ static int load_symbols(struct loader *l, GElf_Word type)
 	GElf_Sym symbol;
 	int err = 0;
 
-	while (!err && (section = elf_nextscn(l->module->elf, section)) != NULL) {
+	while (!err && (section = elf_nextscn(l->elf, section)) != NULL) {
 		Elf_Data *data;
 
 		if (!gelf_getshdr(section, &header) || header.sh_type != type)
@@ -128,9 +131,8 @@ static int load_symbols(struct loader *l, GElf_Word type)
 		data = elf_section_data(section);
 		for (int i = 1;
 		     data && !err && i < (int)SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++)
-			err = add_symbol(
-				l, &symbol,
-				elf_strptr(l->module->elf, header.sh_link, symbol.st_name));
+			err = add_symbol(l, &symbol,
+					 elf_strptr(l->elf, header.sh_link, symbol.st_name));
 	}
 	return err;
 }
@@ -204,14 +206,55 @@ static void settle(struct elf_names *n)
 	}
 }
 
+static int load_from(struct loader *l, Elf *elf, GElf_Word type)
+{
+	int err;
+
+	free(l->sections);
+	l->sections = NULL;
+	l->elf = elf;
+	err = load_sections(l);
+	return err ? err : load_symbols(l, type);
+}
+
+/* The whole table, where it was split off. */
+static int load_separate(struct loader *l)
+{
+	struct debug_file found;
+	int err;
+
+	if (debug_file_find(l->module, DEBUG_WANT_SYMBOLS, &found) != 0)
+		return 0;
+	err = load_from(l, found.elf, SHT_SYMTAB);
+	if (err == -ENOEXEC)
+		err = 0;
+	debug_file_finish(&found);
+	l->names->other = found.elf;
+	found.elf = NULL;
+	debug_file_close(&found);
+	return err;
+}
+
+/* What is exported, and what is packed beside it. */
+static int load_exported(struct loader *l)
+{
+	struct elf_names *n = l->names;
+	int err = load_from(l, l->module->elf, SHT_DYNSYM);
+
+	if (err || n->other || elf_mini_debug(l->module, &n->other, &n->other_image) != 0)
+		return err;
+	err = load_from(l, n->other, SHT_SYMTAB);
+	return err == -ENOEXEC ? 0 : err;
+}
+
 static int load_all(struct loader *l)
 {
-	int err = load_sections(l);
+	int err = load_from(l, l->module->elf, SHT_SYMTAB);
 
-	if (!err)
-		err = load_symbols(l, SHT_SYMTAB);
 	if (!err && l->names->count == 0)
-		err = load_symbols(l, SHT_DYNSYM);
+		err = load_separate(l);
+	if (!err && l->names->count == 0)
+		err = load_exported(l);
 	if (!err)
 		err = elf_plt_scan(l->module, add_stub, l->names);
 	return err;
@@ -240,6 +283,8 @@ void elf_names_free(struct elf_names *n)
 	for (size_t i = 0; i < n->count; i++)
 		free(n->entries[i].shown);
 	free(n->entries);
+	elf_end(n->other);
+	free(n->other_image);
 	free(n);
 }
 

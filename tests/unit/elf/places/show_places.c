@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints the places of addresses, for comparing with other tools.
+ *
+ *	show_places [-d DIRECTORY]... [-r ROOT] [-s] FILE < ADDRESSES
+ *
+ * One line for each place, innermost first: address, function, file:line (?? and 0 as
+ * addr2line has them), separated by tabs. -s: debuginfod servers may be asked.
+ */
+#include "elf/module.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLACES_MAX 64
+#define DIRECTORIES_MAX 8
+
+static void show(struct elf_module *m, unsigned long long address)
+{
+	struct elf_place places[PLACES_MAX];
+	size_t count = elf_module_places(m, address, places, PLACES_MAX);
+
+	if (count == 0)
+		printf("0x%llx\t??\t??:0\n", address);
+	for (size_t i = 0; i < count; i++)
+		printf("0x%llx\t%s\t%s:%d\n", address, places[i].function,
+		       places[i].file ? places[i].file : "??", places[i].line);
+}
+
+int main(int argc, char **argv)
+{
+	const char *directories[DIRECTORIES_MAX + 1] = {NULL};
+	struct elf_debug debug = {.root_fd = -1};
+	unsigned long long address;
+	struct elf_module *m;
+	size_t count = 0;
+	int c, rc;
+
+	while ((c = getopt(argc, argv, "d:r:s")) >= 0) {
+		if (c == 'd' && count < DIRECTORIES_MAX)
+			directories[count++] = optarg;
+		else if (c == 'r')
+			debug.root_fd = open(optarg, O_PATH | O_CLOEXEC);
+		else
+			debug.debuginfod = 1;
+	}
+	if (count)
+		debug.directories = directories;
+	if (optind >= argc) {
+		fprintf(stderr, "usage: show_places [-d DIRECTORY] [-r ROOT] [-s] FILE\n");
+		return 2;
+	}
+	rc = elf_module_open(&m, argv[optind], -1, argv[optind]);
+	if (rc) {
+		fprintf(stderr, "show_places: %s: %s\n", argv[optind], strerror(-rc));
+		return 1;
+	}
+	elf_module_set_debug(m, &debug);
+	if (debug.root_fd >= 0)
+		close(debug.root_fd);
+	while (scanf("%llx", &address) == 1)
+		show(m, address);
+	elf_module_free(m);
+	return 0;
+}
