@@ -20,6 +20,7 @@
 struct state {
 	int32_t depth;     /* bytes from SP to the CFA */
 	int32_t saved_rbp; /* bytes from it to the CFA; 0: rbp is still the caller's */
+	int is_outermost;  /* nothing called it: where the program, or ld.so, is entered */
 };
 
 struct target {
@@ -29,7 +30,7 @@ struct target {
 
 struct reader {
 	const uint8_t *code;
-	size_t size, at;
+	size_t size, at, entry; /* SIZE_MAX: it is not here */
 	struct state state;
 	struct target targets[TARGETS_MAX];
 	size_t target_count;
@@ -44,6 +45,12 @@ struct instruction {
 
 static const struct state entered = {.depth = 8};
 
+/* cmp $n,%eax and its like. */
+static int with_accumulator(uint8_t op)
+{
+	return (op < 0x40 && (op & 6) == 4) || op == 0xa8 || op == 0xa9;
+}
+
 /* Bytes of immediate behind an instruction of the known ones; -1: not known. */
 static int immediate_bytes(const struct instruction *i)
 {
@@ -53,6 +60,8 @@ static int immediate_bytes(const struct instruction *i)
 		return op >> 4 == 8 ? 4 : op == 0x05 || op == 0x1e || op == 0x1f ? 0 : -1;
 	if (op >> 4 == 5 || op == 0x90 || op == 0xc3 || op == 0xcc || op == 0xf4)
 		return 0;
+	if (with_accumulator(op))
+		return op & 1 ? 4 : 1;
 	if (op == 0x6a || op >> 4 == 7 || op == 0xeb || op == 0x80 || op == 0x83 || op == 0xc1 ||
 	    op == 0xc6)
 		return 1;
@@ -72,8 +81,8 @@ static int has_modrm(const struct instruction *i)
 
 	if (i->is_two_byte)
 		return op == 0x1e || op == 0x1f;
-	return op < 0x40 || op == 0x63 || (op >= 0x80 && op < 0x90) || op == 0xc1 || op == 0xc6 ||
-	       op == 0xc7 || op == 0xd1 || op == 0xff;
+	return (op < 0x40 && !with_accumulator(op)) || op == 0x63 || (op >= 0x80 && op < 0x90) ||
+	       op == 0xc1 || op == 0xc6 || op == 0xc7 || op == 0xd1 || op == 0xff;
 }
 
 static size_t address_bytes(const uint8_t *at, size_t left)
@@ -162,7 +171,7 @@ static int execute(struct state *s, const struct instruction *i)
 {
 	int is_rbp = (i->op & 7) == 5 && !i->is_rex_b;
 
-	if (i->is_two_byte)
+	if (i->is_two_byte || s->is_outermost)
 		return 1;
 	if (i->op >> 3 == 0x0a) { /* push */
 		s->depth += 8;
@@ -205,16 +214,21 @@ static void arrive(struct reader *r)
 			r->state = r->targets[i].state;
 			return;
 		}
+	if (r->at == r->entry)
+		r->state.is_outermost = 1;
 }
 
 static struct unwind_rule rule_of(const struct state *s)
 {
+	static const struct unwind_rule outermost = {.cfa = UNWIND_CFA_END};
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
 				   .cfa_register = 7,
 				   .cfa_offset = s->depth,
 				   .ra = UNWIND_AT_CFA,
 				   .ra_offset = -1};
 
+	if (s->is_outermost)
+		return outermost;
 	if (s->saved_rbp) {
 		rule.saves = UNWIND_AT_CFA << (2 * SLOT_RBP);
 		rule.slot[SLOT_RBP] = (int16_t)(-s->saved_rbp / 8);
@@ -224,13 +238,14 @@ static struct unwind_rule rule_of(const struct state *s)
 
 static int is_same(const struct state *a, const struct state *b)
 {
-	return a->depth == b->depth && a->saved_rbp == b->saved_rbp;
+	return a->depth == b->depth && a->saved_rbp == b->saved_rbp &&
+	       a->is_outermost == b->is_outermost;
 }
 
 static int read_gap(struct reader *r, uint64_t address, elf_rule_put put, void *arg)
 {
 	struct state last = r->state;
-	size_t start = 0;
+	size_t start = r->at;
 	int err = 0;
 
 	while (!err && r->at < r->size) {
@@ -264,8 +279,12 @@ int elf_gap_rules(const struct elf_module *m, uint64_t start, uint64_t end, elf_
 		  void *arg)
 {
 	uint8_t code[GAP_BYTES_MAX];
-	struct reader r = {.code = code, .size = (size_t)(end - start), .state = entered};
+	struct reader r = {
+		.code = code, .size = (size_t)(end - start), .entry = SIZE_MAX, .state = entered};
+	GElf_Ehdr h;
 
+	if (gelf_getehdr(m->elf, &h) && h.e_entry >= start && h.e_entry < end)
+		r.entry = (size_t)(h.e_entry - start);
 	if (m->machine != UNWIND_X86_64 || end - start > sizeof(code) ||
 	    elf_module_read(m, start, code, r.size) != 0)
 		return 0;

@@ -208,10 +208,13 @@ static void follow(struct stepper *s, struct thread *t, const struct user_regs_s
 	}
 	while (t->depth && t->stack[t->depth - 1].slot < u->rsp) {
 		t->depth--;
-		if (t->code == POP && t->stack[t->depth].slot == t->sp)
+		if (t->code == POP && t->stack[t->depth].slot == t->sp) {
 			t->popped = t->stack[t->depth];
+			t->popped.pc = word_at(s, t->sp);
+		}
 	}
-	if (t->popped.slot && (t->code == CALL || t->code == RETURN || u->rsp <= t->popped.slot)) {
+	if (t->popped.slot && (t->code == CALL || t->code == RETURN || u->rip == t->popped.pc ||
+			       u->rsp <= t->popped.slot)) {
 		if (t->code == OTHER && u->rsp == t->popped.slot &&
 		    word_at(s, u->rsp) == t->popped.pc)
 			t->stack[t->depth++] = t->popped;
@@ -282,10 +285,14 @@ static void take_truth(struct stepper *s, struct thread *t, struct stepper_stop 
 		stop->truth[n++] = t->popped.pc;
 	else if (t->code == RETURN && (t->depth == 0 || t->stack[t->depth - 1].slot != t->sp))
 		stop->truth[n++] = word_at(s, t->sp);
-	for (size_t i = t->depth; i-- > 0 && n < STEPPER_DEPTH;)
-		stop->truth[n++] = t->stack[i].interrupted_sp
-					   ? word_at(s, t->stack[i].slot + UCONTEXT_RIP)
-					   : t->stack[i].pc;
+	for (size_t i = t->depth; i-- > 0 && n < STEPPER_DEPTH; n++) {
+		const struct entry *e = &t->stack[i];
+
+		if (e->interrupted_sp)
+			stop->truth[n] = word_at(s, e->slot + UCONTEXT_RIP);
+		else /* exceptions write where they go on over the innermost one */
+			stop->truth[n] = n == 1 ? word_at(s, e->slot) : e->pc;
+	}
 	stop->truth_count = n;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work ROUNDS: a little of every shape of frame that there is, to be run one instruction at a
- * time. Built by several compilers with several options. Each round adds the common workload.
+ * work ROUNDS [MORE]: a little of every shape of frame that there is, to be run one
+ * instruction at a time. Built by several compilers with several options. Each round adds the
+ * common workload, MORE what loads a library.
  */
 #include "../workload.h"
 
@@ -269,11 +270,11 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-NOINLINE static void threads(void)
+NOINLINE static void threads(size_t count)
 {
 	pthread_t id;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (pthread_create(&id, NULL, thread, (void *)i) == 0)
 			pthread_join(id, NULL);
 	}
@@ -318,8 +319,8 @@ int main(int argc, char **argv)
 	strings();
 	allocate();
 	clocks();
-	throw_some(4);
-	threads();
+	throw_some(argc > 2 ? 4 : 1);
+	threads(argc > 2 ? 2 : 1); /* the second by pthread_exit */
 	if (argc > 2)
 		load();
 	if (rounds)
