@@ -4,7 +4,10 @@
  */
 #include "cli/doctor.h"
 
+#include "base/cache_place.h"
 #include "cli/locate.h"
+#include "collector/table_cache.h"
+#include "collector/tables.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -58,14 +61,33 @@ static void existing_part(char *path)
 		*slash = '\0';
 }
 
+/* Opened as a recording would, but for the making. */
+static void tell_cache(struct finding *out, const char *path)
+{
+	struct table_cache cache;
+	struct table_cache_size size;
+	int err = table_cache_open(&cache, 0);
+
+	if (err && err != -ENOENT) {
+		finding_set(out, FINDING_LIMITED, "%s: not used: %s", path,
+			    err == -EPERM ? "it is not ours alone" : strerror(-err));
+		return;
+	}
+	size = table_cache_size(&cache);
+	table_cache_close(&cache);
+	finding_set(out, FINDING_OK, "%s (%llu tables, %llu KiB)", path,
+		    (unsigned long long)size.files, (unsigned long long)(size.bytes + 1023) / 1024);
+	finding_number(out, (int64_t)size.bytes);
+}
+
 static void probe_cache(struct finding *out)
 {
 	char path[PATH_MAX], existing[PATH_MAX];
 	struct stat st;
-	int err = locate_cache(path, sizeof(path));
+	int err = cache_place(path, sizeof(path));
 
-	finding_choose(out, "unwind tables may be kept there by build-id; WEFT_CACHE names "
-			    "another place");
+	finding_choose(out, "unwind tables are kept there by build-id; WEFT_CACHE names another "
+			    "place");
 	if (err) {
 		finding_set(out, FINDING_LIMITED, "no HOME, XDG_CACHE_HOME or WEFT_CACHE");
 		return;
@@ -76,9 +98,28 @@ static void probe_cache(struct finding *out)
 		finding_set(out, FINDING_LIMITED, "%s: %s", existing, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
 		finding_set(out, FINDING_LIMITED, "%s: %s", existing, strerror(ENOTDIR));
+	else if (strcmp(path, existing))
+		finding_set(out, FINDING_OK, "%s (can be made)", path);
 	else
-		finding_set(out, FINDING_OK, "%s%s", path,
-			    strcmp(path, existing) ? " (can be made)" : "");
+		tell_cache(out, path);
+}
+
+/* ---- unwind tables */
+
+static void probe_tables(struct finding *out)
+{
+	struct tables t;
+	int err = tables_open(&t, WEFT_TABLES_BYTES);
+
+	finding_choose(out,
+		       err ? "stacks are copied, and walked by weft"
+			   : "programs walk their stacks themselves, by tables that weft builds");
+	if (err)
+		finding_set(out, FINDING_LIMITED, "no sealed memory: %s", strerror(-err));
+	else
+		finding_set(out, FINDING_OK, "room for %llu MiB",
+			    (unsigned long long)(t.bytes >> 20));
+	tables_close(&t);
 }
 
 static void probe_environment(struct finding *out)
@@ -105,7 +146,8 @@ const struct probe doctor_weft[] = {
 	{"hooks", "hooks", NULL, 1, doctor_hooks},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},
-	{"cache", "cache directory", NULL, 0, probe_cache},
+	{"tables", "unwind tables", NULL, 0, probe_tables},
+	{"cache", "cache directory", "bytes", 0, probe_cache},
 	{"environment", "environment", NULL, 0, probe_environment},
 	{NULL, NULL, NULL, 0, NULL},
 };

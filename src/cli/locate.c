@@ -2,6 +2,7 @@
 /* One list of places relative to the command's own directory; the first that is there wins. */
 #include "cli/locate.h"
 
+#include "base/cache_place.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -73,43 +74,11 @@ int locate_library(char *path, size_t bytes)
 	return -ENOENT;
 }
 
-int locate_cache(char *path, size_t bytes)
-{
-	const char *chosen = secure_getenv("WEFT_CACHE");
-	const char *xdg = secure_getenv("XDG_CACHE_HOME");
-	const char *home = secure_getenv("HOME");
-	int n = -1;
-
-	if (chosen && *chosen)
-		n = snprintf(path, bytes, "%s", chosen);
-	else if (xdg && *xdg == '/')
-		n = snprintf(path, bytes, "%s/weft", xdg);
-	else if (home && *home == '/')
-		n = snprintf(path, bytes, "%s/.cache/weft", home);
-	if (n < 0)
-		return -ENOENT;
-	return (size_t)n < bytes ? 0 : -ENAMETOOLONG;
-}
-
 /* ---- what LD_PRELOAD can name */
 
 static int is_preloadable(const char *path)
 {
 	return !strpbrk(path, " \t\n:");
-}
-
-static int make_directories(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int rc;
-
-		*slash = '\0';
-		rc = mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
-		*slash = '/';
-		if (rc)
-			return rc;
-	}
-	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
 /* Put in place whole, for others may start through it at the same time. */
@@ -141,10 +110,10 @@ int locate_preload(char *path, size_t bytes)
 	if (rc || is_preloadable(path))
 		return rc;
 	strcpy(library, path);
-	rc = locate_cache(cache, sizeof(cache));
+	rc = cache_place(cache, sizeof(cache));
 	if (rc || cache[0] != '/' || !is_preloadable(cache))
 		return -EILSEQ;
-	rc = make_directories(cache);
+	rc = cache_make(cache);
 	if (rc)
 		return rc;
 	n = snprintf(path, bytes, "%s/preload-%016llx.so", cache,

@@ -22,9 +22,6 @@ int locate_library(char *path, size_t bytes);
  */
 int locate_preload(char *path, size_t bytes);
 
-/* locate_cache() - the directory of caches, made or not. 0, -ENOENT, -ENAMETOOLONG. */
-int locate_cache(char *path, size_t bytes);
-
 /* locate_self() - the absolute path of this command. 0 or -errno. */
 int locate_self(char *path, size_t bytes);
 

@@ -19,6 +19,7 @@ struct collector {
 	struct worker worker;
 	struct queue queue;
 	struct tables tables;
+	struct table_cache cache;
 	pthread_t watcher, writer;
 	int watching, writing; /* threads that run */
 };
@@ -64,9 +65,11 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 	c->worker.queue = &c->queue;
 	c->worker.period_ns = o->period_ns;
 	c->worker.symbolizer.jit_budget = JIT_BUDGET_BYTES;
+	/* Neither need be had. */
 	tables_open(&c->tables, WEFT_TABLES_BYTES);
+	table_cache_open(&c->cache, 1);
 	c->worker.symbolizer.tables = &c->tables;
-	c->worker.symbolizer.modules = modules_new(&c->tables);
+	c->worker.symbolizer.modules = modules_new(&c->tables, &c->cache);
 	if (!c->worker.symbolizer.modules)
 		return -ENOMEM;
 	*what = "rendezvous socket";
@@ -108,7 +111,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	if (!c)
 		return -ENOMEM;
 	c->watch = (struct watch)WATCH_CLOSED;
-	c->tables.fd = -1;
+	c->tables.fd = c->cache.fd = -1;
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
 		*what = "threads";
@@ -200,6 +203,7 @@ void collector_free(struct collector *c)
 	watch_close(&c->watch);
 	modules_free(c->worker.symbolizer.modules);
 	tables_close(&c->tables);
+	table_cache_close(&c->cache);
 	if (c->queue.last)
 		queue_destroy(&c->queue);
 	free(c);

@@ -20,9 +20,16 @@
 
 struct modules {
 	struct tables *tables;
-	struct map *files; /* struct file_key -> struct module_file * (0: cannot be read) */
+	struct table_cache *cache;
+	struct map *files;        /* struct file_key -> struct module_file * (0: cannot be read) */
+	struct map *tables_known; /* struct table_key -> offset: one file may have many copies */
 	struct module_file *vdso;
 	int vdso_tried;
+};
+
+struct table_key {
+	uint64_t fingerprint;
+	uint8_t build_id[TABLE_BUILD_ID_MAX];
 };
 
 struct file_key {
@@ -30,19 +37,20 @@ struct file_key {
 	int64_t changed_s, changed_ns;
 };
 
-struct modules *modules_new(struct tables *tables)
+struct modules *modules_new(struct tables *tables, struct table_cache *cache)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
-	if (m)
-		m->files = map_new();
-	if (m && !m->files) {
-		free(m);
+	if (!m)
 		return NULL;
-	}
-	if (m)
-		m->tables = tables;
-	return m;
+	m->tables = tables;
+	m->cache = cache;
+	m->files = map_new();
+	m->tables_known = map_new();
+	if (m->files && m->tables_known)
+		return m;
+	modules_free(m);
+	return NULL;
 }
 
 /* Takes over @elf, which may be NULL; then, or without memory, NULL. */
@@ -76,9 +84,10 @@ void modules_free(struct modules *m)
 
 	if (!m)
 		return;
-	while (map_next(m->files, &cursor, &key, &bytes, &value))
+	while (m->files && map_next(m->files, &cursor, &key, &bytes, &value))
 		file_free((struct module_file *)(uintptr_t)*value);
 	map_free(m->files);
+	map_free(m->tables_known);
 	file_free(m->vdso);
 	free(m);
 }
@@ -222,17 +231,56 @@ static void keep_table(struct modules *m, struct module_file *file, struct unwin
 	free(own);
 }
 
+static struct unwind_table *build(struct modules *m, struct module_file *file)
+{
+	struct unwind_table *table = elf_module_take_table(file->elf);
+
+	if (table)
+		table_cache_save(m->cache, file->elf, table);
+	return table;
+}
+
+/* Where the table of files like this one lies, 0 = nowhere yet; NULL: there is no telling. */
+static uint64_t *table_known(struct modules *m, struct module_file *file)
+{
+	struct table_key key;
+	const uint8_t *id;
+	size_t bytes = elf_module_build_id(file->elf, &id);
+
+	if (bytes == 0 || bytes > sizeof(key.build_id))
+		return NULL;
+	memset(&key, 0, sizeof(key));
+	key.fingerprint = elf_module_fingerprint(file->elf);
+	memcpy(key.build_id, id, bytes);
+	return map_put(m->tables_known, &key, sizeof(key), NULL);
+}
+
 uint64_t modules_table(struct modules *m, struct module_file *file, int quick)
 {
-	struct unwind_table *table;
+	struct unwind_table *table = NULL;
+	uint64_t *known;
 
-	if (file->offset != WEFT_TABLE_PENDING || file->has_tried || quick)
+	if (file->offset != WEFT_TABLE_PENDING || file->has_tried)
+		return file->offset;
+	known = table_known(m, file);
+	if (known && *known) {
+		file->offset = *known;
+		file->table = tables_at(m->tables, file->offset);
+		return file->offset;
+	}
+	if (!file->has_looked)
+		table = table_cache_load(m->cache, file->elf);
+	file->has_looked = 1;
+	if (!table && quick)
 		return file->offset;
 	file->has_tried = 1;
-	table = elf_module_take_table(file->elf);
+	if (!table)
+		table = build(m, file);
 	if (table)
 		keep_table(m, file, table);
 	else
 		file->offset = WEFT_TABLE_NONE;
+	if (known && file->offset >= WEFT_TABLES_FIRST)
+		*known = file->offset;
 	return file->offset;
 }

@@ -8,6 +8,7 @@
 #define WEFT_COLLECTOR_MODULES_H
 
 #include "collector/maps.h"
+#include "collector/table_cache.h"
 #include "collector/tables.h"
 
 struct modules;
@@ -18,11 +19,12 @@ struct module_file {
 	const struct unwind_table *table; /* NULL: none, or not yet */
 	struct unwind_table *own;         /* the same, when the memfd had no room for it */
 	uint64_t offset;                  /* in the table memfd, or WEFT_TABLE_NONE, _PENDING */
+	uint8_t has_looked;               /* on the disk */
 	uint8_t has_tried;                /* a PENDING that stays so */
 };
 
-/* @tables outlives it. */
-struct modules *modules_new(struct tables *tables);
+/* Both outlive it. */
+struct modules *modules_new(struct tables *tables, struct table_cache *cache);
 void modules_free(struct modules *m);
 
 /*
@@ -34,8 +36,8 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 
 /*
  * modules_table() - put the file's unwind table into the memfd, once for each file whatever
- * processes map it: built here and now, which may take its time, or with @quick only if that
- * takes none. The offset, or WEFT_TABLE_NONE, WEFT_TABLE_PENDING.
+ * processes map it: from the cache on disk, else built here and now, which may take its time,
+ * but not with @quick. The offset, or WEFT_TABLE_NONE, WEFT_TABLE_PENDING.
  */
 uint64_t modules_table(struct modules *m, struct module_file *file, int quick);
 

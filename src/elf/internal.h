@@ -41,6 +41,7 @@ struct elf_module {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_bytes;
 
+	uint64_t fingerprint; /* 0: not known yet */
 	int has_tried_table;
 	struct unwind_table *table;
 	struct elf_table_stats stats;

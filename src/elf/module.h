@@ -60,6 +60,12 @@ struct unwind_table *elf_module_take_table(struct elf_module *m);
 int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_frame_hdr);
 
 /*
+ * A hash of everything that the table is made from but the code: build-ids are copied along by
+ * tools that change a file. Never 0.
+ */
+uint64_t elf_module_fingerprint(struct elf_module *m);
+
+/*
  * Start of the code around a file address that has one unwind entry: what there is of a
  * function when nothing names it. 0 or -ENOENT.
  */

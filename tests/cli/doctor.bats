@@ -117,7 +117,7 @@ value() { jq -r ".checks.$1.$2" json; }
 	[ "$(value cache value)" = "$PWD/x/weft (can be made)" ]
 	mkdir c
 	WEFT_CACHE=$PWD/c json
-	[ "$(value cache value)" = "$PWD/c" ]
+	[ "$(value cache value)" = "$PWD/c (0 tables, 0 KiB)" ]
 	touch file
 	WEFT_CACHE=$PWD/file/below json
 	[ "$(value cache state)" = limited ]
