@@ -27,6 +27,64 @@ static int find(void *arg, uint64_t pc, struct unwind_module *out)
 	return 0;
 }
 
+/* The same walk by single general steps: what the walker has shortcuts for must not show. */
+static size_t walk_slowly(struct unwind_registers regs, const struct unwind_memory *memory,
+			  const struct unwind_table *t, uint64_t *frames, size_t max,
+			  enum unwind_end *end)
+{
+	int fp = unwind_fp_register(t->machine), exact = 1, guessed = 0, stop;
+	const struct unwind_rule *rule;
+	size_t count = 0;
+
+	while (count < max) {
+		struct unwind_module module = {.table = NULL};
+		uint64_t pc = regs.pc - (exact ? 0 : 1);
+
+		if (find((void *)(uintptr_t)t, pc, &module)) {
+			*end = guessed ? UNWIND_END_NO_RULE : UNWIND_END_NO_MODULE;
+			if (!guessed)
+				frames[count++] = regs.pc;
+			return count;
+		}
+		frames[count++] = regs.pc;
+		rule = unwind_table_find(t, pc - BIAS);
+		*end = UNWIND_END_OUTERMOST;
+		if (rule ? rule->cfa == UNWIND_CFA_END
+			 : !exact && (regs.valid >> fp & 1) && regs.r[fp] == 0)
+			return count;
+		*end = UNWIND_END_MAX_FRAMES;
+		if (count == max)
+			return count;
+		stop = unwind_step(&regs, rule, memory, t->machine);
+		*end = (enum unwind_end)stop;
+		if (stop)
+			return count;
+		if (regs.pc == 0) {
+			*end = (regs.valid >> fp & 1) && regs.r[fp] == 0 ? UNWIND_END_OUTERMOST
+									 : UNWIND_END_NO_MODULE;
+			return count;
+		}
+		guessed = !rule;
+		exact = rule && (rule->cfa == UNWIND_CFA_SIGNAL || rule->flags);
+	}
+	return count;
+}
+
+static void walk_twice(const struct unwind_table *t, struct unwind_registers *regs,
+		       const struct unwind_memory *memory, size_t max)
+{
+	uint64_t frames[FRAMES], again[FRAMES];
+	enum unwind_end end = UNWIND_END_COUNT, same = UNWIND_END_COUNT;
+	size_t count = walk_slowly(*regs, memory, t, again, max, &same);
+
+	if (unwind_walk(regs, memory, find, (void *)(uintptr_t)t, t->machine, frames, max, &end) !=
+		    count ||
+	    count > max || end != same || end >= UNWIND_END_COUNT)
+		abort();
+	if (memcmp(frames, again, count * sizeof(*frames)) != 0)
+		abort();
+}
+
 /* Two stretches with a gap, each exactly as long as it says, so that no read beside is missed. */
 static void walk(const struct unwind_table *t, struct recipe *r)
 {
@@ -36,8 +94,6 @@ static void walk(const struct unwind_table *t, struct recipe *r)
 				      high_words * 8, NULL};
 	struct unwind_memory lower = {(const uint8_t *)low, STACK, low_words * 8, &upper};
 	struct unwind_registers regs = {.valid = recipe_take(r, 8)};
-	uint64_t frames[FRAMES];
-	enum unwind_end end = UNWIND_END_COUNT;
 	size_t max = 1 + (size_t)recipe_take(r, 1) % FRAMES;
 
 	regs.pc = BIAS + t->pc_base + recipe_take(r, 2);
@@ -47,10 +103,7 @@ static void walk(const struct unwind_table *t, struct recipe *r)
 		low[i] = recipe_word(r, BIAS + t->pc_base, STACK);
 	for (size_t i = 0; i < high_words; i++)
 		high[i] = recipe_word(r, BIAS + t->pc_base, STACK);
-	if (unwind_walk(&regs, &lower, find, (void *)(uintptr_t)t, t->machine, frames, max, &end) >
-		    max ||
-	    end >= UNWIND_END_COUNT)
-		abort();
+	walk_twice(t, &regs, &lower, max);
 	free(low);
 	free(high);
 }
