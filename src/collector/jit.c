@@ -129,13 +129,13 @@ static int look_at_map(struct jit *j)
 	return account(&j->map, rc, j->now_ns);
 }
 
-static void find_marker(struct jit *j)
+static void find_marker(struct jit *j, const struct maps *maps)
 {
-	if (j->marker.path || j->maps_generation == j->maps->generation)
+	if (j->marker.path || j->maps_generation == maps->generation)
 		return;
-	j->maps_generation = j->maps->generation;
-	for (size_t i = 0; i < j->maps->count; i++) {
-		const struct mapping *one = j->maps->item[i];
+	j->maps_generation = maps->generation;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *one = maps->item[i];
 
 		if (jit_file_is_marker(&j->owner, one)) {
 			j->marker = *one;
@@ -151,7 +151,7 @@ static int look_at_dump(struct jit *j)
 	int64_t rc;
 	int fd;
 
-	find_marker(j);
+	find_marker(j, j->maps);
 	if (!j->marker.path || j->dump.given_up)
 		return 0;
 	fd = jit_file_open_mapped(&j->owner, &j->marker, &st);
@@ -194,6 +194,14 @@ int jit_find(struct jit *j, uint64_t pc, struct elf_place *out)
 	if (j->now_ns - j->looked_ns >= j->pause_ns)
 		look(j);
 	return j->code ? jit_code_find(j->code, pc, j->time_ns, out) : -ENOENT;
+}
+
+int jit_is_late(struct jit *j, const struct maps *maps)
+{
+	if (!j)
+		return 0;
+	find_marker(j, maps);
+	return j->marker.path && !j->dump.given_up && !j->dump_reader.closed;
 }
 
 void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)

@@ -43,6 +43,10 @@ void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
  * @j may be NULL. */
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out);
 
+/* Does the process tell of its code later than it runs? Its jitdump is in a buffer of its own
+ * until that is full. */
+int jit_is_late(struct jit *j, const struct maps *maps);
+
 /* Read what there is to its end, whatever the pace. */
 void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
 

@@ -197,6 +197,16 @@ static void count_cut(struct process *p, const struct weft_sample_record *sample
 		p->own.counter[counter[end]]++;
 }
 
+void symbolize_notice(struct symbolizer *s, struct process *p,
+		      const struct weft_sample_record *sample, uint64_t now_ns)
+{
+	struct walk w = {.symbolizer = s, .process = p};
+
+	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
+	    end_of(sample) == UNWIND_END_NO_MODULE)
+		look_again(&w, now_ns);
+}
+
 uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sample_record *sample,
 		   uint64_t now_ns)
 {

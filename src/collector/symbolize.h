@@ -27,4 +27,9 @@ struct symbolizer {
 uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sample_record *sample,
 		   uint64_t now_ns);
 
+/* Of a sample that is symbolized later: if it met code that is in no known module, the
+ * mappings are looked at now, while it is there. */
+void symbolize_notice(struct symbolizer *s, struct process *p,
+		      const struct weft_sample_record *sample, uint64_t now_ns);
+
 #endif

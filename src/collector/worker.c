@@ -4,6 +4,7 @@
 
 #include "base/recording.h"
 #include "collector/clock.h"
+#include "collector/jit.h"
 #include "collector/map_publish.h"
 
 #include <errno.h>
@@ -120,6 +121,54 @@ static void open_process(struct worker *w, const struct batch *b)
 	recording_process_begin(w->recording, b->process);
 }
 
+static void take(struct worker *w, const struct batch *b)
+{
+	if (b->kind == BATCH_SAMPLES)
+		take_samples(w, b);
+	else
+		end_thread(w, b);
+}
+
+/* What waits, of @p or of all processes (NULL): now or never. */
+static void release_held(struct worker *w, const struct process *p)
+{
+	struct batch *b;
+
+	while ((b = held_take(&w->held, p))) {
+		jit_finish(b->process->jit, &b->process->maps, &w->symbolizer.jit_budget,
+			   clock_mono_ns());
+		take(w, b);
+		free(b);
+	}
+}
+
+static void notice(struct worker *w, const struct batch *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0;
+
+	while (b->kind == BATCH_SAMPLES && at + sizeof(struct weft_sample_record) <= b->bytes) {
+		const struct weft_sample_record *sample = (const void *)(b->data + at);
+
+		symbolize_notice(&w->symbolizer, b->process, sample, now_ns);
+		at += sample->record.bytes;
+	}
+}
+
+/* Returns 1 when @b is not the caller's any more. */
+static int hold(struct worker *w, struct batch *b)
+{
+	if (b->kind != BATCH_SAMPLES && b->kind != BATCH_THREAD_END)
+		return 0;
+	if (!jit_is_late(b->process->jit, &b->process->maps))
+		return 0;
+	notice(w, b);
+	held_put(&w->held, b);
+	if (w->held.bytes > HELD_BYTES_MAX)
+		release_held(w, NULL);
+	return 1;
+}
+
 static int dispatch(struct worker *w, const struct batch *b)
 {
 	switch (b->kind) {
@@ -127,21 +176,22 @@ static int dispatch(struct worker *w, const struct batch *b)
 		open_process(w, b);
 		break;
 	case BATCH_SAMPLES:
-		take_samples(w, b);
-		break;
 	case BATCH_THREAD_END:
-		end_thread(w, b);
+		take(w, b);
 		break;
 	case BATCH_COUNTS:
 		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));
 		break;
 	case BATCH_CLOSE:
+		release_held(w, b->process);
 		close_process(w, b);
 		break;
 	case BATCH_ROLL:
+		release_held(w, NULL);
 		recording_roll(w->recording, b->time_ns);
 		break;
 	case BATCH_FINISH:
+		release_held(w, NULL);
 		return 0;
 	}
 	return 1;
@@ -155,6 +205,8 @@ void *worker_run(void *arg)
 	while (more) {
 		struct batch *b = queue_pop(w->queue);
 
+		if (hold(w, b))
+			continue;
 		more = dispatch(w, b);
 		publish(w);
 		free(b);

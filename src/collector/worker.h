@@ -6,6 +6,7 @@
 #ifndef WEFT_COLLECTOR_WORKER_H
 #define WEFT_COLLECTOR_WORKER_H
 
+#include "collector/held.h"
 #include "collector/queue.h"
 #include "collector/recording.h"
 #include "collector/symbolize.h"
@@ -15,6 +16,7 @@ struct worker {
 	struct recording *recording;
 	struct symbolizer symbolizer;
 	uint64_t period_ns;
+	struct held held;
 	uint32_t roll_wanted; /* set here, taken by the drain thread, which then queues counts and
 				 a BATCH_ROLL; atomic */
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */

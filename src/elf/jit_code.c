@@ -248,8 +248,9 @@ int64_t jit_code_add_line(struct jit_code *c, uint64_t address, uint32_t line, c
 {
 	struct line one = {.address = address, .line = line};
 
-	one.file = source_file(c, file, file_bytes);
-	if (!one.file || c->line_count >= UINT32_MAX ||
+	if (file)
+		one.file = source_file(c, file, file_bytes);
+	if ((file && !one.file) || c->line_count >= UINT32_MAX ||
 	    make_room(c, (void **)&c->lines, c->line_count, &c->line_room, sizeof(*c->lines)))
 		return -1;
 	c->lines[c->line_count] = one;
@@ -325,7 +326,7 @@ int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struc
 	*out = (struct elf_place){
 		.function = e->name,
 		.file = l ? l->file : NULL,
-		.line = l && l->line <= INT32_MAX ? (int)l->line : 0,
+		.line = l && l->file && l->line <= INT32_MAX ? (int)l->line : 0,
 		.address = e->start,
 	};
 	return 0;

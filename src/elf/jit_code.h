@@ -41,8 +41,8 @@ int jit_code_add(struct jit_code *c, const struct jit_entry *e);
 
 /*
  * One line of a source, from @address on. Lines are collected first, in ascending order of
- * their addresses, and then belong to the entry that names them. Returns its number, to be
- * used as line_first, or -1.
+ * their addresses, and then belong to the entry that names them. @file NULL: not known from
+ * here on. Returns its number, to be used as line_first, or -1.
  */
 int64_t jit_code_add_line(struct jit_code *c, uint64_t address, uint32_t line, const char *file,
 			  size_t file_bytes);

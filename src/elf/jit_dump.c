@@ -102,6 +102,35 @@ static uint64_t shift_of(struct jit_dump *d, uint64_t code, uint64_t first)
 	return d->lines_exact ? 0 : ELF_HEADER_BYTES;
 }
 
+/* Bytes of a UTF-8 character at @at; 0 when there is none, or a control character. */
+static size_t character(const uint8_t *at, size_t left)
+{
+	size_t bytes = at[0] < 0x80   ? 1
+		       : at[0] < 0xC2 ? 0
+		       : at[0] < 0xE0 ? 2
+		       : at[0] < 0xF0 ? 3
+				      : 4;
+
+	if (bytes == 0 || bytes > left || at[0] > 0xF4 || at[0] < ' ' || at[0] == 0x7F)
+		return 0;
+	for (size_t i = 1; i < bytes; i++)
+		if ((at[i] & 0xC0) != 0x80)
+			return 0;
+	return bytes;
+}
+
+/* V8 names files from memory that it has given back already. */
+static int is_text(const char *text, size_t bytes)
+{
+	size_t at = 0, step = 1;
+
+	while (at < bytes && step) {
+		step = character((const uint8_t *)text + at, bytes - at);
+		at += step;
+	}
+	return step && bytes > 0;
+}
+
 /* Lines that do not ascend end the list: no search would find them. */
 static int take_lines(struct jit_dump *d, const struct record *r, struct jit_code *code)
 {
@@ -124,12 +153,12 @@ static int take_lines(struct jit_dump *d, const struct record *r, struct jit_cod
 		if (name + bytes == (const char *)end)
 			break;
 		if (bytes != 1 || (uint8_t)name[0] != 0xff) {
-			file = name;
+			file = is_text(name, bytes) ? name : NULL;
 			file_bytes = bytes;
 		}
 		if (i == 0)
 			shift = shift_of(d, d->lines_address, address);
-		if (!file || address < previous)
+		if (address < previous)
 			break;
 		previous = address;
 		number = jit_code_add_line(code, address - shift, u32_at(d, at + 8), file,

@@ -145,6 +145,34 @@ static void lines_of_something_else(void **state)
 	assert_string_equal(line_of(s->code, 0x5000, 500), "");
 }
 
+/* Names that are no text, as V8 writes them out of memory that it has given back. */
+static void files_that_are_noise(void **state)
+{
+	struct scene *s = *state;
+	static const char *const noise[] = {"_\xef\x02", "\xb0\x1b\x7f", "a\x1b[31m",
+					    "\xff\xfe",  "\xc3",         ""};
+
+	dump_header(&s->d, PID, 0);
+	for (uint64_t i = 0; i < sizeof(noise) / sizeof(*noise); i++) {
+		uint64_t at = 0x1000 * (i + 1);
+
+		dump_lines(&s->d, 90, at, 4);
+		dump_line(&s->d, at, 10, "/srv/\xc3\xa4.js");
+		dump_line(&s->d, at + 0x10, 11, noise[i]);
+		dump_line(&s->d, at + 0x20, 12, "\xff");
+		dump_line(&s->d, at + 0x30, 13, "b.js");
+		dump_end(&s->d);
+		dump_load(&s->d, 100, PID, at, 0x100, "f");
+	}
+	tell(s);
+	for (uint64_t at = 0x1000; at <= 0x6000; at += 0x1000) {
+		assert_string_equal(line_of(s->code, at, 200), "/srv/\xc3\xa4.js:10");
+		assert_string_equal(line_of(s->code, at + 0x1f, 200), "");
+		assert_string_equal(line_of(s->code, at + 0x20, 200), "");
+		assert_string_equal(line_of(s->code, at + 0x30, 200), "b.js:13");
+	}
+}
+
 static void half_a_record_waits(void **state)
 {
 	struct scene *s = *state;
@@ -308,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_of_a_function, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_that_count_from_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_of_something_else, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(files_that_are_noise, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(half_a_record_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_clock, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(not_a_jitdump, set_up, tear_down),
