@@ -32,6 +32,11 @@ void weft_map_begin(void)
 	*(void **)(void *)&ask_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
+int weft_map_asks_loader(void)
+{
+	return ask_loader != NULL;
+}
+
 void weft_rules_forget(void)
 {
 	memset(weft_rule_cache, 0, sizeof(weft_rule_cache));
