@@ -7,10 +7,10 @@
  *   span ID root=ID trace=HEX tag0=N samples=N pid=N
  *
  * tiny [-s SLOTS] [-b BUDGET] [-p PERIOD_NS] [-r RING] [-x STOP_AFTER_MS] [-n] [-l LIB]
- *      [-S MODE] [-c BYTES] -- CMD
+ *      [-S MODE] [-c BYTES] [-z PATH] [-T] -- CMD
  *   -n  never drain   -l  LD_PRELOAD it   -a  abort the collector's work: refuse everybody
  *   -S  raw, auto, table, fp or check, with unwind tables; -T  without tables
- *   -c  bytes of stack copied at most
+ *   -c  bytes of stack copied at most   -z  no map after the first that has this in a path
  * Exits with CMD's status (128 + signal).
  */
 #include <errno.h>
@@ -458,7 +458,7 @@ static int open_listener(char *path, size_t room)
 static void usage_exit(void)
 {
 	fprintf(stderr, "usage: tiny [-s N] [-b N] [-p NS] [-r N] [-x MS] [-n] [-a] [-l LIB]\n"
-			"            [-S MODE] [-c N] [-T] CMD\n");
+			"            [-S MODE] [-c N] [-z PATH] [-T] CMD\n");
 	exit(2);
 }
 
@@ -477,7 +477,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "+s:b:p:r:x:l:S:c:naT")) != -1) {
+	while ((c = getopt(argc, argv, "+s:b:p:r:x:l:S:c:z:naT")) != -1) {
 		switch (c) {
 		case 's':
 			slots = (uint32_t)atoi(optarg);
@@ -502,6 +502,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'c':
 			copy_bytes = (uint32_t)atoi(optarg);
+			break;
+		case 'z':
+			tiny_last_map = optarg;
 			break;
 		case 'T':
 			no_tables = 1;

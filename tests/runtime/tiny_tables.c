@@ -17,6 +17,8 @@
 #endif
 #define FILES_MAX 512
 
+const char *tiny_last_map;
+
 struct file {
 	char path[512];
 	struct elf_module *module;
@@ -30,7 +32,7 @@ static uint64_t used = WEFT_TABLES_FIRST;
 
 int tiny_tables_open(void)
 {
-	int fd = memfd_create("tiny-tables", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create("tables-of-tiny", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	const uint64_t magic = WEFT_TABLES_MAGIC;
 
 	if (fd < 0 || ftruncate(fd, (off_t)WEFT_TABLES_BYTES))
@@ -211,9 +213,10 @@ void tiny_map_publish(struct tiny_map *map, struct weft_session_header *shared,
 
 	for (size_t i = 0; i < bytes; i++)
 		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-	if (!bytes || hash == map->hash)
+	if (!bytes || hash == map->hash || map->is_last)
 		return;
 	map->hash = hash;
+	map->is_last = tiny_last_map && strstr(text, tiny_last_map);
 	read_lines(map, text);
 	store(map, shared, layout);
 }

@@ -16,11 +16,15 @@ struct tiny_map {
 	uint32_t number; /* of the snapshot that was published last */
 	uint64_t place;  /* where the next one goes, from map_offset */
 	uint64_t hash;   /* of the maps file */
+	int is_last;
 	uint32_t count;
 	struct weft_map_module modules[TINY_MODULES_MAX];
 };
 
 int tiny_tables_open(void); /* the memfd, once, or -1 */
+
+/* No snapshot any more once one with this in a path is out; NULL = goes on. */
+extern const char *tiny_last_map;
 
 /* Looks at the process; publishes a snapshot if its maps changed. */
 void tiny_map_publish(struct tiny_map *map, struct weft_session_header *shared,
