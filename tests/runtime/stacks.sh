@@ -28,8 +28,11 @@ is "deep: all of them outermost" "$(sum end_outermost)" -eq "$(sum walked)"
 check "$STACKS" threads 100
 both threads
 is "threads: all of them outermost" "$(sum end_outermost)" -eq "$(sum walked)"
-check "$STACKS" known 100
-both "known coroutine"
+# Below its first function a makecontext stack has garbage, which no unwind data of glibc tells.
+tiny -S table "$STACKS" known 100
+is "known coroutine: status" $? -eq 0
+is "known coroutine: walked" "$(sum walked)" -eq "$(sum samples)"
+is "known coroutine: deep" "$(sum frames)" -gt $((4 * $(sum walked)))
 is "known coroutine: never read by a system call" "$(sum stack_self_read)" -eq 0
 check "$STACKS" jump 150
 both "siglongjmp out of handlers"
