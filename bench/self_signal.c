@@ -33,7 +33,7 @@ static void find_session(void)
 	unsigned long start;
 
 	while (f && !header && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:weft") && sscanf(line, "%lx", &start) == 1)
+		if (strstr(line, "memfd:weft-session") && sscanf(line, "%lx", &start) == 1)
 			header = (struct weft_session_header *)start;
 	if (f)
 		fclose(f);

@@ -125,7 +125,7 @@ static enum unwind_end take_frames(struct walk *w, const struct weft_sample_reco
 
 /*
  * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
- * limit that the other has not, up to there.
+ * limit that the other has not (a copy ends with its alternate stack), up to there.
  */
 static void check_frames(const struct walk *w, const struct weft_sample_record *sample,
 			 enum unwind_end end)
@@ -133,7 +133,8 @@ static void check_frames(const struct walk *w, const struct weft_sample_record *
 	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
 	const uint64_t *pc = (const void *)(at + ((sample->copy_bytes + 7u) & ~7u));
 	enum unwind_end theirs = end_of(sample);
-	int ours_cut = end == UNWIND_END_COPY_LIMIT && sample->flags & WEFT_SAMPLE_CUT;
+	int ours_cut = end == UNWIND_END_COPY_LIMIT &&
+		       sample->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
 	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
 	size_t count = w->count;
 	int equal;
