@@ -61,7 +61,7 @@ static void measure(unsigned long long *mapped, unsigned long long *allocated,
 		unsigned long long kib;
 
 		if (strchr("0123456789abcdef", line[0])) {
-			inside = strstr(line, "memfd:weft") != NULL;
+			inside = strstr(line, "memfd:weft-session") != NULL;
 			if (inside && !*allocated)
 				*allocated = allocated_bytes(line);
 		} else if (sscanf(line, "Rss: %llu", &kib) == 1) {
