@@ -148,8 +148,8 @@ struct dwread_unit {
 	uint64_t part[DWREAD_SECTIONS]; /* of a package's sections: where this unit's begin */
 
 	struct dwread_tree *tree;
-	struct dwread_lines *lines, *split_lines;
-	int has_tried_lines, has_tried_split_lines;
+	struct dwread_lines *lines;
+	int has_tried_lines;
 };
 
 struct dwread;
@@ -157,8 +157,8 @@ struct dwread;
 struct dwread_file {
 	struct dwread_file *next;
 	struct dwread *reader;
-	Elf *elf; /* owned, as the image; NULL: the module's */
-	void *image;
+	Elf *elf; /* owned; NULL: the module's */
+	struct buf joined;
 	struct dwread_section section[DWREAD_SECTIONS];
 	struct dwread_unit *units; /* sorted by offset */
 	size_t unit_count;
@@ -225,7 +225,6 @@ size_t dwread_tree_find(const struct dwread_tree *t, uint64_t address,
 
 /* dwread_lines.c */
 struct dwread_lines *dwread_lines_get(struct dwread_unit *u);
-struct dwread_lines *dwread_lines_of_calls(struct dwread_unit *u); /* that call_file counts in */
 void dwread_lines_free(struct dwread_lines *l);
 const struct dwread_row *dwread_lines_find(const struct dwread_lines *l, uint64_t address);
 const char *dwread_lines_path(struct dwread_lines *l, uint64_t file);

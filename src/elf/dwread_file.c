@@ -37,17 +37,29 @@ int dwread_append(struct dwread *r, struct buf *b, const void *item, size_t byte
 	return b->failed ? -ENOMEM : 0;
 }
 
+static void set_section(struct dwread_file *f, enum dwread_section_id id, const void *bytes,
+			size_t size)
+{
+	f->section[id] = (struct dwread_section){bytes, size};
+	/* What is worth reading grows with what there is. */
+	f->reader->steps += 8 * size;
+	f->reader->memory += 8 * size;
+}
+
 static void load_section(struct dwread_file *f, Elf *elf, enum dwread_section_id id, int is_split)
 {
-	Elf_Data *data = elf_debug_section_data(elf, section_names[id],
-						is_split && id != DWREAD_CU_INDEX ? ".dwo" : "");
+	Elf_Data *data;
 
-	if (!data || !data->d_buf)
+	/* Each of a split file's type units may be in a section of its own. */
+	if (is_split && id == DWREAD_INFO) {
+		if (elf_join_sections(elf, ".debug_info.dwo", &f->joined) == 0)
+			set_section(f, id, f->joined.data, f->joined.size);
 		return;
-	f->section[id] = (struct dwread_section){data->d_buf, data->d_size};
-	/* What is worth reading grows with what there is. */
-	f->reader->steps += 8 * data->d_size;
-	f->reader->memory += 8 * data->d_size;
+	}
+	data = elf_debug_section_data(elf, section_names[id],
+				      is_split && id != DWREAD_CU_INDEX ? ".dwo" : "");
+	if (data && data->d_buf)
+		set_section(f, id, data->d_buf, data->d_size);
 }
 
 static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
@@ -159,7 +171,7 @@ void dwread_file_free(struct dwread_file *f)
 	free_all(f->abbrevs, free_abbrevs);
 	free_all(f->lines, free_lines);
 	elf_end(f->elf);
-	free(f->image);
+	buf_free(&f->joined);
 	free(f);
 }
 

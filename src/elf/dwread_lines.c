@@ -321,6 +321,7 @@ static struct dwread_lines *lines_at(struct dwread_unit *u, uint64_t offset, con
 	return p.lines;
 }
 
+/* Files that a split unit names are those of its skeleton's table too. */
 struct dwread_lines *dwread_lines_get(struct dwread_unit *u)
 {
 	struct dwread_unit *owner = u->skeleton ? u->skeleton : u;
@@ -329,18 +330,6 @@ struct dwread_lines *dwread_lines_get(struct dwread_unit *u)
 		owner->lines = lines_at(owner, owner->stmt_list.number, owner->comp_dir);
 	owner->has_tried_lines = 1;
 	return owner->lines;
-}
-
-/* A split unit may bring a table of its own, of files only. */
-struct dwread_lines *dwread_lines_of_calls(struct dwread_unit *u)
-{
-	if (!u->skeleton || !u->file->section[DWREAD_LINE].bytes)
-		return dwread_lines_get(u);
-	if (!u->has_tried_split_lines)
-		u->split_lines = lines_at(u, u->part[DWREAD_LINE],
-					  u->comp_dir ? u->comp_dir : u->skeleton->comp_dir);
-	u->has_tried_split_lines = 1;
-	return u->split_lines;
 }
 
 void dwread_lines_free(struct dwread_lines *l)

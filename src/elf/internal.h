@@ -64,6 +64,8 @@ Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shd
 Elf_Data *elf_section_data(Elf_Scn *section);
 /* ".NAME" + suffix, or ".zNAME" (packed in the older way); NULL when there is none. */
 Elf_Data *elf_debug_section_data(Elf *elf, const char *name, const char *suffix);
+/* The contents of all sections of this name, one after the other; 0 or -ENOENT. */
+int elf_join_sections(Elf *elf, const char *name, struct buf *out);
 int elf_has_debug_section(Elf *elf, const char *name);
 /* The build-id by section, for files whose segments are those of another; its length. */
 size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX]);

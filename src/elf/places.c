@@ -228,7 +228,7 @@ static void put_line(struct elf_place *place, struct dwread_lines *lines, uint32
 static void set_line(struct chain *c, size_t depth, struct elf_place *place)
 {
 	if (depth + 1 < c->count)
-		put_line(place, dwread_lines_of_calls(c->unit), c->node[depth + 1]->call_file,
+		put_line(place, c->lines, c->node[depth + 1]->call_file,
 			 c->node[depth + 1]->call_line);
 	else if (c->row)
 		put_line(place, c->lines, c->row->file, c->row->line);

@@ -2,15 +2,16 @@
 /* Sections by name, unpacked; damaged or absurd ones are as if they were not there. */
 #include "elf/internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SECTION_BYTES_MAX (UINT64_C(1) << 31)
 #define PACKED_HEADER 12 /* "ZLIB", size in big endian */
 
-static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *header)
+/* The next section of this name after @section. */
+static Elf_Scn *find_after(Elf *elf, Elf_Scn *section, const char *name, GElf_Shdr *header)
 {
-	Elf_Scn *section = NULL;
 	size_t names;
 
 	if (elf_getshdrstrndx(elf, &names) != 0)
@@ -25,6 +26,25 @@ static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *header)
 			return section;
 	}
 	return NULL;
+}
+
+static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *header)
+{
+	return find_after(elf, NULL, name, header);
+}
+
+int elf_join_sections(Elf *elf, const char *name, struct buf *out)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = find_after(elf, section, name, &header)) != NULL) {
+		Elf_Data *data = elf_section_data(section);
+
+		if (data && data->d_buf && data->d_size <= SECTION_BYTES_MAX - out->size)
+			buf_put(out, data->d_buf, data->d_size);
+	}
+	return out->size && !out->failed ? 0 : -ENOENT;
 }
 
 Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header)
