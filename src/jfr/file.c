@@ -53,6 +53,8 @@ static int write_all(int fd, struct iovec *part, int count, uint64_t *written)
 		for (size_t left = (size_t)n; left; count--, part++) {
 			size_t take = left < part->iov_len ? left : part->iov_len;
 
+			if (!take) /* an empty part may have no address */
+				continue;
 			part->iov_base = (char *)part->iov_base + take;
 			part->iov_len -= take;
 			left -= take;
