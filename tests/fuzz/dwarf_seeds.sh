@@ -41,7 +41,7 @@ build clang clang4 -gdwarf-4 -gz=none
 if command -v xz >/dev/null; then
 	build gcc symbols -g0
 	xz -k "$1/symbols.so"
-	objcopy -s --add-section ".gnu_debugdata=$1/symbols.so.xz" "$1/symbols.so" "$1/mini.so"
+	objcopy -S --add-section ".gnu_debugdata=$1/symbols.so.xz" "$1/symbols.so" "$1/mini.so"
 	rm "$1/symbols.so.xz"
 fi
 rm "$source"
