@@ -66,6 +66,12 @@
 #define RECORDING_END_EXITED "exited"
 #define RECORDING_END_EXEC "exec" /* the same pid goes on with another row */
 
+/* startTime, process, name (as frames have it), path, buildId (hex, or null): a file whose code
+ * the process ran; in each chunk with samples of it. */
+#define RECORDING_MODULE "weft.Module"
+#define RECORDING_FIELD_PATH "path"
+#define RECORDING_FIELD_BUILD_ID "buildId"
+
 /* jdk.ActiveSetting rows, id = the sample type's; repeated in every chunk. */
 #define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": CPU time that one sample stands for */
 #define RECORDING_SETTING_ENGINE "engine"   /* "cpu" */

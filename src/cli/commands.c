@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+extern const struct cli_command cmd_annotate;
 extern const struct cli_command cmd_collect;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_convert;
@@ -17,8 +18,8 @@ extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_version;
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_record,  &cmd_report,     &cmd_convert, &cmd_doctor,  &cmd_help,
-	&cmd_version, &cmd_completion, &cmd_man,     &cmd_collect, NULL,
+	&cmd_record,  &cmd_report,     &cmd_annotate, &cmd_convert, &cmd_doctor, &cmd_help,
+	&cmd_version, &cmd_completion, &cmd_man,      &cmd_collect, NULL,
 };
 
 const char cli_version[] = WEFT_VERSION;

@@ -133,6 +133,7 @@ int elf_table_build(struct elf_module *m);
 int elf_names_load(const struct elf_module *m, struct elf_names **out);
 void elf_names_free(struct elf_names *n);
 int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out);
+size_t elf_names_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max);
 
 /* plt.c: calls @add for every stub of the procedure linkage table that has a name. */
 typedef int (*elf_plt_add)(void *arg, uint64_t address, uint64_t size, const char *name);

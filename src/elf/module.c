@@ -305,12 +305,27 @@ struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
 	return m->stats;
 }
 
-int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
+static struct elf_names *names_of(struct elf_module *m)
 {
 	if (!m->has_tried_names) {
 		m->has_tried_names = 1;
 		if (elf_names_load(m, &m->names) != 0)
 			m->names = NULL;
 	}
-	return m->names ? elf_names_find(m->names, address, out) : -ENOENT;
+	return m->names;
+}
+
+int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
+{
+	struct elf_names *names = names_of(m);
+
+	return names ? elf_names_find(names, address, out) : -ENOENT;
+}
+
+size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,
+			    size_t max)
+{
+	struct elf_names *names = names_of(m);
+
+	return names ? elf_names_named(names, name, out, max) : 0;
 }

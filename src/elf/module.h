@@ -92,6 +92,13 @@ struct elf_symbol {
 int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out);
 
 /*
+ * elf_module_functions() - the functions that elf_module_symbol() gives this name (static ones
+ * may share it), by address. Returns how many there are; at most @max are filled in.
+ */
+size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,
+			    size_t max);
+
+/*
  * Where separate debug files are looked for, when the file itself has no DWARF (or no
  * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below each directory of the
  * target's own root (@root_fd, -1 = ours) and then of ours; from debuginfod servers only if

@@ -347,3 +347,20 @@ int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out
 	out->is_cpp = e->is_cpp;
 	return 0;
 }
+
+size_t elf_names_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n->count; i++) {
+		struct entry *e = &n->entries[i];
+
+		if ((!e->shown && show(e) != 0) || strcmp(e->shown, name) != 0)
+			continue;
+		if (found < max)
+			out[found] = (struct elf_symbol){e->shown, e->address, e->end - e->address,
+							 e->is_cpp};
+		found++;
+	}
+	return found;
+}

@@ -10,6 +10,7 @@ void facts_free(struct facts *f)
 	free(f->buckets);
 	free(f->processes);
 	free(f->types);
+	free(f->modules);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -70,6 +71,18 @@ void facts_process(struct facts *f, const struct fact_process *p)
 		known = one_more(f, &f->processes, &f->process_count, sizeof(*known));
 	if (known)
 		*known = *p;
+}
+
+void facts_module(struct facts *f, const struct fact_module *module)
+{
+	struct fact_module *new;
+
+	for (uint32_t i = 0; i < f->module_count; i++)
+		if (memcmp(&f->modules[i], module, sizeof(*module)) == 0)
+			return;
+	new = one_more(f, &f->modules, &f->module_count, sizeof(*new));
+	if (new)
+		*new = *module;
 }
 
 struct fact_type *facts_type(struct facts *f, uint32_t name)

@@ -26,6 +26,11 @@ struct fact_process {
 	int64_t duration_ns; /* of rows with one id the longest stands */
 };
 
+/* A file that code came from; each distinct one once. */
+struct fact_module {
+	uint32_t name, path, build_id; /* build_id in hex; 0 = it has none */
+};
+
 /* A type of sample events in the file. */
 struct fact_type {
 	uint32_t name;
@@ -42,7 +47,8 @@ struct facts {
 	struct fact_bucket *buckets;
 	struct fact_process *processes;
 	struct fact_type *types;
-	uint32_t counter_count, bucket_count, process_count, type_count;
+	struct fact_module *modules;
+	uint32_t counter_count, bucket_count, process_count, type_count, module_count;
 	uint32_t jvm;           /* "java [pid]"; 0 = no JVM told */
 	uint32_t context_count; /* contextual events */
 	int failed;             /* out of memory */
@@ -53,6 +59,7 @@ void facts_free(struct facts *f);
 void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value);
 void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count);
 void facts_process(struct facts *f, const struct fact_process *p);
+void facts_module(struct facts *f, const struct fact_module *module);
 /* The row of a type by its name, made when new; NULL: out of memory. */
 struct fact_type *facts_type(struct facts *f, uint32_t name);
 /* Sum of a counter; 0 when the file has none. */

@@ -5,6 +5,8 @@
  */
 #include "report/report.h"
 
+#include "report/json_value.h"
+
 #include "weft/abi/counters.h"
 
 #include "base/recording.h"
@@ -14,31 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *number(uint64_t value)
-{
-	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
-}
-
-/* Names come from other people's files: what is no UTF-8 is shown as such bytes are. */
-static json_t *text(const char *s)
-{
-	json_t *j = json_string(s);
-	char *clean;
-
-	if (j)
-		return j;
-	clean = strdup(s);
-	for (char *c = clean; c && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	j = clean ? json_string(clean) : NULL;
-	free(clean);
-	return j;
-}
-
 static json_t *name(const struct model *m, uint32_t id)
 {
-	return text(names_text(&m->names, id));
+	return json_text(names_text(&m->names, id));
 }
 
 /* Every cause that weft knows, 0 too, when the file has weft's counters at all. */
@@ -114,8 +94,8 @@ static json_t *event_types(const struct facts *f, const struct model *m)
 		const struct fact_type *t = &f->types[i];
 
 		json_object_set_new(o, names_text(&m->names, t->name),
-				    json_pack("{s:o,s:o,s:b}", "events", number(t->events),
-					      "period_ns", number(t->period_ns), "counted",
+				    json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
+					      "period_ns", json_number(t->period_ns), "counted",
 					      t->counted));
 	}
 	return o;
@@ -142,7 +122,8 @@ static json_t *context(const struct model *m, const struct row *r)
 static void set_line(json_t *o, const struct model *m, const struct source_line *line)
 {
 	json_object_set_new(o, "function",
-			    line->function ? name(m, line->function) : text(KEY_UNKNOWN_FUNCTION));
+			    line->function ? name(m, line->function)
+					   : json_text(KEY_UNKNOWN_FUNCTION));
 	json_object_set_new(o, "file", line->file ? name(m, line->file) : json_null());
 	json_object_set_new(o, "line", line->line ? json_integer(line->line) : json_null());
 }
@@ -150,9 +131,10 @@ static void set_line(json_t *o, const struct model *m, const struct source_line 
 static json_t *row(const struct model *m, const struct aggregate *a, const struct row *r)
 {
 	char *key = key_name(&a->key, m, r->id);
-	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", text(key), "samples",
-				    number(r->samples), "self_ns", number(r->self_ns), "total_ns",
-				    number(r->total_ns), "self_samples", number(r->self_samples))
+	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
+				    json_number(r->samples), "self_ns", json_number(r->self_ns),
+				    "total_ns", json_number(r->total_ns), "self_samples",
+				    json_number(r->self_samples))
 			: NULL;
 
 	free(key);
@@ -203,15 +185,15 @@ static void set_more(json_t *o, const struct report *r)
 	const struct model *m = source_model(r->source);
 
 	json_object_set_new(o, "where", where(r));
-	json_object_set_new(o, "with_context", number(r->with_context));
-	json_object_set_new(o, "truncated_stacks", number(r->truncated));
-	json_object_set_new(o, "samples_of_unknown_weight", number(r->weightless));
+	json_object_set_new(o, "with_context", json_number(r->with_context));
+	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
+	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));
 	json_object_set_new(o, "events", event_types(f, m));
 	json_object_set_new(o, "processes", processes(f, m));
 	json_object_set_new(o, "counters", counters(f, m));
 	json_object_set_new(o, "histograms", histograms(f, m));
 	if (*f->damage)
-		json_object_set_new(o, "damage", text(f->damage));
+		json_object_set_new(o, "damage", json_text(f->damage));
 }
 
 int report_json(const struct report *r, uint64_t top, FILE *out)
@@ -219,10 +201,10 @@ int report_json(const struct report *r, uint64_t top, FILE *out)
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
 	const struct aggregate *a = chosen(r);
-	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", text(r->path), "duration_ns",
-			      (json_int_t)(f->end_ns - f->start_ns), "samples", number(r->samples),
-			      "weight_ns", number(r->weight_ns), "lost", lost(f, m), "by",
-			      a->key.text, "rows", rows(m, a, top));
+	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
+			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
+			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
+			      "lost", lost(f, m), "by", a->key.text, "rows", rows(m, a, top));
 	int rc;
 
 	if (!o)

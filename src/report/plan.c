@@ -70,7 +70,7 @@ enum role plan_role(const char *name)
 	} roles[] = {
 		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
 		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
-		{"jdk.JVMInformation", ROLE_JVM},
+		{RECORDING_MODULE, ROLE_MODULE},       {"jdk.JVMInformation", ROLE_JVM},
 	};
 
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)

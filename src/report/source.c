@@ -196,6 +196,13 @@ static int take_fact(struct source *s, const struct plan *p, const struct weft_j
 	case ROLE_PROCESS:
 		take_process(s, e);
 		break;
+	case ROLE_MODULE:
+		facts_module(&s->facts, &(struct fact_module){
+						.name = text_of(s, e, RECORDING_FIELD_NAME),
+						.path = text_of(s, e, RECORDING_FIELD_PATH),
+						.build_id = text_of(s, e, RECORDING_FIELD_BUILD_ID),
+					});
+		break;
 	case ROLE_JVM:
 		if (number_of(e, "pid") > 0)
 			s->facts.jvm = names_id_format(&s->model.names, "java [%lld]",
