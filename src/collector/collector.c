@@ -4,6 +4,7 @@
 
 #include "collector/clock.h"
 #include "collector/jit.h"
+#include "collector/walker.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,16 +13,20 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define QUEUE_BYTES ((size_t)64 << 20)
+/* Samples with copies of stacks, and walked ones of some 400 bytes: minutes of work of a
+ * worker that is busy with something else, at a thousand samples a second. */
+#define DRAINED_BYTES ((size_t)64 << 20)
+#define WALKED_BYTES ((size_t)128 << 20)
 
 struct collector {
 	struct watch watch;
+	struct walker walker;
 	struct worker worker;
-	struct queue queue;
+	struct queue drained, walked; /* see queue.h */
 	struct tables tables;
 	struct table_cache cache;
-	pthread_t watcher, writer;
-	int watching, writing; /* threads that run */
+	pthread_t watching_thread, walking_thread, writing_thread;
+	int watching, walking, writing; /* threads that run */
 };
 
 const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
@@ -57,33 +62,41 @@ static int open_recording(struct collector *c, const struct collector_options *o
 
 static int open_parts(struct collector *c, const struct collector_options *o, const char **what)
 {
-	int rc = queue_init(&c->queue, QUEUE_BYTES);
+	int rc = queue_init(&c->drained, DRAINED_BYTES);
 
 	*what = "memory";
+	if (rc == 0)
+		rc = queue_init(&c->walked, WALKED_BYTES);
+	if (rc == 0)
+		rc = naming_init(&c->worker.naming);
 	if (rc)
 		return rc;
-	c->worker.queue = &c->queue;
-	c->worker.period_ns = o->period_ns;
-	c->worker.symbolizer.jit_budget = JIT_BUDGET_BYTES;
 	/* Neither need be had. */
 	tables_open(&c->tables, WEFT_TABLES_BYTES);
 	table_cache_open(&c->cache, 1);
-	c->worker.symbolizer.tables = &c->tables;
-	c->worker.symbolizer.modules = modules_new(&c->tables, &c->cache);
-	if (!c->worker.symbolizer.modules)
+	c->walker = (struct walker){
+		.in = &c->drained,
+		.out = &c->walked,
+		.walking = {.modules = modules_new(&c->tables, &c->cache),
+			    .tables = &c->tables,
+			    .jit_budget = JIT_BUDGET_BYTES},
+	};
+	c->worker.queue = &c->walked;
+	c->worker.period_ns = o->period_ns;
+	if (!c->walker.walking.modules)
 		return -ENOMEM;
 	*what = "rendezvous socket";
-	rc = watch_open(&c->watch, &c->queue, &c->worker, o);
+	rc = watch_open(&c->watch, &c->drained, &c->worker, &c->tables, o);
 	if (rc)
 		return rc;
 	*what = o->path;
 	rc = open_recording(c, o);
 	if (rc == 0)
-		c->worker.symbolizer.writer = recording_writer(c->worker.recording);
+		c->worker.naming.writer = recording_writer(c->worker.recording);
 	return rc;
 }
 
-/* Both threads leave all signals to the caller's thread. */
+/* All threads leave all signals to the caller's thread. */
 static int start_threads(struct collector *c)
 {
 	sigset_t all, before;
@@ -91,12 +104,14 @@ static int start_threads(struct collector *c)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = -pthread_create(&c->writer, NULL, worker_run, &c->worker);
-	if (rc == 0) {
-		c->writing = 1;
-		rc = -pthread_create(&c->watcher, NULL, watch_run, &c->watch);
-		c->watching = rc == 0;
-	}
+	rc = -pthread_create(&c->writing_thread, NULL, worker_run, &c->worker);
+	c->writing = rc == 0;
+	if (rc == 0)
+		rc = -pthread_create(&c->walking_thread, NULL, walker_run, &c->walker);
+	c->walking = c->writing && rc == 0;
+	if (rc == 0)
+		rc = -pthread_create(&c->watching_thread, NULL, watch_run, &c->watch);
+	c->watching = c->walking && rc == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
@@ -163,14 +178,16 @@ static void join_threads(struct collector *c)
 {
 	if (c->watching) {
 		watch_order(&c->watch, WATCH_FINISH);
-		pthread_join(c->watcher, NULL);
+		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
-	if (c->writing) {
-		queue_push(&c->queue, batch_new(BATCH_FINISH, NULL, 0));
-		pthread_join(c->writer, NULL);
-		c->writing = 0;
-	}
+	if (c->writing)
+		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
+	if (c->walking)
+		pthread_join(c->walking_thread, NULL);
+	if (c->writing)
+		pthread_join(c->writing_thread, NULL);
+	c->walking = c->writing = 0;
 }
 
 int collector_finish(struct collector *c, struct collector_result *out)
@@ -191,7 +208,8 @@ int collector_finish(struct collector *c, struct collector_result *out)
 		.refused = c->watch.refused,
 		.refused_error = c->watch.refused_error,
 	};
-	return rc ? rc : c->worker.error;
+	rc = rc ? rc : c->worker.error;
+	return rc ? rc : c->walker.error;
 }
 
 void collector_free(struct collector *c)
@@ -201,10 +219,13 @@ void collector_free(struct collector *c)
 	join_threads(c);
 	recording_close(c->worker.recording, clock_mono_ns(), NULL);
 	watch_close(&c->watch);
-	modules_free(c->worker.symbolizer.modules);
+	naming_free(&c->worker.naming);
+	modules_free(c->walker.walking.modules);
 	tables_close(&c->tables);
 	table_cache_close(&c->cache);
-	if (c->queue.last)
-		queue_destroy(&c->queue);
+	if (c->drained.last)
+		queue_destroy(&c->drained);
+	if (c->walked.last)
+		queue_destroy(&c->walked);
 	free(c);
 }

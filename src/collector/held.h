@@ -2,7 +2,7 @@
 /*
  * Batches that wait for names: those of processes whose jitdump is behind their code, for its
  * writers keep it in a buffer. In the order in which they came; released when the process or
- * the chunk ends, or when they become too many. Used by the worker thread.
+ * the chunk ends, or when they become too many. Used by the walker thread.
  */
 #ifndef WEFT_COLLECTOR_HELD_H
 #define WEFT_COLLECTOR_HELD_H

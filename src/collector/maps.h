@@ -7,7 +7,7 @@
  * the numbers of the module map snapshots (abi/module_map.h) for which it was true, for samples
  * that were taken then come later. The generation moves on with every change; what is
  * remembered of a pc is keyed by the id of its mapping, which never comes again.
- * Items are sorted by start and never overlap. Used by the worker thread alone.
+ * Items are sorted by start and never overlap. Used by the walker thread alone.
  */
 #ifndef WEFT_COLLECTOR_MAPS_H
 #define WEFT_COLLECTOR_MAPS_H
@@ -17,6 +17,7 @@
 
 struct elf_module;
 struct module_file;
+struct code;
 
 struct mapping {
 	uint32_t id;    /* 1..: no other mapping of the process ever has it */
@@ -34,6 +35,7 @@ struct mapping {
 	/* Both owned by the cache of modules; NULL: the file cannot be had. */
 	struct elf_module *module;
 	struct module_file *file;
+	const struct code *code; /* of modules_code(); NULL: not asked yet, or none */
 };
 
 struct maps {

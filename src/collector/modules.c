@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct modules {
 	struct table_cache *cache;
 	struct map *files;        /* struct file_key -> struct module_file * (0: cannot be read) */
 	struct map *tables_known; /* struct table_key -> offset: one file may have many copies */
+	struct map *codes;        /* struct module_file *, path -> struct code * */
 	struct module_file *vdso;
 	int vdso_tried;
 };
@@ -47,22 +49,25 @@ struct modules *modules_new(struct tables *tables, struct table_cache *cache)
 	m->cache = cache;
 	m->files = map_new();
 	m->tables_known = map_new();
-	if (m->files && m->tables_known)
+	m->codes = map_new();
+	if (m->files && m->tables_known && m->codes)
 		return m;
 	modules_free(m);
 	return NULL;
 }
 
-/* Takes over @elf, which may be NULL; then, or without memory, NULL. */
-static struct module_file *file_new(struct elf_module *elf)
+/* Takes over both, which may be NULL; without @elf, or without memory, NULL. */
+static struct module_file *file_new(struct elf_module *elf, struct elf_module *names)
 {
 	struct module_file *file = elf ? calloc(1, sizeof(*file)) : NULL;
 
 	if (!file) {
 		elf_module_free(elf);
+		elf_module_free(names);
 		return NULL;
 	}
 	file->elf = elf;
+	file->names = names;
 	file->offset = WEFT_TABLE_PENDING;
 	return file;
 }
@@ -72,6 +77,7 @@ static void file_free(struct module_file *file)
 	if (!file)
 		return;
 	elf_module_free(file->elf);
+	elf_module_free(file->names);
 	free(file->own);
 	free(file);
 }
@@ -88,6 +94,10 @@ void modules_free(struct modules *m)
 		file_free((struct module_file *)(uintptr_t)*value);
 	map_free(m->files);
 	map_free(m->tables_known);
+	cursor = 0;
+	while (m->codes && map_next(m->codes, &cursor, &key, &bytes, &value))
+		free((struct code *)(uintptr_t)*value);
+	map_free(m->codes);
 	file_free(m->vdso);
 	free(m);
 }
@@ -145,7 +155,7 @@ static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 static struct module_file *file_of_fd(struct modules *m, int fd, const struct mapping *one)
 {
 	struct file_key key;
-	struct elf_module *module = NULL;
+	struct elf_module *module = NULL, *names = NULL;
 	struct stat st;
 	uint64_t *value;
 	char name[256];
@@ -164,8 +174,10 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 		return NULL;
 	if (fresh) {
 		mapping_name(one, name, sizeof(name));
-		if (elf_module_open(&module, one->path, fd, name) == 0)
-			*value = (uint64_t)(uintptr_t)file_new(module);
+		if (elf_module_open(&module, one->path, fd, name) == 0 &&
+		    elf_module_open(&names, one->path, fd, name))
+			names = NULL;
+		*value = (uint64_t)(uintptr_t)file_new(module, names);
 	}
 	return (struct module_file *)(uintptr_t)*value;
 }
@@ -173,7 +185,7 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 /* Every process of this kernel is given the same image, so ours will do. */
 static struct module_file *vdso_file(struct modules *m)
 {
-	struct elf_module *module = NULL;
+	struct elf_module *module = NULL, *names = NULL;
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes;
 
@@ -181,8 +193,10 @@ static struct module_file *vdso_file(struct modules *m)
 		return m->vdso;
 	m->vdso_tried = 1;
 	bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (elf_module_open_image(&module, header, bytes, "[vdso]") == 0)
-		m->vdso = file_new(module);
+	if (elf_module_open_image(&module, header, bytes, "[vdso]") == 0 &&
+	    elf_module_open_image(&names, header, bytes, "[vdso]"))
+		names = NULL;
+	m->vdso = file_new(module, names);
 	return m->vdso;
 }
 
@@ -217,6 +231,45 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 	if (one->file && find_bias(one, one->file->elf))
 		one->file = NULL;
 	one->module = one->file ? one->file->elf : NULL;
+}
+
+static struct code *code_new(const struct mapping *one)
+{
+	size_t path_bytes = strlen(one->path) + 1, name_bytes;
+	struct code *code;
+	char name[256], *texts;
+
+	mapping_name(one, name, sizeof(name));
+	name_bytes = strlen(name) + 1;
+	code = malloc(sizeof(*code) + path_bytes + name_bytes);
+	if (!code)
+		return NULL;
+	texts = (char *)(code + 1);
+	memcpy(texts, one->path, path_bytes);
+	memcpy(texts + path_bytes, name, name_bytes);
+	*code = (struct code){texts, texts + path_bytes, one->file ? one->file->names : NULL};
+	return code;
+}
+
+const struct code *modules_code(struct modules *m, struct mapping *one)
+{
+	char key[sizeof(void *) + PATH_MAX];
+	size_t bytes = strlen(one->path);
+	uint64_t *value;
+
+	if (one->code || bytes == 0)
+		return one->code;
+	if (bytes > PATH_MAX)
+		bytes = PATH_MAX;
+	memcpy(key, &one->file, sizeof(one->file));
+	memcpy(key + sizeof(one->file), one->path, bytes);
+	value = map_put(m->codes, key, sizeof(one->file) + bytes, NULL);
+	if (!value)
+		return NULL;
+	if (!*value)
+		*value = (uint64_t)(uintptr_t)code_new(one);
+	one->code = (const struct code *)(uintptr_t)*value;
+	return one->code;
 }
 
 /* The table is @own's from now on, unless the memfd takes it. */

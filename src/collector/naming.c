@@ -3,21 +3,16 @@
 #include "collector/naming.h"
 
 #include "base/map.h"
-#include "collector/jit.h"
-#include "elf/module.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define PLACES_MAX 64 /* functions inlined into each other; compilers stop far below */
 
-/*
- * What an address means for ever: the id of a mapping is never used again, so the cache
- * needs no flush when addresses are.
- */
 struct function_key {
-	uint64_t mapping; /* its id; 0 = none */
-	uint64_t pc;
+	uint64_t code; /* its address: never used again */
+	uint64_t address;
 };
 
 /* The frames of one address. */
@@ -74,34 +69,29 @@ static size_t one_frame(struct weft_jfr_writer *writer, const char *module, cons
 }
 
 /* At most PLACES_MAX frames to @out; 0: no memory. */
-static size_t name_address(struct weft_jfr_writer *writer, const struct mapping *m, uint64_t pc,
+static size_t name_address(const struct naming *n, const struct code *code, uint64_t address,
 			   struct weft_jfr_frame *out)
 {
 	struct elf_place places[PLACES_MAX];
-	char module[256], function[300];
-	uint64_t address, entry;
+	uint64_t entry = address;
+	char function[300];
 	size_t count = 0;
 
-	if (!m || m->path[0] == 0)
-		return one_frame(writer, "", "[unknown]", 0, out);
-	mapping_name(m, module, sizeof(module));
-	address = m->has_bias ? pc - m->bias : pc - m->start + m->offset;
-	if (m->module)
-		count = elf_module_places(m->module, address, places, PLACES_MAX);
+	if (code->elf)
+		count = n->places(code->elf, address, places, PLACES_MAX);
 	if (count)
-		return place_frames(writer, module, places, count, address, out);
+		return place_frames(n->writer, code->name, places, count, address, out);
 	/* One row for a function without a name, not one for every pc in it. */
-	entry = address;
-	if (m->module)
-		elf_module_entry(m->module, address, &entry);
-	snprintf(function, sizeof(function), "%s+0x%llx", module, (unsigned long long)entry);
-	return one_frame(writer, module, function, offset_in(address, entry), out);
+	if (code->elf)
+		elf_module_entry(code->elf, address, &entry);
+	snprintf(function, sizeof(function), "%s+0x%llx", code->name, (unsigned long long)entry);
+	return one_frame(n->writer, code->name, function, offset_in(address, entry), out);
 }
 
-static struct named *name_pc(struct weft_jfr_writer *writer, const struct mapping *m, uint64_t pc)
+static struct named *name_new(const struct naming *n, const struct code *code, uint64_t address)
 {
 	struct weft_jfr_frame frames[PLACES_MAX];
-	size_t count = name_address(writer, m, pc, frames);
+	size_t count = name_address(n, code, address, frames);
 	struct named *named = count ? malloc(sizeof(*named) + count * sizeof(*frames)) : NULL;
 
 	if (!named)
@@ -112,52 +102,85 @@ static struct named *name_pc(struct weft_jfr_writer *writer, const struct mappin
 	return named;
 }
 
+static const struct named *name_of(struct naming *n, const struct walked_frame *f)
+{
+	const struct function_key key = {(uint64_t)(uintptr_t)f->code, f->address};
+	uint64_t *value = map_put(n->known, &key, sizeof(key), NULL);
+
+	if (value && !*value)
+		*value = (uint64_t)(uintptr_t)name_new(n, f->code, f->address);
+	return value ? (const struct named *)(uintptr_t)*value : NULL;
+}
+
 /* Not for the cache: an address of JIT code may hold another function the next time. */
-static size_t name_jit(struct weft_jfr_writer *writer, const struct elf_place *place, uint64_t pc,
+static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *jit,
 		       struct weft_jfr_frame *out)
 {
 	*out = (struct weft_jfr_frame){
-		.method = weft_jfr_method_in(writer, "[jit]", place->function, place->file),
-		.line = place->file && place->line > 0 ? place->line : 0,
-		.bytecode_index = place->address ? offset_in(pc, place->address) : 0,
+		.method =
+			weft_jfr_method_in(writer, walked_jit_code.name, jit->function, jit->file),
+		.line = jit->file && jit->line > 0 ? jit->line : 0,
+		.bytecode_index = jit->offset,
 		.type = WEFT_JFR_FRAME_JIT,
 	};
 	return out->method != 0;
 }
 
-size_t naming_frames(struct weft_jfr_writer *writer, struct process *p, const struct mapping *m,
-		     uint64_t pc, struct weft_jfr_frame *out, size_t max)
+/* At most @max frames to @out; where there is no room for all, the innermost and the real
+ * function. */
+static size_t put_frames(struct naming *n, const struct walked_sample *walked, size_t index,
+			 struct weft_jfr_frame *out, size_t max)
 {
-	struct function_key key = {m ? m->id : 0, m && m->path[0] ? pc : 0};
+	const struct walked_frame *f = &walked->frame[index];
 	const struct named *named;
-	struct elf_place jit;
-	uint64_t *value;
 	size_t count;
 
-	if (jit_is_code(m) && jit_find(p->jit, pc, &jit) == 0)
-		return name_jit(writer, &jit, pc, out);
-	value = map_put(p->functions, &key, sizeof(key), NULL);
-	if (!value || max == 0)
-		return 0;
-	if (!*value)
-		*value = (uint64_t)(uintptr_t)name_pc(writer, m, pc);
-	named = (const struct named *)(uintptr_t)*value;
+	if (!f->code)
+		return one_frame(n->writer, "", "[unknown]", 0, out);
+	if (f->code == &walked_jit_code)
+		return name_jit(n->writer, &walked_jits(walked)[f->address], out);
+	named = name_of(n, f);
 	if (!named)
 		return 0;
 	count = named->count < max ? named->count : max;
-	/* Where there is no room for all, the real function is the one to keep. */
 	for (size_t i = 0; i < count; i++)
 		out[i] = named->frame[i + 1 < count ? i : named->count - count + i];
 	return count;
 }
 
-void naming_free(struct map *functions)
+void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+		  struct recording_stack *out)
+{
+	out->count = 0;
+	out->truncated = walked->truncated;
+	for (size_t i = 0; i < walked->frame_count; i++) {
+		const struct code *code = walked->frame[i].code;
+
+		if (out->count == RECORDING_FRAMES_MAX) {
+			out->truncated = 1;
+			return;
+		}
+		if (code && code != &walked_jit_code)
+			recording_module(p, code);
+		out->count += put_frames(n, walked, i, out->frame + out->count,
+					 RECORDING_FRAMES_MAX - out->count);
+	}
+}
+
+int naming_init(struct naming *n)
+{
+	*n = (struct naming){.known = map_new(), .places = elf_module_places};
+	return n->known ? 0 : -ENOMEM;
+}
+
+void naming_free(struct naming *n)
 {
 	size_t cursor = 0, bytes;
 	const void *key;
 	uint64_t *value;
 
-	while (functions && map_next(functions, &cursor, &key, &bytes, &value))
+	while (n->known && map_next(n->known, &cursor, &key, &bytes, &value))
 		free((void *)(uintptr_t)*value);
-	map_free(functions);
+	map_free(n->known);
+	n->known = NULL;
 }

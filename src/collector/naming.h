@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a code address of a process to the frames that people read. Walking is symbolize.h's;
- * here is everything that looks into symbols. Used by the worker thread.
+ * From code addresses to the frames that people read: function, inlined functions, file and
+ * line. Everything that looks into symbols and DWARF is here, and may take seconds; walking
+ * (walking.h) never waits for it. Used by the worker thread.
  */
 #ifndef WEFT_COLLECTOR_NAMING_H
 #define WEFT_COLLECTOR_NAMING_H
 
-#include "collector/process.h"
+#include "collector/recording.h"
+#include "collector/walking.h"
+#include "elf/module.h"
 
-#include <weft/jfr.h>
+struct naming {
+	struct weft_jfr_writer *writer;
+	struct map *known; /* code, address -> the frames there */
+	/* Who says what an address is: elf_module_places(). Tests put a slow one here. */
+	size_t (*places)(struct elf_module *m, uint64_t address, struct elf_place *out, size_t max);
+};
+
+int naming_init(struct naming *n); /* 0 or -ENOMEM; the writer is set later */
+void naming_free(struct naming *n);
 
 /*
- * naming_frames() - the frames of @pc, innermost first: at most @max (>= 1), the real
- * function among them. @pc is the address to look up: for a return address the last byte of
- * the call. @m is the mapping that held it, NULL where none is known; it is read, not kept.
- * Returns the number, 0 when there is no memory for it.
+ * naming_stack() - the stack of a sample of @p, as it goes into the file; files met are noted in
+ * the process (recording_module()). Where inlined functions would make it longer than
+ * RECORDING_FRAMES_MAX, it is cut at the outer end. Frames for which there is no memory are
+ * left out.
  */
-size_t naming_frames(struct weft_jfr_writer *writer, struct process *p, const struct mapping *m,
-		     uint64_t pc, struct weft_jfr_frame *out, size_t max);
-
-/* Frees a cache (process.functions), NULL too. */
-void naming_free(struct map *functions);
+void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+		  struct recording_stack *out);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "collector/clock.h"
 #include "collector/jit.h"
-#include "collector/naming.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,10 +89,10 @@ int process_new(struct process **out, pid_t pid)
 	p->root_fd = -1;
 	p->dictionary = dictionary_new();
 	p->threads = map_new();
-	p->functions = map_new();
+	p->codes = map_new();
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	p->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!p->dictionary || !p->threads || !p->functions || p->proc_fd < 0) {
+	if (!p->dictionary || !p->threads || !p->codes || p->proc_fd < 0) {
 		int rc = p->proc_fd < 0 ? -errno : -ENOMEM;
 
 		process_free(p);
@@ -123,8 +122,7 @@ void process_release(struct process *p)
 		while ((t = process_thread_next(p, &cursor)))
 			free(t);
 	map_free(p->threads);
-	naming_free(p->functions);
-	p->threads = p->functions = NULL;
+	p->threads = NULL;
 	maps_free(&p->maps);
 	dictionary_free(p->dictionary);
 	p->dictionary = NULL;
@@ -144,6 +142,7 @@ void process_free(struct process *p)
 	if (!p)
 		return;
 	process_release(p);
+	map_free(p->codes);
 	free(p->command_line);
 	free(p);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process of the recording as the worker sees it: identity, mappings, dictionary,
- * threads, caches and counters. Made by the drain thread at the rendezvous (process_new()),
- * from then on the worker's alone. The shared memory that its logs lie in stays mapped until
- * process_release(), after BATCH_CLOSE.
+ * One process of the recording: identity, mappings, dictionary, threads, caches and counters.
+ * Made by the drain thread at the rendezvous (process_new()); from then on the first part is
+ * constant, one part the walker's, one the worker's. The shared memory that its logs lie in
+ * stays mapped until process_release(), by the worker after BATCH_CLOSE, when the walker is
+ * done with it.
  */
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H
@@ -63,18 +64,21 @@ struct process {
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
 
-	/* From here on: worker only. */
+	/* Of the walker. */
 	struct maps maps;
 	uint64_t looked_ns;
 	int64_t look_credit_ns; /* time that looking may take now */
 	int told_by_log;        /* /proc cannot be read: the process tells its modules itself */
 	struct snapshots snapshots;
 	uint32_t published; /* generation of the maps that the newest snapshot tells */
-	uint64_t dict_position, modules_position;
+	uint64_t modules_position;
+	struct jit *jit; /* names of code that lies in no file; NULL = none */
+
+	/* Of the worker. */
+	uint64_t dict_position;
 	struct dictionary *dictionary;
-	struct jit *jit;                      /* names of code that lies in no file; NULL = none */
 	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
-	struct map *functions;                /* of naming.c */
+	struct map *codes;                    /* struct code * -> its code ran in this chunk */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
 	struct session_counts counted;        /* newest known to the drain thread */
 	struct session_counts own;            /* the worker's: cuts, malformed logs */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue between the collector's two threads: see queue.h. */
+/* The queues between the collector's threads: see queue.h. */
 #include "collector/queue.h"
 
 #include <stdlib.h>
@@ -11,7 +11,9 @@ int queue_init(struct queue *q, size_t limit)
 	q->last = &q->first;
 	if (pthread_mutex_init(&q->lock, NULL))
 		return -1;
-	return -pthread_cond_init(&q->filled, NULL);
+	if (pthread_cond_init(&q->filled, NULL))
+		return -1;
+	return -pthread_cond_init(&q->emptied, NULL);
 }
 
 void queue_destroy(struct queue *q)
@@ -23,6 +25,7 @@ void queue_destroy(struct queue *q)
 		free(b);
 	}
 	pthread_cond_destroy(&q->filled);
+	pthread_cond_destroy(&q->emptied);
 	pthread_mutex_destroy(&q->lock);
 }
 
@@ -62,6 +65,14 @@ void queue_push(struct queue *q, struct batch *b)
 	pthread_mutex_unlock(&q->lock);
 }
 
+void queue_wait(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	while (q->bytes >= q->limit)
+		pthread_cond_wait(&q->emptied, &q->lock);
+	pthread_mutex_unlock(&q->lock);
+}
+
 struct batch *queue_pop(struct queue *q)
 {
 	struct batch *b;
@@ -74,6 +85,8 @@ struct batch *queue_pop(struct queue *q)
 	if (!q->first)
 		q->last = &q->first;
 	q->bytes -= sizeof(*b) + b->bytes;
+	if (q->bytes < q->limit)
+		pthread_cond_signal(&q->emptied);
 	pthread_mutex_unlock(&q->lock);
 	return b;
 }

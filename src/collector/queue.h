@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the drain thread to the worker: batches, in order. One producer, one consumer, a
- * mutex. Batches that open, close and count always get in; samples only while the queue is
- * below its limit (queue_has_room()), else they stay in their rings, where the target
- * counts what no longer fits: nothing is lost without a count.
+ * Batches, in order, from one thread to another. One producer, one consumer, a mutex. There
+ * are two: from the drain thread to the walker, and from it to the worker.
+ *
+ * Batches that open, close and count always get in; samples only while the queue is below
+ * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,
+ * DWARF of a big program) fills the second queue first, then the first. The drain thread never
+ * waits: what queue_has_room() refuses stays in its ring, where the target counts what no
+ * longer fits. So nothing is lost without a count, and memory is bounded by the two limits.
  */
 #ifndef WEFT_COLLECTOR_QUEUE_H
 #define WEFT_COLLECTOR_QUEUE_H
@@ -17,6 +21,7 @@ struct process;
 enum batch_kind {
 	BATCH_OPEN,       /* a process has joined; no data */
 	BATCH_SAMPLES,    /* data: records, checked, without pads */
+	BATCH_WALKED,     /* the same, walked; data: struct walked_sample */
 	BATCH_THREAD_END, /* no more samples of this slot and generation */
 	BATCH_COUNTS,     /* data: struct session_counts */
 	BATCH_CLOSE,      /* the process is over; data: struct session_counts */
@@ -45,7 +50,7 @@ struct batch {
 
 struct queue {
 	pthread_mutex_t lock;
-	pthread_cond_t filled;
+	pthread_cond_t filled, emptied;
 	struct batch *first, **last;
 	size_t bytes, limit;
 };
@@ -56,6 +61,7 @@ void queue_destroy(struct queue *q);           /* frees what is left */
 struct batch *batch_new(enum batch_kind kind, struct process *process, size_t bytes);
 int queue_has_room(struct queue *q);
 void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is let pass */
+void queue_wait(struct queue *q);                  /* until it has room */
 
 /* The next batch, waited for; the caller frees it. */
 struct batch *queue_pop(struct queue *q);

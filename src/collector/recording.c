@@ -2,8 +2,11 @@
 /* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
 #include "collector/recording_private.h"
 
+#include "base/map.h"
 #include "base/recording.h"
 #include "collector/clock.h"
+#include "collector/modules.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#define BUILD_ID_MAX 64
 #define CHUNK_NS UINT64_C(10000000000)
 #define CHUNK_BYTES ((uint64_t)16 << 20)
 /* The writer's own limits, which are never to be reached: see recording.h. */
@@ -45,12 +49,13 @@ static int declare_types(struct recording *r)
 	r->histogram = declare_histogram(w);
 	r->recording = declare_recording(w);
 	r->process = declare_process(w);
+	r->module = declare_module(w);
 	if (r->inline_context)
 		r->tagged = declare_inline_sample(w, &r->tags);
 	else
 		r->tagged = declare_span(w, &r->tags);
 	return r->sample && r->setting && r->counter && r->histogram && r->recording &&
-			       r->process && r->tagged
+			       r->process && r->module && r->tagged
 		       ? 0
 		       : -ENOMEM;
 }
@@ -259,7 +264,8 @@ static void put_span(struct recording *r, struct process *p, const struct proces
 }
 
 static void put_samples(struct recording *r, struct process *p, const struct process_thread *t,
-			const struct spread *spread, uint64_t stack, const struct context_key *key)
+			const struct spread *spread, const struct recording_stack *stack,
+			const struct context_key *key)
 {
 	struct weft_jfr_value v[RECORDING_INLINE_FIXED_FIELDS + TAG_COLUMNS_MAX];
 	const struct weft_jfr_type *type = r->inline_context ? r->tagged : r->sample;
@@ -267,7 +273,8 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	struct context_texts texts;
 
 	v[1] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	v[2] = (struct weft_jfr_value){.number = (int64_t)stack};
+	v[2].number =
+		(int64_t)weft_jfr_stack(r->writer, stack->frame, stack->count, stack->truncated);
 	v[3] = (struct weft_jfr_value){.number = WEFT_JFR_STATE_RUNNABLE};
 	if (r->inline_context) {
 		fill_context(r, p, key, &texts, v + 4);
@@ -296,7 +303,7 @@ static uint64_t earliest_of_sample(const struct process *p, const struct process
 }
 
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, uint64_t stack)
+		      const struct weft_sample_record *sample, const struct recording_stack *stack)
 {
 	struct context_key key;
 	int has_context = context_of_sample(sample, &key);
@@ -368,6 +375,51 @@ static void put_process_row(struct recording *r, const struct process *p, uint64
 	recording_put(r, r->process, v, 8);
 }
 
+void recording_module(struct process *p, const struct code *code)
+{
+	uint64_t *used = map_put(p->codes, &code, sizeof(const struct code *), NULL);
+
+	if (used)
+		*used = 1;
+}
+
+static struct weft_jfr_string build_id(char room[2 * BUILD_ID_MAX], const struct code *code)
+{
+	const uint8_t *id = NULL;
+	size_t bytes = code->elf ? elf_module_build_id(code->elf, &id) : 0;
+
+	if (bytes == 0 || bytes > BUILD_ID_MAX)
+		return (struct weft_jfr_string){0};
+	return hex(room, id, bytes);
+}
+
+/* The files whose code ran in this chunk. */
+static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	char room[2 * BUILD_ID_MAX];
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *used;
+
+	while (map_next(p->codes, &cursor, &key, &bytes, &used)) {
+		const struct code *code;
+
+		if (!*used)
+			continue;
+		*used = 0;
+		memcpy(&code, key, sizeof(code));
+		recording_put(r, r->module,
+			      (struct weft_jfr_value[]){
+				      {.number = (int64_t)now_ns},
+				      {.string = text_value(p->group)},
+				      {.string = text_value(code->name)},
+				      {.string = text_value(code->path)},
+				      {.string = build_id(room, code)},
+			      },
+			      5);
+	}
+}
+
 void recording_process_begin(struct recording *r, struct process *p)
 {
 	p->next = r->first;
@@ -430,6 +482,7 @@ static void put_rows(struct recording *r, uint64_t now_ns)
 	for (struct process *p = r->first; p; p = p->next) {
 		end_stretches(r, p);
 		put_process_row(r, p, now_ns);
+		put_modules(r, p, now_ns);
 		recording_counts(r, p, now_ns);
 	}
 	put_recording_row(r, now_ns);
@@ -451,6 +504,8 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 		free_ended(r);
 	if (r->tags.count > r->columns)
 		note_error(r, redeclare(r));
+	/* Stacks down to the instruction are too many to be remembered for ever. */
+	note_error(r, weft_jfr_forget_stacks(r->writer));
 	r->chunk_start_ns = now_ns;
 	put_settings(r);
 	return rc < 0 ? rc : 0;

@@ -13,8 +13,10 @@
 
 #include "collector/process.h"
 
+#include <weft/abi/session.h>
 #include <weft/jfr.h>
 
+struct code;
 struct recording;
 
 struct recording_options {
@@ -35,9 +37,18 @@ struct weft_jfr_writer *recording_writer(struct recording *r);
 /* A new thread of @p: gives it its key. 0 or -errno. */
 int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
 
+/* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
+#define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
+
+struct recording_stack {
+	size_t count;
+	int truncated;
+	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* leaf first */
+};
+
 /* One sample: as many events as its weight says, and its part in a stretch. */
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, uint64_t stack);
+		      const struct weft_sample_record *sample, const struct recording_stack *stack);
 
 /* The thread has ended: its stretch is written. */
 void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
@@ -53,6 +64,9 @@ int recording_is_full(const struct recording *r);
 
 /* End the chunk: stretches, rows of all processes, counters. 0 or -errno. */
 int recording_roll(struct recording *r, uint64_t now_ns);
+
+/* Code of this file ran in @p, in the chunk that is open. */
+void recording_module(struct process *p, const struct code *code);
 
 struct recording_written {
 	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */

@@ -10,7 +10,7 @@
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *sample, *setting, *counter, *histogram, *recording, *process;
+	struct weft_jfr_type *sample, *setting, *counter, *histogram, *recording, *process, *module;
 	struct weft_jfr_type *tagged; /* weft.Span, or the sample type with --inline-context */
 	struct tag_columns tags;
 	size_t columns; /* of tags: those that `tagged` was declared with */

@@ -96,6 +96,14 @@ static const struct weft_jfr_field process_fields[] = {
 	TEXT(RECORDING_FIELD_END, "End"),
 };
 
+static const struct weft_jfr_field module_fields[] = {
+	START_TIME,
+	TEXT(RECORDING_FIELD_PROCESS, "Process"),
+	TEXT(RECORDING_FIELD_NAME, "Name"),
+	TEXT(RECORDING_FIELD_PATH, "Path"),
+	TEXT(RECORDING_FIELD_BUILD_ID, "Build Id"),
+};
+
 static struct weft_jfr_type *declare(struct weft_jfr_writer *w, const char *name, const char *label,
 				     const struct weft_jfr_field *fields, size_t count)
 {
@@ -174,6 +182,11 @@ struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w)
 struct weft_jfr_type *declare_process(struct weft_jfr_writer *w)
 {
 	return declare(w, RECORDING_PROCESS, "Process", process_fields, COUNT_OF(process_fields));
+}
+
+struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)
+{
+	return declare(w, RECORDING_MODULE, "Module", module_fields, COUNT_OF(module_fields));
 }
 
 void tag_columns_free(struct tag_columns *c)

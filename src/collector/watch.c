@@ -52,13 +52,13 @@ static int watch_fd(const struct watch *w, int fd)
 }
 
 int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
-	       const struct collector_options *o)
+	       const struct tables *tables, const struct collector_options *o)
 {
 	int rc;
 
 	w->queue = queue;
 	w->worker = worker;
-	w->tables = worker->symbolizer.tables;
+	w->tables = tables;
 	w->root = o->root;
 	w->no_children = o->no_children;
 	w->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;

@@ -10,6 +10,7 @@
 #include "collector/collector.h"
 #include "collector/rendezvous.h"
 #include "collector/session.h"
+#include "collector/tables.h"
 #include "collector/worker.h"
 
 #define WATCH_GUESTS_MAX 64
@@ -31,7 +32,8 @@ enum watch_order {
 struct watch {
 	struct queue *queue;
 	struct worker *worker;
-	const struct tables *tables; /* of it: descriptor and size, which stay as they are */
+	const struct tables
+		*tables; /* of the walker: descriptor and size, which stay as they are */
 	struct rendezvous rendezvous;
 	struct session_settings settings;
 	struct session *first;
@@ -61,7 +63,7 @@ struct watch {
 	}
 
 int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
-	       const struct collector_options *options);
+	       const struct tables *tables, const struct collector_options *options);
 void watch_close(struct watch *w);
 void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
 void watch_order(struct watch *w, enum watch_order order); /* from any thread */

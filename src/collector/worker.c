@@ -4,8 +4,6 @@
 
 #include "base/recording.h"
 #include "collector/clock.h"
-#include "collector/jit.h"
-#include "collector/map_publish.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,24 +44,34 @@ static uint32_t weight_of(const struct worker *w, const struct process_thread *t
 	return sample->weight < most ? sample->weight : (uint32_t)most;
 }
 
+static void count_walk(struct process *p, const struct walked_sample *walked)
+{
+	if (walked->cut)
+		p->own.counter[walked->cut - 1]++;
+	if (walked->check)
+		p->own.counter[walked->check - 1]++;
+}
+
 static void take_samples(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = thread_of(w, b);
-	uint64_t now_ns = clock_mono_ns();
 	size_t at = 0;
 
 	if (!t) {
 		w->error = w->error ? w->error : -ENOMEM;
 		return;
 	}
-	while (at + sizeof(struct weft_sample_record) <= b->bytes) {
-		struct weft_sample_record *sample = (void *)(uintptr_t)(b->data + at);
-		uint64_t stack = symbolize(&w->symbolizer, b->process, sample, now_ns);
+	while (at < b->bytes) {
+		struct walked_sample *walked = (void *)(uintptr_t)(b->data + at);
+		struct weft_sample_record *sample = &walked->sample;
+		struct recording_stack stack;
 
+		naming_stack(&w->naming, b->process, walked, &stack);
+		count_walk(b->process, walked);
 		sample->weight = weight_of(w, t, b->process, sample);
-		recording_sample(w->recording, b->process, t, sample, stack);
+		recording_sample(w->recording, b->process, t, sample, &stack);
 		t->sampled = 1;
-		at += sample->record.bytes;
+		at += walked->bytes;
 	}
 }
 
@@ -112,86 +120,30 @@ static void publish(struct worker *w)
 		__atomic_store_n(&w->roll_wanted, 1, __ATOMIC_RELAXED);
 }
 
-/* The first look at the mappings is of the moment before the target was answered. */
-static void open_process(struct worker *w, const struct batch *b)
-{
-	process_look(b->process, b->process->opened_ns);
-	snapshots_begin(&b->process->snapshots, b->process->base, &b->process->layout);
-	map_publish(w->symbolizer.modules, w->symbolizer.tables, b->process);
-	recording_process_begin(w->recording, b->process);
-}
-
-static void take(struct worker *w, const struct batch *b)
-{
-	if (b->kind == BATCH_SAMPLES)
-		take_samples(w, b);
-	else
-		end_thread(w, b);
-}
-
-/* What waits, of @p or of all processes (NULL): now or never. */
-static void release_held(struct worker *w, const struct process *p)
-{
-	struct batch *b;
-
-	while ((b = held_take(&w->held, p))) {
-		jit_finish(b->process->jit, &b->process->maps, &w->symbolizer.jit_budget,
-			   clock_mono_ns());
-		take(w, b);
-		free(b);
-	}
-}
-
-static void notice(struct worker *w, const struct batch *b)
-{
-	uint64_t now_ns = clock_mono_ns();
-	size_t at = 0;
-
-	while (b->kind == BATCH_SAMPLES && at + sizeof(struct weft_sample_record) <= b->bytes) {
-		const struct weft_sample_record *sample = (const void *)(b->data + at);
-
-		symbolize_notice(&w->symbolizer, b->process, sample, now_ns);
-		at += sample->record.bytes;
-	}
-}
-
-/* Returns 1 when @b is not the caller's any more. */
-static int hold(struct worker *w, struct batch *b)
-{
-	if (b->kind != BATCH_SAMPLES && b->kind != BATCH_THREAD_END)
-		return 0;
-	if (!jit_is_late(b->process->jit, &b->process->maps))
-		return 0;
-	notice(w, b);
-	held_put(&w->held, b);
-	if (w->held.bytes > HELD_BYTES_MAX)
-		release_held(w, NULL);
-	return 1;
-}
-
 static int dispatch(struct worker *w, const struct batch *b)
 {
 	switch (b->kind) {
 	case BATCH_OPEN:
-		open_process(w, b);
+		recording_process_begin(w->recording, b->process);
 		break;
-	case BATCH_SAMPLES:
+	case BATCH_SAMPLES: /* of the walker */
+		break;
+	case BATCH_WALKED:
+		take_samples(w, b);
+		break;
 	case BATCH_THREAD_END:
-		take(w, b);
+		end_thread(w, b);
 		break;
 	case BATCH_COUNTS:
 		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));
 		break;
 	case BATCH_CLOSE:
-		release_held(w, b->process);
 		close_process(w, b);
 		break;
 	case BATCH_ROLL:
-		release_held(w, NULL);
 		recording_roll(w->recording, b->time_ns);
 		break;
 	case BATCH_FINISH:
-		release_held(w, NULL);
 		return 0;
 	}
 	return 1;
@@ -205,8 +157,6 @@ void *worker_run(void *arg)
 	while (more) {
 		struct batch *b = queue_pop(w->queue);
 
-		if (hold(w, b))
-			continue;
 		more = dispatch(w, b);
 		publish(w);
 		free(b);

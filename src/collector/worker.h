@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker thread: takes batches from the queue, walks and names their stacks and writes the
- * file. Whatever takes long happens here, so that rings are drained in time meanwhile.
+ * The worker thread: takes walked samples from the walker, names their frames and writes the
+ * file. Whatever takes long happens here: DWARF of a big program, a slow disk. Meanwhile the
+ * walker and the drain thread go on, as long as the queues have room (queue.h).
+ *
+ * Of a process, threads, dictionary, counters and what naming remembers are the worker's.
  */
 #ifndef WEFT_COLLECTOR_WORKER_H
 #define WEFT_COLLECTOR_WORKER_H
 
-#include "collector/held.h"
+#include "collector/naming.h"
 #include "collector/queue.h"
 #include "collector/recording.h"
-#include "collector/symbolize.h"
 
 struct worker {
 	struct queue *queue;
 	struct recording *recording;
-	struct symbolizer symbolizer;
+	struct naming naming;
 	uint64_t period_ns;
-	struct held held;
 	uint32_t roll_wanted; /* set here, taken by the drain thread, which then queues counts and
 				 a BATCH_ROLL; atomic */
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */

@@ -89,7 +89,7 @@ void jit_code_free(struct jit_code *c)
 	free(c->entries);
 	map_free(c->page_of);
 	map_free(c->files);
-	*c->budget += c->taken;
+	__atomic_add_fetch(c->budget, c->taken, __ATOMIC_RELAXED);
 	free(c);
 }
 
@@ -100,9 +100,10 @@ size_t jit_code_count(const struct jit_code *c)
 
 static int take(struct jit_code *c, size_t bytes)
 {
-	if (*c->budget < bytes)
+	/* Taken by one thread; another may give back meanwhile. */
+	if (__atomic_load_n(c->budget, __ATOMIC_RELAXED) < bytes)
 		return -ENOMEM;
-	*c->budget -= bytes;
+	__atomic_sub_fetch(c->budget, bytes, __ATOMIC_RELAXED);
 	c->taken += bytes;
 	return 0;
 }

@@ -8,7 +8,9 @@
  * was there at the time of the sample is its function.
  *
  * The producer is hostile: memory is taken out of a budget that may be shared by many, and a
- * lookup looks at a bounded number of entries, the newest of a page of 4 KiB. Not thread-safe.
+ * lookup looks at a bounded number of entries, the newest of a page of 4 KiB. Not thread-safe,
+ * but for one thing: another thread may free, when nobody uses it, what shares the budget, and
+ * read strings that were found.
  */
 #ifndef WEFT_ELF_JIT_CODE_H
 #define WEFT_ELF_JIT_CODE_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking: see symbolize.h; names are naming.h's. */
-#include "collector/symbolize.h"
+/* Walking: see walking.h; names are naming.h's. */
+#include "collector/walking.h"
 
 #include "collector/jit.h"
 #include "collector/map_publish.h"
-#include "collector/naming.h"
 #include "elf/module.h"
 
 #include <errno.h>
@@ -25,14 +24,17 @@
 /* One walk. The addresses that the walker looked up are those that name the frames: for a
  * return address the last byte of the call. */
 struct walk {
-	struct symbolizer *symbolizer;
+	struct walking *walking;
 	struct process *process;
 	uint32_t map_number; /* of the snapshot that is to be believed; 0 = the newest mappings */
 	size_t count;
 	uint64_t pc[WEFT_FRAMES_MAX];
 	uint64_t lookup[WEFT_FRAMES_MAX];
 	size_t lookups;
+	uint8_t check; /* walked_sample.check */
 };
+
+const struct code walked_jit_code = {"", "[jit]", NULL};
 
 static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
 {
@@ -41,7 +43,7 @@ static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
 		w->map_number ? maps_find_at(maps, pc, w->map_number) : maps_find(maps, pc);
 
 	if (m && !m->opened)
-		modules_attach(w->symbolizer->modules, m, w->process->root_fd, w->process->proc_fd);
+		modules_attach(w->walking->modules, m, w->process->root_fd, w->process->proc_fd);
 	return m;
 }
 
@@ -50,7 +52,7 @@ static const struct unwind_table *table_of(const struct walk *w, const struct ma
 {
 	if (!m || !m->file)
 		return NULL;
-	modules_table(w->symbolizer->modules, m->file, 0);
+	modules_table(w->walking->modules, m->file, 0);
 	return m->file->table;
 }
 
@@ -127,7 +129,7 @@ static enum unwind_end take_frames(struct walk *w, const struct weft_sample_reco
  * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
  * limit that the other has not (a copy ends with its alternate stack), up to there.
  */
-static void check_frames(const struct walk *w, const struct weft_sample_record *sample,
+static void check_frames(struct walk *w, const struct weft_sample_record *sample,
 			 enum unwind_end end)
 {
 	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
@@ -144,14 +146,14 @@ static void check_frames(const struct walk *w, const struct weft_sample_record *
 	equal = count <= sample->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
 	if (!ours_cut && !theirs_cut)
 		equal = equal && count == sample->frame_count && end == theirs;
-	w->process->own.counter[equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT]++;
+	w->check = 1 + (equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT);
 }
 
 static int look_again(const struct walk *w, uint64_t now_ns)
 {
 	if (process_look(w->process, now_ns) <= 0)
 		return 0;
-	map_publish(w->symbolizer->modules, w->symbolizer->tables, w->process);
+	map_publish(w->walking->modules, w->walking->tables, w->process);
 	return 1;
 }
 
@@ -181,45 +183,73 @@ static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sam
 	return end;
 }
 
-static void count_cut(struct process *p, const struct weft_sample_record *sample,
-		      enum unwind_end end)
+static uint8_t cut_counter(const struct weft_sample_record *sample, enum unwind_end end)
 {
 	static const uint8_t counter[UNWIND_END_COUNT] = {
-		[UNWIND_END_MAX_FRAMES] = WEFT_COUNTER_CUT_MAX_FRAMES,
-		[UNWIND_END_NO_MODULE] = WEFT_COUNTER_CUT_NO_MODULE,
-		[UNWIND_END_NO_RULE] = WEFT_COUNTER_CUT_NO_RULE,
-		[UNWIND_END_COPY_LIMIT] = WEFT_COUNTER_CUT_COPY_LIMIT,
-		[UNWIND_END_BAD_READ] = WEFT_COUNTER_CUT_BAD_READ,
+		[UNWIND_END_MAX_FRAMES] = 1 + WEFT_COUNTER_CUT_MAX_FRAMES,
+		[UNWIND_END_NO_MODULE] = 1 + WEFT_COUNTER_CUT_NO_MODULE,
+		[UNWIND_END_NO_RULE] = 1 + WEFT_COUNTER_CUT_NO_RULE,
+		[UNWIND_END_COPY_LIMIT] = 1 + WEFT_COUNTER_CUT_COPY_LIMIT,
+		[UNWIND_END_BAD_READ] = 1 + WEFT_COUNTER_CUT_BAD_READ,
 	};
 
 	/* Without a stack to walk, the handler has counted the cause. */
-	if (end != UNWIND_END_OUTERMOST && end < UNWIND_END_COUNT &&
-	    !(sample->flags & WEFT_SAMPLE_NO_STACK))
-		p->own.counter[counter[end]]++;
+	return end < UNWIND_END_COUNT && !(sample->flags & WEFT_SAMPLE_NO_STACK) ? counter[end] : 0;
 }
 
-void symbolize_notice(struct symbolizer *s, struct process *p,
-		      const struct weft_sample_record *sample, uint64_t now_ns)
+void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns)
 {
-	struct walk w = {.symbolizer = s, .process = p};
+	struct walk w = {.walking = s, .process = p};
 
 	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
 	    end_of(sample) == UNWIND_END_NO_MODULE)
 		look_again(&w, now_ns);
 }
 
-uint64_t symbolize(struct symbolizer *s, struct process *p, const struct weft_sample_record *sample,
-		   uint64_t now_ns)
+static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
 {
-	struct walk w = {.symbolizer = s, .process = p};
-	struct weft_jfr_frame frame[WEFT_FRAMES_MAX];
-	enum unwind_end end = walk(&w, sample, now_ns);
-	size_t count = 0;
+	uint64_t offset = place->address && pc >= place->address ? pc - place->address : 0;
 
-	count_cut(p, sample, end);
+	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
+}
+
+static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct walked_jit *jits,
+				   uint16_t *jit_count)
+{
+	struct mapping *m = mapping_of(w, pc);
+	struct elf_place jit;
+
+	if (jit_is_code(m) && jit_find(w->process->jit, pc, &jit) == 0) {
+		jits[*jit_count] =
+			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};
+		return (struct walked_frame){&walked_jit_code, (*jit_count)++};
+	}
+	if (!m || !modules_code(w->walking->modules, m))
+		return (struct walked_frame){NULL, 0};
+	return (struct walked_frame){m->code,
+				     m->has_bias ? pc - m->bias : pc - m->start + m->offset};
+}
+
+void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		  uint64_t now_ns, struct walked_sample *out)
+{
+	struct walk w = {.walking = s, .process = p};
+	struct walked_jit jits[WEFT_FRAMES_MAX];
+	enum unwind_end end = walk(&w, sample, now_ns);
+	size_t count = w.count < w.lookups ? w.count : w.lookups;
+
+	*out = (struct walked_sample){
+		.sample = *sample,
+		.frame_count = (uint16_t)count,
+		.truncated = end != UNWIND_END_OUTERMOST,
+		.cut = cut_counter(sample, end),
+		.check = w.check,
+	};
 	jit_moment(p->jit, &p->maps, &s->jit_budget, sample->time_ns, now_ns);
-	for (size_t i = 0; i < w.count && i < w.lookups && count < WEFT_FRAMES_MAX; i++)
-		count += naming_frames(s->writer, p, mapping_of(&w, w.lookup[i]), w.lookup[i],
-				       frame + count, WEFT_FRAMES_MAX - count);
-	return weft_jfr_stack(s->writer, frame, count, end != UNWIND_END_OUTERMOST);
+	for (size_t i = 0; i < count; i++)
+		out->frame[i] = resolve(&w, w.lookup[i], jits, &out->jit_count);
+	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
+	out->bytes = (uint32_t)(sizeof(*out) + count * sizeof(*out->frame) +
+				out->jit_count * sizeof(*jits));
 }

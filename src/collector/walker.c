@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walker thread: see walker.h. */
+#include "collector/walker.h"
+
+#include "collector/clock.h"
+#include "collector/jit.h"
+#include "collector/map_publish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first look at the mappings is of the moment before the target was answered. */
+static void open_process(struct walker *w, struct process *p)
+{
+	process_look(p, p->opened_ns);
+	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	map_publish(w->walking.modules, w->walking.tables, p);
+}
+
+/* Adds a record to a batch that grows; NULL, and the batch is gone: out of memory. */
+static struct batch *append(struct batch *b, size_t *room, const struct walked_sample *walked)
+{
+	if (b->bytes + walked->bytes > *room) {
+		size_t want = 2 * *room + walked->bytes;
+		struct batch *bigger = realloc(b, sizeof(*b) + want);
+
+		if (!bigger) {
+			free(b);
+			return NULL;
+		}
+		b = bigger;
+		*room = want;
+	}
+	memcpy(b->data + b->bytes, walked, walked->bytes);
+	b->bytes += walked->bytes;
+	return b;
+}
+
+/* The batch that takes the place of @raw; NULL: out of memory. */
+static struct batch *walk_all(struct walker *w, const struct batch *raw)
+{
+	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
+	struct walked_sample *walked = (void *)space;
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0, room = 0;
+	struct batch *b = batch_new(BATCH_WALKED, raw->process, room);
+
+	if (b)
+		b->thread = raw->thread;
+	while (b && at + sizeof(struct weft_sample_record) <= raw->bytes) {
+		const struct weft_sample_record *sample = (const void *)(raw->data + at);
+
+		walking_walk(&w->walking, raw->process, sample, now_ns, walked);
+		b = append(b, &room, walked);
+		at += sample->record.bytes;
+	}
+	return b;
+}
+
+static void take_samples(struct walker *w, const struct batch *raw)
+{
+	struct batch *walked = walk_all(w, raw);
+
+	if (!walked)
+		w->error = -ENOMEM;
+	queue_wait(w->out);
+	queue_push(w->out, walked);
+}
+
+/* Takes @b over. */
+static void hand_on(struct walker *w, struct batch *b)
+{
+	if (b->kind != BATCH_SAMPLES) {
+		queue_push(w->out, b);
+		return;
+	}
+	take_samples(w, b);
+	free(b);
+}
+
+/* What waits, of @p or of all processes (NULL): now or never. */
+static void release_held(struct walker *w, const struct process *p)
+{
+	struct batch *b;
+
+	while ((b = held_take(&w->held, p))) {
+		jit_finish(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+			   clock_mono_ns());
+		hand_on(w, b);
+	}
+}
+
+static void notice(struct walker *w, const struct batch *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0;
+
+	while (b->kind == BATCH_SAMPLES && at + sizeof(struct weft_sample_record) <= b->bytes) {
+		const struct weft_sample_record *sample = (const void *)(b->data + at);
+
+		walking_notice(&w->walking, b->process, sample, now_ns);
+		at += sample->record.bytes;
+	}
+}
+
+/* Takes @b, samples or a thread's end, over: what came before it goes before it. */
+static void hold_or_hand_on(struct walker *w, struct batch *b)
+{
+	if (!jit_is_late(b->process->jit, &b->process->maps)) {
+		release_held(w, b->process);
+		hand_on(w, b);
+		return;
+	}
+	notice(w, b);
+	held_put(&w->held, b);
+	if (w->held.bytes > HELD_BYTES_MAX)
+		release_held(w, NULL);
+}
+
+static void take(struct walker *w, struct batch *b)
+{
+	switch (b->kind) {
+	case BATCH_SAMPLES:
+	case BATCH_THREAD_END:
+		hold_or_hand_on(w, b);
+		return;
+	case BATCH_OPEN:
+		open_process(w, b->process);
+		break;
+	case BATCH_CLOSE:
+		release_held(w, b->process);
+		break;
+	case BATCH_ROLL:
+	case BATCH_FINISH:
+		release_held(w, NULL);
+		break;
+	default:
+		break;
+	}
+	queue_push(w->out, b);
+}
+
+void *walker_run(void *arg)
+{
+	struct walker *w = arg;
+	int more = 1;
+
+	while (more) {
+		struct batch *b = queue_pop(w->in);
+
+		more = b->kind != BATCH_FINISH;
+		take(w, b);
+	}
+	return NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a sample to the code addresses of its stack: walks what the handler copied, by the
+ * tables of the modules that the process has mapped, or takes the frames that it walked
+ * itself. Used by the walker thread. What comes out needs nothing more of the process's
+ * mappings, which may have changed when it is named (naming.h).
+ */
+#ifndef WEFT_COLLECTOR_WALKING_H
+#define WEFT_COLLECTOR_WALKING_H
+
+#include "collector/modules.h"
+#include "collector/process.h"
+
+struct walking {
+	struct modules *modules;
+	struct tables *tables;
+	size_t jit_budget; /* what is left of JIT_BUDGET_BYTES */
+};
+
+/* One frame. The address is what is to be looked up: for a return address the last byte of
+ * the call. */
+struct walked_frame {
+	const struct code *code; /* NULL: in no file; &walked_jit_code: see below */
+	uint64_t address;        /* in the file; the number of a struct walked_jit */
+};
+
+/* Names of JIT code are found when walking, for its address is used again. */
+struct walked_jit {
+	const char *function, *file; /* live as long as the process; file NULL = not known */
+	int32_t line, offset;
+};
+extern const struct code walked_jit_code;
+
+/* A sample without its copy of the stack: a record of BATCH_WALKED, 8-aligned. */
+struct walked_sample {
+	struct weft_sample_record sample;
+	uint32_t bytes; /* of all */
+	uint16_t frame_count, jit_count;
+	uint8_t truncated;
+	uint8_t cut, check; /* 1 + the counter of the process that it counts in; 0 = none */
+	uint8_t rsv[5];
+	struct walked_frame frame[]; /* then jit_count struct walked_jit */
+};
+
+#define WALKED_BYTES_MAX                                                                           \
+	(sizeof(struct walked_sample) +                                                            \
+	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)))
+
+static inline const struct walked_jit *walked_jits(const struct walked_sample *w)
+{
+	return (const struct walked_jit *)(const void *)&w->frame[w->frame_count];
+}
+
+/*
+ * walking_walk() - @sample, of which every length was checked, to @out, which has room for
+ * WALKED_BYTES_MAX. @now_ns: for the pace of looking at the mappings.
+ */
+void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		  uint64_t now_ns, struct walked_sample *out);
+
+/* Of a sample that is walked later: if it met code that is in no known module, the mappings
+ * are looked at now, while it is there. */
+void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns);
+
+#endif
