@@ -128,10 +128,10 @@ static int print(const struct cli_args *args, const struct annotate *a,
 	if (fflush(stdout) || ferror(stdout))
 		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
 	if (rc == -ENOENT)
-		return cli_error("%s: no %s of '%s' to show", a->path,
-				 view->disassemble ? "code" : "source or code",
-				 names_text(&source_model(a->source)->names,
-					    a->functions[0].function));
+		return cli_error(
+			"%s: no %s of '%s' to show", a->path,
+			view->disassemble ? "code" : "source or code",
+			names_text(&source_model(a->source)->names, a->functions[0].function));
 	return rc ? cli_error("%s: %s", a->path, strerror(-rc)) : CLI_DONE;
 }
 
