@@ -11,6 +11,7 @@
 #include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/session.h"
+#include "collector/walker.h"
 #include "collector/worker.h"
 
 #include <fcntl.h>
@@ -35,7 +36,8 @@ struct scene {
 	struct recipe in;
 	struct session *session;
 	struct process *process;
-	struct queue queue;
+	struct queue queue, walked;
+	struct walker walker;
 	struct worker worker;
 	char path[64];
 };
@@ -101,24 +103,26 @@ static void begin(struct scene *s, uint64_t choice)
 
 	snprintf(s->path, sizeof(s->path), "/dev/shm/weft-fuzz-%d.jfr", (int)getpid());
 	s->process = make_process(choice);
-	if (queue_init(&s->queue, 1 << 24) || session_new(&s->session, s->process, &settings) ||
+	if (queue_init(&s->queue, 1 << 24) || queue_init(&s->walked, SIZE_MAX) ||
+	    naming_init(&s->worker.naming) || session_new(&s->session, s->process, &settings) ||
 	    recording_open(&s->worker.recording, &options))
 		abort();
-	s->worker.queue = &s->queue;
-	s->worker.period_ns = settings.period_ns;
-	s->worker.symbolizer = (struct symbolizer){
-		.modules = modules,
-		.tables = &tables,
-		.writer = recording_writer(s->worker.recording),
-		.jit_budget = 1 << 20,
+	s->walker = (struct walker){
+		.in = &s->queue,
+		.out = &s->walked,
+		.walking = {.modules = modules, .tables = &tables, .jit_budget = 1 << 20},
 	};
+	s->worker.queue = &s->walked;
+	s->worker.period_ns = settings.period_ns;
+	s->worker.naming.writer = recording_writer(s->worker.recording);
 	queue_push(&s->queue, batch_new(BATCH_OPEN, s->process, 0));
 }
 
-/* The worker takes what there is. */
+/* The walker and the worker take what there is. */
 static void work(struct scene *s)
 {
 	queue_push(&s->queue, batch_new(BATCH_FINISH, NULL, 0));
+	walker_run(&s->walker);
 	worker_run(&s->worker);
 }
 
@@ -357,7 +361,9 @@ static void finish(struct scene *s)
 	session_free(s->session);
 	recording_close(s->worker.recording, clock_mono_ns(), &written);
 	queue_destroy(&s->queue);
-	if (s->worker.error || written.error)
+	queue_destroy(&s->walked);
+	naming_free(&s->worker.naming);
+	if (s->walker.error || s->worker.error || written.error)
 		abort();
 }
 
