@@ -8,21 +8,40 @@
 #include <string.h>
 
 /*
+ * Programs map pieces of their own file once more: V8 puts its built-in functions near the
+ * code that it makes. The loader's mappings begin where a segment does; of such a one pieces
+ * may have been given other permissions.
+ */
+static int is_loaded(const struct process *p, const struct mapping *one)
+{
+	for (size_t i = 0; i < p->maps.count; i++) {
+		const struct mapping *other = p->maps.item[i];
+
+		if (other->file == one->file && other->has_bias && other->bias == one->bias &&
+		    elf_module_is_code_start(one->file->elf, other->offset))
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * What the loader will say of a pc in here. It knows nothing of code that it did not load, and
  * of the vdso only where libc does.
  */
-static void fill_object(struct weft_map_module *out, const struct mapping *one)
+static void fill_object(struct weft_map_module *out, const struct process *p,
+			const struct mapping *one)
 {
 	uint64_t start, header;
 
-	if (!one->file || one->path[0] != '/' ||
+	if (!one->file || one->path[0] != '/' || !is_loaded(p, one) ||
 	    elf_module_object(one->file->elf, &start, &header) != 0)
 		return;
 	out->object_start = start + one->bias;
 	out->object_eh = header ? header + one->bias : 0;
 }
 
-static void fill_module(struct weft_map_module *out, const struct mapping *one, uint64_t table)
+static void fill_module(struct weft_map_module *out, const struct process *p,
+			const struct mapping *one, uint64_t table)
 {
 	*out = (struct weft_map_module){
 		.start = one->start,
@@ -30,7 +49,7 @@ static void fill_module(struct weft_map_module *out, const struct mapping *one, 
 		.bias = one->has_bias ? one->bias : 0,
 		.table = table,
 	};
-	fill_object(out, one);
+	fill_object(out, p, one);
 }
 
 /* One snapshot; returns how many of its tables are not there (yet). */
@@ -51,7 +70,7 @@ static size_t publish_once(struct modules *modules, const struct tables *tables,
 		if (one->file)
 			table = modules_table(modules, one->file, quick);
 		pending += table == WEFT_TABLE_PENDING;
-		fill_module(&list[i], one, table);
+		fill_module(&list[i], p, one, table);
 	}
 	p->maps.number = snapshots_put(&p->snapshots, list, (uint32_t)p->maps.count, tables->used);
 	free(list);

@@ -278,6 +278,20 @@ int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_
 	return 0;
 }
 
+int elf_module_is_code_start(const struct elf_module *m, uint64_t file_offset)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type == PT_LOAD && s->p_flags & PF_X &&
+		    (s->p_offset & ~(page - 1)) == file_offset)
+			return 1;
+	}
+	return 0;
+}
+
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
 {
 	const struct elf_entry *entry;

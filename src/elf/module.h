@@ -59,6 +59,9 @@ struct unwind_table *elf_module_take_table(struct elf_module *m);
  */
 int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_frame_hdr);
 
+/* Does the loader begin a mapping of code at this offset of the file? */
+int elf_module_is_code_start(const struct elf_module *m, uint64_t file_offset);
+
 /*
  * A hash of everything that the table is made from but the code: build-ids are copied along by
  * tools that change a file. Never 0.

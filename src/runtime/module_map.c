@@ -167,15 +167,20 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
 	return 1;
 }
 
+/*
+ * Of an object with gaps between its segments glibc tells the segment, not where the whole
+ * begins: then its .eh_frame_hdr is what says that it is the same.
+ */
 static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 {
-	uint64_t start = load(&module->object_start);
+	uint64_t start = load(&module->object_start), eh = load(&module->object_eh);
 	struct loader_object object;
 
 	if (start == 0 || !ask_loader)
 		return 1;
-	return ask_loader((void *)(uintptr_t)pc, &object) == 0 && object.map_start == start &&
-	       object.eh_frame == load(&module->object_eh);
+	return ask_loader((void *)(uintptr_t)pc, &object) == 0 && object.eh_frame == eh &&
+	       (object.map_start == start ||
+		(eh != 0 && object.map_start > start && object.map_start <= pc));
 }
 
 uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint32_t count)

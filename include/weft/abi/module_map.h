@@ -52,7 +52,10 @@ struct weft_map_module {
 	uint64_t start, end; /* 0x00 mapped addresses */
 	uint64_t bias;       /* 0x10 mapped address - address in the file */
 	uint64_t table;      /* 0x18 offset in the table memfd, or WEFT_TABLE_* */
-	/** What the loader must say of a pc in here, if it can be asked (_dl_find_object). */
+	/**
+	 * What the loader must say of a pc in here, if it can be asked (_dl_find_object). For an
+	 * object with gaps between its segments it says where the segment begins.
+	 */
 	uint64_t object_start; /* 0x20 lowest mapped address of the object; 0 = not to be asked */
 	uint64_t object_eh;    /* 0x28 address of its .eh_frame_hdr; 0 = none */
 };
