@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# After priming, weft adds no system call to a program but the handler's rt_sigreturn: seen
-# by strace in a program that makes none itself, and in the demo server at work.
+# After priming, weft adds no system call to a program but the handler's rt_sigreturn, however
+# it takes the stacks: seen by strace in a program that makes none itself, and in the demo
+# server at work. Opening more of the unwind tables is an mprotect, and counted.
 . "$(dirname "$0")/lib.sh"
 have strace || skip_all "strace is not installed"
 strace -o /dev/null true 2>/dev/null || skip_all "strace may not trace here"
 
-trace_steady() {
-	bounded strace -f -o "$work/trace" "$weft" record -F 1000 -o "$work/steady.jfr" -- \
+trace_steady() { # HOW
+	bounded strace -f -o "$work/trace" "$weft" record --stack "$1" -F 1000 -o "$work/steady.jfr" -- \
 		"$tools/steady" >"$work/out" 2>"$work/err" || {
 		cat "$work/err"
 		return 1
@@ -34,7 +35,24 @@ only_sigreturn() {
 	cat "$work/calls"
 	grep -qx 'marks 4' "$work/calls" || return 1
 	awk '$1 == "signals" && $2 >= 20 { seen = 1 } END { exit !seen }' "$work/calls" || return 1
-	! grep -vE '^(rt_sigreturn|marks|signals) ' "$work/calls"
+	opened_as_counted || return 1
+	! grep -vE '^(rt_sigreturn|marks|signals|mprotect) ' "$work/calls"
+}
+
+counter() { # NAME
+	"$weft" report --counters "$work/steady.jfr" | awk -v name="$1" '$2 == name { print $1 }'
+}
+
+opened_as_counted() {
+	local calls
+	calls=$(awk '$1 == "mprotect" { print $2 }' "$work/calls")
+	echo "mprotect ${calls:-0}, tables_opened $(counter tables_opened)"
+	[ "${calls:-0}" -le "$(counter tables_opened)" ]
+}
+
+walked() {
+	echo "walked $(counter stack_walked), copied $(counter stack_copied)"
+	[ "$(counter stack_walked)" -gt "$(counter stack_copied)" ]
 }
 
 # Names of the system calls that the server's workers make while it serves, after a warm-up.
@@ -70,9 +88,12 @@ server_adds_only_sigreturn() {
 	same rt_sigreturn "$(grep -v restart_syscall "$work/added")"
 }
 
-check "strace runs steady under weft record" trace_steady || finish
-check "context, scope, tag and sample paths: rt_sigreturn alone" only_sigreturn
-show "$work/check.out" 10
+for how in raw auto table fp; do
+	check "strace runs steady under weft record --stack $how" trace_steady $how || continue
+	check "context, scope, tag and sample paths, $how: rt_sigreturn alone" only_sigreturn
+	show "$work/check.out" 10
+	[ $how = raw ] || check "$how: the handler walked" walked
+done
 check "the demo server in steady state: rt_sigreturn is all that weft adds" \
 	server_adds_only_sigreturn
 show "$work/check.out" 5

@@ -318,7 +318,7 @@ static void test_changed_in_the_middle(void **state)
 /* ---- a collector that publishes all the time, handlers that look things up meanwhile */
 
 #define PLACES 1 /* a kinder collector would have more */
-#define TURNS 20000
+#define TURNS 6000
 #define SHARED 12 /* modules, whose tables change places with every map */
 
 static int is_over;
