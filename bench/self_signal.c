@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * self-signal ROUNDS: to be run under `weft record`. Sends itself SIGPROF with the session's
- * cookie by rt_tgsigqueueinfo, as the handler's own timers would, 16 frames deep, and
+ * self-signal ROUNDS BATCH: to be run under `weft record`. Sends itself SIGPROF with the session's
+ * cookie by rt_tgsigqueueinfo, as the handler's own timers would, some 16 frames deep, and
  * SIGUSR1 with an empty handler for comparison. Prints medians in nanoseconds:
  *
- *   sampling_signal empty_signal handler_median samples_lost
+ *   sampling_signal empty_signal handler_median context samples_lost frames
  *
  * handler_median is the middle of the session's own histogram (a log2 bucket: its upper
- * bound). Between batches it waits, so that the collector keeps up. Exit 1: not recorded.
+ * bound); context what the handler's snapshot of the context takes; frames those of the last
+ * sample (0: a copy). Between batches it waits, so that the collector keeps up. Exit 1: not
+ * recorded.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +19,14 @@
 #include <unistd.h>
 #include <weft/context.h>
 
+#include "base/context_snapshot.h"
 #include "harness.h"
 
-#define BATCH 4
 #define DEPTH 16
 #define ROUNDS_MAX 1000
 
 static struct weft_session_header *header;
+static unsigned long batch = 4;
 static double sampling[ROUNDS_MAX], empty[ROUNDS_MAX];
 
 static void find_session(void)
@@ -63,9 +66,9 @@ static double time_batch(int signo)
 	long pid = getpid(), tid = syscall(SYS_gettid);
 	uint64_t start = bench_now_ns();
 
-	for (int i = 0; i < BATCH; i++)
+	for (unsigned long i = 0; i < batch; i++)
 		syscall(SYS_rt_tgsigqueueinfo, pid, tid, signo, &info);
-	return (double)(bench_now_ns() - start) / BATCH;
+	return (double)(bench_now_ns() - start) / (double)batch;
 }
 
 static __attribute__((noinline)) double at_depth(unsigned int depth, int signo)
@@ -94,24 +97,63 @@ static double histogram_median(void)
 	return (double)(UINT64_C(1) << b);
 }
 
+static double context_ns(void)
+{
+	struct weft_context_snapshot out;
+	double cost[101];
+
+	for (int r = 0; r < 101; r++) {
+		uint64_t start = bench_now_ns();
+
+		for (int i = 0; i < 1000; i++) {
+			weft_context_snapshot(weft_thread_slot, &out);
+			bench_keep(&out);
+		}
+		cost[r] = (double)(bench_now_ns() - start) / 1000;
+	}
+	return bench_median(cost, 101);
+}
+
+/* Of the record that the ring's head has just passed, if it did not wrap. */
+static unsigned int frames_of_last(uint64_t before)
+{
+	const struct weft_slot *slot = weft_thread_slot;
+	const struct weft_sample_record *r =
+		(const void *)((const char *)slot + header->samples_offset +
+			       (before & (header->samples_bytes - 1)));
+
+	return r->record.type == WEFT_RECORD_SAMPLE && r->stack == WEFT_SAMPLE_FRAMES
+		       ? r->frame_count
+		       : 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
+	uint64_t before = 0;
 	struct sigaction nothing = {.sa_handler = ignore, .sa_flags = SA_RESTART};
 
+	if (argc > 2)
+		batch = strtoul(argv[2], NULL, 10);
+	if (batch < 1)
+		batch = 1;
 	if (rounds > ROUNDS_MAX)
 		rounds = ROUNDS_MAX;
 	find_session();
 	if (!header || !weft_thread_own_slot())
 		return 1;
 	sigaction(SIGUSR1, &nothing, NULL);
+	weft_context_set(1, 2);
 	for (unsigned long i = 0; i < rounds; i++) {
+		before = weft_thread_slot->samples_p.head;
 		sampling[i] = at_depth(DEPTH, SIGPROF);
+		usleep(5000);
 		empty[i] = at_depth(DEPTH, SIGUSR1);
 		usleep(5000);
 	}
-	printf("%.1f %.1f %.0f %llu\n", bench_median(sampling, rounds), bench_median(empty, rounds),
-	       histogram_median(),
-	       (unsigned long long)weft_thread_slot->counters[WEFT_COUNTER_LOST_RING_FULL]);
+	printf("%.1f %.1f %.0f %.2f %llu %u\n", bench_median(sampling, rounds),
+	       bench_median(empty, rounds), histogram_median(), context_ns(),
+	       (unsigned long long)weft_thread_slot->counters[WEFT_COUNTER_LOST_RING_FULL],
+	       frames_of_last(before));
 	return 0;
 }

@@ -39,6 +39,15 @@ struct weft_sample_record *weft_stack_walk(const struct stack_take *take);
 /* Frames for a CHECK record, behind the copy that @sample has already. */
 void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample);
 
+/* By words: a call of memset, or `rep stos`, costs more than these few stores. */
+static inline void weft_sample_clear(struct weft_sample_record *sample)
+{
+	uint64_t *word = (uint64_t *)(void *)sample;
+
+	for (unsigned int i = 0; i < sizeof(*sample) / sizeof(*word); i++)
+		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
+}
+
 /* Bytes of frames at most, as the session wants them. */
 uint32_t weft_stack_frames_bytes(const struct ring *ring);
 

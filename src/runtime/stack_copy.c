@@ -11,7 +11,6 @@
 #include "runtime/stack.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/uio.h>
 
 #include "runtime/registers.h"
@@ -115,7 +114,7 @@ struct weft_sample_record *weft_stack_copy(const struct stack_take *take)
 
 	if (!sample)
 		return NULL;
-	memset(sample, 0, sizeof(*sample));
+	weft_sample_clear(sample);
 	sample->stack = WEFT_SAMPLE_RAW;
 	sample->register_count = REGISTER_COUNT;
 	registers_copy((uint64_t *)(sample + 1), take->uc);

@@ -13,8 +13,6 @@
  */
 #include "runtime/stack.h"
 
-#include <string.h>
-
 #include "runtime/module_map.h"
 #include "runtime/registers.h"
 #include "runtime/runtime.h"
@@ -204,7 +202,7 @@ struct weft_sample_record *weft_stack_walk(const struct stack_take *take)
 	sample = weft_ring_reserve(&take->ring, (uint32_t)sizeof(*sample) + room);
 	if (!sample)
 		return NULL;
-	memset(sample, 0, sizeof(*sample));
+	weft_sample_clear(sample);
 	sample->stack = WEFT_SAMPLE_FRAMES;
 	sample->flags = take->view.flags;
 	verdict = walk_into(take, sample, (uint64_t *)(sample + 1), room / 8);
