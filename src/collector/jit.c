@@ -11,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_PAUSE_MIN_NS UINT64_C(20000000)
-#define LOOK_PAUSE_MAX_NS UINT64_C(1000000000)
+/* A look that finds nothing costs some microseconds; code that was written over in between is
+ * taken for what was there before. */
+#define LOOK_PAUSE_NS UINT64_C(20000000)
 #define PORTION_BYTES (UINT64_C(16) << 20)
 /* Whoever writes more than that writes no names of functions. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 30)
@@ -34,7 +35,7 @@ struct jit {
 	struct jit_dump dump_reader;
 	struct mapping marker; /* path is owned; NULL = none seen yet */
 	uint32_t maps_generation;
-	uint64_t looked_ns, pause_ns;
+	uint64_t looked_ns;
 	/* Set by jit_moment(). */
 	const struct maps *maps;
 	size_t *budget;
@@ -164,16 +165,11 @@ static int look_at_dump(struct jit *j)
 	return account(&j->dump, rc, j->now_ns);
 }
 
-/* Each look that found nothing new doubles the pause before the next one. */
 static void look(struct jit *j)
 {
-	int map = look_at_map(j), dump = look_at_dump(j);
-
+	look_at_map(j);
+	look_at_dump(j);
 	j->looked_ns = j->now_ns;
-	if (map || dump || j->pause_ns == 0)
-		j->pause_ns = LOOK_PAUSE_MIN_NS;
-	else if (j->pause_ns < LOOK_PAUSE_MAX_NS)
-		j->pause_ns *= 2;
 }
 
 void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
@@ -191,7 +187,7 @@ int jit_find(struct jit *j, uint64_t pc, struct elf_place *out)
 {
 	if (!j || !j->maps)
 		return -ENOENT;
-	if (j->now_ns - j->looked_ns >= j->pause_ns)
+	if (j->now_ns - j->looked_ns >= LOOK_PAUSE_NS)
 		look(j);
 	return j->code ? jit_code_find(j->code, pc, j->time_ns, out) : -ENOENT;
 }

@@ -7,6 +7,7 @@ set -eu
 corpus=$(mktemp -d /tmp/weft-fuzz-XXXXXX)
 trap 'rm -rf "$corpus"' EXIT
 mkdir "$corpus/seeds"
+export TMPDIR="$corpus"
 "$2" "$corpus/seeds"
 # what fails is kept beside the build, for running it again
 exec_dir=$(dirname "$1")

@@ -120,7 +120,7 @@ static void a_map_that_grows(void **state)
 	assert_string_equal(ask(s, 0x1000), "first");
 }
 
-/* Between two looks lies a pause, which doubles while nothing comes. */
+/* Between two looks lies a pause, however often it is asked. */
 static void looks_at_a_bounded_pace(void **state)
 {
 	struct scene *s = *state;
@@ -130,8 +130,7 @@ static void looks_at_a_bounded_pace(void **state)
 	begin(s);
 	write_map(s, 0, "1000 10 first\n");
 	assert_string_equal(ask(s, 0x1000), "first");
-	for (int i = 0; i < 10; i++)
-		assert_string_equal(ask(s, 0x2000), "");
+	assert_string_equal(ask(s, 0x2000), "");
 	write_map(s, O_APPEND, "2000 10 second\n");
 	for (; questions < 10000; questions++) {
 		s->now_ns += SECOND / 1000;
@@ -140,7 +139,7 @@ static void looks_at_a_bounded_pace(void **state)
 			break;
 	}
 	print_message("found after %d ms\n", questions);
-	assert_in_range(questions, 100, 1500);
+	assert_in_range(questions, 5, 100);
 }
 
 static void an_older_map_lends_no_names(void **state)
