@@ -2,26 +2,30 @@
 /*
  * Rings, producer's end. A record is written at head and exists when head is stored with
  * release; so whatever interrupts or ends us in between leaves at most bytes behind head
- * that nobody looks at.
+ * that nobody looks at. Models: tests/models/samples.pml and events.pml, whose step names
+ * stand here behind "model:".
  *
- * busy (events ring) is the frame address of the append in progress, 0 = none. An append
- * that finds it set is one of two things. It runs deeper on the same stack, by more than
- * a signal frame: then a handler interrupted the other one, which will go on; this record
- * is dropped (NESTED). Or it runs higher up: then the other one was left by a longjmp for
- * good, and is taken over (HEALED). Deeper, or on another stack altogether (a coroutine, an
- * alternate signal stack), it can also be either: dropped, until a second has passed since
- * the first such drop; then taken over, and the other one, should it go on after all, finds
- * busy changed and publishes nothing.
+ * Events ring. busy is the frame address of the append in progress, 0 = none. An append that
+ * finds it set was called by a handler that interrupted the other one, or the other one was
+ * left by a longjmp, or runs on another stack (a coroutine, an alternate signal stack) and
+ * may go on. Higher up on the same stack it was left for certain: it is taken over (HEALED).
+ * Else there is a doubt: this record is dropped (NESTED), until a second has passed since the
+ * first such drop. Then it is taken over: busy is ours, what it had reserved becomes a pad,
+ * and should it go on after all, it writes into that pad, finds busy changed, and publishes
+ * nothing; for this the first word of a record is written last. In the few steps in which it
+ * cannot be taken over so (RESERVED does not say that it writes), the doubt lasts a minute.
  */
 #include "runtime/ring.h"
 
-#define SAME_STACK_BYTES (UINT64_C(8) << 20)
+#define NEAR_BYTES (UINT64_C(8) << 20)
 #define SIGNAL_FRAME_BYTES 600 /* the smallest that a kernel pushes */
 #define DOUBT_NS UINT64_C(1000000000)
+#define LONG_DOUBT_NS UINT64_C(60000000000)
 
 /* Beside busy, in the producer's line; not part of the reader's contract. */
 #define BUSY_SINCE(p) ((p)->rsv[0])
-#define COMMIT_HEAD(p) ((p)->rsv[1]) /* where head will stand; 0 = no commit in progress */
+#define RESERVED(p) ((p)->rsv[1]) /* where the record in progress will end; 0 = not known */
+#define COMMITTING UINT64_C(1)    /* in RESERVED: no more writing, head and written change */
 #define COMMIT_WRITTEN(p) ((p)->rsv[2])
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) void
@@ -52,82 +56,127 @@ static void put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
 }
 
 /*
- * *start: the position of the record, after a pad if need be.
- * Pairs: acquire of tail with the release in ring_reader_release().
+ * A record of @bytes from position @from on, after a pad if need be; *start: its position.
+ * Pairs: acquire of tail with the release in ring_reader_release(). model: ROOM, PAD
  */
-static inline void *reserve(const struct ring *r, uint32_t bytes, uint64_t *start)
+static inline void *reserve(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
 {
-	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
 	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
-	uint32_t place = (uint32_t)(head & (r->bytes - 1));
+	uint32_t place = (uint32_t)(from & (r->bytes - 1));
 	uint32_t left = r->bytes - place;
 	uint32_t pad = bytes > left ? left : 0;
 
 	/* A tail beyond head (no consumer stores one) wraps to a huge use, thus full. */
-	if (bytes > weft_ring_record_max(r) || head - tail > r->bytes ||
-	    r->bytes - (head - tail) < (uint64_t)pad + bytes)
+	if (bytes > weft_ring_record_max(r) || from - tail > r->bytes ||
+	    r->bytes - (from - tail) < (uint64_t)pad + bytes)
 		return 0;
 	if (pad)
 		put_pad(r, place, pad);
-	*start = head + pad;
+	*start = from + pad;
 	return r->data + (pad ? 0 : place);
+}
+
+static inline uint64_t head_of(const struct ring *r)
+{
+	return __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
 }
 
 void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
 {
 	uint64_t start;
 
-	return reserve(r, bytes, &start);
+	return reserve(r, head_of(r), bytes, &start);
 }
 
-/* Pairs: release of head with the acquire in ring_reader_next(). */
-static inline void publish(struct weft_ring_producer *p, uint64_t head)
+/* Pairs: release of head with the acquire in ring_reader_next(). model: WRITTEN, HEAD */
+static inline void publish(struct weft_ring_producer *p, uint64_t written, uint64_t head)
 {
-	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&COMMIT_WRITTEN(p), written + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&COMMIT_HEAD(p), head, __ATOMIC_RELEASE);
-	__atomic_store_n(&p->written, written + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->written, written, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->head, head, __ATOMIC_RELEASE);
-	__atomic_store_n(&COMMIT_HEAD(p), 0, __ATOMIC_RELEASE);
 }
 
-/* A commit left in its middle: was the record published, and is it counted? */
-static void settle(struct weft_ring_producer *p)
+static inline uint64_t one_more(const struct weft_ring_producer *p)
 {
-	uint64_t head = __atomic_load_n(&COMMIT_HEAD(p), __ATOMIC_RELAXED);
-	int published = __atomic_load_n(&p->head, __ATOMIC_RELAXED) == head;
-
-	if (head)
-		__atomic_store_n(&p->written, COMMIT_WRITTEN(p) - !published, __ATOMIC_RELAXED);
-	__atomic_store_n(&COMMIT_HEAD(p), 0, __ATOMIC_RELAXED);
+	return __atomic_load_n(&p->written, __ATOMIC_RELAXED) + 1;
 }
 
 void weft_ring_commit(const struct ring *r, const struct weft_record *record)
 {
-	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+	uint64_t head = head_of(r);
 	uint32_t place = (uint32_t)(head & (r->bytes - 1));
 	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
 
 	if (at != place)
 		head += r->bytes - place;
-	publish(r->producer, head + record->bytes);
+	publish(r->producer, one_more(r->producer), head + record->bytes);
 }
 
-enum entry { ENTER, ENTER_ABANDONED, REFUSE };
+enum entry { ENTER, ABANDONED, IN_DOUBT, REFUSE };
 
-/* The stack grows down: deeper is a smaller address. */
-static enum entry enter(struct weft_ring_producer *p, uint64_t frame, uint64_t now_ns)
+static int is_writing(const struct weft_ring_producer *p)
 {
-	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED);
+	return RESERVED(p) && !(RESERVED(p) & COMMITTING);
+}
 
-	if (!busy)
-		return ENTER;
-	if (frame + SIGNAL_FRAME_BYTES > busy && frame < busy + SAME_STACK_BYTES)
-		return ENTER_ABANDONED;
+static int is_within(const struct ring *r, uint64_t address)
+{
+	return address >= r->stack_low && address < r->stack_high;
+}
+
+/* busy is set: what of it? The stack grows down: deeper is a smaller address. */
+static enum entry judge(const struct ring *r, uint64_t busy, uint64_t frame, uint64_t now_ns)
+{
+	struct weft_ring_producer *p = r->producer;
+	int is_higher = frame + SIGNAL_FRAME_BYTES > busy && frame < busy + NEAR_BYTES;
+	uint64_t waited;
+
+	if (is_higher && is_within(r, frame) && is_within(r, busy))
+		return ABANDONED; /* model: CERTAIN */
 	if (!BUSY_SINCE(p))
 		BUSY_SINCE(p) = now_ns;
-	return now_ns - BUSY_SINCE(p) > DOUBT_NS ? ENTER_ABANDONED : REFUSE;
+	waited = now_ns - BUSY_SINCE(p);
+	if (is_writing(p)) /* model: DOUBT */
+		return (is_higher && !r->stack_high) || waited > DOUBT_NS ? IN_DOUBT : REFUSE;
+	return waited > LONG_DOUBT_NS ? ABANDONED : REFUSE;
+}
+
+/* Before busy is ours: RESERVED speaks of another one's record. Its end, if it may go on. */
+static uint64_t forget(struct weft_ring_producer *p, enum entry entry)
+{
+	uint64_t end = entry == IN_DOUBT ? RESERVED(p) : 0;
+
+	if (is_writing(p))
+		RESERVED(p) = 0;
+	return end;
+}
+
+/* A commit left in its middle: was the record published, and is it counted? model: SETTLE */
+static void settle(struct weft_ring_producer *p)
+{
+	uint64_t end = RESERVED(p) & ~COMMITTING;
+	uint64_t head = __atomic_load_n(&p->head, __ATOMIC_RELAXED);
+
+	if (!(RESERVED(p) & COMMITTING))
+		return;
+	if (head == end)
+		__atomic_store_n(&p->written, COMMIT_WRITTEN(p), __ATOMIC_RELAXED);
+	else if ((int64_t)(end - head) > 0)
+		__atomic_store_n(&p->written, COMMIT_WRITTEN(p) - 1, __ATOMIC_RELAXED);
+	RESERVED(p) = 0;
+}
+
+/* What another one had reserved becomes pads; the position behind them. model: PAD */
+static uint64_t pass_over(const struct ring *r, uint64_t head, uint64_t end)
+{
+	while (head < end) {
+		uint32_t place = (uint32_t)(head & (r->bytes - 1));
+		uint64_t left = r->bytes - place;
+		uint32_t bytes = (uint32_t)(end - head < left ? end - head : left);
+
+		put_pad(r, place, bytes);
+		head += bytes;
+	}
+	return head;
 }
 
 /* Up to here word by word: `rep movsq` takes some ten nanoseconds to get going. */
@@ -148,61 +197,124 @@ static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
 	}
 }
 
-/*
- * Field by field: the caller has just stored them so, and a wider load that spans several
- * stores waits until all of them have left the store buffer.
- */
-static void copy_header(struct weft_record *to, const struct weft_record *from)
-{
-	__atomic_store_n(&to->bytes, from->bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->type, from->type, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->flags, from->flags, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->generation, from->generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, from->rsv, __ATOMIC_RELAXED);
-}
-
-static void write_record(struct weft_record *to, const struct weft_record *header,
-			 const void *payload, uint32_t payload_bytes)
+/* All but the first word: until that is written, a pad may stand there. model: BODY */
+static void write_body(struct weft_record *to, const struct weft_record *header,
+		       const void *payload, uint32_t payload_bytes)
 {
 	uint8_t *out = (uint8_t *)(to + 1);
 	const uint8_t *in = payload;
 	uint32_t words = payload_bytes & ~7u;
 
-	copy_header(to, header);
+	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
 	copy_words(out, in, words);
 	for (uint32_t i = words; i < payload_bytes; i++)
 		out[i] = in[i];
 }
 
-/* Not inlined: its frame address must be its own. */
-__attribute__((noinline)) enum weft_ring_result
-weft_ring_append(const struct ring *r, struct weft_record *header, const void *payload,
-		 uint32_t payload_bytes, uint64_t now_ns)
+/*
+ * From its parts: the caller has just stored them so, and a wider load that spans several
+ * stores waits until all of them have left the store buffer. model: FIRST_WORD
+ */
+static void write_first_word(struct weft_record *to, const struct weft_record *header,
+			     uint32_t bytes)
 {
-	uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-	enum entry entry = enter(r->producer, frame, now_ns);
-	struct weft_record *to;
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first word of a record");
+	uint64_t word = bytes | (uint64_t)header->type << 32 | (uint64_t)header->flags << 48;
+
+	__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELAXED);
+}
+
+#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
+
+struct append {
+	const struct ring *ring;
+	const struct weft_record *header;
+	const void *payload;
+	uint32_t payload_bytes;
+	uint64_t frame;
+};
+
+/* Is it still ours after COMMITTING, then nobody takes it over any more (for a minute). */
+static inline __attribute__((always_inline)) int
+commit(const struct append *a, struct weft_record *to, uint64_t end, uint32_t bytes)
+{
+	struct weft_ring_producer *p = a->ring->producer;
+	uint64_t written = one_more(p);
+
+	__atomic_store_n(&COMMIT_WRITTEN(p), written, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+	__atomic_store_n(&RESERVED(p), end | COMMITTING, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+	if (__atomic_load_n(&p->busy, __ATOMIC_RELAXED) != a->frame) /* model: STILL_MINE */
+		return 0;
+	write_first_word(to, a->header, bytes);
+	publish(p, written, end);
+	KEEP_ORDER();
+	return 1;
+}
+
+/* busy is ours. */
+static inline __attribute__((always_inline)) enum weft_ring_result
+write_record(const struct append *a, uint64_t from)
+{
+	struct weft_ring_producer *p = a->ring->producer;
+	uint32_t bytes = (uint32_t)sizeof(*a->header) + ((a->payload_bytes + 7) & ~7u);
 	uint64_t start;
+	struct weft_record *to = reserve(a->ring, from, bytes, &start);
+
+	if (to) {
+		__atomic_store_n(&RESERVED(p), start + bytes, __ATOMIC_RELAXED);
+		KEEP_ORDER();
+		write_body(to, a->header, a->payload, a->payload_bytes);
+		KEEP_ORDER();
+		if (!commit(a, to, start + bytes, bytes))
+			return WEFT_RING_NESTED;
+	}
+	__atomic_store_n(&p->busy, 0, __ATOMIC_RELAXED);
+	return to ? WEFT_RING_WRITTEN : WEFT_RING_FULL;
+}
+
+/* model: BUSY */
+static inline void enter(struct weft_ring_producer *p, uint64_t frame)
+{
+	BUSY_SINCE(p) = 0;
+	KEEP_ORDER();
+	__atomic_store_n(&p->busy, frame, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+}
+
+static __attribute__((noinline, cold)) enum weft_ring_result
+append_over(struct append by_value, uint64_t busy, uint64_t now_ns)
+{
+	const struct append *a = &by_value;
+	struct weft_ring_producer *p = a->ring->producer;
+	enum entry entry = judge(a->ring, busy, a->frame, now_ns);
+	enum weft_ring_result result;
+	uint64_t end;
 
 	if (entry == REFUSE)
 		return WEFT_RING_NESTED;
-	__atomic_store_n(&r->producer->busy, frame, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	BUSY_SINCE(r->producer) = 0;
-	if (entry == ENTER_ABANDONED)
-		settle(r->producer);
-	header->bytes = (uint32_t)sizeof(*header) + ((payload_bytes + 7) & ~7u);
-	to = reserve(r, header->bytes, &start);
-	if (to) {
-		write_record(to, header, payload, payload_bytes);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED) != frame)
-			return WEFT_RING_NESTED;
-		publish(r->producer, start + header->bytes);
-	}
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&r->producer->busy, 0, __ATOMIC_RELAXED);
-	if (!to)
-		return WEFT_RING_FULL;
-	return entry == ENTER ? WEFT_RING_WRITTEN : WEFT_RING_HEALED;
+	end = forget(p, entry);
+	enter(p, a->frame);
+	if (entry == ABANDONED)
+		settle(p);
+	result = write_record(a, pass_over(a->ring, head_of(a->ring), end));
+	return result == WEFT_RING_WRITTEN ? WEFT_RING_HEALED : result;
+}
+
+/* Not inlined: its frame address must be its own. */
+__attribute__((noinline)) enum weft_ring_result
+weft_ring_append(const struct ring *r, const struct weft_record *header, const void *payload,
+		 uint32_t payload_bytes, uint64_t now_ns)
+{
+	struct append a = {r, header, payload, payload_bytes,
+			   (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+	uint64_t busy = __atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED); /* model: LOOK */
+
+	if (__builtin_expect(busy != 0, 0))
+		return append_over(a, busy, now_ns);
+	RESERVED(r->producer) = 0; /* model: FORGET */
+	enter(r->producer, a.frame);
+	return write_record(&a, head_of(r));
 }

@@ -19,6 +19,8 @@ struct ring {
 	const struct weft_ring_consumer *consumer;
 	uint8_t *data;
 	uint32_t bytes; /* power of two */
+	/* Of the thread's own stack, for weft_ring_append(); 0 = not known. */
+	uint64_t stack_low, stack_high;
 };
 
 static inline uint32_t weft_ring_record_max(const struct ring *r)
@@ -42,14 +44,14 @@ enum weft_ring_result {
 	WEFT_RING_WRITTEN = 0,
 	WEFT_RING_HEALED = 1, /* written, after an abandoned append was taken over */
 	WEFT_RING_FULL = -1,
-	WEFT_RING_NESTED = -2, /* called by a handler that interrupted an append */
+	WEFT_RING_NESTED = -2, /* another append of the thread is in progress, or may be */
 };
 
 /*
- * weft_ring_append() - header (its bytes field is filled in) and payload as one record.
+ * weft_ring_append() - header (its bytes field is not looked at) and payload as one record.
  * @now_ns: any clock of this process, for an append abandoned on another stack.
  */
-enum weft_ring_result weft_ring_append(const struct ring *r, struct weft_record *header,
+enum weft_ring_result weft_ring_append(const struct ring *r, const struct weft_record *header,
 				       const void *payload, uint32_t payload_bytes,
 				       uint64_t now_ns);
 

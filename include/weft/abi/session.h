@@ -75,8 +75,9 @@
  *   at 0.
  *   samples: written by weft's handlers only; they block asynchronous signals, so never nest.
  *   events: written by the API on the thread; `busy` holds the frame address of the append
- *   in progress. Set, and we are deeper on the same stack: a handler interrupted it: drop
- *   and count. Set otherwise: the append was abandoned by a longjmp: take over.
+ *   in progress. Set, and we are higher on the same stack: that append was left by a longjmp:
+ *   take over. Set otherwise (a handler that interrupted it, another stack): drop and count,
+ *   and take over after a second, passing over what the other has reserved.
  *   Dying between any two stores leaves at most an unpublished record behind head.
  *
  * The reader of a session trusts nothing in it: every offset, length and count is checked

@@ -3,6 +3,7 @@
  * Rings, both ends: wrap and pad, full, nested and abandoned appends, a producer killed at
  * any moment, a producer that lies.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,20 @@ struct memory {
 static struct memory *m;
 static struct ring ring;
 static struct ring_reader reader;
+static uint64_t stack_low, stack_high;
+
+static void ask_stack(void)
+{
+	pthread_attr_t attr;
+	size_t bytes = 0;
+	void *low = NULL;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &bytes);
+	pthread_attr_destroy(&attr);
+	stack_low = (uint64_t)(uintptr_t)low;
+	stack_high = stack_low + bytes;
+}
 
 static int fresh(void **state)
 {
@@ -34,7 +49,13 @@ static int fresh(void **state)
 		m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			 0);
 	memset(m, 0, sizeof(*m));
-	ring = (struct ring){&m->p, &m->c, m->data, RING};
+	ask_stack();
+	ring = (struct ring){.producer = &m->p,
+			     .consumer = &m->c,
+			     .data = m->data,
+			     .bytes = RING,
+			     .stack_low = stack_low,
+			     .stack_high = stack_high};
 	ring_reader_open(&reader, &m->p, &m->c, m->data, RING);
 	return 0;
 }
@@ -49,13 +70,18 @@ static uint32_t make_payload(uint8_t *out, uint64_t number)
 	return bytes;
 }
 
-static enum weft_ring_result append(uint64_t number)
+static enum weft_ring_result append_at(uint64_t number, uint64_t now_ns)
 {
 	struct weft_record header = {.type = WEFT_RECORD_EVENT};
 	uint8_t payload[256];
 	uint32_t bytes = make_payload(payload, number);
 
-	return weft_ring_append(&ring, &header, payload, bytes, 1);
+	return weft_ring_append(&ring, &header, payload, bytes, now_ns);
+}
+
+static enum weft_ring_result append(uint64_t number)
+{
+	return append_at(number, 1);
 }
 
 /* The number of the next record, after its bytes were checked; -1 = none, -2 = torn. */
@@ -151,12 +177,124 @@ static void nested_and_abandoned_are_told_apart(void **state)
 	assert_int_equal(append(2), WEFT_RING_HEALED);
 	assert_int_equal(m->p.busy, 0);
 	assert_int_equal(take(), 2);
-	m->p.busy = 4096; /* another stack: after a second it is taken over */
-	assert_int_equal(append(3), WEFT_RING_NESTED);
+	m->p.busy = 4096; /* another stack, in its few steps: after a minute it is taken over */
+	assert_int_equal(append_at(3, 1), WEFT_RING_NESTED);
+	assert_int_equal(append_at(3, 59000000000), WEFT_RING_NESTED);
+	assert_int_equal(append_at(3, 60000000002), WEFT_RING_HEALED);
+	assert_int_equal(append_at(4, 60000000002), WEFT_RING_WRITTEN);
+	m->p.busy = (uint64_t)(uintptr_t)here - 8192; /* nobody knows the stack's bounds */
+	ring.stack_low = ring.stack_high = 0;
+	assert_int_equal(append_at(5, 1), WEFT_RING_NESTED);
+	m->p.busy = 0;
+	assert_int_equal(take(), 3);
+	assert_int_equal(take(), 4);
+	assert_int_equal(take(), -1);
+}
 
-	assert_int_equal(weft_ring_append(&ring, &(struct weft_record){.type = WEFT_RECORD_EVENT},
-					  here, 8, 2000000002),
-			 WEFT_RING_HEALED);
+/*
+ * An append is stopped in the middle of its record, at a payload that cannot be read, and the
+ * handler of that signal, on a stack of its own, appends too.
+ */
+static uint8_t *trap; /* two pages, the second cannot be read */
+static void (*in_trap)(void);
+static sigjmp_buf out_of_trap;
+
+static void trapped(int signo)
+{
+	(void)signo;
+	in_trap();
+	mprotect(trap + 4096, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void set_trap(void (*then)(void))
+{
+	static uint8_t stack[65536];
+	const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction action = {.sa_handler = trapped, .sa_flags = SA_ONSTACK};
+
+	if (!trap)
+		trap = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(trap, 0, 4096);
+	mprotect(trap + 4096, 4096, PROT_NONE);
+	in_trap = then;
+	sigaltstack(&other, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+}
+
+static enum weft_ring_result append_into_trap(void)
+{
+	struct weft_record header = {.type = WEFT_RECORD_EVENT};
+
+	return weft_ring_append(&ring, &header, trap + 4096 - 32, 96, 5);
+}
+
+static void takes_over_after_a_second(void)
+{
+	assert_int_equal(append_at(1, 10), WEFT_RING_NESTED);
+	assert_int_equal(append_at(2, 2000000000), WEFT_RING_HEALED);
+	assert_int_equal(append_at(3, 2000000000), WEFT_RING_WRITTEN);
+}
+
+/* It goes on after all: writes into a pad, and publishes nothing. */
+static void who_was_taken_over_does_no_harm(void **state)
+{
+	(void)state;
+	set_trap(takes_over_after_a_second);
+	assert_int_equal(append_into_trap(), WEFT_RING_NESTED);
+	assert_int_equal(append(4), WEFT_RING_WRITTEN);
+	for (int64_t n = 2; n <= 4; n++)
+		assert_int_equal(take(), n);
+	assert_int_equal(take(), -1);
+	assert_int_equal(m->p.written, 3);
+	assert_int_equal(reader.delivered, 3);
+}
+
+/* Likewise where what it had reserved goes round the end of the ring. */
+static void nor_at_the_end_of_the_ring(void **state)
+{
+	m->p.head = m->c.tail = reader.tail = RING - 40;
+	who_was_taken_over_does_no_harm(state);
+}
+
+static void jumps(void)
+{
+	siglongjmp(out_of_trap, 1);
+}
+
+static void left_for_good_is_healed_at_once(void **state)
+{
+	(void)state;
+	set_trap(jumps);
+	if (!sigsetjmp(out_of_trap, 1)) {
+		append_into_trap();
+		fail();
+	}
+	assert_int_equal(append(6), WEFT_RING_HEALED);
+	assert_int_equal(append(7), WEFT_RING_WRITTEN);
+	assert_int_equal(take(), 6);
+	assert_int_equal(take(), 7);
+	assert_int_equal(m->p.written, 2);
+}
+
+/* A commit that was left before, in and after the stores of written and head. */
+static void a_commit_left_halfway_is_settled(void **state)
+{
+	for (int step = 0; step < 3; step++) {
+		char here[4096];
+
+		fresh(state);
+		assert_int_equal(append(1), WEFT_RING_WRITTEN);
+		m->p.rsv[1] = (m->p.head + 64) | 1; /* RESERVED, COMMITTING */
+		m->p.rsv[2] = 2;                    /* COMMIT_WRITTEN */
+		m->p.written = step > 0 ? 2 : 1;
+		memcpy(m->data + m->p.head, m->data, 64);
+		((struct weft_record *)(void *)(m->data + m->p.head))->bytes = 64;
+		m->p.head += step > 1 ? 64 : 0;
+		memset(here, 0, sizeof(here));
+		m->p.busy = (uint64_t)(uintptr_t)here - 8192;
+		assert_int_equal(append(3), WEFT_RING_HEALED);
+		assert_int_equal(m->p.written, step > 1 ? 3 : 2);
+	}
 }
 
 static sigjmp_buf jump;
@@ -266,6 +404,10 @@ int main(void)
 		cmocka_unit_test_setup(the_longest_record_always_fits, fresh),
 		cmocka_unit_test_setup(a_tail_beyond_head_is_full, fresh),
 		cmocka_unit_test_setup(nested_and_abandoned_are_told_apart, fresh),
+		cmocka_unit_test_setup(who_was_taken_over_does_no_harm, fresh),
+		cmocka_unit_test_setup(nor_at_the_end_of_the_ring, fresh),
+		cmocka_unit_test_setup(left_for_good_is_healed_at_once, fresh),
+		cmocka_unit_test_setup(a_commit_left_halfway_is_settled, fresh),
 		cmocka_unit_test_setup(signals_tear_nothing, fresh),
 		cmocka_unit_test_setup(killed_producers_leave_whole_records, fresh),
 		cmocka_unit_test_setup(liars_are_not_believed, fresh),
