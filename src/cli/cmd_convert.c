@@ -63,8 +63,12 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 		   struct where *wheres, size_t where_count)
 {
 	const char *path = cli_operand(args, 0);
-	struct export_job job = {
-		.by = by, .by_count = by_count, .wheres = wheres, .where_count = where_count};
+	struct export_job job = {.by = by,
+				 .by_count = by_count,
+				 .wheres = wheres,
+				 .where_count = where_count,
+				 .lines = cli_flag(args, "lines"),
+				 .no_inlines = cli_flag(args, "no-inlines")};
 	int status, rc = source_open(&job.source, path, cli_text(args, "event"));
 
 	if (rc)
@@ -152,6 +156,10 @@ static const struct cli_option options[] = {
 		 "only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
+	RECORDING_OPTION_NO_INLINES,
+	{.name = "lines",
+	 .kind = CLI_FLAG,
+	 .help = "Frames of collapsed are \"function file.c:42\" (pprof always has lines)"},
 	{.name = NULL},
 };
 

@@ -44,7 +44,7 @@ static int sample(struct export_job *job, const struct sample *s)
 	struct collapsed *c = job->state;
 	uint64_t *count;
 
-	c->key[0] = model_path(m, s->stack);
+	c->key[0] = job->lines ? s->stack : model_path(m, s->stack);
 	for (size_t i = 0; i < job->by_count; i++)
 		c->key[1 + i] = key_of_sample(&job->by[i], m, s);
 	count = map_put(c->counts, c->key, (1 + job->by_count) * sizeof(*c->key), NULL);
@@ -74,6 +74,31 @@ static void put_by(struct buf *b, const struct key *key, const struct model *m, 
 	buf_put_u8(b, ';');
 }
 
+/* "main a.c:12;work a.c:3": each frame with its line. */
+static char *path_of_lines(const struct model *m, const struct stack *stack)
+{
+	struct buf b = {0};
+
+	for (uint32_t i = stack->count; i-- > 0;) {
+		const struct frame *f = &stack->frames[i];
+		char *text =
+			key_line_name(m, &(struct source_line){f->function, f->file, f->line}, 0);
+
+		put_frame(&b, text ? text : "");
+		b.failed |= !text;
+		free(text);
+		if (i)
+			buf_put_u8(&b, ';');
+	}
+	if (!stack->count)
+		put_frame(&b, KEY_NONE);
+	buf_put_u8(&b, 0);
+	if (!b.failed)
+		return (char *)b.data;
+	buf_free(&b);
+	return NULL;
+}
+
 static char *line_text(const struct export_job *job, const uint32_t *key)
 {
 	const struct model *m = source_model(job->source);
@@ -83,7 +108,8 @@ static char *line_text(const struct export_job *job, const uint32_t *key)
 
 	for (size_t i = 0; i < job->by_count; i++)
 		put_by(&b, &job->by[i], m, key[1 + i]);
-	path = key_name(&stack, m, key[0]);
+	path = job->lines ? path_of_lines(m, model_stack_at(m, key[0]))
+			  : key_name(&stack, m, key[0]);
 	if (!path)
 		b.failed = 1;
 	else

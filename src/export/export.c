@@ -38,11 +38,22 @@ static int each(const struct sample *s, void *arg)
 	return run->ops->sample(job, s);
 }
 
+/* Lines make many more stacks distinct: only when asked for. */
+static unsigned int detail_of(const struct export_format *format, const struct export_job *job)
+{
+	int lines = job->lines || format->ops->has_lines;
+
+	for (size_t i = 0; i < job->where_count; i++)
+		lines |= job->wheres[i].key.kind == KEY_LINE;
+	return (lines ? DECODE_LINES : 0u) | (job->no_inlines ? DECODE_NO_INLINES : 0u);
+}
+
 int export_run(const struct export_format *format, struct export_job *job)
 {
 	struct run run = {format->ops, job};
 	int rc = format->ops->begin(job);
 
+	source_set_detail(job->source, detail_of(format, job));
 	if (!rc)
 		rc = source_read(job->source, each, &run);
 	if (!rc)

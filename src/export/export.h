@@ -18,11 +18,14 @@ struct export_job {
 	size_t by_count;
 	const struct where *wheres; /* bound; samples of which one does not hold are left out */
 	size_t where_count;
+	int lines;        /* frames are lines of source, for formats that can have either */
+	int no_inlines;   /* inlined functions count as those that they are inlined into */
 	uint64_t samples; /* handed to the format so far */
 	void *state;      /* the format's own */
 };
 
 struct export_ops {
+	int has_lines; /* it always takes lines of source */
 	/* Prepares state. 0 or -errno; end() is called after it, come what may. */
 	int (*begin)(struct export_job *job);
 	/* One sample, in file order. 0 or -errno. */

@@ -199,6 +199,7 @@ static void end(struct export_job *job)
 }
 
 const struct export_ops export_pprof = {
+	.has_lines = 1,
 	.begin = begin,
 	.sample = sample,
 	.finish = pprof_write,

@@ -32,15 +32,36 @@ struct table {
 	uint32_t count, room, width;
 };
 
+/* Code of one address as a reader sees it: the function there, and before it those that were
+ * inlined into it, innermost first. */
+struct place {
+	uint32_t mapping, first_line, line_count; /* lines: in message.places' line pool */
+};
+
+struct place_line {
+	uint32_t function, line;
+};
+
+struct places {
+	struct map *index; /* mapping and lines -> number of the place, from 1 */
+	struct place *item;
+	struct place_line *lines;
+	uint32_t count, room, line_count, line_room;
+};
+
 struct message {
 	const struct export_job *job;
 	struct pprof *p;
-	struct table functions, mappings, locations, pairs; /* pairs: labels */
+	struct table functions, mappings, pairs; /* name and file; module; labels */
+	struct places places;
+	uint32_t *key; /* scratch of a place: mapping, then function and line each */
 	Profile profile;
 	ValueType value_type[VALUES], *value_types[VALUES], period_type;
 	Sample *sample, **samples;
 	Label *label, **labels;
-	uint64_t **stack_ids; /* of each stack of the model, once it is used */
+	/* Of each stack of the model, once it is used: its places, leaf first. */
+	uint64_t **stack_ids;
+	uint32_t *stack_places;
 	uint32_t stack_count;
 	int64_t *values;
 	Location *location, **location_list;
@@ -87,16 +108,65 @@ static uint32_t table_id(struct table *t, const uint32_t *item)
 	return t->count;
 }
 
-static uint32_t location_id(struct message *w, struct frame f)
+/* Room for one more element in an array that doubles; NULL: out of memory. */
+static void *grown(void *array, uint32_t need, uint32_t *room, size_t each)
 {
-	uint32_t zero = 0;
-	uint32_t item[3] = {0, 0, f.line > 0 ? (uint32_t)f.line : 0};
+	uint32_t want = *room ? *room : 256;
+	void *bigger;
 
-	item[0] = table_id(&w->functions, f.function ? &f.function : &zero);
-	item[1] = f.module ? table_id(&w->mappings, &f.module) : 0;
-	if (!item[0] || (f.module && !item[1]))
+	if (need <= *room)
+		return array;
+	while (want < need)
+		want *= 2;
+	bigger = realloc(array, (size_t)want * each);
+	if (bigger)
+		*room = want;
+	return bigger;
+}
+
+static int add_place(struct places *t, const uint32_t *key, uint32_t lines)
+{
+	struct place *item = grown(t->item, t->count + 1, &t->room, sizeof(*item));
+	struct place_line *pool;
+
+	if (item)
+		t->item = item;
+	pool = grown(t->lines, t->line_count + lines, &t->line_room, sizeof(*pool));
+	if (pool)
+		t->lines = pool;
+	if (!item || !pool)
+		return -ENOMEM;
+	item[t->count++] = (struct place){key[0], t->line_count, lines};
+	memcpy(pool + t->line_count, key + 1, lines * sizeof(*pool));
+	t->line_count += lines;
+	return 0;
+}
+
+/* Of frames[0 .. count), all but the last inlined into the next; 0: out of memory. */
+static uint32_t place_id(struct message *w, const struct frame *frames, uint32_t count)
+{
+	uint32_t *key = w->key, module = frames[count - 1].module;
+	uint64_t *id;
+
+	key[0] = module ? table_id(&w->mappings, &module) : 0;
+	if (module && !key[0])
 		return 0;
-	return table_id(&w->locations, item);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t function[2] = {frames[i].function, frames[i].file};
+
+		key[1 + 2 * i] = table_id(&w->functions, function);
+		key[2 + 2 * i] = frames[i].line > 0 ? (uint32_t)frames[i].line : 0;
+		if (!key[1 + 2 * i])
+			return 0;
+	}
+	id = map_put(w->places.index, key, (1 + 2 * (size_t)count) * sizeof(*key), NULL);
+	if (!id)
+		return 0;
+	if (!*id && add_place(&w->places, key, count))
+		return 0;
+	if (!*id)
+		*id = w->places.count;
+	return (uint32_t)*id;
 }
 
 /* ---- samples */
@@ -127,21 +197,44 @@ static int map_program(struct message *w)
 	return table_id(&w->mappings, &name) ? 0 : -ENOMEM;
 }
 
+/* How many frames from @from on are one place: inlined ones, and what they are inlined into. */
+static uint32_t place_frames(const struct stack *stack, uint32_t from)
+{
+	uint32_t end = from;
+
+	while (end + 1 < stack->count && stack->frames[end].inlined)
+		end++;
+	return end + 1 - from;
+}
+
 /* Location ids of a stack, leaf first; samples of one stack share them. NULL: no memory. */
 static uint64_t *stack_locations(struct message *w, uint32_t id, const struct stack *stack)
 {
 	uint64_t *ids = w->stack_ids[id];
+	uint32_t count = 0;
 
 	if (ids)
 		return ids;
 	ids = calloc((size_t)stack->count + 1, sizeof(*ids));
 	w->stack_ids[id] = ids;
-	for (uint32_t i = stack->count; ids && i-- > 0;) {
-		ids[i] = location_id(w, stack->frames[i]);
-		if (!ids[i])
+	for (uint32_t i = 0, n; ids && i < stack->count; i += n) {
+		n = place_frames(stack, i);
+		ids[count] = place_id(w, stack->frames + i, n);
+		if (!ids[count++])
 			return NULL;
 	}
+	w->stack_places[id] = count;
 	return ids;
+}
+
+static uint32_t longest_stack(const struct model *m)
+{
+	uint32_t most = 0;
+
+	for (uint32_t id = 1; id < m->stack_count; id++)
+		if (m->stacks[id].count > most)
+			most = m->stacks[id].count;
+	return most;
 }
 
 /* Every distinct label is one message, to which the samples point. */
@@ -177,8 +270,8 @@ static int make_sample(struct message *w, Sample *s, const struct pprof_group *g
 	s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
 	s->label = w->labels + g->labels;
 	s->n_label = g->label_count;
-	s->n_location_id = stack->count;
 	s->location_id = stack_locations(w, g->stack, stack);
+	s->n_location_id = w->stack_places[g->stack];
 	return s->location_id ? 0 : -ENOMEM;
 }
 
@@ -188,10 +281,14 @@ static int make_samples(struct message *w)
 
 	w->stack_count = source_model(w->job->source)->stack_count;
 	w->stack_ids = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_ids));
+	w->stack_places = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_places));
+	w->key = calloc(1 + 2 * (size_t)longest_stack(source_model(w->job->source)),
+			sizeof(*w->key));
 	w->sample = calloc(count + 1, sizeof(*w->sample));
 	w->samples = calloc(count + 1, sizeof(*w->samples));
 	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
-	if (!w->stack_ids || !w->sample || !w->samples || !w->values || make_labels(w))
+	if (!w->stack_ids || !w->stack_places || !w->key || !w->sample || !w->samples ||
+	    !w->values || make_labels(w))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		w->samples[i] = &w->sample[i];
@@ -226,12 +323,24 @@ static int make_functions(struct message *w)
 		perftools__profiles__function__init(f);
 		f->id = i + 1;
 		/* A system name that differs tells readers that the name is demangled. */
-		f->name = string_of(w, t->item[i], KEY_UNKNOWN_FUNCTION);
+		f->name = string_of(w, t->item[2 * i], KEY_UNKNOWN_FUNCTION);
+		f->filename = string_of(w, t->item[2 * i + 1], "");
 		w->function_list[i] = f;
 	}
 	w->profile.function = w->function_list;
 	w->profile.n_function = t->count;
 	return 0;
+}
+
+/* The file of a module; the first where several had its name. NULL: not told. */
+static const struct fact_module *file_of(const struct message *w, uint32_t module)
+{
+	const struct facts *f = source_facts(w->job->source);
+
+	for (uint32_t i = 0; i < f->module_count; i++)
+		if (f->modules[i].name == module && f->modules[i].path)
+			return &f->modules[i];
+	return NULL;
 }
 
 static int make_mappings(struct message *w)
@@ -243,12 +352,16 @@ static int make_mappings(struct message *w)
 	if (!w->mapping || !w->mapping_list)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->count; i++) {
+		const struct fact_module *file = file_of(w, t->item[i]);
 		Mapping *m = &w->mapping[i];
 
 		perftools__profiles__mapping__init(m);
 		m->id = i + 1;
-		m->filename = string_of(w, t->item[i], "");
-		m->has_functions = 1; /* or readers would look for the file and its symbols */
+		m->filename = string_of(w, file ? file->path : t->item[i], "");
+		m->build_id = string_of(w, file ? file->build_id : 0, "");
+		/* or readers would look for the file and its symbols */
+		m->has_functions = m->has_filenames = 1;
+		m->has_line_numbers = m->has_inline_frames = 1;
 		w->mapping_list[i] = m;
 	}
 	w->profile.mapping = w->mapping_list;
@@ -256,29 +369,35 @@ static int make_mappings(struct message *w)
 	return 0;
 }
 
-static int make_location_list(struct message *w)
+static void make_lines(struct message *w)
 {
-	const struct table *t = &w->locations;
+	for (uint32_t i = 0; i < w->places.line_count; i++) {
+		perftools__profiles__line__init(&w->line[i]);
+		w->line[i].function_id = w->places.lines[i].function;
+		w->line[i].line = w->places.lines[i].line;
+		w->lines[i] = &w->line[i];
+	}
+}
+
+static int make_locations(struct message *w)
+{
+	const struct places *t = &w->places;
 
 	w->location = calloc((size_t)t->count + 1, sizeof(*w->location));
 	w->location_list = calloc((size_t)t->count + 1, sizeof(*w->location_list));
-	w->line = calloc((size_t)t->count + 1, sizeof(*w->line));
-	w->lines = calloc((size_t)t->count + 1, sizeof(*w->lines));
+	w->line = calloc((size_t)t->line_count + 1, sizeof(*w->line));
+	w->lines = calloc((size_t)t->line_count + 1, sizeof(*w->lines));
 	if (!w->location || !w->location_list || !w->line || !w->lines)
 		return -ENOMEM;
+	make_lines(w);
 	for (uint32_t i = 0; i < t->count; i++) {
-		const uint32_t *item = t->item + (size_t)i * t->width;
 		Location *l = &w->location[i];
 
 		perftools__profiles__location__init(l);
-		perftools__profiles__line__init(&w->line[i]);
-		w->line[i].function_id = item[0];
-		w->line[i].line = item[2];
-		w->lines[i] = &w->line[i];
 		l->id = i + 1;
-		l->mapping_id = item[1];
-		l->line = &w->lines[i];
-		l->n_line = 1;
+		l->mapping_id = t->item[i].mapping;
+		l->line = w->lines + t->item[i].first_line;
+		l->n_line = t->item[i].line_count;
 		w->location_list[i] = l;
 	}
 	w->profile.location = w->location_list;
@@ -340,12 +459,13 @@ static void make_head(struct message *w)
 
 static int make_all(struct message *w)
 {
-	if (table_init(&w->functions, 1) || table_init(&w->mappings, 1) ||
-	    table_init(&w->locations, 3) || table_init(&w->pairs, 2))
+	w->places.index = map_new();
+	if (table_init(&w->functions, 2) || table_init(&w->mappings, 1) ||
+	    table_init(&w->pairs, 2) || !w->places.index)
 		return -ENOMEM;
 	make_head(w);
 	if (map_program(w) || make_samples(w) || make_functions(w) || make_mappings(w) ||
-	    make_location_list(w))
+	    make_locations(w))
 		return -ENOMEM;
 	/* Last: everything above adds strings. */
 	w->profile.string_table = w->p->strings.text;
@@ -357,11 +477,15 @@ static void free_all(struct message *w)
 {
 	table_free(&w->functions);
 	table_free(&w->mappings);
-	table_free(&w->locations);
+	map_free(w->places.index);
+	free(w->places.item);
+	free(w->places.lines);
 	table_free(&w->pairs);
 	for (uint32_t i = 0; w->stack_ids && i < w->stack_count; i++)
 		free(w->stack_ids[i]);
 	free(w->stack_ids);
+	free(w->stack_places);
+	free(w->key);
 	free(w->sample);
 	free(w->samples);
 	free(w->values);

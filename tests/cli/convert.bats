@@ -199,3 +199,31 @@ pprof_rows() {
 	expect_in "$err" "other-name: is the recording itself"
 	cmp shop.jfr before
 }
+
+@test "collapsed: inlined functions are frames; --lines, --no-inlines" {
+	"$MAKE_RECORDING" lines lines.jfr
+	weft convert lines.jfr --to collapsed --where function=skip
+	diff -u - stdout <<<'main;parse;skip 4'
+	weft convert lines.jfr --to collapsed --where function=skip --lines
+	diff -u - stdout <<<'main main.c:10;parse parse.c:5;skip skip.h:3 4'
+	weft convert lines.jfr --to collapsed --where line=main.c:10 --no-inlines
+	diff -u - stdout <<-END
+	main;parse 6
+	main;parse;parse 2
+	END
+}
+
+@test "pprof: a location holds what is inlined, innermost first; files, lines, build-ids" {
+	"$MAKE_RECORDING" lines lines.jfr
+	weft convert lines.jfr --to pprof --by thread --where function=skip -o a.pb.gz
+	expect_status 0
+	gunzip -c a.pb.gz | profile >a.txt
+	[ "$(grep -c '^location {' a.txt)" = 2 ]
+	[ "$(sed -n '/^location {/,/^}/p' a.txt | grep -c 'line: ')" = 3 ]
+	strings=$(sed -n 's/^string_table: "\(.*\)"$/\1/p' a.txt)
+	for text in /src/app/skip.h /src/app/parse.c /src/app/app 00ff; do
+		grep -qxF "$text" <<<"$strings"
+	done
+	sed -n '/^location {/,/^}/p' a.txt | sed -n 's/^    line: //p' | head -2 >lines
+	diff -u - lines <<<$'3\n5'
+}

@@ -408,3 +408,46 @@ expect_rows() {
 	expect_not grep -q "$(printf '[\001-\010\013-\037\177]')" stdout
 	expect_not grep -q "$(printf '\302\233')" stdout
 }
+
+@test "--by line: function, file and line; self of inlined functions is theirs" {
+	recording lines
+	weft report lines.jfr --by line --top 5
+	expect_status 0
+	sed -n '/  line$/,$p' stdout >table
+	diff -u - table <<-END
+	    self                total               samples  line
+	  26.7 %   20.000 ms   26.7 %   20.000 ms         4  skip skip.h:3
+	  13.3 %   10.000 ms   40.0 %   30.000 ms         6  parse parse.c:5
+	  13.3 %   10.000 ms   13.3 %   10.000 ms         2  helper b.c:5
+	  13.3 %   10.000 ms   13.3 %   10.000 ms         2  parse parse.c:7
+	   6.7 %    5.000 ms    6.7 %    5.000 ms         1  helper a.c:5
+	... and 11 more (--by line --top 0)
+	END
+	weft report lines.jfr --by line --json
+	[ "$(jq -c '.rows[0] | [.key, .function, .file, .line, .self_ns]' stdout)" = \
+		'["skip skip.h:3","skip","/src/app/skip.h",3,20000000]' ]
+	[ "$(jq -c '.rows[] | select(.function == "parse" and .line == null) | [.key, .file]' stdout)" = \
+		'["parse",null]' ]
+	[ "$(jq '[.rows[].self_ns] | add' stdout)" = 75000000 ]
+}
+
+@test "--no-inlines counts inlined functions as those around them" {
+	recording lines
+	weft report lines.jfr --by line --no-inlines --json
+	expect_not grep -q skip stdout
+	[ "$(jq -c '.rows[0] | [.key, .samples, .self_samples]' stdout)" = '["parse parse.c:5",6,6]' ]
+	weft report lines.jfr --by function --no-inlines --json
+	[ "$(jq -c '.rows[0] | [.key, .samples, .self_samples]' stdout)" = '["parse",9,9]' ]
+}
+
+@test "--where line= by file, by path, by all that is shown" {
+	recording lines
+	for value in 'skip.h:3' '/src/app/skip.h:3' 'skip skip.h:3' 'skip*'; do
+		weft report lines.jfr --where "line=$value" --json
+		[ "$(jq .samples stdout)" = 4 ]
+	done
+	weft report lines.jfr --where 'line=helper*' --json
+	[ "$(jq .samples stdout)" = 3 ]
+	weft report lines.jfr --where 'line=main.c:10' --by function --json
+	[ "$(jq .samples stdout)" = 8 ]
+}

@@ -428,6 +428,93 @@ static void fill_escapes(struct maker *m)
 	span(m, W1, 0, 20 * MS, TRACE_A, "a1", "a1", bad);
 }
 
+/* ---- lines: frames with files, offsets and inlined functions */
+
+static const struct weft_jfr_field module_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = RECORDING_FIELD_PROCESS, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_NAME, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_PATH, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_BUILD_ID, .kind = WEFT_JFR_STRING},
+};
+
+struct frame_recipe {
+	const char *module, *function, *file;
+	int line, offset;
+	enum weft_jfr_frame_type type;
+};
+
+#define MAIN_AT(line)                                                                              \
+	{                                                                                          \
+		"app", "main", "/src/app/main.c", line, 16, WEFT_JFR_FRAME_NATIVE                  \
+	}
+#define NATIVE WEFT_JFR_FRAME_NATIVE
+#define INLINED WEFT_JFR_FRAME_INLINED
+#define CPP WEFT_JFR_FRAME_CPP
+
+/* 15 samples: parse() with skip() inlined into it, called by itself, too; two static helpers of
+ * one name; overloads; a second parse() without lines; a file of an odd name. */
+static const struct {
+	int times;
+	struct frame_recipe frames[4];
+} line_stacks[] = {
+	{4,
+	 {{"app", "skip", "/src/app/skip.h", 3, 0x14, INLINED},
+	  {"app", "parse", "/src/app/parse.c", 5, 0x14, NATIVE},
+	  MAIN_AT(10)}},
+	{2, {{"app", "parse", "/src/app/parse.c", 7, 0x20, NATIVE}, MAIN_AT(10)}},
+	{2,
+	 {{"app", "parse", "/src/app/parse.c", 5, 0x10, NATIVE},
+	  {"app", "parse", "/src/app/parse.c", 8, 0x2B, NATIVE},
+	  MAIN_AT(10)}},
+	{1, {{"app", "helper", "/src/app/a.c", 5, 1, NATIVE}, MAIN_AT(11)}},
+	{2, {{"app", "helper", "/src/app/b.c", 5, 1, NATIVE}, MAIN_AT(12)}},
+	{1, {{"app", "ns::stack<int>::push(int)", "/src/app/s.cc", 9, 2, CPP}, MAIN_AT(13)}},
+	{1, {{"app", "ns::stack<long>::push(long)", "/src/app/s.cc", 9, 2, CPP}, MAIN_AT(13)}},
+	{1, {{"libother.so", "parse", NULL, 0, 64, NATIVE}, MAIN_AT(14)}},
+	{1, {{"app", "made", "gen (v2);100%.c", 7, 3, NATIVE}, MAIN_AT(15)}},
+};
+
+static uint64_t line_stack(struct maker *m, const struct frame_recipe *r)
+{
+	struct weft_jfr_frame out[4];
+	size_t n = 0;
+
+	for (; n < 4 && r[n].module; n++)
+		out[n] = (struct weft_jfr_frame){
+			weft_jfr_method_in(m->w, r[n].module, r[n].function, r[n].file), r[n].line,
+			r[n].offset, r[n].type};
+	return weft_jfr_stack(m->w, out, n, 0);
+}
+
+static void fill_lines(struct maker *m)
+{
+	struct weft_jfr_type *module =
+		declare(m, RECORDING_MODULE, module_fields, COUNT(module_fields), 0);
+	struct weft_jfr_value row[] = {at(0), text("app [100]"), text("app"), text("/src/app/app"),
+				       text("00ff")};
+	uint64_t now = 0;
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	for (size_t i = 0; i < COUNT(line_stacks); i++) {
+		for (int n = 0; n < line_stacks[i].times; n++) {
+			struct weft_jfr_value v[] = {at(now += 10 * MS), number(m->thread[MAIN]),
+						     number(line_stack(m, line_stacks[i].frames)),
+						     number(WEFT_JFR_STATE_RUNNABLE)};
+
+			put(m, m->sample, v, COUNT(v));
+		}
+		/* in the next chunk the same frames have other keys of stacks */
+		if (i == 3)
+			weft_jfr_rotate(m->w, START_MONO + now + MS, 1);
+		if (i == 3 && weft_jfr_forget_stacks(m->w))
+			m->error = -EBUSY;
+	}
+	span(m, MAIN, 10 * MS, 41 * MS, TRACE_A, "00000000000000a1", "00000000000000aa", "/parse");
+	put(m, module, row, COUNT(row));
+	put(m, module, row, COUNT(row));
+}
+
 int recordings_write(const char *name, const char *path)
 {
 	static const struct {
@@ -437,7 +524,7 @@ int recordings_write(const char *name, const char *path)
 		{"shop", fill_shop},       {"inline", fill_inline},
 		{"foreign", fill_foreign}, {"weightless", fill_weightless},
 		{"empty", fill_empty},     {"twice", fill_twice},
-		{"escapes", fill_escapes},
+		{"escapes", fill_escapes}, {"lines", fill_lines},
 	};
 	struct maker m;
 	int rc;

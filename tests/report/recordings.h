@@ -10,7 +10,8 @@
 #define RECORDINGS_START_NS INT64_C(1700000000000000000) /* epoch, of all of them */
 #define RECORDINGS_PERIOD_NS 5000000
 
-/* @name: "shop", "inline", "foreign", "twice", "weightless", "empty". 0 or -errno. */
+/* @name: "shop", "inline", "foreign", "twice", "weightless", "empty",
+ * "lines". 0 or -errno. */
 int recordings_write(const char *name, const char *path);
 
 #endif
