@@ -51,16 +51,16 @@ static void add_signal(const struct signal_cost *c, const char *text, double bud
 	double handler = c->sampling - c->empty;
 
 	bench_add(&(struct bench_row){
-		.operation = c->frames ? bench_text("handler %s, %.0f frames", text, c->frames)
-				       : bench_text("handler, %s", text),
+		.operation = c->frames > 0 ? bench_text("handler %s, %.0f frames", text, c->frames)
+					   : bench_text("handler, %s", text),
 		.unit = "ns",
 		.measured = handler,
-		.limit = budget ? BENCH_AT_MOST : BENCH_NO_BUDGET,
+		.limit = budget > 0 ? BENCH_AT_MOST : BENCH_NO_BUDGET,
 		.budget = budget,
 		.baseline = "signal with an empty handler",
 		.base = c->empty,
 	});
-	if (budget)
+	if (budget > 0)
 		bench_add(&(struct bench_row){
 			.operation = "its context snapshot, of the whole",
 			.unit = "%",
@@ -91,11 +91,11 @@ static void add_walk(const char *line, const char *how, const char *text, double
 	    strcmp(mode, how) != 0)
 		return;
 	bench_add(&(struct bench_row){
-		.operation = frames ? bench_text("stack %s, %.0f frames, warm", text, frames)
-				    : bench_text("stack %s, warm", text),
+		.operation = frames > 0 ? bench_text("stack %s, %.0f frames, warm", text, frames)
+					: bench_text("stack %s, warm", text),
 		.unit = "ns",
 		.measured = warm,
-		.limit = budget ? BENCH_AT_MOST : BENCH_NO_BUDGET,
+		.limit = budget > 0 ? BENCH_AT_MOST : BENCH_NO_BUDGET,
 		.budget = budget,
 	});
 	bench_add(&(struct bench_row){
