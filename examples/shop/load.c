@@ -62,7 +62,7 @@ static uint64_t mix(uint64_t x)
 
 static int parse_mix(const char *text)
 {
-	while (*text) {
+	while (text && *text) {
 		struct path *p = &paths[path_count];
 		int length = 0;
 

@@ -65,7 +65,7 @@ static __attribute__((noinline)) void sort_some(int salt)
 	for (int i = 0; i < 64; i++)
 		numbers[i] = (i * 37 + salt) % 64;
 	qsort(numbers, 64, sizeof(*numbers), compare);
-	bsearch(&key, numbers, 64, sizeof(*numbers), compare);
+	sink += bsearch(&key, numbers, 64, sizeof(*numbers), compare) != NULL;
 	snprintf(text, sizeof(text), "%.*f %s %d", salt % 40, (double)salt / 3, "some text", salt);
 	sink += (uint64_t)text[3];
 }
