@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches that wait for names: those of processes whose jitdump is behind their code, for its
- * writers keep it in a buffer. In the order in which they came; released when the process or
+ * Batches that wait for names: those of processes that tell of their code later than it
+ * runs (jit_is_late()). In the order in which they came; released when the process or
  * the chunk ends, or when they become too many. Used by the walker thread.
  */
 #ifndef WEFT_COLLECTOR_HELD_H

@@ -35,6 +35,8 @@ struct jit {
 	struct jit_dump dump_reader;
 	struct mapping marker; /* path is owned; NULL = none seen yet */
 	uint32_t maps_generation;
+	int has_code; /* there are mappings that can be nothing else */
+	int vain;     /* it was waited for names, and none came */
 	uint64_t looked_ns;
 	/* Set by jit_moment(). */
 	const struct maps *maps;
@@ -130,18 +132,24 @@ static int look_at_map(struct jit *j)
 	return account(&j->map, rc, j->now_ns);
 }
 
-static void find_marker(struct jit *j, const struct maps *maps)
+static int has_no_file(const struct mapping *m)
 {
-	if (j->marker.path || j->maps_generation == maps->generation)
+	return m->path[0] == 0 || strncmp(m->path, "[anon:", 6) == 0 ||
+	       strncmp(m->path, "/memfd:", 7) == 0;
+}
+
+static void look_at_mappings(struct jit *j, const struct maps *maps)
+{
+	if (j->maps_generation == maps->generation)
 		return;
 	j->maps_generation = maps->generation;
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct mapping *one = maps->item[i];
 
-		if (jit_file_is_marker(&j->owner, one)) {
+		j->has_code |= has_no_file(one);
+		if (!j->marker.path && jit_file_is_marker(&j->owner, one)) {
 			j->marker = *one;
 			j->marker.path = strdup(one->path);
-			return;
 		}
 	}
 }
@@ -152,7 +160,7 @@ static int look_at_dump(struct jit *j)
 	int64_t rc;
 	int fd;
 
-	find_marker(j, j->maps);
+	look_at_mappings(j, j->maps);
 	if (!j->marker.path || j->dump.given_up)
 		return 0;
 	fd = jit_file_open_mapped(&j->owner, &j->marker, &st);
@@ -172,6 +180,12 @@ static void look(struct jit *j)
 	j->looked_ns = j->now_ns;
 }
 
+static void look_in_time(struct jit *j)
+{
+	if (j->now_ns - j->looked_ns >= LOOK_PAUSE_NS)
+		look(j);
+}
+
 void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
 		uint64_t now_ns)
 {
@@ -187,17 +201,27 @@ int jit_find(struct jit *j, uint64_t pc, struct elf_place *out)
 {
 	if (!j || !j->maps)
 		return -ENOENT;
-	if (j->now_ns - j->looked_ns >= LOOK_PAUSE_NS)
-		look(j);
+	look_in_time(j);
 	return j->code ? jit_code_find(j->code, pc, j->time_ns, out) : -ENOENT;
 }
 
-int jit_is_late(struct jit *j, const struct maps *maps)
+static int has_names(const struct jit *j)
+{
+	return j->code && jit_code_count(j->code) > 0;
+}
+
+int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
 {
 	if (!j)
 		return 0;
-	find_marker(j, maps);
-	return j->marker.path && !j->dump.given_up && !j->dump_reader.closed;
+	look_at_mappings(j, maps);
+	if (j->marker.path)
+		return !j->dump.given_up && !j->dump_reader.closed;
+	if (!j->has_code || j->vain || j->map.given_up)
+		return 0;
+	jit_moment(j, maps, budget, now_ns, now_ns);
+	look_in_time(j);
+	return !has_names(j);
 }
 
 void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
@@ -209,4 +233,5 @@ void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
 		;
 	while (look_at_dump(j))
 		;
+	j->vain = !has_names(j);
 }

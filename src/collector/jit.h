@@ -43,9 +43,12 @@ void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
  * @j may be NULL. */
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out);
 
-/* Does the process tell of its code later than it runs? Its jitdump is in a buffer of its own
- * until that is full. */
-int jit_is_late(struct jit *j, const struct maps *maps);
+/*
+ * Is it better to ask later? A jitdump is in a buffer of its writer until that is full; and of
+ * code of which nothing is known yet, a file may tell when the process ends. Not for ever: not
+ * after a jit_finish() that found nothing.
+ */
+int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
 
 /* Read what there is to its end, whatever the pace. */
 void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);

@@ -107,7 +107,8 @@ static void notice(struct walker *w, const struct batch *b)
 /* Takes @b, samples or a thread's end, over: what came before it goes before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
-	if (!jit_is_late(b->process->jit, &b->process->maps)) {
+	if (!jit_is_late(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+			 clock_mono_ns())) {
 		release_held(w, b->process);
 		hand_on(w, b);
 		return;

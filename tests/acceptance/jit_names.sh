@@ -57,7 +57,7 @@ each_has_its_share() { # NAME PERCENT
 
 ends_at_the_start() { # NAME: at least 98 % of the stacks
 	awk -F';' '{ print $NF }' "$work/$1.samples" | sort | uniq -c | sort -rn | sed 5q
-	at_least 98 "$(share_of "$1" ';(_start|__?clone3?|start_thread)$')"
+	at_least 98 "$(share_of "$1" ';(_start|(__)?clone3?|start_thread)$')"
 }
 
 nobody_is() { # NAME REGEX
@@ -122,5 +122,37 @@ if have node && node --perf-basic-prof -e 0 2>/dev/null; then
 	check "its stacks reach the outermost frame, too" ends_at_the_start prof
 else
 	skip "node's JavaScript functions have names" "node is not installed"
+fi
+
+# A JVM that writes its map when it ends; its stacks need the frame pointer.
+cat >"$work/Work.java" <<'END'
+public class Work {
+	static int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+	static double areaOf(int n) {
+		double t = 0;
+		for (int i = 0; i < n; i++) t += Math.sqrt(i) * 1.5;
+		return t;
+	}
+	public static void main(String[] a) {
+		double sum = 0;
+		for (int i = 0; i < 700; i++) sum += fibonacci(27) + areaOf(400000);
+		System.out.println(sum > 0);
+	}
+}
+END
+jvm_names() {
+	at_least 80 "$(wc -l <"$work/jvm.samples")" &&
+		at_least 20 "$(share_of jvm 'int Work.fibonacci')" &&
+		at_least 10 "$(share_of jvm 'double Work.areaOf')"
+}
+if home=$(jdk 17) && "$home/bin/javac" -d "$work" Work.java 2>/dev/null; then
+	check "a JVM with -XX:+DumpPerfMapAtExit is recorded" recorded jvm "$home/bin/java" \
+		-XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit \
+		-cp "$work" Work
+	check "its compiled methods have names, told when it ended" jvm_names
+	check "its stacks reach the outermost frame" ends_at_the_start jvm
+	forget_maps jvm
+else
+	skip "a JVM's compiled methods have names" "JDK 17 is not installed"
 fi
 finish

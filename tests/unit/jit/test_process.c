@@ -365,6 +365,78 @@ static void everything_at_the_end(void **state)
 	assert_string_equal(place.function, "dumped");
 }
 
+static void add_anonymous_code(struct scene *s)
+{
+	struct mapping one = {.start = 0x1000, .end = 0x9000, .executable = 1};
+
+	one.path = strdup("");
+	assert_int_equal(maps_add(&s->maps, &one), 1);
+}
+
+static int is_late(struct scene *s)
+{
+	s->now_ns += 10 * SECOND;
+	return jit_is_late(s->jit, &s->maps, &s->budget, s->now_ns);
+}
+
+/* Whoever has code of its own may tell of it in the end: once it is waited for that. */
+static void waiting_for_the_end(void **state)
+{
+	struct scene *s = *state;
+
+	begin(s);
+	assert_false(is_late(s));
+	add_anonymous_code(s);
+	assert_true(is_late(s));
+	jit_finish(s->jit, &s->maps, &s->budget, s->now_ns);
+	assert_false(is_late(s));
+	write_map(s, 0, "1000 10 f\n");
+	assert_string_equal(ask(s, 0x1000), "f");
+	assert_false(is_late(s));
+}
+
+static void nothing_to_wait_for(void **state)
+{
+	struct scene *s = *state;
+
+	begin(s);
+	add_anonymous_code(s);
+	write_map(s, 0, "1000 10 f\n");
+	assert_false(is_late(s));
+}
+
+/* A dump is behind until it is closed, or is none. */
+static void waiting_for_a_dump(void **state)
+{
+	struct scene *s = *state;
+	struct dump d = {0};
+
+	begin(s);
+	write_dump(s, PID);
+	add_marker(s, inside_path(s));
+	assert_true(is_late(s));
+	assert_string_equal(ask(s, 0x1000), "dumped");
+	assert_true(is_late(s));
+	dump_begin(&d, 3, 200);
+	dump_end(&d);
+	put(s->dump, O_APPEND, d.b.data, d.b.size);
+	buf_free(&d.b);
+	assert_string_equal(ask(s, 0x1000), "dumped");
+	assert_false(is_late(s));
+}
+
+static void not_waiting_for_what_is_no_dump(void **state)
+{
+	struct scene *s = *state;
+
+	begin(s);
+	write_dump(s, PID + 1);
+	add_marker(s, inside_path(s));
+	assert_true(is_late(s));
+	assert_string_equal(ask(s, 0x1000), "");
+	assert_false(is_late(s));
+}
+
 static void where_jit_code_can_be(void **state)
 {
 	struct mapping m = {.path = (char *)""};
@@ -402,6 +474,10 @@ int main(void)
 		CASE(a_dump_that_was_replaced),
 		CASE(a_mapping_of_another_name),
 		CASE(everything_at_the_end),
+		CASE(waiting_for_the_end),
+		CASE(nothing_to_wait_for),
+		CASE(waiting_for_a_dump),
+		CASE(not_waiting_for_what_is_no_dump),
 		cmocka_unit_test(where_jit_code_can_be),
 	};
 
