@@ -12,6 +12,7 @@
 #include "cli/term.h"
 #include "collector/clock.h"
 #include "collector/program.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -47,6 +48,8 @@ static const struct cli_option options[] = {
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
 	 NULL},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
+	{"debuginfod", 0, CLI_FLAG, 0, NULL,
+	 "Get debug files that name code from the servers in DEBUGINFOD_URLS", NULL, NULL},
 	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone, not those that it starts",
 	 NULL, NULL},
 	{"wait-all", 0, CLI_FLAG, 0, NULL, "Go on until all that it started have ended", NULL,
@@ -119,6 +122,9 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	o->chunk_bytes = chunk;
 	o->chunk_ns = cli_number(args, "chunk-time");
 	o->inline_context = cli_flag(args, "inline-context");
+	o->debuginfod = cli_flag(args, "debuginfod");
+	if (o->debuginfod && elf_no_debuginfod())
+		cli_warning("--debuginfod: no server is asked: %s", elf_no_debuginfod());
 	o->no_children = cli_flag(args, "no-children");
 	o->stack_mode = (enum weft_stack_mode)collector_stack_mode(cli_text(args, "stack"));
 	o->version = cli_version;

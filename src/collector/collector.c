@@ -85,6 +85,8 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 	c->worker.period_ns = o->period_ns;
 	if (!c->walker.walking.modules)
 		return -ENOMEM;
+	if (o->debuginfod)
+		modules_ask_servers(c->worker.symbolizer.modules);
 	*what = "rendezvous socket";
 	rc = watch_open(&c->watch, &c->drained, &c->worker, &c->tables, o);
 	if (rc)

@@ -38,6 +38,7 @@ struct collector_options {
 	enum weft_stack_mode stack_mode;
 	int inline_context;
 	int no_children; /* only the root is welcome */
+	int debuginfod;  /* servers may be asked for what names code */
 };
 
 /* A stack mode as it is typed and told in the file: the first four, then NULL, then "check";

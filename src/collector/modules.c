@@ -27,6 +27,7 @@ struct modules {
 	struct map *codes;        /* struct module_file *, path -> struct code * */
 	struct module_file *vdso;
 	int vdso_tried;
+	int asks_servers;
 };
 
 struct table_key {
@@ -54,6 +55,11 @@ struct modules *modules_new(struct tables *tables, struct table_cache *cache)
 		return m;
 	modules_free(m);
 	return NULL;
+}
+
+void modules_ask_servers(struct modules *m)
+{
+	m->asks_servers = 1;
 }
 
 /* Takes over both, which may be NULL; without @elf, or without memory, NULL. */
@@ -152,8 +158,10 @@ static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 	return fd;
 }
 
-static struct module_file *file_of_fd(struct modules *m, int fd, const struct mapping *one)
+static struct module_file *file_of_fd(struct modules *m, int fd, const struct mapping *one,
+				      int root_fd)
 {
+	struct elf_debug debug = {.root_fd = root_fd, .debuginfod = m->asks_servers};
 	struct file_key key;
 	struct elf_module *module = NULL, *names = NULL;
 	struct stat st;
@@ -177,6 +185,8 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 		if (elf_module_open(&module, one->path, fd, name) == 0 &&
 		    elf_module_open(&names, one->path, fd, name))
 			names = NULL;
+		if (names)
+			elf_module_set_debug(names, &debug);
 		*value = (uint64_t)(uintptr_t)file_new(module, names);
 	}
 	return (struct module_file *)(uintptr_t)*value;
@@ -185,6 +195,7 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 /* Every process of this kernel is given the same image, so ours will do. */
 static struct module_file *vdso_file(struct modules *m)
 {
+	struct elf_debug debug = {.root_fd = -1, .debuginfod = m->asks_servers};
 	struct elf_module *module = NULL, *names = NULL;
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes;
@@ -196,6 +207,8 @@ static struct module_file *vdso_file(struct modules *m)
 	if (elf_module_open_image(&module, header, bytes, "[vdso]") == 0 &&
 	    elf_module_open_image(&names, header, bytes, "[vdso]"))
 		names = NULL;
+	if (names)
+		elf_module_set_debug(names, &debug);
 	m->vdso = file_new(module, names);
 	return m->vdso;
 }
@@ -225,7 +238,7 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 		fd = open_mapped(one, root_fd, proc_fd);
 		if (fd < 0)
 			return;
-		one->file = file_of_fd(m, fd, one);
+		one->file = file_of_fd(m, fd, one, root_fd);
 		close(fd);
 	}
 	if (one->file && find_bias(one, one->file->elf))

@@ -28,6 +28,9 @@ struct module_file {
 struct modules *modules_new(struct tables *tables, struct table_cache *cache);
 void modules_free(struct modules *m);
 
+/* Files opened from now on may have their names from debuginfod servers. */
+void modules_ask_servers(struct modules *m);
+
 /*
  * modules_attach() - find the file behind a mapping, open it once, and set the mapping's
  * module, file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc

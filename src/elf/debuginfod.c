@@ -54,6 +54,16 @@ static void load(void)
 		      find_symbol(handle, "debuginfod_end", &library.end);
 }
 
+const char *elf_no_debuginfod(void)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+
+	if (!urls || !urls[0])
+		return "DEBUGINFOD_URLS is not set";
+	pthread_once(&once, load);
+	return has_library ? NULL : "libdebuginfod.so.1 cannot be loaded";
+}
+
 static int64_t now_s(void)
 {
 	struct timespec t;
@@ -101,6 +111,11 @@ int debuginfod_open(const uint8_t *build_id, size_t bytes)
 }
 
 #else
+
+const char *elf_no_debuginfod(void)
+{
+	return "weft was built without libdebuginfod";
+}
 
 int debuginfod_open(const uint8_t *build_id, size_t bytes)
 {

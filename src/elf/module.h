@@ -115,6 +115,9 @@ struct elf_debug {
 };
 void elf_module_set_debug(struct elf_module *m, const struct elf_debug *debug);
 
+/* Why no debuginfod server can be asked; NULL when one can. */
+const char *elf_no_debuginfod(void);
+
 /* One function that a code address belongs to; where calls were inlined there are several. */
 struct elf_place {
 	const char *function; /* demangled; lives as long as the module, as file does */

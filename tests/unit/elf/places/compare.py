@@ -72,6 +72,8 @@ def place(function, where):
     path, _, line = where.rpartition(":")
     line = int(line) if line.isdigit() else 0
     path = "??" if path in ("??", "") else os.path.normpath(path)
+    # Directory 0 is the one of compilation: where that is relative, tools put it twice.
+    path = re.sub(r"^([^/]+)/\1/", r"\1/", path)
     return plain(function.strip()), path, line
 
 
