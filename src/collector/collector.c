@@ -86,7 +86,7 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 	if (!c->walker.walking.modules)
 		return -ENOMEM;
 	if (o->debuginfod)
-		modules_ask_servers(c->worker.symbolizer.modules);
+		modules_ask_servers(c->walker.walking.modules);
 	*what = "rendezvous socket";
 	rc = watch_open(&c->watch, &c->drained, &c->worker, &c->tables, o);
 	if (rc)

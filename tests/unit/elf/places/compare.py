@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares elf_module_places() with addr2line, eu-addr2line and llvm-symbolizer.
 
-    compare.py [--show N] [--every N] SHOW_PLACES FILE [OPTION...] [-- ORACLE_FILE]
+    compare.py [--show N] [--every N] [--names FILE] SHOW_PLACES FILE [OPTION...]
+               [-- ORACLE_FILE]
 
 Every instruction address of FILE (every Nth with --every), its places by SHOW_PLACES OPTION...
 FILE, and by each oracle on ORACLE_FILE (FILE itself unless given). An address agrees when as many functions are named,
 and of each the name, the file and the line are the same, with at least one of the oracles;
-how often each agrees is printed. Exit 1 when an address agrees with none.
+how often each agrees is printed. Names of one address by the symbol table of --names FILE
+are the same. Exit 1 when an address agrees with none.
 """
 import os
 import re
@@ -112,8 +114,23 @@ def oracles(path):
     return {name: command for name, command in known.items() if shutil.which(command[0])}
 
 
+def read_aliases(path):
+    """name -> one name of all those that stand at its address"""
+    first, names = {}, {}
+    for line in run(["nm", "--format=posix", path], "").splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[1] in "tTwWi":
+            name = plain(words[0])
+            names[name] = names.get(first.setdefault(words[2], name), first[words[2]])
+    return names
+
+
+ALIASES = {}
+
+
 def same_place(mine, theirs):
-    if mine[0] != theirs[0]:
+    if mine[0] != theirs[0] and \
+            ALIASES.get(mine[0], mine[0]) != ALIASES.get(theirs[0], theirs[0]):
         return False
     if mine[0] == "??":  # filling between functions, for which the line table has lines
         return True
@@ -129,11 +146,13 @@ def same(mine, theirs):
 
 def main():
     words = sys.argv[1:]
-    show, every = 3, 1
-    while words and words[0] in ("--show", "--every"):
-        value = int(words[1])
-        show, every = (value, every) if words[0] == "--show" else (show, value)
+    settings = {"--show": "3", "--every": "1", "--names": ""}
+    while words and words[0] in settings:
+        settings[words[0]] = words[1]
         words = words[2:]
+    show, every = int(settings["--show"]), int(settings["--every"])
+    if settings["--names"]:
+        ALIASES.update(read_aliases(settings["--names"]))
     oracle_file = None
     if "--" in words:
         oracle_file = words[words.index("--") + 1]

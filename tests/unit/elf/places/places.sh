@@ -42,7 +42,12 @@ build() {
 compare() {
 	local name=$1 out status
 	shift
-	out=$("$here/compare.py" --every "$every" "$show" "$@")
+	local settings=(--every "$every")
+	if [ "$1" = --names ]; then
+		settings+=("$1" "$2")
+		shift 2
+	fi
+	out=$("$here/compare.py" "${settings[@]}" "$show" "$@")
 	status=$?
 	ran=$((ran + 1))
 	say "$name: $out"
@@ -209,7 +214,7 @@ fi
 if has dwz; then
 	mkdir -p "$work/dwz" && cd "$work/dwz" || exit 1
 	cp "$work/gcc-4/prog" one
-	cp "$work/gcc-sections/prog" other
+	cp "$work/gcc-5/prog" other
 	if dwz -m "$work/dwz/common" -M "$work/dwz/common" one other 2>dwz.log; then
 		readelf -S one | grep -q gnu_debugaltlink || say "dwz: nothing in common"
 		compare dwz one -- "$work/gcc-4/prog"
@@ -281,7 +286,7 @@ if [ -n "$libc_id" ] && ls /usr/lib/debug/.build-id/"${libc_id:0:2}"/"${libc_id:
 	>/dev/null 2>&1; then
 	every=997
 	[ "$length" = long ] && every=53
-	compare libc "$libc"
+	compare libc --names "/usr/lib/debug/.build-id/${libc_id:0:2}/${libc_id:2}.debug" "$libc"
 fi
 
 say "$ran comparisons, $failed failed"
