@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The same work recorded by `perf record --call-graph dwarf` and by weft: the functions that
+# use most have the same shares, by themselves and with what they call, within 3 points.
+#
+# usage: perf_agrees.sh [--long]: seven programs, three runs of each, medians; without, one run
+# of one program, of which chance alone moves a share by several points.
+. "$(dirname "$0")/lib.sh"
+python=$(type -P /usr/bin/python3 || type -P python3) || skip_all "python3 is not installed"
+{ have perf && perf --version; } >/dev/null 2>&1 || skip_all "perf is not installed"
+for tool in readelf nm jq; do
+	have "$tool" || skip_all "$tool is not installed"
+done
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$work" && chmod 711 "$work" || exit 1
+perf record -q -e cpu-clock:u -F 499 -o "$work/try.data" true >/dev/null 2>&1 ||
+	skip_all "perf may not record here"
+
+runs=1 limit=15 work_factor=2
+[ "${1-}" = --long ] && runs=3 limit=3 work_factor=8 && patience=600
+as_user=()
+
+by_perf() { # FILE COMMAND...
+	local file=$1
+	shift
+	bounded "${as_user[@]}" perf record -q -e cpu-clock:u -F 499 --call-graph dwarf,24576 \
+		-o "$file.data" "$@" </dev/null >/dev/null 2>&1
+	# It opens files of their owner only.
+	[ "${#as_user[@]}" = 0 ] || chown root "$file.data"
+	bounded perf script -i "$file.data" --no-inline -F comm,ip,sym,symoff,dso \
+		>"$file.txt" 2>/dev/null
+	rm -f "$file.data"
+	[ -s "$file.txt" ]
+}
+
+by_weft() { # FILE COMMAND...
+	local file=$1
+	shift
+	bounded "${as_user[@]}" "$weft" record -F 250 -o "$file.jfr" -- "$@" </dev/null >/dev/null 2>&1
+	bounded "$weft" report "$file.jfr" --by function --no-inlines --json >"$file.json"
+}
+
+record_both() { # NAME COMMAND...
+	local name=$1 run
+	shift
+	files=()
+	for run in $(seq "$runs"); do
+		by_perf "$dir/$name.perf$run" "$@" && by_weft "$dir/$name.weft$run" "$@" || return 1
+		files+=("$dir/$name.perf$run.txt" "$dir/$name.weft$run.json")
+	done
+}
+
+try() { # NAME COMMAND...
+	local name=$1
+	have "$2" || {
+		skip "$name" "not installed"
+		return
+	}
+	check "$name: recorded by both" record_both "$@" || return
+	check "$name: shares within $limit points" \
+		"$python" "$here/perf_shares.py" "$limit" "${files[@]}"
+	show "$work/check.out" 40
+}
+
+. "$here/programs.sh"
+dir=$work
+try python3 "$python" "$work/script.py"
+if [ "$runs" = 1 ]; then
+	finish
+fi
+try sqlite3 sqlite3 -init /dev/null :memory: ".read $work/script.sql"
+try xz xz -9 -T1 -k -c "$work/data"
+try openssl openssl speed -seconds 8 -bytes 1024 sha256
+try cc1 "$(gcc -print-prog-name=cc1)" -O2 -quiet "$work/big.c" -o "$work/big.s"
+if have node; then
+	# shellcheck disable=SC2016
+	try node sh -c 'echo $$ >>node.pids; exec node --perf-basic-prof "$0"' "$work/script.js"
+	sed 's|.*|/tmp/perf-&.map|' "$work/node.pids" | xargs rm -f
+else
+	skip "node" "not installed"
+fi
+
+# In its single-user mode, for one process does all of the work.
+postgres_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+as_postgres=(env)
+[ "$(id -u)" != 0 ] || as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups --
+	env -i "PATH=$PATH" "HOME=$work/pg")
+
+make_database() {
+	mkdir "$work/pg" || return 1
+	[ "$(id -u)" != 0 ] || chown postgres:postgres "$work/pg" || return 1
+	"${as_postgres[@]}" "$postgres_bin/initdb" -D "$work/pg/data" -A trust --no-sync -U postgres
+}
+
+if [ -z "$postgres_bin" ]; then
+	skip "postgres" "not installed"
+elif ! "${as_postgres[@]}" test -x "$weft"; then
+	skip "postgres" "its user cannot reach $weft"
+else
+	check "postgres: a new database" make_database
+	cat >"$work/pg.sql" <<SQL
+SELECT count(*), sum(length(md5(i::text))) FROM generate_series(1, 900000 * $work_factor) AS i;
+SELECT i % 97 AS k, count(*), avg(i) FROM generate_series(1, 500000 * $work_factor) AS i GROUP BY k ORDER BY k LIMIT 5;
+SQL
+	chmod 644 "$work/pg.sql"
+	as_user=("${as_postgres[@]}") dir=$work/pg
+	cd "$work/pg" && try postgres sh -c 'exec "$0" --single -D "$1" postgres <"$2"' \
+		"$postgres_bin/postgres" "$work/pg/data" "$work/pg.sql"
+fi
+finish
