@@ -32,6 +32,7 @@ static const struct group {
 	{WEFT_HOOK_THREADS, "threads", "pthread_create"},
 	{WEFT_HOOK_SIGNALS, "signals", "sigaction"},
 	{WEFT_HOOK_EXEC, "exec", "execve"},
+	{WEFT_HOOK_MODULES, "modules", "dlclose"},
 };
 
 static void *nothing(void *argument)

@@ -20,7 +20,7 @@ const struct cli_example cli_environment[] = {
 		     "new directory in /tmp"},
 	{"WEFT_CACHE", "Directory of caches, instead of $XDG_CACHE_HOME/weft"},
 	{"WEFT_HOOKS", "Groups of functions that libweft.so does not stand before in a recorded "
-		       "program, each with a minus: -threads,-signals,-exec"},
+		       "program, each with a minus: -threads,-signals,-exec,-modules"},
 	{"WEFT_SOCKET", "Set by weft for the programs that it records: where their collector is"},
 	{"NO_COLOR", "Set to anything but nothing: no colours"},
 	{NULL, NULL},

@@ -72,16 +72,19 @@ static size_t publish_once(struct modules *modules, const struct tables *tables,
 		pending += table == WEFT_TABLE_PENDING;
 		fill_module(&list[i], p, one, table);
 	}
-	p->maps.number = snapshots_put(&p->snapshots, list, (uint32_t)p->maps.count, tables->used);
+	p->maps.number =
+		snapshots_put(&p->snapshots, list, (uint32_t)p->maps.count, tables->used, p->epoch);
 	free(list);
 	return pending;
 }
 
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
-	if (!p->snapshots.header || p->published == p->maps.generation)
+	if (!p->snapshots.header || (p->snapshots.number && p->published == p->maps.generation &&
+				     p->published_epoch == p->epoch))
 		return;
 	p->published = p->maps.generation;
+	p->published_epoch = p->epoch;
 	if (publish_once(modules, tables, p, 1))
 		publish_once(modules, tables, p, 0);
 }

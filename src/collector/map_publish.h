@@ -10,7 +10,7 @@
 #include "collector/process.h"
 
 /*
- * map_publish() - if the mappings changed since the newest snapshot: one at once, with the
+ * map_publish() - if mappings or epoch changed since the newest snapshot: one at once, with the
  * tables that are there already, and another when the rest is built.
  */
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p);

@@ -232,7 +232,7 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 	int fd;
 
 	one->opened = 1;
-	if (strcmp(one->path, "[vdso]") == 0) {
+	if (strcmp(one->path, "[vdso]") == 0 || strcmp(one->path, "linux-vdso.so.1") == 0) {
 		one->file = vdso_file(m);
 	} else if (one->path[0] == '/') {
 		fd = open_mapped(one, root_fd, proc_fd);

@@ -124,6 +124,7 @@ void process_release(struct process *p)
 	map_free(p->threads);
 	p->threads = NULL;
 	maps_free(&p->maps);
+	loads_free(&p->loads);
 	dictionary_free(p->dictionary);
 	p->dictionary = NULL;
 	jit_free(p->jit);
@@ -200,49 +201,78 @@ int process_read_dictionary(struct process *p)
 }
 
 /* A module as the process itself tells it: one mapping from its first to its last byte. */
-static void take_module(void *arg, const struct weft_log_record *record, const uint8_t *data)
+static void add_told(struct process *p, const struct load_module *m)
 {
-	struct process *p = arg;
-	struct weft_log_module module;
-	struct mapping one = {.executable = 1, .has_bias = 1};
+	struct mapping one = m->mapping;
 
-	if (record->type != WEFT_LOG_MODULE || record->data_bytes < sizeof(module))
-		return;
-	memcpy(&module, data, sizeof(module));
-	if (module.end <= module.start)
-		return;
-	one.start = module.start;
-	one.end = module.end;
-	one.bias = module.bias;
-	one.path =
-		strndup((const char *)data + sizeof(module), record->data_bytes - sizeof(module));
+	one.path = strdup(one.path);
 	if (one.path)
 		maps_add(&p->maps, &one);
 }
 
-static void look_at_log(struct process *p)
+static void take_module(void *arg, const struct weft_log_record *record, const uint8_t *data)
+{
+	struct process *p = arg;
+	size_t before = p->loads.module_count;
+
+	loads_take(&p->loads, &p->maps, record, data);
+	if (p->told_by_log && p->loads.module_count > before)
+		add_told(p, &p->loads.module[before]);
+}
+
+static void read_log(struct process *p)
 {
 	const struct weft_session_header *shared = p->base;
 	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
 
-	p->told_by_log = 1;
 	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
 		 &p->modules_position, take_module, p);
 }
 
+static uint64_t epoch_now(const struct process *p)
+{
+	const struct weft_session_header *shared = p->base;
+
+	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
+	return __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE);
+}
+
+int process_map_is_stale(const struct process *p)
+{
+	return epoch_now(p) != p->epoch;
+}
+
+static void believe_the_log(struct process *p)
+{
+	if (p->told_by_log)
+		return;
+	p->told_by_log = 1;
+	for (size_t i = 0; i < p->loads.module_count; i++)
+		add_told(p, &p->loads.module[i]);
+}
+
+/* The epoch first: what is unloaded from now on makes it another. */
 static void look(struct process *p)
 {
+	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
 	size_t bytes = p->first_maps_bytes;
 	char *text = p->first_maps;
 
+	if (text) {
+		epoch = 0;
+		now_ns = p->opened_ns;
+	}
 	p->first_maps = NULL;
 	if (!text && !p->told_by_log)
 		text = process_read_file(p->proc_fd, "maps", &bytes);
+	read_log(p);
 	if (text && bytes)
 		maps_update(&p->maps, text, bytes);
-	else if (p->maps.count == 0 || p->told_by_log) /* else it is ending: nothing is new */
-		look_at_log(p);
+	else if (p->maps.count == 0) /* else it is ending: nothing is new */
+		believe_the_log(p);
 	free(text);
+	p->epoch = epoch;
+	p->maps_ns = now_ns;
 }
 
 /* The first look was taken by the drain thread. */
@@ -255,8 +285,10 @@ int process_look(struct process *p, uint64_t now_ns)
 	if (p->look_credit_ns > LOOK_CREDIT_NS)
 		p->look_credit_ns = LOOK_CREDIT_NS;
 	p->looked_ns = now_ns;
-	if (!p->first_maps && p->look_credit_ns <= 0)
-		return 0;
+	if (!p->first_maps && p->look_credit_ns <= 0) {
+		read_log(p);
+		return (int)(p->maps.generation - before);
+	}
 	start_ns = clock_mono_ns();
 	look(p);
 	p->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);

@@ -10,6 +10,7 @@
 #define WEFT_COLLECTOR_PROCESS_H
 
 #include "collector/dictionary.h"
+#include "collector/loads.h"
 #include "collector/maps.h"
 #include "collector/snapshot.h"
 #include "collector/stretch.h"
@@ -69,8 +70,12 @@ struct process {
 	uint64_t looked_ns;
 	int64_t look_credit_ns; /* time that looking may take now */
 	int told_by_log;        /* /proc cannot be read: the process tells its modules itself */
+	uint64_t maps_ns;       /* when the mappings were looked at */
+	uint64_t epoch;         /* modules_epoch before that look, without its lower half */
+	struct loads loads;     /* what the process tells of what has come and gone */
 	struct snapshots snapshots;
-	uint32_t published; /* generation of the maps that the newest snapshot tells */
+	uint32_t published;       /* generation of the maps that the newest snapshot tells */
+	uint64_t published_epoch; /* and its epoch */
 	uint64_t modules_position;
 	struct jit *jit; /* names of code that lies in no file; NULL = none */
 
@@ -103,6 +108,9 @@ struct process_thread *process_thread_next(struct process *p, size_t *cursor);
 
 /* Read what is new in the dictionary log. 0, or -EBADMSG once when it is malformed. */
 int process_read_dictionary(struct process *p);
+
+/* Is something unloaded since the mappings were looked at, or just now? */
+int process_map_is_stale(const struct process *p);
 
 /* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
  * the number of changes. */

@@ -77,7 +77,7 @@ static void store_words(void *to, const void *from, size_t bytes)
 /* Pairs: the fence with the handler's acquire fence before it looks at the number again; the
  * stores of number and map_current with its acquire loads. */
 static void write_snapshot(struct snapshots *s, const struct snapshot_place *place,
-			   const struct weft_map_module *modules, uint32_t count)
+			   const struct weft_map_module *modules, uint32_t count, uint64_t epoch)
 {
 	struct weft_map_snapshot *to = snapshot_at(s, place->offset);
 
@@ -85,13 +85,14 @@ static void write_snapshot(struct snapshots *s, const struct snapshot_place *pla
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
 	store_words(to + 1, modules, count * sizeof(*modules));
 	__atomic_store_n(&to->count, count, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->epoch, epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->number, s->number, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->header->map_number, s->number, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->header->map_current, s->area_offset + place->offset, __ATOMIC_RELEASE);
 }
 
 uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *modules, uint32_t count,
-		       uint64_t tables_used)
+		       uint64_t tables_used, uint64_t epoch)
 {
 	struct snapshot_place next = {.offset = s->at};
 
@@ -105,7 +106,7 @@ uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *module
 		s->number = 1;
 	__atomic_store_n(&s->header->tables_used, tables_used, __ATOMIC_RELEASE);
 	take_back(s, &next);
-	write_snapshot(s, &next, modules, count);
+	write_snapshot(s, &next, modules, count, epoch);
 	s->place[s->places++] = next;
 	s->at = next.offset + next.bytes;
 	return s->number;

@@ -30,9 +30,10 @@ void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_
 
 /*
  * snapshots_put() - publish @count modules, sorted, not overlapping; those that do not fit
- * are left out. @tables_used is published before. Returns the snapshot's number.
+ * are left out. @tables_used is published before; @epoch is as abi/module_map.h has it.
+ * Returns the snapshot's number.
  */
 uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *modules, uint32_t count,
-		       uint64_t tables_used);
+		       uint64_t tables_used, uint64_t epoch);
 
 #endif

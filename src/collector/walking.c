@@ -26,7 +26,8 @@
 struct walk {
 	struct walking *walking;
 	struct process *process;
-	uint32_t map_number; /* of the snapshot that is to be believed; 0 = the newest mappings */
+	uint32_t map_number; /* of the snapshot that is to be believed; 0 = go by the time */
+	uint64_t time_ns;    /* of the sample */
 	size_t count;
 	uint64_t pc[WEFT_FRAMES_MAX];
 	uint64_t lookup[WEFT_FRAMES_MAX];
@@ -36,11 +37,43 @@ struct walk {
 
 const struct code walked_jit_code = {"", "[jit]", NULL};
 
+/* The same file, as the kernel tells of it: that can be opened where a path cannot. */
+static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uint64_t pc)
+{
+	struct mapping *mapped = maps_find(&w->process->maps, pc);
+
+	if (mapped && mapped->inode && mapped->inode == told->inode &&
+	    mapped->start >= told->start && mapped->end <= told->end)
+		return mapped;
+	return told;
+}
+
+/*
+ * What lay at @pc when the sample was taken: what the process tells of its modules decides;
+ * what it does not tell of, or not yet, is as the mappings are, unless they were looked at
+ * before something there went.
+ */
+static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
+{
+	struct process *p = w->process;
+	struct mapping *m = NULL;
+	uint64_t gone_ns = 0;
+
+	switch (loads_find(&p->loads, pc, w->time_ns, &m, &gone_ns)) {
+	case LOADS_FOUND:
+		return as_mapped(w, m, pc);
+	case LOADS_UNSURE:
+		return NULL;
+	case LOADS_NOTHING:
+		break;
+	}
+	return gone_ns > p->maps_ns ? NULL : maps_find(&p->maps, pc);
+}
+
 static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
 {
-	const struct maps *maps = &w->process->maps;
-	struct mapping *m =
-		w->map_number ? maps_find_at(maps, pc, w->map_number) : maps_find(maps, pc);
+	struct mapping *m = w->map_number ? maps_find_at(&w->process->maps, pc, w->map_number)
+					  : find_by_time(w, pc);
 
 	if (m && !m->opened)
 		modules_attach(w->walking->modules, m, w->process->root_fd, w->process->proc_fd);
@@ -151,10 +184,10 @@ static void check_frames(struct walk *w, const struct weft_sample_record *sample
 
 static int look_again(const struct walk *w, uint64_t now_ns)
 {
-	if (process_look(w->process, now_ns) <= 0)
-		return 0;
+	int changes = process_look(w->process, now_ns);
+
 	map_publish(w->walking->modules, w->walking->tables, w->process);
-	return 1;
+	return changes > 0;
 }
 
 /* A pc in no known module, or in another one than the map says: the process has loaded or
@@ -164,7 +197,7 @@ static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sam
 {
 	enum unwind_end end;
 
-	if (sample->flags & WEFT_SAMPLE_STALE_MAP)
+	if (sample->flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
 		look_again(w, now_ns);
 	if (sample->stack != WEFT_SAMPLE_RAW) {
 		end = take_frames(w, sample);
@@ -200,7 +233,7 @@ static uint8_t cut_counter(const struct weft_sample_record *sample, enum unwind_
 void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		    uint64_t now_ns)
 {
-	struct walk w = {.walking = s, .process = p};
+	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
 
 	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
 	    end_of(sample) == UNWIND_END_NO_MODULE)
@@ -234,7 +267,7 @@ static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct wal
 void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		  uint64_t now_ns, struct walked_sample *out)
 {
-	struct walk w = {.walking = s, .process = p};
+	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
 	struct walked_jit jits[WEFT_FRAMES_MAX];
 	enum unwind_end end = walk(&w, sample, now_ns);
 	size_t count = w.count < w.lookups ? w.count : w.lookups;

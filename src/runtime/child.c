@@ -32,6 +32,7 @@ static int begin(void)
 	if (failed)
 		return failed;
 	weft_log_replay();
+	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
 	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
 	weft_timer_adopt_threads();

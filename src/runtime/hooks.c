@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-uint32_t weft_hooks_on = WEFT_HOOK_THREADS | WEFT_HOOK_SIGNALS | WEFT_HOOK_EXEC;
+uint32_t weft_hooks_on = WEFT_HOOK_THREADS | WEFT_HOOK_SIGNALS | WEFT_HOOK_EXEC | WEFT_HOOK_MODULES;
 
 static const struct {
 	const char *name;
@@ -14,6 +14,7 @@ static const struct {
 	{"threads", WEFT_HOOK_THREADS},
 	{"signals", WEFT_HOOK_SIGNALS},
 	{"exec", WEFT_HOOK_EXEC},
+	{"modules", WEFT_HOOK_MODULES},
 };
 
 static void switch_one(const char *word, size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of interposed functions. WEFT_HOOKS=-signals,-threads,-exec switches groups off;
+ * Groups of interposed functions. WEFT_HOOKS=-signals,-threads,-exec,-modules switches groups off;
  * the bits that are on stand in the session's header.
  */
 #ifndef WEFT_RUNTIME_HOOKS_H

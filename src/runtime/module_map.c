@@ -77,6 +77,7 @@ int weft_map_open(struct map_view *view)
 	view->number = __atomic_load_n(&view->snapshot->number, __ATOMIC_ACQUIRE);
 	view->count = __atomic_load_n(&view->snapshot->count, __ATOMIC_RELAXED);
 	view->salt = salt_of(weft_rt.session_id, view->number);
+	view->epoch = __atomic_load_n(&view->snapshot->epoch, __ATOMIC_RELAXED);
 	view->miss = MAP_FOUND;
 	return view->number != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
 	       view->count <= room / sizeof(struct weft_map_module);
@@ -187,6 +188,8 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 {
 	uint64_t start = 0, end = 0;
 
+	if (__atomic_load_n(&weft_rt.header->modules_epoch, __ATOMIC_ACQUIRE) != view->epoch)
+		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t pc = pcs[i] - (i > 0);
 		const struct weft_map_module *module;

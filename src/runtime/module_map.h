@@ -49,6 +49,7 @@ struct map_view {
 	uint32_t number;
 	uint32_t count;
 	uint64_t salt;
+	uint64_t epoch;     /* header.modules_epoch, if nothing was unloaded since */
 	enum map_miss miss; /* why the last lookup failed */
 };
 

@@ -41,6 +41,7 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(moncontrol, void, (int)) \
 	X(profil, int, (unsigned short *, size_t, size_t, unsigned int)) \
 	X(sprofil, int, (void *, int, void *, unsigned int)) \
+	X(dlclose, int, (void *)) \
 	X(execve, int, (const char *, char *const[], char *const[])) \
 	X(execvpe, int, (const char *, char *const[], char *const[])) \
 	X(fexecve, int, (int, char *const[], char *const[])) \

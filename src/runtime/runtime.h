@@ -149,6 +149,11 @@ void weft_log_reset_lock(void); /* in a forked child */
 
 /* modules.c: not in a handler */
 void weft_modules_log(void);
+/* What has come or gone since the last look, into the log. 1: something has gone. */
+int weft_modules_look(void);
+/* Adds to the session's epoch, and to what a forked child's begins with. */
+void weft_modules_epoch_add(uint64_t amount);
+void weft_modules_epoch_replay(void);
 
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */

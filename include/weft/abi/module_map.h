@@ -24,10 +24,10 @@
  *     a snapshot is used again only when all others in the area are newer.
  *   Handler: map_current (acquire; 0 = no map yet), number (acquire), walks by the entries
  *     (relaxed loads), fence(acquire), number again. Another number, or 0: the walk is thrown
- *     away. An entry that is torn meanwhile mixes addresses and offsets that were all
- *     published once: it can mislead that walk and nothing else, for every table offset is
- *     one word and good, and every read of the stack is bounded by the stack.
- *   Either side may die anywhere: a handler reads on in what was published last.
+ *     away. So it is when header.modules_epoch is not the snapshot's. An entry that is torn
+ * meanwhile mixes addresses and offsets that were all published once: it can mislead that walk and
+ * nothing else, for every table offset is one word and good, and every read of the stack is bounded
+ * by the stack. Either side may die anywhere: a handler reads on in what was published last.
  */
 #ifndef WEFT_ABI_MODULE_MAP_H
 #define WEFT_ABI_MODULE_MAP_H
@@ -63,7 +63,9 @@ struct weft_map_module {
 struct weft_map_snapshot {
 	uint32_t number; /* 0x00 0 = being written */
 	uint32_t count;  /* 0x04 <= WEFT_MAP_MODULES_MAX */
-	uint64_t rsv;    /* 0x08 */
+	/** Bits 32..63 of header.modules_epoch before the collector looked at the mappings; while
+	 * the header has another word, something was or is being unloaded: the map is stale. */
+	uint64_t epoch; /* 0x08 */
 };
 
 #define WEFT_MAP_MODULES_MAX 16384
@@ -78,6 +80,7 @@ WEFT_ABI_OFFSET(weft_map_module, object_eh, 0x28);
 WEFT_ABI_ASSERT(sizeof(struct weft_map_snapshot) == 16, "map snapshot");
 WEFT_ABI_OFFSET(weft_map_snapshot, number, 0x00);
 WEFT_ABI_OFFSET(weft_map_snapshot, count, 0x04);
+WEFT_ABI_OFFSET(weft_map_snapshot, epoch, 0x08);
 
 #ifdef __cplusplus
 }

@@ -151,6 +151,7 @@ enum weft_hook {
 	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create */
 	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
 	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
+	WEFT_HOOK_MODULES = 1 << 3, /* dlclose: which code lay where, and when */
 };
 
 /** Feature bits of the session; a reader ignores those it does not know. */
@@ -225,7 +226,9 @@ struct weft_session_header {
 	uint32_t hooks;           /* 0x224 [R] enum weft_hook bits that are on */
 	uint32_t hook_calls;      /* 0x228 [R] calls that went through the start hook */
 	uint32_t runtime_version; /* 0x22C [R] */
-	uint8_t rsv_runtime[0x300 - 0x230];
+	/** Bits 32..63 grow whenever code was unloaded; bits 0..31: dlclose calls in progress. */
+	uint64_t modules_epoch; /* 0x230 [R] */
+	uint8_t rsv_runtime[0x300 - 0x238];
 
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
 	uint64_t handler_ns[64];              /* 0x600 [R] atomic adds; log2 histogram, see below */
@@ -408,6 +411,9 @@ enum weft_log_type {
 	WEFT_LOG_TAG_NAME = 2, /* id: tag number 0..9; data: its name */
 	WEFT_LOG_MODULE = 3,   /* data: struct weft_log_module, then the path */
 	WEFT_LOG_COMMAND = 4,  /* data: the process's command name */
+	WEFT_LOG_LOADED = 5,   /* id: module; data: struct weft_log_loaded, then the path; or, for
+				* one that is here again, its first two fields alone */
+	WEFT_LOG_GONE = 6,     /* id: module; data: the first two fields of weft_log_loaded */
 };
 
 struct weft_log_record {
@@ -423,6 +429,19 @@ struct weft_log_module {
 	uint64_t start; /* 0x08 lowest mapped address */
 	uint64_t end;   /* 0x10 one past the highest */
 };
+
+/**
+ * The process looks at what it has loaded before and after each dlclose. All times are
+ * CLOCK_MONOTONIC: it happened after since_ns, at at_ns it had happened.
+ */
+struct weft_log_loaded {
+	uint64_t since_ns;      /* 0x00 the look before: it was not loaded (GONE: it was) */
+	uint64_t at_ns;         /* 0x08 this look */
+	uint64_t bias;          /* 0x10 as in struct weft_log_module */
+	uint64_t start, end;    /* 0x18 */
+	uint64_t device, inode; /* 0x28 of its file, as stat(2) tells them; 0 = not known */
+};
+#define WEFT_LOG_LOADED_AGAIN_BYTES 16
 
 /** sigval of our signals: cookie << 40 | generation (24 bits) << 16 | slot index. */
 #define WEFT_SIGVAL(cookie, generation, index)                                                     \
@@ -498,6 +517,7 @@ WEFT_ABI_OFFSET(weft_session_header, timers_armed, 0x220);
 WEFT_ABI_OFFSET(weft_session_header, hooks, 0x224);
 WEFT_ABI_OFFSET(weft_session_header, hook_calls, 0x228);
 WEFT_ABI_OFFSET(weft_session_header, runtime_version, 0x22C);
+WEFT_ABI_OFFSET(weft_session_header, modules_epoch, 0x230);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
 WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
@@ -571,6 +591,7 @@ WEFT_ABI_OFFSET(weft_log_record, type, 0x04);
 WEFT_ABI_OFFSET(weft_log_record, id, 0x08);
 WEFT_ABI_OFFSET(weft_log_record, data_bytes, 0x0C);
 WEFT_ABI_ASSERT(sizeof(struct weft_log_module) == 24, "log module");
+WEFT_ABI_ASSERT(sizeof(struct weft_log_loaded) == 56, "log loaded");
 
 #ifdef __cplusplus
 }

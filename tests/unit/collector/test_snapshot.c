@@ -120,7 +120,7 @@ static void *storm(void *arg)
 
 	for (uint32_t n = 1; n <= SNAPSHOTS; n++) {
 		fill(list, n, count_of(n));
-		snapshots_put(s, list, count_of(n), (uint64_t)n * 64);
+		snapshots_put(s, list, count_of(n), (uint64_t)n * 64, n);
 	}
 	return NULL;
 }
@@ -166,7 +166,7 @@ static void what_is_overwritten_is_known_by_its_number(void **state)
 	(void)state;
 	snapshots_begin(&s, base, &layout);
 	fill(list, n, 20);
-	assert_int_equal(snapshots_put(&s, list, 20, 64), 1);
+	assert_int_equal(snapshots_put(&s, list, 20, 64, 0), 1);
 	old = current();
 	first = ((const struct weft_map_module *)(const void *)(old + 1))->start;
 	assert_int_equal(first, UINT64_C(1) << 20);
@@ -176,14 +176,14 @@ static void what_is_overwritten_is_known_by_its_number(void **state)
 
 		assert_int_equal(entry[19].start, first + UINT64_C(19) * 4096);
 		fill(list, ++n, 20);
-		assert_int_equal(snapshots_put(&s, list, 20, 64), n);
+		assert_int_equal(snapshots_put(&s, list, 20, 64, 0), n);
 		assert_true(n < 16);
 	}
 	assert_true(n > 2); /* not the one that follows: a reader has some time */
 	/* And there is something to tell: it would have mixed two. */
 	for (int i = 0; i < 8; i++) {
 		fill(list, ++n, 20);
-		snapshots_put(&s, list, 20, 64);
+		snapshots_put(&s, list, 20, 64, 0);
 	}
 	assert_int_not_equal(((const struct weft_map_module *)(const void *)(old + 1))[19].start,
 			     first + UINT64_C(19) * 4096);
@@ -205,7 +205,7 @@ static void any_sequence_of_sizes_keeps_the_newest_whole(void **state)
 		random = random * UINT64_C(6364136223846793005) + 1;
 		count = (uint32_t)(random >> 40) % MODULES_MAX;
 		fill(list, n, count);
-		assert_int_equal(snapshots_put(&s, list, count, 0), n);
+		assert_int_equal(snapshots_put(&s, list, count, 0, 0), n);
 		assert_int_equal(read_map(&seen), n);
 		assert_int_equal(seen.count, count);
 		assert_memory_equal(seen.list, list, count * sizeof(*list));
@@ -226,7 +226,7 @@ static void too_many_modules_are_cut(void **state)
 
 	(void)state;
 	snapshots_begin(&s, base, &layout);
-	assert_int_equal(snapshots_put(&s, list, 1000, 0), 1);
+	assert_int_equal(snapshots_put(&s, list, 1000, 0, 0), 1);
 	assert_int_equal(current()->count, (AREA_BYTES / 3 - 16) / sizeof(*list));
 	free(list);
 }
