@@ -102,12 +102,12 @@ value() { jq -r ".checks.$1.$2" json; }
 @test "hooks are the groups that WEFT_HOOKS leaves on" {
 	json
 	[ "$(value hooks state)" = ok ]
-	expect_in "$(value hooks value)" "threads signals exec (start hook called: 1)"
+	expect_in "$(value hooks value)" "threads signals exec modules (start hook called: 1)"
 	WEFT_HOOKS=-signals json
-	expect_in "$(value hooks value)" "threads exec ("
+	expect_in "$(value hooks value)" "threads exec modules ("
 	WEFT_HOOKS=-threads json
 	[ "$(value hooks state)" = limited ]
-	expect_in "$(value hooks value)" "signals exec (start hook called: 0)"
+	expect_in "$(value hooks value)" "signals exec modules (start hook called: 0)"
 }
 
 @test "the cache directory follows WEFT_CACHE, XDG_CACHE_HOME, HOME" {

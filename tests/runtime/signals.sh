@@ -45,6 +45,6 @@ fi
 WEFT_HOOKS=-threads tiny "$VICTIM" threads 3 40
 is "hooks off: no hook call" "$(sum hook_calls)" -eq 0
 is "hooks off: threads get slots by their first write" "$(sum primed_main)" -eq 4
-is "hooks off: header says so" "$(sum hooks)" -eq 6
+is "hooks off: header says so" "$(sum hooks)" -eq 14
 books "hooks off"
 exit $failed

@@ -196,6 +196,7 @@ static void store(struct tiny_map *map, struct weft_session_header *shared,
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memcpy(to + 1, map->modules, map->count * sizeof(*map->modules));
 	to->count = map->count;
+	to->epoch = map->epoch;
 	map->number++;
 	__atomic_store_n(&to->number, map->number, __ATOMIC_RELEASE);
 	__atomic_store_n(&shared->tables_used, used, __ATOMIC_RELEASE);
@@ -208,14 +209,16 @@ void tiny_map_publish(struct tiny_map *map, struct weft_session_header *shared,
 		      const struct weft_session_header *layout)
 {
 	static char text[1 << 20];
+	uint64_t epoch = __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE) >> 32 << 32;
 	size_t bytes = read_maps(map->pid, text, sizeof(text));
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ epoch;
 
 	for (size_t i = 0; i < bytes; i++)
 		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
 	if (!bytes || hash == map->hash || map->is_last)
 		return;
 	map->hash = hash;
+	map->epoch = epoch;
 	map->is_last = tiny_last_map && strstr(text, tiny_last_map);
 	read_lines(map, text);
 	store(map, shared, layout);

@@ -16,6 +16,7 @@ struct tiny_map {
 	uint32_t number; /* of the snapshot that was published last */
 	uint64_t place;  /* where the next one goes, from map_offset */
 	uint64_t hash;   /* of the maps file */
+	uint64_t epoch;  /* before it was read */
 	int is_last;
 	uint32_t count;
 	struct weft_map_module modules[TINY_MODULES_MAX];
