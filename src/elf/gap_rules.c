@@ -54,6 +54,10 @@ static int with_accumulator(uint8_t op)
 /* Bytes of immediate behind an instruction of the known ones; -1: not known. */
 static int immediate_bytes(const struct instruction *i)
 {
+	/* With an operand in memory or two registers, no immediate. */
+	static const uint8_t plain[] = {0x01, 0x03, 0x09, 0x0b, 0x21, 0x23, 0x29, 0x2b,
+					0x31, 0x33, 0x39, 0x3b, 0x63, 0x84, 0x85, 0x88,
+					0x89, 0x8a, 0x8b, 0x8d, 0xd1, 0xff};
 	uint8_t op = i->op;
 
 	if (i->is_two_byte)
@@ -68,11 +72,7 @@ static int immediate_bytes(const struct instruction *i)
 	if (op == 0x68 || op == 0xe8 || op == 0xe9 || op == 0x81 || op == 0xc7 ||
 	    (op >> 3 == 0x17 && !i->is_wide))
 		return 4;
-	return op && memchr("\x01\x03\x09\x0b\x21\x23\x29\x2b\x31\x33\x39\x3b\x63\x84\x85\x88\x89"
-			    "\x8a\x8b\x8d\xd1\xff",
-			    op, 22)
-		       ? 0
-		       : -1;
+	return memchr(plain, op, sizeof(plain)) ? 0 : -1;
 }
 
 static int has_modrm(const struct instruction *i)
@@ -104,11 +104,12 @@ static size_t address_bytes(const uint8_t *at, size_t left)
 
 static int decode(const uint8_t *code, size_t size, struct instruction *out)
 {
+	static const uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x2e, 0x3e, 0x64};
 	size_t at = 0;
 	int bytes, is_short = 0;
 
 	memset(out, 0, sizeof(*out));
-	while (at < size && memchr("\x66\xf2\xf3\x2e\x3e\x64", code[at], 6))
+	while (at < size && memchr(prefixes, code[at], sizeof(prefixes)))
 		is_short |= code[at++] == 0x66;
 	if (at < size && code[at] >> 4 == 4) {
 		out->is_wide = code[at] >> 3 & 1;
@@ -132,7 +133,7 @@ static int decode(const uint8_t *code, size_t size, struct instruction *out)
 	if (at + (size_t)bytes > size)
 		return 0;
 	if (bytes == 1)
-		out->immediate = (int8_t)code[at];
+		out->immediate = code[at] < 0x80 ? code[at] : code[at] - 0x100;
 	else if (bytes == 4)
 		memcpy(&out->immediate, code + at, 4);
 	out->length = at + (size_t)bytes;
@@ -183,9 +184,8 @@ static int execute(struct state *s, const struct instruction *i)
 		if (is_rbp && s->saved_rbp == s->depth)
 			s->saved_rbp = 0;
 		s->depth -= 8;
-	} else if (i->op == 0x68 || i->op == 0x6a) {
-		s->depth += 8;
-	} else if (i->op == 0xff && (i->modrm >> 3 & 7) == 6) {
+	} else if (i->op == 0x68 || i->op == 0x6a ||
+		   (i->op == 0xff && (i->modrm >> 3 & 7) == 6)) { /* push */
 		s->depth += 8;
 	} else if ((i->op == 0x83 || i->op == 0x81) && i->modrm == 0xec && !i->is_rex_b) {
 		s->depth += i->immediate;

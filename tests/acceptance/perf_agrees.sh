@@ -65,7 +65,7 @@ try() { # NAME COMMAND...
 . "$here/programs.sh"
 dir=$work
 try python3 "$python" "$work/script.py"
-if [ "$runs" = 1 ]; then
+if [ "$limit" = 15 ]; then
 	finish
 fi
 try sqlite3 sqlite3 -init /dev/null :memory: ".read $work/script.sql"

@@ -35,12 +35,18 @@ def entries(dso):
     return sorted((int(start, 16), int(end, 16)) for start, end in found)
 
 
+def debug_file(dso):
+    found = re.search(r"Build ID: ([0-9a-f]+)", output("readelf", "-n", dso))
+    build_id = found[1] if found else "0"
+    return f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+
+
 @functools.lru_cache(maxsize=None)
 def aliases(dso):
     """Name of a function in a file: all names of its address, the first of them."""
     by_address = collections.defaultdict(set)
-    for options in (["-D"], []):
-        for line in output("nm", "-C", *options, "--defined-only", dso).splitlines():
+    for options in (["-D", dso], [dso], [debug_file(dso)]):
+        for line in output("nm", "-C", "--defined-only", *options).splitlines():
             parts = line.split(" ", 2)
             if len(parts) == 3 and parts[1] in "tTwWiI":
                 by_address[parts[0]].add(parts[2].split("@")[0])

@@ -229,7 +229,7 @@ static void follow(struct stepper *s, struct thread *t, const struct user_regs_s
 
 static int changes_mappings(unsigned long long number)
 {
-	return number == 9 || number == 10 || number == 11 || number == 25 || number == 59;
+	return (number >= 9 && number <= 12) || number == 25 || number == 59;
 }
 
 static void take_registers(struct unwind_registers *regs, const struct user_regs_struct *u)
