@@ -122,6 +122,15 @@ static int is_that_file(int fd, const struct mapping *one)
 	return st.st_ino == one->inode;
 }
 
+static int is_surely_that_file(int fd, const struct mapping *one)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && one->inode != 0 &&
+	       st.st_ino == one->inode && major(st.st_dev) == one->device_major &&
+	       minor(st.st_dev) == one->device_minor;
+}
+
 static int open_below(int root_fd, const char *path)
 {
 	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -143,6 +152,12 @@ static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 	int fd = open_below(root_fd, one->path);
 
 	if (fd >= 0 && is_that_file(fd, one))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	/* Of a process in a root of its own the kernel tells paths as they are in ours. */
+	fd = root_fd < 0 ? -1 : open_below(-1, one->path);
+	if (fd >= 0 && is_surely_that_file(fd, one))
 		return fd;
 	if (fd >= 0)
 		close(fd);

@@ -67,7 +67,8 @@ int main(int argc, char **argv)
 		return 2;
 	while (cpu_seconds() < until) {
 		int number = (int)(visits % (unsigned long)libraries);
-		int before = (int)((visits + (unsigned long)libraries - 1) % (unsigned long)libraries);
+		int before =
+			(int)((visits + (unsigned long)libraries - 1) % (unsigned long)libraries);
 
 		/* 1 to 8 ms, so that borders fall everywhere between two samples. */
 		last[number] = visit(argv[2 + number], number, 700000 + visits % 7 * 700000);
