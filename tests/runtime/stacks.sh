@@ -106,6 +106,19 @@ if [ $code -ne 3 ]; then
 	is "stale map, no copies: cut" "$(sum end_no_module)" -ge "$(sum stale)"
 fi
 
+# Twins: even the loader cannot tell them apart, but one was closed.
+# shellcheck disable=SC2086
+tiny -S auto -z libplugin24 "$STACKS" swap 150 $TWINS
+code=$?
+if [ $code -ne 3 ]; then
+	is "twins: status" $code -eq 0
+	some "twins: copied instead" copied_stale_map
+	is "twins: all that was walked is whole" "$(sum end_outermost)" -eq "$(sum walked)"
+fi
+# shellcheck disable=SC2086
+check "$STACKS" swap 150 $TWINS
+both "twins, with a map that follows"
+
 # Limits of the program's own.
 tiny -S auto "$STACKS" locked 100
 code=$?
