@@ -202,6 +202,10 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 			names = NULL;
 		if (names)
 			elf_module_set_debug(names, &debug);
+		/* Who walks does not wait for a server. */
+		debug.debuginfod = 0;
+		if (module)
+			elf_module_set_debug(module, &debug);
 		*value = (uint64_t)(uintptr_t)file_new(module, names);
 	}
 	return (struct module_file *)(uintptr_t)*value;

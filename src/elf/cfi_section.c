@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding .eh_frame and .debug_frame: by section headers, or, where those were stripped,
- * .eh_frame through the program header of .eh_frame_hdr.
+ * .eh_frame through the program header of .eh_frame_hdr; .debug_frame also in the separate
+ * debug file.
  */
-#include "elf/internal.h"
+#include "elf/debug_file.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -13,11 +14,11 @@
 /* Programs of this size have some gigabytes of code. */
 #define CFI_BYTES_MAX (UINT64_C(1) << 29)
 
-static int load_by_name(struct cfi_section *s, const struct elf_module *m)
+static int load_by_name(struct cfi_section *s, Elf *elf)
 {
 	GElf_Shdr header;
 	Elf_Scn *section =
-		elf_find_section(m, s->is_eh_frame ? ".eh_frame" : ".debug_frame", &header);
+		elf_find_section_in(elf, s->is_eh_frame ? ".eh_frame" : ".debug_frame", &header);
 	Elf_Data *data = section ? elf_section_data(section) : NULL;
 
 	if (!data || !data->d_buf || data->d_size == 0 || data->d_size > CFI_BYTES_MAX)
@@ -97,15 +98,27 @@ static int load_by_segment(struct cfi_section *s, const struct elf_module *m)
 	return s->size ? 0 : -ENOENT;
 }
 
-int cfi_section_load(struct cfi_section *s, const struct elf_module *m, int is_eh_frame)
+static int load_separate(struct cfi_section *s, const struct elf_module *m)
+{
+	struct debug_file found;
+	int err = debug_file_find(m, DEBUG_WANT_FRAMES, &found);
+
+	if (err)
+		return err;
+	err = load_by_name(s, found.elf);
+	debug_file_close(&found);
+	return err;
+}
+
+int cfi_section_load(struct cfi_section *s, const struct elf_module *m, enum cfi_where where)
 {
 	int err;
 
 	memset(s, 0, sizeof(*s));
-	s->is_eh_frame = is_eh_frame;
+	s->is_eh_frame = where == CFI_EH_FRAME;
 	s->machine = m->machine;
-	err = load_by_name(s, m);
-	if (err == -ENOENT && is_eh_frame)
+	err = where == CFI_SEPARATE_DEBUG_FRAME ? load_separate(s, m) : load_by_name(s, m->elf);
+	if (err == -ENOENT && s->is_eh_frame)
 		err = load_by_segment(s, m);
 	if (!err)
 		err = cfi_section_check(s);

@@ -59,6 +59,7 @@ struct elf_module {
 int elf_header_machine(const unsigned char *head, size_t bytes);
 
 /* Section by name, with contents in the file; NULL when there is none. */
+Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header);
 Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);
 /* Contents of a section, decompressed; NULL when damaged or absurdly large. */
 Elf_Data *elf_section_data(Elf_Scn *section);
@@ -92,7 +93,8 @@ struct cfi_section {
 };
 
 /* cfi_section.c: find, copy and check; -ENOENT when the module has no such section. */
-int cfi_section_load(struct cfi_section *s, const struct elf_module *m, int is_eh_frame);
+enum cfi_where { CFI_EH_FRAME, CFI_DEBUG_FRAME, CFI_SEPARATE_DEBUG_FRAME };
+int cfi_section_load(struct cfi_section *s, const struct elf_module *m, enum cfi_where where);
 void cfi_section_free(struct cfi_section *s);
 
 /* cfi_check.c: fills spans, neutralises what is unsound; 0 or -ENOMEM, -EINVAL. */

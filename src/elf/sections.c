@@ -28,7 +28,7 @@ static Elf_Scn *find_after(Elf *elf, Elf_Scn *section, const char *name, GElf_Sh
 	return NULL;
 }
 
-static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *header)
+Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	return find_after(elf, NULL, name, header);
 }
@@ -49,7 +49,7 @@ int elf_join_sections(Elf *elf, const char *name, struct buf *out)
 
 Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header)
 {
-	return find(m->elf, name, header);
+	return elf_find_section_in(m->elf, name, header);
 }
 
 /* No format packs better than 1 : 1032. */
@@ -101,11 +101,11 @@ Elf_Data *elf_debug_section_data(Elf *elf, const char *name, const char *suffix)
 	Elf_Scn *section;
 
 	snprintf(full, sizeof(full), ".%s%s", name, suffix);
-	section = find(elf, full, &header);
+	section = elf_find_section_in(elf, full, &header);
 	if (section)
 		return elf_section_data(section);
 	snprintf(full, sizeof(full), ".z%s%s", name, suffix);
-	section = find(elf, full, &header);
+	section = elf_find_section_in(elf, full, &header);
 	return section ? unpack_old(section, &header) : NULL;
 }
 
@@ -115,16 +115,16 @@ int elf_has_debug_section(Elf *elf, const char *name)
 	GElf_Shdr header;
 
 	snprintf(full, sizeof(full), ".%s", name);
-	if (find(elf, full, &header))
+	if (elf_find_section_in(elf, full, &header))
 		return 1;
 	snprintf(full, sizeof(full), ".z%s", name);
-	return find(elf, full, &header) != NULL;
+	return elf_find_section_in(elf, full, &header) != NULL;
 }
 
 size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX])
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find(elf, ".note.gnu.build-id", &header);
+	Elf_Scn *section = elf_find_section_in(elf, ".note.gnu.build-id", &header);
 	Elf_Data *data = section ? elf_section_data(section) : NULL;
 	size_t at = 0, name, desc;
 	GElf_Nhdr note;

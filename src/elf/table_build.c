@@ -72,15 +72,15 @@ static void cfi_close(struct cfi *c)
 	cfi_section_free(&c->section);
 }
 
-static int cfi_open(struct cfi *c, const struct elf_module *m, int is_eh_frame)
+static int cfi_open(struct cfi *c, const struct elf_module *m, enum cfi_where where)
 {
-	int err = cfi_section_load(&c->section, m, is_eh_frame);
+	int err = cfi_section_load(&c->section, m, where);
 
 	if (!err)
 		err = cfi_image_open(&c->section, &c->elf, &c->image);
 	if (err)
 		return err;
-	if (is_eh_frame) {
+	if (where == CFI_EH_FRAME) {
 		c->handle = dwarf_getcfi_elf(c->elf);
 	} else {
 		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
@@ -242,6 +242,32 @@ static int add_all_gaps(struct builder *b)
 	return err ? err : add_gaps(b, ".fini");
 }
 
+/* Less than half of the code: then the rest may have been split off. */
+static int is_poorly_covered(const struct builder *b)
+{
+	uint64_t covered = 0;
+	GElf_Shdr text;
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+
+	for (size_t i = 0; i < count; i++)
+		covered += pieces[i].end - pieces[i].start;
+	return elf_find_section(b->module, ".text", &text) && covered < text.sh_size / 2;
+}
+
+static int open_source(struct builder *b, enum source source)
+{
+	struct cfi *c = &b->cfi[source];
+	int err;
+
+	if (source == FROM_EH_FRAME)
+		return cfi_open(c, b->module, CFI_EH_FRAME);
+	err = cfi_open(c, b->module, CFI_DEBUG_FRAME);
+	return err == -ENOENT && is_poorly_covered(b)
+		       ? cfi_open(c, b->module, CFI_SEPARATE_DEBUG_FRAME)
+		       : err;
+}
+
 static int collect_pieces(struct builder *b)
 {
 	int err;
@@ -249,7 +275,7 @@ static int collect_pieces(struct builder *b)
 	for (int source = FROM_EH_FRAME; source < FROM_CODE; source++) {
 		struct cfi *c = &b->cfi[source];
 
-		err = cfi_open(c, b->module, source == FROM_EH_FRAME);
+		err = open_source(b, (enum source)source);
 
 		if (err == -ENOMEM)
 			return err;

@@ -189,6 +189,19 @@ if [ "$(id -u)" = 0 ]; then
 	compare owner-the-same "$PWD/prog" -d "$work/nowhere" -- "$whole"
 fi
 
+# Unwind data that was split off with the DWARF.
+if build frames g++ -O2 -g -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables; then
+	objcopy --only-keep-debug prog prog.debug
+	strip -s -o stripped prog
+	objcopy --add-gnu-debuglink=prog.debug stripped
+	whole_rows=$("$show" -t "$PWD/prog") rows=$("$show" -t "$PWD/stripped")
+	without=$(mv prog.debug away && "$show" -t "$PWD/stripped")
+	ran=$((ran + 1))
+	say "frames: $whole_rows; stripped, with its debug file: $rows; without: $without"
+	[ "$whole_rows" = "$rows" ] || fail "frames"
+	[ "$without" != "$rows" ] || fail "frames: nothing was split off"
+fi
+
 # MiniDebugInfo: function symbols that .dynsym has not, packed.
 if has xz; then
 	moved mini

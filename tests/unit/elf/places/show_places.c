@@ -2,10 +2,11 @@
 /*
  * Prints the places of addresses, for comparing with other tools.
  *
- *	show_places [-d DIRECTORY]... [-r ROOT] [-s] FILE < ADDRESSES
+ *	show_places [-d DIRECTORY]... [-r ROOT] [-s] [-t] FILE < ADDRESSES
  *
  * One line for each place, innermost first: address, function, file:line (?? and 0 as
- * addr2line has them), separated by tabs. -s: debuginfod servers may be asked.
+ * addr2line has them), separated by tabs. -s: debuginfod servers may be asked. -t: instead,
+ * how many rows the unwind table has, and a checksum of it.
  */
 #include "elf/module.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define PLACES_MAX 64
 #define DIRECTORIES_MAX 8
@@ -30,6 +32,14 @@ static void show(struct elf_module *m, unsigned long long address)
 		       places[i].file ? places[i].file : "??", places[i].line);
 }
 
+static void show_table(struct elf_module *m)
+{
+	const struct unwind_table *table = elf_module_table(m);
+
+	printf("%u rows, %lx\n", table ? table->row_count : 0,
+	       table ? crc32(0, (const Bytef *)table, table->bytes) : 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *directories[DIRECTORIES_MAX + 1] = {NULL};
@@ -37,20 +47,22 @@ int main(int argc, char **argv)
 	unsigned long long address;
 	struct elf_module *m;
 	size_t count = 0;
-	int c, rc;
+	int c, rc, with_table = 0;
 
-	while ((c = getopt(argc, argv, "d:r:s")) >= 0) {
+	while ((c = getopt(argc, argv, "d:r:st")) >= 0) {
 		if (c == 'd' && count < DIRECTORIES_MAX)
 			directories[count++] = optarg;
 		else if (c == 'r')
 			debug.root_fd = open(optarg, O_PATH | O_CLOEXEC);
+		else if (c == 't')
+			with_table = 1;
 		else
 			debug.debuginfod = 1;
 	}
 	if (count)
 		debug.directories = directories;
 	if (optind >= argc) {
-		fprintf(stderr, "usage: show_places [-d DIRECTORY] [-r ROOT] [-s] FILE\n");
+		fprintf(stderr, "usage: show_places [-d DIRECTORY] [-r ROOT] [-s] [-t] FILE\n");
 		return 2;
 	}
 	rc = elf_module_open(&m, argv[optind], -1, argv[optind]);
@@ -61,7 +73,9 @@ int main(int argc, char **argv)
 	elf_module_set_debug(m, &debug);
 	if (debug.root_fd >= 0)
 		close(debug.root_fd);
-	while (scanf("%llx", &address) == 1)
+	if (with_table)
+		show_table(m);
+	while (!with_table && scanf("%llx", &address) == 1)
 		show(m, address);
 	elf_module_free(m);
 	return 0;
