@@ -7,7 +7,8 @@ usage: perf_shares.py LIMIT PERF.txt WEFT.json [PERF.txt WEFT.json]...
 PERF.txt is from `perf script --no-inline -F comm,ip,sym,symoff,dso`, WEFT.json from `weft
 report --by function --no-inlines --json`. Prints the ten functions that use most by either,
 with their shares by themselves and with what they call; of several pairs each share is the
-median. Exit 1 if one of these is more than LIMIT points apart.
+median. Exit 1 if one of these is more than LIMIT points apart. What they call is judged only
+where perf's own stacks are whole: they end at code of a JIT compiler, and at the copy's limit.
 
 What no symbol names is grouped as weft does it, by the unwind entry that it lies in. Names of
 one address are one: of several symbols there each tool takes another.
@@ -57,7 +58,15 @@ def base(path):
     return path.rsplit("/", 1)[-1]
 
 
-def unnamed(dso, ip):
+@functools.lru_cache(maxsize=None)
+def segments(dso):
+    """(file offset, address, bytes) of what is loaded."""
+    rows = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", output("readelf", "-lW", dso))
+    return [tuple(int(number, 16) for number in row) for row in rows]
+
+
+def unnamed(dso, offset):
+    ip = next((a + offset - o for o, a, n in segments(dso) if o <= offset < o + n), offset)
     at = bisect.bisect_right(entries(dso), (ip, sys.maxsize)) - 1
     if at >= 0 and ip < entries(dso)[at][1]:
         return f"{base(dso)}+{entries(dso)[at][0]:#x}"
@@ -65,13 +74,25 @@ def unnamed(dso, ip):
 
 
 def plain(name):
-    """Without what one tool writes and the other does not."""
-    return re.sub(r"\((?!anonymous namespace\)).*", "", name.split("@")[0]).replace(" const", "")
+    """Without what one tool writes and the other does not: arguments, returned type."""
+    kept, depth = "", 0
+    name = name.split("@")[0].replace("(anonymous namespace)", "{anonymous}")
+    if "::" not in name and "(" not in name:
+        return name
+    for char in name:
+        if char == "(" and depth == 0:
+            break
+        if char == " " and depth == 0 and not kept.endswith("operator"):
+            kept = ""
+        else:
+            kept += char
+        depth += (char in "(<") - (char in ")>")
+    return kept or name
 
 
 def perf_name(ip, symbol, dso):
     if symbol.startswith("[unknown]"):
-        return unnamed(dso, ip) if dso.startswith("/") else "[unknown]"
+        return unnamed(dso, ip) if dso.startswith(("/usr", "/bin", "/lib")) else "[unknown]"
     name = re.sub(r"\+0x[0-9a-f]+$", "", symbol)
     return plain(aliases(dso).get(name.split("@")[0], name) if dso.startswith("/usr") else name)
 
@@ -98,7 +119,8 @@ def weft_shares(path, known):
         name = row["key"]
         name = plain(known.get(name.split("@")[0], name))
         self_count[name] += row["self_samples"]
-        total_count[name] += row["samples"]
+        # Overloads have one name here, and may call each other.
+        total_count[name] = max(total_count[name], row["samples"])
     return self_count, total_count, report["samples"]
 
 
@@ -119,6 +141,7 @@ def all_aliases():
 
 
 SEEN = set()
+OUTERMOST = ("_start", "__libc_start_main", "__libc_start_call_main")
 
 
 def main():
@@ -126,20 +149,28 @@ def main():
     for path in files[::2]:
         with open(path, encoding="utf-8", errors="replace") as text:
             SEEN.update(re.findall(r"\((/usr[^)]*)\)$", text.read(), re.MULTILINE))
-    perf = median_shares([perf_shares(path) for path in files[::2]])
+    by_perf = [perf_shares(path) for path in files[::2]]
     known = all_aliases()
-    weft = median_shares([weft_shares(path, known) for path in files[1::2]])
+    by_weft = [weft_shares(path, known) for path in files[1::2]]
+    perf, weft = median_shares(by_perf), median_shares(by_weft)
+    for tool, runs in (("perf", by_perf), ("weft", by_weft)):
+        print(f"samples by {tool}:", *(run[2] for run in runs))
+    whole = max(perf.get(name, (0.0, 0.0))[1] for name in OUTERMOST)
+    judged = (0, 1) if whole >= 98 else (0,)
+    print(f"perf's own stacks reach the outermost frame in {whole:.2f} % of its samples")
+    if whole < 98:
+        print("... so what a function calls is not compared")
     nothing = (0.0, 0.0)
     worst = 0.0
     print(f"{'perf':>7} {'weft':>7} {'differ':>7}   {'perf':>7} {'weft':>7} {'differ':>7}")
     top = set()
     for shares in (perf, weft):
-        for i in (0, 1):
+        for i in judged:
             top.update(sorted(shares, key=lambda n: -shares[n][i])[:10])
     for name in sorted(top, key=lambda n: -perf.get(n, nothing)[0]):
         p, w = perf.get(name, nothing), weft.get(name, nothing)
         d = [w[i] - p[i] for i in (0, 1)]
-        worst = max(worst, abs(d[0]), abs(d[1]))
+        worst = max(worst, *(abs(d[i]) for i in judged))
         print(f"{p[0]:7.2f} {w[0]:7.2f} {d[0]:+7.2f}   {p[1]:7.2f} {w[1]:7.2f} {d[1]:+7.2f}  {name}")
     print(f"furthest apart: {worst:.2f} points")
     return worst > limit
