@@ -1,1 +1,2 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
