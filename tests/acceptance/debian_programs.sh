@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 work_factor=1
 modes=auto
-[ "${1-}" = --long ] && work_factor=5 && modes='auto raw' && patience=300
+[ "${1-}" = --long ] && work_factor=3 && modes='auto raw' && patience=300
 have jq || skip_all "jq is not installed"
 have readelf || skip_all "readelf is not installed"
 
