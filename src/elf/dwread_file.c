@@ -127,7 +127,7 @@ int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_fil
 	f->abbrevs = map_new();
 	f->lines = map_new();
 	for (int i = 0; i < DWREAD_SECTIONS; i++)
-		load_section(f, elf, i, is_split);
+		load_section(f, elf, (enum dwread_section_id)i, is_split);
 	if (f->abbrevs && f->lines)
 		err = load_units(f);
 	if (err) {

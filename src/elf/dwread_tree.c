@@ -213,10 +213,8 @@ static int visit(struct walker *w, const struct entry *e)
 	struct level next = {NONE, NONE, around};
 	int err = 0;
 
-	if (e->tag == DW_TAG_subprogram) {
-		err = add_node(w, e, &next.node);
-		next.around = next.node;
-	} else if (e->tag == DW_TAG_inlined_subroutine && around != NONE) {
+	if (e->tag == DW_TAG_subprogram ||
+	    (e->tag == DW_TAG_inlined_subroutine && around != NONE)) {
 		err = add_node(w, e, &next.node);
 		next.around = next.node;
 	} else if (is_scope(e->tag) && e->has_children) {
