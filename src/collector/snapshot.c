@@ -91,6 +91,13 @@ static void write_snapshot(struct snapshots *s, const struct snapshot_place *pla
 	__atomic_store_n(&s->header->map_current, s->area_offset + place->offset, __ATOMIC_RELEASE);
 }
 
+uint32_t snapshots_next(const struct snapshots *s)
+{
+	uint32_t next = s->number + 1;
+
+	return next & WEFT_MAP_NUMBER_BITS ? next : next + 1;
+}
+
 uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *modules, uint32_t count,
 		       uint64_t tables_used, uint64_t epoch)
 {
@@ -102,8 +109,7 @@ uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *module
 		return s->number;
 	if (s->area_bytes - next.offset < next.bytes)
 		next.offset = 0;
-	if (++s->number == 0)
-		s->number = 1;
+	s->number = snapshots_next(s);
 	__atomic_store_n(&s->header->tables_used, tables_used, __ATOMIC_RELEASE);
 	take_back(s, &next);
 	write_snapshot(s, &next, modules, count, epoch);

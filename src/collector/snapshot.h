@@ -28,6 +28,9 @@ struct snapshots {
 /* @base: the session, @layout: the private copy of its header. */
 void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_header *layout);
 
+/* The number that the next one gets. */
+uint32_t snapshots_next(const struct snapshots *s);
+
 /*
  * snapshots_put() - publish @count modules, sorted, not overlapping; those that do not fit
  * are left out. @tables_used is published before; @epoch is as abi/module_map.h has it.

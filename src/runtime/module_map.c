@@ -79,7 +79,7 @@ int weft_map_open(struct map_view *view)
 	view->salt = salt_of(weft_rt.session_id, view->number);
 	view->epoch = __atomic_load_n(&view->snapshot->epoch, __ATOMIC_RELAXED);
 	view->miss = MAP_FOUND;
-	return view->number != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
+	return (view->number & WEFT_MAP_NUMBER_BITS) != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
 	       view->count <= room / sizeof(struct weft_map_module);
 }
 

@@ -19,10 +19,12 @@
  *   struct weft_map_snapshot | struct weft_map_module[count], sorted, not overlapping
  *
  *   Collector: number = 0; fence(release); entries, count; number = N (release);
- *     header.map_number = N; header.map_current = offset (release). N grows by one with each
- *     snapshot of a session and is never 0. It writes round and round its area: the place of
+ *     header.map_number = N; header.map_current = offset (release). N grows with each snapshot
+ *     of a session and is never 0 in its lowest 12 bits: a place that was used again may show
+ *     an address there, of which these are 0. It writes round and round its area: the place of
  *     a snapshot is used again only when all others in the area are newer.
- *   Handler: map_current (acquire; 0 = no map yet), number (acquire), walks by the entries
+ *   Handler: map_current (acquire; 0 = no map yet), number (acquire; refused when it cannot
+ *     be one), walks by the entries
  *     (relaxed loads), fence(acquire), number again. Another number, or 0: the walk is thrown
  *     away. So it is when header.modules_epoch is not the snapshot's. An entry that is torn
  * meanwhile mixes addresses and offsets that were all published once: it can mislead that walk and
@@ -69,6 +71,7 @@ struct weft_map_snapshot {
 };
 
 #define WEFT_MAP_MODULES_MAX 16384
+#define WEFT_MAP_NUMBER_BITS 0xFFFu /* not all 0 in a number */
 
 WEFT_ABI_ASSERT(sizeof(struct weft_map_module) == 48, "map module");
 WEFT_ABI_OFFSET(weft_map_module, start, 0x00);
