@@ -278,7 +278,7 @@ if has rustc && [ "$length" = long ]; then
 		[ $mangling = v0 ] || set --
 		rustc -g -C opt-level=2 "$@" -o "rust-$mangling" "$here/fixture.rs" 2>rustc.log ||
 			{ say "rust: $(grep -m1 error rustc.log)"; continue; }
-		every=11
+		every=31
 		compare "rust-$mangling" "rust-$mangling"
 	done
 fi
@@ -298,7 +298,7 @@ libc_id=$(readelf -n "$libc" 2>/dev/null | sed -n 's/ *Build ID: //p')
 if [ -n "$libc_id" ] && ls /usr/lib/debug/.build-id/"${libc_id:0:2}"/"${libc_id:2}".debug \
 	>/dev/null 2>&1; then
 	every=997
-	[ "$length" = long ] && every=53
+	[ "$length" = long ] && every=199
 	compare libc --names "/usr/lib/debug/.build-id/${libc_id:0:2}/${libc_id:2}.debug" "$libc"
 fi
 
