@@ -98,12 +98,12 @@ static void add_pending(const struct books *b, struct session_counts *out)
 		out->pending++;
 }
 
-/* A killed process's ring is drained: at most the count of a record was stored, not its end. */
-static int is_balanced(const struct books *b, int gone)
+static int is_balanced(const struct books *b, enum slot_end end)
 {
-	if (!gone)
+	if (end == END_RELEASED)
 		return unfinished(b) == 0 && left(b) == 0;
-	return (unfinished(b) == 0 || unfinished(b) == 1) && (left(b) == 0 || left(b) == 1);
+	return (unfinished(b) == 0 || unfinished(b) == 1) && left(b) >= 0 &&
+	       (end == END_OPENING || left(b) <= 1);
 }
 
 /* model: WIPE */
@@ -116,7 +116,8 @@ static void wipe_books(struct weft_slot *slot)
 	memset(&slot->events_c, 0, sizeof(slot->events_c));
 }
 
-void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot, int gone)
+void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot,
+			 enum slot_end end)
 {
 	struct slot_reader *reader = &s->readers[index];
 	uint64_t generation = reader->generation;
@@ -124,12 +125,10 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 
 	read_books(slot, reader, &b);
 	add_books(&b, &s->closed);
-	if (is_balanced(&b, gone)) {
-		if (gone)
-			add_pending(&b, &s->closed);
-	} else {
+	if (is_balanced(&b, end))
+		add_pending(&b, &s->closed);
+	else
 		s->closed.unbalanced++;
-	}
 	s->closed.generations += generation - reader->closed_generation;
 	wipe_books(slot);
 	*reader = (struct slot_reader){.closed_generation = generation};

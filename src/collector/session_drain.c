@@ -293,7 +293,9 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
 
 	end_thread(pass, index, &s->readers[index]);
-	session_close_books(s, index, slot, pass->last == DRAIN_GONE);
+	session_close_books(s, index, slot,
+			    pass->last == DRAIN_GONE || s->readers[index].reaped ? END_KILLED
+										 : END_RELEASED);
 	punch_slot(s, index);
 	/* model: FREE, HINT */
 	if (state_changes(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING),
@@ -338,7 +340,7 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	end_thread(pass, index, &pass->session->readers[index]);
-	session_close_books(pass->session, index, slot, 1);
+	session_close_books(pass->session, index, slot, END_OPENING);
 }
 
 static void drain_slot(struct pass *pass, uint32_t index)

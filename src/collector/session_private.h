@@ -13,6 +13,7 @@ struct slot_reader {
 	uint64_t delivered, refused, stolen; /* since the slot was FREE */
 	uint64_t claimed_ns, named_ns, name_pause_ns;
 	int32_t tid;
+	uint32_t reaped;    /* its thread was found gone */
 	uint32_t announced; /* a batch of it was queued */
 	char name[64];
 };
@@ -23,8 +24,15 @@ void session_touch_ahead(struct session *s);
 
 uint32_t session_slots_high(const struct session *s); /* as far as it can be believed */
 
-/* Add a slot's books to s->closed, check that they balance, and wipe them: the slot is ours.
- * @gone: its process ended with it; a handler's sample may be left half done. */
-void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot, int gone);
+/* How the life of a slot ended: what may be left in a thread's hands. */
+enum slot_end {
+	END_RELEASED, /* by the thread itself: nothing */
+	END_KILLED,   /* at any step: one sample of a handler */
+	END_OPENING,  /* before it began: all that was left to a thief */
+};
+
+/* Add a slot's books to s->closed, check that they balance, and wipe them: the slot is ours. */
+void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot,
+			 enum slot_end end);
 
 #endif

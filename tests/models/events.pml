@@ -35,7 +35,9 @@
  *   publish: written, head                               WRITTEN, HEAD
  *   busy = 0                                             DONE
  */
-#define APPENDS 2    /* of the thread, and a last one that settles */
+#ifndef APPENDS
+#define APPENDS 1    /* of the thread, and a last one that settles */
+#endif
 #define INTERRUPTS 2 /* by a handler, with an append each */
 #define LEAVES 2     /* longjmps */
 #define TOKENS (APPENDS + INTERRUPTS + 4)

@@ -26,7 +26,9 @@
  *   ring_reader_release: tail (release)                TAIL
  */
 #define RING 8
+#ifndef RECORDS
 #define RECORDS 4
+#endif
 #define NOBODY 255
 
 /* A word of the ring says whose it is: record number * 8 + its place in the record; a pad's
