@@ -112,6 +112,9 @@ static void tell_root_event(const struct watch *w)
 		return; /* is set already */
 }
 
+/* Of a process that runs on, the slots are its own from here on: not later, for the worker
+ * unmaps the session. In one that has ended nobody lives, but a child that it forked at the
+ * last moment may still look there whether a recording is on. */
 static void push_counts(const struct watch *w, enum batch_kind kind, struct session *s,
 			const char *end)
 {
@@ -121,7 +124,7 @@ static void push_counts(const struct watch *w, enum batch_kind kind, struct sess
 	if (!b)
 		return;
 	session_count(s, &counts);
-	if (kind == BATCH_CLOSE) /* not later: the worker unmaps the session */
+	if (kind == BATCH_CLOSE && strcmp(end, RECORDING_END_RUNNING) == 0)
 		session_leave(s);
 	memcpy(b->data, &counts, sizeof(counts));
 	b->end = end;

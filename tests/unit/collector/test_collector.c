@@ -394,6 +394,46 @@ static void a_stopped_recording_says_so_and_welcomes_nobody(void **state)
 	target_leave(&t);
 }
 
+/* What a child that was forked just before its parent's end finds, late: [0] go on, [1] seen. */
+static int orphan_pipe[2][2];
+
+static int leave_an_orphan(struct target *t, const char *socket)
+{
+	uint32_t seen = 0;
+
+	(void)socket;
+	if (fork() != 0)
+		return 0;
+	if (read(orphan_pipe[0][0], &seen, sizeof(seen)) == sizeof(seen)) {
+		seen = __atomic_load_n(&t->header->run_state, __ATOMIC_ACQUIRE);
+		if (write(orphan_pipe[1][1], &seen, sizeof(seen)) < 0)
+			return 1;
+	}
+	return 0;
+}
+
+static void a_parents_end_is_not_the_end_of_the_recording(void **state)
+{
+	struct collector *c = open_collector(0, 1);
+	struct collector_progress now;
+	struct collector_result result;
+	uint32_t seen = 0;
+
+	(void)state;
+	assert_int_equal(pipe(orphan_pipe[0]) | pipe(orphan_pipe[1]), 0);
+	assert_int_equal(end(begin(c, leave_an_orphan)), 0);
+	do
+		collector_progress(c, &now);
+	while (now.processes == 0 || now.running > 0);
+	assert_int_equal(write(orphan_pipe[0][1], &seen, sizeof(seen)), sizeof(seen));
+	assert_int_equal(read(orphan_pipe[1][0], &seen, sizeof(seen)), sizeof(seen));
+	assert_int_equal(seen, WEFT_RUN_RECORDING);
+	assert_int_equal(collector_finish(c, &result), 0);
+	collector_free(c);
+	for (int i = 0; i < 4; i++)
+		close(orphan_pipe[i / 2][i % 2]);
+}
+
 /* ---- hostile ones */
 
 static uint64_t seed = 88172645463325252u;
@@ -602,6 +642,7 @@ int main(void)
 		cmocka_unit_test(who_joins_again_has_execed),
 		cmocka_unit_test(only_the_root_is_welcome_without_children),
 		cmocka_unit_test(a_stopped_recording_says_so_and_welcomes_nobody),
+		cmocka_unit_test(a_parents_end_is_not_the_end_of_the_recording),
 		cmocka_unit_test(malformed_records_are_counted_and_the_next_ones_read),
 		cmocka_unit_test(a_hostile_target_spoils_nobody_elses_recording),
 		cmocka_unit_test(strange_guests_are_sent_away),
