@@ -216,7 +216,10 @@ static void take_all(unsigned int rounds)
 	struct stack_take take = {
 		.slot = &slot,
 		.uc = &uc,
-		.ring = {&slot.samples_p, &slot.samples_c, ring, RING_ROOM},
+		.ring = {.producer = &slot.samples_p,
+			 .consumer = &slot.samples_c,
+			 .data = ring,
+			 .bytes = RING_ROOM},
 	};
 
 	getcontext(&uc);

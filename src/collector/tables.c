@@ -57,9 +57,9 @@ int tables_open(struct tables *t, uint64_t bytes_max)
 		if (rc != -ENOMEM)
 			break;
 	}
-	if (rc) {
+	if (rc || !t->base) {
 		tables_close(t);
-		return rc;
+		return rc ? rc : -ENOMEM;
 	}
 	memcpy(t->base, &magic, sizeof(magic));
 	t->used = WEFT_TABLES_FIRST;

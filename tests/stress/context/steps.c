@@ -80,7 +80,7 @@ struct tracer {
 
 static struct tracer tracer;
 
-static int resume_and_wait(int request, int signo)
+static int resume_and_wait(enum __ptrace_request request, int signo)
 {
 	int status;
 
