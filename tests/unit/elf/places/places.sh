@@ -9,7 +9,7 @@
 # A variant whose DWARF was split off is compared with the oracles' answers for the same
 # code with its DWARF in place: what can be read there must be found here.
 set -u
-show=$1
+show=$(realpath "$1")
 length=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d /tmp/weft-places-XXXXXX)
@@ -142,8 +142,11 @@ nothing() {
 	ran=$((ran + 1))
 	objdump -d --no-show-raw-insn "$whole" |
 		sed -n 's/^ *\([0-9a-f]*\):\t.*/0x\1/p' >"$work/addresses"
-	"$show" "$2" "${@:3}" "$1" <"$work/addresses" >"$work/said"
-	if grep -q 'fixture\.cpp\|other\.c\|Widget' "$work/said"; then
+	"$show" "$2" "${@:3}" "$1" <"$work/addresses" >"$work/said" ||
+		fail "$name: not run"
+	if [ ! -s "$work/said" ]; then
+		fail "$name: nothing said"
+	elif grep -q 'fixture\.cpp\|other\.c\|Widget' "$work/said"; then
 		fail "$name: was found"
 	else
 		say "$name: as it should be, nothing"
