@@ -41,6 +41,8 @@
 #define RECORDING_COUNTER_THREADS "threads"         /* info: threads that had a slot */
 #define RECORDING_COUNTER_LOG_INVALID "log_invalid" /* info: dictionaries given up as malformed */
 #define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */
+#define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */
+#define RECORDING_COUNTER_UNBALANCED "unbalanced"   /* info: of these, out of balance */
 
 /* startTime, process, name, upTo (ns; bucket [upTo / 2, upTo)), value (a difference). */
 #define RECORDING_HISTOGRAM "weft.Histogram"

@@ -25,6 +25,8 @@ static const struct counter_row rows[] = {
 	WEFT_COUNTERS(ROW)
 	{ RECORDING_COUNTER_DELIVERED, KIND_BOOK, offsetof(struct session_counts, delivered) },
 	{ RECORDING_COUNTER_PENDING, KIND_LOST, offsetof(struct session_counts, pending) },
+	{ RECORDING_COUNTER_GENERATIONS, KIND_INFO, offsetof(struct session_counts, generations) },
+	{ RECORDING_COUNTER_UNBALANCED, KIND_INFO, offsetof(struct session_counts, unbalanced) },
 	{ RECORDING_COUNTER_THREADS, KIND_INFO, offsetof(struct session_counts, threads) },
 	{ RECORDING_COUNTER_SLOTS_USED, KIND_INFO, offsetof(struct session_counts, slots_used) },
 	{ RECORDING_COUNTER_SLOTS_HIGH, KIND_INFO, offsetof(struct session_counts, slots_high) },

@@ -5,6 +5,8 @@
  */
 #include "report/report.h"
 
+#include "report/books.h"
+
 #include "report/json_value.h"
 
 #include "weft/abi/counters.h"
@@ -68,6 +70,41 @@ static json_t *histograms(const struct facts *f, const struct model *m)
 						      (json_int_t)f->buckets[i].count));
 	}
 	return o;
+}
+
+static json_t *books(const struct facts *f, const struct model *m)
+{
+	struct books b;
+
+	if (!books_read(f, m, &b))
+		return json_object();
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "attempted", (json_int_t)b.attempted,
+			 "delivered", (json_int_t)b.delivered, "lost", (json_int_t)b.lost,
+			 "pending", (json_int_t)b.pending, "difference", (json_int_t)b.difference,
+			 "generations", (json_int_t)b.generations, "unbalanced_generations",
+			 (json_int_t)b.unbalanced, "balanced", books_balance(&b));
+}
+
+/* Upper ends of the buckets of half, 99 % and all of the values. */
+static void set_quantiles(json_t *all, const struct facts *f, const struct model *m,
+			  const char *histogram)
+{
+	if (books_quantile(f, m, histogram, 1))
+		json_object_set_new(
+			all, histogram,
+			json_pack("{s:I,s:I,s:I}", "median",
+				  (json_int_t)books_quantile(f, m, histogram, 0.5), "p99",
+				  (json_int_t)books_quantile(f, m, histogram, 0.99), "max",
+				  (json_int_t)books_quantile(f, m, histogram, 1)));
+}
+
+static json_t *quantiles(const struct facts *f, const struct model *m)
+{
+	json_t *all = json_object();
+
+	set_quantiles(all, f, m, RECORDING_HISTOGRAM_HANDLER);
+	set_quantiles(all, f, m, RECORDING_HISTOGRAM_CLAIM);
+	return all;
 }
 
 static json_t *processes(const struct facts *f, const struct model *m)
@@ -191,7 +228,9 @@ static void set_more(json_t *o, const struct report *r)
 	json_object_set_new(o, "events", event_types(f, m));
 	json_object_set_new(o, "processes", processes(f, m));
 	json_object_set_new(o, "counters", counters(f, m));
+	json_object_set_new(o, "books", books(f, m));
 	json_object_set_new(o, "histograms", histograms(f, m));
+	json_object_set_new(o, "quantiles", quantiles(f, m));
 	if (*f->damage)
 		json_object_set_new(o, "damage", json_text(f->damage));
 }

@@ -7,6 +7,7 @@
 #include "report/text.h"
 
 #include "base/recording.h"
+#include "report/books.h"
 #include "report/layout.h"
 #include "weft/abi/counters.h"
 
@@ -23,6 +24,8 @@ static const struct meaning meanings[] = {
 #undef MEANING
 		{RECORDING_COUNTER_DELIVERED, "BOOK", "records that the collector took"},
 	{RECORDING_COUNTER_PENDING, "LOST", "left in rings when the file was finished"},
+	{RECORDING_COUNTER_GENERATIONS, "INFO", "slot generations whose books were closed"},
+	{RECORDING_COUNTER_UNBALANCED, "INFO", "of these, whose books did not balance"},
 	{RECORDING_COUNTER_SLOTS_USED, "INFO", "slots in use at the end"},
 	{RECORDING_COUNTER_SLOTS_HIGH, "INFO", "slots in use, high-water mark"},
 	{RECORDING_COUNTER_THREADS, "INFO", "threads that had a slot"},
@@ -85,40 +88,37 @@ static void line_of_threads(const struct report *r, FILE *out)
 		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_HIGH));
 }
 
-/* The bucket in which a share of all values lies below its upper end. */
-static int64_t quantile(const struct facts *f, uint32_t name, double share)
-{
-	int64_t total = 0, best = 0;
-
-	for (uint32_t i = 0; i < f->bucket_count; i++)
-		total += f->buckets[i].name == name ? f->buckets[i].count : 0;
-	for (uint32_t i = 0; i < f->bucket_count; i++) {
-		const struct fact_bucket *b = &f->buckets[i];
-		int64_t below = 0;
-
-		if (b->name != name)
-			continue;
-		for (uint32_t k = 0; k < f->bucket_count; k++)
-			if (f->buckets[k].name == name && f->buckets[k].up_to <= b->up_to)
-				below += f->buckets[k].count;
-		if ((double)below >= share * (double)total && (!best || b->up_to < best))
-			best = b->up_to;
-	}
-	return best;
-}
-
-static void line_of_handler(const struct report *r, FILE *out)
+static void line_of_times(const struct report *r, const char *title, const char *histogram,
+			  const char *what, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
-	uint32_t name = names_find(&source_model(r->source)->names, RECORDING_HISTOGRAM_HANDLER);
+	const struct model *m = source_model(r->source);
 	char half[LAYOUT_NUMBER], most[LAYOUT_NUMBER], all[LAYOUT_NUMBER];
 
-	if (!name || !quantile(f, name, 1))
+	if (!books_quantile(f, m, histogram, 1))
 		return;
-	fprintf(out, "%-12shalf of the samples took under %s, 99 %% under %s, all under %s\n",
-		"handler", layout_time(half, (uint64_t)quantile(f, name, 0.5)),
-		layout_time(most, (uint64_t)quantile(f, name, 0.99)),
-		layout_time(all, (uint64_t)quantile(f, name, 1)));
+	fprintf(out, "%-12shalf of the %s took under %s, 99 %% under %s, all under %s\n", title,
+		what, layout_time(half, (uint64_t)books_quantile(f, m, histogram, 0.5)),
+		layout_time(most, (uint64_t)books_quantile(f, m, histogram, 0.99)),
+		layout_time(all, (uint64_t)books_quantile(f, m, histogram, 1)));
+}
+
+static void line_of_books(const struct report *r, const struct report_style *s, FILE *out)
+{
+	struct books b;
+
+	if (!books_read(source_facts(r->source), source_model(r->source), &b))
+		return;
+	fprintf(out, "%s%-12s%lld attempted %s %lld delivered + %lld lost + %lld pending",
+		books_balance(&b) ? "" : s->warn, "books", (long long)b.attempted,
+		b.difference ? "is not" : "=", (long long)b.delivered, (long long)b.lost,
+		(long long)b.pending);
+	if (b.difference)
+		fprintf(out, ": %lld cannot be explained", (long long)b.difference);
+	if (b.generations)
+		fprintf(out, "; %lld of %lld thread slots closed in balance",
+			(long long)(b.generations - b.unbalanced), (long long)b.generations);
+	fprintf(out, "%s\n", books_balance(&b) ? "" : s->plain);
 }
 
 void text_counters(const struct report *r, const struct report_style *s, FILE *out)
@@ -129,7 +129,9 @@ void text_counters(const struct report *r, const struct report_style *s, FILE *o
 	line_of_kind(r, s, "cut stacks", "cut", out);
 	line_of_kind(r, s, "no context", "ctx", out);
 	line_of_threads(r, out);
-	line_of_handler(r, out);
+	line_of_books(r, s, out);
+	line_of_times(r, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
+	line_of_times(r, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
 }
 
 /* ---- all of them */

@@ -261,6 +261,8 @@ static void fill_shop(struct maker *m)
 	sample(m, W1, 200 * MS, IDLE);
 	sample(m, W2, 50 * MS, HASH);
 	sample(m, W2, 60 * MS, HASH);
+	counter(m, "shop [100]", "attempted", "book", 12);
+	counter(m, "shop [100]", "delivered", "book", 10);
 	counter(m, "shop [100]", "ring_full", "lost", 2);
 	counter(m, "shop [100]", "primed_hook", "info", 2);
 	histogram(m, 1024, 8);
@@ -273,6 +275,9 @@ static void fill_shop(struct maker *m)
 	span(m, W1, 100 * MS, 200 * MS, TRACE_B, "00000000000000b1", "00000000000000bb", "/search");
 	span(m, W2, 50 * MS, 150 * MS, TRACE_A, "00000000000000a2", "00000000000000aa",
 	     "/checkout");
+	counter(m, "child [200]", "attempted", "book", 5);
+	counter(m, "child [200]", "delivered", "book", 3);
+	counter(m, "child [200]", "generations", "info", 3);
 	counter(m, "child [200]", "ring_full", "lost", 1);
 	counter(m, "child [200]", "no_slot", "lost", 1);
 	counter(m, "child [200]", "cut_no_module", "cut", 1);
