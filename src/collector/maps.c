@@ -169,6 +169,7 @@ static void forget_oldest_half(struct maps *m)
 static void retire(struct maps *m, struct mapping *one)
 {
 	one->until = m->number + 1;
+	one->missed_ns = m->looked_ns;
 	if (m->past_count == PAST_MAX)
 		forget_oldest_half(m);
 	if (make_room(&m->past, m->past_count, &m->past_room))
@@ -281,6 +282,16 @@ struct mapping *maps_find(const struct maps *m, uint64_t pc)
 	struct mapping *found = find_now(m, pc);
 
 	for (size_t i = m->past_count; !found && i-- > 0;)
+		if (holds(m->past[i], pc))
+			found = m->past[i];
+	return found;
+}
+
+struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_ns)
+{
+	struct mapping *found = find_now(m, pc);
+
+	for (size_t i = m->past_count; !found && i-- > 0 && m->past[i]->missed_ns > time_ns;)
 		if (holds(m->past[i], pc))
 			found = m->past[i];
 	return found;

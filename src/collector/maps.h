@@ -20,9 +20,10 @@ struct module_file;
 struct code;
 
 struct mapping {
-	uint32_t id;    /* 1..: no other mapping of the process ever has it */
-	uint32_t from;  /* number of the first snapshot in which it is */
-	uint32_t until; /* number of the first in which it is no more; 0 = it is there now */
+	uint32_t id;        /* 1..: no other mapping of the process ever has it */
+	uint32_t from;      /* number of the first snapshot in which it is */
+	uint32_t until;     /* number of the first in which it is no more; 0 = it is there now */
+	uint64_t missed_ns; /* maps.looked_ns of the look that did not find it any more */
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0 = no file */
@@ -44,7 +45,8 @@ struct maps {
 	struct mapping **past; /* in the order in which they went; a bounded number */
 	size_t past_count, past_room;
 	uint32_t generation, last_id;
-	uint32_t number; /* of the newest snapshot that was published; set by the publisher */
+	uint32_t number;    /* of the newest snapshot that was published; set by the publisher */
+	uint64_t looked_ns; /* set before each maps_update() */
 };
 
 void maps_free(struct maps *m);
@@ -64,6 +66,9 @@ int maps_add(struct maps *m, const struct mapping *one);
 /* The mapping that holds @pc, else the last one that did; NULL. Valid until the next
  * maps_update() or maps_add(). */
 struct mapping *maps_find(const struct maps *m, uint64_t pc);
+
+/* The mapping that holds @pc, else the last one that did and was not missed by @time_ns. */
+struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_ns);
 
 /* The mapping that held @pc when snapshot @number was the newest. */
 struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number);

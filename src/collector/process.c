@@ -263,6 +263,7 @@ static void look(struct process *p)
 		now_ns = p->opened_ns;
 	}
 	p->first_maps = NULL;
+	p->maps.looked_ns = now_ns;
 	if (!text && !p->told_by_log)
 		text = process_read_file(p->proc_fd, "maps", &bytes);
 	read_log(p);

@@ -67,7 +67,7 @@ static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
 	case LOADS_NOTHING:
 		break;
 	}
-	return gone_ns > p->maps_ns ? NULL : maps_find(&p->maps, pc);
+	return gone_ns > p->maps_ns ? NULL : maps_find_then(&p->maps, pc, w->time_ns);
 }
 
 static struct mapping *mapping_of(const struct walk *w, uint64_t pc)

@@ -134,6 +134,25 @@ static void each_number_has_its_own_mapping(void **state)
 	maps_free(&m);
 }
 
+/* A sample that waited may be of what has gone; one that came later is not. */
+static void what_was_missed_before_is_not_found(void **state)
+{
+	struct maps m = {0};
+
+	(void)state;
+	m.looked_ns = 100;
+	update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/a.so\n");
+	m.looked_ns = 200;
+	update(&m, "");
+	assert_non_null(maps_find_then(&m, 0x5800, 150));
+	assert_null(maps_find_then(&m, 0x5800, 250));
+	assert_null(maps_find_then(&m, 0x6800, 150));
+	m.looked_ns = 300;
+	update(&m, "5000-6000 r-xp 0 fe:00 2 /lib/b.so\n");
+	assert_string_equal(maps_find_then(&m, 0x5800, 350)->path, "/lib/b.so");
+	maps_free(&m);
+}
+
 /* Deleting the file of a mapping changes its path, not what it is; another file of the same
  * inode number, mapped at the same place, is another one. */
 static void a_deleted_file_stays_what_it_was(void **state)
@@ -218,6 +237,7 @@ int main(void)
 		cmocka_unit_test(a_later_look_replaces_what_has_gone),
 		cmocka_unit_test(one_that_is_added_replaces_what_it_overlaps),
 		cmocka_unit_test(each_number_has_its_own_mapping),
+		cmocka_unit_test(what_was_missed_before_is_not_found),
 		cmocka_unit_test(a_deleted_file_stays_what_it_was),
 		cmocka_unit_test(the_past_is_bounded),
 		cmocka_unit_test(malformed_lines_are_passed_over),
