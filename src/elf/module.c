@@ -198,19 +198,35 @@ size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out)
 	return m->build_id_bytes;
 }
 
+/* How well a mapping at @file_offset fits: mappings begin with the page in which their segment
+ * does, so one page of the file may be mapped for two segments; code wins. 0: not at all. */
+static int segment_fits(const GElf_Phdr *s, uint64_t file_offset, uint64_t page)
+{
+	int is_code = s->p_flags & PF_X ? 2 : 0;
+
+	if (s->p_type != PT_LOAD || s->p_filesz == 0)
+		return 0;
+	if (file_offset >= s->p_offset)
+		return file_offset - s->p_offset < s->p_filesz ? is_code + 1 : 0;
+	return file_offset >= (s->p_offset & ~(page - 1)) &&
+			       (s->p_offset & (page - 1)) == (s->p_vaddr & (page - 1))
+		       ? is_code
+		       : 0;
+}
+
 int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const GElf_Phdr *found = NULL;
+	int best = 0;
 
-	/* A page of the file may be mapped twice, as code and as data: code wins. */
 	for (size_t i = 0; i < m->segment_count; i++) {
-		const GElf_Phdr *s = &m->segments[i];
+		int fits = segment_fits(&m->segments[i], file_offset, page);
 
-		if (s->p_type != PT_LOAD || file_offset < s->p_offset ||
-		    file_offset - s->p_offset >= s->p_filesz)
-			continue;
-		if (!found || (s->p_flags & PF_X))
-			found = s;
+		if (fits > best) {
+			best = fits;
+			found = &m->segments[i];
+		}
 	}
 	if (!found)
 		return -ENOENT;

@@ -38,7 +38,8 @@ int elf_module_machine(const struct elf_module *m); /* enum unwind_machine */
 /* Build-id as bytes; length 0 when there is none. */
 size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out);
 
-/* File address for a file offset (by program headers); -ENOENT. */
+/* File address for a file offset, such as a mapping's: up to a page before the segment that it
+ * maps (by program headers); -ENOENT. */
 int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address);
 
 /* Bytes of the file at a file address, all or -ENOENT: code, to look at. */

@@ -172,6 +172,47 @@ static void places_are_the_loaders(void **state)
 	assert_true(checked >= 2);
 }
 
+/* As lld lays files out: code begins in the middle of a page of the file whose beginning is of
+ * the segment before. The mapping begins with the page, and is of the code. */
+static void code_that_shares_its_first_page(void **state)
+{
+	const uint64_t moved = 0x7a0;
+	struct elf_module *m = NULL;
+	size_t bytes, code = 0;
+	Elf64_Phdr p, before = {0};
+	uint8_t *data = read_library(&bytes);
+	uint64_t address;
+	Elf64_Ehdr h;
+
+	(void)state;
+	memcpy(&h, data, sizeof(h));
+	for (size_t at = h.e_phoff; !code; at += sizeof(p)) {
+		memcpy(&p, data + at, sizeof(p));
+		if (p.p_type == PT_LOAD && (p.p_flags & PF_X))
+			code = at;
+		else
+			before = p;
+	}
+	/* The segment before is that of the headers, next to it in the table. */
+	assert_int_equal(before.p_type, PT_LOAD);
+	assert_int_equal(p.p_offset % 4096, 0);
+	before.p_filesz = before.p_memsz = p.p_offset + moved - before.p_offset;
+	p.p_offset += moved;
+	p.p_vaddr += moved + 4096;
+	p.p_filesz -= moved;
+	memcpy(data + code - sizeof(p), &before, sizeof(before));
+	memcpy(data + code, &p, sizeof(p));
+	assert_int_equal(elf_module_open_image(&m, data, bytes, "lld"), 0);
+	assert_int_equal(elf_module_address(m, p.p_offset - moved, &address), 0);
+	assert_int_equal(address, p.p_vaddr - moved);
+	assert_int_equal(elf_module_address(m, p.p_offset, &address), 0);
+	assert_int_equal(address, p.p_vaddr);
+	assert_int_equal(elf_module_address(m, before.p_offset, &address), 0);
+	assert_int_equal(address, before.p_vaddr);
+	elf_module_free(m);
+	free(data);
+}
+
 static void exercise(struct elf_module *m)
 {
 	const struct unwind_table *table = elf_module_table(m);
@@ -266,6 +307,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(refuses_what_is_no_elf_file),
 		cmocka_unit_test(opens_in_three_ways),
 		cmocka_unit_test(places_are_the_loaders),
+		cmocka_unit_test(code_that_shares_its_first_page),
 		cmocka_unit_test(every_truncation),
 		cmocka_unit_test(every_damage),
 	};
