@@ -50,10 +50,10 @@ static uint64_t address_space(const struct process *p)
 
 /* Field 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from its
  * last closing bracket. */
-static uint64_t start_time(const struct process *p)
+static uint64_t start_time(const struct process *p, const char *path)
 {
 	size_t bytes = 0;
-	char *text = process_read_file(p->proc_fd, "stat", &bytes);
+	char *text = process_read_file(p->proc_fd, path, &bytes);
 	char *at = text ? strrchr(text, ')') : NULL;
 	uint64_t value = 0;
 
@@ -63,6 +63,14 @@ static uint64_t start_time(const struct process *p)
 		value = strtoull(at, NULL, 10);
 	free(text);
 	return value;
+}
+
+uint64_t session_thread_start(const struct process *p, int32_t tid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
+	return start_time(p, path);
 }
 
 static int sealed_memfd(uint64_t bytes)
@@ -133,7 +141,7 @@ static void fill_header(struct session *s, const struct process *p,
 	memcpy(h, &s->layout, sizeof(*h));
 	h->pid = p->inside_pid;
 	h->parent_pid = p->parent;
-	h->pid_start = start_time(p);
+	h->pid_start = start_time(p, "stat");
 	h->session_id = p->session_id;
 	h->mono_anchor_ns = clock_ns(CLOCK_MONOTONIC);
 	h->drained_ns = h->mono_anchor_ns;

@@ -36,6 +36,8 @@ struct session {
 	uint64_t open_threads;
 	struct session_counts closed; /* of slots whose books are closed */
 	uint64_t invalid;             /* records refused */
+	uint64_t tidied_ns, reaped;   /* session_tidy() */
+	uint32_t tidy_next;           /* slot */
 };
 
 /* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over
@@ -59,6 +61,9 @@ enum drain_mode {
 
 /* One pass over all slots: samples go to @q, while it has room in DRAIN_RUNNING. */
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
+
+/* At a slow pace: slots of threads that are gone without a word, memory of slots unused. */
+void session_tidy(struct session *s, uint64_t now_ns);
 
 /* Sums as of now. */
 void session_count(struct session *s, struct session_counts *out);

@@ -173,6 +173,7 @@ void session_count(struct session *s, struct session_counts *out)
 	for (uint32_t i = 0; i < high; i++)
 		add_slot(s, i, out);
 	out->counter[WEFT_COUNTER_LOST_INVALID] += s->invalid;
+	out->counter[WEFT_COUNTER_SLOTS_REAPED] += s->reaped;
 	out->threads = s->open_threads;
 	out->slots_high = high;
 }

@@ -258,6 +258,7 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 		.closed_generation = reader->closed_generation,
 		.delivered = reader->delivered,
 		.refused = reader->refused,
+		.reaped = reader->reaped,
 		.stolen = __atomic_load_n(&slot->counters[WEFT_COUNTER_LOST_STOLEN],
 					  __ATOMIC_RELAXED),
 		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
@@ -266,41 +267,44 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	s->open_threads++;
 }
 
-/* Give the memory back of everything above the control page. */
-static void punch_slot(struct session *s, uint32_t index)
+/* Give the memory back of everything above @from. */
+void session_punch(struct session *s, uint32_t index, uint32_t from)
 {
-	uint64_t from = s->layout.slots_offset + index * s->layout.slot_stride;
+	uint64_t at = s->layout.slots_offset + index * s->layout.slot_stride;
 
-	if (index < WARM_SLOTS)
-		return;
-	fallocate(s->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		  (off_t)(from + WEFT_SLOT_TOUCHED_BYTES),
-		  (off_t)(s->layout.slot_stride - WEFT_SLOT_TOUCHED_BYTES));
+	fallocate(s->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(at + from),
+		  (off_t)(s->layout.slot_stride - from));
 }
 
-/* From a word that was seen to another: nobody came in between. */
-static int state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
+int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
 {
 	return __atomic_compare_exchange_n(&weft_session_states(s->base, &s->layout)[index], &from,
 					   to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* model: FREE, HINT */
+void session_free_slot(struct session *s, uint32_t index, uint64_t from)
+{
+	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	uint64_t to = WEFT_STATE_WORD(WEFT_GENERATION_OF(from), WEFT_SLOT_FREE);
+
+	if (session_state_changes(s, index, from, to))
+		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
 }
 
 /* The slot is in DRAINING and its ring empty: close the books and give it back. */
 static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
-	uint64_t generation = s->readers[index].generation;
-	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	struct slot_reader *reader = &s->readers[index];
+	uint64_t generation = reader->generation;
+	int killed = pass->last == DRAIN_GONE || reader->reaped;
 
-	end_thread(pass, index, &s->readers[index]);
-	session_close_books(s, index, slot,
-			    pass->last == DRAIN_GONE || s->readers[index].reaped ? END_KILLED
-										 : END_RELEASED);
-	punch_slot(s, index);
-	/* model: FREE, HINT */
-	if (state_changes(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING),
-			  WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
-		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
+	end_thread(pass, index, reader);
+	session_close_books(s, index, slot, killed ? END_KILLED : END_RELEASED);
+	if (index >= WARM_SLOTS)
+		session_punch(s, index, WEFT_SLOT_TOUCHED_BYTES);
+	session_free_slot(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
 }
 
 /* In DRAINING: all of it, in as many passes as the queue asks for. */
@@ -328,7 +332,7 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 	if (reader->generation == WEFT_GENERATION_OF(seen) &&
 	    reader->tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED))
 		return;
-	if (!state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
+	if (!session_state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
 		return;
 	begin_reader(pass, index, WEFT_GENERATION_OF(seen), slot);
 	drain_ring(pass, index, reader, slot);
@@ -365,7 +369,7 @@ static void drain_slot(struct pass *pass, uint32_t index)
 		return;
 	}
 	/* model: TAKE */
-	if (state != WEFT_SLOT_DRAINING && !state_changes(s, index, seen, draining))
+	if (state != WEFT_SLOT_DRAINING && !session_state_changes(s, index, seen, draining))
 		return;
 	drain_ended(pass, index, generation, slot);
 }

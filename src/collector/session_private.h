@@ -13,7 +13,9 @@ struct slot_reader {
 	uint64_t delivered, refused, stolen; /* since the slot was FREE */
 	uint64_t claimed_ns, named_ns, name_pause_ns;
 	int32_t tid;
-	uint32_t reaped;    /* its thread was found gone */
+	uint64_t tid_start; /* 0 = not looked at yet */
+	uint32_t reaped;    /* its thread, or one before, was found gone */
+	uint32_t idle;      /* was FREE when it was looked at */
 	uint32_t announced; /* a batch of it was queued */
 	char name[64];
 };
@@ -23,6 +25,14 @@ struct slot_reader {
 void session_touch_ahead(struct session *s);
 
 uint32_t session_slots_high(const struct session *s); /* as far as it can be believed */
+
+/* From a word that was seen to another; 0: somebody came in between. */
+int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to);
+void session_free_slot(struct session *s, uint32_t index, uint64_t from); /* and its hint */
+void session_punch(struct session *s, uint32_t index, uint32_t from);     /* up to its end */
+
+/* Start time of a thread of the process, clock ticks; 0: there is none. */
+uint64_t session_thread_start(const struct process *p, int32_t tid);
 
 /* How the life of a slot ended: what may be left in a thread's hands. */
 enum slot_end {

@@ -257,6 +257,7 @@ static void drain_all(struct watch *w)
 	for (struct session *s = w->first; s; s = s->next) {
 		struct drain_result result = session_drain(s, w->queue, DRAIN_RUNNING);
 
+		session_tidy(s, now_ns);
 		fill = result.fill_permille > fill ? result.fill_permille : fill;
 		w->largest = result.largest > w->largest ? result.largest : w->largest;
 		if (s->pid == root && session_is_exiting(s))

@@ -59,7 +59,7 @@ each_line() { # MODEL [NAME=FLAGS]...
 }
 
 if [ "${1:-}" = --long ]; then
-	whole slot -DGONE -DOPENER
+	whole slot -DGONE -DOPENER -DTIDY
 	whole slot -DSAMPLES=1 -DLIVES=3
 	whole samples -DRECORDS=5
 	whole events -DAPPENDS=2
@@ -67,9 +67,11 @@ if [ "${1:-}" = --long ]; then
 fi
 whole slot
 whole slot -DSAMPLES=1 -DOPENER
+whole slot -DSAMPLES=1 -DTIDY
 whole slot -DSAMPLES=1 -DGONE
 whole slot -DALONE -DOPENER
-each_line slot BREAK_CLAIM='-DSAMPLES=1 -DALONE -DOPENER' BREAK_REAP='-DSAMPLES=1 -DGONE'
+each_line slot BREAK_CLAIM='-DSAMPLES=1 -DALONE -DOPENER' BREAK_REAP='-DSAMPLES=1 -DGONE' \
+	BREAK_TIDY='-DSAMPLES=1 -DTIDY'
 whole samples
 each_line samples
 whole events

@@ -16,7 +16,7 @@
  *   - no slot leaks: in the end it is FREE and has its hint; with a killed collector it is out
  *     of use only if the collector held or drained it at that moment.
  *
- * Variants: GONE, threads that end without a word; OPENER, hints that are given twice; ALONE,
+ * Variants: GONE, threads that end without a word; TIDY, memory given back; OPENER, hints that are given twice; ALONE,
  * no collector: owners free their own slots.
  *
  * Weak memory: all decisions are compare-and-swaps on the one state word. Whoever changes it
@@ -44,7 +44,8 @@
  *   drain_slot: state_changes(DRAINING)                      DRAINING
  *   session_close_books, wipe_books                          CLOSE, WIPE
  *   end_slot: state_changes(FREE), hint                      FREE, HINT
- *   session_reap: state_changes(DEAD)                        REAP
+ *   session_tidy: state_changes(DEAD)                        REAP
+ *   session_tidy: state_changes(DRAINING), punch, FREE       TIDY
  */
 #ifndef THREADS
 #define THREADS 2
@@ -285,7 +286,8 @@ inline close_books(closing)
 		sum_lost = sum_lost + ring_full;
 		sum_stolen = sum_stolen + stolen;
 		sum_delivered = sum_delivered + r_delivered;
-		r_delivered = 0
+		r_delivered = 0;
+		reaped = 0
 	};
 #ifndef BREAK_WIPE
 	atomic { attempted = 0; ring_full = 0; written = 0; delivered = 0; stolen = 0 } /* WIPE */
@@ -349,10 +351,26 @@ active proctype collector()
 				fi;
 				begin_reader();
 				take_records();
-				close_books(last || reaped == r_generation);
+				close_books(last || reaped);
 				state = FREE; /* FREE */
 #ifndef BREAK_HINT
 				hint = true /* HINT */
+#endif
+#ifdef TIDY
+			:: seen == FREE && seen_generation > 0 && !last ->
+#ifndef BREAK_TIDY
+				if
+				:: atomic { STATE_IS(FREE, seen_generation, false) -> state = DRAINING } /* TIDY */
+				:: atomic { else -> goto next }
+				fi;
+#endif
+				atomic { /* the memory is given back */
+					attempted = 0; ring_full = 0; written = 0; delivered = 0; stolen = 0;
+					head = 0; tail = 0; tid = 0
+				};
+#ifndef BREAK_TIDY
+				atomic { state = FREE; hint = true }
+#endif
 #endif
 			:: seen == OPENING && last ->
 				close_books(true);
@@ -369,7 +387,7 @@ next:			if
 			assert(sum_attempted == tokens);
 			assert(sum_delivered == taken && sum_lost == lost_full);
 			assert(sum_attempted == sum_delivered + sum_lost + sum_stolen + sum_pending);
-			assert(target_dead || reaped || sum_pending == 0);
+			assert(target_dead || sum_pending == 0);
 			assert(target_dead || hint)
 		}
 	} unless {

@@ -62,11 +62,12 @@
 	X(40, COPIED_STALE_MAP,  "copied_stale_map",   INFO, "... because modules changed meanwhile") \
 	X(41, TABLES_OPENED,     "tables_opened",      INFO, "times that more of the tables was opened") \
 	X(42, CHECK_EQUAL,       "check_equal",        INFO, "stacks that both walks found alike") \
-	X(43, CHECK_DIFFERENT,   "check_different",    INFO, "stacks that they did not")
+	X(43, CHECK_DIFFERENT,   "check_different",    INFO, "stacks that they did not") \
+	X(44, SLOTS_REAPED,      "slots_reaped",       INFO, "slots of threads that went without a word")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 44 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 45 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

@@ -49,6 +49,8 @@
  *   clears the bit with release. The owner ends its slot without touching the bit; a thief
  *   takes a DEAD slot only without it. So no record is taken, and no tail stored, that the
  *   slot's next owner could meet.
+ *   A slot that has been FREE for long: the collector takes it to DRAINING, gives the memory
+ *   of all of it back, and frees it again.
  *   A thread that is gone without a word (raw clone, raw exit): the collector, when it has
  *   seen in /proc that the tid is no more, sets that very generation from LIVE to DEAD.
  *   Generations only grow; one whose low 24 bits would be 0 is left out (WEFT_SIGVAL_ADOPTED).
