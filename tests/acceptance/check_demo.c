@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check-demo RECORDING REQUEST_LOG MIN_SAMPLES
+ * check-demo RECORDING REQUEST_LOG MIN_SAMPLES POINTS
  *
  * Holds a recording of shop-server against the server's own request log. A sample taken
  * below a handler (its stack holds handle_NAME) on worker-N at time t belongs to the request
  * that worker N served at t: its span must be that request's, its route tag that route, and
  * its handler that route's. At least 99 % must be right. Then the share of each route in
- * the samples is held against its share in CPU time as the server measured it: at most 3
- * points apart. Exit 0 when both hold.
+ * the samples is held against its share in CPU time as the server measured it: at most
+ * POINTS apart. Exit 0 when both hold.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,6 @@
 #include "samples.h"
 
 #define RIGHT_PERCENT 99.0
-#define SHARE_POINTS 3.0
 #define ROUTES_MAX 16
 
 struct request {
@@ -162,7 +161,7 @@ static int check_spans(const struct samples *all, size_t least)
 	return below >= least && percent >= RIGHT_PERCENT;
 }
 
-static int check_shares(const struct samples *all)
+static int check_shares(const struct samples *all, double points)
 {
 	double cpu = 0, tagged = 0;
 	int good = 1;
@@ -181,7 +180,7 @@ static int check_shares(const struct samples *all)
 
 		printf("%-12s %10.2f %10.2f %+8.2f   %.2f\n", routes[i].name, 100 * own, 100 * weft,
 		       apart, 100 * sqrt(own * (1 - own) / tagged));
-		good &= fabs(apart) <= SHARE_POINTS;
+		good &= fabs(apart) <= points;
 	}
 	return good && tagged > 0;
 }
@@ -191,8 +190,8 @@ int main(int argc, char **argv)
 	struct samples all;
 	int rc, good;
 
-	if (argc != 4) {
-		fputs("usage: check-demo RECORDING REQUEST_LOG MIN_SAMPLES\n", stderr);
+	if (argc != 5) {
+		fputs("usage: check-demo RECORDING REQUEST_LOG MIN_SAMPLES POINTS\n", stderr);
 		return 2;
 	}
 	rc = read_log(argv[2]);
@@ -203,7 +202,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	good = check_spans(&all, strtoul(argv[3], NULL, 10));
-	good &= check_shares(&all);
+	good &= check_shares(&all, strtod(argv[4], NULL));
 	samples_free(&all);
 	free(requests);
 	return good ? 0 : 1;

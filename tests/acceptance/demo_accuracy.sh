@@ -3,6 +3,12 @@
 # The demo server under load: do the samples carry the right request, and do the routes'
 # shares agree with what the server measures of itself? The number of requests is chosen for
 # about twenty seconds of CPU time, which keeps the sampling error of a share below one point.
+#
+# Three points are the limit where the server has its processors. Where others compete for them
+# its threads begin to run at ticks of the kernel, and samples are taken at ticks: requests
+# that are shorter than a tick get too few (docs/record.md, "What a tick misses"), by up to
+# four points here, while a clock that does not wait for ticks agrees with the server's. Then
+# the limit is six.
 . "$(dirname "$0")/lib.sh"
 have jq || skip_all "jq is not installed"
 
@@ -35,7 +41,24 @@ stop_server() {
 	kill -TERM "$weft_pid" && wait "$weft_pid"
 }
 
-# Shares of the routes by `weft report` against /stats: at most three points apart.
+# Processor seconds that everybody used since start-up, and those that there were.
+machine_seconds() {
+	awk -v hz="$(getconf CLK_TCK)" '/^cpu / {
+		printf "%.2f %.2f\n", ($2 + $3 + $4 + $7 + $8 + $9) / hz,
+			($2 + $3 + $4 + $5 + $6 + $7 + $8 + $9) / hz
+	}' /proc/stat
+}
+
+# Percent of the machine that others took meanwhile; $work/times is from `times` in this shell.
+taken_by_others() { # MACHINE BEFORE
+	echo "$1" "$(machine_seconds)" "$(tail -1 "$work/times")" | awk '{
+		for (i = 5; i <= 6; i++) { split($i, t, "[ms]"); own += 60 * t[1] + t[2] }
+		there = $4 - $2
+		print(there > 0 ? int(100 * ($3 - $1 - own) / there) : 0)
+	}'
+}
+
+# Shares of the routes by `weft report` against /stats: at most $points apart.
 shares_agree() {
 	bounded "$weft" report "$record" --by tag:route --json >"$work/report.json" || return 1
 	jq -n -r --slurpfile own "$work/stats.json" --slurpfile weft "$work/report.json" '
@@ -48,17 +71,23 @@ shares_agree() {
 		| (100 * (([$rows[] | select(.key == $route) | .samples] | add) // 0) / $samples) as $b
 		| [$route, $a, $b, $b - $a] | @tsv' >"$work/shares" || return 1
 	cat "$work/shares"
-	awk '{ d = $4 < 0 ? -$4 : $4; if (d > 3) bad = 1 } END { exit bad || NR < 5 }' "$work/shares"
+	awk -v points="$points" '{ d = $4 < 0 ? -$4 : $4; if (d > points) bad = 1 } END { exit bad || NR < 5 }' "$work/shares"
 }
 
+machine=$(machine_seconds)
 check "the server starts under weft record" start_server || { show "$work/weft.err"; finish; }
 check "the load generator gets only good answers" drive
 check "the server tells its own CPU time by route" fetch_stats
 check "SIGTERM to weft ends the server; its status is passed on" stop_server
 show "$work/weft.err"
-check "99 % of the samples below a handler carry the right span; shares within 3 points" \
-	"$tools/check-demo" "$record" "$work/requests" 1000
+times >"$work/times"
+others=$(taken_by_others "$machine")
+points=3
+[ "$others" -lt 15 ] || points=6
+note "others took $others % of the machine: shares may be $points points apart"
+check "99 % of the samples below a handler carry the right span; shares within $points points" \
+	"$tools/check-demo" "$record" "$work/requests" 1000 "$points"
 show "$work/check.out"
-check "weft report --by tag:route agrees with /stats within 3 points" shares_agree
+check "weft report --by tag:route agrees with /stats within $points points" shares_agree
 show "$work/check.out"
 finish

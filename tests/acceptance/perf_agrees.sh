@@ -3,8 +3,13 @@
 # The same work recorded by `perf record --call-graph dwarf` and by weft: the functions that
 # use most have the same shares, by themselves and with what they call, within 3 points.
 #
-# usage: perf_agrees.sh [--long]: seven programs, three runs of each, medians; without, one run
-# of one program, of which chance alone moves a share by several points.
+# usage: perf_agrees.sh [--long [PROGRAM...]]: seven programs (or these of them), three runs of
+# each, medians; without, one run of one program, of which chance alone moves a share by
+# several points.
+#
+# What the kernel does for a program is on its threads' CPU clocks, so that weft counts it for
+# the function that called: perf is asked for its kernel samples, too, and these are counted
+# for the user's function below. It gets them as root only.
 . "$(dirname "$0")/lib.sh"
 python=$(type -P /usr/bin/python3 || type -P python3) || skip_all "python3 is not installed"
 { have perf && perf --version; } >/dev/null 2>&1 || skip_all "perf is not installed"
@@ -13,20 +18,21 @@ for tool in readelf nm jq; do
 done
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$work" && chmod 711 "$work" || exit 1
-perf record -q -e cpu-clock:u -F 499 -o "$work/try.data" true >/dev/null 2>&1 ||
+[ "$(id -u)" = 0 ] && perf_options=(-e cpu-clock -m 16M) || perf_options=(-e cpu-clock:u)
+perf record -q "${perf_options[@]}" -F 499 -o "$work/try.data" true >/dev/null 2>&1 ||
 	skip_all "perf may not record here"
 
 runs=1 limit=15 work_factor=2
-[ "${1-}" = --long ] && runs=3 limit=3 work_factor=8 && patience=600
+[ "${1-}" = --long ] && runs=3 limit=3 work_factor=8 && patience=600 && shift
+only=" $* "
 as_user=()
+stack_bytes=${WEFT_TEST_PERF_STACK:-24576}
 
 by_perf() { # FILE COMMAND...
 	local file=$1
 	shift
-	bounded "${as_user[@]}" perf record -q -e cpu-clock:u -F 499 --call-graph dwarf,24576 \
-		-o "$file.data" "$@" </dev/null >/dev/null 2>&1
-	# It opens files of their owner only.
-	[ "${#as_user[@]}" = 0 ] || chown root "$file.data"
+	bounded perf record -q "${perf_options[@]}" -F 499 --call-graph "dwarf,$stack_bytes" \
+		-o "$file.data" -- "${as_user[@]}" "$@" </dev/null >/dev/null 2>&1
 	bounded perf script -i "$file.data" --no-inline -F comm,ip,sym,symoff,dso \
 		>"$file.txt" 2>/dev/null
 	rm -f "$file.data"
@@ -50,8 +56,13 @@ record_both() { # NAME COMMAND...
 	done
 }
 
+wanted() { # NAME
+	[ "$only" = "  " ] || [ "${only#* "$1" }" != "$only" ]
+}
+
 try() { # NAME COMMAND...
 	local name=$1
+	wanted "$name" || return
 	have "$2" || {
 		skip "$name" "not installed"
 		return
@@ -72,11 +83,11 @@ try sqlite3 sqlite3 -init /dev/null :memory: ".read $work/script.sql"
 try xz xz -9 -T1 -k -c "$work/data"
 try openssl openssl speed -seconds 8 -bytes 1024 sha256
 try cc1 "$(gcc -print-prog-name=cc1)" -O2 -quiet "$work/big.c" -o "$work/big.s"
-if have node; then
+if wanted node && have node; then
 	# shellcheck disable=SC2016
 	try node sh -c 'echo $$ >>node.pids; exec node --perf-basic-prof "$0"' "$work/script.js"
 	sed 's|.*|/tmp/perf-&.map|' "$work/node.pids" | xargs rm -f
-else
+elif wanted node; then
 	skip "node" "not installed"
 fi
 
@@ -93,7 +104,9 @@ make_database() {
 	"${as_postgres[@]}" "$postgres_bin/initdb" -D "$work/pg/data" -A trust --no-sync -U postgres
 }
 
-if [ -z "$postgres_bin" ]; then
+if ! wanted postgres; then
+	:
+elif [ -z "$postgres_bin" ]; then
 	skip "postgres" "not installed"
 elif ! "${as_postgres[@]}" test -x "$weft"; then
 	skip "postgres" "its user cannot reach $weft"

@@ -97,12 +97,16 @@ def perf_name(ip, symbol, dso):
     return plain(aliases(dso).get(name.split("@")[0], name) if dso.startswith("/usr") else name)
 
 
+def in_kernel(frame):
+    return int(frame[1], 16) >= 1 << 63
+
+
 def perf_shares(path):
     self_count, total_count, samples = collections.Counter(), collections.Counter(), 0
     with open(path, encoding="utf-8", errors="replace") as text:
         for sample in text.read().split("\n\n"):
             frames = [FRAME.match(line) for line in sample.splitlines()]
-            names = [perf_name(int(f[1], 16), f[2], f[3]) for f in frames if f]
+            names = [perf_name(int(f[1], 16), f[2], f[3]) for f in frames if f and not in_kernel(f)]
             if not names:
                 continue
             samples += 1
