@@ -51,6 +51,15 @@ uint32_t session_slots_high(const struct session *s)
 	return high < s->layout.slot_count ? high : s->layout.slot_count;
 }
 
+/* The high-water mark is a word that anybody may have written; each slot's own word must say
+ * that it was in use before those after it are touched. */
+static int was_in_use(const struct session *s, uint32_t index)
+{
+	const uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+
+	return WEFT_GENERATION_OF(__atomic_load_n(word, __ATOMIC_RELAXED)) != 0;
+}
+
 void session_touch_ahead(struct session *s)
 {
 	uint32_t until = session_slots_high(s) + TOUCH_AHEAD;
@@ -61,6 +70,8 @@ void session_touch_ahead(struct session *s)
 		const uint8_t *slot =
 			(const uint8_t *)weft_session_slot(s->base, &s->layout, s->touched);
 
+		if (s->touched >= TOUCH_AHEAD && !was_in_use(s, s->touched - TOUCH_AHEAD))
+			return;
 		touch(slot);
 		touch(slot + s->layout.samples_offset);
 		touch(slot + s->layout.events_offset);
