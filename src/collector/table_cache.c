@@ -48,7 +48,7 @@ static int describe(struct elf_module *m, struct table_file *out, char name[NAME
 		return 0;
 	*out = (struct table_file){
 		.magic = TABLE_FILE_MAGIC,
-		.builder = TABLE_BUILDER_VERSION,
+		.builder = elf_table_builder(),
 		.machine = (uint32_t)elf_module_machine(m),
 		.fingerprint = elf_module_fingerprint(m),
 		.build_id_bytes = bytes,

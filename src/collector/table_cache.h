@@ -22,13 +22,11 @@
 #define TABLE_CACHE_DIRECTORY "unwind"
 #define TABLE_CACHE_BYTES (UINT64_C(256) << 20)
 #define TABLE_FILE_MAGIC UINT64_C(0x3130454C49465457) /* "WTFILE01" */
-/* What the builder makes of a file changes: so do the tables that are worth keeping. */
-#define TABLE_BUILDER_VERSION 1
 #define TABLE_BUILD_ID_MAX 64
 
 struct table_file {
 	uint64_t magic;
-	uint32_t builder; /* TABLE_BUILDER_VERSION */
+	uint32_t builder; /* elf_table_builder(): what another one made is made again */
 	uint32_t machine;
 	uint64_t fingerprint; /* elf_module_fingerprint() */
 	uint64_t table_bytes;

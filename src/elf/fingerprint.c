@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tells two files apart that have one build-id: layout and unwind data, hashed. */
+/* What tells two files apart that have one build-id: layout and unwind data, hashed. And what
+ * tells two builders of tables apart. */
 #include "base/hash.h"
 #include "elf/internal.h"
+#include "table_builder.h"
+
+#include <elfutils/libdwfl.h>
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PIECE_BYTES (256 * 1024)
@@ -57,4 +62,11 @@ uint64_t elf_module_fingerprint(struct elf_module *m)
 	if (!m->fingerprint)
 		m->fingerprint = hash_module(m) | 1;
 	return m->fingerprint;
+}
+
+uint32_t elf_table_builder(void)
+{
+	const char *elfutils = dwfl_version(NULL);
+
+	return (uint32_t)hash_mix(hash_bytes(elfutils, strlen(elfutils), TABLE_BUILDER_SOURCES));
 }

@@ -69,6 +69,9 @@ int elf_module_is_code_start(const struct elf_module *m, uint64_t file_offset);
  */
 uint64_t elf_module_fingerprint(struct elf_module *m);
 
+/* Stands for what builds tables, weft's sources and elfutils: another one's may be others. */
+uint32_t elf_table_builder(void);
+
 /*
  * Start of the code around a file address that has one unwind entry: what there is of a
  * function when nothing names it. 0 or -ENOENT.
