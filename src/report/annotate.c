@@ -73,6 +73,8 @@ enum annotate_match annotate_match(const char *wanted, const char *name)
 
 enum what { A_FUNCTION, A_LINE, AN_OFFSET };
 
+#define KEY_WORDS 6
+
 struct gather {
 	struct annotate *a;
 	struct model *model;
@@ -101,11 +103,11 @@ static int match_of(struct gather *g, uint32_t name)
 }
 
 /* The element of a key in one of the three arrays, zeroed when new; NULL: out of memory. */
-static void *element(struct annotate *a, const uint32_t key[5], void *array_pointer, size_t *count,
-		     size_t *room, size_t each)
+static void *element(struct annotate *a, const uint32_t key[KEY_WORDS], void *array_pointer,
+		     size_t *count, size_t *room, size_t each)
 {
 	char **array = array_pointer;
-	uint64_t *index = map_put(a->index, key, 5 * sizeof(*key), NULL);
+	uint64_t *index = map_put(a->index, key, KEY_WORDS * sizeof(*key), NULL);
 
 	if (!index)
 		return NULL;
@@ -141,7 +143,7 @@ static void count(struct annotate_weight *w, const struct sample *s, uint64_t nu
 static int add_function(struct annotate *a, const struct sample *s, const struct frame *f,
 			int match, int is_self)
 {
-	const uint32_t key[5] = {A_FUNCTION, f->function, f->module, 0, 0};
+	const uint32_t key[KEY_WORDS] = {A_FUNCTION, f->function, f->module};
 	struct annotate_function *e =
 		element(a, key, &a->functions, &a->function_count, &a->function_room, sizeof(*e));
 
@@ -157,7 +159,8 @@ static int add_function(struct annotate *a, const struct sample *s, const struct
 
 static int add_line(struct annotate *a, const struct sample *s, const struct frame *f, int is_self)
 {
-	const uint32_t key[5] = {A_LINE, f->function, f->module, f->file, (uint32_t)f->line};
+	const uint32_t key[KEY_WORDS] = {A_LINE, f->function, f->module, f->file,
+					 (uint32_t)f->line};
 	struct annotate_line *e =
 		element(a, key, &a->lines, &a->line_count, &a->line_room, sizeof(*e));
 
@@ -174,7 +177,8 @@ static int add_line(struct annotate *a, const struct sample *s, const struct fra
 static int add_offset(struct annotate *a, const struct sample *s, const struct frame *f,
 		      int is_self)
 {
-	const uint32_t key[5] = {AN_OFFSET, f->function, f->module, (uint32_t)f->offset, 0};
+	const uint32_t key[KEY_WORDS] = {AN_OFFSET, f->function,       f->module,
+					 f->file,   (uint32_t)f->line, (uint32_t)f->offset};
 	struct annotate_offset *e =
 		element(a, key, &a->offsets, &a->offset_count, &a->offset_room, sizeof(*e));
 
@@ -182,6 +186,8 @@ static int add_offset(struct annotate *a, const struct sample *s, const struct f
 		return -ENOMEM;
 	e->function = f->function;
 	e->module = f->module;
+	e->file = f->file;
+	e->line = f->line;
 	e->offset = f->offset;
 	count(&e->weight, s, a->samples, is_self);
 	return 0;

@@ -48,9 +48,11 @@ struct annotate_line {
 	struct annotate_weight weight;
 };
 
+/* Functions of one name may be several: file and line, which are the real function's, tell of
+ * which one it is an offset. */
 struct annotate_offset {
-	uint32_t function, module;
-	int32_t offset;
+	uint32_t function, module, file;
+	int32_t line, offset;
 	struct annotate_weight weight;
 };
 

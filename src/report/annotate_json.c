@@ -62,22 +62,13 @@ static json_t *sources(const struct maker *k)
 	return all;
 }
 
-static json_t *instruction(const struct maker *k, const struct instruction *i)
+static json_t *instruction(const struct maker *k, const struct disassembly *d,
+			   const struct instruction *i)
 {
-	struct annotate_weight sum = {0};
+	struct annotate_weight sum;
 	json_t *o;
 
-	for (size_t n = 0; n < k->a->offset_count; n++) {
-		const struct annotate_offset *at = &k->a->offsets[n];
-
-		if (annotate_offset_of(at, k->f) && at->offset >= i->offset &&
-		    (int64_t)at->offset < (int64_t)i->offset + i->bytes) {
-			sum.samples += at->weight.samples;
-			sum.total_ns += at->weight.total_ns;
-			sum.self_samples += at->weight.self_samples;
-			sum.self_ns += at->weight.self_ns;
-		}
-	}
+	disassembly_weight(d, k->a, i, &sum);
 	o = json_pack("{s:o,s:i,s:o,s:o,s:o}", "address", json_number(i->address), "offset",
 		      (int)i->offset, "text", json_text(i->text), "file",
 		      i->file ? json_text(i->file) : json_null(), "line",
@@ -92,21 +83,15 @@ static int set_code(const struct maker *k, json_t *o)
 	char why[DISASSEMBLY_WHY] = "";
 	struct disassembly *d;
 	json_t *all;
-	uint32_t file = 0;
-	size_t cursor = 0;
-	int rc;
+	int rc = disassembly_open(&d, k->a, k->f, &k->v->places, why);
 
-	while (annotate_next_file(k->a, k->f, &cursor, &file) && !file)
-		;
-	rc = disassembly_open(&d, k->m, source_facts(k->a->source), k->f->function, k->f->module,
-			      file, &k->v->places, why);
 	if (rc) {
 		json_object_set_new(o, "no_instructions", json_text(why));
 		return rc;
 	}
 	all = json_array();
 	for (size_t i = 0; i < d->count; i++)
-		json_array_append_new(all, instruction(k, &d->item[i]));
+		json_array_append_new(all, instruction(k, d, &d->item[i]));
 	json_object_set_new(o, "module_path", json_text(d->path));
 	json_object_set_new(o, "instructions", all);
 	disassembly_free(d);

@@ -239,32 +239,6 @@ static void print_numbers(const struct printer *p, uint32_t file)
 
 /* ---- instructions */
 
-static void add_weight(struct annotate_weight *sum, const struct annotate_weight *w)
-{
-	sum->samples += w->samples;
-	sum->total_ns += w->total_ns;
-	sum->self_samples += w->self_samples;
-	sum->self_ns += w->self_ns;
-}
-
-static int instruction_weight(const struct printer *p, const struct instruction *i,
-			      struct annotate_weight *sum)
-{
-	int any = 0;
-
-	*sum = (struct annotate_weight){0};
-	for (size_t n = 0; n < p->a->offset_count; n++) {
-		const struct annotate_offset *o = &p->a->offsets[n];
-
-		if (!annotate_offset_of(o, p->f) || o->offset < i->offset ||
-		    (int64_t)o->offset >= (int64_t)i->offset + i->bytes)
-			continue;
-		add_weight(sum, &o->weight);
-		any = 1;
-	}
-	return any;
-}
-
 static int same_place(const struct instruction *a, const struct instruction *b)
 {
 	return a->line == b->line && a->file && b->file && strcmp(a->file, b->file) == 0;
@@ -287,6 +261,10 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 		struct annotate_weight w;
 		char address[24];
 
+		if (before && !i->offset) {
+			fputc('\n', p->out);
+			before = NULL;
+		}
 		if (i->file && i->line && (!before || !same_place(before, i))) {
 			if (!file || strcmp(file, i->file) != 0) {
 				source_text_free(text);
@@ -304,7 +282,7 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 		}
 		before = i;
 		snprintf(address, sizeof(address), "%llx", (unsigned long long)i->address);
-		row(p, instruction_weight(p, i, &w) ? &w : NULL, address, i->text);
+		row(p, disassembly_weight(d, p->a, i, &w) ? &w : NULL, address, i->text);
 	}
 	source_text_free(text);
 }
@@ -389,8 +367,7 @@ int annotate_text(const struct annotate *a, const struct annotate_function *f,
 	uint32_t file = first_file(&p);
 
 	if (view->disassemble || !source)
-		code = disassembly_open(&d, p.m, source_facts(a->source), f->function, f->module,
-					file, &view->places, why);
+		code = disassembly_open(&d, a, f, &view->places, why);
 	if (code == -ENOMEM)
 		return code;
 	head(&p);

@@ -25,6 +25,7 @@ void disassembly_free(struct disassembly *d)
 	elf_module_free(d->module);
 	free(d->path);
 	free(d->item);
+	free(d->places);
 	free(d);
 }
 
@@ -94,12 +95,17 @@ static int find_file(struct disassembly *d, const struct model *m, const struct 
 
 /* ---- the function */
 
-static int is_in_file(struct elf_module *m, uint64_t address, const char *file)
+/* Is @line of @file that of the real function at @address? */
+static int is_place_of(struct elf_module *m, uint64_t address, const char *file, int line)
 {
-	struct elf_place places[16];
-	size_t count = elf_module_places(m, address, places, 16);
+	struct elf_place places[64];
+	size_t count = elf_module_places(m, address, places, 64);
 
-	return count && places[count - 1].file && strcmp(places[count - 1].file, file) == 0;
+	if (!count)
+		return 0;
+	count--;
+	return places[count].file && places[count].line == line &&
+	       strcmp(places[count].file, file) == 0;
 }
 
 /* "libfoo.so+0x1234": code without a name, by the address at which it begins. */
@@ -121,29 +127,73 @@ static int unnamed(struct elf_module *m, const char *function, struct elf_symbol
 	return out->size ? 0 : -ENOENT;
 }
 
-static int find_function(struct elf_module *m, const char *function, const char *file,
-			 struct elf_symbol *out, char *why)
+/* Which offsets are the function's at @symbol: those no other one has, if it is one of several.
+ * Returns how many. */
+static size_t claim(struct disassembly *d, const struct annotate *a,
+		    const struct annotate_function *f, const struct elf_symbol *symbol, int is_only)
 {
-	struct elf_symbol found[CANDIDATES_MAX];
-	size_t count = elf_module_functions(m, function, found, CANDIDATES_MAX), in_file = 0;
+	const struct names *names = &source_model(a->source)->names;
+	size_t claimed = 0;
 
-	if (count == 0) {
-		snprintf(why, DISASSEMBLY_WHY, "%.200s has no function %.200s of its own.",
-			 elf_module_name(m), function);
-		return unnamed(m, function, out);
-	}
-	*out = found[0];
-	for (size_t i = 0; i < count && *file; i++) {
-		if (!is_in_file(m, found[i].address, file))
+	for (size_t n = 0; n < a->offset_count; n++) {
+		const struct annotate_offset *o = &a->offsets[n];
+		uint64_t address = symbol->address + (uint64_t)o->offset;
+
+		if (!annotate_offset_of(o, f) || d->places[n])
 			continue;
-		*out = found[i];
-		in_file++;
+		if (!is_only &&
+		    (!o->file || (uint64_t)o->offset >= symbol->size ||
+		     !is_place_of(d->module, address, names_text(names, o->file), o->line)))
+			continue;
+		d->places[n] = address;
+		claimed++;
 	}
-	if (count == 1 || in_file == 1)
-		return 0;
+	return claimed;
+}
+
+/* The functions to show, at most @max; 0 and @why. */
+static size_t find_functions(struct disassembly *d, const struct annotate *a,
+			     const struct annotate_function *f, struct elf_symbol *out, size_t max,
+			     char *why)
+{
+	const char *function = names_text(&source_model(a->source)->names, f->function);
+	size_t count = elf_module_functions(d->module, function, out, max), kept = 0;
+
+	snprintf(why, DISASSEMBLY_WHY, "%.200s has no function %.200s of its own.",
+		 elf_module_name(d->module), function);
+	if (count == 0)
+		count = unnamed(d->module, function, out) == 0;
+	if (count <= 1) {
+		if (count)
+			claim(d, a, f, out, 1);
+		return count;
+	}
 	snprintf(why, DISASSEMBLY_WHY, "%.200s has %zu functions %.200s, and nothing tells which.",
-		 elf_module_name(m), count, function);
-	return -ENOENT;
+		 elf_module_name(d->module), count, function);
+	for (size_t i = 0; i < count && i < max; i++)
+		if (claim(d, a, f, &out[i], 0))
+			out[kept++] = out[i];
+	return kept;
+}
+
+int disassembly_weight(const struct disassembly *d, const struct annotate *a,
+		       const struct instruction *i, struct annotate_weight *sum)
+{
+	int any = 0;
+
+	*sum = (struct annotate_weight){0};
+	for (size_t n = 0; n < a->offset_count; n++) {
+		const struct annotate_weight *w = &a->offsets[n].weight;
+
+		if (!d->places[n] || d->places[n] - i->address >= i->bytes)
+			continue;
+		sum->samples += w->samples;
+		sum->total_ns += w->total_ns;
+		sum->self_samples += w->self_samples;
+		sum->self_ns += w->self_ns;
+		any = 1;
+	}
+	return any;
 }
 
 /* ---- instructions */
@@ -194,15 +244,17 @@ static void set_place(struct disassembly *d, struct instruction *i)
 
 static int take(struct disassembly *d, const cs_insn *insn, size_t count, uint64_t start)
 {
-	d->item = calloc(count + 1, sizeof(*d->item));
-	if (!d->item)
+	struct instruction *all = realloc(d->item, (d->count + count) * sizeof(*all));
+
+	if (!all)
 		return -ENOMEM;
+	d->item = all;
 	for (size_t n = 0; n < count; n++) {
 		struct instruction *i = &d->item[d->count++];
 
-		i->address = insn[n].address;
-		i->offset = (int32_t)(insn[n].address - start);
-		i->bytes = insn[n].size;
+		*i = (struct instruction){.address = insn[n].address,
+					  .offset = (int32_t)(insn[n].address - start),
+					  .bytes = insn[n].size};
 		i->text = instruction_text(d, &insn[n], start);
 		set_place(d, i);
 	}
@@ -246,25 +298,30 @@ static int disassemble(struct disassembly *d, const struct elf_symbol *symbol, c
 
 #endif
 
-int disassembly_open(struct disassembly **out, const struct model *model, const struct facts *facts,
-		     uint32_t function, uint32_t module, uint32_t file,
-		     const struct source_places *places, char why[DISASSEMBLY_WHY])
+int disassembly_open(struct disassembly **out, const struct annotate *a,
+		     const struct annotate_function *f, const struct source_places *places,
+		     char why[DISASSEMBLY_WHY])
 {
 	struct disassembly *d = calloc(1, sizeof(*d));
-	struct elf_symbol symbol = {0};
+	struct elf_symbol found[CANDIDATES_MAX];
+	size_t count = 0;
 	int rc = -ENOMEM;
 
-	if (d)
+	if (d) {
 		d->texts = calloc(1, sizeof(*d->texts));
-	if (d && d->texts)
+		d->places = calloc(a->offset_count + 1, sizeof(*d->places));
+	}
+	if (d && d->texts && d->places)
 		rc = names_init(d->texts);
 	if (!rc)
-		rc = find_file(d, model, facts, module, places, why);
-	if (!rc)
-		rc = find_function(d->module, names_text(&model->names, function),
-				   names_text(&model->names, file), &symbol, why);
-	if (!rc)
-		rc = disassemble(d, &symbol, why);
+		rc = find_file(d, source_model(a->source), source_facts(a->source), f->module,
+			       places, why);
+	if (!rc) {
+		count = find_functions(d, a, f, found, CANDIDATES_MAX, why);
+		rc = count ? 0 : -ENOENT;
+	}
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = disassemble(d, &found[i], why);
 	if (rc) {
 		disassembly_free(d);
 		return rc;

@@ -12,6 +12,10 @@ record() {
 		bounded "$weft" report --json --by line "$work/a.jfr" >"$work/lines.json"
 }
 
+disassembles() {
+	! bounded "$weft" annotate main -d "$work/a.jfr" 2>/dev/null | grep -q 'without a disassembler'
+}
+
 hot_line() { grep -n "HOT $1 " "$source" | cut -d: -f1; }
 
 # self of the marked lines, each of its own function
@@ -62,6 +66,20 @@ annotate_shows() {
 		grep -q "HOT $1 " "$work/text"
 }
 
+# Two static functions of one name: the instructions of each have the weight of its own lines.
+twins_are_told_apart() {
+	bounded "$weft" record -F 240 -o "$work/t.jfr" -- "$tools/twins" 1000 2>"$work/err" &&
+		bounded "$weft" annotate twin --disassemble --json "$work/t.jfr" >"$work/twins.json" ||
+		return 1
+	jq -r '.sources[] | "\(.file) \([.lines[].self_samples] | add)"' "$work/twins.json" |
+		sort >"$work/by_line"
+	jq -r '.instructions | group_by(.file)[] |
+		"\(.[0].file) \([.[].self_samples] | add)"' "$work/twins.json" |
+		sort >"$work/by_instruction"
+	same 2 "$(wc -l <"$work/by_line")" && diff "$work/by_line" "$work/by_instruction" &&
+		same 2 "$(jq '[.instructions[] | select(.offset == 0)] | length' "$work/twins.json")"
+}
+
 pprof_list() {
 	bounded "$weft" convert "$work/a.jfr" --to pprof -o "$work/a.pb.gz" &&
 		PPROF_TMPDIR=$work bounded go tool pprof -sample_index=samples -list '^scramble$' \
@@ -82,14 +100,19 @@ jdk_shows_lines() { # HOME
 check "record a program compiled with -O2 -g" record || finish
 check "90 % of the weight is on the lines that burn it, in the functions inlined there" \
 	share_is_on_hot_lines
-if have addr2line; then
+if have addr2line && disassembles; then
 	check "every sampled address is on the line that addr2line says" agrees_with_addr2line
 else
-	skip "addr2line" "not installed"
+	skip "addr2line" "not installed, or weft is built without a disassembler"
 fi
 for function in scramble divide other; do
 	check "annotate $function: the heaviest line, with its text" annotate_shows "$function"
 done
+if disassembles; then
+	check "functions of one name: each has its own instructions" twins_are_told_apart
+else
+	skip "functions of one name" "built without a disassembler"
+fi
 if have go; then
 	check "go tool pprof -list has the same weight on it" pprof_list
 else
