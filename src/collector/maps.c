@@ -214,55 +214,103 @@ int maps_add(struct maps *m, const struct mapping *one)
 	return 1;
 }
 
-/* What lies in [from, to) has gone. */
-static void clear(struct maps *m, uint64_t from, uint64_t to)
-{
-	size_t at = first_above(m, from), last = at;
+/* The list as it was and as it becomes: one pass over both, however much has changed. */
+struct merge {
+	struct maps *maps;
+	struct mapping **item; /* new list */
+	size_t count, room;
+	size_t at;    /* in the old list */
+	uint64_t end; /* of the mapping before */
+	int fresh, changed;
+};
 
-	for (; last < m->count && m->item[last]->start < to; last++)
-		retire(m, m->item[last]);
-	if (last == at)
-		return;
-	memmove(&m->item[at], &m->item[last], (m->count - last) * sizeof(*m->item));
-	m->count -= last - at;
-	m->generation++;
+/* Those of the old list that begin below @address have gone. */
+static void go_up_to(struct merge *g, uint64_t address)
+{
+	struct maps *m = g->maps;
+
+	for (; g->at < m->count && m->item[g->at]->start < address; g->at++) {
+		retire(m, m->item[g->at]);
+		g->changed = 1;
+	}
 }
 
-/* One line; *end is where the mapping before it ended. */
-static int take_line(struct maps *m, const char *line, size_t bytes, uint64_t *end)
+/* Takes over @one's path. */
+static int merge_mapping(struct merge *g, const struct mapping *one)
+{
+	struct maps *m = g->maps;
+	struct mapping *copy = NULL;
+	int room = make_room(&g->item, g->count, &g->room) == 0;
+
+	go_up_to(g, one->start);
+	if (room && g->at < m->count && same_mapping(m->item[g->at], one)) {
+		free(one->path);
+		g->item[g->count++] = m->item[g->at++];
+		return 0;
+	}
+	copy = room ? mapping_copy(m, one) : NULL;
+	if (!copy) {
+		free(one->path);
+		return -ENOMEM;
+	}
+	go_up_to(g, one->end);
+	g->item[g->count++] = copy;
+	g->fresh++;
+	g->changed = 1;
+	return 0;
+}
+
+static int take_line(struct merge *g, const char *line, size_t bytes)
 {
 	struct mapping one;
 	int rc = maps_parse_line(line, bytes, &one);
 
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
-	if (!one.executable || one.start < *end) {
+	if (!one.executable || one.start < g->end) {
 		free(one.path);
 		return 0;
 	}
-	clear(m, *end, one.start);
-	*end = one.end;
-	return maps_add(m, &one);
+	g->end = one.end;
+	return merge_mapping(g, &one);
+}
+
+/* After a failure the rest stays as it was, as far as there is room. */
+static void finish_merge(struct merge *g, int failed)
+{
+	struct maps *m = g->maps;
+
+	while (failed && g->at < m->count && make_room(&g->item, g->count, &g->room) == 0) {
+		struct mapping *old = m->item[g->at++];
+
+		if (g->count && old->start < g->item[g->count - 1]->end)
+			retire(m, old);
+		else
+			g->item[g->count++] = old;
+	}
+	go_up_to(g, UINT64_MAX);
+	free(m->item);
+	m->item = g->item;
+	m->count = g->count;
+	m->room = g->room;
+	m->generation += g->changed != 0;
 }
 
 int maps_update(struct maps *m, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
-	uint64_t mapped = 0;
-	int fresh = 0;
+	struct merge g = {.maps = m};
+	int rc = 0;
 
-	while (text < end) {
+	while (text < end && rc == 0) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
-		int rc = take_line(m, text, length, &mapped);
 
-		if (rc < 0)
-			return rc;
-		fresh += rc;
+		rc = take_line(&g, text, length);
 		text += length + 1;
 	}
-	clear(m, mapped, UINT64_MAX);
-	return fresh;
+	finish_merge(&g, rc);
+	return rc ? rc : g.fresh;
 }
 
 static int holds(const struct mapping *one, uint64_t pc)

@@ -30,14 +30,12 @@ static struct weft_map_snapshot *snapshot_at(const struct snapshots *s, uint64_t
 }
 
 /* A third of the area at most: then the next never lies where the newest does. */
-static uint32_t count_that_fits(const struct snapshots *s, uint32_t count)
+uint32_t snapshots_most(const struct snapshots *s)
 {
 	uint64_t most = s->area_bytes / 3;
 
 	most = most > HEAD ? (most - HEAD) / sizeof(struct weft_map_module) : 0;
-	if (most > WEFT_MAP_MODULES_MAX)
-		most = WEFT_MAP_MODULES_MAX;
-	return count < most ? count : (uint32_t)most;
+	return most < WEFT_MAP_MODULES_MAX ? (uint32_t)most : WEFT_MAP_MODULES_MAX;
 }
 
 static void forget_oldest(struct snapshots *s)
@@ -103,7 +101,8 @@ uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *module
 {
 	struct snapshot_place next = {.offset = s->at};
 
-	count = count_that_fits(s, count);
+	if (count > snapshots_most(s))
+		count = snapshots_most(s);
 	next.bytes = HEAD + count * sizeof(*modules);
 	if (s->area_bytes < next.bytes * 3)
 		return s->number;

@@ -28,6 +28,9 @@ struct snapshots {
 /* @base: the session, @layout: the private copy of its header. */
 void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_header *layout);
 
+/* Modules that one snapshot holds. */
+uint32_t snapshots_most(const struct snapshots *s);
+
 /* The number that the next one gets. */
 uint32_t snapshots_next(const struct snapshots *s);
 

@@ -189,6 +189,56 @@ static void the_past_is_bounded(void **state)
 	maps_free(&m);
 }
 
+/* Lines of @count mappings, of which every @step-th is left out. */
+static char *many_lines(unsigned int count, unsigned int step)
+{
+	char *text = malloc((size_t)count * 64 + 1), *at = text;
+
+	assert_non_null(text);
+	*at = 0;
+	for (unsigned int i = 0; i < count; i++)
+		if (!step || i % step)
+			at += sprintf(at, "%x000-%x000 r-xp 00000000 00:00 0 \n", 16 + 2 * i,
+				      17 + 2 * i);
+	return text;
+}
+
+static void many_may_go_and_come_at_a_time(void **state)
+{
+	struct maps m = {0};
+	char *all = many_lines(60000, 0), *some = many_lines(60000, 3);
+
+	(void)state;
+	assert_int_equal(update(&m, all), 60000);
+	assert_int_equal(update(&m, some), 0);
+	assert_int_equal(m.count, 40000);
+	for (size_t i = 1; i < m.count; i++)
+		assert_true(m.item[i]->start >= m.item[i - 1]->end);
+	assert_int_equal(update(&m, all), 20000);
+	assert_int_equal(m.count, 60000);
+	free(all);
+	free(some);
+	maps_free(&m);
+}
+
+static void what_is_too_much_leaves_a_list_in_order(void **state)
+{
+	struct maps m = {0};
+	char *all = many_lines(70000, 0), *some = many_lines(70000, 2);
+
+	(void)state;
+	assert_int_equal(update(&m, some), 35000);
+	assert_int_equal(update(&m, all), -ENOMEM);
+	assert_int_equal(m.count, 65536);
+	for (size_t i = 1; i < m.count; i++)
+		assert_true(m.item[i]->start >= m.item[i - 1]->end);
+	assert_int_equal(update(&m, some), 35000 - 65536 / 2);
+	assert_int_equal(m.count, 35000);
+	free(all);
+	free(some);
+	maps_free(&m);
+}
+
 static void malformed_lines_are_passed_over(void **state)
 {
 	static const char *const bad[] = {
@@ -240,6 +290,8 @@ int main(void)
 		cmocka_unit_test(what_was_missed_before_is_not_found),
 		cmocka_unit_test(a_deleted_file_stays_what_it_was),
 		cmocka_unit_test(the_past_is_bounded),
+		cmocka_unit_test(many_may_go_and_come_at_a_time),
+		cmocka_unit_test(what_is_too_much_leaves_a_list_in_order),
 		cmocka_unit_test(malformed_lines_are_passed_over),
 		cmocka_unit_test(a_newline_in_a_path_is_escaped_by_the_kernel),
 	};
