@@ -123,10 +123,38 @@ static int has_details(const struct aggregate *a)
 	return a->key.kind == KEY_SPAN || a->key.kind == KEY_ROOT || a->key.kind == KEY_TRACE;
 }
 
+/* Is there a row that would look the same, of another file of the same name? */
+static int has_double(const struct report *r, const struct aggregate *a, const struct row *row)
+{
+	const struct model *m = source_model(r->source);
+	const struct source_line *one = row->id ? model_line_at(m, row->id) : NULL;
+
+	for (uint32_t i = 0; i < a->count && one; i++) {
+		const struct source_line *other =
+			a->rows[i].id ? model_line_at(m, a->rows[i].id) : NULL;
+
+		if (other && other->line == one->line && other->function == one->function &&
+		    other->file != one->file &&
+		    strcmp(key_base_name(names_text(&m->names, other->file)),
+			   key_base_name(names_text(&m->names, one->file))) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static char *row_name(const struct report *r, const struct aggregate *a, const struct row *row)
+{
+	const struct model *m = source_model(r->source);
+
+	if (a->key.kind == KEY_LINE && has_double(r, a, row))
+		return key_line_name(m, model_line_at(m, row->id), 1);
+	return key_name(&a->key, m, row->id);
+}
+
 static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
 		       int columns, FILE *out)
 {
-	char *name = key_name(&a->key, source_model(r->source), row->id);
+	char *name = row_name(r, a, row);
 	char more[512] = "", *line = NULL;
 
 	if (has_details(a))

@@ -431,6 +431,15 @@ expect_rows() {
 	[ "$(jq '[.rows[].self_ns] | add' stdout)" = 75000000 ]
 }
 
+@test "--by line: files of one name are told apart by their paths, where rows would be equal" {
+	recording doubles
+	weft report doubles.jfr --by line
+	expect_status 0
+	expect_in "$out" '1  spin /src/a/util.c:2'
+	expect_in "$out" '1  spin /src/b/util.c:2'
+	expect_in "$out" '1  spin util.c:3'
+}
+
 @test "--no-inlines counts inlined functions as those around them" {
 	recording lines
 	weft report lines.jfr --by line --no-inlines --json

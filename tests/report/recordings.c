@@ -480,6 +480,13 @@ static const struct {
 	{1, {{"app", "made", "gen (v2);100%.c", 7, 3, NATIVE}, MAIN_AT(15)}},
 };
 
+/* Two files of one name, whose functions have one name, too. */
+static const struct frame_recipe double_stacks[][4] = {
+	{{"app", "spin", "/src/a/util.c", 2, 0, NATIVE}, MAIN_AT(10)},
+	{{"app", "spin", "/src/b/util.c", 2, 0, NATIVE}, MAIN_AT(11)},
+	{{"app", "spin", "/src/b/util.c", 3, 8, NATIVE}, MAIN_AT(11)},
+};
+
 static uint64_t line_stack(struct maker *m, const struct frame_recipe *r)
 {
 	struct weft_jfr_frame out[4];
@@ -520,6 +527,20 @@ static void fill_lines(struct maker *m)
 	put(m, module, row, COUNT(row));
 }
 
+static void fill_doubles(struct maker *m)
+{
+	uint64_t now = 0;
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	for (size_t i = 0; i < COUNT(double_stacks); i++) {
+		struct weft_jfr_value v[] = {at(now += 10 * MS), number(m->thread[MAIN]),
+					     number(line_stack(m, double_stacks[i])),
+					     number(WEFT_JFR_STATE_RUNNABLE)};
+
+		put(m, m->sample, v, COUNT(v));
+	}
+}
+
 int recordings_write(const char *name, const char *path)
 {
 	static const struct {
@@ -530,6 +551,7 @@ int recordings_write(const char *name, const char *path)
 		{"foreign", fill_foreign}, {"weightless", fill_weightless},
 		{"empty", fill_empty},     {"twice", fill_twice},
 		{"escapes", fill_escapes}, {"lines", fill_lines},
+		{"doubles", fill_doubles},
 	};
 	struct maker m;
 	int rc;
