@@ -15,7 +15,8 @@
 #define BYTES_MIN (UINT64_C(1) << 20)
 #define PAGE UINT64_C(4096)
 
-/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. */
+/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS a quarter: the rest is
+ * for sessions, threads and the recording. */
 static uint64_t bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -23,6 +24,9 @@ static uint64_t bytes_allowed(uint64_t bytes)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    limit.rlim_cur < bytes)
 		bytes = limit.rlim_cur;
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur / 4 < bytes)
+		bytes = limit.rlim_cur / 4;
 	return bytes & ~(PAGE - 1);
 }
 
