@@ -49,27 +49,6 @@ static void read_counters(const uint64_t *from, uint64_t *to)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-/* Of a thread that runs: again, when another sample began meanwhile. */
-static void read_books(const struct weft_slot *slot, const struct slot_reader *reader,
-		       struct books *b)
-{
-	const uint64_t *attempted = &slot->counters[WEFT_COUNTER_ATTEMPTED];
-
-	for (int i = 0; i < TRIES; i++) {
-		b->attempted = __atomic_load_n(attempted, __ATOMIC_ACQUIRE);
-		read_counters(slot->counters, b->counter);
-		b->written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(attempted, __ATOMIC_RELAXED) == b->attempted)
-			break;
-	}
-	b->counter[WEFT_COUNTER_ATTEMPTED] = b->attempted;
-	b->lost = sum_of_lost(b->counter);
-	b->stolen = b->counter[WEFT_COUNTER_LOST_STOLEN];
-	b->delivered = reader->delivered;
-	b->refused = reader->refused;
-}
-
 /* Begun by a handler and not finished. */
 static int64_t unfinished(const struct books *b)
 {
@@ -80,6 +59,35 @@ static int64_t unfinished(const struct books *b)
 static int64_t left(const struct books *b)
 {
 	return (int64_t)(b->written - b->delivered - b->refused - b->stolen);
+}
+
+static void read_once(const struct weft_slot *slot, struct books *b)
+{
+	b->attempted =
+		__atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_ACQUIRE);
+	read_counters(slot->counters, b->counter);
+	b->written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
+	b->counter[WEFT_COUNTER_ATTEMPTED] = b->attempted;
+	b->lost = sum_of_lost(b->counter);
+	b->stolen = b->counter[WEFT_COUNTER_LOST_STOLEN];
+}
+
+/* Of a thread that runs: again, when another sample began meanwhile, or its stores are seen
+ * in another order than it made them. */
+static void read_books(const struct weft_slot *slot, const struct slot_reader *reader,
+		       struct books *b)
+{
+	const uint64_t *attempted = &slot->counters[WEFT_COUNTER_ATTEMPTED];
+
+	for (int i = 0; i < TRIES; i++) {
+		read_once(slot, b);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(attempted, __ATOMIC_RELAXED) == b->attempted &&
+		    unfinished(b) >= 0)
+			break;
+	}
+	b->delivered = reader->delivered;
+	b->refused = reader->refused;
 }
 
 static void add_books(const struct books *b, struct session_counts *out)

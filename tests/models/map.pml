@@ -11,16 +11,16 @@
  * before it. Loads of the reader happen in program order but where a mutant lets the last
  * one go first: that is all that an absent acquire fence allows here.
  *
- *   C line                                              here
- *   number = 0                                          ZERO
- *   fence(release)             (dmb ish)                FENCE_RELEASE
- *   entries                                             ENTRIES
- *   number = N (release)       (stlr)                   NUMBER, NUMBER_RELEASE
- *   header.map_current (release)                        CURRENT: may even come first
- *   handler: map_current (acquire), number (acquire)    FIRST
- *   handler: entries                                    WALK
- *   handler: fence(acquire)    (dmb ishld)              FENCE_ACQUIRE
- *   handler: number again                               AGAIN
+ *   C line (src/collector/snapshot.c; src/runtime/module_map.c)    here
+ *   forget_oldest: number = 0 of all that lie where the next will  ZERO
+ *   write_snapshot: fence(release)              (dmb ish)          FENCE_RELEASE
+ *   write_snapshot: store_words, count                             ENTRIES
+ *   write_snapshot: number = N, release         (stlr)             NUMBER, NUMBER_RELEASE
+ *   write_snapshot: map_current, release                           CURRENT: may even come first
+ *   weft_map_open: map_current, number, acquire (ldar)             FIRST
+ *   the walk: relaxed loads                                        WALK
+ *   weft_map_holds: fence(acquire)              (dmb ishld)        FENCE_ACQUIRE
+ *   weft_map_holds: number                                         AGAIN
  */
 #define PLACES 2  /* of the area: the writer comes back after as many */
 #define NEWEST 5  /* snapshots that it writes */
