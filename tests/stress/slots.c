@@ -69,6 +69,7 @@ static void work(uint64_t number)
 	weft_context_set(number, number ^ 0x5555);
 	for (uint64_t i = 0; i < 20000; i++)
 		sum += i * number;
+	(void)sum;
 	if (!weft_thread_slot)
 		__atomic_fetch_add(&without_slot, 1, __ATOMIC_RELAXED);
 }
