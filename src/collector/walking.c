@@ -247,12 +247,25 @@ static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
 	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
 }
 
+/* Memory for JIT code that was in no snapshot yet when the sample was taken: its names know for
+ * themselves when they hold. */
+static struct mapping *fresh_jit_memory(const struct walk *w, uint64_t pc)
+{
+	const struct walk by_time = {
+		.walking = w->walking, .process = w->process, .time_ns = w->time_ns};
+	struct mapping *m = mapping_of(&by_time, pc);
+
+	return jit_is_code(m) ? m : NULL;
+}
+
 static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct walked_jit *jits,
 				   uint16_t *jit_count)
 {
 	struct mapping *m = mapping_of(w, pc);
 	struct elf_place jit;
 
+	if (!m && w->map_number)
+		m = fresh_jit_memory(w, pc);
 	if (jit_is_code(m) && jit_find(w->process->jit, pc, &jit) == 0) {
 		jits[*jit_count] =
 			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};

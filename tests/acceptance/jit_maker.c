@@ -3,12 +3,14 @@
  * A JIT compiler of two functions, both at one address, one after the other; each runs for half
  * of the CPU time asked for. It tells of them as others do:
  *
- *	jit-maker map|dump|none MILLISECONDS
+ *	jit-maker map|dump|none MILLISECONDS [blind]
  *
  * map: /tmp/perf-PID.map, a line before each function runs. dump: jit-PID.dump here, mapped as
  * perf wants it, and written only at the end, as from a buffer that never got full.
+ * blind: its parent, who records it, is stopped while the code is there.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,9 +161,12 @@ __attribute__((noinline)) static void run(uint64_t until_ns)
 int main(int argc, char **argv)
 {
 	uint64_t half_ns;
+	int blind = argc == 4;
 
-	if (argc != 3)
+	if (argc != 3 && !blind)
 		return 2;
+	if (blind)
+		kill(getppid(), SIGSTOP);
 	half_ns = strtoull(argv[2], NULL, 10) * 500000;
 	if (mmap(ADDRESS, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != ADDRESS)
@@ -174,5 +179,7 @@ int main(int argc, char **argv)
 	run(2 * half_ns);
 	if (dump)
 		end_dump();
+	if (blind)
+		kill(getppid(), SIGCONT);
 	return 0;
 }

@@ -69,6 +69,12 @@ check "two functions at one address have their shares" each_has_its_share map 10
 check "through made code to the start" ends_at_the_start map
 forget_maps map
 
+check "a perf map is recorded by who sees nothing until the end" \
+	recorded blind "$tools/jit-maker" map 600 blind
+check "code that was made and run unseen has a name" \
+	at_least 90 "$(share_of blind '^made_(first|second)(;|$)')"
+forget_maps blind
+
 check "a jitdump is recorded" recorded dump "$tools/jit-maker" dump 1000
 check "two functions at one address have their halves, told at the end" each_has_its_share dump 40
 check "through it to the start" ends_at_the_start dump
