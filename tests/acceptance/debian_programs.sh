@@ -56,7 +56,7 @@ reach_the_end() { # FILE MODE PROGRAM...
 		++others <= 8 { print "  ends in " $2 ": " $1 }
 		END {
 			printf "%d of %d samples reach the outermost frame: %.2f %%\n", good, all, all ? 100 * good / all : 0
-			exit !(all >= 30 && good >= least / 100 * all)
+			exit !(all >= 20 && good >= least / 100 * all)
 		}'
 }
 

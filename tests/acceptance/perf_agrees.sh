@@ -18,12 +18,13 @@ for tool in readelf nm jq; do
 done
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$work" && chmod 711 "$work" || exit 1
-[ "$(id -u)" = 0 ] && perf_options=(-e cpu-clock -m 16M) || perf_options=(-e cpu-clock:u)
+perf_options=(-e cpu-clock:u)
+[ "$(id -u)" != 0 ] || perf_options=(-e cpu-clock -m 16M)
 perf record -q "${perf_options[@]}" -F 499 -o "$work/try.data" true >/dev/null 2>&1 ||
 	skip_all "perf may not record here"
 
-runs=1 limit=15 work_factor=2
-[ "${1-}" = --long ] && runs=3 limit=3 work_factor=8 && patience=600 && shift
+runs=1 limit=15
+[ "${1-}" = --long ] && runs=3 limit=3 && patience=600 && shift
 only=" $* "
 as_user=()
 stack_bytes=${WEFT_TEST_PERF_STACK:-24576}
@@ -60,6 +61,12 @@ wanted() { # NAME
 	[ "$only" = "  " ] || [ "${only#* "$1" }" != "$only" ]
 }
 
+# How much work the next program gets: enough for five seconds of CPU time.
+give_work() { # FACTOR
+	work_factor=$1
+	. "$here/programs.sh"
+}
+
 try() { # NAME COMMAND...
 	local name=$1
 	wanted "$name" || return
@@ -73,15 +80,20 @@ try() { # NAME COMMAND...
 	show "$work/check.out" 40
 }
 
-. "$here/programs.sh"
 dir=$work
-try python3 "$python" "$work/script.py"
 if [ "$limit" = 15 ]; then
+	give_work 2
+	try python3 "$python" "$work/script.py"
 	finish
 fi
+give_work 24
+try python3 "$python" "$work/script.py"
+give_work 10
 try sqlite3 sqlite3 -init /dev/null :memory: ".read $work/script.sql"
+give_work 4
 try xz xz -9 -T1 -k -c "$work/data"
-try openssl openssl speed -seconds 8 -bytes 1024 sha256
+try openssl openssl speed -seconds 16 -bytes 1024 sha256
+give_work 8
 try cc1 "$(gcc -print-prog-name=cc1)" -O2 -quiet "$work/big.c" -o "$work/big.s"
 if wanted node && have node; then
 	# shellcheck disable=SC2016
