@@ -88,13 +88,14 @@ if [ "$limit" = 15 ]; then
 fi
 give_work 24
 try python3 "$python" "$work/script.py"
-give_work 10
+give_work 9
 try sqlite3 sqlite3 -init /dev/null :memory: ".read $work/script.sql"
 give_work 4
 try xz xz -9 -T1 -k -c "$work/data"
 try openssl openssl speed -seconds 16 -bytes 1024 sha256
-give_work 8
+give_work 3
 try cc1 "$(gcc -print-prog-name=cc1)" -O2 -quiet "$work/big.c" -o "$work/big.s"
+give_work 5
 if wanted node && have node; then
 	# shellcheck disable=SC2016
 	try node sh -c 'echo $$ >>node.pids; exec node --perf-basic-prof "$0"' "$work/script.js"
@@ -104,7 +105,8 @@ elif wanted node; then
 fi
 
 # In its single-user mode, for one process does all of the work; without temporary files, for
-# perf leaves the kernel's time out where it has no privileges.
+# perf leaves the kernel's time out where it has no privileges; without a compiler at run time,
+# for perf's stacks end in its code.
 postgres_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 as_postgres=(env)
 [ "$(id -u)" != 0 ] || as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups --
@@ -124,13 +126,14 @@ elif ! "${as_postgres[@]}" test -x "$weft"; then
 	skip "postgres" "its user cannot reach $weft"
 else
 	check "postgres: a new database" make_database
+	work_factor=8
 	cat >"$work/pg.sql" <<SQL
 SELECT count(*), sum(length(md5(i::text))) FROM generate_series(1, 900000 * $work_factor) AS i;
 SELECT i % 97 AS k, count(*), avg(i) FROM generate_series(1, 500000 * $work_factor) AS i GROUP BY k ORDER BY k LIMIT 5;
 SQL
 	chmod 644 "$work/pg.sql"
 	as_user=("${as_postgres[@]}") dir=$work/pg
-	cd "$work/pg" && try postgres sh -c 'exec "$0" --single -c work_mem=1GB -D "$1" postgres <"$2"' \
+	cd "$work/pg" && try postgres sh -c 'exec "$0" --single -c work_mem=1GB -c jit=off -D "$1" postgres <"$2"' \
 		"$postgres_bin/postgres" "$work/pg/data" "$work/pg.sql"
 fi
 finish
