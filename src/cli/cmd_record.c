@@ -264,6 +264,7 @@ static int run(const struct cli_args *args)
 
 	if (status)
 		return status;
+	r.stack_mode = o.stack_mode;
 	rc = program_find(argv[0], path, sizeof(path));
 	if (rc)
 		return refuse_start(argv[0], rc);

@@ -116,6 +116,12 @@ static void probe_tables(struct finding *out)
 			   : "programs walk their stacks themselves, by tables that weft builds");
 	if (err)
 		finding_set(out, FINDING_LIMITED, "no sealed memory: %s", strerror(-err));
+	else if (t.bytes < WEFT_TABLES_BYTES)
+		finding_set(out, FINDING_LIMITED,
+			    "room for %llu of %llu MiB: by RLIMIT_FSIZE (ulimit -f) or RLIMIT_AS "
+			    "(ulimit -v)",
+			    (unsigned long long)(t.bytes >> 20),
+			    (unsigned long long)(WEFT_TABLES_BYTES >> 20));
 	else
 		finding_set(out, FINDING_OK, "room for %llu MiB",
 			    (unsigned long long)(t.bytes >> 20));

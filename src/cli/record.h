@@ -15,6 +15,7 @@ struct record {
 	uint64_t duration_ns; /* 0 = until the end */
 	int wait_all;
 	int progress; /* stderr is a terminal */
+	enum weft_stack_mode stack_mode;
 	struct program_life life;
 
 	/* in record_wait.c */

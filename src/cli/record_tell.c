@@ -160,11 +160,27 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
+/* Of modes in which handlers do not walk by tables nobody misses them. */
+static void tell_refused_tables(const struct record *r, const struct collector_result *result)
+{
+	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];
+
+	if (!count || r->stack_mode == WEFT_STACK_RAW || r->stack_mode == WEFT_STACK_FP)
+		return;
+	cli_warning("%llu mapped %s no room for %s: stacks through %s were %s (weft doctor "
+		    "tells how much there is)",
+		    (unsigned long long)count, plural(count, "file found", "files found"),
+		    plural(count, "its unwind table", "their unwind tables"),
+		    plural(count, "it", "them"),
+		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
+}
+
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
 	tell_running(r);
 	tell_refused(result);
 	tell_untimed(result);
+	tell_refused_tables(r, result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
 }

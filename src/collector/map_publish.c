@@ -140,6 +140,13 @@ static size_t publish_once(struct modules *modules, const struct tables *tables,
 	return pending;
 }
 
+/* All that can be built is: what is not there has no room. */
+static void count_refused(struct process *p, size_t refused)
+{
+	if (refused > p->tables_refused)
+		__atomic_store_n(&p->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
+}
+
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
 	if (!p->snapshots.header || (p->snapshots.number && p->published == p->maps.generation &&
@@ -148,5 +155,5 @@ void map_publish(struct modules *modules, const struct tables *tables, struct pr
 	p->published = p->maps.generation;
 	p->published_epoch = p->epoch;
 	if (publish_once(modules, tables, p, 1))
-		publish_once(modules, tables, p, 0);
+		count_refused(p, publish_once(modules, tables, p, 0));
 }

@@ -191,6 +191,12 @@ struct process_thread *process_thread_next(struct process *p, size_t *cursor)
 	return NULL;
 }
 
+void process_take_counts(struct process *p)
+{
+	p->own.counter[WEFT_COUNTER_TABLES_REFUSED] =
+		__atomic_load_n(&p->tables_refused, __ATOMIC_RELAXED);
+}
+
 int process_read_dictionary(struct process *p)
 {
 	const struct weft_session_header *shared = p->base;

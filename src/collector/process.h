@@ -77,7 +77,9 @@ struct process {
 	uint32_t published;       /* generation of the maps that the newest snapshot tells */
 	uint64_t published_epoch; /* and its epoch */
 	uint64_t modules_position;
-	struct jit *jit; /* names of code that lies in no file; NULL = none */
+	uint32_t tables_refused; /* modules of one snapshot that found no room for their tables,
+				    at most; the worker counts it: atomic */
+	struct jit *jit;         /* names of code that lies in no file; NULL = none */
 
 	/* Of the worker. */
 	uint64_t dict_position;
@@ -105,6 +107,9 @@ void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation);
 
 /* Walk all threads; *cursor from 0; NULL at the end. */
 struct process_thread *process_thread_next(struct process *p, size_t *cursor);
+
+/* Of the worker: take what the walker counted over into @p->own. */
+void process_take_counts(struct process *p);
 
 /* Read what is new in the dictionary log. 0, or -EBADMSG once when it is malformed. */
 int process_read_dictionary(struct process *p);

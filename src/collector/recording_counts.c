@@ -84,6 +84,7 @@ void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	struct session_counts now;
 
+	process_take_counts(p);
 	sum_counts(p, &now);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t difference =

@@ -102,6 +102,7 @@ static void close_process(struct worker *w, const struct batch *b)
 	struct process *p = b->process;
 
 	memcpy(&p->counted, b->data, sizeof(p->counted));
+	process_take_counts(p);
 	add_counts(&w->total, &p->counted);
 	add_counts(&w->total, &p->own);
 	recording_process_end(w->recording, p, b->time_ns, b->end);

@@ -123,6 +123,15 @@ value() { jq -r ".checks.$1.$2" json; }
 	[ "$(value cache state)" = limited ]
 }
 
+@test "room for unwind tables is told, and what limits it" {
+	json
+	[ "$(value tables state)" = ok ]
+	ulimit -f 8192
+	json
+	[ "$(value tables state)" = limited ]
+	expect_in "$(value tables value)" "RLIMIT_FSIZE"
+}
+
 @test "the rendezvous follows WEFT_DIR and XDG_RUNTIME_DIR, and must be one's own" {
 	mkdir -m 700 run
 	XDG_RUNTIME_DIR=$PWD/run json

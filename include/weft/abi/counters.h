@@ -63,11 +63,12 @@
 	X(41, TABLES_OPENED,     "tables_opened",      INFO, "times that more of the tables was opened") \
 	X(42, CHECK_EQUAL,       "check_equal",        INFO, "stacks that both walks found alike") \
 	X(43, CHECK_DIFFERENT,   "check_different",    INFO, "stacks that they did not") \
-	X(44, SLOTS_REAPED,      "slots_reaped",       INFO, "slots of threads that went without a word")
+	X(44, SLOTS_REAPED,      "slots_reaped",       INFO, "slots of threads that went without a word") \
+	X(45, TABLES_REFUSED,    "tables_refused",     INFO, "mapped files whose unwind table found no room")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 45 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 46 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

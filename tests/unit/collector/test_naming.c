@@ -198,6 +198,8 @@ static void finish(struct scene *s)
 	pthread_join(s->writing, NULL);
 	assert_int_equal(s->walker.error, 0);
 	assert_int_equal(s->worker.error, 0);
+	/* Of these scenes, which have no memory for tables. */
+	assert_true(s->worker.total.counter[WEFT_COUNTER_TABLES_REFUSED] > 0);
 	session_free(s->session);
 	assert_int_equal(recording_close(s->worker.recording, clock_mono_ns(), &written), 0);
 	assert_int_equal(written.samples, s->put);
@@ -207,6 +209,20 @@ static void finish(struct scene *s)
 	queue_destroy(&s->walked);
 }
 
+/* What the row of that counter says; 0 when it is something else. */
+static int64_t refused_tables(const struct weft_jfr_event_view *e)
+{
+	static const char counter[] = "tables_refused";
+	struct weft_jfr_string name;
+
+	if (strcmp(weft_jfr_class_name(e->type), RECORDING_COUNTER) != 0)
+		return 0;
+	name = weft_jfr_event_get(e, RECORDING_FIELD_NAME)->string;
+	if (name.bytes != strlen(counter) || memcmp(name.data, counter, name.bytes) != 0)
+		return 0;
+	return weft_jfr_event_get(e, RECORDING_FIELD_VALUE)->number;
+}
+
 /* Every sample is there, a period after the one before, and those up to @border are in other
  * chunks than the rest. */
 static void check_file(const struct scene *s, uint64_t border)
@@ -214,11 +230,12 @@ static void check_file(const struct scene *s, uint64_t border)
 	struct weft_jfr_reader *r = weft_jfr_open(s->path);
 	struct weft_jfr_event_view e;
 	uint64_t count = 0, last_before = 0;
-	int64_t first_ns = 0;
+	int64_t first_ns = 0, refused = 0;
 	int rc;
 
 	assert_non_null(r);
 	while ((rc = weft_jfr_next(r, &e)) == 1) {
+		refused += refused_tables(&e);
 		if (strcmp(weft_jfr_class_name(e.type), RECORDING_EXECUTION_SAMPLE) != 0)
 			continue;
 		if (count == 0)
@@ -232,6 +249,7 @@ static void check_file(const struct scene *s, uint64_t border)
 	}
 	assert_int_equal(rc, 0);
 	assert_int_equal(count, s->put);
+	assert_int_equal(refused, s->worker.total.counter[WEFT_COUNTER_TABLES_REFUSED]);
 	weft_jfr_reader_free(r);
 	unlink(s->path);
 }

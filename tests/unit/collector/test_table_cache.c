@@ -218,6 +218,32 @@ static void lies_with_a_right_checksum_are_no_table(void **state)
 	free(bytes);
 }
 
+/* As another version of weft would have left it: all of it fits, but for who made it. */
+static void tables_of_another_builder_are_not_used(void **state)
+{
+	struct table_file head;
+
+	(void)state;
+	for (uint32_t other = 0; other < 2; other++) {
+		int fd;
+
+		assert_int_equal(table_cache_save(&cache, module, truth), 0);
+		find_file();
+		fd = open(file, O_RDWR);
+		assert_int_equal(read(fd, &head, sizeof(head)), sizeof(head));
+		assert_int_equal(head.builder, elf_table_builder());
+		head.builder += other;
+		head.checksum = 0;
+		head.checksum = sum(truth, truth->bytes, sum(&head, sizeof(head), 0));
+		assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+		close(fd);
+		assert_int_equal(is_found(), other == 0);
+		assert_int_equal(access(file, F_OK), other == 0 ? 0 : -1);
+	}
+	assert_int_equal(table_cache_save(&cache, module, truth), 0);
+	assert_true(is_found());
+}
+
 /* What is not a file of ours: a link, a FIFO, a folder, one that others may write. */
 static void strange_files_are_not_opened(void **state)
 {
@@ -470,6 +496,7 @@ int main(void)
 		CASE(no_damaged_byte_is_believed),
 		CASE(no_torn_file_is_believed),
 		CASE(lies_with_a_right_checksum_are_no_table),
+		CASE(tables_of_another_builder_are_not_used),
 		CASE(strange_files_are_not_opened),
 		CASE(a_place_of_others_is_not_used),
 		CASE(nowhere_to_keep_it_is_no_error),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table memfd: sealed, append-only, full, and where limits forbid it. */
+#include "collector/clock.h"
+#include "collector/map_publish.h"
 #include "collector/modules.h"
+#include "collector/session.h"
 #include "collector/tables.h"
 #include "elf/module.h"
 
@@ -206,6 +209,72 @@ static void a_file_without_room_has_its_table_here(void **state)
 	modules_free(m);
 }
 
+/* Of this process: how many of its modules the snapshot holds without a table. */
+static uint32_t pending_in_snapshot(const struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+	const struct weft_map_snapshot *s =
+		(const void *)((const uint8_t *)p->base + h->map_current);
+	const struct weft_map_module *module = (const void *)(s + 1);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		count += module[i].table == WEFT_TABLE_PENDING;
+	return count;
+}
+
+/* What it counts when its map is published with this memfd. */
+static uint64_t refused_of_this_process(struct tables *t)
+{
+	struct session_settings settings = {.period_ns = 1000000,
+					    .ring_bytes = WEFT_RING_BYTES_MIN};
+	struct table_cache cache = {.fd = -1};
+	struct modules *m = modules_new(t, &cache);
+	struct session *s;
+	struct process *p;
+	uint64_t counted;
+
+	assert_int_equal(process_new(&p, getpid()), 0);
+	p->session_id = 1;
+	p->opened_ns = clock_mono_ns();
+	assert_int_equal(session_new(&s, p, &settings), 0);
+	process_look(p, p->opened_ns);
+	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	map_publish(m, t, p);
+	process_take_counts(p);
+	counted = p->own.counter[WEFT_COUNTER_TABLES_REFUSED];
+	assert_int_equal(counted, pending_in_snapshot(p));
+	/* Nothing new is nothing more. */
+	map_publish(m, t, p);
+	process_take_counts(p);
+	assert_int_equal(p->own.counter[WEFT_COUNTER_TABLES_REFUSED], counted);
+	session_free(s);
+	process_free(p);
+	modules_free(m);
+	return counted;
+}
+
+/* A process is told how many of its files found no room: all, some or none. */
+static void what_finds_no_room_is_counted(void **state)
+{
+	struct unwind_table *table = some_table();
+	struct tables full, roomy;
+	uint64_t refused;
+
+	(void)state;
+	assert_int_equal(tables_open(&full, UINT64_C(1) << 20), 0);
+	while (tables_add(&full, table) != WEFT_TABLE_PENDING)
+		;
+	refused = refused_of_this_process(&full);
+	assert_true(refused >= 2); /* libc's at least, and our own */
+	assert_int_equal(full.refused, refused + 1);
+	assert_int_equal(tables_open(&roomy, WEFT_TABLES_BYTES), 0);
+	assert_int_equal(refused_of_this_process(&roomy), 0);
+	tables_close(&roomy);
+	tables_close(&full);
+	free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +284,7 @@ int main(void)
 		cmocka_unit_test(it_is_as_large_as_limits_allow),
 		cmocka_unit_test(one_table_for_each_file),
 		cmocka_unit_test(a_file_without_room_has_its_table_here),
+		cmocka_unit_test(what_finds_no_room_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
