@@ -13,6 +13,10 @@
 
 #include "base/session_layout.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+
 #define PAUSE_NS UINT64_C(100000000)
 #define SLOTS_AT_A_TIME 1024
 #define THREADS_AT_A_TIME 8 /* a few system calls each */
@@ -24,21 +28,34 @@ struct tidying {
 	uint32_t threads, punches; /* that may still be looked at, or punched */
 };
 
-/* Its tids are ours, and the process itself can be seen: who is missing is gone. */
+/* What is not there is gone only if nothing else keeps us from seeing it. */
 static int sees_threads(const struct session *s)
 {
-	return s->process->inside_pid == s->process->pid &&
+	struct stat ours, its;
+
+	return s->process->inside_pid == s->process->pid && stat("/proc/self/ns/pid", &ours) == 0 &&
+	       fstatat(s->process->proc_fd, "ns/pid", &its, 0) == 0 && ours.st_ino == its.st_ino &&
+	       ours.st_dev == its.st_dev &&
 	       session_thread_start(s->process, (int32_t)s->process->pid) != 0;
 }
 
-/* 1: of the thread that has the slot, nothing is left. */
+/* A process that shares this one's memory, but is none of its threads, may have the slot. */
+static int is_nobody(int32_t tid)
+{
+	return kill(tid, 0) != 0 && errno == ESRCH;
+}
+
+/* Of the thread that has the slot, nothing is left. Not to be able to look says nothing. */
 static int is_gone(const struct session *s, struct slot_reader *reader)
 {
 	uint64_t start = session_thread_start(s->process, reader->tid);
 
-	if (start && !reader->tid_start)
+	if (!start)
+		return (errno == ENOENT || errno == ESRCH) && is_nobody(reader->tid) &&
+		       sees_threads(s);
+	if (!reader->tid_start)
 		reader->tid_start = start;
-	return start != reader->tid_start || (!start && sees_threads(s));
+	return start != reader->tid_start && sees_threads(s);
 }
 
 static void reap(struct tidying *t, uint32_t index, uint64_t seen)
@@ -50,7 +67,7 @@ static void reap(struct tidying *t, uint32_t index, uint64_t seen)
 	if (reader->generation != WEFT_GENERATION_OF(seen) || reader->tid <= 0 || !t->threads)
 		return;
 	t->threads--;
-	if (!is_gone(s, reader) || !sees_threads(s))
+	if (!is_gone(s, reader))
 		return;
 	if (!session_state_changes(s, index, seen,
 				   WEFT_STATE_WORD(reader->generation, WEFT_SLOT_DEAD)))
