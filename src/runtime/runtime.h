@@ -99,12 +99,16 @@ static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
 	__atomic_fetch_add(&weft_rt.header->counters[counter], by, __ATOMIC_RELAXED);
 }
 
-/* One writer: the owning thread and its handlers, which run to their end in between. */
+/*
+ * One writer: the owning thread and its handlers, which run to their end in between. A reader
+ * who sees the count sees what was counted before it: a sample is attempted before it is lost.
+ * Pairs: the acquire fence in read_books() (src/collector/session_books.c).
+ */
 static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
 {
 	__atomic_store_n(&slot->counters[counter],
 			 __atomic_load_n(&slot->counters[counter], __ATOMIC_RELAXED) + by,
-			 __ATOMIC_RELAXED);
+			 __ATOMIC_RELEASE);
 }
 
 static inline uint32_t weft_rt_run_state(void)

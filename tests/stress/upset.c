@@ -13,7 +13,6 @@
  *
  * Work is CPU time of each thread, not wall time. Exits 0 unless it could not begin.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
