@@ -4,11 +4,10 @@
 # shares agree with what the server measures of itself? The number of requests is chosen for
 # about twenty seconds of CPU time, which keeps the sampling error of a share below one point.
 #
-# Three points are the limit where the server has its processors. Where others compete for them
-# its threads begin to run at ticks of the kernel, and samples are taken at ticks: requests
-# that are shorter than a tick get too few (docs/record.md, "What a tick misses"), by up to
-# four points here, while a clock that does not wait for ticks agrees with the server's. Then
-# the limit is six.
+# Three points are the limit where the server has the machine. Where others compete for it,
+# samples taken at ticks of the kernel move up to four points between requests of different
+# length, while a clock that waits for no tick agrees with the server's (docs/record.md, "What
+# a tick misses"). Then the limit is six: that is for the worst seen, 4.3, and chance.
 . "$(dirname "$0")/lib.sh"
 have jq || skip_all "jq is not installed"
 
