@@ -19,7 +19,7 @@
 
 #define PAUSE_NS UINT64_C(100000000)
 #define SLOTS_AT_A_TIME 1024
-#define THREADS_AT_A_TIME 8 /* a few system calls each */
+#define THREADS_AT_A_TIME 2 /* that live: a few system calls each; of those gone, all */
 #define PUNCHES_AT_A_TIME 256
 #define WARM_SLOTS 64 /* keep their control page */
 
@@ -66,9 +66,10 @@ static void reap(struct tidying *t, uint32_t index, uint64_t seen)
 
 	if (reader->generation != WEFT_GENERATION_OF(seen) || reader->tid <= 0 || !t->threads)
 		return;
-	t->threads--;
-	if (!is_gone(s, reader))
+	if (!is_gone(s, reader)) {
+		t->threads--;
 		return;
+	}
 	if (!session_state_changes(s, index, seen,
 				   WEFT_STATE_WORD(reader->generation, WEFT_SLOT_DEAD)))
 		return;
