@@ -63,8 +63,7 @@ static int64_t left(const struct books *b)
 
 static void read_once(const struct weft_slot *slot, struct books *b)
 {
-	b->attempted =
-		__atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_ACQUIRE);
+	b->attempted = __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_ACQUIRE);
 	read_counters(slot->counters, b->counter);
 	b->written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
 	b->counter[WEFT_COUNTER_ATTEMPTED] = b->attempted;
