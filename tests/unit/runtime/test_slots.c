@@ -288,6 +288,33 @@ static void a_lost_collector_costs_no_memory(void **state)
 	assert_int_equal(first->counters[WEFT_COUNTER_SLOTS_STOLEN], 1);
 }
 
+/* A quarter of a gigabyte of control pages: only when asked for. */
+static void all_slots_can_be_claimed(void **state)
+{
+	static struct weft_slot *all[WEFT_SESSION_SLOTS_MAX];
+
+	(void)state;
+	if (!getenv("WEFT_ALL_SLOTS"))
+		return;
+	begin_session_of(WEFT_SESSION_SLOTS_MAX);
+	for (uint32_t i = 0; i < WEFT_SESSION_SLOTS_MAX; i++) {
+		all[i] = claim();
+		assert_non_null(all[i]);
+		all[i]->counters[WEFT_COUNTER_ATTEMPTED]++; /* nobody else has it */
+		assert_int_equal(all[i]->counters[WEFT_COUNTER_ATTEMPTED], 1);
+	}
+	assert_int_equal(shared->slots_high, WEFT_SESSION_SLOTS_MAX);
+	assert_int_equal(shared->slots_used, WEFT_SESSION_SLOTS_MAX);
+	assert_int_equal(shared->blocks_open, WEFT_SESSION_SLOTS_MAX / WEFT_SESSION_BLOCK_SLOTS);
+	assert_null(claim());
+	for (uint32_t i = 0; i < WEFT_SESSION_SLOTS_MAX; i++) {
+		weft_copies_store(all[i]);
+		weft_slot_release();
+	}
+	assert_int_equal(shared->slots_used, 0);
+	assert_non_null(claim());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +329,7 @@ int main(void)
 		cmocka_unit_test(storms_end_with_all_free),
 		cmocka_unit_test(a_lost_collector_costs_no_memory),
 		cmocka_unit_test(generations_pass_over_adopted),
+		cmocka_unit_test(all_slots_can_be_claimed),
 	};
 
 	return cmocka_run_group_tests(tests, begin_session, NULL);
