@@ -189,7 +189,7 @@ int source_text_open(struct source_text **out, const char *recorded,
 		     const struct source_places *places)
 {
 	struct source_text *t = calloc(1, sizeof(*t));
-	struct stat st;
+	struct stat st = {0};
 	int fd, rc;
 
 	if (!t)

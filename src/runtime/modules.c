@@ -139,7 +139,7 @@ static void tell_loaded(const struct look *look, const struct known *k, int is_n
 		.start = k->start,
 		.end = k->end,
 	};
-	struct stat st;
+	struct stat st = {0};
 
 	if (!is_new) {
 		tell(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);

@@ -382,7 +382,7 @@ INLINE size_t walk_stack(struct unwind_registers *regs, const struct unwind_memo
 		}
 		guessed = !rule;
 		exact = is_exact(rule);
-		if (exact && rule->cfa == UNWIND_CFA_SIGNAL && walker->crossed)
+		if (rule && rule->cfa == UNWIND_CFA_SIGNAL && walker->crossed)
 			walker->crossed(arg, regs);
 		stop = UNWIND_END_MAX_FRAMES;
 	}
