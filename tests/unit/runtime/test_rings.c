@@ -392,7 +392,7 @@ static void signals_tear_nothing(void **state)
 	storm = begin_storm();
 	sigsetjmp(jump, 1);
 	sigprocmask(SIG_UNBLOCK, &both, NULL);
-	while (ticks < enough || (!(nested && healed) && ticks < 50 * enough)) {
+	while (ticks < enough || (!(nested && healed) && ticks < 20000 * enough)) {
 		append_in_storm();
 		if (next_number % 8)
 			continue;
