@@ -9,7 +9,7 @@ MESON_SETUP_FLAGS =
 MESON = $(if $(shell command -v meson),meson,$(error meson is missing: run tools/deps first))
 JOBS = $(shell nproc)
 
-.PHONY: all deps build check check-long demo bench install format lint sanitize ports clean help
+.PHONY: all deps build check check-long demo demo-coro bench install format lint sanitize ports clean help
 .NOTPARALLEL:
 
 all: build
@@ -36,6 +36,10 @@ check-long: deps
 ## demo         dependencies, build; records the demo server under load, prints the report
 demo: deps build
 	@BUILD=$(BUILD) examples/demo.sh
+
+## demo-coro    dependencies, build; coroutines in C, C++20 and Rust, one of which is never woken
+demo-coro: deps build
+	@BUILD=$(BUILD) examples/demo-coro.sh
 
 ## bench        print the budgets of the hot paths as ratios
 bench: deps build

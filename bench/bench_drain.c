@@ -85,6 +85,14 @@ static struct ring ring_of(const struct drained *d, uint32_t index)
 			     .bytes = layout->samples_bytes};
 }
 
+/* As weft_rt_mark() does it. */
+static void mark_fresh(struct weft_session_header *h, uint32_t index)
+{
+	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
+
+	h->fresh[block / 64] |= UINT64_C(1) << block % 64;
+}
+
 /* As the handler counts it. 0: the ring is full. */
 static int put_sample(struct drained *d, const struct ring *ring, uint32_t index)
 {
@@ -102,6 +110,7 @@ static int put_sample(struct drained *d, const struct ring *ring, uint32_t index
 	counters[WEFT_COUNTER_ATTEMPTED]++;
 	weft_ring_commit(ring, &to->record);
 	counters[WEFT_COUNTER_WRITTEN]++;
+	mark_fresh(h, index);
 	return 1;
 }
 
@@ -383,17 +392,28 @@ static void measure(const struct bench_options *o, const struct drained_kind *ki
 
 /* ---- many threads, of which each has little or nothing */
 
-static double median_pass(struct drained *d, const struct bench_options *o, int with_sample)
+/* The target says that there is something new in each block: all slots are looked at. */
+static void mark_all(const struct drained *d)
+{
+	for (uint32_t i = 0; i < IDLE_THREADS; i += WEFT_SESSION_BLOCK_SLOTS)
+		mark_fresh(d->session->base, i);
+}
+
+enum pass { PASS_STILL, PASS_NOTHING, PASS_SAMPLE };
+
+static double median_pass(struct drained *d, const struct bench_options *o, enum pass what)
 {
 	unsigned int rounds = o->quick ? 1 : ROUNDS_MAX;
 	double ns[ROUNDS_MAX];
 
 	for (unsigned int r = 0; r < rounds; r++) {
-		for (uint32_t i = 0; with_sample && i < IDLE_THREADS; i++) {
+		for (uint32_t i = 0; what == PASS_SAMPLE && i < IDLE_THREADS; i++) {
 			struct ring ring = ring_of(d, i);
 
 			put_sample(d, &ring, i);
 		}
+		if (what == PASS_NOTHING)
+			mark_all(d);
 		ns[r] = drain_rings(d) / IDLE_THREADS;
 		free_batches(&d->drained);
 	}
@@ -403,7 +423,7 @@ static double median_pass(struct drained *d, const struct bench_options *o, int 
 static void measure_many(const struct bench_options *o)
 {
 	static struct drained d;
-	double idle, one;
+	double still, idle, one;
 
 	if (start(&d, &kinds[0])) {
 		bench_note("drain: no session for %d threads", IDLE_THREADS);
@@ -411,14 +431,21 @@ static void measure_many(const struct bench_options *o)
 	}
 	for (uint32_t i = THREADS; i < IDLE_THREADS && i < d.session->layout.slot_count; i++)
 		claim(&d, i);
-	median_pass(&d, o, 1); /* names of threads, first pages */
-	idle = median_pass(&d, o, 0);
-	one = median_pass(&d, o, 1);
+	median_pass(&d, o, PASS_SAMPLE); /* names of threads, first pages */
+	still = median_pass(&d, o, PASS_STILL);
+	idle = median_pass(&d, o, PASS_NOTHING);
+	one = median_pass(&d, o, PASS_SAMPLE);
 	bench_add(&(struct bench_row){
 		.operation = bench_text("a pass over %d threads, one sample each", IDLE_THREADS),
 		.unit = "ns",
 		.measured = one,
 		.baseline = "nothing new, per thread",
+		.base = idle});
+	bench_add(&(struct bench_row){
+		.operation = bench_text("a pass over %d threads that stood still", IDLE_THREADS),
+		.unit = "ns",
+		.measured = still,
+		.baseline = "nothing new, but each looked at",
 		.base = idle});
 	d.put = 0; /* these went nowhere */
 	finish(&d, &kinds[0]);

@@ -16,14 +16,14 @@ struct signal_cost {
 };
 
 static int run_signal(const struct bench_options *o, const char *program, const char *how,
-		      const char *batch, struct signal_cost *out)
+		      const char *batch, const char *labels, struct signal_cost *out)
 {
 	const char *weft = bench_text("%s/weft", o->build);
 	const char *path = bench_text("%s/bench/%s", o->build, program);
 	const char *argv[] = {weft,  "record", "--stack",
 			      how,   "-o",     "/dev/null",
 			      "--",  path,     o->quick ? "20" : "300",
-			      batch, NULL};
+			      batch, labels,   NULL};
 	struct bench_run run;
 
 	if (!bench_spawn(argv, NULL, &run) &&
@@ -36,14 +36,16 @@ static int run_signal(const struct bench_options *o, const char *program, const 
 }
 
 static const struct {
-	const char *program, *how, *batch, *text;
+	const char *program, *how, *batch, *labels, *text;
 	double budget; /* 0 = none */
 } handlers[] = {
-	{"self-signal-fp", "fp", "100", "by frame pointers, warm", 500},
-	{"self-signal-fp", "fp", "1", "by frame pointers, one in 5 ms", 0},
-	{"self-signal", "auto", "100", "by tables, warm", 0},
-	{"self-signal", "auto", "1", "by tables, one in 5 ms", 0},
-	{"self-signal", "raw", "4", "raw copy, four in 5 ms", 0},
+	{"self-signal-fp", "fp", "100", NULL, "by frame pointers, warm", 500},
+	{"self-signal-fp", "fp", "1", NULL, "by frame pointers, one in 5 ms", 0},
+	{"self-signal-fp", "fp", "100", "still", "warm, five labels as before", 0},
+	{"self-signal-fp", "fp", "100", "changed", "warm, five labels, one changed", 0},
+	{"self-signal", "auto", "100", NULL, "by tables, warm", 0},
+	{"self-signal", "auto", "1", NULL, "by tables, one in 5 ms", 0},
+	{"self-signal", "raw", "4", NULL, "raw copy, four in 5 ms", 0},
 };
 
 static void add_signal(const struct signal_cost *c, const char *text, double budget)
@@ -78,7 +80,8 @@ static void run_signals(const struct bench_options *o)
 	struct signal_cost cost;
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
-		if (!run_signal(o, handlers[i].program, handlers[i].how, handlers[i].batch, &cost))
+		if (!run_signal(o, handlers[i].program, handlers[i].how, handlers[i].batch,
+				handlers[i].labels, &cost))
 			add_signal(&cost, handlers[i].text, handlers[i].budget);
 }
 

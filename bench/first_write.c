@@ -15,6 +15,7 @@
 #include <string.h>
 #include <weft/context.h>
 
+#include "../tests/own_session.h"
 #include "harness.h"
 
 #define ALIVE 48 /* of the 64 slots of a session's first block */
@@ -80,24 +81,9 @@ static double one_after_the_other(size_t count, void *(*run)(void *), bool by_it
 	return bench_median(ns, count);
 }
 
-static const struct weft_session_header *find_session(void)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	const struct weft_session_header *found = NULL;
-	unsigned long start;
-	char line[512];
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:weft-session") && sscanf(line, "%lx", &start) == 1)
-			found = (const struct weft_session_header *)start;
-	if (f)
-		fclose(f);
-	return found && found->magic == WEFT_SESSION_MAGIC ? found : NULL;
-}
-
 static double claims_median(void)
 {
-	const struct weft_session_header *header = find_session();
+	const struct weft_session_header *header = own_session();
 	uint64_t total = 0, below = 0;
 	unsigned int b;
 

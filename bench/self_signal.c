@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * self-signal ROUNDS BATCH: to be run under `weft record`. Sends itself SIGPROF with the session's
- * cookie by rt_tgsigqueueinfo, as the handler's own timers would, some 16 frames deep, and
- * SIGUSR1 with an empty handler for comparison. Prints medians in nanoseconds:
+ * self-signal ROUNDS BATCH [LABELS]: to be run under `weft record`. Sends itself SIGPROF with the
+ * session's cookie by rt_tgsigqueueinfo, as the handler's own timers would, some 16 frames deep,
+ * and SIGUSR1 with an empty handler for comparison. Prints medians in nanoseconds:
  *
  *   sampling_signal empty_signal handler_median context samples_lost frames
  *
  * handler_median is the middle of the session's own histogram (a log2 bucket: its upper
  * bound); context what the handler's snapshot of the context takes; frames those of the last
- * sample (0: a copy). Between batches it waits, so that the collector keeps up. Exit 1: not
+ * sample (0: a copy). LABELS: "still", the thread has five; "changed", and sets one before each
+ * signal of either kind. Between batches it waits, so that the collector keeps up. Exit 1: not
  * recorded.
  */
 #include <signal.h>
@@ -17,8 +18,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <weft/context.h>
+#include <weft/labels.h>
 
+#include "../tests/own_session.h"
 #include "base/context_snapshot.h"
 #include "harness.h"
 
@@ -27,47 +29,20 @@
 
 static struct weft_session_header *header;
 static unsigned long batch = 4;
+static int is_changing;
 static double sampling[ROUNDS_MAX], empty[ROUNDS_MAX];
-
-static void find_session(void)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	char line[512];
-	unsigned long start;
-
-	while (f && !header && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:weft-session") && sscanf(line, "%lx", &start) == 1)
-			header = (struct weft_session_header *)start;
-	if (f)
-		fclose(f);
-	if (header && header->magic != WEFT_SESSION_MAGIC)
-		header = NULL;
-}
-
-static siginfo_t signal_for(int signo)
-{
-	struct weft_slot *slot = weft_thread_own_slot();
-	uint64_t offset = (uint64_t)((char *)slot - (char *)header) - header->slots_offset;
-	siginfo_t info;
-
-	memset(&info, 0, sizeof(info));
-	info.si_signo = signo;
-	info.si_code = SI_QUEUE;
-	info.si_pid = getpid();
-	info.si_uid = getuid();
-	info.si_value.sival_ptr = (void *)WEFT_SIGVAL(header->cookie, slot->thread.generation,
-						      offset / header->slot_stride);
-	return info;
-}
 
 static double time_batch(int signo)
 {
-	siginfo_t info = signal_for(signo);
+	siginfo_t info = own_session_tick(header, weft_thread_own_slot(), signo);
 	long pid = getpid(), tid = syscall(SYS_gettid);
 	uint64_t start = bench_now_ns();
 
-	for (unsigned long i = 0; i < batch; i++)
+	for (unsigned long i = 0; i < batch; i++) {
+		if (is_changing)
+			weft_label_set("route", i % 2 ? "/search" : "/static");
 		syscall(SYS_rt_tgsigqueueinfo, pid, tid, signo, &info);
+	}
 	return (double)(bench_now_ns() - start) / (double)batch;
 }
 
@@ -77,6 +52,19 @@ static __attribute__((noinline)) double at_depth(unsigned int depth, int signo)
 
 	__asm__ volatile("" : : : "memory"); /* no tail call */
 	return ns;
+}
+
+static void take_labels(const char *how)
+{
+	static const char *const labels[][2] = {{"tenant", "acme"},
+						{"route", "/search"},
+						{"method", "GET"},
+						{"user", "u-4711"},
+						{"region", "eu-west-1"}};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		weft_label_set(labels[i][0], labels[i][1]);
+	is_changing = !strcmp(how, "changed");
 }
 
 static void ignore(int signo)
@@ -139,11 +127,13 @@ int main(int argc, char **argv)
 		batch = 1;
 	if (rounds > ROUNDS_MAX)
 		rounds = ROUNDS_MAX;
-	find_session();
+	header = own_session();
 	if (!header || !weft_thread_own_slot())
 		return 1;
 	sigaction(SIGUSR1, &nothing, NULL);
 	weft_context_set(1, 2);
+	if (argc > 3)
+		take_labels(argv[3]);
 	for (unsigned long i = 0; i < rounds; i++) {
 		before = weft_thread_slot->samples_p.head;
 		sampling[i] = at_depth(DEPTH, SIGPROF);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The demo: records a small shop server under load and asks the recording which requests
-# burnt the CPU. Takes about ten seconds, listens on loopback only, leaves one file.
+# burnt the CPU, and which ones waited. Takes about ten seconds, listens on loopback only, leaves one file.
 #
 # usage: [BUILD=build] examples/demo.sh [RECORDING]     (default: BUILD/demo.jfr)
 set -eu
@@ -37,8 +37,9 @@ for program in weft examples/shop-server examples/shop-load; do
 	[ -x "$build/$program" ] || fail "$build/$program is not built: run make first"
 done
 
-say "\$ $weft record -o $recording -- $build/examples/shop-server -p 0"
-"$weft" record -o "$recording" -- "$build/examples/shop-server" -p 0 -P "$scratch/port" &
+say "\$ $weft record -e cpu,wall --wall-filter context -o $recording -- $build/examples/shop-server -p 0"
+"$weft" record -e cpu,wall --wall-filter context -o "$recording" -- \
+	"$build/examples/shop-server" -p 0 -P "$scratch/port" &
 recorder=$!
 for _ in $(seq 100); do
 	[ -s "$scratch/port" ] && break
@@ -59,6 +60,9 @@ say "Which request cost the most?"
 run "$weft" report --by span --top 10 "$recording"
 say "And in which function?"
 run "$weft" report --by function --top 15 "$recording"
+
+say "And which route kept its customers waiting, on a CPU or not?"
+run "$weft" report --event wall --by tag:route "$recording"
 
 say "The recording opens elsewhere too:"
 cat <<END

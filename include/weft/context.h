@@ -10,7 +10,9 @@
  * later ones are a few stores: no system call, no allocation, no lock, no full barrier.
  * A thread that can get no slot keeps no context (counter context_slotless).
  *
- * Formats: weft/abi/context_v1.h (64 bytes) and weft/abi/session.h (the slot around it).
+ * Formats: weft/abi/context_v1.h (64 bytes) and weft/abi/session.h (the slot around it). Every
+ * write also feeds the other formats that are on (weft/publish.h): it then costs a call.
+ * Labels: weft/labels.h.
  * Link with libweft (-lweft) or libweft.a. Plain C11 and C++ with GNU attributes.
  */
 #ifndef WEFT_CONTEXT_H
@@ -26,6 +28,13 @@ extern "C" {
 #endif
 
 #define WEFT_API __attribute__((visibility("default")))
+
+/** Define WEFT_LATE for what is loaded by dlopen, with libweft-late.so: other TLS may not fit. */
+#ifdef WEFT_LATE
+#define WEFT_TLS_MODEL
+#else
+#define WEFT_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#endif
 
 /** Tags per thread. Each is an interned string under a name registered once. */
 #define WEFT_TAGS WEFT_CONTEXT_V1_TAGS
@@ -51,17 +60,22 @@ struct weft_scope {
 	uint64_t record[8];    /* the v1 record as it was, even in the middle of a write */
 	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags + label generation */
 	int done;
+	uint32_t labels_mark;  /* labels saved on the thread when it was entered */
+	uint32_t labels_outer; /* the same of the scope around it, + 1; 0 = none */
+	uint32_t labels_saved; /* which labels that one has saved, by bits */
 };
 
 /** The calling thread's slot; NULL before its first use. Read by outside readers too. */
-extern WEFT_API __thread struct weft_slot *weft_thread_slot
-	__attribute__((tls_model("initial-exec")));
+extern WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
 
 /**
- * Points at 1 while this process owns what weft_thread_slot points to, and at 0 in a child
- * of it that has not noticed yet (a word in memory that fork wipes).
+ * Points at 0 in a child that has not noticed yet that weft_thread_slot is its parent's (a word
+ * in memory that fork wipes); else at WEFT_GUARD_OWN, and further bits where context writes have
+ * more to do than a v1 record.
  */
 extern WEFT_API const uint32_t *weft_fork_guard;
+#define WEFT_GUARD_OWN 1u
+#define WEFT_GUARD_PUBLISHES 2u /**< other formats follow the v1 record */
 
 /** Out of line: claims a slot for the thread (or a private one in a forked child). */
 WEFT_API struct weft_slot *weft_thread_claim(void);
@@ -76,6 +90,15 @@ static inline struct weft_slot *weft_thread_own_slot(void)
 	return weft_thread_claim();
 }
 
+/** Is there a slot, and nothing to do for a write but its v1 record? */
+static inline int weft_context_is_plain(const struct weft_slot *slot)
+{
+	return __builtin_expect(slot != NULL && *weft_fork_guard == WEFT_GUARD_OWN, 1) != 0;
+}
+
+/** Out of line: the same as weft_context_set(), in all formats, for any thread. */
+WEFT_API struct weft_ids weft_context_set_all(uint64_t span_id, uint64_t root_span_id);
+
 /**
  * weft_context_set() - the thread now works for this span.
  * @span_id, @root_span_id: any values; 0, 0 = nothing.
@@ -86,12 +109,12 @@ static inline struct weft_slot *weft_thread_own_slot(void)
  */
 static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_span_id)
 {
-	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_slot *slot = weft_thread_slot;
 	struct weft_ids old = {0, 0};
 	struct weft_context_v1 *v1;
 
-	if (__builtin_expect(slot == NULL, 0))
-		return old;
+	if (!weft_context_is_plain(slot))
+		return weft_context_set_all(span_id, root_span_id);
 	v1 = &slot->context;
 	old.span_id = __atomic_load_n(&v1->span_id, __ATOMIC_RELAXED);
 	old.root_span_id = __atomic_load_n(&v1->root_span_id, __ATOMIC_RELAXED);
@@ -103,28 +126,18 @@ static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_s
 	return old;
 }
 
-/** Out of line: the same as weft_context_set_trace(), until nothing disturbs it. */
-WEFT_API void weft_context_set_trace_again(uint64_t span_id, uint64_t root_span_id,
-					   const uint8_t *trace_id, uint32_t trace_flags);
+/** Out of line: the same as weft_context_set_trace(), in all formats, for any thread. */
+WEFT_API void weft_context_set_trace_all(uint64_t span_id, uint64_t root_span_id,
+					 const uint8_t *trace_id, uint32_t trace_flags);
 
-/**
- * weft_context_set_trace() - ids, trace id and flags; tags stay.
- * @trace_id: 16 bytes, W3C byte order; zeros = none. Not kept.
- * @trace_flags: W3C trace flags.
- *
- * Ten release stores. Use it where a span is entered, and weft_context_set() to come back
- * to ids that were written with this trace id.
- */
-static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_id,
-					  const uint8_t *trace_id, uint32_t trace_flags)
+/** The stores of weft_context_set_trace(); 0: a handler wrote in between, seq is still odd. */
+static inline int weft_context_store_trace(struct weft_slot *slot, uint64_t span_id,
+					   uint64_t root_span_id, const uint8_t *trace_id,
+					   uint32_t trace_flags)
 {
-	struct weft_slot *slot = weft_thread_own_slot();
 	uint64_t sum = weft_context_v1_checksum(span_id, root_span_id), seq, words[2];
-	uint64_t *trace;
+	uint64_t *trace = (uint64_t *)(void *)slot->ext.trace_id;
 
-	if (__builtin_expect(slot == NULL, 0))
-		return;
-	trace = (uint64_t *)(void *)slot->ext.trace_id;
 	__builtin_memcpy(words, trace_id, sizeof(words));
 	seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
 	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
@@ -138,9 +151,27 @@ static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_i
 	__atomic_store_n(&slot->context.checksum, sum, __ATOMIC_RELEASE);
 	/* Did a signal handler write in between, and not put back what it found? */
 	if (__builtin_expect(__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) != seq, 0))
-		weft_context_set_trace_again(span_id, root_span_id, trace_id, trace_flags);
-	else
-		__atomic_store_n(&slot->ext.seq, seq + 1, __ATOMIC_RELEASE);
+		return 0;
+	__atomic_store_n(&slot->ext.seq, seq + 1, __ATOMIC_RELEASE);
+	return 1;
+}
+
+/**
+ * weft_context_set_trace() - ids, trace id and flags; tags stay.
+ * @trace_id: 16 bytes, W3C byte order; zeros = none. Not kept.
+ * @trace_flags: W3C trace flags.
+ *
+ * Ten release stores. Use it where a span is entered, and weft_context_set() to come back
+ * to ids that were written with this trace id.
+ */
+static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_id,
+					  const uint8_t *trace_id, uint32_t trace_flags)
+{
+	struct weft_slot *slot = weft_thread_slot;
+
+	if (!weft_context_is_plain(slot) ||
+	    !weft_context_store_trace(slot, span_id, root_span_id, trace_id, trace_flags))
+		weft_context_set_trace_all(span_id, root_span_id, trace_id, trace_flags);
 }
 
 /** weft_context_get() - the ids that the thread last set; zeros when none. */
@@ -155,6 +186,9 @@ static inline struct weft_ids weft_context_get(void)
 	}
 	return ids;
 }
+
+/** Out of line: the same as weft_context_get(). */
+WEFT_API struct weft_ids weft_context_get_all(void);
 
 /** weft_context_clear() - nothing any more: ids, trace id and tags. */
 WEFT_API void weft_context_clear(void);
@@ -246,6 +280,9 @@ static inline uint32_t weft_tag_set(unsigned int n, uint32_t id)
 			 __ATOMIC_RELEASE);
 	return old;
 }
+
+/** Out of line: the same as weft_tag_set(). */
+WEFT_API uint32_t weft_tag_set_all(unsigned int n, uint32_t id);
 
 #ifdef __cplusplus
 }

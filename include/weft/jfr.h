@@ -82,6 +82,7 @@ enum weft_jfr_field_flag {
 	WEFT_JFR_BYTES = 1 << 5,       /* @DataAmount("BYTES") */
 	WEFT_JFR_ADDRESS = 1 << 6,     /* @MemoryAddress */
 	WEFT_JFR_PERCENTAGE = 1 << 7,  /* @Percentage */
+	WEFT_JFR_KEY = 1 << 8,         /* @weft.Key(label): the field is that label's */
 };
 
 struct weft_jfr_field {
@@ -142,9 +143,11 @@ struct weft_jfr_frame {
 };
 
 enum weft_jfr_thread_state {
-	WEFT_JFR_STATE_DEFAULT = 1,  /* STATE_DEFAULT */
-	WEFT_JFR_STATE_RUNNABLE = 2, /* STATE_RUNNABLE */
-	WEFT_JFR_STATE_SLEEPING = 3, /* STATE_SLEEPING */
+	WEFT_JFR_STATE_DEFAULT = 1,         /* STATE_DEFAULT */
+	WEFT_JFR_STATE_RUNNABLE = 2,        /* STATE_RUNNABLE */
+	WEFT_JFR_STATE_SLEEPING = 3,        /* STATE_SLEEPING */
+	WEFT_JFR_STATE_UNINTERRUPTIBLE = 4, /* STATE_UNINTERRUPTIBLE */
+	WEFT_JFR_STATE_WAITING_FOR_CPU = 5, /* STATE_WAITING_FOR_CPU */
 };
 
 /** One field's value; the member that matches the field's kind is read. */
@@ -174,6 +177,9 @@ WEFT_JFR_API struct weft_jfr_type *weft_jfr_type(struct weft_jfr_writer *w,
 enum weft_jfr_standard {
 	WEFT_JFR_EXECUTION_SAMPLE, /* startTime, eventThread, stackTrace, state */
 	WEFT_JFR_ACTIVE_SETTING,   /* startTime, id (of a type), name, value */
+	/* profiler.WallClockSample, as async-profiler has it, its thread field named
+	 * eventThread: startTime, eventThread, stackTrace, state, samples */
+	WEFT_JFR_WALL_CLOCK_SAMPLE,
 };
 WEFT_JFR_API struct weft_jfr_type *weft_jfr_standard_type(struct weft_jfr_writer *w,
 							  enum weft_jfr_standard which);
@@ -333,6 +339,9 @@ WEFT_JFR_API int weft_jfr_class_find(const struct weft_jfr_class *c, const char 
 /** Does the type (field = NULL) or one of its fields carry this annotation? 1 or 0. */
 WEFT_JFR_API int weft_jfr_class_annotated(const struct weft_jfr_class *c, const char *field,
 					  const char *annotation);
+/** The annotation's value; "" = it has none, NULL = it is not there. */
+WEFT_JFR_API const char *weft_jfr_class_annotation(const struct weft_jfr_class *c,
+						   const char *field, const char *annotation);
 /** Field of a STRUCT node by name; NULL when absent. */
 WEFT_JFR_API const struct weft_jfr_node *weft_jfr_get(const struct weft_jfr_node *n,
 						      const char *field);

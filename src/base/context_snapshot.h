@@ -7,7 +7,8 @@
  *   - checksum 0 with ids of 0 is "none"; with ids left it is "being written";
  *   - the trace id belongs to the v1 record whose checksum ext.v1_checksum repeats; beside
  *     another one (a writer that knows only the 64 bytes came later) it is left out;
- *   - seq is odd while more than the v1 record is being written, and changes with every tag.
+ *   - seq is odd while more than the v1 record is being written, and changes with every tag;
+ *     to a handler an odd one that formats_seq repeats says that all of this is whole.
  *
  * Writer: src/runtime/context.c and the inline functions of weft/context.h, on the owning
  * thread only, by release stores. Its handler needs compiler order alone; the remote reader
@@ -109,10 +110,11 @@ static inline enum weft_sample_context weft_snapshot_end(enum weft_sample_contex
 static inline enum weft_sample_context weft_context_snapshot(const struct weft_slot *slot,
 							     struct weft_context_snapshot *out)
 {
+	uint64_t seq = WEFT_LOAD(slot->ext.seq);
 	enum weft_sample_context found;
 
 	memset(out, 0, sizeof(*out));
-	if (WEFT_LOAD(slot->ext.seq) & 1)
+	if ((seq & 1) && WEFT_LOAD(slot->ext.formats_seq) != seq)
 		return WEFT_CONTEXT_BUSY;
 	found = weft_snapshot_fields(slot, WEFT_LOAD(slot->context.checksum), out);
 	return weft_snapshot_end(found, out);

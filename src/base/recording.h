@@ -19,6 +19,13 @@
  * rootSpanId, then one string for each named tag. Absent values are null strings. */
 #define RECORDING_INLINE_SAMPLE "weft.ExecutionSample"
 
+/* Wall-clock samples. async-profiler's type, its second field named eventThread: startTime,
+ * eventThread, stackTrace, state, samples: each stands for a period. */
+#define RECORDING_WALL_SAMPLE "profiler.WallClockSample"
+/* With --inline-context instead: the same, then timeSpan (samples x period, in ticks), traceId,
+ * spanId, rootSpanId and tags. */
+#define RECORDING_INLINE_WALL_SAMPLE "weft.WallClockSample"
+
 /* startTime, duration, eventThread, traceId, spanId, rootSpanId, then one string for each
  * named tag. A sample of the thread belongs to it when start <= time < start + duration. */
 #define RECORDING_SPAN "weft.Span"
@@ -27,6 +34,22 @@
 #define RECORDING_FIELD_ROOT_SPAN "rootSpanId" /* 16 hex digits, or null */
 #define RECORDING_SPAN_FIXED_FIELDS 6          /* tags follow */
 #define RECORDING_INLINE_FIXED_FIELDS 7        /* tags follow */
+#define RECORDING_WALL_FIXED_FIELDS 5          /* of it without ids */
+#define RECORDING_INLINE_WALL_FIXED_FIELDS 9   /* tags follow */
+
+/* Runs and waits of coroutines, by their ends: startTime, duration, eventThread, stackTrace (one
+ * frame: where it suspended), coroutine (its id), siteAddress, then of a run isLast, of a wait
+ * isFirst, schedulingDelay (INT64_MIN: not known) and isLast (destroyed so), traceId, spanId,
+ * rootSpanId, tags. */
+#define RECORDING_COROUTINE_RUN "weft.CoroutineRun"
+#define RECORDING_COROUTINE_WAIT "weft.CoroutineWait"
+#define RECORDING_FIELD_COROUTINE "coroutine" /* also of spans and inline samples, as a text */
+#define RECORDING_FIELD_SITE "siteAddress"
+#define RECORDING_FIELD_LAST "isLast"
+#define RECORDING_FIELD_FIRST "isFirst"
+#define RECORDING_FIELD_DELAY "schedulingDelay"
+#define RECORDING_RUN_FIXED_FIELDS 10  /* tags follow */
+#define RECORDING_WAIT_FIXED_FIELDS 12 /* tags follow */
 
 /* startTime, process, name, kind, value (a difference). Names, kinds: abi/counters.h, and
  * the ones below. process: "name [pid]". */
@@ -35,7 +58,9 @@
 #define RECORDING_FIELD_NAME "name"
 #define RECORDING_FIELD_KIND "kind" /* "book", "lost", "cut", "ctx", "info" */
 #define RECORDING_FIELD_VALUE "value"
-#define RECORDING_COUNTER_DELIVERED "delivered"     /* book: records that the collector took */
+#define RECORDING_COUNTER_DELIVERED "delivered" /* book: records that the collector took */
+#define RECORDING_COUNTER_EVENTS_DELIVERED "events_delivered" /* info: of events rings, ... */
+#define RECORDING_COUNTER_EVENTS_PENDING "events_pending"     /* info: ... and left there */
 #define RECORDING_COUNTER_SLOTS_USED "slots_used"   /* info: at the end of the last chunk */
 #define RECORDING_COUNTER_SLOTS_HIGH "slots_high"   /* info: high-water mark */
 #define RECORDING_COUNTER_THREADS "threads"         /* info: threads that had a slot */
@@ -57,7 +82,9 @@
 #define RECORDING_FIELD_COMMAND_LINE "commandLine"
 #define RECORDING_FIELD_PID "pid"
 #define RECORDING_FIELD_PERIOD "periodNs"
-#define RECORDING_FIELD_ENGINE "engine" /* "cpu" */
+#define RECORDING_FIELD_ENGINE "engine" /* "cpu", "wall", "cpu,wall" */
+#define RECORDING_ENGINE_CPU "cpu"
+#define RECORDING_ENGINE_WALL "wall"
 
 /* startTime, duration, id (16 hex digits: the session), process ("name [pid]", as the thread
  * groups say), pid, parentPid, commandLine, end (of enum recording_end's words). */
@@ -74,9 +101,9 @@
 #define RECORDING_FIELD_PATH "path"
 #define RECORDING_FIELD_BUILD_ID "buildId"
 
-/* jdk.ActiveSetting rows, id = the sample type's; repeated in every chunk. */
-#define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": CPU time that one sample stands for */
-#define RECORDING_SETTING_ENGINE "engine"   /* "cpu" */
+/* jdk.ActiveSetting rows, id = a sample type's; repeated in every chunk. */
+#define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": time that one sample stands for */
+#define RECORDING_SETTING_ENGINE "engine"   /* "cpu", "wall": of this type */
 #define RECORDING_SETTING_STACK "stackMode" /* "auto", "table", "fp", "raw", "check" */
 #define RECORDING_SETTING_ENABLED "enabled" /* "true" */
 

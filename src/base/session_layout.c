@@ -3,6 +3,7 @@
 #include "base/session_layout.h"
 
 #include <errno.h>
+#include <weft/publish.h>
 
 #define PAGE UINT64_C(4096)
 #define AREA_MAX (UINT64_C(1) << 43) /* no single offset or size above: sums cannot wrap */
@@ -46,6 +47,7 @@ int weft_session_layout(struct weft_session_header *h, uint32_t slots, uint32_t 
 	if (!ring_size_is_sound(samples_bytes) || !ring_size_is_sound(events_bytes))
 		return -EINVAL;
 	h->magic = WEFT_SESSION_MAGIC;
+	h->formats = WEFT_FORMAT_V1; /* until the runtime says otherwise */
 	h->version = WEFT_SESSION_VERSION;
 	h->header_bytes = WEFT_SESSION_HEADER_BYTES;
 	h->slot_count = round_slots(slots);

@@ -5,7 +5,8 @@
  *
  * To add a verb: write cmd_<verb>.c with `const struct cli_command cmd_<verb>`; add the file
  * to src/cli/meson.build and the name to the list in commands.c; write docs/<verb>.md. See
- * cmd_doctor.c for a whole one.
+ * cmd_doctor.c for a whole one. A name may have two words ("coro run"): the first is then a
+ * group, which has no entry of its own; its page is docs/<group>.md, a section for each verb.
  *
  * Values are checked while options are parsed (kind, choices), so a verb never sees a bad
  * one. Looking up an option that its table does not have is a programming error: abort().
@@ -61,7 +62,7 @@ enum cli_command_flag {
 };
 
 struct cli_command {
-	const char *name;
+	const char *name;                 /* one word or two: "record", "coro run" */
 	const char *summary;              /* one line, no full stop */
 	const char *operands;             /* as shown: "[FILE]", "[--] CMD [ARG]..."; NULL = none */
 	int operands_min;                 /* */
@@ -96,7 +97,11 @@ void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern const struct cli_command *const cli_commands[]; /* in order of help; ends with NULL */
 const struct cli_command *cli_command_find(const char *name);
 const char *cli_command_nearest(const char *name); /* or NULL */
-void cli_set_verb(const char *verb);               /* for messages; NULL = none */
+/* A group is the first word of verbs of two: bytes of that word in a name, or 0. */
+size_t cli_group_bytes(const struct cli_command *command);
+int cli_group_is(const char *word);
+int cli_in_group(const struct cli_command *command, const char *group);
+void cli_set_verb(const char *verb); /* for messages; NULL = none */
 
 /* Parse argv[1..]. 0, or CLI_USAGE with the message printed, or -1: --help was asked for. */
 int cli_parse(struct cli_args **out, const struct cli_command *command, int argc, char **argv);
@@ -106,6 +111,7 @@ void cli_args_free(struct cli_args *args);
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
 
 void cli_help(FILE *out);
+void cli_help_group(FILE *out, const char *group);
 void cli_help_verb(FILE *out, const struct cli_command *command);
 
 extern const char cli_version[];

@@ -6,16 +6,19 @@
  * program's stderr, which it has until then, must not be held open.
  */
 #include "cli/cli.h"
+#include "cli/engines.h"
 #include "collector/collector.h"
 #include "collector/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,28 +26,13 @@ static const struct cli_option options[] = {
 	{"socket", 0, CLI_FILE, 0, "PATH", "Listen there", NULL, NULL},
 	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE", NULL, NULL},
 	{"root", 0, CLI_COUNT, 0, "PID", "The program that began us", NULL, NULL},
-	{"frequency", 'F', CLI_RATE, 0, "HZ", "Samples for each second of CPU time", "199", NULL},
-	{"interval", 'i', CLI_TIME, 0, "TIME", "CPU time between two samples", NULL, NULL},
+	ENGINE_OPTIONS,
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW", "How stacks are taken", "auto",
 	 collector_stack_modes},
 	{"inline-context", 0, CLI_FLAG, 0, NULL, "Ids and tags in each sample", NULL, NULL},
 	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone", NULL, NULL},
 	{0},
 };
-
-static char *command_line_of(pid_t pid)
-{
-	char path[32];
-	size_t bytes = 0;
-	char *text;
-
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	text = process_read_file(AT_FDCWD, path, &bytes);
-	for (size_t i = 0; text && i + 1 < bytes; i++)
-		if (text[i] == 0)
-			text[i] = ' ';
-	return text;
-}
 
 /* Until the program has said that it exits, or has ended without a word. */
 static void wait_for_root(const struct collector *c, pid_t root)
@@ -71,10 +59,62 @@ static void let_go_of_stderr(void)
 		close(null);
 }
 
+/* The program's stderr, with its place in the file, when it waits for the recording and has not
+ * made it another; or -1. It is held open no longer than the program waits. */
+static int stderr_of(pid_t root, const struct stat *at_start)
+{
+	int process = (int)syscall(SYS_pidfd_open, root, 0), fd;
+	struct stat now;
+
+	if (process < 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+	close(process);
+	if (fd >= 0 && !fstat(fd, &now) && now.st_dev == at_start->st_dev &&
+	    now.st_ino == at_start->st_ino)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* What went wrong after the beginning: on the program's stderr, else in a file beside. */
+static void tell_late(int fd, const char *output, const char *what, int rc)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s.error", output);
+
+	if (fd < 0 && n > 0 && (size_t)n < sizeof(path))
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
+		return;
+	cli_error("%s: %s", what, strerror(-rc));
+	let_go_of_stderr();
+}
+
+static void finish(struct collector *c, pid_t root, const char *output, const struct stat *told)
+{
+	int fd = stderr_of(root, told), rc;
+	struct collector_result result;
+	char what[64];
+
+	rc = collector_complete(c, &result);
+	if (rc)
+		tell_late(fd, output, output, rc);
+	if (result.refused) {
+		snprintf(what, sizeof(what), "%u processes could not be recorded", result.refused);
+		tell_late(fd, output, what, result.refused_error);
+	}
+	if (fd >= 0)
+		close(fd);
+	collector_let_go(c);
+	collector_free(c);
+}
+
 static int run(const struct cli_args *args)
 {
 	pid_t root = (pid_t)cli_number(args, "root");
-	char *command_line = command_line_of(root);
+	char *command_line = process_command_line_of(root);
 	struct collector_options o = {
 		.path = cli_text(args, "output"),
 		.socket = cli_text(args, "socket"),
@@ -84,9 +124,8 @@ static int run(const struct cli_args *args)
 		.stack_mode = (enum weft_stack_mode)collector_stack_mode(cli_text(args, "stack")),
 		.inline_context = cli_flag(args, "inline-context"),
 		.no_children = cli_flag(args, "no-children"),
-		.period_ns = cli_number(args, "interval"),
 	};
-	struct collector_result result;
+	struct stat told = {0};
 	struct program_life own;
 	sigset_t none;
 	struct collector *c;
@@ -95,8 +134,9 @@ static int run(const struct cli_args *args)
 
 	if (!o.path || !o.socket || !root)
 		return cli_usage("--socket, --output and --root are needed");
-	if (!o.period_ns)
-		o.period_ns = UINT64_C(1000000000000) / cli_number(args, "frequency");
+	rc = engines_read(args, &o);
+	if (rc)
+		return rc;
 	sigemptyset(&none);
 	program_prepare(&own, &none);
 	signal(SIGTERM, SIG_IGN);
@@ -107,11 +147,11 @@ static int run(const struct cli_args *args)
 	free(command_line);
 	if (rc)
 		return cli_error("%s: %s", what, strerror(-rc));
+	fstat(STDERR_FILENO, &told);
 	let_go_of_stderr();
 	wait_for_root(c, root);
-	rc = collector_finish(c, &result);
-	collector_free(c);
-	return rc ? cli_error("%s: %s", o.path, strerror(-rc)) : CLI_DONE;
+	finish(c, root, o.path, &told);
+	return CLI_DONE;
 }
 
 const struct cli_command cmd_collect = {

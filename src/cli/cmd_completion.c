@@ -2,6 +2,7 @@
 /* weft completion SHELL (hidden): what bash, zsh or fish needs to complete a command line. */
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,46 @@ static void each_command(void (*visit)(const struct cli_command *command))
 	for (size_t i = 0; cli_commands[i]; i++)
 		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
 			visit(cli_commands[i]);
+}
+
+/* The first words of verbs, each once. */
+static int is_first_of_its_word(size_t index)
+{
+	size_t bytes = cli_group_bytes(cli_commands[index]);
+
+	for (size_t i = 0; bytes && i < index; i++)
+		if (cli_group_bytes(cli_commands[i]) == bytes &&
+		    !strncmp(cli_commands[i]->name, cli_commands[index]->name, bytes))
+			return 0;
+	return !(cli_commands[index]->flags & CLI_COMMAND_HIDDEN);
+}
+
+static void each_first_word(void (*visit)(const struct cli_command *command))
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (is_first_of_its_word(i))
+			visit(cli_commands[i]);
+}
+
+/* Calls @visit for one verb of each group. */
+static void each_group(void (*visit)(const struct cli_command *command))
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (cli_group_bytes(cli_commands[i]) && is_first_of_its_word(i))
+			visit(cli_commands[i]);
+}
+
+static const char *second_word(const struct cli_command *command)
+{
+	return command->name + cli_group_bytes(command) + 1;
+}
+
+static int same_group(const struct cli_command *a, const struct cli_command *b)
+{
+	size_t bytes = cli_group_bytes(a);
+
+	return bytes == cli_group_bytes(b) && !strncmp(a->name, b->name, bytes) &&
+	       !(b->flags & CLI_COMMAND_HIDDEN);
 }
 
 static void put_choices(const struct cli_option *option)
@@ -44,9 +85,20 @@ static void put_quoted(const char *text)
 
 /* ---- bash */
 
-static void bash_name(const struct cli_command *command)
+static void bash_first_word(const struct cli_command *command)
 {
-	printf(" %s", command->name);
+	size_t bytes = cli_group_bytes(command);
+
+	printf(" %.*s", bytes ? (int)bytes : (int)strlen(command->name), command->name);
+}
+
+static void bash_group(const struct cli_command *group)
+{
+	printf("\t%.*s) second='", (int)cli_group_bytes(group), group->name);
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (same_group(group, cli_commands[i]))
+			printf(" %s", second_word(cli_commands[i]));
+	puts("' ;;");
 }
 
 static void bash_option(const struct cli_command *command, const struct cli_option *option)
@@ -57,7 +109,7 @@ static void bash_option(const struct cli_command *command, const struct cli_opti
 
 static void bash_options(const struct cli_command *command)
 {
-	printf("\t%s) options='", command->name);
+	printf("\t'%s') options='", command->name);
 	each_option(command, bash_option);
 	puts("' ;;");
 }
@@ -66,9 +118,9 @@ static void bash_value(const struct cli_command *command, const struct cli_optio
 {
 	if (option->kind == CLI_FLAG)
 		return;
-	printf("\t%s:--%s", command->name, option->name);
+	printf("\t'%s':--%s", command->name, option->name);
 	if (option->letter)
-		printf(" | %s:-%c", command->name, option->letter);
+		printf(" | '%s':-%c", command->name, option->letter);
 	fputs(") ", stdout);
 	if (option->choices) {
 		fputs("_weft_offer -W '", stdout);
@@ -89,7 +141,7 @@ static void bash_values(const struct cli_command *command)
 static void bash_tail(const struct cli_command *command)
 {
 	if (command->flags & CLI_COMMAND_TAIL)
-		printf("\t%s) _weft_offer -c; return ;;\n", command->name);
+		printf("\t'%s') _weft_offer -c; return ;;\n", command->name);
 }
 
 static const char bash_helper[] = /* one name a line, which may hold blanks */
@@ -103,25 +155,34 @@ static void put_bash(void)
 	fputs(bash_helper, stdout);
 	/* "--by=s" comes as three words */
 	puts("_weft()\n{\n"
-	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} options=\n"
+	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} options= second=\n"
+	     "\tlocal words=1 first=$verb\n"
+	     "\tif [[ $verb == help ]]; then first=${COMP_WORDS[2]} words=2; fi\n"
 	     "\tlocal at=$((COMP_CWORD - 1))\n"
 	     "\tif [[ $word == = ]]; then word=; elif [[ ${COMP_WORDS[at]} == = ]]; "
 	     "then ((at--)); fi\n"
 	     "\tlocal before=${COMP_WORDS[at]}\n"
 	     "\tif ((COMP_CWORD == 1)); then");
 	fputs("\t\t_weft_offer -W '", stdout);
-	each_command(bash_name);
+	each_first_word(bash_first_word);
 	puts(" --help --version'\n\t\treturn\n\tfi\n"
+	     "\tcase $first in");
+	each_group(bash_group);
+	puts("\tesac\n"
+	     "\tif [[ $second ]] && ((COMP_CWORD == words + 1)); then\n"
+	     "\t\t_weft_offer -W \"$second --help\"\n\t\treturn\n\tfi\n"
+	     "\tif [[ $second && $verb != help ]]; then "
+	     "verb+=\" ${COMP_WORDS[2]}\" words=2; fi\n"
 	     "\tcase $verb:$before in");
 	each_command(bash_values);
 	puts("\tesac\n\tcase $verb in");
 	each_command(bash_options);
 	fputs("\tesac\n\tif [[ $verb == help ]]; then options+='", stdout);
-	each_command(bash_name);
+	each_first_word(bash_first_word);
 	puts("'; fi\n"
 	     "\tif [[ $word == -* || $verb == help ]]; then\n"
 	     "\t\t_weft_offer -W \"$options\"\n\t\treturn\n\tfi\n"
-	     "\t[[ $COMP_CWORD == 2 || $before == -- ]] && case $verb in");
+	     "\t[[ $COMP_CWORD == $((words + 1)) || $before == -- ]] && case $verb in");
 	each_command(bash_tail);
 	puts("\tesac\n"
 	     "\t_weft_offer -f\n}\n"
@@ -130,14 +191,39 @@ static void put_bash(void)
 
 /* ---- zsh */
 
-static void zsh_verb(const struct cli_command *command)
+static void zsh_line(const char *name, int bytes, const char *summary)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "%s:%s", command->name, command->summary);
+	snprintf(line, sizeof(line), "%.*s:%s", bytes, name, summary);
 	fputs("\t\t", stdout);
 	put_quoted(line);
 	putchar('\n');
+}
+
+static void zsh_verb(const struct cli_command *command)
+{
+	int bytes = (int)cli_group_bytes(command);
+
+	zsh_line(command->name, bytes ? bytes : (int)strlen(command->name),
+		 bytes ? "A group of verbs" : command->summary);
+}
+
+/* The second word becomes part of the first. */
+static void zsh_group(const struct cli_command *group)
+{
+	int bytes = (int)cli_group_bytes(group);
+
+	printf("\tif [[ $words[1] == %.*s ]]; then\n\t\tverbs=(\n", bytes, group->name);
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (same_group(group, cli_commands[i]))
+			zsh_line(second_word(cli_commands[i]), INT_MAX, cli_commands[i]->summary);
+	puts("\t\t)\n"
+	     "\t\tif ((CURRENT == 2)); then\n"
+	     "\t\t\t_describe verb verbs\n\t\t\treturn\n\t\tfi\n"
+	     "\t\twords[2]=\"$words[1] $words[2]\"\n"
+	     "\t\tshift words\n\t\t((CURRENT--))\n"
+	     "\tfi");
 }
 
 /* Square brackets and colons mean something in a specification of _arguments. */
@@ -190,7 +276,7 @@ static void zsh_option(const struct cli_command *command, const struct cli_optio
 
 static void zsh_case(const struct cli_command *command)
 {
-	printf("\t%s)\n\t\t_arguments", command->name);
+	printf("\t'%s')\n\t\t_arguments", command->name);
 	each_option(command, zsh_option);
 	puts(command->operands ? " '*:file:_files' ;;" : " ;;");
 }
@@ -202,12 +288,13 @@ static void put_zsh(void)
 	     "_weft()\n{\n"
 	     "\tlocal -a verbs\n"
 	     "\tverbs=(");
-	each_command(zsh_verb);
+	each_first_word(zsh_verb);
 	puts("\t)\n"
 	     "\tif ((CURRENT == 2)); then\n"
 	     "\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
-	     "\tshift words\n\t((CURRENT--))\n"
-	     "\tcase $words[1] in");
+	     "\tshift words\n\t((CURRENT--))");
+	each_group(zsh_group);
+	puts("\tcase $words[1] in");
 	each_command(zsh_case);
 	puts("\tesac\n}\n"
 	     "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _weft \"$@\"; "
@@ -216,10 +303,22 @@ static void put_zsh(void)
 
 /* ---- fish */
 
+/* The condition that the words of a verb stand there. */
+static void fish_seen(const struct cli_command *command)
+{
+	int bytes = (int)cli_group_bytes(command);
+
+	printf("complete -c weft -n '__fish_seen_subcommand_from %.*s",
+	       bytes ? bytes : (int)strlen(command->name), command->name);
+	if (bytes)
+		printf("; and __fish_seen_subcommand_from %s", second_word(command));
+	putchar('\'');
+}
+
 static void fish_option(const struct cli_command *command, const struct cli_option *option)
 {
-	printf("complete -c weft -n '__fish_seen_subcommand_from %s' -l %s", command->name,
-	       option->name);
+	fish_seen(command);
+	printf(" -l %s", option->name);
 	if (option->letter)
 		printf(" -s %c", option->letter);
 	if (option->kind == CLI_FILE)
@@ -236,9 +335,21 @@ static void fish_option(const struct cli_command *command, const struct cli_opti
 	putchar('\n');
 }
 
+static void fish_group(const struct cli_command *group)
+{
+	printf("complete -c weft -n __fish_use_subcommand -f -a %.*s -d 'A group of verbs'\n",
+	       (int)cli_group_bytes(group), group->name);
+}
+
 static void fish_command(const struct cli_command *command)
 {
-	printf("complete -c weft -n __fish_use_subcommand -f -a %s -d ", command->name);
+	int bytes = (int)cli_group_bytes(command);
+
+	if (bytes)
+		printf("complete -c weft -n '__fish_seen_subcommand_from %.*s' -f -a %s -d ", bytes,
+		       command->name, second_word(command));
+	else
+		printf("complete -c weft -n __fish_use_subcommand -f -a %s -d ", command->name);
 	put_quoted(command->summary);
 	putchar('\n');
 	each_option(command, fish_option);
@@ -247,6 +358,7 @@ static void fish_command(const struct cli_command *command)
 static void put_fish(void)
 {
 	puts("# fish completion of weft: made from the tables of the command");
+	each_group(fish_group);
 	each_command(fish_command);
 }
 

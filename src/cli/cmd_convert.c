@@ -152,7 +152,9 @@ static const struct cli_option options[] = {
 	 .kind = CLI_TEXT,
 	 .flags = CLI_LIST,
 	 .argument = "KEY,...",
-	 .help = "Put span, root, trace, thread, process or tag:NAME before the stacks (pprof: "
+	 .help = "Put span, root, trace, thread, process, state, tag:NAME or label:KEY before the "
+		 "stacks "
+		 "(pprof: "
 		 "only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/term.h"
+#include "report/json_value.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -143,13 +144,6 @@ static void print_counters(void)
 }
 
 /* ---- for programs */
-
-static json_t *json_text(const char *text)
-{
-	json_t *value = json_string(text);
-
-	return value ? value : json_string("(not UTF-8)");
-}
 
 static json_t *json_result(const struct result *result)
 {

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft help [VERB]. */
+/* weft help [VERB], where a verb may have two words. */
 #include "cli/cli.h"
 
 #include <stdio.h>
 
 static int run(const struct cli_args *args)
 {
-	const char *name = cli_operand(args, 0);
+	const char *name = cli_operand(args, 0), *second = cli_operand(args, 1);
+	char both[64];
 	const struct cli_command *command;
 	const char *nearest;
 
 	if (!name) {
 		cli_help(stdout);
 		return CLI_DONE;
+	}
+	if (!second && cli_group_is(name)) {
+		cli_help_group(stdout, name);
+		return CLI_DONE;
+	}
+	if (second) {
+		snprintf(both, sizeof(both), "%s %s", name, second);
+		name = both;
 	}
 	command = cli_command_find(name);
 	if (command) {
@@ -34,7 +43,7 @@ const struct cli_command cmd_help = {
 	.name = "help",
 	.summary = "Show what weft can do, or how to use a verb",
 	.operands = "[VERB]",
-	.operands_max = 1,
+	.operands_max = 2,
 	.examples = examples,
 	.run = run,
 };

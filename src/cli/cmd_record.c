@@ -7,8 +7,10 @@
  * it from a descriptor (record_wait.c).
  */
 #include "cli/cli.h"
+#include "cli/engines.h"
 #include "cli/locate.h"
 #include "cli/record.h"
+#include "cli/record_attached.h"
 #include "cli/term.h"
 #include "collector/clock.h"
 #include "collector/program.h"
@@ -25,18 +27,13 @@
 #define EXIT_NOT_FOUND 127
 #define EXIT_CANNOT_RUN 126
 #define DEFAULT_OUTPUT "weft.jfr"
-#define PERIOD_MIN_NS 10000
-#define PERIOD_MAX_NS UINT64_C(3600000000000)
-
-static const char *const engines[] = {"cpu", NULL};
 
 static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE, replacing it", NULL,
 	 NULL},
-	{"engine", 'e', CLI_CHOICE, 0, "ENGINE", "What takes the samples", "cpu", engines},
-	{"frequency", 'F', CLI_RATE, 0, "HZ", "Samples for each second of CPU time", "199", NULL},
-	{"interval", 'i', CLI_TIME, 0, "TIME", "CPU time between two samples, instead of -F", NULL,
-	 NULL},
+	{"pid", 'p', CLI_TEXT, CLI_MANY, "PID",
+	 "Record a program that runs already and carries weft, instead of CMD", NULL, NULL},
+	ENGINE_OPTIONS,
 	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
 	 NULL, NULL},
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
@@ -44,7 +41,11 @@ static const struct cli_option options[] = {
 	 "auto", collector_stack_modes},
 	{"inline-context", 0, CLI_FLAG, 0, NULL,
 	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
-	{"ring", 0, CLI_BYTES, 0, "SIZE", "Room for the samples of one thread", "256K", NULL},
+	{"prime-signal", 0, CLI_TEXT, 0, "SIGNAL",
+	 "Signal that primes threads which run already: urg, rt, none, or a real-time number",
+	 "urg", NULL},
+	{"ring", 0, CLI_BYTES, 0, "SIZE",
+	 "Room for the samples of one thread, and for as much of its coroutines", "256K", NULL},
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
 	 NULL},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
@@ -61,30 +62,13 @@ static const struct cli_example examples[] = {
 	{"weft record -- ./server --port 8080", "Record a server until it ends or Ctrl-C"},
 	{"weft record -o out.jfr --duration 30s -- make -j4", "The first 30 seconds of a build"},
 	{"weft record -i 10ms -- python3 job.py", "One sample for every 10 ms of CPU time"},
+	{"weft record -e cpu,wall --wall-filter context -- ./server",
+	 "CPU time, and where requests waited"},
+	{"weft record -p 1234 --duration 30s", "30 seconds of a program that runs (see weft ps)"},
 	{NULL, NULL},
 };
 
 /* ---- settings */
-
-static int read_period(const struct cli_args *args, uint64_t *period_ns)
-{
-	uint64_t ns;
-
-	if (cli_given(args, "interval") && cli_given(args, "frequency"))
-		return cli_usage("--interval and --frequency: give one of them");
-	if (cli_given(args, "interval"))
-		ns = cli_number(args, "interval");
-	else
-		ns = UINT64_C(1000000000000) / cli_number(args, "frequency");
-	if (ns < PERIOD_MIN_NS || ns > PERIOD_MAX_NS) {
-		const char *option = cli_given(args, "interval") ? "interval" : "frequency";
-
-		return cli_usage("--%s: '%s': a sample each %llu ns is not between 10us and 1h",
-				 option, cli_text(args, option), (unsigned long long)ns);
-	}
-	*period_ns = ns;
-	return 0;
-}
 
 static void warn_of_ticks(uint64_t period_ns)
 {
@@ -101,11 +85,34 @@ static int is_power_of_two(uint64_t n)
 	return n && (n & (n - 1)) == 0;
 }
 
+/* A real-time one that is pending ends what a raw exec has begun: hence a choice. */
+static int read_prime_signal(const struct cli_args *args, int *signal_number)
+{
+	const char *text = cli_text(args, "prime-signal");
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (strcmp(text, "urg") == 0)
+		*signal_number = SIGURG;
+	else if (strcmp(text, "none") == 0)
+		*signal_number = COLLECTOR_NO_SIGNAL;
+	else if (strcmp(text, "rt") == 0)
+		*signal_number = SIGRTMIN + 6;
+	else if (end != text && !*end && (n == SIGURG || (n >= SIGRTMIN && n <= SIGRTMAX)))
+		*signal_number = (int)n;
+	else
+		return cli_usage("--prime-signal: '%s' is none of urg, rt, none, %d to %d", text,
+				 SIGRTMIN, SIGRTMAX);
+	return 0;
+}
+
 static int read_settings(const struct cli_args *args, struct collector_options *o)
 {
 	uint64_t ring = cli_number(args, "ring"), chunk = cli_number(args, "chunk-size");
-	int rc = read_period(args, &o->period_ns);
+	int rc = engines_read(args, o);
 
+	if (rc == 0)
+		rc = read_prime_signal(args, &o->prime_signal);
 	if (rc)
 		return rc;
 	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || !is_power_of_two(ring))
@@ -254,6 +261,64 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	return status;
 }
 
+/* What both kinds of recording have; the file is not touched before the program was found. */
+static int begin_record(const struct cli_args *args, struct record *r, struct collector_options *o)
+{
+	int status = 0;
+
+	if (o->engines & WEFT_ENGINE_CPU)
+		warn_of_ticks(o->period_ns);
+	if (!r->path) {
+		r->path = DEFAULT_OUTPUT;
+		status = keep_older(r->path);
+	}
+	r->duration_ns = cli_number(args, "duration");
+	r->wait_all = cli_flag(args, "wait-all");
+	r->progress = term_is(stderr);
+	o->path = r->path;
+	return status;
+}
+
+/* ---- programs that run already */
+
+static int open_attached(struct record *r, struct collector_options *o, struct attached *a)
+{
+	int status = record_prepare(r);
+
+	if (status)
+		return cli_error("cannot wait for a signal: %s", strerror(-status));
+	snprintf(a->text, sizeof(a->text), "--pid %d", (int)a->target[0].pid);
+	o->command_line = a->text;
+	o->attach = a->target;
+	o->attach_count = a->count;
+	o->root = r->pid = a->target[0].pid;
+	return open_collector(r, o);
+}
+
+static int record_attached(const struct cli_args *args, struct record *r,
+			   struct collector_options *o)
+{
+	struct attached a;
+	int status = look_at_proc();
+
+	if (status == 0 && cli_flag(args, "wait-all"))
+		status = cli_usage("--wait-all: not with --pid");
+	if (status == 0)
+		status = attached_find(&a, args, o->engines & WEFT_ENGINE_CPU);
+	if (status)
+		return status;
+	status = begin_record(args, r, o);
+	if (status == 0)
+		status = open_attached(r, o, &a);
+	if (status == 0)
+		status = attached_wait(r, &a);
+	collector_free(r->collector);
+	o->command_line = NULL; /* was a's, as its targets are */
+	o->attach = NULL;
+	attached_free(&a);
+	return status;
+}
+
 static int run(const struct cli_args *args)
 {
 	struct collector_options o = {0};
@@ -265,6 +330,13 @@ static int run(const struct cli_args *args)
 	if (status)
 		return status;
 	r.stack_mode = o.stack_mode;
+	r.engines = o.engines;
+	if (cli_given(args, "pid") && argv[0])
+		return cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
+	if (cli_given(args, "pid"))
+		return record_attached(args, &r, &o);
+	if (!argv[0])
+		return cli_usage("missing operand: record [--] CMD [ARG]..., or --pid PID");
 	rc = program_find(argv[0], path, sizeof(path));
 	if (rc)
 		return refuse_start(argv[0], rc);
@@ -280,33 +352,30 @@ static int run(const struct cli_args *args)
 				 "(WEFT_LIB, WEFT_CACHE name other places)");
 	if (rc)
 		return cli_error("libweft.so: %s (WEFT_LIB names another place)", strerror(-rc));
-	warn_of_ticks(o.period_ns);
-	if (!r.path) {
-		r.path = DEFAULT_OUTPUT;
-		status = keep_older(r.path);
-	}
+	status = begin_record(args, &r, &o);
 	if (status)
 		return status;
-	r.duration_ns = cli_number(args, "duration");
-	r.wait_all = cli_flag(args, "wait-all");
-	r.progress = term_is(stderr);
-	o.path = r.path;
 	return record_program(&r, &o, path, argv, library);
 }
 
 const struct cli_command cmd_record = {
 	.name = "record",
-	.summary = "Run a program and record what its CPU time was spent for",
+	.summary = "Record what a program's time was spent for: one to run, or one that runs",
 	.operands = "[--] CMD [ARG]...",
-	.operands_min = 1,
+	.operands_min = 0,
 	.operands_max = -1,
 	.description =
 		"Runs CMD and samples its threads, and those of all programs that it starts, by "
 		"the "
 		"CPU time that they use. Each sample carries its stack and the context (trace, "
 		"span, "
-		"tags) that the thread had set. The recording is a .jfr file, weft.jfr unless -o "
+		"tags) that the thread had set. With -e wall threads that wait are sampled too, "
+		"from outside: where they wait, and for whom. The recording is a .jfr file, "
+		"weft.jfr unless -o "
 		"names another; an older weft.jfr is kept as weft.jfr.old.\n"
+		"\n"
+		"With -p PID instead of CMD programs that carry weft already are recorded while "
+		"they run, and left as they were; without --duration until Ctrl-C.\n"
 		"\n"
 		"CMD's input, output, signals and exit status are as without weft (128+n for a "
 		"signal). Ctrl-C reaches both: weft waits for CMD, a second Ctrl-C finishes the "

@@ -96,8 +96,9 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const keys[] = {"function", "stack",  "span", "root", "trace", "thread",
-				   "process",  "module", "line", "tag:", NULL};
+static const char *const keys[] = {"function",  "stack",   "span",   "root",   "trace",
+				   "thread",    "process", "module", "line",   "state",
+				   "coroutine", "site",    "tag:",   "label:", NULL};
 
 static const struct cli_option options[] = {
 	{.name = "by",
@@ -124,15 +125,18 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
 	{"weft report", "what weft.jfr says, by tag, span and function"},
 	{"weft report --by tag:route", "which route burnt the CPU"},
+	{"weft report --by label:tenant --where label:route=/api/*",
+	 "whose requests to the API they were"},
 	{"weft report --by line --where function=parse", "which lines, in what calls parse() too"},
 	{"weft report --by stack --where tag:route=/checkout", "and where in it"},
+	{"weft report --event wall --by tag:route --where state=sleeping", "which route waited"},
 	{"weft report --json --by span | jq '.rows[0]'", "the heaviest span, for programs"},
 	{NULL, NULL},
 };
 
 const struct cli_command cmd_report = {
 	.name = "report",
-	.summary = "Show whose CPU time a recording holds",
+	.summary = "Show whose time a recording holds",
 	.operands = "[FILE]",
 	.operands_max = 1,
 	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE

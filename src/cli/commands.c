@@ -7,20 +7,51 @@
 #include <string.h>
 
 extern const struct cli_command cmd_annotate;
+extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_collect;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_convert;
+extern const struct cli_command cmd_coro_export;
+extern const struct cli_command cmd_coro_conform;
+extern const struct cli_command cmd_coro_dump;
+extern const struct cli_command cmd_coro_run;
+extern const struct cli_command cmd_coro_ps;
+extern const struct cli_command cmd_coro_report;
+extern const struct cli_command cmd_coro_top;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
+extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_man;
+extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_version;
 
+/* clang-format off */
 const struct cli_command *const cli_commands[] = {
-	&cmd_record,  &cmd_report,     &cmd_annotate, &cmd_convert, &cmd_doctor, &cmd_help,
-	&cmd_version, &cmd_completion, &cmd_man,      &cmd_collect, NULL,
+	&cmd_record,
+	&cmd_ps,
+	&cmd_inspect,
+	&cmd_report,
+	&cmd_annotate,
+	&cmd_convert,
+	&cmd_check,
+	&cmd_doctor,
+	&cmd_coro_run,
+	&cmd_coro_ps,
+	&cmd_coro_top,
+	&cmd_coro_report,
+	&cmd_coro_export,
+	&cmd_coro_dump,
+	&cmd_coro_conform,
+	&cmd_help,
+	&cmd_version,
+	&cmd_completion,
+	&cmd_man,
+	&cmd_collect,
+	NULL,
 };
+/* clang-format on */
 
 const char cli_version[] = WEFT_VERSION;
 
@@ -30,6 +61,28 @@ const struct cli_command *cli_command_find(const char *name)
 		if (!strcmp(cli_commands[i]->name, name))
 			return cli_commands[i];
 	return NULL;
+}
+
+size_t cli_group_bytes(const struct cli_command *command)
+{
+	const char *blank = strchr(command->name, ' ');
+
+	return blank ? (size_t)(blank - command->name) : 0;
+}
+
+int cli_in_group(const struct cli_command *command, const char *group)
+{
+	size_t bytes = cli_group_bytes(command);
+
+	return bytes && strlen(group) == bytes && !strncmp(command->name, group, bytes);
+}
+
+int cli_group_is(const char *word)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (cli_in_group(cli_commands[i], word))
+			return 1;
+	return 0;
 }
 
 const char *cli_command_nearest(const char *name)

@@ -7,6 +7,7 @@
 #ifndef WEFT_CLI_DOCTOR_H
 #define WEFT_CLI_DOCTOR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum finding_state {
@@ -41,6 +42,8 @@ extern const struct probe doctor_kernel[], doctor_access[], doctor_limits[], doc
 
 void doctor_rendezvous(struct finding *out);
 void doctor_hooks(struct finding *out);
+void doctor_priming(struct finding *out);
+void doctor_formats(struct finding *out);
 
 /* Fill a finding. Words of the format go to .value or .choice. */
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
@@ -60,5 +63,9 @@ const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
 
 /* The child's half of the probe of the preload: prints the hooks that took hold. */
 int doctor_list_hooks(void);
+struct weft_session_header;
+void doctor_list_formats(const struct weft_session_header *header);
+/* Runs that child: what it has printed, its exit status or -errno. */
+int doctor_run_preloaded(char *text, size_t room);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probe of the preload. This command is run once more with libweft.so before it; that
+ * The probes of the preload. This command is run once more with libweft.so before it; that
  * child starts a thread and looks at itself as a collector would: its session stands in a
- * memfd among its descriptors, and its header says which groups of hooks are on.
+ * memfd among its descriptors, and its header says which groups of hooks are on. Then it sends
+ * the priming signal to a thread that no hook has seen.
  */
 #include "cli/cli.h"
 #include "cli/doctor.h"
@@ -14,13 +15,19 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/abi/session.h>
+
+#include "base/platform.h"
+
+#define PRIMING_TRIES 5000
 
 /* ---- the child */
 
@@ -82,6 +89,63 @@ static const struct weft_session_header *find_session(void)
 	return header;
 }
 
+/* ---- a thread that no hook sees, primed by the signal */
+
+struct unseen {
+	int32_t tid;
+	int goes_on;
+};
+
+static void *run(void *argument)
+{
+	struct unseen *u = argument;
+
+	__atomic_store_n(&u->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	while (__atomic_load_n(&u->goes_on, __ATOMIC_RELAXED))
+		;
+	return NULL;
+}
+
+static int start_unseen(pthread_t *thread, struct unseen *u)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+
+	*(void **)(void *)&create = libc ? dlsym(libc, "pthread_create") : NULL;
+	if (!create || create(thread, NULL, run, u))
+		return -ENOSYS;
+	while (!__atomic_load_n(&u->tid, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	return 0;
+}
+
+/* The number of the signal that made it claim a slot, 0 for none, or -errno. */
+static int prime_a_thread(const struct weft_session_header *header)
+{
+	struct unseen u = {.goes_on = 1};
+	uint32_t used = header->slots_used;
+	int signo = (int)header->prime_signal_used, err;
+	pthread_t thread;
+
+	if (!signo)
+		return 0;
+	err = start_unseen(&thread, &u);
+	if (err)
+		return err;
+	err = platform_thread_signal(0, u.tid, signo,
+				     WEFT_SIGVAL(header->cookie, 0, WEFT_ORDER_PRIME));
+	for (int i = 0; !err && i < PRIMING_TRIES; i++) {
+		if (__atomic_load_n(&header->slots_used, __ATOMIC_ACQUIRE) > used)
+			break;
+		usleep(1000);
+	}
+	if (!err && __atomic_load_n(&header->slots_used, __ATOMIC_ACQUIRE) == used)
+		err = -ETIMEDOUT;
+	__atomic_store_n(&u.goes_on, 0, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	return err ? err : signo;
+}
+
 int doctor_list_hooks(void)
 {
 	const struct weft_session_header *header;
@@ -99,10 +163,23 @@ int doctor_list_hooks(void)
 		if ((header->hooks & hook_groups[i].bit) && is_hooked(hook_groups[i].function))
 			printf("%s ", hook_groups[i].name);
 	printf("(start hook called: %u)\n", header->hook_calls);
+	printf("%d\n", prime_a_thread(header));
+	doctor_list_formats(header);
 	return CLI_DONE;
 }
 
 /* ---- the parent */
+
+/* What the environment preloads stays, behind it: as in a recording. */
+static int preload(const char *library)
+{
+	const char *own = getenv("LD_PRELOAD");
+	char all[2 * PATH_MAX];
+	int bytes = snprintf(all, sizeof(all), "%s%s%s", library, own && *own ? ":" : "",
+			     own ? own : "");
+
+	return bytes < (int)sizeof(all) ? setenv("LD_PRELOAD", all, 1) : -1;
+}
 
 static void become_preloaded(const char *self, const char *library, int output)
 {
@@ -112,7 +189,7 @@ static void become_preloaded(const char *self, const char *library, int output)
 	/* a recording that we happen to be in is not ours to fill */
 	unsetenv("WEFT_SOCKET");
 	unsetenv("WEFT_RECORD");
-	if (setenv("LD_PRELOAD", library, 1) || dup2(output, STDOUT_FILENO) < 0)
+	if (preload(library) || dup2(output, STDOUT_FILENO) < 0)
 		_exit(126);
 	dup2(output, STDERR_FILENO);
 	execv(self, argv);
@@ -130,7 +207,6 @@ static void read_all(int fd, char *text, size_t room)
 		used += n > 0 ? (size_t)n : 0;
 	}
 	text[used] = '\0';
-	text[strcspn(text, "\n")] = '\0';
 }
 
 /* Runs this command with the library preloaded; its exit status or -errno. */
@@ -157,6 +233,15 @@ static int run_preloaded(const char *library, char *text, size_t room)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+int doctor_run_preloaded(char *text, size_t room)
+{
+	char library[PATH_MAX];
+
+	if (locate_preload(library, sizeof(library)))
+		return -ENOENT;
+	return run_preloaded(library, text, room);
+}
+
 static void judge_hooks(struct finding *out, const char *text)
 {
 	int primes = strstr(text, "threads") && !strstr(text, "called: 0)");
@@ -170,7 +255,7 @@ static void judge_hooks(struct finding *out, const char *text)
 
 void doctor_hooks(struct finding *out)
 {
-	char library[PATH_MAX], text[256] = "";
+	char library[PATH_MAX], text[512] = "";
 	int status;
 
 	if (locate_preload(library, sizeof(library))) {
@@ -178,6 +263,7 @@ void doctor_hooks(struct finding *out)
 		return;
 	}
 	status = run_preloaded(library, text, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
 	if (status < 0)
 		finding_refused(out, FINDING_MISSING, "running under it", -status);
 	else if (status)
@@ -185,4 +271,43 @@ void doctor_hooks(struct finding *out)
 			    text);
 	else
 		judge_hooks(out, text);
+}
+
+static void name_signal(int signo, char *name, size_t room)
+{
+	if (signo == SIGURG)
+		snprintf(name, room, "SIGURG");
+	else
+		snprintf(name, room, "real-time signal %d", signo);
+}
+
+/* @text: what the child has printed; its second line is the signal. */
+static void judge_priming(struct finding *out, const char *text, int watches)
+{
+	const char *line = strchr(text, '\n');
+	int signo = line ? atoi(line + 1) : 0, hooked = !strstr(text, "called: 0)");
+	char signal_name[32];
+
+	name_signal(signo, signal_name, sizeof(signal_name));
+	finding_set(out, signo > 0 && hooked && watches ? FINDING_OK : FINDING_LIMITED,
+		    "start hook: %s; thread watcher: %s; signal: %s", hooked ? "works" : "off",
+		    watches ? "works" : "no /proc to look at",
+		    signo > 0    ? signal_name
+		    : signo == 0 ? "none"
+				 : strerror(-signo));
+	if (signo > 0)
+		finding_number(out, signo);
+	finding_choose(out,
+		       "a thread that no hook saw is told by the signal to take a slot when it "
+		       "runs; without it, or with it blocked, by its first sample");
+}
+
+void doctor_priming(struct finding *out)
+{
+	char text[512] = "";
+
+	if (doctor_run_preloaded(text, sizeof(text)))
+		finding_set(out, FINDING_MISSING, "a program cannot be run under libweft.so");
+	else
+		judge_priming(out, text, platform_threads_count(getpid()) > 0);
 }

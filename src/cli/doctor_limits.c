@@ -143,8 +143,7 @@ static void probe_locked(struct finding *out)
 {
 	set_bytes(out, soft_limit(RLIMIT_MEMLOCK));
 	out->state = FINDING_INFO;
-	finding_choose(out, "unused parts of the session cannot be touched, so that mlockall() "
-			    "does not pay for them");
+	finding_choose(out, "mlockall() locks, and is limited by, what is the program's own");
 }
 
 const struct probe doctor_limits[] = {

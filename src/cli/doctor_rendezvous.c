@@ -29,7 +29,7 @@ static void wanted_directory(char *path, size_t room)
 	path[0] = '\0';
 	if (chosen)
 		snprintf(path, room, "%s", chosen);
-	else if (runtime && *runtime)
+	else if (runtime && *runtime && geteuid() != 0)
 		snprintf(path, room, "%s/weft", runtime);
 }
 
@@ -57,13 +57,13 @@ static int ask(const struct rendezvous *r)
 static int answer(const struct rendezvous *r)
 {
 	struct weft_hello hello;
-	pid_t peer = -1;
+	struct ucred peer = {0};
 	int memfd, err, fd = rendezvous_accept(r, &peer);
 
 	if (fd < 0)
 		return fd;
 	err = rendezvous_hello(fd, &hello);
-	if (!err && peer != getpid())
+	if (!err && peer.pid != getpid())
 		err = -ESRCH;
 	memfd = memfd_create("weft-doctor", MFD_CLOEXEC);
 	if (!err && (memfd < 0 || ftruncate(memfd, MEMORY_BYTES)))

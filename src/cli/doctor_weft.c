@@ -150,6 +150,8 @@ static void probe_environment(struct finding *out)
 const struct probe doctor_weft[] = {
 	{"library", "libweft.so", NULL, 1, probe_library},
 	{"hooks", "hooks", NULL, 1, doctor_hooks},
+	{"priming", "priming", "signal number", 0, doctor_priming},
+	{"formats", "context formats", NULL, 0, doctor_formats},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},
 	{"tables", "unwind tables", NULL, 0, probe_tables},

@@ -9,6 +9,25 @@
 
 #define HELP_COLUMN 28
 
+static void list_verbs(FILE *out, const char *group)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN) &&
+		    (!group || cli_in_group(cli_commands[i], group)))
+			fprintf(out, "  %-12s  %s\n", cli_commands[i]->name,
+				cli_commands[i]->summary);
+}
+
+void cli_help_group(FILE *out, const char *group)
+{
+	fprintf(out,
+		"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
+		"       weft %s VERB --help\n\n"
+		"Verbs:\n",
+		group, group);
+	list_verbs(out, group);
+}
+
 void cli_help(FILE *out)
 {
 	fputs("weft - a profiler that knows which request every sample worked for\n\n"
@@ -16,13 +35,12 @@ void cli_help(FILE *out)
 	      "       weft VERB --help | --help | --version\n\n"
 	      "Verbs:\n",
 	      out);
-	for (size_t i = 0; cli_commands[i]; i++)
-		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
-			fprintf(out, "  %-10s  %s\n", cli_commands[i]->name,
-				cli_commands[i]->summary);
+	list_verbs(out, NULL);
 	fputs("\nExamples:\n"
 	      "  weft record -- ./server         record a program\n"
 	      "  weft report --by tag:route      which route burnt the CPU\n"
+	      "  weft record -e wall -- ./shop   which requests waited, and where\n"
+	      "  weft record -p 4711             a program that runs (weft ps lists them)\n"
 	      "  weft doctor                     what this machine allows\n",
 	      out);
 }
@@ -57,9 +75,10 @@ static void print_option(FILE *out, const struct cli_option *option)
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
 		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
 		 option->argument ? " " : "", option->argument ? option->argument : "");
-	fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
 	if (strlen(left) > HELP_COLUMN - 6)
-		fprintf(out, "\n  %*s", HELP_COLUMN - 4, "");
+		fprintf(out, "  %s\n  %*s", left, HELP_COLUMN - 4, "");
+	else
+		fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
 	describe(option, right, sizeof(right));
 	term_wrapped(out, right, HELP_COLUMN - 2);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft VERB ...: finds the verb, parses its options by its table, runs it. What went to
- * stdout is checked at the end: an output that was not written is a failure.
+ * weft VERB ...: finds the verb (one word, or two: "coro run"), parses its options by its table,
+ * runs it. What went to stdout is checked at the end: an output that was not written is a
+ * failure.
  */
 #include "cli/cli.h"
+#include "cli/coro_tracer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,6 +38,25 @@ static int refuse_verb(const char *name)
 	return cli_usage("unknown %s '%s'", name[0] == '-' ? "option" : "verb", name);
 }
 
+/* weft GROUP [VERB] ... */
+static int run_of_group(const char *group, int argc, char **argv)
+{
+	char name[64];
+	const struct cli_command *command;
+
+	if (argc < 2) {
+		cli_help_group(stderr, group);
+		return CLI_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		cli_help_group(stdout, group);
+		return CLI_DONE;
+	}
+	snprintf(name, sizeof(name), "%s %s", group, argv[1]);
+	command = cli_command_find(name);
+	return command ? run_verb(command, argc - 1, argv + 1) : refuse_verb(name);
+}
+
 static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
@@ -52,13 +73,15 @@ static int run(int argc, char **argv)
 		printf("weft %s\n", cli_version);
 		return CLI_DONE;
 	}
+	if (cli_group_is(argv[1]))
+		return run_of_group(argv[1], argc - 1, argv + 1);
 	command = cli_command_find(argv[1]);
 	return command ? run_verb(command, argc - 1, argv + 1) : refuse_verb(argv[1]);
 }
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
+	int status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv) : run(argc, argv);
 
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE)

@@ -16,11 +16,22 @@ const struct cli_example cli_environment[] = {
 	 "by itself. In a recorded program's children it is ignored: they join"},
 	{"WEFT_LIB", "The libweft.so to use instead of the one beside the command"},
 	{"WEFT_COMMAND", "The weft that WEFT_RECORD starts, instead of the one beside libweft.so"},
-	{"WEFT_DIR", "Directory of the collector's socket, instead of $XDG_RUNTIME_DIR/weft or a "
-		     "new directory in /tmp"},
+	{"WEFT_DIR",
+	 "Directory of the collector's socket, instead of $XDG_RUNTIME_DIR/weft or (root) a "
+	 "new directory in /tmp"},
 	{"WEFT_CACHE", "Directory of caches, instead of $XDG_CACHE_HOME/weft"},
 	{"WEFT_HOOKS", "Groups of functions that libweft.so does not stand before in a recorded "
 		       "program, each with a minus: -threads,-signals,-exec,-modules"},
+	{"WEFT_PRIME_SIGNAL", "The priming signal of a program that carries libweft.so and is not "
+			      "recorded yet: urg, rt, a number or none"},
+	{"WEFT_PUBLISH", "Formats in which a program shows its contexts: v1,labels,otel or fewer, "
+			 "or none; v1,labels unless set"},
+	{"WEFT_LABELS_MAX", "Labels of a thread in a program that carries libweft.so, 3 to 32; "
+			    "10 unless set"},
+	{"WEFT_OTEL_ROOT_KEY", "OpenTelemetry: the attribute that holds the local root span; "
+			       "empty: none"},
+	{"WEFT_OTEL_SCHEMA", "OpenTelemetry: what readers are told of the format, tlsdesc_v1_dev "
+			     "or tls_v1"},
 	{"WEFT_SOCKET", "Set by weft for the programs that it records: where their collector is"},
 	{"NO_COLOR", "Set to anything but nothing: no colours"},
 	{NULL, NULL},

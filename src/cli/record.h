@@ -7,6 +7,7 @@
 
 #include "collector/collector.h"
 #include "collector/program.h"
+#include "collector/unrecorded.h"
 
 struct record {
 	struct collector *collector;
@@ -16,6 +17,7 @@ struct record {
 	int wait_all;
 	int progress; /* stderr is a terminal */
 	enum weft_stack_mode stack_mode;
+	uint32_t engines; /* enum weft_engine */
 	struct program_life life;
 
 	/* in record_wait.c */
@@ -28,6 +30,8 @@ struct record {
 	int line_shown; /* a progress line stands there */
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
+	uint64_t looked_ns; /* when @unrecorded was */
+	struct unrecorded unrecorded;
 };
 
 /* Before the program is started: all that waiting for it needs. 0 or -errno. */
@@ -35,6 +39,12 @@ int record_prepare(struct record *r);
 
 /* Until CMD has ended and the file is complete; returns weft's exit status. */
 int record_wait(struct record *r);
+
+/* The parts of it, for programs that are not ours (record_attached.h). */
+void record_show_progress(struct record *r);
+int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
+void record_finish(struct record *r);        /* the file, and what is told of it */
+void record_close_fds(const struct record *r);
 
 /* The one line at the end, hints, and what went wrong. Returns 0 or CLI_FAILED. */
 int record_tell(const struct record *r, const struct collector_result *result, int rc);

@@ -2,6 +2,7 @@
 /* What record says at the end: one line of sums, then hints, then what went wrong. */
 #include "cli/cli.h"
 #include "cli/record.h"
+#include "collector/outside.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static void add(struct line *l, const char *format, ...)
 	int n;
 
 	va_start(list, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
 	n = vsnprintf(l->text + l->used, sizeof(l->text) - l->used, format, list);
 	va_end(list);
 	if (n > 0)
@@ -91,15 +93,100 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 	return n == 1 ? one : many;
 }
 
+static void add_wall(struct line *l, const struct collector_result *result)
+{
+	add(l, "%llu wall %s", (unsigned long long)result->wall_samples,
+	    plural(result->wall_samples, "sample", "samples"));
+}
+
+/* What is missing of them. What was left out as asked for is not missed. */
+static void add_missed(struct line *l, const struct collector_result *result)
+{
+	uint64_t moved = result->total.counter[WEFT_COUNTER_WALL_MOVED];
+	uint64_t unreadable = result->total.counter[WEFT_COUNTER_WALL_UNREADABLE];
+	const char *before = ", not taken: ";
+
+	if (unreadable)
+		add(l, ", stacks not read: wall_unreadable %llu", (unsigned long long)unreadable);
+	if (moved) {
+		add(l, "%swall_moved %llu", before, (unsigned long long)moved);
+		before = ", ";
+	}
+	if (result->wall_unwritten)
+		add(l, "%swall_unwritten %llu", before, (unsigned long long)result->wall_unwritten);
+}
+
+/* Runs and waits of coroutines, where there were any; what the books call lost. */
+static const struct {
+	enum weft_counter counter;
+	const char *name;
+} switch_losses[] = {
+	{WEFT_COUNTER_EVENTS_RING_FULL, "events_ring_full"},
+	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
+	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
+	{WEFT_COUNTER_EVENTS_INVALID, "events_invalid"},
+	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
+};
+
+static void add_switch_losses(struct line *l, const struct collector_result *result)
+{
+	const uint64_t *counter = result->total.counter;
+	uint64_t lost = result->total.events_pending + result->switches_unwritten;
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(switch_losses) / sizeof(switch_losses[0]); i++)
+		lost += counter[switch_losses[i].counter];
+	if (!lost)
+		return;
+	add(l, ", %llu lost (", (unsigned long long)lost);
+	for (size_t i = 0; i < sizeof(switch_losses) / sizeof(switch_losses[0]); i++) {
+		uint64_t count = counter[switch_losses[i].counter];
+
+		if (!count)
+			continue;
+		add(l, "%s%s %llu", before, switch_losses[i].name, (unsigned long long)count);
+		before = ", ";
+	}
+	if (result->total.events_pending) {
+		add(l, "%sevents_pending %llu", before,
+		    (unsigned long long)result->total.events_pending);
+		before = ", ";
+	}
+	if (result->switches_unwritten)
+		add(l, "%sevents_unwritten %llu", before,
+		    (unsigned long long)result->switches_unwritten);
+	add(l, ")");
+}
+
+static void add_switches(struct line *l, const struct collector_result *result)
+{
+	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !result->switches)
+		return;
+	add(l, ", %llu coroutine %s", (unsigned long long)result->switches,
+	    plural(result->switches, "run or wait", "runs and waits"));
+	add_switch_losses(l, result);
+}
+
 static void tell_sums(const struct record *r, const struct collector_result *result)
 {
 	struct line l = {.used = 0};
 	char size[32];
 
 	record_size_text(result->bytes, size, sizeof(size));
-	add(&l, "weft record: %llu %s", (unsigned long long)result->samples,
-	    plural(result->samples, "sample", "samples"));
+	add(&l, "weft record: ");
+	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
+		add(&l, "%llu %s", (unsigned long long)result->samples,
+		    plural(result->samples, "sample", "samples"));
+	else
+		add_wall(&l, result);
 	add_lost(&l, result);
+	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
+		add(&l, ", ");
+		add_wall(&l, result);
+	}
+	if (r->engines & WEFT_ENGINE_WALL)
+		add_missed(&l, result);
+	add_switches(&l, result);
 	add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
 	    plural(result->total.threads, "thread", "threads"), result->processes,
 	    plural(result->processes, "process", "processes"), r->path, size);
@@ -134,6 +221,30 @@ static void tell_running(const struct record *r)
 	fprintf(stderr,
 		"weft record: %zu %s on, unrecorded: %s; --wait-all records until they end\n",
 		count, plural(count, "process runs", "processes run"), l.text);
+}
+
+static void tell_unrecorded(const struct record *r)
+{
+	const struct unrecorded *u = &r->unrecorded;
+	struct line l = {.used = 0};
+
+	for (size_t i = 0; i < NAMED_MAX && i < u->count; i++)
+		add(&l, "%s%s [%d] (%s)", i ? ", " : "", u->program[i].command,
+		    (int)u->program[i].pid, u->program[i].why);
+	if (u->count > NAMED_MAX)
+		add(&l, ", ...");
+	if (u->count)
+		cli_warning("%zu %s ran unrecorded: %s", u->count,
+			    plural(u->count, "program", "programs"), l.text);
+}
+
+static void tell_execs(const struct collector_result *result)
+{
+	if (result->attach_execs)
+		fprintf(stderr,
+			"weft record: %u of the processes became another program (exec), which is "
+			"not recorded\n",
+			result->attach_execs);
 }
 
 static void tell_refused(const struct collector_result *result)
@@ -175,12 +286,37 @@ static void tell_refused_tables(const struct record *r, const struct collector_r
 		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
 }
 
+/* By process: "2 threads of x [123] could not be sampled: worker-1 (blocks SIGPROF), ..." */
+static void tell_unsampled(const struct collector_result *result)
+{
+	const struct outside_unsampled *u = result->unsampled;
+	size_t known = result->unsampled_count, i = 0;
+
+	if (known > COLLECTOR_UNSAMPLED_MAX)
+		known = COLLECTOR_UNSAMPLED_MAX;
+	while (i < known) {
+		struct line names = {.used = 0};
+		size_t first = i;
+
+		for (; i < known && u[i].pid == u[first].pid; i++)
+			add(&names, "%s%s (%s)", i == first ? "" : ", ", u[i].name, u[i].why);
+		fprintf(stderr, "weft record: %zu %s of %s could not be sampled: %s\n", i - first,
+			plural(i - first, "thread", "threads"), u[first].process, names.text);
+	}
+	if (result->unsampled_count > known)
+		fprintf(stderr, "weft record: and %zu more threads could not be sampled\n",
+			result->unsampled_count - known);
+}
+
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
 	tell_running(r);
+	tell_execs(result);
 	tell_refused(result);
+	tell_unrecorded(r);
 	tell_untimed(result);
+	tell_unsampled(result);
 	tell_refused_tables(r, result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
 }

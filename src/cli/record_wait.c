@@ -20,7 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_NS 200000000
+#define TICK_NS 200000000        /* of the line of progress, and of --wait-all */
+#define QUIET_TICK_NS 1000000000 /* without them */
+#define LOOK_NS UINT64_C(1000000000)
 #define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
 
 static void taken_signals(sigset_t *set)
@@ -35,11 +37,14 @@ static void taken_signals(sigset_t *set)
 
 int record_prepare(struct record *r)
 {
-	struct itimerspec tick = {{0, TICK_NS}, {0, TICK_NS}};
+	struct timespec often = {0, TICK_NS}, seldom = {QUIET_TICK_NS / 1000000000, 0};
+	struct itimerspec tick = {often, often};
 	sigset_t set;
 
 	taken_signals(&set);
 	program_prepare(&r->life, &set);
+	if (!r->progress && !r->wait_all)
+		tick.it_value = tick.it_interval = seldom;
 	r->pid_fd = -1;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -48,7 +53,7 @@ int record_prepare(struct record *r)
 	return 0;
 }
 
-static void close_fds(const struct record *r)
+void record_close_fds(const struct record *r)
 {
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
@@ -100,7 +105,7 @@ static void take_signals(struct record *r)
 
 /* ---- the line of progress */
 
-static void show_progress(struct record *r)
+void record_show_progress(struct record *r)
 {
 	struct collector_progress now;
 	char size[32];
@@ -109,9 +114,13 @@ static void show_progress(struct record *r)
 		return;
 	collector_progress(r->collector, &now);
 	record_size_text(now.bytes, size, sizeof(size));
-	fprintf(stderr, "\r\033[K[weft %llus, %llu samples, %u processes, %s]",
-		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u),
-		(unsigned long long)now.samples, now.processes, size);
+	fprintf(stderr, "\r\033[K[weft %llus",
+		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u));
+	if (r->engines & WEFT_ENGINE_CPU)
+		fprintf(stderr, ", %llu samples", (unsigned long long)now.samples);
+	if (r->engines & WEFT_ENGINE_WALL)
+		fprintf(stderr, ", %llu wall samples", (unsigned long long)now.wall_samples);
+	fprintf(stderr, ", %u processes, %s]", now.processes, size);
 	fflush(stderr);
 	r->line_shown = 1;
 }
@@ -125,7 +134,7 @@ static void remove_progress(struct record *r)
 
 /* ---- the end */
 
-static void finish(struct record *r)
+void record_finish(struct record *r)
 {
 	struct collector_result result;
 	int rc = collector_finish(r->collector, &result);
@@ -161,13 +170,24 @@ static int is_time_to_leave(const struct record *r)
 	       (r->ended || r->interrupts >= 2 || (r->leave_ns && clock_mono_ns() >= r->leave_ns));
 }
 
-static int pause_ms(const struct record *r)
+int record_pause_ms(const struct record *r)
 {
 	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->duration_ns;
 
-	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < TICK_NS)
+	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < QUIET_TICK_NS)
 		return (int)((end_ns - now_ns) / 1000000) + 1;
 	return -1;
+}
+
+/* At the first tick, then once a second. */
+static void look_for_unrecorded(struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < LOOK_NS))
+		return;
+	r->looked_ns = now_ns;
+	unrecorded_look(&r->unrecorded, r->pid);
 }
 
 static void wait_for_something(struct record *r)
@@ -179,12 +199,14 @@ static void wait_for_something(struct record *r)
 	};
 	uint64_t ticks;
 
-	if (poll(fd, 3, pause_ms(r)) < 0)
+	if (poll(fd, 3, record_pause_ms(r)) < 0)
 		return;
 	if (fd[0].revents)
 		take_signals(r);
-	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0)
-		show_progress(r);
+	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
+		record_show_progress(r);
+		look_for_unrecorded(r);
+	}
 	if (fd[2].revents || r->pid_fd < 0)
 		take_end(r);
 }
@@ -206,8 +228,9 @@ int record_wait(struct record *r)
 	while (!is_time_to_leave(r)) {
 		wait_for_something(r);
 		if (!r->finished && is_time_to_finish(r))
-			finish(r);
+			record_finish(r);
 	}
-	close_fds(r);
+	record_close_fds(r);
+	unrecorded_free(&r->unrecorded);
 	return exit_status(r);
 }

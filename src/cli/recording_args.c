@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/layout.h"
+
 int recording_key(struct key *key, const char *option, const char *text)
 {
 	if (key_parse(key, text))
@@ -51,22 +53,39 @@ void recording_wheres_free(struct where *wheres, size_t count)
 	free(wheres);
 }
 
+/* Tags or labels that may have been meant, as many as there is room for. */
+static void list_others(const struct key *key, const struct model *m, char *out, size_t room)
+{
+	size_t used = 0;
+	char clean[LAYOUT_TEXT];
+
+	for (uint32_t i = CONTEXT_TAGS; i < m->keys.count; i++) {
+		const char *name = names_text(&m->keys, i);
+		int is_label = *key_prefix(name) == 0, n;
+
+		if (i == key->tag || is_label != (key->kind == KEY_LABEL))
+			continue;
+		n = snprintf(out + used, room - used, "%s%s", used ? ", " : "",
+			     layout_clean(clean, is_label ? key_bare(name) : name));
+		if (n < 0 || (size_t)n + sizeof(", ...") > room - used) {
+			strcpy(out + used, used ? ", ..." : "...");
+			return;
+		}
+		used += (size_t)n;
+	}
+	if (!used)
+		strcpy(out, "none");
+}
+
 void recording_warn(const char *path, const struct key *key, const struct model *m)
 {
-	char tags[512] = "none";
-	size_t used = 0;
+	char others[1024], clean[LAYOUT_TEXT];
 
 	if (!key->unknown)
 		return;
-	for (uint32_t i = CONTEXT_TAGS; i < m->keys.count && used < sizeof(tags); i++) {
-		int n = 0;
-
-		if (i != key->tag)
-			n = snprintf(tags + used, sizeof(tags) - used, "%s%s", used ? ", " : "",
-				     names_text(&m->keys, i));
-		used += n > 0 ? (size_t)n : 0;
-	}
-	cli_warning("%s: no tag '%s'; there are: %s", path, key->text + strlen("tag:"), tags);
+	list_others(key, m, others, sizeof(others));
+	cli_warning("%s: no %s '%s'; there are: %s", path, key->kind == KEY_LABEL ? "label" : "tag",
+		    layout_clean(clean, key_bare(key->text)), others);
 }
 
 /* What a file is that does not begin with a whole header of a chunk. */
@@ -91,8 +110,8 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 {
 	switch (error) {
 	case -EINVAL:
-		return cli_usage("--event: unknown '%s'; known: cpu, wall, all, or the name of a "
-				 "sample event type",
+		return cli_usage("--event: unknown '%s'; known: cpu, wall, all, coroutine-run, "
+				 "coroutine-wait, or the name of a sample event type",
 				 cli_text(args, "event"));
 	case -EBADMSG:
 		return cli_error("%s: %s", path, stranger(path));

@@ -15,7 +15,8 @@
 	 .help = "Count only samples of which this holds; * is anything; all must hold"}
 #define RECORDING_OPTION_EVENT \
 	{.name = "event", .letter = 'e', .kind = CLI_TEXT, .argument = "WHICH", \
-	 .help = "Samples to count: cpu, wall, all, or an event type [cpu, else wall]"}
+	 .help = "What to count: samples of cpu, wall, all; coroutine-run, coroutine-wait; or an " \
+		 "event type [cpu, else wall]"}
 #define RECORDING_OPTION_NO_INLINES \
 	{.name = "no-inlines", .kind = CLI_FLAG, \
 	 .help = "Count inlined functions as the functions that they are inlined into"}
@@ -25,7 +26,7 @@
 int recording_key(struct key *key, const char *option, const char *text);
 int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
 void recording_wheres_free(struct where *wheres, size_t count);
-/* Warns of a tag that nothing in the recording has: a typing error looks like "(none)". */
+/* Warns of a tag or label that nothing in the recording has: a typing error looks like "(none)". */
 void recording_warn(const char *path, const struct key *key, const struct model *m);
 /* The message for what source_open() or report_run() returned. An exit status. */
 int recording_refuse(const struct cli_args *args, const char *path, int error);

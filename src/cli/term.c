@@ -14,16 +14,18 @@ int term_is(FILE *stream)
 	return isatty(fileno(stream));
 }
 
+int term_has_cursor(FILE *stream)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0 && term_is(stream);
+}
+
 int term_has_colour(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
 
-	if (no_color && *no_color)
-		return 0;
-	if (!term || !*term || !strcmp(term, "dumb"))
-		return 0;
-	return term_is(stream);
+	return !(no_color && *no_color) && term_has_cursor(stream);
 }
 
 int term_columns(FILE *stream)

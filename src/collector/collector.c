@@ -22,11 +22,14 @@ struct collector {
 	struct watch watch;
 	struct walker walker;
 	struct worker worker;
+	struct outside *outside;
 	struct queue drained, walked; /* see queue.h */
 	struct tables tables;
 	struct table_cache cache;
 	pthread_t watching_thread, walking_thread, writing_thread;
-	int watching, walking, writing; /* threads that run */
+	int watching, walking, writing;                              /* threads that run */
+	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
+	size_t unsampled_count;
 };
 
 const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
@@ -53,11 +56,31 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.stack_mode = stack_mode_names[o->stack_mode],
 		.pid = o->root,
 		.period_ns = o->period_ns,
+		.wall_period_ns = o->wall.period_ns,
+		.engines = o->engines,
 		.chunk_bytes = o->chunk_bytes,
 		.inline_context = o->inline_context,
 	};
 
 	return recording_open(&c->worker.recording, &options);
+}
+
+uint32_t collector_prime_signal(const struct collector_options *o)
+{
+	if (o->prime_signal == COLLECTOR_NO_SIGNAL)
+		return 0;
+	return o->prime_signal ? (uint32_t)o->prime_signal : SIGURG;
+}
+
+static int open_outside(struct collector *c, const struct collector_options *o)
+{
+	struct outside_options options = {
+		.wall = o->wall,
+		.out = &c->drained,
+		.prime_signal = (int)collector_prime_signal(o),
+	};
+
+	return outside_open(&c->outside, &options);
 }
 
 static int open_parts(struct collector *c, const struct collector_options *o, const char **what)
@@ -83,12 +106,18 @@ static int open_parts(struct collector *c, const struct collector_options *o, co
 	};
 	c->worker.queue = &c->walked;
 	c->worker.period_ns = o->period_ns;
+	c->worker.wall_period_ns = o->wall.period_ns;
+	c->worker.threads = o->wall.pattern;
 	if (!c->walker.walking.modules)
 		return -ENOMEM;
 	if (o->debuginfod)
 		modules_ask_servers(c->walker.walking.modules);
+	*what = "threads";
+	rc = open_outside(c, o);
+	if (rc)
+		return rc;
 	*what = "rendezvous socket";
-	rc = watch_open(&c->watch, &c->drained, &c->worker, &c->tables, o);
+	rc = watch_open(&c->watch, &c->drained, &c->worker, c->outside, &c->tables, o);
 	if (rc)
 		return rc;
 	*what = o->path;
@@ -131,6 +160,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	c->tables.fd = c->cache.fd = -1;
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
+		watch_attach_all(&c->watch, options);
 		*what = "threads";
 		rc = start_threads(c);
 	}
@@ -165,15 +195,29 @@ void collector_stop(struct collector *c)
 void collector_progress(const struct collector *c, struct collector_progress *out)
 {
 	out->samples = __atomic_load_n(&c->worker.samples, __ATOMIC_RELAXED);
+	out->wall_samples = __atomic_load_n(&c->worker.wall_samples, __ATOMIC_RELAXED);
 	out->bytes = __atomic_load_n(&c->worker.bytes, __ATOMIC_RELAXED);
 	out->error = __atomic_load_n(&c->worker.error, __ATOMIC_RELAXED);
 	out->processes = __atomic_load_n(&c->watch.processes, __ATOMIC_RELAXED);
+	out->waiting = __atomic_load_n(&c->watch.attach_waiting, __ATOMIC_RELAXED);
+	out->attach_error = __atomic_load_n(&c->watch.attach_error, __ATOMIC_RELAXED);
 	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
 }
 
 size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
 {
 	return descendants_find(collector_socket(c), out, room);
+}
+
+/* Before BATCH_FINISH: what it still has to hand on goes before that. */
+static void end_outside(struct collector *c)
+{
+	if (!c->outside)
+		return;
+	outside_stop(c->outside);
+	c->unsampled_count = outside_unsampled(c->outside, c->unsampled, COLLECTOR_UNSAMPLED_MAX);
+	outside_free(c->outside);
+	c->outside = NULL;
 }
 
 static void join_threads(struct collector *c)
@@ -183,6 +227,7 @@ static void join_threads(struct collector *c)
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
+	end_outside(c);
 	if (c->writing)
 		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
 	if (c->walking)
@@ -192,7 +237,7 @@ static void join_threads(struct collector *c)
 	c->walking = c->writing = 0;
 }
 
-int collector_finish(struct collector *c, struct collector_result *out)
+int collector_complete(struct collector *c, struct collector_result *out)
 {
 	struct recording_written written = {0};
 	int rc;
@@ -200,18 +245,37 @@ int collector_finish(struct collector *c, struct collector_result *out)
 	join_threads(c);
 	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
 	c->worker.recording = NULL;
-	watch_tell_done(&c->watch);
 	*out = (struct collector_result){
 		.samples = written.samples,
 		.bytes = written.bytes,
 		.samples_unwritten = written.samples_lost,
+		.wall_samples = written.wall,
+		.wall_unwritten = written.wall_lost,
+		.switches = written.switches,
+		.switches_unwritten = written.switches_lost,
 		.processes = c->watch.processes,
+		.attach_execs = c->watch.attach_execs,
 		.total = c->worker.total,
 		.refused = c->watch.refused,
 		.refused_error = c->watch.refused_error,
+		.unsampled = c->unsampled,
+		.unsampled_count = c->unsampled_count,
 	};
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
+}
+
+void collector_let_go(struct collector *c)
+{
+	watch_tell_done(&c->watch);
+}
+
+int collector_finish(struct collector *c, struct collector_result *out)
+{
+	int rc = collector_complete(c, out);
+
+	collector_let_go(c);
+	return rc;
 }
 
 void collector_free(struct collector *c)

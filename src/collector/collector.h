@@ -11,8 +11,9 @@
  *	rc = collector_finish(c, &result);          the file is complete
  *	collector_free(c);
  *
- * Two threads of its own: one answers, watches for ends and drains; the other walks, names
- * and writes (worker.h). All signals are blocked in both. Functions here are called from one
+ * Threads of its own: one answers, watches for ends and drains (watch.h), one looks into the
+ * processes (outside.h), one walks (walker.h), one names and writes (worker.h). All signals are
+ * blocked in them. Functions here are called from one
  * thread.
  */
 #ifndef WEFT_COLLECTOR_H
@@ -20,26 +21,39 @@
 
 #include "collector/descendants.h"
 #include "collector/process.h"
+#include "collector/wall.h"
 
 #include <stddef.h>
 #include <sys/types.h>
 
+struct attach_target;
 struct collector;
+struct outside_unsampled; /* outside.h */
 
 struct collector_options {
 	const char *path;         /* of the recording; replaced */
 	const char *socket;       /* path to listen at; NULL = choose a private one */
 	const char *command_line; /* as it is told in the file */
 	const char *version;
-	uint64_t period_ns;
-	uint32_t ring_bytes;            /* 0 = default */
+	uint64_t period_ns;       /* of CPU time, which the wall engine needs too */
+	struct wall_options wall; /* period_ns 0: it is off; the pattern holds for both engines */
+	uint32_t engines;         /* enum weft_engine: whose samples are written; 0 = cpu */
+	uint32_t ring_bytes;      /* 0 = default */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
 	pid_t root;                     /* the first process; 0 = told later */
 	enum weft_stack_mode stack_mode;
 	int inline_context;
-	int no_children; /* only the root is welcome */
-	int debuginfod;  /* servers may be asked for what names code */
+	int no_children;  /* only the root is welcome */
+	int debuginfod;   /* servers may be asked for what names code */
+	int prime_signal; /* 0 = SIGURG, COLLECTOR_NO_SIGNAL = none, else a real-time one */
+	/* Processes that run already (attach.h): theirs is taken over. Then there is no root. */
+	struct attach_target *attach;
+	size_t attach_count;
 };
+#define COLLECTOR_NO_SIGNAL (-1)
+
+/* The number that @o asks for; 0 = none. */
+uint32_t collector_prime_signal(const struct collector_options *o);
 
 /* A stack mode as it is typed and told in the file: the first four, then NULL, then "check";
  * NULL ends them. */
@@ -63,20 +77,30 @@ int collector_root_fd(const struct collector *c);
 void collector_stop(struct collector *c);
 
 struct collector_progress {
-	uint64_t samples, bytes;
+	uint64_t samples, wall_samples, bytes;
 	uint32_t processes, running; /* that ever joined; that still run */
 	int error;                   /* of writing, so far; 0 = none */
+	uint32_t waiting; /* that were attached to, and none of whose threads has run since */
+	int attach_error; /* -errno of one that could not begin; 0 = none */
 };
 void collector_progress(const struct collector *c, struct collector_progress *out);
 
 struct collector_result {
 	uint64_t samples, bytes;
 	uint64_t samples_unwritten; /* with chunks that could not be written */
+	uint64_t wall_samples, wall_unwritten;
+	uint64_t switches, switches_unwritten; /* runs and waits of coroutines */
 	uint32_t processes;
+	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;
 	uint32_t refused;  /* processes for which no session could be made */
 	int refused_error; /* and why: -errno of the last */
+	/* Threads that could not be sampled: how many, and the first COLLECTOR_UNSAMPLED_MAX of
+	 * them by name. Lives as long as the collector. */
+	const struct outside_unsampled *unsampled;
+	size_t unsampled_count;
 };
+#define COLLECTOR_UNSAMPLED_MAX 16
 
 /* Processes that the root has started, that still run, be they recorded or not (see
  * descendants.h). Returns how many there are; fills up to @room. */
@@ -85,6 +109,9 @@ size_t collector_descendants(const struct collector *c, struct collector_running
 /* Stop, take all that is left, complete the file, tell targets that wait for it, end the
  * threads. 0, or -errno of the first write that failed (*out is filled then too). */
 int collector_finish(struct collector *c, struct collector_result *out);
+/* The same in two steps: a program that waits for its file is let go by the second. */
+int collector_complete(struct collector *c, struct collector_result *out);
+void collector_let_go(struct collector *c);
 
 void collector_free(struct collector *c); /* takes NULL; removes the socket */
 

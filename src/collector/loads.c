@@ -2,6 +2,8 @@
 /* Stays of modules in a process: see loads.h. */
 #include "collector/loads.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -19,21 +21,6 @@ void loads_free(struct loads *l)
 	*l = (struct loads){0};
 }
 
-static int make_room(void **list, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? *room * 2 : 32;
-	void *grown;
-
-	if (count < *room)
-		return 1;
-	grown = realloc(*list, more * size);
-	if (!grown)
-		return 0;
-	*list = grown;
-	*room = more;
-	return 1;
-}
-
 static size_t find_module(const struct loads *l, uint32_t id)
 {
 	size_t i = l->module_count;
@@ -49,10 +36,13 @@ static size_t add_module(struct loads *l, struct maps *maps, uint32_t id,
 {
 	struct load_module *m;
 
-	if (loaded->end <= loaded->start || l->module_count == MODULES_MAX ||
-	    !make_room((void **)&l->module, l->module_count, &l->module_room, sizeof(*m)))
+	if (loaded->end <= loaded->start || l->module_count == MODULES_MAX)
 		return SIZE_MAX;
-	m = &l->module[l->module_count];
+	m = array_grown(l->module, l->module_count + 1, &l->module_room, sizeof(*m));
+	if (!m)
+		return SIZE_MAX;
+	l->module = m;
+	m += l->module_count;
 	*m = (struct load_module){
 		.id = id,
 		.mapping = {.id = ++maps->last_id,
@@ -79,13 +69,18 @@ static void forget_oldest_half(struct loads *l)
 
 static void add_stay(struct loads *l, size_t module, const struct weft_log_loaded *times)
 {
+	struct stay *stay;
+
 	if (module == SIZE_MAX)
 		return;
 	if (l->stay_count == STAYS_MAX)
 		forget_oldest_half(l);
-	if (make_room((void **)&l->stay, l->stay_count, &l->stay_room, sizeof(*l->stay)))
-		l->stay[l->stay_count++] = (struct stay){(uint32_t)module, times->since_ns,
-							 times->at_ns, FOREVER, FOREVER};
+	stay = array_grown(l->stay, l->stay_count + 1, &l->stay_room, sizeof(*stay));
+	if (!stay)
+		return;
+	l->stay = stay;
+	l->stay[l->stay_count++] =
+		(struct stay){(uint32_t)module, times->since_ns, times->at_ns, FOREVER, FOREVER};
 }
 
 static void end_stay(struct loads *l, size_t module, const struct weft_log_loaded *times)

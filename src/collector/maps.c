@@ -2,6 +2,9 @@
 /* The executable mappings of a process: see maps.h. */
 #include "collector/maps.h"
 
+#include "base/array.h"
+#include "base/proc_maps.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,77 +35,23 @@ void maps_free(struct maps *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* Reads a number up to @stop and steps over it. */
-static int take_number(const char **at, const char *end, unsigned int base, char stop,
-		       uint64_t *out)
-{
-	uint64_t value = 0;
-	const char *p = *at;
-
-	for (; p < end && *p != stop; p++) {
-		unsigned int digit = *p >= '0' && *p <= '9'   ? (unsigned int)(*p - '0')
-				     : *p >= 'a' && *p <= 'f' ? (unsigned int)(*p - 'a' + 10)
-							      : 99;
-
-		if (digit >= base || value > (UINT64_MAX - digit) / base)
-			return -EINVAL;
-		value = value * base + digit;
-	}
-	if (p == end || p == *at)
-		return -EINVAL;
-	*out = value;
-	*at = p + 1;
-	return 0;
-}
-
-/* The kernel writes a newline in a path as \012 and nothing else in this way. */
-static char *take_path(const char *at, const char *end)
-{
-	char *path = malloc((size_t)(end - at) + 1);
-	size_t n = 0;
-
-	if (!path)
-		return NULL;
-	while (at < end) {
-		if (end - at >= 4 && memcmp(at, "\\012", 4) == 0) {
-			path[n++] = '\n';
-			at += 4;
-		} else {
-			path[n++] = *at++;
-		}
-	}
-	path[n] = 0;
-	return path;
-}
-
 int maps_parse_line(const char *line, size_t bytes, struct mapping *out)
 {
-	const char *at = line, *end = line + bytes;
-	uint64_t major, minor;
-	struct mapping one = {0};
+	struct proc_map one;
+	int rc = proc_map_parse(line, bytes, &one);
 
-	if (take_number(&at, end, 16, '-', &one.start) || take_number(&at, end, 16, ' ', &one.end))
-		return -EINVAL;
-	if (end - at < 5 || at[4] != ' ' || one.end <= one.start)
-		return -EINVAL;
-	one.executable = at[2] == 'x';
-	at += 5;
-	if (take_number(&at, end, 16, ' ', &one.offset) || take_number(&at, end, 16, ':', &major) ||
-	    take_number(&at, end, 16, ' ', &minor))
-		return -EINVAL;
-	/* The last number ends the line when there is no path. */
-	if (take_number(&at, end, 10, ' ', &one.inode)) {
-		one.inode = 0;
-		at = end;
-	}
-	while (at < end && *at == ' ')
-		at++;
-	one.device_major = (uint32_t)major;
-	one.device_minor = (uint32_t)minor;
-	one.path = take_path(at, end);
-	if (!one.path)
-		return -ENOMEM;
-	*out = one;
+	if (rc)
+		return rc;
+	*out = (struct mapping){
+		.start = one.start,
+		.end = one.end,
+		.offset = one.offset,
+		.inode = one.inode,
+		.device_major = one.device_major,
+		.device_minor = one.device_minor,
+		.executable = one.permissions[2] == 'x',
+		.path = one.path,
+	};
 	return 0;
 }
 
@@ -140,18 +89,13 @@ static int same_mapping(const struct mapping *a, const struct mapping *b)
 
 static int make_room(struct mapping ***list, size_t count, size_t *room)
 {
-	size_t more = *room ? *room * 2 : 32;
-	struct mapping **grown;
+	struct mapping **grown = NULL;
 
-	if (count < *room)
-		return 0;
-	if (count >= MAPPINGS_MAX)
-		return -ENOMEM;
-	grown = realloc(*list, more * sizeof(*grown));
+	if (count < MAPPINGS_MAX)
+		grown = array_grown(*list, count + 1, room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	*list = grown;
-	*room = more;
 	return 0;
 }
 

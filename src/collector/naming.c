@@ -167,6 +167,26 @@ void naming_stack(struct naming *n, struct process *p, const struct walked_sampl
 	}
 }
 
+void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,
+		 struct recording_stack *out)
+{
+	const struct walked_frame *f = &placed->site;
+	const struct named *named;
+
+	out->count = 0;
+	out->truncated = 1; /* of its callers nobody knows */
+	if (!f->code)
+		return;
+	if (f->code == &walked_jit_code) {
+		out->count = name_jit(n->writer, &placed->jit, out->frame);
+		return;
+	}
+	recording_module(p, f->code);
+	named = name_of(n, f);
+	for (; named && out->count < named->count; out->count++)
+		out->frame[out->count] = named->frame[out->count];
+}
+
 int naming_init(struct naming *n)
 {
 	*n = (struct naming){.known = map_new(), .places = elf_module_places};

@@ -51,8 +51,64 @@ char *process_read_file(int directory_fd, const char *name, size_t *bytes)
 	return text;
 }
 
-/* Arguments stand there with zeros between them. */
-static char *read_command_line(int proc_fd)
+/* The command in field 2 may hold anything, so fields are counted from its last bracket. */
+static uint64_t number_in(const char *text, int field)
+{
+	const char *at = text ? strrchr(text, ')') : NULL;
+
+	for (int before = 2; at && before < field; before++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t process_stat_number(int proc_fd, int field)
+{
+	size_t bytes = 0;
+	char *text = process_read_file(proc_fd, "stat", &bytes);
+	uint64_t number = number_in(text, field);
+
+	free(text);
+	return number;
+}
+
+/* All that is wanted of it at once: the process waits meanwhile. */
+static void take_stat(struct process *p)
+{
+	size_t bytes = 0;
+	char *text = process_read_file(p->proc_fd, "stat", &bytes);
+
+	p->parent = (pid_t)number_in(text, STAT_PARENT);
+	p->start_ticks = number_in(text, STAT_START_TIME);
+	p->stack_start = number_in(text, STAT_STACK_START);
+	free(text);
+}
+
+/* Where the kernel put the stack of the program that @proc_fd now runs: another place for
+ * each, as it is random. 0 = not told. */
+static uint64_t stack_start(int proc_fd)
+{
+	return process_stat_number(proc_fd, STAT_STACK_START);
+}
+
+char *process_read_own(const struct process *p, const char *name, size_t *bytes)
+{
+	char *text = process_read_file(p->proc_fd, name, bytes);
+
+	if (!text || stack_start(p->proc_fd) == p->stack_start)
+		return text;
+	free(text);
+	errno = ESRCH;
+	return NULL;
+}
+
+int process_runs_on(const struct process *p)
+{
+	uint64_t start = stack_start(p->proc_fd);
+
+	return start == 0 || start == p->stack_start;
+}
+
+char *process_command_line(int proc_fd)
 {
 	size_t bytes = 0;
 	char *text = process_read_file(proc_fd, "cmdline", &bytes);
@@ -64,6 +120,20 @@ static char *read_command_line(int proc_fd)
 	for (size_t i = 0; i < bytes; i++)
 		if (text[i] == 0)
 			text[i] = ' ';
+	return text;
+}
+
+char *process_command_line_of(pid_t pid)
+{
+	char path[32], *text;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	text = process_command_line(fd);
+	close(fd);
 	return text;
 }
 
@@ -98,9 +168,10 @@ int process_new(struct process **out, pid_t pid)
 		process_free(p);
 		return rc;
 	}
+	take_stat(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	p->first_maps = process_read_file(p->proc_fd, "maps", &p->first_maps_bytes);
-	p->command_line = read_command_line(p->proc_fd);
+	p->command_line = process_command_line(p->proc_fd);
 	read_command(p);
 	*out = p;
 	return 0;
@@ -113,10 +184,43 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation)
+{
+	struct gone_slot *g = malloc(sizeof(*g));
+
+	if (!g)
+		return; /* its slot stays in use until the process ends */
+	*g = (struct gone_slot){.slot = slot, .generation = generation};
+	g->next = __atomic_load_n(&p->gone, __ATOMIC_RELAXED);
+	/* Pairs with the acquire in process_take_gone(). */
+	while (!__atomic_compare_exchange_n(&p->gone, &g->next, g, 1, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+struct gone_slot *process_take_gone(struct process *p)
+{
+	if (!__atomic_load_n(&p->gone, __ATOMIC_RELAXED))
+		return NULL;
+	return __atomic_exchange_n(&p->gone, NULL, __ATOMIC_ACQUIRE);
+}
+
+static void free_gone(struct process *p)
+{
+	struct gone_slot *g = process_take_gone(p), *next;
+
+	for (; g; g = next) {
+		next = g->next;
+		free(g);
+	}
+}
+
 void process_release(struct process *p)
 {
 	struct process_thread *t;
 	size_t cursor = 0;
+
+	free_gone(p);
 
 	if (p->threads)
 		while ((t = process_thread_next(p, &cursor)))
@@ -271,11 +375,11 @@ static void look(struct process *p)
 	p->first_maps = NULL;
 	p->maps.looked_ns = now_ns;
 	if (!text && !p->told_by_log)
-		text = process_read_file(p->proc_fd, "maps", &bytes);
+		text = process_read_own(p, "maps", &bytes);
 	read_log(p);
 	if (text && bytes)
 		maps_update(&p->maps, text, bytes);
-	else if (p->maps.count == 0) /* else it is ending: nothing is new */
+	else if (p->maps.count == 0) /* else it is ending, or another program: nothing is new */
 		believe_the_log(p);
 	free(text);
 	p->epoch = epoch;

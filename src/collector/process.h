@@ -9,7 +9,7 @@
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H
 
-#include "collector/dictionary.h"
+#include "base/dictionary.h"
 #include "collector/loads.h"
 #include "collector/maps.h"
 #include "collector/snapshot.h"
@@ -27,9 +27,10 @@ struct map;
 struct session_counts {
 	uint64_t counter[WEFT_COUNTER_ROOM];
 	uint64_t delivered;
-	uint64_t pending;     /* written and never drained; known at the end only */
-	uint64_t generations; /* slot generations whose books are closed */
-	uint64_t unbalanced;  /* of these, whose books did not balance */
+	uint64_t pending; /* written and never drained; known at the end only */
+	uint64_t events_delivered, events_pending; /* the same of the events rings */
+	uint64_t generations;                      /* slot generations whose books are closed */
+	uint64_t unbalanced;                       /* of these, whose books did not balance */
 	uint64_t threads;
 	uint64_t slots_used, slots_high;
 	uint64_t log_invalid; /* logs given up because a record was malformed */
@@ -44,8 +45,20 @@ struct process_thread {
 	int32_t tid;
 	char name[64];
 	struct stretch stretch;
-	int named;   /* the key has the name above */
-	int sampled; /* previous_ns is a sample's */
+	int named;                 /* the key has the name above */
+	int switched;              /* a coroutine's run or wait of it is in the file */
+	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
+	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
+	struct timeline *timeline; /* of timeline.c, which frees it; NULL = none */
+	uint32_t labels_told;      /* label_generation of the newest sample that told them */
+	uint32_t labels;           /* which are those: a number of label_sets.h */
+};
+
+/* A slot whose thread is gone: told by the outside thread to the drain thread. */
+struct gone_slot {
+	struct gone_slot *next;
+	uint32_t slot;
+	uint64_t generation;
 };
 
 struct process {
@@ -53,6 +66,8 @@ struct process {
 	pid_t pid, parent;    /* as we see them */
 	pid_t inside_pid;     /* as it sees itself */
 	uint64_t session_id, opened_ns;
+	uint64_t start_ticks; /* of the process, since the boot */
+	uint64_t stack_start; /* tells one program from the next under the same pid */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
@@ -61,6 +76,8 @@ struct process {
 	struct weft_session_header layout;
 	void *base;
 	size_t base_bytes;
+
+	struct gone_slot *gone; /* atomic: one pushes, one takes all */
 
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
@@ -100,6 +117,18 @@ int process_new(struct process **out, pid_t pid);
 void process_free(struct process *p);    /* takes NULL */
 void process_release(struct process *p); /* all but identity and counters */
 
+/* Of the outside thread: the thread that had this slot is gone. */
+void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation);
+/* Of the drain thread: all that was told since; a list to be freed. */
+struct gone_slot *process_take_gone(struct process *p);
+
+/* A file of the process in /proc, as process_read_file(), while it runs the program that it ran
+ * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */
+char *process_read_own(const struct process *p, const char *name, size_t *bytes);
+
+/* Does it run that program still, as far as can be seen? */
+int process_runs_on(const struct process *p);
+
 /* The thread of a slot and generation, made when new (*fresh). NULL: out of memory. */
 struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
 				      int *fresh);
@@ -120,6 +149,17 @@ int process_map_is_stale(const struct process *p);
 /* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
  * the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
+
+/* A field of /proc/PID/stat by its number in proc(5); 0 = not told. */
+#define STAT_PARENT 4
+#define STAT_START_TIME 22
+#define STAT_STACK_START 28
+uint64_t process_stat_number(int proc_fd, int field);
+
+/* The words of the command line of /proc/PID, open as @proc_fd, with blanks between; "" for one
+ * that has none left, NULL with errno. Freed by the caller. */
+char *process_command_line(int proc_fd);
+char *process_command_line_of(pid_t pid);
 
 /* Read a whole file below a directory; NULL with errno. Freed by the caller, terminated. */
 char *process_read_file(int directory_fd, const char *name, size_t *bytes);

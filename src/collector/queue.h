@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches, in order, from one thread to another. One producer, one consumer, a mutex. There
- * are two: from the drain thread to the walker, and from it to the worker.
+ * Batches, in order, from one thread to another. A mutex. There are two: from the drain thread
+ * and the outside thread to the walker, and from it to the worker.
  *
  * Batches that open, close and count always get in; samples only while the queue is below
  * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,
@@ -19,14 +19,18 @@
 struct process;
 
 enum batch_kind {
-	BATCH_OPEN,       /* a process has joined; no data */
-	BATCH_SAMPLES,    /* data: records, checked, without pads */
-	BATCH_WALKED,     /* the same, walked; data: struct walked_sample */
-	BATCH_THREAD_END, /* no more samples of this slot and generation */
-	BATCH_COUNTS,     /* data: struct session_counts */
-	BATCH_CLOSE,      /* the process is over; data: struct session_counts */
-	BATCH_ROLL,       /* end the chunk; no process */
-	BATCH_FINISH,     /* end the file; no process */
+	BATCH_OPEN,        /* a process has joined; no data */
+	BATCH_SAMPLES,     /* data: records, checked, without pads */
+	BATCH_WALKED,      /* the same, walked; data: struct walked_sample */
+	BATCH_SWITCHES,    /* of coroutines; data: records, checked, without pads */
+	BATCH_PLACED,      /* the same, placed; data: struct walked_switch (walking.h) */
+	BATCH_WALL,        /* of the outside thread; data: struct wall_word (wall.h) */
+	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
+	BATCH_THREAD_END,  /* no more samples of this slot and generation */
+	BATCH_COUNTS,      /* data: struct session_counts */
+	BATCH_CLOSE,       /* the process is over; data: struct session_counts */
+	BATCH_ROLL,        /* end the chunk; no process */
+	BATCH_FINISH,      /* end the file; no process */
 };
 
 struct batch_thread {

@@ -2,6 +2,7 @@
 /* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
 #include "collector/recording_private.h"
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/recording.h"
 #include "collector/clock.h"
@@ -39,30 +40,72 @@ void recording_put(struct recording *r, const struct weft_jfr_type *type,
 	note_error(r, type ? weft_jfr_event(r->writer, type, values, count) : -ENOMEM);
 }
 
+/* Those that have a column for each tag. */
+static int declare_tagged(struct recording *r)
+{
+	struct weft_jfr_writer *w = r->writer;
+
+	if (!r->inline_context)
+		r->span = declare_span(w, &r->tags);
+	if (r->inline_context && r->engines & WEFT_ENGINE_CPU)
+		r->sample = declare_inline_sample(w, &r->tags);
+	if (r->inline_context && r->engines & WEFT_ENGINE_WALL)
+		r->wall = declare_inline_wall(w, &r->tags);
+	return (r->span || r->inline_context) && (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
+			       (r->wall || !(r->engines & WEFT_ENGINE_WALL))
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int retire(struct recording *r, struct weft_jfr_type **type)
+{
+	int rc = *type ? weft_jfr_retire(r->writer, *type) : 0;
+
+	if (rc == 0)
+		*type = NULL;
+	return rc;
+}
+
+static int redeclare(struct recording *r)
+{
+	int rc = retire(r, &r->span);
+
+	if (rc == 0 && r->inline_context)
+		rc = retire(r, &r->sample);
+	if (rc == 0 && r->inline_context)
+		rc = retire(r, &r->wall);
+	if (rc == 0)
+		rc = retire(r, &r->run);
+	if (rc == 0)
+		rc = retire(r, &r->wait);
+	if (rc)
+		return rc;
+	r->columns = r->tags.count;
+	return declare_tagged(r);
+}
+
 static int declare_types(struct recording *r)
 {
 	struct weft_jfr_writer *w = r->writer;
 
-	r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
 	r->counter = declare_counter(w);
 	r->histogram = declare_histogram(w);
 	r->recording = declare_recording(w);
 	r->process = declare_process(w);
 	r->module = declare_module(w);
-	if (r->inline_context)
-		r->tagged = declare_inline_sample(w, &r->tags);
-	else
-		r->tagged = declare_span(w, &r->tags);
-	return r->sample && r->setting && r->counter && r->histogram && r->recording &&
-			       r->process && r->module && r->tagged
-		       ? 0
+	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
+		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
+	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
+		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
+	return r->setting && r->counter && r->histogram && r->recording && r->process && r->module
+		       ? declare_tagged(r)
 		       : -ENOMEM;
 }
 
-static void put_setting(struct recording *r, const char *name, const char *value)
+static void put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			const char *value)
 {
-	const struct weft_jfr_type *type = r->inline_context ? r->tagged : r->sample;
 	struct weft_jfr_value v[] = {
 		{.number = (int64_t)r->chunk_start_ns},
 		{.number = weft_jfr_type_id(type)},
@@ -73,16 +116,25 @@ static void put_setting(struct recording *r, const char *name, const char *value
 	recording_put(r, r->setting, v, 4);
 }
 
-/* Every chunk says by itself how it was taken. */
-static void put_settings(struct recording *r)
+static void put_settings_of(struct recording *r, const struct weft_jfr_type *type,
+			    uint64_t period_ns, const char *engine)
 {
 	char period[32];
 
-	snprintf(period, sizeof(period), "%llu ns", (unsigned long long)r->period_ns);
-	put_setting(r, RECORDING_SETTING_ENABLED, "true");
-	put_setting(r, RECORDING_SETTING_PERIOD, period);
-	put_setting(r, RECORDING_SETTING_ENGINE, "cpu");
-	put_setting(r, RECORDING_SETTING_STACK, r->stack_mode);
+	if (!type)
+		return;
+	snprintf(period, sizeof(period), "%llu ns", (unsigned long long)period_ns);
+	put_setting(r, type, RECORDING_SETTING_ENABLED, "true");
+	put_setting(r, type, RECORDING_SETTING_PERIOD, period);
+	put_setting(r, type, RECORDING_SETTING_ENGINE, engine);
+	put_setting(r, type, RECORDING_SETTING_STACK, r->stack_mode);
+}
+
+/* Every chunk says by itself how it was taken. */
+static void put_settings(struct recording *r)
+{
+	put_settings_of(r, r->sample, r->period_ns, RECORDING_ENGINE_CPU);
+	put_settings_of(r, r->wall, r->wall_period_ns, RECORDING_ENGINE_WALL);
 }
 
 static void free_recording(struct recording *r)
@@ -94,6 +146,7 @@ static void free_recording(struct recording *r)
 		process_free(p);
 	}
 	tag_columns_free(&r->tags);
+	label_sets_free(r->labels);
 	free(r->path);
 	free(r->version);
 	free(r->stack_mode);
@@ -115,6 +168,8 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	jfr.chunk_bytes = WRITER_CHUNK_BYTES;
 	r->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
 	r->period_ns = o->period_ns;
+	r->wall_period_ns = o->wall_period_ns;
+	r->engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
 	r->pid = o->pid;
 	r->inline_context = o->inline_context;
 	r->path = strdup(o->path);
@@ -124,9 +179,10 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
 		id = r->start_ns;
 	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
+	r->labels = label_sets_new();
 	r->writer = weft_jfr_create(&jfr);
 	rc = r->writer ? declare_types(r) : -errno;
-	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line) {
+	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line || !r->labels) {
 		weft_jfr_close(r->writer);
 		free_recording(r);
 		return rc ? rc : -ENOMEM;
@@ -146,147 +202,37 @@ int recording_thread(struct recording *r, const struct process *p, struct proces
 {
 	struct weft_jfr_thread thread = {.os_id = t->tid, .name = t->name, .group = p->group};
 
+	int first = !t->key;
+
 	t->key = weft_jfr_thread(r->writer, &thread, 1);
+	/* Or no thread that uses less than a period would ever be seen on a CPU. */
+	if (first && r->wall_period_ns)
+		t->running_ns = hash_mix(t->key) % r->wall_period_ns;
 	t->named = 1;
 	return t->key ? 0 : -errno;
 }
 
-static struct weft_jfr_string hex(char *room, const void *bytes, size_t count)
-{
-	static const char digit[] = "0123456789abcdef";
-	const uint8_t *p = bytes;
-
-	for (size_t i = 0; i < count; i++) {
-		room[2 * i] = digit[p[i] >> 4];
-		room[2 * i + 1] = digit[p[i] & 15];
-	}
-	return (struct weft_jfr_string){room, 2 * count};
-}
-
-static struct weft_jfr_string hex_id(char *room, uint64_t id)
-{
-	uint64_t big = __builtin_bswap64(id);
-
-	return id ? hex(room, &big, sizeof(big)) : (struct weft_jfr_string){0};
-}
-
-struct context_texts {
-	char trace[32], span[16], root[16];
-};
-
-static const uint8_t no_trace[16];
-
-/* Trace, span, root span and tags: the fields from @v on. */
-static void fill_context(struct recording *r, struct process *p, const struct context_key *key,
-			 struct context_texts *texts, struct weft_jfr_value *v)
-{
-	memset(v, 0, (3 + r->columns) * sizeof(*v));
-	if (!key)
-		return;
-	if (memcmp(key->trace_id, no_trace, sizeof(no_trace)) != 0)
-		v[0].string = hex(texts->trace, key->trace_id, sizeof(key->trace_id));
-	v[1].string = hex_id(texts->span, key->span_id);
-	v[2].string = hex_id(texts->root, key->root_span_id);
-	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
-		const char *value =
-			key->tags[i] ? dictionary_string(p->dictionary, key->tags[i]) : NULL;
-		int column = p->column[i] - 1;
-
-		if (value && column >= 0 && (size_t)column < r->columns)
-			v[3 + column].string = text_value(value);
-	}
-}
-
-/*
- * Columns for tag names not met before. A new one needs a new declaration of the type, and
- * that a new chunk; there are at most TAG_COLUMNS_MAX of these in a recording.
- */
-static void learn_columns(struct recording *r, struct process *p, const struct context_key *key)
-{
-	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
-		const char *name;
-		int column;
-
-		if (!key->tags[i] || p->column[i])
-			continue;
-		name = dictionary_tag_name(p->dictionary, i);
-		column = name ? tag_columns_find(&r->tags, name) : -ENOENT;
-		if (column >= 0)
-			p->column[i] = (uint8_t)(column + 1);
-	}
-}
-
-static int knows_all(const struct process *p, const struct context_key *key)
-{
-	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++)
-		if (key->tags[i] &&
-		    (!p->column[i] || !dictionary_string(p->dictionary, key->tags[i])))
-			return 0;
-	return 1;
-}
-
-static void learn_context(struct recording *r, struct process *p, const struct context_key *key)
-{
-	if (knows_all(p, key))
-		return;
-	if (process_read_dictionary(p))
-		p->own.log_invalid++;
-	learn_columns(r, p, key);
-}
-
-static int redeclare(struct recording *r)
-{
-	int rc = weft_jfr_retire(r->writer, r->tagged);
-
-	if (rc)
-		return rc;
-	if (r->inline_context)
-		r->tagged = declare_inline_sample(r->writer, &r->tags);
-	else
-		r->tagged = declare_span(r->writer, &r->tags);
-	r->columns = r->tags.count;
-	return r->tagged ? 0 : -ENOMEM;
-}
-
-static void put_span(struct recording *r, struct process *p, const struct process_thread *t,
-		     const struct stretch *s)
-{
-	struct weft_jfr_value v[RECORDING_SPAN_FIXED_FIELDS + TAG_COLUMNS_MAX];
-	struct context_texts texts;
-
-	if (r->inline_context)
-		return;
-	v[0] = (struct weft_jfr_value){.number = (int64_t)s->first_ns};
-	v[1] = (struct weft_jfr_value){.number = (int64_t)(s->last_ns - s->first_ns + 1)};
-	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	fill_context(r, p, &s->key, &texts, v + 3);
-	recording_put(r, r->tagged, v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
-}
-
 static void put_samples(struct recording *r, struct process *p, const struct process_thread *t,
-			const struct spread *spread, const struct recording_stack *stack,
-			const struct context_key *key)
+			const struct spread *spread, uint64_t stack, const struct context_key *key)
 {
-	struct weft_jfr_value v[RECORDING_INLINE_FIXED_FIELDS + TAG_COLUMNS_MAX];
-	const struct weft_jfr_type *type = r->inline_context ? r->tagged : r->sample;
+	struct weft_jfr_value v[RECORDING_INLINE_FIXED_FIELDS + COLUMNS_MAX];
 	size_t count = 4;
 	struct context_texts texts;
 
 	v[1] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	v[2].number =
-		(int64_t)weft_jfr_stack(r->writer, stack->frame, stack->count, stack->truncated);
+	v[2].number = (int64_t)stack;
 	v[3] = (struct weft_jfr_value){.number = WEFT_JFR_STATE_RUNNABLE};
 	if (r->inline_context) {
-		fill_context(r, p, key, &texts, v + 4);
+		recording_fill_context(r, p, key, &texts, v + 4);
 		count = RECORDING_INLINE_FIXED_FIELDS + r->columns;
 	}
 	for (uint32_t i = 0; i < spread->count; i++) {
 		uint64_t at = spread->first_ns + i * spread->step_ns;
 
 		v[0] = (struct weft_jfr_value){.number = (int64_t)at};
-		recording_put(r, type, v, count);
+		recording_put(r, r->sample, v, count);
 	}
-	r->chunk_samples += spread->count;
+	r->chunk.samples += spread->count;
 }
 
 /*
@@ -302,24 +248,43 @@ static uint64_t earliest_of_sample(const struct process *p, const struct process
 	return t->previous_ns ? t->previous_ns : p->opened_ns;
 }
 
-void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, const struct recording_stack *stack)
+/* Before any event of a sample with this context. */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
 {
-	struct context_key key;
-	int has_context = context_of_sample(sample, &key);
-	struct spread spread =
-		spread_weight(sample->time_ns, sample->weight, r->period_ns,
-			      earliest_of_sample(p, t, sample, has_context ? &key : NULL));
+	if (key)
+		recording_learn_context(r, p, key);
+	if (r->tags.count == r->columns)
+		return;
+	if (key)
+		label_sets_mark(r->labels, key->labels);
+	recording_roll(r, clock_mono_ns());
+}
+
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns)
+{
 	struct stretch ended;
 
-	if (has_context)
-		learn_context(r, p, &key);
-	if (r->tags.count > r->columns)
-		recording_roll(r, clock_mono_ns());
-	if (stretch_add(&t->stretch, has_context ? &key : NULL, spread.first_ns, sample->time_ns,
-			&ended))
-		put_span(r, p, t, &ended);
-	put_samples(r, p, t, &spread, stack, has_context ? &key : NULL);
+	if (stretch_add(&t->stretch, key, first_ns, last_ns, &ended))
+		recording_put_span(r, p, t, &ended);
+}
+
+void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct weft_sample_record *sample, const struct recording_trace *trace)
+{
+	struct context_key key;
+	const struct context_key *has = context_of_sample(sample, &key) ? &key : NULL;
+	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
+					     earliest_of_sample(p, t, sample, has));
+	uint64_t id;
+
+	recording_meet_context(r, p, has);
+	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
+	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
+	if (r->sample)
+		put_samples(r, p, t, &spread, id, has);
+	if (r->wall)
+		recording_put_running(r, p, t, &spread, id, has);
 	t->previous_ns = sample->time_ns;
 }
 
@@ -327,8 +292,9 @@ void recording_thread_end(struct recording *r, struct process *p, struct process
 {
 	struct stretch ended;
 
+	recording_put_stay(r, p, t);
 	if (stretch_end(&t->stretch, &ended))
-		put_span(r, p, t, &ended);
+		recording_put_span(r, p, t, &ended);
 }
 
 static void end_stretches(struct recording *r, struct process *p)
@@ -342,6 +308,12 @@ static void end_stretches(struct recording *r, struct process *p)
 
 static void put_recording_row(struct recording *r, uint64_t now_ns)
 {
+	static const char *const engines[] = {
+		[WEFT_ENGINE_CPU] = RECORDING_ENGINE_CPU,
+		[WEFT_ENGINE_WALL] = RECORDING_ENGINE_WALL,
+		[WEFT_ENGINE_CPU | WEFT_ENGINE_WALL] =
+			RECORDING_ENGINE_CPU "," RECORDING_ENGINE_WALL,
+	};
 	struct weft_jfr_value v[] = {
 		{.number = (int64_t)r->start_ns},
 		{.number = (int64_t)(now_ns - r->start_ns)},
@@ -350,7 +322,7 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 		{.string = text_value(r->command_line)},
 		{.number = r->pid},
 		{.number = (int64_t)r->period_ns},
-		{.string = text_value("cpu")},
+		{.string = text_value(engines[r->engines & 3])},
 	};
 
 	recording_put(r, r->recording, v, 8);
@@ -390,7 +362,7 @@ static struct weft_jfr_string build_id(char room[2 * BUILD_ID_MAX], const struct
 
 	if (bytes == 0 || bytes > BUILD_ID_MAX)
 		return (struct weft_jfr_string){0};
-	return hex(room, id, bytes);
+	return recording_hex(room, id, bytes);
 }
 
 /* The files whose code ran in this chunk. */
@@ -464,17 +436,18 @@ static void rename_threads(struct recording *r, struct process *p)
 	size_t cursor = 0;
 
 	while ((t = process_thread_next(p, &cursor)))
-		if (!t->named)
+		if (t->key && !t->named)
 			note_error(r, recording_thread(r, p, t));
 }
 
 static void settle_samples(struct recording *r, int reached)
 {
-	if (reached)
-		r->samples += r->chunk_samples;
-	else
-		r->samples_lost += r->chunk_samples;
-	r->chunk_samples = 0;
+	struct recording_events *to = reached ? &r->safe : &r->lost;
+
+	to->samples += r->chunk.samples;
+	to->wall += r->chunk.wall;
+	to->switches += r->chunk.switches;
+	r->chunk = (struct recording_events){0};
 }
 
 static void put_rows(struct recording *r, uint64_t now_ns)
@@ -506,6 +479,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 		note_error(r, redeclare(r));
 	/* Stacks down to the instruction are too many to be remembered for ever. */
 	note_error(r, weft_jfr_forget_stacks(r->writer));
+	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;
 	put_settings(r);
 	return rc < 0 ? rc : 0;
@@ -518,8 +492,12 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	weft_jfr_written(r->writer, &written);
 	*out = (struct recording_written){
 		.bytes = written.bytes,
-		.samples = r->samples + r->chunk_samples,
-		.samples_lost = r->samples_lost,
+		.samples = r->safe.samples + r->chunk.samples,
+		.samples_lost = r->lost.samples,
+		.wall = r->safe.wall + r->chunk.wall,
+		.wall_lost = r->lost.wall,
+		.switches = r->safe.switches + r->chunk.switches,
+		.switches_lost = r->lost.switches,
 		.error = r->error,
 	};
 }
@@ -544,8 +522,12 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	settle_samples(r, rc >= 0);
 	written = (struct recording_written){
 		.bytes = file_bytes(r->path, 0),
-		.samples = r->samples,
-		.samples_lost = r->samples_lost,
+		.samples = r->safe.samples,
+		.samples_lost = r->lost.samples,
+		.wall = r->safe.wall,
+		.wall_lost = r->lost.wall,
+		.switches = r->safe.switches,
+		.switches_lost = r->lost.switches,
 		.error = r->error,
 	};
 	free_recording(r);

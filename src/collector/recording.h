@@ -18,6 +18,10 @@
 
 struct code;
 struct recording;
+struct walked_sample;
+struct walked_switch;
+struct timeline_item;
+struct wall_word;
 
 struct recording_options {
 	const char *path;
@@ -25,7 +29,8 @@ struct recording_options {
 	const char *version;
 	const char *stack_mode;
 	pid_t pid;
-	uint64_t period_ns;
+	uint64_t period_ns, wall_period_ns;
+	uint32_t engines; /* enum weft_engine bits: whose samples are written; 0 = cpu */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
 	int inline_context;
 };
@@ -46,9 +51,40 @@ struct recording_stack {
 	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* leaf first */
 };
 
-/* One sample: as many events as its weight says, and its part in a stretch. */
+/* The part of it that is in use. */
+struct recording_trace {
+	const struct weft_jfr_frame *frame;
+	size_t count;
+	int truncated;
+};
+
+/* Which labels a sample of @t has: a number for its label_generation in what follows; 0 = none.
+ * Of all its samples, in the order in which they were taken. */
+uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
+			  const struct walked_sample *walked);
+
+/* One sample of CPU time: as many events as its weight says, and its part in a stretch. With the
+ * wall engine also the wall-clock samples of the time on a CPU that it stands for. */
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, const struct recording_stack *stack);
+		      const struct weft_sample_record *sample, const struct recording_trace *trace);
+
+/*
+ * Wall-clock samples, in order of time with recording_sample() of the same thread: timeline.h,
+ * which holds what is passed on from one to the next. A stay is one event, written when it ends;
+ * and at the end of each chunk, for what it has by then.
+ */
+void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
+			  struct timeline_item *item);
+/* WALL_MORE and WALL_END. */
+void recording_stay_more(struct recording *r, struct process *p, struct process_thread *t,
+			 const struct wall_word *word);
+/* WALL_DELAY; @seen tells the context that was seen, NULL: the newest sample does. */
+void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
+		     const struct wall_word *word, const struct weft_sample_record *seen);
+
+/* A run or a wait of a coroutine that has ended on @t, with the frame of its site. */
+void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
+		      const struct walked_switch *placed, const struct recording_trace *site);
 
 /* The thread has ended: its stretch is written. */
 void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
@@ -70,6 +106,8 @@ void recording_module(struct process *p, const struct code *code);
 
 struct recording_written {
 	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */
+	uint64_t wall, wall_lost;              /* ticks of the wall clock */
+	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
 	int error;                             /* first -errno; 0 = none */
 };
 void recording_written(const struct recording *r, struct recording_written *out);

@@ -25,6 +25,8 @@ static const struct counter_row rows[] = {
 	WEFT_COUNTERS(ROW)
 	{ RECORDING_COUNTER_DELIVERED, KIND_BOOK, offsetof(struct session_counts, delivered) },
 	{ RECORDING_COUNTER_PENDING, KIND_LOST, offsetof(struct session_counts, pending) },
+	{ RECORDING_COUNTER_EVENTS_DELIVERED, KIND_INFO, offsetof(struct session_counts, events_delivered) },
+	{ RECORDING_COUNTER_EVENTS_PENDING, KIND_INFO, offsetof(struct session_counts, events_pending) },
 	{ RECORDING_COUNTER_GENERATIONS, KIND_INFO, offsetof(struct session_counts, generations) },
 	{ RECORDING_COUNTER_UNBALANCED, KIND_INFO, offsetof(struct session_counts, unbalanced) },
 	{ RECORDING_COUNTER_THREADS, KIND_INFO, offsetof(struct session_counts, threads) },

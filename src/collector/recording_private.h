@@ -3,27 +3,41 @@
 #ifndef WEFT_COLLECTOR_RECORDING_PRIVATE_H
 #define WEFT_COLLECTOR_RECORDING_PRIVATE_H
 
+#include "collector/label_sets.h"
 #include "collector/recording.h"
 #include "collector/recording_types.h"
 
 #include <string.h>
 
+struct recording_events {
+	uint64_t samples, wall; /* wall: ticks that the events stand for */
+	uint64_t switches;      /* runs and waits of coroutines */
+};
+
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *sample, *setting, *counter, *histogram, *recording, *process, *module;
-	struct weft_jfr_type *tagged; /* weft.Span, or the sample type with --inline-context */
+	struct weft_jfr_type *setting, *counter, *histogram, *recording, *process, *module;
+	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
+	struct weft_jfr_type *sample, *wall;
+	struct weft_jfr_type *span;       /* NULL with --inline-context */
+	struct weft_jfr_type *run, *wait; /* of coroutines: from the first of them on, else NULL */
 	struct tag_columns tags;
-	size_t columns; /* of tags: those that `tagged` was declared with */
+	size_t columns; /* of tags: those that the types with tags were declared with */
+	struct label_sets *labels;
 
 	struct process *first; /* all whose rows are not in the file yet */
-	uint64_t start_ns, chunk_start_ns, period_ns, chunk_bytes;
+	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
+	uint32_t engines; /* enum weft_engine bits: whose samples are written */
 	char *path, *version, *command_line, *stack_mode;
 	char id[17];
 	pid_t pid;
 	int inline_context;
 	int error;
-	uint64_t chunk_samples, samples,
-		samples_lost; /* in the open chunk, in the file, in neither */
+	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
+};
+
+struct context_texts {
+	char trace[32], span[16], root[16], coroutine[24];
 };
 
 static inline struct weft_jfr_string text_value(const char *text)
@@ -33,6 +47,33 @@ static inline struct weft_jfr_string text_value(const char *text)
 
 void recording_put(struct recording *r, const struct weft_jfr_type *type,
 		   const struct weft_jfr_value *values, size_t count);
+
+/* In recording.c. A context that a sample is to carry is made known: this may end the chunk. The
+ * thread's stretch goes on with it or ends (see stretch_add()). */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
+
+/* In recording_context.c. */
+struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
+void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
+			    struct context_texts *texts, struct weft_jfr_value *v);
+void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);
+void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
+			const struct stretch *s);
+
+/* In recording_labels.c. Columns for the keys of a set; its values into @v, from the first column
+ * on; and sets that nobody speaks of any more go. */
+void recording_learn_labels(struct recording *r, struct process *p, uint32_t number);
+void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v);
+void recording_forget_labels(struct recording *r);
+
+/* In recording_wall.c. The time on a CPU that @spread stands for; and what a stay has gathered
+ * since its last event, if any. */
+void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
+			   const struct spread *spread, uint64_t stack,
+			   const struct context_key *key);
+void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
 
 /* Counter and histogram rows of one process: what has changed since the last. */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);

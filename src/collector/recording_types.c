@@ -6,10 +6,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD_MAX (RECORDING_INLINE_FIXED_FIELDS + TAG_COLUMNS_MAX)
+#define FIELD_MAX (RECORDING_WAIT_FIXED_FIELDS + COLUMNS_MAX)
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const category[] = {"weft", NULL};
@@ -56,6 +57,59 @@ static const struct weft_jfr_field inline_fields[RECORDING_INLINE_FIXED_FIELDS] 
 	CONTEXT(RECORDING_FIELD_TRACE, "Trace Id"),
 	CONTEXT(RECORDING_FIELD_SPAN, "Span Id"),
 	CONTEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
+};
+
+static const struct weft_jfr_field inline_wall_fields[RECORDING_INLINE_WALL_FIXED_FIELDS] = {
+	START_TIME,
+	EVENT_THREAD,
+	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
+	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
+	{"samples", WEFT_JFR_INT, 0, "Samples", NULL},
+	{"timeSpan", WEFT_JFR_LONG, WEFT_JFR_TIMESPAN, "Time Span", NULL},
+	CONTEXT(RECORDING_FIELD_TRACE, "Trace Id"),
+	CONTEXT(RECORDING_FIELD_SPAN, "Span Id"),
+	CONTEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
+};
+
+#define STACK_TRACE                                                                                \
+	{                                                                                          \
+		"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL                               \
+	}
+#define SITE                                                                                       \
+	{                                                                                          \
+		RECORDING_FIELD_SITE, WEFT_JFR_LONG, WEFT_JFR_ADDRESS, "Suspended At", NULL        \
+	}
+#define FLAG(name, label)                                                                          \
+	{                                                                                          \
+		name, WEFT_JFR_BOOLEAN, 0, label, NULL                                             \
+	}
+
+static const struct weft_jfr_field run_fields[RECORDING_RUN_FIXED_FIELDS] = {
+	START_TIME,
+	DURATION,
+	EVENT_THREAD,
+	STACK_TRACE,
+	NUMBER(RECORDING_FIELD_COROUTINE, "Coroutine"),
+	SITE,
+	FLAG(RECORDING_FIELD_LAST, "Is Last"),
+	TEXT(RECORDING_FIELD_TRACE, "Trace Id"),
+	TEXT(RECORDING_FIELD_SPAN, "Span Id"),
+	TEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
+};
+
+static const struct weft_jfr_field wait_fields[RECORDING_WAIT_FIXED_FIELDS] = {
+	START_TIME,
+	DURATION,
+	EVENT_THREAD,
+	STACK_TRACE,
+	NUMBER(RECORDING_FIELD_COROUTINE, "Coroutine"),
+	SITE,
+	FLAG(RECORDING_FIELD_FIRST, "Is First"),
+	{RECORDING_FIELD_DELAY, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, "Scheduling Delay", NULL},
+	FLAG(RECORDING_FIELD_LAST, "Is Last"),
+	TEXT(RECORDING_FIELD_TRACE, "Trace Id"),
+	TEXT(RECORDING_FIELD_SPAN, "Span Id"),
+	TEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
 };
 
 static const struct weft_jfr_field counter_fields[] = {
@@ -118,21 +172,38 @@ static struct weft_jfr_type *declare(struct weft_jfr_writer *w, const char *name
 	return weft_jfr_type(w, &def);
 }
 
-static struct weft_jfr_type *declare_with_tags(struct weft_jfr_writer *w,
-					       const struct tag_columns *tags,
-					       const struct weft_jfr_type_def *some)
+static struct weft_jfr_field column_field(const struct tag_columns *tags, size_t column,
+					  unsigned int flags)
+{
+	const char *key = tags->key[column], *name = tags->name[column];
+
+	return (struct weft_jfr_field){name, WEFT_JFR_STRING, flags | (key ? WEFT_JFR_KEY : 0),
+				       key ? key : name, NULL};
+}
+
+/* @flags: of the fields of tags. @but: 1 + a column that is left out. */
+static struct weft_jfr_type *declare_with_columns(struct weft_jfr_writer *w,
+						  const struct tag_columns *tags,
+						  const struct weft_jfr_type_def *some,
+						  unsigned int flags, size_t but)
 {
 	struct weft_jfr_type_def def = *some;
 	struct weft_jfr_field field[FIELD_MAX];
-	size_t fixed = def.field_count;
 
-	memcpy(field, def.fields, fixed * sizeof(*field));
+	memcpy(field, def.fields, def.field_count * sizeof(*field));
 	for (size_t i = 0; i < tags->count; i++)
-		field[fixed + i] = (struct weft_jfr_field)CONTEXT(tags->name[i], tags->name[i]);
+		if (i + 1 != but)
+			field[def.field_count++] = column_field(tags, i, flags);
 	def.fields = field;
-	def.field_count = fixed + tags->count;
 	def.category = category;
 	return weft_jfr_type(w, &def);
+}
+
+static struct weft_jfr_type *declare_with_tags(struct weft_jfr_writer *w,
+					       const struct tag_columns *tags,
+					       const struct weft_jfr_type_def *def)
+{
+	return declare_with_columns(w, tags, def, WEFT_JFR_CONTEXTUAL, 0);
 }
 
 struct weft_jfr_type *declare_span(struct weft_jfr_writer *w, const struct tag_columns *tags)
@@ -160,6 +231,46 @@ struct weft_jfr_type *declare_inline_sample(struct weft_jfr_writer *w,
 	};
 
 	return declare_with_tags(w, tags, &def);
+}
+
+struct weft_jfr_type *declare_inline_wall(struct weft_jfr_writer *w, const struct tag_columns *tags)
+{
+	struct weft_jfr_type_def def = {
+		.name = RECORDING_INLINE_WALL_SAMPLE,
+		.label = "Wall Clock Sample with Context",
+		.fields = inline_wall_fields,
+		.field_count = RECORDING_INLINE_WALL_FIXED_FIELDS,
+	};
+
+	return declare_with_tags(w, tags, &def);
+}
+
+struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
+					    const struct tag_columns *tags)
+{
+	struct weft_jfr_type_def def = {
+		.name = RECORDING_COROUTINE_RUN,
+		.label = "Coroutine Run",
+		.description = "A coroutine ran, from its resumption to where it suspended",
+		.fields = run_fields,
+		.field_count = RECORDING_RUN_FIXED_FIELDS,
+	};
+
+	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
+}
+
+struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
+					     const struct tag_columns *tags)
+{
+	struct weft_jfr_type_def def = {
+		.name = RECORDING_COROUTINE_WAIT,
+		.label = "Coroutine Wait",
+		.description = "A coroutine was suspended, until the thread resumed it",
+		.fields = wait_fields,
+		.field_count = RECORDING_WAIT_FIXED_FIELDS,
+	};
+
+	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
 }
 
 struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w)
@@ -191,20 +302,27 @@ struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)
 
 void tag_columns_free(struct tag_columns *c)
 {
-	for (size_t i = 0; i < c->count; i++)
+	for (size_t i = 0; i < c->count; i++) {
 		free(c->name[i]);
-	c->count = 0;
+		free(c->key[i]);
+	}
+	c->count = c->labels = c->coroutine = 0;
+}
+
+static int has_field(const struct weft_jfr_field *fields, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(fields[i].name, name) == 0)
+			return 1;
+	return 0;
 }
 
 static int is_fixed_field(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(span_fields); i++)
-		if (strcmp(span_fields[i].name, name) == 0)
-			return 1;
-	for (size_t i = 0; i < COUNT_OF(inline_fields); i++)
-		if (strcmp(inline_fields[i].name, name) == 0)
-			return 1;
-	return 0;
+	return has_field(span_fields, COUNT_OF(span_fields), name) ||
+	       has_field(inline_wall_fields, COUNT_OF(inline_wall_fields), name) ||
+	       has_field(run_fields, COUNT_OF(run_fields), name) ||
+	       has_field(wait_fields, COUNT_OF(wait_fields), name);
 }
 
 static int is_identifier_byte(char c)
@@ -212,38 +330,117 @@ static int is_identifier_byte(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-static char *field_name(const char *name)
+/* Where it stands; -1: nowhere. */
+static int field_at(const struct tag_columns *c, const char *field)
 {
-	int prefix = !name[0] || isdigit((unsigned char)name[0]) || is_fixed_field(name);
-	char *out = malloc(strlen(name) + sizeof("tag_"));
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->name[i], field) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int is_taken(const struct tag_columns *c, const char *field)
+{
+	return is_fixed_field(field) || field_at(c, field) >= 0;
+}
+
+/* @name as an identifier behind @prefix. The caller frees it; NULL: out of memory. */
+static char *identifier(const char *prefix, const char *name)
+{
+	char *out = malloc(strlen(prefix) + strlen(name) + 1);
 	char *at = out;
 
 	if (!out)
 		return NULL;
-	if (prefix)
-		at = stpcpy(at, "tag_");
+	at = stpcpy(at, prefix);
 	for (; *name; name++)
 		*at++ = is_identifier_byte(*name) ? *name : '_';
 	*at = 0;
 	return out;
 }
 
+static int needs_prefix(const char *name)
+{
+	return !name[0] || isdigit((unsigned char)name[0]) || is_fixed_field(name);
+}
+
+static int is_of_label(const struct tag_columns *c, const char *field)
+{
+	int i = field_at(c, field);
+
+	return i >= 0 && c->key[i] != NULL;
+}
+
+/* Takes @field and @key over. */
+static int add_column(struct tag_columns *c, char *field, char *key)
+{
+	c->name[c->count] = field;
+	c->key[c->count] = key;
+	c->labels += key != NULL;
+	return (int)c->count++;
+}
+
 int tag_columns_find(struct tag_columns *c, const char *name)
 {
-	char *field = field_name(name);
+	char *field = identifier(needs_prefix(name) ? "tag_" : "", name);
+	int at;
 
+	if (field && is_of_label(c, field)) {
+		free(field);
+		field = identifier("tag_", name);
+	}
 	if (!field)
 		return -ENOMEM;
-	for (size_t i = 0; i < c->count; i++) {
-		if (strcmp(c->name[i], field) == 0) {
-			free(field);
-			return (int)i;
-		}
-	}
-	if (c->count == TAG_COLUMNS_MAX) {
+	at = field_at(c, field);
+	if (at >= 0 || c->count - c->labels - (c->coroutine != 0) == TAG_COLUMNS_MAX) {
 		free(field);
-		return -ENOSPC;
+		return at >= 0 && !c->key[at] ? at : -ENOSPC;
 	}
-	c->name[c->count] = field;
-	return (int)c->count++;
+	return add_column(c, field, NULL);
+}
+
+/* No tag or label has its name: that of a fixed field, of other types. */
+int coroutine_column_find(struct tag_columns *c)
+{
+	char *field = c->coroutine ? NULL : strdup(RECORDING_FIELD_COROUTINE);
+
+	if (!c->coroutine && field)
+		c->coroutine = 1 + (size_t)add_column(c, field, NULL);
+	return c->coroutine ? (int)c->coroutine - 1 : -ENOMEM;
+}
+
+static char *label_field(const struct tag_columns *c, const char *key)
+{
+	char *field = identifier(needs_prefix(key) ? "label_" : "", key), *numbered;
+
+	if (field && is_taken(c, field)) {
+		free(field);
+		field = identifier("label_", key);
+	}
+	for (unsigned int n = 2; field && is_taken(c, field); n++) {
+		free(field);
+		if (asprintf(&numbered, "label_%s_%u", key, n) < 0)
+			return NULL;
+		field = identifier("", numbered);
+		free(numbered);
+	}
+	return field;
+}
+
+int label_columns_find(struct tag_columns *c, const char *key)
+{
+	char *field, *copy;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->key[i] && strcmp(c->key[i], key) == 0)
+			return (int)i;
+	if (c->labels == LABEL_COLUMNS_MAX)
+		return -ENOSPC;
+	field = label_field(c, key);
+	copy = strdup(key);
+	if (field && copy)
+		return add_column(c, field, copy);
+	free(field);
+	free(copy);
+	return -ENOMEM;
 }

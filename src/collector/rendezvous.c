@@ -2,6 +2,8 @@
 /* The collector's end of the rendezvous: see rendezvous.h. */
 #include "collector/rendezvous.h"
 
+#include "collector/stale.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +90,24 @@ static int listen_in_tmp(struct rendezvous *r)
 	return rc;
 }
 
+/* Whoever waits for @path (src/runtime/launch.c) connects as soon as it is there: so it is there
+ * only when somebody listens. */
+static int listen_and_show(const char *directory, const char *path)
+{
+	char early[RENDEZVOUS_PATH_MAX];
+	int n = snprintf(early, sizeof(early), "%s/new", directory), fd, rc;
+
+	if (n < 0 || (size_t)n >= sizeof(early))
+		return -ENAMETOOLONG;
+	fd = listen_at(early);
+	if (fd < 0 || !rename(early, path))
+		return fd;
+	rc = -errno;
+	close(fd);
+	unlink(early);
+	return rc;
+}
+
 /* A path in a directory that was made for this recording alone, and goes with it. */
 static int listen_there(struct rendezvous *r, const char *path)
 {
@@ -96,24 +116,82 @@ static int listen_there(struct rendezvous *r, const char *path)
 
 	if (n < 0 || (size_t)n >= sizeof(r->path))
 		return -ENAMETOOLONG;
-	if (slash && slash != path)
-		snprintf(r->directory, sizeof(r->directory), "%.*s", (int)(slash - path), path);
-	r->fd = listen_at(path);
+	if (!slash || slash == path) {
+		r->fd = listen_at(path);
+		return r->fd < 0 ? r->fd : 0;
+	}
+	snprintf(r->directory, sizeof(r->directory), "%.*s", (int)(slash - path), path);
+	r->fd = listen_and_show(r->directory, path);
 	return r->fd < 0 ? r->fd : 0;
+}
+
+/* Where this one may come to lie, and those that programs begin by themselves (launch.c). */
+static void remove_stale(const char *chosen)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	char below[RENDEZVOUS_PATH_MAX];
+	int n = runtime ? snprintf(below, sizeof(below), "%s/weft", runtime) : -1;
+
+	if (chosen) {
+		stale_remove(chosen, "");
+		return;
+	}
+	if (n > 0 && (size_t)n < sizeof(below)) {
+		stale_remove(runtime, "weft-");
+		stale_remove(below, "weft-");
+	}
+	stale_remove("/tmp", "weft-");
+}
+
+/* A folder of our own is passable for others; one that was chosen stays as it is. */
+static int let_all_in(struct rendezvous *r)
+{
+	int rc = 0;
+
+	if (chmod(r->path, 0666) || (r->directory[0] && chmod(r->directory, 0711)))
+		rc = -errno;
+	r->takes_all = rc == 0;
+	if (rc)
+		rendezvous_close(r);
+	return rc;
+}
+
+static int open_for_all(struct rendezvous *r, const char *chosen)
+{
+	int rc = chosen ? listen_below(r, chosen, "") : listen_in_tmp(r);
+
+	return rc ? rc : let_all_in(r);
 }
 
 int rendezvous_open(struct rendezvous *r, const char *path)
 {
 	const char *chosen = secure_getenv("WEFT_DIR");
 
-	*r = (struct rendezvous){.fd = -1};
+	*r = (struct rendezvous){.fd = -1, .guests = geteuid()};
+	remove_stale(chosen);
 	if (path)
 		return listen_there(r, path);
+	if (geteuid() == 0)
+		return open_for_all(r, chosen);
 	if (chosen)
 		return listen_below(r, chosen, "");
 	if (listen_below(r, secure_getenv("XDG_RUNTIME_DIR"), "/weft") == 0)
 		return 0;
 	return listen_in_tmp(r);
+}
+
+/* The directory stays ours: what we remove in it at the end is what we made. */
+int rendezvous_open_for(struct rendezvous *r, uid_t guests)
+{
+	int rc;
+
+	*r = (struct rendezvous){.fd = -1, .guests = guests};
+	rc = listen_in_tmp(r);
+	if (rc == 0 && (chown(r->path, guests, (gid_t)-1) || chmod(r->directory, 0711))) {
+		rc = -errno;
+		rendezvous_close(r);
+	}
+	return rc;
 }
 
 void rendezvous_close(struct rendezvous *r)
@@ -127,20 +205,23 @@ void rendezvous_close(struct rendezvous *r)
 		rmdir(r->directory);
 }
 
-int rendezvous_accept(const struct rendezvous *r, pid_t *peer)
+int rendezvous_trusts(const struct rendezvous *r, uid_t user)
 {
-	struct ucred who;
-	socklen_t bytes = sizeof(who);
+	return user == geteuid() || user == 0 || user == r->guests;
+}
+
+int rendezvous_accept(const struct rendezvous *r, struct ucred *peer)
+{
+	socklen_t bytes = sizeof(*peer);
 	int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) || who.pid <= 0 ||
-	    (who.uid != geteuid() && who.uid != 0)) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) || peer->pid <= 0 ||
+	    (!r->takes_all && !rendezvous_trusts(r, peer->uid))) {
 		close(fd);
 		return -EPERM;
 	}
-	*peer = who.pid;
 	return fd;
 }
 
@@ -176,10 +257,15 @@ int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift)
 	} control = {0};
 	struct iovec part = {&welcome, sizeof(welcome)};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	size_t count = 0;
+	int fds[2];
 
-	if (gift) {
-		int fds[2] = {gift->memfd, gift->tables_fd};
-		size_t bytes = (gift->tables_bytes ? 2 : 1) * sizeof(int);
+	if (gift && gift->memfd >= 0)
+		fds[count++] = gift->memfd;
+	if (gift && gift->tables_bytes)
+		fds[count++] = gift->tables_fd;
+	if (count) {
+		size_t bytes = count * sizeof(int);
 		struct cmsghdr *c;
 
 		message.msg_control = &control;

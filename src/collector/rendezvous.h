@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The collector's end of the rendezvous (abi/rendezvous.h): a listening SOCK_SEQPACKET
- * socket in a private directory, removed at the end. Nobody but the same user (or root)
- * is answered. Nothing here blocks.
+ * socket in a private directory, removed at the end. Nobody but the same user (or root, or the
+ * one for whom root has opened it) is answered. Nothing here blocks.
  */
 #ifndef WEFT_COLLECTOR_RENDEZVOUS_H
 #define WEFT_COLLECTOR_RENDEZVOUS_H
 
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <weft/abi/rendezvous.h>
 
@@ -16,26 +17,33 @@ struct rendezvous {
 	int fd;
 	char path[RENDEZVOUS_PATH_MAX];
 	char directory[RENDEZVOUS_PATH_MAX]; /* to be removed too; "" = none */
+	uid_t guests;  /* whose processes are answered, beside our own and root's */
+	int takes_all; /* anybody's, as far as the caller knows them: root's recordings */
 };
 
 /*
  * rendezvous_open() - listen in $WEFT_DIR, else $XDG_RUNTIME_DIR/weft, else a new directory
  * in /tmp; with @path, there (its directory is then removed with it, if it is empty). 0 or -errno;
- * -ENAMETOOLONG when no place has a short name.
+ * -ENAMETOOLONG when no place has a short name. Root's can be reached by all users, for what
+ * it starts may give up its privileges: who of them is heard is the caller's to say.
  */
 int rendezvous_open(struct rendezvous *r, const char *path);
+/* The same, in a place of its own that processes of @guests can reach: for root. */
+int rendezvous_open_for(struct rendezvous *r, uid_t guests);
 void rendezvous_close(struct rendezvous *r);
 
 /* A connection, non-blocking; -EAGAIN when none waits, -EPERM when it was refused. *peer is
- * its process in our pid namespace. */
-int rendezvous_accept(const struct rendezvous *r, pid_t *peer);
+ * its process in our pid namespace, and its user. */
+int rendezvous_accept(const struct rendezvous *r, struct ucred *peer);
+/* Ours, root's, or a guest's? Else the caller must know the process. */
+int rendezvous_trusts(const struct rendezvous *r, uid_t user);
 
 /* The question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
 int rendezvous_hello(int fd, struct weft_hello *out);
 
 /* What a process is given: descriptors and their sizes. */
 struct rendezvous_gift {
-	int memfd;
+	int memfd; /* -1: it has one (WEFT_HELLO_ATTACHED) */
 	uint64_t total_bytes;
 	int tables_fd; /* used if tables_bytes is not 0 */
 	uint64_t tables_bytes;

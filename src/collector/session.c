@@ -48,31 +48,6 @@ static uint64_t address_space(const struct process *p)
 	return limit > pages ? (limit - pages) / 16 + 1 : 1;
 }
 
-/* Field 22 of /proc/PID/stat; the command in field 2 may hold anything, so count from its
- * last closing bracket. */
-static uint64_t start_time(const struct process *p, const char *path)
-{
-	size_t bytes = 0;
-	char *text = process_read_file(p->proc_fd, path, &bytes);
-	char *at = text ? strrchr(text, ')') : NULL;
-	uint64_t value = 0;
-
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		value = strtoull(at, NULL, 10);
-	free(text);
-	return value;
-}
-
-uint64_t session_thread_start(const struct process *p, int32_t tid)
-{
-	char path[48];
-
-	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
-	return start_time(p, path);
-}
-
 static int sealed_memfd(uint64_t bytes)
 {
 	int fd = memfd_create("weft-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -141,7 +116,7 @@ static void fill_header(struct session *s, const struct process *p,
 	memcpy(h, &s->layout, sizeof(*h));
 	h->pid = p->inside_pid;
 	h->parent_pid = p->parent;
-	h->pid_start = start_time(p, "stat");
+	h->pid_start = p->start_ticks;
 	h->session_id = p->session_id;
 	h->mono_anchor_ns = clock_ns(CLOCK_MONOTONIC);
 	h->drained_ns = h->mono_anchor_ns;
@@ -151,26 +126,36 @@ static void fill_header(struct session *s, const struct process *p,
 		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
 	h->cookie &= 0xFFFFFF;
 	h->period_ns = settings->period_ns;
-	h->engines = WEFT_ENGINE_CPU;
+	h->engines = settings->engines ? settings->engines : WEFT_ENGINE_CPU;
 	h->stack_mode = settings->stack_mode;
 	h->tables_bytes = settings->tables_bytes;
 	h->stack_copy_bytes = settings->stack_copy_bytes;
 	h->frames_max = WEFT_FRAMES_MAX;
+	h->prime_signal = settings->prime_signal;
 	h->run_state = WEFT_RUN_RECORDING;
 	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }
 
-int session_new(struct session **out, struct process *p, const struct session_settings *settings)
+struct session *session_of(struct process *p)
 {
 	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->process = p;
+	s->pid = p->pid;
+	s->memfd = s->pidfd = -1;
+	return s;
+}
+
+int session_new(struct session **out, struct process *p, const struct session_settings *settings)
+{
+	struct session *s = session_of(p);
 	int rc;
 
 	if (!s)
 		return -ENOMEM;
-	s->process = p;
-	s->pid = p->pid;
-	s->memfd = s->pidfd = -1;
 	rc = make_memory(s, p, settings->ring_bytes);
 	if (rc)
 		goto err;
@@ -239,6 +224,11 @@ int session_is_dead(const struct session *s)
 int session_is_exiting(const struct session *s)
 {
 	return __atomic_load_n(&shared(s)->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
+}
+
+int session_has_map(const struct session *s)
+{
+	return __atomic_load_n(&shared(s)->map_number, __ATOMIC_RELAXED) != 0;
 }
 
 void session_set_budget(struct session *s, uint32_t timers)

@@ -15,9 +15,11 @@
 
 struct session_settings {
 	uint64_t period_ns;
-	uint32_t ring_bytes; /* of the samples ring; 0 = default */
+	uint32_t engines;    /* enum weft_engine; 0 = cpu */
+	uint32_t ring_bytes; /* of each of a slot's two rings; 0 = default */
 	uint32_t stack_mode, stack_copy_bytes;
 	uint64_t tables_bytes; /* of the table memfd; 0 = there is none */
+	uint32_t prime_signal; /* 0 = none is to be used */
 };
 
 struct slot_reader; /* what the collector remembers of a slot */
@@ -35,9 +37,20 @@ struct session {
 	uint32_t touched; /* slots whose first pages are there already */
 	uint64_t open_threads;
 	struct session_counts closed; /* of slots whose books are closed */
-	uint64_t invalid;             /* records refused */
+	uint64_t invalid;             /* samples refused */
+	uint64_t events_invalid;      /* records of events rings refused */
+	uint64_t drained_ns;          /* when all slots were looked at */
 	uint64_t tidied_ns, reaped;   /* session_tidy() */
 	uint32_t tidy_next;           /* slot */
+
+	/* Of a session that was attached to (attach.h). */
+	int attached;
+	uint32_t attach_number;
+	struct session_counts before; /* what earlier recordings counted there */
+	uint64_t ordered_ns;          /* when the newest order was queued; 0 = not yet */
+	uint64_t checked_ns;          /* when it was last seen to have the session still */
+	unsigned int order_skip;      /* threads that were looked at already */
+	unsigned int order_failed;    /* that ran, but had to wait soon */
 };
 
 /* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over
@@ -50,7 +63,7 @@ void session_free(struct session *s);
 struct drain_result {
 	uint32_t fill_permille; /* of the fullest ring */
 	uint32_t largest;       /* record, bytes */
-	uint64_t samples;
+	uint64_t samples, switches;
 };
 
 enum drain_mode {
@@ -59,10 +72,11 @@ enum drain_mode {
 	DRAIN_GONE,    /* the process is gone: whatever is not FREE is drained and closed */
 };
 
-/* One pass over all slots: samples go to @q, while it has room in DRAIN_RUNNING. */
+/* One pass: samples go to @q. In DRAIN_RUNNING while it has room, and of the slots in which
+ * there is something new, as the target says; now and then of all. */
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
 
-/* At a slow pace: slots of threads that are gone without a word, memory of slots unused. */
+/* Slots of threads that are gone without a word, and, at a slow pace, memory of slots unused. */
 void session_tidy(struct session *s, uint64_t now_ns);
 
 /* Sums as of now. */
@@ -74,6 +88,7 @@ void session_stop(struct session *s);
 void session_leave(struct session *s);
 /* Tell it that the file is complete, and wake it; @h is a mapping of its first page. */
 void session_done_at(struct weft_session_header *h);
+int session_has_map(const struct session *s); /* can its handlers walk? */
 int session_is_dead(const struct session *s); /* by its pidfd */
 /* Is it waiting for that word? */
 int session_is_exiting(const struct session *s);

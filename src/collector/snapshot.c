@@ -21,6 +21,7 @@ void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_
 		.area = (uint8_t *)base + layout->map_offset,
 		.area_offset = layout->map_offset,
 		.area_bytes = layout->map_bytes,
+		.number = layout->map_number & WEFT_MAP_NUMBER_BITS,
 	};
 }
 

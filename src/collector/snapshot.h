@@ -25,7 +25,8 @@ struct snapshots {
 	uint32_t places;
 };
 
-/* @base: the session, @layout: the private copy of its header. */
+/* @base: the session, @layout: the private copy of its header, by which numbers go on from
+ * those of an earlier recording of the same session. */
 void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_header *layout);
 
 /* Modules that one snapshot holds. */

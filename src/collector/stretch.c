@@ -10,15 +10,16 @@
 int context_of_sample(const struct weft_sample_record *sample, struct context_key *out)
 {
 	static const struct context_key nothing;
-	struct context_key key = {0};
+	struct context_key key = {.coroutine = sample->coroutine,
+				  .labels = sample->label_generation};
 
-	if (sample->context != WEFT_CONTEXT_IDS && sample->context != WEFT_CONTEXT_TRACE)
-		return 0;
-	key.span_id = sample->span_id;
-	key.root_span_id = sample->root_span_id;
+	if (sample->context == WEFT_CONTEXT_IDS || sample->context == WEFT_CONTEXT_TRACE) {
+		key.span_id = sample->span_id;
+		key.root_span_id = sample->root_span_id;
+		memcpy(key.tags, sample->tags, sizeof(key.tags));
+	}
 	if (sample->context == WEFT_CONTEXT_TRACE)
 		memcpy(key.trace_id, sample->trace_id, sizeof(key.trace_id));
-	memcpy(key.tags, sample->tags, sizeof(key.tags));
 	if (memcmp(&key, &nothing, sizeof(key)) == 0)
 		return 0;
 	*out = key;

@@ -4,8 +4,8 @@
  * were taken. Pure: no memory, no clock.
  *
  * A stretch is a row of consecutive samples with the same context: it becomes one weft.Span,
- * from its first to its last sample. A sample without context ends it, for whatever reason
- * it has none: nothing may attribute it to the span before.
+ * from its first to its last sample: the same ids, coroutine, tags and labels. A sample without
+ * context ends it, for whatever reason it has none: nothing may attribute it to the span before.
  *
  * A sample of weight n stands for n periods of CPU time. The file gets n events: spread
  * backward from the time of the sample, a period apart where there is room, and all after
@@ -19,8 +19,11 @@
 
 struct context_key {
 	uint64_t span_id, root_span_id;
+	uint64_t coroutine;   /* 0 = none ran */
 	uint8_t trace_id[16]; /* zeros = none */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
+	uint32_t labels; /* a number of label_sets.h; 0 = none */
+	uint32_t rsv;    /* 0: keys are compared by their bytes */
 };
 
 struct stretch {
@@ -29,7 +32,11 @@ struct stretch {
 	int open;
 };
 
-/* The context of a sample; false when it has none. */
+/*
+ * The context of a sample; false when it has none. Labels are one by themselves, and so is a
+ * coroutine, also of a sample whose ids were being written. Its label_generation is by now a number
+ * of label_sets.h.
+ */
 int context_of_sample(const struct weft_sample_record *sample, struct context_key *out);
 
 /*

@@ -2,6 +2,7 @@
 /* Unwind tables on disk: see table_cache.h. */
 #include "collector/table_cache.h"
 
+#include "base/array.h"
 #include "base/cache_place.h"
 #include "base/hash.h"
 
@@ -167,15 +168,11 @@ struct listing {
 
 static void list_one(struct listing *l, const char *name, const struct stat *st)
 {
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct entry *grown = realloc(l->entry, room * sizeof(*grown));
+	struct entry *grown = array_grown(l->entry, l->count + 1, &l->room, sizeof(*grown));
 
-		if (!grown)
-			return;
-		l->entry = grown;
-		l->room = room;
-	}
+	if (!grown)
+		return;
+	l->entry = grown;
 	snprintf(l->entry[l->count].name, NAME_BYTES, "%s", name);
 	l->entry[l->count].used = st->st_mtime;
 	l->entry[l->count].bytes = (uint64_t)st->st_size;

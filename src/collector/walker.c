@@ -5,6 +5,7 @@
 #include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/map_publish.h"
+#include "collector/wall.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +19,11 @@ static void open_process(struct walker *w, struct process *p)
 	map_publish(w->walking.modules, w->walking.tables, p);
 }
 
-/* Adds a record to a batch that grows; NULL, and the batch is gone: out of memory. */
-static struct batch *append(struct batch *b, size_t *room, const struct walked_sample *walked)
+/* Adds to a batch that grows; NULL, and the batch is gone: out of memory. */
+static struct batch *append(struct batch *b, size_t *room, const void *data, size_t bytes)
 {
-	if (b->bytes + walked->bytes > *room) {
-		size_t want = 2 * *room + walked->bytes;
+	if (b->bytes + bytes > *room) {
+		size_t want = 2 * *room + bytes;
 		struct batch *bigger = realloc(b, sizeof(*b) + want);
 
 		if (!bigger) {
@@ -32,8 +33,43 @@ static struct batch *append(struct batch *b, size_t *room, const struct walked_s
 		b = bigger;
 		*room = want;
 	}
-	memcpy(b->data + b->bytes, walked, walked->bytes);
-	b->bytes += walked->bytes;
+	memcpy(b->data + b->bytes, data, bytes);
+	b->bytes += bytes;
+	return b;
+}
+
+/* What follows a word of BATCH_WALL; NULL: nothing. */
+static const struct weft_sample_record *wall_sample(const struct wall_word *word)
+{
+	return word->bytes > sizeof(*word) ? (const void *)(word + 1) : NULL;
+}
+
+/* The same for the words of the wall engine, of which some have a sample behind them. */
+static struct batch *walk_wall(struct walker *w, const struct batch *raw)
+{
+	_Alignas(8) uint8_t space[sizeof(struct wall_word) + WALKED_BYTES_MAX];
+	struct wall_word *word = (void *)space;
+	struct walked_sample *walked = (void *)(word + 1);
+	struct batch *b = batch_new(BATCH_WALL_WALKED, raw->process, 0);
+	size_t at = 0, room = 0;
+
+	if (b)
+		b->thread = raw->thread;
+	while (b && at + sizeof(*word) <= raw->bytes) {
+		const struct wall_word *from = (const void *)(raw->data + at);
+
+		*word = *from;
+		word->bytes = sizeof(*word);
+		if (wall_sample(from)) {
+			walking_walk(&w->walking, raw->process, wall_sample(from), clock_mono_ns(),
+				     walked);
+			word->bytes += walked->bytes;
+		}
+		b = append(b, &room, word, word->bytes);
+		at += from->bytes;
+	}
+	if (b)
+		b->time_ns = raw->time_ns;
 	return b;
 }
 
@@ -52,15 +88,56 @@ static struct batch *walk_all(struct walker *w, const struct batch *raw)
 		const struct weft_sample_record *sample = (const void *)(raw->data + at);
 
 		walking_walk(&w->walking, raw->process, sample, now_ns, walked);
-		b = append(b, &room, walked);
+		b = append(b, &room, walked, walked->bytes);
 		at += sample->record.bytes;
 	}
 	return b;
 }
 
-static void take_samples(struct walker *w, const struct batch *raw)
+/* Likewise, of switches. */
+static struct batch *place_all(struct walker *w, const struct batch *raw)
 {
-	struct batch *walked = walk_all(w, raw);
+	_Alignas(8) uint8_t space[WALKED_SWITCH_MAX];
+	struct walked_switch *placed = (void *)space;
+	struct placed seen[PLACED_ROOM] = {{0}};
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0, room = raw->bytes / sizeof(struct weft_switch_record) * sizeof(*placed);
+	struct batch *b = batch_new(BATCH_PLACED, raw->process, room);
+
+	if (b) {
+		b->thread = raw->thread;
+		b->bytes = 0;
+	}
+	while (b && at + sizeof(struct weft_switch_record) <= raw->bytes) {
+		const struct weft_switch_record *record = (const void *)(raw->data + at);
+
+		walking_place(&w->walking, raw->process, record, now_ns, seen, placed);
+		b = append(b, &room, placed, placed->bytes);
+		at += record->record.bytes;
+	}
+	return b;
+}
+
+static struct batch *walk_batch(struct walker *w, const struct batch *raw)
+{
+	switch (raw->kind) {
+	case BATCH_WALL:
+		return walk_wall(w, raw);
+	case BATCH_SWITCHES:
+		return place_all(w, raw);
+	default:
+		return walk_all(w, raw);
+	}
+}
+
+static int is_raw(const struct batch *b)
+{
+	return b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_SWITCHES;
+}
+
+static void take_raw(struct walker *w, const struct batch *raw)
+{
+	struct batch *walked = walk_batch(w, raw);
 
 	if (!walked)
 		w->error = -ENOMEM;
@@ -71,11 +148,11 @@ static void take_samples(struct walker *w, const struct batch *raw)
 /* Takes @b over. */
 static void hand_on(struct walker *w, struct batch *b)
 {
-	if (b->kind != BATCH_SAMPLES) {
+	if (!is_raw(b)) {
 		queue_push(w->out, b);
 		return;
 	}
-	take_samples(w, b);
+	take_raw(w, b);
 	free(b);
 }
 
@@ -88,6 +165,20 @@ static void release_held(struct walker *w, const struct process *p)
 		jit_finish(b->process->jit, &b->process->maps, &w->walking.jit_budget,
 			   clock_mono_ns());
 		hand_on(w, b);
+	}
+}
+
+static void notice_wall(struct walker *w, const struct batch *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0;
+
+	while (at + sizeof(struct wall_word) <= b->bytes) {
+		const struct wall_word *word = (const void *)(b->data + at);
+
+		if (wall_sample(word))
+			walking_notice(&w->walking, b->process, wall_sample(word), now_ns);
+		at += word->bytes;
 	}
 }
 
@@ -104,7 +195,7 @@ static void notice(struct walker *w, const struct batch *b)
 	}
 }
 
-/* Takes @b, samples or a thread's end, over: what came before it goes before it. */
+/* Takes @b, samples, switches or a thread's end, over: what came before it goes before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
 	if (!jit_is_late(b->process->jit, &b->process->maps, &w->walking.jit_budget,
@@ -114,6 +205,8 @@ static void hold_or_hand_on(struct walker *w, struct batch *b)
 		return;
 	}
 	notice(w, b);
+	if (b->kind == BATCH_WALL)
+		notice_wall(w, b);
 	held_put(&w->held, b);
 	if (w->held.bytes > HELD_BYTES_MAX)
 		release_held(w, NULL);
@@ -123,6 +216,8 @@ static void take(struct walker *w, struct batch *b)
 {
 	switch (b->kind) {
 	case BATCH_SAMPLES:
+	case BATCH_WALL:
+	case BATCH_SWITCHES:
 	case BATCH_THREAD_END:
 		hold_or_hand_on(w, b);
 		return;

@@ -2,6 +2,7 @@
 /* Walking: see walking.h; names are naming.h's. */
 #include "collector/walking.h"
 
+#include "collector/frame_scan.h"
 #include "collector/jit.h"
 #include "collector/map_publish.h"
 #include "elf/module.h"
@@ -12,10 +13,12 @@
 #if defined(__x86_64__)
 #define MACHINE UNWIND_X86_64
 #define PC_REGISTER 16
+#define SP_REGISTER 7
 #define REGISTERS 17
 #elif defined(__aarch64__)
 #define MACHINE UNWIND_AARCH64
 #define PC_REGISTER 32
+#define SP_REGISTER 31
 #define REGISTERS 33
 #else
 #error "no such machine yet"
@@ -32,7 +35,8 @@ struct walk {
 	uint64_t pc[WEFT_FRAMES_MAX];
 	uint64_t lookup[WEFT_FRAMES_MAX];
 	size_t lookups;
-	uint8_t check; /* walked_sample.check */
+	uint8_t check;   /* walked_sample.check */
+	uint8_t scanned; /* walked_sample.scanned */
 };
 
 const struct code walked_jit_code = {"", "[jit]", NULL};
@@ -89,13 +93,11 @@ static const struct unwind_table *table_of(const struct walk *w, const struct ma
 	return m->file->table;
 }
 
-static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
+static int find_quietly(void *arg, uint64_t pc, struct unwind_module *out)
 {
-	struct walk *w = arg;
+	const struct walk *w = arg;
 	struct mapping *m = mapping_of(w, pc);
 
-	if (w->lookups < WEFT_FRAMES_MAX)
-		w->lookup[w->lookups++] = pc;
 	if (!m)
 		return -ENOENT;
 	out->start = m->start;
@@ -104,6 +106,81 @@ static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
 	out->table = table_of(w, m);
 	return 0;
 }
+
+static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
+{
+	struct walk *w = arg;
+
+	if (w->lookups < WEFT_FRAMES_MAX)
+		w->lookup[w->lookups++] = pc;
+	return find_quietly(w, pc, out);
+}
+
+/* ---- stacks of which only pc and sp are known */
+
+static int read_code(void *arg, uint64_t address, void *out, size_t bytes)
+{
+	const struct mapping *m = mapping_of(arg, address);
+
+	return m && m->file && m->has_bias
+		       ? elf_module_read(m->file->elf, address - m->bias, out, bytes)
+		       : -ENOENT;
+}
+
+static int find_entry(void *arg, uint64_t pc, uint64_t *start)
+{
+	const struct mapping *m = mapping_of(arg, pc);
+
+	if (!m || !m->file || !m->has_bias ||
+	    elf_module_entry(m->file->elf, pc - m->bias, start) != 0)
+		return -ENOENT;
+	*start += m->bias;
+	return 0;
+}
+
+static enum unwind_end walk_from(struct walk *w, struct unwind_registers *regs,
+				 const struct unwind_memory *memory)
+{
+	enum unwind_end end = UNWIND_END_NO_RULE;
+
+	w->lookups = 0;
+	w->count = unwind_walk(regs, memory, find_module, w, MACHINE, w->pc, WEFT_FRAMES_MAX, &end);
+	return end;
+}
+
+/*
+ * A walk that could not go on without the frame pointer: up to there nothing has changed it, so
+ * what is found for that frame was in the register at first, and all is walked anew.
+ */
+static enum unwind_end walk_outside(struct walk *w, const struct unwind_registers *first,
+				    const struct unwind_memory *memory)
+{
+	const int fp = unwind_fp_register(MACHINE);
+	struct frame_scan scan = {MACHINE, memory, find_quietly, read_code, find_entry, w};
+	struct unwind_registers regs = *first;
+	enum unwind_end end = walk_from(w, &regs, memory);
+	uint64_t found;
+
+	if (end != UNWIND_END_NO_RULE || regs.valid >> fp & 1 || w->count != w->lookups)
+		return end;
+	if (frame_scan(&scan, &regs, w->count <= 1, &found) == 0) {
+		regs = *first;
+		regs.r[fp] = found;
+		regs.valid |= UINT64_C(1) << fp;
+		w->scanned = 1;
+		return walk_from(w, &regs, memory);
+	}
+	if (MACHINE != UNWIND_AARCH64 || w->count != 1)
+		return end;
+	w->count += frame_scan_chain(&scan, first->r[SP_REGISTER], w->pc + 1, WEFT_FRAMES_MAX - 1);
+	w->scanned = w->count > 1;
+	for (size_t i = 1; i < w->count; i++)
+		w->lookup[i] = w->pc[i] - 1;
+	w->lookups = w->count;
+	return end;
+}
+
+/* ---- samples */
 
 /* Registers first, then the copy of the stack: both were checked to lie in the record. */
 static enum unwind_end walk_raw(struct walk *w, const struct weft_sample_record *sample)
@@ -116,16 +193,15 @@ static enum unwind_end walk_raw(struct walk *w, const struct weft_sample_record 
 		.address = sample->copy_address,
 		.size = sample->copy_bytes,
 	};
-	enum unwind_end end = UNWIND_END_NO_RULE;
 
 	memcpy(regs.r, at, count * 8);
 	regs.valid = (UINT64_C(1) << count) - 1;
 	if (count > PC_REGISTER)
 		regs.pc = regs.r[PC_REGISTER];
-	w->lookups = 0;
-	w->count =
-		unwind_walk(&regs, &memory, find_module, w, MACHINE, w->pc, WEFT_FRAMES_MAX, &end);
-	return end;
+	if (!(sample->flags & WEFT_SAMPLE_OUTSIDE))
+		return walk_from(w, &regs, &memory);
+	regs.valid = UINT64_C(1) << SP_REGISTER;
+	return walk_outside(w, &regs, &memory);
 }
 
 /* Is the caller of this code exact, because a signal interrupted it? */
@@ -190,6 +266,12 @@ static int look_again(const struct walk *w, uint64_t now_ns)
 	return changes > 0;
 }
 
+/* With NO_RULE: a frame pointer led to it, and it is no frame. */
+static int met_no_module(const struct walk *w, enum unwind_end end)
+{
+	return end == UNWIND_END_NO_MODULE || (end == UNWIND_END_NO_RULE && w->count < w->lookups);
+}
+
 /* A pc in no known module, or in another one than the map says: the process has loaded or
  * unloaded one since. */
 static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sample,
@@ -211,7 +293,7 @@ static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sam
 	if (sample->flags & WEFT_SAMPLE_CHECK)
 		check_frames(w, sample, end);
 	w->map_number = 0;
-	if (end == UNWIND_END_NO_MODULE && look_again(w, now_ns))
+	if (met_no_module(w, end) && look_again(w, now_ns))
 		end = walk_raw(w, sample);
 	return end;
 }
@@ -277,6 +359,19 @@ static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct wal
 				     m->has_bias ? pc - m->bias : pc - m->start + m->offset};
 }
 
+/* Whole labels in the record: that was checked. */
+static void take_labels(const struct weft_sample_record *sample, struct walked_sample *out)
+{
+	uint8_t *to = (uint8_t *)out + out->bytes;
+	uint32_t bytes = sample->label_bytes;
+
+	if (bytes)
+		memcpy(to, (const uint8_t *)sample + sample->labels_at, bytes);
+	for (; bytes % 8; bytes++)
+		to[bytes] = 0;
+	out->bytes += bytes;
+}
+
 void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		  uint64_t now_ns, struct walked_sample *out)
 {
@@ -291,6 +386,7 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 		.truncated = end != UNWIND_END_OUTERMOST,
 		.cut = cut_counter(sample, end),
 		.check = w.check,
+		.scanned = w.scanned,
 	};
 	jit_moment(p->jit, &p->maps, &s->jit_budget, sample->time_ns, now_ns);
 	for (size_t i = 0; i < count; i++)
@@ -298,4 +394,51 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
 	out->bytes = (uint32_t)(sizeof(*out) + count * sizeof(*out->frame) +
 				out->jit_count * sizeof(*jits));
+	take_labels(sample, out);
+}
+
+/* ---- switches of coroutines */
+
+static void look_up(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		    uint64_t now_ns, struct placed *out)
+{
+	struct walk w = {.walking = s, .process = p, .time_ns = record->end_ns};
+	uint16_t jits = 0;
+
+	*out = (struct placed){.addr = record->addr};
+	if (!record->addr)
+		return;
+	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
+		look_again(&w, now_ns);
+	jit_moment(p->jit, &p->maps, &s->jit_budget, record->end_ns, now_ns);
+	out->site = resolve(&w, record->addr, &out->jit, &jits);
+}
+
+static void take_switch_labels(const struct weft_switch_record *record, struct walked_switch *out)
+{
+	const uint8_t *at = (const uint8_t *)(record + 1);
+	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
+	uint8_t *to = (uint8_t *)(out + 1);
+	uint32_t bytes = record->record.rsv;
+
+	memset(out->tags, 0, sizeof(out->tags));
+	memcpy(out->tags, at, tags);
+	memcpy(to, at + tags, bytes);
+	out->label_bytes = bytes;
+	for (; bytes % 8; bytes++)
+		to[bytes] = 0;
+	out->bytes = (uint32_t)sizeof(*out) + bytes;
+}
+
+void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		   uint64_t now_ns, struct placed *seen, struct walked_switch *out)
+{
+	struct placed *place = &seen[(record->addr ^ record->addr >> 7) % PLACED_ROOM];
+
+	if (place->addr != record->addr)
+		look_up(s, p, record, now_ns, place);
+	out->record = *record;
+	out->site = place->site;
+	out->jit = place->jit;
+	take_switch_labels(record, out);
 }

@@ -8,6 +8,7 @@
 #ifndef WEFT_COLLECTOR_WALKING_H
 #define WEFT_COLLECTOR_WALKING_H
 
+#include "collector/label_sets.h"
 #include "collector/modules.h"
 #include "collector/process.h"
 
@@ -38,17 +39,25 @@ struct walked_sample {
 	uint16_t frame_count, jit_count;
 	uint8_t truncated;
 	uint8_t cut, check; /* 1 + the counter of the process that it counts in; 0 = none */
-	uint8_t rsv[5];
-	struct walked_frame frame[]; /* then jit_count struct walked_jit */
+	uint8_t scanned;    /* a frame pointer was found by frame_scan.h: FP_SCANNED */
+	uint8_t rsv[4];
+	struct walked_frame frame[]; /* then jit_count struct walked_jit, then the labels */
 };
 
 #define WALKED_BYTES_MAX                                                                           \
 	(sizeof(struct walked_sample) +                                                            \
-	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)))
+	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)) +             \
+	 LABEL_BYTES_MAX)
 
 static inline const struct walked_jit *walked_jits(const struct walked_sample *w)
 {
 	return (const struct walked_jit *)(const void *)&w->frame[w->frame_count];
+}
+
+/* sample.label_bytes of them. */
+static inline const uint8_t *walked_labels(const struct walked_sample *w)
+{
+	return (const uint8_t *)(walked_jits(w) + w->jit_count);
 }
 
 /*
@@ -57,6 +66,38 @@ static inline const struct walked_jit *walked_jits(const struct walked_sample *w
  */
 void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		  uint64_t now_ns, struct walked_sample *out);
+
+/* A switch of a coroutine, and the code where it suspended: a record of BATCH_PLACED, 8-aligned. */
+struct walked_switch {
+	struct weft_switch_record record;
+	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
+	uint32_t bytes;           /* of all */
+	uint32_t label_bytes;     /* of the labels behind it */
+	struct walked_frame site; /* code NULL: in no file; &walked_jit_code: see jit */
+	struct walked_jit jit;
+};
+
+#define WALKED_SWITCH_MAX (sizeof(struct walked_switch) + WEFT_SWITCH_LABELS_BYTES + 8)
+
+static inline const uint8_t *walked_switch_labels(const struct walked_switch *w)
+{
+	return (const uint8_t *)(w + 1);
+}
+
+/* Places met in one batch: they are looked up once. */
+#define PLACED_ROOM 64
+struct placed {
+	uint64_t addr; /* 0 = none */
+	struct walked_frame site;
+	struct walked_jit jit;
+};
+
+/*
+ * walking_place() - @record, of which every length was checked, to @out, which has room for
+ * WALKED_SWITCH_MAX. @seen: PLACED_ROOM of them, zeros before the first of a batch.
+ */
+void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		   uint64_t now_ns, struct placed *seen, struct walked_switch *out);
 
 /* Of a sample that is walked later: if it met code that is in no known module, the mappings
  * are looked at now, while it is there. */

@@ -2,6 +2,7 @@
 /* The drain thread: see watch.h; how processes join it is in watch_join.c. */
 #include "collector/watch.h"
 
+#include "base/map.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
 #include "collector/clock.h"
@@ -19,20 +20,46 @@
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 100
+#define PAUSE_YOUNG_MS 20
+#define YOUNG_NS UINT64_C(1000000000) /* since the newest process joined */
 #define CHUNK_NS UINT64_C(10000000000)
 #define EVENTS_MAX 64
-#define RECORD_EXPECTED (16 * 1024)
+#define PAUSE_SWITCHES_MS 5 /* while coroutines switch: more may begin to at any moment */
+#define SWITCHES_NS UINT64_C(10000000000)
+#define RECORD_COPIED (16 * 1024) /* as large as most get with a copy of the stack */
+#define RECORD_WALKED (6 * 1024)  /* and without: 512 frames take 4 KiB */
+#define LARGEST_NS UINT64_C(10000000000)
+#define BUDGET_NS UINT64_C(100000000)
+
+/* Can all handlers walk by tables? Else they copy. */
+static int all_can_walk(const struct watch *w)
+{
+	if (w->settings.stack_mode == WEFT_STACK_RAW || w->settings.stack_mode == WEFT_STACK_CHECK)
+		return 0;
+	for (const struct session *s = w->first; s; s = s->next)
+		if (!session_has_map(s))
+			return 0;
+	return 1;
+}
 
 /* A pause in which no thread can fill more than half of its ring, with records of the
- * largest size seen; twice that size fits too. */
+ * largest size seen lately; twice that size fits too. */
 static int longest_pause_ms(const struct watch *w)
 {
 	uint64_t ring = w->settings.ring_bytes ? w->settings.ring_bytes : WEFT_RING_BYTES_DEFAULT;
-	uint64_t record = w->largest > RECORD_EXPECTED ? w->largest : RECORD_EXPECTED;
+	uint64_t seen = w->largest > w->largest_before ? w->largest : w->largest_before;
+	uint64_t expected = all_can_walk(w) ? RECORD_WALKED : RECORD_COPIED;
+	uint64_t record = seen > expected ? seen : expected;
 	uint64_t tick = clock_tick_ns();
 	uint64_t period = w->settings.period_ns > tick ? w->settings.period_ns : tick;
 	uint64_t ms = ring / 2 / record * period / 1000000;
 
+	if (w->switches_ns && clock_mono_ns() - w->switches_ns < SWITCHES_NS &&
+	    ms > PAUSE_SWITCHES_MS)
+		ms = PAUSE_SWITCHES_MS;
+	/* It may end as soon, and what it has loaded is seen only while it is there. */
+	if (clock_mono_ns() - w->joined_ns < YOUNG_NS && ms > PAUSE_YOUNG_MS)
+		ms = PAUSE_YOUNG_MS;
 	return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (int)ms;
 }
 
@@ -51,13 +78,14 @@ static int watch_fd(const struct watch *w, int fd)
 	return epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
+int watch_open(struct watch *w, struct queue *queue, struct worker *worker, struct outside *outside,
 	       const struct tables *tables, const struct collector_options *o)
 {
 	int rc;
 
 	w->queue = queue;
 	w->worker = worker;
+	w->outside = outside;
 	w->tables = tables;
 	w->root = o->root;
 	w->no_children = o->no_children;
@@ -65,10 +93,13 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 	w->chunk_start_ns = clock_mono_ns();
 	w->settings = (struct session_settings){
 		.period_ns = o->period_ns,
+		/* What runs is told by CPU timers, to the wall engine too. */
+		.engines = WEFT_ENGINE_CPU | (o->wall.period_ns ? WEFT_ENGINE_WALL : 0),
 		.ring_bytes = o->ring_bytes,
 		.stack_mode = o->stack_mode,
 		.tables_bytes = w->tables->bytes,
 		.stack_copy_bytes = copy_limit(o->ring_bytes),
+		.prime_signal = collector_prime_signal(o),
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
 	w->poll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -76,7 +107,10 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 	w->root_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->poll_fd < 0 || w->order_fd < 0 || w->root_event < 0)
 		return -errno;
-	rc = rendezvous_open(&w->rendezvous, o->socket);
+	if (watch_attach_user(o) != geteuid())
+		rc = rendezvous_open_for(&w->rendezvous, watch_attach_user(o));
+	else
+		rc = rendezvous_open(&w->rendezvous, o->socket);
 	if (rc == 0)
 		rc = watch_fd(w, w->rendezvous.fd);
 	return rc ? rc : watch_fd(w, w->order_fd);
@@ -85,6 +119,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
 void watch_close(struct watch *w)
 {
 	rendezvous_close(&w->rendezvous);
+	map_free(w->refused_pids);
 	for (size_t i = 0; i < w->guests; i++)
 		close(w->guest[i].fd);
 	if (w->poll_fd >= 0)
@@ -129,7 +164,7 @@ static void push_counts(const struct watch *w, enum batch_kind kind, struct sess
 	memcpy(b->data, &counts, sizeof(counts));
 	b->end = end;
 	b->time_ns = clock_mono_ns();
-	queue_push(w->queue, b);
+	outside_pass(w->outside, b);
 }
 
 static void unlink_session(struct watch *w, const struct session *s)
@@ -151,6 +186,9 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 	    strcmp(end, RECORDING_END_EXITED) == 0)
 		tell_root_event(w);
 	push_counts(w, BATCH_CLOSE, s, end);
+	/* Who was forked from us a moment ago may hold it open still: then it would speak on, for
+	 * the next session whose descriptor has that number. */
+	epoll_ctl(w->poll_fd, EPOLL_CTL_DEL, s->pidfd, NULL);
 	__atomic_sub_fetch(&w->running, 1, __ATOMIC_RELAXED);
 	session_free(s);
 }
@@ -231,14 +269,17 @@ static void end_chunk_when_due(struct watch *w, uint64_t now_ns)
 	b = batch_new(BATCH_ROLL, NULL, 0);
 	if (b)
 		b->time_ns = now_ns;
-	queue_push(w->queue, b);
+	outside_pass(w->outside, b);
 	w->chunk_start_ns = now_ns;
 }
 
-/* By fill: twice as often when a ring passed a quarter, less and less often when none did. */
+/* By fill: twice as often when a ring passed a quarter, at once as often as can be when one was
+ * about to be full, less and less often when none did. */
 static void set_pause(struct watch *w, uint32_t fill_permille)
 {
-	if (fill_permille > 250)
+	if (fill_permille > 700)
+		w->pause_ms = PAUSE_MIN_MS;
+	else if (fill_permille > 250)
 		w->pause_ms = w->pause_ms / 2;
 	else if (fill_permille < 60)
 		w->pause_ms = w->pause_ms + w->pause_ms / 4 + 1;
@@ -246,6 +287,15 @@ static void set_pause(struct watch *w, uint32_t fill_permille)
 		w->pause_ms = PAUSE_MIN_MS;
 	if (w->pause_ms > w->max_pause_ms)
 		w->pause_ms = w->max_pause_ms;
+}
+
+static void forget_old_sizes(struct watch *w, uint64_t now_ns)
+{
+	if (now_ns - w->largest_ns < LARGEST_NS)
+		return;
+	w->largest_ns = now_ns;
+	w->largest_before = w->largest;
+	w->largest = 0;
 }
 
 static void drain_all(struct watch *w)
@@ -260,12 +310,18 @@ static void drain_all(struct watch *w)
 		session_tidy(s, now_ns);
 		fill = result.fill_permille > fill ? result.fill_permille : fill;
 		w->largest = result.largest > w->largest ? result.largest : w->largest;
+		if (result.switches)
+			w->switches_ns = now_ns;
 		if (s->pid == root && session_is_exiting(s))
 			tell_root_event(w);
 	}
+	forget_old_sizes(w, now_ns);
 	w->max_pause_ms = longest_pause_ms(w);
 	set_pause(w, fill);
-	watch_share_budget(w, NULL);
+	if (now_ns - w->shared_ns >= BUDGET_NS) {
+		w->shared_ns = now_ns;
+		watch_share_budget(w, NULL);
+	}
 	watch_guests_expire(w, now_ns);
 	end_chunk_when_due(w, now_ns);
 }
@@ -277,6 +333,7 @@ static void stop_all(struct watch *w)
 	w->stopped = 1;
 	for (struct session *s = w->first; s; s = s->next)
 		session_stop(s);
+	watch_attach_stop(w);
 }
 
 /* The word that an exiting target waits for lies in memory that goes with its session: a
@@ -323,13 +380,16 @@ void *watch_run(void *arg)
 
 	for (;;) {
 		uint32_t order = __atomic_load_n(&w->order, __ATOMIC_ACQUIRE);
-		int n;
+		int n, soon_ms = watch_attach_tick(w, clock_mono_ns());
 
 		if (order == WATCH_FINISH)
 			break;
 		if (order == WATCH_STOP)
 			stop_all(w);
-		n = epoll_wait(w->poll_fd, event, EVENTS_MAX, w->first ? w->pause_ms : 1000);
+		n = epoll_wait(w->poll_fd, event, EVENTS_MAX,
+			       !w->first               ? 1000
+			       : soon_ms < w->pause_ms ? soon_ms
+						       : w->pause_ms);
 		for (int i = 0; i < n; i++)
 			take_event(w, event[i].data.fd);
 		drain_all(w);

@@ -8,6 +8,7 @@
 #define WEFT_COLLECTOR_WATCH_H
 
 #include "collector/collector.h"
+#include "collector/outside.h"
 #include "collector/rendezvous.h"
 #include "collector/session.h"
 #include "collector/tables.h"
@@ -16,10 +17,13 @@
 #define WATCH_GUESTS_MAX 64
 #define WATCH_WAITING_MAX 1024
 
+struct map;
+
 /* A connection that has not asked yet. */
 struct guest {
 	int fd;
 	pid_t pid;
+	uid_t user;
 	uint64_t since_ns;
 };
 
@@ -32,6 +36,7 @@ enum watch_order {
 struct watch {
 	struct queue *queue;
 	struct worker *worker;
+	struct outside *outside;
 	const struct tables
 		*tables; /* of the walker: descriptor and size, which stay as they are */
 	struct rendezvous rendezvous;
@@ -46,12 +51,21 @@ struct watch {
 	uint32_t order; /* atomic: enum watch_order */
 	int stopped, no_children;
 	int max_pause_ms, pause_ms;
-	uint32_t largest; /* record seen so far, bytes */
+	uint32_t largest, largest_before; /* record seen lately, and before that, bytes */
+	uint64_t largest_ns;              /* when that "before" was */
+	uint64_t switches_ns;             /* when coroutines were last seen to switch; 0 = never */
+	uint64_t shared_ns;               /* when the budget of timers was shared */
 	uint64_t chunk_ns, chunk_start_ns, counted_ns;
+	uint64_t joined_ns;          /* when the newest process did */
 	uint32_t processes, running; /* atomic */
+	uint64_t waiting_ns;         /* since when processes are attached to; 0 = none are */
+	uint32_t attach_waiting;     /* atomic: of these, whose threads did not run yet */
+	int attach_error;            /* atomic: -errno of one that could not begin */
+	uint32_t attach_execs; /* that have become other programs; once the thread has ended */
 
 	/* Known once the thread has ended. */
 	uint32_t refused; /* processes for which no session could be made */
+	struct map *refused_pids;
 	int refused_error;
 	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */
 	size_t waiting_count;
@@ -62,7 +76,7 @@ struct watch {
 		.rendezvous.fd = -1, .poll_fd = -1, .order_fd = -1, .root_event = -1               \
 	}
 
-int watch_open(struct watch *w, struct queue *queue, struct worker *worker,
+int watch_open(struct watch *w, struct queue *queue, struct worker *worker, struct outside *outside,
 	       const struct tables *tables, const struct collector_options *options);
 void watch_close(struct watch *w);
 void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
@@ -73,6 +87,17 @@ void watch_tell_done(struct watch *w); /* the file is complete: whoever waits ma
 void watch_accept(struct watch *w);
 void watch_guest(struct watch *w, size_t index);
 void watch_guests_expire(struct watch *w, uint64_t now_ns);
+
+int watch_session_death(const struct watch *w, struct session *s); /* is seen from now on */
+void watch_begin_session(struct watch *w, struct session *s);
+
+/* In watch_attach.c. To the processes that @o names, before the thread runs; of what fails
+ * w->attach_error tells. */
+void watch_attach_all(struct watch *w, const struct collector_options *o);
+uid_t watch_attach_user(const struct collector_options *o);
+int watch_attach_tick(struct watch *w, uint64_t now_ns); /* ms, when to come again */
+void watch_attach_stop(struct watch *w);
+struct session *watch_attached(const struct watch *w, pid_t pid); /* or NULL */
 
 /* In watch.c. The parts of the budget of CPU timers; @joining may be NULL. */
 void watch_share_budget(struct watch *w, struct session *joining);

@@ -5,41 +5,95 @@
  */
 #include "collector/watch.h"
 
+#include "base/map.h"
 #include "base/recording.h"
 #include "collector/clock.h"
 #include "collector/jit.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define ANCESTORS_MAX 64
 #define GUEST_PATIENCE_NS UINT64_C(1000000000)
 
 static void drop_guest(struct watch *w, size_t index)
 {
-	close(w->guest[index].fd); /* leaves the epoll set by itself */
+	epoll_ctl(w->poll_fd, EPOLL_CTL_DEL, w->guest[index].fd,
+		  NULL); /* see watch_close_session() */
+	close(w->guest[index].fd);
 	w->guest[index] = w->guest[--w->guests];
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[32];
+	pid_t parent;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	parent = (pid_t)process_stat_number(fd, STAT_PARENT);
+	close(fd);
+	return parent;
+}
+
+static int has_session(const struct watch *w, pid_t pid)
+{
+	const struct session *s = w->first;
+
+	while (s && s->pid != pid)
+		s = s->next;
+	return s != NULL;
+}
+
+static int is_descendant(const struct watch *w, pid_t root, pid_t pid)
+{
+	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
+		if (pid == root || has_session(w, pid))
+			return 1;
+		pid = parent_of(pid);
+	}
+	return 0;
+}
+
+/* Another user's process may be anybody's; those that root's program has started are heard.
+ * Is that not known yet, watch_guest() looks again. */
+static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
+{
+	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+
+	return root && !rendezvous_trusts(&w->rendezvous, user) && !is_descendant(w, root, pid);
 }
 
 void watch_accept(struct watch *w)
 {
 	for (;;) {
 		struct epoll_event event = {.events = EPOLLIN};
-		pid_t pid;
-		int fd = rendezvous_accept(&w->rendezvous, &pid);
+		struct ucred peer;
+		int fd = rendezvous_accept(&w->rendezvous, &peer);
 
 		if (fd == -EPERM || fd == -EINTR || fd == -ECONNABORTED)
 			continue;
 		if (fd < 0)
 			return;
+		if (is_stranger(w, peer.pid, peer.uid)) {
+			close(fd);
+			continue;
+		}
 		if (w->guests == WATCH_GUESTS_MAX)
 			drop_guest(w, 0);
 		event.data.fd = fd;
 		epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, fd, &event);
-		w->guest[w->guests++] = (struct guest){fd, pid, clock_mono_ns()};
+		w->guest[w->guests++] = (struct guest){fd, peer.pid, peer.uid, clock_mono_ns()};
 	}
 }
 
@@ -77,7 +131,7 @@ static void end_older(struct watch *w, pid_t pid)
 	}
 }
 
-static int watch_death(const struct watch *w, struct session *s)
+int watch_session_death(const struct watch *w, struct session *s)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
@@ -97,7 +151,6 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	if (rc)
 		return rc;
 	p->inside_pid = hello->pid;
-	p->parent = hello->parent_pid;
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
 	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
@@ -106,7 +159,7 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 		process_free(p);
 		return rc;
 	}
-	rc = watch_death(w, *out);
+	rc = watch_session_death(w, *out);
 	if (rc) {
 		session_free(*out);
 		process_free(p);
@@ -114,11 +167,13 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	return rc;
 }
 
-static void begin_session(struct watch *w, struct session *s)
+void watch_begin_session(struct watch *w, struct session *s)
 {
+	w->joined_ns = clock_mono_ns();
 	s->next = w->first;
 	w->first = s;
 	queue_push(w->queue, batch_new(BATCH_OPEN, s->process, 0));
+	outside_add(w->outside, s->process);
 	__atomic_add_fetch(&w->processes, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&w->running, 1, __ATOMIC_RELAXED);
 }
@@ -135,6 +190,35 @@ static int give(const struct watch *w, int fd, const struct session *s)
 	return rendezvous_answer(fd, 0, &gift);
 }
 
+/* A process that has a session, and asks for the tables alone. */
+static void welcome_attached(struct watch *w, int fd, pid_t pid)
+{
+	const struct session *s = watch_attached(w, pid);
+	struct rendezvous_gift gift = {
+		.memfd = -1,
+		.tables_fd = w->tables->fd,
+		.tables_bytes = w->tables->bytes,
+	};
+
+	if (!s || w->stopped)
+		rendezvous_answer(fd, -ECANCELED, NULL);
+	else
+		rendezvous_answer(fd, 0, &gift);
+}
+
+/* A process may ask again and again. */
+static void count_refused(struct watch *w, pid_t pid, int rc)
+{
+	int fresh = 1;
+
+	if (!w->refused_pids)
+		w->refused_pids = map_new();
+	if (w->refused_pids && !map_put(w->refused_pids, &pid, sizeof(pid), &fresh))
+		fresh = 1;
+	w->refused += (uint32_t)fresh;
+	w->refused_error = rc;
+}
+
 static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello *hello)
 {
 	struct session *s;
@@ -147,8 +231,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	}
 	rc = make_session(w, pid, hello, &s);
 	if (rc) {
-		w->refused++;
-		w->refused_error = rc;
+		count_refused(w, pid, rc);
 		rendezvous_answer(fd, rc, NULL);
 		return;
 	}
@@ -160,7 +243,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 		process_free(p);
 		return;
 	}
-	begin_session(w, s);
+	watch_begin_session(w, s);
 }
 
 void watch_guest(struct watch *w, size_t index)
@@ -173,7 +256,11 @@ void watch_guest(struct watch *w, size_t index)
 	rc = rendezvous_hello(w->guest[index].fd, &hello);
 	if (rc == -EAGAIN)
 		return;
-	if (rc == 0)
+	if (is_stranger(w, w->guest[index].pid, w->guest[index].user))
+		rc = -EPERM;
+	if (rc == 0 && hello.flags & WEFT_HELLO_ATTACHED)
+		welcome_attached(w, w->guest[index].fd, w->guest[index].pid);
+	else if (rc == 0)
 		welcome(w, w->guest[index].fd, w->guest[index].pid, &hello);
 	drop_guest(w, index);
 }

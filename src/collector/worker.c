@@ -6,30 +6,52 @@
 #include "collector/clock.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TICK_SLACK_NS UINT64_C(20000000) /* CPU timers count in ticks of the kernel */
 
-static struct process_thread *thread_of(struct worker *w, const struct batch *b)
+static void note_memory(struct worker *w)
 {
-	int fresh;
+	w->error = w->error ? w->error : -ENOMEM;
+}
+
+/* --threads: by the name that the thread has now. */
+static int is_wanted(const struct worker *w, const char *name)
+{
+	return !w->threads || fnmatch(w->threads, name, 0) == 0;
+}
+
+/*
+ * @renames: a name that differs is a new one; /proc, by which others go, has it cut short. Of a
+ * thread that is left out nothing is put into the file, and of one that is in there what it was
+ * called when it was wanted stays: what waits to be written is under that.
+ */
+static struct process_thread *thread_of(struct worker *w, const struct batch *b, int renames)
+{
+	int fresh, is_unused, wanted = is_wanted(w, b->thread.name);
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
 	if (!t)
 		return NULL;
-	if (fresh || strcmp(t->name, b->thread.name) != 0) {
+	if (fresh) {
+		t->tid = b->thread.tid;
+		if (b->thread.claimed_ns >= b->process->opened_ns)
+			t->previous_ns = b->thread.claimed_ns;
+	}
+	if (!wanted)
+		return t;
+	is_unused = !t->taken_ns && !t->timeline && !t->switched; /* nothing of it is in the file */
+	if (!t->key || ((renames || is_unused) && strcmp(t->name, b->thread.name) != 0)) {
 		memcpy(t->name, b->thread.name, sizeof(t->name));
 		t->named = 0;
 	}
-	if (!fresh)
-		return t->key ? t : NULL;
-	t->tid = b->thread.tid;
-	if (b->thread.claimed_ns >= b->process->opened_ns)
-		t->previous_ns = b->thread.claimed_ns;
-	return recording_thread(w->recording, b->process, t) ? NULL : t;
+	if (is_unused && !t->named && recording_thread(w->recording, b->process, t))
+		return NULL;
+	return t->key ? t : NULL;
 }
 
 /* No thread can have used more CPU time than has passed: a target that says so is not to
@@ -37,7 +59,7 @@ static struct process_thread *thread_of(struct worker *w, const struct batch *b)
 static uint32_t weight_of(const struct worker *w, const struct process_thread *t,
 			  const struct process *p, const struct weft_sample_record *sample)
 {
-	uint64_t since = t->sampled ? t->previous_ns : p->opened_ns;
+	uint64_t since = t->taken_ns ? t->taken_ns : p->opened_ns;
 	uint64_t passed = sample->time_ns > since ? sample->time_ns - since : 0;
 	uint64_t most = (passed + TICK_SLACK_NS) / w->period_ns + 1;
 
@@ -50,28 +72,103 @@ static void count_walk(struct process *p, const struct walked_sample *walked)
 		p->own.counter[walked->cut - 1]++;
 	if (walked->check)
 		p->own.counter[walked->check - 1]++;
+	p->own.counter[WEFT_COUNTER_FP_SCANNED] += walked->scanned;
+}
+
+static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct weft_sample_record *sample, const struct wall_word *word)
+{
+	const struct recording_stack *stack = w->stack;
+	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
+
+	if (!w->wall_period_ns)
+		recording_sample(w->recording, b->process, t, sample, &trace);
+	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
+		note_memory(w);
 }
 
 static void take_samples(struct worker *w, const struct batch *b)
 {
-	struct process_thread *t = thread_of(w, b);
+	struct process_thread *t = thread_of(w, b, 1);
+	int wanted = is_wanted(w, b->thread.name);
 	size_t at = 0;
 
 	if (!t) {
-		w->error = w->error ? w->error : -ENOMEM;
+		note_memory(w);
 		return;
 	}
 	while (at < b->bytes) {
 		struct walked_sample *walked = (void *)(uintptr_t)(b->data + at);
 		struct weft_sample_record *sample = &walked->sample;
-		struct recording_stack stack;
 
-		naming_stack(&w->naming, b->process, walked, &stack);
+		at += walked->bytes;
+		if (!wanted) {
+			b->process->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
+			recording_labels(w->recording, b->process, t, walked);
+			continue;
+		}
+		sample->label_generation = recording_labels(w->recording, b->process, t, walked);
+		naming_stack(&w->naming, b->process, walked, w->stack);
 		count_walk(b->process, walked);
 		sample->weight = weight_of(w, t, b->process, sample);
-		recording_sample(w->recording, b->process, t, sample, &stack);
-		t->sampled = 1;
-		at += walked->bytes;
+		t->taken_ns = sample->time_ns;
+		take_sample(w, b, t, sample, NULL);
+	}
+}
+
+static void take_switches(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t = thread_of(w, b, 1);
+	int wanted = is_wanted(w, b->thread.name);
+	size_t at = 0;
+
+	if (!t) {
+		note_memory(w);
+		return;
+	}
+	while (at < b->bytes) {
+		const struct walked_switch *placed = (const void *)(b->data + at);
+		const struct recording_stack *site = w->stack;
+
+		at += placed->bytes;
+		if (!wanted) {
+			b->process->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
+			continue;
+		}
+		t->switched = 1;
+		naming_site(&w->naming, b->process, placed, w->stack);
+		recording_switch(
+			w->recording, b->process, t, placed,
+			&(struct recording_trace){site->frame, site->count, site->truncated});
+	}
+}
+
+/* Ticks of the wall clock, as the outside thread told them. */
+static void take_wall(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t = w->wall_period_ns ? thread_of(w, b, 0) : NULL;
+	size_t at = 0;
+
+	if (!t) {
+		if (w->wall_period_ns)
+			note_memory(w);
+		return;
+	}
+	while (at + sizeof(struct wall_word) <= b->bytes) {
+		const struct wall_word *word = (const void *)(b->data + at);
+		struct walked_sample *walked = (void *)(uintptr_t)(word + 1);
+
+		at += word->bytes;
+		if (word->bytes > sizeof(*word)) {
+			walked->sample.label_generation =
+				recording_labels(w->recording, b->process, t, walked);
+			naming_stack(&w->naming, b->process, walked, w->stack);
+			count_walk(b->process, walked);
+			take_sample(w, b, t, &walked->sample, word);
+		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
+					word)) {
+			note_memory(w);
+		}
 	}
 }
 
@@ -81,6 +178,10 @@ static void end_thread(struct worker *w, const struct batch *b)
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
+	if (t && !fresh && w->wall_period_ns) {
+		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+		return;
+	}
 	if (t && !fresh)
 		recording_thread_end(w->recording, b->process, t);
 	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
@@ -101,6 +202,7 @@ static void close_process(struct worker *w, const struct batch *b)
 {
 	struct process *p = b->process;
 
+	timelines_close(&w->timelines, p);
 	memcpy(&p->counted, b->data, sizeof(p->counted));
 	process_take_counts(p);
 	add_counts(&w->total, &p->counted);
@@ -115,6 +217,7 @@ static void publish(struct worker *w)
 	recording_written(w->recording, &written);
 	__atomic_store_n(&w->bytes, written.bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->samples, written.samples, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->wall_samples, written.wall, __ATOMIC_RELAXED);
 	if (written.error)
 		__atomic_store_n(&w->error, written.error, __ATOMIC_RELAXED);
 	if (recording_is_full(w->recording))
@@ -128,6 +231,14 @@ static int dispatch(struct worker *w, const struct batch *b)
 		recording_process_begin(w->recording, b->process);
 		break;
 	case BATCH_SAMPLES: /* of the walker */
+	case BATCH_SWITCHES:
+	case BATCH_WALL:
+		break;
+	case BATCH_PLACED:
+		take_switches(w, b);
+		break;
+	case BATCH_WALL_WALKED:
+		take_wall(w, b);
 		break;
 	case BATCH_WALKED:
 		take_samples(w, b);
@@ -142,6 +253,7 @@ static int dispatch(struct worker *w, const struct batch *b)
 		close_process(w, b);
 		break;
 	case BATCH_ROLL:
+		timelines_advance(&w->timelines, b->time_ns, 1);
 		recording_roll(w->recording, b->time_ns);
 		break;
 	case BATCH_FINISH:
@@ -152,13 +264,17 @@ static int dispatch(struct worker *w, const struct batch *b)
 
 void *worker_run(void *arg)
 {
+	struct recording_stack stack;
 	struct worker *w = arg;
 	int more = 1;
 
+	w->stack = &stack;
+	w->timelines.recording = w->recording;
 	while (more) {
 		struct batch *b = queue_pop(w->queue);
 
 		more = dispatch(w, b);
+		timelines_advance(&w->timelines, 0, 0);
 		publish(w);
 		free(b);
 	}

@@ -12,17 +12,22 @@
 #include "collector/naming.h"
 #include "collector/queue.h"
 #include "collector/recording.h"
+#include "collector/timeline.h"
 
 struct worker {
 	struct queue *queue;
 	struct recording *recording;
 	struct naming naming;
+	struct timelines timelines;    /* of the thread itself, with the wall engine */
+	struct recording_stack *stack; /* scratch */
 	uint64_t period_ns;
+	uint64_t wall_period_ns; /* 0 = the wall engine is off */
+	const char *threads;     /* pattern of their names; NULL = all */
 	uint32_t roll_wanted; /* set here, taken by the drain thread, which then queues counts and
 				 a BATCH_ROLL; atomic */
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */
-	uint64_t bytes, samples;     /* atomic */
-	struct session_counts total; /* of all processes that are over */
+	uint64_t bytes, samples, wall_samples; /* atomic */
+	struct session_counts total;           /* of all processes that are over */
 	int error;
 };
 

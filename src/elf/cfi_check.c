@@ -9,6 +9,8 @@
  */
 #include "elf/internal.h"
 
+#include "base/array.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -32,21 +34,6 @@ struct checker {
 static const unsigned char ident[EI_NIDENT] = {
 	ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
 };
-
-static int grow(void **array, size_t count, size_t *room, size_t item)
-{
-	size_t wanted = *room ? *room * 2 : 64;
-	void *bigger;
-
-	if (count < *room)
-		return 0;
-	bigger = realloc(*array, wanted * item);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*room = wanted;
-	return 0;
-}
 
 static int pointer_width(unsigned int encoding)
 {
@@ -124,16 +111,17 @@ static uint8_t *writable(const struct checker *c, const uint8_t *at)
 static int add_cie(struct checker *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 {
 	int encoding = pointer_encoding(cie);
-	int err;
+	struct cie *cies;
 
 	if (encoding < 0 || (encoding & ~0x1f) != 0 || pointer_width((unsigned int)encoding) == 0)
 		return 0;
 	if (!cfi_program_is_sound(writable(c, cie->initial_instructions),
 				  cie->initial_instructions_end, c->section->machine))
 		return 0;
-	err = grow((void **)&c->cies, c->cie_count, &c->cie_room, sizeof(*c->cies));
-	if (err)
-		return err;
+	cies = array_grown(c->cies, c->cie_count + 1, &c->cie_room, sizeof(*cies));
+	if (!cies)
+		return -ENOMEM;
+	c->cies = cies;
 	c->cies[c->cie_count++] = (struct cie){
 		.offset = offset,
 		.program_bytes =
@@ -209,17 +197,18 @@ static int add_fde(struct checker *c, Dwarf_Off offset, Dwarf_Off next, const Dw
 {
 	const struct cie *cie = find_cie(c, fde->CIE_pointer);
 	struct cfi_section *s = c->section;
-	struct cfi_span span;
-	int err;
+	struct cfi_span span, *spans;
 
 	if (!cie || !fde_is_sound(c, fde, cie, &span)) {
 		s->rejected++;
 		return neutralise(c, offset, next) ? 0 : -EINVAL;
 	}
-	err = grow((void **)&s->spans, s->span_count, &c->span_room, sizeof(span));
-	if (!err)
-		s->spans[s->span_count++] = span;
-	return err;
+	spans = array_grown(s->spans, s->span_count + 1, &c->span_room, sizeof(span));
+	if (!spans)
+		return -ENOMEM;
+	s->spans = spans;
+	s->spans[s->span_count++] = span;
+	return 0;
 }
 
 /* One pass over all entries: over the CIEs, or over the FDEs. */

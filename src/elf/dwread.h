@@ -82,11 +82,14 @@ struct dwread_node {
 	uint8_t is_inlined;
 };
 
-/* A range of a function that is not inlined. */
-struct dwread_top {
+/*
+ * A stretch of code and what it belongs to: of functions that are not inlined their node, of
+ * sequences of lines the first row and their number, of units their number.
+ */
+struct dwread_span {
 	uint64_t start, end;
 	uint64_t reach; /* highest end of this and all before */
-	uint32_t node;
+	uint32_t first, count;
 };
 
 /* A namespace or class: the entries in [start, end) lie in it. */
@@ -102,12 +105,6 @@ struct dwread_tree {
 struct dwread_row {
 	uint64_t address;
 	uint32_t file, line;
-};
-
-struct dwread_sequence {
-	uint64_t start, end;
-	uint64_t reach;
-	uint32_t first, count; /* rows */
 };
 
 struct dwread_source {
@@ -173,7 +170,7 @@ struct dwread {
 	char *main_path; /* beside which split files may be */
 	int has_tried_package;
 	uint64_t code_start;    /* no code lies below */
-	struct buf index;       /* struct dwread_place_of_unit */
+	struct buf index;       /* struct dwread_span, of units of main */
 	struct map *names;      /* struct name_key -> struct dwread_name */
 	uint64_t steps, memory; /* what is left of the budget */
 };
@@ -215,6 +212,11 @@ int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 		  const struct dwread_value *high, const struct dwread_value *ranges,
 		  dwread_put_range put, void *arg);
 int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end);
+
+/* dwread_span.c: sort them once, then the @nth that has @address, the last begun first. */
+void dwread_spans_settle(struct buf *spans);
+const struct dwread_span *dwread_spans_find(const struct buf *spans, uint64_t address,
+					    unsigned int nth);
 
 /* dwread_tree.c: the functions of a unit; NULL: none. */
 struct dwread_tree *dwread_tree_get(struct dwread_unit *u);

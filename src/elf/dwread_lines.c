@@ -9,8 +9,6 @@
 #include <stdlib.h>
 
 #define FORMATS_MAX 32
-/* Sequences that begin before an address and do not reach it: how many to look past. */
-#define NESTED_MAX 256
 
 struct program {
 	struct dwread *reader;
@@ -172,7 +170,7 @@ static int put_row(struct program *p)
 static int end_sequence(struct program *p)
 {
 	const struct dwread_row *rows = (const void *)p->lines->rows.data;
-	struct dwread_sequence s = {.end = p->address, .first = p->first_row};
+	struct dwread_span s = {.end = p->address, .first = p->first_row};
 	int err = 0;
 
 	s.count = row_count(p->lines) - s.first;
@@ -273,30 +271,6 @@ static void run(struct program *p)
 	p->lines->rows.size = p->first_row * sizeof(struct dwread_row);
 }
 
-static int compare_sequences(const void *a, const void *b)
-{
-	const struct dwread_sequence *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static void settle(struct dwread_lines *l)
-{
-	struct dwread_sequence *s = (void *)l->sequences.data;
-	size_t count = l->sequences.size / sizeof(*s);
-	uint64_t reach = 0;
-
-	if (count)
-		qsort(s, count, sizeof(*s), compare_sequences);
-	for (size_t i = 0; i < count; i++) {
-		if (s[i].end > reach)
-			reach = s[i].end;
-		s[i].reach = reach;
-	}
-}
-
 static struct dwread_lines *lines_at(struct dwread_unit *u, uint64_t offset, const char *comp_dir)
 {
 	struct program p = {.reader = u->file->reader};
@@ -317,7 +291,7 @@ static struct dwread_lines *lines_at(struct dwread_unit *u, uint64_t offset, con
 	p.lines->comp_dir = comp_dir;
 	if (read_header(&p) == 0)
 		run(&p);
-	settle(p.lines);
+	dwread_spans_settle(&p.lines->sequences);
 	return p.lines;
 }
 
@@ -348,33 +322,9 @@ void dwread_lines_free(struct dwread_lines *l)
 	free(l);
 }
 
-static const struct dwread_sequence *find_sequence(const struct dwread_lines *l, uint64_t address)
-{
-	const struct dwread_sequence *all = (const void *)l->sequences.data;
-	size_t low = 0, high = l->sequences.size / sizeof(*all);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
-		const struct dwread_sequence *s = &all[--low];
-
-		if (s->end > address)
-			return s;
-		if (s->reach <= address)
-			break;
-	}
-	return NULL;
-}
-
 const struct dwread_row *dwread_lines_find(const struct dwread_lines *l, uint64_t address)
 {
-	const struct dwread_sequence *s = find_sequence(l, address);
+	const struct dwread_span *s = dwread_spans_find(&l->sequences, address, 0);
 	const struct dwread_row *rows;
 	size_t low = 0, high;
 

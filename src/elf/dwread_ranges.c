@@ -19,18 +19,7 @@ struct list {
 
 int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end)
 {
-	const struct elf_module *m = r->module;
-
-	if (start < r->code_start || end <= start)
-		return 0;
-	for (size_t i = 0; i < m->segment_count; i++) {
-		const GElf_Phdr *s = &m->segments[i];
-
-		if (s->p_type == PT_LOAD && (s->p_flags & PF_X) && start >= s->p_vaddr &&
-		    end - s->p_vaddr <= s->p_memsz)
-			return 1;
-	}
-	return 0;
+	return start >= r->code_start && end > start && elf_is_code(r->module, start, end);
 }
 
 static int put_range(const struct list *l, uint64_t start, uint64_t end)

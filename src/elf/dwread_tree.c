@@ -13,8 +13,6 @@
 
 #define DEPTH_MAX 1024
 #define NONE UINT32_MAX
-/* Ranges that begin before an address and do not reach it: how many to look past. */
-#define NESTED_MAX 256
 
 struct level {
 	uint32_t node;   /* opened here */
@@ -119,7 +117,7 @@ static int put_tops(struct walker *w, uint32_t number)
 
 	for (uint32_t i = 0; i < n->range_count && !err; i++) {
 		const struct dwread_range *r = &ranges[n->first_range + i];
-		struct dwread_top top = {r->start, r->end, 0, number};
+		struct dwread_span top = {.start = r->start, .end = r->end, .first = number};
 
 		err = dwread_append(w->unit->file->reader, &w->tree->tops, &top, sizeof(top));
 	}
@@ -244,30 +242,6 @@ static void walk(struct walker *w)
 		close_level(w, w->unit->end);
 }
 
-static int compare_tops(const void *a, const void *b)
-{
-	const struct dwread_top *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-static void settle(struct dwread_tree *t)
-{
-	struct dwread_top *tops = (void *)t->tops.data;
-	size_t count = t->tops.size / sizeof(*tops);
-	uint64_t reach = 0;
-
-	if (count)
-		qsort(tops, count, sizeof(*tops), compare_tops);
-	for (size_t i = 0; i < count; i++) {
-		if (tops[i].end > reach)
-			reach = tops[i].end;
-		tops[i].reach = reach;
-	}
-}
-
 struct dwread_tree *dwread_tree_get(struct dwread_unit *u)
 {
 	struct walker *w;
@@ -282,7 +256,7 @@ struct dwread_tree *dwread_tree_get(struct dwread_unit *u)
 		w->at = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
 		w->at.end = u->file->section[DWREAD_INFO].bytes + u->end;
 		walk(w);
-		settle(u->tree);
+		dwread_spans_settle(&u->tree->tops);
 	}
 	free(w);
 	return u->tree;
@@ -299,31 +273,6 @@ void dwread_tree_free(struct dwread_tree *t)
 	free(t);
 }
 
-/* The last function that begins at or before @address and reaches it. */
-static const struct dwread_top *find_top(const struct dwread_tree *t, uint64_t address)
-{
-	const struct dwread_top *tops = (const void *)t->tops.data;
-	size_t low = 0, high = t->tops.size / sizeof(*tops);
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tops[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
-		const struct dwread_top *top = &tops[--low];
-
-		if (top->end > address)
-			return top;
-		if (top->reach <= address)
-			break;
-	}
-	return NULL;
-}
-
 static int node_has(const struct dwread_tree *t, const struct dwread_node *n, uint64_t address)
 {
 	const struct dwread_range *r = (const struct dwread_range *)(void *)t->ranges.data;
@@ -337,17 +286,17 @@ static int node_has(const struct dwread_tree *t, const struct dwread_node *n, ui
 size_t dwread_tree_find(const struct dwread_tree *t, uint64_t address,
 			const struct dwread_node **out, size_t room)
 {
-	const struct dwread_top *top = find_top(t, address);
+	const struct dwread_span *top = dwread_spans_find(&t->tops, address, 0);
 	uint32_t end, number;
 	size_t count = 0;
 
 	if (!top)
 		return 0;
 	if (room)
-		out[0] = node_of(t, top->node);
+		out[0] = node_of(t, top->first);
 	count = 1;
-	end = node_of(t, top->node)->after;
-	for (number = top->node + 1; number < end;) {
+	end = node_of(t, top->first)->after;
+	for (number = top->first + 1; number < end;) {
 		const struct dwread_node *n = node_of(t, number);
 
 		if (!n->is_inlined || !node_has(t, n, address)) {

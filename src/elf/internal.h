@@ -58,6 +58,9 @@ struct elf_module {
 /* e_machine of a file that elf_module_open() takes, or -ENOEXEC. */
 int elf_header_machine(const unsigned char *head, size_t bytes);
 
+/* Is [start, end) mapped as code? What a linker discarded has entries at 0 and the like. */
+int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end);
+
 /* Section by name, with contents in the file; NULL when there is none. */
 Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header);
 Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);

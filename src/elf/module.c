@@ -214,6 +214,18 @@ static int segment_fits(const GElf_Phdr *s, uint64_t file_offset, uint64_t page)
 		       : 0;
 }
 
+int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < m->segment_count; i++) {
+		const GElf_Phdr *s = &m->segments[i];
+
+		if (s->p_type == PT_LOAD && (s->p_flags & PF_X) && start >= s->p_vaddr &&
+		    end - s->p_vaddr <= s->p_memsz)
+			return 1;
+	}
+	return 0;
+}
+
 int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -89,26 +89,13 @@ static int cfi_open(struct cfi *c, const struct elf_module *m, enum cfi_where wh
 	return c->handle ? 0 : -EINVAL;
 }
 
-/* Discarded functions leave entries at 0 and other places where no code is. */
-static int is_code(const struct elf_module *m, uint64_t start, uint64_t end)
-{
-	for (size_t i = 0; i < m->segment_count; i++) {
-		const GElf_Phdr *s = &m->segments[i];
-
-		if (s->p_type == PT_LOAD && (s->p_flags & PF_X) && start >= s->p_vaddr &&
-		    end - s->p_vaddr <= s->p_memsz)
-			return 1;
-	}
-	return 0;
-}
-
 static void put_piece(struct builder *b, const struct piece *model, uint64_t start, uint64_t end)
 {
 	struct piece piece = *model;
 
 	piece.start = start;
 	piece.end = end;
-	if (start < end && is_code(b->module, start, end))
+	if (start < end && elf_is_code(b->module, start, end))
 		buf_put(&b->pieces, &piece, sizeof(piece));
 }
 

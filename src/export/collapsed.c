@@ -50,7 +50,7 @@ static int sample(struct export_job *job, const struct sample *s)
 	count = map_put(c->counts, c->key, (1 + job->by_count) * sizeof(*c->key), NULL);
 	if (!count)
 		return -ENOMEM;
-	++*count;
+	*count += s->times;
 	return 0;
 }
 
@@ -66,9 +66,7 @@ static void put_frame(struct buf *b, const char *text)
 
 static void put_by(struct buf *b, const struct key *key, const struct model *m, uint32_t id)
 {
-	const char *name = key->kind == KEY_TAG ? key->text + strlen("tag:") : key->text;
-
-	put_frame(b, name);
+	put_frame(b, key_bare(key->text));
 	buf_put_u8(b, '=');
 	put_frame(b, id ? names_text(&m->names, id) : KEY_NONE);
 	buf_put_u8(b, ';');

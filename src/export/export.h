@@ -6,7 +6,7 @@
 #ifndef WEFT_EXPORT_EXPORT_H
 #define WEFT_EXPORT_EXPORT_H
 
-#include "export/output.h"
+#include "base/output.h"
 #include "report/key.h"
 #include "report/source.h"
 #include "report/where.h"

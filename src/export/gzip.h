@@ -3,7 +3,7 @@
 #ifndef WEFT_EXPORT_GZIP_H
 #define WEFT_EXPORT_GZIP_H
 
-#include "export/output.h"
+#include "base/output.h"
 
 #include <protobuf-c/protobuf-c.h>
 

@@ -10,6 +10,7 @@
  */
 #include "export/export.h"
 
+#include "base/array.h"
 #include "base/map.h"
 #include "export/pprof.h"
 
@@ -50,6 +51,14 @@ static void put_label(const struct export_job *job, struct pprof_label *labels, 
 		(struct pprof_label){names_id(&p->strings, key), string_of(job, value)};
 }
 
+/* A label goes by its key alone, unless there is a tag of that name. */
+static const char *tag_or_label(const struct model *m, const char *name)
+{
+	const char *bare = key_bare(name);
+
+	return bare != name && names_find(&m->keys, bare) ? name : bare;
+}
+
 static const char *context_label(const struct model *m, uint32_t key)
 {
 	switch (key) {
@@ -59,8 +68,10 @@ static const char *context_label(const struct model *m, uint32_t key)
 		return "root_span_id";
 	case CONTEXT_TRACE:
 		return "trace_id";
+	case CONTEXT_COROUTINE:
+		return "coroutine";
 	default:
-		return names_text(&m->keys, key);
+		return tag_or_label(m, names_text(&m->keys, key));
 	}
 }
 
@@ -74,7 +85,8 @@ static const char *key_label(const struct key *k)
 	case KEY_TRACE:
 		return "trace_id";
 	case KEY_TAG:
-		return k->text + strlen("tag:");
+	case KEY_LABEL:
+		return key_bare(k->text);
 	default:
 		return k->text;
 	}
@@ -97,6 +109,8 @@ static uint32_t all_labels(const struct export_job *job, const struct sample *s,
 
 	put_label(job, labels, &count, "thread", t->key);
 	put_label(job, labels, &count, "process", t->process);
+	if (source_has_states(job->source))
+		put_label(job, labels, &count, "state", s->state);
 	for (uint32_t i = 0; i < s->context.count; i++) {
 		const struct context_item *c = &s->context.item[i];
 
@@ -126,21 +140,6 @@ static int by_key(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static void *room_for(void *array, uint32_t *room, uint32_t need, size_t each)
-{
-	uint32_t want = *room ? *room : 256;
-	void *bigger;
-
-	if (need <= *room)
-		return array;
-	while (want < need)
-		want *= 2;
-	bigger = realloc(array, (size_t)want * each);
-	if (bigger)
-		*room = want;
-	return bigger;
-}
-
 static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *labels,
 		     uint32_t count)
 {
@@ -149,10 +148,10 @@ static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *
 
 	if (p->label_count > UINT32_MAX / 4 || p->group_count > UINT32_MAX / 4)
 		return -ENOMEM;
-	group = room_for(p->group, &p->group_room, p->group_count + 1, sizeof(*group));
+	group = array_grown(p->group, p->group_count + 1, &p->group_room, sizeof(*group));
 	if (group)
 		p->group = group;
-	pool = room_for(p->labels, &p->label_room, p->label_count + count + 1, sizeof(*pool));
+	pool = array_grown(p->labels, p->label_count + count + 1, &p->label_room, sizeof(*pool));
 	if (pool)
 		p->labels = pool;
 	if (!group || !pool)
@@ -179,7 +178,7 @@ static int sample(struct export_job *job, const struct sample *s)
 		return -ENOMEM;
 	if (fresh)
 		*index = p->group_count - 1;
-	p->group[*index].samples++;
+	p->group[*index].samples += s->times;
 	p->group[*index].ns += s->weight_ns;
 	return 0;
 }

@@ -22,7 +22,8 @@ struct pprof {
 	struct map *groups;   /* labels and stack -> index in group */
 	struct pprof_group *group;
 	struct pprof_label *labels;
-	uint32_t group_count, group_room, label_count, label_room;
+	uint32_t group_count, label_count;
+	size_t group_room, label_room;
 };
 
 /* Export's finish(): builds the message from job->state and writes it. */

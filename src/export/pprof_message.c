@@ -5,6 +5,8 @@
  */
 #include "export/pprof.h"
 
+#include "base/array.h"
+
 #include "base/map.h"
 #include "export/gzip.h"
 #include "profile.pb-c.h"
@@ -46,7 +48,8 @@ struct places {
 	struct map *index; /* mapping and lines -> number of the place, from 1 */
 	struct place *item;
 	struct place_line *lines;
-	uint32_t count, room, line_count, line_room;
+	uint32_t count, line_count;
+	size_t room, line_room;
 };
 
 struct message {
@@ -109,29 +112,14 @@ static uint32_t table_id(struct table *t, const uint32_t *item)
 }
 
 /* Room for one more element in an array that doubles; NULL: out of memory. */
-static void *grown(void *array, uint32_t need, uint32_t *room, size_t each)
-{
-	uint32_t want = *room ? *room : 256;
-	void *bigger;
-
-	if (need <= *room)
-		return array;
-	while (want < need)
-		want *= 2;
-	bigger = realloc(array, (size_t)want * each);
-	if (bigger)
-		*room = want;
-	return bigger;
-}
-
 static int add_place(struct places *t, const uint32_t *key, uint32_t lines)
 {
-	struct place *item = grown(t->item, t->count + 1, &t->room, sizeof(*item));
+	struct place *item = array_grown(t->item, t->count + 1, &t->room, sizeof(*item));
 	struct place_line *pool;
 
 	if (item)
 		t->item = item;
-	pool = grown(t->lines, t->line_count + lines, &t->line_room, sizeof(*pool));
+	pool = array_grown(t->lines, t->line_count + lines, &t->line_room, sizeof(*pool));
 	if (pool)
 		t->lines = pool;
 	if (!item || !pool)

@@ -122,7 +122,7 @@ static void put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 	buf_put_u8(&body, CHECKPOINT_FLUSH);
 	buf_put_leb128(&body, pools);
 	put_names(&body, TYPE_FRAME_TYPE, frame_type_names, 0, 6);
-	put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 4);
+	put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 6);
 	for (int i = 0; i < POOL_COUNT; i++)
 		if (w->pools[i].used_count)
 			put_pool(&body, (enum pool_name)i, pool_types[i], &w->pools[i]);

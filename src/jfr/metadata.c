@@ -146,6 +146,8 @@ static void add_event_field(struct tree *t, struct element *in, const struct wef
 		if (f->flags & field_annotations[i].flag)
 			add_annotation(t, e, field_annotations[i].annotation,
 				       field_annotations[i].value);
+	if (f->flags & WEFT_JFR_KEY && f->label)
+		add_annotation(t, e, TYPE_KEY, f->label);
 }
 
 static void add_category(struct tree *t, struct element *e, const char *const *category)

@@ -105,6 +105,7 @@ const struct type_row builtin_types[] = {
 	{TYPE_PERCENTAGE, "jdk.jfr.Percentage", TYPE_ANNOTATION | TYPE_IS_CONTENT, NULL},
 	{TYPE_CONTEXTUAL, "jdk.jfr.Contextual", TYPE_ANNOTATION, NULL},
 	{TYPE_EXPERIMENTAL, "jdk.jfr.Experimental", TYPE_ANNOTATION, NULL},
+	{TYPE_KEY, "weft.Key", TYPE_ANNOTATION, text_member},
 };
 const size_t builtin_type_count = COUNT(builtin_types);
 
@@ -123,11 +124,13 @@ const size_t field_annotation_count = COUNT(field_annotations);
 const char *const frame_type_names[6] = {
 	"Interpreted", "JIT compiled", "Inlined", "Native", "C++", "Kernel",
 };
-const char *const thread_state_names[4] = {
+const char *const thread_state_names[6] = {
 	NULL,
 	"STATE_DEFAULT",
 	"STATE_RUNNABLE",
 	"STATE_SLEEPING",
+	"STATE_UNINTERRUPTIBLE",
+	"STATE_WAITING_FOR_CPU",
 };
 
 enum type_id kind_type(enum weft_jfr_kind kind)
@@ -159,6 +162,16 @@ static const struct weft_jfr_field sample_fields[] = {
 	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
 };
 
+/* async-profiler's later versions have timeSpan behind these. Their converter reads both, but
+ * jfrconv 4.1 and 4.2 take such a field for the next event. */
+static const struct weft_jfr_field wall_fields[] = {
+	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL},
+	{"eventThread", WEFT_JFR_THREAD, 0, "Thread", NULL},
+	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
+	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
+	{"samples", WEFT_JFR_INT, 0, "Samples", NULL},
+};
+
 static const struct weft_jfr_field setting_fields[] = {
 	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL},
 	{"id", WEFT_JFR_LONG, 0, "Event Id", NULL},
@@ -172,5 +185,8 @@ const struct weft_jfr_type_def standard_types[] = {
 				       sample_fields, COUNT(sample_fields)},
 	[WEFT_JFR_ACTIVE_SETTING] = {"jdk.ActiveSetting", "Recording Setting", "A setting in force",
 				     recorder, 0, setting_fields, COUNT(setting_fields)},
+	[WEFT_JFR_WALL_CLOCK_SAMPLE] = {"profiler.WallClockSample", "Wall Clock Sample",
+					"What a thread was at, running or not, and for how long",
+					profiling, 0, wall_fields, COUNT(wall_fields)},
 };
 const size_t standard_type_count = COUNT(standard_types);

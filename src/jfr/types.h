@@ -46,6 +46,7 @@ enum type_id {
 	TYPE_PERCENTAGE,
 	TYPE_CONTEXTUAL,
 	TYPE_EXPERIMENTAL,
+	TYPE_KEY,
 	TYPE_FIRST_EVENT = 100,
 };
 
@@ -88,7 +89,7 @@ extern const size_t field_annotation_count;
 
 /* Constant pools whose entries never change: key = index. */
 extern const char *const frame_type_names[6];
-extern const char *const thread_state_names[4]; /* [0] is not written: 0 = no state */
+extern const char *const thread_state_names[6]; /* [0] is not written: 0 = no state */
 
 enum type_id kind_type(enum weft_jfr_kind kind); /* 0: no such kind */
 int kind_is_pooled(enum weft_jfr_kind kind);

@@ -44,13 +44,19 @@ static const struct class_annotation *annotations_of(const struct weft_jfr_class
 	return i < 0 ? NULL : c->fields[i].annotations;
 }
 
-int weft_jfr_class_annotated(const struct weft_jfr_class *c, const char *field,
-			     const char *annotation)
+const char *weft_jfr_class_annotation(const struct weft_jfr_class *c, const char *field,
+				      const char *annotation)
 {
 	for (const struct class_annotation *a = annotations_of(c, field); a; a = a->next)
 		if (a->name && strcmp(a->name, annotation) == 0)
-			return 1;
-	return 0;
+			return a->value ? a->value : "";
+	return NULL;
+}
+
+int weft_jfr_class_annotated(const struct weft_jfr_class *c, const char *field,
+			     const char *annotation)
+{
+	return weft_jfr_class_annotation(c, field, annotation) != NULL;
 }
 
 const struct weft_jfr_node *weft_jfr_get(const struct weft_jfr_node *n, const char *field)

@@ -147,7 +147,7 @@ static int64_t event_room(const struct weft_jfr_writer *w, const struct weft_jfr
 				return -EINVAL;
 			break;
 		case WEFT_JFR_STATE:
-			if (id > WEFT_JFR_STATE_SLEEPING)
+			if (id > WEFT_JFR_STATE_WAITING_FOR_CPU)
 				return -EINVAL;
 			break;
 		}

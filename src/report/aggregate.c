@@ -76,21 +76,21 @@ static void count_total(struct row *r, const struct sample *s, uint64_t number)
 	if (r->last == number)
 		return;
 	r->last = number;
-	r->samples++;
+	r->samples += s->times;
 	r->total_ns += s->weight_ns;
 }
 
 static void count_self(struct row *r, const struct sample *s)
 {
-	r->self_samples++;
+	r->self_samples += s->times;
 	r->self_ns += s->weight_ns;
 }
 
-static int keep_common(struct row *r, const struct context *c)
+static int keep_common(struct row *r, const struct context *c, int is_first)
 {
 	uint32_t kept = 0;
 
-	if (r->samples == 1 && c->count) {
+	if (is_first && c->count) {
 		r->common = malloc(c->count * sizeof(*r->common));
 		if (!r->common)
 			return -ENOMEM;
@@ -118,7 +118,7 @@ static int add_frames(struct aggregate *a, struct model *m, const struct sample 
 
 		if (!r)
 			return -ENOMEM;
-		count_total(r, s, a->samples);
+		count_total(r, s, a->events);
 		if (i == 0)
 			count_self(r, s);
 	}
@@ -128,17 +128,19 @@ static int add_frames(struct aggregate *a, struct model *m, const struct sample 
 int aggregate_add(struct aggregate *a, struct model *m, const struct sample *s)
 {
 	struct row *r;
+	int is_first;
 
-	a->samples++;
+	a->events++;
 	a->weight_ns += s->weight_ns;
 	if (key_is_per_frame(&a->key))
 		return add_frames(a, m, s);
 	r = row_for(a, key_of_sample(&a->key, m, s));
 	if (!r)
 		return -ENOMEM;
-	count_total(r, s, a->samples);
+	is_first = !r->last;
+	count_total(r, s, a->events);
 	count_self(r, s);
-	return keep_common(r, &s->context);
+	return keep_common(r, &s->context, is_first);
 }
 
 struct order {

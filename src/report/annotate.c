@@ -131,11 +131,11 @@ static void count(struct annotate_weight *w, const struct sample *s, uint64_t nu
 {
 	if (w->last != number) {
 		w->last = number;
-		w->samples++;
+		w->samples += s->times;
 		w->total_ns += s->weight_ns;
 	}
 	if (is_self) {
-		w->self_samples++;
+		w->self_samples += s->times;
 		w->self_ns += s->weight_ns;
 	}
 }
@@ -153,7 +153,7 @@ static int add_function(struct annotate *a, const struct sample *s, const struct
 	e->module = f->module;
 	e->match = match;
 	e->is_real |= !f->inlined;
-	count(&e->weight, s, a->samples, is_self);
+	count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static int add_line(struct annotate *a, const struct sample *s, const struct fra
 	e->module = f->module;
 	e->file = f->file;
 	e->line = f->line;
-	count(&e->weight, s, a->samples, is_self);
+	count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -189,7 +189,7 @@ static int add_offset(struct annotate *a, const struct sample *s, const struct f
 	e->file = f->file;
 	e->line = f->line;
 	e->offset = f->offset;
-	count(&e->weight, s, a->samples, is_self);
+	count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -222,11 +222,12 @@ static int add_sample(const struct sample *s, void *arg)
 	struct gather *g = arg;
 	struct annotate *a = g->a;
 
-	a->read++;
+	a->read += s->times;
 	for (size_t i = 0; i < a->where_count; i++)
 		if (!where_holds(&a->wheres[i], g->model, s))
 			return 0;
-	a->samples++;
+	a->events++;
+	a->samples += s->times;
 	a->weight_ns += s->weight_ns;
 	return add_frames(g, s);
 }

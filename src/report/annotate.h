@@ -66,6 +66,7 @@ struct annotate {
 	struct annotate_line *lines;
 	struct annotate_offset *offsets;
 	size_t function_count, function_room, line_count, line_room, offset_count, offset_room;
+	uint64_t events;                   /* that passed --where */
 	uint64_t read, samples, weight_ns; /* looked at; passed --where */
 };
 

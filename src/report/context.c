@@ -8,6 +8,8 @@
  */
 #include "report/context.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,9 +25,11 @@ struct interval {
 
 struct context_index {
 	struct interval *intervals;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	struct context_item *items;
-	uint32_t item_count, item_room;
+	uint32_t item_count;
+	size_t item_room;
 };
 
 struct context_index *context_index_new(void)
@@ -42,34 +46,21 @@ void context_index_free(struct context_index *x)
 	free(x);
 }
 
-static int grow(void *array_pointer, uint32_t need, uint32_t *room, size_t each)
-{
-	void **array = array_pointer;
-	uint32_t want = *room ? *room : 256;
-	void *bigger;
-
-	if (need <= *room)
-		return 0;
-	while (want < need) {
-		if (want > UINT32_MAX / 2)
-			return -ENOMEM;
-		want *= 2;
-	}
-	bigger = realloc(*array, (size_t)want * each);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*room = want;
-	return 0;
-}
-
 int context_index_add(struct context_index *x, uint64_t thread, int64_t start_ns, int64_t end_ns,
 		      const struct context_item *items, uint32_t count)
 {
+	struct interval *intervals;
+	struct context_item *pool;
+
 	if (x->count == NONE - 1 || count > NONE - x->item_count)
 		return -ENOMEM;
-	if (grow(&x->intervals, x->count + 1, &x->room, sizeof(*x->intervals)) ||
-	    grow(&x->items, x->item_count + count, &x->item_room, sizeof(*x->items)))
+	intervals = array_grown(x->intervals, x->count + 1u, &x->room, sizeof(*intervals));
+	if (intervals)
+		x->intervals = intervals;
+	pool = array_grown(x->items, x->item_count + count, &x->item_room, sizeof(*pool));
+	if (pool)
+		x->items = pool;
+	if (!intervals || !pool)
 		return -ENOMEM;
 	x->intervals[x->count] = (struct interval){
 		.thread = thread,

@@ -28,7 +28,8 @@ static void drop_maps(struct decoder *d)
 	map_free(d->threads);
 	map_free(d->methods);
 	map_free(d->stacks);
-	d->threads = d->methods = d->stacks = NULL;
+	map_free(d->states);
+	d->threads = d->methods = d->stacks = d->states = NULL;
 	d->method_count = 0;
 }
 
@@ -48,7 +49,8 @@ int decoder_enter(struct decoder *d, uint64_t chunk)
 	d->threads = map_new();
 	d->methods = map_new();
 	d->stacks = map_new();
-	if (!d->threads || !d->methods || !d->stacks) {
+	d->states = map_new();
+	if (!d->threads || !d->methods || !d->stacks || !d->states) {
 		drop_maps(d);
 		return -ENOMEM;
 	}
@@ -397,6 +399,34 @@ uint64_t decode_thread_key(const struct weft_jfr_node *n)
 		return n->pool_key;
 	tid = decode_number(field(n, "osThreadId"), 0);
 	return tid ? hash_mix((uint64_t)tid) : 0;
+}
+
+/* ---- states */
+
+static uint32_t new_state(struct decoder *d, struct weft_jfr_string s)
+{
+	size_t skip = starts_with(s, "STATE_") ? strlen("STATE_") : 0;
+	char text[64];
+	size_t used = 0;
+
+	for (size_t i = skip; i < s.bytes && used < sizeof(text); i++)
+		text[used++] = (char)tolower((unsigned char)s.data[i]);
+	return names_id_bytes(&d->model->names, text, used);
+}
+
+uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->states, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_state(d, decode_string(n));
+	keep(d->states, n, id);
+	return id;
 }
 
 /* ---- context values */

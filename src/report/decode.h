@@ -23,9 +23,9 @@ struct decoded_method {
 
 struct decoder {
 	struct model *model;
-	unsigned int detail;                    /* enum decode_detail; DECODE_LINES at first */
-	struct map *threads, *methods, *stacks; /* pool key -> id, of this chunk */
-	struct decoded_method *method;          /* [id - 1] */
+	unsigned int detail; /* enum decode_detail; DECODE_LINES at first */
+	struct map *threads, *methods, *stacks, *states; /* pool key -> id, of this chunk */
+	struct decoded_method *method;                   /* [id - 1] */
 	size_t method_count, method_room;
 	uint64_t chunk;
 	uint32_t process;     /* of threads whose group names none */
@@ -42,6 +42,8 @@ int decoder_enter(struct decoder *d, uint64_t chunk);
 /* @n may be NULL or null everywhere: then 0, or "". */
 uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n);
 uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n);
+/* The state of a thread: "sleeping" of STATE_SLEEPING. */
+uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n);
 /* A value as people read it; ids of spans and traces as hex, absent ones as 0. */
 uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n);
 uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n);

@@ -145,10 +145,7 @@ static json_t *context(const struct model *m, const struct row *r)
 
 	for (uint32_t i = 0; i < r->common_count; i++) {
 		const struct context_item *c = &r->common[i];
-		const char *key = c->key == CONTEXT_SPAN    ? "span"
-				  : c->key == CONTEXT_ROOT  ? "root"
-				  : c->key == CONTEXT_TRACE ? "trace"
-							    : names_text(&m->keys, c->key);
+		const char *key = context_key_name(m, c->key);
 
 		if (!json_object_get(o, key))
 			json_object_set_new(o, key, name(m, c->value));
@@ -222,6 +219,13 @@ static void set_more(json_t *o, const struct report *r)
 	const struct model *m = source_model(r->source);
 
 	json_object_set_new(o, "where", where(r));
+	if (r->has_states)
+		json_object_set_new(o, "time",
+				    json_pack("{s:o,s:o,s:o}", "running_ns",
+					      json_number(r->state_ns[REPORT_RUNNING]),
+					      "waiting_for_cpu_ns",
+					      json_number(r->state_ns[REPORT_READY]), "blocked_ns",
+					      json_number(r->state_ns[REPORT_BLOCKED])));
 	json_object_set_new(o, "with_context", json_number(r->with_context));
 	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
 	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));

@@ -41,7 +41,25 @@ static uint32_t by_process(struct model *m, const struct sample *s)
 	return model_thread_at(m, s->thread)->process;
 }
 
-/* In the order of enum key_kind; without a function: per frame, and the tag. */
+static uint32_t by_state(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return s->state;
+}
+
+static uint32_t by_coroutine(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_COROUTINE, 0);
+}
+
+static uint32_t by_site(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return s->site;
+}
+
+/* In the order of enum key_kind; without a function: per frame, tags and labels. */
 static const struct {
 	const char *name;
 	uint32_t (*of_sample)(struct model *m, const struct sample *s);
@@ -55,14 +73,18 @@ static const struct {
 	[KEY_PROCESS] = {"process", by_process},
 	[KEY_MODULE] = {"module", NULL},
 	[KEY_LINE] = {"line", NULL},
+	[KEY_STATE] = {"state", by_state},
+	[KEY_COROUTINE] = {"coroutine", by_coroutine},
+	[KEY_SITE] = {"site", by_site},
 	[KEY_TAG] = {"tag:NAME", NULL},
+	[KEY_LABEL] = {"label:KEY", NULL},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 const char *key_choices(enum key_kind but)
 {
-	static char choices[128];
+	static char choices[160];
 
 	choices[0] = '\0';
 	for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -75,15 +97,32 @@ const char *key_choices(enum key_kind but)
 	return choices;
 }
 
+static int starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+const char *key_prefix(const char *name)
+{
+	return starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : "tag:";
+}
+
+const char *key_bare(const char *text)
+{
+	if (starts_with(text, CONTEXT_LABEL_PREFIX))
+		return text + strlen(CONTEXT_LABEL_PREFIX);
+	return starts_with(text, "tag:") ? text + strlen("tag:") : text;
+}
+
 int key_parse(struct key *k, const char *text)
 {
 	memset(k, 0, sizeof(*k));
 	if (strlen(text) >= sizeof(k->text))
 		return -EINVAL;
 	strcpy(k->text, text);
-	if (strncmp(text, "tag:", 4) == 0) {
-		k->kind = KEY_TAG;
-		return text[4] ? 0 : -EINVAL;
+	if (key_bare(text) != text) {
+		k->kind = starts_with(text, "tag:") ? KEY_TAG : KEY_LABEL;
+		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {
 		if (strcmp(text, kinds[i].name) == 0) {
@@ -96,11 +135,11 @@ int key_parse(struct key *k, const char *text)
 
 void key_bind(struct key *k, struct model *m)
 {
-	const char *name = k->text + 4, *dot;
+	const char *name = k->kind == KEY_TAG ? key_bare(k->text) : k->text, *dot;
 
-	if (k->kind != KEY_TAG)
+	if (k->kind != KEY_TAG && k->kind != KEY_LABEL)
 		return;
-	dot = strrchr(name, '.');
+	dot = k->kind == KEY_TAG ? strrchr(name, '.') : NULL;
 	if (dot) {
 		k->tag_type = names_id_bytes(&m->names, name, (size_t)(dot - name));
 		name = dot + 1;
@@ -125,7 +164,7 @@ uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *
 
 uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s)
 {
-	if (k->kind == KEY_TAG)
+	if (k->kind == KEY_TAG || k->kind == KEY_LABEL)
 		return k->tag ? context_value(&s->context, k->tag, k->tag_type) : 0;
 	return kinds[k->kind].of_sample(m, s);
 }

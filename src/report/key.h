@@ -19,23 +19,32 @@ enum key_kind {
 	KEY_PROCESS,
 	KEY_MODULE,
 	KEY_LINE,
+	KEY_STATE,
+	KEY_COROUTINE,
+	KEY_SITE,
 	KEY_TAG,
+	KEY_LABEL,
 	KEY_NO_KIND,
 };
 
 struct key {
 	enum key_kind kind;
-	char text[128];    /* as given: "span", "tag:route" */
-	uint32_t tag;      /* KEY_TAG: id in model.keys */
+	char text[512];    /* as given: "span", "tag:route", "label:http.route" */
+	uint32_t tag;      /* KEY_TAG, KEY_LABEL: id in model.keys */
 	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
-	int unknown;       /* KEY_TAG: no type of the recording has it; after key_bind() */
+	int unknown;       /* of both: no type of the recording has it; after key_bind() */
 };
 
-/* "function, stack, ..., tag:NAME" without one of them, for messages. */
+/* "function, stack, ..., label:KEY" without one of them, for messages. */
 const char *key_choices(enum key_kind but);
-/* Reads a key's name. NAME of a tag is a field's name, or Type.field. 0 or -EINVAL. */
+/* Reads a key's name. NAME of a tag is a field's name, or Type.field; KEY of a label is that
+ * label's, as the program gave it. 0 or -EINVAL. */
 int key_parse(struct key *k, const char *text);
-/* Gives the tag its numbers in this model. */
+/* "tag:" or "label:" before a name of model.keys, which has the second already. */
+const char *key_prefix(const char *name);
+/* What stands behind "tag:" or "label:"; the whole of another text. */
+const char *key_bare(const char *text);
+/* Gives the tag or label its numbers in this model. */
 void key_bind(struct key *k, struct model *m);
 
 /* Has a sample several of them (one per frame)? */
@@ -56,7 +65,6 @@ char *key_line_name(const struct model *m, const struct source_line *line, int w
 /* "a.c" of "/src/a.c". */
 const char *key_base_name(const char *path);
 
-#define KEY_NONE "(none)"
 #define KEY_UNKNOWN_FUNCTION "[unknown]"
 #define KEY_UNKNOWN_MODULE "[unknown]"
 

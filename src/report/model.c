@@ -2,6 +2,7 @@
 /* See model.h. Stacks, threads and lines are interned by their bytes: structs without padding. */
 #include "report/model.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ int model_init(struct model *m)
 	names_id(&m->keys, "span id");
 	names_id(&m->keys, "root span id");
 	names_id(&m->keys, "trace id");
+	names_id(&m->keys, "coroutine id");
 	m->stack_count = m->thread_count = m->line_count = 1;
 	return model_error(m);
 }
@@ -55,22 +57,6 @@ int model_error(const struct model *m)
 	return m->failed || m->names.failed || m->keys.failed ? -ENOMEM : 0;
 }
 
-/* Makes room for index @count in an array; the array or NULL. */
-static void *grown(void *array, uint32_t count, uint32_t *room, size_t each)
-{
-	uint32_t want = *room ? *room * 2 : 64;
-	void *bigger;
-
-	if (count < *room)
-		return array;
-	if (want <= *room)
-		return NULL;
-	bigger = realloc(array, (size_t)want * each);
-	if (bigger)
-		*room = want;
-	return bigger;
-}
-
 static struct frame *copy_frames(const struct frame *frames, uint32_t count)
 {
 	struct frame *copy = malloc(count ? count * sizeof(*copy) : 1);
@@ -83,7 +69,7 @@ static struct frame *copy_frames(const struct frame *frames, uint32_t count)
 static uint32_t new_stack(struct model *m, const struct frame *frames, uint32_t count,
 			  int truncated)
 {
-	struct stack *s = grown(m->stacks, m->stack_count, &m->stack_room, sizeof(*s));
+	struct stack *s = array_grown(m->stacks, m->stack_count + 1u, &m->stack_room, sizeof(*s));
 
 	if (!s)
 		return 0;
@@ -150,7 +136,8 @@ uint32_t model_path(struct model *m, uint32_t stack)
 
 uint32_t model_thread(struct model *m, const struct thread *thread)
 {
-	struct thread *t = grown(m->threads, m->thread_count, &m->thread_room, sizeof(*t));
+	struct thread *t =
+		array_grown(m->threads, m->thread_count + 1u, &m->thread_room, sizeof(*t));
 	uint64_t *id;
 	int fresh;
 
@@ -171,7 +158,8 @@ uint32_t model_thread(struct model *m, const struct thread *thread)
 uint32_t model_line(struct model *m, const struct frame *frame)
 {
 	struct source_line line = {frame->function, frame->file, frame->line};
-	struct source_line *l = grown(m->lines, m->line_count, &m->line_room, sizeof(*l));
+	struct source_line *l =
+		array_grown(m->lines, m->line_count + 1u, &m->line_room, sizeof(*l));
 	uint64_t *id;
 	int fresh;
 
@@ -220,4 +208,16 @@ uint32_t context_value(const struct context *c, uint32_t key, uint32_t type)
 		if (c->item[i].key == key && (!type || c->item[i].type == type))
 			return c->item[i].value;
 	return 0;
+}
+
+const char *context_key_name(const struct model *m, uint32_t key)
+{
+	static const char *const fixed[CONTEXT_TAGS] = {
+		[CONTEXT_SPAN] = "span",
+		[CONTEXT_ROOT] = "root",
+		[CONTEXT_TRACE] = "trace",
+		[CONTEXT_COROUTINE] = "coroutine",
+	};
+
+	return key && key < CONTEXT_TAGS ? fixed[key] : names_text(&m->keys, key);
 }

@@ -12,8 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Context keys: fixed ids for the ids of a trace, then one for each tag's name. */
-enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_TAGS };
+/* Context keys: fixed ids for the ids of a trace and a coroutine's, then one for each tag's name,
+ * and for each label's key with this before it. */
+enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_COROUTINE, CONTEXT_TAGS };
+#define CONTEXT_LABEL_PREFIX "label:"
+
+#define KEY_NONE "(none)"
+#define KEY_EMPTY "(empty)" /* a label without a value is one with an empty value */
 
 #define CONTEXT_ITEMS 48
 
@@ -58,22 +63,28 @@ struct thread {
 struct sample {
 	int64_t time_ns;    /* epoch */
 	uint64_t weight_ns; /* 0 = not known */
+	uint64_t times;     /* samples that it is; 1 but for those of a stay */
 	uint32_t thread, stack;
+	uint32_t state; /* of the thread: "runnable", "sleeping"; 0 = not told */
+	uint32_t site;  /* where a coroutine suspended; 0 = nowhere, or no such event */
 	struct context context;
 };
 
 struct model {
 	struct names names;
-	struct names keys; /* of contexts; the first three are the fixed ones */
+	struct names keys; /* of contexts; the first four are the fixed ones */
 	struct map *stack_index;
 	struct stack *stacks;
-	uint32_t stack_count, stack_room;
+	uint32_t stack_count;
+	size_t stack_room;
 	struct map *thread_index;
 	struct thread *threads;
-	uint32_t thread_count, thread_room;
+	uint32_t thread_count;
+	size_t thread_room;
 	struct map *line_index;
 	struct source_line *lines;
-	uint32_t line_count, line_room;
+	uint32_t line_count;
+	size_t line_room;
 	int failed; /* out of memory somewhere; names.failed and keys.failed count too */
 };
 
@@ -91,6 +102,9 @@ uint32_t model_line(struct model *m, const struct frame *frame);
 const struct stack *model_stack_at(const struct model *m, uint32_t id);
 const struct thread *model_thread_at(const struct model *m, uint32_t id);
 const struct source_line *model_line_at(const struct model *m, uint32_t id);
+
+/* What people call a key: "span", a tag's name, "label:KEY". */
+const char *context_key_name(const struct model *m, uint32_t key);
 
 /* Adds an item unless one of the same key and type is there: innermost goes in first. */
 void context_add(struct context *c, struct context_item item);

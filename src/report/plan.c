@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char contextual[] = "jdk.jfr.Contextual";
+static const char label_key[] = "weft.Key";
 
 int plan_is_contextual(const struct weft_jfr_class *c)
 {
@@ -18,22 +19,36 @@ int plan_is_contextual(const struct weft_jfr_class *c)
 	return 0;
 }
 
-static void add_context_field(struct model *m, struct plan *p, size_t index, const char *name)
+static void add_context_field(struct model *m, struct plan *p, const struct weft_jfr_class *c,
+			      size_t index)
 {
+	const char *name = weft_jfr_class_field(c, index);
+	const char *label = weft_jfr_class_annotation(c, name, label_key);
 	uint32_t key = context_key_of_field(name);
 
-	if (p->field_count == CONTEXT_ITEMS)
+	if (p->field_count == PLAN_FIELDS)
 		return;
+	if (label && *label)
+		key = names_id_format(&m->keys, CONTEXT_LABEL_PREFIX "%s", label);
 	p->field[p->field_count++] = (struct context_field){
 		.index = index,
 		.key = key ? key : names_id(&m->keys, name),
+		.is_label = label && *label,
 	};
 }
 
 static int is_header_field(const char *name)
 {
-	static const char *const header[] = {"startTime",  "duration", "eventThread",
-					     "stackTrace", "state",    "sampledThread"};
+	static const char *const header[] = {"startTime",
+					     "duration",
+					     "eventThread",
+					     "stackTrace",
+					     "state",
+					     "sampledThread",
+					     RECORDING_FIELD_SITE,
+					     RECORDING_FIELD_LAST,
+					     RECORDING_FIELD_FIRST,
+					     RECORDING_FIELD_DELAY};
 
 	for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
 		if (strcmp(header[i], name) == 0)
@@ -49,7 +64,7 @@ static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_
 
 	for (size_t i = 0; i < count; i++)
 		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
-			add_context_field(m, p, i, weft_jfr_class_field(c, i));
+			add_context_field(m, p, c, i);
 	if (p->field_count)
 		return;
 	all = weft_jfr_class_annotated(c, NULL, contextual) ||
@@ -58,7 +73,7 @@ static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_
 		const char *name = weft_jfr_class_field(c, i);
 
 		if (!is_header_field(name) && (all || (p->sample && context_key_of_field(name))))
-			add_context_field(m, p, i, name);
+			add_context_field(m, p, c, i);
 	}
 }
 
@@ -94,8 +109,12 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 	if (p->thread < 0)
 		p->thread = weft_jfr_class_find(c, "sampledThread");
 	p->stack = weft_jfr_class_find(c, "stackTrace");
+	p->state = p->sample ? weft_jfr_class_find(c, "state") : -1;
 	p->times = p->sample && p->sample->times ? weft_jfr_class_find(c, p->sample->times) : -1;
 	p->ticks = p->sample && p->sample->ticks ? weft_jfr_class_find(c, p->sample->ticks) : -1;
+	p->site = p->sample && sample_type_is_interval(p->sample)
+			  ? weft_jfr_class_find(c, RECORDING_FIELD_SITE)
+			  : -1;
 	plan_context(m, p, c);
 	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
 		p->role = ROLE_CONTEXT;

@@ -22,18 +22,21 @@ enum role {
 	ROLE_JVM,
 };
 
+#define PLAN_FIELDS 192 /* of contexts; a sample keeps CONTEXT_ITEMS that are there */
+
 struct context_field {
 	size_t index;
 	uint32_t key;
+	int is_label; /* an empty text is a value */
 };
 
 struct plan {
 	enum role role;
-	int thread, stack, times, ticks; /* index of a field, or negative */
+	int thread, stack, state, times, ticks, site; /* index of a field, or negative */
 	const struct sample_type *sample;
 	uint32_t name, simple_name;
 	uint32_t field_count;
-	struct context_field field[CONTEXT_ITEMS];
+	struct context_field field[PLAN_FIELDS];
 };
 
 /* NULL: out of memory. Freed with free(). */

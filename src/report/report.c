@@ -15,19 +15,28 @@ static void add_sum(struct report *r, const char *by)
 	aggregate_init(&r->sums[r->sum_count++], &key);
 }
 
-/* What tells best whose the CPU time was: the names that people gave, ids, then code. */
+/* What tells best whose the time was: the names that people gave, ids, then code. */
 static void plan_overview(struct report *r)
 {
 	struct model *m = source_model(r->source);
 	uint32_t keys = m->keys.count;
+	size_t first;
 	char name[sizeof(((struct key *)0)->text)];
 
 	r->overview = 1;
-	for (uint32_t i = CONTEXT_TAGS; i < keys && r->sum_count < REPORT_TAGS; i++) {
-		int bytes = snprintf(name, sizeof(name), "tag:%s", names_text(&m->keys, i));
+	if (r->has_states)
+		add_sum(r, "state");
+	first = r->sum_count;
+	for (uint32_t i = CONTEXT_TAGS; i < keys && r->sum_count < REPORT_TAGS + first; i++) {
+		const char *key = names_text(&m->keys, i);
+		int bytes = snprintf(name, sizeof(name), "%s%s", key_prefix(key), key);
 
 		if (bytes > 0 && (size_t)bytes < sizeof(name))
 			add_sum(r, name);
+	}
+	if (source_has_sites(r->source)) {
+		add_sum(r, "site");
+		add_sum(r, "coroutine");
 	}
 	add_sum(r, "span");
 	add_sum(r, "process");
@@ -38,6 +47,8 @@ static void plan(struct report *r, const struct report_query *q)
 {
 	struct model *m = source_model(r->source);
 
+	r->key_count = m->keys.count;
+	r->has_states = source_has_states(r->source);
 	if (!q->by)
 		plan_overview(r);
 	else
@@ -50,13 +61,24 @@ static void plan(struct report *r, const struct report_query *q)
 }
 
 /* Lines make many more stacks distinct: only when asked for. */
-static unsigned int detail_of(const struct report_query *q)
+static unsigned int detail_of(const struct report *r, const struct report_query *q)
 {
 	int lines = q->by && q->by->kind == KEY_LINE;
+	int sites = source_has_sites(r->source);
 
 	for (size_t i = 0; i < q->where_count; i++)
 		lines |= q->wheres[i].key.kind == KEY_LINE;
-	return (lines ? DECODE_LINES : 0u) | (q->no_inlines ? DECODE_NO_INLINES : 0u);
+	return (lines || sites ? DECODE_LINES : 0u) | (sites ? DECODE_OFFSETS : 0u) |
+	       (q->no_inlines ? DECODE_NO_INLINES : 0u);
+}
+
+static enum report_place place_of_state(const struct report *r, const struct sample *s)
+{
+	const char *state = names_text(&source_model(r->source)->names, s->state);
+
+	if (strcmp(state, "runnable") == 0)
+		return REPORT_RUNNING;
+	return strcmp(state, "waiting_for_cpu") == 0 ? REPORT_READY : REPORT_BLOCKED;
 }
 
 static int add_sample(const struct sample *s, void *arg)
@@ -65,15 +87,17 @@ static int add_sample(const struct sample *s, void *arg)
 	struct model *m = source_model(r->source);
 	int rc = 0;
 
-	r->read++;
+	r->read += s->times;
 	for (size_t i = 0; i < r->where_count; i++)
 		if (!where_holds(&r->wheres[i], m, s))
 			return 0;
-	r->samples++;
+	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
-	r->with_context += s->context.count > 0;
-	r->weightless += !s->weight_ns;
-	r->truncated += model_stack_at(m, s->stack)->truncated;
+	r->with_context += s->context.count > 0 ? s->times : 0;
+	r->weightless += !s->weight_ns ? s->times : 0;
+	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
+	if (r->has_states)
+		r->state_ns[place_of_state(r, s)] += s->weight_ns;
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		rc = aggregate_add(&r->sums[i], m, s);
@@ -103,7 +127,7 @@ int report_run(struct report **out, const struct report_query *query)
 	rc = source_open(&r->source, query->path, query->events);
 	if (!rc) {
 		plan(r, query);
-		source_set_detail(r->source, detail_of(query));
+		source_set_detail(r->source, detail_of(r, query));
 		rc = source_read(r->source, add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)

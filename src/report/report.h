@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #define REPORT_TAGS 6 /* tags that an overview has a table for */
-#define REPORT_SUMS (REPORT_TAGS + 3)
+#define REPORT_SUMS (REPORT_TAGS + 4)
 
 struct report_query {
 	const char *path;
@@ -26,6 +26,9 @@ struct report_query {
 	size_t where_count;
 };
 
+/* Where a thread's time goes. */
+enum report_place { REPORT_RUNNING, REPORT_READY, REPORT_BLOCKED, REPORT_PLACES };
+
 struct report {
 	struct source *source;
 	const char *path;
@@ -34,10 +37,13 @@ struct report {
 	struct aggregate sums[REPORT_SUMS];
 	size_t sum_count;
 	int overview;
+	uint32_t key_count; /* of the model's keys: those that the file has */
 	struct tree tree;
 	int has_tree;
-	uint64_t samples, weight_ns; /* that passed --where */
-	uint64_t read;               /* that were looked at */
+	uint64_t samples, weight_ns;      /* that passed --where */
+	uint64_t read;                    /* that were looked at */
+	int has_states;                   /* all that is counted is wall-clock time, with states */
+	uint64_t state_ns[REPORT_PLACES]; /* then: of weight_ns */
 	uint64_t with_context, weightless, truncated, context_cut;
 };
 

@@ -97,9 +97,13 @@ static uint32_t context_items(struct source *s, const struct plan *p,
 	for (uint32_t i = 0; i < p->field_count; i++) {
 		const struct weft_jfr_node *n = at(e, (int)p->field[i].index);
 		uint32_t key = p->field[i].key;
-		uint32_t value = key < CONTEXT_TAGS ? decode_hex_id(&s->decoder, n)
-						    : decode_text(&s->decoder, n);
+		uint32_t value = key < CONTEXT_COROUTINE ? decode_hex_id(&s->decoder, n)
+							 : decode_text(&s->decoder, n);
 
+		if (key == CONTEXT_COROUTINE && decode_number(n, 1) == 0)
+			value = 0;
+		if (!value && p->field[i].is_label && n && n->shape == WEFT_JFR_V_STRING)
+			value = names_id(&s->model.names, KEY_EMPTY);
 		if (value)
 			items[count++] = (struct context_item){key, p->simple_name, value};
 	}
@@ -108,7 +112,7 @@ static uint32_t context_items(struct source *s, const struct plan *p,
 
 static int take_context(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
 {
-	struct context_item items[CONTEXT_ITEMS];
+	struct context_item items[PLAN_FIELDS];
 	uint64_t thread = decode_thread_key(at(e, p->thread));
 	uint32_t count;
 
@@ -409,6 +413,34 @@ const struct facts *source_facts(const struct source *s)
 	return &s->facts;
 }
 
+int source_has_states(const struct source *s)
+{
+	int has = 0;
+
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		const struct fact_type *t = &s->facts.types[i];
+
+		if (!t->counted || !t->events)
+			continue;
+		if (!sample_type_find(names_text(&s->model.names, t->name))->has_states)
+			return 0;
+		has = 1;
+	}
+	return has;
+}
+
+int source_has_sites(const struct source *s)
+{
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		const struct fact_type *t = &s->facts.types[i];
+
+		if (t->counted && t->events &&
+		    sample_type_is_interval(sample_type_find(names_text(&s->model.names, t->name))))
+			return 1;
+	}
+	return 0;
+}
+
 int source_type_is_cpu(const char *name)
 {
 	const struct sample_type *t = sample_type_find(name);
@@ -424,7 +456,11 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
 	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
 
-	if (ticks > 0) {
+	if (sample_type_is_interval(p->sample))
+		return e->duration_ns > 0 ? (uint64_t)e->duration_ns : 0;
+	if (ticks > 0 && p->times >= 0 && !t->period_ns)
+		return (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
+	if (ticks > 0 && p->times < 0) {
 		uint64_t ns = (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
 
 		if (!t->period_ns)
@@ -436,21 +472,55 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 	return t->period_ns * (uint64_t)times;
 }
 
+static uint64_t times_of(const struct plan *p, const struct weft_jfr_event_view *e)
+{
+	int64_t times = p->sample->has_states ? decode_number(at(e, p->times), 1) : 1;
+
+	return times > 1 ? (uint64_t)times : 1;
+}
+
+/* By its line, or its offset, or the number that the program gave. */
+static uint32_t site_of(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e,
+			uint32_t stack_id)
+{
+	const struct stack *stack = model_stack_at(&s->model, stack_id);
+	uint64_t address = (uint64_t)decode_number(at(e, p->site), 0);
+	struct names *names = &s->model.names;
+	const char *function, *file;
+
+	if (p->site < 0 || (!address && !stack->count))
+		return 0;
+	if (!stack->count)
+		return names_id_format(names, "0x%llx", (unsigned long long)address);
+	function = names_text(names, stack->frames[0].function);
+	file = names_text(names, stack->frames[0].file);
+	file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	if (*file && stack->frames[0].line)
+		return names_id_format(names, "%s %s:%d", function, file,
+				       (int)stack->frames[0].line);
+	return stack->frames[0].offset ? names_id_format(names, "%s+0x%x", function,
+							 (unsigned int)stack->frames[0].offset)
+				       : stack->frames[0].function;
+}
+
 static void make_sample(struct source *s, const struct plan *p, struct fact_type *t,
 			const struct weft_jfr_event_view *e, struct sample *out)
 {
-	struct context_item own[CONTEXT_ITEMS];
+	struct context_item own[PLAN_FIELDS];
 	uint32_t count = context_items(s, p, e, own);
 	uint64_t thread = decode_thread_key(at(e, p->thread));
 
 	out->time_ns = e->start_ns;
 	out->weight_ns = weight_of(s, p, t, e);
+	out->times = times_of(p, e);
+	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
 	out->stack = decode_stack(&s->decoder, at(e, p->stack));
+	out->site = site_of(s, p, e, out->stack);
 	out->context.count = out->context.cut = 0;
 	for (uint32_t i = 0; i < count; i++)
 		context_add(&out->context, own[i]);
-	if (thread)
+	if (thread && !sample_type_is_interval(p->sample)) /* these have all of it */
 		context_index_ask(s->contexts, thread, e->start_ns, &out->context);
 }
 

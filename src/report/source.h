@@ -18,9 +18,10 @@
 struct source;
 
 /*
- * @which: "cpu", "wall", "all", or the name of an event type; NULL: "cpu", or "wall" when
- * the file has no CPU samples. 0; -errno of opening; -EINVAL: no sample type of that name.
- * A damaged file opens as far as it is whole: facts.damage says so.
+ * @which: "cpu", "wall", "all", "coroutine-run", "coroutine-wait", or the name of an event type.
+ * A coroutine's run or wait is a sample of its duration, and of its own context alone. NULL: "cpu",
+ * or "wall" when the file has no CPU samples. 0; -errno of opening; -EINVAL: no sample type of that
+ * name. A damaged file opens as far as it is whole: facts.damage says so.
  */
 int source_open(struct source **out, const char *path, const char *which);
 void source_free(struct source *s);
@@ -30,6 +31,12 @@ void source_set_detail(struct source *s, unsigned int detail);
 
 struct model *source_model(struct source *s);
 const struct facts *source_facts(const struct source *s);
+
+/* Do all samples that are counted tell running from waiting? */
+int source_has_states(const struct source *s);
+
+/* Are there among them runs or waits of coroutines, which have a site? */
+int source_has_sites(const struct source *s);
 
 /* Is a sample of this event type CPU time (or wall-clock time)? */
 int source_type_is_cpu(const char *name);

@@ -58,6 +58,20 @@ static void head_types(const struct report *r, FILE *out)
 	}
 }
 
+/* What passed is what ran, what could have run, and what waited for something. */
+static void head_time(const struct report *r, FILE *out)
+{
+	char all[LAYOUT_NUMBER], part[REPORT_PLACES][LAYOUT_NUMBER];
+
+	if (!r->has_states || !r->weight_ns)
+		return;
+	fprintf(out, "%-12s%s = %s running + %s waiting for a CPU + %s blocked\n", "time",
+		layout_time(all, r->weight_ns),
+		layout_time(part[REPORT_RUNNING], r->state_ns[REPORT_RUNNING]),
+		layout_time(part[REPORT_READY], r->state_ns[REPORT_READY]),
+		layout_time(part[REPORT_BLOCKED], r->state_ns[REPORT_BLOCKED]));
+}
+
 static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
@@ -92,6 +106,25 @@ static void head_context(const struct report *r, FILE *out)
 	fputc('\n', out);
 }
 
+/* Keys of labels, for --by and --where; tags have their tables. */
+static void head_labels(const struct report *r, FILE *out)
+{
+	const struct model *m = source_model(r->source);
+	const char *title = "labels      ";
+	char name[LAYOUT_TEXT];
+
+	for (uint32_t i = CONTEXT_TAGS; i < r->key_count; i++) {
+		const char *key = names_text(&m->keys, i);
+
+		if (*key_prefix(key))
+			continue;
+		fprintf(out, "%s%s", title, layout_clean(name, key_bare(key)));
+		title = ", ";
+	}
+	if (*title == ',')
+		fputc('\n', out);
+}
+
 /* ---- tables */
 
 /* Context that a row's samples share, as "trace=... route=/checkout". */
@@ -104,10 +137,7 @@ static void details(const struct report *r, const struct aggregate *a, const str
 	*text = 0;
 	for (uint32_t i = row->common_count; i-- > 0 && used < room;) {
 		const struct context_item *c = &row->common[i];
-		const char *key = c->key == CONTEXT_TRACE  ? "trace"
-				  : c->key == CONTEXT_ROOT ? "root"
-				  : c->key == CONTEXT_SPAN ? "span"
-							   : names_text(&m->keys, c->key);
+		const char *key = context_key_name(m, c->key);
 		int bytes;
 
 		if (c->value == row->id || (c->key == CONTEXT_SPAN && a->key.kind != KEY_SPAN))
@@ -232,8 +262,10 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 
 	head_file(r, style, out);
 	head_types(r, out);
+	head_time(r, out);
 	head_processes(r, style, out);
 	head_context(r, out);
+	head_labels(r, out);
 	text_counters(r, style, out);
 	if (r->has_tree) {
 		rc = text_tree(r, style, out);

@@ -16,9 +16,20 @@ static const struct sample_type types[] = {
 	{.name = "datadog.ExecutionSample", .clock = SAMPLE_CPU, .times = "weight"},
 	/* Threads in native code, running or not: no CPU time. */
 	{.name = "jdk.NativeMethodSample", .clock = SAMPLE_WALL},
-	{.name = WALL_CLOCK_SAMPLE, .clock = SAMPLE_WALL, .times = "samples"},
-	{.name = "weft.WallClockSample", .clock = SAMPLE_WALL, .fields_are_context = 1},
+	{.name = WALL_CLOCK_SAMPLE,
+	 .clock = SAMPLE_WALL,
+	 .times = "samples",
+	 .ticks = "timeSpan",
+	 .has_states = 1},
+	{.name = RECORDING_INLINE_WALL_SAMPLE,
+	 .clock = SAMPLE_WALL,
+	 .times = "samples",
+	 .ticks = "timeSpan",
+	 .fields_are_context = 1,
+	 .has_states = 1},
 	{.name = "datadog.MethodSample", .clock = SAMPLE_WALL, .times = "weight"},
+	{.name = RECORDING_COROUTINE_RUN, .clock = SAMPLE_RUN, .fields_are_context = 1},
+	{.name = RECORDING_COROUTINE_WAIT, .clock = SAMPLE_WAIT, .fields_are_context = 1},
 };
 
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
@@ -31,15 +42,36 @@ const struct sample_type *sample_type_find(const char *name)
 	return NULL;
 }
 
+static const struct {
+	const char *name;
+	unsigned int clocks; /* bits */
+} choices[] = {
+	{"cpu", 1 << SAMPLE_CPU},
+	{"wall", 1 << SAMPLE_WALL},
+	{"all", 1 << SAMPLE_CPU | 1 << SAMPLE_WALL},
+	{"coroutine-run", 1 << SAMPLE_RUN},
+	{"coroutine-wait", 1 << SAMPLE_WAIT},
+};
+
+/* 0: none of them. */
+static unsigned int clocks_of(const char *which)
+{
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (strcmp(choices[i].name, which) == 0)
+			return choices[i].clocks;
+	return 0;
+}
+
 int sample_type_is(const struct sample_type *t, const char *which)
 {
-	if (strcmp(which, "all") == 0)
-		return 1;
-	if (strcmp(which, "cpu") == 0)
-		return t->clock == SAMPLE_CPU;
-	if (strcmp(which, "wall") == 0)
-		return t->clock == SAMPLE_WALL;
-	return strcmp(which, t->name) == 0;
+	unsigned int clocks = clocks_of(which);
+
+	return clocks ? (clocks >> t->clock & 1) != 0 : strcmp(which, t->name) == 0;
+}
+
+int sample_type_is_interval(const struct sample_type *t)
+{
+	return t->clock == SAMPLE_RUN || t->clock == SAMPLE_WAIT;
 }
 
 int sample_type_yields(const struct sample_type *t, const char *other)
@@ -50,8 +82,7 @@ int sample_type_yields(const struct sample_type *t, const char *other)
 
 int sample_type_choice(const char *which)
 {
-	return strcmp(which, "cpu") == 0 || strcmp(which, "wall") == 0 ||
-	       strcmp(which, "all") == 0 || sample_type_find(which);
+	return clocks_of(which) || sample_type_find(which);
 }
 
 uint32_t context_key_of_field(const char *field)
@@ -64,6 +95,7 @@ uint32_t context_key_of_field(const char *field)
 		{RECORDING_FIELD_ROOT_SPAN, CONTEXT_ROOT},
 		{"localRootSpanId", CONTEXT_ROOT},
 		{RECORDING_FIELD_TRACE, CONTEXT_TRACE},
+		{RECORDING_FIELD_COROUTINE, CONTEXT_COROUTINE},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -5,11 +5,18 @@
  * handler: all of it async-signal-safe, once per child (counter child_sessions).
  */
 #include <string.h>
+#include <time.h>
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/coro_carry.h"
+#include "runtime/customlabels_meet.h"
+#include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/join.h"
+#include "runtime/labels.h"
+#include "runtime/patch.h"
+#include "runtime/publish.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
 #include "runtime/tables.h"
@@ -18,12 +25,24 @@
 
 enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
 
+/* Not recorded it can be attached to, and has its own SIGPROF back. */
+static void begin_engine(void)
+{
+	if (weft_rt.has_collector) {
+		weft_engine_start();
+		return;
+	}
+	weft_prime_install_default();
+	weft_engine_stop();
+}
+
 static int begin(void)
 {
 	int failed;
 
 	weft_timer_disarm_process();
 	weft_session_forget();
+	weft_engine_forget();
 	failed = weft_rt.has_collector ? weft_join(WEFT_HELLO_FORKED) : -ENOTCONN;
 	if (failed) {
 		weft_tables_forget();
@@ -32,10 +51,12 @@ static int begin(void)
 	if (failed)
 		return failed;
 	weft_log_replay();
+	weft_meet_say_so();
 	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
 	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
-	weft_timer_adopt_threads();
+	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+	begin_engine();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -43,17 +64,19 @@ static int begin(void)
 /* Signals are blocked meanwhile, so nobody waits for a beginning on the same thread. */
 static int begin_alone(void)
 {
-	uint64_t all = ~UINT64_C(0), old;
+	uint64_t before;
 	uint32_t nobody = BEGINNING_NOT;
 	int result = -EBUSY;
 
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
+	if (weft_rt_is_careful())
+		return -EPERM;
+	before = sys_signals_block(SYS_SIGNALS_ALL);
 	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, BEGINNING, 0, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED)) {
 		result = begin();
 		__atomic_store_n(&weft_rt.beginning, BEGUN, __ATOMIC_RELEASE);
 	}
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	sys_signals_restore(before);
 	return result;
 }
 
@@ -69,39 +92,60 @@ int weft_child_begin(void)
 	return weft_rt_is_ready() ? 0 : result;
 }
 
+/* In a handler: the thread stands still, and is in the middle of no write. */
+static void take_along(struct weft_slot *to, struct weft_slot *from)
+{
+	weft_context_copy(to, from);
+	weft_labels_copy(to, from);
+	weft_coro_copy(to, from);
+	from->events.coroutine_at = 0;
+	if (*weft_fork_guard & WEFT_GUARD_PUBLISHES)
+		weft_publish(to, WEFT_CHANGED_ALL);
+}
+
 struct weft_slot *weft_child_move_out(void)
 {
 	struct weft_slot *mine = weft_slot_private(), *slot;
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER,
+				   .has_timer = 1,
 				   .stack_low = mine->thread.stack_low,
 				   .stack_high = mine->thread.stack_high};
 
-	if (weft_thread_slot == mine && weft_context_is_busy(mine))
+	if (weft_slot_mine() == mine && weft_context_is_busy(mine))
 		return NULL;
 	weft_copies_store(NULL);
 	slot = weft_slot_claim(&birth);
 	if (slot)
-		weft_context_copy(slot, mine);
+		take_along(slot, mine);
 	else
 		weft_copies_store(mine);
 	return slot;
 }
 
-void weft_child_first_tick(void)
+static uint64_t thread_cpu_ns(void)
 {
-	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER};
-	struct weft_slot *slot = weft_thread_slot;
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+uint32_t weft_child_first_tick(void)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
+	struct weft_slot *slot = weft_slot_mine();
 
 	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_CHILD ||
 	    !weft_guard_holds() || begin_alone())
-		return;
+		return 0;
 	slot = slot ? weft_child_move_out() : weft_slot_claim(&birth);
-	if (slot)
-		weft_timer_arm(slot);
+	/* A tick of its own may have armed it meanwhile: then nothing is left to do. */
+	return slot ? weft_timer_arm_after(slot, thread_cpu_ns()) : 0;
 }
 
 void weft_child_after_fork(void)
 {
-	if (weft_rt.base && weft_rt.has_collector && weft_rt_run_state() == WEFT_RUN_RECORDING)
+	if (weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
+	    weft_rt_run_state() == WEFT_RUN_RECORDING)
 		weft_timer_arm_process();
 }

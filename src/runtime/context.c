@@ -8,17 +8,19 @@
  * a release store, which orders it after the one before: no fence, no full barrier.
  * Readers: base/context_snapshot.h.
  */
-#include "runtime/runtime.h"
+#include "runtime/labels.h"
 
 #include <string.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/copies.h"
+#include "runtime/publish.h"
 
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 #define RECORD_WORDS 8
-#define EXTENSION_WORDS 5 /* seq, v1_checksum, trace id (2), flags + label generation */
+#define EXTENSION_WORDS 5 /* seq, v1_checksum, trace id (2), flags + label generation (unused) */
 #define CHECKSUM_WORD 2
 
 _Static_assert(offsetof(struct weft_context_ext, label_set) ==
@@ -37,12 +39,12 @@ struct weft_slot *weft_thread_claim(void)
 struct weft_slot *weft_context_slow(void)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_MAIN};
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 
 	if (!weft_guard_holds())
 		return weft_fork_noticed();
 	if (slot) {
-		weft_copies_store(slot);
+		weft_copies_show(slot);
 		return slot;
 	}
 	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD)
@@ -54,9 +56,8 @@ struct weft_slot *weft_context_slow(void)
 		weft_rt_count(WEFT_COUNTER_CONTEXT_SLOTLESS, 1);
 		return NULL;
 	}
+	weft_copies_show(slot);
 	weft_key_arm();
-	if (weft_rt.on_claim)
-		weft_rt.on_claim(slot);
 	return slot;
 }
 
@@ -126,16 +127,36 @@ static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, u
 		(GET(slot->context.root_span_id) ^ c->root_span_id)) != 0;
 }
 
-static void write_all(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
+/* All but the end: seq is still odd; that is returned. */
+static uint64_t write_all(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
 {
-	uint64_t seq;
+	uint64_t seq = 0;
 
 	for (int tries = 0; tries < 3; tries++) {
 		seq = write_once(slot, c, checksum);
 		if (LIKELY(!was_disturbed(slot, c, seq)))
 			break;
 	}
+	return seq;
+}
+
+static void publish(struct weft_slot *slot)
+{
+	if (UNLIKELY(*weft_fork_guard & WEFT_GUARD_PUBLISHES))
+		weft_publish(slot, WEFT_CHANGED_IDS);
+}
+
+static void write_and_publish(struct weft_slot *slot, const struct weft_context *c)
+{
+	uint64_t seq = write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
+
 	PUT(slot->ext.seq, seq + 1);
+	publish(slot);
+}
+
+void weft_context_put(struct weft_slot *slot, const struct weft_context *c)
+{
+	write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
 }
 
 WEFT_API void weft_context_write(const struct weft_context *context)
@@ -143,12 +164,39 @@ WEFT_API void weft_context_write(const struct weft_context *context)
 	struct weft_slot *slot = weft_thread_own_slot();
 
 	if (slot)
-		write_all(slot, context,
-			  weft_context_v1_checksum(context->span_id, context->root_span_id));
+		write_and_publish(slot, context);
 }
 
-WEFT_API void weft_context_set_trace_again(uint64_t span_id, uint64_t root_span_id,
-					   const uint8_t *trace_id, uint32_t trace_flags)
+/* A handler that wrote in between has left its own ids, or put back the half that it found. */
+static void write_ids(struct weft_slot *slot, uint64_t span_id, uint64_t root_span_id)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		PUT(slot->context.checksum, 0);
+		PUT(slot->context.span_id, span_id);
+		PUT(slot->context.root_span_id, root_span_id);
+		PUT(slot->context.checksum, weft_context_v1_checksum(span_id, root_span_id));
+		if (LIKELY(((GET(slot->context.span_id) ^ span_id) |
+			    (GET(slot->context.root_span_id) ^ root_span_id)) == 0))
+			break;
+	}
+}
+
+WEFT_API struct weft_ids weft_context_set_all(uint64_t span_id, uint64_t root_span_id)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+	struct weft_ids old = {0, 0};
+
+	if (!slot)
+		return old;
+	old.span_id = GET(slot->context.span_id);
+	old.root_span_id = GET(slot->context.root_span_id);
+	write_ids(slot, span_id, root_span_id);
+	publish(slot);
+	return old;
+}
+
+WEFT_API void weft_context_set_trace_all(uint64_t span_id, uint64_t root_span_id,
+					 const uint8_t *trace_id, uint32_t trace_flags)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 	struct weft_context c = {
@@ -156,9 +204,13 @@ WEFT_API void weft_context_set_trace_again(uint64_t span_id, uint64_t root_span_
 
 	if (!slot)
 		return;
+	if (LIKELY(weft_context_store_trace(slot, span_id, root_span_id, trace_id, trace_flags))) {
+		publish(slot);
+		return;
+	}
 	memcpy(c.trace_id, trace_id, sizeof(c.trace_id));
 	memcpy(c.tags, slot->context.tags, sizeof(c.tags));
-	write_all(slot, &c, weft_context_v1_checksum(span_id, root_span_id));
+	write_and_publish(slot, &c);
 }
 
 WEFT_API void weft_context_clear(void)
@@ -166,8 +218,10 @@ WEFT_API void weft_context_clear(void)
 	static const struct weft_context nothing;
 	struct weft_slot *slot = weft_thread_own_slot();
 
-	if (slot)
-		write_all(slot, &nothing, 0);
+	if (!slot)
+		return;
+	PUT(slot->ext.seq, write_all(slot, &nothing, 0) + 1);
+	publish(slot);
 }
 
 WEFT_API int weft_context_read(struct weft_context *context)
@@ -206,14 +260,13 @@ WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_conte
 		return;
 	save_words(scope->record, &slot->context, RECORD_WORDS);
 	save_words(scope->extension, &slot->ext, EXTENSION_WORDS);
+	weft_labels_scope_enter(slot, scope);
 	if (context)
-		write_all(slot, context,
-			  weft_context_v1_checksum(context->span_id, context->root_span_id));
+		write_and_publish(slot, context);
 }
 
-/* @seq_exact: the slot was saved in the middle of a write, which will go on. */
-static void restore(struct weft_slot *slot, const uint64_t *record, const uint64_t *extension,
-		    int seq_exact)
+static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *record,
+				    const uint64_t *extension)
 {
 	uint64_t *v1 = (uint64_t *)(void *)&slot->context;
 	uint64_t *ext = (uint64_t *)(void *)&slot->ext;
@@ -223,10 +276,54 @@ static void restore(struct weft_slot *slot, const uint64_t *record, const uint64
 	for (int i = 0; i < RECORD_WORDS; i++)
 		if (i != CHECKSUM_WORD && GET(v1[i]) != record[i])
 			PUT(v1[i], record[i]);
-	for (int i = 1; i < EXTENSION_WORDS; i++)
+	for (int i = 1; i < EXTENSION_WORDS - 1; i++)
 		PUT(ext[i], extension[i]);
+	PUT(slot->ext.trace_flags, (uint32_t)extension[EXTENSION_WORDS - 1]);
 	PUT(v1[CHECKSUM_WORD], record[CHECKSUM_WORD]);
-	PUT(slot->ext.seq, seq_exact ? extension[0] : seq + 1);
+	return seq;
+}
+
+/*
+ * All but the end: seq is still odd; that is returned. A handler that writes in between, and does
+ * not put back what it found, comes too early.
+ */
+static uint64_t restore(struct weft_slot *slot, const uint64_t *record, const uint64_t *extension)
+{
+	uint64_t seq = 0;
+
+	for (int tries = 0; tries < 3; tries++) {
+		seq = restore_once(slot, record, extension);
+		if (LIKELY(((GET(slot->ext.seq) ^ seq) | (GET(slot->context.span_id) ^ record[0]) |
+			    (GET(slot->context.root_span_id) ^ record[1])) == 0))
+			break;
+	}
+	return seq;
+}
+
+void weft_context_put_back(struct weft_slot *slot, const struct weft_scope *scope)
+{
+	restore(slot, scope->record, scope->extension);
+}
+
+void weft_context_save(const struct weft_slot *slot, struct weft_context_words *to)
+{
+	save_words(to->record, &slot->context, RECORD_WORDS);
+	save_words(to->extension, &slot->ext, EXTENSION_WORDS);
+}
+
+void weft_context_load(struct weft_slot *slot, const struct weft_context_words *from)
+{
+	restore(slot, from->record, from->extension);
+}
+
+/* Saved in the middle of a write, which will go on, it gets that very seq back. */
+static void restore_scope(struct weft_slot *slot, const struct weft_scope *scope)
+{
+	int seq_exact = slot == scope->slot && (scope->extension[0] & 1);
+	uint64_t seq = restore(slot, scope->record, scope->extension);
+
+	PUT(slot->ext.seq, seq_exact ? scope->extension[0] : seq + 1);
+	publish(slot);
 }
 
 WEFT_API void weft_scope_leave(struct weft_scope *scope)
@@ -237,9 +334,12 @@ WEFT_API void weft_scope_leave(struct weft_scope *scope)
 		return;
 	scope->done = 1;
 	slot = scope->slot ? weft_thread_own_slot() : NULL;
-	if (slot)
-		restore(slot, scope->record, scope->extension,
-			slot == scope->slot && (scope->extension[0] & 1));
+	if (!slot)
+		return;
+	if (UNLIKELY(weft_labels_scope_leave(slot, scope)))
+		weft_labels_scope_restore(slot, scope);
+	else
+		restore_scope(slot, scope);
 }
 
 /* Is the owner in the middle of a write? Then a copy would never become whole. */
@@ -247,7 +347,7 @@ int weft_context_is_busy(const struct weft_slot *slot)
 {
 	struct weft_context_snapshot now;
 
-	return weft_context_snapshot(slot, &now) == WEFT_CONTEXT_BUSY;
+	return weft_context_snapshot(slot, &now) == WEFT_CONTEXT_BUSY || weft_write_is_open(slot);
 }
 
 /* Into a slot that is no other's yet: a forked child takes its context along. */
@@ -257,5 +357,5 @@ void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 
 	save_words(record, &from->context, RECORD_WORDS);
 	save_words(extension, &from->ext, EXTENSION_WORDS);
-	restore(to, record, extension, 0);
+	PUT(to->ext.seq, restore(to, record, extension) + 1);
 }

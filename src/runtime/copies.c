@@ -11,7 +11,11 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "runtime/runtime.h"
+#include "runtime/coro_carry.h"
+#include "runtime/customlabels_meet.h"
+#include "runtime/labels.h"
+#include "runtime/otel_private.h"
+#include "runtime/publish.h"
 
 #define GUESTS_MAX 4
 
@@ -19,21 +23,9 @@ static const struct weft_runtime_v1 *master;
 static int64_t guest_offsets[GUESTS_MAX];
 static uint32_t guest_count;
 
-static char *thread_pointer(void)
-{
-	char *at;
-
-#if defined(__x86_64__)
-	__asm__("mov %%fs:0, %0" : "=r"(at));
-#else
-	__asm__("mrs %0, tpidr_el0" : "=r"(at));
-#endif
-	return at;
-}
-
 static struct weft_slot **guest_pointer(uint32_t guest)
 {
-	return (struct weft_slot **)(void *)(thread_pointer() + guest_offsets[guest]);
+	return (struct weft_slot **)(void *)(weft_thread_pointer() + guest_offsets[guest]);
 }
 
 static void store_guests(struct weft_slot *slot)
@@ -46,14 +38,19 @@ static void store_guests(struct weft_slot *slot)
 
 void weft_copies_store(struct weft_slot *slot)
 {
-	__atomic_store_n(&weft_thread_slot, slot, __ATOMIC_RELEASE);
+	weft_slot_put(slot);
+	store_guests(slot);
+}
+
+void weft_copies_show(struct weft_slot *slot)
+{
+	weft_slot_show(slot);
 	store_guests(slot);
 }
 
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot)
 {
-	if (!__atomic_compare_exchange_n(&weft_thread_slot, &expected, slot, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (!weft_slot_swap(expected, slot))
 		return 0;
 	store_guests(slot);
 	return 1;
@@ -70,17 +67,31 @@ static int join(int64_t tls_offset, const uint32_t **guard)
 	if (count == GUESTS_MAX)
 		return -1;
 	*guard = weft_fork_guard;
-	if ((char *)&weft_thread_slot - thread_pointer() == tls_offset)
+	if (weft_slot_distance() == tls_offset)
 		return 0;
 	guest_offsets[count] = tls_offset;
 	__atomic_store_n(&guest_count, count + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(guest_pointer(count), weft_thread_slot, __ATOMIC_RELEASE);
+	__atomic_store_n(guest_pointer(count), weft_slot_mine(), __ATOMIC_RELEASE);
 	return 0;
 }
 
 static int is_ready(void)
 {
 	return !master && weft_rt.state != WEFT_RT_NONE;
+}
+
+static int labels_update(struct weft_label *labels, size_t count)
+{
+	return weft_context_update(NULL, labels, count, 0);
+}
+
+/* NULL there is weft's again. */
+static void labels_look(void)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+
+	if (slot)
+		weft_publish(slot, WEFT_CHANGED_LABELS);
 }
 
 static const struct weft_runtime_v1 own = {
@@ -91,10 +102,33 @@ static const struct weft_runtime_v1 own = {
 	.claim = weft_context_slow,
 	.tag_intern = weft_tag_intern_own,
 	.tag_name = weft_tag_name_own,
+	.labels_join = weft_meet_join,
+	.labels_is_weft = weft_meet_is_weft,
+	.labels_visible = weft_meet_visible,
+	.otel_resource = weft_otel_resource_own,
+	.otel_options = weft_otel_options_own,
+	.otel_join = weft_otel_join,
+	.publish = weft_publish,
+	.scope_restore = weft_labels_scope_restore,
+	.label_set = weft_label_set_bytes,
+	.labels_clear = weft_labels_clear,
+	.context_update = weft_context_update,
+	.label_key = weft_label_key,
+	.publish_select = weft_publish_select,
+	.publish_selected = weft_publish_selected,
+	.labels_update = labels_update,
+	.labels_look = labels_look,
+	.coro = &weft_coro_carry_own,
 };
 
 extern const struct weft_runtime_v1 weft_runtime_v1
 	__attribute__((alias("own"), visibility("default")));
+
+/* By the exported name it could be another copy's. */
+const struct weft_runtime_v1 *weft_copies_own(void)
+{
+	return &own;
+}
 
 static int try_master(void *handle)
 {
@@ -103,9 +137,12 @@ static int try_master(void *handle)
 	if (!other || other == &own || other->size < sizeof(own) ||
 	    other->version != WEFT_RUNTIME_V1_VERSION || !other->is_ready())
 		return 0;
-	if (other->join((char *)&weft_thread_slot - thread_pointer(), &weft_fork_guard))
+	/* Without a place of its own in each thread a guest asks every time. */
+	if (weft_slot_distance() && other->join(weft_slot_distance(), &weft_fork_guard))
 		return 0;
+	other->otel_join(weft_otel_thread_distance());
 	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
+	weft_meet_hand_over(other->labels_join);
 	return 1;
 }
 
@@ -132,4 +169,70 @@ uint32_t weft_copies_intern(const char *string)
 int weft_copies_name(unsigned int n, const char *name)
 {
 	return master->tag_name(n, name);
+}
+
+int weft_copies_pass_on(const struct weft_custom_labels_v1 *library)
+{
+	if (!weft_copies_has_master())
+		return 0;
+	master->labels_join(library);
+	return 1;
+}
+
+void weft_copies_publish(struct weft_slot *slot, unsigned int changed)
+{
+	master->publish(slot, changed);
+}
+
+void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope)
+{
+	master->scope_restore(slot, scope);
+}
+
+enum weft_label_result weft_copies_label_set(const char *key, size_t key_bytes, const char *value,
+					     size_t value_bytes)
+{
+	return master->label_set(key, key_bytes, value, value_bytes);
+}
+
+size_t weft_copies_labels_clear(void)
+{
+	return master->labels_clear();
+}
+
+enum weft_label_result weft_copies_context_update(const struct weft_context *context,
+						  struct weft_label *labels, size_t count,
+						  unsigned int flags)
+{
+	return master->context_update(context, labels, count, flags);
+}
+
+int weft_copies_label_key(const char *key)
+{
+	return master->label_key(key);
+}
+
+int weft_copies_publish_select(unsigned int formats)
+{
+	return master->publish_select(formats);
+}
+
+unsigned int weft_copies_publish_selected(void)
+{
+	return master->publish_selected();
+}
+
+int weft_copies_otel_resource(const char *key, const char *value)
+{
+	return master->otel_resource(key, value);
+}
+
+int weft_copies_otel_options(const char *root_key, const char *schema)
+{
+	return master->otel_options(root_key, schema);
+}
+
+const struct weft_coro_carry_v1 *weft_copies_coro(void)
+{
+	return master->coro;
 }

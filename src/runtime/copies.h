@@ -7,10 +7,17 @@
 #ifndef WEFT_RUNTIME_COPIES_H
 #define WEFT_RUNTIME_COPIES_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include <weft/labels.h>
 
 #define WEFT_RUNTIME_V1_VERSION 1
 
+struct weft_custom_labels_set;
+struct weft_custom_labels_v1;
+struct weft_coro_carry_v1;
+struct weft_label;
 struct weft_slot;
 
 struct weft_runtime_v1 {
@@ -22,7 +29,50 @@ struct weft_runtime_v1 {
 	struct weft_slot *(*claim)(void); /* stores all copies' TLS pointers */
 	uint32_t (*tag_intern)(const char *string);
 	int (*tag_name)(unsigned int n, const char *name);
+	/* For libcustomlabels-weft.so (custom_labels.h); a guest passes it on to its master. Not in
+	 * handlers. */
+	void (*labels_join)(const struct weft_custom_labels_v1 *library);
+	/* Is it one of weft's sets, whichever thread's? */
+	int (*labels_is_weft)(const struct weft_custom_labels_set *set);
+	/* The calling thread's set as it is now; NULL: none yet. */
+	struct weft_custom_labels_set *(*labels_visible)(void);
+	/* weft_context_update() of labels alone. */
+	int (*labels_update)(struct weft_label *labels, size_t count);
+	/* The calling thread's pointer leads elsewhere now. */
+	void (*labels_look)(void);
+	int (*otel_resource)(const char *key, const char *value);
+	int (*otel_options)(const char *root_key, const char *schema);
+	void (*otel_join)(int64_t distance); /* of the other's otel_thread_ctx_v1 */
+	/* Labels and formats: weft/labels.h, weft/publish.h. A guest writes contexts by itself and
+	 * then lets the master publish. */
+	void (*publish)(struct weft_slot *slot, unsigned int changed);
+	void (*scope_restore)(struct weft_slot *slot, const struct weft_scope *scope);
+	enum weft_label_result (*label_set)(const char *key, size_t key_bytes, const char *value,
+					    size_t value_bytes);
+	size_t (*labels_clear)(void);
+	enum weft_label_result (*context_update)(const struct weft_context *context,
+						 struct weft_label *labels, size_t count,
+						 unsigned int flags);
+	int (*label_key)(const char *key);
+	int (*publish_select)(unsigned int formats);
+	unsigned int (*publish_selected)(void);
+	const struct weft_coro_carry_v1 *coro;
 };
+
+/* In a guest: the same through the master. */
+void weft_copies_publish(struct weft_slot *slot, unsigned int changed);
+void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);
+enum weft_label_result weft_copies_label_set(const char *key, size_t key_bytes, const char *value,
+					     size_t value_bytes);
+size_t weft_copies_labels_clear(void);
+enum weft_label_result weft_copies_context_update(const struct weft_context *context,
+						  struct weft_label *labels, size_t count,
+						  unsigned int flags);
+int weft_copies_label_key(const char *key);
+int weft_copies_publish_select(unsigned int formats);
+unsigned int weft_copies_publish_selected(void);
+const struct weft_coro_carry_v1 *weft_copies_coro(void);
+int weft_copies_labels_join(const struct weft_custom_labels_v1 *library);
 
 extern const struct weft_runtime_v1 weft_runtime_v1;
 

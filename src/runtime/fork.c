@@ -9,21 +9,25 @@
  * thread wants a slot, the child meets the collector. vfork children own nothing and are
  * told nothing.
  */
-#include "runtime/runtime.h"
+#include "runtime/labels.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
+#include "runtime/coro_carry.h"
+#include "runtime/publish.h"
 #include "runtime/sys.h"
 
 static void prepare(void)
 {
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 
 	weft_log_lock();
 	if (!slot || slot == weft_slot_private() || !weft_guard_holds())
 		return;
 	weft_context_copy(weft_slot_private(), slot);
+	weft_labels_copy(weft_slot_private(), slot);
+	weft_coro_copy(weft_slot_private(), slot);
 	weft_slot_private()->thread.stack_low = slot->thread.stack_low;
 	weft_slot_private()->thread.stack_high = slot->thread.stack_high;
 }
@@ -36,16 +40,18 @@ static void parent(void)
 /* The session is the parent's from now on. */
 static struct weft_slot *become_child(void)
 {
-	int had_slot = weft_thread_slot != NULL;
+	int had_slot = weft_slot_mine() != NULL;
 
 	weft_log_reset_lock();
 	__atomic_store_n(&weft_rt.state, WEFT_RT_CHILD, __ATOMIC_RELEASE);
 	weft_rt.beginning = 0;
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();
+	weft_coro_after_fork();
+	weft_publish_after_fork();
 	if (weft_rt.on_fork)
 		weft_rt.on_fork();
-	return weft_thread_slot;
+	return weft_slot_mine();
 }
 
 static void child(void)
@@ -64,6 +70,8 @@ struct weft_slot *weft_fork_noticed(void)
 	memset(&mine->context, 0, sizeof(mine->context));
 	memset(&mine->ext, 0, sizeof(mine->ext));
 	memset(&mine->thread, 0, sizeof(mine->thread));
+	memset(&mine->events, 0, sizeof(mine->events));
+	weft_labels_forget(mine);
 	weft_copies_store(mine);
 	return become_child();
 }

@@ -4,18 +4,19 @@
  * made by fork (also by _Fork and raw clone, which no atfork handler sees), and not in a
  * vfork child, which runs in the parent's own memory.
  *
- * weft_fork_guard points at a constant 1 until the page is there, and again if it cannot be
- * had: then only pthread_atfork protects the parent's slots.
+ * weft_fork_guard points at a word that forks do not wipe until the page is there, and again if
+ * it cannot be had: then only pthread_atfork protects the parent's slots.
  */
 #include <sys/mman.h>
 
-#include "runtime/runtime.h"
+#include "runtime/publish.h"
 #include "runtime/sys.h"
 
 #define GUARD_BYTES 4096
 
-static const uint32_t guard_always = 1;
+static uint32_t guard_always = WEFT_GUARD_OWN;
 static uint32_t *guard_page;
+static uint32_t guard_word = WEFT_GUARD_OWN; /* what stands there while it holds */
 
 WEFT_API const uint32_t *weft_fork_guard = &guard_always;
 
@@ -40,6 +41,16 @@ int weft_guard_open(void)
 
 void weft_guard_renew(void)
 {
-	if (guard_page)
-		__atomic_store_n(guard_page, 1, __ATOMIC_RELEASE);
+	uint32_t word = __atomic_load_n(&guard_word, __ATOMIC_RELAXED);
+
+	__atomic_store_n(guard_page ? guard_page : &guard_always, word, __ATOMIC_RELEASE);
+}
+
+/* In a child that has not noticed yet the word stays 0. */
+void weft_guard_publishes(int on)
+{
+	__atomic_store_n(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0),
+			 __ATOMIC_RELAXED);
+	if (weft_guard_holds())
+		weft_guard_renew();
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec hands down what the program set, not what we did: an ignored SIGPROF stays ignored,
- * a blocked one blocked; and no preload that cannot be found (preload.c). Our timers are the
- * kernel's business: exec flushes them.
+ * exec hands down what the program set, not what we did: an ignored SIGPROF or priming signal
+ * stays ignored, a blocked SIGPROF blocked; and no preload that cannot be found (preload.c). A
+ * real-time priming signal is let go of first: one that came during exec would end what it begins.
+ * Our timers are the kernel's business: exec flushes them.
  *
  * A wrapper may run in a vfork child, in its parent's memory: it writes nothing but its own
  * stack, and makes system calls only where there is something to hand down; both tables
@@ -11,9 +12,12 @@
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/preload.h"
 #include "runtime/real.h"
@@ -22,28 +26,44 @@
 extern char **environ;
 
 struct handed_down {
-	int ignores, blocks;
-	struct sigaction ours;
+	int blocks;
+	int ignores[WEFT_KEPT_COUNT]; /* the signals that were made to be ignored; 0 = none */
+	struct sigaction ours[WEFT_KEPT_COUNT];
+	int prime_signal; /* let go of; 0 = none */
 };
+
+/* A vfork child that has set its own action hands that down. */
+static int ignore(enum weft_kept which, struct sigaction *ours)
+{
+	int signo = weft_disposition_signal(which);
+	struct sigaction ignored;
+
+	if (!signo || !weft_disposition_is_ignored(which) || !weft_disposition_is_installed(which))
+		return 0;
+	memset(&ignored, 0, sizeof(ignored));
+	ignored.sa_handler = SIG_IGN;
+	return weft_real_sigaction(signo, &ignored, ours) ? 0 : signo;
+}
 
 static void hand_down(struct handed_down *h)
 {
-	struct sigaction ignore;
+	h->blocks = 0;
+	h->prime_signal = 0;
+	memset(h->ignores, 0, sizeof(h->ignores));
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+		return;
+	if (weft_sampler_is_installed())
+		h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);
+	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
+		h->ignores[i] = ignore((enum weft_kept)i, &h->ours[i]);
+}
 
-	h->ignores = h->blocks = 0;
-	if (!weft_hook_is_on(WEFT_HOOK_EXEC) || !weft_sampler_is_installed())
-		return;
-	h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);
-	h->ignores = weft_disposition_is_ignored();
-	/* A vfork child that has set its own action hands that down. */
-	if (!h->ignores || weft_real_sigaction(SIGPROF, NULL, &h->ours) ||
-	    h->ours.sa_sigaction != weft_sampler_handler) {
-		h->ignores = 0;
-		return;
-	}
-	memset(&ignore, 0, sizeof(ignore));
-	ignore.sa_handler = SIG_IGN;
-	weft_real_sigaction(SIGPROF, &ignore, &h->ours);
+/* Of this very process, not of a child that it spawns. */
+static void hand_over(struct handed_down *h)
+{
+	hand_down(h);
+	if (weft_hook_is_on(WEFT_HOOK_EXEC))
+		h->prime_signal = weft_prime_before_exec();
 }
 
 /* In the frame of the wrapper. */
@@ -59,10 +79,12 @@ static void take_back(const struct handed_down *h)
 {
 	int saved = errno;
 
-	if (h->ignores)
-		weft_real_sigaction(SIGPROF, &h->ours, NULL);
+	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
+		if (h->ignores[i])
+			weft_real_sigaction(h->ignores[i], &h->ours[i], NULL);
 	if (h->blocks)
 		weft_mask_set_real(SIG_UNBLOCK);
+	weft_prime_after_exec(h->prime_signal);
 	errno = saved;
 }
 
@@ -72,7 +94,7 @@ WEFT_API int execve(const char *path, char *const argv[], char *const env[])
 	int result;
 
 	CUT_PRELOAD(env);
-	hand_down(&h);
+	hand_over(&h);
 	result = weft_real(execve)(path, argv, env);
 	take_back(&h);
 	return result;
@@ -84,7 +106,7 @@ WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
 	int result;
 
 	CUT_PRELOAD(env);
-	hand_down(&h);
+	hand_over(&h);
 	result = weft_real(execvpe)(file, argv, env);
 	take_back(&h);
 	return result;
@@ -96,7 +118,7 @@ WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
 	int result;
 
 	CUT_PRELOAD(env);
-	hand_down(&h);
+	hand_over(&h);
 	result = weft_real(fexecve)(fd, argv, env);
 	take_back(&h);
 	return result;
@@ -204,6 +226,30 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	CUT_PRELOAD(env);
 	hand_down(&h);
 	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
+	take_back(&h);
+	return result;
+}
+
+/* Both spawn inside libc. The program begun by system may take its time: so long this thread is
+ * really blocked, and an ignored SIGPROF is ignored in all threads. */
+WEFT_API int system(const char *command)
+{
+	struct handed_down h;
+	int result;
+
+	hand_down(&h);
+	result = weft_real(system)(command);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API FILE *popen(const char *command, const char *type)
+{
+	struct handed_down h;
+	FILE *result;
+
+	hand_down(&h);
+	result = weft_real(popen)(command, type);
 	take_back(&h);
 	return result;
 }

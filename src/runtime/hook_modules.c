@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "runtime/hooks.h"
+#include "runtime/patch.h"
 #include "runtime/real.h"
 #include "runtime/runtime.h"
 
@@ -24,6 +25,7 @@ WEFT_API int dlclose(void *handle)
 {
 	int result;
 
+	weft_patch_catch_up();
 	if (!is_watched())
 		return weft_real(dlclose)(handle);
 	weft_modules_look();

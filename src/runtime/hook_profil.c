@@ -22,7 +22,7 @@ static void be_found(void)
 static void keep(void)
 {
 	if (weft_hook_is_on(WEFT_HOOK_SIGNALS))
-		weft_sampler_keep();
+		weft_disposition_keep(WEFT_KEPT_PROF);
 }
 
 void __monstartup(unsigned long low, unsigned long high);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispositions: while our handler is installed, sigaction and its kin show the program its
- * own SIGPROF action and change that (disposition.c); all other signals pass through.
+ * Dispositions: while a handler of ours is installed, sigaction and its kin show the program
+ * its own action for that signal, SIGPROF or the priming one, and change that (disposition.c);
+ * all other signals pass through.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,10 +12,12 @@
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
 
+/* Ours, or might become ours at this moment. */
 static int is_kept(int signo)
 {
-	return signo == SIGPROF && weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
-	       weft_sampler_is_installed();
+	return weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
+	       (weft_disposition_is_kept(signo) ||
+		(weft_rt_is_ready() && (signo == SIGPROF || signo == SIGURG)));
 }
 
 /*
@@ -22,39 +25,49 @@ static int is_kept(int signo)
  * and the action in the kernel its own. (A forked child without a session yet is not known
  * by its pid.)
  */
-static int is_vfork_child(void)
+int weft_is_vfork_child(void)
 {
 	return weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid;
 }
 
-static void swap(const struct sigaction *action, struct sigaction *was)
+static enum weft_kept kept_as(int signo)
 {
-	if (!is_vfork_child()) {
-		weft_disposition_swap(action, was);
-		return;
-	}
-	if (was)
-		weft_disposition_get(was);
-	weft_real_sigaction(SIGPROF, action, NULL);
+	return signo == SIGPROF ? WEFT_KEPT_PROF : WEFT_KEPT_PRIME;
 }
 
-static int change_sigprof(const struct sigaction *action, struct sigaction *old)
+static int change_in_vfork_child(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction was;
+	int result;
 
-	if (action)
-		swap(action, &was);
-	else
-		weft_disposition_get(&was);
-	if (old)
+	if (!weft_disposition_is_kept(signo))
+		return weft_real(sigaction)(signo, action, old);
+	weft_disposition_get(kept_as(signo), &was);
+	result = action ? weft_real_sigaction(signo, action, NULL) : 0;
+	if (old && !result)
 		*old = was;
-	return 0;
+	return result;
+}
+
+static int change(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	return weft_is_vfork_child() ? change_in_vfork_child(signo, action, old)
+				     : weft_disposition_change(signo, action, old);
+}
+
+/* A vfork child's actions are its own, and what is known of them its parent's. */
+static int masks_are_kept(void)
+{
+	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_altstack_is_small() &&
+	       !weft_is_vfork_child();
 }
 
 WEFT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	return is_kept(signo) ? change_sigprof(action, old)
-			      : weft_real(sigaction)(signo, action, old);
+	if (is_kept(signo))
+		return change(signo, action, old);
+	return masks_are_kept() ? weft_altstack_set_action(signo, action, old)
+				: weft_real(sigaction)(signo, action, old);
 }
 
 int __sigaction(int signo, const struct sigaction *action, struct sigaction *old);
@@ -64,7 +77,8 @@ WEFT_API int __sigaction(int signo, const struct sigaction *action, struct sigac
 	return sigaction(signo, action, old);
 }
 
-static weft_signal_fn set_handler(weft_signal_fn handler, unsigned int flags, int masks_itself)
+static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned int flags,
+				  int masks_itself)
 {
 	struct sigaction action, was;
 
@@ -72,15 +86,23 @@ static weft_signal_fn set_handler(weft_signal_fn handler, unsigned int flags, in
 	action.sa_handler = handler;
 	action.sa_flags = (int)flags;
 	if (masks_itself)
-		sigaddset(&action.sa_mask, SIGPROF);
-	swap(&action, &was);
-	return was.sa_handler;
+		sigaddset(&action.sa_mask, signo);
+	return change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
+}
+
+/* What siginterrupt has said, for signal to follow. */
+static uint64_t interrupting;
+
+static int interrupts_calls(int signo)
+{
+	return (int)(__atomic_load_n(&interrupting, __ATOMIC_RELAXED) >> (signo - 1) & 1);
 }
 
 WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)
 {
-	return is_kept(signo) ? set_handler(handler, SA_RESTART, 1)
-			      : weft_real(signal)(signo, handler);
+	if (!is_kept(signo))
+		return weft_real(signal)(signo, handler);
+	return set_handler(signo, handler, interrupts_calls(signo) ? 0 : SA_RESTART, 1);
 }
 
 /* the ones that not every libc declares */
@@ -102,7 +124,7 @@ WEFT_API weft_signal_fn ssignal(int signo, weft_signal_fn handler)
 WEFT_API weft_signal_fn sysv_signal(int signo, weft_signal_fn handler)
 {
 	if (is_kept(signo))
-		return set_handler(handler, SA_RESETHAND | SA_NODEFER, 0);
+		return set_handler(signo, handler, SA_RESETHAND | SA_NODEFER, 0);
 	if (weft_real(__sysv_signal))
 		return weft_real(__sysv_signal)(signo, handler);
 	return weft_real(signal)(signo, handler);
@@ -117,7 +139,7 @@ WEFT_API weft_signal_fn __sysv_signal(int signo, weft_signal_fn handler)
 
 WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
 {
-	int was_blocked = weft_mask_is_blocked();
+	int was_blocked = weft_mask_has(signo);
 	weft_signal_fn was;
 
 	if (!is_kept(signo))
@@ -125,11 +147,11 @@ WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
 	if (handler == HOLD) {
 		struct sigaction action;
 
-		weft_disposition_get(&action);
+		change(signo, NULL, &action);
 		weft_mask_change_one(SIG_BLOCK, signo);
 		return was_blocked ? HOLD : action.sa_handler;
 	}
-	was = set_handler(handler, 0, 0);
+	was = set_handler(signo, handler, 0, 0);
 	weft_mask_change_one(SIG_UNBLOCK, signo);
 	return was_blocked ? HOLD : was;
 }
@@ -138,8 +160,7 @@ WEFT_API int sigignore(int signo)
 {
 	if (!is_kept(signo))
 		return weft_real(sigignore)(signo);
-	set_handler(SIG_IGN, 0, 0);
-	return 0;
+	return set_handler(signo, SIG_IGN, 0, 0) == SIG_ERR ? -1 : 0;
 }
 
 WEFT_API int siginterrupt(int signo, int interrupts)
@@ -148,11 +169,13 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 
 	if (!is_kept(signo))
 		return weft_real(siginterrupt)(signo, interrupts);
-	weft_disposition_get(&action);
-	if (interrupts)
+	change(signo, NULL, &action);
+	if (interrupts) {
+		__atomic_fetch_or(&interrupting, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
 		action.sa_flags &= ~SA_RESTART;
-	else
+	} else {
+		__atomic_fetch_and(&interrupting, ~(UINT64_C(1) << (signo - 1)), __ATOMIC_RELAXED);
 		action.sa_flags |= SA_RESTART;
-	swap(&action, NULL);
-	return 0;
+	}
+	return change(signo, &action, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The start hook: pthread_create and thrd_create, interposed. A thread gets its slot and its
- * timer before its first own instruction and gives them back on return, pthread_exit and
- * cancellation alike (a plain C cleanup handler, which forced unwinding runs as it is).
+ * timer before its first own instruction and gives them back after its last one, on return,
+ * pthread_exit and cancellation alike (a plain C cleanup handler, which forced unwinding runs
+ * as it is, and then key.c).
  *
  * Stack bounds cost nothing here: on glibc and musl the thread's control block lies above
  * its stack in the same mapping, and the creator knows how large the stack is.
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #include "runtime/hooks.h"
+#include "runtime/patch.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
 
@@ -27,7 +29,7 @@ struct start {
 	void *arg;
 	uint64_t stack_bytes;
 	uint64_t stack_low; /* 0: below the control block, stack_bytes of it */
-	int blocks_sigprof;
+	struct weft_mask_legacy mask;
 };
 
 /* The older functions of pthread_cleanup_push, which glibc and musl export alike. */
@@ -41,13 +43,14 @@ void cleanup_pop(struct cleanup *at, int run) __asm__("_pthread_cleanup_pop") __
 static void leave(void *arg)
 {
 	(void)arg;
-	weft_slot_release();
+	weft_mask_forget();
+	if (!weft_thread_slot || !weft_key_arm())
+		weft_slot_release();
 }
 
 static void prime(const struct start *start)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
-	struct weft_slot *slot;
 	uint64_t block = (uint64_t)(uintptr_t)pthread_self();
 
 	if (!weft_guard_holds() || !weft_rt_is_ready())
@@ -56,9 +59,7 @@ static void prime(const struct start *start)
 	birth.stack_high = block;
 	birth.stack_low =
 		start->stack_low ? start->stack_low : block - start->stack_bytes + STACK_MARGIN;
-	slot = weft_slot_claim(&birth);
-	if (slot && weft_rt.on_claim)
-		weft_rt.on_claim(slot);
+	weft_slot_claim(&birth);
 }
 
 static void *run(void *arg)
@@ -68,7 +69,7 @@ static void *run(void *arg)
 	void *result = NULL;
 
 	free(arg);
-	weft_mask_inherit(start.blocks_sigprof);
+	weft_mask_inherit(start.mask);
 	prime(&start);
 	cleanup_push(&at_exit, leave, NULL);
 	if (start.run)
@@ -104,6 +105,15 @@ static void ask_stack(struct start *start, const pthread_attr_t *attr)
 		start->stack_low = (uint64_t)(uintptr_t)low;
 }
 
+/* Then nothing is inherited. (Not every libc has that; what it has is looked up by now.) */
+static int has_own_mask(const pthread_attr_t *attr)
+{
+	sigset_t set;
+
+	return attr && weft_real(pthread_create) && weft_real_table.pthread_attr_getsigmask_np &&
+	       weft_real_table.pthread_attr_getsigmask_np(attr, &set) == 0;
+}
+
 static struct start *new_start(const pthread_attr_t *attr, void *arg)
 {
 	struct start *start = malloc(sizeof(*start));
@@ -111,7 +121,8 @@ static struct start *new_start(const pthread_attr_t *attr, void *arg)
 	if (!start)
 		return NULL;
 	*start = (struct start){.arg = arg, .stack_bytes = STACK_MARGIN};
-	start->blocks_sigprof = weft_mask_is_blocked();
+	if (!has_own_mask(attr))
+		start->mask = weft_mask_bequeath();
 	ask_stack(start, attr);
 	return start;
 }
@@ -122,6 +133,7 @@ WEFT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void 
 	struct start *start;
 	int result;
 
+	weft_patch_catch_up();
 	if (!weft_hook_is_on(WEFT_HOOK_THREADS) || !(start = new_start(attr, arg)))
 		return weft_real(pthread_create)(thread, attr, routine, arg);
 	start->run = routine;

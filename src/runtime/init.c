@@ -2,18 +2,22 @@
 /*
  * libweft.so's beginning and end in a process. Order matters: libc's own functions, the fork
  * guard, the session, the main thread's slot, what is loaded; only then, with a collector
- * that records, the handler, then this thread's timer, then all threads that run already.
+ * that records, the engine (engine.h).
  * Whatever fails is left out; the program never notices.
  */
 #include <stdlib.h>
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/customlabels_meet.h"
+#include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/launch.h"
 #include "runtime/module_map.h"
+#include "runtime/patch.h"
 #include "runtime/preload.h"
+#include "runtime/publish.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
@@ -41,24 +45,30 @@ static void claim_main(void)
 	weft_slot_claim(&birth);
 }
 
-static void begin_sampling(void)
+/* Without a collector the priming signal is how one can attach later. */
+static void begin_engine(void)
 {
-	weft_mask_open();
-	if (weft_sampler_install())
+	if (weft_rt.has_collector) {
+		weft_engine_start();
+		if (weft_sampler_is_installed()) /* what is pending comes at once */
+			weft_mask_open();
 		return;
-	weft_rt.on_claim = weft_timer_arm;
-	weft_rt.on_release = weft_timer_disarm;
-	if (weft_thread_slot)
-		weft_timer_arm(weft_thread_slot);
-	weft_timer_adopt_threads();
+	}
+	weft_prime_install_default();
 }
 
 const char weft_rt_begins = 1;
 
 __attribute__((constructor(101))) static void weft_begin(void)
 {
-	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));
+	weft_own_begin();
 	weft_real_resolve();
+	if (weft_copies_find_master()) { /* another copy has begun already: it does all */
+		weft_hooks_on = 0;
+		return;
+	}
+	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));
+	weft_prime_parse(secure_getenv("WEFT_PRIME_SIGNAL"));
 	weft_preload_open();
 	weft_guard_open();
 	weft_map_begin();
@@ -69,11 +79,13 @@ __attribute__((constructor(101))) static void weft_begin(void)
 		return;
 	weft_fork_open();
 	weft_key_open();
+	weft_meet_open();
+	weft_publish_open();
 	claim_main();
+	weft_patch_open();
 	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
 	weft_modules_log();
-	if (weft_rt.has_collector)
-		begin_sampling();
+	begin_engine();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 }
 

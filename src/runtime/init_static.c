@@ -5,28 +5,30 @@
  */
 #include <signal.h>
 
-#include "runtime/runtime.h"
+#include "runtime/customlabels_meet.h"
+#include "runtime/publish.h"
 
 #include "runtime/sys.h"
 
 static int begin_child(void)
 {
-	uint64_t all = ~UINT64_C(0), old;
+	/* A handler on this thread must not wait for what it interrupts. */
+	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	uint32_t nobody = 0;
 
-	/* A handler on this thread must not wait for what it interrupts. */
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
 	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, 1, 0, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED)) {
 		weft_session_forget();
-		if (!weft_session_make(1))
+		if (!weft_session_make(1)) {
 			weft_log_replay();
+			weft_meet_say_so();
+		}
 		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
 	}
 	/* Another thread needs only some system calls for it. */
 	while (__atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == 1)
 		sys_call0(SYS_sched_yield);
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	sys_signals_restore(before);
 	return weft_rt_is_ready() ? 0 : -1;
 }
 
@@ -42,6 +44,8 @@ __attribute__((constructor(101))) static void weft_begin(void)
 		return;
 	weft_fork_open();
 	weft_key_open();
+	weft_meet_open();
+	weft_publish_open();
 	weft_modules_log();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 }

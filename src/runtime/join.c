@@ -72,14 +72,15 @@ static int say_hello(int fd, uint32_t flags)
 /* The session, and the unwind tables where there are some. */
 enum { FD_SESSION, FD_TABLES, FD_COUNT };
 
-static void take_fds(struct msghdr *message, int fds[FD_COUNT])
+static void take_fds(struct msghdr *message, int fds[FD_COUNT], int first)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(message);
 
 	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 		return;
-	for (int i = 0; i < FD_COUNT && c->cmsg_len >= CMSG_LEN((size_t)(i + 1) * sizeof(int)); i++)
-		memcpy(&fds[i], CMSG_DATA(c) + (size_t)i * sizeof(int), sizeof(int));
+	for (int i = 0;
+	     first + i < FD_COUNT && c->cmsg_len >= CMSG_LEN((size_t)(i + 1) * sizeof(int)); i++)
+		memcpy(&fds[first + i], CMSG_DATA(c) + (size_t)i * sizeof(int), sizeof(int));
 }
 
 static void close_fds(const int fds[FD_COUNT])
@@ -99,7 +100,8 @@ static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
 	return fd < 0 ? -EPROTO : 0;
 }
 
-static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT])
+/* Descriptors go to @fds from number @first on: to be closed by the caller, whatever comes. */
+static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT], int first)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(FD_COUNT * sizeof(int))] = {0};
 	struct iovec part = {.iov_base = w, .iov_len = sizeof(*w)};
@@ -113,8 +115,8 @@ static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT]
 		bytes = sys_call3(SYS_recvmsg, socket_fd, &message, MSG_CMSG_CLOEXEC);
 	while (bytes == -EINTR);
 	if (bytes >= 0)
-		take_fds(&message, fds);
-	return check_welcome(w, bytes, fds[FD_SESSION]);
+		take_fds(&message, fds, first);
+	return check_welcome(w, bytes, fds[first]);
 }
 
 /* Without tables stacks are copied: no reason to go without a session. */
@@ -124,19 +126,38 @@ static void map_tables(const struct weft_welcome *w, int fd)
 		weft_tables_forget();
 }
 
-int weft_join(uint32_t flags)
+/* Question and answer; the caller closes what is in @fds. */
+static int ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], int first)
 {
-	struct weft_welcome welcome = {0};
-	int socket_fd = connect_within_a_second();
-	int fds[FD_COUNT] = {-1, -1};
-	int failed;
+	int socket_fd = connect_within_a_second(), failed;
 
 	if (socket_fd < 0)
 		return socket_fd;
 	failed = say_hello(socket_fd, flags);
 	if (!failed)
-		failed = hear_welcome(socket_fd, &welcome, fds);
+		failed = hear_welcome(socket_fd, welcome, fds, first);
 	sys_call1(SYS_close, socket_fd);
+	return failed;
+}
+
+int weft_join_tables(void)
+{
+	struct weft_welcome welcome = {0};
+	int fds[FD_COUNT] = {-1, -1};
+	int failed = ask(WEFT_HELLO_ATTACHED, &welcome, fds, FD_TABLES);
+
+	if (!failed)
+		map_tables(&welcome, fds[FD_TABLES]);
+	close_fds(fds);
+	return failed;
+}
+
+int weft_join(uint32_t flags)
+{
+	struct weft_welcome welcome = {0};
+	int fds[FD_COUNT] = {-1, -1};
+	int failed = ask(flags, &welcome, fds, FD_SESSION);
+
 	if (!failed)
 		failed = weft_session_map(fds[FD_SESSION], welcome.total_bytes);
 	if (!failed) {

@@ -72,7 +72,8 @@ static void bring_up_to_date(enum weft_log log)
 	uint64_t bytes, *head, at;
 	uint8_t *area;
 
-	if (!weft_rt_is_ready())
+	/* a child that has not noticed yet has its parent's */
+	if (!weft_rt_is_ready() || !weft_guard_holds())
 		return;
 	area = session_area(log, &bytes, &head);
 	at = __atomic_load_n(head, __ATOMIC_RELAXED);

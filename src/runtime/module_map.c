@@ -137,9 +137,10 @@ static void keep(const struct map_view *view, uint64_t pc, const struct unwind_r
 				 __ATOMIC_RELAXED);
 }
 
-static int miss(struct map_view *view, enum map_miss why)
+static int miss(struct map_view *view, uint64_t pc, enum map_miss why)
 {
 	view->miss = weft_map_holds(view) ? why : MAP_CHANGED;
+	view->missed_pc = pc;
 	return 0;
 }
 
@@ -152,17 +153,17 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
 
 	*rule = NULL;
 	if (!module)
-		return miss(view, MAP_NO_MODULE);
+		return miss(view, pc, MAP_NO_MODULE);
 	offset = load(&module->table);
 	bias = load(&module->bias);
 	if (offset != WEFT_TABLE_NONE) {
 		table = open_table(offset);
 		if (!table)
-			return miss(view, MAP_NO_TABLE);
+			return miss(view, pc, MAP_NO_TABLE);
 		found = unwind_table_find(table, pc - bias);
 	}
 	if (!weft_map_holds(view))
-		return miss(view, MAP_CHANGED);
+		return miss(view, pc, MAP_CHANGED);
 	keep(view, pc, found);
 	*rule = found;
 	return 1;
@@ -182,6 +183,15 @@ static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 	return ask_loader((void *)(uintptr_t)pc, &object) == 0 && object.eh_frame == eh &&
 	       (object.map_start == start ||
 		(eh != 0 && object.map_start > start && object.map_start <= pc));
+}
+
+int weft_map_is_behind(const struct map_view *view)
+{
+	struct loader_object object;
+
+	if (view->miss != MAP_NO_MODULE)
+		return view->miss == MAP_NO_TABLE;
+	return ask_loader && ask_loader((void *)(uintptr_t)view->missed_pc, &object) == 0;
 }
 
 uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint32_t count)

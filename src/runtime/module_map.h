@@ -51,6 +51,7 @@ struct map_view {
 	uint64_t salt;
 	uint64_t epoch;     /* header.modules_epoch, if nothing was unloaded since */
 	enum map_miss miss; /* why the last lookup failed */
+	uint64_t missed_pc; /* and of what */
 };
 
 void weft_map_begin(void);                       /* in the constructor: looks for _dl_find_object */
@@ -61,6 +62,9 @@ void weft_rules_forget(void);
 
 /* The rule by module and table; kept in the cache. 0: view->miss says why not. */
 int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule **rule);
+
+/* Is there code where the last lookup failed, which the map, or its table, is yet to tell of? */
+int weft_map_is_behind(const struct map_view *view);
 
 /*
  * How many of the walk's pcs, from the leaf, lie where the loader says the map is right: all

@@ -9,8 +9,10 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <threads.h>
@@ -30,17 +32,33 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(siginterrupt, int, (int, int)) \
 	X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *)) \
 	X(sigprocmask, int, (int, const sigset_t *, sigset_t *)) \
+	X(prctl, int, (int, ...)) \
+	X(mlockall, int, (int)) \
+	X(sigaltstack, int, (const stack_t *, stack_t *)) \
 	X(sigsuspend, int, (const sigset_t *)) \
-	X(sigpending, int, (sigset_t *)) \
 	X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *)) \
 	X(signalfd, int, (int, const sigset_t *, int)) \
 	X(ppoll, int, (struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) \
 	X(pselect, int, (int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *)) \
 	X(epoll_pwait, int, (int, struct epoll_event *, int, int, const sigset_t *)) \
+	X(epoll_pwait2, int, (int, struct epoll_event *, int, const struct timespec *, const sigset_t *)) \
+	X(__xpg_sigpause, int, (int)) \
+	X(pthread_attr_getsigmask_np, int, (const pthread_attr_t *, sigset_t *)) \
 	X(__monstartup, void, (unsigned long, unsigned long)) \
 	X(moncontrol, void, (int)) \
+	X(_Fork, pid_t, (void)) \
+	X(__sigsetjmp, int, (struct __jmp_buf_tag *, int)) \
+	X(siglongjmp, void, (sigjmp_buf, int)) \
+	X(longjmp, void, (jmp_buf, int)) \
+	X(_longjmp, void, (jmp_buf, int)) \
+	X(__longjmp_chk, void, (jmp_buf, int)) \
+	X(system, int, (const char *)) \
+	X(popen, FILE *, (const char *, const char *)) \
+	X(fork, pid_t, (void)) \
+	X(clone, int, (int (*)(void *), void *, int, void *, ...)) \
 	X(profil, int, (unsigned short *, size_t, size_t, unsigned int)) \
 	X(sprofil, int, (void *, int, void *, unsigned int)) \
+	X(dlopen, void *, (const char *, int)) \
 	X(dlclose, int, (void *)) \
 	X(execve, int, (const char *, char *const[], char *const[])) \
 	X(execvpe, int, (const char *, char *const[], char *const[])) \

@@ -197,18 +197,12 @@ static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
 	}
 }
 
-/* All but the first word: until that is written, a pad may stand there. model: BODY */
-static void write_body(struct weft_record *to, const struct weft_record *header,
-		       const void *payload, uint32_t payload_bytes)
+static void copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
 {
-	uint8_t *out = (uint8_t *)(to + 1);
-	const uint8_t *in = payload;
-	uint32_t words = payload_bytes & ~7u;
+	uint32_t words = bytes & ~7u;
 
-	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
 	copy_words(out, in, words);
-	for (uint32_t i = words; i < payload_bytes; i++)
+	for (uint32_t i = words; i < bytes; i++)
 		out[i] = in[i];
 }
 
@@ -230,10 +224,23 @@ static void write_first_word(struct weft_record *to, const struct weft_record *h
 struct append {
 	const struct ring *ring;
 	const struct weft_record *header;
-	const void *payload;
-	uint32_t payload_bytes;
+	const void *payload, *more;
+	uint32_t payload_bytes, more_bytes;
 	uint64_t frame;
 };
+
+/* All but the first word: until that is written, a pad may stand there. model: BODY */
+static inline __attribute__((always_inline)) void write_body(struct weft_record *to,
+							     const struct append *a)
+{
+	uint8_t *out = (uint8_t *)(to + 1);
+
+	__atomic_store_n(&to->generation, a->header->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->rsv, a->header->rsv, __ATOMIC_RELAXED);
+	copy_bytes(out, a->payload, a->payload_bytes);
+	if (__builtin_expect(a->more_bytes != 0, 0))
+		copy_bytes(out + a->payload_bytes, a->more, a->more_bytes);
+}
 
 /* Is it still ours after COMMITTING, then nobody takes it over any more (for a minute). */
 static inline __attribute__((always_inline)) int
@@ -259,14 +266,15 @@ static inline __attribute__((always_inline)) enum weft_ring_result
 write_record(const struct append *a, uint64_t from)
 {
 	struct weft_ring_producer *p = a->ring->producer;
-	uint32_t bytes = (uint32_t)sizeof(*a->header) + ((a->payload_bytes + 7) & ~7u);
+	uint32_t bytes = (uint32_t)sizeof(*a->header) +
+			 ((a->payload_bytes + a->more_bytes + UINT32_C(7)) & ~UINT32_C(7));
 	uint64_t start;
 	struct weft_record *to = reserve(a->ring, from, bytes, &start);
 
 	if (to) {
 		__atomic_store_n(&RESERVED(p), start + bytes, __ATOMIC_RELAXED);
 		KEEP_ORDER();
-		write_body(to, a->header, a->payload, a->payload_bytes);
+		write_body(to, a);
 		KEEP_ORDER();
 		if (!commit(a, to, start + bytes, bytes))
 			return WEFT_RING_NESTED;
@@ -303,18 +311,44 @@ append_over(struct append by_value, uint64_t busy, uint64_t now_ns)
 	return result == WEFT_RING_WRITTEN ? WEFT_RING_HEALED : result;
 }
 
-/* Not inlined: its frame address must be its own. */
+static inline __attribute__((always_inline)) enum weft_ring_result append(const struct append *a,
+									  uint64_t now_ns)
+{
+	struct weft_ring_producer *p = a->ring->producer;
+	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED); /* model: LOOK */
+
+	if (__builtin_expect(busy != 0, 0))
+		return append_over(*a, busy, now_ns);
+	RESERVED(p) = 0; /* model: FORGET */
+	enter(p, a->frame);
+	return write_record(a, head_of(a->ring));
+}
+
+/* Not inlined: their frame addresses must be their own. */
 __attribute__((noinline)) enum weft_ring_result
 weft_ring_append(const struct ring *r, const struct weft_record *header, const void *payload,
 		 uint32_t payload_bytes, uint64_t now_ns)
 {
-	struct append a = {r, header, payload, payload_bytes,
-			   (uint64_t)(uintptr_t)__builtin_frame_address(0)};
-	uint64_t busy = __atomic_load_n(&r->producer->busy, __ATOMIC_RELAXED); /* model: LOOK */
+	struct append a = {.ring = r,
+			   .header = header,
+			   .payload = payload,
+			   .payload_bytes = payload_bytes,
+			   .frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
 
-	if (__builtin_expect(busy != 0, 0))
-		return append_over(a, busy, now_ns);
-	RESERVED(r->producer) = 0; /* model: FORGET */
-	enter(r->producer, a.frame);
-	return write_record(&a, head_of(r));
+	return append(&a, now_ns);
+}
+
+__attribute__((noinline)) enum weft_ring_result
+weft_ring_append_two(const struct ring *r, const struct weft_record *header,
+		     const struct weft_ring_part part[2], uint64_t now_ns)
+{
+	struct append a = {.ring = r,
+			   .header = header,
+			   .payload = part[0].data,
+			   .payload_bytes = part[0].bytes,
+			   .more = part[1].data,
+			   .more_bytes = part[1].bytes,
+			   .frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+
+	return append(&a, now_ns);
 }

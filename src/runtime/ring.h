@@ -55,6 +55,15 @@ enum weft_ring_result weft_ring_append(const struct ring *r, const struct weft_r
 				       const void *payload, uint32_t payload_bytes,
 				       uint64_t now_ns);
 
+struct weft_ring_part {
+	const void *data;
+	uint32_t bytes;
+};
+
+/* The same with a payload in two parts, the first of a multiple of 8 bytes. */
+enum weft_ring_result weft_ring_append_two(const struct ring *r, const struct weft_record *header,
+					   const struct weft_ring_part part[2], uint64_t now_ns);
+
 /* Inline on purpose: no libc, no sanitizer between a stack and its copy. Words of 8. */
 void weft_ring_copy(void *to, const void *from, uint32_t bytes);
 

@@ -2,19 +2,31 @@
 /*
  * Inside the target: the state of this process and who does what.
  *
+ *   init.c, init_static.c  the constructor of libweft.so and of libweft.a
  *   guard.c    the word that a fork wipes      slot.c    claim, prime, release
- *   session.c  make or map a session           context.c cold half of weft/context.h
+ *   session.c  make or map a session           context.c, tags.c  cold half of weft/context.h
  *   join.c     meet the collector              log.c     dictionary and module log
  *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
- *   fork.c     before, after, and the child    copies.c  two copies act as one
+ *   attach.c   a collector that comes later    preload.c our own entry in LD_PRELOAD
+ *   fork.c     before, after, and the child    child.c   its session, its CPU time
+ *   copies.c   two copies act as one           key.c     the end of a thread
+ *   labels.c, label_store.c   labels           publish.c one write, all formats
  *   timer.c    CPU timers                      sampler.c the SIGPROF handler
- *   stack_copy.c  a sample with its stack      stack_walk.c  a sample with its frames
- *   tables.c   unwind tables, mapped           module_map.c  the rule of a pc
- *   real.c     libc's own functions            hook_*.c  interposed functions (libweft.so)
+ *   engine.c   start and stop of sampling      prime_signal.c  orders to a thread
+ *   adopt.c    threads that were there before  disposition.c   the program's own actions
+ *   ring.c     append to a ring                module_map.c    the rule of a pc
+ *   stack_copy.c  a sample with its stack      stack_walk.c    a sample with its frames
+ *   otel_*.c   OpenTelemetry's contexts        (otel.h, otel_private.h)
+ *   tables.c   unwind tables, mapped           own.h, seats.c  where a thread's own words lie
+ *   hook_*.c, hooks.c  interposed functions    real.c    libc's own functions
+ *   customlabels_meet.c  libcustomlabels-weft.so
+ *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
+ *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
+ *   patch.c, patch_module.c  the hooks of an object that was loaded late
  *
- * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, stacks, tables,
- * real and the hooks: it keeps context, and finds the libweft.so of the process if there is
- * one.
+ * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, engine, priming,
+ * stacks, tables, real and the hooks: it keeps context, and finds the libweft.so of the process if
+ * there is one.
  *
  * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
  * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
@@ -27,6 +39,7 @@
 #include <weft/context.h>
 
 #include "base/session_layout.h"
+#include "runtime/own.h"
 
 #define WEFT_RUNTIME_VERSION 0x000100u /* 0.1.0 */
 
@@ -59,9 +72,10 @@ struct weft_rt {
 	int32_t pid;
 	uint32_t cookie;
 	int has_collector;
-	int own_fd; /* a runtime-made session's memfd; -1 = none */
+	uint32_t careful; /* 1: the program filters its system calls (hook_prctl.c) */
+	int own_fd;       /* a runtime-made session's memfd; -1 = none */
 	uint64_t own_fd_inode;
-	/* Arms a thread's timer after its claim; NULL where nothing samples. */
+	/* Arms a thread's timer after its claim, signals blocked; NULL where nothing samples. */
 	void (*on_claim)(struct weft_slot *slot);
 	/* Takes a thread's timer away before its slot goes; NULL likewise. */
 	void (*on_release)(struct weft_slot *slot);
@@ -91,6 +105,26 @@ static inline struct weft_slot *weft_rt_slot(uint32_t index)
 static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 {
 	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+}
+
+/*
+ * There is something for the collector in this slot. Most often the bit is set already: a
+ * load. One that it takes away this very moment is missed: then it looks within two seconds.
+ */
+static inline void weft_rt_mark(uint32_t index)
+{
+	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
+	uint64_t *word = &weft_rt.header->fresh[block / 64 % WEFT_SESSION_FRESH_WORDS];
+	uint64_t bit = UINT64_C(1) << block % 64;
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+}
+
+/* No system call then that the program might not know: one could kill it. */
+static inline int weft_rt_is_careful(void)
+{
+	return __atomic_load_n(&weft_rt.careful, __ATOMIC_RELAXED) != 0;
 }
 
 /* What happens without a slot is counted in the header, by any thread. */
@@ -134,6 +168,7 @@ void weft_session_forget(void); /* in a forked child: unmaps its parent's */
 struct weft_birth {
 	enum weft_counter how; /* WEFT_COUNTER_PRIMED_* */
 	uint64_t stack_low, stack_high;
+	int has_timer; /* on_claim is not called */
 };
 struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets TLS; or NULL */
 void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
@@ -163,24 +198,50 @@ void weft_modules_epoch_replay(void);
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
 struct weft_slot *weft_fork_noticed(void); /* an unowned child found out: its private slot */
 
+/* What else than a context write a child may come to first, and would change its parent's. */
+static inline void weft_fork_look(void)
+{
+	if (UNLIKELY(!weft_guard_holds()))
+		weft_fork_noticed();
+}
+
 /* copies.c */
 struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
 int weft_copies_find_master(void);         /* 1: found and joined */
 int weft_copies_has_master(void);
 uint32_t weft_copies_intern(const char *string);
 int weft_copies_name(unsigned int n, const char *name);
-void weft_copies_store(struct weft_slot *slot); /* TLS of this thread, in every copy */
+int weft_copies_otel_resource(const char *key, const char *value);
+int weft_copies_otel_options(const char *root_key, const char *schema);
+void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
+void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
+struct weft_custom_labels_v1;
+struct weft_runtime_v1;
+const struct weft_runtime_v1 *weft_copies_own(void);
+/* 1: this copy is a guest, and its master has been told */
+int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
 
 /* context.c */
 struct weft_slot *weft_context_slow(void);
 int weft_context_is_busy(const struct weft_slot *slot);
 void weft_context_copy(struct weft_slot *to, const struct weft_slot *from);
+/* Parts of a greater write; seq is odd from then on, until the caller makes it even. */
+void weft_context_put(struct weft_slot *slot, const struct weft_context *c);
+void weft_context_put_back(struct weft_slot *slot, const struct weft_scope *scope);
+/* A thread's ids, trace id and tags, word by word, as a scope has them. */
+struct weft_context_words {
+	uint64_t record[8];    /* the v1 record */
+	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags */
+};
+void weft_context_save(const struct weft_slot *slot, struct weft_context_words *to);
+void weft_context_load(struct weft_slot *slot, const struct weft_context_words *from);
 uint32_t weft_tag_intern_own(const char *string);
 int weft_tag_name_own(unsigned int n, const char *name);
 
-/* key.c: release of threads that no hook sees */
+/* key.c: release of this thread's slot at its very end; 0: there is no such key */
 void weft_key_open(void);
-void weft_key_arm(void);
+int weft_key_arm(void);
+int weft_key_has_ended(void); /* the thread has given its slot back for good */
 
 #endif

@@ -9,17 +9,21 @@
  * errno kept. System calls: none, but for the exceptions that are counted where they stand:
  * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
  * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
- * of a stopped recording is deleted, and the session of a forked child is begun
- * (child_sessions).
+ * of a stopped recording is deleted and the engine ended, and the session of a forked child is
+ * begun (child_sessions).
  */
 #include "runtime/sampler.h"
 
 #include <string.h>
+#include <weft/publish.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/attach.h"
+#include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/registers.h"
 #include "runtime/ring.h"
+#include "runtime/sample_labels.h"
 #include "runtime/stack.h"
 #include "runtime/sys.h"
 
@@ -41,6 +45,18 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
 }
 
+/* Off, the ids are kept, and not shown. */
+static int shows_v1(void)
+{
+	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+}
+
+static enum weft_sample_context hide(struct weft_context_snapshot *out)
+{
+	memset(out, 0, sizeof(*out));
+	return WEFT_CONTEXT_NONE;
+}
+
 static void take_context(struct weft_slot *slot, struct weft_sample_record *sample, int is_new)
 {
 	struct weft_context_snapshot *out = (void *)&sample->span_id;
@@ -48,6 +64,8 @@ static void take_context(struct weft_slot *slot, struct weft_sample_record *samp
 
 	if (is_new)
 		found = WEFT_CONTEXT_SLOTLESS;
+	else if (UNLIKELY(!shows_v1()))
+		found = hide(out);
 	sample->context = (uint8_t)found;
 	count_context(slot, found);
 }
@@ -79,7 +97,7 @@ static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
 }
 
 /* By the session's mode; AUTO copies where nobody knows how far the stack reaches. */
-static struct weft_sample_record *take_stack(const struct stack_take *take)
+static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 {
 	struct weft_sample_record *sample;
 
@@ -90,6 +108,20 @@ static struct weft_sample_record *take_stack(const struct stack_take *take)
 	if (sample && take->mode == WEFT_STACK_CHECK)
 		weft_stack_check(take, sample);
 	return sample;
+}
+
+/* A sample without its labels rather than none. */
+static struct weft_sample_record *take_stack(struct stack_take *take)
+{
+	struct weft_sample_record *sample;
+
+	take->beside = weft_sample_labels_bytes(take->slot, weft_ring_record_max(&take->ring) / 4);
+	for (;;) {
+		sample = take_by_mode(take);
+		if (LIKELY(sample || !take->beside))
+			return sample;
+		take->beside = 0;
+	}
 }
 
 /* @is_new: claimed by this very handler. */
@@ -113,9 +145,11 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	}
 	fill_head(slot, sample, info, now_ns);
 	take_context(slot, sample, is_new);
+	weft_sample_labels_put(slot, sample, take.beside);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
 	__atomic_store_n(&slot->events.commits, slot->events.commits + 1, __ATOMIC_RELAXED);
 	weft_ring_commit(&take.ring, &sample->record);
+	weft_rt_mark(weft_rt_index(slot));
 }
 
 /* One store: in the header, attempted is the sum of the causes. */
@@ -127,7 +161,7 @@ static void lose(enum weft_counter cause)
 /* A thread that no hook has seen: its timer was adopted. */
 static struct weft_slot *claim_here(const siginfo_t *info)
 {
-	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER};
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
 	struct weft_slot *slot = weft_slot_claim(&birth);
 
 	if (slot && slot->thread.timer_id < 0)
@@ -187,7 +221,7 @@ static int belongs(const struct weft_slot *slot, uint64_t value)
 static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_ns)
 {
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		stop_ticking(slot, info);
@@ -210,11 +244,38 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
+/* What a forked child has used before its session could begin: it is where it is now. */
+static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
+						 uint64_t now_ns)
+{
+	uint32_t periods = weft_child_first_tick();
+	struct weft_slot *slot = weft_slot_mine();
+	siginfo_t first;
+
+	if (!periods || !slot)
+		return;
+	memcpy(&first, info, sizeof(first));
+	first.si_overrun = (int)(periods - 1);
+	write_sample(slot, &first, uc, now_ns, 0);
+}
+
 static void count_time(uint64_t began_ns)
 {
 	unsigned int bucket = log2_bucket(clock_monotonic_ns() - began_ns);
 
 	__atomic_fetch_add(&weft_rt.header->handler_ns[bucket], 1, __ATOMIC_RELAXED);
+}
+
+/* The first tick after the end of a recording ends the engine, for all threads. */
+static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_ns)
+{
+	struct weft_slot *marked = weft_handling_begin();
+
+	take_tick(info, uc, began_ns);
+	count_time(began_ns);
+	weft_handling_end(marked);
+	if (UNLIKELY(weft_attach_is_stale(began_ns)))
+		weft_attach_look(began_ns);
 }
 
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
@@ -228,66 +289,27 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 		errno = saved_errno;
 		if (weft_mask_hold_back(info, ucontext))
 			return;
-		weft_disposition_deliver(signo, info, ucontext);
+		weft_disposition_deliver(WEFT_KEPT_PROF, signo, info, ucontext);
 		return;
 	}
 	if (UNLIKELY(!weft_rt_is_ready()))
-		weft_child_first_tick();
-	else if (LIKELY(weft_guard_holds())) {
-		take_tick(info, ucontext, began_ns);
-		count_time(began_ns);
-	}
+		take_first(info, ucontext, began_ns);
+	else if (LIKELY(weft_guard_holds()))
+		handle(info, ucontext, began_ns);
 	errno = saved_errno;
 }
 
-static void fill_mask(sigset_t *mask)
-{
-	static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-
-	sigfillset(mask);
-	for (unsigned int i = 0; i < sizeof(open) / sizeof(open[0]); i++)
-		sigdelset(mask, open[i]);
-}
-
-static int installed;
-
 int weft_sampler_is_installed(void)
 {
-	return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
-}
-
-static void fill_action(struct sigaction *ours)
-{
-	memset(ours, 0, sizeof(*ours));
-	ours->sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO;
-	ours->sa_sigaction = weft_sampler_handler;
-	fill_mask(&ours->sa_mask);
+	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
 }
 
 int weft_sampler_install(void)
 {
-	struct sigaction ours, theirs;
-
-	if (weft_sampler_is_installed())
-		return 0;
-	fill_action(&ours);
-	if (weft_real_sigaction(SIGPROF, NULL, &theirs))
-		return -1;
-	weft_disposition_swap(&theirs, NULL);
-	if (weft_real_sigaction(SIGPROF, &ours, NULL))
-		return -1;
-	__atomic_store_n(&installed, 1, __ATOMIC_RELEASE);
-	return 0;
+	return weft_disposition_install(WEFT_KEPT_PROF, SIGPROF, weft_sampler_handler);
 }
 
-void weft_sampler_keep(void)
+void weft_sampler_uninstall(void)
 {
-	struct sigaction ours, theirs;
-
-	if (!weft_sampler_is_installed() || weft_real_sigaction(SIGPROF, NULL, &theirs) ||
-	    theirs.sa_sigaction == weft_sampler_handler)
-		return;
-	fill_action(&ours);
-	weft_disposition_swap(&theirs, NULL);
-	weft_real_sigaction(SIGPROF, &ours, NULL);
+	weft_disposition_uninstall(WEFT_KEPT_PROF, weft_sampler_is_ours);
 }

@@ -9,36 +9,69 @@
 #include <signal.h>
 #include <stdint.h>
 
+#include "runtime/disposition.h"
 #include "runtime/runtime.h"
 
 /* timer.c; all async-signal-safe */
-void weft_timer_arm(struct weft_slot *slot);    /* the calling thread's own */
-void weft_timer_disarm(struct weft_slot *slot); /* likewise */
+void weft_timer_missing(struct weft_slot *slot); /* it could not be made: counted once */
+void weft_timer_arm(struct weft_slot *slot);     /* the calling thread's own */
+void weft_timer_disarm(struct weft_slot *slot);  /* likewise */
+/* As if it had been armed @used_ns of CPU time ago: the number of ticks that it would have had. */
+uint32_t weft_timer_arm_after(struct weft_slot *slot, uint64_t used_ns);
 void weft_timer_delete(int32_t timer_id);
-void weft_timer_adopt_threads(void); /* of every other thread that runs already */
-int weft_timer_arm_process(void);    /* a forked child's: first CPU time of any thread */
+uint64_t weft_timer_pause(void); /* the calling thread's own; what is left of its period */
+void weft_timer_resume(uint64_t left_ns);
+/* Of any thread, which has used *@used_ns already: becomes the number of periods that are over
+ * by that. Its number, or -1. */
+int32_t weft_timer_make(int32_t tid, uint64_t value, uint64_t *used_ns);
+/* Of all threads that have a slot or were adopted; more than once does no harm. */
+void weft_timer_disarm_all(void);
+int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
+int weft_timer_arm_process(void); /* a forked child's: first CPU time of any thread */
 void weft_timer_disarm_process(void);
+
+/* adopt.c: threads that are there before the engine is */
+void weft_adopt_threads(void);      /* primes those that run, makes timers for the others */
+void weft_adopt_taken(int32_t tid); /* it makes a timer of its own: ours goes */
+void weft_adopt_delete_all(void);
+void weft_adopt_forget(void); /* in a forked child: they were the parent's */
 
 /* sampler.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
-void weft_sampler_keep(void); /* libc may have replaced it: takes that over, comes back */
+void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
 int weft_sampler_is_ours(const siginfo_t *info);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 
-/* disposition.c: the program's own SIGPROF life */
-void weft_disposition_swap(const struct sigaction *action, struct sigaction *was);
-void weft_disposition_get(struct sigaction *action);
-int weft_disposition_has_handler(void);
-int weft_disposition_is_ignored(void);
-void weft_disposition_deliver(int signo, siginfo_t *info, void *ucontext);
+/*
+ * Our handlers at work, for who waits until they are done: on a thread with a slot a plain
+ * store, else a shared count. The result of begin is end's.
+ */
+static inline struct weft_slot *weft_handling_begin(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
 
-/* real.c: libc's own functions behind our hooks */
-int weft_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
+	if (LIKELY(slot != NULL))
+		__atomic_store_n(&slot->thread.handling,
+				 (uint64_t)(uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return slot;
+}
+
+static inline void weft_handling_end(struct weft_slot *slot)
+{
+	if (LIKELY(slot != NULL))
+		__atomic_store_n(&slot->thread.handling, 0, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
+}
 
 /* child.c */
-int weft_child_begin(void);       /* a forked child's session; 0 or -errno */
-void weft_child_first_tick(void); /* in its first SIGPROF */
+int weft_child_begin(void); /* a forked child's session; 0 or -errno */
+/* In its first SIGPROF; number of periods that its thread has used before. */
+uint32_t weft_child_first_tick(void);
 void weft_child_after_fork(void); /* arms the timer that brings it */
 /*
  * The thread that forked leaves its private slot for one of the child's session; NULL: it

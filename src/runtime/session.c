@@ -6,7 +6,7 @@
  * A session that a collector hands over is validated like any stranger's; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
-#include "runtime/runtime.h"
+#include "runtime/publish.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -68,6 +68,7 @@ static void adopt_layout(uint8_t *base)
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
 	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
+	weft_publish_header();
 }
 
 /* Header and logs become writable, the collector's module map readable. */
@@ -167,10 +168,31 @@ static void keep_own_file(int fd)
 	weft_rt.own_fd_inode = fd >= 0 && !sys_call2(SYS_fstat, fd, &st) ? st.st_ino : 0;
 }
 
+/* Field 22 of our stat; the command in field 2 may hold anything. 0: not to be had. */
+static uint64_t own_start_time(void)
+{
+	char text[1024] = {0};
+	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	long bytes = fd < 0 ? 0 : sys_call3(SYS_read, fd, text, sizeof(text) - 1);
+	uint64_t value = 0;
+	long at = bytes > 0 ? bytes : 0;
+
+	if (fd >= 0)
+		sys_call1(SYS_close, fd);
+	while (at > 0 && text[at - 1] != ')')
+		at--;
+	for (int field = 2; at < bytes && field < 22; at++)
+		field += text[at] == ' ';
+	for (; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+		value = value * 10 + (uint64_t)(text[at] - '0');
+	return value;
+}
+
 static void fill_own_header(struct weft_session_header *shared)
 {
 	layout.pid = sys_getpid();
 	layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
+	layout.pid_start = own_start_time();
 	layout.features = WEFT_FEATURE_RUNTIME_MADE;
 	layout.run_state = WEFT_RUN_IDLE;
 	layout.mono_anchor_ns = clock_monotonic_ns();
@@ -178,7 +200,7 @@ static void fill_own_header(struct weft_session_header *shared)
 	    sizeof(layout.session_id))
 		layout.session_id = layout.mono_anchor_ns;
 	layout.session_id |= 1;
-	layout.cookie = layout.session_id >> 16 & 0xFFFFFF;
+	layout.cookie = (layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
 	memcpy(shared, &layout, sizeof(layout));
 }
 

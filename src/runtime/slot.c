@@ -11,7 +11,8 @@
  * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
  * stand here behind "model:".
  */
-#include "runtime/runtime.h"
+#include "runtime/customlabels_meet.h"
+#include "runtime/publish.h"
 
 #include <signal.h>
 #include <string.h>
@@ -21,12 +22,11 @@
 
 #include "runtime/sys.h"
 
-#define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 #define MAIN_STACK_REACH (UINT64_C(64) << 20)      /* the kernel maps nothing so near below it */
 #define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
 #define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
 
-WEFT_API __thread struct weft_slot *weft_thread_slot __attribute__((tls_model("initial-exec")));
+WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
 
 /* What a forked child uses until it has a session; never shared between threads. */
 static struct weft_slot private_slot;
@@ -165,14 +165,20 @@ static void delete_left_timer(struct weft_slot *slot)
  * The dead owner's books go on (abi/session.h): one store turns what it left in its ring
  * from pending into lost, so that they balance before and after. model: CARRY
  */
+static void carry_on(uint64_t *stolen, const struct weft_ring_producer *p,
+		     const struct weft_ring_consumer *c)
+{
+	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
+	uint64_t taken = __atomic_load_n(&c->delivered, __ATOMIC_RELAXED) +
+			 __atomic_load_n(&c->refused, __ATOMIC_RELAXED);
+
+	__atomic_store_n(stolen, written - taken, __ATOMIC_RELAXED);
+}
+
 static void carry_books_on(struct weft_slot *slot)
 {
-	uint64_t written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
-	uint64_t taken = __atomic_load_n(&slot->samples_c.delivered, __ATOMIC_RELAXED) +
-			 __atomic_load_n(&slot->samples_c.refused, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&slot->counters[WEFT_COUNTER_LOST_STOLEN], written - taken,
-			 __ATOMIC_RELAXED);
+	carry_on(&slot->counters[WEFT_COUNTER_LOST_STOLEN], &slot->samples_p, &slot->samples_c);
+	carry_on(&slot->counters[WEFT_COUNTER_EVENTS_STOLEN], &slot->events_p, &slot->events_c);
 	weft_slot_count(slot, WEFT_COUNTER_SLOTS_STOLEN, 1);
 	__atomic_store_n(&slot->samples_p.head, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->samples_c.tail, 0, __ATOMIC_RELAXED);
@@ -183,6 +189,8 @@ static void carry_books_on(struct weft_slot *slot)
 	memset(slot->events_p.rsv, 0, sizeof(slot->events_p.rsv));
 }
 
+static const struct weft_meet not_noted;
+
 /* OPENING: nothing of the owner before is left, but a stolen slot's books. */
 static void make_new(struct weft_slot *slot, const struct opening *o)
 {
@@ -192,11 +200,15 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 		memset(slot, 0, offsetof(struct weft_slot, outside));
 		memset(slot->name, 0, sizeof(slot->name));
 		memset(slot->otel_record, 0, sizeof(slot->otel_record));
+		memset(&slot->label_state, 0, sizeof(slot->label_state));
+		memset(&slot->otel, 0, sizeof(slot->otel));
+		memset(slot->coro_labels, 0, sizeof(slot->coro_labels));
 	} else {
-		memset(slot, 0, offsetof(struct weft_slot, rsv_page));
+		memset(slot, 0, offsetof(struct weft_slot, labels_generation));
 	}
 	slot->thread.generation = o->generation;
 	slot->thread.timer_id = -1;
+	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);
 }
 
 static void prime(struct weft_slot *slot, const struct weft_birth *birth)
@@ -206,7 +218,8 @@ static void prime(struct weft_slot *slot, const struct weft_birth *birth)
 	slot->thread.stack_low = birth->stack_low;
 	slot->thread.stack_high = birth->stack_high;
 	slot->thread.primed_by = birth->how;
-	sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
+	if (!weft_rt_is_careful())
+		sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
 	weft_slot_count(slot, birth->how, 1);
 }
 
@@ -261,6 +274,7 @@ static void free_if_nobody_drains(uint32_t index, uint64_t generation)
 static void give_back(const struct opening *o)
 {
 	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
+	weft_rt_mark(o->index);
 	free_if_nobody_drains(o->index, o->generation);
 }
 
@@ -282,7 +296,7 @@ static struct weft_slot *claim(const struct weft_birth *birth)
 	if (!weft_copies_swap(NULL, slot)) {
 		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
 		give_back(&o);
-		return weft_thread_slot;
+		return weft_slot_mine();
 	}
 	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
 	__atomic_fetch_add(&weft_rt.header->claim_ns[log2_bucket(clock_monotonic_ns() - began_ns)],
@@ -290,28 +304,21 @@ static struct weft_slot *claim(const struct weft_birth *birth)
 	return slot;
 }
 
-/* The synchronous ones stay open: one of them while blocked would kill the process. */
-static uint64_t block_signals(void)
-{
-	uint64_t block = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) |
-			   SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP));
-	uint64_t before = 0;
-
-	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &block, &before, sizeof(block));
-	return before;
-}
-
-static void restore_signals(uint64_t before)
-{
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
-}
-
 struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 {
-	uint64_t before = block_signals();
-	struct weft_slot *slot = claim(birth);
+	void (*on_claim)(struct weft_slot *) = __atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
+	struct weft_slot *slot;
+	uint64_t before;
 
-	restore_signals(before);
+	if (weft_key_has_ended())
+		return NULL;
+	before = sys_signals_block(SYS_SIGNALS_ASYNC);
+	slot = claim(birth);
+	if (slot && on_claim && !birth->has_timer)
+		on_claim(slot);
+	if (!birth->has_timer)
+		weft_publish_put_off();
+	sys_signals_restore(before);
 	return slot;
 }
 
@@ -322,23 +329,27 @@ static void release(struct weft_slot *slot)
 
 	if (weft_rt.on_release)
 		weft_rt.on_release(slot);
+	weft_publish_withdraw(slot);
+	slot->events.coroutine_at = 0;
 	weft_copies_store(NULL);
 	if (!end_life(index, generation))
 		return;
+	weft_rt_mark(index);
 	__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
 	free_if_nobody_drains(index, generation);
 }
 
 void weft_slot_release(void)
 {
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 	uint64_t before;
 
 	if (!slot || !weft_guard_holds() || !weft_rt_is_ready() || slot == &private_slot)
 		return;
-	before = block_signals();
+	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	release(slot);
-	restore_signals(before);
+	weft_publish_put_off();
+	sys_signals_restore(before);
 }
 
 void weft_thread_stack_main(struct weft_birth *birth)

@@ -30,6 +30,7 @@ struct stack_take {
 	struct ring ring;
 	struct stack_view view;
 	enum weft_stack_mode mode;
+	uint32_t beside; /* bytes to keep free behind the record, for its labels */
 };
 
 /* Both: a record in the ring, its stack and length filled in, not published; NULL = full. */

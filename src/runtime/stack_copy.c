@@ -53,9 +53,12 @@ uint32_t weft_stack_self_read(struct weft_slot *slot, void *to, uint64_t from, u
 {
 	struct iovec local = {.iov_base = to, .iov_len = bytes};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = bytes};
-	long got = sys_call6(SYS_process_vm_readv, weft_rt.pid, SYS_ARG(&local), 1,
-			     SYS_ARG(&remote), 1, 0);
+	long got;
 
+	if (weft_rt_is_careful())
+		return 0;
+	got = sys_call6(SYS_process_vm_readv, weft_rt.pid, SYS_ARG(&local), 1, SYS_ARG(&remote), 1,
+			0);
 	weft_slot_count(slot, WEFT_COUNTER_STACK_SELF_READ, 1);
 	return got > 0 ? (uint32_t)got & ~7u : 0;
 }
@@ -108,9 +111,9 @@ static uint32_t copy_limit(const struct stack_take *take, uint32_t beside)
 struct weft_sample_record *weft_stack_copy(const struct stack_take *take)
 {
 	uint32_t frames = take->mode == WEFT_STACK_CHECK ? weft_stack_frames_bytes(&take->ring) : 0;
-	uint32_t bytes = copy_limit(take, frames);
+	uint32_t bytes = copy_limit(take, frames + take->beside);
 	struct weft_sample_record *sample =
-		weft_ring_reserve(&take->ring, FIXED_BYTES + bytes + frames);
+		weft_ring_reserve(&take->ring, FIXED_BYTES + bytes + frames + take->beside);
 
 	if (!sample)
 		return NULL;

@@ -127,6 +127,14 @@ static enum verdict cut_stale(struct weft_sample_record *sample, const struct wa
 	return WALK_STALE;
 }
 
+/* What a frame pointer led to may be no code at all: then the stack ends there, and no copy would
+ * tell more. A module that was loaded, and has no table yet, is code. */
+static int ended_at_a_miss(const struct walk *walk, enum unwind_end end)
+{
+	return end == UNWIND_END_NO_MODULE ||
+	       (end == UNWIND_END_NO_RULE && weft_map_is_behind(&walk->map));
+}
+
 static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sample, uint64_t *pcs,
 				uint32_t max)
 {
@@ -146,7 +154,7 @@ static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sa
 	if (good < count)
 		return cut_stale(sample, walk, good);
 	finish(sample, walk, count, end);
-	if (end != UNWIND_END_NO_MODULE || walk->map.miss == MAP_FOUND)
+	if (walk->map.miss == MAP_FOUND || !ended_at_a_miss(walk, end))
 		return WALK_GOOD;
 	return walk->map.miss == MAP_NO_TABLE ? WALK_NO_MAP : WALK_NO_MODULE;
 }
@@ -199,7 +207,7 @@ struct weft_sample_record *weft_stack_walk(const struct stack_take *take)
 	struct weft_sample_record *sample, *copy;
 	enum verdict verdict;
 
-	sample = weft_ring_reserve(&take->ring, (uint32_t)sizeof(*sample) + room);
+	sample = weft_ring_reserve(&take->ring, (uint32_t)sizeof(*sample) + room + take->beside);
 	if (!sample)
 		return NULL;
 	weft_sample_clear(sample);

@@ -114,6 +114,8 @@ int weft_tables_open(uint64_t bytes)
 
 	if (bytes <= open)
 		return 0;
+	if (weft_rt_is_careful())
+		return -EPERM;
 	if (bytes > weft_tables.bytes || (bytes > used && bytes > WEFT_TABLES_FIRST))
 		return -ERANGE;
 	if (want < bytes)
@@ -127,6 +129,12 @@ int weft_tables_open(uint64_t bytes)
 		;
 	weft_rt_count(WEFT_COUNTER_TABLES_OPENED, 1);
 	return (int)failed;
+}
+
+void weft_tables_open_all(void)
+{
+	if (weft_tables.base)
+		weft_tables_open(__atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE));
 }
 
 /* Rules that are kept by pc name offsets in the mapping that goes. */

@@ -24,6 +24,7 @@ void weft_tables_forget(void);
 
 /* Makes the first @bytes readable: 0, or -ERANGE for what is not there. One counted mprotect. */
 int weft_tables_open(uint64_t bytes);
+void weft_tables_open_all(void); /* what is used by now */
 
 static inline int weft_tables_are_open(uint64_t bytes)
 {

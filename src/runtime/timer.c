@@ -13,27 +13,18 @@
  */
 #include "runtime/sampler.h"
 
-#include <fcntl.h>
-#include <string.h>
+#include <signal.h>
 
 #include "base/hash.h"
+#include "runtime/engine.h"
+#include "runtime/hooks.h"
 #include "runtime/sys.h"
 
 #define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define NOTIFY_THREAD_ID 4
 #define NOTIFY_SIGNAL 0
-#define DIRENT_BYTES 4096
-
-struct kernel_dirent {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
 
 static int32_t process_timer = -1;
-static _Alignas(8) char dirents[DIRENT_BYTES]; /* used by whoever begins the session */
 
 static int budget_allows(void)
 {
@@ -48,7 +39,7 @@ static int budget_allows(void)
 
 void weft_timer_delete(int32_t timer_id)
 {
-	if (timer_id >= 0 && !sys_call1(SYS_timer_delete, timer_id))
+	if (timer_id >= 0 && !weft_rt_is_careful() && !sys_call1(SYS_timer_delete, timer_id))
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 }
 
@@ -71,8 +62,17 @@ static int start(int32_t timer_id, uint64_t first_ns, uint64_t every_ns)
 	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
 }
 
-/* A timer on the CPU time of @tid, or -1. */
-static int32_t arm(int32_t tid, uint64_t value)
+/* How many periods are over at @used_ns of CPU time, when the first is at *@first_ns, which
+ * becomes the time to the next. */
+static uint32_t periods_over(uint64_t used_ns, uint64_t every_ns, uint64_t *first_ns)
+{
+	uint64_t over = used_ns < *first_ns ? 0 : 1 + (used_ns - *first_ns) / every_ns;
+
+	*first_ns += over * every_ns - used_ns;
+	return (uint32_t)over;
+}
+
+int32_t weft_timer_make(int32_t tid, uint64_t value, uint64_t *used_ns)
 {
 	struct sys_sigevent event = {
 		.value = value, .signo = SIGPROF, .notify = NOTIFY_THREAD_ID, .tid = tid};
@@ -80,7 +80,8 @@ static int32_t arm(int32_t tid, uint64_t value)
 	uint64_t first_ns = 1 + hash_mix(clock_monotonic_ns() ^ (uint64_t)tid << 40) % every_ns;
 	int32_t timer_id = -1;
 
-	if (!budget_allows())
+	*used_ns = periods_over(*used_ns, every_ns, &first_ns);
+	if (weft_rt_is_careful() || !budget_allows())
 		return -1;
 	if (sys_call3(SYS_timer_create, THREAD_CPU_CLOCK(tid), &event, &timer_id)) {
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
@@ -93,24 +94,92 @@ static int32_t arm(int32_t tid, uint64_t value)
 	return timer_id;
 }
 
-static int engine_is_on(void)
+int weft_timer_is_wanted(void)
 {
 	return weft_rt_run_state() == WEFT_RUN_RECORDING &&
 	       (__atomic_load_n(&weft_rt.header->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
 }
 
+/* In the header: the slot's own counters are its owner's, who may be another. */
+void weft_timer_missing(struct weft_slot *slot)
+{
+	uint32_t before =
+		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_TIMER, __ATOMIC_RELAXED);
+
+	if (!(before & WEFT_SLOT_NO_TIMER))
+		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
+}
+
+static void arm_own(struct weft_slot *slot, uint64_t *used_ns)
+{
+	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
+	int32_t none = -1, timer_id;
+
+	weft_adopt_taken(slot->thread.tid);
+	timer_id = weft_timer_make(slot->thread.tid, value, used_ns);
+	if (timer_id >= 0 && __atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
+							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	*used_ns = 0;
+	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
+	if (timer_id >= 0)
+		return;
+	weft_timer_missing(slot);
+}
+
+/* Signals are blocked: a handler must not wait for what it interrupts (engine.c). */
+uint32_t weft_timer_arm_after(struct weft_slot *slot, uint64_t used_ns)
+{
+	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
+		return 0;
+	arm_own(slot, &used_ns);
+	if (!weft_engine_leave())
+		weft_timer_disarm(slot);
+	else
+		weft_mask_timer_made();
+	return (uint32_t)used_ns;
+}
+
+/* Of the calling thread; -1 = none. */
+static int32_t own_timer(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!weft_rt_is_ready() || !weft_guard_holds() || !slot || slot == weft_slot_private())
+		return -1;
+	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+}
+
+static int is_unbegun_child(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+}
+
+uint64_t weft_timer_pause(void)
+{
+	struct itimerspec never = {{0, 0}, {0, 0}}, left = never;
+	int32_t timer_id = own_timer();
+
+	if (timer_id >= 0)
+		sys_call4(SYS_timer_settime, timer_id, 0, &never, &left);
+	else if (is_unbegun_child())
+		weft_timer_disarm_process();
+	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;
+}
+
+void weft_timer_resume(uint64_t left_ns)
+{
+	int32_t timer_id = own_timer();
+
+	if (timer_id >= 0)
+		start(timer_id, left_ns ? left_ns : period_ns(), period_ns());
+	else if (is_unbegun_child() && process_timer < 0)
+		weft_child_after_fork();
+}
+
 void weft_timer_arm(struct weft_slot *slot)
 {
-	uint64_t value;
-
-	if (!engine_is_on() || slot->thread.timer_id >= 0)
-		return;
-	value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	slot->thread.timer_id = arm(slot->thread.tid, value);
-	if (slot->thread.timer_id < 0) {
-		slot->thread.flags |= WEFT_SLOT_NO_TIMER;
-		weft_slot_count(slot, WEFT_COUNTER_THREADS_NO_TIMER, 1);
-	}
+	weft_timer_arm_after(slot, 0);
 }
 
 void weft_timer_disarm(struct weft_slot *slot)
@@ -120,62 +189,31 @@ void weft_timer_disarm(struct weft_slot *slot)
 	weft_timer_delete(timer_id);
 }
 
-static int32_t parse_tid(const char *name)
+/* FREE and DRAINING slots may have no memory: those are not looked at. */
+static void disarm_slot(uint32_t index)
 {
-	int32_t tid = 0;
+	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	struct weft_slot *slot = weft_rt_slot(index);
+	int32_t timer_id;
 
-	for (; *name >= '0' && *name <= '9'; name++)
-		tid = tid * 10 + (*name - '0');
-	return *name ? 0 : tid;
+	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE && WEFT_STATE_OF(word) != WEFT_SLOT_DEAD)
+		return;
+	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	/* Closed and emptied meanwhile it holds zeros, and 0 is some timer's number. */
+	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
+		return;
+	if (__atomic_compare_exchange_n(&slot->thread.timer_id, &timer_id, -1, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		weft_timer_delete(timer_id);
 }
 
-/* A thread that a hook has seen meanwhile has its own. */
-static int has_timer(int32_t tid)
+void weft_timer_disarm_all(void)
 {
 	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
-
-		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && weft_rt_slot(i)->thread.tid == tid)
-			return 1;
-	}
-	return 0;
-}
-
-static void adopt(int32_t tid)
-{
-	if (has_timer(tid))
-		return;
-	if (arm(tid, WEFT_SIGVAL(weft_rt.cookie, WEFT_SIGVAL_ADOPTED, 0)) < 0)
-		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
-}
-
-static void adopt_listed(const char *list, long bytes, int32_t self)
-{
-	for (long at = 0; at < bytes;) {
-		const struct kernel_dirent *entry = (const void *)(list + at);
-		int32_t tid = parse_tid(entry->name);
-
-		if (tid > 0 && tid != self)
-			adopt(tid);
-		at += entry->bytes;
-	}
-}
-
-void weft_timer_adopt_threads(void)
-{
-	long fd, bytes;
-
-	if (!engine_is_on())
-		return;
-	fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		       0);
-	if (fd < 0)
-		return;
-	while ((bytes = sys_call3(SYS_getdents64, fd, dirents, sizeof(dirents))) > 0)
-		adopt_listed(dirents, bytes, sys_gettid());
-	sys_call1(SYS_close, fd);
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+		disarm_slot(i);
+	weft_adopt_delete_all();
 }
 
 int weft_timer_arm_process(void)
@@ -183,8 +221,12 @@ int weft_timer_arm_process(void)
 	struct sys_sigevent event = {.value = WEFT_SIGVAL(weft_rt.cookie, 0, 0),
 				     .signo = SIGPROF,
 				     .notify = NOTIFY_SIGNAL};
-	long failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
+	long failed;
 
+	process_timer = -1;
+	if (weft_mask_is_closed()) /* until it is open again */
+		return 0;
+	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
 	return failed ? (int)failed : start(process_timer, 1000000, 0);
 }
 

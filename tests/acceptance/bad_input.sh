@@ -103,7 +103,7 @@ no_timers() {
 }
 
 check "record: the limit allows no timer: runs, says so and what would help" no_timers
-bad "record: an engine that is not there" 2 "wall.*known: cpu" record -e wall -- true
+bad "record: an engine that is not there" 2 "alloc.*known: cpu, wall" record -e alloc -- true
 
 if [ "$(id -u)" = 0 ] && cp "$(type -P true)" mine && chown 1:1 mine && chmod 4755 mine; then
 	bad "record: setuid program" 1 'mine.*set-?user-?id|mine.*setuid' record -- ./mine

@@ -176,7 +176,7 @@ python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 try sqlite3 sqlite3 cat sqlite3 -init /dev/null :memory: ".read $work/script.sql"
 try xz xz md5sum xz -9 -T1 -k -c "$work/data"
-try openssl openssl "sed -E 's/[0-9.]+k?/N/g'" openssl speed -seconds "$((2 * work_factor))" -bytes 1024 sha256
+try openssl openssl "sed -E 's/ *[0-9.]+k?/ N/g'" openssl speed -seconds "$((2 * work_factor))" -bytes 1024 sha256
 try python3 "$python" cat "$python" "$work/script.py"
 try cc1 "gcc $(gcc -print-prog-name=cc1 2>/dev/null) $(gcc -print-prog-name=as 2>/dev/null)" cat \
 	gcc -O2 -c "$work/big.c" -o "$work/big.o"

@@ -10,6 +10,7 @@
  *
  * Exit 1: not recorded. Half the ring stays free, so that nothing is lost.
  */
+#include "../own_session.h"
 #include "../unit/unwind/workload.h"
 
 #include <execinfo.h>
@@ -39,34 +40,10 @@ struct tally {
 static struct weft_session_header *header;
 static _Thread_local struct tally *own;
 
-static void find_session(void)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	char line[512];
-	unsigned long start;
-
-	while (f && !header && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:weft-session") && sscanf(line, "%lx", &start) == 1)
-			header = (struct weft_session_header *)start;
-	if (f)
-		fclose(f);
-	if (header && header->magic != WEFT_SESSION_MAGIC)
-		header = NULL;
-}
-
 static void send_sample_signal(const struct weft_slot *slot)
 {
-	uint64_t offset =
-		(uint64_t)((const char *)slot - (const char *)header) - header->slots_offset;
-	siginfo_t info;
+	siginfo_t info = own_session_tick(header, slot, SIGPROF);
 
-	memset(&info, 0, sizeof(info));
-	info.si_signo = SIGPROF;
-	info.si_code = SI_QUEUE;
-	info.si_pid = getpid();
-	info.si_uid = getuid();
-	info.si_value.sival_ptr = (void *)WEFT_SIGVAL(header->cookie, slot->thread.generation,
-						      offset / header->slot_stride);
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGPROF, &info);
 }
 
@@ -244,7 +221,7 @@ int main(int argc, char **argv)
 	void *first[4];
 	pthread_t id;
 
-	find_session();
+	header = own_session();
 	if (!header || !weft_thread_own_slot())
 		return 1;
 	wait_for_tables();

@@ -7,7 +7,6 @@
 have jq || skip_all "jq is not installed"
 
 wanted=${WEFT_TEST_STACKS:-2000}
-patience=300
 
 record() {
 	bounded "$weft" record --stack check -F 250 --ring 4M -o "$work/deep.jfr" -- \

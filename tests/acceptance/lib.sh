@@ -10,7 +10,7 @@ set -u
 BUILD=$(cd "${BUILD:-$(dirname "$0")/../../build}" && pwd) || exit 1
 weft=$BUILD/weft
 tools=$BUILD/tests/acceptance
-patience=60 # seconds that a single command may take
+patience=300 # seconds that a single command may take: a busy machine is no hang
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/weft-acceptance.XXXXXX")
 started=()
@@ -99,6 +99,15 @@ await() {
 	done
 }
 
+# CPU time of a process, in hundredths of a second; and whether it has used so much.
+cpu_time_of() { # PID
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+has_used() { # PID HUNDREDTHS
+	[ "$(cpu_time_of "$1")" -ge "$2" ]
+}
+
 same() { # expected got
 	[ "$1" = "$2" ] || {
 		printf 'expected: %s\ngot:      %s\n' "$1" "$2"
@@ -111,6 +120,16 @@ at_least() { # limit got
 		printf 'expected at least %s, got %s\n' "$1" "$2"
 		return 1
 	}
+}
+
+# What this build can record by, one a word: what is given to -e.
+engines_here() {
+	local engines
+	for engines in cpu wall cpu,wall; do
+		"$weft" record -e "$engines" -o "$work/engines.jfr" -- true >/dev/null 2>&1 &&
+			echo "$engines"
+	done
+	rm -f "$work/engines.jfr"
 }
 
 samples_in() { # FILE: number of samples, as a reader of JFR counts them

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list-samples FILE: one line per sample, fields separated by tabs:
+ * list-samples [--wall] FILE: one line per sample, fields separated by tabs:
  *
  *   time_ns  process  thread  tid  span  route  truncated  stack (leaf;...;outermost)
  *
@@ -24,17 +24,18 @@ static void print_sample(const struct sample *s)
 int main(int argc, char **argv)
 {
 	struct samples all;
-	int rc;
+	int rc, wall;
 
-	if (argc != 2) {
-		fputs("usage: list-samples FILE\n", stderr);
+	wall = argc == 3 && !strcmp(argv[1], "--wall");
+	if (argc != 2 + wall) {
+		fputs("usage: list-samples [--wall] FILE\n", stderr);
 		return 2;
 	}
-	rc = samples_read(argv[1], &all);
+	rc = wall ? samples_read_wall(argv[2], &all) : samples_read(argv[1], &all);
 	for (size_t i = 0; i < all.count; i++)
 		print_sample(&all.sample[i]);
 	samples_free(&all);
 	if (rc)
-		fprintf(stderr, "list-samples: %s: %s\n", argv[1], strerror(-rc));
+		fprintf(stderr, "list-samples: %s: %s\n", argv[1 + wall], strerror(-rc));
 	return rc ? 1 : 0;
 }

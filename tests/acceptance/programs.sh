@@ -15,7 +15,7 @@ import hashlib, json, re
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 words = ["w%d" % (i * 7919 % 10007) for i in range(60000 * $work_factor)]
-print(sum(fib(29) for _ in range(4 * $work_factor)))
+print(sum(fib(29) for _ in range(10 * $work_factor)))
 print(len(set(words)), sorted(words, key=lambda w: w[::-1])[:3])
 print(hashlib.sha256(json.dumps(words).encode()).hexdigest())
 print(len(re.findall(r"w(\d)\d*\1", " ".join(words))))

@@ -175,7 +175,15 @@ static void join(struct reading *r)
 	r->out->name_count = r->name_count;
 }
 
-int samples_read(const char *path, struct samples *out)
+static int is_one(const char *name, int wall)
+{
+	if (wall)
+		return !strcmp(name, "profiler.WallClockSample") ||
+		       !strcmp(name, "weft.WallClockSample");
+	return !strcmp(name, "jdk.ExecutionSample") || !strcmp(name, "weft.ExecutionSample");
+}
+
+static int read_all(const char *path, int wall, struct samples *out)
 {
 	struct reading r = {.out = out};
 	struct weft_jfr_event_view e;
@@ -188,7 +196,7 @@ int samples_read(const char *path, struct samples *out)
 	while ((rc = weft_jfr_next(reader, &e)) == 1) {
 		const char *name = weft_jfr_class_name(e.type);
 
-		if (!strcmp(name, "jdk.ExecutionSample") || !strcmp(name, "weft.ExecutionSample"))
+		if (is_one(name, wall))
 			take_sample(&r, &e);
 		else if (!strcmp(name, "weft.Span"))
 			take_span(&r, &e);
@@ -205,4 +213,14 @@ void samples_free(struct samples *s)
 	free(s->names);
 	free(s->sample);
 	memset(s, 0, sizeof(*s));
+}
+
+int samples_read(const char *path, struct samples *out)
+{
+	return read_all(path, 0, out);
+}
+
+int samples_read_wall(const char *path, struct samples *out)
+{
+	return read_all(path, 1, out);
 }

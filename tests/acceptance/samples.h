@@ -35,6 +35,8 @@ struct samples {
 
 /** Reads a whole recording. 0; -errno; -EBADMSG: damaged (what came before is there). */
 int samples_read(const char *path, struct samples *out);
+/** Its wall-clock samples instead: one for each event, of however many samples that is. */
+int samples_read_wall(const char *path, struct samples *out);
 void samples_free(struct samples *s);
 
 #endif

@@ -36,9 +36,12 @@ expect_not() {
 	fi
 }
 
-verbs() { "$WEFT" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+# One a line; a verb may have two words.
+verbs() { "$WEFT" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\( [a-z]\+\)\?\)  .*/\1/p'; }
 
 # The long options of a verb, as its --help has them.
 options_of() {
-	"$WEFT" "$1" --help | sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' | grep -v '^help$'
+	local words
+	read -ra words <<<"$1"
+	"$WEFT" "${words[@]}" --help | sed -n 's/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p' | grep -v '^help$'
 }

@@ -18,18 +18,23 @@ complete_bash() {
 }
 
 @test "bash: verbs" {
-	for verb in $(verbs); do
-		[ "$(complete_bash "$verb" | head -n 1)" = "$verb" ]
-	done
+	local verb words
+	while read -r -a words; do
+		verb=${words[-1]}
+		complete_bash "${words[@]}" | grep -qx -e "$verb"
+	done < <(verbs)
+	[ "$(complete_bash coro | head -n 1)" = coro ]
+	complete_bash help coro ru | grep -qx run
 	[ -z "$(complete_bash xyzzy)" ]
 }
 
 @test "bash: every option of every verb" {
-	for verb in $(verbs); do
-		for option in $(options_of "$verb") help; do
-			complete_bash "$verb" "--$option" | grep -qx -e "--$option"
+	local words
+	while read -r -a words; do
+		for option in $(options_of "${words[*]}") help; do
+			complete_bash "${words[@]}" "--$option" | grep -qx -e "--$option"
 		done
-	done
+	done < <(verbs)
 	complete_bash help doc | grep -qx doctor
 }
 
@@ -47,6 +52,8 @@ complete_bash() {
 	[ "$(complete_bash record -o a)" = 'a file' ]
 	complete_bash record mkf | grep -qx mkfifo
 	complete_bash record -o x -- mkf | grep -qx mkfifo
+	complete_bash coro run -o x -- mkf | grep -qx mkfifo
+	complete_bash coro run mkf | grep -qx mkfifo
 }
 
 @test "zsh and fish read theirs" {
@@ -57,6 +64,8 @@ complete_bash() {
 	fish -n "$WEFT_BUILD/docs/weft.fish"
 	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft doc'" | grep -q '^doctor'
 	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft doctor --j'" | grep -q '^--json'
+	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft coro ru'" | grep -q '^run'
+	fish -c "source $WEFT_BUILD/docs/weft.fish; complete -C 'weft coro run --fail'" | grep -q '^--fail'
 }
 
 @test "an unknown shell is refused" {

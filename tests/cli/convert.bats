@@ -227,3 +227,39 @@ pprof_rows() {
 	sed -n '/^location {/,/^}/p' a.txt | sed -n 's/^    line: //p' | head -2 >lines
 	diff -u - lines <<<$'3\n5'
 }
+
+@test "wall-clock samples: a stay is as many as it stands for, and time is wall" {
+	"$MAKE_RECORDING" waits waits.jfr
+	weft convert waits.jfr --to collapsed --event wall
+	diff - stdout <<-END
+	main;idle 20
+	main;serve;checkout 12
+	main;serve;checkout;hash 2
+	main;serve;search<a:b>;walk;walk;walk 5
+	END
+	weft convert waits.jfr --to collapsed --event wall --by state --where tag:route=/checkout
+	grep -qx 'state=uninterruptible;main;serve;search<a:b>;walk;walk;walk 4' stdout
+	weft convert waits.jfr --to pprof --event wall -o waits.pb.gz
+	expect_status 0
+	gzip -dc waits.pb.gz | profile >waits.txt
+	grep -q '^string_table: "wall"$' waits.txt
+	grep -q '^string_table: "sleeping"$' waits.txt
+	! grep -q '^string_table: "cpu"$' waits.txt
+	grep -A1 '^  value: 12$' waits.txt | grep -q '^  value: 600000000$'
+}
+
+@test "labels go along: pprof by their keys, collapsed before the stack" {
+	recording labels
+	weft convert labels.jfr --to pprof -o out
+	expect_status 0
+	gunzip -c <out >raw
+	for text in tenant acme http.route /a=b label:route R1; do
+		grep -aq "$text" raw
+	done
+	weft convert labels.jfr --to collapsed --by label:tenant,tag:route
+	expect_status 0
+	[ "$(awk 'index($0, "tenant=acme;route=tag;") == 1 { n += $NF } END { print n }' stdout)" = 3 ]
+	[ "$(awk 'index($0, "tenant=(empty);route=(none);") == 1 { n += $NF } END { print n }' stdout)" = 1 ]
+	weft convert labels.jfr --to collapsed --by label:nobody
+	expect_in "$err" "no label 'nobody'"
+}

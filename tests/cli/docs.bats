@@ -4,33 +4,51 @@
 
 load common
 
-docs_of() { echo "$WEFT_SOURCE/docs/$1.md"; }
+# page_of VERB: the file; of "coro run" docs/coro-run.md, or its section of docs/coro.md
+page_of() {
+	case $1 in
+	*' '*) [ -f "$WEFT_SOURCE/docs/${1/ /-}.md" ] && echo "${1/ /-}" || echo "${1% *}" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+docs_of() {
+	local page="$WEFT_SOURCE/docs/$(page_of "$1").md"
+	if [ "$(page_of "$1")" = "${1% *}" ] && [ "$1" != "${1% *}" ]; then
+		awk -v title="## weft $1" '/^## / { on = index($0 " ", title " ") == 1 } on' "$page"
+	else
+		cat "$page"
+	fi
+}
 
 # help and version have nothing to tell beyond their --help
-documented_verbs() { verbs | grep -Ev '^(help|version)$'; }
+documented_verbs() { mapfile -t documented < <(verbs | grep -Ev '^(help|version)$'); }
 
 @test "every verb has its page and its line in the index and in the man page" {
-	for verb in $(documented_verbs); do
-		[ -f "$(docs_of "$verb")" ] || { echo "no docs/$verb.md"; return 1; }
-		grep -q "($verb.md)" "$WEFT_SOURCE/docs/README.md" || { echo "index: $verb"; return 1; }
+	documented_verbs
+	for verb in "${documented[@]}"; do
+		[ -n "$(docs_of "$verb")" ] || { echo "no page or section of $verb"; return 1; }
+		grep -q "\`weft $verb\`.*($(page_of "$verb").md)" "$WEFT_SOURCE/docs/README.md" || { echo "index: $verb"; return 1; }
 		grep -q "^\.SS \"weft $verb" "$WEFT_BUILD/docs/weft.1" || { echo "man: $verb"; return 1; }
 	done
 }
 
 @test "every option stands in its verb's page" {
-	for verb in $(documented_verbs); do
+	documented_verbs
+	for verb in "${documented[@]}"; do
 		for option in $(options_of "$verb"); do
-			grep -qE -e "--$option([^a-z-]|\$)" "$(docs_of "$verb")" ||
-				{ echo "docs/$verb.md: no --$option"; return 1; }
+			docs_of "$verb" | grep -E -e "--$option([^a-z-]|\$)" >/dev/null ||
+				{ echo "docs of $verb: no --$option"; return 1; }
 		done
 	done
 }
 
 @test "every option of a table in a verb's page exists" {
-	for verb in $(documented_verbs); do
-		for option in $(sed -n 's/^| `\(-[A-Za-z]`, `\)\{0,1\}--\([a-z-]*\).*/\2/p' "$(docs_of "$verb")"); do
+	documented_verbs
+	for verb in "${documented[@]}"; do
+		for option in $(sed -n 's/^| `\(-[A-Za-z]`, `\)\{0,1\}--\([a-z-]*\).*/\2/p' <(docs_of "$verb")); do
 			options_of "$verb" | grep -qx -e "$option" ||
-				{ echo "docs/$verb.md: --$option does not exist"; return 1; }
+				{ echo "docs of $verb: --$option does not exist"; return 1; }
 		done
 	done
 }
@@ -39,7 +57,8 @@ documented_verbs() { verbs | grep -Ev '^(help|version)$'; }
 	command -v mandoc >/dev/null || skip "no mandoc"
 	mandoc -T lint -W error "$WEFT_BUILD/docs/weft.1"
 	mandoc -T ascii "$WEFT_BUILD/docs/weft.1" | sed 's/.\x08//g' >page
-	for verb in $(verbs); do
+	mapfile -t all < <(verbs)
+	for verb in "${all[@]}"; do
 		grep -q "^   weft $verb" page || { echo "man page: no $verb"; return 1; }
 		for option in $(options_of "$verb"); do
 			grep -q -e "--$option" page || { echo "man page: no $verb --$option"; return 1; }

@@ -33,14 +33,34 @@ load common
 
 @test "every verb has a --help with a usage line, and help VERB is the same" {
 	[ -n "$(verbs)" ]
-	for verb in $(verbs); do
-		weft "$verb" --help
+	local words
+	while read -r -a words; do
+		weft "${words[@]}" --help
 		expect_status 0
-		expect_in "$out" "Usage: weft $verb"
+		expect_in "$out" "Usage: weft ${words[*]}"
 		first=$out
-		weft help "$verb"
+		weft help "${words[@]}"
 		[ "$out" = "$first" ]
-	done
+	done < <(verbs)
+}
+
+@test "a group's verbs are listed, found, and refused by both words" {
+	weft coro
+	expect_status 2
+	[ -z "$out" ]
+	expect_in "$err" "coro run"
+	weft coro --help
+	expect_status 0
+	expect_in "$out" "coro run"
+	first=$out
+	weft help coro
+	[ "$out" = "$first" ]
+	weft coro rnu
+	expect_status 2
+	expect_in "$err" "weft: unknown verb 'coro rnu'; did you mean 'coro run'?"
+	weft help coro xyzzyxyzzy
+	expect_status 2
+	expect_in "$err" "unknown verb 'coro xyzzyxyzzy'"
 }
 
 @test "an unknown verb is refused, with the nearest one" {
@@ -57,14 +77,15 @@ load common
 }
 
 @test "an unknown option is refused by every verb" {
-	for verb in $(verbs); do
-		weft "$verb" --no-such-thing
+	local words
+	while read -r -a words; do
+		weft "${words[@]}" --no-such-thing
 		expect_status 2
-		expect_in "$err" "weft $verb: unknown option '--no-such-thing'"
-		weft "$verb" -Z
+		expect_in "$err" "weft ${words[*]}: unknown option '--no-such-thing'"
+		weft "${words[@]}" -Z
 		expect_status 2
-		expect_in "$err" "weft $verb: unknown option '-Z'"
-	done
+		expect_in "$err" "weft ${words[*]}: unknown option '-Z'"
+	done < <(verbs)
 	weft --no-such-thing
 	expect_status 2
 	expect_in "$err" "unknown option '--no-such-thing'"

@@ -213,11 +213,48 @@ expect_rows() {
 	(none) 1 10000000 10000000
 	END
 	weft report foreign.jfr --json --by thread --event wall
-	expect_rows <<<"worker [102] 1 140000000 140000000"
+	expect_rows <<<"worker [102] 7 140000000 140000000"
 	weft report foreign.jfr --json --event all
-	[ "$(jq .samples stdout)" = 3 ]
+	[ "$(jq .samples stdout)" = 9 ]
 	weft report foreign.jfr --event spam
 	expect_status 2
+}
+
+@test "wall-clock samples count what they stand for, and say how a thread spent its time" {
+	recording waits
+	weft report waits.jfr --json
+	[ "$(jq -c '[.samples, .weight_ns, .time]' stdout)" = '[10,100000000,null]' ]
+	weft report waits.jfr --json --event wall --by state
+	expect_rows <<-END
+	sleeping 32 1600000000 1600000000
+	uninterruptible 4 200000000 200000000
+	runnable 2 100000000 100000000
+	waiting_for_cpu 1 50000000 50000000
+	END
+	[ "$(jq -c '[.samples, .weight_ns, .time]' stdout)" = \
+		'[39,1950000000,{"running_ns":100000000,"waiting_for_cpu_ns":50000000,"blocked_ns":1800000000}]' ]
+	weft report waits.jfr --json --event wall --by tag:route
+	expect_rows <<-END
+	(none) 20 1000000000 1000000000
+	/checkout 19 950000000 950000000
+	END
+	weft report waits.jfr --json --event wall --by function --where tag:route=/checkout --where state=sleeping
+	[ "$(jq -c '.rows[0] | [.key, .self_ns, .self_samples]' stdout)" = '["checkout",600000000,12]' ]
+	weft report waits.jfr --json --event wall --where 'state=*cpu'
+	[ "$(jq .samples stdout)" = 1 ]
+}
+
+@test "the head of wall-clock time adds up, an overview has a table of states" {
+	recording waits
+	weft report waits.jfr --event wall
+	expect_status 0
+	expect_in "$out" "time        1.950 s = 100.000 ms running + 50.000 ms waiting for a CPU + 1.800 s blocked"
+	expect_in "$out" "10 jdk.ExecutionSample of 10.000 ms, not counted (see --event)"
+	expect_in "$out" "6 profiler.WallClockSample of 50.000 ms"
+	grep -q '82.1 %  *1.600 s  *32  sleeping$' stdout
+	weft report waits.jfr
+	expect_in "$out" "6 profiler.WallClockSample of 50.000 ms, not counted (see --event)"
+	! grep -q '^time' stdout
 }
 
 @test "two ways of sampling CPU time are not added up" {
@@ -290,7 +327,7 @@ expect_rows() {
 	expect_status 2
 	weft report shop.jfr --where spam=1
 	expect_status 2
-	expect_in "$err" "unknown key 'spam'; known: function, span, root, trace, thread, process, module, line, tag:NAME"
+	expect_in "$err" "unknown key 'spam'; known: function, span, root, trace, thread, process, module, line, state, coroutine, site, tag:NAME"
 	weft report shop.jfr --where span
 	expect_status 2
 	weft report shop.jfr other.jfr
@@ -459,4 +496,98 @@ expect_rows() {
 	[ "$(jq .samples stdout)" = 3 ]
 	weft report lines.jfr --where 'line=main.c:10' --by function --json
 	[ "$(jq .samples stdout)" = 8 ]
+}
+
+@test "--by label:KEY: by the key as the program gave it, whatever the field is called" {
+	recording labels
+	weft report labels.jfr --by label:tenant --json
+	expect_status 0
+	expect_rows <<-END
+	acme 3 15000000 15000000
+	(none) 2 10000000 10000000
+	(empty) 1 5000000 5000000
+	beta 1 5000000 5000000
+	END
+	weft report labels.jfr --by label:http.route --json
+	expect_rows <<-END
+	(none) 3 15000000 15000000
+	/a=b 3 15000000 15000000
+	/c 1 5000000 5000000
+	END
+	weft report labels.jfr --by label:route --json
+	expect_rows <<-END
+	(none) 4 20000000 20000000
+	R1 3 15000000 15000000
+	END
+	weft report labels.jfr --by tag:route --json
+	expect_rows <<-END
+	tag 4 20000000 20000000
+	(none) 3 15000000 15000000
+	END
+}
+
+@test "--where label:KEY=PATTERN, also beside others" {
+	recording labels
+	weft report labels.jfr --where 'label:http.route=/*' --by label:tenant --json
+	expect_rows <<-END
+	acme 3 15000000 15000000
+	beta 1 5000000 5000000
+	END
+	weft report labels.jfr --where 'label:http.route=/a=*' --where function=hash --json
+	[ "$(jq .samples stdout)" = 2 ]
+	[ "$(jq -r '.where[0]' stdout | tr -d '\n')" != "" ]
+	weft report labels.jfr --where 'label:tenant=(empty)' --json
+	[ "$(jq .samples stdout)" = 1 ]
+	weft report labels.jfr --where 'label:tenant=nobody'
+	expect_status 1
+	expect_in "$err" "none of 7 samples"
+}
+
+@test "what a row's samples share has labels under their own names" {
+	recording labels
+	weft report labels.jfr --by label:tenant --json
+	[ "$(jq -r '.rows[0].context | .["label:tenant"], .["label:route"], .["label:http.route"], .route' stdout | tr '\n' ' ')" = "acme R1 /a=b tag " ]
+}
+
+@test "the overview lists labels, and has tables of them" {
+	recording labels
+	weft report labels.jfr
+	expect_status 0
+	expect_in "$out" "labels      route, http.route, tenant"
+	expect_in "$out" "label:http.route"
+	expect_in "$out" "tag:route"
+	recording shop
+	weft report shop.jfr
+	expect_not grep -q '^labels ' stdout
+}
+
+@test "keys of labels reach the terminal without control characters, and not cut" {
+	recording odd_labels
+	weft report odd_labels.jfr --by label:nobody
+	expect_in "$err" "there are: key ?[31m?0 0"
+	grep -q ', \.\.\.$' stderr
+	expect_not grep -q $'\x1b' stderr
+	weft report odd_labels.jfr --by $'label:no\x1b[31m'
+	expect_in "$err" "no label 'no?[31m'"
+	weft report odd_labels.jfr
+	expect_in "$out" "key ?[31m?39 0"
+	expect_not grep -q $'\x1b' stdout
+	key=$(printf 'key \x1b[31m\n0 %042d' 0)
+	weft report odd_labels.jfr --by "label:$key" --json
+	[ "$(jq -c '.rows[0] | [.key, .samples]' stdout)" = '["red\u001b[31m",2]' ]
+}
+
+@test "an unknown label is warned of, with those that there are; wrong usage is 2" {
+	recording labels
+	weft report labels.jfr --by label:tenent
+	expect_status 0
+	expect_in "$err" "no label 'tenent'; there are: route, http.route, tenant"
+	weft report labels.jfr --by tag:tenant
+	expect_in "$err" "no tag 'tenant'; there are: route"
+	weft report labels.jfr --by label:
+	expect_status 2
+	expect_in "$err" "label:"
+	recording shop
+	weft report shop.jfr --by label:route
+	expect_in "$err" "no label 'route'; there are: none"
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collector_seeds DIRECTORY: inputs for fuzz_collector: real maps, and a log that is sound. */
+/* collector_seeds DIRECTORY: inputs for fuzz_collector: real maps, a log that is sound, and labels.
+ */
 #include <weft/abi/session.h>
 
 #include <stdio.h>
@@ -57,7 +58,21 @@ static int write_log(const char *directory)
 	return fclose(f) != 0;
 }
 
+/* How long the first is, and two sets of the same labels in another order. */
+static int write_labels(const char *directory)
+{
+	static const char labels[] = "\x1d\0"
+				     "\6\0\4\0tenantacme\5\0\6\0route/c\0rt\377"
+				     "\5\0\6\0route/c\0rt\377\6\0\4\0tenantacme";
+	FILE *f = seed(directory, "labels", 2);
+
+	if (!f)
+		return 1;
+	fwrite(labels, 1, sizeof(labels) - 1, f);
+	return fclose(f) != 0;
+}
+
 int main(int argc, char **argv)
 {
-	return argc != 2 || write_maps(argv[1]) || write_log(argv[1]);
+	return argc != 2 || write_maps(argv[1]) || write_log(argv[1]) || write_labels(argv[1]);
 }

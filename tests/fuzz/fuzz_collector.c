@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: what the collector reads from elsewhere. First byte even: text of
- * /proc/PID/maps, merged twice; odd: a session's log, whose head comes from the input too.
+ * libFuzzer target: what the collector reads from elsewhere. The first byte says what: text of
+ * /proc/PID/maps, merged twice; a session's log, whose head comes from the input too; labels of
+ * two samples, as sets with numbers.
  */
-#include "collector/dictionary.h"
+#include "base/dictionary.h"
+#include "collector/label_sets.h"
 #include "collector/maps.h"
 
 #include <stdlib.h>
@@ -61,13 +63,64 @@ out:
 	dictionary_free(d);
 }
 
+static void check_set(const struct label_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const struct label_item *item = &set->item[i];
+
+		if (!item->key_bytes || strlen(item->key) != item->key_bytes ||
+		    strlen(item->value) != item->value_bytes)
+			abort();
+		if (i && strcmp(set->item[i - 1].key, item->key) >= 0)
+			abort();
+	}
+}
+
+static uint32_t put_labels(struct label_sets *sets, const uint8_t *data, size_t size)
+{
+	int64_t number;
+
+	if (size > LABEL_BYTES_MAX || !label_bytes_are_sound(data, size))
+		return 0;
+	number = label_sets_put(sets, data, size);
+	if (number < 0 || number != label_sets_put(sets, data, size))
+		abort();
+	if (!number != !size)
+		abort();
+	if (number)
+		check_set(label_sets_get(sets, (uint32_t)number));
+	return (uint32_t)number;
+}
+
+static void read_labels(const uint8_t *data, size_t size)
+{
+	struct label_sets *sets = label_sets_new();
+	size_t first;
+	uint32_t a, b;
+
+	if (!sets || size < 2)
+		goto out;
+	first = (size_t)(data[0] | data[1] << 8) % (size - 1);
+	a = put_labels(sets, data + 2, first);
+	b = put_labels(sets, data + 2 + first, size - 2 - first);
+	if (label_sets_count(sets) != (size_t)(a != 0) + (b != 0 && b != a))
+		abort();
+	label_sets_mark(sets, b);
+	label_sets_sweep(sets);
+	if (label_sets_count(sets) != (b != 0) || !label_sets_get(sets, b) != !b)
+		abort();
+	if (put_labels(sets, data + 2 + first, size - 2 - first) != b)
+		abort();
+out:
+	label_sets_free(sets);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size < 1)
-		return 0;
-	if (data[0] % 2)
-		read_log(data + 1, size - 1);
-	else
-		read_maps(data + 1, size - 1);
+	static void (*const read[])(const uint8_t *data, size_t size) = {read_maps, read_log,
+									 read_labels};
+
+	if (size > 0)
+		read[data[0] % 3](data + 1, size - 1);
 	return 0;
 }

@@ -188,6 +188,34 @@ static uint64_t lie(struct scene *s, uint64_t truth, unsigned int bytes)
 	return recipe_take(&s->in, 1) < 240 ? truth : recipe_take(&s->in, bytes);
 }
 
+/* Labels behind the rest of @r, most often whole ones; where they end. */
+static uint8_t *put_labels(struct scene *s, struct weft_sample_record *r, uint8_t *at)
+{
+	uint64_t count = recipe_take(&s->in, 1) % 16;
+	uint8_t *from = at;
+
+	if (count > 8)
+		return at;
+	for (uint64_t i = 0; i < count; i++) {
+		struct weft_sample_label head = {
+			.key_bytes = (uint16_t)lie(s, 1 + recipe_take(&s->in, 1) % 4, 2),
+			.value_bytes = (uint16_t)lie(s, recipe_take(&s->in, 1) % 8, 2),
+		};
+		uint32_t text = (head.key_bytes + head.value_bytes) % 400u;
+
+		memcpy(at, &head, sizeof(head));
+		at += sizeof(head);
+		for (uint32_t k = 0; k < text; k++)
+			*at++ = (uint8_t)(k < 4 ? recipe_take(&s->in, 1) : k);
+	}
+	r->label_generation = (uint32_t)lie(s, recipe_take(&s->in, 1) % 4, 4);
+	r->label_bytes = (uint16_t)lie(s, (uint64_t)(at - from), 2);
+	r->labels_at = (uint32_t)lie(s, (uint64_t)(from - (uint8_t *)r), 4);
+	while ((at - (uint8_t *)r) % 8)
+		*at++ = 0;
+	return at;
+}
+
 static void put_sample(struct scene *s)
 {
 	static uint64_t block[3000];
@@ -207,6 +235,7 @@ static void put_sample(struct scene *s)
 		*word++ = any_pc(s);
 	for (uint32_t i = 0; i < frames; i++)
 		*word++ = any_pc(s);
+	word = (uint64_t *)(void *)put_labels(s, r, (uint8_t *)word);
 	r->record.bytes = (uint32_t)lie(s, (uint64_t)((uint8_t *)word - (uint8_t *)block), 4);
 	r->record.type = (uint16_t)lie(s, WEFT_RECORD_SAMPLE, 1);
 	r->record.generation = (uint32_t)lie(s, WEFT_GENERATION_OF(*state_of(s, index)), 4);

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the fuzz targets share: the sources that read what others wrote, compiled once with
 # coverage for libFuzzer and with sanitizers, into one archive. Only what changed is compiled
-# again.
+# again, all of it when the flags are others.
 #
 #	make -f objects.mk ROOT=../.. OUT=libweft-fuzz.a DIR=objects CLANG=clang FLAGS=...
-SOURCES := $(foreach d,base unwind elf jfr collector,$(wildcard $(ROOT)/src/$(d)/*.c)) \
+SOURCES := $(foreach d,base unwind elf jfr collector reader,$(wildcard $(ROOT)/src/$(d)/*.c)) \
+	$(patsubst %,$(ROOT)/src/coro/%.c,conform harvest input lives names order report \
+		report_input report_judge shm snapshot station times) \
 	$(ROOT)/src/runtime/module_map.c $(ROOT)/src/runtime/tables.c
 OBJECTS := $(patsubst $(ROOT)/src/%.c,$(DIR)/%.o,$(SOURCES))
 
@@ -12,7 +14,12 @@ $(OUT): $(OBJECTS)
 	@rm -f $@
 	@ar rcs $@ $^
 
-$(DIR)/%.o: $(ROOT)/src/%.c $(ROOT)/tests/fuzz/objects.mk
+$(DIR)/flags: always
+	@mkdir -p $(@D)
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+.PHONY: always
+
+$(DIR)/%.o: $(ROOT)/src/%.c $(ROOT)/tests/fuzz/objects.mk $(DIR)/flags
 	@mkdir -p $(@D)
 	@$(CLANG) $(FLAGS) -I$(ROOT)/src -I$(ROOT)/include -MMD -MP -c $< -o $@
 

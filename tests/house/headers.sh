@@ -20,7 +20,7 @@ check() {
 	sed 's/^/# /' "$scratch/log"
 }
 
-for header in $(cd "$include" && find weft -name '*.h' | sort); do
+for header in $(cd "$include" && find weft customlabels-weft -name '*.h' | sort); do
 	check gcc c c11 "$header"
 	check clang c c11 "$header"
 	for standard in c++11 c++17; do

@@ -41,7 +41,7 @@ export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1
 weft=$root/usr/bin/weft
 
 version_agrees() { [ "$("$weft" --version)" = "weft $(pkg-config --modversion "$1")" ]; }
-for module in weft weft-jfr; do
+for module in weft weft-jfr customlabels-weft; do
 	step "the command's version is that of $module.pc" version_agrees $module
 done
 
@@ -90,20 +90,37 @@ linked_statically() { # shellcheck disable=SC2046
 }
 step "a program builds with libweft.a" linked_statically
 
+relinked() { # shellcheck disable=SC2046
+	gcc -std=c11 -D_GNU_SOURCE -Wall -Werror $(pkg-config --cflags customlabels-weft) \
+		-o "$scratch/relinked" "$source/tests/customlabels/program.c" -pthread \
+		$(pkg-config --libs customlabels-weft) && LD_LIBRARY_PATH="$libdir" "$scratch/relinked"
+}
+step "a program for the Custom Labels library builds and runs" relinked
+
 step "manual page" test -s "$root/usr/share/man/man1/weft.1"
 if command -v mandoc >/dev/null; then
 	step "it renders" mandoc -T ascii "$root/usr/share/man/man1/weft.1"
 fi
 step "bash reads its completion" bash -c \
 	"source '$root/usr/share/bash-completion/completions/weft' && complete -p weft"
+guards_compile() { # shellcheck disable=SC2046
+	echo '#include <weft/weft.hpp>
+		int main() { weft::span s(1, 2); weft::label l("a", "b"); return !weft::get_label("a"); }' |
+		g++ -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags weft) -x c++ \
+			-o "$scratch/guards" - $(pkg-config --libs weft)
+}
+if command -v g++ >/dev/null; then
+	step "the C++ header is installed" guards_compile
+	step "and works" env LD_LIBRARY_PATH="$libdir" "$scratch/guards"
+fi
 headers_all_there() {
-	(cd "$source/include" && find weft -name '*.h' | sort) >"$scratch/ours"
-	(cd "$root/usr/include" && find weft -name '*.h' | sort) >"$scratch/theirs"
+	(cd "$source/include" && find weft customlabels-weft -name '*.h' | sort) >"$scratch/ours"
+	(cd "$root/usr/include" && find weft customlabels-weft -name '*.h' | sort) >"$scratch/theirs"
 	diff "$scratch/ours" "$scratch/theirs"
 }
 step "every public header is installed, and no other" headers_all_there
 
-no_build_paths() { ! readelf -d "$weft" "$libdir"/libweft*.so | grep -E 'R(UN)?PATH.*(build|src)'; }
+no_build_paths() { ! readelf -d "$weft" "$libdir"/lib*weft*.so | grep -E 'R(UN)?PATH.*(build|src)'; }
 step "no path of the build tree stays in what is installed" no_build_paths
 
 echo "1..$n"

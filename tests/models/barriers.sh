@@ -23,7 +23,8 @@ has() {
 	local listing found missing=0
 	assembly "$1" || return 1
 	listing=$work/$(basename "$1").o.s
-	awk -v name="<$2>:" '/^[0-9a-f]+ </ { inside = $2 == name } inside' "$listing" >"$work/function"
+	awk -v name="^<$2([.][a-z]+[.][0-9]+)*>:\$" '/^[0-9a-f]+ </ { inside = $2 ~ name } inside' \
+		"$listing" >"$work/function"
 	[ -s "$work/function" ] || {
 		echo "no function $2"
 		return 1
@@ -58,9 +59,17 @@ needs src/collector/session_drain session_state_changes ldaxr stlxr
 needs src/collector/session_drain session_free_slot stlxr
 needs src/collector/session_drain drain_live stlxr
 needs src/collector/session_drain drain_slot ldar
-needs src/collector/session_drain ring_reader_next ldar
-needs src/collector/session_drain ring_reader_release stlr
+needs src/collector/session_rings ring_reader_next ldar
+needs src/collector/session_rings ring_reader_release stlr
 needs src/collector/session_books read_once ldar
 needs src/collector/session_books read_books 'dmb.*ishld'
 needs src/collector/snapshot write_snapshot 'dmb.*ish' stlr
+needs tests/models/coro_probe weft_coro_resume 'dmb.*ish' stlr
+needs tests/models/coro_probe weft_coro_suspend 'dmb.*ish' stlr
+needs tests/models/coro_probe weft_probe_settle 'dmb.*ish' stlr
+needs tests/models/coro_probe weft_probe_tell 'dmb.*ish'
+needs tests/models/coro_probe weft_probe_wake_engine ldaxr stlxr
+needs tests/models/coro_probe weft_probe_pop ldar ldaxr stlxr
+needs tests/models/coro_probe weft_probe_push ldxr stlxr
+needs tests/models/coro_probe weft_probe_state_changes ldaxrb stlxrb
 finish

@@ -63,6 +63,8 @@ if [ "${1:-}" = --long ]; then
 	whole slot -DSAMPLES=1 -DLIVES=3
 	whole samples -DRECORDS=5
 	whole events -DAPPENDS=2
+	whole coro_slot -DEVENTS=6
+	whole coro_stations -DROUNDS=3
 	finish
 fi
 whole slot
@@ -78,4 +80,10 @@ whole events
 each_line events
 whole map
 each_line map
+for model in coro_slot coro_identity coro_wake; do
+	whole $model
+	each_line $model
+done
+whole coro_stations
+each_line coro_stations BREAK_TAG=-DROUNDS=3
 finish

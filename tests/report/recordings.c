@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define START_MONO UINT64_C(1000000000)
@@ -333,13 +334,6 @@ static void fill_inline(struct maker *m)
 	inline_sample(m, type, 40 * MS, NULL, NULL, NULL);
 }
 
-static const struct weft_jfr_field wall_fields[] = {
-	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
-	{.name = "sampledThread", .kind = WEFT_JFR_THREAD},
-	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
-	{.name = "samples", .kind = WEFT_JFR_INT},
-};
-
 static const struct weft_jfr_field numbered_fields[] = {
 	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
 	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
@@ -363,13 +357,12 @@ static const struct weft_jfr_field order_fields[] = {
  */
 static void fill_foreign(struct maker *m)
 {
-	struct weft_jfr_type *wall =
-		declare(m, "profiler.WallClockSample", wall_fields, COUNT(wall_fields), 0);
+	struct weft_jfr_type *wall = weft_jfr_standard_type(m->w, WEFT_JFR_WALL_CLOCK_SAMPLE);
 	struct weft_jfr_type *numbered =
 		declare(m, "datadog.ExecutionSample", numbered_fields, COUNT(numbered_fields), 0);
 	struct weft_jfr_type *order = declare(m, "app.Order", order_fields, COUNT(order_fields), 0);
 	struct weft_jfr_value w[] = {at(10 * MS), number(m->thread[W2]), number(m->stack[IDLE]),
-				     number(7)};
+				     number(WEFT_JFR_STATE_SLEEPING), number(7)};
 	struct weft_jfr_value d[] = {
 		at(20 * MS), number(m->thread[W1]),       number(m->stack[HASH]),
 		number(3),   number(0xFFFFFFFFFFFFFFFEu), number(0x10)};
@@ -527,6 +520,38 @@ static void fill_lines(struct maker *m)
 	put(m, module, row, COUNT(row));
 }
 
+static void wall_sample(struct maker *m, const struct weft_jfr_type *type, enum thread thread,
+			uint64_t offset_ns, enum stack stack, enum weft_jfr_thread_state state,
+			uint64_t times)
+{
+	struct weft_jfr_value v[] = {at(offset_ns), number(m->thread[thread]),
+				     number(m->stack[stack]), number(state), number(times)};
+
+	put(m, type, v, COUNT(v));
+}
+
+/*
+ * Both engines: worker 101 serves /checkout, which runs 100 ms, sleeps 600 ms, waits for the disk
+ * 200 ms and for a CPU 50 ms, in the spans of one request; worker 102 idles for 1 s.
+ */
+static void fill_waits(struct maker *m)
+{
+	struct weft_jfr_type *wall = weft_jfr_standard_type(m->w, WEFT_JFR_WALL_CLOCK_SAMPLE);
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "10 ms");
+	setting(m, weft_jfr_type_id(wall), RECORDING_SETTING_PERIOD, "50000000 ns");
+	for (uint64_t i = 1; i <= 10; i++)
+		sample(m, W1, i * 10 * MS, HASH);
+	wall_sample(m, wall, W1, 50 * MS, HASH, WEFT_JFR_STATE_RUNNABLE, 1);
+	wall_sample(m, wall, W1, 100 * MS, HASH, WEFT_JFR_STATE_RUNNABLE, 1);
+	wall_sample(m, wall, W1, 110 * MS, CHECKOUT, WEFT_JFR_STATE_SLEEPING, 12);
+	wall_sample(m, wall, W1, 710 * MS, WALK, WEFT_JFR_STATE_UNINTERRUPTIBLE, 4);
+	wall_sample(m, wall, W1, 910 * MS, WALK, WEFT_JFR_STATE_WAITING_FOR_CPU, 1);
+	wall_sample(m, wall, W2, 10 * MS, IDLE, WEFT_JFR_STATE_SLEEPING, 20);
+	span(m, W1, 5 * MS, 1000 * MS, TRACE_A, "00000000000000a1", "00000000000000a1",
+	     "/checkout");
+}
+
 static void fill_doubles(struct maker *m)
 {
 	uint64_t now = 0;
@@ -541,6 +566,71 @@ static void fill_doubles(struct maker *m)
 	}
 }
 
+/* ---- labels: three fields of them, and a tag that is called as one of them is */
+
+#define LABEL (WEFT_JFR_CONTEXTUAL | WEFT_JFR_KEY)
+
+static const struct weft_jfr_field work_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "route", .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = "label_route", .kind = WEFT_JFR_STRING, .flags = LABEL, .label = "route"},
+	{.name = "http_route", .kind = WEFT_JFR_STRING, .flags = LABEL, .label = "http.route"},
+	{.name = "tenant", .kind = WEFT_JFR_STRING, .flags = LABEL, .label = "tenant"},
+};
+
+static void work(struct maker *m, const struct weft_jfr_type *type, uint64_t from_ns,
+		 uint64_t to_ns, const char *const values[4])
+{
+	struct weft_jfr_value v[] = {
+		at(from_ns),     number(to_ns - from_ns), number(m->thread[W1]), text(values[0]),
+		text(values[1]), text(values[2]),         text(values[3])};
+
+	put(m, type, v, COUNT(v));
+}
+
+static void fill_labels(struct maker *m)
+{
+	struct weft_jfr_type *type =
+		declare(m, "shop.Work", work_fields, COUNT(work_fields), WEFT_JFR_TYPE_CONTEXTUAL);
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	for (uint64_t i = 1; i <= 7; i++)
+		sample(m, W1, i * 10 * MS, i % 2 ? HASH : IDLE);
+	work(m, type, 10 * MS, 35 * MS, (const char *[]){"tag", "R1", "/a=b", "acme"});
+	work(m, type, 40 * MS, 45 * MS, (const char *[]){NULL, NULL, "/c", "beta"});
+	work(m, type, 50 * MS, 55 * MS, (const char *[]){NULL, NULL, NULL, ""});
+	work(m, type, 60 * MS, 65 * MS, (const char *[]){"tag", NULL, NULL, NULL});
+	weft_jfr_rotate(m->w, START_MONO + 100 * MS, 0);
+}
+
+/* ---- keys of labels that nobody should print as they are, and many */
+
+#define ODD_LABELS 40
+#define ODD_KEY_BYTES 64
+
+static void fill_odd_labels(struct maker *m)
+{
+	static char key[ODD_LABELS][ODD_KEY_BYTES], name[ODD_LABELS][ODD_KEY_BYTES];
+	struct weft_jfr_field field[3 + ODD_LABELS];
+	struct weft_jfr_value v[3 + ODD_LABELS] = {at(10 * MS), number(15 * MS),
+						   number(m->thread[W1])};
+
+	memcpy(field, work_fields, 3 * sizeof(*field));
+	for (int i = 0; i < ODD_LABELS; i++) {
+		snprintf(key[i], ODD_KEY_BYTES, "key \x1b[31m\n%d %042d", i, i);
+		snprintf(name[i], ODD_KEY_BYTES, "label_%d", i);
+		field[3 + i] = (struct weft_jfr_field){
+			.name = name[i], .kind = WEFT_JFR_STRING, .flags = LABEL, .label = key[i]};
+		v[3 + i] = text(i ? NULL : "red\x1b[31m");
+	}
+	for (uint64_t i = 1; i <= 2; i++)
+		sample(m, W1, i * 10 * MS, HASH);
+	put(m, declare(m, "shop.Work", field, COUNT(field), WEFT_JFR_TYPE_CONTEXTUAL), v, COUNT(v));
+	weft_jfr_rotate(m->w, START_MONO + 100 * MS, 0);
+}
+
 int recordings_write(const char *name, const char *path)
 {
 	static const struct {
@@ -551,7 +641,8 @@ int recordings_write(const char *name, const char *path)
 		{"foreign", fill_foreign}, {"weightless", fill_weightless},
 		{"empty", fill_empty},     {"twice", fill_twice},
 		{"escapes", fill_escapes}, {"lines", fill_lines},
-		{"doubles", fill_doubles},
+		{"doubles", fill_doubles}, {"waits", fill_waits},
+		{"labels", fill_labels},   {"odd_labels", fill_odd_labels},
 	};
 	struct maker m;
 	int rc;

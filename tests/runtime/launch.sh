@@ -24,13 +24,51 @@ is "one file" "$(find "$out" -name '*.jfr*' | wc -l)" -eq 2
 LD_PRELOAD=$LIBWEFT WEFT_RECORD=$out/c.jfr timeout 30 "$VICTIM" reap
 is "no strange child" $? -eq 0
 tries=0
-while [ -n "$(ls "$out/meet")" ] && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+while [ -n "$(ls "$out/meet")" ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
 is "nothing left behind" "$(find "$out/meet" -mindepth 1 | wc -l)" -eq 0
 
 # A file that cannot be made is told; the program runs.
 LD_PRELOAD=$LIBWEFT WEFT_RECORD=/nonexistent/g.jfr timeout 30 "$VICTIM" burn 10 2>"$out/answer"
 is "no file: status" $? -eq 0
 is "no file: why" "$(grep -c '/nonexistent/g.jfr: No such file' "$out/answer")" -eq 1
+
+# What goes wrong later is told too: on its stderr, or beside the file where that is not there.
+if unshare -r -m true 2>"$out/errors"; then
+	mkdir "$out/disk"
+	for how in '"$3" burn 300' '"$3" burn 300 2>&-' 'sh -c "exec $3 burn 300"'; do
+		case $how in '"$3" burn 300') later=no ;; *) later=later ;; esac
+		unshare -r -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1/disk"
+			export LD_PRELOAD="$2" WEFT_RECORD="$1/disk/h.jfr"
+			'"$how"'; status=$?
+			unset LD_PRELOAD WEFT_RECORD
+			echo $status >"$1/status"
+			tries=0
+			while [ "$4" = later ] && [ ! -e "$1/disk/h.jfr.error" ] && [ $tries -lt 600 ]; do
+				sleep 0.1
+				tries=$((tries + 1))
+			done
+			ls "$1/disk" >"$1/late"' sh "$out" "$LIBWEFT" "$VICTIM" \
+			"$later" 2>"$out/answer"
+		is "full disk: status" "$(cat "$out/status")" -eq 0
+		is "full disk: told ($how)" \
+			"$(cat "$out/late" "$out/answer" | grep -c 'h.jfr: No space left\|h.jfr.error')" -eq 1
+	done
+fi
+
+# A collector that was killed leaves its socket; the next weft removes it, and nothing else.
+mkdir "$out/meet/AbCdEf" "$out/meet/others" "$out/meet/GhIjKl"
+chmod 700 "$out/meet/AbCdEf" "$out/meet/GhIjKl"
+python3 - "$out/meet/AbCdEf/socket" "$out/meet/4194300.sock" "$out/meet/others/socket" "$out/meet/GhIjKl/socket" <<-'END'
+	import socket, sys
+	for path in sys.argv[1:]:
+	    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(path)
+END
+touch "$out/meet/GhIjKl/notes"
+find "$out/meet" -exec touch -h -d '1 hour ago' {} +
+mkdir -m 700 "$out/meet/MnOpQr"
+"$WEFT" record -o "$out/i.jfr" -- true 2>"$out/errors"
+is "stale: removed" "$(ls "$out/meet" | tr '\n' ' ')" = "GhIjKl MnOpQr others "
+rm -rf "$out/meet"/*
 
 # PID 1 of a namespace takes the collector with it, also by _exit.
 if unshare -r -p --fork --mount-proc true 2>"$out/errors"; then

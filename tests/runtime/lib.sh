@@ -19,6 +19,11 @@ span() {
 	sed -n "s/^span $1 .* samples=\([0-9]*\) .*/\1/p" "$out/answer" | awk '{ s += $1 } END { print s + 0 }'
 }
 
+# span_frames ID: the frames of those.
+span_frames() {
+	sed -n "s/^span $1 .* frames=\([0-9]*\) .*/\1/p" "$out/answer" | awk '{ s += $1 } END { print s + 0 }'
+}
+
 # is WHAT LEFT OPERATOR RIGHT
 is() {
 	if test "$2" "$3" "$4"; then

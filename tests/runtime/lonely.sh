@@ -22,13 +22,20 @@ is "few descriptors" $? -eq 0
 (ulimit -c 0; exec "$VICTIM" crowd 200)
 is "200 threads at a time" $? -eq 0
 # kill -9 of the collector: its targets run on, rings full, and end as ever.
-"$TINY" -r 32768 -l "$LIBWEFT" sh -c "\"$VICTIM\" threads 6 200; echo \$? >\"$out/code\"" >/dev/null 2>&1 &
+"$TINY" -r 32768 -l "$LIBWEFT" sh -c "\"$VICTIM\" threads 6 200 & echo \$! >\"$out/pid\"; wait \$!
+	echo \$? >\"$out/code\"" >/dev/null 2>&1 &
 collector=$!
-sleep 0.3
+# its CPU time, in hundredths of a second; nothing: it is not there
+used() { awk '{ print $14 + $15 }' "/proc/$(cat "$out/pid")/stat" 2>/dev/null; }
+until_or_100_s() { # COMMAND...
+	tries=0
+	until "$@" || [ $tries -ge 1000 ]; do sleep 0.1; tries=$((tries + 1)); done
+}
+works() { [ -s "$out/pid" ] && [ "$(used || echo 20)" -ge 20 ]; } 2>/dev/null
+until_or_100_s works
 kill -9 $collector
 wait $collector 2>/dev/null
-tries=0
-while [ ! -s "$out/code" ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+until_or_100_s [ -s "$out/code" ]
 is "collector killed" "$(cat "$out/code" 2>/dev/null || echo none)" = 0
 
 # An outside reader finds the session's memfd, and in it the context.

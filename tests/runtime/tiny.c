@@ -4,7 +4,7 @@
  * process a session, drains it, and prints what it found, one line a session:
  *
  *   session pid=N flags=N samples=N weight=N ... <every counter>=N ...
- *   span ID root=ID trace=HEX tag0=N samples=N pid=N
+ *   span ID root=ID trace=HEX tag0=N samples=N frames=N pid=N
  *
  * tiny [-s SLOTS] [-b BUDGET] [-p PERIOD_NS] [-r RING] [-x STOP_AFTER_MS] [-n] [-l LIB]
  *      [-S MODE] [-c BYTES] [-z PATH] [-T] -- CMD
@@ -55,7 +55,7 @@ struct session {
 };
 
 struct span {
-	uint64_t id, root, samples;
+	uint64_t id, root, samples, frames;
 	uint8_t trace[16];
 	uint32_t tag;
 	int pid;
@@ -187,6 +187,7 @@ static void count_span(const struct session *s, const struct weft_sample_record 
 		span_count++;
 	}
 	p->samples++;
+	p->frames += r->frame_count;
 }
 
 #if defined(__x86_64__)
@@ -439,7 +440,7 @@ static void print_span(const struct span *p)
 	printf("span %lx root=%lx trace=", p->id, p->root);
 	for (int i = 0; i < 16; i++)
 		printf("%02x", p->trace[i]);
-	printf(" tag0=%u samples=%lu pid=%d\n", p->tag, p->samples, p->pid);
+	printf(" tag0=%u samples=%lu frames=%lu pid=%d\n", p->tag, p->samples, p->frames, p->pid);
 }
 
 static int open_listener(char *path, size_t room)

@@ -115,7 +115,7 @@ full_ring() {
 		>"$work/full.out" 2>"$work/full.err" &
 	pid=$!
 	started+=("$pid")
-	await 100 eval '[ -n "$(child_of '$pid')" ]' || return 1
+	await 300 eval '[ -n "$(child_of '$pid')" ]' || return 1
 	target=$(child_of "$pid")
 	started+=("$target")
 	await 300 eval '[ "$(ticks_of '"$target"')" -gt 30 ]' || return 1
@@ -127,18 +127,30 @@ full_ring() {
 	report full && at_least 1 "$(value full .lost.ring_full)"
 }
 
-# RLIMIT_AS leaves the session a few hundred slots; nobody drains for two seconds.
+# Its first half of short threads is done: it is alone, and has used no CPU time for a second.
+is_at_half_time() { # PID
+	local used still=0
+	used=$(ticks_of "$1")
+	while [ "$still" -lt 10 ]; do
+		sleep 0.1
+		[ "$(ls "/proc/$1/task" | wc -l)" = 1 ] && [ "$(ticks_of "$1")" = "$used" ] || return 1
+		still=$((still + 1))
+	done
+}
+
+# RLIMIT_AS leaves the session a few hundred slots, for two thousand threads that nobody drains.
 stealing() {
 	(
 		ulimit -v 1200000
 		exec "$weft" record -F 1000 -o "$work/steal.jfr" -- "$slots" short 4000
 	) >"$work/steal.out" 2>"$work/steal.err" &
-	local pid=$!
+	local pid=$! target
 	started+=("$pid")
-	await 100 eval '[ -n "$(child_of '$pid')" ]' || return 1
-	sleep 0.2
+	await 300 eval '[ -n "$(child_of '$pid')" ]' || return 1
+	target=$(child_of "$pid")
+	await 600 eval '[ "$(ticks_of '"$target"')" -ge 3 ]' || return 1
 	kill -STOP "$pid"
-	sleep 2
+	await 100 is_at_half_time "$target"
 	kill -CONT "$pid"
 	wait "$pid" || cat "$work/steal.out" "$work/steal.err"
 	report steal && at_least 1 "$(value steal .counters.slots_stolen)"

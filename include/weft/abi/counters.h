@@ -64,11 +64,51 @@
 	X(42, CHECK_EQUAL,       "check_equal",        INFO, "stacks that both walks found alike") \
 	X(43, CHECK_DIFFERENT,   "check_different",    INFO, "stacks that they did not") \
 	X(44, SLOTS_REAPED,      "slots_reaped",       INFO, "slots of threads that went without a word") \
-	X(45, TABLES_REFUSED,    "tables_refused",     INFO, "mapped files whose unwind table found no room")
+	X(45, TABLES_REFUSED,    "tables_refused",     INFO, "mapped files whose unwind table found no room") \
+	X(46, PRIMING_SENT,        "priming_sent",        INFO, "priming signals sent, by the watcher and by the process itself at its start") \
+	X(47, PRIMING_REFUSED,     "priming_refused",     INFO, "threads that it did not signal: they block or read the signal") \
+	X(48, ATTACHED,            "attached",            INFO, "recordings that began in a process that ran already") \
+	X(49, HANDLERS_UNDRAINED,  "handlers_undrained",  INFO, "handlers still at work when an end had waited long enough") \
+	X(50, CALLS_PATCHED,       "calls_patched",       INFO, "places in loaded modules patched to reach the hooks") \
+	X(51, THREADS_UNSAMPLED,   "threads_unsampled",   INFO, "threads whose SIGPROF does not come: blocked, or its handler replaced") \
+	X(52, WALL_TAKEN,          "wall_taken",          INFO, "stacks of blocked threads read from outside") \
+	X(53, WALL_REPEATED,       "wall_repeated",       INFO, "wall samples of threads that had not run since, filled in") \
+	X(54, WALL_MOVED,          "wall_moved",          INFO, "stacks given up because the thread ran meanwhile") \
+	X(55, WALL_UNREADABLE,     "wall_unreadable",     INFO, "blocked threads whose stack could not be read") \
+	X(56, WALL_GONE,           "wall_gone",           INFO, "threads that ended while they were looked at") \
+	X(57, WALL_FILTERED,       "wall_filtered",       INFO, "wall samples left out by --wall-filter or --threads") \
+	X(58, WALL_LATE,           "wall_late",           INFO, "ticks of the wall clock whose look came a period or more too late; no time is lost") \
+	X(59, FP_SCANNED,          "fp_scanned",          INFO, "outside stacks that needed a scan for a valid frame") \
+	X(60, THREADS_FOUND,       "threads_found",       INFO, "threads that the watcher found without a slot") \
+	X(61, SAMPLES_FILTERED,    "samples_filtered",    INFO, "samples of CPU time left out by --threads") \
+	X(62, CAREFUL,             "careful",             INFO, "processes that filter their system calls: no more is asked for there") \
+	X(63, LABELS_SET,          "labels_set",          INFO, "labels set that were not there") \
+	X(64, LABELS_UPDATED,      "labels_updated",      INFO, "labels given another value") \
+	X(65, LABELS_REMOVED,      "labels_removed",      INFO, "labels taken away") \
+	X(66, LABELS_TRUNCATED,    "labels_truncated",    INFO, "labels whose key or value was cut") \
+	X(67, LABELS_NO_ROOM,      "labels_no_room",      INFO, "labels refused: all are in use, or a scope could not save them") \
+	X(68, LABELS_RESERVED,     "labels_reserved",     INFO, "labels refused: span-id and root-span-id are weft's") \
+	X(69, LABELS_FOREIGN,      "labels_foreign",      INFO, "times that a program put a label set of its own in place of weft's") \
+	X(70, LABELS_UNRECORDED,   "labels_unrecorded",   INFO, "samples without (all of) their labels: no room in the ring, or who told them was lost") \
+	X(71, PUBLISH_DEFERRED,    "publish_deferred",    INFO, "writes in a handler that the interrupted write published") \
+	X(72, PUBLISH_HEALED,      "publish_healed",      INFO, "abandoned writes taken over") \
+	X(73, OTEL_LEFT_OUT,       "otel_left_out",       INFO, "labels that did not fit in the OpenTelemetry record, or are not UTF-8") \
+	X(74, OTEL_KEYS_FULL,      "otel_keys_full",      INFO, "label keys that found no room in the OpenTelemetry key map") \
+	X(75, OTEL_FOREIGN,        "otel_foreign",        INFO, "threads whose OpenTelemetry context is another library's") \
+	X(76, LABELS_INVALID,      "labels_invalid",      INFO, "labels refused: no key") \
+	X(77, LABELS_LEFT_OUT,     "labels_left_out",     INFO, "labels of samples whose key is one too many for the file (64)") \
+	X(78, CORO_SWITCHES,       "coro_switches",       INFO, "runs and waits of coroutines written to the events ring") \
+	X(79, CORO_BLOCKS,         "coro_blocks",         INFO, "label blocks taken for coroutines") \
+	X(80, CORO_NO_BLOCK,       "coro_no_block",       INFO, "labels of coroutines refused: no memory for a block") \
+	X(81, CORO_UNORDERED,      "coro_unordered",      INFO, "coroutines resumed while they ran, or suspended while they did not") \
+	X(82, EVENTS_STOLEN,       "events_stolen",       INFO, "events lost: left in a slot taken over before it was drained") \
+	X(83, EVENTS_INVALID,      "events_invalid",      INFO, "events lost: the collector refused a malformed record") \
+	X(84, EVENTS_NO_SLOT,      "events_no_slot",      INFO, "events lost: no free slot for the thread") \
+	X(85, EVENTS_FILTERED,     "events_filtered",     INFO, "runs and waits of coroutines left out by --threads")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 46 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 86 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

@@ -29,6 +29,9 @@
 enum weft_hello_flag {
 	WEFT_HELLO_FORKED = 1 << 0, /* a forked child that did not exec */
 	WEFT_HELLO_ROOT = 1 << 1,   /* began the collector itself (WEFT_RECORD) */
+	/** The collector attached to this process's own session (header.attach_number): the
+	 * answer brings the table memfd alone, total_bytes is 0. */
+	WEFT_HELLO_ATTACHED = 1 << 2,
 };
 
 struct weft_hello {

@@ -28,8 +28,11 @@
  *   0x0240  thread name, 64 bytes                                 owner
  *   0x0280  counters                                              owner (and its handlers)
  *   0x0580  OpenTelemetry thread context record, 640 bytes        owner
- *   0x0800  reserved to 0x1000
- *   0x1000  custom label block, 4184 bytes; spare label buffers up to 0x8000
+ *   0x0800  labels: what the owner and its handlers keep of them   owner (and its handlers)
+ *   0x0A00  what the owner keeps of the OpenTelemetry record      owner
+ *   0x0A80  labels 0 and 1 of coroutines without labels           owner
+ *   0x0FF8  the generation of the set behind it                   owner
+ *   0x1000  custom label block (abi/custom_labels_v1.h), its twin, saved labels, up to 0x8000
  *   samples_offset  samples ring       events_offset  events ring
  *
  * Slot life: one word, changed by compare-and-swap alone, generation and state together.
@@ -66,6 +69,10 @@
  *     written = delivered + refused + stolen + pending
  *   The header's counters are of what had no slot: there only the losses are counted, and
  *   attempted is their sum.
+ *   Of the events ring likewise, by counters of its own:
+ *     events_attempted = written + events_ring_full + events_nested (+ 1 while one is at it, and
+ *       one for each append that was left by a longjmp)
+ *     written = delivered + refused + events_stolen + pending
  *
  * Rings: one producer, one consumer; positions are bytes since the slot's claim and only
  * grow; a byte's place is position & (ring_bytes - 1). Both rings are powers of two.
@@ -100,6 +107,7 @@ extern "C" {
 #define WEFT_SESSION_HEADER_BYTES 4096
 #define WEFT_SESSION_SLOTS_MAX 65536
 #define WEFT_SESSION_BLOCK_SLOTS 64
+#define WEFT_SESSION_FRESH_WORDS (WEFT_SESSION_SLOTS_MAX / WEFT_SESSION_BLOCK_SLOTS / 64)
 #define WEFT_SLOT_CONTROL_BYTES 0x8000
 #define WEFT_SLOT_TOUCHED_BYTES 0x1000
 #define WEFT_RING_BYTES_DEFAULT (256 * 1024)
@@ -154,6 +162,14 @@ enum weft_hook {
 	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
 	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
 	WEFT_HOOK_MODULES = 1 << 3, /* dlclose: which code lay where, and when */
+};
+
+/** Who publishes a format in this process. */
+enum weft_publisher {
+	WEFT_PUBLISHER_NONE = 0,    /* nobody (yet), or switched off */
+	WEFT_PUBLISHER_WEFT = 1,    /* we do */
+	WEFT_PUBLISHER_ANOTHER = 2, /* another library came first: we leave it alone */
+	WEFT_PUBLISHER_FAILED = 3,  /* wanted, and could not be had */
 };
 
 /** Feature bits of the session; a reader ignores those it does not know. */
@@ -216,7 +232,10 @@ struct weft_session_header {
 	uint64_t map_current;      /* 0x1B8 [C] offset of that snapshot; 0 = none */
 	uint64_t tables_bytes;     /* 0x1C0 [C] size of the table memfd; 0 = there is none */
 	uint64_t tables_used;      /* 0x1C8 [C] its bytes in use, from its start; only grows */
-	uint8_t rsv_control[0x200 - 0x1D0];
+	uint32_t prime_signal;     /* 0x1D0 [C] wanted for priming; 0 = none is to be used */
+	uint32_t attach_number;    /* 0x1D4 [C] recordings that attached to this session so far */
+	uint32_t prime_sending;    /* 0x1D8 [C,R] how many look at prime_signal_used to send it */
+	uint8_t rsv_control[0x200 - 0x1DC];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
 	uint32_t blocks_open;     /* 0x204 [R] blocks of 64 slots that are mapped */
@@ -229,13 +248,30 @@ struct weft_session_header {
 	uint32_t hook_calls;      /* 0x228 [R] calls that went through the start hook */
 	uint32_t runtime_version; /* 0x22C [R] */
 	/** Bits 32..63 grow whenever code was unloaded; bits 0..31: dlclose calls in progress. */
-	uint64_t modules_epoch; /* 0x230 [R] */
-	uint8_t rsv_runtime[0x300 - 0x238];
+	uint64_t modules_epoch;     /* 0x230 [R] */
+	uint32_t prime_signal_used; /* 0x238 [R] whose handler is installed; 0 = none */
+	uint32_t attach_taken;      /* 0x23C [R] attach_number of the newest order carried out */
+	int32_t attach_error;       /* 0x240 [R] of that order: 0, or -errno */
+	uint32_t hooks_patched;     /* 0x244 [R] groups of hooks put in place by patching */
+	uint32_t handling;          /* 0x248 [R] our handlers at work on threads without slot */
+	uint32_t engines_run;       /* 0x24C [R] 1 = handlers and timers of a recording in place */
+	uint32_t formats;       /* 0x250 [M,R] enum weft_format bits (weft/publish.h) that are on */
+	uint32_t otel_process;  /* 0x254 [R] enum weft_publisher: who has the process context */
+	uint32_t otel_thread;   /* 0x258 [R] enum weft_publisher: who has otel_thread_ctx_v1 */
+	uint32_t custom_labels; /* 0x25C [R] enum weft_publisher: libcustomlabels-weft.so */
+	uint32_t labels_max;    /* 0x260 [R] labels per thread, reserved ones included */
+	uint32_t rsv_labels;    /* 0x264 */
+	uint64_t mapped_at;     /* 0x268 [R] where the session lies in the target */
+	uint8_t rsv_runtime[0x280 - 0x270];
+	/** A bit per block of 64 slots: something was published, or a thread ended, in it since
+	 * the collector took the bit away. A hint: all are looked at now and then. */
+	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
 
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
 	uint64_t handler_ns[64];              /* 0x600 [R] atomic adds; log2 histogram, see below */
 	uint64_t claim_ns[64];                /* 0x800 [R] atomic adds; log2 histogram */
-	uint8_t rsv_tail[0x1000 - 0xA00];
+	char socket_path[112];                /* 0xA00 [C] who attached listens there; "" = none */
+	uint8_t rsv_tail[0x1000 - 0xA70];
 };
 
 /* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
@@ -246,8 +282,16 @@ struct weft_context_ext {
 	uint8_t trace_id[16];      /* 0x50 W3C byte order; zeros = none */
 	uint32_t trace_flags;      /* 0x60 W3C trace flags */
 	uint32_t label_generation; /* 0x64 changes with every label set */
-	uint64_t label_set;        /* 0x68 reserved: address of the current label set */
-	uint8_t rsv[16];           /* 0x70 */
+	/* Address in the target of the label set to be recorded (struct weft_custom_labels_set);
+	 * 0 = no labels yet. The u64 before a set is its generation: it grows with each change, and
+	 * says, with the address, whether the labels are those of the sample before. */
+	uint64_t label_set;   /* 0x68 */
+	uint64_t formats_seq; /* 0x70 an odd seq equal to it: other formats alone are being written
+			       */
+	/* How far the store in use lies from the slot's own (label_state.store), both addresses in
+	 * the target: 0 = that is it; else a coroutine's. With an odd seq it may belong to the
+	 * label set before. */
+	uint64_t label_store; /* 0x78 */
 };
 
 struct weft_slot_thread {
@@ -260,7 +304,7 @@ struct weft_slot_thread {
 	int32_t timer_id;    /* 0xA8 kernel's id; -1 = none */
 	uint32_t primed_by;  /* 0xAC counter number: WEFT_COUNTER_PRIMED_* */
 	uint64_t tid_start;  /* 0xB0 reserved: start time of the thread */
-	uint64_t rsv;        /* 0xB8 */
+	uint64_t handling;   /* 0xB8 frame address of our handler at work here; 0 = none */
 };
 
 struct weft_slot_events {
@@ -269,7 +313,9 @@ struct weft_slot_events {
 	uint64_t coroutine;            /* 0xD0 id of the coroutine that runs; 0 = none */
 	uint64_t coroutine_stack_low;  /* 0xD8 */
 	uint64_t coroutine_stack_high; /* 0xE0 */
-	uint64_t rsv[3];
+	uint64_t coroutine_at;         /* 0xE8 its struct weft_coro in the target */
+	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first switch; or 0 */
+	uint64_t rsv;
 };
 
 struct weft_slot_outside {
@@ -291,6 +337,32 @@ struct weft_ring_consumer {
 	uint64_t rsv[5];
 };
 
+/** What owner and handlers remember of labels. Outside readers look at ext.label_set instead. */
+struct weft_slot_labels {
+	/* [handler] The set, and its generation, that the newest sample with labels told. */
+	uint64_t recorded_set;        /* 0x800 */
+	uint64_t recorded_generation; /* 0x808 */
+	uint32_t recorded_number;     /* 0x810 label_generation of that sample; 0 = no labels */
+	uint32_t numbers;             /* 0x814 the newest number given, without its top byte */
+	/* [owner, handler] Where its custom_labels_current_set is, in the target; 0 = not known:
+	 * what it leads to, if it is not in the session, is the program's own set, to be recorded.
+	 */
+	uint64_t current_at; /* 0x818 */
+	uint64_t owner[12];  /* 0x820 the writer's own (src/runtime/label_store.h) */
+	uint64_t store[48];  /* 0x880 likewise: of the thread's sets */
+};
+
+/** The owner's own notes of the OpenTelemetry record: the labels in it, by their place. */
+struct weft_slot_otel {
+	uint64_t root_span_id; /* 0xA00 in the first attribute; 0 = it has none */
+	uint32_t left_out;     /* 0xA08 bit n: label n is not among the attributes */
+	uint16_t label_bytes;  /* 0xA0C of the attributes, those that are labels */
+	uint16_t is_foreign;   /* 0xA0E another library's context was found on this thread */
+	uint16_t keys[32];     /* 0xA10 1 + the index of label n's key when last looked up */
+	uint64_t generation;   /* 0xA50 of the labels among the attributes */
+	uint64_t rsv[5];
+};
+
 /** The control part of a slot. Owner-written fields are plain stores of one thread. */
 struct weft_slot {
 	struct weft_context_v1 context;       /* 0x000 */
@@ -305,7 +377,10 @@ struct weft_slot {
 	char name[64];                        /* 0x240 NUL-terminated */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
 	uint8_t otel_record[640];             /* 0x580 */
-	uint8_t rsv_page[0x1000 - 0x800];     /* 0x800 */
+	struct weft_slot_labels label_state;  /* 0x800 */
+	struct weft_slot_otel otel;           /* 0xA00 */
+	uint64_t coro_labels[175];            /* 0xA80 */
+	uint64_t labels_generation;           /* 0xFF8 of the set at 0x1000 */
 	uint8_t labels[0x8000 - 0x1000];      /* 0x1000 */
 };
 
@@ -318,8 +393,8 @@ enum weft_slot_flag {
 enum weft_record_type {
 	WEFT_RECORD_PAD = 1,    /* fills the ring up to its end; may be its first 8 bytes only */
 	WEFT_RECORD_SAMPLE = 2, /* struct weft_sample_record */
-	WEFT_RECORD_LABELS = 3, /* reserved: changed label bytes */
-	WEFT_RECORD_SWITCH = 4, /* reserved: coroutine switch */
+	WEFT_RECORD_LABELS = 3, /* reserved */
+	WEFT_RECORD_SWITCH = 4, /* struct weft_switch_record, in the events ring */
 	WEFT_RECORD_EVENT = 5,  /* reserved: typed event */
 };
 
@@ -357,6 +432,15 @@ enum weft_stack_end {
 	WEFT_END_BAD_READ = 5,   /* or below what may be read */
 };
 
+/** What a thread was at when a sample of it was taken. */
+enum weft_thread_state {
+	WEFT_STATE_RUNNING = 0,         /* on a CPU: every sample of a CPU timer */
+	WEFT_STATE_SLEEPING = 1,        /* blocked, woken by a signal (S, and I, T, t) */
+	WEFT_STATE_UNINTERRUPTIBLE = 2, /* blocked, most often on a disk (D) */
+	WEFT_STATE_WAITING_FOR_CPU = 3, /* could run, and waits for a CPU (run delay) */
+	WEFT_STATE_COUNT = 4,
+};
+
 enum weft_sample_flag {
 	WEFT_SAMPLE_CUT = 1 << 0,       /* copy_bytes or frames reached their limit */
 	WEFT_SAMPLE_ALT_STACK = 1 << 1, /* sp was on the alternate signal stack */
@@ -364,6 +448,8 @@ enum weft_sample_flag {
 	WEFT_SAMPLE_SELF_READ = 1 << 3, /* copied by process_vm_readv */
 	WEFT_SAMPLE_STALE_MAP = 1 << 4, /* the loader has another module at some pc of it */
 	WEFT_SAMPLE_CHECK = 1 << 5,     /* RAW, with the handler's own frames behind the copy */
+	WEFT_SAMPLE_OUTSIDE = 1 << 6,   /* taken from outside: of the registers only pc and sp */
+	WEFT_SAMPLE_NO_LABELS = 1 << 7, /* it has labels, and they could not be told */
 };
 
 /**
@@ -393,15 +479,60 @@ struct weft_sample_record {
 	uint64_t root_span_id;               /* 0x30 */
 	uint8_t trace_id[16];                /* 0x38 */
 	uint32_t trace_flags;                /* 0x48 */
-	uint32_t label_generation;           /* 0x4C */
+	uint32_t label_generation;           /* 0x4C number of the labels; 0 = none, or not told */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS]; /* 0x50 */
 	uint32_t map_number;   /* 0x78 module map that the frames refer to; 0 = none */
 	uint32_t copy_bytes;   /* 0x7C */
 	uint64_t copy_address; /* 0x80 */
 	uint64_t coroutine;    /* 0x88 */
 	uint8_t end;           /* 0x90 enum weft_stack_end; 0 when there are no frames */
-	uint8_t rsv[7];        /* 0x91 */
+	uint8_t state;         /* 0x91 enum weft_thread_state; 0 from a handler */
+	uint16_t label_bytes;  /* 0x92 of the labels in this record; 0 = told by an earlier one */
+	uint32_t labels_at;    /* 0x94 where they begin, from the record's start; 8-aligned */
 };
+
+/** In record.flags of a switch. */
+enum weft_switch_flag {
+	WEFT_SWITCH_RUN = 1 << 0,   /* it ran from begin to end, on this thread; else it waited */
+	WEFT_SWITCH_FIRST = 1 << 1, /* a wait that began with its birth */
+	WEFT_SWITCH_LAST = 1 << 2,  /* it ended with its death: of a wait, it was destroyed so */
+	WEFT_SWITCH_WOKEN = 1 << 3, /* woken_ns is known */
+	WEFT_SWITCH_TAGS = 1 << 4,  /* ten tag ids (u32) follow the fixed part */
+};
+/** Of labels in a switch record at most; what finds no room is left out, in order, and counted. */
+#define WEFT_SWITCH_LABELS_BYTES 512
+
+/**
+ * A coroutine's run or wait that just ended on this thread. Written by weft_coro_carry_v1. Behind
+ * the fixed part, or the tags, stand record.rsv bytes of labels, as in a sample; padded to 8.
+ */
+struct weft_switch_record {
+	struct weft_record record; /* 0x00 rsv: bytes of labels */
+	uint64_t begin_ns;         /* 0x10 CLOCK_MONOTONIC */
+	uint64_t end_ns;           /* 0x18 not before begin_ns */
+	uint64_t coroutine;        /* 0x20 its id */
+	uint64_t addr;             /* 0x28 where it suspended; 0 = not told */
+	uint64_t woken_ns;         /* 0x30 of a wait: when it was woken; 0 = not known */
+	uint64_t span_id;          /* 0x38 the coroutine's context as the interval ends */
+	uint64_t root_span_id;     /* 0x40 */
+	uint8_t trace_id[16];      /* 0x48 */
+};
+
+/**
+ * Labels in a sample record: told once per change, by the first sample after it. Samples of the
+ * same slot and generation with the same label_generation have the same labels; its top byte is
+ * that of header.attach_number, for a collector that attaches is told anew. Each: this header,
+ * then key and value, not padded. `span-id` and `root-span-id` are not among them. Labels without
+ * room are left out, in order, and counted. Of equal keys the first counts. In a sample from
+ * outside they are that sample's alone.
+ */
+struct weft_sample_label {
+	uint16_t key_bytes;   /* 0x00 1 .. 128 (of a program's own set: cut there) */
+	uint16_t value_bytes; /* 0x02 0 .. 256 */
+};
+/** Of a set so many are looked at, absent ones too; and the bytes that they take at most. */
+#define WEFT_SAMPLE_LABELS_MAX 64
+#define WEFT_SAMPLE_LABELS_BYTES (WEFT_SAMPLE_LABELS_MAX * (4 + 128 + 256))
 
 /**
  * Dictionary and module logs: records one after the other, 8-aligned; a record exists when
@@ -454,6 +585,17 @@ struct weft_log_loaded {
 #define WEFT_SIGVAL_INDEX(value) ((uint32_t)((uint64_t)(value)&0xFFFF))
 /** Generation 0 is never live: the timer was armed for a thread that had no slot yet. */
 #define WEFT_SIGVAL_ADOPTED 0
+
+/**
+ * Orders to a thread: the priming signal, by rt_tgsigqueueinfo (SI_QUEUE) from the collector or
+ * the process itself, with WEFT_SIGVAL(cookie, 0, order). Sent only to a thread that runs.
+ */
+enum weft_order {
+	WEFT_ORDER_PRIME = 1, /* claim a slot and arm a timer for this thread */
+	WEFT_ORDER_ATTACH =
+		2,           /* carry out header.attach_number: begin the engines, map the tables */
+	WEFT_ORDER_STOP = 3, /* the recording is over: end the engines */
+};
 
 #define WEFT_STATE_WORD(generation, state) (((uint64_t)(generation) << 8) | (uint64_t)(state))
 #define WEFT_STATE_OF(word) ((enum weft_slot_state)((word)&0x7F))
@@ -509,6 +651,9 @@ WEFT_ABI_OFFSET(weft_session_header, map_number, 0x1B4);
 WEFT_ABI_OFFSET(weft_session_header, map_current, 0x1B8);
 WEFT_ABI_OFFSET(weft_session_header, tables_bytes, 0x1C0);
 WEFT_ABI_OFFSET(weft_session_header, tables_used, 0x1C8);
+WEFT_ABI_OFFSET(weft_session_header, prime_signal, 0x1D0);
+WEFT_ABI_OFFSET(weft_session_header, attach_number, 0x1D4);
+WEFT_ABI_OFFSET(weft_session_header, prime_sending, 0x1D8);
 WEFT_ABI_OFFSET(weft_session_header, target_state, 0x200);
 WEFT_ABI_OFFSET(weft_session_header, blocks_open, 0x204);
 WEFT_ABI_OFFSET(weft_session_header, slots_high, 0x208);
@@ -520,9 +665,23 @@ WEFT_ABI_OFFSET(weft_session_header, hooks, 0x224);
 WEFT_ABI_OFFSET(weft_session_header, hook_calls, 0x228);
 WEFT_ABI_OFFSET(weft_session_header, runtime_version, 0x22C);
 WEFT_ABI_OFFSET(weft_session_header, modules_epoch, 0x230);
+WEFT_ABI_OFFSET(weft_session_header, prime_signal_used, 0x238);
+WEFT_ABI_OFFSET(weft_session_header, attach_taken, 0x23C);
+WEFT_ABI_OFFSET(weft_session_header, attach_error, 0x240);
+WEFT_ABI_OFFSET(weft_session_header, hooks_patched, 0x244);
+WEFT_ABI_OFFSET(weft_session_header, handling, 0x248);
+WEFT_ABI_OFFSET(weft_session_header, engines_run, 0x24C);
+WEFT_ABI_OFFSET(weft_session_header, formats, 0x250);
+WEFT_ABI_OFFSET(weft_session_header, otel_process, 0x254);
+WEFT_ABI_OFFSET(weft_session_header, otel_thread, 0x258);
+WEFT_ABI_OFFSET(weft_session_header, custom_labels, 0x25C);
+WEFT_ABI_OFFSET(weft_session_header, labels_max, 0x260);
+WEFT_ABI_OFFSET(weft_session_header, mapped_at, 0x268);
+WEFT_ABI_OFFSET(weft_session_header, fresh, 0x280);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
 WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
+WEFT_ABI_OFFSET(weft_session_header, socket_path, 0xA00);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);
@@ -532,6 +691,7 @@ WEFT_ABI_OFFSET(weft_slot, ext.trace_id, 0x050);
 WEFT_ABI_OFFSET(weft_slot, ext.trace_flags, 0x060);
 WEFT_ABI_OFFSET(weft_slot, ext.label_generation, 0x064);
 WEFT_ABI_OFFSET(weft_slot, ext.label_set, 0x068);
+WEFT_ABI_OFFSET(weft_slot, ext.label_store, 0x078);
 WEFT_ABI_OFFSET(weft_slot, thread.tid, 0x080);
 WEFT_ABI_OFFSET(weft_slot, thread.flags, 0x084);
 WEFT_ABI_OFFSET(weft_slot, thread.generation, 0x088);
@@ -541,11 +701,14 @@ WEFT_ABI_OFFSET(weft_slot, thread.claimed_ns, 0x0A0);
 WEFT_ABI_OFFSET(weft_slot, thread.timer_id, 0x0A8);
 WEFT_ABI_OFFSET(weft_slot, thread.primed_by, 0x0AC);
 WEFT_ABI_OFFSET(weft_slot, thread.tid_start, 0x0B0);
+WEFT_ABI_OFFSET(weft_slot, thread.handling, 0x0B8);
 WEFT_ABI_OFFSET(weft_slot, events.commits, 0x0C0);
 WEFT_ABI_OFFSET(weft_slot, events.open_contexts, 0x0C8);
 WEFT_ABI_OFFSET(weft_slot, events.coroutine, 0x0D0);
 WEFT_ABI_OFFSET(weft_slot, events.coroutine_stack_low, 0x0D8);
 WEFT_ABI_OFFSET(weft_slot, events.coroutine_stack_high, 0x0E0);
+WEFT_ABI_OFFSET(weft_slot, events.coroutine_at, 0x0E8);
+WEFT_ABI_OFFSET(weft_slot, events.index, 0x0F0);
 WEFT_ABI_OFFSET(weft_slot, outside.samples, 0x100);
 WEFT_ABI_OFFSET(weft_slot, samples_p.head, 0x140);
 WEFT_ABI_OFFSET(weft_slot, samples_p.busy, 0x148);
@@ -558,9 +721,19 @@ WEFT_ABI_OFFSET(weft_slot, events_p.busy, 0x1C8);
 WEFT_ABI_OFFSET(weft_slot, events_p.written, 0x1D0);
 WEFT_ABI_OFFSET(weft_slot, events_c.tail, 0x200);
 WEFT_ABI_OFFSET(weft_slot, events_c.delivered, 0x208);
+WEFT_ABI_OFFSET(weft_slot, events_c.refused, 0x210);
 WEFT_ABI_OFFSET(weft_slot, name, 0x240);
 WEFT_ABI_OFFSET(weft_slot, counters, 0x280);
 WEFT_ABI_OFFSET(weft_slot, otel_record, 0x580);
+WEFT_ABI_OFFSET(weft_slot, label_state, 0x800);
+WEFT_ABI_OFFSET(weft_slot, label_state.recorded_number, 0x810);
+WEFT_ABI_OFFSET(weft_slot, label_state.current_at, 0x818);
+WEFT_ABI_OFFSET(weft_slot, label_state.owner, 0x820);
+WEFT_ABI_OFFSET(weft_slot, label_state.store, 0x880);
+WEFT_ABI_OFFSET(weft_slot, otel, 0xA00);
+WEFT_ABI_OFFSET(weft_slot, otel.generation, 0xA50);
+WEFT_ABI_OFFSET(weft_slot, coro_labels, 0xA80);
+WEFT_ABI_OFFSET(weft_slot, labels_generation, 0xFF8);
 WEFT_ABI_OFFSET(weft_slot, labels, 0x1000);
 WEFT_ABI_ASSERT(sizeof(struct weft_record) == 16, "record header");
 WEFT_ABI_OFFSET(weft_record, bytes, 0x00);
@@ -587,6 +760,19 @@ WEFT_ABI_OFFSET(weft_sample_record, copy_bytes, 0x7C);
 WEFT_ABI_OFFSET(weft_sample_record, copy_address, 0x80);
 WEFT_ABI_OFFSET(weft_sample_record, coroutine, 0x88);
 WEFT_ABI_OFFSET(weft_sample_record, end, 0x90);
+WEFT_ABI_OFFSET(weft_sample_record, state, 0x91);
+WEFT_ABI_OFFSET(weft_sample_record, label_bytes, 0x92);
+WEFT_ABI_OFFSET(weft_sample_record, labels_at, 0x94);
+WEFT_ABI_ASSERT(sizeof(struct weft_switch_record) == 0x58, "switch record");
+WEFT_ABI_OFFSET(weft_switch_record, begin_ns, 0x10);
+WEFT_ABI_OFFSET(weft_switch_record, end_ns, 0x18);
+WEFT_ABI_OFFSET(weft_switch_record, coroutine, 0x20);
+WEFT_ABI_OFFSET(weft_switch_record, addr, 0x28);
+WEFT_ABI_OFFSET(weft_switch_record, woken_ns, 0x30);
+WEFT_ABI_OFFSET(weft_switch_record, span_id, 0x38);
+WEFT_ABI_OFFSET(weft_switch_record, root_span_id, 0x40);
+WEFT_ABI_OFFSET(weft_switch_record, trace_id, 0x48);
+WEFT_ABI_ASSERT(sizeof(struct weft_sample_label) == 4, "sample label");
 WEFT_ABI_ASSERT(sizeof(struct weft_log_record) == 16, "log record");
 WEFT_ABI_OFFSET(weft_log_record, bytes, 0x00);
 WEFT_ABI_OFFSET(weft_log_record, type, 0x04);

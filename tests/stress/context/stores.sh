@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# stores.sh STORES_OBJECT CONTEXT_OBJECT OBJDUMP: reads aarch64 machine code. A thread's own
+# stores.sh STORES_OBJECT CONTEXT_OBJECT STORE_OBJECT OBJDUMP: reads aarch64 machine code. A thread's own
 # handler and x86-64's cores see stores in order whatever the compiler made of them; other
 # cores of aarch64 only if each is a store-release. So: the inline writes of weft/context.h
 # store to the slot by stlr alone, in the order of the protocol, the out-of-line ones by
-# stlr alone; and none has a barrier.
+# stlr alone; and none has a barrier. Labels: what is written into the hidden set comes behind a
+# barrier, so that it is not seen before the set was hidden, and before the released flip.
 set -u
 export LC_ALL=C
-stores=$1 context=$2 objdump=$3
+stores=$1 context=$2 store=$3 objdump=$4
 number=0 failures=0
 
 disassemble() { # OBJECT FUNCTION
@@ -48,6 +49,13 @@ released() { # FUNCTION
 in_order stores_set '0x10 0x0 0x8 0x10 '
 in_order stores_trace '0x40 0x10 0x0 0x8 0x50 0x58 0x60 0x48 0x10 0x40 '
 in_order stores_tag '0x24 0x40 '
+# generation twice, formats_seq, seq, label_generation, label_set, the ABI's pointer, formats_seq, seq
+in_order stores_flip 'plain plain 0x70 0x40 0x64 0x68 0x0 0x70 0x40 '
+# generation twice; number and set; what differs
+check "the set is shown last" "plain plain 0x64 0x68 plain " \
+	"$(disassemble "$store" weft_store_settle | offsets)"
+check "a barrier before the hidden set is changed" "barrier" \
+	"$(disassemble "$store" weft_store_begin | offsets | tr ' ' '\n' | grep barrier | sort -u)"
 released write_all
 released restore
 # what looks for plain stores can see one

@@ -11,7 +11,7 @@
 #include "base/ring_consumer.h"
 #include "base/session_layout.h"
 
-#define TARGET_SLOTS 64
+#define TARGET_SLOTS 192
 
 struct target_session {
 	struct weft_session_header layout, *shared;

@@ -116,6 +116,7 @@ void target_publish(const struct target *t, uint32_t index, const void *data, ui
 	memcpy(ring + place, data, bytes < left ? bytes : left);
 	slot->samples_p.written++;
 	__atomic_store_n(&slot->samples_p.head, head + bytes, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&t->header->fresh[0], 1, __ATOMIC_SEQ_CST);
 }
 
 int target_sample(const struct target *t, uint32_t index, uint64_t generation, uint64_t time_ns,

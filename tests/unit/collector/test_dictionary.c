@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs of a session, read without trust. */
-#include "collector/dictionary.h"
+#include "base/dictionary.h"
 
 #include <errno.h>
 #include <setjmp.h>

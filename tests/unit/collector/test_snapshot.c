@@ -97,6 +97,10 @@ static uint32_t read_map(struct seen *out)
 	if (!(number & WEFT_MAP_NUMBER_BITS) || out->count >= MODULES_MAX)
 		return 0;
 	from = (const uint64_t *)(const void *)(s + 1);
+	/* The place is used again by now, and the count is another snapshot's. */
+	if ((const uint8_t *)from + out->count * sizeof(struct weft_map_module) >
+	    base + layout.map_offset + layout.map_bytes)
+		return 0;
 	for (size_t i = 0; i < out->count * sizeof(struct weft_map_module) / 8; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

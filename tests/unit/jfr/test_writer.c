@@ -205,7 +205,7 @@ static void bad_events_change_nothing(void **state)
 	v[2].number = -1;
 	assert_int_equal(weft_jfr_event(w, sample, v, 4), -EINVAL);
 	v[2].number = 0;
-	v[3].number = 4;
+	v[3].number = WEFT_JFR_STATE_WAITING_FOR_CPU + 1;
 	assert_int_equal(weft_jfr_event(w, sample, v, 4), -EINVAL);
 	v[3].number = 0;
 	assert_int_equal(weft_jfr_event(w, sample, v, 4), 0);
@@ -321,8 +321,8 @@ static void chunks_carry_only_what_they_use(void **state)
 	raw_load(&file, path);
 	raw_metadata(&file.chunks[1], &metadata);
 	raw_pools(&file.chunks[1], &metadata, count_entry, &entries);
-	/* 6 frame types, 3 states, stack, method, class, symbols "m" "f99" "()V" */
-	assert_int_equal(entries, 6 + 3 + 1 + 1 + 1 + 3);
+	/* 6 frame types, 5 states, stack, method, class, symbols "m" "f99" "()V" */
+	assert_int_equal(entries, 6 + 5 + 1 + 1 + 1 + 3);
 }
 
 static void long_texts_are_pooled_once_per_chunk(void **state)
@@ -339,7 +339,7 @@ static void long_texts_are_pooled_once_per_chunk(void **state)
 	raw_load(&file, path);
 	raw_metadata(&file.chunks[1], &metadata);
 	raw_pools(&file.chunks[1], &metadata, count_entry, &entries);
-	assert_int_equal(entries, 6 + 3 + 1);
+	assert_int_equal(entries, 6 + 5 + 1);
 }
 
 /* A device that cannot be cut back either. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: an output file appears whole or not at all, and every failure is told. */
-#include "export/output.h"
+#include "base/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -174,6 +174,34 @@ static int remove_directory(void **state)
 	return chdir("/") || rmdir(directory);
 }
 
+static void a_new_file_takes_no_place(void **state)
+{
+	struct output *o;
+
+	(void)state;
+	put_file("there", "older");
+	assert_int_equal(output_open_new(&o, "there"), -EEXIST);
+	assert_int_equal(symlink("nowhere", "link"), 0);
+	assert_int_equal(output_open_new(&o, "link"), -EEXIST);
+	unlink("link");
+	assert_int_equal(output_open_new(&o, "late"), 0);
+	assert_int_equal(access(output_temporary(o), F_OK), 0);
+	assert_int_equal(output_write(o, "ours", 4), 0);
+	put_file("late", "theirs");
+	assert_int_equal(output_commit(o), -EEXIST);
+	expect_file("late", "theirs");
+	expect_file("there", "older");
+	assert_int_equal(entries(), 2);
+	unlink("late");
+	assert_int_equal(output_open_new(&o, "late"), 0);
+	assert_int_equal(output_write(o, "ours", 4), 0);
+	assert_int_equal(output_commit(o), 0);
+	expect_file("late", "ours");
+	assert_int_equal(entries(), 2);
+	unlink("late");
+	unlink("there");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +211,7 @@ int main(void)
 		cmocka_unit_test(full_disk_leaves_the_older_file),
 		cmocka_unit_test(full_device_is_told),
 		cmocka_unit_test(no_such_directory),
+		cmocka_unit_test(a_new_file_takes_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

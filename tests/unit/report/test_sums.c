@@ -84,6 +84,7 @@ static int setup(void **state)
 		struct sample *s = &f->s[i];
 
 		s->weight_ns = rows[i].weight;
+		s->times = 1;
 		s->thread = threads[rows[i].thread];
 		s->stack = stacks[rows[i].stack];
 		if (!rows[i].span)
@@ -192,7 +193,8 @@ static void a_row_keeps_what_its_samples_share(void **state)
 
 static void keys_are_known_or_refused(void **state)
 {
-	static const char *const bad[] = {"", "spam", "tag", "tag:", "Function", "span "};
+	static const char *const bad[] = {
+		"", "spam", "tag", "tag:", "label", "label:", "Function", "span "};
 	struct key key;
 
 	(void)state;
@@ -200,7 +202,7 @@ static void keys_are_known_or_refused(void **state)
 		assert_int_equal(key_parse(&key, bad[i]), -EINVAL);
 	assert_string_equal(key_choices(KEY_NO_KIND),
 			    "function, stack, span, root, trace, thread, process, module, line, "
-			    "tag:NAME");
+			    "state, coroutine, site, tag:NAME, label:KEY");
 }
 
 static unsigned int selected(struct fixture *f, const char *text)

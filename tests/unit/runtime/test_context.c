@@ -12,7 +12,9 @@
 
 #include <weft/context.h>
 
+#include "../../own_session.h"
 #include "base/context_snapshot.h"
+#include "children.h"
 #include "unit.h"
 
 static void checksum_vectors(void **state)
@@ -118,7 +120,7 @@ static void set_trace_leaves_tags(void **state)
 	c.span_id = 3;
 	c.root_span_id = 4;
 	assert_memory_equal(&seen, &c, sizeof(c));
-	weft_context_set_trace_again(5, 6, c.trace_id, 1);
+	weft_context_set_trace_all(5, 6, c.trace_id, 1);
 	assert_int_equal(weft_context_read(&seen), WEFT_CONTEXT_TRACE);
 	assert_int_equal(seen.span_id, 5);
 	assert_int_equal(seen.tags[9], 9);
@@ -297,14 +299,6 @@ static void ended_threads_give_back(void **state)
 	assert_ptr_equal(first, second);
 }
 
-static int child_status(pid_t child)
-{
-	int status = -1;
-
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static void children_own_a_copy(void **state)
 {
 	uint32_t id = weft_tag_intern("kept");
@@ -326,22 +320,6 @@ static void children_own_a_copy(void **state)
 	assert_int_equal(weft_context_get().span_id, 10);
 }
 
-/* qemu-user says yes to every madvise and does none of them. */
-static int forks_wipe(void)
-{
-	uint32_t *page =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	pid_t child;
-
-	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK))
-		return 0;
-	*page = 1;
-	child = fork();
-	if (child == 0)
-		_exit(*page != 0);
-	return child_status(child) == 0;
-}
-
 /* No handler of ours runs at _Fork: the wiped guard word tells. */
 static void unannounced_children_notice(void **state)
 {
@@ -360,6 +338,33 @@ static void unannounced_children_notice(void **state)
 	}
 	assert_int_equal(child_status(child), 0);
 	assert_int_equal(weft_context_get().span_id, 10);
+}
+
+/* Nor do their strings come into their parent's dictionary. */
+static void unannounced_children_keep_their_strings(void **state)
+{
+	const struct weft_session_header *h = own_session();
+	uint64_t head;
+	pid_t child;
+
+	(void)state;
+	if (!forks_wipe() || !h)
+		skip();
+	weft_context_set(10, 20);
+	weft_tag_intern("its parent's");
+	head = h->dict_head;
+	assert_true(head > 0);
+	child = _Fork();
+	if (child == 0) {
+		uint32_t id = weft_tag_intern("an unannounced child's");
+
+		weft_tag_name(5, "also its own");
+		_exit(id && weft_tag_intern("an unannounced child's") == id ? 0 : 1);
+	}
+	assert_int_equal(child_status(child), 0);
+	assert_int_equal(h->dict_head, head);
+	weft_tag_intern("its parent's second");
+	assert_true(h->dict_head > head);
 }
 
 /* A second thread of a child begins the child's session. */
@@ -396,6 +401,7 @@ int main(void)
 		cmocka_unit_test(ended_threads_give_back),
 		cmocka_unit_test(children_own_a_copy),
 		cmocka_unit_test(unannounced_children_notice),
+		cmocka_unit_test(unannounced_children_keep_their_strings),
 		cmocka_unit_test(children_have_threads),
 	};
 

@@ -93,6 +93,50 @@ static void without_collector_the_owner_frees(void **state)
 	shared->run_state = WEFT_RUN_RECORDING;
 }
 
+static pthread_key_t own_key;
+
+/* ThreadSanitizer's own state of a thread goes in the last. */
+#if defined(__SANITIZE_THREAD__)
+#define ROUNDS 3
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ROUNDS 3
+#endif
+#endif
+#ifndef ROUNDS
+#define ROUNDS 4
+#endif
+
+/* In each round that POSIX promises, and before or after ours as the keys come. */
+static void writes_to_the_very_end(void *rounds)
+{
+	weft_context_set(1, 2);
+	if (rounds != (void *)1)
+		pthread_setspecific(own_key, (void *)((uintptr_t)rounds - 1));
+}
+
+static void *ends_late(void *arg)
+{
+	pthread_setspecific(own_key, (void *)ROUNDS);
+	weft_context_set(3, 4);
+	return arg;
+}
+
+static void a_late_destructor_leaves_no_slot(void **state)
+{
+	(void)state;
+	weft_copies_store(NULL);
+	assert_int_equal(pthread_key_create(&own_key, writes_to_the_very_end), 0);
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, ends_late, NULL), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+	}
+	pthread_key_delete(own_key);
+	assert_int_equal(shared->slots_used, 0);
+}
+
 static void a_slot_claimed_meanwhile_wins(void **state)
 {
 	const struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
@@ -320,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(claim_primes_and_release_ends),
 		cmocka_unit_test(without_collector_the_owner_frees),
+		cmocka_unit_test(a_late_destructor_leaves_no_slot),
 		cmocka_unit_test(a_slot_claimed_meanwhile_wins),
 		cmocka_unit_test(exhaustion_counts_and_dead_are_stolen),
 		cmocka_unit_test(draining_slots_are_left_alone),

@@ -23,6 +23,7 @@
 
 #define ARENA_BYTES (UINT64_C(1) << 29)
 #define RED_ZONE 128
+#define PERIOD_NS 150000
 #define ABOVE_OUTER 4096 /* how far below the frame that raised the signal SP may be */
 
 static struct capture *captures;
@@ -35,6 +36,8 @@ static uint64_t stack_top, other_start, other_end;
 static sigjmp_buf backtrace_failed;
 static volatile sig_atomic_t is_in_backtrace;
 static volatile unsigned int crashes;
+static void *trampoline; /* to which handlers return */
+static timer_t timer;
 
 static void die(const char *what)
 {
@@ -122,22 +125,42 @@ static int keep_backtrace(struct capture *c)
 	is_in_backtrace = 0;
 	while (first < got && (uint64_t)(uintptr_t)frames[first] != c->pc)
 		first++;
+	/* Interrupted where another handler's return had just begun: our own goes there, too. */
+	if (first + 1 < got && frames[first] == trampoline && frames[first + 1] == trampoline)
+		first++;
 	c->expected_count = (uint64_t)(got - first);
 	for (int i = first; i < got; i++)
 		c->expected[i - first] = (uint64_t)(uintptr_t)frames[i];
 	return 1;
 }
 
-static void on_timer(int number, siginfo_t *info, void *context)
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * One shot at a time, later than what the last one took: on an emulator, on a busy machine, a
+ * timer that goes on by itself would interrupt the same instruction for ever.
+ */
+static void arm(uint64_t taken_ns)
+{
+	uint64_t delay_ns = PERIOD_NS + 2 * taken_ns + count * 7919 % PERIOD_NS;
+	struct itimerspec once = {.it_value = {.tv_sec = (time_t)(delay_ns / 1000000000),
+					       .tv_nsec = (long)(delay_ns % 1000000000)}};
+
+	timer_settime(timer, 0, &once, NULL);
+}
+
+static void capture_at(const ucontext_t *uc)
 {
 	struct capture *c = &captures[count];
 
-	(void)number;
-	(void)info;
-	if (count == wanted)
-		return;
 	stretches[count] = arena + arena_used;
-	keep_registers(c, context);
+	keep_registers(c, uc);
 	if (!copy_stacks(c))
 		return;
 	if (keep_backtrace(c))
@@ -146,22 +169,32 @@ static void on_timer(int number, siginfo_t *info, void *context)
 		crashes = crashes + 1;
 }
 
-static timer_t start_timer(void)
+static void on_timer(int number, siginfo_t *info, void *context)
+{
+	uint64_t began_ns = now_ns();
+
+	(void)number;
+	(void)info;
+	trampoline = __builtin_return_address(0);
+	if (count == wanted)
+		return;
+	capture_at(context);
+	arm(now_ns() - began_ns);
+}
+
+static void start_timer(void)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
-	struct itimerspec every = {.it_interval.tv_nsec = 150000, .it_value.tv_nsec = 150000};
 	struct sigaction act = {.sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_RESTART};
-	timer_t timer;
 
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	sigaction(SIGPROF, &act, NULL);
 	signal(SIGSEGV, on_crash);
 	signal(SIGBUS, on_crash);
 	signal(SIGILL, on_crash);
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
-	    timer_settime(timer, 0, &every, NULL) != 0)
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
 		die("timer");
-	return timer;
+	arm(0);
 }
 
 static void find_stack(void)
@@ -180,13 +213,12 @@ static void find_stack(void)
 static void *collect(void *arg)
 {
 	void *first[4];
-	timer_t timer;
 
 	backtrace(first, 4); /* loads libgcc_s now, not in the handler */
 	workload_start();
 	workload_other_stack(&other_start, &other_end);
 	find_stack();
-	timer = start_timer();
+	start_timer();
 	for (unsigned int i = 0; count < wanted; i++)
 		workload_round(i);
 	timer_delete(timer);

@@ -8,6 +8,7 @@
  * frame (100 by default). Exits 77 (skipped) where ptrace or gdb cannot be used.
  */
 #include "modules.h"
+#include "stopped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,19 +128,6 @@ static uint64_t read_memory(pid_t pid, uint64_t address, void *out, size_t bytes
 	return got > 0 ? (uint64_t)got : 0;
 }
 
-static void take_registers(struct unwind_registers *regs, const struct user_regs_struct *u)
-{
-	const unsigned long long order[] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
-					    u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
-					    u->r12, u->r13, u->r14, u->r15};
-
-	memset(regs, 0, sizeof(*regs));
-	for (unsigned int i = 0; i < 16; i++)
-		regs->r[i] = order[i];
-	regs->valid = 0xffff;
-	regs->pc = u->rip;
-}
-
 static int find_mapping(const char *maps, const char *name, uint64_t *start, uint64_t *end)
 {
 	const char *line = strstr(maps, name);
@@ -182,43 +170,12 @@ static void take(struct stop *s, pid_t pid)
 	char path[64], *maps;
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &u), 0);
-	take_registers(&s->regs, &u);
+	stopped_registers(&s->regs, &u);
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = read_all(path);
 	take_modules(s, pid, maps);
 	take_stacks(s, pid, u.rsp, maps);
 	free(maps);
-}
-
-static size_t ask_gdb(pid_t pid, uint64_t *frames)
-{
-	static const char script[] =
-		"set backtrace past-main on\n"
-		"set backtrace past-entry on\n"
-		"python\n"
-		"f = gdb.newest_frame()\n"
-		"while f:\n"
-		"    if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):\n"
-		"        print('FRAME %x' % f.pc())\n"
-		"    f = f.older()\n"
-		"end\n";
-	char path[] = "/tmp/weft-gdb-XXXXXX", line[4096];
-	int fd = mkstemp(path);
-	size_t count = 0;
-	FILE *from;
-
-	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
-	close(fd);
-	snprintf(line, sizeof(line),
-		 "timeout 60 gdb -nx -batch -iex 'set debuginfod enabled off' -p %d -x %s "
-		 "2>/dev/null </dev/null",
-		 (int)pid, path);
-	from = popen(line, "re");
-	while (from && count < DEPTH && fgets(line, sizeof(line), from))
-		count += sscanf(line, "FRAME %" SCNx64, &frames[count]) == 1;
-	pclose(from);
-	unlink(path);
-	return count;
 }
 
 static void show(struct stop *s, const char *who, const uint64_t *frames, size_t count)
@@ -237,7 +194,7 @@ enum { DIFFERENT, EQUAL, MOVED_ON };
 static int compare_with_gdb(struct stop *s, pid_t pid, const uint64_t *frames, size_t count)
 {
 	uint64_t expected[DEPTH];
-	size_t expected_count = ask_gdb(pid, expected);
+	size_t expected_count = gdb_frames(pid, expected, DEPTH);
 
 	if (expected_count == 0) {
 		print_message("gdb cannot be used here\n");

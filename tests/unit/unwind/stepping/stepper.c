@@ -2,6 +2,8 @@
 /* See stepper.h. */
 #include "stepper.h"
 
+#include "../stopped.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -232,19 +234,6 @@ static int changes_mappings(unsigned long long number)
 	return (number >= 9 && number <= 12) || number == 25 || number == 59;
 }
 
-static void take_registers(struct unwind_registers *regs, const struct user_regs_struct *u)
-{
-	const unsigned long long order[] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
-					    u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
-					    u->r12, u->r13, u->r14, u->r15};
-
-	memset(regs, 0, sizeof(*regs));
-	for (unsigned int i = 0; i < 16; i++)
-		regs->r[i] = order[i];
-	regs->valid = 0xffff;
-	regs->pc = u->rip;
-}
-
 static void copy_stack(struct stepper *s, struct unwind_memory *m, uint8_t *room, uint64_t sp)
 {
 	uint64_t bytes = mapping_end(s, sp) - (sp - UNWIND_RED_ZONE);
@@ -315,7 +304,7 @@ static void describe(struct stepper *s, struct thread *t, struct stepper_stop *s
 	stop->places =
 		(before == CALL ? STEPPER_FIRST : 0u) | (t->code == RETURN ? STEPPER_RETURN : 0u);
 	stop->maps_number = s->maps_number;
-	take_registers(&stop->regs, u);
+	stopped_registers(&stop->regs, u);
 	take_truth(s, t, stop);
 	copy_stacks(s, t, stop);
 }

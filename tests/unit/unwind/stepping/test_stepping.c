@@ -12,6 +12,7 @@
  * is one of the documented limits below. Exits 77 (skipped) where ptrace cannot be used.
  */
 #include "../modules.h"
+#include "../stopped.h"
 #include "by_libdw.h"
 #include "stepper.h"
 
@@ -255,37 +256,6 @@ static void count_places(struct test *t, const struct stepper_stop *stop)
 		strstr(modules_name(t->modules, stop->regs.pc, name, sizeof(name)), "@plt") != NULL;
 }
 
-static size_t ask_gdb(pid_t pid, uint64_t *frames)
-{
-	static const char script[] =
-		"set backtrace past-main on\n"
-		"set backtrace past-entry on\n"
-		"python\n"
-		"f = gdb.newest_frame()\n"
-		"while f:\n"
-		"    if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):\n"
-		"        print('FRAME %x' % f.pc())\n"
-		"    f = f.older()\n"
-		"end\n";
-	char path[] = "/tmp/weft-gdb-XXXXXX", line[4096];
-	int fd = mkstemp(path);
-	size_t count = 0;
-	FILE *from;
-
-	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
-	close(fd);
-	snprintf(line, sizeof(line),
-		 "timeout 60 gdb -nx -batch -iex 'set debuginfod enabled off' -p %d -x %s "
-		 "2>/dev/null </dev/null",
-		 (int)pid, path);
-	from = popen(line, "re");
-	while (from && count < STEPPER_DEPTH && fgets(line, sizeof(line), from))
-		count += sscanf(line, "FRAME %" SCNx64, &frames[count]) == 1;
-	pclose(from);
-	unlink(path);
-	return count;
-}
-
 static int compare_with_gdb(struct test *t, struct stepper_stop *stop)
 {
 	uint64_t frames[STEPPER_DEPTH];
@@ -293,7 +263,7 @@ static int compare_with_gdb(struct test *t, struct stepper_stop *stop)
 
 	if (stepper_lend(t->stepper, stop) != 0)
 		return -1;
-	count = ask_gdb(stepper_pid(t->stepper), frames);
+	count = gdb_frames(stepper_pid(t->stepper), frames, STEPPER_DEPTH);
 	if (stepper_take_back(t->stepper) != 0)
 		return -1;
 	if (count == 0)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays that grow by doubling. Not for the target's paths: it allocates. */
+#ifndef WEFT_BASE_ARRAY_H
+#define WEFT_BASE_ARRAY_H
+
+#include <stddef.h>
+
+/*
+ * array_grown() - @array with room for @need items of @each bytes, where it may have moved to;
+ * *room is the number of items that it has room for. NULL: out of memory, the old one stands.
+ *
+ *	struct thing *bigger = array_grown(a->item, a->count + 1, &a->room, sizeof(*a->item));
+ *	if (!bigger)
+ *		return -ENOMEM;
+ *	a->item = bigger;
+ */
+void *array_grown(void *array, size_t need, size_t *room, size_t each);
+
+#endif

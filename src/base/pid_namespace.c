@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pid_namespace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE "\nNSpid:"
+
+int32_t pid_innermost(const char *status, int32_t outside)
+{
+	const char *at = strstr(status, LINE);
+	int32_t number = outside;
+	char *next;
+
+	if (!at)
+		return outside;
+	for (at += strlen(LINE); *at == '\t' || *at == ' '; at = next) {
+		long one = strtol(at, &next, 10);
+
+		if (next == at || *at == '\n')
+			break;
+		number = (int32_t)one;
+	}
+	return number;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See proc_maps.h. */
+#include "base/proc_maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_DIGIT 99u
+
+static unsigned int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned int)(c - '0');
+	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : NO_DIGIT;
+}
+
+/* A number up to @stop, or up to the end for the last one; steps over both. */
+static int take_number(const char **at, const char *end, unsigned int base, char stop,
+		       uint64_t *out)
+{
+	const char *p = *at;
+	uint64_t value = 0;
+
+	for (; p < end && *p != stop; p++) {
+		unsigned int digit = digit_of(*p);
+
+		if (digit >= base || value > (UINT64_MAX - digit) / base)
+			return -EINVAL;
+		value = value * base + digit;
+	}
+	if (p == *at)
+		return -EINVAL;
+	*out = value;
+	*at = p < end ? p + 1 : p;
+	return 0;
+}
+
+/* The kernel writes a newline in a path as \012, and nothing else in this way. */
+static char *take_path(const char *at, const char *end)
+{
+	char *path = malloc((size_t)(end - at) + 1);
+	size_t n = 0;
+
+	if (!path)
+		return NULL;
+	while (at < end) {
+		int is_newline = end - at >= 4 && memcmp(at, "\\012", 4) == 0;
+
+		path[n++] = is_newline ? '\n' : *at;
+		at += is_newline ? 4 : 1;
+	}
+	path[n] = 0;
+	return path;
+}
+
+int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
+{
+	const char *at = line, *end = line + bytes;
+	struct proc_map one = {0};
+	uint64_t major, minor;
+
+	if (take_number(&at, end, 16, '-', &one.start) ||
+	    take_number(&at, end, 16, ' ', &one.end) || one.end <= one.start)
+		return -EINVAL;
+	if (end - at < 5 || at[4] != ' ')
+		return -EINVAL;
+	memcpy(one.permissions, at, 4);
+	at += 5;
+	if (take_number(&at, end, 16, ' ', &one.offset) || take_number(&at, end, 16, ':', &major) ||
+	    take_number(&at, end, 16, ' ', &minor) || take_number(&at, end, 10, ' ', &one.inode))
+		return -EINVAL;
+	one.device_major = (uint32_t)major;
+	one.device_minor = (uint32_t)minor;
+	while (at < end && *at == ' ')
+		at++;
+	one.path = take_path(at, end);
+	if (!one.path)
+		return -ENOMEM;
+	*out = one;
+	return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft check: judges ELF files by what readers outside need of them, and shows each finding with
+ * what mends it, for people or as one JSON object. The judge is src/reader/elf_check.c.
+ */
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "reader/elf_check.h"
+#include "report/json_value.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VALUE_COLUMN 26 /* where values begin, behind states and titles */
+
+static const char *const state_words[] = {
+	[CHECK_OK] = "ok",
+	[CHECK_INFO] = "info",
+	[CHECK_WARNING] = "warning",
+	[CHECK_BAD] = "bad",
+};
+
+static const enum term_colour state_colours[] = {
+	[CHECK_OK] = TERM_GREEN,
+	[CHECK_INFO] = TERM_DIM,
+	[CHECK_WARNING] = TERM_YELLOW,
+	[CHECK_BAD] = TERM_RED,
+};
+
+static const char *const kind_words[] = {
+	[ELF_IS_PROGRAM] = "program for a fixed address",
+	[ELF_IS_PIE] = "program",
+	[ELF_IS_STATIC] = "static program for a fixed address",
+	[ELF_IS_STATIC_PIE] = "static program",
+	[ELF_IS_LIBRARY] = "library",
+};
+
+static const char *const kind_keys[] = {
+	[ELF_IS_PROGRAM] = "program", [ELF_IS_PIE] = "pie",
+	[ELF_IS_STATIC] = "static",   [ELF_IS_STATIC_PIE] = "static-pie",
+	[ELF_IS_LIBRARY] = "library",
+};
+
+static const char *machine_word(const struct elf_check *c)
+{
+	return c->facts.machine == EM_AARCH64 ? "aarch64" : "x86_64";
+}
+
+static int is_published(const struct elf_check *c)
+{
+	for (int i = 0; i < CHECK_ABIS; i++)
+		if (c->verdicts[i].is_published)
+			return 1;
+	return 0;
+}
+
+/* Why there is nothing to judge: it may be elsewhere, or not to be seen any more. */
+static const char *why_nothing(const struct elf_check *c)
+{
+	for (int i = 0; i < FACT_NAMES; i++)
+		if (c->facts.facts[i].is_imported)
+			return "publishes nothing itself: it uses what another file defines; check "
+			       "that one";
+	if (!c->facts.has_sections)
+		return "publishes nothing that can be seen: it has no section headers (sstrip?), "
+		       "by which readers find symbols";
+	if (!c->facts.has_symbols)
+		return "publishes nothing that can be seen: it is stripped, and exports none of "
+		       "the names; check it from before strip";
+	return "publishes nothing: it defines none of the names that readers look for";
+}
+
+/* ---- opening */
+
+/* What the kernel calls the file in the maps of a process, without directories. */
+static void find_name(int fd, const char *path, char *name, size_t room)
+{
+	static const char deleted[] = " (deleted)";
+	char link[64], target[PATH_MAX];
+	const char *base;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, target, sizeof(target) - 1);
+	if (length > 0)
+		target[length] = '\0';
+	else
+		snprintf(target, sizeof(target), "%s", path);
+	length = (ssize_t)strlen(target) - (ssize_t)strlen(deleted);
+	if (length > 0 && strcmp(target + length, deleted) == 0)
+		target[length] = '\0';
+	base = strrchr(target, '/');
+	snprintf(name, room, "%s", base ? base + 1 : target);
+}
+
+/* /proc/PID/exe, /proc/PID/task/TID/exe */
+static int is_executable_of_process(const char *path)
+{
+	size_t length = strlen(path);
+
+	return strncmp(path, "/proc/", 6) == 0 && length > 4 &&
+	       strcmp(path + length - 4, "/exe") == 0;
+}
+
+static int check_file(const char *path, struct elf_check *out)
+{
+	char name[NAME_MAX + 1];
+	int fd, err;
+
+	/* Not blocked by what only looks like a file: a FIFO waits for its writer. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	find_name(fd, path, name, sizeof(name));
+	err = elf_check(fd, name, is_executable_of_process(path), out);
+	close(fd);
+	return err;
+}
+
+static const char *error_text(int err)
+{
+	switch (err) {
+	case -ENOEXEC:
+		return "no ELF program or library for x86_64 or aarch64 (of objects and archives, "
+		       "check what is linked from them)";
+	case -ENODATA:
+		return "debug information alone: check the file that it belongs to";
+	default:
+		return strerror(-err);
+	}
+}
+
+/* ---- for people */
+
+static void print_finding(const struct check_finding *f)
+{
+	printf("  %s%-8s%s %-14s ", term_colour(stdout, state_colours[f->state]),
+	       state_words[f->state], term_colour(stdout, TERM_PLAIN), f->title);
+	term_wrapped(stdout, f->value, VALUE_COLUMN);
+	if (!*f->mend)
+		return;
+	printf("%*s%s", VALUE_COLUMN, "", term_colour(stdout, TERM_DIM));
+	term_wrapped(stdout, f->mend, VALUE_COLUMN);
+	fputs(term_colour(stdout, TERM_PLAIN), stdout);
+}
+
+static void print_verdict_line(const struct elf_check *c)
+{
+	if (elf_check_passed(c)) {
+		printf("\nReaders outside can read what it publishes.\n");
+		return;
+	}
+	printf("\nNot to be read:");
+	for (int i = 0; i < CHECK_ABIS; i++)
+		if (!check_is_good(&c->verdicts[i]))
+			printf(" %s;", check_abi_titles[i]);
+	printf(" see above.\n");
+}
+
+static void print_people(const char *path, const struct elf_check *c)
+{
+	printf("%s: %s, %s\n", path, kind_words[c->facts.kind], machine_word(c));
+	for (int i = 0; i < CHECK_ABIS; i++) {
+		const struct check_verdict *v = &c->verdicts[i];
+
+		if (!v->is_published)
+			continue;
+		printf("\n%s%s%s\n", term_colour(stdout, TERM_BOLD), check_abi_titles[i],
+		       term_colour(stdout, TERM_PLAIN));
+		for (int j = 0; j < v->count; j++)
+			print_finding(&v->findings[j]);
+	}
+	print_verdict_line(c);
+}
+
+/* ---- for programs */
+
+static json_t *json_verdict(const struct check_verdict *v)
+{
+	json_t *object = json_object(), *findings = json_array();
+
+	for (int i = 0; i < v->count; i++) {
+		const struct check_finding *f = &v->findings[i];
+		json_t *finding = json_object();
+
+		json_object_set_new(finding, "key", json_text(f->key));
+		json_object_set_new(finding, "state", json_text(state_words[f->state]));
+		json_object_set_new(finding, "value", json_text(f->value));
+		json_object_set_new(finding, "mend", json_text(f->mend));
+		json_array_append_new(findings, finding);
+	}
+	json_object_set_new(object, "published", json_boolean(v->is_published));
+	json_object_set_new(object, "ok",
+			    v->is_published ? json_boolean(check_is_good(v)) : json_null());
+	json_object_set_new(object, "findings", findings);
+	return object;
+}
+
+static json_t *json_file(const char *path, const struct elf_check *c, int err)
+{
+	json_t *object = json_object(), *abis;
+
+	json_object_set_new(object, "path", json_text(path));
+	json_object_set_new(object, "ok", json_boolean(!err && elf_check_passed(c)));
+	if (err) {
+		json_object_set_new(object, "error", json_text(error_text(err)));
+		return object;
+	}
+	json_object_set_new(object, "machine", json_text(machine_word(c)));
+	json_object_set_new(object, "kind", json_text(kind_keys[c->facts.kind]));
+	if (!is_published(c))
+		json_object_set_new(object, "note", json_text(why_nothing(c)));
+	abis = json_object();
+	for (int i = 0; i < CHECK_ABIS; i++)
+		json_object_set_new(abis, check_abi_keys[i], json_verdict(&c->verdicts[i]));
+	json_object_set_new(object, "abis", abis);
+	return object;
+}
+
+static int print_json(json_t *files, int passed)
+{
+	json_t *object = json_object();
+	int err;
+
+	json_object_set_new(object, "ok", json_boolean(passed));
+	json_object_set_new(object, "files", files);
+	errno = 0;
+	err = json_dumpf(object, stdout, JSON_INDENT(2)) ? (errno ? errno : EIO) : 0;
+	json_decref(object);
+	putchar('\n');
+	return err ? cli_error("standard output: %s", strerror(err)) : CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	static struct elf_check check;
+	json_t *files = cli_flag(args, "json") ? json_array() : NULL;
+	int passed = 1, shown = 0;
+
+	for (int i = 0; i < cli_operand_count(args); i++) {
+		const char *path = cli_operand(args, i);
+		int err = check_file(path, &check);
+
+		passed &= !err && elf_check_passed(&check);
+		if (err)
+			cli_error("%s: %s", path, error_text(err));
+		else if (!is_published(&check))
+			cli_error("%s: %s", path, why_nothing(&check));
+		if (files) {
+			json_array_append_new(files, json_file(path, &check, err));
+			continue;
+		}
+		if (err || !is_published(&check))
+			continue;
+		if (shown++)
+			putchar('\n');
+		print_people(path, &check);
+	}
+	if (files && print_json(files, passed))
+		return CLI_FAILED;
+	return passed ? CLI_DONE : CLI_FAILED;
+}
+
+static const struct cli_option options[] = {
+	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft check ./server", "a program that was just linked"},
+	{"weft check /proc/1234/exe", "the program of a process"},
+	{"weft check --json build/*.so | jq '.files[] | select(.ok | not).path'",
+	 "libraries whose contexts nobody can read"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_check = {
+	.name = "check",
+	.summary = "Judge whether readers outside can read what a program or library publishes",
+	.operands = "ELF...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.description =
+		"Looks into ELF files for what profilers and other readers need to find the\n"
+		"contexts of their threads: symbols, thread-local storage, relocations, file\n"
+		"names; by the rules of Custom Labels v1, of OpenTelemetry's thread context and\n"
+		"of weft. Says what is wrong, and the options of compiler or linker that mend it.\n"
+		"Runs nothing.\n"
+		"\n"
+		"Exits 0 when all that a file publishes can be read; 1 when not, or when it\n"
+		"publishes nothing.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

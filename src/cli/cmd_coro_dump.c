@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft coro dump: what a shared file that was left over still holds, without its engine. The file
+ * is only read.
+ */
+#include "cli/cli.h"
+#include "cli/coro_target.h"
+#include "coro/harvest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+	{"output", 'o', CLI_FILE, 0, "FILE", "Write the trace to FILE; - is standard output", "-",
+	 NULL},
+	{"replace", 0, CLI_FLAG, 0, NULL, "Replace a FILE that is there", NULL, NULL},
+	{"extended", 0, CLI_FLAG, 0, NULL,
+	 "Tell more of each event: pid, station, birth, death, context, payload", NULL, NULL},
+	{"stats", 0, CLI_FILE, 0, "FILE", "Write the statistics to FILE, as JSON", NULL, NULL},
+	{"json", 0, CLI_FLAG, 0, NULL, "Print the statistics on standard error as JSON", NULL,
+	 NULL},
+	{0},
+};
+
+static const struct cli_example examples[] = {
+	{"weft coro dump --extended stations", "The last events of each coroutine, as JSON lines"},
+	{NULL, NULL},
+};
+
+static int write_events(const struct cli_args *args, const struct coro_batch *batch,
+			const struct coro_books *books)
+{
+	struct coro_sink_options o = {.path = cli_text(args, "output"),
+				      .extended = cli_flag(args, "extended"),
+				      .replace = cli_flag(args, "replace")};
+	const struct coro_sink_ops *ops = coro_format_find("jsonl")->ops;
+	struct coro_sink *sink;
+	int rc;
+
+	fflush(stdout);
+	rc = ops->open(&sink, &o);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < batch->count && !rc; i++)
+		rc = ops->put(sink, &batch->events[i]);
+	if (!rc)
+		rc = ops->finish(sink, books);
+	ops->close(sink);
+	return rc;
+}
+
+static int tell(const struct cli_args *args, const struct coro_engine_result *r, uint32_t count)
+{
+	if (cli_flag(args, "json")) {
+		coro_put_books(stderr, &r->books);
+		fputc('\n', stderr);
+	} else {
+		coro_tell(r, count);
+	}
+	return cli_given(args, "stats") ? coro_tell_json(&r->books, cli_text(args, "stats"))
+					: CLI_DONE;
+}
+
+static int dump(const struct cli_args *args, struct coro_shm *shm)
+{
+	struct coro_engine_result r = {.rc = 0};
+	struct coro_batch batch = {0};
+	struct coro_harvest *h;
+	int64_t taken;
+	int rc = coro_harvest_new(&h, shm), status;
+
+	if (rc)
+		return cli_error("%s", strerror(-rc));
+	taken = coro_harvest_take(h, CORO_SWEEP_LAST, &batch);
+	if (coro_harvest_books(h, &r.books) && taken >= 0)
+		taken = -EIO;
+	rc = write_events(args, &batch, &r.books);
+	coro_harvest_free(h);
+	free(batch.events);
+	if (rc)
+		return cli_error("%s: %s", cli_text(args, "output"), strerror(-rc));
+	status = tell(args, &r, shm->count);
+	if (taken == -EIO)
+		return cli_error("%s: the file was cut short while it was read",
+				 cli_operand(args, 0));
+	return taken < 0 ? cli_error("%s", strerror((int)-taken)) : status;
+}
+
+static int run(const struct cli_args *args)
+{
+	const char *path = cli_operand(args, 0);
+	struct coro_shm shm;
+	int rc = coro_shm_open(&shm, path, 0), status;
+
+	if (rc == -EBADMSG)
+		return cli_error("%s: no cTP file, or of another version", path);
+	if (rc)
+		return cli_error("%s: %s", path, strerror(-rc));
+	status = dump(args, &shm);
+	coro_shm_close(&shm);
+	return status;
+}
+
+const struct cli_command cmd_coro_dump = {
+	.name = "coro dump",
+	.summary = "Print what a shared file that was left over still holds",
+	.operands = "SHM",
+	.operands_min = 1,
+	.operands_max = 1,
+	.description = "Reads a shared file post mortem: up to eight events of each coroutine, as "
+		       "JSON lines, and the statistics on standard error. An event that its "
+		       "program died over is counted as such. The file is not changed.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

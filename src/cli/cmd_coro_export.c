@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft coro export: a coroutine trace in another program's format. */
+#include "cli/cli.h"
+
+#include "cli/coro_left.h"
+#include "cli/coro_server.h"
+#include "cli/leave.h"
+#include "cli/term.h"
+#include "coro/trace.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct job {
+	const struct coro_format *format;
+	const char *input;
+	char *made; /* the output's name, where it was not given */
+	struct coro_sink_options options;
+	struct coro_input *in; /* JSON lines; else */
+	struct coro_left left; /* a shared file */
+	int is_shared;
+	struct coro_sink *sink;
+	struct coro_books books;
+};
+
+/* What a message is about: the output's name, or the server. */
+static const char *place(const struct job *job)
+{
+	if (coro_server_is(job->format))
+		return coro_server_name(job->format, &job->options);
+	return job->options.path && strcmp(job->options.path, "-") != 0 ? job->options.path
+									: "standard output";
+}
+
+static int sink_error(const struct job *job, int rc)
+{
+	const char *why =
+		job->sink && job->format->ops->why ? job->format->ops->why(job->sink) : NULL;
+
+	return cli_error("%s: %s", place(job), why ? why : strerror(-rc));
+}
+
+/* INPUT less its extension, with the format's. */
+static int make_name(struct job *job)
+{
+	const char *slash = strrchr(job->input, '/'), *dot = strrchr(job->input, '.');
+	size_t bytes = strlen(job->input);
+
+	if (dot && dot > (slash ? slash + 1 : job->input))
+		bytes = (size_t)(dot - job->input);
+	if (asprintf(&job->made, "%.*s.%s", (int)bytes, job->input, job->format->extension) < 0) {
+		job->made = NULL;
+		return cli_error("%s", strerror(ENOMEM));
+	}
+	job->options.path = job->made;
+	return CLI_DONE;
+}
+
+static int is_same_file(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int is_standard(const char *path)
+{
+	return !path || !strcmp(path, "-");
+}
+
+/* A file that is there is replaced when it was named, not when its name was made here. */
+static int read_place(const struct cli_args *args, struct job *job)
+{
+	struct coro_sink_options *o = &job->options;
+
+	o->path = cli_text(args, "output");
+	o->replace = o->path || cli_flag(args, "replace");
+	if (!o->path && strcmp(job->input, "-") != 0) {
+		int status = make_name(job);
+
+		if (status)
+			return status;
+	}
+	if (!is_standard(o->path) && is_same_file(job->input, o->path))
+		return cli_usage("%s: is the trace itself: name another file", o->path);
+	if (is_standard(o->path) && term_is(stdout) && !strcmp(job->format->name, "perfetto"))
+		return cli_usage("perfetto is binary: give -o FILE, or redirect it");
+	return CLI_DONE;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int read_format(const struct cli_args *args, struct job *job)
+{
+	const char *to = cli_text(args, "to"), *output = cli_text(args, "output");
+
+	if (to)
+		job->format = coro_format_find(to);
+	else if (output)
+		job->format = coro_format_of_path(output);
+	return job->format ? CLI_DONE : cli_usage("missing --to FORMAT");
+}
+
+static int read_options(const struct cli_args *args, struct job *job)
+{
+	struct coro_sink_options *o = &job->options;
+	int status = read_format(args, job);
+
+	if (!job->format)
+		return status;
+	if (cli_number(args, "longest") > 65536)
+		return cli_usage("--longest: at most 65536");
+	o->longest = (uint32_t)cli_number(args, "longest");
+	o->extended = cli_flag(args, "extended");
+	if (cli_flag(args, "this-boot")) {
+		o->mono_ns = clock_ns(CLOCK_MONOTONIC);
+		o->real_ns = clock_ns(CLOCK_REALTIME);
+		o->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	}
+	o->replace = cli_flag(args, "replace");
+	status = coro_server_read(args, job->format, o);
+	return status || coro_server_is(job->format) ? status : read_place(args, job);
+}
+
+/* A shared file, or else JSON lines. */
+static int open_input(struct job *job)
+{
+	int rc = is_standard(job->input) ? -EBADMSG : coro_left_read(&job->left, job->input);
+
+	job->is_shared = !rc;
+	if (rc == -EBADMSG)
+		rc = coro_input_open(&job->in, job->input);
+	if (rc)
+		return cli_error("%s: %s", job->input, strerror(-rc));
+	if (job->is_shared && job->left.mono_ns) {
+		job->options.mono_ns = job->left.mono_ns;
+		job->options.real_ns = job->left.real_ns;
+		job->options.boot_ns = job->left.boot_ns;
+	}
+	return CLI_DONE;
+}
+
+static int open_sink(struct job *job)
+{
+	int rc = job->format->ops->open(&job->sink, &job->options);
+
+	if (rc == -EEXIST)
+		return cli_error("%s: is there already: give -o or --replace to have it replaced",
+				 place(job));
+	return rc ? sink_error(job, rc) : CLI_DONE;
+}
+
+static int copy_shared(struct job *job)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < job->left.count; i++)
+		rc = job->format->ops->put(job->sink, &job->left.events[i]);
+	job->books = job->left.books;
+	return rc ? sink_error(job, rc) : CLI_DONE;
+}
+
+/* All events. *damage: 1 when the trace ends in something that is none. */
+static int copy(struct job *job, int *damage)
+{
+	struct coro_event event;
+	int rc;
+
+	while ((rc = coro_input_next(job->in, &event)) > 0) {
+		rc = job->format->ops->put(job->sink, &event);
+		if (rc)
+			return sink_error(job, rc);
+		job->books.harvested++;
+		job->books.written++;
+	}
+	*damage = rc < 0;
+	if (rc == -EBADMSG)
+		return cli_error(
+			"%s:%llu: %s%s", job->input, (unsigned long long)coro_input_line(job->in),
+			coro_input_why(job->in),
+			coro_server_is(job->format) ? "" : "; exported is what lies before it");
+	return rc ? cli_error("%s: %s", job->input, strerror(-rc)) : CLI_DONE;
+}
+
+/* A file of what is whole is better than none; a database has all of a trace or nothing. */
+static int export_all(struct job *job)
+{
+	int damage = 0, status, rc;
+
+	status = job->is_shared ? copy_shared(job) : copy(job, &damage);
+
+	if (status && (!damage || coro_server_is(job->format)))
+		return status;
+	rc = job->format->ops->finish(job->sink, &job->books);
+	if (rc == -EEXIST)
+		return cli_error("%s: came to be meanwhile: it stays", place(job));
+	return rc ? sink_error(job, rc) : status;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct job job = {.input = cli_operand(args, 0)};
+	int status = read_options(args, &job);
+
+	leave_no_half_files();
+	if (!status)
+		status = open_input(&job);
+	if (!status)
+		status = open_sink(&job);
+	if (!status)
+		status = export_all(&job);
+	if (job.sink)
+		job.format->ops->close(job.sink);
+	coro_input_close(job.in);
+	coro_left_free(&job.left);
+	free(job.made);
+	return status;
+}
+
+static const char *const formats[] = {
+#define NAME(NAME, HELP, EXTENSION) #NAME,
+	CORO_FORMATS(NAME)
+#undef NAME
+		NULL,
+	"postgresql",
+	"mariadb",
+	NULL,
+};
+
+static const struct cli_option options[] = {
+	{.name = "to",
+	 .letter = 't',
+	 .kind = CLI_CHOICE,
+	 .flags = CLI_MORE,
+	 .choices = formats,
+	 .argument = "FORMAT",
+	 .help = "The format to write; else by the extension of OUT"},
+	{.name = "output",
+	 .letter = 'o',
+	 .kind = CLI_FILE,
+	 .argument = "OUT",
+	 .help = "Write this file, whole or not at all, also in the place of another; - is "
+		 "standard "
+		 "output; without it INPUT with the format's extension, if there is no such file"},
+	{.name = "replace",
+	 .kind = CLI_FLAG,
+	 .help = "What is there already goes: a file, a table's rows"},
+	{.name = "extended",
+	 .kind = CLI_FLAG,
+	 .help = "Also what is known beyond the six fields (jsonl, csv)"},
+	{.name = "longest",
+	 .kind = CLI_COUNT,
+	 .argument = "N",
+	 .fallback = "32",
+	 .help = "How many of the longest waits are shown (chrome, perfetto)"},
+	{.name = "this-boot",
+	 .kind = CLI_FLAG,
+	 .help = "The trace was made on this machine since it was started: say what time its times "
+		 "are, so that it lines up with other traces (perfetto)"},
+	CORO_SERVER_OPTIONS,
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft coro export --to perfetto trace.jsonl",
+	 "writes trace.pftrace, to be opened in ui.perfetto.dev"},
+	{"weft coro export trace.jsonl -o trace.sqlite && sqlite3 trace.sqlite", "ask it in SQL"},
+	{"weft coro export --to postgres --host db --user me --table run_7 trace.jsonl",
+	 "the password comes from PGPASSWORD, ~/.pgpass, or is asked for"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_coro_export = {
+	.name = "coro export",
+	.summary = "Write a coroutine trace in another program's format",
+	.operands = "INPUT",
+	.operands_min = 1,
+	.operands_max = 1,
+	.description = "INPUT is a trace of JSON lines (- is standard input), or a shared file of "
+		       "stations, "
+		       "left over or in use, of which the last eight events of each are there. "
+		       "Formats:\n"
+#define HELP(NAME, HELP, EXTENSION) "  " #NAME ": " HELP "\n"
+	CORO_FORMATS(HELP)
+#undef HELP
+		"\n"
+		"Passwords come from the environment (PGPASSWORD, MYSQL_PWD), from the files of "
+		"the server's own client (~/.pgpass, ~/.my.cnf), or are asked for; never from the "
+		"command line.\n"
+		"\n"
+		"Exits 1 when the trace is damaged (a file then holds what lies before), or when "
+		"the output could not be written.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft coro run: the engine of cTP around a program. The program's life is its own; the engine's
+ * failures are told at the end, and never end it.
+ */
+#include "cli/cli.h"
+#include "cli/coro_server.h"
+#include "cli/coro_target.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define EXIT_NOT_FOUND 127
+#define EXIT_CANNOT_RUN 126
+
+static const struct cli_option options[] = {
+	{"stations", 'n', CLI_COUNT, 0, "STATIONS", "Room for so many coroutines at once", "1024",
+	 NULL},
+	{"output", 'o', CLI_FILE, 0, "FILE",
+	 "Write the trace to FILE; - is standard output; else coro with the format's extension",
+	 NULL, NULL},
+	{"to", 0, CLI_TEXT, 0, "FORMAT", "Format of the trace; else by FILE's extension", NULL,
+	 NULL},
+	{"replace", 0, CLI_FLAG, 0, NULL, "Replace a FILE that is there", NULL, NULL},
+	{"extended", 0, CLI_FLAG, 0, NULL,
+	 "Tell more of each event: pid, station, birth, death, context, payload", NULL, NULL},
+	{"shm", 0, CLI_FILE, 0, "PATH", "The shared file, instead of one in a private directory",
+	 NULL, NULL},
+	{"sock", 0, CLI_FILE, 0, "PATH", "The engine's socket, likewise", NULL, NULL},
+	{"idle-scans", 0, CLI_COUNT, 0, "N", "Sleep after N scans without an event", "8", NULL},
+	{"attach", 0, CLI_FILE, 0, "SHM",
+	 "Take over the shared file of an engine that is gone, instead of running CMD", NULL, NULL},
+	{"keep", 0, CLI_FLAG, 0, NULL, "Leave the shared file where it is at the end", NULL, NULL},
+	{"fail-on-loss", 0, CLI_FLAG, 0, NULL, "Exit with 1 when an event or a coroutine was lost",
+	 NULL, NULL},
+	{"stats", 0, CLI_FILE, 0, "FILE", "Write the statistics to FILE, as JSON", NULL, NULL},
+	{"json", 0, CLI_FLAG, 0, NULL, "Print the statistics on standard error as JSON", NULL,
+	 NULL},
+	CORO_SERVER_OPTIONS,
+	{0},
+};
+
+static const struct cli_example examples[] = {
+	{"weft coro run -- ./server", "Trace a program's coroutines into coro.jsonl"},
+	{"weft coro run -n 100000 -o trace.jsonl --extended -- ./server --port 80",
+	 "Up to 100000 coroutines at once, and all that is known of them"},
+	{"weft coro run --attach /run/user/1000/weft-coro-x/stations -o trace.jsonl",
+	 "Go on where an engine was killed"},
+	{NULL, NULL},
+};
+
+/* ---- what was asked for */
+
+static int read_stations(const struct cli_args *args, struct coro_engine_options *o)
+{
+	uint64_t n = cli_number(args, "stations");
+
+	if (n == 0 || n > UINT32_MAX)
+		return cli_usage("-n: '%s' is not between 1 and %u", cli_text(args, "stations"),
+				 UINT32_MAX);
+	o->stations = (uint32_t)n;
+	return 0;
+}
+
+static int refuse_format(const char *name)
+{
+	char known[512] = "";
+	size_t used = 0;
+
+	for (const struct coro_format *f = coro_formats; f->name && used < sizeof(known); f++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+					 used ? ", " : "", f->name);
+	return cli_usage("--to: unknown format '%s'; known: %s", name, known);
+}
+
+static int read_format(const struct cli_args *args, struct coro_engine_options *o)
+{
+	const char *name = cli_text(args, "to"), *path = cli_text(args, "output");
+
+	static char made[64];
+
+	if (name)
+		o->format = coro_format_find(name);
+	else if (path)
+		o->format = coro_format_of_path(path);
+	if (!o->format && name)
+		return refuse_format(name);
+	if (!o->format)
+		o->format = coro_format_find("jsonl");
+	if (o->format->extension)
+		snprintf(made, sizeof(made), "coro.%s", o->format->extension);
+	o->sink.path = path ? path : made;
+	return 0;
+}
+
+/* Beside a trace that weft coro report reads; nothing is beside a pipe or a device. */
+static char *maps_beside(const struct coro_engine_options *o)
+{
+	const char *path = o->sink.path;
+	struct stat st;
+	char *beside = NULL;
+
+	if (strcmp(o->format->name, "jsonl") != 0 || !strcmp(path, "-") ||
+	    (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return NULL;
+	return asprintf(&beside, "%s.maps", path) < 0 ? NULL : beside;
+}
+
+static int read_options(const struct cli_args *args, struct coro_engine_options *o)
+{
+	int status = read_stations(args, o);
+
+	if (!status)
+		status = read_format(args, o);
+	o->shm_path = cli_text(args, "shm");
+	o->sock_path = cli_text(args, "sock");
+	o->idle_scans = cli_number(args, "idle-scans");
+	o->attach = cli_given(args, "attach");
+	if (o->attach)
+		o->shm_path = cli_text(args, "attach");
+	o->keep = cli_flag(args, "keep");
+	o->sink.extended = cli_flag(args, "extended");
+	o->sink.replace = cli_flag(args, "replace");
+	if (!status)
+		status = coro_server_read(args, o->format, &o->sink);
+	if (!status && o->attach && cli_operand_count(args))
+		return cli_usage("--attach: a file to take over, or a CMD to run: give one");
+	if (!status && o->attach && cli_given(args, "shm"))
+		return cli_usage("--shm: not with --attach, which names the file");
+	if (!status && !o->attach && !cli_operand_count(args))
+		return cli_usage("missing operand: coro run [--] CMD [ARG]..., or --attach SHM");
+	return status;
+}
+
+/* ---- running */
+
+static const char *place(const struct coro_engine_options *o)
+{
+	return coro_server_is(o->format) ? coro_server_name(o->format, &o->sink) : o->sink.path;
+}
+
+static int refuse_open(const struct coro_engine_options *o, int rc, const char *what,
+		       const char *why)
+{
+	if (why)
+		return cli_error("%s: %s", what, why);
+	if (rc == -ENAMETOOLONG)
+		return cli_error("%s: a socket's path has 107 characters at the most", what);
+	if (rc == -EEXIST && o->sink.path && !strcmp(what, o->sink.path))
+		return cli_error("%s: exists already (--replace takes its place)", what);
+	if (rc == -EEXIST)
+		return cli_error("%s: exists already, and is left as it is", what);
+	if (rc == -EADDRINUSE)
+		return cli_error("%s: something is there already, and is left as it is", what);
+	if (rc == -EBUSY)
+		return cli_error("%s: an engine has it already", what);
+	if (rc == -EBADMSG)
+		return cli_error("%s: no cTP file, or of another version", what);
+	if (rc == -ELOOP)
+		return cli_error("%s: a symbolic link, which is not followed here", what);
+	return cli_error("%s: %s", what, strerror(-rc));
+}
+
+static int start(struct coro_target *t, char **argv)
+{
+	int rc = coro_target_start(t, argv);
+
+	if (!rc)
+		return 0;
+	if (rc == -ENOENT)
+		cli_error("%s: command not found", argv[0]);
+	else
+		cli_error("%s: %s", argv[0], strerror(-rc));
+	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+static int tell_failures(const struct coro_engine_options *o, const struct coro_engine_result *r,
+			 int waited)
+{
+	int status = CLI_DONE;
+
+	if (r->is_cut)
+		status = cli_error("the shared file was cut short, or its disk is full; the trace "
+				   "ends there");
+	else if (waited)
+		status = cli_error("the trace ends early: %s", strerror(-waited));
+	if (r->rc)
+		status = cli_error("%s: %s", place(o), r->why ? r->why : strerror(-r->rc));
+	if (r->maps_rc && !r->rc)
+		fprintf(stderr, "weft coro run: %s: %s; places will have numbers for names\n",
+			o->maps_path,
+			r->maps_rc == -EEXIST ? "exists already, and is left as it is"
+					      : strerror(-r->maps_rc));
+	return status;
+}
+
+static int finish(const struct cli_args *args, const struct coro_engine_options *o,
+		  struct coro_target *t, int waited)
+{
+	struct coro_engine_result r;
+	uint32_t stations = coro_engine_stations(t->engine);
+	int status;
+
+	coro_engine_finish(t->engine, &r);
+	status = tell_failures(o, &r, waited);
+	if (cli_flag(args, "json")) {
+		coro_put_books(stderr, &r.books);
+		fputc('\n', stderr);
+	} else {
+		coro_tell(&r, stations);
+	}
+	if (o->keep)
+		fprintf(stderr, "  the shared file: %s\n", coro_engine_shm_path(t->engine));
+	if (cli_given(args, "stats") && coro_tell_json(&r.books, cli_text(args, "stats")))
+		status = CLI_FAILED;
+	if (!status && cli_flag(args, "fail-on-loss") && (r.books.lost || r.books.refused))
+		status = cli_error("--fail-on-loss: %" PRIu64 " events and %" PRIu64
+				   " coroutines are not in the trace",
+				   r.books.lost, r.books.refused);
+	return status ? status : t->status;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct coro_engine_options o = {0};
+	struct coro_target t = {0};
+	char *maps = NULL;
+	const char *what, *why;
+	int status = read_options(args, &o), rc;
+
+	if (status)
+		return status;
+	rc = coro_target_prepare(&t);
+	if (rc)
+		return cli_error("cannot wait for a program: %s", strerror(-rc));
+	o.maps_path = maps = maps_beside(&o);
+	o.is_enough = coro_target_is_enough;
+	o.is_enough_arg = &t;
+	rc = coro_engine_open(&t.engine, &o, &what, &why);
+	if (rc) {
+		status = refuse_open(&o, rc, what, why);
+		free(maps);
+		coro_target_close(&t);
+		return status;
+	}
+	status = o.attach ? 0 : start(&t, cli_operands(args));
+	if (!status) {
+		rc = coro_target_wait(&t);
+		status = finish(args, &o, &t, rc);
+	}
+	coro_engine_free(t.engine);
+	coro_target_close(&t);
+	free(maps);
+	return status;
+}
+
+const struct cli_command cmd_coro_run = {
+	.name = "coro run",
+	.summary = "Trace the coroutines of a program",
+	.operands = "[--] CMD [ARG]...",
+	.operands_min = 0,
+	.operands_max = -1,
+	.description =
+		"Runs CMD with a shared file in which its coroutines, and those of all programs "
+		"that it starts, tell of their switches (weft/coro.h, or any other probe of cTP), "
+		"and writes them to FILE as they come. What could not be written is counted, and "
+		"told at the end: events written = harvested + lost + pending, always.\n"
+		"\n"
+		"The shared file and the socket lie in a private directory unless --shm and --sock "
+		"say otherwise; nothing that is there already is overwritten.\n"
+		"\n"
+		"Beside a FILE of JSON lines, FILE.maps notes what code the processes had mapped, "
+		"so that weft coro report names places when they are gone.\n"
+		"\n"
+		"CMD's input, output, signals and exit status are as without weft (128+n for a "
+		"signal). Ctrl-C reaches both; a second one, or SIGTERM and two seconds, end the "
+		"trace without waiting for CMD.\n"
+		"\n"
+		"Exit: CMD's own status; 127 when CMD is not found, 126 when it cannot be run, 1 "
+		"when the trace could not be written, 2 for wrong usage.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+	.flags = CLI_COMMAND_TAIL,
+};

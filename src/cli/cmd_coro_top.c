@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft coro top: coroutines, live. */
+#include "cli/cli.h"
+#include "cli/coro_top.h"
+#include "cli/term.h"
+#include "report/json_value.h"
+#include "report/layout.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sleep_for(uint64_t ns)
+{
+	struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+}
+
+/* ---- once, for people */
+
+static void print_line(const char *text, int columns)
+{
+	layout_name(stdout, text, columns);
+	putchar('\n');
+}
+
+static void print_once(struct top *t, uint64_t most)
+{
+	int columns = term_is(stdout) ? term_columns(stdout) : 0;
+	char line[TOP_LINE];
+
+	print_line(top_title(t, line), columns);
+	print_line(top_sums(t, line), columns);
+	print_line(top_warnings(t, line), columns);
+	print_line(top_heads(line), columns);
+	for (size_t i = 0; i < t->count && (!most || i < most); i++)
+		print_line(top_line(t, &t->rows[i], line), columns);
+}
+
+/* ---- once, for programs */
+
+static json_t *row_value(struct top *t, const struct top_row *row)
+{
+	char name[CORO_NAME_BYTES];
+	json_t *lints = json_array();
+	json_t *o =
+		json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "probe_id",
+			  json_number(row->probe_id), "state", coro_state_text(row->state),
+			  "for_ns", json_number(row->for_ns), "pid", json_number(row->pid), "tid",
+			  json_number(row->tid), "switches_per_s",
+			  json_number(top_per_second(t, row->switches)), "run_ns",
+			  json_number(row->run_ns), "wait_ns", json_number(row->wait_ns), "where",
+			  json_text(coro_source_name(&t->source, row->pid,
+						     row->addr ? row->addr : row->site, name)));
+
+	static const char *const names[TOP_LINTS] = {"stuck", "not_yielding", "starved",
+						     "never_resumed"};
+
+	for (unsigned int i = 0; i < TOP_LINTS; i++)
+		if (row->lints >> i & 1)
+			json_array_append_new(lints, json_string(names[i]));
+	json_object_set_new(o, "lints", lints);
+	return o;
+}
+
+static int print_json(struct top *t, uint64_t most)
+{
+	json_t *list = json_array(), *o;
+	int rc;
+
+	for (size_t i = 0; i < t->count && (!most || i < most); i++)
+		json_array_append_new(list, row_value(t, &t->rows[i]));
+	o = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "version", 1,
+		      "source", json_text(t->source.path), "period_ns", json_number(t->period_ns),
+		      "live", json_number(top_live(t)), "running",
+		      json_number(t->counts[WEFT_CTP_RUNNING]), "suspended",
+		      json_number(t->counts[WEFT_CTP_SUSPENDED]), "ready",
+		      json_number(t->counts[WEFT_CTP_READY]), "created",
+		      json_number(t->counts[WEFT_CTP_CREATED]), "switches_per_s",
+		      json_number(top_per_second(t, t->switches)), "refused",
+		      json_number(t->refused), "is_growing", top_is_growing(t), "coroutines", list);
+	rc = o ? json_dumpf(o, stdout, JSON_INDENT(2)) : -1;
+	putchar('\n');
+	json_decref(o);
+	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
+}
+
+static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
+{
+	uint64_t most = cli_number(args, "top");
+	int rc = top_look(t);
+
+	/* what they did in between; nothing more happens in a left-over file */
+	if (rc == 0 && t->source.is_live) {
+		sleep_for(refresh_ns);
+		rc = top_look(t);
+	}
+	if (rc)
+		return cli_error("%s: %s", t->source.path, strerror(-rc));
+	if (cli_flag(args, "json"))
+		return print_json(t, most);
+	print_once(t, most);
+	fflush(stdout);
+	return ferror(stdout) ? cli_error("standard output: %s", strerror(errno)) : CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct top t = {.stuck_ns = cli_number(args, "stuck"),
+			.long_ns = cli_number(args, "long-run"),
+			.only_lints = cli_flag(args, "lints")};
+	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
+	int status;
+
+	t.starved_ns = t.long_ns;
+	if (cli_text(args, "filter"))
+		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
+	while (top_sorts[t.sort] && strcmp(top_sorts[t.sort], cli_text(args, "sort")) != 0)
+		t.sort++;
+	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
+		return cli_error("no terminal to show it on; --once or --json print");
+	status = coro_source_open(&t.source, cli_operand(args, 0));
+	if (status)
+		return status;
+	status = is_once ? once(args, &t, cli_number(args, "interval"))
+			 : top_screen(&t, cli_number(args, "interval"));
+	top_free(&t);
+	return status;
+}
+
+static const char *const sorts[] = {"for", "run", "wait", "switches", "id", NULL};
+
+static const struct cli_option options[] = {
+	{.name = "sort",
+	 .letter = 's',
+	 .kind = CLI_CHOICE,
+	 .choices = sorts,
+	 .argument = "KEY",
+	 .fallback = "for",
+	 .help = "Most first: time in this state, time run or waited since the last look, "
+		 "switches; or by id"},
+	{.name = "filter",
+	 .letter = 'f',
+	 .kind = CLI_TEXT,
+	 .argument = "TEXT",
+	 .help = "Only lines that have this text in them"},
+	{.name = "lints", .letter = 'l', .kind = CLI_FLAG, .help = "Only coroutines that are odd"},
+	{.name = "stuck",
+	 .kind = CLI_TIME,
+	 .argument = "TIME",
+	 .fallback = "10s",
+	 .help = "Suspended as long and not woken is stuck (S); created as long, never resumed "
+		 "(N)"},
+	{.name = "long-run",
+	 .kind = CLI_TIME,
+	 .argument = "TIME",
+	 .fallback = "100ms",
+	 .help = "Running as long is not yielding (Y); woken as long ago, but not resumed (W)"},
+	{.name = "interval",
+	 .letter = 'i',
+	 .kind = CLI_TIME,
+	 .argument = "TIME",
+	 .fallback = "1s",
+	 .help = "From one look to the next"},
+	{.name = "once", .kind = CLI_FLAG, .help = "Look twice, print, and end"},
+	{.name = "json", .kind = CLI_FLAG, .help = "As --once, as one JSON object"},
+	{.name = "top",
+	 .letter = 'n',
+	 .kind = CLI_COUNT,
+	 .argument = "N",
+	 .help = "With --once: so many coroutines; 0 or none: all"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft coro top", "the engine that runs now"},
+	{"weft coro top --sort run --filter worker 1234", "what burns the CPU in process 1234"},
+	{"weft coro top --once --lints --stuck 5s", "what is odd, for a log"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_coro_top = {
+	.name = "coro top",
+	.summary = "Watch coroutines live: who runs, who waits, what is odd",
+	.operands = "[SHM|PID]",
+	.operands_max = 1,
+	.description =
+		"Shows the coroutines of an engine's shared file, most first, and looks again "
+		"every "
+		"--interval. It reads only; losses of the trace do not touch it.\n"
+		"\n"
+		"Keys: q ends; s sorts by the next key; / takes a text that lines must have; l "
+		"shows "
+		"only what is odd; space stops and goes on; + and - change the interval; arrows "
+		"and "
+		"pages scroll.\n"
+		"\n"
+		"SW/S are resumes a second, RUN% the share of the time it ran, LINT what is odd: S "
+		"stuck (a wakeup may be lost), Y not yielding, W woken and not resumed, N never "
+		"resumed. GROWING: more live coroutines at each of the last ten looks.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft ps: programs on this machine that carry the runtime, and what their sessions say. Looks
+ * at every process by /proc (carrier.h) and changes nothing in any.
+ */
+#include "base/array.h"
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "collector/carrier.h"
+#include "collector/process.h"
+#include "report/json_value.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	struct carrier carrier;
+	enum carrier_state state;
+	long threads;
+	char *command; /* NULL: could not be read */
+};
+
+struct rows {
+	struct row *row;
+	size_t count, room;
+	size_t hidden; /* processes that may not be looked at */
+};
+
+static const struct cli_option options[] = {
+	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{0},
+};
+
+static const struct cli_example examples[] = {
+	{"weft ps", "what could be recorded with weft record -p"},
+	{"weft ps --json | jq '.programs[] | select(.state == \"idle\") | .pid'",
+	 "the same, for programs"},
+	{NULL, NULL},
+};
+
+/* ---- looking */
+
+/* Its words; of one that has none left, its name in brackets, as ps(1) does. */
+static char *read_command(pid_t pid)
+{
+	char *text = process_command_line_of(pid);
+
+	for (char *at = text; at && *at; at++)
+		if (iscntrl((unsigned char)*at))
+			*at = ' ';
+	return text;
+}
+
+static int add(struct rows *rows, const struct carrier *c)
+{
+	struct row *grown = array_grown(rows->row, rows->count + 1, &rows->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	rows->row = grown;
+	rows->row[rows->count++] = (struct row){
+		.carrier = *c,
+		.state = carrier_state(c),
+		.threads = carrier_status_number(c->pid, "Threads:"),
+		.command = read_command(c->pid),
+	};
+	return 0;
+}
+
+static int look_at(struct rows *rows, pid_t pid)
+{
+	struct carrier c;
+	int rc = carrier_look(&c, pid);
+
+	if (rc == -EACCES)
+		rows->hidden++;
+	return rc == 0 ? add(rows, &c) : 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->carrier.pid < y->carrier.pid ? -1 : x->carrier.pid > y->carrier.pid;
+}
+
+static int look_at_all(struct rows *rows)
+{
+	const struct dirent *entry;
+	DIR *proc = opendir("/proc");
+	int rc = 0;
+
+	if (!proc)
+		return -errno;
+	while (rc == 0 && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			rc = look_at(rows, (pid_t)atoi(entry->d_name));
+	closedir(proc);
+	if (rows->count)
+		qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
+	return rc;
+}
+
+static void rows_free(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->row[i].command);
+	free(rows->row);
+}
+
+/* ---- telling */
+
+static void state_text(const struct row *r, char *out, size_t room)
+{
+	const struct weft_session_header *h = &r->carrier.header;
+
+	switch (r->state) {
+	case CARRIER_RECORDED:
+		snprintf(out, room, "recorded by %d", (int)h->collector_pid);
+		break;
+	case CARRIER_FORKED:
+		snprintf(out, room, "forked from %d", (int)h->pid);
+		break;
+	case CARRIER_OVER:
+		snprintf(out, room, "recording over");
+		break;
+	case CARRIER_LEFT:
+		snprintf(out, room, "left by %d", (int)h->collector_pid);
+		break;
+	default:
+		snprintf(out, room, "%s", carrier_state_text(r->state));
+		break;
+	}
+}
+
+static void version_text(const struct row *r, char *out, size_t room)
+{
+	uint32_t version = r->carrier.header.runtime_version;
+
+	if (!r->carrier.has_header)
+		snprintf(out, room, "?");
+	else
+		snprintf(out, room, "%u.%u.%u", version >> 16 & 0xFFFF, version >> 8 & 0xFF,
+			 version & 0xFF);
+}
+
+static void print_people(const struct rows *rows)
+{
+	char state[64], version[32];
+
+	printf("%s%7s %-20s %7s %-8s %-9s %s%s\n", term_colour(stdout, TERM_BOLD), "PID", "STATE",
+	       "THREADS", "VERSION", "BY", "COMMAND", term_colour(stdout, TERM_PLAIN));
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *r = &rows->row[i];
+
+		state_text(r, state, sizeof(state));
+		version_text(r, version, sizeof(version));
+		printf("%7d %-20s %7ld %-8s %-9s %s\n", (int)r->carrier.pid, state, r->threads,
+		       version, carrier_way_text(r->carrier.way), r->command ? r->command : "?");
+	}
+	if (rows->hidden)
+		fprintf(stderr,
+			"weft ps: %zu %s could not be looked at (of other users, or with more "
+			"rights: root with CAP_SYS_PTRACE can)\n",
+			rows->hidden, rows->hidden == 1 ? "process" : "processes");
+}
+
+static json_t *other_pid(const struct row *r)
+{
+	const struct weft_session_header *h = &r->carrier.header;
+
+	if (r->state == CARRIER_RECORDED || r->state == CARRIER_LEFT)
+		return json_integer(h->collector_pid);
+	return r->state == CARRIER_FORKED ? json_integer(h->pid) : json_null();
+}
+
+static json_t *row_value(const struct row *r)
+{
+	char version[32];
+
+	version_text(r, version, sizeof(version));
+	return json_pack("{s:i, s:s, s:o, s:i, s:s, s:s, s:o}", "pid", (int)r->carrier.pid, "state",
+			 carrier_state_text(r->state), "other_pid", other_pid(r), "threads",
+			 (int)r->threads, "version", version, "by",
+			 carrier_way_text(r->carrier.way), "command", json_text(r->command));
+}
+
+static int print_json(const struct rows *rows)
+{
+	json_t *list = json_array(), *all;
+	int rc = list ? 0 : -1;
+
+	for (size_t i = 0; rc == 0 && i < rows->count; i++)
+		rc = json_array_append_new(list, row_value(&rows->row[i]));
+	all = rc ? NULL
+		 : json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
+			     (int)rows->hidden);
+	rc = all ? json_dumpf(all, stdout, JSON_INDENT(2)) : -1;
+	putchar('\n');
+	json_decref(all);
+	json_decref(list);
+	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct rows rows = {0};
+	int rc = look_at_all(&rows), status = CLI_DONE;
+
+	if (rc)
+		status = cli_error("/proc: %s", strerror(-rc));
+	else if (cli_flag(args, "json"))
+		status = print_json(&rows);
+	else
+		print_people(&rows);
+	rows_free(&rows);
+	return status;
+}
+
+const struct cli_command cmd_ps = {
+	.name = "ps",
+	.summary = "List programs that carry weft, and who records them",
+	.description =
+		"Lists the programs on this machine that carry weft's runtime: their pid, state, "
+		"number of threads, the runtime's version, how it came into the program, and the "
+		"command.\n"
+		"\n"
+		"State: idle (nobody records; weft record -p can), recorded by PID, left by PID "
+		"(whoever recorded it is gone; weft record -p takes over), recording over (it was "
+		"recorded from its start, and runs on), forked from PID (has begun no session of "
+		"its own yet), unknown.\n"
+		"\n"
+		"By: preloaded (LD_PRELOAD), linked (the executable needs libweft.so), loaded "
+		"(dlopen, or another library needs it), libweft.a (context only: it cannot be "
+		"sampled on CPU).",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the outside thread does for the cpu engine of one process:
+ *
+ *   - a thread that runs and has no slot, or no timer where there is room for one, gets the
+ *     priming signal (WEFT_ORDER_PRIME). Never one that sleeps: a signal with a handler would
+ *     interrupt its call. Not one that blocks the signal, does not catch it, or whose process
+ *     reads it from a signalfd: counted priming_refused
+ *   - a thread that uses CPU time and gives no samples, because it blocks SIGPROF or the handler
+ *     was replaced behind our back, is remembered by name: counted threads_unsampled
+ *
+ * The number comes from the target's header, which anybody may have written: SIGURG, whose
+ * default action is to be ignored, or, if the user asked for one, a real-time signal; nothing
+ * else is ever sent. An exec between our look and the signal leaves it pending for the next
+ * program: SIGURG is harmless there, a real-time one would end it. Our hook of exec waits for
+ * senders therefore (header.prime_sending); an exec by a raw system call does not, which is why
+ * that one is a choice.
+ */
+#ifndef WEFT_COLLECTOR_PRIMING_H
+#define WEFT_COLLECTOR_PRIMING_H
+
+#include "collector/threads.h"
+
+struct outside_unsampled;
+
+struct priming {
+	struct process *process;
+	struct session_counts *counts;
+	int wanted;      /* signal that the user chose; 0 = none */
+	uint64_t cpu_ns; /* CPU time of the process, not long ago: nobody in it has used more */
+	uint32_t waited; /* threads that were waited for in this look, to see whether they run on */
+	int read_by_signalfd;
+	uint64_t signalfd_ns; /* when that was looked at; 0 = never */
+	void (*on_unsampled)(void *arg, const struct watched_thread *t, const char *why);
+	void *arg;
+};
+
+/* After threads_look() and threads_find_slots(). */
+void priming_look(struct priming *p, struct threads *t, uint64_t now_ns);
+
+/* Is @signo one that may be sent, when the user chose @wanted? */
+int priming_may_send(int wanted, uint32_t signo);
+
+#endif

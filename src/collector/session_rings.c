@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records out of a slot's two rings into batches: samples for the walker to walk, switches of
+ * coroutines for it to place. We hold the slot, or it is in DRAINING: both rings are that
+ * generation's until we let go. What is malformed is refused and counted.
+ */
+#include "collector/session_private.h"
+
+#include "base/ring_consumer.h"
+#include "collector/clock.h"
+#include "collector/label_sets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAMPLE_MAX                                                                                 \
+	(sizeof(struct weft_sample_record) + SAMPLE_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +      \
+	 WEFT_FRAMES_MAX * 8 + LABEL_BYTES_MAX + 64)
+#define SWITCH_MAX                                                                                 \
+	(sizeof(struct weft_switch_record) + WEFT_CONTEXT_V1_TAGS * 4 + WEFT_SWITCH_LABELS_BYTES + \
+	 64)
+#define NAME_PAUSE_MIN_NS UINT64_C(50000000)
+#define NAME_PAUSE_MAX_NS UINT64_C(10000000000)
+
+/* A ring, and what is to become of what is in it. */
+struct slot_ring {
+	struct ring_reader reader;
+	struct ring_tally *tally;
+	uint64_t *invalid; /* the session's count of refused records */
+	uint64_t *taken;   /* the pass's */
+	uint32_t *largest; /* record of the pass; NULL = nobody asks */
+	size_t record_max;
+	enum batch_kind kind;
+	int (*is_sound)(const struct weft_record *record, const struct session *s, uint64_t now_ns);
+};
+
+static void read_comm(const struct session *s, struct slot_reader *reader)
+{
+	char path[48];
+	size_t bytes = 0;
+	char *text;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->tid);
+	text = process_read_own(s->process, path, &bytes);
+	if (text)
+		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)strcspn(text, "\n"),
+			 text);
+	free(text);
+}
+
+/* Threads name themselves soon after their start, some later: looked at ever less often. */
+static void refresh_name(const struct pass *pass, struct slot_reader *reader,
+			 const struct weft_slot *slot)
+{
+	char name[sizeof(slot->name)];
+
+	if (pass->now_ns - reader->named_ns < reader->name_pause_ns)
+		return;
+	reader->named_ns = pass->now_ns;
+	reader->name_pause_ns =
+		reader->name_pause_ns ? reader->name_pause_ns * 2 : NAME_PAUSE_MIN_NS;
+	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
+		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
+	memcpy(name, slot->name, sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	read_comm(pass->session, reader);
+	if (!reader->name[0])
+		memcpy(reader->name, name, sizeof(name));
+}
+
+static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
+				  const struct slot_reader *reader, size_t bytes)
+{
+	struct batch *b = batch_new(kind, s->process, bytes);
+
+	if (!b)
+		return NULL;
+	b->thread.slot = index;
+	b->thread.tid = reader->tid;
+	b->thread.generation = reader->generation;
+	b->thread.claimed_ns = reader->claimed_ns;
+	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
+	return b;
+}
+
+/* The reader met something malformed and jumped to head: what it left behind is refused,
+ * as many records as the producer says, if that many could have been there. */
+static void refuse(struct slot_ring *ring, uint64_t before)
+{
+	uint64_t written = __atomic_load_n(&ring->reader.producer->written, __ATOMIC_RELAXED);
+	uint64_t lost =
+		written - ring->reader.delivered - ring->tally->refused - ring->tally->stolen;
+	uint64_t possible = (ring->reader.tail - before) / sizeof(struct weft_record);
+
+	if (lost == 0 || lost > possible)
+		lost = 1;
+	ring->tally->refused += lost;
+	*ring->invalid += lost;
+}
+
+/* Copies records out until the batch holds what was pending at first. */
+static void fill_batch(const struct pass *pass, uint64_t generation, struct slot_ring *ring,
+		       struct batch *b, uint64_t pending)
+{
+	size_t room = b->bytes;
+
+	b->bytes = 0;
+	while (b->bytes < pending) {
+		uint64_t before = ring->reader.tail;
+		void *at = b->data + b->bytes;
+		int n = ring_reader_next(&ring->reader, at, (uint32_t)(room - b->bytes));
+		const struct weft_record *r = at;
+
+		if (n == 0)
+			return;
+		if (n < 0) {
+			refuse(ring, before);
+			return;
+		}
+		if (r->generation != (uint32_t)generation ||
+		    !ring->is_sound(r, pass->session, pass->now_ns)) {
+			ring->reader.delivered--;
+			ring->tally->refused++;
+			(*ring->invalid)++;
+			continue;
+		}
+		b->bytes += (size_t)n;
+		if (ring->largest && (uint32_t)n > *ring->largest)
+			*ring->largest = (uint32_t)n;
+	}
+}
+
+/* model: TAIL */
+static void release_ring(struct slot_ring *ring)
+{
+	ring->tally->tail = ring->reader.tail;
+	ring->tally->delivered = ring->reader.delivered;
+	__atomic_store_n(&ring->reader.consumer->refused, ring->tally->refused, __ATOMIC_RELAXED);
+	ring_reader_release(&ring->reader);
+}
+
+/* Bytes that are new; a head that makes no sense is looked at, too. */
+static uint64_t pending_of(const struct slot_ring *ring)
+{
+	const struct ring_reader *r = &ring->reader;
+	uint64_t pending = ring_reader_pending(r);
+
+	return pending ? pending : __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED) != r->tail;
+}
+
+static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot *slot,
+		      struct slot_ring *ring)
+{
+	struct session *s = pass->session;
+	struct slot_reader *reader = &s->readers[index];
+	uint64_t pending, delivered = ring->tally->delivered;
+	uint32_t fill;
+	struct batch *b;
+
+	ring->reader.tail = ring->tally->tail;
+	ring->reader.delivered = delivered;
+	pending = pending_of(ring);
+	if (pending == 0)
+		return 1;
+	fill = (uint32_t)(pending * 1000 / ring->reader.bytes);
+	if (fill > pass->result.fill_permille)
+		pass->result.fill_permille = fill;
+	if (!pass->last && !queue_has_room(pass->queue)) {
+		session_mark(s, index);
+		return 0;
+	}
+	refresh_name(pass, reader, slot);
+	b = thread_batch(s, ring->kind, index, reader, pending + ring->record_max);
+	if (!b)
+		return 0;
+	fill_batch(pass, reader->generation, ring, b, pending);
+	release_ring(ring);
+	*ring->taken += ring->tally->delivered - delivered;
+	if (b->bytes == 0) {
+		free(b);
+		return 1;
+	}
+	reader->announced = 1;
+	queue_push(pass->queue, b);
+	return 1;
+}
+
+static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_ring ring = {
+		.tally = &s->readers[index].samples,
+		.invalid = &s->invalid,
+		.taken = &pass->result.samples,
+		.largest = &pass->result.largest,
+		.record_max = SAMPLE_MAX,
+		.kind = BATCH_SAMPLES,
+		.is_sound = sample_is_sound,
+	};
+
+	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
+			 (const uint8_t *)slot + s->layout.samples_offset, s->layout.samples_bytes);
+	return drain_ring(pass, index, slot, &ring);
+}
+
+static int drain_switches(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_ring ring = {
+		.tally = &s->readers[index].events,
+		.invalid = &s->events_invalid,
+		.taken = &pass->result.switches,
+		.record_max = SWITCH_MAX,
+		.kind = BATCH_SWITCHES,
+		.is_sound = switch_is_sound,
+	};
+
+	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
+			 (const uint8_t *)slot + s->layout.events_offset, s->layout.events_bytes);
+	return drain_ring(pass, index, slot, &ring);
+}
+
+int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	return drain_samples(pass, index, slot) && drain_switches(pass, index, slot);
+}
+
+int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)
+{
+	return reader->samples.tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED) &&
+	       reader->events.tail == __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED);
+}
+
+void session_end_thread(const struct pass *pass, uint32_t index)
+{
+	struct slot_reader *reader = &pass->session->readers[index];
+
+	if (reader->announced)
+		queue_push(pass->queue,
+			   thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0));
+}

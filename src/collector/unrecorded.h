@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs below the recorded one that are not recorded, for no library can be loaded into
+ * them, LD_PRELOAD was taken from their environment, or they could not join: found by looking at
+ * what runs, now and then. One that ends between two looks, or that another thread than the main
+ * one of its parent has started, is not seen.
+ */
+#ifndef WEFT_COLLECTOR_UNRECORDED_H
+#define WEFT_COLLECTOR_UNRECORDED_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define UNRECORDED_MAX 16
+
+struct unrecorded_program {
+	pid_t pid;
+	char command[16];
+	const char *why; /* static: "statically linked" */
+};
+
+struct map;
+
+struct unrecorded {
+	struct unrecorded_program program[UNRECORDED_MAX]; /* the first */
+	size_t count;                                      /* of all */
+	struct map *seen; /* {pid, file} -> looked at; NULL at first */
+};
+
+/* Looks at @root and all that is below it. */
+void unrecorded_look(struct unrecorded *u, pid_t root);
+void unrecorded_free(struct unrecorded *u);
+
+#endif

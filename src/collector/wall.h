@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wall engine: stacks of blocked threads, read from outside, without a signal and without
+ * stopping anybody. For each thread, at each tick of the wall clock:
+ *
+ *   run count (/proc/PID/task/TID/schedstat, third field; else the switch counts of status)
+ *     unchanged since its last sample: it has not run, so its stack is the same: nothing is
+ *       read, the tick is added to that sample (WALL_MORE). Such a thread is looked at ever less
+ *       often, down to once a second: the ticks in between are filled in afterwards, exactly.
+ *     changed: its state; pc and sp (.../syscall), stack (process_vm_readv), context of its slot,
+ *       then syscall and run count again. Nothing moved: a sample (WALL_SAMPLE). Else: none
+ *       (wall_moved), for time on a CPU is the cpu engine's.
+ *
+ * Time that a thread waited for a CPU (schedstat's run delay) is a state of its own: whose it
+ * is, wall_delay.c says. Runs on the outside thread (outside.h); pushes batches of kind BATCH_WALL.
+ */
+#ifndef WEFT_COLLECTOR_WALL_H
+#define WEFT_COLLECTOR_WALL_H
+
+#include "collector/queue.h"
+#include "collector/threads.h"
+
+/* What happened to a thread: a record of BATCH_WALL. 8-aligned; the batch says whose. */
+enum wall_kind {
+	WALL_SAMPLE = 1, /* blocked: begins a stay; a struct weft_sample_record follows */
+	WALL_MORE = 2,   /* the stay goes on: @samples more, up to to_ns */
+	WALL_END = 3,    /* it has run, or is gone: the stay is over at to_ns at the latest */
+	WALL_DELAY = 4,  /* waited for a CPU. A struct weft_sample_record without a stack follows if
+			  * it was seen in which context; else its newest sample's stands */
+};
+
+struct wall_word {
+	uint32_t bytes;    /* of all, with the sample that follows; multiple of 8 */
+	uint8_t kind;      /* enum wall_kind */
+	uint8_t state;     /* enum weft_thread_state */
+	uint16_t is_guess; /* WALL_DELAY: a sample of its own since from_ns knows better */
+	uint32_t samples;  /* ticks of the wall clock that this adds; 1 for WALL_SAMPLE */
+	uint32_t rsv2;
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: the time that these ticks stand for */
+};
+
+/* Batches of a thread without slot: batch_thread.slot, .generation. */
+#define WALL_NO_SLOT UINT32_MAX /* then generation = start << 22 | tid */
+
+struct wall_options {
+	uint64_t period_ns;
+	int context_only;    /* --wall-filter context */
+	const char *pattern; /* --threads GLOB of thread names; NULL = all */
+};
+
+struct wall; /* of one process */
+
+/* @t and @out must live longer; @counts: counters WALL_... are added there. */
+struct wall *wall_new(struct process *p, const struct wall_options *o, struct queue *out,
+		      struct session_counts *counts);
+/* Says WALL_END for all stays; takes NULL. Before threads_free(). */
+void wall_free(struct wall *w, struct threads *t, uint64_t now_ns);
+
+/* From the watcher's callbacks. */
+void wall_thread_new(struct wall *w, struct watched_thread *t);
+void wall_thread_dead(struct wall *w, struct watched_thread *t, uint64_t now_ns);
+
+/* All that is due by @now_ns, for at most @budget_ns; when to come again (CLOCK_MONOTONIC). */
+uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);
+
+/* Before a chunk ends: ticks that are not told yet are. */
+void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns);
+
+#endif

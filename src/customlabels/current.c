@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two symbols of the ABI, and the meeting with weft's runtime (current.h).
+ *
+ * custom_labels_current_set is reached by its TLS descriptor alone, whatever the compiler: the
+ * relocation that names it is what readers outside look for.
+ */
+#pragma GCC visibility push(default)
+#include <customlabels.h>
+#pragma GCC visibility pop
+
+#include <dlfcn.h>
+
+#include <weft/labels.h>
+
+#include "base/thread_pointer.h"
+#include "base/tlsdesc.h"
+#include "customlabels/current.h"
+#include "runtime/copies.h"
+#include "runtime/custom_labels.h"
+
+const uint32_t custom_labels_abi_version = WEFT_CUSTOM_LABELS_VERSION;
+__thread custom_labels_labelset_t *custom_labels_current_set;
+
+WEFT_TLSDESC(custom_labels_current_set, current_cell, current_descriptor);
+
+#pragma GCC visibility push(default)
+extern const struct weft_runtime_v1 weft_runtime_v1 __attribute__((weak));
+extern struct weft_custom_labels_v1 weft_custom_labels_v1;
+#pragma GCC visibility pop
+
+static const struct weft_runtime_v1 *runtime;
+
+struct weft_custom_labels_set **current_place(void)
+{
+	return current_cell();
+}
+
+static const struct weft_runtime_v1 *weft(void)
+{
+	return __atomic_load_n(&runtime, __ATOMIC_ACQUIRE);
+}
+
+int current_is_weft(const struct weft_custom_labels_set *set)
+{
+	return set && weft() && weft()->labels_is_weft(set);
+}
+
+struct weft_custom_labels_set *current_of_weft(void)
+{
+	return weft() ? weft()->labels_visible() : NULL;
+}
+
+void current_put(struct weft_custom_labels_set *set)
+{
+	if (current_is_weft(set))
+		set = current_of_weft();
+	__atomic_store_n(current_place(), set, __ATOMIC_RELEASE);
+	if (set && weft() && weft()->labels_look)
+		weft()->labels_look();
+}
+
+int current_update(struct weft_label *labels, size_t count)
+{
+	const struct weft_runtime_v1 *r = weft();
+
+	return r && r->labels_update ? r->labels_update(labels, count) : WEFT_LABEL_NO_SLOT;
+}
+
+static void meet(const struct weft_runtime_v1 *r)
+{
+	if (r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION)
+		__atomic_store_n(&runtime, r, __ATOMIC_RELEASE);
+}
+
+struct weft_custom_labels_v1 weft_custom_labels_v1 = {
+	.version = WEFT_CUSTOM_LABELS_V1_VERSION,
+	.current = current_place,
+	.meet = meet,
+};
+
+/* The weak reference makes a linker export the symbol of a program that libweft.a is in. */
+static const struct weft_runtime_v1 *find_runtime(void)
+{
+	const struct weft_runtime_v1 *found = &weft_runtime_v1;
+
+	return found ? found : dlsym(RTLD_DEFAULT, "weft_runtime_v1");
+}
+
+__attribute__((constructor(101))) static void begin(void)
+{
+	const struct weft_runtime_v1 *found = find_runtime();
+
+	weft_custom_labels_v1.distance =
+		weft_tlsdesc_distance(current_place(), current_descriptor(), weft_thread_pointer());
+	__atomic_store_n(&weft_custom_labels_v1.size, sizeof(weft_custom_labels_v1),
+			 __ATOMIC_RELEASE);
+	if (found && found->size >= sizeof(*found) && found->version == WEFT_RUNTIME_V1_VERSION)
+		found->labels_join(&weft_custom_labels_v1);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread's current set, and weft's runtime, when there is one in the process: how they meet
+ * stands in runtime/custom_labels.h.
+ */
+#ifndef WEFT_CUSTOMLABELS_CURRENT_H
+#define WEFT_CUSTOMLABELS_CURRENT_H
+
+#include <stddef.h>
+
+#include <weft/abi/custom_labels_v1.h>
+
+/* Where custom_labels_current_set is in the calling thread. */
+struct weft_custom_labels_set **current_place(void);
+
+/* Is this one of weft's own sets? Any of them stands for the calling thread's. */
+int current_is_weft(const struct weft_custom_labels_set *set);
+
+/* The calling thread's set of weft's, as it is now; NULL: it has none yet. */
+struct weft_custom_labels_set *current_of_weft(void);
+
+/* Makes @set current; NULL: none. */
+void current_put(struct weft_custom_labels_set *set);
+
+struct weft_label;
+
+/* Labels of the calling thread, by weft's writer (weft_context_update()). */
+int current_update(struct weft_label *labels, size_t count);
+
+/*
+ * set_exchange() for weft's set, by weft's own writer. Also EPERM (span-id, root-span-id), ENOSPC
+ * (all labels are in use), ENAMETOOLONG. weft_set.c
+ */
+int weft_set_exchange(struct weft_custom_labels_label *what, size_t count);
+
+/*
+ * Puts back what weft_set_exchange() left in @what, of equal keys what stands first; takes labels
+ * away that come with no value. Needs no memory.
+ */
+int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A label set of the program's own. What readers see of it (weft/abi/custom_labels_v1.h) keeps its
+ * place, for the program has the pointer; its labels stand in one of two arrays:
+ *
+ *   set       hidden ---> array, all zeros     Invariants between changes: `seen.count` labels in
+ *             generation                       the visible array, none absent, no key twice; what
+ *             seen      ---> array             is behind them in either array is zeros.
+ *
+ * Writer: one thread at a time. A change builds the hidden array and then stores the pointer:
+ * that is the one instruction at which readers see it. The count moves before it when it grows
+ * and after it when it shrinks: the labels in between have no key, and readers skip them. The
+ * generation moves after it: who finds the old one has the labels from before, or misses the
+ * change by an instruction.
+ * Readers: stop the thread, or are a handler on it, or read twice until equal.
+ */
+#ifndef WEFT_CUSTOMLABELS_SET_H
+#define WEFT_CUSTOMLABELS_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/abi/custom_labels_v1.h>
+
+struct set {
+	struct weft_custom_labels_label *arrays; /* both, as malloc gave them; NULL with no room */
+	struct weft_custom_labels_label *hidden;
+	uint64_t generation;
+	struct weft_custom_labels_set seen;
+};
+_Static_assert(offsetof(struct set, seen) == offsetof(struct set, generation) + 8,
+	       "a generation stands before each set");
+
+static inline struct set *set_of(const struct weft_custom_labels_set *seen)
+{
+	return (struct set *)((uintptr_t)seen - offsetof(struct set, seen));
+}
+
+/*
+ * A label in memory of its own: one piece, at key.buf. One with no value (value.buf NULL) owns
+ * nothing; its key, if any, is somebody else's.
+ */
+int label_make(struct weft_custom_labels_label *out, struct weft_custom_labels_string key,
+	       struct weft_custom_labels_string value);
+void label_free(struct weft_custom_labels_label *label);
+void labels_free(struct weft_custom_labels_label *labels, size_t count);
+
+struct set *set_new(size_t capacity);
+void set_free(struct set *s);
+
+/* In any set, weft's too: the first label of the key, or NULL. */
+const struct weft_custom_labels_label *set_find(const struct weft_custom_labels_set *seen,
+						struct weft_custom_labels_string key);
+
+/*
+ * Each of @what, in order, changes places with the set's label of its key: made by label_make(),
+ * it is the set's then; with no value, the set has none such then. What stands in @what after it
+ * is the caller's; absent: no value, no key. Readers see all of it at once.
+ * 0, or ENOMEM: nothing has changed.
+ */
+int set_exchange(struct set *s, struct weft_custom_labels_label *what, size_t count);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions' way to weft's own set: its writer changes it, a batch at a time, and keeps its
+ * limits. What it refuses is undone, for here a call changes all or nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/labels.h>
+
+#include "customlabels/current.h"
+#include "customlabels/set.h"
+
+static int error_of(int result)
+{
+	switch (result) {
+	case WEFT_LABEL_NO_ROOM:
+		return ENOSPC;
+	case WEFT_LABEL_RESERVED:
+		return EPERM;
+	case WEFT_LABEL_INVALID:
+		return EINVAL;
+	default:
+		return ENOMEM;
+	}
+}
+
+static struct weft_label for_weft(const struct weft_custom_labels_label *l)
+{
+	return (struct weft_label){
+		.key = (const char *)l->key.buf,
+		.key_bytes = l->key.bytes,
+		.value = (const char *)l->value.buf,
+		.value_bytes = l->value.bytes,
+	};
+}
+
+static int apply(struct weft_label *batch, size_t count)
+{
+	int result = current_update(batch, count);
+
+	return result < 0 ? error_of(result) : 0;
+}
+
+static int update(const struct weft_custom_labels_label *what, struct weft_label *batch,
+		  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		batch[i] = for_weft(&what[i]);
+	return apply(batch, count);
+}
+
+/* Backwards: of equal keys the first one's old value comes last. */
+static void undo(const struct weft_custom_labels_label *old, struct weft_label *batch, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct weft_custom_labels_label *l = &old[count - 1 - i];
+
+		update(l, batch, 1);
+	}
+}
+
+/* What is there under @key now: a copy, or the key with no value. */
+static int copy_of(struct weft_custom_labels_label *out, struct weft_custom_labels_string key)
+{
+	const struct weft_custom_labels_set *now = current_of_weft();
+	const struct weft_custom_labels_label *found = now ? set_find(now, key) : NULL;
+
+	*out = (struct weft_custom_labels_label){.key = key};
+	return found ? label_make(out, found->key, found->value) : 0;
+}
+
+static int copies_of(struct weft_custom_labels_label *old,
+		     const struct weft_custom_labels_label *what, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int failed = what[i].key.bytes > WEFT_CUSTOM_LABELS_KEY_BYTES
+				     ? ENAMETOOLONG
+				     : copy_of(&old[i], what[i].key);
+
+		if (failed) {
+			labels_free(old, i);
+			return failed;
+		}
+	}
+	return 0;
+}
+
+static int exchange(struct weft_custom_labels_label *what, struct weft_custom_labels_label *old,
+		    struct weft_label *batch, size_t count)
+{
+	int failed = copies_of(old, what, count);
+
+	if (failed)
+		return failed;
+	failed = update(what, batch, count);
+	if (failed) {
+		undo(old, batch, count);
+		labels_free(old, count);
+		return failed;
+	}
+	for (size_t i = 0; i < count; i++) {
+		label_free(&what[i]);
+		what[i] = old[i].value.buf ? old[i] : (struct weft_custom_labels_label){0};
+	}
+	return 0;
+}
+
+int weft_set_exchange(struct weft_custom_labels_label *what, size_t count)
+{
+	struct weft_custom_labels_label *old = calloc(count + 1, sizeof(*old));
+	struct weft_label *batch = calloc(count + 1, sizeof(*batch));
+	int failed = old && batch ? exchange(what, old, batch, count) : ENOMEM;
+
+	free(old);
+	free(batch);
+	return failed;
+}
+
+static int is_among(const struct weft_custom_labels_label *what, size_t count,
+		    struct weft_custom_labels_string key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (what[i].key.bytes == key.bytes && !memcmp(what[i].key.buf, key.buf, key.bytes))
+			return 1;
+	return 0;
+}
+
+/*
+ * The keys were in weft's set at once: there are not more of them than it has room for. A longer
+ * key is in none; weft would take it for one that it cuts.
+ */
+int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count)
+{
+	struct weft_label batch[WEFT_CUSTOM_LABELS_MOST];
+	size_t keys = 0;
+
+	for (size_t i = 0; i < count && keys < WEFT_CUSTOM_LABELS_MOST; i++)
+		if (what[i].key.bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
+		    !is_among(what, i, what[i].key))
+			batch[keys++] = for_weft(&what[i]);
+	return apply(batch, keys);
+}

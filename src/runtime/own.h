@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread's own words: its slot, and what it believes of SIGPROF. Every room reads and stores
+ * them here and nowhere else, for libweft-late.so finds them in another way:
+ *
+ *   libweft.so, .a    initial-exec TLS: a plain load, in handlers too
+ *   libweft-late.so   TLSDESC. Is it static (its argument equals the variable's distance from
+ *                     the thread pointer, as found once at load), the words are read at that
+ *                     distance, a plain load too. Else a first touch may call malloc: handlers
+ *                     and all of the runtime go by the seat of the thread (seats.c), a private
+ *                     hash over thread pointers, and TLS is but what context writes look at
+ *                     first. It is touched outside our handlers only; where it lies is then
+ *                     noted in the seat, so that a handler can store there.
+ *
+ * The owning thread alone stores its words. Async-signal-safe but for weft_slot_show().
+ */
+#ifndef WEFT_RUNTIME_OWN_H
+#define WEFT_RUNTIME_OWN_H
+
+#include <stdint.h>
+
+#include <weft/context.h>
+
+#include "base/thread_pointer.h"
+
+struct weft_belief {
+	uint64_t with;       /* all that was blocked when SIGPROF was */
+	uint64_t left_ns;    /* of the period of a closed thread's timer */
+	int32_t own_view;    /* the vfork child whose mask the kernel alone knows; 0 = none */
+	uint16_t is_blocked; /* does the program believe so? */
+	uint16_t is_closed;  /* really blocked, and the timer stands still (hook_mask.c) */
+};
+
+#ifndef WEFT_LATE
+
+extern __thread struct weft_belief weft_thread_belief
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline struct weft_slot *weft_slot_mine(void)
+{
+	return weft_thread_slot;
+}
+
+static inline void weft_slot_put(struct weft_slot *slot)
+{
+	__atomic_store_n(&weft_thread_slot, slot, __ATOMIC_RELEASE);
+}
+
+static inline int weft_slot_swap(struct weft_slot *expected, struct weft_slot *slot)
+{
+	return __atomic_compare_exchange_n(&weft_thread_slot, &expected, slot, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Not in a handler: what context writes look at becomes what the thread has. */
+static inline void weft_slot_show(struct weft_slot *slot)
+{
+	weft_slot_put(slot);
+}
+
+/* The calling thread's; NULL: none yet, and (@make) no room for one. */
+static inline struct weft_belief *weft_belief_mine(int make)
+{
+	(void)make;
+	return &weft_thread_belief;
+}
+
+/* From the thread pointer, the same in all threads; 0 = it differs. */
+static inline int64_t weft_slot_distance(void)
+{
+	return (char *)&weft_thread_slot - weft_thread_pointer();
+}
+
+static inline void weft_own_begin(void)
+{
+}
+
+#else
+
+#pragma GCC visibility push(hidden)
+/* 0: not static. Set in the constructor, then read only. */
+extern int64_t weft_own_slot_distance, weft_own_belief_distance;
+
+struct weft_slot *weft_seat_slot(void);
+void weft_seat_put(struct weft_slot *slot);
+int weft_seat_swap(struct weft_slot *expected, struct weft_slot *slot);
+void weft_seat_show(struct weft_slot *slot);
+struct weft_belief *weft_seat_belief(int make);
+void weft_own_begin(void); /* in the constructor, first of all */
+#pragma GCC visibility pop
+
+static inline struct weft_slot **weft_slot_place(void)
+{
+	return (struct weft_slot **)(void *)(weft_thread_pointer() + weft_own_slot_distance);
+}
+
+static inline struct weft_slot *weft_slot_mine(void)
+{
+	if (__builtin_expect(weft_own_slot_distance != 0, 1))
+		return __atomic_load_n(weft_slot_place(), __ATOMIC_RELAXED);
+	return weft_seat_slot();
+}
+
+static inline void weft_slot_put(struct weft_slot *slot)
+{
+	if (weft_own_slot_distance)
+		__atomic_store_n(weft_slot_place(), slot, __ATOMIC_RELEASE);
+	else
+		weft_seat_put(slot);
+}
+
+static inline int weft_slot_swap(struct weft_slot *expected, struct weft_slot *slot)
+{
+	if (!weft_own_slot_distance)
+		return weft_seat_swap(expected, slot);
+	return __atomic_compare_exchange_n(weft_slot_place(), &expected, slot, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static inline void weft_slot_show(struct weft_slot *slot)
+{
+	if (weft_own_slot_distance)
+		weft_slot_put(slot);
+	else
+		weft_seat_show(slot);
+}
+
+static inline struct weft_belief *weft_belief_mine(int make)
+{
+	if (weft_own_belief_distance)
+		return (struct weft_belief *)(void *)(weft_thread_pointer() +
+						      weft_own_belief_distance);
+	return weft_seat_belief(make);
+}
+
+static inline int64_t weft_slot_distance(void)
+{
+	return weft_own_slot_distance;
+}
+
+#endif
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks of an object that was loaded after libc: nobody's call would reach them by its name, so
+ * the callers' tables are patched. Not in a handler.
+ */
+#ifndef WEFT_RUNTIME_PATCH_H
+#define WEFT_RUNTIME_PATCH_H
+
+#include <link.h>
+#include <stdint.h>
+
+extern uint32_t weft_patch_groups; /* enum weft_hook bits put in place so far */
+
+/* In the constructor, when libc was there first: all that is loaded. */
+void weft_patch_open(void);
+
+/* What has been loaded since a dlopen that could not be waited for, if there was one. */
+void weft_patch_catch_up(void);
+
+/* patch_module.c: the parts of one loaded module that matter here. */
+struct patch_module {
+	uint64_t base, low, high; /* [low, high): where it is mapped */
+	uint64_t relro_low, relro_high;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const ElfW(Rela) * tables[2];
+	uint64_t counts[2];
+	int has_rpath, has_runpath;
+};
+void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info);
+
+/* The name that a slot is to be filled for; NULL: not one that calls go through. */
+const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r);
+
+/* 1, or 0 where its page could not be written. */
+int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function);
+
+#endif
