@@ -18,7 +18,8 @@
 
 #define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
 #define LABELS_VARIABLE "custom_labels_current_set"
-#define STOPS 5
+#define STOPS 40
+#define STOP_PAUSE_NS 200000
 #define EXEC_LOOKS 50
 #define EXEC_PAUSE_NS 1000000
 #define LABELS_VERSION "custom_labels_abi_version"
@@ -335,7 +336,10 @@ static int has_torn(const struct inspect_thread *t)
 	return 0;
 }
 
-/* Stopped in the middle of a write, it is let go a little further. */
+/*
+ * Stopped in the middle of a write, it is let go a little further: longer each time, since where
+ * others want the processor it may not have run at all before it is stopped again.
+ */
 static int read_stopped(struct inspect *i, struct inspect_thread *t)
 {
 	int rc = 0;
@@ -351,6 +355,7 @@ static int read_stopped(struct inspect *i, struct inspect_thread *t)
 		thread_let_go(&stopped);
 		if (!has_torn(t))
 			break;
+		nanosleep(&(struct timespec){0, STOP_PAUSE_NS * (k + 1)}, NULL);
 	}
 	return rc;
 }
