@@ -361,6 +361,65 @@ WEFT_JFR_API size_t weft_jfr_event_types(const struct weft_jfr_reader *r,
  */
 WEFT_JFR_API int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks);
 
+/*
+ * Introspection: everything that the metadata says of a type. Arrays and texts live as long as
+ * the reader.
+ */
+struct weft_jfr_field_view {
+	const char *name;
+	const struct weft_jfr_class *type; /* of the field, of its elements; NULL = not declared */
+	int is_array, is_pooled;
+};
+
+struct weft_jfr_annotation_view {
+	const char *name;                  /* of its type; NULL = not declared */
+	const struct weft_jfr_class *type; /* NULL = not declared */
+	/* [count] "value", text; a member that is an array has an entry of its name for each */
+	const char *const *member, *const *value;
+	size_t count;
+};
+
+struct weft_jfr_setting_view {
+	const char *name;
+	const struct weft_jfr_class *type; /* NULL = not declared */
+	const char *default_value;         /* NULL = none */
+};
+
+/** "jdk.jfr.Event", "java.lang.annotation.Annotation", "jdk.jfr.SettingControl"; "" = none. */
+WEFT_JFR_API const char *weft_jfr_class_super(const struct weft_jfr_class *c);
+/** A struct of one field that is written without being one: an enumeration. */
+WEFT_JFR_API int weft_jfr_class_is_simple(const struct weft_jfr_class *c);
+/** 0; -ENOENT: it has no field of that index. */
+WEFT_JFR_API int weft_jfr_class_field_view(const struct weft_jfr_class *c, size_t index,
+					   struct weft_jfr_field_view *out);
+/** Annotations in order: of the type (@field SIZE_MAX) or of the field of that index. */
+WEFT_JFR_API size_t weft_jfr_class_annotations(const struct weft_jfr_class *c, size_t field,
+					       const struct weft_jfr_annotation_view **out);
+/** The settings that the type declares, in order. */
+WEFT_JFR_API size_t weft_jfr_class_settings(const struct weft_jfr_class *c,
+					    const struct weft_jfr_setting_view **out);
+/** Every class that the open chunk's metadata declares, in its order; until the next chunk. */
+WEFT_JFR_API size_t weft_jfr_classes(const struct weft_jfr_reader *r,
+				     const struct weft_jfr_class *const **out);
+
+struct weft_jfr_chunk_view {
+	uint64_t number, offset, bytes; /* from 0; in the file (unpacked) */
+	int64_t start_ns, duration_ns;  /* epoch */
+	int64_t start_ticks, ticks_per_second;
+	unsigned int major, minor, flags;
+};
+/** The chunk of the event that weft_jfr_next() gave last. 0; -ENOENT: none is open. */
+WEFT_JFR_API int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr_chunk_view *out);
+
+/**
+ * weft_jfr_open_follow() - open a recording that is being written: where a whole chunk is not
+ * there yet weft_jfr_next() gives -EAGAIN, and may be called again later. It may be a file that
+ * grows by whole chunks (weft's), or the JVM's, whose last chunk is open and grows by flushes.
+ * weft_jfr_follow_ends(): -EAGAIN becomes the end, for the writer is known to have gone.
+ */
+WEFT_JFR_API struct weft_jfr_reader *weft_jfr_open_follow(const char *path);
+WEFT_JFR_API void weft_jfr_follow_ends(struct weft_jfr_reader *r);
+
 /** Times of what was read so far: epoch ns of the first chunk's start and last chunk's end. */
 WEFT_JFR_API void weft_jfr_span(const struct weft_jfr_reader *r, int64_t *start_ns,
 				int64_t *end_ns);
