@@ -10,15 +10,15 @@ static int read_header(struct weft_jfr_reader *r, const uint8_t *at, size_t left
 {
 	struct input in = {.at = at, .end = at + left};
 	struct chunk_view *c = &r->chunk;
-	uint64_t major;
+	uint16_t major, minor;
 
 	if (left < CHUNK_HEADER_BYTES)
 		return reader_damaged(r, at, "chunk header is cut short");
 	if (memcmp(at, "FLR", 4) != 0)
 		return reader_damaged(r, at, "no chunk where one should be");
 	input_be(&in, 4);
-	major = input_be(&in, 2);
-	input_be(&in, 2);
+	major = (uint16_t)input_be(&in, 2);
+	minor = (uint16_t)input_be(&in, 2);
 	if (major != 1 && major != 2)
 		return reader_damaged(r, at, "chunk of an unknown version");
 	*c = (struct chunk_view){.data = at, .offset = (uint64_t)(at - r->map)};
@@ -29,7 +29,10 @@ static int read_header(struct weft_jfr_reader *r, const uint8_t *at, size_t left
 	c->duration_ns = (int64_t)input_be(&in, 8);
 	c->start_ticks = (int64_t)input_be(&in, 8);
 	c->ticks_per_second = (int64_t)input_be(&in, 8);
-	c->fixed = !(at[67] & 1);
+	c->major = major;
+	c->minor = minor;
+	c->flags = (uint16_t)(at[66] << 8 | at[67]);
+	c->fixed = !(c->flags & 1);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the metadata tree in one pass without building it: each element says by its name
- * what it adds to the class or field around it. Types are linked by id afterwards.
+ * what it adds to the class or field around it. class_link.c links types by id afterwards.
  */
 #include "jfr/classes.h"
 
@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define DEEPEST_ELEMENT 32
-#define DEEPEST_STRUCT 32
 #define MEMORY_PER_BYTE 64 /* the file's bytes become at most that much memory */
 #define MEMORY_BASE ((size_t)1 << 20)
 
@@ -29,8 +28,10 @@ struct parser {
 
 /* The attributes that mean something, of one element. */
 struct attributes {
-	const char *name, *id, *class, *super, *value;
+	const char *name, *id, *class, *super, *default_value;
 	uint8_t simple, pooled, array;
+	struct class_member *members; /* newest first: of an annotation */
+	size_t member_count;
 };
 
 static void *grab(struct parser *p, size_t bytes)
@@ -80,14 +81,51 @@ static void note_attribute(struct attributes *a, const char *key, const char *va
 		a->class = value;
 	else if (strcmp(key, "superType") == 0)
 		a->super = value;
-	else if (strcmp(key, "value") == 0 || strcmp(key, "value-0") == 0)
-		a->value = value;
+	else if (strcmp(key, "defaultValue") == 0)
+		a->default_value = value;
 	else if (strcmp(key, "simpleType") == 0)
 		a->simple = strcmp(value, "true") == 0;
 	else if (strcmp(key, "constantPool") == 0)
 		a->pooled = strcmp(value, "true") == 0;
 	else if (strcmp(key, "dimension") == 0)
 		a->array = strcmp(value, "0") != 0;
+}
+
+/* "value-0" is an element of "value": no name of Java has a dash. */
+static const char *member_name(struct parser *p, const char *key)
+{
+	size_t bytes = strlen(key), digits = 0;
+	char *copy;
+
+	while (digits < bytes && key[bytes - 1 - digits] >= '0' && key[bytes - 1 - digits] <= '9')
+		digits++;
+	if (!digits || digits == bytes || key[bytes - 1 - digits] != '-')
+		return key;
+	bytes -= digits + 1;
+	if (bytes == 5 && memcmp(key, "value", 5) == 0)
+		return "value";
+	copy = arena_text(&p->set->memory, key, bytes);
+	if (!copy) {
+		p->no_memory = 1;
+		input_fail(&p->in);
+	}
+	return copy;
+}
+
+static void note_member(struct parser *p, struct attributes *a, const char *key, const char *value)
+{
+	struct class_member *m;
+
+	if (strcmp(key, "class") == 0)
+		return;
+	m = grab(p, sizeof(*m));
+	if (!m)
+		return;
+	m->name = member_name(p, key);
+	m->value = value;
+	m->next = a->members;
+	a->members = m;
+	a->member_count++;
 }
 
 static struct weft_jfr_class *add_class(struct parser *p, const struct attributes *a)
@@ -132,17 +170,19 @@ static struct class_field *add_field(struct parser *p, const struct attributes *
 
 static void add_annotation(struct parser *p, const struct attributes *a)
 {
-	struct class_annotation **list = p->field ? &p->field->annotations : &p->class->annotations;
-	struct class_annotation *n = grab(p, sizeof(*n));
+	struct class_notes *notes = p->field ? &p->field->notes : &p->class->notes;
+	struct class_note *n = grab(p, sizeof(*n));
 
 	if (!n || !a->class) {
 		input_fail(&p->in);
 		return;
 	}
 	n->id = strtoll(a->class, NULL, 10);
-	n->value = a->value;
-	n->next = *list;
-	*list = n;
+	n->members = a->members;
+	n->member_count = a->member_count;
+	n->next = notes->newest;
+	notes->newest = n;
+	notes->count++;
 }
 
 static void read_element(struct parser *p, int depth);
@@ -153,11 +193,29 @@ static void read_children(struct parser *p, int depth)
 		read_element(p, depth + 1);
 }
 
+static void add_setting(struct parser *p, const struct attributes *a)
+{
+	struct class_setting *s = grab(p, sizeof(*s));
+
+	if (!s || !a->name || !a->class) {
+		input_fail(&p->in);
+		return;
+	}
+	s->name = a->name;
+	s->type_id = strtoll(a->class, NULL, 10);
+	s->default_value = a->default_value;
+	s->next = p->class->newest_setting;
+	p->class->newest_setting = s;
+	p->class->setting_count++;
+}
+
 /* What a setting carries (annotations of its own) belongs to no field and no class. */
-static void read_setting(struct parser *p, int depth)
+static void read_setting(struct parser *p, const struct attributes *a, int depth)
 {
 	struct weft_jfr_class *outer = p->class;
 
+	if (outer && !p->field)
+		add_setting(p, a);
 	p->class = NULL;
 	read_children(p, depth);
 	p->class = outer;
@@ -167,13 +225,16 @@ static void read_element(struct parser *p, int depth)
 {
 	const char *name = string_at(p);
 	struct attributes a = {0};
+	int is_annotation = strcmp(name, "annotation") == 0;
 
 	if (depth > DEEPEST_ELEMENT)
 		input_fail(&p->in);
 	for (size_t count = input_count(&p->in); count && !p->in.failed; count--) {
-		const char *key = string_at(p);
+		const char *key = string_at(p), *value = string_at(p);
 
-		note_attribute(&a, key, string_at(p));
+		note_attribute(&a, key, value);
+		if (is_annotation)
+			note_member(p, &a, key, value);
 	}
 	if (p->in.failed)
 		return;
@@ -186,143 +247,12 @@ static void read_element(struct parser *p, int depth)
 		read_children(p, depth);
 		p->field = NULL;
 	} else if (strcmp(name, "setting") == 0) {
-		read_setting(p, depth);
+		read_setting(p, &a, depth);
 	} else {
-		if (strcmp(name, "annotation") == 0 && p->class)
+		if (is_annotation && p->class)
 			add_annotation(p, &a);
 		read_children(p, depth);
 	}
-}
-
-/* ---------------------------------------------------------------- linking */
-
-static int build_table(struct class_set *set)
-{
-	size_t room = 64;
-
-	while (room < (size_t)set->count * 2)
-		room *= 2;
-	set->table = calloc(room, sizeof(*set->table));
-	if (!set->table)
-		return 0;
-	set->table_room = room;
-	for (struct weft_jfr_class *c = set->first; c; c = c->next) {
-		uint64_t i = ((uint64_t)c->id * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
-
-		while (set->table[i & (room - 1)] && set->table[i & (room - 1)]->id != c->id)
-			i++;
-		if (!set->table[i & (room - 1)])
-			set->table[i & (room - 1)] = c;
-	}
-	return 1;
-}
-
-static enum class_shape shape_of(const struct weft_jfr_class *c)
-{
-	static const char *const names[] = {
-		[CLASS_BOOLEAN] = "boolean",
-		[CLASS_BYTE] = "byte",
-		[CLASS_CHAR] = "char",
-		[CLASS_SHORT] = "short",
-		[CLASS_INT] = "int",
-		[CLASS_LONG] = "long",
-		[CLASS_FLOAT] = "float",
-		[CLASS_DOUBLE] = "double",
-		[CLASS_STRING] = "java.lang.String",
-	};
-
-	if (c->simple && c->field_count == 1)
-		return CLASS_SIMPLE;
-	for (int i = CLASS_BOOLEAN; i <= CLASS_STRING && !c->field_count; i++)
-		if (strcmp(names[i], c->name) == 0)
-			return (enum class_shape)i;
-	return CLASS_STRUCT;
-}
-
-static void link_annotations(const struct class_set *set, struct class_annotation *a)
-{
-	for (; a; a = a->next) {
-		const struct weft_jfr_class *type = classes_find(set, a->id);
-
-		a->name = type ? type->name : NULL;
-	}
-}
-
-static int link_fields(struct class_set *set, struct weft_jfr_class *c)
-{
-	struct class_field *array =
-		arena_zalloc(&set->memory, (c->field_count + 1) * sizeof(*array));
-	size_t i = c->field_count;
-
-	if (!array)
-		return 0;
-	for (struct class_field *f = c->fields; f; f = f->next) {
-		array[--i] = *f;
-		array[i].type = classes_find(set, f->type_id);
-		if (!array[i].type)
-			c->shape = CLASS_BROKEN;
-		link_annotations(set, array[i].annotations);
-	}
-	c->fields = array;
-	link_annotations(set, c->annotations);
-	return 1;
-}
-
-static int is_ticks(const struct weft_jfr_class *c, size_t i, const char *name)
-{
-	return i < c->field_count && strcmp(c->fields[i].name, name) == 0 && c->fields[i].type &&
-	       c->fields[i].type->shape == CLASS_LONG && !c->fields[i].array &&
-	       !c->fields[i].pooled;
-}
-
-static int is_event(const char *super)
-{
-	size_t n = super ? strlen(super) : 0;
-
-	return n >= 6 && strcmp(super + n - 6, ".Event") == 0;
-}
-
-/* Struct in struct ends somewhere, or the class is broken. visit: 1 = being looked at. */
-static void check_nesting(struct weft_jfr_class *c, int depth)
-{
-	if (c->visit == 2 || c->shape == CLASS_BROKEN)
-		return;
-	c->visit = 1;
-	for (size_t i = 0; i < c->field_count && c->shape != CLASS_BROKEN; i++) {
-		struct weft_jfr_class *in = (struct weft_jfr_class *)c->fields[i].type;
-
-		if (c->fields[i].pooled)
-			continue;
-		if (in->visit == 1 || depth > DEEPEST_STRUCT) {
-			c->shape = CLASS_BROKEN;
-			break;
-		}
-		check_nesting(in, depth + 1);
-		if (in->shape == CLASS_BROKEN)
-			c->shape = CLASS_BROKEN;
-	}
-	c->visit = 2;
-}
-
-static int link_set(struct class_set *set)
-{
-	if (!build_table(set))
-		return 0;
-	for (struct weft_jfr_class *c = set->first; c; c = c->next) {
-		c->shape = shape_of(c);
-		if (c->shape == CLASS_STRING && !set->string)
-			set->string = c;
-	}
-	for (struct weft_jfr_class *c = set->first; c; c = c->next)
-		if (!link_fields(set, c))
-			return 0;
-	for (struct weft_jfr_class *c = set->first; c; c = c->next) {
-		check_nesting(c, 0);
-		c->is_event = (uint8_t)is_event(c->super);
-		c->timed = (uint8_t)is_ticks(c, 0, "startTime");
-		c->lasts = c->timed && is_ticks(c, 1, "duration");
-	}
-	return 1;
 }
 
 struct class_set *classes_read(struct input in)
@@ -340,7 +270,7 @@ struct class_set *classes_read(struct input in)
 	read_element(&p, 0);
 	if (p.in.failed)
 		errno = p.no_memory ? ENOMEM : EBADMSG;
-	else if (link_set(set))
+	else if (classes_link(set))
 		return set;
 	else
 		errno = ENOMEM;

@@ -29,10 +29,29 @@ enum class_shape {
 	CLASS_BROKEN, /* has a field of no declared type, or contains itself */
 };
 
-struct class_annotation {
-	struct class_annotation *next;
-	int64_t id;               /* of its type */
-	const char *name, *value; /* name NULL: type not declared; value NULL: no member */
+/* What is being read is listed newest first; linking makes arrays of it, in order. */
+struct class_member {
+	struct class_member *next;
+	const char *name, *value;
+};
+
+struct class_note { /* an annotation being read */
+	struct class_note *next;
+	int64_t id; /* of its type */
+	struct class_member *members;
+	size_t member_count;
+};
+
+struct class_notes {
+	struct class_note *newest;
+	const struct weft_jfr_annotation_view *array; /* [count] once linked */
+	size_t count;
+};
+
+struct class_setting {
+	struct class_setting *next;
+	const char *name, *default_value;
+	int64_t type_id;
 };
 
 struct class_field {
@@ -40,7 +59,7 @@ struct class_field {
 	const char *name;
 	int64_t type_id;
 	const struct weft_jfr_class *type;
-	struct class_annotation *annotations;
+	struct class_notes notes;
 	uint8_t pooled, array;
 };
 
@@ -53,7 +72,10 @@ struct weft_jfr_class {
 	uint32_t index; /* in its set */
 	size_t field_count;
 	struct class_field *fields; /* [field_count] once linked */
-	struct class_annotation *annotations;
+	struct class_notes notes;
+	struct class_setting *newest_setting;
+	const struct weft_jfr_setting_view *settings; /* [setting_count] once linked */
+	size_t setting_count;
 };
 
 struct class_set {
@@ -64,13 +86,15 @@ struct class_set {
 	uint8_t fixed;
 	struct weft_jfr_class *first, *last;
 	uint32_t count;
-	struct weft_jfr_class **table; /* by id; table_room is a power of two */
+	const struct weft_jfr_class **list; /* [count], in the file's order */
+	struct weft_jfr_class **table;      /* by id; table_room is a power of two */
 	size_t table_room;
 	struct weft_jfr_class *string; /* java.lang.String, or NULL */
 };
 
 /* Reads string table and tree from @in. NULL with errno: EBADMSG, ENOMEM. */
 struct class_set *classes_read(struct input in);
+int classes_link(struct class_set *set);  /* class_link.c; 0: no memory */
 void classes_free(struct class_set *set); /* and all older ones */
 
 static inline struct weft_jfr_class *classes_find(const struct class_set *set, int64_t id)

@@ -29,6 +29,7 @@ struct chunk_view {
 	uint64_t bytes;
 	uint64_t checkpoint, metadata; /* offsets in the chunk */
 	int64_t start_ns, duration_ns, start_ticks, ticks_per_second;
+	uint16_t major, minor, flags;
 	uint8_t fixed;
 };
 

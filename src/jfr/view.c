@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at what the reader gave: classes, fields by name, annotations. */
-#include "jfr/classes.h"
+/* Looking at what the reader gave: classes, fields by name, annotations, chunks. */
+#include "jfr/reader.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,23 +33,31 @@ int weft_jfr_class_find(const struct weft_jfr_class *c, const char *field)
 	return -ENOENT;
 }
 
-static const struct class_annotation *annotations_of(const struct weft_jfr_class *c,
-						     const char *field)
+static const struct class_notes *notes_of(const struct weft_jfr_class *c, const char *field)
 {
 	int i;
 
 	if (!field)
-		return c->annotations;
+		return &c->notes;
 	i = weft_jfr_class_find(c, field);
-	return i < 0 ? NULL : c->fields[i].annotations;
+	return i < 0 ? NULL : &c->fields[i].notes;
 }
 
 const char *weft_jfr_class_annotation(const struct weft_jfr_class *c, const char *field,
 				      const char *annotation)
 {
-	for (const struct class_annotation *a = annotations_of(c, field); a; a = a->next)
-		if (a->name && strcmp(a->name, annotation) == 0)
-			return a->value ? a->value : "";
+	const struct class_notes *notes = notes_of(c, field);
+
+	for (size_t i = 0; notes && i < notes->count; i++) {
+		const struct weft_jfr_annotation_view *a = &notes->array[i];
+
+		if (!a->name || strcmp(a->name, annotation) != 0)
+			continue;
+		for (size_t k = 0; k < a->count; k++)
+			if (strcmp(a->member[k], "value") == 0)
+				return a->value[k];
+		return "";
+	}
 	return NULL;
 }
 
@@ -75,4 +83,82 @@ const struct weft_jfr_node *weft_jfr_event_get(const struct weft_jfr_event_view 
 	int i = weft_jfr_class_find(e->type, field);
 
 	return i >= 0 && (size_t)i < e->field_count ? &e->fields[i] : NULL;
+}
+
+/* ---------------------------------------------------------------- introspection */
+
+const char *weft_jfr_class_super(const struct weft_jfr_class *c)
+{
+	return c->super ? c->super : "";
+}
+
+int weft_jfr_class_is_simple(const struct weft_jfr_class *c)
+{
+	return c->simple && c->field_count == 1;
+}
+
+int weft_jfr_class_field_view(const struct weft_jfr_class *c, size_t index,
+			      struct weft_jfr_field_view *out)
+{
+	const struct class_field *f;
+
+	if (index >= c->field_count)
+		return -ENOENT;
+	f = &c->fields[index];
+	*out = (struct weft_jfr_field_view){
+		.name = f->name,
+		.type = f->type,
+		.is_array = f->array,
+		.is_pooled = f->pooled,
+	};
+	return 0;
+}
+
+size_t weft_jfr_class_annotations(const struct weft_jfr_class *c, size_t field,
+				  const struct weft_jfr_annotation_view **out)
+{
+	const struct class_notes *notes = &c->notes;
+
+	if (field != SIZE_MAX && field >= c->field_count) {
+		*out = NULL;
+		return 0;
+	}
+	if (field != SIZE_MAX)
+		notes = &c->fields[field].notes;
+	*out = notes->array;
+	return notes->count;
+}
+
+size_t weft_jfr_class_settings(const struct weft_jfr_class *c,
+			       const struct weft_jfr_setting_view **out)
+{
+	*out = c->settings;
+	return c->setting_count;
+}
+
+size_t weft_jfr_classes(const struct weft_jfr_reader *r, const struct weft_jfr_class *const **out)
+{
+	*out = r->classes ? r->classes->list : NULL;
+	return r->classes ? r->classes->count : 0;
+}
+
+int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr_chunk_view *out)
+{
+	const struct chunk_view *c = &r->chunk;
+
+	if (!r->in_chunk)
+		return -ENOENT;
+	*out = (struct weft_jfr_chunk_view){
+		.number = r->chunk_count - 1,
+		.offset = c->offset,
+		.bytes = c->bytes,
+		.start_ns = c->start_ns,
+		.duration_ns = c->duration_ns,
+		.start_ticks = c->start_ticks,
+		.ticks_per_second = c->ticks_per_second,
+		.major = c->major,
+		.minor = c->minor,
+		.flags = c->flags,
+	};
+	return 0;
 }

@@ -43,19 +43,20 @@ static int write_own(const char *to, int chunks)
 enum { INT = 10, LONG, STRING = 20, NODE, EVENT };
 
 static const struct fake_class classes[] = {
-	{INT, "int", NULL, 0, {{0}}},
-	{LONG, "long", NULL, 0, {{0}}},
-	{STRING, "java.lang.String", NULL, 0, {{0}}},
-	{NODE, "Node", NULL, 0, {{"next", NODE, 1, 0}, {"other", NODE, 1, 0}, {"n", INT, 0, 0}}},
-	{EVENT,
-	 "E",
-	 "jdk.jfr.Event",
-	 0,
-	 {{"startTime", LONG, 0, 0},
-	  {"node", NODE, 1, 0},
-	  {"nodes", NODE, 0, 1},
-	  {"text", STRING, 0, 0},
-	  {"key", STRING, 1, 0}}},
+	{.id = INT, .name = "int"},
+	{.id = LONG, .name = "long"},
+	{.id = STRING, .name = "java.lang.String"},
+	{.id = NODE,
+	 .name = "Node",
+	 .fields = {{"next", NODE, 1, 0}, {"other", NODE, 1, 0}, {"n", INT, 0, 0}}},
+	{.id = EVENT,
+	 .name = "E",
+	 .super = "jdk.jfr.Event",
+	 .fields = {{"startTime", LONG, 0, 0},
+		    {"node", NODE, 1, 0},
+		    {"nodes", NODE, 0, 1},
+		    {"text", STRING, 0, 0},
+		    {"key", STRING, 1, 0}}},
 	{0},
 };
 

@@ -103,13 +103,63 @@ static void put_number(const struct fake *f, struct buf *b, struct texts *t, con
 	put_pair(f, b, t, key, text);
 }
 
+static void put_field(const struct fake *f, struct buf *b, struct texts *t,
+		      const struct fake_field *g)
+{
+	put_index(f, b, t, "field");
+	fake_int(f, b, 2u + !!g->pooled + !!g->array, 4);
+	put_pair(f, b, t, "name", g->name);
+	put_number(f, b, t, "class", g->class);
+	if (g->pooled)
+		put_pair(f, b, t, "constantPool", "true");
+	if (g->array)
+		put_pair(f, b, t, "dimension", "1");
+	fake_int(f, b, 0, 4);
+}
+
+static void put_setting(const struct fake *f, struct buf *b, struct texts *t,
+			const struct fake_setting *s)
+{
+	put_index(f, b, t, "setting");
+	fake_int(f, b, 2u + !!s->default_value, 4);
+	put_pair(f, b, t, "name", s->name);
+	put_number(f, b, t, "class", s->class);
+	if (s->default_value)
+		put_pair(f, b, t, "defaultValue", s->default_value);
+	fake_int(f, b, 0, 4);
+}
+
+static void put_note(const struct fake *f, struct buf *b, struct texts *t,
+		     const struct fake_note *n)
+{
+	unsigned int members = 0;
+
+	while (n->members[members].name)
+		members++;
+	put_index(f, b, t, "annotation");
+	fake_int(f, b, 1u + members, 4);
+	put_number(f, b, t, "class", n->class);
+	for (unsigned int i = 0; i < members; i++)
+		put_pair(f, b, t, n->members[i].name, n->members[i].value);
+	fake_int(f, b, 0, 4);
+}
+
+static unsigned int children(const struct fake_class *c)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < 8 && c->fields[i].name; i++)
+		count++;
+	for (const struct fake_setting *s = c->settings; s && s->name; s++)
+		count++;
+	for (const struct fake_note *n = c->notes; n && n->class; n++)
+		count++;
+	return count;
+}
+
 static void put_class(const struct fake *f, struct buf *b, struct texts *t,
 		      const struct fake_class *c)
 {
-	unsigned int fields = 0;
-
-	while (fields < 8 && c->fields[fields].name)
-		fields++;
 	put_index(f, b, t, "class");
 	fake_int(f, b, 2u + !!c->super + !!c->simple, 4);
 	put_pair(f, b, t, "name", c->name);
@@ -118,20 +168,13 @@ static void put_class(const struct fake *f, struct buf *b, struct texts *t,
 		put_pair(f, b, t, "superType", c->super);
 	if (c->simple)
 		put_pair(f, b, t, "simpleType", "true");
-	fake_int(f, b, fields, 4);
-	for (unsigned int i = 0; i < fields; i++) {
-		const struct fake_field *g = &c->fields[i];
-
-		put_index(f, b, t, "field");
-		fake_int(f, b, 2u + !!g->pooled + !!g->array, 4);
-		put_pair(f, b, t, "name", g->name);
-		put_number(f, b, t, "class", g->class);
-		if (g->pooled)
-			put_pair(f, b, t, "constantPool", "true");
-		if (g->array)
-			put_pair(f, b, t, "dimension", "1");
-		fake_int(f, b, 0, 4);
-	}
+	fake_int(f, b, children(c), 4);
+	for (const struct fake_setting *s = c->settings; s && s->name; s++)
+		put_setting(f, b, t, s);
+	for (size_t i = 0; i < 8 && c->fields[i].name; i++)
+		put_field(f, b, t, &c->fields[i]);
+	for (const struct fake_note *n = c->notes; n && n->class; n++)
+		put_note(f, b, t, n);
 }
 
 void fake_metadata(struct fake *f, const struct fake_class *classes)

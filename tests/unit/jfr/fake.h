@@ -14,11 +14,28 @@ struct fake_field {
 	int pooled, array;
 };
 
+struct fake_attribute { /* a list ends with one without a name; so do the others */
+	const char *name, *value;
+};
+
+struct fake_note {
+	int64_t class; /* 0 = the end */
+	const struct fake_attribute *members;
+};
+
+struct fake_setting {
+	const char *name;
+	int64_t class;
+	const char *default_value;
+};
+
 struct fake_class { /* a list ends with one without a name */
 	int64_t id;
 	const char *name, *super;
 	int simple;
 	struct fake_field fields[8];
+	const struct fake_setting *settings; /* NULL = none */
+	const struct fake_note *notes;       /* annotations; NULL = none */
 };
 
 struct fake {
