@@ -3,6 +3,7 @@
 #include "base/session_layout.h"
 
 #include <errno.h>
+#include <weft/abi/events.h>
 #include <weft/publish.h>
 
 #define PAGE UINT64_C(4096)
@@ -57,6 +58,8 @@ int weft_session_layout(struct weft_session_header *h, uint32_t slots, uint32_t 
 	h->dict_offset = place(&at, h->dict_bytes = WEFT_DICT_BYTES);
 	h->modules_offset = place(&at, h->modules_bytes = WEFT_MODULES_BYTES);
 	h->map_offset = place(&at, h->map_bytes = WEFT_MAP_BYTES);
+	h->event_area_bytes = WEFT_EVENT_AREA_BYTES;
+	h->event_area_offset = place(&at, h->event_area_bytes);
 	h->samples_offset = WEFT_SLOT_CONTROL_BYTES;
 	h->samples_bytes = samples_bytes;
 	h->events_offset = h->samples_offset + samples_bytes;
@@ -123,6 +126,8 @@ int weft_session_validate(const struct weft_session_header *h, uint64_t fd_bytes
 	    !area_follows(&end, h->dict_offset, h->dict_bytes, total) ||
 	    !area_follows(&end, h->modules_offset, h->modules_bytes, total) ||
 	    !area_follows(&end, h->map_offset, h->map_bytes, total) ||
+	    !area_follows(&end, h->event_area_offset, h->event_area_bytes, total) ||
+	    h->event_area_bytes < WEFT_EVENT_AREA_BYTES ||
 	    !area_follows(&end, h->slots_offset, h->slot_count * h->slot_stride, total))
 		return -EPROTO;
 	return 0;

@@ -14,7 +14,7 @@
 #define WEFT_MAP_BYTES (4 * 1024 * 1024)
 
 /*
- * weft_session_layout() - fill the layout fields ([M], 0x000..0x087) of a zeroed header.
+ * weft_session_layout() - fill the layout fields ([M], 0x000..0x097) of a zeroed header.
  * @slots is rounded up to a multiple of 64 and held to 64..65536; ring sizes 0 mean the
  * default. -EINVAL: a ring size that is no power of two or out of its range.
  * The file is then made @h->total_bytes long; all else in it starts as zeros.

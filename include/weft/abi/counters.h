@@ -104,11 +104,17 @@
 	X(82, EVENTS_STOLEN,       "events_stolen",       INFO, "events lost: left in a slot taken over before it was drained") \
 	X(83, EVENTS_INVALID,      "events_invalid",      INFO, "events lost: the collector refused a malformed record") \
 	X(84, EVENTS_NO_SLOT,      "events_no_slot",      INFO, "events lost: no free slot for the thread") \
-	X(85, EVENTS_FILTERED,     "events_filtered",     INFO, "runs and waits of coroutines left out by --threads")
+	X(85, EVENTS_FILTERED,     "events_filtered",     INFO, "runs and waits of coroutines, and events, left out by --threads") \
+	X(86, SAMPLES_UNSELECTED,  "samples_unselected",  INFO, "samples not taken: without context, and select is if-context") \
+	X(87, EVENTS_UNSELECTED,   "events_unselected",   INFO, "events left out: without context, and select is if-context") \
+	X(88, EVENTS_UNTRIGGERED,  "events_untriggered",  INFO, "contextual events left out: nothing happened in them, and select is if-triggered") \
+	X(89, EVENTS_SHORT,        "events_short",        INFO, "events left out: below their threshold") \
+	X(90, EVENTS_THROTTLED,    "events_throttled",    INFO, "events left out: throttled") \
+	X(91, EVENT_TYPES_REFUSED, "event_types_refused", INFO, "event types refused: malformed, one too many, or the dictionary is full")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 86 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 92 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

@@ -26,6 +26,31 @@
 #define WEFT_RENDEZVOUS_MAGIC 0x54464557u /* "WEFT" */
 #define WEFT_RENDEZVOUS_VERSION 1
 
+/*
+ * Another question by the same socket: change settings while recording (`weft set`).
+ *
+ *   asker                                 collector
+ *     struct weft_set, then text_bytes of  ------>  checks SO_PEERCRED (same user, or root) and
+ * each lines "GLOB#SETTING=VALUE\n"                  line; all of them apply, or none struct
+ * weft_set_answer, then text    <------  what is wrong with a line, or which types changed
+ */
+#define WEFT_SET_MAGIC 0x53464557u /* "WEFS" */
+#define WEFT_SET_TEXT_MAX 4096
+
+struct weft_set {
+	uint32_t magic;      /* 0x00 WEFT_SET_MAGIC */
+	uint32_t version;    /* 0x04 WEFT_RENDEZVOUS_VERSION */
+	int32_t pid;         /* 0x08 whose events; 0 = of all that are recorded */
+	uint32_t text_bytes; /* 0x0C 1 .. WEFT_SET_TEXT_MAX */
+};
+
+struct weft_set_answer {
+	uint32_t magic;      /* 0x00 WEFT_SET_MAGIC */
+	uint32_t version;    /* 0x04 */
+	int32_t status;      /* 0x08 types that changed (may be 0), or -errno */
+	uint32_t text_bytes; /* 0x0C 0 .. WEFT_SET_TEXT_MAX */
+};
+
 enum weft_hello_flag {
 	WEFT_HELLO_FORKED = 1 << 0, /* a forked child that did not exec */
 	WEFT_HELLO_ROOT = 1 << 1,   /* began the collector itself (WEFT_RECORD) */
@@ -68,5 +93,12 @@ WEFT_ABI_OFFSET(weft_welcome, status, 0x08);
 WEFT_ABI_OFFSET(weft_welcome, collector_pid, 0x0C);
 WEFT_ABI_OFFSET(weft_welcome, total_bytes, 0x10);
 WEFT_ABI_OFFSET(weft_welcome, tables_bytes, 0x18);
+
+WEFT_ABI_ASSERT(sizeof(struct weft_set) == 16, "set");
+WEFT_ABI_OFFSET(weft_set, pid, 0x08);
+WEFT_ABI_OFFSET(weft_set, text_bytes, 0x0C);
+WEFT_ABI_ASSERT(sizeof(struct weft_set_answer) == 16, "set answer");
+WEFT_ABI_OFFSET(weft_set_answer, status, 0x08);
+WEFT_ABI_OFFSET(weft_set_answer, text_bytes, 0x0C);
 
 #endif

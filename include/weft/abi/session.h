@@ -12,6 +12,7 @@
  *   dict_offset       dictionary log: append-only records
  *   modules_offset    module log: append-only records, written by the target
  *   map_offset        module map snapshots (abi/module_map.h), written by the collector
+ *   event_area_offset settings of events (abi/events.h)
  *   slots_offset      slot_count slots of slot_stride bytes
  *
  * Byte map of a slot (struct weft_slot is its first WEFT_SLOT_CONTROL_BYTES)
@@ -183,28 +184,30 @@ enum weft_session_feature {
  * [C] the collector; [R] the runtime (any thread, atomically).
  */
 struct weft_session_header {
-	uint64_t magic;          /* 0x000 [M] */
-	uint32_t version;        /* 0x008 [M] */
-	uint32_t header_bytes;   /* 0x00C [M] */
-	uint64_t features;       /* 0x010 [C] */
-	uint64_t total_bytes;    /* 0x018 [M] */
-	uint32_t slot_count;     /* 0x020 [M] a multiple of 64, 64 .. 65536 */
-	uint32_t block_slots;    /* 0x024 [M] 64 */
-	uint64_t states_offset;  /* 0x028 [M] */
-	uint64_t free_offset;    /* 0x030 [M] */
-	uint64_t slots_offset;   /* 0x038 [M] page aligned */
-	uint64_t slot_stride;    /* 0x040 [M] page aligned */
-	uint32_t samples_offset; /* 0x048 [M] in the slot, page aligned */
-	uint32_t samples_bytes;  /* 0x04C [M] power of two */
-	uint32_t events_offset;  /* 0x050 [M] in the slot, page aligned */
-	uint32_t events_bytes;   /* 0x054 [M] power of two */
-	uint64_t dict_offset;    /* 0x058 [M] */
-	uint64_t dict_bytes;     /* 0x060 [M] */
-	uint64_t modules_offset; /* 0x068 [M] */
-	uint64_t modules_bytes;  /* 0x070 [M] */
-	uint64_t map_offset;     /* 0x078 [M] */
-	uint64_t map_bytes;      /* 0x080 [M] */
-	uint8_t rsv_layout[0x100 - 0x088];
+	uint64_t magic;             /* 0x000 [M] */
+	uint32_t version;           /* 0x008 [M] */
+	uint32_t header_bytes;      /* 0x00C [M] */
+	uint64_t features;          /* 0x010 [C] */
+	uint64_t total_bytes;       /* 0x018 [M] */
+	uint32_t slot_count;        /* 0x020 [M] a multiple of 64, 64 .. 65536 */
+	uint32_t block_slots;       /* 0x024 [M] 64 */
+	uint64_t states_offset;     /* 0x028 [M] */
+	uint64_t free_offset;       /* 0x030 [M] */
+	uint64_t slots_offset;      /* 0x038 [M] page aligned */
+	uint64_t slot_stride;       /* 0x040 [M] page aligned */
+	uint32_t samples_offset;    /* 0x048 [M] in the slot, page aligned */
+	uint32_t samples_bytes;     /* 0x04C [M] power of two */
+	uint32_t events_offset;     /* 0x050 [M] in the slot, page aligned */
+	uint32_t events_bytes;      /* 0x054 [M] power of two */
+	uint64_t dict_offset;       /* 0x058 [M] */
+	uint64_t dict_bytes;        /* 0x060 [M] */
+	uint64_t modules_offset;    /* 0x068 [M] */
+	uint64_t modules_bytes;     /* 0x070 [M] */
+	uint64_t map_offset;        /* 0x078 [M] */
+	uint64_t map_bytes;         /* 0x080 [M] */
+	uint64_t event_area_offset; /* 0x088 [M] page aligned */
+	uint64_t event_area_bytes;  /* 0x090 [M] */
+	uint8_t rsv_layout[0x100 - 0x098];
 
 	int32_t pid;             /* 0x100 [M] in the namespace of the process itself */
 	int32_t parent_pid;      /* 0x104 [M] 0 = not known */
@@ -308,8 +311,10 @@ struct weft_slot_thread {
 };
 
 struct weft_slot_events {
-	uint64_t commits;              /* 0xC0 events and samples committed on this thread */
-	uint64_t open_contexts;        /* 0xC8 depth of open contextual events */
+	/* Events and samples committed here, those of the coroutine that runs alone: it goes with
+	 * it. With outside.samples (modulo 2^64) what begin remembers and end compares. */
+	uint64_t commits;              /* 0xC0 */
+	uint64_t open_contexts;        /* 0xC8 depth of open contextual events, of it likewise */
 	uint64_t coroutine;            /* 0xD0 id of the coroutine that runs; 0 = none */
 	uint64_t coroutine_stack_low;  /* 0xD8 */
 	uint64_t coroutine_stack_high; /* 0xE0 */
@@ -395,7 +400,7 @@ enum weft_record_type {
 	WEFT_RECORD_SAMPLE = 2, /* struct weft_sample_record */
 	WEFT_RECORD_LABELS = 3, /* reserved */
 	WEFT_RECORD_SWITCH = 4, /* struct weft_switch_record, in the events ring */
-	WEFT_RECORD_EVENT = 5,  /* reserved: typed event */
+	WEFT_RECORD_EVENT = 5,  /* struct weft_event_record (abi/events.h), likewise */
 };
 
 struct weft_record {
@@ -540,13 +545,14 @@ struct weft_sample_label {
  * copied once into the session of a forked child.
  */
 enum weft_log_type {
-	WEFT_LOG_STRING = 1,   /* id: tag value; data: its bytes */
-	WEFT_LOG_TAG_NAME = 2, /* id: tag number 0..9; data: its name */
-	WEFT_LOG_MODULE = 3,   /* data: struct weft_log_module, then the path */
-	WEFT_LOG_COMMAND = 4,  /* data: the process's command name */
-	WEFT_LOG_LOADED = 5,   /* id: module; data: struct weft_log_loaded, then the path; or, for
-				* one that is here again, its first two fields alone */
-	WEFT_LOG_GONE = 6,     /* id: module; data: the first two fields of weft_log_loaded */
+	WEFT_LOG_STRING = 1,     /* id: tag value; data: its bytes */
+	WEFT_LOG_TAG_NAME = 2,   /* id: tag number 0..9; data: its name */
+	WEFT_LOG_MODULE = 3,     /* data: struct weft_log_module, then the path */
+	WEFT_LOG_COMMAND = 4,    /* data: the process's command name */
+	WEFT_LOG_LOADED = 5,     /* id: module; data: struct weft_log_loaded, then the path; or, for
+				  * one that is here again, its first two fields alone */
+	WEFT_LOG_GONE = 6,       /* id: module; data: the first two fields of weft_log_loaded */
+	WEFT_LOG_EVENT_TYPE = 7, /* in the dictionary log; id: number of the type (abi/events.h) */
 };
 
 struct weft_log_record {
@@ -627,6 +633,8 @@ WEFT_ABI_OFFSET(weft_session_header, modules_offset, 0x068);
 WEFT_ABI_OFFSET(weft_session_header, modules_bytes, 0x070);
 WEFT_ABI_OFFSET(weft_session_header, map_offset, 0x078);
 WEFT_ABI_OFFSET(weft_session_header, map_bytes, 0x080);
+WEFT_ABI_OFFSET(weft_session_header, event_area_offset, 0x088);
+WEFT_ABI_OFFSET(weft_session_header, event_area_bytes, 0x090);
 WEFT_ABI_OFFSET(weft_session_header, pid, 0x100);
 WEFT_ABI_OFFSET(weft_session_header, parent_pid, 0x104);
 WEFT_ABI_OFFSET(weft_session_header, pid_start, 0x108);
