@@ -203,11 +203,21 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
  * looked at only if it is kept. 1: it is in the ring; 0: left out, or lost; counted.
  */
 #define weft_event_commit(event, ...)                                                              \
-	(weft_event_should_commit(event) && weft_event_put((event), weft_event_values(__VA_ARGS__)))
+	__extension__({                                                                            \
+		struct weft_event *weft_event_ = (event);                                          \
+		int weft_kept_ = weft_event_should_commit(weft_event_) &&                          \
+				 weft_event_put(weft_event_, weft_event_values(__VA_ARGS__));      \
+		weft_kept_;                                                                        \
+	})
 
 /** weft_event_emit(type, values ...) - an event without a duration, now. As weft_event_commit(). */
 #define weft_event_emit(type, ...)                                                                 \
-	(weft_event_is_on(type) && weft_event_put_now((type), weft_event_values(__VA_ARGS__)))
+	__extension__({                                                                            \
+		struct weft_event_type *weft_type_ = (type);                                       \
+		int weft_kept_ = weft_event_is_on(weft_type_) &&                                   \
+				 weft_event_put_now(weft_type_, weft_event_values(__VA_ARGS__));   \
+		weft_kept_;                                                                        \
+	})
 
 /**
  * weft_event_emit_at(type, begin_ns, end_ns, values ...) - an event whose times are known:
@@ -215,8 +225,13 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
  * on the thread since begin_ns only as far as samples and events told it: if-triggered keeps it.
  */
 #define weft_event_emit_at(type, begin_ns, end_ns, ...)                                            \
-	(weft_event_is_on(type) &&                                                                 \
-	 weft_event_put_at((type), (begin_ns), (end_ns), weft_event_values(__VA_ARGS__)))
+	__extension__({                                                                            \
+		struct weft_event_type *weft_type_ = (type);                                       \
+		int weft_kept_ = weft_event_is_on(weft_type_) &&                                   \
+				 weft_event_put_at(weft_type_, (begin_ns), (end_ns),               \
+						   weft_event_values(__VA_ARGS__));                \
+		weft_kept_;                                                                        \
+	})
 
 /* ---- timed spans */
 
