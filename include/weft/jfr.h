@@ -74,15 +74,19 @@ enum weft_jfr_kind {
 };
 
 enum weft_jfr_field_flag {
-	WEFT_JFR_CONTEXTUAL = 1 << 0,  /* @jdk.jfr.Contextual */
-	WEFT_JFR_TIMESTAMP = 1 << 1,   /* @Timestamp("TICKS") */
-	WEFT_JFR_TIMESPAN = 1 << 2,    /* @Timespan("TICKS") */
-	WEFT_JFR_TIMESPAN_NS = 1 << 3, /* @Timespan("NANOSECONDS") */
-	WEFT_JFR_UNSIGNED = 1 << 4,    /* @Unsigned */
-	WEFT_JFR_BYTES = 1 << 5,       /* @DataAmount("BYTES") */
-	WEFT_JFR_ADDRESS = 1 << 6,     /* @MemoryAddress */
-	WEFT_JFR_PERCENTAGE = 1 << 7,  /* @Percentage */
-	WEFT_JFR_KEY = 1 << 8,         /* @weft.Key(label): the field is that label's */
+	WEFT_JFR_CONTEXTUAL = 1 << 0,    /* @jdk.jfr.Contextual */
+	WEFT_JFR_TIMESTAMP = 1 << 1,     /* @Timestamp("TICKS") */
+	WEFT_JFR_TIMESPAN = 1 << 2,      /* @Timespan("TICKS") */
+	WEFT_JFR_TIMESPAN_NS = 1 << 3,   /* @Timespan("NANOSECONDS") */
+	WEFT_JFR_UNSIGNED = 1 << 4,      /* @Unsigned */
+	WEFT_JFR_BYTES = 1 << 5,         /* @DataAmount("BYTES") */
+	WEFT_JFR_ADDRESS = 1 << 6,       /* @MemoryAddress */
+	WEFT_JFR_PERCENTAGE = 1 << 7,    /* @Percentage */
+	WEFT_JFR_KEY = 1 << 8,           /* @weft.Key(label): the field is that label's */
+	WEFT_JFR_TIMESPAN_MS = 1 << 9,   /* @Timespan("MILLISECONDS") */
+	WEFT_JFR_TIMESTAMP_MS = 1 << 10, /* @Timestamp("MILLISECONDS_SINCE_EPOCH") */
+	WEFT_JFR_BITS = 1 << 11,         /* @DataAmount("BITS") */
+	WEFT_JFR_FREQUENCY = 1 << 12,    /* @Frequency: hertz */
 };
 
 struct weft_jfr_field {

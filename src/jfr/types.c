@@ -105,6 +105,7 @@ const struct type_row builtin_types[] = {
 	{TYPE_PERCENTAGE, "jdk.jfr.Percentage", TYPE_ANNOTATION | TYPE_IS_CONTENT, NULL},
 	{TYPE_CONTEXTUAL, "jdk.jfr.Contextual", TYPE_ANNOTATION, NULL},
 	{TYPE_EXPERIMENTAL, "jdk.jfr.Experimental", TYPE_ANNOTATION, NULL},
+	{TYPE_FREQUENCY, "jdk.jfr.Frequency", TYPE_ANNOTATION | TYPE_IS_CONTENT, NULL},
 	{TYPE_KEY, "weft.Key", TYPE_ANNOTATION, text_member},
 };
 const size_t builtin_type_count = COUNT(builtin_types);
@@ -118,6 +119,10 @@ const struct field_annotation field_annotations[] = {
 	{WEFT_JFR_BYTES, TYPE_DATA_AMOUNT, "BYTES"},
 	{WEFT_JFR_ADDRESS, TYPE_MEMORY_ADDRESS, NULL},
 	{WEFT_JFR_PERCENTAGE, TYPE_PERCENTAGE, NULL},
+	{WEFT_JFR_TIMESPAN_MS, TYPE_TIMESPAN, "MILLISECONDS"},
+	{WEFT_JFR_TIMESTAMP_MS, TYPE_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"},
+	{WEFT_JFR_BITS, TYPE_DATA_AMOUNT, "BITS"},
+	{WEFT_JFR_FREQUENCY, TYPE_FREQUENCY, NULL},
 };
 const size_t field_annotation_count = COUNT(field_annotations);
 
