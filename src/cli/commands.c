@@ -25,6 +25,7 @@ extern const struct cli_command cmd_man;
 extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
+extern const struct cli_command cmd_summary;
 extern const struct cli_command cmd_version;
 
 /* clang-format off */
@@ -32,6 +33,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_record,
 	&cmd_ps,
 	&cmd_inspect,
+	&cmd_summary,
 	&cmd_report,
 	&cmd_annotate,
 	&cmd_convert,

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft summary: how many events of which type recordings hold, in the shape of the JDK's tool. */
+#include "cli/cli.h"
+
+#include "cli/recording_args.h"
+#include "jfr/summary.h"
+#include "report/json_value.h"
+#include "report/layout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static size_t widest_name(const struct jfr_summary *s)
+{
+	size_t width = strlen("Event Type");
+
+	for (size_t i = 0; i < s->count; i++)
+		if (strlen(s->rows[i].name) > width)
+			width = strlen(s->rows[i].name);
+	return width;
+}
+
+static void print_start(int64_t start_ns)
+{
+	time_t seconds = (time_t)(start_ns / 1000000000);
+	char text[40];
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		printf(" Start: %s (UTC)\n", text);
+	else
+		printf(" Start: %" PRId64 " ns\n", start_ns);
+}
+
+static void print_row(const char *name, size_t width, uint64_t count, uint64_t bytes)
+{
+	putchar(' ');
+	for (size_t used = layout_name(stdout, name, 0); used < width; used++)
+		putchar(' ');
+	printf("%10" PRIu64 "  %12" PRIu64 "\n", count, bytes);
+}
+
+static void print_text(const struct jfr_summary *s)
+{
+	uint64_t duration = s->duration_ns > 0 ? (uint64_t)s->duration_ns : 0;
+	char time[LAYOUT_NUMBER];
+	size_t width = widest_name(s);
+
+	printf("\n Version: %u.%u\n Chunks: %" PRIu64 "\n", s->major, s->minor, s->chunks);
+	print_start(s->start_ns);
+	printf(" Duration: %s\n\n", layout_time(time, duration));
+	printf(" %-*s%10s  %12s \n", (int)width, "Event Type", "Count", "Size (bytes)");
+	for (size_t i = 0; i < width + 26; i++)
+		putchar('=');
+	putchar('\n');
+	for (size_t i = 0; i < s->count; i++)
+		print_row(s->rows[i].name, width, s->rows[i].count, s->rows[i].bytes);
+	if (s->undeclared.count)
+		print_row("(of no declared type)", width, s->undeclared.count, s->undeclared.bytes);
+}
+
+static json_t *counted(const struct jfr_row *row)
+{
+	json_t *o = json_object();
+
+	if (row->name)
+		json_object_set_new(o, "name", json_text(row->name));
+	json_object_set_new(o, "count", json_number(row->count));
+	json_object_set_new(o, "bytes", json_number(row->bytes));
+	return o;
+}
+
+/* One line: several files make several lines. */
+static int print_json(const char *path, const struct jfr_summary *s, const char *damage)
+{
+	json_t *o = json_object(), *events = json_array();
+	char version[32];
+	int failed;
+
+	for (size_t i = 0; i < s->count; i++)
+		json_array_append_new(events, counted(&s->rows[i]));
+	snprintf(version, sizeof(version), "%u.%u", s->major, s->minor);
+	json_object_set_new(o, "file", json_text(path));
+	json_object_set_new(o, "version", json_string(version));
+	json_object_set_new(o, "chunks", json_number(s->chunks));
+	json_object_set_new(o, "bytes", json_number(s->bytes));
+	json_object_set_new(o, "start_ns", json_integer(s->start_ns));
+	json_object_set_new(o, "duration_ns", json_integer(s->duration_ns));
+	json_object_set_new(o, "events", events);
+	json_object_set_new(o, "undeclared", counted(&s->undeclared));
+	json_object_set_new(o, "damage", json_text(damage));
+	failed = json_dumpf(o, stdout, JSON_COMPACT) != 0;
+	json_decref(o);
+	putchar('\n');
+	return failed;
+}
+
+static int summarize(const struct cli_args *args, const char *path)
+{
+	struct weft_jfr_reader *r = weft_jfr_open(path);
+	struct jfr_summary s;
+	int status = CLI_DONE, rc;
+
+	if (!r)
+		return recording_refuse(args, path, -errno);
+	rc = jfr_summarize(r, &s);
+	if (cli_flag(args, "json")) {
+		if (print_json(path, &s, rc ? weft_jfr_error(r) : NULL) != 0)
+			status = cli_error("%s: %s", path, strerror(ENOMEM));
+	} else if (s.chunks || s.count) {
+		if (cli_operand_count(args) > 1)
+			printf("\n%s\n", path);
+		print_text(&s);
+	}
+	if (rc)
+		status = cli_error("%s: %s%s", path, weft_jfr_error(r),
+				   s.chunks ? "; counted is what is whole" : "");
+	jfr_summary_free(&s);
+	weft_jfr_reader_free(r);
+	return status;
+}
+
+static int run(const struct cli_args *args)
+{
+	int status = CLI_DONE;
+
+	for (int i = 0; i < cli_operand_count(args); i++) {
+		int one = summarize(args, cli_operand(args, i));
+
+		if (one)
+			status = one;
+	}
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return cli_error("standard output: %s", strerror(errno));
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{.name = "json",
+	 .kind = CLI_FLAG,
+	 .help = "Print a JSON object for each file, a line each"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft summary weft.jfr", "what is in a recording"},
+	{"weft summary --json weft.jfr | jq '.events[] | select(.count > 0)'",
+	 "the same for a program"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_summary = {
+	.name = "summary",
+	.summary = "How many events of which type recordings hold, and their bytes",
+	.operands = "FILE...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.description =
+		"Reads any recording of the JFR format, a JVM's too. Events are counted, not "
+		"looked into, so this is as fast as the file can be read.\n"
+		"\n"
+		"Exits 1 when a file is damaged; what is whole is counted all the same.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

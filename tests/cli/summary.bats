@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# weft summary: every event is counted, of damaged files those before the damage.
+
+load common
+
+recording() { "$MAKE_RECORDING" "$1" "${2:-$1.jfr}"; }
+rows() { sed -n 's/^ \([a-zA-Z]*\.[^ ]*\) *\([0-9]*\) *\([0-9]*\)$/\1 \2 \3/p' "$1"; }
+bytes_of() { jq '[.events[].bytes] + [.undeclared.bytes] | add' "$1"; }
+
+@test "rows and head lines" {
+	recording shop
+	weft summary shop.jfr
+	expect_status 0
+	expect_in "$out" " Version: 2.1"
+	expect_in "$out" " Start: 2023-11-14 22:13:20 (UTC)"
+	rows stdout >found
+	grep -qx 'jdk.ExecutionSample 13 [0-9]*' found
+	[ "$(sort -k2,2nr -k1,1 -s found)" = "$(cat found)" ]
+}
+
+@test "every byte of a file is in a row or in a header" {
+	recording shop
+	weft summary --json shop.jfr
+	expect_status 0
+	[ "$(jq .bytes stdout)" = "$(stat -c %s shop.jfr)" ]
+	[ "$(($(bytes_of stdout) + 68 * $(jq .chunks stdout)))" = "$(stat -c %s shop.jfr)" ]
+	[ "$(jq -c '[.file, .version, .damage]' stdout)" = '["shop.jfr","2.1",null]' ]
+	expect_in "$out" '"start_ns":1700000000000000000,'
+}
+
+@test "several files: one after the other, one object a line" {
+	recording shop
+	recording inline
+	weft summary shop.jfr inline.jfr
+	expect_status 0
+	[ "$(grep -cx '\(shop\|inline\).jfr' stdout)" = 2 ]
+	weft summary --json shop.jfr nothing.jfr inline.jfr
+	expect_status 1
+	[ "$err" = "weft summary: nothing.jfr: No such file or directory" ]
+	[ "$(jq -r .file stdout | tr '\n' ' ')" = "shop.jfr inline.jfr " ]
+}
+
+@test "a file that is cut short: what is whole is counted" {
+	recording shop
+	weft summary --json shop.jfr
+	first=$(jq .bytes stdout)
+	cat shop.jfr shop.jfr >twice.jfr
+	for cut in 1 60 200; do
+		head -c $((2 * first - cut)) twice.jfr >cut.jfr
+		weft summary --json cut.jfr
+		expect_status 1
+		expect_in "$err" "cut short; counted is what is whole"
+		expect_in "$(jq -r .damage stdout)" "cut short"
+		[ "$(jq '.events[] | select(.name == "jdk.ExecutionSample").count' stdout)" -ge 13 ]
+		[ "$(jq '.bytes' stdout)" -ge "$first" ]
+	done
+	head -c 40 shop.jfr >cut.jfr
+	weft summary cut.jfr
+	expect_status 1
+	[ -z "$out" ]
+}
+
+@test "events after damage within a chunk are not counted, those before are" {
+	recording shop
+	weft summary --json shop.jfr
+	whole=$(bytes_of stdout)
+	# the size of the last event, a checkpoint: no bytes at all
+	at=$(od -An -tu1 -j16 -N8 shop.jfr | awk '{ for (i = 1; i <= NF; i++) n = n * 256 + $i; print n }')
+	printf '\0' | dd of=shop.jfr bs=1 seek="$at" conv=notrunc status=none
+	weft summary --json shop.jfr
+	expect_status 1
+	expect_in "$err" "at byte $at: event is cut short"
+	[ "$(bytes_of stdout)" -lt "$whole" ]
+}
+
+@test "what is no recording" {
+	echo hello there >text
+	mkdir dir
+	: >nothing
+	weft summary text
+	expect_status 1
+	[ "$err" = "weft summary: text: not a JFR file" ]
+	weft summary nothing
+	expect_status 1
+	weft summary dir
+	expect_status 1
+	weft summary
+	expect_status 2
+}
