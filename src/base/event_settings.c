@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings of event types, by tables: names, units, words. Texts are given with their length and
+ * nothing behind it is looked at. Calls nothing of libc: it runs in the recorded program.
+ */
+#include "base/event_settings.h"
+
+#include <errno.h>
+
+struct text {
+	const char *at;
+	size_t bytes;
+};
+
+struct unit {
+	const char *name;
+	uint64_t ns;
+};
+
+/* From the longest, so that a time is written in the largest unit that divides it. */
+static const struct unit units[] = {
+	{"d", UINT64_C(86400000000000)},
+	{"h", UINT64_C(3600000000000)},
+	{"m", UINT64_C(60000000000)},
+	{"s", UINT64_C(1000000000)},
+	{"ms", UINT64_C(1000000)},
+	{"us", UINT64_C(1000)},
+	{"ns", UINT64_C(1)},
+};
+#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+
+static const char *const setting_names[] = {
+	[SETTING_ENABLED] = "enabled",   [SETTING_THRESHOLD] = "threshold",
+	[SETTING_THROTTLE] = "throttle", [SETTING_STACK_TRACE] = "stackTrace",
+	[SETTING_SELECT] = "select",     [SETTING_PERIOD] = "period",
+};
+static const char *const bool_words[] = {"false", "true"};
+static const char *const select_words[] = {
+	[SELECT_ALL] = "all",
+	[SELECT_IF_CONTEXT] = "if-context",
+	[SELECT_IF_TRIGGERED] = "if-triggered",
+};
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static struct text trimmed(const char *at, size_t bytes)
+{
+	while (bytes && is_blank(*at)) {
+		at++;
+		bytes--;
+	}
+	while (bytes && is_blank(at[bytes - 1]))
+		bytes--;
+	return (struct text){at, bytes};
+}
+
+static int is_word(struct text text, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < text.bytes; i++)
+		if (!word[i] || lower(text.at[i]) != lower(word[i]))
+			return 0;
+	return !word[i];
+}
+
+static int word_index(struct text text, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_word(text, words[i]))
+			return (int)i;
+	return -ENOENT;
+}
+
+const char *weft_setting_name(enum event_setting setting)
+{
+	return (unsigned int)setting < SETTING_COUNT ? setting_names[setting] : NULL;
+}
+
+int weft_setting_find(const char *name, size_t bytes)
+{
+	return word_index((struct text){name, bytes}, setting_names, SETTING_COUNT);
+}
+
+/* ---- reading values */
+
+/* Takes the digits at the text's head. No time needs more than 63 bits. */
+static int take_number(struct text *text, uint64_t *out)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < text->bytes && is_digit(text->at[i]); i++)
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(text->at[i] - '0'), &number) ||
+		    number > INT64_MAX)
+			return -EINVAL;
+	if (!i)
+		return -EINVAL;
+	text->at += i;
+	text->bytes -= i;
+	*text = trimmed(text->at, text->bytes);
+	*out = number;
+	return 0;
+}
+
+static const struct unit *unit_named(struct text text)
+{
+	for (size_t i = 0; i < UNIT_COUNT; i++)
+		if (is_word(text, units[i].name))
+			return &units[i];
+	return NULL;
+}
+
+static int read_time(struct text text, uint64_t *out)
+{
+	const struct unit *unit;
+	uint64_t number, ns;
+
+	if (take_number(&text, &number))
+		return -EINVAL;
+	unit = unit_named(text);
+	if (!unit || __builtin_mul_overflow(number, unit->ns, &ns) || ns > INT64_MAX)
+		return -EINVAL;
+	*out = ns;
+	return 0;
+}
+
+static int put_bool(int *out, struct text text)
+{
+	int word = word_index(text, bool_words, 2);
+
+	if (word < 0)
+		return -EINVAL;
+	*out = word;
+	return 0;
+}
+
+static int put_threshold(struct event_settings *s, struct text text)
+{
+	if (is_word(text, "infinity")) {
+		s->threshold_ns = UINT64_MAX;
+		return 0;
+	}
+	return read_time(text, &s->threshold_ns);
+}
+
+static int put_throttle(struct event_settings *s, struct text text)
+{
+	const struct unit *unit;
+	uint64_t count;
+
+	if (is_word(text, "off")) {
+		s->throttle_count = s->throttle_window_ns = 0;
+		return 0;
+	}
+	if (take_number(&text, &count) || !text.bytes || *text.at != '/')
+		return -EINVAL;
+	unit = unit_named(trimmed(text.at + 1, text.bytes - 1));
+	if (!unit)
+		return -EINVAL;
+	s->throttle_count = count;
+	s->throttle_window_ns = unit->ns;
+	return 0;
+}
+
+static int put_select(struct event_settings *s, struct text text)
+{
+	int word = word_index(text, select_words, 3);
+
+	s->select = word < 0 ? SELECT_ALL : (enum event_select)word;
+	return word < 0 ? -EINVAL : 0;
+}
+
+static int put_period(struct event_settings *s, struct text text)
+{
+	static const struct unit words[] = {
+		{"everyChunk", PERIOD_EVERY_CHUNK},
+		{"beginChunk", PERIOD_BEGIN_CHUNK},
+		{"endChunk", PERIOD_END_CHUNK},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (is_word(text, words[i].name)) {
+			s->period_ns = words[i].ns;
+			return 0;
+		}
+	return read_time(text, &s->period_ns);
+}
+
+static int put_value(struct event_settings *s, enum event_setting setting, struct text text)
+{
+	switch (setting) {
+	case SETTING_ENABLED:
+		return put_bool(&s->enabled, text);
+	case SETTING_THRESHOLD:
+		return put_threshold(s, text);
+	case SETTING_THROTTLE:
+		return put_throttle(s, text);
+	case SETTING_STACK_TRACE:
+		return put_bool(&s->stack_trace, text);
+	case SETTING_SELECT:
+		return put_select(s, text);
+	case SETTING_PERIOD:
+		return put_period(s, text);
+	case SETTING_COUNT:
+		break;
+	}
+	return -EINVAL;
+}
+
+int weft_setting_put(struct event_settings *s, enum event_setting setting, const char *value,
+		     size_t bytes)
+{
+	uint32_t bit;
+	int err;
+
+	if ((unsigned int)setting >= SETTING_COUNT)
+		return -EINVAL;
+	bit = UINT32_C(1) << setting;
+	err = put_value(s, setting, trimmed(value, bytes));
+	if (err)
+		s->wrong |= bit;
+	if (!err || setting == SETTING_SELECT)
+		s->given |= bit;
+	return err;
+}
+
+/* ---- writing values */
+
+struct room {
+	char *at;
+	size_t bytes, used;
+};
+
+static void add_text(struct room *room, const char *text)
+{
+	for (; *text && room->used + 1 < room->bytes; text++)
+		room->at[room->used++] = *text;
+}
+
+static void add_number(struct room *room, uint64_t number)
+{
+	char digits[21];
+	char *at = digits + sizeof(digits) - 1;
+
+	*at = 0;
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	add_text(room, at);
+}
+
+static void add_time(struct room *room, uint64_t ns)
+{
+	size_t unit = ns ? 0 : UNIT_COUNT - 1;
+
+	while (ns % units[unit].ns)
+		unit++;
+	add_number(room, ns / units[unit].ns);
+	add_text(room, " ");
+	add_text(room, units[unit].name);
+}
+
+static void add_throttle(struct room *room, const struct event_settings *s)
+{
+	size_t unit = 0;
+
+	while (unit < UNIT_COUNT && units[unit].ns != s->throttle_window_ns)
+		unit++;
+	if (unit == UNIT_COUNT) {
+		add_text(room, "off");
+		return;
+	}
+	add_number(room, s->throttle_count);
+	add_text(room, "/");
+	add_text(room, units[unit].name);
+}
+
+static void add_period(struct room *room, uint64_t period_ns)
+{
+	if (period_ns == PERIOD_EVERY_CHUNK)
+		add_text(room, "everyChunk");
+	else if (period_ns == PERIOD_BEGIN_CHUNK)
+		add_text(room, "beginChunk");
+	else if (period_ns == PERIOD_END_CHUNK)
+		add_text(room, "endChunk");
+	else
+		add_time(room, period_ns);
+}
+
+static void add_setting(struct room *room, const struct event_settings *s,
+			enum event_setting setting)
+{
+	switch (setting) {
+	case SETTING_ENABLED:
+		add_text(room, bool_words[!!s->enabled]);
+		break;
+	case SETTING_THRESHOLD:
+		if (s->threshold_ns == UINT64_MAX)
+			add_text(room, "infinity");
+		else
+			add_time(room, s->threshold_ns);
+		break;
+	case SETTING_THROTTLE:
+		add_throttle(room, s);
+		break;
+	case SETTING_STACK_TRACE:
+		add_text(room, bool_words[!!s->stack_trace]);
+		break;
+	case SETTING_SELECT:
+		add_text(room, select_words[(unsigned int)s->select < 3 ? s->select : SELECT_ALL]);
+		break;
+	case SETTING_PERIOD:
+		add_period(room, s->period_ns);
+		break;
+	case SETTING_COUNT:
+		break;
+	}
+}
+
+size_t weft_setting_text(const struct event_settings *s, enum event_setting setting, char *room,
+			 size_t room_bytes)
+{
+	struct room to = {room, room_bytes, 0};
+
+	if (!room_bytes)
+		return 0;
+	add_setting(&to, s, setting);
+	room[to.used] = 0;
+	return to.used;
+}
+
+/* ---- lines */
+
+/* The last `*` is the only one that ever has to take more. */
+static int globs(const char *glob, size_t bytes, const char *name)
+{
+	size_t at = 0, star = SIZE_MAX;
+	const char *retry = NULL;
+
+	while (*name) {
+		if (at < bytes && glob[at] == '*') {
+			star = at++;
+			retry = name;
+		} else if (at < bytes && (glob[at] == '?' || glob[at] == *name)) {
+			at++;
+			name++;
+		} else if (star != SIZE_MAX) {
+			at = star + 1;
+			name = ++retry;
+		} else {
+			return 0;
+		}
+	}
+	while (at < bytes && glob[at] == '*')
+		at++;
+	return at == bytes;
+}
+
+int weft_setting_glob(const char *glob, size_t bytes, const char *event)
+{
+	const char *last = event;
+
+	if (globs(glob, bytes, event))
+		return 1;
+	for (size_t i = 0; i < bytes; i++)
+		if (glob[i] == '.')
+			return 0;
+	for (const char *at = event; *at; at++)
+		if (*at == '.')
+			last = at + 1;
+	return last != event && globs(glob, bytes, last);
+}
+
+static size_t find_char(const char *text, size_t bytes, size_t from, char c)
+{
+	while (from < bytes && text[from] != c)
+		from++;
+	return from;
+}
+
+static void apply_line(struct event_settings *s, const char *event, const char *line, size_t bytes)
+{
+	size_t hash = find_char(line, bytes, 0, '#');
+	size_t equals = find_char(line, bytes, hash, '=');
+	struct text glob, name;
+	int setting;
+
+	if (equals == bytes)
+		return;
+	glob = trimmed(line, hash);
+	name = trimmed(line + hash + 1, equals - hash - 1);
+	setting = weft_setting_find(name.at, name.bytes);
+	if (setting < 0 || !weft_setting_glob(glob.at, glob.bytes, event))
+		return;
+	/* what is wrong is told by s->wrong */
+	(void)weft_setting_put(s, (enum event_setting)setting, line + equals + 1,
+			       bytes - equals - 1);
+}
+
+void weft_settings_apply(struct event_settings *s, const char *event, const char *text,
+			 size_t bytes)
+{
+	for (size_t at = 0; at < bytes;) {
+		size_t end = find_char(text, bytes, at, '\n');
+
+		apply_line(s, event, text + at, end - at);
+		at = end + 1;
+	}
+}
+
+int weft_settings_settle(struct event_settings *s, int is_contextual)
+{
+	enum event_select never = is_contextual ? SELECT_IF_CONTEXT : SELECT_IF_TRIGGERED;
+
+	if (s->select != never)
+		return 0;
+	s->select = SELECT_ALL;
+	return 1;
+}
