@@ -299,6 +299,8 @@ struct weft_jfr_event_view {
 	int64_t duration_ns; /* 0 when it has none */
 	const struct weft_jfr_node *fields; /* as the type's fields */
 	size_t field_count;
+	uint64_t offset;                     /* of the event in the file (unpacked) */
+	int64_t start_ticks, duration_ticks; /* as they are written; 0 when it has none */
 };
 
 /**
@@ -318,6 +320,21 @@ WEFT_JFR_API void weft_jfr_reader_free(struct weft_jfr_reader *r);
  * declare are passed over, metadata and checkpoints too.
  */
 WEFT_JFR_API int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view);
+
+/**
+ * weft_jfr_next_here() - as weft_jfr_next(), but 0 at the end of the open chunk, which stays open
+ * (until weft_jfr_next() is called), and when none is open.
+ */
+WEFT_JFR_API int weft_jfr_next_here(struct weft_jfr_reader *r, struct weft_jfr_event_view *view);
+
+/**
+ * weft_jfr_again() - an event of the open chunk once more, by the offset that its view told; so
+ * that a chunk's events can be had in any order. Decodes whatever the filter says, and works
+ * after damage too. Where reading goes on does not change. 1: @view is filled and valid until
+ * the next call; -EBADMSG: there is none, or it is damaged; -ENOMEM.
+ */
+WEFT_JFR_API int weft_jfr_again(struct weft_jfr_reader *r, uint64_t offset,
+				struct weft_jfr_event_view *view);
 
 /**
  * weft_jfr_filter() - skip decoding of fields unless @wanted(type, arg) is true; NULL =
@@ -411,6 +428,7 @@ struct weft_jfr_chunk_view {
 	int64_t start_ns, duration_ns;  /* epoch */
 	int64_t start_ticks, ticks_per_second;
 	unsigned int major, minor, flags;
+	int32_t gmt_offset_s; /* of the zone that it was recorded in, summer time included */
 };
 /** The chunk of the event that weft_jfr_next() gave last. 0; -ENOENT: none is open. */
 WEFT_JFR_API int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr_chunk_view *out);

@@ -28,7 +28,7 @@ struct parser {
 
 /* The attributes that mean something, of one element. */
 struct attributes {
-	const char *name, *id, *class, *super, *default_value;
+	const char *name, *id, *class, *super, *default_value, *gmt_offset, *summer;
 	uint8_t simple, pooled, array;
 	struct class_member *members; /* newest first: of an annotation */
 	size_t member_count;
@@ -83,6 +83,10 @@ static void note_attribute(struct attributes *a, const char *key, const char *va
 		a->super = value;
 	else if (strcmp(key, "defaultValue") == 0)
 		a->default_value = value;
+	else if (strcmp(key, "gmtOffset") == 0)
+		a->gmt_offset = value;
+	else if (strcmp(key, "dst") == 0)
+		a->summer = value;
 	else if (strcmp(key, "simpleType") == 0)
 		a->simple = strcmp(value, "true") == 0;
 	else if (strcmp(key, "constantPool") == 0)
@@ -221,6 +225,16 @@ static void read_setting(struct parser *p, const struct attributes *a, int depth
 	p->class = outer;
 }
 
+/* Milliseconds, of less than a day. */
+static void note_region(struct parser *p, const struct attributes *a)
+{
+	long long ms = a->gmt_offset ? strtoll(a->gmt_offset, NULL, 10) : 0;
+	long long summer_ms = a->summer ? strtoll(a->summer, NULL, 10) : 0;
+
+	if (ms > -86400000 && ms < 86400000 && summer_ms > -86400000 && summer_ms < 86400000)
+		p->set->gmt_offset_s = (int32_t)((ms + summer_ms) / 1000);
+}
+
 static void read_element(struct parser *p, int depth)
 {
 	const char *name = string_at(p);
@@ -251,6 +265,8 @@ static void read_element(struct parser *p, int depth)
 	} else {
 		if (is_annotation && p->class)
 			add_annotation(p, &a);
+		if (strcmp(name, "region") == 0)
+			note_region(p, &a);
 		read_children(p, depth);
 	}
 }

@@ -86,6 +86,7 @@ struct class_set {
 	uint8_t fixed;
 	struct weft_jfr_class *first, *last;
 	uint32_t count;
+	int32_t gmt_offset_s;               /* of its region; 0 = it tells none */
 	const struct weft_jfr_class **list; /* [count], in the file's order */
 	struct weft_jfr_class **table;      /* by id; table_room is a power of two */
 	size_t table_room;

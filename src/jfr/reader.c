@@ -151,10 +151,12 @@ static int view_times(struct weft_jfr_reader *r, struct input in, struct weft_jf
 {
 	view->start_ns = INT64_MIN;
 	view->duration_ns = 0;
+	view->start_ticks = view->type->timed ? input_i64(&in) : 0;
+	view->duration_ticks = view->type->lasts ? input_i64(&in) : 0;
 	if (view->type->timed)
-		view->start_ns = epoch_ns(&r->chunk, input_i64(&in));
+		view->start_ns = epoch_ns(&r->chunk, view->start_ticks);
 	if (view->type->lasts)
-		view->duration_ns = ticks_ns(&r->chunk, input_i64(&in));
+		view->duration_ns = ticks_ns(&r->chunk, view->duration_ticks);
 	return in.failed ? reader_damaged(r, in.end, "event ends within its times") : 0;
 }
 
@@ -199,6 +201,7 @@ static int next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *vie
 		return reader_damaged(r, start, "event has no type");
 	view->type = id == 0 || id == 1 ? NULL : classes_find(r->classes, id);
 	view->bytes = bytes;
+	view->offset = (uint64_t)(start - r->map);
 	if (!view->type || view->type->shape != CLASS_STRUCT)
 		return 0;
 	return view_event(r, in, view);
@@ -223,6 +226,34 @@ int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 			rc = 0;
 	}
 	return rc;
+}
+
+int weft_jfr_next_here(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
+{
+	int rc = r->rc;
+
+	while (rc == 0 && r->in_chunk && r->at < r->chunk.data + r->chunk.bytes)
+		rc = next_event(r, view);
+	return rc;
+}
+
+int weft_jfr_again(struct weft_jfr_reader *r, uint64_t offset, struct weft_jfr_event_view *view)
+{
+	int (*wanted)(const struct weft_jfr_class *type, void *arg) = r->wanted;
+	const uint8_t *at = r->at;
+	int rc, before = r->rc;
+
+	if (!r->in_chunk || offset < r->chunk.offset || offset - r->chunk.offset >= r->chunk.bytes)
+		return -EBADMSG;
+	r->rc = 0;
+	r->wanted = NULL;
+	r->at = r->map + offset;
+	rc = next_event(r, view);
+	r->at = at;
+	r->wanted = wanted;
+	if (r->rc == 0)
+		r->rc = before;
+	return rc == 0 ? -EBADMSG : rc;
 }
 
 void weft_jfr_filter(struct weft_jfr_reader *r,

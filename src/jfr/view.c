@@ -159,6 +159,7 @@ int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr_chunk_view *
 		.major = c->major,
 		.minor = c->minor,
 		.flags = c->flags,
+		.gmt_offset_s = r->classes->gmt_offset_s,
 	};
 	return 0;
 }
