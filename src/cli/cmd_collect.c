@@ -98,6 +98,7 @@ static void finish(struct collector *c, pid_t root, const char *output, const st
 	struct collector_result result;
 	char what[64];
 
+	collector_root_ended(c, -1);
 	rc = collector_complete(c, &result);
 	if (rc)
 		tell_late(fd, output, output, rc);

@@ -49,6 +49,8 @@ static const struct cli_option options[] = {
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
 	 NULL},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
+	{"environment", 0, CLI_FLAG, 0, NULL,
+	 "Write the program's environment variables, without what looks like a secret", NULL, NULL},
 	{"debuginfod", 0, CLI_FLAG, 0, NULL,
 	 "Get debug files that name code from the servers in DEBUGINFOD_URLS", NULL, NULL},
 	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone, not those that it starts",
@@ -129,6 +131,8 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	o->chunk_bytes = chunk;
 	o->chunk_ns = cli_number(args, "chunk-time");
 	o->inline_context = cli_flag(args, "inline-context");
+	o->environment = cli_flag(args, "environment");
+	o->duration_ns = cli_number(args, "duration");
 	o->debuginfod = cli_flag(args, "debuginfod");
 	if (o->debuginfod && elf_no_debuginfod())
 		cli_warning("--debuginfod: no server is asked: %s", elf_no_debuginfod());

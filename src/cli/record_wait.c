@@ -70,6 +70,7 @@ static void take_end(struct record *r)
 	if (r->ended || waitpid(r->pid, &status, WNOHANG) != r->pid)
 		return;
 	r->ended = 1;
+	collector_root_ended(r->collector, status);
 	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -4,13 +4,16 @@
 
 #include "collector/clock.h"
 #include "collector/jit.h"
+#include "collector/recording_system.h"
 #include "collector/walker.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Samples with copies of stacks, and walked ones of some 400 bytes: minutes of work of a
@@ -30,6 +33,7 @@ struct collector {
 	int watching, walking, writing;                              /* threads that run */
 	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
 	size_t unsampled_count;
+	char reason[64]; /* how the root has ended; "" = it has not, as far as is known */
 };
 
 const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
@@ -58,11 +62,19 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.period_ns = o->period_ns,
 		.wall_period_ns = o->wall.period_ns,
 		.engines = o->engines,
+		.chunk_ns = o->chunk_ns,
 		.chunk_bytes = o->chunk_bytes,
+		.max_bytes = o->max_bytes,
+		.max_age_ns = o->max_age_ns,
+		.duration_ns = o->duration_ns,
 		.inline_context = o->inline_context,
 	};
 
-	return recording_open(&c->worker.recording, &options);
+	int rc = recording_open(&c->worker.recording, &options);
+
+	if (rc == 0 && o->environment)
+		recording_set_system_event(c->worker.recording, SYSTEM_ENVIRONMENT, 1, 0);
+	return rc;
 }
 
 uint32_t collector_prime_signal(const struct collector_options *o)
@@ -179,7 +191,20 @@ const char *collector_socket(const struct collector *c)
 
 void collector_set_root(struct collector *c, pid_t root)
 {
+	recording_set_root(c->worker.recording, root);
 	__atomic_store_n(&c->watch.root, root, __ATOMIC_RELEASE);
+}
+
+void collector_root_ended(struct collector *c, int status)
+{
+	if (status == -1)
+		snprintf(c->reason, sizeof(c->reason), "Exited");
+	else if (!WIFSIGNALED(status))
+		snprintf(c->reason, sizeof(c->reason), "Exited with status %d",
+			 WEXITSTATUS(status));
+	else
+		snprintf(c->reason, sizeof(c->reason), "Killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
 }
 
 int collector_root_fd(const struct collector *c)
@@ -243,6 +268,8 @@ int collector_complete(struct collector *c, struct collector_result *out)
 	int rc;
 
 	join_threads(c);
+	if (c->reason[0])
+		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
 	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
 	c->worker.recording = NULL;
 	*out = (struct collector_result){

@@ -40,6 +40,9 @@ struct collector_options {
 	uint32_t engines;         /* enum weft_engine: whose samples are written; 0 = cpu */
 	uint32_t ring_bytes;      /* 0 = default */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
+	uint64_t max_bytes, max_age_ns; /* the newest is kept; 0 = all */
+	uint64_t duration_ns;           /* as it is told in the file; 0 = to the end */
+	int environment;                /* jdk.InitialEnvironmentVariable, secrets redacted */
 	pid_t root;                     /* the first process; 0 = told later */
 	enum weft_stack_mode stack_mode;
 	int inline_context;
@@ -69,6 +72,10 @@ const char *collector_socket(const struct collector *c);
 
 /* Who is the root; before it says hello, else --no-children refuses it. */
 void collector_set_root(struct collector *c, pid_t root);
+
+/* The root has ended, by this status of waitpid(2); -1: nobody knows it. Before the file is
+ * completed, where it tells it. */
+void collector_root_ended(struct collector *c, int status);
 
 /* A descriptor that becomes readable when the root has said that it exits, or has ended. */
 int collector_root_fd(const struct collector *c);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "collector/clock.h"
 #include "collector/jit.h"
+#include "collector/libraries.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,6 +230,8 @@ void process_release(struct process *p)
 	p->threads = NULL;
 	maps_free(&p->maps);
 	loads_free(&p->loads);
+	libraries_free(p->told);
+	p->told = NULL;
 	dictionary_free(p->dictionary);
 	p->dictionary = NULL;
 	jit_free(p->jit);
@@ -248,6 +251,7 @@ void process_free(struct process *p)
 		return;
 	process_release(p);
 	map_free(p->codes);
+	libraries_free(p->libraries);
 	free(p->command_line);
 	free(p);
 }
@@ -361,6 +365,39 @@ static void believe_the_log(struct process *p)
 		add_told(p, &p->loads.module[i]);
 }
 
+/* What was told before and not taken yet is part of it. */
+static void tell_libraries(struct process *p, const char *text, size_t bytes)
+{
+	struct libraries *now = libraries_read(text, bytes);
+
+	if (!now)
+		return;
+	libraries_follow(now, __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE));
+	/* Pairs with the acquire in process_take_libraries(). */
+	__atomic_store_n(&p->told, now, __ATOMIC_RELEASE);
+	p->libraries_told = p->maps.generation;
+}
+
+void process_look_libraries(struct process *p)
+{
+	size_t bytes;
+	char *text = process_read_own(p, "maps", &bytes);
+
+	if (text)
+		tell_libraries(p, text, bytes);
+	free(text);
+}
+
+void process_take_libraries(struct process *p)
+{
+	struct libraries *told = __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE);
+
+	if (!told)
+		return;
+	libraries_follow(told, p->libraries);
+	p->libraries = told;
+}
+
 /* The epoch first: what is unloaded from now on makes it another. */
 static void look(struct process *p)
 {
@@ -377,10 +414,13 @@ static void look(struct process *p)
 	if (!text && !p->told_by_log)
 		text = process_read_own(p, "maps", &bytes);
 	read_log(p);
-	if (text && bytes)
+	if (text && bytes) {
 		maps_update(&p->maps, text, bytes);
-	else if (p->maps.count == 0) /* else it is ending, or another program: nothing is new */
+		if (p->libraries_told != p->maps.generation)
+			tell_libraries(p, text, bytes);
+	} else if (p->maps.count == 0) { /* else it is ending, or another program: nothing is new */
 		believe_the_log(p);
+	}
 	free(text);
 	p->epoch = epoch;
 	p->maps_ns = now_ns;

@@ -14,11 +14,13 @@
 #include "collector/maps.h"
 #include "collector/snapshot.h"
 #include "collector/stretch.h"
+#include "collector/system_read.h"
 
 #include <sys/types.h>
 #include <weft/abi/session.h>
 
 struct jit;
+struct libraries;
 struct map;
 
 #define SESSION_BUCKETS 64
@@ -38,6 +40,13 @@ struct session_counts {
 	uint64_t claim_ns[SESSION_BUCKETS];
 };
 
+/* CPU time of the process in the file's jdk.CPULoad: see system_load.h. */
+struct process_load {
+	struct process_time seen;        /* at the last look */
+	uint64_t user, system;           /* taken of it so far, its children's included */
+	uint64_t owed_user, owed_system; /* taken of recorded children that have ended */
+};
+
 /* One thread of the process, from claim to release of its slot. */
 struct process_thread {
 	uint64_t key; /* of the file's thread pool */
@@ -46,6 +55,7 @@ struct process_thread {
 	char name[64];
 	struct stretch stretch;
 	int named;                 /* the key has the name above */
+	int begun;                 /* its jdk.ThreadStart is in the file */
 	int switched;              /* a coroutine's run or wait of it is in the file */
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
@@ -78,6 +88,7 @@ struct process {
 	size_t base_bytes;
 
 	struct gone_slot *gone; /* atomic: one pushes, one takes all */
+	struct libraries *told; /* atomic: of the walker, newest; the worker takes it */
 
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
@@ -96,6 +107,7 @@ struct process {
 	uint64_t modules_position;
 	uint32_t tables_refused; /* modules of one snapshot that found no room for their tables,
 				    at most; the worker counts it: atomic */
+	uint32_t libraries_told; /* generation of the maps of which the newest list is */
 	struct jit *jit;         /* names of code that lies in no file; NULL = none */
 
 	/* Of the worker. */
@@ -104,11 +116,13 @@ struct process {
 	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
 	struct map *codes;                    /* struct code * -> its code ran in this chunk */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
-	struct session_counts counted;        /* newest known to the drain thread */
-	struct session_counts own;            /* the worker's: cuts, malformed logs */
-	struct session_counts put;            /* in the file or the open chunk */
-	struct session_counts safe;           /* in the file */
-	const char *end;                      /* RECORDING_END_..., NULL while it runs */
+	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
+	struct process_load load;
+	struct session_counts counted; /* newest known to the drain thread */
+	struct session_counts own;     /* the worker's: cuts, malformed logs */
+	struct session_counts put;     /* in the file or the open chunk */
+	struct session_counts safe;    /* in the file */
+	const char *end;               /* RECORDING_END_..., NULL while it runs */
 	uint64_t closed_ns;
 };
 
@@ -149,6 +163,11 @@ int process_map_is_stale(const struct process *p);
 /* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
  * the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
+
+/* Of the walker: looks which libraries there are now. */
+void process_look_libraries(struct process *p);
+/* Of the worker: takes over into p->libraries what was told since. */
+void process_take_libraries(struct process *p);
 
 /* A field of /proc/PID/stat by its number in proc(5); 0 = not told. */
 #define STAT_PARENT 4

@@ -30,6 +30,7 @@ enum batch_kind {
 	BATCH_COUNTS,      /* data: struct session_counts */
 	BATCH_CLOSE,       /* the process is over; data: struct session_counts */
 	BATCH_ROLL,        /* end the chunk; no process */
+	BATCH_TICK,        /* what comes by time is due; no process */
 	BATCH_FINISH,      /* end the file; no process */
 };
 

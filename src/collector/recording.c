@@ -98,9 +98,10 @@ static int declare_types(struct recording *r)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	return r->setting && r->counter && r->histogram && r->recording && r->process && r->module
-		       ? declare_tagged(r)
-		       : -ENOMEM;
+	if (!r->setting || !r->counter || !r->histogram || !r->recording || !r->process ||
+	    !r->module)
+		return -ENOMEM;
+	return declare_tagged(r);
 }
 
 static void put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
@@ -137,6 +138,12 @@ static void put_settings(struct recording *r)
 	put_settings_of(r, r->wall, r->wall_period_ns, RECORDING_ENGINE_WALL);
 }
 
+static void begin_chunk(struct recording *r)
+{
+	put_settings(r);
+	recording_system_begin(r, r->chunk_start_ns);
+}
+
 static void free_recording(struct recording *r)
 {
 	struct process *p;
@@ -147,11 +154,26 @@ static void free_recording(struct recording *r)
 	}
 	tag_columns_free(&r->tags);
 	label_sets_free(r->labels);
+	recording_system_free(r->system);
 	free(r->path);
 	free(r->version);
 	free(r->stack_mode);
 	free(r->command_line);
 	free(r);
+}
+
+static void take_times(struct recording *r, const struct recording_options *o)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	r->simulated = o->start_ns != 0;
+	r->start_ns = r->simulated ? o->start_ns : now_ns;
+	r->start_real_ns = clock_ns(CLOCK_REALTIME) - (now_ns - r->start_ns);
+	r->now_ns = r->chunk_start_ns = r->start_ns;
+	r->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
+	r->max_bytes = o->max_bytes;
+	r->max_age_ns = o->max_age_ns;
+	r->duration_ns = o->duration_ns;
 }
 
 int recording_open(struct recording **out, const struct recording_options *o)
@@ -163,7 +185,9 @@ int recording_open(struct recording **out, const struct recording_options *o)
 
 	if (!r)
 		return -ENOMEM;
-	r->start_ns = r->chunk_start_ns = jfr.start_mono_ns = clock_mono_ns();
+	take_times(r, o);
+	jfr.start_mono_ns = r->start_ns;
+	jfr.start_real_ns = r->start_real_ns;
 	jfr.chunk_ns = WRITER_CHUNK_NS;
 	jfr.chunk_bytes = WRITER_CHUNK_BYTES;
 	r->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
@@ -182,12 +206,14 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	r->labels = label_sets_new();
 	r->writer = weft_jfr_create(&jfr);
 	rc = r->writer ? declare_types(r) : -errno;
+	if (rc == 0)
+		rc = recording_system_open(r, o->machine);
 	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line || !r->labels) {
 		weft_jfr_close(r->writer);
 		free_recording(r);
 		return rc ? rc : -ENOMEM;
 	}
-	put_settings(r);
+	begin_chunk(r);
 	if (r->error) { /* the file's first bytes could not be written */
 		rc = r->error;
 		weft_jfr_close(r->writer);
@@ -257,7 +283,7 @@ void recording_meet_context(struct recording *r, struct process *p, const struct
 		return;
 	if (key)
 		label_sets_mark(r->labels, key->labels);
-	recording_roll(r, clock_mono_ns());
+	recording_roll(r, recording_now(r));
 }
 
 void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
@@ -278,6 +304,7 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 					     earliest_of_sample(p, t, sample, has));
 	uint64_t id;
 
+	recording_time_is(r, sample->time_ns);
 	recording_meet_context(r, p, has);
 	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
@@ -320,7 +347,7 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 		{.string = text_value(r->id)},
 		{.string = text_value(r->version)},
 		{.string = text_value(r->command_line)},
-		{.number = r->pid},
+		{.number = recording_root(r)},
 		{.number = (int64_t)r->period_ns},
 		{.string = text_value(engines[r->engines & 3])},
 	};
@@ -396,14 +423,26 @@ void recording_process_begin(struct recording *r, struct process *p)
 {
 	p->next = r->first;
 	r->first = p;
+	recording_system_join(r, p);
 }
 
 void recording_process_end(struct recording *r, struct process *p, uint64_t now_ns, const char *end)
 {
+	struct process_thread *t;
+	size_t cursor = 0;
+
 	end_stretches(r, p);
 	p->end = end;
 	p->closed_ns = now_ns;
+	while (strcmp(end, RECORDING_END_RUNNING) != 0 && (t = process_thread_next(p, &cursor)))
+		recording_thread_gone(r, t, now_ns);
+	recording_system_leave(r, p, now_ns);
 	process_release(p);
+}
+
+void recording_set_root(struct recording *r, pid_t pid)
+{
+	__atomic_store_n(&r->pid, pid, __ATOMIC_RELAXED);
 }
 
 static void free_ended(struct recording *r)
@@ -418,14 +457,6 @@ static void free_ended(struct recording *r)
 			at = &p->next;
 		}
 	}
-}
-
-int recording_is_full(const struct recording *r)
-{
-	struct weft_jfr_written written;
-
-	weft_jfr_written(r->writer, &written);
-	return written.open_bytes >= r->chunk_bytes;
 }
 
 /* A thread that got another name goes on under another key: no key ever changes its value,
@@ -458,17 +489,35 @@ static void put_rows(struct recording *r, uint64_t now_ns)
 		put_modules(r, p, now_ns);
 		recording_counts(r, p, now_ns);
 	}
+	recording_system_end(r, now_ns);
 	put_recording_row(r, now_ns);
+}
+
+static uint64_t open_bytes(const struct recording *r)
+{
+	struct weft_jfr_written written;
+
+	weft_jfr_written(r->writer, &written);
+	return written.open_bytes;
+}
+
+int recording_is_full(const struct recording *r)
+{
+	return open_bytes(r) >= r->chunk_bytes;
 }
 
 int recording_roll(struct recording *r, uint64_t now_ns)
 {
+	uint64_t bytes;
 	int rc;
 
+	recording_time_is(r, now_ns);
 	put_rows(r, now_ns);
+	bytes = open_bytes(r);
 	rc = weft_jfr_rotate(r->writer, now_ns, 1);
 	note_error(r, rc);
 	settle_samples(r, rc >= 0);
+	recording_system_settle(r, rc >= 0, bytes);
 	for (struct process *p = r->first; p; p = p->next) {
 		recording_counts_settle(p, rc >= 0);
 		rename_threads(r, p);
@@ -481,7 +530,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	note_error(r, weft_jfr_forget_stacks(r->writer));
 	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;
-	put_settings(r);
+	begin_chunk(r);
 	return rc < 0 ? rc : 0;
 }
 
@@ -517,6 +566,7 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	if (!r)
 		return 0;
 	put_rows(r, now_ns);
+	recording_system_finish(r, now_ns);
 	rc = weft_jfr_close(r->writer);
 	note_error(r, rc);
 	settle_samples(r, rc >= 0);

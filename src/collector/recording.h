@@ -32,6 +32,10 @@ struct recording_options {
 	uint64_t period_ns, wall_period_ns;
 	uint32_t engines; /* enum weft_engine bits: whose samples are written; 0 = cpu */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
+	uint64_t max_bytes, max_age_ns; /* the newest is kept (weft/jfr.h); 0 = all of it */
+	uint64_t duration_ns;           /* that it is to last; 0 = to the end */
+	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
+	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
 };
 
@@ -41,6 +45,12 @@ struct weft_jfr_writer *recording_writer(struct recording *r);
 
 /* A new thread of @p: gives it its key. 0 or -errno. */
 int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
+
+/* Something of the thread is about to be put, which was there since: its jdk.ThreadStart, once; and
+ * it has gone. */
+void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
+			    uint64_t since_ns);
+void recording_thread_gone(struct recording *r, const struct process_thread *t, uint64_t now_ns);
 
 /* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
 #define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
@@ -94,6 +104,14 @@ void recording_thread_end(struct recording *r, struct process *p, struct process
 void recording_process_begin(struct recording *r, struct process *p);
 void recording_process_end(struct recording *r, struct process *p, uint64_t now_ns,
 			   const char *end);
+
+/* Which process is the program; from any thread. And how it ended (jdk.Shutdown), before
+ * recording_close(): "Exited with status 1". */
+void recording_set_root(struct recording *r, pid_t pid);
+void recording_shutdown(struct recording *r, uint64_t now_ns, const char *reason);
+
+/* Puts the periodic events that are due (recording_system.h). When to come again. */
+uint64_t recording_tick(struct recording *r, uint64_t now_ns);
 
 /* Is the chunk due, by size? (By time: the drain thread asks.) */
 int recording_is_full(const struct recording *r);

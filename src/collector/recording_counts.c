@@ -82,6 +82,52 @@ static void sum_counts(const struct process *p, struct session_counts *out)
 	out->log_invalid += p->own.log_invalid;
 }
 
+/* The least that a record of each takes in a ring: how large those were that are lost, nobody
+ * knows. */
+struct loss_row {
+	size_t offset;
+	uint64_t bytes;
+};
+
+#define COUNTER_AT(id)                                                                             \
+	offsetof(struct session_counts, counter) + (size_t)WEFT_COUNTER_##id * sizeof(uint64_t)
+#define SAMPLE_BYTES sizeof(struct weft_sample_record)
+#define EVENT_BYTES sizeof(struct weft_record)
+
+static const struct loss_row losses[] = {
+	{COUNTER_AT(LOST_NO_SLOT), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_RING_FULL), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_NESTED), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_EXIT_RACE), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_STOLEN), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_INVALID), SAMPLE_BYTES},
+	{offsetof(struct session_counts, pending), SAMPLE_BYTES},
+	{COUNTER_AT(EVENTS_RING_FULL), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_NESTED), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_STOLEN), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_INVALID), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_NO_SLOT), EVENT_BYTES},
+	{offsetof(struct session_counts, events_pending), EVENT_BYTES},
+};
+
+static uint64_t lost_bytes(const struct session_counts *counts)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		bytes += read_at(counts, losses[i].offset) * losses[i].bytes;
+	return bytes;
+}
+
+static void put_loss(struct recording *r, uint64_t now_ns, const struct session_counts *now,
+		     const struct session_counts *before)
+{
+	uint64_t total = lost_bytes(now), difference = total - lost_bytes(before);
+
+	if (difference)
+		recording_system_loss(r, now_ns, difference, total);
+}
+
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	struct session_counts now;
@@ -97,6 +143,7 @@ void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 	}
 	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns, p->put.handler_ns);
 	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_CLAIM, now.claim_ns, p->put.claim_ns);
+	put_loss(r, now_ns, &now, &p->put);
 	p->put = now;
 }
 

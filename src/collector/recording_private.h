@@ -3,8 +3,10 @@
 #ifndef WEFT_COLLECTOR_RECORDING_PRIVATE_H
 #define WEFT_COLLECTOR_RECORDING_PRIVATE_H
 
+#include "collector/clock.h"
 #include "collector/label_sets.h"
 #include "collector/recording.h"
+#include "collector/recording_system.h"
 #include "collector/recording_types.h"
 
 #include <string.h>
@@ -25,12 +27,18 @@ struct recording {
 	size_t columns; /* of tags: those that the types with tags were declared with */
 	struct label_sets *labels;
 
+	struct recording_system *system;
 	struct process *first; /* all whose rows are not in the file yet */
 	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
 	uint32_t engines; /* enum weft_engine bits: whose samples are written */
 	char *path, *version, *command_line, *stack_mode;
 	char id[17];
-	pid_t pid;
+	pid_t pid; /* of the program; atomic: told by another thread */
+	uint64_t start_real_ns;
+	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
+	uint64_t chunk_ns;
+	int simulated;   /* time is what the caller says */
+	uint64_t now_ns; /* then: the latest that it said */
 	int inline_context;
 	int error;
 	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
@@ -43,6 +51,22 @@ struct context_texts {
 static inline struct weft_jfr_string text_value(const char *text)
 {
 	return (struct weft_jfr_string){text, text ? strlen(text) : 0};
+}
+
+static inline uint64_t recording_now(const struct recording *r)
+{
+	return r->simulated ? r->now_ns : clock_mono_ns();
+}
+
+static inline void recording_time_is(struct recording *r, uint64_t now_ns)
+{
+	if (now_ns > r->now_ns)
+		r->now_ns = now_ns;
+}
+
+static inline pid_t recording_root(const struct recording *r)
+{
+	return __atomic_load_n(&r->pid, __ATOMIC_RELAXED);
 }
 
 void recording_put(struct recording *r, const struct weft_jfr_type *type,

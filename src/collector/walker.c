@@ -224,7 +224,11 @@ static void take(struct walker *w, struct batch *b)
 	case BATCH_OPEN:
 		open_process(w, b->process);
 		break;
+	case BATCH_COUNTS:
+		process_look_libraries(b->process);
+		break;
 	case BATCH_CLOSE:
+		process_look_libraries(b->process);
 		release_held(w, b->process);
 		break;
 	case BATCH_ROLL:

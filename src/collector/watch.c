@@ -273,6 +273,20 @@ static void end_chunk_when_due(struct watch *w, uint64_t now_ns)
 	w->chunk_start_ns = now_ns;
 }
 
+static void tick_when_due(const struct watch *w, uint64_t now_ns)
+{
+	uint64_t due_ns = __atomic_load_n(&w->worker->tick_ns, __ATOMIC_RELAXED);
+	struct batch *b;
+
+	if (!due_ns || now_ns < due_ns)
+		return;
+	b = batch_new(BATCH_TICK, NULL, 0);
+	if (!b)
+		return;
+	__atomic_store_n(&w->worker->tick_ns, 0, __ATOMIC_RELAXED);
+	queue_push(w->queue, b);
+}
+
 /* By fill: twice as often when a ring passed a quarter, at once as often as can be when one was
  * about to be full, less and less often when none did. */
 static void set_pause(struct watch *w, uint32_t fill_permille)
@@ -324,6 +338,7 @@ static void drain_all(struct watch *w)
 	}
 	watch_guests_expire(w, now_ns);
 	end_chunk_when_due(w, now_ns);
+	tick_when_due(w, now_ns);
 }
 
 static void stop_all(struct watch *w)

@@ -81,6 +81,7 @@ static void take_sample(struct worker *w, const struct batch *b, struct process_
 	const struct recording_stack *stack = w->stack;
 	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
 
+	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
 	if (!w->wall_period_ns)
 		recording_sample(w->recording, b->process, t, sample, &trace);
 	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
@@ -136,6 +137,7 @@ static void take_switches(struct worker *w, const struct batch *b)
 			continue;
 		}
 		t->switched = 1;
+		recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
 		naming_site(&w->naming, b->process, placed, w->stack);
 		recording_switch(
 			w->recording, b->process, t, placed,
@@ -178,6 +180,8 @@ static void end_thread(struct worker *w, const struct batch *b)
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
+	if (t && !fresh)
+		recording_thread_gone(w->recording, t, clock_mono_ns());
 	if (t && !fresh && w->wall_period_ns) {
 		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
 		return;
@@ -224,6 +228,13 @@ static void publish(struct worker *w)
 		__atomic_store_n(&w->roll_wanted, 1, __ATOMIC_RELAXED);
 }
 
+static void tick(struct worker *w)
+{
+	uint64_t next_ns = recording_tick(w->recording, clock_mono_ns());
+
+	__atomic_store_n(&w->tick_ns, next_ns, __ATOMIC_RELAXED);
+}
+
 static int dispatch(struct worker *w, const struct batch *b)
 {
 	switch (b->kind) {
@@ -252,6 +263,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 	case BATCH_CLOSE:
 		close_process(w, b);
 		break;
+	case BATCH_TICK:
+		tick(w);
+		break;
 	case BATCH_ROLL:
 		timelines_advance(&w->timelines, b->time_ns, 1);
 		recording_roll(w->recording, b->time_ns);
@@ -270,6 +284,7 @@ void *worker_run(void *arg)
 
 	w->stack = &stack;
 	w->timelines.recording = w->recording;
+	tick(w);
 	while (more) {
 		struct batch *b = queue_pop(w->queue);
 

@@ -25,6 +25,9 @@ struct worker {
 	const char *threads;     /* pattern of their names; NULL = all */
 	uint32_t roll_wanted; /* set here, taken by the drain thread, which then queues counts and
 				 a BATCH_ROLL; atomic */
+	/* When what comes by time is due next: set here, and made 0 by the drain thread, which then
+	 * queues a BATCH_TICK; atomic. */
+	uint64_t tick_ns;
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */
 	uint64_t bytes, samples, wall_samples; /* atomic */
 	struct session_counts total;           /* of all processes that are over */

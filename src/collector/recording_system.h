@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JDK's own event types that tell of the machine, the program and the recording itself, as
+ * JMC and the JDK's tools look for them; docs/recording.md has what each says here. One table:
+ * name, fields, whether it is on, and how often it comes. The setter is for settings.
+ *
+ * What comes every chunk is in each of them, so that each chunk of a file stands for itself.
+ * Used by the worker thread, through recording.c.
+ */
+#ifndef WEFT_COLLECTOR_RECORDING_SYSTEM_H
+#define WEFT_COLLECTOR_RECORDING_SYSTEM_H
+
+#include "base/event_settings.h"
+
+#include <weft/jfr.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct process;
+struct process_thread;
+struct recording;
+
+enum system_event {
+	SYSTEM_ACTIVE_RECORDING,
+	SYSTEM_OS_INFORMATION,
+	SYSTEM_CPU_INFORMATION,
+	SYSTEM_CPU_LOAD,
+	SYSTEM_PHYSICAL_MEMORY,
+	SYSTEM_NATIVE_LIBRARY,
+	SYSTEM_ENVIRONMENT,
+	SYSTEM_DATA_LOSS,
+	SYSTEM_THREAD_START,
+	SYSTEM_THREAD_END,
+	SYSTEM_SHUTDOWN,
+	SYSTEM_EVENT_COUNT
+};
+
+struct system_event_row {
+	struct weft_jfr_type_def type;
+	int enabled;
+	uint64_t period_ns; /* a time or PERIOD_..._CHUNK (event_settings.h); 0 = it has none */
+};
+
+extern const struct system_event_row system_events[SYSTEM_EVENT_COUNT];
+
+/* By its type's name; -ENOENT. */
+int system_event_find(const char *name);
+
+/* From now on; what comes with chunks, from the next chunk on. @period_ns is passed over where the
+ * event has none, and a time is as PERIOD_EVERY_CHUNK where it is told by chunks alone. */
+void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
+				uint64_t period_ns);
+struct weft_jfr_type *recording_system_type(const struct recording *r, enum system_event event);
+int recording_system_enabled(const struct recording *r, enum system_event event);
+uint64_t recording_system_period(const struct recording *r, enum system_event event);
+
+/* ---- for recording.c */
+
+struct recording_system;
+
+/* Declares the types. 0 or -errno. @root: "" but in tests. */
+int recording_system_open(struct recording *r, const char *root);
+void recording_system_free(struct recording_system *s); /* takes NULL */
+
+/* A chunk begins; ends, with all its rows; the last one ends. */
+void recording_system_begin(struct recording *r, uint64_t now_ns);
+void recording_system_end(struct recording *r, uint64_t now_ns);
+void recording_system_finish(struct recording *r, uint64_t now_ns);
+/* The chunk reached the file, or so many bytes did not. */
+void recording_system_settle(struct recording *r, int reached, uint64_t bytes);
+
+void recording_system_join(struct recording *r, struct process *p);
+void recording_system_leave(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* Records of @p that were lost since the last row: at least so many bytes, and of all time. */
+void recording_system_loss(struct recording *r, uint64_t now_ns, uint64_t bytes, uint64_t total);
+#endif
