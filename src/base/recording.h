@@ -51,6 +51,12 @@
 #define RECORDING_RUN_FIXED_FIELDS 10  /* tags follow */
 #define RECORDING_WAIT_FIXED_FIELDS 12 /* tags follow */
 
+/* Waits that a thread was in: startTime, duration, eventThread, stackTrace, then of a lock its
+ * address, kind ("mutex", "rwlock-read", ...) and holder (a thread, or null), of input and output
+ * operation ("read", "poll", ...) and fd. */
+#define RECORDING_LOCK_WAIT "weft.LockWait"
+#define RECORDING_IO_WAIT "weft.IOWait"
+
 /* startTime, process, name, kind, value (a difference). Names, kinds: abi/counters.h, and
  * the ones below. process: "name [pid]". */
 #define RECORDING_COUNTER "weft.Counter"

@@ -111,7 +111,7 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 	switch (error) {
 	case -EINVAL:
 		return cli_usage("--event: unknown '%s'; known: cpu, wall, all, coroutine-run, "
-				 "coroutine-wait, or the name of a sample event type",
+				 "coroutine-wait, or the name of an event type that the file has",
 				 cli_text(args, "event"));
 	case -EBADMSG:
 		return cli_error("%s: %s", path, stranger(path));

@@ -131,6 +131,35 @@ static uint32_t last_begun(const struct context_index *x, uint64_t thread, int64
 	return low - 1;
 }
 
+/* Goes through those that hold, from @i, the last begun, on; their index, or NONE. */
+static uint32_t next_holding(const struct context_index *x, uint32_t i, uint64_t thread,
+			     int64_t time_ns)
+{
+	while (i != NONE && x->intervals[i].thread == thread) {
+		if (x->intervals[i].end_ns > time_ns)
+			return i;
+		i = x->intervals[i].outer;
+	}
+	return NONE;
+}
+
+static uint32_t before(uint32_t i)
+{
+	return i ? i - 1 : NONE;
+}
+
+uint32_t context_index_holding(const struct context_index *x, uint64_t thread, int64_t time_ns,
+			       uint32_t *out, uint32_t room)
+{
+	uint32_t i = last_begun(x, thread, time_ns), count = 0;
+
+	while (count < room && (i = next_holding(x, i, thread, time_ns)) != NONE) {
+		out[count++] = x->intervals[i].order;
+		i = before(i);
+	}
+	return count;
+}
+
 /* What was taken in so far: per event type the end of the innermost interval. */
 struct taken {
 	uint32_t count;
@@ -164,16 +193,12 @@ void context_index_ask(const struct context_index *x, uint64_t thread, int64_t t
 	uint32_t i = last_begun(x, thread, time_ns);
 	struct taken taken = {.count = 0};
 
-	while (i != NONE && x->intervals[i].thread == thread) {
+	while ((i = next_holding(x, i, thread, time_ns)) != NONE) {
 		const struct interval *v = &x->intervals[i];
 
-		if (v->end_ns <= time_ns) {
-			i = v->outer;
-			continue;
-		}
 		if (v->count && may_lend(&taken, x->items[v->items].type, v->end_ns))
 			for (uint32_t k = 0; k < v->count; k++)
 				context_add(out, x->items[v->items + k]);
-		i = i ? i - 1 : NONE;
+		i = before(i);
 	}
 }

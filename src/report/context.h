@@ -27,5 +27,11 @@ int context_index_seal(struct context_index *x);
 /* Adds to @out (see context_add) what holds for @thread at @time_ns. */
 void context_index_ask(const struct context_index *x, uint64_t thread, int64_t time_ns,
 		       struct context *out);
+/*
+ * The intervals that hold, innermost first, by their numbers: 0 is the first that was added.
+ * Returns how many were put into @out, at most @room.
+ */
+uint32_t context_index_holding(const struct context_index *x, uint64_t thread, int64_t time_ns,
+			       uint32_t *out, uint32_t room);
 
 #endif

@@ -457,6 +457,13 @@ uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
 	}
 }
 
+uint32_t decode_class(struct decoder *d, const struct weft_jfr_node *n)
+{
+	static const struct weft_jfr_string none = {"", 0};
+
+	return java_name(d, decode_string(field(n, "name")), none);
+}
+
 uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n)
 {
 	struct weft_jfr_string s;

@@ -46,6 +46,8 @@ uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n);
 uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n);
 /* A value as people read it; ids of spans and traces as hex, absent ones as 0. */
 uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n);
+/* "java.lang.Object": a class, as its methods are named. */
+uint32_t decode_class(struct decoder *d, const struct weft_jfr_node *n);
 uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n);
 /* The number by which events of one thread find each other; 0 = no thread. */
 uint64_t decode_thread_key(const struct weft_jfr_node *n);

@@ -38,6 +38,7 @@ struct fact_type {
 	uint64_t events;
 	uint64_t period_ns; /* of one sample; 0 = the file does not say */
 	int counted;        /* selected for the report */
+	int lasts;          /* an event is a sample of its duration */
 };
 
 struct facts {

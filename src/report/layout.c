@@ -32,7 +32,7 @@ static int begins_character(char c)
 	return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-static size_t columns_of(const char *name)
+size_t layout_columns(const char *name)
 {
 	size_t columns = 0;
 
@@ -72,7 +72,7 @@ const char *layout_clean(char out[LAYOUT_TEXT], const char *text)
 
 size_t layout_name(FILE *out, const char *name, int columns)
 {
-	size_t whole = columns_of(name), room, used = 0;
+	size_t whole = layout_columns(name), room, used = 0;
 
 	room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns;
 	if (!columns || whole <= room) {

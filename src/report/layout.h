@@ -17,6 +17,9 @@ const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole)
 /* A text as layout_name() shows it, cut where the room ends. Returns @out. */
 const char *layout_clean(char out[LAYOUT_TEXT], const char *text);
 
+/* Columns that a name takes. */
+size_t layout_columns(const char *name);
+
 /*
  * Prints a name in at most @columns columns (0 = any number; at least 12 are used), a cut
  * one ending in "...". Control characters are shown as '?': a name is somebody else's.

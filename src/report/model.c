@@ -79,7 +79,7 @@ static uint32_t new_stack(struct model *m, const struct frame *frames, uint32_t 
 	if (!s->frames)
 		return 0;
 	s->count = count;
-	s->path = 0;
+	s->path = s->below = 0;
 	s->truncated = (uint32_t)truncated;
 	return m->stack_count++;
 }
@@ -132,6 +132,21 @@ uint32_t model_path(struct model *m, uint32_t stack)
 	if (path)
 		m->stacks[path].path = path;
 	return path;
+}
+
+uint32_t model_below(struct model *m, uint32_t stack)
+{
+	const struct stack *s = model_stack_at(m, stack);
+	uint32_t skip = 0, below;
+
+	if (!s->frames || s->below)
+		return s->below;
+	while (skip < s->count &&
+	       strcmp(names_text(&m->names, s->frames[skip].module), WAITS_MODULE) == 0)
+		skip++;
+	below = skip ? model_stack(m, s->frames + skip, s->count - skip, (int)s->truncated) : stack;
+	m->stacks[stack].below = below;
+	return below;
 }
 
 uint32_t model_thread(struct model *m, const struct thread *thread)

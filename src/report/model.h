@@ -17,6 +17,8 @@
 enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_COROUTINE, CONTEXT_TAGS };
 #define CONTEXT_LABEL_PREFIX "label:"
 
+#define WAITS_MODULE "libweft-waits.so"
+
 #define KEY_NONE "(none)"
 #define KEY_EMPTY "(empty)" /* a label without a value is one with an empty value */
 
@@ -51,7 +53,8 @@ struct stack {
 	struct frame *frames; /* leaf first */
 	uint32_t count;
 	uint32_t truncated;
-	uint32_t path; /* see model_path(); 0 = not asked yet */
+	uint32_t path;  /* see model_path(); 0 = not asked yet */
+	uint32_t below; /* see model_below(); 0 = not asked yet */
 };
 
 struct thread {
@@ -60,13 +63,29 @@ struct thread {
 	uint32_t process; /* "demo [1200]"; 0 = not known */
 };
 
+/* What the events are that samples are made of, bits. */
+enum sample_kind {
+	SAMPLE_COUNTED = 1 << 0,   /* of a type that was chosen to be counted */
+	SAMPLE_TIMED = 1 << 1,     /* lasted for a time, and is no context */
+	SAMPLE_WAITED = 1 << 2,    /* and its thread waited */
+	SAMPLE_CONTEXT = 1 << 3,   /* is itself a context of others */
+	SAMPLE_OF_THREAD = 1 << 4, /* of a type that tells the thread */
+	SAMPLE_ON_CPU = 1 << 5,    /* a sample of CPU time */
+	SAMPLE_BY_CLOCK = 1 << 6,  /* a sample of time that passes */
+};
+
 struct sample {
-	int64_t time_ns;    /* epoch */
-	uint64_t weight_ns; /* 0 = not known */
-	uint64_t times;     /* samples that it is; 1 but for those of a stay */
+	int64_t time_ns;     /* epoch */
+	int64_t duration_ns; /* of the event; 0 = none */
+	uint64_t weight_ns;  /* 0 = not known */
+	unsigned int kinds;
+	uint32_t type;       /* of the event: its name's id in model.names */
+	uint64_t thread_key; /* by which contexts are found; 0 = no thread */
+	uint64_t times;      /* samples that it is; 1 but for those of a stay */
 	uint32_t thread, stack;
 	uint32_t state; /* of the thread: "runnable", "sleeping"; 0 = not told */
 	uint32_t site;  /* where a coroutine suspended; 0 = nowhere, or no such event */
+	uint32_t own;   /* items of the context that are the event's own; they come first */
 	struct context context;
 };
 
@@ -96,6 +115,8 @@ int model_error(const struct model *m); /* 0 or -ENOMEM: anything that failed so
 uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated);
 /* The stack of the same functions without modules and lines: equal for equal call paths. */
 uint32_t model_path(struct model *m, uint32_t stack);
+/* The stack without the innermost frames that are weft's own, of the library that tells waits. */
+uint32_t model_below(struct model *m, uint32_t stack);
 uint32_t model_thread(struct model *m, const struct thread *thread);
 uint32_t model_line(struct model *m, const struct frame *frame);
 

@@ -94,6 +94,29 @@ enum role plan_role(const char *name)
 	return ROLE_NONE;
 }
 
+/* What its events are beside samples that may be counted. */
+static unsigned int kinds_of(const struct plan *p, const struct weft_jfr_class *c)
+{
+	const char *name = weft_jfr_class_name(c);
+	unsigned int kinds = p->thread >= 0 ? SAMPLE_OF_THREAD : 0;
+
+	if (p->sample && !sample_type_is_interval(p->sample))
+		return kinds | (p->sample->clock == SAMPLE_CPU ? SAMPLE_ON_CPU : SAMPLE_BY_CLOCK);
+	if (p->role == ROLE_CONTEXT)
+		return kinds | SAMPLE_CONTEXT;
+	if (p->role != ROLE_NONE && !p->sample)
+		return kinds;
+	if (weft_jfr_class_find(c, "duration") >= 0 && strcmp(name, RECORDING_RECORDING) != 0)
+		kinds |= SAMPLE_TIMED;
+	return kinds | (sample_type_waits(name) ? SAMPLE_WAITED : 0);
+}
+
+void plan_as_sample(struct plan *p)
+{
+	p->role = ROLE_SAMPLE;
+	p->sample = &sample_type_event;
+}
+
 struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 {
 	const char *name = weft_jfr_class_name(c), *dot = strrchr(name, '.');
@@ -118,5 +141,6 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 	plan_context(m, p, c);
 	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
 		p->role = ROLE_CONTEXT;
+	p->kinds = kinds_of(p, c);
 	return p;
 }

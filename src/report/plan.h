@@ -32,6 +32,7 @@ struct context_field {
 
 struct plan {
 	enum role role;
+	unsigned int kinds;                           /* enum sample_kind */
 	int thread, stack, state, times, ticks, site; /* index of a field, or negative */
 	const struct sample_type *sample;
 	uint32_t name, simple_name;
@@ -41,6 +42,8 @@ struct plan {
 
 /* NULL: out of memory. Freed with free(). */
 struct plan *plan_new(struct model *m, const struct weft_jfr_class *c);
+/* Events of the type are samples, each as long as it lasted, whatever else they are. */
+void plan_as_sample(struct plan *p);
 /* Of a type by its name alone: no ROLE_CONTEXT. */
 enum role plan_role(const char *name);
 /* Is anything in the type contextual? */

@@ -23,10 +23,28 @@ struct source {
 	struct context_index *contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
-	struct map *plans; /* class -> plan's address */
-	uint64_t chunk;    /* whose types were noted */
-	int second;        /* pass: only samples and settings matter */
+	struct map *plans;  /* class -> plan's address */
+	uint64_t chunk;     /* whose types were noted */
+	int second;         /* pass: only samples and settings matter */
+	char *other;        /* type that is counted and is no sample type; NULL = none */
+	unsigned int kinds; /* enum sample_kind: what is handed out */
+	const struct weft_jfr_event_view *event; /* that is handed out */
 };
+
+/* NULL: neither a sample type nor the one that was asked for. */
+static const struct sample_type *type_of(const struct source *s, const char *name)
+{
+	const struct sample_type *t = sample_type_find(name);
+
+	if (!t && s->other && strcmp(name, s->other) == 0)
+		return &sample_type_event;
+	return t;
+}
+
+static const struct sample_type *type_of_fact(const struct source *s, const struct fact_type *t)
+{
+	return type_of(s, names_text(&s->model.names, t->name));
+}
 
 /* ---- plans */
 
@@ -42,6 +60,16 @@ static void drop_plans(struct source *s)
 	s->plans = NULL;
 }
 
+/* A context that is counted itself is one for the others all the same: they come first. */
+static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
+{
+	struct plan *p = plan_new(&s->model, c);
+
+	if (p && s->second && type_of(s, weft_jfr_class_name(c)) == &sample_type_event)
+		plan_as_sample(p);
+	return p;
+}
+
 static const struct plan *plan_of(struct source *s, const struct weft_jfr_class *c)
 {
 	uintptr_t key = (uintptr_t)c;
@@ -51,7 +79,7 @@ static const struct plan *plan_of(struct source *s, const struct weft_jfr_class 
 		s->plans = map_new();
 	at = s->plans ? map_put(s->plans, &key, sizeof(key), NULL) : NULL;
 	if (at && !*at)
-		*at = (uintptr_t)plan_new(&s->model, c);
+		*at = (uintptr_t)new_plan(s, c);
 	if (!at || !*at) {
 		s->model.failed = 1;
 		return NULL;
@@ -66,11 +94,15 @@ static int wanted(const struct weft_jfr_class *c, void *arg)
 {
 	const char *name = weft_jfr_class_name(c);
 	struct source *s = arg;
+	const struct plan *p;
 
+	if (s->second) {
+		p = plan_of(s, c);
+		return p &&
+		       (p->role == ROLE_SAMPLE || p->role == ROLE_SETTING || (p->kinds & s->kinds));
+	}
 	if (sample_type_find(name))
-		return s->second;
-	if (s->second)
-		return plan_role(name) == ROLE_SETTING;
+		return 0;
 	return plan_role(name) != ROLE_NONE || plan_is_contextual(c);
 }
 
@@ -228,7 +260,7 @@ static int note_types(struct source *s)
 		const char *name = weft_jfr_class_name(types[i]);
 		struct fact_type *t;
 
-		if (!sample_type_find(name))
+		if (!type_of(s, name))
 			continue;
 		t = facts_type(&s->facts, names_id(&s->model.names, name));
 		if (!t)
@@ -281,13 +313,12 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 	if (!p)
 		return -ENOMEM;
 	s->facts.events++;
-	if (p->role == ROLE_SAMPLE) {
+	if (type_of(s, weft_jfr_class_name(e->type))) {
 		struct fact_type *t = facts_type(&s->facts, p->name);
 
 		if (!t)
 			return -ENOMEM;
 		t->events++;
-		return 0;
 	}
 	return take_fact(s, p, e);
 }
@@ -321,8 +352,7 @@ static int any_events(struct source *s, const char *which)
 	for (uint32_t i = 0; i < s->facts.type_count; i++) {
 		struct fact_type *t = &s->facts.types[i];
 
-		if (t->events &&
-		    sample_type_is(sample_type_find(names_text(&s->model.names, t->name)), which))
+		if (t->events && sample_type_is(type_of_fact(s, t), which))
 			return 1;
 	}
 	return 0;
@@ -346,12 +376,24 @@ static void choose_types(struct source *s, const char *which)
 		which = any_events(s, "cpu") || !any_events(s, "wall") ? "cpu" : "wall";
 	for (uint32_t i = 0; i < s->facts.type_count; i++) {
 		struct fact_type *t = &s->facts.types[i];
-		const char *name = names_text(&s->model.names, t->name);
-		const struct sample_type *type = sample_type_find(name);
+		const struct sample_type *type = type_of_fact(s, t);
 
-		t->counted = sample_type_is(type, which) &&
-			     (strcmp(which, "cpu") != 0 || !is_doubled(s, type));
+		t->lasts = sample_type_is_interval(type);
+		t->counted = type == &sample_type_event ||
+			     (sample_type_is(type, which) &&
+			      (strcmp(which, type->name) == 0 || !is_doubled(s, type)));
 	}
+}
+
+/* Is the type that was asked for in the file? */
+static int is_declared(struct source *s)
+{
+	uint32_t name = names_find(&s->model.names, s->other);
+
+	for (uint32_t i = 0; i < s->facts.type_count; i++)
+		if (name && s->facts.types[i].name == name)
+			return 1;
+	return 0;
 }
 
 int source_open(struct source **out, const char *path, const char *which)
@@ -359,19 +401,25 @@ int source_open(struct source **out, const char *path, const char *which)
 	struct source *s;
 	int rc = -ENOMEM;
 
-	if (which && !sample_type_choice(which))
-		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->kinds = SAMPLE_COUNTED;
 	s->path = strdup(path);
 	s->contexts = context_index_new();
+	if (which && !sample_type_choice(which)) {
+		s->other = strdup(which);
+		if (!s->other)
+			goto err;
+	}
 	if (!s->path || !s->contexts || model_init(&s->model) ||
 	    decoder_init(&s->decoder, &s->model))
 		goto err;
 	rc = first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
+	if (!rc && s->other && !is_declared(s))
+		rc = -EINVAL;
 	if (rc)
 		goto err;
 	lend_interval(s);
@@ -395,7 +443,13 @@ void source_free(struct source *s)
 	facts_free(&s->facts);
 	model_free(&s->model);
 	free(s->path);
+	free(s->other);
 	free(s);
+}
+
+void source_set_kinds(struct source *s, unsigned int kinds)
+{
+	s->kinds = kinds;
 }
 
 void source_set_detail(struct source *s, unsigned int detail)
@@ -422,7 +476,7 @@ int source_has_states(const struct source *s)
 
 		if (!t->counted || !t->events)
 			continue;
-		if (!sample_type_find(names_text(&s->model.names, t->name))->has_states)
+		if (!type_of_fact(s, t)->has_states)
 			return 0;
 		has = 1;
 	}
@@ -433,9 +487,10 @@ int source_has_sites(const struct source *s)
 {
 	for (uint32_t i = 0; i < s->facts.type_count; i++) {
 		const struct fact_type *t = &s->facts.types[i];
+		const struct sample_type *type = type_of_fact(s, t);
 
-		if (t->counted && t->events &&
-		    sample_type_is_interval(sample_type_find(names_text(&s->model.names, t->name))))
+		if (t->counted && t->events && sample_type_is_interval(type) &&
+		    type != &sample_type_event)
 			return 1;
 	}
 	return 0;
@@ -456,7 +511,7 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
 	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
 
-	if (sample_type_is_interval(p->sample))
+	if (!p->sample || sample_type_is_interval(p->sample))
 		return e->duration_ns > 0 ? (uint64_t)e->duration_ns : 0;
 	if (ticks > 0 && p->times >= 0 && !t->period_ns)
 		return (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
@@ -474,7 +529,7 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 
 static uint64_t times_of(const struct plan *p, const struct weft_jfr_event_view *e)
 {
-	int64_t times = p->sample->has_states ? decode_number(at(e, p->times), 1) : 1;
+	int64_t times = p->sample && p->sample->has_states ? decode_number(at(e, p->times), 1) : 1;
 
 	return times > 1 ? (uint64_t)times : 1;
 }
@@ -503,31 +558,53 @@ static uint32_t site_of(struct source *s, const struct plan *p, const struct wef
 				       : stack->frames[0].function;
 }
 
+/* An event's is the one in which it was committed, at its end; or at least began. */
+static void ask_context(const struct source *s, const struct plan *p, struct sample *sample)
+{
+	uint64_t thread = sample->thread_key;
+	int64_t last_ns = sample->time_ns + (sample->duration_ns > 0 ? sample->duration_ns - 1 : 0);
+
+	if (!thread || (p->sample && p->sample != &sample_type_event &&
+			sample_type_is_interval(p->sample))) /* these have all of it */
+		return;
+	if (last_ns > sample->time_ns)
+		context_index_ask(s->contexts, thread, last_ns, &sample->context);
+	if (sample->context.count == sample->own)
+		context_index_ask(s->contexts, thread, sample->time_ns, &sample->context);
+}
+
 static void make_sample(struct source *s, const struct plan *p, struct fact_type *t,
 			const struct weft_jfr_event_view *e, struct sample *out)
 {
 	struct context_item own[PLAN_FIELDS];
 	uint32_t count = context_items(s, p, e, own);
-	uint64_t thread = decode_thread_key(at(e, p->thread));
 
 	out->time_ns = e->start_ns;
+	out->duration_ns = e->duration_ns;
+	out->kinds = p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0);
+	out->type = p->name;
+	out->thread_key = decode_thread_key(at(e, p->thread));
 	out->weight_ns = weight_of(s, p, t, e);
 	out->times = times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
 	out->stack = decode_stack(&s->decoder, at(e, p->stack));
+	if (!p->sample || p->sample == &sample_type_event)
+		out->stack = model_below(&s->model, out->stack);
 	out->site = site_of(s, p, e, out->stack);
 	out->context.count = out->context.cut = 0;
 	for (uint32_t i = 0; i < count; i++)
 		context_add(&out->context, own[i]);
-	if (thread && !sample_type_is_interval(p->sample)) /* these have all of it */
-		context_index_ask(s->contexts, thread, e->start_ns, &out->context);
+	out->own = out->context.count;
+	if (!out->thread_key || out->time_ns == INT64_MIN || !count)
+		out->kinds &= ~(unsigned int)SAMPLE_CONTEXT;
+	ask_context(s, p, out);
 }
 
 static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 			struct sample *sample)
 {
-	struct fact_type *t;
+	struct fact_type *t = NULL;
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 
@@ -538,15 +615,50 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 		return rc ? rc : -ENOMEM;
 	if (p->role == ROLE_SETTING)
 		take_setting(s, e);
-	if (p->role != ROLE_SAMPLE)
-		return 0;
-	t = facts_type(&s->facts, p->name);
-	if (!t)
-		return -ENOMEM;
-	if (!t->counted)
+	if (p->role == ROLE_SAMPLE) {
+		t = facts_type(&s->facts, p->name);
+		if (!t)
+			return -ENOMEM;
+	}
+	if (!((p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0u)) & s->kinds))
 		return 0;
 	make_sample(s, p, t, e, sample);
-	return 1;
+	return (sample->kinds & s->kinds) != 0;
+}
+
+uint32_t source_contexts(const struct source *s, const struct sample *sample, uint32_t *out,
+			 uint32_t room)
+{
+	int64_t length = sample->duration_ns > 0 ? sample->duration_ns - 1 : 0;
+	uint32_t count = 0;
+
+	if (sample->thread_key)
+		count = context_index_holding(s->contexts, sample->thread_key,
+					      sample->time_ns + length, out, room);
+	if (sample->thread_key && !count && length)
+		count = context_index_holding(s->contexts, sample->thread_key, sample->time_ns, out,
+					      room);
+	return count;
+}
+
+uint32_t source_context_count(const struct source *s)
+{
+	return s->facts.context_count;
+}
+
+const struct weft_jfr_event_view *source_event(const struct source *s)
+{
+	return s->event;
+}
+
+struct decoder *source_decoder(struct source *s)
+{
+	return &s->decoder;
+}
+
+const struct weft_jfr_reader *source_reader(const struct source *s)
+{
+	return s->reader;
 }
 
 int source_read(struct source *s, int (*each)(const struct sample *sample, void *arg), void *arg)
@@ -559,8 +671,10 @@ int source_read(struct source *s, int (*each)(const struct sample *sample, void 
 		return rc;
 	while ((rc = weft_jfr_next(s->reader, &e)) > 0) {
 		rc = second_event(s, &e, &sample);
+		s->event = &e;
 		if (rc > 0)
 			rc = each(&sample, arg);
+		s->event = NULL;
 		if (rc)
 			return rc;
 	}

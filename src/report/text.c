@@ -51,6 +51,8 @@ static void head_types(const struct report *r, FILE *out)
 			layout_clean(name, names_text(&m->names, t->name)));
 		if (t->period_ns)
 			fprintf(out, " of %s", layout_time(period, t->period_ns));
+		else if (t->lasts)
+			fputs(", each as long as it lasted", out);
 		else
 			fputs(" of unknown weight", out);
 		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);

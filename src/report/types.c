@@ -32,6 +32,23 @@ static const struct sample_type types[] = {
 	{.name = RECORDING_COROUTINE_WAIT, .clock = SAMPLE_WAIT, .fields_are_context = 1},
 };
 
+const struct sample_type sample_type_event = {.name = "", .clock = SAMPLE_EVENT};
+
+int sample_type_waits(const char *name)
+{
+	static const char *const waits[] = {
+		RECORDING_LOCK_WAIT,   RECORDING_IO_WAIT, "jdk.JavaMonitorEnter",
+		"jdk.JavaMonitorWait", "jdk.ThreadPark",  "jdk.ThreadSleep",
+		"jdk.SocketRead",      "jdk.SocketWrite", "jdk.SocketConnect",
+		"jdk.FileRead",        "jdk.FileWrite",   "jdk.FileForce",
+	};
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		if (strcmp(waits[i], name) == 0)
+			return 1;
+	return 0;
+}
+
 #define TYPE_COUNT (sizeof(types) / sizeof(types[0]))
 
 const struct sample_type *sample_type_find(const char *name)
@@ -71,7 +88,7 @@ int sample_type_is(const struct sample_type *t, const char *which)
 
 int sample_type_is_interval(const struct sample_type *t)
 {
-	return t->clock == SAMPLE_RUN || t->clock == SAMPLE_WAIT;
+	return t->clock == SAMPLE_RUN || t->clock == SAMPLE_WAIT || t->clock == SAMPLE_EVENT;
 }
 
 int sample_type_yields(const struct sample_type *t, const char *other)

@@ -15,8 +15,9 @@
 enum sample_clock {
 	SAMPLE_CPU = 1,
 	SAMPLE_WALL,
-	SAMPLE_RUN,  /* no samples: the time that each run of a coroutine took, */
-	SAMPLE_WAIT, /* and each wait; neither is counted unless it is asked for */
+	SAMPLE_RUN,   /* no samples: the time that each run of a coroutine took, */
+	SAMPLE_WAIT,  /* and each wait; neither is counted unless it is asked for */
+	SAMPLE_EVENT, /* an event of any other type, by its name alone: what it lasted */
 };
 
 struct sample_type {
@@ -34,6 +35,11 @@ struct sample_type {
  * Two types of CPU samples taken at once would count the same time twice: is @t left out
  * because the file has events of @other? */
 int sample_type_yields(const struct sample_type *t, const char *other);
+
+/* What stands for the types that are not in the table: each event is as long as it lasted. */
+extern const struct sample_type sample_type_event;
+/* Is it an event type whose thread waited: for a lock, for input or output, asleep? */
+int sample_type_waits(const char *name);
 
 /* NULL: not a sample type. */
 const struct sample_type *sample_type_find(const char *name);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See table.h. */
+#include "report/table.h"
+
+#include "base/array.h"
+#include "report/json_value.h"
+#include "report/layout.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_COLUMN_MAX 60 /* of a text that another one follows */
+
+void table_init(struct table *t, const struct table_column *column, size_t columns)
+{
+	memset(t, 0, sizeof(*t));
+	t->column = column;
+	t->columns = columns;
+}
+
+void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->cells; i++)
+		free(t->cell[i].text);
+	free(t->cell);
+	memset(t, 0, sizeof(*t));
+}
+
+size_t table_rows(const struct table *t)
+{
+	return t->columns ? t->cells / t->columns : 0;
+}
+
+static void put(struct table *t, struct table_cell c)
+{
+	struct table_cell *bigger = array_grown(t->cell, t->cells + 1, &t->room, sizeof(*bigger));
+
+	if (!bigger) {
+		free(c.text);
+		t->failed = 1;
+		return;
+	}
+	t->cell = bigger;
+	t->cell[t->cells++] = c;
+}
+
+void table_count(struct table *t, uint64_t n)
+{
+	put(t, (struct table_cell){.kind = CELL_COUNT, .number = n});
+}
+
+void table_number(struct table *t, int64_t n)
+{
+	put(t, (struct table_cell){.kind = CELL_NUMBER, .number = (uint64_t)n});
+}
+
+void table_time(struct table *t, uint64_t ns)
+{
+	put(t, (struct table_cell){.kind = CELL_TIME, .number = ns});
+}
+
+void table_share(struct table *t, uint64_t part, uint64_t whole)
+{
+	if (!whole)
+		table_none(t);
+	else
+		put(t,
+		    (struct table_cell){.kind = CELL_SHARE, .real = (double)part / (double)whole});
+}
+
+void table_fraction(struct table *t, double share)
+{
+	put(t, (struct table_cell){.kind = share >= 0 ? CELL_SHARE : CELL_NONE, .real = share});
+}
+
+void table_real(struct table *t, double value)
+{
+	put(t, (struct table_cell){.kind = CELL_REAL, .real = value});
+}
+
+void table_change(struct table *t, double from, double to)
+{
+	if (from == 0 && to == 0)
+		table_none(t);
+	else
+		put(t, (struct table_cell){.kind = CELL_CHANGE,
+					   .real = from > 0 ? to / from : (double)INFINITY});
+}
+
+void table_text(struct table *t, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	t->failed |= text && !copy;
+	put(t, (struct table_cell){.kind = copy ? CELL_TEXT : CELL_NONE, .text = copy});
+}
+
+void table_none(struct table *t)
+{
+	put(t, (struct table_cell){.kind = CELL_NONE});
+}
+
+/* ---- text */
+
+static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c)
+{
+	switch (c->kind) {
+	case CELL_COUNT:
+		snprintf(out, LAYOUT_NUMBER, "%llu", (unsigned long long)c->number);
+		break;
+	case CELL_NUMBER:
+		snprintf(out, LAYOUT_NUMBER, "%lld", (long long)c->number);
+		break;
+	case CELL_TIME:
+		return layout_time(out, c->number);
+	case CELL_SHARE:
+		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100 * c->real);
+		break;
+	case CELL_REAL:
+		snprintf(out, LAYOUT_NUMBER, "%g", c->real);
+		break;
+	case CELL_CHANGE:
+		if (isinf(c->real))
+			return "new";
+		if (c->real == 0)
+			return "gone";
+		snprintf(out, LAYOUT_NUMBER, c->real < 10 ? "%+.1f %%" : "%+.0f %%",
+			 100 * (c->real - 1));
+		break;
+	case CELL_TEXT:
+		return c->text;
+	default:
+		return "-";
+	}
+	return out;
+}
+
+static size_t shown_rows(const struct table *t, uint64_t top)
+{
+	size_t rows = table_rows(t);
+
+	return top && top < rows ? (size_t)top : rows;
+}
+
+static const struct table_cell *cell_at(const struct table *t, size_t row, size_t column)
+{
+	return &t->cell[row * t->columns + column];
+}
+
+/* Columns that the widest cell needs; 0: the column is not shown. */
+static int width_of(const struct table *t, size_t column, size_t rows)
+{
+	const char *title = t->column[column].title;
+	int hides_zero = t->column[column].hides_zero;
+	int width = title ? (int)strlen(title) : 0, any = 0;
+
+	for (size_t i = 0; i < rows && title; i++) {
+		const struct table_cell *c = cell_at(t, i, column);
+		char number[LAYOUT_NUMBER];
+		int columns = (int)layout_columns(cell_text(number, c));
+
+		any |= c->kind != CELL_NONE && !(hides_zero && !c->number && !c->text);
+		width = columns > width ? columns : width;
+	}
+	if (!any)
+		return 0;
+	return t->column[column].is_text && width > TEXT_COLUMN_MAX ? TEXT_COLUMN_MAX : width;
+}
+
+/* The last text of a line is cut where the line ends, and nothing is put behind it. */
+static void print_text(const char *text, int width, int is_last, int used,
+		       const struct table_style *s, FILE *out)
+{
+	int room = !is_last ? width : s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+	int columns = (int)layout_name(out, text, room);
+
+	if (!is_last)
+		fprintf(out, "%*s", columns < width ? width - columns : 0, "");
+}
+
+static size_t last_shown(const struct table *t, const int *width)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		last = width[i] ? i : last;
+	return last;
+}
+
+static void print_line(const struct table *t, const int *width, const struct table_cell *cell,
+		       const struct table_style *s, FILE *out)
+{
+	size_t last = last_shown(t, width);
+	int used = 0;
+
+	for (size_t i = 0; i < t->columns; i++) {
+		char number[LAYOUT_NUMBER];
+		const char *text = cell ? cell_text(number, &cell[i]) : t->column[i].title;
+
+		if (!width[i])
+			continue;
+		used += fprintf(out, "%s", used ? "  " : "");
+		if (t->column[i].is_text)
+			print_text(text, width[i], i == last, used, s, out);
+		else
+			fprintf(out, "%*s", width[i], text);
+		used += width[i];
+	}
+	fputs(cell ? "\n" : "", out);
+}
+
+int table_print(const struct table *t, const struct table_style *style, FILE *out)
+{
+	size_t rows = shown_rows(t, style->top);
+	int *width = calloc(t->columns + 1, sizeof(*width));
+
+	if (!width || t->failed) {
+		free(width);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < t->columns; i++)
+		width[i] = width_of(t, i, rows);
+	if (rows) {
+		fputs(style->bold, out);
+		print_line(t, width, NULL, style, out);
+		fprintf(out, "%s\n", style->plain);
+	}
+	for (size_t i = 0; i < rows; i++)
+		print_line(t, width, cell_at(t, i, 0), style, out);
+	if (rows < table_rows(t) + t->more)
+		fprintf(out, "%s... and %llu more (--top 0)%s\n", style->dim,
+			(unsigned long long)(table_rows(t) + t->more - rows), style->plain);
+	free(width);
+	return 0;
+}
+
+/* ---- JSON */
+
+static json_t *cell_json(const struct table_cell *c)
+{
+	switch (c->kind) {
+	case CELL_COUNT:
+	case CELL_TIME:
+		return json_number(c->number);
+	case CELL_NUMBER:
+		return json_integer((json_int_t)c->number);
+	case CELL_SHARE:
+	case CELL_REAL:
+	case CELL_CHANGE:
+		return isfinite(c->real) ? json_real(c->real) : json_null();
+	case CELL_TEXT:
+		return json_text(c->text);
+	default:
+		return json_null();
+	}
+}
+
+static json_t *row_json(const struct table *t, size_t row)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < t->columns && o; i++) {
+		if (!t->column[i].json ||
+		    !json_object_set_new(o, t->column[i].json, cell_json(cell_at(t, row, i))))
+			continue;
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+json_t *table_json(const struct table *t, uint64_t top)
+{
+	json_t *all = t->failed ? NULL : json_array();
+
+	for (size_t i = 0; i < shown_rows(t, top) && all; i++) {
+		if (!json_array_append_new(all, row_json(t, i)))
+			continue;
+		json_decref(all);
+		return NULL;
+	}
+	return all;
+}
