@@ -27,6 +27,7 @@ extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_summary;
 extern const struct cli_command cmd_version;
+extern const struct cli_command cmd_view;
 
 /* clang-format off */
 const struct cli_command *const cli_commands[] = {
@@ -35,6 +36,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_inspect,
 	&cmd_summary,
 	&cmd_report,
+	&cmd_view,
 	&cmd_annotate,
 	&cmd_convert,
 	&cmd_check,

@@ -15,7 +15,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum thread { W1, W2, MAIN, CHILD, THREADS };
-enum stack { HASH, CHECKOUT, WALK, IDLE, FOREIGN, STACKS };
+enum stack { HASH, CHECKOUT, WALK, IDLE, FOREIGN, PUSH, POP, STACKS };
 
 struct maker {
 	struct weft_jfr_writer *w;
@@ -84,6 +84,14 @@ static void make_stacks(struct maker *m)
 			  {"shop", "main"}},
 		[IDLE] = {{"shop", "idle"}, {"shop", "main"}},
 		[FOREIGN] = {{"libfoo.so", "libfoo.so+0x10"}},
+		[PUSH] = {{"libweft-waits.so", "lock"},
+			  {"libweft-waits.so", "pthread_mutex_lock"},
+			  {"shop", "push"},
+			  {"shop", "serve"},
+			  {"shop", "main"}},
+		[POP] = {{"libweft-waits.so", "pthread_mutex_lock"},
+			 {"shop", "pop"},
+			 {"shop", "main"}},
 	};
 
 	for (size_t i = 0; i < STACKS; i++) {
@@ -631,18 +639,128 @@ static void fill_odd_labels(struct maker *m)
 	weft_jfr_rotate(m->w, START_MONO + 100 * MS, 0);
 }
 
+/* ---- waits in spans, and out of them */
+
+static const struct weft_jfr_field lock_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "address", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_ADDRESS},
+	{.name = "kind", .kind = WEFT_JFR_STRING},
+	{.name = "holder", .kind = WEFT_JFR_THREAD},
+};
+
+static const struct weft_jfr_field io_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "stackTrace", .kind = WEFT_JFR_STACK},
+	{.name = "operation", .kind = WEFT_JFR_STRING},
+	{.name = "fd", .kind = WEFT_JFR_INT},
+};
+
+static const struct weft_jfr_field step_fields[] = {
+	{.name = "startTime", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESTAMP},
+	{.name = "duration", .kind = WEFT_JFR_LONG, .flags = WEFT_JFR_TIMESPAN},
+	{.name = "eventThread", .kind = WEFT_JFR_THREAD},
+	{.name = "step", .kind = WEFT_JFR_STRING, .flags = WEFT_JFR_CONTEXTUAL},
+	{.name = "number", .kind = WEFT_JFR_INT, .flags = WEFT_JFR_CONTEXTUAL},
+};
+
+struct lock {
+	enum thread thread;
+	uint64_t from_ms, to_ms;
+	enum stack stack;
+	uint64_t address;
+	const char *kind;
+	enum thread holder; /* THREADS: null */
+};
+
+static void lock(struct maker *m, struct weft_jfr_type *type, const struct lock *l)
+{
+	struct weft_jfr_value v[] = {
+		at(l->from_ms * MS),
+		number((l->to_ms - l->from_ms) * MS),
+		number(m->thread[l->thread]),
+		number(m->stack[l->stack]),
+		number(l->address),
+		text(l->kind),
+		number(l->holder == THREADS ? 0 : m->thread[l->holder]),
+	};
+
+	put(m, type, v, COUNT(v));
+}
+
+static void io(struct maker *m, struct weft_jfr_type *type, enum thread thread, uint64_t from_ms,
+	       uint64_t to_ms, const char *operation)
+{
+	struct weft_jfr_value v[] = {
+		at(from_ms * MS),          number((to_ms - from_ms) * MS),
+		number(m->thread[thread]), number(m->stack[IDLE]),
+		text(operation),           number(3),
+	};
+
+	put(m, type, v, COUNT(v));
+}
+
+/*
+ * Of worker 101 a step of 5..45 ms is inside the span of 0..100, another span follows; the
+ * last wait of 102 is outside of all. One poll begins in 101's first span and ends in the
+ * second: it is that one's; one read of 102 outlives its span.
+ */
+static void fill_queue(struct maker *m)
+{
+	static const struct lock locks[] = {
+		{W1, 10, 20, PUSH, 0x1000, "mutex", W2},
+		{W1, 30, 34, PUSH, 0x1000, "mutex", W2},
+		{W1, 110, 111, POP, 0x1000, "mutex", MAIN},
+		{W2, 60, 90, PUSH, 0x2000, "rwlock-read", THREADS},
+		{W2, 200, 202, PUSH, 0x1000, "mutex", W1},
+	};
+	struct weft_jfr_type *step =
+		declare(m, "app.Step", step_fields, COUNT(step_fields), WEFT_JFR_TYPE_CONTEXTUAL);
+	struct weft_jfr_type *lock_type =
+		declare(m, "weft.LockWait", lock_fields, COUNT(lock_fields), 0);
+	struct weft_jfr_type *io_type = declare(m, "weft.IOWait", io_fields, COUNT(io_fields), 0);
+	struct weft_jfr_value sort[] = {at(5 * MS), number(40 * MS), number(m->thread[W1]),
+					text("sort"), number(7)};
+
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	sample(m, W1, 15 * MS, HASH);
+	sample(m, W1, 120 * MS, WALK);
+	sample(m, W2, 70 * MS, HASH);
+	put(m, step, sort, COUNT(sort));
+	for (size_t i = 0; i < COUNT(locks); i++)
+		lock(m, lock_type, &locks[i]);
+	io(m, io_type, W1, 95, 105, "poll");
+	io(m, io_type, W2, 140, 160, "read");
+	span(m, W1, 0, 100 * MS, TRACE_A, "00000000000000a1", "00000000000000aa", "/checkout");
+	span(m, W1, 100 * MS, 200 * MS, TRACE_B, "00000000000000b1", "00000000000000bb", "/search");
+	span(m, W2, 50 * MS, 150 * MS, TRACE_A, "00000000000000a2", "00000000000000aa",
+	     "/checkout");
+	weft_jfr_rotate(m->w, START_MONO + 250 * MS, 0);
+}
+
 int recordings_write(const char *name, const char *path)
 {
 	static const struct {
 		const char *name;
 		void (*fill)(struct maker *m);
 	} known[] = {
-		{"shop", fill_shop},       {"inline", fill_inline},
-		{"foreign", fill_foreign}, {"weightless", fill_weightless},
-		{"empty", fill_empty},     {"twice", fill_twice},
-		{"escapes", fill_escapes}, {"lines", fill_lines},
-		{"doubles", fill_doubles}, {"waits", fill_waits},
-		{"labels", fill_labels},   {"odd_labels", fill_odd_labels},
+		{"shop", fill_shop},
+		{"inline", fill_inline},
+		{"foreign", fill_foreign},
+		{"weightless", fill_weightless},
+		{"empty", fill_empty},
+		{"twice", fill_twice},
+		{"escapes", fill_escapes},
+		{"lines", fill_lines},
+		{"doubles", fill_doubles},
+		{"waits", fill_waits},
+		{"queue", fill_queue},
+		{"labels", fill_labels},
+		{"odd_labels", fill_odd_labels},
 	};
 	struct maker m;
 	int rc;
