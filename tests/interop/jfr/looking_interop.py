@@ -22,6 +22,7 @@ def rows_of(text):
     """Head lines but the duration, and {name: (count, bytes)}; a name may be there twice."""
     rows = {}
     for name, count, size in re.findall(r'^ (\S+)\s+(\d+)\s+(\d+)$', text, re.M):
+        name = name.replace('jdk.Checkpoint', 'jdk.CheckPoint')  # as JDK 25 spells it
         before = rows.get(name, (0, 0))
         rows[name] = (before[0] + int(count), before[1] + int(size))
     head = re.findall(r'^ (?:Version|Chunks|Start): .*$', text, re.M)
