@@ -308,6 +308,11 @@ struct weft_jfr_event_view {
  * ESPIPE (neither file nor directory), EBADMSG (not a JFR file), EPROTONOSUPPORT (version).
  * Reads any complete JFR 1.x/2.x file. The file is mapped: it must not be cut shorter
  * meanwhile.
+ * A file that is packed by gzip (of any number of members), zip (its first entry named *.jfr,
+ * else the first), LZ4 or zstd is first unpacked, into a temporary file without a name in
+ * $TMPDIR or /tmp: EOPNOTSUPP (the library was built without it), EFBIG (over 8 GiB, or over 200
+ * times its size and over 64 MiB). One that is cut short gives what came before the cut, then
+ * weft_jfr_next() -EBADMSG. Places that weft_jfr_error() names are in the unpacked recording.
  */
 WEFT_JFR_API struct weft_jfr_reader *weft_jfr_open(const char *path);
 WEFT_JFR_API void weft_jfr_reader_free(struct weft_jfr_reader *r);
@@ -437,7 +442,10 @@ WEFT_JFR_API int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr
  * weft_jfr_open_follow() - open a recording that is being written: where a whole chunk is not
  * there yet weft_jfr_next() gives -EAGAIN, and may be called again later. It may be a file that
  * grows by whole chunks (weft's), or the JVM's, whose last chunk is open and grows by flushes.
- * weft_jfr_follow_ends(): -EAGAIN becomes the end, for the writer is known to have gone.
+ * It may be empty yet. 0 comes behind a chunk that says that it is the recording's last one.
+ * Metadata and counts of types grow along. A packed file is read as weft_jfr_open() does.
+ * weft_jfr_follow_ends(): -EAGAIN becomes the end, for the writer is known to have gone: 0, or
+ * -EBADMSG when it left a part of a chunk behind the last whole one or its last flush.
  */
 WEFT_JFR_API struct weft_jfr_reader *weft_jfr_open_follow(const char *path);
 WEFT_JFR_API void weft_jfr_follow_ends(struct weft_jfr_reader *r);

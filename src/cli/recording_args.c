@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jfr/unpack.h"
 #include "report/layout.h"
 
 int recording_key(struct key *key, const char *option, const char *text)
@@ -88,22 +89,41 @@ void recording_warn(const char *path, const struct key *key, const struct model 
 		    layout_clean(clean, key_bare(key->text)), others);
 }
 
-/* What a file is that does not begin with a whole header of a chunk. */
-static const char *stranger(const char *path)
+/* The first bytes of a file; how many. */
+static size_t peek(const char *path, unsigned char start[4])
 {
-	unsigned char start[4] = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t bytes = fd < 0 ? -1 : read(fd, start, sizeof(start));
+	ssize_t bytes = fd < 0 ? -1 : read(fd, start, 4);
 
 	if (fd >= 0)
 		close(fd);
+	return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* What a file is that does not begin with a whole header of a chunk. */
+static int refuse_stranger(const char *path)
+{
+	unsigned char start[4] = {0};
+	size_t bytes = peek(path, start);
+	const char *packing = unpack_name(start, bytes);
+
+	if (packing)
+		return cli_error("%s: packed by %s, and no recording in it, or cut short within "
+				 "its first bytes",
+				 path, packing);
 	if (bytes == 0)
-		return "empty, not a JFR file";
+		return cli_error("%s: empty, not a JFR file", path);
 	if (bytes == 4 && memcmp(start, "FLR", 4) == 0)
-		return "at byte 0: chunk header is cut short";
-	if (bytes >= 2 && start[0] == 0x1F && start[1] == 0x8B)
-		return "not a JFR file, packed by gzip: unpack it first";
-	return "not a JFR file";
+		return cli_error("%s: at byte 0: chunk header is cut short", path);
+	return cli_error("%s: not a JFR file", path);
+}
+
+static int refuse_packed(const char *path, const char *why)
+{
+	unsigned char start[4] = {0};
+	const char *packing = unpack_name(start, peek(path, start));
+
+	return cli_error("%s: packed by %s%s", path, packing ? packing : "something", why);
 }
 
 int recording_refuse(const struct cli_args *args, const char *path, int error)
@@ -114,7 +134,13 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 				 "coroutine-wait, or the name of an event type that the file has",
 				 cli_text(args, "event"));
 	case -EBADMSG:
-		return cli_error("%s: %s", path, stranger(path));
+		return refuse_stranger(path);
+	case -EOPNOTSUPP:
+		return refuse_packed(path,
+				     " in a way that this weft was built without: unpack it first");
+	case -EFBIG:
+		return refuse_packed(path, ", and unpacked larger than a recording would be (200 "
+					   "times its size and 64 MiB, or 8 GiB): unpack it first");
 	case -ESPIPE:
 		return cli_error("%s: not a regular file", path);
 	case -EPROTONOSUPPORT:

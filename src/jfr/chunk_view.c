@@ -6,22 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_header(struct weft_jfr_reader *r, const uint8_t *at, size_t left)
+/* What is no chunk, behind the last one that was. */
+static int no_chunk(struct weft_jfr_reader *r, const void *at, const char *reason)
 {
-	struct input in = {.at = at, .end = at + left};
+	if (r->chunk_count && r->chunk.state)
+		reason = "what follows the last flush of a chunk that was being written";
+	return reader_damaged(r, at, reason);
+}
+
+static int read_header(struct weft_jfr_reader *r, const uint8_t *header, const uint8_t *at,
+		       size_t left)
+{
+	struct input in = {.at = header, .end = header + CHUNK_HEADER_BYTES};
 	struct chunk_view *c = &r->chunk;
 	uint16_t major, minor;
 
 	if (left < CHUNK_HEADER_BYTES)
-		return reader_damaged(r, at, "chunk header is cut short");
-	if (memcmp(at, "FLR", 4) != 0)
-		return reader_damaged(r, at, "no chunk where one should be");
+		return no_chunk(r, at, "chunk header is cut short");
+	if (memcmp(header, "FLR", 4) != 0)
+		return no_chunk(r, at, "no chunk where one should be");
 	input_be(&in, 4);
 	major = (uint16_t)input_be(&in, 2);
 	minor = (uint16_t)input_be(&in, 2);
 	if (major != 1 && major != 2)
 		return reader_damaged(r, at, "chunk of an unknown version");
-	*c = (struct chunk_view){.data = at, .offset = (uint64_t)(at - r->map)};
+	*c = (struct chunk_view){.data = at, .offset = r->map_start + (uint64_t)(at - r->map)};
 	c->bytes = input_be(&in, 8);
 	c->checkpoint = input_be(&in, 8);
 	c->metadata = input_be(&in, 8);
@@ -31,8 +40,9 @@ static int read_header(struct weft_jfr_reader *r, const uint8_t *at, size_t left
 	c->ticks_per_second = (int64_t)input_be(&in, 8);
 	c->major = major;
 	c->minor = minor;
-	c->flags = (uint16_t)(at[66] << 8 | at[67]);
+	c->flags = (uint16_t)(header[66] << 8 | header[67]);
 	c->fixed = !(c->flags & 1);
+	c->state = header[64];
 	return 0;
 }
 
@@ -121,26 +131,66 @@ static int read_metadata(struct weft_jfr_reader *r)
 	return take_classes(r, in);
 }
 
-int chunk_open(struct weft_jfr_reader *r)
+/* A whole file has nothing left behind its last chunk; what was packed may miss its end. */
+static int end_of_file(struct weft_jfr_reader *r)
 {
-	const uint8_t *at = r->map + r->next_chunk;
-	size_t left = r->map_bytes - (size_t)r->next_chunk;
-	int rc;
+	return r->packing[0] ? reader_damaged_at(r, r->next_chunk, "the rest is missing") : 0;
+}
 
-	if (!left)
-		return 0;
-	rc = read_header(r, at, left);
+static int take_chunk(struct weft_jfr_reader *r, const uint8_t *header, const uint8_t *at,
+		      size_t left)
+{
+	int rc = read_header(r, header, at, left);
+
 	if (rc == 0)
 		rc = check_header(r, left);
 	if (rc == 0)
 		rc = read_metadata(r);
 	if (rc != 0)
 		return rc;
-	r->next_chunk += r->chunk.bytes;
+	r->next_chunk = r->chunk.offset + r->chunk.bytes;
+	if (__builtin_add_overflow(r->chunk.start_ns, r->chunk.duration_ns, &r->last_ns))
+		r->last_ns = INT64_MAX;
+	return 0;
+}
+
+int chunk_open(struct weft_jfr_reader *r)
+{
+	uint8_t copy[CHUNK_HEADER_BYTES];
+	const uint8_t *at, *header;
+	size_t left;
+	int rc;
+
+	if (r->follows) {
+		rc = follow_open_chunk(r, copy, &left);
+		if (rc <= 0)
+			return rc;
+		at = r->map + (r->next_chunk - r->map_start);
+		header = copy;
+	} else {
+		at = header = r->map + r->next_chunk;
+		left = r->map_bytes - (size_t)r->next_chunk;
+		if (!left)
+			return end_of_file(r);
+	}
+	rc = take_chunk(r, header, at, left);
+	if (rc != 0)
+		return rc;
 	r->at = at + CHUNK_HEADER_BYTES;
 	if (!r->chunk_count++)
 		r->first_ns = r->chunk.start_ns;
-	if (__builtin_add_overflow(r->chunk.start_ns, r->chunk.duration_ns, &r->last_ns))
-		r->last_ns = INT64_MAX;
 	return 1;
+}
+
+int chunk_grow(struct weft_jfr_reader *r)
+{
+	uint8_t header[CHUNK_HEADER_BYTES];
+	const uint8_t *at = r->chunk.data;
+	int rc = follow_grow_chunk(r, header);
+
+	if (rc <= 0)
+		return rc;
+	rc = take_chunk(r, header, at, (size_t)(r->map + r->map_bytes - at));
+	pools_stale(r);
+	return rc ? rc : 1;
 }

@@ -271,6 +271,16 @@ static void read_element(struct parser *p, int depth)
 	}
 }
 
+/* A file that is followed is not always mapped in the same place. */
+static const uint8_t *copy_bytes(struct parser *p)
+{
+	uint8_t *copy = grab(p, p->set->byte_count + 1);
+
+	if (copy)
+		memcpy(copy, p->in.at, p->set->byte_count);
+	return copy;
+}
+
 struct class_set *classes_read(struct input in)
 {
 	struct class_set *set = calloc(1, sizeof(*set));
@@ -278,10 +288,10 @@ struct class_set *classes_read(struct input in)
 
 	if (!set)
 		return NULL;
-	set->bytes = in.at;
 	set->byte_count = input_left(&in);
 	set->fixed = in.fixed;
 	set->memory.limit = MEMORY_BASE + MEMORY_PER_BYTE * set->byte_count;
+	set->bytes = copy_bytes(&p);
 	read_strings(&p);
 	read_element(&p, 0);
 	if (p.in.failed)

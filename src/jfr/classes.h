@@ -81,7 +81,7 @@ struct weft_jfr_class {
 struct class_set {
 	struct class_set *older;
 	struct arena memory;
-	const uint8_t *bytes; /* string table and tree, in the file */
+	const uint8_t *bytes; /* a copy of string table and tree */
 	size_t byte_count;
 	uint8_t fixed;
 	struct weft_jfr_class *first, *last;

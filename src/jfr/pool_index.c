@@ -152,6 +152,11 @@ int pools_load(struct weft_jfr_reader *r)
 	return 0;
 }
 
+void pools_stale(struct weft_jfr_reader *r)
+{
+	r->pools.loaded = 0;
+}
+
 void pools_leave(struct weft_jfr_reader *r)
 {
 	struct pool_index *p = &r->pools;

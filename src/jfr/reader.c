@@ -2,6 +2,8 @@
 /* The reader's public face: open a file, give its events in order. */
 #include "jfr/reader.h"
 
+#include "jfr/unpack.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,16 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason)
+int reader_damaged_at(struct weft_jfr_reader *r, uint64_t offset, const char *reason)
 {
 	if (r->rc == 0) {
-		uint64_t offset = (uint64_t)((const uint8_t *)at - r->map);
-
-		snprintf(r->error, sizeof(r->error), "at byte %llu: %s", (unsigned long long)offset,
-			 reason);
+		snprintf(r->error, sizeof(r->error), "at byte %llu%s: %s%s%s",
+			 (unsigned long long)offset, r->packing[0] ? " when unpacked" : "", reason,
+			 r->packing[0] ? "; " : "", r->packing);
 		r->rc = -EBADMSG;
 	}
 	return r->rc;
+}
+
+int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason)
+{
+	return reader_damaged_at(r, r->map_start + (uint64_t)((const uint8_t *)at - r->map),
+				 reason);
 }
 
 int reader_no_memory(struct weft_jfr_reader *r)
@@ -33,12 +40,12 @@ int reader_no_memory(struct weft_jfr_reader *r)
 	return r->rc;
 }
 
-static int map_file(struct weft_jfr_reader *r, const char *path)
+/* A regular file and its size, or -errno. */
+static int open_file(const char *path, uint64_t *bytes)
 {
 	/* O_NONBLOCK: a FIFO that nobody writes is refused, not waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
-	void *map;
 	int rc = 0;
 
 	if (fd < 0)
@@ -49,17 +56,45 @@ static int map_file(struct weft_jfr_reader *r, const char *path)
 		rc = -EISDIR;
 	else if (!S_ISREG(st.st_mode))
 		rc = -ESPIPE;
-	else if (st.st_size < CHUNK_HEADER_BYTES)
-		rc = -EBADMSG;
-	if (rc == 0) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (map == MAP_FAILED)
-			rc = -errno;
-		else
-			r->map = map;
-		r->map_bytes = (size_t)st.st_size;
-	}
-	close(fd);
+	else
+		*bytes = (uint64_t)st.st_size;
+	if (rc != 0)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+static int is_packed(int fd)
+{
+	uint8_t start[UNPACK_PEEK];
+	ssize_t n = pread(fd, start, sizeof(start), 0);
+
+	return n > 0 && unpack_name(start, (size_t)n) != NULL;
+}
+
+static int map_whole(struct weft_jfr_reader *r, int fd, uint64_t bytes)
+{
+	void *map;
+
+	if (bytes < CHUNK_HEADER_BYTES)
+		return -EBADMSG;
+	map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	r->map = map;
+	r->map_bytes = (size_t)bytes;
+	return 0;
+}
+
+static int map_unpacked(struct weft_jfr_reader *r, int fd, uint64_t bytes)
+{
+	struct unpacked u;
+	int rc = unpack(fd, bytes, unpack_limit(bytes), &u);
+
+	if (rc != 0)
+		return rc;
+	memcpy(r->packing, u.damage, sizeof(r->packing));
+	rc = map_whole(r, u.fd, u.bytes);
+	close(u.fd);
 	return rc;
 }
 
@@ -71,6 +106,22 @@ static int check_file(const struct weft_jfr_reader *r)
 		return -EBADMSG;
 	major = (unsigned int)r->map[4] << 8 | r->map[5];
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
+}
+
+/* @fd is the reader's, or closed. */
+static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, int follow)
+{
+	int packed = is_packed(fd), rc;
+
+	if (follow && !packed) {
+		rc = follow_fd(r, fd);
+		if (rc != 0)
+			close(fd);
+		return rc;
+	}
+	rc = packed ? map_unpacked(r, fd, bytes) : map_whole(r, fd, bytes);
+	close(fd);
+	return rc ? rc : check_file(r);
 }
 
 struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
@@ -90,16 +141,17 @@ struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
 	return r;
 }
 
-struct weft_jfr_reader *weft_jfr_open(const char *path)
+static struct weft_jfr_reader *open_reader(const char *path, int follow)
 {
 	struct weft_jfr_reader *r = calloc(1, sizeof(*r));
+	uint64_t bytes = 0;
 	int rc;
 
 	if (!r)
 		return NULL;
-	rc = map_file(r, path);
-	if (rc == 0)
-		rc = check_file(r);
+	rc = open_file(path, &bytes);
+	if (rc >= 0)
+		rc = take_file(r, rc, bytes, follow);
 	if (rc != 0) {
 		weft_jfr_reader_free(r);
 		errno = -rc;
@@ -108,12 +160,23 @@ struct weft_jfr_reader *weft_jfr_open(const char *path)
 	return r;
 }
 
+struct weft_jfr_reader *weft_jfr_open(const char *path)
+{
+	return open_reader(path, 0);
+}
+
+struct weft_jfr_reader *weft_jfr_open_follow(const char *path)
+{
+	return open_reader(path, 1);
+}
+
 void weft_jfr_reader_free(struct weft_jfr_reader *r)
 {
 	if (!r)
 		return;
 	if (r->map && !r->borrowed)
 		munmap((void *)(uintptr_t)r->map, r->map_bytes);
+	follow_close(r);
 	classes_free(r->classes);
 	free(r->event_types);
 	free(r->pools.slots);
@@ -215,6 +278,15 @@ int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 		if (r->in_chunk && r->at < r->chunk.data + r->chunk.bytes) {
 			rc = next_event(r, view);
 			continue;
+		}
+		if (r->live) {
+			rc = chunk_grow(r);
+			if (rc > 0) {
+				rc = 0;
+				continue;
+			}
+			if (rc < 0)
+				break;
 		}
 		if (r->in_chunk)
 			pools_leave(r);

@@ -30,7 +30,7 @@ struct chunk_view {
 	uint64_t checkpoint, metadata; /* offsets in the chunk */
 	int64_t start_ns, duration_ns, start_ticks, ticks_per_second;
 	uint16_t major, minor, flags;
-	uint8_t fixed;
+	uint8_t fixed, state; /* state: 0 = complete */
 };
 
 enum pool_slot_state { SLOT_UNREAD, SLOT_READING, SLOT_READ };
@@ -55,7 +55,12 @@ struct pool_index {
 struct weft_jfr_reader {
 	const uint8_t *map;
 	size_t map_bytes;
+	uint64_t map_start;  /* offset in the file; 0 unless it is followed */
 	int borrowed;        /* the memory is the caller's */
+	char packing[96];    /* how the archive that it came from is damaged; "" = it is not */
+	int follows, fd;     /* the file is being written, and open */
+	int ends;            /* it was, for the writer has gone */
+	int live;            /* the chunk being read may grow */
 	uint64_t next_chunk; /* offset of the chunk after this one */
 	uint64_t chunk_count;
 	int in_chunk;
@@ -74,7 +79,7 @@ struct weft_jfr_reader {
 
 	int64_t first_ns, last_ns;
 	int rc; /* sticky: 0 or -errno */
-	char error[160];
+	char error[256];
 };
 
 /* A reader of @data, which must stay. NULL with errno: EBADMSG, ENOMEM. */
@@ -82,13 +87,28 @@ struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes);
 
 /* Notes why reading ends here; @at is a place in the file or NULL. Returns -EBADMSG. */
 int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason);
+int reader_damaged_at(struct weft_jfr_reader *r, uint64_t offset, const char *reason);
 int reader_no_memory(struct weft_jfr_reader *r); /* -ENOMEM */
 
-/* chunk_view.c: finds the next chunk and checks its header. 1, 0 at the end, -errno. */
+/*
+ * chunk_view.c: finds the next chunk and checks its header. 1, 0 at the end, -errno. chunk_grow():
+ * more of a live one: 1, 0: there is and will be no more of it, -errno. -EAGAIN: not yet.
+ */
 int chunk_open(struct weft_jfr_reader *r);
+int chunk_grow(struct weft_jfr_reader *r);
+
+/*
+ * follow.c: the header of the next chunk, with the chunk mapped, or the newest of this one. 1;
+ * 0: there is no more; -EAGAIN: not yet; -errno.
+ */
+int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left);
+int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header);
+int follow_fd(struct weft_jfr_reader *r, int fd); /* takes it when 0 is returned, else -errno */
+void follow_close(struct weft_jfr_reader *r);
 
 /* pool_index.c */
-int pools_load(struct weft_jfr_reader *r); /* 0 or -errno */
+int pools_load(struct weft_jfr_reader *r);   /* 0 or -errno */
+void pools_stale(struct weft_jfr_reader *r); /* there are more; those read stay */
 void pools_leave(struct weft_jfr_reader *r);
 struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_class *type,
 			     uint64_t key);

@@ -397,7 +397,7 @@ expect_rows() {
 	recording shop
 	mkfifo pipe
 	: >empty.jfr
-	gzip -c shop.jfr >packed.jfr
+	echo hello | gzip >packed.jfr
 	head -c 30 shop.jfr >short.jfr
 	while read -r file why; do
 		status=0
@@ -408,7 +408,7 @@ expect_rows() {
 		pipe not a regular file
 		/dev/null not a regular file
 		empty.jfr empty, not a JFR file
-		packed.jfr not a JFR file, packed by gzip: unpack it first
+		packed.jfr packed by gzip, and no recording in it, or cut short within its first bytes
 		short.jfr at byte 0: chunk header is cut short
 	END
 }
