@@ -39,14 +39,31 @@ static int try_path(const char *from, char *path, size_t bytes)
 	return 0;
 }
 
-static int try_place(const char *directory, const char *place, char *path, size_t bytes)
+static int try_place(const char *directory, const char *place, const char *name, char *path,
+		     size_t bytes)
 {
 	char joined[PATH_MAX];
-	int length = snprintf(joined, sizeof(joined), "%s/%s/" LIBRARY, directory, place);
+	int length = snprintf(joined, sizeof(joined), "%s/%s/%s", directory, place, name);
 
 	if (length < 0 || (size_t)length >= sizeof(joined))
 		return -ENAMETOOLONG;
 	return try_path(joined, path, bytes);
+}
+
+/* The first of the places, from the command's own directory, that has @name. */
+static int search(const char *const *places, size_t count, const char *name, char *path,
+		  size_t bytes)
+{
+	char directory[PATH_MAX];
+	int err = locate_self(directory, sizeof(directory));
+
+	if (err)
+		return err;
+	*strrchr(directory, '/') = '\0';
+	for (size_t i = 0; i < count; i++)
+		if (!try_place(directory, places[i], name, path, bytes))
+			return 0;
+	return -ENOENT;
 }
 
 int locate_library(char *path, size_t bytes)
@@ -59,19 +76,24 @@ int locate_library(char *path, size_t bytes)
 		"../lib64",
 	};
 	const char *chosen = secure_getenv("WEFT_LIB");
-	char directory[PATH_MAX];
-	int err;
 
 	if (chosen && *chosen)
 		return try_path(chosen, path, bytes);
-	err = locate_self(directory, sizeof(directory));
-	if (err)
-		return err;
-	*strrchr(directory, '/') = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!try_place(directory, places[i], path, bytes))
-			return 0;
-	return -ENOENT;
+	return search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
+}
+
+int locate_profiles(char *path, size_t bytes)
+{
+	static const char *const places[] = {
+		"share",                             /* build tree */
+		"../" WEFT_DATADIR_FROM_BIN "/weft", /* as installed */
+		"../share/weft",
+	};
+	int err = search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path, bytes);
+
+	if (!err)
+		*strrchr(path, '/') = '\0';
+	return err;
 }
 
 /* ---- what LD_PRELOAD can name */

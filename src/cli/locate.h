@@ -22,6 +22,12 @@ int locate_library(char *path, size_t bytes);
  */
 int locate_preload(char *path, size_t bytes);
 
+/*
+ * locate_profiles() - the directory of the built-in profiles (NAME.jfc). 0, or as locate_library()
+ * when there is none.
+ */
+int locate_profiles(char *path, size_t bytes);
+
 /* locate_self() - the absolute path of this command. 0 or -errno. */
 int locate_self(char *path, size_t bytes);
 
