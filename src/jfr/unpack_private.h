@@ -33,7 +33,8 @@ int unpack_gzip(struct unpack *u);
 int unpack_zip(struct unpack *u);
 int unpack_lz4(struct unpack *u);
 int unpack_zstd(struct unpack *u);
-/* One stream without a header, of u->at up to u->end; *crc of what came out. */
+/* One stream without a header, of u->at up to u->end; *crc (0 before) of what came out. */
 int unpack_deflate(struct unpack *u, uint32_t *crc);
+uint32_t unpack_checksum(uint32_t crc, const uint8_t *data, size_t bytes);
 
 #endif

@@ -8,6 +8,11 @@
 #define WINDOW 15 /* the largest that there is */
 #define OF_GZIP 16
 
+uint32_t unpack_checksum(uint32_t crc, const uint8_t *data, size_t bytes)
+{
+	return (uint32_t)crc32(crc, data, (uInt)bytes);
+}
+
 enum state { STREAM, BETWEEN, DONE };
 
 static int start(z_stream *z, int window)
@@ -27,7 +32,7 @@ static int step(struct unpack *u, z_stream *z, uint32_t *crc)
 	z_rc = inflate(z, Z_NO_FLUSH);
 	bytes = sizeof(u->output) - z->avail_out;
 	if (crc)
-		*crc = (uint32_t)crc32(*crc, u->output, (uInt)bytes);
+		*crc = unpack_checksum(*crc, u->output, bytes);
 	rc = unpack_put(u, u->output, bytes);
 	if (rc != 0)
 		return rc;
@@ -100,7 +105,6 @@ int unpack_deflate(struct unpack *u, uint32_t *crc)
 
 	if (rc != 0)
 		return rc;
-	*crc = (uint32_t)crc32(0, Z_NULL, 0);
 	do {
 		if (!z.avail_in && (rc = refill(u, &z)) <= 0) {
 			if (rc == 0)

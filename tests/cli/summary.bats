@@ -88,3 +88,63 @@ bytes_of() { jq '[.events[].bytes] + [.undeclared.bytes] | add' "$1"; }
 	weft summary
 	expect_status 2
 }
+
+# pack TOOL IN OUT; says when the tool is not there
+pack() {
+	command -v "$1" >/dev/null || { echo "# no $1" >&3; return 1; }
+	case $1 in
+	zip) zip -q - "$2" >"$3" ;;
+	*) "$1" -c "$2" >"$3" ;;
+	esac
+}
+
+@test "packed recordings are read like others, by every verb" {
+	recording shop
+	weft summary --json shop.jfr
+	jq 'del(.file)' stdout >plain
+	weft report shop.jfr
+	cp stdout report
+	for tool in gzip zip lz4 zstd; do
+		pack "$tool" shop.jfr packed || continue
+		weft summary --json packed
+		expect_status 0
+		jq 'del(.file)' stdout | cmp - plain
+		weft report packed
+		expect_status 0
+		cmp stdout report
+	done
+	gzip -c shop.jfr shop.jfr >packed
+	weft summary --json packed
+	expect_status 0
+	[ "$(jq .chunks stdout)" = "$((2 * $(jq .chunks plain)))" ]
+}
+
+@test "a packed recording that is cut short" {
+	recording shop
+	cat shop.jfr shop.jfr shop.jfr >thrice.jfr
+	for tool in gzip zip lz4 zstd; do
+		pack "$tool" thrice.jfr packed || continue
+		head -c $(($(stat -c %s packed) - 20)) packed >cut
+		weft summary --json cut
+		expect_status 1
+		expect_in "$err" "cut short; counted is what is whole"
+		head -c 12 packed >cut
+		weft summary cut
+		expect_status 1
+		expect_in "$err" "and no recording in it, or cut short within its first bytes"
+	done
+}
+
+@test "what unpacks without end is refused, and no file is left" {
+	recording shop
+	mkdir tmp
+	{ cat shop.jfr && head -c 80M /dev/zero; } | gzip -1 >bomb
+	TMPDIR=$PWD/tmp weft summary bomb
+	expect_status 1
+	expect_in "$err" "weft summary: bomb: packed by gzip, and unpacked larger than a recording would be"
+	[ -z "$(ls -A tmp)" ]
+	head -c 80M /dev/zero | gzip -1 >bomb
+	weft summary bomb
+	expect_status 1
+	expect_in "$err" "no recording in it"
+}
