@@ -55,6 +55,22 @@ struct weft_jfr_options {
 	 */
 	uint64_t start_mono_ns;
 	uint64_t start_real_ns; /* the same moment, CLOCK_REALTIME; 0 = by today's clocks */
+	/*
+	 * Keep the newest: whole chunks, the oldest first, leave the file when it would get larger
+	 * than max_bytes, or when they ended more than max_age_ns before the newest chunk's end.
+	 * 0 = no limit. The file is never larger than max_bytes, unless one chunk alone is; it
+	 * holds at least three quarters of that once it was reached, less a chunk. Of what is too
+	 * old up to a third of what is not may stay until weft_jfr_close(), which leaves none.
+	 *
+	 * To drop chunks the others are copied to a new file, which then takes the name (rename):
+	 * at every moment a whole file stands under it. So the directory must be writable and have
+	 * room for the second file, a reader that has the old one open sees no more of it, and
+	 * on average each byte is written four times (by copy_file_range(2), which on some file
+	 * systems copies nothing). With ESPIPE weft_jfr_create() refuses what is no regular file.
+	 * Where chunks cannot be dropped nothing is lost: the file grows, and
+	 * weft_jfr_written() and weft_jfr_close() say why.
+	 */
+	uint64_t max_bytes, max_age_ns;
 };
 
 /** Kinds of field, of value, and how tools should understand them. */
@@ -249,10 +265,22 @@ WEFT_JFR_API int weft_jfr_retire(struct weft_jfr_writer *w, struct weft_jfr_type
 struct weft_jfr_written {
 	uint64_t bytes, chunks, events, events_lost;
 	uint64_t open_bytes; /* size that the open chunk has by now */
+	/* Of these, what has left it again, by max_bytes and max_age_ns. */
+	uint64_t dropped_bytes, dropped_chunks, dropped_events;
+	int limit_error; /* -errno: chunks should have been dropped and could not be; else 0 */
 };
 WEFT_JFR_API void weft_jfr_written(const struct weft_jfr_writer *w, struct weft_jfr_written *out);
 
-/** weft_jfr_close() - write the last chunk, fsync, free. Takes NULL. 0 or -errno (first). */
+/**
+ * weft_jfr_end() - write the last chunk and fsync. 0 or -errno. After it nothing but
+ * weft_jfr_written() and weft_jfr_close() may be called.
+ */
+WEFT_JFR_API int weft_jfr_end(struct weft_jfr_writer *w);
+
+/**
+ * weft_jfr_close() - write the last chunk, fsync, unless weft_jfr_end() did, and free. Takes NULL.
+ * 0 or -errno: of this chunk, of the fsync, or of a limit that could not be kept.
+ */
 WEFT_JFR_API int weft_jfr_close(struct weft_jfr_writer *w);
 
 /* ------------------------------------------------------------------ reading */

@@ -21,12 +21,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define EXIT_NOT_FOUND 127
 #define EXIT_CANNOT_RUN 126
 #define DEFAULT_OUTPUT "weft.jfr"
+#define LIMIT_CHUNKS 16 /* parts of a file with a limit, about */
+#define MAX_SIZE_LEAST ((uint64_t)1 << 20)
+#define MAX_AGE_LEAST_NS UINT64_C(1000000000)
 
 static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE, replacing it", NULL,
@@ -49,6 +53,11 @@ static const struct cli_option options[] = {
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
 	 NULL},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
+	{"max-size", 0, CLI_BYTES, 0, "SIZE",
+	 "Keep the newest of the recording: old parts leave a file that would get larger", NULL,
+	 NULL},
+	{"max-age", 0, CLI_TIME, 0, "TIME", "... or those that ended longer than TIME ago", NULL,
+	 NULL},
 	{"environment", 0, CLI_FLAG, 0, NULL,
 	 "Write the program's environment variables, without what looks like a secret", NULL, NULL},
 	{"debuginfod", 0, CLI_FLAG, 0, NULL,
@@ -66,6 +75,7 @@ static const struct cli_example examples[] = {
 	{"weft record -i 10ms -- python3 job.py", "One sample for every 10 ms of CPU time"},
 	{"weft record -e cpu,wall --wall-filter context -- ./server",
 	 "CPU time, and where requests waited"},
+	{"weft record --max-size 100M -- ./server", "The newest 100 MiB, for as long as it runs"},
 	{"weft record -p 1234 --duration 30s", "30 seconds of a program that runs (see weft ps)"},
 	{NULL, NULL},
 };
@@ -108,6 +118,38 @@ static int read_prime_signal(const struct cli_args *args, int *signal_number)
 	return 0;
 }
 
+/* Parts small enough that the file can be cut finely, unless they were asked for. */
+static void fit_chunks(const struct cli_args *args, struct collector_options *o)
+{
+	uint64_t size = o->max_bytes / LIMIT_CHUNKS, age = o->max_age_ns / LIMIT_CHUNKS;
+
+	if (size && size < o->chunk_bytes && !cli_given(args, "chunk-size"))
+		o->chunk_bytes = size;
+	if (age && age < o->chunk_ns && !cli_given(args, "chunk-time"))
+		o->chunk_ns = age;
+}
+
+static int read_limits(const struct cli_args *args, struct collector_options *o)
+{
+	const char *name = cli_given(args, "max-size") ? "max-size" : "max-age";
+	const char *path = cli_text(args, "output");
+	struct stat st;
+
+	o->max_bytes = cli_number(args, "max-size");
+	o->max_age_ns = cli_number(args, "max-age");
+	if (cli_given(args, "max-size") && o->max_bytes < MAX_SIZE_LEAST)
+		return cli_usage("--max-size: '%s' is below 1M", cli_text(args, "max-size"));
+	if (cli_given(args, "max-age") && o->max_age_ns < MAX_AGE_LEAST_NS)
+		return cli_usage("--max-age: '%s' is below 1s", cli_text(args, "max-age"));
+	if (o->max_bytes && o->chunk_bytes > o->max_bytes / 2 && cli_given(args, "chunk-size"))
+		return cli_usage("--chunk-size: '%s' is more than half of --max-size",
+				 cli_text(args, "chunk-size"));
+	if ((o->max_bytes || o->max_age_ns) && path && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return cli_usage("--%s: '%s' is no regular file", name, path);
+	fit_chunks(args, o);
+	return 0;
+}
+
 static int read_settings(const struct cli_args *args, struct collector_options *o)
 {
 	uint64_t ring = cli_number(args, "ring"), chunk = cli_number(args, "chunk-size");
@@ -130,6 +172,9 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	o->ring_bytes = (uint32_t)ring;
 	o->chunk_bytes = chunk;
 	o->chunk_ns = cli_number(args, "chunk-time");
+	rc = read_limits(args, o);
+	if (rc)
+		return rc;
 	o->inline_context = cli_flag(args, "inline-context");
 	o->environment = cli_flag(args, "environment");
 	o->duration_ns = cli_number(args, "duration");

@@ -193,6 +193,19 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	fprintf(stderr, "%s\n", l.text);
 }
 
+static void tell_dropped(const struct collector_result *result)
+{
+	char size[32];
+
+	if (!result->dropped_chunks)
+		return;
+	record_size_text(result->dropped_bytes, size, sizeof(size));
+	fprintf(stderr, "weft record: the oldest %llu %s of the file (%s) %s dropped\n",
+		(unsigned long long)result->dropped_chunks,
+		plural(result->dropped_chunks, "part", "parts"), size,
+		plural(result->dropped_chunks, "was", "were"));
+}
+
 #define NAMED_MAX 8
 
 /* Who has just been ended by a signal may need a moment for it. */
@@ -311,6 +324,7 @@ static void tell_unsampled(const struct collector_result *result)
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
+	tell_dropped(result);
 	tell_running(r);
 	tell_execs(result);
 	tell_refused(result);

@@ -280,6 +280,8 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.wall_unwritten = written.wall_lost,
 		.switches = written.switches,
 		.switches_unwritten = written.switches_lost,
+		.dropped_chunks = written.dropped_chunks,
+		.dropped_bytes = written.dropped_bytes,
 		.processes = c->watch.processes,
 		.attach_execs = c->watch.attach_execs,
 		.total = c->worker.total,

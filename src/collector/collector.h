@@ -96,7 +96,8 @@ struct collector_result {
 	uint64_t samples, bytes;
 	uint64_t samples_unwritten; /* with chunks that could not be written */
 	uint64_t wall_samples, wall_unwritten;
-	uint64_t switches, switches_unwritten; /* runs and waits of coroutines */
+	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
+	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;

@@ -155,6 +155,7 @@ static void free_recording(struct recording *r)
 	tag_columns_free(&r->tags);
 	label_sets_free(r->labels);
 	recording_system_free(r->system);
+	free(r->chunks.item);
 	free(r->path);
 	free(r->version);
 	free(r->stack_mode);
@@ -179,7 +180,10 @@ static void take_times(struct recording *r, const struct recording_options *o)
 int recording_open(struct recording **out, const struct recording_options *o)
 {
 	struct recording *r = calloc(1, sizeof(*r));
-	struct weft_jfr_options jfr = {.size = sizeof(jfr), .path = o->path};
+	struct weft_jfr_options jfr = {.size = sizeof(jfr),
+				       .path = o->path,
+				       .max_bytes = o->max_bytes,
+				       .max_age_ns = o->max_age_ns};
 	uint64_t id = 0;
 	int rc;
 
@@ -475,6 +479,8 @@ static void settle_samples(struct recording *r, int reached)
 {
 	struct recording_events *to = reached ? &r->safe : &r->lost;
 
+	if (reached)
+		recording_kept(r, &r->chunk);
 	to->samples += r->chunk.samples;
 	to->wall += r->chunk.wall;
 	to->switches += r->chunk.switches;
@@ -540,14 +546,16 @@ void recording_written(const struct recording *r, struct recording_written *out)
 
 	weft_jfr_written(r->writer, &written);
 	*out = (struct recording_written){
-		.bytes = written.bytes,
-		.samples = r->safe.samples + r->chunk.samples,
+		.bytes = written.bytes - written.dropped_bytes,
+		.samples = r->safe.samples + r->chunk.samples - r->chunks.gone.samples,
 		.samples_lost = r->lost.samples,
-		.wall = r->safe.wall + r->chunk.wall,
+		.wall = r->safe.wall + r->chunk.wall - r->chunks.gone.wall,
 		.wall_lost = r->lost.wall,
-		.switches = r->safe.switches + r->chunk.switches,
+		.switches = r->safe.switches + r->chunk.switches - r->chunks.gone.switches,
 		.switches_lost = r->lost.switches,
-		.error = r->error,
+		.dropped_chunks = written.dropped_chunks,
+		.dropped_bytes = written.dropped_bytes,
+		.error = r->error ? r->error : written.limit_error,
 	};
 }
 
@@ -567,19 +575,12 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 		return 0;
 	put_rows(r, now_ns);
 	recording_system_finish(r, now_ns);
-	rc = weft_jfr_close(r->writer);
+	rc = weft_jfr_end(r->writer);
 	note_error(r, rc);
 	settle_samples(r, rc >= 0);
-	written = (struct recording_written){
-		.bytes = file_bytes(r->path, 0),
-		.samples = r->safe.samples,
-		.samples_lost = r->lost.samples,
-		.wall = r->safe.wall,
-		.wall_lost = r->lost.wall,
-		.switches = r->safe.switches,
-		.switches_lost = r->lost.switches,
-		.error = r->error,
-	};
+	recording_written(r, &written);
+	written.bytes = file_bytes(r->path, 0);
+	weft_jfr_close(r->writer);
 	free_recording(r);
 	if (out)
 		*out = written;

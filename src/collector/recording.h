@@ -126,7 +126,9 @@ struct recording_written {
 	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */
 	uint64_t wall, wall_lost;              /* ticks of the wall clock */
 	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
-	int error;                             /* first -errno; 0 = none */
+	uint64_t dropped_chunks,
+		dropped_bytes; /* the oldest, by limits; the file has them no more */
+	int error;             /* first -errno; 0 = none */
 };
 void recording_written(const struct recording *r, struct recording_written *out);
 

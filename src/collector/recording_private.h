@@ -16,6 +16,14 @@ struct recording_events {
 	uint64_t switches;      /* runs and waits of coroutines */
 };
 
+/* Of the chunks that the file has, where old ones leave it: [first, count). */
+struct chunk_events {
+	struct recording_events *item;
+	size_t first, count, room;
+	uint64_t chunks, dropped;     /* that the writer told of */
+	struct recording_events gone; /* what the chunks had that have left */
+};
+
 struct recording {
 	struct weft_jfr_writer *writer;
 	struct weft_jfr_type *setting, *counter, *histogram, *recording, *process, *module;
@@ -41,6 +49,7 @@ struct recording {
 	uint64_t now_ns; /* then: the latest that it said */
 	int inline_context;
 	int error;
+	struct chunk_events chunks;
 	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
 };
 
@@ -98,6 +107,9 @@ void recording_put_running(struct recording *r, struct process *p, struct proces
 			   const struct spread *spread, uint64_t stack,
 			   const struct context_key *key);
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
+
+/* In recording_kept.c. A chunk has reached the file, and others may have left it. */
+void recording_kept(struct recording *r, const struct recording_events *chunk);
 
 /* Counter and histogram rows of one process: what has changed since the last. */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LIBRARY_ROWS_MAX 65536 /* in a chunk */
-#define FOREVER INT64_MAX      /* as the JDK has it where nothing was set */
+#define LIBRARY_ROWS_MAX 65536           /* in a chunk */
+#define FOREVER INT64_MAX                /* as the JDK has it where nothing was set */
 #define LAST_LOAD_NS UINT64_C(100000000) /* of which one more tells, at the end */
 /* Of looking at all processes for the load, at most one part in so many of the time. */
 #define LOOK_SHARE 200

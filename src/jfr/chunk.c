@@ -9,6 +9,7 @@
 #include "jfr/writer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #define HEADER_BYTES 68
@@ -157,6 +158,56 @@ static void put_header(struct weft_jfr_writer *w, struct buf *out, uint64_t meta
 	buf_put_be(out, FLAG_COMPRESSED | (is_final ? FLAG_FINAL : 0), 2);
 }
 
+/* By limits, the oldest chunks leave the file as this one comes. -ENOTSUP: none has to. */
+static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *parts, int n)
+{
+	struct retained_chunk gone = retention_sum(&w->retention, count);
+	struct iovec copy[4];
+	int rc;
+
+	if (!count)
+		return -ENOTSUP;
+	memcpy(copy, parts, (size_t)n * sizeof(*copy));
+	rc = file_replace(&w->file, gone.bytes, copy, n);
+	if (rc)
+		return rc;
+	retention_drop(&w->retention, count);
+	w->written.dropped_bytes += gone.bytes;
+	w->written.dropped_chunks += count;
+	w->written.dropped_events += gone.events;
+	return 0;
+}
+
+/* Nothing is lost for a limit's sake: what cannot be dropped stays. */
+static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
+{
+	struct retention *kept = &w->retention;
+	struct retained_chunk one = {0, w->chunk_events, w->chunk_start_ns + chunk_duration(w)};
+	size_t count;
+	int rc = retention_reserve(kept);
+
+	if (rc)
+		return rc;
+	for (int i = 0; i < n; i++)
+		one.bytes += parts[i].iov_len;
+	count = retention_plan(kept, &one, is_final);
+	rc = replace_file(w, count, parts, n);
+	if (rc && rc != -ENOTSUP && !w->written.limit_error)
+		w->written.limit_error = rc;
+	if (rc)
+		rc = file_append(&w->file, parts, n);
+	if (rc == 0)
+		retention_add(kept, &one);
+	return rc;
+}
+
+static int put_parts(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
+{
+	if (retention_is_on(&w->retention))
+		return append_within_limits(w, parts, n, is_final);
+	return file_append(&w->file, parts, n);
+}
+
 static int write_chunk(struct weft_jfr_writer *w, int is_final)
 {
 	struct buf header = {0}, metadata = {0}, checkpoint = {0};
@@ -178,7 +229,7 @@ static int write_chunk(struct weft_jfr_writer *w, int is_final)
 	else if (header.size + metadata.size + w->events.size + checkpoint.size > LARGEST_CHUNK)
 		rc = -EFBIG;
 	else
-		rc = file_append(&w->file, parts, 4);
+		rc = put_parts(w, parts, 4, is_final);
 	buf_free(&header);
 	buf_free(&metadata);
 	buf_free(&checkpoint);
@@ -204,7 +255,7 @@ int chunk_end(struct weft_jfr_writer *w, int is_final)
 	int rc = write_chunk(w, is_final);
 
 	if (rc == 0) {
-		w->written.bytes = w->file.bytes;
+		w->written.bytes = w->file.bytes + w->written.dropped_bytes;
 		w->written.chunks++;
 		w->written.events += w->chunk_events;
 	} else {

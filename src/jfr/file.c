@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ int file_create(struct file *f, const char *path)
 	return 0;
 }
 
-static int write_all(int fd, struct iovec *part, int count, uint64_t *written)
+int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
 {
 	while (count) {
 		ssize_t n;
@@ -81,7 +82,7 @@ int file_append(struct file *f, struct iovec *parts, int count)
 
 	if (f->broken)
 		return f->broken;
-	rc = write_all(f->fd, parts, count, &written);
+	rc = file_write_all(f->fd, parts, count, &written);
 	if (rc == 0)
 		f->bytes += written;
 	else if (written && cut(f) != 0)
@@ -98,5 +99,7 @@ int file_close(struct file *f)
 	if (close(f->fd) != 0 && rc == 0)
 		rc = -errno;
 	f->fd = -1;
+	free(f->path);
+	f->path = NULL;
 	return rc;
 }

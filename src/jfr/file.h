@@ -2,7 +2,7 @@
 /*
  * The recording's file, which only ever grows by whole pieces: an append that fails is cut
  * off again, so that at every moment (but within an append) the file ends with the last
- * whole piece.
+ * whole piece. Or it is replaced, at one stroke, by one that has not the oldest of them.
  */
 #ifndef WEFT_JFR_FILE_H
 #define WEFT_JFR_FILE_H
@@ -15,6 +15,7 @@ struct file {
 	int regular; /* can be cut; a pipe cannot */
 	int broken;  /* -errno: the tail could not be cut off, nothing more may follow */
 	uint64_t bytes;
+	char *path; /* of a file that can be replaced, with no links in it; else NULL */
 };
 
 /*
@@ -22,6 +23,21 @@ struct file {
  * whoever has it open or mapped keeps it.
  */
 int file_create(struct file *f, const char *path);
+
+/*
+ * file_make_replaceable() - file_replace() will be called. 0; -ESPIPE: no regular file; -errno: its
+ * directory cannot be written.
+ */
+int file_make_replaceable(struct file *f, const char *path);
+
+/*
+ * file_replace() - another file under its name: its bytes from @from on, then @parts. 0 or -errno,
+ * then all is as it was: -ESTALE when somebody else's file has the name now. Changes @parts.
+ */
+int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count);
+
+/* All of @parts to @fd; *written counts up. 0 or -errno. */
+int file_write_all(int fd, struct iovec *part, int count, uint64_t *written);
 
 /* All of @parts or nothing. 0 or -errno. Changes @parts. */
 int file_append(struct file *f, struct iovec *parts, int count);

@@ -6,6 +6,7 @@
 #include "jfr/types.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,6 +45,7 @@ static void free_writer(struct weft_jfr_writer *w)
 	buf_free(&w->scratch);
 	buf_free(&w->metadata);
 	buf_free(&w->events);
+	retention_free(&w->retention);
 	free(w);
 }
 
@@ -66,20 +68,47 @@ static struct weft_jfr_writer *new_writer(const struct weft_jfr_options *options
 	return w;
 }
 
+/* Callers that were built with an older header have a smaller one. */
+static int take_options(struct weft_jfr_options *own, const struct weft_jfr_options *given)
+{
+	size_t least = offsetof(struct weft_jfr_options, max_bytes);
+
+	if (!given || given->size < least || !given->path ||
+	    given->chunk_bytes >= LARGEST_CHUNK_BYTES)
+		return -EINVAL;
+	*own = (struct weft_jfr_options){0};
+	memcpy(own, given, given->size < sizeof(*own) ? given->size : sizeof(*own));
+	return 0;
+}
+
+static int open_file(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
+{
+	int rc = file_create(&w->file, o->path);
+
+	w->retention.max_bytes = o->max_bytes;
+	w->retention.max_age_ns = o->max_age_ns;
+	if (rc || !retention_is_on(&w->retention))
+		return rc;
+	rc = file_make_replaceable(&w->file, o->path);
+	if (rc)
+		file_close(&w->file);
+	return rc;
+}
+
 struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options)
 {
+	struct weft_jfr_options own;
 	struct weft_jfr_writer *w;
 	int rc;
 
-	if (!options || options->size < sizeof(*options) || !options->path ||
-	    options->chunk_bytes >= LARGEST_CHUNK_BYTES) {
+	if (take_options(&own, options)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	w = new_writer(options);
+	w = new_writer(&own);
 	if (!w)
 		return NULL;
-	rc = file_create(&w->file, options->path);
+	rc = open_file(w, &own);
 	if (rc != 0) {
 		free_writer(w);
 		errno = -rc;
@@ -340,16 +369,29 @@ void weft_jfr_written(const struct weft_jfr_writer *w, struct weft_jfr_written *
 	out->open_bytes = w->chunk_events ? chunk_size(w) : 0;
 }
 
-int weft_jfr_close(struct weft_jfr_writer *w)
+int weft_jfr_end(struct weft_jfr_writer *w)
 {
 	int rc, rc_close;
 
-	if (!w)
+	if (w->ended)
 		return 0;
+	w->ended = 1;
 	if (w->own_clock)
 		w->now_ns = clock_ns(CLOCK_MONOTONIC);
 	rc = chunk_end(w, 1);
 	rc_close = file_close(&w->file);
-	free_writer(w);
 	return rc ? rc : rc_close;
+}
+
+int weft_jfr_close(struct weft_jfr_writer *w)
+{
+	int rc;
+
+	if (!w)
+		return 0;
+	rc = weft_jfr_end(w);
+	if (rc == 0)
+		rc = w->written.limit_error;
+	free_writer(w);
+	return rc;
 }

@@ -13,6 +13,7 @@
 #include "jfr/declare.h"
 #include "jfr/file.h"
 #include "jfr/pool.h"
+#include "jfr/retain.h"
 
 #include <weft/jfr.h>
 
@@ -53,7 +54,9 @@ struct weft_jfr_writer {
 	uint64_t chunk_events;
 	uint64_t used_bytes; /* of all pools, as of the last look */
 
+	int ended; /* the file is closed */
 	struct weft_jfr_written written;
+	struct retention retention;
 };
 
 /* Writes the chunk in the making, whole or not at all, and starts the next. 0 or -errno. */
