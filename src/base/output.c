@@ -162,7 +162,7 @@ static int write_all(struct output *o, const char *data, size_t bytes)
 	return o->error;
 }
 
-static int flush(struct output *o)
+int output_flush(struct output *o)
 {
 	size_t bytes = o->used;
 
@@ -172,7 +172,7 @@ static int flush(struct output *o)
 
 int output_write(struct output *o, const void *data, size_t bytes)
 {
-	if (bytes > BUFFER_BYTES - o->used && flush(o))
+	if (bytes > BUFFER_BYTES - o->used && output_flush(o))
 		return o->error;
 	if (bytes > BUFFER_BYTES)
 		return write_all(o, data, bytes);
@@ -208,7 +208,7 @@ static int give_name(const struct output *o)
 
 int output_commit(struct output *o)
 {
-	int rc = flush(o);
+	int rc = output_flush(o);
 
 	if (!rc && o->temporary && fsync(o->fd))
 		rc = -errno;

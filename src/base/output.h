@@ -19,6 +19,8 @@ int output_open_new(struct output **out, const char *path);
 const char *output_temporary(const struct output *o);
 /* All of it, through short writes and signals. 0 or -errno. */
 int output_write(struct output *o, const void *data, size_t bytes);
+/* What was written so far, to the file as it is: for who reads it while it grows. 0 or -errno. */
+int output_flush(struct output *o);
 /* Flush, rename, free. 0 or -errno: then the older file, if any, is untouched. */
 int output_commit(struct output *o);
 /* Throws away what was written, frees. NULL is allowed. */

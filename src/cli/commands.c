@@ -22,6 +22,7 @@ extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
 extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_man;
+extern const struct cli_command cmd_print;
 extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
@@ -35,6 +36,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_ps,
 	&cmd_inspect,
 	&cmd_summary,
+	&cmd_print,
 	&cmd_report,
 	&cmd_view,
 	&cmd_annotate,

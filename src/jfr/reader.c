@@ -264,7 +264,7 @@ static int next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *vie
 		return reader_damaged(r, start, "event has no type");
 	view->type = id == 0 || id == 1 ? NULL : classes_find(r->classes, id);
 	view->bytes = bytes;
-	view->offset = (uint64_t)(start - r->map);
+	view->offset = r->chunk.offset + (uint64_t)(start - r->chunk.data);
 	if (!view->type || view->type->shape != CLASS_STRUCT)
 		return 0;
 	return view_event(r, in, view);
@@ -319,7 +319,7 @@ int weft_jfr_again(struct weft_jfr_reader *r, uint64_t offset, struct weft_jfr_e
 		return -EBADMSG;
 	r->rc = 0;
 	r->wanted = NULL;
-	r->at = r->map + offset;
+	r->at = r->chunk.data + (offset - r->chunk.offset);
 	rc = next_event(r, view);
 	r->at = at;
 	r->wanted = wanted;

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft print: the events of recordings, in the shape of the JDK's `jfr print`. */
+#include "cli/cli.h"
+
+#include "base/nearest.h"
+#include "base/output.h"
+#include "cli/leave.h"
+#include "cli/recording_args.h"
+#include "print/form.h"
+#include "print/print.h"
+#include "report/layout.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define FOLLOW_NS 200000000L /* between two looks at a file that does not grow */
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int signo)
+{
+	(void)signo;
+	is_stopped = 1;
+}
+
+/* What is being followed is ended as if the file were: JSON is closed. Ignored stays ignored. */
+static void stop_at_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND}, before;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		sigaction(signals[i], NULL, &before);
+		if (before.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+/* ---------------------------------------------------------------- one recording */
+
+static int step(struct printer *p, struct weft_jfr_reader *r)
+{
+	const struct timespec nap = {.tv_nsec = FOLLOW_NS};
+	int rc;
+
+	while ((rc = printer_step(p)) == -EAGAIN) {
+		nanosleep(&nap, NULL);
+		if (is_stopped)
+			weft_jfr_follow_ends(r);
+	}
+	return rc;
+}
+
+static int verdict(struct printer *p, const char *path, int rc)
+{
+	struct print_totals totals;
+
+	printer_totals(p, &totals);
+	if (!rc || totals.output_rc)
+		return CLI_DONE; /* the output's error is told once, in the end */
+	/* who stops following leaves the writer in the middle of a chunk */
+	if (rc == -EBADMSG && is_stopped)
+		return CLI_DONE;
+	if (*printer_error(p))
+		return cli_error("%s: %s; shown is what is whole", path, printer_error(p));
+	return cli_error("%s: %s", path, strerror(-rc));
+}
+
+static void offer(const char *name, void *arg)
+{
+	struct nearest *search = arg;
+	const char *dot = strrchr(name, '.');
+	const char *before = search->best;
+
+	if (dot && !strchr(search->typed, '.'))
+		nearest_offer(search, dot + 1);
+	else
+		nearest_offer(search, name);
+	if (search->best != before)
+		search->best = name;
+}
+
+/* A typing error looks as if nothing had happened. */
+static void warn_of_globs(struct printer *p, const struct print_select *select)
+{
+	char clean[LAYOUT_TEXT], other[LAYOUT_TEXT];
+
+	for (size_t i = 0; i < select->count; i++) {
+		const struct select_glob *g = &select->globs[i];
+		struct nearest search = {g->text, NULL, 0};
+
+		if (g->hits)
+			continue;
+		if (!g->is_category)
+			printer_types(p, offer, &search);
+		cli_warning("no event type %s '%s'%s%s", g->is_category ? "of a category" : "named",
+			    layout_clean(clean, g->text), search.best ? "; is it " : "",
+			    search.best ? layout_clean(other, search.best) : "");
+	}
+}
+
+static int print_one(const struct cli_args *args, struct printer *p, const char *path,
+		     const struct print_select *select, int is_last)
+{
+	int follow = cli_flag(args, "follow");
+	struct weft_jfr_reader *r = follow ? weft_jfr_open_follow(path) : weft_jfr_open(path);
+	int rc, status;
+
+	if (!r)
+		return recording_refuse(args, path, -errno);
+	rc = printer_open(p, r, follow ? NULL : path);
+	if (!rc)
+		rc = step(p, r);
+	status = verdict(p, path, rc);
+	if (is_last)
+		warn_of_globs(p, select);
+	printer_close(p);
+	weft_jfr_reader_free(r);
+	return status;
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+static int is_found(const struct print_select *select)
+{
+	int found = !select->count;
+
+	for (size_t i = 0; i < select->count; i++)
+		found |= select->globs[i].hits != 0;
+	return found;
+}
+
+static int print_all(const struct cli_args *args, struct printer *p,
+		     const struct print_select *select)
+{
+	int count = cli_operand_count(args), status = CLI_DONE;
+	struct print_totals totals;
+
+	for (int i = 0; i < count; i++) {
+		int one = print_one(args, p, cli_operand(args, i), select, i + 1 == count);
+
+		status = one ? one : status;
+	}
+	printer_end(p);
+	printer_totals(p, &totals);
+	if (totals.cut)
+		status = cli_error("%llu events are larger than is shown: the rest of each is null",
+				   (unsigned long long)totals.cut);
+	if (totals.contexts_left_out)
+		cli_warning("%llu contexts that reach beyond their chunk are not shown there",
+			    (unsigned long long)totals.contexts_left_out);
+	if (!status && !totals.output_rc && !is_found(select))
+		status = cli_error("nothing is selected");
+	return status;
+}
+
+/* Nobody reads on: that is no news to who closed the pipe. */
+static int tell_output(const char *path, int rc)
+{
+	if (rc == -EPIPE)
+		return CLI_FAILED;
+	return cli_error("%s: %s", path && strcmp(path, "-") != 0 ? path : "standard output",
+			 strerror(-rc));
+}
+
+/* Damaged recordings give a whole output of what is whole in them. */
+static int print_to(const struct cli_args *args, struct print_options *options)
+{
+	const char *path = cli_text(args, "output");
+	struct print_totals totals = {0};
+	struct output *out;
+	struct printer *p;
+	int status, rc = output_open(&out, path);
+
+	if (rc)
+		return tell_output(path, rc);
+	p = printer_new(options, out);
+	if (!p) {
+		output_abandon(out);
+		return cli_error("%s", strerror(ENOMEM));
+	}
+	status = print_all(args, p, options->select);
+	printer_totals(p, &totals);
+	printer_free(p);
+	if (totals.output_rc)
+		output_abandon(out);
+	rc = totals.output_rc ? totals.output_rc : output_commit(out);
+	return rc ? tell_output(path, rc) : status;
+}
+
+static int read_globs(const struct cli_args *args, const char *option, int is_category,
+		      struct print_select *select)
+{
+	for (size_t i = 0; i < cli_count(args, option); i++)
+		if (select_add(select, cli_text_at(args, option, i), is_category))
+			return cli_error("--%s: %s", option, strerror(ENOMEM));
+	return CLI_DONE;
+}
+
+/* By whatever names: the recording would be gone. */
+static int is_same_file(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int check(const struct cli_args *args)
+{
+	const char *to = cli_text(args, "output");
+
+	if (cli_flag(args, "json") && cli_flag(args, "xml"))
+		return cli_usage("--json or --xml, not both");
+	if (cli_flag(args, "follow") && cli_operand_count(args) > 1)
+		return cli_usage("--follow: of one file");
+	if (!to || !strcmp(to, "-"))
+		return CLI_DONE;
+	if (cli_flag(args, "follow"))
+		return cli_usage("--follow goes to standard output: redirect it");
+	for (int i = 0; i < cli_operand_count(args); i++)
+		if (is_same_file(cli_operand(args, i), to))
+			return cli_usage("%s: is the recording itself: name another file", to);
+	return CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct print_select select = {0};
+	struct print_options options = {
+		.form = &form_text,
+		.stack_depth = cli_number(args, "stack-depth"),
+		.with_context = cli_flag(args, "context"),
+		.select = &select,
+	};
+	int status = check(args);
+
+	if (cli_flag(args, "json"))
+		options.form = &form_json;
+	else if (cli_flag(args, "xml"))
+		options.form = &form_xml;
+	if (!status)
+		status = read_globs(args, "events", 0, &select);
+	if (!status)
+		status = read_globs(args, "categories", 1, &select);
+	if (!status && cli_flag(args, "follow"))
+		stop_at_signals();
+	else
+		leave_no_half_files();
+	if (!status)
+		status = print_to(args, &options);
+	select_free(&select);
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{.name = "events",
+	 .letter = 'e',
+	 .kind = CLI_TEXT,
+	 .flags = CLI_LIST,
+	 .argument = "GLOB,...",
+	 .help = "Only events of these types: 'jdk.*', ExecutionSample, '*Sample'"},
+	{.name = "categories",
+	 .letter = 'c',
+	 .kind = CLI_TEXT,
+	 .flags = CLI_LIST,
+	 .argument = "GLOB,...",
+	 .help = "Only events of types in these categories, or named by --events: GC, 'Java*', "
+		 "JVM (first letters)"},
+	{.name = "json", .kind = CLI_FLAG, .help = "Print JSON, as `jfr print --json` does"},
+	{.name = "xml", .kind = CLI_FLAG, .help = "Print XML, as `jfr print --xml` does"},
+	{.name = "stack-depth",
+	 .letter = 'd',
+	 .kind = CLI_COUNT,
+	 .argument = "N",
+	 .fallback = "5",
+	 .help = "Show the N innermost frames of stacks"},
+	{.name = "context",
+	 .kind = CLI_FLAG,
+	 .help = "With each event, the contextual events that its thread had open at its end"},
+	{.name = "follow",
+	 .letter = 'f',
+	 .kind = CLI_FLAG,
+	 .help = "Go on as the file grows, until the recording is over or this is interrupted"},
+	{.name = "output",
+	 .letter = 'o',
+	 .kind = CLI_FILE,
+	 .argument = "FILE",
+	 .help = "Write this file, whole or not at all; - or none: standard output"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft print --events ExecutionSample --context weft.jfr | less",
+	 "samples, and the spans that they fell into"},
+	{"weft print --json --events 'weft.*' weft.jfr | jq '.recording.events[].values'",
+	 "for a program"},
+	{"weft print --follow --events LockWait weft.jfr", "while it is being recorded"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_print = {
+	.name = "print",
+	.summary = "Print the events of recordings, weft's or a JVM's",
+	.operands = "FILE...",
+	.operands_min = 1,
+	.operands_max = -1,
+	.description =
+		"Takes any JFR file, and prints what `jfr print` of JDK 17 does, in its three "
+		"forms: text, JSON, XML. Events come chunk by chunk, in the order of their ends. "
+		"Globs are of names as a whole or without their package; * and ? stand for "
+		"anything, upper and lower case are different.\n"
+		"\n"
+		"Exits 1 when a file is damaged (what is whole is printed), or nothing is "
+		"selected.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};

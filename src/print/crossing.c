@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print/crossing.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* While the second pass goes on. */
+struct search {
+	struct crossings *x;
+	const struct form *form;
+	struct weft_jfr_reader *reader;
+	struct walk w;
+	struct sink text;
+	int64_t *latest_before;  /* [range_count] end of any event of the chunks before */
+	int64_t *earliest_after; /* ... and of those behind */
+};
+
+int64_t event_end_ns(const struct weft_jfr_event_view *e)
+{
+	int64_t end;
+
+	if (__builtin_add_overflow(e->start_ns, e->duration_ns, &end))
+		return INT64_MAX;
+	return end;
+}
+
+void crossings_free(struct crossings *x)
+{
+	for (size_t i = 0; i < x->count; i++)
+		free((void *)(uintptr_t)x->items[i].interval.text);
+	free(x->items);
+	free(x->ranges);
+	*x = (struct crossings){0};
+}
+
+/* ---------------------------------------------------------------- the first pass */
+
+static int decode_none(const struct weft_jfr_class *type, void *arg)
+{
+	(void)type;
+	(void)arg;
+	return 0;
+}
+
+static struct chunk_range *range_of(struct crossings *x, uint64_t chunk)
+{
+	while (x->range_count <= chunk) {
+		struct chunk_range *bigger =
+			array_grown(x->ranges, x->range_count + 1, &x->range_room, sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		x->ranges = bigger;
+		bigger[x->range_count++] = (struct chunk_range){INT64_MAX, INT64_MIN};
+	}
+	return &x->ranges[chunk];
+}
+
+/* Also whether there is anything to look for: 1, 0, -errno. */
+static int first_pass(struct crossings *x, struct weft_jfr_reader *r, struct plan_table *plans,
+		      const struct form *form)
+{
+	struct weft_jfr_event_view e;
+	int found = 0;
+
+	(void)form;
+	weft_jfr_filter(r, decode_none, NULL);
+	while (weft_jfr_next(r, &e) == 1) {
+		struct chunk_range *range = range_of(x, e.chunk);
+		const struct plan *p = plan_of(plans, e.type);
+		int64_t end_ns = event_end_ns(&e);
+
+		if (!range || !p)
+			return -ENOMEM;
+		found |= p->is_contextual;
+		if (e.start_ns == INT64_MIN)
+			continue;
+		range->from_ns = end_ns < range->from_ns ? end_ns : range->from_ns;
+		range->to_ns = end_ns > range->to_ns ? end_ns : range->to_ns;
+	}
+	return found && x->range_count > 1;
+}
+
+/* ---------------------------------------------------------------- the second pass */
+
+static int spread_ranges(struct search *s)
+{
+	size_t count = s->x->range_count;
+	int64_t latest = INT64_MIN, earliest = INT64_MAX;
+
+	s->latest_before = calloc(count + 1, sizeof(*s->latest_before));
+	s->earliest_after = calloc(count + 1, sizeof(*s->earliest_after));
+	if (!s->latest_before || !s->earliest_after)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct chunk_range *range = &s->x->ranges[i];
+
+		s->latest_before[i] = latest;
+		latest = range->to_ns > latest ? range->to_ns : latest;
+	}
+	for (size_t i = count; i-- > 0;) {
+		const struct chunk_range *range = &s->x->ranges[i];
+
+		s->earliest_after[i] = earliest;
+		earliest = range->from_ns < earliest ? range->from_ns : earliest;
+	}
+	return 0;
+}
+
+static int decode_contextual(const struct weft_jfr_class *type, void *arg)
+{
+	struct search *s = arg;
+	const struct plan *p = plan_of(s->w.plans, type);
+
+	return p && p->is_contextual;
+}
+
+static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
+{
+	struct crossings *x = s->x;
+	struct crossing *bigger = array_grown(x->items, x->count + 1, &x->room, sizeof(*bigger));
+	char *text;
+
+	if (!bigger)
+		return -ENOMEM;
+	x->items = bigger;
+	s->text.used = 0;
+	s->w.budget = 10000;
+	s->form->context(&s->w, p, e);
+	text = malloc(s->text.used + 1);
+	if (!text || s->text.rc) {
+		free(text);
+		return -ENOMEM;
+	}
+	memcpy(text, s->text.data, s->text.used);
+	x->items[x->count++] = (struct crossing){
+		.chunk = e->chunk,
+		.interval = {.thread = e->fields[p->thread].pool_key,
+			     .start_ns = e->start_ns,
+			     .end_ns = event_end_ns(e),
+			     .offset = e->offset,
+			     .text = text,
+			     .text_bytes = s->text.used},
+	};
+	return 0;
+}
+
+static int look_at(struct search *s, const struct weft_jfr_event_view *e)
+{
+	struct plan *p = plan_of(s->w.plans, e->type);
+
+	if (!p)
+		return -ENOMEM;
+	if (!p->is_contextual || !e->fields || p->thread < 0 || e->start_ns == INT64_MIN ||
+	    e->chunk >= s->x->range_count)
+		return 0;
+	if (e->start_ns > s->latest_before[e->chunk] &&
+	    event_end_ns(e) < s->earliest_after[e->chunk])
+		return 0;
+	if (s->x->count >= CROSSINGS_MOST) {
+		s->x->left_out++;
+		return 0;
+	}
+	if (weft_jfr_chunk(s->reader, &s->w.chunk))
+		return 0;
+	return keep(s, p, e);
+}
+
+static int search(struct search *s)
+{
+	struct weft_jfr_event_view e;
+	int rc = spread_ranges(s);
+
+	if (!rc)
+		rc = sink_open(&s->text, NULL);
+	s->w.s = &s->text;
+	weft_jfr_filter(s->reader, decode_contextual, s);
+	while (!rc && weft_jfr_next(s->reader, &e) == 1)
+		rc = look_at(s, &e);
+	sink_close(&s->text);
+	free(s->latest_before);
+	free(s->earliest_after);
+	return rc;
+}
+
+/* Plans hold classes, which are their reader's: a table for each. */
+static int pass(struct crossings *x, const char *path, const struct form *form,
+		int (*work)(struct crossings *x, struct weft_jfr_reader *r,
+			    struct plan_table *plans, const struct form *form))
+{
+	struct weft_jfr_reader *r = weft_jfr_open(path);
+	struct plan_table *plans = plan_table_new(form->key, NULL, NULL);
+	int rc = r ? -ENOMEM : -errno;
+
+	if (r && plans)
+		rc = work(x, r, plans, form);
+	plan_table_free(plans);
+	weft_jfr_reader_free(r);
+	return rc;
+}
+
+static int second_pass(struct crossings *x, struct weft_jfr_reader *r, struct plan_table *plans,
+		       const struct form *form)
+{
+	struct search s = {.x = x, .form = form, .reader = r, .w = {.plans = plans}};
+
+	return search(&s);
+}
+
+int crossings_find(struct crossings *x, const char *path, const struct form *form)
+{
+	int rc = pass(x, path, form, first_pass);
+
+	return rc > 0 ? pass(x, path, form, second_pass) : rc;
+}
+
+int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c)
+{
+	int rc = 0;
+
+	if (chunk >= x->range_count)
+		return 0;
+	for (size_t i = 0; i < x->count && !rc; i++) {
+		const struct crossing *item = &x->items[i];
+
+		if (item->chunk != chunk && item->interval.start_ns <= x->ranges[chunk].to_ns &&
+		    item->interval.end_ns >= x->ranges[chunk].from_ns)
+			rc = contexts_add(c, &item->interval);
+	}
+	return rc;
+}

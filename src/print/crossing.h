@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contextual events that hold for events of other chunks than their own: found in two passes
+ * over the recording before it is printed, the first for the times of each chunk's events, the
+ * second for the contextual ones that reach into another chunk's. They are few: those that
+ * are open at a border. Kept as printed, for their chunk's pools are gone when they are shown.
+ */
+#ifndef WEFT_PRINT_CROSSING_H
+#define WEFT_PRINT_CROSSING_H
+
+#include "print/context.h"
+#include "print/form.h"
+
+#define CROSSINGS_MOST 1000000 /* as many as the JDK's tool looks ahead */
+
+struct crossing {
+	uint64_t chunk; /* its own */
+	struct context_interval interval;
+};
+
+struct chunk_range {
+	int64_t from_ns, to_ns; /* of the ends of its events; from > to: it has none */
+};
+
+struct crossings {
+	struct crossing *items;
+	size_t count, room;
+	uint64_t left_out; /* there were more than CROSSINGS_MOST */
+	struct chunk_range *ranges;
+	size_t range_count, range_room;
+};
+
+/*
+ * @form writes the contexts. 0, or -ENOMEM or another -errno of opening; damage ends the search
+ * where it ends the reading.
+ */
+int crossings_find(struct crossings *x, const char *path, const struct form *form);
+void crossings_free(struct crossings *x);
+/* Adds to @c those that may hold in that chunk, and are not of it. 0 or -ENOMEM. */
+int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c);
+
+/* start + duration of an event, which saturates. */
+int64_t event_end_ns(const struct weft_jfr_event_view *e);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print/plan.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BUCKETS 1024 /* a JDK has some 200 classes */
+
+struct plan_table {
+	plan_key *key;
+	int (*is_wanted)(const struct weft_jfr_class *class, void *arg);
+	void *arg;
+	struct sink scratch;
+	struct plan *bucket[BUCKETS];
+};
+
+struct plan_table *plan_table_new(plan_key *key,
+				  int (*is_wanted)(const struct weft_jfr_class *class, void *arg),
+				  void *arg)
+{
+	struct plan_table *t = calloc(1, sizeof(*t));
+
+	if (!t || sink_open(&t->scratch, NULL)) {
+		free(t);
+		return NULL;
+	}
+	t->key = key;
+	t->is_wanted = is_wanted;
+	t->arg = arg;
+	return t;
+}
+
+static void free_plan(struct plan *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free((void *)(uintptr_t)p->fields[i].key);
+	free(p->fields);
+	free(p);
+}
+
+void plan_table_free(struct plan_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		while (t->bucket[i]) {
+			struct plan *p = t->bucket[i];
+
+			t->bucket[i] = p->next;
+			free_plan(p);
+		}
+	}
+	sink_close(&t->scratch);
+	free(t);
+}
+
+/* ---------------------------------------------------------------- fields */
+
+static enum plan_kind kind_of_primitive(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum plan_kind kind;
+	} kinds[] = {
+		{"int", PLAN_INT},
+		{"long", PLAN_LONG},
+		{"boolean", PLAN_BOOLEAN},
+		{"char", PLAN_CHAR},
+		{"float", PLAN_FLOAT},
+		{"double", PLAN_DOUBLE},
+		{"java.lang.String", PLAN_STRING},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kinds[i].name, name))
+			return kinds[i].kind;
+	return PLAN_NUMBER;
+}
+
+/* A simple class is what its only field is; one may hold another, but not for ever. */
+static enum plan_kind kind_of(const struct weft_jfr_class *class)
+{
+	struct weft_jfr_field_view f;
+
+	for (int depth = 0; class && depth < 16 && weft_jfr_class_is_simple(class); depth++) {
+		weft_jfr_class_field_view(class, 0, &f);
+		class = f.type;
+	}
+	if (!class)
+		return PLAN_NUMBER;
+	return weft_jfr_class_fields(class) ? PLAN_STRUCT
+					    : kind_of_primitive(weft_jfr_class_name(class));
+}
+
+static enum time_unit unit_of(const char *text, const char *const *names, size_t count,
+			      enum time_unit first)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], text))
+			return (enum time_unit)(first + i);
+	return TIME_TICKS;
+}
+
+static enum time_unit span_unit(const char *text)
+{
+	static const char *const names[] = {"NANOSECONDS", "MICROSECONDS", "MILLISECONDS",
+					    "SECONDS"};
+
+	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_NS);
+}
+
+static enum time_unit point_unit(const char *text)
+{
+	static const char *const names[] = {"NANOSECONDS_SINCE_EPOCH", "MILLISECONDS_SINCE_EPOCH",
+					    "SECONDS_SINCE_EPOCH"};
+
+	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_EPOCH_NS);
+}
+
+static int is_content(const struct weft_jfr_class *class, size_t index)
+{
+	const struct weft_jfr_annotation_view *a;
+	size_t count = weft_jfr_class_annotations(class, index, &a);
+
+	for (size_t i = 0; i < count; i++)
+		if (a[i].type && weft_jfr_class_annotated(a[i].type, NULL, "jdk.jfr.ContentType"))
+			return 1;
+	return 0;
+}
+
+static const char *note(const struct weft_jfr_class *class, size_t index, const char *name)
+{
+	const struct weft_jfr_annotation_view *a;
+	size_t count = weft_jfr_class_annotations(class, index, &a);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!a[i].name || strcmp(a[i].name, name) != 0)
+			continue;
+		for (size_t k = 0; k < a[i].count; k++)
+			if (!strcmp(a[i].member[k], "value"))
+				return a[i].value[k];
+		return "";
+	}
+	return NULL;
+}
+
+static void find_meaning(struct plan_field *f, const struct weft_jfr_class *class, size_t index)
+{
+	const char *span = note(class, index, "jdk.jfr.Timespan");
+	const char *point = note(class, index, "jdk.jfr.Timestamp");
+	const char *amount = note(class, index, "jdk.jfr.DataAmount");
+	int rate = note(class, index, "jdk.jfr.Frequency") != NULL;
+
+	if (span) {
+		f->meaning = PLAN_SPAN;
+		f->unit = span_unit(span);
+	} else if (point) {
+		f->meaning = PLAN_POINT;
+		f->unit = point_unit(point);
+	} else if (!is_content(class, index)) {
+		f->meaning = PLAN_PLAIN;
+	} else if (note(class, index, "jdk.jfr.Percentage")) {
+		f->meaning = PLAN_PERCENTAGE;
+	} else if (amount && (!strcmp(amount, "BYTES") || !strcmp(amount, "BITS"))) {
+		f->meaning = PLAN_AMOUNT;
+		if (amount[1] == 'Y')
+			f->amount = rate ? AMOUNT_BYTES_PER_S : AMOUNT_BYTES;
+		else
+			f->amount = rate ? AMOUNT_BITS_PER_S : AMOUNT_BITS;
+	} else if (note(class, index, "jdk.jfr.MemoryAddress")) {
+		f->meaning = PLAN_ADDRESS;
+	} else if (rate) {
+		f->meaning = PLAN_HERTZ;
+	}
+}
+
+static int is_own(const char *name)
+{
+	return strcmp(name, "startTime") != 0 && strcmp(name, "duration") != 0 &&
+	       strcmp(name, "eventThread") != 0 && strcmp(name, "stackTrace") != 0;
+}
+
+static int plan_field(struct plan_table *t, struct plan *p, size_t index)
+{
+	struct plan_field *f = &p->fields[index];
+	struct weft_jfr_field_view view;
+
+	if (weft_jfr_class_field_view(p->class, index, &view))
+		return -EINVAL;
+	f->name = view.name;
+	f->class = view.type;
+	f->kind = kind_of(view.type);
+	if (f->kind != PLAN_STRUCT)
+		find_meaning(f, p->class, index);
+	f->is_own = (uint8_t)is_own(view.name);
+	f->is_contextual = note(p->class, index, "jdk.jfr.Contextual") != NULL;
+	t->scratch.used = 0;
+	t->key(&t->scratch, view.name);
+	f->key_bytes = t->scratch.used;
+	f->key = strndup(t->scratch.data, t->scratch.used);
+	return f->key && !t->scratch.rc ? 0 : -ENOMEM;
+}
+
+/* ---------------------------------------------------------------- classes */
+
+static enum plan_class known_class(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum plan_class known;
+	} classes[] = {
+		{"java.lang.Thread", PLAN_THREAD},      {"java.lang.Class", PLAN_CLASS},
+		{"jdk.types.ClassLoader", PLAN_LOADER}, {"jdk.types.Method", PLAN_METHOD},
+		{"jdk.types.StackFrame", PLAN_FRAME},   {"jdk.types.OldObject", PLAN_OLD_OBJECT},
+	};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (!strcmp(classes[i].name, name))
+			return classes[i].known;
+	return PLAN_OBJECT;
+}
+
+/* Of a type that is contextual as a whole every field of its own is. */
+static void find_contextual(struct plan *p)
+{
+	if (strcmp(weft_jfr_class_super(p->class), "jdk.jfr.Event") != 0)
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		p->is_contextual |= p->fields[i].is_contextual;
+	if (p->is_contextual || !weft_jfr_class_annotated(p->class, NULL, "jdk.jfr.Contextual"))
+		return;
+	p->is_contextual = 1;
+	for (size_t i = 0; i < p->count; i++)
+		p->fields[i].is_contextual = p->fields[i].is_own;
+}
+
+static struct plan *make_plan(struct plan_table *t, const struct weft_jfr_class *class)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	const char *name = weft_jfr_class_name(class), *dot = strrchr(name, '.');
+	size_t count = weft_jfr_class_fields(class);
+
+	if (!p)
+		return NULL;
+	p->class = class;
+	p->known = known_class(name);
+	p->simple = dot ? dot + 1 : name;
+	p->fields = calloc(count + 1, sizeof(*p->fields));
+	for (; p->fields && p->count < count; p->count++)
+		if (plan_field(t, p, p->count))
+			break;
+	if (!p->fields || p->count < count) {
+		p->count += p->fields != NULL;
+		free_plan(p);
+		return NULL;
+	}
+	p->thread = weft_jfr_class_find(class, "eventThread");
+	p->stack = weft_jfr_class_find(class, "stackTrace");
+	p->elements = weft_jfr_class_find(class, "arrayElements");
+	p->is_wanted = t->is_wanted ? t->is_wanted(class, t->arg) : 1;
+	find_contextual(p);
+	return p;
+}
+
+struct plan *plan_of(struct plan_table *t, const struct weft_jfr_class *class)
+{
+	struct plan **bucket = &t->bucket[hash_mix((uint64_t)(uintptr_t) class) % BUCKETS], *p;
+
+	for (p = *bucket; p; p = p->next)
+		if (p->class == class)
+			return p;
+	p = make_plan(t, class);
+	if (!p)
+		return NULL;
+	p->next = *bucket;
+	*bucket = p;
+	return p;
+}
+
+struct plan *plan_below(struct plan_table *t, struct plan_field *f)
+{
+	if (!f->plan && f->class && f->kind == PLAN_STRUCT)
+		f->plan = plan_of(t, f->class);
+	return f->plan;
+}

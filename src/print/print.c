@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chunk is read once for the times of its events (and its contextual events), its events are
+ * sorted, and each is decoded again when its turn comes.
+ */
+#include "print/print.h"
+
+#include "base/output.h"
+#include "jfr/arena.h"
+#include "print/batch.h"
+#include "print/crossing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_VALUES 1000000
+#define MOST_ENTRIES ((size_t)4 << 20)
+#define MOST_CONTEXTS 256 /* open at once around one event; of more the innermost */
+
+struct printer {
+	const struct print_options *options;
+	struct sink sink;
+	struct print_totals totals;
+
+	/* of the recording that is open */
+	struct weft_jfr_reader *reader;
+	struct plan_table *plans;
+	struct walk walk;
+	struct batch batch;
+	struct crossings crossings;
+	struct contexts contexts;
+	struct sink scratch; /* a context while it is written */
+	struct arena texts;  /* contexts as written, of the chunk */
+	uint64_t chunk;
+	int64_t last_ticks;
+	int is_open; /* the chunk had events already, and may have more */
+	char error[192];
+};
+
+struct printer *printer_new(const struct print_options *options, struct output *out)
+{
+	struct printer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->options = options;
+	if (sink_open(&p->sink, out) || sink_open(&p->scratch, NULL)) {
+		printer_free(p);
+		return NULL;
+	}
+	sink_text(&p->sink, options->form->begin);
+	return p;
+}
+
+void printer_free(struct printer *p)
+{
+	if (!p)
+		return;
+	printer_close(p);
+	batch_free(&p->batch);
+	contexts_free(&p->contexts);
+	sink_close(&p->sink);
+	sink_close(&p->scratch);
+	arena_free(&p->texts);
+	free(p);
+}
+
+static int is_selected(const struct weft_jfr_class *type, void *arg)
+{
+	struct printer *p = arg;
+
+	if (!p->options->select || strcmp(weft_jfr_class_super(type), "jdk.jfr.Event") != 0)
+		return 1;
+	return select_matches(p->options->select, type);
+}
+
+/* Before the events of a chunk are sorted, only contexts are needed whole. */
+static int needs_fields(const struct weft_jfr_class *type, void *arg)
+{
+	struct printer *p = arg;
+	const struct plan *plan = p->options->with_context ? plan_of(p->plans, type) : NULL;
+
+	return plan && plan->is_contextual;
+}
+
+int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path)
+{
+	int rc = 0;
+
+	printer_close(p);
+	p->reader = r;
+	p->error[0] = 0;
+	p->plans = plan_table_new(p->options->form->key, is_selected, p);
+	if (!p->plans)
+		return -ENOMEM;
+	p->walk = (struct walk){
+		.s = &p->sink, .plans = p->plans, .stack_depth = p->options->stack_depth};
+	weft_jfr_filter(r, needs_fields, p);
+	if (p->options->with_context && path)
+		rc = crossings_find(&p->crossings, path, p->options->form);
+	p->totals.contexts_left_out += p->crossings.left_out;
+	return rc;
+}
+
+void printer_close(struct printer *p)
+{
+	crossings_free(&p->crossings);
+	plan_table_free(p->plans);
+	p->plans = NULL;
+	p->reader = NULL;
+	p->is_open = 0;
+}
+
+static void note_error(struct printer *p)
+{
+	if (!p->error[0])
+		snprintf(p->error, sizeof(p->error), "%s", weft_jfr_error(p->reader));
+}
+
+const char *printer_error(const struct printer *p)
+{
+	return p->error;
+}
+
+/* ---------------------------------------------------------------- a chunk */
+
+static int start_chunk(struct printer *p, uint64_t chunk)
+{
+	int rc = weft_jfr_chunk(p->reader, &p->walk.chunk);
+
+	if (rc || (p->is_open && p->chunk == chunk))
+		return rc;
+	p->chunk = chunk;
+	p->is_open = 1;
+	p->last_ticks = INT64_MIN;
+	contexts_clear(&p->contexts);
+	arena_free(&p->texts);
+	return crossings_add(&p->crossings, chunk, &p->contexts);
+}
+
+static int add_context(struct printer *p, const struct plan *plan,
+		       const struct weft_jfr_event_view *e)
+{
+	if (!e->fields || plan->thread < 0 || e->start_ns == INT64_MIN)
+		return 0;
+	return contexts_add(&p->contexts, &(struct context_interval){
+						  .thread = e->fields[plan->thread].pool_key,
+						  .start_ns = e->start_ns,
+						  .end_ns = event_end_ns(e),
+						  .offset = e->offset,
+					  });
+}
+
+/* An event without a time stays where it is: behind the one before it. */
+static int add_event(struct printer *p, const struct weft_jfr_event_view *e)
+{
+	const struct plan *plan = plan_of(p->plans, e->type);
+	int rc = 0;
+
+	if (!plan)
+		return -ENOMEM;
+	if (e->start_ns != INT64_MIN)
+		p->last_ticks = (int64_t)((uint64_t)e->start_ticks + (uint64_t)e->duration_ticks);
+	if (p->options->with_context && plan->is_contextual)
+		rc = add_context(p, plan, e);
+	if (!rc && plan->is_wanted)
+		rc = batch_add(&p->batch, p->last_ticks, e->offset);
+	return rc;
+}
+
+/* The event in @e and those behind it, up to the chunk's end. What weft_jfr_next_here() gave. */
+static int read_chunk(struct printer *p, struct weft_jfr_event_view *e)
+{
+	int rc = start_chunk(p, e->chunk);
+
+	batch_clear(&p->batch);
+	if (!rc)
+		rc = add_event(p, e);
+	while (!rc && p->batch.count < MOST_ENTRIES && (rc = weft_jfr_next_here(p->reader, e)) == 1)
+		rc = add_event(p, e);
+	batch_sort(&p->batch);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- an event */
+
+static int write_context(struct printer *p, struct context_interval *i)
+{
+	struct weft_jfr_event_view e;
+	int rc = weft_jfr_again(p->reader, i->offset, &e);
+	struct plan *plan;
+	struct walk w = p->walk;
+
+	if (rc != 1)
+		return rc;
+	plan = plan_of(p->plans, e.type);
+	p->scratch.used = 0;
+	w.s = &p->scratch;
+	w.budget = MOST_VALUES;
+	if (!plan)
+		return -ENOMEM;
+	p->options->form->context(&w, plan, &e);
+	i->text = arena_text(&p->texts, p->scratch.data, p->scratch.used);
+	i->text_bytes = p->scratch.used;
+	return i->text && !p->scratch.rc ? 0 : -ENOMEM;
+}
+
+/* Those not asked for so far are written now: then @e has to be decoded again. */
+static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const struct plan *plan,
+			 struct context_text *texts, size_t *count)
+{
+	uint64_t offset = e->offset;
+	uint32_t open[MOST_CONTEXTS];
+	int rc = 0, is_written = 0;
+
+	*count = 0;
+	if (plan->is_contextual || plan->thread < 0 || e->start_ns == INT64_MIN)
+		return 0;
+	*count = contexts_at(&p->contexts, e->fields[plan->thread].pool_key, event_end_ns(e), open,
+			     MOST_CONTEXTS);
+	for (size_t i = 0; i < *count && !rc; i++) {
+		struct context_interval *interval = &p->contexts.intervals[open[i]];
+
+		if (!interval->text) {
+			rc = write_context(p, interval);
+			is_written = 1;
+		}
+		texts[i] = (struct context_text){interval->text, interval->text_bytes};
+	}
+	if (!rc && is_written && weft_jfr_again(p->reader, offset, e) != 1)
+		rc = -EBADMSG;
+	return rc;
+}
+
+static int show_event(struct printer *p, uint64_t offset)
+{
+	struct context_text texts[MOST_CONTEXTS];
+	struct weft_jfr_event_view e;
+	struct form_event event = {.view = &e, .is_first = !p->totals.events};
+	int rc = weft_jfr_again(p->reader, offset, &e);
+
+	if (rc != 1)
+		return rc;
+	event.plan = plan_of(p->plans, e.type);
+	if (!event.plan)
+		return -ENOMEM;
+	if (p->options->with_context) {
+		event.contexts = texts;
+		rc = find_contexts(p, &e, event.plan, texts, &event.context_count);
+		if (rc)
+			return rc;
+	}
+	p->walk.budget = p->options->most_values ? p->options->most_values : MOST_VALUES;
+	p->walk.is_cut = 0;
+	p->options->form->event(&p->walk, &event);
+	p->totals.events++;
+	p->totals.cut += (uint64_t)p->walk.is_cut;
+	return p->sink.rc;
+}
+
+/* A damaged event does not keep the others from being shown. */
+static int show_batch(struct printer *p)
+{
+	int rc = 0, damage = 0;
+
+	if (p->options->with_context)
+		rc = contexts_seal(&p->contexts);
+	for (size_t i = 0; i < p->batch.count && !rc; i++) {
+		rc = show_event(p, p->batch.entries[i].offset);
+		if (rc != -EBADMSG)
+			continue;
+		note_error(p);
+		damage = rc;
+		rc = 0;
+	}
+	return rc ? rc : damage;
+}
+
+int printer_step(struct printer *p)
+{
+	struct weft_jfr_event_view e;
+	int rc;
+
+	while ((rc = weft_jfr_next(p->reader, &e)) == 1) {
+		int read = read_chunk(p, &e), shown = 0;
+
+		if (read != -ENOMEM || p->batch.count)
+			shown = show_batch(p);
+		rc = shown ? shown : read < 0 ? read : 0;
+		if (rc)
+			break;
+	}
+	if (rc < 0 && rc != -EAGAIN && !p->sink.rc)
+		note_error(p);
+	sink_flush(&p->sink);
+	if (!p->sink.rc && rc == -EAGAIN)
+		p->sink.rc = output_flush(p->sink.out);
+	return p->sink.rc ? p->sink.rc : rc;
+}
+
+int printer_end(struct printer *p)
+{
+	sink_text(&p->sink, p->options->form->end);
+	return sink_flush(&p->sink);
+}
+
+void printer_totals(const struct printer *p, struct print_totals *out)
+{
+	*out = p->totals;
+	out->output_rc = p->sink.rc;
+}
+
+void printer_types(const struct printer *p, void (*offer)(const char *name, void *arg), void *arg)
+{
+	const struct weft_jfr_class *const *types;
+	size_t count = weft_jfr_event_types(p->reader, &types);
+
+	for (size_t i = 0; i < count; i++)
+		offer(weft_jfr_class_name(types[i]), arg);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events of recordings, printed: in the order of their ends within each chunk, as the JDK's
+ * `jfr print` has them.
+ *
+ * Protocol: printer_new, then for each recording printer_open, printer_step until it does not
+ * give -EAGAIN, printer_close; then printer_end, printer_free. Memory: 16 bytes for each event
+ * of a chunk (at most 64 MiB: a larger chunk is several), and what the reader needs; with
+ * contexts also those of a chunk, and those that reach beyond theirs.
+ */
+#ifndef WEFT_PRINT_PRINT_H
+#define WEFT_PRINT_PRINT_H
+
+#include "print/select.h"
+
+#include <weft/jfr.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct form;
+struct output;
+struct printer;
+
+struct print_options {
+	const struct form *form; /* print/form.h */
+	uint64_t stack_depth;
+	int with_context;
+	struct print_select *select;
+	uint64_t most_values; /* of one event; 0 = a million */
+};
+
+/* Totals, of all recordings so far. */
+struct print_totals {
+	uint64_t events;
+	uint64_t cut;               /* events of more than most_values, of which the rest is null */
+	uint64_t contexts_left_out; /* more reached beyond their chunks than are kept */
+	int output_rc;              /* of writing: 0 or -errno; nothing more is printed */
+};
+
+/* NULL: no memory. Both arguments are used until printer_free(). */
+struct printer *printer_new(const struct print_options *options, struct output *out);
+void printer_free(struct printer *p);
+
+/* @path: of the same recording, read for contexts beforehand; NULL: only those of the same chunk
+ * are shown. 0 or -errno. */
+int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path);
+/*
+ * Prints all there is. 0: to the end; -EAGAIN: more may come (weft_jfr_open_follow()); -EBADMSG,
+ * -ENOMEM: printer_error() says where it is damaged, and what is whole was printed; or the
+ * output's error.
+ */
+int printer_step(struct printer *p);
+const char *printer_error(const struct printer *p);
+void printer_close(struct printer *p);
+
+/* What stands behind all events. 0 or -errno. */
+int printer_end(struct printer *p);
+void printer_totals(const struct printer *p, struct print_totals *out);
+/* Offers the names of all event types of the open recording: to say what may have been meant. */
+void printer_types(const struct printer *p, void (*offer)(const char *name, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print/select.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACRONYM_MAX 32
+
+void select_free(struct print_select *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free((void *)(uintptr_t)s->globs[i].text);
+	free(s->globs);
+	*s = (struct print_select){0};
+}
+
+int select_add(struct print_select *s, const char *text, int is_category)
+{
+	struct select_glob *globs = realloc(s->globs, (s->count + 1) * sizeof(*globs));
+	size_t bytes;
+
+	if (!globs)
+		return -ENOMEM;
+	s->globs = globs;
+	while (isspace((unsigned char)*text))
+		text++;
+	bytes = strlen(text);
+	while (bytes && isspace((unsigned char)text[bytes - 1]))
+		bytes--;
+	globs[s->count] = (struct select_glob){strndup(text, bytes), is_category, 0};
+	if (!globs[s->count].text)
+		return -ENOMEM;
+	s->count++;
+	return 0;
+}
+
+/* The last star met takes one character more whenever what follows it does not match. */
+int select_glob_matches(const char *glob, const char *text)
+{
+	const char *star = NULL, *taken = NULL;
+
+	while (*text) {
+		if (*glob == '*') {
+			star = glob++;
+			taken = text;
+		} else if (*glob == '?' || *glob == *text) {
+			glob++;
+			text++;
+		} else if (star) {
+			glob = star + 1;
+			text = ++taken;
+		} else {
+			return 0;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return !*glob;
+}
+
+static int name_matches(const char *glob, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return select_glob_matches(glob, name) || (dot && select_glob_matches(glob, dot + 1));
+}
+
+static void acronym_of(const char *words, char out[ACRONYM_MAX])
+{
+	size_t n = 0;
+
+	for (const char *at = words; *at && n < ACRONYM_MAX - 1; at++)
+		if (*at != ' ' && (at == words || at[-1] == ' '))
+			out[n++] = *at;
+	out[n] = 0;
+}
+
+static int category_matches(const char *glob, const char *category)
+{
+	char acronym[ACRONYM_MAX];
+
+	if (select_glob_matches(glob, category))
+		return 1;
+	if (!strchr(category, ' '))
+		return 0;
+	acronym_of(category, acronym);
+	return strcmp(glob, acronym) == 0;
+}
+
+static int categories_match(const char *glob, const struct weft_jfr_class *type)
+{
+	const struct weft_jfr_annotation_view *a;
+	size_t count = weft_jfr_class_annotations(type, SIZE_MAX, &a);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!a[i].name || strcmp(a[i].name, "jdk.jfr.Category") != 0)
+			continue;
+		for (size_t k = 0; k < a[i].count; k++)
+			if (category_matches(glob, a[i].value[k]))
+				return 1;
+		return 0;
+	}
+	return category_matches(glob, "Uncategorized");
+}
+
+int select_matches(struct print_select *s, const struct weft_jfr_class *type)
+{
+	int found = !s->count;
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct select_glob *g = &s->globs[i];
+		int hit = g->is_category ? categories_match(g->text, type)
+					 : name_matches(g->text, weft_jfr_class_name(type));
+
+		g->hits += hit;
+		found |= hit;
+	}
+	return found;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of a recording, which may be any bytes, code point by code point. */
+#ifndef WEFT_PRINT_UTF8_H
+#define WEFT_PRINT_UTF8_H
+
+#include <stdint.h>
+
+#define UTF8_REPLACEMENT 0xFFFDU
+
+/*
+ * The next code point from *at, which moves on, up to @end (*at < @end). What is not UTF-8 gives
+ * U+FFFD: one for each longest beginning of a sequence, as Unicode recommends and Java does.
+ */
+static inline uint32_t utf8_next(const unsigned char **at, const unsigned char *end)
+{
+	unsigned char first = *(*at)++;
+	unsigned int low = 0x80, high = 0xBF, more;
+	uint32_t c;
+
+	if (first < 0x80)
+		return first;
+	if (first < 0xC2 || first > 0xF4)
+		return UTF8_REPLACEMENT;
+	more = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+	c = first & (0x3FU >> more);
+	/* not longer than need be, no surrogates, nothing beyond the last one */
+	if (first == 0xE0)
+		low = 0xA0;
+	else if (first == 0xED)
+		high = 0x9F;
+	else if (first == 0xF0)
+		low = 0x90;
+	else if (first == 0xF4)
+		high = 0x8F;
+	for (; more; more--, low = 0x80, high = 0xBF) {
+		if (*at == end || **at < low || **at > high)
+			return UTF8_REPLACEMENT;
+		c = c << 6 | (*(*at)++ & 0x3FU);
+	}
+	return c;
+}
+
+#endif
