@@ -84,6 +84,7 @@ static int run(const struct cli_args *args)
 	if (!q.path)
 		q.path = RECORDING_FILE;
 	q.events = cli_text(args, "event");
+	q.counts = cli_flag(args, "count");
 	q.no_inlines = cli_flag(args, "no-inlines");
 	if (!status && cli_given(args, "by")) {
 		status = recording_key(&by, "by", cli_text(args, "by"));
@@ -114,6 +115,9 @@ static const struct cli_option options[] = {
 	 .help = "Show the N heaviest rows; 0 shows all"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
+	{.name = "count",
+	 .kind = CLI_FLAG,
+	 .help = "Count samples or events instead of weighing them by their time"},
 	{.name = "counters",
 	 .kind = CLI_FLAG,
 	 .help = "Show every counter with what it means, and the histograms"},
@@ -130,6 +134,7 @@ static const struct cli_example examples[] = {
 	{"weft report --by line --where function=parse", "which lines, in what calls parse() too"},
 	{"weft report --by stack --where tag:route=/checkout", "and where in it"},
 	{"weft report --event wall --by tag:route --where state=sleeping", "which route waited"},
+	{"weft report --event weft.LockWait --by function", "where threads waited for locks"},
 	{"weft report --json --by span | jq '.rows[0]'", "the heaviest span, for programs"},
 	{NULL, NULL},
 };

@@ -4,7 +4,7 @@
 
 #include "base/nearest.h"
 #include "cli/recording_args.h"
-#include "cli/term.h"
+#include "cli/table_args.h"
 #include "report/view.h"
 
 #include <errno.h>
@@ -20,23 +20,9 @@ static void list(void)
 	printf("%-12s %s\n", "TYPE", "the events of a type, by its name (jdk.ThreadPark)");
 }
 
-static struct table_style style_of(const struct cli_args *args)
-{
-	int given = cli_given(args, "top");
-	int columns = term_is(stdout) ? term_columns(stdout) : 0;
-
-	return (struct table_style){
-		.top = given ? cli_number(args, "top") : TOP,
-		.columns = cli_given(args, "width") ? (int)cli_number(args, "width") : columns,
-		.bold = term_colour(stdout, TERM_BOLD),
-		.dim = term_colour(stdout, TERM_DIM),
-		.plain = term_colour(stdout, TERM_PLAIN),
-	};
-}
-
 static int print(const struct cli_args *args, const struct view_run *v)
 {
-	struct table_style style = style_of(args);
+	struct table_style style = table_style_of(args, TOP);
 	int rc;
 
 	errno = 0;
@@ -179,10 +165,7 @@ static const struct cli_option options[] = {
 	 .help = "spans: sum by this key of weft report, or by type [by what they say]"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
-	{.name = "width",
-	 .kind = CLI_COUNT,
-	 .argument = "COLUMNS",
-	 .help = "Cut lines there; 0 never does [the terminal's]"},
+	TABLE_OPTION_WIDTH,
 	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object a file, with all rows"},
 	{.name = NULL},
 };

@@ -18,6 +18,7 @@ extern const struct cli_command cmd_coro_run;
 extern const struct cli_command cmd_coro_ps;
 extern const struct cli_command cmd_coro_report;
 extern const struct cli_command cmd_coro_top;
+extern const struct cli_command cmd_diff;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_help;
 extern const struct cli_command cmd_inspect;
@@ -39,6 +40,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_print,
 	&cmd_report,
 	&cmd_view,
+	&cmd_diff,
 	&cmd_annotate,
 	&cmd_convert,
 	&cmd_check,

@@ -94,7 +94,7 @@ static int add_sample(const struct sample *s, void *arg)
 	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
 	r->with_context += s->context.count > 0 ? s->times : 0;
-	r->weightless += !s->weight_ns ? s->times : 0;
+	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
 	if (r->has_states)
 		r->state_ns[place_of_state(r, s)] += s->weight_ns;
@@ -124,10 +124,12 @@ int report_run(struct report **out, const struct report_query *query)
 	if (!r)
 		return -ENOMEM;
 	r->path = query->path;
+	r->counts = query->counts;
 	rc = source_open(&r->source, query->path, query->events);
 	if (!rc) {
 		plan(r, query);
 		source_set_detail(r->source, detail_of(r, query));
+		source_set_counts(r->source, query->counts);
 		rc = source_read(r->source, add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)

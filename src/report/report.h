@@ -21,6 +21,7 @@ struct report_query {
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = overview: tags, spans, functions */
 	int tree;             /* only with by = stack: sums as a tree, too */
+	int counts;           /* nothing is weighed by its time */
 	int no_inlines;       /* inlined functions count as those that they are inlined into */
 	struct where *wheres; /* bound by report_run() */
 	size_t where_count;
@@ -36,7 +37,7 @@ struct report {
 	size_t where_count;
 	struct aggregate sums[REPORT_SUMS];
 	size_t sum_count;
-	int overview;
+	int overview, counts;
 	uint32_t key_count; /* of the model's keys: those that the file has */
 	struct tree tree;
 	int has_tree;

@@ -26,6 +26,7 @@ struct source {
 	struct map *plans;  /* class -> plan's address */
 	uint64_t chunk;     /* whose types were noted */
 	int second;         /* pass: only samples and settings matter */
+	int counts;         /* samples have no weight */
 	char *other;        /* type that is counted and is no sample type; NULL = none */
 	unsigned int kinds; /* enum sample_kind: what is handed out */
 	const struct weft_jfr_event_view *event; /* that is handed out */
@@ -447,6 +448,11 @@ void source_free(struct source *s)
 	free(s);
 }
 
+void source_set_counts(struct source *s, int counts)
+{
+	s->counts = counts;
+}
+
 void source_set_kinds(struct source *s, unsigned int kinds)
 {
 	s->kinds = kinds;
@@ -584,7 +590,7 @@ static void make_sample(struct source *s, const struct plan *p, struct fact_type
 	out->kinds = p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0);
 	out->type = p->name;
 	out->thread_key = decode_thread_key(at(e, p->thread));
-	out->weight_ns = weight_of(s, p, t, e);
+	out->weight_ns = s->counts ? 0 : weight_of(s, p, t, e);
 	out->times = times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));

@@ -31,6 +31,9 @@ void source_free(struct source *s);
 /* What of frames is decoded, enum decode_detail; before source_read(). DECODE_LINES at first. */
 void source_set_detail(struct source *s, unsigned int detail);
 
+/* Samples are counted, not weighed: they have no weight. */
+void source_set_counts(struct source *s, int counts);
+
 /*
  * Events of which of these kinds (enum sample_kind) source_read() hands out, each once;
  * SAMPLE_COUNTED alone at first. What is not counted comes as a sample of its duration.

@@ -104,6 +104,20 @@ void table_none(struct table *t)
 
 /* ---- text */
 
+static const char *change_text(char out[LAYOUT_NUMBER], double ratio)
+{
+	double change = 100 * (ratio - 1);
+
+	if (isinf(ratio))
+		return "new";
+	if (ratio == 0)
+		return "gone";
+	if (fabs(change) < 0.05)
+		return "0.0 %";
+	snprintf(out, LAYOUT_NUMBER, ratio < 10 ? "%+.1f %%" : "%+.0f %%", change);
+	return out;
+}
+
 static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c)
 {
 	switch (c->kind) {
@@ -119,16 +133,10 @@ static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c
 		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100 * c->real);
 		break;
 	case CELL_REAL:
-		snprintf(out, LAYOUT_NUMBER, "%g", c->real);
+		snprintf(out, LAYOUT_NUMBER, "%.4g", c->real);
 		break;
 	case CELL_CHANGE:
-		if (isinf(c->real))
-			return "new";
-		if (c->real == 0)
-			return "gone";
-		snprintf(out, LAYOUT_NUMBER, c->real < 10 ? "%+.1f %%" : "%+.0f %%",
-			 100 * (c->real - 1));
-		break;
+		return change_text(out, c->real);
 	case CELL_TEXT:
 		return c->text;
 	default:
@@ -164,7 +172,7 @@ static int width_of(const struct table *t, size_t column, size_t rows)
 		any |= c->kind != CELL_NONE && !(hides_zero && !c->number && !c->text);
 		width = columns > width ? columns : width;
 	}
-	if (!any)
+	if (!title || (!any && !t->column[column].stays))
 		return 0;
 	return t->column[column].is_text && width > TEXT_COLUMN_MAX ? TEXT_COLUMN_MAX : width;
 }

@@ -28,6 +28,7 @@ struct table_column {
 	const char *json;  /* NULL = not in JSON */
 	int is_text;       /* stands left, behind the numbers */
 	int hides_zero;    /* no column of text when every row has 0 */
+	int stays;         /* one even when every row is NONE */
 };
 
 struct table_cell {

@@ -35,11 +35,21 @@ static void head_file(const struct report *r, const struct report_style *s, FILE
 		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, f->damage);
 }
 
+static void head_weight(const struct fact_type *t, FILE *out)
+{
+	char period[LAYOUT_NUMBER];
+
+	if (t->period_ns)
+		fprintf(out, " of %s", layout_time(period, t->period_ns));
+	else
+		fputs(t->lasts ? ", each as long as it lasted" : " of unknown weight", out);
+}
+
 static void head_types(const struct report *r, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
-	char period[LAYOUT_NUMBER], name[LAYOUT_TEXT];
+	char name[LAYOUT_TEXT];
 	const char *title = "samples";
 
 	for (uint32_t i = 0; i < f->type_count; i++) {
@@ -49,12 +59,8 @@ static void head_types(const struct report *r, FILE *out)
 			continue;
 		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
 			layout_clean(name, names_text(&m->names, t->name)));
-		if (t->period_ns)
-			fprintf(out, " of %s", layout_time(period, t->period_ns));
-		else if (t->lasts)
-			fputs(", each as long as it lasted", out);
-		else
-			fputs(" of unknown weight", out);
+		if (!r->counts)
+			head_weight(t, out);
 		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
 		title = "";
 	}

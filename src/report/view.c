@@ -104,8 +104,11 @@ static int open_source(struct view_run *v, const struct view_query *q)
 	rc = source_open(&v->source, q->path, which);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < q->where_count; i++)
+	for (size_t i = 0; i < q->where_count; i++) {
 		where_bind(&q->wheres[i], source_model(v->source));
+		if (q->wheres[i].key.unknown && i < 64)
+			v->unknown |= UINT64_C(1) << i;
+	}
 	source_set_kinds(v->source, q->view ? q->view->kinds : SAMPLE_COUNTED);
 	source_set_detail(v->source, 0);
 	if (q->by) {

@@ -52,6 +52,7 @@ struct view_query {
 	int by_type;          /* instead: nothing but the type */
 	struct where *wheres; /* bound by view_run() */
 	size_t where_count;
+	int bare_names;    /* threads and processes without their numbers */
 	uint64_t rows_max; /* of events: how many are kept, 0 = all */
 };
 
@@ -63,9 +64,10 @@ struct view_run {
 	struct table table;
 	struct table_column column[VIEW_COLUMNS + TALLY_NAMES + 1];
 	struct key by;
-	uint64_t number; /* of the event, from 1 */
-	uint64_t read;   /* that were looked at, selected or not */
-	void *state;     /* the view's own, freed by its finish() */
+	uint64_t number;  /* of the event, from 1 */
+	uint64_t read;    /* that were looked at, selected or not */
+	uint64_t unknown; /* bits: of a tag or label that the file has not; the n-th of wheres */
+	void *state;      /* the view's own, freed by its finish() */
 };
 
 extern const struct view view_methods, view_latencies, view_spans, view_labels, view_threads,

@@ -5,6 +5,7 @@
  * in each row of which a span was open around it.
  */
 #include "base/buf.h"
+#include "base/map.h"
 #include "report/view.h"
 
 #include <errno.h>
@@ -13,8 +14,16 @@
 
 #define NESTED_MAX 64
 
+#define NOT_INSIDE UINT32_MAX
+
+struct span {
+	uint32_t row;   /* index + 1; 0 = not selected */
+	uint32_t outer; /* number of the next one around it, or NOT_INSIDE */
+	uint32_t id;    /* span id, in model.names; 0 = none */
+};
+
 struct spans {
-	uint32_t *row_of; /* [contexts] index + 1; 0 = not selected */
+	struct span *span; /* [contexts], by number */
 	uint32_t contexts, seen;
 };
 
@@ -66,6 +75,24 @@ static int is_selected(struct view_run *v, const struct sample *s)
 	return 1;
 }
 
+static uint32_t around(const struct view_run *v, const struct sample *s, uint32_t number)
+{
+	uint32_t all[NESTED_MAX], count = source_contexts(v->source, s, all, NESTED_MAX);
+
+	for (uint32_t i = 0; i + 1 < count; i++)
+		if (all[i] == number)
+			return all[i + 1];
+	return NOT_INSIDE;
+}
+
+static uint32_t id_of(const struct sample *s)
+{
+	for (uint32_t i = 0; i < s->own; i++)
+		if (s->context.item[i].key == CONTEXT_SPAN)
+			return s->context.item[i].value;
+	return 0;
+}
+
 static int add_span(const struct sample *s, void *arg)
 {
 	struct view_run *v = arg;
@@ -73,32 +100,66 @@ static int add_span(const struct sample *s, void *arg)
 	uint32_t number = spans->seen++;
 	struct tally_row *r;
 
-	if (number >= spans->contexts || !is_selected(v, s))
+	if (number >= spans->contexts)
+		return 0;
+	spans->span[number] = (struct span){.outer = around(v, s, number), .id = id_of(s)};
+	if (!is_selected(v, s))
 		return 0;
 	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){s->type, name_of(v, s)});
 	if (!r)
 		return -ENOMEM;
-	spans->row_of[number] = (uint32_t)(r - v->tally.row) + 1;
+	spans->span[number].row = (uint32_t)(r - v->tally.row) + 1;
 	tally_time(&v->tally, r, s->duration_ns > 0 ? (uint64_t)s->duration_ns : 0);
 	return 0;
+}
+
+static int is_inside_another(const struct spans *spans, uint32_t number)
+{
+	uint32_t outer = spans->span[number].outer;
+
+	while (outer < spans->contexts && !spans->span[outer].row)
+		outer = spans->span[outer].outer;
+	return outer < spans->contexts;
+}
+
+/* What is inside another one that is selected is a part of it; a context that was taken up
+ * again is several events, and one span. */
+static int count_spans(struct view_run *v)
+{
+	const struct spans *spans = v->state;
+	struct map *ids = map_new();
+	int rc = ids ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < spans->contexts && !rc; i++) {
+		uint32_t id = spans->span[i].id;
+		int fresh = 1;
+
+		if (!spans->span[i].row || is_inside_another(spans, i))
+			continue;
+		if (id && !map_put(ids, &id, sizeof(id), &fresh))
+			rc = -ENOMEM;
+		v->tally.whole[MEASURE_SPANS] += (uint64_t)(fresh != 0);
+	}
+	map_free(ids);
+	return rc;
 }
 
 static int begin_spans(struct view_run *v)
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
+	int rc;
 
 	v->state = spans;
 	if (!spans)
 		return -ENOMEM;
 	spans->contexts = source_context_count(v->source);
-	spans->row_of = calloc(spans->contexts + 1u, sizeof(*spans->row_of));
-	if (!spans->row_of)
+	spans->span = calloc(spans->contexts + 1u, sizeof(*spans->span));
+	if (!spans->span)
 		return -ENOMEM;
 	source_set_kinds(v->source, SAMPLE_CONTEXT);
-	if (source_read(v->source, add_span, v))
-		return -ENOMEM;
+	rc = source_read(v->source, add_span, v);
 	source_set_kinds(v->source, v->view->kinds);
-	return 0;
+	return rc ? rc : count_spans(v);
 }
 
 static int add_inside(struct view_run *v, const struct sample *s)
@@ -109,7 +170,7 @@ static int add_inside(struct view_run *v, const struct sample *s)
 
 	tally_sample(v->tally.whole, s);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t row = number[i] < spans->contexts ? spans->row_of[number[i]] : 0;
+		uint32_t row = number[i] < spans->contexts ? spans->span[number[i]].row : 0;
 
 		if (row && tally_once(&v->tally.row[row - 1], v->number))
 			tally_sample(v->tally.row[row - 1].value, s);
@@ -122,7 +183,7 @@ static int finish_spans(struct view_run *v)
 	struct spans *spans = v->state;
 
 	if (spans)
-		free(spans->row_of);
+		free(spans->span);
 	free(spans);
 	v->state = NULL;
 	return 0;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- hot-methods: the sums of weft report by function, or by another key */
 
@@ -30,13 +31,33 @@ static int add_method(struct view_run *v, const struct sample *s)
 	return aggregate_add(v->state, source_model(v->source), s);
 }
 
+/* "worker" of "worker [123]": what is the same in another recording. */
+static void cut_number(char *text)
+{
+	char *bracket = strrchr(text, '[');
+	size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
+
+	if (digits && strcmp(bracket + 1 + digits, "]") == 0 && bracket > text + 1)
+		bracket[-1] = '\0';
+}
+
+static char *row_name(const struct view_run *v, const struct aggregate *a, uint32_t id)
+{
+	char *text = key_name(&a->key, source_model(v->source), id);
+
+	if (text && v->query->bare_names &&
+	    (a->key.kind == KEY_THREAD || a->key.kind == KEY_PROCESS))
+		cut_number(text);
+	return text;
+}
+
 static int finish_methods(struct view_run *v)
 {
 	struct model *m = source_model(v->source);
 	struct aggregate *a = v->state;
 
 	for (uint32_t i = 0; a && i < a->count; i++) {
-		char *text = key_name(&a->key, m, a->rows[i].id);
+		char *text = row_name(v, a, a->rows[i].id);
 		struct tally_row *r =
 			text ? tally_row(&v->tally,
 					 (const uint32_t[TALLY_NAMES]){names_id(&m->names, text)})

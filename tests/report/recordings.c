@@ -709,7 +709,7 @@ static void io(struct maker *m, struct weft_jfr_type *type, enum thread thread, 
  * last wait of 102 is outside of all. One poll begins in 101's first span and ends in the
  * second: it is that one's; one read of 102 outlives its span.
  */
-static void fill_queue(struct maker *m)
+static void fill_queue_of(struct maker *m, uint64_t until_ms)
 {
 	static const struct lock locks[] = {
 		{W1, 10, 20, PUSH, 0x1000, "mutex", W2},
@@ -739,7 +739,18 @@ static void fill_queue(struct maker *m)
 	span(m, W1, 100 * MS, 200 * MS, TRACE_B, "00000000000000b1", "00000000000000bb", "/search");
 	span(m, W2, 50 * MS, 150 * MS, TRACE_A, "00000000000000a2", "00000000000000aa",
 	     "/checkout");
-	weft_jfr_rotate(m->w, START_MONO + 250 * MS, 0);
+	weft_jfr_rotate(m->w, START_MONO + until_ms * MS, 0);
+}
+
+static void fill_queue(struct maker *m)
+{
+	fill_queue_of(m, 250);
+}
+
+/* The same in twice the time. */
+static void fill_long_queue(struct maker *m)
+{
+	fill_queue_of(m, 500);
 }
 
 int recordings_write(const char *name, const char *path)
@@ -748,19 +759,13 @@ int recordings_write(const char *name, const char *path)
 		const char *name;
 		void (*fill)(struct maker *m);
 	} known[] = {
-		{"shop", fill_shop},
-		{"inline", fill_inline},
-		{"foreign", fill_foreign},
-		{"weightless", fill_weightless},
-		{"empty", fill_empty},
-		{"twice", fill_twice},
-		{"escapes", fill_escapes},
-		{"lines", fill_lines},
-		{"doubles", fill_doubles},
-		{"waits", fill_waits},
-		{"queue", fill_queue},
-		{"labels", fill_labels},
-		{"odd_labels", fill_odd_labels},
+		{"shop", fill_shop},       {"inline", fill_inline},
+		{"foreign", fill_foreign}, {"weightless", fill_weightless},
+		{"empty", fill_empty},     {"twice", fill_twice},
+		{"escapes", fill_escapes}, {"lines", fill_lines},
+		{"doubles", fill_doubles}, {"waits", fill_waits},
+		{"queue", fill_queue},     {"long_queue", fill_long_queue},
+		{"labels", fill_labels},   {"odd_labels", fill_odd_labels},
 	};
 	struct maker m;
 	int rc;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft diff: what changed from one recording to another. */
+#include "cli/cli.h"
+
+#include "cli/recording_args.h"
+#include "cli/table_args.h"
+#include "report/diff.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TOP 10
+
+static int print(const struct cli_args *args, const struct diff *d)
+{
+	struct table_style style = table_style_of(args, TOP);
+	int rc;
+
+	errno = 0;
+	rc = cli_flag(args, "json") ? diff_json(d, cli_given(args, "top") ? style.top : 0, stdout)
+				    : diff_text(d, &style, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	return rc ? cli_error("%s", strerror(-rc)) : CLI_DONE;
+}
+
+/* Damaged files are compared as far as they are whole, and are a failure all the same. */
+static int verdict(const struct diff *d)
+{
+	int status = CLI_DONE;
+
+	for (int side = 0; side < 2; side++) {
+		const struct facts *f = diff_facts(d, side);
+
+		if (*f->damage)
+			status = cli_error("%s: %s; compared is what is whole",
+					   d->query->path[side], f->damage);
+		else if (d->query->per == DIFF_PER_SPAN && !d->side[side].spans)
+			status = cli_error("%s: no spans to compare by", d->query->path[side]);
+	}
+	return status;
+}
+
+static void warn(const struct diff *d)
+{
+	for (int side = 0; side < 2; side++) {
+		const struct view_run *v = d->side[side].view[DIFF_SUMS];
+		struct model *m = source_model(v->source);
+
+		if (d->query->by)
+			recording_warn(d->query->path[side], &v->by, m);
+		for (size_t i = 0; i < d->query->where_count && i < 64; i++) {
+			struct key key = d->query->wheres[i].key;
+
+			key_bind(&key, m);
+			key.unknown = (int)(v->unknown >> i & 1);
+			recording_warn(d->query->path[side], &key, m);
+		}
+	}
+}
+
+static int run_query(const struct cli_args *args, const struct diff_query *q)
+{
+	struct diff *d;
+	int failed, status, rc = diff_run(&d, q, &failed);
+
+	if (rc)
+		return recording_refuse(args, q->path[failed], rc);
+	warn(d);
+	status = print(args, d);
+	if (!status)
+		status = verdict(d);
+	diff_free(d);
+	return status;
+}
+
+static const char *const units[] = {"second", "span", "total", NULL};
+
+static int run(const struct cli_args *args)
+{
+	struct diff_query q = {.path = {cli_operand(args, 0), cli_operand(args, 1)},
+			       .events = cli_text(args, "event")};
+	struct key by;
+	int status = recording_wheres(args, &q.wheres, &q.where_count);
+
+	for (int i = 0; units[i]; i++)
+		if (strcmp(cli_text(args, "per"), units[i]) == 0)
+			q.per = (enum diff_per)i;
+	if (!status && cli_given(args, "by")) {
+		status = recording_key(&by, "by", cli_text(args, "by"));
+		q.by = &by;
+	}
+	if (!status)
+		status = run_query(args, &q);
+	recording_wheres_free(q.wheres, q.where_count);
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{.name = "by",
+	 .letter = 'b',
+	 .kind = CLI_TEXT,
+	 .argument = "KEY",
+	 .help = "Compare the sums of samples by this key of weft report [function]"},
+	{.name = "per",
+	 .letter = 'p',
+	 .kind = CLI_CHOICE,
+	 .choices = units,
+	 .argument = "UNIT",
+	 .fallback = "second",
+	 .help = "Compare times and numbers by this"},
+	{.name = "top",
+	 .letter = 'n',
+	 .kind = CLI_COUNT,
+	 .argument = "N",
+	 .help = "Show the N rows of each table that changed most; 0 shows all [10]"},
+	RECORDING_OPTION_WHERE,
+	RECORDING_OPTION_EVENT,
+	TABLE_OPTION_WIDTH,
+	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft diff before.jfr after.jfr", "which functions, waits and spans changed most"},
+	{"weft diff before.jfr after.jfr --per span --where tag:route=/checkout",
+	 "what one checkout costs, before and after"},
+	{"weft diff a.jfr b.jfr --by label:tenant --json", "CPU time of tenants, for programs"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_diff = {
+	.name = "diff",
+	.summary = "Compare two recordings",
+	.operands = "A B",
+	.operands_min = 2,
+	.operands_max = 2,
+	.description = "Puts two .jfr files side by side: how they were made, then functions (or "
+		       "another key), event types that last, and spans, those that changed most "
+		       "first. Times and numbers are per second of the recording, so that files "
+		       "of different length compare. Exits 0 also when they differ; 1 when one is "
+		       "damaged (what is whole is compared).",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};
