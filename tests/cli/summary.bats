@@ -111,7 +111,7 @@ pack() {
 		jq 'del(.file)' stdout | cmp - plain
 		weft report packed
 		expect_status 0
-		cmp stdout report
+		sed 's/packed/shop.jfr/' stdout | cmp - report
 	done
 	gzip -c shop.jfr shop.jfr >packed
 	weft summary --json packed
@@ -121,9 +121,9 @@ pack() {
 
 @test "a packed recording that is cut short" {
 	recording shop
-	cat shop.jfr shop.jfr shop.jfr >thrice.jfr
+	for _ in $(seq 2000); do cat shop.jfr; done >many.jfr # several blocks of any packing
 	for tool in gzip zip lz4 zstd; do
-		pack "$tool" thrice.jfr packed || continue
+		pack "$tool" many.jfr packed || continue
 		head -c $(($(stat -c %s packed) - 20)) packed >cut
 		weft summary --json cut
 		expect_status 1
