@@ -62,23 +62,37 @@ static const struct weft_jfr_node *read_entry(struct decoder *from, struct pool_
 	return node;
 }
 
-static void decode_reference(struct decoder *d, const struct weft_jfr_class *class, uint64_t key,
+static void follow_reference(struct decoder *d, const struct weft_jfr_class *class, uint64_t key,
 			     struct weft_jfr_node *out)
 {
 	struct pool_slot *slot = pools_find(d->reader, class, key);
 
 	*out = (struct weft_jfr_node){.shape = WEFT_JFR_V_NULL, .type = class, .pool_key = key};
-	if (!slot || slot->state == SLOT_READING || d->depth >= DEEPEST)
-		return;
-	if (slot->state == SLOT_UNREAD) {
+	if (slot && (slot->state == SLOT_READING || d->depth >= DEEPEST))
+		return; /* elsewhere it may lead somewhere */
+	if (slot && slot->state == SLOT_UNREAD) {
 		slot->state = SLOT_READING;
 		slot->node = read_entry(d, slot);
 		slot->state = SLOT_READ;
 	}
-	if (!slot->node)
-		return;
-	*out = *slot->node;
-	out->pool_key = key;
+	if (slot && slot->node) {
+		*out = *slot->node;
+		out->type = class;
+		out->pool_key = key;
+	}
+	if (class && d->reader->rc == 0)
+		*pools_recent(d->reader, class, key) = *out;
+}
+
+static inline void decode_reference(struct decoder *d, const struct weft_jfr_class *class,
+				    uint64_t key, struct weft_jfr_node *out)
+{
+	const struct weft_jfr_node *recent = class ? pools_recent(d->reader, class, key) : NULL;
+
+	if (recent && recent->type == class && recent->pool_key == key)
+		*out = *recent;
+	else
+		follow_reference(d, class, key, out);
 }
 
 /* ---------------------------------------------------------------- values */

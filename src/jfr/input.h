@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct input {
 	const uint8_t *at, *end;
@@ -44,9 +45,31 @@ static inline uint64_t input_be(struct input *in, unsigned int bytes)
 	return value;
 }
 
+/* Seven bits of each byte of @word, the lowest byte first. */
+static inline uint64_t input_gather(uint64_t word)
+{
+	word &= UINT64_C(0x7F7F7F7F7F7F7F7F);
+	word = (word & UINT64_C(0x7F007F007F007F00)) >> 1 | (word & UINT64_C(0x007F007F007F007F));
+	word = (word & UINT64_C(0x3FFF00003FFF0000)) >> 2 | (word & UINT64_C(0x00003FFF00003FFF));
+	return (word & UINT64_C(0x0FFFFFFF00000000)) >> 4 | (word & UINT64_C(0x000000000FFFFFFF));
+}
+
 static inline uint64_t input_leb128(struct input *in)
 {
 	uint64_t value = 0;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (input_left(in) >= 8) {
+		uint64_t word, last;
+
+		memcpy(&word, in->at, 8);
+		last = ~word & UINT64_C(0x8080808080808080);
+		if (last) { /* all bytes behind the last one are cut off */
+			in->at += __builtin_ctzll(last) / 8 + 1;
+			return input_gather(word & (last ^ (last - 1)));
+		}
+	}
+#endif
 
 	for (unsigned int shift = 0; shift < 56; shift += 7) {
 		uint8_t byte;

@@ -154,6 +154,7 @@ int pools_load(struct weft_jfr_reader *r)
 
 void pools_stale(struct weft_jfr_reader *r)
 {
+	memset(r->pools.recent, 0, sizeof(r->pools.recent));
 	r->pools.loaded = 0;
 }
 
@@ -162,6 +163,7 @@ void pools_leave(struct weft_jfr_reader *r)
 	struct pool_index *p = &r->pools;
 
 	p->loaded = 0;
+	memset(p->recent, 0, sizeof(p->recent));
 	arena_reset(&p->memory);
 	if (p->count)
 		memset(p->slots, 0, p->room * sizeof(*p->slots));

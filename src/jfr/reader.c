@@ -185,23 +185,31 @@ void weft_jfr_reader_free(struct weft_jfr_reader *r)
 	free(r);
 }
 
-static int64_t epoch_ns(const struct chunk_view *c, int64_t ticks)
-{
-	__int128 since = (__int128)ticks - c->start_ticks;
-
-	if (c->ticks_per_second != 1000000000)
-		since = since * 1000000000 / c->ticks_per_second;
-	since += c->start_ns;
-	if (since > INT64_MAX)
-		return INT64_MAX;
-	return since < INT64_MIN ? INT64_MIN : (int64_t)since;
-}
+#define NS_PER_SECOND INT64_C(1000000000)
+#define FEW_TICKS (INT64_MAX / NS_PER_SECOND) /* that many fit without a wider number */
 
 static int64_t ticks_ns(const struct chunk_view *c, int64_t ticks)
 {
-	__int128 ns = (__int128)ticks * 1000000000 / c->ticks_per_second;
+	__int128 ns;
 
-	return ns > INT64_MAX || ns < INT64_MIN ? INT64_MAX : (int64_t)ns;
+	if (c->ticks_per_second == NS_PER_SECOND)
+		return ticks;
+	if (ticks <= FEW_TICKS && ticks >= -FEW_TICKS)
+		return ticks * NS_PER_SECOND / c->ticks_per_second;
+	ns = (__int128)ticks * NS_PER_SECOND / c->ticks_per_second;
+	if (ns > INT64_MAX)
+		return INT64_MAX;
+	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+}
+
+static int64_t epoch_ns(const struct chunk_view *c, int64_t ticks)
+{
+	int64_t since, ns;
+
+	if (!__builtin_sub_overflow(ticks, c->start_ticks, &since) &&
+	    !__builtin_add_overflow(ticks_ns(c, since), c->start_ns, &ns))
+		return ns;
+	return ticks < c->start_ticks ? INT64_MIN : INT64_MAX;
 }
 
 int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks)

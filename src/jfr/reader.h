@@ -44,7 +44,10 @@ struct pool_slot {
 	uint8_t state; /* enum pool_slot_state */
 };
 
+#define POOL_RECENT 1024 /* a power of two */
+
 struct pool_index {
+	struct weft_jfr_node recent[POOL_RECENT]; /* what references led to; no type: nothing */
 	struct pool_slot *slots;
 	size_t room, count; /* room is a power of two */
 	uint64_t salt;
@@ -112,6 +115,13 @@ void pools_stale(struct weft_jfr_reader *r); /* there are more; those read stay 
 void pools_leave(struct weft_jfr_reader *r);
 struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_class *type,
 			     uint64_t key);
+
+/* Where a reference is remembered. Keys of a pool are mostly counted up: neighbours do not meet. */
+static inline struct weft_jfr_node *pools_recent(struct weft_jfr_reader *r,
+						 const struct weft_jfr_class *type, uint64_t key)
+{
+	return &r->pools.recent[(key + type->index * UINT64_C(131)) & (POOL_RECENT - 1)];
+}
 
 /*
  * decode.c. A decoder turns the bytes of one event or pool entry into nodes; @budget bounds
