@@ -20,11 +20,14 @@
  *
  * Contextual types (WEFT_EVENT_CONTEXTUAL) carry context for whatever is committed on their thread
  * between begin and end. They nest, last in first out, and go with the coroutine that runs.
- *	select=if-context    (other types, samples too) only where a contextual event is open on the
- *			     thread, or a span is set (weft_context_set())
- *	select=if-triggered  (contextual types) only if something was committed in between: an
- *event, a contextual event too, or a sample, also one taken from outside. What was left out by its
- *settings is not committed. In this order: enabled, select, threshold, and throttle last.
+ *
+ *   - select=if-context (other types, samples too): only where a contextual event is open on the
+ *     thread, or a span is set (weft_context_set()).
+ *   - select=if-triggered (contextual types): only if something was committed in between: an
+ *     event, a contextual one too, or a sample, also one taken from outside. What was left out by
+ *     its settings is not committed.
+ *
+ * In this order: enabled, select, threshold, and throttle last.
  *
  * All functions act on the calling thread. Any thread; in signal handlers too, but for the first
  * use of a type (weft_event_type_enrol() takes a lock: do that before) and weft_tag_intern(). No

@@ -11,13 +11,17 @@
  *
  * Rows: row n is the settings, as they apply now, of the type whose number is n. Rows below
  *   WEFT_EVENT_ROW_FIRST are of what weft takes itself. Who stores: of a program's type, the
- *   thread that enrols it (under the lock of the dictionary log) until the log's head has passed
- *   its definition; from then on the collector alone. Of the others the collector. `used` is the
- *   process's (any thread, atomically). A row whose flags have not WEFT_EVENT_ON is off; all are
- *   while nothing is recorded. Each field is stored by itself (relaxed, flags last with release):
- *   an event that is committed while its row changes meets the old, the new, or some of both.
+ *   thread that enrols it until the log's head has passed its definition; from then on the
+ *   collector alone, which writes the row anew when it reads the definition (what was set, or a
+ *   recording that began, in between reaches the row so). Of the others the collector. `used` is
+ *   the process's (any thread, atomically). A row whose flags have not WEFT_EVENT_ON is off; all
+ *   are while nothing is recorded. Rows of weft's own are off only with WEFT_EVENT_SET and
+ *   without WEFT_EVENT_ON: zeros are nobody's word. Each field is stored by itself (relaxed,
+ *   flags last with release): an event that is committed while its row changes meets the old,
+ *   the new, or some of both.
  *   A process maps the rows at one place for its whole life (a forked child too: the next
- *   session's rows appear there), so a type keeps a plain pointer to its row.
+ *   session's rows appear there), so a type keeps a plain pointer to its row. What puts a type's
+ *   settings into a row: src/base/event_row.h, in the runtime and in the collector.
  *
  * Text: what was set for events, as lines "GLOB#SETTING=VALUE\n"; of several that apply the last
  *   counts. Written by the collector: seq odd, bytes, seq even. A type that is enrolled takes
@@ -29,12 +33,17 @@
  *   ends with NUL. Numbers are given in order from WEFT_EVENT_ROW_FIRST and never again.
  *
  * Event: struct weft_event_record, then the values in order of fields, then, by flags in this
- * order, the context and the stack; each part is padded to 8. number, boolean, real   8 bytes (a
- * float: its 4 bytes, then zeros) inline string           u32 bytes (WEFT_EVENT_NULL: none), then
- * so many, padded to 8 pooled string           u64 id of weft_tag_intern(); 0 = none thread u64 tid
- * in the process's own namespace; 0 = none CONTEXT                 struct weft_event_context STACK
- * struct weft_event_stack, then frames or a copy as in a sample A reader checks each length against
- * what is left of the record.
+ *   order, the context and the stack; each part is padded to 8.
+ *
+ *   - number, boolean, double: 8 bytes. A float: its 4 bytes, then zeros.
+ *   - inline string: u32 bytes (WEFT_EVENT_NULL: none), then so many, padded to 8.
+ *   - pooled string: u64 id of weft_tag_intern(); 0 = none.
+ *   - thread: u64 tid in the process's own namespace; 0 = none.
+ *   - CONTEXT: struct weft_event_context, then label_bytes of labels as in a sample, padded.
+ *   - STACK: struct weft_event_stack, then frames or a copy as in a sample, padded. Its leaf is
+ *     the caller of the function of weft/event.h, its pc lies within the instruction of the call.
+ *
+ *   A reader checks each length against what is left of the record.
  */
 #ifndef WEFT_ABI_EVENTS_H
 #define WEFT_ABI_EVENTS_H
@@ -67,6 +76,8 @@ enum weft_event_row_flag {
 	WEFT_EVENT_IF_CONTEXT = 1 << 2,
 	WEFT_EVENT_IF_TRIGGERED = 1 << 3,
 	WEFT_EVENT_THROTTLED = 1 << 4,
+	WEFT_EVENT_SET =
+		1 << 5, /* of rows below WEFT_EVENT_ROW_FIRST: the flags are the collector's */
 };
 
 struct weft_event_row {
@@ -175,10 +186,12 @@ struct weft_event_context {
 	uint64_t root_span_id;               /* 0x08 */
 	uint8_t trace_id[16];                /* 0x10 */
 	uint32_t trace_flags;                /* 0x20 */
-	uint32_t label_generation;           /* 0x24 as in a sample; 0 = none, or not told yet */
+	uint32_t label_bytes;                /* 0x24 of the labels behind; 0 = none */
 	uint64_t coroutine;                  /* 0x28 that ran; 0 = none */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS]; /* 0x30 */
 };
+/** Of labels in an event at most; what finds no room is left out, in order, and counted. */
+#define WEFT_EVENT_LABELS_BYTES 512
 
 /** As the fields of a sample by these names say; registers, copy or pcs follow. */
 struct weft_event_stack {
@@ -230,7 +243,7 @@ WEFT_ABI_OFFSET(weft_event_context, span_id, 0x00);
 WEFT_ABI_OFFSET(weft_event_context, root_span_id, 0x08);
 WEFT_ABI_OFFSET(weft_event_context, trace_id, 0x10);
 WEFT_ABI_OFFSET(weft_event_context, trace_flags, 0x20);
-WEFT_ABI_OFFSET(weft_event_context, label_generation, 0x24);
+WEFT_ABI_OFFSET(weft_event_context, label_bytes, 0x24);
 WEFT_ABI_OFFSET(weft_event_context, coroutine, 0x28);
 WEFT_ABI_OFFSET(weft_event_context, tags, 0x30);
 WEFT_ABI_ASSERT(sizeof(struct weft_event_stack) == 0x20, "event stack");
