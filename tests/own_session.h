@@ -15,11 +15,13 @@ static inline struct weft_session_header *own_session(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
 	struct weft_session_header *found = NULL;
-	unsigned long start;
+	unsigned long start, offset;
 	char line[512];
 
+	/* (its rows of settings are mapped once more, elsewhere) */
 	while (f && !found && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:weft-session") && sscanf(line, "%lx", &start) == 1)
+		if (strstr(line, "memfd:weft-session") &&
+		    sscanf(line, "%lx-%*x %*s %lx", &start, &offset) == 2 && offset == 0)
 			found = (struct weft_session_header *)start;
 	if (f)
 		fclose(f);

@@ -73,7 +73,7 @@ struct weft_event_type {
 	const struct weft_event_row *row;
 	uint32_t number;
 	uint32_t payload_bytes; /* if all fields are numbers; else 0 */
-	uint64_t rsv[2];
+	uint64_t rsv[2];        /* src/runtime/event_type.c */
 };
 
 /** .fields and .field_count of a type, in C. */

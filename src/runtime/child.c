@@ -12,6 +12,7 @@
 #include "runtime/coro_carry.h"
 #include "runtime/customlabels_meet.h"
 #include "runtime/engine.h"
+#include "runtime/event.h"
 #include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/labels.h"
@@ -50,6 +51,7 @@ static int begin(void)
 	}
 	if (failed)
 		return failed;
+	weft_event_types_replay();
 	weft_log_replay();
 	weft_meet_say_so();
 	weft_modules_epoch_replay();

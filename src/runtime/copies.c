@@ -13,6 +13,7 @@
 
 #include "runtime/coro_carry.h"
 #include "runtime/customlabels_meet.h"
+#include "runtime/event.h"
 #include "runtime/labels.h"
 #include "runtime/otel_private.h"
 #include "runtime/publish.h"
@@ -119,6 +120,7 @@ static const struct weft_runtime_v1 own = {
 	.labels_update = labels_update,
 	.labels_look = labels_look,
 	.coro = &weft_coro_carry_own,
+	.event = &weft_event_own,
 };
 
 extern const struct weft_runtime_v1 weft_runtime_v1
@@ -141,6 +143,7 @@ static int try_master(void *handle)
 	if (weft_slot_distance() && other->join(weft_slot_distance(), &weft_fork_guard))
 		return 0;
 	other->otel_join(weft_otel_thread_distance());
+	weft_event_master = other->event;
 	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
 	weft_meet_hand_over(other->labels_join);
 	return 1;

@@ -17,6 +17,7 @@
 struct weft_custom_labels_set;
 struct weft_custom_labels_v1;
 struct weft_coro_carry_v1;
+struct weft_event_v1;
 struct weft_label;
 struct weft_slot;
 
@@ -57,6 +58,7 @@ struct weft_runtime_v1 {
 	int (*publish_select)(unsigned int formats);
 	unsigned int (*publish_selected)(void);
 	const struct weft_coro_carry_v1 *coro;
+	const struct weft_event_v1 *event; /* event.h */
 };
 
 /* In a guest: the same through the master. */

@@ -114,6 +114,8 @@ static void exchange(struct weft_slot *slot, struct coro_words *w)
 	struct coro_context now;
 
 	save(slot, &now);
+	now.events = w->context.events;
+	weft_event_state_swap(slot, &now.events);
 	weft_store_switch(slot, store_of(slot, &w->context), &w->context.words);
 	w->context = now;
 }
@@ -401,6 +403,7 @@ void weft_coro_copy(struct weft_slot *to, const struct weft_slot *from)
 	to->events.coroutine_stack_low = from->events.coroutine_stack_low;
 	to->events.coroutine_stack_high = from->events.coroutine_stack_high;
 	to->events.coroutine_at = from->events.coroutine_at;
+	weft_event_state_copy(to, from);
 }
 
 void weft_coro_after_fork(void)

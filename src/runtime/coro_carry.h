@@ -20,6 +20,7 @@
 
 #include <weft/coro_carry.h>
 
+#include "runtime/event.h"
 #include "runtime/runtime.h"
 
 enum coro_phase {
@@ -47,6 +48,8 @@ struct coro_context {
 	uint32_t scopes_saved; /* the spare store is the thread's: what scopes noted there */
 	uint32_t scopes_scope, scopes_entered;
 	uint32_t rsv;
+	struct weft_event_state
+		events; /* contextual events that are open, and what was committed */
 };
 
 struct coro_words {
@@ -58,7 +61,7 @@ struct coro_words {
 	uint64_t slot;  /* where it runs */
 	uint64_t slot_generation;
 	struct coro_told told;
-	uint64_t rsv[WEFT_CORO_CARRY_WORDS - 27];
+	uint64_t rsv[WEFT_CORO_CARRY_WORDS - 29];
 };
 
 _Static_assert(sizeof(struct coro_words) == WEFT_CORO_CARRY_WORDS * 8, "words of a coroutine");

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See coro_switch.h. The append is the events ring's (ring.c), which also tells what becomes of
- * one that is interrupted by another or left by a longjmp.
- *
- * Books: attempted is counted before the append, and what became of it after. Handlers of the
- * program that append too may come between, so each count is one instruction: nothing that they
- * count is overwritten. Pairs: read_events() in src/collector/session_books.c.
+ * one that is interrupted by another or left by a longjmp. A switch is housekeeping: it triggers no
+ * contextual event.
  */
 #include "runtime/coro_switch.h"
 
@@ -14,9 +11,9 @@
 #include <weft/publish.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/events_ring.h"
 #include "runtime/label_bytes.h"
 #include "runtime/labels.h"
-#include "runtime/ring.h"
 
 /* The fixed part and the tags: what is copied at once. */
 struct told {
@@ -24,35 +21,6 @@ struct told {
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
 };
 _Static_assert(offsetof(struct told, tags) == sizeof(struct weft_switch_record), "one piece");
-
-static inline void add_one(struct weft_slot *slot, enum weft_counter counter)
-{
-	uint64_t *at = &slot->counters[counter];
-
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-	__asm__ volatile("addq $1, %0" : "+m"(*at) : : "memory", "cc");
-#else
-	__atomic_fetch_add(at, 1, __ATOMIC_RELEASE);
-#endif
-}
-
-static struct ring events_ring(struct weft_slot *slot)
-{
-	return (struct ring){.producer = &slot->events_p,
-			     .consumer = &slot->events_c,
-			     .data = (uint8_t *)slot + weft_rt.events_offset,
-			     .bytes = weft_rt.events_bytes,
-			     .stack_low = slot->thread.stack_low,
-			     .stack_high = slot->thread.stack_high};
-}
-
-/* A division, once. */
-static void mark(struct weft_slot *slot)
-{
-	if (UNLIKELY(!slot->events.index))
-		slot->events.index = UINT64_C(1) + weft_rt_index(slot);
-	weft_rt_mark((uint32_t)(slot->events.index - 1));
-}
 
 static int has_tags(const struct weft_context_snapshot *c)
 {
@@ -103,25 +71,14 @@ append_labelled(struct weft_slot *slot, const struct weft_custom_labels_set *set
 
 	t->r.record.rsv = weft_label_bytes_put(set, labels, sizeof(labels), &left_out);
 	if (left_out)
-		add_one(slot, WEFT_COUNTER_LABELS_UNRECORDED);
+		events_add_one(slot, WEFT_COUNTER_LABELS_UNRECORDED);
 	return append(slot, t, bytes, labels);
 }
 
 static void count(struct weft_slot *slot, enum weft_ring_result result)
 {
-	if (UNLIKELY(result == WEFT_RING_FULL)) {
-		add_one(slot, WEFT_COUNTER_EVENTS_RING_FULL);
-		return;
-	}
-	if (UNLIKELY(result == WEFT_RING_NESTED)) {
-		add_one(slot, WEFT_COUNTER_EVENTS_NESTED);
-		return;
-	}
-	if (UNLIKELY(result == WEFT_RING_HEALED))
-		add_one(slot, WEFT_COUNTER_EVENTS_HEALED);
-	add_one(slot, WEFT_COUNTER_EVENTS_WRITTEN);
-	add_one(slot, WEFT_COUNTER_CORO_SWITCHES);
-	mark(slot);
+	if (LIKELY(events_count(slot, result)))
+		events_add_one(slot, WEFT_COUNTER_CORO_SWITCHES);
 }
 
 static void fill(struct told *t, const struct weft_slot *slot, const struct weft_switch *interval)
@@ -150,7 +107,7 @@ void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interv
 		weft_rt_count(WEFT_COUNTER_EVENTS_NO_SLOT, 1);
 		return;
 	}
-	add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
+	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
 	fill(&t, slot, interval);
 	bytes = tell_context(&context->ids, &t);
 	count(slot, UNLIKELY(context->labels) ? append_labelled(slot, context->labels, &t, bytes)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "runtime/coro_carry.h"
+#include "runtime/event.h"
 #include "runtime/publish.h"
 #include "runtime/sys.h"
 
@@ -47,6 +48,7 @@ static struct weft_slot *become_child(void)
 	weft_rt.beginning = 0;
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();
+	weft_event_rows_forget();
 	weft_coro_after_fork();
 	weft_publish_after_fork();
 	if (weft_rt.on_fork)

@@ -11,6 +11,7 @@
 
 #include "runtime/customlabels_meet.h"
 #include "runtime/engine.h"
+#include "runtime/event.h"
 #include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/launch.h"
@@ -74,6 +75,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_map_begin();
 	weft_rt.begin_child = weft_child_begin;
 	weft_rt.on_fork = weft_child_after_fork;
+	weft_rt.take_event_stack = weft_event_stack_take;
 	begin_session();
 	if (!weft_rt_is_ready())
 		return;

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "runtime/customlabels_meet.h"
+#include "runtime/event.h"
 #include "runtime/publish.h"
 
 #include "runtime/sys.h"
@@ -20,6 +21,7 @@ static int begin_child(void)
 					__ATOMIC_RELAXED)) {
 		weft_session_forget();
 		if (!weft_session_make(1)) {
+			weft_event_types_replay();
 			weft_log_replay();
 			weft_meet_say_so();
 		}

@@ -32,6 +32,19 @@ void weft_log_lock(void)
 		sys_call0(SYS_sched_yield);
 }
 
+int weft_log_lock_within(uint64_t patience_ns)
+{
+	uint64_t began_ns = 0;
+
+	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE)) {
+		began_ns = began_ns ? began_ns : clock_monotonic_ns();
+		if (clock_monotonic_ns() - began_ns > patience_ns)
+			return 0;
+		sys_call0(SYS_sched_yield);
+	}
+	return 1;
+}
+
 void weft_log_unlock(void)
 {
 	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);

@@ -47,7 +47,8 @@ static int is_ours(const siginfo_t *info)
 static void prime_here(void)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_SIGNAL};
-	struct weft_slot *marked = weft_handling_begin(), *slot = weft_slot_mine();
+	struct weft_handling marked = weft_handling_begin();
+	struct weft_slot *slot = weft_slot_mine();
 
 	if (slot && slot == weft_slot_private())
 		slot = weft_child_move_out();

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "runtime/event.h"
+
 #if defined(__x86_64__)
 #define REGISTER_COUNT 17
 #define RED_ZONE_BYTES 128
@@ -29,6 +31,21 @@ static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 	for (int i = 0; i < REGISTER_COUNT; i++)
 		out[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
 }
+
+/* Of the others zeros. */
+static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
+{
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = 0;
+	out[3] = caller->rbx;
+	out[6] = caller->rbp;
+	out[7] = caller->sp;
+	out[12] = caller->r12;
+	out[13] = caller->r13;
+	out[14] = caller->r14;
+	out[15] = caller->r15;
+	out[16] = caller->pc;
+}
 #elif defined(__aarch64__)
 #define REGISTER_COUNT 33
 #define RED_ZONE_BYTES 0
@@ -49,6 +66,17 @@ static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 		out[i] = uc->uc_mcontext.regs[i];
 	out[31] = uc->uc_mcontext.sp;
 	out[32] = uc->uc_mcontext.pc;
+}
+
+/* Of the others zeros. */
+static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
+{
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = 0;
+	for (int i = 0; i < 11; i++)
+		out[19 + i] = caller->x19_x29[i];
+	out[31] = caller->sp;
+	out[32] = caller->pc;
 }
 #else
 #error "x86-64 or aarch64"

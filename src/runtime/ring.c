@@ -15,18 +15,13 @@
  * nothing; for this the first word of a record is written last. In the few steps in which it
  * cannot be taken over so (RESERVED does not say that it writes), the doubt lasts a minute.
  */
-#include "runtime/ring.h"
+#include "runtime/ring_append.h"
+#include "runtime/sys.h"
 
 #define NEAR_BYTES (UINT64_C(8) << 20)
 #define SIGNAL_FRAME_BYTES 600 /* the smallest that a kernel pushes */
 #define DOUBT_NS UINT64_C(1000000000)
 #define LONG_DOUBT_NS UINT64_C(60000000000)
-
-/* Beside busy, in the producer's line; not part of the reader's contract. */
-#define BUSY_SINCE(p) ((p)->rsv[0])
-#define RESERVED(p) ((p)->rsv[1]) /* where the record in progress will end; 0 = not known */
-#define COMMITTING UINT64_C(1)    /* in RESERVED: no more writing, head and written change */
-#define COMMIT_WRITTEN(p) ((p)->rsv[2])
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) void
 weft_ring_copy(void *to, const void *from, uint32_t bytes)
@@ -46,69 +41,22 @@ weft_ring_copy(void *to, const void *from, uint32_t bytes)
 #endif
 }
 
-static void put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
-{
-	struct weft_record *pad = (struct weft_record *)(void *)(r->data + place);
-
-	pad->bytes = bytes;
-	pad->type = WEFT_RECORD_PAD;
-	pad->flags = 0;
-}
-
-/*
- * A record of @bytes from position @from on, after a pad if need be; *start: its position.
- * Pairs: acquire of tail with the release in ring_reader_release(). model: ROOM, PAD
- */
-static inline void *reserve(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
-{
-	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
-	uint32_t place = (uint32_t)(from & (r->bytes - 1));
-	uint32_t left = r->bytes - place;
-	uint32_t pad = bytes > left ? left : 0;
-
-	/* A tail beyond head (no consumer stores one) wraps to a huge use, thus full. */
-	if (bytes > weft_ring_record_max(r) || from - tail > r->bytes ||
-	    r->bytes - (from - tail) < (uint64_t)pad + bytes)
-		return 0;
-	if (pad)
-		put_pad(r, place, pad);
-	*start = from + pad;
-	return r->data + (pad ? 0 : place);
-}
-
-static inline uint64_t head_of(const struct ring *r)
-{
-	return __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
-}
-
 void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
 {
 	uint64_t start;
 
-	return reserve(r, head_of(r), bytes, &start);
-}
-
-/* Pairs: release of head with the acquire in ring_reader_next(). model: WRITTEN, HEAD */
-static inline void publish(struct weft_ring_producer *p, uint64_t written, uint64_t head)
-{
-	__atomic_store_n(&p->written, written, __ATOMIC_RELEASE);
-	__atomic_store_n(&p->head, head, __ATOMIC_RELEASE);
-}
-
-static inline uint64_t one_more(const struct weft_ring_producer *p)
-{
-	return __atomic_load_n(&p->written, __ATOMIC_RELAXED) + 1;
+	return ring_place(r, ring_head(r), bytes, &start);
 }
 
 void weft_ring_commit(const struct ring *r, const struct weft_record *record)
 {
-	uint64_t head = head_of(r);
+	uint64_t head = ring_head(r);
 	uint32_t place = (uint32_t)(head & (r->bytes - 1));
 	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
 
 	if (at != place)
 		head += r->bytes - place;
-	publish(r->producer, one_more(r->producer), head + record->bytes);
+	ring_publish(r->producer, ring_one_more(r->producer), head + record->bytes);
 }
 
 enum entry { ENTER, ABANDONED, IN_DOUBT, REFUSE };
@@ -173,7 +121,7 @@ static uint64_t pass_over(const struct ring *r, uint64_t head, uint64_t end)
 		uint64_t left = r->bytes - place;
 		uint32_t bytes = (uint32_t)(end - head < left ? end - head : left);
 
-		put_pad(r, place, bytes);
+		ring_put_pad(r, place, bytes);
 		head += bytes;
 	}
 	return head;
@@ -206,122 +154,55 @@ static void copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
 		out[i] = in[i];
 }
 
-/*
- * From its parts: the caller has just stored them so, and a wider load that spans several
- * stores waits until all of them have left the store buffer. model: FIRST_WORD
- */
-static void write_first_word(struct weft_record *to, const struct weft_record *header,
-			     uint32_t bytes)
+enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
+					   uint64_t now_ns, uint64_t *from)
 {
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first word of a record");
-	uint64_t word = bytes | (uint64_t)header->type << 32 | (uint64_t)header->flags << 48;
-
-	__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELAXED);
-}
-
-#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
-
-struct append {
-	const struct ring *ring;
-	const struct weft_record *header;
-	const void *payload, *more;
-	uint32_t payload_bytes, more_bytes;
-	uint64_t frame;
-};
-
-/* All but the first word: until that is written, a pad may stand there. model: BODY */
-static inline __attribute__((always_inline)) void write_body(struct weft_record *to,
-							     const struct append *a)
-{
-	uint8_t *out = (uint8_t *)(to + 1);
-
-	__atomic_store_n(&to->generation, a->header->generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, a->header->rsv, __ATOMIC_RELAXED);
-	copy_bytes(out, a->payload, a->payload_bytes);
-	if (__builtin_expect(a->more_bytes != 0, 0))
-		copy_bytes(out + a->payload_bytes, a->more, a->more_bytes);
-}
-
-/* Is it still ours after COMMITTING, then nobody takes it over any more (for a minute). */
-static inline __attribute__((always_inline)) int
-commit(const struct append *a, struct weft_record *to, uint64_t end, uint32_t bytes)
-{
-	struct weft_ring_producer *p = a->ring->producer;
-	uint64_t written = one_more(p);
-
-	__atomic_store_n(&COMMIT_WRITTEN(p), written, __ATOMIC_RELAXED);
-	KEEP_ORDER();
-	__atomic_store_n(&RESERVED(p), end | COMMITTING, __ATOMIC_RELAXED);
-	KEEP_ORDER();
-	if (__atomic_load_n(&p->busy, __ATOMIC_RELAXED) != a->frame) /* model: STILL_MINE */
-		return 0;
-	write_first_word(to, a->header, bytes);
-	publish(p, written, end);
-	KEEP_ORDER();
-	return 1;
-}
-
-/* busy is ours. */
-static inline __attribute__((always_inline)) enum weft_ring_result
-write_record(const struct append *a, uint64_t from)
-{
-	struct weft_ring_producer *p = a->ring->producer;
-	uint32_t bytes = (uint32_t)sizeof(*a->header) +
-			 ((a->payload_bytes + a->more_bytes + UINT32_C(7)) & ~UINT32_C(7));
-	uint64_t start;
-	struct weft_record *to = reserve(a->ring, from, bytes, &start);
-
-	if (to) {
-		__atomic_store_n(&RESERVED(p), start + bytes, __ATOMIC_RELAXED);
-		KEEP_ORDER();
-		write_body(to, a);
-		KEEP_ORDER();
-		if (!commit(a, to, start + bytes, bytes))
-			return WEFT_RING_NESTED;
-	}
-	__atomic_store_n(&p->busy, 0, __ATOMIC_RELAXED);
-	return to ? WEFT_RING_WRITTEN : WEFT_RING_FULL;
-}
-
-/* model: BUSY */
-static inline void enter(struct weft_ring_producer *p, uint64_t frame)
-{
-	BUSY_SINCE(p) = 0;
-	KEEP_ORDER();
-	__atomic_store_n(&p->busy, frame, __ATOMIC_RELAXED);
-	KEEP_ORDER();
-}
-
-static __attribute__((noinline, cold)) enum weft_ring_result
-append_over(struct append by_value, uint64_t busy, uint64_t now_ns)
-{
-	const struct append *a = &by_value;
-	struct weft_ring_producer *p = a->ring->producer;
-	enum entry entry = judge(a->ring, busy, a->frame, now_ns);
-	enum weft_ring_result result;
+	struct weft_ring_producer *p = r->producer;
+	enum entry entry = judge(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
 	uint64_t end;
 
 	if (entry == REFUSE)
 		return WEFT_RING_NESTED;
 	end = forget(p, entry);
-	enter(p, a->frame);
+	ring_enter(p, frame);
 	if (entry == ABANDONED)
 		settle(p);
-	result = write_record(a, pass_over(a->ring, head_of(a->ring), end));
-	return result == WEFT_RING_WRITTEN ? WEFT_RING_HEALED : result;
+	*from = pass_over(r, ring_head(r), end);
+	return WEFT_RING_HEALED;
 }
 
-static inline __attribute__((always_inline)) enum weft_ring_result append(const struct append *a,
-									  uint64_t now_ns)
-{
-	struct weft_ring_producer *p = a->ring->producer;
-	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED); /* model: LOOK */
+struct payload {
+	const void *data, *more;
+	uint32_t bytes, more_bytes;
+};
 
-	if (__builtin_expect(busy != 0, 0))
-		return append_over(*a, busy, now_ns);
-	RESERVED(p) = 0; /* model: FORGET */
-	enter(p, a->frame);
-	return write_record(a, head_of(a->ring));
+/* All but the first word: until that is written, a pad may stand there. model: BODY */
+static inline __attribute__((always_inline)) void
+write_body(struct weft_record *to, const struct weft_record *header, const struct payload *payload)
+{
+	uint8_t *out = (uint8_t *)(to + 1);
+
+	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
+	copy_bytes(out, payload->data, payload->bytes);
+	if (__builtin_expect(payload->more_bytes != 0, 0))
+		copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);
+}
+
+static inline __attribute__((always_inline)) enum weft_ring_result
+append(const struct ring *r, const struct weft_record *header, const struct payload *payload,
+       uint64_t frame, uint64_t now_ns)
+{
+	struct ring_append a = {.ring = r, .frame = frame};
+	uint32_t bytes = (uint32_t)sizeof(*header) +
+			 ((payload->bytes + payload->more_bytes + UINT32_C(7)) & ~UINT32_C(7));
+	struct weft_record *to = ring_append_open(&a, bytes, now_ns);
+
+	if (__builtin_expect(to != 0, 1)) {
+		write_body(to, header, payload);
+		ring_append_close(&a, to, header, bytes);
+	}
+	return a.result;
 }
 
 /* Not inlined: their frame addresses must be their own. */
@@ -329,26 +210,19 @@ __attribute__((noinline)) enum weft_ring_result
 weft_ring_append(const struct ring *r, const struct weft_record *header, const void *payload,
 		 uint32_t payload_bytes, uint64_t now_ns)
 {
-	struct append a = {.ring = r,
-			   .header = header,
-			   .payload = payload,
-			   .payload_bytes = payload_bytes,
-			   .frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+	const struct payload one = {.data = payload, .bytes = payload_bytes};
 
-	return append(&a, now_ns);
+	return append(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
 }
 
 __attribute__((noinline)) enum weft_ring_result
 weft_ring_append_two(const struct ring *r, const struct weft_record *header,
 		     const struct weft_ring_part part[2], uint64_t now_ns)
 {
-	struct append a = {.ring = r,
-			   .header = header,
-			   .payload = part[0].data,
-			   .payload_bytes = part[0].bytes,
-			   .more = part[1].data,
-			   .more_bytes = part[1].bytes,
-			   .frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+	const struct payload two = {.data = part[0].data,
+				    .bytes = part[0].bytes,
+				    .more = part[1].data,
+				    .more_bytes = part[1].bytes};
 
-	return append(&a, now_ns);
+	return append(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
 }

@@ -21,6 +21,7 @@
  *   hook_*.c, hooks.c  interposed functions    real.c    libc's own functions
  *   customlabels_meet.c  libcustomlabels-weft.so
  *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
+ *   event*.c   typed events (event.h)          ring_append.h  a record written in place
  *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
  *   patch.c, patch_module.c  the hooks of an object that was loaded late
  *
@@ -52,6 +53,8 @@ enum weft_rt_state {
 	WEFT_RT_CHILD = 2,   /* forked child: its session begins when it is worth one */
 };
 
+struct weft_event_caller;
+
 /* One per process. Set by the constructor (or the beginning of a child), then read only. */
 struct weft_rt {
 	uint32_t state;     /* enum weft_rt_state; stored with release, loaded with acquire */
@@ -66,6 +69,7 @@ struct weft_rt {
 	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
 	uint64_t dict_bytes, modules_bytes;
 	uint64_t map_offset, map_bytes;
+	uint64_t event_area_offset;
 	uint64_t session_id;
 	uint32_t samples_bytes, events_bytes;
 	uint32_t slot_count;
@@ -83,6 +87,9 @@ struct weft_rt {
 	int (*begin_child)(void);
 	/* In a child that has just found out: arms what begins its session. */
 	void (*on_fork)(void);
+	/* A caller's stack, for an event (event.h); NULL where nothing walks. */
+	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
+				     uint8_t *to, uint32_t room);
 };
 
 #pragma GCC visibility push(hidden) /* no detour by the global offset table */
@@ -183,6 +190,7 @@ int weft_log_append(enum weft_log log, struct weft_log_record *record, const voi
 const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record);
 void weft_log_replay(void); /* all that was logged, into a new session */
 void weft_log_lock(void);   /* not in a handler */
+int weft_log_lock_within(uint64_t patience_ns); /* 0: not to be had */
 void weft_log_unlock(void);
 void weft_log_reset_lock(void); /* in a forked child */
 

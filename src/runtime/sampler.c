@@ -20,6 +20,7 @@
 #include "base/context_snapshot.h"
 #include "runtime/attach.h"
 #include "runtime/engine.h"
+#include "runtime/event.h"
 #include "runtime/hooks.h"
 #include "runtime/registers.h"
 #include "runtime/ring.h"
@@ -124,6 +125,21 @@ static struct weft_sample_record *take_stack(struct stack_take *take)
 	}
 }
 
+/* What was set for samples (weft/abi/events.h): 0, and what is left out for its context counted. */
+static int is_wanted(struct weft_slot *slot)
+{
+	const struct weft_event_row *rows =
+		(const void *)(weft_rt.base + weft_rt.event_area_offset);
+	uint32_t flags = __atomic_load_n(&rows[WEFT_EVENT_ROW_CPU].flags, __ATOMIC_RELAXED);
+
+	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
+		return 0;
+	if (LIKELY(!(flags & WEFT_EVENT_IF_CONTEXT)) || weft_event_has_context(slot))
+		return 1;
+	weft_slot_count(slot, WEFT_COUNTER_SAMPLES_UNSELECTED, 1);
+	return 0;
+}
+
 /* @is_new: claimed by this very handler. */
 static void write_sample(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
 			 uint64_t now_ns, int is_new)
@@ -137,6 +153,8 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	};
 	struct weft_sample_record *sample;
 
+	if (UNLIKELY(!is_wanted(slot)))
+		return;
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
 	sample = take_stack(&take);
 	if (!sample) {
@@ -147,7 +165,7 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	take_context(slot, sample, is_new);
 	weft_sample_labels_put(slot, sample, take.beside);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
-	__atomic_store_n(&slot->events.commits, slot->events.commits + 1, __ATOMIC_RELAXED);
+	weft_event_add(&slot->events.commits, 1);
 	weft_ring_commit(&take.ring, &sample->record);
 	weft_rt_mark(weft_rt_index(slot));
 }
@@ -269,7 +287,7 @@ static void count_time(uint64_t began_ns)
 /* The first tick after the end of a recording ends the engine, for all threads. */
 static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_ns)
 {
-	struct weft_slot *marked = weft_handling_begin();
+	struct weft_handling marked = weft_handling_begin();
 
 	take_tick(info, uc, began_ns);
 	count_time(began_ns);

@@ -44,26 +44,34 @@ int weft_sampler_is_ours(const siginfo_t *info);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 
 /*
- * Our handlers at work, for who waits until they are done: on a thread with a slot a plain
- * store, else a shared count. The result of begin is end's.
+ * Our handlers at work, and events that walk a stack, for who waits until they are done: on a
+ * thread with a slot a plain store, else a shared count. The result of begin is end's. A handler
+ * that interrupts a walk leaves what it found.
  */
-static inline struct weft_slot *weft_handling_begin(void)
-{
-	struct weft_slot *slot = weft_slot_mine();
+struct weft_handling {
+	struct weft_slot *slot; /* NULL: counted */
+	uint64_t before;
+};
 
-	if (LIKELY(slot != NULL))
-		__atomic_store_n(&slot->thread.handling,
+static inline struct weft_handling weft_handling_begin(void)
+{
+	struct weft_handling h = {.slot = weft_slot_mine()};
+
+	if (LIKELY(h.slot != NULL)) {
+		h.before = __atomic_load_n(&h.slot->thread.handling, __ATOMIC_RELAXED);
+		__atomic_store_n(&h.slot->thread.handling,
 				 (uint64_t)(uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
-	else
+	} else {
 		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
+	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return slot;
+	return h;
 }
 
-static inline void weft_handling_end(struct weft_slot *slot)
+static inline void weft_handling_end(struct weft_handling h)
 {
-	if (LIKELY(slot != NULL))
-		__atomic_store_n(&slot->thread.handling, 0, __ATOMIC_RELEASE);
+	if (LIKELY(h.slot != NULL))
+		__atomic_store_n(&h.slot->thread.handling, h.before, __ATOMIC_RELEASE);
 	else
 		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
 }

@@ -6,6 +6,7 @@
  * A session that a collector hands over is validated like any stranger's; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
+#include "runtime/event.h"
 #include "runtime/publish.h"
 
 #include <fcntl.h>
@@ -41,7 +42,8 @@ static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protect
 	return (int)sys_call3(SYS_mprotect, base + offset, bytes, protection);
 }
 
-static void adopt_layout(uint8_t *base)
+/* @fd: of the session's file; -1 = it has none. */
+static void adopt_layout(uint8_t *base, int fd)
 {
 	struct weft_rt *rt = &weft_rt;
 
@@ -63,15 +65,17 @@ static void adopt_layout(uint8_t *base)
 	rt->modules_bytes = layout.modules_bytes;
 	rt->map_offset = layout.map_offset;
 	rt->map_bytes = layout.map_bytes;
+	rt->event_area_offset = layout.event_area_offset;
 	rt->session_id = layout.session_id;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
+	weft_event_rows_map(fd, layout.event_area_offset);
 	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
 	weft_publish_header();
 }
 
-/* Header and logs become writable, the collector's module map readable. */
+/* Header and logs become writable, the collector's module map and events area readable. */
 static int open_header(uint8_t *base, const struct weft_session_header *h)
 {
 	int failed = open_area(base, 0, h->map_offset, PROT_READ | PROT_WRITE);
@@ -106,7 +110,7 @@ int weft_session_map(int fd, uint64_t total_bytes)
 		sys_call2(SYS_munmap, base, total_bytes);
 		return failed;
 	}
-	adopt_layout(base);
+	adopt_layout(base, fd);
 	return 0;
 }
 
@@ -225,7 +229,7 @@ int weft_session_make(int keeps_file)
 	keep_own_file(fd >= 0 ? fd : -1);
 	fill_own_header((struct weft_session_header *)(void *)base);
 	weft_rt.has_collector = 0;
-	adopt_layout(base);
+	adopt_layout(base, fd);
 	return 0;
 }
 
@@ -249,6 +253,7 @@ int weft_session_open_block(uint32_t block)
 
 void weft_session_forget(void)
 {
+	weft_event_rows_forget();
 	if (weft_rt.base)
 		sys_call2(SYS_munmap, weft_rt.base, weft_rt.total_bytes);
 	weft_rt.base = NULL;

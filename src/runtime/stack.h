@@ -21,12 +21,16 @@ struct stack_view {
 	int known;
 };
 
+/* @uc: for where the alternate signal stack lies; NULL: not known. */
 struct stack_view weft_stack_find(const struct weft_slot *slot, const ucontext_t *uc, uint64_t sp);
 
-/* What one sample is made from. */
+struct weft_event_caller;
+
+/* What one sample, or one event's stack, is made from. */
 struct stack_take {
 	struct weft_slot *slot;
-	const ucontext_t *uc;
+	const ucontext_t *uc; /* NULL: from @caller on, on the thread itself */
+	const struct weft_event_caller *caller;
 	struct ring ring;
 	struct stack_view view;
 	enum weft_stack_mode mode;
@@ -36,6 +40,11 @@ struct stack_take {
 /* Both: a record in the ring, its stack and length filled in, not published; NULL = full. */
 struct weft_sample_record *weft_stack_copy(const struct stack_take *take);
 struct weft_sample_record *weft_stack_walk(const struct stack_take *take);
+
+/* Frames of an event's stack to @pcs, and what is to be said of them to @sample, which is not in a
+ * ring. 1: they are all that there is; 0: a copy would tell more. */
+int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *sample,
+		      uint64_t *pcs, uint32_t max);
 
 /* Frames for a CHECK record, behind the copy that @sample has already. */
 void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample);

@@ -37,10 +37,10 @@ static struct stack_view view_of(uint64_t sp, uint64_t low, uint64_t high, uint1
 struct stack_view weft_stack_find(const struct weft_slot *slot, const ucontext_t *uc, uint64_t sp)
 {
 	const struct weft_slot_events *e = &slot->events;
-	uint64_t alt_low = (uint64_t)(uintptr_t)uc->uc_stack.ss_sp;
-	uint64_t alt_high = alt_low + uc->uc_stack.ss_size;
+	uint64_t alt_low = uc ? (uint64_t)(uintptr_t)uc->uc_stack.ss_sp : 0;
+	uint64_t alt_high = uc ? alt_low + uc->uc_stack.ss_size : 0;
 
-	if (!(uc->uc_stack.ss_flags & SS_DISABLE) && is_within(sp, alt_low, alt_high))
+	if (uc && !(uc->uc_stack.ss_flags & SS_DISABLE) && is_within(sp, alt_low, alt_high))
 		return view_of(sp, alt_low, alt_high, WEFT_SAMPLE_ALT_STACK);
 	if (is_within(sp, e->coroutine_stack_low, e->coroutine_stack_high))
 		return view_of(sp, e->coroutine_stack_low, e->coroutine_stack_high, 0);

@@ -21,9 +21,11 @@
 #if defined(__x86_64__)
 #define MACHINE UNWIND_X86_64
 #define PC_REGISTER 16
+#define PRESERVED X86_64_PRESERVED
 #else
 #define MACHINE UNWIND_AARCH64
 #define PC_REGISTER 32
+#define PRESERVED AARCH64_PRESERVED
 #endif
 
 struct walk {
@@ -44,8 +46,9 @@ static int is_mapped(const struct stack_take *take, uint64_t address)
 {
 	uint64_t word;
 
-	return !(take->slot->thread.flags & WEFT_SLOT_MAIN) ||
-	       weft_stack_self_read(take->slot, &word, address, sizeof(word)) != 0;
+	if (!(take->slot->thread.flags & WEFT_SLOT_MAIN))
+		return 1;
+	return take->uc && weft_stack_self_read(take->slot, &word, address, sizeof(word)) != 0;
 }
 
 /* Out of a signal frame: maybe from the alternate stack to the one that it left. */
@@ -77,11 +80,21 @@ INLINE int find_none(void *arg, uint64_t pc, const struct unwind_rule **rule)
 	return 1;
 }
 
-static void take_registers(struct unwind_registers *regs, const ucontext_t *uc)
+static void take_registers(struct unwind_registers *regs, const struct stack_take *take)
 {
-	registers_copy(regs->r, uc);
+	if (LIKELY(take->uc != NULL)) {
+		registers_copy(regs->r, take->uc);
+		regs->valid = BIT(PC_REGISTER) - 1;
+	} else {
+		registers_of_caller(regs->r, take->caller);
+		regs->valid = PRESERVED | BIT(unwind_sp_register(MACHINE));
+	}
 	regs->pc = regs->r[PC_REGISTER];
-	regs->valid = BIT(PC_REGISTER) - 1;
+}
+
+static uint64_t first_pc(const struct stack_take *take)
+{
+	return take->uc ? registers_pc(take->uc) : take->caller->pc;
 }
 
 static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint64_t *pcs,
@@ -90,7 +103,7 @@ static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint6
 	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
 	struct unwind_registers regs;
 
-	take_registers(&regs, walk->take->uc);
+	take_registers(&regs, walk->take);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
@@ -100,7 +113,7 @@ static __attribute__((noinline)) uint32_t walk_by_frame_pointers(struct walk *wa
 	static const struct unwind_walker walker = {.find = find_none};
 	struct unwind_registers regs;
 
-	take_registers(&regs, walk->take->uc);
+	take_registers(&regs, walk->take);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
@@ -142,7 +155,7 @@ static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sa
 	uint32_t count, good;
 
 	if (!weft_map_open(&walk->map)) {
-		pcs[0] = registers_pc(walk->take->uc);
+		pcs[0] = first_pc(walk->take);
 		finish(sample, walk, 1, UNWIND_END_NO_MODULE);
 		return WALK_NO_MAP;
 	}
@@ -172,6 +185,13 @@ static enum verdict walk_into(const struct stack_take *take, struct weft_sample_
 	count = walk_by_frame_pointers(&walk, pcs, max, &end);
 	finish(sample, &walk, count, end);
 	return WALK_GOOD;
+}
+
+int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *sample,
+		      uint64_t *pcs, uint32_t max)
+{
+	sample->flags = take->view.flags;
+	return walk_into(take, sample, pcs, max) == WALK_GOOD;
 }
 
 uint32_t weft_stack_frames_bytes(const struct ring *ring)
