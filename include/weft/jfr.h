@@ -103,6 +103,7 @@ enum weft_jfr_field_flag {
 	WEFT_JFR_TIMESTAMP_MS = 1 << 10, /* @Timestamp("MILLISECONDS_SINCE_EPOCH") */
 	WEFT_JFR_BITS = 1 << 11,         /* @DataAmount("BITS") */
 	WEFT_JFR_FREQUENCY = 1 << 12,    /* @Frequency: hertz */
+	WEFT_JFR_EXPERIMENTAL = 1 << 13, /* @Experimental */
 };
 
 struct weft_jfr_field {
@@ -116,6 +117,15 @@ struct weft_jfr_field {
 enum weft_jfr_type_flag {
 	WEFT_JFR_TYPE_CONTEXTUAL = 1 << 0, /* @jdk.jfr.Contextual on the type */
 	WEFT_JFR_TYPE_EXPERIMENTAL = 1 << 1,
+	/** Another one of that name, with other fields, may be declared beside it: two programs may
+	 * mean different things by a name, as classes of two loaders do. */
+	WEFT_JFR_TYPE_TWIN = 1 << 2,
+};
+
+/** A setting of a type: what its metadata tells of it. */
+struct weft_jfr_type_setting {
+	const char *name;          /* "enabled", "threshold", "stackTrace", "select", ... */
+	const char *default_value; /* NULL = none */
 };
 
 /**
@@ -130,6 +140,8 @@ struct weft_jfr_type_def {
 	unsigned int flags;          /* enum weft_jfr_type_flag */
 	const struct weft_jfr_field *fields;
 	size_t field_count;
+	const struct weft_jfr_type_setting *settings; /* NULL = none */
+	size_t setting_count;
 };
 
 struct weft_jfr_string { /* bytes, UTF-8; invalid sequences are replaced on writing */
@@ -188,7 +200,8 @@ WEFT_JFR_API struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_optio
 /**
  * weft_jfr_type() - declare an event type. Any time; it is in the metadata of this chunk
  * and every later one. Declaring the same name and fields again returns the same type;
- * the same name with other fields is NULL with EEXIST. @def is copied.
+ * the same name with other fields is NULL with EEXIST, unless both are WEFT_JFR_TYPE_TWIN. Labels,
+ * categories and settings are those of the first declaration. @def is copied.
  */
 WEFT_JFR_API struct weft_jfr_type *weft_jfr_type(struct weft_jfr_writer *w,
 						 const struct weft_jfr_type_def *def);

@@ -25,6 +25,11 @@ static int def_is_sound(const struct weft_jfr_type_def *def)
 		return 0;
 	if (def->field_count && !def->fields)
 		return 0;
+	if (def->setting_count && !def->settings)
+		return 0;
+	for (size_t i = 0; i < def->setting_count; i++)
+		if (!def->settings[i].name || !def->settings[i].name[0])
+			return 0;
 	for (size_t i = 0; i < def->field_count; i++)
 		if (!field_is_sound(def, i))
 			return 0;
@@ -99,6 +104,21 @@ static const struct weft_jfr_field *copy_fields(struct arena *a,
 	return copy;
 }
 
+static const struct weft_jfr_type_setting *
+copy_settings(struct arena *a, const struct weft_jfr_type_def *def, int *failed)
+{
+	struct weft_jfr_type_setting *copy =
+		arena_zalloc(a, (def->setting_count + 1) * sizeof(*copy));
+
+	if (!copy)
+		*failed = 1;
+	for (size_t i = 0; copy && i < def->setting_count; i++) {
+		copy[i].name = copy_text(a, def->settings[i].name, failed);
+		copy[i].default_value = copy_text(a, def->settings[i].default_value, failed);
+	}
+	return copy;
+}
+
 static struct weft_jfr_type *copy_type(struct arena *a, const struct weft_jfr_type_def *def)
 {
 	struct weft_jfr_type *t = arena_zalloc(a, sizeof(*t) + def->field_count);
@@ -112,6 +132,7 @@ static struct weft_jfr_type *copy_type(struct arena *a, const struct weft_jfr_ty
 	t->def.description = copy_text(a, def->description, &failed);
 	t->def.category = copy_category(a, def->category, &failed);
 	t->def.fields = copy_fields(a, def, &failed);
+	t->def.settings = copy_settings(a, def, &failed);
 	for (size_t i = 0; i < def->field_count; i++)
 		t->kinds[i] = (uint8_t)def->fields[i].kind;
 	return failed ? NULL : t;
@@ -124,12 +145,20 @@ static int is_ticks(const struct weft_jfr_type_def *def, size_t i, const char *n
 	       (def->fields[i].flags & flag) && strcmp(def->fields[i].name, name) == 0;
 }
 
-static struct weft_jfr_type *find(struct type_list *list, const char *name)
+/* One with these fields, else any of that name that is no twin of @def's. */
+static struct weft_jfr_type *find(struct type_list *list, const struct weft_jfr_type_def *def)
 {
-	for (struct weft_jfr_type *t = list->first; t; t = t->next)
-		if (strcmp(t->def.name, name) == 0)
+	struct weft_jfr_type *other = NULL;
+
+	for (struct weft_jfr_type *t = list->first; t; t = t->next) {
+		if (strcmp(t->def.name, def->name) != 0)
+			continue;
+		if (same_fields(&t->def, def))
 			return t;
-	return NULL;
+		if (!(t->def.flags & def->flags & WEFT_JFR_TYPE_TWIN))
+			other = t;
+	}
+	return other;
 }
 
 static void append(struct type_list *list, struct weft_jfr_type *t)
@@ -154,7 +183,7 @@ struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr
 		errno = EINVAL;
 		return NULL;
 	}
-	t = find(list, def->name);
+	t = find(list, def);
 	if (t) {
 		errno = EEXIST;
 		return same_fields(&t->def, def) ? t : NULL;

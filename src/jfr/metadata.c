@@ -116,10 +116,16 @@ static struct element *add_field(struct tree *t, struct element *in, const char 
 	return e;
 }
 
+static const char *super_type(unsigned int flags)
+{
+	if (flags & TYPE_ANNOTATION)
+		return "java.lang.annotation.Annotation";
+	return flags & TYPE_CONTROL ? "jdk.jfr.SettingControl" : NULL;
+}
+
 static void add_builtin(struct tree *t, struct element *in, const struct type_row *row)
 {
-	const char *super = row->flags & TYPE_ANNOTATION ? "java.lang.annotation.Annotation" : NULL;
-	struct element *e = add_class(t, in, row->name, row->id, super);
+	struct element *e = add_class(t, in, row->name, row->id, super_type(row->flags));
 
 	if (row->flags & TYPE_SIMPLE)
 		add_attribute(t, e, "simpleType", "true");
@@ -166,11 +172,24 @@ static void add_category(struct tree *t, struct element *e, const char *const *c
 	}
 }
 
+static void add_setting(struct tree *t, struct element *in,
+			const struct weft_jfr_type_setting *setting)
+{
+	struct element *e = add_element(t, in, "setting");
+
+	add_attribute(t, e, "name", setting->name);
+	add_number(t, e, "class", setting_type(setting->name));
+	if (setting->default_value)
+		add_attribute(t, e, "defaultValue", setting->default_value);
+}
+
 static void add_event_type(struct tree *t, struct element *in, const struct weft_jfr_type *type)
 {
 	const struct weft_jfr_type_def *def = &type->def;
 	struct element *e = add_class(t, in, def->name, type->id, "jdk.jfr.Event");
 
+	for (size_t i = 0; i < def->setting_count; i++)
+		add_setting(t, e, &def->settings[i]);
 	for (size_t i = 0; i < def->field_count; i++)
 		add_event_field(t, e, &def->fields[i]);
 	if (def->label)

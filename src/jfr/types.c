@@ -5,6 +5,8 @@
  */
 #include "jfr/types.h"
 
+#include <string.h>
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct type_field thread_fields[] = {
@@ -107,6 +109,13 @@ const struct type_row builtin_types[] = {
 	{TYPE_EXPERIMENTAL, "jdk.jfr.Experimental", TYPE_ANNOTATION, NULL},
 	{TYPE_FREQUENCY, "jdk.jfr.Frequency", TYPE_ANNOTATION | TYPE_IS_CONTENT, NULL},
 	{TYPE_KEY, "weft.Key", TYPE_ANNOTATION, text_member},
+	{TYPE_SETTING_ENABLED, "jdk.settings.Enabled", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_THRESHOLD, "jdk.settings.Threshold", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_THROTTLE, "jdk.settings.Throttle", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_STACK_TRACE, "jdk.settings.StackTrace", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_PERIOD, "jdk.settings.Period", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_SELECT, "weft.settings.Select", TYPE_CONTROL, NULL},
+	{TYPE_SETTING_OTHER, "weft.settings.Text", TYPE_CONTROL, NULL},
 };
 const size_t builtin_type_count = COUNT(builtin_types);
 
@@ -123,6 +132,7 @@ const struct field_annotation field_annotations[] = {
 	{WEFT_JFR_TIMESTAMP_MS, TYPE_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"},
 	{WEFT_JFR_BITS, TYPE_DATA_AMOUNT, "BITS"},
 	{WEFT_JFR_FREQUENCY, TYPE_FREQUENCY, NULL},
+	{WEFT_JFR_EXPERIMENTAL, TYPE_EXPERIMENTAL, NULL},
 };
 const size_t field_annotation_count = COUNT(field_annotations);
 
@@ -150,6 +160,23 @@ enum type_id kind_type(enum weft_jfr_kind kind)
 	};
 
 	return kind > 0 && (size_t)kind < COUNT(of) ? of[kind] : 0;
+}
+
+enum type_id setting_type(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum type_id type;
+	} of[] = {
+		{"enabled", TYPE_SETTING_ENABLED},   {"threshold", TYPE_SETTING_THRESHOLD},
+		{"throttle", TYPE_SETTING_THROTTLE}, {"stackTrace", TYPE_SETTING_STACK_TRACE},
+		{"period", TYPE_SETTING_PERIOD},     {"select", TYPE_SETTING_SELECT},
+	};
+
+	for (size_t i = 0; i < COUNT(of); i++)
+		if (strcmp(of[i].name, name) == 0)
+			return of[i].type;
+	return TYPE_SETTING_OTHER;
 }
 
 int kind_is_pooled(enum weft_jfr_kind kind)
@@ -187,11 +214,11 @@ static const struct weft_jfr_field setting_fields[] = {
 const struct weft_jfr_type_def standard_types[] = {
 	[WEFT_JFR_EXECUTION_SAMPLE] = {"jdk.ExecutionSample", "Method Profiling Sample",
 				       "A thread found running on a CPU", profiling, 0,
-				       sample_fields, COUNT(sample_fields)},
+				       sample_fields, COUNT(sample_fields), NULL, 0},
 	[WEFT_JFR_ACTIVE_SETTING] = {"jdk.ActiveSetting", "Recording Setting", "A setting in force",
-				     recorder, 0, setting_fields, COUNT(setting_fields)},
+				     recorder, 0, setting_fields, COUNT(setting_fields), NULL, 0},
 	[WEFT_JFR_WALL_CLOCK_SAMPLE] = {"profiler.WallClockSample", "Wall Clock Sample",
 					"What a thread was at, running or not, and for how long",
-					profiling, 0, wall_fields, COUNT(wall_fields)},
+					profiling, 0, wall_fields, COUNT(wall_fields), NULL, 0},
 };
 const size_t standard_type_count = COUNT(standard_types);

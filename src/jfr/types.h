@@ -48,6 +48,13 @@ enum type_id {
 	TYPE_EXPERIMENTAL,
 	TYPE_KEY,
 	TYPE_FREQUENCY,
+	TYPE_SETTING_ENABLED = 60,
+	TYPE_SETTING_THRESHOLD,
+	TYPE_SETTING_THROTTLE,
+	TYPE_SETTING_STACK_TRACE,
+	TYPE_SETTING_PERIOD,
+	TYPE_SETTING_SELECT,
+	TYPE_SETTING_OTHER,
 	TYPE_FIRST_EVENT = 100,
 };
 
@@ -55,6 +62,7 @@ enum type_flag {
 	TYPE_SIMPLE = 1 << 0,     /* values are the only field, inline */
 	TYPE_ANNOTATION = 1 << 1, /* superType */
 	TYPE_IS_CONTENT = 1 << 2, /* an annotation that says what a number means */
+	TYPE_CONTROL = 1 << 3,    /* superType: the kind of a setting */
 };
 
 enum type_field_flag {
@@ -87,6 +95,9 @@ struct field_annotation {
 
 extern const struct field_annotation field_annotations[];
 extern const size_t field_annotation_count;
+
+/* The kind of the setting with this name. */
+enum type_id setting_type(const char *name);
 
 /* Constant pools whose entries never change: key = index. */
 extern const char *const frame_type_names[6];
