@@ -107,7 +107,12 @@
 #define RECORDING_FIELD_PATH "path"
 #define RECORDING_FIELD_BUILD_ID "buildId"
 
-/* jdk.ActiveSetting rows, id = a sample type's; repeated in every chunk. */
+/* startTime, message: what was not done as asked; each message once. */
+#define RECORDING_WARNING "weft.Warning"
+#define RECORDING_FIELD_MESSAGE "message"
+
+/* jdk.ActiveSetting rows, id = a type's; repeated in every chunk, and when one changes. Of typed
+ * events: enabled, threshold, throttle, stackTrace, select. Of sample types: */
 #define RECORDING_SETTING_PERIOD "period"   /* "5025125 ns": time that one sample stands for */
 #define RECORDING_SETTING_ENGINE "engine"   /* "cpu", "wall": of this type */
 #define RECORDING_SETTING_STACK "stackMode" /* "auto", "table", "fp", "raw", "check" */

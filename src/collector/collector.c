@@ -6,6 +6,7 @@
 #include "collector/jit.h"
 #include "collector/recording_system.h"
 #include "collector/walker.h"
+#include "collector/warnings.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,6 +34,7 @@ struct collector {
 	int watching, walking, writing;                              /* threads that run */
 	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
 	size_t unsampled_count;
+	struct warnings warnings;
 	char reason[64]; /* how the root has ended; "" = it has not, as far as is known */
 };
 
@@ -68,6 +70,9 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.max_age_ns = o->max_age_ns,
 		.duration_ns = o->duration_ns,
 		.inline_context = o->inline_context,
+		.settings = &c->watch.text,
+		.tell = warnings_add,
+		.tell_arg = &c->warnings,
 	};
 
 	int rc = recording_open(&c->worker.recording, &options);
@@ -170,6 +175,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 		return -ENOMEM;
 	c->watch = (struct watch)WATCH_CLOSED;
 	c->tables.fd = c->cache.fd = -1;
+	warnings_init(&c->warnings);
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
 		watch_attach_all(&c->watch, options);
@@ -215,6 +221,11 @@ int collector_root_fd(const struct collector *c)
 void collector_stop(struct collector *c)
 {
 	watch_order(&c->watch, WATCH_STOP);
+}
+
+int collector_warning(struct collector *c, char *out, size_t room)
+{
+	return warnings_take(&c->warnings, out, room);
 }
 
 void collector_progress(const struct collector *c, struct collector_progress *out)
@@ -282,6 +293,8 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.switches_unwritten = written.switches_lost,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
+		.typed = written.typed,
+		.typed_unwritten = written.typed_lost,
 		.processes = c->watch.processes,
 		.attach_execs = c->watch.attach_execs,
 		.total = c->worker.total,
@@ -318,6 +331,7 @@ void collector_free(struct collector *c)
 	modules_free(c->walker.walking.modules);
 	tables_close(&c->tables);
 	table_cache_close(&c->cache);
+	warnings_free(&c->warnings);
 	if (c->drained.last)
 		queue_destroy(&c->drained);
 	if (c->walked.last)

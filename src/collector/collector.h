@@ -52,6 +52,7 @@ struct collector_options {
 	/* Processes that run already (attach.h): theirs is taken over. Then there is no root. */
 	struct attach_target *attach;
 	size_t attach_count;
+	const char *settings; /* of events: lines (base/event_settings.h); NULL = none */
 };
 #define COLLECTOR_NO_SIGNAL (-1)
 
@@ -83,6 +84,10 @@ int collector_root_fd(const struct collector *c);
 /* Engines stop and nobody is welcomed any more; what was sampled is still taken. */
 void collector_stop(struct collector *c);
 
+/* What was not done as asked, said once: 1 and the next of it, 0: there is no more by now. From any
+ * thread. */
+int collector_warning(struct collector *c, char *out, size_t room);
+
 struct collector_progress {
 	uint64_t samples, wall_samples, bytes;
 	uint32_t processes, running; /* that ever joined; that still run */
@@ -98,6 +103,7 @@ struct collector_result {
 	uint64_t wall_samples, wall_unwritten;
 	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
 	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
+	uint64_t typed, typed_unwritten;       /* events of the programs' own types */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;

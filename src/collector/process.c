@@ -228,6 +228,10 @@ void process_release(struct process *p)
 			free(t);
 	map_free(p->threads);
 	p->threads = NULL;
+	map_free(p->tids);
+	p->tids = NULL;
+	free(p->classes);
+	p->classes = NULL;
 	maps_free(&p->maps);
 	loads_free(&p->loads);
 	libraries_free(p->told);
@@ -274,6 +278,33 @@ struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t
 	return (struct process_thread *)(uintptr_t)*value;
 }
 
+void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
+{
+	uint64_t *value;
+
+	t->tid = tid;
+	if (!p->tids)
+		p->tids = map_new();
+	value = p->tids ? map_put(p->tids, &tid, sizeof(tid), NULL) : NULL;
+	if (value)
+		*value = (uint64_t)(uintptr_t)t;
+}
+
+struct process_thread *process_thread_by_tid(const struct process *p, int32_t tid)
+{
+	const uint64_t *value = p->tids ? map_get(p->tids, &tid, sizeof(tid)) : NULL;
+
+	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
+}
+
+static void forget_tid(const struct process *p, const struct process_thread *t)
+{
+	uint64_t *value = t && p->tids ? map_get(p->tids, &t->tid, sizeof(t->tid)) : NULL;
+
+	if (value && *value == (uint64_t)(uintptr_t)t)
+		*value = 0;
+}
+
 void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
 {
 	struct slot_key key = {slot, generation};
@@ -281,6 +312,7 @@ void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
 
 	if (!value)
 		return;
+	forget_tid(p, (struct process_thread *)(uintptr_t)*value);
 	free((void *)(uintptr_t)*value);
 	*value = 0;
 }

@@ -19,9 +19,13 @@
 #include <sys/types.h>
 #include <weft/abi/session.h>
 
+struct event_class;
 struct jit;
 struct libraries;
 struct map;
+
+/* Which samples of an engine are written, by the settings of their type. */
+enum samples_choice { SAMPLES_ALL = 0, SAMPLES_IN_CONTEXT, SAMPLES_NONE };
 
 #define SESSION_BUCKETS 64
 
@@ -56,7 +60,7 @@ struct process_thread {
 	struct stretch stretch;
 	int named;                 /* the key has the name above */
 	int begun;                 /* its jdk.ThreadStart is in the file */
-	int switched;              /* a coroutine's run or wait of it is in the file */
+	int switched;              /* an event of it, or a coroutine's run or wait, is there */
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
 	struct timeline *timeline; /* of timeline.c, which frees it; NULL = none */
@@ -87,8 +91,9 @@ struct process {
 	void *base;
 	size_t base_bytes;
 
-	struct gone_slot *gone; /* atomic: one pushes, one takes all */
-	struct libraries *told; /* atomic: of the walker, newest; the worker takes it */
+	struct gone_slot *gone;         /* atomic: one pushes, one takes all */
+	struct libraries *told;         /* atomic: of the walker, newest; the worker takes it */
+	enum samples_choice wall_asked; /* atomic, of the drain thread: of the wall engine */
 
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
@@ -113,7 +118,10 @@ struct process {
 	/* Of the worker. */
 	uint64_t dict_position;
 	struct dictionary *dictionary;
-	struct map *threads;                  /* {slot, generation} -> struct process_thread * */
+	struct map *threads;          /* {slot, generation} -> struct process_thread * */
+	struct map *tids;             /* tid -> the newest of these with it */
+	struct event_class **classes; /* by number of the type; NULL = there are none */
+	enum samples_choice cpu_choice, wall_choice;
 	struct map *codes;                    /* struct code * -> its code ran in this chunk */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
 	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
@@ -147,6 +155,10 @@ int process_runs_on(const struct process *p);
 struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
 				      int *fresh);
 void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation);
+
+/* By the tid that it has in the process's own eyes, once that was told; NULL: none. */
+void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid);
+struct process_thread *process_thread_by_tid(const struct process *p, int32_t tid);
 
 /* Walk all threads; *cursor from 0; NULL at the end. */
 struct process_thread *process_thread_next(struct process *p, size_t *cursor);

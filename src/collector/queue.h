@@ -19,12 +19,16 @@
 struct process;
 
 enum batch_kind {
-	BATCH_OPEN,        /* a process has joined; no data */
-	BATCH_SAMPLES,     /* data: records, checked, without pads */
-	BATCH_WALKED,      /* the same, walked; data: struct walked_sample */
-	BATCH_SWITCHES,    /* of coroutines; data: records, checked, without pads */
-	BATCH_PLACED,      /* the same, placed; data: struct walked_switch (walking.h) */
-	BATCH_WALL,        /* of the outside thread; data: struct wall_word (wall.h) */
+	BATCH_OPEN,    /* a process has joined; no data */
+	BATCH_SAMPLES, /* data: records, checked, without pads */
+	BATCH_WALKED,  /* the same, walked; data: struct walked_sample */
+	/* Switches of coroutines and events; data: records, as above. Of an event record.generation
+	 * is by now how many bytes its values are. */
+	BATCH_EVENTS,
+	BATCH_PLACED,   /* the same; data: struct walked_switch, struct walked_event (walking.h) */
+	BATCH_TYPE,     /* of events; data: struct type_word (session_events.h) */
+	BATCH_SETTINGS, /* more lines of settings, for the recording; no process */
+	BATCH_WALL,     /* of the outside thread; data: struct wall_word (wall.h) */
 	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
 	BATCH_THREAD_END,  /* no more samples of this slot and generation */
 	BATCH_COUNTS,      /* data: struct session_counts */

@@ -104,43 +104,9 @@ static int declare_types(struct recording *r)
 	return declare_tagged(r);
 }
 
-static void put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
-			const char *value)
-{
-	struct weft_jfr_value v[] = {
-		{.number = (int64_t)r->chunk_start_ns},
-		{.number = weft_jfr_type_id(type)},
-		{.string = text_value(name)},
-		{.string = text_value(value)},
-	};
-
-	recording_put(r, r->setting, v, 4);
-}
-
-static void put_settings_of(struct recording *r, const struct weft_jfr_type *type,
-			    uint64_t period_ns, const char *engine)
-{
-	char period[32];
-
-	if (!type)
-		return;
-	snprintf(period, sizeof(period), "%llu ns", (unsigned long long)period_ns);
-	put_setting(r, type, RECORDING_SETTING_ENABLED, "true");
-	put_setting(r, type, RECORDING_SETTING_PERIOD, period);
-	put_setting(r, type, RECORDING_SETTING_ENGINE, engine);
-	put_setting(r, type, RECORDING_SETTING_STACK, r->stack_mode);
-}
-
-/* Every chunk says by itself how it was taken. */
-static void put_settings(struct recording *r)
-{
-	put_settings_of(r, r->sample, r->period_ns, RECORDING_ENGINE_CPU);
-	put_settings_of(r, r->wall, r->wall_period_ns, RECORDING_ENGINE_WALL);
-}
-
 static void begin_chunk(struct recording *r)
 {
-	put_settings(r);
+	recording_put_settings(r);
 	recording_system_begin(r, r->chunk_start_ns);
 }
 
@@ -156,6 +122,9 @@ static void free_recording(struct recording *r)
 	label_sets_free(r->labels);
 	recording_system_free(r->system);
 	free(r->chunks.item);
+	recording_free_classes(r);
+	settings_text_free(&r->text);
+	map_free(r->warned);
 	free(r->path);
 	free(r->version);
 	free(r->stack_mode);
@@ -217,6 +186,9 @@ int recording_open(struct recording **out, const struct recording_options *o)
 		free_recording(r);
 		return rc ? rc : -ENOMEM;
 	}
+	r->tell = o->tell;
+	r->tell_arg = o->tell_arg;
+	recording_begin_settings(r, o->settings);
 	begin_chunk(r);
 	if (r->error) { /* the file's first bytes could not be written */
 		rc = r->error;
@@ -299,6 +271,16 @@ void recording_extend(struct recording *r, struct process *p, struct process_thr
 		recording_put_span(r, p, t, &ended);
 }
 
+/* By the settings of its type. That the program left it out itself is the rule; not where another
+ * type needs it. */
+static int is_chosen(enum samples_choice choice, const struct weft_sample_record *sample,
+		     const struct context_key *key)
+{
+	if (choice == SAMPLES_IN_CONTEXT)
+		return key || sample->flags & WEFT_SAMPLE_IN_CONTEXT;
+	return choice == SAMPLES_ALL;
+}
+
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct weft_sample_record *sample, const struct recording_trace *trace)
 {
@@ -312,9 +294,13 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	recording_meet_context(r, p, has);
 	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
-	if (r->sample)
-		put_samples(r, p, t, &spread, id, has);
-	if (r->wall)
+	if (is_chosen(p->cpu_choice, sample, has)) {
+		if (r->sample)
+			put_samples(r, p, t, &spread, id, has);
+	} else {
+		p->own.counter[WEFT_COUNTER_SAMPLES_UNSELECTED] += r->sample != NULL;
+	}
+	if (r->wall && is_chosen(p->wall_choice, sample, has))
 		recording_put_running(r, p, t, &spread, id, has);
 	t->previous_ns = sample->time_ns;
 }
@@ -484,6 +470,7 @@ static void settle_samples(struct recording *r, int reached)
 	to->samples += r->chunk.samples;
 	to->wall += r->chunk.wall;
 	to->switches += r->chunk.switches;
+	to->typed += r->chunk.typed;
 	r->chunk = (struct recording_events){0};
 }
 
@@ -555,6 +542,8 @@ void recording_written(const struct recording *r, struct recording_written *out)
 		.switches_lost = r->lost.switches,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
+		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
+		.typed_lost = r->lost.typed,
 		.error = r->error ? r->error : written.limit_error,
 	};
 }

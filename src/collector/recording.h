@@ -20,6 +20,9 @@ struct code;
 struct recording;
 struct walked_sample;
 struct walked_switch;
+struct walked_event;
+struct settings_text;
+struct type_word;
 struct timeline_item;
 struct wall_word;
 
@@ -37,6 +40,10 @@ struct recording_options {
 	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
 	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
+	const struct settings_text *settings; /* NULL = none */
+	/* Each warning that is put into the file is told, once; NULL = to nobody. */
+	void (*tell)(void *arg, const char *text);
+	void *tell_arg;
 };
 
 int recording_open(struct recording **out, const struct recording_options *options);
@@ -68,6 +75,9 @@ struct recording_trace {
 	int truncated;
 };
 
+/* The same of an event, which has its own. */
+uint32_t recording_event_labels(struct recording *r, const struct walked_event *event);
+
 /* Which labels a sample of @t has: a number for its label_generation in what follows; 0 = none.
  * Of all its samples, in the order in which they were taken. */
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
@@ -95,6 +105,22 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 /* A run or a wait of a coroutine that has ended on @t, with the frame of its site. */
 void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
 		      const struct walked_switch *placed, const struct recording_trace *site);
+
+/* A type of @p's, with its definition when it is new to the process; or settings that changed, of
+ * samples too (session_events.h). */
+void recording_event_type(struct recording *r, struct process *p, const struct type_word *word,
+			  const uint8_t *data, size_t bytes);
+/* An event of such a type, in order of time with the samples of the thread: timeline.h. @labels: a
+ * number of label_sets.h. */
+void recording_event(struct recording *r, struct process *p, struct process_thread *t,
+		     const struct walked_event *e, uint32_t labels,
+		     const struct recording_trace *trace);
+
+/* More lines of settings for what is the recording's own: system events, coroutines. */
+void recording_set(struct recording *r, const char *lines, size_t bytes);
+
+/* A weft.Warning, each text once. */
+void recording_put_warning(struct recording *r, const char *text);
 
 /* The thread has ended: its stretch is written. */
 void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
@@ -127,8 +153,9 @@ struct recording_written {
 	uint64_t wall, wall_lost;              /* ticks of the wall clock */
 	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
 	uint64_t dropped_chunks,
-		dropped_bytes; /* the oldest, by limits; the file has them no more */
-	int error;             /* first -errno; 0 = none */
+		dropped_bytes;      /* the oldest, by limits; the file has them no more */
+	uint64_t typed, typed_lost; /* events of the programs' own types */
+	int error;                  /* first -errno; 0 = none */
 };
 void recording_written(const struct recording *r, struct recording_written *out);
 

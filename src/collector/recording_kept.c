@@ -12,6 +12,7 @@ static void add(struct recording_events *to, const struct recording_events *one)
 	to->samples += one->samples;
 	to->wall += one->wall;
 	to->switches += one->switches;
+	to->typed += one->typed;
 }
 
 static int append(struct chunk_events *all, const struct recording_events *one)

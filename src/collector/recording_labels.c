@@ -12,14 +12,18 @@
 
 #include <errno.h>
 
-static uint32_t number_of(struct recording *r, const struct walked_sample *walked)
+static uint32_t number_of(struct recording *r, const uint8_t *labels, uint32_t bytes)
 {
-	int64_t number =
-		label_sets_put(r->labels, walked_labels(walked), walked->sample.label_bytes);
+	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;
 
 	if (number < 0 && r->error == 0)
 		r->error = (int)number;
 	return number > 0 ? (uint32_t)number : 0;
+}
+
+uint32_t recording_event_labels(struct recording *r, const struct walked_event *event)
+{
+	return number_of(r, walked_event_labels(event), event->context.label_bytes);
 }
 
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
@@ -30,7 +34,7 @@ uint32_t recording_labels(struct recording *r, struct process *p, struct process
 	uint32_t number;
 
 	if (sample->label_bytes) {
-		number = number_of(r, walked);
+		number = number_of(r, walked_labels(walked), sample->label_bytes);
 		if (is_own) {
 			t->labels_told = sample->label_generation;
 			t->labels = number;

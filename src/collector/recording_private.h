@@ -8,12 +8,23 @@
 #include "collector/recording.h"
 #include "collector/recording_system.h"
 #include "collector/recording_types.h"
+#include "collector/settings_text.h"
 
 #include <string.h>
 
 struct recording_events {
 	uint64_t samples, wall; /* wall: ticks that the events stand for */
 	uint64_t switches;      /* runs and waits of coroutines */
+	uint64_t typed;         /* events of the programs' own types */
+};
+
+/* A type of the programs' own, in the file. */
+struct event_class {
+	struct event_class *next;
+	struct event_type *def;
+	struct weft_jfr_type *type;
+	struct event_settings settings; /* told last, of any process */
+	int is_told;
 };
 
 /* Of the chunks that the file has, where old ones leave it: [first, count). */
@@ -51,6 +62,16 @@ struct recording {
 	int error;
 	struct chunk_events chunks;
 	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
+
+	/* Settings: of all (recording_settings.c), and what applies to some. */
+	struct settings_text text;
+	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
+	struct event_class *classes;
+	size_t class_count;
+	struct weft_jfr_type *warning; /* from the first on, else NULL */
+	struct map *warned;            /* texts */
+	void (*tell)(void *arg, const char *text);
+	void *tell_arg;
 };
 
 struct context_texts {
@@ -110,6 +131,17 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 
 /* In recording_kept.c. A chunk has reached the file, and others may have left it. */
 void recording_kept(struct recording *r, const struct recording_events *chunk);
+/* In recording_settings.c. */
+void recording_begin_settings(struct recording *r, const struct settings_text *text);
+void recording_put_settings(struct recording *r);
+void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			   const char *value);
+void recording_sample_settings(struct recording *r, struct process *p,
+			       const struct type_word *word);
+
+/* In recording_event.c. */
+void recording_put_class_settings(struct recording *r, const struct event_class *c);
+void recording_free_classes(struct recording *r);
 
 /* Counter and histogram rows of one process: what has changed since the last. */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);

@@ -66,6 +66,25 @@ static int declare(struct recording *r)
 	return r->run && r->wait ? 0 : -ENOMEM;
 }
 
+/* By the settings of its type. */
+static int is_wanted(struct process *p, const struct weft_switch_record *record,
+		     const struct context_key *key, const struct event_settings *s)
+{
+	static const uint8_t no_trace[16];
+
+	if (!s->enabled)
+		return 0;
+	if (s->select == SELECT_IF_CONTEXT && !key->span_id && !key->root_span_id && !key->labels &&
+	    memcmp(key->trace_id, no_trace, sizeof(no_trace)) == 0) {
+		p->own.counter[WEFT_COUNTER_EVENTS_UNSELECTED]++;
+		return 0;
+	}
+	if (record->end_ns - record->begin_ns >= s->threshold_ns)
+		return 1;
+	p->own.counter[WEFT_COUNTER_EVENTS_SHORT]++;
+	return 0;
+}
+
 void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
 		      const struct walked_switch *placed, const struct recording_trace *site)
 {
@@ -77,6 +96,8 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 	size_t fixed = is_run ? RECORDING_RUN_FIXED_FIELDS : RECORDING_WAIT_FIXED_FIELDS, count;
 	uint16_t edge = is_run ? WEFT_SWITCH_LAST : WEFT_SWITCH_FIRST;
 
+	if (!is_wanted(p, record, &key, is_run ? &r->run_settings : &r->wait_settings))
+		return;
 	recording_meet_context(r, p, &key);
 	if (declare(r)) {
 		r->error = r->error ? r->error : -ENOMEM;

@@ -158,6 +158,11 @@ static const struct weft_jfr_field module_fields[] = {
 	TEXT(RECORDING_FIELD_BUILD_ID, "Build Id"),
 };
 
+static const struct weft_jfr_field warning_fields[] = {
+	START_TIME,
+	TEXT(RECORDING_FIELD_MESSAGE, "Message"),
+};
+
 static struct weft_jfr_type *declare(struct weft_jfr_writer *w, const char *name, const char *label,
 				     const struct weft_jfr_field *fields, size_t count)
 {
@@ -298,6 +303,11 @@ struct weft_jfr_type *declare_process(struct weft_jfr_writer *w)
 struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)
 {
 	return declare(w, RECORDING_MODULE, "Module", module_fields, COUNT_OF(module_fields));
+}
+
+struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w)
+{
+	return declare(w, RECORDING_WARNING, "Warning", warning_fields, COUNT_OF(warning_fields));
 }
 
 void tag_columns_free(struct tag_columns *c)

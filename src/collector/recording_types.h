@@ -54,5 +54,6 @@ struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_process(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_module(struct weft_jfr_writer *w);
+struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w);
 
 #endif

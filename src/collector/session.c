@@ -107,6 +107,17 @@ static int make_memory(struct session *s, const struct process *p, uint32_t ring
 	}
 }
 
+void session_take_anchor(struct weft_session_header *h)
+{
+	struct tsc_anchor anchor = {.tsc = 0};
+
+	if (tsc_anchor_take(&anchor))
+		anchor.mono_ns = clock_mono_ns();
+	h->mono_anchor_ns = anchor.mono_ns;
+	h->tsc_anchor = anchor.tsc;
+	h->real_anchor_ns = clock_ns(CLOCK_REALTIME) - (clock_mono_ns() - anchor.mono_ns);
+}
+
 static void fill_header(struct session *s, const struct process *p,
 			const struct session_settings *settings)
 {
@@ -118,9 +129,8 @@ static void fill_header(struct session *s, const struct process *p,
 	h->parent_pid = p->parent;
 	h->pid_start = p->start_ticks;
 	h->session_id = p->session_id;
-	h->mono_anchor_ns = clock_ns(CLOCK_MONOTONIC);
+	session_take_anchor(h);
 	h->drained_ns = h->mono_anchor_ns;
-	h->real_anchor_ns = clock_ns(CLOCK_REALTIME);
 	h->collector_pid = getpid();
 	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)
 		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
@@ -133,6 +143,8 @@ static void fill_header(struct session *s, const struct process *p,
 	h->frames_max = WEFT_FRAMES_MAX;
 	h->prime_signal = settings->prime_signal;
 	h->run_state = WEFT_RUN_RECORDING;
+	if (settings->socket)
+		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
 	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }
@@ -169,6 +181,11 @@ int session_new(struct session **out, struct process *p, const struct session_se
 		goto err;
 	}
 	fill_header(s, p, settings);
+	rc = session_events_begin(s, &settings->events);
+	if (rc) {
+		munmap(s->base, s->layout.total_bytes);
+		goto err;
+	}
 	session_touch_ahead(s);
 	p->base = s->base;
 	p->base_bytes = s->layout.total_bytes;
@@ -190,6 +207,7 @@ void session_free(struct session *s)
 		close(s->pidfd);
 	if (s->readers)
 		munmap(s->readers, s->readers_bytes);
+	session_events_free(s);
 	free(s);
 }
 
@@ -200,6 +218,7 @@ static struct weft_session_header *shared(const struct session *s)
 
 void session_stop(struct session *s)
 {
+	session_events_off(s);
 	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
 }
 

@@ -12,6 +12,7 @@
 
 #include "collector/process.h"
 #include "collector/queue.h"
+#include "collector/session_events.h"
 
 struct session_settings {
 	uint64_t period_ns;
@@ -20,6 +21,8 @@ struct session_settings {
 	uint32_t stack_mode, stack_copy_bytes;
 	uint64_t tables_bytes; /* of the table memfd; 0 = there is none */
 	uint32_t prime_signal; /* 0 = none is to be used */
+	struct event_options events;
+	const char *socket; /* where the collector listens; NULL = not told */
 };
 
 struct slot_reader; /* what the collector remembers of a slot */
@@ -42,6 +45,8 @@ struct session {
 	uint64_t drained_ns;          /* when all slots were looked at */
 	uint64_t tidied_ns, reaped;   /* session_tidy() */
 	uint32_t tidy_next;           /* slot */
+	struct session_events events;
+	struct event_options event_options;
 
 	/* Of a session that was attached to (attach.h). */
 	int attached;
@@ -61,9 +66,9 @@ int session_new(struct session **out, struct process *p, const struct session_se
 void session_free(struct session *s);
 
 struct drain_result {
-	uint32_t fill_permille; /* of the fullest ring */
-	uint32_t largest;       /* record, bytes */
-	uint64_t samples, switches;
+	uint32_t fill_permille;   /* of the fullest ring */
+	uint32_t largest;         /* record, bytes */
+	uint64_t samples, events; /* events: of all kinds */
 };
 
 enum drain_mode {

@@ -7,7 +7,7 @@
  *      that an earlier recording left delete themselves
  *   2. slots: what an earlier recorder held or was closing is freed; what it left in the rings
  *      is skipped, and the books of living threads count from here (session.before)
- *   3. settings; no module map and no tables yet
+ *   3. settings, those of events too; no module map and no tables yet
  *   4. attach_number, then run_state RECORDING (release): whoever sees that sees the settings
  *
  * Killed after any of these, the target goes on: without an order nothing is armed in it.
@@ -141,8 +141,7 @@ static void write_settings(struct session *s, const struct session_settings *set
 
 	__atomic_store_n(&h->map_current, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->tables_used, 0, __ATOMIC_RELAXED);
-	h->mono_anchor_ns = clock_ns(CLOCK_MONOTONIC);
-	h->real_anchor_ns = clock_ns(CLOCK_REALTIME);
+	session_take_anchor(h);
 	h->collector_done = 0;
 	h->stack_copy_bytes = settings->stack_copy_bytes;
 	h->frames_max = WEFT_FRAMES_MAX;
@@ -176,11 +175,11 @@ static int map_session(struct session *s)
 	return -ENOMEM;
 }
 
-static void take_over(struct session *s, const struct session_settings *settings,
-		      const char *socket)
+static int take_over(struct session *s, const struct session_settings *settings, const char *socket)
 {
 	struct weft_session_header *h = s->base;
 	uint32_t high = session_slots_high(s);
+	int rc;
 
 	lock_out(s);
 	for (uint32_t i = 0; i < high; i++)
@@ -189,8 +188,12 @@ static void take_over(struct session *s, const struct session_settings *settings
 	session_count(s, &s->before);
 	s->attached = 1;
 	write_settings(s, settings, socket);
+	rc = session_events_begin(s, &settings->events);
+	if (rc)
+		return rc;
 	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->run_state, WEFT_RUN_RECORDING, __ATOMIC_RELEASE);
+	return 0;
 }
 
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
@@ -210,7 +213,12 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 		return rc;
 	}
 	t->fd = -1;
-	take_over(s, settings, socket);
+	rc = take_over(s, settings, socket);
+	if (rc) {
+		munmap(s->base, s->layout.total_bytes);
+		session_free(s);
+		return rc;
+	}
 	p->base = s->base;
 	p->base_bytes = s->layout.total_bytes;
 	p->layout = s->layout;

@@ -236,6 +236,8 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 	pass.now_ns = clock_mono_ns();
 	__atomic_store_n(&((struct weft_session_header *)s->base)->drained_ns, pass.now_ns,
 			 __ATOMIC_RELAXED);
+	session_events_read(s);
+	session_events_tell(s, q);
 	if (mode == DRAIN_RUNNING)
 		session_touch_ahead(s);
 	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS) {

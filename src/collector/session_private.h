@@ -42,12 +42,18 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 void session_end_thread(const struct pass *pass, uint32_t index);
 
 /* In session_sound.c. May all that later readers rely on be believed? */
-int sample_is_sound(const struct weft_record *record, const struct session *s, uint64_t now_ns);
-int switch_is_sound(const struct weft_record *record, const struct session *s, uint64_t now_ns);
+int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
+/* Of the events ring: a switch, or an event, whose times are CLOCK_MONOTONIC then. */
+int event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
+/* Can that be the time of something that was drained just now? */
+int time_is_of_now(uint64_t time_ns, const struct session *s, uint64_t now_ns);
 #define SAMPLE_REGISTERS_MAX 33
 
 /* Of @p, with no memory yet; NULL: out of memory. */
 struct session *session_of(struct process *p);
+
+/* The clocks of this moment into the header. */
+void session_take_anchor(struct weft_session_header *h);
 
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records out of a slot's two rings into batches: samples for the walker to walk, switches of
- * coroutines for it to place. We hold the slot, or it is in DRAINING: both rings are that
- * generation's until we let go. What is malformed is refused and counted.
+ * coroutines and events for it to place. We hold the slot, or it is in DRAINING: both rings are
+ * that generation's until we let go. What is malformed is refused and counted.
  */
 #include "collector/session_private.h"
 
@@ -16,9 +16,6 @@
 #define SAMPLE_MAX                                                                                 \
 	(sizeof(struct weft_sample_record) + SAMPLE_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +      \
 	 WEFT_FRAMES_MAX * 8 + LABEL_BYTES_MAX + 64)
-#define SWITCH_MAX                                                                                 \
-	(sizeof(struct weft_switch_record) + WEFT_CONTEXT_V1_TAGS * 4 + WEFT_SWITCH_LABELS_BYTES + \
-	 64)
 #define NAME_PAUSE_MIN_NS UINT64_C(50000000)
 #define NAME_PAUSE_MAX_NS UINT64_C(10000000000)
 
@@ -31,7 +28,7 @@ struct slot_ring {
 	uint32_t *largest; /* record of the pass; NULL = nobody asks */
 	size_t record_max;
 	enum batch_kind kind;
-	int (*is_sound)(const struct weft_record *record, const struct session *s, uint64_t now_ns);
+	int (*is_sound)(struct weft_record *record, struct session *s, uint64_t now_ns);
 };
 
 static void read_comm(const struct session *s, struct slot_reader *reader)
@@ -109,7 +106,7 @@ static void fill_batch(const struct pass *pass, uint64_t generation, struct slot
 		uint64_t before = ring->reader.tail;
 		void *at = b->data + b->bytes;
 		int n = ring_reader_next(&ring->reader, at, (uint32_t)(room - b->bytes));
-		const struct weft_record *r = at;
+		struct weft_record *r = at;
 
 		if (n == 0)
 			return;
@@ -181,6 +178,7 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 		return 1;
 	}
 	reader->announced = 1;
+	session_events_tell(s, pass->queue);
 	queue_push(pass->queue, b);
 	return 1;
 }
@@ -203,16 +201,17 @@ static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *sl
 	return drain_ring(pass, index, slot, &ring);
 }
 
-static int drain_switches(struct pass *pass, uint32_t index, struct weft_slot *slot)
+/* No record is longer than half the ring. */
+static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
 	struct slot_ring ring = {
 		.tally = &s->readers[index].events,
 		.invalid = &s->events_invalid,
-		.taken = &pass->result.switches,
-		.record_max = SWITCH_MAX,
-		.kind = BATCH_SWITCHES,
-		.is_sound = switch_is_sound,
+		.taken = &pass->result.events,
+		.record_max = s->layout.events_bytes / 2 + 64,
+		.kind = BATCH_EVENTS,
+		.is_sound = event_is_sound,
 	};
 
 	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
@@ -222,7 +221,7 @@ static int drain_switches(struct pass *pass, uint32_t index, struct weft_slot *s
 
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
-	return drain_samples(pass, index, slot) && drain_switches(pass, index, slot);
+	return drain_samples(pass, index, slot) && drain_events(pass, index, slot);
 }
 
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)

@@ -9,7 +9,7 @@
 
 #define CLOCK_SLACK_NS UINT64_C(1000000000)
 
-static int is_of_now(uint64_t time_ns, const struct session *s, uint64_t now_ns)
+int time_is_of_now(uint64_t time_ns, const struct session *s, uint64_t now_ns)
 {
 	return time_ns <= now_ns + CLOCK_SLACK_NS &&
 	       time_ns + CLOCK_SLACK_NS >= s->process->opened_ns;
@@ -27,14 +27,14 @@ static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 }
 
 /* Every length that later readers rely on, and a time that can be true. */
-int sample_is_sound(const struct weft_record *record, const struct session *s, uint64_t now_ns)
+int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns)
 {
 	const struct weft_sample_record *r = (const void *)record;
 	uint64_t need = sizeof(*r);
 
 	if (r->record.type != WEFT_RECORD_SAMPLE || r->record.bytes < sizeof(*r))
 		return 0;
-	if (!is_of_now(r->time_ns, s, now_ns))
+	if (!time_is_of_now(r->time_ns, s, now_ns))
 		return 0;
 	if (r->stack == WEFT_SAMPLE_RAW) {
 		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
@@ -65,7 +65,8 @@ static int wake_is_sound(const struct weft_switch_record *r)
 }
 
 /* A wait may have begun long before the recording. */
-int switch_is_sound(const struct weft_record *record, const struct session *s, uint64_t now_ns)
+static int switch_is_sound(const struct weft_record *record, const struct session *s,
+			   uint64_t now_ns)
 {
 	const struct weft_switch_record *r = (const void *)record;
 	uint64_t labels = record->rsv, at;
@@ -76,6 +77,14 @@ int switch_is_sound(const struct weft_record *record, const struct session *s, u
 	if (labels > WEFT_SWITCH_LABELS_BYTES || at + labels > record->bytes ||
 	    record->bytes > at + ((labels + 7) & ~UINT64_C(7)))
 		return 0;
-	return is_of_now(r->end_ns, s, now_ns) && r->begin_ns <= r->end_ns && wake_is_sound(r) &&
+	return time_is_of_now(r->end_ns, s, now_ns) && r->begin_ns <= r->end_ns &&
+	       wake_is_sound(r) &&
 	       (!labels || label_bytes_are_sound((const uint8_t *)r + at, labels));
+}
+
+int event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns)
+{
+	if (record->type == WEFT_RECORD_EVENT)
+		return session_event_is_sound(record, s, now_ns);
+	return switch_is_sound(record, s, now_ns);
 }

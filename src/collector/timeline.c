@@ -41,12 +41,23 @@ static void insert(struct timeline *l, struct timeline_item *item)
 
 	if (l->last && l->last->time_ns <= item->time_ns)
 		at = &l->last->next;
+	else if (l->hint && l->hint->time_ns <= item->time_ns)
+		at = &l->hint->next;
 	while (*at && (*at)->time_ns <= item->time_ns)
 		at = &(*at)->next;
 	item->next = *at;
 	*at = item;
 	if (!item->next)
 		l->last = item;
+	l->hint = item;
+}
+
+static void enter(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	insert(l, item);
+	list(all, l);
+	if (item->time_ns > all->now_ns)
+		all->now_ns = item->time_ns;
 }
 
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
@@ -62,10 +73,20 @@ int timeline_put(struct timelines *all, struct process *p, struct process_thread
 		item->time_ns = l->told_ns;
 	if (word)
 		l->told_ns = item->time_ns;
-	insert(l, item);
-	list(all, l);
-	if (item->time_ns > all->now_ns)
-		all->now_ns = item->time_ns;
+	enter(all, l, item);
+	return 0;
+}
+
+int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
+		       const struct batch_thread *thread, const struct walked_event *event,
+		       uint32_t labels, const struct recording_trace *trace)
+{
+	struct timeline *l = timeline_of(p, t, thread);
+	struct timeline_item *item = l ? timeline_item_of_event(event, labels, trace) : NULL;
+
+	if (!item)
+		return -ENOMEM;
+	enter(all, l, item);
 	return 0;
 }
 
@@ -120,8 +141,19 @@ static void write_sample(struct timelines *all, struct timeline *l, struct timel
 		write_early(all, l);
 }
 
+static void write_event(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	recording_event(all->recording, l->process, l->thread, item->event,
+			item->sample.label_generation, &item->trace);
+	l->stay.is_newest = 0;
+}
+
 static void write_item(struct timelines *all, struct timeline *l, struct timeline_item *item)
 {
+	if (item->event) {
+		write_event(all, l, item);
+		return;
+	}
 	switch (item->word.kind) {
 	case WALL_MORE:
 	case WALL_END:
@@ -144,6 +176,8 @@ static void write_until(struct timelines *all, struct timeline *l, uint64_t unti
 		l->first = item->next;
 		if (!l->first)
 			l->last = NULL;
+		if (l->hint == item)
+			l->hint = NULL;
 		write_item(all, l, item);
 		timeline_drop(item);
 	}

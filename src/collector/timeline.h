@@ -12,7 +12,10 @@
  *
  * A thread that has ended is kept for a while: the wall engine notices later.
  *
- * Used by the worker, with the wall engine only: samples of one way are in order.
+ * Events come by a ring of their own, and are samples of their context, too: each at its end.
+ *
+ * Used by the worker, with the wall engine and for processes that have types of events: samples of
+ * one way are in order.
  */
 #ifndef WEFT_COLLECTOR_TIMELINE_H
 #define WEFT_COLLECTOR_TIMELINE_H
@@ -32,6 +35,7 @@ struct timeline_item {
 	uint32_t refs;
 	struct wall_word word;
 	struct weft_sample_record sample;
+	struct walked_event *event; /* not NULL: an event, and only its labels are in @sample */
 	struct recording_trace trace;
 	struct weft_jfr_frame frame[];
 };
@@ -56,6 +60,7 @@ struct timeline {
 	uint32_t slot;
 	uint64_t generation;
 	struct timeline_item *first, *last; /* in order of time */
+	struct timeline_item *hint;         /* put in last; NULL = it is written */
 	struct timeline_item *newest;       /* written: the thread's newest sample; or NULL */
 	struct timeline_item *own;          /* the newest of its own handler's; or NULL */
 	struct thread_stay stay;
@@ -78,6 +83,11 @@ int timeline_put(struct timelines *all, struct process *p, struct process_thread
 		 const struct batch_thread *thread, const struct weft_sample_record *sample,
 		 const struct recording_trace *trace, const struct wall_word *word);
 
+/* Takes an event of @t, at its end, likewise. */
+int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
+		       const struct batch_thread *thread, const struct walked_event *event,
+		       uint32_t labels, const struct recording_trace *trace);
+
 /* The thread has ended: it is written and dropped when nothing of it can come any more. */
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
 		  const struct batch_thread *thread, uint64_t now_ns);
@@ -90,6 +100,8 @@ void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once);
 void timelines_close(struct timelines *all, struct process *p);
 
 /* As of timeline_put(); held once. NULL: out of memory. */
+struct timeline_item *timeline_item_of_event(const struct walked_event *event, uint32_t labels,
+					     const struct recording_trace *trace);
 struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
 					const struct recording_trace *trace,
 					const struct wall_word *word);

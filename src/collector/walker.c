@@ -94,26 +94,56 @@ static struct batch *walk_all(struct walker *w, const struct batch *raw)
 	return b;
 }
 
-/* Likewise, of switches. */
-static struct batch *place_all(struct walker *w, const struct batch *raw)
+/* A switch, behind what is in @b. */
+static struct batch *place_switch(struct walker *w, struct batch *b, size_t *room,
+				  const struct weft_switch_record *record, uint64_t now_ns,
+				  struct placed *seen)
 {
 	_Alignas(8) uint8_t space[WALKED_SWITCH_MAX];
 	struct walked_switch *placed = (void *)space;
+
+	walking_place(&w->walking, b->process, record, now_ns, seen, placed);
+	return append(b, room, placed, placed->bytes);
+}
+
+/* An event, likewise: its head, its values as they are, its stack. */
+static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
+				 const struct weft_event_record *record, uint64_t now_ns)
+{
+	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
+	struct walked_event event;
+	const uint8_t *labels =
+		walking_event(&w->walking, b->process, record, now_ns, &event, (void *)space);
+	b = append(b, room, &event, sizeof(event));
+	if (b)
+		b = append(b, room, record + 1, event.values_bytes);
+	if (b)
+		b = append(b, room, space, event.stack_bytes);
+	if (b && labels)
+		b = append(b, room, labels, (event.context.label_bytes + (size_t)7) & ~(size_t)7);
+	return b;
+}
+
+/* Likewise, of the records of an events ring. */
+static struct batch *place_all(struct walker *w, const struct batch *raw)
+{
 	struct placed seen[PLACED_ROOM] = {{0}};
 	uint64_t now_ns = clock_mono_ns();
-	size_t at = 0, room = raw->bytes / sizeof(struct weft_switch_record) * sizeof(*placed);
+	size_t at = 0, room = raw->bytes;
 	struct batch *b = batch_new(BATCH_PLACED, raw->process, room);
 
 	if (b) {
 		b->thread = raw->thread;
 		b->bytes = 0;
 	}
-	while (b && at + sizeof(struct weft_switch_record) <= raw->bytes) {
-		const struct weft_switch_record *record = (const void *)(raw->data + at);
+	while (b && at + sizeof(struct weft_record) <= raw->bytes) {
+		const struct weft_record *record = (const void *)(raw->data + at);
 
-		walking_place(&w->walking, raw->process, record, now_ns, seen, placed);
-		b = append(b, &room, placed, placed->bytes);
-		at += record->record.bytes;
+		if (record->type == WEFT_RECORD_SWITCH)
+			b = place_switch(w, b, &room, (const void *)record, now_ns, seen);
+		else
+			b = place_event(w, b, &room, (const void *)record, now_ns);
+		at += record->bytes;
 	}
 	return b;
 }
@@ -123,7 +153,7 @@ static struct batch *walk_batch(struct walker *w, const struct batch *raw)
 	switch (raw->kind) {
 	case BATCH_WALL:
 		return walk_wall(w, raw);
-	case BATCH_SWITCHES:
+	case BATCH_EVENTS:
 		return place_all(w, raw);
 	default:
 		return walk_all(w, raw);
@@ -132,7 +162,7 @@ static struct batch *walk_batch(struct walker *w, const struct batch *raw)
 
 static int is_raw(const struct batch *b)
 {
-	return b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_SWITCHES;
+	return b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_EVENTS;
 }
 
 static void take_raw(struct walker *w, const struct batch *raw)
@@ -217,7 +247,7 @@ static void take(struct walker *w, struct batch *b)
 	switch (b->kind) {
 	case BATCH_SAMPLES:
 	case BATCH_WALL:
-	case BATCH_SWITCHES:
+	case BATCH_EVENTS:
 	case BATCH_THREAD_END:
 		hold_or_hand_on(w, b);
 		return;

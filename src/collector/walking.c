@@ -2,6 +2,7 @@
 /* Walking: see walking.h; names are naming.h's. */
 #include "collector/walking.h"
 
+#include "collector/event_types.h"
 #include "collector/frame_scan.h"
 #include "collector/jit.h"
 #include "collector/map_publish.h"
@@ -441,4 +442,71 @@ void walking_place(struct walking *s, struct process *p, const struct weft_switc
 	out->site = place->site;
 	out->jit = place->jit;
 	take_switch_labels(record, out);
+}
+
+/* ---- events */
+
+/* As large as the stack of an event can be. */
+struct event_sample {
+	struct weft_sample_record record;
+	uint8_t rest[EVENT_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX + WEFT_FRAMES_MAX * 8];
+};
+
+/* A stack as a sample of that moment would have it. */
+static void as_sample(const struct weft_event_record *record, const struct weft_event_stack *stack,
+		      struct event_sample *out)
+{
+	size_t bytes = record->record.bytes -
+		       (size_t)((const uint8_t *)(stack + 1) - (const uint8_t *)record);
+	int is_raw = stack->stack == WEFT_SAMPLE_RAW;
+
+	out->record = (struct weft_sample_record){
+		.record = {.bytes = (uint32_t)(sizeof(out->record) + bytes),
+			   .type = WEFT_RECORD_SAMPLE},
+		.time_ns = record->end,
+		.flags = stack->sample_flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK |
+						WEFT_SAMPLE_NO_STACK | WEFT_SAMPLE_STALE_MAP),
+		.stack = stack->stack,
+		.register_count = stack->register_count,
+		.frame_count = is_raw ? 0 : stack->frame_count,
+		.map_number = stack->map_number,
+		.copy_bytes = is_raw ? stack->copy_bytes : 0,
+		.copy_address = stack->copy_address,
+		.end = stack->end,
+	};
+	memcpy(out->rest, stack + 1, bytes);
+}
+
+static size_t label_room(const struct weft_event_context *c)
+{
+	return (c->label_bytes + (size_t)7) & ~(size_t)7;
+}
+
+/* The parts stand in that order, and each length was checked. */
+const uint8_t *walking_event(struct walking *s, struct process *p,
+			     const struct weft_event_record *record, uint64_t now_ns,
+			     struct walked_event *out, struct walked_sample *stack)
+{
+	const uint8_t *at = (const uint8_t *)(record + 1) + record->record.generation;
+	const uint8_t *labels = NULL;
+	struct event_sample sample;
+
+	*out = (struct walked_event){
+		.record = *record,
+		.values_bytes = record->record.generation,
+	};
+	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
+		memcpy(&out->context, at, sizeof(out->context));
+		at += sizeof(out->context);
+		labels = out->context.label_bytes ? at : NULL;
+		at += label_room(&out->context);
+	}
+	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
+		as_sample(record, (const void *)at, &sample);
+		walking_walk(s, p, &sample.record, now_ns, stack);
+		out->stack_bytes = stack->bytes;
+	}
+	out->bytes = (uint32_t)(sizeof(*out) + out->values_bytes + out->stack_bytes +
+				label_room(&out->context));
+	return labels;
 }

@@ -12,6 +12,10 @@
 #include "collector/modules.h"
 #include "collector/process.h"
 
+#include <weft/abi/events.h>
+
+#include <weft/abi/events.h>
+
 struct walking {
 	struct modules *modules;
 	struct tables *tables;
@@ -98,6 +102,41 @@ struct placed {
  */
 void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
 		   uint64_t now_ns, struct placed *seen, struct walked_switch *out);
+
+/* An event, and its stack without the copy: a record of BATCH_PLACED, 8-aligned. */
+struct walked_event {
+	struct weft_event_record record;   /* its times: CLOCK_MONOTONIC; rsv: number of its type */
+	struct weft_event_context context; /* zeros without one */
+	uint32_t bytes;                    /* of all */
+	uint32_t values_bytes;             /* behind this */
+	uint32_t stack_bytes;              /* of a struct walked_sample behind them; 0 = none */
+	uint32_t rsv;                      /* then context.label_bytes of labels, padded to 8 */
+};
+
+static inline const uint8_t *walked_event_values(const struct walked_event *e)
+{
+	return (const uint8_t *)(e + 1);
+}
+
+/* NULL: it has none. */
+static inline const struct walked_sample *walked_event_stack(const struct walked_event *e)
+{
+	return e->stack_bytes ? (const void *)(walked_event_values(e) + e->values_bytes) : NULL;
+}
+
+static inline const uint8_t *walked_event_labels(const struct walked_event *e)
+{
+	return walked_event_values(e) + e->values_bytes + e->stack_bytes;
+}
+
+/*
+ * walking_event() - @record of BATCH_EVENTS. Returns its labels; NULL: none. @out: all but the
+ * values, which follow the record. Its stack, if it has one, to @stack, which has room for
+ * WALKED_BYTES_MAX.
+ */
+const uint8_t *walking_event(struct walking *s, struct process *p,
+			     const struct weft_event_record *record, uint64_t now_ns,
+			     struct walked_event *out, struct walked_sample *stack);
 
 /* Of a sample that is walked later: if it met code that is in no known module, the mappings
  * are looked at now, while it is there. */

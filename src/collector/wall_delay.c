@@ -88,7 +88,7 @@ void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	if (t->delay_ns < (int64_t)w->options.period_ns)
 		return;
-	if (w->options.pattern || w->options.context_only)
+	if (w->options.pattern || wall_wants_context(w) || wall_is_off(w))
 		wall_count(w, WEFT_COUNTER_WALL_FILTERED, wall_take_ticks(w, &t->delay_ns));
 	else
 		tell(w, t, now_ns, 1, NULL);

@@ -171,7 +171,8 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 	}
 	memcpy(t->watched->name, stat.name, sizeof(stat.name)); /* by which it is judged here */
 	w->look.state = state_of(stat.state);
-	w->look.is_filtered = w->options.pattern && fnmatch(w->options.pattern, stat.name, 0) != 0;
+	w->look.is_filtered = wall_is_off(w) || (w->options.pattern &&
+						 fnmatch(w->options.pattern, stat.name, 0) != 0);
 	return 1;
 }
 
@@ -270,6 +271,8 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 	}
 	sample->context = (uint8_t)found;
 	sample->coroutine = __atomic_load_n(&slot->events.coroutine, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	memcpy(&sample->span_id, &snapshot, sizeof(snapshot));
 	sample->label_generation = w->look.label_bytes > 0;
 	if (w->look.label_bytes < 0)
@@ -279,7 +282,8 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 
 int wall_has_no_context(const struct wall *w, const struct weft_sample_record *sample)
 {
-	return w->options.context_only && w->look.label_bytes <= 0 &&
+	return wall_wants_context(w) && w->look.label_bytes <= 0 &&
+	       !(sample->flags & WEFT_SAMPLE_IN_CONTEXT) &&
 	       (sample->context == WEFT_CONTEXT_NONE || sample->context == WEFT_CONTEXT_SLOTLESS);
 }
 

@@ -98,7 +98,19 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to);
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes);
 
-/* --wall-filter context, of a sample that has its context. */
+/* --wall-filter context, or the setting select; and the setting enabled. */
+static inline int wall_wants_context(const struct wall *w)
+{
+	return w->options.context_only ||
+	       __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_IN_CONTEXT;
+}
+
+static inline int wall_is_off(const struct wall *w)
+{
+	return __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_NONE;
+}
+
+/* As is asked, of a sample that has its context. */
 int wall_has_no_context(const struct wall *w, const struct weft_sample_record *sample);
 
 /* wall.c: one word, and the @sample behind it (record.bytes long) unless NULL. */

@@ -24,8 +24,8 @@
 #define YOUNG_NS UINT64_C(1000000000) /* since the newest process joined */
 #define CHUNK_NS UINT64_C(10000000000)
 #define EVENTS_MAX 64
-#define PAUSE_SWITCHES_MS 5 /* while coroutines switch: more may begin to at any moment */
-#define SWITCHES_NS UINT64_C(10000000000)
+#define PAUSE_EVENTS_MS 5 /* while there are events: more of them may begin at any moment */
+#define EVENTS_NS UINT64_C(10000000000)
 #define RECORD_COPIED (16 * 1024) /* as large as most get with a copy of the stack */
 #define RECORD_WALKED (6 * 1024)  /* and without: 512 frames take 4 KiB */
 #define LARGEST_NS UINT64_C(10000000000)
@@ -54,9 +54,8 @@ static int longest_pause_ms(const struct watch *w)
 	uint64_t period = w->settings.period_ns > tick ? w->settings.period_ns : tick;
 	uint64_t ms = ring / 2 / record * period / 1000000;
 
-	if (w->switches_ns && clock_mono_ns() - w->switches_ns < SWITCHES_NS &&
-	    ms > PAUSE_SWITCHES_MS)
-		ms = PAUSE_SWITCHES_MS;
+	if (w->events_ns && clock_mono_ns() - w->events_ns < EVENTS_NS && ms > PAUSE_EVENTS_MS)
+		ms = PAUSE_EVENTS_MS;
 	/* It may end as soon, and what it has loaded is seen only while it is there. */
 	if (clock_mono_ns() - w->joined_ns < YOUNG_NS && ms > PAUSE_YOUNG_MS)
 		ms = PAUSE_YOUNG_MS;
@@ -91,6 +90,12 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	w->no_children = o->no_children;
 	w->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
 	w->chunk_start_ns = clock_mono_ns();
+	tsc_clock_tick(&w->clock, clock_mono_ns());
+	if (o->settings) {
+		rc = settings_text_add(&w->text, o->settings, strlen(o->settings));
+		if (rc)
+			return rc;
+	}
 	w->settings = (struct session_settings){
 		.period_ns = o->period_ns,
 		/* What runs is told by CPU timers, to the wall engine too. */
@@ -100,6 +105,12 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.tables_bytes = w->tables->bytes,
 		.stack_copy_bytes = copy_limit(o->ring_bytes),
 		.prime_signal = collector_prime_signal(o),
+		.events = {.text = &w->text,
+			   .clock = &w->clock,
+			   .engines = o->engines,
+			   .cpu_name = o->inline_context ? RECORDING_INLINE_SAMPLE : NULL,
+			   .wall_name = o->inline_context ? RECORDING_INLINE_WALL_SAMPLE : NULL},
+		.socket = w->rendezvous.path,
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
 	w->poll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -120,6 +131,7 @@ void watch_close(struct watch *w)
 {
 	rendezvous_close(&w->rendezvous);
 	map_free(w->refused_pids);
+	settings_text_free(&w->text);
 	for (size_t i = 0; i < w->guests; i++)
 		close(w->guest[i].fd);
 	if (w->poll_fd >= 0)
@@ -318,14 +330,16 @@ static void drain_all(struct watch *w)
 	pid_t root = __atomic_load_n(&w->root, __ATOMIC_RELAXED);
 	uint32_t fill = 0;
 
+	tsc_clock_tick(&w->clock, now_ns);
 	for (struct session *s = w->first; s; s = s->next) {
+		session_events_clock(s);
 		struct drain_result result = session_drain(s, w->queue, DRAIN_RUNNING);
 
 		session_tidy(s, now_ns);
 		fill = result.fill_permille > fill ? result.fill_permille : fill;
 		w->largest = result.largest > w->largest ? result.largest : w->largest;
-		if (result.switches)
-			w->switches_ns = now_ns;
+		if (result.events)
+			w->events_ns = now_ns;
 		if (s->pid == root && session_is_exiting(s))
 			tell_root_event(w);
 	}

@@ -41,6 +41,8 @@ struct watch {
 		*tables; /* of the walker: descriptor and size, which stay as they are */
 	struct rendezvous rendezvous;
 	struct session_settings settings;
+	struct tsc_clock clock;
+	struct settings_text text; /* of events: what new processes begin with */
 	struct session *first;
 	struct guest guest[WATCH_GUESTS_MAX];
 	size_t guests;
@@ -53,7 +55,7 @@ struct watch {
 	int max_pause_ms, pause_ms;
 	uint32_t largest, largest_before; /* record seen lately, and before that, bytes */
 	uint64_t largest_ns;              /* when that "before" was */
-	uint64_t switches_ns;             /* when coroutines were last seen to switch; 0 = never */
+	uint64_t events_ns;               /* when events were last drained; 0 = never */
 	uint64_t shared_ns;               /* when the budget of timers was shared */
 	uint64_t chunk_ns, chunk_start_ns, counted_ns;
 	uint64_t joined_ns;          /* when the newest process did */

@@ -4,6 +4,7 @@
 
 #include "base/recording.h"
 #include "collector/clock.h"
+#include "collector/session_events.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -38,7 +39,7 @@ static struct process_thread *thread_of(struct worker *w, const struct batch *b,
 	if (!t)
 		return NULL;
 	if (fresh) {
-		t->tid = b->thread.tid;
+		process_thread_tell_tid(b->process, t, b->thread.tid);
 		if (b->thread.claimed_ns >= b->process->opened_ns)
 			t->previous_ns = b->thread.claimed_ns;
 	}
@@ -82,7 +83,7 @@ static void take_sample(struct worker *w, const struct batch *b, struct process_
 	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
 
 	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
-	if (!w->wall_period_ns)
+	if (!w->wall_period_ns && !b->process->classes)
 		recording_sample(w->recording, b->process, t, sample, &trace);
 	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
 		note_memory(w);
@@ -117,32 +118,77 @@ static void take_samples(struct worker *w, const struct batch *b)
 	}
 }
 
-static void take_switches(struct worker *w, const struct batch *b)
+static void take_switch(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct walked_switch *placed)
+{
+	const struct recording_stack *site = w->stack;
+
+	naming_site(&w->naming, b->process, placed, w->stack);
+	recording_switch(w->recording, b->process, t, placed,
+			 &(struct recording_trace){site->frame, site->count, site->truncated});
+}
+
+static void take_event(struct worker *w, const struct batch *b, struct process_thread *t,
+		       const struct walked_event *event)
+{
+	const struct walked_sample *walked = walked_event_stack(event);
+	struct recording_stack *stack = w->stack;
+	uint32_t labels = recording_event_labels(w->recording, event);
+
+	stack->count = 0;
+	stack->truncated = 0;
+	if (walked)
+		naming_stack(&w->naming, b->process, walked, stack);
+	if (timeline_put_event(
+		    &w->timelines, b->process, t, &b->thread, event, labels,
+		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
+		note_memory(w);
+}
+
+/* What the two kinds of record begin with. */
+static int is_switch(const void *at)
+{
+	return ((const struct weft_record *)at)->type == WEFT_RECORD_SWITCH;
+}
+
+static uint32_t bytes_of(const void *at)
+{
+	return is_switch(at) ? ((const struct walked_switch *)at)->bytes
+			     : ((const struct walked_event *)at)->bytes;
+}
+
+static void take_events(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = thread_of(w, b, 1);
 	int wanted = is_wanted(w, b->thread.name);
-	size_t at = 0;
+	const uint8_t *record;
 
 	if (!t) {
 		note_memory(w);
 		return;
 	}
-	while (at < b->bytes) {
-		const struct walked_switch *placed = (const void *)(b->data + at);
-		const struct recording_stack *site = w->stack;
-
-		at += placed->bytes;
+	for (size_t at = 0; at < b->bytes; at += bytes_of(record)) {
+		record = b->data + at;
 		if (!wanted) {
 			b->process->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
 			continue;
 		}
 		t->switched = 1;
 		recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
-		naming_site(&w->naming, b->process, placed, w->stack);
-		recording_switch(
-			w->recording, b->process, t, placed,
-			&(struct recording_trace){site->frame, site->count, site->truncated});
+		if (is_switch(record))
+			take_switch(w, b, t, (const void *)record);
+		else
+			take_event(w, b, t, (const void *)record);
 	}
+}
+
+static void take_type(struct worker *w, const struct batch *b)
+{
+	struct type_word word;
+
+	memcpy(&word, b->data, sizeof(word));
+	recording_event_type(w->recording, b->process, &word, b->data + sizeof(word),
+			     b->bytes - sizeof(word));
 }
 
 /* Ticks of the wall clock, as the outside thread told them. */
@@ -182,7 +228,7 @@ static void end_thread(struct worker *w, const struct batch *b)
 
 	if (t && !fresh)
 		recording_thread_gone(w->recording, t, clock_mono_ns());
-	if (t && !fresh && w->wall_period_ns) {
+	if (t && !fresh && (w->wall_period_ns || t->timeline)) {
 		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
 		return;
 	}
@@ -242,11 +288,17 @@ static int dispatch(struct worker *w, const struct batch *b)
 		recording_process_begin(w->recording, b->process);
 		break;
 	case BATCH_SAMPLES: /* of the walker */
-	case BATCH_SWITCHES:
+	case BATCH_EVENTS:
 	case BATCH_WALL:
 		break;
 	case BATCH_PLACED:
-		take_switches(w, b);
+		take_events(w, b);
+		break;
+	case BATCH_TYPE:
+		take_type(w, b);
+		break;
+	case BATCH_SETTINGS:
+		recording_set(w->recording, (const char *)b->data, b->bytes);
 		break;
 	case BATCH_WALL_WALKED:
 		take_wall(w, b);

@@ -447,14 +447,15 @@ enum weft_thread_state {
 };
 
 enum weft_sample_flag {
-	WEFT_SAMPLE_CUT = 1 << 0,       /* copy_bytes or frames reached their limit */
-	WEFT_SAMPLE_ALT_STACK = 1 << 1, /* sp was on the alternate signal stack */
-	WEFT_SAMPLE_NO_STACK = 1 << 2,  /* bounds unknown and unreadable: registers only */
-	WEFT_SAMPLE_SELF_READ = 1 << 3, /* copied by process_vm_readv */
-	WEFT_SAMPLE_STALE_MAP = 1 << 4, /* the loader has another module at some pc of it */
-	WEFT_SAMPLE_CHECK = 1 << 5,     /* RAW, with the handler's own frames behind the copy */
-	WEFT_SAMPLE_OUTSIDE = 1 << 6,   /* taken from outside: of the registers only pc and sp */
-	WEFT_SAMPLE_NO_LABELS = 1 << 7, /* it has labels, and they could not be told */
+	WEFT_SAMPLE_CUT = 1 << 0,        /* copy_bytes or frames reached their limit */
+	WEFT_SAMPLE_ALT_STACK = 1 << 1,  /* sp was on the alternate signal stack */
+	WEFT_SAMPLE_NO_STACK = 1 << 2,   /* bounds unknown and unreadable: registers only */
+	WEFT_SAMPLE_SELF_READ = 1 << 3,  /* copied by process_vm_readv */
+	WEFT_SAMPLE_STALE_MAP = 1 << 4,  /* the loader has another module at some pc of it */
+	WEFT_SAMPLE_CHECK = 1 << 5,      /* RAW, with the handler's own frames behind the copy */
+	WEFT_SAMPLE_OUTSIDE = 1 << 6,    /* taken from outside: of the registers only pc and sp */
+	WEFT_SAMPLE_NO_LABELS = 1 << 7,  /* it has labels, and they could not be told */
+	WEFT_SAMPLE_IN_CONTEXT = 1 << 8, /* a contextual event was open on the thread */
 };
 
 /**

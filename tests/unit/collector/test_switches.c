@@ -99,7 +99,7 @@ static void put(const struct record *record)
 /* How many records the next drain brings. */
 static uint64_t drain(enum drain_mode mode)
 {
-	return session_drain(session, &queue, mode).switches;
+	return session_drain(session, &queue, mode).events;
 }
 
 /* attempted = delivered + lost by cause + pending; out of the sums as they are now. */
@@ -132,7 +132,7 @@ static void what_is_sound_is_taken_whole(void **state)
 	assert_int_equal(assert_balanced().events_pending, 2);
 	assert_int_equal(drain(DRAIN_RUNNING), 2);
 	batch = queue_pop(&queue);
-	assert_int_equal(batch->kind, BATCH_SWITCHES);
+	assert_int_equal(batch->kind, BATCH_EVENTS);
 	assert_int_equal(batch->bytes, a.r.record.bytes + b.r.record.bytes);
 	r = (const void *)batch->data;
 	assert_int_equal(r->coroutine, 7);
