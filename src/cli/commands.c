@@ -24,6 +24,7 @@ extern const struct cli_command cmd_help;
 extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_man;
 extern const struct cli_command cmd_print;
+extern const struct cli_command cmd_metadata;
 extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
@@ -37,6 +38,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_ps,
 	&cmd_inspect,
 	&cmd_summary,
+	&cmd_metadata,
 	&cmd_print,
 	&cmd_report,
 	&cmd_view,

@@ -5,6 +5,7 @@
  *
  *	jfr_dump summary FILE      type count bytes, one type a line
  *	jfr_dump events FILE TYPE  one line of JSON an event
+ *	jfr_dump follow FILE TYPE COUNT  the same of a file being written, up to so many
  */
 #include <weft/jfr.h>
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_TYPES 4096
 #define DEEPEST 12
@@ -125,24 +127,44 @@ static int dump(struct weft_jfr_reader *r, const char *type)
 	return rc != 0;
 }
 
+static int follow(struct weft_jfr_reader *r, const char *type, long count)
+{
+	const struct timespec nap = {.tv_nsec = 20000000};
+	struct weft_jfr_event_view e;
+	int rc = 1;
+
+	while (count && (rc == 1 || rc == -EAGAIN)) {
+		rc = weft_jfr_next(r, &e);
+		if (rc == -EAGAIN)
+			nanosleep(&nap, NULL);
+		else if (rc == 1 && strcmp(weft_jfr_class_name(e.type), type) == 0 && count--)
+			print_event(&e);
+	}
+	if (rc != 1)
+		fprintf(stderr, "jfr_dump: %s: %s\n", strerror(-rc), weft_jfr_error(r));
+	return rc != 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct weft_jfr_reader *r;
-	char *type = argc == 4 && strcmp(argv[1], "events") == 0 ? argv[3] : NULL;
+	int follows = argc == 5 && strcmp(argv[1], "follow") == 0;
+	char *type = follows || (argc == 4 && strcmp(argv[1], "events") == 0) ? argv[3] : NULL;
 	int status;
 
 	if (!type && !(argc == 3 && strcmp(argv[1], "summary") == 0)) {
-		fprintf(stderr, "usage: jfr_dump summary FILE | events FILE TYPE\n");
+		fprintf(stderr, "usage: jfr_dump summary FILE | events FILE TYPE | "
+				"follow FILE TYPE COUNT\n");
 		return 2;
 	}
-	r = weft_jfr_open(argv[2]);
+	r = follows ? weft_jfr_open_follow(argv[2]) : weft_jfr_open(argv[2]);
 	if (!r) {
 		fprintf(stderr, "jfr_dump: %s: %s\n", argv[2], strerror(errno));
 		return 1;
 	}
 	if (type)
 		weft_jfr_filter(r, is_named, type);
-	status = dump(r, type);
+	status = follows ? follow(r, type, strtol(argv[4], NULL, 10)) : dump(r, type);
 	weft_jfr_reader_free(r);
 	return status;
 }

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft metadata: the types that a recording declares. */
+#include "cli/cli.h"
+
+#include "cli/metadata.h"
+#include "cli/recording_args.h"
+#include "jfr/declared.h"
+#include "print/select.h"
+#include "report/layout.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- members of annotations */
+
+static int member_field(const struct weft_jfr_annotation_view *a, const char *member,
+			struct weft_jfr_field_view *f)
+{
+	int i = a->type ? weft_jfr_class_find(a->type, member) : -ENOENT;
+
+	return i < 0 ? i : weft_jfr_class_field_view(a->type, (size_t)i, f);
+}
+
+int metadata_is_array(const struct weft_jfr_annotation_view *a, const char *member)
+{
+	struct weft_jfr_field_view f;
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		count += strcmp(a->member[i], member) == 0;
+	return count > 1 || (member_field(a, member, &f) == 0 && f.is_array);
+}
+
+int metadata_is_text(const struct weft_jfr_annotation_view *a, const char *member)
+{
+	struct weft_jfr_field_view f;
+
+	return member_field(a, member, &f) != 0 || !f.type ||
+	       strcmp(weft_jfr_class_name(f.type), "java.lang.String") == 0;
+}
+
+/* ---------------------------------------------------------------- order, choice */
+
+static int ends_in(const char *text, const char *tail)
+{
+	size_t n = strlen(text), m = strlen(tail);
+
+	return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+static int is_event(const struct weft_jfr_class *c)
+{
+	return ends_in(weft_jfr_class_super(c), ".Event");
+}
+
+/* Primitives, structs, annotations, settings, events. */
+static int group_of(const struct weft_jfr_class *c)
+{
+	const char *super = weft_jfr_class_super(c);
+
+	if (!*super)
+		return strchr(weft_jfr_class_name(c), '.') != NULL;
+	if (is_event(c))
+		return 4;
+	return ends_in(super, ".Annotation") ? 2 : 3;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct weft_jfr_class *x = *(const struct weft_jfr_class *const *)a;
+	const struct weft_jfr_class *y = *(const struct weft_jfr_class *const *)b;
+	int order = group_of(x) - group_of(y);
+
+	if (!order)
+		order = strcmp(weft_jfr_class_name(x), weft_jfr_class_name(y));
+	if (order)
+		return order;
+	return (weft_jfr_class_id(x) > weft_jfr_class_id(y)) -
+	       (weft_jfr_class_id(x) < weft_jfr_class_id(y));
+}
+
+/* Globs are of event types: with any given, the others are left out. */
+static size_t choose(struct jfr_declared *d, struct print_select *select)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct weft_jfr_class *c = d->classes[i];
+
+		if (!select->count || (is_event(c) && select_matches(select, c)))
+			d->classes[kept++] = c;
+	}
+	if (kept)
+		qsort(d->classes, kept, sizeof(*d->classes), by_group);
+	return kept;
+}
+
+static int read_globs(const struct cli_args *args, const char *option, int is_category,
+		      struct print_select *select)
+{
+	for (size_t i = 0; i < cli_count(args, option); i++)
+		if (select_add(select, cli_text_at(args, option, i), is_category))
+			return cli_error("--%s: %s", option, strerror(ENOMEM));
+	return CLI_DONE;
+}
+
+static void warn_of_globs(const struct print_select *select)
+{
+	char clean[LAYOUT_TEXT];
+
+	for (size_t i = 0; i < select->count; i++)
+		if (!select->globs[i].hits)
+			cli_warning("no event type %s '%s'",
+				    select->globs[i].is_category ? "of a category" : "named",
+				    layout_clean(clean, select->globs[i].text));
+}
+
+/* ---------------------------------------------------------------- */
+
+static int show(const struct cli_args *args, struct jfr_declared *d, struct print_select *select)
+{
+	size_t count = choose(d, select);
+
+	if (!cli_flag(args, "json"))
+		metadata_text(d->classes, count);
+	else if (metadata_json(d->classes, count) != 0)
+		return cli_error("%s", strerror(ENOMEM));
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return cli_error("standard output: %s", strerror(errno));
+	warn_of_globs(select);
+	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
+}
+
+static int look(const struct cli_args *args, struct print_select *select)
+{
+	const char *path = cli_operand(args, 0);
+	struct weft_jfr_reader *r = weft_jfr_open(path);
+	struct jfr_declared d;
+	int status, rc;
+
+	if (!r)
+		return recording_refuse(args, path, -errno);
+	rc = jfr_declared(r, &d);
+	status = d.count || !rc ? show(args, &d, select) : CLI_FAILED;
+	if (rc)
+		status = cli_error("%s: %s%s", path, weft_jfr_error(r),
+				   d.count ? "; shown is what is whole" : "");
+	jfr_declared_free(&d);
+	weft_jfr_reader_free(r);
+	return status;
+}
+
+static int run(const struct cli_args *args)
+{
+	struct print_select select = {0};
+	int status = read_globs(args, "events", 0, &select);
+
+	if (!status)
+		status = read_globs(args, "categories", 1, &select);
+	if (!status)
+		status = look(args, &select);
+	select_free(&select);
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{.name = "events",
+	 .letter = 'e',
+	 .kind = CLI_TEXT,
+	 .flags = CLI_LIST,
+	 .argument = "GLOB,...",
+	 .help = "Only these event types: 'jdk.*', ExecutionSample, '*Sample'"},
+	{.name = "categories",
+	 .letter = 'c',
+	 .kind = CLI_TEXT,
+	 .flags = CLI_LIST,
+	 .argument = "GLOB,...",
+	 .help = "Only event types in these categories, or named by --events: GC, 'Java*', JVM "
+		 "(first letters)"},
+	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{.name = NULL},
+};
+
+static const struct cli_example examples[] = {
+	{"weft metadata --events ExecutionSample weft.jfr", "the fields of a type"},
+	{"weft metadata --json weft.jfr | jq -r '.types[].name'", "all types, for a program"},
+	{NULL, NULL},
+};
+
+const struct cli_command cmd_metadata = {
+	.name = "metadata",
+	.summary = "Show the types that a recording declares: fields, annotations, settings",
+	.operands = "FILE",
+	.operands_min = 1,
+	.operands_max = 1,
+	.description = "Prints what `jfr metadata` prints of a file, and the settings of types as "
+		       "comments. Without globs all types are shown, those of fields, annotations "
+		       "and settings, too.\n"
+		       "\n"
+		       "Exits 1 when the file is damaged (the types of whole chunks are shown), or "
+		       "nothing is selected.",
+	.options = options,
+	.examples = examples,
+	.run = run,
+};
