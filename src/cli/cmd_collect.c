@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 #include "cli/engines.h"
+#include "cli/settings_args.h"
 #include "collector/collector.h"
 #include "collector/program.h"
 
@@ -136,6 +137,8 @@ static int run(const struct cli_args *args)
 	if (!o.path || !o.socket || !root)
 		return cli_usage("--socket, --output and --root are needed");
 	rc = engines_read(args, &o);
+	if (rc == 0)
+		rc = settings_args_read(NULL, &o);
 	if (rc)
 		return rc;
 	sigemptyset(&none);
@@ -146,6 +149,7 @@ static int run(const struct cli_args *args)
 	signal(SIGPIPE, SIG_IGN);
 	rc = collector_open(&c, &o, &what);
 	free(command_line);
+	settings_args_free(&o);
 	if (rc)
 		return cli_error("%s: %s", what, strerror(-rc));
 	fstat(STDERR_FILENO, &told);

@@ -11,6 +11,7 @@
 #include "cli/locate.h"
 #include "cli/record.h"
 #include "cli/record_attached.h"
+#include "cli/settings_args.h"
 #include "cli/term.h"
 #include "collector/clock.h"
 #include "collector/program.h"
@@ -38,6 +39,7 @@ static const struct cli_option options[] = {
 	{"pid", 'p', CLI_TEXT, CLI_MANY, "PID",
 	 "Record a program that runs already and carries weft, instead of CMD", NULL, NULL},
 	ENGINE_OPTIONS,
+	SETTINGS_OPTIONS,
 	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
 	 NULL, NULL},
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
@@ -77,6 +79,8 @@ static const struct cli_example examples[] = {
 	 "CPU time, and where requests waited"},
 	{"weft record --max-size 100M -- ./server", "The newest 100 MiB, for as long as it runs"},
 	{"weft record -p 1234 --duration 30s", "30 seconds of a program that runs (see weft ps)"},
+	{"weft record --set weft.LockWait#select=if-context -- ./server",
+	 "Of the waits for locks only those inside of spans"},
 	{NULL, NULL},
 };
 
@@ -155,6 +159,8 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	uint64_t ring = cli_number(args, "ring"), chunk = cli_number(args, "chunk-size");
 	int rc = engines_read(args, o);
 
+	if (rc == 0)
+		rc = settings_args_read(args, o);
 	if (rc == 0)
 		rc = read_prime_signal(args, &o->prime_signal);
 	if (rc)
@@ -368,22 +374,12 @@ static int record_attached(const struct cli_args *args, struct record *r,
 	return status;
 }
 
-static int run(const struct cli_args *args)
+static int run_program(const struct cli_args *args, struct record *r, struct collector_options *o)
 {
-	struct collector_options o = {0};
-	struct record r = {.path = cli_text(args, "output")};
 	char **argv = cli_operands(args);
 	char path[PATH_MAX], library[PATH_MAX];
-	int status = read_settings(args, &o), rc;
+	int status, rc;
 
-	if (status)
-		return status;
-	r.stack_mode = o.stack_mode;
-	r.engines = o.engines;
-	if (cli_given(args, "pid") && argv[0])
-		return cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
-	if (cli_given(args, "pid"))
-		return record_attached(args, &r, &o);
 	if (!argv[0])
 		return cli_usage("missing operand: record [--] CMD [ARG]..., or --pid PID");
 	rc = program_find(argv[0], path, sizeof(path));
@@ -401,10 +397,28 @@ static int run(const struct cli_args *args)
 				 "(WEFT_LIB, WEFT_CACHE name other places)");
 	if (rc)
 		return cli_error("libweft.so: %s (WEFT_LIB names another place)", strerror(-rc));
-	status = begin_record(args, &r, &o);
+	status = begin_record(args, r, o);
 	if (status)
 		return status;
-	return record_program(&r, &o, path, argv, library);
+	return record_program(r, o, path, argv, library);
+}
+
+static int run(const struct cli_args *args)
+{
+	struct collector_options o = {0};
+	struct record r = {.path = cli_text(args, "output")};
+	int status = read_settings(args, &o);
+
+	r.stack_mode = o.stack_mode;
+	r.engines = o.engines;
+	if (status == 0 && cli_given(args, "pid") && cli_operands(args)[0])
+		status = cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
+	else if (status == 0 && cli_given(args, "pid"))
+		status = record_attached(args, &r, &o);
+	else if (status == 0)
+		status = run_program(args, &r, &o);
+	settings_args_free(&o);
+	return status;
 }
 
 const struct cli_command cmd_record = {

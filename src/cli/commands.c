@@ -28,6 +28,7 @@ extern const struct cli_command cmd_metadata;
 extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
+extern const struct cli_command cmd_set;
 extern const struct cli_command cmd_summary;
 extern const struct cli_command cmd_version;
 extern const struct cli_command cmd_view;
@@ -35,6 +36,7 @@ extern const struct cli_command cmd_view;
 /* clang-format off */
 const struct cli_command *const cli_commands[] = {
 	&cmd_record,
+	&cmd_set,
 	&cmd_ps,
 	&cmd_inspect,
 	&cmd_summary,

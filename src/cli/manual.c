@@ -14,6 +14,8 @@ const struct cli_example cli_environment[] = {
 	{"WEFT_RECORD",
 	 "With libweft.so in LD_PRELOAD: the recording's file; the program starts a collector "
 	 "by itself. In a recorded program's children it is ignored: they join"},
+	{"WEFT_SETTINGS", "Settings of events for what is recorded: .jfc files or profiles, and "
+			  "EVENT#SETTING=VALUE, with commas between"},
 	{"WEFT_LIB", "The libweft.so to use instead of the one beside the command"},
 	{"WEFT_COMMAND", "The weft that WEFT_RECORD starts, instead of the one beside libweft.so"},
 	{"WEFT_DIR",

@@ -42,6 +42,7 @@ int record_wait(struct record *r);
 
 /* The parts of it, for programs that are not ours (record_attached.h). */
 void record_show_progress(struct record *r);
+void record_show_warnings(struct record *r);
 int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
 void record_finish(struct record *r);        /* the file, and what is told of it */
 void record_close_fds(const struct record *r);

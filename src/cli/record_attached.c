@@ -99,8 +99,10 @@ static void wait_for_something(struct record *r)
 		return;
 	if (fd[0].revents)
 		take_signals(r);
-	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0)
+	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
+		record_show_warnings(r);
 		record_show_progress(r);
+	}
 }
 
 static int is_over(const struct record *r)

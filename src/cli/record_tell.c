@@ -120,7 +120,7 @@ static void add_missed(struct line *l, const struct collector_result *result)
 static const struct {
 	enum weft_counter counter;
 	const char *name;
-} switch_losses[] = {
+} event_losses[] = {
 	{WEFT_COUNTER_EVENTS_RING_FULL, "events_ring_full"},
 	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
 	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
@@ -128,23 +128,28 @@ static const struct {
 	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
 };
 
-static void add_switch_losses(struct line *l, const struct collector_result *result)
+static uint64_t unwritten(const struct collector_result *result)
+{
+	return result->switches_unwritten + result->typed_unwritten;
+}
+
+static void add_event_losses(struct line *l, const struct collector_result *result)
 {
 	const uint64_t *counter = result->total.counter;
-	uint64_t lost = result->total.events_pending + result->switches_unwritten;
+	uint64_t lost = result->total.events_pending + unwritten(result);
 	const char *before = "";
 
-	for (size_t i = 0; i < sizeof(switch_losses) / sizeof(switch_losses[0]); i++)
-		lost += counter[switch_losses[i].counter];
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
+		lost += counter[event_losses[i].counter];
 	if (!lost)
 		return;
 	add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(switch_losses) / sizeof(switch_losses[0]); i++) {
-		uint64_t count = counter[switch_losses[i].counter];
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++) {
+		uint64_t count = counter[event_losses[i].counter];
 
 		if (!count)
 			continue;
-		add(l, "%s%s %llu", before, switch_losses[i].name, (unsigned long long)count);
+		add(l, "%s%s %llu", before, event_losses[i].name, (unsigned long long)count);
 		before = ", ";
 	}
 	if (result->total.events_pending) {
@@ -152,19 +157,32 @@ static void add_switch_losses(struct line *l, const struct collector_result *res
 		    (unsigned long long)result->total.events_pending);
 		before = ", ";
 	}
-	if (result->switches_unwritten)
-		add(l, "%sevents_unwritten %llu", before,
-		    (unsigned long long)result->switches_unwritten);
+	if (unwritten(result))
+		add(l, "%sevents_unwritten %llu", before, (unsigned long long)unwritten(result));
 	add(l, ")");
 }
 
-static void add_switches(struct line *l, const struct collector_result *result)
+/* With runs and waits, as long as nothing says that the events were others. */
+static void add_events(struct line *l, const struct collector_result *result)
 {
+	int is_typed = result->typed || result->typed_unwritten;
+	int is_switched = result->switches || result->switches_unwritten || !is_typed;
+
 	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !result->switches)
 		return;
-	add(l, ", %llu coroutine %s", (unsigned long long)result->switches,
-	    plural(result->switches, "run or wait", "runs and waits"));
-	add_switch_losses(l, result);
+	if (is_typed)
+		add(l, ", %llu %s", (unsigned long long)result->typed,
+		    plural(result->typed, "event", "events"));
+	if (is_switched)
+		add(l, ", %llu coroutine %s", (unsigned long long)result->switches,
+		    plural(result->switches, "run or wait", "runs and waits"));
+	add_event_losses(l, result);
+}
+
+static void tell_idle(const struct collector_result *result)
+{
+	if (result->settings_idle[0])
+		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 }
 
 static void tell_sums(const struct record *r, const struct collector_result *result)
@@ -186,7 +204,7 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	}
 	if (r->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
-	add_switches(&l, result);
+	add_events(&l, result);
 	add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
 	    plural(result->total.threads, "thread", "threads"), result->processes,
 	    plural(result->processes, "process", "processes"), r->path, size);
@@ -330,6 +348,7 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_refused(result);
 	tell_unrecorded(r);
 	tell_untimed(result);
+	tell_idle(result);
 	tell_unsampled(result);
 	tell_refused_tables(r, result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;

@@ -133,6 +133,16 @@ static void remove_progress(struct record *r)
 	r->line_shown = 0;
 }
 
+void record_show_warnings(struct record *r)
+{
+	char text[1024];
+
+	while (collector_warning(r->collector, text, sizeof(text))) {
+		remove_progress(r);
+		cli_warning("%s", text);
+	}
+}
+
 /* ---- the end */
 
 void record_finish(struct record *r)
@@ -141,6 +151,7 @@ void record_finish(struct record *r)
 	int rc = collector_finish(r->collector, &result);
 
 	remove_progress(r);
+	record_show_warnings(r);
 	r->finished = 1;
 	if (record_tell(r, &result, rc))
 		r->failed = 1;
@@ -205,6 +216,7 @@ static void wait_for_something(struct record *r)
 	if (fd[0].revents)
 		take_signals(r);
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
+		record_show_warnings(r);
 		record_show_progress(r);
 		look_for_unrecorded(r);
 	}

@@ -35,7 +35,8 @@ struct collector {
 	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
 	size_t unsampled_count;
 	struct warnings warnings;
-	char reason[64]; /* how the root has ended; "" = it has not, as far as is known */
+	char *settings_asked; /* as in the options; NULL = none */
+	char reason[64];      /* how the root has ended; "" = it has not, as far as is known */
 };
 
 const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
@@ -176,6 +177,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	c->watch = (struct watch)WATCH_CLOSED;
 	c->tables.fd = c->cache.fd = -1;
 	warnings_init(&c->warnings);
+	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
 		watch_attach_all(&c->watch, options);
@@ -273,14 +275,34 @@ static void join_threads(struct collector *c)
 	c->walking = c->writing = 0;
 }
 
+/* Of what was asked for by name: what no event type had. */
+static void find_idle(const struct collector *c, char *out, size_t room)
+{
+	const char *at = c->settings_asked;
+	size_t used = 0;
+
+	while (at && *at) {
+		size_t bytes = strcspn(at, "\n");
+
+		if (!recording_has_types(c->worker.recording, at, bytes) &&
+		    used + bytes + 3 < room) {
+			used += (size_t)snprintf(out + used, room - used, "%s%.*s",
+						 used ? ", " : "", (int)bytes, at);
+		}
+		at += bytes + (at[bytes] == '\n');
+	}
+}
+
 int collector_complete(struct collector *c, struct collector_result *out)
 {
 	struct recording_written written = {0};
+	char idle[sizeof(out->settings_idle)] = "";
 	int rc;
 
 	join_threads(c);
 	if (c->reason[0])
 		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
+	find_idle(c, idle, sizeof(idle));
 	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
 	c->worker.recording = NULL;
 	*out = (struct collector_result){
@@ -303,6 +325,7 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.unsampled = c->unsampled,
 		.unsampled_count = c->unsampled_count,
 	};
+	memcpy(out->settings_idle, idle, sizeof(idle));
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
 }
@@ -332,6 +355,7 @@ void collector_free(struct collector *c)
 	tables_close(&c->tables);
 	table_cache_close(&c->cache);
 	warnings_free(&c->warnings);
+	free(c->settings_asked);
 	if (c->drained.last)
 		queue_destroy(&c->drained);
 	if (c->walked.last)

@@ -53,6 +53,8 @@ struct collector_options {
 	struct attach_target *attach;
 	size_t attach_count;
 	const char *settings; /* of events: lines (base/event_settings.h); NULL = none */
+	/* GLOBs of events, one a line, of which is told if none of that name came; NULL = none. */
+	const char *settings_asked;
 };
 #define COLLECTOR_NO_SIGNAL (-1)
 
@@ -113,6 +115,8 @@ struct collector_result {
 	 * them by name. Lives as long as the collector. */
 	const struct outside_unsampled *unsampled;
 	size_t unsampled_count;
+	/* Of settings_asked: those that named nothing, with ", " between; "" = none. */
+	char settings_idle[512];
 };
 #define COLLECTOR_UNSAMPLED_MAX 16
 

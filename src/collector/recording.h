@@ -57,7 +57,7 @@ int recording_thread(struct recording *r, const struct process *p, struct proces
  * it has gone. */
 void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
 			    uint64_t since_ns);
-void recording_thread_gone(struct recording *r, const struct process_thread *t, uint64_t now_ns);
+void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns);
 
 /* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
 #define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
@@ -118,6 +118,9 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 
 /* More lines of settings for what is the recording's own: system events, coroutines. */
 void recording_set(struct recording *r, const char *lines, size_t bytes);
+
+/* Is there a type whose name @glob matches? */
+int recording_has_types(const struct recording *r, const char *glob, size_t bytes);
 
 /* A weft.Warning, each text once. */
 void recording_put_warning(struct recording *r, const char *text);

@@ -194,6 +194,27 @@ void recording_put_settings(struct recording *r)
 		recording_put_class_settings(r, c);
 }
 
+int recording_has_types(const struct recording *r, const char *glob, size_t bytes)
+{
+	const char *const names[] = {
+		r->engines & WEFT_ENGINE_CPU ? RECORDING_EXECUTION_SAMPLE : "",
+		r->engines & WEFT_ENGINE_WALL ? RECORDING_WALL_SAMPLE : "",
+		RECORDING_COROUTINE_RUN,
+		RECORDING_COROUTINE_WAIT,
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (*names[i] && weft_setting_glob(glob, bytes, names[i]))
+			return 1;
+	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
+		if (weft_setting_glob(glob, bytes, system_events[i].type.name))
+			return 1;
+	for (const struct event_class *c = r->classes; c; c = c->next)
+		if (weft_setting_glob(glob, bytes, c->def->name))
+			return 1;
+	return 0;
+}
+
 /* ---- warnings */
 
 static const struct weft_jfr_type *warning_type(struct recording *r)

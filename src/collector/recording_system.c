@@ -425,9 +425,12 @@ void recording_thread_begin(struct recording *r, const struct process *p, struct
 		    {0}, {.number = (int64_t)t->key}, {0}, {.number = (int64_t)t->key}, {0}});
 }
 
-void recording_thread_gone(struct recording *r, const struct process_thread *t, uint64_t now_ns)
+void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns)
 {
-	if (!t->begun || !r->system->event[SYSTEM_THREAD_END].enabled)
+	int begun = t->begun;
+
+	t->begun = 0;
+	if (!begun || !r->system->event[SYSTEM_THREAD_END].enabled)
 		return;
 	put(r, SYSTEM_THREAD_END, now_ns,
 	    (struct weft_jfr_value[]){

@@ -241,6 +241,47 @@ int rendezvous_hello(int fd, struct weft_hello *out)
 	return 0;
 }
 
+int rendezvous_is_set(int fd)
+{
+	uint32_t magic = 0;
+	ssize_t n = recv(fd, &magic, sizeof(magic), MSG_DONTWAIT | MSG_PEEK);
+
+	if (n < 0 && (errno == EWOULDBLOCK || errno == EINTR))
+		return -EAGAIN;
+	return n == (ssize_t)sizeof(magic) && magic == WEFT_SET_MAGIC;
+}
+
+int rendezvous_set(int fd, struct weft_set *out, char *text)
+{
+	struct weft_set set;
+	struct iovec parts[] = {{&set, sizeof(set)}, {text, WEFT_SET_TEXT_MAX}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT);
+
+	if (n < (ssize_t)sizeof(set) || message.msg_flags & MSG_TRUNC ||
+	    set.magic != WEFT_SET_MAGIC || set.version != WEFT_RENDEZVOUS_VERSION || set.pid < 0 ||
+	    set.text_bytes == 0 || set.text_bytes > WEFT_SET_TEXT_MAX ||
+	    sizeof(set) + set.text_bytes != (size_t)n)
+		return -EBADMSG;
+	*out = set;
+	return 0;
+}
+
+int rendezvous_set_answer(int fd, int status, const char *text)
+{
+	struct weft_set_answer answer = {
+		.magic = WEFT_SET_MAGIC,
+		.version = WEFT_RENDEZVOUS_VERSION,
+		.status = status,
+		.text_bytes = (uint32_t)strlen(text),
+	};
+	struct iovec parts[] = {{&answer, sizeof(answer)},
+				{(char *)(uintptr_t)text, answer.text_bytes}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
 int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift)
 {
 	struct weft_welcome welcome = {

@@ -41,6 +41,13 @@ int rendezvous_trusts(const struct rendezvous *r, uid_t user);
 /* The question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
 int rendezvous_hello(int fd, struct weft_hello *out);
 
+/* Does another question stand there, for settings? 1, 0; -EAGAIN not here yet. */
+int rendezvous_is_set(int fd);
+/* That question; @text has room for WEFT_SET_TEXT_MAX bytes. 0 or -EBADMSG. */
+int rendezvous_set(int fd, struct weft_set *out, char *text);
+/* Its answer: how many types changed, or -errno; and what is to be said. 0 or -errno. */
+int rendezvous_set_answer(int fd, int status, const char *text);
+
 /* What a process is given: descriptors and their sizes. */
 struct rendezvous_gift {
 	int memfd; /* -1: it has one (WEFT_HELLO_ATTACHED) */

@@ -262,7 +262,6 @@ void session_events_clock(struct session *s)
 
 /* ---- changes */
 
-/* Which have lines among these. */
 static int is_changed(const struct event_settings *a, const struct event_settings *b)
 {
 	return a->enabled != b->enabled || a->stack_trace != b->stack_trace ||
@@ -271,22 +270,21 @@ static int is_changed(const struct event_settings *a, const struct event_setting
 	       a->period_ns != b->period_ns;
 }
 
-static int set_samples(struct session *s, struct queue *q)
+static void set_samples(struct session *s, struct queue *q,
+			void (*changed)(void *arg, const char *name), void *arg)
 {
 	struct event_settings cpu = s->events.cpu, wall = s->events.wall;
-	int count = 0;
 
 	settle_samples(s);
 	show_samples(s);
 	if (is_changed(&cpu, &s->events.cpu)) {
 		tell_sample(s, q, WEFT_EVENT_ROW_CPU, &s->events.cpu);
-		count++;
+		changed(arg, RECORDING_EXECUTION_SAMPLE);
 	}
 	if (is_changed(&wall, &s->events.wall)) {
 		tell_sample(s, q, WEFT_EVENT_ROW_WALL, &s->events.wall);
-		count++;
+		changed(arg, RECORDING_WALL_SAMPLE);
 	}
-	return count;
 }
 
 static int set_type(struct session *s, struct queue *q, struct event_type *t)
@@ -303,20 +301,21 @@ static int set_type(struct session *s, struct queue *q, struct event_type *t)
 }
 
 /* The text first: a type that is enrolled this moment has it, or is met here. */
-int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes)
+int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
+		       void (*changed)(void *arg, const char *name), void *arg)
 {
-	int rc = settings_text_add(&s->events.text, lines, bytes), count;
+	int rc = settings_text_add(&s->events.text, lines, bytes);
 
 	if (rc)
 		return rc;
 	settings_text_publish(&s->events.text, text_of(s));
 	session_events_read(s);
 	session_events_tell(s, q);
-	count = set_samples(s, q);
+	set_samples(s, q, changed, arg);
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i])
-			count += set_type(s, q, s->events.type[i]);
-	return count;
+		if (s->events.type[i] && set_type(s, q, s->events.type[i]))
+			changed(arg, s->events.type[i]->name);
+	return 0;
 }
 
 /* ---- events */

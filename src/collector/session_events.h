@@ -52,9 +52,10 @@ void session_events_off(struct session *s);
 void session_events_read(struct session *s);
 void session_events_tell(struct session *s, struct queue *q);
 
-/* More lines for the session, at once. How many types (samples among them) have changed, or
- * -ENOSPC, -ENOMEM. */
-int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes);
+/* More lines for the session, at once; @changed is told which types have changed, samples among
+ * them. 0, -ENOSPC, -ENOMEM. */
+int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
+		       void (*changed)(void *arg, const char *name), void *arg);
 
 /* What clock the program is to use. */
 void session_events_clock(struct session *s);

@@ -88,6 +88,8 @@ void watch_tell_done(struct watch *w); /* the file is complete: whoever waits ma
 /* In watch_join.c: a connection has come, or a guest has asked. */
 void watch_accept(struct watch *w);
 void watch_guest(struct watch *w, size_t index);
+/* In watch_set.c: it asks for other settings. */
+void watch_set(struct watch *w, const struct guest *guest);
 void watch_guests_expire(struct watch *w, uint64_t now_ns);
 
 int watch_session_death(const struct watch *w, struct session *s); /* is seen from now on */

@@ -253,6 +253,14 @@ void watch_guest(struct watch *w, size_t index)
 
 	if (!__atomic_load_n(&w->root, __ATOMIC_ACQUIRE))
 		return; /* the root was started this very moment: who it is comes any time now */
+	rc = rendezvous_is_set(w->guest[index].fd);
+	if (rc == -EAGAIN)
+		return;
+	if (rc == 1) {
+		watch_set(w, &w->guest[index]);
+		drop_guest(w, index);
+		return;
+	}
 	rc = rendezvous_hello(w->guest[index].fd, &hello);
 	if (rc == -EAGAIN)
 		return;
