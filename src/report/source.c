@@ -517,7 +517,7 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
 	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
 
-	if (!p->sample || sample_type_is_interval(p->sample))
+	if (!t || !p->sample || sample_type_is_interval(p->sample))
 		return e->duration_ns > 0 ? (uint64_t)e->duration_ns : 0;
 	if (ticks > 0 && p->times >= 0 && !t->period_ns)
 		return (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
