@@ -26,8 +26,9 @@ enum state {
 		1 << 3 /* it began on a thread without slot: nobody counted what was committed */
 };
 
-#define WINDOWS_BACK (INT32_C(1) << 20) /* further back is no window before: it is another count   \
-					 */
+#define WINDOWS_BACK                                                                               \
+	(INT32_C(1) << 20) /* further back is no window before: it is another count                \
+			    */
 
 const struct weft_event_v1 *weft_event_master;
 
@@ -81,7 +82,7 @@ static inline int leave_out(struct weft_slot *slot, enum weft_counter counter)
 	return 0;
 }
 
-static int is_admitted(const struct weft_event_row *row, uint64_t now_ns)
+static __attribute__((noinline)) int is_admitted(const struct weft_event_row *row, uint64_t now_ns)
 {
 	uint64_t *used = (uint64_t *)(uintptr_t)&row->used;
 	uint64_t most = __atomic_load_n(&row->throttle_count, __ATOMIC_RELAXED);
@@ -130,11 +131,23 @@ static inline int is_if_triggered(const struct weft_event_type *type, uint32_t f
 }
 
 /* The last filter, and the ring. */
-static inline int commit(struct weft_slot *slot, const struct weft_event_row *row,
-			 const struct weft_event_put *put, uint64_t now_ns)
+static __attribute__((noinline)) int commit_throttled(struct weft_slot *slot,
+						      const struct weft_event_row *row,
+						      const struct weft_event_put *put,
+						      uint64_t now_ns)
 {
-	if (UNLIKELY(row_flags(row) & WEFT_EVENT_THROTTLED) && !is_admitted(row, now_ns))
+	if (!is_admitted(row, now_ns))
 		return leave_out(slot, WEFT_COUNTER_EVENTS_THROTTLED);
+	return weft_event_write(slot, put);
+}
+
+/* At its end. */
+static inline int commit(struct weft_slot *slot, const struct weft_event_row *row,
+			 const struct weft_event_put *put)
+{
+	if (UNLIKELY(row_flags(row) & WEFT_EVENT_THROTTLED))
+		return commit_throttled(slot, row, put,
+					event_in_ns(put->end, put->flags & WEFT_EVENT_IN_TSC));
 	return weft_event_write(slot, put);
 }
 
@@ -231,7 +244,7 @@ static int put(struct weft_event *event, const struct weft_event_value *values, 
 	event->type = NULL;
 	if (UNLIKELY(!is_recorded()))
 		return 0;
-	return commit(weft_thread_own_slot(), row, &put, event_in_ns(put.end, in_tsc));
+	return commit(weft_thread_own_slot(), row, &put);
 }
 
 /* ---- at once */
@@ -255,7 +268,7 @@ static int put_now(struct weft_event_type *type, const struct weft_event_value *
 		return 0;
 	put.begin = put.end = event_now(in_tsc);
 	put.flags = in_tsc ? WEFT_EVENT_IN_TSC : 0;
-	return commit(slot, row, &put, event_in_ns(put.end, in_tsc));
+	return commit(slot, row, &put);
 }
 
 static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_ns,
@@ -274,7 +287,9 @@ static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_
 	if (UNLIKELY(!is_recorded()) ||
 	    !passes(type, row_flags(row), slot, put.end - begin_ns, threshold_of(row, 0)))
 		return 0;
-	return commit(slot, row, &put, clock_monotonic_ns());
+	return row_flags(row) & WEFT_EVENT_THROTTLED
+		       ? commit_throttled(slot, row, &put, clock_monotonic_ns())
+		       : weft_event_write(slot, &put);
 }
 
 const struct weft_event_v1 weft_event_own = {

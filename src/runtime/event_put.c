@@ -27,12 +27,24 @@ static inline uint32_t up(size_t bytes)
 
 /* ---- the short way */
 
+/* What a record tells of labels; NULL: there are none. Of weft's own sets the first two are none.
+ */
+static inline const struct weft_custom_labels_set *labels_of(const struct weft_slot *slot)
+{
+	const struct weft_custom_labels_set *set = weft_labels_seen(slot);
+
+	if (!set || (set->count <= WEFT_CUSTOM_LABELS_RESERVED &&
+		     (uint64_t)(uintptr_t)set == slot->ext.label_set))
+		return NULL;
+	return set;
+}
+
 /* Of what a record tells about its thread, is there anything? */
 static inline int has_surroundings(const struct weft_slot *slot)
 {
 	const uint64_t *tags = (const uint64_t *)(const void *)slot->context.tags;
 	uint64_t any = WEFT_LOAD(slot->context.span_id) | WEFT_LOAD(slot->context.root_span_id) |
-		       slot->events.coroutine | (uint64_t)(uintptr_t)weft_labels_seen(slot);
+		       slot->events.coroutine | (uint64_t)(uintptr_t)labels_of(slot);
 
 	for (int i = 0; i < WEFT_CONTEXT_V1_TAGS / 2; i++)
 		any |= WEFT_LOAD(tags[i]);
@@ -179,7 +191,7 @@ static void plan_context(struct plan *p, const struct weft_slot *slot)
 	uint32_t bytes;
 
 	p->context.coroutine = slot->events.coroutine;
-	p->labels = weft_labels_seen(slot);
+	p->labels = labels_of(slot);
 	if (p->labels) {
 		bytes = weft_label_bytes(p->labels);
 		p->label_room =
