@@ -65,6 +65,7 @@ extern const struct weft_event_v1 *weft_event_master;
 
 /* event_rows.c. NULL: there was no room for them. */
 extern struct weft_event_row *weft_event_rows;
+void weft_event_rows_open(void); /* before a session is mapped: above it then, in most maps */
 void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
 void weft_event_rows_forget(void);
 

@@ -23,24 +23,22 @@ static long map(struct weft_event_row *at, int fd, uint64_t offset)
 			 flags | (at ? MAP_FIXED : 0), fd, (long)offset);
 }
 
-static int is_open(void)
+void weft_event_rows_open(void)
 {
 	long at;
 
 	if (weft_event_rows)
-		return 1;
+		return;
 	at = map(NULL, -1, 0);
-	if (at < 0 && at > -4096)
-		return 0;
-	weft_event_rows = (struct weft_event_row *)at;
-	return 1;
+	if (at >= 0 || at <= -4096)
+		weft_event_rows = (struct weft_event_row *)at;
 }
 
 void weft_event_rows_map(int fd, uint64_t offset)
 {
 	long at;
 
-	if (!is_open())
+	if (!weft_event_rows)
 		return;
 	at = map(weft_event_rows, fd, offset);
 	if (at < 0 && at > -4096)

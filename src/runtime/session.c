@@ -96,6 +96,7 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	if (sys_call2(SYS_fstat, fd, &st) || (uint64_t)st.st_size != total_bytes ||
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
+	weft_event_rows_open();
 	base = reserve(fd, total_bytes);
 	if (!base)
 		return -ENOMEM;
@@ -218,6 +219,7 @@ int weft_session_make(int keeps_file)
 	weft_session_layout(&layout, own_slot_count(), 0, 0);
 	if (keeps_file && file_size_is_allowed(layout.total_bytes))
 		fd = make_file(layout.total_bytes);
+	weft_event_rows_open();
 	base = reserve(fd, layout.total_bytes);
 	if (!base || open_header(base, &layout)) {
 		if (base)

@@ -94,11 +94,12 @@ static const struct weft_session_header *find_session(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	const struct weft_session_header *found = NULL;
-	unsigned long start;
+	unsigned long start, offset;
 	char line[512];
 
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		if (strstr(line, "memfd:target") && sscanf(line, "%lx-", &start) == 1)
+		if (strstr(line, "memfd:target") &&
+		    sscanf(line, "%lx-%*x %*s %lx", &start, &offset) == 2 && offset == 0)
 			found = (const struct weft_session_header *)start;
 	if (maps)
 		fclose(maps);
