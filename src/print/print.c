@@ -16,7 +16,16 @@
 
 #define MOST_VALUES 1000000
 #define MOST_ENTRIES ((size_t)4 << 20)
+#define CLOCK_OFF_NS 1000000
 #define MOST_CONTEXTS 256 /* open at once around one event; of more the innermost */
+
+__extension__ typedef __int128 wide;
+
+/* By which ticks become times. */
+struct clock {
+	const struct weft_jfr_class *const *classes; /* of the chunk it is from; NULL = none yet */
+	int64_t start_ns, start_ticks, ticks_per_second;
+};
 
 struct printer {
 	const struct print_options *options;
@@ -33,6 +42,7 @@ struct printer {
 	struct sink scratch; /* a context while it is written */
 	struct arena texts;  /* contexts as written, of the chunk */
 	uint64_t chunk;
+	struct clock clock;
 	int64_t last_ticks;
 	int is_open; /* the chunk had events already, and may have more */
 	char error[192];
@@ -91,6 +101,7 @@ int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path)
 	printer_close(p);
 	p->reader = r;
 	p->error[0] = 0;
+	p->clock = (struct clock){0};
 	p->plans = plan_table_new(p->options->form->key, is_selected, p);
 	if (!p->plans)
 		return -ENOMEM;
@@ -125,12 +136,43 @@ const char *printer_error(const struct printer *p)
 
 /* ---------------------------------------------------------------- a chunk */
 
+/*
+ * Each chunk has a clock of its own, started anew. The JDK's tool goes on by the clock of an
+ * earlier chunk as long as the metadata is the same; what is equal to the nanosecond can be
+ * compared, so do we, where it is a matter of less than a millisecond.
+ */
+static void set_clock(struct printer *p)
+{
+	struct weft_jfr_chunk_view *chunk = &p->walk.chunk;
+	struct clock *clock = &p->clock;
+	const struct weft_jfr_class *const *classes;
+	wide off;
+
+	weft_jfr_classes(p->reader, &classes);
+	if (clock->classes == classes && clock->ticks_per_second == chunk->ticks_per_second &&
+	    chunk->ticks_per_second > 0) {
+		off = (wide)chunk->start_ticks - clock->start_ticks;
+		off = clock->start_ns + off * 1000000000 / clock->ticks_per_second;
+		off -= chunk->start_ns;
+		if (off < CLOCK_OFF_NS && off > -CLOCK_OFF_NS) {
+			chunk->start_ns = clock->start_ns;
+			chunk->start_ticks = clock->start_ticks;
+			return;
+		}
+	}
+	*clock = (struct clock){classes, chunk->start_ns, chunk->start_ticks,
+				chunk->ticks_per_second};
+}
+
 static int start_chunk(struct printer *p, uint64_t chunk)
 {
 	int rc = weft_jfr_chunk(p->reader, &p->walk.chunk);
 
-	if (rc || (p->is_open && p->chunk == chunk))
+	if (rc)
 		return rc;
+	set_clock(p);
+	if (p->is_open && p->chunk == chunk)
+		return 0;
 	p->chunk = chunk;
 	p->is_open = 1;
 	p->last_ticks = INT64_MIN;
