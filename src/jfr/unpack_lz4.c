@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LZ4 frames, one after the other; checksums are the library's business. */
+#ifdef WEFT_HAVE_LZ4
+
 #include "jfr/unpack_private.h"
 
 #include <errno.h>
@@ -52,3 +54,5 @@ int unpack_lz4(struct unpack *u)
 	LZ4F_freeDecompressionContext(context);
 	return rc;
 }
+
+#endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deflate streams: the members of a gzip file, and what an entry of a zip file holds. */
+#ifdef WEFT_HAVE_ZLIB
+
 #include "jfr/unpack_private.h"
 
 #include <errno.h>
@@ -116,3 +118,5 @@ int unpack_deflate(struct unpack *u, uint32_t *crc)
 	inflateEnd(&z);
 	return rc < 0 ? rc : 0;
 }
+
+#endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zstd frames, one after the other, of windows up to 128 MiB: as much memory as that takes. */
+#ifdef WEFT_HAVE_ZSTD
+
 #include "jfr/unpack_private.h"
 
 #include <errno.h>
@@ -55,3 +57,5 @@ int unpack_zstd(struct unpack *u)
 	ZSTD_freeDStream(stream);
 	return rc;
 }
+
+#endif

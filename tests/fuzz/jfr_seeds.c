@@ -42,6 +42,11 @@ static int write_own(const char *to, int chunks)
 
 enum { INT = 10, LONG, STRING = 20, NODE, EVENT };
 
+static const struct fake_setting settings[] = {{"enabled", INT, "true"}, {"period", 99, NULL}, {0}};
+static const struct fake_attribute members[] = {
+	{"value-0", "a"}, {"value-1", "b"}, {"n", "1"}, {0}};
+static const struct fake_note notes[] = {{NODE, members}, {99, members}, {0}};
+
 static const struct fake_class classes[] = {
 	{.id = INT, .name = "int"},
 	{.id = LONG, .name = "long"},
@@ -52,6 +57,8 @@ static const struct fake_class classes[] = {
 	{.id = EVENT,
 	 .name = "E",
 	 .super = "jdk.jfr.Event",
+	 .settings = settings,
+	 .notes = notes,
 	 .fields = {{"startTime", LONG, 0, 0},
 		    {"node", NODE, 1, 0},
 		    {"nodes", NODE, 0, 1},
