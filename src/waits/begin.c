@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The beginning: libweft.so's event functions, what WEFT_WAITS asks for, the two types; and what
+ * of a wait goes into its event. A forked child has it all from its parent.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/context.h>
+
+#include "waits/real.h"
+#include "waits/waits.h"
+
+/* The event functions, by name. */
+/* clang-format off */
+#define FUNCTIONS(X) \
+	X(weft_event_type_enrol) X(weft_event_begin_on) X(weft_event_should_commit_on) \
+	X(weft_event_put) X(weft_tag_intern)
+/* clang-format on */
+
+static struct {
+#define FIELD(name) __typeof__(name)(*name);
+	FUNCTIONS(FIELD)
+#undef FIELD
+} weft;
+
+static struct weft_event_type types[WEFT_WAITS_GROUPS] = {
+	[WEFT_WAITS_LOCKS] =
+		{
+			.name = "weft.LockWait",
+			.label = "Lock Wait",
+			.category = "Weft|Waits",
+			.description = "A thread waited for a lock, a condition or a semaphore",
+			.flags = WEFT_EVENT_STACK,
+			.threshold = "1 ms",
+			WEFT_EVENT_FIELDS(
+				{.name = "address",
+				 .label = "Address",
+				 .kind = WEFT_EVENT_LONG,
+				 .content = WEFT_EVENT_ADDRESS},
+				{.name = "kind", .label = "Kind", .kind = WEFT_EVENT_STRING_POOLED},
+				{.name = "holder",
+				 .label = "Holder",
+				 .description = "Who had it when the wait began",
+				 .kind = WEFT_EVENT_THREAD},
+				{.name = "timedOut",
+				 .label = "Timed Out",
+				 .kind = WEFT_EVENT_BOOLEAN}),
+		},
+	[WEFT_WAITS_IO] =
+		{
+			.name = "weft.IOWait",
+			.label = "I/O Wait",
+			.category = "Weft|Waits",
+			.description = "A thread was in a call that may wait",
+			.flags = WEFT_EVENT_STACK,
+			.threshold = "1 ms",
+			WEFT_EVENT_FIELDS({.name = "operation",
+					   .label = "Operation",
+					   .kind = WEFT_EVENT_STRING_POOLED},
+					  {.name = "fd",
+					   .label = "Descriptor",
+					   .description = "-1: none, or several",
+					   .kind = WEFT_EVENT_INT},
+					  {.name = "bytes",
+					   .label = "Bytes",
+					   .kind = WEFT_EVENT_LONG,
+					   .content = WEFT_EVENT_BYTES},
+					  {.name = "error",
+					   .label = "Error Number",
+					   .description = "0: none",
+					   .kind = WEFT_EVENT_INT}),
+		},
+};
+
+static const char *const kinds[WEFT_WAITS_KINDS] = {
+	[WEFT_WAITS_MUTEX] = "mutex",
+	[WEFT_WAITS_RWLOCK_READ] = "rwlock-read",
+	[WEFT_WAITS_RWLOCK_WRITE] = "rwlock-write",
+	[WEFT_WAITS_CONDITION] = "condition",
+	[WEFT_WAITS_SEMAPHORE] = "semaphore",
+};
+
+static const char *const operations[WEFT_WAITS_OPERATION_COUNT] = {
+#define ROW(name) [WEFT_WAITS_##name] = #name,
+	WEFT_WAITS_OPERATIONS(ROW)
+#undef ROW
+};
+
+static uint32_t kind_ids[WEFT_WAITS_KINDS], operation_ids[WEFT_WAITS_OPERATION_COUNT];
+
+static const struct weft_event_row off;
+const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS] = {&off, &off};
+
+/* ---- at start */
+
+static int find_functions(void)
+{
+	int have_all = 1;
+
+#define FIND(name)                                                                                 \
+	*(void **)(void *)&weft.name = dlsym(RTLD_DEFAULT, #name);                                 \
+	have_all &= weft.name != NULL;
+	FUNCTIONS(FIND)
+#undef FIND
+	if (!have_all)
+		(void)dlerror();
+	return have_all;
+}
+
+/* Is the group asked for? Words that are none are left out, as in WEFT_HOOKS. */
+static int is_wanted(const char *setting, const char *group)
+{
+	size_t bytes = strlen(group);
+
+	if (!setting || !*setting)
+		return 1;
+	while (*setting) {
+		size_t word = strcspn(setting, ", ");
+
+		if (word == bytes && !memcmp(setting, group, bytes))
+			return 1;
+		setting += word + (setting[word] != 0);
+	}
+	return 0;
+}
+
+/* A libc whose locks lie elsewhere, in a program without threads: there is nothing to wait for. */
+static int can_try(void)
+{
+	return pthread_mutex_trylock && pthread_rwlock_tryrdlock && pthread_rwlock_trywrlock &&
+	       sem_trywait && pthread_testcancel;
+}
+
+static void intern(uint32_t *ids, const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		ids[i] = weft.weft_tag_intern(texts[i]);
+}
+
+static void enrol(enum weft_waits_group group)
+{
+	__atomic_store_n(&weft_waits_rows[group], weft.weft_event_type_enrol(&types[group]),
+			 __ATOMIC_RELEASE);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *setting = secure_getenv("WEFT_WAITS");
+
+	weft_waits_resolve();
+	if (!find_functions())
+		return;
+	if (is_wanted(setting, "locks") && can_try()) {
+		intern(kind_ids, kinds, WEFT_WAITS_KINDS);
+		enrol(WEFT_WAITS_LOCKS);
+	}
+	if (is_wanted(setting, "io")) {
+		intern(operation_ids, operations, WEFT_WAITS_OPERATION_COUNT);
+		enrol(WEFT_WAITS_IO);
+	}
+}
+
+/* ---- events */
+
+void weft_waits_start(struct weft_event *event, enum weft_waits_group group)
+{
+	weft.weft_event_begin_on(event, &types[group]);
+}
+
+static int is_kept(struct weft_event *event)
+{
+	return event->type && weft.weft_event_should_commit_on(event);
+}
+
+void weft_waits_lock_done(struct weft_event *event, enum weft_waits_kind kind, const void *lock,
+			  int32_t holder, int is_timed_out)
+{
+	const struct weft_event_value values[] = {WEFT_LONG((intptr_t)lock),
+						  WEFT_LONG(kind_ids[kind]), WEFT_LONG(holder),
+						  WEFT_LONG(is_timed_out)};
+
+	if (is_kept(event))
+		(void)weft.weft_event_put(event, values, sizeof(values) / sizeof(values[0]));
+}
+
+void weft_waits_io_done(struct weft_event *event, enum weft_waits_operation operation, int fd,
+			int64_t bytes, int error)
+{
+	const struct weft_event_value values[] = {WEFT_LONG(operation_ids[operation]),
+						  WEFT_LONG(fd), WEFT_LONG(bytes),
+						  WEFT_LONG(error)};
+
+	if (is_kept(event))
+		(void)weft.weft_event_put(event, values, sizeof(values) / sizeof(values[0]));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has a lock, as its libc's own words say. One library serves any libc, so which one it is is
+ * asked once, at run time; the words are those of 64-bit glibc and musl.
+ *
+ *   glibc  mutex: int lock, unsigned count, int owner (thread id), unsigned users, int kind
+ *          rwlock: unsigned readers, writers, wrphase_futex, writers_futex, pad[2];
+ *                  int cur_writer (thread id; 0 while readers have it)
+ *   musl   mutex: int type, int lock (thread id in the low 30 bits unless the type is 0)
+ */
+#include <dlfcn.h>
+
+#include "waits/waits.h"
+
+#define GLIBC_MUTEX_OWNER 2
+#define GLIBC_RWLOCK_WRITER 6
+#define MUSL_TYPES 15
+#define MUSL_TID 0x3FFFFFFF
+
+static int is_glibc = -1;
+
+static int32_t word(const void *object, int index)
+{
+	return __atomic_load_n((const int32_t *)object + index, __ATOMIC_RELAXED);
+}
+
+__attribute__((constructor)) static void look_at_libc(void)
+{
+	is_glibc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version") != NULL;
+	if (!is_glibc)
+		(void)dlerror();
+}
+
+int32_t weft_waits_mutex_holder(const void *mutex)
+{
+	if (is_glibc > 0)
+		return word(mutex, GLIBC_MUTEX_OWNER);
+	return is_glibc == 0 && (word(mutex, 0) & MUSL_TYPES) ? word(mutex, 1) & MUSL_TID : 0;
+}
+
+int32_t weft_waits_rwlock_holder(const void *rwlock)
+{
+	return is_glibc > 0 ? word(rwlock, GLIBC_RWLOCK_WRITER) : 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conditions and semaphores. A wait for a condition always waits; its time includes getting the
+ * mutex back. Both are cancellation points: what is cancelled leaves no event. A semaphore is
+ * tried first, behind the look at a cancellation that libc's own begins with.
+ */
+#include <errno.h>
+
+#include "waits/real.h"
+#include "waits/waits.h"
+
+#define WAIT(name, timed_out, ...)                                                                 \
+	do {                                                                                       \
+		struct weft_event event;                                                           \
+		int result;                                                                        \
+                                                                                                   \
+		if (!weft_waits_is_on(WEFT_WAITS_LOCKS))                                           \
+			return weft_waits_real_table.name(__VA_ARGS__);                            \
+		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
+		result = weft_waits_real_table.name(__VA_ARGS__);                                  \
+		weft_waits_lock_done(&event, WEFT_WAITS_CONDITION, condition, 0,                   \
+				     result == (timed_out));                                       \
+		return result;                                                                     \
+	} while (0)
+
+WEFT_API int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+	if (!weft_waits_have_pthread_cond_wait())
+		return ENOSYS;
+	WAIT(pthread_cond_wait, ETIMEDOUT, condition, mutex);
+}
+
+WEFT_API int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+				    const struct timespec *until)
+{
+	if (!weft_waits_have_pthread_cond_timedwait())
+		return ENOSYS;
+	WAIT(pthread_cond_timedwait, ETIMEDOUT, condition, mutex, until);
+}
+
+WEFT_API int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+				    clockid_t clock, const struct timespec *until)
+{
+	if (!weft_waits_have_pthread_cond_clockwait())
+		return ENOSYS;
+	WAIT(pthread_cond_clockwait, ETIMEDOUT, condition, mutex, clock, until);
+}
+
+WEFT_API int cnd_wait(cnd_t *condition, mtx_t *mutex)
+{
+	if (!weft_waits_have_cnd_wait())
+		return thrd_error;
+	WAIT(cnd_wait, thrd_timedout, condition, mutex);
+}
+
+WEFT_API int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
+			   const struct timespec *restrict until)
+{
+	if (!weft_waits_have_cnd_timedwait())
+		return thrd_error;
+	WAIT(cnd_timedwait, thrd_timedout, condition, mutex, until);
+}
+
+/* ---- semaphores */
+
+static int is_taken(sem_t *semaphore)
+{
+	int saved = errno, failed;
+
+	pthread_testcancel();
+	failed = sem_trywait(semaphore);
+	errno = saved;
+	return !failed;
+}
+
+static int may_try(clockid_t clock, const struct timespec *until)
+{
+	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
+	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+static int missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static int done(struct weft_event *event, sem_t *semaphore, int result)
+{
+	weft_waits_lock_done(event, WEFT_WAITS_SEMAPHORE, semaphore, 0,
+			     result && errno == ETIMEDOUT);
+	return result;
+}
+
+WEFT_API int sem_wait(sem_t *semaphore)
+{
+	struct weft_event event;
+
+	if (!weft_waits_have_sem_wait())
+		return missing();
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
+		return weft_waits_real_table.sem_wait(semaphore);
+	if (is_taken(semaphore))
+		return 0;
+	weft_waits_start(&event, WEFT_WAITS_LOCKS);
+	return done(&event, semaphore, weft_waits_real_table.sem_wait(semaphore));
+}
+
+WEFT_API int sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+	struct weft_event event;
+
+	if (!weft_waits_have_sem_timedwait())
+		return missing();
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(CLOCK_REALTIME, until))
+		return weft_waits_real_table.sem_timedwait(semaphore, until);
+	if (is_taken(semaphore))
+		return 0;
+	weft_waits_start(&event, WEFT_WAITS_LOCKS);
+	return done(&event, semaphore, weft_waits_real_table.sem_timedwait(semaphore, until));
+}
+
+WEFT_API int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
+{
+	struct weft_event event;
+
+	if (!weft_waits_have_sem_clockwait())
+		return missing();
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(clock, until))
+		return weft_waits_real_table.sem_clockwait(semaphore, clock, until);
+	if (is_taken(semaphore))
+		return 0;
+	weft_waits_start(&event, WEFT_WAITS_LOCKS);
+	return done(&event, semaphore,
+		    weft_waits_real_table.sem_clockwait(semaphore, clock, until));
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Read-write locks: tried first, as mutexes are. glibc looks at a time limit and its clock before
+ * the lock, so one that it would refuse is not tried. A reader is told who writes; a writer that
+ * waits for readers is not told whom it waits for.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "waits/real.h"
+#include "waits/waits.h"
+
+typedef int try_fn(pthread_rwlock_t *);
+
+static int may_try(clockid_t clock, const struct timespec *until)
+{
+	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
+	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+/* Within a look-up of the lock function itself. */
+static int lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
+{
+	int result = 0;
+
+	while (try && (result = try(lock)) == EBUSY)
+		(void)sched_yield();
+	return result;
+}
+
+static __attribute__((noinline)) int read_unseen(pthread_rwlock_t *lock)
+{
+	if (!weft_waits_have_pthread_rwlock_rdlock())
+		return lock_by_trying(pthread_rwlock_tryrdlock, lock);
+	return weft_waits_real_table.pthread_rwlock_rdlock(lock);
+}
+
+static __attribute__((noinline)) int write_unseen(pthread_rwlock_t *lock)
+{
+	if (!weft_waits_have_pthread_rwlock_wrlock())
+		return lock_by_trying(pthread_rwlock_trywrlock, lock);
+	return weft_waits_real_table.pthread_rwlock_wrlock(lock);
+}
+
+static __attribute__((noinline)) int wait_to_read(pthread_rwlock_t *lock)
+{
+	int32_t holder = weft_waits_rwlock_holder(lock);
+	struct weft_event event;
+	int result;
+
+	weft_waits_start(&event, WEFT_WAITS_LOCKS);
+	result = weft_waits_real_table.pthread_rwlock_rdlock(lock);
+	weft_waits_lock_done(&event, WEFT_WAITS_RWLOCK_READ, lock, holder, 0);
+	return result;
+}
+
+static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock)
+{
+	int32_t holder = weft_waits_rwlock_holder(lock);
+	struct weft_event event;
+	int result;
+
+	weft_waits_start(&event, WEFT_WAITS_LOCKS);
+	result = weft_waits_real_table.pthread_rwlock_wrlock(lock);
+	weft_waits_lock_done(&event, WEFT_WAITS_RWLOCK_WRITE, lock, holder, 0);
+	return result;
+}
+
+/* What comes behind the try is jumped to, so that it costs no more than itself. */
+WEFT_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
+		return read_unseen(lock);
+	return __builtin_expect(pthread_rwlock_tryrdlock(lock), 0) ? wait_to_read(lock) : 0;
+}
+
+WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
+		return write_unseen(lock);
+	return __builtin_expect(pthread_rwlock_trywrlock(lock), 0) ? wait_to_write(lock) : 0;
+}
+
+/* The four with a limit differ in what is tried, and called in the end. */
+#define TIMED(name, kind, try, clock, ...)                                                         \
+	do {                                                                                       \
+		struct weft_event event;                                                           \
+		int32_t holder;                                                                    \
+		int result;                                                                        \
+                                                                                                   \
+		if (!weft_waits_have_##name())                                                     \
+			return ENOSYS;                                                             \
+		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(clock, until))                 \
+			return weft_waits_real_table.name(__VA_ARGS__);                            \
+		if (!try(lock))                                                                    \
+			return 0;                                                                  \
+		holder = weft_waits_rwlock_holder(lock);                                           \
+		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
+		result = weft_waits_real_table.name(__VA_ARGS__);                                  \
+		weft_waits_lock_done(&event, kind, lock, holder, result == ETIMEDOUT);             \
+		return result;                                                                     \
+	} while (0)
+
+WEFT_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+	TIMED(pthread_rwlock_timedrdlock, WEFT_WAITS_RWLOCK_READ, pthread_rwlock_tryrdlock,
+	      CLOCK_REALTIME, lock, until);
+}
+
+WEFT_API int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+	TIMED(pthread_rwlock_timedwrlock, WEFT_WAITS_RWLOCK_WRITE, pthread_rwlock_trywrlock,
+	      CLOCK_REALTIME, lock, until);
+}
+
+WEFT_API int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
+					const struct timespec *until)
+{
+	TIMED(pthread_rwlock_clockrdlock, WEFT_WAITS_RWLOCK_READ, pthread_rwlock_tryrdlock, clock,
+	      lock, clock, until);
+}
+
+WEFT_API int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
+					const struct timespec *until)
+{
+	TIMED(pthread_rwlock_clockwrlock, WEFT_WAITS_RWLOCK_WRITE, pthread_rwlock_trywrlock, clock,
+	      lock, clock, until);
+}

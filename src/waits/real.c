@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lookup of the next functions: see real.h. */
+#include "waits/real.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "base/sys_call.h"
+
+#define DEPTH_MAX 8
+
+struct weft_waits_real weft_waits_real_table;
+
+/* The thread that is amid a look-up, and how deep: another that comes meanwhile, in no handler and
+ * no malloc of its look-up, needs neither. */
+static int32_t finder;
+static int depth; /* the finder's */
+
+static int32_t own_tid(void)
+{
+	return (int32_t)sys_call0(SYS_gettid);
+}
+
+int weft_waits_is_finding(void)
+{
+	int32_t tid = __atomic_load_n(&finder, __ATOMIC_RELAXED);
+
+	return tid && tid == own_tid();
+}
+
+/* On x86-64 glibc has conditions in two shapes; programs of the last twenty years use this. */
+static void *newer_condition(const char *name)
+{
+	typedef void *by_version(void *, const char *, const char *);
+	by_version *look_up;
+
+	if (name[0] != 'p' || name[8] != 'c' || name[9] != 'o') /* pthread_cond_ */
+		return NULL;
+	*(void **)(void *)&look_up = dlsym(RTLD_DEFAULT, "dlvsym");
+	return look_up ? look_up(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+}
+
+static void *look_up(const char *name, const char *also)
+{
+	void *found = newer_condition(name);
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found && also)
+		found = dlsym(RTLD_NEXT, also);
+	return found;
+}
+
+int weft_waits_find(const char *name, const char *also, void **place)
+{
+	int32_t tid = own_tid(), before = 0;
+	int is_mine = __atomic_compare_exchange_n(&finder, &before, tid, 0, __ATOMIC_RELAXED,
+						  __ATOMIC_RELAXED) ||
+		      before == tid;
+	void *found;
+
+	if (is_mine && depth == DEPTH_MAX)
+		return 0;
+	depth += is_mine;
+	found = look_up(name, also);
+	depth -= is_mine;
+	if (is_mine && !depth)
+		__atomic_store_n(&finder, 0, __ATOMIC_RELAXED);
+	if (found)
+		__atomic_store_n(place, found, __ATOMIC_RELEASE);
+	return found != NULL;
+}
+
+void weft_waits_resolve(void)
+{
+#define FIND(name, also, type, parameters)                                                         \
+	(void)weft_waits_find(#name, also, (void **)(void *)&weft_waits_real_table.name);
+	WEFT_WAITS_REAL(FIND)
+#undef FIND
+	(void)dlerror(); /* what one libc has not is nothing to the program */
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libweft-waits.so: a preload beside libweft.so that stands before the functions that wait, for a
+ * lock (weft.LockWait) or for the world outside (weft.IOWait), and makes events of the waits.
+ *
+ * A wrapper asks the row of its event type, which is libweft.so's: off, the call goes on to the
+ * next one of that name by a branch. A lock is tried first, so that only one that is held costs
+ * anything more. A wrapper keeps no state of its thread, takes no lock, allocates nothing and
+ * leaves errno alone, so that it may be left by cancellation or longjmp, and used in handlers,
+ * in malloc, and before any constructor.
+ *
+ * WEFT_WAITS=locks,io says which groups there are (unset: both). libweft.so's event functions are
+ * looked up at start; without them, or before, all is off.
+ */
+#ifndef WEFT_WAITS_WAITS_H
+#define WEFT_WAITS_WAITS_H
+
+#include <weft/event.h>
+
+enum weft_waits_group {
+	WEFT_WAITS_LOCKS,
+	WEFT_WAITS_IO,
+	WEFT_WAITS_GROUPS,
+};
+
+/* What a lock is, as the event says it. */
+enum weft_waits_kind {
+	WEFT_WAITS_MUTEX,
+	WEFT_WAITS_RWLOCK_READ,
+	WEFT_WAITS_RWLOCK_WRITE,
+	WEFT_WAITS_CONDITION,
+	WEFT_WAITS_SEMAPHORE,
+	WEFT_WAITS_KINDS,
+};
+
+/* What is waited in. The function's name is the text. */
+/* clang-format off */
+#define WEFT_WAITS_OPERATIONS(X) \
+	X(read) X(pread) X(readv) X(preadv) X(preadv2) \
+	X(write) X(pwrite) X(writev) X(pwritev) X(pwritev2) \
+	X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) \
+	X(send) X(sendto) X(sendmsg) X(sendmmsg) X(sendfile) \
+	X(accept) X(accept4) X(connect) X(fsync) X(fdatasync) \
+	X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) \
+	X(nanosleep) X(clock_nanosleep) X(sleep) X(usleep) X(thrd_sleep)
+/* clang-format on */
+
+enum weft_waits_operation {
+#define WEFT_WAITS_NAME(name) WEFT_WAITS_##name,
+	WEFT_WAITS_OPERATIONS(WEFT_WAITS_NAME)
+#undef WEFT_WAITS_NAME
+		WEFT_WAITS_OPERATION_COUNT,
+};
+
+#pragma GCC visibility push(hidden)
+
+/* Of each group: the row of its type; one that is off until there is a type. */
+extern const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS];
+
+static inline int weft_waits_is_on(enum weft_waits_group group)
+{
+	const struct weft_event_row *row =
+		__atomic_load_n(&weft_waits_rows[group], __ATOMIC_ACQUIRE);
+
+	return (__atomic_load_n(&row->flags, __ATOMIC_RELAXED) & WEFT_EVENT_ON) != 0;
+}
+
+/* Only of a group that is on. */
+void weft_waits_start(struct weft_event *event, enum weft_waits_group group);
+
+/* The wait is over. @holder: thread id of who had it; 0 = not known. errno stays. */
+void weft_waits_lock_done(struct weft_event *event, enum weft_waits_kind kind, const void *lock,
+			  int32_t holder, int is_timed_out);
+
+/* @fd: -1 = none. @bytes: moved. @error: 0 = none. errno stays. */
+void weft_waits_io_done(struct weft_event *event, enum weft_waits_operation operation, int fd,
+			int64_t bytes, int error);
+
+/* Thread id of who holds it just now, as far as this libc's own words tell; 0 = not known. */
+int32_t weft_waits_mutex_holder(const void *mutex);
+int32_t weft_waits_rwlock_holder(const void *rwlock);
+
+#pragma GCC visibility pop
+#endif
