@@ -210,6 +210,15 @@ static int add_argument(struct cli_args *args, const struct cli_option *option, 
 	}
 }
 
+static int add_all_choices(struct cli_args *args, const struct cli_option *option)
+{
+	int err = 0;
+
+	for (const char *const *choice = option->choices; !err && *choice; choice++)
+		err = add_value(args, option, *choice, strlen(*choice), 1);
+	return err;
+}
+
 /* ---- parsing */
 
 static const struct cli_option *option_of(const struct cli_command *command, int value)
@@ -269,7 +278,11 @@ static int parse_options(struct cli_args *args, int argc, char **argv, const cha
 		option = option_of(args->command, found);
 		if (option == &help_option)
 			return -1;
-		err = add_argument(args, option, option->kind == CLI_FLAG ? NULL : optarg, 1);
+		if (option->flags & CLI_BARE && !optarg)
+			err = add_all_choices(args, option);
+		else
+			err = add_argument(args, option, option->kind == CLI_FLAG ? NULL : optarg,
+					   1);
 		if (err)
 			return err;
 	}
@@ -286,13 +299,15 @@ static void make_tables(const struct cli_command *command, char *letters, struct
 		*letters++ = '+';
 	*letters++ = ':';
 	for (size_t i = 0; (option = cli_option_at(command, i)); i++) {
-		int has = option->kind == CLI_FLAG ? no_argument : required_argument;
+		int has = option->kind == CLI_FLAG   ? no_argument
+			  : option->flags & CLI_BARE ? optional_argument
+						     : required_argument;
 
 		longs[i] = (struct option){option->name, has, NULL, LONG_BASE + (int)i};
 		if (!option->letter)
 			continue;
 		*letters++ = option->letter;
-		if (has)
+		for (int colons = 0; colons < has; colons++)
 			*letters++ = ':';
 	}
 	*letters = '\0';
@@ -301,7 +316,7 @@ static void make_tables(const struct cli_command *command, char *letters, struct
 static int parse_with_tables(struct cli_args *args, int argc, char **argv)
 {
 	size_t count = option_count(args->command);
-	char *letters = calloc(count + 2, 2);
+	char *letters = calloc(count + 2, 3);
 	struct option *longs = calloc(count + 1, sizeof(*longs));
 	int err;
 

@@ -36,6 +36,7 @@ enum cli_option_flag {
 	CLI_LIST = 1 << 1,   /* CLI_MANY, and an argument may hold several, split at commas */
 	CLI_HIDDEN = 1 << 2, /* not in help, man page and completion */
 	CLI_MORE = 1 << 3,   /* behind the NULL of its choices follow others, taken but not told */
+	CLI_BARE = 1 << 4,   /* of CLI_CHOICE: --name alone is all of them, --name=VALUE some */
 };
 
 struct cli_option {

@@ -116,7 +116,7 @@ static void bash_options(const struct cli_command *command)
 
 static void bash_value(const struct cli_command *command, const struct cli_option *option)
 {
-	if (option->kind == CLI_FLAG)
+	if (option->kind == CLI_FLAG || option->flags & CLI_BARE)
 		return;
 	printf("\t'%s':--%s", command->name, option->name);
 	if (option->letter)
@@ -242,11 +242,14 @@ static void zsh_put_help(const char *text)
 static void zsh_spec(const struct cli_option *option, const char *name)
 {
 	printf(" '%s%s%s[", option->flags & (CLI_MANY | CLI_LIST) ? "*" : "", name,
-	       option->kind == CLI_FLAG || name[1] != '-' ? "" : "=");
+	       option->kind == CLI_FLAG || name[1] != '-' ? ""
+	       : option->flags & CLI_BARE                 ? "=-"
+							  : "=");
 	zsh_put_help(option->help);
 	putchar(']');
 	if (option->kind != CLI_FLAG) {
-		printf(":%s:", option->argument ? option->argument : "value");
+		printf("%s:%s:", option->flags & CLI_BARE ? ":" : "",
+		       option->argument ? option->argument : "value");
 		if (option->choices) {
 			putchar('(');
 			for (const char *const *choice = option->choices; *choice; choice++) {
@@ -323,7 +326,7 @@ static void fish_option(const struct cli_command *command, const struct cli_opti
 		printf(" -s %c", option->letter);
 	if (option->kind == CLI_FILE)
 		fputs(" -r -F", stdout);
-	else if (option->kind != CLI_FLAG)
+	else if (option->kind != CLI_FLAG && !(option->flags & CLI_BARE))
 		fputs(" -x", stdout);
 	if (option->choices) {
 		fputs(" -a '", stdout);

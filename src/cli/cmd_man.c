@@ -68,7 +68,9 @@ static void put_option(const struct cli_option *option)
 	fputs("\\fB\\-\\-", stdout);
 	put_text(option->name);
 	fputs("\\fR", stdout);
-	if (option->argument)
+	if (option->argument && option->flags & CLI_BARE)
+		printf("[=\\fI%s\\fR]", option->argument);
+	else if (option->argument)
 		printf(" \\fI%s\\fR", option->argument);
 	putchar('\n');
 	put_text(option->help);

@@ -8,9 +8,9 @@
  */
 #include "cli/cli.h"
 #include "cli/engines.h"
-#include "cli/locate.h"
 #include "cli/record.h"
 #include "cli/record_attached.h"
+#include "cli/record_preload.h"
 #include "cli/settings_args.h"
 #include "cli/term.h"
 #include "collector/clock.h"
@@ -42,6 +42,9 @@ static const struct cli_option options[] = {
 	SETTINGS_OPTIONS,
 	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
 	 NULL, NULL},
+	{"waits", 0, CLI_CHOICE, CLI_LIST | CLI_BARE, "GROUP,...",
+	 "Make events of waits for locks (weft.LockWait) and in calls that wait (weft.IOWait)",
+	 NULL, record_waits},
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
 	 "How stacks are taken: auto walks by unwind tables and copies what they do not reach",
 	 "auto", collector_stack_modes},
@@ -280,9 +283,9 @@ static int open_collector(struct record *r, const struct collector_options *o)
 	return rc ? cli_error("%s: %s", what, strerror(-rc)) : 0;
 }
 
-static int start_program(struct record *r, const char *path, char **argv, const char *library)
+static int start_program(struct record *r, const char *path, char **argv, const char *libraries)
 {
-	int rc = program_start(path, argv, library, collector_socket(r->collector), &r->life,
+	int rc = program_start(path, argv, libraries, collector_socket(r->collector), &r->life,
 			       &r->pid);
 
 	if (rc)
@@ -292,7 +295,7 @@ static int start_program(struct record *r, const char *path, char **argv, const 
 }
 
 static int record_program(struct record *r, struct collector_options *o, const char *path,
-			  char **argv, const char *library)
+			  char **argv, const char *libraries)
 {
 	int status;
 
@@ -306,7 +309,7 @@ static int record_program(struct record *r, struct collector_options *o, const c
 		status = open_collector(r, o);
 	free((char *)(uintptr_t)o->command_line);
 	if (status == 0)
-		status = start_program(r, path, argv, library);
+		status = start_program(r, path, argv, libraries);
 	if (status) {
 		collector_free(r->collector);
 		return status;
@@ -358,6 +361,8 @@ static int record_attached(const struct cli_args *args, struct record *r,
 
 	if (status == 0 && cli_flag(args, "wait-all"))
 		status = cli_usage("--wait-all: not with --pid");
+	if (status == 0 && cli_given(args, "waits"))
+		status = cli_usage("--waits: not with --pid: the program has to be begun with it");
 	if (status == 0)
 		status = attached_find(&a, args, o->engines & WEFT_ENGINE_CPU);
 	if (status)
@@ -377,7 +382,7 @@ static int record_attached(const struct cli_args *args, struct record *r,
 static int run_program(const struct cli_args *args, struct record *r, struct collector_options *o)
 {
 	char **argv = cli_operands(args);
-	char path[PATH_MAX], library[PATH_MAX];
+	char path[PATH_MAX], preload[2 * PATH_MAX];
 	int status, rc;
 
 	if (!argv[0])
@@ -390,17 +395,13 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 		status = look_at_proc();
 	if (status)
 		return status;
-	rc = locate_preload(library, sizeof(library));
-	if (rc == -EILSEQ)
-		return cli_error("libweft.so: its path has a blank or colon, so that the loader "
-				 "cannot preload it, and so has the cache directory's "
-				 "(WEFT_LIB, WEFT_CACHE name other places)");
-	if (rc)
-		return cli_error("libweft.so: %s (WEFT_LIB names another place)", strerror(-rc));
+	status = record_preload(args, preload, sizeof(preload));
+	if (status)
+		return status;
 	status = begin_record(args, r, o);
 	if (status)
 		return status;
-	return record_program(r, o, path, argv, library);
+	return record_program(r, o, path, argv, preload);
 }
 
 static int run(const struct cli_args *args)

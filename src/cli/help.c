@@ -72,9 +72,12 @@ static void print_option(FILE *out, const struct cli_option *option)
 {
 	char left[64], right[512];
 
-	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", option->letter ? '-' : ' ',
 		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
-		 option->argument ? " " : "", option->argument ? option->argument : "");
+		 !option->argument          ? ""
+		 : option->flags & CLI_BARE ? "[="
+					    : " ",
+		 option->argument ? option->argument : "", option->flags & CLI_BARE ? "]" : "");
 	if (strlen(left) > HELP_COLUMN - 6)
 		fprintf(out, "  %s\n  %*s", left, HELP_COLUMN - 4, "");
 	else

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libweft.so"
+#define WAITS "libweft-waits.so"
 
 int locate_self(char *path, size_t bytes)
 {
@@ -124,13 +125,14 @@ static int make_link(const char *from, const char *to)
 	return n;
 }
 
-int locate_preload(char *path, size_t bytes)
+/* @path, or if the loader would split that, a link to it. */
+static int make_preloadable(char *path, size_t bytes)
 {
 	char library[PATH_MAX], cache[PATH_MAX];
-	int n, rc = locate_library(path, bytes);
+	int n, rc;
 
-	if (rc || is_preloadable(path))
-		return rc;
+	if (is_preloadable(path))
+		return 0;
 	strcpy(library, path);
 	rc = cache_place(cache, sizeof(cache));
 	if (rc || cache[0] != '/' || !is_preloadable(cache))
@@ -141,4 +143,30 @@ int locate_preload(char *path, size_t bytes)
 	n = snprintf(path, bytes, "%s/preload-%016llx.so", cache,
 		     (unsigned long long)hash_bytes(library, strlen(library), 0));
 	return n < 0 || (size_t)n >= bytes ? -ENAMETOOLONG : make_link(library, path);
+}
+
+int locate_preload(char *path, size_t bytes)
+{
+	int rc = locate_library(path, bytes);
+
+	return rc ? rc : make_preloadable(path, bytes);
+}
+
+int locate_waits(char *path, size_t bytes)
+{
+	char directory[PATH_MAX];
+	int rc = locate_library(directory, sizeof(directory));
+
+	if (rc)
+		return rc;
+	*strrchr(directory, '/') = '\0';
+	rc = try_place(directory, ".", WAITS, path, bytes);
+	return rc ? try_place(directory, "../waits", WAITS, path, bytes) : 0;
+}
+
+int locate_waits_preload(char *path, size_t bytes)
+{
+	int rc = locate_waits(path, bytes);
+
+	return rc ? rc : make_preloadable(path, bytes);
 }

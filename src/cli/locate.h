@@ -28,6 +28,13 @@ int locate_preload(char *path, size_t bytes);
  */
 int locate_profiles(char *path, size_t bytes);
 
+/*
+ * locate_waits() - the same of libweft-waits.so, which lies beside libweft.so, or in a build tree
+ * in the folder next to its. Its path for LD_PRELOAD as that of locate_preload().
+ */
+int locate_waits(char *path, size_t bytes);
+int locate_waits_preload(char *path, size_t bytes);
+
 /* locate_self() - the absolute path of this command. 0 or -errno. */
 int locate_self(char *path, size_t bytes);
 

@@ -16,6 +16,9 @@ const struct cli_example cli_environment[] = {
 	 "by itself. In a recorded program's children it is ignored: they join"},
 	{"WEFT_SETTINGS", "Settings of events for what is recorded: .jfc files or profiles, and "
 			  "EVENT#SETTING=VALUE, with commas between"},
+	{"WEFT_WAITS",
+	 "Waits that libweft-waits.so makes events of, where it is preloaded: locks,io; "
+	 "unset: both"},
 	{"WEFT_LIB", "The libweft.so to use instead of the one beside the command"},
 	{"WEFT_COMMAND", "The weft that WEFT_RECORD starts, instead of the one beside libweft.so"},
 	{"WEFT_DIR",

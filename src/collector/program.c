@@ -225,7 +225,7 @@ static char *join(const char *a, const char *b, const char *c, const char *d)
 }
 
 /* A copy of the environment with our two variables, whose strings are ours. */
-static char **environment(const char *library, const char *socket, char **preload,
+static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
 {
 	const char *own = getenv("LD_PRELOAD");
@@ -235,7 +235,7 @@ static char **environment(const char *library, const char *socket, char **preloa
 	while (environ[count])
 		count++;
 	out = calloc(count + 3, sizeof(*out));
-	*preload = join("LD_PRELOAD=", library, own && own[0] ? ":" : "", own ? own : "");
+	*preload = join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
 	*rendezvous = join("WEFT_SOCKET=", socket, "", "");
 	if (!out || !*preload || !*rendezvous)
 		return out;
@@ -302,11 +302,11 @@ static int start(const char *path, char **argv, char **envp, const struct progra
 	return -error;
 }
 
-int program_start(const char *path, char **argv, const char *library, const char *socket,
+int program_start(const char *path, char **argv, const char *libraries, const char *socket,
 		  const struct program_life *life, pid_t *pid)
 {
 	char *preload = NULL, *rendezvous = NULL;
-	char **envp = environment(library, socket, &preload, &rendezvous);
+	char **envp = environment(libraries, socket, &preload, &rendezvous);
 	int rc = envp && preload && rendezvous ? start(path, argv, envp, life, pid) : -ENOMEM;
 
 	free(preload);

@@ -50,11 +50,12 @@ struct program_life {
 void program_prepare(struct program_life *life, const sigset_t *blocked);
 
 /*
- * program_start() - run it: @path with @argv, LD_PRELOAD with @library in front of what it
- * has, WEFT_SOCKET = @socket. @life is given back to it, nothing else is changed: same
- * process group, same descriptors. 0 and *pid, or -errno of the exec.
+ * program_start() - run it: @path with @argv, LD_PRELOAD with @libraries (one, or
+ * several with colons between them) in front of what it has, WEFT_SOCKET = @socket. @life is given
+ * back to it, nothing else is changed: same process group, same descriptors. 0 and *pid, or -errno
+ * of the exec.
  */
-int program_start(const char *path, char **argv, const char *library, const char *socket,
+int program_start(const char *path, char **argv, const char *libraries, const char *socket,
 		  const struct program_life *life, pid_t *pid);
 
 #endif
