@@ -88,6 +88,8 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
 	weft_modules_log();
 	begin_engine();
+	if (weft_waits_v1)
+		weft_waits_v1();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 }
 

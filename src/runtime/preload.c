@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own entry in LD_PRELOAD, left out of an environment where its file cannot be found any
- * more (after chroot, in another mount namespace): the loader of every program begun there
- * would complain about it on the program's stderr.
+ * Our own entry in LD_PRELOAD, and that of libweft-waits.so, left out of an environment where
+ * the file cannot be found any more (after chroot, in another mount namespace): the loader of
+ * every program begun there would complain about it on the program's stderr.
  *
  * Runs before exec, maybe in a vfork child: no allocation, nothing written but to the room
  * that the caller gives.
@@ -20,21 +20,31 @@
 #define NAME_BYTES (sizeof(NAME) - 1)
 #define ROOM_MAX 65536 /* of a caller's stack */
 
-static char own_path[4096];
-static size_t own_bytes; /* 0: not known, or no path */
+enum { US, WAITS, OWN_COUNT };
 
-void weft_preload_open(void)
+static struct {
+	char path[4096];
+	size_t bytes; /* 0: not known, or no path */
+} own[OWN_COUNT];
+
+static void note(int which, const void *address)
 {
 	Dl_info info;
 	size_t bytes;
 
-	if (!dladdr(&own_path, &info) || !info.dli_fname)
+	if (!address || !dladdr(address, &info) || !info.dli_fname)
 		return;
 	bytes = strlen(info.dli_fname);
-	if (info.dli_fname[0] != '/' || bytes >= sizeof(own_path))
+	if (info.dli_fname[0] != '/' || bytes >= sizeof(own[which].path))
 		return;
-	memcpy(own_path, info.dli_fname, bytes + 1);
-	own_bytes = bytes;
+	memcpy(own[which].path, info.dli_fname, bytes + 1);
+	own[which].bytes = bytes;
+}
+
+void weft_preload_open(void)
+{
+	note(US, own);
+	note(WAITS, (const void *)(uintptr_t)weft_waits_v1);
 }
 
 /* The loader takes both for the end of a name. */
@@ -45,7 +55,10 @@ static size_t word_bytes(const char *at)
 
 static int is_own(const char *at, size_t bytes)
 {
-	return bytes == own_bytes && !memcmp(at, own_path, bytes);
+	for (int i = 0; bytes && i < OWN_COUNT; i++)
+		if (bytes == own[i].bytes && !memcmp(at, own[i].path, bytes))
+			return 1;
+	return 0;
 }
 
 static int names_us(const char *at)
@@ -65,9 +78,10 @@ static int is_preload(const char *entry)
 	return !strncmp(entry, NAME, NAME_BYTES) && names_us(entry + NAME_BYTES);
 }
 
+/* They lie side by side: one is gone, both are. */
 static int file_is_gone(void)
 {
-	long found = sys_call3(SYS_faccessat, AT_FDCWD, own_path, 0);
+	long found = sys_call3(SYS_faccessat, AT_FDCWD, own[US].path, 0);
 
 	return found == -ENOENT || found == -ENOTDIR;
 }
@@ -76,7 +90,7 @@ size_t weft_preload_room(char *const env[])
 {
 	size_t count = 0, bytes = 0, room;
 
-	if (!own_bytes || !env)
+	if (!own[US].bytes || !env)
 		return 0;
 	for (; env[count]; count++)
 		if (is_preload(env[count]))

@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+/* libweft-waits.so's, where that is loaded: begins, if it could not before we had. */
+void weft_waits_v1(void) __attribute__((weak));
+
 void weft_preload_open(void); /* in the constructor */
 
 /* Room that weft_preload_cut() needs; 0: @env is to be handed down as it is. */

@@ -139,27 +139,47 @@ static void intern(uint32_t *ids, const char *const *texts, size_t count)
 		ids[i] = weft.weft_tag_intern(texts[i]);
 }
 
+/* Before libweft.so has begun there is a row, but one that stays off: not the type's own. */
 static void enrol(enum weft_waits_group group)
 {
-	__atomic_store_n(&weft_waits_rows[group], weft.weft_event_type_enrol(&types[group]),
-			 __ATOMIC_RELEASE);
+	const struct weft_event_row *row = weft.weft_event_type_enrol(&types[group]);
+
+	if (types[group].row)
+		__atomic_store_n(&weft_waits_rows[group], row, __ATOMIC_RELEASE);
+}
+
+static void begin_types(void)
+{
+	const char *setting = secure_getenv("WEFT_WAITS");
+
+	if (!types[WEFT_WAITS_LOCKS].row && is_wanted(setting, "locks") && can_try()) {
+		intern(kind_ids, kinds, WEFT_WAITS_KINDS);
+		enrol(WEFT_WAITS_LOCKS);
+	}
+	if (!types[WEFT_WAITS_IO].row && is_wanted(setting, "io")) {
+		intern(operation_ids, operations, WEFT_WAITS_OPERATION_COUNT);
+		enrol(WEFT_WAITS_IO);
+	}
 }
 
 __attribute__((constructor)) static void begin(void)
 {
-	const char *setting = secure_getenv("WEFT_WAITS");
-
 	weft_waits_resolve();
-	if (!find_functions())
-		return;
-	if (is_wanted(setting, "locks") && can_try()) {
-		intern(kind_ids, kinds, WEFT_WAITS_KINDS);
-		enrol(WEFT_WAITS_LOCKS);
-	}
-	if (is_wanted(setting, "io")) {
-		intern(operation_ids, operations, WEFT_WAITS_OPERATION_COUNT);
-		enrol(WEFT_WAITS_IO);
-	}
+	weft_waits_holder_open();
+	if (find_functions())
+		begin_types();
+}
+
+/*
+ * libweft.so calls it when it has begun: which of the two preloads a loader begins with is its
+ * own affair. Until it has been resolved here nothing is begun.
+ */
+WEFT_API void weft_waits_v1(void);
+
+WEFT_API void weft_waits_v1(void)
+{
+	if (weft.weft_event_type_enrol)
+		begin_types();
 }
 
 /* ---- events */

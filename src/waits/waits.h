@@ -76,6 +76,8 @@ void weft_waits_lock_done(struct weft_event *event, enum weft_waits_kind kind, c
 void weft_waits_io_done(struct weft_event *event, enum weft_waits_operation operation, int fd,
 			int64_t bytes, int error);
 
+void weft_waits_holder_open(void); /* in the constructor */
+
 /* Thread id of who holds it just now, as far as this libc's own words tell; 0 = not known. */
 int32_t weft_waits_mutex_holder(const void *mutex);
 int32_t weft_waits_rwlock_holder(const void *rwlock);
