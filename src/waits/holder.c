@@ -14,10 +14,12 @@
 
 #define GLIBC_MUTEX_OWNER 2
 #define GLIBC_RWLOCK_WRITER 6
+#define GLIBC_ROBUST 16
 #define MUSL_TYPES 15
-#define MUSL_TID 0x3FFFFFFF
+#define TID_MASK 0x3FFFFFFF /* of a lock's word, in both */
 
 static int is_glibc = -1;
+int32_t weft_waits_robust_bit;
 
 static int32_t word(const void *object, int index)
 {
@@ -27,18 +29,28 @@ static int32_t word(const void *object, int index)
 void weft_waits_holder_open(void)
 {
 	is_glibc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version") != NULL;
+	weft_waits_robust_bit = is_glibc ? GLIBC_ROBUST : 0;
 	if (!is_glibc)
 		(void)dlerror();
 }
 
 int32_t weft_waits_mutex_holder(const void *mutex)
 {
-	if (is_glibc > 0)
-		return word(mutex, GLIBC_MUTEX_OWNER);
-	return is_glibc == 0 && (word(mutex, 0) & MUSL_TYPES) ? word(mutex, 1) & MUSL_TID : 0;
+	int32_t owner;
+
+	if (is_glibc > 0) { /* of robust ones it may say more than who */
+		owner = word(mutex, GLIBC_MUTEX_OWNER);
+		return owner & ~TID_MASK ? 0 : owner;
+	}
+	return is_glibc == 0 && (word(mutex, 0) & MUSL_TYPES) ? word(mutex, 1) & TID_MASK : 0;
 }
 
 int32_t weft_waits_rwlock_holder(const void *rwlock)
 {
 	return is_glibc > 0 ? word(rwlock, GLIBC_RWLOCK_WRITER) : 0;
+}
+
+int weft_waits_is_taken(const void *mutex)
+{
+	return (word(mutex, 0) & TID_MASK) != 0;
 }

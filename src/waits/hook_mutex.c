@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mutexes and C11's. A mutex is tried first: 0 and EOWNERDEAD mean that it is had. What else the
- * try says is said again, or differently (EDEADLK), by the call itself.
+ * Mutexes and C11's. A mutex is tried first. Only "busy" leads on to the call itself, which may
+ * have more to say of it (EDEADLK); what else a try says the call would say too, but asked twice
+ * it might not: the first try for one with a priority ceiling changes what the next one finds.
+ *
+ * But glibc's robust ones are not tried: of one that is not recoverable its try says so and leaves
+ * it locked, for ever. They are looked at, and only a wait for one that somebody has is timed.
  */
 #include <errno.h>
 #include <sched.h>
 
 #include "waits/real.h"
 #include "waits/waits.h"
-
-static int is_had(int result)
-{
-	return result == 0 || result == EOWNERDEAD;
-}
 
 /* Within a look-up of the lock function itself. */
 static int lock_by_trying(pthread_mutex_t *mutex)
@@ -43,6 +42,12 @@ static __attribute__((noinline)) int wait_for(pthread_mutex_t *mutex)
 	return result;
 }
 
+static __attribute__((noinline)) int lock_robust(pthread_mutex_t *mutex)
+{
+	return weft_waits_is_taken(mutex) ? wait_for(mutex)
+					  : weft_waits_real_table.pthread_mutex_lock(mutex);
+}
+
 /* What comes behind the try is jumped to, so that it costs no more than itself. */
 WEFT_API int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
@@ -50,10 +55,26 @@ WEFT_API int pthread_mutex_lock(pthread_mutex_t *mutex)
 
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return lock_unseen(mutex);
+	if (__builtin_expect(weft_waits_is_robust(mutex), 0))
+		return lock_robust(mutex);
 	result = pthread_mutex_trylock(mutex);
-	if (__builtin_expect(is_had(result), 1))
+	if (__builtin_expect(result != EBUSY, 1))
 		return result;
 	return wait_for(mutex);
+}
+
+static int is_free_robust(const pthread_mutex_t *mutex)
+{
+	return weft_waits_is_robust(mutex) && !weft_waits_is_taken(mutex);
+}
+
+/* Is there nothing to wait for? */
+static int is_done_at_once(pthread_mutex_t *mutex, int *result)
+{
+	if (weft_waits_is_robust(mutex))
+		return 0;
+	*result = pthread_mutex_trylock(mutex);
+	return *result != EBUSY;
 }
 
 WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
@@ -64,10 +85,9 @@ WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timesp
 
 	if (!weft_waits_have_pthread_mutex_timedlock())
 		return ENOSYS;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || is_free_robust(mutex))
 		return weft_waits_real_table.pthread_mutex_timedlock(mutex, until);
-	result = pthread_mutex_trylock(mutex);
-	if (is_had(result))
+	if (is_done_at_once(mutex, &result))
 		return result;
 	holder = weft_waits_mutex_holder(mutex);
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
@@ -86,11 +106,10 @@ WEFT_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 
 	if (!weft_waits_have_pthread_mutex_clocklock())
 		return ENOSYS;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) ||
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || is_free_robust(mutex) ||
 	    (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
 		return weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until);
-	result = pthread_mutex_trylock(mutex);
-	if (is_had(result))
+	if (is_done_at_once(mutex, &result))
 		return result;
 	holder = weft_waits_mutex_holder(mutex);
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
@@ -110,7 +129,7 @@ WEFT_API int mtx_lock(mtx_t *mutex)
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return weft_waits_real_table.mtx_lock(mutex);
 	result = weft_waits_real_table.mtx_trylock(mutex);
-	if (result == thrd_success)
+	if (result != thrd_busy)
 		return result;
 	holder = weft_waits_mutex_holder(mutex);
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
@@ -130,7 +149,7 @@ WEFT_API int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restric
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return weft_waits_real_table.mtx_timedlock(mutex, until);
 	result = weft_waits_real_table.mtx_trylock(mutex);
-	if (result == thrd_success)
+	if (result != thrd_busy)
 		return result;
 	holder = weft_waits_mutex_holder(mutex);
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);

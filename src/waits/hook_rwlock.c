@@ -69,16 +69,22 @@ static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock)
 /* What comes behind the try is jumped to, so that it costs no more than itself. */
 WEFT_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
+	int result;
+
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return read_unseen(lock);
-	return __builtin_expect(pthread_rwlock_tryrdlock(lock), 0) ? wait_to_read(lock) : 0;
+	result = pthread_rwlock_tryrdlock(lock);
+	return __builtin_expect(result != EBUSY, 1) ? result : wait_to_read(lock);
 }
 
 WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
+	int result;
+
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return write_unseen(lock);
-	return __builtin_expect(pthread_rwlock_trywrlock(lock), 0) ? wait_to_write(lock) : 0;
+	result = pthread_rwlock_trywrlock(lock);
+	return __builtin_expect(result != EBUSY, 1) ? result : wait_to_write(lock);
 }
 
 /* The four with a limit differ in what is tried, and called in the end. */
@@ -92,8 +98,9 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 			return ENOSYS;                                                             \
 		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(clock, until))                 \
 			return weft_waits_real_table.name(__VA_ARGS__);                            \
-		if (!try(lock))                                                                    \
-			return 0;                                                                  \
+		result = try(lock);                                                                \
+		if (result != EBUSY)                                                               \
+			return result;                                                             \
 		holder = weft_waits_rwlock_holder(lock);                                           \
 		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
 		result = weft_waits_real_table.name(__VA_ARGS__);                                  \

@@ -82,5 +82,15 @@ void weft_waits_holder_open(void); /* in the constructor */
 int32_t weft_waits_mutex_holder(const void *mutex);
 int32_t weft_waits_rwlock_holder(const void *rwlock);
 
+/* Is it one that must not be tried? The bit of its kind that says so; 0 in musl. */
+extern int32_t weft_waits_robust_bit;
+
+static inline int weft_waits_is_robust(const void *mutex)
+{
+	return (((const int32_t *)mutex)[4] & weft_waits_robust_bit) != 0;
+}
+
+int weft_waits_is_taken(const void *mutex); /* of a robust one: has a thread it that lives? */
+
 #pragma GCC visibility pop
 #endif

@@ -56,6 +56,7 @@ long_functions() {
 rooms='base:
 unwind: base
 runtime: unwind base
+waits: base
 customlabels: runtime base
 elf: unwind base
 jfr: base
