@@ -25,6 +25,7 @@ extern const struct cli_command cmd_inspect;
 extern const struct cli_command cmd_man;
 extern const struct cli_command cmd_print;
 extern const struct cli_command cmd_metadata;
+extern const struct cli_command cmd_merge;
 extern const struct cli_command cmd_ps;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_report;
@@ -46,6 +47,7 @@ const struct cli_command *const cli_commands[] = {
 	&cmd_view,
 	&cmd_diff,
 	&cmd_annotate,
+	&cmd_merge,
 	&cmd_convert,
 	&cmd_check,
 	&cmd_doctor,

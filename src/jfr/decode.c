@@ -227,7 +227,7 @@ static void skip_one(struct decoder *d, const struct class_field *f)
 		skip_value(d, f->type);
 }
 
-static void skip_field(struct decoder *d, const struct class_field *f)
+void skip_field(struct decoder *d, const struct class_field *f)
 {
 	size_t count = 1;
 

@@ -278,6 +278,19 @@ static int next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *vie
 	return view_event(r, in, view);
 }
 
+int reader_next_chunk(struct weft_jfr_reader *r)
+{
+	int rc;
+
+	if (r->rc != 0)
+		return r->rc;
+	if (r->in_chunk)
+		pools_leave(r);
+	rc = chunk_open(r);
+	r->in_chunk = rc > 0;
+	return rc;
+}
+
 int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 {
 	int rc = r->rc;
@@ -296,10 +309,7 @@ int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 			if (rc < 0)
 				break;
 		}
-		if (r->in_chunk)
-			pools_leave(r);
-		rc = chunk_open(r);
-		r->in_chunk = rc > 0;
+		rc = reader_next_chunk(r);
 		if (rc == 0)
 			return 0;
 		if (rc > 0)

@@ -98,6 +98,7 @@ int reader_no_memory(struct weft_jfr_reader *r); /* -ENOMEM */
  * more of a live one: 1, 0: there is and will be no more of it, -errno. -EAGAIN: not yet.
  */
 int chunk_open(struct weft_jfr_reader *r);
+int reader_next_chunk(struct weft_jfr_reader *r); /* the same, with the chunk before it left */
 int chunk_grow(struct weft_jfr_reader *r);
 
 /*
@@ -140,5 +141,6 @@ void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *
 /* [class->field_count] nodes, or NULL with d->in.failed (or r->rc) set. */
 const struct weft_jfr_node *decode_fields(struct decoder *d, const struct weft_jfr_class *class);
 void skip_value(struct decoder *d, const struct weft_jfr_class *class);
+void skip_field(struct decoder *d, const struct class_field *f);
 
 #endif

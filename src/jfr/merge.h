@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several recordings into one, filtered by settings (filter.h) and copied (copy.h), chunk by chunk
+ * in order of their start. What settings were applied is told at the end by jdk.ActiveSetting rows.
+ *
+ * Ticks stay as they are where all chunks are on one clock (to 5 ms) and in order; else they become
+ * nanoseconds. Each recording is filtered by itself: threads and throttles are its own.
+ */
+#ifndef WEFT_JFR_MERGE_H
+#define WEFT_JFR_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct merge {
+	const char *const *paths; /* of recordings */
+	size_t count;
+	const char *output;
+	const char *lines; /* weft_jfr_settings_lines(); "" = keep everything */
+	/* A recording is damaged: what came before is merged. @why: as weft_jfr_error() says it. */
+	void (*damaged)(const char *path, const char *why);
+	/* A type's value of select cannot be: it is `all`. Once for each type. */
+	void (*wrong_select)(const char *event);
+
+	/* what became of it */
+	uint64_t events, kept;
+	const char *failed; /* the recording that could not be opened; NULL = it is the output */
+};
+
+/*
+ * 0: the output is whole, also when damaged() was called. -errno: of opening a recording (as of
+ * weft_jfr_open()) or of writing; -ENODATA: no chunk of any is whole. Then it is not to be used.
+ */
+int merge_run(struct merge *m);
+
+#endif
