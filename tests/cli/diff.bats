@@ -78,6 +78,9 @@ expect_row() {
 	expect_row rows hash "12500000 5000000 0.4" self_per_unit_a self_per_unit_b change
 	expect_row latencies weft.LockWait "0 1.5 22000000 null" count_per_unit_a count_per_unit_b \
 		time_per_unit_b change
+	recording nested
+	weft diff nested.jfr shop.jfr --json --per span
+	[ "$(jq -c '[.a.spans, .b.spans]' stdout)" = '[1,3]' ]
 	# a step that is selected without what is around it
 	weft diff queue.jfr queue.jfr --json --per span --where tag:step=sort
 	[ "$(jq .a.spans stdout)" = 1 ]

@@ -85,6 +85,11 @@ expect_rows() {
 	weft.Span 00000000000000b1 2
 	app.Step 00000000000000a1 2
 	END
+	recording nested
+	weft view spans nested.jfr --json
+	expect_rows span count total_ns samples cpu_ns <<<"route=/checkout 2 120000000 2 10000000"
+	weft view labels nested.jfr --json
+	expect_rows value samples <<<"/checkout 2"
 	weft view spans queue.jfr --json --where tag:route=/search
 	expect_rows type span count samples waits <<<"weft.Span route=/search 1 1 2"
 }
@@ -217,4 +222,102 @@ expect_rows() {
 	"$WEFT" view locks queue.jfr >/dev/full 2>stderr || status=$?
 	[ "$status" = 1 ]
 	grep -q "standard output: No space left on device" stderr
+}
+
+# A JVM that waits in every way, and what the JDK's own tool says of it.
+record_jvm() {
+	cat >Waits.java <<-'END'
+	import java.net.*; import java.util.concurrent.locks.*;
+	public class Waits {
+		static final Object lock = new Object();
+		static final ReentrantLock other = new ReentrantLock();
+		static void locked() throws Exception { synchronized (lock) { Thread.sleep(7); } }
+		static void parked() throws Exception {
+			other.lock();
+			try { Thread.sleep(7); } finally { other.unlock(); }
+		}
+		public static void main(String[] a) throws Exception {
+			Thread[] all = new Thread[4];
+			for (int k = 0; k < 4; k++) {
+				all[k] = new Thread(() -> {
+					try { for (int i = 0; i < 8; i++) { locked(); parked(); } }
+					catch (Exception e) { }
+				}, "worker-" + k);
+				all[k].start();
+			}
+			for (Thread t : all) t.join();
+			synchronized (lock) { lock.wait(20); }
+			long until = System.nanoTime() + 300_000_000L, sum = 0;
+			while (System.nanoTime() < until) sum += until % 7;
+			System.out.println(sum);
+		}
+	}
+	END
+	cat >waits.jfc <<-'END'
+	<?xml version="1.0" encoding="UTF-8"?>
+	<configuration version="2.0">
+	<event name="jdk.ExecutionSample"><setting name="enabled">true</setting><setting name="period">10 ms</setting></event>
+	<event name="jdk.JavaMonitorEnter"><setting name="enabled">true</setting><setting name="stackTrace">true</setting><setting name="threshold">0 ms</setting></event>
+	<event name="jdk.JavaMonitorWait"><setting name="enabled">true</setting><setting name="stackTrace">true</setting><setting name="threshold">0 ms</setting></event>
+	<event name="jdk.ThreadPark"><setting name="enabled">true</setting><setting name="stackTrace">true</setting><setting name="threshold">0 ms</setting></event>
+	<event name="jdk.ThreadSleep"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+	<event name="jdk.ActiveSetting"><setting name="enabled">true</setting></event>
+	</configuration>
+	END
+	"$JAVA17/java" -XX:StartFlightRecording=filename=jvm.jfr,settings=waits.jfc Waits.java >/dev/null 2>&1
+	"$JAVA17/jfr" print --json --stack-depth 64 jvm.jfr >theirs.json
+}
+
+# The events of a JSON as "TYPE ns" lines; a duration is "PT1.234S".
+durations() {
+	jq -r '.recording.events[] | select(.values.duration != null) |
+		"\(.type) \(.values.duration | capture("^PT((?<m>[0-9]+)M)?(?<s>[0-9.]+)S$") |
+		((.m // "0" | tonumber) * 60 + (.s | tonumber)) * 1e9 | round)"' theirs.json |
+		awk '$2 > 0'
+}
+
+@test "a JVM's recording: counts, sums and quantiles are the JDK's" {
+	[ -x "$JAVA17/java" ] || skip "no JDK 17"
+	record_jvm
+	weft view latencies jvm.jfr --json
+	expect_status 0
+	rows event count total_ns max_ns | sort >ours
+	durations | awk '{ n[$1]++; sum[$1] += $2; if ($2 > max[$1]) max[$1] = $2 }
+		END { for (t in n) printf "%s %d %d %d\n", t, n[t], sum[t], max[t] }' | sort >theirs
+	[ "$(wc -l <theirs)" -ge 4 ]
+	diff -u theirs ours
+	rows event p50_ns | while read -r type ours; do
+		theirs=$(durations | awk -v t="$type" '$1 == t { print $2 }' | sort -n |
+			awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
+		awk -v a="$theirs" -v b="$ours" 'BEGIN { exit !(b >= a && b <= a * (1 + 1 / 128)) }' || {
+			echo "$type: median $ours, expected $theirs"
+			exit 1
+		}
+	done
+}
+
+@test "a JVM's recording: locks, threads and events are the JDK's" {
+	[ -x "$JAVA17/java" ] || skip "no JDK 17"
+	record_jvm
+	weft view locks jvm.jfr --json
+	[ "$(jq '[.rows[] | select(.kind == "JavaMonitorEnter") | .count] | add' stdout)" = \
+		"$(jq '[.recording.events[] | select(.type == "jdk.JavaMonitorEnter")] | length' theirs.json)" ]
+	[ "$(jq '[.rows[] | select(.kind == "ThreadPark" and .at == "Waits.parked") | .count] | add' stdout)" = \
+		"$(jq '[.recording.events[] | select(.type == "jdk.ThreadPark") | select(.values.stackTrace.frames |
+			any(.method.type.name == "Waits" and .method.name == "parked"))] | length' theirs.json)" ]
+	[ "$(jq -r '[.rows[] | select(.at == "Waits.locked")][0].holder | startswith("worker-")' stdout)" = true ]
+	weft view threads jvm.jfr --json
+	rows thread events | grep '^worker-' | sort >ours
+	jq -r '.recording.events[].values | (.eventThread // .sampledThread) |
+		"\(.javaName) [\(.osThreadId)]"' theirs.json | grep '^worker-' | sort | uniq -c |
+		awk '{ print $2, $3, $1 }' >theirs
+	[ "$(wc -l <theirs)" = 4 ]
+	diff -u theirs ours
+	weft view jdk.ThreadSleep jvm.jfr --json
+	rows duration time >ours
+	jq -r '.recording.events[] | select(.type == "jdk.ThreadSleep") | .values.time' theirs.json >theirs
+	[ "$(wc -l <theirs)" = "$(wc -l <ours)" ]
+	[ "$(awk '$2 == 7000000' ours | wc -l)" = 64 ]
+	weft report jvm.jfr --event jdk.ThreadSleep --json --by thread
+	[ "$(jq .weight_ns stdout)" = "$(durations | awk '$1 == "jdk.ThreadSleep" { s += $2 } END { printf "%d", s }')" ]
 }

@@ -712,11 +712,11 @@ static void io(struct maker *m, struct weft_jfr_type *type, enum thread thread, 
 static void fill_queue_of(struct maker *m, uint64_t until_ms)
 {
 	static const struct lock locks[] = {
+		{W2, 200, 202, PUSH, 0x1000, "mutex", W1},
 		{W1, 10, 20, PUSH, 0x1000, "mutex", W2},
 		{W1, 30, 34, PUSH, 0x1000, "mutex", W2},
 		{W1, 110, 111, POP, 0x1000, "mutex", MAIN},
 		{W2, 60, 90, PUSH, 0x2000, "rwlock-read", THREADS},
-		{W2, 200, 202, PUSH, 0x1000, "mutex", W1},
 	};
 	struct weft_jfr_type *step =
 		declare(m, "app.Step", step_fields, COUNT(step_fields), WEFT_JFR_TYPE_CONTEXTUAL);
@@ -747,10 +747,19 @@ static void fill_queue(struct maker *m)
 	fill_queue_of(m, 250);
 }
 
-/* The same in twice the time. */
-static void fill_long_queue(struct maker *m)
+static void fill_long_queue(struct maker *m) /* the same in twice the time */
 {
 	fill_queue_of(m, 500);
+}
+
+/* A span inside another one that says the same; a sample in both, one in the outer alone. */
+static void fill_nested(struct maker *m)
+{
+	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
+	sample(m, W1, 10 * MS, HASH);
+	sample(m, W1, 30 * MS, HASH);
+	span(m, W1, 20 * MS, 40 * MS, TRACE_A, "00000000000000a2", "00000000000000aa", "/checkout");
+	span(m, W1, 0, 100 * MS, TRACE_A, "00000000000000a1", "00000000000000aa", "/checkout");
 }
 
 int recordings_write(const char *name, const char *path)
@@ -759,13 +768,21 @@ int recordings_write(const char *name, const char *path)
 		const char *name;
 		void (*fill)(struct maker *m);
 	} known[] = {
-		{"shop", fill_shop},       {"inline", fill_inline},
-		{"foreign", fill_foreign}, {"weightless", fill_weightless},
-		{"empty", fill_empty},     {"twice", fill_twice},
-		{"escapes", fill_escapes}, {"lines", fill_lines},
-		{"doubles", fill_doubles}, {"waits", fill_waits},
-		{"queue", fill_queue},     {"long_queue", fill_long_queue},
-		{"labels", fill_labels},   {"odd_labels", fill_odd_labels},
+		{"shop", fill_shop},
+		{"inline", fill_inline},
+		{"foreign", fill_foreign},
+		{"weightless", fill_weightless},
+		{"empty", fill_empty},
+		{"twice", fill_twice},
+		{"escapes", fill_escapes},
+		{"lines", fill_lines},
+		{"doubles", fill_doubles},
+		{"waits", fill_waits},
+		{"queue", fill_queue},
+		{"long_queue", fill_long_queue},
+		{"nested", fill_nested},
+		{"labels", fill_labels},
+		{"odd_labels", fill_odd_labels},
 	};
 	struct maker m;
 	int rc;

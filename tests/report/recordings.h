@@ -11,7 +11,7 @@
 #define RECORDINGS_PERIOD_NS 5000000
 
 /* @name: "shop", "inline", "foreign", "twice", "weightless", "empty",
- * "lines", "labels", "queue", "long_queue". 0 or -errno. */
+ * "lines", "labels", "queue", "long_queue", "nested". 0 or -errno. */
 int recordings_write(const char *name, const char *path);
 
 #endif

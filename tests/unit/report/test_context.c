@@ -214,6 +214,64 @@ static void any_intervals_give_what_the_definition_says(void **state)
 	assert_true(found > 1000);
 }
 
+static void those_that_hold_are_told_innermost_first(void **state)
+{
+	struct context_index *x = context_index_new();
+	uint32_t found[8];
+
+	(void)state;
+	add(x, 1, 0, 1000, KEY_A, TYPE_SPAN, 1);
+	add(x, 1, 100, 200, KEY_A, TYPE_SPAN, 2);
+	add(x, 1, 150, 160, KEY_A, TYPE_ORDER, 3);
+	add(x, 1, 170, 180, KEY_A, TYPE_SPAN, 4);
+	add(x, 2, 0, 1000, KEY_A, TYPE_SPAN, 5);
+	context_index_seal(x);
+	assert_int_equal(context_index_holding(x, 1, 155, found, 8), 3);
+	assert_int_equal(found[0], 2);
+	assert_int_equal(found[1], 1);
+	assert_int_equal(found[2], 0);
+	assert_int_equal(context_index_holding(x, 1, 155, found, 2), 2);
+	assert_int_equal(context_index_holding(x, 1, 165, found, 8), 2);
+	assert_int_equal(found[0], 1);
+	assert_int_equal(context_index_holding(x, 2, 999, found, 8), 1);
+	assert_int_equal(found[0], 4);
+	assert_int_equal(context_index_holding(x, 2, 1000, found, 8), 0);
+	assert_int_equal(context_index_holding(x, 3, 1, found, 8), 0);
+	context_index_free(x);
+}
+
+static void any_intervals_hold_as_the_definition_says(void **state)
+{
+	struct plain all[RANDOM_INTERVALS];
+	struct context_index *x = context_index_new();
+	uint32_t found[RANDOM_INTERVALS];
+	unsigned int seed = 7;
+
+	(void)state;
+	for (uint32_t i = 0; i < RANDOM_INTERVALS; i++) {
+		int64_t start = rand_r(&seed) % 1000;
+
+		all[i] = (struct plain){start, start + 1 + rand_r(&seed) % 300, TYPE_SPAN, i};
+		add(x, 1, start, all[i].end, KEY_A, TYPE_SPAN, i + 1);
+	}
+	context_index_seal(x);
+	for (int64_t time_ns = 0; time_ns < 1300; time_ns += 7) {
+		uint32_t count = context_index_holding(x, 1, time_ns, found, RANDOM_INTERVALS);
+		uint32_t want = 0;
+
+		for (uint32_t i = 0; i < RANDOM_INTERVALS; i++)
+			want += time_ns >= all[i].start && time_ns < all[i].end;
+		assert_int_equal(count, want);
+		for (uint32_t i = 0; i < count; i++) {
+			const struct plain *p = &all[found[i]];
+
+			assert_true(time_ns >= p->start && time_ns < p->end);
+			assert_true(i == 0 || all[found[i - 1]].start >= p->start);
+		}
+	}
+	context_index_free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +284,8 @@ int main(void)
 		cmocka_unit_test(types_are_told_apart),
 		cmocka_unit_test(more_than_fits_is_counted),
 		cmocka_unit_test(any_intervals_give_what_the_definition_says),
+		cmocka_unit_test(those_that_hold_are_told_innermost_first),
+		cmocka_unit_test(any_intervals_hold_as_the_definition_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,89 @@ static int count_all(const struct sample *s, void *arg)
 	return 0;
 }
 
+/* "TYPE ms leaf route", then the contexts by number, innermost first. */
+static int keep_event(const struct sample *s, void *arg)
+{
+	struct lines *l = arg;
+	const struct model *m = source_model(l->source);
+	const struct stack *stack = model_stack_at(m, s->stack);
+	uint32_t numbers[4], count = source_contexts(l->source, s, numbers, 4);
+	char *out = l->text[l->count++];
+	int used =
+		snprintf(out, sizeof(l->text[0]), "%s %d %s %s %s", names_text(&m->names, s->type),
+			 (int)((s->time_ns - RECORDINGS_START_NS) / 1000000),
+			 stack->count ? names_text(&m->names, stack->frames[0].function) : "-",
+			 context_value(&s->context, CONTEXT_SPAN, 0) ? "in" : "-",
+			 s->kinds & SAMPLE_WAITED ? "wait" : "-");
+
+	assert_true(weft_jfr_event_get(source_event(l->source), "startTime") != NULL);
+	for (uint32_t i = 0; i < count; i++)
+		used += snprintf(out + used, sizeof(l->text[0]) - (size_t)used, " %u", numbers[i]);
+	return 0;
+}
+
+static void expect_events(struct source *s, unsigned int kinds, const char *const *want)
+{
+	struct lines l = {.source = s};
+
+	source_set_kinds(s, kinds);
+	assert_int_equal(source_read(s, keep_event, &l), 0);
+	for (size_t i = 0; i < l.count; i++) {
+		assert_non_null(want[i]);
+		assert_string_equal(l.text[i], want[i]);
+	}
+	assert_null(want[l.count]);
+}
+
+/* Waits are in the contexts of their end, or else of their beginning; own frames are skipped. */
+static void waits_and_contexts_are_handed_out(void **state)
+{
+	static const char *const waits[] = {
+		"weft.LockWait 200 push - wait",     "weft.LockWait 10 push in wait 0 1",
+		"weft.LockWait 30 push in wait 0 1", "weft.LockWait 110 pop in wait 2",
+		"weft.LockWait 60 push in wait 3",   "weft.IOWait 95 idle in wait 2",
+		"weft.IOWait 140 idle in wait 3",    NULL};
+	static const char *const contexts[] = {"app.Step 5 - in - 0 1", "weft.Span 0 - in - 1",
+					       "weft.Span 100 - in - 2", "weft.Span 50 - in - 3",
+					       NULL};
+	struct source *s = open_recording("queue", NULL);
+
+	(void)state;
+	assert_int_equal(source_context_count(s), 4);
+	expect_events(s, SAMPLE_WAITED, waits);
+	expect_events(s, SAMPLE_TIMED, waits);
+	expect_events(s, SAMPLE_CONTEXT, contexts);
+	assert_null(source_event(s));
+	source_free(s);
+}
+
+static int sum_weights(const struct sample *s, void *arg)
+{
+	*(uint64_t *)arg += s->weight_ns;
+	return 0;
+}
+
+static void any_event_type_can_be_counted(void **state)
+{
+	static const char *const types[] = {"weft.LockWait", "weft.Span", "app.Step"};
+	static const uint64_t want[] = {47000000, 300000000, 40000000};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct source *s = open_recording("queue", types[i]);
+		uint64_t found = 0;
+
+		assert_int_equal(source_context_count(s), 4);
+		assert_int_equal(source_read(s, sum_weights, &found), 0);
+		assert_int_equal(found, want[i]);
+		found = 0;
+		source_set_counts(s, 1);
+		assert_int_equal(source_read(s, sum_weights, &found), 0);
+		assert_int_equal(found, 0);
+		source_free(s);
+	}
+}
+
 /* A file cut anywhere gives the samples of its whole chunks, says so, and never more. */
 static void cut_files_give_what_is_whole(void **state)
 {
@@ -327,6 +410,8 @@ int main(void)
 		cmocka_unit_test(annotated_fields_of_any_type_are_contexts),
 		cmocka_unit_test(facts_are_summed),
 		cmocka_unit_test(no_period_is_no_weight),
+		cmocka_unit_test(waits_and_contexts_are_handed_out),
+		cmocka_unit_test(any_event_type_can_be_counted),
 		cmocka_unit_test(a_callback_can_stop),
 		cmocka_unit_test(cut_files_give_what_is_whole),
 		cmocka_unit_test(what_is_no_recording_is_refused),

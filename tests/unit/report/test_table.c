@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Description: tables as text and as JSON: widths, cuts, columns left out, changes. */
+#include "report/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct table_column columns[] = {
+	{.title = "n", .json = "n"},
+	{.title = "time", .json = "time_ns"},
+	{.title = "zero", .json = "zero", .hides_zero = 1},
+	{.title = "none", .json = "none"},
+	{.title = "kept", .json = "kept", .stays = 1},
+	{.title = NULL, .json = "hidden"},
+	{.title = "change", .json = NULL},
+	{.title = "what", .json = "what", .is_text = 1},
+	{.title = "name", .json = "name", .is_text = 1},
+};
+
+static void put_row(struct table *t, uint64_t n, double from, double to, const char *name)
+{
+	table_count(t, n);
+	table_time(t, n * 1000);
+	table_count(t, 0);
+	table_none(t);
+	table_none(t);
+	table_number(t, -5);
+	table_change(t, from, to);
+	table_text(t, "w");
+	table_text(t, name);
+}
+
+static void fill(struct table *t)
+{
+	table_init(t, columns, sizeof(columns) / sizeof(columns[0]));
+	put_row(t, 7, 10, 25, "a name that is long");
+	put_row(t, 12345, 0, 3, "b\033[31m");
+	put_row(t, 1, 3, 0, "\xc3\xa4");
+	put_row(t, 1, 0, 0, NULL);
+	put_row(t, 1, 1, 1.0001, "e");
+}
+
+static char *text_of(const struct table *t, int width, uint64_t top)
+{
+	struct table_style style = {
+		.columns = width, .top = top, .bold = "", .dim = "", .plain = ""};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	assert_int_equal(table_print(t, &style, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void columns_fit_and_empty_ones_go(void **state)
+{
+	struct table t;
+	char *text;
+
+	(void)state;
+	fill(&t);
+	assert_int_equal(table_rows(&t), 5);
+	text = text_of(&t, 0, 0);
+	assert_string_equal(text, "    n       time  kept    change  what  name\n"
+				  "    7   7.000 us     -  +150.0 %  w     a name that is long\n"
+				  "12345  12.345 ms     -       new  w     b?[31m\n"
+				  "    1   1.000 us     -      gone  w     \xc3\xa4\n"
+				  "    1   1.000 us     -         -  w     -\n"
+				  "    1   1.000 us     -     0.0 %  w     e\n");
+	free(text);
+	table_free(&t);
+}
+
+static void the_last_text_is_cut_and_rows_left_out_are_told(void **state)
+{
+	struct table t;
+	char *text;
+
+	(void)state;
+	fill(&t);
+	text = text_of(&t, 52, 1);
+	assert_string_equal(text, "n      time  kept    change  what  name\n"
+				  "7  7.000 us     -  +150.0 %  w     a name that is...\n"
+				  "... and 4 more (--top 0)\n");
+	free(text);
+	t.more = 10;
+	text = text_of(&t, 0, 5);
+	assert_non_null(strstr(text, "... and 10 more"));
+	free(text);
+	table_free(&t);
+}
+
+static void json_has_all_columns_with_a_name(void **state)
+{
+	json_t *rows;
+	struct table t;
+	char *text;
+
+	(void)state;
+	fill(&t);
+	rows = table_json(&t, 2);
+	assert_non_null(rows);
+	assert_int_equal(json_array_size(rows), 2);
+	text = json_dumps(json_array_get(rows, 0), JSON_COMPACT);
+	assert_string_equal(text,
+			    "{\"n\":7,\"time_ns\":7000,\"zero\":0,\"none\":null,\"kept\":null,"
+			    "\"hidden\":-5,\"what\":\"w\",\"name\":\"a name that is long\"}");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 1), "name")),
+			    "b\033[31m");
+	free(text);
+	json_decref(rows);
+	table_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_fit_and_empty_ones_go),
+		cmocka_unit_test(the_last_text_is_cut_and_rows_left_out_are_told),
+		cmocka_unit_test(json_has_all_columns_with_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
