@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#define WAITS "libweft-waits.so"
 #define PLACES_MAX 64 /* functions inlined into each other; compilers stop far below */
 
 struct function_key {
@@ -148,12 +150,12 @@ static size_t put_frames(struct naming *n, const struct walked_sample *walked, s
 	return count;
 }
 
-void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
-		  struct recording_stack *out)
+static void name_frames(struct naming *n, struct process *p, const struct walked_sample *walked,
+			size_t first, struct recording_stack *out)
 {
 	out->count = 0;
 	out->truncated = walked->truncated;
-	for (size_t i = 0; i < walked->frame_count; i++) {
+	for (size_t i = first; i < walked->frame_count; i++) {
 		const struct code *code = walked->frame[i].code;
 
 		if (out->count == RECORDING_FRAMES_MAX) {
@@ -165,6 +167,27 @@ void naming_stack(struct naming *n, struct process *p, const struct walked_sampl
 		out->count += put_frames(n, walked, i, out->frame + out->count,
 					 RECORDING_FRAMES_MAX - out->count);
 	}
+}
+
+void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+		  struct recording_stack *out)
+{
+	name_frames(n, p, walked, 0, out);
+}
+
+static int is_wrapper(const struct walked_frame *f)
+{
+	return f->code && f->code->name && !strcmp(f->code->name, WAITS);
+}
+
+void naming_event_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+			struct recording_stack *out)
+{
+	size_t first = 0;
+
+	while (first < walked->frame_count && is_wrapper(&walked->frame[first]))
+		first++;
+	name_frames(n, p, walked, first < walked->frame_count ? first : 0, out);
 }
 
 void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,

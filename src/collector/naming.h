@@ -30,6 +30,11 @@ void naming_free(struct naming *n);
 void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
 		  struct recording_stack *out);
 
+/* The same of an event: it begins at the program's call, before what libweft-waits.so made of it.
+ */
+void naming_event_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+			struct recording_stack *out);
+
 /* The place where a coroutine suspended, likewise; what is no code of a file is no frame. */
 void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,
 		 struct recording_stack *out);

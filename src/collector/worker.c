@@ -138,7 +138,7 @@ static void take_event(struct worker *w, const struct batch *b, struct process_t
 	stack->count = 0;
 	stack->truncated = 0;
 	if (walked)
-		naming_stack(&w->naming, b->process, walked, stack);
+		naming_event_stack(&w->naming, b->process, walked, stack);
 	if (timeline_put_event(
 		    &w->timelines, b->process, t, &b->thread, event, labels,
 		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
