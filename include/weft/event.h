@@ -76,7 +76,7 @@ struct weft_event_type {
 	uint64_t rsv[2];        /* src/runtime/event_type.c */
 };
 
-/** .fields and .field_count of a type, in C. */
+/** .fields and .field_count of a type, in C and at file scope. (In a function: a static array.) */
 #define WEFT_EVENT_FIELDS(...)                                                                     \
 	.fields = (const struct weft_event_field[]){__VA_ARGS__},                                  \
 	.field_count = (uint32_t)(sizeof((const struct weft_event_field[]){__VA_ARGS__}) /         \
