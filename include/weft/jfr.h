@@ -224,7 +224,8 @@ WEFT_JFR_API int64_t weft_jfr_type_id(const struct weft_jfr_type *type);
  * Pool ids, 0 on failure (errno). Equal arguments give equal ids, for weft_jfr_thread()
  * too unless @fresh: a recycled thread id is a new thread.
  * weft_jfr_method(): @module may be "" (JIT code, unknown), @function is the demangled
- * name; both are written so that no reader sees a null descriptor, type or name (P5-P7).
+ * name; both are written so that no reader sees a null descriptor, type or name (P5-P7), and
+ * no class that begins with a bracket, which is an array to them ("[vdso]" becomes "<vdso>").
  */
 WEFT_JFR_API uint64_t weft_jfr_thread(struct weft_jfr_writer *w,
 				      const struct weft_jfr_thread *thread, int fresh);

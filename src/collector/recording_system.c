@@ -25,14 +25,17 @@ struct recording_system {
 	struct weft_jfr_type *type[SYSTEM_EVENT_COUNT];
 	struct {
 		int enabled;
-		uint64_t period_ns, put_ns; /* put: when it last was; 0 = never */
+		uint64_t period_ns;
+		uint64_t put_ns, put_chunk; /* when it last was, and in which chunk; 0 = never */
 	} event[SYSTEM_EVENT_COUNT];
 	const char *root;
 	char version[512];
 	struct machine_processors processors;
 	struct system_load load;
-	uint64_t look_cost_ns; /* of the last look at all processes */
-	char *environment;     /* of the first process, as the kernel tells it */
+	struct system_share share; /* the last that was told */
+	uint64_t chunk;            /* number of the open one, from 1 */
+	uint64_t look_cost_ns;     /* of the last look at all processes */
+	char *environment;         /* of the first process, as the kernel tells it */
 	size_t environment_bytes;
 	int had_process;
 	uint64_t unwritten_bytes, unwritten_total; /* of chunks: not told yet, and of all time */
@@ -119,6 +122,7 @@ static void put(struct recording *r, enum system_event event, uint64_t now_ns,
 	v[0] = (struct weft_jfr_value){.number = (int64_t)now_ns};
 	recording_put(r, r->system->type[event], v, system_events[event].type.field_count);
 	r->system->event[event].put_ns = now_ns;
+	r->system->event[event].put_chunk = r->system->chunk;
 }
 
 static int64_t milliseconds(uint64_t ns)
@@ -198,14 +202,16 @@ static void look_at_processes(struct recording *r)
 static void put_load(struct recording *r, uint64_t now_ns)
 {
 	struct recording_system *s = r->system;
-	struct system_share share;
 
 	look_at_processes(r);
-	if (system_load_share(&s->load, s->root, now_ns, &share))
+	if (system_load_share(&s->load, s->root, now_ns, &s->share) &&
+	    !s->event[SYSTEM_CPU_LOAD].put_ns)
 		return;
 	put(r, SYSTEM_CPU_LOAD, now_ns,
-	    (struct weft_jfr_value[]){
-		    {0}, {.real = share.user}, {.real = share.system}, {.real = share.machine}});
+	    (struct weft_jfr_value[]){{0},
+				      {.real = s->share.user},
+				      {.real = s->share.system},
+				      {.real = s->share.machine}});
 }
 
 struct variables {
@@ -292,16 +298,19 @@ static void put_due(struct recording *r, uint64_t period_ns, uint64_t now_ns)
 
 void recording_system_begin(struct recording *r, uint64_t now_ns)
 {
+	r->system->chunk++;
 	put_due(r, PERIOD_BEGIN_CHUNK, now_ns);
 }
 
 /* A reader of one chunk is to find those that come by time there, too. */
 static void put_missing(struct recording *r, uint64_t now_ns)
 {
+	uint64_t later_ns = recording_now(r); /* a chunk's end was told a moment ago */
+
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		if (r->system->event[i].enabled && is_time(r->system->event[i].period_ns) &&
-		    r->system->event[i].put_ns < r->chunk_start_ns)
-			put_event[i](r, now_ns);
+		    r->system->event[i].put_chunk != r->system->chunk)
+			put_event[i](r, later_ns > now_ns ? later_ns : now_ns);
 }
 
 void recording_system_end(struct recording *r, uint64_t now_ns)
@@ -324,9 +333,8 @@ uint64_t recording_tick(struct recording *r, uint64_t now_ns)
 			continue;
 		if (i == SYSTEM_CPU_LOAD && period_ns < LOOK_SHARE * r->system->look_cost_ns)
 			period_ns = LOOK_SHARE * r->system->look_cost_ns;
-		if (!r->system->event[i].put_ns)
-			r->system->event[i].put_ns = r->start_ns;
-		due_ns = r->system->event[i].put_ns + period_ns;
+		due_ns = r->system->event[i].put_ns;
+		due_ns = (due_ns ? due_ns : r->start_ns) + period_ns;
 		if (due_ns <= now_ns) {
 			put_event[i](r, now_ns);
 			due_ns = now_ns + period_ns;

@@ -8,6 +8,7 @@
 #include "jfr/writer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_FRAMES ((size_t)16384)
@@ -88,9 +89,34 @@ uint64_t weft_jfr_thread(struct weft_jfr_writer *w, const struct weft_jfr_thread
 	return intern_scratch(w, POOL_THREAD, fresh);
 }
 
+/*
+ * A class whose name begins with a bracket is an array to readers, and JMC throws where the rest
+ * names no type: "[vdso]" is written as "<vdso>".
+ */
+static uint64_t intern_class_name(struct weft_jfr_writer *w, const char *name)
+{
+	size_t bytes = strlen(name);
+	char *copy;
+	uint64_t id;
+
+	if (name[0] != '[')
+		return intern_symbol(w, name, bytes);
+	copy = strdup(name);
+	if (!copy) {
+		errno = ENOMEM;
+		return 0;
+	}
+	copy[0] = '<';
+	if (copy[bytes - 1] == ']')
+		copy[bytes - 1] = '>';
+	id = intern_symbol(w, copy, bytes);
+	free(copy);
+	return id;
+}
+
 static uint64_t intern_class(struct weft_jfr_writer *w, const char *name)
 {
-	uint64_t symbol = intern_symbol(w, name, strlen(name));
+	uint64_t symbol = intern_class_name(w, name);
 
 	if (!symbol)
 		return 0;

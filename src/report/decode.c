@@ -196,6 +196,20 @@ static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
 	return id;
 }
 
+/* A module: "[vdso]" is written as "<vdso>", for no class may begin with a bracket. */
+static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
+{
+	char text[64];
+
+	if (!class.bytes || class.data[0] != '<' || class.bytes > sizeof(text))
+		return names_id_bytes(&d->model->names, class.data, class.bytes);
+	memcpy(text, class.data, class.bytes);
+	text[0] = '[';
+	if (text[class.bytes - 1] == '>')
+		text[class.bytes - 1] = ']';
+	return names_id_bytes(&d->model->names, text, class.bytes);
+}
+
 static struct decoded_method read_method(struct decoder *d, const struct weft_jfr_node *method,
 					 const struct weft_jfr_node *frame_type)
 {
@@ -206,7 +220,7 @@ static struct decoded_method read_method(struct decoder *d, const struct weft_jf
 	if (is_native(method, decode_string(frame_type)))
 		return (struct decoded_method){
 			.function = names_id_bytes(names, name.data, name.bytes),
-			.module = names_id_bytes(names, type.data, type.bytes),
+			.module = module_name(d, type),
 			.file = file_name(d, decode_string(field(method, "descriptor"))),
 		};
 	return (struct decoded_method){java_name(d, type, name), names_id(names, "java"), 0};
