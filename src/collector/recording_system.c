@@ -389,7 +389,7 @@ void recording_system_finish(struct recording *r, uint64_t now_ns)
 	struct recording_system *s = r->system;
 
 	if (s->event[SYSTEM_CPU_LOAD].enabled && is_time(s->event[SYSTEM_CPU_LOAD].period_ns) &&
-	    now_ns - s->event[SYSTEM_CPU_LOAD].put_ns >= LAST_LOAD_NS)
+	    now_ns >= s->event[SYSTEM_CPU_LOAD].put_ns + LAST_LOAD_NS)
 		put_load(r, now_ns);
 	if (!s->ended_ns || !s->event[SYSTEM_SHUTDOWN].enabled)
 		return;

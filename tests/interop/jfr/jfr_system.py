@@ -288,7 +288,7 @@ def check_tools(version, bin_dir, dump, path, directory, each):
 
 def tools(weft, dump, directory):
     path = directory + '/tools.jfr'
-    record(weft, path, *python(BURN % '1'), options=['--chunk-time', '150ms'])
+    record(weft, path, *python(BURN % '1'), options=['--chunk-time', '300ms'])
     for version, bin_dir in jdks().items():
         check_tools(version, bin_dir, dump, path, directory, EACH_CHUNK)
     return 0 if jdks() else SKIP
