@@ -121,6 +121,7 @@ struct process {
 	struct map *threads;          /* {slot, generation} -> struct process_thread * */
 	struct map *tids;             /* tid -> the newest of these with it */
 	struct event_class **classes; /* by number of the type; NULL = there are none */
+	uint32_t strangers; /* threads in events of which nothing was known but the number */
 	enum samples_choice cpu_choice, wall_choice;
 	struct map *codes;                    /* struct code * -> its code ran in this chunk */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */

@@ -18,6 +18,7 @@
 #define GIVEN_FIELDS 4 /* startTime, duration, eventThread, stackTrace */
 #define CATEGORIES_MAX 16
 #define SETTINGS_MAX 5
+#define STRANGERS_NAMED 1000
 
 /* ---- declaring */
 
@@ -326,16 +327,35 @@ static struct weft_jfr_string pooled(struct process *p, int64_t id)
 	return text_value(text);
 }
 
-/* A thread that has no slot: all that is known is its number. */
+/* One of which nothing has come yet. Not for each of the many that a program may make up. */
+static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
+{
+	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
+	char *name = NULL, path[48];
+	size_t bytes = 0;
+	int64_t key;
+
+	if (p->strangers < STRANGERS_NAMED && p->pid == p->inside_pid) {
+		p->strangers++;
+		snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
+		name = process_read_own(p, path, &bytes);
+	}
+	if (name)
+		name[strcspn(name, "\n")] = 0;
+	thread.name = name;
+	key = (int64_t)weft_jfr_thread(r->writer, &thread, 0);
+	free(name);
+	return key;
+}
+
 static int64_t thread_key(struct recording *r, struct process *p, int64_t tid)
 {
 	const struct process_thread *t;
-	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
 
 	if (tid <= 0 || tid > INT32_MAX)
 		return 0;
 	t = process_thread_by_tid(p, (int32_t)tid);
-	return (int64_t)(t && t->key ? t->key : weft_jfr_thread(r->writer, &thread, 0));
+	return t && t->key ? (int64_t)t->key : stranger_key(r, p, tid);
 }
 
 static struct weft_jfr_string id_text(int64_t id, char room[16])
