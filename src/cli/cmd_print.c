@@ -103,6 +103,11 @@ static void warn_of_globs(struct printer *p, const struct print_select *select)
 	}
 }
 
+static struct weft_jfr_reader *open_again(const void *path)
+{
+	return weft_jfr_open(path);
+}
+
 static int print_one(const struct cli_args *args, struct printer *p, const char *path,
 		     const struct print_select *select, int is_last)
 {
@@ -112,7 +117,7 @@ static int print_one(const struct cli_args *args, struct printer *p, const char 
 
 	if (!r)
 		return recording_refuse(args, path, -errno);
-	rc = printer_open(p, r, follow ? NULL : path);
+	rc = printer_open(p, r, follow ? NULL : open_again, path);
 	if (!rc)
 		rc = step(p, r);
 	status = verdict(p, path, rc);

@@ -19,6 +19,7 @@ struct context_interval {
 	uint64_t thread;
 	int64_t start_ns, end_ns;
 	uint64_t offset;  /* of the event; in the order of the file */
+	int is_kept;      /* its text stays: the event is of another chunk */
 	const char *text; /* as printed; NULL = not yet */
 	size_t text_bytes;
 	uint32_t next; /* open one of the same thread that began before; 0 = none */

@@ -126,14 +126,10 @@ static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_vi
 	if (!bigger)
 		return -ENOMEM;
 	x->items = bigger;
-	s->text.used = 0;
-	s->w.budget = 10000;
-	s->form->context(&s->w, p, e);
+	x->bytes += s->text.used;
 	text = malloc(s->text.used + 1);
-	if (!text || s->text.rc) {
-		free(text);
+	if (!text)
 		return -ENOMEM;
-	}
 	memcpy(text, s->text.data, s->text.used);
 	x->items[x->count++] = (struct crossing){
 		.chunk = e->chunk,
@@ -141,15 +137,29 @@ static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_vi
 			     .start_ns = e->start_ns,
 			     .end_ns = event_end_ns(e),
 			     .offset = e->offset,
+			     .is_kept = 1,
 			     .text = text,
 			     .text_bytes = s->text.used},
 	};
 	return 0;
 }
 
+static int write_context(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
+{
+	int rc = weft_jfr_chunk(s->reader, &s->w.chunk);
+
+	if (rc)
+		return rc;
+	sink_clear(&s->text);
+	s->w.budget = CONTEXT_VALUES;
+	s->form->context(&s->w, p, e);
+	return s->text.rc;
+}
+
 static int look_at(struct search *s, const struct weft_jfr_event_view *e)
 {
 	struct plan *p = plan_of(s->w.plans, e->type);
+	int rc;
 
 	if (!p)
 		return -ENOMEM;
@@ -159,13 +169,12 @@ static int look_at(struct search *s, const struct weft_jfr_event_view *e)
 	if (e->start_ns > s->latest_before[e->chunk] &&
 	    event_end_ns(e) < s->earliest_after[e->chunk])
 		return 0;
-	if (s->x->count >= CROSSINGS_MOST) {
+	rc = write_context(s, p, e);
+	if (rc == -EFBIG || s->x->count >= CROSSINGS_MOST || s->x->bytes >= CROSSINGS_BYTES) {
 		s->x->left_out++;
 		return 0;
 	}
-	if (weft_jfr_chunk(s->reader, &s->w.chunk))
-		return 0;
-	return keep(s, p, e);
+	return rc ? rc : keep(s, p, e);
 }
 
 static int search(struct search *s)
@@ -175,6 +184,7 @@ static int search(struct search *s)
 
 	if (!rc)
 		rc = sink_open(&s->text, NULL);
+	s->text.limit = CONTEXT_BYTES;
 	s->w.s = &s->text;
 	weft_jfr_filter(s->reader, decode_contextual, s);
 	while (!rc && weft_jfr_next(s->reader, &e) == 1)
@@ -186,13 +196,12 @@ static int search(struct search *s)
 }
 
 /* Plans hold classes, which are their reader's: a table for each. */
-static int pass(struct crossings *x, const char *path, const struct form *form,
+static int pass(struct crossings *x, const struct form *form, struct weft_jfr_reader *r,
 		int (*work)(struct crossings *x, struct weft_jfr_reader *r,
 			    struct plan_table *plans, const struct form *form))
 {
-	struct weft_jfr_reader *r = weft_jfr_open(path);
-	struct plan_table *plans = plan_table_new(form->key, NULL, NULL);
 	int rc = r ? -ENOMEM : -errno;
+	struct plan_table *plans = plan_table_new(form->key, NULL, NULL);
 
 	if (r && plans)
 		rc = work(x, r, plans, form);
@@ -209,11 +218,12 @@ static int second_pass(struct crossings *x, struct weft_jfr_reader *r, struct pl
 	return search(&s);
 }
 
-int crossings_find(struct crossings *x, const char *path, const struct form *form)
+int crossings_find(struct crossings *x, const struct form *form,
+		   struct weft_jfr_reader *(*open)(const void *arg), const void *arg)
 {
-	int rc = pass(x, path, form, first_pass);
+	int rc = pass(x, form, open(arg), first_pass);
 
-	return rc > 0 ? pass(x, path, form, second_pass) : rc;
+	return rc > 0 ? pass(x, form, open(arg), second_pass) : rc;
 }
 
 int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c)

@@ -12,6 +12,9 @@
 #include "print/form.h"
 
 #define CROSSINGS_MOST 1000000 /* as many as the JDK's tool looks ahead */
+#define CROSSINGS_BYTES ((size_t)256 << 20)
+#define CONTEXT_VALUES 10000            /* of one */
+#define CONTEXT_BYTES ((size_t)4 << 20) /* of one, as printed */
 
 struct crossing {
 	uint64_t chunk; /* its own */
@@ -24,8 +27,8 @@ struct chunk_range {
 
 struct crossings {
 	struct crossing *items;
-	size_t count, room;
-	uint64_t left_out; /* there were more than CROSSINGS_MOST */
+	size_t count, room, bytes;
+	uint64_t left_out; /* there were more */
 	struct chunk_range *ranges;
 	size_t range_count, range_room;
 };
@@ -34,7 +37,8 @@ struct crossings {
  * @form writes the contexts. 0, or -ENOMEM or another -errno of opening; damage ends the search
  * where it ends the reading.
  */
-int crossings_find(struct crossings *x, const char *path, const struct form *form);
+int crossings_find(struct crossings *x, const struct form *form,
+		   struct weft_jfr_reader *(*open)(const void *arg), const void *arg);
 void crossings_free(struct crossings *x);
 /* Adds to @c those that may hold in that chunk, and are not of it. 0 or -ENOMEM. */
 int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c);

@@ -16,6 +16,7 @@
 
 #define MOST_VALUES 1000000
 #define MOST_ENTRIES ((size_t)4 << 20)
+#define MOST_TEXTS ((size_t)64 << 20) /* bytes of contexts as printed, before the next event */
 #define CLOCK_OFF_NS 1000000
 #define MOST_CONTEXTS 256 /* open at once around one event; of more the innermost */
 
@@ -59,6 +60,7 @@ struct printer *printer_new(const struct print_options *options, struct output *
 		printer_free(p);
 		return NULL;
 	}
+	p->scratch.limit = CONTEXT_BYTES;
 	sink_text(&p->sink, options->form->begin);
 	return p;
 }
@@ -94,7 +96,14 @@ static int needs_fields(const struct weft_jfr_class *type, void *arg)
 	return plan && plan->is_contextual;
 }
 
-int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path)
+const char *printer_text(const struct printer *p, size_t *bytes)
+{
+	*bytes = p->sink.used;
+	return p->sink.data;
+}
+
+int printer_open(struct printer *p, struct weft_jfr_reader *r,
+		 struct weft_jfr_reader *(*open)(const void *arg), const void *arg)
 {
 	int rc = 0;
 
@@ -108,8 +117,8 @@ int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path)
 	p->walk = (struct walk){
 		.s = &p->sink, .plans = p->plans, .stack_depth = p->options->stack_depth};
 	weft_jfr_filter(r, needs_fields, p);
-	if (p->options->with_context && path)
-		rc = crossings_find(&p->crossings, path, p->options->form);
+	if (p->options->with_context && open)
+		rc = crossings_find(&p->crossings, p->options->form, open, arg);
 	p->totals.contexts_left_out += p->crossings.left_out;
 	return rc;
 }
@@ -237,15 +246,26 @@ static int write_context(struct printer *p, struct context_interval *i)
 	if (rc != 1)
 		return rc;
 	plan = plan_of(p->plans, e.type);
-	p->scratch.used = 0;
+	sink_clear(&p->scratch);
 	w.s = &p->scratch;
-	w.budget = MOST_VALUES;
+	w.budget = CONTEXT_VALUES;
 	if (!plan)
 		return -ENOMEM;
 	p->options->form->context(&w, plan, &e);
+	if (p->scratch.rc == -EFBIG)
+		p->scratch.used = 0; /* it is left out */
 	i->text = arena_text(&p->texts, p->scratch.data, p->scratch.used);
 	i->text_bytes = p->scratch.used;
-	return i->text && !p->scratch.rc ? 0 : -ENOMEM;
+	return i->text && (!p->scratch.rc || p->scratch.rc == -EFBIG) ? 0 : -ENOMEM;
+}
+
+/* They are written anew when they are asked for again; those of other chunks cannot be. */
+static void forget_texts(struct printer *p)
+{
+	for (size_t i = 1; i <= p->contexts.count; i++)
+		if (!p->contexts.intervals[i].is_kept)
+			p->contexts.intervals[i].text = NULL;
+	arena_free(&p->texts);
 }
 
 /* Those not asked for so far are written now: then @e has to be decoded again. */
@@ -254,21 +274,28 @@ static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const
 {
 	uint64_t offset = e->offset;
 	uint32_t open[MOST_CONTEXTS];
+	size_t all;
 	int rc = 0, is_written = 0;
 
 	*count = 0;
 	if (plan->is_contextual || plan->thread < 0 || e->start_ns == INT64_MIN)
 		return 0;
-	*count = contexts_at(&p->contexts, e->fields[plan->thread].pool_key, event_end_ns(e), open,
-			     MOST_CONTEXTS);
-	for (size_t i = 0; i < *count && !rc; i++) {
+	if (p->texts.total > MOST_TEXTS)
+		forget_texts(p);
+	all = contexts_at(&p->contexts, e->fields[plan->thread].pool_key, event_end_ns(e), open,
+			  MOST_CONTEXTS);
+	for (size_t i = 0; i < all && !rc; i++) {
 		struct context_interval *interval = &p->contexts.intervals[open[i]];
 
 		if (!interval->text) {
 			rc = write_context(p, interval);
 			is_written = 1;
 		}
-		texts[i] = (struct context_text){interval->text, interval->text_bytes};
+		if (interval->text_bytes)
+			texts[(*count)++] =
+				(struct context_text){interval->text, interval->text_bytes};
+		else
+			p->totals.cut++;
 	}
 	if (!rc && is_written && weft_jfr_again(p->reader, offset, e) != 1)
 		rc = -EBADMSG;
@@ -298,6 +325,8 @@ static int show_event(struct printer *p, uint64_t offset)
 	p->options->form->event(&p->walk, &event);
 	p->totals.events++;
 	p->totals.cut += (uint64_t)p->walk.is_cut;
+	if (p->options->most_bytes && !p->sink.out && p->sink.used > p->options->most_bytes)
+		return -EFBIG;
 	return p->sink.rc;
 }
 
@@ -336,7 +365,7 @@ int printer_step(struct printer *p)
 	if (rc < 0 && rc != -EAGAIN && !p->sink.rc)
 		note_error(p);
 	sink_flush(&p->sink);
-	if (!p->sink.rc && rc == -EAGAIN)
+	if (!p->sink.rc && rc == -EAGAIN && p->sink.out)
 		p->sink.rc = output_flush(p->sink.out);
 	return p->sink.rc ? p->sink.rc : rc;
 }

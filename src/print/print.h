@@ -28,23 +28,29 @@ struct print_options {
 	int with_context;
 	struct print_select *select;
 	uint64_t most_values; /* of one event; 0 = a million */
+	size_t most_bytes;    /* into memory: -EFBIG once there are more; 0 = no limit */
 };
 
 /* Totals, of all recordings so far. */
 struct print_totals {
 	uint64_t events;
-	uint64_t cut;               /* events of more than most_values, of which the rest is null */
+	uint64_t cut; /* events of more than most_values: the rest is null; or of huge contexts */
 	uint64_t contexts_left_out; /* more reached beyond their chunks than are kept */
 	int output_rc;              /* of writing: 0 or -errno; nothing more is printed */
 };
 
-/* NULL: no memory. Both arguments are used until printer_free(). */
+/* NULL: no memory. Both arguments are used until printer_free(). @out NULL: into memory. */
 struct printer *printer_new(const struct print_options *options, struct output *out);
+/* What was printed into memory so far; until the next step. */
+const char *printer_text(const struct printer *p, size_t *bytes);
 void printer_free(struct printer *p);
 
-/* @path: of the same recording, read for contexts beforehand; NULL: only those of the same chunk
- * are shown. 0 or -errno. */
-int printer_open(struct printer *p, struct weft_jfr_reader *r, const char *path);
+/*
+ * @open: the same recording once more, from its start (NULL with errno), to look for contexts
+ * beforehand; NULL: only those of the same chunk are shown. 0 or -errno.
+ */
+int printer_open(struct printer *p, struct weft_jfr_reader *r,
+		 struct weft_jfr_reader *(*open)(const void *arg), const void *arg);
 /*
  * Prints all there is. 0: to the end; -EAGAIN: more may come (weft_jfr_open_follow()); -EBADMSG,
  * -ENOMEM: printer_error() says where it is damaged, and what is whole was printed; or the

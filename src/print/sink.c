@@ -23,6 +23,12 @@ int sink_flush(struct sink *s)
 	return s->rc;
 }
 
+void sink_clear(struct sink *s)
+{
+	s->used = 0;
+	s->rc = 0;
+}
+
 void sink_close(struct sink *s)
 {
 	free(s->data);
@@ -34,6 +40,10 @@ static void grow(struct sink *s, size_t bytes)
 	size_t room = s->room;
 	char *bigger;
 
+	if (s->limit && s->used + bytes > s->limit) {
+		s->rc = -EFBIG;
+		return;
+	}
 	while (room - s->used < bytes && room <= SIZE_MAX / 2)
 		room *= 2;
 	bigger = realloc(s->data, room);

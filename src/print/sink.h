@@ -16,13 +16,16 @@ struct sink {
 	struct output *out; /* NULL: memory */
 	char *data;
 	size_t used, room;
-	int rc; /* 0 or -errno */
+	size_t limit; /* of memory: beyond it is -EFBIG; 0 = none */
+	int rc;       /* 0 or -errno */
 };
 
 /* @out NULL: into memory. 0 or -ENOMEM. */
 int sink_open(struct sink *s, struct output *out);
 /* Everything so far to the output. 0 or -errno. */
 int sink_flush(struct sink *s);
+/* Memory only: what was put so far, and the error, are forgotten. */
+void sink_clear(struct sink *s);
 void sink_close(struct sink *s); /* frees, does not flush */
 
 /* Room for @bytes more, of which there are few: NULL with s->rc set. */

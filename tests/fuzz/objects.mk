@@ -4,7 +4,7 @@
 # again, all of it when the flags are others.
 #
 #	make -f objects.mk ROOT=../.. OUT=libweft-fuzz.a DIR=objects CLANG=clang FLAGS=...
-SOURCES := $(foreach d,base unwind elf jfr collector reader,$(wildcard $(ROOT)/src/$(d)/*.c)) \
+SOURCES := $(foreach d,base unwind elf jfr print collector reader,$(wildcard $(ROOT)/src/$(d)/*.c)) \
 	$(patsubst %,$(ROOT)/src/coro/%.c,conform harvest input lives names order report \
 		report_input report_judge shm snapshot station times) \
 	$(patsubst %,$(ROOT)/src/report/%.c,aggregate context decode diff diff_print diff_settings \
