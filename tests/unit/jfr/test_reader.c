@@ -383,6 +383,45 @@ static void tells_declared_types(void **state)
 	assert_int_equal(weft_jfr_class_find(types[0], "txet"), -ENOENT);
 }
 
+static void put_key_event(uint64_t key)
+{
+	struct buf none = {0};
+
+	buf_put_u8(&none, 0);
+	put_event(0, 0, &none, key);
+	buf_free(&none);
+}
+
+/* Keys a power of two apart, one of them in another pool, and again in the next chunk. */
+static void entries_are_not_mistaken_for_one_another(void **state)
+{
+	static const uint64_t keys[] = {1, 1 + 1024, 1 + 65536, UINT64_C(1) << 40 | 1};
+	char text[2][4][8];
+
+	(void)state;
+	for (int chunk = 0; chunk < 2; chunk++) {
+		struct buf b = {0};
+
+		fake_chunk(&fake, 0);
+		fake_metadata(&fake, classes);
+		put_pool_start(&b, STRING, 4);
+		for (int i = 0; i < 4; i++) {
+			snprintf(text[chunk][i], sizeof(text[chunk][i]), "%d %d", chunk, i);
+			put_key_text(&b, keys[i], 3, text[chunk][i]);
+		}
+		fake_checkpoint(&fake, 1, &b);
+		for (int i = 0; i < 9; i++) /* the last one as the next chunk's first */
+			put_key_event(keys[i % 4]);
+		fake_end(&fake);
+		buf_free(&b);
+	}
+	open_fake();
+	for (int i = 0; i < 18; i++) {
+		assert_int_equal(weft_jfr_next(reader, &event), 1);
+		assert_text(weft_jfr_event_get(&event, "key"), text[i / 9][i % 9 % 4]);
+	}
+}
+
 /* ---------------------------------------------------------------- damage */
 
 static int read_all(int *events)
@@ -565,6 +604,7 @@ int main(void)
 		TEST(passes_over_events_of_unknown_types),
 		TEST(a_filter_leaves_times_and_sizes),
 		TEST(tells_declared_types),
+		TEST(entries_are_not_mistaken_for_one_another),
 		TEST(a_truncated_tail_follows_whole_chunks),
 		TEST(an_open_chunk_is_named),
 		TEST(what_is_no_recording_is_refused),
