@@ -16,12 +16,13 @@ rm -rf target Cargo.lock
 cat >"$scratch/layout.c" <<'END'
 #include <stdio.h>
 #include <weft/abi/custom_labels_v1.h>
+#include <weft/event.h>
 #include <weft/labels.h>
 #define AT(type, field) offsetof(struct type, field)
 int main(void)
 {
 	printf("ids %zu context %zu %zu [%zu, %zu, %zu, %zu] label %zu [%zu, %zu, %zu, %zu] "
-	       "scope %zu %zu tags %d most %d key %d value %d replace %d\n",
+	       "scope %zu %zu tags %d most %d key %d value %d replace %d",
 	       sizeof(struct weft_ids), sizeof(struct weft_context), _Alignof(struct weft_context),
 	       AT(weft_context, root_span_id), AT(weft_context, trace_id),
 	       AT(weft_context, trace_flags), AT(weft_context, tags), sizeof(struct weft_label),
@@ -29,6 +30,17 @@ int main(void)
 	       AT(weft_label, result), sizeof(struct weft_scope), _Alignof(struct weft_scope),
 	       WEFT_TAGS, WEFT_CUSTOM_LABELS_MOST, WEFT_CUSTOM_LABELS_KEY_BYTES,
 	       WEFT_CUSTOM_LABELS_VALUE_BYTES, WEFT_UPDATE_REPLACE);
+	printf(" event field %zu [%zu, %zu, %zu, %zu] type %zu [%zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu] "
+	       "value %zu event %zu span %zu\n",
+	       sizeof(struct weft_event_field), AT(weft_event_field, kind),
+	       AT(weft_event_field, content), AT(weft_event_field, label),
+	       AT(weft_event_field, description), sizeof(struct weft_event_type),
+	       AT(weft_event_type, category), AT(weft_event_type, fields),
+	       AT(weft_event_type, field_count), AT(weft_event_type, flags),
+	       AT(weft_event_type, threshold), AT(weft_event_type, select),
+	       AT(weft_event_type, row), AT(weft_event_type, payload_bytes),
+	       sizeof(struct weft_event_value), sizeof(struct weft_event),
+	       sizeof(struct weft_span));
 	return 0;
 }
 END
@@ -97,6 +109,29 @@ ran() {
 	fi
 }
 
+# What the test of events commits under `weft record`, as its recording has it.
+recorded() {
+	weft=$libraries/../../weft
+	program=$(find "$CARGO_TARGET_DIR/debug/deps" -name 'events-*' -type f ! -name '*.d' | head -n 1)
+	command -v jq >/dev/null && [ -x "$weft" ] || return 0
+	step "$version: events are recorded" env WEFT_TEST_RECORDED=1 WEFT_CACHE="$scratch/cache" \
+		"$weft" record -o "$scratch/out.jfr" -- "$program"
+	"$weft" print --json --events 'rust.*,weft.TimedSpan' "$scratch/out.jfr" 2>&1 |
+		jq -c '.recording.events[].values | del(.startTime, .duration, .eventThread, .stackTrace) |
+			if .o then .o = .o.osName else . end' >"$scratch/told" 2>&1
+	cat >"$scratch/expected" <<-'END'
+		{"a":true,"b":-8,"c":-16,"d":8,"e":-32,"f":16,"g":-64,"h":4000000000,"i":-1,"j":0.5,"k":-2.25,"l":"Zoë","m":null,"n":"pool","o":"every_kind_and_","p":"0000000000000abc"}
+		{"a":true,"b":-8,"c":-16,"d":8,"e":-32,"f":16,"g":-64,"h":4000000000,"i":-1,"j":0.5,"k":-2.25,"l":"Zoë","m":"some","n":"pool","o":"every_kind_and_","p":"0000000000000abc"}
+		{"n":0}
+		{"path":"/full"}
+		{"n":100}
+		{"name":"checkout","spanId":"0000000000000011","rootSpanId":"0000000000000022"}
+	END
+	sort -o "$scratch/told" "$scratch/told"
+	sort -o "$scratch/expected" "$scratch/expected"
+	step "$version: as they were committed" diff "$scratch/expected" "$scratch/told"
+}
+
 # with DIRECTORY: cargo and rustc from there
 with() {
 	PATH=$1:$PATH
@@ -107,19 +142,21 @@ with() {
 	unset WEFT_STATIC
 	if [ "$how" != long ]; then # a program for each example in the documentation takes long
 		step "rustc $version, libweft.so: cargo test" cargo test --offline --tests
-		ran 25
+		ran 26
+		recorded
 		step "rustc $version, cTP alone: cargo test" env -u WEFT_LIB_DIR -u LD_LIBRARY_PATH \
 			cargo test --offline --tests --no-default-features
 		ran 11
 		return
 	fi
 	step "rustc $version, libweft.so: cargo test" cargo test --offline
-	ran 31
+	ran 36
+	recorded
 	export WEFT_STATIC=1
 	step "rustc $version, libweft.a: cargo test" cargo test --offline --tests --examples
 	ran 25
 	step "rustc $version, cTP alone: cargo test" env -u WEFT_LIB_DIR -u LD_LIBRARY_PATH \
-		cargo test --offline --no-default-features
+		cargo test --offline --tests --no-default-features
 	ran 11
 	unset WEFT_STATIC
 	export RUSTDOCFLAGS="-D warnings"

@@ -84,7 +84,7 @@ macro_rules! layout {
             let bytes: [u8; $size] = unsafe { std::mem::transmute(one) };
             assert!(bytes[$offset] == 0xff && bytes[$offset + SIZE - 1] == 0xff);
             assert!($offset == 0 || bytes[$offset - 1] == 0);
-            assert!($offset + SIZE == $size || bytes[$offset + SIZE] == 0);
+            assert!($offset + SIZE == $size || bytes[($offset + SIZE) % $size] == 0);
         };)+
     };
 }

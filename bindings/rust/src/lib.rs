@@ -20,6 +20,8 @@
 //! Nothing here locks, fails loudly or allocates, but for [`labels`], [`tag_name`] and
 //! [`tag_intern`]. Not for signal handlers, but for [`set`] and [`current`].
 //!
+//! Typed events, and spans with a clock: [`event_type!`], [`timed_span!`].
+//!
 //! Futures that tell where they run and wait: [`coro`].
 //!
 //! # Linking
@@ -37,6 +39,8 @@
 
 pub mod coro;
 pub mod ctp;
+#[cfg(feature = "context")]
+pub mod event;
 #[cfg(feature = "context")]
 mod label;
 #[cfg(feature = "context")]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C functions of weft/context.h and weft/labels.h as they are, and those of src/coro.c. `tests/layout.rs` compares the
-//! structs with those of the C compiler.
+//! The C functions of weft/context.h, weft/labels.h and weft/event.h as they are, and those of
+//! src/coro.c. `tests/layout.rs` compares the structs with those of the C compiler.
 
 #[cfg(feature = "context")]
 use std::marker::PhantomData;
 #[cfg(feature = "context")]
 use std::os::raw::{c_char, c_uint};
 use std::os::raw::{c_int, c_void};
+#[cfg(feature = "context")]
+use std::sync::atomic::{AtomicPtr, AtomicU32};
 
 /// Words for a `struct weft_coro`; src/coro.c asserts that they suffice.
 pub const CORO_WORDS: usize = 64;
@@ -83,6 +85,66 @@ pub struct Label {
 }
 
 #[cfg(feature = "context")]
+/// `struct weft_event_field`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct EventField {
+    pub name: *const c_char,
+    pub kind: c_uint,
+    pub content: c_uint,
+    pub label: *const c_char,
+    pub description: *const c_char,
+}
+
+#[cfg(feature = "context")]
+/// `struct weft_event_type`
+#[repr(C)]
+#[derive(Debug)]
+pub struct EventType {
+    pub name: *const c_char,
+    pub label: *const c_char,
+    pub description: *const c_char,
+    pub category: *const c_char,
+    pub fields: *const EventField,
+    pub field_count: u32,
+    pub flags: u32,
+    pub threshold: *const c_char,
+    pub throttle: *const c_char,
+    pub select: *const c_char,
+    pub row: AtomicPtr<c_void>,
+    pub number: AtomicU32,
+    pub payload_bytes: AtomicU32,
+    pub rsv: [std::cell::UnsafeCell<u64>; 2],
+}
+
+#[cfg(feature = "context")]
+/// `struct weft_event_value`: a number, a double's bits or a pointer, and the bytes of a text.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct EventValue {
+    pub bits: u64,
+    pub bytes: usize,
+}
+
+#[cfg(feature = "context")]
+/// `struct weft_event`: opaque, but that a null type says that nothing is to be done.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Event {
+    pub of: *const EventType,
+    words: [u64; 6],
+}
+
+#[cfg(feature = "context")]
+/// `struct weft_span`: opaque.
+#[repr(C)]
+#[derive(Debug)]
+pub struct TimedSpan {
+    event: Event,
+    words: [u64; 6],
+}
+
+#[cfg(feature = "context")]
 pub type EachLabel =
     unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const c_char, usize) -> c_int;
 
@@ -119,4 +181,22 @@ extern "C" {
         count: usize,
         flags: c_uint,
     ) -> c_int;
+    pub fn weft_event_type_enrol(of: *const EventType) -> *const AtomicU32;
+    pub fn weft_event_begin_on(event: *mut Event, of: *const EventType);
+    pub fn weft_event_end_on(event: *mut Event);
+    pub fn weft_event_should_commit_on(event: *mut Event) -> c_int;
+    pub fn weft_event_put(event: *mut Event, values: *const EventValue, count: usize) -> c_int;
+    pub fn weft_event_cancel(event: *mut Event);
+    pub fn weft_event_put_now(
+        of: *const EventType,
+        values: *const EventValue,
+        count: usize,
+    ) -> c_int;
+    pub fn weft_span_begin(
+        span: *mut TimedSpan,
+        name: *const c_char,
+        span_id: u64,
+        root_span_id: u64,
+    );
+    pub fn weft_span_end(span: *mut TimedSpan) -> c_int;
 }

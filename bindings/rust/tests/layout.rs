@@ -5,6 +5,44 @@
 use std::mem::{align_of, size_of};
 use weft::{sys, Context};
 
+fn events() -> String {
+    weft::event_type! { struct Any("layout.Any") {} }
+    let field = weft::event::field("n\0", 1, 0);
+    let of = Any::event_type() as *const _ as *const sys::EventType;
+    // SAFETY: it is transparent.
+    let of = unsafe { &*of };
+    let at = |base: usize, field: usize| field - base;
+    let base = &field as *const _ as usize;
+    let field_at = [
+        at(base, &field.kind as *const _ as usize),
+        at(base, &field.content as *const _ as usize),
+        at(base, &field.label as *const _ as usize),
+        at(base, &field.description as *const _ as usize),
+    ];
+    let base = of as *const _ as usize;
+    let of_at = [
+        at(base, &of.category as *const _ as usize),
+        at(base, &of.fields as *const _ as usize),
+        at(base, &of.field_count as *const _ as usize),
+        at(base, &of.flags as *const _ as usize),
+        at(base, &of.threshold as *const _ as usize),
+        at(base, &of.select as *const _ as usize),
+        at(base, &of.row as *const _ as usize),
+        at(base, &of.payload_bytes as *const _ as usize),
+    ];
+
+    format!(
+        " event field {} {:?} type {} {:?} value {} event {} span {}",
+        size_of::<sys::EventField>(),
+        field_at,
+        size_of::<sys::EventType>(),
+        of_at,
+        size_of::<sys::EventValue>(),
+        size_of::<sys::Event>(),
+        size_of::<sys::TimedSpan>(),
+    )
+}
+
 #[test]
 fn structs_are_those_of_c() {
     let label = sys::Label {
@@ -45,7 +83,7 @@ fn structs_are_those_of_c() {
         sys::KEY_BYTES,
         sys::VALUE_BYTES,
         sys::UPDATE_REPLACE,
-    );
+    ) + &events();
 
     match std::env::var("WEFT_C_LAYOUT") {
         Ok(theirs) => assert_eq!(ours, theirs),
