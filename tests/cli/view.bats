@@ -142,6 +142,13 @@ expect_rows() {
 	mutex 0x1000 push worker [102] 3 16000000 4000000 10000000 1
 	mutex 0x1000 pop shop [100] 1 1000000 1000000 1000000 1
 	END
+	recording long_queue
+	weft view locks long_queue.jfr --json
+	expect_rows kind count holder spans <<-END
+	rwlock-read 1 null 1
+	mutex 3 worker [102] 1
+	mutex 1 shop [100] 1
+	END
 	weft view locks queue.jfr --json --where 'thread=worker [102]'
 	expect_rows kind count holder <<-END
 	rwlock-read 1 null

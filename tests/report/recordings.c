@@ -732,7 +732,7 @@ static void fill_queue_of(struct maker *m, uint64_t until_ms)
 	sample(m, W2, 70 * MS, HASH);
 	put(m, step, sort, COUNT(sort));
 	for (size_t i = 0; i < COUNT(locks); i++)
-		lock(m, lock_type, &locks[i]);
+		lock(m, lock_type, &locks[until_ms == 250 ? i : COUNT(locks) - 1 - i]);
 	io(m, io_type, W1, 95, 105, "poll");
 	io(m, io_type, W2, 140, 160, "read");
 	span(m, W1, 0, 100 * MS, TRACE_A, "00000000000000a1", "00000000000000aa", "/checkout");
@@ -747,7 +747,7 @@ static void fill_queue(struct maker *m)
 	fill_queue_of(m, 250);
 }
 
-static void fill_long_queue(struct maker *m) /* the same in twice the time */
+static void fill_long_queue(struct maker *m) /* in twice the time, backwards */
 {
 	fill_queue_of(m, 500);
 }
