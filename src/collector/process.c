@@ -246,7 +246,8 @@ void process_release(struct process *p)
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);
 	free(p->first_maps);
-	p->first_maps = NULL;
+	free(p->first_environ);
+	p->first_maps = p->first_environ = NULL;
 }
 
 void process_free(struct process *p)

@@ -97,6 +97,8 @@ struct process {
 
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
+	char *first_environ; /* likewise, where it is wanted, as the kernel tells it; or NULL */
+	size_t first_environ_bytes;
 
 	/* Of the walker. */
 	struct maps maps;

@@ -64,7 +64,7 @@ static int can_come_by_time(enum system_event event)
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
 				uint64_t period_ns)
 {
-	r->system->event[event].enabled = enabled;
+	__atomic_store_n(&r->system->event[event].enabled, enabled, __ATOMIC_RELAXED);
 	if (!system_events[event].period_ns || !period_ns)
 		return;
 	if (is_time(period_ns) && !can_come_by_time(event))
@@ -79,7 +79,7 @@ struct weft_jfr_type *recording_system_type(const struct recording *r, enum syst
 
 int recording_system_enabled(const struct recording *r, enum system_event event)
 {
-	return r->system->event[event].enabled;
+	return __atomic_load_n(&r->system->event[event].enabled, __ATOMIC_RELAXED);
 }
 
 uint64_t recording_system_period(const struct recording *r, enum system_event event)
@@ -344,17 +344,22 @@ uint64_t recording_tick(struct recording *r, uint64_t now_ns)
 	return next_ns;
 }
 
-static void take_environment(struct recording *r, const struct process *p)
+/* Of the first process: as it was when it joined, for it may have ended since. */
+static void take_environment(struct recording *r, struct process *p)
 {
 	struct recording_system *s = r->system;
 
-	if (s->had_process || p->proc_fd < 0)
+	if (s->had_process)
 		return;
 	s->had_process = 1;
-	if (s->event[SYSTEM_ENVIRONMENT].enabled)
+	if (!s->event[SYSTEM_ENVIRONMENT].enabled)
+		return;
+	s->environment = p->first_environ;
+	s->environment_bytes = p->first_environ_bytes;
+	p->first_environ = NULL;
+	if (!s->environment && p->proc_fd >= 0)
 		s->environment = process_read_own(p, "environ", &s->environment_bytes);
-	if (s->environment)
-		put_environment(r, recording_now(r));
+	put_environment(r, recording_now(r));
 }
 
 void recording_system_join(struct recording *r, struct process *p)

@@ -51,6 +51,7 @@ int system_event_find(const char *name);
  * event has none, and a time is as PERIOD_EVERY_CHUNK where it is told by chunks alone. */
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
 				uint64_t period_ns);
+/* recording_system_enabled(): from any thread. */
 struct weft_jfr_type *recording_system_type(const struct recording *r, enum system_event event);
 int recording_system_enabled(const struct recording *r, enum system_event event);
 uint64_t recording_system_period(const struct recording *r, enum system_event event);

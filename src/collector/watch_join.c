@@ -9,6 +9,7 @@
 #include "base/recording.h"
 #include "collector/clock.h"
 #include "collector/jit.h"
+#include "collector/recording_system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,6 +152,9 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	if (rc)
 		return rc;
 	p->inside_pid = hello->pid;
+	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
+		p->first_environ =
+			process_read_file(p->proc_fd, "environ", &p->first_environ_bytes);
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
 	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
