@@ -484,8 +484,9 @@ WEFT_JFR_API int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr
  * weft_jfr_open_follow() - open a recording that is being written: where a whole chunk is not
  * there yet weft_jfr_next() gives -EAGAIN, and may be called again later. It may be a file that
  * grows by whole chunks (weft's), or the JVM's, whose last chunk is open and grows by flushes.
- * It may be empty yet. 0 comes behind a chunk that says that it is the recording's last one.
- * Metadata and counts of types grow along. A packed file is read as weft_jfr_open() does.
+ * It may be empty yet; a file that takes its place (max_bytes) goes on behind what was read. 0
+ * comes behind a chunk that says that it is the recording's last one. Metadata and counts of
+ * types grow along. A packed file is read as weft_jfr_open() does.
  * weft_jfr_follow_ends(): -EAGAIN becomes the end, for the writer is known to have gone: 0, or
  * -EBADMSG when it left a part of a chunk behind the last whole one or its last flush.
  */

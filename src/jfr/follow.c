@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define START_AT 32
 #define STATE_AT 64
 #define STATE_COMPLETE 0
 #define STATE_CHANGING 255
@@ -107,7 +108,43 @@ static int nothing_yet(struct weft_jfr_reader *r, uint64_t left, const char *rea
 	return left ? reader_damaged_at(r, r->next_chunk, reason) : 0;
 }
 
-int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
+/*
+ * The name may lead to another file by now: a writer that keeps the newest chunks alone (max_bytes)
+ * moves them there. Chunks known already are told by their start, which never goes back.
+ */
+static int file_was_replaced(struct weft_jfr_reader *r)
+{
+	struct stat old, now;
+	int fd;
+
+	if (fstat(r->fd, &old) != 0 || stat(r->path, &now) != 0 ||
+	    (old.st_dev == now.st_dev && old.st_ino == now.st_ino) || !S_ISREG(now.st_mode))
+		return 0;
+	fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	close(r->fd);
+	r->fd = fd;
+	r->next_chunk = 0;
+	r->skips = r->chunk_count != 0;
+	return 1;
+}
+
+/* Whether a whole chunk of a file that took another's place was in the other one. */
+static int is_known(const struct weft_jfr_reader *r, const uint8_t *header)
+{
+	return r->skips && (int64_t)be64(header + START_AT) <= r->chunk.start_ns;
+}
+
+#define LOOK_AGAIN 2
+
+static int not_whole(struct weft_jfr_reader *r, uint64_t left, const char *reason)
+{
+	return file_was_replaced(r) ? LOOK_AGAIN : nothing_yet(r, left, reason);
+}
+
+/* 1: a chunk that is whole, or damage that is told as in any file; LOOK_AGAIN; 0, -errno. */
+static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 {
 	uint64_t bytes, chunk;
 	int rc = file_bytes(r, &bytes);
@@ -118,23 +155,41 @@ int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 	if (!*left && r->chunk_count && r->chunk.flags & FINAL_CHUNK)
 		return 0;
 	if (*left < CHUNK_HEADER_BYTES)
-		return nothing_yet(r, *left, "chunk header is cut short");
+		return not_whole(r, *left, "chunk header is cut short");
 	rc = read_header(r, r->next_chunk, header);
 	if (rc == -EAGAIN)
-		return nothing_yet(r, *left, "chunk was never finished");
+		return not_whole(r, *left, "chunk was never finished");
 	if (rc != 0)
 		return reader_damaged_at(r, r->next_chunk, strerror(-rc));
 	chunk = be64(header + 8);
 	if (memcmp(header, "FLR", 4) == 0 && !be64(header + 24)) /* metadata: no flush yet */
-		return nothing_yet(r, *left, "chunk was never finished");
-	if (memcmp(header, "FLR", 4) != 0 || chunk < CHUNK_HEADER_BYTES)
-		return map_chunk(r, *left) == 0 ? 1 : r->rc; /* damage, as in any file */
-	if (chunk > *left)
-		return nothing_yet(r, *left, "chunk is cut short");
-	r->live = header[STATE_AT] != STATE_COMPLETE;
-	if (r->live && chunk < ROOM_TO_GROW)
-		chunk = ROOM_TO_GROW;
-	return map_chunk(r, chunk) == 0 ? 1 : r->rc;
+		return not_whole(r, *left, "chunk was never finished");
+	if (memcmp(header, "FLR", 4) == 0 && chunk > *left)
+		return not_whole(r, *left, "chunk is cut short");
+	return 1;
+}
+
+int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
+{
+	uint64_t chunk;
+	int rc;
+
+	while ((rc = look_at_chunk(r, header, left)) > 0) {
+		if (rc == LOOK_AGAIN)
+			continue;
+		chunk = be64(header + 8);
+		if (memcmp(header, "FLR", 4) != 0 || chunk < CHUNK_HEADER_BYTES)
+			return map_chunk(r, *left) == 0 ? 1 : r->rc; /* damage, as in any file */
+		if (is_known(r, header)) {
+			r->next_chunk += chunk;
+			continue;
+		}
+		r->live = header[STATE_AT] != STATE_COMPLETE;
+		if (r->live && chunk < ROOM_TO_GROW)
+			chunk = ROOM_TO_GROW;
+		return map_chunk(r, chunk) == 0 ? 1 : r->rc;
+	}
+	return rc;
 }
 
 /* What a header says now, checked by chunk_grow(); the chunk has @left bytes in the file. */
@@ -167,7 +222,7 @@ int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header)
 	return 0;
 }
 
-int follow_fd(struct weft_jfr_reader *r, int fd)
+int follow_fd(struct weft_jfr_reader *r, int fd, const char *path)
 {
 	uint8_t start[4];
 	int rc = read_at(fd, start, sizeof(start), 0);
@@ -176,6 +231,9 @@ int follow_fd(struct weft_jfr_reader *r, int fd)
 		return -EBADMSG;
 	if (rc != 0 && rc != -EAGAIN)
 		return rc;
+	r->path = strdup(path);
+	if (!r->path)
+		return -ENOMEM;
 	r->fd = fd;
 	r->follows = 1;
 	return 0;
@@ -185,6 +243,8 @@ void follow_close(struct weft_jfr_reader *r)
 {
 	if (r->follows)
 		close(r->fd);
+	free(r->path);
+	r->path = NULL;
 	r->follows = 0;
 }
 

@@ -108,13 +108,13 @@ static int check_file(const struct weft_jfr_reader *r)
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
 }
 
-/* @fd is the reader's, or closed. */
-static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, int follow)
+/* @fd is the reader's, or closed. @follow: its path, or NULL. */
+static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, const char *follow)
 {
 	int packed = is_packed(fd), rc;
 
 	if (follow && !packed) {
-		rc = follow_fd(r, fd);
+		rc = follow_fd(r, fd, follow);
 		if (rc != 0)
 			close(fd);
 		return rc;
@@ -151,7 +151,7 @@ static struct weft_jfr_reader *open_reader(const char *path, int follow)
 		return NULL;
 	rc = open_file(path, &bytes);
 	if (rc >= 0)
-		rc = take_file(r, rc, bytes, follow);
+		rc = take_file(r, rc, bytes, follow ? path : NULL);
 	if (rc != 0) {
 		weft_jfr_reader_free(r);
 		errno = -rc;

@@ -62,6 +62,8 @@ struct weft_jfr_reader {
 	int borrowed;        /* the memory is the caller's */
 	char packing[96];    /* how the archive that it came from is damaged; "" = it is not */
 	int follows, fd;     /* the file is being written, and open */
+	char *path;          /* of that file */
+	int skips;           /* it took another's place: chunks that were read are passed over */
 	int ends;            /* it was, for the writer has gone */
 	int live;            /* the chunk being read may grow */
 	uint64_t next_chunk; /* offset of the chunk after this one */
@@ -107,7 +109,8 @@ int chunk_grow(struct weft_jfr_reader *r);
  */
 int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left);
 int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header);
-int follow_fd(struct weft_jfr_reader *r, int fd); /* takes it when 0 is returned, else -errno */
+/* Takes @fd when 0 is returned, else -errno. */
+int follow_fd(struct weft_jfr_reader *r, int fd, const char *path);
 void follow_close(struct weft_jfr_reader *r);
 
 /* pool_index.c */

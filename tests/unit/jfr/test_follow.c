@@ -126,6 +126,42 @@ static void chunks_are_read_as_they_come(void **state)
 	expect(0, 0);
 }
 
+/* The writer drops old chunks by moving the others to a new file of the same name. */
+static void a_file_that_takes_its_place_is_followed(void **state)
+{
+	struct weft_jfr_options o = {.size = sizeof(o), .start_mono_ns = 1000, .max_bytes = 40000};
+	int64_t last = 0, fresh;
+	struct weft_jfr_writer *w;
+	struct weft_jfr_type *type;
+	struct weft_jfr_written written;
+	int rc = -EAGAIN;
+
+	(void)state;
+	o.path = path;
+	w = weft_jfr_create(&o);
+	assert_non_null(w);
+	type = declare(w, "test.One");
+	open_it();
+	for (int64_t i = 1; i <= 200; i++) {
+		struct weft_jfr_value v[2] = {{.number = 1000 + i}};
+
+		assert_int_equal(weft_jfr_event(w, type, v, 2), 0);
+		assert_int_equal(weft_jfr_rotate(w, (uint64_t)(1001 + i), 1), 1);
+		if (i % 5) /* a follower that looks now and then */
+			continue;
+		for (fresh = 0; (rc = weft_jfr_next(reader, &event)) == 1; fresh++) {
+			assert_int_equal(event.start_ticks, 1000 + last + 1);
+			last++;
+		}
+		assert_int_equal(rc, -EAGAIN);
+		assert_int_equal(fresh, 5);
+	}
+	weft_jfr_written(w, &written);
+	assert_true(written.dropped_chunks > 50);
+	assert_int_equal(weft_jfr_close(w), 0);
+	expect(0, 0);
+}
+
 static uint8_t *ours(size_t *bytes)
 {
 	struct weft_jfr_options o = {.size = sizeof(o), .start_mono_ns = 1000};
@@ -438,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(chunks_are_read_as_they_come),
+		TEST(a_file_that_takes_its_place_is_followed),
 		TEST(pieces_of_every_size_give_the_same),
 		TEST(what_is_left_over_is_damage),
 		TEST(the_end_is_told_by_hand),
