@@ -4,8 +4,8 @@
  * stack (weft/abi/events.h). Most have numbers alone and no context: they go a short way.
  *
  * A stack is walked into the ring too, so the append is open for as long as that takes: events of
- * handlers that come meanwhile are lost, and counted (events_nested). Without room for it the event
- * goes without.
+ * handlers that come meanwhile are lost, and counted (events_nested). Without room for a copy it is
+ * as many frames as there are, and without room for these none: the event itself goes first.
  */
 #include <string.h>
 
@@ -18,6 +18,9 @@
 #include "runtime/labels.h"
 #include "runtime/ring_append.h"
 
+#define REGISTERS_BYTES (64 * 8) /* more than there are */
+#define BELOW_SP_BYTES 256       /* more than a red zone */
+#define FEW_FRAMES_BYTES ((uint32_t)sizeof(struct weft_event_stack) + 64 * 8)
 #define OWN_FRAME() ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 
 static inline uint32_t up(size_t bytes)
@@ -212,20 +215,44 @@ static uint32_t record_bytes(const struct plan *p)
 	       p->stack_room;
 }
 
-/* As much as frames or a copy may take, in half the ring. */
-static void plan_stack(struct plan *p)
+static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 {
-	const struct weft_session_header *h = weft_rt.header;
-	uint32_t copy = __atomic_load_n(&h->stack_copy_bytes, __ATOMIC_RELAXED);
-	uint32_t most = weft_rt.events_bytes / 2 - record_bytes(p);
-	uint32_t want;
+	return sp >= low && sp < high ? high - sp : 0;
+}
+
+/* Of a copy, from a little below SP to the stack's end. */
+static uint32_t copy_bytes(const struct weft_slot *slot, uint64_t sp)
+{
+	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint64_t there =
+		above(sp, slot->thread.stack_low, slot->thread.stack_high) +
+		above(sp, slot->events.coroutine_stack_low, slot->events.coroutine_stack_high);
+
+	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
+	return there + BELOW_SP_BYTES < limit ? (uint32_t)there + BELOW_SP_BYTES : limit;
+}
+
+/* A quarter of what is free, so that stacks leave room for the events that follow; less than half
+ * the ring in any case (no string makes a record longer than a quarter of it). */
+static uint32_t most_stack(const struct weft_slot *slot)
+{
+	uint64_t used = __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED) -
+			__atomic_load_n(&slot->events_c.tail, __ATOMIC_RELAXED);
+
+	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
+}
+
+/* As much as frames or a copy may take; else no copy, and few frames. */
+static void plan_stack(struct plan *p, const struct weft_slot *slot)
+{
+	uint32_t most = most_stack(slot), want;
 
 	if (!p->put->caller)
 		return;
-	copy = copy < WEFT_STACK_COPY_MAX ? copy : WEFT_STACK_COPY_MAX;
-	want = copy > WEFT_FRAMES_MAX * 8 ? copy : WEFT_FRAMES_MAX * 8;
-	want += (uint32_t)sizeof(struct weft_event_stack) + 64 * 8; /* registers */
-	p->stack_room = (want < most ? want : most) & ~UINT32_C(7);
+	want = copy_bytes(slot, p->put->caller->sp) + REGISTERS_BYTES;
+	want = want > WEFT_FRAMES_MAX * 8 ? want : WEFT_FRAMES_MAX * 8;
+	want += (uint32_t)sizeof(struct weft_event_stack);
+	p->stack_room = want <= most ? want & ~UINT32_C(7) : FEW_FRAMES_BYTES;
 }
 
 static uint8_t *put_text(uint8_t *to, const struct weft_event_value *v, uint32_t bytes)
@@ -321,6 +348,13 @@ static __attribute__((noinline)) enum weft_ring_result append_plan(struct weft_s
 	return a.result;
 }
 
+static enum weft_ring_result append_with(struct weft_slot *slot, struct plan *p,
+					 uint32_t stack_room)
+{
+	p->stack_room = stack_room;
+	return append_plan(slot, p);
+}
+
 /* Without its stack rather than not at all. */
 static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_slot *slot,
 								  const struct weft_event_put *put)
@@ -330,12 +364,12 @@ static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_sl
 
 	plan_values(&p);
 	plan_context(&p, slot);
-	plan_stack(&p);
+	plan_stack(&p, slot);
 	result = append_plan(slot, &p);
-	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room) {
-		p.stack_room = 0;
-		result = append_plan(slot, &p);
-	}
+	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room > FEW_FRAMES_BYTES)
+		result = append_with(slot, &p, FEW_FRAMES_BYTES);
+	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room)
+		result = append_with(slot, &p, 0);
 	return result;
 }
 

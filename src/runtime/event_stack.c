@@ -5,6 +5,9 @@
  * something unknown, as registers and a copy for the collector to walk. On the thread itself, in
  * handlers of the program too; a SIGPROF handler that comes in between walks by itself.
  *
+ * Where there is no room for a copy it is the frames that there are: of a stack that nobody can
+ * walk (yet) the caller alone.
+ *
  * Only stacks whose bounds are known: no system call is made here. What samples count of their
  * stacks (stack_walked ...) is theirs alone.
  */
@@ -34,31 +37,49 @@ static uint32_t copy_max(const struct stack_view *view, uint32_t room)
 	return (there < limit ? (uint32_t)there : limit) & ~7u;
 }
 
-/* Bytes behind the head; 0: a copy would tell more. */
+/* Less tells too little. */
+#define COPY_LEAST 512
+
+static int has_room_for_copy(uint32_t room)
+{
+	return room >= REGISTER_COUNT * 8 + COPY_LEAST;
+}
+
+static void tell_frames(const struct weft_sample_record *sample, struct weft_event_stack *out)
+{
+	out->stack = WEFT_SAMPLE_FRAMES;
+	out->end = sample->end;
+	out->frame_count = sample->frame_count;
+	out->map_number = sample->map_number;
+	out->sample_flags = sample->flags;
+}
+
+/* Bytes behind the head; 0: a copy would tell more, and there is room for it. */
 static uint32_t put_frames(const struct stack_take *take, struct weft_event_stack *out,
 			   uint32_t room)
 {
-	struct weft_sample_record sample = {.stack = WEFT_SAMPLE_FRAMES};
+	struct weft_sample_record sample = {.end = WEFT_END_NO_MODULE, .flags = WEFT_SAMPLE_CUT};
+	uint64_t *pcs = (uint64_t *)(void *)(out + 1);
+	int is_good = 0;
 
-	if (!weft_stack_frames(take, &sample, (uint64_t *)(void *)(out + 1), frames_max(room)) &&
-	    take->mode == WEFT_STACK_AUTO)
+	if (take->mode != WEFT_STACK_RAW)
+		is_good = weft_stack_frames(take, &sample, pcs, frames_max(room));
+	if (!is_good && take->mode != WEFT_STACK_TABLE && take->mode != WEFT_STACK_FP &&
+	    has_room_for_copy(room))
 		return 0;
-	out->stack = WEFT_SAMPLE_FRAMES;
-	out->end = sample.end;
-	out->frame_count = sample.frame_count;
-	out->map_number = sample.map_number;
-	out->sample_flags = sample.flags;
+	if (!sample.frame_count) {
+		pcs[0] = take->caller->pc;
+		sample.frame_count = 1;
+	}
+	tell_frames(&sample, out);
 	return sample.frame_count * 8;
 }
 
 static uint32_t put_copy(const struct stack_take *take, struct weft_event_stack *out, uint32_t room)
 {
 	uint64_t *registers = (uint64_t *)(void *)(out + 1);
-	uint32_t bytes;
+	uint32_t bytes = copy_max(&take->view, room - REGISTER_COUNT * 8);
 
-	if (room < REGISTER_COUNT * 8)
-		return 0;
-	bytes = copy_max(&take->view, room - REGISTER_COUNT * 8);
 	registers_of_caller(registers, take->caller);
 	weft_ring_copy(registers + REGISTER_COUNT, (const void *)(uintptr_t)take->view.from, bytes);
 	out->stack = WEFT_SAMPLE_RAW;
@@ -75,11 +96,10 @@ static uint32_t put_stack(const struct stack_take *take, struct weft_event_stack
 			  uint32_t room)
 {
 	static const struct weft_event_stack empty;
-	uint32_t bytes = 0;
+	uint32_t bytes;
 
 	memcpy(out, &empty, sizeof(empty));
-	if (take->mode != WEFT_STACK_RAW)
-		bytes = put_frames(take, out, room);
+	bytes = put_frames(take, out, room);
 	return bytes ? bytes : put_copy(take, out, room);
 }
 
