@@ -60,12 +60,13 @@ waits: base
 customlabels: runtime base
 elf: unwind base
 jfr: base
+print: jfr base
 report: jfr elf unwind base
 export: report jfr base
 collector: jfr elf unwind base
 reader: elf unwind base
 coro: elf base
-cli: report export collector reader coro jfr elf unwind base'
+cli: print report export collector reader coro jfr elf unwind base'
 
 wrong_way() {
 	files 'src/*.c' 'src/*.h' | while read -r f; do
