@@ -348,6 +348,17 @@ static int show_batch(struct printer *p)
 	return rc ? rc : damage;
 }
 
+/* A type that is declared can be selected, though it has no events. */
+static void look_at_types(struct printer *p)
+{
+	const struct weft_jfr_class *const *types;
+	size_t count = weft_jfr_event_types(p->reader, &types);
+
+	for (size_t i = 0; i < count; i++)
+		if (!plan_of(p->plans, types[i]))
+			return;
+}
+
 int printer_step(struct printer *p)
 {
 	struct weft_jfr_event_view e;
@@ -364,6 +375,8 @@ int printer_step(struct printer *p)
 	}
 	if (rc < 0 && rc != -EAGAIN && !p->sink.rc)
 		note_error(p);
+	if (rc != -EAGAIN)
+		look_at_types(p);
 	sink_flush(&p->sink);
 	if (!p->sink.rc && rc == -EAGAIN && p->sink.out)
 		p->sink.rc = output_flush(p->sink.out);

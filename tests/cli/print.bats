@@ -52,6 +52,10 @@ for e in x.parse("stdout").getroot().find("events"): print(e.get("type"))' | sor
 	weft print --json --events 'Spam,ExecutionSample' shop.jfr
 	expect_status 0
 	expect_in "$err" "warning: no event type named 'Spam'; is it weft.Span"
+	# a type that is declared and has no events is no mistake
+	weft print --json --events ActiveSetting shop.jfr
+	expect_status 0
+	[ "$err" = "" ]
 	weft print --json --categories Nowhere shop.jfr
 	expect_status 1
 	expect_in "$err" "no event type of a category 'Nowhere'"

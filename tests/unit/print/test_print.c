@@ -51,7 +51,8 @@ struct story {
 
 static char path[] = "/tmp/weft-test-print-XXXXXX";
 
-static void make_story(struct story *s, unsigned int *seed)
+/* @grain: the larger, the more things happen in one moment. */
+static void make_story(struct story *s, unsigned int *seed, int grain)
 {
 	for (int i = 0; i < CHUNKS * PER_CHUNK; i++)
 		s->notes[i] =
@@ -68,6 +69,14 @@ static void make_story(struct story *s, unsigned int *seed)
 					     .thread = rand_r(seed) % THREADS,
 					     .chunk = rand_r(seed) % CHUNKS};
 	}
+	for (int i = 0; i < SPANS; i++)
+		s->spans[i].start -= s->spans[i].start % grain;
+	for (int i = 0; i < CHUNKS * PER_CHUNK; i++) {
+		s->notes[i].duration -= s->notes[i].duration % grain;
+		s->notes[i].start -= s->notes[i].start % grain;
+	}
+	for (int i = 0; i < SPANS; i++)
+		s->spans[i].duration -= s->spans[i].duration % grain;
 }
 
 static void put(struct weft_jfr_writer *w, struct weft_jfr_type *type, const struct event *e,
@@ -134,13 +143,16 @@ static int comes_before(const struct story *s, int a, int b)
 	return end_of(x) != end_of(y) ? end_of(x) < end_of(y) : a < b;
 }
 
+/* Of what is the same otherwise, the first in the file. */
 static int span_comes_before(const struct story *s, int a, int b)
 {
 	const struct event *x = &s->spans[a], *y = &s->spans[b];
 
 	if (x->start != y->start)
 		return x->start < y->start;
-	return end_of(x) != end_of(y) ? end_of(x) > end_of(y) : 0;
+	if (end_of(x) != end_of(y))
+		return end_of(x) > end_of(y);
+	return x->chunk != y->chunk ? x->chunk < y->chunk : a < b;
 }
 
 static int holds(const struct event *span, const struct event *note)
@@ -250,12 +262,12 @@ static void contexts_over_chunks(void **state)
 	size_t contexts = 0;
 
 	(void)state;
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 80; round++) {
 		static const char *const globs[] = {"*", "Note", "t.*"};
 		struct story s;
 		char *expected, *found;
 
-		make_story(&s, &seed);
+		make_story(&s, &seed, round % 4 < 2 ? 1 : 50);
 		write_story(&s, round & 1);
 		expected = expect(&s, round & 1);
 		found = print_notes(globs[round % 3]);
@@ -266,6 +278,38 @@ static void contexts_over_chunks(void **state)
 		free(found);
 	}
 	assert_true(contexts > 5000);
+}
+
+static void check_story(const struct story *s)
+{
+	char *expected, *found;
+
+	write_story(s, 0);
+	expected = expect(s, 0);
+	found = print_notes("Note");
+	assert_string_equal(found, expected);
+	free(expected);
+	free(found);
+}
+
+/* What begins in the moment in which the last event of an earlier chunk ends, and the like. */
+static void exactly_at_borders(void **state)
+{
+	struct story s;
+
+	(void)state;
+	for (int i = 0; i < CHUNKS * PER_CHUNK; i++)
+		s.notes[i] = (struct event){
+			.start = 10000 + i / PER_CHUNK * 100, .thread = 2, .chunk = i / PER_CHUNK};
+	for (int i = 0; i < SPANS; i++)
+		s.spans[i] = (struct event){.start = 10500, .thread = 1, .chunk = 5};
+	s.notes[0].thread = 0;             /* ends at 10000 */
+	s.notes[2 * PER_CHUNK].thread = 0; /* at 10200 */
+	s.spans[0] = (struct event){.start = 10000, .duration = 5, .chunk = 1};
+	s.spans[1] = (struct event){.start = 10200, .duration = 0, .chunk = 1};
+	s.spans[2] = (struct event){.start = 10150, .duration = 50, .chunk = 1}; /* not at 10200 */
+	s.spans[3] = (struct event){.start = 10150, .duration = 51, .chunk = 1};
+	check_story(&s);
 }
 
 /* Values beyond the bound are null, the event is counted, the form stays whole. */
@@ -280,7 +324,7 @@ static void too_many_values(void **state)
 	size_t bytes;
 
 	(void)state;
-	make_story(&s, &seed);
+	make_story(&s, &seed, 1);
 	write_story(&s, 0);
 	r = weft_jfr_open(path);
 	assert_non_null(r);
@@ -313,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contexts_over_chunks),
+		cmocka_unit_test(exactly_at_borders),
 		cmocka_unit_test(too_many_values),
 	};
 
