@@ -44,6 +44,7 @@ void doctor_rendezvous(struct finding *out);
 void doctor_hooks(struct finding *out);
 void doctor_priming(struct finding *out);
 void doctor_formats(struct finding *out);
+void doctor_waits(struct finding *out);
 
 /* Fill a finding. Words of the format go to .value or .choice. */
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
@@ -65,7 +66,9 @@ const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
 int doctor_list_hooks(void);
 struct weft_session_header;
 void doctor_list_formats(const struct weft_session_header *header);
+void doctor_list_waits(void);
 /* Runs that child: what it has printed, its exit status or -errno. */
 int doctor_run_preloaded(char *text, size_t room);
+int doctor_run_under(const char *libraries, char *text, size_t room);
 
 #endif

@@ -165,6 +165,7 @@ int doctor_list_hooks(void)
 	printf("(start hook called: %u)\n", header->hook_calls);
 	printf("%d\n", prime_a_thread(header));
 	doctor_list_formats(header);
+	doctor_list_waits();
 	return CLI_DONE;
 }
 
@@ -174,7 +175,7 @@ int doctor_list_hooks(void)
 static int preload(const char *library)
 {
 	const char *own = getenv("LD_PRELOAD");
-	char all[2 * PATH_MAX];
+	char all[3 * PATH_MAX];
 	int bytes = snprintf(all, sizeof(all), "%s%s%s", library, own && *own ? ":" : "",
 			     own ? own : "");
 
@@ -209,8 +210,8 @@ static void read_all(int fd, char *text, size_t room)
 	text[used] = '\0';
 }
 
-/* Runs this command with the library preloaded; its exit status or -errno. */
-static int run_preloaded(const char *library, char *text, size_t room)
+/* Runs this command with the libraries preloaded; its exit status or -errno. */
+int doctor_run_under(const char *libraries, char *text, size_t room)
 {
 	char self[PATH_MAX];
 	int ends[2], status, err = locate_self(self, sizeof(self));
@@ -223,7 +224,7 @@ static int run_preloaded(const char *library, char *text, size_t room)
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
-		become_preloaded(self, library, ends[1]);
+		become_preloaded(self, libraries, ends[1]);
 	close(ends[1]);
 	if (child > 0)
 		read_all(ends[0], text, room);
@@ -239,7 +240,7 @@ int doctor_run_preloaded(char *text, size_t room)
 
 	if (locate_preload(library, sizeof(library)))
 		return -ENOENT;
-	return run_preloaded(library, text, room);
+	return doctor_run_under(library, text, room);
 }
 
 static void judge_hooks(struct finding *out, const char *text)
@@ -262,7 +263,7 @@ void doctor_hooks(struct finding *out)
 		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
 		return;
 	}
-	status = run_preloaded(library, text, sizeof(text));
+	status = doctor_run_under(library, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
 	if (status < 0)
 		finding_refused(out, FINDING_MISSING, "running under it", -status);

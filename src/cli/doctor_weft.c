@@ -151,6 +151,7 @@ const struct probe doctor_weft[] = {
 	{"library", "libweft.so", NULL, 1, probe_library},
 	{"hooks", "hooks", NULL, 1, doctor_hooks},
 	{"priming", "priming", "signal number", 0, doctor_priming},
+	{"waits", "waits", NULL, 0, doctor_waits},
 	{"formats", "context formats", NULL, 0, doctor_formats},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},

@@ -3,7 +3,7 @@
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET
+	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET WEFT_WAITS
 }
 
 # Runs the command; sets status, out, err (files: stdout, stderr).

@@ -110,6 +110,19 @@ value() { jq -r ".checks.$1.$2" json; }
 	expect_in "$(value hooks value)" "signals exec modules (start hook called: 0)"
 }
 
+@test "waits are the groups that WEFT_WAITS names, without it both" {
+	json
+	[ "$(value waits state)" = ok ]
+	[ "$(value waits value)" = "locks io" ]
+	WEFT_WAITS=io json
+	[ "$(value waits value)" = io ]
+	mkdir alone
+	cp "$WEFT_BUILD/src/runtime/libweft.so" alone/
+	WEFT_LIB=$PWD/alone/libweft.so json
+	[ "$(value waits state)" = missing ]
+	[ "$(value library state)" = ok ]
+}
+
 @test "formats: those that are on, and OpenTelemetry's when it is switched on" {
 	unset WEFT_PUBLISH
 	json

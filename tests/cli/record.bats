@@ -375,6 +375,37 @@ wait_for_cpu_of() {
 	diff plain recorded
 }
 
+@test "--waits: its library before ours, and the groups in the environment, for children too" {
+	printf '#!/bin/sh\nexec /usr/bin/env sh -c "echo \\$LD_PRELOAD \\$WEFT_WAITS"\n' >script
+	chmod +x script
+	LD_PRELOAD=libm.so.6 "$WEFT" record --waits -- ./script >stdout 2>stderr
+	[[ "$(cat stdout)" == */libweft-waits.so:*/libweft.so:libm.so.6\ locks,io ]]
+	"$WEFT" record --waits=io,io -- ./script >stdout 2>stderr
+	[[ "$(cat stdout)" == *\ io ]]
+	"$WEFT" record --waits io -- true >stdout 2>stderr || status=$?
+	[ "$status" = 127 ] # io is the command
+	record -- ./script
+	[[ "$out" != *libweft-waits* ]]
+}
+
+@test "--waits: what is refused" {
+	record --waits=lock -- true
+	expect_status 2
+	expect_in "$err" "did you mean 'locks'?"
+	record --waits --pid 1
+	expect_status 2
+	expect_in "$err" "--waits: not with --pid"
+	mkdir alone
+	cp "$WEFT_BUILD/src/runtime/libweft.so" alone/
+	WEFT_LIB=$PWD/alone/libweft.so record --waits -- true
+	expect_status 1
+	expect_in "$err" libweft-waits.so
+	[ -n "${WEFT_STATIC-}" ] || return 0
+	record --waits -- "$WEFT_STATIC" true
+	expect_status 1
+	expect_in "$err" "statically linked"
+}
+
 @test "libweft.so that is not there: clear error" {
 	WEFT_LIB=/no/such/libweft.so record -- true
 	expect_status 1

@@ -89,6 +89,11 @@ if unshare -r chroot "$out/root" /bin/sh -c true 2>"$out/errors"; then
 	is "chroot: status" $? -eq 7
 	is "chroot: nothing on stderr" "$(grep -vc '^weft record: ' "$out/errors")" -eq 0
 	is "chroot: no preload there" "$(cat "$out/answer")" = ""
+	"$WEFT" record --waits -o "$out/w.jfr" -- unshare -r chroot "$out/root" /bin/sh -c \
+		'echo "$LD_PRELOAD"; (sh -c "exit 7"); exit $?' >"$out/answer" 2>"$out/errors"
+	is "chroot with --waits: status" $? -eq 7
+	is "chroot with --waits: nothing on stderr" "$(grep -vc '^weft record: ' "$out/errors")" -eq 0
+	is "chroot with --waits: no preload there" "$(cat "$out/answer")" = ""
 	LD_PRELOAD=$LIBWEFT:/nonexistent.so unshare -r chroot "$out/root" /bin/sh -c 'echo "$LD_PRELOAD"' \
 		>"$out/answer" 2>"$out/errors"
 	is "chroot: other preloads stay" "$(cat "$out/answer")" = /nonexistent.so
