@@ -75,6 +75,19 @@ static int64_t ticks_at(const struct copy *c, int64_t ns)
 	return clamp(since * c->clock.ticks_per_second / NS_PER_SECOND + c->clock.ticks);
 }
 
+/* As the JDK converts them, by double, so that its tools show the same to the last digit. */
+static int64_t ticks_ns(const struct chunk_view *from, __int128 ticks)
+{
+	double ns;
+
+	if (from->ticks_per_second == NS_PER_SECOND)
+		return clamp(ticks);
+	ns = (double)ticks / ((double)from->ticks_per_second / 1e9);
+	if (ns >= 9.2e18)
+		return INT64_MAX;
+	return ns <= -9.2e18 ? INT64_MIN : (int64_t)ns;
+}
+
 /* The least and the greatest number mean "none" and "for ever". */
 int64_t copy_moment(const struct copy_source *s, int64_t ticks)
 {
@@ -83,15 +96,15 @@ int64_t copy_moment(const struct copy_source *s, int64_t ticks)
 
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
 		return ticks;
-	return ticks_at(s->copy,
-			clamp(since * NS_PER_SECOND / from->ticks_per_second + from->start_ns));
+	return ticks_at(s->copy, clamp((__int128)ticks_ns(from, since) + from->start_ns));
 }
 
 int64_t copy_span(const struct copy_source *s, int64_t ticks)
 {
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
 		return ticks;
-	return scale(ticks, s->reader->chunk.ticks_per_second, s->copy->clock.ticks_per_second);
+	return scale(ticks_ns(&s->reader->chunk, ticks), NS_PER_SECOND,
+		     s->copy->clock.ticks_per_second);
 }
 
 /* ---- a chunk's parts */

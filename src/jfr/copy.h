@@ -14,8 +14,8 @@
  *	}
  *	copy_close(c);
  *
- * Ids. A type keeps its number unless another type has it; types of one name of several sources
- * are one type, though each chunk says itself what its fields are. A pool entry has a key that no
+ * Ids. A type keeps its number unless another type has it; types of several sources that have one
+ * name and look the same, fields and all, are one. A pool entry has a key that no
  * other entry of the recording has, but:
  *   - words (simple types other than symbols) keep theirs where they can: converters know some of
  *     them by number; equal words are one entry;

@@ -95,7 +95,7 @@ static uint64_t type_index(struct rewrite *w, uint32_t value)
 	int64_t id = w->strings[value] ? strtoll(w->strings[value], NULL, 10) : 0;
 	const struct weft_jfr_class *class = classes_find(w->set, id);
 	struct copy_type *type =
-		class ? w->classes[class->index].type : copy_type_of(w->source, id, "");
+		class ? w->classes[class->index].type : copy_type_undeclared(w->source, id);
 
 	if (type)
 		return number_index(w, type->id, value);

@@ -18,7 +18,7 @@ enum copy_keys {
 	KEYS_STABLE, /* threads: the source's where it can be; one for each of the source's */
 };
 
-/* A type of the output, by its name. */
+/* A type of the output. */
 struct copy_type {
 	struct copy_type *next;
 	uint64_t id;
@@ -72,7 +72,7 @@ struct copy {
 	struct copy_clock clock;
 	struct copy_source *sources;
 	struct copy_type *types;
-	struct map *by_name; /* name and ordinal -> struct copy_type */
+	struct map *by_name; /* name, shape and ordinal -> struct copy_type */
 	struct map *ids;     /* that are taken */
 	uint64_t next_id, next_metadata_id;
 
@@ -93,8 +93,8 @@ struct copy {
 struct copy_set *copy_set_of(struct copy_source *s);
 void copy_sets_free(struct copy_source *s);
 void copy_types_free(struct copy *c);
-/* The output's type for a number and name ("": not declared) of the source; NULL: no memory. */
-struct copy_type *copy_type_of(struct copy_source *s, int64_t id, const char *name);
+/* The output's type for a number of the source that is not declared; NULL: no memory. */
+struct copy_type *copy_type_undeclared(struct copy_source *s, int64_t id);
 
 /* copy_metadata.c: string table and tree with the output's numbers. 0, -EBADMSG, -ENOMEM. */
 int copy_metadata(struct copy_source *s, struct copy_set *set);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of the output: which a source's types are, and what is special about their fields. */
+#include "base/hash.h"
 #include "jfr/copy_private.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define FIRST_FREE_ID UINT64_C(100000)
+#define SHAPE_STEPS 8
 #define FIRST_FREE_WORD 16 /* below are the numbers that converters know */
 
 static struct copy_type *pointer(const uint64_t *value)
@@ -69,14 +71,15 @@ static struct copy_type *new_type(struct copy *c, int64_t wanted_id,
 	return t;
 }
 
-/* How many types of this name the source had before: a JVM may load one name twice. */
-static uint64_t count_name(struct copy_source *s, const char *name)
+/* How many types like this the source had before: a JVM may load one name twice. */
+static uint64_t count_name(struct copy_source *s, const char *name, uint64_t shape)
 {
 	struct buf key = {0};
 	uint64_t *count = NULL;
 	int fresh;
 
 	buf_put(&key, "name", 4);
+	buf_put(&key, &shape, sizeof(shape));
 	buf_put(&key, name, strlen(name));
 	if (!key.failed)
 		count = map_put(s->types, key.data, key.size, &fresh);
@@ -86,28 +89,35 @@ static uint64_t count_name(struct copy_source *s, const char *name)
 	return (*count)++;
 }
 
-static struct copy_type *find_by_name(struct copy_source *s, int64_t id, const char *name,
-				      const struct weft_jfr_class *class)
+/* What a number of a source stands for. */
+struct declared {
+	int64_t id;
+	uint64_t shape;
+	const char *name; /* "": it is not declared */
+	const struct weft_jfr_class *class;
+};
+
+static struct copy_type *find_by_name(struct copy_source *s, const struct declared *d)
 {
-	uint64_t ordinal = count_name(s, name), *place = NULL;
+	uint64_t ordinal = count_name(s, d->name, d->shape), *place = NULL;
 	struct buf key = {0};
 	int fresh;
 
 	buf_put(&key, &ordinal, sizeof(ordinal));
+	buf_put(&key, &d->shape, sizeof(d->shape));
 	/* what is not declared has nothing in common with that of others */
-	if (!*name)
+	if (!d->class)
 		buf_put(&key, &s, sizeof(void *));
-	buf_put(&key, name, strlen(name));
+	buf_put(&key, d->name, strlen(d->name));
 	if (!key.failed && ordinal != UINT64_MAX)
 		place = map_put(s->copy->by_name, key.data, key.size, &fresh);
 	buf_free(&key);
 	if (place && !*place)
-		*place = (uintptr_t)new_type(s->copy, id, class);
+		*place = (uintptr_t)new_type(s->copy, d->id, d->class);
 	return place ? pointer(place) : NULL;
 }
 
-static struct copy_type *type_of(struct copy_source *s, int64_t id, const char *name,
-				 const struct weft_jfr_class *class)
+static struct copy_type *type_of(struct copy_source *s, const struct declared *d)
 {
 	struct buf key = {0};
 	uint64_t *place = NULL;
@@ -115,14 +125,15 @@ static struct copy_type *type_of(struct copy_source *s, int64_t id, const char *
 	int fresh;
 
 	buf_put(&key, "id", 2);
-	buf_put(&key, &id, sizeof(id));
-	buf_put(&key, name, strlen(name));
+	buf_put(&key, &d->id, sizeof(d->id));
+	buf_put(&key, &d->shape, sizeof(d->shape));
+	buf_put(&key, d->name, strlen(d->name));
 	if (!key.failed)
 		place = map_get(s->types, key.data, key.size);
 	if (place) {
 		type = pointer(place);
 	} else if (!key.failed) {
-		type = find_by_name(s, id, name, class);
+		type = find_by_name(s, d);
 		place = type ? map_put(s->types, key.data, key.size, &fresh) : NULL;
 		if (place)
 			*place = (uintptr_t)type;
@@ -133,9 +144,57 @@ static struct copy_type *type_of(struct copy_source *s, int64_t id, const char *
 	return place ? type : NULL;
 }
 
-struct copy_type *copy_type_of(struct copy_source *s, int64_t id, const char *name)
+struct copy_type *copy_type_undeclared(struct copy_source *s, int64_t id)
 {
-	return type_of(s, id, name, NULL);
+	return type_of(s, &(struct declared){.id = id, .name = ""});
+}
+
+/* ---- shapes */
+
+static uint64_t hash_text(uint64_t seed, const char *text)
+{
+	return text ? hash_bytes(text, strlen(text), seed) : hash_mix(seed);
+}
+
+static uint64_t own_shape(const struct weft_jfr_class *class)
+{
+	uint64_t shape = hash_text(hash_text(class->simple, class->name), class->super);
+
+	for (size_t i = 0; i < class->field_count; i++) {
+		const struct class_field *f = &class->fields[i];
+
+		shape = hash_text(shape ^ (uint64_t)(f->pooled << 1 | f->array), f->name);
+	}
+	return shape;
+}
+
+/* One step further: what the types of the fields look like. */
+static uint64_t wider_shape(const struct weft_jfr_class *class, const uint64_t *shapes)
+{
+	uint64_t shape = shapes[class->index];
+
+	for (size_t i = 0; i < class->field_count; i++) {
+		const struct weft_jfr_class *type = class->fields[i].type;
+
+		shape = hash_mix(shape * 31 + (type ? shapes[type->index] : 0));
+	}
+	return shape;
+}
+
+/* Types look the same when all that can be reached from them does, at least SHAPE_STEPS far. */
+static uint64_t *shapes_of(const struct class_set *set)
+{
+	uint64_t *shapes = calloc(2 * ((size_t)set->count + 1), sizeof(*shapes));
+	uint64_t *next = shapes ? shapes + set->count : NULL;
+
+	for (uint32_t i = 0; shapes && i < set->count; i++)
+		shapes[i] = own_shape(set->list[i]);
+	for (int step = 0; shapes && step < SHAPE_STEPS; step++) {
+		for (uint32_t i = 0; i < set->count; i++)
+			next[i] = wider_shape(set->list[i], shapes);
+		memcpy(shapes, next, set->count * sizeof(*shapes));
+	}
+	return shapes;
 }
 
 /* ---- fields */
@@ -169,9 +228,9 @@ static uint8_t flags_of(const struct weft_jfr_class *class, size_t i)
 }
 
 static int note_class(struct copy_source *s, struct copy_class *to,
-		      const struct weft_jfr_class *class)
+		      const struct weft_jfr_class *class, uint64_t shape)
 {
-	to->type = type_of(s, class->id, class->name, class);
+	to->type = type_of(s, &(struct declared){class->id, shape, class->name, class});
 	to->flags = calloc(class->field_count + 1, 1);
 	if (!to->type || !to->flags)
 		return -ENOMEM;
@@ -182,6 +241,8 @@ static int note_class(struct copy_source *s, struct copy_class *to,
 
 static void free_set(struct copy_set *set)
 {
+	if (!set)
+		return;
 	for (uint32_t i = 0; set->classes && i < set->set->count; i++) {
 		free(set->classes[i].flags);
 		buf_free(&set->classes[i].values);
@@ -194,16 +255,18 @@ static void free_set(struct copy_set *set)
 static struct copy_set *new_set(struct copy_source *s, const struct class_set *from)
 {
 	struct copy_set *set = calloc(1, sizeof(*set));
+	uint64_t *shapes = shapes_of(from);
 	int err = 0;
 
-	if (!set)
-		return NULL;
-	set->set = from;
-	set->classes = calloc(from->count + (size_t)1, sizeof(*set->classes));
-	if (!set->classes)
+	if (set) {
+		set->set = from;
+		set->classes = calloc(from->count + (size_t)1, sizeof(*set->classes));
+	}
+	if (!set || !set->classes || !shapes)
 		err = -ENOMEM;
 	for (uint32_t i = 0; !err && i < from->count; i++)
-		err = note_class(s, &set->classes[i], from->list[i]);
+		err = note_class(s, &set->classes[i], from->list[i], shapes[i]);
+	free(shapes);
 	if (!err)
 		err = copy_metadata(s, set);
 	if (err) {
