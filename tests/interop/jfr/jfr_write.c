@@ -23,13 +23,15 @@ static const struct weft_jfr_field span_fields[] = {
 	{"traceId", WEFT_JFR_STRING, WEFT_JFR_CONTEXTUAL, "Trace Id", NULL},
 	{"spanId", WEFT_JFR_STRING, WEFT_JFR_CONTEXTUAL, "Span Id", NULL},
 };
-static const struct weft_jfr_type_def span_def = {"weft.Span",
-						  "Span",
-						  "Work for one request",
-						  (const char *const[]){"Weft", NULL},
-						  WEFT_JFR_TYPE_CONTEXTUAL,
-						  span_fields,
-						  5};
+static const struct weft_jfr_type_def span_def = {
+	.name = "weft.Span",
+	.label = "Span",
+	.description = "Work for one request",
+	.category = (const char *const[]){"Weft", NULL},
+	.flags = WEFT_JFR_TYPE_CONTEXTUAL,
+	.fields = span_fields,
+	.field_count = 5,
+};
 
 static const struct weft_jfr_field kind_fields[] = {
 	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, NULL, NULL},
@@ -48,7 +50,11 @@ static const struct weft_jfr_field kind_fields[] = {
 	{"address", WEFT_JFR_LONG, WEFT_JFR_ADDRESS, NULL, NULL},
 };
 static const struct weft_jfr_type_def kind_def = {
-	"test.Kinds", NULL, NULL, NULL, WEFT_JFR_TYPE_EXPERIMENTAL, kind_fields, 14};
+	.name = "test.Kinds",
+	.flags = WEFT_JFR_TYPE_EXPERIMENTAL,
+	.fields = kind_fields,
+	.field_count = 14,
+};
 
 static struct weft_jfr_writer *writer;
 static struct weft_jfr_type *sample_type, *span_type, *kind_type, *setting_type;
