@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include <weft/coro_carry.h>
+#include <weft/event.h>
 #include <weft/labels.h>
 #include <weft/publish.h>
+
+#include "../own_session.h"
 
 static struct {
 	enum weft_label_result (*set)(const char *, const char *);
@@ -30,6 +33,15 @@ static struct {
 	int (*key)(const char *);
 	const uint32_t **guard;
 	const struct weft_coro_carry_v1 *carry;
+	const struct weft_event_row *(*enrol)(struct weft_event_type *);
+	void (*begin)(struct weft_event *, struct weft_event_type *);
+	void (*end)(struct weft_event *);
+	int (*should_commit)(struct weft_event *);
+	int (*put)(struct weft_event *, const struct weft_event_value *, size_t);
+	int (*put_now)(struct weft_event_type *, const struct weft_event_value *, size_t);
+	void (*cancel)(struct weft_event *);
+	void (*span_begin)(struct weft_span *, const char *, uint64_t, uint64_t);
+	int (*span_end)(struct weft_span *);
 } other;
 
 static int cases, failures;
@@ -59,17 +71,36 @@ static int ids_are(uint64_t span)
 static int find(void *library)
 {
 	void **const functions[] = {
-		(void **)&other.set,      (void **)&other.get,     (void **)&other.clear,
-		(void **)&other.update,   (void **)&other.enter,   (void **)&other.leave,
-		(void **)&other.ids,      (void **)&other.set_ids, (void **)&other.select,
-		(void **)&other.selected, (void **)&other.key,     (void **)&other.guard,
-		(void **)&other.carry};
-	static const char *const names[] = {
-		"weft_label_set",        "weft_label_get",       "weft_labels_clear",
-		"weft_context_update",   "weft_scope_enter",     "weft_scope_leave",
-		"weft_context_get_all",  "weft_context_set_all", "weft_publish_select",
-		"weft_publish_selected", "weft_label_key",       "weft_fork_guard",
-		"weft_coro_carry_v1"};
+		(void **)&other.set,      (void **)&other.get,           (void **)&other.clear,
+		(void **)&other.update,   (void **)&other.enter,         (void **)&other.leave,
+		(void **)&other.ids,      (void **)&other.set_ids,       (void **)&other.select,
+		(void **)&other.selected, (void **)&other.key,           (void **)&other.guard,
+		(void **)&other.carry,    (void **)&other.enrol,         (void **)&other.begin,
+		(void **)&other.end,      (void **)&other.should_commit, (void **)&other.put,
+		(void **)&other.put_now,  (void **)&other.cancel,        (void **)&other.span_begin,
+		(void **)&other.span_end};
+	static const char *const names[] = {"weft_label_set",
+					    "weft_label_get",
+					    "weft_labels_clear",
+					    "weft_context_update",
+					    "weft_scope_enter",
+					    "weft_scope_leave",
+					    "weft_context_get_all",
+					    "weft_context_set_all",
+					    "weft_publish_select",
+					    "weft_publish_selected",
+					    "weft_label_key",
+					    "weft_fork_guard",
+					    "weft_coro_carry_v1",
+					    "weft_event_type_enrol",
+					    "weft_event_begin_on",
+					    "weft_event_end_on",
+					    "weft_event_should_commit_on",
+					    "weft_event_put",
+					    "weft_event_put_now",
+					    "weft_event_cancel",
+					    "weft_span_begin",
+					    "weft_span_end"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		*functions[i] = dlsym(library, names[i]);
@@ -152,6 +183,71 @@ static void coroutines(void)
 	is(ids_are(1) && label_is("a", "thread"), "destroyed there");
 }
 
+/* ---- events */
+
+static struct weft_event_type here = {.name = "two.Same",
+				      WEFT_EVENT_FIELDS({.name = "a", .kind = WEFT_EVENT_LONG})};
+static struct weft_event_type there = {.name = "two.Same",
+				       WEFT_EVENT_FIELDS({.name = "a", .kind = WEFT_EVENT_LONG})};
+static struct weft_event_type early = {.name = "two.Early"};
+static struct weft_event_type context = {
+	.name = "two.Context", .flags = WEFT_EVENT_CONTEXTUAL, .select = "if-triggered"};
+
+static uint64_t written(void)
+{
+	return weft_thread_slot->counters[WEFT_COUNTER_EVENTS_WRITTEN];
+}
+
+static void contexts_of_both(void)
+{
+	struct weft_event event;
+	struct weft_span span;
+
+	other.enrol(&context);
+	weft_event_begin(&event, &context);
+	other.end(&event);
+	is(event.type == NULL, "begun here, ended there, untriggered");
+	other.begin(&event, &context);
+	weft_event_emit(&here, WEFT_LONG(1));
+	is(weft_event_commit(&event) == 1, "begun there, triggered and committed here");
+	other.begin(&event, &context);
+	is(weft_thread_slot->events.open_contexts == 1, "one context is open");
+	weft_event_cancel(&event);
+	is(weft_thread_slot->events.open_contexts == 0, "cancelled here");
+	other.span_begin(&span, "span", 41, 42);
+	is(ids_are(41), "a span begun there");
+	is(weft_span_end(&span) == 1 && !ids_are(41), "ended here");
+}
+
+static void events(void)
+{
+	struct weft_session_header *session = own_session();
+	struct weft_event_value value = WEFT_LONG(3);
+	uint64_t before;
+	struct weft_event event;
+
+	if (!session) {
+		is(0, "a session");
+		return;
+	}
+	is(!weft_event_is_on(&early) && !weft_event_emit(&early), "off while nothing is recorded");
+	__atomic_store_n(&session->run_state, WEFT_RUN_RECORDING, __ATOMIC_RELEASE);
+	other.enrol(&there);
+	weft_event_type_enrol(&here);
+	is(here.row == there.row && here.number == there.number, "one type");
+	before = written();
+	is(weft_event_emit(&here, WEFT_LONG(1)) == 1, "committed here");
+	is(other.put_now(&there, &value, 1) == 1, "and there");
+	is(other.put_now(&here, &value, 1) == 1 && weft_event_emit(&there, WEFT_LONG(2)) == 1,
+	   "each other's");
+	weft_event_begin(&event, &here);
+	is(other.should_commit(&event) && other.put(&event, &value, 1), "begun here, put there");
+	is(written() - before == 5, "in one ring");
+	contexts_of_both();
+	__atomic_store_n(&session->run_state, WEFT_RUN_IDLE, __ATOMIC_RELEASE);
+	is(!weft_event_emit(&here, WEFT_LONG(1)) && !other.put_now(&there, &value, 1), "over");
+}
+
 static void children(void)
 {
 	int status = -1;
@@ -184,6 +280,7 @@ int main(int argc, char **argv)
 	scopes();
 	formats();
 	coroutines();
+	events();
 	children();
 	printf("1..%d\n", cases);
 	return failures != 0;
