@@ -4,11 +4,15 @@
 # are as without it. How long each took with and without is printed beside, and judged by
 # nobody.
 #
-# usage: real_programs.sh [--long]: more work, five runs of each in turn; the medians
+# usage: real_programs.sh [--long | --waits]
+#   --long: more work, five runs of each in turn; the medians
+#   --waits: with an event of each wait, however short
 . "$(dirname "$0")/lib.sh"
 work_factor=1
 rounds=1
 [ "${1-}" = --long ] && work_factor=6 && rounds=5 && patience=600
+more=()
+[ "${1-}" != --waits ] || more=(--waits --set '*Wait#threshold=0 ns')
 have jq || skip_all "jq is not installed"
 engine=cpu
 case " $(engines_here | tr '\n' ' ') " in *" cpu,wall "*) engine=cpu,wall ;; esac
@@ -21,8 +25,8 @@ python=python3
 under=()
 
 record_into() { # FILE
-	under=("$weft" record -e "$engine" -F 240 --wait-all -o "$1" --)
-	[ "$engine" = cpu ] || under=("$weft" record -e "$engine" -F 240 --wall-frequency 100 --wait-all -o "$1" --)
+	under=("$weft" record -e "$engine" -F 240 --wait-all "${more[@]}" -o "$1" --)
+	[ "$engine" = cpu ] || under=("$weft" record -e "$engine" -F 240 --wall-frequency 100 --wait-all "${more[@]}" -o "$1" --)
 }
 
 seconds_since() { # EPOCHREALTIME: in microseconds
@@ -66,6 +70,11 @@ recording_reads() { # NAME
 	at_least 3 "$samples"
 }
 
+has_waits() { # NAME
+	"$weft" summary --json "$work/$1.jfr" |
+		jq -e '[.events[] | select(.name == "weft.IOWait") | .count] | add > 0'
+}
+
 overhead() { # NAME
 	awk -v name="$1" -v n="$rounds" -v a="$(median <"$work/bare.times")" \
 		-v b="$(median <"$work/recorded.times")" 'BEGIN {
@@ -100,6 +109,7 @@ try() { # NAME PROGRAM...: what it needs
 	note "$(overhead "$name")"
 	check "$name: the recording reads" recording_reads "$name"
 	show "$work/check.out" 1
+	[ ${#more[@]} = 0 ] || check "$name: its waits are in it" has_waits "$name"
 }
 
 # ---- programs that run to their end

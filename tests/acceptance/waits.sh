@@ -85,6 +85,26 @@ thresholded() { # by default what is shorter than a millisecond is left out
 		at_least 1 "$(wc -l <"$work/default.events")"
 }
 
+# Between the marks: the program's own calls, and what a tick of the CPU timer brings.
+adds_no_call() { # COMMAND...
+	bounded strace -f -o "$work/trace" "$@" "$tools/waits-known" free >/dev/null 2>"$work/err" ||
+		{ cat "$work/err"; return 1; }
+	awk '/write\(-1, "mark"/ { inside[$1] = !inside[$1]; marks++; next }
+		inside[$1] && $2 !~ /^(---|<\.\.\.)/ { sub(/\(.*/, "", $2); calls[$2]++ }
+		END { for (name in calls) print name, calls[name]; print "marks", marks + 0 }' "$work/trace" |
+		grep -vE '^(rt_sigreturn|mprotect) ' | sort >"$work/calls"
+	cat "$work/calls"
+	same "marks 2
+read 100" "$(cat "$work/calls")"
+}
+
+if have strace && strace -o /dev/null true 2>/dev/null; then
+	check "strace sees the program's calls alone" adds_no_call
+	check "and no other with --waits, where nothing waits" adds_no_call "$weft" record --waits \
+		"${threshold[@]}" -o "$work/free.jfr" --
+else
+	skip "no system call is added where nothing waits" "strace is not installed, or may not trace here"
+fi
 check "recorded with --waits, no threshold" record all --waits "${threshold[@]}" && {
 	check "each wait for a lock is there once, and no other" exactly all . lock
 	check "each call is there once" exactly all . io
