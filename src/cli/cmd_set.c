@@ -208,7 +208,7 @@ static int run(const struct cli_args *args)
 
 	if (status == CLI_DONE)
 		status = read_lines(args, s, &lines);
-	if (status == CLI_DONE)
+	if (status == CLI_DONE && lines)
 		status = set(args, pid, lines);
 	weft_jfr_settings_free(s);
 	return status;

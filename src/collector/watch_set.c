@@ -28,6 +28,7 @@ static int refuse(struct answer *a, int rc, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
 	vsnprintf(a->text, sizeof(a->text), format, list);
 	va_end(list);
 	a->status = rc;
@@ -106,13 +107,12 @@ static void tell_recording(struct watch *w, struct answer *a, const char *text, 
 	struct batch *b = batch_new(BATCH_SETTINGS, NULL, bytes);
 	uint64_t seen = 0;
 	size_t at = 0;
-	int rc;
 
 	if (!b)
 		return;
 	memcpy(b->data, text, bytes);
 	queue_push(w->queue, b);
-	while ((rc = settings_line_next(text, bytes, &at, &line))) {
+	while (settings_line_next(text, bytes, &at, &line) > 0) {
 		for (size_t i = 0; i < SYSTEM_EVENT_COUNT + 2; i++) {
 			const char *name = i < SYSTEM_EVENT_COUNT ? system_events[i].type.name
 								  : others[i - SYSTEM_EVENT_COUNT];

@@ -163,6 +163,8 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	}
 	fill_head(slot, sample, info, now_ns);
 	take_context(slot, sample, is_new);
+	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, take.beside);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
 	weft_event_add(&slot->events.commits, 1);

@@ -406,12 +406,6 @@ static void text_without_end(struct written *w)
 	*text_length(w) = WEFT_EVENT_NULL - 1;
 }
 
-static void text_longer_than_allowed(struct written *w)
-{
-	*text_length(w) = WEFT_EVENT_STRING_MAX + 1;
-	w->r.record.bytes += WEFT_EVENT_STRING_MAX + 1;
-}
-
 static void text_into_the_context(struct written *w)
 {
 	*text_length(w) = 20;
@@ -477,7 +471,6 @@ static void an_event_that_lies_is_refused(void **state)
 		too_long,
 		no_values,
 		text_without_end,
-		text_longer_than_allowed,
 		text_into_the_context,
 		stack_not_there,
 		context_not_there,
@@ -503,6 +496,28 @@ static void an_event_that_lies_is_refused(void **state)
 	event_type_free(t);
 }
 
+static void the_longest_text_is_taken_and_no_longer_one(void **state)
+{
+	static const struct weft_event_type note = {
+		.name = "a.Note",
+		WEFT_EVENT_FIELDS({.name = "text", .kind = WEFT_EVENT_STRING}),
+	};
+	static uint8_t text[4 + WEFT_EVENT_STRING_MAX + 1];
+	struct event_type *t = type_of(&note);
+	struct event_parts parts;
+
+	(void)state;
+	for (uint32_t more = 0; more < 2; more++) {
+		struct written w = event_of(WEFT_EVENT_ROW_FIRST, 1, 2);
+		uint32_t bytes = WEFT_EVENT_STRING_MAX + more;
+
+		memcpy(text, &bytes, sizeof(bytes));
+		put_bytes(&w, text, 4 + bytes);
+		assert_int_equal(event_parts(t, &w.r, &parts), more ? -EBADMSG : 0);
+	}
+	event_type_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +532,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_changes_nothing),
 		cmocka_unit_test(an_event_is_taken_apart),
 		cmocka_unit_test(an_event_that_lies_is_refused),
+		cmocka_unit_test(the_longest_text_is_taken_and_no_longer_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <weft/event.h>
 
-#define TYPED_BYTES 4096
+#define TYPED_BYTES 8192
 
 /* The data of a WEFT_LOG_EVENT_TYPE record. */
 struct definition {
