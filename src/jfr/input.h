@@ -85,7 +85,8 @@ static inline uint64_t input_leb128(struct input *in)
 }
 
 /* An integer that takes @width bytes in files without compression. */
-static inline uint64_t input_int(struct input *in, unsigned int width)
+__attribute__((always_inline)) static inline uint64_t input_int(struct input *in,
+								unsigned int width)
 {
 	if (in->fixed)
 		return input_be(in, width);

@@ -217,39 +217,45 @@ int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks)
 	return r->chunk.ticks_per_second > 0 ? ticks_ns(&r->chunk, ticks) : ticks;
 }
 
-/* Time of an event from its first fields, which are numbers and lie at @in. */
-static int view_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
+static void set_times(const struct weft_jfr_reader *r, struct weft_jfr_event_view *view,
+		      int64_t start, int64_t duration)
 {
-	view->start_ns = INT64_MIN;
-	view->duration_ns = 0;
-	view->start_ticks = view->type->timed ? input_i64(&in) : 0;
-	view->duration_ticks = view->type->lasts ? input_i64(&in) : 0;
-	if (view->type->timed)
-		view->start_ns = epoch_ns(&r->chunk, view->start_ticks);
-	if (view->type->lasts)
-		view->duration_ns = ticks_ns(&r->chunk, view->duration_ticks);
-	return in.failed ? reader_damaged(r, in.end, "event ends within its times") : 0;
+	view->start_ticks = start;
+	view->duration_ticks = duration;
+	view->start_ns = view->type->timed ? epoch_ns(&r->chunk, start) : INT64_MIN;
+	view->duration_ns = ticks_ns(&r->chunk, duration);
+}
+
+/* Time of an event from its first fields, which are numbers and lie at @in. */
+static int read_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
+{
+	int64_t start = view->type->timed ? input_i64(&in) : 0;
+	int64_t duration = view->type->lasts ? input_i64(&in) : 0;
+
+	set_times(r, view, start, duration);
+	return in.failed ? reader_damaged(r, in.end, "event ends within its times") : 1;
 }
 
 static int view_event(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
 {
+	const struct weft_jfr_class *type = view->type;
 	struct decoder d;
 
 	view->chunk = r->chunk_count - 1;
 	view->fields = NULL;
 	view->field_count = 0;
-	if (view_times(r, in, view) != 0)
-		return r->rc;
-	if (r->wanted && !r->wanted(view->type, r->wanted_arg))
-		return 1;
+	if (r->wanted && !r->wanted(type, r->wanted_arg))
+		return read_times(r, in, view);
 	arena_reset(&r->memory);
 	decoder_start(&d, r, in.at, input_left(&in), &r->memory);
-	view->fields = decode_fields(&d, view->type);
+	view->fields = decode_fields(&d, type);
 	if (r->rc != 0)
 		return r->rc;
 	if (!view->fields)
 		return reader_damaged(r, in.at, "event does not fit its type");
-	view->field_count = view->type->field_count;
+	view->field_count = type->field_count;
+	set_times(r, view, type->timed ? view->fields[0].number : 0,
+		  type->lasts ? view->fields[1].number : 0);
 	return 1;
 }
 
