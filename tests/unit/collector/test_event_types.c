@@ -496,12 +496,13 @@ static void an_event_that_lies_is_refused(void **state)
 	event_type_free(t);
 }
 
+static const struct weft_event_type note = {
+	.name = "a.Note",
+	WEFT_EVENT_FIELDS({.name = "text", .kind = WEFT_EVENT_STRING}),
+};
+
 static void the_longest_text_is_taken_and_no_longer_one(void **state)
 {
-	static const struct weft_event_type note = {
-		.name = "a.Note",
-		WEFT_EVENT_FIELDS({.name = "text", .kind = WEFT_EVENT_STRING}),
-	};
 	static uint8_t text[4 + WEFT_EVENT_STRING_MAX + 1];
 	struct event_type *t = type_of(&note);
 	struct event_parts parts;
