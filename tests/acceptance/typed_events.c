@@ -73,6 +73,7 @@ struct values {
 
 static void tell(int64_t key, const struct values *v, pid_t tid, const uint64_t *when)
 {
+	flockfile(stdout);
 	printf("{\"key\":%" PRId64 ",\"tid\":%d,\"b\":%s,\"y\":%d,\"c\":%u,\"s\":%d,\"i\":%" PRId32
 	       ",\"f\":%.9g,\"d\":%.17g,\"text\":",
 	       key, (int)tid, v->bits & 1 ? "true" : "false", (int8_t)v->bits,
@@ -85,6 +86,7 @@ static void tell(int64_t key, const struct values *v, pid_t tid, const uint64_t 
 	printf(",\"pooled\":\"%s\",\"id\":\"%016" PRIx64 "\",\"begin\":[%" PRIu64 ",%" PRIu64
 	       "],\"end\":[%" PRIu64 ",%" PRIu64 "]}\n",
 	       v->pooled, v->number | 1, when[0], when[1], when[2], when[3]);
+	funlockfile(stdout);
 }
 
 static void one(int64_t key, const struct values *v, pid_t tid)
