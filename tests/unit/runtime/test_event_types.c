@@ -284,6 +284,23 @@ static void a_select_that_cannot_be_is_all(void **state)
 	assert_int_equal(row_after("*#select=if-context\n", &contextual).flags, WEFT_EVENT_ON);
 }
 
+/* Even where a row says so: who wrote it meant another type. */
+static void a_row_cannot_select_what_cannot_be(void **state)
+{
+	struct weft_event_type regular = {.flags = 0};
+	struct weft_event_type contextual = {.flags = WEFT_EVENT_CONTEXTUAL};
+	struct weft_event event;
+
+	(void)state;
+	row_after("", &regular);
+	row_of_type(&regular)->flags |= WEFT_EVENT_IF_TRIGGERED;
+	assert_int_equal(weft_event_emit(&regular), 1);
+	row_after("", &contextual);
+	row_of_type(&contextual)->flags |= WEFT_EVENT_IF_CONTEXT;
+	weft_event_begin(&event, &contextual);
+	assert_int_equal(weft_event_commit(&event), 1);
+}
+
 static void nothing_is_on_while_nothing_is_recorded(void **state)
 {
 	struct weft_event_type type = {.select = "if-context"};
@@ -456,6 +473,7 @@ int main(void)
 		TEST(defaults_are_the_types),
 		TEST(what_was_set_goes_over_the_defaults),
 		TEST(a_select_that_cannot_be_is_all),
+		TEST(a_row_cannot_select_what_cannot_be),
 		TEST(nothing_is_on_while_nothing_is_recorded),
 		TEST(a_text_that_is_being_written_is_passed_by_in_the_end),
 		TEST(ticks_are_rounded_up_and_end),
