@@ -32,7 +32,7 @@ record() { # NAME OPTIONS -- CMD
 }
 
 values() {
-	record values -- "$tools/typed-events" 8 500 && json_of "$work/values.jfr" 'test.*' >"$work/values.json" &&
+	record values --ring 16M -- "$tools/typed-events" 8 500 && json_of "$work/values.jfr" 'test.*' >"$work/values.json" &&
 		python3 "$here/typed_events.py" "$work/values.own" "$work/values.json"
 }
 check "eight threads: the JDK reads every event, value by value, times to a microsecond" values
@@ -60,7 +60,7 @@ type_id() { # FILE TYPE
 }
 
 several() {
-	record twins -- "$tools/ticker" twins "$tools/ticker-other" twins && cat "$work/twins.err"
+	record twins --ring 4M -- "$tools/ticker" twins "$tools/ticker-other" twins && cat "$work/twins.err"
 	json_of "$work/twins.jfr" app.Twin >"$work/twins.json" || return 1
 	same 20 "$(jq '[.recording.events[] | select(.values | has("number"))] | length' "$work/twins.json")" &&
 		same 10 "$(jq '[.recording.events[] | select(.values.text == "other")] | length' "$work/twins.json")" &&
@@ -103,7 +103,7 @@ JFC
 effective() { # EXPECTED-enabled OPTIONS...: of app.Tick
 	local expected=$1
 	shift
-	record source "$@" -- "$tools/ticker" storm 1 5 && cat "$work/source.err" &&
+	record source --ring 4M "$@" -- "$tools/ticker" storm 1 5 && cat "$work/source.err" &&
 		same "$expected" "$(active "$work/source.jfr" app.Tick enabled | tail -1)"
 }
 
@@ -127,7 +127,7 @@ alone() {
 check "settings: WEFT_RECORD obeys WEFT_SETTINGS" alone
 
 told_once() {
-	record wrong --set 'app.Tick#select=if-triggered,no.Such#enabled=true' -- "$tools/ticker" storm 4 100
+	record wrong --ring 4M --set 'app.Tick#select=if-triggered,no.Such#enabled=true' -- "$tools/ticker" storm 4 100
 	cat "$work/wrong.err"
 	same 400 "$(count "$work/wrong.jfr" app.Tick)" &&
 		same 1 "$(grep -c 'app.Tick: its setting select' "$work/wrong.err")" &&
