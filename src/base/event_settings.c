@@ -161,10 +161,15 @@ static int put_threshold(struct event_settings *s, struct text text)
 static int put_throttle(struct event_settings *s, struct text text)
 {
 	const struct unit *unit;
-	uint64_t count;
+	uint64_t count, window_ns;
 
 	if (is_word(text, "off")) {
 		s->throttle_count = s->throttle_window_ns = 0;
+		return 0;
+	}
+	if (read_time(text, &window_ns) == 0 && window_ns) {
+		s->throttle_count = 1;
+		s->throttle_window_ns = window_ns;
 		return 0;
 	}
 	if (take_number(&text, &count) || !text.bytes || *text.at != '/')
@@ -282,8 +287,12 @@ static void add_throttle(struct room *room, const struct event_settings *s)
 
 	while (unit < UNIT_COUNT && units[unit].ns != s->throttle_window_ns)
 		unit++;
-	if (unit == UNIT_COUNT) {
+	if (unit == UNIT_COUNT && !s->throttle_window_ns) {
 		add_text(room, "off");
+		return;
+	}
+	if (unit == UNIT_COUNT) {
+		add_time(room, s->throttle_window_ns);
 		return;
 	}
 	add_number(room, s->throttle_count);

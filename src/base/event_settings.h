@@ -6,7 +6,7 @@
  *
  *	enabled     true | false
  *	threshold   "20 ms" (ns us ms s m h d), "0 ns"; "infinity"
- *	throttle    "100/s" (/ns /us /ms /s /m /h /d) | off
+ *	throttle    "100/s" (/ns /us /ms /s /m /h /d) | "10 ms": one in each | off
  *	stackTrace  true | false
  *	select      all | if-context | if-triggered
  *	period      a timespan | everyChunk | beginChunk | endChunk

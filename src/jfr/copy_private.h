@@ -47,7 +47,8 @@ struct copy_class {
 struct copy_set {
 	struct copy_set *next;
 	const struct class_set *set;
-	struct copy_class *classes; /* [set->count] */
+	struct copy_class *classes; /* [count] */
+	uint32_t count;             /* the set may be gone */
 	struct buf metadata;        /* string table and tree */
 	uint64_t metadata_id;
 };

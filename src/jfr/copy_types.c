@@ -243,7 +243,7 @@ static void free_set(struct copy_set *set)
 {
 	if (!set)
 		return;
-	for (uint32_t i = 0; set->classes && i < set->set->count; i++) {
+	for (uint32_t i = 0; set->classes && i < set->count; i++) {
 		free(set->classes[i].flags);
 		buf_free(&set->classes[i].values);
 	}
@@ -260,6 +260,7 @@ static struct copy_set *new_set(struct copy_source *s, const struct class_set *f
 
 	if (set) {
 		set->set = from;
+		set->count = from->count;
 		set->classes = calloc(from->count + (size_t)1, sizeof(*set->classes));
 	}
 	if (!set || !set->classes || !shapes)

@@ -100,7 +100,7 @@ static void periods(void **state)
 static void throttles(void **state)
 {
 	static const char *const bad[] = {"",      "100", "100/", "/s",    "100/x",
-					  "100 s", "on",  "-1/s", "1/2/s", "100/ss"};
+					  "0 s", "on",  "-1/s", "1/2/s", "100/ss"};
 	struct event_settings s = put(SETTING_THROTTLE, "100/s", 0);
 
 	(void)state;
@@ -109,6 +109,9 @@ static void throttles(void **state)
 	s = put(SETTING_THROTTLE, "0 / MS", 0);
 	assert_int_equal(s.throttle_count, 0);
 	assert_int_equal(s.throttle_window_ns, 1000000);
+	s = put(SETTING_THROTTLE, "10ms", 0);
+	assert_int_equal(s.throttle_count, 1);
+	assert_int_equal(s.throttle_window_ns, 10000000);
 	assert_int_equal(weft_setting_put(&s, SETTING_THROTTLE, "off", 3), 0);
 	assert_int_equal(s.throttle_window_ns, 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -162,6 +165,8 @@ static void written_as_read(void **state)
 	text_of(SETTING_THRESHOLD, "9223372036854775807 ns", "9223372036854775807 ns");
 	text_of(SETTING_THROTTLE, "100/S", "100/s");
 	text_of(SETTING_THROTTLE, "9223372036854775807/ms", "9223372036854775807/ms");
+	text_of(SETTING_THROTTLE, "10ms", "10 ms");
+	text_of(SETTING_THROTTLE, "1 s", "1/s");
 	text_of(SETTING_THROTTLE, "OFF", "off");
 	text_of(SETTING_SELECT, "IF-CONTEXT", "if-context");
 	text_of(SETTING_PERIOD, "1000ms", "1 s");
