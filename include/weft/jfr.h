@@ -67,8 +67,8 @@ struct weft_jfr_options {
 	 * room for the second file, a reader that has the old one open sees no more of it, and
 	 * on average each byte is written four times (by copy_file_range(2), which on some file
 	 * systems copies nothing). With ESPIPE weft_jfr_create() refuses what is no regular file.
-	 * Where chunks cannot be dropped nothing is lost: the file grows, and
-	 * weft_jfr_written() and weft_jfr_close() say why.
+	 * Where the disk has no room for so much twice, less is kept; where chunks cannot be
+	 * dropped at all the file grows, and weft_jfr_written() and weft_jfr_close() say why.
 	 */
 	uint64_t max_bytes, max_age_ns;
 };

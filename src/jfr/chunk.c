@@ -178,7 +178,7 @@ static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *p
 	return 0;
 }
 
-/* Nothing is lost for a limit's sake: what cannot be dropped stays. */
+/* No new chunk is lost for a limit's sake: what cannot be dropped stays. */
 static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
 {
 	struct retention *kept = &w->retention;
@@ -192,6 +192,11 @@ static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, 
 		one.bytes += parts[i].iov_len;
 	count = retention_plan(kept, &one, is_final);
 	rc = replace_file(w, count, parts, n);
+	/* without room for that much twice, less of it is kept: what is newest counts */
+	while ((rc == -ENOSPC || rc == -EDQUOT) && count < kept->count - kept->first) {
+		count += (kept->count - kept->first - count + 1) / 2;
+		rc = replace_file(w, count, parts, n);
+	}
 	if (rc && rc != -ENOTSUP && !w->written.limit_error)
 		w->written.limit_error = rc;
 	if (rc)

@@ -37,6 +37,23 @@ program_is_unharmed() {
 	same burnt "$(cat "$work/out")"
 }
 
+# No room for the file twice: less of it is kept, and no chunk is lost.
+keep_the_newest() {
+	on_small_disk 1300k bash -c '
+		timeout -k 5 120 "$0" record --max-size 1M --chunk-time 5ms --chunk-size 4K \
+			-o "$1/disk/newest.jfr" -- "$2" 5 2 >"$1/out" 2>"$1/err"
+		rc=$?
+		cp "$1/disk/newest.jfr" "$1/newest.jfr"
+		exit $rc' "$weft" "$work" "$tools/burn"
+	cat "$work/err"
+	same 0 "$(cat "$work/status")" && grep -q 'were dropped' "$work/err" &&
+		expect_no_loss && "$tools/list-samples" "$work/newest.jfr" >/dev/null
+}
+
+expect_no_loss() {
+	! grep -q unwritten "$work/err"
+}
+
 check "a full disk: exit 1" record_until_full
 check "... with an error that names the file and the reason" says_why
 check "... the program ran to its end" program_is_unharmed
@@ -47,4 +64,5 @@ if [ -n "$home" ]; then
 else
 	skip "... in the JDK too" "no JDK"
 fi
+check "--max-size where the file does not fit twice: the newest is kept" keep_the_newest
 finish

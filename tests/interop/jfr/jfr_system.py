@@ -263,8 +263,11 @@ def check_chunks(bin_dir, path, directory, each):
         rows = summary(bin_dir + 'jfr', name)
         if not rows and name == names[0]:
             continue # without events, there from the first moment on
-        same('chunk ' + name, [e for e in each if e not in rows], [])
-        run(bin_dir + 'jfr', 'print', '--events', 'jdk.*', name)
+        # of processes that have ended before there is nothing more to tell in the last one
+        missing = [e for e in each if e not in rows and
+                   (e != 'jdk.NativeLibrary' or 'weft.Process' in rows)]
+        same('chunk ' + name, missing, [])
+    run(bin_dir + 'jfr', 'print', '--events', 'jdk.*', names[-1])
     if os.path.exists(whole):
         os.remove(whole)
     run(bin_dir + 'jfr', 'assemble', parts, whole)
@@ -282,15 +285,17 @@ def check_tools(version, bin_dir, dump, path, directory, each):
     for option in [], ['--json'], ['--xml']:
         run(bin_dir + 'jfr', 'print', *option, path)
     run(bin_dir + 'jfr', 'metadata', path)
-    chunks = check_chunks(bin_dir, path, directory, each)
-    print('JDK %d: %d events in %d chunks' % (version, sum(theirs.values()), chunks))
+    chunks = check_chunks(bin_dir, path, directory, each) if each else 0
+    print('JDK %d: %d events, %d chunks' % (version, sum(theirs.values()), chunks))
 
 
 def tools(weft, dump, directory):
     path = directory + '/tools.jfr'
-    record(weft, path, *python(BURN % '1'), options=['--chunk-time', '300ms'])
+    record(weft, path, *python(BURN % '0.2' + 'time.sleep(1.5)\n'), options=['--chunk-time', '400ms'])
+    each = EACH_CHUNK # one JDK takes it apart: a hundred commands
     for version, bin_dir in jdks().items():
-        check_tools(version, bin_dir, dump, path, directory, EACH_CHUNK)
+        check_tools(version, bin_dir, dump, path, directory, each)
+        each = []
     return 0 if jdks() else SKIP
 
 
@@ -302,13 +307,13 @@ def limits(weft, dump, directory):
         return SKIP
     version, bin_dir = list(jdks().items())[0]
     child = subprocess.Popen([weft, 'record', '-o', path, '--max-age', '1s', '--chunk-time',
-                              '50ms', '--', *python(BURN % '100')],
+                              '200ms', '--', *python(BURN % '100')],
                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              start_new_session=True)
     now, first = directory + '/now.jfr', None
     try:
-        for _ in range(12):
-            time.sleep(0.4)
+        for _ in range(5):
+            time.sleep(0.8)
             if not os.path.exists(path):
                 continue
             shutil.copy(path, now) # it may be replaced between two commands
