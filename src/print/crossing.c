@@ -12,19 +12,11 @@ struct search {
 	const struct form *form;
 	struct weft_jfr_reader *reader;
 	struct walk w;
+	struct common_time common;
 	struct sink text;
 	int64_t *latest_before;  /* [range_count] end of any event of the chunks before */
 	int64_t *earliest_after; /* ... and of those behind */
 };
-
-int64_t event_end_ns(const struct weft_jfr_event_view *e)
-{
-	int64_t end;
-
-	if (__builtin_add_overflow(e->start_ns, e->duration_ns, &end))
-		return INT64_MAX;
-	return end;
-}
 
 void crossings_free(struct crossings *x)
 {
@@ -58,10 +50,19 @@ static struct chunk_range *range_of(struct crossings *x, uint64_t chunk)
 	return &x->ranges[chunk];
 }
 
+static void enter(struct common_time *t, struct weft_jfr_chunk_view *chunk,
+		  const struct weft_jfr_reader *r, uint64_t number)
+{
+	if (number != chunk->number && weft_jfr_chunk(r, chunk) == 0)
+		common_time_enter(t, chunk);
+}
+
 /* Also whether there is anything to look for: 1, 0, -errno. */
 static int first_pass(struct crossings *x, struct weft_jfr_reader *r, struct plan_table *plans,
 		      const struct form *form)
 {
+	struct weft_jfr_chunk_view chunk = {.number = UINT64_MAX};
+	struct common_time common = {0};
 	struct weft_jfr_event_view e;
 	int found = 0;
 
@@ -70,10 +71,12 @@ static int first_pass(struct crossings *x, struct weft_jfr_reader *r, struct pla
 	while (weft_jfr_next(r, &e) == 1) {
 		struct chunk_range *range = range_of(x, e.chunk);
 		const struct plan *p = plan_of(plans, e.type);
-		int64_t end_ns = event_end_ns(&e);
+		int64_t end_ns;
 
 		if (!range || !p)
 			return -ENOMEM;
+		enter(&common, &chunk, r, e.chunk);
+		end_ns = common_time_end(&common, &e);
 		found |= p->is_contextual;
 		if (e.start_ns == INT64_MIN)
 			continue;
@@ -134,8 +137,8 @@ static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_vi
 	x->items[x->count++] = (struct crossing){
 		.chunk = e->chunk,
 		.interval = {.thread = e->fields[p->thread].pool_key,
-			     .start_ns = e->start_ns,
-			     .end_ns = event_end_ns(e),
+			     .start_ns = common_time_start(&s->common, e),
+			     .end_ns = common_time_end(&s->common, e),
 			     .offset = e->offset,
 			     .is_kept = 1,
 			     .text = text,
@@ -146,10 +149,6 @@ static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_vi
 
 static int write_context(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
 {
-	int rc = weft_jfr_chunk(s->reader, &s->w.chunk);
-
-	if (rc)
-		return rc;
 	sink_clear(&s->text);
 	s->w.budget = CONTEXT_VALUES;
 	s->form->context(&s->w, p, e);
@@ -163,11 +162,13 @@ static int look_at(struct search *s, const struct weft_jfr_event_view *e)
 
 	if (!p)
 		return -ENOMEM;
+	/* chunks without contextual events count for the common time too */
+	enter(&s->common, &s->w.chunk, s->reader, e->chunk);
 	if (!p->is_contextual || !e->fields || p->thread < 0 || e->start_ns == INT64_MIN ||
 	    e->chunk >= s->x->range_count)
 		return 0;
-	if (e->start_ns > s->latest_before[e->chunk] &&
-	    event_end_ns(e) < s->earliest_after[e->chunk])
+	if (common_time_start(&s->common, e) > s->latest_before[e->chunk] &&
+	    common_time_end(&s->common, e) < s->earliest_after[e->chunk])
 		return 0;
 	rc = write_context(s, p, e);
 	if (rc == -EFBIG || s->x->count >= CROSSINGS_MOST || s->x->bytes >= CROSSINGS_BYTES) {
@@ -213,7 +214,10 @@ static int pass(struct crossings *x, const struct form *form, struct weft_jfr_re
 static int second_pass(struct crossings *x, struct weft_jfr_reader *r, struct plan_table *plans,
 		       const struct form *form)
 {
-	struct search s = {.x = x, .form = form, .reader = r, .w = {.plans = plans}};
+	struct search s = {.x = x,
+			   .form = form,
+			   .reader = r,
+			   .w = {.plans = plans, .chunk = {.number = UINT64_MAX}}};
 
 	return search(&s);
 }

@@ -8,6 +8,7 @@
 #ifndef WEFT_PRINT_CROSSING_H
 #define WEFT_PRINT_CROSSING_H
 
+#include "print/common_time.h"
 #include "print/context.h"
 #include "print/form.h"
 
@@ -42,8 +43,5 @@ int crossings_find(struct crossings *x, const struct form *form,
 void crossings_free(struct crossings *x);
 /* Adds to @c those that may hold in that chunk, and are not of it. 0 or -ENOMEM. */
 int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c);
-
-/* start + duration of an event, which saturates. */
-int64_t event_end_ns(const struct weft_jfr_event_view *e);
 
 #endif

@@ -43,7 +43,8 @@ struct printer {
 	struct sink scratch; /* a context while it is written */
 	struct arena texts;  /* contexts as written, of the chunk */
 	uint64_t chunk;
-	struct clock clock;
+	struct clock clock;        /* for the eye */
+	struct common_time common; /* for contexts */
 	int64_t last_ticks;
 	int is_open; /* the chunk had events already, and may have more */
 	char error[192];
@@ -111,6 +112,7 @@ int printer_open(struct printer *p, struct weft_jfr_reader *r,
 	p->reader = r;
 	p->error[0] = 0;
 	p->clock = (struct clock){0};
+	p->common = (struct common_time){0};
 	p->plans = plan_table_new(p->options->form->key, is_selected, p);
 	if (!p->plans)
 		return -ENOMEM;
@@ -179,6 +181,8 @@ static int start_chunk(struct printer *p, uint64_t chunk)
 
 	if (rc)
 		return rc;
+	if (!p->is_open || p->chunk != chunk)
+		common_time_enter(&p->common, &p->walk.chunk);
 	set_clock(p);
 	if (p->is_open && p->chunk == chunk)
 		return 0;
@@ -197,8 +201,8 @@ static int add_context(struct printer *p, const struct plan *plan,
 		return 0;
 	return contexts_add(&p->contexts, &(struct context_interval){
 						  .thread = e->fields[plan->thread].pool_key,
-						  .start_ns = e->start_ns,
-						  .end_ns = event_end_ns(e),
+						  .start_ns = common_time_start(&p->common, e),
+						  .end_ns = common_time_end(&p->common, e),
 						  .offset = e->offset,
 					  });
 }
@@ -282,8 +286,8 @@ static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const
 		return 0;
 	if (p->texts.total > MOST_TEXTS)
 		forget_texts(p);
-	all = contexts_at(&p->contexts, e->fields[plan->thread].pool_key, event_end_ns(e), open,
-			  MOST_CONTEXTS);
+	all = contexts_at(&p->contexts, e->fields[plan->thread].pool_key,
+			  common_time_end(&p->common, e), open, MOST_CONTEXTS);
 	for (size_t i = 0; i < all && !rc; i++) {
 		struct context_interval *interval = &p->contexts.intervals[open[i]];
 

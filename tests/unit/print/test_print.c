@@ -127,6 +127,34 @@ static void write_story(const struct story *s, int type_is_contextual)
 	assert_int_equal(weft_jfr_close(w), 0);
 }
 
+static uint64_t be64(const unsigned char *at)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | at[i];
+	return value;
+}
+
+/* Each chunk's clock is another than the one before it by more than the whole story lasts. */
+static void disturb_clocks(unsigned int *seed)
+{
+	unsigned char header[40];
+	FILE *f = fopen(path, "r+");
+
+	assert_non_null(f);
+	for (long at = 0; fseek(f, at, SEEK_SET) == 0 && fread(header, sizeof(header), 1, f) == 1;
+	     at += (long)be64(header + 8)) {
+		uint64_t start = be64(header + 32) + (uint64_t)rand_r(seed) % 50000;
+
+		for (int i = 0; i < 8; i++)
+			header[i] = (unsigned char)(start >> (56 - 8 * i));
+		assert_int_equal(fseek(f, at + 32, SEEK_SET), 0);
+		assert_int_equal(fwrite(header, 8, 1, f), 1);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
 /* ---------------------------------------------------------------- what it should be */
 
 static int64_t end_of(const struct event *e)
@@ -269,6 +297,8 @@ static void contexts_over_chunks(void **state)
 
 		make_story(&s, &seed, round % 4 < 2 ? 1 : 50);
 		write_story(&s, round & 1);
+		if (round % 8 >= 4)
+			disturb_clocks(&seed);
 		expected = expect(&s, round & 1);
 		found = print_notes(globs[round % 3]);
 		assert_string_equal(found, expected);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print/common_time.h"
+
+#define NS_PER_S 1000000000
+#define OFF_NS NS_PER_S /* clocks that are about the same: a second, and */
+#define OFF_PART 1000   /* a thousandth of the time between them, for what is set right meanwhile */
+
+__extension__ typedef __int128 wide;
+
+static wide ns_of(const struct common_time *t, wide ticks)
+{
+	wide since = ticks - t->start_ticks;
+
+	if (t->ticks_per_second != NS_PER_S && t->ticks_per_second > 0)
+		since = since * NS_PER_S / t->ticks_per_second;
+	return t->start_ns + since;
+}
+
+static int64_t saturated(wide ns)
+{
+	if (ns > INT64_MAX)
+		return INT64_MAX;
+	return ns < INT64_MIN + 1 ? INT64_MIN + 1 : (int64_t)ns;
+}
+
+void common_time_enter(struct common_time *t, const struct weft_jfr_chunk_view *chunk)
+{
+	wide since, off;
+
+	if (t->ticks_per_second == chunk->ticks_per_second) {
+		since = ns_of(t, chunk->start_ticks) - t->start_ns;
+		off = t->start_ns + since - chunk->start_ns;
+		if ((off < 0 ? -off : off) <= OFF_NS + (since < 0 ? -since : since) / OFF_PART)
+			return;
+	}
+	*t = (struct common_time){chunk->start_ns, chunk->start_ticks, chunk->ticks_per_second};
+}
+
+int64_t common_time_start(const struct common_time *t, const struct weft_jfr_event_view *e)
+{
+	return saturated(ns_of(t, e->start_ticks));
+}
+
+int64_t common_time_end(const struct common_time *t, const struct weft_jfr_event_view *e)
+{
+	return saturated(ns_of(t, (wide)e->start_ticks + e->duration_ticks));
+}
