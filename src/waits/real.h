@@ -20,6 +20,23 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Names of functions here; musl's headers have them as other names of the same. */
+#undef pread64
+#undef pwrite64
+#undef preadv64
+#undef pwritev64
+#undef sendfile64
+
+/* Not every libc declares these. */
+int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until);
+int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
+			       const struct timespec *until);
+int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
+			       const struct timespec *until);
+int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+			   const struct timespec *until);
+int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until);
+
 /* X(name, where else to look, return type, parameters): locks first, as what all others need */
 /* clang-format off */
 #define WEFT_WAITS_REAL(X) \

@@ -54,7 +54,7 @@ static void conditions(void)
 	pthread_mutex_lock(&mutex);
 	CALL("condition", pthread_cond_timedwait(&condition, &mutex, &soon));
 	CALL("condition", pthread_cond_timedwait(&condition, &mutex, &past));
-	CALL("condition", pthread_cond_timedwait(&condition, &mutex, &bad));
+	IF_LIMITS_ARE_CHECKED(CALL("condition", pthread_cond_timedwait(&condition, &mutex, &bad)));
 #ifdef __GLIBC__
 	CALL("condition", pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &past));
 	CALL("condition", pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &bad));
@@ -111,7 +111,7 @@ static void semaphores(void)
 	sem_init(&semaphore, 0, 5);
 	CALL("semaphore", sem_wait(&semaphore));
 	CALL("semaphore", sem_timedwait(&semaphore, &past));
-	CALL("semaphore", sem_timedwait(&semaphore, &bad));
+	IF_LIMITS_ARE_CHECKED(CALL("semaphore", sem_timedwait(&semaphore, &bad)));
 #ifdef __GLIBC__
 	CALL("semaphore", sem_clockwait(&semaphore, CLOCK_MONOTONIC, &past));
 	CALL("semaphore", sem_clockwait(&semaphore, CLOCK_MONOTONIC, &bad));
@@ -121,7 +121,7 @@ static void semaphores(void)
 		;
 	CALL("none left", sem_timedwait(&semaphore, &past));
 	CALL("none left", sem_timedwait(&semaphore, &soon));
-	CALL("none left", sem_timedwait(&semaphore, &bad));
+	IF_LIMITS_ARE_CHECKED(CALL("none left", sem_timedwait(&semaphore, &bad)));
 #ifdef __GLIBC__
 	CALL("none left", sem_clockwait(&semaphore, CLOCK_MONOTONIC, &past));
 	CALL("none left", sem_clockwait(&semaphore, CLOCK_MONOTONIC, &bad));

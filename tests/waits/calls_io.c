@@ -64,7 +64,9 @@ static void pipes(void)
 	CALL("closed", write(-1, bytes, 1));
 	CALL("closed", fsync(-1));
 	CALL("closed", readv(-1, &one, 1));
+#ifdef __GLIBC__
 	CALL("closed", preadv2(-1, &one, 1, 0, 0));
+#endif
 }
 
 static void files(void)
@@ -82,12 +84,16 @@ static void files(void)
 	CALL("file", pwrite64(fd, "cd", 2, 6));
 	CALL("file", preadv(fd, &one, 1, 3));
 	CALL("file", preadv64(fd, &one, 1, 3));
+#ifdef __GLIBC__
 	CALL("file", preadv2(fd, &one, 1, 3, 0));
 	CALL("file", preadv64v2(fd, &one, 1, 3, 1 << 30));
+#endif
 	CALL("file", pwritev(fd, &one, 1, 10));
 	CALL("file", pwritev64(fd, &one, 1, 18));
+#ifdef __GLIBC__
 	CALL("file", pwritev2(fd, &one, 1, 26, 0));
 	CALL("file", pwritev64v2(fd, &one, 1, 34, 0));
+#endif
 	CALL("file", pread(fd, bytes, sizeof(bytes), 0));
 	printf("%.18s\n", bytes);
 	CALL("file", fsync(fd));
@@ -175,9 +181,9 @@ static void readiness(void)
 		CALL("poll", ppoll(&fd, 1, &at_once, NULL));
 		CALL("poll", ppoll(&fd, 1, &short_time, NULL));
 		FD_ZERO(&set);
-		FD_SET(ends[0], &set);
+		FD_SET((unsigned int)ends[0], &set);
 		CALL("select", select(ends[0] + 1, &set, NULL, NULL, &none));
-		FD_SET(ends[0], &set);
+		FD_SET((unsigned int)ends[0], &set);
 		CALL("select", pselect(ends[0] + 1, &set, NULL, NULL, &short_time, NULL));
 		CALL("epoll", epoll_wait(poller, &event, 1, 0));
 		CALL("epoll", epoll_wait(poller, &event, 1, 2));

@@ -32,7 +32,7 @@ with() {
 }
 
 alone() {
-	timeout 50 "$calls" >"$out/alone" && [ "$(wc -l <"$out/alone")" -gt 600 ]
+	timeout 50 "$calls" >"$out/alone" && [ "$(wc -l <"$out/alone")" -gt 400 ]
 }
 
 # all KIND FIELD NAMES...: there is an event of each
