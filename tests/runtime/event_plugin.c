@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library with a type of its own, for events.sh: it is closed, and opened again. */
+/* A library with a type of its own, for typed.sh: it is closed, and opened again. */
 #include <weft/event.h>
 
 static struct weft_event_type of_plugin = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program of typed events, for events.sh. Says on its last line how many were kept.
+ * A program of typed events, for typed.sh. Says on its last line how many were kept.
  *
  *	stacks COUNT          timed, at once and with their times, from functions of known names
  *	small COUNT           the same on a coroutine's stack of 16 KiB, and on one of no known

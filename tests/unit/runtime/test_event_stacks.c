@@ -2,7 +2,7 @@
 /*
  * The way to an event's stack: what the entries of weft/event.h keep of their caller, and what a
  * record says that has a stack, few frames of it, or none. The walk itself is looked at in the file
- * (tests/runtime/events.sh); here a few lines stand in for it.
+ * (tests/runtime/typed.sh); here a few lines stand in for it.
  */
 #include <stdio.h>
 
