@@ -105,7 +105,7 @@ struct collector_result {
 	uint64_t wall_samples, wall_unwritten;
 	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
 	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
-	uint64_t typed, typed_unwritten;       /* events of the programs' own types */
+	uint64_t typed, typed_unwritten;        /* events of the programs' own types */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;

@@ -188,8 +188,8 @@ int weft_log_append(enum weft_log log, struct weft_log_record *record, const voi
 		    uint32_t first_bytes, const void *second, uint32_t second_bytes);
 /* Where the mirror keeps the data of the record that was just appended; for ever. */
 const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record);
-void weft_log_replay(void); /* all that was logged, into a new session */
-void weft_log_lock(void);   /* not in a handler */
+void weft_log_replay(void);                     /* all that was logged, into a new session */
+void weft_log_lock(void);                       /* not in a handler */
 int weft_log_lock_within(uint64_t patience_ns); /* 0: not to be had */
 void weft_log_unlock(void);
 void weft_log_reset_lock(void); /* in a forked child */

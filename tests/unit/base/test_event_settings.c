@@ -99,7 +99,7 @@ static void periods(void **state)
 
 static void throttles(void **state)
 {
-	static const char *const bad[] = {"",      "100", "100/", "/s",    "100/x",
+	static const char *const bad[] = {"",    "100", "100/", "/s",    "100/x",
 					  "0 s", "on",  "-1/s", "1/2/s", "100/ss"};
 	struct event_settings s = put(SETTING_THROTTLE, "100/s", 0);
 
