@@ -41,6 +41,11 @@ static struct weft_event_type text = {
 	WEFT_EVENT_FIELDS({.name = "a", .kind = WEFT_EVENT_STRING},
 			  {.name = "b", .kind = WEFT_EVENT_LONG}),
 };
+static struct weft_event_type stacked = {
+	.name = "steps.Stacked",
+	.flags = WEFT_EVENT_STACK,
+	WEFT_EVENT_FIELDS({.name = "a", .kind = WEFT_EVENT_LONG}),
+};
 static struct weft_event_type context = {.name = "steps.Context", .flags = WEFT_EVENT_CONTEXTUAL};
 
 static struct weft_session_header *session;
@@ -74,6 +79,19 @@ static void act_plain(void)
 static void act_text(void)
 {
 	weft_event_emit(&text, WEFT_STRING("in the ring"), WEFT_LONG(MARK));
+}
+
+/* Walked into the ring, or copied: who comes in between finds it in use. */
+static void act_walked(void)
+{
+	session->stack_mode = WEFT_STACK_FP;
+	weft_event_emit(&stacked, WEFT_LONG(MARK));
+}
+
+static void act_copied(void)
+{
+	session->stack_mode = WEFT_STACK_RAW;
+	weft_event_emit(&stacked, WEFT_LONG(MARK));
 }
 
 static void act_context(void)
@@ -116,6 +134,8 @@ static const struct {
 	{"numbers", act_plain, 1},
 	{"a string", act_text, 1},
 	{"a contextual event", act_context, 1},
+	{"a walked stack", act_walked, 1},
+	{"a copied stack", act_copied, 1},
 	{"a span", act_span, 0},
 	{"a coroutine's switches", act_switch, 0},
 };
@@ -174,6 +194,8 @@ static int is_whole(const void *record, int bytes)
 		return 0;
 	if (r->record.rsv == plain.number)
 		return (value[0] == MARK || value[0] == MARK + 1) && value[1] == ~value[0];
+	if (r->record.rsv == stacked.number)
+		return value[0] == MARK;
 	if (r->record.rsv == text.number)
 		return !memcmp((const char *)value + 4, "in the ring", 11) && value[2] == MARK;
 	return 1;
@@ -295,6 +317,8 @@ static int begin(void)
 	weft_event_type_enrol(&plain);
 	weft_event_type_enrol(&text);
 	weft_event_type_enrol(&context);
+	weft_event_type_enrol(&stacked);
+	session->stack_copy_bytes = 2048;
 	weft_span_begin(&span, "first", 1, 1);
 	weft_span_end(&span);
 	ring_reader_open(&reader, &slot->events_p, &slot->events_c,
