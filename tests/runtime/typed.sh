@@ -72,6 +72,17 @@ recorded -- "$EVENT_VICTIM_STATIC" stacks 20
 is "linked in: all are in the file" "$(among true)" -eq 80
 is "linked in: from the caller" "$(stacks_of at)" = "leaf_at middle top many main"
 
+for edges in "$EVENT_EDGES" "$EVENT_EDGES_STATIC"; do
+	recorded -- "$edges"
+	is "edges: status" $? -eq 0
+	is "edges: in the file" "$(jq -r '.recording.events[].values.where' "$out/json" | tr '\n' ' ')" = \
+		"constructor vfork thread thread handler exit destructor "
+	is "edges: all but those on the last stretch" "$kept" -eq 5
+	"$edges" >"$out/kept"
+	is "edges, not recorded: status" $? -eq 1 # the vfork child says that nothing was kept
+	is "edges, not recorded: nothing is kept" "$(cat "$out/kept")" -eq 0
+done
+
 recorded --set 'victim.Stacked#enabled=false' -- "$EVENT_VICTIM" stacks 20
 is "off: nothing is kept, and nothing triggers" "$kept" -eq 0
 recorded --set 'victim.Stacked#stackTrace=false' -- "$EVENT_VICTIM" stacks 20
