@@ -327,7 +327,8 @@ static struct weft_jfr_string pooled(struct process *p, int64_t id)
 	return text_value(text);
 }
 
-/* One of which nothing has come yet. Not for each of the many that a program may make up. */
+/* One of which nothing has come yet; it may have ended. Of a process the first has its name. Not
+ * for each of the many that a program may make up. */
 static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 {
 	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
@@ -342,7 +343,7 @@ static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 	}
 	if (name)
 		name[strcspn(name, "\n")] = 0;
-	thread.name = name;
+	thread.name = name ? name : tid == p->inside_pid ? p->command : NULL;
 	key = (int64_t)weft_jfr_thread(r->writer, &thread, 0);
 	free(name);
 	return key;

@@ -7,10 +7,11 @@
 have jq || skip_all "jq is not installed"
 threshold=(--set 'weft.LockWait#threshold=0 ns' --set 'weft.IOWait#threshold=0 ns')
 
+rounds=2
 record() { # NAME OPTION...: what waits-known says of itself is in $work/NAME.known
 	local name=$1
 	shift
-	bounded "$weft" record -o "$work/$name.jfr" "$@" -- "$tools/waits-known" 2 \
+	bounded "$weft" record -o "$work/$name.jfr" "$@" -- "$tools/waits-known" "$rounds" \
 		>"$work/$name.known" 2>"$work/err" || { cat "$work/err"; return 1; }
 	read_back "$name"
 }
@@ -112,6 +113,12 @@ check "recorded with --waits, no threshold" record all --waits "${threshold[@]}"
 	check "stacks begin at the program's call" program_first all
 	check "threads have their names" threads_of all
 }
+rounds=tree
+check "recorded with a forked child, and one begun by exec" record tree --waits "${threshold[@]}" && {
+	check "each wait for a lock in all three is there once" exactly tree . lock
+	check "each call" exactly tree . io
+}
+rounds=2
 check "recorded with select=if-context" record spans --waits "${threshold[@]}" \
 	--set 'weft.LockWait#select=if-context' --set 'weft.IOWait#select=if-context' && {
 	check "the waits for locks in spans, and no other" exactly spans 1 lock

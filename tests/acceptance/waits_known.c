@@ -7,6 +7,7 @@
  *	lock KIND ADDRESS HOLDER WAITER TIMEDOUT SPAN NS
  *	io OPERATION FD BYTES ERROR WAITER SPAN NS
  *
+ * With "tree" it does so in three processes, one forked and one begun by exec.
  * With "free" nothing waits: locks that are free, and calls that do not wait.
  *
  * A lock is let go when the waiter sleeps, as /proc says: so it does wait. Between the waits locks
@@ -26,6 +27,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -430,16 +432,10 @@ static int marked(void)
 	return result == -2 - FREE_CALLS ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+static int rounds_of(int rounds)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 2;
 	struct lock *lock = locks;
 
-	if (argc > 1 && !strcmp(argv[1], "free"))
-		return marked();
-	if (rounds < 1 || rounds > ROUNDS_MAX)
-		return 2;
-	setvbuf(stdout, NULL, _IOFBF, 1 << 20); /* one write, at the end */
 	for (int round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < WAITS; i++)
 			for (int in_span = 0; in_span < 2; in_span++)
@@ -450,4 +446,45 @@ int main(int argc, char **argv)
 		free_ones();
 	}
 	return fflush(stdout) != 0;
+}
+
+/* A forked child takes part in the recording from its first tick or thread on: till then nothing is
+ * on in it. */
+static void await_recording(void)
+{
+	static struct weft_event_type known = {.name = "waits.Known", .flags = WEFT_EVENT_INSTANT};
+	uint64_t until = now() + UINT64_C(20000000000);
+
+	while (!weft_event_is_on(&known) && now() < until)
+		;
+}
+
+/* By fork, then by exec; each has locks at the same addresses. */
+static int tree(void)
+{
+	int status = 1, failed;
+	pid_t child = fork();
+
+	if (child == 0) {
+		child = fork();
+		if (child == 0)
+			execl("/proc/self/exe", "waits-known", "1", NULL);
+		await_recording();
+		failed = child < 0 || rounds_of(1) || waitpid(child, &status, 0) < 0 || status;
+		_exit(failed);
+	}
+	failed = child < 0 || rounds_of(1) || waitpid(child, &status, 0) < 0 || status;
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 2;
+
+	setvbuf(stdout, NULL, _IOFBF, 1 << 20); /* one write, at the end */
+	if (argc > 1 && !strcmp(argv[1], "free"))
+		return marked();
+	if (argc > 1 && !strcmp(argv[1], "tree"))
+		return tree();
+	return rounds < 1 || rounds > ROUNDS_MAX ? 2 : rounds_of(rounds);
 }
