@@ -144,7 +144,7 @@ public class Every {
 			e.c = NASTY[i].charAt(0);
 			e.commit();
 		}
-		for (int i = 0; i < 2; i++) { /* chunks more */
+		for (int i = 0; i < 1; i++) { /* chunks more */
 			try (Recording r = new Recording()) {
 				r.start();
 			}

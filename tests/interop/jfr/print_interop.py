@@ -116,7 +116,7 @@ BLOCKS = {
 
 def compare_forms(weft, version, jfr, path, depths):
     for form in '--json', '--xml', '':
-        for depth in depths if form != '--xml' else [0]:
+        for depth in depths if form != '--xml' else depths[:1]:
             options = [form] * bool(form) + ['--stack-depth', str(depth)] * bool(depth)
             ours = printed(weft, 'print', *options, path)
             theirs = printed(jfr, 'print', *options, path)
