@@ -270,6 +270,14 @@ static int is_changed(const struct event_settings *a, const struct event_setting
 	       a->period_ns != b->period_ns;
 }
 
+/* A select that cannot be is told, though it changes nothing: it is all, and may have been. */
+static void set_sample(struct session *s, struct queue *q, uint32_t number, int has_changed)
+{
+	if (has_changed || s->events.warned >> number & 1)
+		tell_sample(s, q, number,
+			    number == WEFT_EVENT_ROW_CPU ? &s->events.cpu : &s->events.wall);
+}
+
 static void set_samples(struct session *s, struct queue *q,
 			void (*changed)(void *arg, const char *name), void *arg)
 {
@@ -277,27 +285,26 @@ static void set_samples(struct session *s, struct queue *q,
 
 	settle_samples(s);
 	show_samples(s);
-	if (is_changed(&cpu, &s->events.cpu)) {
-		tell_sample(s, q, WEFT_EVENT_ROW_CPU, &s->events.cpu);
+	set_sample(s, q, WEFT_EVENT_ROW_CPU, is_changed(&cpu, &s->events.cpu));
+	set_sample(s, q, WEFT_EVENT_ROW_WALL, is_changed(&wall, &s->events.wall));
+	if (is_changed(&cpu, &s->events.cpu))
 		changed(arg, RECORDING_EXECUTION_SAMPLE);
-	}
-	if (is_changed(&wall, &s->events.wall)) {
-		tell_sample(s, q, WEFT_EVENT_ROW_WALL, &s->events.wall);
+	if (is_changed(&wall, &s->events.wall))
 		changed(arg, RECORDING_WALL_SAMPLE);
-	}
 }
 
 static int set_type(struct session *s, struct queue *q, struct event_type *t)
 {
 	struct event_settings before = t->settings;
-	int wrong;
+	int wrong, has_changed;
 
 	settle_type(s, t, &wrong);
-	if (!is_changed(&before, &t->settings))
-		return 0;
-	show_type(s, t);
-	tell_type(s, q, t, wrong);
-	return 1;
+	has_changed = is_changed(&before, &t->settings);
+	if (has_changed)
+		show_type(s, t);
+	if (has_changed || wrong)
+		tell_type(s, q, t, wrong);
+	return has_changed;
 }
 
 /* The text first: a type that is enrolled this moment has it, or is met here. */
