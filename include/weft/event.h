@@ -6,7 +6,8 @@
  *	static struct weft_event_type order_placed = {
  *		.name = "shop.OrderPlaced", .label = "Order Placed", .category = "Shop",
  *		.flags = WEFT_EVENT_STACK, .threshold = "1 ms",
- *		WEFT_EVENT_FIELDS({"order", WEFT_EVENT_LONG}, {"customer", WEFT_EVENT_STRING}),
+ *		WEFT_EVENT_FIELDS({.name = "order", .kind = WEFT_EVENT_LONG},
+ *				  {.name = "customer", .kind = WEFT_EVENT_STRING}),
  *	};
  *
  *	struct weft_event event;

@@ -134,6 +134,7 @@ void recording_kept(struct recording *r, const struct recording_events *chunk);
 /* In recording_settings.c. */
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
 void recording_put_settings(struct recording *r);
+void recording_put_switch_settings(struct recording *r);
 void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
 			   const char *value);
 void recording_sample_settings(struct recording *r, struct process *p,

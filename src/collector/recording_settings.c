@@ -109,6 +109,12 @@ static void put_switch_type(struct recording *r, const struct weft_jfr_type *typ
 	put_one(r, type, s, SETTING_SELECT);
 }
 
+void recording_put_switch_settings(struct recording *r)
+{
+	put_switch_type(r, r->run, &r->run_settings);
+	put_switch_type(r, r->wait, &r->wait_settings);
+}
+
 static void put_system(struct recording *r, enum system_event i)
 {
 	struct event_settings s = {
@@ -190,6 +196,7 @@ void recording_put_settings(struct recording *r)
 	put_sample(r, r->wall, &r->wall_settings, r->wall_period_ns, RECORDING_ENGINE_WALL);
 	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		put_system(r, (enum system_event)i);
+	recording_put_switch_settings(r);
 	for (const struct event_class *c = r->classes; c; c = c->next)
 		recording_put_class_settings(r, c);
 }

@@ -59,11 +59,16 @@ static size_t fill_columns(struct recording *r, struct process *p, const struct 
 
 static int declare(struct recording *r)
 {
+	if (r->run && r->wait)
+		return 0;
 	if (!r->run)
 		r->run = declare_coroutine_run(r->writer, &r->tags);
 	if (!r->wait)
 		r->wait = declare_coroutine_wait(r->writer, &r->tags);
-	return r->run && r->wait ? 0 : -ENOMEM;
+	if (!r->run || !r->wait)
+		return -ENOMEM;
+	recording_put_switch_settings(r);
+	return 0;
 }
 
 /* By the settings of its type. */

@@ -87,6 +87,21 @@ uint64_t recording_system_period(const struct recording *r, enum system_event ev
 	return r->system->event[event].period_ns;
 }
 
+/* With its settings as they are if nobody sets them. */
+static struct weft_jfr_type *declare(struct recording *r, const struct system_event_row *row)
+{
+	struct event_settings s = {.enabled = row->enabled, .period_ns = row->period_ns};
+	char enabled[16], period[32];
+	const struct weft_jfr_type_setting settings[] = {{"enabled", enabled}, {"period", period}};
+	struct weft_jfr_type_def def = row->type;
+
+	weft_setting_text(&s, SETTING_ENABLED, enabled, sizeof(enabled));
+	weft_setting_text(&s, SETTING_PERIOD, period, sizeof(period));
+	def.settings = settings;
+	def.setting_count = row->period_ns ? 2 : 1;
+	return weft_jfr_type(r->writer, &def);
+}
+
 int recording_system_open(struct recording *r, const char *root)
 {
 	struct recording_system *s = calloc(1, sizeof(*s));
@@ -98,7 +113,7 @@ int recording_system_open(struct recording *r, const char *root)
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++) {
 		s->event[i].enabled = system_events[i].enabled;
 		s->event[i].period_ns = system_events[i].period_ns;
-		s->type[i] = weft_jfr_type(r->writer, &system_events[i].type);
+		s->type[i] = declare(r, &system_events[i]);
 		if (!s->type[i])
 			return -errno;
 	}

@@ -225,6 +225,10 @@ struct weft_jfr_type *declare_span(struct weft_jfr_writer *w, const struct tag_c
 	return declare_with_tags(w, tags, &def);
 }
 
+/* As those of the samples that these stand for: of standard types. */
+static const struct weft_jfr_type_setting sample_settings[] = {
+	{"enabled", "true"}, {"period", NULL}, {"select", "all"}};
+
 struct weft_jfr_type *declare_inline_sample(struct weft_jfr_writer *w,
 					    const struct tag_columns *tags)
 {
@@ -233,6 +237,8 @@ struct weft_jfr_type *declare_inline_sample(struct weft_jfr_writer *w,
 		.label = "Execution Sample with Context",
 		.fields = inline_fields,
 		.field_count = RECORDING_INLINE_FIXED_FIELDS,
+		.settings = sample_settings,
+		.setting_count = COUNT_OF(sample_settings),
 	};
 
 	return declare_with_tags(w, tags, &def);
@@ -245,10 +251,15 @@ struct weft_jfr_type *declare_inline_wall(struct weft_jfr_writer *w, const struc
 		.label = "Wall Clock Sample with Context",
 		.fields = inline_wall_fields,
 		.field_count = RECORDING_INLINE_WALL_FIXED_FIELDS,
+		.settings = sample_settings,
+		.setting_count = COUNT_OF(sample_settings),
 	};
 
 	return declare_with_tags(w, tags, &def);
 }
+
+static const struct weft_jfr_type_setting switch_settings[] = {
+	{"enabled", "true"}, {"threshold", "0 ns"}, {"select", "all"}};
 
 struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
 					    const struct tag_columns *tags)
@@ -259,6 +270,8 @@ struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
 		.description = "A coroutine ran, from its resumption to where it suspended",
 		.fields = run_fields,
 		.field_count = RECORDING_RUN_FIXED_FIELDS,
+		.settings = switch_settings,
+		.setting_count = COUNT_OF(switch_settings),
 	};
 
 	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
@@ -273,6 +286,8 @@ struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 		.description = "A coroutine was suspended, until the thread resumed it",
 		.fields = wait_fields,
 		.field_count = RECORDING_WAIT_FIXED_FIELDS,
+		.settings = switch_settings,
+		.setting_count = COUNT_OF(switch_settings),
 	};
 
 	return declare_with_columns(w, tags, &def, 0, tags->coroutine);

@@ -211,14 +211,19 @@ static const struct weft_jfr_field setting_fields[] = {
 	{"value", WEFT_JFR_STRING, 0, "Setting Value", NULL},
 };
 
+static const struct weft_jfr_type_setting sample_settings[] = {
+	{"enabled", "true"}, {"period", NULL}, {"select", "all"}};
+
 const struct weft_jfr_type_def standard_types[] = {
 	[WEFT_JFR_EXECUTION_SAMPLE] = {"jdk.ExecutionSample", "Method Profiling Sample",
 				       "A thread found running on a CPU", profiling, 0,
-				       sample_fields, COUNT(sample_fields), NULL, 0},
+				       sample_fields, COUNT(sample_fields), sample_settings,
+				       COUNT(sample_settings)},
 	[WEFT_JFR_ACTIVE_SETTING] = {"jdk.ActiveSetting", "Recording Setting", "A setting in force",
 				     recorder, 0, setting_fields, COUNT(setting_fields), NULL, 0},
 	[WEFT_JFR_WALL_CLOCK_SAMPLE] = {"profiler.WallClockSample", "Wall Clock Sample",
 					"What a thread was at, running or not, and for how long",
-					profiling, 0, wall_fields, COUNT(wall_fields), NULL, 0},
+					profiling, 0, wall_fields, COUNT(wall_fields),
+					sample_settings, COUNT(sample_settings)},
 };
 const size_t standard_type_count = COUNT(standard_types);

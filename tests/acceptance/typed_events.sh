@@ -59,6 +59,29 @@ type_id() { # FILE TYPE
 	"$weft" metadata --json "$1" | jq "first(.. | objects | select(.name? == \"$2\") | .id)"
 }
 
+has_settings() { # FILE: what jdk.ActiveSetting tells of a type its metadata has, too
+	"$weft" metadata --json "$1" >"$work/types.json" &&
+		"$weft" print --json --events jdk.ActiveSetting "$1" |
+		jq -r '.recording.events[].values | select(.name != "engine" and .name != "stackMode") |
+			"\(.id) \(.name)"' | sort -u >"$work/told"
+	jq -r '.types[] | .id as $id | .settings[]? | "\($id) \(.name)"' "$work/types.json" | sort -u >"$work/declared"
+	at_least 20 "$(wc -l <"$work/told")" && same "" "$(comm -23 "$work/told" "$work/declared")"
+}
+
+settings_of_all() {
+	has_settings "$work/values.jfr" && record walls -e cpu,wall -- "$tools/ticker" storm 1 5 &&
+		has_settings "$work/walls.jfr"
+}
+check "each setting in force is one that its type declares, weft's own types too" settings_of_all
+
+settings_of_coroutines() {
+	record runs --set 'weft.CoroutineRun#threshold=1 us' -- "$tools/coroutines-linked" rounds=40 burn=50 &&
+		has_settings "$work/runs.jfr" &&
+		same "1 us" "$(active "$work/runs.jfr" weft.CoroutineRun threshold | uniq)" &&
+		same all "$(active "$work/runs.jfr" weft.CoroutineWait select | uniq)"
+}
+check "settings of runs and waits of coroutines are told as of the first" settings_of_coroutines
+
 several() {
 	record twins --ring 4M -- "$tools/ticker" twins "$tools/ticker-other" twins && cat "$work/twins.err"
 	json_of "$work/twins.jfr" app.Twin >"$work/twins.json" || return 1
@@ -135,6 +158,25 @@ told_once() {
 		grep -q 'no event type came with this name: no.Such' "$work/wrong.err"
 }
 check "a select that cannot be acts as all and is told once, and so are names that nothing had" told_once
+
+cannot_be() {
+	rm -f "$work/stop"
+	"$weft" record -o "$work/cannot.jfr" -- "$tools/ticker" until "$work/stop" >/dev/null 2>"$work/cannot.err" &
+	started+=($!)
+	await 100 pgrep -P $! -x ticker || return 1
+	sleep 0.5
+	local pid
+	pid=$(pgrep -P $! -x ticker)
+	for _ in 1 2 3; do
+		"$weft" set "$pid" 'app.Tick#select=if-triggered' 'ExecutionSample#select=if-triggered' || return 1
+	done
+	touch "$work/stop"
+	wait $!
+	cat "$work/cannot.err"
+	same 2 "$(grep -c 'its setting select is none' "$work/cannot.err")" &&
+		same 2 "$(count "$work/cannot.jfr" weft.Warning)"
+}
+check "weft set: a select that cannot be is told once, though it changes nothing" cannot_be
 
 change() { # PID: off, and on again
 	"$weft" set "$1" 'app.Tick#enabled=false' >"$work/set.1" && sleep 0.5 &&
