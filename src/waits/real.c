@@ -29,27 +29,37 @@ int weft_waits_is_finding(void)
 	return tid && tid == own_tid();
 }
 
-/* On x86-64 glibc has conditions in two shapes; programs of the last twenty years use this. */
-static void *newer_condition(const char *name)
+static int are_of_one_file(const void *a, const void *b)
+{
+	Dl_info of_a, of_b;
+
+	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+/*
+ * On x86-64 glibc has conditions in two shapes; programs of the last twenty years use this. Who
+ * else stands before glibc (a sanitizer) has one, without a version, and is not to be gone past.
+ */
+static void *newer_condition(const char *name, void *found)
 {
 	typedef void *by_version(void *, const char *, const char *);
 	by_version *look_up;
+	void *newer;
 
 	if (name[0] != 'p' || name[8] != 'c' || name[9] != 'o') /* pthread_cond_ */
-		return NULL;
+		return found;
 	*(void **)(void *)&look_up = dlsym(RTLD_DEFAULT, "dlvsym");
-	return look_up ? look_up(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+	newer = look_up ? look_up(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+	return newer && are_of_one_file(newer, found) ? newer : found;
 }
 
 static void *look_up(const char *name, const char *also)
 {
-	void *found = newer_condition(name);
+	void *found = dlsym(RTLD_NEXT, name);
 
-	if (!found)
-		found = dlsym(RTLD_NEXT, name);
-	if (!found && also)
-		found = dlsym(RTLD_NEXT, also);
-	return found;
+	if (found)
+		return newer_condition(name, found);
+	return also ? dlsym(RTLD_NEXT, also) : NULL;
 }
 
 int weft_waits_find(const char *name, const char *also, void **place)

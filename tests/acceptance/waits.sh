@@ -136,6 +136,25 @@ check "recorded with --waits and both types disabled" record off --waits \
 	--set 'weft.*Wait#enabled=false' &&
 	check "no events" same 0 "$(wc -l <"$work/off.events")"
 check "a default recording has those of a millisecond and more" thresholded
+# ThreadSanitizer stands behind it and must see each lock and each wait: else it tells of races.
+source=$(cd "$(dirname "$0")/../.." && pwd)
+tsan_program() {
+	gcc -std=gnu11 -D_GNU_SOURCE -fsanitize=thread -g -O1 -I"$source/include" -o "$work/tsan" \
+		"$source/examples/stock.c" -L"$BUILD/src/runtime" -Wl,-rpath,"$BUILD/src/runtime" -lweft &&
+		bounded setarch -R "$work/tsan" 100
+}
+no_races() {
+	bounded "$weft" record --waits "${threshold[@]}" -o "$work/tsan.jfr" -- \
+		setarch -R "$work/tsan" 300 >"$work/out" 2>&1 || { cat "$work/out"; return 1; }
+	! grep -A 20 'ThreadSanitizer' "$work/out" &&
+		"$weft" summary --json "$work/tsan.jfr" |
+		jq -e '.events[] | select(.name == "weft.LockWait") | .count > 50'
+}
+if tsan_program >"$work/out" 2>&1; then
+	check "a program under ThreadSanitizer: its waits, and no races" no_races
+else
+	skip "a program under ThreadSanitizer" "it cannot be built, or not be run here"
+fi
 check "recorded without --waits" record none &&
 	check "no such types" no_waits none
 finish

@@ -51,6 +51,8 @@ library_found() {
 	[ "$found" = "$(realpath "$libdir/libweft.so")" ]
 }
 step "the command finds the library that was installed with it" library_found
+waits_found() { [ "$("$weft" doctor --json | jq -r .checks.waits.value)" = "locks io" ]; }
+step "and libweft-waits.so beside it" waits_found
 
 cat >"$scratch/use.c" <<'END'
 #include <stdio.h>
