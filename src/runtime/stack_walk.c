@@ -80,16 +80,18 @@ INLINE int find_none(void *arg, uint64_t pc, const struct unwind_rule **rule)
 	return 1;
 }
 
-static void take_registers(struct unwind_registers *regs, const struct stack_take *take)
+static void take_registers(struct unwind_registers *regs, const ucontext_t *uc)
 {
-	if (LIKELY(take->uc != NULL)) {
-		registers_copy(regs->r, take->uc);
-		regs->valid = BIT(PC_REGISTER) - 1;
-	} else {
-		registers_of_caller(regs->r, take->caller);
-		regs->valid = PRESERVED | BIT(unwind_sp_register(MACHINE));
-	}
+	registers_copy(regs->r, uc);
 	regs->pc = regs->r[PC_REGISTER];
+	regs->valid = BIT(PC_REGISTER) - 1;
+}
+
+static void take_callers(struct unwind_registers *regs, const struct weft_event_caller *caller)
+{
+	registers_of_caller(regs->r, caller);
+	regs->pc = regs->r[PC_REGISTER];
+	regs->valid = PRESERVED | BIT(unwind_sp_register(MACHINE));
 }
 
 static uint64_t first_pc(const struct stack_take *take)
@@ -97,13 +99,24 @@ static uint64_t first_pc(const struct stack_take *take)
 	return take->uc ? registers_pc(take->uc) : take->caller->pc;
 }
 
+/* The handler's are apart: it knows all registers, and each walk is compiled for itself. */
 static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint64_t *pcs,
 							uint32_t max, enum unwind_end *end)
 {
 	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
 	struct unwind_registers regs;
 
-	take_registers(&regs, walk->take);
+	take_registers(&regs, walk->take->uc);
+	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
+}
+
+static __attribute__((noinline)) uint32_t walk_callers(struct walk *walk, uint64_t *pcs,
+						       uint32_t max, enum unwind_end *end)
+{
+	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
+	struct unwind_registers regs;
+
+	take_callers(&regs, walk->take->caller);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
@@ -113,7 +126,10 @@ static __attribute__((noinline)) uint32_t walk_by_frame_pointers(struct walk *wa
 	static const struct unwind_walker walker = {.find = find_none};
 	struct unwind_registers regs;
 
-	take_registers(&regs, walk->take);
+	if (LIKELY(walk->take->uc != NULL))
+		take_registers(&regs, walk->take->uc);
+	else
+		take_callers(&regs, walk->take->caller);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
@@ -160,7 +176,8 @@ static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sa
 		return WALK_NO_MAP;
 	}
 	sample->map_number = walk->map.number;
-	count = walk_by_rules(walk, pcs, max, &end);
+	count = walk->take->uc ? walk_by_rules(walk, pcs, max, &end)
+			       : walk_callers(walk, pcs, max, &end);
 	good = weft_map_confirm(&walk->map, pcs, count);
 	if (walk->map.miss == MAP_CHANGED || !weft_map_holds(&walk->map))
 		return cut_stale(sample, walk, 0);
