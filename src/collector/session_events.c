@@ -90,9 +90,13 @@ static struct event_settings sample_settings(const struct session *s, const char
 
 /* ---- types */
 
-static void refuse_type(struct session *s)
+/* Off from now on, so that the program makes no events that nobody takes. */
+static void refuse_type(struct session *s, uint32_t number)
 {
 	s->events.types_refused++;
+	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
+	    !(s->events.type && s->events.type[number]))
+		__atomic_store_n(&row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
 }
 
 static void settle_type(struct session *s, struct event_type *t, int *wrong)
@@ -111,12 +115,12 @@ static void take_type(void *arg, const struct weft_log_record *record, const uin
 	if (!s->events.type)
 		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_type *));
 	if (!s->events.type || event_type_new(&t, record->id, data, record->data_bytes)) {
-		refuse_type(s);
+		refuse_type(s, record->id);
 		return;
 	}
 	if (s->events.type[t->number]) { /* never given again */
 		event_type_free(t);
-		refuse_type(s);
+		refuse_type(s, record->id);
 		return;
 	}
 	settle_type(s, t, &wrong);

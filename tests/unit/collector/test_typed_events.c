@@ -350,6 +350,27 @@ static void of_another_kind(struct written *w)
 	w->r.record.type = WEFT_RECORD_SAMPLE;
 }
 
+static void a_type_that_is_refused_is_off(void **state)
+{
+	const struct weft_event_type reserved = {.name = "jdk.Mine"};
+	struct session_counts n;
+
+	(void)state;
+	begin_with(NULL);
+	((struct weft_event_row *)(uintptr_t)row(NUMBER))->flags = WEFT_EVENT_ON;
+	enrol(NUMBER, &reserved);
+	drain();
+	session_count(session, &n);
+	assert_int_equal(n.counter[WEFT_COUNTER_EVENT_TYPES_REFUSED], 1);
+	assert_int_equal(row(NUMBER)->flags, 0);
+	/* One that is there keeps its row, whatever is said of its number. */
+	enrol(NUMBER + 1, &order);
+	drain();
+	enrol(NUMBER + 1, &reserved);
+	drain();
+	assert_true(row(NUMBER + 1)->flags & WEFT_EVENT_ON);
+}
+
 static void what_lies_is_refused_and_counted(void **state)
 {
 	static void (*const lies[])(struct written *) = {
@@ -418,6 +439,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_set_later_holds_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(ticks_become_the_clocks_time, begin, end),
 		cmocka_unit_test_setup_teardown(what_lies_is_refused_and_counted, begin, end),
+		cmocka_unit_test_setup_teardown(a_type_that_is_refused_is_off, begin, end),
 		cmocka_unit_test_setup_teardown(types_that_lie_are_refused_and_counted, begin, end),
 	};
 
