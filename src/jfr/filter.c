@@ -70,7 +70,8 @@ void filter_free(struct filter *f)
 	free(f->across.span);
 	free(f->recent.span);
 	free(f->spans.span);
-	free(f->events.event);
+	free(f->fresh.event);
+	free(f->waiting.event);
 	free(f->thread);
 	free(f->wanted);
 	free(f);
@@ -178,19 +179,11 @@ static int survey(struct filter *f, struct weft_jfr_reader *r, size_t number)
 
 static int add_event(struct filter *f, const struct filter_event *e)
 {
-	struct filter_events *events = &f->events;
+	int err = filter_events_add(&f->fresh, e);
 
-	if (events->count == events->room) {
-		size_t room = events->room ? events->room * 2 : 1024;
-		struct filter_event *grown = realloc(events->event, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		events->event = grown;
-		events->room = room;
-	}
-	events->event[events->count++] = *e;
-	return is_context(e) ? filter_spans_add(&f->recent, e->thread, e->begin, e->end) : 0;
+	if (!err && is_context(e))
+		err = filter_spans_add(&f->recent, e->thread, e->begin, e->end);
+	return err;
 }
 
 static int gather_spans(struct filter *f, int64_t from)
@@ -225,21 +218,23 @@ static void forget_spans(struct filter *f, int64_t before)
 
 static int judge(struct filter *f, struct weft_jfr_reader *r, size_t number)
 {
-	size_t waiting = f->events.count;
 	struct filter_event e;
 	int64_t next;
 	int rc;
 
+	f->fresh.count = 0;
 	while ((rc = next_event(f, r, &e)) > 0)
 		if (add_event(f, &e))
 			return -ENOMEM;
 	if (rc || number >= f->chunk_count || gather_spans(f, f->chunks[number].first_end))
 		return -ENOMEM;
-	for (size_t i = waiting; i < f->events.count; i++) {
-		struct filter_event *event = &f->events.event[i];
+	for (size_t i = 0; i < f->fresh.count; i++) {
+		struct filter_event *event = &f->fresh.event[i];
 
 		event->in_context = event->thread && event->end != INT64_MIN &&
 				    filter_spans_have(&f->spans, event->thread, event->end);
+		if (filter_wait(f, event))
+			return -ENOMEM;
 	}
 	next = number + 1 < f->chunk_count ? f->chunks[number + 1].first_end : INT64_MAX;
 	forget_spans(f, next);

@@ -168,22 +168,78 @@ static int decide(struct filter *f, const struct filter_event *e)
 	return 0;
 }
 
+/* ---- those whose turn has not come: a heap, the first in order on top */
+
+static int comes_first(const struct filter_events *heap, size_t a, size_t b)
+{
+	return by_end(&heap->event[a], &heap->event[b]) < 0;
+}
+
+static void swap(struct filter_events *heap, size_t a, size_t b)
+{
+	struct filter_event kept = heap->event[a];
+
+	heap->event[a] = heap->event[b];
+	heap->event[b] = kept;
+}
+
+int filter_events_add(struct filter_events *events, const struct filter_event *e)
+{
+	if (events->count == events->room) {
+		size_t room = events->room ? events->room * 2 : 1024;
+		struct filter_event *grown = realloc(events->event, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		events->event = grown;
+		events->room = room;
+	}
+	events->event[events->count++] = *e;
+	return 0;
+}
+
+int filter_wait(struct filter *f, const struct filter_event *e)
+{
+	struct filter_events *heap = &f->waiting;
+	int err = filter_events_add(heap, e);
+
+	for (size_t i = heap->count - 1; !err && i && comes_first(heap, i, (i - 1) / 2);
+	     i = (i - 1) / 2)
+		swap(heap, i, (i - 1) / 2);
+	return err;
+}
+
+static void take_first(struct filter_events *heap)
+{
+	size_t i = 0;
+
+	heap->event[0] = heap->event[--heap->count];
+	for (;;) {
+		size_t least = i, left = 2 * i + 1, right = left + 1;
+
+		if (left < heap->count && comes_first(heap, left, least))
+			least = left;
+		if (right < heap->count && comes_first(heap, right, least))
+			least = right;
+		if (least == i)
+			return;
+		swap(heap, i, least);
+		i = least;
+	}
+}
+
 int filter_decide(struct filter *f, int64_t before, int all)
 {
-	struct filter_events *events = &f->events;
-	size_t count = 0;
+	struct filter_events *heap = &f->waiting;
 
-	if (events->count)
-		qsort(events->event, events->count, sizeof(*events->event), by_end);
-	while (count < events->count && (all || events->event[count].end < before)) {
-		int err = decide(f, &events->event[count++]);
+	while (heap->count && (all || heap->event[0].end < before)) {
+		struct filter_event e = heap->event[0];
+		int err;
 
+		take_first(heap);
+		err = decide(f, &e);
 		if (err)
 			return err;
 	}
-	if (count)
-		memmove(events->event, events->event + count,
-			(events->count - count) * sizeof(*events->event));
-	events->count -= count;
 	return 0;
 }

@@ -75,10 +75,11 @@ struct filter {
 	struct filter_rate *all_rates;
 	struct filter_chunk *chunks;
 	size_t chunk_count, chunk_room;
-	struct filter_spans across; /* that begin before their chunk */
-	struct filter_spans recent; /* of earlier chunks, that later events may be in */
-	struct filter_spans spans;  /* for the events of the chunk, sorted, without overlaps */
-	struct filter_events events;
+	struct filter_spans across;   /* that begin before their chunk */
+	struct filter_spans recent;   /* of earlier chunks, that later events may be in */
+	struct filter_spans spans;    /* for the events of the chunk, sorted, without overlaps */
+	struct filter_events fresh;   /* of the chunk being read */
+	struct filter_events waiting; /* a heap: whose turn has not come */
 	struct filter_thread *thread;
 	size_t thread_count, thread_room;
 	uint8_t *wanted; /* a bit for each event */
@@ -98,6 +99,8 @@ int filter_spans_add(struct filter_spans *spans, uint64_t thread, int64_t begin,
 /* Sorts and joins them; filter_spans_have(): is the thread in one of them at @at? */
 void filter_spans_settle(struct filter_spans *spans);
 int filter_spans_have(const struct filter_spans *spans, uint64_t thread, int64_t at);
+int filter_events_add(struct filter_events *events, const struct filter_event *e);
+int filter_wait(struct filter *f, const struct filter_event *e); /* until it is decided */
 /* Decides the events that end before @before, or @all, in order; the rest stays. 0 or -ENOMEM. */
 int filter_decide(struct filter *f, int64_t before, int all);
 

@@ -18,6 +18,7 @@ import json
 import os
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,17 @@ def same_events(what, found, expected):
             list(expected - found)[:1], list(found - expected)[:1]))
     if not sum(found.values()):
         sys.exit(what + ': no events at all')
+
+
+def check_starts(path):
+    """Each chunk starts later than the one before it: readers drop an equal start."""
+    data, at, starts = open(path, 'rb').read(), 0, []
+    while at < len(data):
+        size, start = struct.unpack('>8xQ16xQ', data[at:at + 40])
+        starts.append(start)
+        at += size
+    same('starts', starts, sorted(set(starts)))
+    return len(starts)
 
 
 def check_tools(bin_dir, version, path, directory):
@@ -111,6 +123,8 @@ def check_several(weft, write, _make):
         for order in paths, paths[::-1]:
             run(weft, 'merge', '-o', merged, *order)
             same_times(timeless(events(jfr, merged)), expected)
+            if check_starts(merged) < 10:
+                sys.exit('too few chunks')
         once = counted(events(jfr, merged), ids=False)
         run(weft, 'merge', '-o', merged, merged) # in its own place
         same_events('once more', counted(events(jfr, merged), ids=False), once)
@@ -119,6 +133,13 @@ def check_several(weft, write, _make):
 
 # ------------------------------------------------------------------ select
 
+def contexts(jfr, path):
+    lines = run(jfr, 'print', '--events', 'app.Work', path).splitlines()
+    if sum('Context: ' in line for line in lines) < 20:
+        sys.exit('too few contexts')
+    return lines
+
+
 def check_select(weft, _write, _make):
     found = {v: b for v, b in jdks().items() if v >= 25}
     if not found:
@@ -126,6 +147,9 @@ def check_select(weft, _write, _make):
     for bin_dir in found.values():
         with tempfile.TemporaryDirectory() as directory:
             path, merged = record(bin_dir, directory, 'Contexts'), directory + '/merged.jfr'
+            # joined by the thread's key, also over chunks
+            run(weft, 'merge', '-o', merged, path)
+            same('contexts', contexts(bin_dir + 'jfr', merged), contexts(bin_dir + 'jfr', path))
             run(weft, 'merge', '-o', merged, '--set', 'app.Work#select=if-context', path)
             before = sorted(e['values']['n'] for e in events(bin_dir + 'jfr', path)
                             if e['type'] == 'app.Work')
