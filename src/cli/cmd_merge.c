@@ -11,7 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
+#define SELECTS_TOLD 8 /* more are only counted */
+
 static int any_damaged;
+static unsigned int wrong_selects;
 
 static void damaged(const char *path, const char *why)
 {
@@ -21,6 +24,8 @@ static void damaged(const char *path, const char *why)
 
 static void wrong_select(const char *event)
 {
+	if (wrong_selects++ >= SELECTS_TOLD)
+		return;
 	cli_warning("%s#select: not for an event of this kind, or no value of it: all is kept",
 		    event);
 }
@@ -51,6 +56,8 @@ static int write_merged(const struct cli_args *args, struct merge *m)
 	if (!m->output)
 		m->output = is_stdout ? "/dev/stdout" : path;
 	rc = merge_run(m);
+	if (wrong_selects > SELECTS_TOLD)
+		cli_warning("select: the same of other types: %u", wrong_selects - SELECTS_TOLD);
 	if (rc) {
 		output_abandon(output);
 		return report(args, m, rc, name);

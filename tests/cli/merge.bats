@@ -150,3 +150,14 @@ stdout" ]
 	[ "$(count out.jfr weft.Span)" = "$((2 * $(count shop.jfr weft.Span)))" ]
 	[ "$(count out.jfr jdk.ExecutionSample)" = "$((2 * $(count shop.jfr jdk.ExecutionSample)))" ]
 }
+
+@test "a select that cannot be of any type: a few are told, the others counted" {
+	recording queue
+	weft merge -o out.jfr --set '*#select=sometimes' queue.jfr
+	expect_status 0
+	[ "$(grep -c '#select: not for an event of this kind' stderr)" = 8 ]
+	types=$("$WEFT" metadata --json --events '*' queue.jfr | jq '[.types[].name] | unique | length')
+	told=$(sed -n 's/.*select: the same of other types: \([0-9]*\)$/\1/p' stderr)
+	echo "$types types, $told more"
+	[ "$((told + 8))" = "$types" ]
+}
