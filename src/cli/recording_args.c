@@ -133,6 +133,9 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 		return cli_usage("--event: unknown '%s'; known: cpu, wall, all, coroutine-run, "
 				 "coroutine-wait, or the name of an event type that the file has",
 				 cli_text(args, "event"));
+	case -ENODATA:
+		return cli_error("%s: damaged, and no event type of that name in what is whole",
+				 path);
 	case -EBADMSG:
 		return refuse_stranger(path);
 	case -EOPNOTSUPP:

@@ -420,7 +420,7 @@ int source_open(struct source **out, const char *path, const char *which)
 	if (!rc)
 		rc = model_error(&s->model);
 	if (!rc && s->other && !is_declared(s))
-		rc = -EINVAL;
+		rc = *s->facts.damage ? -ENODATA : -EINVAL;
 	if (rc)
 		goto err;
 	lend_interval(s);

@@ -328,3 +328,11 @@ durations() {
 	weft report jvm.jfr --event jdk.ThreadSleep --json --by thread
 	[ "$(jq .weight_ns stdout)" = "$(durations | awk '$1 == "jdk.ThreadSleep" { s += $2 } END { printf "%d", s }')" ]
 }
+
+@test "an event type in a file that is damaged before it: the damage is told, not wrong usage" {
+	recording queue
+	head -c "$(($(stat -c %s queue.jfr) / 2))" queue.jfr >cut.jfr
+	weft view jdk.ThreadPark cut.jfr
+	expect_status 1
+	[ "$err" = "weft view: cut.jfr: damaged, and no event type of that name in what is whole" ]
+}
