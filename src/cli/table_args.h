@@ -9,7 +9,7 @@
 /* clang-format off */
 #define TABLE_OPTION_WIDTH \
 	{.name = "width", .kind = CLI_COUNT, .argument = "COLUMNS", \
-	 .help = "Cut lines there; 0 never does [the terminal's]"}
+	 .help = "Cut the last column there; 0 never does [the terminal's]"}
 /* clang-format on */
 
 /* From the options top (@top when it is not given) and width, and what standard output is. */
