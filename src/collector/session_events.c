@@ -30,6 +30,13 @@ static void show_type(const struct session *s, const struct event_type *t)
 		       tsc_clock_hz(s->event_options.clock), !s->events.is_off);
 }
 
+static void show_types(const struct session *s)
+{
+	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
+		if (s->events.type[i])
+			show_type(s, s->events.type[i]);
+}
+
 /* Of weft's own. */
 static void show_flags(const struct session *s, uint32_t number, uint32_t flags)
 {
@@ -244,11 +251,10 @@ void session_events_off(struct session *s)
 	s->events.is_off = 1;
 	show_samples(s);
 	session_events_read(s);
-	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i])
-			show_type(s, s->events.type[i]);
+	show_types(s);
 }
 
+/* Rows that were filled before the clock's rate was known have no thresholds in its ticks. */
 void session_events_clock(struct session *s)
 {
 	const struct tsc_clock *c = s->event_options.clock;
@@ -261,6 +267,8 @@ void session_events_clock(struct session *s)
 		return;
 	}
 	__atomic_store_n(&h->tsc_hz, hz, __ATOMIC_RELAXED);
+	if (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_CLOCKSOURCE_TSC))
+		show_types(s);
 	__atomic_or_fetch(&h->features, WEFT_FEATURE_CLOCKSOURCE_TSC, __ATOMIC_RELEASE);
 }
 

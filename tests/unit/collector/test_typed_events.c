@@ -294,6 +294,25 @@ static void ticks_become_the_clocks_time(void **state)
 	assert_int_equal(header()->features & WEFT_FEATURE_CLOCKSOURCE_TSC, 0);
 }
 
+/* As with types that are there when somebody attaches. */
+static void thresholds_wait_for_the_clocks_rate(void **state)
+{
+	struct tsc_anchor second = tsc.anchor[1];
+
+	(void)state;
+	tsc.count = 1;
+	begin_with(NULL);
+	enrol(NUMBER, &order);
+	drain();
+	assert_int_equal(header()->features & WEFT_FEATURE_CLOCKSOURCE_TSC, 0);
+	assert_int_equal(row(NUMBER)->threshold_ns, 20000000);
+	tsc_clock_add(&tsc, &second);
+	session_events_clock(session);
+	assert_true(header()->features & WEFT_FEATURE_CLOCKSOURCE_TSC);
+	assert_int_equal(row(NUMBER)->threshold_tsc, 40000000);
+	assert_true(row(NUMBER)->flags & WEFT_EVENT_ON);
+}
+
 static void of_an_unknown_type(struct written *w)
 {
 	w->r.record.rsv = NUMBER + 1;
@@ -438,6 +457,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_text_stands_in_the_session, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_set_later_holds_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(ticks_become_the_clocks_time, begin, end),
+		cmocka_unit_test_setup_teardown(thresholds_wait_for_the_clocks_rate, begin, end),
 		cmocka_unit_test_setup_teardown(what_lies_is_refused_and_counted, begin, end),
 		cmocka_unit_test_setup_teardown(a_type_that_is_refused_is_off, begin, end),
 		cmocka_unit_test_setup_teardown(types_that_lie_are_refused_and_counted, begin, end),
