@@ -32,12 +32,13 @@ LD_PRELOAD=$LIBWEFT WEFT_RECORD=/nonexistent/g.jfr timeout 30 "$VICTIM" burn 10 
 is "no file: status" $? -eq 0
 is "no file: why" "$(grep -c '/nonexistent/g.jfr: No such file' "$out/answer")" -eq 1
 
-# What goes wrong later is told too: on its stderr, or beside the file where that is not there.
+# What goes wrong later is told too: on its stderr, or beside the file where that is not there. The
+# disk has room for the first chunk, of types alone.
 if unshare -r -m true 2>"$out/errors"; then
 	mkdir "$out/disk"
 	for how in '"$3" burn 300' '"$3" burn 300 2>&-' 'sh -c "exec $3 burn 300"'; do
 		case $how in '"$3" burn 300') later=no ;; *) later=later ;; esac
-		unshare -r -m sh -c 'mount -t tmpfs -o size=4k tmpfs "$1/disk"
+		unshare -r -m sh -c 'mount -t tmpfs -o size=8k tmpfs "$1/disk"
 			export LD_PRELOAD="$2" WEFT_RECORD="$1/disk/h.jfr"
 			'"$how"'; status=$?
 			unset LD_PRELOAD WEFT_RECORD
