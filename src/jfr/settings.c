@@ -58,6 +58,7 @@ int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
 	vsnprintf(s->error, sizeof(s->error), format, args);
 	va_end(args);
 	return err;

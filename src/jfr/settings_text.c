@@ -87,7 +87,7 @@ int weft_jfr_settings_string(struct weft_jfr_settings *s, enum weft_jfr_source s
 		const char *end = setting_end(at);
 		int err = gather_setting(s, &fresh, at, end, &where);
 
-		if (!err && source == WEFT_JFR_FROM_SET)
+		if (!err && fresh.last && source == WEFT_JFR_FROM_SET)
 			err = refuse_senseless(s, fresh.last);
 		if (err) {
 			settings_drop(&fresh);
