@@ -62,14 +62,15 @@ static const struct weft_jfr_node *read_entry(struct decoder *from, struct pool_
 	return node;
 }
 
-static void follow_reference(struct decoder *d, const struct weft_jfr_class *class, uint64_t key,
-			     struct weft_jfr_node *out)
+/* 0: not here; elsewhere it may lead somewhere. */
+static int follow_reference(struct decoder *d, const struct weft_jfr_class *class, uint64_t key,
+			    struct weft_jfr_node *out)
 {
 	struct pool_slot *slot = pools_find(d->reader, class, key);
 
 	*out = (struct weft_jfr_node){.shape = WEFT_JFR_V_NULL, .type = class, .pool_key = key};
 	if (slot && (slot->state == SLOT_READING || d->depth >= DEEPEST))
-		return; /* elsewhere it may lead somewhere */
+		return 0;
 	if (slot && slot->state == SLOT_UNREAD) {
 		slot->state = SLOT_READING;
 		slot->node = read_entry(d, slot);
@@ -80,19 +81,20 @@ static void follow_reference(struct decoder *d, const struct weft_jfr_class *cla
 		out->type = class;
 		out->pool_key = key;
 	}
-	if (class && d->reader->rc == 0)
-		*pools_recent(d->reader, class, key) = *out;
+	return 1;
 }
 
 static inline void decode_reference(struct decoder *d, const struct weft_jfr_class *class,
 				    uint64_t key, struct weft_jfr_node *out)
 {
-	const struct weft_jfr_node *recent = class ? pools_recent(d->reader, class, key) : NULL;
+	struct weft_jfr_node *recent = class ? pools_recent(d->reader, class, key) : NULL;
 
-	if (recent && recent->type == class && recent->pool_key == key)
+	if (recent && recent->type == class && recent->pool_key == key) {
 		*out = *recent;
-	else
-		follow_reference(d, class, key, out);
+		return;
+	}
+	if (follow_reference(d, class, key, out) && recent && !d->in.failed)
+		*recent = *out;
 }
 
 /* ---------------------------------------------------------------- values */

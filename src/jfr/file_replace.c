@@ -165,7 +165,7 @@ int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count)
 {
 	char temporary[PATH_MAX];
 	uint64_t written = 0;
-	int named, rc, fd = open_successor(f->path, temporary, &named);
+	int named = 0, rc, fd = open_successor(f->path, temporary, &named);
 
 	if (fd < 0)
 		return fd;

@@ -146,7 +146,7 @@ static int not_whole(struct weft_jfr_reader *r, uint64_t left, const char *reaso
 /* 1: a chunk that is whole, or damage that is told as in any file; LOOK_AGAIN; 0, -errno. */
 static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 {
-	uint64_t bytes, chunk;
+	uint64_t bytes = 0, chunk;
 	int rc = file_bytes(r, &bytes);
 
 	if (rc != 0 || bytes < r->next_chunk)
@@ -195,7 +195,7 @@ int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 /* What a header says now, checked by chunk_grow(); the chunk has @left bytes in the file. */
 int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header)
 {
-	uint64_t bytes, chunk;
+	uint64_t bytes = 0, chunk;
 	int rc = file_bytes(r, &bytes);
 
 	if (rc == 0 && bytes < r->next_chunk)

@@ -61,8 +61,8 @@ static int take_set(struct counter *c)
 {
 	const struct class_set *set = c->reader->classes;
 
-	if (set == c->set)
-		return 0;
+	if (!set || set == c->set)
+		return set ? 0 : -EBADMSG;
 	free(c->row_of);
 	free(c->sparse);
 	c->set = NULL;

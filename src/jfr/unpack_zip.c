@@ -259,7 +259,7 @@ static int can_read(const struct entry *e)
 int unpack_zip(struct unpack *u)
 {
 	struct entry e = {0}, again = {0};
-	uint64_t data, packed;
+	uint64_t data = 0, packed = 0;
 	int rc = find_entry(u, &e);
 
 	if (rc == 0)

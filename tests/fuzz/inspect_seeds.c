@@ -15,10 +15,12 @@
 /* liar.h: a mapping's memory begins at its inode times 64. */
 #define PROGRAM_INODE 900
 #define OTEL_INODE 910
-#define MEMORY_BYTES 62000
+#define MEMORY_BYTES 0xF000
 #define SESSION UINT64_C(0x7f0000100000)
 #define OTEL UINT64_C(0x7f0000200000)
-#define SLOT UINT64_C(0x6000)
+/* The slots come behind the area of events; memory is there again and again: theirs at SLOT_AT. */
+#define SLOT_AT 0x6000
+#define SLOT (SLOT_AT + UINT64_C(3) * MEMORY_BYTES)
 
 static const char maps[] =
 	"000000400000-000000404000 rw-p 00000000 08:02 900   /bin/program\n"
@@ -45,6 +47,7 @@ static void make_header(struct weft_session_header *h)
 	h->modules_offset = 0x4000;
 	h->map_offset = 0x5000;
 	h->dict_bytes = h->modules_bytes = h->map_bytes = 0x1000;
+	h->event_area_offset = SLOT_AT;
 	h->slots_offset = SLOT;
 	h->total_bytes = SLOT + 64 * h->slot_stride;
 	h->magic = WEFT_SESSION_MAGIC;
@@ -150,7 +153,7 @@ int main(int argc, char **argv)
 	if (weft_session_validate(&memory.session, memory.session.total_bytes))
 		return 1;
 	*weft_session_states(memory.bytes, &memory.session) = WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
-	make_slot(weft_session_slot(memory.bytes, &memory.session, 0));
+	make_slot((struct weft_slot *)(void *)(memory.bytes + SLOT_AT));
 	make_process_context(memory.bytes + OTEL_INODE * 64);
 	for (unsigned int choice = 0; choice < 8; choice++) {
 		make_program(memory.bytes + PROGRAM_INODE * 64, words[choice % 4]);
