@@ -51,8 +51,10 @@ needs src/runtime/slot state_changes ldaxr stlxr
 needs src/runtime/slot set_state stlr
 needs src/runtime/slot end_life stlxr
 needs src/runtime/slot give_hint stlxr
-needs src/runtime/ring reserve ldar
-needs src/runtime/ring publish stlr
+needs src/runtime/ring ring_place ldar
+needs src/runtime/ring ring_publish stlr
+needs src/runtime/event_put ring_place ldar
+needs src/runtime/event_put ring_publish stlr
 needs src/runtime/module_map weft_map_open ldar
 needs src/runtime/module_map weft_map_holds 'dmb.*ishld'
 needs src/collector/session_drain session_state_changes ldaxr stlxr
