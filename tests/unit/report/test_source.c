@@ -375,6 +375,7 @@ static void what_is_no_recording_is_refused(void **state)
 	(void)state;
 	assert_int_equal(source_open(&s, "/nonexistent/file.jfr", NULL), -ENOENT);
 	assert_int_equal(source_open(&s, "/", NULL), -EISDIR);
+	assert_int_equal(recordings_write("shop", path), 0);
 	assert_int_equal(source_open(&s, path, "spam"), -EINVAL);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_int_equal(write(fd,
