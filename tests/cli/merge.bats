@@ -88,6 +88,42 @@ stdout" ]
 	[ "$(count out.jfr jdk.ExecutionSample)" -ge "$(count shop.jfr jdk.ExecutionSample)" ]
 }
 
+@test "of a chunk that is damaged within, what comes before has its stacks" {
+	recording shop
+	# of the first chunk with samples: the size of its last event but the checkpoint becomes 0
+	python3 - <<-'END'
+		import struct
+		data = bytearray(open('shop.jfr', 'rb').read())
+
+		def leb(at):
+		    value = shift = 0
+		    while True:
+		        value |= (data[at] & 0x7f) << shift
+		        at, shift = at + 1, shift + 7
+		        if data[at - 1] < 0x80:
+		            return value, at
+
+		start, events = 0, []
+		while len(events) < 5:
+		    size, checkpoint, metadata = struct.unpack('>QQQ', data[start + 8:start + 32])
+		    at, events = start + 68, []
+		    while at < start + size:
+		        if at not in (start + checkpoint, start + metadata):
+		            events.append(at)
+		        at += leb(at)[0]
+		    start += size
+		data[events[-1]] = 0
+		open('bad.jfr', 'wb').write(data)
+	END
+	weft merge -o out.jfr bad.jfr
+	expect_status 1
+	expect_in "$err" "bad.jfr: at byte "
+	printed out.jfr >found
+	printed shop.jfr >expected
+	[ -z "$(comm -23 found expected)" ]
+	grep -q '"lineNumber"' found
+}
+
 @test "nothing whole, no recording, no file" {
 	recording shop
 	head -c 100 shop.jfr >cut.jfr
