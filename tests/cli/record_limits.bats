@@ -8,6 +8,17 @@ spin() { # as a program: uses CPU for so many rounds
 	echo "i=0; while [ \$i -lt $1 ]; do i=\$((i+1)); done"
 }
 
+# As a program: uses CPU until its recording a.jfr is another file than it was, dropped parts less.
+spin_until_replaced() {
+	echo "number() { stat -L -c %i a.jfr; }
+		n=0
+		until first=\$(number) || [ \$n -gt 1000 ]; do n=\$((n+1)); done
+		while [ \"\$(number)\" = \"\$first\" ] && [ \$n -lt 1000 ]; do
+			$(spin 100000)
+			n=\$((n+1))
+		done"
+}
+
 @test "limits that make no sense are refused" {
 	weft record --max-size 1023K -- true
 	expect_status 2
@@ -31,7 +42,7 @@ spin() { # as a program: uses CPU for so many rounds
 }
 
 @test "--max-size: the file stays below it, and says what was dropped" {
-	weft record --max-size 1M --chunk-time 5ms --chunk-size 4K -o a.jfr -- sh -c "$(spin 2500000)"
+	weft record --max-size 1M --chunk-time 5ms --chunk-size 4K -o a.jfr -- sh -c "$(spin_until_replaced)"
 	expect_status 0
 	[ "$(stat -c %s a.jfr)" -le 1048576 ]
 	[[ $err =~ the\ oldest\ [0-9]+\ parts\ of\ the\ file ]] || {
@@ -53,7 +64,7 @@ spin() { # as a program: uses CPU for so many rounds
 @test "a link to the file stays one" {
 	touch real.jfr
 	ln -s real.jfr a.jfr
-	weft record --max-size 1M --chunk-time 5ms --chunk-size 4K -o a.jfr -- sh -c "$(spin 2500000)"
+	weft record --max-size 1M --chunk-time 5ms --chunk-size 4K -o a.jfr -- sh -c "$(spin_until_replaced)"
 	expect_status 0
 	[ -L a.jfr ]
 	expect_in "$err" "dropped"
