@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the sources
 from jfr_interop import SKIP, dumped, jdks, run, same, summary
 
 JMC_VERSION = '8.3.1'

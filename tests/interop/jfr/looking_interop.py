@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the sources
 from jfr_interop import SKIP, jdks, record_jvm, run, same
 
 

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # beside the sources
 from jfr_interop import SKIP, epoch_ns, jdks, run, same
 from print_interop import record
 

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+sys.dont_write_bytecode = True  # beside the sources
 from jfr_interop import SKIP, jdks, run, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
