@@ -53,11 +53,15 @@ static struct weft_slot *slot;
 static struct ring_reader reader;
 static struct weft_coro coro = {.id = 5, .flags = WEFT_CORO_DETACHED};
 static int cases, failures;
+static int is_broken; /* a case that does not hold is what is looked for */
 
 static void is(int holds, const char *what, const char *which)
 {
-	printf("%sok %d - %s: %s\n", holds ? "" : "not ", ++cases, what, which);
 	failures += !holds;
+	if (is_broken)
+		printf("# %s: %s: %s\n", what, which, holds ? "holds" : "does not hold");
+	else
+		printf("%sok %d - %s: %s\n", holds ? "" : "not ", ++cases, what, which);
 }
 
 static void set_trap_flag(int on)
@@ -329,8 +333,7 @@ static int begin(void)
 
 int main(int argc, char **argv)
 {
-	int caught = argc > 1 && !strcmp(argv[1], "--caught");
-
+	is_broken = argc > 1 && !strcmp(argv[1], "--caught");
 	if (begin())
 		return 99;
 	for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
@@ -338,9 +341,10 @@ int main(int argc, char **argv)
 		if (acts[i].leaves)
 			leave_everywhere(i);
 	}
-	printf("1..%d\n", cases);
-	if (!caught)
+	if (!is_broken) {
+		printf("1..%d\n", cases);
 		return failures != 0;
-	printf("# %d found out\n", failures);
+	}
+	printf("%sok 1 - found out %d times\n1..1\n", failures ? "" : "not ", failures);
 	return failures == 0;
 }
