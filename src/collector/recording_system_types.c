@@ -80,8 +80,9 @@ static const char *const memory[] = {"Operating System", "Memory", NULL};
 static const char *const runtime[] = {"Java Virtual Machine", "Runtime", NULL};
 static const char *const application[] = {"Java Application", NULL};
 
-#define TYPE(name, label, text, category, fields)                                                  \
-	{ name, label, text, category, 0, fields, COUNT_OF(fields) }
+#define TYPE(name_, label_, text_, category_, fields_)                                              \
+	{ .name = name_, .label = label_, .description = text_, .category = category_,             \
+	  .fields = fields_, .field_count = COUNT_OF(fields_) }
 
 const struct system_event_row system_events[SYSTEM_EVENT_COUNT] = {
 	[SYSTEM_ACTIVE_RECORDING] = {
