@@ -261,7 +261,8 @@ static uint8_t *put_text(uint8_t *to, const struct weft_event_value *v, uint32_t
 	uint32_t used = bytes == UINT16_MAX ? 4 : 4 + bytes;
 
 	memcpy(to, &told, sizeof(told));
-	memcpy(to + 4, v->text, used - 4);
+	if (used > 4) /* of no bytes the text may be NULL */
+		memcpy(to + 4, v->text, used - 4);
 	for (; used & 7; used++)
 		to[used] = 0;
 	return to + used;

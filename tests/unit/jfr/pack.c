@@ -20,8 +20,8 @@ const char *const pack_names[PACKINGS] = {"gzip",         "zip", "zip stored",
 
 static void put_le(struct buf *b, uint64_t value, int bytes)
 {
-	for (int i = 0; i < bytes; i++)
-		buf_put_u8(b, (uint8_t)(value >> (8 * i)));
+	for (int i = 0; i < bytes; i++, value >>= 8)
+		buf_put_u8(b, (uint8_t)value);
 }
 
 #ifdef WEFT_HAVE_ZLIB
