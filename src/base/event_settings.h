@@ -65,6 +65,15 @@ void weft_settings_apply(struct event_settings *s, const char *event, const char
 			 size_t bytes);
 /* Does GLOB match the type's name? */
 int weft_setting_glob(const char *glob, size_t bytes, const char *event);
+/* Do both say the same (whoever said it)? */
+static inline int event_settings_equal(const struct event_settings *a,
+				       const struct event_settings *b)
+{
+	return a->enabled == b->enabled && a->stack_trace == b->stack_trace &&
+	       a->threshold_ns == b->threshold_ns && a->throttle_count == b->throttle_count &&
+	       a->throttle_window_ns == b->throttle_window_ns && a->select == b->select &&
+	       a->period_ns == b->period_ns;
+}
 /* A select that this kind of type cannot have becomes all: then 1. */
 int weft_settings_settle(struct event_settings *s, int is_contextual);
 

@@ -2,13 +2,13 @@
 /* weft convert: a recording in another program's format. */
 #include "cli/cli.h"
 
+#include "cli/leave.h"
 #include "cli/recording_args.h"
 #include "cli/term.h"
 #include "export/export.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define BY_MAX 16
 
@@ -86,15 +86,6 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 	return status;
 }
 
-/* By whatever names: the recording would be gone. */
-static int is_same_file(const char *from, const char *to)
-{
-	struct stat a, b;
-
-	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /* What must be known before anything is read. */
 static int check(const struct cli_args *args)
 {
@@ -106,7 +97,7 @@ static int check(const struct cli_args *args)
 	    term_is(stdout))
 		return cli_usage("%s is binary: give -o FILE, or redirect it",
 				 cli_text(args, "to"));
-	if (to && strcmp(to, "-") != 0 && is_same_file(cli_operand(args, 0), to))
+	if (to && strcmp(to, "-") != 0 && would_overwrite(cli_operand(args, 0), to))
 		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }

@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 struct job {
@@ -60,14 +59,6 @@ static int make_name(struct job *job)
 	return CLI_DONE;
 }
 
-static int is_same_file(const char *from, const char *to)
-{
-	struct stat a, b;
-
-	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static int is_standard(const char *path)
 {
 	return !path || !strcmp(path, "-");
@@ -86,7 +77,7 @@ static int read_place(const struct cli_args *args, struct job *job)
 		if (status)
 			return status;
 	}
-	if (!is_standard(o->path) && is_same_file(job->input, o->path))
+	if (!is_standard(o->path) && would_overwrite(job->input, o->path))
 		return cli_usage("%s: is the trace itself: name another file", o->path);
 	if (is_standard(o->path) && term_is(stdout) && !strcmp(job->format->name, "perfetto"))
 		return cli_usage("perfetto is binary: give -o FILE, or redirect it");

@@ -4,8 +4,8 @@
 
 #include "cli/metadata.h"
 #include "cli/recording_args.h"
+#include "cli/select_args.h"
 #include "jfr/declared.h"
-#include "print/select.h"
 #include "report/layout.h"
 
 #include <errno.h>
@@ -97,15 +97,6 @@ static size_t choose(struct jfr_declared *d, struct print_select *select)
 	return kept;
 }
 
-static int read_globs(const struct cli_args *args, const char *option, int is_category,
-		      struct print_select *select)
-{
-	for (size_t i = 0; i < cli_count(args, option); i++)
-		if (select_add(select, cli_text_at(args, option, i), is_category))
-			return cli_error("--%s: %s", option, strerror(ENOMEM));
-	return CLI_DONE;
-}
-
 static void warn_of_globs(const struct print_select *select)
 {
 	char clean[LAYOUT_TEXT];
@@ -155,10 +146,8 @@ static int look(const struct cli_args *args, struct print_select *select)
 static int run(const struct cli_args *args)
 {
 	struct print_select select = {0};
-	int status = read_globs(args, "events", 0, &select);
+	int status = select_args_read(args, &select);
 
-	if (!status)
-		status = read_globs(args, "categories", 1, &select);
 	if (!status)
 		status = look(args, &select);
 	select_free(&select);

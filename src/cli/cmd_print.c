@@ -6,6 +6,7 @@
 #include "base/output.h"
 #include "cli/leave.h"
 #include "cli/recording_args.h"
+#include "cli/select_args.h"
 #include "print/form.h"
 #include "print/print.h"
 #include "report/layout.h"
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define FOLLOW_NS 200000000L /* between two looks at a file that does not grow */
@@ -197,24 +197,6 @@ static int print_to(const struct cli_args *args, struct print_options *options)
 	return rc ? tell_output(path, rc) : status;
 }
 
-static int read_globs(const struct cli_args *args, const char *option, int is_category,
-		      struct print_select *select)
-{
-	for (size_t i = 0; i < cli_count(args, option); i++)
-		if (select_add(select, cli_text_at(args, option, i), is_category))
-			return cli_error("--%s: %s", option, strerror(ENOMEM));
-	return CLI_DONE;
-}
-
-/* By whatever names: the recording would be gone. */
-static int is_same_file(const char *from, const char *to)
-{
-	struct stat a, b;
-
-	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static int check(const struct cli_args *args)
 {
 	const char *to = cli_text(args, "output");
@@ -228,7 +210,7 @@ static int check(const struct cli_args *args)
 	if (cli_flag(args, "follow"))
 		return cli_usage("--follow goes to standard output: redirect it");
 	for (int i = 0; i < cli_operand_count(args); i++)
-		if (is_same_file(cli_operand(args, i), to))
+		if (would_overwrite(cli_operand(args, i), to))
 			return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }
@@ -249,9 +231,7 @@ static int run(const struct cli_args *args)
 	else if (cli_flag(args, "xml"))
 		options.form = &form_xml;
 	if (!status)
-		status = read_globs(args, "events", 0, &select);
-	if (!status)
-		status = read_globs(args, "categories", 1, &select);
+		status = select_args_read(args, &select);
 	if (!status && cli_flag(args, "follow"))
 		stop_at_signals();
 	else

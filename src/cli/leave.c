@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /* Its action is the default again, and it is blocked until the handler returns. */
 static void leave(int signo)
@@ -23,4 +24,12 @@ void leave_no_half_files(void)
 		if (before.sa_handler == SIG_DFL)
 			sigaction(signals[i], &action, NULL);
 	}
+}
+
+int would_overwrite(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }

@@ -264,16 +264,9 @@ static void warn_of_select(struct recording *r, const struct event_type *t)
 	recording_put_warning(r, text);
 }
 
-static int same_settings(const struct event_settings *a, const struct event_settings *b)
-{
-	return a->enabled == b->enabled && a->stack_trace == b->stack_trace &&
-	       a->threshold_ns == b->threshold_ns && a->throttle_count == b->throttle_count &&
-	       a->throttle_window_ns == b->throttle_window_ns && a->select == b->select;
-}
-
 static void settle_class(struct recording *r, struct event_class *c, const struct type_word *word)
 {
-	int is_told = c->is_told && same_settings(&c->settings, &word->settings);
+	int is_told = c->is_told && event_settings_equal(&c->settings, &word->settings);
 
 	c->settings = word->settings;
 	c->is_told = 1;

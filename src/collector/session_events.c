@@ -274,14 +274,6 @@ void session_events_clock(struct session *s)
 
 /* ---- changes */
 
-static int is_changed(const struct event_settings *a, const struct event_settings *b)
-{
-	return a->enabled != b->enabled || a->stack_trace != b->stack_trace ||
-	       a->threshold_ns != b->threshold_ns || a->throttle_count != b->throttle_count ||
-	       a->throttle_window_ns != b->throttle_window_ns || a->select != b->select ||
-	       a->period_ns != b->period_ns;
-}
-
 /* A select that cannot be is told, though it changes nothing: it is all, and may have been. */
 static void set_sample(struct session *s, struct queue *q, uint32_t number, int has_changed)
 {
@@ -297,11 +289,11 @@ static void set_samples(struct session *s, struct queue *q,
 
 	settle_samples(s);
 	show_samples(s);
-	set_sample(s, q, WEFT_EVENT_ROW_CPU, is_changed(&cpu, &s->events.cpu));
-	set_sample(s, q, WEFT_EVENT_ROW_WALL, is_changed(&wall, &s->events.wall));
-	if (is_changed(&cpu, &s->events.cpu))
+	set_sample(s, q, WEFT_EVENT_ROW_CPU, !event_settings_equal(&cpu, &s->events.cpu));
+	set_sample(s, q, WEFT_EVENT_ROW_WALL, !event_settings_equal(&wall, &s->events.wall));
+	if (!event_settings_equal(&cpu, &s->events.cpu))
 		changed(arg, RECORDING_EXECUTION_SAMPLE);
-	if (is_changed(&wall, &s->events.wall))
+	if (!event_settings_equal(&wall, &s->events.wall))
 		changed(arg, RECORDING_WALL_SAMPLE);
 }
 
@@ -311,7 +303,7 @@ static int set_type(struct session *s, struct queue *q, struct event_type *t)
 	int wrong, has_changed;
 
 	settle_type(s, t, &wrong);
-	has_changed = is_changed(&before, &t->settings);
+	has_changed = !event_settings_equal(&before, &t->settings);
 	if (has_changed)
 		show_type(s, t);
 	if (has_changed || wrong)
