@@ -61,7 +61,7 @@ static void give_back(struct tidying *t, uint32_t index, uint64_t seen)
 	    reader->closed_generation != WEFT_GENERATION_OF(seen) || reader->idle == 2 ||
 	    !t->punches)
 		return;
-	if (reader->idle++ == 0 || slot->thread.timer_id >= 0)
+	if (reader->idle++ == 0 || slot->thread.timer_id >= 0 || slot->samples_p.own[0])
 		return;
 	if (!session_state_changes(s, index, seen, draining))
 		return;

@@ -55,12 +55,11 @@ static uint32_t slots_in_use(void)
 static void arm_for(struct weft_slot *slot, int32_t tid)
 {
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	uint64_t used_ns = 0;
 	int32_t none = -1, timer_id;
 
 	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
 		return;
-	timer_id = weft_timer_make(tid, value, &used_ns);
+	timer_id = weft_timer_make(tid, value);
 	if (timer_id < 0)
 		weft_timer_missing(slot);
 	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
@@ -174,12 +173,11 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 
 static void adopt(int32_t tid)
 {
-	uint64_t used_ns = 0;
 	int32_t timer_id = -1;
 
 	if (count < capacity)
-		timer_id = weft_timer_make(tid, WEFT_SIGVAL(weft_rt.cookie, WEFT_SIGVAL_ADOPTED, 0),
-					   &used_ns);
+		timer_id =
+			weft_timer_make(tid, WEFT_SIGVAL(weft_rt.cookie, WEFT_SIGVAL_ADOPTED, 0));
 	if (timer_id < 0) {
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 		return;

@@ -5,7 +5,6 @@
  * handler: all of it async-signal-safe, once per child (counter child_sessions).
  */
 #include <string.h>
-#include <time.h>
 
 #include <weft/abi/rendezvous.h>
 
@@ -124,25 +123,15 @@ struct weft_slot *weft_child_move_out(void)
 	return slot;
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
-uint32_t weft_child_first_tick(void)
+struct weft_slot *weft_child_first_tick(void)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
 	struct weft_slot *slot = weft_slot_mine();
 
 	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_CHILD ||
 	    !weft_guard_holds() || begin_alone())
-		return 0;
-	slot = slot ? weft_child_move_out() : weft_slot_claim(&birth);
-	/* A tick of its own may have armed it meanwhile: then nothing is left to do. */
-	return slot ? weft_timer_arm_after(slot, thread_cpu_ns()) : 0;
+		return NULL;
+	return slot ? weft_child_move_out() : weft_slot_claim(&birth);
 }
 
 void weft_child_after_fork(void)

@@ -11,6 +11,7 @@
  */
 #include "runtime/engine.h"
 
+#include "runtime/clock.h"
 #include "runtime/hooks.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
@@ -51,20 +52,21 @@ int weft_engine_leave(void)
 	return is_on();
 }
 
-static int begin(void)
+static int begin(uint64_t mask)
 {
 	struct weft_slot *slot = weft_slot_mine();
 	int failed = weft_sampler_install();
 
 	if (failed)
 		return failed;
+	weft_tick_look();
 	weft_prime_install((int)__atomic_load_n(&weft_rt.header->prime_signal, __ATOMIC_RELAXED));
 	__atomic_store_n(&weft_rt.on_release, weft_timer_disarm, __ATOMIC_RELEASE);
 	__atomic_store_n(&weft_rt.on_claim, weft_timer_arm, __ATOMIC_RELEASE);
 	weft_timer_disarm_all();
 	weft_adopt_threads();
 	if (slot && slot != weft_slot_private())
-		weft_timer_arm(slot);
+		weft_timer_arm(slot, mask);
 	return 0;
 }
 
@@ -85,7 +87,7 @@ int weft_engine_start(void)
 	if (!moves(ENGINE_OFF, ENGINE_STARTING))
 		return -EALREADY;
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
-	failed = begin();
+	failed = begin(mask);
 	__atomic_store_n(&engine, failed ? ENGINE_OFF : ENGINE_ON, __ATOMIC_SEQ_CST);
 	sys_signals_restore(mask);
 	return failed;

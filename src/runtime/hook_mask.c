@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "runtime/clock.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
@@ -145,7 +146,7 @@ static void be_closed(void)
 	if (!mine || mine->is_closed)
 		return;
 	mine->is_closed = 1;
-	mine->left_ns = weft_timer_pause();
+	weft_timer_pause();
 }
 
 /* After SIGPROF is really open. */
@@ -156,7 +157,7 @@ static void be_open(void)
 	if (!mine || !mine->is_closed)
 		return;
 	mine->is_closed = 0;
-	weft_timer_resume(mine->left_ns);
+	weft_timer_resume();
 }
 
 int weft_mask_is_closed(void)
@@ -169,7 +170,7 @@ void weft_mask_timer_made(void)
 	struct weft_belief *mine = weft_belief_mine(0);
 
 	if (mine && mine->is_closed)
-		mine->left_ns = weft_timer_pause();
+		weft_timer_pause();
 }
 
 /* In the thread, before it has a timer. */
@@ -360,6 +361,8 @@ int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t 
 
 	if (!weft_mask_is_active())
 		return real(how, set, old);
+	if (set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 && !weft_is_vfork_child())
+		weft_clock_before_mask();
 	result = change(real, how, set, old);
 	if (!result && is_change)
 		weft_altstack_keep_closed();
@@ -415,7 +418,6 @@ void weft_mask_give_back(struct weft_belief before)
 
 	/* A handler in between may have closed the thread, or opened it. */
 	before.is_closed = now.is_closed;
-	before.left_ns = now.left_ns;
 	set_belief(before);
 }
 

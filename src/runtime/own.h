@@ -25,7 +25,6 @@
 
 struct weft_belief {
 	uint64_t with;       /* all that was blocked when SIGPROF was */
-	uint64_t left_ns;    /* of the period of a closed thread's timer */
 	int32_t own_view;    /* the vfork child whose mask the kernel alone knows; 0 = none */
 	uint16_t is_blocked; /* does the program believe so? */
 	uint16_t is_closed;  /* really blocked, and the timer stands still (hook_mask.c) */

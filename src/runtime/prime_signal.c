@@ -19,6 +19,7 @@
 
 #include "base/platform.h"
 #include "runtime/attach.h"
+#include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/sampler.h"
@@ -44,7 +45,12 @@ static int is_ours(const siginfo_t *info)
 	       WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie && WEFT_SIGVAL_GENERATION(value) == 0;
 }
 
-static void prime_here(void)
+static int is_sent_by_us(const siginfo_t *info)
+{
+	return is_ours(info) || weft_clock_sent(info);
+}
+
+static void prime_here(uint64_t mask)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_SIGNAL};
 	struct weft_handling marked = weft_handling_begin();
@@ -55,18 +61,18 @@ static void prime_here(void)
 	else if (!slot)
 		slot = weft_slot_claim(&birth);
 	if (slot)
-		weft_timer_arm(slot);
+		weft_timer_arm(slot, mask);
 	weft_handling_end(marked);
 }
 
-static void obey(enum weft_order order)
+static void obey(enum weft_order order, uint64_t mask)
 {
 	switch (order) {
 	case WEFT_ORDER_PRIME:
-		prime_here();
+		prime_here(mask);
 		break;
 	case WEFT_ORDER_ATTACH:
-		prime_here();
+		prime_here(mask);
 		weft_attach_take();
 		break;
 	case WEFT_ORDER_STOP:
@@ -149,14 +155,19 @@ static void pass_on(int signo, siginfo_t *info, void *ucontext)
 
 static void handler(int signo, siginfo_t *info, void *ucontext)
 {
+	const ucontext_t *uc = ucontext;
 	int saved_errno = errno;
+	uint64_t mask;
 
-	if (!is_ours(info))
+	if (weft_clock_sent(info))
+		weft_sampler_clock(uc);
+	else if (!is_ours(info))
 		pass_on(signo, info, ucontext);
 	else if (weft_rt_is_ready() && weft_guard_holds()) {
 		if (info->si_pid == weft_rt.pid)
 			__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
-		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr));
+		memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr), mask);
 	}
 	errno = saved_errno;
 }
@@ -218,7 +229,7 @@ void weft_prime_uninstall(void)
 {
 	if (!let_go())
 		say(0);
-	weft_disposition_uninstall(WEFT_KEPT_PRIME, is_ours);
+	weft_disposition_uninstall(WEFT_KEPT_PRIME, is_sent_by_us);
 }
 
 /* A handler of the program's own would be called for ours, which threads have yet to take. */

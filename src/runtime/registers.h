@@ -22,6 +22,17 @@ static inline uint64_t registers_pc(const ucontext_t *uc)
 	return (uint64_t)uc->uc_mcontext.gregs[16]; /* REG_RIP */
 }
 
+/*
+ * Does it come back from a system call? One leaves the address behind it in rcx, two bytes above
+ * that of the instruction, which is where it begins again. (Else by chance, once in a blue moon.)
+ */
+static inline int registers_left_system_call(const ucontext_t *uc)
+{
+	uint64_t pc = registers_pc(uc), rcx = (uint64_t)uc->uc_mcontext.gregs[14]; /* REG_RCX */
+
+	return rcx == pc || rcx == pc + 2;
+}
+
 /* Kernel order (struct sigcontext): r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
 static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 {
@@ -58,6 +69,18 @@ static inline uint64_t registers_sp(const ucontext_t *uc)
 static inline uint64_t registers_pc(const ucontext_t *uc)
 {
 	return uc->uc_mcontext.pc;
+}
+
+/*
+ * Does it come back from a system call, or is it about to begin one again? The page that it runs on
+ * can be read; the one before may be anything, so the first word of a page is taken for no.
+ */
+static inline int registers_left_system_call(const ucontext_t *uc)
+{
+	const uint32_t *at = (const uint32_t *)(uintptr_t)registers_pc(uc);
+	const uint32_t svc_0 = 0xD4000001u;
+
+	return (((uintptr_t)at & 4095) >= 4 && at[-1] == svc_0) || *at == svc_0;
 }
 
 static inline void registers_copy(uint64_t *out, const ucontext_t *uc)

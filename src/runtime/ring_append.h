@@ -23,10 +23,10 @@
 #define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
 
 /* Beside busy, in the producer's line; not part of the reader's contract. */
-#define BUSY_SINCE(p) ((p)->rsv[0])
-#define RESERVED(p) ((p)->rsv[1]) /* where the record in progress will end; 0 = not known */
+#define BUSY_SINCE(p) ((p)->own[0])
+#define RESERVED(p) ((p)->own[1]) /* where the record in progress will end; 0 = not known */
 #define COMMITTING UINT64_C(1)    /* in RESERVED: no more writing, head and written change */
-#define COMMIT_WRITTEN(p) ((p)->rsv[2])
+#define COMMIT_WRITTEN(p) ((p)->own[2])
 
 struct ring_append {
 	const struct ring *ring;

@@ -11,7 +11,8 @@
  *   fork.c     before, after, and the child    child.c   its session, its CPU time
  *   copies.c   two copies act as one           key.c     the end of a thread
  *   labels.c, label_store.c   labels           publish.c one write, all formats
- *   timer.c    CPU timers                      sampler.c the SIGPROF handler
+ *   timer.c    CPU timers: the kernel's ticks  sampler.c the handler's one sample
+ *   clock.c    hrtimers: perf's cpu-clock
  *   engine.c   start and stop of sampling      prime_signal.c  orders to a thread
  *   adopt.c    threads that were there before  disposition.c   the program's own actions
  *   ring.c     append to a ring                module_map.c    the rule of a pc
@@ -79,9 +80,10 @@ struct weft_rt {
 	uint32_t careful; /* 1: the program filters its system calls (hook_prctl.c) */
 	int own_fd;       /* a runtime-made session's memfd; -1 = none */
 	uint64_t own_fd_inode;
-	/* Arms a thread's timer after its claim, signals blocked; NULL where nothing samples. */
-	void (*on_claim)(struct weft_slot *slot);
-	/* Takes a thread's timer away before its slot goes; NULL likewise. */
+	/* Arms a thread's timer and clock after its claim, signals blocked; @mask: those that are
+	 * blocked anyway. NULL where nothing samples. */
+	void (*on_claim)(struct weft_slot *slot, uint64_t mask);
+	/* Takes them away before the slot goes; NULL likewise. */
 	void (*on_release)(struct weft_slot *slot);
 	/* Begins the session of a forked child: 0 or -errno. */
 	int (*begin_child)(void);

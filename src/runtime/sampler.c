@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SIGPROF handler of the cpu engine: takes its own timers' signals, passes all others
+ * The cpu engine's handlers: SIGPROF from a thread's timer (a tick of the kernel has met it) and
+ * SIGURG from its clock (clock.h: who covers what). Each takes its own signals, passes all others
  * on, and writes one sample into the thread's ring, with the stack walked (stack_walk.c) or
  * copied for the collector to walk (stack_copy.c).
+ *
+ * A tick stands for a tick of CPU time, and a sample for a whole number of periods: tick / period
+ * and what the dice add, rounded down, so that the sum is right. 0: it is left out, which is how a
+ * rate below the tick's comes about. Ticks in one long system call come as one signal at its end:
+ * that one stands for what the kernel says the thread has spent in there.
  *
  * Asynchronous signals are blocked while it runs, so it never nests; the synchronous ones
  * stay open, for one of them while blocked would kill the process. No allocation, no lock,
  * errno kept. System calls: none, but for the exceptions that are counted where they stand:
  * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
  * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
- * of a stopped recording is deleted and the engine ended, and the session of a forked child is
- * begun (child_sessions).
+ * of a stopped recording is deleted and the engine ended, the session of a forked child is
+ * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage), and
+ * the clock's next block of gaps is begun (one event in 40 ms at most).
  */
 #include "runtime/sampler.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <weft/publish.h>
 
 #include "base/context_snapshot.h"
 #include "runtime/attach.h"
+#include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/event.h"
 #include "runtime/hooks.h"
@@ -77,24 +86,89 @@ static int32_t timer_of(const siginfo_t *info)
 	return info->si_code == SI_TIMER ? info->si_timerid : -1;
 }
 
-static uint32_t overrun_of(const siginfo_t *info)
+/* What a sample is to say of its taking. */
+struct taken {
+	uint64_t now_ns;
+	uint32_t weight; /* periods; 0 = it is left out */
+	uint16_t flags;  /* enum weft_sample_flag */
+	int is_new;      /* the slot was claimed by this very handler */
+};
+
+/* CPU time since the last tick that met it, microseconds: the timer is due after one. */
+static uint32_t used_since_tick(const siginfo_t *info)
 {
-	return info->si_code == SI_TIMER && info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
+	return info->si_code == SI_TIMER && info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun
+								 : 1;
+}
+
+/* Of the calling thread, by the kernel's own account. */
+static uint64_t time_in_kernel_ns(void)
+{
+	struct rusage usage = {.ru_stime = {0}};
+
+	sys_call2(SYS_getrusage, RUSAGE_THREAD, &usage);
+	return (uint64_t)usage.ru_stime.tv_sec * 1000000000u +
+	       (uint64_t)usage.ru_stime.tv_usec * 1000u;
+}
+
+/* And since the last tick; 0 at the first, of which nobody knows. */
+static uint64_t kernel_since_tick_ns(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t before = clock->kernel_ns, now;
+
+	if (weft_rt_is_careful())
+		return 0;
+	now = time_in_kernel_ns() + 1;
+	clock->kernel_ns = now;
+	return before && now > before ? now - before : 0;
+}
+
+/* So that the sum of all is right, and each is a whole number. */
+static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
+{
+	uint64_t period_ns = weft_period_ns();
+	uint64_t dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
+
+	return (uint32_t)((ns + dice) / period_ns);
+}
+
+/* What a tick stands for that met the thread at @uc. */
+static void weigh_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+		       struct taken *out)
+{
+	uint32_t used_us = used_since_tick(info);
+	uint64_t tick_ns = weft_tick_ns(), weight_ns = tick_ns, kernel_ns, mask;
+	int is_kernel;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	kernel_ns = kernel_since_tick_ns(slot);
+	is_kernel = registers_left_system_call(uc) || kernel_ns / 500 > used_us;
+	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
+	if (weft_clock_covers(slot, mask)) {
+		weft_clock_is_quiet(slot, used_us);
+		if (!is_kernel)
+			return;
+	} else {
+		weft_clock_open(slot, mask);
+	}
+	if (is_kernel && kernel_ns > tick_ns && used_us > (tick_ns + tick_ns / 2) / 1000)
+		weight_ns = kernel_ns / 1000 < used_us ? kernel_ns : (uint64_t)used_us * 1000;
+	out->weight = in_periods(slot, weight_ns);
 }
 
 static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
-		      const siginfo_t *info, uint64_t now_ns)
+		      const struct taken *taken)
 {
-	uint32_t overrun = overrun_of(info);
-
 	sample->record.type = WEFT_RECORD_SAMPLE;
 	sample->record.generation = (uint32_t)slot->thread.generation;
-	sample->time_ns = now_ns;
-	sample->weight = 1 + overrun;
+	sample->time_ns = taken->now_ns;
+	sample->weight = taken->weight;
+	sample->flags |= taken->flags;
 	sample->engine = WEFT_ENGINE_CPU;
 	sample->coroutine = slot->events.coroutine;
-	if (overrun)
-		weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, overrun);
+	if (taken->weight > 1)
+		weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, taken->weight - 1);
 }
 
 /* By the session's mode; AUTO copies where nobody knows how far the stack reaches. */
@@ -140,9 +214,7 @@ static int is_wanted(struct weft_slot *slot)
 	return 0;
 }
 
-/* @is_new: claimed by this very handler. */
-static void write_sample(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
-			 uint64_t now_ns, int is_new)
+static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const struct taken *taken)
 {
 	struct stack_take take = {
 		.slot = slot,
@@ -161,8 +233,8 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
 		return;
 	}
-	fill_head(slot, sample, info, now_ns);
-	take_context(slot, sample, is_new);
+	fill_head(slot, sample, taken);
+	take_context(slot, sample, taken->is_new);
 	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, take.beside);
@@ -170,6 +242,16 @@ static void write_sample(struct weft_slot *slot, const siginfo_t *info, const uc
 	weft_event_add(&slot->events.commits, 1);
 	weft_ring_commit(&take.ring, &sample->record);
 	weft_rt_mark(weft_rt_index(slot));
+}
+
+static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			uint64_t now_ns, int is_new)
+{
+	struct taken taken = {.now_ns = now_ns, .is_new = is_new};
+
+	weigh_tick(slot, info, uc, &taken);
+	if (taken.weight)
+		write_sample(slot, uc, &taken);
 }
 
 /* One store: in the header, attempted is the sum of the causes. */
@@ -226,7 +308,7 @@ static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const 
 		return;
 	}
 	if (slot)
-		write_sample(slot, info, uc, now_ns, is_new);
+		sample_tick(slot, info, uc, now_ns, is_new);
 	else
 		lose(WEFT_COUNTER_LOST_NO_SLOT);
 }
@@ -248,7 +330,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_
 	else if (WEFT_SIGVAL_GENERATION(value) == WEFT_SIGVAL_ADOPTED)
 		sample_adopted(slot, info, uc, now_ns);
 	else if (belongs(slot, value))
-		write_sample(slot, info, uc, now_ns, 0);
+		sample_tick(slot, info, uc, now_ns, 0);
 	else
 		lose(WEFT_COUNTER_LOST_EXIT_RACE);
 }
@@ -264,19 +346,18 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
-/* What a forked child has used before its session could begin: it is where it is now. */
+/* A forked child's: its session begins, and with that the timer of the thread that it met. */
 static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
 						 uint64_t now_ns)
 {
-	uint32_t periods = weft_child_first_tick();
-	struct weft_slot *slot = weft_slot_mine();
-	siginfo_t first;
+	struct weft_slot *slot = weft_child_first_tick();
+	uint64_t mask;
 
-	if (!periods || !slot)
+	if (!slot)
 		return;
-	memcpy(&first, info, sizeof(first));
-	first.si_overrun = (int)(periods - 1);
-	write_sample(slot, &first, uc, now_ns, 0);
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	sample_tick(slot, info, uc, now_ns, 0);
+	weft_timer_arm(slot, mask);
 }
 
 static void count_time(uint64_t began_ns)
@@ -296,6 +377,37 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_n
 	weft_handling_end(marked);
 	if (UNLIKELY(weft_attach_is_stale(began_ns)))
 		weft_attach_look(began_ns);
+}
+
+/*
+ * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
+ * thread had blocked it, and its ticks have counted meanwhile.
+ */
+static void take_clock(struct weft_slot *slot, const ucontext_t *uc, uint64_t now_ns)
+{
+	const struct taken taken = {.now_ns = now_ns, .weight = 1};
+
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
+		weft_clock_close(slot);
+		return;
+	}
+	if (!registers_left_system_call(uc))
+		write_sample(slot, uc, &taken);
+	weft_clock_fired(slot);
+}
+
+void weft_sampler_clock(const ucontext_t *uc)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	struct weft_slot *slot = weft_slot_mine();
+	struct weft_handling marked;
+
+	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))
+		return;
+	marked = weft_handling_begin();
+	take_clock(slot, uc, began_ns);
+	count_time(began_ns);
+	weft_handling_end(marked);
 }
 
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)

@@ -8,22 +8,20 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "runtime/disposition.h"
 #include "runtime/runtime.h"
 
 /* timer.c; all async-signal-safe */
 void weft_timer_missing(struct weft_slot *slot); /* it could not be made: counted once */
-void weft_timer_arm(struct weft_slot *slot);     /* the calling thread's own */
-void weft_timer_disarm(struct weft_slot *slot);  /* likewise */
-/* As if it had been armed @used_ns of CPU time ago: the number of ticks that it would have had. */
-uint32_t weft_timer_arm_after(struct weft_slot *slot, uint64_t used_ns);
+/* The calling thread's own timer and clock; @mask: signals that it blocks. */
+void weft_timer_arm(struct weft_slot *slot, uint64_t mask);
+void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
 void weft_timer_delete(int32_t timer_id);
-uint64_t weft_timer_pause(void); /* the calling thread's own; what is left of its period */
-void weft_timer_resume(uint64_t left_ns);
-/* Of any thread, which has used *@used_ns already: becomes the number of periods that are over
- * by that. Its number, or -1. */
-int32_t weft_timer_make(int32_t tid, uint64_t value, uint64_t *used_ns);
+void weft_timer_pause(void); /* the calling thread's own */
+void weft_timer_resume(void);
+int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
 /* Of all threads that have a slot or were adopted; more than once does no harm. */
 void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
@@ -42,6 +40,7 @@ int weft_sampler_is_installed(void);
 void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
 int weft_sampler_is_ours(const siginfo_t *info);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
+void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */
 
 /*
  * Our handlers at work, and events that walk a stack, for who waits until they are done: on a
@@ -78,8 +77,8 @@ static inline void weft_handling_end(struct weft_handling h)
 
 /* child.c */
 int weft_child_begin(void); /* a forked child's session; 0 or -errno */
-/* In its first SIGPROF; number of periods that its thread has used before. */
-uint32_t weft_child_first_tick(void);
+/* In its first SIGPROF: the slot of the thread that it met, or NULL. */
+struct weft_slot *weft_child_first_tick(void);
 void weft_child_after_fork(void); /* arms the timer that brings it */
 /*
  * The thread that forked leaves its private slot for one of the child's session; NULL: it

@@ -152,12 +152,13 @@ static struct opening find_slot(void)
 }
 
 /*
- * A thread that went without a word has left its timer, and nobody else knows of it. (Its
- * control page is all zeros when the slot is new or its memory was given back.)
+ * A thread that went without a word has left its timer and its clock, and nobody else knows of
+ * them. (Its control page is all zeros when the slot is new or its memory was given back.)
  */
 static void delete_left_timer(struct weft_slot *slot)
 {
-	if (slot->thread.generation && slot->thread.timer_id >= 0 && weft_rt.on_release)
+	if (slot->thread.generation && weft_rt.on_release &&
+	    (slot->thread.timer_id >= 0 || slot->samples_p.own[0]))
 		weft_rt.on_release(slot);
 }
 
@@ -185,8 +186,8 @@ static void carry_books_on(struct weft_slot *slot)
 	__atomic_store_n(&slot->events_p.head, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->events_c.tail, 0, __ATOMIC_RELAXED);
 	slot->samples_p.busy = slot->events_p.busy = 0;
-	memset(slot->samples_p.rsv, 0, sizeof(slot->samples_p.rsv));
-	memset(slot->events_p.rsv, 0, sizeof(slot->events_p.rsv));
+	memset(slot->samples_p.own, 0, sizeof(slot->samples_p.own));
+	memset(slot->events_p.own, 0, sizeof(slot->events_p.own));
 }
 
 static const struct weft_meet not_noted;
@@ -306,7 +307,8 @@ static struct weft_slot *claim(const struct weft_birth *birth)
 
 struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 {
-	void (*on_claim)(struct weft_slot *) = __atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
+	void (*on_claim)(struct weft_slot *, uint64_t) =
+		__atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
 	struct weft_slot *slot;
 	uint64_t before;
 
@@ -315,7 +317,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	slot = claim(birth);
 	if (slot && on_claim && !birth->has_timer)
-		on_claim(slot);
+		on_claim(slot, before);
 	if (!birth->has_timer)
 		weft_publish_put_off();
 	sys_signals_restore(before);

@@ -3,10 +3,14 @@
  * One CPU-time timer per thread, by raw system calls: it ticks only while its thread runs,
  * so it never wakes a sleeping call, and exec flushes it.
  *
+ * It is due after a microsecond already, so it fires at each tick of the kernel that meets the
+ * thread on a CPU, and a sample at a tick stands for one tick of CPU time. (A longer period, with
+ * the time since the last as weight, never meets a thread that ends before it, and puts what ran
+ * before a sleep on what runs at the next tick.) Its overrun says how much CPU time the thread has
+ * used since the last tick that met it.
+ *
  * sigval says whose it is: cookie, generation and index of the slot; generation 0
- * (WEFT_SIGVAL_ADOPTED) for a thread that had no slot when its timer was made. The first
- * tick comes after a part of a period that differs from thread to thread: threads that live
- * shorter than a period are sampled in proportion, too.
+ * (WEFT_SIGVAL_ADOPTED) for a thread that had no slot when its timer was made.
  *
  * timers_armed in the header counts all; the collector's budget bounds it, because
  * RLIMIT_SIGPENDING is shared by all of a user's processes.
@@ -15,7 +19,7 @@
 
 #include <signal.h>
 
-#include "base/hash.h"
+#include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/hooks.h"
 #include "runtime/sys.h"
@@ -23,6 +27,7 @@
 #define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define NOTIFY_THREAD_ID 4
 #define NOTIFY_SIGNAL 0
+#define TIMER_DUE_NS 1000
 
 static int32_t process_timer = -1;
 
@@ -43,51 +48,27 @@ void weft_timer_delete(int32_t timer_id)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 }
 
-static uint64_t period_ns(void)
+static int start(int32_t timer_id)
 {
-	uint64_t ns = __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
-
-	return ns < 10000 ? 10000 : ns;
-}
-
-static int start(int32_t timer_id, uint64_t first_ns, uint64_t every_ns)
-{
-	struct itimerspec spec = {
-		.it_value = {.tv_sec = (time_t)(first_ns / 1000000000u),
-			     .tv_nsec = (long)(first_ns % 1000000000u)},
-		.it_interval = {.tv_sec = (time_t)(every_ns / 1000000000u),
-				.tv_nsec = (long)(every_ns % 1000000000u)},
-	};
+	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
+	struct itimerspec spec = {.it_value = due, .it_interval = due};
 
 	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
 }
 
-/* How many periods are over at @used_ns of CPU time, when the first is at *@first_ns, which
- * becomes the time to the next. */
-static uint32_t periods_over(uint64_t used_ns, uint64_t every_ns, uint64_t *first_ns)
-{
-	uint64_t over = used_ns < *first_ns ? 0 : 1 + (used_ns - *first_ns) / every_ns;
-
-	*first_ns += over * every_ns - used_ns;
-	return (uint32_t)over;
-}
-
-int32_t weft_timer_make(int32_t tid, uint64_t value, uint64_t *used_ns)
+int32_t weft_timer_make(int32_t tid, uint64_t value)
 {
 	struct sys_sigevent event = {
 		.value = value, .signo = SIGPROF, .notify = NOTIFY_THREAD_ID, .tid = tid};
-	uint64_t every_ns = period_ns();
-	uint64_t first_ns = 1 + hash_mix(clock_monotonic_ns() ^ (uint64_t)tid << 40) % every_ns;
 	int32_t timer_id = -1;
 
-	*used_ns = periods_over(*used_ns, every_ns, &first_ns);
 	if (weft_rt_is_careful() || !budget_allows())
 		return -1;
 	if (sys_call3(SYS_timer_create, THREAD_CPU_CLOCK(tid), &event, &timer_id)) {
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
-	if (start(timer_id, first_ns, every_ns)) {
+	if (start(timer_id)) {
 		weft_timer_delete(timer_id);
 		return -1;
 	}
@@ -110,17 +91,16 @@ void weft_timer_missing(struct weft_slot *slot)
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
-static void arm_own(struct weft_slot *slot, uint64_t *used_ns)
+static void arm_own(struct weft_slot *slot)
 {
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
 	int32_t none = -1, timer_id;
 
 	weft_adopt_taken(slot->thread.tid);
-	timer_id = weft_timer_make(slot->thread.tid, value, used_ns);
+	timer_id = weft_timer_make(slot->thread.tid, value);
 	if (timer_id >= 0 && __atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
 							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
-	*used_ns = 0;
 	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
 	if (timer_id >= 0)
 		return;
@@ -128,16 +108,17 @@ static void arm_own(struct weft_slot *slot, uint64_t *used_ns)
 }
 
 /* Signals are blocked: a handler must not wait for what it interrupts (engine.c). */
-uint32_t weft_timer_arm_after(struct weft_slot *slot, uint64_t used_ns)
+void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 {
 	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
-		return 0;
-	arm_own(slot, &used_ns);
-	if (!weft_engine_leave())
+		return;
+	arm_own(slot);
+	if (!weft_engine_leave()) {
 		weft_timer_disarm(slot);
-	else
-		weft_mask_timer_made();
-	return (uint32_t)used_ns;
+		return;
+	}
+	weft_mask_timer_made();
+	weft_clock_begin(slot, mask);
 }
 
 /* Of the calling thread; -1 = none. */
@@ -155,31 +136,25 @@ static int is_unbegun_child(void)
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
 }
 
-uint64_t weft_timer_pause(void)
+void weft_timer_pause(void)
 {
-	struct itimerspec never = {{0, 0}, {0, 0}}, left = never;
+	struct itimerspec never = {{0, 0}, {0, 0}};
 	int32_t timer_id = own_timer();
 
 	if (timer_id >= 0)
-		sys_call4(SYS_timer_settime, timer_id, 0, &never, &left);
+		sys_call4(SYS_timer_settime, timer_id, 0, &never, NULL);
 	else if (is_unbegun_child())
 		weft_timer_disarm_process();
-	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec;
 }
 
-void weft_timer_resume(uint64_t left_ns)
+void weft_timer_resume(void)
 {
 	int32_t timer_id = own_timer();
 
 	if (timer_id >= 0)
-		start(timer_id, left_ns ? left_ns : period_ns(), period_ns());
+		start(timer_id);
 	else if (is_unbegun_child() && process_timer < 0)
 		weft_child_after_fork();
-}
-
-void weft_timer_arm(struct weft_slot *slot)
-{
-	weft_timer_arm_after(slot, 0);
 }
 
 void weft_timer_disarm(struct weft_slot *slot)
@@ -187,6 +162,7 @@ void weft_timer_disarm(struct weft_slot *slot)
 	int32_t timer_id = __atomic_exchange_n(&slot->thread.timer_id, -1, __ATOMIC_RELAXED);
 
 	weft_timer_delete(timer_id);
+	weft_clock_close(slot);
 }
 
 /* FREE and DRAINING slots may have no memory: those are not looked at. */
@@ -198,6 +174,9 @@ static void disarm_slot(uint32_t index)
 
 	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE && WEFT_STATE_OF(word) != WEFT_SLOT_DEAD)
 		return;
+	if (slot->thread.generation != WEFT_GENERATION_OF(word))
+		return;
+	weft_clock_close(slot);
 	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
 	/* Closed and emptied meanwhile it holds zeros, and 0 is some timer's number. */
 	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
@@ -227,7 +206,7 @@ int weft_timer_arm_process(void)
 	if (weft_mask_is_closed()) /* until it is open again */
 		return 0;
 	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
-	return failed ? (int)failed : start(process_timer, 1000000, 0);
+	return failed ? (int)failed : start(process_timer);
 }
 
 void weft_timer_disarm_process(void)

@@ -148,6 +148,12 @@ enum weft_engine {
 	WEFT_ENGINE_WALL = 1 << 1,
 };
 
+/** clock: by what the cpu engine takes its samples (docs/accuracy.md). */
+enum weft_clock_choice {
+	WEFT_CLOCK_AUTO = 0,  /* an hrtimer for each thread where perf is allowed, else ticks */
+	WEFT_CLOCK_TICKS = 1, /* CPU timers alone, which the kernel looks at in its tick */
+};
+
 /** stack_mode: how the handler records a stack. */
 enum weft_stack_mode {
 	WEFT_STACK_RAW = 0,   /* registers and a copy of the stack */
@@ -223,7 +229,7 @@ struct weft_session_header {
 	uint32_t run_state;        /* 0x180 [C] enum weft_run_state */
 	int32_t collector_pid;     /* 0x184 [C] 0 = none */
 	uint64_t cookie;           /* 0x188 [C] low 24 bits used; tells our signals from others */
-	uint64_t period_ns;        /* 0x190 [C] cpu engine: CPU time between two samples */
+	uint64_t period_ns;        /* 0x190 [C] cpu engine: CPU time that one sample stands for */
 	uint32_t engines;          /* 0x198 [C] enum weft_engine bits */
 	uint32_t stack_mode;       /* 0x19C [C] enum weft_stack_mode */
 	uint32_t stack_copy_bytes; /* 0x1A0 [C] raw copy limit, <= WEFT_STACK_COPY_MAX */
@@ -238,7 +244,8 @@ struct weft_session_header {
 	uint32_t prime_signal;     /* 0x1D0 [C] wanted for priming; 0 = none is to be used */
 	uint32_t attach_number;    /* 0x1D4 [C] recordings that attached to this session so far */
 	uint32_t prime_sending;    /* 0x1D8 [C,R] how many look at prime_signal_used to send it */
-	uint8_t rsv_control[0x200 - 0x1DC];
+	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice: wanted */
+	uint8_t rsv_control[0x200 - 0x1E0];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
 	uint32_t blocks_open;     /* 0x204 [R] blocks of 64 slots that are mapped */
@@ -265,7 +272,9 @@ struct weft_session_header {
 	uint32_t labels_max;    /* 0x260 [R] labels per thread, reserved ones included */
 	uint32_t rsv_labels;    /* 0x264 */
 	uint64_t mapped_at;     /* 0x268 [R] where the session lies in the target */
-	uint8_t rsv_runtime[0x280 - 0x270];
+	int32_t clock_error; /* 0x270 [R] -errno of why there are no hrtimers; 0 = none is known */
+	uint32_t clock_opened; /* 0x274 [R] hrtimers opened so far */
+	uint8_t rsv_runtime[0x280 - 0x278];
 	/** A bit per block of 64 slots: something was published, or a thread ended, in it since
 	 * the collector took the bit away. A hint: all are looked at now and then. */
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
@@ -332,7 +341,10 @@ struct weft_ring_producer {
 	uint64_t head;    /* +0x00 bytes published since the claim */
 	uint64_t busy;    /* +0x08 frame address of the append in progress; 0 = none */
 	uint64_t written; /* +0x10 records published since FREE; one more while one is at it */
-	uint64_t rsv[5];
+	/* +0x18 The writer's own: of the samples ring the thread's clock (src/runtime/clock.h; a
+	 * first word that is not 0 is to be undone), of the events ring the append that is in
+	 * progress (ring_append.h). */
+	uint64_t own[5];
 };
 
 struct weft_ring_consumer {
@@ -456,6 +468,8 @@ enum weft_sample_flag {
 	WEFT_SAMPLE_OUTSIDE = 1 << 6,    /* taken from outside: of the registers only pc and sp */
 	WEFT_SAMPLE_NO_LABELS = 1 << 7,  /* it has labels, and they could not be told */
 	WEFT_SAMPLE_IN_CONTEXT = 1 << 8, /* a contextual event was open on the thread */
+	WEFT_SAMPLE_TICK = 1 << 9,       /* met by the kernel's tick, not by the thread's hrtimer */
+	WEFT_SAMPLE_KERNEL = 1 << 10,    /* and it was in the kernel then */
 };
 
 /**
@@ -474,7 +488,7 @@ enum weft_sample_flag {
 struct weft_sample_record {
 	struct weft_record record;           /* 0x00 */
 	uint64_t time_ns;                    /* 0x10 CLOCK_MONOTONIC */
-	uint32_t weight;                     /* 0x18 periods: 1 + overrun */
+	uint32_t weight;                     /* 0x18 periods that it stands for */
 	uint16_t engine;                     /* 0x1C enum weft_engine */
 	uint16_t flags;                      /* 0x1E enum weft_sample_flag */
 	uint8_t context;                     /* 0x20 enum weft_sample_context */
@@ -662,6 +676,7 @@ WEFT_ABI_OFFSET(weft_session_header, tables_bytes, 0x1C0);
 WEFT_ABI_OFFSET(weft_session_header, tables_used, 0x1C8);
 WEFT_ABI_OFFSET(weft_session_header, prime_signal, 0x1D0);
 WEFT_ABI_OFFSET(weft_session_header, attach_number, 0x1D4);
+WEFT_ABI_OFFSET(weft_session_header, clock, 0x1DC);
 WEFT_ABI_OFFSET(weft_session_header, prime_sending, 0x1D8);
 WEFT_ABI_OFFSET(weft_session_header, target_state, 0x200);
 WEFT_ABI_OFFSET(weft_session_header, blocks_open, 0x204);
@@ -686,6 +701,8 @@ WEFT_ABI_OFFSET(weft_session_header, otel_thread, 0x258);
 WEFT_ABI_OFFSET(weft_session_header, custom_labels, 0x25C);
 WEFT_ABI_OFFSET(weft_session_header, labels_max, 0x260);
 WEFT_ABI_OFFSET(weft_session_header, mapped_at, 0x268);
+WEFT_ABI_OFFSET(weft_session_header, clock_error, 0x270);
+WEFT_ABI_OFFSET(weft_session_header, clock_opened, 0x274);
 WEFT_ABI_OFFSET(weft_session_header, fresh, 0x280);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
@@ -722,6 +739,7 @@ WEFT_ABI_OFFSET(weft_slot, outside.samples, 0x100);
 WEFT_ABI_OFFSET(weft_slot, samples_p.head, 0x140);
 WEFT_ABI_OFFSET(weft_slot, samples_p.busy, 0x148);
 WEFT_ABI_OFFSET(weft_slot, samples_p.written, 0x150);
+WEFT_ABI_OFFSET(weft_slot, samples_p.own, 0x158);
 WEFT_ABI_OFFSET(weft_slot, samples_c.tail, 0x180);
 WEFT_ABI_OFFSET(weft_slot, samples_c.delivered, 0x188);
 WEFT_ABI_OFFSET(weft_slot, samples_c.refused, 0x190);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hrtimers by perf's cpu-clock: see clock.h. */
+#include "runtime/clock.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "runtime/disposition.h"
+#include "runtime/engine.h"
+#include "runtime/runtime.h"
+#include "runtime/sys.h"
+
+#define PERIOD_MIN_NS 10000
+#define PERIOD_MAX_NS UINT64_C(3000000000) /* with 5/4 of it in 32 bits */
+#define PAGE_BYTES 4096
+#define FIRED 1           /* si_code of F_SETSIG: POLL_IN */
+#define BLOCK_NS 40000000 /* a gap is repeated for so long */
+#define GAPS_MIN 8
+#define GAPS_MAX 64
+#define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
+#define RUSH_THREADS 16    /* ... get their clock at once */
+#define RUSH_CHANCE 4      /* and one in so many of those after them */
+#define QUIET_PERIODS 32
+
+static uint64_t tick_ns;
+static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
+
+uint64_t weft_period_ns(void)
+{
+	uint64_t ns = __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
+
+	if (ns < PERIOD_MIN_NS)
+		return PERIOD_MIN_NS;
+	return ns < PERIOD_MAX_NS ? ns : PERIOD_MAX_NS;
+}
+
+void weft_tick_look(void)
+{
+	struct timespec tick = {.tv_nsec = 4000000};
+
+	sys_call2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
+	__atomic_store_n(&tick_ns, (uint64_t)tick.tv_nsec, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_tick_ns(void)
+{
+	return __atomic_load_n(&tick_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_clock_random(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (!clock->random)
+		clock->random =
+			hash_mix(clock_monotonic_ns() ^ (uint64_t)slot->thread.tid << 40) | 1;
+	clock->random += UINT64_C(0x9E3779B97F4A7C15); /* SplitMix64 */
+	return hash_mix(clock->random);
+}
+
+/* In [0, below). */
+static uint64_t random_below(struct weft_slot *slot, uint64_t below)
+{
+	return (uint64_t)(((unsigned __int128)weft_clock_random(slot) * below) >> 64);
+}
+
+/* ---- gaps */
+
+static uint32_t draw_gap(struct weft_slot *slot, uint64_t period_ns)
+{
+	return (uint32_t)(period_ns - period_ns / 4 + random_below(slot, period_ns / 2));
+}
+
+/* Of all gaps the longer ones hold more of the time: by rejection. */
+static uint32_t draw_gap_by_length(struct weft_slot *slot, uint64_t period_ns)
+{
+	uint32_t gap;
+
+	do
+		gap = draw_gap(slot, period_ns);
+	while (random_below(slot, period_ns + period_ns / 4) >= gap);
+	return gap;
+}
+
+static uint32_t gaps_of_a_block(uint64_t period_ns)
+{
+	uint64_t gaps = BLOCK_NS / period_ns;
+
+	return gaps < GAPS_MIN ? GAPS_MIN : gaps > GAPS_MAX ? GAPS_MAX : (uint32_t)gaps;
+}
+
+/* ---- the event */
+
+static long open_event(uint64_t gap_ns)
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = PERF_ATTR_SIZE_VER0;
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.sample_period = gap_ns;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	return sys_call5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* libc's own structure of that name is not there in all of them. */
+struct owner {
+	int32_t type, tid;
+};
+#define OWNER_IS_THREAD 0
+#define SET_OWNER_EX 15
+#define SET_SIGNAL 10
+
+static long aim(long fd, int32_t tid)
+{
+	struct owner owner = {OWNER_IS_THREAD, tid};
+	long failed = sys_call3(SYS_fcntl, fd, SET_OWNER_EX, &owner);
+
+	if (!failed)
+		failed = sys_call3(SYS_fcntl, fd, SET_SIGNAL, SIGURG);
+	return failed ? failed : sys_call3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC);
+}
+
+static void unmap(uint64_t page)
+{
+	if (page)
+		sys_call2(SYS_munmap, page, PAGE_BYTES);
+}
+
+/* The address of its control page, and the number that it had meanwhile; or -errno. */
+static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
+{
+	long fd = open_event(gap_ns), page;
+
+	if (fd < 0)
+		return fd;
+	page = aim(fd, slot->thread.tid);
+	if (!page)
+		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	sys_call1(SYS_close, fd);
+	*number = (int32_t)fd;
+	return page;
+}
+
+/* Refused for good: threads that begin later need not try. */
+static void note_refusal(long error)
+{
+	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
+	    error == -ENOENT || error == -EOPNOTSUPP)
+		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
+}
+
+static int is_failure(long page)
+{
+	return page < 0 && page > -4096;
+}
+
+/* The engine may be ending, on another thread: then what was made goes again (engine.c). */
+static int start(struct weft_slot *slot, uint64_t gap_ns)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t none = 0;
+	long page;
+
+	if (!weft_engine_enter())
+		return 0;
+	page = make(slot, gap_ns, &clock->fd);
+	if (is_failure(page))
+		note_refusal(page);
+	else if (!__atomic_compare_exchange_n(&clock->page, &none, (uint64_t)page, 0,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		unmap((uint64_t)page);
+	if (!weft_engine_leave())
+		weft_clock_close(slot);
+	return !is_failure(page);
+}
+
+static int is_possible(uint64_t mask)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	return !(mask & SYS_SIGNAL_BIT(SIGURG)) && !weft_rt_is_careful() &&
+	       __atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_AUTO &&
+	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) && weft_prime_signal() == SIGURG;
+}
+
+void weft_clock_open(struct weft_slot *slot, uint64_t mask)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (weft_clock_is_open(slot) || !is_possible(mask))
+		return;
+	clock->quiet_us = 0;
+	clock->gaps = 0;
+	clock->gap_ns = draw_gap_by_length(slot, weft_period_ns());
+	if (start(slot, 1 + random_below(slot, clock->gap_ns)))
+		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+}
+
+/* One of the first of the moment, or with luck. */
+static int is_at_once(struct weft_slot *slot)
+{
+	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
+	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
+	uint64_t threads = seen >> 16 == now ? (seen & 0xFFFF) + 1 : 1;
+
+	if (threads <= RUSH_THREADS)
+		__atomic_store_n(&rush, now << 16 | threads, __ATOMIC_RELAXED);
+	return threads <= RUSH_THREADS || random_below(slot, RUSH_CHANCE) == 0;
+}
+
+void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
+{
+	if (is_possible(mask) && is_at_once(slot))
+		weft_clock_open(slot, mask);
+}
+
+void weft_clock_close(struct weft_slot *slot)
+{
+	uint64_t *page = &weft_clock_of(slot)->page;
+
+	if (__atomic_load_n(page, __ATOMIC_RELAXED))
+		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+}
+
+void weft_clock_before_mask(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (slot && weft_rt_is_ready() && weft_guard_holds() && slot != weft_slot_private() &&
+	    weft_clock_is_open(slot) && !weft_rt_is_careful())
+		weft_clock_close(slot);
+}
+
+/* It may have fired while all was blocked: just before it was closed, or the slot released. */
+int weft_clock_sent(const siginfo_t *info)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (info->si_code != FIRED || !weft_rt_is_ready() || !weft_guard_holds() ||
+	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
+		return 0;
+	return !slot || slot == weft_slot_private() || info->si_fd == weft_clock_of(slot)->fd;
+}
+
+/* What is left of the first block, which the thread came into somewhere. */
+static uint32_t rest_of_first(struct weft_slot *slot)
+{
+	return (uint32_t)random_below(slot, gaps_of_a_block(weft_period_ns()));
+}
+
+static void begin_block(struct weft_slot *slot)
+{
+	weft_clock_of(slot)->gaps = gaps_of_a_block(weft_period_ns());
+	weft_clock_of(slot)->gap_ns = draw_gap(slot, weft_period_ns());
+}
+
+void weft_clock_fired(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	clock->quiet_us = 0;
+	if (clock->gaps > 1) {
+		clock->gaps--;
+		return;
+	}
+	if (weft_rt_is_careful())
+		return;
+	clock->gaps = clock->gaps ? 0 : rest_of_first(slot);
+	if (!clock->gaps)
+		begin_block(slot);
+	weft_clock_close(slot);
+	start(slot, clock->gap_ns);
+}
+
+void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	clock->quiet_us += used_us;
+	if (clock->quiet_us < QUIET_PERIODS * (weft_period_ns() / 1000))
+		return;
+	clock->quiet_us = 0;
+	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
+		return;
+	weft_clock_close(slot);
+	__atomic_store_n(&weft_rt.header->clock_error, -EBUSY, __ATOMIC_RELAXED);
+}
+
+int weft_clock_covers(struct weft_slot *slot, uint64_t mask)
+{
+	return weft_clock_is_open(slot) && !(mask & SYS_SIGNAL_BIT(SIGURG)) &&
+	       weft_prime_signal() == SIGURG;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock of the cpu engine: an hrtimer for each thread, perf's cpu-clock event, which counts the
+ * thread's time on a CPU and fires at any nanosecond of it. A CPU timer (timer.c) is looked at by
+ * the kernel in its tick alone, so work that repeats with ticks is met at the same phase for ever.
+ *
+ * Who covers what, at each instant of a thread's CPU time exactly one of the two:
+ *   open     user mode by the event, the kernel by those ticks that met it there
+ *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, or none was opened yet
+ * A tick that finds the clock closed counts in full, and then opens it. So where it is opened late
+ * no time is missed and none is counted twice, whatever the tick's phase.
+ *
+ * The event counts user mode only: the kernel allows it to everybody (perf_event_paranoid 2), and
+ * a signal that begins in user mode never cuts a system call short. It is SIGURG by F_SETSIG to the
+ * thread, whose default is to be ignored: one that crosses exec harms nobody. No descriptor stays:
+ * a mapping of the event's control page keeps it alive, which exec, exit and fork undo by
+ * themselves, and closefrom() does not.
+ *
+ * Gaps between two samples are random, uniform in [3/4, 5/4] of a period, so that nothing falls in
+ * with them. The first is drawn from the equilibrium distribution of that renewal process (a part,
+ * uniform, of a gap drawn by its length: Cox, Renewal Theory, 5.3), so from a thread's first
+ * instant on the density of samples is one in a period. The kernel repeats a gap by itself; a new
+ * one costs opening the event anew, so each is used several times, by blocks, into which a thread
+ * enters at a random place.
+ *
+ * Threads that are started one after the other in great number get their clock at once with a
+ * chance of one in four only, else at their first tick: opening costs more than many of them live.
+ *
+ * Writer: the owning thread (and its handlers), but for the first word, which whoever ends the
+ * engine exchanges for 0: who gets the address undoes the mapping. All is async-signal-safe.
+ */
+#ifndef WEFT_RUNTIME_CLOCK_H
+#define WEFT_RUNTIME_CLOCK_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include <weft/abi/session.h>
+
+/* In the slot: samples_p.own. */
+struct weft_clock {
+	uint64_t page;      /* the event's control page; 0 = closed */
+	uint64_t random;    /* state of the generator; 0 = not seeded */
+	uint64_t kernel_ns; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
+	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
+	uint32_t gap_ns;    /* of this block */
+	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part */
+	int32_t fd;         /* the number that its signals carry */
+};
+_Static_assert(sizeof(struct weft_clock) == sizeof(((struct weft_ring_producer *)0)->own),
+	       "its room in the slot");
+
+static inline struct weft_clock *weft_clock_of(struct weft_slot *slot)
+{
+	return (struct weft_clock *)(void *)slot->samples_p.own;
+}
+
+static inline int weft_clock_is_open(struct weft_slot *slot)
+{
+	return __atomic_load_n(&weft_clock_of(slot)->page, __ATOMIC_RELAXED) != 0;
+}
+
+/* The thread begins: @mask are the signals that it blocks. Signals are blocked meanwhile. */
+void weft_clock_begin(struct weft_slot *slot, uint64_t mask);
+
+/* From a tick that found it closed, likewise. Nothing where it cannot be had. */
+void weft_clock_open(struct weft_slot *slot, uint64_t mask);
+
+void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
+
+/* The thread is about to block SIGURG: none may be left pending. */
+void weft_clock_before_mask(void);
+
+/* A SIGURG: is it from the calling thread's event? Also from one that is closed by now. */
+int weft_clock_sent(const siginfo_t *info);
+
+/* It has fired: counts it, and opens it anew when its time has come. */
+void weft_clock_fired(struct weft_slot *slot);
+
+/* Nothing came from it in @used_us more of CPU time: is it still what it was? Else it is closed. */
+void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us);
+
+/* Does it cover user mode, for a tick that interrupted a thread with @mask? */
+int weft_clock_covers(struct weft_slot *slot, uint64_t mask);
+
+uint64_t weft_clock_random(struct weft_slot *slot); /* of the calling thread's own slot */
+
+uint64_t weft_period_ns(void); /* of the recording: what one sample stands for */
+uint64_t weft_tick_ns(void);   /* of the kernel */
+void weft_tick_look(void);     /* asks for it once, where the engine starts */
+
+#endif
