@@ -25,6 +25,7 @@
 
 struct weft_belief {
 	uint64_t with;       /* all that was blocked when SIGPROF was */
+	uint64_t rsv;        /* a seat has a cache line of its own (seats.c) */
 	int32_t own_view;    /* the vfork child whose mask the kernel alone knows; 0 = none */
 	uint16_t is_blocked; /* does the program believe so? */
 	uint16_t is_closed;  /* really blocked, and the timer stands still (hook_mask.c) */

@@ -284,8 +284,8 @@ static void a_commit_left_halfway_is_settled(void **state)
 
 		fresh(state);
 		assert_int_equal(append(1), WEFT_RING_WRITTEN);
-		m->p.rsv[1] = (m->p.head + 64) | 1; /* RESERVED, COMMITTING */
-		m->p.rsv[2] = 2;                    /* COMMIT_WRITTEN */
+		m->p.own[1] = (m->p.head + 64) | 1; /* RESERVED, COMMITTING */
+		m->p.own[2] = 2;                    /* COMMIT_WRITTEN */
 		m->p.written = step > 0 ? 2 : 1;
 		memcpy(m->data + m->p.head, m->data, 64);
 		((struct weft_record *)(void *)(m->data + m->p.head))->bytes = 64;
