@@ -107,6 +107,16 @@
 #define RECORDING_FIELD_PATH "path"
 #define RECORDING_FIELD_BUILD_ID "buildId"
 
+/* startTime, process, clock, reason (why it is not the other; or null), periodNs, tickNs (of the
+ * kernel): by what a process's CPU samples were taken. In each chunk, for each process; of the rows
+ * of one the last stands. */
+#define RECORDING_CLOCK "weft.Clock"
+#define RECORDING_FIELD_CLOCK "clock" /* "hrtimer" or "ticks" */
+#define RECORDING_FIELD_REASON "reason"
+#define RECORDING_FIELD_TICK "tickNs"
+#define RECORDING_CLOCK_HRTIMER "hrtimer"
+#define RECORDING_CLOCK_TICKS "ticks"
+
 /* startTime, message: what was not done as asked; each message once. */
 #define RECORDING_WARNING "weft.Warning"
 #define RECORDING_FIELD_MESSAGE "message"

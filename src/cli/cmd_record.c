@@ -14,6 +14,7 @@
 #include "cli/settings_args.h"
 #include "cli/term.h"
 #include "collector/clock.h"
+#include "collector/hrtimer.h"
 #include "collector/program.h"
 #include "elf/module.h"
 
@@ -33,6 +34,9 @@
 #define MAX_SIZE_LEAST ((uint64_t)1 << 20)
 #define MAX_AGE_LEAST_NS UINT64_C(1000000000)
 
+static const char *const clock_choices[] = {
+	[WEFT_CLOCK_AUTO] = "auto", [WEFT_CLOCK_TICKS] = "ticks", NULL};
+
 static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE, replacing it", NULL,
 	 NULL},
@@ -48,6 +52,11 @@ static const struct cli_option options[] = {
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
 	 "How stacks are taken: auto walks by unwind tables and copies what they do not reach",
 	 "auto", collector_stack_modes},
+	{"clock", 0, CLI_CHOICE, CLI_MORE, "CLOCK",
+	 "What takes samples of CPU time: auto is an hrtimer for each thread where perf is "
+	 "allowed, "
+	 "else ticks, the kernel's",
+	 "auto", clock_choices},
 	{"inline-context", 0, CLI_FLAG, 0, NULL,
 	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
 	{"prime-signal", 0, CLI_TEXT, 0, "SIGNAL",
@@ -89,13 +98,13 @@ static const struct cli_example examples[] = {
 
 /* ---- settings */
 
-static void warn_of_ticks(uint64_t period_ns)
+static void warn_of_ticks(const struct collector_options *o)
 {
 	uint64_t tick_ns = clock_tick_ns();
 
-	if (period_ns < tick_ns)
-		cli_warning("rate: CPU timers of this kernel fire %llu times a second at the "
-			    "most; what lies between becomes weight of the samples",
+	if (o->period_ns < tick_ns && (o->clock == WEFT_CLOCK_TICKS || hrtimer_refused()))
+		cli_warning("rate: this kernel ticks %llu times a second, and there is no finer "
+			    "clock (weft doctor); what lies between becomes weight of the samples",
 			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
 }
 
@@ -191,6 +200,7 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 	if (o->debuginfod && elf_no_debuginfod())
 		cli_warning("--debuginfod: no server is asked: %s", elf_no_debuginfod());
 	o->no_children = cli_flag(args, "no-children");
+	o->clock = strcmp(cli_text(args, "clock"), "ticks") ? WEFT_CLOCK_AUTO : WEFT_CLOCK_TICKS;
 	o->stack_mode = (enum weft_stack_mode)collector_stack_mode(cli_text(args, "stack"));
 	o->version = cli_version;
 	return 0;
@@ -325,7 +335,7 @@ static int begin_record(const struct cli_args *args, struct record *r, struct co
 	int status = 0;
 
 	if (o->engines & WEFT_ENGINE_CPU)
-		warn_of_ticks(o->period_ns);
+		warn_of_ticks(o);
 	if (!r->path) {
 		r->path = DEFAULT_OUTPUT;
 		status = keep_older(r->path);

@@ -2,6 +2,8 @@
 /* What the kernel offers: CPU timers and their real rate, clocks, perf events, memory. */
 #include "cli/doctor.h"
 
+#include "collector/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -104,7 +106,8 @@ static void judge_rate(struct finding *out, int64_t spent)
 	}
 	finding_choose(out,
 		       "engine cpu, a timer per thread: never wakes a sleeping call. %d Hz by "
-		       "default; above %lld Hz one sample stands for several periods",
+		       "default; by this clock alone, above %lld Hz one sample stands for several "
+		       "periods",
 		       DEFAULT_RATE_HZ, (long long)hz);
 }
 
@@ -167,27 +170,42 @@ static int open_perf(uint32_t type, uint64_t config)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void probe_perf_event(struct finding *out, uint32_t type, uint64_t config)
+static void probe_perf_event(struct finding *out, enum finding_state refused, uint32_t type,
+			     uint64_t config)
 {
 	int fd = open_perf(type, config);
 
 	if (fd < 0) {
-		finding_refused(out, FINDING_INFO, "perf_event_open", errno);
+		finding_refused(out, refused, "perf_event_open", errno);
 		return;
 	}
 	close(fd);
-	finding_set(out, FINDING_INFO, "perf_event_open works for one's own threads");
+	finding_set(out, refused == FINDING_INFO ? FINDING_INFO : FINDING_OK,
+		    "perf_event_open works for one's own threads");
 }
 
 static void probe_perf_software(struct finding *out)
 {
-	probe_perf_event(out, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-	finding_choose(out, "not used: CPU timers cost less and need no permission");
+	uint64_t tick_ms = clock_tick_ns() / 1000000;
+
+	probe_perf_event(out, FINDING_LIMITED, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	if (out->state == FINDING_OK)
+		finding_choose(out,
+			       "clock hrtimer: samples at random instants of a thread's CPU "
+			       "time; system calls by ticks of %llu ms",
+			       (unsigned long long)tick_ms);
+	else
+		finding_choose(out,
+			       "clock ticks of %llu ms: right on average, but work that "
+			       "repeats with them is misjudged (docs/accuracy.md). What mends "
+			       "it: sysctl kernel.perf_event_paranoid=2, CAP_PERFMON in a "
+			       "container",
+			       (unsigned long long)tick_ms);
 }
 
 static void probe_perf_hardware(struct finding *out)
 {
-	probe_perf_event(out, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	probe_perf_event(out, FINDING_INFO, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 }
 
 static void probe_paranoid(struct finding *out)

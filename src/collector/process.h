@@ -29,6 +29,14 @@ enum samples_choice { SAMPLES_ALL = 0, SAMPLES_IN_CONTEXT, SAMPLES_NONE };
 
 #define SESSION_BUCKETS 64
 
+/* Of its CPU samples, as its session says (abi/session.h). */
+struct process_clock {
+	uint32_t choice; /* enum weft_clock_choice */
+	int32_t error;
+	uint32_t opened, signo;
+	int is_careful;
+};
+
 /* Everything that is counted in one session, as sums since its start. */
 struct session_counts {
 	uint64_t counter[WEFT_COUNTER_ROOM];
@@ -129,6 +137,7 @@ struct process {
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
 	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
 	struct process_load load;
+	struct process_clock clock;
 	struct session_counts counted; /* newest known to the drain thread */
 	struct session_counts own;     /* the worker's: cuts, malformed logs */
 	struct session_counts put;     /* in the file or the open chunk */

@@ -93,13 +93,14 @@ static int declare_types(struct recording *r)
 	r->histogram = declare_histogram(w);
 	r->recording = declare_recording(w);
 	r->process = declare_process(w);
+	r->clock = declare_clock(w);
 	r->module = declare_module(w);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
 	if (!r->setting || !r->counter || !r->histogram || !r->recording || !r->process ||
-	    !r->module)
+	    !r->clock || !r->module)
 		return -ENOMEM;
 	return declare_tagged(r);
 }
@@ -427,6 +428,7 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 	while (strcmp(end, RECORDING_END_RUNNING) != 0 && (t = process_thread_next(p, &cursor)))
 		recording_thread_gone(r, t, now_ns);
 	recording_system_leave(r, p, now_ns);
+	recording_look_at_clock(p);
 	process_release(p);
 }
 
@@ -479,6 +481,7 @@ static void put_rows(struct recording *r, uint64_t now_ns)
 	for (struct process *p = r->first; p; p = p->next) {
 		end_stretches(r, p);
 		put_process_row(r, p, now_ns);
+		recording_put_clock(r, p, now_ns);
 		put_modules(r, p, now_ns);
 		recording_counts(r, p, now_ns);
 	}

@@ -37,7 +37,7 @@ struct chunk_events {
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *setting, *counter, *histogram, *recording, *process, *module;
+	struct weft_jfr_type *setting, *counter, *histogram, *recording, *process, *clock, *module;
 	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
 	struct weft_jfr_type *sample, *wall;
 	struct weft_jfr_type *span;       /* NULL with --inline-context */
@@ -143,6 +143,10 @@ void recording_sample_settings(struct recording *r, struct process *p,
 /* In recording_event.c. */
 void recording_put_class_settings(struct recording *r, const struct event_class *c);
 void recording_free_classes(struct recording *r);
+
+/* recording_clock.c: looks while the session is there, and puts what was seen. */
+void recording_look_at_clock(struct process *p);
+void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
 
 /* Counter and histogram rows of one process: what has changed since the last. */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);

@@ -150,6 +150,15 @@ static const struct weft_jfr_field process_fields[] = {
 	TEXT(RECORDING_FIELD_END, "End"),
 };
 
+static const struct weft_jfr_field clock_fields[] = {
+	START_TIME,
+	TEXT(RECORDING_FIELD_PROCESS, "Process"),
+	TEXT(RECORDING_FIELD_CLOCK, "Clock"),
+	TEXT(RECORDING_FIELD_REASON, "Reason"),
+	NUMBER(RECORDING_FIELD_PERIOD, "Period in Nanoseconds"),
+	NUMBER(RECORDING_FIELD_TICK, "Tick in Nanoseconds"),
+};
+
 static const struct weft_jfr_field module_fields[] = {
 	START_TIME,
 	TEXT(RECORDING_FIELD_PROCESS, "Process"),
@@ -313,6 +322,11 @@ struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w)
 struct weft_jfr_type *declare_process(struct weft_jfr_writer *w)
 {
 	return declare(w, RECORDING_PROCESS, "Process", process_fields, COUNT_OF(process_fields));
+}
+
+struct weft_jfr_type *declare_clock(struct weft_jfr_writer *w)
+{
+	return declare(w, RECORDING_CLOCK, "Clock", clock_fields, COUNT_OF(clock_fields));
 }
 
 struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)

@@ -53,6 +53,7 @@ struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_process(struct weft_jfr_writer *w);
+struct weft_jfr_type *declare_clock(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_module(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w);
 

@@ -142,6 +142,7 @@ static void fill_header(struct session *s, const struct process *p,
 	h->stack_copy_bytes = settings->stack_copy_bytes;
 	h->frames_max = WEFT_FRAMES_MAX;
 	h->prime_signal = settings->prime_signal;
+	h->clock = settings->clock;
 	h->run_state = WEFT_RUN_RECORDING;
 	if (settings->socket)
 		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);

@@ -152,6 +152,7 @@ static void write_settings(struct session *s, const struct session_settings *set
 	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
 }
 

@@ -14,7 +14,7 @@
 #include "runtime/sys.h"
 
 #define PERIOD_MIN_NS 10000
-#define PERIOD_MAX_NS UINT64_C(3000000000) /* with 5/4 of it in 32 bits */
+#define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
 #define PAGE_BYTES 4096
 #define FIRED 1           /* si_code of F_SETSIG: POLL_IN */
 #define BLOCK_NS 40000000 /* a gap is repeated for so long */
@@ -32,9 +32,14 @@ uint64_t weft_period_ns(void)
 {
 	uint64_t ns = __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
 
-	if (ns < PERIOD_MIN_NS)
-		return PERIOD_MIN_NS;
-	return ns < PERIOD_MAX_NS ? ns : PERIOD_MAX_NS;
+	return ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : ns;
+}
+
+uint64_t weft_clock_gap_ns(void)
+{
+	uint64_t period_ns = weft_period_ns();
+
+	return period_ns < GAP_MAX_NS ? period_ns : GAP_MAX_NS;
 }
 
 void weft_tick_look(void)
@@ -197,7 +202,7 @@ void weft_clock_open(struct weft_slot *slot, uint64_t mask)
 		return;
 	clock->quiet_us = 0;
 	clock->gaps = 0;
-	clock->gap_ns = draw_gap_by_length(slot, weft_period_ns());
+	clock->gap_ns = draw_gap_by_length(slot, weft_clock_gap_ns());
 	if (start(slot, 1 + random_below(slot, clock->gap_ns)))
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 }
@@ -251,13 +256,13 @@ int weft_clock_sent(const siginfo_t *info)
 /* What is left of the first block, which the thread came into somewhere. */
 static uint32_t rest_of_first(struct weft_slot *slot)
 {
-	return (uint32_t)random_below(slot, gaps_of_a_block(weft_period_ns()));
+	return (uint32_t)random_below(slot, gaps_of_a_block(weft_clock_gap_ns()));
 }
 
 static void begin_block(struct weft_slot *slot)
 {
-	weft_clock_of(slot)->gaps = gaps_of_a_block(weft_period_ns());
-	weft_clock_of(slot)->gap_ns = draw_gap(slot, weft_period_ns());
+	weft_clock_of(slot)->gaps = gaps_of_a_block(weft_clock_gap_ns());
+	weft_clock_of(slot)->gap_ns = draw_gap(slot, weft_clock_gap_ns());
 }
 
 void weft_clock_fired(struct weft_slot *slot)
@@ -283,7 +288,7 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us)
 	struct weft_clock *clock = weft_clock_of(slot);
 
 	clock->quiet_us += used_us;
-	if (clock->quiet_us < QUIET_PERIODS * (weft_period_ns() / 1000))
+	if (clock->quiet_us < QUIET_PERIODS * (weft_clock_gap_ns() / 1000))
 		return;
 	clock->quiet_us = 0;
 	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))

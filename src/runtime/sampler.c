@@ -128,8 +128,11 @@ static uint64_t kernel_since_tick_ns(struct weft_slot *slot)
 static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 {
 	uint64_t period_ns = weft_period_ns();
-	uint64_t dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
+	uint64_t dice;
 
+	if (ns == period_ns)
+		return 1;
+	dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
 	return (uint32_t)((ns + dice) / period_ns);
 }
 
@@ -138,14 +141,16 @@ static void weigh_tick(struct weft_slot *slot, const siginfo_t *info, const ucon
 		       struct taken *out)
 {
 	uint32_t used_us = used_since_tick(info);
-	uint64_t tick_ns = weft_tick_ns(), weight_ns = tick_ns, kernel_ns, mask;
-	int is_kernel;
+	uint64_t tick_ns = weft_tick_ns(), weight_ns = tick_ns, kernel_ns = 0, mask;
+	int is_kernel = registers_left_system_call(uc), is_covered;
 
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-	kernel_ns = kernel_since_tick_ns(slot);
-	is_kernel = registers_left_system_call(uc) || kernel_ns / 500 > used_us;
+	is_covered = weft_clock_covers(slot, mask);
+	if (is_covered || is_kernel)
+		kernel_ns = kernel_since_tick_ns(slot);
+	is_kernel |= kernel_ns / 500 > used_us;
 	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
-	if (weft_clock_covers(slot, mask)) {
+	if (is_covered) {
 		weft_clock_is_quiet(slot, used_us);
 		if (!is_kernel)
 			return;
@@ -385,13 +390,15 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_n
  */
 static void take_clock(struct weft_slot *slot, const ucontext_t *uc, uint64_t now_ns)
 {
-	const struct taken taken = {.now_ns = now_ns, .weight = 1};
+	struct taken taken = {.now_ns = now_ns};
 
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
 		weft_clock_close(slot);
 		return;
 	}
 	if (!registers_left_system_call(uc))
+		taken.weight = in_periods(slot, weft_clock_gap_ns());
+	if (taken.weight)
 		write_sample(slot, uc, &taken);
 	weft_clock_fired(slot);
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By which clock the CPU samples of a process were taken: rows of weft.Clock. */
+#include "collector/recording_private.h"
+
+#include "base/recording.h"
+#include "collector/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+/* Why there is no hrtimer; NULL = there is. */
+static const char *why_ticks(const struct process_clock *c)
+{
+	if (c->choice == WEFT_CLOCK_TICKS)
+		return "asked for";
+	if (c->is_careful)
+		return "the program filters its system calls";
+	switch (-c->error) {
+	case 0:
+		break;
+	case EACCES:
+	case EPERM:
+		return "perf_event_open is not permitted";
+	case EBUSY:
+		return "the handler of SIGURG was replaced";
+	default:
+		return "the kernel has no perf_event_open that serves";
+	}
+	if (c->opened)
+		return NULL;
+	return c->signo == SIGURG ? "no thread had SIGURG open" : "SIGURG is not to be used";
+}
+
+/* What the session says; once it is gone what it said last. */
+void recording_look_at_clock(struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+
+	if (!h)
+		return;
+	p->clock = (struct process_clock){
+		.choice = __atomic_load_n(&h->clock, __ATOMIC_RELAXED),
+		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
+		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
+		.signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED),
+		.is_careful =
+			__atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED) != 0,
+	};
+}
+
+void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	const char *why;
+
+	recording_look_at_clock(p);
+	why = why_ticks(&p->clock);
+	recording_put(r, r->clock,
+		      (struct weft_jfr_value[]){
+			      {.number = (int64_t)now_ns},
+			      {.string = text_value(p->group)},
+			      {.string = text_value(why ? RECORDING_CLOCK_TICKS
+							: RECORDING_CLOCK_HRTIMER)},
+			      {.string = why ? text_value(why) : (struct weft_jfr_string){0}},
+			      {.number = (int64_t)r->period_ns},
+			      {.number = (int64_t)clock_tick_ns()},
+		      },
+		      6);
+}
