@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "base/platform.h"
+#include "runtime/clock.h"
 #include "runtime/engine.h"
 #include "runtime/sampler.h"
 #include "runtime/sys.h"
@@ -49,36 +50,6 @@ static uint32_t slots_in_use(void)
 	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
 
 	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
-}
-
-/* The owner may do the same at this moment, or end. */
-static void arm_for(struct weft_slot *slot, int32_t tid)
-{
-	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	int32_t none = -1, timer_id;
-
-	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
-		return;
-	timer_id = weft_timer_make(tid, value);
-	if (timer_id < 0)
-		weft_timer_missing(slot);
-	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		weft_timer_delete(timer_id);
-}
-
-/* With a slot a thread is known without being listed. */
-static void arm_slots(void)
-{
-	for (uint32_t i = 0; i < slots_in_use(); i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
-		struct weft_slot *slot = weft_rt_slot(i);
-
-		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
-			continue;
-		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
-		arm_for(slot, slot->thread.tid);
-	}
 }
 
 static int has_slot(int32_t tid)
@@ -169,6 +140,46 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 		return 0;
 	*waits = parse_number(switches);
 	return !(parse_hex(blocked) >> (signo - 1) & 1);
+}
+
+/* What it blocks; everything, if that is not to be seen. */
+static uint64_t mask_of(int32_t tid)
+{
+	const char *blocked = read_status(tid) > 0 ? field("SigBlk:\t", 8) : NULL;
+
+	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
+}
+
+/* The owner may do the same at this moment, or end. */
+static void arm_for(struct weft_slot *slot, int32_t tid)
+{
+	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
+	int32_t none = -1, timer_id;
+
+	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
+		return;
+	if (weft_clock_is_possible(0))
+		weft_clock_open(slot, mask_of(tid));
+	timer_id = weft_timer_make(tid, value);
+	if (timer_id < 0)
+		weft_timer_missing(slot);
+	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		weft_timer_delete(timer_id);
+}
+
+/* With a slot a thread is known without being listed. */
+static void arm_slots(void)
+{
+	for (uint32_t i = 0; i < slots_in_use(); i++) {
+		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+		struct weft_slot *slot = weft_rt_slot(i);
+
+		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+			continue;
+		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
+		arm_for(slot, slot->thread.tid);
+	}
 }
 
 static void adopt(int32_t tid)

@@ -99,7 +99,7 @@ static uint32_t gaps_of_a_block(uint64_t period_ns)
 
 /* ---- the event */
 
-static long open_event(uint64_t gap_ns)
+static long open_event(int32_t tid, uint64_t gap_ns)
 {
 	struct perf_event_attr attr;
 
@@ -110,7 +110,7 @@ static long open_event(uint64_t gap_ns)
 	attr.sample_period = gap_ns;
 	attr.exclude_kernel = 1;
 	attr.exclude_hv = 1;
-	return sys_call5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* libc's own structure of that name is not there in all of them. */
@@ -133,14 +133,14 @@ static long aim(long fd, int32_t tid)
 
 static void unmap(uint64_t page)
 {
-	if (page)
+	if (page > WEFT_CLOCK_OPENING)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
 }
 
 /* The address of its control page, and the number that it had meanwhile; or -errno. */
 static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
 {
-	long fd = open_event(gap_ns), page;
+	long fd = open_event(slot->thread.tid, gap_ns), page;
 
 	if (fd < 0)
 		return fd;
@@ -165,27 +165,38 @@ static int is_failure(long page)
 	return page < 0 && page > -4096;
 }
 
-/* The engine may be ending, on another thread: then what was made goes again (engine.c). */
-static int start(struct weft_slot *slot, uint64_t gap_ns)
+/* Between the two stores the event is made: whoever closes the clock meanwhile makes it go again.
+ */
+static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint64_t none = 0;
-	long page;
+	uint64_t opening = WEFT_CLOCK_OPENING;
+	long page = make(slot, gap_ns, &clock->fd);
+	uint64_t found = is_failure(page) ? 0 : (uint64_t)page;
 
-	if (!weft_engine_enter())
-		return 0;
-	page = make(slot, gap_ns, &clock->fd);
-	if (is_failure(page))
+	if (!found)
 		note_refusal(page);
-	else if (!__atomic_compare_exchange_n(&clock->page, &none, (uint64_t)page, 0,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		unmap((uint64_t)page);
-	if (!weft_engine_leave())
-		weft_clock_close(slot);
-	return !is_failure(page);
+	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		unmap(found);
+	return found != 0;
 }
 
-static int is_possible(uint64_t mask)
+/* It is OPENING, for us. The engine may be ending, on another thread (engine.c). */
+static int start(struct weft_slot *slot, uint64_t gap_ns)
+{
+	int made = 0;
+
+	if (weft_engine_enter()) {
+		made = make_for(slot, gap_ns);
+		if (weft_engine_leave())
+			return made;
+	}
+	weft_clock_close(slot);
+	return 0;
+}
+
+int weft_clock_is_possible(uint64_t mask)
 {
 	const struct weft_session_header *h = weft_rt.header;
 
@@ -194,11 +205,19 @@ static int is_possible(uint64_t mask)
 	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) && weft_prime_signal() == SIGURG;
 }
 
+static int begins_to_open(struct weft_clock *clock)
+{
+	uint64_t closed = 0;
+
+	return __atomic_compare_exchange_n(&clock->page, &closed, WEFT_CLOCK_OPENING, 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void weft_clock_open(struct weft_slot *slot, uint64_t mask)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
-	if (weft_clock_is_open(slot) || !is_possible(mask))
+	if (!weft_clock_is_possible(mask) || !begins_to_open(clock))
 		return;
 	clock->quiet_us = 0;
 	clock->gaps = 0;
@@ -221,7 +240,7 @@ static int is_at_once(struct weft_slot *slot)
 
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
 {
-	if (is_possible(mask) && is_at_once(slot))
+	if (weft_clock_is_possible(mask) && is_at_once(slot))
 		weft_clock_open(slot, mask);
 }
 
@@ -280,7 +299,8 @@ void weft_clock_fired(struct weft_slot *slot)
 	if (!clock->gaps)
 		begin_block(slot);
 	weft_clock_close(slot);
-	start(slot, clock->gap_ns);
+	if (begins_to_open(clock))
+		start(slot, clock->gap_ns);
 }
 
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us)

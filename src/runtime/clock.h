@@ -37,9 +37,11 @@
 
 #include <weft/abi/session.h>
 
+#define WEFT_CLOCK_OPENING UINT64_C(1) /* somebody is at it: the words below are his */
+
 /* In the slot: samples_p.own. */
 struct weft_clock {
-	uint64_t page;      /* the event's control page; 0 = closed */
+	uint64_t page;      /* the event's control page; 0 = closed; WEFT_CLOCK_OPENING */
 	uint64_t random;    /* state of the generator; 0 = not seeded */
 	uint64_t kernel_ns; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
 	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
@@ -57,13 +59,17 @@ static inline struct weft_clock *weft_clock_of(struct weft_slot *slot)
 
 static inline int weft_clock_is_open(struct weft_slot *slot)
 {
-	return __atomic_load_n(&weft_clock_of(slot)->page, __ATOMIC_RELAXED) != 0;
+	return __atomic_load_n(&weft_clock_of(slot)->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
 }
 
 /* The thread begins: @mask are the signals that it blocks. Signals are blocked meanwhile. */
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask);
 
-/* From a tick that found it closed, likewise. Nothing where it cannot be had. */
+/* May a thread that blocks @mask have one, as far as is known? */
+int weft_clock_is_possible(uint64_t mask);
+
+/* From a tick that found it closed, likewise, or by who starts the engine, for a thread that has no
+ * timer yet. Nothing where it cannot be had. */
 void weft_clock_open(struct weft_slot *slot, uint64_t mask);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
