@@ -14,6 +14,7 @@
 #include "runtime/sys.h"
 
 #define PERIOD_MIN_NS 10000
+#define GAP_MIN_NS 10000 /* the kernel makes a shorter one as long; it is over by then anyway */
 #define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
 #define PAGE_BYTES 4096
 #define FIRED 1           /* si_code of F_SETSIG: POLL_IN */
@@ -216,13 +217,15 @@ static int begins_to_open(struct weft_clock *clock)
 void weft_clock_open(struct weft_slot *slot, uint64_t mask)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t first_ns;
 
 	if (!weft_clock_is_possible(mask) || !begins_to_open(clock))
 		return;
 	clock->quiet_us = 0;
 	clock->gaps = 0;
 	clock->gap_ns = draw_gap_by_length(slot, weft_clock_gap_ns());
-	if (start(slot, 1 + random_below(slot, clock->gap_ns)))
+	first_ns = random_below(slot, clock->gap_ns);
+	if (start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 }
 
@@ -284,7 +287,15 @@ static void begin_block(struct weft_slot *slot)
 	weft_clock_of(slot)->gap_ns = draw_gap(slot, weft_clock_gap_ns());
 }
 
-void weft_clock_fired(struct weft_slot *slot)
+/* Opened anew it counts from now on: what the handler took since then goes off all of the block. */
+static uint64_t shortened(const struct weft_clock *clock, uint64_t fired_ns)
+{
+	uint64_t late_ns = (clock_monotonic_ns() - fired_ns) / clock->gaps;
+
+	return late_ns < clock->gap_ns / 8 ? clock->gap_ns - late_ns : clock->gap_ns;
+}
+
+void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
@@ -293,14 +304,16 @@ void weft_clock_fired(struct weft_slot *slot)
 		clock->gaps--;
 		return;
 	}
-	if (weft_rt_is_careful())
+	if (weft_rt_is_careful()) { /* it would go on with the first, a short one perhaps */
+		clock->gap_ns = 0;
 		return;
+	}
 	clock->gaps = clock->gaps ? 0 : rest_of_first(slot);
 	if (!clock->gaps)
 		begin_block(slot);
 	weft_clock_close(slot);
 	if (begins_to_open(clock))
-		start(slot, clock->gap_ns);
+		start(slot, shortened(clock, fired_ns));
 }
 
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us)

@@ -45,7 +45,7 @@ struct weft_clock {
 	uint64_t random;    /* state of the generator; 0 = not seeded */
 	uint64_t kernel_ns; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
 	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
-	uint32_t gap_ns;    /* of this block */
+	uint32_t gap_ns;    /* of this block; 0 = open, and of no use any more */
 	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part */
 	int32_t fd;         /* the number that its signals carry */
 };
@@ -59,7 +59,10 @@ static inline struct weft_clock *weft_clock_of(struct weft_slot *slot)
 
 static inline int weft_clock_is_open(struct weft_slot *slot)
 {
-	return __atomic_load_n(&weft_clock_of(slot)->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
+	const struct weft_clock *clock = weft_clock_of(slot);
+
+	return clock->gap_ns &&
+	       __atomic_load_n(&clock->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
 }
 
 /* The thread begins: @mask are the signals that it blocks. Signals are blocked meanwhile. */
@@ -80,8 +83,8 @@ void weft_clock_before_mask(void);
 /* A SIGURG: is it from the calling thread's event? Also from one that is closed by now. */
 int weft_clock_sent(const siginfo_t *info);
 
-/* It has fired: counts it, and opens it anew when its time has come. */
-void weft_clock_fired(struct weft_slot *slot);
+/* It has fired, at @fired_ns: counts it, and opens it anew when its time has come. */
+void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
 
 /* Nothing came from it in @used_us more of CPU time: is it still what it was? Else it is closed. */
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us);

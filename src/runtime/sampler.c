@@ -400,7 +400,7 @@ static void take_clock(struct weft_slot *slot, const ucontext_t *uc, uint64_t no
 		taken.weight = in_periods(slot, weft_clock_gap_ns());
 	if (taken.weight)
 		write_sample(slot, uc, &taken);
-	weft_clock_fired(slot);
+	weft_clock_fired(slot, now_ns);
 }
 
 void weft_sampler_clock(const ucontext_t *uc)

@@ -10,7 +10,7 @@ counter() { # FILE NAME
 }
 
 @test "threads that block SIGPROF by a raw call are named and counted" {
-	weft record -o a.jfr -- "$WEFT_DEAF" block 1500
+	weft record --clock ticks -o a.jfr -- "$WEFT_DEAF" block 1500
 	expect_status 0
 	[ "$out" = done ]
 	line=$(grep 'could not be sampled' stderr)
@@ -21,7 +21,7 @@ counter() { # FILE NAME
 }
 
 @test "a process that replaced the handler by a raw call is named" {
-	weft record -o a.jfr -- "$WEFT_DEAF" handler 1500
+	weft record --clock ticks -o a.jfr -- "$WEFT_DEAF" handler 1500
 	expect_status 0
 	grep -q '^weft record: 1 thread of deaf \[[0-9]*\] could not be sampled: worker-1 (its SIGPROF handler was replaced)$' stderr
 	[ "$(counter a.jfr threads_unsampled)" = 1 ]

@@ -7,8 +7,9 @@ BARE and RECORDED are what `strace -ff -o NAME` was told: each thread has a file
 NAME.TID. A thread says in a write to descriptor -1 "begin WHO" and "end WHO"; those that do not
 are left out. In between both runs must make the same calls with the same arguments and results;
 only addresses, numbers of threads and points in time may differ. What the recorded run may have
-besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, and an mprotect for each time that
-more of the unwind tables was opened. Before and after, what the bare run does must be there, in
+besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
+more of the unwind tables was opened, a getrusage behind a tick, and in a row the calls that open a
+thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
 Traced, a thread stops at the entry of each call, and a tick of its timer that came just before is
@@ -21,7 +22,13 @@ import glob
 import re
 import sys
 
-OURS = re.compile(r"^(--- SIGPROF \{.*si_code=SI_TIMER|rt_sigreturn\(|timer_)")
+OURS = re.compile(r"^(--- SIGPROF \{.*si_code=SI_TIMER|--- SIGURG \{.*si_code=(POLL_IN|0x1),|rt_sigreturn\(|timer_"
+                  r"|getrusage\(RUSAGE_THREAD|rt_sigaction\(SIGURG, NULL|hrtimer\()")
+OPENING = [re.compile(p) for p in (
+    r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
+    r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
+    r"mmap\(NULL, 4096, PROT_READ, MAP_SHARED, \d+, 0\)", r"close\(\d+\)")]
+PAGE_GONE = re.compile(r"munmap\(PTR, 4096\) = 0")
 TICK = re.compile(r"^--- SIGPROF \{.*si_code=SI_TIMER")
 CUT_SHORT = re.compile(r"^(?!rt_sigreturn\().* = (-1 EINTR|\? ERESTART)")
 # Whether a lock is met taken, where memory lies and who allocates first: chance, but in the middle.
@@ -32,7 +39,7 @@ ANONYMOUS = re.compile(r"^(mmap\(NULL, )\d+(, .*MAP_ANONYMOUS)")
 LOCK = re.compile(r"^futex\(PTR, FUTEX_(WAIT_PRIVATE, 2, NULL|WAKE_PRIVATE, 1)\)")
 # Only these tell of threads: elsewhere such a number may be a size.
 OF_THREADS = re.compile(r"^(---|v?fork|clone|set_tid_|get(t|p|pp)id|t?g?kill|wait|futex|timer_create)")
-AT_END = {"timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
+AT_END = {"hrtimer", "getrusage", "rt_sigaction", "timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
           "timer_settime", "timer_create"}
 
 
@@ -63,10 +70,30 @@ def threads(prefix):
         end = [i for i, l in enumerate(lines) if l.startswith('write(-1, "end ')]
         if len(begin) != 1 or len(end) != 1:
             continue
-        calls = [normalised(l, tids) for l in lines]
-        at, who = begin[0]
-        found[who] = (calls[:at], calls[at + 1:end[0]], calls[end[0] + 1:])
+        calls = with_hrtimers([normalised(l, tids) for l in lines])
+        at = next(i for i, l in enumerate(calls) if l.startswith('write(-1, "begin '))
+        last = next(i for i, l in enumerate(calls) if l.startswith('write(-1, "end '))
+        found[begin[0][1]] = (calls[:at], calls[at + 1:last], calls[last + 1:])
     return found
+
+
+def with_hrtimers(calls):
+    """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close)."""
+    out, i, opened = [], 0, 0
+    while i < len(calls):
+        row = calls[i:i + len(OPENING)]
+        if len(row) == len(OPENING) and all(p.match(c) for p, c in zip(OPENING, row)):
+            out.append("hrtimer(open)")
+            opened += 1
+            i += len(OPENING)
+        elif opened and PAGE_GONE.match(calls[i]):
+            out.append("hrtimer(close)")
+            opened -= 1
+            i += 1
+        else:
+            out.append(calls[i])
+            i += 1
+    return out
 
 
 def name(call):
