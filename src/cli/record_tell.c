@@ -211,12 +211,14 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	fprintf(stderr, "%s\n", l.text);
 }
 
+#define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
+
 /* What the samples stand for beside what was used, by the kernel's account. */
 static void tell_account(const struct collector_result *result)
 {
 	double seen = (double)result->seen_ns / 1e9, used = (double)result->used_ns / 1e9;
 
-	if (result->used_ns)
+	if (result->used_ns >= TOLD_NS)
 		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
 			100 * seen / used);
 }

@@ -6,8 +6,8 @@
  * A thread has an entry from the first reading of it until a moment after its end. Readings come
  * from outside and, at a slot's end, from the thread itself; the two come by different ways, in
  * any order: so the largest stands, whoever told it, and an entry lingers, so that what comes
- * late does not count twice. One that is less than what is known is of another thread that got
- * the number.
+ * late does not count twice. What is less than was known, of one that is over, is of another
+ * thread that got the number.
  *
  * What a thread used that no sample has named, and that used little, has no row: it is part of
  * the rest, which is the process's CPU time without that of all threads with rows. Readings of the
@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define LINGER_NS UINT64_C(4000000000) /* longer than a slot may wait to be drained */
+#define LATE_NS UINT64_C(200000000)    /* that a reading may be, after its thread's end */
 #define SWEEP_NS UINT64_C(1000000000)
 #define SLACK_NS UINT64_C(1000000000) /* of what can be */
 #define LEAST_PERIODS 4               /* of CPU time, for a row of a thread without samples */
@@ -43,7 +44,8 @@ struct account_entry {
 		put_ns;   /* before the recording; the newest; of that, with a row */
 	uint64_t over_ns; /* when it was said to have ended; 0 = it was not */
 	uint64_t key;     /* of the thread pool; 0 = none yet */
-	int is_own;       /* the newest is its own reading */
+	uint8_t is_own;   /* the newest is its own reading */
+	uint8_t is_gone;  /* it was missing from outside */
 	char name[16];
 };
 
@@ -212,7 +214,13 @@ static void take_reading(const struct recording *r, struct account_entry *e, uin
 	if (cpu_ns <= e->cpu_ns || !can_be(r, cpu_ns - e->from_ns, now_ns))
 		return;
 	e->cpu_ns = cpu_ns;
-	e->is_own = is_own;
+	e->is_own = (uint8_t)is_own;
+}
+
+/* A reading from before its end may come after that. */
+static int is_anothers(const struct account_entry *e, const struct account_word *w, uint64_t now_ns)
+{
+	return e->is_gone || (e->over_ns && w->cpu_ns < e->cpu_ns && now_ns > e->over_ns + LATE_NS);
 }
 
 static uint64_t used_before(const struct process *p, const struct account_word *w)
@@ -230,13 +238,15 @@ static void take_word(struct recording *r, struct process *p, const struct accou
 	if (w->flags & ACCOUNT_GONE) {
 		if (e && !e->over_ns)
 			e->over_ns = now_ns;
+		if (e)
+			e->is_gone = 1;
 		return;
 	}
 	if (w->flags & ACCOUNT_OWN && !e)
 		return;
 	if (!e)
 		e = add_entry(&p->account, w->tid, used_before(p, w));
-	else if (!(w->flags & ACCOUNT_OWN) && w->cpu_ns < e->cpu_ns && e->over_ns)
+	else if (!(w->flags & ACCOUNT_OWN) && is_anothers(e, w, now_ns))
 		begin_anew(r, p, e);
 	if (!e)
 		return;

@@ -241,7 +241,9 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 		return;
 	}
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
-	if (b)
+	if (b) {
 		b->thread.cpu_ns = session_cpu_of(pass->session, index);
+		b->time_ns = pass->now_ns;
+	}
 	queue_push(pass->queue, b);
 }

@@ -222,11 +222,9 @@ static void take_wall(struct worker *w, const struct batch *b)
 
 static void end_account(struct worker *w, const struct batch *b, struct process_thread *t)
 {
-	uint64_t now_ns = clock_mono_ns();
-
-	recording_thread_gone(w->recording, t, now_ns);
+	recording_thread_gone(w->recording, t, clock_mono_ns());
 	recording_account_end(w->recording, b->process, t, b->thread.claimed_ns, b->thread.cpu_ns,
-			      now_ns);
+			      b->time_ns);
 }
 
 static void end_thread(struct worker *w, const struct batch *b)

@@ -271,15 +271,13 @@ struct weft_session_header {
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
 
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
-	uint64_t handler_ns[64];              /* 0x600 [R] atomic adds; log2 histogram, see below */
-	uint64_t claim_ns[64];                /* 0x800 [R] atomic adds; log2 histogram */
-	char socket_path[112];                /* 0xA00 [C] who attached listens there; "" = none */
-	uint64_t
-		exit_cpu_ns; /* 0xA70 [R] CPU time of the process as it began to end; 0 = not yet */
+	/* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
+	uint64_t handler_ns[64]; /* 0x600 [R] atomic adds; log2 histogram */
+	uint64_t claim_ns[64];   /* 0x800 [R] atomic adds; log2 histogram */
+	char socket_path[112];   /* 0xA00 [C] who attached listens there; "" = none */
+	uint64_t exit_cpu_ns;    /* 0xA70 [R] CPU time as the process began to end; 0 = not yet */
 	uint8_t rsv_tail[0x1000 - 0xA78];
 };
-
-/* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
 
 struct weft_context_ext {
 	uint64_t seq;              /* 0x40 odd = the owner writes more than one v1 record */
@@ -322,8 +320,8 @@ struct weft_slot_events {
 	uint64_t coroutine_stack_high; /* 0xE0 */
 	uint64_t coroutine_at;         /* 0xE8 its struct weft_coro in the target */
 	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first switch; or 0 */
-	/* CPU time of the thread, ns: as its slot was released (stored before DEAD), or, by whoever
-	 * ends the process, as that began to end; 0 = it lives, or died without a word. */
+	/* CPU time of the thread as its slot was released, ns (stored before DEAD; of those that
+	 * live as the process begins to end, by who ends it); 0 = lives or died without a word. */
 	uint64_t cpu_ns; /* 0xF8 */
 };
 
