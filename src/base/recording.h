@@ -75,6 +75,18 @@
 #define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */
 #define RECORDING_COUNTER_UNBALANCED "unbalanced"   /* info: of these, out of balance */
 
+/* startTime, eventThread (null: what no thread's row tells), process, used (ns of CPU time, by the
+ * kernel's account, during the recording), seen (ns that samples stand for), samples (signals that
+ * gave them), source: all three are differences, as of a counter. */
+#define RECORDING_THREAD_CPU "weft.ThreadCPU"
+#define RECORDING_FIELD_USED "used"
+#define RECORDING_FIELD_SEEN "seen"
+#define RECORDING_FIELD_SAMPLES "samples"
+#define RECORDING_FIELD_SOURCE "source"
+#define RECORDING_ACCOUNT_SCHEDSTAT "schedstat" /* as it was read from outside */
+#define RECORDING_ACCOUNT_THREAD "thread"       /* its own last reading, at its end */
+#define RECORDING_ACCOUNT_PROCESS "process"     /* the process's, without that of its threads */
+
 /* startTime, process, name, upTo (ns; bucket [upTo / 2, upTo)), value (a difference). */
 #define RECORDING_HISTOGRAM "weft.Histogram"
 #define RECORDING_FIELD_UP_TO "upTo"

@@ -211,6 +211,18 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	fprintf(stderr, "%s\n", l.text);
 }
 
+#define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
+
+/* What the samples stand for beside what was used, by the kernel's account. */
+static void tell_account(const struct collector_result *result)
+{
+	double seen = (double)result->seen_ns / 1e9, used = (double)result->used_ns / 1e9;
+
+	if (result->used_ns >= TOLD_NS)
+		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
+			100 * seen / used);
+}
+
 static void tell_dropped(const struct collector_result *result)
 {
 	char size[32];
@@ -342,6 +354,7 @@ static void tell_unsampled(const struct collector_result *result)
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
+	tell_account(result);
 	tell_dropped(result);
 	tell_running(r);
 	tell_execs(result);

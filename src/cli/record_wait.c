@@ -63,11 +63,23 @@ void record_close_fds(const struct record *r)
 		close(r->pid_fd);
 }
 
+static int has_ended(const struct record *r)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == r->pid;
+}
+
 static void take_end(struct record *r)
 {
 	int status;
 
-	if (r->ended || waitpid(r->pid, &status, WNOHANG) != r->pid)
+	if (r->ended)
+		return;
+	if (has_ended(r))
+		collector_root_ends(r->collector, r->pid);
+	if (waitpid(r->pid, &status, WNOHANG) != r->pid)
 		return;
 	r->ended = 1;
 	collector_root_ended(r->collector, status);

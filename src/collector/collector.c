@@ -5,6 +5,7 @@
 #include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/recording_system.h"
+#include "collector/thread_stat.h"
 #include "collector/walker.h"
 #include "collector/warnings.h"
 
@@ -36,6 +37,7 @@ struct collector {
 	size_t unsampled_count;
 	struct warnings warnings;
 	char *settings_asked; /* as in the options; NULL = none */
+	uint64_t root_cpu_ns; /* that the root had used when it was reaped; 0 = not known */
 	char reason[64];      /* how the root has ended; "" = it has not, as far as is known */
 };
 
@@ -70,6 +72,7 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.max_bytes = o->max_bytes,
 		.max_age_ns = o->max_age_ns,
 		.duration_ns = o->duration_ns,
+		.threads = o->wall.pattern,
 		.inline_context = o->inline_context,
 		.settings = &c->watch.text,
 		.tell = warnings_add,
@@ -215,6 +218,12 @@ void collector_root_ended(struct collector *c, int status)
 			 strsignal(WTERMSIG(status)));
 }
 
+void collector_root_ends(struct collector *c, pid_t root)
+{
+	if (process_cpu_read(root, &c->root_cpu_ns))
+		c->root_cpu_ns = 0;
+}
+
 int collector_root_fd(const struct collector *c)
 {
 	return c->watch.root_event;
@@ -303,6 +312,9 @@ int collector_complete(struct collector *c, struct collector_result *out)
 	if (c->reason[0])
 		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
 	find_idle(c, idle, sizeof(idle));
+	if (c->root_cpu_ns)
+		recording_account_process(c->worker.recording, c->watch.root, c->root_cpu_ns,
+					  clock_mono_ns());
 	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
 	c->worker.recording = NULL;
 	*out = (struct collector_result){
@@ -315,6 +327,8 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.switches_unwritten = written.switches_lost,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
+		.used_ns = written.used_ns,
+		.seen_ns = written.seen_ns,
 		.typed = written.typed,
 		.typed_unwritten = written.typed_lost,
 		.processes = c->watch.processes,

@@ -77,6 +77,10 @@ const char *collector_socket(const struct collector *c);
 /* Who is the root; before it says hello, else --no-children refuses it. */
 void collector_set_root(struct collector *c, pid_t root);
 
+/* The root has ended, and is about to be waited for: its CPU clock can be read a last time. (What
+ * wait4(2) tells has that of its children in it.) */
+void collector_root_ends(struct collector *c, pid_t root);
+
 /* The root has ended, by this status of waitpid(2); -1: nobody knows it. Before the file is
  * completed, where it tells it. */
 void collector_root_ended(struct collector *c, int status);
@@ -106,6 +110,7 @@ struct collector_result {
 	uint64_t wall_samples, wall_unwritten;
 	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
 	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
+	uint64_t used_ns, seen_ns;              /* CPU time: of weft.ThreadCPU */
 	uint64_t typed, typed_unwritten;        /* events of the programs' own types */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */

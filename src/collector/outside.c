@@ -10,8 +10,11 @@
  */
 #include "collector/outside.h"
 
+#include "base/recording.h"
+#include "collector/account.h"
 #include "collector/clock.h"
 #include "collector/priming.h"
+#include "collector/thread_stat.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +29,6 @@
 #define NEVER UINT64_MAX
 #define UNSAMPLED_MAX 64
 #define WALL_BUDGET_NS UINT64_C(20000000) /* a tick of one process may take so long */
-#define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
 
 /* A process, from outside_add() to its BATCH_CLOSE. */
 struct watched {
@@ -36,6 +38,7 @@ struct watched {
 	struct threads *threads;
 	struct wall *wall; /* NULL: off */
 	struct priming priming;
+	struct account account;
 	struct session_counts counts; /* what is counted here */
 	uint64_t cpu_ns, moved_ns;    /* its clock, and when it was last seen to move */
 	uint64_t clock_ns;            /* when it is asked again */
@@ -67,8 +70,9 @@ static void thread_new(void *arg, struct watched_thread *t)
 
 static void thread_dead(void *arg, struct watched_thread *t)
 {
-	const struct watched *w = arg;
+	struct watched *w = arg;
 
+	account_gone(&w->account, t);
 	if (w->wall)
 		wall_thread_dead(w->wall, t, clock_mono_ns());
 	if (t->slot_is_its && t->slot != THREADS_NO_SLOT)
@@ -101,6 +105,15 @@ static void thread_unsampled(void *arg, const struct watched_thread *t, const ch
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* The same, counted here: of whom priming has not said it. */
+static void thread_unseen(void *arg, const struct watched_thread *t, const char *why)
+{
+	struct watched *w = arg;
+
+	w->counts.counter[WEFT_COUNTER_THREADS_UNSAMPLED]++;
+	thread_unsampled(arg, t, why);
+}
+
 static void add(struct outside *o, struct process *p)
 {
 	struct watched *w = calloc(1, sizeof(*w));
@@ -120,6 +133,9 @@ static void add(struct outside *o, struct process *p)
 				      .wanted = o->options.prime_signal,
 				      .on_unsampled = thread_unsampled,
 				      .arg = w};
+	account_begin(&w->account, p, o->options.out);
+	w->account.on_unsampled = thread_unseen;
+	w->account.arg = w;
 	w->moved_ns = clock_mono_ns();
 	w->wall_ns = NEVER;
 	if (o->options.wall.period_ns)
@@ -147,18 +163,17 @@ static void end(struct outside *o, struct watched *w)
 		at = &(*at)->next;
 	*at = w->next;
 	threads_free(w->threads);
+	account_free(&w->account);
 	free(w);
 }
 
 /* Has it used CPU time lately? 1, too, when nobody can tell. */
 static int has_run(struct watched *w, uint64_t now_ns)
 {
-	struct timespec t;
 	uint64_t cpu_ns;
 
-	if (clock_gettime(PROCESS_CLOCK(w->process->pid), &t))
+	if (process_cpu_read(w->process->pid, &cpu_ns))
 		return 1;
-	cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	if (cpu_ns != w->cpu_ns)
 		w->moved_ns = now_ns;
 	w->cpu_ns = cpu_ns;
@@ -194,6 +209,7 @@ static void look(struct watched *w, uint64_t now_ns)
 	threads_find_slots(w->threads);
 	w->priming.cpu_ns = w->cpu_ns;
 	priming_look(&w->priming, w->threads, now_ns);
+	account_look(&w->account, w->threads, now_ns, w->cpu_ns);
 }
 
 static void visit(struct watched *w)
@@ -210,9 +226,19 @@ static void visit(struct watched *w)
 
 static void flush_all(struct outside *o, uint64_t now_ns)
 {
-	for (struct watched *w = o->processes; w; w = w->next)
+	for (struct watched *w = o->processes; w; w = w->next) {
 		if (w->wall)
 			wall_flush(w->wall, w->threads, now_ns);
+		account_look_all(&w->account, w->threads, now_ns);
+	}
+}
+
+/* After an exec it is another program's CPU time. */
+static void read_last(struct watched *w, const char *end, uint64_t now_ns)
+{
+	if (strcmp(end, RECORDING_END_EXEC) == 0)
+		return;
+	account_look_all(&w->account, w->threads, now_ns);
 }
 
 static void add_counts(struct batch *b, const struct session_counts *counts)
@@ -233,6 +259,8 @@ static void pass(struct outside *o, struct batch *b)
 
 	if (b->kind == BATCH_ROLL)
 		flush_all(o, now_ns);
+	if (w && b->kind == BATCH_CLOSE)
+		read_last(w, b->end, now_ns);
 	if (w && b->kind == BATCH_CLOSE) {
 		wall_free(w->wall, w->threads, now_ns);
 		w->wall = NULL;

@@ -6,6 +6,7 @@
 #include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/libraries.h"
+#include "collector/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -257,6 +258,7 @@ void process_free(struct process *p)
 	process_release(p);
 	map_free(p->codes);
 	libraries_free(p->libraries);
+	recording_account_free(p);
 	free(p->command_line);
 	free(p);
 }

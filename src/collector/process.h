@@ -72,8 +72,23 @@ struct process_thread {
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
 	struct timeline *timeline; /* of timeline.c, which frees it; NULL = none */
-	uint32_t labels_told;      /* label_generation of the newest sample that told them */
-	uint32_t labels;           /* which are those: a number of label_sets.h */
+	/* Seen of its CPU time, and by how many signals, of which no weft.ThreadCPU tells yet. */
+	uint64_t seen_ns, signals;
+	uint32_t labels_told; /* label_generation of the newest sample that told them */
+	uint32_t labels;      /* which are those: a number of label_sets.h */
+};
+
+struct account_entry; /* recording_account.c */
+
+/* CPU time of the process and its threads, by the kernel's account (recording_account.c). */
+struct process_account {
+	struct account_entry **entry; /* threads that live, or have ended just now; by tid */
+	size_t count, room;
+	uint64_t process_ns; /* the newest reading of the process, and the largest */
+	uint64_t threads_ns; /* told of threads, or theirs and not wanted */
+	uint64_t rest_ns;    /* told of what no thread's row tells */
+	uint64_t held_ns;    /* of the rest, as it was at the end of the chunk before */
+	uint64_t swept_ns;   /* when entries of threads that are over were dropped */
 };
 
 /* A slot whose thread is gone: told by the outside thread to the drain thread. */
@@ -88,8 +103,10 @@ struct process {
 	pid_t pid, parent;    /* as we see them */
 	pid_t inside_pid;     /* as it sees itself */
 	uint64_t session_id, opened_ns;
-	uint64_t start_ticks; /* of the process, since the boot */
-	uint64_t stack_start; /* tells one program from the next under the same pid */
+	uint64_t
+		cpu_before_ns; /* CPU time that it had used by then, which is not the recording's */
+	uint64_t start_ticks;  /* of the process, since the boot */
+	uint64_t stack_start;  /* tells one program from the next under the same pid */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
@@ -138,6 +155,7 @@ struct process {
 	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
 	struct process_load load;
 	struct process_clock clock;
+	struct process_account account;
 	struct session_counts counted; /* newest known to the drain thread */
 	struct session_counts own;     /* the worker's: cuts, malformed logs */
 	struct session_counts put;     /* in the file or the open chunk */

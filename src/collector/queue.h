@@ -31,6 +31,7 @@ enum batch_kind {
 	BATCH_WALL,     /* of the outside thread; data: struct wall_word (wall.h) */
 	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
 	BATCH_THREAD_END,  /* no more samples of this slot and generation */
+	BATCH_ACCOUNT,     /* data: struct account_head, then struct account_word (account.h) */
 	BATCH_COUNTS,      /* data: struct session_counts */
 	BATCH_CLOSE,       /* the process is over; data: struct session_counts */
 	BATCH_ROLL,        /* end the chunk; no process */
@@ -43,6 +44,7 @@ struct batch_thread {
 	int32_t tid;
 	uint64_t generation;
 	uint64_t claimed_ns;
+	uint64_t cpu_ns; /* THREAD_END: its own last reading; 0 = it left none */
 	char name[64];
 };
 

@@ -89,6 +89,7 @@ static int declare_types(struct recording *r)
 	struct weft_jfr_writer *w = r->writer;
 
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
+	r->thread_cpu = declare_thread_cpu(w);
 	r->counter = declare_counter(w);
 	r->histogram = declare_histogram(w);
 	r->recording = declare_recording(w);
@@ -99,8 +100,8 @@ static int declare_types(struct recording *r)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	if (!r->setting || !r->counter || !r->histogram || !r->recording || !r->process ||
-	    !r->clock || !r->module)
+	if (!r->setting || !r->thread_cpu || !r->counter || !r->histogram || !r->recording ||
+	    !r->process || !r->clock || !r->module)
 		return -ENOMEM;
 	return declare_tagged(r);
 }
@@ -187,6 +188,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 		free_recording(r);
 		return rc ? rc : -ENOMEM;
 	}
+	r->threads = o->threads;
 	r->tell = o->tell;
 	r->tell_arg = o->tell_arg;
 	recording_begin_settings(r, o->settings);
@@ -207,7 +209,9 @@ int recording_thread(struct recording *r, const struct process *p, struct proces
 
 	int first = !t->key;
 
-	t->key = weft_jfr_thread(r->writer, &thread, 1);
+	t->key = first ? recording_account_key(p, t) : 0;
+	if (!t->key)
+		t->key = weft_jfr_thread(r->writer, &thread, 1);
 	/* Or no thread that uses less than a period would ever be seen on a CPU. */
 	if (first && r->wall_period_ns)
 		t->running_ns = hash_mix(t->key) % r->wall_period_ns;
@@ -295,6 +299,8 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	recording_meet_context(r, p, has);
 	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
+	t->seen_ns += spread.count * r->period_ns;
+	t->signals += spread.count > 0;
 	if (is_chosen(p->cpu_choice, sample, has)) {
 		if (r->sample)
 			put_samples(r, p, t, &spread, id, has);
@@ -423,6 +429,7 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 	size_t cursor = 0;
 
 	end_stretches(r, p);
+	recording_account_close(r, p);
 	p->end = end;
 	p->closed_ns = now_ns;
 	while (strcmp(end, RECORDING_END_RUNNING) != 0 && (t = process_thread_next(p, &cursor)))
@@ -483,6 +490,7 @@ static void put_rows(struct recording *r, uint64_t now_ns)
 		put_process_row(r, p, now_ns);
 		recording_put_clock(r, p, now_ns);
 		put_modules(r, p, now_ns);
+		recording_account_rows(r, p);
 		recording_counts(r, p, now_ns);
 	}
 	recording_system_end(r, now_ns);
@@ -545,6 +553,8 @@ void recording_written(const struct recording *r, struct recording_written *out)
 		.switches_lost = r->lost.switches,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
+		.used_ns = r->used_ns,
+		.seen_ns = r->seen_ns,
 		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
 		.typed_lost = r->lost.typed,
 		.error = r->error ? r->error : written.limit_error,
@@ -565,6 +575,7 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 
 	if (!r)
 		return 0;
+	r->is_closing = 1;
 	put_rows(r, now_ns);
 	recording_system_finish(r, now_ns);
 	rc = weft_jfr_end(r->writer);

@@ -38,6 +38,7 @@ struct recording_options {
 	uint64_t max_bytes, max_age_ns; /* the newest is kept (weft/jfr.h); 0 = all of it */
 	uint64_t duration_ns;           /* that it is to last; 0 = to the end */
 	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
+	const char *threads; /* pattern of the names of those that are wanted; NULL = all. Kept */
 	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
 	const struct settings_text *settings; /* NULL = none */
@@ -128,6 +129,20 @@ void recording_put_warning(struct recording *r, const char *text);
 /* The thread has ended: its stretch is written. */
 void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
 
+/*
+ * CPU time by the kernel's account. recording_account(): the data of a BATCH_ACCOUNT (account.h).
+ * Of a thread with samples: the key that it has already, or 0; with its own last reading at its
+ * end; and when it is dropped, a row. Of a process, by its pid, as it was before it was reaped.
+ */
+void recording_account(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
+uint64_t recording_account_key(const struct process *p, const struct process_thread *t);
+void recording_account_end(struct recording *r, struct process *p, const struct process_thread *t,
+			   uint64_t claimed_ns, uint64_t cpu_ns, uint64_t now_ns);
+void recording_account_thread(struct recording *r, struct process *p, struct process_thread *t);
+void recording_account_process(struct recording *r, pid_t pid, uint64_t process_ns,
+			       uint64_t now_ns);
+void recording_account_free(struct process *p);
+
 /* A process joins, and is the recording's from here on; and it is over: its stretches are
  * written, and it is freed when its last row has reached the file. */
 void recording_process_begin(struct recording *r, struct process *p);
@@ -157,6 +172,7 @@ struct recording_written {
 	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
 	uint64_t dropped_chunks,
 		dropped_bytes;      /* the oldest, by limits; the file has them no more */
+	uint64_t used_ns, seen_ns;  /* CPU time, by the kernel's account and by samples */
 	uint64_t typed, typed_lost; /* events of the programs' own types */
 	int error;                  /* first -errno; 0 = none */
 };

@@ -37,7 +37,8 @@ struct chunk_events {
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *setting, *counter, *histogram, *recording, *process, *clock, *module;
+	struct weft_jfr_type *setting, *thread_cpu, *counter, *histogram, *recording, *process,
+		*clock, *module;
 	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
 	struct weft_jfr_type *sample, *wall;
 	struct weft_jfr_type *span;       /* NULL with --inline-context */
@@ -56,8 +57,11 @@ struct recording {
 	uint64_t start_real_ns;
 	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
 	uint64_t chunk_ns;
-	int simulated;   /* time is what the caller says */
-	uint64_t now_ns; /* then: the latest that it said */
+	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
+	const char *threads;       /* pattern of their names, the caller's; NULL = all */
+	int is_closing;            /* these rows are the last */
+	int simulated;             /* time is what the caller says */
+	uint64_t now_ns;           /* then: the latest that it said */
 	int inline_context;
 	int error;
 	struct chunk_events chunks;
@@ -147,6 +151,11 @@ void recording_free_classes(struct recording *r);
 /* recording_clock.c: looks while the session is there, and puts what was seen. */
 void recording_look_at_clock(struct process *p);
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* In recording_account.c: rows of one process at the end of a chunk; and of its threads when it is
+ * over, whose entries are freed. */
+void recording_account_rows(struct recording *r, struct process *p);
+void recording_account_close(struct recording *r, struct process *p);
 
 /* Counter and histogram rows of one process: what has changed since the last. */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);

@@ -112,6 +112,21 @@ static const struct weft_jfr_field wait_fields[RECORDING_WAIT_FIXED_FIELDS] = {
 	TEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
 };
 
+#define DURATION_NS(name, label)                                                                   \
+	{                                                                                          \
+		name, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, label, NULL                             \
+	}
+
+static const struct weft_jfr_field thread_cpu_fields[] = {
+	START_TIME,
+	EVENT_THREAD,
+	TEXT(RECORDING_FIELD_PROCESS, "Process"),
+	DURATION_NS(RECORDING_FIELD_USED, "CPU Time Used"),
+	DURATION_NS(RECORDING_FIELD_SEEN, "CPU Time Seen"),
+	NUMBER(RECORDING_FIELD_SAMPLES, "Samples"),
+	TEXT(RECORDING_FIELD_SOURCE, "Source"),
+};
+
 static const struct weft_jfr_field counter_fields[] = {
 	START_TIME,
 	TEXT(RECORDING_FIELD_PROCESS, "Process"),
@@ -300,6 +315,12 @@ struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 	};
 
 	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
+}
+
+struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w)
+{
+	return declare(w, RECORDING_THREAD_CPU, "Thread CPU Time", thread_cpu_fields,
+		       COUNT_OF(thread_cpu_fields));
 }
 
 struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w)

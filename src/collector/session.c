@@ -209,6 +209,7 @@ void session_free(struct session *s)
 	if (s->readers)
 		munmap(s->readers, s->readers_bytes);
 	session_events_free(s);
+	account_words_free(&s->ended);
 	free(s);
 }
 

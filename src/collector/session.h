@@ -10,6 +10,7 @@
 #ifndef WEFT_COLLECTOR_SESSION_H
 #define WEFT_COLLECTOR_SESSION_H
 
+#include "collector/account.h"
 #include "collector/process.h"
 #include "collector/queue.h"
 #include "collector/session_events.h"
@@ -48,6 +49,7 @@ struct session {
 	uint32_t tidy_next;           /* slot */
 	struct session_events events;
 	struct event_options event_options;
+	struct account_words ended; /* threads, of this pass: session_account.c */
 
 	/* Of a session that was attached to (attach.h). */
 	int attached;
@@ -84,6 +86,9 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 
 /* Slots of threads that are gone without a word, and, at a slow pace, memory of slots unused. */
 void session_tidy(struct session *s, uint64_t now_ns);
+
+/* The last reading of the process's CPU clock: its own, or one of what is left of it. */
+void session_account_last(struct session *s, struct queue *q);
 
 /* Sums as of now. */
 void session_count(struct session *s, struct session_counts *out);

@@ -242,6 +242,7 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 		session_touch_ahead(s);
 	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS) {
 		drain_fresh(&pass, high);
+		session_account_tell(s, q, pass.now_ns);
 		return pass.result;
 	}
 	s->drained_ns = pass.now_ns;
@@ -250,5 +251,6 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 				    __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < high; i++)
 		drain_slot(&pass, i);
+	session_account_tell(s, q, pass.now_ns);
 	return pass.result;
 }

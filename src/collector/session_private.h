@@ -41,6 +41,12 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 /* The last word to the worker of the thread that had the slot, if it heard of it. */
 void session_end_thread(const struct pass *pass, uint32_t index);
 
+/* In session_account.c. The word of who had the slot: 0 = none. To be told later, of a thread that
+ * the worker has not heard of; and what was to be told. */
+uint64_t session_cpu_of(const struct session *s, uint32_t index);
+void session_account_end(struct session *s, uint32_t index);
+void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
+
 /* In session_sound.c. May all that later readers rely on be believed? */
 int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
 /* Of the events ring: a switch, or an event, whose times are CLOCK_MONOTONIC then. */

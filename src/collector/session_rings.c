@@ -76,6 +76,7 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 	b->thread.tid = reader->tid;
 	b->thread.generation = reader->generation;
 	b->thread.claimed_ns = reader->claimed_ns;
+	b->thread.cpu_ns = 0;
 	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
@@ -233,8 +234,16 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 void session_end_thread(const struct pass *pass, uint32_t index)
 {
 	struct slot_reader *reader = &pass->session->readers[index];
+	struct batch *b;
 
-	if (reader->announced)
-		queue_push(pass->queue,
-			   thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0));
+	if (!reader->announced) {
+		session_account_end(pass->session, index);
+		return;
+	}
+	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
+	if (b) {
+		b->thread.cpu_ns = session_cpu_of(pass->session, index);
+		b->time_ns = pass->now_ns;
+	}
+	queue_push(pass->queue, b);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STAT_BYTES 1024
@@ -15,6 +16,7 @@
 #define FIELD_UTIME 14
 #define FIELD_STIME 15
 #define FIELD_START 22
+#define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
 
 int thread_file_read(int directory_fd, const char *path, char *out, size_t room)
 {
@@ -156,4 +158,14 @@ int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
 	if (rc == 0)
 		*cpu_ns = stat.cpu_ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 	return rc;
+}
+
+int process_cpu_read(pid_t pid, uint64_t *cpu_ns)
+{
+	struct timespec t;
+
+	if (clock_gettime(PROCESS_CLOCK(pid), &t))
+		return -errno;
+	*cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return 0;
 }

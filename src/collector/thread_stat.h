@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* From stat. */
 struct thread_stat {
@@ -26,6 +27,9 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
 /* CPU time so far: of schedstat, or in clock ticks where the kernel has none. */
 int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns);
+
+/* The same of a whole process, one that has ended and waits for its parent, too. */
+int process_cpu_read(pid_t pid, uint64_t *cpu_ns);
 
 /* A small file whole; terminated. Its bytes, or -errno. */
 int thread_file_read(int directory_fd, const char *path, char *out, size_t room);

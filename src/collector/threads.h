@@ -27,6 +27,16 @@ struct thread_effort {
 	uint8_t looked, found, refused;
 };
 
+/* Its CPU time, as account.h reads and tells it. */
+struct thread_account {
+	uint64_t cpu_ns, told_ns;           /* as it was read last, and told */
+	uint64_t read_ns, due_ns, pause_ns; /* when it was read; and is again */
+	uint64_t process_ns;                /* CPU time of the whole process, when it was read */
+	uint64_t from_ns;                   /* what it had used at its first sight */
+	uint64_t head;                      /* what its handler had counted then */
+	uint8_t met, named, is_sampled;
+};
+
 /* One thread of the process, from its first sight until it is gone. */
 struct watched_thread {
 	int32_t tid;        /* as we see it */
@@ -42,6 +52,7 @@ struct watched_thread {
 	void *wall;         /* the wall engine's own; it frees it in on_dead_thread */
 	uint32_t unsampled; /* it was said that SIGPROF does not reach it */
 	struct thread_effort effort; /* of priming.h */
+	struct thread_account account;
 };
 #define THREADS_NO_SLOT UINT32_MAX
 

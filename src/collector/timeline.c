@@ -231,10 +231,12 @@ static void sweep(struct timelines *all)
 		l->listed = 0;
 		if (l->ended_ns) {
 			struct process *p = l->process;
+			struct process_thread *t = l->thread;
 			uint32_t slot = l->slot;
 			uint64_t generation = l->generation;
 
 			finish(all, l);
+			recording_account_thread(all->recording, p, t);
 			process_thread_drop(p, slot, generation);
 		}
 	}

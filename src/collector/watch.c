@@ -195,6 +195,7 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 
 	session_drain(s, w->queue, gone ? DRAIN_GONE : DRAIN_STOPPED);
 	unlink_session(w, s);
+	session_account_last(s, w->queue);
 	if (gone && s->pid == __atomic_load_n(&w->root, __ATOMIC_RELAXED) &&
 	    strcmp(end, RECORDING_END_EXITED) == 0)
 		tell_root_event(w);

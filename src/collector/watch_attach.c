@@ -13,6 +13,7 @@
 #include "collector/carrier.h"
 #include "collector/clock.h"
 #include "collector/jit.h"
+#include "collector/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,7 @@ static int begin(struct watch *w, struct attach_target *t)
 	p->parent = t->layout.parent_pid;
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
+	process_cpu_read(t->pid, &p->cpu_before_ns);
 	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
 	rc = p->jit ? session_attach(&s, p, t, &w->settings, w->rendezvous.path) : -ENOMEM;
 	if (rc) {

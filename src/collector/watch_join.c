@@ -10,6 +10,7 @@
 #include "collector/clock.h"
 #include "collector/jit.h"
 #include "collector/recording_system.h"
+#include "collector/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,6 +158,8 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 			process_read_file(p->proc_fd, "environ", &p->first_environ_bytes);
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
+	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
+		process_cpu_read(pid, &p->cpu_before_ns);
 	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
 	rc = p->jit ? session_new(out, p, &w->settings) : -ENOMEM;
 	if (rc) {

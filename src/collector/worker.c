@@ -220,6 +220,13 @@ static void take_wall(struct worker *w, const struct batch *b)
 	}
 }
 
+static void end_account(struct worker *w, const struct batch *b, struct process_thread *t)
+{
+	recording_thread_gone(w->recording, t, clock_mono_ns());
+	recording_account_end(w->recording, b->process, t, b->thread.claimed_ns, b->thread.cpu_ns,
+			      b->time_ns);
+}
+
 static void end_thread(struct worker *w, const struct batch *b)
 {
 	int fresh;
@@ -227,13 +234,15 @@ static void end_thread(struct worker *w, const struct batch *b)
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
 	if (t && !fresh)
-		recording_thread_gone(w->recording, t, clock_mono_ns());
+		end_account(w, b, t);
 	if (t && !fresh && (w->wall_period_ns || t->timeline)) {
 		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
 		return;
 	}
-	if (t && !fresh)
+	if (t && !fresh) {
 		recording_thread_end(w->recording, b->process, t);
+		recording_account_thread(w->recording, b->process, t);
+	}
 	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
 }
 
@@ -308,6 +317,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 		break;
 	case BATCH_THREAD_END:
 		end_thread(w, b);
+		break;
+	case BATCH_ACCOUNT:
+		recording_account(w->recording, b->process, b->data, b->bytes);
 		break;
 	case BATCH_COUNTS:
 		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));

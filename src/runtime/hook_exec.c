@@ -62,6 +62,7 @@ static void hand_down(struct handed_down *h)
 static void hand_over(struct handed_down *h)
 {
 	hand_down(h);
+	weft_account_process();
 	if (weft_hook_is_on(WEFT_HOOK_EXEC))
 		h->prime_signal = weft_prime_before_exec();
 }

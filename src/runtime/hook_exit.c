@@ -2,7 +2,8 @@
 /*
  * _exit of a process that is PID 1 of its namespace and has begun the recording: the kernel
  * kills all others there when it ends, the collector too, so it waits for the file as the
- * destructor does, which _exit does not run. Nobody else waits here.
+ * destructor does, which _exit does not run. Nobody else waits here; what CPU time was used all
+ * leave behind.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 WEFT_API void _exit(int status)
 {
+	weft_account_process();
 	weft_launch_last_words();
 	for (;;)
 		sys_call1(SYS_exit_group, status);

@@ -95,6 +95,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 
 __attribute__((destructor(101))) static void weft_end(void)
 {
+	weft_account_process();
 	if (weft_rt_is_ready() && weft_guard_holds())
 		weft_launch_wait_for_file();
 }

@@ -23,6 +23,7 @@
  *   customlabels_meet.c  libcustomlabels-weft.so
  *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
  *   event*.c   typed events (event.h)          ring_append.h  a record written in place
+ *   account.c  CPU time used, as last words
  *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
  *   patch.c, patch_module.c  the hooks of an object that was loaded late
  *
@@ -183,6 +184,10 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets T
 void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
 struct weft_slot *weft_slot_private(void); /* the dummy of a forked child */
 void weft_thread_stack_main(struct weft_birth *birth);
+
+/* account.c: last readings of CPU clocks, while a recording is on */
+void weft_account_thread(struct weft_slot *slot); /* of the calling thread, whose slot it was */
+void weft_account_process(void); /* the process is about to end, or to exec: its threads, too */
 
 /* log.c */
 enum weft_log { WEFT_LOG_DICT = 0, WEFT_LOG_MODULES = 1 };

@@ -334,6 +334,7 @@ static void release(struct weft_slot *slot)
 	weft_publish_withdraw(slot);
 	slot->events.coroutine_at = 0;
 	weft_copies_store(NULL);
+	weft_account_thread(slot);
 	if (!end_life(index, generation))
 		return;
 	weft_rt_mark(index);

@@ -20,7 +20,7 @@
  *   0x0000  context v1 record (abi/context_v1.h)                  owner
  *   0x0040  context extension: seq, trace id, flags               owner
  *   0x0080  thread: tid, generation, stack bounds, timer          owner
- *   0x00C0  events: commit counter, open contexts, coroutine      owner
+ *   0x00C0  events: commit counter, open contexts, coroutine; its CPU time at its end   owner
  *   0x0100  the collector's word: samples taken from outside      collector
  *   0x0140  samples ring, producer's line                         owner's handlers
  *   0x0180  samples ring, consumer's line                         collector
@@ -280,13 +280,13 @@ struct weft_session_header {
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
 
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
-	uint64_t handler_ns[64];              /* 0x600 [R] atomic adds; log2 histogram, see below */
-	uint64_t claim_ns[64];                /* 0x800 [R] atomic adds; log2 histogram */
-	char socket_path[112];                /* 0xA00 [C] who attached listens there; "" = none */
-	uint8_t rsv_tail[0x1000 - 0xA70];
+	/* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
+	uint64_t handler_ns[64]; /* 0x600 [R] atomic adds; log2 histogram */
+	uint64_t claim_ns[64];   /* 0x800 [R] atomic adds; log2 histogram */
+	char socket_path[112];   /* 0xA00 [C] who attached listens there; "" = none */
+	uint64_t exit_cpu_ns;    /* 0xA70 [R] CPU time as the process began to end; 0 = not yet */
+	uint8_t rsv_tail[0x1000 - 0xA78];
 };
-
-/* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
 
 struct weft_context_ext {
 	uint64_t seq;              /* 0x40 odd = the owner writes more than one v1 record */
@@ -329,7 +329,9 @@ struct weft_slot_events {
 	uint64_t coroutine_stack_high; /* 0xE0 */
 	uint64_t coroutine_at;         /* 0xE8 its struct weft_coro in the target */
 	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first switch; or 0 */
-	uint64_t rsv;
+	/* CPU time of the thread as its slot was released, ns (stored before DEAD; of those that
+	 * live as the process begins to end, by who ends it); 0 = lives or died without a word. */
+	uint64_t cpu_ns; /* 0xF8 */
 };
 
 struct weft_slot_outside {
@@ -708,6 +710,7 @@ WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
 WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
 WEFT_ABI_OFFSET(weft_session_header, socket_path, 0xA00);
+WEFT_ABI_OFFSET(weft_session_header, exit_cpu_ns, 0xA70);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);
@@ -735,6 +738,7 @@ WEFT_ABI_OFFSET(weft_slot, events.coroutine_stack_low, 0x0D8);
 WEFT_ABI_OFFSET(weft_slot, events.coroutine_stack_high, 0x0E0);
 WEFT_ABI_OFFSET(weft_slot, events.coroutine_at, 0x0E8);
 WEFT_ABI_OFFSET(weft_slot, events.index, 0x0F0);
+WEFT_ABI_OFFSET(weft_slot, events.cpu_ns, 0x0F8);
 WEFT_ABI_OFFSET(weft_slot, outside.samples, 0x100);
 WEFT_ABI_OFFSET(weft_slot, samples_p.head, 0x140);
 WEFT_ABI_OFFSET(weft_slot, samples_p.busy, 0x148);
