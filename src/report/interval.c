@@ -38,13 +38,13 @@ static double lower_end(double p, double n)
 	return within_0_1(rare < wilson ? rare : wilson);
 }
 
-struct interval interval_wilson(double share, double draws)
+struct interval_ends interval_wilson(double share, double draws)
 {
 	double p = within_0_1(share);
 
 	if (!(draws > 0))
-		return (struct interval){0, 1};
-	return (struct interval){lower_end(p, draws), 1 - lower_end(1 - p, draws)};
+		return (struct interval_ends){0, 1};
+	return (struct interval_ends){lower_end(p, draws), 1 - lower_end(1 - p, draws)};
 }
 
 /* Sum of squares of a side, as if one more draw of the mean weight @typical were in it. */
@@ -96,7 +96,7 @@ double interval_draws(const struct draws *part, const struct draws *whole)
 	return fmin(linear, kish) / unsureness(whole, kish);
 }
 
-int interval_share(const struct draws *part, const struct draws *whole, struct interval *out)
+int interval_share(const struct draws *part, const struct draws *whole, struct interval_ends *out)
 {
 	double n = interval_draws(part, whole);
 
@@ -108,7 +108,7 @@ int interval_share(const struct draws *part, const struct draws *whole, struct i
 
 static double longer_side(double share, double n)
 {
-	struct interval i = interval_wilson(share, n);
+	struct interval_ends i = interval_wilson(share, n);
 
 	return fmax(share - i.low, i.high - share);
 }
@@ -143,7 +143,7 @@ int interval_same_rate(const struct draws *a, double units_a, const struct draws
 	/* A share of what there was in all: weights of both are ns, or samples. */
 	struct draws both = {a->count + b->count, a->sum + b->sum, a->squares + b->squares};
 	double expected = units_a / (units_a + units_b);
-	struct interval i;
+	struct interval_ends i;
 
 	if (interval_share(a, &both, &i))
 		return 1;

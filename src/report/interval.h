@@ -48,16 +48,23 @@ struct draws {
 	double sum, squares; /* of weights: ns, or samples where nothing tells their time */
 };
 
-struct interval {
+static inline void draws_add(struct draws *all, const struct draws *more)
+{
+	all->count += more->count;
+	all->sum += more->sum;
+	all->squares += more->squares;
+}
+
+struct interval_ends {
 	double low, high;
 };
 
 /* Draws of equal weight that would tell the share as well; 0: none. */
 double interval_draws(const struct draws *part, const struct draws *whole);
 /* Of a share (0..1) that @draws, whole or not, told. 0..1 of no draws. */
-struct interval interval_wilson(double share, double draws);
+struct interval_ends interval_wilson(double share, double draws);
 /* 0 and *out; -1: there is no whole, or the part is none of it (@out is untouched). */
-int interval_share(const struct draws *part, const struct draws *whole, struct interval *out);
+int interval_share(const struct draws *part, const struct draws *whole, struct interval_ends *out);
 /* The longer side of the interval, which "+-" shows; of no share: negative. */
 double interval_error(const struct draws *part, const struct draws *whole);
 /*

@@ -49,6 +49,7 @@ static void plan(struct report *r, const struct report_query *q)
 
 	r->key_count = m->keys.count;
 	r->has_states = source_has_states(r->source);
+	r->is_sampled = source_is_sampled(r->source);
 	if (!q->by)
 		plan_overview(r);
 	else
@@ -93,6 +94,9 @@ static int add_sample(const struct sample *s, void *arg)
 			return 0;
 	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
+	draws_add(&r->draws, &s->draws);
+	if (s->context.count)
+		draws_add(&r->context_draws, &s->draws);
 	r->with_context += s->context.count > 0 ? s->times : 0;
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
@@ -112,7 +116,8 @@ static int make_tree(struct report *r)
 	int rc = tree_init(&r->tree);
 
 	for (uint32_t i = 0; i < a->count && !rc; i++)
-		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns);
+		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns,
+			      &a->rows[i].draws);
 	return rc ? rc : tree_sort(&r->tree, m);
 }
 
@@ -142,6 +147,11 @@ int report_run(struct report **out, const struct report_query *query)
 	}
 	*out = r;
 	return 0;
+}
+
+double report_error(const struct report *r, const struct draws *part)
+{
+	return r->is_sampled ? interval_error(part, &r->draws) : -1;
 }
 
 void report_free(struct report *r)

@@ -41,16 +41,20 @@ struct report {
 	uint32_t key_count; /* of the model's keys: those that the file has */
 	struct tree tree;
 	int has_tree;
-	uint64_t samples, weight_ns;      /* that passed --where */
-	uint64_t read;                    /* that were looked at */
-	int has_states;                   /* all that is counted is wall-clock time, with states */
-	uint64_t state_ns[REPORT_PLACES]; /* then: of weight_ns */
+	uint64_t samples, weight_ns;       /* that passed --where */
+	uint64_t read;                     /* that were looked at */
+	int has_states;                    /* all that is counted is wall-clock time, with states */
+	uint64_t state_ns[REPORT_PLACES];  /* then: of weight_ns */
+	int is_sampled;                    /* shares have an error: source_is_sampled() */
+	struct draws draws, context_draws; /* of what passed; of what had context */
 	uint64_t with_context, weightless, truncated, context_cut;
 };
 
 /* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
 int report_run(struct report **out, const struct report_query *query);
 void report_free(struct report *r);
+/* interval_error() of a part of what was counted; negative: its share has none. */
+double report_error(const struct report *r, const struct draws *part);
 
 /* How text is laid out: colour sequences are "" where there are no colours. */
 struct report_style {

@@ -44,7 +44,7 @@ static void known_values(void **state)
 		   {0, 10, 0, 0.2775},
 		   {1, 10, 0.7225, 1},
 		   {0.01, 100, 0.0005, 0.0545}};
-	struct interval i;
+	struct interval_ends i;
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
@@ -58,7 +58,7 @@ static void few_draws_say_little(void **state)
 {
 	const struct draws none = {0, 0, 0}, one = {1, 5e6, 25e12}, ten = {10, 10, 10},
 			   three = {3, 3, 3};
-	struct interval i;
+	struct interval_ends i;
 
 	(void)state;
 	assert_int_equal(interval_share(&none, &none, &i), -1);
@@ -150,7 +150,7 @@ static double coverage(double (*weight)(void), int draws, double least, double m
 	for (int run = 0; run < RUNS; run++) {
 		double p = least * pow(most / least, uniform());
 		struct draws part = {0, 0, 0}, whole = {0, 0, 0};
-		struct interval i;
+		struct interval_ends i;
 
 		for (int k = 0; k < draws; k++) {
 			double w = weight(), in = uniform() < p ? w : 0;
