@@ -306,12 +306,38 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		print_halving(r, a, s, out);
 }
 
-/* No table is empty; an overview also leaves out what says nothing: one row only. */
-static int worth_showing(const struct report *r, const struct aggregate *a)
+/* Tables of tags that would have said nearly the same, or too much. */
+static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
 {
-	if (!r->overview || a->count != 1 || a->key.kind == KEY_FUNCTION)
-		return a->count > 0;
-	return a->rows[0].id && a->key.kind != KEY_PROCESS;
+	const char *title = "tables left out: ";
+	char name[LAYOUT_TEXT], other[LAYOUT_TEXT];
+
+	for (size_t i = r->first_tag; i < r->first_tag + r->tag_count; i++) {
+		if (!r->like[i])
+			continue;
+		fprintf(out, "%s%s%s", *title == 't' ? "\n" : "", *title == 't' ? s->dim : "",
+			title);
+		fputs(layout_clean(name, r->sums[i].key.text), out);
+		if (r->like[i] != REPORT_BEYOND)
+			fprintf(out, " (nearly as %s)",
+				layout_clean(other, r->sums[r->like[i] - 1].key.text));
+		title = ", ";
+	}
+	if (r->tags_left)
+		fprintf(out, "%s%s%s%u more tags and labels", *title == 't' ? "\n" : "",
+			*title == 't' ? s->dim : "", title, r->tags_left);
+	if (*title == ',' || r->tags_left)
+		fprintf(out, "; --by KEY shows one%s\n", s->plain);
+}
+
+static void print_sums(const struct report *r, const struct report_style *s, FILE *out)
+{
+	for (size_t i = 0; i < r->sum_count; i++) {
+		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
+			print_sum(r, &r->sums[i], s, out);
+		if (r->tag_count && i + 1 == r->first_tag + r->tag_count)
+			print_left_out(r, s, out);
+	}
 }
 
 int report_text(struct report *r, const struct report_style *style, FILE *out)
@@ -329,9 +355,7 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 	if (r->has_tree) {
 		rc = text_tree(r, style, out);
 	} else {
-		for (size_t i = 0; i < r->sum_count; i++)
-			if (worth_showing(r, &r->sums[i]))
-				print_sum(r, &r->sums[i], style, out);
+		print_sums(r, style, out);
 	}
 	if (style->counters)
 		text_all_counters(r, style, out);
