@@ -142,7 +142,7 @@ size_t account_rows(const struct facts *f, const struct model *m, enum account_o
 		const struct fact_cpu *row = &f->cpus[i];
 		size_t at;
 
-		if (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within))
+		if (!gap(row) || (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within)))
 			continue;
 		if (count == room && gap(row) <= gap(out[room - 1]))
 			continue;

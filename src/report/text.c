@@ -264,20 +264,16 @@ static void print_row(const struct report *r, const struct aggregate *a, const s
 	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
 }
 
-/* How much more would tell twice as well, of the heaviest row. */
-static void print_halving(const struct report *r, const struct aggregate *a,
-			  const struct report_style *s, FILE *out)
+void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+		  FILE *out)
 {
-	const struct row *top = &a->rows[0];
-	double times = interval_times_to_halve(top->self_samples ? &top->self_draws : &top->draws,
-					       &r->draws);
+	double times = interval_times_to_halve(top, &r->draws);
 
 	if (r->overview || times <= 1)
 		return;
 	fprintf(out,
-		"%s" LAYOUT_PLUS_MINUS
-		" is the 95 %% interval; %.0f more samples (%.1f times as many) would halve "
-		"the first%s\n",
+		"%s" LAYOUT_PLUS_MINUS " is the 95 %% interval; %.0f more samples (%.1f times as "
+		"many) would halve the first row's%s\n",
 		s->dim, ceil((times - 1) * (double)r->samples), times, s->plain);
 }
 
@@ -287,6 +283,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
 	int has_errors = text_has_errors(r, s, number_columns(a, 1));
 	int wide = has_errors ? LAYOUT_ERROR : 0;
+	const struct row *top = &a->rows[0];
 	char key[LAYOUT_TEXT];
 
 	layout_clean(key, a->key.text);
@@ -303,7 +300,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
 			key, s->plain);
 	if (has_errors)
-		print_halving(r, a, s, out);
+		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
 }
 
 /* Tables of tags that would have said nearly the same, or too much. */

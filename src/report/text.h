@@ -14,6 +14,10 @@ int text_has_errors(const struct report *r, const struct report_style *s, int us
 int text_share(const struct report *r, uint64_t ns, uint64_t samples, const struct draws *draws,
 	       int has_errors, FILE *out);
 
+/* How much more would tell a share twice as well; not in overviews. */
+void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+		  FILE *out);
+
 int text_tree(struct report *r, const struct report_style *s, FILE *out);
 /* By what clock samples were taken, and the kernel's account beside what was seen. */
 void text_account(const struct report *r, const struct report_style *s, FILE *out);

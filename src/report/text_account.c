@@ -136,7 +136,7 @@ static void line_of_account(const struct report *r, const struct report_style *s
 			100 * a.error_ns / (double)a.used_ns);
 	fputc(')', out);
 	if (!a.within)
-		fprintf(out, ": %.0f standard errors off, this is no chance", fabs(a.off));
+		fprintf(out, ": off by %.0f standard errors, which is not chance", fabs(a.off));
 	fprintf(out, "%s\n", a.within ? "" : s->plain);
 	if (!a.within)
 		print_gaps(r, out);

@@ -88,5 +88,7 @@ int text_tree(struct report *r, const struct report_style *s, FILE *out)
 	if (shown < t->count - 1)
 		fprintf(out, "%s... and %lld lighter ones (--top 0)%s\n", s->dim,
 			(long long)(t->count - 1 - shown), s->plain);
+	if (w.has_errors && t->nodes[0].child)
+		text_halving(r, &t->nodes[t->nodes[0].child].draws, s, out);
 	return 0;
 }
