@@ -608,7 +608,7 @@ expect_rows() {
 	END
 	weft report hrtimer.jfr --by tag:route --json
 	[ "$(jq -c '.rows[0] | [.self_share, .total_share_low, .total_share_high]' stdout)" = \
-		"[0.505,0.456206571,0.553704546]" ]
+		"[0.505,0.456189358,0.553715519]" ]
 	[ "$(jq -c '[.confidence, .independent_samples]' stdout)" = '[0.95,400]' ]
 	# a signal of four events is one sample: twice as unsure
 	recording ticks
