@@ -38,12 +38,8 @@ size_t own_frames_hide(const struct walked_sample *walked, size_t first, uint8_t
 	for (size_t i = first; i < walked->frame_count; i++) {
 		enum owner owner = owner_of(&walked->frame[i]);
 
-		if (!is_own(owner))
-			hidden[i] = 0;
-		else if (i == first)
-			hidden[i] = 0;
-		else
-			hidden[i] = is_own(before) || !is_inner || owner == WAITS;
+		hidden[i] = is_own(owner) && i > first &&
+			    (is_own(before) || !is_inner || owner == WAITS);
 		count += hidden[i];
 		is_inner &= owner == LIBC || is_own(owner);
 		before = owner;

@@ -8,9 +8,8 @@
 
 /* Of a Poisson mean, the lower 95 % limit when so many were drawn: half the 5 % quantile of
  * chi-square with 2 n degrees of freedom. */
-static const double poisson_low[] = {0, 0.051293, 0.355362, 0.817691, 1.366318};
-
-#define POISSON_MOST ((double)(sizeof(poisson_low) / sizeof(poisson_low[0]) - 1))
+#define POISSON_MOST 4
+static const double poisson_low[POISSON_MOST + 1] = {0, 0.051293, 0.355362, 0.817691, 1.366318};
 
 static double poisson_limit(double drawn)
 {

@@ -74,11 +74,13 @@ static void few_draws_say_little(void **state)
 	i = interval_wilson(0.3, 0);
 	near(i.low, 0);
 	near(i.high, 1);
-	for (double n = 1; n < 50; n++)
-		for (double x = 0; x <= n; x += 0.25) {
-			i = interval_wilson(x / n, n);
-			assert_true(i.low >= 0 && i.low <= x / n + 1e-12);
-			assert_true(i.high <= 1 && i.high >= x / n - 1e-12);
+	for (int n = 1; n < 50; n++)
+		for (int quarters = 0; quarters <= 4 * n; quarters++) {
+			double share = quarters / (4.0 * n);
+
+			i = interval_wilson(share, n);
+			assert_true(i.low >= 0 && i.low <= share + 1e-12);
+			assert_true(i.high <= 1 && i.high >= share - 1e-12);
 		}
 }
 
