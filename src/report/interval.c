@@ -14,10 +14,11 @@ static const double poisson_low[POISSON_MOST + 1] = {0, 0.051293, 0.355362, 0.81
 static double poisson_limit(double drawn)
 {
 	double below = floor(drawn);
-	int i = (int)below;
+	int i;
 
 	if (drawn >= POISSON_MOST)
 		return drawn;
+	i = (int)below;
 	return poisson_low[i] + (drawn - below) * (poisson_low[i + 1] - poisson_low[i]);
 }
 
