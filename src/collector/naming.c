@@ -3,6 +3,7 @@
 #include "collector/naming.h"
 
 #include "base/map.h"
+#include "collector/own_frames.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -153,11 +154,16 @@ static size_t put_frames(struct naming *n, const struct walked_sample *walked, s
 static void name_frames(struct naming *n, struct process *p, const struct walked_sample *walked,
 			size_t first, struct recording_stack *out)
 {
+	uint8_t hidden[WEFT_FRAMES_MAX];
+
+	own_frames_hide(walked, first, hidden);
 	out->count = 0;
 	out->truncated = walked->truncated;
 	for (size_t i = first; i < walked->frame_count; i++) {
 		const struct code *code = walked->frame[i].code;
 
+		if (hidden[i])
+			continue;
 		if (out->count == RECORDING_FRAMES_MAX) {
 			out->truncated = 1;
 			return;

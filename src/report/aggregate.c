@@ -78,12 +78,14 @@ static void count_total(struct row *r, const struct sample *s, uint64_t number)
 	r->last = number;
 	r->samples += s->times;
 	r->total_ns += s->weight_ns;
+	draws_add(&r->draws, &s->draws);
 }
 
 static void count_self(struct row *r, const struct sample *s)
 {
 	r->self_samples += s->times;
 	r->self_ns += s->weight_ns;
+	draws_add(&r->self_draws, &s->draws);
 }
 
 static int keep_common(struct row *r, const struct context *c, int is_first)
@@ -138,6 +140,7 @@ int aggregate_add(struct aggregate *a, struct model *m, const struct sample *s)
 	if (!r)
 		return -ENOMEM;
 	is_first = !r->last;
+	a->last = (uint32_t)(r - a->rows);
 	count_total(r, s, a->events);
 	count_self(r, s);
 	return keep_common(r, &s->context, is_first);

@@ -13,7 +13,8 @@ struct row {
 	uint32_t id; /* of the key */
 	uint64_t samples, total_ns;
 	uint64_t self_samples, self_ns;
-	uint64_t last; /* number of the last event counted in total */
+	struct draws draws, self_draws; /* how sure they are */
+	uint64_t last;                  /* number of the last event counted in total */
 	/* Context items that all its samples share; only for keys with one id per sample. */
 	struct context_item *common;
 	uint32_t common_count;
@@ -26,6 +27,7 @@ struct aggregate {
 	uint32_t *row_of; /* by id: index + 1 in rows; 0 = none yet */
 	uint32_t ids;     /* room of row_of */
 	uint64_t events, weight_ns;
+	uint32_t last; /* index of the row that the last event of a key with one id was put in */
 };
 
 void aggregate_init(struct aggregate *a, const struct key *key); /* @key is bound */

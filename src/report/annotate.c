@@ -133,10 +133,12 @@ static void count(struct annotate_weight *w, const struct sample *s, uint64_t nu
 		w->last = number;
 		w->samples += s->times;
 		w->total_ns += s->weight_ns;
+		draws_add(&w->draws, &s->draws);
 	}
 	if (is_self) {
 		w->self_samples += s->times;
 		w->self_ns += s->weight_ns;
+		draws_add(&w->self_draws, &s->draws);
 	}
 }
 
@@ -229,6 +231,7 @@ static int add_sample(const struct sample *s, void *arg)
 	a->events++;
 	a->samples += s->times;
 	a->weight_ns += s->weight_ns;
+	draws_add(&a->draws, &s->draws);
 	return add_frames(g, s);
 }
 
@@ -295,6 +298,7 @@ static int gather(struct annotate *a, const struct annotate_query *q)
 	int rc;
 
 	g.model = source_model(a->source);
+	a->is_sampled = source_is_sampled(a->source);
 	for (size_t i = 0; i < a->where_count; i++)
 		where_bind(&a->wheres[i], g.model);
 	source_set_detail(a->source,

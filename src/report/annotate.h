@@ -22,7 +22,8 @@ struct annotate_query {
 
 struct annotate_weight {
 	uint64_t samples, total_ns, self_samples, self_ns;
-	uint64_t last; /* number of the last sample counted in total */
+	struct draws draws, self_draws; /* how sure they are */
+	uint64_t last;                  /* number of the last sample counted in total */
 };
 
 /* A function that may be meant. */
@@ -68,6 +69,8 @@ struct annotate {
 	size_t function_count, function_room, line_count, line_room, offset_count, offset_room;
 	uint64_t events;                   /* that passed --where */
 	uint64_t read, samples, weight_ns; /* looked at; passed --where */
+	struct draws draws;                /* passed --where */
+	int is_sampled;                    /* shares have an error: source_is_sampled() */
 };
 
 /* 0; -errno as source_open(). After it functions, heaviest first, are those of the closest

@@ -2,6 +2,7 @@
 /* An annotated function as one JSON object; members in the order of docs/annotate.md. */
 #include "report/annotate_view.h"
 
+#include "report/json_account.h"
 #include "report/json_value.h"
 
 #include <errno.h>
@@ -14,11 +15,15 @@ struct maker {
 	const struct model *m;
 };
 
-static json_t *weights(const struct annotate_weight *w)
+static json_t *weights(const struct maker *k, const struct annotate_weight *w)
 {
-	return json_pack("{s:o,s:o,s:o,s:o}", "samples", json_number(w->samples), "self_samples",
-			 json_number(w->self_samples), "self_ns", json_number(w->self_ns),
-			 "total_ns", json_number(w->total_ns));
+	json_t *o = json_pack("{s:o,s:o,s:o,s:o}", "samples", json_number(w->samples),
+			      "self_samples", json_number(w->self_samples), "self_ns",
+			      json_number(w->self_ns), "total_ns", json_number(w->total_ns));
+
+	json_set_share(o, "self_share", &w->self_draws, &k->a->draws, k->a->is_sampled);
+	json_set_share(o, "total_share", &w->draws, &k->a->draws, k->a->is_sampled);
+	return o;
 }
 
 static json_t *lines(const struct maker *k, uint32_t file, const struct source_text *source)
@@ -32,7 +37,7 @@ static json_t *lines(const struct maker *k, uint32_t file, const struct source_t
 		if (!annotate_line_of(l, k->f) || l->file != file)
 			continue;
 		o = json_pack("{s:o}", "line", l->line ? json_integer(l->line) : json_null());
-		json_object_update_new(o, weights(&l->weight));
+		json_object_update_new(o, weights(k, &l->weight));
 		if (source && l->line)
 			json_object_set_new(o, "text",
 					    json_text(source_text_line(source, l->line)));
@@ -73,7 +78,7 @@ static json_t *instruction(const struct maker *k, const struct disassembly *d,
 		      (int)i->offset, "text", json_text(i->text), "file",
 		      i->file ? json_text(i->file) : json_null(), "line",
 		      i->line ? json_integer(i->line) : json_null());
-	json_object_update_new(o, weights(&sum));
+	json_object_update_new(o, weights(k, &sum));
 	return o;
 }
 
@@ -119,12 +124,12 @@ int annotate_json(const struct annotate *a, const struct annotate_function *f,
 
 	if (!o)
 		return -ENOMEM;
-	json_object_update_new(o, weights(&f->weight));
+	json_object_update_new(o, weights(&k, &f->weight));
 	json_object_set_new(o, "sources", sources(&k));
 	source = has_text(json_object_get(o, "sources"));
 	if (view->disassemble || !source)
 		code = set_code(&k, o);
-	if (code != -ENOMEM && !json_dumpf(o, out, JSON_INDENT(2)))
+	if (code != -ENOMEM && !json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)))
 		fputc('\n', out);
 	json_decref(o);
 	if (code == -ENOMEM)

@@ -12,7 +12,9 @@
 #define CONTEXT_LINES 3   /* shown around a line with weight */
 #define WHOLE_LINES 60    /* so many are shown without gaps */
 #define TIMES_COLUMNS 110 /* narrower terminals see shares and samples only */
-#define HOT_SHARE 0.10    /* of the function's own weight */
+#define ERROR_COLUMNS 90  /* narrower ones see shares without errors */
+#define NUMBERS_COLUMNS 28
+#define HOT_SHARE 0.10 /* of the function's own weight */
 #define WARM_SHARE 0.02
 
 struct printer {
@@ -38,6 +40,27 @@ static int has_times(const struct printer *p)
 	return p->a->weight_ns && (!p->v->columns || p->v->columns >= TIMES_COLUMNS);
 }
 
+static int has_errors(const struct printer *p)
+{
+	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
+}
+
+/* Before the number of a line. */
+static int numbers_columns(const struct printer *p)
+{
+	return NUMBERS_COLUMNS + (has_times(p) ? 24 : 0) + (has_errors(p) ? 2 * LAYOUT_ERROR : 0);
+}
+
+static double error_of(const struct printer *p, const struct draws *draws)
+{
+	return p->a->is_sampled ? interval_error(draws, &p->a->draws) : -1;
+}
+
+static double share_of(const struct printer *p, uint64_t ns, uint64_t samples)
+{
+	return whole(p) ? (double)part(p, ns, samples) / (double)whole(p) : 0;
+}
+
 void annotate_print_function(const struct annotate *a, const struct annotate_function *f, FILE *out)
 {
 	const struct model *m = source_model(a->source);
@@ -61,20 +84,19 @@ static void head(const struct printer *p)
 	if (p->a->weight_ns)
 		fprintf(p->out, "%s, ", layout_time(time, w->total_ns));
 	fprintf(p->out, "%s of all; self %s\n",
-		layout_share(share, part(p, w->total_ns, w->samples), whole(p)),
-		layout_share(self, part(p, w->self_ns, w->self_samples), whole(p)));
+		layout_share_error(share, share_of(p, w->total_ns, w->samples),
+				   error_of(p, &w->draws)),
+		layout_share_error(self, share_of(p, w->self_ns, w->self_samples),
+				   error_of(p, &w->self_draws)));
 }
 
 static void titles(const struct printer *p, const char *what, const char *text)
 {
-	fprintf(p->out, "%s%8s ", p->v->bold, "self");
-	if (has_times(p))
-		fprintf(p->out, "%11s ", "");
-	fprintf(p->out, "%8s ", "total");
-	if (has_times(p))
-		fprintf(p->out, "%11s ", "");
+	int wide = (has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
+
+	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->bold, "self", wide, "", "total", wide, "");
 	fprintf(p->out, "%9s %8s  ", "samples", what);
-	layout_name(p->out, text, p->v->columns > 50 ? p->v->columns - 50 : p->v->columns);
+	layout_name(p->out, text, p->v->columns > 62 ? p->v->columns - 62 : p->v->columns);
 	fprintf(p->out, "%s\n", p->v->plain);
 }
 
@@ -89,14 +111,15 @@ static const char *colour(const struct printer *p, const struct annotate_weight 
 	return share >= HOT_SHARE ? p->v->hot : share >= WARM_SHARE ? p->v->warm : "";
 }
 
-static int share_columns(const struct printer *p, uint64_t ns, uint64_t samples)
+static void put_share(const struct printer *p, uint64_t ns, uint64_t samples,
+		      const struct draws *draws)
 {
-	char share[LAYOUT_NUMBER], time[LAYOUT_NUMBER];
-	int used = fprintf(p->out, "%8s ", layout_share(share, part(p, ns, samples), whole(p)));
+	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER], time[LAYOUT_NUMBER];
 
+	fprintf(p->out, "%8s%s ", layout_share(share, part(p, ns, samples), whole(p)),
+		has_errors(p) ? layout_error(error, error_of(p, draws)) : "");
 	if (has_times(p))
-		used += fprintf(p->out, "%11s ", layout_time(time, ns));
-	return used;
+		fprintf(p->out, "%11s ", layout_time(time, ns));
 }
 
 /* Weights, a number, and a text cut to what is left of the line. @w NULL: nothing was there. */
@@ -104,15 +127,15 @@ static void row(const struct printer *p, const struct annotate_weight *w, const 
 		const char *text)
 {
 	const char *paint = colour(p, w);
-	int used = 0;
+	int used = numbers_columns(p);
 
 	fputs(paint, p->out);
 	if (w) {
-		used += share_columns(p, w->self_ns, w->self_samples);
-		used += share_columns(p, w->total_ns, w->samples);
-		used += fprintf(p->out, "%9llu ", (unsigned long long)w->samples);
+		put_share(p, w->self_ns, w->self_samples, &w->self_draws);
+		put_share(p, w->total_ns, w->samples, &w->draws);
+		fprintf(p->out, "%9llu ", (unsigned long long)w->samples);
 	} else {
-		used += fprintf(p->out, "%*s", has_times(p) ? 52 : 28, "");
+		fprintf(p->out, "%*s", used, "");
 	}
 	used += fprintf(p->out, "%8s  ", number);
 	layout_name(p->out, text, p->v->columns > used ? p->v->columns - used : p->v->columns);
@@ -217,7 +240,7 @@ static void print_source(const struct printer *p, uint32_t file, const struct so
 			continue;
 		}
 		if (gap)
-			fprintf(p->out, "%s%*s...%s\n", p->v->dim, has_times(p) ? 57 : 33, "",
+			fprintf(p->out, "%s%*s...%s\n", p->v->dim, numbers_columns(p) + 5, "",
 				p->v->plain);
 		gap = 0;
 		print_line(p, file, line, source_text_line(text, line));
@@ -273,7 +296,7 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 					text = NULL;
 				file = i->file;
 			}
-			fprintf(p->out, "%s%*s", p->v->dim, has_times(p) ? 53 : 29, "");
+			fprintf(p->out, "%s%*s", p->v->dim, numbers_columns(p) + 1, "");
 			layout_name(p->out, key_base_name(i->file), 0);
 			fprintf(p->out, ":%d  ", i->line);
 			layout_name(p->out, text ? source_text_line(text, i->line) : "",

@@ -149,6 +149,7 @@ struct pair {
 	const struct tally_row *of[2]; /* NULL = not there */
 	const char *name[TALLY_NAMES];
 	double change, weight;
+	int is_none; /* the change is no more than chance */
 };
 
 struct pairs {
@@ -196,6 +197,30 @@ static double weight_per_unit(const struct diff *d, int side, const struct tally
 	return r && d->side[side].units > 0 ? (double)r->value[of] / d->side[side].units : 0;
 }
 
+static int has_errors(const struct diff *d)
+{
+	return tally_of(d, 0, DIFF_SUMS)->has_errors && tally_of(d, 1, DIFF_SUMS)->has_errors &&
+	       d->side[0].units > 0 && d->side[1].units > 0;
+}
+
+/* Could the self times per unit be equal, for all that the samples tell? */
+static int is_chance(const struct diff *d, const struct pair *p)
+{
+	struct draws drawn[2] = {{0, 0, 0}, {0, 0, 0}};
+
+	for (int side = 0; side < 2; side++) {
+		const struct tally_row *r = p->of[side];
+		double samples = r ? (double)r->value[MEASURE_SELF_SAMPLES] : 0;
+
+		/* Of only one side the draws would be ns. */
+		if (d->samples_only)
+			drawn[side] = (struct draws){samples, samples, samples};
+		else if (r)
+			drawn[side] = r->drawn[DRAWN_SELF];
+	}
+	return interval_same_rate(&drawn[0], d->side[0].units, &drawn[1], d->side[1].units);
+}
+
 static int gather(struct diff *d, enum diff_section section, struct pairs *p)
 {
 	for (int side = 0; side < 2; side++) {
@@ -217,6 +242,7 @@ static int gather(struct diff *d, enum diff_section section, struct pairs *p)
 
 		pair->change = fabs(b - a);
 		pair->weight = a > b ? a : b;
+		pair->is_none = section == DIFF_SUMS && has_errors(d) && is_chance(d, pair);
 	}
 	return 0;
 }
@@ -225,6 +251,8 @@ static int most_changed(const void *left, const void *right)
 {
 	const struct pair *a = left, *b = right;
 
+	if (a->is_none != b->is_none)
+		return a->is_none - b->is_none;
 	if (a->change != b->change)
 		return a->change < b->change ? 1 : -1;
 	if (a->weight != b->weight)
@@ -242,9 +270,12 @@ static void put_share(struct diff *d, int side, const struct column *c, const st
 		      enum diff_section section)
 {
 	const uint64_t *whole = tally_of(d, side, section)->whole;
+	struct interval_ends ends;
 	enum measure of = d->samples_only ? (enum measure)(c->measure - 1) : c->measure;
 
 	table_share(&d->table[section], r ? r->value[of] : 0, whole[of]);
+	if (tally_ends(tally_of(d, side, section), r, of, &ends) == 0)
+		table_ends(&d->table[section], &ends);
 }
 
 static void put_per(struct diff *d, int side, const struct column *c, const struct tally_row *r,
@@ -291,6 +322,8 @@ static void put_row(struct diff *d, enum diff_section section, const struct pair
 			put_cell(d, side, c, p->of[side], section);
 	table_change(out, weight_per_unit(d, 0, p->of[0], s->weight),
 		     weight_per_unit(d, 1, p->of[1], s->weight));
+	if (section == DIFF_SUMS && has_errors(d))
+		table_certainty(out, p->is_none ? CELL_IS_NONE : CELL_IS_MORE);
 	for (int i = 0; i < TALLY_NAMES && s->view->names[i]; i++)
 		table_text(out, p->name[i]);
 }

@@ -191,6 +191,8 @@ int disassembly_weight(const struct disassembly *d, const struct annotate *a,
 		sum->total_ns += w->total_ns;
 		sum->self_samples += w->self_samples;
 		sum->self_ns += w->self_ns;
+		draws_add(&sum->draws, &w->draws);
+		draws_add(&sum->self_draws, &w->self_draws);
 		any = 1;
 	}
 	return any;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/facts.h"
 
+#include "base/array.h"
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,9 @@ void facts_free(struct facts *f)
 	free(f->processes);
 	free(f->types);
 	free(f->modules);
+	free(f->clocks);
+	free(f->cpus);
+	map_free(f->index);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -83,6 +89,59 @@ void facts_module(struct facts *f, const struct fact_module *module)
 	new = one_more(f, &f->modules, &f->module_count, sizeof(*new));
 	if (new)
 		*new = *module;
+}
+
+/* Where the index of (kind, process, thread) stands; NULL: out of memory, and remembered. */
+static uint64_t *index_of(struct facts *f, uint32_t kind, uint32_t process, uint32_t thread)
+{
+	const uint32_t key[] = {kind, process, thread};
+	uint64_t *at;
+
+	if (!f->index)
+		f->index = map_new();
+	at = f->index ? map_put(f->index, key, sizeof(key), NULL) : NULL;
+	f->failed |= !at;
+	return at;
+}
+
+void facts_clock(struct facts *f, const struct fact_clock *c)
+{
+	uint64_t *at = index_of(f, 0, c->process, 0);
+	struct fact_clock *all = f->clocks;
+
+	if (at && !*at) {
+		all = array_grown(all, f->clock_count + 1u, &f->clock_room, sizeof(*all));
+		if (!all) {
+			f->failed = 1;
+			return;
+		}
+		f->clocks = all;
+		*at = ++f->clock_count;
+	}
+	if (at)
+		all[*at - 1] = *c;
+}
+
+void facts_cpu(struct facts *f, const struct fact_cpu *more)
+{
+	uint64_t *at = index_of(f, 1, more->process, more->thread);
+	struct fact_cpu *all = f->cpus;
+
+	if (at && !*at) {
+		all = array_grown(all, f->cpu_count + 1u, &f->cpu_room, sizeof(*all));
+		if (!all) {
+			f->failed = 1;
+			return;
+		}
+		f->cpus = all;
+		*at = ++f->cpu_count;
+		all[*at - 1] = (struct fact_cpu){.process = more->process, .thread = more->thread};
+	}
+	if (!at)
+		return;
+	all[*at - 1].used_ns += more->used_ns;
+	all[*at - 1].seen_ns += more->seen_ns;
+	all[*at - 1].samples += more->samples;
 }
 
 struct fact_type *facts_type(struct facts *f, uint32_t name)

@@ -26,6 +26,18 @@ struct fact_process {
 	int64_t duration_ns; /* of rows with one id the longest stands */
 };
 
+/* By what a process's CPU samples are taken. */
+struct fact_clock {
+	uint32_t process, clock, reason;
+	uint64_t period_ns, tick_ns;
+};
+
+/* CPU time of a thread, or of what no thread's row tells of its process (thread 0). */
+struct fact_cpu {
+	uint32_t process, thread; /* ids in model.names and of model_thread() */
+	int64_t used_ns, seen_ns, samples;
+};
+
 /* A file that code came from; each distinct one once. */
 struct fact_module {
 	uint32_t name, path, build_id; /* build_id in hex; 0 = it has none */
@@ -49,7 +61,12 @@ struct facts {
 	struct fact_process *processes;
 	struct fact_type *types;
 	struct fact_module *modules;
-	uint32_t counter_count, bucket_count, process_count, type_count, module_count;
+	struct fact_clock *clocks;
+	struct fact_cpu *cpus;
+	struct map *index; /* of clocks and cpus, which may be many */
+	uint32_t counter_count, bucket_count, process_count, type_count, module_count, clock_count,
+		cpu_count;
+	size_t clock_room, cpu_room;
 	uint32_t jvm;           /* "java [pid]"; 0 = no JVM told */
 	uint32_t context_count; /* contextual events */
 	int failed;             /* out of memory */
@@ -60,6 +77,10 @@ void facts_free(struct facts *f);
 void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value);
 void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count);
 void facts_process(struct facts *f, const struct fact_process *p);
+/* Of one process the last stands. */
+void facts_clock(struct facts *f, const struct fact_clock *c);
+/* Adds to what is known of the same thread. */
+void facts_cpu(struct facts *f, const struct fact_cpu *more);
 void facts_module(struct facts *f, const struct fact_module *module);
 /* The row of a type by its name, made when new; NULL: out of memory. */
 struct fact_type *facts_type(struct facts *f, uint32_t name);

@@ -7,6 +7,7 @@
 
 #include "report/books.h"
 
+#include "report/json_account.h"
 #include "report/json_value.h"
 
 #include "weft/abi/counters.h"
@@ -162,8 +163,9 @@ static void set_line(json_t *o, const struct model *m, const struct source_line 
 	json_object_set_new(o, "line", line->line ? json_integer(line->line) : json_null());
 }
 
-static json_t *row(const struct model *m, const struct aggregate *a, const struct row *r)
+static json_t *row(const struct report *report, const struct aggregate *a, const struct row *r)
 {
+	const struct model *m = source_model(report->source);
 	char *key = key_name(&a->key, m, r->id);
 	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
 				    json_number(r->samples), "self_ns", json_number(r->self_ns),
@@ -172,6 +174,10 @@ static json_t *row(const struct model *m, const struct aggregate *a, const struc
 			: NULL;
 
 	free(key);
+	if (o) {
+		json_set_share(o, "self_share", &r->self_draws, &report->draws, report->is_sampled);
+		json_set_share(o, "total_share", &r->draws, &report->draws, report->is_sampled);
+	}
 	if (o && a->key.kind == KEY_LINE)
 		set_line(o, m, model_line_at(m, r->id));
 	if (o && r->common_count)
@@ -179,12 +185,12 @@ static json_t *row(const struct model *m, const struct aggregate *a, const struc
 	return o;
 }
 
-static json_t *rows(const struct model *m, const struct aggregate *a, uint64_t top)
+static json_t *rows(const struct report *r, const struct aggregate *a, uint64_t top)
 {
 	json_t *all = json_array();
 
 	for (uint32_t i = 0; i < a->count && (!top || i < top); i++)
-		if (json_array_append_new(all, row(m, a, &a->rows[i]))) {
+		if (json_array_append_new(all, row(r, a, &a->rows[i]))) {
 			json_decref(all);
 			return NULL;
 		}
@@ -229,6 +235,13 @@ static void set_more(json_t *o, const struct report *r)
 	json_object_set_new(o, "with_context", json_number(r->with_context));
 	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
 	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));
+	if (r->is_sampled) {
+		json_object_set_new(o, "confidence", json_real(INTERVAL_LEVEL));
+		json_object_set_new(o, "independent_samples",
+				    json_real(interval_draws(&r->draws, &r->draws)));
+	}
+	json_object_set_new(o, "clocks", json_clocks(f, m));
+	json_object_set_new(o, "account", json_account(f, m));
 	json_object_set_new(o, "events", event_types(f, m));
 	json_object_set_new(o, "processes", processes(f, m));
 	json_object_set_new(o, "counters", counters(f, m));
@@ -247,7 +260,7 @@ int report_json(const struct report *r, uint64_t top, FILE *out)
 	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
 			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
 			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
-			      "lost", lost(f, m), "by", a->key.text, "rows", rows(m, a, top));
+			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
 	int rc;
 
 	if (!o)

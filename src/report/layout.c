@@ -27,6 +27,27 @@ const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole)
 	return out;
 }
 
+const char *layout_error(char out[LAYOUT_NUMBER], double error)
+{
+	char number[LAYOUT_NUMBER] = "";
+
+	if (error >= 0)
+		snprintf(number, sizeof(number), "%.1f", 100 * error);
+	snprintf(out, LAYOUT_NUMBER, " %s%-*.*s", error >= 0 ? LAYOUT_PLUS_MINUS : " ",
+		 LAYOUT_ERROR - 2, LAYOUT_ERROR - 2, number);
+	return out;
+}
+
+const char *layout_share_error(char out[LAYOUT_NUMBER], double share, double error)
+{
+	if (error >= 0)
+		snprintf(out, LAYOUT_NUMBER, "%.1f %% " LAYOUT_PLUS_MINUS "%.1f", 100 * share,
+			 100 * error);
+	else
+		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100 * share);
+	return out;
+}
+
 static int begins_character(char c)
 {
 	return ((unsigned char)c & 0xC0) != 0x80;

@@ -14,6 +14,12 @@
 const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns);
 /* "12.3 %"; "-" when there is no whole. Returns @out. */
 const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole);
+#define LAYOUT_PLUS_MINUS "\xC2\xB1"
+#define LAYOUT_ERROR 6 /* columns of a blank and an error */
+/* " ±2.1 ": 100 x @error behind a share, LAYOUT_ERROR columns wide; blanks of a negative one. */
+const char *layout_error(char out[LAYOUT_NUMBER], double error);
+/* "46.2 % ±24.7", of any width; of a negative @error the share alone. Returns @out. */
+const char *layout_share_error(char out[LAYOUT_NUMBER], double share, double error);
 /* A text as layout_name() shows it, cut where the room ends. Returns @out. */
 const char *layout_clean(char out[LAYOUT_TEXT], const char *text);
 

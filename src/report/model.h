@@ -7,6 +7,7 @@
 #ifndef WEFT_REPORT_MODEL_H
 #define WEFT_REPORT_MODEL_H
 
+#include "report/interval.h"
 #include "report/names.h"
 
 #include <stddef.h>
@@ -83,9 +84,10 @@ struct sample {
 	uint64_t thread_key; /* by which contexts are found; 0 = no thread */
 	uint64_t times;      /* samples that it is; 1 but for those of a stay */
 	uint32_t thread, stack;
-	uint32_t state; /* of the thread: "runnable", "sleeping"; 0 = not told */
-	uint32_t site;  /* where a coroutine suspended; 0 = nowhere, or no such event */
-	uint32_t own;   /* items of the context that are the event's own; they come first */
+	uint32_t state;     /* of the thread: "runnable", "sleeping"; 0 = not told */
+	uint32_t site;      /* where a coroutine suspended; 0 = nowhere, or no such event */
+	uint32_t own;       /* items of the context that are the event's own; they come first */
+	struct draws draws; /* how sure shares of it are: weight, or times where it has none */
 	struct context context;
 };
 

@@ -86,6 +86,7 @@ enum role plan_role(const char *name)
 		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
 		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
 		{RECORDING_MODULE, ROLE_MODULE},       {"jdk.JVMInformation", ROLE_JVM},
+		{RECORDING_CLOCK, ROLE_CLOCK},         {RECORDING_THREAD_CPU, ROLE_THREAD_CPU},
 	};
 
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)

@@ -20,6 +20,8 @@ enum role {
 	ROLE_PROCESS,
 	ROLE_MODULE,
 	ROLE_JVM,
+	ROLE_CLOCK,
+	ROLE_THREAD_CPU,
 };
 
 #define PLAN_FIELDS 192 /* of contexts; a sample keeps CONTEXT_ITEMS that are there */

@@ -34,6 +34,10 @@ static void plan_overview(struct report *r)
 		if (bytes > 0 && (size_t)bytes < sizeof(name))
 			add_sum(r, name);
 	}
+	r->first_tag = first;
+	r->tag_count = r->sum_count - first;
+	if (keys > CONTEXT_TAGS + r->tag_count)
+		r->tags_left = keys - CONTEXT_TAGS - (uint32_t)r->tag_count;
 	if (source_has_sites(r->source)) {
 		add_sum(r, "site");
 		add_sum(r, "coroutine");
@@ -49,6 +53,7 @@ static void plan(struct report *r, const struct report_query *q)
 
 	r->key_count = m->keys.count;
 	r->has_states = source_has_states(r->source);
+	r->is_sampled = source_is_sampled(r->source);
 	if (!q->by)
 		plan_overview(r);
 	else
@@ -81,6 +86,16 @@ static enum report_place place_of_state(const struct report *r, const struct sam
 	return strcmp(state, "waiting_for_cpu") == 0 ? REPORT_READY : REPORT_BLOCKED;
 }
 
+/* Rows keep their numbers while samples are read. */
+static int add_tuple(struct report *r, const struct sample *s)
+{
+	uint32_t rows[REPORT_TAGS];
+
+	for (size_t i = 0; i < r->tag_count; i++)
+		rows[i] = r->sums[r->first_tag + i].last;
+	return partition_add(&r->partition, rows, s->times);
+}
+
 static int add_sample(const struct sample *s, void *arg)
 {
 	struct report *r = arg;
@@ -93,6 +108,9 @@ static int add_sample(const struct sample *s, void *arg)
 			return 0;
 	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
+	draws_add(&r->draws, &s->draws);
+	if (s->context.count)
+		draws_add(&r->context_draws, &s->draws);
 	r->with_context += s->context.count > 0 ? s->times : 0;
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
@@ -101,7 +119,56 @@ static int add_sample(const struct sample *s, void *arg)
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		rc = aggregate_add(&r->sums[i], m, s);
+	if (r->tag_count > 1 && !rc)
+		rc = add_tuple(r, s);
 	return rc;
+}
+
+int report_worth_showing(const struct report *r, const struct aggregate *a)
+{
+	if (!r->overview || a->count != 1 || a->key.kind == KEY_FUNCTION)
+		return a->count > 0;
+	return a->rows[0].id && a->key.kind != KEY_PROCESS;
+}
+
+/* Is there a table before it that says nearly the same? 1 + that sum, 0, or -ENOMEM. */
+static int64_t like_before(const struct report *r, size_t tag)
+{
+	const struct aggregate *sum = &r->sums[r->first_tag];
+
+	for (size_t i = 0; i < tag; i++) {
+		uint32_t more = sum[i].count > sum[tag].count ? sum[i].count : sum[tag].count;
+		uint32_t less = sum[i].count + sum[tag].count - more;
+		int alike;
+
+		if (r->like[r->first_tag + i] || !report_worth_showing(r, &sum[i]) ||
+		    more > less + less / 2 + 1)
+			continue;
+		alike = partition_alike(&r->partition, i, tag);
+		if (alike)
+			return alike < 0 ? alike : (int64_t)(r->first_tag + i + 1);
+	}
+	return 0;
+}
+
+/* Tables of tags that are left out: those like one that is shown, and those beyond the most. */
+static int choose_tables(struct report *r)
+{
+	uint32_t shown = 0;
+
+	for (size_t i = 0; i < r->tag_count && r->tag_count > 1; i++) {
+		uint32_t *like = &r->like[r->first_tag + i];
+		int64_t before = 0;
+
+		if (!report_worth_showing(r, &r->sums[r->first_tag + i]))
+			continue;
+		before = like_before(r, i);
+		if (before < 0)
+			return (int)before;
+		*like = before ? (uint32_t)before : shown >= REPORT_TABLES ? REPORT_BEYOND : 0;
+		shown += !*like;
+	}
+	return 0;
 }
 
 /* Paths are few, samples many: the tree is made of the sums. */
@@ -112,7 +179,8 @@ static int make_tree(struct report *r)
 	int rc = tree_init(&r->tree);
 
 	for (uint32_t i = 0; i < a->count && !rc; i++)
-		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns);
+		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns,
+			      &a->rows[i].draws);
 	return rc ? rc : tree_sort(&r->tree, m);
 }
 
@@ -130,10 +198,15 @@ int report_run(struct report **out, const struct report_query *query)
 		plan(r, query);
 		source_set_detail(r->source, detail_of(r, query));
 		source_set_counts(r->source, query->counts);
+		rc = partition_init(&r->partition, r->tag_count);
+	}
+	if (!rc) {
 		rc = source_read(r->source, add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		aggregate_sort(&r->sums[i], source_model(r->source));
+	if (!rc)
+		rc = choose_tables(r);
 	if (!rc && r->has_tree)
 		rc = make_tree(r);
 	if (rc) {
@@ -144,6 +217,11 @@ int report_run(struct report **out, const struct report_query *query)
 	return 0;
 }
 
+double report_error(const struct report *r, const struct draws *part)
+{
+	return r->is_sampled ? interval_error(part, &r->draws) : -1;
+}
+
 void report_free(struct report *r)
 {
 	if (!r)
@@ -151,6 +229,7 @@ void report_free(struct report *r)
 	for (size_t i = 0; i < r->sum_count; i++)
 		aggregate_free(&r->sums[i]);
 	tree_free(&r->tree);
+	partition_free(&r->partition);
 	source_free(r->source);
 	free(r);
 }

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/recording.h"
+#include "report/account.h"
 #include "report/context.h"
 #include "report/plan.h"
 
@@ -23,12 +24,15 @@ struct source {
 	struct context_index *contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
-	struct map *plans;  /* class -> plan's address */
-	uint64_t chunk;     /* whose types were noted */
-	int second;         /* pass: only samples and settings matter */
-	int counts;         /* samples have no weight */
-	char *other;        /* type that is counted and is no sample type; NULL = none */
-	unsigned int kinds; /* enum sample_kind: what is handed out */
+	struct map *plans;      /* class -> plan's address */
+	uint64_t chunk;         /* whose types were noted */
+	int second;             /* pass: only samples and settings matter */
+	int counts;             /* samples have no weight */
+	char *other;            /* type that is counted and is no sample type; NULL = none */
+	unsigned int kinds;     /* enum sample_kind: what is handed out */
+	struct map *effects;    /* process -> bits of account_effect(); NULL = all are 1 */
+	uint32_t effect_thread; /* that was asked for last */
+	double effect;          /* of it */
 	const struct weft_jfr_event_view *event; /* that is handed out */
 };
 
@@ -212,6 +216,33 @@ static void take_process(struct source *s, const struct weft_jfr_event_view *e)
 		      });
 }
 
+static void take_clock(struct source *s, const struct weft_jfr_event_view *e)
+{
+	int64_t period_ns = number_of(e, RECORDING_FIELD_PERIOD);
+	int64_t tick_ns = number_of(e, RECORDING_FIELD_TICK);
+
+	facts_clock(&s->facts, &(struct fact_clock){
+				       .process = text_of(s, e, RECORDING_FIELD_PROCESS),
+				       .clock = text_of(s, e, RECORDING_FIELD_CLOCK),
+				       .reason = text_of(s, e, RECORDING_FIELD_REASON),
+				       .period_ns = period_ns > 0 ? (uint64_t)period_ns : 0,
+				       .tick_ns = tick_ns > 0 ? (uint64_t)tick_ns : 0,
+			       });
+}
+
+static void take_cpu(struct source *s, const struct weft_jfr_event_view *e)
+{
+	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
+
+	facts_cpu(&s->facts, &(struct fact_cpu){
+				     .process = text_of(s, e, RECORDING_FIELD_PROCESS),
+				     .thread = decode_thread(&s->decoder, thread),
+				     .used_ns = number_of(e, RECORDING_FIELD_USED),
+				     .seen_ns = number_of(e, RECORDING_FIELD_SEEN),
+				     .samples = number_of(e, RECORDING_FIELD_SAMPLES),
+			     });
+}
+
 static int take_fact(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
 {
 	switch (p->role) {
@@ -239,6 +270,12 @@ static int take_fact(struct source *s, const struct plan *p, const struct weft_j
 						.path = text_of(s, e, RECORDING_FIELD_PATH),
 						.build_id = text_of(s, e, RECORDING_FIELD_BUILD_ID),
 					});
+		break;
+	case ROLE_CLOCK:
+		take_clock(s, e);
+		break;
+	case ROLE_THREAD_CPU:
+		take_cpu(s, e);
 		break;
 	case ROLE_JVM:
 		if (number_of(e, "pid") > 0)
@@ -441,6 +478,7 @@ void source_free(struct source *s)
 	drop_plans(s);
 	decoder_free(&s->decoder);
 	context_index_free(s->contexts);
+	map_free(s->effects);
 	facts_free(&s->facts);
 	model_free(&s->model);
 	free(s->path);
@@ -471,6 +509,17 @@ struct model *source_model(struct source *s)
 const struct facts *source_facts(const struct source *s)
 {
 	return &s->facts;
+}
+
+int source_is_sampled(const struct source *s)
+{
+	for (uint32_t i = 0; i < s->facts.type_count; i++) {
+		const struct fact_type *t = &s->facts.types[i];
+
+		if (t->counted && t->events && t->lasts)
+			return 0;
+	}
+	return 1;
 }
 
 int source_has_states(const struct source *s)
@@ -540,6 +589,46 @@ static uint64_t times_of(const struct plan *p, const struct weft_jfr_event_view 
 	return times > 1 ? (uint64_t)times : 1;
 }
 
+/* Of a sample of CPU time: by how much its signals are fewer than its events. */
+static double effect_of(struct source *s, uint32_t thread)
+{
+	const struct thread *t = model_thread_at(&s->model, thread);
+	uint64_t *bits;
+
+	if (thread == s->effect_thread)
+		return s->effect;
+	bits = map_put(s->effects, &t->process, sizeof(t->process), NULL);
+	if (!bits) {
+		s->model.failed = 1;
+		return 1;
+	}
+	memcpy(&s->effect, bits, sizeof(s->effect));
+	if (!*bits) {
+		s->effect = account_effect(&s->facts, &s->model, t->process);
+		memcpy(bits, &s->effect, sizeof(*bits));
+	}
+	s->effect_thread = thread;
+	return s->effect;
+}
+
+static void set_draws(struct source *s, struct sample *sample)
+{
+	int has_effect = s->effects && (sample->kinds & SAMPLE_ON_CPU) && sample->thread;
+	double effect = has_effect ? effect_of(s, sample->thread) : 1;
+	double weight = (double)(sample->weight_ns ? sample->weight_ns : sample->times);
+
+	sample->draws = (struct draws){1 / effect, weight, weight * weight * effect};
+}
+
+/* Where a tick is longer than a period, one signal is several events. */
+static int has_effects(const struct facts *f)
+{
+	for (uint32_t i = 0; i < f->clock_count; i++)
+		if (f->clocks[i].period_ns && f->clocks[i].tick_ns > f->clocks[i].period_ns)
+			return 1;
+	return 0;
+}
+
 /* By its line, or its offset, or the number that the program gave. */
 static uint32_t site_of(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e,
 			uint32_t stack_id)
@@ -594,6 +683,7 @@ static void make_sample(struct source *s, const struct plan *p, struct fact_type
 	out->times = times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
+	set_draws(s, out);
 	out->stack = decode_stack(&s->decoder, at(e, p->stack));
 	if (!p->sample || p->sample == &sample_type_event)
 		out->stack = model_below(&s->model, out->stack);
@@ -673,6 +763,10 @@ int source_read(struct source *s, int (*each)(const struct sample *sample, void 
 	struct sample sample;
 	int rc = start_pass(s, 1);
 
+	if (!rc && !s->effects && has_effects(&s->facts)) {
+		s->effects = map_new();
+		rc = s->effects ? 0 : -ENOMEM;
+	}
 	if (rc)
 		return rc;
 	while ((rc = weft_jfr_next(s->reader, &e)) > 0) {

@@ -43,6 +43,10 @@ void source_set_kinds(struct source *s, unsigned int kinds);
 struct model *source_model(struct source *s);
 const struct facts *source_facts(const struct source *s);
 
+/* Are all events that are counted samples? Runs, waits and other events are all that there were:
+ * their shares have no error. */
+int source_is_sampled(const struct source *s);
+
 /* Do all samples that are counted tell running from waiting? */
 int source_has_states(const struct source *s);
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_COLUMNS_LEFT 20 /* of a line for its last text, or errors are left out */
+#define JSON_NAME 96
 #define TEXT_COLUMN_MAX 60 /* of a text that another one follows */
 
 void table_init(struct table *t, const struct table_column *column, size_t columns)
@@ -70,6 +72,18 @@ void table_share(struct table *t, uint64_t part, uint64_t whole)
 		    (struct table_cell){.kind = CELL_SHARE, .real = (double)part / (double)whole});
 }
 
+void table_ends(struct table *t, const struct interval_ends *ends)
+{
+	if (t->cells && t->cell[t->cells - 1].kind == CELL_SHARE)
+		t->cell[t->cells - 1].ends = *ends;
+}
+
+void table_certainty(struct table *t, enum cell_certainty certainty)
+{
+	if (t->cells && t->cell[t->cells - 1].kind == CELL_CHANGE)
+		t->cell[t->cells - 1].certainty = certainty;
+}
+
 void table_fraction(struct table *t, double share)
 {
 	put(t, (struct table_cell){.kind = share >= 0 ? CELL_SHARE : CELL_NONE, .real = share});
@@ -118,7 +132,24 @@ static const char *change_text(char out[LAYOUT_NUMBER], double ratio)
 	return out;
 }
 
-static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c)
+static int has_error(const struct table_cell *c)
+{
+	return c->kind == CELL_SHARE && c->ends.high > 0;
+}
+
+/* The error is of a fixed width, so that shares stand below each other. */
+static const char *share_text(char out[LAYOUT_NUMBER], const struct table_cell *c, int errors)
+{
+	char share[LAYOUT_NUMBER / 2], error[LAYOUT_NUMBER];
+	double below = c->real - c->ends.low, above = c->ends.high - c->real;
+
+	snprintf(share, sizeof(share), "%.1f %%", 100 * c->real);
+	snprintf(out, LAYOUT_NUMBER, "%s%s", share,
+		 errors ? layout_error(error, has_error(c) ? fmax(below, above) : -1) : "");
+	return out;
+}
+
+static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c, int errors)
 {
 	switch (c->kind) {
 	case CELL_COUNT:
@@ -130,13 +161,12 @@ static const char *cell_text(char out[LAYOUT_NUMBER], const struct table_cell *c
 	case CELL_TIME:
 		return layout_time(out, c->number);
 	case CELL_SHARE:
-		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100 * c->real);
-		break;
+		return share_text(out, c, errors);
 	case CELL_REAL:
 		snprintf(out, LAYOUT_NUMBER, "%.4g", c->real);
 		break;
 	case CELL_CHANGE:
-		return change_text(out, c->real);
+		return c->certainty == CELL_IS_NONE ? "none" : change_text(out, c->real);
 	case CELL_TEXT:
 		return c->text;
 	default:
@@ -158,7 +188,7 @@ static const struct table_cell *cell_at(const struct table *t, size_t row, size_
 }
 
 /* Columns that the widest cell needs; 0: the column is not shown. */
-static int width_of(const struct table *t, size_t column, size_t rows)
+static int width_of(const struct table *t, size_t column, size_t rows, int errors)
 {
 	const char *title = t->column[column].title;
 	int hides_zero = t->column[column].hides_zero;
@@ -167,7 +197,7 @@ static int width_of(const struct table *t, size_t column, size_t rows)
 	for (size_t i = 0; i < rows && title; i++) {
 		const struct table_cell *c = cell_at(t, i, column);
 		char number[LAYOUT_NUMBER];
-		int columns = (int)layout_columns(cell_text(number, c));
+		int columns = (int)layout_columns(cell_text(number, c, errors));
 
 		any |= c->kind != CELL_NONE && !(hides_zero && !c->number && !c->text);
 		width = columns > width ? columns : width;
@@ -198,45 +228,71 @@ static size_t last_shown(const struct table *t, const int *width)
 }
 
 static void print_line(const struct table *t, const int *width, const struct table_cell *cell,
-		       const struct table_style *s, FILE *out)
+		       const struct table_style *s, int errors, FILE *out)
 {
 	size_t last = last_shown(t, width);
 	int used = 0;
 
 	for (size_t i = 0; i < t->columns; i++) {
 		char number[LAYOUT_NUMBER];
-		const char *text = cell ? cell_text(number, &cell[i]) : t->column[i].title;
+		const char *text = cell ? cell_text(number, &cell[i], errors) : t->column[i].title;
+		int blanks;
 
 		if (!width[i])
 			continue;
+		blanks = width[i] - (int)layout_columns(text);
 		used += fprintf(out, "%s", used ? "  " : "");
 		if (t->column[i].is_text)
 			print_text(text, width[i], i == last, used, s, out);
 		else
-			fprintf(out, "%*s", width[i], text);
+			fprintf(out, "%*s%s", blanks > 0 ? blanks : 0, "", text);
 		used += width[i];
 	}
 	fputs(cell ? "\n" : "", out);
+}
+
+/* Is any error shown? */
+static int set_widths(const struct table *t, size_t rows, int errors, int *width)
+{
+	int any = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		width[i] = width_of(t, i, rows, errors);
+	for (size_t i = 0; i < rows * t->columns && errors && !any; i++)
+		any = has_error(&t->cell[i]);
+	return any;
+}
+
+/* Is enough of the line left for the last text? */
+static int fits(const struct table *t, const int *width, const struct table_style *s)
+{
+	size_t last = last_shown(t, width);
+	int used = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		used += width[i] && i != last ? width[i] + 2 : 0;
+	return !s->columns || used + TEXT_COLUMNS_LEFT <= s->columns;
 }
 
 int table_print(const struct table *t, const struct table_style *style, FILE *out)
 {
 	size_t rows = shown_rows(t, style->top);
 	int *width = calloc(t->columns + 1, sizeof(*width));
+	int errors = 1;
 
 	if (!width || t->failed) {
 		free(width);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < t->columns; i++)
-		width[i] = width_of(t, i, rows);
+	if (!set_widths(t, rows, 1, width) || !fits(t, width, style))
+		errors = set_widths(t, rows, 0, width);
 	if (rows) {
 		fputs(style->bold, out);
-		print_line(t, width, NULL, style, out);
+		print_line(t, width, NULL, style, errors, out);
 		fprintf(out, "%s\n", style->plain);
 	}
 	for (size_t i = 0; i < rows; i++)
-		print_line(t, width, cell_at(t, i, 0), style, out);
+		print_line(t, width, cell_at(t, i, 0), style, errors, out);
 	if (rows < table_rows(t) + t->more)
 		fprintf(out, "%s... and %llu more (--top 0)%s\n", style->dim,
 			(unsigned long long)(table_rows(t) + t->more - rows), style->plain);
@@ -265,13 +321,32 @@ static json_t *cell_json(const struct table_cell *c)
 	}
 }
 
+/* NAME_low and NAME_high of a share; of a change NAME_is_none. */
+static int set_certainty(json_t *o, const char *name, const struct table_cell *c)
+{
+	char key[JSON_NAME];
+	int rc = 0;
+
+	if (c->kind == CELL_CHANGE && c->certainty != CELL_EXACT) {
+		snprintf(key, sizeof(key), "%s_is_none", name);
+		rc = json_object_set_new(o, key, json_boolean(c->certainty == CELL_IS_NONE));
+	}
+	if (!has_error(c))
+		return rc;
+	snprintf(key, sizeof(key), "%s_low", name);
+	rc = json_object_set_new(o, key, json_real(c->ends.low));
+	snprintf(key, sizeof(key), "%s_high", name);
+	return rc ? rc : json_object_set_new(o, key, json_real(c->ends.high));
+}
+
 static json_t *row_json(const struct table *t, size_t row)
 {
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < t->columns && o; i++) {
 		if (!t->column[i].json ||
-		    !json_object_set_new(o, t->column[i].json, cell_json(cell_at(t, row, i))))
+		    (!json_object_set_new(o, t->column[i].json, cell_json(cell_at(t, row, i))) &&
+		     !set_certainty(o, t->column[i].json, cell_at(t, row, i))))
 			continue;
 		json_decref(o);
 		return NULL;

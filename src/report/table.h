@@ -2,10 +2,13 @@
 /*
  * A table of typed cells, printed as text (numbers first, of one width, then texts, the last
  * cut where the line ends) or as JSON (an array of objects: times in ns, shares as 0..1).
+ * Shares may have errors; text leaves them out where the lines are too short for them.
  * Cells are put row by row in the order of the columns. Out of memory is remembered.
  */
 #ifndef WEFT_REPORT_TABLE_H
 #define WEFT_REPORT_TABLE_H
+
+#include "report/interval.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -23,6 +26,9 @@ enum cell_kind {
 	CELL_TEXT,
 };
 
+/* Is a change one? */
+enum cell_certainty { CELL_EXACT, CELL_IS_NONE /* no more than chance */, CELL_IS_MORE };
+
 struct table_column {
 	const char *title; /* NULL = not in text */
 	const char *json;  /* NULL = not in JSON */
@@ -35,6 +41,8 @@ struct table_cell {
 	enum cell_kind kind;
 	uint64_t number;
 	double real;
+	struct interval_ends ends;     /* of a share; high 0 = it has none */
+	enum cell_certainty certainty; /* of a change */
 	char *text;
 };
 
@@ -62,7 +70,11 @@ void table_count(struct table *t, uint64_t n);
 void table_number(struct table *t, int64_t n);
 void table_time(struct table *t, uint64_t ns);
 void table_share(struct table *t, uint64_t part, uint64_t whole); /* NONE without a whole */
-void table_fraction(struct table *t, double share);               /* NONE of one below 0 */
+/* The share that was put last is known so well: "46.2 % +-24.7", in JSON NAME_low and NAME_high. */
+void table_ends(struct table *t, const struct interval_ends *ends);
+void table_fraction(struct table *t, double share); /* NONE of one below 0 */
+/* Of the change that was put last: one of CELL_IS_NONE is "none" in text. */
+void table_certainty(struct table *t, enum cell_certainty certainty);
 void table_real(struct table *t, double value);
 void table_change(struct table *t, double from, double to);
 void table_text(struct table *t, const char *text); /* a copy; NULL is NONE */

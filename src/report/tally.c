@@ -69,7 +69,7 @@ void tally_time(struct tally *t, struct tally_row *r, uint64_t ns)
 	t->failed |= histogram_add(&r->times, ns) != 0;
 }
 
-void tally_sample(uint64_t value[MEASURES], const struct sample *s)
+void tally_sample(uint64_t value[MEASURES], struct draws drawn[TALLY_DRAWN], const struct sample *s)
 {
 	if (s->kinds & SAMPLE_WAITED) {
 		value[MEASURE_WAITS]++;
@@ -82,7 +82,21 @@ void tally_sample(uint64_t value[MEASURES], const struct sample *s)
 	} else if (s->kinds & SAMPLE_ON_CPU) {
 		value[MEASURE_SAMPLES] += s->times;
 		value[MEASURE_CPU] += s->weight_ns;
+		draws_add(&drawn[DRAWN_CPU], &s->draws);
 	}
+}
+
+int tally_ends(const struct tally *t, const struct tally_row *r, enum measure of,
+	       struct interval_ends *out)
+{
+	static const struct draws none;
+	int drawn = of == MEASURE_SELF || of == MEASURE_SELF_SAMPLES ? DRAWN_SELF
+		    : of == MEASURE_CPU || of == MEASURE_SAMPLES     ? DRAWN_CPU
+								     : TALLY_DRAWN;
+
+	if (!t->has_errors || drawn == TALLY_DRAWN)
+		return -1;
+	return interval_share(r ? &r->drawn[drawn] : &none, &t->drawn[drawn], out);
 }
 
 struct order {

@@ -27,10 +27,14 @@ enum measure {
 	MEASURES,
 };
 
+/* Measures whose shares have an error. */
+enum tally_drawn { DRAWN_SELF, DRAWN_CPU, TALLY_DRAWN };
+
 struct tally_row {
 	uint32_t name[TALLY_NAMES]; /* ids in model.names; what the row is */
 	uint32_t note;              /* another: the thread that held a lock */
 	uint64_t value[MEASURES];
+	struct draws drawn[TALLY_DRAWN]; /* how sure shares are */
 	struct histogram times;
 	uint64_t last; /* number of the event that tally_once() saw last */
 };
@@ -41,6 +45,8 @@ struct tally {
 	uint32_t count;
 	size_t room;
 	uint64_t whole[MEASURES]; /* of everything that was counted, in a row or not */
+	struct draws drawn[TALLY_DRAWN];
+	int has_errors; /* what is counted are samples */
 	int failed;
 };
 
@@ -52,8 +58,12 @@ struct tally_row *tally_row(struct tally *t, const uint32_t name[TALLY_NAMES]);
 int tally_once(struct tally_row *r, uint64_t event);
 /* An event of the row: counts it, and its duration. */
 void tally_time(struct tally *t, struct tally_row *r, uint64_t ns);
-/* A sample or wait in the row, by what it is. */
-void tally_sample(uint64_t value[MEASURES], const struct sample *s);
+/* A sample or wait in the row, or in the whole, by what it is. */
+void tally_sample(uint64_t value[MEASURES], struct draws drawn[TALLY_DRAWN],
+		  const struct sample *s);
+/* Of a row's share of the whole, interval_ends as interval_share(); -1: it has none. */
+int tally_ends(const struct tally *t, const struct tally_row *r, enum measure of,
+	       struct interval_ends *out);
 #define TALLY_ORDER 3
 /* Heaviest first by one measure, then by the next; equal ones by name. */
 void tally_sort(struct tally *t, const struct model *m, const enum measure by[TALLY_ORDER]);

@@ -4,8 +4,14 @@
 
 #include "report/layout.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SHARE_COLUMNS 8
+#define TIME_COLUMNS 13 /* with the blanks around it */
+#define SAMPLE_COLUMNS 11
+#define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
 
 /* Shares are of the weight, or of the samples when the file tells no weight. */
 uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
@@ -108,7 +114,9 @@ static void head_context(const struct report *r, FILE *out)
 
 	fprintf(out, "%-12s%llu samples with context (%s)", "context",
 		(unsigned long long)r->with_context,
-		layout_share(share, r->with_context, r->samples));
+		layout_share_error(share,
+				   r->samples ? (double)r->with_context / (double)r->samples : 0,
+				   report_error(r, &r->context_draws)));
 	if (r->context_cut)
 		fprintf(out, ", %llu values left out", (unsigned long long)r->context_cut);
 	fputc('\n', out);
@@ -216,29 +224,66 @@ static int name_columns(const struct report_style *s, int used)
 	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
 }
 
-static void print_row(const struct report *r, const struct aggregate *a, const struct row *row,
-		      const struct report_style *s, FILE *out)
+int text_has_errors(const struct report *r, const struct report_style *s, int used)
 {
-	char self[LAYOUT_NUMBER], self_ns[LAYOUT_NUMBER], total[LAYOUT_NUMBER],
-		total_ns[LAYOUT_NUMBER];
-	uint64_t all = text_part(r, r->weight_ns, r->samples);
-	int used = 0;
+	return r->is_sampled && r->samples &&
+	       (!s->columns || s->columns >= used + NAME_COLUMNS_LEFT);
+}
 
-	if (key_is_per_frame(&a->key))
-		used += fprintf(
-			out, "%8s %11s ",
-			layout_share(self, text_part(r, row->self_ns, row->self_samples), all),
-			weight(self_ns, r, row->self_ns));
-	used += fprintf(out, "%8s %11s %9llu  ",
-			layout_share(total, text_part(r, row->total_ns, row->samples), all),
-			weight(total_ns, r, row->total_ns), (unsigned long long)row->samples);
-	print_name(r, a, row, name_columns(s, used), out);
+int text_share(const struct report *r, uint64_t ns, uint64_t samples, const struct draws *draws,
+	       int has_errors, FILE *out)
+{
+	uint64_t all = text_part(r, r->weight_ns, r->samples);
+	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER];
+
+	fprintf(out, "%8s%s", layout_share(share, text_part(r, ns, samples), all),
+		has_errors ? layout_error(error, report_error(r, draws)) : "");
+	return SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0);
+}
+
+/* What stands before a row's name. */
+static int number_columns(const struct aggregate *a, int has_errors)
+{
+	int each = SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
+
+	return (key_is_per_frame(&a->key) ? 2 : 1) * each + SAMPLE_COLUMNS;
+}
+
+static void print_row(const struct report *r, const struct aggregate *a, const struct row *row,
+		      const struct report_style *s, int has_errors, FILE *out)
+{
+	char time[LAYOUT_NUMBER];
+
+	if (key_is_per_frame(&a->key)) {
+		text_share(r, row->self_ns, row->self_samples, &row->self_draws, has_errors, out);
+		fprintf(out, " %11s ", weight(time, r, row->self_ns));
+	}
+	text_share(r, row->total_ns, row->samples, &row->draws, has_errors, out);
+	fprintf(out, " %11s %9llu  ", weight(time, r, row->total_ns),
+		(unsigned long long)row->samples);
+	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
+}
+
+void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+		  FILE *out)
+{
+	double times = interval_times_to_halve(top, &r->draws);
+
+	if (r->overview || times <= 1)
+		return;
+	fprintf(out,
+		"%s" LAYOUT_PLUS_MINUS " is the 95 %% interval; %.0f more samples (%.1f times as "
+		"many) would halve the first row's%s\n",
+		s->dim, ceil((times - 1) * (double)r->samples), times, s->plain);
 }
 
 static void print_sum(const struct report *r, const struct aggregate *a,
 		      const struct report_style *s, FILE *out)
 {
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
+	int has_errors = text_has_errors(r, s, number_columns(a, 1));
+	int wide = has_errors ? LAYOUT_ERROR : 0;
+	const struct row *top = &a->rows[0];
 	char key[LAYOUT_TEXT];
 
 	layout_clean(key, a->key.text);
@@ -246,22 +291,50 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 	fputc('\n', out);
 	fputs(s->bold, out);
 	if (key_is_per_frame(&a->key))
-		fprintf(out, "%8s %11s ", "self", "");
-	fprintf(out, "%8s %11s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share", "",
-		"samples", key, s->plain);
+		fprintf(out, "%8s %*s ", "self", wide + 11, "");
+	fprintf(out, "%8s %*s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share",
+		wide + 11, "", "samples", key, s->plain);
 	for (uint32_t i = 0; i < shown; i++)
-		print_row(r, a, &a->rows[i], s, out);
+		print_row(r, a, &a->rows[i], s, has_errors, out);
 	if (shown < a->count)
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
 			key, s->plain);
+	if (has_errors)
+		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
 }
 
-/* No table is empty; an overview also leaves out what says nothing: one row only. */
-static int worth_showing(const struct report *r, const struct aggregate *a)
+/* Tables of tags that would have said nearly the same, or too much. */
+static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
 {
-	if (!r->overview || a->count != 1 || a->key.kind == KEY_FUNCTION)
-		return a->count > 0;
-	return a->rows[0].id && a->key.kind != KEY_PROCESS;
+	const char *title = "tables left out: ";
+	char name[LAYOUT_TEXT], other[LAYOUT_TEXT];
+
+	for (size_t i = r->first_tag; i < r->first_tag + r->tag_count; i++) {
+		if (!r->like[i])
+			continue;
+		fprintf(out, "%s%s%s", *title == 't' ? "\n" : "", *title == 't' ? s->dim : "",
+			title);
+		fputs(layout_clean(name, r->sums[i].key.text), out);
+		if (r->like[i] != REPORT_BEYOND)
+			fprintf(out, " (nearly as %s)",
+				layout_clean(other, r->sums[r->like[i] - 1].key.text));
+		title = ", ";
+	}
+	if (r->tags_left)
+		fprintf(out, "%s%s%s%u more tags and labels", *title == 't' ? "\n" : "",
+			*title == 't' ? s->dim : "", title, r->tags_left);
+	if (*title == ',' || r->tags_left)
+		fprintf(out, "; --by KEY shows one%s\n", s->plain);
+}
+
+static void print_sums(const struct report *r, const struct report_style *s, FILE *out)
+{
+	for (size_t i = 0; i < r->sum_count; i++) {
+		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
+			print_sum(r, &r->sums[i], s, out);
+		if (r->tag_count && i + 1 == r->first_tag + r->tag_count)
+			print_left_out(r, s, out);
+	}
 }
 
 int report_text(struct report *r, const struct report_style *style, FILE *out)
@@ -274,13 +347,12 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 	head_processes(r, style, out);
 	head_context(r, out);
 	head_labels(r, out);
+	text_account(r, style, out);
 	text_counters(r, style, out);
 	if (r->has_tree) {
 		rc = text_tree(r, style, out);
 	} else {
-		for (size_t i = 0; i < r->sum_count; i++)
-			if (worth_showing(r, &r->sums[i]))
-				print_sum(r, &r->sums[i], style, out);
+		print_sums(r, style, out);
 	}
 	if (style->counters)
 		text_all_counters(r, style, out);

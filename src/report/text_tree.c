@@ -4,12 +4,14 @@
 
 #include "report/layout.h"
 
+#define TREE_COLUMNS (28 + 2 * LAYOUT_ERROR)
 #define TREE_SHARE 0.01 /* less is left out, unless --top says how much to show */
 
 struct walk {
 	const struct report *r;
 	const struct report_style *style;
 	int step; /* columns of indentation per level */
+	int has_errors;
 	FILE *out;
 };
 
@@ -18,14 +20,13 @@ static void print_node(const struct walk *w, const struct tree_node *n)
 	const struct report *r = w->r;
 	const struct model *m = source_model(r->source);
 	const char *name = names_text(&m->names, n->function);
-	char total[LAYOUT_NUMBER], self[LAYOUT_NUMBER];
-	uint64_t all = text_part(r, r->weight_ns, r->samples);
-	int used = fprintf(w->out, "%8s %8s %9llu  %*s",
-			   layout_share(total, text_part(r, n->total_ns, n->samples), all),
-			   layout_share(self, text_part(r, n->self_ns, n->self_samples), all),
-			   (unsigned long long)n->samples, (int)(n->depth - 1) * w->step, "");
-	int columns = w->style->columns;
+	int columns = w->style->columns, used;
 
+	used = text_share(r, n->total_ns, n->samples, &n->draws, w->has_errors, w->out);
+	used += fprintf(w->out, " ");
+	used += text_share(r, n->self_ns, n->self_samples, &n->self_draws, w->has_errors, w->out);
+	used += fprintf(w->out, " %9llu  %*s", (unsigned long long)n->samples,
+			(int)(n->depth - 1) * w->step, "");
 	layout_name(w->out, *name ? name : KEY_UNKNOWN_FUNCTION,
 		    !columns         ? 0
 		    : columns > used ? columns - used
@@ -73,15 +74,21 @@ int text_tree(struct report *r, const struct report_style *s, FILE *out)
 {
 	struct tree *t = &r->tree;
 	struct walk w = {.r = r, .style = s, .out = out};
+	int wide;
 	int64_t shown = tree_choose(t, s->top_given ? s->top : 0, s->top_given ? 0 : TREE_SHARE);
 
 	if (shown < 0)
 		return (int)shown;
 	w.step = s->columns && deepest(t) * 2 > (uint32_t)s->columns / 2 ? 1 : 2;
-	fprintf(out, "\n%s%8s %8s %9s  stack%s\n", s->bold, "total", "self", "samples", s->plain);
+	w.has_errors = text_has_errors(r, s, TREE_COLUMNS + (int)deepest(t) * w.step);
+	wide = w.has_errors ? LAYOUT_ERROR : 0;
+	fprintf(out, "\n%s%8s%*s %8s%*s %9s  stack%s\n", s->bold, "total", wide, "", "self", wide,
+		"", "samples", s->plain);
 	walk_nodes(&w);
 	if (shown < t->count - 1)
 		fprintf(out, "%s... and %lld lighter ones (--top 0)%s\n", s->dim,
 			(long long)(t->count - 1 - shown), s->plain);
+	if (w.has_errors && t->nodes[0].child)
+		text_halving(r, &t->nodes[t->nodes[0].child].draws, s, out);
 	return 0;
 }

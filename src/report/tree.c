@@ -68,26 +68,29 @@ static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
 	return (uint32_t)*node;
 }
 
-static void count(struct tree_node *n, uint64_t samples, uint64_t ns)
+static void count(struct tree_node *n, uint64_t samples, uint64_t ns, const struct draws *draws)
 {
+	draws_add(&n->draws, draws);
 	n->samples += samples;
 	n->total_ns += ns;
 }
 
-int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns)
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
+	     const struct draws *draws)
 {
 	const struct stack *stack = model_stack_at(m, path);
 	uint32_t at = 0;
 
-	count(&t->nodes[0], samples, ns);
+	count(&t->nodes[0], samples, ns, draws);
 	for (uint32_t i = stack->count; i-- > 0;) {
 		at = child_of(t, at, stack->frames[i].function);
 		if (!at)
 			return -ENOMEM;
-		count(&t->nodes[at], samples, ns);
+		count(&t->nodes[at], samples, ns, draws);
 	}
 	t->nodes[at].self_samples += samples;
 	t->nodes[at].self_ns += ns;
+	draws_add(&t->nodes[at].self_draws, draws);
 	return 0;
 }
 

@@ -10,6 +10,7 @@ struct tree_node {
 	uint32_t parent, child, next; /* indices; 0 = none (nobody's child is the root) */
 	uint64_t samples, total_ns;
 	uint64_t self_samples, self_ns;
+	struct draws draws, self_draws;
 	uint32_t depth; /* of the root: 0 */
 	uint32_t shown; /* set by tree_choose() */
 };
@@ -22,8 +23,9 @@ struct tree {
 
 int tree_init(struct tree *t); /* 0 or -ENOMEM */
 void tree_free(struct tree *t);
-/* Samples that have one call path (model_path(), or 0). 0 or -ENOMEM. */
-int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns);
+/* Samples that have one call path (model_path(), or 0), and how sure they are. 0 or -ENOMEM. */
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
+	     const struct draws *draws);
 /* Children of every node heaviest first, equal ones by name. 0 or -ENOMEM. */
 int tree_sort(struct tree *t, const struct model *m);
 /*

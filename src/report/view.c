@@ -41,9 +41,12 @@ static size_t set_columns(const struct view *view, struct table_column *column)
 static void share_cell(const struct view_column *c, const struct tally *t,
 		       const struct tally_row *r, struct table *out)
 {
+	struct interval_ends ends;
 	enum measure of = t->whole[c->measure] ? c->measure : (enum measure)(c->measure - 1);
 
 	table_share(out, r->value[of], t->whole[of]);
+	if (tally_ends(t, r, of, &ends) == 0)
+		table_ends(out, &ends);
 }
 
 void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
@@ -111,6 +114,7 @@ static int open_source(struct view_run *v, const struct view_query *q)
 	}
 	source_set_kinds(v->source, q->view ? q->view->kinds : SAMPLE_COUNTED);
 	source_set_detail(v->source, 0);
+	v->tally.has_errors = source_is_sampled(v->source);
 	if (q->by) {
 		v->by = *q->by;
 		key_bind(&v->by, source_model(v->source));

@@ -168,12 +168,12 @@ static int add_inside(struct view_run *v, const struct sample *s)
 	uint32_t number[NESTED_MAX];
 	uint32_t count = source_contexts(v->source, s, number, NESTED_MAX);
 
-	tally_sample(v->tally.whole, s);
+	tally_sample(v->tally.whole, v->tally.drawn, s);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t row = number[i] < spans->contexts ? spans->span[number[i]].row : 0;
 
 		if (row && tally_once(&v->tally.row[row - 1], v->number))
-			tally_sample(v->tally.row[row - 1].value, s);
+			tally_sample(v->tally.row[row - 1].value, v->tally.row[row - 1].drawn, s);
 	}
 	return 0;
 }

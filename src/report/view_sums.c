@@ -28,6 +28,8 @@ static int add_method(struct view_run *v, const struct sample *s)
 	v->tally.whole[MEASURE_CPU] += s->weight_ns;
 	v->tally.whole[MEASURE_SELF_SAMPLES] += s->times;
 	v->tally.whole[MEASURE_SELF] += s->weight_ns;
+	draws_add(&v->tally.drawn[DRAWN_SELF], &s->draws);
+	draws_add(&v->tally.drawn[DRAWN_CPU], &s->draws);
 	return aggregate_add(v->state, source_model(v->source), s);
 }
 
@@ -70,6 +72,8 @@ static int finish_methods(struct view_run *v)
 		r->value[MEASURE_CPU] += a->rows[i].total_ns;
 		r->value[MEASURE_SELF_SAMPLES] += a->rows[i].self_samples;
 		r->value[MEASURE_SELF] += a->rows[i].self_ns;
+		draws_add(&r->drawn[DRAWN_SELF], &a->rows[i].self_draws);
+		draws_add(&r->drawn[DRAWN_CPU], &a->rows[i].draws);
 	}
 	if (a)
 		aggregate_free(a);
@@ -132,7 +136,7 @@ static int add_label(struct view_run *v, const struct sample *s)
 {
 	const struct model *m = source_model(v->source);
 
-	tally_sample(v->tally.whole, s);
+	tally_sample(v->tally.whole, v->tally.drawn, s);
 	for (uint32_t i = 0; i < s->context.count; i++) {
 		const struct context_item *c = &s->context.item[i];
 		const char *key = names_text(&m->keys, c->key);
@@ -148,7 +152,7 @@ static int add_label(struct view_run *v, const struct sample *s)
 		if (!r)
 			return -ENOMEM;
 		if (tally_once(r, v->number))
-			tally_sample(r->value, s);
+			tally_sample(r->value, r->drawn, s);
 	}
 	return 0;
 }
@@ -181,8 +185,8 @@ static int add_thread(struct view_run *v, const struct sample *s)
 	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){t->key, t->process});
 	if (!r)
 		return -ENOMEM;
-	tally_sample(v->tally.whole, s);
-	tally_sample(r->value, s);
+	tally_sample(v->tally.whole, v->tally.drawn, s);
+	tally_sample(r->value, r->drawn, s);
 	r->value[MEASURE_EVENTS]++;
 	return 0;
 }

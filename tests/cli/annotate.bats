@@ -25,17 +25,17 @@ lines() { jq -r '.sources[] | .file as $f | .lines[] |
 	weft annotate parse lines.jfr --where module=app --path /src/app=src
 	expect_status 0
 	diff -u - stdout <<-END
-	parse in app: 8 samples, 40.000 ms, 53.3 % of all; self 26.7 %
+	parse in app: 8 samples, 40.000 ms, 53.3 % ±23.2 of all; self 26.7 % ±25.3
 
-	    self                total               samples     line  src/parse.c
-	                                                           2  
-	                                                           3  int parse(const char *s)
-	                                                           4  {
-	  13.3 %   10.000 ms   40.0 %   30.000 ms         6        5          s = skip(s);
-	                                                           6          if (*s)
-	  13.3 %   10.000 ms   13.3 %   10.000 ms         2        7                  s++;
-	   0.0 %        0 ns   13.3 %   10.000 ms         2        8          return parse(s);
-	                                                           9  }
+	    self                      total                     samples     line  src/parse.c
+	                                                                       2  
+	                                                                       3  int parse(const char *s)
+	                                                                       4  {
+	  13.3 % ±24.5   10.000 ms   40.0 % ±24.3   30.000 ms         6        5          s = skip(s);
+	                                                                       6          if (*s)
+	  13.3 % ±24.5   10.000 ms   13.3 % ±24.5   10.000 ms         2        7                  s++;
+	   0.0 % ±20.4        0 ns   13.3 % ±24.5   10.000 ms         2        8          return parse(s);
+	                                                                       9  }
 	END
 }
 
@@ -44,7 +44,7 @@ lines() { jq -r '.sources[] | .file as $f | .lines[] |
 	sources
 	weft annotate skip lines.jfr --path /src/app=src
 	expect_status 0
-	expect_in "$out" 'skip in app: 4 samples, 20.000 ms, 26.7 % of all; self 26.7 %'
+	expect_in "$out" 'skip in app: 4 samples, 20.000 ms, 26.7 % ±25.3 of all; self 26.7 % ±25.3'
 	expect_in "$out" '        3          spaces();'
 	weft annotate parse lines.jfr --where module=app --no-inlines --json
 	lines stdout >found
@@ -150,7 +150,7 @@ lines() { jq -r '.sources[] | .file as $f | .lines[] |
 	recording
 	weft annotate skip lines.jfr
 	expect_status 1
-	expect_in "$out" '  26.7 %   20.000 ms   26.7 %   20.000 ms         4        3'
+	expect_in "$out" '  26.7 % ±25.3   20.000 ms   26.7 % ±25.3   20.000 ms         4        3'
 	expect_in "$out" 'No source at /src/app/skip.h: --path OLD=NEW or --source-dir DIR says where it is.'
 	expect_in "$out" 'No code: /src/app/app: No such file or directory'
 	expect_in "$err" "lines.jfr: no source or code of 'skip' to show"

@@ -97,8 +97,13 @@ expect_row() {
 	[ "$(jq -r '.rows[0].key' stdout)" = hash ]
 	weft diff queue.jfr shop.jfr --json
 	expect_row rows idle "0 60000000 null" self_per_unit_a self_per_unit_b change
-	weft diff queue.jfr shop.jfr
-	grep -q ' new  idle$' stdout
+	recording many
+	recording fewer
+	weft diff many.jfr fewer.jfr
+	grep -q ' new  new$' stdout
+	grep -q ' -50.0 %  hot$' stdout
+	weft diff fewer.jfr many.jfr
+	grep -q ' gone  new$' stdout
 }
 
 @test "by a key: threads and processes without their numbers" {
@@ -156,4 +161,34 @@ expect_row() {
 	weft diff shop.jfr weightless.jfr --per span
 	expect_status 1
 	expect_in "$err" "weightless.jfr: no spans to compare by"
+}
+
+@test "what the samples of both could be by chance is no difference, and stands last" {
+	recording many
+	recording fewer
+	weft diff many.jfr fewer.jfr
+	expect_status 0
+	grep -q ' none  cold$' stdout
+	weft diff many.jfr fewer.jfr --json
+	[ "$(jq -c '[.rows[] | [.key, .change_is_none]]' stdout)" = \
+		'[["new",false],["hot",false],["cold",true]]' ]
+	[ "$(jq '[.rows[] | .self_share_a_low <= .self_share_a and .self_share_a <= .self_share_a_high] | all' \
+		stdout)" = true ]
+	weft diff many.jfr many.jfr --json
+	[ "$(jq -c '[.rows[].change_is_none] | unique' stdout)" = '[true]' ]
+	# what is no sample is counted whole
+	recording queue
+	recording long_queue
+	weft diff queue.jfr long_queue.jfr --event weft.LockWait --json
+	[ "$(jq -c '[.rows[] | has("change_is_none"), has("self_share_a_low")] | unique' stdout)" = '[false]' ]
+}
+
+@test "errors are left out where lines have no room for them" {
+	recording many
+	recording fewer
+	weft diff many.jfr fewer.jfr --width 100
+	expect_in "$out" "40.0 %  "
+	expect_not grep -q ± stdout
+	weft diff many.jfr fewer.jfr --width 130
+	expect_in "$out" "40.0 % ±4.4 "
 }

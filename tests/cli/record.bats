@@ -47,6 +47,19 @@ wait_for_cpu_of() {
 	expect_status 143
 }
 
+@test "stacks of threads read as without weft" {
+	record -F 1000 -o a.jfr -- "$WEFT_BURN" 200 2
+	expect_status 0
+	# What a thread begins with is the runtime's, which hands on to the program.
+	"$WEFT" report a.jfr --json --by module >modules
+	[ "$(jq '[.rows[] | select(.key | startswith("burn")) | .samples] | add' modules)" -gt 0 ]
+	[ "$(jq '[.rows[] | select(.key | startswith("libweft")) | .samples - .self_samples] | add // 0' \
+		modules)" = 0 ]
+	"$WEFT" convert a.jfr --to collapsed >stacks
+	grep -q 'run;use' stacks
+	expect_not grep -q 'run;run' stacks
+}
+
 @test "the file is whole, 0600, and its samples are those told" {
 	record -o a.jfr -- "$WEFT_BURN" 200 2
 	expect_status 0

@@ -35,26 +35,28 @@ expect_rows() {
 	expect_status 0
 	sed -n '/  stack$/,$p' stdout >tree
 	diff -u - tree <<-END
-	   total     self   samples  stack
-	  92.3 %    0.0 %        12  main
-	  69.2 %    0.0 %         9    serve
-	  46.2 %    7.7 %         6      checkout
-	  38.5 %   38.5 %         5        hash
-	  23.1 %    0.0 %         3      search<a;b>
-	  23.1 %    0.0 %         3        walk
-	  23.1 %    0.0 %         3          walk
-	  23.1 %   23.1 %         3            walk
-	  23.1 %   23.1 %         3    idle
-	   7.7 %    7.7 %         1  libfoo.so+0x10
+	   total           self         samples  stack
+	  92.3 % ±25.6    0.0 % ±22.8        12  main
+	  69.2 % ±26.9    0.0 % ±22.8         9    serve
+	  46.2 % ±24.7    7.7 % ±25.6         6      checkout
+	  38.5 % ±26.0   38.5 % ±26.0         5        hash
+	  23.1 % ±27.2    0.0 % ±22.8         3      search<a;b>
+	  23.1 % ±27.2    0.0 % ±22.8         3        walk
+	  23.1 % ±27.2    0.0 % ±22.8         3          walk
+	  23.1 % ±27.2   23.1 % ±27.2         3            walk
+	  23.1 % ±27.2   23.1 % ±27.2         3    idle
+	   7.7 % ±25.6    7.7 % ±25.6         1  libfoo.so+0x10
+	± is the 95 % interval; 26 more samples (2.9 times as many) would halve the first row's
 	END
 	weft report shop.jfr --by stack --top 3
 	sed -n '/  stack$/,$p' stdout >tree
 	diff -u - tree <<-END
-	   total     self   samples  stack
-	  92.3 %    0.0 %        12  main
-	  69.2 %    0.0 %         9    serve
-	  46.2 %    7.7 %         6      checkout
+	   total           self         samples  stack
+	  92.3 % ±25.6    0.0 % ±22.8        12  main
+	  69.2 % ±26.9    0.0 % ±22.8         9    serve
+	  46.2 % ±24.7    7.7 % ±25.6         6      checkout
 	... and 7 lighter ones (--top 0)
+	± is the 95 % interval; 26 more samples (2.9 times as many) would halve the first row's
 	END
 }
 
@@ -251,7 +253,7 @@ expect_rows() {
 	expect_in "$out" "time        1.950 s = 100.000 ms running + 50.000 ms waiting for a CPU + 1.800 s blocked"
 	expect_in "$out" "10 jdk.ExecutionSample of 10.000 ms, not counted (see --event)"
 	expect_in "$out" "6 profiler.WallClockSample of 50.000 ms"
-	grep -q '82.1 %  *1.600 s  *32  sleeping$' stdout
+	grep -q '82.1 % ±77.8  *1.600 s  *32  sleeping$' stdout
 	weft report waits.jfr
 	expect_in "$out" "6 profiler.WallClockSample of 50.000 ms, not counted (see --event)"
 	! grep -q '^time' stdout
@@ -273,7 +275,7 @@ expect_rows() {
 	weft report weightless.jfr --by function
 	expect_status 0
 	expect_in "$out" "3 jdk.ExecutionSample of unknown weight"
-	grep -qE '^ +66\.7 % +- +66\.7 % +- +2  hash$' stdout
+	grep -qE '^ +66\.7 % ±54\.8 +- +66\.7 % ±54\.8 +- +2  hash$' stdout
 	weft report weightless.jfr --json
 	[ "$(jq -c '[.weight_ns, .samples_of_unknown_weight]' stdout)" = '[0,3]' ]
 }
@@ -452,13 +454,14 @@ expect_rows() {
 	expect_status 0
 	sed -n '/  line$/,$p' stdout >table
 	diff -u - table <<-END
-	    self                total               samples  line
-	  26.7 %   20.000 ms   26.7 %   20.000 ms         4  skip skip.h:3
-	  13.3 %   10.000 ms   40.0 %   30.000 ms         6  parse parse.c:5
-	  13.3 %   10.000 ms   13.3 %   10.000 ms         2  helper b.c:5
-	  13.3 %   10.000 ms   13.3 %   10.000 ms         2  parse parse.c:7
-	   6.7 %    5.000 ms    6.7 %    5.000 ms         1  helper a.c:5
+	    self                      total                     samples  line
+	  26.7 % ±25.3   20.000 ms   26.7 % ±25.3   20.000 ms         4  skip skip.h:3
+	  13.3 % ±24.5   10.000 ms   40.0 % ±24.3   30.000 ms         6  parse parse.c:5
+	  13.3 % ±24.5   10.000 ms   13.3 % ±24.5   10.000 ms         2  helper b.c:5
+	  13.3 % ±24.5   10.000 ms   13.3 % ±24.5   10.000 ms         2  parse parse.c:7
+	   6.7 % ±23.1    5.000 ms    6.7 % ±23.1    5.000 ms         1  helper a.c:5
 	... and 11 more (--by line --top 0)
+	± is the 95 % interval; 43 more samples (3.8 times as many) would halve the first row's
 	END
 	weft report lines.jfr --by line --json
 	[ "$(jq -c '.rows[0] | [.key, .function, .file, .line, .self_ns]' stdout)" = \
@@ -590,4 +593,103 @@ expect_rows() {
 	recording shop
 	weft report shop.jfr --by label:route
 	expect_in "$err" "no label 'route'; there are: none"
+}
+
+@test "shares have their 95 % interval, in text and in JSON" {
+	recording hrtimer
+	weft report hrtimer.jfr --by tag:route
+	expect_status 0
+	sed -n '/tag:route$/,$p' stdout >table
+	diff -u - table <<-END
+	   share                     samples  tag:route
+	  50.5 % ±4.9      1.010 s       202  /b
+	  49.5 % ±4.9   990.000 ms       198  /a
+	± is the 95 % interval; 1210 more samples (4.0 times as many) would halve the first row's
+	END
+	weft report hrtimer.jfr --by tag:route --json
+	[ "$(jq -c '.rows[0] | [.self_share, .total_share_low, .total_share_high]' stdout)" = \
+		"[0.505,0.456189358,0.553715519]" ]
+	[ "$(jq -c '[.confidence, .independent_samples]' stdout)" = '[0.95,400]' ]
+	# a signal of four events is one sample: twice as unsure
+	recording ticks
+	weft report ticks.jfr --by tag:route --json
+	[ "$(jq -c '[.independent_samples, (.rows[0].self_share_high * 1000 | round)]' stdout)" = '[100,596]' ]
+}
+
+@test "events that are no samples have shares without an error" {
+	recording queue
+	weft report queue.jfr --event weft.LockWait --by function
+	expect_status 0
+	expect_not grep -q ± stdout
+	weft report queue.jfr --event weft.LockWait --by function --json
+	[ "$(jq -c '[.rows[].self_share_low] | unique' stdout)" = '[null]' ]
+	[ "$(jq 'has("independent_samples")' stdout)" = false ]
+}
+
+@test "the clock is told, and what of the time used was seen" {
+	recording hrtimer
+	weft report hrtimer.jfr
+	grep -qx 'clock       hrtimer, 200 Hz' stdout
+	grep -qx 'account     seen 2.000 s of 2.050 s used (97.6 %; ±4.9 expected)' stdout
+	weft report hrtimer.jfr --json
+	[ "$(jq -c '[.clocks[] | [.process, .clock, .reason, .period_ns, .tick_ns]]' stdout)" = \
+		'[["app [10]","hrtimer",null,5000000,4000000]]' ]
+	[ "$(jq -c '.account | [.used_ns, .seen_ns, .samples, .within, .without_sample.threads]' stdout)" = \
+		'[2050000000,2000000000,400,true,0]' ]
+	# the root of 5 ms x 2.05 s
+	[ "$(jq '.account.standard_error_ns | round' stdout)" = 101242284 ]
+	recording shop
+	weft report shop.jfr
+	expect_not grep -qE '^(clock|account)' stdout
+	weft report shop.jfr --json
+	[ "$(jq -c '[.clocks, .account]' stdout)" = '[[],{}]' ]
+}
+
+@test "outside three standard errors it is said, with the threads" {
+	recording ticks
+	weft report ticks.jfr
+	sed -n '/^clock/,/^$/p' stdout >head
+	diff -u - head <<-END
+	clock       ticks of 4 ms; work that repeats with them is misjudged (perf_event_open: Permission denied)
+	account     seen 400.000 ms of 3.401 s used (11.8 %; ±3.4 expected): off by 26 standard errors, which is not chance
+	            timer [12]: seen 0 ns of 3.000 s
+	            worker [11]: seen 0 ns of 1.000 ms
+	            2 threads used 3.001 s and have no sample: timer [12], worker [11]
+
+	END
+	weft report ticks.jfr --json
+	[ "$(jq -c '.account | [.within, .without_sample.threads, .largest_gaps[0].thread]' stdout)" = \
+		'[false,2,"timer [12]"]' ]
+	[ "$(jq '.clocks[0].design_effect | round' stdout)" = 4 ]
+}
+
+@test "mixed clocks say whose; a thread without a sample is told when the whole is right" {
+	recording silent
+	weft report silent.jfr
+	sed -n '/^clock/,/^$/p' stdout >head
+	diff -u - head <<-END
+	clock       hrtimer, 200 Hz: app [10]
+	            ticks of 4 ms; work that repeats with them is misjudged (perf_event_open: Permission denied): child [20]
+	account     seen 2.005 s of 2.210 s used (90.7 %; ±4.8 expected)
+	            1 thread used 200.000 ms and has no sample: timer [12]
+
+	END
+}
+
+@test "tag tables that say nearly the same are left out, and named" {
+	recording alike
+	weft report alike.jfr
+	expect_status 0
+	[ "$(grep -c '  tag:' stdout)" = 2 ]
+	grep -q 'samples  tag:route$' stdout
+	grep -q 'samples  tag:kind$' stdout
+	grep -qx 'tables left out: tag:handler (nearly as tag:route); --by KEY shows one' stdout
+	weft report alike.jfr --by tag:handler
+	grep -q 'samples  tag:handler$' stdout
+	# by kind routes differ
+	weft report alike.jfr --where tag:kind=x
+	grep -q 'samples  tag:route$' stdout
+	recording odd_labels
+	weft report odd_labels.jfr
+	grep -qx 'tables left out: 28 more tags and labels; --by KEY shows one' stdout
 }

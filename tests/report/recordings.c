@@ -796,5 +796,5 @@ int recordings_write(const char *name, const char *path)
 		known[i].fill(&m);
 		return close_maker(&m);
 	}
-	return -EINVAL;
+	return recordings_write_clock(name, path);
 }

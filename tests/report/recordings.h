@@ -13,5 +13,7 @@
 /* @name: "shop", "inline", "foreign", "twice", "weightless", "empty",
  * "lines", "labels", "queue", "long_queue", "nested". 0 or -errno. */
 int recordings_write(const char *name, const char *path);
+/* Of these: those of recordings_clock.c: "hrtimer", "ticks", "silent", "alike", "many", "fewer". */
+int recordings_write_clock(const char *name, const char *path);
 
 #endif

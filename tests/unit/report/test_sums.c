@@ -85,6 +85,8 @@ static int setup(void **state)
 
 		s->weight_ns = rows[i].weight;
 		s->times = 1;
+		s->draws = (struct draws){1, (double)rows[i].weight,
+					  (double)rows[i].weight * (double)rows[i].weight};
 		s->thread = threads[rows[i].thread];
 		s->stack = stacks[rows[i].stack];
 		if (!rows[i].span)
@@ -270,7 +272,9 @@ static void tree_sums_paths(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns), 0);
+		assert_int_equal(
+			tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns, &f->s[i].draws),
+			0);
 	assert_int_equal(tree_sort(&t, &f->m), 0);
 	root = &t.nodes[0];
 	top = &t.nodes[root->child];
@@ -298,7 +302,9 @@ static void tree_shows_the_heaviest_and_their_callers(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns), 0);
+		assert_int_equal(
+			tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns, &f->s[i].draws),
+			0);
 	for (uint64_t most = 1; most <= 8; most++) {
 		int64_t shown = tree_choose(&t, most, 0);
 

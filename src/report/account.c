@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/account.h"
+
+#include "base/map.h"
+#include "base/recording.h"
+#include "report/interval.h"
+#include "report/types.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SILENT_PERIODS 20 /* without a sample: once in 10^8 threads of so much */
+
+/* NULL: it is not told. */
+static const struct fact_clock *clock_of(const struct facts *f, uint32_t process)
+{
+	const uint32_t key[] = {0, process, 0};
+	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
+
+	return at && *at ? &f->clocks[*at - 1] : NULL;
+}
+
+/* Of a sample of CPU time; 0: not known. */
+static double period_of(const struct facts *f, const struct model *m, uint32_t process)
+{
+	const struct fact_clock *c = clock_of(f, process);
+
+	if (c && c->period_ns)
+		return (double)c->period_ns;
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const char *name = names_text(&m->names, f->types[i].name);
+		const struct sample_type *t = sample_type_find(name);
+
+		if (t && t->clock == SAMPLE_CPU && f->types[i].period_ns)
+			return (double)f->types[i].period_ns;
+	}
+	return 0;
+}
+
+/* What the rows of a process add up to. */
+static struct fact_cpu cpu_of(const struct facts *f, uint32_t process)
+{
+	struct fact_cpu sum = {.process = process};
+
+	for (uint32_t i = 0; i < f->cpu_count; i++) {
+		if (f->cpus[i].process != process)
+			continue;
+		sum.seen_ns += f->cpus[i].seen_ns;
+		sum.samples += f->cpus[i].samples;
+	}
+	return sum;
+}
+
+double account_effect(const struct facts *f, const struct model *m, uint32_t process)
+{
+	const struct fact_clock *c = clock_of(f, process);
+	struct fact_cpu sum;
+	double periods;
+
+	if (!c || !c->period_ns || c->tick_ns <= c->period_ns)
+		return 1;
+	periods = (double)c->tick_ns / (double)c->period_ns;
+	if (strcmp(names_text(&m->names, c->clock), RECORDING_CLOCK_TICKS) == 0)
+		return interval_tick_effect(periods);
+	sum = cpu_of(f, process);
+	return interval_mixed_effect(periods, (double)sum.seen_ns / (double)c->period_ns,
+				     (double)sum.samples);
+}
+
+/* Variance of a nanosecond used, of the process that was asked for last: rows of one process
+ * mostly stand together. */
+struct pace {
+	const struct facts *f;
+	const struct model *m;
+	uint32_t process;
+	int known;
+	double ns; /* period x effect; 0 = not known */
+};
+
+static double pace_of(struct pace *p, uint32_t process)
+{
+	if (!p->known || p->process != process)
+		p->ns = period_of(p->f, p->m, process) * account_effect(p->f, p->m, process);
+	p->known = 1;
+	p->process = process;
+	return p->ns;
+}
+
+static int is_silent(struct pace *p, const struct fact_cpu *row, int all)
+{
+	double pace = pace_of(p, row->process);
+
+	return row->thread && row->used_ns > 0 && !row->samples && row->seen_ns <= 0 &&
+	       (all || (pace > 0 && (double)row->used_ns > SILENT_PERIODS * pace));
+}
+
+int account_read(const struct facts *f, const struct model *m, struct account *out)
+{
+	struct pace pace = {.f = f, .m = m};
+	double variance = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (uint32_t i = 0; i < f->cpu_count; i++) {
+		const struct fact_cpu *row = &f->cpus[i];
+
+		out->used_ns += row->used_ns;
+		out->seen_ns += row->seen_ns;
+		out->samples += row->samples;
+		if (row->used_ns > 0)
+			variance += pace_of(&pace, row->process) * (double)row->used_ns;
+	}
+	out->error_ns = sqrt(variance);
+	if (out->error_ns > 0)
+		out->off = (double)(out->seen_ns - out->used_ns) / out->error_ns;
+	out->within = fabs(out->off) <= ACCOUNT_SURE;
+	for (uint32_t i = 0; i < f->cpu_count; i++) {
+		if (!is_silent(&pace, &f->cpus[i], !out->within))
+			continue;
+		out->silent++;
+		out->silent_ns += f->cpus[i].used_ns;
+	}
+	return f->cpu_count > 0;
+}
+
+static int64_t gap(const struct fact_cpu *row)
+{
+	int64_t by = row->used_ns - row->seen_ns;
+
+	return by < 0 ? -by : by;
+}
+
+size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
+		    const struct fact_cpu **out, size_t room)
+{
+	struct pace pace = {.f = f, .m = m};
+	struct account sum;
+	size_t count = 0;
+
+	account_read(f, m, &sum);
+	for (uint32_t i = 0; i < f->cpu_count && room; i++) {
+		const struct fact_cpu *row = &f->cpus[i];
+		size_t at;
+
+		if (!gap(row) || (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within)))
+			continue;
+		if (count == room && gap(row) <= gap(out[room - 1]))
+			continue;
+		count += count < room;
+		for (at = count - 1; at && gap(out[at - 1]) < gap(row); at--)
+			out[at] = out[at - 1];
+		out[at] = row;
+	}
+	return count;
+}
+
+const char *account_name(const struct model *m, const struct fact_cpu *row, char *out, size_t room)
+{
+	if (row->thread)
+		return names_text(&m->names, model_thread_at(m, row->thread)->key);
+	snprintf(out, room, "the rest of %s", names_text(&m->names, row->process));
+	return out;
+}

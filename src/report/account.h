@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's account of CPU time beside the samples' (weft.ThreadCPU, weft.Clock).
+ *
+ * Expected is: a thread that used U ns and is sampled once in a period of P ns gives about U / P
+ * independent samples, whose number varies like a Poisson's at the most. Where a signal is
+ * several events, by the design effect D (interval.h) more. So what is seen of all threads has
+ * the standard error
+ *
+ *     sqrt(sum of P D U)
+ *
+ * which is an upper bound: of a long run of one thread periodic samples see more evenly.
+ */
+#ifndef WEFT_REPORT_ACCOUNT_H
+#define WEFT_REPORT_ACCOUNT_H
+
+#include "report/facts.h"
+
+#define ACCOUNT_SURE 3 /* so many standard errors are no chance */
+
+struct account {
+	int64_t used_ns, seen_ns, samples;
+	double error_ns; /* standard; 0 = no period is known */
+	double off;      /* (seen - used) / error_ns */
+	int within;      /* ACCOUNT_SURE */
+	/* Threads without any sample: all, or, when the whole is as expected, those that used so
+	 * much that this is no chance. */
+	uint32_t silent;
+	int64_t silent_ns;
+};
+
+/* 0: the file does not tell. */
+int account_read(const struct facts *f, const struct model *m, struct account *out);
+/* E[W^2] / E[W] of the CPU samples of a process; 1 where nothing is told. */
+double account_effect(const struct facts *f, const struct model *m, uint32_t process);
+
+enum account_order { ACCOUNT_GAPS, ACCOUNT_SILENT };
+/*
+ * The rows of which most is not seen (or seen and not used), or of threads counted as silent,
+ * most first. Returns how many were put, at most @room.
+ */
+size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
+		    const struct fact_cpu **out, size_t room);
+/* "worker [101]", or "the rest of shop [100]". */
+const char *account_name(const struct model *m, const struct fact_cpu *row, char *out, size_t room);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/json_account.h"
+
+#include "report/account.h"
+#include "report/interval.h"
+#include "report/json_value.h"
+
+#include <stdio.h>
+
+#define GAPS_TOLD 10
+
+json_t *json_clocks(const struct facts *f, const struct model *m)
+{
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < f->clock_count; i++) {
+		const struct fact_clock *c = &f->clocks[i];
+		const char *reason = c->reason ? names_text(&m->names, c->reason) : NULL;
+
+		json_array_append_new(
+			all, json_pack("{s:o,s:o,s:o,s:o,s:o,s:f}", "process",
+				       json_text(names_text(&m->names, c->process)), "clock",
+				       json_text(names_text(&m->names, c->clock)), "reason",
+				       json_text(reason), "period_ns", json_number(c->period_ns),
+				       "tick_ns", json_number(c->tick_ns), "design_effect",
+				       account_effect(f, m, c->process)));
+	}
+	return all;
+}
+
+static json_t *account_row(const struct model *m, const struct fact_cpu *row)
+{
+	const char *thread =
+		row->thread ? names_text(&m->names, model_thread_at(m, row->thread)->key) : NULL;
+
+	return json_pack("{s:o,s:o,s:I,s:I,s:I}", "thread", json_text(thread), "process",
+			 json_text(names_text(&m->names, row->process)), "used_ns",
+			 (json_int_t)row->used_ns, "seen_ns", (json_int_t)row->seen_ns, "samples",
+			 (json_int_t)row->samples);
+}
+
+static json_t *account_list(const struct facts *f, const struct model *m, enum account_order order)
+{
+	const struct fact_cpu *row[GAPS_TOLD];
+	size_t count = account_rows(f, m, order, row, GAPS_TOLD);
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(all, account_row(m, row[i]));
+	return all;
+}
+
+json_t *json_account(const struct facts *f, const struct model *m)
+{
+	struct account a;
+
+	if (!account_read(f, m, &a))
+		return json_object();
+	return json_pack("{s:I,s:I,s:I,s:o,s:f,s:f,s:b,s:o,s:{s:i,s:I,s:o}}", "used_ns",
+			 (json_int_t)a.used_ns, "seen_ns", (json_int_t)a.seen_ns, "samples",
+			 (json_int_t)a.samples, "share",
+			 a.used_ns > 0 ? json_real((double)a.seen_ns / (double)a.used_ns)
+				       : json_null(),
+			 "standard_error_ns", a.error_ns, "standard_errors_off", a.off, "within",
+			 a.within, "largest_gaps", account_list(f, m, ACCOUNT_GAPS),
+			 "without_sample", "threads", (int)a.silent, "used_ns",
+			 (json_int_t)a.silent_ns, "rows", account_list(f, m, ACCOUNT_SILENT));
+}
+
+void json_set_share(json_t *o, const char *name, const struct draws *part,
+		    const struct draws *whole, int is_sampled)
+{
+	char low[64], high[64];
+	struct interval_ends i;
+	int has = is_sampled && interval_share(part, whole, &i) == 0;
+
+	snprintf(low, sizeof(low), "%s_low", name);
+	snprintf(high, sizeof(high), "%s_high", name);
+	json_object_set_new(o, name,
+			    whole->sum > 0 ? json_real(part->sum / whole->sum) : json_null());
+	json_object_set_new(o, low, has ? json_real(i.low) : json_null());
+	json_object_set_new(o, high, has ? json_real(i.high) : json_null());
+}
