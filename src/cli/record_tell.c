@@ -125,6 +125,7 @@ static const struct {
 	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
 	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
 	{WEFT_COUNTER_EVENTS_INVALID, "events_invalid"},
+	{WEFT_COUNTER_EVENTS_MISTIMED, "events_mistimed"},
 	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
 };
 

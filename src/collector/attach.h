@@ -78,10 +78,15 @@ int order_signal_is_allowed(uint32_t signo);
 /* Queues @order, if @signo is in use still: -ECANCELED when the process has let go of it. */
 int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order);
 
-/* Waits @steady_ns. Has the thread run all that time, without going to sleep (@waits: how often
- * it had before, struct thread_masks), runs it now, and would the signal reach it? */
-int order_runs_on(const struct process *p, int32_t tid, uint32_t signo, uint64_t waits,
-		  uint64_t steady_ns);
+/* Waits @steady_ns. Has the thread computed since @before (thread_stat.h), and would the signal
+ * reach it? */
+struct thread_run;
+int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
+		  const struct thread_run *before, uint64_t steady_ns);
+
+/* Does it sleep in a call that goes on after a signal as if there had been none, and would one
+ * reach it? */
+int order_may_wake(const struct process *p, int32_t tid, uint32_t signo);
 
 /*
  * order_try() - queue @order to one thread of the process that runs, and neither blocks nor

@@ -2,8 +2,10 @@
 /*
  * Orders to a process that is attached to: the priming signal, queued with a value to a thread
  * that runs. A thread that sleeps would be woken, and its call might return early: it is never
- * sent one. One that runs may go to sleep before the signal is there, and most that are seen to
- * run for some microseconds will: so it must have run on for a while first. Threads whose mask
+ * sent one, unless in a call that the kernel takes up again (order_may_wake()). One that runs may
+ * go to sleep before the signal is there, and most that are seen to run for some microseconds will;
+ * one that waits for a CPU may be in a call from which it was woken just now, which would end early
+ * all the same: so it must have had a CPU for a while first (thread_ran_on()). Threads whose mask
  * or sigwait would swallow the signal are passed over.
  *
  * Nothing that the session says chooses the signal: what default action ends a program, or
@@ -18,9 +20,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,14 +41,13 @@ static int runs(const struct process *p, int32_t tid)
 }
 
 /* Not blocked, and a handler is there. */
-static int takes(const struct process *p, int32_t tid, uint32_t signo, uint64_t *waits)
+static int takes(const struct process *p, int32_t tid, uint32_t signo)
 {
 	uint64_t bit = UINT64_C(1) << (signo - 1);
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->proc_fd, tid, &masks))
 		return 0;
-	*waits = masks.waits;
 	return !(masks.blocked & bit) && (masks.caught & bit);
 }
 
@@ -60,14 +63,39 @@ static void let_pass(uint64_t ns)
 		;
 }
 
-/* The state is looked at again last: what lies between is as short as it can be. */
-int order_runs_on(const struct process *p, int32_t tid, uint32_t signo, uint64_t waits,
-		  uint64_t steady_ns)
+/* The state is looked at last: what lies between that and the signal is as short as it can be. */
+int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
+		  const struct thread_run *before, uint64_t steady_ns)
 {
-	uint64_t now = 0;
+	struct thread_run now;
 
 	let_pass(steady_ns);
-	return takes(p, tid, signo, &now) && now == waits && runs(p, tid);
+	return takes(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
+	       thread_ran_on(before, &now);
+}
+
+/* "202 0x7f... 0x80 ...": number and arguments of a call in which it sleeps. */
+static int is_endless_futex(const char *text)
+{
+	char *at;
+	unsigned long argument[4];
+
+	if (strtoul(text, &at, 10) != SYS_futex || at == text)
+		return 0;
+	for (int i = 0; i < 4; i++)
+		argument[i] = strtoul(at, &at, 16);
+	argument[1] &= (unsigned long)FUTEX_CMD_MASK;
+	return (argument[1] == FUTEX_WAIT || argument[1] == FUTEX_WAIT_BITSET) && !argument[3];
+}
+
+/* With a timeout it would end early; and all of libc's waits go on whatever this one returns. */
+int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
+{
+	char path[48], text[256];
+
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
+	return takes(p, tid, signo) && thread_file_read(p->proc_fd, path, text, sizeof(text)) > 0 &&
+	       is_endless_futex(text);
 }
 
 /* Pairs: let_go() in src/runtime/prime_signal.c, which has one of the two see the other. */
@@ -91,12 +119,13 @@ int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_
 static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum weft_order order,
 		      uint64_t steady_ns)
 {
-	uint64_t waits;
+	struct thread_run before;
 	int rc;
 
-	if (!runs(s->process, tid) || !takes(s->process, tid, signo, &waits))
+	if (!runs(s->process, tid) || !takes(s->process, tid, signo) ||
+	    thread_run_read(s->process->proc_fd, tid, &before))
 		return 0;
-	if (!order_runs_on(s->process, tid, signo, waits, steady_ns))
+	if (!order_runs_on(s->process, tid, signo, &before, steady_ns))
 		return NOT_THIS_ONE;
 	rc = order_queue(s->process, tid, signo, order);
 	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;

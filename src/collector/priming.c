@@ -22,10 +22,15 @@
 #define PAUSE_SAMPLED_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(30000000000)
 #define SENT_MAX 4 /* signals to one thread */
+#define ADOPT_PAUSE_NS UINT64_C(1000000000)
+#define ADOPT_MAX 4     /* orders for one thread */
+#define CARRIERS_MAX 64 /* threads that are looked at to take one */
 #define SIGNALFD_PAUSE_NS UINT64_C(10000000000)
 #define DESCRIPTORS_MAX 4096 /* looked at for a signalfd */
 #define UNSEEN_PERIODS 4     /* of CPU time without a sample: something is wrong */
 #define UNSEEN_MIN_NS UINT64_C(50000000)
+#define UNREACHED_NS UINT64_C(500000000) /* likewise, while there is hope */
+#define RAN_NS UINT64_C(1000000)
 #define KERNEL_SIGRTMAX 64
 #define STEADY_NS 2000000
 #define STEADY_SHORT_NS 100000 /* for all but the first few of a look */
@@ -118,19 +123,30 @@ static void refuse(struct priming *p, struct watched_thread *t)
 	t->effort.refused = 1;
 }
 
+/* Since the last look, in which it was seen to have run, it has not slept, and has used CPU time.
+ */
+static int has_run_on(const struct watched_thread *t, const struct thread_run *now)
+{
+	return t->effort.waits_cpu_ns && now->state == 'R' && now->waits == t->effort.waits &&
+	       now->cpu_ns - t->effort.waits_cpu_ns >= RAN_NS;
+}
+
 /*
  * One that is seen to run may go to sleep before the signal is there, and most that run for some
- * microseconds will: so it must have run on for a while.
+ * microseconds will; one that is runnable may wait for a CPU in the call that it slept in: so it
+ * must have run on for a while.
  */
-static int runs_on(struct priming *p, const struct watched_thread *t, uint32_t signo,
-		   uint64_t waits)
+static int runs_on(struct priming *p, const struct watched_thread *t, uint32_t signo)
 {
-	uint64_t steady_ns = p->waited++ < STEADY_TRIES ? STEADY_NS : STEADY_SHORT_NS;
 	struct thread_stat stat;
+	struct thread_run now;
 
-	return thread_stat_read(p->process->proc_fd, t->tid, &stat) == 0 &&
-	       stat.start == t->start && stat.state == 'R' &&
-	       order_runs_on(p->process, t->tid, signo, waits, steady_ns);
+	if (thread_stat_read(p->process->proc_fd, t->tid, &stat) || stat.start != t->start ||
+	    stat.state != 'R' || thread_run_read(p->process->proc_fd, t->tid, &now))
+		return 0;
+	return has_run_on(t, &now) ||
+	       order_runs_on(p->process, t->tid, signo, &now,
+			     p->waited++ < STEADY_TRIES ? STEADY_NS : STEADY_SHORT_NS);
 }
 
 static void prime(struct priming *p, struct watched_thread *t, const struct thread_masks *masks,
@@ -147,32 +163,95 @@ static void prime(struct priming *p, struct watched_thread *t, const struct thre
 		refuse(p, t);
 		return;
 	}
-	if (!runs_on(p, t, signo, masks->waits) ||
-	    order_queue(p->process, t->tid, signo, WEFT_ORDER_PRIME))
+	if (!runs_on(p, t, signo) || order_queue(p->process, t->tid, signo, WEFT_ORDER_PRIME))
 		return;
 	t->effort.sent++;
 	count(p, WEFT_COUNTER_PRIMING_SENT);
 }
 
+/* ---- who cannot be signalled */
+
+static int has_used_much(const struct priming *p, const struct watched_thread *t)
+{
+	uint64_t period_ns = __atomic_load_n(&header_of(p)->period_ns, __ATOMIC_RELAXED);
+
+	return t->effort.unseen_ns >= UNSEEN_MIN_NS &&
+	       t->effort.unseen_ns / UNSEEN_PERIODS >= period_ns;
+}
+
+static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t signo)
+{
+	struct thread_masks masks;
+
+	if (thread_masks_read(p->process->proc_fd, t->tid, &masks) ||
+	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)))
+		return 0;
+	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
+}
+
+/* To the first that can take it. */
+static int order_adoption(struct priming *p, struct threads *threads, uint32_t signo)
+{
+	const struct watched_thread *t;
+	size_t cursor = 0;
+
+	for (int i = 0; i < CARRIERS_MAX && (t = threads_next(threads, &cursor)); i++)
+		if (may_carry(p, t, signo) &&
+		    order_queue(p->process, t->tid, signo, WEFT_ORDER_ADOPT) == 0)
+			return 1;
+	return 0;
+}
+
+static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t now_ns)
+{
+	uint32_t signo = signal_in_use(p);
+
+	if (!p->stranded || !priming_may_send(p->wanted, signo) ||
+	    (p->adopted_ns && now_ns - p->adopted_ns < ADOPT_PAUSE_NS) ||
+	    is_read_by_signalfd(p, signo, now_ns) || !order_adoption(p, threads, signo))
+		return;
+	p->stranded->effort.orders++;
+	p->adopted_ns = now_ns;
+	count(p, WEFT_COUNTER_PRIMING_SENT);
+}
+
 /* ---- threads that cannot be sampled */
 
-static const char *why_unsampled(const struct thread_masks *masks)
+static const char *why_unreached(const struct priming *p, const struct watched_thread *t,
+				 const struct thread_masks *masks)
+{
+	uint32_t signo = signal_in_use(p);
+
+	if (t->slot != THREADS_NO_SLOT)
+		return NULL;
+	if (!priming_may_send(p->wanted, signo))
+		return "no hook saw it, and there is no priming signal";
+	if (t->effort.unseen_ns < UNREACHED_NS)
+		return NULL;
+	if (masks->blocked & BIT(signo))
+		return signo == SIGURG ? "no hook saw it, and it blocks SIGURG"
+				       : "no hook saw it, and it blocks the priming signal";
+	return "no hook saw it, and no signal reached it";
+}
+
+static const char *why_unsampled(const struct priming *p, const struct watched_thread *t,
+				 const struct thread_masks *masks)
 {
 	if (masks->blocked & BIT(SIGPROF))
 		return "blocks SIGPROF";
-	return masks->caught & BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
+	if (!(masks->caught & BIT(SIGPROF)))
+		return "its SIGPROF handler was replaced";
+	return why_unreached(p, t, masks);
 }
 
 /* It has used enough CPU time without a sample; the handler may merely not be there yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
-	uint64_t period_ns = __atomic_load_n(&header_of(p)->period_ns, __ATOMIC_RELAXED);
-	const char *why = why_unsampled(masks);
+	const char *why = why_unsampled(p, t, masks);
 	struct thread_stat stat;
 
-	if (!why || t->unsampled || t->effort.unseen_ns < UNSEEN_MIN_NS ||
-	    t->effort.unseen_ns / UNSEEN_PERIODS < period_ns)
+	if (!why || t->unsampled || !has_used_much(p, t))
 		return;
 	if (thread_stat_read(p->process->proc_fd, t->tid, &stat) || stat.start != t->start)
 		return;
@@ -224,6 +303,11 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 	name_when_deaf(p, t, &masks);
 	if (!slot || wants_timer(p, slot))
 		prime(p, t, &masks, now_ns);
+	t->effort.waits = masks.waits;
+	t->effort.waits_cpu_ns = t->effort.cpu_ns;
+	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
+	    !(masks.blocked & BIT(SIGPROF)))
+		p->stranded = t;
 }
 
 /* Is there nothing left that could be done for it? */
@@ -309,10 +393,12 @@ void priming_look(struct priming *p, struct threads *threads, uint64_t now_ns)
 	if (!samples_are_wanted(p))
 		return;
 	p->waited = 0;
+	p->stranded = NULL;
 	while ((t = threads_next(threads, &cursor))) {
 		if (now_ns < t->effort.due_ns)
 			continue;
 		look_at(p, t, now_ns);
 		t->effort.due_ns = now_ns + t->effort.pause_ns;
 	}
+	adopt_stranded(p, threads, now_ns);
 }

@@ -2,12 +2,15 @@
 /*
  * What the outside thread does for the cpu engine of one process:
  *
- *   - a thread that runs and has no slot, or no timer where there is room for one, gets the
- *     priming signal (WEFT_ORDER_PRIME). Never one that sleeps: a signal with a handler would
- *     interrupt its call. Not one that blocks the signal, does not catch it, or whose process
- *     reads it from a signalfd: counted priming_refused
- *   - a thread that uses CPU time and gives no samples, because it blocks SIGPROF or the handler
- *     was replaced behind our back, is remembered by name: counted threads_unsampled
+ *   - a thread that computes and has no slot, or no timer where there is room for one, gets the
+ *     priming signal (WEFT_ORDER_PRIME). Never one that sleeps, or was woken and waits for a CPU: a
+ *     signal with a handler would interrupt its call. Not one that blocks the signal, does not
+ *     catch it, or whose process reads it from a signalfd: counted priming_refused
+ *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
+ *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
+ *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the
+ *     handler was replaced behind our back, or nobody could make a timer for it, is remembered by
+ *     name: counted threads_unsampled
  *
  * The number comes from the target's header, which anybody may have written: SIGURG, whose
  * default action is to be ignored, or, if the user asked for one, a real-time signal; nothing
@@ -30,7 +33,9 @@ struct priming {
 	uint64_t cpu_ns; /* CPU time of the process, not long ago: nobody in it has used more */
 	uint32_t waited; /* threads that were waited for in this look, to see whether they run on */
 	int read_by_signalfd;
-	uint64_t signalfd_ns; /* when that was looked at; 0 = never */
+	uint64_t signalfd_ns;            /* when that was looked at; 0 = never */
+	struct watched_thread *stranded; /* in this look: it needs another's help */
+	uint64_t adopted_ns;             /* when such an order was given last; 0 = never */
 	void (*on_unsampled)(void *arg, const struct watched_thread *t, const char *why);
 	void *arg;
 };

@@ -41,12 +41,15 @@ struct session {
 	size_t readers_bytes;
 	uint32_t touched; /* slots whose first pages are there already */
 	uint64_t open_threads;
-	struct session_counts closed; /* of slots whose books are closed */
-	uint64_t invalid;             /* samples refused */
-	uint64_t events_invalid;      /* records of events rings refused */
-	uint64_t drained_ns;          /* when all slots were looked at */
-	uint64_t tidied_ns, reaped;   /* session_tidy() */
-	uint32_t tidy_next;           /* slot */
+	struct session_counts closed;       /* of slots whose books are closed */
+	uint64_t invalid;                   /* samples refused */
+	uint64_t events_invalid;            /* records of events rings refused */
+	uint64_t mistimed, events_mistimed; /* likewise, because of their times */
+	uint64_t judged_ns;                 /* a reading of the clock that records were judged by */
+	uint64_t (*clock)(void);            /* of tests; NULL: CLOCK_MONOTONIC */
+	uint64_t drained_ns;                /* when all slots were looked at */
+	uint64_t tidied_ns, reaped;         /* session_tidy() */
+	uint32_t tidy_next;                 /* slot */
 	struct session_events events;
 	struct event_options event_options;
 	struct account_words ended; /* threads, of this pass: session_account.c */

@@ -246,6 +246,8 @@ void session_count(struct session *s, struct session_counts *out)
 		add_slot(s, i, out);
 	out->counter[WEFT_COUNTER_LOST_INVALID] += s->invalid;
 	out->counter[WEFT_COUNTER_EVENTS_INVALID] += s->events_invalid;
+	out->counter[WEFT_COUNTER_LOST_MISTIMED] += s->mistimed;
+	out->counter[WEFT_COUNTER_EVENTS_MISTIMED] += s->events_mistimed;
 	out->counter[WEFT_COUNTER_EVENT_TYPES_REFUSED] += s->events.types_refused;
 	out->counter[WEFT_COUNTER_SLOTS_REAPED] += s->reaped;
 	out->threads = s->open_threads;

@@ -359,17 +359,17 @@ static int takes_clock(const struct session *s, struct weft_event_record *r)
 	return 1;
 }
 
-int session_event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns)
+enum record_fault session_event_fault(struct weft_record *record, struct session *s)
 {
 	struct weft_event_record *r = (void *)record;
 	struct event_parts parts;
 	const struct event_type *t;
 
 	if (record->bytes < sizeof(*r))
-		return 0;
+		return RECORD_MALFORMED;
 	t = type_of(s, record->rsv);
 	if (!t || event_parts(t, r, &parts) || !takes_clock(s, r) || r->begin > r->end)
-		return 0;
+		return RECORD_MALFORMED;
 	record->generation = (uint32_t)parts.values_bytes;
-	return time_is_of_now(r->end, s, now_ns);
+	return fault_of_time(r->end, s);
 }

@@ -15,6 +15,13 @@
 struct queue;
 struct session;
 
+/* Why a record of a ring is refused. */
+enum record_fault {
+	RECORD_SOUND = 0,
+	RECORD_MALFORMED, /* a length or a type that cannot be, or another generation's */
+	RECORD_MISTIMED,  /* newer than the clock after it was read, or older than the process */
+};
+
 struct session_events {
 	struct event_type **type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
 	uint64_t log_position;
@@ -61,6 +68,6 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 void session_events_clock(struct session *s);
 
 /* Is an event what it must be? Its times are CLOCK_MONOTONIC afterwards. */
-int session_event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
+enum record_fault session_event_fault(struct weft_record *record, struct session *s);
 
 #endif

@@ -48,11 +48,11 @@ void session_account_end(struct session *s, uint32_t index);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
 
 /* In session_sound.c. May all that later readers rely on be believed? */
-int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
+enum record_fault fault_of_sample(struct weft_record *record, struct session *s);
 /* Of the events ring: a switch, or an event, whose times are CLOCK_MONOTONIC then. */
-int event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns);
-/* Can that be the time of something that was drained just now? */
-int time_is_of_now(uint64_t time_ns, const struct session *s, uint64_t now_ns);
+enum record_fault fault_of_event(struct weft_record *record, struct session *s);
+/* Can that be the time of something that was read just now? */
+enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
 #define SAMPLE_REGISTERS_MAX 33
 
 /* Of @p, with no memory yet; NULL: out of memory. */

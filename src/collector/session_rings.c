@@ -23,12 +23,12 @@
 struct slot_ring {
 	struct ring_reader reader;
 	struct ring_tally *tally;
-	uint64_t *invalid; /* the session's count of refused records */
-	uint64_t *taken;   /* the pass's */
-	uint32_t *largest; /* record of the pass; NULL = nobody asks */
+	uint64_t *invalid, *mistimed; /* the session's counts of refused records */
+	uint64_t *taken;              /* the pass's */
+	uint32_t *largest;            /* record of the pass; NULL = nobody asks */
 	size_t record_max;
 	enum batch_kind kind;
-	int (*is_sound)(struct weft_record *record, struct session *s, uint64_t now_ns);
+	enum record_fault (*fault_of)(struct weft_record *record, struct session *s);
 };
 
 static void read_comm(const struct session *s, struct slot_reader *reader)
@@ -96,6 +96,20 @@ static void refuse(struct slot_ring *ring, uint64_t before)
 	*ring->invalid += lost;
 }
 
+static int is_refused(struct slot_ring *ring, struct weft_record *r, struct session *s,
+		      uint64_t generation)
+{
+	enum record_fault fault =
+		r->generation == (uint32_t)generation ? ring->fault_of(r, s) : RECORD_MALFORMED;
+
+	if (fault == RECORD_SOUND)
+		return 0;
+	ring->reader.delivered--;
+	ring->tally->refused++;
+	(*(fault == RECORD_MISTIMED ? ring->mistimed : ring->invalid))++;
+	return 1;
+}
+
 /* Copies records out until the batch holds what was pending at first. */
 static void fill_batch(const struct pass *pass, uint64_t generation, struct slot_ring *ring,
 		       struct batch *b, uint64_t pending)
@@ -115,13 +129,8 @@ static void fill_batch(const struct pass *pass, uint64_t generation, struct slot
 			refuse(ring, before);
 			return;
 		}
-		if (r->generation != (uint32_t)generation ||
-		    !ring->is_sound(r, pass->session, pass->now_ns)) {
-			ring->reader.delivered--;
-			ring->tally->refused++;
-			(*ring->invalid)++;
+		if (is_refused(ring, r, pass->session, generation))
 			continue;
-		}
 		b->bytes += (size_t)n;
 		if (ring->largest && (uint32_t)n > *ring->largest)
 			*ring->largest = (uint32_t)n;
@@ -190,11 +199,12 @@ static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *sl
 	struct slot_ring ring = {
 		.tally = &s->readers[index].samples,
 		.invalid = &s->invalid,
+		.mistimed = &s->mistimed,
 		.taken = &pass->result.samples,
 		.largest = &pass->result.largest,
 		.record_max = SAMPLE_MAX,
 		.kind = BATCH_SAMPLES,
-		.is_sound = sample_is_sound,
+		.fault_of = fault_of_sample,
 	};
 
 	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
@@ -209,10 +219,11 @@ static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slo
 	struct slot_ring ring = {
 		.tally = &s->readers[index].events,
 		.invalid = &s->events_invalid,
+		.mistimed = &s->events_mistimed,
 		.taken = &pass->result.events,
 		.record_max = s->layout.events_bytes / 2 + 64,
 		.kind = BATCH_EVENTS,
-		.is_sound = event_is_sound,
+		.fault_of = fault_of_event,
 	};
 
 	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,

@@ -5,14 +5,21 @@
  */
 #include "collector/session_private.h"
 
+#include "collector/clock.h"
 #include "collector/label_sets.h"
 
 #define CLOCK_SLACK_NS UINT64_C(1000000000)
 
-int time_is_of_now(uint64_t time_ns, const struct session *s, uint64_t now_ns)
+/* The clock is read again for a time that is newer than the last reading: it is of the record, not
+ * of the pass, which may take long on a busy machine. */
+enum record_fault fault_of_time(uint64_t time_ns, struct session *s)
 {
-	return time_ns <= now_ns + CLOCK_SLACK_NS &&
-	       time_ns + CLOCK_SLACK_NS >= s->process->opened_ns;
+	if (time_ns > s->judged_ns)
+		s->judged_ns = s->clock ? s->clock() : clock_mono_ns();
+	return time_ns <= s->judged_ns + CLOCK_SLACK_NS &&
+			       time_ns + CLOCK_SLACK_NS >= s->process->opened_ns
+		       ? RECORD_SOUND
+		       : RECORD_MISTIMED;
 }
 
 /* Behind all else, and whole. */
@@ -26,15 +33,12 @@ static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 	       label_bytes_are_sound((const uint8_t *)r + r->labels_at, r->label_bytes);
 }
 
-/* Every length that later readers rely on, and a time that can be true. */
-int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns)
+/* Every length that later readers rely on. */
+static int sample_is_whole(const struct weft_sample_record *r)
 {
-	const struct weft_sample_record *r = (const void *)record;
 	uint64_t need = sizeof(*r);
 
 	if (r->record.type != WEFT_RECORD_SAMPLE || r->record.bytes < sizeof(*r))
-		return 0;
-	if (!time_is_of_now(r->time_ns, s, now_ns))
 		return 0;
 	if (r->stack == WEFT_SAMPLE_RAW) {
 		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
@@ -47,6 +51,13 @@ int sample_is_sound(struct weft_record *record, struct session *s, uint64_t now_
 	need += r->frame_count * UINT64_C(8);
 	return r->stack == WEFT_SAMPLE_FRAMES && r->frame_count <= WEFT_FRAMES_MAX &&
 	       need <= r->record.bytes && labels_are_sound(r, need);
+}
+
+enum record_fault fault_of_sample(struct weft_record *record, struct session *s)
+{
+	const struct weft_sample_record *r = (const void *)record;
+
+	return sample_is_whole(r) ? fault_of_time(r->time_ns, s) : RECORD_MALFORMED;
 }
 
 /* How long one with these flags is at least: what follows the fixed part. */
@@ -65,26 +76,25 @@ static int wake_is_sound(const struct weft_switch_record *r)
 }
 
 /* A wait may have begun long before the recording. */
-static int switch_is_sound(const struct weft_record *record, const struct session *s,
-			   uint64_t now_ns)
+static enum record_fault fault_of_switch(const struct weft_record *record, struct session *s)
 {
 	const struct weft_switch_record *r = (const void *)record;
 	uint64_t labels = record->rsv, at;
 
 	if (record->type != WEFT_RECORD_SWITCH || record->bytes < sizeof(*r))
-		return 0;
+		return RECORD_MALFORMED;
 	at = switch_bytes(r);
 	if (labels > WEFT_SWITCH_LABELS_BYTES || at + labels > record->bytes ||
-	    record->bytes > at + ((labels + 7) & ~UINT64_C(7)))
-		return 0;
-	return time_is_of_now(r->end_ns, s, now_ns) && r->begin_ns <= r->end_ns &&
-	       wake_is_sound(r) &&
-	       (!labels || label_bytes_are_sound((const uint8_t *)r + at, labels));
+	    record->bytes > at + ((labels + 7) & ~UINT64_C(7)) || r->begin_ns > r->end_ns ||
+	    !wake_is_sound(r) ||
+	    (labels && !label_bytes_are_sound((const uint8_t *)r + at, labels)))
+		return RECORD_MALFORMED;
+	return fault_of_time(r->end_ns, s);
 }
 
-int event_is_sound(struct weft_record *record, struct session *s, uint64_t now_ns)
+enum record_fault fault_of_event(struct weft_record *record, struct session *s)
 {
 	if (record->type == WEFT_RECORD_EVENT)
-		return session_event_is_sound(record, s, now_ns);
-	return switch_is_sound(record, s, now_ns);
+		return session_event_fault(record, s);
+	return fault_of_switch(record, s);
 }

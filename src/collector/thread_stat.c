@@ -17,6 +17,8 @@
 #define FIELD_STIME 15
 #define FIELD_START 22
 #define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
+#define TICK_NS (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
+#define THREAD_RAN_NS UINT64_C(1000000)
 
 int thread_file_read(int directory_fd, const char *path, char *out, size_t room)
 {
@@ -134,6 +136,7 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 	*out = (struct thread_masks){.blocked = mask_of(text, "\nSigBlk:"),
 				     .caught = mask_of(text, "\nSigCgt:"),
 				     .waits = number_of(text, "\nvoluntary_ctxt_switches:")};
+	out->switches = out->waits + number_of(text, "\nnonvoluntary_ctxt_switches:");
 	take_namespaces(line_of(text, "\nNSpid:"), out);
 	if (!out->levels) { /* a kernel without them */
 		out->levels = 1;
@@ -156,7 +159,7 @@ int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
 		return rc;
 	rc = thread_stat_read(proc_fd, tid, &stat);
 	if (rc == 0)
-		*cpu_ns = stat.cpu_ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+		*cpu_ns = stat.cpu_ticks * TICK_NS;
 	return rc;
 }
 
@@ -168,4 +171,41 @@ int process_cpu_read(pid_t pid, uint64_t *cpu_ns)
 		return -errno;
 	*cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	return 0;
+}
+
+/* The CPU time first: what it has used by then it has used before the rest was true. */
+int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out)
+{
+	struct thread_masks masks;
+	struct thread_stat stat;
+	char text[128], *end;
+	int rc = read_of(proc_fd, tid, "schedstat", text, sizeof(text));
+
+	*out = (struct thread_run){.state = 0};
+	if (rc > 0) {
+		out->cpu_ns = strtoull(text, &end, 10);
+		strtoull(end, &end, 10);
+		out->arrivals = strtoull(end, NULL, 10);
+	}
+	rc = thread_masks_read(proc_fd, tid, &masks);
+	if (rc == 0)
+		rc = thread_stat_read(proc_fd, tid, &stat);
+	if (rc)
+		return rc;
+	if (!out->arrivals)
+		out->cpu_ns = stat.cpu_ticks * TICK_NS;
+	out->waits = masks.waits;
+	out->switches = masks.switches;
+	out->state = stat.state;
+	return 0;
+}
+
+int thread_ran_on(const struct thread_run *before, const struct thread_run *now)
+{
+	if (now->state != 'R' || now->waits != before->waits)
+		return 0;
+	if (now->cpu_ns - before->cpu_ns >= THREAD_RAN_NS)
+		return 1;
+	return before->arrivals > before->switches && now->arrivals == before->arrivals &&
+	       now->switches == before->switches;
 }

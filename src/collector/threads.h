@@ -23,7 +23,10 @@ struct thread_effort {
 	uint64_t process_ns;       /* and that of the whole process, then */
 	uint64_t unseen_ns;        /* and of that, since its newest sample */
 	uint64_t head;             /* of its ring, then */
-	uint32_t sent;             /* priming signals */
+	uint64_t waits,
+		waits_cpu_ns; /* how often it had slept when it was last found to have run */
+	uint32_t sent;        /* priming signals */
+	uint32_t orders;      /* to adopt it, to other threads */
 	uint8_t looked, found, refused;
 };
 

@@ -2,23 +2,21 @@
 /*
  * The wall engine's schedule and books: see wall.h.
  *
- * Each thread has ticks of its own, all threads' a period apart. At a tick its run count is
- * read. What a tick is worth is not one, but what the kernel's clocks say: of the time since the
- * last look, the part on a CPU (schedstat, first field) is the cpu engine's, the part that it
- * waited for one (second field) becomes WALL_DELAY (wall_delay.c), and the rest, in which it was
- * blocked, goes into the books of the thread. Whole periods leave them as samples, with the stack
- * that is found. So the samples of a thread times the period are its blocked time, however late a
- * look is and however often it was left out. Where the kernel has no schedstat, a tick counts in
- * full when it finds the thread blocked, and not at all else.
+ * Each thread has looks of its own, at random times: one in each period (wall_books.h). At a look
+ * its run count is read. Of the time since the last look the part on a CPU (schedstat, first
+ * field) is the cpu engine's, the part that it waited for one (second field) becomes WALL_DELAY
+ * (wall_delay.c), and in the rest it was blocked: the samples of a thread times the period are held
+ * against that sum. Where the kernel has no schedstat a look counts as it finds the thread.
  *
  * A stay that lasts is looked at after another third of what it has lasted (a thirtieth, when
- * there are few threads), at most after a second: the ticks between are its own if the run count
- * stands still. If not, of the blocked time before the last period half is its, half its
- * successor's: it ended somewhere in there.
+ * there are few threads), at most after a second: the periods between are its own if the run count
+ * stands still. If not, of those in which it was blocked half are its, half its successor's: it
+ * ended somewhere in there.
  */
 #include "collector/wall_private.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/session_layout.h"
 #include "collector/clock.h"
 
@@ -212,32 +210,56 @@ static void end_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	t->stay.is_open = 0;
 }
 
-/* It has run since the last look, or is gone: what of the blocked time is still the stay's. */
-static void leave_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+/* It was told to be blocked while it waited for a CPU already: nothing but the run delay, which
+ * comes afterwards, tells one from the other. */
+static void take_back(struct wall *w, struct wall_thread *t, uint64_t ticks)
 {
-	int64_t unseen = t->blocked_ns - (int64_t)w->options.period_ns, its = unseen / 2;
-	uint64_t ticks;
+	uint64_t most = t->stay.pending < ticks ? t->stay.pending : ticks;
 
-	if (!t->stay.is_open)
-		return;
-	if (unseen > 0) {
-		ticks = wall_take_ticks(w, &its);
-		t->blocked_ns -= (int64_t)(ticks * w->options.period_ns);
-		prolong(w, t, ticks, t->looked_ns + ticks * w->options.period_ns);
-	}
-	end_stay(w, t, now_ns);
+	t->stay.pending -= most;
+	t->books.told -= most;
+	w->counts->counter[WEFT_COUNTER_WALL_REPEATED] -= most;
 }
 
+/* Of the time between two looks. */
+struct gap {
+	uint64_t ns;
+	int64_t blocked_ns;
+};
+
 /* Into the books: the time since the last look, and how the thread spent it. */
-static void account(struct wall_thread *t, const struct wall_runs *now, uint64_t now_ns)
+static struct gap account(struct wall_thread *t, const struct wall_runs *now, uint64_t now_ns)
 {
 	int64_t cpu = (int64_t)(now->cpu_ns - t->runs.cpu_ns);
 	int64_t delay = (int64_t)(now->delay_ns - t->runs.delay_ns);
+	struct gap gap = {.ns = now_ns - t->looked_ns};
 
-	t->blocked_ns += (int64_t)(now_ns - t->looked_ns) - cpu - delay;
+	gap.blocked_ns = (int64_t)gap.ns - cpu - delay;
+	t->books.blocked_ns += gap.blocked_ns;
 	t->delay_ns += delay;
 	t->looked_ns = now_ns;
 	t->runs = *now;
+	return gap;
+}
+
+/* It has run since the last look, or is gone. Of @missed periods nobody looked: how many of them
+ * are its successor's. */
+static uint64_t leave_stay(struct wall *w, struct wall_thread *t, uint64_t missed,
+			   const struct gap *gap)
+{
+	uint64_t period_ns = w->options.period_ns, its = 0;
+
+	if (gap->blocked_ns < 0 && t->stay.is_open)
+		take_back(w, t, ((uint64_t)-gap->blocked_ns + period_ns / 2) / period_ns);
+	if (t->runs.has_times)
+		missed = wall_books_part(&t->books, missed, gap->ns, gap->blocked_ns);
+	if (t->stay.is_open) {
+		its = missed / 2;
+		t->books.told += its;
+		prolong(w, t, its, t->looked_ns);
+	}
+	end_stay(w, t, t->looked_ns);
+	return missed - its;
 }
 
 /* ---- one tick of one thread */
@@ -274,22 +296,16 @@ static void open_stay(struct wall *w, struct wall_thread *t, uint64_t ticks, uin
 	stay->told_ns = now_ns;
 }
 
-/* Blocked for a period that nothing stands for: with which stack? */
-static void begin_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+/* For @cells periods: with which stack, if it is blocked? */
+static void begin_stay(struct wall *w, struct wall_thread *t, uint64_t cells, uint64_t now_ns)
 {
 	uint64_t ticks;
 
-	if (t->blocked_ns < (int64_t)w->options.period_ns || !queue_has_room(w->out))
+	if (!cells || !queue_has_room(w->out) || !wall_look(w, t, &t->runs))
 		return;
-	if (!wall_look(w, t, &t->runs)) {
-		if (!t->runs.has_times)
-			t->blocked_ns = (int64_t)w->options.period_ns /
-					2; /* looks are a little early or late */
-		return;
-	}
 	/* It may have been on a CPU when its times were read: they are whole now. */
 	account(t, &w->look.runs, now_ns);
-	ticks = wall_take_ticks(w, &t->blocked_ns);
+	ticks = wall_books_weigh(&t->books, cells, now_ns, t->runs.has_times);
 	if (ticks)
 		open_stay(w, t, ticks, now_ns);
 }
@@ -299,12 +315,14 @@ static int has_not_run(const struct wall_thread *t, const struct wall_runs *now)
 	return t->stay.is_open && now->count == t->runs.count && !now->is_running;
 }
 
-/* The first tick of the thread's own after @ns. */
-static uint64_t tick_after(const struct wall *w, const struct wall_thread *t, uint64_t ns)
+/* It is in the stay still: so it was in all periods between. */
+static void stay_on(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+		    uint64_t now_ns)
 {
-	uint64_t period = w->options.period_ns, behind = (ns - t->tick_ns) % period;
+	uint64_t cells = wall_books_pass(&t->books, now_ns);
 
-	return ns < t->tick_ns ? t->tick_ns : ns + period - behind;
+	account(t, now, now_ns);
+	prolong(w, t, wall_books_weigh(&t->books, cells, now_ns, t->runs.has_times), now_ns);
 }
 
 /* Looks that are rare are taken together: waking up for one costs more than it does. */
@@ -314,31 +332,37 @@ static uint64_t next_look(const struct wall *w, const struct wall_thread *t, uin
 	uint64_t pause = t->stay.is_open ? (now_ns - t->stay.began_ns) / share : 0;
 
 	if (pause < 2 * w->options.period_ns)
-		return tick_after(w, t, now_ns);
+		return wall_books_due(&t->books);
 	if (pause > LOOK_AT_LEAST_NS)
 		pause = LOOK_AT_LEAST_NS;
 	together = pause / TOGETHER_SHARE + 1;
 	return (now_ns + pause) / together * together;
 }
 
+static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+		      uint64_t now_ns)
+{
+	uint64_t cells = wall_books_pass(&t->books, now_ns), missed = cells ? cells - 1 : 0;
+	struct gap gap = account(t, now, now_ns);
+
+	wall_count(w, WEFT_COUNTER_WALL_LATE, (now_ns - t->due_ns) / w->options.period_ns);
+	missed = leave_stay(w, t, missed, &gap);
+	begin_stay(w, t, missed + (cells > 0), now_ns);
+}
+
 static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	uint64_t late = (now_ns - t->due_ns) / w->options.period_ns;
 	struct wall_runs now;
 
 	if (wall_runs_read(w, t, &now) < 0) {
-		t->due_ns = tick_after(w, t, now_ns); /* the watcher will say that it is gone */
+		wall_books_pass(&t->books, now_ns); /* the watcher will say that it is gone */
+		t->due_ns = wall_books_due(&t->books);
 		return;
 	}
-	if (has_not_run(t, &now)) {
-		account(t, &now, now_ns);
-		prolong(w, t, wall_take_ticks(w, &t->blocked_ns), now_ns);
-	} else {
-		account(t, &now, now_ns);
-		wall_count(w, WEFT_COUNTER_WALL_LATE, late);
-		leave_stay(w, t, now_ns);
-		begin_stay(w, t, now_ns);
-	}
+	if (has_not_run(t, &now))
+		stay_on(w, t, &now, now_ns);
+	else
+		look_anew(w, t, &now, now_ns);
 	wall_delay(w, t, now_ns, 0);
 	t->due_ns = next_look(w, t, now_ns);
 }
@@ -390,25 +414,19 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	return w;
 }
 
-/*
- * Its ticks are spread over the period by its tid. The time before the first one counts as if it
- * had been blocked up to its sight; and half a tick is there by chance, so that what is rounded
- * down at its end is made up for.
- */
+/* A fraction of a period is there by chance, so that what is rounded down at its end is made up
+ * for. */
 static void begin_books(struct wall *w, struct wall_thread *t)
 {
-	uint64_t period = w->options.period_ns;
-	uint64_t mix =
-		((uint64_t)t->watched->tid + t->watched->start) * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t phase = (mix >> 32) % period;
+	uint64_t seed =
+		(uint64_t)t->watched->tid + t->watched->start * UINT64_C(0x9e3779b97f4a7c15);
 
 	t->looked_ns = t->delay_since_ns = t->watched->seen_ns;
-	t->tick_ns = t->due_ns = t->looked_ns + phase;
-	t->blocked_ns = (int64_t)((period - phase) + (mix >> 8) % period);
+	wall_books_begin(&t->books, t->looked_ns, w->options.period_ns, seed);
+	t->due_ns = wall_books_due(&t->books);
+	t->delay_ns = (int64_t)(hash_mix(seed) % w->options.period_ns);
 	if (wall_runs_read(w, t, &t->runs))
 		memset(&t->runs, 0, sizeof(t->runs));
-	if (!t->runs.has_times)
-		t->blocked_ns = (int64_t)(period - phase + period / 2);
 }
 
 void wall_thread_new(struct wall *w, struct watched_thread *watched)
@@ -443,12 +461,13 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 {
 	struct wall_thread *t = watched->wall;
 	struct wall_runs runs;
+	struct gap gap;
 
 	if (!w || !t)
 		return;
 	runs = t->runs;
-	account(t, &runs, now_ns);
-	leave_stay(w, t, now_ns);
+	gap = account(t, &runs, now_ns);
+	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 	wall_delay_end(w, t, now_ns);
 	forget(w, t);
 }
@@ -458,10 +477,8 @@ static void settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
 
-	if (wall_runs_read(w, t, &now) == 0 && has_not_run(t, &now)) {
-		account(t, &now, now_ns);
-		prolong(w, t, wall_take_ticks(w, &t->blocked_ns), now_ns);
-	}
+	if (wall_runs_read(w, t, &now) == 0 && has_not_run(t, &now))
+		stay_on(w, t, &now, now_ns);
 	tell_pending(w, t);
 }
 
@@ -475,7 +492,24 @@ void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns)
 	}
 }
 
-/* The whole process ends, or is left: who is blocked was it up to the end. */
+/* Who is blocked was it up to the end. */
+static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+{
+	struct wall_runs now = t->runs;
+
+	if (wall_runs_read(w, t, &now) == 0 && !has_not_run(t, &now)) {
+		struct gap gap = account(t, &now, now_ns);
+
+		leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
+		return;
+	}
+	now = t->runs;
+	if (t->stay.is_open)
+		stay_on(w, t, &now, now_ns);
+	end_stay(w, t, now_ns);
+}
+
+/* The whole process ends, or is left. */
 void wall_free(struct wall *w, struct threads *t, uint64_t now_ns)
 {
 	(void)t;
@@ -483,18 +517,8 @@ void wall_free(struct wall *w, struct threads *t, uint64_t now_ns)
 		return;
 	while (w->count) {
 		struct wall_thread *last = w->heap[w->count - 1];
-		struct wall_runs now = last->runs;
 
-		if (wall_runs_read(w, last, &now) == 0 && !has_not_run(last, &now)) {
-			account(last, &now, now_ns);
-			leave_stay(w, last, now_ns);
-		} else {
-			now = last->runs;
-			account(last, &now, now_ns);
-			if (last->stay.is_open)
-				prolong(w, last, wall_take_ticks(w, &last->blocked_ns), now_ns);
-			end_stay(w, last, now_ns);
-		}
+		part_from(w, last, now_ns);
 		wall_delay_end(w, last, now_ns);
 		forget(w, last);
 	}

@@ -6,6 +6,7 @@
 #include "collector/label_sets.h"
 #include "collector/process.h"
 #include "collector/wall.h"
+#include "collector/wall_books.h"
 #include "collector/wall_text.h"
 
 #define WALL_REGISTERS_MAX 33
@@ -33,16 +34,11 @@ struct wall_stay {
 struct wall_thread {
 	struct watched_thread *watched;
 	size_t place;          /* in the heap */
-	uint64_t tick_ns;      /* a tick of its own; all others are periods away */
 	uint64_t due_ns;       /* when to look again */
 	uint64_t looked_ns;    /* up to here its time is in the books */
 	struct wall_runs runs; /* then */
-	/*
-	 * Blocked time that no tick stands for yet, and time that it waited for a CPU. The first
-	 * is below 0 while more was told than it turned out to be: a thread that waits for a CPU
-	 * has not run, and looks as if it was blocked still.
-	 */
-	int64_t blocked_ns, delay_ns;
+	struct wall_books books;
+	int64_t delay_ns; /* that it waited for a CPU, and that no tick stands for yet */
 	struct wall_stay stay;
 	uint64_t delay_since_ns; /* delay_ns was less than a period then */
 	int fd[WALL_FILES];      /* -1 = not open */

@@ -95,8 +95,8 @@ uid_t watch_attach_user(const struct collector_options *o)
 /* The order to stop may as well not be given: ticks do it. */
 static uint64_t steady_for(const struct session *s, enum weft_order what)
 {
-	return what == WEFT_ORDER_STOP || s->order_failed < STEADY_TRIES ? STEADY_NS
-									 : STEADY_LEAST_NS;
+	return what == WEFT_ORDER_STOP || s->order_failed / STEADY_TRIES % 2 == 0 ? STEADY_NS
+										  : STEADY_LEAST_NS;
 }
 
 static int order(struct session *s, enum weft_order what, uint64_t now_ns)

@@ -292,8 +292,8 @@ int coro_report_event(struct coro_report *r, const struct coro_event *e)
 }
 
 const char *const coro_untold_names[CORO_UNTOLD] = {
-	"events_ring_full", "events_nested",  "events_stolen",   "events_invalid",
-	"events_no_slot",   "events_pending", "events_filtered",
+	"events_ring_full", "events_nested",  "events_stolen",  "events_invalid",
+	"events_mistimed",  "events_no_slot", "events_pending", "events_filtered",
 };
 
 uint64_t coro_report_untold(const struct coro_report *r)

@@ -75,7 +75,7 @@ struct coro_leak {
 };
 
 /* A recording's counters of runs and waits that are not in it. */
-#define CORO_UNTOLD 7
+#define CORO_UNTOLD 8
 extern const char *const coro_untold_names[CORO_UNTOLD];
 
 struct coro_report_query {

@@ -3,13 +3,14 @@
  * Threads that are there before the engine is. One that has a slot gets its timer from here.
  * One that has none and runs on for a while gets the priming signal, and arms its timer itself when
  * it has claimed a slot: so it is primed before its first sample. One that sleeps, or has the
- * signal blocked, must not be signalled; its timer is made here (WEFT_SIGVAL_ADOPTED), and the
- * handler of its first tick claims.
+ * signal blocked, must not be signalled; nor one that waits for a CPU, for it may be in a call from
+ * which it was woken just now. Its timer is made here (WEFT_SIGVAL_ADOPTED), and the handler of its
+ * first tick claims. So it is for who is found later, and cannot be signalled (WEFT_ORDER_ADOPT).
  *
  * Made timers stand in a table until the engine ends, for nobody else knows of them before
  * their first tick. The kernel does not give a timer's number away again: an entry may outlive
- * its timer. Writer: whoever starts or stops the engine; threads that arm a timer of their own
- * only take theirs out.
+ * its timer. Writer: whoever starts or stops the engine, or has `at_work`; threads that arm a timer
+ * of their own only take theirs out.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -24,15 +25,17 @@
 #define ROOM_BYTES 4096
 #define STATUS_BYTES 4096
 #define STEADY_NS 2000000
+#define RAN_NS 1000000 /* of CPU time meanwhile: it computes */
 #define SPARE_ENTRIES 64
 
 struct adopted {
 	int32_t tid, timer_id;
-	uint64_t waits; /* of one that is to be signalled: how often it had gone to sleep */
+	uint64_t waits, cpu_ns; /* of one that is to be signalled: how often it had gone to sleep */
 };
 
 static struct adopted *table;
 static uint32_t capacity, count;
+static uint32_t at_work;
 static uint32_t runners;                  /* at the table's end, while threads are looked at */
 static _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
 static char status[STATUS_BYTES];         /* likewise */
@@ -169,7 +172,7 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 }
 
 /* With a slot a thread is known without being listed. */
-static void arm_slots(void)
+static void note_slots(int are_armed)
 {
 	for (uint32_t i = 0; i < slots_in_use(); i++) {
 		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
@@ -178,8 +181,20 @@ static void arm_slots(void)
 		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			continue;
 		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
-		arm_for(slot, slot->thread.tid);
+		if (are_armed)
+			arm_for(slot, slot->thread.tid);
 	}
+}
+
+/* Of a thread of this process, up to this moment. */
+static uint64_t cpu_of(int32_t tid)
+{
+	const long clock = (long)(~(uint32_t)tid << 3 | 6);
+	struct timespec used = {0};
+
+	if (sys_call2(SYS_clock_gettime, (int)clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 static void adopt(int32_t tid)
@@ -202,7 +217,8 @@ static int note(int32_t tid, uint64_t waits)
 {
 	if (count + runners >= capacity)
 		return 0;
-	table[capacity - ++runners] = (struct adopted){.tid = tid, .timer_id = -1, .waits = waits};
+	table[capacity - ++runners] =
+		(struct adopted){.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = cpu_of(tid)};
 	return 1;
 }
 
@@ -220,7 +236,8 @@ static int look_at(void *arg, int32_t tid)
 
 /*
  * One that runs may go to sleep before the signal is there, and its call would end early; most
- * that run for some microseconds will. So it must have run on for a while: one for all of them.
+ * that run for some microseconds will; one that waits for a CPU may be in a call still. So it must
+ * have run on for a while, on a CPU: one for all of them.
  */
 static void signal_those_that_run_on(void)
 {
@@ -234,15 +251,17 @@ static void signal_those_that_run_on(void)
 		uint64_t waits;
 
 		if (!would_take(runner.tid, signo, &waits) || waits != runner.waits ||
+		    cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
 		    weft_prime_send(runner.tid, WEFT_ORDER_PRIME))
 			adopt(runner.tid);
 	}
 }
 
-/* What an older, smaller table held is deleted by now; a thread may still be reading it. */
-static void make_room_for(int threads)
+/* A thread may still be reading an older, smaller table; what it takes out there is deleted twice,
+ * which the kernel refuses. */
+static void make_room_for(uint64_t threads)
 {
-	uint64_t entries = (uint64_t)threads * 2 + SPARE_ENTRIES;
+	uint64_t entries = threads * 2 + SPARE_ENTRIES;
 	long at;
 
 	if (entries <= capacity)
@@ -251,24 +270,80 @@ static void make_room_for(int threads)
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at < 0 && at > -4096)
 		return;
+	if (count)
+		memcpy((struct adopted *)at, table, count * sizeof(*table));
 	__atomic_store_n(&table, (struct adopted *)at, __ATOMIC_RELEASE);
 	capacity = (uint32_t)entries;
 }
 
-void weft_adopt_threads(void)
+static void adopt_all(void)
 {
 	int32_t self = sys_gettid();
 	int threads;
 
-	if (!weft_timer_is_wanted())
-		return;
-	arm_slots();
+	note_slots(1);
 	threads = platform_threads_count(0);
 	if (threads <= 1)
 		return;
-	make_room_for(threads);
+	make_room_for((uint64_t)threads);
 	platform_threads_enumerate(0, room, sizeof(room), look_at, &self);
 	signal_those_that_run_on();
+}
+
+void weft_adopt_threads(void)
+{
+	if (!weft_timer_is_wanted())
+		return;
+	while (__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
+	adopt_all();
+	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+}
+
+static int is_adopted(int32_t tid)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (table[i].tid == tid &&
+		    __atomic_load_n(&table[i].timer_id, __ATOMIC_RELAXED) >= 0)
+			return 1;
+	return 0;
+}
+
+static int adopt_if_alone(void *arg, int32_t tid)
+{
+	(void)arg;
+	if (!has_slot(tid) && !is_adopted(tid))
+		adopt(tid);
+	return 0;
+}
+
+static void adopt_the_rest(void)
+{
+	int threads = platform_threads_count(0);
+
+	if (threads <= 1)
+		return;
+	note_slots(0);
+	make_room_for((uint64_t)threads + count);
+	platform_threads_enumerate(0, room, sizeof(room), adopt_if_alone, NULL);
+}
+
+/* Between an engine's start and its stop, which wait for us and we for none: so there is no timer
+ * left that nobody knows of. */
+void weft_adopt_more(void)
+{
+	uint64_t mask;
+
+	if (!weft_timer_is_wanted() || weft_rt_is_careful() || !weft_engine_enter())
+		return;
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	if (!__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE)) {
+		adopt_the_rest();
+		__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	}
+	sys_signals_restore(mask);
+	if (!weft_engine_leave())
+		weft_adopt_delete_all(); /* it did not wait any longer */
 }
 
 static void take_out(struct adopted *entry)
@@ -295,5 +370,6 @@ void weft_adopt_delete_all(void)
 
 void weft_adopt_forget(void)
 {
+	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
 }

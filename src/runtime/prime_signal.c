@@ -78,6 +78,9 @@ static void obey(enum weft_order order, uint64_t mask)
 	case WEFT_ORDER_STOP:
 		weft_attach_end();
 		break;
+	case WEFT_ORDER_ADOPT:
+		weft_adopt_more();
+		break;
 	}
 }
 

@@ -186,7 +186,8 @@ static void step(struct scene *s, uint8_t kind, const uint8_t *data, uint32_t by
 static void check_books(const struct session_counts *n)
 {
 	if (n->counter[WEFT_COUNTER_EVENTS_ATTEMPTED] !=
-	    n->events_delivered + n->counter[WEFT_COUNTER_EVENTS_INVALID] + n->events_pending)
+	    n->events_delivered + n->counter[WEFT_COUNTER_EVENTS_INVALID] +
+		    n->counter[WEFT_COUNTER_EVENTS_MISTIMED] + n->events_pending)
 		abort();
 }
 

@@ -110,11 +110,13 @@
 	X(88, EVENTS_UNTRIGGERED,  "events_untriggered",  INFO, "contextual events left out: nothing happened in them, and select is if-triggered") \
 	X(89, EVENTS_SHORT,        "events_short",        INFO, "events left out: below their threshold") \
 	X(90, EVENTS_THROTTLED,    "events_throttled",    INFO, "events left out: throttled") \
-	X(91, EVENT_TYPES_REFUSED, "event_types_refused", INFO, "event types refused: malformed, one too many, or the dictionary is full")
+	X(91, EVENT_TYPES_REFUSED, "event_types_refused", INFO, "event types refused: malformed, one too many, or the dictionary is full") \
+	X(92, LOST_MISTIMED,       "mistimed",            LOST, "the collector refused a record of the future, or of before the process") \
+	X(93, EVENTS_MISTIMED,     "events_mistimed",     INFO, "events lost: the collector refused a record of the future, or of before the process")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 92 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 94 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

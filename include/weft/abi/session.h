@@ -611,13 +611,15 @@ struct weft_log_loaded {
 
 /**
  * Orders to a thread: the priming signal, by rt_tgsigqueueinfo (SI_QUEUE) from the collector or
- * the process itself, with WEFT_SIGVAL(cookie, 0, order). Sent only to a thread that runs.
+ * the process itself, with WEFT_SIGVAL(cookie, 0, order). Sent to a thread that runs, ADOPT also to
+ * one that sleeps in a call which goes on afterwards.
  */
 enum weft_order {
 	WEFT_ORDER_PRIME = 1, /* claim a slot and arm a timer for this thread */
 	WEFT_ORDER_ATTACH =
 		2,           /* carry out header.attach_number: begin the engines, map the tables */
 	WEFT_ORDER_STOP = 3, /* the recording is over: end the engines */
+	WEFT_ORDER_ADOPT = 4, /* make timers for threads that have neither slot nor timer */
 };
 
 #define WEFT_STATE_WORD(generation, state) (((uint64_t)(generation) << 8) | (uint64_t)(state))

@@ -4,16 +4,21 @@
 #include "collector/clock.h"
 #include "collector/outside.h"
 #include "collector/priming.h"
+#include "collector/thread_stat.h"
 
 #include "base/session_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -368,6 +373,142 @@ static void a_sleeping_thread_gets_no_signal(void **state)
 	end();
 }
 
+#define BURNERS 3
+
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t all, one;
+	size_t cpu = 0;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Others on its CPU, so that it has to wait for it whenever it is woken. */
+static void poll_for_ever(void (*prepare)(void))
+{
+	stay_on_one_cpu();
+	for (int i = 0; i < BURNERS; i++) {
+		if (fork())
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(60);
+		for (;;)
+			;
+	}
+	prepare();
+	__atomic_store_n(&shared->ready, 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		if (poll(NULL, 0, 3))
+			__atomic_add_fetch(&shared->others, 1, __ATOMIC_SEQ_CST);
+}
+
+static struct watched_thread *only_thread(void)
+{
+	size_t cursor = 0;
+
+	return threads_next(threads, &cursor);
+}
+
+static void who_was_woken_and_waits_for_a_cpu_gets_no_signal(void **state)
+{
+	(void)state;
+	begin_with(poll_for_ever, catch_urgent, SIGURG);
+	for (int i = 0; i < 1000; i++) {
+		look();
+		only_thread()->effort.sent = 0; /* as if it were another each time */
+		usleep(1000);
+	}
+	assert_int_equal(FOUND, 1); /* it was seen to have run */
+	assert_int_equal(shared->others, 0);
+	end();
+}
+
+static void has_run(struct thread_run *r, uint64_t cpu_ns, uint64_t waits, uint64_t switches,
+		    uint64_t arrivals)
+{
+	*r = (struct thread_run){.state = 'R',
+				 .cpu_ns = cpu_ns,
+				 .waits = waits,
+				 .switches = switches,
+				 .arrivals = arrivals};
+}
+
+static void what_shows_that_a_thread_computes(void **state)
+{
+	struct thread_run before, now;
+
+	(void)state;
+	has_run(&before, 5000000, 7, 9, 9); /* it waits for a CPU */
+	has_run(&now, 5000000, 7, 9, 9);
+	assert_false(thread_ran_on(&before, &now));
+	has_run(&now, 5100000, 7, 9, 10); /* it has just got one */
+	assert_false(thread_ran_on(&before, &now));
+	has_run(&now, 6000000, 7, 10, 10); /* had one for a while, and lost it */
+	assert_true(thread_ran_on(&before, &now));
+	has_run(&now, 7000000, 8, 10, 10); /* has slept since */
+	assert_false(thread_ran_on(&before, &now));
+	has_run(&before, 5000000, 7, 9, 10); /* has one all the while */
+	has_run(&now, 5000000, 7, 9, 10);
+	assert_true(thread_ran_on(&before, &now));
+	now.state = 'S';
+	assert_false(thread_ran_on(&before, &now));
+	has_run(&before, 5000000, 7, 9, 0); /* no schedstat */
+	has_run(&now, 5000000, 7, 9, 0);
+	assert_false(thread_ran_on(&before, &now));
+}
+
+/* ---- who cannot be signalled */
+
+static void *burn_deaf(void *arg)
+{
+	block(SIGURG);
+	__atomic_store_n(&shared->ready, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&shared->ready, __ATOMIC_RELAXED))
+		;
+	return arg;
+}
+
+static void wait_for_a_deaf_one(void (*prepare)(void))
+{
+	pthread_t thread;
+
+	prepare();
+	pthread_create(&thread, NULL, burn_deaf, NULL);
+	pthread_join(thread, NULL);
+}
+
+static void who_cannot_be_signalled_is_adopted_by_another(void **state)
+{
+	(void)state;
+	begin_with(wait_for_a_deaf_one, catch_urgent, SIGURG);
+	for (int i = 0; i < 100 && !__atomic_load_n(&shared->got, __ATOMIC_SEQ_CST); i++)
+		look_over_cpu(1, 60000000);
+	assert_true(shared->got > 0);
+	assert_int_equal(shared->value, WEFT_SIGVAL(0x123456, 0, WEFT_ORDER_ADOPT));
+	assert_int_equal(REFUSED, 1);
+	look_over_cpu(10, 60000000); /* this one does not obey */
+	assert_int_equal(named, 1);
+	assert_string_equal(named_why, "no hook saw it, and it blocks SIGURG");
+	assert_in_range(shared->got, 1, 4);
+	end();
+}
+
+static void without_a_signal_it_is_named(void **state)
+{
+	(void)state;
+	begin_with(burn, catch_urgent, 0);
+	header()->prime_signal_used = 0;
+	look_over_cpu(8, 60000000);
+	assert_int_equal(named, 1);
+	assert_string_equal(named_why, "no hook saw it, and there is no priming signal");
+	end();
+}
+
 static void named_for(void (*prepare)(void), const char *why)
 {
 	begin_with(burn, prepare, SIGURG);
@@ -430,6 +571,10 @@ int main(void)
 		cmocka_unit_test(a_hostile_number_is_not_sent),
 		cmocka_unit_test(who_blocks_reads_or_does_not_catch_it_is_let_alone),
 		cmocka_unit_test(a_sleeping_thread_gets_no_signal),
+		cmocka_unit_test(who_was_woken_and_waits_for_a_cpu_gets_no_signal),
+		cmocka_unit_test(what_shows_that_a_thread_computes),
+		cmocka_unit_test(who_cannot_be_signalled_is_adopted_by_another),
+		cmocka_unit_test(without_a_signal_it_is_named),
 		cmocka_unit_test(threads_that_cannot_be_sampled_are_named_once),
 		cmocka_unit_test(a_replaced_handler_is_named),
 		cmocka_unit_test(whose_samples_come_is_not_named),

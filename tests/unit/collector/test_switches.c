@@ -112,8 +112,8 @@ static struct session_counts assert_balanced(void)
 	assert_int_equal(n[WEFT_COUNTER_EVENTS_ATTEMPTED],
 			 c.events_delivered + n[WEFT_COUNTER_EVENTS_RING_FULL] +
 				 n[WEFT_COUNTER_EVENTS_NESTED] + n[WEFT_COUNTER_EVENTS_STOLEN] +
-				 n[WEFT_COUNTER_EVENTS_INVALID] + n[WEFT_COUNTER_EVENTS_NO_SLOT] +
-				 c.events_pending);
+				 n[WEFT_COUNTER_EVENTS_INVALID] + n[WEFT_COUNTER_EVENTS_MISTIMED] +
+				 n[WEFT_COUNTER_EVENTS_NO_SLOT] + c.events_pending);
 	return c;
 }
 
@@ -243,6 +243,7 @@ static void what_lies_is_refused_and_counted(void **state)
 	};
 	const uint64_t count = sizeof(lies) / sizeof(lies[0]);
 	struct session_counts c;
+	uint64_t late = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < count; i++) {
@@ -255,9 +256,37 @@ static void what_lies_is_refused_and_counted(void **state)
 		assert_int_equal(drain(DRAIN_RUNNING), 2);
 		free(queue_pop(&queue));
 		c = assert_balanced();
-		assert_int_equal(c.counter[WEFT_COUNTER_EVENTS_INVALID], i + 1);
+		late += lies[i] == ends_in_the_future || lies[i] == ended_before_the_recording;
+		assert_int_equal(c.counter[WEFT_COUNTER_EVENTS_MISTIMED], late);
+		assert_int_equal(c.counter[WEFT_COUNTER_EVENTS_INVALID], i + 1 - late);
 		assert_int_equal(c.events_delivered, 2 * (i + 1));
 	}
+}
+
+#define LATE_NS UINT64_C(10000000000)
+
+/* As if the collector had not had a CPU for a while since its pass began. */
+static uint64_t ten_seconds_later(void)
+{
+	return clock_mono_ns() + LATE_NS;
+}
+
+static void what_comes_during_a_long_pass_is_taken(void **state)
+{
+	struct record good = sound(7), future = sound(8);
+	struct session_counts c;
+
+	(void)state;
+	good.r.end_ns += LATE_NS / 2;
+	future.r.end_ns += 2 * LATE_NS;
+	put(&good);
+	put(&future);
+	session->clock = ten_seconds_later;
+	assert_int_equal(drain(DRAIN_RUNNING), 1);
+	free(queue_pop(&queue));
+	c = assert_balanced();
+	assert_int_equal(c.counter[WEFT_COUNTER_EVENTS_INVALID], 0);
+	assert_int_equal(c.counter[WEFT_COUNTER_EVENTS_MISTIMED], 1);
 }
 
 /* Nothing of what is behind a length that cannot be can be told apart. */
@@ -363,6 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_sound_is_taken_whole),
 		TEST(what_lies_is_refused_and_counted),
+		TEST(what_comes_during_a_long_pass_is_taken),
 		TEST(a_length_that_cannot_be_loses_the_rest),
 		TEST(a_head_that_cannot_be_does_no_harm),
 		TEST(a_thread_that_ended_is_drained_and_its_books_close),
