@@ -300,6 +300,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 	case BATCH_SETTINGS:
 		recording_set(w->recording, (const char *)b->data, b->bytes);
 		break;
+	case BATCH_WARNING:
+		recording_put_warning(w->recording, (const char *)b->data);
+		break;
 	case BATCH_WALL_WALKED:
 		take_wall(w, b);
 		break;
