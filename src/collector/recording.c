@@ -321,6 +321,13 @@ void recording_thread_end(struct recording *r, struct process *p, struct process
 		recording_put_span(r, p, t, &ended);
 }
 
+int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t)
+{
+	if (t->key)
+		recording_thread_end(r, p, t);
+	return recording_thread(r, p, t);
+}
+
 static void end_stretches(struct recording *r, struct process *p)
 {
 	struct process_thread *t;

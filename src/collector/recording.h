@@ -53,6 +53,8 @@ struct weft_jfr_writer *recording_writer(struct recording *r);
 
 /* A new thread of @p: gives it its key. 0 or -errno. */
 int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
+/* The same, of one that may be in the file under another name: what is open under that ends. */
+int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t);
 
 /* Something of the thread is about to be put, which was there since: its jdk.ThreadStart, once; and
  * it has gone. */

@@ -45,12 +45,45 @@ static void read_comm(const struct session *s, struct slot_reader *reader)
 	free(text);
 }
 
-/* Threads name themselves soon after their start, some later: looked at ever less often. */
+/* The name that the thread was given since its claim; "" = none, or it changes all the time.
+ * Pairs: put_name() (src/runtime/hook_name.c). */
+static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
+{
+	uint64_t words[2], again;
+
+	name[0] = name[sizeof(words)] = 0;
+	for (int tries = 0; tries < 3; tries++) {
+		words[0] = __atomic_load_n(&slot->given_name[0], __ATOMIC_ACQUIRE);
+		words[1] = __atomic_load_n(&slot->given_name[1], __ATOMIC_ACQUIRE);
+		again = __atomic_load_n(&slot->given_name[0], __ATOMIC_RELAXED);
+		if (words[0] && words[0] == again) {
+			memcpy(name, words, sizeof(words));
+			return;
+		}
+	}
+}
+
+/* That of its birth is its creator's most often: believed where there is no better one. */
+static void take_name_of_birth(struct slot_reader *reader, const struct weft_slot *slot)
+{
+	memcpy(reader->name, slot->name, sizeof(slot->name));
+	reader->name[sizeof(slot->name)] = 0;
+}
+
+/*
+ * What the slot says is looked at each time. What only /proc knows ever less often: threads are
+ * named soon after their start, some later.
+ */
 static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 			 const struct weft_slot *slot)
 {
-	char name[sizeof(slot->name)];
+	char name[sizeof(slot->given_name) + 1];
 
+	slot_name(slot, name);
+	if (name[0]) {
+		memcpy(reader->name, name, sizeof(name));
+		return;
+	}
 	if (pass->now_ns - reader->named_ns < reader->name_pause_ns)
 		return;
 	reader->named_ns = pass->now_ns;
@@ -58,11 +91,9 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 		reader->name_pause_ns ? reader->name_pause_ns * 2 : NAME_PAUSE_MIN_NS;
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
-	memcpy(name, slot->name, sizeof(name));
-	name[sizeof(name) - 1] = 0;
 	read_comm(pass->session, reader);
 	if (!reader->name[0])
-		memcpy(reader->name, name, sizeof(name));
+		take_name_of_birth(reader, slot);
 }
 
 static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a process joins: connection, question, session, answer. A guest that does not ask within
- * its time is dropped. Whoever asks again under the same pid has exec'ed.
+ * its time is dropped. Whoever asks again under the same pid has exec'ed, or is a second runtime
+ * in the same program, which the first does not know: then the older session is still mapped.
  */
 #include "collector/watch.h"
 
@@ -19,7 +20,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define ANCESTORS_MAX 64
@@ -48,13 +51,18 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-static int has_session(const struct watch *w, pid_t pid)
+static struct session *session_of(const struct watch *w, pid_t pid)
 {
-	const struct session *s = w->first;
+	struct session *s = w->first;
 
 	while (s && s->pid != pid)
 		s = s->next;
-	return s != NULL;
+	return s;
+}
+
+static int has_session(const struct watch *w, pid_t pid)
+{
+	return session_of(w, pid) != NULL;
 }
 
 static int is_descendant(const struct watch *w, pid_t root, pid_t pid)
@@ -122,15 +130,70 @@ static uint64_t random_id(void)
 	return id;
 }
 
-/* The older session of a pid that asks again. */
-static void end_older(struct watch *w, pid_t pid)
+/* Does one of these lines of /proc/PID/maps tell of the file? */
+static int maps_tell_of(const char *maps, const struct stat *file)
 {
-	for (struct session *s = w->first; s; s = s->next) {
-		if (s->pid == pid) {
-			watch_close_session(w, s, RECORDING_END_EXEC);
-			return;
-		}
+	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
+		struct mapping one;
+		int found;
+
+		end = strchr(line, '\n');
+		if (maps_parse_line(line, end ? (size_t)(end - line) : strlen(line), &one))
+			continue;
+		found = one.inode == file->st_ino && one.device_major == major(file->st_dev) &&
+			one.device_minor == minor(file->st_dev);
+		free(one.path);
+		if (found)
+			return 1;
 	}
+	return 0;
+}
+
+/* Exec leaves nothing of the older session mapped. What cannot be read has exec'ed. */
+static int lives_on(const struct session *s)
+{
+	size_t bytes = 0;
+	struct stat file;
+	char *maps;
+	int found;
+
+	if (fstat(s->memfd, &file))
+		return 0;
+	maps = process_read_file(s->process->proc_fd, "maps", &bytes);
+	found = maps && maps_tell_of(maps, &file);
+	free(maps);
+	return found;
+}
+
+static void tell_of_second_runtime(struct watch *w, const struct session *s)
+{
+	char text[200];
+	struct batch *b;
+	int bytes;
+
+	bytes = snprintf(text, sizeof(text),
+			 "%s [%d] has a second weft runtime, which the first does not know: what "
+			 "is said to that one is not recorded",
+			 s->process->command, (int)s->pid);
+	b = batch_new(BATCH_WARNING, NULL, (size_t)bytes + 1);
+	if (b)
+		memcpy(b->data, text, (size_t)bytes + 1);
+	queue_push(w->queue, b);
+}
+
+/* A pid that asks again. 1: it is to be answered; 0: its session goes on. */
+static int end_older(struct watch *w, pid_t pid)
+{
+	struct session *s = session_of(w, pid);
+
+	if (!s)
+		return 1;
+	if (lives_on(s)) {
+		tell_of_second_runtime(w, s);
+		return 0;
+	}
+	watch_close_session(w, s, RECORDING_END_EXEC);
+	return 1;
 }
 
 int watch_session_death(const struct watch *w, struct session *s)
@@ -231,8 +294,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	struct session *s;
 	int rc;
 
-	end_older(w, pid);
-	if (!is_welcome(w, pid)) {
+	if (!end_older(w, pid) || !is_welcome(w, pid)) {
 		rendezvous_answer(fd, -ECANCELED, NULL);
 		return;
 	}

@@ -50,7 +50,8 @@ static struct process_thread *thread_of(struct worker *w, const struct batch *b,
 		memcpy(t->name, b->thread.name, sizeof(t->name));
 		t->named = 0;
 	}
-	if (is_unused && !t->named && recording_thread(w->recording, b->process, t))
+	if (!t->named && (is_unused || !t->timeline) &&
+	    recording_thread_renamed(w->recording, b->process, t))
 		return NULL;
 	return t->key ? t : NULL;
 }
@@ -308,6 +309,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 		break;
 	case BATCH_SETTINGS:
 		recording_set(w->recording, (const char *)b->data, b->bytes);
+		break;
+	case BATCH_WARNING:
+		recording_put_warning(w->recording, (const char *)b->data);
 		break;
 	case BATCH_WALL_WALKED:
 		take_wall(w, b);

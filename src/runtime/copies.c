@@ -4,7 +4,8 @@
  * preloaded) act as one. The one that began first is the master; the other finds it by the
  * exported symbol weft_runtime_v1, hands over where its TLS pointer lies (an offset from
  * the thread pointer, the same in every thread) and from then on asks the master for slots
- * and strings. Every claim and release stores the TLS pointers of all copies.
+ * and strings. A third copy that finds a guest is sent on to its master. Every claim and release
+ * stores the TLS pointers of all copies.
  */
 #include "runtime/copies.h"
 
@@ -81,6 +82,11 @@ static int is_ready(void)
 	return !master && weft_rt.state != WEFT_RT_NONE;
 }
 
+static const struct weft_runtime_v1 *master_of_guest(void)
+{
+	return __atomic_load_n(&master, __ATOMIC_ACQUIRE);
+}
+
 static int labels_update(struct weft_label *labels, size_t count)
 {
 	return weft_context_update(NULL, labels, count, 0);
@@ -121,6 +127,7 @@ static const struct weft_runtime_v1 own = {
 	.labels_look = labels_look,
 	.coro = &weft_coro_carry_own,
 	.event = &weft_event_own,
+	.master = master_of_guest,
 };
 
 extern const struct weft_runtime_v1 weft_runtime_v1
@@ -132,12 +139,31 @@ const struct weft_runtime_v1 *weft_copies_own(void)
 	return &own;
 }
 
+/* NULL, or a copy other than this one that can be asked. */
+static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *other)
+{
+	if (!other || other == &own || other->size < sizeof(own) ||
+	    other->version != WEFT_RUNTIME_V1_VERSION)
+		return NULL;
+	return other;
+}
+
+/* A program's exported copy stands before the one that was preloaded, whose guest it is: a third
+ * one would find nobody ready, begin a session of its own, and end the recording of the first. */
+static const struct weft_runtime_v1 *find_ready(void *handle)
+{
+	const struct weft_runtime_v1 *other = known(dlsym(handle, "weft_runtime_v1"));
+
+	if (other && !other->is_ready())
+		other = known(other->master());
+	return other && other->is_ready() ? other : NULL;
+}
+
 static int try_master(void *handle)
 {
-	const struct weft_runtime_v1 *other = dlsym(handle, "weft_runtime_v1");
+	const struct weft_runtime_v1 *other = find_ready(handle);
 
-	if (!other || other == &own || other->size < sizeof(own) ||
-	    other->version != WEFT_RUNTIME_V1_VERSION || !other->is_ready())
+	if (!other)
 		return 0;
 	/* Without a place of its own in each thread a guest asks every time. */
 	if (weft_slot_distance() && other->join(weft_slot_distance(), &weft_fork_guard))

@@ -59,6 +59,9 @@ struct weft_runtime_v1 {
 	unsigned int (*publish_selected)(void);
 	const struct weft_coro_carry_v1 *coro;
 	const struct weft_event_v1 *event; /* event.h */
+	/* Of a guest: its master, for a third copy whose lookup finds the guest alone; else NULL.
+	 */
+	const struct weft_runtime_v1 *(*master)(void);
 };
 
 /* In a guest: the same through the master. */

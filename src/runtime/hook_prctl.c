@@ -10,6 +10,7 @@
  * hands down refuses from the start, and what it refuses is left out.
  */
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 
 #include "runtime/hooks.h"
@@ -35,6 +36,7 @@ static void be_careful(void)
 WEFT_API int prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
+	int result;
 	va_list list;
 
 	va_start(list, option);
@@ -45,5 +47,8 @@ WEFT_API int prctl(int option, ...)
 	va_end(list);
 	if (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && a == 1))
 		be_careful();
-	return weft_real(prctl)(option, a, b, c, d);
+	result = weft_real(prctl)(option, a, b, c, d);
+	if (option == PR_SET_NAME && !result)
+		weft_name_own((const char *)(uintptr_t)a);
+	return result;
 }

@@ -63,6 +63,9 @@ void weft_mask_read_by_fd(void);                    /* the program has a signalf
 void weft_mask_jump(int is_blocked, uint64_t mask); /* a mask comes back from a jmp_buf */
 void weft_mask_timer_made(void);                    /* in a closed thread it must stand still */
 
+/* hook_name.c: the calling thread was given this name. */
+void weft_name_own(const char *name);
+
 /* hook_altstack.c: alternate stacks with no room for our signals */
 int weft_altstack_is_small(void);  /* for a second: ours wait for the program's handler */
 int weft_altstack_is_tiny(void);   /* not even for one: ours run on the thread's own stack */

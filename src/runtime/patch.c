@@ -56,6 +56,7 @@
 	X(system, WEFT_HOOK_EXEC) X(popen, WEFT_HOOK_EXEC) \
 	X(_Fork, WEFT_HOOK_EXEC) X(clone, WEFT_HOOK_EXEC) \
 	X(dlclose, WEFT_HOOK_MODULES) X(prctl, ALWAYS) X(mlockall, ALWAYS) \
+	X(pthread_setname_np, ALWAYS) \
 	X(_exit, ALWAYS) X(_Exit, ALWAYS)
 /* clang-format on */
 

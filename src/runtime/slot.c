@@ -14,6 +14,7 @@
 #include "runtime/customlabels_meet.h"
 #include "runtime/publish.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -199,7 +200,8 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 	if (o->is_stolen) {
 		carry_books_on(slot);
 		memset(slot, 0, offsetof(struct weft_slot, outside));
-		memset(slot->name, 0, sizeof(slot->name));
+		memset(slot->name, 0,
+		       offsetof(struct weft_slot, counters) - offsetof(struct weft_slot, name));
 		memset(slot->otel_record, 0, sizeof(slot->otel_record));
 		memset(&slot->label_state, 0, sizeof(slot->label_state));
 		memset(&slot->otel, 0, sizeof(slot->otel));
@@ -219,6 +221,7 @@ static void prime(struct weft_slot *slot, const struct weft_birth *birth)
 	slot->thread.stack_low = birth->stack_low;
 	slot->thread.stack_high = birth->stack_high;
 	slot->thread.primed_by = birth->how;
+	slot->pthread_self = (uint64_t)(uintptr_t)pthread_self();
 	if (!weft_rt_is_careful())
 		sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
 	weft_slot_count(slot, birth->how, 1);

@@ -105,6 +105,20 @@ tiny "$out/plain" "$LIBWEFT_LATE" 1 2 60
 status=$?
 began "preloaded as well" 3 "100 101 102 aa"
 is "preloaded as well: one session" "$(grep -c '^session ' "$out/answer")" -eq 1
+# The program exports a copy of its own (libweft.a), a guest of the preloaded one, and stands
+# before that in every lookup: the third copy must come to the same master.
+build exporting "$cc" -rdynamic -Wl,--whole-archive "$LIBWEFT_A" -Wl,--no-whole-archive
+tiny "$out/exporting" "$LIBWEFT_LATE" 1 2 60
+status=$?
+began "beside an exported libweft.a" 3 "100 101 102 aa"
+is "beside an exported libweft.a: one session" "$(grep -c '^session ' "$out/answer")" -eq 1
+"$cc" -O1 -shared -fPIC -o "$out/static.so" -Wl,--whole-archive "$LIBWEFT_A" -Wl,--no-whole-archive
+tiny "$out/exporting" "$out/static.so" 1 2 60
+status=$?
+began "a static plugin beside it" 3 "100 101 102 aa"
+"$WEFT" record -o "$out/plugin.jfr" -- "$out/exporting" "$out/static.so" 1 2 1500 >"$out/said" 2>&1
+is "a static plugin beside it: recorded" $? -eq 0
+is "a static plugin beside it: not called unrecorded" "$(grep -c unrecorded "$out/said")" -eq 0
 late "$out/plain" "$LIBWEFT_LATE" 0 1 20
 is "children are not recorded: no preload" "$(grep -c '^session ' "$out/answer")" -eq 1
 

@@ -15,7 +15,8 @@
  *
  * The runtime closes the socket after the answer and keeps no descriptor. Death of the
  * target is seen by pidfd, never by the socket. A second hello of the same pid means that
- * the process has exec'ed (or re-joined): its older session is over.
+ * the process has exec'ed (or re-joined): its older session is over. While that one is mapped
+ * still, it is of a second runtime in the same program, and is answered -ECANCELED.
  * Either side refuses a message of another magic, size or version.
  */
 #ifndef WEFT_ABI_RENDEZVOUS_H
