@@ -121,6 +121,7 @@ struct owner {
 #define OWNER_IS_THREAD 0
 #define SET_OWNER_EX 15
 #define SET_SIGNAL 10
+#define GET_SIGNAL 11
 
 static long aim(long fd, int32_t tid)
 {
@@ -171,9 +172,11 @@ static int is_failure(long page)
 static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint64_t opening = WEFT_CLOCK_OPENING;
-	long page = make(slot, gap_ns, &clock->fd);
-	uint64_t found = is_failure(page) ? 0 : (uint64_t)page;
+	uint64_t opening = WEFT_CLOCK_OPENING, found;
+	long page;
+
+	page = make(slot, gap_ns, &clock->fd);
+	found = is_failure(page) ? 0 : (uint64_t)page;
 
 	if (!found)
 		note_refusal(page);
@@ -264,7 +267,10 @@ void weft_clock_before_mask(void)
 		weft_clock_close(slot);
 }
 
-/* It may have fired while all was blocked: just before it was closed, or the slot released. */
+/*
+ * It may have fired while all was blocked, long before: of an event that is closed, of a slot that
+ * was released. A descriptor of the program's own that sends such a signal is open still.
+ */
 int weft_clock_sent(const siginfo_t *info)
 {
 	struct weft_slot *slot = weft_slot_mine();
@@ -272,7 +278,9 @@ int weft_clock_sent(const siginfo_t *info)
 	if (info->si_code != FIRED || !weft_rt_is_ready() || !weft_guard_holds() ||
 	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
 		return 0;
-	return !slot || slot == weft_slot_private() || info->si_fd == weft_clock_of(slot)->fd;
+	if (slot && slot != weft_slot_private() && info->si_fd == weft_clock_of(slot)->fd)
+		return 1;
+	return weft_rt_is_careful() || sys_call2(SYS_fcntl, info->si_fd, GET_SIGNAL) != SIGURG;
 }
 
 /* What is left of the first block, which the thread came into somewhere. */

@@ -43,7 +43,7 @@
 struct weft_clock {
 	uint64_t page;      /* the event's control page; 0 = closed; WEFT_CLOCK_OPENING */
 	uint64_t random;    /* state of the generator; 0 = not seeded */
-	uint64_t kernel_ns; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
+	uint32_t kernel_us; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
 	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
 	uint32_t gap_ns;    /* of this block; 0 = open, and of no use any more */
 	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part */

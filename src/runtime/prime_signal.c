@@ -238,7 +238,8 @@ void weft_prime_uninstall(void)
 /* A handler of the program's own would be called for ours, which threads have yet to take. */
 void weft_prime_end(void)
 {
-	if (__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 &&
+	if ((__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 ||
+	     __atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED)) &&
 	    weft_disposition_has_handler(WEFT_KEPT_PRIME))
 		say(0);
 	else

@@ -101,27 +101,26 @@ static uint32_t used_since_tick(const siginfo_t *info)
 								 : 1;
 }
 
-/* Of the calling thread, by the kernel's own account. */
-static uint64_t time_in_kernel_ns(void)
+/* Of the calling thread, by the kernel's own account; modulo 2^32. */
+static uint32_t time_in_kernel_us(void)
 {
 	struct rusage usage = {.ru_stime = {0}};
 
 	sys_call2(SYS_getrusage, RUSAGE_THREAD, &usage);
-	return (uint64_t)usage.ru_stime.tv_sec * 1000000000u +
-	       (uint64_t)usage.ru_stime.tv_usec * 1000u;
+	return (uint32_t)usage.ru_stime.tv_sec * 1000000u + (uint32_t)usage.ru_stime.tv_usec;
 }
 
 /* And since the last tick; 0 at the first, of which nobody knows. */
 static uint64_t kernel_since_tick_ns(struct weft_slot *slot)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint64_t before = clock->kernel_ns, now;
+	uint32_t before = clock->kernel_us, now;
 
 	if (weft_rt_is_careful())
 		return 0;
-	now = time_in_kernel_ns() + 1;
-	clock->kernel_ns = now;
-	return before && now > before ? now - before : 0;
+	now = time_in_kernel_us() + 1;
+	clock->kernel_us = now ? now : 1;
+	return before && now - before < UINT32_MAX / 2 ? (uint64_t)(now - before) * 1000 : 0;
 }
 
 /* So that the sum of all is right, and each is a whole number. */
