@@ -3,8 +3,6 @@
 #include "runtime/clock.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
@@ -100,18 +98,30 @@ static uint32_t gaps_of_a_block(uint64_t period_ns)
 
 /* ---- the event */
 
+/* The first version of struct perf_event_attr: not every libc's headers come with the kernel's. */
+struct event_attr {
+	uint32_t type, size;
+	uint64_t config, sample_period, sample_type, read_format, flags;
+	uint32_t wakeup_events, bp_type;
+	uint64_t bp_addr;
+};
+_Static_assert(sizeof(struct event_attr) == 64, "PERF_ATTR_SIZE_VER0");
+#define EVENT_SOFTWARE 1
+#define EVENT_CPU_CLOCK 0
+#define EVENT_IN_USER_MODE (UINT64_C(3) << 5) /* exclude_kernel, exclude_hv */
+#define EVENT_CLOSE_ON_EXEC 8
+
 static long open_event(int32_t tid, uint64_t gap_ns)
 {
-	struct perf_event_attr attr;
+	const struct event_attr attr = {
+		.type = EVENT_SOFTWARE,
+		.size = sizeof(attr),
+		.config = EVENT_CPU_CLOCK,
+		.sample_period = gap_ns,
+		.flags = EVENT_IN_USER_MODE,
+	};
 
-	memset(&attr, 0, sizeof(attr));
-	attr.size = PERF_ATTR_SIZE_VER0;
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CPU_CLOCK;
-	attr.sample_period = gap_ns;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, EVENT_CLOSE_ON_EXEC);
 }
 
 /* libc's own structure of that name is not there in all of them. */
