@@ -281,12 +281,16 @@ static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
 
 static void take_process(struct recording *r, struct process *p, const struct account_head *head)
 {
-	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF), used_ns;
+	uint64_t used_ns;
 
 	if (head->process_ns <= p->account.process_ns || head->process_ns < p->cpu_before_ns)
 		return;
 	used_ns = head->process_ns - p->cpu_before_ns;
-	if (can_be(r, used_ns / (cpus ? cpus : 1), head->time_ns))
+	if (!r->cpus)
+		r->cpus = sysconf(_SC_NPROCESSORS_CONF) > 1
+				  ? (uint64_t)sysconf(_SC_NPROCESSORS_CONF)
+				  : 1;
+	if (can_be(r, used_ns / r->cpus, head->time_ns))
 		p->account.process_ns = head->process_ns;
 }
 
