@@ -75,15 +75,17 @@ static struct account_entry *entry_of(const struct process_account *a, int32_t t
 
 static struct account_entry *add_entry(struct process_account *a, int32_t tid, uint64_t from_ns)
 {
-	struct account_entry **grown =
-		array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
-	struct account_entry *e = grown ? calloc(1, sizeof(*e)) : NULL;
-	size_t at = place_of(a, tid);
+	struct account_entry **grown, *e;
+	size_t at;
 
-	if (grown)
-		a->entry = grown;
-	if (!e)
+	grown = array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
+	if (!grown)
 		return NULL; /* it is part of the rest then */
+	a->entry = grown;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	at = place_of(a, tid);
 	memmove(a->entry + at + 1, a->entry + at, (a->count - at) * sizeof(*grown));
 	a->entry[at] = e;
 	a->count++;
