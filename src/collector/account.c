@@ -14,8 +14,9 @@
 
 #define READS_AT_A_TIME 64
 #define PAUSE_MIN_NS UINT64_C(100000000)   /* of a thread that leaves no last word */
-#define PAUSE_SLOT_NS UINT64_C(1000000000) /* of one that does, unless it is killed */
-#define PAUSE_MAX_NS UINT64_C(10000000000)
+#define PAUSE_SLOT_NS UINT64_C(1000000000) /* of one that does, unless it is killed: at most */
+#define PAUSE_EACH_NS UINT64_C(10000000)   /* of these, for each thread that there is */
+#define PAUSE_MAX_NS UINT64_C(30000000000)
 #define WORTH_NS UINT64_C(10000000) /* less than this is not asked for */
 #define FRESH_NS UINT64_C(50000000) /* a reading that need not be repeated */
 #define UNSAMPLED_PERIODS 20
@@ -199,10 +200,11 @@ static void name_unsampled(struct account *a, struct watched_thread *t)
 	a->on_unsampled(a->arg, t, reason);
 }
 
-static void set_pause(struct watched_thread *t, int has_run, uint64_t now_ns)
+static void set_pause(const struct account *a, struct watched_thread *t, int has_run,
+		      uint64_t now_ns)
 {
 	struct thread_account *k = &t->account;
-	uint64_t least = t->slot == THREADS_NO_SLOT ? PAUSE_MIN_NS : PAUSE_SLOT_NS;
+	uint64_t least = t->slot == THREADS_NO_SLOT ? PAUSE_MIN_NS : a->pause_ns;
 
 	k->pause_ns = has_run || !k->pause_ns ? least : k->pause_ns * 2;
 	if (k->pause_ns > PAUSE_MAX_NS)
@@ -218,9 +220,10 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 
 	if (thread_cpu_read(a->process->proc_fd, t->tid, &cpu_ns))
 		return;
-	set_pause(t, cpu_ns != k->cpu_ns, now_ns);
+	set_pause(a, t, cpu_ns != k->cpu_ns, now_ns);
 	k->process_ns = process_ns;
 	k->read_ns = now_ns;
+	k->read_head = attempted(a, t);
 	if (cpu_ns > k->cpu_ns)
 		k->cpu_ns = cpu_ns;
 	meet(a, t);
@@ -231,10 +234,31 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 		tell(a, t, 0);
 }
 
+/* A hundred readings a second, of threads that leave last words. */
+static uint64_t pause_of(size_t threads)
+{
+	uint64_t pause_ns = threads * PAUSE_EACH_NS;
+
+	if (pause_ns < PAUSE_MIN_NS)
+		return PAUSE_MIN_NS;
+	return pause_ns < PAUSE_SLOT_NS ? pause_ns : PAUSE_SLOT_NS;
+}
+
 /* Nobody in it has used more than the process has. */
 static int is_due(const struct watched_thread *t, uint64_t now_ns, uint64_t process_ns)
 {
 	return now_ns >= t->account.due_ns && process_ns >= t->account.process_ns + WORTH_NS;
+}
+
+/* At the end of a chunk: one that has been idle for long, and has given no sample since, most
+ * likely is still. */
+static int is_worth_it(const struct account *a, const struct watched_thread *t, uint64_t now_ns)
+{
+	const struct thread_account *k = &t->account;
+	uint64_t age_ns = now_ns - k->read_ns;
+
+	return !k->met || attempted(a, t) != k->read_head ||
+	       age_ns > (k->pause_ns > PAUSE_SLOT_NS ? k->pause_ns / 2 : FRESH_NS);
 }
 
 /* ---- all of them */
@@ -257,6 +281,7 @@ void account_look(struct account *a, struct threads *t, uint64_t now_ns, uint64_
 	size_t count = threads_count(t), reads = 0;
 	struct watched_thread *w;
 
+	a->pause_ns = pause_of(count);
 	if (!a->has_looked) { /* whoever is there now has used what it has used before */
 		account_look_all(a, t, now_ns);
 		return;
@@ -288,7 +313,7 @@ void account_look_all(struct account *a, struct threads *t, uint64_t now_ns)
 		return;
 	}
 	while ((a->process_ns != process_ns || !a->has_looked) && (w = threads_next(t, &cursor)))
-		if (!w->account.met || now_ns - w->account.read_ns > FRESH_NS)
+		if (is_worth_it(a, w, now_ns))
 			read_one(a, w, now_ns, process_ns);
 	a->has_looked = 1;
 	if (process_cpu_read(a->process->pid, &read_ns) == 0)

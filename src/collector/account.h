@@ -52,6 +52,7 @@ struct account {
 	struct account_words words;
 	uint64_t process_ns;   /* as it was told last */
 	uint64_t opened_ticks; /* when the process was met, clock ticks since the boot */
+	uint64_t pause_ns;     /* between two readings of a thread that runs */
 	size_t cursor;
 	int has_looked;
 	/* Of a thread that has used many periods of CPU time, and has given no sample; or NULL. */

@@ -75,15 +75,17 @@ static struct account_entry *entry_of(const struct process_account *a, int32_t t
 
 static struct account_entry *add_entry(struct process_account *a, int32_t tid, uint64_t from_ns)
 {
-	struct account_entry **grown =
-		array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
-	struct account_entry *e = grown ? calloc(1, sizeof(*e)) : NULL;
-	size_t at = place_of(a, tid);
+	struct account_entry **grown, *e;
+	size_t at;
 
-	if (grown)
-		a->entry = grown;
-	if (!e)
+	grown = array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
+	if (!grown)
 		return NULL; /* it is part of the rest then */
+	a->entry = grown;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	at = place_of(a, tid);
 	memmove(a->entry + at + 1, a->entry + at, (a->count - at) * sizeof(*grown));
 	a->entry[at] = e;
 	a->count++;
@@ -281,12 +283,16 @@ static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
 
 static void take_process(struct recording *r, struct process *p, const struct account_head *head)
 {
-	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF), used_ns;
+	uint64_t used_ns;
 
 	if (head->process_ns <= p->account.process_ns || head->process_ns < p->cpu_before_ns)
 		return;
 	used_ns = head->process_ns - p->cpu_before_ns;
-	if (can_be(r, used_ns / (cpus ? cpus : 1), head->time_ns))
+	if (!r->cpus)
+		r->cpus = sysconf(_SC_NPROCESSORS_CONF) > 1
+				  ? (uint64_t)sysconf(_SC_NPROCESSORS_CONF)
+				  : 1;
+	if (can_be(r, used_ns / r->cpus, head->time_ns))
 		p->account.process_ns = head->process_ns;
 }
 

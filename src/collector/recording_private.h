@@ -57,6 +57,7 @@ struct recording {
 	uint64_t start_real_ns;
 	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
 	uint64_t chunk_ns;
+	uint64_t cpus;             /* of the machine; 0 = not asked yet */
 	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
 	const char *threads;       /* pattern of their names, the caller's; NULL = all */
 	int is_closing;            /* these rows are the last */

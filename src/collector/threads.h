@@ -35,6 +35,7 @@ struct thread_account {
 	uint64_t cpu_ns, told_ns;           /* as it was read last, and told */
 	uint64_t read_ns, due_ns, pause_ns; /* when it was read; and is again */
 	uint64_t process_ns;                /* CPU time of the whole process, when it was read */
+	uint64_t read_head;                 /* what its handler had counted, then */
 	uint64_t from_ns;                   /* what it had used at its first sight */
 	uint64_t head;                      /* what its handler had counted then */
 	uint8_t met, named, is_sampled;

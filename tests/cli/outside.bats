@@ -43,6 +43,17 @@ counter() { # FILE NAME
 	[ "$("$WEFT" report --json a.jfr | jq .samples)" -gt 50 ]
 }
 
+# By the CPU time that it used: nothing else tells of it.
+@test "a thread without a slot that nobody may prime is sampled all the same, or named" {
+	WEFT_HOOKS=-threads weft record --prime-signal none -o a.jfr -- "$WEFT_DEAF" hear 2000
+	expect_status 0
+	if [ "$("$WEFT" report --json a.jfr | jq .samples)" -le 50 ]; then
+		grep 'could not be sampled' stderr | grep -q 'worker-1 (.*worker-2 ('
+		[ "$(counter a.jfr threads_unsampled)" -ge 2 ]
+		grep -q '^weft record: seen 0.0[0-9] s of ' stderr
+	fi
+}
+
 @test "--prime-signal: none sends none, a real-time one is sent, a wrong one is refused" {
 	WEFT_HOOKS=-threads weft record --prime-signal none -o a.jfr -- "$WEFT_DEAF" hear 600
 	expect_status 0

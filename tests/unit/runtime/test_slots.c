@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/runtime.h"
@@ -73,6 +74,72 @@ static void claim_primes_and_release_ends(void **state)
 	assert_int_equal(WEFT_STATE_OF(word_of(slot)), WEFT_SLOT_DEAD);
 	assert_int_equal(shared->slots_used, 0);
 	weft_slot_release(); /* twice does nothing */
+}
+
+static uint64_t clock_of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void *release_after_work(void *arg)
+{
+	uint64_t *clock = arg;
+	struct weft_slot *slot = weft_thread_slot ? weft_thread_slot : claim(); /* the hook's */
+
+	while (clock_of(CLOCK_THREAD_CPUTIME_ID) < 3000000)
+		continue;
+	assert_int_equal(slot->events.cpu_ns, 0);
+	clock[0] = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	weft_slot_release();
+	clock[1] = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	return slot;
+}
+
+static void a_thread_leaves_its_cpu_time(void **state)
+{
+	struct weft_slot *slot;
+	uint64_t clock[2];
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, release_after_work, clock), 0);
+	pthread_join(thread, &result);
+	slot = result;
+	assert_true(slot->events.cpu_ns >= clock[0]);
+	assert_true(slot->events.cpu_ns <= clock[1]);
+	slot = claim();
+	assert_int_equal(slot->events.cpu_ns, 0);
+	weft_slot_release();
+}
+
+/* No less than its threads, which do not end themselves. Of a child that shares the memory it is
+ * not said. */
+static void a_process_leaves_its_cpu_time(void **state)
+{
+	struct weft_slot *slot = claim();
+	uint64_t before = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+	pid_t pid = weft_rt.pid;
+
+	(void)state;
+	weft_rt.pid = pid + 1;
+	weft_account_process();
+	assert_int_equal(shared->exit_cpu_ns, 0);
+	weft_rt.pid = pid;
+	weft_account_process();
+	assert_true(shared->exit_cpu_ns >= before);
+	assert_true(shared->exit_cpu_ns <= clock_of(CLOCK_PROCESS_CPUTIME_ID));
+	assert_true(slot->events.cpu_ns > 0);
+	assert_true(slot->events.cpu_ns <= shared->exit_cpu_ns);
+	shared->exit_cpu_ns = 0;
+	shared->run_state = WEFT_RUN_STOPPED; /* nobody wants to know */
+	weft_account_process();
+	assert_int_equal(shared->exit_cpu_ns, 0);
+	shared->run_state = WEFT_RUN_RECORDING;
+	weft_slot_release();
 }
 
 /* With nobody to drain it, the owner frees its own; the next generation is another. */
@@ -363,6 +430,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(claim_primes_and_release_ends),
+		cmocka_unit_test(a_thread_leaves_its_cpu_time),
+		cmocka_unit_test(a_process_leaves_its_cpu_time),
 		cmocka_unit_test(without_collector_the_owner_frees),
 		cmocka_unit_test(a_late_destructor_leaves_no_slot),
 		cmocka_unit_test(a_slot_claimed_meanwhile_wins),
