@@ -144,10 +144,12 @@ const struct cli_command cmd_report = {
 	.summary = "Show whose time a recording holds",
 	.operands = "[FILE]",
 	.operands_max = 1,
-	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE
-		       "): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
-		       "what answers whose time it was: tags, spans, functions. Exits 1 when the "
-		       "file is damaged (what is whole is shown) or no sample was counted.",
+	.description =
+		"Sums the samples of a .jfr file (default: " RECORDING_FILE
+		"): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
+		"what answers whose time it was: tags, spans, functions. Shares have their 95 % "
+		"interval, where the terminal has room for it. Exits 1 when the "
+		"file is damaged (what is whole is shown) or no sample was counted.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -46,8 +46,8 @@ static struct fact_cpu cpu_of(const struct facts *f, uint32_t process)
 	for (uint32_t i = 0; i < f->cpu_count; i++) {
 		if (f->cpus[i].process != process)
 			continue;
-		sum.seen_ns += f->cpus[i].seen_ns;
-		sum.samples += f->cpus[i].samples;
+		sum.seen_ns = facts_added(sum.seen_ns, f->cpus[i].seen_ns);
+		sum.samples = facts_added(sum.samples, f->cpus[i].samples);
 	}
 	return sum;
 }
@@ -104,30 +104,28 @@ int account_read(const struct facts *f, const struct model *m, struct account *o
 	for (uint32_t i = 0; i < f->cpu_count; i++) {
 		const struct fact_cpu *row = &f->cpus[i];
 
-		out->used_ns += row->used_ns;
-		out->seen_ns += row->seen_ns;
-		out->samples += row->samples;
+		out->used_ns = facts_added(out->used_ns, row->used_ns);
+		out->seen_ns = facts_added(out->seen_ns, row->seen_ns);
+		out->samples = facts_added(out->samples, row->samples);
 		if (row->used_ns > 0)
 			variance += pace_of(&pace, row->process) * (double)row->used_ns;
 	}
 	out->error_ns = sqrt(variance);
 	if (out->error_ns > 0)
-		out->off = (double)(out->seen_ns - out->used_ns) / out->error_ns;
+		out->off = ((double)out->seen_ns - (double)out->used_ns) / out->error_ns;
 	out->within = fabs(out->off) <= ACCOUNT_SURE;
 	for (uint32_t i = 0; i < f->cpu_count; i++) {
 		if (!is_silent(&pace, &f->cpus[i], !out->within))
 			continue;
 		out->silent++;
-		out->silent_ns += f->cpus[i].used_ns;
+		out->silent_ns = facts_added(out->silent_ns, f->cpus[i].used_ns);
 	}
 	return f->cpu_count > 0;
 }
 
-static int64_t gap(const struct fact_cpu *row)
+static double gap(const struct fact_cpu *row)
 {
-	int64_t by = row->used_ns - row->seen_ns;
-
-	return by < 0 ? -by : by;
+	return fabs((double)row->used_ns - (double)row->seen_ns);
 }
 
 size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
@@ -142,7 +140,8 @@ size_t account_rows(const struct facts *f, const struct model *m, enum account_o
 		const struct fact_cpu *row = &f->cpus[i];
 		size_t at;
 
-		if (!gap(row) || (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within)))
+		if (gap(row) <= 0 ||
+		    (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within)))
 			continue;
 		if (count == room && gap(row) <= gap(out[room - 1]))
 			continue;

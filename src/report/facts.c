@@ -122,6 +122,13 @@ void facts_clock(struct facts *f, const struct fact_clock *c)
 		all[*at - 1] = *c;
 }
 
+int64_t facts_added(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
 void facts_cpu(struct facts *f, const struct fact_cpu *more)
 {
 	uint64_t *at = index_of(f, 1, more->process, more->thread);
@@ -139,9 +146,9 @@ void facts_cpu(struct facts *f, const struct fact_cpu *more)
 	}
 	if (!at)
 		return;
-	all[*at - 1].used_ns += more->used_ns;
-	all[*at - 1].seen_ns += more->seen_ns;
-	all[*at - 1].samples += more->samples;
+	all[*at - 1].used_ns = facts_added(all[*at - 1].used_ns, more->used_ns);
+	all[*at - 1].seen_ns = facts_added(all[*at - 1].seen_ns, more->seen_ns);
+	all[*at - 1].samples = facts_added(all[*at - 1].samples, more->samples);
 }
 
 struct fact_type *facts_type(struct facts *f, uint32_t name)

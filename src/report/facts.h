@@ -81,6 +81,8 @@ void facts_process(struct facts *f, const struct fact_process *p);
 void facts_clock(struct facts *f, const struct fact_clock *c);
 /* Adds to what is known of the same thread. */
 void facts_cpu(struct facts *f, const struct fact_cpu *more);
+/* Two numbers of a file; what is beyond the type stays at its end. */
+int64_t facts_added(int64_t a, int64_t b);
 void facts_module(struct facts *f, const struct fact_module *module);
 /* The row of a type by its name, made when new; NULL: out of memory. */
 struct fact_type *facts_type(struct facts *f, uint32_t name);

@@ -32,7 +32,7 @@ const char *layout_error(char out[LAYOUT_NUMBER], double error)
 	char number[LAYOUT_NUMBER] = "";
 
 	if (error >= 0)
-		snprintf(number, sizeof(number), "%.1f", 100 * error);
+		snprintf(number, sizeof(number), "%.1f", error < 0.999 ? 100 * error : 99.9);
 	snprintf(out, LAYOUT_NUMBER, " %s%-*.*s", error >= 0 ? LAYOUT_PLUS_MINUS : " ",
 		 LAYOUT_ERROR - 2, LAYOUT_ERROR - 2, number);
 	return out;

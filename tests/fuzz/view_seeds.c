@@ -6,8 +6,9 @@
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"queue",  "shop",  "inline", "foreign",   "twice",
-					    "labels", "waits", "lines",  "weightless"};
+	static const char *const names[] = {"queue",      "shop",   "inline", "foreign",
+					    "twice",      "labels", "waits",  "lines",
+					    "weightless", "ticks",  "silent"};
 	char path[4096];
 
 	for (size_t i = 0; argc == 2 && i < sizeof(names) / sizeof(names[0]); i++) {

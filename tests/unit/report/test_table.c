@@ -119,12 +119,84 @@ static void json_has_all_columns_with_a_name(void **state)
 	table_free(&t);
 }
 
+static const struct table_column sure_columns[] = {
+	{.title = "share", .json = "share"},
+	{.title = "change", .json = "change"},
+	{.title = "name", .json = "name", .is_text = 1},
+};
+
+static void fill_sure(struct table *t)
+{
+	table_init(t, sure_columns, sizeof(sure_columns) / sizeof(sure_columns[0]));
+	table_share(t, 5, 10);
+	table_ends(t, &(struct interval_ends){0.2366, 0.7634});
+	table_change(t, 1, 2);
+	table_certainty(t, CELL_IS_NONE);
+	table_text(t, "a");
+	table_share(t, 0, 10);
+	table_ends(t, &(struct interval_ends){0, 0.05});
+	table_change(t, 1, 2);
+	table_certainty(t, CELL_IS_MORE);
+	table_text(t, "b");
+	table_share(t, 1, 10);
+	table_change(t, 1, 2);
+	table_text(t, "c");
+}
+
+static void shares_have_errors_where_there_is_room(void **state)
+{
+	struct table t;
+	char *text;
+
+	(void)state;
+	fill_sure(&t);
+	text = text_of(&t, 0, 0);
+	assert_string_equal(text, "       share    change  name\n"
+				  "50.0 % \xC2\xB1"
+				  "26.3      none  a\n"
+				  " 0.0 % \xC2\xB1"
+				  "5.0   +100.0 %  b\n"
+				  "10.0 %        +100.0 %  c\n");
+	free(text);
+	text = text_of(&t, 36, 0);
+	assert_string_equal(text, " share    change  name\n"
+				  "50.0 %      none  a\n"
+				  " 0.0 %  +100.0 %  b\n"
+				  "10.0 %  +100.0 %  c\n");
+	free(text);
+	table_free(&t);
+}
+
+static void json_has_the_ends_of_shares(void **state)
+{
+	struct table t;
+	json_t *all, *row;
+
+	(void)state;
+	fill_sure(&t);
+	all = table_json(&t, 0);
+	assert_non_null(all);
+	row = json_array_get(all, 0);
+	assert_true(json_real_value(json_object_get(row, "share_low")) == 0.2366);
+	assert_true(json_real_value(json_object_get(row, "share_high")) == 0.7634);
+	assert_true(json_is_true(json_object_get(row, "change_is_none")));
+	row = json_array_get(all, 1);
+	assert_true(json_is_false(json_object_get(row, "change_is_none")));
+	row = json_array_get(all, 2);
+	assert_null(json_object_get(row, "share_low"));
+	assert_null(json_object_get(row, "change_is_none"));
+	json_decref(all);
+	table_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_fit_and_empty_ones_go),
 		cmocka_unit_test(the_last_text_is_cut_and_rows_left_out_are_told),
 		cmocka_unit_test(json_has_all_columns_with_a_name),
+		cmocka_unit_test(shares_have_errors_where_there_is_room),
+		cmocka_unit_test(json_has_the_ends_of_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
