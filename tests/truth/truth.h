@@ -18,6 +18,7 @@ enum how { USER, READS, HUGE_WRITE, PIPES };
 
 struct tally {
 	uint64_t used_ns[KINDS];
+	uint64_t passed_ns[KINDS]; /* running or not */
 	uint64_t acts[KINDS];
 };
 

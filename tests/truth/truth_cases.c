@@ -143,8 +143,8 @@ static void run_one_core(double ms)
 	CPU_ZERO(&one);
 	sched_getaffinity(0, sizeof(set), &set);
 	for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
-		if (CPU_ISSET(cpu, &set))
-			CPU_SET(cpu, &one);
+		if (CPU_ISSET((size_t)cpu, &set))
+			CPU_SET((size_t)cpu, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	run_pool(ms);
 }
@@ -253,8 +253,8 @@ static void run_spans(double ms)
 static void run_coros(double ms)
 {
 	struct weft_coro coros[KINDS];
-	uint64_t from;
-	uint32_t names[KINDS] = {weft_tag_intern("A"), weft_tag_intern("B")};
+	uint64_t from, passed;
+	uint32_t names[KINDS] = {weft_tag_intern("on-A"), weft_tag_intern("on-B")};
 
 	for (int k = 0; k < KINDS; k++) {
 		weft_coro_create(&coros[k], NULL);
@@ -266,9 +266,12 @@ static void run_coros(double ms)
 	while (!is_enough()) {
 		for (int k = 0; k < KINDS; k++) {
 			from = now_ns(CLOCK_THREAD_CPUTIME_ID);
+			passed = now_ns(CLOCK_MONOTONIC);
 			weft_coro_resume(&coros[k], NULL);
 			act_plain(k, ms * (k == A ? 0.7 : 0.3));
 			weft_coro_suspend(&coros[k], NULL);
+			__atomic_fetch_add(&tally->passed_ns[k], now_ns(CLOCK_MONOTONIC) - passed,
+					   __ATOMIC_RELAXED);
 			__atomic_fetch_add(&tally->used_ns[k],
 					   now_ns(CLOCK_THREAD_CPUTIME_ID) - from,
 					   __ATOMIC_RELAXED);
