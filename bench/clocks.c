@@ -181,7 +181,7 @@ static void run_loop(double ms)
 	uint64_t next = now_ns(CLOCK_MONOTONIC);
 
 	begin_thread(&own);
-	for (double left = seconds * 3.5e8; left > 0; left -= 3e6) {
+	while ((double)(tally->used_ns[A] + tally->used_ns[B]) < seconds * 3.5e8) {
 		struct timespec until;
 
 		next += (uint64_t)(ms * 1e6);

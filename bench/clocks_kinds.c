@@ -149,6 +149,19 @@ static void handle(int signo, void (*handler)(int, siginfo_t *, void *))
 
 /* ---- events of perf */
 
+static uint64_t first_gap(void)
+{
+	return (uint64_t)((double)period_ns * random_part());
+}
+
+/* Under 10 us the kernel would make it 10 us: that point lies before the work. */
+static uint64_t first_gap_of_event(void)
+{
+	uint64_t ns = first_gap();
+
+	return ns < 10000 ? ns + later_gap() : ns;
+}
+
 static void begin_event(struct own_clock *own, uint64_t first_ns, int is_sigtrap)
 {
 	pid_t tid = (pid_t)syscall(SYS_gettid);
@@ -168,19 +181,14 @@ static void end_event(struct own_clock *own)
 	close(own->fd);
 }
 
-static uint64_t first_gap(void)
-{
-	return (uint64_t)((double)period_ns * random_part());
-}
-
 static void begin_random(struct own_clock *own)
 {
-	begin_event(own, first_gap(), 0);
+	begin_event(own, first_gap_of_event(), 0);
 }
 
 static void begin_sigtrap(struct own_clock *own)
 {
-	begin_event(own, first_gap(), 1);
+	begin_event(own, first_gap_of_event(), 1);
 }
 
 static void begin_whole(struct own_clock *own)
@@ -206,10 +214,8 @@ static void open_mapped(struct own_clock *own, uint64_t ns)
 
 static void begin_mapped(struct own_clock *own)
 {
-	uint64_t ns = first_gap();
-
 	own_clock_here = own;
-	open_mapped(own, ns < 10000 ? ns + later_gap() : ns);
+	open_mapped(own, first_gap_of_event());
 }
 
 static void end_mapped(struct own_clock *own)
