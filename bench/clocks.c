@@ -52,7 +52,7 @@ double random_part(void)
 	uint64_t z;
 
 	if (!state)
-		state = (seed + __atomic_add_fetch(&streams, 1, __ATOMIC_RELAXED)) *
+		state = ((seed << 32) + __atomic_add_fetch(&streams, 1, __ATOMIC_RELAXED)) *
 			0xD1342543DE82EF95u;
 	z = state += 0x9E3779B97F4A7C15u;
 	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -260,6 +260,7 @@ static void run_one(size_t w, const struct clock *c)
 	pid_t child;
 
 	memset(tally, 0, sizeof(*tally));
+	seed++; /* each pair has numbers of its own */
 	child = fork();
 	if (!child) {
 		clock_used = c;
