@@ -34,15 +34,15 @@ LOCKSTEP = ("loop-", "burst", "tick-sleep", "many-", "huge-writes", "reads", "pi
 PATIENCE_S = 300
 SIGMAS = 5        # beyond this it is no chance
 POINTS = 0.01     # the bias that is allowed
-SEEN = 0.03       # of the sum: what the kernel does as a thread begins and ends stands in no sample
-# By ticks a busy machine has its part in it: whoever wakes with a tick takes that tick away.
+SEEN = 0.03       # and of the sum
+# By ticks alone, on a busy machine (docs/accuracy.md).
 TICKS_POINTS, TICKS_SEEN = 0.05, 0.35
 
 
 def not_judged(name, options, clocks):
     """Why, or None."""
     if name == "deaf":
-        return "a thread that blocks all signals is told in the account, not sampled"
+        return "a thread that blocks all signals is the account's to tell"
     if options.engine == "cpu" and "ticks" in clocks and name.startswith(LOCKSTEP):
         return "ticks: the work repeats with them, or may"
     return None
