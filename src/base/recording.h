@@ -93,25 +93,6 @@
 #define RECORDING_HISTOGRAM_HANDLER "handler_ns"
 #define RECORDING_HISTOGRAM_CLAIM "claim_ns"
 
-/* startTime, process, clock, reason (why it has no hrtimer, or null), periodNs, tickNs (of the
- * kernel): by what the process's CPU samples are taken. Of rows with one process the last stands.
- */
-#define RECORDING_CLOCK "weft.Clock"
-#define RECORDING_FIELD_CLOCK "clock"
-#define RECORDING_FIELD_REASON "reason"
-#define RECORDING_FIELD_TICK "tickNs"
-#define RECORDING_CLOCK_HRTIMER "hrtimer" /* each sample is one of one period */
-#define RECORDING_CLOCK_TICKS "ticks"     /* ... is as many events as a tick has periods */
-
-/* startTime, eventThread (null: the rest of the process), process, used (ns of CPU time by the
- * kernel's account), seen (ns: samples in the file x period), samples (signals), source: all
- * differences, like a counter's. */
-#define RECORDING_THREAD_CPU "weft.ThreadCPU"
-#define RECORDING_FIELD_USED "used"
-#define RECORDING_FIELD_SEEN "seen"
-#define RECORDING_FIELD_SAMPLES "samples"
-#define RECORDING_FIELD_SOURCE "source" /* "schedstat", "thread", "process" */
-
 /* startTime, duration, id (16 hex digits), version, commandLine, pid, periodNs, engine. */
 #define RECORDING_RECORDING "weft.Recording"
 #define RECORDING_FIELD_ID "id"
@@ -145,8 +126,8 @@
 #define RECORDING_FIELD_CLOCK "clock" /* "hrtimer" or "ticks" */
 #define RECORDING_FIELD_REASON "reason"
 #define RECORDING_FIELD_TICK "tickNs"
-#define RECORDING_CLOCK_HRTIMER "hrtimer"
-#define RECORDING_CLOCK_TICKS "ticks"
+#define RECORDING_CLOCK_HRTIMER "hrtimer" /* each sample is one of one period, or of a tick */
+#define RECORDING_CLOCK_TICKS "ticks"     /* ... is as many events as a tick has periods */
 
 /* startTime, message: what was not done as asked; each message once. */
 #define RECORDING_WARNING "weft.Warning"
