@@ -3,7 +3,7 @@
  * waits-shared SECONDS: threads that compute, wait briefly in epoll, and sleep, again and again,
  *and know by the kernel's clocks how long they were blocked in each. The last line on stdout:
  *
- *	NS of the short waits, NS of the long ones
+ *	NS of the short waits, NS of the long ones, NS that a thread lived on average
  *
  * Time in which a thread had been woken and waited for a CPU is left out: that is another state.
  */
@@ -22,7 +22,7 @@
 #define SHORT_MS 4
 #define LONG_NS 22000000
 
-static uint64_t until_ns, blocked_ns[2];
+static uint64_t until_ns, blocked_ns[2], lived_ns;
 static volatile unsigned long sink;
 
 static uint64_t now(clockid_t clock)
@@ -75,6 +75,7 @@ static void add(int which, uint64_t all_ns, uint64_t other_ns)
 
 static void *live(void *arg)
 {
+	uint64_t began_ns = now(CLOCK_MONOTONIC);
 	int epoll = epoll_create1(0), schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
 
 	if (schedstat < 0)
@@ -92,6 +93,7 @@ static void *live(void *arg)
 		wait_long();
 		add(1, now(CLOCK_MONOTONIC) - at, not_blocked(schedstat) - other);
 	}
+	__atomic_add_fetch(&lived_ns, now(CLOCK_MONOTONIC) - began_ns, __ATOMIC_RELAXED);
 	return arg;
 }
 
@@ -107,6 +109,7 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	printf("%llu %llu\n", (unsigned long long)blocked_ns[0], (unsigned long long)blocked_ns[1]);
+	printf("%llu %llu %llu\n", (unsigned long long)blocked_ns[0],
+	       (unsigned long long)blocked_ns[1], (unsigned long long)(lived_ns / THREADS));
 	return 0;
 }

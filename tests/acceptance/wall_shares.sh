@@ -32,7 +32,6 @@ short_share_is_true() {
 	}' "$work/own"
 }
 
-# To each thread its own: they live as long as the recording but for its ends.
 blocked_adds_up() {
 	awk -v short="$(samples_in wait_briefly)" -v long="$(samples_in wait_long)" -v hertz=$hertz '{
 		seen = (short + long) / hertz; own = ($1 + $2) / 1e9
@@ -42,9 +41,23 @@ blocked_adds_up() {
 	}' "$work/own"
 }
 
+# Running, waiting for a CPU, blocked: half a hundredth of its life, and ten samples, for what it ran is
+# told by some hundred samples of its CPU time, whose error that is.
+each_thread_adds_up() {
+	bounded "$weft" report --json --event wall --by thread "$work/a.jfr" |
+		jq -r '.rows[] | .total_ns' | awk -v life="$(awk '{ print $3 }' "$work/own")" \
+		-v hertz=$hertz '{
+			off = ($1 - life) / 1e9; n++
+			printf "thread: %.2f s of %.2f s\n", $1 / 1e9, life / 1e9
+			if ((off < 0 ? -off : off) > 0.005 * life / 1e9 + 10 / hertz) bad = 1
+		} END { exit bad || n != 7 }'
+}
+
 check "threads that wait behind CPU work are recorded" record || { show "$work/err"; finish; }
 check "the short waits have their share" short_share_is_true
 show "$work/check.out"
 check "all that is blocked adds up" blocked_adds_up
+show "$work/check.out"
+check "each thread has all states for all its time" each_thread_adds_up
 show "$work/check.out"
 finish
