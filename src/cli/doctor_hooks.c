@@ -251,7 +251,9 @@ static void judge_hooks(struct finding *out, const char *text)
 	finding_choose(out,
 		       "groups of functions that libweft.so stands before in a recorded "
 		       "program: WEFT_HOOKS=-signals switches one off%s",
-		       primes ? "" : "; without threads a thread is primed by its first sample");
+		       primes ? ""
+			      : "; without threads a thread is found by the watcher, and "
+				"told by the priming signal");
 }
 
 void doctor_hooks(struct finding *out)
@@ -300,7 +302,8 @@ static void judge_priming(struct finding *out, const char *text, int watches)
 		finding_number(out, signo);
 	finding_choose(out,
 		       "a thread that no hook saw is told by the signal to take a slot when it "
-		       "runs; without it, or with it blocked, by its first sample");
+		       "computes; one that blocks it gets its timer from a thread that takes it; "
+		       "without a signal it is not sampled, and named at the end");
 }
 
 void doctor_priming(struct finding *out)

@@ -310,9 +310,24 @@ static void begin_stay(struct wall *w, struct wall_thread *t, uint64_t cells, ui
 		open_stay(w, t, ticks, now_ns);
 }
 
-static int has_not_run(const struct wall_thread *t, const struct wall_runs *now)
+/* How long who has been still may be left alone. */
+static uint64_t pause_of(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
 {
-	return t->stay.is_open && now->count == t->runs.count && !now->is_running;
+	uint64_t share = w->count > FEW_THREADS ? STAY_SHARE : STAY_SHARE_OF_FEW;
+
+	return t->stay.is_open ? (now_ns - t->stay.began_ns) / share : 0;
+}
+
+/*
+ * Who was woken and waits for a CPU has not run, and is blocked no more. Of one that is looked at
+ * rarely that costs more to find out than it is: the run delay tells it afterwards.
+ */
+static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+			  uint64_t now_ns)
+{
+	if (!t->stay.is_open || now->count != t->runs.count || now->is_running)
+		return 0;
+	return pause_of(w, t, now_ns) >= 2 * w->options.period_ns || !wall_is_runnable(w, t);
 }
 
 /* It is in the stay still: so it was in all periods between. */
@@ -328,8 +343,7 @@ static void stay_on(struct wall *w, struct wall_thread *t, const struct wall_run
 /* Looks that are rare are taken together: waking up for one costs more than it does. */
 static uint64_t next_look(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
 {
-	uint64_t share = w->count > FEW_THREADS ? STAY_SHARE : STAY_SHARE_OF_FEW, together;
-	uint64_t pause = t->stay.is_open ? (now_ns - t->stay.began_ns) / share : 0;
+	uint64_t pause = pause_of(w, t, now_ns), together;
 
 	if (pause < 2 * w->options.period_ns)
 		return wall_books_due(&t->books);
@@ -359,7 +373,7 @@ static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 		t->due_ns = wall_books_due(&t->books);
 		return;
 	}
-	if (has_not_run(t, &now))
+	if (is_in_its_stay(w, t, &now, now_ns))
 		stay_on(w, t, &now, now_ns);
 	else
 		look_anew(w, t, &now, now_ns);
@@ -477,7 +491,7 @@ static void settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
 
-	if (wall_runs_read(w, t, &now) == 0 && has_not_run(t, &now))
+	if (wall_runs_read(w, t, &now) == 0 && is_in_its_stay(w, t, &now, now_ns))
 		stay_on(w, t, &now, now_ns);
 	tell_pending(w, t);
 }
@@ -497,7 +511,7 @@ static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now = t->runs;
 
-	if (wall_runs_read(w, t, &now) == 0 && !has_not_run(t, &now)) {
+	if (wall_runs_read(w, t, &now) == 0 && !is_in_its_stay(w, t, &now, now_ns)) {
 		struct gap gap = account(t, &now, now_ns);
 
 		leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);

@@ -176,6 +176,15 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 	return 1;
 }
 
+int wall_is_runnable(struct wall *w, struct wall_thread *t)
+{
+	struct wall_stat stat;
+	char text[TEXT_BYTES];
+
+	return read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text)) >= 0 &&
+	       wall_parse_stat(text, &stat) == 0 && stat.state == 'R';
+}
+
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 {
 	char text[TEXT_BYTES];

@@ -80,6 +80,9 @@ int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *bef
 /* Its state, and whether --threads wants it: 1 and w->look.state, .is_filtered, 0: it is gone. */
 int wall_read_state(struct wall *w, struct wall_thread *t);
 
+/* It is on a CPU, or waits for one. */
+int wall_is_runnable(struct wall *w, struct wall_thread *t);
+
 /* Of a runnable thread: it got on a CPU more often than it left one. Where the kernel counted
  * fewer arrivals, it is not known to be there. */
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t);

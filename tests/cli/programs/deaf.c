@@ -5,6 +5,7 @@
  * deaf block MS: two threads, worker-1 and worker-2, block SIGPROF; each uses MS of CPU time.
  * deaf handler MS: the process replaces the handler of SIGPROF; one thread uses MS.
  * deaf hear MS: neither; two threads use MS each.
+ * deaf urgent MS: the same, but they block SIGURG.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int blocks;
+static int blocks; /* which signal */
 static long wanted_ms;
 static volatile unsigned long sink;
 
@@ -31,11 +32,10 @@ static long used_ms(void)
 
 static void *work(void *name)
 {
-	uint64_t prof = UINT64_C(1) << (SIGPROF - 1);
+	uint64_t mask = blocks ? UINT64_C(1) << (blocks - 1) : 0;
 
 	prctl(PR_SET_NAME, name);
-	if (blocks)
-		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &prof, NULL, sizeof(prof));
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
 	while (used_ms() < wanted_ms)
 		for (int i = 0; i < 20000; i++)
 			sink += (unsigned long)i * sink;
@@ -61,7 +61,10 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	wanted_ms = atol(argv[2]);
-	blocks = strcmp(argv[1], "block") == 0;
+	if (strcmp(argv[1], "block") == 0)
+		blocks = SIGPROF;
+	if (strcmp(argv[1], "urgent") == 0)
+		blocks = SIGURG;
 	if (strcmp(argv[1], "handler") == 0) {
 		count = 1;
 		if (replace_handler())

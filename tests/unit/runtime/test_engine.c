@@ -5,7 +5,9 @@
  * is asked of the kernel; what the program is shown, of sigaction().
  */
 #include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -424,6 +426,120 @@ static void an_order_primes_a_thread(void **state)
 	assert_int_equal(own_signals, 3);
 }
 
+/* ---- threads that cannot be signalled */
+
+/* Like a worker, and deaf for the priming signal. */
+static void *work_deaf(void *arg)
+{
+	sys_signals_block(UINT64_C(1) << (SIGURG - 1));
+	return work(arg);
+}
+
+static void an_order_adopts_who_cannot_be_signalled(void **state)
+{
+	uint64_t order = WEFT_SIGVAL(COOKIE, 0, WEFT_ORDER_ADOPT);
+	const struct weft_slot *slot;
+	struct worker w = {.tid = 0};
+	uint32_t armed;
+
+	(void)state;
+	assert_int_equal(weft_engine_start(), 0);
+	assert_int_equal(BEGIN_THREAD(&w.thread, NULL, work_deaf, &w), 0);
+	wait_for_worker(&w);
+	usleep(20000);
+	assert_null(slot_of(w.tid));
+	assert_int_equal(platform_thread_signal(0, sys_gettid(), SIGURG, order), 0);
+	while (!(slot = slot_of(w.tid)))
+		usleep(1000);
+	assert_int_equal(slot->thread.primed_by, WEFT_COUNTER_PRIMED_HANDLER);
+	/* it has one by now, this thread has, and there is nobody left to be adopted */
+	armed = shared->timers_armed;
+	assert_true(armed >= 1);
+	assert_int_equal(platform_thread_signal(0, sys_gettid(), SIGURG, order), 0);
+	assert_int_equal(shared->timers_armed, armed);
+	end_worker(&w);
+	weft_engine_stop();
+	assert_int_equal(timers_in_kernel(), 0);
+	/* and no timer for nobody's sake */
+	shared->run_state = WEFT_RUN_STOPPED;
+	weft_prime_install(SIGURG);
+	assert_int_equal(platform_thread_signal(0, sys_gettid(), SIGURG, order), 0);
+	assert_int_equal(shared->timers_armed, 0);
+	weft_prime_uninstall();
+	shared->run_state = WEFT_RUN_RECORDING;
+}
+
+/* ---- threads that wait for a CPU when the engine starts */
+
+#define STARTS 1000
+#define CROWDED 6
+
+struct poller {
+	pthread_t thread;
+	int is_done;
+	uint64_t cut_short;
+};
+
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t all, one;
+	size_t cpu = 0;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static void *crowd(void *arg)
+{
+	struct worker *w = arg;
+
+	stay_on_one_cpu();
+	while (!__atomic_load_n(&w->is_done, __ATOMIC_RELAXED))
+		w->rounds++;
+	return NULL;
+}
+
+static void *poll_on(void *arg)
+{
+	struct poller *p = arg;
+
+	stay_on_one_cpu();
+	while (!__atomic_load_n(&p->is_done, __ATOMIC_RELAXED))
+		p->cut_short += poll(NULL, 0, 3) != 0;
+	return NULL;
+}
+
+/* It is runnable for longer than it is looked at, and in its call all that time. */
+static void who_was_woken_is_not_signalled(void **state)
+{
+	struct worker w[CROWDED];
+	struct poller p = {.cut_short = 0};
+	uint64_t period_ns = shared->period_ns;
+
+	(void)state;
+	memset(w, 0, sizeof(w));
+	shared->period_ns =
+		UINT64_C(10000000000); /* no tick of its own cuts a call short, either */
+	for (int i = 0; i < CROWDED; i++)
+		assert_int_equal(BEGIN_THREAD(&w[i].thread, NULL, crowd, &w[i]), 0);
+	assert_int_equal(BEGIN_THREAD(&p.thread, NULL, poll_on, &p), 0);
+	for (int i = 0; i < STARTS; i++) {
+		usleep((useconds_t)(i % 30 * 100));
+		assert_int_equal(weft_engine_start(), 0);
+		weft_engine_stop();
+	}
+	__atomic_store_n(&p.is_done, 1, __ATOMIC_RELAXED);
+	pthread_join(p.thread, NULL);
+	for (int i = 0; i < CROWDED; i++)
+		end_worker(&w[i]);
+	assert_int_equal(p.cut_short, 0);
+	shared->period_ns = period_ns;
+}
+
 /* ---- sleeping calls and a SIGURG that is not ours */
 
 struct sleeper {
@@ -742,6 +858,8 @@ int main(void)
 		cmocka_unit_test(a_sender_that_is_gone_is_not_waited_for),
 		cmocka_unit_test(an_order_primes_a_thread),
 		cmocka_unit_test(an_order_stops),
+		cmocka_unit_test(an_order_adopts_who_cannot_be_signalled),
+		cmocka_unit_test(who_was_woken_is_not_signalled),
 #endif
 		cmocka_unit_test(starts_and_stops_exclude_each_other),
 		cmocka_unit_test(what_is_pending_is_discarded),
