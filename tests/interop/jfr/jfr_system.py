@@ -172,7 +172,7 @@ def check_recording(dump, path):
     row = one(dump, path, 'jdk.ActiveRecording')
     same('destination', row['destination'], path)
     same('name', row['name'], os.path.basename(path))
-    same('limits', (row['maxSize'], row['maxAge']), (5 << 20, 60000))
+    same('limits', (row['maxSize'], row['maxAge']), (5 << 20, 3600000))
     same('duration', row['recordingDuration'], 2**63 - 1)
     if abs(row['recordingStart'] / 1000 - time.time()) > 300:
         sys.exit('recordingStart: %r' % row)
@@ -182,7 +182,7 @@ def values(weft, dump, directory):
     path = directory + '/values.jfr'
     command = ['sh', '-c', '"$0" -c "$1"; exit 3', sys.executable, BURN % '1.5']
     before = children_used()
-    record(weft, path, *command, options=['--max-size', '5M', '--max-age', '60s'], status=3)
+    record(weft, path, *command, options=['--max-size', '5M', '--max-age', '1h'], status=3)
     most = children_used() - before
     check_machine(dump, path)
     check_recording(dump, path)
