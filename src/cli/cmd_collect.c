@@ -107,6 +107,10 @@ static void finish(struct collector *c, pid_t root, const char *output, const st
 		snprintf(what, sizeof(what), "%u processes could not be recorded", result.refused);
 		tell_late(fd, output, what, result.refused_error);
 	}
+	if (result.gone) {
+		snprintf(what, sizeof(what), "%u processes could not be recorded", result.gone);
+		tell_late(fd, output, what, -ESRCH);
+	}
 	if (fd >= 0)
 		close(fd);
 	collector_let_go(c);

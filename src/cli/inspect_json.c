@@ -141,7 +141,7 @@ static json_t *otel_process(const struct inspect *i, uint32_t word)
 
 static json_t *variable(const struct inspect *i, const struct inspect_variable *v, uint32_t word)
 {
-	const char *who = inspect_publisher(i, word, v->count > 0);
+	const char *who = inspect_publisher(i, word, v->count > v->own);
 
 	return who ? json_pack("{s:s, s:o}", "publisher", who, "modules", modules(v)) : json_null();
 }

@@ -125,7 +125,8 @@ static void put_otel_process(const struct inspect *i, FILE *out)
 static void put_otel_thread(const struct inspect *i, FILE *out)
 {
 	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-	const char *who = inspect_publisher(i, h ? h->otel_thread : 0, i->otel_thread.count > 0);
+	const char *who = inspect_publisher(i, h ? h->otel_thread : 0,
+					    i->otel_thread.count > i->otel_thread.own);
 
 	if (!who)
 		return;
@@ -137,7 +138,8 @@ static void put_otel_thread(const struct inspect *i, FILE *out)
 static void put_labels(const struct inspect *i, FILE *out)
 {
 	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-	const char *who = inspect_publisher(i, h ? h->custom_labels : 0, i->labels.count > 0);
+	const char *who =
+		inspect_publisher(i, h ? h->custom_labels : 0, i->labels.count > i->labels.own);
 
 	if (who) {
 		fprintf(out, "  Custom Labels v1: by %s", who);

@@ -293,21 +293,34 @@ static void tell_execs(const struct collector_result *result)
 
 static void tell_refused(const struct collector_result *result)
 {
+	if (result->gone)
+		cli_warning("%u %s could not be recorded: %s ended, or went on without, before the "
+			    "recording came to answer",
+			    result->gone, plural(result->gone, "process", "processes"),
+			    plural(result->gone, "it", "they"));
 	if (result->refused)
 		cli_warning("%u %s could not be recorded: %s", result->refused,
 			    plural(result->refused, "process", "processes"),
 			    strerror(-result->refused_error));
-	else if (!result->processes)
+	else if (!result->processes && !result->gone)
 		cli_warning("no process joined: nothing was recorded");
 }
 
-/* Timers are counted as pending signals, of all processes of the user together. */
+/* Timers are counted as pending signals, of all processes of the user together; and none is made
+ * any more once a program filters its system calls (src/runtime/hook_prctl.c). */
 static void tell_untimed(const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_THREADS_NO_TIMER];
 	struct rlimit limit;
 
-	if (count && !getrlimit(RLIMIT_SIGPENDING, &limit))
+	if (!count)
+		return;
+	if (result->total.counter[WEFT_COUNTER_CAREFUL])
+		cli_warning("%llu %s no CPU timer, thus no samples: begun after their program had "
+			    "set no_new_privs or a seccomp filter, which may kill for what it does "
+			    "not know",
+			    (unsigned long long)count, plural(count, "thread had", "threads had"));
+	else if (!getrlimit(RLIMIT_SIGPENDING, &limit))
 		cli_warning(
 			"%llu %s no CPU timer, thus no samples: half of %llu pending signals is "
 			"what weft may use; raise the limit (ulimit -i)",

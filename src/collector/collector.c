@@ -335,6 +335,7 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.attach_execs = c->watch.attach_execs,
 		.total = c->worker.total,
 		.refused = c->watch.refused,
+		.gone = c->watch.gone,
 		.refused_error = c->watch.refused_error,
 		.unsampled = c->unsampled,
 		.unsampled_count = c->unsampled_count,

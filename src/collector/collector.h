@@ -117,6 +117,7 @@ struct collector_result {
 	struct session_counts total;
 	uint32_t refused;  /* processes for which no session could be made */
 	int refused_error; /* and why: -errno of the last */
+	uint32_t gone;     /* others, that were no more when they were to be answered */
 	/* Threads that could not be sampled: how many, and the first COLLECTOR_UNSAMPLED_MAX of
 	 * them by name. Lives as long as the collector. */
 	const struct outside_unsampled *unsampled;

@@ -210,7 +210,7 @@ static void look_at_processes(struct recording *r)
 
 	for (struct process *p = r->first; p; p = p->next)
 		if (!p->end)
-			system_load_look(&s->load, p);
+			system_load_look(&s->load, p, r->first);
 	s->look_cost_ns = recording_now(r) - start_ns;
 }
 
@@ -386,7 +386,7 @@ void recording_system_join(struct recording *r, struct process *p)
 void recording_system_leave(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	if (p->proc_fd >= 0)
-		system_load_look(&r->system->load, p);
+		system_load_look(&r->system->load, p, r->first);
 	process_take_libraries(p);
 	if (strcmp(p->end, RECORDING_END_EXITED) != 0)
 		return;

@@ -39,7 +39,23 @@ static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
 	return fresh - paid;
 }
 
-void system_load_look(struct system_load *l, struct process *p)
+/*
+ * A child of @p that was waited for already, and whose end is on its way to us: what we have taken
+ * of it is not owed yet, and would count twice. Asked behind @p's own times: who can be read then
+ * was not among them.
+ */
+static int awaits_an_end(const struct process *p, const struct process *all)
+{
+	struct process_time unused;
+
+	for (const struct process *q = all; q; q = q->next)
+		if (q != p && q->parent == p->pid && !q->end && q->proc_fd >= 0 &&
+		    system_read_process_time(q->proc_fd, &unused))
+			return 1;
+	return 0;
+}
+
+void system_load_look(struct system_load *l, struct process *p, const struct process *all)
 {
 	struct process_load *load = &p->load;
 	uint64_t nothing = 0, user, system;
@@ -47,6 +63,10 @@ void system_load_look(struct system_load *l, struct process *p)
 
 	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &now))
 		return;
+	if (awaits_an_end(p, all)) { /* the next look has it */
+		now.waited_user = load->seen.waited_user;
+		now.waited_system = load->seen.waited_system;
+	}
 	user = advance(now.user, &load->seen.user, &nothing) +
 	       advance(now.waited_user, &load->seen.waited_user, &load->owed_user);
 	system = advance(now.system, &load->seen.system, &nothing) +

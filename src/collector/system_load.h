@@ -32,7 +32,8 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
  * newest first; one that became this by exec goes on in it. */
 void system_load_join(struct process *p, const struct process *all);
 
-void system_load_look(struct system_load *l, struct process *p);
+/* @all: those of the recording. */
+void system_load_look(struct system_load *l, struct process *p, const struct process *all);
 
 /* It has ended, and was looked at if it still could be. */
 void system_load_leave(struct process *p, struct process *all);

@@ -67,6 +67,7 @@ struct watch {
 
 	/* Known once the thread has ended. */
 	uint32_t refused; /* processes for which no session could be made */
+	uint32_t gone;    /* likewise, as they were no more */
 	struct map *refused_pids;
 	int refused_error;
 	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */

@@ -285,6 +285,10 @@ static void count_refused(struct watch *w, pid_t pid, int rc)
 		w->refused_pids = map_new();
 	if (w->refused_pids && !map_put(w->refused_pids, &pid, sizeof(pid), &fresh))
 		fresh = 1;
+	if (pid > 0 && (rc == -ENOENT || rc == -ESRCH)) { /* nobody is there by that number */
+		w->gone += (uint32_t)fresh;
+		return;
+	}
 	w->refused += (uint32_t)fresh;
 	w->refused_error = rc;
 }

@@ -106,6 +106,19 @@ static void check_versions(struct inspect *i, struct inspect_variable *v)
 	v->count = kept;
 }
 
+/* A module of weft's has the variable whether the format is on or not. */
+static void count_own(struct inspect *i, struct inspect_variable *v)
+{
+	v->own = 0;
+	for (int k = 0; k < v->count; k++) {
+		const char *path = v->place[k].path;
+		uint32_t word;
+
+		v->own += module_u32(i->target, path, "weft_runtime_v1", &word) == -ENOEXEC ||
+			  module_u32(i->target, path, "weft_custom_labels_v1", &word) == -ENOEXEC;
+	}
+}
+
 static void find_variables(struct inspect *i)
 {
 	uint64_t modules = digest_of_modules(i->target);
@@ -115,6 +128,8 @@ static void find_variables(struct inspect *i)
 	find_variable(i, OTEL_VARIABLE, &i->otel_thread);
 	find_variable(i, LABELS_VARIABLE, &i->labels);
 	check_versions(i, &i->labels);
+	count_own(i, &i->otel_thread);
+	count_own(i, &i->labels);
 	i->modules = modules;
 }
 

@@ -55,6 +55,7 @@ struct inspect_thread {
 struct inspect_variable {
 	struct tls_place place[INSPECT_PLACES];
 	int count;
+	int own;              /* of these, modules of weft's */
 	int error;            /* why there may be one that was not found: 0 or -errno */
 	uint32_t refused;     /* modules left out: their custom_labels_abi_version is not 1 */
 	uint32_t abi_version; /* of the last of these; 0 = they export none */

@@ -179,3 +179,14 @@ contexts_agree() {
 	same "$(jq '[.threads[].contexts[] | select(.torn)] | length' stdout)" 0
 	same "$(jq '[.threads[].contexts[]] | length' stdout)" 6
 }
+
+@test "the variable of a format that is off is nobody's, and no other library's" {
+	start one env LD_PRELOAD="$WEFT_CUSTOM_LABELS" WEFT_PUBLISH=v1 "$WEFT_LABELLED"
+	weft inspect --json "$pid"
+	expect_status 0
+	same "$(jq -c .process.otel_thread stdout)" null
+	same "$(jq -r .process.custom_labels.publisher stdout)" weft
+	weft inspect "$pid"
+	expect_status 0
+	expect_not grep -q 'another library' stdout
+}

@@ -12,6 +12,22 @@ samples_told() { sed -n 's/^weft record: \([0-9]*\) sample.*/\1/p' stderr; }
 # An expression of jq on the report of a file
 report() { "$WEFT" report --json "$@"; }
 
+# agrees FILE MS: the CPU time that the samples stand for is that which was used, as far as so many
+# independent samples can tell: one every period or tick, whichever is longer, five sigma.
+agrees() {
+	report "$1" | jq -e --argjson used "$2" '
+		([.events[] | .period_ns // 0] + [4000000] | max) as $each |
+		(.weight_ns / 1e6) as $told | ($used * $each / 1e6 | sqrt) as $sigma |
+		if ($told - $used | fabs) < 5 * $sigma then true
+		else "told \($told) ms, used \($used), sigma \($sigma)" | halt_error end'
+}
+
+# Nothing is missing: attempted = delivered + lost + pending, and the file holds what is told.
+balanced() {
+	[ "$(report "$1" | jq .books.balanced)" = true ]
+	[ "$(report "$1" | jq .samples)" = "$(samples_told)" ]
+}
+
 wait_for_line() {
 	for _ in $(seq 300); do
 		grep -q "$1" "$2" 2>/dev/null && return
@@ -65,22 +81,22 @@ wait_for_cpu_of() {
 	expect_status 0
 	[ "$out" = burnt ]
 	[ "$(stat -c %a a.jfr)" = 600 ]
-	told=$(samples_told)
-	[ "$told" -gt 20 ]
-	[ "$(report a.jfr | jq .samples)" = "$told" ]
-	[ "$(report a.jfr | jq '[.lost[]] | add')" = 0 ]
+	[ "$(samples_told)" -gt 0 ]
+	balanced a.jfr
 }
 
-@test "CPU time told and used agree within a tenth" {
-	record -o a.jfr -- "$WEFT_BURN" 500 2
-	weight=$(report a.jfr | jq .weight_ns)
-	[ "$weight" -gt 900000000 ] && [ "$weight" -lt 1150000000 ] || { echo "$weight"; false; }
+@test "CPU time told and used agree" {
+	record -o a.jfr -- "$WEFT_BURN" 1000 2
+	balanced a.jfr
+	agrees a.jfr 2000
 }
 
 @test "functions are named and stacks reach main" {
 	record -o a.jfr -- "$WEFT_BURN" 300
-	[ "$(report a.jfr | jq -r '.rows[] | select(.key == "main") | .total_ns > 250000000')" = true ]
-	[ "$(report a.jfr | jq -r '.rows[] | select(.key == "use") | .self_ns > 200000000')" = true ]
+	# The rest is the loader's, which takes longer where nothing is in the caches.
+	report a.jfr | jq -e '.weight_ns as $all | .rows[] | select(.key == "main") | .total_ns * 2 > $all'
+	report a.jfr | jq -e '(.rows[] | select(.key == "main") | .total_ns) as $main |
+		.rows[] | select(.key == "use") | .self_ns * 2 > $main'
 }
 
 @test "weft.jfr is the default, and one older is kept" {
@@ -102,10 +118,12 @@ wait_for_cpu_of() {
 }
 
 @test "-F and -i set the period" {
-	record -o a.jfr -F 50 -- "$WEFT_BURN" 400
-	[ "$(samples_told)" -ge 15 ] && [ "$(samples_told)" -le 25 ]
-	record -o a.jfr -i 40ms -- "$WEFT_BURN" 400
-	[ "$(samples_told)" -ge 7 ] && [ "$(samples_told)" -le 13 ]
+	record -o a.jfr -F 50 -- "$WEFT_BURN" 800
+	[ "$(report a.jfr | jq '.events["jdk.ExecutionSample"].period_ns')" = 20000000 ]
+	agrees a.jfr 800
+	record -o a.jfr -i 40ms -- "$WEFT_BURN" 800
+	[ "$(report a.jfr | jq '.events["jdk.ExecutionSample"].period_ns')" = 40000000 ]
+	agrees a.jfr 800
 	record -i 1ms -F 10 -- true
 	expect_status 2
 }
@@ -113,8 +131,9 @@ wait_for_cpu_of() {
 @test "a rate above HZ is told, and counts right by weight" {
 	record -o a.jfr -F 5000 -- "$WEFT_BURN" 300
 	expect_in "$err" 'times a second at the most'
-	told=$(samples_told)
-	[ "$told" -gt 1300 ] && [ "$told" -lt 1700 ] || { echo "$told"; false; }
+	balanced a.jfr
+	report a.jfr | jq -e '.weight_ns == .samples * 200000'
+	agrees a.jfr 300
 }
 
 @test "forked children are in the same file" {
@@ -127,8 +146,12 @@ wait_for_cpu_of() {
 @test "programs that it starts are in the same file" {
 	record -o a.jfr -- sh -c "$WEFT_BURN 150; exec $WEFT_BURN exec 150"
 	expect_status 0
-	weight=$(report a.jfr | jq .weight_ns)
-	[ "$weight" -gt 310000000 ] || { echo "$weight"; false; }
+	balanced a.jfr
+	report a.jfr >report
+	# sh, burn, and what sh became, twice: all of them, whatever each of them got
+	jq -e '[.processes[] | select(.process | startswith("burn"))] | length >= 3' report
+	jq -e '[.processes[] | select(.end == "exec")] | length >= 2' report
+	jq -e '.weight_ns > 0' report
 }
 
 @test "--no-children: the program alone" {

@@ -69,28 +69,28 @@ build relro "$cc" -Wl,-z,relro,-z,now
 build noplt "$cc" -fno-plt
 build fixed "$cc" -no-pie -fno-pie
 for program in plain lazy relro noplt fixed; do
-	late "$out/$program" -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 60
+	late "$out/$program" -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 160
 	began "$program" 3 "100 101 102 103 900 aa"
 	is "$program: patched" "$(sum calls_patched)" -ge 3
 done
-late "$out/plain" "$LIBWEFT" 1 2 60
+late "$out/plain" "$LIBWEFT" 1 2 160
 began "libweft.so itself, where there is room for it" 2 "100 101 102 aa"
 
 # Not found but by the paths of who calls: the loader must see the program, not us.
 build by_name "$cc" -Wl,--enable-new-dtags "-Wl,-rpath,\$ORIGIN"
-late "$out/by_name" -p libplugin.so "$LIBWEFT_LATE" 0 1 60
+late "$out/by_name" -p libplugin.so "$LIBWEFT_LATE" 0 1 160
 began "a library found by the program's own paths" 2 "100 900 aa"
-late "$out/plain" -p libplugin.so "$LIBWEFT_LATE" 0 1 20
+late "$out/plain" -p libplugin.so "$LIBWEFT_LATE" 0 1 160
 is "and not where the program has none" "$status" -eq 1
 
-late "$out/plain" -g 300 -p "$out/libplugin.so" "$LIBWEFT_LATE" 1 1 20
+late "$out/plain" -g 300 -p "$out/libplugin.so" "$LIBWEFT_LATE" 1 1 160
 began "threads begin while a library comes and goes" 303 "aa"
 
-WEFT_HOOKS=-threads late "$out/plain" "$LIBWEFT_LATE" 1 2 60
+WEFT_HOOKS=-threads late "$out/plain" "$LIBWEFT_LATE" 1 2 160
 began "without the start hook" 0 "100 101 102 aa"
 
 # No static TLS left: seats instead, and nothing that could call malloc in a handler.
-late "$out/plain" -k -f "$out/full" -e "$LIBWEFT" -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 60
+late "$out/plain" -k -f "$out/full" -e "$LIBWEFT" -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 160
 began "no static TLS" 3 "100 101 102 103 900 aa bb cc"
 is "no static TLS: libweft.so fails cleanly" "$(grep -c '^libweft.so: .*static TLS' "$out/answer")" -eq 1
 for hooks in +threads -threads; do
@@ -101,25 +101,25 @@ for hooks in +threads -threads; do
 done
 
 # Together with a preloaded libweft.so: one runtime.
-tiny "$out/plain" "$LIBWEFT_LATE" 1 2 60
+tiny "$out/plain" "$LIBWEFT_LATE" 1 2 160
 status=$?
 began "preloaded as well" 3 "100 101 102 aa"
 is "preloaded as well: one session" "$(grep -c '^session ' "$out/answer")" -eq 1
 # The program exports a copy of its own (libweft.a), a guest of the preloaded one, and stands
 # before that in every lookup: the third copy must come to the same master.
 build exporting "$cc" -rdynamic -Wl,--whole-archive "$LIBWEFT_A" -Wl,--no-whole-archive
-tiny "$out/exporting" "$LIBWEFT_LATE" 1 2 60
+tiny "$out/exporting" "$LIBWEFT_LATE" 1 2 160
 status=$?
 began "beside an exported libweft.a" 3 "100 101 102 aa"
 is "beside an exported libweft.a: one session" "$(grep -c '^session ' "$out/answer")" -eq 1
 "$cc" -O1 -shared -fPIC -o "$out/static.so" -Wl,--whole-archive "$LIBWEFT_A" -Wl,--no-whole-archive
-tiny "$out/exporting" "$out/static.so" 1 2 60
+tiny "$out/exporting" "$out/static.so" 1 2 160
 status=$?
 began "a static plugin beside it" 3 "100 101 102 aa"
 "$WEFT" record -o "$out/plugin.jfr" -- "$out/exporting" "$out/static.so" 1 2 1500 >"$out/said" 2>&1
 is "a static plugin beside it: recorded" $? -eq 0
 is "a static plugin beside it: not called unrecorded" "$(grep -c unrecorded "$out/said")" -eq 0
-late "$out/plain" "$LIBWEFT_LATE" 0 1 20
+late "$out/plain" "$LIBWEFT_LATE" 0 1 160
 is "children are not recorded: no preload" "$(grep -c '^session ' "$out/answer")" -eq 1
 
 if command -v c++ >/dev/null && c++ -O1 -std=c++11 "$sources/threads.cc" -o "$out/cxx" -ldl -pthread; then
@@ -132,7 +132,7 @@ fi
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -O1 -shared -fPIC "$sources/plugin.c" -o "$out/libplugin.so" &&
 		build musl musl-gcc
-	late "$out/musl" -k -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 60
+	late "$out/musl" -k -p "$out/libplugin.so" "$LIBWEFT_LATE" 2 2 160
 	began "musl" 3 "100 101 102 103 900 aa bb cc"
 fi
 exit $failed

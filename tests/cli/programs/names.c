@@ -8,6 +8,7 @@
  *                   nobody names, 60 ms under span 4
  *   names again     called "before" for 60 ms of CPU under span 1, then, half a second later,
  *                   "after" for as long under span 2
+ *   names confined  sets no_new_privs, as before a seccomp filter; then a thread of 60 ms of CPU
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -114,11 +115,21 @@ static int again(void)
 	return pthread_create(&thread, NULL, renamed, NULL) || pthread_join(thread, NULL);
 }
 
+static int confined(void)
+{
+	pthread_t thread;
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       pthread_create(&thread, NULL, unnamed, NULL) || pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "short"))
 		return in_turn(strtol(argv[2], NULL, 10));
 	if (argc > 1 && !strcmp(argv[1], "other"))
 		return by_another();
+	if (argc > 1 && !strcmp(argv[1], "confined"))
+		return confined();
 	return argc > 1 && !strcmp(argv[1], "again") ? again() : 2;
 }

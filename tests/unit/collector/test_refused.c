@@ -75,8 +75,8 @@ static void one_that_asks_again_is_refused_once(void **state)
 		close(fd[i]);
 	}
 	assert_int_equal(collector_finish(c, &result), 0);
-	assert_int_equal(result.refused, 1);
-	assert_int_equal(result.refused_error, -ENOENT);
+	assert_int_equal(result.gone, 1);
+	assert_int_equal(result.refused, 0);
 	collector_free(c);
 	unlink(file);
 }

@@ -265,22 +265,57 @@ static void test_load(void **state)
 	set_machine(1100, 1100);
 	set_times("10", 70, 60, 5, 5);
 	set_times("11", 27, 0, 0, 0);
-	system_load_look(&l, &parent);
-	system_load_look(&l, &child);
+	system_load_look(&l, &parent, &child);
+	system_load_look(&l, &child, &child);
 	expect_share(&l, 2000, 0.2, 0.05, 0.5); /* 40 and 10 of 200 */
 
 	/* it used 30 more and 2 of the kernel's, ends unseen, and is waited for */
 	system_load_leave(&child, &child);
 	set_machine(1200, 1200);
 	set_times("10", 70, 60, 5 + 57, 5 + 2);
-	system_load_look(&l, &parent);
+	system_load_look(&l, &parent, &child);
 	/* 57 less the 20 that were taken of it: those 7 before it joined are the program's, too */
 	expect_share(&l, 3000, 0.185, 0.01, 0.5);
 	/* nothing is owed any more, no machine is busier than its processes say */
 	set_times("10", 70, 60, 162, 7);
 	set_machine(1210, 1390);
-	system_load_look(&l, &parent);
+	system_load_look(&l, &parent, &child);
 	expect_share(&l, 4000, 0.5, 0, 0.5);
+	close(parent.proc_fd);
+	close(child.proc_fd);
+}
+
+/* The parent has waited for it, and its end comes to us later: nothing counts twice. */
+static void test_load_of_late_end(void **state)
+{
+	struct process parent = {.pid = 10, .proc_fd = -1}, child = {.pid = 11, .parent = 10};
+	struct system_load l;
+
+	(void)state;
+	set_machine(1000, 1000);
+	set_times("10", 50, 50, 5, 5);
+	set_times("11", 0, 0, 0, 0);
+	parent.proc_fd = open_process("10");
+	child.proc_fd = open_process("11");
+	child.next = &parent;
+	system_load_begin(&l, root, 2, 1000);
+	system_load_join(&parent, NULL);
+	system_load_join(&child, &parent);
+	set_machine(1100, 1100);
+	set_times("11", 20, 0, 0, 0);
+	system_load_look(&l, &child, &child);
+	expect_share(&l, 2000, 0.1, 0, 0.5);
+	/* 10 more, gone and waited for */
+	set_machine(1200, 1200);
+	give_times("11", "");
+	set_times("10", 60, 50, 5 + 30, 5);
+	system_load_look(&l, &parent, &child);
+	expect_share(&l, 3000, 0.05, 0, 0.5); /* the parent's own */
+	child.end = "exited";
+	system_load_leave(&child, &child);
+	set_machine(1300, 1300);
+	system_load_look(&l, &parent, &child);
+	expect_share(&l, 4000, 0.05, 0, 0.5); /* what the child had not told */
 	close(parent.proc_fd);
 	close(child.proc_fd);
 }
@@ -302,9 +337,9 @@ static void test_load_of_exec(void **state)
 	system_load_join(&after, &before);
 	system_load_join(&other, &before);
 	set_times("10", 30, 0, 0, 0);
-	system_load_look(&l, &after);
+	system_load_look(&l, &after, NULL);
 	assert_int_equal(l.user, 30);
-	system_load_look(&l, &other);
+	system_load_look(&l, &other, NULL);
 	assert_int_equal(l.user, 50);
 	close(before.proc_fd);
 }
@@ -323,15 +358,15 @@ static void test_load_without_proc(void **state)
 	system_load_begin(&l, root, 4, 1000000000);
 	system_load_join(&p, NULL);
 	set_times("10", 100 + (int)sysconf(_SC_CLK_TCK), 0, 0, 0);
-	system_load_look(&l, &p);
+	system_load_look(&l, &p, NULL);
 	expect_share(&l, 2000000000, 0.25, 0, 0.25);
 	set_times("10", 1, 0, 0, 0);
-	system_load_look(&l, &p);
+	system_load_look(&l, &p, NULL);
 	give_times("10", "rubbish");
-	system_load_look(&l, &p);
+	system_load_look(&l, &p, NULL);
 	expect_share(&l, 3000000000, 0, 0, 0);
 	set_times("10", 1000000, 1000000, 0, 0);
-	system_load_look(&l, &p);
+	system_load_look(&l, &p, NULL);
 	assert_int_equal(system_load_share(&l, root, 3000000001, &s), 0);
 	assert_true(s.user >= 0 && s.system >= 0 && s.user + s.system <= 1 && s.machine <= 1);
 	close(p.proc_fd);
@@ -477,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_process_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_load_of_late_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load_of_exec, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load_without_proc, set_up, tear_down),
 		cmocka_unit_test(test_secrets),

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Threads are called as they were named, however soon they are gone, and by whoever.
+# Threads are called as they were named, however soon they are gone, and by whoever; and those
+# that have no timer are told with the true cause.
 
 load common
 
@@ -39,4 +40,11 @@ of_span() {
 	expect_status 0
 	[ "$(of_span a.jfr 1)" = before ]
 	[ "$(of_span a.jfr 2)" = after ]
+}
+
+@test "no timer after no_new_privs: that is the reason told, not pending signals" {
+	weft record -o a.jfr -- "$WEFT_NAMES" confined
+	expect_status 0
+	expect_in "$err" "1 thread had no CPU timer, thus no samples: begun after their program had set no_new_privs"
+	expect_not grep -q 'pending signals' stderr
 }
