@@ -26,8 +26,7 @@
  *   0x0180  samples ring, consumer's line                         collector
  *   0x01C0  events ring, producer's line                          owner
  *   0x0200  events ring, consumer's line                          collector
- *   0x0240  thread names                                          owner
- *   0x0250  that which it was given                               whoever gives it, see below
+ *   0x0240  names; given_name: store 0, [1], [0]; read again       owner, whoever names
  *   0x0280  counters                                              owner (and its handlers)
  *   0x0580  OpenTelemetry thread context record, 640 bytes        owner
  *   0x0800  labels: what the owner and its handlers keep of them   owner (and its handlers)
@@ -36,11 +35,6 @@
  *   0x0FF8  the generation of the set behind it                   owner
  *   0x1000  custom label block (abi/custom_labels_v1.h), its twin, saved labels, up to 0x8000
  *   samples_offset  samples ring       events_offset  events ring
- *
- * Names: `name` is what the thread is called at its claim, most often as its creator. What it is
- *   called later, by prctl or pthread_setname_np of its own or of another thread, is in
- *   `given_name`: two words; who writes makes the first 0, stores the second, then the first, each
- *   with release. A reader loads both and the first again (acquire): another value, once more.
  *
  * Slot life: one word, changed by compare-and-swap alone, generation and state together.
  *
@@ -328,7 +322,6 @@ struct weft_slot_events {
 	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first switch; or 0 */
 	uint64_t rsv;
 };
-
 struct weft_slot_outside {
 	uint64_t samples; /* 0x100 samples that the collector took of this thread */
 	uint64_t rsv[7];
@@ -376,19 +369,19 @@ struct weft_slot_otel {
 
 /** The control part of a slot. Owner-written fields are plain stores of one thread. */
 struct weft_slot {
-	struct weft_context_v1 context;      /* 0x000 */
-	struct weft_context_ext ext;         /* 0x040 */
-	struct weft_slot_thread thread;      /* 0x080 */
-	struct weft_slot_events events;      /* 0x0C0 */
-	struct weft_slot_outside outside;    /* 0x100 */
-	struct weft_ring_producer samples_p; /* 0x140 */
-	struct weft_ring_consumer samples_c; /* 0x180 */
-	struct weft_ring_producer events_p;  /* 0x1C0 */
-	struct weft_ring_consumer events_c;  /* 0x200 */
-	char name[16];                       /* 0x240 NUL-terminated */
-	uint64_t given_name[2];              /* 0x250 likewise, in memory's order; 0 = none */
-	uint64_t pthread_self;               /* 0x260 of the owner; 0 = not known */
-	uint64_t rsv_name[3];
+	struct weft_context_v1 context;       /* 0x000 */
+	struct weft_context_ext ext;          /* 0x040 */
+	struct weft_slot_thread thread;       /* 0x080 */
+	struct weft_slot_events events;       /* 0x0C0 */
+	struct weft_slot_outside outside;     /* 0x100 */
+	struct weft_ring_producer samples_p;  /* 0x140 */
+	struct weft_ring_consumer samples_c;  /* 0x180 */
+	struct weft_ring_producer events_p;   /* 0x1C0 */
+	struct weft_ring_consumer events_c;   /* 0x200 */
+	char name[16];                        /* 0x240 NUL-terminated */
+	uint64_t given_name[2];               /* 0x250 likewise, in memory's order; 0 = none */
+	uint64_t pthread_self;                /* 0x260 of the owner; 0 = not known */
+	uint64_t rsv_name[3];                 /* 0x268 */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
 	uint8_t otel_record[640];             /* 0x580 */
 	struct weft_slot_labels label_state;  /* 0x800 */
