@@ -56,6 +56,8 @@ struct weft_context_v1 {
 #else
 #define WEFT_ABI_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
+#define WEFT_ABI_OFFSET(type, field, offset)                                                       \
+	WEFT_ABI_ASSERT(offsetof(struct type, field) == (offset), #type "." #field)
 
 WEFT_ABI_ASSERT(sizeof(struct weft_context_v1) == 64, "context v1 is 64 bytes");
 WEFT_ABI_ASSERT(offsetof(struct weft_context_v1, span_id) == 0x00, "context v1 span");

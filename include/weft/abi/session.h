@@ -26,8 +26,7 @@
  *   0x0180  samples ring, consumer's line                         collector
  *   0x01C0  events ring, producer's line                          owner
  *   0x0200  events ring, consumer's line                          collector
- *   0x0240  thread names                                          owner
- *   0x0250  that which it was given                               whoever gives it, see below
+ *   0x0240  names; given_name: store 0, [1], [0]; read again       owner, whoever names
  *   0x0280  counters                                              owner (and its handlers)
  *   0x0580  OpenTelemetry thread context record, 640 bytes        owner
  *   0x0800  labels: what the owner and its handlers keep of them   owner (and its handlers)
@@ -36,11 +35,6 @@
  *   0x0FF8  the generation of the set behind it                   owner
  *   0x1000  custom label block (abi/custom_labels_v1.h), its twin, saved labels, up to 0x8000
  *   samples_offset  samples ring       events_offset  events ring
- *
- * Names: `name` is what the thread is called at its claim, most often as its creator. What it is
- *   called later, by prctl or pthread_setname_np of its own or of another thread, is in
- *   `given_name`: two words; who writes makes the first 0, stores the second, then the first, each
- *   with release. A reader loads both and the first again (acquire): another value, once more.
  *
  * Slot life: one word, changed by compare-and-swap alone, generation and state together.
  *
@@ -104,6 +98,7 @@
 
 #include "context_v1.h"
 #include "counters.h"
+#include "session_log.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -339,7 +334,6 @@ struct weft_slot_events {
 	 * live as the process begins to end, by who ends it); 0 = lives or died without a word. */
 	uint64_t cpu_ns; /* 0xF8 */
 };
-
 struct weft_slot_outside {
 	uint64_t samples; /* 0x100 samples that the collector took of this thread */
 	uint64_t rsv[7];
@@ -390,19 +384,19 @@ struct weft_slot_otel {
 
 /** The control part of a slot. Owner-written fields are plain stores of one thread. */
 struct weft_slot {
-	struct weft_context_v1 context;      /* 0x000 */
-	struct weft_context_ext ext;         /* 0x040 */
-	struct weft_slot_thread thread;      /* 0x080 */
-	struct weft_slot_events events;      /* 0x0C0 */
-	struct weft_slot_outside outside;    /* 0x100 */
-	struct weft_ring_producer samples_p; /* 0x140 */
-	struct weft_ring_consumer samples_c; /* 0x180 */
-	struct weft_ring_producer events_p;  /* 0x1C0 */
-	struct weft_ring_consumer events_c;  /* 0x200 */
-	char name[16];                       /* 0x240 NUL-terminated */
-	uint64_t given_name[2];              /* 0x250 likewise, in memory's order; 0 = none */
-	uint64_t pthread_self;               /* 0x260 of the owner; 0 = not known */
-	uint64_t rsv_name[3];
+	struct weft_context_v1 context;       /* 0x000 */
+	struct weft_context_ext ext;          /* 0x040 */
+	struct weft_slot_thread thread;       /* 0x080 */
+	struct weft_slot_events events;       /* 0x0C0 */
+	struct weft_slot_outside outside;     /* 0x100 */
+	struct weft_ring_producer samples_p;  /* 0x140 */
+	struct weft_ring_consumer samples_c;  /* 0x180 */
+	struct weft_ring_producer events_p;   /* 0x1C0 */
+	struct weft_ring_consumer events_c;   /* 0x200 */
+	char name[16];                        /* 0x240 NUL-terminated */
+	uint64_t given_name[2];               /* 0x250 likewise, in memory's order; 0 = none */
+	uint64_t pthread_self;                /* 0x260 of the owner; 0 = not known */
+	uint64_t rsv_name[3];                 /* 0x268 */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
 	uint8_t otel_record[640];             /* 0x580 */
 	struct weft_slot_labels label_state;  /* 0x800 */
@@ -565,49 +559,6 @@ struct weft_sample_label {
 #define WEFT_SAMPLE_LABELS_MAX 64
 #define WEFT_SAMPLE_LABELS_BYTES (WEFT_SAMPLE_LABELS_MAX * (4 + 128 + 256))
 
-/**
- * Dictionary and module logs: records one after the other, 8-aligned; a record exists when
- * the log's head has passed it. Written outside signal handlers under a private lock, and
- * copied once into the session of a forked child.
- */
-enum weft_log_type {
-	WEFT_LOG_STRING = 1,     /* id: tag value; data: its bytes */
-	WEFT_LOG_TAG_NAME = 2,   /* id: tag number 0..9; data: its name */
-	WEFT_LOG_MODULE = 3,     /* data: struct weft_log_module, then the path */
-	WEFT_LOG_COMMAND = 4,    /* data: the process's command name */
-	WEFT_LOG_LOADED = 5,     /* id: module; data: struct weft_log_loaded, then the path; or, for
-				  * one that is here again, its first two fields alone */
-	WEFT_LOG_GONE = 6,       /* id: module; data: the first two fields of weft_log_loaded */
-	WEFT_LOG_EVENT_TYPE = 7, /* in the dictionary log; id: number of the type (abi/events.h) */
-};
-
-struct weft_log_record {
-	uint32_t bytes;      /* 0x00 whole record, multiple of 8 */
-	uint16_t type;       /* 0x04 enum weft_log_type */
-	uint16_t rsv;        /* 0x06 */
-	uint32_t id;         /* 0x08 */
-	uint32_t data_bytes; /* 0x0C bytes that follow, not padded */
-};
-
-struct weft_log_module {
-	uint64_t bias;  /* 0x00 what to add to an address in the file's program headers */
-	uint64_t start; /* 0x08 lowest mapped address */
-	uint64_t end;   /* 0x10 one past the highest */
-};
-
-/**
- * The process looks at what it has loaded before and after each dlclose. All times are
- * CLOCK_MONOTONIC: it happened after since_ns, at at_ns it had happened.
- */
-struct weft_log_loaded {
-	uint64_t since_ns;      /* 0x00 the look before: it was not loaded (GONE: it was) */
-	uint64_t at_ns;         /* 0x08 this look */
-	uint64_t bias;          /* 0x10 as in struct weft_log_module */
-	uint64_t start, end;    /* 0x18 */
-	uint64_t device, inode; /* 0x28 of its file, as stat(2) tells them; 0 = not known */
-};
-#define WEFT_LOG_LOADED_AGAIN_BYTES 16
-
 /** sigval of our signals: cookie << 40 | generation (24 bits) << 16 | slot index. */
 #define WEFT_SIGVAL(cookie, generation, index)                                                     \
 	((((uint64_t)(cookie)&0xFFFFFF) << 40) | (((uint64_t)(generation)&0xFFFFFF) << 16) |       \
@@ -635,9 +586,6 @@ enum weft_order {
 #define WEFT_STATE_OF(word) ((enum weft_slot_state)((word)&0x7F))
 #define WEFT_STATE_IS_HELD(word) (((word)&WEFT_SLOT_HELD) != 0)
 #define WEFT_GENERATION_OF(word) ((uint64_t)(word) >> 8)
-
-#define WEFT_ABI_OFFSET(type, field, offset)                                                       \
-	WEFT_ABI_ASSERT(offsetof(struct type, field) == (offset), #type "." #field)
 
 WEFT_ABI_ASSERT(sizeof(struct weft_session_header) == 0x1000, "session header");
 WEFT_ABI_OFFSET(weft_session_header, magic, 0x000);
@@ -817,13 +765,6 @@ WEFT_ABI_OFFSET(weft_switch_record, span_id, 0x38);
 WEFT_ABI_OFFSET(weft_switch_record, root_span_id, 0x40);
 WEFT_ABI_OFFSET(weft_switch_record, trace_id, 0x48);
 WEFT_ABI_ASSERT(sizeof(struct weft_sample_label) == 4, "sample label");
-WEFT_ABI_ASSERT(sizeof(struct weft_log_record) == 16, "log record");
-WEFT_ABI_OFFSET(weft_log_record, bytes, 0x00);
-WEFT_ABI_OFFSET(weft_log_record, type, 0x04);
-WEFT_ABI_OFFSET(weft_log_record, id, 0x08);
-WEFT_ABI_OFFSET(weft_log_record, data_bytes, 0x0C);
-WEFT_ABI_ASSERT(sizeof(struct weft_log_module) == 24, "log module");
-WEFT_ABI_ASSERT(sizeof(struct weft_log_loaded) == 56, "log loaded");
 
 #ifdef __cplusplus
 }

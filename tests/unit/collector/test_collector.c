@@ -482,40 +482,6 @@ static void who_joins_again_has_execed(void **state)
 	free(f);
 }
 
-/* The session is mapped still. */
-static int ask_again_beside_a_session(struct target *t, const char *socket)
-{
-	struct target again;
-
-	target_claim(t, 0, 1);
-	target_sample(t, 0, 1, clock_mono_ns(), 1, 1);
-	if (target_join(&again, socket) != -ECANCELED)
-		return 1;
-	target_sample(t, 0, 1, clock_mono_ns(), 1, 2);
-	return 0;
-}
-
-static void a_second_runtime_does_not_end_the_session_of_the_first(void **state)
-{
-	struct collector *c = open_collector(0, 1);
-	pid_t pid = begin(c, ask_again_beside_a_session);
-	struct collector_result result;
-	char warning[256];
-	struct found *f;
-
-	(void)state;
-	assert_int_equal(end(pid), 0);
-	assert_int_equal(collector_finish(c, &result), 0);
-	assert_int_equal(collector_warning(c, warning, sizeof(warning)), 1);
-	assert_non_null(strstr(warning, "second weft runtime"));
-	collector_free(c);
-	f = read_file();
-	assert_int_equal(f->samples, 2);
-	assert_int_equal(f->spans, 2);
-	assert_int_equal(result.processes, 1);
-	free(f);
-}
-
 static int nothing(struct target *t, const char *socket)
 {
 	(void)t;
@@ -811,7 +777,6 @@ int main(void)
 		cmocka_unit_test(books_out_of_balance_are_found),
 		cmocka_unit_test(threads_gone_without_a_word_give_their_slot_back),
 		cmocka_unit_test(who_joins_again_has_execed),
-		cmocka_unit_test(a_second_runtime_does_not_end_the_session_of_the_first),
 		cmocka_unit_test(only_the_root_is_welcome_without_children),
 		cmocka_unit_test(a_stopped_recording_says_so_and_welcomes_nobody),
 		cmocka_unit_test(a_parents_end_is_not_the_end_of_the_recording),

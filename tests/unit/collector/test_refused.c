@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process for which no session can be made, and that asks again and again. */
+/* Processes that ask again: one for which no session can be made, one that has its session. */
+#include "collector/clock.h"
 #include "collector/collector.h"
 
 #include <errno.h>
@@ -15,6 +16,8 @@
 #include <weft/abi/rendezvous.h>
 
 #include <cmocka.h>
+
+#include "target.h"
 
 static char file[64];
 
@@ -81,10 +84,48 @@ static void one_that_asks_again_is_refused_once(void **state)
 	unlink(file);
 }
 
+/* A child joins, and asks once more while the session is mapped. */
+static int ask_beside_a_session(const struct collector *c)
+{
+	struct target first, second;
+
+	if (target_join(&first, collector_socket(c)))
+		return 1;
+	target_claim(&first, 0, 1);
+	target_sample(&first, 0, 1, clock_mono_ns(), 1, 1);
+	if (target_join(&second, collector_socket(c)) != -ECANCELED)
+		return 2;
+	target_sample(&first, 0, 1, clock_mono_ns(), 1, 2);
+	return 0;
+}
+
+static void a_second_runtime_does_not_end_the_session_of_the_first(void **state)
+{
+	struct collector *c = open_collector();
+	struct collector_result result;
+	char warning[256];
+	pid_t pid;
+
+	(void)state;
+	collector_set_root(c, getpid());
+	pid = fork();
+	if (pid == 0)
+		_exit(ask_beside_a_session(c));
+	assert_int_equal(end(pid), 0);
+	assert_int_equal(collector_finish(c, &result), 0);
+	assert_int_equal(collector_warning(c, warning, sizeof(warning)), 1);
+	assert_non_null(strstr(warning, "second weft runtime"));
+	assert_int_equal(result.processes, 1);
+	assert_int_equal(result.total.delivered, 2);
+	collector_free(c);
+	unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_asks_again_is_refused_once),
+		cmocka_unit_test(a_second_runtime_does_not_end_the_session_of_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
