@@ -110,6 +110,7 @@ _Static_assert(sizeof(struct event_attr) == 64, "PERF_ATTR_SIZE_VER0");
 #define EVENT_CPU_CLOCK 0
 #define EVENT_IN_USER_MODE (UINT64_C(3) << 5) /* exclude_kernel, exclude_hv */
 #define EVENT_CLOSE_ON_EXEC 8
+#define EVENT_ID 0x80082407UL /* PERF_EVENT_IOC_ID */
 
 static long open_event(int32_t tid, uint64_t gap_ns)
 {
@@ -277,6 +278,19 @@ void weft_clock_before_mask(void)
 		weft_clock_close(slot);
 }
 
+static int is_event(int32_t fd)
+{
+	uint64_t id;
+
+	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
+}
+
+/* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
+static int is_descriptor_of_program(int32_t fd)
+{
+	return !is_event(fd) && sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !is_event(fd);
+}
+
 /*
  * It may have fired while all was blocked, long before: of an event that is closed, of a slot that
  * was released. A descriptor of the program's own that sends such a signal is open still.
@@ -290,7 +304,7 @@ int weft_clock_sent(const siginfo_t *info)
 		return 0;
 	if (slot && slot != weft_slot_private() && info->si_fd == weft_clock_of(slot)->fd)
 		return 1;
-	return weft_rt_is_careful() || sys_call2(SYS_fcntl, info->si_fd, GET_SIGNAL) != SIGURG;
+	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
 }
 
 /* What is left of the first block, which the thread came into somewhere. */

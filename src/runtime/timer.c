@@ -48,10 +48,14 @@ void weft_timer_delete(int32_t timer_id)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 }
 
-static int start(int32_t timer_id)
+/* Again and again, or (@once) for the next tick alone. */
+static int start(int32_t timer_id, int once)
 {
 	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
 	struct itimerspec spec = {.it_value = due, .it_interval = due};
+
+	if (once)
+		spec.it_interval.tv_nsec = 0;
 
 	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
 }
@@ -68,7 +72,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
-	if (start(timer_id)) {
+	if (start(timer_id, 0)) {
 		weft_timer_delete(timer_id);
 		return -1;
 	}
@@ -152,7 +156,7 @@ void weft_timer_resume(void)
 	int32_t timer_id = own_timer();
 
 	if (timer_id >= 0)
-		start(timer_id);
+		start(timer_id, 0);
 	else if (is_unbegun_child() && process_timer < 0)
 		weft_child_after_fork();
 }
@@ -206,7 +210,7 @@ int weft_timer_arm_process(void)
 	if (weft_mask_is_closed()) /* until it is open again */
 		return 0;
 	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
-	return failed ? (int)failed : start(process_timer);
+	return failed ? (int)failed : start(process_timer, 1);
 }
 
 void weft_timer_disarm_process(void)
