@@ -129,11 +129,20 @@ wait_for_cpu_of() {
 }
 
 @test "a rate above HZ is told, and counts right by weight" {
-	record -o a.jfr -F 5000 -- "$WEFT_BURN" 300
-	expect_in "$err" 'times a second at the most'
+	record --clock ticks -o a.jfr -F 5000 -- "$WEFT_BURN" 300
+	expect_in "$err" ' times a second, and there is no finer clock'
 	balanced a.jfr
 	report a.jfr | jq -e '.weight_ns == .samples * 200000'
 	agrees a.jfr 300
+	record --clock none -o a.jfr -- true
+	expect_status 2
+}
+
+@test "the recording says by which clock, and why" {
+	record -o a.jfr --clock ticks -- "$WEFT_BURN" 100
+	report a.jfr | jq -e '.clocks[0].clock == "ticks" and .clocks[0].reason == "asked for"'
+	record -o a.jfr -- "$WEFT_BURN" 100
+	report a.jfr | jq -e '.clocks[0] | (.clock == "hrtimer") == (.reason == null)'
 }
 
 @test "forked children are in the same file" {
