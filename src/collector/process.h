@@ -57,6 +57,7 @@ struct process_load {
 	struct process_time seen;        /* at the last look */
 	uint64_t user, system;           /* taken of it so far, its children's included */
 	uint64_t owed_user, owed_system; /* taken of recorded children that have ended */
+	int is_owed;                     /* what was taken of it is in its parent's */
 };
 
 /* One thread of the process, from claim to release of its slot. */

@@ -39,23 +39,31 @@ static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
 	return fresh - paid;
 }
 
+/* What was taken of a recorded child comes again in its parent's waited times: once. */
+static void owe(struct process_load *parent, struct process_load *child)
+{
+	if (!child->is_owed) {
+		parent->owed_user += child->user;
+		parent->owed_system += child->system;
+	}
+	child->is_owed = 1;
+}
+
 /*
- * A child of @p that was waited for already, and whose end is on its way to us: what we have taken
- * of it is not owed yet, and would count twice. Asked behind @p's own times: who can be read then
- * was not among them.
+ * Children of @p that were waited for already, and whose end is on its way to us. Asked behind
+ * @p's own times: who can be read then was not among them.
  */
-static int awaits_an_end(const struct process *p, const struct process *all)
+static void owe_children_that_are_gone(struct process *p, struct process *all)
 {
 	struct process_time unused;
 
-	for (const struct process *q = all; q; q = q->next)
+	for (struct process *q = all; q; q = q->next)
 		if (q != p && q->parent == p->pid && !q->end && q->proc_fd >= 0 &&
 		    system_read_process_time(q->proc_fd, &unused))
-			return 1;
-	return 0;
+			owe(&p->load, &q->load);
 }
 
-void system_load_look(struct system_load *l, struct process *p, const struct process *all)
+void system_load_look(struct system_load *l, struct process *p, struct process *all)
 {
 	struct process_load *load = &p->load;
 	uint64_t nothing = 0, user, system;
@@ -63,10 +71,7 @@ void system_load_look(struct system_load *l, struct process *p, const struct pro
 
 	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &now))
 		return;
-	if (awaits_an_end(p, all)) { /* the next look has it */
-		now.waited_user = load->seen.waited_user;
-		now.waited_system = load->seen.waited_system;
-	}
+	owe_children_that_are_gone(p, all);
 	user = advance(now.user, &load->seen.user, &nothing) +
 	       advance(now.waited_user, &load->seen.waited_user, &load->owed_user);
 	system = advance(now.system, &load->seen.system, &nothing) +
@@ -81,8 +86,7 @@ void system_load_leave(struct process *p, struct process *all)
 {
 	for (struct process *q = all; q; q = q->next) {
 		if (q != p && q->pid == p->parent && !q->end) {
-			q->load.owed_user += p->load.user;
-			q->load.owed_system += p->load.system;
+			owe(&q->load, &p->load);
 			return;
 		}
 	}

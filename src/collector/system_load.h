@@ -33,7 +33,7 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
 void system_load_join(struct process *p, const struct process *all);
 
 /* @all: those of the recording. */
-void system_load_look(struct system_load *l, struct process *p, const struct process *all);
+void system_load_look(struct system_load *l, struct process *p, struct process *all);
 
 /* It has ended, and was looked at if it still could be. */
 void system_load_leave(struct process *p, struct process *all);
