@@ -385,8 +385,11 @@ void recording_system_join(struct recording *r, struct process *p)
 
 void recording_system_leave(struct recording *r, struct process *p, uint64_t now_ns)
 {
-	if (p->proc_fd >= 0)
-		system_load_look(&r->system->load, p, r->first);
+	const struct weft_session_header *h = p->base;
+
+	if (system_load_look(&r->system->load, p, r->first) && h)
+		system_load_last(&r->system->load, p,
+				 __atomic_load_n(&h->exit_cpu_ns, __ATOMIC_RELAXED));
 	process_take_libraries(p);
 	if (strcmp(p->end, RECORDING_END_EXITED) != 0)
 		return;

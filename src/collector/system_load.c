@@ -63,14 +63,14 @@ static void owe_children_that_are_gone(struct process *p, struct process *all)
 			owe(&p->load, &q->load);
 }
 
-void system_load_look(struct system_load *l, struct process *p, struct process *all)
+int system_load_look(struct system_load *l, struct process *p, struct process *all)
 {
 	struct process_load *load = &p->load;
 	uint64_t nothing = 0, user, system;
 	struct process_time now;
 
 	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &now))
-		return;
+		return -ESRCH;
 	owe_children_that_are_gone(p, all);
 	user = advance(now.user, &load->seen.user, &nothing) +
 	       advance(now.waited_user, &load->seen.waited_user, &load->owed_user);
@@ -80,6 +80,19 @@ void system_load_look(struct system_load *l, struct process *p, struct process *
 	load->system += system;
 	l->user += user;
 	l->system += system;
+	return 0;
+}
+
+void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns)
+{
+	uint64_t used = used_ns / (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+	uint64_t seen = p->load.seen.user + p->load.seen.system;
+
+	if (used <= seen)
+		return;
+	p->load.seen.user += used - seen;
+	p->load.user += used - seen;
+	l->user += used - seen;
 }
 
 void system_load_leave(struct process *p, struct process *all)

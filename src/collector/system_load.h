@@ -32,8 +32,12 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
  * newest first; one that became this by exec goes on in it. */
 void system_load_join(struct process *p, const struct process *all);
 
-/* @all: those of the recording. */
-void system_load_look(struct system_load *l, struct process *p, struct process *all);
+/* @all: those of the recording. 0, or -ESRCH: it cannot be read any more. */
+int system_load_look(struct system_load *l, struct process *p, struct process *all);
+
+/* It can be read no more, and has left behind that it used so much in all: the rest is taken for
+ * user mode, for nobody tells. */
+void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns);
 
 /* It has ended, and was looked at if it still could be. */
 void system_load_leave(struct process *p, struct process *all);

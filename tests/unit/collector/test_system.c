@@ -322,6 +322,29 @@ static void test_load_of_late_end(void **state)
 	close(child.proc_fd);
 }
 
+/* Gone before it could be read again: what it said as it ended is taken, and no more than once. */
+static void test_load_of_last_words(void **state)
+{
+	struct process p = {.pid = 10, .proc_fd = -1};
+	const uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct system_load l;
+
+	(void)state;
+	set_machine(1000, 1000);
+	set_times("10", 50, 50, 0, 0);
+	p.proc_fd = open_process("10");
+	system_load_begin(&l, root, 2, 1000);
+	system_load_join(&p, NULL);
+	give_times("10", "");
+	set_machine(1100, 1100);
+	assert_int_equal(system_load_look(&l, &p, &p), -ESRCH);
+	system_load_last(&l, &p, 130 * tick_ns);
+	system_load_last(&l, &p, 130 * tick_ns);
+	system_load_last(&l, &p, 0);
+	expect_share(&l, 2000, 0.15, 0, 0.5);
+	close(p.proc_fd);
+}
+
 /* By exec it goes on; one that starts with that pid later does not. */
 static void test_load_of_exec(void **state)
 {
@@ -515,6 +538,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_process_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load_of_late_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_load_of_last_words, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load_of_exec, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_load_without_proc, set_up, tear_down),
 		cmocka_unit_test(test_secrets),
