@@ -101,8 +101,8 @@ static uint32_t used_since_tick(const siginfo_t *info)
 								 : 1;
 }
 
-/* Of the calling thread, by the kernel's own account; modulo 2^32. */
-static uint32_t time_in_kernel_us(void)
+/* Of the calling thread, by the kernel's own account; modulo 2^32. Not in the frame of a walk. */
+static __attribute__((noinline)) uint32_t time_in_kernel_us(void)
 {
 	struct rusage usage = {.ru_stime = {0}};
 
@@ -136,8 +136,8 @@ static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 }
 
 /* What a tick stands for that met the thread at @uc. */
-static void weigh_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
-		       struct taken *out)
+static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const siginfo_t *info,
+						 const ucontext_t *uc, struct taken *out)
 {
 	uint32_t used_us = used_since_tick(info);
 	uint64_t tick_ns = weft_tick_ns(), weight_ns = tick_ns, kernel_ns = 0, mask;
