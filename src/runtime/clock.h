@@ -48,6 +48,7 @@ struct weft_clock {
 	uint32_t gap_ns;    /* of this block; 0 = open, and of no use any more */
 	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part */
 	int32_t fd;         /* the number that its signals carry */
+	uint32_t told_us;   /* the same at the last sample of it in the kernel; 0 = there is none */
 };
 _Static_assert(sizeof(struct weft_clock) == sizeof(((struct weft_ring_producer *)0)->own),
 	       "its room in the slot");

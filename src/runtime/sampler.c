@@ -101,26 +101,42 @@ static uint32_t used_since_tick(const siginfo_t *info)
 								 : 1;
 }
 
-/* Of the calling thread, by the kernel's own account; modulo 2^32. Not in the frame of a walk. */
+/* Of the calling thread by the kernel's own account, modulo 2^32, and never 0. Not in the frame of
+ * a walk. */
 static __attribute__((noinline)) uint32_t time_in_kernel_us(void)
 {
 	struct rusage usage = {.ru_stime = {0}};
+	uint32_t us;
 
 	sys_call2(SYS_getrusage, RUSAGE_THREAD, &usage);
-	return (uint32_t)usage.ru_stime.tv_sec * 1000000u + (uint32_t)usage.ru_stime.tv_usec;
+	us = (uint32_t)usage.ru_stime.tv_sec * 1000000u + (uint32_t)usage.ru_stime.tv_usec + 1;
+	return us ? us : 1;
 }
 
-/* And since the last tick; 0 at the first, of which nobody knows. */
-static uint64_t kernel_since_tick_ns(struct weft_slot *slot)
+/* 0, too, where nobody knows since when. */
+static uint64_t passed_ns(uint32_t now_us, uint32_t before_us)
 {
-	struct weft_clock *clock = weft_clock_of(slot);
-	uint32_t before = clock->kernel_us, now;
+	uint32_t passed = now_us - before_us;
 
-	if (weft_rt_is_careful())
-		return 0;
-	now = time_in_kernel_us() + 1;
-	clock->kernel_us = now ? now : 1;
-	return before && now - before < UINT32_MAX / 2 ? (uint64_t)(now - before) * 1000 : 0;
+	return before_us && passed < UINT32_MAX / 2 ? (uint64_t)passed * 1000 : 0;
+}
+
+/*
+ * Ticks in a long system call are told at its end, as one, and a thread that a tick has woken is
+ * met by that. So with an hrtimer beside it a tick stands for all that the kernel has counted in
+ * there since the last one, for the first a tick: the sum is the kernel's own. Without, each stands
+ * for a tick, and for the call if that was longer.
+ */
+static uint64_t weight_in_kernel_ns(struct weft_clock *clock, uint32_t now_us, uint64_t kernel_ns,
+				    int is_covered)
+{
+	uint64_t tick_ns = weft_tick_ns(), since_ns = passed_ns(now_us, clock->told_us);
+	int is_first = !clock->told_us;
+
+	clock->told_us = now_us;
+	if (is_covered && !is_first)
+		return since_ns;
+	return is_first || kernel_ns < tick_ns + tick_ns / 2 ? tick_ns : kernel_ns;
 }
 
 /* So that the sum of all is right, and each is a whole number. */
@@ -139,26 +155,28 @@ static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const siginfo_t *info,
 						 const ucontext_t *uc, struct taken *out)
 {
-	uint32_t used_us = used_since_tick(info);
-	uint64_t tick_ns = weft_tick_ns(), weight_ns = tick_ns, kernel_ns = 0, mask;
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint32_t used_us = used_since_tick(info), now_us = 0;
+	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), mask;
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
 	is_covered = weft_clock_covers(slot, mask);
-	if (is_covered || is_kernel)
-		kernel_ns = kernel_since_tick_ns(slot);
-	is_kernel |= kernel_ns / 500 > used_us;
-	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
-	if (is_covered) {
-		weft_clock_is_quiet(slot, used_us);
-		if (!is_kernel)
-			return;
-	} else {
-		weft_clock_open(slot, mask);
+	if ((is_covered || is_kernel) && !weft_rt_is_careful()) {
+		now_us = time_in_kernel_us();
+		kernel_ns = passed_ns(now_us, clock->kernel_us);
+		clock->kernel_us = now_us;
 	}
-	if (is_kernel && kernel_ns > tick_ns && used_us > (tick_ns + tick_ns / 2) / 1000)
-		weight_ns = kernel_ns / 1000 < used_us ? kernel_ns : (uint64_t)used_us * 1000;
-	out->weight = in_periods(slot, weight_ns);
+	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
+	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
+	if (is_kernel && now_us)
+		weight_ns = weight_in_kernel_ns(clock, now_us, kernel_ns, is_covered);
+	if (!is_covered)
+		weft_clock_open(slot, mask);
+	else
+		weft_clock_is_quiet(slot, used_us);
+	if (is_kernel || !is_covered)
+		out->weight = in_periods(slot, weight_ns);
 }
 
 static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
