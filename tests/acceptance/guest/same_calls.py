@@ -39,7 +39,7 @@ ANONYMOUS = re.compile(r"^(mmap\(NULL, )\d+(, .*MAP_ANONYMOUS)")
 LOCK = re.compile(r"^futex\(PTR, FUTEX_(WAIT_PRIVATE, 2, NULL|WAKE_PRIVATE, 1)\)")
 # Only these tell of threads: elsewhere such a number may be a size.
 OF_THREADS = re.compile(r"^(---|v?fork|clone|set_tid_|get(t|p|pp)id|t?g?kill|wait|futex|timer_create)")
-AT_END = {"hrtimer", "getrusage", "rt_sigaction", "timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
+AT_END = {"clock_gettime", "hrtimer", "getrusage", "rt_sigaction", "timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
           "timer_settime", "timer_create"}
 
 
