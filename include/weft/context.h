@@ -57,13 +57,12 @@ struct weft_context {
 /** What weft_scope_enter() saves. Opaque; lives on the caller's stack. */
 struct weft_scope {
 	struct weft_slot *slot;
-	uint64_t record[8];       /* the v1 record as it was, even in the middle of a write */
-	uint64_t extension[5];    /* seq, v1_checksum, trace id, flags + label generation */
-	uint64_t labels_number;   /* grows with every scope of a thread or coroutine */
-	uint64_t labels_outer;    /* the same of the scope around it; 0 = none */
-	uint64_t labels_outer_at; /* where that one is, if it stays there; 0 = not known */
-	uint32_t labels_saved;    /* which labels that one has saved, by bits */
+	uint64_t record[8];    /* the v1 record as it was, even in the middle of a write */
+	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags + label generation */
 	int done;
+	uint32_t labels_mark;  /* labels saved on the thread when it was entered */
+	uint32_t labels_outer; /* the same of the scope around it, + 1; 0 = none */
+	uint32_t labels_saved; /* which labels that one has saved, by bits */
 };
 
 /** The calling thread's slot; NULL before its first use. Read by outside readers too. */
@@ -211,17 +210,9 @@ WEFT_API int weft_context_read(struct weft_context *context);
 
 /**
  * weft_scope_enter() - save the thread's context, then write @context (NULL: change nothing).
- * @scope: caller's memory, valid until weft_scope_leave(). It may move meanwhile (guards).
+ * @scope: caller's memory, valid until weft_scope_leave().
  */
 WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context);
-
-/**
- * weft_scope_enter_here() - the same for a scope that stays where it is: once another one is
- * entered in its place, or the thread has left that part of its stack, it is over, though a
- * longjmp had left it without weft_scope_leave(). What it has saved of labels then gives its room
- * to later ones.
- */
-WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_context *context);
 
 /**
  * weft_scope_leave() - put back everything that weft_scope_enter() found: ids, trace id,
@@ -232,29 +223,27 @@ WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_
 WEFT_API void weft_scope_leave(struct weft_scope *scope);
 
 /** For WEFT_SCOPE(). */
-static inline struct weft_scope *weft_scope_begin(struct weft_scope *scope,
-						  const struct weft_context *context)
+static inline struct weft_scope weft_scope_begin(const struct weft_context *context)
 {
-	weft_scope_enter_here(scope, context);
+	struct weft_scope scope;
+
+	weft_scope_enter(&scope, context);
 	return scope;
 }
 
 #define WEFT_PASTE_(a, b) a##b
 #define WEFT_PASTE(a, b) WEFT_PASTE_(a, b)
-#define WEFT_SCOPE_NAMED(name, once, context)                                                      \
-	for (struct weft_scope name __attribute__((cleanup(weft_scope_leave))),                    \
-	     *once = weft_scope_begin(&name, context);                                             \
-	     once; once = NULL)
+#define WEFT_SCOPE_NAMED(name, context)                                                            \
+	for (struct weft_scope name                                                                \
+	     __attribute__((cleanup(weft_scope_leave))) = weft_scope_begin(context);               \
+	     !name.done; weft_scope_leave(&name))
 
 /**
  * WEFT_SCOPE(context) { ... } - run a block under a context and restore on every way out of
- * it: its end, break, continue, goto, return (and C++ exceptions). `break` and `continue` both
- * leave the block alone and go on behind it, not with a loop around it: use goto for that. A
- * longjmp out of it restores nothing.
+ * it: its end, break, goto, return (and C++ exceptions), but not longjmp. A break leaves
+ * the block only, not a loop around it.
  */
-#define WEFT_SCOPE(context)                                                                        \
-	WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__),                                     \
-			 WEFT_PASTE(weft_scope_once_, __LINE__), context)
+#define WEFT_SCOPE(context) WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__), context)
 
 /**
  * weft_tag_name() - give tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".

@@ -250,8 +250,7 @@ static void save_words(uint64_t *to, const void *from, int words)
 		to[i] = GET(word[i]);
 }
 
-static inline void scope_enter(struct weft_scope *scope, const struct weft_context *context,
-			       uint64_t at)
+WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 
@@ -261,19 +260,9 @@ static inline void scope_enter(struct weft_scope *scope, const struct weft_conte
 		return;
 	save_words(scope->record, &slot->context, RECORD_WORDS);
 	save_words(scope->extension, &slot->ext, EXTENSION_WORDS);
-	weft_labels_scope_enter(slot, scope, at);
+	weft_labels_scope_enter(slot, scope);
 	if (context)
 		write_and_publish(slot, context);
-}
-
-WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context)
-{
-	scope_enter(scope, context, 0);
-}
-
-WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_context *context)
-{
-	scope_enter(scope, context, (uint64_t)(uintptr_t)scope);
 }
 
 static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *record,

@@ -86,7 +86,6 @@ static void save(const struct weft_slot *slot, struct coro_context *c)
 		c->store = CORO_STORE_SPARE;
 		c->scopes_saved = store->scopes.saved;
 		c->scopes_scope = store->scopes.scope;
-		c->scopes_at = store->scopes.at;
 		c->scopes_entered = store->scopes.scopes;
 	}
 }
@@ -98,7 +97,6 @@ static struct weft_label_store *spare_for(struct weft_slot *slot, const struct c
 	store->scopes.bytes = 0;
 	store->scopes.saved = c->scopes_saved;
 	store->scopes.scope = c->scopes_scope;
-	store->scopes.at = c->scopes_at;
 	store->scopes.scopes = c->scopes_entered;
 	return store;
 }

@@ -45,9 +45,9 @@ enum coro_store { CORO_STORE_THREAD = 0, CORO_STORE_SPARE = 1 };
 struct coro_context {
 	struct weft_context_words words;
 	uint64_t store;        /* enum coro_store */
-	uint64_t scopes_scope; /* the spare store is the thread's: what scopes noted there */
-	uint64_t scopes_at;
-	uint32_t scopes_saved, scopes_entered;
+	uint32_t scopes_saved; /* the spare store is the thread's: what scopes noted there */
+	uint32_t scopes_scope, scopes_entered;
+	uint32_t rsv;
 	struct weft_event_state
 		events; /* contextual events that are open, and what was committed */
 };
@@ -61,7 +61,7 @@ struct coro_words {
 	uint64_t slot;  /* where it runs */
 	uint64_t slot_generation;
 	struct coro_told told;
-	uint64_t rsv[WEFT_CORO_CARRY_WORDS - 30];
+	uint64_t rsv[WEFT_CORO_CARRY_WORDS - 29];
 };
 
 _Static_assert(sizeof(struct coro_words) == WEFT_CORO_CARRY_WORDS * 8, "words of a coroutine");

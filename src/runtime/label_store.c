@@ -8,13 +8,7 @@
  * from the visible set.
  *
  * Saved labels: entries one after the other, 8-aligned, oldest first; an entry exists when
- * scopes.bytes has passed it, and tells the number of its scope. Of several of one label the
- * oldest of a scope, or of those that were entered later, counts.
- *
- * A scope that a longjmp has left is never ended. When there is no room left, what such scopes
- * have saved is given up: those in whose place another scope was entered later, on whichever
- * stack, and those that lie below the caller, where both are on one stack whose bounds are known.
- * Other entries move up, each change by one word, so that the list is whole at each moment.
+ * saved_bytes has passed it. Of several of one label the oldest above a scope's mark counts.
  */
 #include "runtime/label_store.h"
 
@@ -26,12 +20,10 @@ uint32_t weft_labels_max = WEFT_CUSTOM_LABELS_DEFAULT;
 uint32_t weft_labels_twin; /* set in the constructor */
 
 struct saved_label {
-	uint16_t bytes;     /* of the entry */
-	uint16_t number;    /* 0: of no label any more */
+	uint16_t bytes; /* of the entry */
+	uint16_t number;
 	uint16_t key_bytes; /* 0: there was none */
 	uint16_t value_bytes;
-	uint64_t scope;       /* number of the scope */
-	uint64_t at;          /* where that is, if it stays there; 0 = not known */
 	unsigned char text[]; /* key, value */
 };
 
@@ -262,6 +254,32 @@ static struct saved_label *saved_at(const struct weft_label_store *store, uint32
 	return (struct saved_label *)(uintptr_t)(store->saved_at + at);
 }
 
+/* As the label stands in the hidden set, which is brought up: its state before this change. */
+int weft_store_save(struct weft_label_change *c, uint32_t n)
+{
+	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
+	uint32_t key_bytes = label->key.buf ? (uint32_t)label->key.bytes : 0;
+	uint32_t value_bytes = key_bytes ? (uint32_t)label->value.bytes : 0;
+	uint32_t bytes = ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;
+	struct saved_label *entry = saved_at(c->store, c->store->scopes.bytes);
+
+	if (!c->store->scopes.scope || c->store->scopes.saved & 1u << n)
+		return 0;
+	if (c->store->scopes.bytes + bytes > c->store->saved_room)
+		return -1;
+	entry->bytes = (uint16_t)bytes;
+	entry->number = (uint16_t)n;
+	entry->key_bytes = (uint16_t)key_bytes;
+	entry->value_bytes = (uint16_t)value_bytes;
+	weft_bytes_copy(entry->text, key_place(c->hidden, n), key_bytes);
+	weft_bytes_copy(entry->text + key_bytes, value_place(c->hidden, n), value_bytes);
+	KEEP_ORDER();
+	c->store->scopes.bytes += bytes;
+	KEEP_ORDER();
+	c->store->scopes.saved |= 1u << n;
+	return 0;
+}
+
 static void put_saved(struct weft_label_change *c, const struct saved_label *entry)
 {
 	const char *text = (const char *)entry->text;
@@ -274,170 +292,31 @@ static void put_saved(struct weft_label_change *c, const struct saved_label *ent
 	weft_store_put_value(c, entry->number, text + entry->key_bytes, entry->value_bytes);
 }
 
-/* What has been written there once is not believed. */
+/* Scopes that end in a wrong order leave marks behind at which no entry begins. */
 static int is_entry(const struct weft_label_change *c, const struct saved_label *entry,
 		    uint32_t room)
 {
 	return room >= sizeof(*entry) && entry->bytes <= room && entry->bytes % 8 == 0 &&
-	       entry->bytes >= sizeof(*entry) &&
-	       (!entry->number ||
-		(sizeof(*entry) + entry->key_bytes + entry->value_bytes <= entry->bytes &&
-		 entry->key_bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
-		 entry->value_bytes <= WEFT_CUSTOM_LABELS_VALUE_BYTES &&
-		 entry->number >= WEFT_CUSTOM_LABELS_RESERVED && entry->number < c->store->max));
+	       sizeof(*entry) + entry->key_bytes + entry->value_bytes <= entry->bytes &&
+	       entry->key_bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
+	       entry->value_bytes <= WEFT_CUSTOM_LABELS_VALUE_BYTES &&
+	       entry->number >= WEFT_CUSTOM_LABELS_RESERVED && entry->number < c->store->max;
 }
 
-/* The entry at @at; NULL behind the last one. */
-static struct saved_label *entry_at(const struct weft_label_change *c, uint32_t at)
+void weft_store_put_back(struct weft_label_change *c, uint32_t mark)
 {
-	struct saved_label *entry = saved_at(c->store, at);
-
-	return at < c->store->scopes.bytes && is_entry(c, entry, c->store->scopes.bytes - at)
-		       ? entry
-		       : NULL;
-}
-
-void weft_store_put_back(struct weft_label_change *c, uint64_t number, struct weft_saved_end *end)
-{
-	const struct saved_label *entry;
 	uint32_t done = 0;
 
-	*end = (struct weft_saved_end){0, 0};
-	for (uint32_t at = 0; (entry = entry_at(c, at)); at += entry->bytes) {
-		if (!entry->number)
-			continue;
-		if (entry->scope < number) {
-			*end = (struct weft_saved_end){at + entry->bytes, entry->scope};
-			continue;
-		}
+	for (uint32_t at = mark; at < c->store->scopes.bytes;) {
+		const struct saved_label *entry = saved_at(c->store, at);
+
+		if (!is_entry(c, entry, c->store->scopes.bytes - at))
+			break;
 		if (!(done & 1u << entry->number))
 			put_saved(c, entry);
 		done |= 1u << entry->number;
+		at += entry->bytes;
 	}
-}
-
-/* ---- scopes that a longjmp has left */
-
-/* Was another scope entered since in the place of this entry's? */
-static int is_replaced(const struct weft_label_change *c, const struct saved_label *one,
-		       uint32_t behind)
-{
-	const struct weft_label_scopes *own = &c->store->scopes;
-	const struct saved_label *entry;
-
-	if (one->at == own->at && one->scope < own->scope)
-		return 1;
-	for (uint32_t at = behind; (entry = entry_at(c, at)); at += entry->bytes)
-		if (entry->number && entry->at == one->at && entry->scope > one->scope)
-			return 1;
-	return 0;
-}
-
-static int is_left(const struct weft_label_change *c, const struct saved_label *one,
-		   uint32_t behind)
-{
-	return one->number && one->at &&
-	       (is_replaced(c, one, behind) ||
-		(one->at < c->frame && weft_stack_has_both(c->slot, one->at, c->frame)));
-}
-
-/* The first word of an entry of no label. One store: the list is whole before and after it. */
-static void put_gap(struct weft_label_store *store, uint32_t at, uint32_t bytes)
-{
-	__atomic_store_n((uint64_t *)(void *)saved_at(store, at), bytes, __ATOMIC_RELAXED);
-	KEEP_ORDER();
-}
-
-/* The entry behind a gap to where that begins; there are two of it for a moment. */
-static void move_up(struct weft_label_store *store, uint32_t gap, uint32_t from)
-{
-	const uint64_t *source = (const void *)saved_at(store, from);
-	uint64_t *to = (void *)saved_at(store, gap);
-	uint32_t bytes = saved_at(store, from)->bytes;
-
-	if (from - gap > bytes)
-		put_gap(store, gap + bytes, from - gap - bytes);
-	for (uint32_t i = 1; i < bytes / sizeof(*to); i++)
-		to[i] = source[i];
-	KEEP_ORDER();
-	__atomic_store_n(to, *source, __ATOMIC_RELAXED);
-	KEEP_ORDER();
-	put_gap(store, gap + bytes, from - gap);
-}
-
-/* What is left of a gap must have room for an entry of its own. */
-static int fits(uint32_t gap_bytes, uint32_t bytes)
-{
-	return gap_bytes == bytes || gap_bytes >= bytes + sizeof(struct saved_label);
-}
-
-static void close_gaps(struct weft_label_change *c)
-{
-	uint32_t gap = 0, at = 0;
-	const struct saved_label *entry;
-
-	while ((entry = entry_at(c, at))) {
-		uint32_t bytes = entry->bytes;
-
-		if (entry->number && at != gap && fits(at - gap, bytes)) {
-			move_up(c->store, gap, at);
-			gap += bytes;
-		} else if (entry->number) {
-			gap = at + bytes;
-		} else if (at != gap) {
-			put_gap(c->store, gap, at + bytes - gap);
-		}
-		at += bytes;
-	}
-	c->store->scopes.bytes = gap;
-}
-
-static void give_up_left_scopes(struct weft_label_change *c)
-{
-	struct saved_label *entry;
-
-	for (uint32_t at = 0; (entry = entry_at(c, at)); at += entry->bytes)
-		if (is_left(c, entry, at + entry->bytes))
-			entry->number = 0;
-	KEEP_ORDER();
-	close_gaps(c);
-}
-
-static int has_room(const struct weft_label_store *store, uint32_t bytes)
-{
-	return store->scopes.bytes + bytes <= store->saved_room;
-}
-
-/* As the label stands in the hidden set, which is brought up: its state before this change. */
-int weft_store_save(struct weft_label_change *c, uint32_t n)
-{
-	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
-	uint32_t key_bytes = label->key.buf ? (uint32_t)label->key.bytes : 0;
-	uint32_t value_bytes = key_bytes ? (uint32_t)label->value.bytes : 0;
-	uint32_t bytes = ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;
-	struct saved_label *entry;
-
-	if (!c->store->scopes.scope || c->store->scopes.saved & 1u << n)
-		return 0;
-	if (UNLIKELY(!has_room(c->store, bytes)))
-		give_up_left_scopes(c);
-	if (UNLIKELY(!has_room(c->store, bytes)))
-		return -1;
-	entry = saved_at(c->store, c->store->scopes.bytes);
-	entry->bytes = (uint16_t)bytes;
-	entry->number = (uint16_t)n;
-	entry->key_bytes = (uint16_t)key_bytes;
-	entry->value_bytes = (uint16_t)value_bytes;
-	entry->scope = c->store->scopes.scope;
-	entry->at = c->store->scopes.at;
-	weft_bytes_copy(entry->text, key_place(c->hidden, n), key_bytes);
-	weft_bytes_copy(entry->text + key_bytes, value_place(c->hidden, n), value_bytes);
-	c->store->scopes.newest = entry->scope;
-	KEEP_ORDER();
-	c->store->scopes.bytes += bytes;
-	KEEP_ORDER();
-	c->store->scopes.saved |= 1u << n;
-	return 0;
 }
 
 /* Scopes that are entered in a store end in its copy, too. Both are laid out. */

@@ -40,14 +40,10 @@ struct weft_label_owner {
 
 /* What scopes have saved of a store's labels. */
 struct weft_label_scopes {
-	uint32_t bytes;   /* of labels that they will put back */
-	uint32_t saved;   /* [handlers] labels that the innermost scope has saved */
-	uint64_t scope;   /* [handlers] its number; 0 = none */
-	uint64_t at;      /* [handlers] where it is, if it stays there; 0 = not known */
-	uint64_t numbers; /* [handlers] given to scopes so far */
-	uint64_t newest; /* number of the scope that the last saved label is of, or a greater one */
+	uint32_t bytes;  /* of labels that they will put back */
+	uint32_t scope;  /* [handlers] innermost scope's first saved byte + 1; 0 = none */
+	uint32_t saved;  /* [handlers] labels that it has saved */
 	uint32_t scopes; /* [handlers] entered and not left */
-	uint32_t rsv;
 };
 
 /* The words of a store. Writers as above; all zeros: not laid out yet, and the slot's own. */
@@ -147,12 +143,7 @@ void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *v
 			  uint32_t bytes);
 void weft_store_drop(struct weft_label_change *c, uint32_t n);
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
-/* What the scopes from @number on have saved is put back; *end: what older ones have. */
-struct weft_saved_end {
-	uint32_t bytes;
-	uint64_t newest;
-};
-void weft_store_put_back(struct weft_label_change *c, uint64_t number, struct weft_saved_end *end);
+void weft_store_put_back(struct weft_label_change *c, uint32_t mark);
 void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from);
 void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
 
@@ -165,8 +156,6 @@ int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
 int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
 		      const struct weft_scope *scope);
 void weft_write_leave(struct weft_slot *slot);
-/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
-int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
 /* @changed: enum weft_changed; within a write. */
 void weft_write_otel(struct weft_slot *slot, unsigned int changed);
 

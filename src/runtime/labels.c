@@ -505,29 +505,18 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
 
 /* ---- scopes, children */
 
-/* The innermost scope. At no moment is one said to be where another is. */
-static inline void become(struct weft_label_scopes *own, uint64_t scope, uint64_t at)
-{
-	KEEP_ORDER();
-	own->at = 0;
-	KEEP_ORDER();
-	own->scope = scope;
-	KEEP_ORDER();
-	own->at = at;
-}
-
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at)
+void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope)
 {
 	struct weft_label_scopes *own = &weft_store_now(slot)->scopes;
 
 	own->scopes++;
 	KEEP_ORDER();
-	scope->labels_number = ++own->numbers;
+	scope->labels_mark = own->bytes;
 	scope->labels_outer = own->scope;
-	scope->labels_outer_at = own->at;
 	scope->labels_saved = own->saved;
 	own->saved = 0;
-	become(own, scope->labels_number, at);
+	KEEP_ORDER();
+	own->scope = own->bytes + 1;
 }
 
 /* Nothing is saved while there is no scope: so what a wrong order left behind goes in the end. */
@@ -538,31 +527,24 @@ static void scope_end(struct weft_label_scopes *own)
 		return;
 	own->scope = 0;
 	KEEP_ORDER();
-	own->at = 0;
 	own->saved = 0;
-	own->newest = 0;
 	own->bytes = 0;
 }
 
-static void go_back_to_outer(struct weft_label_scopes *own, const struct weft_scope *scope)
-{
-	become(own, scope->labels_outer, scope->labels_outer_at);
-	KEEP_ORDER();
-	own->saved = scope->labels_saved;
-}
-
 /*
- * A scope whose number has been passed ended with one around it: its labels are back already. (A
+ * A scope whose mark has been passed ended with one around it: its labels are back already. (A
  * forked child has what its parent's scopes saved, in a slot of its own.)
  */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope)
 {
 	struct weft_label_scopes *own = &weft_store_now(slot)->scopes;
 
-	if (LIKELY(own->scope >= scope->labels_number)) {
-		if (UNLIKELY(own->bytes && own->newest >= scope->labels_number))
+	if (LIKELY(own->scope > scope->labels_mark)) {
+		if (UNLIKELY(own->bytes > scope->labels_mark))
 			return 1;
-		go_back_to_outer(own, scope);
+		own->scope = scope->labels_outer;
+		KEEP_ORDER();
+		own->saved = scope->labels_saved;
 	}
 	scope_end(own);
 	return 0;
@@ -572,7 +554,6 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 							 const struct weft_scope *scope)
 {
 	struct weft_label_change c;
-	struct weft_saved_end end;
 
 	if (weft_copies_has_master()) {
 		weft_copies_scope_restore(slot, scope);
@@ -581,11 +562,11 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 	do {
 		begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
-		weft_store_put_back(&c, scope->labels_number, &end);
+		weft_store_put_back(&c, scope->labels_mark);
 	} while (UNLIKELY(weft_write_finish(&c, NULL, scope)));
-	c.store->scopes.bytes = end.bytes;
-	c.store->scopes.newest = end.newest;
-	go_back_to_outer(&c.store->scopes, scope);
+	c.store->scopes.bytes = scope->labels_mark;
+	c.store->scopes.scope = scope->labels_outer;
+	c.store->scopes.saved = scope->labels_saved;
 	scope_end(&c.store->scopes);
 }
 

@@ -58,8 +58,7 @@ static inline uint64_t weft_labels_place(const struct weft_slot *slot,
 }
 
 /* For scopes (context.c). In handlers too, which change no labels. */
-/* @at: where the scope stays; 0 = it may move. */
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at);
+void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope);
 /* 1: there are labels to put back; then scope_restore() does that and the ids, as one. */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope);
 void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);

@@ -67,9 +67,8 @@ pub struct Scope {
     slot: *mut c_void,
     record: [u64; 8],
     extension: [u64; 5],
-    labels: [u64; 3],
-    labels_saved: u32,
     done: c_int,
+    labels: [u32; 3],
     not_send: PhantomData<*mut ()>,
 }
 
