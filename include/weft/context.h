@@ -240,8 +240,9 @@ static inline struct weft_scope weft_scope_begin(const struct weft_context *cont
 
 /**
  * WEFT_SCOPE(context) { ... } - run a block under a context and restore on every way out of
- * it: its end, break, goto, return (and C++ exceptions), but not longjmp. A break leaves
- * the block only, not a loop around it.
+ * it: its end, break, goto, return (and C++ exceptions), but not longjmp. `break` and
+ * `continue` both leave the block alone and go on behind it, not with a loop around it: use goto
+ * for that.
  */
 #define WEFT_SCOPE(context) WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__), context)
 

@@ -41,15 +41,15 @@ blocked_adds_up() {
 	}' "$work/own"
 }
 
-# Running, waiting for a CPU, blocked: half a hundredth of its life, and ten samples, for what it ran is
-# told by some hundred samples of its CPU time, whose error that is.
+# Running, waiting for a CPU, blocked: half a hundredth of its life, and three standard errors of what
+# it ran, which is told by some hundred samples of its CPU time.
 each_thread_adds_up() {
 	bounded "$weft" report --json --event wall --by thread "$work/a.jfr" |
 		jq -r '.rows[] | .total_ns' | awk -v life="$(awk '{ print $3 }' "$work/own")" \
-		-v hertz=$hertz '{
+		-v hertz=$hertz -v ran=150 '{
 			off = ($1 - life) / 1e9; n++
 			printf "thread: %.2f s of %.2f s\n", $1 / 1e9, life / 1e9
-			if ((off < 0 ? -off : off) > 0.005 * life / 1e9 + 10 / hertz) bad = 1
+			if ((off < 0 ? -off : off) > 0.005 * life / 1e9 + 3 * sqrt(ran) / hertz) bad = 1
 		} END { exit bad || n != 7 }'
 }
 
