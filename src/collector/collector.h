@@ -46,8 +46,8 @@ struct collector_options {
 	pid_t root;                     /* the first process; 0 = told later */
 	enum weft_stack_mode stack_mode;
 	int inline_context;
-	int no_children;  /* only the root is welcome */
-	int debuginfod;   /* servers may be asked for what names code */
+	int no_children; /* only the root is welcome */
+	int debuginfod;  /* servers may be asked for what names code */
 	enum weft_clock_choice clock;
 	int prime_signal; /* 0 = SIGURG, COLLECTOR_NO_SIGNAL = none, else a real-time one */
 	/* Processes that run already (attach.h): theirs is taken over. Then there is no root. */
