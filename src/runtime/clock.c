@@ -150,27 +150,29 @@ static void unmap(uint64_t page)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
 }
 
-/* The address of its control page, and the number that it had meanwhile; or -errno. */
-static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
-{
-	long fd = open_event(slot->thread.tid, gap_ns), page;
-
-	if (fd < 0)
-		return fd;
-	page = aim(fd, slot->thread.tid);
-	if (!page)
-		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-	sys_call1(SYS_close, fd);
-	*number = (int32_t)fd;
-	return page;
-}
-
 /* Refused for good: threads that begin later need not try. */
 static void note_refusal(long error)
 {
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
 	    error == -ENOENT || error == -EOPNOTSUPP)
 		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
+}
+
+/* The address of its control page, and the number that it had meanwhile; or -errno. */
+static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
+{
+	long fd = open_event(slot->thread.tid, gap_ns), page;
+
+	if (fd < 0) {
+		note_refusal(fd);
+		return fd;
+	}
+	page = aim(fd, slot->thread.tid);
+	if (!page)
+		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	sys_call1(SYS_close, fd);
+	*number = (int32_t)fd;
+	return page;
 }
 
 static int is_failure(long page)
@@ -189,8 +191,6 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	page = make(slot, gap_ns, &clock->fd);
 	found = is_failure(page) ? 0 : (uint64_t)page;
 
-	if (!found)
-		note_refusal(page);
 	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		unmap(found);

@@ -175,8 +175,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 		weft_clock_open(slot, mask);
 	else
 		weft_clock_is_quiet(slot, used_us);
-	if (is_kernel || !is_covered)
-		out->weight = in_periods(slot, weight_ns);
+	out->weight = is_kernel || !is_covered ? in_periods(slot, weight_ns) : 0;
 }
 
 static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
@@ -269,9 +268,10 @@ static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const str
 static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
 			uint64_t now_ns, int is_new)
 {
-	struct taken taken = {.now_ns = now_ns, .is_new = is_new};
+	struct taken taken = {.now_ns = now_ns, .weight = 1, .is_new = is_new};
 
-	weigh_tick(slot, info, uc, &taken);
+	if (LIKELY(info->si_code == SI_TIMER)) /* else it was queued: one sample was asked for */
+		weigh_tick(slot, info, uc, &taken);
 	if (taken.weight)
 		write_sample(slot, uc, &taken);
 }
