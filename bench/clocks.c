@@ -248,7 +248,7 @@ static void print_result(const char *work_name, const struct clock *c)
 	}
 	printf("%-14s %-10s %7.1f %7.1f %6.1f  %7.3f %7.3f  %8.1f %8.1f %8.1f\n", work_name,
 	       c->name, 100 * part(t->used_ns[B], t->used_ns[A] + t->used_ns[B]), 100 * seen,
-	       n ? 196 * sqrt(seen * (1 - seen) / n) : 0, part(t->seen_ns[A], t->used_ns[A]),
+	       n > 0 ? 196 * sqrt(seen * (1 - seen) / n) : 0, part(t->seen_ns[A], t->used_ns[A]),
 	       part(t->seen_ns[B], t->used_ns[B]), part(t->start_ns, t->starts) / 1e3,
 	       part(t->end_ns, t->starts) / 1e3, part(t->handler_ns, t->handlers) / 1e3);
 	fflush(stdout);
