@@ -33,6 +33,7 @@ static void burn(double seconds)
 	while (used() < until)
 		for (int i = 0; i < 1000; i++)
 			x += (unsigned int)i;
+	(void)x;
 }
 
 static int finished; /* atomic: threads, or notifications */
