@@ -52,7 +52,7 @@ static const struct cli_option options[] = {
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
 	 "How stacks are taken: auto walks by unwind tables and copies what they do not reach",
 	 "auto", collector_stack_modes},
-	{"clock", 0, CLI_CHOICE, CLI_MORE, "CLOCK",
+	{"clock", 0, CLI_CHOICE, 0, "CLOCK",
 	 "What takes samples of CPU time: auto is an hrtimer for each thread where perf is "
 	 "allowed, "
 	 "else ticks, the kernel's",

@@ -495,8 +495,8 @@ static void readings_are_the_kernels(void **state)
 	assert_true(word.cpu_ns >= before_ns + 40 * MS);
 	assert_true(head.process_ns >= word.cpu_ns);
 	assert_true(head.process_ns <= clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	threads_free(threads); /* tells of those that are left */
 	account_free(&account);
-	threads_free(threads);
 	process_free(p);
 	queue_destroy(&q);
 }
@@ -541,8 +541,8 @@ static void idle_threads_cost_little(void **state)
 	pthread_mutex_unlock(&gate);
 	for (int i = 0; i < IDLE; i++)
 		pthread_join(thread[i], NULL);
+	threads_free(threads); /* tells of those that are left */
 	account_free(&account);
-	threads_free(threads);
 	process_free(p);
 	queue_destroy(&q);
 }
