@@ -42,7 +42,7 @@ balanced() {
 
 in_context() {
 	report --by span --top 0 >"$work/text" || return 1
-	grep -E '^context +[0-9]+ samples with context \((9[0-9]|100)\.[0-9] %\)' "$work/text" || {
+	grep -E '^context +[0-9]+ samples with context \((9[0-9]|100)\.[0-9] %( ±[0-9.]+)?\)' "$work/text" || {
 		cat "$work/text"
 		return 1
 	}
