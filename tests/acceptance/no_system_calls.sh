@@ -43,7 +43,7 @@ only_sigreturn() {
 	! grep -vE "^(rt_sigreturn|marks|signals|mprotect|${clock_calls// /|}) " "$work/calls"
 }
 
-clock_calls="getrusage rt_sigaction perf_event_open fcntl mmap close munmap"
+clock_calls="getrusage rt_sigaction ioctl perf_event_open fcntl mmap close munmap"
 
 calls_named() { # NAME
 	awk -v name="$1" '$1 == name { print $2; found = 1 } END { if (!found) print 0 }' "$work/calls"

@@ -86,14 +86,14 @@ thresholded() { # by default what is shorter than a millisecond is left out
 		at_least 1 "$(wc -l <"$work/default.events")"
 }
 
-# Between the marks: the program's own calls, and what a tick of the CPU timer brings.
+# Between the marks: the program's own calls, and what a tick of the CPU timer, or the hrtimer, brings.
 adds_no_call() { # COMMAND...
 	bounded strace -f -o "$work/trace" "$@" "$tools/waits-known" free >/dev/null 2>"$work/err" ||
 		{ cat "$work/err"; return 1; }
 	awk '/write\(-1, "mark"/ { inside[$1] = !inside[$1]; marks++; next }
 		inside[$1] && $2 !~ /^(---|<\.\.\.)/ { sub(/\(.*/, "", $2); calls[$2]++ }
 		END { for (name in calls) print name, calls[name]; print "marks", marks + 0 }' "$work/trace" |
-		grep -vE '^(rt_sigreturn|mprotect) ' | sort >"$work/calls"
+		grep -vE '^(rt_sigreturn|mprotect|getrusage|perf_event_open|fcntl|mmap|close|munmap|rt_sigaction) ' | sort >"$work/calls"
 	cat "$work/calls"
 	same "marks 2
 read 100" "$(cat "$work/calls")"

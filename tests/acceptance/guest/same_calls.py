@@ -23,7 +23,8 @@ import re
 import sys
 
 OURS = re.compile(r"^(--- SIGPROF \{.*si_code=SI_TIMER|--- SIGURG \{.*si_code=(POLL_IN|0x1),|rt_sigreturn\(|timer_"
-                  r"|getrusage\(RUSAGE_THREAD|rt_sigaction\(SIGURG, NULL|hrtimer\()")
+                  r"|getrusage\(RUSAGE_THREAD|rt_sigaction\(SIGURG, NULL|hrtimer\("
+                  r"|ioctl\(\d+, PERF_EVENT_IOC_ID|fcntl\(\d+, F_GETSIG\))")
 OPENING = [re.compile(p) for p in (
     r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
     r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
