@@ -56,7 +56,6 @@ static int start(int32_t timer_id, int once)
 
 	if (once)
 		spec.it_interval.tv_nsec = 0;
-
 	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
 }
 
