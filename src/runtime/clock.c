@@ -228,19 +228,38 @@ static int begins_to_open(struct weft_clock *clock)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-void weft_clock_open(struct weft_slot *slot, uint64_t mask)
+int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 	uint64_t first_ns;
 
 	if (!weft_clock_is_possible(mask) || !begins_to_open(clock))
-		return;
+		return 0;
 	clock->quiet_us = 0;
 	clock->gaps = 0;
 	clock->gap_ns = draw_gap_by_length(slot, weft_clock_gap_ns());
 	first_ns = random_below(slot, clock->gap_ns);
-	if (start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
-		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+	if (!start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
+		return 0;
+	__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
+			      uint64_t weight_ns)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t one_ns = weft_tick_ns(), age_ns = (uint64_t)used_us * 1000;
+	int is_first = !clock->gap_ns && !clock->gaps;
+
+	if (!weft_clock_open(slot, mask)) {
+		if (is_first)
+			clock->gaps = 1;
+		return weight_ns;
+	}
+	if (is_first) /* signals of several ticks may have come as one, at a call's end */
+		return age_ns < one_ns ? one_ns - age_ns : age_ns;
+	return weight_ns > one_ns ? weight_ns : one_ns / 2;
 }
 
 /* One of the first of the moment, or with luck. */

@@ -7,8 +7,12 @@
  * Who covers what, at each instant of a thread's CPU time exactly one of the two:
  *   open     user mode by the event, the kernel by those ticks that met it there
  *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, or none was opened yet
- * A tick that finds the clock closed counts in full, and then opens it. So where it is opened late
- * no time is missed and none is counted twice, whatever the tick's phase.
+ * A tick that finds the clock closed counts in full. If it opens the clock it counts for less: what
+ * follows it is the event's from then on, though this tick might have come later, too. Of a thread
+ * whose first tick it is, at the age x, it stands for tick - x: an instant at the age y < tick is
+ * met by that tick with the density 1 / tick, and by the event with the chance y / tick that the
+ * tick has come before, so it counts (tick - y) / tick + y / tick = 1. Closed since some instant
+ * between two ticks, it stands for the half, which is what is left of a tick on average.
  *
  * The event counts user mode only: the kernel allows it to everybody (perf_event_paranoid 2), and
  * a signal that begins in user mode never cuts a system call short. It is SIGURG by F_SETSIG to the
@@ -46,7 +50,8 @@ struct weft_clock {
 	uint32_t kernel_us; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
 	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
 	uint32_t gap_ns;    /* of this block; 0 = open, and of no use any more */
-	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part */
+	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part;
+			       never opened: ticks were met */
 	int32_t fd;         /* the number that its signals carry */
 	uint32_t told_us;   /* the same at the last sample of it in the kernel; 0 = there is none */
 };
@@ -72,9 +77,16 @@ void weft_clock_begin(struct weft_slot *slot, uint64_t mask);
 /* May a thread that blocks @mask have one, as far as is known? */
 int weft_clock_is_possible(uint64_t mask);
 
-/* From a tick that found it closed, likewise, or by who starts the engine, for a thread that has no
- * timer yet. Nothing where it cannot be had. */
-void weft_clock_open(struct weft_slot *slot, uint64_t mask);
+/* By who starts the engine, for a thread that has no timer yet. 0 where it cannot be had. */
+int weft_clock_open(struct weft_slot *slot, uint64_t mask);
+
+/*
+ * A tick has found it closed, @used_us of the thread's CPU time after the last one, or after its
+ * timer was armed: opens it, where it can be had. What that tick then stands for, nanoseconds, which
+ * would stand for @weight_ns (a tick, or a long call).
+ */
+uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
+			      uint64_t weight_ns);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
 

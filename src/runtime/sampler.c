@@ -172,7 +172,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	if (is_kernel && now_us)
 		weight_ns = weight_in_kernel_ns(clock, now_us, kernel_ns, is_covered);
 	if (!is_covered)
-		weft_clock_open(slot, mask);
+		weight_ns = weft_clock_open_late(slot, mask, used_us, weight_ns);
 	else
 		weft_clock_is_quiet(slot, used_us);
 	out->weight = is_kernel || !is_covered ? in_periods(slot, weight_ns) : 0;
@@ -375,8 +375,10 @@ static __attribute__((noinline)) void take_first(const siginfo_t *info, const uc
 	struct weft_slot *slot = weft_child_first_tick();
 	uint64_t mask;
 
-	if (!slot)
+	if (!slot) {
+		weft_timer_disarm_process();
 		return;
+	}
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
 	sample_tick(slot, info, uc, now_ns, 0);
 	weft_timer_arm(slot, mask);

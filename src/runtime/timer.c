@@ -49,13 +49,11 @@ void weft_timer_delete(int32_t timer_id)
 }
 
 /* Again and again, or (@once) for the next tick alone. */
-static int start(int32_t timer_id, int once)
+static int start(int32_t timer_id)
 {
 	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
-	struct itimerspec spec = {.it_value = due, .it_interval = due};
+	const struct itimerspec spec = {.it_value = due, .it_interval = due};
 
-	if (once)
-		spec.it_interval.tv_nsec = 0;
 	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
 }
 
@@ -71,7 +69,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
-	if (start(timer_id, 0)) {
+	if (start(timer_id)) {
 		weft_timer_delete(timer_id);
 		return -1;
 	}
@@ -155,7 +153,7 @@ void weft_timer_resume(void)
 	int32_t timer_id = own_timer();
 
 	if (timer_id >= 0)
-		start(timer_id, 0);
+		start(timer_id);
 	else if (is_unbegun_child() && process_timer < 0)
 		weft_child_after_fork();
 }
@@ -209,7 +207,7 @@ int weft_timer_arm_process(void)
 	if (weft_mask_is_closed()) /* until it is open again */
 		return 0;
 	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
-	return failed ? (int)failed : start(process_timer, 1);
+	return failed ? (int)failed : start(process_timer);
 }
 
 void weft_timer_disarm_process(void)
