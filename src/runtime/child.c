@@ -8,6 +8,7 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/clock.h"
 #include "runtime/coro_carry.h"
 #include "runtime/customlabels_meet.h"
 #include "runtime/engine.h"
@@ -136,7 +137,10 @@ struct weft_slot *weft_child_first_tick(void)
 
 void weft_child_after_fork(void)
 {
-	if (weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
-	    weft_rt_run_state() == WEFT_RUN_RECORDING)
+	int is_wanted = weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
+			weft_rt_run_state() == WEFT_RUN_RECORDING;
+
+	if (is_wanted)
 		weft_timer_arm_process();
+	weft_clock_after_fork(is_wanted);
 }

@@ -3,6 +3,7 @@
 #include "runtime/clock.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
@@ -150,9 +151,16 @@ static void unmap(uint64_t page)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
 }
 
+static int is_child_without_session(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+}
+
 /* Refused for good: threads that begin later need not try. */
 static void note_refusal(long error)
 {
+	if (is_child_without_session()) /* the header is its parent's */
+		return;
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
 	    error == -ENOENT || error == -EOPNOTSUPP)
 		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
@@ -228,6 +236,31 @@ static int begins_to_open(struct weft_clock *clock)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+/* In the private slot: what the thread that forked had, of an event that has stayed behind. */
+static void forget_private(void)
+{
+	struct weft_clock *clock = weft_clock_of(weft_slot_private());
+
+	memset(clock, 0, sizeof(*clock));
+}
+
+/* 0: there was none, or the engine is ending. */
+static int take_along(struct weft_slot *slot)
+{
+	struct weft_slot *private = weft_slot_private();
+	int is_taken;
+
+	if (slot == private || private->thread.tid != slot->thread.tid ||
+	    !weft_clock_is_open(private) || !weft_engine_enter())
+		return 0;
+	memcpy(weft_clock_of(slot), weft_clock_of(private), sizeof(struct weft_clock));
+	forget_private();
+	is_taken = weft_engine_leave();
+	if (!is_taken)
+		weft_clock_close(slot);
+	return is_taken;
+}
+
 int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -241,8 +274,31 @@ int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 	first_ns = random_below(slot, clock->gap_ns);
 	if (!start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
 		return 0;
-	__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+	if (!is_child_without_session())
+		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 	return 1;
+}
+
+void weft_clock_after_fork(int is_wanted)
+{
+	struct weft_slot *slot = weft_slot_private();
+	uint64_t mask;
+
+	forget_private();
+	if (!is_wanted)
+		return;
+	slot->thread.tid = sys_gettid();
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	weft_clock_open(slot, mask);
+	sys_signals_restore(mask);
+}
+
+void weft_clock_after_begin(struct weft_slot *slot)
+{
+	if (!slot)
+		weft_clock_close(weft_slot_private());
+	else if (take_along(slot))
+		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
@@ -276,6 +332,8 @@ static int is_at_once(struct weft_slot *slot)
 
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
 {
+	if (weft_clock_is_open(weft_slot_private()))
+		weft_clock_after_begin(slot);
 	if (weft_clock_is_possible(mask) && is_at_once(slot))
 		weft_clock_open(slot, mask);
 }
@@ -318,6 +376,9 @@ int weft_clock_sent(const siginfo_t *info)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
+	if (info->si_code == FIRED && weft_clock_is_open(weft_slot_private()) &&
+	    weft_clock_of(weft_slot_private())->fd == info->si_fd)
+		return 1;
 	if (info->si_code != FIRED || !weft_rt_is_ready() || !weft_guard_holds() ||
 	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
 		return 0;

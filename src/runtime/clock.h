@@ -81,12 +81,21 @@ int weft_clock_is_possible(uint64_t mask);
 int weft_clock_open(struct weft_slot *slot, uint64_t mask);
 
 /*
- * A tick has found it closed, @used_us of the thread's CPU time after the last one, or after its
- * timer was armed: opens it, where it can be had. What that tick then stands for, nanoseconds, which
- * would stand for @weight_ns (a tick, or a long call).
+ * A tick has found it closed, @used_us of the thread's CPU time after the last one, or after
+ * its timer was armed: opens it, where it can be had. What that tick then stands for,
+ * nanoseconds, which would stand for @weight_ns (a tick, or a long call).
  */
 uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
 			      uint64_t weight_ns);
+
+/*
+ * A forked child has one from its beginning, in its private slot: at a tick alone its share would
+ * depend on how its life lies to the ticks. With the first sample its session begins.
+ */
+void weft_clock_after_fork(int is_wanted);
+
+/* Its session has begun, and @slot is the calling thread's own (NULL: it could not be). */
+void weft_clock_after_begin(struct weft_slot *slot);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
 

@@ -64,7 +64,8 @@ static int begin(uint64_t mask)
 	__atomic_store_n(&weft_rt.on_release, weft_timer_disarm, __ATOMIC_RELEASE);
 	__atomic_store_n(&weft_rt.on_claim, weft_timer_arm, __ATOMIC_RELEASE);
 	weft_timer_disarm_all();
-	if (slot && slot != weft_slot_private()) /* first: who adopts sees that signals are blocked */
+	/* First: who adopts would see that signals are blocked. */
+	if (slot && slot != weft_slot_private())
 		weft_timer_arm(slot, mask);
 	weft_adopt_threads();
 	return 0;

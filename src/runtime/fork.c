@@ -5,9 +5,9 @@
  * fork() runs our handlers: the child gets its private slot with the context of the thread
  * that forked. _Fork and raw clone run none: the wiped guard word sends the child's first
  * write here (weft_fork_noticed). Either way nothing is begun yet: a child that only execs
- * pays two system calls, for one process CPU timer; at its first tick, or when a second
- * thread wants a slot, the child meets the collector. vfork children own nothing and are
- * told nothing.
+ * pays for one process CPU timer and one event of the clock; at their first signal, or when
+ * a second thread wants a slot, the child meets the collector. vfork children own nothing and
+ * are told nothing.
  */
 #include "runtime/labels.h"
 

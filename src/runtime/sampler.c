@@ -92,6 +92,7 @@ struct taken {
 	uint32_t weight; /* periods; 0 = it is left out */
 	uint16_t flags;  /* enum weft_sample_flag */
 	int is_new;      /* the slot was claimed by this very handler */
+	uint64_t own_ns; /* CPU time that its session's beginning took before it */
 };
 
 /* CPU time since the last tick that met it, microseconds: the timer is due after one. */
@@ -265,15 +266,22 @@ static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const str
 	weft_rt_mark(weft_rt_index(slot));
 }
 
-static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
-			uint64_t now_ns, int is_new)
+/* Nothing but signals that were blocked meanwhile has met the session's beginning. */
+static void write_if_due(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
-	struct taken taken = {.now_ns = now_ns, .weight = 1, .is_new = is_new};
+	if (UNLIKELY(taken->own_ns))
+		taken->weight += in_periods(slot, taken->own_ns);
+	if (taken->weight)
+		write_sample(slot, uc, taken);
+}
 
+static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			struct taken taken)
+{
+	taken.weight = 1;
 	if (LIKELY(info->si_code == SI_TIMER)) /* else it was queued: one sample was asked for */
 		weigh_tick(slot, info, uc, &taken);
-	if (taken.weight)
-		write_sample(slot, uc, &taken);
+	write_if_due(slot, uc, &taken);
 }
 
 /* One store: in the header, attempted is the sum of the causes. */
@@ -317,20 +325,20 @@ static void stop_ticking(struct weft_slot *slot, const siginfo_t *info)
 static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
 			   uint64_t now_ns)
 {
-	int is_new = slot == NULL;
+	struct taken taken = {.now_ns = now_ns, .is_new = slot == NULL};
 
 	if (slot == weft_slot_private()) {
 		slot = weft_child_move_out();
 		if (slot)
 			is_surplus(slot, info);
-	} else if (is_new)
+	} else if (taken.is_new)
 		slot = claim_here(info);
 	else if (is_surplus(slot, info)) {
 		weft_timer_delete(timer_of(info));
 		return;
 	}
 	if (slot)
-		sample_tick(slot, info, uc, now_ns, is_new);
+		sample_tick(slot, info, uc, taken);
 	else
 		lose(WEFT_COUNTER_LOST_NO_SLOT);
 }
@@ -352,7 +360,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_
 	else if (WEFT_SIGVAL_GENERATION(value) == WEFT_SIGVAL_ADOPTED)
 		sample_adopted(slot, info, uc, now_ns);
 	else if (belongs(slot, value))
-		sample_tick(slot, info, uc, now_ns, 0);
+		sample_tick(slot, info, uc, (struct taken){.now_ns = now_ns});
 	else
 		lose(WEFT_COUNTER_LOST_EXIT_RACE);
 }
@@ -368,20 +376,51 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
+/* Of the calling thread. */
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
 /* A forked child's: its session begins, and with that the timer of the thread that it met. */
+static struct weft_slot *begin_child(uint64_t *took_ns)
+{
+	struct weft_slot *slot;
+	uint64_t before_ns;
+
+	if (weft_rt_is_careful())
+		return NULL;
+	before_ns = cpu_time_ns();
+	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
+	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: the next one */
+		weft_clock_after_begin(slot);
+	if (!slot && !weft_rt_is_ready())
+		weft_timer_disarm_process();
+	*took_ns = cpu_time_ns() - before_ns;
+	return slot;
+}
+
+static void arm(struct weft_slot *slot, const ucontext_t *uc)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	weft_timer_arm(slot, mask);
+}
+
 static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
 						 uint64_t now_ns)
 {
-	struct weft_slot *slot = weft_child_first_tick();
-	uint64_t mask;
+	struct taken taken = {.now_ns = now_ns};
+	struct weft_slot *slot = begin_child(&taken.own_ns);
 
-	if (!slot) {
-		weft_timer_disarm_process();
+	if (!slot)
 		return;
-	}
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-	sample_tick(slot, info, uc, now_ns, 0);
-	weft_timer_arm(slot, mask);
+	sample_tick(slot, info, uc, taken);
+	arm(slot, uc);
 }
 
 static void count_time(uint64_t began_ns)
@@ -407,32 +446,35 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_n
  * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
  * thread had blocked it, and its ticks have counted meanwhile.
  */
-static void take_clock(struct weft_slot *slot, const ucontext_t *uc, uint64_t now_ns)
+static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken taken)
 {
-	struct taken taken = {.now_ns = now_ns};
-
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
 		weft_clock_close(slot);
 		return;
 	}
 	if (!registers_left_system_call(uc))
 		taken.weight = in_periods(slot, weft_clock_gap_ns());
-	if (taken.weight)
-		write_sample(slot, uc, &taken);
-	weft_clock_fired(slot, now_ns);
+	write_if_due(slot, uc, &taken);
+	weft_clock_fired(slot, taken.now_ns);
 }
 
 void weft_sampler_clock(const ucontext_t *uc)
 {
-	uint64_t began_ns = clock_monotonic_ns();
+	struct taken taken = {.now_ns = clock_monotonic_ns()};
 	struct weft_slot *slot = weft_slot_mine();
+	int is_first =
+		(!slot || slot == weft_slot_private()) && weft_clock_is_open(weft_slot_private());
 	struct weft_handling marked;
 
+	if (is_first)
+		slot = begin_child(&taken.own_ns);
 	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))
 		return;
 	marked = weft_handling_begin();
-	take_clock(slot, uc, began_ns);
-	count_time(began_ns);
+	take_clock(slot, uc, taken);
+	if (is_first)
+		arm(slot, uc);
+	count_time(taken.now_ns);
 	weft_handling_end(marked);
 }
 

@@ -28,7 +28,8 @@ WEFT = os.path.join(BUILD, "weft")
 TRUTH = os.path.join(BUILD, "tests/truth/truth")
 
 # One program of each kind; of ticks only what they cannot fall in with.
-SAMPLE = ["thread-0.5", "thread-5", "pool", "burst", "loop-20", "reads", "spans"]
+SAMPLE = ["thread-0.5", "thread-5", "pool", "burst", "loop-20", "reads", "spans",
+          "fork", "exec"]
 LOCKSTEP = ("loop-", "burst", "tick-sleep", "many-", "huge-writes", "reads", "pipes", "spans",
             "coroutines")
 PATIENCE_S = 300
