@@ -62,11 +62,12 @@ copied_early() { # PLACE
 	"$weft" report --json --top 1 "$work/$1.jfr" | jq '.counters.copied_no_map // 0'
 }
 
+# A place may exec true, which has no symbols: its _start is an address.
 stacks_are_right() { # PLACE FRAMES SHARE
 	awk -F'\t' -v frames="$2" -v share="$3" -v early="$(copied_early "$1")" '
 		$2 ~ frames { with++ }
 		{ all++; cut += $1 }
-		!$1 && $2 !~ /;(_start|_dl_start_user|(__)?clone3?|__start_context)$/ {
+		!$1 && $2 !~ /(^|;)(_start|_dl_start_user|(__)?clone3?|__start_context|true\+0x[0-9a-f]+)$/ {
 			if (++odd <= 3) print "neither whole nor cut: " $2 }
 		END {
 			printf "%d with these frames; of %d samples %d are cut\n", with, all, cut
