@@ -30,7 +30,7 @@ struct bench_group {
 extern const struct bench_group bench_context, bench_ring, bench_handler, bench_program,
 	bench_startup, bench_memory, bench_priming, bench_reading, bench_writing, bench_naming,
 	bench_tables, bench_drain, bench_wall, bench_watching, bench_labels, bench_coro,
-	bench_events, bench_waits;
+	bench_events, bench_waits, bench_switches;
 
 enum bench_limit {
 	BENCH_NO_BUDGET,

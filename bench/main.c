@@ -20,7 +20,7 @@ static const struct bench_group *const groups[] = {
 	&bench_context, &bench_ring,    &bench_handler, &bench_program,  &bench_startup,
 	&bench_memory,  &bench_priming, &bench_reading, &bench_writing,  &bench_naming,
 	&bench_tables,  &bench_drain,   &bench_wall,    &bench_watching, &bench_labels,
-	&bench_coro,    &bench_events,  &bench_waits,
+	&bench_coro,    &bench_events,  &bench_waits,   &bench_switches,
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Why there is no hrtimer; NULL = there is. */
@@ -43,6 +44,7 @@ void recording_look_at_clock(struct process *p)
 		.choice = __atomic_load_n(&h->clock, __ATOMIC_RELAXED),
 		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
 		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
+		.rested = __atomic_load_n(&h->clock_rested, __ATOMIC_RELAXED),
 		.signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED),
 		.is_careful =
 			__atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED) != 0,
@@ -52,16 +54,22 @@ void recording_look_at_clock(struct process *p)
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	const char *why;
+	char limits[64] = "";
 
 	recording_look_at_clock(p);
 	why = why_ticks(&p->clock);
+	if (!why && p->clock.rested)
+		snprintf(limits, sizeof(limits), "%u threads by ticks, which switch too often",
+			 p->clock.rested);
 	recording_put(r, r->clock,
 		      (struct weft_jfr_value[]){
 			      {.number = (int64_t)now_ns},
 			      {.string = text_value(p->group)},
 			      {.string = text_value(why ? RECORDING_CLOCK_TICKS
 							: RECORDING_CLOCK_HRTIMER)},
-			      {.string = why ? text_value(why) : (struct weft_jfr_string){0}},
+			      {.string = why       ? text_value(why)
+					 : *limits ? text_value(limits)
+						   : (struct weft_jfr_string){0}},
 			      {.number = (int64_t)r->period_ns},
 			      {.number = (int64_t)clock_tick_ns()},
 		      },

@@ -7,8 +7,10 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "runtime/clock_rest.h"
 #include "runtime/disposition.h"
 #include "runtime/engine.h"
+#include "runtime/kernel_time.h"
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
 
@@ -266,8 +268,10 @@ int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 	struct weft_clock *clock = weft_clock_of(slot);
 	uint64_t first_ns;
 
-	if (!weft_clock_is_possible(mask) || !begins_to_open(clock))
+	if (weft_clock_rests(slot) || !weft_clock_is_possible(mask) || !begins_to_open(clock))
 		return 0;
+	weft_kernel_time_forget(slot);
+	clock->told_us = 0;
 	clock->quiet_us = 0;
 	clock->gaps = 0;
 	clock->gap_ns = draw_gap_by_length(slot, weft_clock_gap_ns());

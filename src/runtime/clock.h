@@ -6,7 +6,8 @@
  *
  * Who covers what, at each instant of a thread's CPU time exactly one of the two:
  *   open     user mode by the event, the kernel by those ticks that met it there
- *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, or none was opened yet
+ *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, it is switched too often
+ *            (clock_rest.h), or none was opened yet
  * A tick that finds the clock closed counts in full. If it opens the clock it counts for less: what
  * follows it is the event's from then on, though this tick might have come later, too. Of a thread
  * whose first tick it is, at the age x, it stands for tick - x: an instant at the age y < tick is

@@ -22,15 +22,16 @@
 #include "runtime/sampler.h"
 
 #include <string.h>
-#include <sys/resource.h>
 #include <weft/publish.h>
 
 #include "base/context_snapshot.h"
 #include "runtime/attach.h"
 #include "runtime/clock.h"
+#include "runtime/clock_rest.h"
 #include "runtime/engine.h"
 #include "runtime/event.h"
 #include "runtime/hooks.h"
+#include "runtime/kernel_time.h"
 #include "runtime/registers.h"
 #include "runtime/ring.h"
 #include "runtime/sample_labels.h"
@@ -86,13 +87,13 @@ static int32_t timer_of(const siginfo_t *info)
 	return info->si_code == SI_TIMER ? info->si_timerid : -1;
 }
 
-/* What a sample is to say of its taking. */
+/* What a sample is to say of its taking. On a handler's small stack. */
 struct taken {
 	uint64_t now_ns;
+	uint32_t own_us; /* CPU time that its session's beginning took before it */
 	uint32_t weight; /* periods; 0 = it is left out */
 	uint16_t flags;  /* enum weft_sample_flag */
-	int is_new;      /* the slot was claimed by this very handler */
-	uint64_t own_ns; /* CPU time that its session's beginning took before it */
+	uint8_t is_new;  /* the slot was claimed by this very handler */
 };
 
 /* CPU time since the last tick that met it, microseconds: the timer is due after one. */
@@ -100,44 +101,6 @@ static uint32_t used_since_tick(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER && info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun
 								 : 1;
-}
-
-/* Of the calling thread by the kernel's own account, modulo 2^32, and never 0. Not in the frame of
- * a walk. */
-static __attribute__((noinline)) uint32_t time_in_kernel_us(void)
-{
-	struct rusage usage = {.ru_stime = {0}};
-	uint32_t us;
-
-	sys_call2(SYS_getrusage, RUSAGE_THREAD, &usage);
-	us = (uint32_t)usage.ru_stime.tv_sec * 1000000u + (uint32_t)usage.ru_stime.tv_usec + 1;
-	return us ? us : 1;
-}
-
-/* 0, too, where nobody knows since when. */
-static uint64_t passed_ns(uint32_t now_us, uint32_t before_us)
-{
-	uint32_t passed = now_us - before_us;
-
-	return before_us && passed < UINT32_MAX / 2 ? (uint64_t)passed * 1000 : 0;
-}
-
-/*
- * Ticks in a long system call are told at its end, as one, and a thread that a tick has woken is
- * met by that. So with an hrtimer beside it a tick stands for all that the kernel has counted in
- * there since the last one, for the first a tick: the sum is the kernel's own. Without, each stands
- * for a tick, and for the call if that was longer.
- */
-static uint64_t weight_in_kernel_ns(struct weft_clock *clock, uint32_t now_us, uint64_t kernel_ns,
-				    int is_covered)
-{
-	uint64_t tick_ns = weft_tick_ns(), since_ns = passed_ns(now_us, clock->told_us);
-	int is_first = !clock->told_us;
-
-	clock->told_us = now_us;
-	if (is_covered && !is_first)
-		return since_ns;
-	return is_first || kernel_ns < tick_ns + tick_ns / 2 ? tick_ns : kernel_ns;
 }
 
 /* So that the sum of all is right, and each is a whole number. */
@@ -157,25 +120,31 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 						 const ucontext_t *uc, struct taken *out)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint32_t used_us = used_since_tick(info), now_us = 0;
+	struct weft_usage usage = {0};
+	uint32_t used_us = used_since_tick(info);
 	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), mask;
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
 	is_covered = weft_clock_covers(slot, mask);
-	if ((is_covered || is_kernel) && !weft_rt_is_careful()) {
-		now_us = time_in_kernel_us();
-		kernel_ns = passed_ns(now_us, clock->kernel_us);
-		clock->kernel_us = now_us;
+	if (!weft_rt_is_careful()) {
+		usage = weft_usage_of_thread();
+		kernel_ns = weft_kernel_ns_between(usage.kernel_us, clock->kernel_us);
+		clock->kernel_us = usage.kernel_us;
 	}
 	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
 	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
-	if (is_kernel && now_us)
-		weight_ns = weight_in_kernel_ns(clock, now_us, kernel_ns, is_covered);
+	if (is_kernel)
+		weight_ns = weft_kernel_weight_alone(kernel_ns, (uint64_t)used_us * 1000,
+						     usage.waits - weft_clock_rest_of(slot)->waits);
+	if (is_kernel && is_covered && usage.kernel_us)
+		weight_ns = weft_kernel_weight_beside(slot, usage.kernel_us, weight_ns);
 	if (!is_covered)
 		weight_ns = weft_clock_open_late(slot, mask, used_us, weight_ns);
 	else
 		weft_clock_is_quiet(slot, used_us);
+	if (usage.kernel_us)
+		weft_clock_rest_look(slot, out->now_ns, &usage);
 	out->weight = is_kernel || !is_covered ? in_periods(slot, weight_ns) : 0;
 }
 
@@ -269,19 +238,19 @@ static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const str
 /* Nothing but signals that were blocked meanwhile has met the session's beginning. */
 static void write_if_due(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
-	if (UNLIKELY(taken->own_ns))
-		taken->weight += in_periods(slot, taken->own_ns);
+	if (UNLIKELY(taken->own_us))
+		taken->weight += in_periods(slot, taken->own_us * UINT64_C(1000));
 	if (taken->weight)
 		write_sample(slot, uc, taken);
 }
 
 static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
-			struct taken taken)
+			struct taken *taken)
 {
-	taken.weight = 1;
+	taken->weight = 1;
 	if (LIKELY(info->si_code == SI_TIMER)) /* else it was queued: one sample was asked for */
-		weigh_tick(slot, info, uc, &taken);
-	write_if_due(slot, uc, &taken);
+		weigh_tick(slot, info, uc, taken);
+	write_if_due(slot, uc, taken);
 }
 
 /* One store: in the header, attempted is the sum of the causes. */
@@ -290,8 +259,8 @@ static void lose(enum weft_counter cause)
 	weft_rt_count(cause, 1);
 }
 
-/* A thread that no hook has seen: its timer was adopted. */
-static struct weft_slot *claim_here(const siginfo_t *info)
+/* A thread that no hook has seen: its timer was adopted. Not in the frame of a walk. */
+static __attribute__((noinline)) struct weft_slot *claim_here(const siginfo_t *info)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
 	struct weft_slot *slot = weft_slot_claim(&birth);
@@ -323,15 +292,14 @@ static void stop_ticking(struct weft_slot *slot, const siginfo_t *info)
 }
 
 static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
-			   uint64_t now_ns)
+			   struct taken *taken)
 {
-	struct taken taken = {.now_ns = now_ns, .is_new = slot == NULL};
-
+	taken->is_new = slot == NULL;
 	if (slot == weft_slot_private()) {
 		slot = weft_child_move_out();
 		if (slot)
 			is_surplus(slot, info);
-	} else if (taken.is_new)
+	} else if (taken->is_new)
 		slot = claim_here(info);
 	else if (is_surplus(slot, info)) {
 		weft_timer_delete(timer_of(info));
@@ -350,7 +318,7 @@ static int belongs(const struct weft_slot *slot, uint64_t value)
 	       WEFT_SIGVAL_GENERATION(value) == (slot->thread.generation & 0xFFFFFF);
 }
 
-static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_ns)
+static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken *taken)
 {
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 	struct weft_slot *slot = weft_slot_mine();
@@ -358,9 +326,9 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, uint64_t now_
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		stop_ticking(slot, info);
 	else if (WEFT_SIGVAL_GENERATION(value) == WEFT_SIGVAL_ADOPTED)
-		sample_adopted(slot, info, uc, now_ns);
+		sample_adopted(slot, info, uc, taken);
 	else if (belongs(slot, value))
-		sample_tick(slot, info, uc, (struct taken){.now_ns = now_ns});
+		sample_tick(slot, info, uc, taken);
 	else
 		lose(WEFT_COUNTER_LOST_EXIT_RACE);
 }
@@ -376,30 +344,21 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
-/* Of the calling thread. */
-static uint64_t cpu_time_ns(void)
-{
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-}
-
 /* A forked child's: its session begins, and with that the timer of the thread that it met. */
-static struct weft_slot *begin_child(uint64_t *took_ns)
+static struct weft_slot *begin_child(uint32_t *took_us)
 {
 	struct weft_slot *slot;
 	uint64_t before_ns;
 
 	if (weft_rt_is_careful())
 		return NULL;
-	before_ns = cpu_time_ns();
+	before_ns = weft_cpu_time_ns();
 	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
 	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: the next one */
 		weft_clock_after_begin(slot);
 	if (!slot && !weft_rt_is_ready())
 		weft_timer_disarm_process();
-	*took_ns = cpu_time_ns() - before_ns;
+	*took_us = (uint32_t)((weft_cpu_time_ns() - before_ns) / 1000);
 	return slot;
 }
 
@@ -412,10 +371,9 @@ static void arm(struct weft_slot *slot, const ucontext_t *uc)
 }
 
 static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
-						 uint64_t now_ns)
+						 struct taken *taken)
 {
-	struct taken taken = {.now_ns = now_ns};
-	struct weft_slot *slot = begin_child(&taken.own_ns);
+	struct weft_slot *slot = begin_child(&taken->own_us);
 
 	if (!slot)
 		return;
@@ -431,31 +389,33 @@ static void count_time(uint64_t began_ns)
 }
 
 /* The first tick after the end of a recording ends the engine, for all threads. */
-static void handle(const siginfo_t *info, const ucontext_t *uc, uint64_t began_ns)
+static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *taken)
 {
 	struct weft_handling marked = weft_handling_begin();
 
-	take_tick(info, uc, began_ns);
-	count_time(began_ns);
+	take_tick(info, uc, taken);
+	count_time(taken->now_ns);
 	weft_handling_end(marked);
-	if (UNLIKELY(weft_attach_is_stale(began_ns)))
-		weft_attach_look(began_ns);
+	if (UNLIKELY(weft_attach_is_stale(taken->now_ns)))
+		weft_attach_look(taken->now_ns);
 }
 
 /*
  * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
  * thread had blocked it, and its ticks have counted meanwhile.
  */
-static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken taken)
+static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
 		weft_clock_close(slot);
 		return;
 	}
-	if (!registers_left_system_call(uc))
-		taken.weight = in_periods(slot, weft_clock_gap_ns());
-	write_if_due(slot, uc, &taken);
-	weft_clock_fired(slot, taken.now_ns);
+	if (!registers_left_system_call(uc)) {
+		taken->weight = in_periods(slot, weft_clock_gap_ns());
+		weft_kernel_time_sampled(slot, weft_clock_gap_ns());
+	}
+	write_if_due(slot, uc, taken);
+	weft_clock_fired(slot, taken->now_ns);
 }
 
 void weft_sampler_clock(const ucontext_t *uc)
@@ -467,11 +427,11 @@ void weft_sampler_clock(const ucontext_t *uc)
 	struct weft_handling marked;
 
 	if (is_first)
-		slot = begin_child(&taken.own_ns);
+		slot = begin_child(&taken.own_us);
 	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))
 		return;
 	marked = weft_handling_begin();
-	take_clock(slot, uc, taken);
+	take_clock(slot, uc, &taken);
 	if (is_first)
 		arm(slot, uc);
 	count_time(taken.now_ns);
@@ -481,7 +441,7 @@ void weft_sampler_clock(const ucontext_t *uc)
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 {
 	int saved_errno = errno;
-	uint64_t began_ns = clock_monotonic_ns();
+	struct taken taken = {.now_ns = clock_monotonic_ns()};
 
 	if (!weft_sampler_is_ours(info)) {
 		if (weft_rt_is_ready())
@@ -493,9 +453,9 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 		return;
 	}
 	if (UNLIKELY(!weft_rt_is_ready()))
-		take_first(info, ucontext, began_ns);
+		take_first(info, ucontext, &taken);
 	else if (LIKELY(weft_guard_holds()))
-		handle(info, ucontext, began_ns);
+		handle(info, ucontext, &taken);
 	errno = saved_errno;
 }
 

@@ -43,7 +43,7 @@ only_sigreturn() {
 	! grep -vE "^(rt_sigreturn|marks|signals|mprotect|${clock_calls// /|}) " "$work/calls"
 }
 
-clock_calls="getrusage rt_sigaction ioctl perf_event_open fcntl mmap close munmap"
+clock_calls="getrusage clock_gettime rt_sigaction ioctl perf_event_open fcntl mmap close munmap"
 
 calls_named() { # NAME
 	awk -v name="$1" '$1 == name { print $2; found = 1 } END { if (!found) print 0 }' "$work/calls"
@@ -54,9 +54,10 @@ clock_as_told() {
 	signals=$(calls_named signals)
 	opened=$(calls_named perf_event_open)
 	echo "$signals signals, $opened hrtimers opened"
-	[ "$(calls_named getrusage)" -le "$signals" ] || return 1
 	[ "$opened" -le $((signals / 4 + 8)) ] || return 1 # in two threads
 	# a call that another thread's came into stands in two lines
+	[ "$(calls_named getrusage)" -le $((2 * signals)) ] || return 1
+	[ "$(calls_named clock_gettime)" -le "$(calls_named getrusage)" ] || return 1 # ticks in the kernel
 	[ "$(calls_named fcntl)" -le $((2 * (3 * opened + 6))) ] || return 1
 	for name in mmap close munmap; do
 		[ "$(calls_named $name)" -le $((2 * (opened + 4))) ] || return 1

@@ -214,6 +214,44 @@ static void run_huge(double ms)
 	}
 }
 
+/* ---- two threads that wait for each other at each step */
+
+struct turns {
+	int in, out;
+	double ms;
+};
+
+static void *take_turns(void *arg)
+{
+	struct turns *t = arg;
+	char c;
+
+	while (read(t->in, &c, 1) == 1 && !is_enough()) {
+		act(random_part() < 0.7 ? A : B, USER, t->ms * (0.5 + random_part()));
+		if (write(t->out, &c, 1) != 1)
+			break;
+	}
+	close(t->out);
+	return NULL;
+}
+
+static void run_switches(double ms)
+{
+	int there[2], back[2];
+	struct turns one, other;
+	pthread_t thread;
+
+	if (pipe(there) || pipe(back) || write(back[1], "", 1) != 1)
+		abort();
+	one = (struct turns){back[0], there[1], ms};
+	other = (struct turns){there[0], back[1], ms};
+	signal(SIGPIPE, SIG_IGN);
+	if (pthread_create(&thread, NULL, take_turns, &other))
+		abort();
+	take_turns(&one);
+	pthread_join(thread, NULL);
+}
+
 /* ---- many threads at once */
 
 static void *one_of_many(void *ms)
@@ -348,6 +386,7 @@ const struct program programs[] = {
 	{"reads", run_reads, 1, "1 ms in user mode (A), 1 ms of small reads (B)"},
 	{"pipes", run_pipes, 1, "1 ms in user mode (A), 1 ms of pipes (B)"},
 	{"huge-writes", run_huge, 30, "30 ms in user mode (A), 30 ms in one call (B)"},
+	{"switches", run_switches, 0.05, "two threads in turns of 50 us, A 70"},
 	{"fork", run_forks, 2, "a process per request of 2 ms (B) beside a long thread (A)"},
 	{"exec", run_execs, 5, "the same with exec, 5 ms"},
 	{"vfork", run_vforks, 5, "the same by vfork"},

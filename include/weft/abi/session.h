@@ -275,7 +275,9 @@ struct weft_session_header {
 	uint64_t mapped_at;     /* 0x268 [R] where the session lies in the target */
 	int32_t clock_error; /* 0x270 [R] -errno of why there are no hrtimers; 0 = none is known */
 	uint32_t clock_opened; /* 0x274 [R] hrtimers opened so far */
-	uint8_t rsv_runtime[0x280 - 0x278];
+	uint32_t clock_rested; /* 0x278 [R] threads that had none for a time: they switch too often
+				*/
+	uint8_t rsv_runtime[0x280 - 0x27C];
 	/** A bit per block of 64 slots: something was published, or a thread ended, in it since
 	 * the collector took the bit away. A hint: all are looked at now and then. */
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
@@ -396,7 +398,8 @@ struct weft_slot {
 	char name[16];                        /* 0x240 NUL-terminated */
 	uint64_t given_name[2];               /* 0x250 likewise, in memory's order; 0 = none */
 	uint64_t pthread_self;                /* 0x260 of the owner; 0 = not known */
-	uint64_t rsv_name[3];                 /* 0x268 */
+	uint64_t clock_rest[2];               /* 0x268 [handler] src/runtime/clock_rest.h */
+	uint64_t kernel_time;                 /* 0x278 [handler] src/runtime/kernel_time.h */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
 	uint8_t otel_record[640];             /* 0x580 */
 	struct weft_slot_labels label_state;  /* 0x800 */
@@ -664,6 +667,7 @@ WEFT_ABI_OFFSET(weft_session_header, labels_max, 0x260);
 WEFT_ABI_OFFSET(weft_session_header, mapped_at, 0x268);
 WEFT_ABI_OFFSET(weft_session_header, clock_error, 0x270);
 WEFT_ABI_OFFSET(weft_session_header, clock_opened, 0x274);
+WEFT_ABI_OFFSET(weft_session_header, clock_rested, 0x278);
 WEFT_ABI_OFFSET(weft_session_header, fresh, 0x280);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
@@ -714,6 +718,8 @@ WEFT_ABI_OFFSET(weft_slot, events_c.delivered, 0x208);
 WEFT_ABI_OFFSET(weft_slot, events_c.refused, 0x210);
 WEFT_ABI_OFFSET(weft_slot, name, 0x240);
 WEFT_ABI_OFFSET(weft_slot, given_name, 0x250);
+WEFT_ABI_OFFSET(weft_slot, clock_rest, 0x268);
+WEFT_ABI_OFFSET(weft_slot, kernel_time, 0x278);
 WEFT_ABI_OFFSET(weft_slot, pthread_self, 0x260);
 WEFT_ABI_OFFSET(weft_slot, counters, 0x280);
 WEFT_ABI_OFFSET(weft_slot, otel_record, 0x580);

@@ -8,8 +8,8 @@ NAME.TID. A thread says in a write to descriptor -1 "begin WHO" and "end WHO"; t
 are left out. In between both runs must make the same calls with the same arguments and results;
 only addresses, numbers of threads and points in time may differ. What the recorded run may have
 besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
-more of the unwind tables was opened, a getrusage behind a tick, and in a row the calls that open a
-thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
+more of the unwind tables was opened, a getrusage behind a tick, and one clock_gettime of the thread's
+CPU time right behind that (a tick in the kernel), and in a row the calls that open a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
 Traced, a thread stops at the entry of each call, and a tick of its timer that came just before is
@@ -29,6 +29,7 @@ OPENING = [re.compile(p) for p in (
     r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
     r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
     r"mmap\(NULL, 4096, PROT_READ, MAP_SHARED, \d+, 0\)", r"close\(\d+\)")]
+TICK_ASKS = ("getrusage(RUSAGE_THREAD", "clock_gettime(CLOCK_THREAD_CPUTIME_ID")
 PAGE_GONE = re.compile(r"munmap\(PTR, 4096\) = 0")
 TICK = re.compile(r"^--- SIGPROF \{.*si_code=SI_TIMER")
 CUT_SHORT = re.compile(r"^(?!rt_sigreturn\().* = (-1 EINTR|\? ERESTART)")
@@ -40,7 +41,7 @@ ANONYMOUS = re.compile(r"^(mmap\(NULL, )\d+(, .*MAP_ANONYMOUS)")
 LOCK = re.compile(r"^futex\(PTR, FUTEX_(WAIT_PRIVATE, 2, NULL|WAKE_PRIVATE, 1)\)")
 # Only these tell of threads: elsewhere such a number may be a size.
 OF_THREADS = re.compile(r"^(---|v?fork|clone|set_tid_|get(t|p|pp)id|t?g?kill|wait|futex|timer_create)")
-AT_END = {"clock_gettime", "hrtimer", "getrusage", "rt_sigaction", "timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
+AT_END = {"clock_gettime", "hrtimer", "getrusage", "ioctl", "fcntl", "rt_sigaction", "timer_delete", "rt_sigprocmask", "rt_sigreturn", "munmap", "futex", "madvise",
           "timer_settime", "timer_create"}
 
 
@@ -79,7 +80,8 @@ def threads(prefix):
 
 
 def with_hrtimers(calls):
-    """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close)."""
+    """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close).
+    What a tick asks for is one, too."""
     out, i, opened = [], 0, 0
     while i < len(calls):
         row = calls[i:i + len(OPENING)]
@@ -90,6 +92,9 @@ def with_hrtimers(calls):
         elif opened and PAGE_GONE.match(calls[i]):
             out.append("hrtimer(close)")
             opened -= 1
+            i += 1
+        elif out and out[-1].startswith(TICK_ASKS[0]) and calls[i].startswith(TICK_ASKS[1]):
+            out[-1] += " with CPU time"
             i += 1
         else:
             out.append(calls[i])
