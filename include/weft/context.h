@@ -60,9 +60,8 @@ struct weft_scope {
 	uint64_t record[8];    /* the v1 record as it was, even in the middle of a write */
 	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags + label generation */
 	int done;
-	uint32_t labels_mark;  /* labels saved on the thread when it was entered */
-	uint32_t labels_outer; /* the same of the scope around it, + 1; 0 = none */
-	uint32_t labels_saved; /* which labels that one has saved, by bits */
+	uint32_t labels_saved;  /* which labels the scope around it has saved, by bits */
+	uint64_t labels_number; /* of the scope, among those of its thread or coroutine */
 };
 
 /** The calling thread's slot; NULL before its first use. Read by outside readers too. */
@@ -210,9 +209,17 @@ WEFT_API int weft_context_read(struct weft_context *context);
 
 /**
  * weft_scope_enter() - save the thread's context, then write @context (NULL: change nothing).
- * @scope: caller's memory, valid until weft_scope_leave().
+ * @scope: caller's memory, valid until weft_scope_leave(). It may move meanwhile (guards).
  */
 WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context);
+
+/**
+ * weft_scope_enter_here() - the same for a scope that stays where it is. Should a longjmp leave it
+ * without weft_scope_leave(), that can be seen, once another scope is entered in its place or the
+ * thread calls from higher up its stack: what it has saved of labels then goes to the scope around
+ * it, and its room to later ones.
+ */
+WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_context *context);
 
 /**
  * weft_scope_leave() - put back everything that weft_scope_enter() found: ids, trace id,
@@ -223,28 +230,30 @@ WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_conte
 WEFT_API void weft_scope_leave(struct weft_scope *scope);
 
 /** For WEFT_SCOPE(). */
-static inline struct weft_scope weft_scope_begin(const struct weft_context *context)
+static inline struct weft_scope *weft_scope_begin(struct weft_scope *scope,
+						  const struct weft_context *context)
 {
-	struct weft_scope scope;
-
-	weft_scope_enter(&scope, context);
+	weft_scope_enter_here(scope, context);
 	return scope;
 }
 
 #define WEFT_PASTE_(a, b) a##b
 #define WEFT_PASTE(a, b) WEFT_PASTE_(a, b)
-#define WEFT_SCOPE_NAMED(name, context)                                                            \
-	for (struct weft_scope name                                                                \
-	     __attribute__((cleanup(weft_scope_leave))) = weft_scope_begin(context);               \
-	     !name.done; weft_scope_leave(&name))
+#define WEFT_SCOPE_NAMED(name, once, context)                                                      \
+	for (struct weft_scope name __attribute__((cleanup(weft_scope_leave))),                    \
+	     *once = weft_scope_begin(&name, context);                                             \
+	     once; once = NULL)
 
 /**
  * WEFT_SCOPE(context) { ... } - run a block under a context and restore on every way out of
  * it: its end, break, goto, return (and C++ exceptions), but not longjmp. `break` and
  * `continue` both leave the block alone and go on behind it, not with a loop around it: use goto
- * for that.
+ * for that. A longjmp out of it leaves ids and labels as they are, until a scope around it ends:
+ * that one puts back what there was when it was entered.
  */
-#define WEFT_SCOPE(context) WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__), context)
+#define WEFT_SCOPE(context)                                                                        \
+	WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__),                                     \
+			 WEFT_PASTE(weft_scope_once_, __LINE__), context)
 
 /**
  * weft_tag_name() - give tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".

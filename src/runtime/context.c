@@ -246,11 +246,13 @@ static void save_words(uint64_t *to, const void *from, int words)
 {
 	const uint64_t *word = from;
 
+#pragma GCC unroll 8
 	for (int i = 0; i < words; i++)
 		to[i] = GET(word[i]);
 }
 
-WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context)
+static inline __attribute__((always_inline)) void
+scope_enter(struct weft_scope *scope, const struct weft_context *context, uint64_t at)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 
@@ -260,9 +262,19 @@ WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_conte
 		return;
 	save_words(scope->record, &slot->context, RECORD_WORDS);
 	save_words(scope->extension, &slot->ext, EXTENSION_WORDS);
-	weft_labels_scope_enter(slot, scope);
+	weft_labels_scope_enter(slot, scope, at);
 	if (context)
 		write_and_publish(slot, context);
+}
+
+WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context)
+{
+	scope_enter(scope, context, 0);
+}
+
+WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_context *context)
+{
+	scope_enter(scope, context, (uint64_t)(uintptr_t)scope);
 }
 
 static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *record,

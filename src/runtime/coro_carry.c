@@ -85,8 +85,7 @@ static void save(const struct weft_slot *slot, struct coro_context *c)
 	} else if (weft_store_is_spare(slot, store)) {
 		c->store = CORO_STORE_SPARE;
 		c->scopes_saved = store->scopes.saved;
-		c->scopes_scope = store->scopes.scope;
-		c->scopes_entered = store->scopes.scopes;
+		c->scopes_number = store->scopes.number;
 	}
 }
 
@@ -94,10 +93,9 @@ static struct weft_label_store *spare_for(struct weft_slot *slot, const struct c
 {
 	struct weft_label_store *store = weft_store_spare(slot);
 
-	store->scopes.bytes = 0;
 	store->scopes.saved = c->scopes_saved;
-	store->scopes.scope = c->scopes_scope;
-	store->scopes.scopes = c->scopes_entered;
+	store->scopes.number = c->scopes_number;
+	weft_scopes_lose(&store->scopes);
 	return store;
 }
 

@@ -44,9 +44,9 @@ enum coro_store { CORO_STORE_THREAD = 0, CORO_STORE_SPARE = 1 };
 /* A whole context that is not on the thread. */
 struct coro_context {
 	struct weft_context_words words;
-	uint64_t store;        /* enum coro_store */
-	uint32_t scopes_saved; /* the spare store is the thread's: what scopes noted there */
-	uint32_t scopes_scope, scopes_entered;
+	uint64_t store;         /* enum coro_store */
+	uint64_t scopes_number; /* the spare store is the thread's: what scopes noted there */
+	uint32_t scopes_saved;
 	uint32_t rsv;
 	struct weft_event_state
 		events; /* contextual events that are open, and what was committed */

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The twin sets of a thread's labels (labels.h) and what scopes have saved of them.
+ * The twin sets of a thread's labels (labels.h). What scopes save of them: label_scopes.c.
  *
  * Writer: the owning thread, one write at a time (publish.c sees to it). All stores here go to
- * the hidden set, to the words of the owner, or behind the end of the saved labels: whoever
- * looks at the visible set sees none of them. Abandoned anywhere, the next write begins again
- * from the visible set.
- *
- * Saved labels: entries one after the other, 8-aligned, oldest first; an entry exists when
- * saved_bytes has passed it. Of several of one label the oldest above a scope's mark counts.
+ * the hidden set or to the words of the owner: whoever looks at the visible set sees none of
+ * them. Abandoned anywhere, the next write begins again from the visible set.
  */
 #include "runtime/label_store.h"
 
@@ -18,14 +14,6 @@
 
 uint32_t weft_labels_max = WEFT_CUSTOM_LABELS_DEFAULT;
 uint32_t weft_labels_twin; /* set in the constructor */
-
-struct saved_label {
-	uint16_t bytes; /* of the entry */
-	uint16_t number;
-	uint16_t key_bytes; /* 0: there was none */
-	uint16_t value_bytes;
-	unsigned char text[]; /* key, value */
-};
 
 static unsigned char *key_place(const struct weft_custom_labels_set *set, uint32_t n)
 {
@@ -61,8 +49,7 @@ void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_
 	make_set(place->a, place->max);
 	make_set(place->b, place->max);
 	store->max = place->max;
-	store->saved_at = (uint64_t)(uintptr_t)place->saved_at;
-	store->saved_room = place->saved_room;
+	weft_scopes_lay_out(store, place->saved_at, place->saved_room);
 	KEEP_ORDER();
 	store->sets[1] = (uint64_t)(uintptr_t)place->b;
 	store->sets[0] = (uint64_t)(uintptr_t)place->a;
@@ -245,89 +232,6 @@ void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids)
 	*now = ids;
 	KEEP_ORDER();
 	c->store->ids_unknown &= ~(1u << which);
-}
-
-/* ---- scopes */
-
-static struct saved_label *saved_at(const struct weft_label_store *store, uint32_t at)
-{
-	return (struct saved_label *)(uintptr_t)(store->saved_at + at);
-}
-
-/* As the label stands in the hidden set, which is brought up: its state before this change. */
-int weft_store_save(struct weft_label_change *c, uint32_t n)
-{
-	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
-	uint32_t key_bytes = label->key.buf ? (uint32_t)label->key.bytes : 0;
-	uint32_t value_bytes = key_bytes ? (uint32_t)label->value.bytes : 0;
-	uint32_t bytes = ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;
-	struct saved_label *entry = saved_at(c->store, c->store->scopes.bytes);
-
-	if (!c->store->scopes.scope || c->store->scopes.saved & 1u << n)
-		return 0;
-	if (c->store->scopes.bytes + bytes > c->store->saved_room)
-		return -1;
-	entry->bytes = (uint16_t)bytes;
-	entry->number = (uint16_t)n;
-	entry->key_bytes = (uint16_t)key_bytes;
-	entry->value_bytes = (uint16_t)value_bytes;
-	weft_bytes_copy(entry->text, key_place(c->hidden, n), key_bytes);
-	weft_bytes_copy(entry->text + key_bytes, value_place(c->hidden, n), value_bytes);
-	KEEP_ORDER();
-	c->store->scopes.bytes += bytes;
-	KEEP_ORDER();
-	c->store->scopes.saved |= 1u << n;
-	return 0;
-}
-
-static void put_saved(struct weft_label_change *c, const struct saved_label *entry)
-{
-	const char *text = (const char *)entry->text;
-
-	if (!entry->key_bytes) {
-		weft_store_drop(c, entry->number);
-		return;
-	}
-	weft_store_put_key(c, entry->number, text, entry->key_bytes);
-	weft_store_put_value(c, entry->number, text + entry->key_bytes, entry->value_bytes);
-}
-
-/* Scopes that end in a wrong order leave marks behind at which no entry begins. */
-static int is_entry(const struct weft_label_change *c, const struct saved_label *entry,
-		    uint32_t room)
-{
-	return room >= sizeof(*entry) && entry->bytes <= room && entry->bytes % 8 == 0 &&
-	       sizeof(*entry) + entry->key_bytes + entry->value_bytes <= entry->bytes &&
-	       entry->key_bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
-	       entry->value_bytes <= WEFT_CUSTOM_LABELS_VALUE_BYTES &&
-	       entry->number >= WEFT_CUSTOM_LABELS_RESERVED && entry->number < c->store->max;
-}
-
-void weft_store_put_back(struct weft_label_change *c, uint32_t mark)
-{
-	uint32_t done = 0;
-
-	for (uint32_t at = mark; at < c->store->scopes.bytes;) {
-		const struct saved_label *entry = saved_at(c->store, at);
-
-		if (!is_entry(c, entry, c->store->scopes.bytes - at))
-			break;
-		if (!(done & 1u << entry->number))
-			put_saved(c, entry);
-		done |= 1u << entry->number;
-		at += entry->bytes;
-	}
-}
-
-/* Scopes that are entered in a store end in its copy, too. Both are laid out. */
-void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from)
-{
-	uint32_t bytes = from->scopes.bytes;
-
-	to->scopes = from->scopes;
-	if (bytes > to->saved_room) /* (where there is room for less: what lies too far out goes) */
-		to->scopes.bytes = bytes = 0;
-	memcpy((void *)(uintptr_t)to->saved_at, (const void *)(uintptr_t)from->saved_at, bytes);
 }
 
 static void take_label(struct weft_label_change *c, const struct weft_custom_labels_label *from,

@@ -8,6 +8,8 @@
  *   weft_store_put() .. changes it
  *   weft_write_finish() ids into it, flip, the other formats   publish.c
  *
+ * Before a label is changed in a scope, weft_store_save() keeps it (label_scopes.c).
+ *
  * Which store: the thread's own, in its slot; while a coroutine runs, that in the coroutine's
  * block, or, until it has one, the slot's second, which holds labels 0 and 1 alone
  * (label_switch.c). ext.label_store leads there.
@@ -38,13 +40,27 @@ struct weft_label_owner {
 	struct weft_meet meet;  /* with libcustomlabels-weft.so */
 };
 
-/* What scopes have saved of a store's labels. */
+/*
+ * The scopes of a store, which are numbered from the outermost one, 1, inwards, and what they have
+ * saved (label_scopes.c). Those that a longjmp has left are counted, too, until they are found out.
+ */
 struct weft_label_scopes {
-	uint32_t bytes;  /* of labels that they will put back */
-	uint32_t scope;  /* [handlers] innermost scope's first saved byte + 1; 0 = none */
-	uint32_t saved;  /* [handlers] labels that it has saved */
-	uint32_t scopes; /* [handlers] entered and not left */
+	uint64_t number;  /* [handlers] of the innermost; 0 = none */
+	uint64_t newest;  /* [handlers] of that which the last saved label is of; 0 = none */
+	uint64_t looked;  /* [handlers] up to it, those that are not left are in the list .. */
+	uint64_t lost;    /* [handlers] .. but for those up to this, of which nothing is known */
+	uint64_t closing; /* the way gaps are being closed; 0 = they are not */
+	uint32_t bytes;   /* of labels that they will put back */
+	uint32_t saved;   /* [handlers] labels that the innermost has saved */
+	uint16_t list;    /* [handlers] which one is in use */
+	uint16_t looking; /* [handlers] the other is being written */
+	uint32_t rsv;
 };
+
+/* Where scopes are (scope_places.c): of the newest ones; of others that are not left. */
+#define WEFT_SCOPES_NEWEST 32u
+#define WEFT_SCOPES_LISTED 31u
+#define WEFT_SCOPE_PLACES_BYTES (WEFT_SCOPES_NEWEST * 8 + 2 * (8 + WEFT_SCOPES_LISTED * 16))
 
 /* The words of a store. Writers as above; all zeros: not laid out yet, and the slot's own. */
 struct weft_label_store {
@@ -57,6 +73,7 @@ struct weft_label_store {
 	uint32_t ids_unknown;         /* a bit per set: its labels 0 and 1 are being written */
 	uint32_t saved_room;          /* bytes for what scopes save */
 	uint64_t saved_at;            /* where */
+	uint64_t places;              /* [handlers] where scopes are noted; 0 = nowhere */
 	struct weft_label_scopes scopes;
 	uint64_t generation; /* of the newest change of a label */
 	uint64_t shown;      /* while the thread shows another store: the set that was visible */
@@ -85,6 +102,28 @@ static inline struct weft_label_store *weft_store_now(const struct weft_slot *sl
 	return (struct weft_label_store *)((uintptr_t)slot->label_state.store +
 					   (uintptr_t)__atomic_load_n(&slot->ext.label_store,
 								      __ATOMIC_RELAXED));
+}
+
+/*
+ * Where scope @number is: a word of the place, where one is known, and the last bits of the number
+ * (two that share them are too far apart to be mistaken for each other).
+ */
+#define WEFT_SCOPE_NUMBER_BITS UINT64_C(0x7FFFF)
+
+static inline uint64_t *weft_scope_place(const struct weft_label_store *store, uint64_t number)
+{
+	return (uint64_t *)(uintptr_t)store->places + (number & (WEFT_SCOPES_NEWEST - 1));
+}
+
+static inline uint64_t weft_scope_place_word(uint64_t number, uint64_t at)
+{
+	return at << 16 | (number & WEFT_SCOPE_NUMBER_BITS);
+}
+
+/* 0: not known, or another scope's word. */
+static inline uint64_t weft_scope_place_in(uint64_t word, uint64_t number)
+{
+	return (word ^ number) & WEFT_SCOPE_NUMBER_BITS ? 0 : word >> 16 & ~UINT64_C(7);
 }
 
 /* One write in progress. */
@@ -137,15 +176,41 @@ void weft_store_settled(struct weft_label_change *c);
 void weft_store_bring(struct weft_label_change *c, uint32_t except);
 int weft_store_find(const struct weft_custom_labels_set *set, const char *key, uint32_t bytes);
 int weft_store_free_place(const struct weft_custom_labels_set *set); /* -1: none */
-int weft_store_save(struct weft_label_change *c, uint32_t n);        /* for the scope; 0 or -1 */
 void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key, uint32_t bytes);
 void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *value,
 			  uint32_t bytes);
 void weft_store_drop(struct weft_label_change *c, uint32_t n);
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
-void weft_store_put_back(struct weft_label_change *c, uint32_t mark);
-void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from);
 void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
+
+/* scope_places.c: @c: by whom a label is changed. */
+void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c);
+void weft_scopes_lose(struct weft_label_scopes *own);  /* nothing is known of those until now */
+void weft_scopes_tidy(struct weft_label_store *store); /* in handlers, too */
+/* After a look: the next scope, from @number outwards, that is not left; 0 = none. */
+uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t number);
+
+/* The innermost one is @number from now on. */
+static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t number)
+{
+	if (UNLIKELY(own->looked > number)) {
+		own->looked = number;
+		own->lost = own->lost < number ? own->lost : number;
+		KEEP_ORDER();
+	}
+	own->number = number;
+}
+
+/* label_scopes.c */
+void weft_scopes_lay_out(struct weft_label_store *store, void *at, uint32_t room);
+int weft_store_save(struct weft_label_change *c, uint32_t n); /* for the scope; 0 or -1 */
+/* What the scopes from @number on have saved is put back; returns what outer ones have. */
+struct weft_saved_end {
+	uint32_t bytes;
+	uint64_t newest; /* of the last of them that has any; 0 = none */
+};
+struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t number);
+void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from);
 
 /* publish.c: @is_label: by contract no handler's, so what it finds in progress is abandoned. */
 int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
@@ -156,6 +221,8 @@ int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
 int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
 		      const struct weft_scope *scope);
 void weft_write_leave(struct weft_slot *slot);
+/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
 /* @changed: enum weft_changed; within a write. */
 void weft_write_otel(struct weft_slot *slot, unsigned int changed);
 

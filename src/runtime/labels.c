@@ -149,7 +149,7 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 	do {
 		begin(&c, slot, frame);
 		n = weft_store_find(c.shown, key.bytes, key.length);
-		if (LIKELY(n >= 0 && value.bytes && !c.store->scopes.scope)) {
+		if (LIKELY(n >= 0 && value.bytes && !c.store->scopes.number)) {
 			again = update_value(&c, n, value);
 			result = WEFT_LABEL_UPDATED;
 			continue;
@@ -231,7 +231,7 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 
 	/* (a guest has no place for the twin) */
 	if (UNLIKELY(!store->last || !weft_labels_twin || !key.bytes || !value.bytes || own->busy ||
-		     store->scopes.scope))
+		     store->scopes.number))
 		return 0;
 	own->busy_since_ns = 0;
 	KEEP_ORDER();
@@ -505,48 +505,43 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
 
 /* ---- scopes, children */
 
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope)
+void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at)
 {
-	struct weft_label_scopes *own = &weft_store_now(slot)->scopes;
+	struct weft_label_store *store = weft_store_now(slot);
+	struct weft_label_scopes *own = &store->scopes;
+	uint64_t number = own->number + 1;
 
-	own->scopes++;
+	own->number = number;
 	KEEP_ORDER();
-	scope->labels_mark = own->bytes;
-	scope->labels_outer = own->scope;
+	scope->labels_number = number;
 	scope->labels_saved = own->saved;
 	own->saved = 0;
-	KEEP_ORDER();
-	own->scope = own->bytes + 1;
+	if (LIKELY(store->places))
+		*weft_scope_place(store, number) = weft_scope_place_word(number, at);
+	if (UNLIKELY(number - own->looked >= WEFT_SCOPES_NEWEST))
+		weft_scopes_tidy(store);
 }
 
-/* Nothing is saved while there is no scope: so what a wrong order left behind goes in the end. */
-static void scope_end(struct weft_label_scopes *own)
+static inline void leave_scope(struct weft_label_scopes *own, const struct weft_scope *scope)
 {
+	weft_scopes_go_back(own, scope->labels_number - 1);
 	KEEP_ORDER();
-	if (UNLIKELY(!own->scopes) || --own->scopes)
-		return;
-	own->scope = 0;
-	KEEP_ORDER();
-	own->saved = 0;
-	own->bytes = 0;
+	own->saved = scope->labels_saved;
 }
 
 /*
- * A scope whose mark has been passed ended with one around it: its labels are back already. (A
+ * A scope whose number has been passed ended with one around it: its labels are back already. (A
  * forked child has what its parent's scopes saved, in a slot of its own.)
  */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope)
 {
 	struct weft_label_scopes *own = &weft_store_now(slot)->scopes;
 
-	if (LIKELY(own->scope > scope->labels_mark)) {
-		if (UNLIKELY(own->bytes > scope->labels_mark))
+	if (LIKELY(own->number >= scope->labels_number)) {
+		if (UNLIKELY(own->newest >= scope->labels_number))
 			return 1;
-		own->scope = scope->labels_outer;
-		KEEP_ORDER();
-		own->saved = scope->labels_saved;
+		leave_scope(own, scope);
 	}
-	scope_end(own);
 	return 0;
 }
 
@@ -554,6 +549,7 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 							 const struct weft_scope *scope)
 {
 	struct weft_label_change c;
+	struct weft_saved_end end;
 
 	if (weft_copies_has_master()) {
 		weft_copies_scope_restore(slot, scope);
@@ -562,12 +558,12 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 	do {
 		begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
-		weft_store_put_back(&c, scope->labels_mark);
+		end = weft_store_put_back(&c, scope->labels_number);
 	} while (UNLIKELY(weft_write_finish(&c, NULL, scope)));
-	c.store->scopes.bytes = scope->labels_mark;
-	c.store->scopes.scope = scope->labels_outer;
-	c.store->scopes.saved = scope->labels_saved;
-	scope_end(&c.store->scopes);
+	c.store->scopes.bytes = end.bytes;
+	c.store->scopes.newest = end.newest;
+	KEEP_ORDER();
+	leave_scope(&c.store->scopes, scope);
 }
 
 /* What the thread's own store shows, or did when a coroutine's came. */

@@ -4,7 +4,7 @@
  * others see: weft/abi/custom_labels_v1.h; where it lies: struct weft_slot.
  *
  *   store  set A and its strings (the founding block)     set B and its strings
- *          saved labels of scopes, oldest first, up to the store's end
+ *          where scopes are; what they have saved of labels, oldest first, up to the store's end
  *
  * Invariants: one of A and B is visible (ext.label_set); every label of it points to strings
  * that nobody changes; the hidden one may be changed at will. A write brings the hidden set up
@@ -58,7 +58,8 @@ static inline uint64_t weft_labels_place(const struct weft_slot *slot,
 }
 
 /* For scopes (context.c). In handlers too, which change no labels. */
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope);
+/* @at: where the scope stays; 0 = it may move. */
+void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at);
 /* 1: there are labels to put back; then scope_restore() does that and the ids, as one. */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope);
 void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);

@@ -75,8 +75,7 @@ const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *sl
 
 /* ---- whose turn it is */
 
-/* Both on the thread's own stack, or on the running coroutine's. */
-static int are_within(const struct weft_slot *slot, uint64_t a, uint64_t b)
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b)
 {
 	const struct weft_slot_events *e = &slot->events;
 	uint64_t low = slot->thread.stack_low, high = slot->thread.stack_high;
@@ -100,7 +99,7 @@ static int is_abandoned(const struct weft_slot *slot, struct weft_label_owner *o
 	int is_known = slot->thread.stack_high != 0;
 	uint64_t now_ns;
 
-	if (is_higher && are_within(slot, frame, own->busy))
+	if (is_higher && weft_stack_has_both(slot, frame, own->busy))
 		return 1;
 	now_ns = clock_monotonic_ns();
 	if (!own->busy_since_ns)

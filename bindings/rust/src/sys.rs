@@ -68,7 +68,8 @@ pub struct Scope {
     record: [u64; 8],
     extension: [u64; 5],
     done: c_int,
-    labels: [u32; 3],
+    labels_saved: u32,
+    labels_number: u64,
     not_send: PhantomData<*mut ()>,
 }
 
