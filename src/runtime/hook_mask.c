@@ -208,6 +208,34 @@ void weft_mask_open(void)
 	weft_mask_set_real(SIG_UNBLOCK);
 }
 
+/*
+ * Not inherited: libc blocks almost all in threads that it begins by itself, for a reason that ends
+ * where the program's function begins. A process that filters its system calls is left alone.
+ */
+int weft_mask_open_here(void)
+{
+	uint64_t mask;
+
+	if (!weft_mask_is_active() || weft_rt_is_careful() || weft_is_vfork_child())
+		return 0;
+	mask = real_mask();
+	if (!(mask & sigprof_bit()))
+		return 0;
+	believe(1, mask);
+	if (must_be_closed())
+		be_closed();
+	else if (belief().is_blocked)
+		weft_mask_set_real(SIG_UNBLOCK);
+	return 1;
+}
+
+/* The thread may be libc's again, which waits in it for more. */
+void weft_mask_close_here(void)
+{
+	if (weft_mask_is_blocked())
+		weft_mask_set_real(SIG_BLOCK);
+}
+
 /* As it came: to this thread, or to the process. */
 static void queue_again(const siginfo_t *info)
 {

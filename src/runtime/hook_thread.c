@@ -15,6 +15,7 @@
 #include "runtime/patch.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
+#include "runtime/thread_start.h"
 
 /* In libpthread on an older glibc, which whoever creates a thread has loaded. */
 #pragma weak pthread_attr_getstack
@@ -27,28 +28,24 @@ struct start {
 	void *(*run)(void *);
 	int (*run_c11)(void *);
 	void *arg;
-	uint64_t stack_bytes;
-	uint64_t stack_low; /* 0: below the control block, stack_bytes of it */
+	struct weft_thread_stack stack;
 	struct weft_mask_legacy mask;
 };
 
-/* The older functions of pthread_cleanup_push, which glibc and musl export alike. */
-struct cleanup {
-	uint64_t words[8]; /* four are used at most */
-};
-void cleanup_push(struct cleanup *at, void (*routine)(void *),
-		  void *arg) __asm__("_pthread_cleanup_push") __attribute__((weak));
-void cleanup_pop(struct cleanup *at, int run) __asm__("_pthread_cleanup_pop") __attribute__((weak));
-
-static void leave(void *arg)
+void weft_thread_leave(void)
 {
-	(void)arg;
 	weft_mask_forget();
 	if (!weft_thread_slot || !weft_key_arm())
 		weft_slot_release();
 }
 
-static void prime(const struct start *start)
+static void leave(void *arg)
+{
+	(void)arg;
+	weft_thread_leave();
+}
+
+void weft_thread_prime(const struct weft_thread_stack *stack)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
 	uint64_t block = (uint64_t)(uintptr_t)pthread_self();
@@ -57,26 +54,25 @@ static void prime(const struct start *start)
 		return;
 	__atomic_fetch_add(&weft_rt.header->hook_calls, 1, __ATOMIC_RELAXED);
 	birth.stack_high = block;
-	birth.stack_low =
-		start->stack_low ? start->stack_low : block - start->stack_bytes + STACK_MARGIN;
+	birth.stack_low = stack->low ? stack->low : block - stack->bytes + STACK_MARGIN;
 	weft_slot_claim(&birth);
 }
 
 static void *run(void *arg)
 {
 	struct start start = *(struct start *)arg;
-	struct cleanup at_exit;
+	struct weft_cleanup at_exit;
 	void *result = NULL;
 
 	free(arg);
 	weft_mask_inherit(start.mask);
-	prime(&start);
-	cleanup_push(&at_exit, leave, NULL);
+	weft_thread_prime(&start.stack);
+	weft_cleanup_push(&at_exit, leave, NULL);
 	if (start.run)
 		result = start.run(start.arg);
 	else
 		result = (void *)(intptr_t)start.run_c11(start.arg);
-	cleanup_pop(&at_exit, 1);
+	weft_cleanup_pop(&at_exit, 1);
 	return result;
 }
 
@@ -85,24 +81,26 @@ static int run_c11(void *arg)
 	return (int)(intptr_t)run(arg);
 }
 
-static void ask_stack(struct start *start, const pthread_attr_t *attr)
+struct weft_thread_stack weft_thread_stack(const pthread_attr_t *attr)
 {
+	struct weft_thread_stack stack = {.bytes = STACK_MARGIN};
 	pthread_attr_t fresh;
 	void *low = NULL;
 	size_t bytes = 0;
 
 	if (!attr && !pthread_attr_init(&fresh)) {
 		if (!pthread_attr_getstacksize(&fresh, &bytes))
-			start->stack_bytes = bytes;
+			stack.bytes = bytes;
 		pthread_attr_destroy(&fresh);
-		return;
+		return stack;
 	}
 	if (attr && !pthread_attr_getstacksize(attr, &bytes))
-		start->stack_bytes = bytes;
+		stack.bytes = bytes;
 	/* Without an address of the program's own, glibc answers 0 - size. */
 	if (attr && !pthread_attr_getstack(attr, &low, &bytes) && low &&
 	    (uintptr_t)low + bytes != 0 && (uintptr_t)low < (UINT64_C(1) << 63))
-		start->stack_low = (uint64_t)(uintptr_t)low;
+		stack.low = (uint64_t)(uintptr_t)low;
+	return stack;
 }
 
 /* Then nothing is inherited. (Not every libc has that; what it has is looked up by now.) */
@@ -120,10 +118,9 @@ static struct start *new_start(const pthread_attr_t *attr, void *arg)
 
 	if (!start)
 		return NULL;
-	*start = (struct start){.arg = arg, .stack_bytes = STACK_MARGIN};
+	*start = (struct start){.arg = arg, .stack = weft_thread_stack(attr)};
 	if (!has_own_mask(attr))
 		start->mask = weft_mask_bequeath();
-	ask_stack(start, attr);
 	return start;
 }
 

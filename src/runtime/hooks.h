@@ -37,6 +37,8 @@ int weft_mask_is_closed(void);      /* is it really, so that the thread's timer 
 void weft_mask_forget_others(void); /* in a forked child */
 void weft_mask_forget(void);        /* the calling thread ends */
 void weft_mask_open(void);          /* at start: what exec has handed down */
+int weft_mask_open_here(void);      /* of a thread that libc has begun; 1 = it was opened, */
+void weft_mask_close_here(void);    /* and is as libc made it again */
 int weft_mask_set_real(int how);    /* the kernel's; 1 = SIGPROF was blocked */
 int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old);
 int weft_mask_change_one(int how, int signo); /* the program's, as sighold does */

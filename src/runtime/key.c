@@ -51,6 +51,13 @@ int weft_key_has_ended(void)
 #endif
 }
 
+void weft_key_begin_anew(void)
+{
+#ifndef WEFT_LATE
+	has_ended = 0;
+#endif
+}
+
 void weft_key_open(void)
 {
 	if (!key_is_there && pthread_key_create && !pthread_key_create(&key, thread_ends))

@@ -30,6 +30,7 @@
 /* clang-format off */
 #define HOOKS(X) \
 	X(pthread_create, WEFT_HOOK_THREADS) X(thrd_create, WEFT_HOOK_THREADS) \
+	X(timer_create, WEFT_HOOK_THREADS) X(mq_notify, WEFT_HOOK_THREADS) \
 	X(sigaction, WEFT_HOOK_SIGNALS) X(__sigaction, WEFT_HOOK_SIGNALS) \
 	X(signal, WEFT_HOOK_SIGNALS) X(bsd_signal, WEFT_HOOK_SIGNALS) \
 	X(ssignal, WEFT_HOOK_SIGNALS) X(sysv_signal, WEFT_HOOK_SIGNALS) \
@@ -91,7 +92,7 @@ static uint32_t pending;
 struct range {
 	uint64_t low, high;
 };
-enum { LIBC, LIBDL, LIBPTHREAD, LIBC_PARTS, LOADER = LIBC_PARTS, OURS, RANGES };
+enum { LIBC, LIBDL, LIBPTHREAD, LIBRT, LIBC_PARTS, LOADER = LIBC_PARTS, OURS, RANGES };
 static struct range ranges[RANGES];
 
 static int holds(const struct range *range, uint64_t address)
@@ -113,6 +114,7 @@ static void find_marks(uint64_t marks[RANGES])
 	marks[LIBC] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getauxval");
 	marks[LIBDL] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "dladdr");
 	marks[LIBPTHREAD] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_wait");
+	marks[LIBRT] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "timer_settime");
 	marks[LOADER] = getauxval(AT_BASE);
 	marks[OURS] = (uint64_t)(uintptr_t)&is_late;
 	dlerror(); /* a failed dlsym is no business of the program's */

@@ -7,7 +7,9 @@
 #define WEFT_RUNTIME_PATCH_H
 
 #include <link.h>
+#include <signal.h>
 #include <stdint.h>
+#include <time.h>
 
 extern uint32_t weft_patch_groups; /* enum weft_hook bits put in place so far */
 
@@ -26,11 +28,20 @@ struct patch_module {
 	const ElfW(Rela) * tables[2];
 	uint64_t counts[2];
 	int has_rpath, has_runpath;
+	const uint16_t *versions; /* of each symbol: its number in needs; NULL: none have any */
+	const void *needs;
 };
 void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info);
 
 /* The name that a slot is to be filled for; NULL: not one that calls go through. */
 const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r);
+
+/* The version of it that is asked for; NULL: any. */
+const char *weft_patch_version(const struct patch_module *m, const ElfW(Rela) * r);
+
+/* patch_old.c: libc's of before glibc 2.3.3, if that is the one that @caller's module means. */
+typedef int weft_timer_create_fn(clockid_t clock, struct sigevent *event, timer_t *timer);
+weft_timer_create_fn *weft_patch_old_timer_create(const void *caller);
 
 /* 1, or 0 where its page could not be written. */
 int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function);

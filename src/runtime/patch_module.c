@@ -21,6 +21,8 @@
 #define DATA_SLOT R_AARCH64_GLOB_DAT
 #endif
 
+#define VERSION_NUMBER 0x7FFF /* the rest is a flag */
+
 /* Some libcs relocate these values in place, others do not. */
 static const void *in_module(const struct patch_module *m, uint64_t value)
 {
@@ -48,6 +50,10 @@ static void read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
 			rela = value;
 		else if (d->d_tag == DT_RELASZ)
 			rela_bytes = value;
+		else if (d->d_tag == DT_VERSYM)
+			m->versions = in_module(m, value);
+		else if (d->d_tag == DT_VERNEED)
+			m->needs = in_module(m, value);
 		m->has_rpath |= d->d_tag == DT_RPATH;
 		m->has_runpath |= d->d_tag == DT_RUNPATH;
 	}
@@ -95,6 +101,35 @@ const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r)
 	if ((type != CALL_SLOT && type != DATA_SLOT) || !ELF64_R_SYM(r->r_info))
 		return NULL;
 	return m->strings + m->symbols[ELF64_R_SYM(r->r_info)].st_name;
+}
+
+static const char *version_of_file(const struct patch_module *m, const ElfW(Verneed) * need,
+				   uint16_t number)
+{
+	const char *at = (const char *)need + need->vn_aux;
+
+	for (int i = 0; i < need->vn_cnt; i++) {
+		const ElfW(Vernaux) *version = (const void *)at;
+
+		if ((version->vna_other & VERSION_NUMBER) == number)
+			return m->strings + version->vna_name;
+		at += version->vna_next;
+	}
+	return NULL;
+}
+
+const char *weft_patch_version(const struct patch_module *m, const ElfW(Rela) * r)
+{
+	const ElfW(Verneed) *need = m->needs;
+	const char *found = NULL;
+	uint16_t number;
+
+	if (!m->versions || !need)
+		return NULL;
+	number = m->versions[ELF64_R_SYM(r->r_info)] & VERSION_NUMBER;
+	while (!(found = version_of_file(m, need, number)) && need->vn_next)
+		need = (const void *)((const char *)need + need->vn_next);
+	return found;
 }
 
 int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function)

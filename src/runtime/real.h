@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <threads.h>
+#include <time.h>
 
 typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 
@@ -24,6 +25,8 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 #define WEFT_REAL(X) \
 	X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)) \
 	X(thrd_create, int, (thrd_t *, int (*)(void *), void *)) \
+	X(timer_create, int, (clockid_t, struct sigevent *, timer_t *)) \
+	X(mq_notify, int, (int, const struct sigevent *)) \
 	X(sigaction, int, (int, const struct sigaction *, struct sigaction *)) \
 	X(signal, weft_signal_fn, (int, weft_signal_fn)) \
 	X(__sysv_signal, weft_signal_fn, (int, weft_signal_fn)) \

@@ -25,7 +25,7 @@
  *   event*.c   typed events (event.h)          ring_append.h  a record written in place
  *   account.c  CPU time used, as last words
  *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
- *   patch.c, patch_module.c  the hooks of an object that was loaded late
+ *   patch.c, patch_module.c, patch_old.c  the hooks of an object that was loaded late
  *
  * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, engine, priming,
  * stacks, tables, real and the hooks: it keeps context, and finds the libweft.so of the process if
@@ -257,6 +257,7 @@ int weft_tag_name_own(unsigned int n, const char *name);
 /* key.c: release of this thread's slot at its very end; 0: there is no such key */
 void weft_key_open(void);
 int weft_key_arm(void);
-int weft_key_has_ended(void); /* the thread has given its slot back for good */
+int weft_key_has_ended(void);   /* the thread has given its slot back for good */
+void weft_key_begin_anew(void); /* or not: libc calls another function of the program in it */
 
 #endif

@@ -166,7 +166,7 @@ enum weft_stack_mode {
 
 /** Groups of functions that libweft.so stands before: bits of weft_session_header.hooks. */
 enum weft_hook {
-	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create */
+	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create, timer_create, mq_notify */
 	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
 	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
 	WEFT_HOOK_MODULES = 1 << 3, /* dlclose: which code lay where, and when */
