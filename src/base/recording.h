@@ -119,13 +119,26 @@
 #define RECORDING_FIELD_PATH "path"
 #define RECORDING_FIELD_BUILD_ID "buildId"
 
-/* startTime, process, clock, reason (why it is not the other; or null), periodNs, tickNs (of the
+/*
+ * startTime, process, clock, reason (why it is not the other; or null), periodNs, tickNs (of the
  * kernel): by what a process's CPU samples were taken. In each chunk, for each process; of the rows
- * of one the last stands. */
+ * of one the last stands. And of ticks: looks (random ones, that they are held against), misjudged
+ * (of what the share is; or null), tickShare, lookShare (of that, or of what came nearest to it),
+ * chance (of such a difference, if there were no bunching; 1 where nothing could be told),
+ * clockedNs (by the CPU clocks of threads from one tick's sample to the next), tickedNs (what those
+ * samples stand for).
+ */
 #define RECORDING_CLOCK "weft.Clock"
 #define RECORDING_FIELD_CLOCK "clock" /* "hrtimer" or "ticks" */
 #define RECORDING_FIELD_REASON "reason"
 #define RECORDING_FIELD_TICK "tickNs"
+#define RECORDING_FIELD_LOOKS "looks"
+#define RECORDING_FIELD_MISJUDGED "misjudged"
+#define RECORDING_FIELD_TICK_SHARE "tickShare"
+#define RECORDING_FIELD_LOOK_SHARE "lookShare"
+#define RECORDING_FIELD_CHANCE "chance"
+#define RECORDING_FIELD_CLOCKED "clockedNs"
+#define RECORDING_FIELD_TICKED "tickedNs"
 #define RECORDING_CLOCK_HRTIMER "hrtimer" /* each sample is one of one period, or of a tick */
 #define RECORDING_CLOCK_TICKS "ticks"     /* ... is as many events as a tick has periods */
 

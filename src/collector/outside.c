@@ -13,6 +13,7 @@
 #include "base/recording.h"
 #include "collector/account.h"
 #include "collector/clock.h"
+#include "collector/looks.h"
 #include "collector/priming.h"
 #include "collector/thread_stat.h"
 
@@ -36,14 +37,15 @@ struct watched {
 	struct outside *outside;
 	struct process *process;
 	struct threads *threads;
-	struct wall *wall; /* NULL: off */
+	struct wall *wall;   /* NULL: off */
+	struct looks *looks; /* NULL: out of memory */
 	struct priming priming;
 	struct account account;
 	struct session_counts counts; /* what is counted here */
 	uint64_t cpu_ns, moved_ns;    /* its clock, and when it was last seen to move */
 	uint64_t clock_ns;            /* when it is asked again */
 	int still;
-	uint64_t look_ns, wall_ns; /* when it is due */
+	uint64_t look_ns, wall_ns, looks_ns; /* when it is due */
 };
 
 struct outside {
@@ -137,7 +139,8 @@ static void add(struct outside *o, struct process *p)
 	w->account.on_unsampled = thread_unseen;
 	w->account.arg = w;
 	w->moved_ns = clock_mono_ns();
-	w->wall_ns = NEVER;
+	w->wall_ns = w->looks_ns = NEVER;
+	w->looks = looks_new(p, o->options.out);
 	if (o->options.wall.period_ns)
 		w->wall = wall_new(p, &o->options.wall, o->options.out, &w->counts);
 	if (w->wall)
@@ -162,6 +165,7 @@ static void end(struct outside *o, struct watched *w)
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
+	looks_free(w->looks);
 	threads_free(w->threads);
 	account_free(&w->account);
 	free(w);
@@ -197,9 +201,18 @@ static int is_still(struct watched *w, uint64_t now_ns)
 	return w->still && !threads_count_changed(w->threads);
 }
 
+static void renew_looks(struct watched *w, uint64_t now_ns)
+{
+	uint64_t due_ns = w->looks ? looks_renew(w->looks, w->threads, w->still, now_ns) : NEVER;
+
+	if (w->looks_ns == NEVER || due_ns == NEVER)
+		w->looks_ns = due_ns;
+}
+
 static void look(struct watched *w, uint64_t now_ns)
 {
 	if (is_still(w, now_ns)) {
+		renew_looks(w, now_ns);
 		w->look_ns = now_ns + STILL_LOOK_NS;
 		return;
 	}
@@ -207,6 +220,7 @@ static void look(struct watched *w, uint64_t now_ns)
 	if (threads_look(w->threads, now_ns) < 0)
 		return;
 	threads_find_slots(w->threads);
+	renew_looks(w, now_ns);
 	w->priming.cpu_ns = w->cpu_ns;
 	priming_look(&w->priming, w->threads, now_ns);
 	account_look(&w->account, w->threads, now_ns, w->cpu_ns);
@@ -216,6 +230,8 @@ static void visit(struct watched *w)
 {
 	uint64_t now_ns = clock_mono_ns();
 
+	if (w->looks_ns <= now_ns)
+		w->looks_ns = looks_take(w->looks, w->looks_ns);
 	if (w->look_ns <= now_ns)
 		look(w, now_ns);
 	if (w->wall_ns <= now_ns)
@@ -229,6 +245,7 @@ static void flush_all(struct outside *o, uint64_t now_ns)
 	for (struct watched *w = o->processes; w; w = w->next) {
 		if (w->wall)
 			wall_flush(w->wall, w->threads, now_ns);
+		looks_flush(w->looks);
 		account_look_all(&w->account, w->threads, now_ns);
 	}
 }
@@ -261,6 +278,8 @@ static void pass(struct outside *o, struct batch *b)
 		flush_all(o, now_ns);
 	if (w && b->kind == BATCH_CLOSE)
 		read_last(w, b->end, now_ns);
+	if (w && b->kind == BATCH_CLOSE)
+		looks_flush(w->looks);
 	if (w && b->kind == BATCH_CLOSE) {
 		wall_free(w->wall, w->threads, now_ns);
 		w->wall = NULL;
@@ -290,6 +309,7 @@ static uint64_t next_due(const struct outside *o)
 	for (const struct watched *w = o->processes; w; w = w->next) {
 		due = w->look_ns < due ? w->look_ns : due;
 		due = w->wall_ns < due ? w->wall_ns : due;
+		due = w->looks_ns < due ? w->looks_ns : due;
 	}
 	return due;
 }

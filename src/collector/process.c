@@ -259,6 +259,7 @@ void process_free(struct process *p)
 	map_free(p->codes);
 	libraries_free(p->libraries);
 	recording_account_free(p);
+	recording_lockstep_free(p);
 	free(p->command_line);
 	free(p);
 }

@@ -79,7 +79,8 @@ struct process_thread {
 	uint32_t labels;      /* which are those: a number of label_sets.h */
 };
 
-struct account_entry; /* recording_account.c */
+struct process_lockstep; /* recording_lockstep.c */
+struct account_entry;    /* recording_account.c */
 
 /* CPU time of the process and its threads, by the kernel's account (recording_account.c). */
 struct process_account {
@@ -156,6 +157,7 @@ struct process {
 	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
 	struct process_load load;
 	struct process_clock clock;
+	struct process_lockstep *lockstep; /* NULL = no tick, and no look, was there yet */
 	struct process_account account;
 	struct session_counts counted; /* newest known to the drain thread */
 	struct session_counts own;     /* the worker's: cuts, malformed logs */

@@ -443,6 +443,8 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 		recording_thread_gone(r, t, now_ns);
 	recording_system_leave(r, p, now_ns);
 	recording_look_at_clock(p);
+	recording_judge(r, p);
+	recording_warn_of_lockstep(r, p);
 	process_release(p);
 }
 

@@ -16,6 +16,7 @@
 #include <weft/abi/session.h>
 #include <weft/jfr.h>
 
+struct batch_thread;
 struct code;
 struct recording;
 struct walked_sample;
@@ -167,6 +168,16 @@ int recording_roll(struct recording *r, uint64_t now_ns);
 
 /* Code of this file ran in @p, in the chunk that is open. */
 void recording_module(struct process *p, const struct code *code);
+
+/*
+ * Ticks beside random looks (lockstep.h). A sample that a tick took, with its
+ * label_generation a number of label_sets.h; and the data of a BATCH_LOOKS (looks.h).
+ */
+void recording_tick_sample(struct recording *r, struct process *p,
+			   const struct batch_thread *thread,
+			   const struct weft_sample_record *sample);
+void recording_looks(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
+void recording_lockstep_free(struct process *p);
 
 struct recording_written {
 	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */

@@ -53,6 +53,7 @@ void recording_look_at_clock(struct process *p)
 
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)
 {
+	struct weft_jfr_value v[6 + VERDICT_FIELDS] = {{.number = (int64_t)now_ns}};
 	const char *why;
 	char limits[64] = "";
 
@@ -61,17 +62,13 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	if (!why && p->clock.rested)
 		snprintf(limits, sizeof(limits), "%u threads by ticks, which switch too often",
 			 p->clock.rested);
-	recording_put(r, r->clock,
-		      (struct weft_jfr_value[]){
-			      {.number = (int64_t)now_ns},
-			      {.string = text_value(p->group)},
-			      {.string = text_value(why ? RECORDING_CLOCK_TICKS
-							: RECORDING_CLOCK_HRTIMER)},
-			      {.string = why       ? text_value(why)
-					 : *limits ? text_value(limits)
-						   : (struct weft_jfr_string){0}},
-			      {.number = (int64_t)r->period_ns},
-			      {.number = (int64_t)clock_tick_ns()},
-		      },
-		      6);
+	v[1].string = text_value(p->group);
+	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
+	if (why || *limits)
+		v[3].string = text_value(why ? why : limits);
+	v[4].number = (int64_t)r->period_ns;
+	v[5].number = (int64_t)clock_tick_ns();
+	recording_judge(r, p);
+	recording_fill_verdict(p, why != NULL, v + 6);
+	recording_put(r, r->clock, v, 6 + VERDICT_FIELDS);
 }

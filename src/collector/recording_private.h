@@ -153,6 +153,12 @@ void recording_free_classes(struct recording *r);
 void recording_look_at_clock(struct process *p);
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
 
+/* recording_lockstep.c: judges; warns where a share is misjudged; and what is so in weft.Clock. */
+#define VERDICT_FIELDS 7
+void recording_judge(const struct recording *r, struct process *p);
+void recording_warn_of_lockstep(struct recording *r, const struct process *p);
+void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
+
 /* In recording_account.c: rows of one process at the end of a chunk; and of its threads when it is
  * over, whose entries are freed. */
 void recording_account_rows(struct recording *r, struct process *p);

@@ -40,6 +40,11 @@ static const char *const category[] = {"weft", NULL};
 		name, WEFT_JFR_LONG, 0, label, NULL                                                \
 	}
 
+#define REAL(name, label)                                                                          \
+	{                                                                                          \
+		name, WEFT_JFR_DOUBLE, 0, label, NULL                                              \
+	}
+
 static const struct weft_jfr_field span_fields[RECORDING_SPAN_FIXED_FIELDS] = {
 	START_TIME,
 	DURATION,
@@ -172,6 +177,13 @@ static const struct weft_jfr_field clock_fields[] = {
 	TEXT(RECORDING_FIELD_REASON, "Reason"),
 	NUMBER(RECORDING_FIELD_PERIOD, "Period in Nanoseconds"),
 	NUMBER(RECORDING_FIELD_TICK, "Tick in Nanoseconds"),
+	NUMBER(RECORDING_FIELD_LOOKS, "Random Looks"),
+	TEXT(RECORDING_FIELD_MISJUDGED, "Misjudged"),
+	REAL(RECORDING_FIELD_TICK_SHARE, "Share by Ticks"),
+	REAL(RECORDING_FIELD_LOOK_SHARE, "Share by Looks"),
+	REAL(RECORDING_FIELD_CHANCE, "Chance"),
+	NUMBER(RECORDING_FIELD_CLOCKED, "CPU Clocks between Ticks in Nanoseconds"),
+	NUMBER(RECORDING_FIELD_TICKED, "The Same by Ticks in Nanoseconds"),
 };
 
 static const struct weft_jfr_field module_fields[] = {

@@ -134,15 +134,14 @@ static int read_foreign(const struct label_view *view, uint64_t set, uint8_t *to
 	return bytes;
 }
 
-int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to)
+int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to)
 {
-	const struct process *p = w->process;
 	const struct weft_session_header *h = p->base;
 	uint64_t mapped_at = __atomic_load_n(&h->mapped_at, __ATOMIC_RELAXED), set;
 	struct label_view view = {
-		.slot = (const void *)weft_session_slot(p->base, &p->layout, t->slot),
-		.address = mapped_at + p->layout.slots_offset + t->slot * p->layout.slot_stride,
-		.tid = t->tid,
+		.slot = (const void *)weft_session_slot(p->base, &p->layout, slot),
+		.address = mapped_at + p->layout.slots_offset + slot * p->layout.slot_stride,
+		.tid = tid,
 	};
 	int bytes = -1;
 
@@ -151,6 +150,11 @@ int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8
 		bytes = set ? read_foreign(&view, set, to) : read_own(&view, to);
 	}
 	return bytes;
+}
+
+int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to)
+{
+	return wall_labels_of_slot(w->process, t->slot, t->tid, to);
 }
 
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes)

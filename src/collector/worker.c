@@ -115,6 +115,8 @@ static void take_samples(struct worker *w, const struct batch *b)
 		count_walk(b->process, walked);
 		sample->weight = weight_of(w, t, b->process, sample);
 		t->taken_ns = sample->time_ns;
+		if (sample->flags & WEFT_SAMPLE_TICK)
+			recording_tick_sample(w->recording, b->process, &b->thread, sample);
 		take_sample(w, b, t, sample, NULL);
 	}
 }
@@ -324,6 +326,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 		break;
 	case BATCH_ACCOUNT:
 		recording_account(w->recording, b->process, b->data, b->bytes);
+		break;
+	case BATCH_LOOKS:
+		recording_looks(w->recording, b->process, b->data, b->bytes);
 		break;
 	case BATCH_COUNTS:
 		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));

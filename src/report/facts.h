@@ -29,7 +29,10 @@ struct fact_process {
 /* By what a process's CPU samples are taken. */
 struct fact_clock {
 	uint32_t process, clock, reason;
+	uint32_t misjudged; /* whose share is not that of random looks; 0 = none is known */
 	uint64_t period_ns, tick_ns;
+	int64_t looks, clocked_ns, ticked_ns;
+	double tick_share, look_share, chance;
 };
 
 /* CPU time of a thread, or of what no thread's row tells of its process (thread 0). */

@@ -15,15 +15,21 @@ json_t *json_clocks(const struct facts *f, const struct model *m)
 
 	for (uint32_t i = 0; i < f->clock_count; i++) {
 		const struct fact_clock *c = &f->clocks[i];
+		const char *misjudged = c->misjudged ? names_text(&m->names, c->misjudged) : NULL;
 		const char *reason = c->reason ? names_text(&m->names, c->reason) : NULL;
 
 		json_array_append_new(
-			all, json_pack("{s:o,s:o,s:o,s:o,s:o,s:f}", "process",
-				       json_text(names_text(&m->names, c->process)), "clock",
-				       json_text(names_text(&m->names, c->clock)), "reason",
-				       json_text(reason), "period_ns", json_number(c->period_ns),
-				       "tick_ns", json_number(c->tick_ns), "design_effect",
-				       account_effect(f, m, c->process)));
+			all,
+			json_pack("{s:o,s:o,s:o,s:o,s:o,s:f,s:I,s:o,s:f,s:f,s:f,s:I,s:I}",
+				  "process", json_text(names_text(&m->names, c->process)), "clock",
+				  json_text(names_text(&m->names, c->clock)), "reason",
+				  json_text(reason), "period_ns", json_number(c->period_ns),
+				  "tick_ns", json_number(c->tick_ns), "design_effect",
+				  account_effect(f, m, c->process), "looks", (json_int_t)c->looks,
+				  "misjudged", json_text(misjudged), "tick_share", c->tick_share,
+				  "look_share", c->look_share, "chance", c->chance, "clocked_ns",
+				  (json_int_t)c->clocked_ns, "ticked_ns",
+				  (json_int_t)c->ticked_ns));
 	}
 	return all;
 }

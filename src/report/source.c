@@ -13,6 +13,7 @@
 #include "report/plan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,13 @@ static int64_t number_of(const struct weft_jfr_event_view *e, const char *field)
 	return decode_number(weft_jfr_event_get(e, field), 0);
 }
 
+static double real_of(const struct weft_jfr_event_view *e, const char *field)
+{
+	const struct weft_jfr_node *n = weft_jfr_event_get(e, field);
+
+	return n && n->shape == WEFT_JFR_V_REAL && isfinite(n->real) ? n->real : 0;
+}
+
 static uint32_t context_items(struct source *s, const struct plan *p,
 			      const struct weft_jfr_event_view *e, struct context_item *items)
 {
@@ -220,14 +228,22 @@ static void take_clock(struct source *s, const struct weft_jfr_event_view *e)
 {
 	int64_t period_ns = number_of(e, RECORDING_FIELD_PERIOD);
 	int64_t tick_ns = number_of(e, RECORDING_FIELD_TICK);
+	struct fact_clock clock = {
+		.process = text_of(s, e, RECORDING_FIELD_PROCESS),
+		.clock = text_of(s, e, RECORDING_FIELD_CLOCK),
+		.reason = text_of(s, e, RECORDING_FIELD_REASON),
+		.misjudged = text_of(s, e, RECORDING_FIELD_MISJUDGED),
+		.period_ns = period_ns > 0 ? (uint64_t)period_ns : 0,
+		.tick_ns = tick_ns > 0 ? (uint64_t)tick_ns : 0,
+		.looks = number_of(e, RECORDING_FIELD_LOOKS),
+		.clocked_ns = number_of(e, RECORDING_FIELD_CLOCKED),
+		.ticked_ns = number_of(e, RECORDING_FIELD_TICKED),
+		.tick_share = real_of(e, RECORDING_FIELD_TICK_SHARE),
+		.look_share = real_of(e, RECORDING_FIELD_LOOK_SHARE),
+		.chance = real_of(e, RECORDING_FIELD_CHANCE),
+	};
 
-	facts_clock(&s->facts, &(struct fact_clock){
-				       .process = text_of(s, e, RECORDING_FIELD_PROCESS),
-				       .clock = text_of(s, e, RECORDING_FIELD_CLOCK),
-				       .reason = text_of(s, e, RECORDING_FIELD_REASON),
-				       .period_ns = period_ns > 0 ? (uint64_t)period_ns : 0,
-				       .tick_ns = tick_ns > 0 ? (uint64_t)tick_ns : 0,
-			       });
+	facts_clock(&s->facts, &clock);
 }
 
 static void take_cpu(struct source *s, const struct weft_jfr_event_view *e)

@@ -68,6 +68,26 @@ static void print_processes(const struct report *r, const struct facts *f,
 		fprintf(out, ", ... and %u more", count - NAMES_SHOWN);
 }
 
+/* Where random looks say so. */
+static void lines_of_misjudged(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	char process[LAYOUT_TEXT], what[LAYOUT_TEXT];
+
+	for (uint32_t i = 0; i < f->clock_count; i++) {
+		const struct fact_clock *c = &f->clocks[i];
+
+		if (!c->misjudged)
+			continue;
+		fprintf(out,
+			"%-12s%ssamples of %s bunch at one phase of %s (chance %.1g): its share is "
+			"misjudged, %.1f %% by ticks and %.1f %% by random looks%s\n",
+			"", s->warn, text_of_name(r, c->process, process),
+			text_of_name(r, c->misjudged, what), c->chance, 100 * c->tick_share,
+			100 * c->look_share, s->plain);
+	}
+}
+
 static void line_of_clocks(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
@@ -86,6 +106,7 @@ static void line_of_clocks(const struct report *r, const struct report_style *s,
 		fputc('\n', out);
 		title = "";
 	}
+	lines_of_misjudged(r, s, out);
 }
 
 /* ---- the account */

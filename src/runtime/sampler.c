@@ -16,8 +16,9 @@
  * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
  * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
  * of a stopped recording is deleted and the engine ended, the session of a forked child is
- * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage), and
- * the clock's next block of gaps is begun (one event in 40 ms at most).
+ * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage), and,
+ * without an hrtimer beside it, for the thread's CPU clock (one clock_gettime), and the clock's
+ * next block of gaps is begun (one event in 40 ms at most).
  */
 #include "runtime/sampler.h"
 
@@ -92,6 +93,7 @@ struct taken {
 	uint64_t now_ns;
 	uint32_t own_us; /* CPU time that its session's beginning took before it */
 	uint32_t weight; /* periods; 0 = it is left out */
+	uint32_t cpu_us; /* the thread's CPU clock; 0 = not asked */
 	uint16_t flags;  /* enum weft_sample_flag */
 	uint8_t is_new;  /* the slot was claimed by this very handler */
 };
@@ -132,6 +134,8 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 		kernel_ns = weft_kernel_ns_between(usage.kernel_us, clock->kernel_us);
 		clock->kernel_us = usage.kernel_us;
 	}
+	if (!is_covered && !weft_rt_is_careful())
+		out->cpu_us = (uint32_t)(weft_cpu_time_ns() / 1000) | 1;
 	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
 	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
 	if (is_kernel)
@@ -153,6 +157,7 @@ static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
 {
 	sample->record.type = WEFT_RECORD_SAMPLE;
 	sample->record.generation = (uint32_t)slot->thread.generation;
+	sample->record.rsv = taken->cpu_us;
 	sample->time_ns = taken->now_ns;
 	sample->weight = taken->weight;
 	sample->flags |= taken->flags;

@@ -676,6 +676,22 @@ expect_rows() {
 	END
 }
 
+@test "what ticks misjudge, by random looks, is told" {
+	recording lockstep
+	weft report lockstep.jfr
+	sed -n '/^clock/,/^account/p' stdout | sed '$d' >head
+	diff -u - head <<-END
+	clock       ticks of 4 ms; work that repeats with them is misjudged (perf_event_open: Permission denied)
+	            samples of app [10] bunch at one phase of work=on-B (chance 1e-09): its share is misjudged, 40.0 % by ticks and 30.0 % by random looks
+	END
+	weft report lockstep.jfr --json
+	[ "$(jq -c '.clocks[0] | [.looks, .misjudged, .tick_share, .look_share, .chance]' stdout)" = \
+		'[5000,"work=on-B",0.4,0.3,1e-9]' ]
+	recording ticks
+	weft report ticks.jfr --json
+	[ "$(jq -c '.clocks[0] | [.looks, .misjudged, .chance]' stdout)" = '[0,null,1]' ]
+}
+
 @test "tag tables that say nearly the same are left out, and named" {
 	recording alike
 	weft report alike.jfr

@@ -26,6 +26,7 @@ enum thread { MAIN, WORKER, TIMER, CHILDS, REST, THREADS };
 struct clock_row {
 	const char *process, *clock, *reason;
 	uint64_t period_ns, tick_ns;
+	const char *misjudged; /* 40 % by ticks, 30 % by 5000 looks */
 };
 
 struct cpu_row {
@@ -79,6 +80,12 @@ static const struct recipe recipes[] = {
 	 {{APP, "hrtimer", NULL, 5 * MS, 4 * MS}, {CHILD, "ticks", DENIED, 5 * MS, 4 * MS}},
 	 {{MAIN, APP, 2000, 2000, 400}, {TIMER, APP, 200, 0, 0}, {CHILDS, CHILD, 10, 5, 1}},
 	 {{400, MAIN, "hot", "/a", "a", "x"}, {1, CHILDS, "cold", NULL, NULL, NULL}}},
+	{"lockstep",
+	 "5000000 ns",
+	 5 * MS,
+	 {{APP, "ticks", DENIED, 5 * MS, 4 * MS, "work=on-B"}},
+	 {{MAIN, APP, 2000, 2000, 400}},
+	 {{400, MAIN, "hot", "/a", "a", "x"}}},
 	/* Routes and handlers are the same but for one sample of 200; kinds are not. */
 	{"alike",
 	 "5000000 ns",
@@ -116,6 +123,11 @@ static const struct weft_jfr_field clock_fields[] = {
 	{.name = RECORDING_FIELD_REASON, .kind = WEFT_JFR_STRING},
 	{.name = RECORDING_FIELD_PERIOD, .kind = WEFT_JFR_LONG},
 	{.name = RECORDING_FIELD_TICK, .kind = WEFT_JFR_LONG},
+	{.name = RECORDING_FIELD_LOOKS, .kind = WEFT_JFR_LONG},
+	{.name = RECORDING_FIELD_MISJUDGED, .kind = WEFT_JFR_STRING},
+	{.name = RECORDING_FIELD_TICK_SHARE, .kind = WEFT_JFR_DOUBLE},
+	{.name = RECORDING_FIELD_LOOK_SHARE, .kind = WEFT_JFR_DOUBLE},
+	{.name = RECORDING_FIELD_CHANCE, .kind = WEFT_JFR_DOUBLE},
 };
 
 static const struct weft_jfr_field cpu_fields[] = {
@@ -195,8 +207,17 @@ static void make_threads(struct maker *m)
 
 static void put_clock(struct maker *m, const struct clock_row *r)
 {
-	struct weft_jfr_value v[] = {number(START_MONO), text(r->process),     text(r->clock),
-				     text(r->reason),    number(r->period_ns), number(r->tick_ns)};
+	struct weft_jfr_value v[] = {number(START_MONO),
+				     text(r->process),
+				     text(r->clock),
+				     text(r->reason),
+				     number(r->period_ns),
+				     number(r->tick_ns),
+				     number(r->misjudged ? 5000 : 0),
+				     text(r->misjudged),
+				     {.real = 0.4},
+				     {.real = 0.3},
+				     {.real = r->misjudged ? 1e-9 : 1}};
 
 	put(m, m->clock, v, COUNT(v));
 }

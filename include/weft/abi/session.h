@@ -494,7 +494,10 @@ enum weft_sample_flag {
  * they end, as NO_MODULE, at the first pc whose module the loader does not confirm.
  */
 struct weft_sample_record {
-	struct weft_record record;           /* 0x00 */
+	/* 0x00 rsv: of a tick without an hrtimer beside it how far the thread's own CPU clock
+	 * stood, us modulo 2^32 and never 0; else 0, as of programs that filter their system calls.
+	 */
+	struct weft_record record;
 	uint64_t time_ns;                    /* 0x10 CLOCK_MONOTONIC */
 	uint32_t weight;                     /* 0x18 periods that it stands for */
 	uint16_t engine;                     /* 0x1C enum weft_engine */

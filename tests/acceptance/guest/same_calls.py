@@ -9,7 +9,7 @@ are left out. In between both runs must make the same calls with the same argume
 only addresses, numbers of threads and points in time may differ. What the recorded run may have
 besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
 more of the unwind tables was opened, a getrusage behind a tick, and one clock_gettime of the thread's
-CPU time right behind that (a tick in the kernel), and in a row the calls that open a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
+CPU time right behind that (a tick in the kernel, or without an hrtimer), and in a row the calls that open a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
 Traced, a thread stops at the entry of each call, and a tick of its timer that came just before is
