@@ -16,7 +16,7 @@
 
 struct sums {
 	double weight, squares;
-	uint64_t count; /* of ticks: of their instants */
+	uint64_t count; /* of instants */
 };
 
 struct entry {
@@ -28,6 +28,7 @@ struct entry {
 struct lockstep {
 	struct sums all[LOCKSTEP_SIDES];
 	uint64_t tick_ns, newest; /* number of the newest instant */
+	uint64_t looked_ns;       /* of the newest look: threads seen together share it */
 	uint64_t looks, runs, cpu_ns, gap_ns, gaps;
 	size_t count;
 	struct entry entry[LOCKSTEP_ENTRIES];
@@ -148,9 +149,10 @@ static void add(struct sums *s, double weight, int is_new)
 void lockstep_add(struct lockstep *l, enum lockstep_side side, uint64_t time_ns, double weight,
 		  const struct lockstep_key *keys, size_t count)
 {
-	int is_new = side == LOCKSTEP_LOOKS || is_new_instant(l, time_ns);
+	int is_new = side == LOCKSTEP_LOOKS ? time_ns != l->looked_ns : is_new_instant(l, time_ns);
 
 	l->looks += side == LOCKSTEP_LOOKS;
+	l->looked_ns = side == LOCKSTEP_LOOKS ? time_ns : l->looked_ns;
 	add(&l->all[side], weight, is_new);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = place_of(l, &keys[i]);

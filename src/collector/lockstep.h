@@ -7,7 +7,8 @@
  *
  *     p, q    the share of X by ticks and by looks, each of those since X was met first
  *     n, m    ticks and looks, as so many independent ones: (sum of weights)^2 / sum of squares;
- *             of ticks at most as many as there were instants, for threads in step are met together
+ *             at most as many as there were instants, for threads in step are met
+ *             together
  *     s       the pooled share, (n p + m q) / (n + m)
  *     e       what looks may be off by: a look sees a thread that stays on its CPU for as long as
  *             the look takes, so it misses at most the part l = runs * look / CPU time of it all,
@@ -70,8 +71,8 @@ void lockstep_add(struct lockstep *l, enum lockstep_side side, uint64_t time_ns,
 void lockstep_add_runs(struct lockstep *l, uint64_t runs, uint64_t cpu_ns);
 void lockstep_add_gap(struct lockstep *l, uint64_t look_ns); /* a look took so long */
 
-/* @others: how many more processes are judged beside this one. Its texts live as long as @l does, and
- * until something is added. */
+/* @others: how many more processes are judged beside this one. Its texts live as long as @l does,
+ * and until something is added. */
 void lockstep_judge(const struct lockstep *l, size_t others, struct lockstep_verdict *out);
 
 uint64_t lockstep_looks(const struct lockstep *l); /* how many were added */

@@ -11,6 +11,7 @@
 #include "collector/wall_private.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 #include <weft/publish.h>
 
 #define LATE_NS UINT64_C(500000)
+#define BUSY_AT_ONCE 4
+#define ASIDE_LOOKS 8                     /* so many go by before the CPU is changed again */
 #define KEPT_OPEN 64                      /* threads: of more, files are opened for each look */
 #define LATELY_NS UINT64_C(1000000000)    /* a thread with a sample in that time is busy */
 #define OPENED_BY_NS UINT64_C(2000000000) /* by then a process has its hrtimers */
@@ -29,7 +32,7 @@ struct looked {
 	uint64_t generation;
 	int32_t tid;
 	int fd[2]; /* of enum file; -1 = not open */
-	int is_known;
+	int is_known, is_busy;
 	uint64_t since_ns;
 	uint64_t written, written_ns; /* samples, and when there were more than before */
 	uint64_t runs, cpu_ns;        /* at the last look; runs 0 = there was none */
@@ -42,6 +45,7 @@ struct looks {
 	struct process *process;
 	struct queue *out;
 	uint64_t random, begun_ns;
+	uint64_t gap_ns, cost_ns; /* between looks, and of one, on average */
 	int is_on;
 	uint64_t since_ns; /* looks count from then on */
 	size_t count, room, busy_count, busy_room;
@@ -49,6 +53,10 @@ struct looks {
 	uint32_t *busy;        /* indices of those that gave a sample lately */
 	uint32_t *at;          /* by slot: 1 + index */
 	uint64_t runs, cpu_ns; /* not told yet */
+	cpu_set_t cpus;        /* that may be used for looking */
+	unsigned int stood;    /* looks since the CPU was changed */
+	int is_in_the_way;     /* a thread of this look waited for a CPU */
+	int is_seen;           /* and one was on a CPU */
 	struct buf words;
 	uint8_t labels[LABEL_BYTES_MAX];
 };
@@ -64,6 +72,8 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	l->process = p;
 	l->out = out;
 	l->begun_ns = clock_mono_ns();
+	if (sched_getaffinity(0, sizeof(l->cpus), &l->cpus))
+		CPU_ZERO(&l->cpus);
 	l->at = calloc(p->layout.slot_count, sizeof(*l->at));
 	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
 		l->random = l->begun_ns;
@@ -105,16 +115,27 @@ static double random_part(struct looks *l)
 	return (double)(hash_mix(l->random) >> 11) * 0x1p-53;
 }
 
-static uint64_t gap_ns(void)
+/* On average, from now on. */
+static void set_gap(struct looks *l)
 {
 	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
+	uint64_t least_ns = LOOKS_GAP_NS * (processes ? processes : 1);
+	uint64_t paid_ns = l->cost_ns * LOOKS_COST;
 
-	return LOOKS_GAP_NS * (processes ? processes : 1);
+	l->gap_ns = least_ns > paid_ns ? least_ns : paid_ns;
 }
 
 static uint64_t next_ns(struct looks *l, uint64_t from_ns)
 {
-	return from_ns + (uint64_t)((0.5 + random_part(l)) * (double)gap_ns());
+	set_gap(l);
+	return from_ns + (uint64_t)((0.5 + random_part(l)) * (double)l->gap_ns);
+}
+
+/* One that was interrupted says nothing of what they cost. */
+static void count_cost(struct looks *l, uint64_t took_ns)
+{
+	if (took_ns < LATE_NS)
+		l->cost_ns = (15 * l->cost_ns + took_ns) / 16;
 }
 
 /* ---- what is told */
@@ -248,8 +269,10 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 	uint32_t *busy = array_grown(l->busy, l->count, &l->busy_room, sizeof(*busy));
 
 	l->busy_count = 0;
-	if (!busy)
+	if (!busy) {
+		l->count = 0;
 		return;
+	}
 	l->busy = busy;
 	for (size_t i = 0; i < l->count; i++) {
 		struct looked *t = &l->thread[i];
@@ -259,7 +282,8 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 		if (written != t->written)
 			t->written_ns = now_ns;
 		t->written = written;
-		if (now_ns - t->written_ns < LATELY_NS)
+		t->is_busy = now_ns - t->written_ns < LATELY_NS;
+		if (t->is_busy)
 			busy[l->busy_count++] = (uint32_t)i;
 	}
 }
@@ -273,6 +297,8 @@ static void turn(struct looks *l, int is_on, uint64_t now_ns)
 		 NULL);
 	for (size_t i = 0; i < l->count; i++)
 		l->thread[i].runs = 0;
+	if (!is_on && CPU_COUNT(&l->cpus))
+		sched_setaffinity(0, sizeof(l->cpus), &l->cpus);
 }
 
 uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t now_ns)
@@ -290,23 +316,6 @@ uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t 
 }
 
 /* ---- one look */
-
-static struct looked *draw(struct looks *l, double *weight)
-{
-	size_t n = l->count, busy = l->busy_count, i;
-	double chance;
-
-	if (!n)
-		return NULL;
-	i = busy && random_part(l) < 0.5 ? l->busy[(size_t)(random_part(l) * (double)busy)]
-					 : (size_t)(random_part(l) * (double)n);
-	chance = busy ? 0.5 / (double)n : 1 / (double)n;
-	for (size_t k = 0; k < busy; k++)
-		if (l->busy[k] == i)
-			chance += 0.5 / (double)busy;
-	*weight = 1 / chance;
-	return &l->thread[i];
-}
 
 static int read_file(const struct looks *l, struct looked *t, enum file which, char *out,
 		     size_t room)
@@ -373,42 +382,87 @@ static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 {
 	struct wall_runs came, left;
 	char text[4096];
+	uint64_t began_ns;
 	int has_context;
 
 	if (read_file(l, t, RUNS, text, 128) || wall_parse_schedstat(text, &came))
 		return 0;
-	word->time_ns = clock_mono_ns();
+	began_ns = clock_mono_ns();
 	has_context = read_context(l, t, word);
 	count_runs(l, t, &came);
 	if (!has_context || read_file(l, t, STATUS, text, sizeof(text)) ||
 	    wall_parse_status(text, &left))
 		return 0;
-	word->took_ns = (uint32_t)(clock_mono_ns() - word->time_ns);
-	return came.count > left.count;
+	word->took_ns = (uint32_t)(clock_mono_ns() - began_ns);
+	if (came.count > left.count)
+		return 1;
+	l->is_in_the_way |= left.is_running;
+	return 0;
 }
 
-static void look_at(struct looks *l, struct looked *t, double weight)
+static void look_at(struct looks *l, struct looked *t, double weight, uint64_t now_ns)
 {
 	struct look_word word = {.kind = LOOK_SEEN,
 				 .slot = t->slot,
 				 .generation = t->generation,
-				 .weight = weight * (double)gap_ns() / (double)LOOKS_GAP_NS};
+				 .time_ns = now_ns,
+				 .weight = weight * (double)l->gap_ns / (double)LOOKS_GAP_NS};
 
-	if (!is_seen(l, t, &word) || word.took_ns > LATE_NS)
+	if (now_ns < t->since_ns || !is_seen(l, t, &word) || word.took_ns > LATE_NS)
 		return;
+	l->is_seen = 1;
 	word.runs = l->runs;
 	word.cpu_ns = l->cpu_ns;
 	l->runs = l->cpu_ns = 0;
 	put_word(l, word, l->labels);
 }
 
+/* From a random one on, so that each has the same chance. */
+static void look_at_busy(struct looks *l, uint64_t now_ns)
+{
+	size_t busy = l->busy_count, count = busy < BUSY_AT_ONCE ? busy : BUSY_AT_ONCE;
+	size_t first = (size_t)(random_part(l) * (double)busy);
+
+	for (size_t i = 0; i < count; i++)
+		look_at(l, &l->thread[l->busy[(first + i) % busy]], (double)busy / (double)count,
+			now_ns);
+}
+
+/* One of all; those that are busy have had their chance. */
+static void look_at_any(struct looks *l, uint64_t now_ns)
+{
+	struct looked *t =
+		l->count ? &l->thread[(size_t)(random_part(l) * (double)l->count)] : NULL;
+
+	if (t && !t->is_busy)
+		look_at(l, t, (double)l->count, now_ns);
+}
+
+/* Most likely a thread waits for the CPU that the look is on: where there are two, it would be so
+ * for long. Which it is depends on looks before alone. */
+static void step_aside(struct looks *l)
+{
+	cpu_set_t cpus = l->cpus;
+	int cpu = sched_getcpu();
+
+	if (l->stood++ < ASIDE_LOOKS || !l->is_in_the_way || l->is_seen || cpu < 0 ||
+	    cpu >= CPU_SETSIZE || CPU_COUNT(&cpus) < 2)
+		return;
+	CPU_CLR((size_t)cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	l->stood = 0;
+}
+
 uint64_t looks_take(struct looks *l, uint64_t due_ns)
 {
 	uint64_t now_ns = clock_mono_ns();
-	double weight;
-	struct looked *t = now_ns - due_ns < LATE_NS ? draw(l, &weight) : NULL;
 
-	if (t && now_ns >= t->since_ns && now_ns >= l->since_ns)
-		look_at(l, t, weight);
+	if (now_ns - due_ns < LATE_NS && now_ns >= l->since_ns) {
+		l->is_in_the_way = l->is_seen = 0;
+		look_at_busy(l, now_ns);
+		look_at_any(l, now_ns);
+		count_cost(l, clock_mono_ns() - now_ns);
+		step_aside(l);
+	}
 	return next_ns(l, now_ns);
 }

@@ -4,10 +4,10 @@
  * lockstep.h says what for. Of a process without hrtimers; runs on the outside thread (outside.h),
  * and pushes batches of kind BATCH_LOOKS.
  *
- * A look is at one thread, half of them drawn from all that have a slot, half from those that gave
- * a sample lately: it stands for 1 / (the chance that it was drawn) of them, and for the time
- * between two looks on average then. The instants are a renewal process, gaps uniform on [0.5, 1.5]
- * of LOOKS_GAP_NS for each process that is looked at.
+ * A look is at a few of the threads that gave a sample lately, and at one of all others: each
+ * stands for 1 / (the chance that it was drawn), and for the time between two looks on average
+ * then. The instants are a renewal process, gaps uniform on [0.5, 1.5] of LOOKS_GAP_NS for each
+ * process that is looked at, or more where looks take more than a part in LOOKS_COST of the time.
  *
  * Was it on a CPU? Read are, in this order: how often it has got on one (schedstat), its context,
  * how often it has left one (status). If it had left it less often even then, it was there
@@ -26,6 +26,7 @@
 #include "collector/threads.h"
 
 #define LOOKS_GAP_NS UINT64_C(2000000)
+#define LOOKS_COST 100 /* a look is paid for by so many times its time without one */
 #define LOOKS_BEGIN_NS UINT64_C(300000000)
 
 enum look_kind {

@@ -16,9 +16,9 @@
  * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
  * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
  * of a stopped recording is deleted and the engine ended, the session of a forked child is
- * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage), and,
- * without an hrtimer beside it, for the thread's CPU clock (one clock_gettime), and the clock's
- * next block of gaps is begun (one event in 40 ms at most).
+ * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage),
+ * without an hrtimer also for its CPU clock (one clock_gettime), and the clock's next block of
+ * gaps is begun (one event in 40 ms at most).
  */
 #include "runtime/sampler.h"
 

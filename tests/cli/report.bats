@@ -685,8 +685,8 @@ expect_rows() {
 	            samples of app [10] bunch at one phase of work=on-B (chance 1e-09): its share is misjudged, 40.0 % by ticks and 30.0 % by random looks
 	END
 	weft report lockstep.jfr --json
-	[ "$(jq -c '.clocks[0] | [.looks, .misjudged, .tick_share, .look_share, .chance]' stdout)" = \
-		'[5000,"work=on-B",0.4,0.3,1e-9]' ]
+	[ "$(jq -c '.clocks[0] | [.looks, .misjudged, .tick_share, .look_share, .chance < 1e-8]' stdout)" = \
+		'[5000,"work=on-B",0.4,0.3,true]' ]
 	recording ticks
 	weft report ticks.jfr --json
 	[ "$(jq -c '.clocks[0] | [.looks, .misjudged, .chance]' stdout)" = '[0,null,1]' ]

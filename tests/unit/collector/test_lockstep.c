@@ -67,8 +67,12 @@ static struct lockstep_verdict record(program of, double period_ms, double secon
 		for (int i = 0; i < threads; i++)
 			add(l, LOCKSTEP_TICKS, t + (uint64_t)i * 1000, span);
 	}
-	for (uint64_t t = START; t < end_ns; t += (uint64_t)((0.5 + dice()) * (double)LOOK))
-		add(l, LOCKSTEP_LOOKS, t, of(t, period_ms));
+	for (uint64_t t = START; t < end_ns; t += (uint64_t)((0.5 + dice()) * (double)LOOK)) {
+		uint64_t span = of(t, period_ms);
+
+		for (int i = 0; i < threads && i < 4; i++)
+			add(l, LOCKSTEP_LOOKS, t, span);
+	}
 	lockstep_judge(l, 0, &v);
 	lockstep_free(l);
 	return v;
@@ -217,7 +221,7 @@ static void test_weights_count_for_what_they_say(void **unused)
 		struct lockstep_key key = {.kind = LOCKSTEP_SPAN, .value = dice() < 0.5 ? 1 : 2};
 
 		add(l, LOCKSTEP_TICKS, START + i * TICK, dice() < 0.5 ? 1 : 2);
-		lockstep_add(l, LOCKSTEP_LOOKS, START, i % 100 ? 0.001 : 100, &key, 1);
+		lockstep_add(l, LOCKSTEP_LOOKS, START + i * LOOK, i % 100 ? 0.001 : 100, &key, 1);
 	}
 	lockstep_judge(l, 0, &v);
 	assert_false(v.is_known);
