@@ -55,8 +55,9 @@ static int64_t believed_of_chance(int samples)
 	for (int taken = 0; taken < samples;) {
 		double until = now + part() * 10 * PERIOD_US;
 
-		for (; due < until; due += gap) {
+		while (due < until) {
 			balance -= PERIOD_US;
+			due += gap;
 			if (++taken % 8 == 0) /* a block */
 				gap = PERIOD_US * (0.75 + part() / 2);
 		}
