@@ -22,7 +22,7 @@
 #define LATE_NS UINT64_C(500000)
 #define BUSY_AT_ONCE 4
 #define ASIDE_LOOKS 8                     /* so many go by before the CPU is changed again */
-#define KEPT_OPEN 64                      /* threads: of more, files are opened for each look */
+#define KEPT_OPEN 128                     /* threads: of more, files are opened for each look */
 #define LATELY_NS UINT64_C(1000000000)    /* a thread with a sample in that time is busy */
 #define OPENED_BY_NS UINT64_C(2000000000) /* by then a process has its hrtimers */
 #define NEVER UINT64_MAX
