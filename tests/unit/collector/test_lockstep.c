@@ -172,11 +172,12 @@ static void test_ids_of_requests_do_not_drown_routes(void **unused)
 	(void)unused;
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct lockstep_key key[] = {
-			{.kind = LOCKSTEP_SPAN, .value = request++},
-			{.kind = LOCKSTEP_ROOT, .value = request++},
+			{.kind = LOCKSTEP_SPAN, .value = request},
+			{.kind = LOCKSTEP_ROOT, .value = request + 1},
 			{.kind = LOCKSTEP_LABEL, .name = "route", .text = "/buy"},
 		};
 
+		request += 2;
 		key[2].value = 7;
 		lockstep_add(l, LOCKSTEP_LOOKS, START + i * LOOK, 1, key, dice() < 0.3 ? 3 : 2);
 		if (i % 2)
