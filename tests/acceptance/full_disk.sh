@@ -13,9 +13,9 @@ on_small_disk() {
 		"$work/status" "$bytes" "$work/disk" "$@"
 }
 
-# Two rows of chunks: those that fit, then the one that does not.
+# The first chunks, of little but types, and one of samples fit; the next does not.
 record_until_full() {
-	on_small_disk 32k bash -c '
+	on_small_disk 48k bash -c '
 		timeout -k 5 60 "$0" record --chunk-time 500ms -F 1000 -o "$1/disk/full.jfr" -- "$2" 5 2 \
 			>"$1/out" 2>"$1/err"
 		rc=$?
