@@ -129,8 +129,7 @@ struct weft_slot *weft_child_first_tick(void)
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_CHILD ||
-	    !weft_guard_holds() || begin_alone())
+	if (!weft_rt_is_unbegun_child() || !weft_guard_holds() || begin_alone())
 		return NULL;
 	return slot ? weft_child_move_out() : weft_slot_claim(&birth);
 }

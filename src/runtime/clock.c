@@ -153,15 +153,10 @@ static void unmap(uint64_t page)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
 }
 
-static int is_child_without_session(void)
-{
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
-}
-
 /* Refused for good: threads that begin later need not try. */
 static void note_refusal(long error)
 {
-	if (is_child_without_session()) /* the header is its parent's */
+	if (weft_rt_is_unbegun_child())
 		return;
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
 	    error == -ENOENT || error == -EOPNOTSUPP)
@@ -278,7 +273,7 @@ int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 	first_ns = random_below(slot, clock->gap_ns);
 	if (!start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
 		return 0;
-	if (!is_child_without_session())
+	if (!weft_rt_is_unbegun_child())
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 	return 1;
 }
@@ -354,8 +349,7 @@ void weft_clock_before_mask(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (slot && weft_rt_is_ready() && weft_guard_holds() && slot != weft_slot_private() &&
-	    weft_clock_is_open(slot) && !weft_rt_is_careful())
+	if (slot && weft_guard_holds() && weft_clock_is_open(slot) && !weft_rt_is_careful())
 		weft_clock_close(slot);
 }
 

@@ -47,7 +47,7 @@ struct weft_slot *weft_context_slow(void)
 		weft_copies_show(slot);
 		return slot;
 	}
-	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD)
+	if (weft_rt_is_unbegun_child())
 		weft_rt.begin_child();
 	if (!weft_rt_is_ready())
 		return NULL;

@@ -107,6 +107,12 @@ static inline int weft_rt_is_ready(void)
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
 }
 
+/* Forked, and its session has not begun: the header is its parent's. */
+static inline int weft_rt_is_unbegun_child(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+}
+
 static inline struct weft_slot *weft_rt_slot(uint32_t index)
 {
 	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_rt.slot_stride);

@@ -132,11 +132,6 @@ static int32_t own_timer(void)
 	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
 }
 
-static int is_unbegun_child(void)
-{
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
-}
-
 void weft_timer_pause(void)
 {
 	struct itimerspec never = {{0, 0}, {0, 0}};
@@ -144,7 +139,7 @@ void weft_timer_pause(void)
 
 	if (timer_id >= 0)
 		sys_call4(SYS_timer_settime, timer_id, 0, &never, NULL);
-	else if (is_unbegun_child())
+	else if (weft_rt_is_unbegun_child())
 		weft_timer_disarm_process();
 }
 
@@ -154,7 +149,7 @@ void weft_timer_resume(void)
 
 	if (timer_id >= 0)
 		start(timer_id);
-	else if (is_unbegun_child() && process_timer < 0)
+	else if (weft_rt_is_unbegun_child() && process_timer < 0)
 		weft_child_after_fork();
 }
 
