@@ -10,24 +10,23 @@
 #define BALANCE_MAX_US 1000000000
 #define MUCH 8 /* one part in so many */
 
+static uint64_t in_us(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
 /* Not in the frame of a walk. */
 __attribute__((noinline)) struct weft_usage weft_usage_of_thread(void)
 {
 	struct rusage usage = {.ru_stime = {0}};
-	uint32_t us;
+	uint64_t kernel_us;
 
 	sys_call2(SYS_getrusage, RUSAGE_THREAD, &usage);
-	us = (uint32_t)usage.ru_stime.tv_sec * 1000000u + (uint32_t)usage.ru_stime.tv_usec + 1;
-	return (struct weft_usage){us ? us : 1, (uint32_t)usage.ru_nvcsw,
-				   (uint32_t)(usage.ru_nvcsw + usage.ru_nivcsw)};
-}
-
-__attribute__((noinline)) uint64_t weft_cpu_time_ns(void)
-{
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+	kernel_us = in_us(&usage.ru_stime) + 1;
+	return (struct weft_usage){.kernel_us = kernel_us,
+				   .cpu_us = kernel_us + in_us(&usage.ru_utime),
+				   .waits = (uint32_t)usage.ru_nvcsw,
+				   .switches = (uint32_t)(usage.ru_nvcsw + usage.ru_nivcsw)};
 }
 
 uint64_t weft_kernel_ns_between(uint32_t now_us, uint32_t before_us)
@@ -69,34 +68,37 @@ int32_t weft_kernel_time_excess(int32_t balance_us, uint32_t samples, uint32_t p
 }
 
 /* What the kernel's account is short of since the last tick, or has too much. */
-static int64_t correction_ns(struct weft_slot *slot, uint64_t since_ns, uint32_t kernel_us)
+static int64_t correction_ns(struct weft_slot *slot, uint64_t since_ns,
+			     const struct weft_usage *usage)
 {
 	struct weft_kernel_time *time = time_of(slot);
-	uint64_t cpu_ns = weft_cpu_time_ns(), period_ns = weft_clock_gap_ns();
-	uint32_t before_us = time->cpu_us, now_us = (uint32_t)(cpu_ns / 1000);
+	uint64_t period_us = weft_clock_gap_ns() / 1000;
+	uint32_t before_us = time->cpu_us;
 	int64_t excess_us, most_us = (int64_t)(since_ns / 1000);
 
-	time->cpu_us = now_us ? now_us : 1;
+	time->cpu_us = weft_usage_modulo(usage->cpu_us);
 	if (!before_us) {
 		time->balance_us = 0;
 		return 0;
 	}
-	time->balance_us += (int32_t)(now_us - before_us) - (int32_t)most_us;
-	excess_us =
-		weft_kernel_time_excess(time->balance_us, (uint32_t)(cpu_ns / period_ns),
-					(uint32_t)(period_ns / 1000), kernel_us > now_us / MUCH);
+	time->balance_us += (int32_t)(time->cpu_us - before_us) - (int32_t)most_us;
+	excess_us = weft_kernel_time_excess(time->balance_us, (uint32_t)(usage->cpu_us / period_us),
+					    (uint32_t)period_us,
+					    usage->kernel_us > usage->cpu_us / MUCH);
 	if (excess_us < -most_us)
 		excess_us = -most_us;
 	time->balance_us -= (int32_t)excess_us;
 	return excess_us * 1000;
 }
 
-uint64_t weft_kernel_weight_beside(struct weft_slot *slot, uint32_t kernel_us, uint64_t alone_ns)
+uint64_t weft_kernel_weight_beside(struct weft_slot *slot, const struct weft_usage *usage,
+				   uint64_t alone_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
+	uint32_t kernel_us = weft_usage_modulo(usage->kernel_us);
 	uint64_t since_ns = weft_kernel_ns_between(kernel_us, clock->told_us);
 	int is_first = !clock->told_us;
-	int64_t more_ns = correction_ns(slot, since_ns, kernel_us);
+	int64_t more_ns = correction_ns(slot, since_ns, usage);
 
 	clock->told_us = kernel_us;
 	return is_first ? alone_ns : (uint64_t)((int64_t)since_ns + more_ns);

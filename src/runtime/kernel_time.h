@@ -24,27 +24,36 @@
 
 /* In the slot: kernel_time. */
 struct weft_kernel_time {
-	uint32_t cpu_us;    /* the thread's CPU time at the last tick in the kernel; 0 = none */
+	uint32_t cpu_us; /* the thread's CPU time, kept so, at the last tick in the kernel; 0 = none
+			  */
 	int32_t balance_us; /* up to there: CPU time less all that samples stand for */
 };
 _Static_assert(sizeof(struct weft_kernel_time) == sizeof(((struct weft_slot *)0)->kernel_time),
 	       "its room in the slot");
 
-/* Of the calling thread, by the kernel's own account. */
+/* Of the calling thread, by the kernel's own account: times plus 1; all 0 where nothing was asked.
+ */
 struct weft_usage {
-	uint32_t kernel_us; /* ru_stime, modulo 2^32, and never 0 but where nothing was asked */
+	uint64_t kernel_us; /* ru_stime */
+	uint64_t cpu_us;    /* all of it: what its CPU clock told at its last tick or switch */
 	uint32_t waits;     /* ru_nvcsw, modulo 2^32 */
 	uint32_t switches;  /* all of them, modulo 2^32 */
 };
 
 struct weft_usage weft_usage_of_thread(void);
-uint64_t weft_cpu_time_ns(void); /* of the calling thread; a system call */
 
-/* The same at two ticks; 0, too, where nobody knows since when. */
+/* As slots and records keep it: 0 only of 0. */
+static inline uint32_t weft_usage_modulo(uint64_t us)
+{
+	return (uint32_t)us || !us ? (uint32_t)us : 1;
+}
+
+/* kernel_us, so kept, at two ticks; 0, too, where nobody knows since when. */
 uint64_t weft_kernel_ns_between(uint32_t now_us, uint32_t before_us);
 
 /* A tick in the kernel, beside an hrtimer; alone it would stand for @alone_ns. Nanoseconds. */
-uint64_t weft_kernel_weight_beside(struct weft_slot *slot, uint32_t kernel_us, uint64_t alone_ns);
+uint64_t weft_kernel_weight_beside(struct weft_slot *slot, const struct weft_usage *usage,
+				   uint64_t alone_ns);
 
 /* By ticks alone: @kernel_ns of @used_ns since the last tick, in which the thread waited so often.
  */

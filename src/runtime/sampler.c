@@ -16,9 +16,8 @@
  * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
  * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
  * of a stopped recording is deleted and the engine ended, the session of a forked child is
- * begun (child_sessions), a tick asks how long the thread was in the kernel (one getrusage),
- * without an hrtimer also for its CPU clock (one clock_gettime), and the clock's next block of
- * gaps is begun (one event in 40 ms at most).
+ * begun (child_sessions), a tick asks what the thread has used (one getrusage), and the clock's
+ * next block of gaps is begun (one event in 40 ms at most).
  */
 #include "runtime/sampler.h"
 
@@ -123,7 +122,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 	struct weft_usage usage = {0};
-	uint32_t used_us = used_since_tick(info);
+	uint32_t used_us = used_since_tick(info), kernel_us;
 	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), mask;
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
@@ -131,18 +130,19 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	is_covered = weft_clock_covers(slot, mask);
 	if (!weft_rt_is_careful()) {
 		usage = weft_usage_of_thread();
-		kernel_ns = weft_kernel_ns_between(usage.kernel_us, clock->kernel_us);
-		clock->kernel_us = usage.kernel_us;
+		kernel_us = weft_usage_modulo(usage.kernel_us);
+		kernel_ns = weft_kernel_ns_between(kernel_us, clock->kernel_us);
+		clock->kernel_us = kernel_us;
 	}
-	if (!is_covered && !weft_rt_is_careful())
-		out->cpu_us = (uint32_t)(weft_cpu_time_ns() / 1000) | 1;
+	if (!is_covered)
+		out->cpu_us = weft_usage_modulo(usage.cpu_us);
 	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
 	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
 	if (is_kernel)
 		weight_ns = weft_kernel_weight_alone(kernel_ns, (uint64_t)used_us * 1000,
 						     usage.waits - weft_clock_rest_of(slot)->waits);
 	if (is_kernel && is_covered && usage.kernel_us)
-		weight_ns = weft_kernel_weight_beside(slot, usage.kernel_us, weight_ns);
+		weight_ns = weft_kernel_weight_beside(slot, &usage, weight_ns);
 	if (!is_covered)
 		weight_ns = weft_clock_open_late(slot, mask, used_us, weight_ns);
 	else
@@ -349,6 +349,15 @@ int weft_sampler_is_ours(const siginfo_t *info)
 	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }
 
+/* Of the calling thread, at this very moment. */
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
 /* A forked child's: its session begins, and with that the timer of the thread that it met. */
 static struct weft_slot *begin_child(uint32_t *took_us)
 {
@@ -357,13 +366,13 @@ static struct weft_slot *begin_child(uint32_t *took_us)
 
 	if (weft_rt_is_careful())
 		return NULL;
-	before_ns = weft_cpu_time_ns();
+	before_ns = cpu_time_ns();
 	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
 	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: the next one */
 		weft_clock_after_begin(slot);
 	if (!slot && !weft_rt_is_ready())
 		weft_timer_disarm_process();
-	*took_us = (uint32_t)((weft_cpu_time_ns() - before_ns) / 1000);
+	*took_us = (uint32_t)((cpu_time_ns() - before_ns) / 1000);
 	return slot;
 }
 

@@ -93,7 +93,7 @@ adds_no_call() { # COMMAND...
 	awk '/write\(-1, "mark"/ { inside[$1] = !inside[$1]; marks++; next }
 		inside[$1] && $2 !~ /^(---|<\.\.\.)/ { sub(/\(.*/, "", $2); calls[$2]++ }
 		END { for (name in calls) print name, calls[name]; print "marks", marks + 0 }' "$work/trace" |
-		grep -vE '^(rt_sigreturn|mprotect|getrusage|clock_gettime|perf_event_open|fcntl|mmap|close|munmap|rt_sigaction) ' | sort >"$work/calls"
+		grep -vE '^(rt_sigreturn|mprotect|getrusage|perf_event_open|fcntl|mmap|close|munmap|rt_sigaction) ' | sort >"$work/calls"
 	cat "$work/calls"
 	same "marks 2
 read 100" "$(cat "$work/calls")"

@@ -8,8 +8,9 @@ NAME.TID. A thread says in a write to descriptor -1 "begin WHO" and "end WHO"; t
 are left out. In between both runs must make the same calls with the same arguments and results;
 only addresses, numbers of threads and points in time may differ. What the recorded run may have
 besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
-more of the unwind tables was opened, a getrusage behind a tick, and one clock_gettime of the thread's
-CPU time right behind that (a tick in the kernel, or without an hrtimer), and in a row the calls that open a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG. Before and after, what the bare run does must be there, in
+more of the unwind tables was opened, a getrusage behind a tick, and in a row the calls that open
+a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG.
+Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
 Traced, a thread stops at the entry of each call, and a tick of its timer that came just before is
@@ -29,7 +30,6 @@ OPENING = [re.compile(p) for p in (
     r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
     r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
     r"mmap\(NULL, 4096, PROT_READ, MAP_SHARED, \d+, 0\)", r"close\(\d+\)")]
-TICK_ASKS = ("getrusage(RUSAGE_THREAD", "clock_gettime(CLOCK_THREAD_CPUTIME_ID")
 PAGE_GONE = re.compile(r"munmap\(PTR, 4096\) = 0")
 TICK = re.compile(r"^--- SIGPROF \{.*si_code=SI_TIMER")
 CUT_SHORT = re.compile(r"^(?!rt_sigreturn\().* = (-1 EINTR|\? ERESTART)")
@@ -80,8 +80,7 @@ def threads(prefix):
 
 
 def with_hrtimers(calls):
-    """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close).
-    What a tick asks for is one, too."""
+    """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close)."""
     out, i, opened = [], 0, 0
     while i < len(calls):
         row = calls[i:i + len(OPENING)]
@@ -92,9 +91,6 @@ def with_hrtimers(calls):
         elif opened and PAGE_GONE.match(calls[i]):
             out.append("hrtimer(close)")
             opened -= 1
-            i += 1
-        elif out and out[-1].startswith(TICK_ASKS[0]) and calls[i].startswith(TICK_ASKS[1]):
-            out[-1] += " with CPU time"
             i += 1
         else:
             out.append(calls[i])

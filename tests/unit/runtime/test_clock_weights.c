@@ -2,6 +2,7 @@
 /* What ticks stand for beside an hrtimer and alone, and for which threads an hrtimer costs too
  * much. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/clock.h"
 #include "runtime/clock_rest.h"
@@ -99,6 +100,33 @@ static void more_than_chance_is(void **state)
 			 (100 - 1) * PERIOD_US);
 }
 
+/* Half of it in the kernel; ticks of 4 ms. What they stand for in all, beside user samples. */
+static uint64_t told_beside(uint64_t begin_us)
+{
+	static struct weft_slot slot;
+	struct weft_usage usage = {.kernel_us = begin_us, .cpu_us = 2 * begin_us};
+	uint64_t told_ns = 0;
+
+	memset(&slot, 0, sizeof slot);
+	for (int i = 0; i < 200; i++) {
+		told_ns += weft_kernel_weight_beside(&slot, &usage, 4 * MS);
+		usage.kernel_us += 2000;
+		usage.cpu_us += 4500;
+	}
+	return told_ns;
+}
+
+static void a_thread_of_hours_is_weighed_as_one_of_seconds(void **state)
+{
+	uint64_t of_seconds = told_beside(10 * MS);
+
+	(void)state;
+	assert_in_range(of_seconds, 199 * 2 * MS, 200 * 5 * MS);
+	for (uint64_t turns = 1; turns < 6;
+	     turns++) /* of 2^32 microseconds of CPU or kernel time */
+		assert_int_equal(told_beside((turns << 31) - 200 * MS / 1000), of_seconds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +134,7 @@ int main(void)
 		cmocka_unit_test(a_long_call_counts_for_its_length),
 		cmocka_unit_test(chance_is_not_believed),
 		cmocka_unit_test(more_than_chance_is),
+		cmocka_unit_test(a_thread_of_hours_is_weighed_as_one_of_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
