@@ -87,6 +87,19 @@
 #define RECORDING_ACCOUNT_THREAD "thread"       /* its own last reading, at its end */
 #define RECORDING_ACCOUNT_PROCESS "process"     /* the process's, without that of its threads */
 
+/* startTime, eventThread, process, and in ns: passed, running, waiting (for a CPU), blocked, by the
+ * kernel's account; ..Seen, that its wall-clock samples stand for. All are differences. */
+#define RECORDING_THREAD_TIME "weft.ThreadTime"
+#define RECORDING_TIME_PERIODS 8                    /* met by so many looks is met, for sure */
+#define RECORDING_TIME_LIFE_NS UINT64_C(1000000000) /* a shorter life is weighed by looks alone */
+#define RECORDING_FIELD_PASSED "passed"
+#define RECORDING_FIELD_RUNNING "running"
+#define RECORDING_FIELD_WAITING "waiting"
+#define RECORDING_FIELD_BLOCKED "blocked"
+#define RECORDING_FIELD_RUNNING_SEEN "runningSeen"
+#define RECORDING_FIELD_WAITING_SEEN "waitingSeen"
+#define RECORDING_FIELD_BLOCKED_SEEN "blockedSeen"
+
 /* startTime, process, name, upTo (ns; bucket [upTo / 2, upTo)), value (a difference). */
 #define RECORDING_HISTOGRAM "weft.Histogram"
 #define RECORDING_FIELD_UP_TO "upTo"

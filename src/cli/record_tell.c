@@ -222,6 +222,10 @@ static void tell_account(const struct collector_result *result)
 	if (result->used_ns >= TOLD_NS)
 		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
 			100 * seen / used);
+	if (result->times_off)
+		fprintf(stderr,
+			"weft record: of %u %s running, waiting and blocked do not add up\n",
+			result->times_off, plural(result->times_off, "thread", "threads"));
 }
 
 static void tell_dropped(const struct collector_result *result)

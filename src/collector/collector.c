@@ -328,6 +328,7 @@ int collector_complete(struct collector *c, struct collector_result *out)
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
 		.used_ns = written.used_ns,
+		.times_off = written.times_off,
 		.seen_ns = written.seen_ns,
 		.typed = written.typed,
 		.typed_unwritten = written.typed_lost,

@@ -111,6 +111,7 @@ struct collector_result {
 	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
 	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
 	uint64_t used_ns, seen_ns;              /* CPU time: of weft.ThreadCPU */
+	uint32_t times_off;                     /* threads whose time does not add up */
 	uint64_t typed, typed_unwritten;        /* events of the programs' own types */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
 #include "collector/recording_private.h"
+#include "collector/timeline.h"
 
 #include "base/hash.h"
 #include "base/map.h"
@@ -90,6 +91,7 @@ static int declare_types(struct recording *r)
 
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
 	r->thread_cpu = declare_thread_cpu(w);
+	r->thread_time = declare_thread_time(w);
 	r->counter = declare_counter(w);
 	r->histogram = declare_histogram(w);
 	r->recording = declare_recording(w);
@@ -100,8 +102,8 @@ static int declare_types(struct recording *r)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	if (!r->setting || !r->thread_cpu || !r->counter || !r->histogram || !r->recording ||
-	    !r->process || !r->clock || !r->module)
+	if (!r->setting || !r->thread_cpu || !r->thread_time || !r->counter || !r->histogram ||
+	    !r->recording || !r->process || !r->clock || !r->module)
 		return -ENOMEM;
 	return declare_tagged(r);
 }
@@ -309,6 +311,8 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	}
 	if (r->wall && is_chosen(p->wall_choice, sample, has))
 		recording_put_running(r, p, t, &spread, id, has);
+	else if (r->wall && t->timeline)
+		t->timeline->time.is_partial = 1;
 	t->previous_ns = sample->time_ns;
 }
 
@@ -563,6 +567,7 @@ void recording_written(const struct recording *r, struct recording_written *out)
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
 		.used_ns = r->used_ns,
+		.times_off = r->times_off,
 		.seen_ns = r->seen_ns,
 		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
 		.typed_lost = r->lost.typed,

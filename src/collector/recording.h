@@ -106,6 +106,12 @@ void recording_stay_more(struct recording *r, struct process *p, struct process_
 void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
 		     const struct wall_word *word, const struct weft_sample_record *seen);
 
+/* WALL_ACCOUNT, and the last that is heard of the thread: what the samples stand for beside what
+ * the kernel says, as a row of weft.ThreadTime. */
+void recording_time(struct recording *r, struct process *p, struct process_thread *t,
+		    const struct wall_word *word);
+void recording_time_end(struct recording *r, struct process *p, struct process_thread *t);
+
 /* A run or a wait of a coroutine that has ended on @t, with the frame of its site. */
 void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
 		      const struct walked_switch *placed, const struct recording_trace *site);
@@ -186,6 +192,7 @@ struct recording_written {
 	uint64_t dropped_chunks,
 		dropped_bytes;      /* the oldest, by limits; the file has them no more */
 	uint64_t used_ns, seen_ns;  /* CPU time, by the kernel's account and by samples */
+	uint32_t times_off;         /* threads whose wall-clock time does not add up */
 	uint64_t typed, typed_lost; /* events of the programs' own types */
 	int error;                  /* first -errno; 0 = none */
 };

@@ -37,8 +37,8 @@ struct chunk_events {
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *setting, *thread_cpu, *counter, *histogram, *recording, *process,
-		*clock, *module;
+	struct weft_jfr_type *setting, *thread_cpu, *thread_time, *counter, *histogram, *recording,
+		*process, *clock, *module;
 	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
 	struct weft_jfr_type *sample, *wall;
 	struct weft_jfr_type *span;       /* NULL with --inline-context */
@@ -59,6 +59,7 @@ struct recording {
 	uint64_t chunk_ns;
 	uint64_t cpus;             /* of the machine; 0 = not asked yet */
 	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
+	uint32_t times_off;        /* threads whose time does not add up, by weft.ThreadTime */
 	const char *threads;       /* pattern of their names, the caller's; NULL = all */
 	int is_closing;            /* these rows are the last */
 	int simulated;             /* time is what the caller says */
@@ -133,6 +134,9 @@ void recording_put_running(struct recording *r, struct process *p, struct proces
 			   const struct spread *spread, uint64_t stack,
 			   const struct context_key *key);
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
+/* That it was in that state for so many samples, and nobody saw where. */
+void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
+			  enum weft_thread_state state, uint64_t samples);
 
 /* In recording_kept.c. A chunk has reached the file, and others may have left it. */
 void recording_kept(struct recording *r, const struct recording_events *chunk);

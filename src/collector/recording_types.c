@@ -132,6 +132,19 @@ static const struct weft_jfr_field thread_cpu_fields[] = {
 	TEXT(RECORDING_FIELD_SOURCE, "Source"),
 };
 
+static const struct weft_jfr_field thread_time_fields[] = {
+	START_TIME,
+	EVENT_THREAD,
+	TEXT(RECORDING_FIELD_PROCESS, "Process"),
+	DURATION_NS(RECORDING_FIELD_PASSED, "Time Passed"),
+	DURATION_NS(RECORDING_FIELD_RUNNING, "Running"),
+	DURATION_NS(RECORDING_FIELD_WAITING, "Waiting for a CPU"),
+	DURATION_NS(RECORDING_FIELD_BLOCKED, "Blocked"),
+	DURATION_NS(RECORDING_FIELD_RUNNING_SEEN, "Running, Seen"),
+	DURATION_NS(RECORDING_FIELD_WAITING_SEEN, "Waiting for a CPU, Seen"),
+	DURATION_NS(RECORDING_FIELD_BLOCKED_SEEN, "Blocked, Seen"),
+};
+
 static const struct weft_jfr_field counter_fields[] = {
 	START_TIME,
 	TEXT(RECORDING_FIELD_PROCESS, "Process"),
@@ -333,6 +346,12 @@ struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w)
 {
 	return declare(w, RECORDING_THREAD_CPU, "Thread CPU Time", thread_cpu_fields,
 		       COUNT_OF(thread_cpu_fields));
+}
+
+struct weft_jfr_type *declare_thread_time(struct weft_jfr_writer *w)
+{
+	return declare(w, RECORDING_THREAD_TIME, "Thread Time", thread_time_fields,
+		       COUNT_OF(thread_time_fields));
 }
 
 struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w)

@@ -50,6 +50,7 @@ struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
 struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 					     const struct tag_columns *tags);
 struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w);
+struct weft_jfr_type *declare_thread_time(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w);
 struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w);

@@ -30,6 +30,13 @@ static int64_t state_of(enum weft_thread_state state)
 	}
 }
 
+static enum time_place place_of(enum weft_thread_state state)
+{
+	if (state == WEFT_STATE_RUNNING)
+		return TIME_RUNNING;
+	return state == WEFT_STATE_WAITING_FOR_CPU ? TIME_WAITING : TIME_BLOCKED;
+}
+
 static void put_wall(struct recording *r, struct process *p, const struct process_thread *t,
 		     const struct wall_event *e)
 {
@@ -52,6 +59,8 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 	}
 	recording_put(r, r->wall, v, count);
 	r->chunk.wall += e->samples;
+	if (t->timeline)
+		t->timeline->time.seen_ns[place_of(e->state)] += e->samples * r->wall_period_ns;
 }
 
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
@@ -229,6 +238,19 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);
 	like = nearest_in(t->timeline, e.key);
 	e.stack = like ? stack_of(r, like) : unknown_stack(r);
+	put_wall(r, p, t, &e);
+	t->previous_ns = e.time_ns;
+}
+
+void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
+			  enum weft_thread_state state, uint64_t samples)
+{
+	struct wall_event e = {.time_ns = t->previous_ns + GAP_NS,
+			       .stack = unknown_stack(r),
+			       .samples = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX,
+			       .state = state};
+
+	recording_extend(r, p, t, NULL, e.time_ns, e.time_ns);
 	put_wall(r, p, t, &e);
 	t->previous_ns = e.time_ns;
 }

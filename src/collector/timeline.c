@@ -162,6 +162,9 @@ static void write_item(struct timelines *all, struct timeline *l, struct timelin
 	case WALL_DELAY:
 		write_delay(all, l, item);
 		break;
+	case WALL_ACCOUNT:
+		recording_time(all->recording, l->process, l->thread, &item->word);
+		break;
 	default:
 		write_sample(all, l, item);
 		break;
@@ -189,6 +192,7 @@ static void finish(struct timelines *all, struct timeline *l)
 	write_until(all, l, UINT64_MAX);
 	if (l->early.samples) /* never seen: without a stack */
 		write_early(all, l);
+	recording_time_end(all->recording, l->process, l->thread);
 	recording_thread_end(all->recording, l->process, l->thread);
 	timeline_drop(l->newest);
 	timeline_drop(l->own);

@@ -53,6 +53,15 @@ struct thread_stay {
 	uint8_t is_apart;  /* the event to come needs a span of its own */
 };
 
+/* How a thread's time was spent: of recording_time.c. */
+enum time_place { TIME_RUNNING, TIME_WAITING, TIME_BLOCKED, TIME_PLACES };
+struct thread_time {
+	uint64_t due_ns[TIME_PLACES];  /* by the kernel's account */
+	uint64_t seen_ns[TIME_PLACES]; /* by the samples in the file */
+	uint64_t due_told_ns[TIME_PLACES], seen_told_ns[TIME_PLACES]; /* in rows, of both */
+	int is_known, is_partial; /* there is an account; samples were left out */
+};
+
 struct timeline {
 	struct timeline *next; /* of those with something to do */
 	struct process *process;
@@ -64,6 +73,7 @@ struct timeline {
 	struct timeline_item *newest;       /* written: the thread's newest sample; or NULL */
 	struct timeline_item *own;          /* the newest of its own handler's; or NULL */
 	struct thread_stay stay;
+	struct thread_time time;
 	struct wall_word early; /* waits for a CPU before there was any */
 	uint64_t told_ns;       /* of the newest word from outside: these never change places */
 	uint64_t ended_ns;      /* 0 = the thread lives */

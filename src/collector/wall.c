@@ -270,14 +270,17 @@ static void open_stay(struct wall *w, struct wall_thread *t, uint64_t ticks, uin
 	struct wall_stay *stay = &t->stay;
 	uint64_t from_ns = now_ns - ticks * w->options.period_ns;
 
+	wall_account_follow(w, t);
 	*stay = (struct wall_stay){.is_open = 1,
 				   .is_filtered = w->look.is_filtered,
 				   .state = w->look.state,
 				   .began_ns = now_ns,
 				   .told_ns = now_ns};
 	wall_identify(w, t->watched, &stay->who);
+	t->account.is_used = 1;
 	t->is_told |= !stay->is_filtered;
 	if (stay->is_filtered) {
+		t->account.is_partial = 1;
 		wall_count(w, WEFT_COUNTER_WALL_FILTERED, ticks);
 		return;
 	}
@@ -377,6 +380,7 @@ static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 		stay_on(w, t, &now, now_ns);
 	else
 		look_anew(w, t, &now, now_ns);
+	wall_account_follow(w, t);
 	wall_delay(w, t, now_ns, 0);
 	t->due_ns = next_look(w, t, now_ns);
 }
@@ -441,6 +445,7 @@ static void begin_books(struct wall *w, struct wall_thread *t)
 	t->delay_ns = (int64_t)(hash_mix(seed) % w->options.period_ns);
 	if (wall_runs_read(w, t, &t->runs))
 		memset(&t->runs, 0, sizeof(t->runs));
+	wall_account_begin(w, t);
 }
 
 void wall_thread_new(struct wall *w, struct watched_thread *watched)
@@ -480,9 +485,11 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 	if (!w || !t)
 		return;
 	runs = t->runs;
+	now_ns = wall_account_last(w, t, &runs, now_ns);
 	gap = account(t, &runs, now_ns);
 	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 	wall_delay_end(w, t, now_ns);
+	wall_account_tell(w, t);
 	forget(w, t);
 }
 
@@ -503,24 +510,26 @@ void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns)
 		if (w->heap[i]->stay.is_open)
 			settle(w, w->heap[i], now_ns);
 		wall_delay(w, w->heap[i], now_ns, 1);
+		wall_account_tell(w, w->heap[i]);
 	}
 }
 
-/* Who is blocked was it up to the end. */
+/* Who is blocked was it up to the end. Of one that is gone its last words tell whether it was. */
 static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now = t->runs;
+	int is_there = wall_runs_read(w, t, &now) == 0;
+	struct gap gap;
 
-	if (wall_runs_read(w, t, &now) == 0 && !is_in_its_stay(w, t, &now, now_ns)) {
-		struct gap gap = account(t, &now, now_ns);
-
-		leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
+	now_ns = wall_account_last(w, t, &now, now_ns);
+	if (is_there ? is_in_its_stay(w, t, &now, now_ns)
+		     : t->stay.is_open && now.cpu_ns == t->runs.cpu_ns) {
+		stay_on(w, t, &now, now_ns);
+		end_stay(w, t, now_ns);
 		return;
 	}
-	now = t->runs;
-	if (t->stay.is_open)
-		stay_on(w, t, &now, now_ns);
-	end_stay(w, t, now_ns);
+	gap = account(t, &now, now_ns);
+	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 }
 
 /* The whole process ends, or is left. */
@@ -534,6 +543,7 @@ void wall_free(struct wall *w, struct threads *t, uint64_t now_ns)
 
 		part_from(w, last, now_ns);
 		wall_delay_end(w, last, now_ns);
+		wall_account_tell(w, last);
 		forget(w, last);
 	}
 	free(w->heap);

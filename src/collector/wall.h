@@ -27,16 +27,19 @@ enum wall_kind {
 	WALL_END = 3,    /* it has run, or is gone: the stay is over at to_ns at the latest */
 	WALL_DELAY = 4,  /* waited for a CPU. A struct weft_sample_record without a stack follows if
 			  * it was seen in which context; else its newest sample's stands */
+	WALL_ACCOUNT = 5, /* of all its time, by the kernel; what is told of it up to then is */
 };
 
 struct wall_word {
-	uint32_t bytes;    /* of all, with the sample that follows; multiple of 8 */
-	uint8_t kind;      /* enum wall_kind */
-	uint8_t state;     /* enum weft_thread_state */
-	uint16_t is_guess; /* WALL_DELAY: a sample of its own since from_ns knows better */
-	uint32_t samples;  /* ticks of the wall clock that this adds; 1 for WALL_SAMPLE */
-	uint32_t rsv2;
+	uint32_t bytes;          /* of all, with the sample that follows; multiple of 8 */
+	uint8_t kind;            /* enum wall_kind */
+	uint8_t state;           /* enum weft_thread_state */
+	uint16_t is_guess;       /* WALL_DELAY: a sample of its own since from_ns knows better */
+	uint32_t samples;        /* ticks of the wall clock that this adds; 1 for WALL_SAMPLE */
+	uint32_t is_partial;     /* WALL_ACCOUNT: not all of it is told */
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: the time that these ticks stand for */
+	uint64_t cpu_ns,
+		delay_ns; /* WALL_ACCOUNT: that it ran, and waited for a CPU, in that time */
 };
 
 /* Batches of a thread without slot: batch_thread.slot, .generation. */

@@ -42,6 +42,9 @@ static void tell(struct wall *w, struct wall_thread *t, uint64_t now_ns, int is_
 	struct batch_thread who;
 
 	wall_identify(w, t->watched, &who);
+	if (who.slot == WALL_NO_SLOT)
+		who = t->account.who; /* it may have let go of its slot: that is its end */
+	t->account.is_used = 1;
 	wall_tell(w, &who,
 		  (struct wall_word){.kind = WALL_DELAY,
 				     .state = WEFT_STATE_WAITING_FOR_CPU,
@@ -76,6 +79,7 @@ void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns, int at_o
 		return;
 	see(w, t, &seen.sample);
 	if (w->look.is_filtered || wall_has_no_context(w, &seen.sample)) {
+		t->account.is_partial = 1;
 		wall_count(w, WEFT_COUNTER_WALL_FILTERED, wall_take_ticks(w, &t->delay_ns));
 		t->delay_since_ns = now_ns;
 		return;

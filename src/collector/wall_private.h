@@ -31,6 +31,16 @@ struct wall_stay {
 	uint64_t pending_ns;     /* since when */
 };
 
+/* Its account: of wall_account.c. */
+struct wall_account {
+	struct batch_thread who;   /* whose it is */
+	uint64_t began_ns;         /* of it */
+	uint64_t cpu_ns, delay_ns; /* that were the thread's by then */
+	int is_told;               /* it was */
+	int is_used;               /* something else was told under that name */
+	int is_partial;            /* not all of the thread's time is told */
+};
+
 struct wall_thread {
 	struct watched_thread *watched;
 	size_t place;          /* in the heap */
@@ -40,6 +50,7 @@ struct wall_thread {
 	struct wall_books books;
 	int64_t delay_ns; /* that it waited for a CPU, and that no tick stands for yet */
 	struct wall_stay stay;
+	struct wall_account account;
 	uint64_t delay_since_ns; /* delay_ns was less than a period then */
 	int fd[WALL_FILES];      /* -1 = not open */
 	int no_schedstat;
@@ -123,6 +134,14 @@ uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
  * thread that is gone. */
 void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns, int at_once);
 void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns);
+
+/* wall_account.c: with the first reading of a thread; at each look; all that is told of it by now
+ * may be held against it; and when it ended, at @now_ns the latest, with what it had used then. */
+void wall_account_begin(struct wall *w, struct wall_thread *t);
+void wall_account_follow(struct wall *w, struct wall_thread *t);
+void wall_account_tell(struct wall *w, struct wall_thread *t);
+uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
+			   struct wall_runs *runs, uint64_t now_ns);
 
 void wall_files_close(struct wall_thread *t);
 

@@ -16,6 +16,7 @@ void facts_free(struct facts *f)
 	free(f->modules);
 	free(f->clocks);
 	free(f->cpus);
+	free(f->times);
 	map_free(f->index);
 	memset(f, 0, sizeof(*f));
 }
@@ -149,6 +150,29 @@ void facts_cpu(struct facts *f, const struct fact_cpu *more)
 	all[*at - 1].used_ns = facts_added(all[*at - 1].used_ns, more->used_ns);
 	all[*at - 1].seen_ns = facts_added(all[*at - 1].seen_ns, more->seen_ns);
 	all[*at - 1].samples = facts_added(all[*at - 1].samples, more->samples);
+}
+
+void facts_time(struct facts *f, const struct fact_time *more)
+{
+	uint64_t *at = index_of(f, 2, 0, more->thread);
+	struct fact_time *all = f->times;
+
+	if (at && !*at) {
+		all = array_grown(all, f->time_count + 1u, &f->time_room, sizeof(*all));
+		if (!all) {
+			f->failed = 1;
+			return;
+		}
+		f->times = all;
+		*at = ++f->time_count;
+		all[*at - 1] = (struct fact_time){.process = more->process, .thread = more->thread};
+	}
+	for (int i = 0; at && i < FACT_PLACES; i++) {
+		int64_t *due = &all[*at - 1].due_ns[i], *seen = &all[*at - 1].seen_ns[i];
+
+		*due = facts_added(*due, more->due_ns[i]);
+		*seen = facts_added(*seen, more->seen_ns[i]);
+	}
 }
 
 struct fact_type *facts_type(struct facts *f, uint32_t name)

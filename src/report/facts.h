@@ -41,6 +41,13 @@ struct fact_cpu {
 	int64_t used_ns, seen_ns, samples;
 };
 
+/* How a thread's time was spent, by the kernel and by its samples: report/times.h. */
+enum fact_place { FACT_RUNNING, FACT_WAITING, FACT_BLOCKED, FACT_PLACES };
+struct fact_time {
+	uint32_t process, thread;
+	int64_t due_ns[FACT_PLACES], seen_ns[FACT_PLACES];
+};
+
 /* A file that code came from; each distinct one once. */
 struct fact_module {
 	uint32_t name, path, build_id; /* build_id in hex; 0 = it has none */
@@ -66,10 +73,11 @@ struct facts {
 	struct fact_module *modules;
 	struct fact_clock *clocks;
 	struct fact_cpu *cpus;
-	struct map *index; /* of clocks and cpus, which may be many */
+	struct fact_time *times;
+	struct map *index; /* of clocks, cpus and times, which may be many */
 	uint32_t counter_count, bucket_count, process_count, type_count, module_count, clock_count,
-		cpu_count;
-	size_t clock_room, cpu_room;
+		cpu_count, time_count;
+	size_t clock_room, cpu_room, time_room;
 	uint32_t jvm;           /* "java [pid]"; 0 = no JVM told */
 	uint32_t context_count; /* contextual events */
 	int failed;             /* out of memory */
@@ -84,6 +92,7 @@ void facts_process(struct facts *f, const struct fact_process *p);
 void facts_clock(struct facts *f, const struct fact_clock *c);
 /* Adds to what is known of the same thread. */
 void facts_cpu(struct facts *f, const struct fact_cpu *more);
+void facts_time(struct facts *f, const struct fact_time *more);
 /* Two numbers of a file; what is beyond the type stays at its end. */
 int64_t facts_added(int64_t a, int64_t b);
 void facts_module(struct facts *f, const struct fact_module *module);

@@ -242,6 +242,7 @@ static void set_more(json_t *o, const struct report *r)
 	}
 	json_object_set_new(o, "clocks", json_clocks(f, m));
 	json_object_set_new(o, "account", json_account(f, m));
+	json_object_set_new(o, "thread_times", json_times(f, m));
 	json_object_set_new(o, "events", event_types(f, m));
 	json_object_set_new(o, "processes", processes(f, m));
 	json_object_set_new(o, "counters", counters(f, m));

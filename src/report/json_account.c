@@ -4,6 +4,7 @@
 #include "report/account.h"
 #include "report/interval.h"
 #include "report/json_value.h"
+#include "report/times.h"
 
 #include <stdio.h>
 
@@ -71,6 +72,41 @@ json_t *json_account(const struct facts *f, const struct model *m)
 			 a.within, "largest_gaps", account_list(f, m, ACCOUNT_GAPS),
 			 "without_sample", "threads", (int)a.silent, "used_ns",
 			 (json_int_t)a.silent_ns, "rows", account_list(f, m, ACCOUNT_SILENT));
+}
+
+static json_t *three(const int64_t ns[FACT_PLACES])
+{
+	return json_pack("{s:I,s:I,s:I}", "running_ns", (json_int_t)ns[FACT_RUNNING], "waiting_ns",
+			 (json_int_t)ns[FACT_WAITING], "blocked_ns", (json_int_t)ns[FACT_BLOCKED]);
+}
+
+static json_t *times_row(const struct facts *f, const struct model *m, const struct fact_time *row)
+{
+	struct times k;
+
+	times_of_thread(row, times_period(f, m), &k);
+	return json_pack("{s:o,s:o,s:I,s:o,s:o,s:I}", "thread",
+			 json_text(names_text(&m->names, model_thread_at(m, row->thread)->key)),
+			 "process", json_text(names_text(&m->names, row->process)), "passed_ns",
+			 (json_int_t)(row->due_ns[FACT_RUNNING] + row->due_ns[FACT_WAITING] +
+				      row->due_ns[FACT_BLOCKED]),
+			 "kernel", three(row->due_ns), "samples", three(row->seen_ns), "told_ns",
+			 (json_int_t)k.told_ns);
+}
+
+json_t *json_times(const struct facts *f, const struct model *m)
+{
+	const struct fact_time *row[TIMES_ROWS_MAX];
+	size_t count = times_rows(f, m, row, TIMES_ROWS_MAX);
+	json_t *all = json_array();
+	struct times_sum sum;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(all, times_row(f, m, row[i]));
+	times_read(f, m, &sum);
+	return json_pack("{s:i,s:i,s:I,s:I,s:o}", "threads", (int)sum.judged, "off", (int)sum.off,
+			 "passed_ns", (json_int_t)sum.passed_ns, "told_ns", (json_int_t)sum.told_ns,
+			 "largest_gaps", all);
 }
 
 void json_set_share(json_t *o, const char *name, const struct draws *part,

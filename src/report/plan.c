@@ -83,10 +83,15 @@ enum role plan_role(const char *name)
 		const char *name;
 		enum role role;
 	} roles[] = {
-		{"jdk.ActiveSetting", ROLE_SETTING},   {RECORDING_COUNTER, ROLE_COUNTER},
-		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM}, {RECORDING_PROCESS, ROLE_PROCESS},
-		{RECORDING_MODULE, ROLE_MODULE},       {"jdk.JVMInformation", ROLE_JVM},
-		{RECORDING_CLOCK, ROLE_CLOCK},         {RECORDING_THREAD_CPU, ROLE_THREAD_CPU},
+		{"jdk.ActiveSetting", ROLE_SETTING},
+		{RECORDING_COUNTER, ROLE_COUNTER},
+		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM},
+		{RECORDING_PROCESS, ROLE_PROCESS},
+		{RECORDING_MODULE, ROLE_MODULE},
+		{"jdk.JVMInformation", ROLE_JVM},
+		{RECORDING_CLOCK, ROLE_CLOCK},
+		{RECORDING_THREAD_CPU, ROLE_THREAD_CPU},
+		{RECORDING_THREAD_TIME, ROLE_THREAD_TIME},
 	};
 
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)

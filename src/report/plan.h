@@ -22,6 +22,7 @@ enum role {
 	ROLE_JVM,
 	ROLE_CLOCK,
 	ROLE_THREAD_CPU,
+	ROLE_THREAD_TIME,
 };
 
 #define PLAN_FIELDS 192 /* of contexts; a sample keeps CONTEXT_ITEMS that are there */

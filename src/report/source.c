@@ -11,6 +11,7 @@
 #include "report/account.h"
 #include "report/context.h"
 #include "report/plan.h"
+#include "report/times.h"
 
 #include <errno.h>
 #include <math.h>
@@ -34,6 +35,7 @@ struct source {
 	struct map *effects;    /* process -> bits of account_effect(); NULL = all are 1 */
 	uint32_t effect_thread; /* that was asked for last */
 	double effect;          /* of it */
+	struct times_weigher times;
 	const struct weft_jfr_event_view *event; /* that is handed out */
 };
 
@@ -259,6 +261,22 @@ static void take_cpu(struct source *s, const struct weft_jfr_event_view *e)
 			     });
 }
 
+static void take_time(struct source *s, const struct weft_jfr_event_view *e)
+{
+	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
+
+	facts_time(&s->facts, &(struct fact_time){
+				      .process = text_of(s, e, RECORDING_FIELD_PROCESS),
+				      .thread = decode_thread(&s->decoder, thread),
+				      .due_ns = {number_of(e, RECORDING_FIELD_RUNNING),
+						 number_of(e, RECORDING_FIELD_WAITING),
+						 number_of(e, RECORDING_FIELD_BLOCKED)},
+				      .seen_ns = {number_of(e, RECORDING_FIELD_RUNNING_SEEN),
+						  number_of(e, RECORDING_FIELD_WAITING_SEEN),
+						  number_of(e, RECORDING_FIELD_BLOCKED_SEEN)},
+			      });
+}
+
 static int take_fact(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
 {
 	switch (p->role) {
@@ -292,6 +310,9 @@ static int take_fact(struct source *s, const struct plan *p, const struct weft_j
 		break;
 	case ROLE_THREAD_CPU:
 		take_cpu(s, e);
+		break;
+	case ROLE_THREAD_TIME:
+		take_time(s, e);
 		break;
 	case ROLE_JVM:
 		if (number_of(e, "pid") > 0)
@@ -699,6 +720,9 @@ static void make_sample(struct source *s, const struct plan *p, struct fact_type
 	out->times = times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
+	if (s->facts.time_count && t && p->sample && p->sample->has_states && out->thread &&
+	    out->state)
+		out->weight_ns = times_weigh(&s->times, &s->facts, &s->model, out, t->period_ns);
 	set_draws(s, out);
 	out->stack = decode_stack(&s->decoder, at(e, p->stack));
 	if (!p->sample || p->sample == &sample_type_event)

@@ -5,6 +5,7 @@
 #include "base/recording.h"
 #include "report/account.h"
 #include "report/layout.h"
+#include "report/times.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,8 +166,31 @@ static void line_of_account(const struct report *r, const struct report_style *s
 		print_silent(r, &a, out);
 }
 
+/* Only where there is something to tell. */
+static void line_of_times(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	const struct fact_time *row[NAMES_SHOWN];
+	char clean[LAYOUT_TEXT];
+	struct times_sum sum;
+	size_t count;
+
+	times_read(f, m, &sum);
+	if (!sum.off)
+		return;
+	fprintf(out, "%s%-12s%u of %u threads: running, waiting and blocked do not add up%s",
+		s->warn, "time", sum.off, sum.judged, s->plain);
+	count = times_rows(f, m, row, sum.off < NAMES_SHOWN ? sum.off : NAMES_SHOWN);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s%s", i ? ", " : ": ",
+			text_of_name(r, model_thread_at(m, row[i]->thread)->key, clean));
+	fputs(sum.off > count ? ", ...\n" : "\n", out);
+}
+
 void text_account(const struct report *r, const struct report_style *s, FILE *out)
 {
 	line_of_clocks(r, s, out);
 	line_of_account(r, s, out);
+	line_of_times(r, s, out);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CPU time was used, by the kernel's clocks, as the last words of a thread (into its slot,
- * before it is DEAD) and of a process (into the header, and for all threads that still live into
- * their slots). From outside nobody can read them any more a moment later; without them the
+ * What CPU time was used and when, by the kernel's clocks, as the last words of a thread (into its
+ * slot, before it is DEAD) and of a process (into the header, and for all threads that still live
+ * into their slots). From outside nobody can read them any more a moment later; without them the
  * collector has what it read last. A word that is left and turns out not to have been the last
  * (an exec that failed) does no harm: clocks only grow, and the collector takes the largest.
  */
@@ -33,9 +33,11 @@ static int is_accounted(void)
 
 void weft_account_thread(struct weft_slot *slot)
 {
-	if (is_accounted())
-		__atomic_store_n(&slot->events.cpu_ns, read_cpu_clock(CLOCK_THREAD_CPUTIME_ID),
-				 __ATOMIC_RELAXED);
+	if (!is_accounted())
+		return;
+	__atomic_store_n(&slot->events.cpu_ns, read_cpu_clock(CLOCK_THREAD_CPUTIME_ID),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 }
 
 /* Its owner may end meanwhile, and store what is as true; whose slot it is then is asked before
@@ -48,10 +50,12 @@ static void leave_for(uint32_t index)
 	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 		return;
 	used_ns = read_cpu_clock(THREAD_CPU_CLOCK(slot->thread.tid));
-	if (used_ns &&
-	    WEFT_GENERATION_OF(__atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE)) ==
+	if (!used_ns ||
+	    WEFT_GENERATION_OF(__atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE)) !=
 		    WEFT_GENERATION_OF(word))
-		__atomic_store_n(&slot->events.cpu_ns, used_ns, __ATOMIC_RELAXED);
+		return;
+	__atomic_store_n(&slot->events.cpu_ns, used_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 }
 
 /* Of a child by vfork the memory is its parent's. The process last: so it is no less than the sum

@@ -318,8 +318,9 @@ struct weft_slot_thread {
 	uint64_t claimed_ns; /* 0xA0 CLOCK_MONOTONIC */
 	int32_t timer_id;    /* 0xA8 kernel's id; -1 = none */
 	uint32_t primed_by;  /* 0xAC counter number: WEFT_COUNTER_PRIMED_* */
-	uint64_t tid_start;  /* 0xB0 reserved: start time of the thread */
-	uint64_t handling;   /* 0xB8 frame address of our handler at work here; 0 = none */
+	/* CLOCK_MONOTONIC at events.cpu_ns (which see); 0 = lives or died without a word. */
+	uint64_t ended_ns; /* 0xB0 */
+	uint64_t handling; /* 0xB8 frame address of our handler at work here; 0 = none */
 };
 
 struct weft_slot_events {
@@ -695,7 +696,7 @@ WEFT_ABI_OFFSET(weft_slot, thread.stack_high, 0x098);
 WEFT_ABI_OFFSET(weft_slot, thread.claimed_ns, 0x0A0);
 WEFT_ABI_OFFSET(weft_slot, thread.timer_id, 0x0A8);
 WEFT_ABI_OFFSET(weft_slot, thread.primed_by, 0x0AC);
-WEFT_ABI_OFFSET(weft_slot, thread.tid_start, 0x0B0);
+WEFT_ABI_OFFSET(weft_slot, thread.ended_ns, 0x0B0);
 WEFT_ABI_OFFSET(weft_slot, thread.handling, 0x0B8);
 WEFT_ABI_OFFSET(weft_slot, events.commits, 0x0C0);
 WEFT_ABI_OFFSET(weft_slot, events.open_contexts, 0x0C8);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel says of a thread's whole time, told beside its samples (WALL_ACCOUNT): how long
+ * it ran and waited for a CPU since it is recorded; the rest of the time that passed it was
+ * blocked. Told at the end of each chunk and of the thread, behind all that is told of it up to
+ * then, so that the worker can hold one against the other (recording_time.c).
+ *
+ * It begins and ends as the thread itself noted in its slot: from outside both are seen a tenth
+ * of a second late. A thread that is told under another name from some moment on (it got its slot
+ * late) has an account under each. One that filters leave out, be it once, has none.
+ */
+#include "collector/wall_private.h"
+
+#include "base/session_layout.h"
+
+#include <fnmatch.h>
+
+static const struct weft_slot *slot_of(const struct wall *w, const struct batch_thread *who)
+{
+	const struct process *p = w->process;
+	const struct weft_slot *slot;
+
+	if (who->slot == WALL_NO_SLOT || who->slot >= p->layout.slot_count || !p->base)
+		return NULL;
+	slot = weft_session_slot(p->base, &p->layout, who->slot);
+	return slot->thread.generation == who->generation ? slot : NULL;
+}
+
+static void begin_at(struct wall_thread *t, uint64_t began_ns)
+{
+	t->account.began_ns = began_ns;
+	t->account.cpu_ns = t->runs.cpu_ns;
+	t->account.delay_ns = t->runs.delay_ns;
+	t->account.is_told = t->account.is_used = 0;
+}
+
+void wall_account_begin(struct wall *w, struct wall_thread *t)
+{
+	wall_identify(w, t->watched, &t->account.who);
+	begin_at(t, t->looked_ns);
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* It was there already. How it spent that time is not known if it was there even before that: a
+ * program that begins runs. */
+static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
+{
+	uint64_t gap_ns = t->account.began_ns - began_ns;
+	uint64_t ran_ns = lesser(t->account.cpu_ns, gap_ns);
+
+	t->account.began_ns = began_ns;
+	t->account.cpu_ns -= ran_ns;
+	t->account.delay_ns -= lesser(t->account.delay_ns, gap_ns - ran_ns);
+}
+
+static void tell(struct wall *w, struct wall_thread *t)
+{
+	struct wall_account *a = &t->account;
+
+	if (!t->runs.has_times || t->looked_ns <= a->began_ns)
+		return;
+	if (w->options.pattern && fnmatch(w->options.pattern, t->watched->name, 0) != 0)
+		return;
+	a->is_partial |= wall_is_off(w) || wall_wants_context(w);
+	if (a->is_partial && !a->is_told)
+		return;
+	a->is_told = 1;
+	wall_tell(w, &a->who,
+		  (struct wall_word){.kind = WALL_ACCOUNT,
+				     .is_partial = (uint32_t)a->is_partial,
+				     .from_ns = a->began_ns,
+				     .to_ns = t->looked_ns,
+				     .cpu_ns = t->runs.cpu_ns - a->cpu_ns,
+				     .delay_ns = t->runs.delay_ns - a->delay_ns},
+		  NULL);
+}
+
+/* Between two stays alone: what is open is told under the name that it began with. */
+void wall_account_follow(struct wall *w, struct wall_thread *t)
+{
+	struct wall_account *a = &t->account;
+	struct batch_thread who;
+
+	wall_identify(w, t->watched, &who);
+	if (who.slot == WALL_NO_SLOT || t->stay.is_open ||
+	    (who.slot == a->who.slot && who.generation == a->who.generation))
+		return;
+	if (a->who.slot != WALL_NO_SLOT || a->is_used || a->is_told) {
+		tell(w, t);
+		begin_at(t, t->looked_ns);
+	} else if (who.claimed_ns && who.claimed_ns < a->began_ns &&
+		   who.claimed_ns >= w->process->opened_ns) {
+		begin_earlier(t, who.claimed_ns);
+	}
+	a->who = who;
+}
+
+void wall_account_tell(struct wall *w, struct wall_thread *t)
+{
+	wall_account_follow(w, t);
+	tell(w, t);
+}
+
+/* Its last words, if its slot still has them, and if they can be. */
+uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
+			   struct wall_runs *runs, uint64_t now_ns)
+{
+	const struct weft_slot *slot = slot_of(w, &t->account.who);
+	uint64_t ended_ns = slot ? __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED) : 0;
+	uint64_t cpu_ns = slot ? __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED) : 0;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (ended_ns <= t->looked_ns || ended_ns > now_ns || slot_of(w, &t->account.who) != slot)
+		return now_ns;
+	if (runs->has_times && cpu_ns > runs->cpu_ns &&
+	    cpu_ns - runs->cpu_ns <= ended_ns - t->looked_ns)
+		runs->cpu_ns = cpu_ns;
+	return ended_ns;
+}
