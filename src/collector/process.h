@@ -73,6 +73,7 @@ struct process_thread {
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
 	struct timeline *timeline; /* of timeline.c, which frees it; NULL = none */
+	uint64_t ended_ns, ended_cpu_ns; /* by its own last words; 0 = there are none */
 	/* Seen of its CPU time, and by how many signals, of which no weft.ThreadCPU tells yet. */
 	uint64_t seen_ns, signals;
 	uint32_t labels_told; /* label_generation of the newest sample that told them */

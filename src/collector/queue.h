@@ -46,7 +46,8 @@ struct batch_thread {
 	int32_t tid;
 	uint64_t generation;
 	uint64_t claimed_ns;
-	uint64_t cpu_ns; /* THREAD_END: its own last reading; 0 = it left none */
+	uint64_t cpu_ns;   /* THREAD_END: its own last reading; 0 = it left none */
+	uint64_t ended_ns; /* THREAD_END: when it took that */
 	char name[64];
 };
 

@@ -79,6 +79,7 @@ static void take_account(struct thread_time *k, const struct wall_word *word)
 
 	k->is_partial |= word->is_partial != 0;
 	k->is_known = 1;
+	k->account = *word;
 	k->due_ns[TIME_RUNNING] = cpu_ns;
 	k->due_ns[TIME_WAITING] = word->delay_ns < rest_ns ? word->delay_ns : rest_ns;
 	k->due_ns[TIME_BLOCKED] = rest_ns - k->due_ns[TIME_WAITING];
@@ -89,6 +90,21 @@ void recording_time(struct recording *r, struct process *p, struct process_threa
 {
 	take_account(&t->timeline->time, word);
 	put_row(r, p, t);
+}
+
+/* From outside its end is seen later than it was, and what it did in its last moments not. */
+static void take_last_words(const struct process_thread *t, struct thread_time *k)
+{
+	struct wall_word word = k->account;
+	uint64_t known_ns = word.cpu_before_ns + word.cpu_ns, ran_ns;
+
+	if (t->ended_ns <= word.from_ns || t->ended_ns >= word.to_ns)
+		return;
+	ran_ns = t->ended_cpu_ns > known_ns ? t->ended_cpu_ns - known_ns : 0;
+	word.to_ns = t->ended_ns;
+	if (ran_ns <= k->due_ns[TIME_BLOCKED])
+		word.cpu_ns += ran_ns;
+	take_account(k, &word);
 }
 
 static int is_largest(const struct thread_time *k, int place)
@@ -125,11 +141,12 @@ static void put_unseen(struct recording *r, struct process *p, struct process_th
 
 void recording_time_end(struct recording *r, struct process *p, struct process_thread *t)
 {
-	const struct thread_time *k = &t->timeline->time;
+	struct thread_time *k = &t->timeline->time;
 
 	recording_put_stay(r, p, t);
 	if (!t->key || !k->is_known || k->is_partial)
 		return;
+	take_last_words(t, k);
 	if (sum_of(k->due_ns) >= LIFE_NS) {
 		put_unseen(r, p, t);
 		r->times_off += (uint32_t)is_open(k);

@@ -24,6 +24,15 @@ uint64_t session_cpu_of(const struct session *s, uint32_t index)
 	return __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
 }
 
+uint64_t session_ended_of(const struct session *s, uint32_t index)
+{
+	const struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+
+	if (slot->thread.generation != s->readers[index].generation)
+		return 0;
+	return __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
+}
+
 void session_account_end(struct session *s, uint32_t index)
 {
 	struct account_word word = {.tid = s->readers[index].tid,

@@ -44,6 +44,7 @@ void session_end_thread(const struct pass *pass, uint32_t index);
 /* In session_account.c. The word of who had the slot: 0 = none. To be told later, of a thread that
  * the worker has not heard of; and what was to be told. */
 uint64_t session_cpu_of(const struct session *s, uint32_t index);
+uint64_t session_ended_of(const struct session *s, uint32_t index);
 void session_account_end(struct session *s, uint32_t index);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
 

@@ -107,7 +107,7 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 	b->thread.tid = reader->tid;
 	b->thread.generation = reader->generation;
 	b->thread.claimed_ns = reader->claimed_ns;
-	b->thread.cpu_ns = 0;
+	b->thread.cpu_ns = b->thread.ended_ns = 0;
 	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
@@ -285,6 +285,7 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
 	if (b) {
 		b->thread.cpu_ns = session_cpu_of(pass->session, index);
+		b->thread.ended_ns = session_ended_of(pass->session, index);
 		b->time_ns = pass->now_ns;
 	}
 	queue_push(pass->queue, b);

@@ -59,6 +59,7 @@ struct thread_time {
 	uint64_t due_ns[TIME_PLACES];  /* by the kernel's account */
 	uint64_t seen_ns[TIME_PLACES]; /* by the samples in the file */
 	uint64_t due_told_ns[TIME_PLACES], seen_told_ns[TIME_PLACES]; /* in rows, of both */
+	struct wall_word account;                                     /* the newest */
 	int is_known, is_partial; /* there is an account; samples were left out */
 };
 

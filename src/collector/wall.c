@@ -371,6 +371,7 @@ static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
 
+	wall_account_follow(w, t);
 	if (wall_runs_read(w, t, &now) < 0) {
 		wall_books_pass(&t->books, now_ns); /* the watcher will say that it is gone */
 		t->due_ns = wall_books_due(&t->books);
@@ -380,7 +381,6 @@ static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 		stay_on(w, t, &now, now_ns);
 	else
 		look_anew(w, t, &now, now_ns);
-	wall_account_follow(w, t);
 	wall_delay(w, t, now_ns, 0);
 	t->due_ns = next_look(w, t, now_ns);
 }
@@ -481,15 +481,18 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 	struct wall_thread *t = watched->wall;
 	struct wall_runs runs;
 	struct gap gap;
+	int is_late;
 
 	if (!w || !t)
 		return;
 	runs = t->runs;
+	is_late = wall_account_is_late(w, t, now_ns);
 	now_ns = wall_account_last(w, t, &runs, now_ns);
 	gap = account(t, &runs, now_ns);
 	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 	wall_delay_end(w, t, now_ns);
-	wall_account_tell(w, t);
+	if (!is_late)
+		wall_account_tell(w, t);
 	forget(w, t);
 }
 

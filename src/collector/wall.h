@@ -38,8 +38,8 @@ struct wall_word {
 	uint32_t samples;        /* ticks of the wall clock that this adds; 1 for WALL_SAMPLE */
 	uint32_t is_partial;     /* WALL_ACCOUNT: not all of it is told */
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: the time that these ticks stand for */
-	uint64_t cpu_ns,
-		delay_ns; /* WALL_ACCOUNT: that it ran, and waited for a CPU, in that time */
+	/* Of WALL_ACCOUNT: that it ran in that time, waited for a CPU, and had run before. */
+	uint64_t cpu_ns, delay_ns, cpu_before_ns;
 };
 
 /* Batches of a thread without slot: batch_thread.slot, .generation. */

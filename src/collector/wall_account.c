@@ -12,6 +12,7 @@
 #include "collector/wall_private.h"
 
 #include "base/session_layout.h"
+#include "collector/timeline.h"
 
 #include <fnmatch.h>
 
@@ -46,7 +47,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 }
 
 /* It was there already. How it spent that time is not known if it was there even before that: a
- * program that begins runs. */
+ * program that begins runs. If nobody has looked at it yet, the first look is about that time,
+ * too. */
 static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
 {
 	uint64_t gap_ns = t->account.began_ns - began_ns;
@@ -55,6 +57,11 @@ static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
 	t->account.began_ns = began_ns;
 	t->account.cpu_ns -= ran_ns;
 	t->account.delay_ns -= lesser(t->account.delay_ns, gap_ns - ran_ns);
+	if (t->looked_ns != t->watched->seen_ns)
+		return;
+	t->looked_ns = t->books.start_ns = began_ns;
+	t->runs.cpu_ns = t->account.cpu_ns;
+	t->runs.delay_ns = t->account.delay_ns;
 }
 
 static void tell(struct wall *w, struct wall_thread *t)
@@ -75,6 +82,7 @@ static void tell(struct wall *w, struct wall_thread *t)
 				     .from_ns = a->began_ns,
 				     .to_ns = t->looked_ns,
 				     .cpu_ns = t->runs.cpu_ns - a->cpu_ns,
+				     .cpu_before_ns = a->cpu_ns,
 				     .delay_ns = t->runs.delay_ns - a->delay_ns},
 		  NULL);
 }
@@ -105,6 +113,16 @@ void wall_account_tell(struct wall *w, struct wall_thread *t)
 	tell(w, t);
 }
 
+int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
+{
+	const struct weft_slot *slot = slot_of(w, &t->account.who);
+	uint64_t ended_ns = slot ? __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED) : 0;
+
+	if (ended_ns < t->looked_ns)
+		ended_ns = t->looked_ns;
+	return t->account.who.slot != WALL_NO_SLOT && now_ns > ended_ns + TIMELINE_LINGER_NS;
+}
+
 /* Its last words, if its slot still has them, and if they can be. */
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
 			   struct wall_runs *runs, uint64_t now_ns)
@@ -117,7 +135,12 @@ uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
 	if (ended_ns <= t->looked_ns || ended_ns > now_ns || slot_of(w, &t->account.who) != slot)
 		return now_ns;
 	if (runs->has_times && cpu_ns > runs->cpu_ns &&
-	    cpu_ns - runs->cpu_ns <= ended_ns - t->looked_ns)
+	    cpu_ns - runs->cpu_ns <= ended_ns - t->looked_ns) {
+		uint64_t rest_ns = ended_ns - t->looked_ns - (cpu_ns - runs->cpu_ns);
+
 		runs->cpu_ns = cpu_ns;
+		/* It was not blocked then, and is taken to have gone on like that. */
+		runs->delay_ns += t->stay.is_open ? 0 : rest_ns;
+	}
 	return ended_ns;
 }

@@ -140,6 +140,8 @@ void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 void wall_account_begin(struct wall *w, struct wall_thread *t);
 void wall_account_follow(struct wall *w, struct wall_thread *t);
 void wall_account_tell(struct wall *w, struct wall_thread *t);
+/* It ended so long ago that the worker may have forgotten it: nothing may be told of its whole. */
+int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns);
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
 			   struct wall_runs *runs, uint64_t now_ns);
 

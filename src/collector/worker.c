@@ -226,6 +226,8 @@ static void take_wall(struct worker *w, const struct batch *b)
 static void end_account(struct worker *w, const struct batch *b, struct process_thread *t)
 {
 	recording_thread_gone(w->recording, t, clock_mono_ns());
+	t->ended_ns = b->thread.ended_ns;
+	t->ended_cpu_ns = b->thread.cpu_ns;
 	recording_account_end(w->recording, b->process, t, b->thread.claimed_ns, b->thread.cpu_ns,
 			      b->time_ns);
 }

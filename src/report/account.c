@@ -52,6 +52,14 @@ static struct fact_cpu cpu_of(const struct facts *f, uint32_t process)
 	return sum;
 }
 
+int account_has_effects(const struct facts *f)
+{
+	for (uint32_t i = 0; i < f->clock_count; i++)
+		if (f->clocks[i].period_ns && f->clocks[i].tick_ns > f->clocks[i].period_ns)
+			return 1;
+	return 0;
+}
+
 double account_effect(const struct facts *f, const struct model *m, uint32_t process)
 {
 	const struct fact_clock *c = clock_of(f, process);

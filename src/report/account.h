@@ -31,6 +31,8 @@ struct account {
 
 /* 0: the file does not tell. */
 int account_read(const struct facts *f, const struct model *m, struct account *out);
+/* Is it more than 1 for any? Where a tick is longer than a period, one signal is several events. */
+int account_has_effects(const struct facts *f);
 /* E[W^2] / E[W] of the CPU samples of a process; 1 where nothing is told. */
 double account_effect(const struct facts *f, const struct model *m, uint32_t process);
 

@@ -657,15 +657,6 @@ static void set_draws(struct source *s, struct sample *sample)
 	sample->draws = (struct draws){1 / effect, weight, weight * weight * effect};
 }
 
-/* Where a tick is longer than a period, one signal is several events. */
-static int has_effects(const struct facts *f)
-{
-	for (uint32_t i = 0; i < f->clock_count; i++)
-		if (f->clocks[i].period_ns && f->clocks[i].tick_ns > f->clocks[i].period_ns)
-			return 1;
-	return 0;
-}
-
 /* By its line, or its offset, or the number that the program gave. */
 static uint32_t site_of(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e,
 			uint32_t stack_id)
@@ -803,7 +794,7 @@ int source_read(struct source *s, int (*each)(const struct sample *sample, void 
 	struct sample sample;
 	int rc = start_pass(s, 1);
 
-	if (!rc && !s->effects && has_effects(&s->facts)) {
+	if (!rc && !s->effects && account_has_effects(&s->facts)) {
 		s->effects = map_new();
 		rc = s->effects ? 0 : -ENOMEM;
 	}

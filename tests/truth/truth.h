@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum { A, B, KINDS };
-enum how { USER, READS, HUGE_WRITE, PIPES };
+enum how { USER, READS, HUGE_WRITE, PIPES, WAIT };
 
 struct tally {
 	uint64_t used_ns[KINDS];

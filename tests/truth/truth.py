@@ -32,6 +32,8 @@ SAMPLE = ["thread-0.5", "thread-5", "pool", "burst", "loop-20", "reads", "spans"
           "fork", "exec"]
 LOCKSTEP = ("loop-", "burst", "tick-sleep", "many-", "huge-writes", "reads", "pipes", "spans",
             "coroutines")
+BRIEF = ("thread-", "fork", "exec", "vfork", "many-100", "many-2000", "timer-threads")
+WAITS = "wait-"   # they use next to nothing
 PATIENCE_S = 300
 SIGMAS = 5        # beyond this it is no chance
 POINTS = 0.01     # the bias that is allowed
@@ -42,6 +44,8 @@ TICKS_POINTS, TICKS_SEEN = 0.05, 0.35
 
 def not_judged(name, options, clocks):
     """Why, or None."""
+    if options.engine == "wall" and name.startswith(BRIEF):
+        return "what such short threads waited is not seen"
     if name == "deaf":
         return "a thread that blocks all signals is the account's to tell"
     if options.engine == "cpu" and "ticks" in clocks and name.startswith(LOCKSTEP):
@@ -378,6 +382,8 @@ def chosen(options):
         names = [n for n in names if n in SAMPLE]
     if options.only:
         names = [n for n in names if n.startswith(tuple(options.only))]
+    if options.engine == "cpu":
+        names = [n for n in names if not n.startswith(WAITS)]
     return names
 
 

@@ -190,6 +190,49 @@ static void run_tick_sleep(double ms)
 	}
 }
 
+/* ---- waits, for the wall clock alone */
+
+/* Work that is neither's, then a short wait (B), a fifth as much work, a long wait (A). */
+static void *wait_behind(void *arg)
+{
+	double ms = *(double *)arg;
+	uint64_t end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 4e9);
+
+	while (now_ns(CLOCK_MONOTONIC) < end) {
+		act_plain(A, ms / 2);
+		act(B, WAIT, ms);
+		act_plain(A, ms / 10);
+		act(A, WAIT, 6 * ms);
+	}
+	return NULL;
+}
+
+static void run_wait_behind(double ms)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, wait_behind, &ms))
+		abort();
+	wait_behind(&ms);
+	pthread_join(thread, NULL);
+}
+
+/* A tenth of each period, from @phase of it on; then a wait of as much. */
+static void run_wait_step(double period_ms)
+{
+	uint64_t period = (uint64_t)(period_ms * 1e6);
+	uint64_t next =
+		now_ns(CLOCK_MONOTONIC) / period * period + (uint64_t)(phase * (double)period);
+	uint64_t end = next + (uint64_t)(seconds * 4e9);
+
+	while (next < end) {
+		next += period;
+		sleep_until(next);
+		act(A, USER, period_ms * 0.1);
+		act(B, WAIT, period_ms * 0.2);
+	}
+}
+
 static void run_reads(double ms)
 {
 	while (!is_enough()) {
@@ -394,6 +437,11 @@ const struct program programs[] = {
 	{"many-100", run_many, 100, "100 threads at once, A 70"},
 	{"many-2000", run_many, 2000, "2 000 threads at once, A 70"},
 	{"spans", run_spans, 2, "1 % of the weight (B) on a thousand spans"},
+	{"wait-behind-15", run_wait_behind, 15,
+	 "15 ms of wait (B) behind 8 of work, 90 (A) behind 2"},
+	{"wait-behind-4", run_wait_behind, 4, "4 ms (B) behind 2 of work, 24 (A)"},
+	{"wait-step-13", run_wait_step, 13.333, "in step with the looks: work (A), and a wait (B)"},
+	{"wait-step-40", run_wait_step, 40, "in step with three of them"},
 	{"coroutines", run_coros, 0.5, "two coroutines in turns, A 70"},
 	{"deaf", run_deaf, 1, "a thread that blocks all signals (B) beside a long one (A)"},
 	{"timer-threads", run_timer_threads, 1,

@@ -150,9 +150,12 @@ static struct recording_written close_scene(struct scene *s)
 struct event {
 	char type[40], state[32], span[20];
 	int64_t start_ns, end_ns, samples, span_ticks;
+	int64_t time_ns[7]; /* of weft.ThreadTime */
 	uint64_t chunk;
 };
 
+static const char *const time_fields[] = {"passed",      "running",     "waiting",    "blocked",
+					  "runningSeen", "waitingSeen", "blockedSeen"};
 static struct event events[EVENTS_MAX];
 static size_t event_count;
 
@@ -194,6 +197,8 @@ static void read_file(void)
 		to->end_ns = to->start_ns + e.duration_ns;
 		to->samples = number(&e, "samples");
 		to->span_ticks = number(&e, "timeSpan");
+		for (size_t i = 0; i < 7; i++)
+			to->time_ns[i] = number(&e, time_fields[i]);
 		to->chunk = e.chunk;
 	}
 	assert_int_equal(rc, 0);
@@ -473,6 +478,85 @@ static void the_last_ticks_of_a_thread_are_not_lost(void **state)
 	assert_int_equal(count_of(RECORDING_WALL_SAMPLE), 1);
 }
 
+static struct batch *account(struct scene *s, uint64_t at_ns, uint64_t cpu_ns, uint64_t delay_ns)
+{
+	struct batch *b = wall_word(s, WALL_ACCOUNT, at_ns, 0, 0);
+	struct wall_word *word = (struct wall_word *)(void *)b->data;
+
+	word->from_ns = begin_ns;
+	word->cpu_ns = cpu_ns;
+	word->delay_ns = delay_ns;
+	return b;
+}
+
+/* Sums of the rows, ms. */
+static void assert_times(const int64_t expected[7])
+{
+	for (size_t i = 0; i < 7; i++) {
+		int64_t sum = 0;
+
+		for (size_t j = 0; j < event_count; j++)
+			if (is(&events[j], RECORDING_THREAD_TIME))
+				sum += events[j].time_ns[i];
+		assert_int_equal(sum / (int64_t)MS, expected[i]);
+	}
+}
+
+static void the_account_stands_beside_what_is_seen(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	open_scene(&s, WEFT_ENGINE_WALL, 0);
+	queue_push(&s.queue, wall_word(&s, WALL_SAMPLE, 100 * MS, 1, 0xa));
+	queue_push(&s.queue, wall_word(&s, WALL_MORE, 900 * MS, 19, 0));
+	queue_push(&s.queue, account(&s, 900 * MS, 60 * MS, 40 * MS));
+	queue_push(&s.queue, roll(1000 * MS));
+	queue_push(&s.queue, wall_word(&s, WALL_DELAY, 1900 * MS, 2, 0));
+	queue_push(&s.queue, account(&s, 2000 * MS, 700 * MS, 90 * MS));
+	close_scene(&s);
+	read_file();
+	assert_true(count_of(RECORDING_THREAD_TIME) >= 2);
+	assert_times((const int64_t[]){2000, 700, 90, 1210, 720, 80, 800});
+	/* what it ran was many periods, and nobody saw it */
+	assert_string_equal(one(RECORDING_WALL_SAMPLE, count_of(RECORDING_WALL_SAMPLE) - 1)->state,
+			    "STATE_RUNNABLE");
+}
+
+/* What it says itself is when it ended, and what it had run. */
+static void its_last_words_close_the_account(void **state)
+{
+	struct scene s;
+	struct batch *b;
+
+	(void)state;
+	open_scene(&s, WEFT_ENGINE_WALL, 0);
+	queue_push(&s.queue, wall_word(&s, WALL_SAMPLE, 40 * MS, 21, 0xa));
+	b = thread_end(&s);
+	b->thread.ended_ns = begin_ns + 900 * MS;
+	b->thread.cpu_ns = 50 * MS;
+	queue_push(&s.queue, b);
+	queue_push(&s.queue, account(&s, 1000 * MS, 20 * MS, 10 * MS));
+	close_scene(&s);
+	read_file();
+	assert_times((const int64_t[]){900, 50, 10, 840, 0, 0, 840});
+}
+
+static void what_is_left_out_has_no_account(void **state)
+{
+	struct scene s;
+	struct batch *b;
+
+	(void)state;
+	open_scene(&s, WEFT_ENGINE_WALL, 0);
+	b = account(&s, 5000 * MS, 20 * MS, 10 * MS);
+	((struct wall_word *)(void *)b->data)->is_partial = 1;
+	queue_push(&s.queue, b);
+	close_scene(&s);
+	read_file();
+	assert_int_equal(count_of(RECORDING_THREAD_TIME), 0);
+}
+
 /* The end is told with the time of the look that found it, which may be before. */
 static void words_from_outside_stay_in_order(void **state)
 {
@@ -699,6 +783,9 @@ int main(void)
 		cmocka_unit_test(a_wait_goes_where_it_was_seen),
 		cmocka_unit_test(a_wait_before_anything_goes_to_what_comes_first),
 		cmocka_unit_test(the_last_ticks_of_a_thread_are_not_lost),
+		cmocka_unit_test(the_account_stands_beside_what_is_seen),
+		cmocka_unit_test(its_last_words_close_the_account),
+		cmocka_unit_test(what_is_left_out_has_no_account),
 		cmocka_unit_test(words_from_outside_stay_in_order),
 		cmocka_unit_test(time_on_a_cpu_is_whole_periods),
 		cmocka_unit_test(ids_in_each_sample),
