@@ -46,7 +46,8 @@ static void print_clock(const struct report *r, const struct fact_clock *c,
 	else
 		fputs(layout_clean(text, name), out);
 	if (c->period_ns && strcmp(name, RECORDING_CLOCK_TICKS) != 0)
-		fprintf(out, ", %.4g Hz", 1e9 / (double)c->period_ns);
+		fprintf(out, ", %.*f Hz", c->period_ns > 10000000 ? 1 : 0,
+			1e9 / (double)c->period_ns);
 	if (c->reason)
 		fprintf(out, " (%s)", text_of_name(r, c->reason, text));
 }
