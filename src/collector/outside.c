@@ -45,7 +45,7 @@ struct watched {
 	uint64_t cpu_ns, moved_ns;    /* its clock, and when it was last seen to move */
 	uint64_t clock_ns;            /* when it is asked again */
 	int still;
-	uint64_t look_ns, wall_ns, looks_ns; /* when it is due */
+	uint64_t look_ns, wall_ns, looks_ns, meet_ns; /* when it is due */
 };
 
 struct outside {
@@ -139,12 +139,14 @@ static void add(struct outside *o, struct process *p)
 	w->account.on_unsampled = thread_unseen;
 	w->account.arg = w;
 	w->moved_ns = clock_mono_ns();
-	w->wall_ns = w->looks_ns = NEVER;
+	w->wall_ns = w->looks_ns = w->meet_ns = NEVER;
 	w->looks = looks_new(p, o->options.out);
 	if (o->options.wall.period_ns)
 		w->wall = wall_new(p, &o->options.wall, o->options.out, &w->counts);
 	if (w->wall)
-		w->wall_ns = w->moved_ns;
+		process_keep_words(p);
+	if (w->wall)
+		w->wall_ns = w->meet_ns = w->moved_ns;
 	w->next = o->processes;
 	o->processes = w;
 }
@@ -220,16 +222,30 @@ static void look(struct watched *w, uint64_t now_ns)
 	if (threads_look(w->threads, now_ns) < 0)
 		return;
 	threads_find_slots(w->threads);
+	if (w->wall)
+		wall_meet(w->wall, w->threads, 0);
 	renew_looks(w, now_ns);
 	w->priming.cpu_ns = w->cpu_ns;
 	priming_look(&w->priming, w->threads, now_ns);
 	account_look(&w->account, w->threads, now_ns, w->cpu_ns);
 }
 
+/* Threads that may be gone before the next list: only who has a slot is so brief. */
+static void meet(struct watched *w, uint64_t now_ns)
+{
+	w->meet_ns = now_ns + wall_meet_gap(w->wall);
+	if (!threads_has_strangers(w->threads) || threads_list(w->threads, now_ns) < 0)
+		return;
+	threads_find_slots(w->threads);
+	wall_meet(w->wall, w->threads, 1);
+}
+
 static void visit(struct watched *w)
 {
 	uint64_t now_ns = clock_mono_ns();
 
+	if (w->meet_ns <= now_ns)
+		meet(w, now_ns);
 	if (w->looks_ns <= now_ns)
 		w->looks_ns = looks_take(w->looks, w->looks_ns);
 	if (w->look_ns <= now_ns)
@@ -310,6 +326,7 @@ static uint64_t next_due(const struct outside *o)
 		due = w->look_ns < due ? w->look_ns : due;
 		due = w->wall_ns < due ? w->wall_ns : due;
 		due = w->looks_ns < due ? w->looks_ns : due;
+		due = w->meet_ns < due ? w->meet_ns : due;
 	}
 	return due;
 }

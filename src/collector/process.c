@@ -207,6 +207,42 @@ struct gone_slot *process_take_gone(struct process *p)
 	return __atomic_exchange_n(&p->gone, NULL, __ATOMIC_ACQUIRE);
 }
 
+void process_keep_words(struct process *p)
+{
+	__atomic_store_n(&p->words, calloc(p->layout.slot_count, sizeof(*p->words)),
+			 __ATOMIC_RELEASE);
+}
+
+void process_tell_words(struct process *p, uint32_t slot, const struct slot_words *words)
+{
+	struct slot_words *to = __atomic_load_n(&p->words, __ATOMIC_ACQUIRE);
+
+	if (!to)
+		return;
+	to += slot;
+	__atomic_store_n(&to->generation, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&to->ended_ns, words->ended_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->cpu_ns, words->cpu_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->generation, words->generation, __ATOMIC_RELEASE);
+}
+
+int process_words(const struct process *p, uint32_t slot, uint64_t generation,
+		  struct slot_words *out)
+{
+	const struct slot_words *from = p->words ? &p->words[slot] : NULL;
+
+	if (!from || __atomic_load_n(&from->generation, __ATOMIC_ACQUIRE) != generation)
+		return 0;
+	*out = (struct slot_words){
+		.generation = generation,
+		.ended_ns = __atomic_load_n(&from->ended_ns, __ATOMIC_RELAXED),
+		.cpu_ns = __atomic_load_n(&from->cpu_ns, __ATOMIC_RELAXED),
+	};
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == generation;
+}
+
 static void free_gone(struct process *p)
 {
 	struct gone_slot *g = process_take_gone(p), *next;
@@ -223,6 +259,8 @@ void process_release(struct process *p)
 	size_t cursor = 0;
 
 	free_gone(p);
+	free(p->words);
+	p->words = NULL;
 
 	if (p->threads)
 		while ((t = process_thread_next(p, &cursor)))

@@ -101,6 +101,12 @@ struct gone_slot {
 	uint64_t generation;
 };
 
+/* What the newest thread that had a slot and left it said at its end. */
+struct slot_words {
+	uint64_t generation;       /* whose; 0 = nobody's, or they are being written */
+	uint64_t ended_ns, cpu_ns; /* as in the slot; 0 = it said nothing */
+};
+
 struct process {
 	struct process *next; /* the worker's list */
 	pid_t pid, parent;    /* as we see them */
@@ -120,6 +126,7 @@ struct process {
 	size_t base_bytes;
 
 	struct gone_slot *gone;         /* atomic: one pushes, one takes all */
+	struct slot_words *words;       /* of each slot; NULL: nobody asks. Atomic */
 	struct libraries *told;         /* atomic: of the walker, newest; the worker takes it */
 	enum samples_choice wall_asked; /* atomic, of the drain thread: of the wall engine */
 
@@ -177,6 +184,13 @@ void process_release(struct process *p); /* all but identity and counters */
 void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation);
 /* Of the drain thread: all that was told since; a list to be freed. */
 struct gone_slot *process_take_gone(struct process *p);
+
+/* Of the outside thread: that it will ask for them. Of the drain thread, before the slot is
+ * another's. Of the outside thread: 1 and *out, 0: they are not there yet, or not any more. */
+void process_keep_words(struct process *p);
+void process_tell_words(struct process *p, uint32_t slot, const struct slot_words *words);
+int process_words(const struct process *p, uint32_t slot, uint64_t generation,
+		  struct slot_words *out);
 
 /* A file of the process in /proc, as process_read_file(), while it runs the program that it ran
  * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */

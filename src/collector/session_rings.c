@@ -278,6 +278,10 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 	struct slot_reader *reader = &pass->session->readers[index];
 	struct batch *b;
 
+	process_tell_words(pass->session->process, index,
+			   &(struct slot_words){.generation = reader->generation,
+						.ended_ns = session_ended_of(pass->session, index),
+						.cpu_ns = session_cpu_of(pass->session, index)});
 	if (!reader->announced) {
 		session_account_end(pass->session, index);
 		return;

@@ -278,28 +278,45 @@ static int take_list(struct threads *t, uint64_t now_ns)
 	return 0;
 }
 
-int threads_look(struct threads *t, uint64_t now_ns)
+static int count_links(const struct threads *t, uint64_t *links)
 {
 	struct stat st;
-	int rc;
 
 	if (t->task_fd < 0)
 		return -EACCES;
 	if (fstat(t->task_fd, &st))
 		return -errno;
-	if (st.st_nlink <= DIRECTORY_LINKS)
-		return -ESRCH;
-	if (t->listed_ns && st.st_nlink == t->links && now_ns - t->listed_ns < LIST_PAUSE_NS)
-		return (int)(st.st_nlink - DIRECTORY_LINKS);
-	rc = read_list(t);
+	*links = st.st_nlink;
+	return *links <= DIRECTORY_LINKS ? -ESRCH : 0;
+}
+
+int threads_list(struct threads *t, uint64_t now_ns)
+{
+	uint64_t links;
+	int rc = count_links(t, &links);
+
+	if (rc == 0)
+		rc = read_list(t);
 	if (rc == 0)
 		rc = take_list(t, now_ns);
 	if (rc)
 		return rc;
-	t->links = st.st_nlink;
+	t->links = links;
 	t->listed_ns = now_ns;
 	t->lists++;
 	return (int)t->count;
+}
+
+int threads_look(struct threads *t, uint64_t now_ns)
+{
+	uint64_t links;
+	int rc = count_links(t, &links);
+
+	if (rc)
+		return rc;
+	if (t->listed_ns && links == t->links && now_ns - t->listed_ns < LIST_PAUSE_NS)
+		return (int)(links - DIRECTORY_LINKS);
+	return threads_list(t, now_ns);
 }
 
 size_t threads_count(const struct threads *t)
@@ -442,6 +459,21 @@ static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 		match(t, index, word, w);
 	else
 		doubt(t, index, word, tid);
+}
+
+int threads_has_strangers(const struct threads *t)
+{
+	uint32_t high = slots_high(t->process);
+
+	for (uint32_t i = 0; i < high; i++) {
+		uint64_t word = word_of(t->process, i);
+		const struct known_slot *k = i < t->known_count ? &t->known[i] : NULL;
+
+		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) &&
+		    !(k && (k->word == word || (k->strange == word && t->lists != k->lists))))
+			return 1;
+	}
+	return 0;
 }
 
 /* As it was, and whose it was is still there. */

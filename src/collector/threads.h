@@ -75,6 +75,12 @@ void threads_free(struct threads *t); /* on_dead_thread for all that are left; t
 /* Look; calls back. How many threads there are, or -errno (the process is gone). */
 int threads_look(struct threads *t, uint64_t now_ns);
 
+/* The same with a new list, whatever the number of threads says. */
+int threads_list(struct threads *t, uint64_t now_ns);
+
+/* Is there a LIVE slot that is not known to be a listed thread's, nor was missing in a list? */
+int threads_has_strangers(const struct threads *t);
+
 size_t threads_count(const struct threads *t); /* at the newest list */
 
 /* Does it have another number of threads than when they were listed? */

@@ -21,8 +21,10 @@
 #include "collector/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define LOOK_AT_LEAST_NS UINT64_C(1000000000)
 #define STAY_SHARE 3
@@ -367,6 +369,47 @@ static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_r
 	begin_stay(w, t, missed + (cells > 0), now_ns);
 }
 
+/* Its books have just begun, and know nothing of this look: it stands for the time before. */
+static void look_first(struct wall *w, struct wall_thread *t)
+{
+	struct wall_runs now;
+	uint64_t now_ns;
+
+	wall_account_follow(w, t);
+	if (wall_runs_read(w, t, &now) || !queue_has_room(w->out))
+		return;
+	if (wall_look(w, t, &now)) {
+		now_ns = clock_mono_ns();
+		account(t, &w->look.runs, now_ns);
+		open_stay(w, t, 1, now_ns);
+	} else {
+		now_ns = clock_mono_ns();
+		account(t, &now, now_ns);
+		wall_delay(w, t, now_ns);
+	}
+}
+
+void wall_meet(struct wall *w, struct threads *t, int is_look)
+{
+	w->threads = t;
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->heap[i]->is_new && is_look)
+			look_first(w, w->heap[i]);
+		w->heap[i]->is_new = 0;
+	}
+}
+
+double wall_random(struct wall *w)
+{
+	w->random += UINT64_C(0x9E3779B97F4A7C15);
+	return (double)(hash_mix(w->random) >> 11) * 0x1p-53;
+}
+
+uint64_t wall_meet_gap(struct wall *w)
+{
+	return (uint64_t)(-log1p(-wall_random(w)) * (double)w->options.period_ns);
+}
+
 static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
@@ -381,7 +424,7 @@ static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 		stay_on(w, t, &now, now_ns);
 	else
 		look_anew(w, t, &now, now_ns);
-	wall_delay(w, t, now_ns, 0);
+	wall_delay(w, t, now_ns);
 	t->due_ns = next_look(w, t, now_ns);
 }
 
@@ -429,11 +472,11 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->options = *o;
 	w->out = out;
 	w->counts = counts;
+	if (getrandom(&w->random, sizeof(w->random), GRND_NONBLOCK) != sizeof(w->random))
+		w->random = clock_mono_ns();
 	return w;
 }
 
-/* A fraction of a period is there by chance, so that what is rounded down at its end is made up
- * for. */
 static void begin_books(struct wall *w, struct wall_thread *t)
 {
 	uint64_t seed =
@@ -442,7 +485,6 @@ static void begin_books(struct wall *w, struct wall_thread *t)
 	t->looked_ns = t->delay_since_ns = t->watched->seen_ns;
 	wall_books_begin(&t->books, t->looked_ns, w->options.period_ns, seed);
 	t->due_ns = wall_books_due(&t->books);
-	t->delay_ns = (int64_t)(hash_mix(seed) % w->options.period_ns);
 	if (wall_runs_read(w, t, &t->runs))
 		memset(&t->runs, 0, sizeof(t->runs));
 	wall_account_begin(w, t);
@@ -455,6 +497,7 @@ void wall_thread_new(struct wall *w, struct watched_thread *watched)
 	if (!t)
 		return;
 	t->watched = watched;
+	t->is_new = 1;
 	for (int i = 0; i < WALL_FILES; i++)
 		t->fd[i] = -1;
 	begin_books(w, t);
@@ -512,7 +555,7 @@ void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns)
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->heap[i]->stay.is_open)
 			settle(w, w->heap[i], now_ns);
-		wall_delay(w, w->heap[i], now_ns, 1);
+		wall_delay_flush(w, w->heap[i], now_ns);
 		wall_account_tell(w, w->heap[i]);
 	}
 }

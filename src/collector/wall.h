@@ -59,9 +59,24 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 /* Says WALL_END for all stays; takes NULL. Before threads_free(). */
 void wall_free(struct wall *w, struct threads *t, uint64_t now_ns);
 
-/* From the watcher's callbacks. */
+/* From the watcher's callbacks. wall_thread_new(): wall_meet() follows, with their slots found. */
 void wall_thread_new(struct wall *w, struct watched_thread *t);
 void wall_thread_dead(struct wall *w, struct watched_thread *t, uint64_t now_ns);
+
+/*
+ * Threads that are new: @is_look, at a time that nothing in the process can know of, they are
+ * looked at at once; else they have their own looks from now on.
+ *
+ * Of a thread each moment shall be looked at with one probability, and from when it is known its
+ * own looks see to that. Before, wall_meet_gap() does: it lies between two such times, on average a
+ * period, exponentially distributed, so that whether there was one says nothing of when the next
+ * is. The first that meets a thread is its first look. So a moment u behind its begin b is looked
+ * at by the first meeting with density exp(-(u - b) / P) / P, or by its own looks with 1 / P if it
+ * was met before, of which the chance is 1 - exp(-(u - b) / P): 1 / P together, be it gone a moment
+ * later. Lists at other times that find it change nothing: they do not depend on the meetings.
+ */
+void wall_meet(struct wall *w, struct threads *t, int is_look);
+uint64_t wall_meet_gap(struct wall *w);
 
 /* All that is due by @now_ns, for at most @budget_ns; when to come again (CLOCK_MONOTONIC). */
 uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);

@@ -16,15 +16,34 @@
 
 #include <fnmatch.h>
 
-static const struct weft_slot *slot_of(const struct wall *w, const struct batch_thread *who)
+static uint64_t generation_of(const struct weft_slot *slot)
+{
+	return __atomic_load_n(&slot->thread.generation, __ATOMIC_RELAXED);
+}
+
+/*
+ * What a thread said at its end: in its slot, or, once that was drained and may be another's, as
+ * the drain thread has kept it. 0: nothing, or another thread has said so since.
+ */
+static int last_words(const struct wall *w, const struct batch_thread *who, struct slot_words *out)
 {
 	const struct process *p = w->process;
 	const struct weft_slot *slot;
 
+	*out = (struct slot_words){.generation = who->generation};
 	if (who->slot == WALL_NO_SLOT || who->slot >= p->layout.slot_count || !p->base)
-		return NULL;
+		return 0;
+	if (process_words(p, who->slot, who->generation, out))
+		return out->ended_ns != 0;
 	slot = weft_session_slot(p->base, &p->layout, who->slot);
-	return slot->thread.generation == who->generation ? slot : NULL;
+	if (generation_of(slot) == who->generation) {
+		out->ended_ns = __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
+		out->cpu_ns = __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	}
+	if (generation_of(slot) == who->generation)
+		return out->ended_ns != 0;
+	return process_words(p, who->slot, who->generation, out) && out->ended_ns;
 }
 
 static void begin_at(struct wall_thread *t, uint64_t began_ns)
@@ -47,8 +66,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 }
 
 /* It was there already. How it spent that time is not known if it was there even before that: a
- * program that begins runs. If nobody has looked at it yet, the first look is about that time,
- * too. */
+ * program that begins runs. Looks and books are about what came since: wall_meet() has looked at
+ * what was before. */
 static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
 {
 	uint64_t gap_ns = t->account.began_ns - began_ns;
@@ -57,11 +76,6 @@ static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
 	t->account.began_ns = began_ns;
 	t->account.cpu_ns -= ran_ns;
 	t->account.delay_ns -= lesser(t->account.delay_ns, gap_ns - ran_ns);
-	if (t->looked_ns != t->watched->seen_ns)
-		return;
-	t->looked_ns = t->books.start_ns = began_ns;
-	t->runs.cpu_ns = t->account.cpu_ns;
-	t->runs.delay_ns = t->account.delay_ns;
 }
 
 static void tell(struct wall *w, struct wall_thread *t)
@@ -115,32 +129,29 @@ void wall_account_tell(struct wall *w, struct wall_thread *t)
 
 int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
 {
-	const struct weft_slot *slot = slot_of(w, &t->account.who);
-	uint64_t ended_ns = slot ? __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED) : 0;
+	struct slot_words last;
 
-	if (ended_ns < t->looked_ns)
-		ended_ns = t->looked_ns;
-	return t->account.who.slot != WALL_NO_SLOT && now_ns > ended_ns + TIMELINE_LINGER_NS;
+	if (!last_words(w, &t->account.who, &last) || last.ended_ns < t->looked_ns)
+		last.ended_ns = t->looked_ns;
+	return t->account.who.slot != WALL_NO_SLOT && now_ns > last.ended_ns + TIMELINE_LINGER_NS;
 }
 
-/* Its last words, if its slot still has them, and if they can be. */
+/* Its last words, if they are kept, and if they can be. */
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
 			   struct wall_runs *runs, uint64_t now_ns)
 {
-	const struct weft_slot *slot = slot_of(w, &t->account.who);
-	uint64_t ended_ns = slot ? __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED) : 0;
-	uint64_t cpu_ns = slot ? __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED) : 0;
+	struct slot_words last;
 
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (ended_ns <= t->looked_ns || ended_ns > now_ns || slot_of(w, &t->account.who) != slot)
+	if (!last_words(w, &t->account.who, &last) || last.ended_ns <= t->looked_ns ||
+	    last.ended_ns > now_ns)
 		return now_ns;
-	if (runs->has_times && cpu_ns > runs->cpu_ns &&
-	    cpu_ns - runs->cpu_ns <= ended_ns - t->looked_ns) {
-		uint64_t rest_ns = ended_ns - t->looked_ns - (cpu_ns - runs->cpu_ns);
+	if (runs->has_times && last.cpu_ns > runs->cpu_ns &&
+	    last.cpu_ns - runs->cpu_ns <= last.ended_ns - t->looked_ns) {
+		uint64_t rest_ns = last.ended_ns - t->looked_ns - (last.cpu_ns - runs->cpu_ns);
 
-		runs->cpu_ns = cpu_ns;
+		runs->cpu_ns = last.cpu_ns;
 		/* It was not blocked then, and is taken to have gone on like that. */
 		runs->delay_ns += t->stay.is_open ? 0 : rest_ns;
 	}
-	return ended_ns;
+	return last.ended_ns;
 }

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -161,6 +162,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 {
 	struct wall_stat stat;
 	char text[TEXT_BYTES];
+	int ours = sched_getcpu();
 	int rc = read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
 	if (rc >= 0)
@@ -171,6 +173,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 	}
 	memcpy(t->watched->name, stat.name, sizeof(stat.name)); /* by which it is judged here */
 	w->look.state = state_of(stat.state);
+	w->look.is_on_our_cpu = ours >= 0 && stat.cpu == ours;
 	w->look.is_filtered = wall_is_off(w) || (w->options.pattern &&
 						 fnmatch(w->options.pattern, stat.name, 0) != 0);
 	return 1;

@@ -48,19 +48,22 @@ struct wall_thread {
 	uint64_t looked_ns;    /* up to here its time is in the books */
 	struct wall_runs runs; /* then */
 	struct wall_books books;
-	int64_t delay_ns; /* that it waited for a CPU, and that no tick stands for yet */
+	int64_t delay_ns; /* that it waited for a CPU, by the kernel, less what samples stand for */
+	uint64_t wait_count, wait_ns; /* run count when it was last found waiting, and since when */
 	struct wall_stay stay;
 	struct wall_account account;
 	uint64_t delay_since_ns; /* delay_ns was less than a period then */
 	int fd[WALL_FILES];      /* -1 = not open */
 	int no_schedstat;
 	int is_told; /* there are samples of it */
+	int is_new;  /* wall_meet() has not seen it */
 };
 
 /* What one look at a thread found: a struct weft_sample_record with its registers and stack. */
 struct wall_look {
 	uint8_t state;
 	int is_filtered;
+	int is_on_our_cpu;     /* or was there last */
 	struct wall_runs runs; /* at its end */
 	uint32_t bytes;
 	int label_bytes; /* < 0: there are labels, and they could not be read whole */
@@ -76,6 +79,7 @@ struct wall {
 	struct threads *threads;   /* whose slots are found; valid during wall_tick() */
 	struct wall_thread **heap; /* by due_ns */
 	size_t count, room;
+	uint64_t random;
 	struct wall_look look; /* the newest */
 };
 
@@ -130,9 +134,12 @@ void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word 
 void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out);
 uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
 
-/* wall_delay.c: at a look whose times are in the books, @at_once: what is known must do; and of a
- * thread that is gone. */
-void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns, int at_once);
+double wall_random(struct wall *w); /* uniform on [0, 1) */
+
+/* wall_delay.c: at a look whose times are in the books; before a chunk ends; and of a thread that
+ * is gone. */
+void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns);
+void wall_delay_flush(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 
 /* wall_account.c: with the first reading of a thread; at each look; all that is told of it by now

@@ -4,12 +4,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CALL_ARGUMENTS 6
 #define FIELD_COMMAND 2
 #define FIELD_STACK_START 28
+#define FIELD_CPU 39
 
 /* A number up to a space, a newline or the end, and what follows it; NULL: there is none. */
 static const char *take_number(const char *at, int base, uint64_t *out)
@@ -88,7 +90,8 @@ int wall_parse_syscall(const char *text, struct wall_call *out)
 int wall_parse_stat(const char *text, struct wall_stat *out)
 {
 	const char *open = strchr(text, '('), *at = strrchr(text, ')');
-	struct wall_stat stat = {.state = 0};
+	struct wall_stat stat = {.cpu = -1};
+	uint64_t cpu;
 	size_t bytes;
 
 	if (!open || !at || at < open || at[1] != ' ' || !isalpha((unsigned char)at[2]))
@@ -100,6 +103,10 @@ int wall_parse_stat(const char *text, struct wall_stat *out)
 		at = strchr(at + 1, ' ');
 	if (!at || !take_number(at, 10, &stat.stack_start))
 		return -EPROTO;
+	for (int field = FIELD_STACK_START; at && field < FIELD_CPU; field++)
+		at = strchr(at + 1, ' ');
+	if (at && take_number(at, 10, &cpu) && cpu <= INT_MAX)
+		stat.cpu = (int)cpu;
 	*out = stat;
 	return 0;
 }

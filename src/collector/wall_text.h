@@ -35,6 +35,7 @@ struct wall_stat {
 	char name[16];
 	char state;           /* R, S, D, T, t, Z, X, I, ... */
 	uint64_t stack_start; /* struct process has the same; 0 = may not be seen */
+	int cpu;              /* that it is on, or was on last; -1 = not told */
 };
 int wall_parse_stat(const char *text, struct wall_stat *out);
 

@@ -32,7 +32,7 @@ SAMPLE = ["thread-0.5", "thread-5", "pool", "burst", "loop-20", "reads", "spans"
           "fork", "exec"]
 LOCKSTEP = ("loop-", "burst", "tick-sleep", "many-", "huge-writes", "reads", "pipes", "spans",
             "coroutines")
-BRIEF = ("thread-", "fork", "exec", "vfork", "many-100", "many-2000", "timer-threads")
+BRIEF = ("thread-0", "fork", "exec", "vfork", "many-100", "many-2000", "timer-threads")
 WAITS = "wait-"   # they use next to nothing
 PATIENCE_S = 300
 SIGMAS = 5        # beyond this it is no chance

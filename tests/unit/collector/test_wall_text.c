@@ -111,6 +111,10 @@ static void bad_syscall_is_refused(void **state)
 #define FIELDS_TO_28                                                                               \
 	" 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 140733 29\n"
 
+#define FIELDS_TO_39                                                                               \
+	" 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 " \
+	"35 36 37 38 39 40\n"
+
 static void stat_is_counted_from_the_last_bracket(void **state)
 {
 	struct wall_stat stat;
@@ -120,6 +124,9 @@ static void stat_is_counted_from_the_last_bracket(void **state)
 	assert_string_equal(stat.name, "a b) R 1) (x");
 	assert_int_equal(stat.state, 'D');
 	assert_int_equal(stat.stack_start, 140733);
+	assert_int_equal(stat.cpu, -1);
+	assert_int_equal(wall_parse_stat("12 (a) R" FIELDS_TO_39, &stat), 0);
+	assert_int_equal(stat.cpu, 39);
 	assert_int_equal(wall_parse_stat("12 () S" FIELDS_TO_28, &stat), 0);
 	assert_string_equal(stat.name, "");
 	assert_int_equal(wall_parse_stat("12 (0123456789abcdef0123) S" FIELDS_TO_28, &stat), 0);
