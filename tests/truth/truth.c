@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * truth [--seconds S] [--phase P] [--seed N] [--out FILE] [--wait] PROGRAM: works for A and B in
- * known parts, measures each by the CPU clock of the thread that does it, and writes what it knows
- * as JSON: used_ns, passed_ns (by CLOCK_MONOTONIC) and acts of A and B, process_ns. Links libweft,
- * so that there are tags whoever records it. --wait: prints its pid and waits for a line before it
- * begins. --list: the programs.
+ * known parts, measures the CPU time of each in the thread that does it (used.c), and writes what
+ * it knows as JSON: used_ns, passed_ns (by CLOCK_MONOTONIC) and acts of A and B, process_ns. Links
+ * libweft, so that there are tags whoever records it. --wait: prints its pid and waits for a line
+ * before it begins. --list: the programs.
  */
 #include "truth.h"
 
@@ -73,30 +73,32 @@ static void read_zeros(double ms)
 {
 	static __thread char buffer[4096];
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	uint64_t until = now_ns(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)(ms * 1e6);
+	struct used began;
 
+	used_begin(&began);
 	do {
 		for (int i = 0; i < 64; i++)
 			if (read(fd, buffer, sizeof(buffer)) < 0)
 				abort();
-	} while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until);
+	} while (used_since(&began) < (uint64_t)(ms * 1e6));
 	close(fd);
 }
 
 static void use_pipe(double ms)
 {
 	static __thread char buffer[4096];
-	uint64_t until = now_ns(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)(ms * 1e6);
+	struct used began;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		abort();
+	used_begin(&began);
 	do {
 		for (int i = 0; i < 16; i++)
 			if (write(ends[1], buffer, sizeof(buffer)) < 0 ||
 			    read(ends[0], buffer, sizeof(buffer)) < 0)
 				abort();
-	} while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until);
+	} while (used_since(&began) < (uint64_t)(ms * 1e6));
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -109,7 +111,7 @@ static void write_at_once(double ms)
 	struct iovec parts[HUGE_PARTS];
 	double bytes = ms * 1e6 * gigabytes_per_s;
 	int count = (int)(bytes / HUGE_PART);
-	uint64_t from = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct used began;
 	ssize_t done;
 
 	if (fd < 0)
@@ -117,10 +119,11 @@ static void write_at_once(double ms)
 	count = count < 1 ? 1 : count > HUGE_PARTS ? HUGE_PARTS : count;
 	for (int i = 0; i < count; i++)
 		parts[i] = (struct iovec){part, HUGE_PART};
+	used_begin(&began);
 	done = pwritev(fd, parts, count, 0);
 	if (done <= 0)
 		abort();
-	gigabytes_per_s = (double)done / (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - from);
+	gigabytes_per_s = (double)done / (double)used_since(&began);
 }
 
 /* An epoll that nothing comes to, as servers wait. */
@@ -177,21 +180,24 @@ void act_plain(int what, double ms)
 static void act_with(int what, enum how how, double ms, uint64_t span)
 {
 	static uint32_t names[KINDS];
-	uint64_t from, passed;
+	struct used began;
+	uint64_t passed, used;
 
 	if (!names[what])
 		names[what] = weft_tag_intern(what == A ? "on-A" : "on-B");
+	used_open();
+	used_begin(&began);
 	weft_context_set(span, 1);
 	weft_tag_set(0, names[what]);
 	passed = now_ns(CLOCK_MONOTONIC);
-	from = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	(what == A ? act_a : act_b)(how, ms);
-	/* A call of the kernel is where it likes to give the CPU to others: still with the tag. */
-	from = now_ns(CLOCK_THREAD_CPUTIME_ID) - from;
 	passed = now_ns(CLOCK_MONOTONIC) - passed;
+	/* A call of the kernel is where it likes to give the CPU to others: still with the tag. */
+	used = used_since(&began);
 	weft_tag_set(0, 0);
 	weft_context_set(0, 0);
-	__atomic_fetch_add(&tally->used_ns[what], from, __ATOMIC_RELAXED);
+	used_close();
+	__atomic_fetch_add(&tally->used_ns[what], used, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&tally->passed_ns[what], passed, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&tally->acts[what], 1, __ATOMIC_RELAXED);
 }

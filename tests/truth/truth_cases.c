@@ -334,7 +334,8 @@ static void run_spans(double ms)
 static void run_coros(double ms)
 {
 	struct weft_coro coros[KINDS];
-	uint64_t from, passed;
+	struct used began;
+	uint64_t passed;
 	uint32_t names[KINDS] = {weft_tag_intern("on-A"), weft_tag_intern("on-B")};
 
 	for (int k = 0; k < KINDS; k++) {
@@ -344,20 +345,21 @@ static void run_coros(double ms)
 		weft_tag_set(0, names[k]);
 		weft_coro_suspend(&coros[k], NULL);
 	}
+	used_open();
 	while (!is_enough()) {
 		for (int k = 0; k < KINDS; k++) {
-			from = now_ns(CLOCK_THREAD_CPUTIME_ID);
+			used_begin(&began);
 			passed = now_ns(CLOCK_MONOTONIC);
 			weft_coro_resume(&coros[k], NULL);
 			act_plain(k, ms * (k == A ? 0.7 : 0.3));
 			weft_coro_suspend(&coros[k], NULL);
 			__atomic_fetch_add(&tally->passed_ns[k], now_ns(CLOCK_MONOTONIC) - passed,
 					   __ATOMIC_RELAXED);
-			__atomic_fetch_add(&tally->used_ns[k],
-					   now_ns(CLOCK_THREAD_CPUTIME_ID) - from,
+			__atomic_fetch_add(&tally->used_ns[k], used_since(&began),
 					   __ATOMIC_RELAXED);
 		}
 	}
+	used_close();
 	for (int k = 0; k < KINDS; k++)
 		weft_coro_destroy(&coros[k]);
 }
