@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MET_PROCESSES 64  /* all rows are gone through for each */
 #define SILENT_PERIODS 20 /* without a sample: once in 10^8 threads of so much */
 
 /* NULL: it is not told. */
@@ -157,6 +158,78 @@ size_t account_rows(const struct facts *f, const struct model *m, enum account_o
 		for (at = count - 1; at && gap(out[at - 1]) < gap(row); at--)
 			out[at] = out[at - 1];
 		out[at] = row;
+	}
+	return count;
+}
+
+/* ---- by ticks */
+
+/* 0: @sum is as expected, or not by ticks alone. */
+static int is_met_otherwise(struct pace *p, const struct fact_cpu *sum, struct account_met *out)
+{
+	double used = (double)sum->used_ns, error = sqrt(pace_of(p, sum->process) * fmax(used, 0));
+
+	if (used <= 0 || sum->seen_ns <= 0 || error <= 0)
+		return 0;
+	*out = (struct account_met){.process = sum->process,
+				    .thread = sum->thread,
+				    .part = (double)sum->seen_ns / used,
+				    .off = ((double)sum->seen_ns - used) / error};
+	return fabs(out->off) > ACCOUNT_MET_SURE && fabs(out->part - 1) > ACCOUNT_MET_PART;
+}
+
+static size_t put_met(struct account_met *out, size_t count, size_t room,
+		      const struct account_met *one)
+{
+	size_t at;
+
+	if (count == room && fabs(one->off) <= fabs(out[room - 1].off))
+		return count;
+	count += count < room;
+	for (at = count - 1; at && fabs(out[at - 1].off) < fabs(one->off); at--)
+		out[at] = out[at - 1];
+	out[at] = *one;
+	return count;
+}
+
+static int is_brief(const struct fact_cpu *row, const struct fact_clock *c)
+{
+	return !row->thread || row->used_ns < (int64_t)(ACCOUNT_MET_TICKS * c->tick_ns);
+}
+
+static size_t met_of_process(struct pace *p, const struct fact_clock *c, struct account_met *out,
+			     size_t count, size_t room)
+{
+	struct fact_cpu brief = {.process = c->process};
+	struct account_met one;
+
+	for (uint32_t i = 0; i < p->f->cpu_count; i++) {
+		const struct fact_cpu *row = &p->f->cpus[i];
+
+		if (row->process != c->process)
+			continue;
+		if (is_brief(row, c)) {
+			brief.used_ns = facts_added(brief.used_ns, row->used_ns);
+			brief.seen_ns = facts_added(brief.seen_ns, row->seen_ns);
+		} else if (is_met_otherwise(p, row, &one)) {
+			count = put_met(out, count, room, &one);
+		}
+	}
+	return is_met_otherwise(p, &brief, &one) ? put_met(out, count, room, &one) : count;
+}
+
+size_t account_met(const struct facts *f, const struct model *m, struct account_met *out,
+		   size_t room)
+{
+	struct pace pace = {.f = f, .m = m};
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < f->clock_count && i < MET_PROCESSES && room; i++) {
+		const struct fact_clock *c = &f->clocks[i];
+
+		if (strcmp(names_text(&m->names, c->clock), RECORDING_CLOCK_TICKS) == 0 &&
+		    c->tick_ns < UINT32_MAX)
+			count = met_of_process(&pace, c, out, count, room);
 	}
 	return count;
 }

@@ -43,6 +43,29 @@ enum account_order { ACCOUNT_GAPS, ACCOUNT_SILENT };
  */
 size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
 		    const struct fact_cpu **out, size_t room);
+/*
+ * By ticks alone: is there somebody whom these meet more or less often than is due? A share of it
+ * is misjudged then, as ticks are taken from one thread and given to another. On a busy CPU slices
+ * begin at a tick, so a thread that gives the CPU back before the next one is met seldom, and who
+ * has it next in its stead: one that lives for less than a tick, or that leaves the CPU between
+ * two ticks again and again (docs/accuracy.md#lockstep).
+ *
+ * A thread is asked for by itself that used ACCOUNT_MET_TICKS or more, all others of a process
+ * together with what no thread's row tells. Told is what is ACCOUNT_MET_SURE standard errors off
+ * and ACCOUNT_MET_PART of what was used at least: of brief threads what clone and exit cost is in
+ * no sample.
+ */
+#define ACCOUNT_MET_TICKS 50
+#define ACCOUNT_MET_SURE 3.5
+#define ACCOUNT_MET_PART 0.2
+struct account_met {
+	uint32_t process, thread; /* thread 0: the brief ones of it, together */
+	double part, off;         /* seen / used; in standard errors */
+};
+/* Those that are furthest off first. Returns how many were put, at most @room. */
+size_t account_met(const struct facts *f, const struct model *m, struct account_met *out,
+		   size_t room);
+
 /* "worker [101]", or "the rest of shop [100]". */
 const char *account_name(const struct model *m, const struct fact_cpu *row, char *out, size_t room);
 

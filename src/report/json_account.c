@@ -57,20 +57,41 @@ static json_t *account_list(const struct facts *f, const struct model *m, enum a
 	return all;
 }
 
+/* Whom ticks meet otherwise than is due. */
+static json_t *met_list(const struct facts *f, const struct model *m)
+{
+	struct account_met met[GAPS_TOLD];
+	size_t count = account_met(f, m, met, GAPS_TOLD);
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		const char *thread =
+			met[i].thread
+				? names_text(&m->names, model_thread_at(m, met[i].thread)->key)
+				: NULL;
+
+		json_array_append_new(
+			all, json_pack("{s:o,s:o,s:f,s:f}", "thread", json_text(thread), "process",
+				       json_text(names_text(&m->names, met[i].process)), "share",
+				       met[i].part, "standard_errors_off", met[i].off));
+	}
+	return all;
+}
+
 json_t *json_account(const struct facts *f, const struct model *m)
 {
 	struct account a;
 
 	if (!account_read(f, m, &a))
 		return json_object();
-	return json_pack("{s:I,s:I,s:I,s:o,s:f,s:f,s:b,s:o,s:{s:i,s:I,s:o}}", "used_ns",
+	return json_pack("{s:I,s:I,s:I,s:o,s:f,s:f,s:b,s:o,s:o,s:{s:i,s:I,s:o}}", "used_ns",
 			 (json_int_t)a.used_ns, "seen_ns", (json_int_t)a.seen_ns, "samples",
 			 (json_int_t)a.samples, "share",
 			 a.used_ns > 0 ? json_real((double)a.seen_ns / (double)a.used_ns)
 				       : json_null(),
 			 "standard_error_ns", a.error_ns, "standard_errors_off", a.off, "within",
-			 a.within, "largest_gaps", account_list(f, m, ACCOUNT_GAPS),
-			 "without_sample", "threads", (int)a.silent, "used_ns",
+			 a.within, "largest_gaps", account_list(f, m, ACCOUNT_GAPS), "misjudged",
+			 met_list(f, m), "without_sample", "threads", (int)a.silent, "used_ns",
 			 (json_int_t)a.silent_ns, "rows", account_list(f, m, ACCOUNT_SILENT));
 }
 

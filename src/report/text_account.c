@@ -90,6 +90,27 @@ static void lines_of_misjudged(const struct report *r, const struct report_style
 	}
 }
 
+/* Where the kernel's account does. */
+static void lines_of_met(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct model *m = source_model(r->source);
+	struct account_met met[NAMES_SHOWN];
+	size_t count = account_met(source_facts(r->source), m, met, NAMES_SHOWN);
+	char clean[LAYOUT_TEXT];
+
+	for (size_t i = 0; i < count; i++) {
+		int is_one = met[i].thread != 0;
+		uint32_t name = is_one ? model_thread_at(m, met[i].thread)->key : met[i].process;
+
+		fprintf(out,
+			"%-12s%s%s%s %s met by %.0f %% of the ticks due to %s: %s share is "
+			"misjudged%s\n",
+			"", s->warn, is_one ? "" : "brief threads of ",
+			text_of_name(r, name, clean), is_one ? "was" : "were", 100 * met[i].part,
+			is_one ? "it" : "them", is_one ? "its" : "their", s->plain);
+	}
+}
+
 static void line_of_clocks(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
@@ -109,6 +130,7 @@ static void line_of_clocks(const struct report *r, const struct report_style *s,
 		title = "";
 	}
 	lines_of_misjudged(r, s, out);
+	lines_of_met(r, s, out);
 }
 
 /* ---- the account */

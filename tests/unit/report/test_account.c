@@ -133,6 +133,32 @@ static void threads_without_a_sample(void **state)
 	assert_int_equal(row[1]->thread, deaf);
 }
 
+/* A second of work: 250 ticks are due, with a standard error of 71 ms of 5 ms each. */
+static void whom_ticks_meet_too_seldom(void **state)
+{
+	struct scene *s = *state;
+	uint32_t reader = new_thread(s), even = new_thread(s);
+	struct account_met met[2];
+
+	tell_clock(s, RECORDING_CLOCK_TICKS, 5 * MS);
+	used(s, even, S, 1100 * MS, 220);
+	for (int i = 0; i < 10; i++)
+		used(s, new_thread(s), 5 * MS, 5 * MS, 1);
+	used(s, 0, 80 * MS, 0, 0); /* 130 ms: too few to tell */
+	assert_int_equal(account_met(&s->f, &s->m, met, 2), 0);
+	used(s, reader, S, 560 * MS, 112);
+	assert_int_equal(account_met(&s->f, &s->m, met, 2), 1);
+	assert_int_equal(met[0].thread, reader);
+	assert_true(fabs(met[0].part - 0.56) < 1e-9 && met[0].off < -6);
+	used(s, 0, 900 * MS, 0, 0);
+	assert_int_equal(account_met(&s->f, &s->m, met, 2), 2);
+	assert_int_equal(met[0].thread, 0);
+	assert_int_equal(met[0].process, s->app);
+	assert_int_equal(account_met(&s->f, &s->m, met, 1), 1);
+	tell_clock(s, RECORDING_CLOCK_HRTIMER, 5 * MS); /* of those silence is told, and gaps */
+	assert_int_equal(account_met(&s->f, &s->m, met, 2), 0);
+}
+
 static void numbers_of_a_file_do_not_overflow(void **state)
 {
 	struct scene *s = *state;
@@ -154,6 +180,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ticks_have_more_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(mixed_clocks_by_their_signals, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_without_a_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(whom_ticks_meet_too_seldom, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers_of_a_file_do_not_overflow, setup, teardown),
 	};
 
