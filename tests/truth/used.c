@@ -2,7 +2,7 @@
 /*
  * What CPU time a thread uses, asked so that it makes no difference to the asker.
  *
- * A thread that reads its CPU clock (CLOCK_THREAD_CPUTIME_ID, CLOCK_PROCESS_CPUTIME_ID, getrusage
+ * A thread that reads its CPU clock (CLOCK_THREAD_CPUTIME_ID; the same goes for getrusage
  * of the process) makes the scheduler bring its books up to date. If its slice of a busy CPU is
  * used up by then, which else is found at a tick only, it loses the CPU at once: its stretches
  * begin at ticks and end between them, no tick meets it, and those who have the CPU next are met in
