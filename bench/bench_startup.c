@@ -65,9 +65,11 @@ static void run(const struct bench_options *o)
 	double median[PEER_COUNT];
 
 	peers_find(o, peers);
+	peers[PEER_WEFT_DEFAULT].works = peers[PEER_WEFT_TICKS].works = false; /* as PEER_WEFT */
 	measure(o, peers, false, o->quick ? 3 : 15, median);
 	add(peers, median, "start-up and end added", 30);
-	peers[PEER_PERF].works = false; /* does not preload: its children cost it nothing */
+	/* They do not preload: their children cost them nothing. */
+	peers[PEER_PERF].works = peers[PEER_SAMPLY].works = false;
 	measure(o, peers, true, o->quick ? 1 : 5, median);
 	add(peers, median, "added to each exec'd child", 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft and the others, at 1 kHz asked: see peers.h. */
+/* weft and the others, at 1 kHz asked where nothing else is said: see peers.h. */
 #include "peers.h"
 
 #include <errno.h>
@@ -33,11 +33,16 @@ static size_t prefix(const struct bench_options *o, enum peer_id who, const char
 	size_t n = 0;
 
 	*setting = NULL;
-	if (who == PEER_WEFT) {
+	if (peer_is_weft(who)) {
 		argv[n++] = bench_text("%s/weft", o->build);
 		argv[n++] = "record";
-		argv[n++] = "-F";
-		argv[n++] = "1000";
+		if (who == PEER_WEFT) {
+			argv[n++] = "-F";
+			argv[n++] = "1000";
+		} else if (who == PEER_WEFT_TICKS) {
+			argv[n++] = "--clock";
+			argv[n++] = "ticks";
+		}
 		argv[n++] = "-o";
 		argv[n++] = bench_text("%s/weft.jfr", scratch());
 		argv[n++] = "--";
@@ -50,6 +55,15 @@ static size_t prefix(const struct bench_options *o, enum peer_id who, const char
 		argv[n++] = "-g";
 		argv[n++] = "-o";
 		argv[n++] = bench_text("%s/perf.data", scratch());
+		argv[n++] = "--";
+	} else if (who == PEER_SAMPLY) {
+		argv[n++] = "samply";
+		argv[n++] = "record";
+		argv[n++] = "--save-only";
+		argv[n++] = "--rate";
+		argv[n++] = "1000";
+		argv[n++] = "-o";
+		argv[n++] = bench_text("%s/samply.json", scratch());
 		argv[n++] = "--";
 	} else if (who == PEER_ASYNC) {
 		*setting = bench_text("LD_PRELOAD=%s\nASPROF_COMMAND=start,event=cpu,interval=1ms,"
@@ -76,18 +90,26 @@ int peers_run(const struct bench_options *o, enum peer_id who, const char *progr
 
 void peers_find(const struct bench_options *o, struct peer peers[PEER_COUNT])
 {
-	static const char *const names[PEER_COUNT] = {"unrecorded", "unrecorded again",
-						      "weft record", "perf record -g",
-						      "async-profiler"};
+	static const char *const names[PEER_COUNT] = {
+		"unrecorded",
+		"unrecorded again",
+		"weft record",
+		"weft record, 199 Hz",
+		"weft record, 199 Hz, ticks",
+		"perf record -g",
+		"async-profiler",
+		"samply",
+	};
 	const char *nothing = bench_text("%s/bench/nothing", o->build);
 	struct bench_run run;
 
 	for (unsigned int i = 0; i < PEER_COUNT; i++) {
 		peers[i] = (struct peer){names[i], true};
 		if ((i == PEER_PERF && !bench_have("perf")) ||
+		    (i == PEER_SAMPLY && !bench_have("samply")) ||
 		    (i == PEER_ASYNC && access(async_profiler(o), R_OK))) {
 			peers[i].works = false;
-			bench_note("%s: not there, left out", names[i]);
+			bench_note("%s: not installed, left out", names[i]);
 		} else if (peers_run(o, i, nothing, NULL, &run)) {
 			peers[i].works = false;
 			bench_note("%s: does not work here (status 0x%x), left out", names[i],

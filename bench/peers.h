@@ -8,7 +8,22 @@
 
 #include "harness.h"
 
-enum peer_id { PEER_NONE, PEER_NONE_AGAIN, PEER_WEFT, PEER_PERF, PEER_ASYNC, PEER_COUNT };
+enum peer_id {
+	PEER_NONE,
+	PEER_NONE_AGAIN,
+	PEER_WEFT,
+	PEER_WEFT_DEFAULT, /* at its own rate, 199 Hz, and so the next */
+	PEER_WEFT_TICKS,
+	PEER_PERF,
+	PEER_ASYNC,
+	PEER_SAMPLY,
+	PEER_COUNT
+};
+
+static inline bool peer_is_weft(enum peer_id who)
+{
+	return who == PEER_WEFT || who == PEER_WEFT_DEFAULT || who == PEER_WEFT_TICKS;
+}
 
 struct peer {
 	const char *name;
