@@ -38,7 +38,7 @@ if unshare -r -m true 2>"$out/errors"; then
 	mkdir "$out/disk"
 	for how in '"$3" burn 300' '"$3" burn 300 2>&-' 'sh -c "exec $3 burn 300"'; do
 		case $how in '"$3" burn 300') later=no ;; *) later=later ;; esac
-		unshare -r -m sh -c 'mount -t tmpfs -o size=8k tmpfs "$1/disk"
+		unshare -r -m sh -c 'mount -t tmpfs -o size=12k tmpfs "$1/disk"
 			export LD_PRELOAD="$2" WEFT_RECORD="$1/disk/h.jfr"
 			'"$how"'; status=$?
 			unset LD_PRELOAD WEFT_RECORD
