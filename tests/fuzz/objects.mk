@@ -8,7 +8,7 @@ SOURCES := $(foreach d,base unwind elf jfr print collector reader,$(wildcard $(R
 	$(patsubst %,$(ROOT)/src/coro/%.c,conform harvest input lives names order report \
 		report_input report_judge shm snapshot station times) \
 	$(patsubst %,$(ROOT)/src/report/%.c,account aggregate context decode diff diff_print diff_settings \
-		facts histogram interval json_value key layout model names plan source table tally times types \
+		facts facts_take histogram interval json_value key layout model names plan source table tally times types \
 		view view_events view_locks view_print view_spans view_sums where) \
 	$(ROOT)/src/runtime/module_map.c $(ROOT)/src/runtime/tables.c
 OBJECTS := $(patsubst $(ROOT)/src/%.c,$(DIR)/%.o,$(SOURCES))
