@@ -144,6 +144,7 @@ def run_attached(program, options, work):
             until = time.monotonic() + 60
             while '"recorded"' not in states(pid) and time.monotonic() < until:
                 time.sleep(0.05)
+            time.sleep(0.5)  # the order must have been carried out
             target.stdin.write("\n")
             target.stdin.close()
             target.wait(timeout=PATIENCE_S)
