@@ -286,13 +286,13 @@ static int count_links(const struct threads *t, uint64_t *links)
 		return -EACCES;
 	if (fstat(t->task_fd, &st))
 		return -errno;
-	*links = st.st_nlink;
+	*links = (uint64_t)st.st_nlink;
 	return *links <= DIRECTORY_LINKS ? -ESRCH : 0;
 }
 
 int threads_list(struct threads *t, uint64_t now_ns)
 {
-	uint64_t links;
+	uint64_t links = 0;
 	int rc = count_links(t, &links);
 
 	if (rc == 0)
@@ -309,7 +309,7 @@ int threads_list(struct threads *t, uint64_t now_ns)
 
 int threads_look(struct threads *t, uint64_t now_ns)
 {
-	uint64_t links;
+	uint64_t links = 0;
 	int rc = count_links(t, &links);
 
 	if (rc)

@@ -103,16 +103,16 @@ static json_t *three(const int64_t ns[FACT_PLACES])
 
 static json_t *times_row(const struct facts *f, const struct model *m, const struct fact_time *row)
 {
+	int64_t passed_ns =
+		row->due_ns[FACT_RUNNING] + row->due_ns[FACT_WAITING] + row->due_ns[FACT_BLOCKED];
 	struct times k;
 
 	times_of_thread(row, times_period(f, m), &k);
 	return json_pack("{s:o,s:o,s:I,s:o,s:o,s:I}", "thread",
 			 json_text(names_text(&m->names, model_thread_at(m, row->thread)->key)),
 			 "process", json_text(names_text(&m->names, row->process)), "passed_ns",
-			 (json_int_t)(row->due_ns[FACT_RUNNING] + row->due_ns[FACT_WAITING] +
-				      row->due_ns[FACT_BLOCKED]),
-			 "kernel", three(row->due_ns), "samples", three(row->seen_ns), "told_ns",
-			 (json_int_t)k.told_ns);
+			 (json_int_t)passed_ns, "kernel", three(row->due_ns), "samples",
+			 three(row->seen_ns), "told_ns", (json_int_t)k.told_ns);
 }
 
 json_t *json_times(const struct facts *f, const struct model *m)
