@@ -224,6 +224,8 @@ static void look(struct watched *w, uint64_t now_ns)
 	threads_find_slots(w->threads);
 	if (w->wall)
 		wall_meet(w->wall, w->threads, 0);
+	if (w->wall && w->meet_ns == NEVER)
+		w->meet_ns = now_ns + wall_meet_gap(w->wall);
 	renew_looks(w, now_ns);
 	w->priming.cpu_ns = w->cpu_ns;
 	priming_look(&w->priming, w->threads, now_ns);
@@ -233,8 +235,8 @@ static void look(struct watched *w, uint64_t now_ns)
 /* Threads that may be gone before the next list: only who has a slot is so brief. */
 static void meet(struct watched *w, uint64_t now_ns)
 {
-	w->meet_ns = now_ns + wall_meet_gap(w->wall);
-	if (!threads_has_strangers(w->threads) || threads_list(w->threads, now_ns) < 0)
+	w->meet_ns = w->still ? NEVER : now_ns + wall_meet_gap(w->wall);
+	if (w->still || !threads_has_strangers(w->threads) || threads_list(w->threads, now_ns) < 0)
 		return;
 	threads_find_slots(w->threads);
 	wall_meet(w->wall, w->threads, 1);

@@ -230,7 +230,7 @@ void process_tell_words(struct process *p, uint32_t slot, const struct slot_word
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 		  struct slot_words *out)
 {
-	const struct slot_words *from = p->words ? &p->words[slot] : NULL;
+	const struct slot_words *from = p->words ? &p->words[slot] : NULL; /* we made them */
 
 	if (!from || __atomic_load_n(&from->generation, __ATOMIC_ACQUIRE) != generation)
 		return 0;

@@ -333,6 +333,52 @@ static void slots_are_found_by_tid_and_lost_with_their_state(void **state)
 	assert_true(last_dead_had_its_slot);
 }
 
+static void a_slot_that_no_list_knows_is_a_strangers_until_a_list_did_not_find_it(void **state)
+{
+	pthread_t thread[1];
+
+	(void)state;
+	look();
+	assert_false(threads_has_strangers(threads));
+	start(thread, 1);
+	set_slot(3, 5, WEFT_SLOT_OPENING, tids[0]);
+	assert_false(threads_has_strangers(threads));
+	set_slot(3, 5, WEFT_SLOT_LIVE, tids[0]);
+	assert_true(threads_has_strangers(threads));
+	threads_find_slots(threads); /* by the list before */
+	assert_true(threads_has_strangers(threads));
+	assert_int_equal(threads_list(threads, ++now_ns), 2);
+	threads_find_slots(threads);
+	assert_false(threads_has_strangers(threads));
+	set_slot(3, 6, WEFT_SLOT_LIVE, tids[0]);
+	assert_true(threads_has_strangers(threads)); /* the next one with that slot */
+	set_slot(3, 6, WEFT_SLOT_LIVE, getppid());
+	threads_find_slots(threads);
+	assert_int_equal(threads_list(threads, ++now_ns), 2);
+	threads_find_slots(threads);
+	assert_false(threads_has_strangers(threads));
+	stop(thread, 1);
+}
+
+static void last_words_are_kept_until_the_next_ones(void **state)
+{
+	struct slot_words words = {.generation = 7, .ended_ns = 100, .cpu_ns = 10};
+
+	(void)state;
+	process_tell_words(process, 3, &words); /* nobody asks for them */
+	assert_false(process_words(process, 3, 7, &words));
+	process_keep_words(process);
+	process_tell_words(process, 3, &words);
+	memset(&words, 0, sizeof(words));
+	assert_false(process_words(process, 3, 8, &words));
+	assert_false(process_words(process, 2, 7, &words));
+	assert_true(process_words(process, 3, 7, &words));
+	assert_true(words.ended_ns == 100 && words.cpu_ns == 10);
+	words.generation = 8;
+	process_tell_words(process, 3, &words);
+	assert_false(process_words(process, 3, 7, &words));
+}
+
 static pid_t somebody_dead(void)
 {
 	pid_t pid = fork();
@@ -471,6 +517,8 @@ int main(void)
 		CASE(another_start_time_is_another_thread),
 		CASE(a_slot_is_not_told_for_gone_when_the_tid_was_used_again),
 		CASE(slots_are_found_by_tid_and_lost_with_their_state),
+		CASE(a_slot_that_no_list_knows_is_a_strangers_until_a_list_did_not_find_it),
+		CASE(last_words_are_kept_until_the_next_ones),
 		CASE(a_slot_of_nobody_is_lost_and_one_of_a_stranger_is_not),
 		CASE(a_process_that_cannot_be_read_is_left_alone),
 		CASE(a_process_that_has_ended_is_told),
