@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "runtime/clock_gaps.h"
 #include "runtime/clock_rest.h"
 #include "runtime/disposition.h"
 #include "runtime/engine.h"
@@ -15,19 +16,17 @@
 #include "runtime/sys.h"
 
 #define PERIOD_MIN_NS 10000
-#define GAP_MIN_NS 10000 /* the kernel makes a shorter one as long; it is over by then anyway */
 #define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
+#define GAP_DENSE_MIN_NS 100000         /* a signal costs a third of it */
 #define PAGE_BYTES 4096
-#define FIRED 1           /* si_code of F_SETSIG: POLL_IN */
-#define BLOCK_NS 40000000 /* a gap is repeated for so long */
-#define GAPS_MIN 8
-#define GAPS_MAX 64
+#define FIRED 1            /* si_code of F_SETSIG: POLL_IN */
 #define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
 #define RUSH_THREADS 16    /* ... get their clock at once */
-#define RUSH_CHANCE 4      /* and one in so many of those after them */
+#define RUSH_SHARE 4       /* and one in so many of those after them */
 #define QUIET_PERIODS 32
 
 static uint64_t tick_ns;
+static uint32_t handlers_late_ns = 30000;
 static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
 
 uint64_t weft_period_ns(void)
@@ -57,46 +56,36 @@ uint64_t weft_tick_ns(void)
 	return __atomic_load_n(&tick_ns, __ATOMIC_RELAXED);
 }
 
-uint64_t weft_clock_random(struct weft_slot *slot)
+static uint64_t *generator(struct weft_slot *slot)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
 	if (!clock->random)
 		clock->random =
 			hash_mix(clock_monotonic_ns() ^ (uint64_t)slot->thread.tid << 40) | 1;
-	clock->random += UINT64_C(0x9E3779B97F4A7C15); /* SplitMix64 */
-	return hash_mix(clock->random);
+	return &clock->random;
 }
 
-/* In [0, below). */
-static uint64_t random_below(struct weft_slot *slot, uint64_t below)
+uint64_t weft_clock_random(struct weft_slot *slot)
 {
-	return (uint64_t)(((unsigned __int128)weft_clock_random(slot) * below) >> 64);
+	return weft_random(generator(slot));
 }
 
-/* ---- gaps */
-
-static uint32_t draw_gap(struct weft_slot *slot, uint64_t period_ns)
+/* Of this thread's: as many times as dense as it stands for threads. */
+static uint64_t own_gap_ns(const struct weft_clock *clock)
 {
-	return (uint32_t)(period_ns - period_ns / 4 + random_below(slot, period_ns / 2));
+	uint64_t period_ns = weft_clock_gap_ns();
+	uint64_t dense_ns = period_ns / (clock->gaps.share | !clock->gaps.share);
+	uint64_t least_ns = period_ns < GAP_DENSE_MIN_NS ? period_ns : GAP_DENSE_MIN_NS;
+
+	return dense_ns < least_ns ? least_ns : dense_ns;
 }
 
-/* Of all gaps the longer ones hold more of the time: by rejection. */
-static uint32_t draw_gap_by_length(struct weft_slot *slot, uint64_t period_ns)
+uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 {
-	uint32_t gap;
+	const struct weft_clock *clock = weft_clock_of(slot);
 
-	do
-		gap = draw_gap(slot, period_ns);
-	while (random_below(slot, period_ns + period_ns / 4) >= gap);
-	return gap;
-}
-
-static uint32_t gaps_of_a_block(uint64_t period_ns)
-{
-	uint64_t gaps = BLOCK_NS / period_ns;
-
-	return gaps < GAPS_MIN ? GAPS_MIN : gaps > GAPS_MAX ? GAPS_MAX : (uint32_t)gaps;
+	return clock->gaps.share > 1 ? own_gap_ns(clock) * clock->gaps.share : own_gap_ns(clock);
 }
 
 /* ---- the event */
@@ -163,8 +152,20 @@ static void note_refusal(long error)
 		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
 }
 
+/* CPU time of a thread of this process, as clocks keep it. Asked by who has a slice to lose it
+ * costs that, see clock.h. */
+static uint32_t cpu_us_of(int32_t tid)
+{
+	const int clock = (int)(~(uint32_t)tid << 3 | 6);
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, clock, &used);
+	return weft_usage_modulo((uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000 +
+				 1);
+}
+
 /* The address of its control page, and the number that it had meanwhile; or -errno. */
-static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
+static long make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
 {
 	long fd = open_event(slot->thread.tid, gap_ns), page;
 
@@ -172,11 +173,12 @@ static long make(struct weft_slot *slot, uint64_t gap_ns, int32_t *number)
 		note_refusal(fd);
 		return fd;
 	}
+	clock->since_us = clock->gaps.left ? 0 : cpu_us_of(slot->thread.tid);
 	page = aim(fd, slot->thread.tid);
 	if (!page)
 		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	sys_call1(SYS_close, fd);
-	*number = (int32_t)fd;
+	clock->fd = (int32_t)fd;
 	return page;
 }
 
@@ -193,7 +195,7 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	uint64_t opening = WEFT_CLOCK_OPENING, found;
 	long page;
 
-	page = make(slot, gap_ns, &clock->fd);
+	page = make(slot, gap_ns, clock);
 	found = is_failure(page) ? 0 : (uint64_t)page;
 
 	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
@@ -233,6 +235,21 @@ static int begins_to_open(struct weft_clock *clock)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+void weft_clock_close(struct weft_slot *slot)
+{
+	uint64_t *page = &weft_clock_of(slot)->page;
+
+	if (__atomic_load_n(page, __ATOMIC_RELAXED))
+		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+}
+
+static void open_anew(struct weft_slot *slot, uint64_t gap_ns)
+{
+	weft_clock_close(slot);
+	if (begins_to_open(weft_clock_of(slot)))
+		start(slot, gap_ns);
+}
+
 /* In the private slot: what the thread that forked had, of an event that has stayed behind. */
 static void forget_private(void)
 {
@@ -261,17 +278,13 @@ static int take_along(struct weft_slot *slot)
 int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint64_t first_ns;
 
 	if (weft_clock_rests(slot) || !weft_clock_is_possible(mask) || !begins_to_open(clock))
 		return 0;
 	weft_kernel_time_forget(slot);
 	clock->told_us = 0;
-	clock->quiet_us = 0;
-	clock->gaps = 0;
-	clock->gap_ns = draw_gap_by_length(slot, weft_clock_gap_ns());
-	first_ns = random_below(slot, clock->gap_ns);
-	if (!start(slot, first_ns < GAP_MIN_NS ? first_ns + clock->gap_ns : first_ns))
+	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
+	if (!start(slot, clock->gaps.gap_ns))
 		return 0;
 	if (!weft_rt_is_unbegun_child())
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
@@ -300,49 +313,60 @@ void weft_clock_after_begin(struct weft_slot *slot)
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
-			      uint64_t weight_ns)
+uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint64_t weight_ns)
 {
-	struct weft_clock *clock = weft_clock_of(slot);
-	uint64_t one_ns = weft_tick_ns(), age_ns = (uint64_t)used_us * 1000;
-	int is_first = !clock->gap_ns && !clock->gaps;
+	struct weft_gaps *gaps = &weft_clock_of(slot)->gaps;
+	int was_put_off = gaps->share > 1 && !gaps->gap_ns;
 
-	if (!weft_clock_open(slot, mask)) {
-		if (is_first)
-			clock->gaps = 1;
+	gaps->share = 1;
+	if (!weft_clock_open(slot, mask))
 		return weight_ns;
-	}
-	if (is_first) /* signals of several ticks may have come as one, at a call's end */
-		return age_ns < one_ns ? one_ns - age_ns : age_ns;
-	return weight_ns > one_ns ? weight_ns : one_ns / 2;
+	if (was_put_off)
+		return 0;
+	return weft_tick_ns() / 2;
 }
 
-/* One of the first of the moment, or with luck. */
-static int is_at_once(struct weft_slot *slot)
+void weft_clock_first_tick(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (clock->gaps.share <= 1 || weft_rt_is_careful())
+		return;
+	clock->gaps.share = 1;
+	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
+	open_anew(slot, clock->gaps.gap_ns);
+}
+
+/* Of how many threads that begin now one gets its clock at once. */
+static uint16_t share_of_now(const struct weft_slot *slot)
 {
 	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
 	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
 	uint64_t threads = seen >> 16 == now ? (seen & 0xFFFF) + 1 : 1;
 
-	if (threads <= RUSH_THREADS)
-		__atomic_store_n(&rush, now << 16 | threads, __ATOMIC_RELAXED);
-	return threads <= RUSH_THREADS || random_below(slot, RUSH_CHANCE) == 0;
+	if (threads > RUSH_THREADS)
+		return RUSH_SHARE;
+	__atomic_store_n(&rush, now << 16 | threads, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* Put off it would be until a tick, which has to come. */
+static int has_ticks(const struct weft_slot *slot, uint64_t mask)
+{
+	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(SIGPROF));
 }
 
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
 {
+	struct weft_gaps *gaps = &weft_clock_of(slot)->gaps;
+
 	if (weft_clock_is_open(weft_slot_private()))
 		weft_clock_after_begin(slot);
-	if (weft_clock_is_possible(mask) && is_at_once(slot))
+	if (weft_clock_is_open(slot) || !weft_clock_is_possible(mask))
+		return;
+	gaps->share = has_ticks(slot, mask) ? share_of_now(slot) : 1;
+	if (weft_random_below(generator(slot), gaps->share) == 0)
 		weft_clock_open(slot, mask);
-}
-
-void weft_clock_close(struct weft_slot *slot)
-{
-	uint64_t *page = &weft_clock_of(slot)->page;
-
-	if (__atomic_load_n(page, __ATOMIC_RELAXED))
-		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
 }
 
 void weft_clock_before_mask(void)
@@ -385,55 +409,58 @@ int weft_clock_sent(const siginfo_t *info)
 	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
 }
 
-/* What is left of the first block, which the thread came into somewhere. */
-static uint32_t rest_of_first(struct weft_slot *slot)
-{
-	return (uint32_t)random_below(slot, gaps_of_a_block(weft_clock_gap_ns()));
-}
-
-static void begin_block(struct weft_slot *slot)
-{
-	weft_clock_of(slot)->gaps = gaps_of_a_block(weft_clock_gap_ns());
-	weft_clock_of(slot)->gap_ns = draw_gap(slot, weft_clock_gap_ns());
-}
-
 /* Opened anew it counts from now on: what the handler took since then goes off all of the block. */
 static uint64_t shortened(const struct weft_clock *clock, uint64_t fired_ns)
 {
-	uint64_t late_ns = (clock_monotonic_ns() - fired_ns) / clock->gaps;
+	uint64_t late_ns = (clock_monotonic_ns() - fired_ns) / clock->gaps.left;
 
-	return late_ns < clock->gap_ns / 8 ? clock->gap_ns - late_ns : clock->gap_ns;
+	return late_ns < clock->gaps.gap_ns / 8 ? clock->gaps.gap_ns - late_ns : clock->gaps.gap_ns;
+}
+
+int weft_clock_is_repeat(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint32_t age_us, late = __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+	int is_repeat;
+
+	if (!weft_clock_is_open(slot) || clock->gaps.left || !clock->since_us ||
+	    weft_rt_is_careful())
+		return 0;
+	age_us = cpu_us_of(slot->thread.tid) - clock->since_us;
+	is_repeat = weft_gaps_is_repeat(&clock->gaps, generator(slot), own_gap_ns(clock),
+					age_us * UINT64_C(1000), &late);
+	__atomic_store_n(&handlers_late_ns, late, __ATOMIC_RELAXED);
+	if (is_repeat)
+		open_anew(slot, clock->gaps.gap_ns);
+	return is_repeat;
 }
 
 void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
-	clock->quiet_us = 0;
-	if (clock->gaps > 1) {
-		clock->gaps--;
+	clock->since_us = 0;
+	if (weft_gaps_next(&clock->gaps, generator(slot), own_gap_ns(clock)))
 		return;
-	}
 	if (weft_rt_is_careful()) { /* it would go on with the first, a short one perhaps */
-		clock->gap_ns = 0;
+		clock->gaps.gap_ns = 0;
 		return;
 	}
-	clock->gaps = clock->gaps ? 0 : rest_of_first(slot);
-	if (!clock->gaps)
-		begin_block(slot);
-	weft_clock_close(slot);
-	if (begins_to_open(clock))
-		start(slot, shortened(clock, fired_ns));
+	open_anew(slot, shortened(clock, fired_ns));
 }
 
-void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us)
+void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
-	clock->quiet_us += used_us;
-	if (clock->quiet_us < QUIET_PERIODS * (weft_clock_gap_ns() / 1000))
+	if (!clock->since_us) {
+		clock->since_us = cpu_us;
 		return;
-	clock->quiet_us = 0;
+	}
+	if ((int32_t)(cpu_us - clock->since_us) <
+	    (int32_t)(QUIET_PERIODS * (weft_clock_gap_ns() / 1000)))
+		return;
+	clock->since_us = 0;
 	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
 		return;
 	weft_clock_close(slot);

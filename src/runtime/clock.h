@@ -8,12 +8,17 @@
  *   open     user mode by the event, the kernel by those ticks that met it there
  *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, it is switched too often
  *            (clock_rest.h), or none was opened yet
- * A tick that finds the clock closed counts in full. If it opens the clock it counts for less: what
- * follows it is the event's from then on, though this tick might have come later, too. Of a thread
- * whose first tick it is, at the age x, it stands for tick - x: an instant at the age y < tick is
- * met by that tick with the density 1 / tick, and by the event with the chance y / tick that the
- * tick has come before, so it counts (tick - y) / tick + y / tick = 1. Closed since some instant
- * between two ticks, it stands for the half, which is what is left of a tick on average.
+ * A tick that finds the clock closed counts in full. If it opens the clock, closed since some
+ * instant between two ticks, it stands for the half, which is what is left of a tick on average.
+ *
+ * Opening costs more than many threads live, so of those that are started one after the other in
+ * great number only one in n, drawn, gets its clock at once, the others at their first tick. What
+ * lies before a thread's first tick is then the drawn ones' to tell: up to theirs each stands for n
+ * (and has gaps as much shorter, where that can be, so a sample keeps its weight), and the tick
+ * that opens a clock in the others for nothing. An instant before the first tick is so met with the
+ * chance 1/n and counts n times, one behind it is met in each, whatever brings the tick when
+ * (Horvitz and Thompson, 1952). Ticks themselves could not stand for it: on a CPU with other work
+ * slices begin and end at ticks, so how long a thread has lived at its first is not by chance.
  *
  * The event counts user mode only: the kernel allows it to everybody (perf_event_paranoid 2), and
  * a signal that begins in user mode never cuts a system call short. It is SIGURG by F_SETSIG to the
@@ -21,15 +26,7 @@
  * a mapping of the event's control page keeps it alive, which exec, exit and fork undo by
  * themselves, and closefrom() does not.
  *
- * Gaps between two samples are random, uniform in [3/4, 5/4] of a period, so that nothing falls in
- * with them. The first is drawn from the equilibrium distribution of that renewal process (a part,
- * uniform, of a gap drawn by its length: Cox, Renewal Theory, 5.3), so from a thread's first
- * instant on the density of samples is one in a period. The kernel repeats a gap by itself; a new
- * one costs opening the event anew, so each is used several times, by blocks, into which a thread
- * enters at a random place.
- *
- * Threads that are started one after the other in great number get their clock at once with a
- * chance of one in four only, else at their first tick: opening costs more than many of them live.
+ * Gaps between two samples are random (clock_gaps.h).
  *
  * Writer: the owning thread (and its handlers), but for the first word, which whoever ends the
  * engine exchanges for 0: who gets the address undoes the mapping. All is async-signal-safe.
@@ -42,6 +39,8 @@
 
 #include <weft/abi/session.h>
 
+#include "runtime/clock_gaps.h"
+
 #define WEFT_CLOCK_OPENING UINT64_C(1) /* somebody is at it: the words below are his */
 
 /* In the slot: samples_p.own. */
@@ -49,12 +48,13 @@ struct weft_clock {
 	uint64_t page;      /* the event's control page; 0 = closed; WEFT_CLOCK_OPENING */
 	uint64_t random;    /* state of the generator; 0 = not seeded */
 	uint32_t kernel_us; /* the thread's time in the kernel at its last tick, plus 1; 0 = none */
-	uint32_t quiet_us;  /* CPU time at ticks since the event fired last */
-	uint32_t gap_ns;    /* of this block; 0 = open, and of no use any more */
-	uint32_t gaps;      /* how many are left of it; 0 = the first, of which this is a part;
-			       never opened: ticks were met */
-	int32_t fd;         /* the number that its signals carry */
-	uint32_t told_us;   /* the same at the last sample of it in the kernel; 0 = there is none */
+	uint32_t since_us;  /* its CPU time, kept so, as the first gap began, or at the first tick
+			       after the event fired last; 0 = there was none yet */
+	struct weft_gaps gaps; /* gap_ns 0 = open, and of no use any more; share: the thread stands
+				  for so many until its first tick, by no clock if gap_ns is 0;
+				  1 = for itself; 0 = not begun */
+	int32_t fd;            /* the number that its signals carry */
+	uint32_t told_us; /* the same at the last sample of it in the kernel; 0 = there is none */
 };
 _Static_assert(sizeof(struct weft_clock) == sizeof(((struct weft_ring_producer *)0)->own),
 	       "its room in the slot");
@@ -68,7 +68,7 @@ static inline int weft_clock_is_open(struct weft_slot *slot)
 {
 	const struct weft_clock *clock = weft_clock_of(slot);
 
-	return clock->gap_ns &&
+	return clock->gaps.gap_ns &&
 	       __atomic_load_n(&clock->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
 }
 
@@ -82,12 +82,17 @@ int weft_clock_is_possible(uint64_t mask);
 int weft_clock_open(struct weft_slot *slot, uint64_t mask);
 
 /*
- * A tick has found it closed, @used_us of the thread's CPU time after the last one, or after
- * its timer was armed: opens it, where it can be had. What that tick then stands for,
- * nanoseconds, which would stand for @weight_ns (a tick, or a long call).
+ * A tick has found it closed, in user mode or not: opens it, where it can be had. What that tick
+ * then stands for in user mode, nanoseconds, which would stand for @weight_ns (a tick, or a long
+ * call).
  */
-uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint32_t used_us,
-			      uint64_t weight_ns);
+uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint64_t weight_ns);
+
+/* A tick has found it open: from its first on the thread stands for itself alone. */
+void weft_clock_first_tick(struct weft_slot *slot);
+
+/* What a sample of it stands for, nanoseconds. */
+uint64_t weft_clock_weight_ns(struct weft_slot *slot);
 
 /*
  * A forked child has one from its beginning, in its private slot: at a tick alone its share would
@@ -106,11 +111,16 @@ void weft_clock_before_mask(void);
 /* A SIGURG: is it from the calling thread's event? Also from one that is closed by now. */
 int weft_clock_sent(const siginfo_t *info);
 
+/* It has fired: not for the first time with its first gap (clock_gaps.h), so it is no sample? Then
+ * it has been opened anew. Asks for the CPU time once for each opening. */
+int weft_clock_is_repeat(struct weft_slot *slot);
+
 /* It has fired, at @fired_ns: counts it, and opens it anew when its time has come. */
 void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
 
-/* Nothing came from it in @used_us more of CPU time: is it still what it was? Else it is closed. */
-void weft_clock_is_quiet(struct weft_slot *slot, uint32_t used_us);
+/* A tick, at @cpu_us (as kept) of the thread's CPU time. Nothing came from it for long: is it still
+ * what it was? Else it is closed. */
+void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us);
 
 /* Does it cover user mode, for a tick that interrupted a thread with @mask? */
 int weft_clock_covers(struct weft_slot *slot, uint64_t mask);

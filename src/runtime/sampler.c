@@ -123,7 +123,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	struct weft_clock *clock = weft_clock_of(slot);
 	struct weft_usage usage = {0};
 	uint32_t used_us = used_since_tick(info), kernel_us;
-	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), mask;
+	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask;
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
@@ -143,13 +143,16 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 						     usage.waits - weft_clock_rest_of(slot)->waits);
 	if (is_kernel && is_covered && usage.kernel_us)
 		weight_ns = weft_kernel_weight_beside(slot, &usage, weight_ns);
-	if (!is_covered)
-		weight_ns = weft_clock_open_late(slot, mask, used_us, weight_ns);
-	else
-		weft_clock_is_quiet(slot, used_us);
+	if (is_covered) {
+		weft_clock_first_tick(slot);
+		if (usage.cpu_us)
+			weft_clock_is_quiet(slot, weft_usage_modulo(usage.cpu_us));
+	} else {
+		user_ns = weft_clock_open_late(slot, mask, weight_ns);
+	}
 	if (usage.kernel_us)
 		weft_clock_rest_look(slot, out->now_ns, &usage);
-	out->weight = is_kernel || !is_covered ? in_periods(slot, weight_ns) : 0;
+	out->weight = in_periods(slot, is_kernel ? weight_ns : user_ns);
 }
 
 static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
@@ -425,7 +428,7 @@ static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct take
 		return;
 	}
 	if (!registers_left_system_call(uc)) {
-		taken->weight = in_periods(slot, weft_clock_gap_ns());
+		taken->weight = in_periods(slot, weft_clock_weight_ns(slot));
 		weft_kernel_time_sampled(slot, weft_clock_gap_ns());
 	}
 	write_if_due(slot, uc, taken);
@@ -440,6 +443,10 @@ void weft_sampler_clock(const ucontext_t *uc)
 		(!slot || slot == weft_slot_private()) && weft_clock_is_open(weft_slot_private());
 	struct weft_handling marked;
 
+	if (is_first)
+		slot = weft_slot_private();
+	if (slot && weft_clock_is_repeat(slot)) /* before what takes its time */
+		return;
 	if (is_first)
 		slot = begin_child(&taken.own_us);
 	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))

@@ -38,13 +38,13 @@ extern int tally_fd;
 /*
  * CPU time of the calling thread between two points of it. Not by its CPU clock: whoever reads
  * that, after his slice of a busy CPU is used up, loses the CPU there and then, between two ticks
- * of the kernel (used.c). Nothing in between may block.
+ * of the kernel (used.c).
  */
 struct used {
-	uint64_t now_ns;   /* CLOCK_MONOTONIC */
+	uint64_t now_ns;   /* counted by perf; else CLOCK_MONOTONIC */
 	uint64_t ran_ns;   /* on a CPU, up to the last tick or switch */
 	uint64_t delay_ns; /* runnable, and without a CPU; exact */
-	int is_cpu_clock;  /* there is no schedstat: now_ns is the CPU clock, and all else 0 */
+	int is_exact;      /* now_ns is CPU time, and all else 0 */
 };
 
 void used_open(void); /* of the calling thread; before anything is measured, and closed after it */
