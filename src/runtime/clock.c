@@ -21,13 +21,14 @@
 #define PAGE_BYTES 4096
 #define FIRED 1            /* si_code of F_SETSIG: POLL_IN */
 #define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
-#define RUSH_THREADS 16    /* ... get their clock at once */
-#define RUSH_SHARE 4       /* and one in so many of those after them */
+#define RUSH_THREADS 16    /* ... get their clock at once; of those after them one in ... */
 #define QUIET_PERIODS 32
+#define OPENING_MAX_NS 100000
 
 static uint64_t tick_ns;
-static uint32_t handlers_late_ns = 30000;
-static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
+static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
+static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
+static uint64_t rush;                     /* eighths of a second << 16 | threads begun in it */
 
 uint64_t weft_period_ns(void)
 {
@@ -81,11 +82,18 @@ static uint64_t own_gap_ns(const struct weft_clock *clock)
 	return dense_ns < least_ns ? least_ns : dense_ns;
 }
 
+/* What lies between a gap and a late one is that one's as well: until the handler began the thread
+ * has gone on, as all do that it stands for; what the handler took is its own. */
 uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 {
 	const struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t ns = own_gap_ns(clock), own_ns = 0;
 
-	return clock->gaps.share > 1 ? own_gap_ns(clock) * clock->gaps.share : own_gap_ns(clock);
+	if (clock->gaps.is_late) {
+		ns += __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+		own_ns = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+	}
+	return (clock->gaps.share > 1 ? ns * clock->gaps.share : ns) + own_ns;
 }
 
 /* ---- the event */
@@ -337,17 +345,22 @@ void weft_clock_first_tick(struct weft_slot *slot)
 	open_anew(slot, clock->gaps.gap_ns);
 }
 
-/* Of how many threads that begin now one gets its clock at once. */
+/*
+ * Of how many threads that begin now one gets its clock at once. The more there are the shorter
+ * they live, as long as there are not many CPUs, so what is saved costs no samples: those of a
+ * thread come as much closer.
+ */
 static uint16_t share_of_now(const struct weft_slot *slot)
 {
 	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
 	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
-	uint64_t threads = seen >> 16 == now ? (seen & 0xFFFF) + 1 : 1;
+	uint64_t threads = seen >> 16 == now ? seen & 0xFFFF : 0;
 
-	if (threads > RUSH_THREADS)
-		return RUSH_SHARE;
-	__atomic_store_n(&rush, now << 16 | threads, __ATOMIC_RELAXED);
-	return 1;
+	if (threads < 0xFFFF)
+		__atomic_store_n(&rush, now << 16 | (threads + 1), __ATOMIC_RELAXED);
+	if (threads < RUSH_THREADS)
+		return 1;
+	return threads < 4 * RUSH_THREADS ? 4 : 8;
 }
 
 /* Put off it would be until a tick, which has to come. */
@@ -409,14 +422,6 @@ int weft_clock_sent(const siginfo_t *info)
 	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
 }
 
-/* Opened anew it counts from now on: what the handler took since then goes off all of the block. */
-static uint64_t shortened(const struct weft_clock *clock, uint64_t fired_ns)
-{
-	uint64_t late_ns = (clock_monotonic_ns() - fired_ns) / clock->gaps.left;
-
-	return late_ns < clock->gaps.gap_ns / 8 ? clock->gaps.gap_ns - late_ns : clock->gaps.gap_ns;
-}
-
 int weft_clock_is_repeat(struct weft_slot *slot)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -435,6 +440,17 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 	return is_repeat;
 }
 
+/* From its beginning until the event counts again. */
+static void learn_opening(uint64_t fired_ns)
+{
+	uint64_t ns = clock_monotonic_ns() - fired_ns;
+	uint32_t before = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+
+	if (ns < OPENING_MAX_NS) /* else it has waited for a CPU */
+		__atomic_store_n(&opening_ns, before - before / 8 + (uint32_t)ns / 8,
+				 __ATOMIC_RELAXED);
+}
+
 void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -446,7 +462,8 @@ void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 		clock->gaps.gap_ns = 0;
 		return;
 	}
-	open_anew(slot, shortened(clock, fired_ns));
+	open_anew(slot, clock->gaps.gap_ns);
+	learn_opening(fired_ns);
 }
 
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)

@@ -91,7 +91,7 @@ uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint64_t we
 /* A tick has found it open: from its first on the thread stands for itself alone. */
 void weft_clock_first_tick(struct weft_slot *slot);
 
-/* What a sample of it stands for, nanoseconds. */
+/* What a sample of it stands for that is due now, nanoseconds. */
 uint64_t weft_clock_weight_ns(struct weft_slot *slot);
 
 /*
@@ -115,7 +115,8 @@ int weft_clock_sent(const siginfo_t *info);
  * it has been opened anew. Asks for the CPU time once for each opening. */
 int weft_clock_is_repeat(struct weft_slot *slot);
 
-/* It has fired, at @fired_ns: counts it, and opens it anew when its time has come. */
+/* It has fired, and a handler has begun at @fired_ns: counts it, and opens it anew when its time
+ * has come. */
 void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
 
 /* A tick, at @cpu_us (as kept) of the thread's CPU time. Nothing came from it for long: is it still

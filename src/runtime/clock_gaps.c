@@ -47,11 +47,11 @@ static uint32_t draw_by_length(uint64_t *random, uint64_t mean_ns)
 	return gap;
 }
 
-static uint16_t gaps_of_a_block(uint64_t mean_ns)
+static uint8_t gaps_of_a_block(uint64_t mean_ns)
 {
 	uint64_t gaps = BLOCK_NS / mean_ns;
 
-	return (uint16_t)(gaps < GAPS_MIN ? GAPS_MIN : gaps > GAPS_MAX ? GAPS_MAX : gaps);
+	return (uint8_t)(gaps < GAPS_MIN ? GAPS_MIN : gaps > GAPS_MAX ? GAPS_MAX : gaps);
 }
 
 void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
@@ -59,6 +59,7 @@ void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 	uint32_t gap_ns = draw_by_length(random, mean_ns);
 
 	gaps->left = 0;
+	gaps->is_late = 0;
 	gaps->gap_ns = (uint32_t)weft_random_below(random, gap_ns);
 	if (gaps->gap_ns < GAP_MIN_NS)
 		gaps->gap_ns += gap_ns;
@@ -119,15 +120,16 @@ int weft_gaps_is_repeat(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_
 
 int weft_gaps_next(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 {
-	uint16_t block = gaps_of_a_block(mean_ns);
+	uint8_t block = gaps_of_a_block(mean_ns);
 
+	gaps->is_late = gaps->left <= 1;
 	if (gaps->left > 1) {
 		gaps->left--;
 		return 1;
 	}
 	if (!gaps->left) { /* what is left of its block, which the thread came into somewhere */
 		gaps->gap_ns = draw_behind_first(gaps, random, mean_ns);
-		gaps->left = (uint16_t)weft_random_below(random, block);
+		gaps->left = (uint8_t)weft_random_below(random, block);
 		if (gaps->left)
 			return 0;
 	}

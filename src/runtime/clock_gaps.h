@@ -24,7 +24,8 @@
 
 struct weft_gaps {
 	uint32_t gap_ns; /* that the event is opened with; 0 = none */
-	uint16_t left;   /* gaps of its block to come, this one with them; 0 = it is the first */
+	uint8_t left;    /* gaps of its block to come, this one with them; 0 = it is the first */
+	uint8_t is_late; /* the event was opened anew for it, so it began after the last was over */
 	uint16_t share;  /* clock.h; these functions leave it alone */
 };
 

@@ -38,6 +38,8 @@
 #include "runtime/stack.h"
 #include "runtime/sys.h"
 
+#define OPENING_MAX_US 10000 /* by what has a tick to its name that is none */
+
 static struct ring samples_ring(struct weft_slot *slot)
 {
 	return (struct ring){.producer = &slot->samples_p,
@@ -116,6 +118,12 @@ static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 	return (uint32_t)((ns + dice) / period_ns);
 }
 
+/* From a tick until the clock is open nothing covers the thread. */
+static uint64_t opening_ns(uint32_t us)
+{
+	return us < OPENING_MAX_US ? us * UINT64_C(1000) : 0;
+}
+
 /* What a tick stands for that met the thread at @uc. */
 static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const siginfo_t *info,
 						 const ucontext_t *uc, struct taken *out)
@@ -149,6 +157,8 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 			weft_clock_is_quiet(slot, weft_usage_modulo(usage.cpu_us));
 	} else {
 		user_ns = weft_clock_open_late(slot, mask, weight_ns);
+		if (usage.cpu_us && weft_clock_is_open(slot))
+			user_ns += opening_ns(clock->since_us - weft_usage_modulo(usage.cpu_us));
 	}
 	if (usage.kernel_us)
 		weft_clock_rest_look(slot, out->now_ns, &usage);
@@ -423,16 +433,19 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *ta
  */
 static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
+	uint64_t weight_ns;
+
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
 		weft_clock_close(slot);
 		return;
 	}
+	weight_ns = weft_clock_weight_ns(slot);
+	weft_clock_fired(slot, taken->now_ns); /* it covers what is done below */
 	if (!registers_left_system_call(uc)) {
-		taken->weight = in_periods(slot, weft_clock_weight_ns(slot));
-		weft_kernel_time_sampled(slot, weft_clock_gap_ns());
+		taken->weight = in_periods(slot, weight_ns);
+		weft_kernel_time_sampled(slot, weight_ns);
 	}
 	write_if_due(slot, uc, taken);
-	weft_clock_fired(slot, taken->now_ns);
 }
 
 void weft_sampler_clock(const ucontext_t *uc)
