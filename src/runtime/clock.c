@@ -3,6 +3,7 @@
 #include "runtime/clock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -251,11 +252,51 @@ void weft_clock_close(struct weft_slot *slot)
 		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
 }
 
+static int is_event(int32_t fd)
+{
+	uint64_t id;
+
+	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
+}
+
+/* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
+static int is_descriptor_of_program(int32_t fd)
+{
+	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !is_event(fd) &&
+	       sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG;
+}
+
+static int is_readable(int32_t fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN | POLLPRI};
+	const struct timespec now = {0};
+
+	return sys_call5(SYS_ppoll, &one, 1, &now, NULL, 0) > 0;
+}
+
+/* A signal of @fd that is pending goes, unless it @may_stay, having something to tell. */
+static void take_pending(int32_t tid, int32_t fd, int may_stay)
+{
+	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
+	const struct timespec now = {0};
+	siginfo_t info;
+
+	if (sys_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) != SIGURG)
+		return;
+	if (info.si_code != FIRED || info.si_fd != fd ||
+	    (may_stay && is_descriptor_of_program(fd) && is_readable(fd)))
+		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
+}
+
+/* Its old number may be the program's by now. */
 static void open_anew(struct weft_slot *slot, uint64_t gap_ns)
 {
+	struct weft_clock *clock = weft_clock_of(slot);
+	int32_t fd = clock->fd;
+
 	weft_clock_close(slot);
-	if (begins_to_open(weft_clock_of(slot)))
-		start(slot, gap_ns);
+	if (begins_to_open(clock) && start(slot, gap_ns) && clock->fd != fd)
+		take_pending(slot->thread.tid, fd, 1);
 }
 
 /* In the private slot: what the thread that forked had, of an event that has stayed behind. */
@@ -382,25 +423,53 @@ void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
 		weft_clock_open(slot, mask);
 }
 
-void weft_clock_before_mask(void)
+/* The calling thread's own, open. */
+static struct weft_slot *open_of_mine(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (slot && weft_guard_holds() && weft_clock_is_open(slot) && !weft_rt_is_careful())
+	return slot && weft_guard_holds() && weft_clock_is_open(slot) && !weft_rt_is_careful()
+		       ? slot
+		       : NULL;
+}
+
+void weft_clock_before_mask(void)
+{
+	struct weft_slot *slot = open_of_mine();
+
+	if (slot)
 		weft_clock_close(slot);
 }
 
-static int is_event(int32_t fd)
+void weft_clock_after_mask(void)
 {
-	uint64_t id;
+	struct weft_slot *slot = open_of_mine();
 
-	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
+	if (!slot)
+		return;
+	weft_clock_close(slot);
+	take_pending(slot->thread.tid, weft_clock_of(slot)->fd, 1);
 }
 
-/* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
-static int is_descriptor_of_program(int32_t fd)
+/*
+ * Our number is free again as soon as the event is mapped, so the program may have been given it,
+ * and have it send SIGURG as well. Then ours gets another one; this once, who has something to tell
+ * has sent it.
+ */
+static int is_from_event(struct weft_slot *slot)
 {
-	return !is_event(fd) && sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !is_event(fd);
+	struct weft_clock *clock = weft_clock_of(slot);
+	int32_t fd = clock->fd;
+	int is_of_program;
+
+	if (weft_rt_is_careful() || !is_descriptor_of_program(fd))
+		return 1;
+	weft_clock_close(slot);
+	take_pending(slot->thread.tid, fd, 0); /* as where one is pending already */
+	is_of_program = is_readable(fd);
+	if (begins_to_open(clock))
+		start(slot, clock->gaps.gap_ns);
+	return !is_of_program;
 }
 
 /*
@@ -409,16 +478,18 @@ static int is_descriptor_of_program(int32_t fd)
  */
 int weft_clock_sent(const siginfo_t *info)
 {
-	struct weft_slot *slot = weft_slot_mine();
+	struct weft_slot *slot = weft_slot_mine(), *private = weft_slot_private();
 
-	if (info->si_code == FIRED && weft_clock_is_open(weft_slot_private()) &&
-	    weft_clock_of(weft_slot_private())->fd == info->si_fd)
-		return 1;
-	if (info->si_code != FIRED || !weft_rt_is_ready() || !weft_guard_holds() ||
+	if (info->si_code != FIRED)
+		return 0;
+	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
+		return is_from_event(private);
+	if (!weft_rt_is_ready() || !weft_guard_holds() ||
 	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
 		return 0;
-	if (slot && slot != weft_slot_private() && info->si_fd == weft_clock_of(slot)->fd)
-		return 1;
+	if (slot && slot != private && weft_clock_is_open(slot) &&
+	    info->si_fd == weft_clock_of(slot)->fd)
+		return is_from_event(slot);
 	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
 }
 

@@ -105,8 +105,10 @@ void weft_clock_after_begin(struct weft_slot *slot);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
 
-/* The thread is about to block SIGURG: none may be left pending. */
+/* The thread is about to block SIGURG, and has done so: none may be left pending. A tick in between
+ * may have opened it again; ticks after that do not. */
 void weft_clock_before_mask(void);
+void weft_clock_after_mask(void);
 
 /* A SIGURG: is it from the calling thread's event? Also from one that is closed by now. */
 int weft_clock_sent(const siginfo_t *info);

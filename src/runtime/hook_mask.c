@@ -385,13 +385,17 @@ static int change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *ol
 
 int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-	int is_change = set != NULL, result;
+	int is_change = set != NULL, result, blocks_clock;
 
 	if (!weft_mask_is_active())
 		return real(how, set, old);
-	if (set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 && !weft_is_vfork_child())
+	blocks_clock = set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 &&
+		       !weft_is_vfork_child();
+	if (blocks_clock)
 		weft_clock_before_mask();
 	result = change(real, how, set, old);
+	if (blocks_clock)
+		weft_clock_after_mask();
 	if (!result && is_change)
 		weft_altstack_keep_closed();
 	return result;

@@ -592,6 +592,82 @@ static void out_of_band(void)
 	close(pair[1]);
 }
 
+/* ---- a descriptor that announces itself, as weft's hrtimers do, by the same signal */
+
+#ifndef F_SETOWN_EX
+#define F_SETOWN_EX 15
+#endif
+#define ROUNDS 50
+
+static int announces; /* the descriptor */
+static volatile sig_atomic_t strangers;
+
+static void announced_handler(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (signo != number || info->si_fd != announces || info->si_code != POLL_IN)
+		strangers++;
+	caught++;
+}
+
+static int announce(int fd)
+{
+	struct {
+		int type, pid;
+	} owner = {0, (int)syscall(SYS_gettid)};
+
+	announces = fd;
+	return fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, number) ||
+	       fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+}
+
+/* Caught while the thread works, and taken from the queue while it is blocked. */
+static void *announced(void *arg)
+{
+	struct sigaction action = {.sa_sigaction = announced_handler,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
+	siginfo_t info;
+	sigset_t set;
+	int ends[2], taken = 0;
+	char byte;
+
+	caught = strangers = 0;
+	sigaction(number, &action, NULL);
+	if (pipe(ends) || announce(ends[0])) {
+		printf("announced: errno %d\n", errno);
+		return arg;
+	}
+	for (int i = 1; i <= ROUNDS && write(ends[1], "!", 1) == 1; i++) {
+		while (caught < i)
+			burn_open(1);
+		while (read(ends[0], &byte, 1) == 1)
+			;
+	}
+	printf("announced: caught %d, of others %d\n", (int)caught, (int)strangers);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < ROUNDS && write(ends[1], "!", 1) == 1; i++) {
+		burn_masked(1);
+		taken += sigwaitinfo(&set, &info) == number && info.si_fd == announces &&
+			 info.si_code == POLL_IN;
+		while (read(ends[0], &byte, 1) == 1)
+			;
+	}
+	printf("announced: taken %d, caught %d\n", taken, (int)caught);
+	print_pending("announced");
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	close(ends[0]);
+	close(ends[1]);
+	return arg;
+}
+
+static void announcing(void)
+{
+	announced(NULL);
+	in_thread(announced, NULL);
+}
+
 static const struct part {
 	const char *name;
 	void (*run)(void);
@@ -610,6 +686,7 @@ static const struct part {
 	{"pending-over-exec", pending_over_exec},
 	{"everything", everything},
 	{"out-of-band", out_of_band},
+	{"announcing", announcing},
 	{"descriptors", descriptors}, /* the last: from here on blocked is blocked */
 };
 
