@@ -5,7 +5,8 @@
 # server at work. The exceptions: opening more of the unwind tables is an mprotect, and counted; a
 # tick asks once what the thread has used, and, when the hrtimer has told nothing for long, whether
 # its handler is there; an hrtimer is opened anew for its next gaps, at most once in eight signals,
-# by six calls; when the first gap of one is over, and another begins, the thread's CPU time is read.
+# by six calls, and one more if its number has changed; when the first gap of one is over, and another
+# begins, the thread's CPU time is read; a signal of it asks whether its number sends one, too.
 . "$(dirname "$0")/lib.sh"
 have strace || skip_all "strace is not installed"
 strace -o /dev/null true 2>/dev/null || skip_all "strace may not trace here"
@@ -43,7 +44,7 @@ only_sigreturn() {
 	! grep -vE "^(rt_sigreturn|marks|signals|mprotect|${clock_calls// /|}) " "$work/calls"
 }
 
-clock_calls="clock_gettime getrusage rt_sigaction ioctl perf_event_open fcntl mmap close munmap"
+clock_calls="clock_gettime getrusage rt_sigaction rt_sigtimedwait ioctl perf_event_open fcntl mmap close munmap"
 
 calls_named() { # NAME
 	awk -v name="$1" '$1 == name { print $2; found = 1 } END { if (!found) print 0 }' "$work/calls"
@@ -58,7 +59,8 @@ clock_as_told() {
 	# a call that another thread's came into stands in two lines
 	[ "$(calls_named getrusage)" -le $((2 * signals)) ] || return 1
 	[ "$(calls_named clock_gettime)" -le $((2 * 2 * opened + 8)) ] || return 1
-	[ "$(calls_named fcntl)" -le $((2 * (3 * opened + 6))) ] || return 1
+	[ "$(calls_named rt_sigtimedwait)" -le $((2 * opened + 2)) ] || return 1
+	[ "$(calls_named fcntl)" -le $((2 * (signals + 3 * opened + 6))) ] || return 1
 	for name in mmap close munmap; do
 		[ "$(calls_named $name)" -le $((2 * (opened + 4))) ] || return 1
 	done
