@@ -29,7 +29,8 @@
 static uint64_t tick_ns;
 static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
 static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
-static uint64_t rush;                     /* eighths of a second << 16 | threads begun in it */
+static int is_short;  /* the last could not be had: no descriptor, or no memory to be locked */
+static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
 
 uint64_t weft_period_ns(void)
 {
@@ -206,7 +207,7 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 
 	page = make(slot, gap_ns, clock);
 	found = is_failure(page) ? 0 : (uint64_t)page;
-
+	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
 	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		unmap(found);
@@ -389,7 +390,8 @@ void weft_clock_first_tick(struct weft_slot *slot)
 /*
  * Of how many threads that begin now one gets its clock at once. The more there are the shorter
  * they live, as long as there are not many CPUs, so what is saved costs no samples: those of a
- * thread come as much closer.
+ * thread come as much closer. Where not everybody who wants one gets it nobody can stand for
+ * others.
  */
 static uint16_t share_of_now(const struct weft_slot *slot)
 {
@@ -399,7 +401,7 @@ static uint16_t share_of_now(const struct weft_slot *slot)
 
 	if (threads < 0xFFFF)
 		__atomic_store_n(&rush, now << 16 | (threads + 1), __ATOMIC_RELAXED);
-	if (threads < RUSH_THREADS)
+	if (threads < RUSH_THREADS || __atomic_load_n(&is_short, __ATOMIC_RELAXED))
 		return 1;
 	return threads < 4 * RUSH_THREADS ? 4 : 8;
 }
