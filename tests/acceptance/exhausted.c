@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,7 +24,6 @@
 #include <unistd.h>
 
 #define THREADS 8
-#define THREADS_LOCKED 700 /* as many pages as a user may lock for perf on two CPUs, and more */
 #define ALL_MS 1200
 
 static pthread_barrier_t together;
@@ -48,6 +49,33 @@ static void take_files(void)
 	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
 		opened++;
 	printf("no more files: %d\n", errno == EMFILE && opened > 100);
+}
+
+/* What perf may lock for this user is taken, by rings as large as it gives. */
+static void take_locked(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+	};
+	long page = sysconf(_SC_PAGESIZE), pages = 1 << 12;
+	int fd = -1;
+
+	limit(RLIMIT_MEMLOCK, 0);
+	while (pages > 0) {
+		if (fd < 0)
+			fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+		if (mmap(NULL, (size_t)((pages + 1) * page), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			 0) == MAP_FAILED)
+			pages /= 2;
+		else
+			fd = -1;
+	}
+	while (fd >= 0 && mmap(NULL, (size_t)page, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED)
+		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	close(fd);
 }
 
 static void refuse_perf(uint32_t error)
@@ -91,19 +119,15 @@ static void *work(void *unused)
 	return unused;
 }
 
-static void run(unsigned int count)
+static void run(void)
 {
-	pthread_t threads[THREADS_LOCKED];
-	pthread_attr_t attr;
-
-	each_ns = INT64_C(1000000) * ALL_MS / count;
-	pthread_barrier_init(&together, NULL, count);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 131072);
-	for (unsigned int i = 0; i < count; i++)
-		if (pthread_create(&threads[i], &attr, work, NULL))
+	pthread_t threads[THREADS];
+	each_ns = INT64_C(1000000) * ALL_MS / THREADS;
+	pthread_barrier_init(&together, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, work, NULL))
 			abort();
-	for (unsigned int i = 0; i < count; i++)
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	printf("%d threads\n", ended);
 }
@@ -115,7 +139,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "files"))
 		take_files();
 	else if (!strcmp(what, "locked"))
-		limit(RLIMIT_MEMLOCK, 0);
+		take_locked();
 	else if (!strcmp(what, "pending"))
 		limit(RLIMIT_SIGPENDING, 0);
 	else if (!strcmp(what, "eperm"))
@@ -128,6 +152,6 @@ int main(int argc, char **argv)
 		execvp(argv[2], argv + 2);
 		return 127;
 	}
-	run(strcmp(what, "locked") ? THREADS : THREADS_LOCKED);
+	run();
 	return 0;
 }
