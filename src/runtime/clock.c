@@ -280,7 +280,7 @@ static void take_pending(int32_t tid, int32_t fd, int may_stay)
 {
 	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
 	const struct timespec now = {0};
-	siginfo_t info;
+	siginfo_t info = {.si_code = 0};
 
 	if (sys_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) != SIGURG)
 		return;
