@@ -9,7 +9,8 @@ are left out. In between both runs must make the same calls with the same argume
 only addresses, numbers of threads and points in time may differ. What the recorded run may have
 besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
 more of the unwind tables was opened, a getrusage behind a tick, and in a row the calls that open
-a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG.
+a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG, at
+which it is asked whether a descriptor of the program's sends that, and for the thread's CPU time.
 Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
@@ -25,7 +26,9 @@ import sys
 
 OURS = re.compile(r"^(--- SIGPROF \{.*si_code=SI_TIMER|--- SIGURG \{.*si_code=(POLL_IN|0x1),|rt_sigreturn\(|timer_"
                   r"|getrusage\(RUSAGE_THREAD|rt_sigaction\(SIGURG, NULL|hrtimer\("
+                  r"|clock_gettime\(PTR /\* CLOCK_\?\?\? \*/|rt_sigtimedwait\(\[URG\], .*EAGAIN"
                   r"|ioctl\(\d+, PERF_EVENT_IOC_ID|fcntl\(\d+, F_GETSIG\))")
+CPU_TIME = re.compile(r"clock_gettime\(PTR /\* CLOCK_\?\?\? \*/")
 OPENING = [re.compile(p) for p in (
     r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
     r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
@@ -83,11 +86,13 @@ def with_hrtimers(calls):
     """The calls that open and close a thread's hrtimer as one each: hrtimer(open), hrtimer(close)."""
     out, i, opened = [], 0, 0
     while i < len(calls):
-        row = calls[i:i + len(OPENING)]
+        row = calls[i:i + len(OPENING) + 1]
+        asks = len(row) > 1 and CPU_TIME.match(row[1]) is not None  # at a first gap
+        row = row[:1] + row[2:] if asks else row[:len(OPENING)]
         if len(row) == len(OPENING) and all(p.match(c) for p, c in zip(OPENING, row)):
             out.append("hrtimer(open)")
             opened += 1
-            i += len(OPENING)
+            i += len(OPENING) + asks
         elif opened and PAGE_GONE.match(calls[i]):
             out.append("hrtimer(close)")
             opened -= 1
