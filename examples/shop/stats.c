@@ -61,10 +61,14 @@ static void add(_Atomic uint64_t *sum, uint64_t n)
 
 void stats_end(struct stats_request *r)
 {
-	struct row *row = &rows[r->worker];
-
 	r->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - r->cpu_ns;
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
+}
+
+void stats_enter(const struct stats_request *r)
+{
+	struct row *row = &rows[r->worker];
+
 	add(&row->requests[r->route], 1);
 	add(&row->cpu_ns[r->route], r->cpu_ns);
 	if (request_log)

@@ -26,9 +26,12 @@ struct stats_request {
 int stats_log_open(const char *path);
 int stats_log_close(void);
 
-/** Fills in start_ns; cpu_ns holds the clock until stats_end(). */
+/** Fills in start_ns; cpu_ns holds the clock until stats_end(), which fills in the others. */
 void stats_begin(struct stats_request *r);
 void stats_end(struct stats_request *r);
+
+/** Into the books, and the log. */
+void stats_enter(const struct stats_request *r);
 
 /** {"routes":[{"route":"/a","requests":N,"cpu_ns":N}, ...]} */
 size_t stats_json(char *out, size_t room);

@@ -60,8 +60,8 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	recording_look_at_clock(p);
 	why = why_ticks(&p->clock);
 	if (!why && p->clock.rested)
-		snprintf(limits, sizeof(limits), "%u threads by ticks, which switch too often",
-			 p->clock.rested);
+		snprintf(limits, sizeof(limits), "%u thread%s by ticks, for switching too often",
+			 p->clock.rested, p->clock.rested == 1 ? "" : "s");
 	v[1].string = text_value(p->group);
 	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
 	if (why || *limits)

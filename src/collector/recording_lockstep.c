@@ -270,8 +270,7 @@ void recording_warn_of_lockstep(struct recording *r, const struct process *p)
 		return;
 	snprintf(text, sizeof(text),
 		 "clock: ticks of %.4g ms: samples of %s bunch at one phase of %s (chance %.1g): "
-		 "its "
-		 "share is misjudged, %.1f %% by ticks and %.1f %% by random looks",
+		 "its share is misjudged, %.1f %% by ticks and %.1f %% by random looks",
 		 (double)l->tick_ns / 1e6, p->group, l->text, l->verdict.chance,
 		 100 * l->verdict.tick_share, 100 * l->verdict.look_share);
 	recording_put_warning(r, text);
