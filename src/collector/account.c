@@ -141,8 +141,7 @@ static int samples_are_wanted(const struct account *a)
 {
 	const struct weft_session_header *h = a->process->base;
 
-	return h && a->on_unsampled &&
-	       __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
+	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
 	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
 	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
 	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
@@ -181,23 +180,18 @@ static const char *why(const struct account *a, const struct watched_thread *t)
 	return "used CPU time without a sample";
 }
 
-/* One that another has named is named. */
-static void name_unsampled(struct account *a, struct watched_thread *t)
+/* One that has used many periods of CPU time, and has given no sample. */
+static void mark_unsampled(const struct account *a, struct watched_thread *t)
 {
 	uint64_t period_ns = __atomic_load_n(
 		&((struct weft_session_header *)a->process->base)->period_ns, __ATOMIC_RELAXED);
 	uint64_t used_ns = t->account.cpu_ns - t->account.from_ns;
-	const char *reason;
-
 	t->account.is_sampled |= attempted(a, t) != t->account.head;
 	if (t->account.is_sampled || t->unsampled || used_ns < UNSAMPLED_MIN_NS ||
 	    used_ns / UNSAMPLED_PERIODS < period_ns)
 		return;
-	reason = why(a, t);
-	if (!reason)
-		return;
-	t->unsampled = 1;
-	a->on_unsampled(a->arg, t, reason);
+	t->unsampled = why(a, t);
+	t->unsampled_head = attempted(a, t);
 }
 
 static void set_pause(const struct account *a, struct watched_thread *t, int has_run,
@@ -228,8 +222,10 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 		k->cpu_ns = cpu_ns;
 	meet(a, t);
 	take_name(a, t);
+	if (t->unsampled && k->read_head != t->unsampled_head)
+		t->unsampled = NULL;
 	if (samples_are_wanted(a))
-		name_unsampled(a, t);
+		mark_unsampled(a, t);
 	if (k->cpu_ns != k->told_ns)
 		tell(a, t, 0);
 }

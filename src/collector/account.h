@@ -55,9 +55,6 @@ struct account {
 	uint64_t pause_ns;     /* between two readings of a thread that runs */
 	size_t cursor;
 	int has_looked;
-	/* Of a thread that has used many periods of CPU time, and has given no sample; or NULL. */
-	void (*on_unsampled)(void *arg, const struct watched_thread *t, const char *why);
-	void *arg;
 };
 
 void account_begin(struct account *a, struct process *p, struct queue *out);

@@ -70,10 +70,48 @@ static void thread_new(void *arg, struct watched_thread *t)
 		wall_thread_new(w->wall, t);
 }
 
+static void remember_unsampled(struct outside *o, const struct process *p,
+			       const struct watched_thread *t)
+{
+	struct outside_unsampled *u;
+
+	pthread_mutex_lock(&o->lock);
+	if (o->unsampled_count < UNSAMPLED_MAX) {
+		u = &o->unsampled[o->unsampled_count];
+		memcpy(u->process, p->group, sizeof(u->process));
+		memcpy(u->name, t->name, sizeof(u->name));
+		u->pid = p->pid;
+		u->tid = t->tid;
+		u->why = t->unsampled;
+	}
+	o->unsampled_count++;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Only at its end, or the process's: until then samples may come after all. */
+static void tell_unsampled(struct watched *w, struct watched_thread *t)
+{
+	if (!t->unsampled)
+		return;
+	w->counts.counter[WEFT_COUNTER_THREADS_UNSAMPLED]++;
+	remember_unsampled(w->outside, w->process, t);
+	t->unsampled = NULL;
+}
+
+static void tell_all_unsampled(struct watched *w)
+{
+	struct watched_thread *t;
+	size_t cursor = 0;
+
+	while ((t = threads_next(w->threads, &cursor)))
+		tell_unsampled(w, t);
+}
+
 static void thread_dead(void *arg, struct watched_thread *t)
 {
 	struct watched *w = arg;
 
+	tell_unsampled(w, t);
 	account_gone(&w->account, t);
 	if (w->wall)
 		wall_thread_dead(w->wall, t, clock_mono_ns());
@@ -86,34 +124,6 @@ static void slot_lost(void *arg, uint32_t slot, uint64_t generation)
 	const struct watched *w = arg;
 
 	process_tell_gone(w->process, slot, generation);
-}
-
-static void thread_unsampled(void *arg, const struct watched_thread *t, const char *why)
-{
-	struct watched *w = arg;
-	struct outside *o = w->outside;
-	struct outside_unsampled *u;
-
-	pthread_mutex_lock(&o->lock);
-	if (o->unsampled_count < UNSAMPLED_MAX) {
-		u = &o->unsampled[o->unsampled_count];
-		memcpy(u->process, w->process->group, sizeof(u->process));
-		memcpy(u->name, t->name, sizeof(u->name));
-		u->pid = w->process->pid;
-		u->tid = t->tid;
-		u->why = why;
-	}
-	o->unsampled_count++;
-	pthread_mutex_unlock(&o->lock);
-}
-
-/* The same, counted here: of whom priming has not said it. */
-static void thread_unseen(void *arg, const struct watched_thread *t, const char *why)
-{
-	struct watched *w = arg;
-
-	w->counts.counter[WEFT_COUNTER_THREADS_UNSAMPLED]++;
-	thread_unsampled(arg, t, why);
 }
 
 static void add(struct outside *o, struct process *p)
@@ -130,14 +140,9 @@ static void add(struct outside *o, struct process *p)
 		free(w);
 		return;
 	}
-	w->priming = (struct priming){.process = p,
-				      .counts = &w->counts,
-				      .wanted = o->options.prime_signal,
-				      .on_unsampled = thread_unsampled,
-				      .arg = w};
+	w->priming = (struct priming){
+		.process = p, .counts = &w->counts, .wanted = o->options.prime_signal};
 	account_begin(&w->account, p, o->options.out);
-	w->account.on_unsampled = thread_unseen;
-	w->account.arg = w;
 	w->moved_ns = clock_mono_ns();
 	w->wall_ns = w->looks_ns = w->meet_ns = NEVER;
 	w->looks = looks_new(p, o->options.out);
@@ -268,12 +273,14 @@ static void flush_all(struct outside *o, uint64_t now_ns)
 	}
 }
 
-/* After an exec it is another program's CPU time. */
-static void read_last(struct watched *w, const char *end, uint64_t now_ns)
+static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 {
-	if (strcmp(end, RECORDING_END_EXEC) == 0)
-		return;
-	account_look_all(&w->account, w->threads, now_ns);
+	if (strcmp(end, RECORDING_END_EXEC) != 0) /* after one it is another program's CPU time */
+		account_look_all(&w->account, w->threads, now_ns);
+	tell_all_unsampled(w);
+	looks_flush(w->looks);
+	wall_free(w->wall, w->threads, now_ns);
+	w->wall = NULL;
 }
 
 static void add_counts(struct batch *b, const struct session_counts *counts)
@@ -295,13 +302,7 @@ static void pass(struct outside *o, struct batch *b)
 	if (b->kind == BATCH_ROLL)
 		flush_all(o, now_ns);
 	if (w && b->kind == BATCH_CLOSE)
-		read_last(w, b->end, now_ns);
-	if (w && b->kind == BATCH_CLOSE)
-		looks_flush(w->looks);
-	if (w && b->kind == BATCH_CLOSE) {
-		wall_free(w->wall, w->threads, now_ns);
-		w->wall = NULL;
-	}
+		say_last(w, b->end, now_ns);
 	if (w)
 		add_counts(b, &w->counts);
 	if (w && b->kind == BATCH_CLOSE)

@@ -258,9 +258,8 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 	if (!process_runs_on(p->process))
 		return; /* exec: another program, which has not joined and is no thread of ours */
 	memcpy(t->name, stat.name, sizeof(t->name)); /* as it calls itself by now */
-	t->unsampled = 1;
-	count(p, WEFT_COUNTER_THREADS_UNSAMPLED);
-	p->on_unsampled(p->arg, t, why);
+	t->unsampled = why;
+	t->unsampled_head = t->effort.head;
 }
 
 /* ---- one thread at a time */

@@ -9,8 +9,8 @@
  *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
  *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
  *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the
- *     handler was replaced behind our back, or nobody could make a timer for it, is remembered by
- *     name: counted threads_unsampled
+ *     handler was replaced behind our back, or nobody could make a timer for it, is marked
+ *     (watched_thread.unsampled)
  *
  * The number comes from the target's header, which anybody may have written: SIGURG, whose
  * default action is to be ignored, or, if the user asked for one, a real-time signal; nothing
@@ -24,8 +24,6 @@
 
 #include "collector/threads.h"
 
-struct outside_unsampled;
-
 struct priming {
 	struct process *process;
 	struct session_counts *counts;
@@ -36,8 +34,6 @@ struct priming {
 	uint64_t signalfd_ns;            /* when that was looked at; 0 = never */
 	struct watched_thread *stranded; /* in this look: it needs another's help */
 	uint64_t adopted_ns;             /* when such an order was given last; 0 = never */
-	void (*on_unsampled)(void *arg, const struct watched_thread *t, const char *why);
-	void *arg;
 };
 
 /* After threads_look() and threads_find_slots(). */

@@ -49,12 +49,13 @@ struct watched_thread {
 	uint32_t slot;      /* its slot, THREADS_NO_SLOT when it has none (yet) */
 	uint64_t generation;
 	uint32_t slot_is_its; /* proved: it, and nobody before or after it, has that slot */
-	uint64_t inode;     /* of its directory, as the list tells it: changes when it is another */
-	char name[16];      /* as /proc tells it */
-	uint64_t seen_ns;   /* CLOCK_MONOTONIC of its first sight */
-	int task_fd;        /* O_PATH of /proc/PID/task/TID; -1 = not open */
-	void *wall;         /* the wall engine's own; it frees it in on_dead_thread */
-	uint32_t unsampled; /* it was said that SIGPROF does not reach it */
+	uint64_t inode;   /* of its directory, as the list tells it: changes when it is another */
+	char name[16];    /* as /proc tells it */
+	uint64_t seen_ns; /* CLOCK_MONOTONIC of its first sight */
+	int task_fd;      /* O_PATH of /proc/PID/task/TID; -1 = not open */
+	void *wall;       /* the wall engine's own; it frees it in on_dead_thread */
+	const char *unsampled;       /* why SIGPROF does not reach it; NULL: it may */
+	uint64_t unsampled_head;     /* what its handler had counted when that was found */
 	struct thread_effort effort; /* of priming.h */
 	struct thread_account account;
 };

@@ -11,8 +11,8 @@ make_killed() { # the target dies by SIGKILL in the middle
 		"$tools/burn" "$work/pid" 2>"$work/killed.err" &
 	local weft_pid=$!
 	started+=("$weft_pid")
-	await 100 test -s "$work/pid"
-	sleep 1.5
+	await 300 test -s "$work/pid"
+	await 300 has_used "$(cat "$work/pid")" 100 || return 1
 	kill -9 "$(cat "$work/pid")"
 	wait "$weft_pid"
 	test -s "$work/killed.jfr"

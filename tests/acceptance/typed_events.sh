@@ -102,16 +102,21 @@ full_rings() {
 }
 check "full rings: what is in the file and what is counted as lost is what was committed" full_rings
 
+ticks() { # FILE MORE: the ticker that runs until FILE is there has gone on for some hundreds
+	local so_far
+	so_far=$(stat -c %s "$1.ticks" 2>/dev/null || echo 0)
+	await 300 eval "[ \"\$(stat -c %s '$1.ticks')\" -ge $((so_far + $2)) ]"
+}
+
 killed() {
 	"$weft" record -o "$work/killed.jfr" -- "$tools/ticker" until "$work/never" >/dev/null 2>"$work/killed.err" &
 	started+=($!)
-	await 100 pgrep -P $! -x ticker || return 1
-	sleep 1
+	ticks "$work/never" 2 || return 1
 	kill -9 "$(pgrep -P $! -x ticker)"
 	wait $!
 	cat "$work/killed.err"
 	"$jfr" summary "$work/killed.jfr" | grep -q 'app.Tick' &&
-		at_least 1 "$(count "$work/killed.jfr" app.Tick)" && "$weft" report "$work/killed.jfr" >/dev/null
+		at_least 1 "$(count "$work/killed.jfr" app.Tick)" && "$weft" print --json "$work/killed.jfr" | jq -e . >/dev/null
 }
 check "a program that is killed: the file has its events and can be read" killed
 
@@ -163,8 +168,7 @@ cannot_be() {
 	rm -f "$work/stop"
 	"$weft" record -o "$work/cannot.jfr" -- "$tools/ticker" until "$work/stop" >/dev/null 2>"$work/cannot.err" &
 	started+=($!)
-	await 100 pgrep -P $! -x ticker || return 1
-	sleep 0.5
+	ticks "$work/stop" 2 || return 1
 	local pid
 	pid=$(pgrep -P $! -x ticker)
 	for _ in 1 2 3; do
@@ -179,8 +183,8 @@ cannot_be() {
 check "weft set: a select that cannot be is told once, though it changes nothing" cannot_be
 
 change() { # PID: off, and on again
-	"$weft" set "$1" 'app.Tick#enabled=false' >"$work/set.1" && sleep 0.5 &&
-		"$weft" set --json "$1" 'Tick#enabled=true' >"$work/set.2" && sleep 0.5
+	"$weft" set "$1" 'app.Tick#enabled=false' >"$work/set.1" && ticks "$work/stop" 2 &&
+		"$weft" set --json "$1" 'Tick#enabled=true' >"$work/set.2" && ticks "$work/stop" 2
 	cat "$work/set.1" "$work/set.2"
 	same app.Tick "$(cat "$work/set.1")" && same 1 "$(jq .changed "$work/set.2")"
 }
@@ -195,8 +199,7 @@ while_recorded() {
 	rm -f "$work/stop"
 	"$weft" record -o "$work/set.jfr" -- "$tools/ticker" until "$work/stop" >/dev/null 2>"$work/set.err" &
 	started+=($!)
-	await 100 pgrep -P $! -x ticker || return 1
-	sleep 0.5
+	ticks "$work/stop" 2 || return 1
 	change "$(pgrep -P $! -x ticker)" || return 1
 	"$weft" set "$(pgrep -P $! -x ticker)" 'app.Tick#enabled=perhaps' && return 1
 	touch "$work/stop"
@@ -209,12 +212,12 @@ while_attached() {
 	LD_PRELOAD=$BUILD/src/runtime/libweft.so "$tools/ticker" until "$work/stop" >/dev/null &
 	local pid=$!
 	started+=($pid)
-	sleep 0.3
+	ticks "$work/stop" 1 || return 1
 	"$weft" set "$pid" 'app.Tick#enabled=false' && return 1
 	"$weft" record -p $pid -o "$work/attached.jfr" 2>"$work/attached.err" &
 	started+=($!)
 	await 100 sh -c "'$weft' ps --json | jq -e '.programs[] | select(.pid == $pid and .state == \"recorded\")'" || return 1
-	sleep 0.5
+	ticks "$work/stop" 2 || return 1
 	change $pid || return 1
 	touch "$work/stop"
 	wait $! && has_gap "$work/attached.jfr"

@@ -26,7 +26,8 @@ import sys
 
 OURS = re.compile(r"^(--- SIGPROF \{.*si_code=SI_TIMER|--- SIGURG \{.*si_code=(POLL_IN|0x1),|rt_sigreturn\(|timer_"
                   r"|getrusage\(RUSAGE_THREAD|rt_sigaction\(SIGURG, NULL|hrtimer\("
-                  r"|clock_gettime\(PTR /\* CLOCK_\?\?\? \*/|rt_sigtimedwait\(\[URG\], .*EAGAIN"
+                  r"|clock_gettime\(PTR /\* CLOCK_\?\?\? \*/"
+                  r"|rt_sigtimedwait\(\[URG\], (.*EAGAIN|\{si_signo=SIGURG, si_code=(POLL_IN|0x1),)"
                   r"|ioctl\(\d+, PERF_EVENT_IOC_ID|fcntl\(\d+, F_GETSIG\))")
 CPU_TIME = re.compile(r"clock_gettime\(PTR /\* CLOCK_\?\?\? \*/")
 OPENING = [re.compile(p) for p in (

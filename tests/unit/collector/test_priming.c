@@ -43,8 +43,6 @@ static struct priming priming;
 static struct session_counts counts;
 static uint64_t now_ns;
 static pid_t child;
-static int named;
-static const char *named_why;
 
 static void on_thread(void *arg, struct watched_thread *t)
 {
@@ -52,12 +50,28 @@ static void on_thread(void *arg, struct watched_thread *t)
 	(void)t;
 }
 
-static void on_unsampled(void *arg, const struct watched_thread *t, const char *why)
+/* How many are marked, and of the last of them why. */
+static int named(const char **why)
 {
-	(void)arg;
-	(void)t;
-	named++;
-	named_why = why;
+	struct watched_thread *t;
+	size_t cursor = 0;
+	int count = 0;
+
+	*why = "";
+	while ((t = threads_next(threads, &cursor)))
+		if (t->unsampled) {
+			count++;
+			*why = t->unsampled;
+		}
+	return count;
+}
+
+static void assert_named(const char *expected)
+{
+	const char *why;
+
+	assert_int_equal(named(&why), 1);
+	assert_string_equal(why, expected);
 }
 
 /* ---- the child */
@@ -164,7 +178,6 @@ static void begin_with(void (*life)(void (*)(void)), void (*prepare)(void), int 
 
 	memset(shared, 0, sizeof(*shared));
 	memset(&counts, 0, sizeof(counts));
-	named = 0;
 	child = fork();
 	if (child == 0) {
 		alarm(60); /* never for ever */
@@ -180,10 +193,7 @@ static void begin_with(void (*life)(void (*)(void)), void (*prepare)(void), int 
 	header()->prime_signal_used = SIGURG;
 	header()->target_state = WEFT_TARGET_LIVE;
 	header()->timer_budget = 100;
-	priming = (struct priming){.process = process,
-				   .counts = &counts,
-				   .wanted = wanted,
-				   .on_unsampled = on_unsampled};
+	priming = (struct priming){.process = process, .counts = &counts, .wanted = wanted};
 	now_ns = LOOK_NS;
 }
 
@@ -242,7 +252,6 @@ static void set_slot(int32_t timer_id)
 #define SENT counts.counter[WEFT_COUNTER_PRIMING_SENT]
 #define REFUSED counts.counter[WEFT_COUNTER_PRIMING_REFUSED]
 #define FOUND counts.counter[WEFT_COUNTER_THREADS_FOUND]
-#define UNSAMPLED counts.counter[WEFT_COUNTER_THREADS_UNSAMPLED]
 
 static void only_harmless_signals_are_sent(void **state)
 {
@@ -492,8 +501,7 @@ static void who_cannot_be_signalled_is_adopted_by_another(void **state)
 	assert_int_equal(shared->value, WEFT_SIGVAL(0x123456, 0, WEFT_ORDER_ADOPT));
 	assert_int_equal(REFUSED, 1);
 	look_over_cpu(10, 60000000); /* this one does not obey */
-	assert_int_equal(named, 1);
-	assert_string_equal(named_why, "no hook saw it, and it blocks SIGURG");
+	assert_named("no hook saw it, and it blocks SIGURG");
 	assert_in_range(shared->got, 1, 4);
 	end();
 }
@@ -504,8 +512,7 @@ static void without_a_signal_it_is_named(void **state)
 	begin_with(burn, catch_urgent, 0);
 	header()->prime_signal_used = 0;
 	look_over_cpu(8, 60000000);
-	assert_int_equal(named, 1);
-	assert_string_equal(named_why, "no hook saw it, and there is no priming signal");
+	assert_named("no hook saw it, and there is no priming signal");
 	end();
 }
 
@@ -514,9 +521,7 @@ static void named_for(void (*prepare)(void), const char *why)
 	begin_with(burn, prepare, SIGURG);
 	set_slot(1);
 	look_over_cpu(8, 60000000);
-	assert_int_equal(named, 1);
-	assert_int_equal(UNSAMPLED, 1);
-	assert_string_equal(named_why, why);
+	assert_named(why);
 	end();
 }
 
@@ -535,6 +540,7 @@ static void a_replaced_handler_is_named(void **state)
 
 static void whose_samples_come_is_not_named(void **state)
 {
+	const char *why;
 	struct weft_slot *slot;
 
 	(void)state;
@@ -545,17 +551,18 @@ static void whose_samples_come_is_not_named(void **state)
 		slot->counters[WEFT_COUNTER_ATTEMPTED]++;
 		look_over_cpu(1, 60000000);
 	}
-	assert_int_equal(named, 0);
+	assert_int_equal(named(&why), 0);
 	end();
 }
 
 static void without_slot_it_is_named_too(void **state)
 {
+	const char *why;
 	(void)state;
 	begin_with(burn, block_prof, 0);
 	header()->prime_signal_used = 0;
 	look_over_cpu(8, 60000000);
-	assert_int_equal(named, 1);
+	assert_int_equal(named(&why), 1);
 	assert_int_equal(SENT, 0);
 	end();
 }
