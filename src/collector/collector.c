@@ -3,6 +3,7 @@
 #include "collector/watch.h"
 
 #include "collector/clock.h"
+#include "collector/hrtimer.h"
 #include "collector/jit.h"
 #include "collector/recording_system.h"
 #include "collector/thread_stat.h"
@@ -36,6 +37,7 @@ struct collector {
 	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
 	size_t unsampled_count;
 	struct warnings warnings;
+	int hrtimer;          /* of hrtimer_prepare(), or -1 */
 	char *settings_asked; /* as in the options; NULL = none */
 	uint64_t root_cpu_ns; /* that the root had used when it was reaped; 0 = not known */
 	char reason[64];      /* how the root has ended; "" = it has not, as far as is known */
@@ -180,6 +182,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	c->watch = (struct watch)WATCH_CLOSED;
 	c->tables.fd = c->cache.fd = -1;
 	warnings_init(&c->warnings);
+	c->hrtimer = options->clock == WEFT_CLOCK_AUTO ? hrtimer_prepare() : -1;
 	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
 	rc = open_parts(c, options, what);
 	if (rc == 0) {
@@ -372,6 +375,8 @@ void collector_free(struct collector *c)
 	table_cache_close(&c->cache);
 	warnings_free(&c->warnings);
 	free(c->settings_asked);
+	if (c->hrtimer >= 0)
+		close(c->hrtimer);
 	if (c->drained.last)
 		queue_destroy(&c->drained);
 	if (c->walked.last)

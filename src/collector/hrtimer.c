@@ -3,23 +3,36 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int hrtimer_refused(void)
+static int open_event(uint64_t config, uint64_t period_ns, int is_disabled)
 {
 	struct perf_event_attr attr = {
 		.size = PERF_ATTR_SIZE_VER0,
 		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000,
+		.config = config,
+		.sample_period = period_ns,
+		.disabled = is_disabled ? 1 : 0,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int hrtimer_refused(void)
+{
+	int fd = open_event(PERF_COUNT_SW_CPU_CLOCK, 1000000000, 0);
 
 	if (fd < 0)
 		return errno;
-	close((int)fd);
+	close(fd);
 	return 0;
+}
+
+int hrtimer_prepare(void)
+{
+	return open_event(PERF_COUNT_SW_DUMMY, 0, 1);
 }
