@@ -326,8 +326,9 @@ static void tell_untimed(const struct collector_result *result)
 			    (unsigned long long)count, plural(count, "thread had", "threads had"));
 	else if (!getrlimit(RLIMIT_SIGPENDING, &limit))
 		cli_warning(
-			"%llu %s no CPU timer, thus no samples: half of %llu pending signals is "
-			"what weft may use; raise the limit (ulimit -i)",
+			"%llu %s no CPU timer, thus no samples in the kernel, and none at all "
+			"where hrtimers cannot be had: half of %llu pending signals is what weft "
+			"may use, or what a program allows itself; raise the limit (ulimit -i)",
 			(unsigned long long)count, plural(count, "thread had", "threads had"),
 			(unsigned long long)limit.rlim_cur);
 }

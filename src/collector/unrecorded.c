@@ -6,7 +6,9 @@
 #include "collector/carrier.h"
 #include "collector/process.h"
 #include "collector/program.h"
+#include "collector/thread_stat.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <sys/stat.h>
 
 #define DEPTH_MAX 64
+#define LATE_NS 100000000 /* the first tick of a forked child begins its session */
 
 /* A program: exec makes another of the same pid. */
 struct seen_key {
@@ -87,6 +90,13 @@ static int is_loaded_without(const char *maps)
 					     strstr(maps, "/libc-") || strstr(maps, "/ld-musl-"));
 }
 
+static int has_used(pid_t pid, uint64_t least_ns)
+{
+	uint64_t cpu_ns;
+
+	return process_cpu_read(pid, &cpu_ns) == 0 && cpu_ns >= least_ns;
+}
+
 /* A program that could be recorded: is it? 1 when that is known; @why is set when it is not. */
 static int look_inside(pid_t pid, const char **why)
 {
@@ -104,10 +114,13 @@ static int look_inside(pid_t pid, const char **why)
 	if (!maps || *why)
 		return *why != NULL;
 	rc = carrier_look(&c, pid);
-	/* A session of its own, made for want of ours. */
-	if (rc == 0 && carrier_state(&c) == CARRIER_IDLE)
+	/* A session of its own, made for want of ours; or none, if that could not be had either. */
+	if ((rc == 0 && carrier_state(&c) == CARRIER_IDLE) ||
+	    (rc == -ENOENT && !c.address && c.fd < 0 && has_used(pid, LATE_NS)))
 		*why = "could not reach the recording";
-	return rc == 0 && carrier_state(&c) != CARRIER_FORKED;
+	else if (rc == 0 && carrier_state(&c) == CARRIER_FORKED && has_used(pid, LATE_NS))
+		*why = "forked, and did not join it";
+	return *why || (rc == 0 && carrier_state(&c) != CARRIER_FORKED);
 }
 
 static void look_at(struct unrecorded *u, pid_t pid)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs below the recorded one that are not recorded, for no library can be loaded into
- * them, LD_PRELOAD was taken from their environment, or they could not join: found by looking at
+ * them, LD_PRELOAD was taken from their environment, or they could not join, as a forked child
+ * cannot that has no descriptor left or filters its system calls: found by looking at
  * what runs, now and then. One that ends between two looks, or that another thread than the main
  * one of its parent has started, is not seen.
  */
