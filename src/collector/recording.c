@@ -162,6 +162,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 
 	if (!r)
 		return -ENOMEM;
+	r->end = &r->first;
 	take_times(r, o);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
@@ -429,8 +430,9 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 
 void recording_process_begin(struct recording *r, struct process *p)
 {
-	p->next = r->first;
-	r->first = p;
+	p->next = NULL;
+	*r->end = p;
+	r->end = &p->next;
 	recording_system_join(r, p);
 }
 
@@ -469,6 +471,7 @@ static void free_ended(struct recording *r)
 			at = &p->next;
 		}
 	}
+	r->end = at;
 }
 
 /* A thread that got another name goes on under another key: no key ever changes its value,

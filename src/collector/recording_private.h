@@ -48,7 +48,9 @@ struct recording {
 	struct label_sets *labels;
 
 	struct recording_system *system;
-	struct process *first; /* all whose rows are not in the file yet */
+	/* All whose rows are not in the file yet, as they came: after an exec the row of what runs
+	 * now is the newest under their name. */
+	struct process *first, **end;
 	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
 	uint32_t engines; /* enum weft_engine bits: whose samples are written */
 	char *path, *version, *command_line, *stack_mode;
