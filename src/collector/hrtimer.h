@@ -11,9 +11,9 @@ int hrtimer_refused(void);
 
 /*
  * A descriptor to be closed at the end, or -1. While it is open there is an event of a thread
- * somewhere, so that those of others are not the first: for that one the kernel puts a hook into its
- * switches and waits for all CPUs (kernel/events/core.c, perf_sched_events: 30 to 80 us), each time
- * that there was none.
+ * somewhere, so that those of others are not the first: for that one the kernel puts a hook into
+ * its switches and waits for all CPUs (kernel/events/core.c, perf_sched_events: 30 to 80 us), each
+ * time that there was none.
  */
 int hrtimer_prepare(void);
 

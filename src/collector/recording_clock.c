@@ -23,6 +23,8 @@ static const char *why_ticks(const struct process_clock *c)
 	case EACCES:
 	case EPERM:
 		return "perf_event_open is not permitted";
+	case EADDRINUSE:
+		return "the program handles SIGURG itself";
 	case EBUSY:
 		return "the handler of SIGURG was replaced";
 	default:

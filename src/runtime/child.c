@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session of a forked child: begun in its first SIGPROF (of a timer on the process's
- * CPU time that fork.c has armed), or when a second thread of it wants a slot. Runs in a
- * handler: all of it async-signal-safe, once per child (counter child_sessions).
+ * CPU time that fork.c has armed), or when a second thread of it wants a slot: where that timer
+ * could not be had, when a second thread begins. Runs in a handler: all of it
+ * async-signal-safe, once per child (counter child_sessions).
  */
 #include <string.h>
 
@@ -23,6 +24,8 @@
 #include "runtime/tables.h"
 
 #define PATIENCE_NS UINT64_C(2000000000)
+
+static int has_no_timer; /* for none could be made: no tick will begin the session */
 
 enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
 
@@ -134,12 +137,17 @@ struct weft_slot *weft_child_first_tick(void)
 	return slot ? weft_child_move_out() : weft_slot_claim(&birth);
 }
 
+void weft_child_before_thread(void)
+{
+	if (UNLIKELY(has_no_timer) && weft_rt_is_unbegun_child())
+		weft_child_begin();
+}
+
 void weft_child_after_fork(void)
 {
 	int is_wanted = weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
 			weft_rt_run_state() == WEFT_RUN_RECORDING;
 
-	if (is_wanted)
-		weft_timer_arm_process();
+	has_no_timer = is_wanted && weft_timer_arm_process() != 0;
 	weft_clock_after_fork(is_wanted);
 }

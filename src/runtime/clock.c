@@ -158,7 +158,7 @@ static void note_refusal(long error)
 	if (weft_rt_is_unbegun_child())
 		return;
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
-	    error == -ENOENT || error == -EOPNOTSUPP)
+	    error == -ENOENT || error == -EOPNOTSUPP || error == -EADDRINUSE)
 		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
 }
 
@@ -228,13 +228,22 @@ static int start(struct weft_slot *slot, uint64_t gap_ns)
 	return 0;
 }
 
+static int is_handled_by_program(void)
+{
+	if (LIKELY(!weft_disposition_has_handler(WEFT_KEPT_PRIME)))
+		return 0;
+	note_refusal(-EADDRINUSE);
+	return 1;
+}
+
 int weft_clock_is_possible(uint64_t mask)
 {
 	const struct weft_session_header *h = weft_rt.header;
 
 	return !(mask & SYS_SIGNAL_BIT(SIGURG)) && !weft_rt_is_careful() &&
 	       __atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_AUTO &&
-	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) && weft_prime_signal() == SIGURG;
+	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) &&
+	       weft_prime_signal() == SIGURG && !is_handled_by_program();
 }
 
 static int begins_to_open(struct weft_clock *clock)
@@ -251,6 +260,18 @@ void weft_clock_close(struct weft_slot *slot)
 
 	if (__atomic_load_n(page, __ATOMIC_RELAXED))
 		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+}
+
+void weft_clock_yield(void)
+{
+	uint32_t high;
+
+	if (!weft_rt_is_ready() || weft_prime_signal() != SIGURG || !is_handled_by_program())
+		return;
+	weft_clock_close(weft_slot_private());
+	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+		weft_clock_close(weft_rt_slot(i));
 }
 
 static int is_event(int32_t fd)
@@ -275,8 +296,8 @@ static int is_readable(int32_t fd)
 	return sys_call5(SYS_ppoll, &one, 1, &now, NULL, 0) > 0;
 }
 
-/* A signal of @fd that is pending goes, unless it @may_stay, having something to tell. */
-static void take_pending(int32_t tid, int32_t fd, int may_stay)
+/* A signal of @fd that is pending goes, unless that is the program's and has something to tell. */
+static void take_pending(int32_t tid, int32_t fd)
 {
 	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
 	const struct timespec now = {0};
@@ -285,19 +306,22 @@ static void take_pending(int32_t tid, int32_t fd, int may_stay)
 	if (sys_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) != SIGURG)
 		return;
 	if (info.si_code != FIRED || info.si_fd != fd ||
-	    (may_stay && is_descriptor_of_program(fd) && is_readable(fd)))
+	    (is_descriptor_of_program(fd) && is_readable(fd)))
 		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
 }
 
-/* Its old number may be the program's by now. */
-static void open_anew(struct weft_slot *slot, uint64_t gap_ns)
+/* Its old number may be the program's by now. 0: it is closed. */
+static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 	int32_t fd = clock->fd;
 
 	weft_clock_close(slot);
-	if (begins_to_open(clock) && start(slot, gap_ns) && clock->fd != fd)
-		take_pending(slot->thread.tid, fd, 1);
+	if (!begins_to_open(clock) || !start(slot, gap_ns))
+		return 0;
+	if (clock->fd != fd)
+		take_pending(slot->thread.tid, fd);
+	return 1;
 }
 
 /* In the private slot: what the thread that forked had, of an event that has stayed behind. */
@@ -450,28 +474,7 @@ void weft_clock_after_mask(void)
 	if (!slot)
 		return;
 	weft_clock_close(slot);
-	take_pending(slot->thread.tid, weft_clock_of(slot)->fd, 1);
-}
-
-/*
- * Our number is free again as soon as the event is mapped, so the program may have been given it,
- * and have it send SIGURG as well. Then ours gets another one; this once, who has something to tell
- * has sent it.
- */
-static int is_from_event(struct weft_slot *slot)
-{
-	struct weft_clock *clock = weft_clock_of(slot);
-	int32_t fd = clock->fd;
-	int is_of_program;
-
-	if (weft_rt_is_careful() || !is_descriptor_of_program(fd))
-		return 1;
-	weft_clock_close(slot);
-	take_pending(slot->thread.tid, fd, 0); /* as where one is pending already */
-	is_of_program = is_readable(fd);
-	if (begins_to_open(clock))
-		start(slot, clock->gaps.gap_ns);
-	return !is_of_program;
+	take_pending(slot->thread.tid, weft_clock_of(slot)->fd);
 }
 
 /*
@@ -485,13 +488,13 @@ int weft_clock_sent(const siginfo_t *info)
 	if (info->si_code != FIRED)
 		return 0;
 	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
-		return is_from_event(private);
+		return 1;
 	if (!weft_rt_is_ready() || !weft_guard_holds() ||
 	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
 		return 0;
 	if (slot && slot != private && weft_clock_is_open(slot) &&
 	    info->si_fd == weft_clock_of(slot)->fd)
-		return is_from_event(slot);
+		return 1;
 	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
 }
 
@@ -524,19 +527,25 @@ static void learn_opening(uint64_t fired_ns)
 				 __ATOMIC_RELAXED);
 }
 
-void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
+int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 
 	clock->since_us = 0;
+	if (is_handled_by_program()) {
+		weft_clock_close(slot);
+		return 0;
+	}
 	if (weft_gaps_next(&clock->gaps, generator(slot), own_gap_ns(clock)))
-		return;
+		return 1;
 	if (weft_rt_is_careful()) { /* it would go on with the first, a short one perhaps */
 		clock->gaps.gap_ns = 0;
-		return;
+		return 0;
 	}
-	open_anew(slot, clock->gaps.gap_ns);
+	if (!open_anew(slot, clock->gaps.gap_ns))
+		return 0;
 	learn_opening(fired_ns);
+	return 1;
 }
 
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)

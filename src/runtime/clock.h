@@ -6,8 +6,8 @@
  *
  * Who covers what, at each instant of a thread's CPU time exactly one of the two:
  *   open     user mode by the event, the kernel by those ticks that met it there
- *   closed   all of it by ticks: the thread blocks SIGURG, perf refuses, it is switched too often
- *            (clock_rest.h), or none was opened yet
+ *   closed   all of it by ticks: the thread blocks SIGURG, the program handles it, perf refuses,
+ *            it is switched too often (clock_rest.h), or none was opened yet
  * A tick that finds the clock closed counts in full. If it opens the clock, closed since some
  * instant between two ticks, it stands for the half, which is what is left of a tick on average.
  *
@@ -25,6 +25,9 @@
  * thread, whose default is to be ignored: one that crosses exec harms nobody. No descriptor stays:
  * a mapping of the event's control page keeps it alive, which exec, exit and fork undo by
  * themselves, and closefrom() does not.
+ *
+ * Not beside a program that handles SIGURG itself: the kernel drops one sent to a thread for which
+ * the event's is pending, and it may have been sent but this once.
  *
  * Gaps between two samples are random (clock_gaps.h).
  *
@@ -105,6 +108,9 @@ void weft_clock_after_begin(struct weft_slot *slot);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
 
+/* The program may have set an action for SIGURG: does it handle it, all are closed for good. */
+void weft_clock_yield(void);
+
 /* The thread is about to block SIGURG, and has done so: none may be left pending. A tick in between
  * may have opened it again; ticks after that do not. */
 void weft_clock_before_mask(void);
@@ -117,9 +123,12 @@ int weft_clock_sent(const siginfo_t *info);
  * it has been opened anew. Asks for the CPU time once for each opening. */
 int weft_clock_is_repeat(struct weft_slot *slot);
 
-/* It has fired, and a handler has begun at @fired_ns: counts it, and opens it anew when its time
- * has come. */
-void weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
+/*
+ * It has fired, and a handler has begun at @fired_ns: counts it, and opens it anew when its time
+ * has come. 0: it could not be, so what it has covered, which began within a gap, ends with one:
+ * the sample stands for half of that.
+ */
+int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
 
 /* A tick, at @cpu_us (as kept) of the thread's CPU time. Nothing came from it for long: is it still
  * what it was? Else it is closed. */

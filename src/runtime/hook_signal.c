@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/clock.h"
 #include "runtime/hooks.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
@@ -51,8 +52,14 @@ static int change_in_vfork_child(int signo, const struct sigaction *action, stru
 
 static int change(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	return weft_is_vfork_child() ? change_in_vfork_child(signo, action, old)
-				     : weft_disposition_change(signo, action, old);
+	int result;
+
+	if (weft_is_vfork_child())
+		return change_in_vfork_child(signo, action, old);
+	result = weft_disposition_change(signo, action, old);
+	if (signo == SIGURG && action)
+		weft_clock_yield();
+	return result;
 }
 
 /* A vfork child's actions are its own, and what is known of them its parent's. */

@@ -50,7 +50,10 @@ void weft_thread_prime(const struct weft_thread_stack *stack)
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HOOK};
 	uint64_t block = (uint64_t)(uintptr_t)pthread_self();
 
-	if (!weft_guard_holds() || !weft_rt_is_ready())
+	if (!weft_guard_holds())
+		return;
+	weft_child_before_thread();
+	if (!weft_rt_is_ready())
 		return;
 	__atomic_fetch_add(&weft_rt.header->hook_calls, 1, __ATOMIC_RELAXED);
 	birth.stack_high = block;

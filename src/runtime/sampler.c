@@ -440,7 +440,8 @@ static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct take
 		return;
 	}
 	weight_ns = weft_clock_weight_ns(slot);
-	weft_clock_fired(slot, taken->now_ns); /* it covers what is done below */
+	if (!weft_clock_fired(slot, taken->now_ns)) /* if so it covers what is done below */
+		weight_ns /= 2;
 	if (!registers_left_system_call(uc)) {
 		taken->weight = in_periods(slot, weight_ns);
 		weft_kernel_time_sampled(slot, weight_ns);

@@ -77,7 +77,8 @@ static inline void weft_handling_end(struct weft_handling h)
 }
 
 /* child.c */
-int weft_child_begin(void); /* a forked child's session; 0 or -errno */
+int weft_child_begin(void);          /* a forked child's session; 0 or -errno */
+void weft_child_before_thread(void); /* a thread begins: its session, where no tick would */
 /* In its first SIGPROF: the slot of the thread that it met, or NULL. */
 struct weft_slot *weft_child_first_tick(void);
 void weft_child_after_fork(void); /* arms the timer that brings it */

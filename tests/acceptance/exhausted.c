@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that compute where the process may have no more of something, or may not ask for it:
- *   exhausted plain | files | locked | pending | eperm | enosys
- *   exhausted eperm | enosys COMMAND...      the same for what it becomes
- * All are alive at once. Says what it found and how many came to their end, and nothing else.
+ * exhausted WHAT [ERRNO] [fork] THREADS: takes from itself what a profiler in it would need, then
+ * computes on so many threads, all alive at once, and prints what comes out, which is the same
+ * each time. With "fork" a forked child does that, and stays for a while.
+ *
+ *   nothing    it leaves all as it is
+ *   files      it has opened every descriptor that it may have
+ *   signals    it may queue no signal: timer_create fails
+ *   both
+ *   locked     it has mapped as many control pages of perf events as its user may, but for two
+ *   filter     perf_event_open fails with ERRNO: by a seccomp filter
+ *   hidden     the same, by system calls that no library sees
+ *
+ * exhausted refuse ERRNO COMMAND...: runs it under such a filter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,138 +29,192 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 8
-#define ALL_MS 1200
+#define THREADS_MAX 1000
+#define PAGES_MAX 100000
+#define PAGES_LEFT 2
+#define LINGER_S 3                 /* who looks for children now and then is to find one */
+#define ROUNDS UINT64_C(600000000) /* of all threads together */
+#define ROUNDS_MIN UINT64_C(600000)
 
-static pthread_barrier_t together;
-static int64_t each_ns;
-static int ended;
+static pthread_barrier_t all_there;
+static uint64_t rounds;
 
-static void limit(int resource, rlim_t most)
+static __attribute__((noinline)) uint64_t compute(uint64_t seed)
 {
-	struct rlimit now;
-
-	getrlimit(resource, &now);
-	now.rlim_cur = most;
-	if (setrlimit(resource, &now))
-		printf("no limit: errno %d\n", errno);
+	for (uint64_t i = 0; i < rounds; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		__asm__ volatile("" : "+r"(seed));
+	}
+	return seed;
 }
 
-/* None is left: each open() fails from now on. */
-static void take_files(void)
+static void *work(void *number)
 {
-	int opened = 0;
+	uint64_t *result = number;
 
-	limit(RLIMIT_NOFILE, 128);
-	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
-		opened++;
-	printf("no more files: %d\n", errno == EMFILE && opened > 100);
+	pthread_barrier_wait(&all_there);
+	*result = compute(*result);
+	pthread_barrier_wait(&all_there);
+	return NULL;
 }
 
-/* What perf may lock for this user is taken, by rings as large as it gives. */
-static void take_locked(void)
+static int compute_on(unsigned int threads)
+{
+	static pthread_t thread[THREADS_MAX];
+	static uint64_t result[THREADS_MAX];
+	uint64_t sum = 0;
+
+	rounds = ROUNDS / threads < ROUNDS_MIN ? ROUNDS_MIN : ROUNDS / threads;
+	pthread_barrier_init(&all_there, NULL, threads);
+	for (unsigned int i = 0; i < threads; i++) {
+		result[i] = i;
+		if (pthread_create(&thread[i], NULL, work, &result[i]))
+			return 1;
+	}
+	for (unsigned int i = 0; i < threads; i++) {
+		pthread_join(thread[i], NULL);
+		sum ^= result[i];
+	}
+	printf("%u threads: %016llx\n", threads, (unsigned long long)sum);
+	return fflush(stdout) != 0;
+}
+
+static int compute_in_child(unsigned int threads)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(compute_on(threads) || sleep(LINGER_S));
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
+
+/* ---- what it takes away */
+
+/* So that there is no number left; the limit is low for it to be quick. */
+static int take_files(void)
+{
+	const struct rlimit few = {64, 64};
+
+	if (setrlimit(RLIMIT_NOFILE, &few))
+		return 1;
+	while (dup(0) >= 0)
+		continue;
+	return errno != EMFILE;
+}
+
+static int take_signals(void)
+{
+	const struct rlimit none = {0, 0};
+	timer_t timer;
+
+	/* NOLINTNEXTLINE(misc-redundant-expression) */
+	return setrlimit(RLIMIT_SIGPENDING, &none) ||
+	       timer_create(CLOCK_MONOTONIC, NULL, &timer) == 0 || errno != EAGAIN;
+}
+
+/* A control page, as of a sampling event; NULL with errno. */
+static void *map_event(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
+		.size = PERF_ATTR_SIZE_VER0,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
 		.exclude_kernel = 1,
+		.exclude_hv = 1,
 	};
-	long page = sysconf(_SC_PAGESIZE), pages = 1 << 12;
-	int fd = -1;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), error;
+	void *page;
 
-	limit(RLIMIT_MEMLOCK, 0);
-	while (pages > 0) {
-		if (fd < 0)
-			fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-		if (mmap(NULL, (size_t)((pages + 1) * page), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			 0) == MAP_FAILED)
-			pages /= 2;
-		else
-			fd = -1;
-	}
-	while (fd >= 0 && mmap(NULL, (size_t)page, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED)
-		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return NULL;
+	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	error = errno;
 	close(fd);
+	errno = error;
+	return page == MAP_FAILED ? NULL : page;
 }
 
-static void refuse_perf(uint32_t error)
+/* perf_event_mlock_kb for each CPU and user, and then RLIMIT_MEMLOCK. */
+static int take_locked(void)
 {
-	struct sock_filter steps[] = {
+	static void *page[PAGES_MAX];
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+
+	while (count < PAGES_MAX && (page[count] = map_event()))
+		count++;
+	if (count < PAGES_LEFT || count == PAGES_MAX || errno != EPERM)
+		return 1;
+	for (int i = 0; i < PAGES_LEFT; i++)
+		munmap(page[--count], bytes);
+	return 0;
+}
+
+/* perf_event_open fails with @error from now on. By libc's prctl, or (@is_hidden) behind its back.
+ */
+static int refuse(int error, int is_hidden)
+{
+	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = {sizeof(steps) / sizeof(*steps), steps};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
-		printf("no filter: errno %d\n", errno);
-	printf("refused: %d\n",
-	       syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) == -1 && (uint32_t)errno == error);
+	if (is_hidden)
+		return syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		       syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-__attribute__((noinline)) static void compute(int64_t ns)
+static int refuses(int error)
 {
-	struct timespec t;
-	int64_t now, until = 0;
-	volatile uint64_t sum = 1;
+	long fd = syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
 
-	do {
-		for (int i = 0; i < 20000; i++)
-			sum = sum * 31 + (uint64_t)i;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-		until = until ? until : now + ns;
-	} while (now < until);
+	return fd < 0 && errno == error;
 }
 
-static void *work(void *unused)
+static int refuse_for(int error, char **command)
 {
-	pthread_barrier_wait(&together);
-	compute(each_ns);
-	pthread_barrier_wait(&together);
-	__atomic_add_fetch(&ended, 1, __ATOMIC_RELAXED);
-	return unused;
+	if (refuse(error, 1) || !refuses(error))
+		return 1;
+	execvp(command[0], command);
+	return 127;
 }
 
-static void run(void)
+static int take(const char *what, int error)
 {
-	pthread_t threads[THREADS];
-	each_ns = INT64_C(1000000) * ALL_MS / THREADS;
-	pthread_barrier_init(&together, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, work, NULL))
-			abort();
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	printf("%d threads\n", ended);
+	if (!strcmp(what, "files"))
+		return take_files();
+	if (!strcmp(what, "signals"))
+		return take_signals();
+	if (!strcmp(what, "locked"))
+		return take_locked();
+	if (!strcmp(what, "both"))
+		return take_files() || take_signals();
+	if (!strcmp(what, "filter") || !strcmp(what, "hidden"))
+		return refuse(error, what[0] == 'h') || !refuses(error);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 1 ? argv[1] : "plain";
+	int error = argc > 2 ? atoi(argv[2]) : 0;
+	unsigned int threads = argc > 2 ? (unsigned int)atoi(argv[argc - 1]) : 0;
 
-	if (!strcmp(what, "files"))
-		take_files();
-	else if (!strcmp(what, "locked"))
-		take_locked();
-	else if (!strcmp(what, "pending"))
-		limit(RLIMIT_SIGPENDING, 0);
-	else if (!strcmp(what, "eperm"))
-		refuse_perf(EPERM);
-	else if (!strcmp(what, "enosys"))
-		refuse_perf(ENOSYS);
-	else if (strcmp(what, "plain") != 0)
+	if (argc > 3 && !strcmp(argv[1], "refuse"))
+		return refuse_for(error, argv + 3);
+	if (argc < 3 || threads < 1 || threads > THREADS_MAX)
 		return 2;
-	if (argc > 2) {
-		execvp(argv[2], argv + 2);
-		return 127;
+	if (take(argv[1], error)) {
+		perror(argv[1]);
+		return 3;
 	}
-	run();
-	return 0;
+	return !strcmp(argv[argc - 2], "fork") ? compute_in_child(threads) : compute_on(threads);
 }
