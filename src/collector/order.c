@@ -40,7 +40,7 @@ static int runs(const struct process *p, int32_t tid)
 	return thread_stat_read(p->proc_fd, tid, &stat) == 0 && stat.state == 'R';
 }
 
-/* Not blocked, and a handler is there. */
+/* Not blocked, a handler is there, and the value comes along. */
 static int takes(const struct process *p, int32_t tid, uint32_t signo)
 {
 	uint64_t bit = UINT64_C(1) << (signo - 1);
@@ -48,7 +48,7 @@ static int takes(const struct process *p, int32_t tid, uint32_t signo)
 
 	if (thread_masks_read(p->proc_fd, tid, &masks))
 		return 0;
-	return !(masks.blocked & bit) && (masks.caught & bit);
+	return !(masks.blocked & bit) && (masks.caught & bit) && !masks.queue_is_full;
 }
 
 /* Short ones are not left to the kernel, which makes them longer. */

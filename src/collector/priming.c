@@ -159,7 +159,7 @@ static void prime(struct priming *p, struct watched_thread *t, const struct thre
 	if (t->effort.sent && (masks->blocked & BIT(signo)))
 		return; /* it took one: most likely it is in that handler now */
 	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
-	    is_read_by_signalfd(p, signo, now_ns)) {
+	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
 		refuse(p, t);
 		return;
 	}
@@ -184,7 +184,7 @@ static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks) ||
-	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)))
+	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)) || masks.queue_is_full)
 		return 0;
 	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
 }

@@ -5,7 +5,8 @@
  *   - a thread that computes and has no slot, or no timer where there is room for one, gets the
  *     priming signal (WEFT_ORDER_PRIME). Never one that sleeps, or was woken and waits for a CPU: a
  *     signal with a handler would interrupt its call. Not one that blocks the signal, does not
- *     catch it, or whose process reads it from a signalfd: counted priming_refused
+ *     catch it, or whose process reads it from a signalfd or may queue no more: counted
+ *     priming_refused
  *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
  *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
  *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the

@@ -33,7 +33,7 @@ enum samples_choice { SAMPLES_ALL = 0, SAMPLES_IN_CONTEXT, SAMPLES_NONE };
 struct process_clock {
 	uint32_t choice; /* enum weft_clock_choice */
 	int32_t error;
-	uint32_t opened, rested, signo;
+	uint32_t opened, rested, lacked, signo;
 	int is_careful;
 };
 

@@ -24,7 +24,7 @@ static const char *why_ticks(const struct process_clock *c)
 	case EPERM:
 		return "perf_event_open is not permitted";
 	case EADDRINUSE:
-		return "the program handles SIGURG itself";
+		return "the program uses SIGURG itself";
 	case EBUSY:
 		return "the handler of SIGURG was replaced";
 	default:
@@ -47,23 +47,42 @@ void recording_look_at_clock(struct process *p)
 		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
 		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
 		.rested = __atomic_load_n(&h->clock_rested, __ATOMIC_RELAXED),
+		.lacked = __atomic_load_n(&h->clock_lacked, __ATOMIC_RELAXED),
 		.signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED),
 		.is_careful =
 			__atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED) != 0,
 	};
 }
 
+static const char *plural(uint32_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* Whom ticks met although there are hrtimers, at least for a time. */
+static void put_limits(const struct process_clock *c, char *text, size_t room)
+{
+	int used = 0;
+
+	*text = 0;
+	if (c->rested)
+		used = snprintf(text, room, "%u thread%s by ticks, for switching too often",
+				c->rested, plural(c->rested));
+	if (c->lacked)
+		snprintf(text + used, room - (size_t)used,
+			 "%s%u thread%s by ticks, for want of descriptors or memory to be locked",
+			 used ? "; " : "", c->lacked, plural(c->lacked));
+}
+
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	struct weft_jfr_value v[6 + VERDICT_FIELDS] = {{.number = (int64_t)now_ns}};
 	const char *why;
-	char limits[64] = "";
+	char limits[160];
 
 	recording_look_at_clock(p);
 	why = why_ticks(&p->clock);
-	if (!why && p->clock.rested)
-		snprintf(limits, sizeof(limits), "%u thread%s by ticks, for switching too often",
-			 p->clock.rested, p->clock.rested == 1 ? "" : "s");
+	put_limits(&p->clock, limits, sizeof(limits));
 	v[1].string = text_value(p->group);
 	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
 	if (why || *limits)

@@ -124,6 +124,15 @@ static void take_namespaces(const char *at, struct thread_masks *out)
 	}
 }
 
+/* "0/96365": queued, of all that its user's processes together may have queued. */
+static int is_full(const char *at)
+{
+	char *slash;
+	unsigned long queued = at ? strtoul(at, &slash, 10) : 0;
+
+	return at && *slash == '/' && queued >= strtoul(slash + 1, NULL, 10);
+}
+
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 {
 	char text[STATUS_BYTES];
@@ -135,6 +144,7 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 		return -EPROTO;
 	*out = (struct thread_masks){.blocked = mask_of(text, "\nSigBlk:"),
 				     .caught = mask_of(text, "\nSigCgt:"),
+				     .queue_is_full = is_full(line_of(text, "\nSigQ:")),
 				     .waits = number_of(text, "\nvoluntary_ctxt_switches:")};
 	out->switches = out->waits + number_of(text, "\nnonvoluntary_ctxt_switches:");
 	take_namespaces(line_of(text, "\nNSpid:"), out);

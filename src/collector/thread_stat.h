@@ -19,6 +19,7 @@ int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out);
 /* From status. */
 struct thread_masks {
 	uint64_t blocked, caught; /* bit signo - 1 */
+	int queue_is_full;        /* one sent with a value would come without it */
 	int32_t inside_tid;       /* in the innermost PID namespace that it is in */
 	int levels;               /* such namespaces from ours on; 1 = it is in ours */
 	uint64_t waits;           /* how often it has gone to sleep */

@@ -129,6 +129,16 @@ static uint64_t parse_number(const char *at)
 	return value;
 }
 
+/* "SigQ: 0/96365": may another signal be queued, which else would come without its value? */
+static int has_room_for_signals(void)
+{
+	const char *queued = field("SigQ:\t", 6), *limit = queued;
+
+	while (limit && *limit >= '0' && *limit <= '9')
+		limit++;
+	return limit && *limit == '/' && parse_number(queued) < parse_number(limit + 1);
+}
+
 /* Does it run, and would the signal reach it at once? *waits: how often it has gone to sleep. */
 static int would_take(int32_t tid, int signo, uint64_t *waits)
 {
@@ -139,7 +149,7 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 	state = field("State:\t", 7);
 	blocked = field("SigBlk:\t", 8);
 	switches = field("voluntary_ctxt_switches:\t", 25);
-	if (!state || *state != 'R' || !blocked || !switches)
+	if (!state || *state != 'R' || !blocked || !switches || !has_room_for_signals())
 		return 0;
 	*waits = parse_number(switches);
 	return !(parse_hex(blocked) >> (signo - 1) & 1);

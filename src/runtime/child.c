@@ -132,7 +132,7 @@ struct weft_slot *weft_child_first_tick(void)
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (!weft_rt_is_unbegun_child() || !weft_guard_holds() || begin_alone())
+	if (!weft_rt_is_unbegun_child() || !weft_guard_holds() || weft_child_begin())
 		return NULL;
 	return slot ? weft_child_move_out() : weft_slot_claim(&birth);
 }

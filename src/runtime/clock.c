@@ -27,14 +27,20 @@
 #define OPENING_MAX_NS 100000
 
 static uint64_t tick_ns;
+static uint64_t period_of_fork_ns; /* the parent's: its header may go at any time, see child.c */
 static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
 static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
 static int is_short;  /* the last could not be had: no descriptor, or no memory to be locked */
 static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
 
+static uint64_t period_of_header(void)
+{
+	return __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
+}
+
 uint64_t weft_period_ns(void)
 {
-	uint64_t ns = __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
+	uint64_t ns = weft_rt_is_unbegun_child() ? period_of_fork_ns : period_of_header();
 
 	return ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : ns;
 }
@@ -197,6 +203,19 @@ static int is_failure(long page)
 	return page < 0 && page > -4096;
 }
 
+/* Threads are counted, not tries. */
+static void note_lack(struct weft_slot *slot)
+{
+	uint32_t before;
+
+	if (weft_rt_is_unbegun_child() ||
+	    __atomic_load_n(&weft_rt.header->clock_error, __ATOMIC_RELAXED))
+		return;
+	before = __atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_CLOCK, __ATOMIC_RELAXED);
+	if (!(before & WEFT_SLOT_NO_CLOCK))
+		__atomic_fetch_add(&weft_rt.header->clock_lacked, 1, __ATOMIC_RELAXED);
+}
+
 /* Between the two stores the event is made: whoever closes the clock meanwhile makes it go again.
  */
 static int make_for(struct weft_slot *slot, uint64_t gap_ns)
@@ -208,6 +227,8 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	page = make(slot, gap_ns, clock);
 	found = is_failure(page) ? 0 : (uint64_t)page;
 	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
+	if (!found)
+		note_lack(slot);
 	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		unmap(found);
@@ -266,8 +287,9 @@ void weft_clock_yield(void)
 {
 	uint32_t high;
 
-	if (!weft_rt_is_ready() || weft_prime_signal() != SIGURG || !is_handled_by_program())
+	if (!weft_rt_is_ready() || !weft_guard_holds())
 		return;
+	note_refusal(-EADDRINUSE);
 	weft_clock_close(weft_slot_private());
 	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
@@ -373,6 +395,7 @@ void weft_clock_after_fork(int is_wanted)
 	forget_private();
 	if (!is_wanted)
 		return;
+	period_of_fork_ns = period_of_header();
 	slot->thread.tid = sys_gettid();
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	weft_clock_open(slot, mask);

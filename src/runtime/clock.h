@@ -108,7 +108,7 @@ void weft_clock_after_begin(struct weft_slot *slot);
 
 void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
 
-/* The program may have set an action for SIGURG: does it handle it, all are closed for good. */
+/* The program uses SIGURG itself: all are closed, for good. */
 void weft_clock_yield(void);
 
 /* The thread is about to block SIGURG, and has done so: none may be left pending. A tick in between

@@ -57,7 +57,7 @@ static int change(int signo, const struct sigaction *action, struct sigaction *o
 	if (weft_is_vfork_child())
 		return change_in_vfork_child(signo, action, old);
 	result = weft_disposition_change(signo, action, old);
-	if (signo == SIGURG && action)
+	if (signo == SIGURG && weft_disposition_has_handler(WEFT_KEPT_PRIME))
 		weft_clock_yield();
 	return result;
 }

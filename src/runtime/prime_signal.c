@@ -143,13 +143,21 @@ int weft_prime_send(int32_t tid, enum weft_order order)
 	return 0;
 }
 
+/* Where nothing more may be queued (RLIMIT_SIGPENDING) one comes as if from nobody: it may be ours.
+ */
+static int has_lost_its_value(const siginfo_t *info)
+{
+	return info->si_code == SI_USER && info->si_pid == 0;
+}
+
 static void pass_on(int signo, siginfo_t *info, void *ucontext)
 {
 	if (weft_rt_is_ready() && weft_guard_holds())
 		weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
-	if (signo == SIGURG && info->si_code != SI_QUEUE &&
+	if (signo == SIGURG && info->si_code != SI_QUEUE && !has_lost_its_value(info) &&
 	    !weft_disposition_has_handler(WEFT_KEPT_PRIME)) {
 		__atomic_store_n(&stands_aside, 1, __ATOMIC_RELAXED);
+		weft_clock_yield();
 		weft_prime_uninstall();
 		return;
 	}

@@ -24,6 +24,15 @@ chain() {
 	same "chain: 0 failed" "$(cat "$work/out")"
 }
 
+children_of_two() {
+	bounded "$weft" record -o "$work/two.jfr" -- "$tools/storm" --threads 200 \
+		>"$work/out" 2>"$work/err" || {
+		cat "$work/out" "$work/err"
+		return 1
+	}
+	same "200 children, 0 failed" "$(cat "$work/out")"
+}
+
 real_time() {
 	bounded "$weft" record --prime-signal rt -o "$work/rt.jfr" -- "$tools/exec-storm" 4 10 \
 		>"$work/out" 2>"$work/err" || {
@@ -46,6 +55,9 @@ check "... children are in the same recording" at_least 2 "$(processes_in "$work
 check "300 execs in a row in one process: not killed" chain
 show "$work/err" 4
 check "... its samples are there" at_least 20 "$(samples_in "$work/chain.jfr")"
+check "200 forks whose second thread begins the child's session while the first computes: none killed" \
+	children_of_two
+show "$work/err" 4
 check "execs while a real-time priming signal is sent: none killed" real_time
 show "$work/err" 4
 check "... and sent it was" at_least 1 "$(signals_sent "$work/rt.jfr")"

@@ -51,7 +51,7 @@ for part in out-of-band telling-descriptors to-itself to-another to-a-thread wai
 	esac
 done
 case $(clock) in
-hrtimer | "ticks the program handles SIGURG itself") ;;
+hrtimer | "ticks the program uses SIGURG itself") ;;
 *) note "no hrtimers here: $(clock)" ;;
 esac
 check "descriptors of low numbers alone: the same" with_few the_same telling-descriptors

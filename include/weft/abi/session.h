@@ -277,7 +277,8 @@ struct weft_session_header {
 	uint32_t clock_opened; /* 0x274 [R] hrtimers opened so far */
 	uint32_t clock_rested; /* 0x278 [R] threads that had none for a time: they switch too often
 				*/
-	uint8_t rsv_runtime[0x280 - 0x27C];
+	uint32_t clock_lacked; /* 0x27C [R] likewise: no descriptor left, or no memory to be locked
+				*/
 	/** A bit per block of 64 slots: something was published, or a thread ended, in it since
 	 * the collector took the bit away. A hint: all are looked at now and then. */
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
@@ -413,6 +414,7 @@ struct weft_slot {
 enum weft_slot_flag {
 	WEFT_SLOT_MAIN = 1 << 0,     /* the thread whose tid is the pid */
 	WEFT_SLOT_NO_TIMER = 1 << 1, /* no CPU timer could be had */
+	WEFT_SLOT_NO_CLOCK = 1 << 2, /* an hrtimer could not be had at some time: clock_lacked */
 };
 
 /** Ring records: 8-aligned, header first, never across the ring's end. */
@@ -672,6 +674,7 @@ WEFT_ABI_OFFSET(weft_session_header, mapped_at, 0x268);
 WEFT_ABI_OFFSET(weft_session_header, clock_error, 0x270);
 WEFT_ABI_OFFSET(weft_session_header, clock_opened, 0x274);
 WEFT_ABI_OFFSET(weft_session_header, clock_rested, 0x278);
+WEFT_ABI_OFFSET(weft_session_header, clock_lacked, 0x27C);
 WEFT_ABI_OFFSET(weft_session_header, fresh, 0x280);
 WEFT_ABI_OFFSET(weft_session_header, counters, 0x300);
 WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
