@@ -40,6 +40,7 @@ static uint32_t runners;                  /* at the table's end, while threads a
 static _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
 static char status[STATUS_BYTES];         /* likewise */
 static uint16_t slot_hints[65536];        /* by the low bits of a tid: 1 + its slot, perhaps */
+static uint64_t untimed[65536 / 64];      /* likewise: it was counted, and may claim a slot yet */
 
 static int belongs_to(uint32_t index, int32_t tid)
 {
@@ -207,6 +208,24 @@ static uint64_t cpu_of(int32_t tid)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+static uint64_t bit_of(int32_t tid)
+{
+	return UINT64_C(1) << (tid & 63);
+}
+
+static void note_untimed(int32_t tid)
+{
+	if (!(__atomic_fetch_or(&untimed[(tid & 0xFFFF) / 64], bit_of(tid), __ATOMIC_RELAXED) &
+	      bit_of(tid)))
+		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
+}
+
+int weft_adopt_was_untimed(int32_t tid)
+{
+	return (__atomic_fetch_and(&untimed[(tid & 0xFFFF) / 64], ~bit_of(tid), __ATOMIC_RELAXED) &
+		bit_of(tid)) != 0;
+}
+
 static void adopt(int32_t tid)
 {
 	int32_t timer_id = -1;
@@ -215,7 +234,7 @@ static void adopt(int32_t tid)
 		timer_id =
 			weft_timer_make(tid, WEFT_SIGVAL(weft_rt.cookie, WEFT_SIGVAL_ADOPTED, 0));
 	if (timer_id < 0) {
-		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
+		note_untimed(tid);
 		return;
 	}
 	table[count] = (struct adopted){.tid = tid, .timer_id = timer_id};

@@ -32,6 +32,7 @@ void weft_timer_disarm_process(void);
 void weft_adopt_threads(void);      /* primes those that run, makes timers for the others */
 void weft_adopt_more(void);         /* makes timers for those that have neither slot nor timer */
 void weft_adopt_taken(int32_t tid); /* it makes a timer of its own: ours goes */
+int weft_adopt_was_untimed(int32_t tid); /* counted as one that has no timer; once */
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: they were the parent's */
 

@@ -88,7 +88,7 @@ void weft_timer_missing(struct weft_slot *slot)
 	uint32_t before =
 		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_TIMER, __ATOMIC_RELAXED);
 
-	if (!(before & WEFT_SLOT_NO_TIMER))
+	if (!(before & WEFT_SLOT_NO_TIMER) && !weft_adopt_was_untimed(slot->thread.tid))
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
