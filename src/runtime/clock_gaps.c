@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-#define GAP_MIN_NS 10000 /* the kernel makes a shorter one as long; it is over by then anyway */
+#define FIRST_MIN_NS 50000
 #define LATE_MIN_NS 3000
 #define LATE_MAX_NS 60000
 #define BLOCK_NS 40000000 /* a gap is repeated for so long */
@@ -57,12 +57,13 @@ static uint8_t gaps_of_a_block(uint64_t mean_ns)
 void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 {
 	uint32_t gap_ns = draw_by_length(random, mean_ns);
+	uint32_t least_ns = mean_ns / 4 < FIRST_MIN_NS ? (uint32_t)(mean_ns / 4) : FIRST_MIN_NS;
 
 	gaps->left = 0;
 	gaps->is_late = 0;
 	gaps->gap_ns = (uint32_t)weft_random_below(random, gap_ns);
-	if (gaps->gap_ns < GAP_MIN_NS)
-		gaps->gap_ns += gap_ns;
+	if (gaps->gap_ns < least_ns)
+		gaps->gap_ns += least_ns;
 }
 
 /* Given which part of it was the first, a gap is any that is longer, by the joint distribution. */

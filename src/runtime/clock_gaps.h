@@ -9,6 +9,11 @@
  * costs opening the event anew, so each is used several times, by blocks, into which a thread
  * enters at a random place.
  *
+ * None is shorter than 50 us, or a quarter of the mean: in the kernel, where it makes no sample, it
+ * is repeated all the same, each time by an interrupt that takes some microseconds (20 on a virtual
+ * machine), so a thread with a first gap of 10 us stood still until it was back in user mode, for
+ * tenths of a second. What would fall into those first 50 us falls into the next 50 besides.
+ *
  * The kernel repeats the first as well, short as it may be, if it was over in the kernel, where
  * there is no sample: again and again until it meets user mode, which would so be met too often (a
  * thread of a tenth of a millisecond by a fifth, one with half of its time in the kernel twice).
@@ -35,7 +40,7 @@ uint64_t weft_random(uint64_t *state);
 /* Uniform in [0, @below). */
 uint64_t weft_random_below(uint64_t *state, uint64_t below);
 
-/* Begins: gap_ns is the first, 10000 at least. @mean_ns: below 2^32 * 4 / 5. */
+/* Begins: gap_ns is the first, 50000 or @mean_ns / 4 at least. @mean_ns: below 2^32 * 4 / 5. */
 void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns);
 
 /*
