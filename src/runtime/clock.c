@@ -116,8 +116,10 @@ struct event_attr {
 _Static_assert(sizeof(struct event_attr) == 64, "PERF_ATTR_SIZE_VER0");
 #define EVENT_SOFTWARE 1
 #define EVENT_CPU_CLOCK 0
+#define EVENT_DISABLED UINT64_C(1)
 #define EVENT_IN_USER_MODE (UINT64_C(3) << 5) /* exclude_kernel, exclude_hv */
 #define EVENT_CLOSE_ON_EXEC 8
+#define EVENT_ENABLE 0x2400UL /* PERF_EVENT_IOC_ENABLE */
 #define EVENT_ID 0x80082407UL /* PERF_EVENT_IOC_ID */
 
 static long open_event(int32_t tid, uint64_t gap_ns)
@@ -127,7 +129,7 @@ static long open_event(int32_t tid, uint64_t gap_ns)
 		.size = sizeof(attr),
 		.config = EVENT_CPU_CLOCK,
 		.sample_period = gap_ns,
-		.flags = EVENT_IN_USER_MODE,
+		.flags = EVENT_DISABLED | EVENT_IN_USER_MODE,
 	};
 
 	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, EVENT_CLOSE_ON_EXEC);
@@ -180,7 +182,8 @@ static uint32_t cpu_us_of(int32_t tid)
 				 1);
 }
 
-/* The address of its control page, and the number that it had meanwhile; or -errno. */
+/* The address of its control page, and the number that it had meanwhile; or -errno. It counts from
+ * the end on: what the calls before take is no part of a gap. */
 static long make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
 {
 	long fd = open_event(slot->thread.tid, gap_ns), page;
@@ -189,10 +192,11 @@ static long make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clo
 		note_refusal(fd);
 		return fd;
 	}
-	clock->since_us = clock->gaps.left ? 0 : cpu_us_of(slot->thread.tid);
 	page = aim(fd, slot->thread.tid);
 	if (!page)
 		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	clock->since_us = clock->gaps.left ? 0 : cpu_us_of(slot->thread.tid);
+	sys_call3(SYS_ioctl, fd, EVENT_ENABLE, 0);
 	sys_call1(SYS_close, fd);
 	clock->fd = (int32_t)fd;
 	return page;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 
 #define FIRST_MIN_NS 50000
+#define BEGINNING_NS 5000 /* the way from the event to the program's own code */
 #define LATE_MIN_NS 3000
 #define LATE_MAX_NS 60000
 #define BLOCK_NS 40000000 /* a gap is repeated for so long */
@@ -62,8 +63,10 @@ void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 	gaps->left = 0;
 	gaps->is_late = 0;
 	gaps->gap_ns = (uint32_t)weft_random_below(random, gap_ns);
-	if (gaps->gap_ns < least_ns)
-		gaps->gap_ns += least_ns;
+	if (gaps->gap_ns < BEGINNING_NS)
+		gaps->gap_ns += gap_ns;
+	else if (gaps->gap_ns < least_ns)
+		gaps->gap_ns += least_ns - BEGINNING_NS;
 }
 
 /* Given which part of it was the first, a gap is any that is longer, by the joint distribution. */

@@ -12,7 +12,8 @@
  * None is shorter than 50 us, or a quarter of the mean: in the kernel, where it makes no sample, it
  * is repeated all the same, each time by an interrupt that takes some microseconds (20 on a virtual
  * machine), so a thread with a first gap of 10 us stood still until it was back in user mode, for
- * tenths of a second. What would fall into those first 50 us falls into the next 50 besides.
+ * tenths of a second. What would fall into those first 50 us falls into the next besides, but
+ * for 5 us that belong to the thread's beginning.
  *
  * The kernel repeats the first as well, short as it may be, if it was over in the kernel, where
  * there is no sample: again and again until it meets user mode, which would so be met too often (a

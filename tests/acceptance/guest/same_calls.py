@@ -33,7 +33,8 @@ CPU_TIME = re.compile(r"clock_gettime\(PTR /\* CLOCK_\?\?\? \*/")
 OPENING = [re.compile(p) for p in (
     r"perf_event_open\(\{type=PERF_TYPE_SOFTWARE, .*exclude_kernel=1", r"fcntl\(\d+, F_SETOWN_EX, ",
     r"fcntl\(\d+, F_SETSIG, SIGURG", r"fcntl\(\d+, F_SETFL, O_RDWR\|(O_ASYNC|FASYNC)",
-    r"mmap\(NULL, 4096, PROT_READ, MAP_SHARED, \d+, 0\)", r"close\(\d+\)")]
+    r"mmap\(NULL, 4096, PROT_READ, MAP_SHARED, \d+, 0\)",
+    r"ioctl\(\d+, PERF_EVENT_IOC_ENABLE, ", r"close\(\d+\)")]
 PAGE_GONE = re.compile(r"munmap\(PTR, 4096\) = 0")
 TICK = re.compile(r"^--- SIGPROF \{.*si_code=SI_TIMER")
 CUT_SHORT = re.compile(r"^(?!rt_sigreturn\().* = (-1 EINTR|\? ERESTART)")
@@ -88,8 +89,8 @@ def with_hrtimers(calls):
     out, i, opened = [], 0, 0
     while i < len(calls):
         row = calls[i:i + len(OPENING) + 1]
-        asks = len(row) > 1 and CPU_TIME.match(row[1]) is not None  # at a first gap
-        row = row[:1] + row[2:] if asks else row[:len(OPENING)]
+        asks = len(row) > 5 and CPU_TIME.match(row[5]) is not None  # at a first gap
+        row = row[:5] + row[6:] if asks else row[:len(OPENING)]
         if len(row) == len(OPENING) and all(p.match(c) for p, c in zip(OPENING, row)):
             out.append("hrtimer(open)")
             opened += 1
