@@ -5,8 +5,8 @@
 # server at work. The exceptions: opening more of the unwind tables is an mprotect, and counted; a
 # tick asks once what the thread has used, and, when the hrtimer has told nothing for long, whether
 # its handler is there; an hrtimer is opened anew for its next gaps, at most once in eight signals,
-# by six calls, and one more if its number has changed; when the first gap of one is over, and another
-# begins, the thread's CPU time is read; a signal of it asks whether its number sends one, too.
+# by seven calls, and one more if its number has changed; when the first gap of one is over, and another
+# begins, the thread's CPU time is read.
 . "$(dirname "$0")/lib.sh"
 have strace || skip_all "strace is not installed"
 strace -o /dev/null true 2>/dev/null || skip_all "strace may not trace here"

@@ -10,7 +10,7 @@ only addresses, numbers of threads and points in time may differ. What the recor
 besides is: signal SIGPROF from a timer, rt_sigreturn, timer_*, an mprotect for each time that
 more of the unwind tables was opened, a getrusage behind a tick, and in a row the calls that open
 a thread's hrtimer (perf_event_open to close) or close it (munmap of its page), with its SIGURG, at
-which it is asked whether a descriptor of the program's sends that, and for the thread's CPU time.
+which the thread's CPU time is asked for.
 Before and after, what the bare run does must be there, in
 its order; what is more is listed (start) or must be a timer_delete or so (end).
 
