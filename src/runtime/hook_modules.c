@@ -26,11 +26,14 @@ WEFT_API int dlclose(void *handle)
 	int result;
 
 	weft_patch_catch_up();
-	if (!is_watched())
-		return weft_real(dlclose)(handle);
-	weft_modules_look();
-	weft_modules_epoch_add(IN_PROGRESS);
-	result = weft_real(dlclose)(handle);
-	weft_modules_epoch_add(weft_modules_look() ? CHANGED - IN_PROGRESS : -IN_PROGRESS);
+	if (is_watched()) {
+		weft_modules_look();
+		weft_modules_epoch_add(IN_PROGRESS);
+		result = weft_real(dlclose)(handle);
+		weft_modules_epoch_add(weft_modules_look() ? CHANGED - IN_PROGRESS : -IN_PROGRESS);
+	} else {
+		result = weft_real(dlclose)(handle);
+	}
+	weft_patch_old_forget();
 	return result;
 }

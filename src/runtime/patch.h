@@ -42,6 +42,7 @@ const char *weft_patch_version(const struct patch_module *m, const ElfW(Rela) * 
 /* patch_old.c: libc's of before glibc 2.3.3, if that is the one that @caller's module means. */
 typedef int weft_timer_create_fn(clockid_t clock, struct sigevent *event, timer_t *timer);
 weft_timer_create_fn *weft_patch_old_timer_create(const void *caller);
+void weft_patch_old_forget(void); /* after dlclose */
 
 /* 1, or 0 where its page could not be written. */
 int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function);

@@ -2,7 +2,8 @@
 /*
  * glibc's x86-64 has two functions timer_create: before 2.3.3 a timer_t was an int, and modules
  * that ask for that version still get it. One hook stands for both, as it has no version: so it
- * asks what the module wanted that calls. The answer is kept for the call that asked last.
+ * asks what the module wanted that calls. The answer is kept for the call that asked last, until
+ * a module goes, and another may come to lie there.
  */
 #include "runtime/patch.h"
 
@@ -62,6 +63,11 @@ static void *old_one(void)
 	return found;
 }
 
+void weft_patch_old_forget(void)
+{
+	__atomic_store_n(&known_new, 0, __ATOMIC_RELAXED);
+}
+
 weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
 {
 	struct question q = {.address = (uint64_t)(uintptr_t)caller};
@@ -78,6 +84,10 @@ weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
 }
 
 #else
+
+void weft_patch_old_forget(void)
+{
+}
 
 weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
 {

@@ -8,6 +8,7 @@
 #include <weft/coro_carry.h>
 #include <weft/labels.h>
 
+#include "label_value.h"
 #include "runtime/runtime.h"
 #include "unit.h"
 
@@ -49,15 +50,6 @@ static inline void destroy(struct weft_coro *coro)
 {
 	CARRY->destroy(coro, 4);
 	coro->state = WEFT_CTP_DEAD;
-}
-
-static inline const char *value_of(const char *key)
-{
-	static __thread char value[300];
-	ssize_t n = weft_label_get(key, value, sizeof(value) - 1);
-
-	value[n < 0 ? 0 : n] = 0;
-	return n < 0 ? "(none)" : value;
 }
 
 static inline uint64_t span(void)

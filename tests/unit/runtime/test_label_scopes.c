@@ -15,6 +15,7 @@
 #include <weft/coro_carry.h>
 #include <weft/labels.h>
 
+#include "label_value.h"
 #include "runtime/label_store.h"
 #include "unit.h"
 
@@ -38,17 +39,6 @@
 
 static jmp_buf far_out;
 static int wrong; /* in threads */
-
-static const char *value_of(const char *key)
-{
-	static char value[512];
-	ssize_t bytes = weft_label_get(key, value, sizeof(value) - 1);
-
-	if (bytes < 0)
-		return "(none)";
-	value[bytes] = '\0';
-	return value;
-}
 
 static void expect(const char *key, const char *value, int line)
 {

@@ -13,6 +13,7 @@
 #include <weft/publish.h>
 
 #include "children.h"
+#include "label_value.h"
 #include "runtime/label_store.h"
 #include "unit.h"
 
@@ -27,17 +28,6 @@ static int room(void)
 	labels = labels > WEFT_CUSTOM_LABELS_MOST ? WEFT_CUSTOM_LABELS_MOST : labels;
 	labels = labels < WEFT_CUSTOM_LABELS_LEAST ? WEFT_CUSTOM_LABELS_LEAST : labels;
 	return (int)labels - WEFT_CUSTOM_LABELS_RESERVED;
-}
-
-static const char *value_of(const char *key)
-{
-	static char value[512];
-	ssize_t bytes = weft_label_get(key, value, sizeof(value) - 1);
-
-	if (bytes < 0)
-		return "(none)";
-	value[bytes] = '\0';
-	return value;
 }
 
 static uint64_t counted(enum weft_counter counter)
