@@ -143,10 +143,15 @@ void weft_child_before_thread(void)
 		weft_child_begin();
 }
 
+/*
+ * The kernel is asked whether our handler stands: a recording that attaches or leaves in this
+ * very moment has it half done, or has ordered it alone, and a timer's SIGPROF would kill.
+ */
 void weft_child_after_fork(void)
 {
 	int is_wanted = weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
-			weft_rt_run_state() == WEFT_RUN_RECORDING;
+			weft_rt_run_state() == WEFT_RUN_RECORDING &&
+			weft_disposition_is_installed(WEFT_KEPT_PROF);
 
 	has_no_timer = is_wanted && weft_timer_arm_process() != 0;
 	weft_clock_after_fork(is_wanted);
