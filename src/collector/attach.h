@@ -7,7 +7,7 @@
  *	                  holds the memfd's flock(2) is the one that records. The kernel lets go of
  *	                  it when its holder ends, however that happens.
  *	session_attach()  takes the session over (session_attach.c)
- *	order_try()       an order (abi/session.h) to a thread that runs (order.c)
+ *	order_try()       an order (abi/session.h) to a thread that it does not disturb (order.c)
  *
  * Nothing is written to a process that is refused.
  */
@@ -89,14 +89,15 @@ int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
 int order_may_wake(const struct process *p, int32_t tid, uint32_t signo);
 
 /*
- * order_try() - queue @order to one thread of the process that runs, and neither blocks nor
- * waits for the signal. A call that it is about to sleep in would be cut short by the signal, so
- * the thread must have run on for steady_ns without a wait: one that does is all but certain
- * not to go to sleep in the microseconds until the signal is there. Takes that long, too.
+ * order_try() - queue @order to one thread of the process that neither blocks nor waits for the
+ * signal, and runs, or sleeps as order_may_wake() asks. A call that it is about to sleep in would
+ * be cut short by the signal, so the thread must have run on for steady_ns without a wait: one that
+ * does is all but certain not to go to sleep in the microseconds until the signal is there. Takes
+ * that long, too.
  *
- * 1: queued; 0: no thread runs just now, or that which does has not run on; -errno: -ESRCH gone,
- * -EPERM, -EINVAL: no signal that may be sent. Looks at threads_max threads at most, after the
- * first skip, and waits for one of them; the next call goes on from there.
+ * 1: queued; 0: there is no such thread just now, or that which runs has not run on; -errno: -ESRCH
+ * gone, -EPERM, -EINVAL: no signal that may be sent. Looks at threads_max threads at most, after
+ * the first skip, and waits for one of them; the next call goes on from there.
  */
 struct order_search {
 	unsigned int threads_max;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders to a process that is attached to: the priming signal, queued with a value to a thread
- * that runs. A thread that sleeps would be woken, and its call might return early: it is never
- * sent one, unless in a call that the kernel takes up again (order_may_wake()). One that runs may
+ * that runs, or that sleeps in a call which the kernel takes up again (order_may_wake()). Any other
+ * that sleeps would be woken, and its call might return early: it is sent none. One that runs may
  * go to sleep before the signal is there, and most that are seen to run for some microseconds will;
  * one that waits for a CPU may be in a call from which it was woken just now, which would end early
  * all the same: so it must have had a CPU for a while first (thread_ran_on()). Threads whose mask
@@ -122,11 +122,13 @@ static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum
 	struct thread_run before;
 	int rc;
 
-	if (!runs(s->process, tid) || !takes(s->process, tid, signo) ||
-	    thread_run_read(s->process->proc_fd, tid, &before))
-		return 0;
-	if (!order_runs_on(s->process, tid, signo, &before, steady_ns))
-		return NOT_THIS_ONE;
+	if (!order_may_wake(s->process, tid, signo)) {
+		if (!runs(s->process, tid) || !takes(s->process, tid, signo) ||
+		    thread_run_read(s->process->proc_fd, tid, &before))
+			return 0;
+		if (!order_runs_on(s->process, tid, signo, &before, steady_ns))
+			return NOT_THIS_ONE;
+	}
 	rc = order_queue(s->process, tid, signo, order);
 	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;
 }

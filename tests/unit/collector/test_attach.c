@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,11 +32,14 @@
 #define COOKIE 0x123456
 #define SLOTS 64
 #define BURSTS 2
+#define FUTEX 3
 
 /* What the child and the test share, beside the session. */
 struct stage {
 	uint32_t ready, runs; /* 1: burns; BURSTS: runs for some microseconds at a time */
-	uint64_t value;       /* of the newest SIGURG */
+	uint32_t word, woken; /* FUTEX: sleeps until the word is 1, and tells what the call said */
+	int32_t call_said;
+	uint64_t value; /* of the newest SIGURG */
 	int32_t code;
 };
 
@@ -59,7 +64,7 @@ static void caught(int number, siginfo_t *info, void *context)
 
 __attribute__((noreturn)) static void be_target(struct stage *stage)
 {
-	struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_RESTART};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	stage_of_child = stage;
@@ -71,6 +76,11 @@ __attribute__((noreturn)) static void be_target(struct stage *stage)
 
 		if (runs == 0)
 			usleep(1000);
+		if (runs == FUTEX && !stage->woken) {
+			stage->call_said = (int32_t)syscall(SYS_futex, &stage->word, FUTEX_WAIT, 0,
+							    NULL, NULL, 0);
+			__atomic_store_n(&stage->woken, 1, __ATOMIC_SEQ_CST);
+		}
 		while (runs == BURSTS && clock_mono_ns() < until_ns)
 			;
 		if (runs == BURSTS)
@@ -353,6 +363,36 @@ static void who_sleeps_soon_gets_none(void **state)
 	target_end(&s.target);
 }
 
+/* Its call goes on as if there had been no signal. */
+static void who_waits_for_a_futex_gets_one(void **state)
+{
+	struct order_search search = {.threads_max = 64, .steady_ns = 2000000};
+	uint64_t began_ns = clock_mono_ns();
+	struct stage *stage;
+	struct scene s;
+	int rc = 0;
+
+	(void)state;
+	target_begin(&s.target, 1);
+	stage = s.target.stage;
+	attach(&s);
+	__atomic_store_n(&stage->runs, FUTEX, __ATOMIC_SEQ_CST);
+	while (rc == 0 && clock_mono_ns() - began_ns < UINT64_C(60000000000))
+		rc = order_try(s.session, WEFT_ORDER_ATTACH, &search);
+	assert_int_equal(rc, 1);
+	while (!__atomic_load_n(&stage->value, __ATOMIC_SEQ_CST) && is_alive(&s.target))
+		sched_yield();
+	usleep(20000);
+	assert_int_equal(__atomic_load_n(&stage->woken, __ATOMIC_SEQ_CST), 0);
+	__atomic_store_n(&stage->word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &stage->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	while (!__atomic_load_n(&stage->woken, __ATOMIC_SEQ_CST) && is_alive(&s.target))
+		sched_yield();
+	assert_int_equal(stage->call_said, 0);
+	leave(&s);
+	target_end(&s.target);
+}
+
 static void its_word_is_not_believed_too_far(void **state)
 {
 	struct scene s;
@@ -495,6 +535,7 @@ int main(void)
 		cmocka_unit_test(only_harmless_signals_are_ever_sent),
 		cmocka_unit_test(orders_go_to_threads_that_run),
 		cmocka_unit_test(who_sleeps_soon_gets_none),
+		cmocka_unit_test(who_waits_for_a_futex_gets_one),
 		cmocka_unit_test(its_word_is_not_believed_too_far),
 		cmocka_unit_test(what_another_recording_left_is_not_ours),
 		cmocka_unit_test(rubbish_spoils_only_its_own),
