@@ -343,6 +343,7 @@ static int begin_record(const struct cli_args *args, struct record *r, struct co
 	r->duration_ns = cli_number(args, "duration");
 	r->wait_all = cli_flag(args, "wait-all");
 	r->progress = term_is(stderr);
+	r->no_children = o->no_children;
 	o->path = r->path;
 	return status;
 }
@@ -355,6 +356,8 @@ static int open_attached(struct record *r, struct collector_options *o, struct a
 
 	if (status)
 		return cli_error("cannot wait for a signal: %s", strerror(-status));
+	if (!r->no_children)
+		unrecorded_begin(&r->unrecorded, a->pids, a->count);
 	snprintf(a->text, sizeof(a->text), "--pid %d", (int)a->target[0].pid);
 	o->command_line = a->text;
 	o->attach = a->target;

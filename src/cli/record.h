@@ -31,6 +31,7 @@ struct record {
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
 	uint64_t looked_ns; /* when @unrecorded was */
+	int no_children;    /* nobody else is to be recorded */
 	struct unrecorded unrecorded;
 };
 
@@ -46,6 +47,7 @@ void record_show_warnings(struct record *r);
 int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
 void record_finish(struct record *r);        /* the file, and what is told of it */
 void record_close_fds(const struct record *r);
+int record_is_time_to_look(struct record *r); /* for @unrecorded: at first, then once a second */
 
 /* The one line at the end, hints, and what went wrong. Returns 0 or CLI_FAILED. */
 int record_tell(const struct record *r, const struct collector_result *result, int rc);

@@ -44,7 +44,7 @@ static int find_one(struct attached *a, const char *text, int needs_orders)
 			return CLI_DONE;
 	verdict = attach_find(&a->target[a->count], pid, needs_orders);
 	if (verdict == ATTACH_FINE) {
-		a->count++;
+		a->pids[a->count++] = pid;
 		return CLI_DONE;
 	}
 	attach_explain(&a->target[a->count], verdict, why, sizeof(why));
@@ -58,8 +58,11 @@ int attached_find(struct attached *a, const struct cli_args *args, int needs_ord
 
 	a->count = 0;
 	a->target = calloc(given + 1, sizeof(*a->target));
-	if (!a->target)
+	a->pids = calloc(given + 1, sizeof(*a->pids));
+	if (!a->target || !a->pids) {
+		attached_free(a);
 		return cli_error("%s", strerror(ENOMEM));
+	}
 	for (size_t i = 0; i < given && status == CLI_DONE; i++)
 		status = find_one(a, cli_text_at(args, "pid", i), needs_orders);
 	if (status)
@@ -72,6 +75,7 @@ void attached_free(struct attached *a)
 	for (size_t i = 0; i < a->count; i++)
 		attach_target_close(&a->target[i]);
 	free(a->target);
+	free(a->pids);
 	*a = (struct attached){0};
 }
 
@@ -87,7 +91,16 @@ static void take_signals(struct record *r)
 			r->interrupts++;
 }
 
-static void wait_for_something(struct record *r)
+/* What becomes of the targets themselves is the collector's to tell. */
+static void look_for_unrecorded(struct record *r, const struct attached *a)
+{
+	if (r->no_children || !record_is_time_to_look(r))
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		unrecorded_look_below(&r->unrecorded, a->pids[i]);
+}
+
+static void wait_for_something(struct record *r, const struct attached *a)
 {
 	struct pollfd fd[] = {
 		{.fd = r->signal_fd, .events = POLLIN},
@@ -102,6 +115,7 @@ static void wait_for_something(struct record *r)
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
 		record_show_warnings(r);
 		record_show_progress(r);
+		look_for_unrecorded(r, a);
 	}
 }
 
@@ -152,11 +166,12 @@ int attached_wait(struct record *r, const struct attached *a)
 	r->start_ns = clock_mono_ns();
 	while (!is_over(r)) {
 		tell_waiting(r, &told);
-		wait_for_something(r);
+		wait_for_something(r, a);
 	}
 	collector_progress(r->collector, &end);
 	record_finish(r);
 	record_close_fds(r);
+	unrecorded_free(&r->unrecorded);
 	status = tell_end(&end);
 	return r->failed || status ? CLI_FAILED : CLI_DONE;
 }

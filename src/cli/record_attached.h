@@ -9,6 +9,7 @@
 
 struct attached {
 	struct attach_target *target;
+	pid_t *pids; /* of the targets */
 	size_t count;
 	char text[32]; /* as the recording tells it: --pid PID */
 };

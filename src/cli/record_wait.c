@@ -203,15 +203,14 @@ int record_pause_ms(const struct record *r)
 	return -1;
 }
 
-/* At the first tick, then once a second. */
-static void look_for_unrecorded(struct record *r)
+int record_is_time_to_look(struct record *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < LOOK_NS))
-		return;
+		return 0;
 	r->looked_ns = now_ns;
-	unrecorded_look(&r->unrecorded, r->pid);
+	return 1;
 }
 
 static void wait_for_something(struct record *r)
@@ -230,7 +229,8 @@ static void wait_for_something(struct record *r)
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
 		record_show_warnings(r);
 		record_show_progress(r);
-		look_for_unrecorded(r);
+		if (record_is_time_to_look(r))
+			unrecorded_look(&r->unrecorded, r->pid);
 	}
 	if (fd[2].revents || r->pid_fd < 0)
 		take_end(r);

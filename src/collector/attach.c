@@ -180,7 +180,7 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 				   "LD_PRELOAD=.../libweft.so and attach later",
 		[ATTACH_32_BIT] = "is a 32-bit program: weft cannot be loaded there",
 		[ATTACH_FORKED] = "was forked, and has begun no session of its own; attach to its "
-				  "parent, whose children join: ",
+				  "parent, whose children join from then on: ",
 		[ATTACH_RECORDED] = "is recorded already, by weft with pid ",
 		[ATTACH_OVER] = "was recorded from its start, and that recording is over: it keeps "
 				"nothing open that one could attach to; start it with "

@@ -60,6 +60,7 @@ struct session {
 	struct session_counts before; /* what earlier recordings counted there */
 	uint64_t ordered_ns;          /* when the newest order was queued; 0 = not yet */
 	uint64_t checked_ns;          /* when it was last seen to have the session still */
+	int is_expected;              /* it has exec'ed a program that is to join by itself */
 	unsigned int order_skip;      /* threads that were looked at already */
 	unsigned int order_failed;    /* that ran, but had to wait soon */
 };

@@ -144,13 +144,26 @@ static void look_at(struct unrecorded *u, pid_t pid)
 		note(u, pid, why);
 }
 
-static void look_below(struct unrecorded *u, pid_t pid, int depth)
+static void note_earlier(struct unrecorded *u, pid_t pid)
+{
+	struct seen_key key;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (!key_of(&key, pid, path) || is_settled(u, &key))
+		return;
+	settle(u, &key);
+	note(u, pid, "began before the recording");
+}
+
+typedef void look_fn(struct unrecorded *u, pid_t pid);
+
+static void look_below(struct unrecorded *u, pid_t pid, int depth, look_fn *look)
 {
 	char path[48];
 	size_t bytes = 0;
 	char *text, *at, *end;
 
-	look_at(u, pid);
 	if (depth == DEPTH_MAX)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
@@ -160,15 +173,37 @@ static void look_below(struct unrecorded *u, pid_t pid, int depth)
 
 		if (end == at)
 			break;
-		if (child > 0)
-			look_below(u, child, depth + 1);
+		if (child <= 0)
+			continue;
+		look(u, child);
+		look_below(u, child, depth + 1, look);
 	}
 	free(text);
 }
 
 void unrecorded_look(struct unrecorded *u, pid_t root)
 {
-	look_below(u, root, 0);
+	look_at(u, root);
+	unrecorded_look_below(u, root);
+}
+
+void unrecorded_look_below(struct unrecorded *u, pid_t root)
+{
+	look_below(u, root, 0, look_at);
+}
+
+void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count)
+{
+	char path[32];
+	struct seen_key key;
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pids[i]);
+		if (key_of(&key, pids[i], path))
+			settle(u, &key);
+	}
+	for (size_t i = 0; i < count; i++)
+		look_below(u, pids[i], 0, note_earlier);
 }
 
 void unrecorded_free(struct unrecorded *u)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs below the recorded one that are not recorded, for no library can be loaded into
- * them, LD_PRELOAD was taken from their environment, or they could not join, as a forked child
- * cannot that has no descriptor left or filters its system calls: found by looking at
- * what runs, now and then. One that ends between two looks, or that another thread than the main
- * one of its parent has started, is not seen.
+ * Programs below the recorded one that are not recorded, for they ran already when it was
+ * attached to, no library can be loaded into them, LD_PRELOAD was taken from their environment, or
+ * they could not join, as a forked child cannot that has no descriptor left or filters its system
+ * calls: found by looking at what runs, now and then. One that ends between two looks, or that
+ * another thread than the main one of its parent has started, is not seen.
  */
 #ifndef WEFT_COLLECTOR_UNRECORDED_H
 #define WEFT_COLLECTOR_UNRECORDED_H
@@ -28,8 +28,13 @@ struct unrecorded {
 	struct map *seen; /* {pid, file} -> looked at; NULL at first */
 };
 
-/* Looks at @root and all that is below it. */
+/* Looks at @root and all that is below it, or at that alone. */
 void unrecorded_look(struct unrecorded *u, pid_t root);
+void unrecorded_look_below(struct unrecorded *u, pid_t root);
+
+/* @count processes that are attached to: what runs below them now, others than they, is not
+ * recorded. */
+void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count);
 void unrecorded_free(struct unrecorded *u);
 
 #endif

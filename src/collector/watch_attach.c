@@ -154,17 +154,20 @@ static int names_session(const char *maps, uint64_t inode)
 	return 0;
 }
 
-/* Its session is not mapped there any more: it has become another program. */
-static int has_left(const struct session *s)
+/* Its session is not mapped there any more: it has become another program, and none that says
+ * so itself: without us, or with us since the last look, and still not here. */
+static int has_left(struct session *s)
 {
 	size_t bytes = 0;
 	char *maps = process_read_file(s->process->proc_fd, "maps", &bytes);
 	struct stat st;
 	int left =
 		maps && bytes > 0 && fstat(s->memfd, &st) == 0 && !names_session(maps, st.st_ino);
+	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
 
+	s->is_expected = is_expected;
 	free(maps);
-	return left;
+	return left && !is_expected;
 }
 
 static void check_exec(struct watch *w, uint64_t now_ns, uint64_t pause_ns)

@@ -5,7 +5,8 @@
  * priming signal to a thread that runs, whose handler ends here.
  *
  *   begin  what an earlier recording left is stopped; the collector is asked for the unwind
- *          tables (counted in `attached`: a handful of system calls); engines start; then
+ *          tables (counted in `attached`: a handful of system calls), and what this process
+ *          execs is told of it from then on; engines start; then
  *          attach_error and attach_taken (release) tell how it went
  *   end    engines stop, tables are let go. Slots, context and the session stay: the next
  *          recorder finds them
@@ -22,6 +23,7 @@
 
 #include "runtime/attach.h"
 #include "runtime/engine.h"
+#include "runtime/environment.h"
 #include "runtime/join.h"
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
@@ -69,8 +71,10 @@ static int stop_earlier(void)
 	if (failed && failed != -EALREADY)
 		return failed;
 	set_running(0);
-	if (is_own_session())
+	if (is_own_session()) {
 		weft_tables_forget();
+		weft_environment_follow(NULL);
+	}
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec hands down what the program set, not what we did: an ignored SIGPROF or priming signal
- * stays ignored, a blocked SIGPROF blocked; and no preload that cannot be found (preload.c). A
- * real-time priming signal is let go of first: one that came during exec would end what it begins.
- * Our timers are the kernel's business: exec flushes them.
+ * stays ignored, a blocked SIGPROF blocked; and what the environment tells of us
+ * (environment.c). A real-time priming signal is let go of first: one that came during exec
+ * would end what it begins. Our timers are the kernel's business: exec flushes them.
  *
  * A wrapper may run in a vfork child, in its parent's memory: it writes nothing but its own
  * stack, and makes system calls only where there is something to hand down; both tables
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "runtime/engine.h"
+#include "runtime/environment.h"
 #include "runtime/hooks.h"
-#include "runtime/preload.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
 
@@ -68,11 +68,11 @@ static void hand_over(struct handed_down *h)
 }
 
 /* In the frame of the wrapper. */
-#define CUT_PRELOAD(env)                                                                           \
+#define PASS_ENVIRONMENT(env)                                                                      \
 	do {                                                                                       \
-		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_preload_room(env) : 0;        \
+		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_environment_room(env) : 0;    \
 		if (room)                                                                          \
-			(env) = weft_preload_cut(env, alloca(room));                               \
+			(env) = weft_environment_pass(env, alloca(room));                          \
 	} while (0)
 
 /* It failed, or it was another process that was begun. */
@@ -94,7 +94,7 @@ WEFT_API int execve(const char *path, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
-	CUT_PRELOAD(env);
+	PASS_ENVIRONMENT(env);
 	hand_over(&h);
 	result = weft_real(execve)(path, argv, env);
 	take_back(&h);
@@ -106,7 +106,7 @@ WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
-	CUT_PRELOAD(env);
+	PASS_ENVIRONMENT(env);
 	hand_over(&h);
 	result = weft_real(execvpe)(file, argv, env);
 	take_back(&h);
@@ -118,7 +118,7 @@ WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
 	struct handed_down h;
 	int result;
 
-	CUT_PRELOAD(env);
+	PASS_ENVIRONMENT(env);
 	hand_over(&h);
 	result = weft_real(fexecve)(fd, argv, env);
 	take_back(&h);
@@ -211,7 +211,7 @@ WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
 	struct handed_down h;
 	int result;
 
-	CUT_PRELOAD(env);
+	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
 	take_back(&h);
@@ -224,7 +224,7 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	struct handed_down h;
 	int result;
 
-	CUT_PRELOAD(env);
+	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
 	take_back(&h);

@@ -11,13 +11,13 @@
 
 #include "runtime/customlabels_meet.h"
 #include "runtime/engine.h"
+#include "runtime/environment.h"
 #include "runtime/event.h"
 #include "runtime/hooks.h"
 #include "runtime/join.h"
 #include "runtime/launch.h"
 #include "runtime/module_map.h"
 #include "runtime/patch.h"
-#include "runtime/preload.h"
 #include "runtime/publish.h"
 #include "runtime/real.h"
 #include "runtime/sampler.h"
@@ -35,6 +35,8 @@ static void begin_session(void)
 		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
 	if (failed)
 		weft_session_make(failed != -ECANCELED); /* not wanted: leave no trace */
+	if (failed && failed != -ECANCELED)
+		weft_environment_keep_room(failed == -ENOENT || failed == -ECONNREFUSED);
 }
 
 static void claim_main(void)
@@ -70,7 +72,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	}
 	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));
 	weft_prime_parse(secure_getenv("WEFT_PRIME_SIGNAL"));
-	weft_preload_open();
+	weft_environment_open();
 	weft_guard_open();
 	weft_map_begin();
 	weft_rt.begin_child = weft_child_begin;

@@ -7,7 +7,7 @@
  *   session.c  make or map a session           context.c, tags.c  cold half of weft/context.h
  *   join.c     meet the collector              log.c     dictionary and module log
  *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
- *   attach.c   a collector that comes later    preload.c our own entry in LD_PRELOAD
+ *   attach.c   a collector that comes later    environment.c what exec tells of us
  *   fork.c     before, after, and the child    child.c   its session, its CPU time
  *   copies.c   two copies act as one           key.c     the end of a thread
  *   labels.c, label_store.c   labels           publish.c one write, all formats

@@ -218,8 +218,102 @@ is_as_before() { [ "$(ask "$1" "$2")" = "$3" ]; }
 	expect_unharmed "$before" "$(ask one "$pid")"
 }
 
-@test "it becomes another program: its part is over" {
+# Who is begun while it is recorded is recorded, however it is begun; and nobody is told of the
+# recording before and after.
+begins() {
+	start "$1" env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" "$1" "env | grep ^WEFT_SOCKET; $WEFT_BURN 100"
+	kill -USR1 "$pid"
+	until_true grep -q done "$1"
+	record "$1" -p "$pid" --chunk-time 50ms
+	until_true has_samples "$1"
+	kill -USR1 "$pid"
+	until_true has_done "$1" 2
+	finish "$recorder"
+	expect_status 0
+	kill -USR1 "$pid"
+	until_true has_done "$1" 3
+	kill -TERM "$pid"
+	expect_not grep -q "unrecorded\|not recorded" "$1.err"
+	expect_in " $(processes_of "$1.jfr") " " burn "
+	grep -c "^WEFT_SOCKET=/." "$1" | grep -qx 1
+	[ "$(grep "^WEFT_SOCKET" "$1" | sed -n '1p;3p')" = $'WEFT_SOCKET=\nWEFT_SOCKET=' ]
+}
+
+processes_of() { "$WEFT" report --json "$1" | jq -r '[.processes[].process | sub(" .*"; "")] | join(" ")'; }
+has_done() { [ "$(grep -c done "$1")" = "$2" ]; }
+
+@test "programs that it begins: vfork and exec" { begins vfork; }
+@test "programs that it begins: fork and exec with an environment of its own" { begins fork; }
+@test "programs that it begins: posix_spawn" { begins spawn; }
+@test "programs that it begins: system" { begins system; }
+@test "programs that it begins: popen" { begins popen; }
+
+@test "children that ran already are not recorded, which is told; unless they are named" {
+	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" spawn "exec $WEFT_BURN wait"
+	kill -USR1 "$pid"
+	until_true eval 'child=$(pgrep -P "$pid" burn)'
+	CARRIED+=("$child")
+	until_true is_in_state "$child" idle
+	record file -p "$pid" --chunk-time 50ms
+	until_true has_samples file
+	finish "$recorder"
+	expect_status 0
+	expect_in "$(cat file.err)" "1 program ran unrecorded: burn [$child] (began before the recording)"
+	record both -p "$pid" -p "$child" --chunk-time 50ms
+	until_true has_samples both
+	finish "$recorder"
+	expect_status 0
+	expect_not grep -q "unrecorded" both.err
+}
+
+# That nobody has taken the order yet is no reason for a timer whose signal nobody handles.
+@test "attached to a second time, and before that begins, it forks: the child lives" {
+	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" fork "$WEFT_BURN 100"
+	record first -p "$pid" --chunk-time 50ms
+	until_true has_samples first
+	finish "$recorder"
+	kill -USR2 "$pid"
+	until_true sleeps "$pid"
+	record second -p "$pid"
+	until_true is_in_state "$pid" recorded
+	kill -USR1 "$pid"
+	until_true has_said one "done\|failed"
+	finish "$recorder"
+	grep -q done one
+	expect_in "$(cat second.err)" "did not run at all"
+}
+
+has_said() { grep -q "$2" "$1"; }
+sleeps() { expect_not grep -l "^State:.R" "/proc/$1/task/"*/status; }
+
+@test "programs that it begins: not with --no-children" {
+	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" system "$WEFT_BURN 100"
+	record file -p "$pid" --chunk-time 50ms --no-children
+	until_true has_samples file
+	kill -USR1 "$pid"
+	until_true has_done one 1
+	finish "$recorder"
+	expect_status 0
+	[ "$(processes_of file.jfr)" = begin ]
+}
+
+@test "it becomes another program, which has weft: recorded on" {
 	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_CARRY" exec
+	record file -p "$pid" --chunk-time 50ms
+	until_true has_samples file
+	kill -USR1 "$pid"
+	until_true is_called "$pid" sleep
+	until_true is_in_state "$pid" recorded
+	finish "$recorder"
+	expect_status 0
+	expect_in "$(cat file.err)" "2 processes"
+	expect_not grep -q "became another program" file.err
+}
+
+is_called() { [ "$(cat "/proc/$1/comm")" = "$2" ]; }
+
+@test "it becomes another program, which has not: its part is over" {
+	start one env CARRY_LIBRARY="$WEFT_SO" "$WEFT_CARRY" exec
 	record file -p "$pid" --chunk-time 50ms
 	until_true has_samples file
 	kill -USR1 "$pid"
@@ -256,7 +350,7 @@ refused() {
 	refused "$thread" "is a thread; name its process: $pid"
 	kill -USR2 "$pid"
 	until_true grep -q ^child= three
-	refused "$(sed -n 's/^child=//p' three)" "was forked, and has begun no session of its own; attach to its parent, whose children join: $pid"
+	refused "$(sed -n 's/^child=//p' three)" "was forked, and has begun no session of its own; attach to its parent, whose children join from then on: $pid"
 	refused 4194399 "no such process"
 	refused "$$" "carries no weft"
 }
