@@ -145,12 +145,12 @@ static int follows(void)
 
 void weft_environment_follow(const char *socket)
 {
-	size_t bytes = socket ? strlen(socket) : 0;
+	size_t size = socket ? strlen(socket) + 1 : 0; /* with the 0 */
 
 	__atomic_store_n(&socket_entry[SOCKET_BYTES], 0, __ATOMIC_RELEASE);
-	if (!bytes || bytes >= sizeof(socket_entry) - SOCKET_BYTES)
+	if (size < 2 || size > sizeof(socket_entry) - SOCKET_BYTES)
 		return;
-	memcpy(socket_entry + SOCKET_BYTES + 1, socket + 1, bytes);
+	memcpy(socket_entry + SOCKET_BYTES + 1, socket + 1, size - 1);
 	__atomic_store_n(&socket_entry[SOCKET_BYTES], socket[0], __ATOMIC_RELEASE);
 }
 
