@@ -291,7 +291,6 @@ int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift)
 		.collector_pid = (int32_t)getpid(),
 		.total_bytes = gift ? gift->total_bytes : 0,
 		.tables_bytes = gift ? gift->tables_bytes : 0,
-		.flags = gift && gift->follow ? WEFT_WELCOME_FOLLOW : 0,
 	};
 	union {
 		struct cmsghdr header;

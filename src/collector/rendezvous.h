@@ -54,7 +54,6 @@ struct rendezvous_gift {
 	uint64_t total_bytes;
 	int tables_fd; /* used if tables_bytes is not 0 */
 	uint64_t tables_bytes;
-	int follow; /* whom it begins is to be told of us (WEFT_WELCOME_FOLLOW) */
 };
 
 /* The answer: @gift, or the refusal @status (-errno) with NULL. 0 or -errno. */

@@ -146,6 +146,7 @@ static void fill_header(struct session *s, const struct process *p,
 	h->run_state = WEFT_RUN_RECORDING;
 	if (settings->socket)
 		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
+	h->tell_children = settings->tell_children != 0;
 	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }

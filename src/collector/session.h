@@ -25,6 +25,7 @@ struct session_settings {
 	uint32_t clock;        /* enum weft_clock_choice */
 	struct event_options events;
 	const char *socket; /* where the collector listens; NULL = not told */
+	int tell_children;  /* of that, those without it in their environment */
 };
 
 struct slot_reader; /* what the collector remembers of a slot */

@@ -148,6 +148,7 @@ static void write_settings(struct session *s, const struct session_settings *set
 	h->tables_bytes = settings->tables_bytes;
 	memset(h->socket_path, 0, sizeof(h->socket_path));
 	snprintf(h->socket_path, sizeof(h->socket_path), "%s", socket);
+	h->tell_children = settings->tell_children != 0;
 	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
 			 __ATOMIC_RELAXED);

@@ -112,6 +112,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 			   .cpu_name = o->inline_context ? RECORDING_INLINE_SAMPLE : NULL,
 			   .wall_name = o->inline_context ? RECORDING_INLINE_WALL_SAMPLE : NULL},
 		.socket = w->rendezvous.path,
+		.tell_children = o->attach_count && !o->no_children,
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
 	w->poll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -248,12 +248,6 @@ void watch_begin_session(struct watch *w, struct session *s)
 	__atomic_add_fetch(&w->running, 1, __ATOMIC_RELAXED);
 }
 
-/* What an attached process begins has no word of us in its environment. */
-static int is_to_be_followed(const struct watch *w)
-{
-	return w->waiting_ns && !w->no_children;
-}
-
 static int give(const struct watch *w, int fd, const struct session *s)
 {
 	struct rendezvous_gift gift = {
@@ -261,7 +255,6 @@ static int give(const struct watch *w, int fd, const struct session *s)
 		.total_bytes = s->layout.total_bytes,
 		.tables_fd = w->tables->fd,
 		.tables_bytes = w->tables->bytes,
-		.follow = is_to_be_followed(w),
 	};
 
 	return rendezvous_answer(fd, 0, &gift);
@@ -275,7 +268,6 @@ static void welcome_attached(struct watch *w, int fd, pid_t pid)
 		.memfd = -1,
 		.tables_fd = w->tables->fd,
 		.tables_bytes = w->tables->bytes,
-		.follow = is_to_be_followed(w),
 	};
 
 	if (!s || w->stopped)

@@ -5,11 +5,14 @@
  * priming signal to a thread that runs, whose handler ends here.
  *
  *   begin  what an earlier recording left is stopped; the collector is asked for the unwind
- *          tables (counted in `attached`: a handful of system calls), and what this process
- *          execs is told of it from then on; engines start; then
+ *          tables (counted in `attached`: a handful of system calls); engines start; then
  *          attach_error and attach_taken (release) tell how it went
  *   end    engines stop, tables are let go. Slots, context and the session stay: the next
  *          recorder finds them
+ *
+ * A process whose threads all sleep, or run for a moment now and then, gets no signal for fear that
+ * it could cut a call short. If it begins threads, children or programs, as a shell does, it
+ * carries the order out before each of these by itself.
  *
  * Nobody may come to give the second order: the collector was killed, or nothing ran when it
  * left. So a tick of a timer looks, too: the recording is over, or who drained has been gone
@@ -23,7 +26,6 @@
 
 #include "runtime/attach.h"
 #include "runtime/engine.h"
-#include "runtime/environment.h"
 #include "runtime/join.h"
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
@@ -71,10 +73,8 @@ static int stop_earlier(void)
 	if (failed && failed != -EALREADY)
 		return failed;
 	set_running(0);
-	if (is_own_session()) {
+	if (is_own_session())
 		weft_tables_forget();
-		weft_environment_follow(NULL);
-	}
 	return 0;
 }
 
@@ -111,6 +111,17 @@ void weft_attach_take(void)
 		__atomic_store_n(&h->attach_taken, number, __ATOMIC_RELEASE);
 	}
 	leave();
+}
+
+void weft_attach_take_waiting(void)
+{
+	uint64_t before;
+
+	if (sys_getpid() != weft_rt.pid) /* a vfork child, or one that does not know it yet */
+		return;
+	before = sys_signals_block(SYS_SIGNALS_ALL);
+	weft_attach_take();
+	sys_signals_restore(before);
 }
 
 void weft_attach_end(void)

@@ -12,6 +12,21 @@
 void weft_attach_take(void); /* carries out header.attach_number (WEFT_ORDER_ATTACH) */
 void weft_attach_end(void);  /* WEFT_ORDER_STOP */
 
+void weft_attach_take_waiting(void); /* outside of handlers: if nobody has done it yet */
+
+/* Before the process begins something: is an order there that nobody has carried out? */
+static inline void weft_attach_before_children(void)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	if (LIKELY(!weft_rt_is_ready() ||
+		   __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) ==
+			   __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) ||
+		   weft_rt_run_state() != WEFT_RUN_RECORDING))
+		return;
+	weft_attach_take_waiting();
+}
+
 /* At a tick of a timer that came although, or long after, nobody records any more. */
 void weft_attach_look(uint64_t now_ns);
 

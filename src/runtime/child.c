@@ -9,6 +9,7 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/attach.h"
 #include "runtime/clock.h"
 #include "runtime/coro_carry.h"
 #include "runtime/customlabels_meet.h"
@@ -141,6 +142,7 @@ void weft_child_before_thread(void)
 {
 	if (UNLIKELY(has_no_timer) && weft_rt_is_unbegun_child())
 		weft_child_begin();
+	weft_attach_before_children();
 }
 
 /*

@@ -5,17 +5,17 @@
  *   LD_PRELOAD   our own entry, and that of libweft-waits.so, are left out where the file cannot
  *                be found any more (after chroot, in another mount namespace): the loader of
  *                every program begun there would complain about it on the program's stderr
- *   WEFT_SOCKET  a collector that attached is not in the environment with which this program
- *                began. So exec puts its address in, where there is none. system and popen
- *                begin their programs inside libc, with environ: for them the constructor has
- *                put a string of ours there, empty as long as nobody records, whose bytes an
- *                attached recording fills in (where LD_PRELOAD names us: who is linked with us
- *                finds nothing in its environment that it did not put there)
+ *   WEFT_SOCKET  a collector that attached (header.tell_children) is not in the environment with
+ *                which this program began. So exec puts its address in, where there is none.
+ *                system and popen begin their programs inside libc, with environ: for them the
+ *                constructor has put a string of ours there, empty as long as nobody attached
+ *                records (where LD_PRELOAD names us: who is linked with us finds nothing in its
+ *                environment that it did not put there)
  *
  * The address makes nobody load us: LD_PRELOAD is left as who begins a program set it.
  *
- * Before exec this runs in a vfork child, maybe: no allocation, nothing written but to the room
- * that the caller gives.
+ * Before exec this runs in a vfork child, maybe: no allocation, nothing written but that string,
+ * and the room that the caller gives.
  */
 #include "runtime/environment.h"
 
@@ -24,14 +24,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 
+#include "runtime/runtime.h"
 #include "runtime/sys.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_BYTES (sizeof(PRELOAD) - 1)
 #define SOCKET "WEFT_SOCKET="
 #define SOCKET_BYTES (sizeof(SOCKET) - 1)
+#define PATH_BYTES sizeof(((struct weft_session_header *)0)->socket_path)
 #define ROOM_MAX 65536 /* of a caller's stack */
 
 extern char **environ;
@@ -43,9 +44,9 @@ static struct {
 	size_t bytes; /* 0: not known, or no path */
 } own[OWN_COUNT];
 
-/* Handed down as it stands. Its value begins with 0 while there is nobody to meet: that byte is
- * the last one written when there is, and the first when there is not any more. */
-static char socket_entry[SOCKET_BYTES + sizeof(((struct sockaddr_un *)0)->sun_path)] = SOCKET;
+/* Handed down as it stands, also by others this very moment. Its value begins with 0 while there is
+ * nobody to meet: that byte is the last one written when there is. */
+static char socket_entry[SOCKET_BYTES + PATH_BYTES] = SOCKET;
 
 static void note(int which, const void *address)
 {
@@ -143,15 +144,40 @@ static int follows(void)
 	return __atomic_load_n(&socket_entry[SOCKET_BYTES], __ATOMIC_ACQUIRE) != 0;
 }
 
-void weft_environment_follow(const char *socket)
+/* The collector may be writing it: what is torn is no socket, or none yet. */
+static int socket_to_tell(char socket[PATH_BYTES])
 {
-	size_t size = socket ? strlen(socket) + 1 : 0; /* with the 0 */
+	const struct weft_session_header *h = weft_rt.header;
+	uint32_t number;
 
-	__atomic_store_n(&socket_entry[SOCKET_BYTES], 0, __ATOMIC_RELEASE);
-	if (size < 2 || size > sizeof(socket_entry) - SOCKET_BYTES)
+	if (!weft_rt.base || !__atomic_load_n(&h->tell_children, __ATOMIC_RELAXED))
+		return 0;
+	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
+		return 0;
+	memcpy(socket, h->socket_path, PATH_BYTES);
+	socket[PATH_BYTES - 1] = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return socket[0] && weft_rt_run_state() == WEFT_RUN_RECORDING &&
+	       __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) == number;
+}
+
+/* Two at a time write the same. */
+void weft_environment_refresh(void)
+{
+	char socket[PATH_BYTES], *value = socket_entry + SOCKET_BYTES;
+	size_t size;
+
+	if (!socket_to_tell(socket)) {
+		__atomic_store_n(value, 0, __ATOMIC_RELEASE);
 		return;
-	memcpy(socket_entry + SOCKET_BYTES + 1, socket + 1, size - 1);
-	__atomic_store_n(&socket_entry[SOCKET_BYTES], socket[0], __ATOMIC_RELEASE);
+	}
+	if (!strcmp(value, socket))
+		return;
+	size = strlen(socket) + 1;
+	__atomic_store_n(value, 0, __ATOMIC_RELEASE);
+	memcpy(value + 1, socket + 1, size - 1);
+	__atomic_store_n(value, socket[0], __ATOMIC_RELEASE);
 }
 
 void weft_environment_keep_room(int is_stale)
@@ -194,7 +220,8 @@ size_t weft_environment_room(char *const env[])
 	struct survey s;
 	size_t room;
 
-	if (!own[US].bytes || !env)
+	weft_environment_refresh();
+	if (!env)
 		return 0;
 	survey(&s, env);
 	room = (s.count + 2) * sizeof(*env) + s.preload_bytes;

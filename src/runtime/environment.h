@@ -14,11 +14,10 @@ void weft_environment_open(void); /* in the constructor */
  * @is_stale: WEFT_SOCKET named one that is gone. */
 void weft_environment_keep_room(int is_stale);
 
-/* Who is begun from now on is to meet the collector at @socket, or, NULL, no one any more.
- * Async-signal-safe; one caller at a time. */
-void weft_environment_follow(const char *socket);
+/* Before programs are begun inside libc, with environ: brings that up to date. */
+void weft_environment_refresh(void);
 
-/* Room that weft_environment_pass() needs; 0: @env is to be handed down as it is. */
+/* Likewise. Room that weft_environment_pass() needs; 0: @env is to be handed down as it is. */
 size_t weft_environment_room(char *const env[]);
 
 /* @env as it is to be handed down, in @room, as long as that lives. */

@@ -21,8 +21,11 @@
 
 static void prepare(void)
 {
-	struct weft_slot *slot = weft_slot_mine();
+	struct weft_slot *slot;
 
+	if (weft_rt.before_fork)
+		weft_rt.before_fork();
+	slot = weft_slot_mine();
 	weft_log_lock();
 	if (!slot || slot == weft_slot_private() || !weft_guard_holds())
 		return;

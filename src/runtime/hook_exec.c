@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/attach.h"
 #include "runtime/engine.h"
 #include "runtime/environment.h"
 #include "runtime/hooks.h"
@@ -43,6 +44,15 @@ static int ignore(enum weft_kept which, struct sigaction *ours)
 	memset(&ignored, 0, sizeof(ignored));
 	ignored.sa_handler = SIG_IGN;
 	return weft_real_sigaction(signo, &ignored, ours) ? 0 : signo;
+}
+
+/* What is about to be begun is to find the recording that has just attached. */
+static void meet_attached(void)
+{
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+		return;
+	weft_attach_before_children();
+	weft_environment_refresh();
 }
 
 static void hand_down(struct handed_down *h)
@@ -211,6 +221,7 @@ WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
 	struct handed_down h;
 	int result;
 
+	meet_attached();
 	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
@@ -224,6 +235,7 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	struct handed_down h;
 	int result;
 
+	meet_attached();
 	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
@@ -238,6 +250,7 @@ WEFT_API int system(const char *command)
 	struct handed_down h;
 	int result;
 
+	meet_attached();
 	hand_down(&h);
 	result = weft_real(system)(command);
 	take_back(&h);
@@ -249,6 +262,7 @@ WEFT_API FILE *popen(const char *command, const char *type)
 	struct handed_down h;
 	FILE *result;
 
+	meet_attached();
 	hand_down(&h);
 	result = weft_real(popen)(command, type);
 	take_back(&h);

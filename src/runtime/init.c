@@ -9,6 +9,7 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/attach.h"
 #include "runtime/customlabels_meet.h"
 #include "runtime/engine.h"
 #include "runtime/environment.h"
@@ -76,6 +77,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_guard_open();
 	weft_map_begin();
 	weft_rt.begin_child = weft_child_begin;
+	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;
 	weft_rt.take_event_stack = weft_event_stack_take;
 	begin_session();

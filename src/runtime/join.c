@@ -15,7 +15,6 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/environment.h"
 #include "runtime/runtime.h"
 #include "runtime/sys.h"
 #include "runtime/tables.h"
@@ -98,7 +97,7 @@ static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
 		return -EPROTO;
 	if (w->status)
 		return w->status < 0 ? w->status : -EPROTO;
-	return fd < 0 && w->total_bytes ? -EPROTO : 0; /* there may be no tables */
+	return fd < 0 ? -EPROTO : 0;
 }
 
 /* Descriptors go to @fds from number @first on: to be closed by the caller, whatever comes. */
@@ -141,22 +140,14 @@ static int ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], 
 	return failed;
 }
 
-static void follow(const struct weft_welcome *w)
-{
-	if (w->flags & WEFT_WELCOME_FOLLOW)
-		weft_environment_follow(collector_address.sun_path);
-}
-
 int weft_join_tables(void)
 {
 	struct weft_welcome welcome = {0};
 	int fds[FD_COUNT] = {-1, -1};
 	int failed = ask(WEFT_HELLO_ATTACHED, &welcome, fds, FD_TABLES);
 
-	if (!failed) {
+	if (!failed)
 		map_tables(&welcome, fds[FD_TABLES]);
-		follow(&welcome);
-	}
 	close_fds(fds);
 	return failed;
 }
@@ -172,7 +163,6 @@ int weft_join(uint32_t flags)
 	if (!failed) {
 		map_tables(&welcome, fds[FD_TABLES]);
 		weft_rt.has_collector = 1;
-		follow(&welcome);
 	}
 	close_fds(fds);
 	return failed;

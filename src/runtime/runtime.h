@@ -88,6 +88,8 @@ struct weft_rt {
 	void (*on_release)(struct weft_slot *slot);
 	/* Begins the session of a forked child: 0 or -errno. */
 	int (*begin_child)(void);
+	/* In a parent, before fork. */
+	void (*before_fork)(void);
 	/* In a child that has just found out: arms what begins its session. */
 	void (*on_fork)(void);
 	/* A caller's stack, for an event (event.h); NULL where nothing walks. */

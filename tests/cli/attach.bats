@@ -266,9 +266,29 @@ has_done() { [ "$(grep -c done "$1")" = "$2" ]; }
 	expect_not grep -q "unrecorded" both.err
 }
 
+# Nothing of it runs for long enough to be sent the order: before it begins something it looks itself.
+sleeper_begins() {
+	start "$1" env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" "$1" "$WEFT_BURN 100"
+	kill -USR2 "$pid"
+	until_true sleeps "$pid"
+	record "$1" -p "$pid" --chunk-time 50ms
+	until_true is_in_state "$pid" recorded
+	kill -USR1 "$pid"
+	until_true has_said "$1" "done\|failed"
+	finish "$recorder"
+	grep -q done "$1"
+	expect_in " $(processes_of "$1.jfr") " " burn "
+	"$WEFT" report --json --by process "$1.jfr" | jq -e '[.rows[] | select(.key | startswith("burn"))] | length == 1'
+}
+
+@test "what sleeps when it is attached to: vfork and exec" { sleeper_begins vfork; }
+@test "what sleeps when it is attached to: fork" { sleeper_begins fork; }
+@test "what sleeps when it is attached to: posix_spawn" { sleeper_begins spawn; }
+@test "what sleeps when it is attached to: system" { sleeper_begins system; }
+
 # That nobody has taken the order yet is no reason for a timer whose signal nobody handles.
 @test "attached to a second time, and before that begins, it forks: the child lives" {
-	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" fork "$WEFT_BURN 100"
+	start one env LD_PRELOAD="$WEFT_SO" "$WEFT_BEGIN" quick "$WEFT_BURN 100"
 	record first -p "$pid" --chunk-time 50ms
 	until_true has_samples first
 	finish "$recorder"

@@ -70,12 +70,6 @@ struct weft_hello {
 	uint64_t rsv[5];          /* 0x18 zero */
 };
 
-enum weft_welcome_flag {
-	/** The collector attached: WEFT_SOCKET does not stand in the environment with which the
-	 * first process began. Whoever exec'es without it is to put it in. */
-	WEFT_WELCOME_FOLLOW = 1 << 0,
-};
-
 struct weft_welcome {
 	uint32_t magic;        /* 0x00 */
 	uint32_t version;      /* 0x04 */
@@ -83,8 +77,7 @@ struct weft_welcome {
 	int32_t collector_pid; /* 0x0C */
 	uint64_t total_bytes;  /* 0x10 size of the memfd */
 	uint64_t tables_bytes; /* 0x18 size of the table memfd, a second descriptor; 0 = none */
-	uint64_t flags;        /* 0x20 enum weft_welcome_flag */
-	uint64_t rsv[3];       /* 0x28 zero */
+	uint64_t rsv[4];       /* 0x20 zero */
 };
 
 WEFT_ABI_ASSERT(sizeof(struct weft_hello) == 64, "hello");
@@ -101,7 +94,6 @@ WEFT_ABI_OFFSET(weft_welcome, status, 0x08);
 WEFT_ABI_OFFSET(weft_welcome, collector_pid, 0x0C);
 WEFT_ABI_OFFSET(weft_welcome, total_bytes, 0x10);
 WEFT_ABI_OFFSET(weft_welcome, tables_bytes, 0x18);
-WEFT_ABI_OFFSET(weft_welcome, flags, 0x20);
 
 WEFT_ABI_ASSERT(sizeof(struct weft_set) == 16, "set");
 WEFT_ABI_OFFSET(weft_set, pid, 0x08);

@@ -289,7 +289,12 @@ struct weft_session_header {
 	uint64_t claim_ns[64];   /* 0x800 [R] atomic adds; log2 histogram */
 	char socket_path[112];   /* 0xA00 [C] who attached listens there; "" = none */
 	uint64_t exit_cpu_ns;    /* 0xA70 [R] CPU time as the process began to end; 0 = not yet */
-	uint8_t rsv_tail[0x1000 - 0xA78];
+	/** The collector attached: WEFT_SOCKET does not stand in the environment with which this
+	 * process began, or that of one which began it. Whoever it execs without is to be told
+	 * socket_path. */
+	uint32_t tell_children; /* 0xA78 [C] 1 = so it is */
+	uint32_t rsv_tell;      /* 0xA7C */
+	uint8_t rsv_tail[0x1000 - 0xA80];
 };
 
 struct weft_context_ext {
@@ -681,6 +686,7 @@ WEFT_ABI_OFFSET(weft_session_header, handler_ns, 0x600);
 WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
 WEFT_ABI_OFFSET(weft_session_header, socket_path, 0xA00);
 WEFT_ABI_OFFSET(weft_session_header, exit_cpu_ns, 0xA70);
+WEFT_ABI_OFFSET(weft_session_header, tell_children, 0xA78);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);
