@@ -124,6 +124,10 @@ int account_read(const struct facts *f, const struct model *m, struct account *o
 		out->off = ((double)out->seen_ns - (double)out->used_ns) / out->error_ns;
 	out->within = fabs(out->off) <= ACCOUNT_SURE;
 	for (uint32_t i = 0; i < f->cpu_count; i++) {
+		if (!f->cpus[i].thread && f->cpus[i].used_ns > 0 && !f->cpus[i].samples) {
+			out->outside++;
+			out->outside_ns = facts_added(out->outside_ns, f->cpus[i].used_ns);
+		}
 		if (!is_silent(&pace, &f->cpus[i], !out->within))
 			continue;
 		out->silent++;
@@ -135,6 +139,14 @@ int account_read(const struct facts *f, const struct model *m, struct account *o
 static double gap(const struct fact_cpu *row)
 {
 	return fabs((double)row->used_ns - (double)row->seen_ns);
+}
+
+/* Of the kind that puts the whole off, as far as it is. */
+static int is_amiss(const struct fact_cpu *row, const struct account *sum)
+{
+	if (sum->within)
+		return row->used_ns != row->seen_ns;
+	return sum->off < 0 ? row->used_ns > row->seen_ns : row->used_ns < row->seen_ns;
 }
 
 size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
@@ -149,8 +161,8 @@ size_t account_rows(const struct facts *f, const struct model *m, enum account_o
 		const struct fact_cpu *row = &f->cpus[i];
 		size_t at;
 
-		if (gap(row) <= 0 ||
-		    (order == ACCOUNT_SILENT && !is_silent(&pace, row, !sum.within)))
+		if (order == ACCOUNT_SILENT ? !is_silent(&pace, row, !sum.within)
+					    : !is_amiss(row, &sum))
 			continue;
 		if (count == room && gap(row) <= gap(out[room - 1]))
 			continue;

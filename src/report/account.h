@@ -27,6 +27,10 @@ struct account {
 	 * much that this is no chance. */
 	uint32_t silent;
 	int64_t silent_ns;
+	/* Processes, and what they used in no thread's row: exec, loading, what begin and end of
+	 * threads cost the kernel, threads too brief to be met. */
+	uint32_t outside;
+	int64_t outside_ns;
 };
 
 /* 0: the file does not tell. */
@@ -38,8 +42,9 @@ double account_effect(const struct facts *f, const struct model *m, uint32_t pro
 
 enum account_order { ACCOUNT_GAPS, ACCOUNT_SILENT };
 /*
- * The rows of which most is not seen (or seen and not used), or of threads counted as silent,
- * most first. Returns how many were put, at most @room.
+ * The rows of which most is not seen (or seen and not used: where the whole is not as expected,
+ * the one of the two that it is), or of threads counted as silent, most first. Returns how many
+ * were put, at most @room.
  */
 size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
 		    const struct fact_cpu **out, size_t room);

@@ -84,15 +84,16 @@ json_t *json_account(const struct facts *f, const struct model *m)
 
 	if (!account_read(f, m, &a))
 		return json_object();
-	return json_pack("{s:I,s:I,s:I,s:o,s:f,s:f,s:b,s:o,s:o,s:{s:i,s:I,s:o}}", "used_ns",
-			 (json_int_t)a.used_ns, "seen_ns", (json_int_t)a.seen_ns, "samples",
-			 (json_int_t)a.samples, "share",
-			 a.used_ns > 0 ? json_real((double)a.seen_ns / (double)a.used_ns)
-				       : json_null(),
-			 "standard_error_ns", a.error_ns, "standard_errors_off", a.off, "within",
-			 a.within, "largest_gaps", account_list(f, m, ACCOUNT_GAPS), "misjudged",
-			 met_list(f, m), "without_sample", "threads", (int)a.silent, "used_ns",
-			 (json_int_t)a.silent_ns, "rows", account_list(f, m, ACCOUNT_SILENT));
+	return json_pack(
+		"{s:I,s:I,s:I,s:o,s:f,s:f,s:b,s:o,s:o,s:{s:i,s:I,s:o},s:{s:i,s:I}}", "used_ns",
+		(json_int_t)a.used_ns, "seen_ns", (json_int_t)a.seen_ns, "samples",
+		(json_int_t)a.samples, "share",
+		a.used_ns > 0 ? json_real((double)a.seen_ns / (double)a.used_ns) : json_null(),
+		"standard_error_ns", a.error_ns, "standard_errors_off", a.off, "within", a.within,
+		"largest_gaps", account_list(f, m, ACCOUNT_GAPS), "misjudged", met_list(f, m),
+		"without_sample", "threads", (int)a.silent, "used_ns", (json_int_t)a.silent_ns,
+		"rows", account_list(f, m, ACCOUNT_SILENT), "outside_threads", "processes",
+		(int)a.outside, "used_ns", (json_int_t)a.outside_ns);
 }
 
 static json_t *three(const int64_t ns[FACT_PLACES])

@@ -165,6 +165,17 @@ static void print_silent(const struct report *r, const struct account *a, FILE *
 	fputs(a->silent > count ? ", ...\n" : "\n", out);
 }
 
+/* Programs by the hundred that do little: each has its own. */
+static void print_outside(const struct account *a, FILE *out)
+{
+	char used[LAYOUT_NUMBER];
+
+	fprintf(out,
+		"%-12s%u processes used %s before their threads could be met and after: exec, "
+		"loading, exit\n",
+		"", a->outside, layout_time(used, (uint64_t)a->outside_ns));
+}
+
 static void line_of_account(const struct report *r, const struct report_style *s, FILE *out)
 {
 	struct account a;
@@ -185,6 +196,8 @@ static void line_of_account(const struct report *r, const struct report_style *s
 	fprintf(out, "%s\n", a.within ? "" : s->plain);
 	if (!a.within)
 		print_gaps(r, out);
+	if (!a.within && a.off < 0 && a.outside > NAMES_SHOWN)
+		print_outside(&a, out);
 	if (a.silent)
 		print_silent(r, &a, out);
 }

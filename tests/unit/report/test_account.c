@@ -131,6 +131,28 @@ static void threads_without_a_sample(void **state)
 	assert_int_equal(account_rows(&s->f, &s->m, ACCOUNT_GAPS, row, 2), 2);
 	assert_int_equal(row[0]->used_ns, 50 * S);
 	assert_int_equal(row[1]->thread, deaf);
+	assert_int_equal(a.outside, 0);
+}
+
+/* Hundreds of programs that do little are short together; who was met too often is not named. */
+static void what_puts_the_whole_off(void **state)
+{
+	struct scene *s = *state;
+	uint32_t often = new_thread(s), less = new_thread(s);
+	const struct fact_cpu *row[3];
+	struct account a;
+
+	tell_clock(s, RECORDING_CLOCK_HRTIMER, 5 * MS);
+	used(s, often, 100 * MS, 200 * MS, 40);
+	used(s, less, 100 * MS, 95 * MS, 19);
+	used(s, 0, 900 * MS, 0, 0);
+	account_read(&s->f, &s->m, &a);
+	assert_true(!a.within && a.off < 0);
+	assert_int_equal(a.outside, 1);
+	assert_int_equal(a.outside_ns, 900 * MS);
+	assert_int_equal(account_rows(&s->f, &s->m, ACCOUNT_GAPS, row, 3), 2);
+	assert_int_equal(row[0]->used_ns, 900 * MS);
+	assert_int_equal(row[1]->thread, less);
 }
 
 /* A second of work: 250 ticks are due, with a standard error of 71 ms of 5 ms each. */
@@ -180,6 +202,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ticks_have_more_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(mixed_clocks_by_their_signals, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads_without_a_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_puts_the_whole_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(whom_ticks_meet_too_seldom, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers_of_a_file_do_not_overflow, setup, teardown),
 	};
