@@ -388,6 +388,7 @@ static int record_attached(const struct cli_args *args, struct record *r,
 	collector_free(r->collector);
 	o->command_line = NULL; /* was a's, as its targets are */
 	o->attach = NULL;
+	unrecorded_free(&r->unrecorded);
 	attached_free(&a);
 	return status;
 }

@@ -171,7 +171,6 @@ int attached_wait(struct record *r, const struct attached *a)
 	collector_progress(r->collector, &end);
 	record_finish(r);
 	record_close_fds(r);
-	unrecorded_free(&r->unrecorded);
 	status = tell_end(&end);
 	return r->failed || status ? CLI_FAILED : CLI_DONE;
 }
