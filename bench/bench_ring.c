@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "runtime/ring.h"
+#include "runtime/core/ring.h"
 
 #define RING_BYTES WEFT_RING_BYTES_DEFAULT
 #define PAYLOAD_BYTES (64 - sizeof(struct weft_record))

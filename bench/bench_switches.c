@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a switch of a recorded thread costs: a thread's hrtimer is stopped and started at each, and
- * threads that are switched often are left to the ticks soon (src/runtime/clock_rest.h).
+ * threads that are switched often are left to the ticks soon (src/runtime/sample/clock_rest.h).
  */
 #include <stdio.h>
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/table_cache.h"
-#include "elf/module.h"
+#include "collector/walk/table_cache.h"
+#include "elf/image/module.h"
 #include "harness.h"
 
 #define ROUNDS_MAX 15

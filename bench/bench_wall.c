@@ -7,8 +7,8 @@
  */
 #include "harness.h"
 
-#include "collector/clock.h"
-#include "collector/wall.h"
+#include "collector/look/wall.h"
+#include "collector/process/clock.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
-#include "collector/session.h"
-#include "collector/threads.h"
+#include "collector/look/threads.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
 #include "harness.h"
 
 #define THREADS 1000

@@ -13,8 +13,8 @@
 #include <ucontext.h>
 
 #include "harness.h"
-#include "runtime/registers.h"
-#include "runtime/ring.h"
+#include "runtime/core/ring.h"
+#include "runtime/sample/registers.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
 #define DEEP_MAX 64

@@ -25,7 +25,7 @@
 #define COUNT_MAX 4096
 #define TOGETHER 16
 #define SPACED 32
-#define SPACE_NS 9000000 /* no rush: src/runtime/clock.h */
+#define SPACE_NS 9000000 /* no rush: src/runtime/sample/clock.h */
 
 static pthread_barrier_t all_written;
 

@@ -19,11 +19,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "elf/module.h"
+#include "elf/image/module.h"
 #include "harness.h"
-#include "runtime/module_map.h"
-#include "runtime/runtime.h"
-#include "runtime/stack.h"
+#include "runtime/core/runtime.h"
+#include "runtime/stack/module_map.h"
+#include "runtime/stack/stack.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

@@ -74,7 +74,7 @@ struct weft_event_type {
 	const struct weft_event_row *row;
 	uint32_t number;
 	uint32_t payload_bytes; /* if all fields are numbers; else 0 */
-	uint64_t rsv[2];        /* src/runtime/event_type.c */
+	uint64_t rsv[2];        /* src/runtime/event/event_type.c */
 };
 
 /** .fields and .field_count of a type, in C and at file scope. (In a function: a static array.) */
@@ -116,7 +116,7 @@ struct weft_event {
 	struct weft_event_type *type; /* NULL: nothing is to be done any more */
 	uint64_t begin, end;
 	uint64_t commits; /* the thread's when it began */
-	uint32_t state;   /* src/runtime/event.c */
+	uint32_t state;   /* src/runtime/event/event.c */
 	uint32_t rsv;
 	uint64_t rsv2[2];
 };

@@ -10,7 +10,7 @@
  *   - seq is odd while more than the v1 record is being written, and changes with every tag;
  *     to a handler an odd one that formats_seq repeats says that all of this is whole.
  *
- * Writer: src/runtime/context.c and the inline functions of weft/context.h, on the owning
+ * Writer: src/runtime/context/context.c and the inline functions of weft/context.h, on the owning
  * thread only, by release stores. Its handler needs compiler order alone; the remote reader
  * pairs with those stores by its acquire loads and its acquire fence.
  */

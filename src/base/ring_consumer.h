@@ -10,7 +10,7 @@
  * written - delivered of that generation, lost as "invalid".
  *
  * Pairs: the acquire load of head with the producer's release store in ring_commit()
- * (src/runtime/ring.h); the release store of tail with its acquire load there.
+ * (src/runtime/core/ring.h); the release store of tail with its acquire load there.
  * If this side dies between any two steps, the records since the last tail are simply still
  * there. Progress: wait-free.
  */

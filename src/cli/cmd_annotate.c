@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft annotate: which lines of a function was it? */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/recording_args.h"
-#include "cli/term.h"
-#include "report/annotate_view.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/term.h"
+#include "report/annotate/annotate_view.h"
 
 #include <errno.h>
 #include <stdlib.h>

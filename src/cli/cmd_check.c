@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * weft check: judges ELF files by what readers outside need of them, and shows each finding with
- * what mends it, for people or as one JSON object. The judge is src/reader/elf_check.c.
+ * what mends it, for people or as one JSON object. The judge is src/reader/check/elf_check.c.
  */
-#include "cli/cli.h"
-#include "cli/term.h"
-#include "reader/elf_check.h"
-#include "report/json_value.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "reader/check/elf_check.h"
+#include "report/show/json_value.h"
 
 #include <elf.h>
 #include <errno.h>

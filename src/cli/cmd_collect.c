@@ -5,11 +5,11 @@
  * end it before its program has ended, and prints nothing but why it could not begin: the
  * program's stderr, which it has until then, must not be held open.
  */
-#include "cli/cli.h"
-#include "cli/engines.h"
-#include "cli/settings_args.h"
-#include "collector/collector.h"
-#include "collector/program.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/engines.h"
+#include "cli/frame/settings_args.h"
+#include "collector/process/program.h"
+#include "collector/run/collector.h"
 
 #include <errno.h>
 #include <fcntl.h>

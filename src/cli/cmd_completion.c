@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft completion SHELL (hidden): what bash, zsh or fish needs to complete a command line. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft convert: a recording in another program's format. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/leave.h"
-#include "cli/recording_args.h"
-#include "cli/term.h"
+#include "cli/frame/leave.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/term.h"
 #include "export/export.h"
 
 #include <stdlib.h>

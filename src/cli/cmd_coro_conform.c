@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro conform: does a probe keep to cTP? By the file that it wrote. */
-#include "cli/cli.h"
-#include "coro/conform.h"
+#include "cli/frame/cli.h"
+#include "coro/look/conform.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,9 +3,9 @@
  * weft coro dump: what a shared file that was left over still holds, without its engine. The file
  * is only read.
  */
-#include "cli/cli.h"
-#include "cli/coro_target.h"
-#include "coro/harvest.h"
+#include "cli/coro/coro_target.h"
+#include "cli/frame/cli.h"
+#include "coro/engine/harvest.h"
 
 #include <errno.h>
 #include <stdio.h>

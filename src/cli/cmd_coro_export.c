@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro export: a coroutine trace in another program's format. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/coro_left.h"
-#include "cli/coro_server.h"
-#include "cli/leave.h"
-#include "cli/term.h"
-#include "coro/trace.h"
+#include "cli/coro/coro_left.h"
+#include "cli/coro/coro_server.h"
+#include "cli/frame/leave.h"
+#include "cli/frame/term.h"
+#include "coro/engine/trace.h"
 
 #include <errno.h>
 #include <limits.h>

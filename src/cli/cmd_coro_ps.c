@@ -4,11 +4,11 @@
  * they are read, so that any number of them takes no memory; only --sort gathers them first.
  */
 #include "base/array.h"
-#include "cli/cli.h"
-#include "cli/coro_source.h"
-#include "cli/term.h"
-#include "report/json_value.h"
-#include "report/layout.h"
+#include "cli/coro/coro_source.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "report/show/json_value.h"
+#include "report/show/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>

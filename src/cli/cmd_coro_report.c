@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro report: what a trace, a recording or a shared file says of its coroutines. */
-#include "cli/cli.h"
-#include "cli/coro_recording.h"
-#include "cli/coro_report.h"
-#include "cli/coro_source.h"
-#include "cli/term.h"
+#include "cli/coro/coro_recording.h"
+#include "cli/coro/coro_report.h"
+#include "cli/coro/coro_source.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
  * weft coro run: the engine of cTP around a program. The program's life is its own; the engine's
  * failures are told at the end, and never end it.
  */
-#include "cli/cli.h"
-#include "cli/coro_server.h"
-#include "cli/coro_target.h"
+#include "cli/coro/coro_server.h"
+#include "cli/coro/coro_target.h"
+#include "cli/frame/cli.h"
 
 #include <errno.h>
 #include <inttypes.h>

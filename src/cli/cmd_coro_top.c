@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro top: coroutines, live. */
-#include "cli/cli.h"
-#include "cli/coro_top.h"
-#include "cli/term.h"
-#include "report/json_value.h"
-#include "report/layout.h"
+#include "cli/coro/coro_top.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "report/show/json_value.h"
+#include "report/show/layout.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft diff: what changed from one recording to another. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/recording_args.h"
-#include "cli/table_args.h"
-#include "report/diff.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/table_args.h"
+#include "report/diff/diff.h"
 
 #include <errno.h>
 #include <string.h>

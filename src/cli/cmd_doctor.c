@@ -3,10 +3,10 @@
  * weft doctor: runs every probe and shows what it found, for people or as one JSON object.
  * Exit 0 when recording works here, 1 when not.
  */
-#include "cli/cli.h"
-#include "cli/doctor.h"
-#include "cli/term.h"
-#include "report/json_value.h"
+#include "cli/doctor/doctor.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "report/show/json_value.h"
 
 #include <errno.h>
 #include <jansson.h>

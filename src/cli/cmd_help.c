@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft help [VERB], where a verb may have two words. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * weft inspect: the contexts that the threads of a process have right now. Reading is the
- * reader's (reader/inspect.h), showing is inspect_text.c's and inspect_json.c's.
+ * reader's (reader/context/inspect.h), showing is inspect_text.c's and inspect_json.c's.
  */
-#include "cli/cli.h"
-#include "cli/inspect_show.h"
-#include "cli/term.h"
-#include "reader/thread_stop.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "cli/inspect/inspect_show.h"
+#include "reader/target/thread_stop.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft man (hidden): the man page weft(1) from the tables, in the man(7) macros. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft merge: several recordings into one, or one with the settings that it should have had. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include "base/output.h"
-#include "cli/filter_args.h"
-#include "cli/recording_args.h"
-#include "cli/term.h"
-#include "jfr/merge.h"
+#include "cli/frame/filter_args.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/term.h"
+#include "jfr/merge/merge.h"
 
 #include <errno.h>
 #include <string.h>

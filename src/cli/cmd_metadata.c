@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft metadata: the types that a recording declares. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/metadata.h"
-#include "cli/recording_args.h"
-#include "cli/select_args.h"
-#include "jfr/declared.h"
-#include "report/layout.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/select_args.h"
+#include "cli/inspect/metadata.h"
+#include "jfr/write/declared.h"
+#include "report/show/layout.h"
 
 #include <errno.h>
 #include <stdio.h>

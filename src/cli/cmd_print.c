@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft print: the events of recordings, in the shape of the JDK's `jfr print`. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include "base/nearest.h"
 #include "base/output.h"
-#include "cli/leave.h"
-#include "cli/recording_args.h"
-#include "cli/select_args.h"
+#include "cli/frame/leave.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/select_args.h"
 #include "print/form.h"
 #include "print/print.h"
-#include "report/layout.h"
+#include "report/show/layout.h"
 
 #include <errno.h>
 #include <signal.h>

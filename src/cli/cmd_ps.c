@@ -4,11 +4,11 @@
  * at every process by /proc (carrier.h) and changes nothing in any.
  */
 #include "base/array.h"
-#include "cli/cli.h"
-#include "cli/term.h"
-#include "collector/carrier.h"
-#include "collector/process.h"
-#include "report/json_value.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/term.h"
+#include "collector/process/process.h"
+#include "collector/walk/carrier.h"
+#include "report/show/json_value.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -6,17 +6,17 @@
  * as without weft. While it runs, weft has every signal blocked and reads those that concern
  * it from a descriptor (record_wait.c).
  */
-#include "cli/cli.h"
-#include "cli/engines.h"
-#include "cli/record.h"
-#include "cli/record_attached.h"
-#include "cli/record_preload.h"
-#include "cli/settings_args.h"
-#include "cli/term.h"
-#include "collector/clock.h"
-#include "collector/hrtimer.h"
-#include "collector/program.h"
-#include "elf/module.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/engines.h"
+#include "cli/frame/settings_args.h"
+#include "cli/frame/term.h"
+#include "cli/record/record.h"
+#include "cli/record/record_attached.h"
+#include "cli/record/record_preload.h"
+#include "collector/process/clock.h"
+#include "collector/process/hrtimer.h"
+#include "collector/process/program.h"
+#include "elf/image/module.h"
 
 #include <errno.h>
 #include <signal.h>

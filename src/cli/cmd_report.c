@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft report: whose CPU time was it? */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/recording_args.h"
-#include "cli/term.h"
-#include "report/report.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/term.h"
+#include "report/sum/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

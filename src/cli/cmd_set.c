@@ -4,8 +4,8 @@
  * socket through which processes join it (weft/abi/rendezvous.h), whose path stands in the
  * session of the process.
  */
-#include "cli/cli.h"
-#include "collector/carrier.h"
+#include "cli/frame/cli.h"
+#include "collector/walk/carrier.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft summary: how many events of which type recordings hold, in the shape of the JDK's tool. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
-#include "cli/recording_args.h"
-#include "jfr/summary.h"
-#include "report/json_value.h"
-#include "report/layout.h"
+#include "cli/frame/recording_args.h"
+#include "jfr/read/summary.h"
+#include "report/show/json_value.h"
+#include "report/show/layout.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft version, and weft --version. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <stdio.h>
 

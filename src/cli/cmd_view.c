@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft view: one thing that a recording holds, as a table. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include "base/nearest.h"
-#include "cli/recording_args.h"
-#include "cli/table_args.h"
-#include "report/view.h"
+#include "cli/frame/recording_args.h"
+#include "cli/frame/table_args.h"
+#include "report/view/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * runs it. What went to stdout is checked at the end: an output that was not written is a
  * failure.
  */
-#include "cli/cli.h"
-#include "cli/coro_tracer.h"
+#include "cli/coro/coro_tracer.h"
+#include "cli/frame/cli.h"
 
 #include <errno.h>
 #include <stdio.h>

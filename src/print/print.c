@@ -6,7 +6,7 @@
 #include "print/print.h"
 
 #include "base/output.h"
-#include "jfr/arena.h"
+#include "jfr/common/arena.h"
 #include "print/batch.h"
 #include "print/crossing.h"
 

@@ -2,7 +2,7 @@
 /*
  * The one walker's body: from registers, stretches of stack and a finder of rules to return
  * addresses. walk.c makes the general functions of rules.h out of it; the target's handler
- * (src/runtime/stack_walk.c) compiles the same text around its own finder, for its own
+ * (src/runtime/stack/stack_walk.c) compiles the same text around its own finder, for its own
  * machine, so that no step is a call through a pointer.
  *
  * Every read is checked against the memory given; every step must move the CFA up (a leaf

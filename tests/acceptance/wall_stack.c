@@ -7,13 +7,13 @@
  * The addresses as a debugger tells them: the leaf's pc, then return addresses. At the end
  * "counters TAKEN REPEATED MOVED UNREADABLE".
  */
-#include "collector/clock.h"
-#include "collector/map_publish.h"
-#include "collector/modules.h"
-#include "collector/table_cache.h"
-#include "collector/tables.h"
-#include "collector/walking.h"
-#include "collector/wall.h"
+#include "collector/look/wall.h"
+#include "collector/process/clock.h"
+#include "collector/walk/map_publish.h"
+#include "collector/walk/modules.h"
+#include "collector/walk/table_cache.h"
+#include "collector/walk/tables.h"
+#include "collector/walk/walking.h"
 
 #include <inttypes.h>
 #include <stdio.h>

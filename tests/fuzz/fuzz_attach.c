@@ -6,9 +6,9 @@
  * be explained, and is not written to; what is taken has a layout that lies within the file.
  */
 #include "base/session_layout.h"
-#include "collector/attach.h"
-#include "collector/clock.h"
-#include "collector/session_private.h"
+#include "collector/process/clock.h"
+#include "collector/session/attach.h"
+#include "collector/session/session_private.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

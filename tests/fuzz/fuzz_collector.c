@@ -5,8 +5,8 @@
  * two samples, as sets with numbers.
  */
 #include "base/dictionary.h"
-#include "collector/label_sets.h"
-#include "collector/maps.h"
+#include "collector/process/label_sets.h"
+#include "collector/process/maps.h"
 
 #include <stdlib.h>
 #include <string.h>

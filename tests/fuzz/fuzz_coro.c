@@ -5,8 +5,8 @@
  * on, and harvested by an engine that takes it over, while it is once written over and once cut
  * short; an odd one JSON lines. Whatever it is, the books of a harvest must balance.
  */
-#include "coro/harvest.h"
-#include "coro/report.h"
+#include "coro/engine/harvest.h"
+#include "coro/look/report.h"
 
 #include <fcntl.h>
 #include <stdio.h>

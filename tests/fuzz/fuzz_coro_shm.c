@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shared file of any content: harvested, dumped and judged as a hostile target may leave it. */
-#include "coro/conform.h"
-#include "coro/harvest.h"
+#include "coro/engine/harvest.h"
+#include "coro/look/conform.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as an ELF file that `weft check` judges, under any name: it stands at
  * the input's end, whose last byte says how long it is. Whatever it finds ends in whole strings.
  */
-#include "reader/elf_check.h"
+#include "reader/check/elf_check.h"
 
 #include <stdlib.h>
 #include <string.h>

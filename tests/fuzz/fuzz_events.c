@@ -7,11 +7,11 @@
  */
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/clock.h"
-#include "collector/jit.h"
-#include "collector/session.h"
-#include "collector/walker.h"
-#include "collector/worker.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
+#include "collector/walk/jit.h"
+#include "collector/walk/walker.h"
+#include "collector/write/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
  * input gives; as one that is stopped, and as one that is not. What inspect.c adds to this is
  * /proc.
  */
-#include "reader/custom_labels.h"
-#include "reader/otel_process.h"
-#include "reader/otel_record.h"
-#include "reader/settle.h"
-#include "reader/tls.h"
-#include "reader/weft_session.h"
+#include "reader/context/custom_labels.h"
+#include "reader/context/otel_process.h"
+#include "reader/context/otel_record.h"
+#include "reader/context/weft_session.h"
+#include "reader/target/settle.h"
+#include "reader/tls/tls.h"
 
 #include "liar.h"
 

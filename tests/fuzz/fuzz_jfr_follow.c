@@ -4,7 +4,7 @@
  * in a step the file becomes longer, and what is at its start (the header of an open chunk) may
  * be written once more.
  */
-#include "jfr/reader.h"
+#include "jfr/read/reader.h"
 
 #include <errno.h>
 #include <stdint.h>

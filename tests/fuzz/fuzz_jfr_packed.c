@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes as an archive; what comes out keeps to its limit and is read. */
-#include "jfr/reader.h"
-#include "jfr/unpack.h"
+#include "jfr/read/reader.h"
+#include "jfr/read/unpack.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as a jitdump that is looked at while it grows. The first byte
  * says where it is cut. What is found must lie where it was asked for.
  */
-#include "elf/jit_dump.h"
+#include "elf/names/jit_dump.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: the handler's finder (src/runtime/module_map.c) on a session that its own
+ * libFuzzer target: the handler's finder (src/runtime/stack/module_map.c) on a session that its own
  * program has written over: any snapshot, any counts and offsets, and walks by what it finds.
  * The table memfd is the collector's: only its sealed content is sound, but every offset and
  * every size that tells of it may lie. Only bytes that are in use may be read: the rest of
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "runtime/module_map.h"
-#include "runtime/runtime.h"
-#include "runtime/tables.h"
+#include "runtime/core/runtime.h"
+#include "runtime/stack/module_map.h"
+#include "runtime/stack/tables.h"
 
 #include "unwind/walk_body.h"
 

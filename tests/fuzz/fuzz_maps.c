@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as /proc/PID/maps. Mappings come out in order, none overlaps
  * another, each is found by its addresses and by no other.
  */
-#include "reader/target.h"
+#include "reader/target/target.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * read.
  */
 #include "base/recording.h"
-#include "jfr/merge.h"
-#include "jfr/reader.h"
+#include "jfr/merge/merge.h"
+#include "jfr/read/reader.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * payload of a process context, with its key map; the rest is a thread's record. No attribute may
  * come out that does not lie in what was decoded.
  */
-#include "reader/otel_record.h"
+#include "reader/context/otel_record.h"
 
 #include <stdlib.h>
 #include <string.h>

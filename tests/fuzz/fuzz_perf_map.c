@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as a perf map that is looked at while it grows, is cut off and
  * grows again. The first byte says where. What is found must lie where it was asked for.
  */
-#include "elf/jit_map.h"
+#include "elf/names/jit_map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * What comes out is always whole: JSON that parses, XML that is well-formed, text that no
  * terminal obeys.
  */
-#include "jfr/reader.h"
+#include "jfr/read/reader.h"
 #include "print/form.h"
 #include "print/print.h"
 #include "print/utf8.h"

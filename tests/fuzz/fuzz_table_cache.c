@@ -5,7 +5,7 @@
  * judged. What is believed must be a table; what is not must be gone from the disk.
  */
 #include "base/hash.h"
-#include "collector/table_cache.h"
+#include "collector/walk/table_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

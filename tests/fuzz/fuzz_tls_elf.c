@@ -4,7 +4,7 @@
  * reached, as a program and as a library. What it answers must be of use: a
  * model that there is, an alignment that can be counted with.
  */
-#include "reader/tls.h"
+#include "reader/tls/tls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * files are real ones, of each TLS model; the memory that their slots, descriptors and thread
  * vectors are looked for in is the input. Any answer will do, in so many reads.
  */
-#include "reader/tls.h"
+#include "reader/tls/tls.h"
 
 #include "liar.h"
 

@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as a recording in every view, in the table of a type's events, and
  * beside itself, where nothing may have changed.
  */
-#include "report/diff.h"
+#include "report/diff/diff.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #ifndef FUZZ_LIAR_H
 #define FUZZ_LIAR_H
 
-#include "reader/target.h"
+#include "reader/target/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

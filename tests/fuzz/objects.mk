@@ -4,13 +4,10 @@
 # again, all of it when the flags are others.
 #
 #	make -f objects.mk ROOT=../.. OUT=libweft-fuzz.a DIR=objects CLANG=clang FLAGS=...
-SOURCES := $(foreach d,base unwind elf jfr print collector reader,$(wildcard $(ROOT)/src/$(d)/*.c)) \
-	$(patsubst %,$(ROOT)/src/coro/%.c,conform harvest input lives names order report \
-		report_input report_judge shm snapshot station times) \
-	$(patsubst %,$(ROOT)/src/report/%.c,account aggregate context decode diff diff_print diff_settings \
-		facts facts_take histogram interval json_value key layout model names plan source table tally times types \
-		view view_events view_locks view_print view_spans view_sums where) \
-	$(ROOT)/src/runtime/module_map.c $(ROOT)/src/runtime/tables.c
+ROOMS := base unwind print $(foreach d,elf jfr collector reader,$(d)/*) coro/engine coro/look \
+	$(patsubst %,report/%,read sum show view diff)
+SOURCES := $(foreach d,$(ROOMS),$(wildcard $(ROOT)/src/$(d)/*.c)) \
+	$(ROOT)/src/runtime/stack/module_map.c $(ROOT)/src/runtime/stack/tables.c
 OBJECTS := $(patsubst $(ROOT)/src/%.c,$(DIR)/%.o,$(SOURCES))
 
 $(OUT): $(OBJECTS)

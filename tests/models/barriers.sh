@@ -46,26 +46,26 @@ needs() { # FILE FUNCTION INSTRUCTION...
 	check "$2: ${*:3}" has "$@"
 }
 
-needs src/runtime/slot try_to_open ldar
-needs src/runtime/slot state_changes ldaxr stlxr
-needs src/runtime/slot set_state stlr
-needs src/runtime/slot end_life stlxr
-needs src/runtime/slot give_hint stlxr
-needs src/runtime/ring ring_place ldar
-needs src/runtime/ring ring_publish stlr
-needs src/runtime/event_put ring_place ldar
-needs src/runtime/event_put ring_publish stlr
-needs src/runtime/module_map weft_map_open ldar
-needs src/runtime/module_map weft_map_holds 'dmb.*ishld'
-needs src/collector/session_drain session_state_changes ldaxr stlxr
-needs src/collector/session_drain session_free_slot stlxr
-needs src/collector/session_drain drain_live stlxr
-needs src/collector/session_drain drain_slot ldar
-needs src/collector/session_rings ring_reader_next ldar
-needs src/collector/session_rings ring_reader_release stlr
-needs src/collector/session_books read_once ldar
-needs src/collector/session_books read_books 'dmb.*ishld'
-needs src/collector/snapshot write_snapshot 'dmb.*ish' stlr
+needs src/runtime/core/slot try_to_open ldar
+needs src/runtime/core/slot state_changes ldaxr stlxr
+needs src/runtime/core/slot set_state stlr
+needs src/runtime/core/slot end_life stlxr
+needs src/runtime/core/slot give_hint stlxr
+needs src/runtime/core/ring ring_place ldar
+needs src/runtime/core/ring ring_publish stlr
+needs src/runtime/event/event_put ring_place ldar
+needs src/runtime/event/event_put ring_publish stlr
+needs src/runtime/stack/module_map weft_map_open ldar
+needs src/runtime/stack/module_map weft_map_holds 'dmb.*ishld'
+needs src/collector/session/session_drain session_state_changes ldaxr stlxr
+needs src/collector/session/session_drain session_free_slot stlxr
+needs src/collector/session/session_drain drain_live stlxr
+needs src/collector/session/session_drain drain_slot ldar
+needs src/collector/session/session_rings ring_reader_next ldar
+needs src/collector/session/session_rings ring_reader_release stlr
+needs src/collector/session/session_books read_once ldar
+needs src/collector/session/session_books read_books 'dmb.*ishld'
+needs src/collector/process/snapshot write_snapshot 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_coro_resume 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_coro_suspend 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_probe_settle 'dmb.*ish' stlr

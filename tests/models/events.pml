@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events ring (src/runtime/ring.c, weft_ring_append): one thread, whose append may be
+ * The events ring (src/runtime/core/ring.c, weft_ring_append): one thread, whose append may be
  * interrupted between any two steps by a handler that appends too, on the same stack or on
  * another; each append may be left for good by a longjmp between any two steps, with the one
  * that it interrupted or without it; the process may be killed between any two steps.

@@ -11,7 +11,7 @@
  * before it. Loads of the reader happen in program order but where a mutant lets the last
  * one go first: that is all that an absent acquire fence allows here.
  *
- *   C line (src/collector/snapshot.c; src/runtime/module_map.c)    here
+ *   C line (src/collector/process/snapshot.c; src/runtime/stack/module_map.c)    here
  *   forget_oldest: number = 0 of all that lie where the next will  ZERO
  *   write_snapshot: fence(release)              (dmb ish)          FENCE_RELEASE
  *   write_snapshot: store_words, count                             ENTRIES

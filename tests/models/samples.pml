@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples ring (src/runtime/ring.c, src/base/ring_consumer.h): one producer, a handler
+ * The samples ring (src/runtime/core/ring.c, src/base/ring_consumer.h): one producer, a handler
  * that never nests; one consumer on another core; the producer's process may be killed
  * between any two stores.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a slot and its books (include/weft/abi/session.h; src/runtime/slot.c;
- * src/collector/session_drain.c, session_books.c).
+ * The life of a slot and its books (include/weft/abi/session.h; src/runtime/core/slot.c;
+ * src/collector/session/session_drain.c, session_books.c).
  *
  * Threads claim the slot, FREE by its hint or DEAD by stealing, have samples taken, and end:
  * by a release, or without a word. The collector drains, closes the books, ends the lives of

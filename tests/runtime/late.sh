@@ -37,10 +37,10 @@ nm -D --defined-only "$LIBWEFT" | awk '{ print $3 }' | sort >"$out/exported"
 nm -D --defined-only "$LIBWEFT_LATE" | awk '{ print $3 }' | sort >"$out/exported_late"
 is "exports what libweft.so does" "$(comm -3 "$out/exported" "$out/exported_late" | wc -l)" -eq 0
 for name in $(grep -v '^weft_\|^otel_' "$out/exported" | grep -v monstartup); do
-	is "can be patched: $name" "$(grep -c "X($name," "$SOURCE_ROOT/src/runtime/patch.c")" -ge 1
+	is "can be patched: $name" "$(grep -c "X($name," "$SOURCE_ROOT/src/runtime/hooks/patch.c")" -ge 1
 done
-is "own words are read in one place: $(grep -l '= weft_thread_slot\|, weft_thread_slot' "$SOURCE_ROOT"/src/runtime/*.c)" \
-	"$(cat "$SOURCE_ROOT"/src/runtime/*.c | grep -c '= weft_thread_slot\|(weft_thread_slot\|, weft_thread_slot')" -eq 0
+is "own words are read in one place: $(grep -l '= weft_thread_slot\|, weft_thread_slot' "$SOURCE_ROOT"/src/runtime/*/*.c)" \
+	"$(cat "$SOURCE_ROOT"/src/runtime/*/*.c | grep -c '= weft_thread_slot\|(weft_thread_slot\|, weft_thread_slot')" -eq 0
 
 cc=${CC:-cc}
 "$cc" -O1 -shared -fPIC "$sources/plugin.c" -o "$out/libplugin.so" -pthread

@@ -352,9 +352,9 @@ struct weft_ring_producer {
 	uint64_t head;    /* +0x00 bytes published since the claim */
 	uint64_t busy;    /* +0x08 frame address of the append in progress; 0 = none */
 	uint64_t written; /* +0x10 records published since FREE; one more while one is at it */
-	/* +0x18 The writer's own: of the samples ring the thread's clock (src/runtime/clock.h; a
-	 * first word that is not 0 is to be undone), of the events ring the append that is in
-	 * progress (ring_append.h). */
+	/* +0x18 The writer's own: of the samples ring the thread's clock
+	 * (src/runtime/sample/clock.h; a first word that is not 0 is to be undone), of the events
+	 * ring the append that is in progress (ring_append.h). */
 	uint64_t own[5];
 };
 
@@ -376,7 +376,7 @@ struct weft_slot_labels {
 	 * what it leads to, if it is not in the session, is the program's own set, to be recorded.
 	 */
 	uint64_t current_at; /* 0x818 */
-	uint64_t owner[12];  /* 0x820 the writer's own (src/runtime/label_store.h) */
+	uint64_t owner[12];  /* 0x820 the writer's own (src/runtime/core/label_store.h) */
 	uint64_t store[48];  /* 0x880 likewise: of the thread's sets */
 };
 
@@ -405,8 +405,8 @@ struct weft_slot {
 	char name[16];                        /* 0x240 NUL-terminated */
 	uint64_t given_name[2];               /* 0x250 likewise, in memory's order; 0 = none */
 	uint64_t pthread_self;                /* 0x260 of the owner; 0 = not known */
-	uint64_t clock_rest[2];               /* 0x268 [handler] src/runtime/clock_rest.h */
-	uint64_t kernel_time;                 /* 0x278 [handler] src/runtime/kernel_time.h */
+	uint64_t clock_rest[2];               /* 0x268 [handler] src/runtime/sample/clock_rest.h */
+	uint64_t kernel_time;                 /* 0x278 [handler] src/runtime/sample/kernel_time.h */
 	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x280 */
 	uint8_t otel_record[640];             /* 0x580 */
 	struct weft_slot_labels label_state;  /* 0x800 */

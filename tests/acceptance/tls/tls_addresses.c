@@ -5,7 +5,7 @@
  * usage: tls-addresses [--stop] [--places] PID NAME
  *        tls-addresses --file FILE NAME
  */
-#include "reader/tls.h"
+#include "reader/tls/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,8 +19,8 @@
 #include <weft/abi/otel_thread_context.h>
 #include <weft/publish.h>
 
-#include "runtime/labels.h"
-#include "runtime/runtime.h"
+#include "runtime/context/labels.h"
+#include "runtime/core/runtime.h"
 
 #define TRAP_FLAG UINT64_C(0x100)
 #define LIVES 6

@@ -3,7 +3,7 @@
  * machine code. */
 #include <weft/context.h>
 
-#include "runtime/label_store.h"
+#include "runtime/core/label_store.h"
 
 void stores_set(uint64_t span_id, uint64_t root_span_id);
 void stores_trace(uint64_t span_id, uint64_t root_span_id, const uint8_t *trace_id, uint32_t flags);

@@ -13,7 +13,7 @@
  * usage: dialects SEED RUNS STATIONS EVENTS [--caught]
  * Events: in all, per run. Says TAP; with --caught it is good that a run fails.
  */
-#include "coro/harvest.h"
+#include "coro/engine/harvest.h"
 
 #include <errno.h>
 #include <pthread.h>

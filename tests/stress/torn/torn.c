@@ -11,7 +11,7 @@
  */
 #include "torn.h"
 
-#include "reader/inspect.h"
+#include "reader/context/inspect.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options by their table: kinds, fallbacks, lists, operands, and what is refused. */
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What record says at the end of files that found no room for their unwind tables. */
-#include "cli/cli.h"
-#include "cli/record.h"
+#include "cli/frame/cli.h"
+#include "cli/record/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* A child that is watched from outside: see outside_child.h. */
 #include "outside_child.h"
 
-#include "collector/clock.h"
-#include "collector/wall_text.h"
+#include "collector/look/wall_text.h"
+#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,8 +6,8 @@
 #ifndef WEFT_TEST_OUTSIDE_CHILD_H
 #define WEFT_TEST_OUTSIDE_CHILD_H
 
-#include "collector/session.h"
-#include "collector/wall.h"
+#include "collector/look/wall.h"
+#include "collector/session/session.h"
 
 struct outside_child {
 	pid_t pid;

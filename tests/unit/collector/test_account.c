@@ -5,9 +5,9 @@
  * process, from outside.
  */
 #include "base/recording.h"
-#include "collector/account.h"
-#include "collector/clock.h"
-#include "collector/worker.h"
+#include "collector/look/account.h"
+#include "collector/process/clock.h"
+#include "collector/write/worker.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -5,10 +5,10 @@
  * weft-session, made by the real layout and then spoilt.
  */
 #include "base/session_layout.h"
-#include "collector/attach.h"
-#include "collector/clock.h"
-#include "collector/session_private.h"
-#include "collector/thread_stat.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+#include "collector/session/attach.h"
+#include "collector/session/session_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * the real socket; what it wrote is read back by the library.
  */
 #include "base/recording.h"
-#include "collector/clock.h"
-#include "collector/collector.h"
+#include "collector/process/clock.h"
+#include "collector/run/collector.h"
 #include "target.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frame pointers found by their place: made-up code and stacks, of both machines. */
-#include "collector/frame_scan.h"
+#include "collector/walk/frame_scan.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of labels as numbers, and the fields that their keys get. */
-#include "collector/label_sets.h"
-#include "collector/recording_types.h"
+#include "collector/process/label_sets.h"
+#include "collector/write/recording_types.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process tells of its modules: what lay at an address at a time. */
-#include "collector/loads.h"
+#include "collector/process/loads.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Ticks beside random looks, on programs that are made up here: which are told as misjudged, and
  * which never are. Time is simulated, dice are the same in each run.
  */
-#include "collector/lockstep.h"
+#include "collector/look/lockstep.h"
 
 #include <math.h>
 #include <setjmp.h>

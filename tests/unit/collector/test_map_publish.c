@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of processes with more mappings than one holds. */
-#include "collector/map_publish.h"
+#include "collector/walk/map_publish.h"
 
-#include "collector/clock.h"
-#include "collector/session.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/PID/maps: parsing, merging of a later look, finding. */
-#include "collector/maps.h"
+#include "collector/process/maps.h"
 
 #include <errno.h>
 #include <setjmp.h>

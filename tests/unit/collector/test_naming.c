@@ -7,11 +7,11 @@
  * limits and what was taken is not lost.
  */
 #include "base/recording.h"
-#include "collector/clock.h"
-#include "collector/jit.h"
-#include "collector/session.h"
-#include "collector/walker.h"
-#include "collector/worker.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
+#include "collector/walk/jit.h"
+#include "collector/walk/walker.h"
+#include "collector/write/worker.h"
 
 #include <errno.h>
 #include <setjmp.h>

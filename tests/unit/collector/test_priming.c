@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who gets the priming signal, who never does, and who is named because SIGPROF fails. */
-#include "collector/attach.h"
-#include "collector/clock.h"
-#include "collector/outside.h"
-#include "collector/priming.h"
-#include "collector/thread_stat.h"
+#include "collector/look/outside.h"
+#include "collector/look/priming.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+#include "collector/session/attach.h"
 
 #include "base/session_layout.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that ask again: one for which no session can be made, one that has its session. */
-#include "collector/clock.h"
-#include "collector/collector.h"
+#include "collector/process/clock.h"
+#include "collector/run/collector.h"
 
 #include <errno.h>
 #include <setjmp.h>

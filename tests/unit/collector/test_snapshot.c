@@ -5,7 +5,7 @@
  * number, so a mix of two shows.
  */
 #include "base/session_layout.h"
-#include "collector/snapshot.h"
+#include "collector/process/snapshot.h"
 
 #include <pthread.h>
 #include <setjmp.h>

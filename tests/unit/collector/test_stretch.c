@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stretches of one context, and where the events of a heavy sample go. */
-#include "collector/stretch.h"
+#include "collector/process/stretch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

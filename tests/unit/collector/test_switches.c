@@ -3,8 +3,8 @@
  * Switches of coroutines out of the events ring: taken whole, with books that balance, also from
  * a target that lies in any field, that dies, or whose slot a thief takes.
  */
-#include "collector/clock.h"
-#include "collector/session.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
 
 #include "base/session_layout.h"
 
@@ -361,7 +361,7 @@ static void one_in_the_hands_of_who_was_killed_is_pending(void **state)
 	assert_int_equal(session->closed.unbalanced, 0);
 }
 
-/* As carry_books_on() (src/runtime/slot.c) does. */
+/* As carry_books_on() (src/runtime/core/slot.c) does. */
 static void what_a_thief_finds_is_stolen(void **state)
 {
 	struct record r = sound(7);

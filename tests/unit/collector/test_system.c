@@ -4,10 +4,10 @@
  * missing; secrets in environments; libraries of mappings; who used how much of the processors.
  */
 #include "base/recording.h"
-#include "collector/environment.h"
-#include "collector/libraries.h"
-#include "collector/system_load.h"
-#include "collector/system_read.h"
+#include "collector/process/environment.h"
+#include "collector/process/libraries.h"
+#include "collector/process/system_read.h"
+#include "collector/write/system_load.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * machine whose /proc lies in a directory of ours, read back.
  */
 #include "base/recording.h"
-#include "collector/recording.h"
-#include "collector/recording_system.h"
+#include "collector/write/recording.h"
+#include "collector/write/recording_system.h"
 
 #include <setjmp.h>
 #include <signal.h>

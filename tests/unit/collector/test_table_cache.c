@@ -3,8 +3,8 @@
  * Unwind tables on disk: every kind of damage, of place, of company. Whatever happens to the
  * cache, a table that comes out of it equals the one that was built.
  */
-#include "collector/table_cache.h"
-#include "elf/module.h"
+#include "collector/walk/table_cache.h"
+#include "elf/image/module.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table memfd: sealed, append-only, full, and where limits forbid it. */
-#include "collector/clock.h"
-#include "collector/map_publish.h"
-#include "collector/modules.h"
-#include "collector/session.h"
-#include "collector/tables.h"
-#include "elf/module.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
+#include "collector/walk/map_publish.h"
+#include "collector/walk/modules.h"
+#include "collector/walk/tables.h"
+#include "elf/image/module.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a process as they are seen in /proc, and whose slot is whose. */
-#include "collector/clock.h"
-#include "collector/session.h"
-#include "collector/threads.h"
+#include "collector/look/threads.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
 
 #include "base/session_layout.h"
 

@@ -3,8 +3,8 @@
  * Ticks as CLOCK_MONOTONIC: lines through anchors, whose rate changes; many anchors in little
  * memory; and the machine's own clocks, to within a microsecond.
  */
-#include "collector/clock.h"
-#include "collector/tsc_clock.h"
+#include "collector/process/clock.h"
+#include "collector/process/tsc_clock.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  * settings that change, and events out of the ring with books that balance, whoever lies.
  */
 #include "base/session_layout.h"
-#include "collector/clock.h"
-#include "collector/session.h"
+#include "collector/process/clock.h"
+#include "collector/session/session.h"
 #include "typed.h"
 
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 #include "outside_child.h"
 
 #include "base/session_layout.h"
-#include "collector/clock.h"
-#include "collector/wall_text.h"
+#include "collector/look/wall_text.h"
+#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * a CPU or blocked, so that every share is known. Looked at many times with seeds that are fixed,
  * the mean must be the truth within five standard errors, and half a point.
  */
-#include "collector/wall_books.h"
+#include "collector/look/wall_books.h"
 
 #include "base/hash.h"
 

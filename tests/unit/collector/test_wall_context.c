@@ -6,7 +6,7 @@
 #include "outside_child.h"
 
 #include "base/session_layout.h"
-#include "collector/clock.h"
+#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <poll.h>

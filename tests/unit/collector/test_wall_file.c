@@ -6,8 +6,8 @@
  * every span can be held against it.
  */
 #include "base/recording.h"
-#include "collector/clock.h"
-#include "collector/worker.h"
+#include "collector/process/clock.h"
+#include "collector/write/worker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "outside_child.h"
 
 #include "base/session_layout.h"
-#include "collector/wall_private.h"
+#include "collector/look/wall_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

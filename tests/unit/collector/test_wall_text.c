@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read in /proc/PID/task/TID, and what is not believed there. */
-#include "collector/wall_text.h"
+#include "collector/look/wall_text.h"
 
 #include <errno.h>
 #include <setjmp.h>

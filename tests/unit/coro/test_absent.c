@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats whose library was missing when weft was built: opening one fails, and says which. */
-#include "coro/trace.h"
+#include "coro/engine/trace.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "coro/harvest.h"
+#include "coro/engine/harvest.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "coro/trace.h"
+#include "coro/engine/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Description: events become runs and waits; a gap in any of the three ways of numbering ends an
  * interval as unknown; what is out of order or hostile makes no interval and no crash.
  */
-#include "coro/lives.h"
+#include "coro/look/lives.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

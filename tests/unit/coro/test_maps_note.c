@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is noted of processes beside a trace: each line once, what dlopen() brings too, never over
  * somebody else's file, and nothing of a process that is not one of ours. */
-#include "coro/maps_note.h"
-#include "coro/names.h"
+#include "coro/look/maps_note.h"
+#include "coro/look/names.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * says; what is half written, of another generation, or hostile is not taken for it; and one
  * that is written meanwhile by another thread never shows halves of two events.
  */
-#include "coro/snapshot.h"
+#include "coro/engine/snapshot.h"
 
 #include <errno.h>
 #include <setjmp.h>

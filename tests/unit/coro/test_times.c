@@ -3,8 +3,8 @@
  * Description: percentiles are those of a sorted list, exact for few times and within 1 in 128
  * for many; a station's histogram gives them within its powers of two.
  */
-#include "coro/snapshot.h"
-#include "coro/times.h"
+#include "coro/engine/snapshot.h"
+#include "coro/engine/times.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * functions, untyped assembler, PLT stubs, C++ and Rust demangled; and every function of
  * libc that nm lists is found. Arguments: a library, the same without .symtab.
  */
-#include "elf/internal.h"
-#include "elf/module.h"
+#include "elf/image/internal.h"
+#include "elf/image/module.h"
 
 #include <errno.h>
 #include <inttypes.h>

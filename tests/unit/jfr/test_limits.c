@@ -6,7 +6,7 @@
  */
 #include "raw.h"
 
-#include "jfr/retain.h"
+#include "jfr/read/retain.h"
 
 #include <weft/jfr.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings that are packed: whole, cut at any byte, changed at any byte, and bombs. */
-#include "jfr/unpack.h"
+#include "jfr/read/unpack.h"
 
 #include "fake.h"
 #include "pack.h"

@@ -3,7 +3,7 @@
 #ifndef JIT_TEST_H
 #define JIT_TEST_H
 
-#include "elf/jit_code.h"
+#include "elf/names/jit_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A jitdump of either byte order, while it grows, and with every kind of lie. */
 #include "dump.h"
-#include "elf/jit_dump.h"
+#include "elf/names/jit_dump.h"
 #include "jit_test.h"
 
 #include <errno.h>

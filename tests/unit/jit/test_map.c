@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A perf map while it grows, is written anew, and lies. */
-#include "elf/jit_map.h"
+#include "elf/names/jit_map.h"
 #include "jit_test.h"
 
 #include <errno.h>

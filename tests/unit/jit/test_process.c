@@ -3,7 +3,7 @@
  * The JIT code of a process: which files are believed, and when they are looked at. The process
  * is this one, its root a directory of the test.
  */
-#include "collector/jit.h"
+#include "collector/walk/jit.h"
 #include "dump.h"
 #include "jit_test.h"
 

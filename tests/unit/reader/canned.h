@@ -3,7 +3,7 @@
 #ifndef WEFT_TEST_CANNED_H
 #define WEFT_TEST_CANNED_H
 
-#include "reader/target.h"
+#include "reader/target/target.h"
 
 #include <errno.h>
 #include <string.h>

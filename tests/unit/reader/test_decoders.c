@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoders of the reader, over made-up bytes and memory: this process's own. */
-#include "reader/custom_labels.h"
-#include "reader/otel_payload.h"
-#include "reader/otel_process.h"
-#include "reader/otel_record.h"
+#include "reader/context/custom_labels.h"
+#include "reader/context/otel_payload.h"
+#include "reader/context/otel_process.h"
+#include "reader/context/otel_record.h"
 
 #include <errno.h>
 #include <setjmp.h>

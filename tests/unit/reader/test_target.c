@@ -3,7 +3,7 @@
  * Another process: a child of the test. One that is there, one that has ended, one that is not
  * ours, one whose first thread is gone; mappings as text; files that are not what they were.
  */
-#include "reader/target.h"
+#include "reader/target/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * with a few bytes of its headers and tables changed at random, many times over.
  */
 #include "canned.h"
-#include "reader/target_maps.h"
-#include "reader/tls.h"
+#include "reader/target/target_maps.h"
+#include "reader/tls/tls.h"
 
 #include <elf.h>
 #include <fcntl.h>

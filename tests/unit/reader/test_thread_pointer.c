@@ -3,9 +3,9 @@
  * Thread pointers of a child's threads, by all ways there are; and what a stop leaves behind:
  * nothing. Its signals arrive, its waits go on, and who was stopped before stays so.
  */
-#include "reader/thread_lists.h"
-#include "reader/thread_stop.h"
-#include "reader/tls.h"
+#include "reader/target/thread_stop.h"
+#include "reader/tls/thread_lists.h"
+#include "reader/tls/tls.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * and both C libraries, slots that are not filled in yet, and DTVs that are too short or too old.
  */
 #include "canned.h"
-#include "reader/tls_place.h"
+#include "reader/tls/tls_place.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/books.h"
+#include "report/sum/books.h"
 
 static struct model model;
 static struct facts facts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: contexts are found by thread and time, borders and nesting included. */
-#include "report/context.h"
+#include "report/read/context.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: keys that divide samples alike are found, whatever their rows are called. */
-#include "report/partition.h"
+#include "report/sum/partition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

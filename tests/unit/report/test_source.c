@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: recordings come out as the samples, contexts and facts that went in. */
 #include "recordings.h"
-#include "report/source.h"
+#include "report/read/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: sums by key, call tree and selection give what is computed by hand. */
-#include "report/aggregate.h"
-#include "report/tree.h"
-#include "report/where.h"
+#include "report/read/where.h"
+#include "report/sum/aggregate.h"
+#include "report/sum/tree.h"
 
 #include <errno.h>
 #include <setjmp.h>

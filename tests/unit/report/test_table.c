@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: tables as text and as JSON: widths, cuts, columns left out, changes. */
-#include "report/table.h"
+#include "report/show/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What wall-clock samples are worth by the kernel's account of their thread: report/times.h. */
-#include "report/times.h"
+/* What wall-clock samples are worth by the kernel's account of their thread: report/sum/times.h. */
+#include "report/sum/times.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: periods are read in every spelling in use; sample types are chosen by name. */
-#include "report/layout.h"
-#include "report/types.h"
+#include "report/read/types.h"
+#include "report/show/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <weft/labels.h>
 
 #include "label_value.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
 #include "unit.h"
 
 #define CARRY (&weft_coro_carry_v1)

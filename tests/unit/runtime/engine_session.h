@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/session_layout.h"
-#include "runtime/engine.h"
-#include "runtime/real.h"
-#include "runtime/runtime.h"
-#include "runtime/sys.h"
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/engine.h"
 #include "unit.h"
 
 #define SLOTS 256

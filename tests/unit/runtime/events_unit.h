@@ -10,8 +10,8 @@
 #include <weft/event.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/event.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
+#include "runtime/event/event.h"
 
 /* A record as it was taken. */
 struct taken {

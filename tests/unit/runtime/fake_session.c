@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/module_map.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
+#include "runtime/stack/module_map.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

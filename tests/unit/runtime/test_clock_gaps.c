@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "runtime/clock_gaps.h"
+#include "runtime/sample/clock_gaps.h"
 #include "unit.h"
 
 #define MEAN UINT64_C(5000000)

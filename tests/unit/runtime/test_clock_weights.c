@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/clock.h"
-#include "runtime/clock_rest.h"
-#include "runtime/kernel_time.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/clock_rest.h"
+#include "runtime/sample/kernel_time.h"
 #include "unit.h"
 
 #define MS UINT64_C(1000000)

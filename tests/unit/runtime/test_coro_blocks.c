@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label blocks of coroutines (src/runtime/coro_blocks.c): taken and given back by several threads
- * at once, and where there is no memory for one.
+ * Label blocks of coroutines (src/runtime/core/coro_blocks.c): taken and given back by several
+ * threads at once, and where there is no memory for one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "children.h"
 #include "coro_acts.h"
-#include "runtime/coro_carry.h"
+#include "runtime/coro/coro_carry.h"
 #include "unit.h"
 
 #define WORKERS 4

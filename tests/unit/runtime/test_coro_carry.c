@@ -20,8 +20,8 @@
 
 #include "children.h"
 #include "coro_acts.h"
-#include "runtime/coro_carry.h"
-#include "runtime/label_store.h"
+#include "runtime/core/label_store.h"
+#include "runtime/coro/coro_carry.h"
 #include "unit.h"
 
 extern __thread struct weft_otel_record *otel_thread_ctx_v1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in decimal, against snprintf: every length, every border, many at random. */
-#include "runtime/decimal.h"
+#include "runtime/core/decimal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

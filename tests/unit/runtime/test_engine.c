@@ -18,11 +18,11 @@
 
 #include "base/platform.h"
 #include "engine_session.h"
-#include "runtime/engine.h"
-#include "runtime/real.h"
-#include "runtime/runtime.h"
-#include "runtime/sampler.h"
-#include "runtime/sys.h"
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/sampler.h"
 
 /* ---- the program's own signals */
 

@@ -17,7 +17,7 @@
 #include "unit.h"
 
 #include "events_unit.h"
-#include "runtime/event_clock.h"
+#include "runtime/event/event_clock.h"
 
 static struct ring_reader reader;
 static struct weft_slot *slot;

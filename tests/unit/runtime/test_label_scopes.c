@@ -16,7 +16,7 @@
 #include <weft/labels.h>
 
 #include "label_value.h"
-#include "runtime/label_store.h"
+#include "runtime/core/label_store.h"
 #include "unit.h"
 
 #ifndef __has_feature

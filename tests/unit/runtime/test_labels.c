@@ -14,7 +14,7 @@
 
 #include "children.h"
 #include "label_value.h"
-#include "runtime/label_store.h"
+#include "runtime/core/label_store.h"
 #include "unit.h"
 
 /* Labels of our own. */

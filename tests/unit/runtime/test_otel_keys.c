@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/otel_private.h"
+#include "runtime/otel/otel_private.h"
 #include "unit.h"
 
 #define KEYS_BEFORE 20

@@ -17,7 +17,7 @@
 
 #include <weft/publish.h>
 
-#include "runtime/otel_private.h"
+#include "runtime/otel/otel_private.h"
 #include "unit.h"
 
 #define PAYLOAD WEFT_OTEL_PROCESS_PAYLOAD_MAX

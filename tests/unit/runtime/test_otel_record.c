@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "otel_labels.h"
-#include "runtime/otel_private.h"
+#include "runtime/otel/otel_private.h"
 #include "unit.h"
 
 extern __thread struct weft_otel_record *otel_thread_ctx_v1;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/ring.h"
+#include "runtime/core/ring.h"
 #include "unit.h"
 
 #define RING 4096

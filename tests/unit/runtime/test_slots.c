@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/runtime.h"
-#include "runtime/sys.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
 #include "unit.h"
 
 #define SLOTS 64

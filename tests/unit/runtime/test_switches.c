@@ -12,7 +12,7 @@
 #include <weft/labels.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/coro_switch.h"
+#include "runtime/coro/coro_switch.h"
 #include "unit.h"
 
 static struct ring_reader reader;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "fake_session.h"
-#include "runtime/module_map.h"
-#include "runtime/runtime.h"
+#include "runtime/core/runtime.h"
+#include "runtime/stack/module_map.h"
 #include "tables.h"
 
 static void expect_refused(enum fake_flaw flaw)

@@ -3,7 +3,7 @@
 #ifndef WEFT_TEST_MODULES_H
 #define WEFT_TEST_MODULES_H
 
-#include "elf/module.h"
+#include "elf/image/module.h"
 
 struct modules;
 

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording has whole runs and waits, in no order. Put in order for each coroutine, each is two
+ * events, of which one is the last's end if nothing is missing in between; else there is a gap,
+ * which the events' numbers show as they do in a trace.
+ */
+#include "cli/coro/coro_recording.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/jfr.h>
+
+struct piece {
+	uint64_t coroutine, begin_ns, end_ns, addr, tid;
+	uint32_t pid;
+	uint8_t is_run, is_first, is_last; /* from birth; until death */
+	char *label;                       /* asked for by --by label:KEY */
+	struct weft_ctp_context_prefix context;
+};
+
+struct pieces {
+	struct piece *piece;
+	size_t count, room;
+	struct map *labels; /* texts are shared */
+};
+
+/* ---- reading */
+
+static int is_wanted(const struct weft_jfr_class *type, void *arg)
+{
+	const char *name = weft_jfr_class_name(type);
+
+	(void)arg;
+	return !strcmp(name, RECORDING_COROUTINE_RUN) || !strcmp(name, RECORDING_COROUTINE_WAIT) ||
+	       !strcmp(name, RECORDING_COUNTER);
+}
+
+static struct weft_jfr_string text_of(const struct weft_jfr_node *n)
+{
+	static const struct weft_jfr_string none = {"", 0};
+
+	while (n && n->shape == WEFT_JFR_V_STRUCT && n->many.count == 1)
+		n = n->many.item;
+	return n && n->shape == WEFT_JFR_V_STRING && n->string.data ? n->string : none;
+}
+
+static uint64_t number_of(const struct weft_jfr_node *n)
+{
+	return n && n->shape == WEFT_JFR_V_NUMBER ? (uint64_t)n->number : 0;
+}
+
+static const struct weft_jfr_node *field(const struct weft_jfr_node *n, const char *name)
+{
+	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
+}
+
+static void bytes_of(const struct weft_jfr_event_view *e, const char *name, uint8_t *out,
+		     size_t count)
+{
+	struct weft_jfr_string s = text_of(weft_jfr_event_get(e, name));
+
+	for (size_t i = 0; s.bytes == 2 * count && i < count; i++) {
+		unsigned int byte = 0;
+
+		if (sscanf(s.data + 2 * i, "%2x", &byte) != 1)
+			break;
+		out[i] = (uint8_t)byte;
+	}
+}
+
+/* "name [pid]" */
+static uint32_t pid_of(const struct weft_jfr_node *thread)
+{
+	struct weft_jfr_string s = text_of(field(field(thread, "group"), "name"));
+	const char *bracket = s.bytes ? memrchr(s.data, '[', s.bytes) : NULL;
+
+	return bracket ? (uint32_t)strtoul(bracket + 1, NULL, 10) : 0;
+}
+
+static const char *label_field(const struct weft_jfr_event_view *e, const char *key)
+{
+	for (size_t i = 0; i < weft_jfr_class_fields(e->type); i++) {
+		const char *name = weft_jfr_class_field(e->type, i);
+		const char *its = weft_jfr_class_annotation(e->type, name, "weft.Key");
+
+		if (its && !strcmp(its, key))
+			return name;
+	}
+	return weft_jfr_class_find(e->type, key) >= 0 ? key : NULL;
+}
+
+/* A copy that all pieces of one value share. */
+static int label_of(struct pieces *all, const struct weft_jfr_event_view *e, const char *key,
+		    char **out)
+{
+	const char *name = key ? label_field(e, key) : NULL;
+	struct weft_jfr_string s = text_of(name ? weft_jfr_event_get(e, name) : NULL);
+	uint64_t *kept;
+	int fresh;
+
+	if (!s.bytes)
+		return 0;
+	kept = map_put(all->labels, s.data, s.bytes, &fresh);
+	if (!kept)
+		return -ENOMEM;
+	if (fresh)
+		*kept = (uint64_t)(uintptr_t)strndup(s.data, s.bytes);
+	*out = (char *)(uintptr_t)*kept;
+	return *out ? 0 : -ENOMEM;
+}
+
+/* Its one frame: where it suspended. */
+static int name_place(struct coro_names *names, const struct weft_jfr_event_view *e, uint64_t addr)
+{
+	const struct weft_jfr_node *frames = field(weft_jfr_event_get(e, "stackTrace"), "frames");
+	const struct weft_jfr_node *method;
+	struct weft_jfr_string s;
+
+	if (!frames || frames->shape != WEFT_JFR_V_ARRAY || !frames->many.count)
+		return 0;
+	method = field(&frames->many.item[0], "method");
+	s = text_of(field(method, "name"));
+	return s.bytes ? coro_names_say(names, addr, s.data, s.bytes) : 0;
+}
+
+static int take(struct pieces *all, const struct weft_jfr_event_view *e, const char *key,
+		struct coro_names *names)
+{
+	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
+	int is_run = !strcmp(weft_jfr_class_name(e->type), RECORDING_COROUTINE_RUN);
+	struct piece *grown,
+		p = {
+			.coroutine = number_of(weft_jfr_event_get(e, RECORDING_FIELD_COROUTINE)),
+			.begin_ns = (uint64_t)e->start_ns,
+			.end_ns = (uint64_t)(e->start_ns + e->duration_ns),
+			.addr = number_of(weft_jfr_event_get(e, RECORDING_FIELD_SITE)),
+			.tid = number_of(field(thread, "osThreadId")),
+			.pid = pid_of(thread),
+			.is_run = (uint8_t)is_run,
+		};
+	int rc;
+
+	if (e->start_ns < 0 || e->duration_ns < 0)
+		return 0;
+	p.is_last = number_of(weft_jfr_event_get(e, RECORDING_FIELD_LAST)) != 0;
+	p.is_first = !is_run && number_of(weft_jfr_event_get(e, RECORDING_FIELD_FIRST)) != 0;
+	bytes_of(e, RECORDING_FIELD_TRACE, p.context.trace_id, sizeof(p.context.trace_id));
+	bytes_of(e, RECORDING_FIELD_SPAN, p.context.span_id, sizeof(p.context.span_id));
+	rc = label_of(all, e, key, &p.label);
+	if (rc == 0)
+		rc = name_place(names, e, p.addr);
+	grown = rc ? NULL : array_grown(all->piece, all->count + 1, &all->room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	all->piece = grown;
+	grown[all->count++] = p;
+	return 0;
+}
+
+/* Rows are differences: their sum is the count. */
+static void take_counter(struct coro_report *r, const struct weft_jfr_event_view *e)
+{
+	struct weft_jfr_string name = text_of(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
+
+	for (size_t i = 0; i < CORO_UNTOLD; i++)
+		if (name.bytes == strlen(coro_untold_names[i]) &&
+		    !memcmp(name.data, coro_untold_names[i], name.bytes))
+			r->untold[i] += number_of(weft_jfr_event_get(e, RECORDING_FIELD_VALUE));
+}
+
+static int take_event(struct coro_report *r, struct pieces *all,
+		      const struct weft_jfr_event_view *e, struct coro_names *names)
+{
+	if (!e->fields || !is_wanted(e->type, NULL))
+		return 0;
+	if (strcmp(weft_jfr_class_name(e->type), RECORDING_COUNTER) != 0)
+		return take(all, e, r->query.label, names);
+	take_counter(r, e);
+	return 0;
+}
+
+/* ---- feeding */
+
+static int compare(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->coroutine != y->coroutine)
+		return x->coroutine < y->coroutine ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* Of the coroutine whose pieces come now. */
+struct feeding {
+	struct coro_report *r;
+	struct coro_event last;
+	uint32_t number;
+};
+
+static int put(struct feeding *f, const struct piece *p, int is_active, uint64_t ns, int is_dead)
+{
+	f->last = (struct coro_event){
+		.probe_id = p->coroutine,
+		.tid = p->tid,
+		.addr = p->addr,
+		.seq = f->last.seq + 2,
+		.ts = ns,
+		.is_active = (uint8_t)is_active,
+		.known = CORO_KNOWS_IDENTITY | CORO_KNOWS_CONTEXT,
+		.pid = p->pid,
+		.station = f->number,
+		.generation = 2,
+		.context = p->context,
+	};
+	if (is_dead)
+		f->last.known |= CORO_KNOWS_DEATH;
+	if (p->is_first) {
+		f->last.known |= CORO_KNOWS_BIRTH;
+		f->last.birth_ts = p->begin_ns;
+	}
+	f->r->label_now = p->label;
+	return coro_report_event(f->r, &f->last);
+}
+
+/* Destroyed while it was suspended. */
+static void tell_death(const struct feeding *f, const struct piece *p)
+{
+	const struct coro_event death = {
+		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
+		.pid = p->pid,
+		.station = f->number,
+		.generation = 2,
+		.ts = p->end_ns,
+	};
+
+	coro_report_death(f->r, &death);
+}
+
+static int feed(struct feeding *f, const struct piece *p)
+{
+	int goes_on = f->last.seq && f->last.ts == p->begin_ns && f->last.is_active == p->is_run;
+	int is_gone = !p->is_run && p->is_last, rc = 0;
+
+	if (!goes_on && f->last.seq)
+		f->last.seq += 2; /* something is missing */
+	if (!goes_on && !p->is_first)
+		rc = put(f, p, p->is_run, p->begin_ns, 0);
+	if (rc || !is_gone)
+		return rc ? rc : put(f, p, !p->is_run, p->end_ns, p->is_last);
+	if (!p->is_first) /* else it never ran: there is no event of it */
+		tell_death(f, p);
+	return 0;
+}
+
+static int feed_all(struct coro_report *r, struct pieces *all)
+{
+	struct feeding f = {.r = r};
+	int rc = 0;
+
+	if (all->count)
+		qsort(all->piece, all->count, sizeof(*all->piece), compare);
+	for (size_t i = 0; rc == 0 && i < all->count; i++) {
+		const struct piece *p = &all->piece[i];
+
+		if (i && (p->coroutine != p[-1].coroutine || p->pid != p[-1].pid)) {
+			f.last.seq = 0;
+			f.number++;
+		}
+		rc = feed(&f, p);
+	}
+	return rc;
+}
+
+/* ---- all */
+
+static void forget(struct pieces *all)
+{
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *text;
+
+	while (all->labels && map_next(all->labels, &cursor, &key, &bytes, &text))
+		free((void *)(uintptr_t)*text);
+	map_free(all->labels);
+	free(all->piece);
+}
+
+int coro_recording_read(struct coro_report *r, const char *path, struct coro_names *names,
+			char why[192])
+{
+	struct weft_jfr_reader *reader = weft_jfr_open(path);
+	struct weft_jfr_event_view e;
+	struct pieces all = {.labels = map_new()};
+	int rc = all.labels ? 0 : -ENOMEM;
+
+	why[0] = '\0';
+	r->is_recording = 1;
+	if (!reader)
+		rc = -errno;
+	else
+		weft_jfr_filter(reader, is_wanted, NULL);
+	while (rc == 0 && (rc = weft_jfr_next(reader, &e)) == 1)
+		rc = take_event(r, &all, &e, names);
+	if (rc == -EBADMSG && reader)
+		snprintf(why, 192, "%s", weft_jfr_error(reader));
+	if (rc == 0)
+		rc = feed_all(r, &all);
+	r->label_now = NULL;
+	weft_jfr_reader_free(reader);
+	forget(&all);
+	return rc;
+}

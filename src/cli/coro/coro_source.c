@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/coro/coro_source.h"
+
+#include "base/map.h"
+#include "base/proc_maps.h"
+#include "cli/frame/cli.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- finding */
+
+static int is_ctp(const char *path)
+{
+	uint64_t magic = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
+		 magic == WEFT_CTP_MAGIC;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* The shared file that a line of /proc/PID/maps tells of; malloc'ed, or NULL. */
+static char *shared_file(const char *line, size_t bytes)
+{
+	struct proc_map map;
+	char *path;
+
+	if (proc_map_parse(line, bytes, &map))
+		return NULL;
+	path = map.path;
+	if (map.permissions[3] == 's' && map.offset == 0 && path[0] == '/' && is_ctp(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* The errno of a process that cannot be looked at stays; 0: it writes to none. */
+static char *file_of(const char *pid)
+{
+	char name[64], *line = NULL, *found = NULL;
+	size_t room = 0;
+	ssize_t bytes;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/maps", pid);
+	maps = fopen(name, "re");
+	if (!maps)
+		return NULL;
+	while (!found && (bytes = getline(&line, &room, maps)) > 0) {
+		if (line[bytes - 1] == '\n')
+			bytes--;
+		line[bytes] = '\0';
+		found = shared_file(line, (size_t)bytes);
+	}
+	free(line);
+	fclose(maps);
+	errno = 0;
+	return found;
+}
+
+/* The file that is in use by any process that may be looked at; *more: another one. */
+static char *file_in_use(char **more)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	char *found = NULL;
+
+	*more = NULL;
+	while (proc && !*more && (entry = readdir(proc))) {
+		char *file =
+			isdigit((unsigned char)entry->d_name[0]) ? file_of(entry->d_name) : NULL;
+
+		if (file && found && strcmp(file, found) != 0)
+			*more = file;
+		else if (file && !found)
+			found = file;
+		else
+			free(file);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+static int is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+static int no_file_of(const char *pid)
+{
+	if (errno == EACCES || errno == EPERM)
+		return cli_error("%s: its mappings cannot be read: %s (name the shared file)", pid,
+				 strerror(errno));
+	return cli_error("%s: %s", pid,
+			 errno ? "no such process" : "a process that writes no coroutines");
+}
+
+static int find(const char *text, char **path)
+{
+	char *more;
+
+	if (text && !(is_number(text) && access(text, F_OK))) {
+		*path = strdup(text);
+		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
+	}
+	if (text) {
+		*path = file_of(text);
+		return *path ? CLI_DONE : no_file_of(text);
+	}
+	*path = file_in_use(&more);
+	if (!*path)
+		return cli_error("no engine runs here (start one with weft coro run, or name "
+				 "a shared file or a pid)");
+	if (more) {
+		cli_usage("several shared files are in use, %s and %s: name one, or a pid", *path,
+			  more);
+		free(*path);
+		free(more);
+		*path = NULL;
+		return CLI_USAGE;
+	}
+	return CLI_DONE;
+}
+
+/* ---- opening */
+
+static const char *why(int rc)
+{
+	return rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc);
+}
+
+/* An engine that is there, or a process of those that wrote to it. */
+static int is_in_use(const char *path)
+{
+	struct stat st;
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	int in_use = 0;
+
+	if (!proc || stat(path, &st)) {
+		if (proc)
+			closedir(proc);
+		return 0;
+	}
+	while (!in_use && (entry = readdir(proc))) {
+		char *file;
+
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    strtol(entry->d_name, NULL, 10) == (long)getpid())
+			continue;
+		file = file_of(entry->d_name);
+		if (file) {
+			struct stat other;
+
+			in_use = stat(file, &other) == 0 && other.st_ino == st.st_ino &&
+				 other.st_dev == st.st_dev;
+		}
+		free(file);
+	}
+	closedir(proc);
+	return in_use;
+}
+
+int coro_source_open(struct coro_source *s, const char *text)
+{
+	int status, rc;
+
+	memset(s, 0, sizeof(*s));
+	s->shm.fd = -1;
+	status = find(text, &s->path);
+	if (status)
+		return status;
+	s->is_live = is_in_use(s->path);
+	s->names = coro_names_new();
+	s->pids = map_new();
+	rc = s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
+	if (rc) {
+		s->shm.fd = -1;
+		status = cli_error("%s: %s", s->path, why(rc));
+		coro_source_close(s);
+		return status;
+	}
+	return CLI_DONE;
+}
+
+void coro_source_close(struct coro_source *s)
+{
+	if (s->shm.fd >= 0)
+		coro_shm_close(&s->shm);
+	coro_names_free(s->names);
+	map_free(s->pids);
+	free(s->path);
+	memset(s, 0, sizeof(*s));
+	s->shm.fd = -1;
+}
+
+static int newest(void *arg, const struct coro_state *state)
+{
+	uint64_t *ns = arg;
+
+	if (state->since_ns > *ns)
+		*ns = state->since_ns;
+	return 0;
+}
+
+uint64_t coro_source_now_ns(const struct coro_source *s)
+{
+	struct timespec now;
+	uint64_t ns = 0;
+
+	if (s->is_live && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	coro_snapshot(&s->shm, newest, &ns);
+	return ns;
+}
+
+struct refused {
+	const struct weft_ctp_header *header;
+	uint64_t count;
+};
+
+static int read_refused(void *arg)
+{
+	struct refused *r = arg;
+
+	r->count = __atomic_load_n(&r->header->refused, __ATOMIC_RELAXED);
+	return 0;
+}
+
+uint64_t coro_source_refused(const struct coro_source *s)
+{
+	struct refused r = {.header = s->shm.header};
+
+	if (!s->shm.is_extended || coro_shm_guard(&s->shm, read_refused, &r))
+		return 0;
+	return r.count;
+}
+
+/* ---- telling */
+
+const char *coro_source_name(struct coro_source *s, uint32_t pid, uint64_t address,
+			     char out[CORO_NAME_BYTES])
+{
+	int fresh = 0;
+
+	if (pid && map_put(s->pids, &pid, sizeof(pid), &fresh) && fresh)
+		(void)coro_names_process(s->names, pid, s->shm.device, s->shm.inode);
+	return coro_names_text(s->names, pid, address, out);
+}
+
+const char *coro_state_text(uint8_t state)
+{
+	static const char *const texts[] = {
+		[WEFT_CTP_UNUSED] = "unused",   [WEFT_CTP_CREATED] = "created",
+		[WEFT_CTP_RUNNING] = "running", [WEFT_CTP_SUSPENDED] = "suspended",
+		[WEFT_CTP_READY] = "ready",     [WEFT_CTP_DEAD] = "dead",
+		[WEFT_CTP_LISTED] = "dead",
+	};
+
+	return state < sizeof(texts) / sizeof(*texts) ? texts[state] : "unknown";
+}
+
+void coro_hex(const uint8_t *bytes, size_t count, char *out)
+{
+	for (size_t i = 0; i < count; i++)
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int any(const uint8_t *bytes, size_t count)
+{
+	int set = 0;
+
+	for (size_t i = 0; i < count; i++)
+		set |= bytes[i];
+	return set != 0;
+}
+
+int coro_prefix_is_set(const struct weft_ctp_context_prefix *p)
+{
+	return any(p->trace_id, sizeof(p->trace_id)) || any(p->span_id, sizeof(p->span_id));
+}
+
+static size_t put_labels(const struct weft_ctp_context *c, char *out, size_t used)
+{
+	size_t at = 0;
+
+	while (at + 2 <= c->label_bytes &&
+	       at + 2 + c->labels[at] + c->labels[at + 1] <= c->label_bytes) {
+		const uint8_t *l = &c->labels[at];
+		int n = snprintf(out + used, CORO_CONTEXT_BYTES - used, "%s%.*s=%.*s",
+				 used ? " " : "", (int)l[0], (const char *)l + 2, (int)l[1],
+				 (const char *)l + 2 + l[0]);
+
+		if (n < 0 || (size_t)n >= CORO_CONTEXT_BYTES - used)
+			break;
+		used += (size_t)n;
+		at += 2 + (size_t)l[0] + l[1];
+	}
+	return used;
+}
+
+const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
+			      const struct weft_ctp_context *labels, char out[CORO_CONTEXT_BYTES])
+{
+	char trace[33], span[17];
+	size_t used = 0;
+
+	out[0] = '\0';
+	coro_hex(prefix->trace_id, sizeof(prefix->trace_id), trace);
+	coro_hex(prefix->span_id, sizeof(prefix->span_id), span);
+	if (any(prefix->trace_id, sizeof(prefix->trace_id)))
+		used = (size_t)snprintf(out, CORO_CONTEXT_BYTES, "trace=%s", trace);
+	if (any(prefix->span_id, sizeof(prefix->span_id)))
+		used += (size_t)snprintf(out + used, CORO_CONTEXT_BYTES - used, "%sspan=%s",
+					 used ? " " : "", span);
+	if (labels)
+		put_labels(labels, out, used);
+	return out;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where coroutines are read from: a shared file by path, by a process's pid, or the one in use;
+ * and the names of their addresses. */
+#ifndef WEFT_CLI_CORO_SOURCE_H
+#define WEFT_CLI_CORO_SOURCE_H
+
+#include "coro/engine/shm.h"
+#include "coro/engine/snapshot.h"
+#include "coro/look/names.h"
+
+struct coro_source {
+	char *path;
+	struct coro_shm shm;
+	struct coro_names *names;
+	struct map *pids; /* processes whose mappings were asked for */
+	int is_live;      /* somebody has it mapped: its times go on */
+};
+
+/* @text: a path, a pid, or NULL. Returns CLI_DONE, or another status with the message printed. */
+int coro_source_open(struct coro_source *s, const char *text);
+void coro_source_close(struct coro_source *s);
+
+/* The clock of a file in use; of a left-over one the time of the last that happened in it. */
+uint64_t coro_source_now_ns(const struct coro_source *s);
+
+/* Coroutines that found no station. */
+uint64_t coro_source_refused(const struct coro_source *s);
+
+/* Name of an address in a process that the file tells of; its mappings are read at the first. */
+const char *coro_source_name(struct coro_source *s, uint32_t pid, uint64_t address,
+			     char out[CORO_NAME_BYTES]);
+
+/* "created", "running" ... */
+const char *coro_state_text(uint8_t state);
+
+#define CORO_CONTEXT_BYTES 512
+/* "trace=... span=... key=value ...", "" = none. Returns @out. */
+const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
+			      const struct weft_ctp_context *labels, char out[CORO_CONTEXT_BYTES]);
+int coro_prefix_is_set(const struct weft_ctp_context_prefix *prefix);
+void coro_hex(const uint8_t *bytes, size_t count, char *out);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is told of a trace at its end, to people and to programs. */
+#include "cli/coro/coro_target.h"
+#include "cli/frame/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const char *s(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void tell_lost(const struct coro_books *b)
+{
+	static const char *const text[] = {
+		"overwritten before they were read", "of a station that was used again first",
+		"whose writer died in mid-write", "that were not written"};
+	const uint64_t count[] = {b->lost_lapped, b->lost_recycled, b->lost_mid_write,
+				  b->lost_unwritten};
+	const char *comma = ": ";
+
+	fprintf(stderr, "  lost %" PRIu64 " of %" PRIu64, b->lost, b->written);
+	for (int i = 0; i < 4; i++)
+		if (count[i]) {
+			fprintf(stderr, "%s%" PRIu64 " %s", comma, count[i], text[i]);
+			comma = ", ";
+		}
+	fputc('\n', stderr);
+}
+
+void coro_tell(const struct coro_engine_result *r, uint32_t stations)
+{
+	const struct coro_books *b = &r->books;
+
+	fprintf(stderr,
+		"%" PRIu64 " event%s of %" PRIu64 " coroutine%s in %" PRIu64
+		" process%s, on %" PRIu64 " of %u stations\n",
+		b->harvested, s(b->harvested), b->coroutines, s(b->coroutines), b->processes,
+		b->processes == 1 ? "" : "es", b->stations, stations);
+	if (b->lost)
+		tell_lost(b);
+	if (b->pending)
+		fprintf(stderr, "  pending %" PRIu64 ": processes go on\n", b->pending);
+	if (r->died)
+		fprintf(stderr, "  died with their process: %lld\n", (long long)r->died);
+	if (b->refused)
+		fprintf(stderr,
+			"  refused %" PRIu64 " coroutine%s: more than %u stations at once (-n)\n",
+			b->refused, s(b->refused), stations);
+}
+
+void coro_put_books(FILE *out, const struct coro_books *b)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} number[] = {
+		{"written", b->written},
+		{"harvested", b->harvested},
+		{"lost", b->lost},
+		{"pending", b->pending},
+		{"lost_lapped", b->lost_lapped},
+		{"lost_recycled", b->lost_recycled},
+		{"lost_mid_write", b->lost_mid_write},
+		{"lost_unwritten", b->lost_unwritten},
+		{"refused", b->refused},
+		{"stations", b->stations},
+		{"coroutines", b->coroutines},
+		{"live", b->live},
+		{"dead", b->dead},
+		{"legacy", b->legacy},
+		{"processes", b->processes},
+		{"sweeps", b->sweeps},
+		{"sweeping_ns", b->sweeping_ns},
+		{"sweep_ns", b->sweep_ns},
+	};
+
+	fputs("{\"version\":1", out);
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		fprintf(out, ",\"%s\":%" PRIu64, number[i].name, number[i].value);
+	fputc('}', out);
+}
+
+int coro_tell_json(const struct coro_books *books, const char *path)
+{
+	int is_out = strcmp(path, "-") == 0, rc = 0;
+	FILE *out = is_out ? stdout : fopen(path, "we");
+
+	if (!out)
+		return cli_error("%s: %s", path, strerror(errno));
+	coro_put_books(out, books);
+	fputc('\n', out);
+	errno = 0;
+	if (ferror(out) || fflush(out))
+		rc = errno ? errno : EIO;
+	if (!is_out && fclose(out) && !rc)
+		rc = errno;
+	return rc ? cli_error("%s: %s", path, strerror(rc)) : CLI_DONE;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model of weft coro top: coroutines as they are, what they did since the last look, and
+ * what is odd about them. Knows no terminal.
+ */
+#ifndef WEFT_CLI_CORO_TOP_H
+#define WEFT_CLI_CORO_TOP_H
+
+#include "cli/coro/coro_source.h"
+
+enum top_lint {
+	TOP_STUCK = 1 << 0,   /* suspended long, and not woken */
+	TOP_LONG = 1 << 1,    /* runs long without a suspension */
+	TOP_STARVED = 1 << 2, /* woken long ago, and not resumed */
+	TOP_NEVER = 1 << 3,   /* created long ago, and never resumed */
+};
+#define TOP_LINTS 4
+
+enum top_sort { TOP_BY_FOR, TOP_BY_RUN, TOP_BY_WAIT, TOP_BY_SWITCHES, TOP_BY_ID, TOP_SORTS };
+extern const char *const top_sorts[]; /* names; ends with NULL */
+
+struct top_row {
+	uint64_t probe_id, since_ns, for_ns, addr, site;
+	uint64_t run_ns, wait_ns, switches; /* since the last look */
+	uint64_t all_run_ns, all_wait_ns, all_resumes;
+	uint32_t station, generation, pid, tid;
+	uint8_t state, lints;
+	uint8_t has_context;
+	struct weft_ctp_context context;
+};
+
+/* Of a station at the last look. */
+struct top_before {
+	uint32_t generation;
+	uint64_t run_ns, wait_ns, resumes;
+};
+
+#define TOP_HISTORY 10
+
+struct top {
+	struct coro_source source;
+	/* what is asked */
+	uint64_t stuck_ns, long_ns, starved_ns;
+	enum top_sort sort;
+	char filter[64];
+	int only_lints;
+	/* what there is */
+	struct top_row *rows;
+	size_t count, room;
+	struct top_before *before;
+	size_t before_room;
+	uint64_t looked_ns, period_ns; /* 0: the first look */
+	uint64_t counts[WEFT_CTP_LISTED + 1], linted[TOP_LINTS];
+	uint64_t switches, run_ns, refused;
+	uint64_t live[TOP_HISTORY]; /* of the last looks, newest last */
+	unsigned int looks;
+	int error;
+};
+
+/* Reads all. 0 or -errno. */
+int top_look(struct top *t);
+void top_free(struct top *t);
+
+/* Live coroutines became more from look to look, all that are remembered. */
+int top_is_growing(const struct top *t);
+uint64_t top_live(const struct top *t);
+uint64_t top_per_second(const struct top *t, uint64_t count);
+
+#define TOP_LINE 512
+/* Lines of text, not cut; each returns @line. */
+const char *top_title(struct top *t, char line[TOP_LINE]);
+const char *top_sums(struct top *t, char line[TOP_LINE]);
+const char *top_warnings(struct top *t, char line[TOP_LINE]);
+const char *top_heads(char line[TOP_LINE]);
+const char *top_line(struct top *t, const struct top_row *row, char line[TOP_LINE]);
+
+/* The interactive one; returns an exit status. 0 refresh: as fast as 100 ms. */
+int top_screen(struct top *t, uint64_t refresh_ns);
+int top_has_screen(void); /* built with ncurses */
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/coro/coro_tracer.h"
+
+#include "cli/coro/coro_server.h"
+#include "cli/coro/coro_target.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/leave.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum flag {
+	FLAG_N,
+	FLAG_CMD,
+	FLAG_SHM,
+	FLAG_SOCK,
+	FLAG_OUT,
+	FLAG_EXPORT,
+	FLAG_IN,
+	FLAG_SQLITE_OUT,
+	FLAG_CSV_OUT,
+	FLAG_DB_CLI, /* taken, and not needed: no program is run */
+	FLAG_DB_HOST,
+	FLAG_DB_PORT,
+	FLAG_DB_USER,
+	FLAG_DB_PASSWORD,
+	FLAG_DB_NAME,
+	FLAG_DB_TABLE,
+	FLAG_MYSQL_SOCKET,
+	FLAG_PG_MAINTENANCE,
+	FLAG_PG_SSLMODE,
+	FLAG_HELP,
+	FLAG_COUNT,
+};
+
+#define ROW(NAME, FLAG)                                                                            \
+	{                                                                                          \
+		NAME, required_argument, NULL, FLAG                                                \
+	}
+static const struct option flags[] = {
+	ROW("n", FLAG_N),
+	ROW("cmd", FLAG_CMD),
+	ROW("shm", FLAG_SHM),
+	ROW("sock", FLAG_SOCK),
+	ROW("out", FLAG_OUT),
+	ROW("export", FLAG_EXPORT),
+	ROW("in", FLAG_IN),
+	ROW("sqlite-out", FLAG_SQLITE_OUT),
+	ROW("csv-out", FLAG_CSV_OUT),
+	ROW("db-cli", FLAG_DB_CLI),
+	ROW("db-host", FLAG_DB_HOST),
+	ROW("db-port", FLAG_DB_PORT),
+	ROW("db-user", FLAG_DB_USER),
+	ROW("db-password", FLAG_DB_PASSWORD),
+	ROW("db-name", FLAG_DB_NAME),
+	ROW("db-table", FLAG_DB_TABLE),
+	ROW("mysql-socket", FLAG_MYSQL_SOCKET),
+	ROW("pg-maintenance-db", FLAG_PG_MAINTENANCE),
+	ROW("pg-sslmode", FLAG_PG_SSLMODE),
+	{"help", no_argument, NULL, FLAG_HELP},
+	{"h", no_argument, NULL, FLAG_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+static const char *const defaults[FLAG_COUNT] = {
+	[FLAG_N] = "128",
+	[FLAG_SHM] = "/tmp/corotracer.shm",
+	[FLAG_SOCK] = "/tmp/corotracer.sock",
+	[FLAG_OUT] = "trace_output.jsonl",
+	[FLAG_DB_HOST] = "127.0.0.1",
+	[FLAG_DB_NAME] = "coro_tracer",
+	[FLAG_DB_TABLE] = "coro_trace_events",
+	[FLAG_PG_MAINTENANCE] = "postgres",
+};
+
+int coro_tracer_is_name(const char *argv0)
+{
+	const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+
+	return argv0 && !strcmp(slash ? slash + 1 : argv0, "coroTracer");
+}
+
+static int show_flags(void)
+{
+	fputs("Usage of coroTracer:\n", stderr);
+	for (const struct option *f = flags; f->name; f++)
+		if (f->val != FLAG_HELP)
+			fprintf(stderr, "  -%s VALUE%s%s%s\n", f->name,
+				defaults[f->val] ? " (default " : "",
+				defaults[f->val] ? defaults[f->val] : "",
+				defaults[f->val] ? ")" : "");
+	return CLI_USAGE;
+}
+
+/* ---- numbers: decimal, 0x, 0o, 0b, 0, with underscores between digits */
+
+static int read_number(const char *text, uint64_t *out)
+{
+	char digits[80], *end;
+	size_t count = 0;
+	int base = 10;
+
+	for (; *text; text++)
+		if (*text != '_' && count < sizeof(digits) - 1)
+			digits[count++] = *text;
+	digits[count] = 0;
+	text = digits;
+	if (text[0] == '0' && text[1]) {
+		base = strchr("xX", text[1]) ? 16 : strchr("bB", text[1]) ? 2 : 8;
+		text += strchr("xXbBoO", text[1]) ? 2 : 1;
+	}
+	errno = 0;
+	*out = strtoull(text, &end, base);
+	return *text && *text != '-' && *text != '+' && !*end && !errno ? 0 : -EINVAL;
+}
+
+/* ---- tracing */
+
+static int refuse(const char *what, int rc)
+{
+	if (rc == -EBUSY || rc == -EADDRINUSE)
+		return cli_error("%s: is in use, or no left-over file, and is left as it is", what);
+	if (rc == -EEXIST)
+		return cli_error("%s: is there, and no left-over file", what);
+	if (rc == -ELOOP)
+		return cli_error("%s: a symbolic link, which is not followed here", what);
+	if (rc == -ENAMETOOLONG)
+		return cli_error("%s: a socket's path has 107 characters at the most", what);
+	return cli_error("%s: %s", what, strerror(-rc));
+}
+
+static int end_trace(struct coro_target *t, const char *output, int waited)
+{
+	struct coro_engine_result r;
+
+	coro_engine_finish(t->engine, &r);
+	coro_tell(&r, coro_engine_stations(t->engine));
+	if (r.rc)
+		return cli_error("%s: %s", output, r.why ? r.why : strerror(-r.rc));
+	if (r.is_cut || waited)
+		return cli_error("the trace ends early: %s",
+				 r.is_cut ? "the shared file was cut short" : strerror(-waited));
+	if (t->interrupts || t->passed_on)
+		return CLI_DONE;
+	if (t->status)
+		return cli_error("target command failed: exit status %d", t->status);
+	puts("Target command finished successfully");
+	return CLI_DONE;
+}
+
+static int trace(const char *const value[])
+{
+	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+			(char *)(uintptr_t)value[FLAG_CMD], NULL};
+	struct coro_engine_options o = {
+		.shm_path = value[FLAG_SHM],
+		.sock_path = value[FLAG_SOCK],
+		.replace = CORO_SHM_LEFT_OVER,
+		.idle_scans = 1,
+		.keep = 1,
+		.format = coro_format_find("jsonl"),
+		.sink = {.path = value[FLAG_OUT], .append = 1},
+	};
+	struct coro_target t = {0};
+	const char *what;
+	uint64_t n;
+	int rc = read_number(value[FLAG_N], &n), status;
+
+	if (rc)
+		return cli_usage("-n: '%s' is no number", value[FLAG_N]);
+	if (n == 0 || n > UINT32_MAX)
+		return cli_error("-n: '%s' is not between 1 and %u", value[FLAG_N], UINT32_MAX);
+	o.stations = (uint32_t)n;
+	rc = coro_target_prepare(&t);
+	if (rc)
+		return cli_error("%s", strerror(-rc));
+	o.is_enough = coro_target_is_enough;
+	o.is_enough_arg = &t;
+	rc = coro_engine_open(&t.engine, &o, &what, NULL);
+	if (rc) {
+		coro_target_close(&t);
+		return refuse(what, rc);
+	}
+	rc = coro_target_start(&t, argv);
+	if (rc)
+		status = cli_error("sh: %s", strerror(-rc));
+	else
+		status = end_trace(&t, o.sink.path, coro_target_wait(&t));
+	coro_engine_free(t.engine);
+	coro_target_close(&t);
+	return status;
+}
+
+/* ---- exports */
+
+static const struct {
+	const char *name, *format;
+	enum flag out;
+} exports[] = {
+	{"sqlite", "sqlite", FLAG_SQLITE_OUT}, {"mysql", "mysql", FLAG_COUNT},
+	{"postgres", "postgres", FLAG_COUNT},  {"postgresql", "postgres", FLAG_COUNT},
+	{"dataframe", "csv", FLAG_CSV_OUT},    {"csv", "csv", FLAG_CSV_OUT},
+};
+
+/* The input's name with another extension; "trace_output" where that leaves nothing. */
+static void make_name(char *out, size_t room, const char *input, const char *extension)
+{
+	const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input;
+	const char *dot = strrchr(base, '.');
+	int bytes = (int)(dot ? (size_t)(dot - input) : strlen(input));
+
+	if (!*base || dot == base)
+		snprintf(out, room, "trace_output.%s", extension);
+	else
+		snprintf(out, room, "%.*s.%s", bytes, input, extension);
+}
+
+static void make_parents(const char *path)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s", path);
+	for (char *at = strchr(name + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = 0;
+		mkdir(name, 0755);
+		*at = '/';
+	}
+}
+
+static int copy(struct coro_input *in, const struct coro_format *format,
+		const struct coro_sink_options *o, const char *input)
+{
+	struct coro_books books = {0};
+	struct coro_sink *sink = NULL;
+	struct coro_event e;
+	const char *why;
+	int got = 0, rc = format->ops->open(&sink, o);
+
+	while (!rc && (got = coro_input_next(in, &e)) > 0) {
+		rc = format->ops->put(sink, &e);
+		books.harvested = ++books.written;
+	}
+	if (!rc && !got)
+		rc = format->ops->finish(sink, &books);
+	why = rc && sink && format->ops->why ? format->ops->why(sink) : NULL;
+	if (got < 0)
+		rc = cli_error("%s: line %llu: %s", input, (unsigned long long)coro_input_line(in),
+			       got == -EBADMSG ? coro_input_why(in) : strerror(-got));
+	else if (rc)
+		rc = cli_error("%s: %s", o->path ? o->path : format->name,
+			       why ? why : strerror(-rc));
+	if (sink)
+		format->ops->close(sink);
+	return rc;
+}
+
+static const char *given(const char *value)
+{
+	return value && *value ? value : NULL;
+}
+
+static int read_server(const char *const value[], int is_mysql, struct coro_sink_options *o)
+{
+	const char *socket = is_mysql ? given(value[FLAG_MYSQL_SOCKET]) : NULL;
+	const char *host = given(value[FLAG_DB_HOST]), *password = given(value[FLAG_DB_PASSWORD]);
+	uint64_t port = 0;
+
+	if (value[FLAG_DB_PORT] && (read_number(value[FLAG_DB_PORT], &port) || port > 65535))
+		return cli_usage("-db-port: '%s' is no port", value[FLAG_DB_PORT]);
+	if (!port && !socket)
+		port = is_mysql ? 3306 : 5432;
+	o->port = (uint32_t)port;
+	o->server = socket ? coro_server_socket(socket) : host ? host : defaults[FLAG_DB_HOST];
+	o->user = value[FLAG_DB_USER];
+	o->database = value[FLAG_DB_NAME];
+	o->table = value[FLAG_DB_TABLE];
+	o->maintenance = value[FLAG_PG_MAINTENANCE];
+	o->sslmode = is_mysql ? NULL : value[FLAG_PG_SSLMODE];
+	if (password && setenv(is_mysql ? "MYSQL_PWD" : "PGPASSWORD", password, 1))
+		return cli_error("%s", strerror(ENOMEM));
+	return CLI_DONE;
+}
+
+/* A file is replaced; to a table rows are added. */
+static int read_place(const char *const value[], size_t row, const struct coro_format *format,
+		      const char *input, struct coro_sink_options *o)
+{
+	static char made[PATH_MAX];
+	const char *path;
+
+	if (exports[row].out == FLAG_COUNT)
+		return read_server(value, !strcmp(format->name, "mysql"), o);
+	make_name(made, sizeof(made), input, format->extension);
+	path = given(value[exports[row].out]);
+	o->path = path ? path : made;
+	o->replace = 1;
+	make_parents(o->path);
+	return CLI_DONE;
+}
+
+static int export_as(const char *const value[], size_t row)
+{
+	const struct coro_format *format = coro_format_find(exports[row].format);
+	const char *input = value[FLAG_IN] && *value[FLAG_IN] ? value[FLAG_IN] : value[FLAG_OUT];
+	struct coro_sink_options o = {0};
+	struct coro_input *in;
+	int rc;
+
+	if (!format)
+		return cli_error("-export %s: not in this build", exports[row].name);
+	rc = read_place(value, row, format, input, &o);
+	if (rc)
+		return rc;
+	leave_no_half_files();
+	rc = coro_input_open(&in, input);
+	if (rc)
+		return cli_error("%s: %s", input, strerror(-rc));
+	rc = copy(in, format, &o, input);
+	coro_input_close(in);
+	if (!rc)
+		puts("Export finished successfully");
+	return rc;
+}
+
+/* Of an argument that everybody can read, a copy that nobody else can. */
+static char *take_secret(char *argument)
+{
+	char *copy = strdup(argument);
+
+	memset(argument, 'x', strlen(argument));
+	return copy;
+}
+
+static void forget(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}
+
+static int run(const char *const value[])
+{
+	if (!given(value[FLAG_EXPORT]) && !given(value[FLAG_CMD]))
+		return cli_error("give -cmd to trace a command, or -export to convert a trace");
+	if (!given(value[FLAG_EXPORT]))
+		return trace(value);
+	if (given(value[FLAG_CMD]))
+		return cli_error("-cmd and -export: give one of them");
+	for (size_t i = 0; i < sizeof(exports) / sizeof(exports[0]); i++)
+		if (!strcasecmp(exports[i].name, value[FLAG_EXPORT]))
+			return export_as(value, i);
+	return cli_error("-export: unknown format '%s'", value[FLAG_EXPORT]);
+}
+
+int coro_tracer_main(int argc, char **argv)
+{
+	const char *value[FLAG_COUNT];
+	char *secret = NULL;
+	int flag, status;
+
+	cli_set_verb("coroTracer");
+	memcpy(value, defaults, sizeof(value));
+	while ((flag = getopt_long_only(argc, argv, "+", flags, NULL)) != -1) {
+		if (flag < 0 || flag >= FLAG_COUNT || flag == FLAG_HELP) {
+			status = show_flags();
+			forget(secret);
+			return flag == FLAG_HELP ? CLI_DONE : status;
+		}
+		value[flag] = optarg;
+		if (flag == FLAG_DB_PASSWORD) {
+			forget(secret);
+			value[flag] = secret = take_secret(optarg);
+		}
+	}
+	status = run(value);
+	forget(secret);
+	return status;
+}

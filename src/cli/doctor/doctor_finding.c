@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling findings, and the small readers that probes share. */
+#include "cli/doctor/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
+{
+	va_list list;
+
+	out->state = state;
+	va_start(list, format);
+	vsnprintf(out->value, sizeof(out->value), format, list);
+	va_end(list);
+}
+
+void finding_choose(struct finding *out, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(out->choice, sizeof(out->choice), format, list);
+	va_end(list);
+}
+
+void finding_number(struct finding *out, int64_t number)
+{
+	out->has_number = 1;
+	out->number = number;
+}
+
+void finding_refused(struct finding *out, enum finding_state state, const char *what, int error)
+{
+	finding_set(out, state, "%s: %s", what, strerror(error));
+}
+
+int doctor_read_line(const char *path, char *line, unsigned int bytes)
+{
+	FILE *file = fopen(path, "re");
+	int err = 0;
+
+	if (!file)
+		return -errno;
+	if (!fgets(line, (int)bytes, file))
+		err = ferror(file) ? -EIO : -ENODATA;
+	fclose(file);
+	if (!err)
+		line[strcspn(line, "\n")] = '\0';
+	return err;
+}
+
+int doctor_read_field(const char *path, const char *field, char *value, unsigned int bytes)
+{
+	FILE *file = fopen(path, "re");
+	char line[512];
+	int err = -ENOENT;
+
+	if (!file)
+		return -errno;
+	while (err && fgets(line, sizeof(line), file)) {
+		const char *rest = line + strlen(field);
+
+		if (strncmp(line, field, strlen(field)))
+			continue;
+		rest += strspn(rest, " \t");
+		snprintf(value, bytes, "%.*s", (int)strcspn(rest, "\n"), rest);
+		err = 0;
+	}
+	fclose(file);
+	return err;
+}
+
+const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t unit = 0;
+	double value = (double)bytes;
+
+	if (bytes == RLIM_INFINITY) {
+		snprintf(text, room, "unlimited");
+		return text;
+	}
+	for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+		value /= 1024;
+	snprintf(text, room, "%.*f %s", value < 10 && unit ? 1 : 0, value, units[unit]);
+	return text;
+}

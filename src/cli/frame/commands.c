@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of verbs, in order of help. */
+#include "cli/frame/cli.h"
+
+#include "base/nearest.h"
+
+#include <string.h>
+
+extern const struct cli_command cmd_annotate;
+extern const struct cli_command cmd_check;
+extern const struct cli_command cmd_collect;
+extern const struct cli_command cmd_completion;
+extern const struct cli_command cmd_convert;
+extern const struct cli_command cmd_coro_export;
+extern const struct cli_command cmd_coro_conform;
+extern const struct cli_command cmd_coro_dump;
+extern const struct cli_command cmd_coro_run;
+extern const struct cli_command cmd_coro_ps;
+extern const struct cli_command cmd_coro_report;
+extern const struct cli_command cmd_coro_top;
+extern const struct cli_command cmd_diff;
+extern const struct cli_command cmd_doctor;
+extern const struct cli_command cmd_help;
+extern const struct cli_command cmd_inspect;
+extern const struct cli_command cmd_man;
+extern const struct cli_command cmd_print;
+extern const struct cli_command cmd_metadata;
+extern const struct cli_command cmd_merge;
+extern const struct cli_command cmd_ps;
+extern const struct cli_command cmd_record;
+extern const struct cli_command cmd_report;
+extern const struct cli_command cmd_set;
+extern const struct cli_command cmd_summary;
+extern const struct cli_command cmd_version;
+extern const struct cli_command cmd_view;
+
+/* clang-format off */
+const struct cli_command *const cli_commands[] = {
+	&cmd_record,
+	&cmd_set,
+	&cmd_ps,
+	&cmd_inspect,
+	&cmd_summary,
+	&cmd_metadata,
+	&cmd_print,
+	&cmd_report,
+	&cmd_view,
+	&cmd_diff,
+	&cmd_annotate,
+	&cmd_merge,
+	&cmd_convert,
+	&cmd_check,
+	&cmd_doctor,
+	&cmd_coro_run,
+	&cmd_coro_ps,
+	&cmd_coro_top,
+	&cmd_coro_report,
+	&cmd_coro_export,
+	&cmd_coro_dump,
+	&cmd_coro_conform,
+	&cmd_help,
+	&cmd_version,
+	&cmd_completion,
+	&cmd_man,
+	&cmd_collect,
+	NULL,
+};
+/* clang-format on */
+
+const char cli_version[] = WEFT_VERSION;
+
+const struct cli_command *cli_command_find(const char *name)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!strcmp(cli_commands[i]->name, name))
+			return cli_commands[i];
+	return NULL;
+}
+
+size_t cli_group_bytes(const struct cli_command *command)
+{
+	const char *blank = strchr(command->name, ' ');
+
+	return blank ? (size_t)(blank - command->name) : 0;
+}
+
+int cli_in_group(const struct cli_command *command, const char *group)
+{
+	size_t bytes = cli_group_bytes(command);
+
+	return bytes && strlen(group) == bytes && !strncmp(command->name, group, bytes);
+}
+
+int cli_group_is(const char *word)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (cli_in_group(cli_commands[i], word))
+			return 1;
+	return 0;
+}
+
+const char *cli_command_nearest(const char *name)
+{
+	struct nearest search = {name, NULL, 0};
+
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
+			nearest_offer(&search, cli_commands[i]->name);
+	return search.best;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What takes samples, how often, and of whom: options that record and collect share. */
+#ifndef WEFT_CLI_ENGINES_H
+#define WEFT_CLI_ENGINES_H
+
+#include "cli/frame/cli.h"
+#include "collector/run/collector.h"
+
+extern const char *const engine_names[];        /* "cpu", "wall", NULL */
+extern const char *const engine_wall_filters[]; /* "all", "context", NULL */
+
+/* clang-format off */
+#define ENGINE_OPTIONS \
+	{"engine", 'e', CLI_CHOICE, CLI_LIST, "ENGINE,...", \
+	 "What takes the samples: cpu, CPU time that threads use; wall, time that passes for them, " \
+	 "running or not", "cpu", engine_names}, \
+	{"frequency", 'F', CLI_RATE, 0, "HZ", \
+	 "Samples for each second of CPU time [199]; with -e wall alone, of each thread's time [19]", \
+	 NULL, NULL}, \
+	{"interval", 'i', CLI_TIME, 0, "TIME", "Time between two such samples, instead of -F", \
+	 NULL, NULL}, \
+	{"wall-frequency", 0, CLI_RATE, 0, "HZ", \
+	 "Samples for each second of each thread's time, with -e wall", "19", NULL}, \
+	{"wall-interval", 0, CLI_TIME, 0, "TIME", "Time between two such samples, instead", NULL, \
+	 NULL}, \
+	{"wall-filter", 0, CLI_CHOICE, 0, "WHICH", \
+	 "Blocked threads that are looked at: all, or those that have a context set", "all", \
+	 engine_wall_filters}, \
+	{"threads", 0, CLI_TEXT, 0, "GLOB", \
+	 "Only threads with such a name, for both engines: 'worker-*'", NULL, NULL}
+/* clang-format on */
+
+/* Fills periods, engines, filters. 0, or CLI_USAGE with the message printed. */
+int engines_read(const struct cli_args *args, struct collector_options *o);
+
+#endif

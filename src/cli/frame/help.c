@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help from the tables: `weft --help` and `weft VERB --help`. */
+#include "cli/frame/cli.h"
+
+#include "cli/frame/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HELP_COLUMN 28
+
+static void list_verbs(FILE *out, const char *group)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN) &&
+		    (!group || cli_in_group(cli_commands[i], group)))
+			fprintf(out, "  %-12s  %s\n", cli_commands[i]->name,
+				cli_commands[i]->summary);
+}
+
+void cli_help_group(FILE *out, const char *group)
+{
+	fprintf(out,
+		"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
+		"       weft %s VERB --help\n\n"
+		"Verbs:\n",
+		group, group);
+	list_verbs(out, group);
+}
+
+void cli_help(FILE *out)
+{
+	fputs("weft - a profiler that knows which request every sample worked for\n\n"
+	      "Usage: weft VERB [OPTION]... [OPERAND]...\n"
+	      "       weft VERB --help | --help | --version\n\n"
+	      "Verbs:\n",
+	      out);
+	list_verbs(out, NULL);
+	fputs("\nExamples:\n"
+	      "  weft record -- ./server         record a program\n"
+	      "  weft report --by tag:route      which route burnt the CPU\n"
+	      "  weft record -e wall -- ./shop   which requests waited, and where\n"
+	      "  weft record -p 4711             a program that runs (weft ps lists them)\n"
+	      "  weft doctor                     what this machine allows\n",
+	      out);
+}
+
+static size_t add(char *text, size_t room, size_t used, const char *a, const char *b)
+{
+	int n = used < room ? snprintf(text + used, room - used, "%s%s", a, b) : 0;
+
+	return used + (n > 0 ? (size_t)n : 0);
+}
+
+/* What it does, its choices, what it is when not given. */
+static void describe(const struct cli_option *option, char *text, size_t room)
+{
+	size_t used = add(text, room, 0, option->help, option->choices ? ": " : "");
+
+	for (const char *const *choice = option->choices; choice && *choice; choice++) {
+		used = add(text, room, used, choice == option->choices ? "" : ", ", *choice);
+		if ((*choice)[strlen(*choice) - 1] == ':')
+			used = add(text, room, used, "NAME", "");
+	}
+	if (option->fallback) {
+		used = add(text, room, used, " [", option->fallback);
+		add(text, room, used, "]", "");
+	}
+}
+
+static void print_option(FILE *out, const struct cli_option *option)
+{
+	char left[64], right[512];
+
+	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", option->letter ? '-' : ' ',
+		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+		 !option->argument          ? ""
+		 : option->flags & CLI_BARE ? "[="
+					    : " ",
+		 option->argument ? option->argument : "", option->flags & CLI_BARE ? "]" : "");
+	if (strlen(left) > HELP_COLUMN - 6)
+		fprintf(out, "  %s\n  %*s", left, HELP_COLUMN - 4, "");
+	else
+		fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
+	describe(option, right, sizeof(right));
+	term_wrapped(out, right, HELP_COLUMN - 2);
+}
+
+void cli_help_verb(FILE *out, const struct cli_command *command)
+{
+	const struct cli_option *option;
+
+	fprintf(out, "weft %s - %s\n\nUsage: weft %s [OPTION]...%s%s\n\n", command->name,
+		command->summary, command->name, command->operands ? " " : "",
+		command->operands ? command->operands : "");
+	if (command->description) {
+		term_wrapped(out, command->description, 0);
+		fputc('\n', out);
+	}
+	fputs("Options:\n", out);
+	for (size_t i = 0; (option = cli_option_at(command, i)); i++)
+		if (!(option->flags & CLI_HIDDEN))
+			print_option(out, option);
+	if (!command->examples)
+		return;
+	fputs("\nExamples:\n", out);
+	for (const struct cli_example *e = command->examples; e->line; e++)
+		fprintf(out, "  %s\n      %s\n", e->line, e->help);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/leave.h"
+
+#include "base/output.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* Its action is the default again, and it is blocked until the handler returns. */
+static void leave(int signo)
+{
+	output_abandon_all();
+	raise(signo);
+}
+
+void leave_no_half_files(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND}, before;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		sigaction(signals[i], NULL, &before);
+		if (before.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+int would_overwrite(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One list of places relative to the command's own directory; the first that is there wins. */
+#include "cli/frame/locate.h"
+
+#include "base/cache_place.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIBRARY "libweft.so"
+#define WAITS "libweft-waits.so"
+
+int locate_self(char *path, size_t bytes)
+{
+	ssize_t length = readlink("/proc/self/exe", path, bytes);
+
+	if (length < 0)
+		return -errno;
+	if ((size_t)length >= bytes)
+		return -ENAMETOOLONG;
+	path[length] = '\0';
+	return 0;
+}
+
+static int try_path(const char *from, char *path, size_t bytes)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(from, real) || access(real, R_OK))
+		return -errno;
+	if (strlen(real) >= bytes)
+		return -ENAMETOOLONG;
+	memcpy(path, real, strlen(real) + 1);
+	return 0;
+}
+
+static int try_place(const char *directory, const char *place, const char *name, char *path,
+		     size_t bytes)
+{
+	char joined[PATH_MAX];
+	int length = snprintf(joined, sizeof(joined), "%s/%s/%s", directory, place, name);
+
+	if (length < 0 || (size_t)length >= sizeof(joined))
+		return -ENAMETOOLONG;
+	return try_path(joined, path, bytes);
+}
+
+/* The first of the places, from the command's own directory, that has @name. */
+static int search(const char *const *places, size_t count, const char *name, char *path,
+		  size_t bytes)
+{
+	char directory[PATH_MAX];
+	int err = locate_self(directory, sizeof(directory));
+
+	if (err)
+		return err;
+	*strrchr(directory, '/') = '\0';
+	for (size_t i = 0; i < count; i++)
+		if (!try_place(directory, places[i], name, path, bytes))
+			return 0;
+	return -ENOENT;
+}
+
+int locate_library(char *path, size_t bytes)
+{
+	static const char *const places[] = {
+		"src/runtime",              /* build tree */
+		"../" WEFT_LIBDIR_FROM_BIN, /* as installed */
+		"../lib",
+		"../lib/" WEFT_MULTIARCH,
+		"../lib64",
+	};
+	const char *chosen = secure_getenv("WEFT_LIB");
+
+	if (chosen && *chosen)
+		return try_path(chosen, path, bytes);
+	return search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
+}
+
+int locate_profiles(char *path, size_t bytes)
+{
+	static const char *const places[] = {
+		"share",                             /* build tree */
+		"../" WEFT_DATADIR_FROM_BIN "/weft", /* as installed */
+		"../share/weft",
+	};
+	int err = search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path, bytes);
+
+	if (!err)
+		*strrchr(path, '/') = '\0';
+	return err;
+}
+
+/* ---- what LD_PRELOAD can name */
+
+static int is_preloadable(const char *path)
+{
+	return !strpbrk(path, " \t\n:");
+}
+
+/* Put in place whole, for others may start through it at the same time. */
+static int make_link(const char *from, const char *to)
+{
+	char fresh[PATH_MAX], old[PATH_MAX];
+	ssize_t length = readlink(to, old, sizeof(old));
+	int n = snprintf(fresh, sizeof(fresh), "%s.%d", to, (int)getpid());
+
+	if (length == (ssize_t)strlen(from) && !memcmp(old, from, (size_t)length))
+		return 0;
+	if (n < 0 || (size_t)n >= sizeof(fresh))
+		return -ENAMETOOLONG;
+	unlink(fresh);
+	if (symlink(from, fresh))
+		return -errno;
+	if (!rename(fresh, to))
+		return 0;
+	n = -errno;
+	unlink(fresh);
+	return n;
+}
+
+/* @path, or if the loader would split that, a link to it. */
+static int make_preloadable(char *path, size_t bytes)
+{
+	char library[PATH_MAX], cache[PATH_MAX];
+	int n, rc;
+
+	if (is_preloadable(path))
+		return 0;
+	strcpy(library, path);
+	rc = cache_place(cache, sizeof(cache));
+	if (rc || cache[0] != '/' || !is_preloadable(cache))
+		return -EILSEQ;
+	rc = cache_make(cache);
+	if (rc)
+		return rc;
+	n = snprintf(path, bytes, "%s/preload-%016llx.so", cache,
+		     (unsigned long long)hash_bytes(library, strlen(library), 0));
+	return n < 0 || (size_t)n >= bytes ? -ENAMETOOLONG : make_link(library, path);
+}
+
+int locate_preload(char *path, size_t bytes)
+{
+	int rc = locate_library(path, bytes);
+
+	return rc ? rc : make_preloadable(path, bytes);
+}
+
+int locate_waits(char *path, size_t bytes)
+{
+	char directory[PATH_MAX];
+	int rc = locate_library(directory, sizeof(directory));
+
+	if (rc)
+		return rc;
+	*strrchr(directory, '/') = '\0';
+	rc = try_place(directory, ".", WAITS, path, bytes);
+	return rc ? try_place(directory, "../waits", WAITS, path, bytes) : 0;
+}
+
+int locate_waits_preload(char *path, size_t bytes)
+{
+	int rc = locate_waits(path, bytes);
+
+	return rc ? rc : make_preloadable(path, bytes);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages on stderr, each one line and one write: "weft VERB: what: why". */
+#include "cli/frame/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *current_verb;
+
+void cli_set_verb(const char *verb)
+{
+	current_verb = verb;
+}
+
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
+						      va_list list, const char *tail)
+{
+	char text[2048];
+
+	vsnprintf(text, sizeof(text), format, list);
+	fflush(stdout);
+	fprintf(stderr, "weft%s%s: %s%s%s", current_verb ? " " : "",
+		current_verb ? current_verb : "", kind, text, tail);
+}
+
+int cli_error(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	say("", format, list, "\n");
+	va_end(list);
+	return CLI_FAILED;
+}
+
+void cli_warning(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	say("warning: ", format, list, "\n");
+	va_end(list);
+}
+
+int cli_usage(const char *format, ...)
+{
+	char hint[128];
+	va_list list;
+
+	snprintf(hint, sizeof(hint), "\n(try 'weft %s%s--help')\n",
+		 current_verb ? current_verb : "", current_verb ? " " : "");
+	va_start(list, format);
+	say("", format, list, hint);
+	va_end(list);
+	return CLI_USAGE;
+}

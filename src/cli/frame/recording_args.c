@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/recording_args.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jfr/read/unpack.h"
+#include "report/show/layout.h"
+
+int recording_key(struct key *key, const char *option, const char *text)
+{
+	if (key_parse(key, text))
+		return cli_usage("--%s: unknown key '%s'; known: %s", option, text,
+				 key_choices(KEY_NO_KIND));
+	return CLI_DONE;
+}
+
+static int refuse_where(const char *text, int error)
+{
+	if (error == -ENOMEM)
+		return cli_error("--where: %s", strerror(ENOMEM));
+	if (error == -EINVAL)
+		return cli_usage("--where: '%s' is no KEY=VALUE", text);
+	return cli_usage("--where: unknown key '%.*s'; known: %s", (int)strcspn(text, "="), text,
+			 key_choices(KEY_STACK));
+}
+
+int recording_wheres(const struct cli_args *args, struct where **out, size_t *count)
+{
+	size_t given = cli_count(args, "where");
+	struct where *wheres = calloc(given + 1, sizeof(*wheres));
+
+	*out = wheres;
+	*count = 0;
+	if (!wheres)
+		return cli_error("--where: %s", strerror(ENOMEM));
+	for (size_t i = 0; i < given; i++) {
+		const char *text = cli_text_at(args, "where", i);
+		int rc = where_parse(&wheres[(*count)++], text);
+
+		if (rc)
+			return refuse_where(text, rc);
+	}
+	return CLI_DONE;
+}
+
+void recording_wheres_free(struct where *wheres, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		where_free(&wheres[i]);
+	free(wheres);
+}
+
+/* Tags or labels that may have been meant, as many as there is room for. */
+static void list_others(const struct key *key, const struct model *m, char *out, size_t room)
+{
+	size_t used = 0;
+	char clean[LAYOUT_TEXT];
+
+	for (uint32_t i = CONTEXT_TAGS; i < m->keys.count; i++) {
+		const char *name = names_text(&m->keys, i);
+		int is_label = *key_prefix(name) == 0, n;
+
+		if (i == key->tag || is_label != (key->kind == KEY_LABEL))
+			continue;
+		n = snprintf(out + used, room - used, "%s%s", used ? ", " : "",
+			     layout_clean(clean, is_label ? key_bare(name) : name));
+		if (n < 0 || (size_t)n + sizeof(", ...") > room - used) {
+			strcpy(out + used, used ? ", ..." : "...");
+			return;
+		}
+		used += (size_t)n;
+	}
+	if (!used)
+		strcpy(out, "none");
+}
+
+void recording_warn(const char *path, const struct key *key, const struct model *m)
+{
+	char others[1024], clean[LAYOUT_TEXT];
+
+	if (!key->unknown)
+		return;
+	list_others(key, m, others, sizeof(others));
+	cli_warning("%s: no %s '%s'; there are: %s", path, key->kind == KEY_LABEL ? "label" : "tag",
+		    layout_clean(clean, key_bare(key->text)), others);
+}
+
+/* The first bytes of a file; how many. */
+static size_t peek(const char *path, unsigned char start[4])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t bytes = fd < 0 ? -1 : read(fd, start, 4);
+
+	if (fd >= 0)
+		close(fd);
+	return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* What a file is that does not begin with a whole header of a chunk. */
+static int refuse_stranger(const char *path)
+{
+	unsigned char start[4] = {0};
+	size_t bytes = peek(path, start);
+	const char *packing = unpack_name(start, bytes);
+
+	if (packing)
+		return cli_error("%s: packed by %s, and no recording in it, or cut short within "
+				 "its first bytes",
+				 path, packing);
+	if (bytes == 0)
+		return cli_error("%s: empty, not a JFR file", path);
+	if (bytes == 4 && memcmp(start, "FLR", 4) == 0)
+		return cli_error("%s: at byte 0: chunk header is cut short", path);
+	return cli_error("%s: not a JFR file", path);
+}
+
+static int refuse_packed(const char *path, const char *why)
+{
+	unsigned char start[4] = {0};
+	const char *packing = unpack_name(start, peek(path, start));
+
+	return cli_error("%s: packed by %s%s", path, packing ? packing : "something", why);
+}
+
+int recording_refuse(const struct cli_args *args, const char *path, int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return cli_usage("--event: unknown '%s'; known: cpu, wall, all, coroutine-run, "
+				 "coroutine-wait, or the name of an event type that the file has",
+				 cli_text(args, "event"));
+	case -ENODATA:
+		return cli_error("%s: damaged, and no event type of that name in what is whole",
+				 path);
+	case -EBADMSG:
+		return refuse_stranger(path);
+	case -EOPNOTSUPP:
+		return refuse_packed(path,
+				     " in a way that this weft was built without: unpack it first");
+	case -EFBIG:
+		return refuse_packed(path, ", and unpacked larger than a recording would be (200 "
+					   "times its size and 64 MiB, or 8 GiB): unpack it first");
+	case -ESPIPE:
+		return cli_error("%s: not a regular file", path);
+	case -EPROTONOSUPPORT:
+		return cli_error("%s: this version of the JFR format is not supported", path);
+	default:
+		return cli_error("%s: %s", path, strerror(-error));
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs that read a recording have in common: options, their values, refusals. */
+#ifndef WEFT_CLI_RECORDING_ARGS_H
+#define WEFT_CLI_RECORDING_ARGS_H
+
+#include "cli/frame/cli.h"
+#include "report/read/where.h"
+
+#define RECORDING_FILE "weft.jfr"
+
+/* clang-format off */
+#define RECORDING_OPTION_WHERE \
+	{.name = "where", .letter = 'w', .kind = CLI_TEXT, .flags = CLI_MANY, \
+	 .argument = "KEY=VALUE", \
+	 .help = "Count only samples of which this holds; * is anything; all must hold"}
+#define RECORDING_OPTION_EVENT \
+	{.name = "event", .letter = 'e', .kind = CLI_TEXT, .argument = "WHICH", \
+	 .help = "What to count: samples of cpu, wall, all; coroutine-run, coroutine-wait; or an " \
+		 "event type [cpu, else wall]"}
+#define RECORDING_OPTION_NO_INLINES \
+	{.name = "no-inlines", .kind = CLI_FLAG, \
+	 .help = "Count inlined functions as the functions that they are inlined into"}
+/* clang-format on */
+
+/* All 0, or an exit status with the message printed. */
+int recording_key(struct key *key, const char *option, const char *text);
+int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
+void recording_wheres_free(struct where *wheres, size_t count);
+/* Warns of a tag or label that nothing in the recording has: a typing error looks like "(none)". */
+void recording_warn(const char *path, const struct key *key, const struct model *m);
+/* The message for what source_open() or report_run() returned. An exit status. */
+int recording_refuse(const struct cli_args *args, const char *path, int error);
+
+#endif

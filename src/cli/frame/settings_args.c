@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings of events for a recording: see settings_args.h. */
+#include "cli/frame/settings_args.h"
+
+#include "base/buf.h"
+#include "base/event_settings.h"
+#include "base/recording.h"
+#include "cli/frame/locate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/jfr_settings.h>
+
+#define CPU_PERIOD_MIN_NS UINT64_C(10000)
+#define WALL_PERIOD_MIN_NS UINT64_C(1000000)
+#define PERIOD_MAX_NS UINT64_C(3600000000000)
+
+static int gather(const struct cli_args *args, struct weft_jfr_settings *s)
+{
+	if (weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT, secure_getenv("WEFT_SETTINGS")))
+		return cli_usage("WEFT_SETTINGS: %s", weft_jfr_settings_error(s));
+	for (size_t i = 0; args && i < cli_count(args, "settings"); i++)
+		if (weft_jfr_settings_file(s, WEFT_JFR_FROM_FILE, cli_text_at(args, "settings", i)))
+			return cli_usage("--settings: %s", weft_jfr_settings_error(s));
+	for (size_t i = 0; args && i < cli_count(args, "set"); i++)
+		if (weft_jfr_settings_string(s, WEFT_JFR_FROM_COMMAND_LINE,
+					     cli_text_at(args, "set", i)))
+			return cli_usage("--set: %s", weft_jfr_settings_error(s));
+	return CLI_DONE;
+}
+
+/* A wrong select is told by the collector, once it is known whose it is. */
+static void tell(enum weft_jfr_settings_trouble trouble, const struct weft_jfr_setting *s,
+		 void *arg)
+{
+	(void)arg;
+	if (trouble == WEFT_JFR_SETTING_UNKNOWN && s->file)
+		cli_warning("%s:%u: no such setting here: %s#%s", s->file, s->line, s->glob,
+			    s->name);
+	else if (trouble == WEFT_JFR_SETTING_UNKNOWN)
+		cli_warning("no such setting: %s#%s", s->glob, s->name);
+	else if (strcmp(s->name, weft_setting_name(SETTING_SELECT)) != 0)
+		cli_warning("%s#%s: it cannot be '%s'", s->glob, s->name, s->value);
+}
+
+/* One GLOB a line: of these it is told if no event type that they name ever came. */
+static char *asked(struct weft_jfr_settings *s)
+{
+	const struct weft_jfr_setting *all;
+	size_t count = weft_jfr_settings_all(s, &all);
+	struct buf out = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		if (all[i].source != WEFT_JFR_FROM_COMMAND_LINE || all[i].file)
+			continue;
+		buf_put(&out, all[i].glob, strlen(all[i].glob));
+		buf_put(&out, "\n", 1);
+	}
+	buf_put(&out, "", 1);
+	if (!out.failed)
+		return (char *)out.data;
+	buf_free(&out);
+	return NULL;
+}
+
+static int take_period(const char *lines, const char *event, uint64_t least_ns, uint64_t *period_ns)
+{
+	struct event_settings s = {0};
+
+	weft_settings_apply(&s, event, lines, strlen(lines));
+	if (!(s.given >> SETTING_PERIOD & 1) || s.period_ns >= PERIOD_END_CHUNK)
+		return CLI_DONE;
+	if (s.period_ns < least_ns || s.period_ns > PERIOD_MAX_NS)
+		return cli_usage("%s#period: a sample each %llu ns is not between %s and 1h", event,
+				 (unsigned long long)s.period_ns,
+				 least_ns == CPU_PERIOD_MIN_NS ? "10us" : "1ms");
+	*period_ns = s.period_ns;
+	return CLI_DONE;
+}
+
+static int is_given(const struct cli_args *args, const char *frequency, const char *interval)
+{
+	return args && (cli_given(args, frequency) || cli_given(args, interval));
+}
+
+static int take_periods(const struct cli_args *args, const char *lines, struct collector_options *o)
+{
+	int rate = is_given(args, "frequency", "interval");
+	int rc = CLI_DONE;
+
+	if (o->engines & WEFT_ENGINE_WALL && !is_given(args, "wall-frequency", "wall-interval") &&
+	    !(rate && o->engines == WEFT_ENGINE_WALL))
+		rc = take_period(lines, RECORDING_WALL_SAMPLE, WALL_PERIOD_MIN_NS,
+				 &o->wall.period_ns);
+	if (rc == CLI_DONE && o->engines == WEFT_ENGINE_WALL)
+		o->period_ns = o->wall.period_ns;
+	else if (rc == CLI_DONE && !rate)
+		rc = take_period(lines, RECORDING_EXECUTION_SAMPLE, CPU_PERIOD_MIN_NS,
+				 &o->period_ns);
+	return rc;
+}
+
+static int take(const struct cli_args *args, struct weft_jfr_settings *s,
+		struct collector_options *o)
+{
+	const char *lines;
+	int status = gather(args, s);
+
+	if (status)
+		return status;
+	weft_jfr_settings_check(s, tell, NULL);
+	lines = weft_jfr_settings_lines(s);
+	if (!lines)
+		return cli_error("%s", strerror(ENOMEM));
+	status = take_periods(args, lines, o);
+	if (status)
+		return status;
+	o->settings = strdup(lines);
+	o->settings_asked = asked(s);
+	return o->settings && o->settings_asked ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
+}
+
+int settings_args_read(const struct cli_args *args, struct collector_options *o)
+{
+	char profiles[PATH_MAX];
+	struct weft_jfr_settings *s = weft_jfr_settings_new(
+		locate_profiles(profiles, sizeof(profiles)) ? NULL : profiles);
+	int status = s ? take(args, s, o) : cli_error("%s", strerror(ENOMEM));
+
+	weft_jfr_settings_free(s);
+	return status;
+}
+
+void settings_args_free(struct collector_options *o)
+{
+	free((char *)(uintptr_t)o->settings);
+	free((char *)(uintptr_t)o->settings_asked);
+	o->settings = o->settings_asked = NULL;
+}

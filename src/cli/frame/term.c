@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asked anew at every call: streams are few and the answers cheap. */
+#include "cli/frame/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define COLUMNS_UNKNOWN 80
+
+int term_is(FILE *stream)
+{
+	return isatty(fileno(stream));
+}
+
+int term_has_cursor(FILE *stream)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0 && term_is(stream);
+}
+
+int term_has_colour(FILE *stream)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return !(no_color && *no_color) && term_has_cursor(stream);
+}
+
+int term_columns(FILE *stream)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return COLUMNS_UNKNOWN;
+}
+
+const char *term_colour(FILE *stream, enum term_colour colour)
+{
+	static const char *const sequences[] = {
+		[TERM_PLAIN] = "\033[0m", [TERM_BOLD] = "\033[1m",   [TERM_DIM] = "\033[2m",
+		[TERM_RED] = "\033[31m",  [TERM_GREEN] = "\033[32m", [TERM_YELLOW] = "\033[33m",
+	};
+
+	return term_has_colour(stream) ? sequences[colour] : "";
+}
+
+/* One line of the text, up to where it ends. */
+static const char *put_line(FILE *out, const char *text, int indent, int room)
+{
+	int lead = (int)strspn(text, " "), used = indent + lead, words = 0;
+
+	fprintf(out, "%*s", lead, "");
+	for (text += lead; *text && *text != '\n'; words++) {
+		int word = (int)strcspn(text, " \n");
+
+		if (words && used + 1 + word > room) {
+			fprintf(out, "\n%*s", indent + lead, "");
+			used = indent + lead;
+			words = 0;
+		}
+		used += fprintf(out, "%s%.*s", words ? " " : "", word, text);
+		text += word;
+		text += strspn(text, " ");
+	}
+	return text;
+}
+
+void term_wrapped(FILE *out, const char *text, int indent)
+{
+	int room = term_columns(out) - 1;
+
+	for (;;) {
+		text = put_line(out, text, indent, room);
+		fputc('\n', out);
+		if (!*text || !*++text)
+			return;
+		if (*text != '\n')
+			fprintf(out, "%*s", indent, "");
+	}
+}

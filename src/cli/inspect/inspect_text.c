@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft inspect for people: what the process publishes, and a line per context. */
+#include "cli/frame/term.h"
+#include "cli/inspect/inspect_show.h"
+
+#include <weft/publish.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts of strangers: nothing in them reaches the terminal as a command */
+
+/* The bytes of a character of UTF-8; 0: none, or a control. */
+static size_t character(const unsigned char *t, size_t room)
+{
+	size_t bytes = *t < 0xC2 ? 1 : *t < 0xE0 ? 2 : *t < 0xF0 ? 3 : 4;
+
+	if (*t < 0x20 || (*t >= 0x7F && *t < 0xC2) || *t > 0xF4 || bytes > room)
+		return 0;
+	for (size_t i = 1; i < bytes; i++)
+		if ((t[i] & 0xC0) != 0x80)
+			return 0;
+	if ((*t == 0xC2 || *t == 0xE0) && t[1] < 0xA0)
+		return 0;
+	return (*t == 0xF0 && t[1] < 0x90) || (*t == 0xF4 && t[1] > 0x8F) ? 0 : bytes;
+}
+
+/* How many characters it took. */
+static int put_text(FILE *out, const char *text, size_t bytes)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < bytes;) {
+		const unsigned char *c = (const unsigned char *)text + i;
+		size_t length = character(c, bytes - i);
+
+		if (length)
+			fwrite(c, 1, length, out);
+		count += length ? 1 : fprintf(out, "\\x%02x", *c);
+		i += length ? length : 1;
+	}
+	return count;
+}
+
+static void put_value(FILE *out, const char *text, size_t bytes)
+{
+	int quote = bytes == 0 || memchr(text, ' ', bytes) || memchr(text, '"', bytes);
+
+	if (quote)
+		fputc('"', out);
+	put_text(out, text, bytes);
+	if (quote)
+		fputc('"', out);
+}
+
+static void put_attributes(FILE *out, const struct live_context *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct live_attribute *a = &c->attribute[i];
+
+		fputs(i ? " " : "", out);
+		put_text(out, live_text(c, a->key_at), a->key_bytes);
+		fputc('=', out);
+		put_value(out, live_text(c, a->value_at), a->value_bytes);
+	}
+}
+
+/* ---- the process */
+
+static void put_weft(const struct inspect *i, FILE *out)
+{
+	static const char *const formats[] = {"v1", "labels", "otel"};
+	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
+	const char *comma = "";
+
+	if (!h && i->session_error == -EXDEV)
+		fputs("  weft: the session of the process that it was forked from, none of its "
+		      "own\n",
+		      out);
+	else if (!h && i->session_error != -ENOENT)
+		fputs("  weft: a session that this weft cannot read (another version?)\n", out);
+	if (!h)
+		return;
+	fprintf(out, "  weft %u.%u.%u: publishes ", h->runtime_version >> 16 & 0xFFFF,
+		h->runtime_version >> 8 & 0xFF, h->runtime_version & 0xFF);
+	for (unsigned int k = 0; k < 3; k++)
+		if (h->formats & 1U << k || (k == 0 && weft_session_shows_v1(i->session))) {
+			fprintf(out, "%s%s", comma, formats[k]);
+			comma = ", ";
+		}
+	fprintf(out, "%s", *comma ? "" : "nothing");
+	if (h->run_state == WEFT_RUN_RECORDING && h->collector_pid > 0)
+		fprintf(out, "; recorded by %d", (int)h->collector_pid);
+	fputc('\n', out);
+}
+
+static void put_module(FILE *out, const struct inspect_variable *v)
+{
+	for (int k = 0; k < v->count; k++) {
+		fputs(k ? ", " : "; defined by ", out);
+		put_text(out, v->place[k].path, strlen(v->place[k].path));
+	}
+}
+
+static void put_otel_process(const struct inspect *i, FILE *out)
+{
+	const struct live_context *resource = &i->otel.payload.resource;
+	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
+	const char *who = inspect_publisher(i, h ? h->otel_process : 0, i->otel.address != 0);
+
+	if (!who)
+		return;
+	fprintf(out, "  OpenTelemetry process context: by %s; %zu keys", who,
+		i->otel.payload.keys.count);
+	if (i->otel.error)
+		fprintf(out, "; could not be read (%s)", strerror(-i->otel.error));
+	if (resource->count)
+		fputs("; ", out);
+	put_attributes(out, resource);
+	fputc('\n', out);
+}
+
+static void put_otel_thread(const struct inspect *i, FILE *out)
+{
+	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
+	const char *who = inspect_publisher(i, h ? h->otel_thread : 0,
+					    i->otel_thread.count > i->otel_thread.own);
+
+	if (!who)
+		return;
+	fprintf(out, "  OpenTelemetry thread context: by %s", who);
+	put_module(out, &i->otel_thread);
+	fputc('\n', out);
+}
+
+static void put_labels(const struct inspect *i, FILE *out)
+{
+	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
+	const char *who =
+		inspect_publisher(i, h ? h->custom_labels : 0, i->labels.count > i->labels.own);
+
+	if (who) {
+		fprintf(out, "  Custom Labels v1: by %s", who);
+		put_module(out, &i->labels);
+		fputc('\n', out);
+	}
+	if (i->labels.refused && i->labels.abi_version)
+		fprintf(out, "  Custom Labels of version %u: not read\n", i->labels.abi_version);
+	else if (i->labels.refused)
+		fputs("  Custom Labels without custom_labels_abi_version: not read\n", out);
+}
+
+/* ---- the threads */
+
+static void put_id(FILE *out, int is_there, uint64_t id)
+{
+	if (is_there)
+		fprintf(out, " %016" PRIx64, id);
+	else
+		fprintf(out, " %-16s", "-");
+}
+
+static void put_context(FILE *out, const struct live_context *c)
+{
+	fprintf(out, " %-13s ", inspect_abi_text[c->abi]);
+	for (size_t i = 0; i < sizeof(c->trace_id) && c->flags & LIVE_TRACE; i++)
+		fprintf(out, "%02x", c->trace_id[i]);
+	if (!(c->flags & LIVE_TRACE))
+		fprintf(out, "%-32s", "-");
+	put_id(out, (c->flags & LIVE_SPAN) != 0, c->span_id);
+	put_id(out, (c->flags & LIVE_ROOT) != 0, c->root_span_id);
+	fputc(' ', out);
+	if (c->flags & LIVE_TORN)
+		fputs("(torn: it changed while it was read)", out);
+	else if (c->flags & LIVE_UNREADABLE)
+		fputs("(unreadable: it leads to no memory)", out);
+	else
+		put_attributes(out, c);
+	if (c->flags & LIVE_CUT)
+		fputs(" ...", out);
+}
+
+static void put_head(FILE *out, const struct inspect_thread *t)
+{
+	int columns, room = sizeof(t->name) - 1;
+
+	fprintf(out, "%7d ", (int)t->tid);
+	columns = put_text(out, t->name, strlen(t->name));
+	fprintf(out, "%*s", columns < room ? room - columns : 0, "");
+}
+
+static size_t put_thread(const struct inspect_show *show, const struct inspect_thread *t, FILE *out)
+{
+	size_t shown = 0;
+
+	for (size_t k = 0; k < t->count; k++) {
+		if (!inspect_shows_context(show, &t->context[k]))
+			continue;
+		put_head(out, t);
+		put_context(out, &t->context[k]);
+		fputc('\n', out);
+		shown++;
+	}
+	if (shown)
+		return shown;
+	put_head(out, t);
+	fprintf(out, " %-13s %-32s %-16s %-16s\n", "-", "-", "-", "-");
+	return 0;
+}
+
+static void put_troubles(const struct inspect_show *show, FILE *out)
+{
+	size_t count[INSPECT_NOT_STOPPED + 1] = {0};
+
+	for (size_t k = 0; k < show->inspect->count; k++)
+		if (inspect_shows_thread(show, &show->inspect->thread[k]))
+			count[show->inspect->thread[k].trouble]++;
+	for (int k = INSPECT_NONE + 1; k <= INSPECT_NOT_STOPPED; k++)
+		if (count[k])
+			fprintf(out, "%zu %s: %s\n", count[k], count[k] == 1 ? "thread" : "threads",
+				inspect_trouble_text((enum inspect_trouble)k));
+}
+
+int inspect_text(const struct inspect_show *show, FILE *out)
+{
+	const struct inspect *i = show->inspect;
+	size_t contexts = 0, threads = 0;
+
+	fprintf(out, "%d ", (int)i->pid);
+	put_text(out, i->name, strlen(i->name));
+	fputs(": ", out);
+	put_text(out, i->command ? i->command : "", i->command ? strlen(i->command) : 0);
+	fputc('\n', out);
+	put_weft(i, out);
+	put_otel_process(i, out);
+	put_otel_thread(i, out);
+	put_labels(i, out);
+	fprintf(out, "%s%7s %-15s %-13s %-32s %-16s %-16s %s%s\n", term_colour(stdout, TERM_BOLD),
+		"TID", "NAME", "FORMAT", "TRACE", "SPAN", "ROOT", "LABELS",
+		term_colour(stdout, TERM_PLAIN));
+	for (size_t k = 0; k < i->count; k++)
+		if (inspect_shows_thread(show, &i->thread[k])) {
+			contexts += put_thread(show, &i->thread[k], out);
+			threads++;
+		}
+	put_troubles(show, out);
+	if (!i->session && !i->otel_thread.count && !i->labels.count)
+		fputs("It publishes no contexts: no weft, no OpenTelemetry thread context, no "
+		      "Custom Labels v1.\n",
+		      out);
+	else if (!contexts && threads)
+		fputs("None of these threads has a context now.\n", out);
+	else if (!threads)
+		fputs("No thread of that name or number.\n", out);
+	return ferror(out) ? -EIO : 0;
+}

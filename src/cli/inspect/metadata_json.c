@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types as one JSON object; members in the order of docs/metadata.md. */
+#include "cli/inspect/metadata.h"
+
+#include "report/show/json_value.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static json_t *type_name(const struct weft_jfr_class *c)
+{
+	return c ? json_text(weft_jfr_class_name(c)) : json_null();
+}
+
+static json_t *members(const struct weft_jfr_annotation_view *a)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < a->count; i++) {
+		json_t *value = json_text(a->value[i]), *before = json_object_get(o, a->member[i]);
+
+		if (metadata_is_array(a, a->member[i]) && !before) {
+			before = json_array();
+			json_object_set_new(o, a->member[i], before);
+		}
+		if (json_is_array(before))
+			json_array_append_new(before, value);
+		else
+			json_object_set_new(o, a->member[i], value);
+	}
+	return o;
+}
+
+static json_t *annotations(const struct weft_jfr_class *c, size_t field)
+{
+	const struct weft_jfr_annotation_view *a;
+	size_t count = weft_jfr_class_annotations(c, field, &a);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "name", json_text(a[i].name));
+		json_object_set_new(o, "members", members(&a[i]));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *settings(const struct weft_jfr_class *c)
+{
+	const struct weft_jfr_setting_view *s;
+	size_t count = weft_jfr_class_settings(c, &s);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "name", json_text(s[i].name));
+		json_object_set_new(o, "type", type_name(s[i].type));
+		json_object_set_new(o, "default", json_text(s[i].default_value));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *fields(const struct weft_jfr_class *c)
+{
+	json_t *list = json_array();
+	struct weft_jfr_field_view f;
+
+	for (size_t i = 0; weft_jfr_class_field_view(c, i, &f) == 0; i++) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "name", json_text(f.name));
+		json_object_set_new(o, "type", type_name(f.type));
+		json_object_set_new(o, "array", json_boolean(f.is_array));
+		json_object_set_new(o, "pooled", json_boolean(f.is_pooled));
+		json_object_set_new(o, "annotations", annotations(c, i));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+int metadata_json(const struct weft_jfr_class *const *classes, size_t count)
+{
+	json_t *o = json_object(), *types = json_array();
+	int failed;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct weft_jfr_class *c = classes[i];
+		json_t *t = json_object();
+
+		json_object_set_new(t, "name", json_text(weft_jfr_class_name(c)));
+		json_object_set_new(t, "id", json_integer(weft_jfr_class_id(c)));
+		json_object_set_new(t, "super", json_text(weft_jfr_class_super(c)));
+		json_object_set_new(t, "simple", json_boolean(weft_jfr_class_is_simple(c)));
+		json_object_set_new(t, "annotations", annotations(c, SIZE_MAX));
+		json_object_set_new(t, "settings", settings(c));
+		json_object_set_new(t, "fields", fields(c));
+		json_array_append_new(types, t);
+	}
+	json_object_set_new(o, "types", types);
+	failed = json_dumpf(o, stdout, JSON_INDENT(1)) != 0;
+	json_decref(o);
+	putchar('\n');
+	return failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Types as the JDK's tool prints them: names without their package, those of simple types as
+ * their only field's. What it does not print, the settings that a type declares, are comments.
+ */
+#include "cli/inspect/metadata.h"
+
+#include "report/show/layout.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEEPEST 32
+
+static const char *last_word(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+/* Values of a simple type are its only field's. */
+static const char *type_name(const struct weft_jfr_class *c)
+{
+	struct weft_jfr_field_view f = {.type = c};
+
+	for (int i = 0; i < DEEPEST && f.type && weft_jfr_class_is_simple(f.type); i++) {
+		c = f.type;
+		if (weft_jfr_class_field_view(c, 0, &f) != 0)
+			break;
+	}
+	return f.type ? last_word(weft_jfr_class_name(f.type)) : "?";
+}
+
+static void put(const char *text)
+{
+	layout_name(stdout, text, 0);
+}
+
+static void put_value(const struct weft_jfr_annotation_view *a, size_t i)
+{
+	const char *quote = metadata_is_text(a, a->member[i]) ? "\"" : "";
+
+	fputs(quote, stdout);
+	put(a->value[i]);
+	fputs(quote, stdout);
+}
+
+/* The values of one member; how many there are. */
+static size_t put_member(const struct weft_jfr_annotation_view *a, size_t first, int is_only)
+{
+	size_t count = 1;
+
+	while (first + count < a->count && strcmp(a->member[first + count], a->member[first]) == 0)
+		count++;
+	if (!is_only) {
+		put(a->member[first]);
+		fputs(" = ", stdout);
+	}
+	if (count > 1)
+		putchar('{');
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			fputs(", ", stdout);
+		put_value(a, first + i);
+	}
+	if (count > 1)
+		putchar('}');
+	return count;
+}
+
+/* No element is no member in the file. */
+static int is_empty_array(const struct weft_jfr_annotation_view *a)
+{
+	struct weft_jfr_field_view f;
+
+	return a->type && weft_jfr_class_field_view(a->type, 0, &f) == 0 && f.is_array;
+}
+
+static void put_annotation(const struct weft_jfr_annotation_view *a, const char *indent)
+{
+	int is_only = 1;
+
+	for (size_t i = 0; i < a->count; i++)
+		is_only &= strcmp(a->member[i], "value") == 0;
+	printf("%s@", indent);
+	put(a->name ? last_word(a->name) : "?");
+	if (a->count)
+		putchar('(');
+	else if (is_empty_array(a))
+		fputs("({})", stdout);
+	for (size_t i = 0; i < a->count;) {
+		if (i)
+			fputs(", ", stdout);
+		i += put_member(a, i, is_only);
+	}
+	fputs(a->count ? ")\n" : "\n", stdout);
+}
+
+static void put_annotations(const struct weft_jfr_class *c, size_t field, const char *indent)
+{
+	const struct weft_jfr_annotation_view *a;
+	size_t count = weft_jfr_class_annotations(c, field, &a);
+
+	/* jdk.jfr.Name is the name, which leads the others */
+	for (size_t i = 0; i < count; i++)
+		if (!a[i].name || strcmp(a[i].name, "jdk.jfr.Name") != 0)
+			put_annotation(&a[i], indent);
+}
+
+static void put_settings(const struct weft_jfr_class *c)
+{
+	const struct weft_jfr_setting_view *s;
+	size_t count = weft_jfr_class_settings(c, &s);
+
+	for (size_t i = 0; i < count; i++) {
+		fputs("  // setting ", stdout);
+		put(s[i].name);
+		if (s[i].default_value) {
+			fputs(" = \"", stdout);
+			put(s[i].default_value);
+			putchar('"');
+		}
+		fputs(" (", stdout);
+		put(s[i].type ? weft_jfr_class_name(s[i].type) : "?");
+		fputs(")\n", stdout);
+	}
+}
+
+static void put_field(const struct weft_jfr_class *c, size_t i)
+{
+	struct weft_jfr_field_view f;
+
+	if (weft_jfr_class_field_view(c, i, &f) != 0)
+		return;
+	if (i)
+		putchar('\n');
+	put_annotations(c, i, "  ");
+	fputs("  ", stdout);
+	put(type_name(f.type));
+	fputs(f.is_array ? "[] " : " ", stdout);
+	put(f.name);
+	fputs(";\n", stdout);
+}
+
+static void put_class(const struct weft_jfr_class *c)
+{
+	const char *name = weft_jfr_class_name(c), *super = weft_jfr_class_super(c);
+
+	if (strchr(name, '.')) {
+		fputs("@Name(\"", stdout);
+		put(name);
+		fputs("\")\n", stdout);
+	}
+	put_annotations(c, SIZE_MAX, "");
+	fputs("class ", stdout);
+	put(last_word(name));
+	if (*super) {
+		fputs(" extends ", stdout);
+		put(super);
+	}
+	fputs(" {\n", stdout);
+	put_settings(c);
+	for (size_t i = 0; i < weft_jfr_class_fields(c); i++)
+		put_field(c, i);
+	fputs("}\n\n", stdout);
+}
+
+void metadata_text(const struct weft_jfr_class *const *classes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		put_class(classes[i]);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What record and collect share: waiting for the end of a recording, and telling about it.
+ */
+#ifndef WEFT_CLI_RECORD_H
+#define WEFT_CLI_RECORD_H
+
+#include "collector/process/program.h"
+#include "collector/run/collector.h"
+#include "collector/run/unrecorded.h"
+
+struct record {
+	struct collector *collector;
+	const char *path;
+	pid_t pid;
+	uint64_t duration_ns; /* 0 = until the end */
+	int wait_all;
+	int progress; /* stderr is a terminal */
+	enum weft_stack_mode stack_mode;
+	uint32_t engines; /* enum weft_engine */
+	struct program_life life;
+
+	/* in record_wait.c */
+	int pid_fd, signal_fd, timer_fd;
+	int interrupts; /* Ctrl-C so far */
+	int ended;      /* CMD has; status is known */
+	int finished;   /* the file is complete */
+	int failed;     /* it could not be written */
+	int passed_on;  /* SIGTERM or SIGHUP that was */
+	int line_shown; /* a progress line stands there */
+	int status;     /* exit status */
+	uint64_t start_ns, leave_ns;
+	uint64_t looked_ns; /* when @unrecorded was */
+	int no_children;    /* nobody else is to be recorded */
+	struct unrecorded unrecorded;
+};
+
+/* Before the program is started: all that waiting for it needs. 0 or -errno. */
+int record_prepare(struct record *r);
+
+/* Until CMD has ended and the file is complete; returns weft's exit status. */
+int record_wait(struct record *r);
+
+/* The parts of it, for programs that are not ours (record_attached.h). */
+void record_show_progress(struct record *r);
+void record_show_warnings(struct record *r);
+int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
+void record_finish(struct record *r);        /* the file, and what is told of it */
+void record_close_fds(const struct record *r);
+int record_is_time_to_look(struct record *r); /* for @unrecorded: at first, then once a second */
+
+/* The one line at the end, hints, and what went wrong. Returns 0 or CLI_FAILED. */
+int record_tell(const struct record *r, const struct collector_result *result, int rc);
+
+/* "12.3 MiB" */
+void record_size_text(uint64_t bytes, char *out, size_t room);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft record --pid. The programs are strangers: weft is not their parent, passes no signal on
+ * and leaves them as they were. One Ctrl-C (or SIGTERM, SIGHUP) finishes the file; so does the
+ * end of the last of them, and --duration.
+ */
+#include "cli/record/record_attached.h"
+
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define PATIENCE_NS UINT64_C(2000000000) /* before it is said that nothing runs */
+
+static int parse_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
+		return cli_usage("--pid: '%s' is no process id", text);
+	*pid = (pid_t)value;
+	return CLI_DONE;
+}
+
+static int find_one(struct attached *a, const char *text, int needs_orders)
+{
+	enum attach_verdict verdict;
+	char why[512];
+	pid_t pid = 0;
+
+	if (parse_pid(text, &pid))
+		return CLI_USAGE;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->target[i].pid == pid)
+			return CLI_DONE;
+	verdict = attach_find(&a->target[a->count], pid, needs_orders);
+	if (verdict == ATTACH_FINE) {
+		a->pids[a->count++] = pid;
+		return CLI_DONE;
+	}
+	attach_explain(&a->target[a->count], verdict, why, sizeof(why));
+	return cli_error("process %d: %s", (int)pid, why);
+}
+
+int attached_find(struct attached *a, const struct cli_args *args, int needs_orders)
+{
+	size_t given = cli_count(args, "pid");
+	int status = CLI_DONE;
+
+	a->count = 0;
+	a->target = calloc(given + 1, sizeof(*a->target));
+	a->pids = calloc(given + 1, sizeof(*a->pids));
+	if (!a->target || !a->pids) {
+		attached_free(a);
+		return cli_error("%s", strerror(ENOMEM));
+	}
+	for (size_t i = 0; i < given && status == CLI_DONE; i++)
+		status = find_one(a, cli_text_at(args, "pid", i), needs_orders);
+	if (status)
+		attached_free(a);
+	return status;
+}
+
+void attached_free(struct attached *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		attach_target_close(&a->target[i]);
+	free(a->target);
+	free(a->pids);
+	*a = (struct attached){0};
+}
+
+/* ---- until the end */
+
+static void take_signals(struct record *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM ||
+		    info.ssi_signo == SIGHUP)
+			r->interrupts++;
+}
+
+/* What becomes of the targets themselves is the collector's to tell. */
+static void look_for_unrecorded(struct record *r, const struct attached *a)
+{
+	if (r->no_children || !record_is_time_to_look(r))
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		unrecorded_look_below(&r->unrecorded, a->pids[i]);
+}
+
+static void wait_for_something(struct record *r, const struct attached *a)
+{
+	struct pollfd fd[] = {
+		{.fd = r->signal_fd, .events = POLLIN},
+		{.fd = r->timer_fd, .events = POLLIN},
+	};
+	uint64_t ticks;
+
+	if (poll(fd, 2, record_pause_ms(r)) < 0)
+		return;
+	if (fd[0].revents)
+		take_signals(r);
+	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
+		record_show_warnings(r);
+		record_show_progress(r);
+		look_for_unrecorded(r, a);
+	}
+}
+
+static int is_over(const struct record *r)
+{
+	struct collector_progress now;
+
+	collector_progress(r->collector, &now);
+	return r->interrupts || now.running == 0 || now.attach_error ||
+	       (r->duration_ns && clock_mono_ns() - r->start_ns >= r->duration_ns);
+}
+
+/* To be said once: that nothing has happened yet is not seen from outside. */
+static void tell_waiting(const struct record *r, int *told)
+{
+	struct collector_progress now;
+
+	if (*told || clock_mono_ns() - r->start_ns < PATIENCE_NS)
+		return;
+	*told = 1;
+	collector_progress(r->collector, &now);
+	if (now.waiting)
+		fprintf(stderr,
+			"weft record: %u of the processes %s not run yet, or never for long: "
+			"sampling "
+			"begins when one of the threads runs on for a moment\n",
+			now.waiting, now.waiting == 1 ? "has" : "have");
+}
+
+static int tell_end(const struct collector_progress *end)
+{
+	if (end->attach_error)
+		return cli_error("the program could not begin to sample: %s",
+				 strerror(-end->attach_error));
+	if (end->waiting)
+		cli_warning("%u of the processes did not run at all, or never for long, or blocked "
+			    "SIGURG: no CPU sample of %s is in the recording",
+			    end->waiting, end->waiting == 1 ? "it" : "them");
+	return CLI_DONE;
+}
+
+int attached_wait(struct record *r, const struct attached *a)
+{
+	struct collector_progress end;
+	int told = 0, status;
+
+	r->pid = a->count == 1 ? r->pid : 0;
+	r->start_ns = clock_mono_ns();
+	while (!is_over(r)) {
+		tell_waiting(r, &told);
+		wait_for_something(r, a);
+	}
+	collector_progress(r->collector, &end);
+	record_finish(r);
+	record_close_fds(r);
+	status = tell_end(&end);
+	return r->failed || status ? CLI_FAILED : CLI_DONE;
+}

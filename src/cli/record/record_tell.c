@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What record says at the end: one line of sums, then hints, then what went wrong. */
+#include "cli/frame/cli.h"
+#include "cli/record/record.h"
+#include "collector/look/outside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct cause {
+	int number;
+	const char *name, *kind;
+};
+
+#define COUNTER_ROW(number, id, name, kind, text) {number, name, #kind},
+static const struct cause causes[] = {WEFT_COUNTERS(COUNTER_ROW)};
+
+struct line {
+	char text[1024];
+	size_t used;
+};
+
+static void add(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct line *l, const char *format, ...)
+{
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
+	n = vsnprintf(l->text + l->used, sizeof(l->text) - l->used, format, list);
+	va_end(list);
+	if (n > 0)
+		l->used += (size_t)n;
+	if (l->used >= sizeof(l->text))
+		l->used = sizeof(l->text) - 1;
+}
+
+void record_size_text(uint64_t bytes, char *out, size_t room)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double size = (double)bytes;
+	size_t i = 0;
+
+	while (size >= 1024 && i < 4) {
+		size /= 1024;
+		i++;
+	}
+	snprintf(out, room, i ? "%.1f %s" : "%.0f %s", size, unit[i]);
+}
+
+static uint64_t lost_in_all(const struct session_counts *total)
+{
+	uint64_t lost = total->pending;
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strcmp(causes[i].kind, "LOST") == 0)
+			lost += total->counter[causes[i].number];
+	return lost;
+}
+
+static void add_lost(struct line *l, const struct collector_result *result)
+{
+	const struct session_counts *total = &result->total;
+	uint64_t lost = lost_in_all(total) + result->samples_unwritten;
+	const char *before = "";
+
+	if (!lost)
+		return;
+	add(l, ", %llu lost (", (unsigned long long)lost);
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		uint64_t count = total->counter[causes[i].number];
+
+		if (strcmp(causes[i].kind, "LOST") != 0 || !count)
+			continue;
+		add(l, "%s%s %llu", before, causes[i].name, (unsigned long long)count);
+		before = ", ";
+	}
+	if (total->pending) {
+		add(l, "%spending %llu", before, (unsigned long long)total->pending);
+		before = ", ";
+	}
+	if (result->samples_unwritten)
+		add(l, "%sunwritten %llu", before, (unsigned long long)result->samples_unwritten);
+	add(l, ")");
+}
+
+static const char *plural(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+static void add_wall(struct line *l, const struct collector_result *result)
+{
+	add(l, "%llu wall %s", (unsigned long long)result->wall_samples,
+	    plural(result->wall_samples, "sample", "samples"));
+}
+
+/* What is missing of them. What was left out as asked for is not missed. */
+static void add_missed(struct line *l, const struct collector_result *result)
+{
+	uint64_t moved = result->total.counter[WEFT_COUNTER_WALL_MOVED];
+	uint64_t unreadable = result->total.counter[WEFT_COUNTER_WALL_UNREADABLE];
+	const char *before = ", not taken: ";
+
+	if (unreadable)
+		add(l, ", stacks not read: wall_unreadable %llu", (unsigned long long)unreadable);
+	if (moved) {
+		add(l, "%swall_moved %llu", before, (unsigned long long)moved);
+		before = ", ";
+	}
+	if (result->wall_unwritten)
+		add(l, "%swall_unwritten %llu", before, (unsigned long long)result->wall_unwritten);
+}
+
+/* Runs and waits of coroutines, where there were any; what the books call lost. */
+static const struct {
+	enum weft_counter counter;
+	const char *name;
+} event_losses[] = {
+	{WEFT_COUNTER_EVENTS_RING_FULL, "events_ring_full"},
+	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
+	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
+	{WEFT_COUNTER_EVENTS_INVALID, "events_invalid"},
+	{WEFT_COUNTER_EVENTS_MISTIMED, "events_mistimed"},
+	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
+};
+
+static uint64_t unwritten(const struct collector_result *result)
+{
+	return result->switches_unwritten + result->typed_unwritten;
+}
+
+static void add_event_losses(struct line *l, const struct collector_result *result)
+{
+	const uint64_t *counter = result->total.counter;
+	uint64_t lost = result->total.events_pending + unwritten(result);
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
+		lost += counter[event_losses[i].counter];
+	if (!lost)
+		return;
+	add(l, ", %llu lost (", (unsigned long long)lost);
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++) {
+		uint64_t count = counter[event_losses[i].counter];
+
+		if (!count)
+			continue;
+		add(l, "%s%s %llu", before, event_losses[i].name, (unsigned long long)count);
+		before = ", ";
+	}
+	if (result->total.events_pending) {
+		add(l, "%sevents_pending %llu", before,
+		    (unsigned long long)result->total.events_pending);
+		before = ", ";
+	}
+	if (unwritten(result))
+		add(l, "%sevents_unwritten %llu", before, (unsigned long long)unwritten(result));
+	add(l, ")");
+}
+
+/* With runs and waits, as long as nothing says that the events were others. */
+static void add_events(struct line *l, const struct collector_result *result)
+{
+	int is_typed = result->typed || result->typed_unwritten;
+	int is_switched = result->switches || result->switches_unwritten || !is_typed;
+
+	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !result->switches)
+		return;
+	if (is_typed)
+		add(l, ", %llu %s", (unsigned long long)result->typed,
+		    plural(result->typed, "event", "events"));
+	if (is_switched)
+		add(l, ", %llu coroutine %s", (unsigned long long)result->switches,
+		    plural(result->switches, "run or wait", "runs and waits"));
+	add_event_losses(l, result);
+}
+
+static void tell_idle(const struct collector_result *result)
+{
+	if (result->settings_idle[0])
+		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
+}
+
+static void tell_sums(const struct record *r, const struct collector_result *result)
+{
+	struct line l = {.used = 0};
+	char size[32];
+
+	record_size_text(result->bytes, size, sizeof(size));
+	add(&l, "weft record: ");
+	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
+		add(&l, "%llu %s", (unsigned long long)result->samples,
+		    plural(result->samples, "sample", "samples"));
+	else
+		add_wall(&l, result);
+	add_lost(&l, result);
+	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
+		add(&l, ", ");
+		add_wall(&l, result);
+	}
+	if (r->engines & WEFT_ENGINE_WALL)
+		add_missed(&l, result);
+	add_events(&l, result);
+	add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
+	    plural(result->total.threads, "thread", "threads"), result->processes,
+	    plural(result->processes, "process", "processes"), r->path, size);
+	fprintf(stderr, "%s\n", l.text);
+}
+
+#define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
+
+/* What the samples stand for beside what was used, by the kernel's account. */
+static void tell_account(const struct collector_result *result)
+{
+	double seen = (double)result->seen_ns / 1e9, used = (double)result->used_ns / 1e9;
+
+	if (result->used_ns >= TOLD_NS)
+		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
+			100 * seen / used);
+	if (result->times_off)
+		fprintf(stderr,
+			"weft record: of %u %s running, waiting and blocked do not add up\n",
+			result->times_off, plural(result->times_off, "thread", "threads"));
+}
+
+static void tell_dropped(const struct collector_result *result)
+{
+	char size[32];
+
+	if (!result->dropped_chunks)
+		return;
+	record_size_text(result->dropped_bytes, size, sizeof(size));
+	fprintf(stderr, "weft record: the oldest %llu %s of the file (%s) %s dropped\n",
+		(unsigned long long)result->dropped_chunks,
+		plural(result->dropped_chunks, "part", "parts"), size,
+		plural(result->dropped_chunks, "was", "were"));
+}
+
+#define NAMED_MAX 8
+
+/* Who has just been ended by a signal may need a moment for it. */
+static size_t find_running(const struct record *r, struct collector_running *out)
+{
+	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
+
+	if (!count)
+		return 0;
+	usleep(50000);
+	return collector_descendants(r->collector, out, NAMED_MAX);
+}
+
+static void tell_running(const struct record *r)
+{
+	struct collector_running running[NAMED_MAX];
+	size_t count = r->ended ? find_running(r, running) : 0;
+	struct line l = {.used = 0};
+
+	if (!count || r->duration_ns)
+		return;
+	for (size_t i = 0; i < NAMED_MAX && i < count; i++)
+		add(&l, "%s%s [%d]", i ? ", " : "", running[i].command, (int)running[i].pid);
+	if (count > NAMED_MAX)
+		add(&l, ", ...");
+	fprintf(stderr,
+		"weft record: %zu %s on, unrecorded: %s; --wait-all records until they end\n",
+		count, plural(count, "process runs", "processes run"), l.text);
+}
+
+static void tell_unrecorded(const struct record *r)
+{
+	const struct unrecorded *u = &r->unrecorded;
+	struct line l = {.used = 0};
+
+	for (size_t i = 0; i < NAMED_MAX && i < u->count; i++)
+		add(&l, "%s%s [%d] (%s)", i ? ", " : "", u->program[i].command,
+		    (int)u->program[i].pid, u->program[i].why);
+	if (u->count > NAMED_MAX)
+		add(&l, ", ...");
+	if (u->count)
+		cli_warning("%zu %s ran unrecorded: %s", u->count,
+			    plural(u->count, "program", "programs"), l.text);
+}
+
+static void tell_execs(const struct collector_result *result)
+{
+	if (result->attach_execs)
+		fprintf(stderr,
+			"weft record: %u of the processes became another program (exec), which is "
+			"not recorded\n",
+			result->attach_execs);
+}
+
+static void tell_refused(const struct collector_result *result)
+{
+	if (result->gone)
+		cli_warning("%u %s could not be recorded: %s ended, or went on without, before the "
+			    "recording came to answer",
+			    result->gone, plural(result->gone, "process", "processes"),
+			    plural(result->gone, "it", "they"));
+	if (result->refused)
+		cli_warning("%u %s could not be recorded: %s", result->refused,
+			    plural(result->refused, "process", "processes"),
+			    strerror(-result->refused_error));
+	else if (!result->processes && !result->gone)
+		cli_warning("no process joined: nothing was recorded");
+}
+
+/* Timers are counted as pending signals, of all processes of the user together; and none is made
+ * any more once a program filters its system calls (src/runtime/hooks/hook_prctl.c). */
+static void tell_untimed(const struct collector_result *result)
+{
+	uint64_t count = result->total.counter[WEFT_COUNTER_THREADS_NO_TIMER];
+	struct rlimit limit;
+
+	if (!count)
+		return;
+	if (result->total.counter[WEFT_COUNTER_CAREFUL])
+		cli_warning("%llu %s no CPU timer, thus no samples: begun after their program had "
+			    "set no_new_privs or a seccomp filter, which may kill for what it does "
+			    "not know",
+			    (unsigned long long)count, plural(count, "thread had", "threads had"));
+	else if (!getrlimit(RLIMIT_SIGPENDING, &limit))
+		cli_warning(
+			"%llu %s no CPU timer, thus no samples in the kernel, and none at all "
+			"where hrtimers cannot be had: half of %llu pending signals is what weft "
+			"may use, or what a program allows itself; raise the limit (ulimit -i)",
+			(unsigned long long)count, plural(count, "thread had", "threads had"),
+			(unsigned long long)limit.rlim_cur);
+}
+
+/* Of modes in which handlers do not walk by tables nobody misses them. */
+static void tell_refused_tables(const struct record *r, const struct collector_result *result)
+{
+	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];
+
+	if (!count || r->stack_mode == WEFT_STACK_RAW || r->stack_mode == WEFT_STACK_FP)
+		return;
+	cli_warning("%llu mapped %s no room for %s: stacks through %s were %s (weft doctor "
+		    "tells how much there is)",
+		    (unsigned long long)count, plural(count, "file found", "files found"),
+		    plural(count, "its unwind table", "their unwind tables"),
+		    plural(count, "it", "them"),
+		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
+}
+
+/* By process: "2 threads of x [123] could not be sampled: worker-1 (blocks SIGPROF), ..." */
+static void tell_unsampled(const struct collector_result *result)
+{
+	const struct outside_unsampled *u = result->unsampled;
+	size_t known = result->unsampled_count, i = 0;
+
+	if (known > COLLECTOR_UNSAMPLED_MAX)
+		known = COLLECTOR_UNSAMPLED_MAX;
+	while (i < known) {
+		struct line names = {.used = 0};
+		size_t first = i;
+
+		for (; i < known && u[i].pid == u[first].pid; i++)
+			add(&names, "%s%s (%s)", i == first ? "" : ", ", u[i].name, u[i].why);
+		fprintf(stderr, "weft record: %zu %s of %s could not be sampled: %s\n", i - first,
+			plural(i - first, "thread", "threads"), u[first].process, names.text);
+	}
+	if (result->unsampled_count > known)
+		fprintf(stderr, "weft record: and %zu more threads could not be sampled\n",
+			result->unsampled_count - known);
+}
+
+int record_tell(const struct record *r, const struct collector_result *result, int rc)
+{
+	tell_sums(r, result);
+	tell_account(result);
+	tell_dropped(result);
+	tell_running(r);
+	tell_execs(result);
+	tell_refused(result);
+	tell_unrecorded(r);
+	tell_untimed(result);
+	tell_idle(result);
+	tell_unsampled(result);
+	tell_refused_tables(r, result);
+	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What weft record does while the program runs. Three things can happen: a signal comes, the
+ * program ends, time passes. The recording is finished when the program (or with --wait-all
+ * everything it started) has ended, when --duration is over, at the second Ctrl-C, and a
+ * moment after a SIGTERM or SIGHUP was passed on. The exit status is always the program's,
+ * as long as it is waited for.
+ */
+#include "cli/frame/cli.h"
+#include "cli/record/record.h"
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_NS 200000000        /* of the line of progress, and of --wait-all */
+#define QUIET_TICK_NS 1000000000 /* without them */
+#define LOOK_NS UINT64_C(1000000000)
+#define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
+
+static void taken_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGPIPE);
+}
+
+int record_prepare(struct record *r)
+{
+	struct timespec often = {0, TICK_NS}, seldom = {QUIET_TICK_NS / 1000000000, 0};
+	struct itimerspec tick = {often, often};
+	sigset_t set;
+
+	taken_signals(&set);
+	program_prepare(&r->life, &set);
+	if (!r->progress && !r->wait_all)
+		tick.it_value = tick.it_interval = seldom;
+	r->pid_fd = -1;
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (r->signal_fd < 0 || r->timer_fd < 0 || timerfd_settime(r->timer_fd, 0, &tick, NULL))
+		return -errno;
+	return 0;
+}
+
+void record_close_fds(const struct record *r)
+{
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	if (r->timer_fd >= 0)
+		close(r->timer_fd);
+	if (r->pid_fd >= 0)
+		close(r->pid_fd);
+}
+
+static int has_ended(const struct record *r)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == r->pid;
+}
+
+static void take_end(struct record *r)
+{
+	int status;
+
+	if (r->ended)
+		return;
+	if (has_ended(r))
+		collector_root_ends(r->collector, r->pid);
+	if (waitpid(r->pid, &status, WNOHANG) != r->pid)
+		return;
+	r->ended = 1;
+	collector_root_ended(r->collector, status);
+	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void pass_on(struct record *r, int number)
+{
+	if (!r->ended)
+		kill(r->pid, number);
+	r->passed_on = number;
+	if (!r->leave_ns)
+		r->leave_ns = clock_mono_ns() + GRACE_NS;
+}
+
+/* Ctrl-C comes from the terminal, to the whole process group; SIGINT sent by kill(1) to weft
+ * alone did not reach the program. */
+static void take_interrupt(struct record *r, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_code <= 0 && !r->ended)
+		kill(r->pid, SIGINT);
+	r->interrupts++;
+}
+
+static void take_signals(struct record *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGINT)
+			take_interrupt(r, &info);
+		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+			pass_on(r, (int)info.ssi_signo);
+	}
+}
+
+/* ---- the line of progress */
+
+void record_show_progress(struct record *r)
+{
+	struct collector_progress now;
+	char size[32];
+
+	if (!r->progress || r->finished)
+		return;
+	collector_progress(r->collector, &now);
+	record_size_text(now.bytes, size, sizeof(size));
+	fprintf(stderr, "\r\033[K[weft %llus",
+		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u));
+	if (r->engines & WEFT_ENGINE_CPU)
+		fprintf(stderr, ", %llu samples", (unsigned long long)now.samples);
+	if (r->engines & WEFT_ENGINE_WALL)
+		fprintf(stderr, ", %llu wall samples", (unsigned long long)now.wall_samples);
+	fprintf(stderr, ", %u processes, %s]", now.processes, size);
+	fflush(stderr);
+	r->line_shown = 1;
+}
+
+static void remove_progress(struct record *r)
+{
+	if (r->line_shown)
+		fputs("\r\033[K", stderr);
+	r->line_shown = 0;
+}
+
+void record_show_warnings(struct record *r)
+{
+	char text[1024];
+
+	while (collector_warning(r->collector, text, sizeof(text))) {
+		remove_progress(r);
+		cli_warning("%s", text);
+	}
+}
+
+/* ---- the end */
+
+void record_finish(struct record *r)
+{
+	struct collector_result result;
+	int rc = collector_finish(r->collector, &result);
+
+	remove_progress(r);
+	record_show_warnings(r);
+	r->finished = 1;
+	if (record_tell(r, &result, rc))
+		r->failed = 1;
+}
+
+static int program_is_over(const struct record *r)
+{
+	struct collector_progress now;
+
+	if (!r->ended || !r->wait_all)
+		return r->ended;
+	collector_progress(r->collector, &now);
+	return now.running == 0 && collector_descendants(r->collector, NULL, 0) == 0;
+}
+
+static int is_time_to_finish(const struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	return program_is_over(r) || r->interrupts >= 2 || (r->leave_ns && now_ns >= r->leave_ns) ||
+	       (r->duration_ns && now_ns - r->start_ns >= r->duration_ns);
+}
+
+/* With the file complete, weft stays for the program's status, unless it was told to go. */
+static int is_time_to_leave(const struct record *r)
+{
+	return r->finished &&
+	       (r->ended || r->interrupts >= 2 || (r->leave_ns && clock_mono_ns() >= r->leave_ns));
+}
+
+int record_pause_ms(const struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->duration_ns;
+
+	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < QUIET_TICK_NS)
+		return (int)((end_ns - now_ns) / 1000000) + 1;
+	return -1;
+}
+
+int record_is_time_to_look(struct record *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < LOOK_NS))
+		return 0;
+	r->looked_ns = now_ns;
+	return 1;
+}
+
+static void wait_for_something(struct record *r)
+{
+	struct pollfd fd[] = {
+		{.fd = r->signal_fd, .events = POLLIN},
+		{.fd = r->timer_fd, .events = POLLIN},
+		{.fd = r->ended ? -1 : r->pid_fd, .events = POLLIN},
+	};
+	uint64_t ticks;
+
+	if (poll(fd, 3, record_pause_ms(r)) < 0)
+		return;
+	if (fd[0].revents)
+		take_signals(r);
+	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
+		record_show_warnings(r);
+		record_show_progress(r);
+		if (record_is_time_to_look(r))
+			unrecorded_look(&r->unrecorded, r->pid);
+	}
+	if (fd[2].revents || r->pid_fd < 0)
+		take_end(r);
+}
+
+static int exit_status(const struct record *r)
+{
+	if (r->failed)
+		return CLI_FAILED;
+	if (r->ended)
+		return r->status;
+	return 128 + (r->passed_on ? r->passed_on : SIGINT);
+}
+
+int record_wait(struct record *r)
+{
+	/* Without one, ticks look whether the program has ended. */
+	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
+	r->start_ns = clock_mono_ns();
+	while (!is_time_to_leave(r)) {
+		wait_for_something(r);
+		if (!r->finished && is_time_to_finish(r))
+			record_finish(r);
+	}
+	record_close_fds(r);
+	unrecorded_free(&r->unrecorded);
+	return exit_status(r);
+}

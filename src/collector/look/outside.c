@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The outside thread: see outside.h. Orders of the drain thread come in a list under a mutex;
+ * all else belongs to the thread, but for the names of threads that cannot be sampled.
+ *
+ * While a process uses no CPU time nothing in it changes: then only the number of its threads
+ * is looked at, and once a second its clock, which costs the kernel a look at each thread.
+ * (Time of the very last steps of a thread may be missing there, so a process is looked at for
+ * a while after its clock stood still.)
+ */
+#include "collector/look/outside.h"
+
+#include "base/recording.h"
+#include "collector/look/account.h"
+#include "collector/look/looks.h"
+#include "collector/look/priming.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_NS UINT64_C(100000000)
+#define STILL_LOOK_NS UINT64_C(400000000)
+#define CLOCK_NS UINT64_C(1000000000)
+#define FEW_THREADS 100
+#define STILL_AFTER_NS UINT64_C(900000000)
+#define NEVER UINT64_MAX
+#define UNSAMPLED_MAX 64
+#define WALL_BUDGET_NS UINT64_C(20000000) /* a tick of one process may take so long */
+
+/* A process, from outside_add() to its BATCH_CLOSE. */
+struct watched {
+	struct watched *next;
+	struct outside *outside;
+	struct process *process;
+	struct threads *threads;
+	struct wall *wall;   /* NULL: off */
+	struct looks *looks; /* NULL: out of memory */
+	struct priming priming;
+	struct account account;
+	struct session_counts counts; /* what is counted here */
+	uint64_t cpu_ns, moved_ns;    /* its clock, and when it was last seen to move */
+	uint64_t clock_ns;            /* when it is asked again */
+	int still;
+	uint64_t look_ns, wall_ns, looks_ns, meet_ns; /* when it is due */
+};
+
+struct outside {
+	struct outside_options options;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t ordered;
+	struct batch *first, **last; /* orders; BATCH_OPEN: a process comes */
+	int ending;
+	struct outside_unsampled unsampled[UNSAMPLED_MAX];
+	size_t unsampled_count;
+	struct watched *processes; /* of the thread */
+};
+
+/* ---- one process */
+
+static void thread_new(void *arg, struct watched_thread *t)
+{
+	const struct watched *w = arg;
+
+	if (w->wall)
+		wall_thread_new(w->wall, t);
+}
+
+static void remember_unsampled(struct outside *o, const struct process *p,
+			       const struct watched_thread *t)
+{
+	struct outside_unsampled *u;
+
+	pthread_mutex_lock(&o->lock);
+	if (o->unsampled_count < UNSAMPLED_MAX) {
+		u = &o->unsampled[o->unsampled_count];
+		memcpy(u->process, p->group, sizeof(u->process));
+		memcpy(u->name, t->name, sizeof(u->name));
+		u->pid = p->pid;
+		u->tid = t->tid;
+		u->why = t->unsampled;
+	}
+	o->unsampled_count++;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Only at its end, or the process's: until then samples may come after all. */
+static void tell_unsampled(struct watched *w, struct watched_thread *t)
+{
+	if (!t->unsampled)
+		return;
+	w->counts.counter[WEFT_COUNTER_THREADS_UNSAMPLED]++;
+	remember_unsampled(w->outside, w->process, t);
+	t->unsampled = NULL;
+}
+
+static void tell_all_unsampled(struct watched *w)
+{
+	struct watched_thread *t;
+	size_t cursor = 0;
+
+	while ((t = threads_next(w->threads, &cursor)))
+		tell_unsampled(w, t);
+}
+
+static void thread_dead(void *arg, struct watched_thread *t)
+{
+	struct watched *w = arg;
+
+	tell_unsampled(w, t);
+	account_gone(&w->account, t);
+	if (w->wall)
+		wall_thread_dead(w->wall, t, clock_mono_ns());
+	if (t->slot_is_its && t->slot != THREADS_NO_SLOT)
+		process_tell_gone(w->process, t->slot, t->generation);
+}
+
+static void slot_lost(void *arg, uint32_t slot, uint64_t generation)
+{
+	const struct watched *w = arg;
+
+	process_tell_gone(w->process, slot, generation);
+}
+
+static void add(struct outside *o, struct process *p)
+{
+	struct watched *w = calloc(1, sizeof(*w));
+	struct threads_callbacks callbacks = {thread_new, thread_dead, slot_lost, w};
+
+	if (!w)
+		return;
+	w->outside = o;
+	w->process = p;
+	w->threads = threads_new(p, &callbacks);
+	if (!w->threads) {
+		free(w);
+		return;
+	}
+	w->priming = (struct priming){
+		.process = p, .counts = &w->counts, .wanted = o->options.prime_signal};
+	account_begin(&w->account, p, o->options.out);
+	w->moved_ns = clock_mono_ns();
+	w->wall_ns = w->looks_ns = w->meet_ns = NEVER;
+	w->looks = looks_new(p, o->options.out);
+	if (o->options.wall.period_ns)
+		w->wall = wall_new(p, &o->options.wall, o->options.out, &w->counts);
+	if (w->wall)
+		process_keep_words(p);
+	if (w->wall)
+		w->wall_ns = w->meet_ns = w->moved_ns;
+	w->next = o->processes;
+	o->processes = w;
+}
+
+static struct watched *find(const struct outside *o, const struct process *p)
+{
+	struct watched *w = o->processes;
+
+	while (w && w->process != p)
+		w = w->next;
+	return w;
+}
+
+static void end(struct outside *o, struct watched *w)
+{
+	struct watched **at = &o->processes;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	looks_free(w->looks);
+	threads_free(w->threads);
+	account_free(&w->account);
+	free(w);
+}
+
+/* Has it used CPU time lately? 1, too, when nobody can tell. */
+static int has_run(struct watched *w, uint64_t now_ns)
+{
+	uint64_t cpu_ns;
+
+	if (process_cpu_read(w->process->pid, &cpu_ns))
+		return 1;
+	if (cpu_ns != w->cpu_ns)
+		w->moved_ns = now_ns;
+	w->cpu_ns = cpu_ns;
+	return now_ns - w->moved_ns < STILL_AFTER_NS;
+}
+
+/* Of a few threads the clock costs nothing. */
+static uint64_t clock_pause(const struct watched *w)
+{
+	if (w->still)
+		return 2 * CLOCK_NS;
+	return threads_count(w->threads) < FEW_THREADS ? LOOK_NS : CLOCK_NS;
+}
+
+static int is_still(struct watched *w, uint64_t now_ns)
+{
+	if (now_ns >= w->clock_ns) {
+		w->still = !has_run(w, now_ns);
+		w->clock_ns = now_ns + clock_pause(w);
+	}
+	return w->still && !threads_count_changed(w->threads);
+}
+
+static void renew_looks(struct watched *w, uint64_t now_ns)
+{
+	uint64_t due_ns = w->looks ? looks_renew(w->looks, w->threads, w->still, now_ns) : NEVER;
+
+	if (w->looks_ns == NEVER || due_ns == NEVER)
+		w->looks_ns = due_ns;
+}
+
+static void look(struct watched *w, uint64_t now_ns)
+{
+	if (is_still(w, now_ns)) {
+		renew_looks(w, now_ns);
+		w->look_ns = now_ns + STILL_LOOK_NS;
+		return;
+	}
+	w->look_ns = now_ns + LOOK_NS;
+	if (threads_look(w->threads, now_ns) < 0)
+		return;
+	threads_find_slots(w->threads);
+	if (w->wall)
+		wall_meet(w->wall, w->threads, 0);
+	if (w->wall && w->meet_ns == NEVER)
+		w->meet_ns = now_ns + wall_meet_gap(w->wall);
+	renew_looks(w, now_ns);
+	w->priming.cpu_ns = w->cpu_ns;
+	priming_look(&w->priming, w->threads, now_ns);
+	account_look(&w->account, w->threads, now_ns, w->cpu_ns);
+}
+
+/* Threads that may be gone before the next list: only who has a slot is so brief. */
+static void meet(struct watched *w, uint64_t now_ns)
+{
+	w->meet_ns = w->still ? NEVER : now_ns + wall_meet_gap(w->wall);
+	if (w->still || !threads_has_strangers(w->threads) || threads_list(w->threads, now_ns) < 0)
+		return;
+	threads_find_slots(w->threads);
+	wall_meet(w->wall, w->threads, 1);
+}
+
+static void visit(struct watched *w)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (w->meet_ns <= now_ns)
+		meet(w, now_ns);
+	if (w->looks_ns <= now_ns)
+		w->looks_ns = looks_take(w->looks, w->looks_ns);
+	if (w->look_ns <= now_ns)
+		look(w, now_ns);
+	if (w->wall_ns <= now_ns)
+		w->wall_ns = wall_tick(w->wall, w->threads, now_ns, WALL_BUDGET_NS);
+}
+
+/* ---- orders */
+
+static void flush_all(struct outside *o, uint64_t now_ns)
+{
+	for (struct watched *w = o->processes; w; w = w->next) {
+		if (w->wall)
+			wall_flush(w->wall, w->threads, now_ns);
+		looks_flush(w->looks);
+		account_look_all(&w->account, w->threads, now_ns);
+	}
+}
+
+static void say_last(struct watched *w, const char *end, uint64_t now_ns)
+{
+	if (strcmp(end, RECORDING_END_EXEC) != 0) /* after one it is another program's CPU time */
+		account_look_all(&w->account, w->threads, now_ns);
+	tell_all_unsampled(w);
+	looks_flush(w->looks);
+	wall_free(w->wall, w->threads, now_ns);
+	w->wall = NULL;
+}
+
+static void add_counts(struct batch *b, const struct session_counts *counts)
+{
+	struct session_counts sum;
+
+	memcpy(&sum, b->data, sizeof(sum));
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+		sum.counter[i] += counts->counter[i];
+	sum.threads += counts->threads;
+	memcpy(b->data, &sum, sizeof(sum));
+}
+
+static void pass(struct outside *o, struct batch *b)
+{
+	struct watched *w = b->process ? find(o, b->process) : NULL;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (b->kind == BATCH_ROLL)
+		flush_all(o, now_ns);
+	if (w && b->kind == BATCH_CLOSE)
+		say_last(w, b->end, now_ns);
+	if (w)
+		add_counts(b, &w->counts);
+	if (w && b->kind == BATCH_CLOSE)
+		end(o, w);
+	b->time_ns = now_ns; /* what came before it here is older */
+	queue_push(o->options.out, b);
+}
+
+static void carry_out(struct outside *o, struct batch *order)
+{
+	if (order->kind == BATCH_OPEN) {
+		add(o, order->process);
+		free(order);
+	} else {
+		pass(o, order);
+	}
+}
+
+static uint64_t next_due(const struct outside *o)
+{
+	uint64_t due = NEVER;
+
+	for (const struct watched *w = o->processes; w; w = w->next) {
+		due = w->look_ns < due ? w->look_ns : due;
+		due = w->wall_ns < due ? w->wall_ns : due;
+		due = w->looks_ns < due ? w->looks_ns : due;
+		due = w->meet_ns < due ? w->meet_ns : due;
+	}
+	return due;
+}
+
+/* The oldest order; NULL when something is due, or all is over (*end). */
+static struct batch *next_order(struct outside *o, uint64_t due_ns, int *over)
+{
+	struct timespec until = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+	struct batch *b;
+	int rc = 0;
+
+	pthread_mutex_lock(&o->lock);
+	while (!o->first && !o->ending && rc != ETIMEDOUT) {
+		if (due_ns == NEVER)
+			rc = pthread_cond_wait(&o->ordered, &o->lock);
+		else
+			rc = pthread_cond_timedwait(&o->ordered, &o->lock, &until);
+	}
+	b = o->first;
+	if (b)
+		o->first = b->next;
+	if (!o->first)
+		o->last = &o->first;
+	*over = !b && o->ending;
+	pthread_mutex_unlock(&o->lock);
+	return b;
+}
+
+static void *run(void *arg)
+{
+	struct outside *o = arg;
+	int over = 0;
+
+	while (!over) {
+		struct batch *order = next_order(o, next_due(o), &over);
+
+		if (order)
+			carry_out(o, order);
+		else
+			for (struct watched *w = o->processes; w && !over; w = w->next)
+				visit(w);
+	}
+	return NULL;
+}
+
+/* ---- for the other threads */
+
+static int init_waiting(struct outside *o)
+{
+	pthread_condattr_t attributes;
+	int rc = pthread_mutex_init(&o->lock, NULL);
+
+	if (rc)
+		return -rc;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	rc = pthread_cond_init(&o->ordered, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (rc)
+		pthread_mutex_destroy(&o->lock);
+	return -rc;
+}
+
+static void destroy(struct outside *o)
+{
+	pthread_cond_destroy(&o->ordered);
+	pthread_mutex_destroy(&o->lock);
+	free(o);
+}
+
+int outside_open(struct outside **out, const struct outside_options *options)
+{
+	struct outside *o = calloc(1, sizeof(*o));
+	sigset_t all, before;
+	int rc;
+
+	if (!o)
+		return -ENOMEM;
+	o->options = *options;
+	o->last = &o->first;
+	rc = init_waiting(o);
+	if (rc) {
+		free(o);
+		return rc;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&o->thread, NULL, run, o);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc) {
+		destroy(o);
+		return rc;
+	}
+	*out = o;
+	return 0;
+}
+
+void outside_pass(struct outside *o, struct batch *b)
+{
+	if (!b)
+		return;
+	b->next = NULL;
+	pthread_mutex_lock(&o->lock);
+	*o->last = b;
+	o->last = &b->next;
+	pthread_cond_signal(&o->ordered);
+	pthread_mutex_unlock(&o->lock);
+}
+
+void outside_add(struct outside *o, struct process *p)
+{
+	outside_pass(o, batch_new(BATCH_OPEN, p, 0));
+}
+
+size_t outside_unsampled(struct outside *o, struct outside_unsampled *out, size_t room)
+{
+	size_t count, known;
+
+	pthread_mutex_lock(&o->lock);
+	count = o->unsampled_count;
+	known = count < UNSAMPLED_MAX ? count : UNSAMPLED_MAX;
+	memcpy(out, o->unsampled, (known < room ? known : room) * sizeof(*out));
+	pthread_mutex_unlock(&o->lock);
+	return count;
+}
+
+void outside_stop(struct outside *o)
+{
+	pthread_mutex_lock(&o->lock);
+	o->ending = 1;
+	pthread_cond_signal(&o->ordered);
+	pthread_mutex_unlock(&o->lock);
+	pthread_join(o->thread, NULL);
+	while (o->processes) /* none, unless the recording was given up */
+		end(o, o->processes);
+}
+
+void outside_free(struct outside *o)
+{
+	if (o)
+		destroy(o);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The outside thread: looks at recorded processes through /proc. For each it keeps the list of
+ * threads (threads.h), primes those that run without a slot (priming.h), names those that
+ * cannot be sampled, tells the drain thread which threads are gone, and ticks the wall engine
+ * (wall.h).
+ *
+ * A look into /proc may wait for the process (its mmap lock, an exec on a slow disk), the drain
+ * thread must not: that is why this is a thread of its own. A process is the outside thread's
+ * from outside_add() until it has pushed that one's BATCH_CLOSE, which the drain thread hands to
+ * it: so whatever was said of a process comes before its end, and nothing of it is used after.
+ */
+#ifndef WEFT_COLLECTOR_OUTSIDE_H
+#define WEFT_COLLECTOR_OUTSIDE_H
+
+#include "collector/look/wall.h"
+#include "collector/process/queue.h"
+#include "collector/session/session.h"
+
+struct outside;
+
+struct outside_options {
+	struct wall_options wall; /* period_ns 0: the wall engine is off */
+	struct queue *out;        /* of the drain thread: to the walker */
+	int prime_signal;         /* the user's choice: SIGURG, a real-time one, 0 = none */
+};
+
+int outside_open(struct outside **out, const struct outside_options *options); /* and its thread */
+
+/* Of the drain thread, which never waits for the outside thread in these. */
+void outside_add(struct outside *o, struct process *p);
+
+/*
+ * Takes over a batch that what is said from outside must come before, and hands it on to the
+ * walker: BATCH_COUNTS and BATCH_CLOSE with what was counted of that process here, BATCH_ROLL
+ * after a wall_flush() of all.
+ */
+void outside_pass(struct outside *o, struct batch *b);
+
+/* Threads that SIGPROF does not reach. */
+struct outside_unsampled {
+	char process[96]; /* "x [123]" */
+	pid_t pid;
+	int32_t tid;
+	char name[16];
+	const char *why; /* static: "blocks SIGPROF" */
+};
+/* How many there are so far, and up to @room of them by name. */
+size_t outside_unsampled(struct outside *o, struct outside_unsampled *out, size_t room);
+
+/* All processes are closed; hands on what is left and ends the thread. */
+void outside_stop(struct outside *o);
+void outside_free(struct outside *o); /* after outside_stop(); takes NULL */
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Priming and naming, from outside: see priming.h. */
+#include "collector/look/priming.h"
+
+#include "base/session_layout.h"
+#include "collector/look/outside.h"
+#include "collector/process/thread_stat.h"
+#include "collector/session/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAUSE_MIN_NS UINT64_C(90000000) /* each look, or nearly */
+#define PAUSE_SLOTLESS_NS UINT64_C(2000000000)
+#define PAUSE_SAMPLED_NS UINT64_C(1000000000)
+#define PAUSE_MAX_NS UINT64_C(30000000000)
+#define SENT_MAX 4 /* signals to one thread */
+#define ADOPT_PAUSE_NS UINT64_C(1000000000)
+#define ADOPT_MAX 4     /* orders for one thread */
+#define CARRIERS_MAX 64 /* threads that are looked at to take one */
+#define SIGNALFD_PAUSE_NS UINT64_C(10000000000)
+#define DESCRIPTORS_MAX 4096 /* looked at for a signalfd */
+#define UNSEEN_PERIODS 4     /* of CPU time without a sample: something is wrong */
+#define UNSEEN_MIN_NS UINT64_C(50000000)
+#define UNREACHED_NS UINT64_C(500000000) /* likewise, while there is hope */
+#define RAN_NS UINT64_C(1000000)
+#define KERNEL_SIGRTMAX 64
+#define STEADY_NS 2000000
+#define STEADY_SHORT_NS 100000 /* for all but the first few of a look */
+#define STEADY_TRIES 4
+
+#define BIT(signo) (UINT64_C(1) << ((signo)-1))
+
+int priming_may_send(int wanted, uint32_t signo)
+{
+	if (wanted == SIGURG)
+		return signo == SIGURG;
+	/* When the one that was chosen is taken, the next free one is used. */
+	return wanted >= SIGRTMIN && signo >= (uint32_t)SIGRTMIN && signo <= KERNEL_SIGRTMAX;
+}
+
+static const struct weft_session_header *header_of(const struct priming *p)
+{
+	return p->process->base;
+}
+
+static uint32_t signal_in_use(const struct priming *p)
+{
+	return __atomic_load_n(&header_of(p)->prime_signal_used, __ATOMIC_ACQUIRE);
+}
+
+static void count(struct priming *p, enum weft_counter counter)
+{
+	p->counts->counter[counter]++;
+}
+
+/* ---- who reads the signal from a descriptor */
+
+static int is_signalfd(int directory, const char *name)
+{
+	char target[64];
+	ssize_t n = readlinkat(directory, name, target, sizeof(target) - 1);
+
+	if (n <= 0)
+		return 0;
+	target[n] = 0;
+	return strcmp(target, "anon_inode:[signalfd]") == 0;
+}
+
+static uint64_t sigmask_of(const struct priming *p, const char *name)
+{
+	char path[300], text[512];
+	const char *at;
+
+	snprintf(path, sizeof(path), "fdinfo/%s", name);
+	if (thread_file_read(p->process->proc_fd, path, text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "sigmask:");
+	return at ? strtoull(at + strlen("sigmask:"), NULL, 16) : 0;
+}
+
+static uint64_t all_signalfd_masks(const struct priming *p)
+{
+	int fd = openat(p->process->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	uint64_t masks = 0;
+
+	if (!directory) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (int i = 0; i < DESCRIPTORS_MAX && (entry = readdir(directory)); i++)
+		if (is_signalfd(fd, entry->d_name))
+			masks |= sigmask_of(p, entry->d_name);
+	closedir(directory);
+	return masks;
+}
+
+static int is_read_by_signalfd(struct priming *p, uint32_t signo, uint64_t now_ns)
+{
+	if (!p->signalfd_ns || now_ns - p->signalfd_ns > SIGNALFD_PAUSE_NS) {
+		p->signalfd_ns = now_ns;
+		p->read_by_signalfd = (all_signalfd_masks(p) & BIT(signo)) != 0;
+	}
+	return p->read_by_signalfd;
+}
+
+/* ---- the signal */
+
+static void refuse(struct priming *p, struct watched_thread *t)
+{
+	if (!t->effort.refused)
+		count(p, WEFT_COUNTER_PRIMING_REFUSED);
+	t->effort.refused = 1;
+}
+
+/* Since the last look, in which it was seen to have run, it has not slept, and has used CPU time.
+ */
+static int has_run_on(const struct watched_thread *t, const struct thread_run *now)
+{
+	return t->effort.waits_cpu_ns && now->state == 'R' && now->waits == t->effort.waits &&
+	       now->cpu_ns - t->effort.waits_cpu_ns >= RAN_NS;
+}
+
+/*
+ * One that is seen to run may go to sleep before the signal is there, and most that run for some
+ * microseconds will; one that is runnable may wait for a CPU in the call that it slept in: so it
+ * must have run on for a while.
+ */
+static int runs_on(struct priming *p, const struct watched_thread *t, uint32_t signo)
+{
+	struct thread_stat stat;
+	struct thread_run now;
+
+	if (thread_stat_read(p->process->proc_fd, t->tid, &stat) || stat.start != t->start ||
+	    stat.state != 'R' || thread_run_read(p->process->proc_fd, t->tid, &now))
+		return 0;
+	return has_run_on(t, &now) ||
+	       order_runs_on(p->process, t->tid, signo, &now,
+			     p->waited++ < STEADY_TRIES ? STEADY_NS : STEADY_SHORT_NS);
+}
+
+static void prime(struct priming *p, struct watched_thread *t, const struct thread_masks *masks,
+		  uint64_t now_ns)
+{
+	uint32_t signo = signal_in_use(p);
+
+	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo))
+		return;
+	if (t->effort.sent && (masks->blocked & BIT(signo)))
+		return; /* it took one: most likely it is in that handler now */
+	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
+	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
+		refuse(p, t);
+		return;
+	}
+	if (!runs_on(p, t, signo) || order_queue(p->process, t->tid, signo, WEFT_ORDER_PRIME))
+		return;
+	t->effort.sent++;
+	count(p, WEFT_COUNTER_PRIMING_SENT);
+}
+
+/* ---- who cannot be signalled */
+
+static int has_used_much(const struct priming *p, const struct watched_thread *t)
+{
+	uint64_t period_ns = __atomic_load_n(&header_of(p)->period_ns, __ATOMIC_RELAXED);
+
+	return t->effort.unseen_ns >= UNSEEN_MIN_NS &&
+	       t->effort.unseen_ns / UNSEEN_PERIODS >= period_ns;
+}
+
+static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t signo)
+{
+	struct thread_masks masks;
+
+	if (thread_masks_read(p->process->proc_fd, t->tid, &masks) ||
+	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)) || masks.queue_is_full)
+		return 0;
+	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
+}
+
+/* To the first that can take it. */
+static int order_adoption(struct priming *p, struct threads *threads, uint32_t signo)
+{
+	const struct watched_thread *t;
+	size_t cursor = 0;
+
+	for (int i = 0; i < CARRIERS_MAX && (t = threads_next(threads, &cursor)); i++)
+		if (may_carry(p, t, signo) &&
+		    order_queue(p->process, t->tid, signo, WEFT_ORDER_ADOPT) == 0)
+			return 1;
+	return 0;
+}
+
+static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t now_ns)
+{
+	uint32_t signo = signal_in_use(p);
+
+	if (!p->stranded || !priming_may_send(p->wanted, signo) ||
+	    (p->adopted_ns && now_ns - p->adopted_ns < ADOPT_PAUSE_NS) ||
+	    is_read_by_signalfd(p, signo, now_ns) || !order_adoption(p, threads, signo))
+		return;
+	p->stranded->effort.orders++;
+	p->adopted_ns = now_ns;
+	count(p, WEFT_COUNTER_PRIMING_SENT);
+}
+
+/* ---- threads that cannot be sampled */
+
+static const char *why_unreached(const struct priming *p, const struct watched_thread *t,
+				 const struct thread_masks *masks)
+{
+	uint32_t signo = signal_in_use(p);
+
+	if (t->slot != THREADS_NO_SLOT)
+		return NULL;
+	if (!priming_may_send(p->wanted, signo))
+		return "no hook saw it, and there is no priming signal";
+	if (t->effort.unseen_ns < UNREACHED_NS)
+		return NULL;
+	if (masks->blocked & BIT(signo))
+		return signo == SIGURG ? "no hook saw it, and it blocks SIGURG"
+				       : "no hook saw it, and it blocks the priming signal";
+	return "no hook saw it, and no signal reached it";
+}
+
+static const char *why_unsampled(const struct priming *p, const struct watched_thread *t,
+				 const struct thread_masks *masks)
+{
+	if (masks->blocked & BIT(SIGPROF))
+		return "blocks SIGPROF";
+	if (!(masks->caught & BIT(SIGPROF)))
+		return "its SIGPROF handler was replaced";
+	return why_unreached(p, t, masks);
+}
+
+/* It has used enough CPU time without a sample; the handler may merely not be there yet. */
+static void name_when_deaf(struct priming *p, struct watched_thread *t,
+			   const struct thread_masks *masks)
+{
+	const char *why = why_unsampled(p, t, masks);
+	struct thread_stat stat;
+
+	if (!why || t->unsampled || !has_used_much(p, t))
+		return;
+	if (thread_stat_read(p->process->proc_fd, t->tid, &stat) || stat.start != t->start)
+		return;
+	if (!process_runs_on(p->process))
+		return; /* exec: another program, which has not joined and is no thread of ours */
+	memcpy(t->name, stat.name, sizeof(t->name)); /* as it calls itself by now */
+	t->unsampled = why;
+	t->unsampled_head = t->effort.head;
+}
+
+/* ---- one thread at a time */
+
+static const struct weft_slot *slot_of(const struct priming *p, const struct watched_thread *t)
+{
+	return t->slot == THREADS_NO_SLOT
+		       ? NULL
+		       : weft_session_slot(p->process->base, &p->process->layout, t->slot);
+}
+
+/* What its handler has counted: moves with each sample, also with one that was lost. */
+static uint64_t attempted(const struct weft_slot *slot)
+{
+	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
+		    : 0;
+}
+
+static int wants_timer(const struct priming *p, const struct weft_slot *slot)
+{
+	const struct weft_session_header *h = header_of(p);
+
+	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) < 0 &&
+	       __atomic_load_n(&h->timers_armed, __ATOMIC_RELAXED) <
+		       __atomic_load_n(&h->timer_budget, __ATOMIC_RELAXED);
+}
+
+/* It has run since the last look, or runs: what does it lack? */
+static void help(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
+		 uint64_t now_ns)
+{
+	struct thread_masks masks;
+
+	if (!slot && !t->effort.found) {
+		t->effort.found = 1;
+		count(p, WEFT_COUNTER_THREADS_FOUND);
+	}
+	if (thread_masks_read(p->process->proc_fd, t->tid, &masks))
+		return;
+	name_when_deaf(p, t, &masks);
+	if (!slot || wants_timer(p, slot))
+		prime(p, t, &masks, now_ns);
+	t->effort.waits = masks.waits;
+	t->effort.waits_cpu_ns = t->effort.cpu_ns;
+	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
+	    !(masks.blocked & BIT(SIGPROF)))
+		p->stranded = t;
+}
+
+/* Is there nothing left that could be done for it? */
+static int is_given_up(const struct watched_thread *t, const struct weft_slot *slot)
+{
+	return t->unsampled && (slot || t->effort.refused || t->effort.sent >= SENT_MAX);
+}
+
+/* The more seldom the longer it does nothing. */
+static void set_pause(struct watched_thread *t, const struct weft_slot *slot, int has_run)
+{
+	struct thread_effort *e = &t->effort;
+	uint64_t most = slot ? PAUSE_MAX_NS : PAUSE_SLOTLESS_NS;
+
+	e->pause_ns = has_run || !e->pause_ns ? PAUSE_MIN_NS : e->pause_ns * 2;
+	if (e->pause_ns > most || is_given_up(t, slot))
+		e->pause_ns = most;
+}
+
+/* Its CPU time since the last look is what nobody has seen samples of. */
+static void ask_cpu(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
+		    uint64_t now_ns)
+{
+	struct thread_effort *e = &t->effort;
+	uint64_t cpu_ns = 0;
+	int has_run;
+
+	if (thread_cpu_read(p->process->proc_fd, t->tid, &cpu_ns))
+		return;
+	has_run = e->looked && cpu_ns > e->cpu_ns;
+	if (has_run)
+		e->unseen_ns += cpu_ns - e->cpu_ns;
+	e->cpu_ns = cpu_ns;
+	e->process_ns = p->cpu_ns;
+	if (has_run)
+		help(p, t, slot, now_ns);
+	set_pause(t, slot, has_run || !e->looked);
+	e->looked = 1;
+}
+
+/* Samples that come say all; and who can have used but little CPU time is not asked. */
+static void look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns)
+{
+	const struct weft_slot *slot = slot_of(p, t);
+	struct thread_effort *e = &t->effort;
+	uint64_t head = attempted(slot);
+
+	if (head != e->head) {
+		e->head = head;
+		e->process_ns = p->cpu_ns;
+		e->unseen_ns = 0;
+		e->looked = 0;
+		e->pause_ns = PAUSE_SAMPLED_NS;
+	} else if (!slot || p->cpu_ns - e->process_ns >= UNSEEN_MIN_NS) {
+		ask_cpu(p, t, slot, now_ns);
+	} else {
+		e->pause_ns = PAUSE_MIN_NS;
+	}
+}
+
+/* One that is attached to may not have begun: nothing runs there, or it takes no orders. */
+static int has_begun(const struct weft_session_header *h)
+{
+	return !(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
+	       __atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE);
+}
+
+static int samples_are_wanted(const struct priming *p)
+{
+	const struct weft_session_header *h = header_of(p);
+
+	return __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
+	       has_begun(h) &&
+	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
+	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
+}
+
+void priming_look(struct priming *p, struct threads *threads, uint64_t now_ns)
+{
+	struct watched_thread *t;
+	size_t cursor = 0;
+
+	if (!samples_are_wanted(p))
+		return;
+	p->waited = 0;
+	p->stranded = NULL;
+	while ((t = threads_next(threads, &cursor))) {
+		if (now_ns < t->effort.due_ns)
+			continue;
+		look_at(p, t, now_ns);
+		t->effort.due_ns = now_ns + t->effort.pause_ns;
+	}
+	adopt_stranded(p, threads, now_ns);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of a process's threads: see threads.h. Sorted by tid. A list that the kernel gives
+ * while threads come and go may leave out one that lives: who is missing is asked for by name
+ * before it is taken for gone.
+ */
+#include "collector/look/threads.h"
+
+#include "base/array.h"
+#include "base/kernel_dirent.h"
+#include "base/session_layout.h"
+#include "collector/process/thread_stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LIST_PAUSE_NS UINT64_C(1000000000)
+#define LIST_BYTES 32768
+#define DIRECTORY_LINKS 2 /* of a directory without subdirectories */
+#define STRANGE_LISTS 2   /* that a slot's thread must be missing in */
+
+struct listed {
+	int32_t tid;
+	uint64_t inode;
+};
+
+/* What is known of a slot: looked at again when its word is another. */
+struct known_slot {
+	uint64_t word;    /* LIVE, and found to be @tid's; else 0 */
+	uint64_t strange; /* LIVE, and of nobody that is known */
+	int32_t tid;
+	uint32_t lists; /* that there were since then */
+};
+
+struct threads {
+	struct process *process;
+	struct threads_callbacks callbacks;
+	int task_fd, nested;
+	uint64_t links, listed_ns;
+	uint32_t lists, matched_lists;
+	struct watched_thread **thread, **inside; /* sorted by tid, and by inside_tid */
+	size_t count, room;
+	struct listed *list;
+	size_t listed, list_room;
+	struct known_slot *known;
+	size_t known_count;
+};
+
+struct threads *threads_new(struct process *p, const struct threads_callbacks *callbacks)
+{
+	struct threads *t = calloc(1, sizeof(*t));
+	struct thread_masks masks;
+
+	if (!t)
+		return NULL;
+	t->process = p;
+	t->callbacks = *callbacks;
+	t->task_fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->nested = thread_masks_read(p->proc_fd, (int32_t)p->pid, &masks) == 0 && masks.levels > 1;
+	return t;
+}
+
+static void forget(struct threads *t, struct watched_thread *w)
+{
+	t->callbacks.on_dead_thread(t->callbacks.arg, w);
+	if (w->task_fd >= 0)
+		close(w->task_fd);
+	free(w);
+}
+
+void threads_free(struct threads *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->count; i++) {
+		t->thread[i]->slot_is_its = 0; /* that it is gone, nobody knows */
+		forget(t, t->thread[i]);
+	}
+	if (t->task_fd >= 0)
+		close(t->task_fd);
+	free(t->thread);
+	free(t->inside);
+	free(t->list);
+	free(t->known);
+	free(t);
+}
+
+/* ---- the list that the kernel gives */
+
+static int32_t parse_tid(const char *name)
+{
+	char *end;
+	long tid = strtol(name, &end, 10);
+
+	return *end || tid <= 0 || tid > INT32_MAX ? 0 : (int32_t)tid;
+}
+
+static int put_listed(struct threads *t, int32_t tid, uint64_t inode)
+{
+	struct listed *grown = array_grown(t->list, t->listed + 1, &t->list_room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	t->list = grown;
+	t->list[t->listed++] = (struct listed){tid, inode};
+	return 0;
+}
+
+static int by_listed_tid(const void *a, const void *b)
+{
+	int32_t x = ((const struct listed *)a)->tid, y = ((const struct listed *)b)->tid;
+
+	return (x > y) - (x < y);
+}
+
+static int is_sorted(const struct threads *t)
+{
+	for (size_t i = 1; i < t->listed; i++)
+		if (t->list[i - 1].tid >= t->list[i].tid)
+			return 0;
+	return 1;
+}
+
+static int take_entries(struct threads *t, const char *entries, long bytes)
+{
+	for (long at = 0; at < bytes;) {
+		const struct kernel_dirent *entry = (const void *)(entries + at);
+		int32_t tid = parse_tid(entry->name);
+
+		if (tid && put_listed(t, tid, entry->inode))
+			return -ENOMEM;
+		at += entry->bytes;
+	}
+	return 0;
+}
+
+static int read_list(struct threads *t)
+{
+	_Alignas(8) char entries[LIST_BYTES];
+	long bytes;
+
+	t->listed = 0;
+	if (lseek(t->task_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	while ((bytes = syscall(SYS_getdents64, t->task_fd, entries, sizeof(entries))) > 0)
+		if (take_entries(t, entries, bytes))
+			return -ENOMEM;
+	if (bytes < 0)
+		return -errno;
+	if (!is_sorted(t))
+		qsort(t->list, t->listed, sizeof(*t->list), by_listed_tid);
+	return 0;
+}
+
+/* ---- old list and new one */
+
+static struct watched_thread *meet(struct threads *t, const struct listed *l, uint64_t now_ns)
+{
+	struct watched_thread *w = calloc(1, sizeof(*w));
+	struct thread_masks masks = {.inside_tid = l->tid};
+	struct thread_stat stat;
+
+	if (!w || thread_stat_read(t->process->proc_fd, l->tid, &stat) ||
+	    (t->nested && thread_masks_read(t->process->proc_fd, l->tid, &masks)) ||
+	    !process_runs_on(t->process)) {
+		free(w); /* gone again, not to be seen, or the next program's after an exec */
+		return NULL;
+	}
+	w->tid = l->tid;
+	w->inode = l->inode;
+	w->inside_tid = masks.inside_tid;
+	w->start = stat.start;
+	w->slot = THREADS_NO_SLOT;
+	w->seen_ns = now_ns;
+	w->task_fd = -1;
+	memcpy(w->name, stat.name, sizeof(w->name));
+	return w;
+}
+
+/* Nobody has that number: no thread, and no process that shares the memory. */
+static int is_nobody(const struct threads *t, int32_t tid)
+{
+	return !t->nested && kill(tid, 0) != 0 && errno == ESRCH;
+}
+
+/* The list leaves it out, or tells another directory. 1: it is gone. */
+static int is_gone(const struct threads *t, struct watched_thread *w)
+{
+	struct thread_stat stat;
+	int rc = thread_stat_read(t->process->proc_fd, w->tid, &stat);
+
+	if (rc == 0 && stat.start == w->start)
+		return 0;
+	if (rc == -ENOENT || rc == -ESRCH)
+		w->slot_is_its |= w->slot != THREADS_NO_SLOT && is_nobody(t, w->tid);
+	else if (rc)
+		return 0; /* not to be able to look says nothing */
+	return 1;
+}
+
+static int by_inside_tid(const void *a, const void *b)
+{
+	int32_t x = (*(struct watched_thread *const *)a)->inside_tid;
+	int32_t y = (*(struct watched_thread *const *)b)->inside_tid;
+
+	return (x > y) - (x < y);
+}
+
+static int make_room(struct threads *t, struct watched_thread ***fresh)
+{
+	size_t room = t->count + t->listed + 1;
+	struct watched_thread **inside = realloc(t->inside, room * sizeof(*inside));
+
+	if (inside)
+		t->inside = inside;
+	*fresh = inside ? malloc(room * sizeof(**fresh)) : NULL;
+	return *fresh ? 0 : -ENOMEM;
+}
+
+/* The next of the old list, and of the new one, with the same tid or without a partner. */
+static struct watched_thread *merge(struct threads *t, struct watched_thread *old,
+				    const struct listed *l, uint64_t now_ns)
+{
+	struct watched_thread *w = old;
+
+	if (old && l && old->inode == l->inode) {
+		old->slot_is_its |= old->slot != THREADS_NO_SLOT;
+		return old;
+	}
+	if (old && is_gone(t, old)) {
+		forget(t, old);
+		w = NULL;
+	} else if (old && l) {
+		old->inode = l->inode;
+		old->slot_is_its |= old->slot != THREADS_NO_SLOT;
+	}
+	if (w || !l)
+		return w;
+	w = meet(t, l, now_ns);
+	if (w)
+		t->callbacks.on_new_thread(t->callbacks.arg, w);
+	return w;
+}
+
+static int take_list(struct threads *t, uint64_t now_ns)
+{
+	struct watched_thread **fresh, *w;
+	size_t count = 0, i = 0, k = 0;
+
+	if (make_room(t, &fresh))
+		return -ENOMEM;
+	while (i < t->count || k < t->listed) {
+		struct watched_thread *old = i < t->count ? t->thread[i] : NULL;
+		const struct listed *l = k < t->listed ? &t->list[k] : NULL;
+
+		if (old && l && old->tid != l->tid) {
+			l = old->tid < l->tid ? NULL : l;
+			old = l ? NULL : old;
+		}
+		i += old != NULL;
+		k += l != NULL;
+		w = merge(t, old, l, now_ns);
+		if (w)
+			fresh[count++] = w;
+	}
+	free(t->thread);
+	t->thread = fresh;
+	t->count = count;
+	memcpy(t->inside, fresh, count * sizeof(*fresh));
+	if (t->nested)
+		qsort(t->inside, count, sizeof(*fresh), by_inside_tid);
+	return 0;
+}
+
+static int count_links(const struct threads *t, uint64_t *links)
+{
+	struct stat st;
+
+	if (t->task_fd < 0)
+		return -EACCES;
+	if (fstat(t->task_fd, &st))
+		return -errno;
+	*links = (uint64_t)st.st_nlink;
+	return *links <= DIRECTORY_LINKS ? -ESRCH : 0;
+}
+
+int threads_list(struct threads *t, uint64_t now_ns)
+{
+	uint64_t links = 0;
+	int rc = count_links(t, &links);
+
+	if (rc == 0)
+		rc = read_list(t);
+	if (rc == 0)
+		rc = take_list(t, now_ns);
+	if (rc)
+		return rc;
+	t->links = links;
+	t->listed_ns = now_ns;
+	t->lists++;
+	return (int)t->count;
+}
+
+int threads_look(struct threads *t, uint64_t now_ns)
+{
+	uint64_t links = 0;
+	int rc = count_links(t, &links);
+
+	if (rc)
+		return rc;
+	if (t->listed_ns && links == t->links && now_ns - t->listed_ns < LIST_PAUSE_NS)
+		return (int)(links - DIRECTORY_LINKS);
+	return threads_list(t, now_ns);
+}
+
+size_t threads_count(const struct threads *t)
+{
+	return t->count;
+}
+
+int threads_count_changed(const struct threads *t)
+{
+	struct stat st;
+
+	return t->task_fd >= 0 && fstat(t->task_fd, &st) == 0 && st.st_nlink != t->links;
+}
+
+struct watched_thread *threads_next(struct threads *t, size_t *cursor)
+{
+	return *cursor < t->count ? t->thread[(*cursor)++] : NULL;
+}
+
+/* ---- whose slot is whose */
+
+static struct watched_thread *find_inside(const struct threads *t, int32_t inside_tid)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (t->inside[middle]->inside_tid < inside_tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->count && t->inside[low]->inside_tid == inside_tid ? t->inside[low] : NULL;
+}
+
+static uint32_t slots_high(const struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
+
+	return high < p->layout.slot_count ? high : p->layout.slot_count;
+}
+
+static int make_known(struct threads *t, uint32_t high)
+{
+	struct known_slot *grown;
+
+	if (high <= t->known_count)
+		return 0;
+	grown = realloc(t->known, high * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + t->known_count, 0, (high - t->known_count) * sizeof(*grown));
+	t->known = grown;
+	t->known_count = high;
+	return 0;
+}
+
+static uint64_t word_of(const struct process *p, uint32_t index)
+{
+	uint64_t word =
+		__atomic_load_n(&weft_session_states(p->base, &p->layout)[index], __ATOMIC_ACQUIRE);
+
+	return word & ~(uint64_t)WEFT_SLOT_HELD;
+}
+
+/* The slot has ended, or is another's. */
+static void unmatch(struct threads *t, uint32_t index)
+{
+	struct known_slot *k = &t->known[index];
+	struct watched_thread *w = find_inside(t, k->tid);
+
+	if (w && w->slot == index && w->generation == WEFT_GENERATION_OF(k->word)) {
+		w->slot = THREADS_NO_SLOT;
+		w->slot_is_its = 0;
+	}
+	k->word = 0;
+}
+
+/* Of two slots with one tid, the older was left by a thread before. */
+static int is_older(const struct threads *t, const struct watched_thread *w, uint32_t index)
+{
+	const struct process *p = t->process;
+	const struct weft_slot *mine, *other;
+
+	if (w->slot == THREADS_NO_SLOT || w->slot == index)
+		return 0;
+	mine = weft_session_slot(p->base, &p->layout, index);
+	other = weft_session_slot(p->base, &p->layout, w->slot);
+	return __atomic_load_n(&mine->thread.claimed_ns, __ATOMIC_RELAXED) <
+	       __atomic_load_n(&other->thread.claimed_ns, __ATOMIC_RELAXED);
+}
+
+static void match(struct threads *t, uint32_t index, uint64_t word, struct watched_thread *w)
+{
+	t->known[index].word = word;
+	t->known[index].strange = 0;
+	t->known[index].tid = w->inside_tid;
+	if (is_older(t, w, index))
+		return;
+	w->slot = index;
+	w->generation = WEFT_GENERATION_OF(word);
+	w->slot_is_its = 0;
+}
+
+/* Its tid was read after its generation was, and has been missing for lists since: when it is
+ * nobody's, no thread of that generation can store anything. */
+static void doubt(struct threads *t, uint32_t index, uint64_t word, int32_t tid)
+{
+	struct known_slot *k = &t->known[index];
+	struct thread_stat stat;
+	int rc;
+
+	if (k->strange != word || k->tid != tid) {
+		k->strange = word;
+		k->tid = tid;
+		k->lists = t->lists;
+		return;
+	}
+	if (t->nested || !t->callbacks.on_lost_slot || t->lists - k->lists < STRANGE_LISTS)
+		return;
+	k->lists = t->lists;
+	rc = thread_stat_read(t->process->proc_fd, tid, &stat);
+	if ((rc == -ENOENT || rc == -ESRCH) && is_nobody(t, tid))
+		t->callbacks.on_lost_slot(t->callbacks.arg, index, WEFT_GENERATION_OF(word));
+}
+
+static void find_owner(struct threads *t, uint32_t index, uint64_t word)
+{
+	struct process *p = t->process;
+	const struct weft_slot *slot = weft_session_slot(p->base, &p->layout, index);
+	int32_t tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED);
+	struct watched_thread *w = tid > 0 ? find_inside(t, tid) : NULL;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (tid <= 0 || word_of(p, index) != word)
+		return;
+	if (w)
+		match(t, index, word, w);
+	else
+		doubt(t, index, word, tid);
+}
+
+int threads_has_strangers(const struct threads *t)
+{
+	uint32_t high = slots_high(t->process);
+
+	for (uint32_t i = 0; i < high; i++) {
+		uint64_t word = word_of(t->process, i);
+		const struct known_slot *k = i < t->known_count ? &t->known[i] : NULL;
+
+		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) &&
+		    !(k && (k->word == word || (k->strange == word && t->lists != k->lists))))
+			return 1;
+	}
+	return 0;
+}
+
+/* As it was, and whose it was is still there. */
+static int is_known(const struct threads *t, uint32_t index, uint64_t word)
+{
+	const struct known_slot *k = &t->known[index];
+	const struct watched_thread *w;
+
+	if (!k->word || k->word != word)
+		return 0;
+	if (t->lists == t->matched_lists)
+		return 1;
+	w = find_inside(t, k->tid);
+	return w && w->slot != THREADS_NO_SLOT;
+}
+
+void threads_find_slots(struct threads *t)
+{
+	uint32_t high = slots_high(t->process);
+
+	if (make_known(t, high))
+		return;
+	for (uint32_t i = 0; i < high; i++) {
+		uint64_t word = word_of(t->process, i);
+
+		if (is_known(t, i, word))
+			continue;
+		if (t->known[i].word)
+			unmatch(t, i);
+		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word))
+			find_owner(t, i, word);
+	}
+	t->matched_lists = t->lists;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wall engine: stacks of blocked threads, read from outside, without a signal and without
+ * stopping anybody. For each thread, at each tick of the wall clock:
+ *
+ *   run count (/proc/PID/task/TID/schedstat, third field; else the switch counts of status)
+ *     unchanged since its last sample: it has not run, so its stack is the same: nothing is
+ *       read, the tick is added to that sample (WALL_MORE). Such a thread is looked at ever less
+ *       often, down to once a second: the ticks in between are filled in afterwards, exactly.
+ *     changed: its state; pc and sp (.../syscall), stack (process_vm_readv), context of its slot,
+ *       then syscall and run count again. Nothing moved: a sample (WALL_SAMPLE). Else: none
+ *       (wall_moved), for time on a CPU is the cpu engine's.
+ *
+ * Time that a thread waited for a CPU (schedstat's run delay) is a state of its own: whose it
+ * is, wall_delay.c says. Runs on the outside thread (outside.h); pushes batches of kind BATCH_WALL.
+ */
+#ifndef WEFT_COLLECTOR_WALL_H
+#define WEFT_COLLECTOR_WALL_H
+
+#include "collector/look/threads.h"
+#include "collector/process/queue.h"
+
+/* What happened to a thread: a record of BATCH_WALL. 8-aligned; the batch says whose. */
+enum wall_kind {
+	WALL_SAMPLE = 1, /* blocked: begins a stay; a struct weft_sample_record follows */
+	WALL_MORE = 2,   /* the stay goes on: @samples more, up to to_ns */
+	WALL_END = 3,    /* it has run, or is gone: the stay is over at to_ns at the latest */
+	WALL_DELAY = 4,  /* waited for a CPU. A struct weft_sample_record without a stack follows if
+			  * it was seen in which context; else its newest sample's stands */
+	WALL_ACCOUNT = 5, /* of all its time, by the kernel; what is told of it up to then is */
+};
+
+struct wall_word {
+	uint32_t bytes;          /* of all, with the sample that follows; multiple of 8 */
+	uint8_t kind;            /* enum wall_kind */
+	uint8_t state;           /* enum weft_thread_state */
+	uint16_t is_guess;       /* WALL_DELAY: a sample of its own since from_ns knows better */
+	uint32_t samples;        /* ticks of the wall clock that this adds; 1 for WALL_SAMPLE */
+	uint32_t is_partial;     /* WALL_ACCOUNT: not all of it is told */
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: the time that these ticks stand for */
+	/* Of WALL_ACCOUNT: that it ran in that time, waited for a CPU, and had run before. */
+	uint64_t cpu_ns, delay_ns, cpu_before_ns;
+};
+
+/* Batches of a thread without slot: batch_thread.slot, .generation. */
+#define WALL_NO_SLOT UINT32_MAX /* then generation = start << 22 | tid */
+
+struct wall_options {
+	uint64_t period_ns;
+	int context_only;    /* --wall-filter context */
+	const char *pattern; /* --threads GLOB of thread names; NULL = all */
+};
+
+struct wall; /* of one process */
+
+/* @t and @out must live longer; @counts: counters WALL_... are added there. */
+struct wall *wall_new(struct process *p, const struct wall_options *o, struct queue *out,
+		      struct session_counts *counts);
+/* Says WALL_END for all stays; takes NULL. Before threads_free(). */
+void wall_free(struct wall *w, struct threads *t, uint64_t now_ns);
+
+/* From the watcher's callbacks. wall_thread_new(): wall_meet() follows, with their slots found. */
+void wall_thread_new(struct wall *w, struct watched_thread *t);
+void wall_thread_dead(struct wall *w, struct watched_thread *t, uint64_t now_ns);
+
+/*
+ * Threads that are new: @is_look, at a time that nothing in the process can know of, they are
+ * looked at at once; else they have their own looks from now on.
+ *
+ * Of a thread each moment shall be looked at with one probability, and from when it is known its
+ * own looks see to that. Before, wall_meet_gap() does: it lies between two such times, on average a
+ * period, exponentially distributed, so that whether there was one says nothing of when the next
+ * is. The first that meets a thread is its first look. So a moment u behind its begin b is looked
+ * at by the first meeting with density exp(-(u - b) / P) / P, or by its own looks with 1 / P if it
+ * was met before, of which the chance is 1 - exp(-(u - b) / P): 1 / P together, be it gone a moment
+ * later. Lists at other times that find it change nothing: they do not depend on the meetings.
+ */
+void wall_meet(struct wall *w, struct threads *t, int is_look);
+uint64_t wall_meet_gap(struct wall *w);
+
+/* All that is due by @now_ns, for at most @budget_ns; when to come again (CLOCK_MONOTONIC). */
+uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);
+
+/* Before a chunk ends: ticks that are not told yet are. */
+void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of /proc/PID/task/TID: see wall_text.h. */
+#include "collector/look/wall_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_ARGUMENTS 6
+#define FIELD_COMMAND 2
+#define FIELD_STACK_START 28
+#define FIELD_CPU 39
+
+/* A number up to a space, a newline or the end, and what follows it; NULL: there is none. */
+static const char *take_number(const char *at, int base, uint64_t *out)
+{
+	char *end;
+
+	while (*at == ' ' || *at == '\t')
+		at++;
+	if (!isxdigit((unsigned char)*at))
+		return NULL;
+	errno = 0;
+	*out = strtoull(at, &end, base);
+	if (end == at || errno || (*end && !isspace((unsigned char)*end)))
+		return NULL;
+	return end;
+}
+
+int wall_parse_schedstat(const char *text, struct wall_runs *out)
+{
+	struct wall_runs runs = {.has_times = 1};
+	const char *at = take_number(text, 10, &runs.cpu_ns);
+
+	at = at ? take_number(at, 10, &runs.delay_ns) : NULL;
+	at = at ? take_number(at, 10, &runs.count) : NULL;
+	if (!at)
+		return -EPROTO;
+	*out = runs;
+	return 0;
+}
+
+/* Only the first line of status holds a text of the program's, escaped to one line. */
+static const char *line_of(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+int wall_parse_status(const char *text, struct wall_runs *out)
+{
+	const char *state = line_of(text, "\nState:\t");
+	const char *own = line_of(text, "\nvoluntary_ctxt_switches:");
+	const char *other = line_of(text, "\nnonvoluntary_ctxt_switches:");
+	uint64_t a = 0, b = 0;
+
+	if (!state || !own || !other || !take_number(own, 10, &a) || !take_number(other, 10, &b))
+		return -EPROTO;
+	*out = (struct wall_runs){.count = a + b, .is_running = *state == 'R'};
+	return 0;
+}
+
+int wall_parse_syscall(const char *text, struct wall_call *out)
+{
+	struct wall_call call = {0, 0};
+	uint64_t argument;
+	const char *at = text;
+
+	if (strncmp(text, "running", 7) == 0)
+		return -EAGAIN;
+	if (strncmp(text, "-1 ", 3) == 0) {
+		at += 2;
+	} else {
+		at = take_number(at, 10, &argument);
+		for (int i = 0; at && i < CALL_ARGUMENTS; i++)
+			at = take_number(at, 16, &argument);
+	}
+	at = at ? take_number(at, 16, &call.sp) : NULL;
+	at = at ? take_number(at, 16, &call.pc) : NULL;
+	if (!at)
+		return -EPROTO;
+	*out = call;
+	return 0;
+}
+
+/* The command in field 2 may hold anything: fields are counted from its last bracket. */
+int wall_parse_stat(const char *text, struct wall_stat *out)
+{
+	const char *open = strchr(text, '('), *at = strrchr(text, ')');
+	struct wall_stat stat = {.cpu = -1};
+	uint64_t cpu;
+	size_t bytes;
+
+	if (!open || !at || at < open || at[1] != ' ' || !isalpha((unsigned char)at[2]))
+		return -EPROTO;
+	bytes = (size_t)(at - open - 1);
+	memcpy(stat.name, open + 1, bytes < sizeof(stat.name) ? bytes : sizeof(stat.name) - 1);
+	stat.state = at[2];
+	for (int field = FIELD_COMMAND; at && field < FIELD_STACK_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || !take_number(at, 10, &stat.stack_start))
+		return -EPROTO;
+	for (int field = FIELD_STACK_START; at && field < FIELD_CPU; field++)
+		at = strchr(at + 1, ' ');
+	if (at && take_number(at, 10, &cpu) && cpu <= INT_MAX)
+		stat.cpu = (int)cpu;
+	*out = stat;
+	return 0;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings, put together by the files that they are of: see libraries.h. */
+#include "collector/process/libraries.h"
+
+#include "base/array.h"
+#include "base/proc_maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The file whose mappings come one after the other; anonymous ones may lie between. */
+struct run {
+	struct proc_map first;
+	uint64_t top;
+	int executable;
+};
+
+void libraries_free(struct libraries *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->count; i++)
+		free(l->item[i].path);
+	free(l->item);
+	free(l);
+}
+
+/* Takes over its path. */
+static void add(struct libraries *l, const struct library *one)
+{
+	struct library *grown = NULL;
+
+	if (l->count < LIBRARIES_MAX)
+		grown = array_grown(l->item, l->count + 1, &l->room, sizeof(*grown));
+	if (!grown) {
+		free(one->path);
+		return;
+	}
+	l->item = grown;
+	l->item[l->count++] = *one;
+}
+
+/* Takes over the path of what has ended. */
+static void end_run(struct libraries *l, struct run *run)
+{
+	struct library one = {.base = run->first.start, .top = run->top, .path = run->first.path};
+
+	if (run->executable)
+		add(l, &one);
+	else
+		free(one.path);
+	*run = (struct run){0};
+}
+
+static int is_of(const struct run *run, const struct proc_map *one)
+{
+	return run->first.path && run->first.inode == one->inode &&
+	       run->first.device_major == one->device_major &&
+	       run->first.device_minor == one->device_minor &&
+	       strcmp(run->first.path, one->path) == 0 && one->offset > run->first.offset;
+}
+
+/* Takes over @one's path. */
+static void take(struct libraries *l, struct run *run, struct proc_map *one)
+{
+	int executable = one->permissions[2] == 'x';
+
+	if (!one->inode) {
+		free(one->path);
+		return;
+	}
+	if (is_of(run, one)) {
+		free(one->path);
+	} else {
+		end_run(l, run);
+		run->first = *one;
+	}
+	run->top = one->end;
+	run->executable |= executable;
+}
+
+struct libraries *libraries_read(const char *text, size_t bytes)
+{
+	struct libraries *l = calloc(1, sizeof(*l));
+	const char *end = text + bytes;
+	struct run run = {0};
+
+	while (l && text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
+		struct proc_map one;
+
+		if (proc_map_parse(text, length, &one) == 0)
+			take(l, &run, &one);
+		text += length + 1;
+	}
+	if (l && run.first.path)
+		end_run(l, &run);
+	if (l && l->count)
+		return l;
+	libraries_free(l);
+	return NULL;
+}
+
+static int is_same(const struct library *a, const struct library *b)
+{
+	return a->base == b->base && a->top == b->top && strcmp(a->path, b->path) == 0;
+}
+
+/* Items that lie there are in order of addresses, behind them those that have gone. */
+void libraries_follow(struct libraries *now, struct libraries *before)
+{
+	size_t there = now->count, at = 0;
+
+	for (size_t i = 0; before && i < before->count; i++) {
+		struct library *old = &before->item[i];
+
+		if (!old->gone)
+			while (at < there && now->item[at].base < old->base)
+				at++;
+		if (!old->gone && at < there && is_same(&now->item[at], old))
+			continue;
+		old->gone = 1;
+		add(now, old);
+		old->path = NULL;
+	}
+	libraries_free(before);
+}
+
+void libraries_settle(struct libraries *l)
+{
+	while (l->count && l->item[l->count - 1].gone)
+		free(l->item[--l->count].path);
+}

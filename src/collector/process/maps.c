@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executable mappings of a process: see maps.h. */
+#include "collector/process/maps.h"
+
+#include "base/array.h"
+#include "base/proc_maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DELETED " (deleted)" /* as the kernel has it behind a path */
+
+/* A hostile target may have as many mappings as the kernel lets it; more are not looked at. */
+#define MAPPINGS_MAX 65536
+/* Of what has gone; samples wait for seconds at most. */
+#define PAST_MAX 4096
+
+static void mapping_free(struct mapping *one)
+{
+	if (one)
+		free(one->path);
+	free(one);
+}
+
+void maps_free(struct maps *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		mapping_free(m->item[i]);
+	for (size_t i = 0; i < m->past_count; i++)
+		mapping_free(m->past[i]);
+	free(m->item);
+	free(m->past);
+	memset(m, 0, sizeof(*m));
+}
+
+int maps_parse_line(const char *line, size_t bytes, struct mapping *out)
+{
+	struct proc_map one;
+	int rc = proc_map_parse(line, bytes, &one);
+
+	if (rc)
+		return rc;
+	*out = (struct mapping){
+		.start = one.start,
+		.end = one.end,
+		.offset = one.offset,
+		.inode = one.inode,
+		.device_major = one.device_major,
+		.device_minor = one.device_minor,
+		.executable = one.permissions[2] == 'x',
+		.path = one.path,
+	};
+	return 0;
+}
+
+/* The first item that ends above @address. */
+static size_t first_above(const struct maps *m, uint64_t address)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->item[middle]->end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A file that was deleted since is told by a longer path. */
+static int same_path(const char *before, const char *now)
+{
+	size_t length = strlen(before);
+
+	return strncmp(before, now, length) == 0 &&
+	       (now[length] == 0 || strcmp(now + length, DELETED) == 0);
+}
+
+static int same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->inode == b->inode && a->device_major == b->device_major &&
+	       a->device_minor == b->device_minor && same_path(a->path, b->path);
+}
+
+static int make_room(struct mapping ***list, size_t count, size_t *room)
+{
+	struct mapping **grown = NULL;
+
+	if (count < MAPPINGS_MAX)
+		grown = array_grown(*list, count + 1, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	return 0;
+}
+
+static void forget_oldest_half(struct maps *m)
+{
+	size_t half = m->past_count / 2;
+
+	for (size_t i = 0; i < half; i++)
+		mapping_free(m->past[i]);
+	m->past_count -= half;
+	memmove(m->past, m->past + half, m->past_count * sizeof(*m->past));
+}
+
+/* It is no more; nobody asks for what was in no snapshot. */
+static void retire(struct maps *m, struct mapping *one)
+{
+	one->until = m->number + 1;
+	one->missed_ns = m->looked_ns;
+	if (m->past_count == PAST_MAX)
+		forget_oldest_half(m);
+	if (make_room(&m->past, m->past_count, &m->past_room))
+		mapping_free(one);
+	else
+		m->past[m->past_count++] = one;
+}
+
+static struct mapping *mapping_copy(struct maps *m, const struct mapping *one)
+{
+	struct mapping *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *one;
+	copy->id = ++m->last_id;
+	copy->from = m->number + 1;
+	copy->until = 0;
+	return copy;
+}
+
+int maps_add(struct maps *m, const struct mapping *one)
+{
+	size_t at = first_above(m, one->start), last = at;
+	struct mapping *copy;
+
+	if (at < m->count && same_mapping(m->item[at], one)) {
+		free(one->path);
+		return 0;
+	}
+	copy = make_room(&m->item, m->count, &m->room) ? NULL : mapping_copy(m, one);
+	if (!copy) {
+		free(one->path);
+		return -ENOMEM;
+	}
+	for (; last < m->count && m->item[last]->start < one->end; last++)
+		retire(m, m->item[last]);
+	memmove(&m->item[at + 1], &m->item[last], (m->count - last) * sizeof(*m->item));
+	m->item[at] = copy;
+	m->count = m->count - (last - at) + 1;
+	m->generation++;
+	return 1;
+}
+
+/* The list as it was and as it becomes: one pass over both, however much has changed. */
+struct merge {
+	struct maps *maps;
+	struct mapping **item; /* new list */
+	size_t count, room;
+	size_t at;    /* in the old list */
+	uint64_t end; /* of the mapping before */
+	int fresh, changed;
+};
+
+/* Those of the old list that begin below @address have gone. */
+static void go_up_to(struct merge *g, uint64_t address)
+{
+	struct maps *m = g->maps;
+
+	for (; g->at < m->count && m->item[g->at]->start < address; g->at++) {
+		retire(m, m->item[g->at]);
+		g->changed = 1;
+	}
+}
+
+/* Takes over @one's path. */
+static int merge_mapping(struct merge *g, const struct mapping *one)
+{
+	struct maps *m = g->maps;
+	struct mapping *copy = NULL;
+	int room = make_room(&g->item, g->count, &g->room) == 0;
+
+	go_up_to(g, one->start);
+	if (room && g->at < m->count && same_mapping(m->item[g->at], one)) {
+		free(one->path);
+		g->item[g->count++] = m->item[g->at++];
+		return 0;
+	}
+	copy = room ? mapping_copy(m, one) : NULL;
+	if (!copy) {
+		free(one->path);
+		return -ENOMEM;
+	}
+	go_up_to(g, one->end);
+	g->item[g->count++] = copy;
+	g->fresh++;
+	g->changed = 1;
+	return 0;
+}
+
+static int take_line(struct merge *g, const char *line, size_t bytes)
+{
+	struct mapping one;
+	int rc = maps_parse_line(line, bytes, &one);
+
+	if (rc)
+		return rc == -ENOMEM ? rc : 0;
+	if (!one.executable || one.start < g->end) {
+		free(one.path);
+		return 0;
+	}
+	g->end = one.end;
+	return merge_mapping(g, &one);
+}
+
+/* After a failure the rest stays as it was, as far as there is room. */
+static void finish_merge(struct merge *g, int failed)
+{
+	struct maps *m = g->maps;
+
+	while (failed && g->at < m->count && make_room(&g->item, g->count, &g->room) == 0) {
+		struct mapping *old = m->item[g->at++];
+
+		if (g->count && old->start < g->item[g->count - 1]->end)
+			retire(m, old);
+		else
+			g->item[g->count++] = old;
+	}
+	go_up_to(g, UINT64_MAX);
+	free(m->item);
+	m->item = g->item;
+	m->count = g->count;
+	m->room = g->room;
+	m->generation += g->changed != 0;
+}
+
+int maps_update(struct maps *m, const char *text, size_t bytes)
+{
+	const char *end = text + bytes;
+	struct merge g = {.maps = m};
+	int rc = 0;
+
+	while (text < end && rc == 0) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
+
+		rc = take_line(&g, text, length);
+		text += length + 1;
+	}
+	finish_merge(&g, rc);
+	return rc ? rc : g.fresh;
+}
+
+static int holds(const struct mapping *one, uint64_t pc)
+{
+	return one->start <= pc && pc < one->end;
+}
+
+static struct mapping *find_now(const struct maps *m, uint64_t pc)
+{
+	size_t at = first_above(m, pc);
+
+	return at < m->count && holds(m->item[at], pc) ? m->item[at] : NULL;
+}
+
+struct mapping *maps_find(const struct maps *m, uint64_t pc)
+{
+	struct mapping *found = find_now(m, pc);
+
+	for (size_t i = m->past_count; !found && i-- > 0;)
+		if (holds(m->past[i], pc))
+			found = m->past[i];
+	return found;
+}
+
+struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_ns)
+{
+	struct mapping *found = find_now(m, pc);
+
+	for (size_t i = m->past_count; !found && i-- > 0 && m->past[i]->missed_ns > time_ns;)
+		if (holds(m->past[i], pc))
+			found = m->past[i];
+	return found;
+}
+
+/* Those that went last are asked first, down to those that had gone by then. */
+struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number)
+{
+	struct mapping *found = find_now(m, pc);
+
+	if (found && found->from <= number)
+		return found;
+	for (size_t i = m->past_count; i-- > 0 && m->past[i]->until > number;)
+		if (m->past[i]->from <= number && holds(m->past[i], pc))
+			return m->past[i];
+	return NULL;
+}
+
+void mapping_name(const struct mapping *one, char *out, size_t bytes)
+{
+	const char *slash = strrchr(one->path, '/');
+	const char *name = slash && one->path[0] == '/' ? slash + 1 : one->path;
+	size_t length = strlen(name), tail = sizeof(DELETED) - 1;
+
+	if (length > tail && strcmp(name + length - tail, DELETED) == 0)
+		length -= tail;
+	snprintf(out, bytes, "%.*s", (int)length, name);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Orders to a process that is attached to: the priming signal, queued with a value to a thread
+ * that runs, or that sleeps in a call which the kernel takes up again (order_may_wake()). Any other
+ * that sleeps would be woken, and its call might return early: it is sent none. One that runs may
+ * go to sleep before the signal is there, and most that are seen to run for some microseconds will;
+ * one that waits for a CPU may be in a call from which it was woken just now, which would end early
+ * all the same: so it must have had a CPU for a while first (thread_ran_on()). Threads whose mask
+ * or sigwait would swallow the signal are passed over.
+ *
+ * Nothing that the session says chooses the signal: what default action ends a program, or
+ * stops it, is not sent, whatever stands there.
+ */
+#include "collector/session/attach.h"
+
+#include "base/platform.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int order_signal_is_allowed(uint32_t signo)
+{
+	return signo == SIGURG || (signo >= (uint32_t)SIGRTMIN && signo <= (uint32_t)SIGRTMAX);
+}
+
+static int runs(const struct process *p, int32_t tid)
+{
+	struct thread_stat stat;
+
+	return thread_stat_read(p->proc_fd, tid, &stat) == 0 && stat.state == 'R';
+}
+
+/* Not blocked, a handler is there, and the value comes along. */
+static int takes(const struct process *p, int32_t tid, uint32_t signo)
+{
+	uint64_t bit = UINT64_C(1) << (signo - 1);
+	struct thread_masks masks;
+
+	if (thread_masks_read(p->proc_fd, tid, &masks))
+		return 0;
+	return !(masks.blocked & bit) && (masks.caught & bit) && !masks.queue_is_full;
+}
+
+/* Short ones are not left to the kernel, which makes them longer. */
+static void let_pass(uint64_t ns)
+{
+	const struct timespec pause = {.tv_nsec = (long)(ns % 1000000000)};
+	uint64_t began_ns = clock_mono_ns();
+
+	if (ns >= 1000000)
+		nanosleep(&pause, NULL);
+	while (clock_mono_ns() - began_ns < ns)
+		;
+}
+
+/* The state is looked at last: what lies between that and the signal is as short as it can be. */
+int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
+		  const struct thread_run *before, uint64_t steady_ns)
+{
+	struct thread_run now;
+
+	let_pass(steady_ns);
+	return takes(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
+	       thread_ran_on(before, &now);
+}
+
+/* "202 0x7f... 0x80 ...": number and arguments of a call in which it sleeps. */
+static int is_endless_futex(const char *text)
+{
+	char *at;
+	unsigned long argument[4];
+
+	if (strtoul(text, &at, 10) != SYS_futex || at == text)
+		return 0;
+	for (int i = 0; i < 4; i++)
+		argument[i] = strtoul(at, &at, 16);
+	argument[1] &= (unsigned long)FUTEX_CMD_MASK;
+	return (argument[1] == FUTEX_WAIT || argument[1] == FUTEX_WAIT_BITSET) && !argument[3];
+}
+
+/* With a timeout it would end early; and all of libc's waits go on whatever this one returns. */
+int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
+{
+	char path[48], text[256];
+
+	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
+	return takes(p, tid, signo) && thread_file_read(p->proc_fd, path, text, sizeof(text)) > 0 &&
+	       is_endless_futex(text);
+}
+
+/* Pairs: let_go() in src/runtime/sample/prime_signal.c, which has one of the two see the other. */
+int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order)
+{
+	struct weft_session_header *h = p->base;
+	uint64_t cookie = __atomic_load_n(&h->cookie, __ATOMIC_RELAXED);
+	int rc = -ECANCELED;
+
+	__atomic_fetch_add(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&h->prime_signal_used, __ATOMIC_SEQ_CST) == signo)
+		rc = platform_thread_signal(p->pid, tid, (int)signo,
+					    WEFT_SIGVAL(cookie, 0, (uint32_t)order));
+	__atomic_fetch_sub(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
+	return rc;
+}
+
+#define NOT_THIS_ONE 2
+
+/* 0, 1 and -errno as order_try(); NOT_THIS_ONE: it has been waited for. */
+static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum weft_order order,
+		      uint64_t steady_ns)
+{
+	struct thread_run before;
+	int rc;
+
+	if (!order_may_wake(s->process, tid, signo)) {
+		if (!runs(s->process, tid) || !takes(s->process, tid, signo) ||
+		    thread_run_read(s->process->proc_fd, tid, &before))
+			return 0;
+		if (!order_runs_on(s->process, tid, signo, &before, steady_ns))
+			return NOT_THIS_ONE;
+	}
+	rc = order_queue(s->process, tid, signo, order);
+	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;
+}
+
+static int try_each(const struct session *s, DIR *list, uint32_t signo, enum weft_order order,
+		    struct order_search *search)
+{
+	unsigned int seen = 0, until = search->skip + search->threads_max;
+	const struct dirent *entry = NULL;
+	int rc = 0;
+
+	while (rc == 0 && seen < until && (entry = readdir(list)))
+		if (entry->d_name[0] != '.' && seen++ >= search->skip)
+			rc = try_thread(s, atoi(entry->d_name), signo, order, search->steady_ns);
+	search->skip = entry ? seen : 0;
+	search->failed += rc == NOT_THIS_ONE;
+	return rc == NOT_THIS_ONE ? 0 : rc;
+}
+
+int order_try(const struct session *s, enum weft_order order, struct order_search *search)
+{
+	const struct weft_session_header *h = s->base;
+	uint32_t signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED);
+	int fd, rc;
+	DIR *list;
+
+	if (!order_signal_is_allowed(signo))
+		return -EINVAL;
+	fd = openat(s->process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list) {
+		rc = errno == ENOENT ? -ESRCH : -errno;
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	rc = try_each(s, list, signo, order, search);
+	closedir(list);
+	return rc;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking at programs and starting them: see program.h. */
+#include "collector/process/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPTS_MAX 5   /* interpreters of interpreters that the kernel follows */
+#define SCRIPT_LINE 256 /* bytes of a #! line that it reads */
+#define FILES_WANTED 65536
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#else
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+static int is_runnable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? -errno : 0;
+}
+
+/* As execvp(3): a place that cannot be used does not end the search, but it is told when
+ * no other is found. */
+int program_find(const char *command, char *path, size_t bytes)
+{
+	const char *at = getenv("PATH");
+	int rc = -ENOENT;
+
+	if (strchr(command, '/')) {
+		if (strlen(command) >= bytes)
+			return -ENAMETOOLONG;
+		memcpy(path, command, strlen(command) + 1);
+		return is_runnable(path);
+	}
+	if (!command[0])
+		return -ENOENT;
+	for (at = at ? at : "/bin:/usr/bin"; at;
+	     at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+		int length = (int)strcspn(at, ":");
+		int n = snprintf(path, bytes, "%.*s%s%s", length, at, length ? "/" : "./", command);
+		int one = n < 0 || (size_t)n >= bytes ? -ENAMETOOLONG : is_runnable(path);
+
+		if (one == 0)
+			return 0;
+		if (one == -EACCES)
+			rc = -EACCES;
+	}
+	return rc;
+}
+
+/* The interpreter of a #! line: 1 and its path, 0 when it is no script. */
+static int script_interpreter(int fd, char *interpreter)
+{
+	char line[SCRIPT_LINE + 1], *at, *end;
+	ssize_t n = pread(fd, line, SCRIPT_LINE, 0);
+
+	if (n < 2 || line[0] != '#' || line[1] != '!')
+		return 0;
+	line[n] = 0;
+	line[strcspn(line, "\n")] = 0;
+	at = line + 2 + strspn(line + 2, " \t");
+	end = at + strcspn(at, " \t");
+	if (end == at)
+		return 0;
+	memcpy(interpreter, at, (size_t)(end - at));
+	interpreter[end - at] = 0;
+	return 1;
+}
+
+/* Will the loader run it in secure mode? Only where ids or capabilities really change. */
+static enum program_verdict look_at_rights(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || getuid() != geteuid() || getgid() != getegid())
+		return PROGRAM_SETUID;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return PROGRAM_SETUID;
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+		return PROGRAM_SETUID;
+	if (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+		return PROGRAM_CAPABLE;
+	return PROGRAM_FINE;
+}
+
+static int needs_asan(Elf *elf, const GElf_Shdr *section, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t count = data && section->sh_entsize ? data->d_size / section->sh_entsize : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		GElf_Dyn entry;
+		const char *name;
+
+		if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag != DT_NEEDED)
+			continue;
+		name = elf_strptr(elf, section->sh_link, entry.d_un.d_val);
+		if (name && strncmp(name, "libasan.so", 10) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int has_interpreter(Elf *elf)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr program;
+
+		if (gelf_getphdr(elf, (int)i, &program) && program.p_type == PT_INTERP)
+			return 1;
+	}
+	return 0;
+}
+
+static enum program_verdict look_at_elf(Elf *elf)
+{
+	GElf_Ehdr header;
+	Elf_Scn *scn = NULL;
+
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+		return PROGRAM_NOT_ELF;
+	if (gelf_getclass(elf) == ELFCLASS32)
+		return PROGRAM_32_BIT;
+	if (header.e_machine != OWN_MACHINE)
+		return PROGRAM_MACHINE;
+	if (!has_interpreter(elf))
+		return PROGRAM_STATIC;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr section;
+
+		if (gelf_getshdr(scn, &section) && section.sh_type == SHT_DYNAMIC &&
+		    needs_asan(elf, &section, scn))
+			return PROGRAM_ASAN;
+	}
+	return PROGRAM_FINE;
+}
+
+static enum program_verdict look_at_file(int fd)
+{
+	enum program_verdict verdict;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	verdict = elf ? look_at_elf(elf) : PROGRAM_NOT_ELF;
+	elf_end(elf);
+	return verdict == PROGRAM_FINE || verdict == PROGRAM_STATIC
+		       ? (look_at_rights(fd) ? look_at_rights(fd) : verdict)
+		       : verdict;
+}
+
+int program_look(const char *path, enum program_verdict *verdict, char *subject)
+{
+	snprintf(subject, PATH_MAX, "%s", path);
+	for (int depth = 0; depth <= SCRIPTS_MAX; depth++) {
+		char interpreter[SCRIPT_LINE + 1];
+		int fd = open(subject, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0 && errno == EACCES) {
+			*verdict = PROGRAM_UNREADABLE;
+			return 0;
+		}
+		if (fd < 0)
+			return -errno;
+		if (!script_interpreter(fd, interpreter)) {
+			*verdict = look_at_file(fd);
+			close(fd);
+			return 0;
+		}
+		close(fd);
+		snprintf(subject, PATH_MAX, "%s", interpreter);
+	}
+	return -ELOOP;
+}
+
+const char *program_reason(enum program_verdict verdict)
+{
+	static const char *const reason[] = {
+		[PROGRAM_FINE] = "",
+		[PROGRAM_STATIC] =
+			("statically linked, so that no library can be loaded into it; the "
+			 "dynamic programs that it starts are recorded when a shell "
+			 "starts it (sh -c)"),
+		[PROGRAM_SETUID] = "setuid or setgid: the loader ignores LD_PRELOAD for it",
+		[PROGRAM_CAPABLE] = "has file capabilities: the loader ignores LD_PRELOAD for it",
+		[PROGRAM_32_BIT] = "a 32-bit program; only 64-bit ones can be recorded",
+		[PROGRAM_MACHINE] = "a program for another machine",
+		[PROGRAM_ASAN] =
+			("needs libasan.so, ASan's runtime, which must be loaded first; link "
+			 "it with -static-libasan to record it"),
+		[PROGRAM_NOT_ELF] = "neither an ELF program nor a script with a #! line",
+		[PROGRAM_UNREADABLE] = "cannot be read",
+	};
+
+	return reason[verdict];
+}
+
+static char *join(const char *a, const char *b, const char *c, const char *d)
+{
+	char *out = malloc(strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1);
+
+	if (out)
+		stpcpy(stpcpy(stpcpy(stpcpy(out, a), b), c), d);
+	return out;
+}
+
+/* A copy of the environment with our two variables, whose strings are ours. */
+static char **environment(const char *libraries, const char *socket, char **preload,
+			  char **rendezvous)
+{
+	const char *own = getenv("LD_PRELOAD");
+	size_t count = 0, n = 0;
+	char **out;
+
+	while (environ[count])
+		count++;
+	out = calloc(count + 3, sizeof(*out));
+	*preload = join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
+	*rendezvous = join("WEFT_SOCKET=", socket, "", "");
+	if (!out || !*preload || !*rendezvous)
+		return out;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+		    strncmp(environ[i], "WEFT_SOCKET=", 12) != 0)
+			out[n++] = environ[i];
+	out[n++] = *preload;
+	out[n] = *rendezvous;
+	return out;
+}
+
+void program_prepare(struct program_life *life, const sigset_t *blocked)
+{
+	struct rlimit more;
+
+	sigprocmask(SIG_BLOCK, blocked, &life->mask);
+	getrlimit(RLIMIT_NOFILE, &life->files);
+	more = life->files;
+	more.rlim_cur = more.rlim_max < FILES_WANTED ? more.rlim_max : FILES_WANTED;
+	if (more.rlim_cur > life->files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &more);
+}
+
+static void become(const char *path, char **argv, char **envp, const struct program_life *life,
+		   int report)
+{
+	int error;
+
+	setrlimit(RLIMIT_NOFILE, &life->files);
+	sigprocmask(SIG_SETMASK, &life->mask, NULL);
+	execve(path, argv, envp);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* The pipe closes at a successful exec; else it tells why there was none. */
+static int start(const char *path, char **argv, char **envp, const struct program_life *life,
+		 pid_t *pid)
+{
+	int report[2], error = 0;
+	ssize_t n;
+
+	if (pipe2(report, O_CLOEXEC))
+		return -errno;
+	*pid = fork();
+	if (*pid == 0)
+		become(path, argv, envp, life, report[1]);
+	error = errno;
+	close(report[1]);
+	if (*pid < 0) {
+		close(report[0]);
+		return -error;
+	}
+	do
+		n = read(report[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(report[0]);
+	if (n != (ssize_t)sizeof(error))
+		return 0;
+	waitpid(*pid, NULL, 0);
+	return -error;
+}
+
+int program_start(const char *path, char **argv, const char *libraries, const char *socket,
+		  const struct program_life *life, pid_t *pid)
+{
+	char *preload = NULL, *rendezvous = NULL;
+	char **envp = environment(libraries, socket, &preload, &rendezvous);
+	int rc = envp && preload && rendezvous ? start(path, argv, envp, life, pid) : -ENOMEM;
+
+	free(preload);
+	free(rendezvous);
+	free(envp);
+	return rc;
+}

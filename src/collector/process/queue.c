@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queues between the collector's threads: see queue.h. */
+#include "collector/process/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int queue_init(struct queue *q, size_t limit)
+{
+	*q = (struct queue){.limit = limit};
+	q->last = &q->first;
+	if (pthread_mutex_init(&q->lock, NULL))
+		return -1;
+	if (pthread_cond_init(&q->filled, NULL))
+		return -1;
+	return -pthread_cond_init(&q->emptied, NULL);
+}
+
+void queue_destroy(struct queue *q)
+{
+	struct batch *b, *next;
+
+	for (b = q->first; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	pthread_cond_destroy(&q->filled);
+	pthread_cond_destroy(&q->emptied);
+	pthread_mutex_destroy(&q->lock);
+}
+
+struct batch *batch_new(enum batch_kind kind, struct process *process, size_t bytes)
+{
+	struct batch *b = malloc(sizeof(*b) + bytes);
+
+	if (b) {
+		memset(b, 0, sizeof(*b));
+		b->kind = kind;
+		b->process = process;
+		b->bytes = bytes;
+	}
+	return b;
+}
+
+int queue_has_room(struct queue *q)
+{
+	int room;
+
+	pthread_mutex_lock(&q->lock);
+	room = q->bytes < q->limit;
+	pthread_mutex_unlock(&q->lock);
+	return room;
+}
+
+void queue_push(struct queue *q, struct batch *b)
+{
+	if (!b)
+		return;
+	b->next = NULL;
+	pthread_mutex_lock(&q->lock);
+	*q->last = b;
+	q->last = &b->next;
+	q->bytes += sizeof(*b) + b->bytes;
+	pthread_cond_signal(&q->filled);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_wait(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	while (q->bytes >= q->limit)
+		pthread_cond_wait(&q->emptied, &q->lock);
+	pthread_mutex_unlock(&q->lock);
+}
+
+struct batch *queue_pop(struct queue *q)
+{
+	struct batch *b;
+
+	pthread_mutex_lock(&q->lock);
+	while (!q->first)
+		pthread_cond_wait(&q->filled, &q->lock);
+	b = q->first;
+	q->first = b->next;
+	if (!q->first)
+		q->last = &q->first;
+	q->bytes -= sizeof(*b) + b->bytes;
+	if (q->bytes < q->limit)
+		pthread_cond_signal(&q->emptied);
+	pthread_mutex_unlock(&q->lock);
+	return b;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a recording as text: see settings_text.h. */
+#include "collector/process/settings_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int settings_line_next(const char *text, size_t bytes, size_t *at, struct settings_line *out)
+{
+	const char *line = text + *at, *end, *hash, *equals;
+
+	if (*at >= bytes)
+		return 0;
+	end = memchr(line, '\n', bytes - *at);
+	*at = end ? (size_t)(end - text) + 1 : bytes;
+	if (!end)
+		end = text + bytes;
+	/* A '#' can be in no name, but in a value. */
+	hash = memchr(line, '#', (size_t)(end - line));
+	equals = hash ? memchr(hash, '=', (size_t)(end - hash)) : NULL;
+	if (!hash || !equals || hash == line || equals == hash + 1 ||
+	    memchr(line, 0, (size_t)(end - line)))
+		return -EINVAL;
+	*out = (struct settings_line){
+		.glob = line,
+		.glob_bytes = (size_t)(hash - line),
+		.setting = hash + 1,
+		.setting_bytes = (size_t)(equals - hash) - 1,
+		.value = equals + 1,
+		.value_bytes = (size_t)(end - equals) - 1,
+	};
+	return 1;
+}
+
+static size_t key_bytes(const struct settings_line *l)
+{
+	return l->glob_bytes + 1 + l->setting_bytes;
+}
+
+static int is_same_key(const struct settings_line *a, const struct settings_line *b)
+{
+	return a->glob_bytes == b->glob_bytes && a->setting_bytes == b->setting_bytes &&
+	       memcmp(a->glob, b->glob, a->glob_bytes) == 0 &&
+	       strncasecmp(a->setting, b->setting, a->setting_bytes) == 0;
+}
+
+static int is_said_later(const struct settings_line *line, const char *text, size_t bytes,
+			 size_t from)
+{
+	struct settings_line later;
+	int rc;
+
+	while ((rc = settings_line_next(text, bytes, &from, &later)))
+		if (rc > 0 && is_same_key(line, &later))
+			return 1;
+	return 0;
+}
+
+static char *put_line(char *to, const struct settings_line *l)
+{
+	size_t bytes = key_bytes(l) + 1 + l->value_bytes;
+
+	memcpy(to, l->glob, bytes);
+	to[bytes] = '\n';
+	return to + bytes + 1;
+}
+
+/* Those of @text that neither it nor @over says again behind them. */
+static char *keep_lines(char *to, const char *text, size_t bytes, const char *over,
+			size_t over_bytes)
+{
+	struct settings_line line;
+	size_t at = 0;
+	int rc;
+
+	while ((rc = settings_line_next(text, bytes, &at, &line)))
+		if (rc > 0 && !is_said_later(&line, text, bytes, at) &&
+		    !is_said_later(&line, over, over_bytes, 0))
+			to = put_line(to, &line);
+	return to;
+}
+
+int settings_text_add(struct settings_text *t, const char *lines, size_t bytes)
+{
+	char *grown, *to;
+
+	if (bytes > SETTINGS_TEXT_MAX)
+		return -ENOSPC;
+	grown = malloc(t->bytes + bytes + 2); /* a last line may lack its end */
+	if (!grown)
+		return -ENOMEM;
+	to = keep_lines(grown, t->text ? t->text : "", t->bytes, lines, bytes);
+	to = keep_lines(to, lines, bytes, "", 0);
+	if ((size_t)(to - grown) > SETTINGS_TEXT_MAX) {
+		free(grown);
+		return -ENOSPC;
+	}
+	free(t->text);
+	t->text = grown;
+	t->bytes = (size_t)(to - grown);
+	return 0;
+}
+
+int settings_text_copy(struct settings_text *t, const struct settings_text *from)
+{
+	char *copy = malloc(from->bytes + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	if (from->bytes)
+		memcpy(copy, from->text, from->bytes);
+	free(t->text);
+	t->text = copy;
+	t->bytes = from->bytes;
+	return 0;
+}
+
+void settings_text_free(struct settings_text *t)
+{
+	free(t->text);
+	*t = (struct settings_text){0};
+}
+
+/* Pairs with the reader in the program: a seq that is odd, or another afterwards, says again. */
+void settings_text_publish(const struct settings_text *t, struct weft_event_text *to)
+{
+	uint64_t seq = __atomic_load_n(&to->seq, __ATOMIC_RELAXED) | 1;
+
+	__atomic_store_n(&to->seq, seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&to->bytes, (uint32_t)t->bytes, __ATOMIC_RELAXED);
+	if (t->bytes)
+		memcpy(to + 1, t->text, t->bytes);
+	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread in /proc: see thread_stat.h. */
+#include "collector/process/thread_stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STAT_BYTES 1024
+#define STATUS_BYTES 4096
+#define FIELD_STATE 3
+#define FIELD_UTIME 14
+#define FIELD_STIME 15
+#define FIELD_START 22
+#define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
+#define TICK_NS (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
+#define THREAD_RAN_NS UINT64_C(1000000)
+
+int thread_file_read(int directory_fd, const char *path, char *out, size_t room)
+{
+	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC), rc;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, room - 1);
+	rc = n < 0 ? -errno : (int)n;
+	close(fd);
+	out[rc > 0 ? rc : 0] = 0;
+	return rc;
+}
+
+static int read_of(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
+{
+	char path[48];
+	int rc;
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	rc = thread_file_read(proc_fd, path, out, room);
+	return rc == 0 ? -ESRCH : rc;
+}
+
+/* The command in field 2 may hold anything: fields are counted from its last bracket. */
+static void take_name(const char *text, const char *end, struct thread_stat *out)
+{
+	const char *at = strchr(text, '(');
+	size_t bytes = at && at < end ? (size_t)(end - at - 1) : 0;
+
+	if (bytes > sizeof(out->name) - 1)
+		bytes = sizeof(out->name) - 1;
+	if (bytes)
+		memcpy(out->name, at + 1, bytes);
+	out->name[bytes] = 0;
+}
+
+static void take_field(int field, const char *at, struct thread_stat *out)
+{
+	if (field == FIELD_STATE)
+		out->state = *at;
+	else if (field == FIELD_UTIME || field == FIELD_STIME)
+		out->cpu_ticks += strtoull(at, NULL, 10);
+	else if (field == FIELD_START)
+		out->start = strtoull(at, NULL, 10);
+}
+
+int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
+{
+	char text[STAT_BYTES];
+	int rc = read_of(proc_fd, tid, "stat", text, sizeof(text));
+	const char *at = rc < 0 ? NULL : strrchr(text, ')');
+
+	if (rc < 0)
+		return rc;
+	if (!at)
+		return -EPROTO;
+	memset(out, 0, sizeof(*out));
+	take_name(text, at, out);
+	for (int field = FIELD_STATE; field <= FIELD_START; field++) {
+		at = strchr(at + 1, ' ');
+		if (!at)
+			return -EPROTO;
+		take_field(field, at + 1, out);
+	}
+	return 0;
+}
+
+static const char *line_of(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+static uint64_t number_of(const char *text, const char *name)
+{
+	const char *at = line_of(text, name);
+
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static uint64_t mask_of(const char *text, const char *name)
+{
+	const char *at = line_of(text, name);
+
+	return at ? strtoull(at, NULL, 16) : 0;
+}
+
+/* "NSpid:\t12\t3\n": one number for each namespace, the innermost last. */
+static void take_namespaces(const char *at, struct thread_masks *out)
+{
+	while (at && *at && *at != '\n') {
+		char *end;
+		long tid = strtol(at, &end, 10);
+
+		if (end == at)
+			return;
+		out->inside_tid = (int32_t)tid;
+		out->levels++;
+		at = end + strspn(end, "\t ");
+	}
+}
+
+/* "0/96365": queued, of all that its user's processes together may have queued. */
+static int is_full(const char *at)
+{
+	char *slash;
+	unsigned long queued = at ? strtoul(at, &slash, 10) : 0;
+
+	return at && *slash == '/' && queued >= strtoul(slash + 1, NULL, 10);
+}
+
+int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
+{
+	char text[STATUS_BYTES];
+	int rc = read_of(proc_fd, tid, "status", text, sizeof(text));
+
+	if (rc < 0)
+		return rc;
+	if (!line_of(text, "\nSigBlk:"))
+		return -EPROTO;
+	*out = (struct thread_masks){.blocked = mask_of(text, "\nSigBlk:"),
+				     .caught = mask_of(text, "\nSigCgt:"),
+				     .queue_is_full = is_full(line_of(text, "\nSigQ:")),
+				     .waits = number_of(text, "\nvoluntary_ctxt_switches:")};
+	out->switches = out->waits + number_of(text, "\nnonvoluntary_ctxt_switches:");
+	take_namespaces(line_of(text, "\nNSpid:"), out);
+	if (!out->levels) { /* a kernel without them */
+		out->levels = 1;
+		out->inside_tid = tid;
+	}
+	return 0;
+}
+
+int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
+{
+	struct thread_stat stat;
+	char text[128];
+	int rc = read_of(proc_fd, tid, "schedstat", text, sizeof(text));
+
+	if (rc > 0) {
+		*cpu_ns = strtoull(text, NULL, 10);
+		return 0;
+	}
+	if (rc != -ENOENT)
+		return rc;
+	rc = thread_stat_read(proc_fd, tid, &stat);
+	if (rc == 0)
+		*cpu_ns = stat.cpu_ticks * TICK_NS;
+	return rc;
+}
+
+int process_cpu_read(pid_t pid, uint64_t *cpu_ns)
+{
+	struct timespec t;
+
+	if (clock_gettime(PROCESS_CLOCK(pid), &t))
+		return -errno;
+	*cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return 0;
+}
+
+/* The CPU time first: what it has used by then it has used before the rest was true. */
+int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out)
+{
+	struct thread_masks masks;
+	struct thread_stat stat;
+	char text[128], *end;
+	int rc = read_of(proc_fd, tid, "schedstat", text, sizeof(text));
+
+	*out = (struct thread_run){.state = 0};
+	if (rc > 0) {
+		out->cpu_ns = strtoull(text, &end, 10);
+		strtoull(end, &end, 10);
+		out->arrivals = strtoull(end, NULL, 10);
+	}
+	rc = thread_masks_read(proc_fd, tid, &masks);
+	if (rc == 0)
+		rc = thread_stat_read(proc_fd, tid, &stat);
+	if (rc)
+		return rc;
+	if (!out->arrivals)
+		out->cpu_ns = stat.cpu_ticks * TICK_NS;
+	out->waits = masks.waits;
+	out->switches = masks.switches;
+	out->state = stat.state;
+	return 0;
+}
+
+int thread_ran_on(const struct thread_run *before, const struct thread_run *now)
+{
+	if (now->state != 'R' || now->waits != before->waits)
+		return 0;
+	if (now->cpu_ns - before->cpu_ns >= THREAD_RAN_NS)
+		return 1;
+	return before->arrivals > before->switches && now->arrivals == before->arrivals &&
+	       now->switches == before->switches;
+}

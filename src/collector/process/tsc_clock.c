@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ticks of the TSC as CLOCK_MONOTONIC: see tsc_clock.h. */
+#include "collector/process/tsc_clock.h"
+
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define LOOK_NS UINT64_C(1000000000)
+#define TRIES 5
+#define RATE_NS UINT64_C(1000000000) /* what the rate behind the newest anchor is taken over */
+
+#if defined(__x86_64__)
+int tsc_anchor_take(struct tsc_anchor *out)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = __rdtsc();
+		uint64_t now_ns = clock_mono_ns();
+		uint64_t after = __rdtsc();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*out = (struct tsc_anchor){before + best / 2, now_ns};
+	}
+	return 0;
+}
+#else
+int tsc_anchor_take(struct tsc_anchor *out)
+{
+	(void)out;
+	return -ENOTSUP;
+}
+#endif
+
+int tsc_is_the_clock(void)
+{
+	char text[16] = "";
+	struct tsc_anchor anchor;
+	int fd;
+	ssize_t n;
+
+	if (tsc_anchor_take(&anchor))
+		return 0;
+	fd = open(CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n > 0 && strcmp(text, "tsc\n") == 0;
+}
+
+/* Every second one of the older half: what is far back needs fewer. */
+static void thin_out(struct tsc_clock *c)
+{
+	size_t half = c->count / 2, kept = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (i >= half || i % 2 == 0)
+			c->anchor[kept++] = c->anchor[i];
+	c->count = kept;
+}
+
+void tsc_clock_add(struct tsc_clock *c, const struct tsc_anchor *a)
+{
+	const struct tsc_anchor *newest = c->count ? &c->anchor[c->count - 1] : NULL;
+
+	if (newest && (a->tsc <= newest->tsc || a->mono_ns <= newest->mono_ns))
+		return;
+	if (c->count == TSC_ANCHORS_MAX)
+		thin_out(c);
+	c->anchor[c->count++] = *a;
+}
+
+void tsc_clock_tick(struct tsc_clock *c, uint64_t now_ns)
+{
+	struct tsc_anchor anchor;
+
+	if (!c->looked_ns || now_ns - c->looked_ns >= LOOK_NS) {
+		c->looked_ns = now_ns;
+		c->is_usable = tsc_is_the_clock();
+	}
+	if (c->is_usable && tsc_anchor_take(&anchor) == 0)
+		tsc_clock_add(c, &anchor);
+}
+
+uint64_t tsc_clock_hz(const struct tsc_clock *c)
+{
+	const struct tsc_anchor *last;
+	__extension__ unsigned __int128 ticks;
+
+	if (c->count < 2)
+		return 0;
+	last = &c->anchor[c->count - 1];
+	ticks = last->tsc - c->anchor[0].tsc;
+	return (uint64_t)(ticks * 1000000000u / (last->mono_ns - c->anchor[0].mono_ns));
+}
+
+/* On the line through two anchors. It may go back beyond the clock's zero: then that. */
+static uint64_t on_line(const struct tsc_anchor *a, const struct tsc_anchor *b, uint64_t tsc)
+{
+	__extension__ typedef unsigned __int128 wide;
+	uint64_t ticks = b->tsc - a->tsc, ns = b->mono_ns - a->mono_ns;
+	wide away = tsc >= a->tsc ? tsc - a->tsc : a->tsc - tsc;
+	wide moved = away * ns / ticks;
+
+	if (tsc >= a->tsc)
+		return moved > UINT64_MAX - a->mono_ns ? UINT64_MAX : a->mono_ns + (uint64_t)moved;
+	return moved > a->mono_ns ? 0 : a->mono_ns - (uint64_t)moved;
+}
+
+/* The first anchor behind @tsc; count: there is none. */
+static size_t behind(const struct tsc_clock *c, uint64_t tsc)
+{
+	size_t low = 0, high = c->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->anchor[middle].tsc > tsc)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Two neighbours may lie so near that what they are off by is the rate: an older one is better. */
+static const struct tsc_anchor *some_time_before(const struct tsc_clock *c)
+{
+	size_t i = c->count - 1;
+
+	while (i > 0 && c->anchor[c->count - 1].mono_ns - c->anchor[i].mono_ns < RATE_NS)
+		i--;
+	return &c->anchor[i];
+}
+
+int tsc_clock_ns(const struct tsc_clock *c, uint64_t tsc, uint64_t *out_ns)
+{
+	const struct tsc_anchor *last;
+	size_t next;
+
+	if (c->count < 2)
+		return -EINVAL;
+	last = &c->anchor[c->count - 1];
+	next = behind(c, tsc);
+	if (next == 0)
+		*out_ns = on_line(&c->anchor[0], last, tsc);
+	else if (next == c->count)
+		*out_ns = last->mono_ns + (on_line(some_time_before(c), last, tsc) -
+					   on_line(some_time_before(c), last, last->tsc));
+	else
+		*out_ns = on_line(&c->anchor[next - 1], &c->anchor[next], tsc);
+	return 0;
+}

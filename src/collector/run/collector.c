@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a collector: see collector.h; its drain thread is in watch.c. */
+#include "collector/run/watch.h"
+
+#include "collector/process/clock.h"
+#include "collector/process/hrtimer.h"
+#include "collector/process/thread_stat.h"
+#include "collector/process/warnings.h"
+#include "collector/walk/jit.h"
+#include "collector/walk/walker.h"
+#include "collector/write/recording_system.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Samples with copies of stacks, and walked ones of some 400 bytes: minutes of work of a
+ * worker that is busy with something else, at a thousand samples a second. */
+#define DRAINED_BYTES ((size_t)64 << 20)
+#define WALKED_BYTES ((size_t)128 << 20)
+
+struct collector {
+	struct watch watch;
+	struct walker walker;
+	struct worker worker;
+	struct outside *outside;
+	struct queue drained, walked; /* see queue.h */
+	struct tables tables;
+	struct table_cache cache;
+	pthread_t watching_thread, walking_thread, writing_thread;
+	int watching, walking, writing;                              /* threads that run */
+	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
+	size_t unsampled_count;
+	struct warnings warnings;
+	int hrtimer;          /* of hrtimer_prepare(), or -1 */
+	char *settings_asked; /* as in the options; NULL = none */
+	uint64_t root_cpu_ns; /* that the root had used when it was reaped; 0 = not known */
+	char reason[64];      /* how the root has ended; "" = it has not, as far as is known */
+};
+
+const char *const collector_stack_modes[] = {"auto", "table", "fp", "raw", NULL, "check", NULL};
+
+static const char *const stack_mode_names[] = {
+	[WEFT_STACK_RAW] = "raw", [WEFT_STACK_AUTO] = "auto",   [WEFT_STACK_TABLE] = "table",
+	[WEFT_STACK_FP] = "fp",   [WEFT_STACK_CHECK] = "check",
+};
+
+int collector_stack_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(stack_mode_names) / sizeof(stack_mode_names[0]); i++)
+		if (strcmp(stack_mode_names[i], name) == 0)
+			return (int)i;
+	return -EINVAL;
+}
+
+static int open_recording(struct collector *c, const struct collector_options *o)
+{
+	struct recording_options options = {
+		.path = o->path,
+		.command_line = o->command_line,
+		.version = o->version,
+		.stack_mode = stack_mode_names[o->stack_mode],
+		.pid = o->root,
+		.period_ns = o->period_ns,
+		.wall_period_ns = o->wall.period_ns,
+		.engines = o->engines,
+		.chunk_ns = o->chunk_ns,
+		.chunk_bytes = o->chunk_bytes,
+		.max_bytes = o->max_bytes,
+		.max_age_ns = o->max_age_ns,
+		.duration_ns = o->duration_ns,
+		.threads = o->wall.pattern,
+		.inline_context = o->inline_context,
+		.settings = &c->watch.text,
+		.tell = warnings_add,
+		.tell_arg = &c->warnings,
+	};
+
+	int rc = recording_open(&c->worker.recording, &options);
+
+	if (rc == 0 && o->environment)
+		recording_set_system_event(c->worker.recording, SYSTEM_ENVIRONMENT, 1, 0);
+	return rc;
+}
+
+uint32_t collector_prime_signal(const struct collector_options *o)
+{
+	if (o->prime_signal == COLLECTOR_NO_SIGNAL)
+		return 0;
+	return o->prime_signal ? (uint32_t)o->prime_signal : SIGURG;
+}
+
+static int open_outside(struct collector *c, const struct collector_options *o)
+{
+	struct outside_options options = {
+		.wall = o->wall,
+		.out = &c->drained,
+		.prime_signal = (int)collector_prime_signal(o),
+	};
+
+	return outside_open(&c->outside, &options);
+}
+
+static int open_parts(struct collector *c, const struct collector_options *o, const char **what)
+{
+	int rc = queue_init(&c->drained, DRAINED_BYTES);
+
+	*what = "memory";
+	if (rc == 0)
+		rc = queue_init(&c->walked, WALKED_BYTES);
+	if (rc == 0)
+		rc = naming_init(&c->worker.naming);
+	if (rc)
+		return rc;
+	/* Neither need be had. */
+	tables_open(&c->tables, WEFT_TABLES_BYTES);
+	table_cache_open(&c->cache, 1);
+	c->walker = (struct walker){
+		.in = &c->drained,
+		.out = &c->walked,
+		.walking = {.modules = modules_new(&c->tables, &c->cache),
+			    .tables = &c->tables,
+			    .jit_budget = JIT_BUDGET_BYTES},
+	};
+	c->worker.queue = &c->walked;
+	c->worker.period_ns = o->period_ns;
+	c->worker.wall_period_ns = o->wall.period_ns;
+	c->worker.threads = o->wall.pattern;
+	if (!c->walker.walking.modules)
+		return -ENOMEM;
+	if (o->debuginfod)
+		modules_ask_servers(c->walker.walking.modules);
+	*what = "threads";
+	rc = open_outside(c, o);
+	if (rc)
+		return rc;
+	*what = "rendezvous socket";
+	rc = watch_open(&c->watch, &c->drained, &c->worker, c->outside, &c->tables, o);
+	if (rc)
+		return rc;
+	*what = o->path;
+	rc = open_recording(c, o);
+	if (rc == 0)
+		c->worker.naming.writer = recording_writer(c->worker.recording);
+	return rc;
+}
+
+/* All threads leave all signals to the caller's thread. */
+static int start_threads(struct collector *c)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&c->writing_thread, NULL, worker_run, &c->worker);
+	c->writing = rc == 0;
+	if (rc == 0)
+		rc = -pthread_create(&c->walking_thread, NULL, walker_run, &c->walker);
+	c->walking = c->writing && rc == 0;
+	if (rc == 0)
+		rc = -pthread_create(&c->watching_thread, NULL, watch_run, &c->watch);
+	c->watching = c->walking && rc == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int collector_open(struct collector **out, const struct collector_options *options,
+		   const char **what)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	int rc;
+
+	*what = "memory";
+	if (!c)
+		return -ENOMEM;
+	c->watch = (struct watch)WATCH_CLOSED;
+	c->tables.fd = c->cache.fd = -1;
+	warnings_init(&c->warnings);
+	c->hrtimer = options->clock == WEFT_CLOCK_AUTO ? hrtimer_prepare() : -1;
+	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
+	rc = open_parts(c, options, what);
+	if (rc == 0) {
+		watch_attach_all(&c->watch, options);
+		*what = "threads";
+		rc = start_threads(c);
+	}
+	if (rc) {
+		collector_free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+const char *collector_socket(const struct collector *c)
+{
+	return c->watch.rendezvous.path;
+}
+
+void collector_set_root(struct collector *c, pid_t root)
+{
+	recording_set_root(c->worker.recording, root);
+	__atomic_store_n(&c->watch.root, root, __ATOMIC_RELEASE);
+}
+
+void collector_root_ended(struct collector *c, int status)
+{
+	if (status == -1)
+		snprintf(c->reason, sizeof(c->reason), "Exited");
+	else if (!WIFSIGNALED(status))
+		snprintf(c->reason, sizeof(c->reason), "Exited with status %d",
+			 WEXITSTATUS(status));
+	else
+		snprintf(c->reason, sizeof(c->reason), "Killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+}
+
+void collector_root_ends(struct collector *c, pid_t root)
+{
+	if (process_cpu_read(root, &c->root_cpu_ns))
+		c->root_cpu_ns = 0;
+}
+
+int collector_root_fd(const struct collector *c)
+{
+	return c->watch.root_event;
+}
+
+void collector_stop(struct collector *c)
+{
+	watch_order(&c->watch, WATCH_STOP);
+}
+
+int collector_warning(struct collector *c, char *out, size_t room)
+{
+	return warnings_take(&c->warnings, out, room);
+}
+
+void collector_progress(const struct collector *c, struct collector_progress *out)
+{
+	out->samples = __atomic_load_n(&c->worker.samples, __ATOMIC_RELAXED);
+	out->wall_samples = __atomic_load_n(&c->worker.wall_samples, __ATOMIC_RELAXED);
+	out->bytes = __atomic_load_n(&c->worker.bytes, __ATOMIC_RELAXED);
+	out->error = __atomic_load_n(&c->worker.error, __ATOMIC_RELAXED);
+	out->processes = __atomic_load_n(&c->watch.processes, __ATOMIC_RELAXED);
+	out->waiting = __atomic_load_n(&c->watch.attach_waiting, __ATOMIC_RELAXED);
+	out->attach_error = __atomic_load_n(&c->watch.attach_error, __ATOMIC_RELAXED);
+	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
+}
+
+size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
+{
+	return descendants_find(collector_socket(c), out, room);
+}
+
+/* Before BATCH_FINISH: what it still has to hand on goes before that. */
+static void end_outside(struct collector *c)
+{
+	if (!c->outside)
+		return;
+	outside_stop(c->outside);
+	c->unsampled_count = outside_unsampled(c->outside, c->unsampled, COLLECTOR_UNSAMPLED_MAX);
+	outside_free(c->outside);
+	c->outside = NULL;
+}
+
+static void join_threads(struct collector *c)
+{
+	if (c->watching) {
+		watch_order(&c->watch, WATCH_FINISH);
+		pthread_join(c->watching_thread, NULL);
+		c->watching = 0;
+	}
+	end_outside(c);
+	if (c->writing)
+		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
+	if (c->walking)
+		pthread_join(c->walking_thread, NULL);
+	if (c->writing)
+		pthread_join(c->writing_thread, NULL);
+	c->walking = c->writing = 0;
+}
+
+/* Of what was asked for by name: what no event type had. */
+static void find_idle(const struct collector *c, char *out, size_t room)
+{
+	const char *at = c->settings_asked;
+	size_t used = 0;
+
+	while (at && *at) {
+		size_t bytes = strcspn(at, "\n");
+
+		if (!recording_has_types(c->worker.recording, at, bytes) &&
+		    used + bytes + 3 < room) {
+			used += (size_t)snprintf(out + used, room - used, "%s%.*s",
+						 used ? ", " : "", (int)bytes, at);
+		}
+		at += bytes + (at[bytes] == '\n');
+	}
+}
+
+int collector_complete(struct collector *c, struct collector_result *out)
+{
+	struct recording_written written = {0};
+	char idle[sizeof(out->settings_idle)] = "";
+	int rc;
+
+	join_threads(c);
+	if (c->reason[0])
+		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
+	find_idle(c, idle, sizeof(idle));
+	if (c->root_cpu_ns)
+		recording_account_process(c->worker.recording, c->watch.root, c->root_cpu_ns,
+					  clock_mono_ns());
+	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
+	c->worker.recording = NULL;
+	*out = (struct collector_result){
+		.samples = written.samples,
+		.bytes = written.bytes,
+		.samples_unwritten = written.samples_lost,
+		.wall_samples = written.wall,
+		.wall_unwritten = written.wall_lost,
+		.switches = written.switches,
+		.switches_unwritten = written.switches_lost,
+		.dropped_chunks = written.dropped_chunks,
+		.dropped_bytes = written.dropped_bytes,
+		.used_ns = written.used_ns,
+		.times_off = written.times_off,
+		.seen_ns = written.seen_ns,
+		.typed = written.typed,
+		.typed_unwritten = written.typed_lost,
+		.processes = c->watch.processes,
+		.attach_execs = c->watch.attach_execs,
+		.total = c->worker.total,
+		.refused = c->watch.refused,
+		.gone = c->watch.gone,
+		.refused_error = c->watch.refused_error,
+		.unsampled = c->unsampled,
+		.unsampled_count = c->unsampled_count,
+	};
+	memcpy(out->settings_idle, idle, sizeof(idle));
+	rc = rc ? rc : c->worker.error;
+	return rc ? rc : c->walker.error;
+}
+
+void collector_let_go(struct collector *c)
+{
+	watch_tell_done(&c->watch);
+}
+
+int collector_finish(struct collector *c, struct collector_result *out)
+{
+	int rc = collector_complete(c, out);
+
+	collector_let_go(c);
+	return rc;
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	join_threads(c);
+	recording_close(c->worker.recording, clock_mono_ns(), NULL);
+	watch_close(&c->watch);
+	naming_free(&c->worker.naming);
+	modules_free(c->walker.walking.modules);
+	tables_close(&c->tables);
+	table_cache_close(&c->cache);
+	warnings_free(&c->warnings);
+	free(c->settings_asked);
+	if (c->hrtimer >= 0)
+		close(c->hrtimer);
+	if (c->drained.last)
+		queue_destroy(&c->drained);
+	if (c->walked.last)
+		queue_destroy(&c->walked);
+	free(c);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector's end of the rendezvous: see rendezvous.h. */
+#include "collector/run/rendezvous.h"
+
+#include "collector/run/stale.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd, rc;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0600) ||
+	    listen(fd, 128)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+/* A directory that we may trust: ours, and nobody else can write in it. */
+static int private_directory(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st))
+		return -errno;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0022) ? 0 : -EPERM;
+}
+
+/* pid and time make the name new; an old file of that name belongs to nobody alive. */
+static int listen_in(struct rendezvous *r, const char *directory)
+{
+	int n = snprintf(r->path, sizeof(r->path), "%s/%d.sock", directory, (int)getpid());
+
+	if (n < 0 || (size_t)n >= sizeof(r->path))
+		return -ENAMETOOLONG;
+	unlink(r->path);
+	r->fd = listen_at(r->path);
+	return r->fd < 0 ? r->fd : 0;
+}
+
+static int listen_below(struct rendezvous *r, const char *base, const char *below)
+{
+	char directory[RENDEZVOUS_PATH_MAX];
+	int n, rc;
+
+	if (!base || base[0] != '/')
+		return -ENOENT;
+	n = snprintf(directory, sizeof(directory), "%s%s", base, below);
+	if (n < 0 || (size_t)n >= sizeof(directory))
+		return -ENAMETOOLONG;
+	rc = private_directory(directory);
+	return rc ? rc : listen_in(r, directory);
+}
+
+static int listen_in_tmp(struct rendezvous *r)
+{
+	int rc;
+
+	snprintf(r->directory, sizeof(r->directory), "/tmp/weft-XXXXXX");
+	if (!mkdtemp(r->directory)) {
+		rc = -errno;
+		r->directory[0] = 0;
+		return rc;
+	}
+	rc = listen_in(r, r->directory);
+	if (rc) {
+		rmdir(r->directory);
+		r->directory[0] = 0;
+	}
+	return rc;
+}
+
+/* Whoever waits for @path (src/runtime/start/launch.c) connects as soon as it is there: so it is
+ * there only when somebody listens. */
+static int listen_and_show(const char *directory, const char *path)
+{
+	char early[RENDEZVOUS_PATH_MAX];
+	int n = snprintf(early, sizeof(early), "%s/new", directory), fd, rc;
+
+	if (n < 0 || (size_t)n >= sizeof(early))
+		return -ENAMETOOLONG;
+	fd = listen_at(early);
+	if (fd < 0 || !rename(early, path))
+		return fd;
+	rc = -errno;
+	close(fd);
+	unlink(early);
+	return rc;
+}
+
+/* A path in a directory that was made for this recording alone, and goes with it. */
+static int listen_there(struct rendezvous *r, const char *path)
+{
+	int n = snprintf(r->path, sizeof(r->path), "%s", path);
+	const char *slash = strrchr(path, '/');
+
+	if (n < 0 || (size_t)n >= sizeof(r->path))
+		return -ENAMETOOLONG;
+	if (!slash || slash == path) {
+		r->fd = listen_at(path);
+		return r->fd < 0 ? r->fd : 0;
+	}
+	snprintf(r->directory, sizeof(r->directory), "%.*s", (int)(slash - path), path);
+	r->fd = listen_and_show(r->directory, path);
+	return r->fd < 0 ? r->fd : 0;
+}
+
+/* Where this one may come to lie, and those that programs begin by themselves (launch.c). */
+static void remove_stale(const char *chosen)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	char below[RENDEZVOUS_PATH_MAX];
+	int n = runtime ? snprintf(below, sizeof(below), "%s/weft", runtime) : -1;
+
+	if (chosen) {
+		stale_remove(chosen, "");
+		return;
+	}
+	if (n > 0 && (size_t)n < sizeof(below)) {
+		stale_remove(runtime, "weft-");
+		stale_remove(below, "weft-");
+	}
+	stale_remove("/tmp", "weft-");
+}
+
+/* A folder of our own is passable for others; one that was chosen stays as it is. */
+static int let_all_in(struct rendezvous *r)
+{
+	int rc = 0;
+
+	if (chmod(r->path, 0666) || (r->directory[0] && chmod(r->directory, 0711)))
+		rc = -errno;
+	r->takes_all = rc == 0;
+	if (rc)
+		rendezvous_close(r);
+	return rc;
+}
+
+static int open_for_all(struct rendezvous *r, const char *chosen)
+{
+	int rc = chosen ? listen_below(r, chosen, "") : listen_in_tmp(r);
+
+	return rc ? rc : let_all_in(r);
+}
+
+int rendezvous_open(struct rendezvous *r, const char *path)
+{
+	const char *chosen = secure_getenv("WEFT_DIR");
+
+	*r = (struct rendezvous){.fd = -1, .guests = geteuid()};
+	remove_stale(chosen);
+	if (path)
+		return listen_there(r, path);
+	if (geteuid() == 0)
+		return open_for_all(r, chosen);
+	if (chosen)
+		return listen_below(r, chosen, "");
+	if (listen_below(r, secure_getenv("XDG_RUNTIME_DIR"), "/weft") == 0)
+		return 0;
+	return listen_in_tmp(r);
+}
+
+/* The directory stays ours: what we remove in it at the end is what we made. */
+int rendezvous_open_for(struct rendezvous *r, uid_t guests)
+{
+	int rc;
+
+	*r = (struct rendezvous){.fd = -1, .guests = guests};
+	rc = listen_in_tmp(r);
+	if (rc == 0 && (chown(r->path, guests, (gid_t)-1) || chmod(r->directory, 0711))) {
+		rc = -errno;
+		rendezvous_close(r);
+	}
+	return rc;
+}
+
+void rendezvous_close(struct rendezvous *r)
+{
+	if (r->fd < 0)
+		return;
+	close(r->fd);
+	r->fd = -1;
+	unlink(r->path);
+	if (r->directory[0])
+		rmdir(r->directory);
+}
+
+int rendezvous_trusts(const struct rendezvous *r, uid_t user)
+{
+	return user == geteuid() || user == 0 || user == r->guests;
+}
+
+int rendezvous_accept(const struct rendezvous *r, struct ucred *peer)
+{
+	socklen_t bytes = sizeof(*peer);
+	int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) || peer->pid <= 0 ||
+	    (!r->takes_all && !rendezvous_trusts(r, peer->uid))) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+int rendezvous_hello(int fd, struct weft_hello *out)
+{
+	struct weft_hello hello;
+	ssize_t n = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	if ((size_t)n != sizeof(hello) || hello.magic != WEFT_RENDEZVOUS_MAGIC ||
+	    hello.version != WEFT_RENDEZVOUS_VERSION)
+		return -EBADMSG;
+	*out = hello;
+	return 0;
+}
+
+int rendezvous_is_set(int fd)
+{
+	uint32_t magic = 0;
+	ssize_t n = recv(fd, &magic, sizeof(magic), MSG_DONTWAIT | MSG_PEEK);
+
+	if (n < 0 && (errno == EWOULDBLOCK || errno == EINTR))
+		return -EAGAIN;
+	return n == (ssize_t)sizeof(magic) && magic == WEFT_SET_MAGIC;
+}
+
+int rendezvous_set(int fd, struct weft_set *out, char *text)
+{
+	struct weft_set set;
+	struct iovec parts[] = {{&set, sizeof(set)}, {text, WEFT_SET_TEXT_MAX}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT);
+
+	if (n < (ssize_t)sizeof(set) || message.msg_flags & MSG_TRUNC ||
+	    set.magic != WEFT_SET_MAGIC || set.version != WEFT_RENDEZVOUS_VERSION || set.pid < 0 ||
+	    set.text_bytes == 0 || set.text_bytes > WEFT_SET_TEXT_MAX ||
+	    sizeof(set) + set.text_bytes != (size_t)n)
+		return -EBADMSG;
+	*out = set;
+	return 0;
+}
+
+int rendezvous_set_answer(int fd, int status, const char *text)
+{
+	struct weft_set_answer answer = {
+		.magic = WEFT_SET_MAGIC,
+		.version = WEFT_RENDEZVOUS_VERSION,
+		.status = status,
+		.text_bytes = (uint32_t)strlen(text),
+	};
+	struct iovec parts[] = {{&answer, sizeof(answer)},
+				{(char *)(uintptr_t)text, answer.text_bytes}};
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift)
+{
+	struct weft_welcome welcome = {
+		.magic = WEFT_RENDEZVOUS_MAGIC,
+		.version = WEFT_RENDEZVOUS_VERSION,
+		.status = status,
+		.collector_pid = (int32_t)getpid(),
+		.total_bytes = gift ? gift->total_bytes : 0,
+		.tables_bytes = gift ? gift->tables_bytes : 0,
+	};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	size_t count = 0;
+	int fds[2];
+
+	if (gift && gift->memfd >= 0)
+		fds[count++] = gift->memfd;
+	if (gift && gift->tables_bytes)
+		fds[count++] = gift->tables_fd;
+	if (count) {
+		size_t bytes = count * sizeof(int);
+		struct cmsghdr *c;
+
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(bytes);
+		c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(bytes);
+		memcpy(CMSG_DATA(c), fds, bytes);
+	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}

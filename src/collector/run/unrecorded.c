@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that cannot be recorded: see unrecorded.h. */
+#include "collector/run/unrecorded.h"
+
+#include "base/map.h"
+#include "collector/process/process.h"
+#include "collector/process/program.h"
+#include "collector/process/thread_stat.h"
+#include "collector/walk/carrier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEPTH_MAX 64
+#define LATE_NS 100000000 /* the first tick of a forked child begins its session */
+
+/* A program: exec makes another of the same pid. */
+struct seen_key {
+	uint64_t pid, device, inode;
+};
+
+static const char *reason(enum program_verdict verdict)
+{
+	static const char *const reasons[] = {
+		[PROGRAM_STATIC] = "statically linked",
+		[PROGRAM_SETUID] = "setuid or setgid",
+		[PROGRAM_CAPABLE] = "file capabilities",
+		[PROGRAM_32_BIT] = "a 32-bit program",
+		[PROGRAM_MACHINE] = "a program for another machine",
+		[PROGRAM_ASAN] = "needs libasan.so first",
+		[PROGRAM_UNREADABLE] = NULL,
+	};
+
+	return (size_t)verdict < sizeof(reasons) / sizeof(reasons[0]) ? reasons[verdict] : NULL;
+}
+
+static void note(struct unrecorded *u, pid_t pid, const char *why)
+{
+	struct unrecorded_program *p;
+	char path[32];
+	size_t bytes = 0;
+	char *text;
+
+	if (u->count++ >= UNRECORDED_MAX)
+		return;
+	p = &u->program[u->count - 1];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	text = process_read_file(AT_FDCWD, path, &bytes);
+	p->pid = pid;
+	p->why = why;
+	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
+		 text ? text : "?");
+	free(text);
+}
+
+static int key_of(struct seen_key *key, pid_t pid, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino};
+	return 1;
+}
+
+static int is_settled(const struct unrecorded *u, const struct seen_key *key)
+{
+	return u->seen && map_get(u->seen, key, sizeof(*key));
+}
+
+static void settle(struct unrecorded *u, const struct seen_key *key)
+{
+	int fresh;
+
+	if (!u->seen)
+		u->seen = map_new();
+	if (u->seen)
+		map_put(u->seen, key, sizeof(*key), &fresh);
+}
+
+/* Preloads are mapped before libc is: without ours by then it does not come any more. */
+static int is_loaded_without(const char *maps)
+{
+	return !strstr(maps, "/libweft") && (strstr(maps, "/libc.so.6\n") ||
+					     strstr(maps, "/libc-") || strstr(maps, "/ld-musl-"));
+}
+
+static int has_used(pid_t pid, uint64_t least_ns)
+{
+	uint64_t cpu_ns;
+
+	return process_cpu_read(pid, &cpu_ns) == 0 && cpu_ns >= least_ns;
+}
+
+/* A program that could be recorded: is it? 1 when that is known; @why is set when it is not. */
+static int look_inside(pid_t pid, const char **why)
+{
+	char path[32];
+	struct carrier c;
+	size_t bytes = 0;
+	char *maps;
+	int rc;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = process_read_file(AT_FDCWD, path, &bytes);
+	if (maps && is_loaded_without(maps))
+		*why = "begun without LD_PRELOAD";
+	free(maps);
+	if (!maps || *why)
+		return *why != NULL;
+	rc = carrier_look(&c, pid);
+	/* A session of its own, made for want of ours; or none, if that could not be had either. */
+	if ((rc == 0 && carrier_state(&c) == CARRIER_IDLE) ||
+	    (rc == -ENOENT && !c.address && c.fd < 0 && has_used(pid, LATE_NS)))
+		*why = "could not reach the recording";
+	else if (rc == 0 && carrier_state(&c) == CARRIER_FORKED && has_used(pid, LATE_NS))
+		*why = "forked, and did not join it";
+	return *why || (rc == 0 && carrier_state(&c) != CARRIER_FORKED);
+}
+
+static void look_at(struct unrecorded *u, pid_t pid)
+{
+	enum program_verdict verdict;
+	char path[32], subject[PATH_MAX];
+	struct seen_key key;
+	const char *why;
+	int settled = 1;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (!key_of(&key, pid, path) || is_settled(u, &key) ||
+	    program_look(path, &verdict, subject))
+		return;
+	why = reason(verdict);
+	if (verdict == PROGRAM_FINE)
+		settled = look_inside(pid, &why);
+	if (settled)
+		settle(u, &key);
+	if (why)
+		note(u, pid, why);
+}
+
+static void note_earlier(struct unrecorded *u, pid_t pid)
+{
+	struct seen_key key;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (!key_of(&key, pid, path) || is_settled(u, &key))
+		return;
+	settle(u, &key);
+	note(u, pid, "began before the recording");
+}
+
+typedef void look_fn(struct unrecorded *u, pid_t pid);
+
+static void look_below(struct unrecorded *u, pid_t pid, int depth, look_fn *look)
+{
+	char path[48];
+	size_t bytes = 0;
+	char *text, *at, *end;
+
+	if (depth == DEPTH_MAX)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	text = process_read_file(AT_FDCWD, path, &bytes);
+	for (at = text; at && *at; at = end) {
+		pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		if (child <= 0)
+			continue;
+		look(u, child);
+		look_below(u, child, depth + 1, look);
+	}
+	free(text);
+}
+
+void unrecorded_look(struct unrecorded *u, pid_t root)
+{
+	look_at(u, root);
+	unrecorded_look_below(u, root);
+}
+
+void unrecorded_look_below(struct unrecorded *u, pid_t root)
+{
+	look_below(u, root, 0, look_at);
+}
+
+void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count)
+{
+	char path[32];
+	struct seen_key key;
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pids[i]);
+		if (key_of(&key, pids[i], path))
+			settle(u, &key);
+	}
+	for (size_t i = 0; i < count; i++)
+		look_below(u, pids[i], 0, note_earlier);
+}
+
+void unrecorded_free(struct unrecorded *u)
+{
+	map_free(u->seen);
+	u->seen = NULL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The drain thread: answers processes that join, sees them exec and end, drains all sessions
+ * often enough, keeps the budget of CPU timers, and says when chunks end. It never waits
+ * for a target, nor for the worker.
+ */
+#ifndef WEFT_COLLECTOR_WATCH_H
+#define WEFT_COLLECTOR_WATCH_H
+
+#include "collector/look/outside.h"
+#include "collector/run/collector.h"
+#include "collector/run/rendezvous.h"
+#include "collector/session/session.h"
+#include "collector/walk/tables.h"
+#include "collector/write/worker.h"
+
+#define WATCH_GUESTS_MAX 64
+#define WATCH_WAITING_MAX 1024
+
+struct map;
+
+/* A connection that has not asked yet. */
+struct guest {
+	int fd;
+	pid_t pid;
+	uid_t user;
+	uint64_t since_ns;
+};
+
+enum watch_order {
+	WATCH_NONE = 0,
+	WATCH_STOP,   /* engines stop, nobody else joins */
+	WATCH_FINISH, /* and all sessions are closed, the thread ends */
+};
+
+struct watch {
+	struct queue *queue;
+	struct worker *worker;
+	struct outside *outside;
+	const struct tables
+		*tables; /* of the walker: descriptor and size, which stay as they are */
+	struct rendezvous rendezvous;
+	struct session_settings settings;
+	struct tsc_clock clock;
+	struct settings_text text; /* of events: what new processes begin with */
+	struct session *first;
+	struct guest guest[WATCH_GUESTS_MAX];
+	size_t guests;
+	int poll_fd;    /* epoll */
+	int order_fd;   /* eventfd: an order was given */
+	int root_event; /* eventfd: see collector_root_fd() */
+	pid_t root;     /* atomic; 0 = not known */
+	uint32_t order; /* atomic: enum watch_order */
+	int stopped, no_children;
+	int max_pause_ms, pause_ms;
+	uint32_t largest, largest_before; /* record seen lately, and before that, bytes */
+	uint64_t largest_ns;              /* when that "before" was */
+	uint64_t events_ns;               /* when events were last drained; 0 = never */
+	uint64_t shared_ns;               /* when the budget of timers was shared */
+	uint64_t chunk_ns, chunk_start_ns, counted_ns;
+	uint64_t joined_ns;          /* when the newest process did */
+	uint32_t processes, running; /* atomic */
+	uint64_t waiting_ns;         /* since when processes are attached to; 0 = none are */
+	uint32_t attach_waiting;     /* atomic: of these, whose threads did not run yet */
+	int attach_error;            /* atomic: -errno of one that could not begin */
+	uint32_t attach_execs; /* that have become other programs; once the thread has ended */
+
+	/* Known once the thread has ended. */
+	uint32_t refused; /* processes for which no session could be made */
+	uint32_t gone;    /* likewise, as they were no more */
+	struct map *refused_pids;
+	int refused_error;
+	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */
+	size_t waiting_count;
+};
+
+#define WATCH_CLOSED                                                                               \
+	{                                                                                          \
+		.rendezvous.fd = -1, .poll_fd = -1, .order_fd = -1, .root_event = -1               \
+	}
+
+int watch_open(struct watch *w, struct queue *queue, struct worker *worker, struct outside *outside,
+	       const struct tables *tables, const struct collector_options *options);
+void watch_close(struct watch *w);
+void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
+void watch_order(struct watch *w, enum watch_order order); /* from any thread */
+void watch_tell_done(struct watch *w); /* the file is complete: whoever waits may go */
+
+/* In watch_join.c: a connection has come, or a guest has asked. */
+void watch_accept(struct watch *w);
+void watch_guest(struct watch *w, size_t index);
+/* In watch_set.c: it asks for other settings. */
+void watch_set(struct watch *w, const struct guest *guest);
+void watch_guests_expire(struct watch *w, uint64_t now_ns);
+
+int watch_session_death(const struct watch *w, struct session *s); /* is seen from now on */
+void watch_begin_session(struct watch *w, struct session *s);
+
+/* In watch_attach.c. To the processes that @o names, before the thread runs; of what fails
+ * w->attach_error tells. */
+void watch_attach_all(struct watch *w, const struct collector_options *o);
+uid_t watch_attach_user(const struct collector_options *o);
+int watch_attach_tick(struct watch *w, uint64_t now_ns); /* ms, when to come again */
+void watch_attach_stop(struct watch *w);
+struct session *watch_attached(const struct watch *w, pid_t pid); /* or NULL */
+
+/* In watch.c. The parts of the budget of CPU timers; @joining may be NULL. */
+void watch_share_budget(struct watch *w, struct session *joining);
+
+/* A process is over, by one of RECORDING_END_...; frees @s. */
+void watch_close_session(struct watch *w, struct session *s, const char *end);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that the recording attached to, as the drain thread sees them: it looks for a
+ * thread that runs until one has carried out the order to begin, answers that thread when it
+ * asks for the unwind tables, notices an exec (which leaves the session behind), and at the
+ * end orders the engines to stop. Where nothing runs within a moment, nothing is told: timers
+ * see at their next tick that the recording is over.
+ */
+#include "collector/run/watch.h"
+
+#include "base/recording.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+#include "collector/session/attach.h"
+#include "collector/walk/carrier.h"
+#include "collector/walk/jit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_AT_A_TIME 64
+#define ORDER_PATIENCE_NS UINT64_C(1000000000) /* then another thread is asked */
+#define STEADY_NS UINT64_C(2000000)            /* a thread that has run on for so long is asked */
+#define STEADY_LEAST_NS UINT64_C(50000)
+#define STEADY_TRIES 30 /* then that must do */
+#define PAUSE_MIN_MS 1
+#define PAUSE_MAX_MS 10
+#define LEAVE_PATIENCE_NS UINT64_C(200000000)
+#define CHECK_NS UINT64_C(1000000000)
+
+static int begin(struct watch *w, struct attach_target *t)
+{
+	struct session *s;
+	struct process *p;
+	int rc = process_new(&p, t->pid);
+
+	if (rc)
+		return rc;
+	p->inside_pid = t->pid;
+	p->parent = t->layout.parent_pid;
+	p->session_id = t->layout.session_id;
+	p->opened_ns = clock_mono_ns();
+	process_cpu_read(t->pid, &p->cpu_before_ns);
+	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	rc = p->jit ? session_attach(&s, p, t, &w->settings, w->rendezvous.path) : -ENOMEM;
+	if (rc) {
+		process_free(p);
+		return rc;
+	}
+	rc = watch_session_death(w, s);
+	if (rc) {
+		session_leave(s);
+		session_free(s);
+		process_free(p);
+		return rc;
+	}
+	watch_share_budget(w, s);
+	watch_begin_session(w, s);
+	return 0;
+}
+
+void watch_attach_all(struct watch *w, const struct collector_options *o)
+{
+	for (size_t i = 0; i < o->attach_count; i++) {
+		int rc = begin(w, &o->attach[i]);
+
+		if (rc)
+			w->attach_error = rc;
+	}
+	if (o->attach_count)
+		w->waiting_ns = clock_mono_ns();
+}
+
+/* Of the first one: another user's, who is to reach the socket. Ours when that is not known. */
+uid_t watch_attach_user(const struct collector_options *o)
+{
+	char path[32];
+	struct stat st;
+
+	if (!o->attach_count)
+		return geteuid();
+	snprintf(path, sizeof(path), "/proc/%d", (int)o->attach[0].pid);
+	return stat(path, &st) ? geteuid() : st.st_uid;
+}
+
+/* ---- the order to begin */
+
+/* The order to stop may as well not be given: ticks do it. */
+static uint64_t steady_for(const struct session *s, enum weft_order what)
+{
+	return what == WEFT_ORDER_STOP || s->order_failed / STEADY_TRIES % 2 == 0 ? STEADY_NS
+										  : STEADY_LEAST_NS;
+}
+
+static int order(struct session *s, enum weft_order what, uint64_t now_ns)
+{
+	struct order_search search = {
+		.threads_max = THREADS_AT_A_TIME,
+		.steady_ns = steady_for(s, what),
+		.skip = s->order_skip,
+		.failed = s->order_failed,
+	};
+	int rc = order_try(s, what, &search);
+
+	s->order_skip = search.skip;
+	s->order_failed = search.failed;
+	if (rc == 1)
+		s->ordered_ns = now_ns;
+	return rc;
+}
+
+static int waits_for_order(const struct session *s)
+{
+	return s->attached && session_needs_order(s) && session_attach_state(s) == -EAGAIN;
+}
+
+static void tell_state(struct watch *w)
+{
+	uint32_t waiting = 0;
+	int error = 0;
+
+	for (struct session *s = w->first; s; s = s->next) {
+		int rc = s->attached && session_needs_order(s) ? session_attach_state(s) : 0;
+
+		waiting += rc == -EAGAIN;
+		error = rc && rc != -EAGAIN ? rc : error;
+	}
+	__atomic_store_n(&w->attach_waiting, waiting, __ATOMIC_RELAXED);
+	if (error)
+		__atomic_store_n(&w->attach_error, error, __ATOMIC_RELAXED);
+}
+
+/* The inode stands before the path; the new program may have a session of its own. */
+static int names_session(const char *maps, uint64_t inode)
+{
+	char field[32];
+
+	snprintf(field, sizeof(field), " %" PRIu64 " ", inode);
+	for (const char *at = maps; (at = strstr(at, CARRIER_MEMFD)); at++) {
+		const char *from = at;
+
+		while (from > maps && from[-1] != '\n')
+			from--;
+		if (memmem(from, (size_t)(at - from), field, strlen(field)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Its session is not mapped there any more: it has become another program, and none that says
+ * so itself: without us, or with us since the last look, and still not here. */
+static int has_left(struct session *s)
+{
+	size_t bytes = 0;
+	char *maps = process_read_file(s->process->proc_fd, "maps", &bytes);
+	struct stat st;
+	int left =
+		maps && bytes > 0 && fstat(s->memfd, &st) == 0 && !names_session(maps, st.st_ino);
+	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
+
+	s->is_expected = is_expected;
+	free(maps);
+	return left && !is_expected;
+}
+
+static void check_exec(struct watch *w, uint64_t now_ns, uint64_t pause_ns)
+{
+	for (struct session *s = w->first, *next; s; s = next) {
+		next = s->next;
+		if (!s->attached || now_ns - s->checked_ns < pause_ns)
+			continue;
+		s->checked_ns = now_ns;
+		if (has_left(s)) {
+			w->attach_execs++;
+			watch_close_session(w, s, RECORDING_END_EXEC);
+		}
+	}
+}
+
+/* The longer nothing runs, the less often it is looked for: 1/50 of the time at the most. */
+int watch_attach_tick(struct watch *w, uint64_t now_ns)
+{
+	uint64_t waited_ms = (now_ns - w->waiting_ns) / 1000000;
+	int pause_ms = (int)(waited_ms / 50 < PAUSE_MAX_MS ? waited_ms / 50 : PAUSE_MAX_MS);
+
+	if (!w->waiting_ns)
+		return INT32_MAX;
+	check_exec(w, now_ns, CHECK_NS);
+	if (w->stopped)
+		return INT32_MAX;
+	for (struct session *s = w->first; s; s = s->next)
+		if (waits_for_order(s) &&
+		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
+			order(s, WEFT_ORDER_ATTACH, now_ns);
+	tell_state(w);
+	if (!__atomic_load_n(&w->attach_waiting, __ATOMIC_RELAXED))
+		return INT32_MAX;
+	return pause_ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause_ms;
+}
+
+/* ---- the end */
+
+/* Is it at rest, or has it been told and may be left to it? */
+static int is_settled(struct session *s, uint64_t now_ns)
+{
+	if (!s->attached || !session_engines_run(s) || session_is_dead(s))
+		return 1;
+	if (!s->ordered_ns)
+		order(s, WEFT_ORDER_STOP, now_ns);
+	return 0;
+}
+
+void watch_attach_stop(struct watch *w)
+{
+	const struct timespec pause = {.tv_nsec = 500000};
+	uint64_t began_ns = clock_mono_ns(), now_ns = began_ns;
+	int busy = 1;
+
+	check_exec(w, now_ns, 0);
+	for (struct session *s = w->first; s; s = s->next)
+		s->ordered_ns = 0;
+	while (busy && now_ns - began_ns < LEAVE_PATIENCE_NS) {
+		busy = 0;
+		for (struct session *s = w->first; s; s = s->next)
+			busy |= !is_settled(s, now_ns);
+		if (busy)
+			nanosleep(&pause, NULL);
+		now_ns = clock_mono_ns();
+	}
+}
+
+/* ---- the question of the thread that carries the order out */
+
+struct session *watch_attached(const struct watch *w, pid_t pid)
+{
+	for (struct session *s = w->first; s; s = s->next)
+		if (s->attached && s->pid == pid)
+			return s;
+	return NULL;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a process joins: connection, question, session, answer. A guest that does not ask within
+ * its time is dropped. Whoever asks again under the same pid has exec'ed, or is a second runtime
+ * in the same program, which the first does not know: then the older session is still mapped.
+ */
+#include "collector/run/watch.h"
+
+#include "base/map.h"
+#include "base/recording.h"
+#include "collector/process/clock.h"
+#include "collector/process/thread_stat.h"
+#include "collector/walk/jit.h"
+#include "collector/write/recording_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define ANCESTORS_MAX 64
+#define GUEST_PATIENCE_NS UINT64_C(1000000000)
+
+static void drop_guest(struct watch *w, size_t index)
+{
+	epoll_ctl(w->poll_fd, EPOLL_CTL_DEL, w->guest[index].fd,
+		  NULL); /* see watch_close_session() */
+	close(w->guest[index].fd);
+	w->guest[index] = w->guest[--w->guests];
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[32];
+	pid_t parent;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	parent = (pid_t)process_stat_number(fd, STAT_PARENT);
+	close(fd);
+	return parent;
+}
+
+static struct session *session_of(const struct watch *w, pid_t pid)
+{
+	struct session *s = w->first;
+
+	while (s && s->pid != pid)
+		s = s->next;
+	return s;
+}
+
+static int has_session(const struct watch *w, pid_t pid)
+{
+	return session_of(w, pid) != NULL;
+}
+
+static int is_descendant(const struct watch *w, pid_t root, pid_t pid)
+{
+	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
+		if (pid == root || has_session(w, pid))
+			return 1;
+		pid = parent_of(pid);
+	}
+	return 0;
+}
+
+/* Another user's process may be anybody's; those that root's program has started are heard.
+ * Is that not known yet, watch_guest() looks again. */
+static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
+{
+	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+
+	return root && !rendezvous_trusts(&w->rendezvous, user) && !is_descendant(w, root, pid);
+}
+
+void watch_accept(struct watch *w)
+{
+	for (;;) {
+		struct epoll_event event = {.events = EPOLLIN};
+		struct ucred peer;
+		int fd = rendezvous_accept(&w->rendezvous, &peer);
+
+		if (fd == -EPERM || fd == -EINTR || fd == -ECONNABORTED)
+			continue;
+		if (fd < 0)
+			return;
+		if (is_stranger(w, peer.pid, peer.uid)) {
+			close(fd);
+			continue;
+		}
+		if (w->guests == WATCH_GUESTS_MAX)
+			drop_guest(w, 0);
+		event.data.fd = fd;
+		epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, fd, &event);
+		w->guest[w->guests++] = (struct guest){fd, peer.pid, peer.uid, clock_mono_ns()};
+	}
+}
+
+void watch_guests_expire(struct watch *w, uint64_t now_ns)
+{
+	for (size_t i = w->guests; i-- > 0;)
+		if (now_ns - w->guest[i].since_ns > GUEST_PATIENCE_NS)
+			drop_guest(w, i);
+}
+
+static int is_welcome(const struct watch *w, pid_t pid)
+{
+	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+
+	return !w->stopped && (!w->no_children || pid == root);
+}
+
+static uint64_t random_id(void)
+{
+	uint64_t id = 0;
+
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0 || id == 0)
+		id = clock_mono_ns();
+	return id;
+}
+
+/* Does one of these lines of /proc/PID/maps tell of the file? */
+static int maps_tell_of(const char *maps, const struct stat *file)
+{
+	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
+		struct mapping one;
+		int found;
+
+		end = strchr(line, '\n');
+		if (maps_parse_line(line, end ? (size_t)(end - line) : strlen(line), &one))
+			continue;
+		found = one.inode == file->st_ino && one.device_major == major(file->st_dev) &&
+			one.device_minor == minor(file->st_dev);
+		free(one.path);
+		if (found)
+			return 1;
+	}
+	return 0;
+}
+
+/* Exec leaves nothing of the older session mapped. What cannot be read has exec'ed. */
+static int lives_on(const struct session *s)
+{
+	size_t bytes = 0;
+	struct stat file;
+	char *maps;
+	int found;
+
+	if (fstat(s->memfd, &file))
+		return 0;
+	maps = process_read_file(s->process->proc_fd, "maps", &bytes);
+	found = maps && maps_tell_of(maps, &file);
+	free(maps);
+	return found;
+}
+
+static void tell_of_second_runtime(struct watch *w, const struct session *s)
+{
+	char text[200];
+	struct batch *b;
+	int bytes;
+
+	bytes = snprintf(text, sizeof(text),
+			 "%s [%d] has a second weft runtime, which the first does not know: what "
+			 "is said to that one is not recorded",
+			 s->process->command, (int)s->pid);
+	b = batch_new(BATCH_WARNING, NULL, (size_t)bytes + 1);
+	if (b)
+		memcpy(b->data, text, (size_t)bytes + 1);
+	queue_push(w->queue, b);
+}
+
+/* A pid that asks again. 1: it is to be answered; 0: its session goes on. */
+static int end_older(struct watch *w, pid_t pid)
+{
+	struct session *s = session_of(w, pid);
+
+	if (!s)
+		return 1;
+	if (lives_on(s)) {
+		tell_of_second_runtime(w, s);
+		return 0;
+	}
+	watch_close_session(w, s, RECORDING_END_EXEC);
+	return 1;
+}
+
+int watch_session_death(const struct watch *w, struct session *s)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	if (s->pidfd < 0)
+		return -errno;
+	event.data.fd = s->pidfd;
+	return epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, s->pidfd, &event) ? -errno : 0;
+}
+
+static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hello,
+			struct session **out)
+{
+	struct process *p;
+	int rc = process_new(&p, pid);
+
+	if (rc)
+		return rc;
+	p->inside_pid = hello->pid;
+	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
+		p->first_environ =
+			process_read_file(p->proc_fd, "environ", &p->first_environ_bytes);
+	p->session_id = random_id();
+	p->opened_ns = clock_mono_ns();
+	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
+		process_cpu_read(pid, &p->cpu_before_ns);
+	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	rc = p->jit ? session_new(out, p, &w->settings) : -ENOMEM;
+	if (rc) {
+		process_free(p);
+		return rc;
+	}
+	rc = watch_session_death(w, *out);
+	if (rc) {
+		session_free(*out);
+		process_free(p);
+	}
+	return rc;
+}
+
+void watch_begin_session(struct watch *w, struct session *s)
+{
+	w->joined_ns = clock_mono_ns();
+	s->next = w->first;
+	w->first = s;
+	queue_push(w->queue, batch_new(BATCH_OPEN, s->process, 0));
+	outside_add(w->outside, s->process);
+	__atomic_add_fetch(&w->processes, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&w->running, 1, __ATOMIC_RELAXED);
+}
+
+static int give(const struct watch *w, int fd, const struct session *s)
+{
+	struct rendezvous_gift gift = {
+		.memfd = s->memfd,
+		.total_bytes = s->layout.total_bytes,
+		.tables_fd = w->tables->fd,
+		.tables_bytes = w->tables->bytes,
+	};
+
+	return rendezvous_answer(fd, 0, &gift);
+}
+
+/* A process that has a session, and asks for the tables alone. */
+static void welcome_attached(struct watch *w, int fd, pid_t pid)
+{
+	const struct session *s = watch_attached(w, pid);
+	struct rendezvous_gift gift = {
+		.memfd = -1,
+		.tables_fd = w->tables->fd,
+		.tables_bytes = w->tables->bytes,
+	};
+
+	if (!s || w->stopped)
+		rendezvous_answer(fd, -ECANCELED, NULL);
+	else
+		rendezvous_answer(fd, 0, &gift);
+}
+
+/* A process may ask again and again. */
+static void count_refused(struct watch *w, pid_t pid, int rc)
+{
+	int fresh = 1;
+
+	if (!w->refused_pids)
+		w->refused_pids = map_new();
+	if (w->refused_pids && !map_put(w->refused_pids, &pid, sizeof(pid), &fresh))
+		fresh = 1;
+	if (pid > 0 && (rc == -ENOENT || rc == -ESRCH)) { /* nobody is there by that number */
+		w->gone += (uint32_t)fresh;
+		return;
+	}
+	w->refused += (uint32_t)fresh;
+	w->refused_error = rc;
+}
+
+static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello *hello)
+{
+	struct session *s;
+	int rc;
+
+	if (!end_older(w, pid) || !is_welcome(w, pid)) {
+		rendezvous_answer(fd, -ECANCELED, NULL);
+		return;
+	}
+	rc = make_session(w, pid, hello, &s);
+	if (rc) {
+		count_refused(w, pid, rc);
+		rendezvous_answer(fd, rc, NULL);
+		return;
+	}
+	watch_share_budget(w, s);
+	if (give(w, fd, s)) {
+		struct process *p = s->process;
+
+		session_free(s);
+		process_free(p);
+		return;
+	}
+	watch_begin_session(w, s);
+}
+
+void watch_guest(struct watch *w, size_t index)
+{
+	struct weft_hello hello;
+	int rc;
+
+	if (!__atomic_load_n(&w->root, __ATOMIC_ACQUIRE))
+		return; /* the root was started this very moment: who it is comes any time now */
+	rc = rendezvous_is_set(w->guest[index].fd);
+	if (rc == -EAGAIN)
+		return;
+	if (rc == 1) {
+		watch_set(w, &w->guest[index]);
+		drop_guest(w, index);
+		return;
+	}
+	rc = rendezvous_hello(w->guest[index].fd, &hello);
+	if (rc == -EAGAIN)
+		return;
+	if (is_stranger(w, w->guest[index].pid, w->guest[index].user))
+		rc = -EPERM;
+	if (rc == 0 && hello.flags & WEFT_HELLO_ATTACHED)
+		welcome_attached(w, w->guest[index].fd, w->guest[index].pid);
+	else if (rc == 0)
+		welcome(w, w->guest[index].fd, w->guest[index].pid, &hello);
+	drop_guest(w, index);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings that change while it is recorded (`weft set`): a question by the socket through which
+ * processes join (abi/rendezvous.h). All lines of it apply, or none. Whoever asks is the user whose
+ * recording it is, or root; what he says is checked like anybody's.
+ */
+#include "collector/run/watch.h"
+
+#include "base/event_settings.h"
+#include "base/recording.h"
+#include "collector/write/recording_system.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is answered. */
+struct answer {
+	int status; /* types that changed, or -errno */
+	char text[WEFT_SET_TEXT_MAX];
+};
+
+static int refuse(struct answer *a, int rc, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static int refuse(struct answer *a, int rc, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
+	vsnprintf(a->text, sizeof(a->text), format, list);
+	va_end(list);
+	a->status = rc;
+	return rc;
+}
+
+static void add_name(void *arg, const char *name)
+{
+	struct answer *a = arg;
+	size_t used = strlen(a->text), bytes = strlen(name);
+
+	a->status++;
+	if (used + bytes + 2 > sizeof(a->text))
+		return;
+	memcpy(a->text + used, name, bytes);
+	memcpy(a->text + used + bytes, "\n", 2);
+}
+
+/* ---- what is asked */
+
+static int is_of_samples(const struct settings_line *l)
+{
+	return weft_setting_glob(l->glob, l->glob_bytes, RECORDING_EXECUTION_SAMPLE) ||
+	       weft_setting_glob(l->glob, l->glob_bytes, RECORDING_WALL_SAMPLE);
+}
+
+static int names_system_event(const struct settings_line *l)
+{
+	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
+		if (weft_setting_glob(l->glob, l->glob_bytes, system_events[i].type.name))
+			return 1;
+	return 0;
+}
+
+static int check_line(struct answer *a, const struct settings_line *l)
+{
+	struct event_settings scratch = {0};
+	int which = weft_setting_find(l->setting, l->setting_bytes);
+
+	if (which < 0)
+		return refuse(a, -EINVAL, "no such setting: %.*s", (int)l->setting_bytes,
+			      l->setting);
+	if (weft_setting_put(&scratch, (enum event_setting)which, l->value, l->value_bytes))
+		return refuse(a, -EINVAL, "%s: it cannot be '%.*s'",
+			      weft_setting_name((enum event_setting)which), (int)l->value_bytes,
+			      l->value);
+	if (which == SETTING_PERIOD && is_of_samples(l) && !names_system_event(l))
+		return refuse(a, -EINVAL,
+			      "period: that of samples cannot change while they are taken");
+	return 0;
+}
+
+static int check(struct answer *a, const char *text, size_t bytes)
+{
+	struct settings_line line;
+	size_t at = 0;
+	int rc;
+
+	while ((rc = settings_line_next(text, bytes, &at, &line))) {
+		if (rc < 0)
+			return refuse(a, -EINVAL, "a line is no GLOB#SETTING=VALUE");
+		rc = check_line(a, &line);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- what is done */
+
+/* Types that are the recording's: what becomes of them the worker says. */
+static void tell_recording(struct watch *w, struct answer *a, const char *text, size_t bytes)
+{
+	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT};
+	struct settings_line line;
+	struct batch *b = batch_new(BATCH_SETTINGS, NULL, bytes);
+	uint64_t seen = 0;
+	size_t at = 0;
+
+	if (!b)
+		return;
+	memcpy(b->data, text, bytes);
+	queue_push(w->queue, b);
+	while (settings_line_next(text, bytes, &at, &line) > 0) {
+		for (size_t i = 0; i < SYSTEM_EVENT_COUNT + 2; i++) {
+			const char *name = i < SYSTEM_EVENT_COUNT ? system_events[i].type.name
+								  : others[i - SYSTEM_EVENT_COUNT];
+
+			if (seen >> i & 1 || !weft_setting_glob(line.glob, line.glob_bytes, name))
+				continue;
+			seen |= UINT64_C(1) << i;
+			add_name(a, name);
+		}
+	}
+}
+
+static void apply(struct watch *w, struct answer *a, pid_t pid, const char *text, size_t bytes)
+{
+	int rc = 0;
+
+	if (!pid)
+		rc = settings_text_add(&w->text, text, bytes);
+	for (struct session *s = w->first; s && rc == 0; s = s->next)
+		if (!pid || s->pid == pid)
+			rc = session_events_set(s, w->queue, text, bytes, add_name, a);
+	if (rc)
+		refuse(a, rc, "%s", rc == -ENOSPC ? "too many settings" : strerror(-rc));
+	else
+		tell_recording(w, a, text, bytes);
+}
+
+static int is_recorded(const struct watch *w, pid_t pid)
+{
+	for (const struct session *s = w->first; s; s = s->next)
+		if (s->pid == pid)
+			return 1;
+	return 0;
+}
+
+void watch_set(struct watch *w, const struct guest *guest)
+{
+	struct answer a = {.status = 0};
+	char text[WEFT_SET_TEXT_MAX];
+	struct weft_set question;
+	int rc = rendezvous_set(guest->fd, &question, text);
+
+	if (rc)
+		refuse(&a, rc, "the question is malformed");
+	else if (!rendezvous_trusts(&w->rendezvous, guest->user))
+		refuse(&a, -EPERM, "the recording is another user's");
+	else if (w->stopped)
+		refuse(&a, -ECANCELED, "the recording is over");
+	else if (question.pid && !is_recorded(w, question.pid))
+		refuse(&a, -ESRCH, "process %d is not in this recording", (int)question.pid);
+	else if (check(&a, text, question.text_bytes) == 0)
+		apply(w, &a, question.pid, text, question.text_bytes);
+	rendezvous_set_answer(guest->fd, a.status, a.text);
+}

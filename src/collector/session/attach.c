@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the session of a running process: see attach.h. */
+#include "collector/session/attach.h"
+
+#include "base/process_class.h"
+#include "base/session_layout.h"
+#include "collector/process/thread_stat.h"
+#include "collector/walk/carrier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
+
+#ifndef HUGETLBFS_MAGIC
+#define HUGETLBFS_MAGIC 0x958458f6
+#endif
+
+/* Of huge pages none may be left when it is touched: that would be our SIGBUS. */
+static int is_plain_memfd(int fd, struct stat *st)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
+
+	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED && fstat(fd, st) == 0 &&
+	       S_ISREG(st->st_mode) && fstatfs(fd, &fs) == 0 &&
+	       (uint64_t)fs.f_type != HUGETLBFS_MAGIC;
+}
+
+int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_header *layout)
+{
+	struct stat st;
+
+	if (!is_plain_memfd(memfd, &st) ||
+	    pread(memfd, layout, sizeof(*layout), 0) != (ssize_t)sizeof(*layout))
+		return -EPROTO;
+	if (weft_session_validate(layout, (uint64_t)st.st_size))
+		return -EPROTO;
+	if (layout->pid != (int32_t)pid)
+		return -EXDEV;
+	if (layout->pid_start && layout->pid_start != start)
+		return -EPROTO;
+	return layout->features & WEFT_FEATURE_RUNTIME_MADE ? 0 : -EPROTO;
+}
+
+/* Its descriptor, as the process has it; where it has closed that, its mapping, which only
+ * the privileged may open. */
+static int open_session(const struct carrier *c)
+{
+	char path[80];
+
+	if (c->fd >= 0)
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)c->pid, c->fd);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)c->pid,
+			 c->address, c->end);
+	return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* A session that is mapped, and of which the process keeps no descriptor. */
+static enum attach_verdict judge_mapped(struct attach_target *t, const struct carrier *c)
+{
+	t->other = c->header.collector_pid;
+	if (!c->has_header || c->header.features & WEFT_FEATURE_RUNTIME_MADE)
+		return ATTACH_NO_FD;
+	return carrier_state(c) == CARRIER_RECORDED ? ATTACH_RECORDED : ATTACH_OVER;
+}
+
+static uint64_t start_of(pid_t pid)
+{
+	struct thread_stat stat = {.start = 0};
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || thread_stat_read(fd, (int32_t)pid, &stat))
+		stat.start = 0;
+	if (fd >= 0)
+		close(fd);
+	return stat.start;
+}
+
+/* Checked on a descriptor of our own, so that it is the very file that is mapped later. */
+static enum attach_verdict take_session(struct attach_target *t, const struct carrier *c)
+{
+	int rc;
+
+	if (c->fd < 0 && c->has_header && !(c->header.features & WEFT_FEATURE_RUNTIME_MADE))
+		return judge_mapped(t, c);
+	t->fd = open_session(c);
+	if (t->fd < 0)
+		return judge_mapped(t, c);
+	rc = attach_check(t->fd, t->pid, start_of(t->pid), &t->layout);
+	t->other = rc == -EXDEV ? t->layout.pid : t->layout.collector_pid;
+	if (rc == -EXDEV)
+		return ATTACH_FORKED;
+	if (rc)
+		return ATTACH_MALFORMED;
+	if (flock(t->fd, LOCK_EX | LOCK_NB) == 0)
+		return ATTACH_FINE;
+	t->error = -errno;
+	/* It has locked the session, and may not have written itself into it yet. */
+	if (t->other <= 0 || (kill(t->other, 0) && errno == ESRCH))
+		t->other = 0;
+	return t->error == -EWOULDBLOCK ? ATTACH_RECORDED : ATTACH_FAILED;
+}
+
+static enum attach_verdict find(struct attach_target *t, int needs_orders)
+{
+	enum attach_verdict verdict;
+	struct carrier c;
+	long group;
+
+	t->error = carrier_look(&c, t->pid);
+	if (t->error == -ESRCH)
+		return ATTACH_GONE;
+	if (t->error == -EACCES)
+		return ATTACH_DENIED;
+	group = carrier_status_number(t->pid, "Tgid:");
+	t->other = (pid_t)group;
+	if (group > 0 && group != t->pid)
+		return ATTACH_THREAD;
+	if (t->error && t->error != -ENOENT)
+		return ATTACH_FAILED;
+	if (carrier_is_near(t->pid) == 0)
+		return ATTACH_NAMESPACE;
+	if (t->error)
+		return process_is_32_bit(t->pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
+	if (carrier_state(&c) == CARRIER_FORKED) {
+		t->other = c.header.pid;
+		return ATTACH_FORKED;
+	}
+	verdict = take_session(t, &c);
+	if (verdict == ATTACH_FINE && needs_orders &&
+	    !order_signal_is_allowed(t->layout.prime_signal_used))
+		return ATTACH_CONTEXT_ONLY;
+	return verdict;
+}
+
+enum attach_verdict attach_find(struct attach_target *out, pid_t pid, int needs_orders)
+{
+	enum attach_verdict verdict;
+
+	*out = (struct attach_target){.pid = pid, .fd = -1};
+	verdict = pid > 0 ? find(out, needs_orders) : ATTACH_GONE;
+	if (verdict != ATTACH_FINE)
+		attach_target_close(out);
+	return verdict;
+}
+
+void attach_target_close(struct attach_target *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}
+
+void attach_explain(const struct attach_target *t, enum attach_verdict verdict, char *out,
+		    size_t room)
+{
+	static const char *const text[] = {
+		[ATTACH_FINE] = "can be recorded",
+		[ATTACH_GONE] = "no such process",
+		[ATTACH_THREAD] = "is a thread; name its process: ",
+		[ATTACH_DENIED] = "it may not be looked at: it is another user's, has more rights, "
+				  "or has set itself not dumpable; root with CAP_SYS_PTRACE can "
+				  "record it",
+		[ATTACH_NO_WEFT] = "carries no weft: start it by `weft record -- CMD`, or with "
+				   "LD_PRELOAD=.../libweft.so and attach later",
+		[ATTACH_32_BIT] = "is a 32-bit program: weft cannot be loaded there",
+		[ATTACH_FORKED] = "was forked, and has begun no session of its own; attach to its "
+				  "parent, whose children join from then on: ",
+		[ATTACH_RECORDED] = "is recorded already, by weft with pid ",
+		[ATTACH_OVER] = "was recorded from its start, and that recording is over: it keeps "
+				"nothing open that one could attach to; start it with "
+				"LD_PRELOAD=.../libweft.so for that",
+		[ATTACH_NO_FD] = "has closed all its descriptors, its session's with them: only "
+				 "root can attach to it",
+		[ATTACH_NAMESPACE] = "lives in another PID namespace (a container): run weft there "
+				     "(nsenter -t PID -p -m weft record -p ...)",
+		[ATTACH_MALFORMED] = "its session is not one that this weft understands: another "
+				     "version?",
+		[ATTACH_CONTEXT_ONLY] = "has the context part of weft alone (libweft.a), or no "
+					"signal to take orders by: no CPU samples can be taken "
+					"there; link libweft.so, or preload it",
+	};
+
+	if (verdict == ATTACH_FAILED)
+		snprintf(out, room, "%s", strerror(-t->error));
+	else if (verdict == ATTACH_RECORDED && !t->other)
+		snprintf(out, room, "is recorded already, by a weft that has just begun");
+	else if (verdict == ATTACH_THREAD || verdict == ATTACH_FORKED || verdict == ATTACH_RECORDED)
+		snprintf(out, room, "%s%d", text[verdict], (int)t->other);
+	else
+		snprintf(out, room, "%s", text[verdict]);
+}

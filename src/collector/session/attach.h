@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Attaching: recording a process that runs already and carries the runtime (libweft.so), whose
+ * own session waits under /proc/PID/fd.
+ *
+ *	attach_find()     its session, looked at, checked like any stranger's, and locked: whoever
+ *	                  holds the memfd's flock(2) is the one that records. The kernel lets go of
+ *	                  it when its holder ends, however that happens.
+ *	session_attach()  takes the session over (session_attach.c)
+ *	order_try()       an order (abi/session.h) to a thread that it does not disturb (order.c)
+ *
+ * Nothing is written to a process that is refused.
+ */
+#ifndef WEFT_COLLECTOR_ATTACH_H
+#define WEFT_COLLECTOR_ATTACH_H
+
+#include "collector/session/session.h"
+
+#include <sys/types.h>
+#include <weft/abi/session.h>
+
+enum attach_verdict {
+	ATTACH_FINE = 0,
+	ATTACH_GONE,         /* no such process */
+	ATTACH_THREAD,       /* a thread; other = its process */
+	ATTACH_DENIED,       /* may not be looked at: another user's */
+	ATTACH_NO_WEFT,      /* carries no runtime */
+	ATTACH_32_BIT,       /* nor could it */
+	ATTACH_FORKED,       /* has no session of its own yet; other = whose it was forked from */
+	ATTACH_RECORDED,     /* other = who records it; 0: not known yet */
+	ATTACH_OVER,         /* was recorded from its start: it keeps no descriptor */
+	ATTACH_NO_FD,        /* has closed its session's descriptor */
+	ATTACH_NAMESPACE,    /* lives in another PID namespace */
+	ATTACH_MALFORMED,    /* its session is none, or of another version */
+	ATTACH_CONTEXT_ONLY, /* libweft.a, or nobody takes orders: nothing can be armed there */
+	ATTACH_FAILED,       /* error says why */
+};
+
+struct attach_target {
+	pid_t pid;
+	int fd;                            /* the memfd, locked; -1 */
+	struct weft_session_header layout; /* private copy, validated */
+	pid_t other;
+	int error; /* -errno of ATTACH_FAILED */
+};
+
+/* @needs_orders: the cpu engine is wanted, which the process itself must arm. */
+enum attach_verdict attach_find(struct attach_target *out, pid_t pid, int needs_orders);
+void attach_target_close(struct attach_target *t); /* takes one that was not found */
+
+/* A sentence without a full stop, what is the matter and what to do. */
+void attach_explain(const struct attach_target *t, enum attach_verdict verdict, char *out,
+		    size_t room);
+
+/* Is @memfd a session of @pid that may be mapped? 0 and *layout; -EPROTO; -EXDEV: another
+ * process's, whose number is in layout->pid. @start: its start time, clock ticks. */
+int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_header *layout);
+
+/*
+ * session_attach() - take over the session of @t for process @p, as its recorder: what an
+ * earlier one left is closed, settings are written, the engines are told to run. The descriptor
+ * is taken over, too. 0 and *out, or -errno: then nothing has been written.
+ */
+int session_attach(struct session **out, struct process *p, struct attach_target *t,
+		   const struct session_settings *settings, const char *socket);
+
+/* Is there anybody in the process who takes orders? In one with libweft.a there is not. */
+int session_needs_order(const struct session *s);
+/* Are handlers and timers in place there, as far as it can be believed? */
+int session_engines_run(const struct session *s);
+
+/* The runtime's word on the newest order to attach: 0 carried out; -EAGAIN not yet; -errno. */
+int session_attach_state(const struct session *s);
+
+/* May this signal be sent to a stranger? SIGURG, or a real-time one that libc leaves free. */
+int order_signal_is_allowed(uint32_t signo);
+
+/* Queues @order, if @signo is in use still: -ECANCELED when the process has let go of it. */
+int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order);
+
+/* Waits @steady_ns. Has the thread computed since @before (thread_stat.h), and would the signal
+ * reach it? */
+struct thread_run;
+int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
+		  const struct thread_run *before, uint64_t steady_ns);
+
+/* Does it sleep in a call that goes on after a signal as if there had been none, and would one
+ * reach it? */
+int order_may_wake(const struct process *p, int32_t tid, uint32_t signo);
+
+/*
+ * order_try() - queue @order to one thread of the process that neither blocks nor waits for the
+ * signal, and runs, or sleeps as order_may_wake() asks. A call that it is about to sleep in would
+ * be cut short by the signal, so the thread must have run on for steady_ns without a wait: one that
+ * does is all but certain not to go to sleep in the microseconds until the signal is there. Takes
+ * that long, too.
+ *
+ * 1: queued; 0: there is no such thread just now, or that which runs has not run on; -errno: -ESRCH
+ * gone, -EPERM, -EINVAL: no signal that may be sent. Looks at threads_max threads at most, after
+ * the first skip, and waits for one of them; the next call goes on from there.
+ */
+struct order_search {
+	unsigned int threads_max;
+	uint64_t steady_ns;
+	unsigned int skip;   /* threads that were looked at already */
+	unsigned int failed; /* threads that ran, but not for so long */
+};
+int order_try(const struct session *s, enum weft_order order, struct order_search *search);
+
+#endif

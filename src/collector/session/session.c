@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The making and steering of a session: see session.h; draining is in session_drain.c. */
+#include "collector/session/session_private.h"
+
+#include "base/session_layout.h"
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RING_SMALLEST WEFT_RING_BYTES_MIN
+
+static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
+{
+	struct rlimit limit;
+
+	if (prlimit(pid, which, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	return limit.rlim_cur;
+}
+
+/* Bytes of address space that a session may take: 0 = no limit. With the tables an eighth
+ * of what is left; the target maps as much of them as is left of that. */
+static uint64_t address_space(const struct process *p)
+{
+	uint64_t limit = limit_of(p->pid, RLIMIT_AS);
+	unsigned long long pages = 0;
+	size_t bytes = 0;
+	char *text;
+
+	if (!limit)
+		return 0;
+	text = process_read_file(p->proc_fd, "statm", &bytes);
+	if (!text || sscanf(text, "%llu", &pages) != 1)
+		pages = 0;
+	free(text);
+	pages *= 4096;
+	return limit > pages ? (limit - pages) / 16 + 1 : 1;
+}
+
+static int sealed_memfd(uint64_t bytes)
+{
+	int fd = memfd_create("weft-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)bytes) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int map_memfd(struct session *s)
+{
+	s->memfd = sealed_memfd(s->layout.total_bytes);
+	if (s->memfd < 0)
+		return s->memfd;
+	s->base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
+	if (s->base != MAP_FAILED) {
+		madvise(s->base, s->layout.total_bytes, MADV_DONTDUMP);
+		madvise(s->base, s->layout.total_bytes, MADV_NOHUGEPAGE);
+		return 0;
+	}
+	s->base = NULL;
+	close(s->memfd);
+	s->memfd = -1;
+	return -ENOMEM;
+}
+
+/* The largest session that fits: fewer slots first, then smaller rings. */
+static int make_memory(struct session *s, const struct process *p, uint32_t ring_bytes)
+{
+	uint64_t space = address_space(p);
+	uint32_t rings = ring_bytes ? ring_bytes : WEFT_RING_BYTES_DEFAULT;
+	uint32_t slots = weft_session_slots_for(space, rings, rings);
+	int rc;
+
+	for (;;) {
+		memset(&s->layout, 0, sizeof(s->layout));
+		rc = weft_session_layout(&s->layout, slots, rings, rings);
+		if (rc)
+			return rc;
+		rc = space && s->layout.total_bytes > space ? -ENOMEM : map_memfd(s);
+		if (rc == 0)
+			return 0;
+		if (slots > WEFT_SESSION_BLOCK_SLOTS)
+			slots /= 2;
+		else if (rings > RING_SMALLEST)
+			rings /= 2;
+		else
+			return rc;
+	}
+}
+
+void session_take_anchor(struct weft_session_header *h)
+{
+	struct tsc_anchor anchor = {.tsc = 0};
+
+	if (tsc_anchor_take(&anchor))
+		anchor.mono_ns = clock_mono_ns();
+	h->mono_anchor_ns = anchor.mono_ns;
+	h->tsc_anchor = anchor.tsc;
+	h->real_anchor_ns = clock_ns(CLOCK_REALTIME) - (clock_mono_ns() - anchor.mono_ns);
+}
+
+static void fill_header(struct session *s, const struct process *p,
+			const struct session_settings *settings)
+{
+	struct weft_session_header *h = s->base;
+	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+
+	memcpy(h, &s->layout, sizeof(*h));
+	h->pid = p->inside_pid;
+	h->parent_pid = p->parent;
+	h->pid_start = p->start_ticks;
+	h->session_id = p->session_id;
+	session_take_anchor(h);
+	h->drained_ns = h->mono_anchor_ns;
+	h->collector_pid = getpid();
+	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)
+		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
+	h->cookie &= 0xFFFFFF;
+	h->period_ns = settings->period_ns;
+	h->engines = settings->engines ? settings->engines : WEFT_ENGINE_CPU;
+	h->stack_mode = settings->stack_mode;
+	h->tables_bytes = settings->tables_bytes;
+	h->stack_copy_bytes = settings->stack_copy_bytes;
+	h->frames_max = WEFT_FRAMES_MAX;
+	h->prime_signal = settings->prime_signal;
+	h->clock = settings->clock;
+	h->run_state = WEFT_RUN_RECORDING;
+	if (settings->socket)
+		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
+	h->tell_children = settings->tell_children != 0;
+	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
+		bits[i] = UINT64_MAX;
+}
+
+struct session *session_of(struct process *p)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->process = p;
+	s->pid = p->pid;
+	s->memfd = s->pidfd = -1;
+	return s;
+}
+
+int session_new(struct session **out, struct process *p, const struct session_settings *settings)
+{
+	struct session *s = session_of(p);
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	rc = make_memory(s, p, settings->ring_bytes);
+	if (rc)
+		goto err;
+	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
+	s->readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->readers == MAP_FAILED) {
+		s->readers = NULL;
+		munmap(s->base, s->layout.total_bytes);
+		rc = -ENOMEM;
+		goto err;
+	}
+	fill_header(s, p, settings);
+	rc = session_events_begin(s, &settings->events);
+	if (rc) {
+		munmap(s->base, s->layout.total_bytes);
+		goto err;
+	}
+	session_touch_ahead(s);
+	p->base = s->base;
+	p->base_bytes = s->layout.total_bytes;
+	p->layout = s->layout;
+	*out = s;
+	return 0;
+err:
+	session_free(s);
+	return rc;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	if (s->memfd >= 0)
+		close(s->memfd);
+	if (s->pidfd >= 0)
+		close(s->pidfd);
+	if (s->readers)
+		munmap(s->readers, s->readers_bytes);
+	session_events_free(s);
+	account_words_free(&s->ended);
+	free(s);
+}
+
+static struct weft_session_header *shared(const struct session *s)
+{
+	return s->base;
+}
+
+void session_stop(struct session *s)
+{
+	session_events_off(s);
+	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
+}
+
+void session_leave(struct session *s)
+{
+	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
+}
+
+void session_done_at(struct weft_session_header *h)
+{
+	__atomic_store_n(&h->collector_done, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &h->collector_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+int session_is_dead(const struct session *s)
+{
+	struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+int session_is_exiting(const struct session *s)
+{
+	return __atomic_load_n(&shared(s)->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
+}
+
+int session_has_map(const struct session *s)
+{
+	return __atomic_load_n(&shared(s)->map_number, __ATOMIC_RELAXED) != 0;
+}
+
+void session_set_budget(struct session *s, uint32_t timers)
+{
+	__atomic_store_n(&shared(s)->timer_budget, timers, __ATOMIC_RELAXED);
+}
+
+uint32_t session_timers(const struct session *s)
+{
+	uint32_t armed = __atomic_load_n(&shared(s)->timers_armed, __ATOMIC_RELAXED);
+
+	return armed < s->layout.slot_count ? armed : s->layout.slot_count;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session as the drain thread sees it: makes the memfd, drains its rings, closes the books
+ * of slots whose threads have ended, and keeps the sums of all counters.
+ *
+ * The other side of the mapping is not trusted: the layout used is the private copy in
+ * struct process, every state word is read once, every record is copied before it is
+ * looked at. What a hostile target can reach is its own recording.
+ */
+#ifndef WEFT_COLLECTOR_SESSION_H
+#define WEFT_COLLECTOR_SESSION_H
+
+#include "collector/look/account.h"
+#include "collector/process/process.h"
+#include "collector/process/queue.h"
+#include "collector/session/session_events.h"
+
+struct session_settings {
+	uint64_t period_ns;
+	uint32_t engines;    /* enum weft_engine; 0 = cpu */
+	uint32_t ring_bytes; /* of each of a slot's two rings; 0 = default */
+	uint32_t stack_mode, stack_copy_bytes;
+	uint64_t tables_bytes; /* of the table memfd; 0 = there is none */
+	uint32_t prime_signal; /* 0 = none is to be used */
+	uint32_t clock;        /* enum weft_clock_choice */
+	struct event_options events;
+	const char *socket; /* where the collector listens; NULL = not told */
+	int tell_children;  /* of that, those without it in their environment */
+};
+
+struct slot_reader; /* what the collector remembers of a slot */
+
+struct session {
+	struct session *next;
+	struct process
+		*process; /* the worker's once BATCH_OPEN is queued: only its constant part */
+	pid_t pid;
+	int memfd, pidfd;
+	void *base;
+	struct weft_session_header layout; /* private copy */
+	struct slot_reader *readers;       /* [slot_count], sparse */
+	size_t readers_bytes;
+	uint32_t touched; /* slots whose first pages are there already */
+	uint64_t open_threads;
+	struct session_counts closed;       /* of slots whose books are closed */
+	uint64_t invalid;                   /* samples refused */
+	uint64_t events_invalid;            /* records of events rings refused */
+	uint64_t mistimed, events_mistimed; /* likewise, because of their times */
+	uint64_t judged_ns;                 /* a reading of the clock that records were judged by */
+	uint64_t (*clock)(void);            /* of tests; NULL: CLOCK_MONOTONIC */
+	uint64_t drained_ns;                /* when all slots were looked at */
+	uint64_t tidied_ns, reaped;         /* session_tidy() */
+	uint32_t tidy_next;                 /* slot */
+	struct session_events events;
+	struct event_options event_options;
+	struct account_words ended; /* threads, of this pass: session_account.c */
+
+	/* Of a session that was attached to (attach.h). */
+	int attached;
+	uint32_t attach_number;
+	struct session_counts before; /* what earlier recordings counted there */
+	uint64_t ordered_ns;          /* when the newest order was queued; 0 = not yet */
+	uint64_t checked_ns;          /* when it was last seen to have the session still */
+	int is_expected;              /* it has exec'ed a program that is to join by itself */
+	unsigned int order_skip;      /* threads that were looked at already */
+	unsigned int order_failed;    /* that ran, but had to wait soon */
+};
+
+/* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over
+ * nothing. 0 and *out, or -errno. */
+int session_new(struct session **out, struct process *p, const struct session_settings *settings);
+
+/* Frees what belongs to the drain thread; the mapping belongs to the process. */
+void session_free(struct session *s);
+
+struct drain_result {
+	uint32_t fill_permille;   /* of the fullest ring */
+	uint32_t largest;         /* record, bytes */
+	uint64_t samples, events; /* events: of all kinds */
+};
+
+enum drain_mode {
+	DRAIN_RUNNING = 0,
+	DRAIN_STOPPED, /* the recording ends, the process lives on: the queue takes everything */
+	DRAIN_GONE,    /* the process is gone: whatever is not FREE is drained and closed */
+};
+
+/* One pass: samples go to @q. In DRAIN_RUNNING while it has room, and of the slots in which
+ * there is something new, as the target says; now and then of all. */
+struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
+
+/* Slots of threads that are gone without a word, and, at a slow pace, memory of slots unused. */
+void session_tidy(struct session *s, uint64_t now_ns);
+
+/* The last reading of the process's CPU clock: its own, or one of what is left of it. */
+void session_account_last(struct session *s, struct queue *q);
+
+/* Sums as of now. */
+void session_count(struct session *s, struct session_counts *out);
+
+/* Tell the target: timers disarm at their next tick. */
+void session_stop(struct session *s);
+/* Tell it that nobody drains any more: its threads free their own slots. */
+void session_leave(struct session *s);
+/* Tell it that the file is complete, and wake it; @h is a mapping of its first page. */
+void session_done_at(struct weft_session_header *h);
+int session_has_map(const struct session *s); /* can its handlers walk? */
+int session_is_dead(const struct session *s); /* by its pidfd */
+/* Is it waiting for that word? */
+int session_is_exiting(const struct session *s);
+
+void session_set_budget(struct session *s, uint32_t timers);
+uint32_t session_timers(const struct session *s); /* armed now, as far as it can be believed */
+
+#endif

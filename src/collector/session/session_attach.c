@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking over a session that a runtime made itself, as its only recorder (its memfd is locked,
+ * attach.h). An earlier recorder may have been killed at any step, and so may we:
+ *
+ *   1. run_state STOPPED: threads that end leave their slots to us from here on, and timers
+ *      that an earlier recording left delete themselves
+ *   2. slots: what an earlier recorder held or was closing is freed; what it left in the rings
+ *      is skipped, and the books of living threads count from here (session.before)
+ *   3. settings, those of events too; no module map and no tables yet
+ *   4. attach_number, then run_state RECORDING (release): whoever sees that sees the settings
+ *
+ * Killed after any of these, the target goes on: without an order nothing is armed in it.
+ */
+#include "collector/session/attach.h"
+#include "collector/session/session_private.h"
+
+#include "base/session_layout.h"
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define OPENING_TRIES 1000
+#define HANDLER_TRIES 1000
+
+/* ---- slots */
+
+/* Written and head as they are between two appends, as far as that can be seen. */
+static void read_ring(const struct weft_slot *slot, const struct weft_ring_producer *p,
+		      uint64_t *written, uint64_t *head)
+{
+	for (int i = 0; i < HANDLER_TRIES; i++) {
+		*written = __atomic_load_n(&p->written, __ATOMIC_ACQUIRE);
+		*head = __atomic_load_n(&p->head, __ATOMIC_ACQUIRE);
+		if (!__atomic_load_n(&slot->thread.handling, __ATOMIC_ACQUIRE) &&
+		    !__atomic_load_n(&p->busy, __ATOMIC_ACQUIRE) &&
+		    __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) == *written)
+			return;
+		sched_yield();
+	}
+}
+
+/* A living thread's: its ring is emptied, and its books are balanced as they stand. */
+static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_counter stolen,
+				   const struct weft_ring_producer *p, struct weft_ring_consumer *c)
+{
+	struct ring_tally t = {
+		.refused = __atomic_load_n(&c->refused, __ATOMIC_RELAXED),
+		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+	};
+	uint64_t written = 0;
+
+	read_ring(slot, p, &written, &t.tail);
+	t.delivered = written - t.refused - t.stolen;
+	__atomic_store_n(&c->delivered, t.delivered, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->tail, t.tail, __ATOMIC_RELEASE);
+	return t;
+}
+
+static void take_live(struct session *s, uint32_t index, uint64_t seen)
+{
+	struct slot_reader *reader = &s->readers[index];
+	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+
+	__atomic_and_fetch(&weft_session_states(s->base, &s->layout)[index],
+			   ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	*reader = (struct slot_reader){
+		.generation = WEFT_GENERATION_OF(seen),
+		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
+		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
+		.claimed_ns = s->process->opened_ns,
+	};
+	reader->samples =
+		skip_ring(slot, WEFT_COUNTER_LOST_STOLEN, &slot->samples_p, &slot->samples_c);
+	reader->events =
+		skip_ring(slot, WEFT_COUNTER_EVENTS_STOLEN, &slot->events_p, &slot->events_c);
+	s->open_threads++;
+}
+
+/* Its thread is gone, and what it left was another recording's. */
+static int take_ended(struct session *s, uint32_t index, uint64_t seen)
+{
+	uint64_t generation = WEFT_GENERATION_OF(seen);
+	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
+
+	if (seen != draining && !session_state_changes(s, index, seen, draining))
+		return 0;
+	session_wipe_books(weft_session_slot(s->base, &s->layout, index));
+	s->readers[index] = (struct slot_reader){.closed_generation = generation};
+	session_free_slot(s, index, draining);
+	return 1;
+}
+
+/* One that is being claimed this moment is waited for, but not for ever. */
+static void take_slot(struct session *s, uint32_t index)
+{
+	const uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+
+	for (int i = 0; i < OPENING_TRIES; i++) {
+		uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		enum weft_slot_state state = WEFT_STATE_OF(seen);
+
+		if (WEFT_GENERATION_OF(seen) == 0 || state > WEFT_SLOT_DRAINING)
+			return;
+		s->readers[index].closed_generation =
+			WEFT_GENERATION_OF(seen) - (state == WEFT_SLOT_OPENING);
+		if (state == WEFT_SLOT_FREE)
+			return;
+		if (state == WEFT_SLOT_LIVE) {
+			take_live(s, index, seen);
+			return;
+		}
+		if (state != WEFT_SLOT_OPENING && take_ended(s, index, seen))
+			return;
+		sched_yield();
+	}
+}
+
+/* ---- the header */
+
+static void lock_out(struct session *s)
+{
+	struct weft_session_header *h = s->base;
+
+	__atomic_store_n(&h->drained_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->collector_pid, getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->run_state, WEFT_RUN_STOPPED, __ATOMIC_SEQ_CST);
+}
+
+static void write_settings(struct session *s, const struct session_settings *settings,
+			   const char *socket)
+{
+	struct weft_session_header *h = s->base;
+
+	__atomic_store_n(&h->map_current, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->tables_used, 0, __ATOMIC_RELAXED);
+	session_take_anchor(h);
+	h->collector_done = 0;
+	h->stack_copy_bytes = settings->stack_copy_bytes;
+	h->frames_max = WEFT_FRAMES_MAX;
+	h->tables_bytes = settings->tables_bytes;
+	memset(h->socket_path, 0, sizeof(h->socket_path));
+	snprintf(h->socket_path, sizeof(h->socket_path), "%s", socket);
+	h->tell_children = settings->tell_children != 0;
+	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
+}
+
+static int map_session(struct session *s)
+{
+	s->base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
+	if (s->base == MAP_FAILED) {
+		s->base = NULL;
+		return -ENOMEM;
+	}
+	madvise(s->base, s->layout.total_bytes, MADV_DONTDUMP);
+	madvise(s->base, s->layout.total_bytes, MADV_NOHUGEPAGE);
+	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
+	s->readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->readers != MAP_FAILED)
+		return 0;
+	s->readers = NULL;
+	munmap(s->base, s->layout.total_bytes);
+	return -ENOMEM;
+}
+
+static int take_over(struct session *s, const struct session_settings *settings, const char *socket)
+{
+	struct weft_session_header *h = s->base;
+	uint32_t high = session_slots_high(s);
+	int rc;
+
+	lock_out(s);
+	for (uint32_t i = 0; i < high; i++)
+		take_slot(s, i);
+	s->touched = high;
+	session_count(s, &s->before);
+	s->attached = 1;
+	write_settings(s, settings, socket);
+	rc = session_events_begin(s, &settings->events);
+	if (rc)
+		return rc;
+	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->run_state, WEFT_RUN_RECORDING, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int session_attach(struct session **out, struct process *p, struct attach_target *t,
+		   const struct session_settings *settings, const char *socket)
+{
+	struct session *s = session_of(p);
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	s->memfd = t->fd;
+	s->layout = t->layout;
+	rc = map_session(s);
+	if (rc) {
+		s->memfd = -1;
+		session_free(s);
+		return rc;
+	}
+	t->fd = -1;
+	rc = take_over(s, settings, socket);
+	if (rc) {
+		munmap(s->base, s->layout.total_bytes);
+		session_free(s);
+		return rc;
+	}
+	p->base = s->base;
+	p->base_bytes = s->layout.total_bytes;
+	p->layout = s->layout;
+	*out = s;
+	return 0;
+}
+
+int session_needs_order(const struct session *s)
+{
+	return order_signal_is_allowed(s->layout.prime_signal_used);
+}
+
+int session_engines_run(const struct session *s)
+{
+	const struct weft_session_header *h = s->base;
+
+	return __atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE) != 0;
+}
+
+int session_attach_state(const struct session *s)
+{
+	const struct weft_session_header *h = s->base;
+	int32_t error;
+
+	/* Pairs: the release store of whoever carried the order out (src/runtime/sample/attach.c).
+	 */
+	if (__atomic_load_n(&h->attach_taken, __ATOMIC_ACQUIRE) != s->attach_number)
+		return -EAGAIN;
+	error = __atomic_load_n(&h->attach_error, __ATOMIC_RELAXED);
+	return error > 0 || error < -4095 || error == -EAGAIN ? -EPROTO : error;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The books of a session: every slot's, closed when its thread ends, and the sums of all.
+ *
+ * The collector takes nobody's word for it that they balance. What its target counted
+ * (attempted, written, lost) and what it counted itself (delivered, refused) must agree:
+ *   attempted = written + lost in the handler
+ *   written = delivered + refused + stolen
+ * for a thread that has ended; and likewise of the events ring, by counters of its own; a thread
+ * that runs, or was killed, may have one handler at work, and records that are not drained yet:
+ * they are pending. What these rules do not explain is in no column, so that the sums do not
+ * balance either, and is counted as a generation out of balance.
+ */
+#include "collector/session/session_private.h"
+
+#include "base/session_layout.h"
+
+#include <string.h>
+
+#define TRIES 8
+
+/* Of one ring. */
+struct ledger {
+	uint64_t attempted, written, lost, stolen; /* lost: with what was stolen */
+	uint64_t delivered, refused;               /* the collector's own */
+};
+
+struct books {
+	uint64_t counter[WEFT_COUNTER_COUNT];
+	struct ledger samples, events;
+	uint64_t healed; /* appends that were left halfway, and may be in no column */
+};
+
+enum kind { BOOK, LOST, CUT, CTX, INFO };
+
+static const enum kind kinds[WEFT_COUNTER_COUNT] = {
+#define KIND(number, id, name, kind, text) [number] = kind,
+	WEFT_COUNTERS(KIND)
+#undef KIND
+};
+
+static uint64_t sum_of_lost(const uint64_t *counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (kinds[i] == LOST)
+			sum += counter[i];
+	return sum;
+}
+
+static void read_counters(const uint64_t *from, uint64_t *to)
+{
+	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+/* Begun and not finished. */
+static int64_t unfinished(const struct ledger *l)
+{
+	return (int64_t)(l->attempted - l->written - (l->lost - l->stolen));
+}
+
+/* Written and not taken. */
+static int64_t left(const struct ledger *l)
+{
+	return (int64_t)(l->written - l->delivered - l->refused - l->stolen);
+}
+
+static void read_once(const struct weft_slot *slot, struct books *b)
+{
+	struct ledger *s = &b->samples, *e = &b->events;
+
+	s->attempted = __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_ACQUIRE);
+	e->attempted =
+		__atomic_load_n(&slot->counters[WEFT_COUNTER_EVENTS_ATTEMPTED], __ATOMIC_ACQUIRE);
+	read_counters(slot->counters, b->counter);
+	s->written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
+	e->written = __atomic_load_n(&slot->events_p.written, __ATOMIC_RELAXED);
+	b->counter[WEFT_COUNTER_ATTEMPTED] = s->attempted;
+	b->counter[WEFT_COUNTER_EVENTS_ATTEMPTED] = e->attempted;
+	s->lost = sum_of_lost(b->counter);
+	s->stolen = b->counter[WEFT_COUNTER_LOST_STOLEN];
+	e->stolen = b->counter[WEFT_COUNTER_EVENTS_STOLEN];
+	e->lost = b->counter[WEFT_COUNTER_EVENTS_RING_FULL] +
+		  b->counter[WEFT_COUNTER_EVENTS_NESTED] + e->stolen;
+	b->healed = b->counter[WEFT_COUNTER_EVENTS_HEALED];
+}
+
+static int has_changed(const uint64_t *counters, enum weft_counter counter, uint64_t seen)
+{
+	return __atomic_load_n(&counters[counter], __ATOMIC_RELAXED) != seen;
+}
+
+/* Of a thread that runs: again, when another record began meanwhile, or its stores are seen
+ * in another order than it made them. */
+static void read_books(const struct weft_slot *slot, const struct slot_reader *reader,
+		       struct books *b)
+{
+	const uint64_t *c = slot->counters;
+
+	for (int i = 0; i < TRIES; i++) {
+		read_once(slot, b);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!has_changed(c, WEFT_COUNTER_ATTEMPTED, b->samples.attempted) &&
+		    !has_changed(c, WEFT_COUNTER_EVENTS_ATTEMPTED, b->events.attempted) &&
+		    unfinished(&b->samples) >= 0 && unfinished(&b->events) >= 0)
+			break;
+	}
+	b->samples.delivered = reader->samples.delivered;
+	b->samples.refused = reader->samples.refused;
+	b->events.delivered = reader->events.delivered;
+	b->events.refused = reader->events.refused;
+}
+
+static void add_books(const struct books *b, struct session_counts *out)
+{
+	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		out->counter[i] += b->counter[i];
+	out->delivered += b->samples.delivered;
+	out->events_delivered += b->events.delivered;
+}
+
+/* Of a thread that runs, or was killed at any step: @most may be in its hands, and what it wrote
+ * is still there. */
+static uint64_t pending(const struct ledger *l, int64_t most)
+{
+	uint64_t sum = left(l) > 0 ? (uint64_t)left(l) : 0;
+
+	return sum + (unfinished(l) > 0 && unfinished(l) <= most ? (uint64_t)unfinished(l) : 0);
+}
+
+/* An append that was left for good is not finished by anybody; who took it over has counted. */
+static int64_t events_unfinished_max(const struct books *b)
+{
+	return b->healed < INT32_MAX ? 1 + (int64_t)b->healed : 1;
+}
+
+static void add_pending(const struct books *b, struct session_counts *out)
+{
+	out->pending += pending(&b->samples, 1);
+	out->events_pending += pending(&b->events, events_unfinished_max(b));
+}
+
+static int is_balanced(const struct ledger *l, int64_t most, int64_t left_most)
+{
+	return unfinished(l) >= 0 && unfinished(l) <= most && left(l) >= 0 && left(l) <= left_most;
+}
+
+static int are_balanced(const struct books *b, enum slot_end end)
+{
+	int64_t events = events_unfinished_max(b);
+
+	if (end == END_RELEASED)
+		return is_balanced(&b->samples, 0, 0) && is_balanced(&b->events, events, 0);
+	if (end == END_OPENING)
+		return is_balanced(&b->samples, 1, INT64_MAX) &&
+		       is_balanced(&b->events, events, INT64_MAX);
+	return is_balanced(&b->samples, 1, 1) && is_balanced(&b->events, events, 1);
+}
+
+/* model: WIPE */
+void session_wipe_books(struct weft_slot *slot)
+{
+	memset(slot->counters, 0, sizeof(slot->counters));
+	memset(&slot->samples_p, 0, sizeof(slot->samples_p));
+	memset(&slot->samples_c, 0, sizeof(slot->samples_c));
+	memset(&slot->events_p, 0, sizeof(slot->events_p));
+	memset(&slot->events_c, 0, sizeof(slot->events_c));
+}
+
+void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot,
+			 enum slot_end end)
+{
+	struct slot_reader *reader = &s->readers[index];
+	uint64_t generation = reader->generation;
+	struct books b;
+
+	read_books(slot, reader, &b);
+	add_books(&b, &s->closed);
+	if (are_balanced(&b, end))
+		add_pending(&b, &s->closed);
+	else
+		s->closed.unbalanced++;
+	s->closed.generations += generation - reader->closed_generation;
+	session_wipe_books(slot);
+	*reader = (struct slot_reader){.closed_generation = generation};
+}
+
+static void add_header(const struct session *s, struct session_counts *out)
+{
+	const struct weft_session_header *h = s->base;
+	uint64_t counter[WEFT_COUNTER_COUNT];
+
+	read_counters(h->counters, counter);
+	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		out->counter[i] += counter[i];
+	out->counter[WEFT_COUNTER_ATTEMPTED] += sum_of_lost(counter);
+	out->counter[WEFT_COUNTER_EVENTS_ATTEMPTED] += counter[WEFT_COUNTER_EVENTS_NO_SLOT];
+	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
+		out->handler_ns[i] = __atomic_load_n(&h->handler_ns[i], __ATOMIC_RELAXED);
+		out->claim_ns[i] = __atomic_load_n(&h->claim_ns[i], __ATOMIC_RELAXED);
+	}
+	out->slots_used = __atomic_load_n(&h->slots_used, __ATOMIC_RELAXED);
+}
+
+/* A FREE slot's books are closed, and zero. */
+static void add_slot(const struct session *s, uint32_t index, struct session_counts *out)
+{
+	uint64_t word =
+		__atomic_load_n(&weft_session_states(s->base, &s->layout)[index], __ATOMIC_ACQUIRE);
+	struct books b;
+
+	if (WEFT_STATE_OF(word) == WEFT_SLOT_FREE)
+		return;
+	read_books(weft_session_slot(s->base, &s->layout, index), &s->readers[index], &b);
+	add_books(&b, out);
+	add_pending(&b, out);
+}
+
+/* More than the sum of all can be only if the target lies, or frees its slots itself. */
+static void take_away(uint64_t *from, uint64_t before)
+{
+	*from -= before < *from ? before : *from;
+}
+
+static void leave_out_earlier(const struct session_counts *before, struct session_counts *out)
+{
+	for (unsigned int i = 0; i < WEFT_COUNTER_ROOM; i++)
+		take_away(&out->counter[i], before->counter[i]);
+	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
+		take_away(&out->handler_ns[i], before->handler_ns[i]);
+		take_away(&out->claim_ns[i], before->claim_ns[i]);
+	}
+	take_away(&out->delivered, before->delivered);
+	take_away(&out->events_delivered, before->events_delivered);
+}
+
+void session_count(struct session *s, struct session_counts *out)
+{
+	uint32_t high = session_slots_high(s);
+
+	*out = s->closed;
+	add_header(s, out);
+	for (uint32_t i = 0; i < high; i++)
+		add_slot(s, i, out);
+	out->counter[WEFT_COUNTER_LOST_INVALID] += s->invalid;
+	out->counter[WEFT_COUNTER_EVENTS_INVALID] += s->events_invalid;
+	out->counter[WEFT_COUNTER_LOST_MISTIMED] += s->mistimed;
+	out->counter[WEFT_COUNTER_EVENTS_MISTIMED] += s->events_mistimed;
+	out->counter[WEFT_COUNTER_EVENT_TYPES_REFUSED] += s->events.types_refused;
+	out->counter[WEFT_COUNTER_SLOTS_REAPED] += s->reaped;
+	out->threads = s->open_threads;
+	out->slots_high = high;
+	if (s->attached)
+		leave_out_earlier(&s->before, out);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Draining a session: slot by slot, dead ones back to FREE. What is in a slot's rings becomes
+ * batches in session_rings.c.
+ *
+ * The state word says who may do what (abi/session.h): a LIVE slot is held while records are
+ * taken from it, so that nobody else begins with it meanwhile; a DEAD one is taken into
+ * DRAINING, where its books are closed (session_books.c). Model: tests/models/slot.pml, whose
+ * step names stand here behind "model:".
+ */
+#include "collector/session/session_private.h"
+
+#include "base/session_layout.h"
+#include "collector/process/clock.h"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+
+#define TOUCH_AHEAD 4
+#define WARM_SLOTS 16
+#define ENDED_TRIES 8
+#define ALL_SLOTS_NS UINT64_C(2000000000)
+
+static void touch(const uint8_t *at)
+{
+	(void)*(const volatile uint8_t *)at;
+}
+
+uint32_t session_slots_high(const struct session *s)
+{
+	const struct weft_session_header *h = s->base;
+	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
+
+	return high < s->layout.slot_count ? high : s->layout.slot_count;
+}
+
+/* The high-water mark is a word that anybody may have written; each slot's own word must say
+ * that it was in use before those after it are touched. */
+static int was_in_use(const struct session *s, uint32_t index)
+{
+	const uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+
+	return WEFT_GENERATION_OF(__atomic_load_n(word, __ATOMIC_RELAXED)) != 0;
+}
+
+void session_touch_ahead(struct session *s)
+{
+	uint32_t until = session_slots_high(s) + TOUCH_AHEAD;
+
+	if (until > s->layout.slot_count)
+		until = s->layout.slot_count;
+	for (; s->touched < until; s->touched++) {
+		const uint8_t *slot =
+			(const uint8_t *)weft_session_slot(s->base, &s->layout, s->touched);
+
+		if (s->touched >= TOUCH_AHEAD && !was_in_use(s, s->touched - TOUCH_AHEAD))
+			return;
+		touch(slot);
+		touch(slot + s->layout.samples_offset);
+		touch(slot + s->layout.events_offset);
+	}
+}
+
+void session_mark(struct session *s, uint32_t index)
+{
+	struct weft_session_header *h = s->base;
+	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
+
+	__atomic_fetch_or(&h->fresh[block / 64], UINT64_C(1) << block % 64, __ATOMIC_RELAXED);
+}
+
+/* From the ring's start again. */
+static struct ring_tally tally_on(const struct ring_tally *before, const struct weft_slot *slot,
+				  enum weft_counter stolen)
+{
+	return (struct ring_tally){
+		.delivered = before->delivered,
+		.refused = before->refused,
+		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+	};
+}
+
+/* A generation not met before. Its books go on where those of a stolen one ended. */
+static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
+			 const struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_reader *reader = &s->readers[index];
+
+	if (reader->generation == generation)
+		return;
+	session_end_thread(pass, index);
+	*reader = (struct slot_reader){
+		.generation = generation,
+		.closed_generation = reader->closed_generation,
+		.samples = tally_on(&reader->samples, slot, WEFT_COUNTER_LOST_STOLEN),
+		.events = tally_on(&reader->events, slot, WEFT_COUNTER_EVENTS_STOLEN),
+		.reaped = reader->reaped,
+		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
+		.claimed_ns = __atomic_load_n(&slot->thread.claimed_ns, __ATOMIC_RELAXED),
+	};
+	s->open_threads++;
+}
+
+/* Give the memory back of everything above @from. */
+void session_punch(struct session *s, uint32_t index, uint32_t from)
+{
+	uint64_t at = s->layout.slots_offset + index * s->layout.slot_stride;
+
+	fallocate(s->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(at + from),
+		  (off_t)(s->layout.slot_stride - from));
+}
+
+int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(&weft_session_states(s->base, &s->layout)[index], &from,
+					   to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* model: FREE, HINT */
+void session_free_slot(struct session *s, uint32_t index, uint64_t from)
+{
+	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	uint64_t to = WEFT_STATE_WORD(WEFT_GENERATION_OF(from), WEFT_SLOT_FREE);
+
+	if (session_state_changes(s, index, from, to))
+		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
+}
+
+/* The slot is in DRAINING and its ring empty: close the books and give it back. */
+static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_reader *reader = &s->readers[index];
+	uint64_t generation = reader->generation;
+	int killed = pass->last == DRAIN_GONE || reader->reaped;
+
+	session_end_thread(pass, index);
+	session_close_books(s, index, slot, killed ? END_KILLED : END_RELEASED);
+	if (index >= WARM_SLOTS)
+		session_punch(s, index, WEFT_SLOT_TOUCHED_BYTES);
+	session_free_slot(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
+}
+
+/* In DRAINING: all of it, in as many passes as the queue asks for. */
+static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
+			struct weft_slot *slot)
+{
+	struct slot_reader *reader = &pass->session->readers[index];
+
+	begin_reader(pass, index, generation, slot);
+	for (int i = 0; i < ENDED_TRIES; i++) { /* a liar's head may never be reached */
+		if (!session_drain_rings(pass, index, slot))
+			return;
+		if (session_rings_are_empty(reader, slot))
+			break;
+	}
+	end_slot(pass, index, slot);
+}
+
+/* Nothing new costs two loads, and the owner nothing. model: HOLD .. LET_GO */
+static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_reader *reader = &s->readers[index];
+
+	if (reader->generation == WEFT_GENERATION_OF(seen) && session_rings_are_empty(reader, slot))
+		return;
+	if (!session_state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
+		return;
+	begin_reader(pass, index, WEFT_GENERATION_OF(seen), slot);
+	session_drain_rings(pass, index, slot);
+	__atomic_and_fetch(&weft_session_states(s->base, &s->layout)[index],
+			   ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+}
+
+/* The process is gone: whose slot this was going to be has nothing in its ring yet. */
+static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	session_end_thread(pass, index);
+	session_close_books(pass->session, index, slot, END_OPENING);
+}
+
+static void drain_slot(struct pass *pass, uint32_t index)
+{
+	struct session *s = pass->session;
+	uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+	uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	uint64_t generation = WEFT_GENERATION_OF(seen);
+	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
+	enum weft_slot_state state = WEFT_STATE_OF(seen);
+	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+
+	if (generation == 0 || state == WEFT_SLOT_FREE || state > WEFT_SLOT_DRAINING)
+		return;
+	if (state == WEFT_SLOT_OPENING) {
+		if (pass->last == DRAIN_GONE)
+			close_opening(pass, index, slot);
+		return;
+	}
+	if (state == WEFT_SLOT_LIVE && pass->last != DRAIN_GONE) {
+		drain_live(pass, index, seen, slot);
+		return;
+	}
+	/* model: TAKE */
+	if (state != WEFT_SLOT_DRAINING && !session_state_changes(s, index, seen, draining))
+		return;
+	drain_ended(pass, index, generation, slot);
+}
+
+/* What is new from here on sets the bit again. Pairs with weft_rt_mark(). */
+static void drain_fresh(struct pass *pass, uint32_t high)
+{
+	struct weft_session_header *h = pass->session->base;
+
+	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++) {
+		uint64_t bits = __atomic_load_n(&h->fresh[i], __ATOMIC_RELAXED);
+
+		if (bits)
+			bits = __atomic_exchange_n(&h->fresh[i], 0, __ATOMIC_ACQUIRE);
+		for (; bits; bits &= bits - 1) {
+			uint32_t block = i * 64 + (uint32_t)__builtin_ctzll(bits);
+			uint32_t at = block * WEFT_SESSION_BLOCK_SLOTS;
+
+			for (uint32_t k = 0; k < WEFT_SESSION_BLOCK_SLOTS && at + k < high; k++)
+				drain_slot(pass, at + k);
+		}
+	}
+}
+
+struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode)
+{
+	struct pass pass = {.session = s, .queue = q, .last = (int)mode};
+	uint32_t high = session_slots_high(s);
+
+	pass.now_ns = clock_mono_ns();
+	__atomic_store_n(&((struct weft_session_header *)s->base)->drained_ns, pass.now_ns,
+			 __ATOMIC_RELAXED);
+	session_events_read(s);
+	session_events_tell(s, q);
+	if (mode == DRAIN_RUNNING)
+		session_touch_ahead(s);
+	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS) {
+		drain_fresh(&pass, high);
+		session_account_tell(s, q, pass.now_ns);
+		return pass.result;
+	}
+	s->drained_ns = pass.now_ns;
+	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++)
+		__atomic_exchange_n(&((struct weft_session_header *)s->base)->fresh[i], 0,
+				    __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < high; i++)
+		drain_slot(&pass, i);
+	session_account_tell(s, q, pass.now_ns);
+	return pass.result;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed events of a session: see session_events.h. */
+#include "collector/session/session_private.h"
+
+#include "base/dictionary.h"
+#include "base/event_row.h"
+#include "base/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct weft_event_row *row_of(const struct session *s, uint32_t number)
+{
+	return (struct weft_event_row *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
+						 (size_t)number * WEFT_EVENT_ROW_BYTES);
+}
+
+static struct weft_event_text *text_of(const struct session *s)
+{
+	return (struct weft_event_text *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
+						  WEFT_EVENT_ROWS_BYTES);
+}
+
+/* ---- rows */
+
+static void show_type(const struct session *s, const struct event_type *t)
+{
+	event_row_fill(row_of(s, t->number), &t->settings, t->flags,
+		       tsc_clock_hz(s->event_options.clock), !s->events.is_off);
+}
+
+static void show_types(const struct session *s)
+{
+	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
+		if (s->events.type[i])
+			show_type(s, s->events.type[i]);
+}
+
+/* Of weft's own. */
+static void show_flags(const struct session *s, uint32_t number, uint32_t flags)
+{
+	if (s->events.is_off)
+		flags = 0;
+	__atomic_store_n(&row_of(s, number)->flags, flags | WEFT_EVENT_SET, __ATOMIC_RELEASE);
+}
+
+/* Who needs the samples of the CPU timer: those of the file, and the wall engine. */
+static uint32_t cpu_row_flags(const struct session *s)
+{
+	const struct session_events *e = &s->events;
+	const struct event_settings *of[] = {&e->cpu, &e->wall};
+	static const uint32_t engine[] = {WEFT_ENGINE_CPU, WEFT_ENGINE_WALL};
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!(s->event_options.engines & engine[i]) || !of[i]->enabled)
+			continue;
+		if (of[i]->select == SELECT_ALL)
+			return WEFT_EVENT_ON;
+		flags = WEFT_EVENT_ON | WEFT_EVENT_IF_CONTEXT;
+	}
+	return flags;
+}
+
+static enum samples_choice wall_choice(const struct event_settings *s)
+{
+	if (!s->enabled)
+		return SAMPLES_NONE;
+	return s->select == SELECT_IF_CONTEXT ? SAMPLES_IN_CONTEXT : SAMPLES_ALL;
+}
+
+static void show_samples(struct session *s)
+{
+	struct session_events *e = &s->events;
+
+	show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
+	show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(&e->wall, 0, 1));
+	__atomic_store_n(&s->process->wall_asked, wall_choice(&e->wall), __ATOMIC_RELAXED);
+}
+
+/* By the name that they have everywhere, then by the one that they have in this file. */
+static struct event_settings sample_settings(const struct session *s, const char *name,
+					     const char *also, uint64_t *wrong)
+{
+	const struct settings_text *text = &s->events.text;
+	struct event_settings settings = {.enabled = 1, .stack_trace = 1};
+
+	if (text->text)
+		weft_settings_apply(&settings, name, text->text, text->bytes);
+	if (text->text && also && strcmp(also, name) != 0)
+		weft_settings_apply(&settings, also, text->text, text->bytes);
+	*wrong = (uint64_t)weft_settings_settle(&settings, 0) |
+		 (settings.wrong >> SETTING_SELECT & 1);
+	return settings;
+}
+
+/* ---- types */
+
+/* Off from now on, so that the program makes no events that nobody takes. */
+static void refuse_type(struct session *s, uint32_t number)
+{
+	s->events.types_refused++;
+	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
+	    !(s->events.type && s->events.type[number]))
+		__atomic_store_n(&row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
+}
+
+static void settle_type(struct session *s, struct event_type *t, int *wrong)
+{
+	t->settings = event_type_settle(t, s->events.text.text, s->events.text.bytes, wrong);
+}
+
+static void take_type(void *arg, const struct weft_log_record *record, const uint8_t *data)
+{
+	struct session *s = arg;
+	struct event_type *t;
+	int wrong;
+
+	if (record->type != WEFT_LOG_EVENT_TYPE)
+		return;
+	if (!s->events.type)
+		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_type *));
+	if (!s->events.type || event_type_new(&t, record->id, data, record->data_bytes)) {
+		refuse_type(s, record->id);
+		return;
+	}
+	if (s->events.type[t->number]) { /* never given again */
+		event_type_free(t);
+		refuse_type(s, record->id);
+		return;
+	}
+	settle_type(s, t, &wrong);
+	s->events.type[t->number] = t;
+	s->events.untold++;
+	show_type(s, t);
+}
+
+void session_events_read(struct session *s)
+{
+	const struct weft_session_header *h = s->base;
+	uint64_t head = __atomic_load_n(&h->dict_head, __ATOMIC_ACQUIRE);
+
+	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
+		return;
+	/* That it is malformed the worker counts, who reads it too. */
+	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
+		     &s->events.log_position, take_type, s))
+		s->events.log_position = s->layout.dict_bytes;
+}
+
+/* ---- telling the worker */
+
+static void push_word(struct session *s, struct queue *q, const struct type_word *word,
+		      const struct event_type *definition)
+{
+	size_t more = definition ? definition->data_bytes : 0;
+	struct batch *b = batch_new(BATCH_TYPE, s->process, sizeof(*word) + more);
+
+	if (!b)
+		return; /* its events are then counted as invalid */
+	memcpy(b->data, word, sizeof(*word));
+	if (definition)
+		memcpy(b->data + sizeof(*word), definition->data, more);
+	queue_push(q, b);
+}
+
+static void tell_type(struct session *s, struct queue *q, struct event_type *t, int wrong)
+{
+	struct type_word word = {
+		.number = t->number, .wrong_select = wrong != 0, .settings = t->settings};
+
+	push_word(s, q, &word, t->is_told ? NULL : t);
+	s->events.untold -= !t->is_told;
+	t->is_told = 1;
+}
+
+static void tell_sample(struct session *s, struct queue *q, uint32_t number,
+			const struct event_settings *settings)
+{
+	struct type_word word = {.number = number,
+				 .wrong_select = s->events.warned >> number & 1,
+				 .settings = *settings};
+
+	push_word(s, q, &word, NULL);
+}
+
+void session_events_tell(struct session *s, struct queue *q)
+{
+	int wrong;
+
+	if (!s->events.is_told) {
+		s->events.is_told = 1;
+		tell_sample(s, q, WEFT_EVENT_ROW_CPU, &s->events.cpu);
+		tell_sample(s, q, WEFT_EVENT_ROW_WALL, &s->events.wall);
+	}
+	for (size_t i = 0; s->events.untold && i < WEFT_EVENT_TYPES_MAX; i++) {
+		struct event_type *t = s->events.type[i];
+
+		if (!t || t->is_told)
+			continue;
+		settle_type(s, t, &wrong);
+		tell_type(s, q, t, wrong);
+	}
+}
+
+/* ---- life */
+
+static void settle_samples(struct session *s)
+{
+	struct session_events *e = &s->events;
+	uint64_t cpu, wall;
+
+	e->cpu = sample_settings(s, RECORDING_EXECUTION_SAMPLE, s->event_options.cpu_name, &cpu);
+	e->wall = sample_settings(s, RECORDING_WALL_SAMPLE, s->event_options.wall_name, &wall);
+	e->warned = (uint32_t)(cpu << WEFT_EVENT_ROW_CPU | wall << WEFT_EVENT_ROW_WALL);
+}
+
+int session_events_begin(struct session *s, const struct event_options *o)
+{
+	static const struct tsc_clock no_clock;
+	int rc;
+
+	s->event_options = *o;
+	if (!s->event_options.clock)
+		s->event_options.clock = &no_clock;
+	if (!s->event_options.engines)
+		s->event_options.engines = WEFT_ENGINE_CPU;
+	rc = o->text ? settings_text_copy(&s->events.text, o->text) : 0;
+	if (rc)
+		return rc;
+	s->events.is_told = !s->events.text.bytes;
+	settings_text_publish(&s->events.text, text_of(s));
+	session_events_clock(s);
+	settle_samples(s);
+	show_samples(s);
+	session_events_read(s);
+	return 0;
+}
+
+void session_events_free(struct session *s)
+{
+	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
+		event_type_free(s->events.type[i]);
+	free(s->events.type);
+	settings_text_free(&s->events.text);
+}
+
+void session_events_off(struct session *s)
+{
+	s->events.is_off = 1;
+	show_samples(s);
+	session_events_read(s);
+	show_types(s);
+}
+
+/* Rows that were filled before the clock's rate was known have no thresholds in its ticks. */
+void session_events_clock(struct session *s)
+{
+	const struct tsc_clock *c = s->event_options.clock;
+	struct weft_session_header *h = s->base;
+	uint64_t hz = c->is_usable ? tsc_clock_hz(c) : 0;
+
+	if (!hz) {
+		__atomic_and_fetch(&h->features, ~(uint64_t)WEFT_FEATURE_CLOCKSOURCE_TSC,
+				   __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_store_n(&h->tsc_hz, hz, __ATOMIC_RELAXED);
+	if (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_CLOCKSOURCE_TSC))
+		show_types(s);
+	__atomic_or_fetch(&h->features, WEFT_FEATURE_CLOCKSOURCE_TSC, __ATOMIC_RELEASE);
+}
+
+/* ---- changes */
+
+/* A select that cannot be is told, though it changes nothing: it is all, and may have been. */
+static void set_sample(struct session *s, struct queue *q, uint32_t number, int has_changed)
+{
+	if (has_changed || s->events.warned >> number & 1)
+		tell_sample(s, q, number,
+			    number == WEFT_EVENT_ROW_CPU ? &s->events.cpu : &s->events.wall);
+}
+
+static void set_samples(struct session *s, struct queue *q,
+			void (*changed)(void *arg, const char *name), void *arg)
+{
+	struct event_settings cpu = s->events.cpu, wall = s->events.wall;
+
+	settle_samples(s);
+	show_samples(s);
+	set_sample(s, q, WEFT_EVENT_ROW_CPU, !event_settings_equal(&cpu, &s->events.cpu));
+	set_sample(s, q, WEFT_EVENT_ROW_WALL, !event_settings_equal(&wall, &s->events.wall));
+	if (!event_settings_equal(&cpu, &s->events.cpu))
+		changed(arg, RECORDING_EXECUTION_SAMPLE);
+	if (!event_settings_equal(&wall, &s->events.wall))
+		changed(arg, RECORDING_WALL_SAMPLE);
+}
+
+static int set_type(struct session *s, struct queue *q, struct event_type *t)
+{
+	struct event_settings before = t->settings;
+	int wrong, has_changed;
+
+	settle_type(s, t, &wrong);
+	has_changed = !event_settings_equal(&before, &t->settings);
+	if (has_changed)
+		show_type(s, t);
+	if (has_changed || wrong)
+		tell_type(s, q, t, wrong);
+	return has_changed;
+}
+
+/* The text first: a type that is enrolled this moment has it, or is met here. */
+int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
+		       void (*changed)(void *arg, const char *name), void *arg)
+{
+	int rc = settings_text_add(&s->events.text, lines, bytes);
+
+	if (rc)
+		return rc;
+	settings_text_publish(&s->events.text, text_of(s));
+	session_events_read(s);
+	session_events_tell(s, q);
+	set_samples(s, q, changed, arg);
+	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
+		if (s->events.type[i] && set_type(s, q, s->events.type[i]))
+			changed(arg, s->events.type[i]->name);
+	return 0;
+}
+
+/* ---- events */
+
+static const struct event_type *type_of(struct session *s, uint32_t number)
+{
+	const struct event_type *t;
+
+	if (number >= WEFT_EVENT_TYPES_MAX)
+		return NULL;
+	t = s->events.type ? s->events.type[number] : NULL;
+	if (t)
+		return t;
+	session_events_read(s);
+	return s->events.type ? s->events.type[number] : NULL;
+}
+
+static int takes_clock(const struct session *s, struct weft_event_record *r)
+{
+	uint64_t begin, end;
+
+	if (!(r->record.flags & WEFT_EVENT_IN_TSC))
+		return 1;
+	if (r->begin > r->end || tsc_clock_ns(s->event_options.clock, r->begin, &begin) ||
+	    tsc_clock_ns(s->event_options.clock, r->end, &end))
+		return 0;
+	r->begin = begin < end ? begin : end;
+	r->end = end;
+	r->record.flags &= (uint16_t)~WEFT_EVENT_IN_TSC;
+	return 1;
+}
+
+enum record_fault session_event_fault(struct weft_record *record, struct session *s)
+{
+	struct weft_event_record *r = (void *)record;
+	struct event_parts parts;
+	const struct event_type *t;
+
+	if (record->bytes < sizeof(*r))
+		return RECORD_MALFORMED;
+	t = type_of(s, record->rsv);
+	if (!t || event_parts(t, r, &parts) || !takes_clock(s, r) || r->begin > r->end)
+		return RECORD_MALFORMED;
+	record->generation = (uint32_t)parts.values_bytes;
+	return fault_of_time(r->end, s);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Typed events of a session, on the drain thread: what types its program has defined, their
+ * settings and rows, the text that types to come will obey, and whether an event is sound.
+ *
+ * The worker hears of a type, and of settings that change, by BATCH_TYPE: before any event of it.
+ */
+#ifndef WEFT_COLLECTOR_SESSION_EVENTS_H
+#define WEFT_COLLECTOR_SESSION_EVENTS_H
+
+#include "collector/process/settings_text.h"
+#include "collector/process/tsc_clock.h"
+#include "collector/session/event_types.h"
+
+struct queue;
+struct session;
+
+/* Why a record of a ring is refused. */
+enum record_fault {
+	RECORD_SOUND = 0,
+	RECORD_MALFORMED, /* a length or a type that cannot be, or another generation's */
+	RECORD_MISTIMED,  /* newer than the clock after it was read, or older than the process */
+};
+
+struct session_events {
+	struct event_type **type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
+	uint64_t log_position;
+	uint64_t types_refused;
+	size_t untold;             /* types that the worker has not heard of */
+	struct settings_text text; /* what applies here */
+	struct event_settings cpu, wall;
+	uint32_t warned; /* bit per row below WEFT_EVENT_ROW_FIRST: its select was found wrong */
+	int is_told, is_off;
+};
+
+/* Of BATCH_TYPE: settings that apply from here on; the definition follows if it is new. */
+struct type_word {
+	uint32_t number; /* of a type, or enum weft_event_row_number */
+	uint32_t wrong_select;
+	struct event_settings settings;
+};
+
+/* What every session is begun with. */
+struct event_options {
+	const struct settings_text *text; /* of the recording */
+	const struct tsc_clock *clock;
+	uint32_t engines;                 /* whose samples are written */
+	const char *cpu_name, *wall_name; /* of these types in the file */
+};
+
+/* Before the session records: text, rows of samples and of types that are there. 0 or -ENOMEM. */
+int session_events_begin(struct session *s, const struct event_options *o);
+void session_events_free(struct session *s);
+
+/* All rows off: the recording is over for it. */
+void session_events_off(struct session *s);
+
+/* What is new in the log: rows; and tell the worker of what it has not heard of. */
+void session_events_read(struct session *s);
+void session_events_tell(struct session *s, struct queue *q);
+
+/* More lines for the session, at once; @changed is told which types have changed, samples among
+ * them. 0, -ENOSPC, -ENOMEM. */
+int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
+		       void (*changed)(void *arg, const char *name), void *arg);
+
+/* What clock the program is to use. */
+void session_events_clock(struct session *s);
+
+/* Is an event what it must be? Its times are CLOCK_MONOTONIC afterwards. */
+enum record_fault session_event_fault(struct weft_record *record, struct session *s);
+
+#endif

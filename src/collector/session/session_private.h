@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files session*.c alone. */
+#ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
+#define WEFT_COLLECTOR_SESSION_PRIVATE_H
+
+#include "collector/session/session.h"
+
+/* One of its rings. */
+struct ring_tally {
+	uint64_t tail;
+	uint64_t delivered, refused, stolen; /* since the slot was FREE */
+};
+
+/* What the collector remembers of a slot: positions live here, not in shared memory. */
+struct slot_reader {
+	uint64_t generation;        /* whose books these are; 0 = nobody's yet */
+	uint64_t closed_generation; /* the newest whose books are closed */
+	struct ring_tally samples, events;
+	uint64_t claimed_ns, named_ns, name_pause_ns;
+	int32_t tid;
+	uint32_t reaped;    /* its thread, or one before, was found gone */
+	uint32_t idle;      /* was FREE when it was looked at */
+	uint32_t announced; /* a batch of it was queued */
+	char name[64];
+};
+
+/* One pass over a session's slots. */
+struct pass {
+	struct session *session;
+	struct queue *queue;
+	int last;
+	uint64_t now_ns;
+	struct drain_result result;
+};
+
+/* In session_rings.c. What is new in both rings of a slot that is held, or in DRAINING, to the
+ * queue; 0: the queue would not take any more, and the slot is left as it is. */
+int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot);
+/* Is there nothing new in either? */
+int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot);
+/* The last word to the worker of the thread that had the slot, if it heard of it. */
+void session_end_thread(const struct pass *pass, uint32_t index);
+
+/* In session_account.c. The word of who had the slot: 0 = none. To be told later, of a thread that
+ * the worker has not heard of; and what was to be told. */
+uint64_t session_cpu_of(const struct session *s, uint32_t index);
+uint64_t session_ended_of(const struct session *s, uint32_t index);
+void session_account_end(struct session *s, uint32_t index);
+void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
+
+/* In session_sound.c. May all that later readers rely on be believed? */
+enum record_fault fault_of_sample(struct weft_record *record, struct session *s);
+/* Of the events ring: a switch, or an event, whose times are CLOCK_MONOTONIC then. */
+enum record_fault fault_of_event(struct weft_record *record, struct session *s);
+/* Can that be the time of something that was read just now? */
+enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
+#define SAMPLE_REGISTERS_MAX 33
+
+/* Of @p, with no memory yet; NULL: out of memory. */
+struct session *session_of(struct process *p);
+
+/* The clocks of this moment into the header. */
+void session_take_anchor(struct weft_session_header *h);
+
+/* Touch the control page and each ring's first page of the next few slots, so that their
+ * first use costs the target no page allocation. */
+void session_touch_ahead(struct session *s);
+
+uint32_t session_slots_high(const struct session *s); /* as far as it can be believed */
+
+void session_mark(struct session *s, uint32_t index); /* it is looked at in the next pass */
+
+/* From a word that was seen to another; 0: somebody came in between. */
+int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to);
+void session_free_slot(struct session *s, uint32_t index, uint64_t from); /* and its hint */
+void session_punch(struct session *s, uint32_t index, uint32_t from);     /* up to its end */
+
+/* All of its books to zero: it is in DRAINING. */
+void session_wipe_books(struct weft_slot *slot);
+
+/* How the life of a slot ended: what may be left in a thread's hands. */
+enum slot_end {
+	END_RELEASED, /* by the thread itself: nothing */
+	END_KILLED,   /* at any step: one sample of a handler */
+	END_OPENING,  /* before it began: all that was left to a thief */
+};
+
+/* Add a slot's books to s->closed, check that they balance, and wipe them: the slot is ours. */
+void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot,
+			 enum slot_end end);
+
+#endif

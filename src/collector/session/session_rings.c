@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records out of a slot's two rings into batches: samples for the walker to walk, switches of
+ * coroutines and events for it to place. We hold the slot, or it is in DRAINING: both rings are
+ * that generation's until we let go. What is malformed is refused and counted.
+ */
+#include "collector/session/session_private.h"
+
+#include "base/ring_consumer.h"
+#include "collector/process/clock.h"
+#include "collector/process/label_sets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAMPLE_MAX                                                                                 \
+	(sizeof(struct weft_sample_record) + SAMPLE_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +      \
+	 WEFT_FRAMES_MAX * 8 + LABEL_BYTES_MAX + 64)
+#define NAME_PAUSE_MIN_NS UINT64_C(50000000)
+#define NAME_PAUSE_MAX_NS UINT64_C(10000000000)
+
+/* A ring, and what is to become of what is in it. */
+struct slot_ring {
+	struct ring_reader reader;
+	struct ring_tally *tally;
+	uint64_t *invalid, *mistimed; /* the session's counts of refused records */
+	uint64_t *taken;              /* the pass's */
+	uint32_t *largest;            /* record of the pass; NULL = nobody asks */
+	size_t record_max;
+	enum batch_kind kind;
+	enum record_fault (*fault_of)(struct weft_record *record, struct session *s);
+};
+
+static void read_comm(const struct session *s, struct slot_reader *reader)
+{
+	char path[48];
+	size_t bytes = 0;
+	char *text;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->tid);
+	text = process_read_own(s->process, path, &bytes);
+	if (text)
+		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)strcspn(text, "\n"),
+			 text);
+	free(text);
+}
+
+/* The name that the thread was given since its claim; "" = none, or it changes all the time.
+ * Pairs: put_name() (src/runtime/hooks/hook_name.c). */
+static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
+{
+	uint64_t words[2], again;
+
+	name[0] = name[sizeof(words)] = 0;
+	for (int tries = 0; tries < 3; tries++) {
+		words[0] = __atomic_load_n(&slot->given_name[0], __ATOMIC_ACQUIRE);
+		words[1] = __atomic_load_n(&slot->given_name[1], __ATOMIC_ACQUIRE);
+		again = __atomic_load_n(&slot->given_name[0], __ATOMIC_RELAXED);
+		if (words[0] && words[0] == again) {
+			memcpy(name, words, sizeof(words));
+			return;
+		}
+	}
+}
+
+/* That of its birth is its creator's most often: believed where there is no better one. */
+static void take_name_of_birth(struct slot_reader *reader, const struct weft_slot *slot)
+{
+	memcpy(reader->name, slot->name, sizeof(slot->name));
+	reader->name[sizeof(slot->name)] = 0;
+}
+
+/*
+ * What the slot says is looked at each time. What only /proc knows ever less often: threads are
+ * named soon after their start, some later.
+ */
+static void refresh_name(const struct pass *pass, struct slot_reader *reader,
+			 const struct weft_slot *slot)
+{
+	char name[sizeof(slot->given_name) + 1];
+
+	slot_name(slot, name);
+	if (name[0]) {
+		memcpy(reader->name, name, sizeof(name));
+		return;
+	}
+	if (pass->now_ns - reader->named_ns < reader->name_pause_ns)
+		return;
+	reader->named_ns = pass->now_ns;
+	reader->name_pause_ns =
+		reader->name_pause_ns ? reader->name_pause_ns * 2 : NAME_PAUSE_MIN_NS;
+	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
+		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
+	read_comm(pass->session, reader);
+	if (!reader->name[0])
+		take_name_of_birth(reader, slot);
+}
+
+static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
+				  const struct slot_reader *reader, size_t bytes)
+{
+	struct batch *b = batch_new(kind, s->process, bytes);
+
+	if (!b)
+		return NULL;
+	b->thread.slot = index;
+	b->thread.tid = reader->tid;
+	b->thread.generation = reader->generation;
+	b->thread.claimed_ns = reader->claimed_ns;
+	b->thread.cpu_ns = b->thread.ended_ns = 0;
+	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
+	return b;
+}
+
+/* The reader met something malformed and jumped to head: what it left behind is refused,
+ * as many records as the producer says, if that many could have been there. */
+static void refuse(struct slot_ring *ring, uint64_t before)
+{
+	uint64_t written = __atomic_load_n(&ring->reader.producer->written, __ATOMIC_RELAXED);
+	uint64_t lost =
+		written - ring->reader.delivered - ring->tally->refused - ring->tally->stolen;
+	uint64_t possible = (ring->reader.tail - before) / sizeof(struct weft_record);
+
+	if (lost == 0 || lost > possible)
+		lost = 1;
+	ring->tally->refused += lost;
+	*ring->invalid += lost;
+}
+
+static int is_refused(struct slot_ring *ring, struct weft_record *r, struct session *s,
+		      uint64_t generation)
+{
+	enum record_fault fault =
+		r->generation == (uint32_t)generation ? ring->fault_of(r, s) : RECORD_MALFORMED;
+
+	if (fault == RECORD_SOUND)
+		return 0;
+	ring->reader.delivered--;
+	ring->tally->refused++;
+	(*(fault == RECORD_MISTIMED ? ring->mistimed : ring->invalid))++;
+	return 1;
+}
+
+/* Copies records out until the batch holds what was pending at first. */
+static void fill_batch(const struct pass *pass, uint64_t generation, struct slot_ring *ring,
+		       struct batch *b, uint64_t pending)
+{
+	size_t room = b->bytes;
+
+	b->bytes = 0;
+	while (b->bytes < pending) {
+		uint64_t before = ring->reader.tail;
+		void *at = b->data + b->bytes;
+		int n = ring_reader_next(&ring->reader, at, (uint32_t)(room - b->bytes));
+		struct weft_record *r = at;
+
+		if (n == 0)
+			return;
+		if (n < 0) {
+			refuse(ring, before);
+			return;
+		}
+		if (is_refused(ring, r, pass->session, generation))
+			continue;
+		b->bytes += (size_t)n;
+		if (ring->largest && (uint32_t)n > *ring->largest)
+			*ring->largest = (uint32_t)n;
+	}
+}
+
+/* model: TAIL */
+static void release_ring(struct slot_ring *ring)
+{
+	ring->tally->tail = ring->reader.tail;
+	ring->tally->delivered = ring->reader.delivered;
+	__atomic_store_n(&ring->reader.consumer->refused, ring->tally->refused, __ATOMIC_RELAXED);
+	ring_reader_release(&ring->reader);
+}
+
+/* Bytes that are new; a head that makes no sense is looked at, too. */
+static uint64_t pending_of(const struct slot_ring *ring)
+{
+	const struct ring_reader *r = &ring->reader;
+	uint64_t pending = ring_reader_pending(r);
+
+	return pending ? pending : __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED) != r->tail;
+}
+
+static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot *slot,
+		      struct slot_ring *ring)
+{
+	struct session *s = pass->session;
+	struct slot_reader *reader = &s->readers[index];
+	uint64_t pending, delivered = ring->tally->delivered;
+	uint32_t fill;
+	struct batch *b;
+
+	ring->reader.tail = ring->tally->tail;
+	ring->reader.delivered = delivered;
+	pending = pending_of(ring);
+	if (pending == 0)
+		return 1;
+	fill = (uint32_t)(pending * 1000 / ring->reader.bytes);
+	if (fill > pass->result.fill_permille)
+		pass->result.fill_permille = fill;
+	if (!pass->last && !queue_has_room(pass->queue)) {
+		session_mark(s, index);
+		return 0;
+	}
+	refresh_name(pass, reader, slot);
+	b = thread_batch(s, ring->kind, index, reader, pending + ring->record_max);
+	if (!b)
+		return 0;
+	fill_batch(pass, reader->generation, ring, b, pending);
+	release_ring(ring);
+	*ring->taken += ring->tally->delivered - delivered;
+	if (b->bytes == 0) {
+		free(b);
+		return 1;
+	}
+	reader->announced = 1;
+	session_events_tell(s, pass->queue);
+	queue_push(pass->queue, b);
+	return 1;
+}
+
+static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_ring ring = {
+		.tally = &s->readers[index].samples,
+		.invalid = &s->invalid,
+		.mistimed = &s->mistimed,
+		.taken = &pass->result.samples,
+		.largest = &pass->result.largest,
+		.record_max = SAMPLE_MAX,
+		.kind = BATCH_SAMPLES,
+		.fault_of = fault_of_sample,
+	};
+
+	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
+			 (const uint8_t *)slot + s->layout.samples_offset, s->layout.samples_bytes);
+	return drain_ring(pass, index, slot, &ring);
+}
+
+/* No record is longer than half the ring. */
+static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	struct session *s = pass->session;
+	struct slot_ring ring = {
+		.tally = &s->readers[index].events,
+		.invalid = &s->events_invalid,
+		.mistimed = &s->events_mistimed,
+		.taken = &pass->result.events,
+		.record_max = s->layout.events_bytes / 2 + 64,
+		.kind = BATCH_EVENTS,
+		.fault_of = fault_of_event,
+	};
+
+	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
+			 (const uint8_t *)slot + s->layout.events_offset, s->layout.events_bytes);
+	return drain_ring(pass, index, slot, &ring);
+}
+
+int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
+{
+	return drain_samples(pass, index, slot) && drain_events(pass, index, slot);
+}
+
+int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)
+{
+	return reader->samples.tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED) &&
+	       reader->events.tail == __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED);
+}
+
+void session_end_thread(const struct pass *pass, uint32_t index)
+{
+	struct slot_reader *reader = &pass->session->readers[index];
+	struct batch *b;
+
+	process_tell_words(pass->session->process, index,
+			   &(struct slot_words){.generation = reader->generation,
+						.ended_ns = session_ended_of(pass->session, index),
+						.cpu_ns = session_cpu_of(pass->session, index)});
+	if (!reader->announced) {
+		session_account_end(pass->session, index);
+		return;
+	}
+	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
+	if (b) {
+		b->thread.cpu_ns = session_cpu_of(pass->session, index);
+		b->thread.ended_ns = session_ended_of(pass->session, index);
+		b->time_ns = pass->now_ns;
+	}
+	queue_push(pass->queue, b);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a record what it must be? Its target may be anybody: each length that later readers rely on
+ * is checked here, and that its time can be true. Records are private copies by now.
+ */
+#include "collector/session/session_private.h"
+
+#include "collector/process/clock.h"
+#include "collector/process/label_sets.h"
+
+#define CLOCK_SLACK_NS UINT64_C(1000000000)
+
+/* The clock is read again for a time that is newer than the last reading: it is of the record, not
+ * of the pass, which may take long on a busy machine. */
+enum record_fault fault_of_time(uint64_t time_ns, struct session *s)
+{
+	if (time_ns > s->judged_ns)
+		s->judged_ns = s->clock ? s->clock() : clock_mono_ns();
+	return time_ns <= s->judged_ns + CLOCK_SLACK_NS &&
+			       time_ns + CLOCK_SLACK_NS >= s->process->opened_ns
+		       ? RECORD_SOUND
+		       : RECORD_MISTIMED;
+}
+
+/* Behind all else, and whole. */
+static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
+{
+	if (!r->label_bytes)
+		return 1;
+	return r->label_generation && r->labels_at >= from && r->labels_at % 8 == 0 &&
+	       r->label_bytes <= LABEL_BYTES_MAX &&
+	       (uint64_t)r->labels_at + r->label_bytes <= r->record.bytes &&
+	       label_bytes_are_sound((const uint8_t *)r + r->labels_at, r->label_bytes);
+}
+
+/* Every length that later readers rely on. */
+static int sample_is_whole(const struct weft_sample_record *r)
+{
+	uint64_t need = sizeof(*r);
+
+	if (r->record.type != WEFT_RECORD_SAMPLE || r->record.bytes < sizeof(*r))
+		return 0;
+	if (r->stack == WEFT_SAMPLE_RAW) {
+		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
+		if (r->flags & WEFT_SAMPLE_CHECK)
+			need += r->frame_count * UINT64_C(8);
+		return r->register_count <= SAMPLE_REGISTERS_MAX &&
+		       r->copy_bytes <= WEFT_STACK_COPY_MAX && r->frame_count <= WEFT_FRAMES_MAX &&
+		       need <= r->record.bytes && labels_are_sound(r, need);
+	}
+	need += r->frame_count * UINT64_C(8);
+	return r->stack == WEFT_SAMPLE_FRAMES && r->frame_count <= WEFT_FRAMES_MAX &&
+	       need <= r->record.bytes && labels_are_sound(r, need);
+}
+
+enum record_fault fault_of_sample(struct weft_record *record, struct session *s)
+{
+	const struct weft_sample_record *r = (const void *)record;
+
+	return sample_is_whole(r) ? fault_of_time(r->time_ns, s) : RECORD_MALFORMED;
+}
+
+/* How long one with these flags is at least: what follows the fixed part. */
+static uint64_t switch_bytes(const struct weft_switch_record *r)
+{
+	return sizeof(*r) +
+	       (r->record.flags & WEFT_SWITCH_TAGS ? WEFT_CONTEXT_V1_TAGS * sizeof(uint32_t) : 0);
+}
+
+static int wake_is_sound(const struct weft_switch_record *r)
+{
+	if (!(r->record.flags & WEFT_SWITCH_WOKEN))
+		return 1;
+	return !(r->record.flags & WEFT_SWITCH_RUN) && r->woken_ns >= r->begin_ns &&
+	       r->woken_ns <= r->end_ns;
+}
+
+/* A wait may have begun long before the recording. */
+static enum record_fault fault_of_switch(const struct weft_record *record, struct session *s)
+{
+	const struct weft_switch_record *r = (const void *)record;
+	uint64_t labels = record->rsv, at;
+
+	if (record->type != WEFT_RECORD_SWITCH || record->bytes < sizeof(*r))
+		return RECORD_MALFORMED;
+	at = switch_bytes(r);
+	if (labels > WEFT_SWITCH_LABELS_BYTES || at + labels > record->bytes ||
+	    record->bytes > at + ((labels + 7) & ~UINT64_C(7)) || r->begin_ns > r->end_ns ||
+	    !wake_is_sound(r) ||
+	    (labels && !label_bytes_are_sound((const uint8_t *)r + at, labels)))
+		return RECORD_MALFORMED;
+	return fault_of_time(r->end_ns, s);
+}
+
+enum record_fault fault_of_event(struct weft_record *record, struct session *s)
+{
+	if (record->type == WEFT_RECORD_EVENT)
+		return session_event_fault(record, s);
+	return fault_of_switch(record, s);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that carry the runtime: see carrier.h. */
+#include "collector/walk/carrier.h"
+
+#include "collector/process/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define LIBRARY "libweft"
+
+/* ---- the mappings */
+
+struct lines {
+	char *text, *at;
+};
+
+static char *next_line(struct lines *l)
+{
+	char *line = l->at, *end;
+
+	if (!line || !*line)
+		return NULL;
+	end = strchr(line, '\n');
+	l->at = end ? end + 1 : line + strlen(line);
+	if (end)
+		*end = 0;
+	return line;
+}
+
+/* libweft.so, libweft-late.so; not libweft-jfr.so, which is no runtime. */
+static int is_library(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return strncmp(name, LIBRARY ".so", sizeof(LIBRARY ".so") - 1) == 0 ||
+	       strncmp(name, LIBRARY "-late.so", sizeof(LIBRARY "-late.so") - 1) == 0;
+}
+
+/* The piece that begins with the header. */
+static void take_mapping(struct carrier *c, const char *line)
+{
+	uint64_t start, end, offset, inode;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &start, &end,
+		   &offset, &inode) != 4 ||
+	    offset != 0 || end - start < WEFT_SESSION_HEADER_BYTES)
+		return;
+	c->address = start;
+	c->end = end;
+	c->inode = inode;
+}
+
+/* 0 or -errno; an empty list is that of a kernel thread, or of one that ends. */
+static int read_maps(struct carrier *c, int proc_fd, int *has_library)
+{
+	struct lines l;
+	size_t bytes = 0;
+	char *line;
+
+	l.text = l.at = process_read_file(proc_fd, "maps", &bytes);
+	if (!l.text)
+		return -errno;
+	*has_library = 0;
+	while ((line = next_line(&l))) {
+		const char *path = strchr(line, '/');
+
+		if (!path)
+			continue;
+		if (strncmp(path, CARRIER_MEMFD, sizeof(CARRIER_MEMFD) - 1) == 0)
+			take_mapping(c, line);
+		else if (is_library(path))
+			*has_library = 1;
+	}
+	free(l.text);
+	return 0;
+}
+
+/* ---- the descriptor and the header */
+
+static int header_is_own(const struct weft_session_header *h, pid_t pid)
+{
+	return h->magic == WEFT_SESSION_MAGIC && h->pid == (int32_t)pid;
+}
+
+/* One of its descriptors. A forked child has its parent's, too: the own one wins. */
+static void take_descriptor(struct carrier *c, int fd_dir, const char *name)
+{
+	struct weft_session_header h;
+	char link[64] = "";
+	struct stat st;
+	int fd;
+
+	if (readlinkat(fd_dir, name, link, sizeof(link) - 1) < 0 ||
+	    strncmp(link, CARRIER_MEMFD, sizeof(CARRIER_MEMFD) - 1) != 0)
+		return;
+	fd = openat(fd_dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    pread(fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
+	    !(c->has_header && header_is_own(&c->header, c->pid))) {
+		c->fd = atoi(name);
+		c->inode = st.st_ino;
+		c->header = h;
+		c->has_header = 1;
+	}
+	close(fd);
+}
+
+static int read_descriptors(struct carrier *c, int proc_fd)
+{
+	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int rc = list ? 0 : -errno;
+
+	while (list && (entry = readdir(list)))
+		if (entry->d_name[0] != '.')
+			take_descriptor(c, fd, entry->d_name);
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Of a session that is mapped only. */
+static void read_mapped_header(struct carrier *c)
+{
+	struct iovec to = {&c->header, sizeof(c->header)};
+	struct iovec from = {(void *)(uintptr_t)c->address, sizeof(c->header)};
+
+	c->has_header =
+		process_vm_readv(c->pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof(c->header) &&
+		c->header.magic == WEFT_SESSION_MAGIC;
+}
+
+/* ---- how it came there */
+
+static int environment_preloads(int proc_fd)
+{
+	size_t bytes = 0;
+	char *text = process_read_file(proc_fd, "environ", &bytes);
+	int found = 0;
+
+	for (char *at = text; at && at < text + bytes; at += strlen(at) + 1)
+		if (strncmp(at, "LD_PRELOAD=", 11) == 0 && strstr(at, LIBRARY))
+			found = 1;
+	free(text);
+	return found;
+}
+
+static int section_needs(Elf *elf, Elf_Scn *section)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+	GElf_Dyn entry;
+
+	if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+		return 0;
+	data = elf_getdata(section, NULL);
+	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+		const char *name = entry.d_tag == DT_NEEDED
+					   ? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+					   : NULL;
+
+		if (name && is_library(name))
+			return 1;
+	}
+	return 0;
+}
+
+static int executable_needs(int proc_fd)
+{
+	int fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC), found = 0;
+	Elf_Scn *section = NULL;
+	Elf *elf = NULL;
+
+	if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
+		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	while (elf && !found && (section = elf_nextscn(elf, section)))
+		found = section_needs(elf, section);
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static enum carrier_way find_way(int proc_fd, int has_library)
+{
+	if (!has_library)
+		return CARRIER_STATIC;
+	if (executable_needs(proc_fd))
+		return CARRIER_LINKED;
+	return environment_preloads(proc_fd) ? CARRIER_PRELOADED : CARRIER_LOADED;
+}
+
+/* ---- one process */
+
+/* Whoever records has the sessions of others mapped and open. */
+static int is_collector(const struct carrier *c)
+{
+	return c->has_header && c->header.pid != (int32_t)c->pid &&
+	       c->header.collector_pid == (int32_t)c->pid;
+}
+
+static int look(struct carrier *c, int proc_fd)
+{
+	int has_library = 0, rc = read_maps(c, proc_fd, &has_library);
+
+	if (rc == 0)
+		rc = read_descriptors(c, proc_fd);
+	if (rc)
+		return rc;
+	if (!c->has_header && c->address)
+		read_mapped_header(c);
+	if ((!c->address && c->fd < 0) || is_collector(c))
+		return -ENOENT;
+	c->way = find_way(proc_fd, has_library);
+	return 0;
+}
+
+int carrier_look(struct carrier *out, pid_t pid)
+{
+	char path[32];
+	int proc_fd, rc;
+
+	*out = (struct carrier){.pid = pid, .fd = -1};
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	rc = look(out, proc_fd);
+	close(proc_fd);
+	return rc == -EPERM ? -EACCES : rc;
+}
+
+static int is_alive(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+enum carrier_state carrier_state(const struct carrier *c)
+{
+	const struct weft_session_header *h = &c->header;
+
+	if (!c->has_header)
+		return CARRIER_UNKNOWN;
+	/* In a namespace of its own the process has another number there. */
+	if (h->pid != (int32_t)c->pid && carrier_is_near(c->pid) == 1)
+		return CARRIER_FORKED;
+	switch (h->run_state) {
+	case WEFT_RUN_IDLE:
+		return CARRIER_IDLE;
+	case WEFT_RUN_RECORDING:
+		return is_alive(h->collector_pid) ? CARRIER_RECORDED : CARRIER_LEFT;
+	default:
+		return h->features & WEFT_FEATURE_RUNTIME_MADE ? CARRIER_IDLE : CARRIER_OVER;
+	}
+}
+
+const char *carrier_way_text(enum carrier_way way)
+{
+	static const char *const text[] = {"libweft.a", "preloaded", "linked", "loaded"};
+
+	return text[way];
+}
+
+const char *carrier_state_text(enum carrier_state state)
+{
+	static const char *const text[] = {"idle", "recorded", "over", "left", "forked", "unknown"};
+
+	return text[state];
+}
+
+int carrier_is_near(pid_t pid)
+{
+	struct stat ours, its;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (stat("/proc/self/ns/pid", &ours) || stat(path, &its))
+		return -errno;
+	return ours.st_ino == its.st_ino && ours.st_dev == its.st_dev;
+}
+
+long carrier_status_number(pid_t pid, const char *field)
+{
+	char path[32];
+	size_t bytes = 0, length = strlen(field);
+	char *text, *at;
+	long value = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	text = process_read_file(AT_FDCWD, path, &bytes);
+	for (at = text; at && value < 0; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, field, length) == 0)
+			value = strtol(at + length, NULL, 10);
+	}
+	free(text);
+	return value;
+}

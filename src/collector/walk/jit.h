@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JIT code of one process: names for what lies in no file, from the perf map or the
+ * jitdump that the process writes (elf/names/jit_map.h, elf/names/jit_dump.h; docs/names.md).
+ *
+ * The files are looked at again while they grow, at a bounded pace, and read once more when the
+ * process is over. What is in a perf map before the process itself has written to it is of an
+ * earlier process with that pid and lends no names. Used by the worker thread, but for
+ * jit_new().
+ */
+#ifndef WEFT_COLLECTOR_JIT_H
+#define WEFT_COLLECTOR_JIT_H
+
+#include "collector/process/maps.h"
+#include "elf/image/module.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct jit;
+
+/* What all processes together may remember of their JIT code. */
+#define JIT_BUDGET_BYTES ((size_t)512 << 20)
+
+/*
+ * jit_new() - at the first word of a process, before it has made any code. @root_fd and
+ * @proc_fd (-1 = none) stay the caller's and must live as long. NULL: out of memory.
+ */
+struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid);
+void jit_free(struct jit *j); /* takes NULL */
+
+/* Can there be JIT code in @m? What has no ELF file behind it. NULL: no. */
+int jit_is_code(const struct mapping *m);
+
+/*
+ * jit_moment() - what is asked from now on is of a sample of @time_ns; now it is @now_ns. @maps:
+ * the mappings as they are known; @budget: see JIT_BUDGET_BYTES.
+ */
+void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
+		uint64_t now_ns);
+
+/* The function at @pc at that moment: 0 and *out, whose strings live as long as @j; -ENOENT.
+ * @j may be NULL. */
+int jit_find(struct jit *j, uint64_t pc, struct elf_place *out);
+
+/*
+ * Is it better to ask later? A jitdump is in a buffer of its writer until that is full; and of
+ * code of which nothing is known yet, a file may tell when the process ends. Not for ever: not
+ * after a jit_finish() that found nothing.
+ */
+int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
+
+/* Read what there is to its end, whatever the pace. */
+void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
+
+#endif

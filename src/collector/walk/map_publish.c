@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Module map snapshots out of mappings: see map_publish.h. */
+#include "collector/walk/map_publish.h"
+
+#include "elf/image/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Programs map pieces of their own file once more: V8 puts its built-in functions near the
+ * code that it makes. The loader's mappings begin where a segment does; of such a one pieces
+ * may have been given other permissions. This is where the loader put files, in order.
+ */
+struct loaded {
+	const struct module_file *file;
+	uint64_t bias;
+};
+
+struct loads_list {
+	struct loaded *item;
+	size_t count;
+};
+
+static int compare_loaded(const void *a, const void *b)
+{
+	const struct loaded *x = a, *y = b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return x->bias < y->bias ? -1 : x->bias > y->bias;
+}
+
+static void list_loaded(struct loads_list *l, const struct process *p)
+{
+	l->count = 0;
+	l->item = calloc(p->maps.count + 1, sizeof(*l->item));
+	for (size_t i = 0; l->item && i < p->maps.count; i++) {
+		const struct mapping *one = p->maps.item[i];
+
+		if (one->file && one->has_bias &&
+		    elf_module_is_code_start(one->file->elf, one->offset))
+			l->item[l->count++] = (struct loaded){one->file, one->bias};
+	}
+	if (l->item)
+		qsort(l->item, l->count, sizeof(*l->item), compare_loaded);
+}
+
+static int is_loaded(const struct loads_list *l, const struct mapping *one)
+{
+	struct loaded key = {one->file, one->bias};
+
+	return l->item &&
+	       bsearch(&key, l->item, l->count, sizeof(*l->item), compare_loaded) != NULL;
+}
+
+/*
+ * What the loader will say of a pc in here. It knows nothing of code that it did not load, and
+ * of the vdso only where libc does.
+ */
+static void fill_object(struct weft_map_module *out, const struct loads_list *loaded,
+			const struct mapping *one)
+{
+	uint64_t start, header;
+
+	if (!one->file || one->path[0] != '/' || !is_loaded(loaded, one) ||
+	    elf_module_object(one->file->elf, &start, &header) != 0)
+		return;
+	out->object_start = start + one->bias;
+	out->object_eh = header ? header + one->bias : 0;
+}
+
+static void fill_module(struct weft_map_module *out, const struct loads_list *loaded,
+			const struct mapping *one, uint64_t table)
+{
+	*out = (struct weft_map_module){
+		.start = one->start,
+		.end = one->end,
+		.bias = one->has_bias ? one->bias : 0,
+		.table = table,
+	};
+	fill_object(out, loaded, one);
+}
+
+/* More than a snapshot holds: what the loader knows stays, and of the rest what comes first. */
+static uint32_t cut_list(struct weft_map_module *list, size_t count, uint32_t most)
+{
+	size_t others = 0, kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		others += list[i].object_start == 0;
+	others = count - others < most ? most - (count - others) : 0;
+	for (size_t i = 0; i < count && kept < most; i++) {
+		if (list[i].object_start == 0 && others == 0)
+			continue;
+		others -= list[i].object_start == 0;
+		list[kept++] = list[i];
+	}
+	return (uint32_t)kept;
+}
+
+/* Opens what is not yet; returns how many of the tables are not there (yet). */
+static size_t fill_list(struct weft_map_module *list, struct modules *modules, struct process *p,
+			int quick)
+{
+	struct loads_list loaded;
+	size_t pending = 0;
+
+	for (size_t i = 0; i < p->maps.count; i++)
+		if (!p->maps.item[i]->opened)
+			modules_attach(modules, p->maps.item[i], p->root_fd, p->proc_fd);
+	list_loaded(&loaded, p);
+	for (size_t i = 0; i < p->maps.count; i++) {
+		const struct mapping *one = p->maps.item[i];
+		uint64_t table = WEFT_TABLE_NONE;
+
+		if (one->file)
+			table = modules_table(modules, one->file, quick);
+		pending += table == WEFT_TABLE_PENDING;
+		fill_module(&list[i], &loaded, one, table);
+	}
+	free(loaded.item);
+	return pending;
+}
+
+/* One snapshot; returns how many of its tables are not there (yet). */
+static size_t publish_once(struct modules *modules, const struct tables *tables, struct process *p,
+			   int quick)
+{
+	struct weft_map_module *list = calloc(p->maps.count + 1, sizeof(*list));
+	size_t pending;
+	uint32_t count;
+
+	if (!list)
+		return 0;
+	pending = fill_list(list, modules, p, quick);
+	count = cut_list(list, p->maps.count, snapshots_most(&p->snapshots));
+	p->maps.number = snapshots_put(&p->snapshots, list, count, tables->used, p->epoch);
+	free(list);
+	return pending;
+}
+
+/* All that can be built is: what is not there has no room. */
+static void count_refused(struct process *p, size_t refused)
+{
+	if (refused > p->tables_refused)
+		__atomic_store_n(&p->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
+}
+
+void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
+{
+	if (!p->snapshots.header || (p->snapshots.number && p->published == p->maps.generation &&
+				     p->published_epoch == p->epoch))
+		return;
+	p->published = p->maps.generation;
+	p->published_epoch = p->epoch;
+	if (publish_once(modules, tables, p, 1))
+		count_refused(p, publish_once(modules, tables, p, 0));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From code addresses to the frames that people read: function, inlined functions, file and
+ * line. Everything that looks into symbols and DWARF is here, and may take seconds; walking
+ * (walking.h) never waits for it. Used by the worker thread.
+ */
+#ifndef WEFT_COLLECTOR_NAMING_H
+#define WEFT_COLLECTOR_NAMING_H
+
+#include "collector/walk/walking.h"
+#include "collector/write/recording.h"
+#include "elf/image/module.h"
+
+struct naming {
+	struct weft_jfr_writer *writer;
+	struct map *known; /* code, address -> the frames there */
+	/* Who says what an address is: elf_module_places(). Tests put a slow one here. */
+	size_t (*places)(struct elf_module *m, uint64_t address, struct elf_place *out, size_t max);
+};
+
+int naming_init(struct naming *n); /* 0 or -ENOMEM; the writer is set later */
+void naming_free(struct naming *n);
+
+/*
+ * naming_stack() - the stack of a sample of @p, as it goes into the file; files met are noted in
+ * the process (recording_module()). Frames of weft itself are left out by own_frames.h. Where
+ * inlined functions would make it longer than RECORDING_FRAMES_MAX, it is cut at the outer end.
+ * Frames for which there is no memory are left out.
+ */
+void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+		  struct recording_stack *out);
+
+/* The same of an event: it begins at the program's call, before what libweft-waits.so made of it.
+ */
+void naming_event_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+			struct recording_stack *out);
+
+/* The place where a coroutine suspended, likewise; what is no code of a file is no frame. */
+void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,
+		 struct recording_stack *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/walk/own_frames.h"
+
+#include <string.h>
+
+enum owner { OTHERS, LIBC, RUNTIME, WAITS };
+
+static enum owner owner_of(const struct walked_frame *f)
+{
+	static const struct {
+		const char *prefix;
+		enum owner owner;
+	} owners[] = {
+		{"libweft.so", RUNTIME}, {"libweft-late.so", RUNTIME}, {"libweft-waits.so", WAITS},
+		{"libc.so", LIBC},       {"libc.musl", LIBC},          {"libc-2.", LIBC},
+		{"libpthread", LIBC},    {"ld-linux", LIBC},           {"ld-musl", LIBC},
+		{"[vdso]", LIBC},
+	};
+	const char *name = f->code && f->code != &walked_jit_code ? f->code->name : NULL;
+
+	for (size_t i = 0; name && i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (strncmp(name, owners[i].prefix, strlen(owners[i].prefix)) == 0)
+			return owners[i].owner;
+	return OTHERS;
+}
+
+static int is_own(enum owner owner)
+{
+	return owner == RUNTIME || owner == WAITS;
+}
+
+size_t own_frames_hide(const struct walked_sample *walked, size_t first, uint8_t *hidden)
+{
+	int is_inner = 1; /* so far there is nothing, or libc alone */
+	enum owner before = OTHERS;
+	size_t count = 0;
+
+	for (size_t i = first; i < walked->frame_count; i++) {
+		enum owner owner = owner_of(&walked->frame[i]);
+
+		hidden[i] = is_own(owner) && i > first &&
+			    (is_own(before) || !is_inner || owner == WAITS);
+		count += hidden[i];
+		is_inner &= owner == LIBC || is_own(owner);
+		before = owner;
+	}
+	return count;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unwind tables on disk: see table_cache.h. */
+#include "collector/walk/table_cache.h"
+
+#include "base/array.h"
+#include "base/cache_place.h"
+#include "base/hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME_BYTES (2 * TABLE_BUILD_ID_MAX + 1 + 16 + 1)
+#define TABLE_BYTES_MAX (UINT64_C(1) << 29)
+#define TEMPORARY ".new-"
+#define TEMPORARY_SECONDS 3600 /* what a collector that was killed left behind */
+#define TOUCH_SECONDS 3600
+#define KEEP_PERCENT 75 /* of the limit, when it was passed */
+
+int table_cache_open(struct table_cache *c, int make)
+{
+	*c = (struct table_cache){.fd = cache_open(TABLE_CACHE_DIRECTORY, make),
+				  .bytes_max = TABLE_CACHE_BYTES,
+				  /* look through it at the first table that is saved */
+				  .written = TABLE_CACHE_BYTES};
+	return c->fd < 0 ? c->fd : 0;
+}
+
+void table_cache_close(struct table_cache *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* Header as it must be, but for checksum and table_bytes; 0 when @m has no build-id. */
+static int describe(struct elf_module *m, struct table_file *out, char name[NAME_BYTES])
+{
+	const uint8_t *id;
+	size_t bytes = elf_module_build_id(m, &id);
+
+	if (bytes == 0 || bytes > TABLE_BUILD_ID_MAX)
+		return 0;
+	*out = (struct table_file){
+		.magic = TABLE_FILE_MAGIC,
+		.builder = elf_table_builder(),
+		.machine = (uint32_t)elf_module_machine(m),
+		.fingerprint = elf_module_fingerprint(m),
+		.build_id_bytes = bytes,
+	};
+	memcpy(out->build_id, id, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(name + 2 * i, 3, "%02x", id[i]);
+	snprintf(name + 2 * bytes, NAME_BYTES - 2 * bytes, "-%016llx",
+		 (unsigned long long)out->fingerprint);
+	return 1;
+}
+
+static uint64_t checksum_of(const struct table_file *file, const struct unwind_table *table)
+{
+	struct table_file head = *file;
+
+	head.checksum = 0;
+	return hash_bytes(table, file->table_bytes, hash_bytes(&head, sizeof(head), 0));
+}
+
+/* ---- reading */
+
+static int read_all(int fd, void *to, uint64_t bytes)
+{
+	uint8_t *at = to;
+
+	while (bytes > 0) {
+		ssize_t n = read(fd, at, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		at += n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int is_ours(int fd, struct stat *st)
+{
+	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* @wanted: as describe() made it. */
+static struct unwind_table *read_table(int fd, const struct stat *st,
+				       const struct table_file *wanted)
+{
+	struct unwind_table *table;
+	struct table_file head, same;
+
+	if (read_all(fd, &head, sizeof(head)))
+		return NULL;
+	same = *wanted;
+	same.table_bytes = head.table_bytes;
+	same.checksum = head.checksum;
+	if (memcmp(&head, &same, sizeof(head)) != 0 || head.table_bytes > TABLE_BYTES_MAX ||
+	    (uint64_t)st->st_size != sizeof(head) + head.table_bytes)
+		return NULL;
+	table = malloc(head.table_bytes);
+	if (table && read_all(fd, table, head.table_bytes) == 0 &&
+	    checksum_of(&head, table) == head.checksum &&
+	    unwind_table_check(table, head.table_bytes) == 0 && table->bytes == head.table_bytes &&
+	    table->machine == head.machine)
+		return table;
+	free(table);
+	return NULL;
+}
+
+/* Its age is that of its last use; not at every use, for that would write to the disk. */
+static void touch(int fd, const struct stat *st)
+{
+	if (time(NULL) - st->st_mtime > TOUCH_SECONDS)
+		futimens(fd, NULL);
+}
+
+struct unwind_table *table_cache_load(struct table_cache *c, struct elf_module *m)
+{
+	struct unwind_table *table = NULL;
+	struct table_file wanted;
+	char name[NAME_BYTES];
+	struct stat st;
+	int fd;
+
+	if (c->fd < 0 || !describe(m, &wanted, name))
+		return NULL;
+	fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	if (is_ours(fd, &st))
+		table = read_table(fd, &st, &wanted);
+	if (table) {
+		touch(fd, &st);
+		c->hits++;
+	} else {
+		unlinkat(c->fd, name, 0);
+	}
+	close(fd);
+	return table;
+}
+
+/* ---- keeping it small */
+
+struct entry {
+	char name[NAME_BYTES];
+	time_t used;
+	uint64_t bytes;
+};
+
+struct listing {
+	struct entry *entry;
+	size_t count, room;
+	uint64_t bytes;
+};
+
+static void list_one(struct listing *l, const char *name, const struct stat *st)
+{
+	struct entry *grown = array_grown(l->entry, l->count + 1, &l->room, sizeof(*grown));
+
+	if (!grown)
+		return;
+	l->entry = grown;
+	snprintf(l->entry[l->count].name, NAME_BYTES, "%s", name);
+	l->entry[l->count].used = st->st_mtime;
+	l->entry[l->count].bytes = (uint64_t)st->st_size;
+	l->bytes += (uint64_t)st->st_size;
+	l->count++;
+}
+
+static int is_left_behind(const char *name, const struct stat *st)
+{
+	return strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0 &&
+	       time(NULL) - st->st_mtime > TEMPORARY_SECONDS;
+}
+
+/* Tables; temporary files of long ago are removed on the way. */
+static void list_all(const struct table_cache *c, struct listing *l)
+{
+	int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	struct stat st;
+
+	*l = (struct listing){0};
+	if (!directory && fd >= 0)
+		close(fd);
+	while (directory && (e = readdir(directory))) {
+		if (fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		if (is_left_behind(e->d_name, &st))
+			unlinkat(c->fd, e->d_name, 0);
+		else if (e->d_name[0] != '.' && strlen(e->d_name) < NAME_BYTES)
+			list_one(l, e->d_name, &st);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+static int compare_age(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->used < y->used ? -1 : x->used > y->used;
+}
+
+/* Others may do so too: what is gone already is gone. */
+static void trim(struct table_cache *c)
+{
+	struct listing l;
+
+	list_all(c, &l);
+	if (l.bytes > c->bytes_max) {
+		qsort(l.entry, l.count, sizeof(*l.entry), compare_age);
+		for (size_t i = 0; i < l.count && l.bytes > c->bytes_max / 100 * KEEP_PERCENT;
+		     i++) {
+			unlinkat(c->fd, l.entry[i].name, 0);
+			l.bytes -= l.entry[i].bytes;
+		}
+	}
+	free(l.entry);
+	c->written = 0;
+}
+
+struct table_cache_size table_cache_size(const struct table_cache *c)
+{
+	struct table_cache_size size = {0};
+	struct listing l;
+
+	if (c->fd < 0)
+		return size;
+	list_all(c, &l);
+	size.files = l.count;
+	size.bytes = l.bytes;
+	free(l.entry);
+	return size;
+}
+
+/* ---- writing */
+
+static int write_all(int fd, const void *data, uint64_t bytes)
+{
+	const uint8_t *at = data;
+
+	while (bytes > 0) {
+		ssize_t n = write(fd, at, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		at += n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int write_file(int fd, const struct table_file *head, const struct unwind_table *table)
+{
+	int rc = write_all(fd, head, sizeof(*head));
+
+	if (rc == 0)
+		rc = write_all(fd, table, head->table_bytes);
+	return close(fd) && rc == 0 ? -errno : rc;
+}
+
+int table_cache_save(struct table_cache *c, struct elf_module *m, const struct unwind_table *table)
+{
+	char name[NAME_BYTES], temporary[32];
+	struct table_file head;
+	int fd, rc;
+
+	if (c->fd < 0 || !describe(m, &head, name))
+		return -ENOENT;
+	head.table_bytes = table->bytes;
+	head.checksum = checksum_of(&head, table);
+	snprintf(temporary, sizeof(temporary), TEMPORARY "%d", (int)getpid());
+	unlinkat(c->fd, temporary, 0);
+	fd = openat(c->fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = write_file(fd, &head, table);
+	if (rc == 0 && renameat(c->fd, temporary, c->fd, name))
+		rc = -errno;
+	if (rc) {
+		unlinkat(c->fd, temporary, 0);
+		return rc;
+	}
+	c->saved++;
+	c->written += sizeof(head) + table->bytes;
+	if (c->written > c->bytes_max / 4)
+		trim(c);
+	return 0;
+}

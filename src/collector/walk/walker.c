@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walker thread: see walker.h. */
+#include "collector/walk/walker.h"
+
+#include "collector/look/wall.h"
+#include "collector/process/clock.h"
+#include "collector/walk/jit.h"
+#include "collector/walk/map_publish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first look at the mappings is of the moment before the target was answered. */
+static void open_process(struct walker *w, struct process *p)
+{
+	process_look(p, p->opened_ns);
+	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	map_publish(w->walking.modules, w->walking.tables, p);
+}
+
+/* Adds to a batch that grows; NULL, and the batch is gone: out of memory. */
+static struct batch *append(struct batch *b, size_t *room, const void *data, size_t bytes)
+{
+	if (b->bytes + bytes > *room) {
+		size_t want = 2 * *room + bytes;
+		struct batch *bigger = realloc(b, sizeof(*b) + want);
+
+		if (!bigger) {
+			free(b);
+			return NULL;
+		}
+		b = bigger;
+		*room = want;
+	}
+	memcpy(b->data + b->bytes, data, bytes);
+	b->bytes += bytes;
+	return b;
+}
+
+/* What follows a word of BATCH_WALL; NULL: nothing. */
+static const struct weft_sample_record *wall_sample(const struct wall_word *word)
+{
+	return word->bytes > sizeof(*word) ? (const void *)(word + 1) : NULL;
+}
+
+/* The same for the words of the wall engine, of which some have a sample behind them. */
+static struct batch *walk_wall(struct walker *w, const struct batch *raw)
+{
+	_Alignas(8) uint8_t space[sizeof(struct wall_word) + WALKED_BYTES_MAX];
+	struct wall_word *word = (void *)space;
+	struct walked_sample *walked = (void *)(word + 1);
+	struct batch *b = batch_new(BATCH_WALL_WALKED, raw->process, 0);
+	size_t at = 0, room = 0;
+
+	if (b)
+		b->thread = raw->thread;
+	while (b && at + sizeof(*word) <= raw->bytes) {
+		const struct wall_word *from = (const void *)(raw->data + at);
+
+		*word = *from;
+		word->bytes = sizeof(*word);
+		if (wall_sample(from)) {
+			walking_walk(&w->walking, raw->process, wall_sample(from), clock_mono_ns(),
+				     walked);
+			word->bytes += walked->bytes;
+		}
+		b = append(b, &room, word, word->bytes);
+		at += from->bytes;
+	}
+	if (b)
+		b->time_ns = raw->time_ns;
+	return b;
+}
+
+/* The batch that takes the place of @raw; NULL: out of memory. */
+static struct batch *walk_all(struct walker *w, const struct batch *raw)
+{
+	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
+	struct walked_sample *walked = (void *)space;
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0, room = 0;
+	struct batch *b = batch_new(BATCH_WALKED, raw->process, room);
+
+	if (b)
+		b->thread = raw->thread;
+	while (b && at + sizeof(struct weft_sample_record) <= raw->bytes) {
+		const struct weft_sample_record *sample = (const void *)(raw->data + at);
+
+		walking_walk(&w->walking, raw->process, sample, now_ns, walked);
+		b = append(b, &room, walked, walked->bytes);
+		at += sample->record.bytes;
+	}
+	return b;
+}
+
+/* A switch, behind what is in @b. */
+static struct batch *place_switch(struct walker *w, struct batch *b, size_t *room,
+				  const struct weft_switch_record *record, uint64_t now_ns,
+				  struct placed *seen)
+{
+	_Alignas(8) uint8_t space[WALKED_SWITCH_MAX];
+	struct walked_switch *placed = (void *)space;
+
+	walking_place(&w->walking, b->process, record, now_ns, seen, placed);
+	return append(b, room, placed, placed->bytes);
+}
+
+/* An event, likewise: its head, its values as they are, its stack. */
+static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
+				 const struct weft_event_record *record, uint64_t now_ns)
+{
+	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
+	struct walked_event event;
+	const uint8_t *labels =
+		walking_event(&w->walking, b->process, record, now_ns, &event, (void *)space);
+	b = append(b, room, &event, sizeof(event));
+	if (b)
+		b = append(b, room, record + 1, event.values_bytes);
+	if (b)
+		b = append(b, room, space, event.stack_bytes);
+	if (b && labels)
+		b = append(b, room, labels, (event.context.label_bytes + (size_t)7) & ~(size_t)7);
+	return b;
+}
+
+/* Likewise, of the records of an events ring. */
+static struct batch *place_all(struct walker *w, const struct batch *raw)
+{
+	struct placed seen[PLACED_ROOM] = {{0}};
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0, room = raw->bytes;
+	struct batch *b = batch_new(BATCH_PLACED, raw->process, room);
+
+	if (b) {
+		b->thread = raw->thread;
+		b->bytes = 0;
+	}
+	while (b && at + sizeof(struct weft_record) <= raw->bytes) {
+		const struct weft_record *record = (const void *)(raw->data + at);
+
+		if (record->type == WEFT_RECORD_SWITCH)
+			b = place_switch(w, b, &room, (const void *)record, now_ns, seen);
+		else
+			b = place_event(w, b, &room, (const void *)record, now_ns);
+		at += record->bytes;
+	}
+	return b;
+}
+
+static struct batch *walk_batch(struct walker *w, const struct batch *raw)
+{
+	switch (raw->kind) {
+	case BATCH_WALL:
+		return walk_wall(w, raw);
+	case BATCH_EVENTS:
+		return place_all(w, raw);
+	default:
+		return walk_all(w, raw);
+	}
+}
+
+static int is_raw(const struct batch *b)
+{
+	return b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_EVENTS;
+}
+
+static void take_raw(struct walker *w, const struct batch *raw)
+{
+	struct batch *walked = walk_batch(w, raw);
+
+	if (!walked)
+		w->error = -ENOMEM;
+	queue_wait(w->out);
+	queue_push(w->out, walked);
+}
+
+/* Takes @b over. */
+static void hand_on(struct walker *w, struct batch *b)
+{
+	if (!is_raw(b)) {
+		queue_push(w->out, b);
+		return;
+	}
+	take_raw(w, b);
+	free(b);
+}
+
+/* What waits, of @p or of all processes (NULL): now or never. */
+static void release_held(struct walker *w, const struct process *p)
+{
+	struct batch *b;
+
+	while ((b = held_take(&w->held, p))) {
+		jit_finish(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+			   clock_mono_ns());
+		hand_on(w, b);
+	}
+}
+
+static void notice_wall(struct walker *w, const struct batch *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0;
+
+	while (at + sizeof(struct wall_word) <= b->bytes) {
+		const struct wall_word *word = (const void *)(b->data + at);
+
+		if (wall_sample(word))
+			walking_notice(&w->walking, b->process, wall_sample(word), now_ns);
+		at += word->bytes;
+	}
+}
+
+static void notice(struct walker *w, const struct batch *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	size_t at = 0;
+
+	while (b->kind == BATCH_SAMPLES && at + sizeof(struct weft_sample_record) <= b->bytes) {
+		const struct weft_sample_record *sample = (const void *)(b->data + at);
+
+		walking_notice(&w->walking, b->process, sample, now_ns);
+		at += sample->record.bytes;
+	}
+}
+
+/* Takes @b, samples, switches or a thread's end, over: what came before it goes before it. */
+static void hold_or_hand_on(struct walker *w, struct batch *b)
+{
+	if (!jit_is_late(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+			 clock_mono_ns())) {
+		release_held(w, b->process);
+		hand_on(w, b);
+		return;
+	}
+	notice(w, b);
+	if (b->kind == BATCH_WALL)
+		notice_wall(w, b);
+	held_put(&w->held, b);
+	if (w->held.bytes > HELD_BYTES_MAX)
+		release_held(w, NULL);
+}
+
+static void take(struct walker *w, struct batch *b)
+{
+	switch (b->kind) {
+	case BATCH_SAMPLES:
+	case BATCH_WALL:
+	case BATCH_EVENTS:
+	case BATCH_THREAD_END:
+		hold_or_hand_on(w, b);
+		return;
+	case BATCH_OPEN:
+		open_process(w, b->process);
+		break;
+	case BATCH_COUNTS:
+		process_look_libraries(b->process);
+		break;
+	case BATCH_CLOSE:
+		process_look_libraries(b->process);
+		release_held(w, b->process);
+		break;
+	case BATCH_ROLL:
+	case BATCH_FINISH:
+		release_held(w, NULL);
+		break;
+	default:
+		break;
+	}
+	queue_push(w->out, b);
+}
+
+void *walker_run(void *arg)
+{
+	struct walker *w = arg;
+	int more = 1;
+
+	while (more) {
+		struct batch *b = queue_pop(w->in);
+
+		more = b->kind != BATCH_FINISH;
+		take(w, b);
+	}
+	return NULL;
+}

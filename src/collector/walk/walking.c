@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walking: see walking.h; names are naming.h's. */
+#include "collector/walk/walking.h"
+
+#include "collector/session/event_types.h"
+#include "collector/walk/frame_scan.h"
+#include "collector/walk/jit.h"
+#include "collector/walk/map_publish.h"
+#include "elf/image/module.h"
+
+#include <errno.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define MACHINE UNWIND_X86_64
+#define PC_REGISTER 16
+#define SP_REGISTER 7
+#define REGISTERS 17
+#elif defined(__aarch64__)
+#define MACHINE UNWIND_AARCH64
+#define PC_REGISTER 32
+#define SP_REGISTER 31
+#define REGISTERS 33
+#else
+#error "no such machine yet"
+#endif
+
+/* One walk. The addresses that the walker looked up are those that name the frames: for a
+ * return address the last byte of the call. */
+struct walk {
+	struct walking *walking;
+	struct process *process;
+	uint32_t map_number; /* of the snapshot that is to be believed; 0 = go by the time */
+	uint64_t time_ns;    /* of the sample */
+	size_t count;
+	uint64_t pc[WEFT_FRAMES_MAX];
+	uint64_t lookup[WEFT_FRAMES_MAX];
+	size_t lookups;
+	uint8_t check;   /* walked_sample.check */
+	uint8_t scanned; /* walked_sample.scanned */
+};
+
+const struct code walked_jit_code = {"", "[jit]", NULL};
+
+/* The same file, as the kernel tells of it: that can be opened where a path cannot. */
+static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uint64_t pc)
+{
+	struct mapping *mapped = maps_find(&w->process->maps, pc);
+
+	if (mapped && mapped->inode && mapped->inode == told->inode &&
+	    mapped->start >= told->start && mapped->end <= told->end)
+		return mapped;
+	return told;
+}
+
+/*
+ * What lay at @pc when the sample was taken: what the process tells of its modules decides;
+ * what it does not tell of, or not yet, is as the mappings are, unless they were looked at
+ * before something there went.
+ */
+static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
+{
+	struct process *p = w->process;
+	struct mapping *m = NULL;
+	uint64_t gone_ns = 0;
+
+	switch (loads_find(&p->loads, pc, w->time_ns, &m, &gone_ns)) {
+	case LOADS_FOUND:
+		return as_mapped(w, m, pc);
+	case LOADS_UNSURE:
+		return NULL;
+	case LOADS_NOTHING:
+		break;
+	}
+	return gone_ns > p->maps_ns ? NULL : maps_find_then(&p->maps, pc, w->time_ns);
+}
+
+static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
+{
+	struct mapping *m = w->map_number ? maps_find_at(&w->process->maps, pc, w->map_number)
+					  : find_by_time(w, pc);
+
+	if (m && !m->opened)
+		modules_attach(w->walking->modules, m, w->process->root_fd, w->process->proc_fd);
+	return m;
+}
+
+/* Its unwind table, built now if no snapshot needed it yet. */
+static const struct unwind_table *table_of(const struct walk *w, const struct mapping *m)
+{
+	if (!m || !m->file)
+		return NULL;
+	modules_table(w->walking->modules, m->file, 0);
+	return m->file->table;
+}
+
+static int find_quietly(void *arg, uint64_t pc, struct unwind_module *out)
+{
+	const struct walk *w = arg;
+	struct mapping *m = mapping_of(w, pc);
+
+	if (!m)
+		return -ENOENT;
+	out->start = m->start;
+	out->end = m->end;
+	out->bias = m->bias;
+	out->table = table_of(w, m);
+	return 0;
+}
+
+static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
+{
+	struct walk *w = arg;
+
+	if (w->lookups < WEFT_FRAMES_MAX)
+		w->lookup[w->lookups++] = pc;
+	return find_quietly(w, pc, out);
+}
+
+/* ---- stacks of which only pc and sp are known */
+
+static int read_code(void *arg, uint64_t address, void *out, size_t bytes)
+{
+	const struct mapping *m = mapping_of(arg, address);
+
+	return m && m->file && m->has_bias
+		       ? elf_module_read(m->file->elf, address - m->bias, out, bytes)
+		       : -ENOENT;
+}
+
+static int find_entry(void *arg, uint64_t pc, uint64_t *start)
+{
+	const struct mapping *m = mapping_of(arg, pc);
+
+	if (!m || !m->file || !m->has_bias ||
+	    elf_module_entry(m->file->elf, pc - m->bias, start) != 0)
+		return -ENOENT;
+	*start += m->bias;
+	return 0;
+}
+
+static enum unwind_end walk_from(struct walk *w, struct unwind_registers *regs,
+				 const struct unwind_memory *memory)
+{
+	enum unwind_end end = UNWIND_END_NO_RULE;
+
+	w->lookups = 0;
+	w->count = unwind_walk(regs, memory, find_module, w, MACHINE, w->pc, WEFT_FRAMES_MAX, &end);
+	return end;
+}
+
+/*
+ * A walk that could not go on without the frame pointer: up to there nothing has changed it, so
+ * what is found for that frame was in the register at first, and all is walked anew.
+ */
+static enum unwind_end walk_outside(struct walk *w, const struct unwind_registers *first,
+				    const struct unwind_memory *memory)
+{
+	const int fp = unwind_fp_register(MACHINE);
+	struct frame_scan scan = {MACHINE, memory, find_quietly, read_code, find_entry, w};
+	struct unwind_registers regs = *first;
+	enum unwind_end end = walk_from(w, &regs, memory);
+	uint64_t found;
+
+	if (end != UNWIND_END_NO_RULE || regs.valid >> fp & 1 || w->count != w->lookups)
+		return end;
+	if (frame_scan(&scan, &regs, w->count <= 1, &found) == 0) {
+		regs = *first;
+		regs.r[fp] = found;
+		regs.valid |= UINT64_C(1) << fp;
+		w->scanned = 1;
+		return walk_from(w, &regs, memory);
+	}
+	if (MACHINE != UNWIND_AARCH64 || w->count != 1)
+		return end;
+	w->count += frame_scan_chain(&scan, first->r[SP_REGISTER], w->pc + 1, WEFT_FRAMES_MAX - 1);
+	w->scanned = w->count > 1;
+	for (size_t i = 1; i < w->count; i++)
+		w->lookup[i] = w->pc[i] - 1;
+	w->lookups = w->count;
+	return end;
+}
+
+/* ---- samples */
+
+/* Registers first, then the copy of the stack: both were checked to lie in the record. */
+static enum unwind_end walk_raw(struct walk *w, const struct weft_sample_record *sample)
+{
+	const uint8_t *at = (const uint8_t *)(sample + 1);
+	size_t count = sample->register_count < REGISTERS ? sample->register_count : REGISTERS;
+	struct unwind_registers regs = {0};
+	struct unwind_memory memory = {
+		.bytes = at + (size_t)sample->register_count * 8,
+		.address = sample->copy_address,
+		.size = sample->copy_bytes,
+	};
+
+	memcpy(regs.r, at, count * 8);
+	regs.valid = (UINT64_C(1) << count) - 1;
+	if (count > PC_REGISTER)
+		regs.pc = regs.r[PC_REGISTER];
+	if (!(sample->flags & WEFT_SAMPLE_OUTSIDE))
+		return walk_from(w, &regs, &memory);
+	regs.valid = UINT64_C(1) << SP_REGISTER;
+	return walk_outside(w, &regs, &memory);
+}
+
+/* Is the caller of this code exact, because a signal interrupted it? */
+static int is_signal_frame(const struct walk *w, uint64_t pc)
+{
+	const struct mapping *m = mapping_of(w, pc);
+	const struct unwind_table *table = table_of(w, m);
+	const struct unwind_rule *rule = table ? unwind_table_find(table, pc - m->bias) : NULL;
+
+	return rule && (rule->cfa == UNWIND_CFA_SIGNAL || rule->flags & UNWIND_RULE_EXACT);
+}
+
+static enum unwind_end end_of(const struct weft_sample_record *sample)
+{
+	return sample->end < UNWIND_END_COUNT ? (enum unwind_end)sample->end : UNWIND_END_NO_RULE;
+}
+
+/* The handler walked. */
+static enum unwind_end take_frames(struct walk *w, const struct weft_sample_record *sample)
+{
+	int exact = 1;
+
+	w->map_number = sample->map_number;
+	memcpy(w->pc, sample + 1, sample->frame_count * sizeof(*w->pc));
+	w->count = w->lookups = sample->frame_count;
+	for (size_t i = 0; i < w->count; i++) {
+		w->lookup[i] = w->pc[i] - !exact;
+		exact = is_signal_frame(w, w->lookup[i]);
+	}
+	return end_of(sample);
+}
+
+/*
+ * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
+ * limit that the other has not (a copy ends with its alternate stack), up to there.
+ */
+static void check_frames(struct walk *w, const struct weft_sample_record *sample,
+			 enum unwind_end end)
+{
+	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
+	const uint64_t *pc = (const void *)(at + ((sample->copy_bytes + 7u) & ~7u));
+	enum unwind_end theirs = end_of(sample);
+	int ours_cut = end == UNWIND_END_COPY_LIMIT &&
+		       sample->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
+	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
+	size_t count = w->count;
+	int equal;
+
+	if (theirs_cut && sample->frame_count < count)
+		count = sample->frame_count;
+	equal = count <= sample->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
+	if (!ours_cut && !theirs_cut)
+		equal = equal && count == sample->frame_count && end == theirs;
+	w->check = 1 + (equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT);
+}
+
+static int look_again(const struct walk *w, uint64_t now_ns)
+{
+	int changes = process_look(w->process, now_ns);
+
+	map_publish(w->walking->modules, w->walking->tables, w->process);
+	return changes > 0;
+}
+
+/* With NO_RULE: a frame pointer led to it, and it is no frame. */
+static int met_no_module(const struct walk *w, enum unwind_end end)
+{
+	return end == UNWIND_END_NO_MODULE || (end == UNWIND_END_NO_RULE && w->count < w->lookups);
+}
+
+/* A pc in no known module, or in another one than the map says: the process has loaded or
+ * unloaded one since. */
+static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sample,
+			    uint64_t now_ns)
+{
+	enum unwind_end end;
+
+	if (sample->flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
+		look_again(w, now_ns);
+	if (sample->stack != WEFT_SAMPLE_RAW) {
+		end = take_frames(w, sample);
+		if (end == UNWIND_END_NO_MODULE)
+			look_again(w, now_ns);
+		return end;
+	}
+	if (sample->flags & WEFT_SAMPLE_CHECK)
+		w->map_number = sample->map_number;
+	end = walk_raw(w, sample);
+	if (sample->flags & WEFT_SAMPLE_CHECK)
+		check_frames(w, sample, end);
+	w->map_number = 0;
+	if (met_no_module(w, end) && look_again(w, now_ns))
+		end = walk_raw(w, sample);
+	return end;
+}
+
+static uint8_t cut_counter(const struct weft_sample_record *sample, enum unwind_end end)
+{
+	static const uint8_t counter[UNWIND_END_COUNT] = {
+		[UNWIND_END_MAX_FRAMES] = 1 + WEFT_COUNTER_CUT_MAX_FRAMES,
+		[UNWIND_END_NO_MODULE] = 1 + WEFT_COUNTER_CUT_NO_MODULE,
+		[UNWIND_END_NO_RULE] = 1 + WEFT_COUNTER_CUT_NO_RULE,
+		[UNWIND_END_COPY_LIMIT] = 1 + WEFT_COUNTER_CUT_COPY_LIMIT,
+		[UNWIND_END_BAD_READ] = 1 + WEFT_COUNTER_CUT_BAD_READ,
+	};
+
+	/* Without a stack to walk, the handler has counted the cause. */
+	return end < UNWIND_END_COUNT && !(sample->flags & WEFT_SAMPLE_NO_STACK) ? counter[end] : 0;
+}
+
+void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns)
+{
+	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
+
+	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
+	    end_of(sample) == UNWIND_END_NO_MODULE)
+		look_again(&w, now_ns);
+}
+
+static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
+{
+	uint64_t offset = place->address && pc >= place->address ? pc - place->address : 0;
+
+	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
+}
+
+/* Memory for JIT code that was in no snapshot yet when the sample was taken: its names know for
+ * themselves when they hold. */
+static struct mapping *fresh_jit_memory(const struct walk *w, uint64_t pc)
+{
+	const struct walk by_time = {
+		.walking = w->walking, .process = w->process, .time_ns = w->time_ns};
+	struct mapping *m = mapping_of(&by_time, pc);
+
+	return jit_is_code(m) ? m : NULL;
+}
+
+static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct walked_jit *jits,
+				   uint16_t *jit_count)
+{
+	struct mapping *m = mapping_of(w, pc);
+	struct elf_place jit;
+
+	if (!m && w->map_number)
+		m = fresh_jit_memory(w, pc);
+	if (jit_is_code(m) && jit_find(w->process->jit, pc, &jit) == 0) {
+		jits[*jit_count] =
+			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};
+		return (struct walked_frame){&walked_jit_code, (*jit_count)++};
+	}
+	if (!m || !modules_code(w->walking->modules, m))
+		return (struct walked_frame){NULL, 0};
+	return (struct walked_frame){m->code,
+				     m->has_bias ? pc - m->bias : pc - m->start + m->offset};
+}
+
+/* Whole labels in the record: that was checked. */
+static void take_labels(const struct weft_sample_record *sample, struct walked_sample *out)
+{
+	uint8_t *to = (uint8_t *)out + out->bytes;
+	uint32_t bytes = sample->label_bytes;
+
+	if (bytes)
+		memcpy(to, (const uint8_t *)sample + sample->labels_at, bytes);
+	for (; bytes % 8; bytes++)
+		to[bytes] = 0;
+	out->bytes += bytes;
+}
+
+void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		  uint64_t now_ns, struct walked_sample *out)
+{
+	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
+	struct walked_jit jits[WEFT_FRAMES_MAX];
+	enum unwind_end end = walk(&w, sample, now_ns);
+	size_t count = w.count < w.lookups ? w.count : w.lookups;
+
+	*out = (struct walked_sample){
+		.sample = *sample,
+		.frame_count = (uint16_t)count,
+		.truncated = end != UNWIND_END_OUTERMOST,
+		.cut = cut_counter(sample, end),
+		.check = w.check,
+		.scanned = w.scanned,
+	};
+	jit_moment(p->jit, &p->maps, &s->jit_budget, sample->time_ns, now_ns);
+	for (size_t i = 0; i < count; i++)
+		out->frame[i] = resolve(&w, w.lookup[i], jits, &out->jit_count);
+	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
+	out->bytes = (uint32_t)(sizeof(*out) + count * sizeof(*out->frame) +
+				out->jit_count * sizeof(*jits));
+	take_labels(sample, out);
+}
+
+/* ---- switches of coroutines */
+
+static void look_up(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		    uint64_t now_ns, struct placed *out)
+{
+	struct walk w = {.walking = s, .process = p, .time_ns = record->end_ns};
+	uint16_t jits = 0;
+
+	*out = (struct placed){.addr = record->addr};
+	if (!record->addr)
+		return;
+	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
+		look_again(&w, now_ns);
+	jit_moment(p->jit, &p->maps, &s->jit_budget, record->end_ns, now_ns);
+	out->site = resolve(&w, record->addr, &out->jit, &jits);
+}
+
+static void take_switch_labels(const struct weft_switch_record *record, struct walked_switch *out)
+{
+	const uint8_t *at = (const uint8_t *)(record + 1);
+	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
+	uint8_t *to = (uint8_t *)(out + 1);
+	uint32_t bytes = record->record.rsv;
+
+	memset(out->tags, 0, sizeof(out->tags));
+	memcpy(out->tags, at, tags);
+	memcpy(to, at + tags, bytes);
+	out->label_bytes = bytes;
+	for (; bytes % 8; bytes++)
+		to[bytes] = 0;
+	out->bytes = (uint32_t)sizeof(*out) + bytes;
+}
+
+void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		   uint64_t now_ns, struct placed *seen, struct walked_switch *out)
+{
+	struct placed *place = &seen[(record->addr ^ record->addr >> 7) % PLACED_ROOM];
+
+	if (place->addr != record->addr)
+		look_up(s, p, record, now_ns, place);
+	out->record = *record;
+	out->site = place->site;
+	out->jit = place->jit;
+	take_switch_labels(record, out);
+}
+
+/* ---- events */
+
+/* As large as the stack of an event can be. */
+struct event_sample {
+	struct weft_sample_record record;
+	uint8_t rest[EVENT_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX + WEFT_FRAMES_MAX * 8];
+};
+
+/* A stack as a sample of that moment would have it. */
+static void as_sample(const struct weft_event_record *record, const struct weft_event_stack *stack,
+		      struct event_sample *out)
+{
+	size_t bytes = record->record.bytes -
+		       (size_t)((const uint8_t *)(stack + 1) - (const uint8_t *)record);
+	int is_raw = stack->stack == WEFT_SAMPLE_RAW;
+
+	out->record = (struct weft_sample_record){
+		.record = {.bytes = (uint32_t)(sizeof(out->record) + bytes),
+			   .type = WEFT_RECORD_SAMPLE},
+		.time_ns = record->end,
+		.flags = stack->sample_flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK |
+						WEFT_SAMPLE_NO_STACK | WEFT_SAMPLE_STALE_MAP),
+		.stack = stack->stack,
+		.register_count = stack->register_count,
+		.frame_count = is_raw ? 0 : stack->frame_count,
+		.map_number = stack->map_number,
+		.copy_bytes = is_raw ? stack->copy_bytes : 0,
+		.copy_address = stack->copy_address,
+		.end = stack->end,
+	};
+	memcpy(out->rest, stack + 1, bytes);
+}
+
+static size_t label_room(const struct weft_event_context *c)
+{
+	return (c->label_bytes + (size_t)7) & ~(size_t)7;
+}
+
+/* The parts stand in that order, and each length was checked. */
+const uint8_t *walking_event(struct walking *s, struct process *p,
+			     const struct weft_event_record *record, uint64_t now_ns,
+			     struct walked_event *out, struct walked_sample *stack)
+{
+	const uint8_t *at = (const uint8_t *)(record + 1) + record->record.generation;
+	const uint8_t *labels = NULL;
+	struct event_sample sample;
+
+	*out = (struct walked_event){
+		.record = *record,
+		.values_bytes = record->record.generation,
+	};
+	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
+		memcpy(&out->context, at, sizeof(out->context));
+		at += sizeof(out->context);
+		labels = out->context.label_bytes ? at : NULL;
+		at += label_room(&out->context);
+	}
+	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
+		as_sample(record, (const void *)at, &sample);
+		walking_walk(s, p, &sample.record, now_ns, stack);
+		out->stack_bytes = stack->bytes;
+	}
+	out->bytes = (uint32_t)(sizeof(*out) + out->values_bytes + out->stack_bytes +
+				label_room(&out->context));
+	return labels;
+}

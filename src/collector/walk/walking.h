@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a sample to the code addresses of its stack: walks what the handler copied, by the
+ * tables of the modules that the process has mapped, or takes the frames that it walked
+ * itself. Used by the walker thread. What comes out needs nothing more of the process's
+ * mappings, which may have changed when it is named (naming.h).
+ */
+#ifndef WEFT_COLLECTOR_WALKING_H
+#define WEFT_COLLECTOR_WALKING_H
+
+#include "collector/process/label_sets.h"
+#include "collector/process/process.h"
+#include "collector/walk/modules.h"
+
+#include <weft/abi/events.h>
+
+#include <weft/abi/events.h>
+
+struct walking {
+	struct modules *modules;
+	struct tables *tables;
+	size_t jit_budget; /* what is left of JIT_BUDGET_BYTES */
+};
+
+/* One frame. The address is what is to be looked up: for a return address the last byte of
+ * the call. */
+struct walked_frame {
+	const struct code *code; /* NULL: in no file; &walked_jit_code: see below */
+	uint64_t address;        /* in the file; the number of a struct walked_jit */
+};
+
+/* Names of JIT code are found when walking, for its address is used again. */
+struct walked_jit {
+	const char *function, *file; /* live as long as the process; file NULL = not known */
+	int32_t line, offset;
+};
+extern const struct code walked_jit_code;
+
+/* A sample without its copy of the stack: a record of BATCH_WALKED, 8-aligned. */
+struct walked_sample {
+	struct weft_sample_record sample;
+	uint32_t bytes; /* of all */
+	uint16_t frame_count, jit_count;
+	uint8_t truncated;
+	uint8_t cut, check; /* 1 + the counter of the process that it counts in; 0 = none */
+	uint8_t scanned;    /* a frame pointer was found by frame_scan.h: FP_SCANNED */
+	uint8_t rsv[4];
+	struct walked_frame frame[]; /* then jit_count struct walked_jit, then the labels */
+};
+
+#define WALKED_BYTES_MAX                                                                           \
+	(sizeof(struct walked_sample) +                                                            \
+	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)) +             \
+	 LABEL_BYTES_MAX)
+
+static inline const struct walked_jit *walked_jits(const struct walked_sample *w)
+{
+	return (const struct walked_jit *)(const void *)&w->frame[w->frame_count];
+}
+
+/* sample.label_bytes of them. */
+static inline const uint8_t *walked_labels(const struct walked_sample *w)
+{
+	return (const uint8_t *)(walked_jits(w) + w->jit_count);
+}
+
+/*
+ * walking_walk() - @sample, of which every length was checked, to @out, which has room for
+ * WALKED_BYTES_MAX. @now_ns: for the pace of looking at the mappings.
+ */
+void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		  uint64_t now_ns, struct walked_sample *out);
+
+/* A switch of a coroutine, and the code where it suspended: a record of BATCH_PLACED, 8-aligned. */
+struct walked_switch {
+	struct weft_switch_record record;
+	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
+	uint32_t bytes;           /* of all */
+	uint32_t label_bytes;     /* of the labels behind it */
+	struct walked_frame site; /* code NULL: in no file; &walked_jit_code: see jit */
+	struct walked_jit jit;
+};
+
+#define WALKED_SWITCH_MAX (sizeof(struct walked_switch) + WEFT_SWITCH_LABELS_BYTES + 8)
+
+static inline const uint8_t *walked_switch_labels(const struct walked_switch *w)
+{
+	return (const uint8_t *)(w + 1);
+}
+
+/* Places met in one batch: they are looked up once. */
+#define PLACED_ROOM 64
+struct placed {
+	uint64_t addr; /* 0 = none */
+	struct walked_frame site;
+	struct walked_jit jit;
+};
+
+/*
+ * walking_place() - @record, of which every length was checked, to @out, which has room for
+ * WALKED_SWITCH_MAX. @seen: PLACED_ROOM of them, zeros before the first of a batch.
+ */
+void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
+		   uint64_t now_ns, struct placed *seen, struct walked_switch *out);
+
+/* An event, and its stack without the copy: a record of BATCH_PLACED, 8-aligned. */
+struct walked_event {
+	struct weft_event_record record;   /* its times: CLOCK_MONOTONIC; rsv: number of its type */
+	struct weft_event_context context; /* zeros without one */
+	uint32_t bytes;                    /* of all */
+	uint32_t values_bytes;             /* behind this */
+	uint32_t stack_bytes;              /* of a struct walked_sample behind them; 0 = none */
+	uint32_t rsv;                      /* then context.label_bytes of labels, padded to 8 */
+};
+
+static inline const uint8_t *walked_event_values(const struct walked_event *e)
+{
+	return (const uint8_t *)(e + 1);
+}
+
+/* NULL: it has none. */
+static inline const struct walked_sample *walked_event_stack(const struct walked_event *e)
+{
+	return e->stack_bytes ? (const void *)(walked_event_values(e) + e->values_bytes) : NULL;
+}
+
+static inline const uint8_t *walked_event_labels(const struct walked_event *e)
+{
+	return walked_event_values(e) + e->values_bytes + e->stack_bytes;
+}
+
+/*
+ * walking_event() - @record of BATCH_EVENTS. Returns its labels; NULL: none. @out: all but the
+ * values, which follow the record. Its stack, if it has one, to @stack, which has room for
+ * WALKED_BYTES_MAX.
+ */
+const uint8_t *walking_event(struct walking *s, struct process *p,
+			     const struct weft_event_record *record, uint64_t now_ns,
+			     struct walked_event *out, struct walked_sample *stack);
+
+/* Of a sample that is walked later: if it met code that is in no known module, the mappings
+ * are looked at now, while it is there. */
+void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns);
+
+#endif

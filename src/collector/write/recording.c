@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
+#include "collector/write/recording_private.h"
+#include "collector/write/timeline.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/recording.h"
+#include "collector/process/clock.h"
+#include "collector/walk/modules.h"
+#include "elf/image/module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#define BUILD_ID_MAX 64
+#define CHUNK_NS UINT64_C(10000000000)
+#define CHUNK_BYTES ((uint64_t)16 << 20)
+/* The writer's own limits, which are never to be reached: see recording.h. */
+#define WRITER_CHUNK_BYTES (((uint64_t)1 << 30) - 1)
+#define WRITER_CHUNK_NS (UINT64_MAX / 4)
+
+struct weft_jfr_writer *recording_writer(struct recording *r)
+{
+	return r->writer;
+}
+
+static void note_error(struct recording *r, int rc)
+{
+	if (rc < 0 && r->error == 0)
+		r->error = rc;
+}
+
+void recording_put(struct recording *r, const struct weft_jfr_type *type,
+		   const struct weft_jfr_value *values, size_t count)
+{
+	note_error(r, type ? weft_jfr_event(r->writer, type, values, count) : -ENOMEM);
+}
+
+/* Those that have a column for each tag. */
+static int declare_tagged(struct recording *r)
+{
+	struct weft_jfr_writer *w = r->writer;
+
+	if (!r->inline_context)
+		r->span = declare_span(w, &r->tags);
+	if (r->inline_context && r->engines & WEFT_ENGINE_CPU)
+		r->sample = declare_inline_sample(w, &r->tags);
+	if (r->inline_context && r->engines & WEFT_ENGINE_WALL)
+		r->wall = declare_inline_wall(w, &r->tags);
+	return (r->span || r->inline_context) && (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
+			       (r->wall || !(r->engines & WEFT_ENGINE_WALL))
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int retire(struct recording *r, struct weft_jfr_type **type)
+{
+	int rc = *type ? weft_jfr_retire(r->writer, *type) : 0;
+
+	if (rc == 0)
+		*type = NULL;
+	return rc;
+}
+
+static int redeclare(struct recording *r)
+{
+	int rc = retire(r, &r->span);
+
+	if (rc == 0 && r->inline_context)
+		rc = retire(r, &r->sample);
+	if (rc == 0 && r->inline_context)
+		rc = retire(r, &r->wall);
+	if (rc == 0)
+		rc = retire(r, &r->run);
+	if (rc == 0)
+		rc = retire(r, &r->wait);
+	if (rc)
+		return rc;
+	r->columns = r->tags.count;
+	return declare_tagged(r);
+}
+
+static int declare_types(struct recording *r)
+{
+	struct weft_jfr_writer *w = r->writer;
+
+	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
+	r->thread_cpu = declare_thread_cpu(w);
+	r->thread_time = declare_thread_time(w);
+	r->counter = declare_counter(w);
+	r->histogram = declare_histogram(w);
+	r->recording = declare_recording(w);
+	r->process = declare_process(w);
+	r->clock = declare_clock(w);
+	r->module = declare_module(w);
+	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
+		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
+	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
+		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
+	if (!r->setting || !r->thread_cpu || !r->thread_time || !r->counter || !r->histogram ||
+	    !r->recording || !r->process || !r->clock || !r->module)
+		return -ENOMEM;
+	return declare_tagged(r);
+}
+
+static void begin_chunk(struct recording *r)
+{
+	recording_put_settings(r);
+	recording_system_begin(r, r->chunk_start_ns);
+}
+
+static void free_recording(struct recording *r)
+{
+	struct process *p;
+
+	while ((p = r->first)) {
+		r->first = p->next;
+		process_free(p);
+	}
+	tag_columns_free(&r->tags);
+	label_sets_free(r->labels);
+	recording_system_free(r->system);
+	free(r->chunks.item);
+	recording_free_classes(r);
+	settings_text_free(&r->text);
+	map_free(r->warned);
+	free(r->path);
+	free(r->version);
+	free(r->stack_mode);
+	free(r->command_line);
+	free(r);
+}
+
+static void take_times(struct recording *r, const struct recording_options *o)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	r->simulated = o->start_ns != 0;
+	r->start_ns = r->simulated ? o->start_ns : now_ns;
+	r->start_real_ns = clock_ns(CLOCK_REALTIME) - (now_ns - r->start_ns);
+	r->now_ns = r->chunk_start_ns = r->start_ns;
+	r->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
+	r->max_bytes = o->max_bytes;
+	r->max_age_ns = o->max_age_ns;
+	r->duration_ns = o->duration_ns;
+}
+
+int recording_open(struct recording **out, const struct recording_options *o)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	struct weft_jfr_options jfr = {.size = sizeof(jfr),
+				       .path = o->path,
+				       .max_bytes = o->max_bytes,
+				       .max_age_ns = o->max_age_ns};
+	uint64_t id = 0;
+	int rc;
+
+	if (!r)
+		return -ENOMEM;
+	r->end = &r->first;
+	take_times(r, o);
+	jfr.start_mono_ns = r->start_ns;
+	jfr.start_real_ns = r->start_real_ns;
+	jfr.chunk_ns = WRITER_CHUNK_NS;
+	jfr.chunk_bytes = WRITER_CHUNK_BYTES;
+	r->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
+	r->period_ns = o->period_ns;
+	r->wall_period_ns = o->wall_period_ns;
+	r->engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
+	r->pid = o->pid;
+	r->inline_context = o->inline_context;
+	r->path = strdup(o->path);
+	r->version = strdup(o->version);
+	r->stack_mode = strdup(o->stack_mode);
+	r->command_line = strdup(o->command_line);
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
+		id = r->start_ns;
+	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
+	r->labels = label_sets_new();
+	r->writer = weft_jfr_create(&jfr);
+	rc = r->writer ? declare_types(r) : -errno;
+	if (rc == 0)
+		rc = recording_system_open(r, o->machine);
+	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line || !r->labels) {
+		weft_jfr_close(r->writer);
+		free_recording(r);
+		return rc ? rc : -ENOMEM;
+	}
+	r->threads = o->threads;
+	r->tell = o->tell;
+	r->tell_arg = o->tell_arg;
+	recording_begin_settings(r, o->settings);
+	begin_chunk(r);
+	if (r->error) { /* the file's first bytes could not be written */
+		rc = r->error;
+		weft_jfr_close(r->writer);
+		free_recording(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+int recording_thread(struct recording *r, const struct process *p, struct process_thread *t)
+{
+	struct weft_jfr_thread thread = {.os_id = t->tid, .name = t->name, .group = p->group};
+
+	int first = !t->key;
+
+	t->key = first ? recording_account_key(p, t) : 0;
+	if (!t->key)
+		t->key = weft_jfr_thread(r->writer, &thread, 1);
+	/* Or no thread that uses less than a period would ever be seen on a CPU. */
+	if (first && r->wall_period_ns)
+		t->running_ns = hash_mix(t->key) % r->wall_period_ns;
+	t->named = 1;
+	return t->key ? 0 : -errno;
+}
+
+static void put_samples(struct recording *r, struct process *p, const struct process_thread *t,
+			const struct spread *spread, uint64_t stack, const struct context_key *key)
+{
+	struct weft_jfr_value v[RECORDING_INLINE_FIXED_FIELDS + COLUMNS_MAX];
+	size_t count = 4;
+	struct context_texts texts;
+
+	v[1] = (struct weft_jfr_value){.number = (int64_t)t->key};
+	v[2].number = (int64_t)stack;
+	v[3] = (struct weft_jfr_value){.number = WEFT_JFR_STATE_RUNNABLE};
+	if (r->inline_context) {
+		recording_fill_context(r, p, key, &texts, v + 4);
+		count = RECORDING_INLINE_FIXED_FIELDS + r->columns;
+	}
+	for (uint32_t i = 0; i < spread->count; i++) {
+		uint64_t at = spread->first_ns + i * spread->step_ns;
+
+		v[0] = (struct weft_jfr_value){.number = (int64_t)at};
+		recording_put(r, r->sample, v, count);
+	}
+	r->chunk.samples += spread->count;
+}
+
+/*
+ * No event of the sample may lie before this. Of a context that is new with this sample
+ * nobody knows when it was set, only that it stands now.
+ */
+static uint64_t earliest_of_sample(const struct process *p, const struct process_thread *t,
+				   const struct weft_sample_record *sample,
+				   const struct context_key *key)
+{
+	if (key && !stretch_continues(&t->stretch, key))
+		return sample->time_ns;
+	return t->previous_ns ? t->previous_ns : p->opened_ns;
+}
+
+/* Before any event of a sample with this context. */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
+{
+	if (key)
+		recording_learn_context(r, p, key);
+	if (r->tags.count == r->columns)
+		return;
+	if (key)
+		label_sets_mark(r->labels, key->labels);
+	recording_roll(r, recording_now(r));
+}
+
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns)
+{
+	struct stretch ended;
+
+	if (stretch_add(&t->stretch, key, first_ns, last_ns, &ended))
+		recording_put_span(r, p, t, &ended);
+}
+
+/* By the settings of its type. That the program left it out itself is the rule; not where another
+ * type needs it. */
+static int is_chosen(enum samples_choice choice, const struct weft_sample_record *sample,
+		     const struct context_key *key)
+{
+	if (choice == SAMPLES_IN_CONTEXT)
+		return key || sample->flags & WEFT_SAMPLE_IN_CONTEXT;
+	return choice == SAMPLES_ALL;
+}
+
+void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct weft_sample_record *sample, const struct recording_trace *trace)
+{
+	struct context_key key;
+	const struct context_key *has = context_of_sample(sample, &key) ? &key : NULL;
+	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
+					     earliest_of_sample(p, t, sample, has));
+	uint64_t id;
+
+	recording_time_is(r, sample->time_ns);
+	recording_meet_context(r, p, has);
+	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
+	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
+	t->seen_ns += spread.count * r->period_ns;
+	t->signals += spread.count > 0;
+	if (is_chosen(p->cpu_choice, sample, has)) {
+		if (r->sample)
+			put_samples(r, p, t, &spread, id, has);
+	} else {
+		p->own.counter[WEFT_COUNTER_SAMPLES_UNSELECTED] += r->sample != NULL;
+	}
+	if (r->wall && is_chosen(p->wall_choice, sample, has))
+		recording_put_running(r, p, t, &spread, id, has);
+	else if (r->wall && t->timeline)
+		t->timeline->time.is_partial = 1;
+	t->previous_ns = sample->time_ns;
+}
+
+void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t)
+{
+	struct stretch ended;
+
+	recording_put_stay(r, p, t);
+	if (stretch_end(&t->stretch, &ended))
+		recording_put_span(r, p, t, &ended);
+}
+
+int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t)
+{
+	if (t->key)
+		recording_thread_end(r, p, t);
+	return recording_thread(r, p, t);
+}
+
+static void end_stretches(struct recording *r, struct process *p)
+{
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	while ((t = process_thread_next(p, &cursor)))
+		recording_thread_end(r, p, t);
+}
+
+static void put_recording_row(struct recording *r, uint64_t now_ns)
+{
+	static const char *const engines[] = {
+		[WEFT_ENGINE_CPU] = RECORDING_ENGINE_CPU,
+		[WEFT_ENGINE_WALL] = RECORDING_ENGINE_WALL,
+		[WEFT_ENGINE_CPU | WEFT_ENGINE_WALL] =
+			RECORDING_ENGINE_CPU "," RECORDING_ENGINE_WALL,
+	};
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)r->start_ns},
+		{.number = (int64_t)(now_ns - r->start_ns)},
+		{.string = text_value(r->id)},
+		{.string = text_value(r->version)},
+		{.string = text_value(r->command_line)},
+		{.number = recording_root(r)},
+		{.number = (int64_t)r->period_ns},
+		{.string = text_value(engines[r->engines & 3])},
+	};
+
+	recording_put(r, r->recording, v, 8);
+}
+
+static void put_process_row(struct recording *r, const struct process *p, uint64_t now_ns)
+{
+	uint64_t until = p->end ? p->closed_ns : now_ns;
+	char id[17];
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)p->opened_ns},
+		{.number = (int64_t)(until - p->opened_ns)},
+		{.string = {id, 16}},
+		{.string = text_value(p->group)},
+		{.number = p->pid},
+		{.number = p->parent},
+		{.string = text_value(p->command_line)},
+		{.string = text_value(p->end ? p->end : RECORDING_END_RUNNING)},
+	};
+
+	snprintf(id, sizeof(id), "%016llx", (unsigned long long)p->session_id);
+	recording_put(r, r->process, v, 8);
+}
+
+void recording_module(struct process *p, const struct code *code)
+{
+	uint64_t *used = map_put(p->codes, &code, sizeof(const struct code *), NULL);
+
+	if (used)
+		*used = 1;
+}
+
+static struct weft_jfr_string build_id(char room[2 * BUILD_ID_MAX], const struct code *code)
+{
+	const uint8_t *id = NULL;
+	size_t bytes = code->elf ? elf_module_build_id(code->elf, &id) : 0;
+
+	if (bytes == 0 || bytes > BUILD_ID_MAX)
+		return (struct weft_jfr_string){0};
+	return recording_hex(room, id, bytes);
+}
+
+/* The files whose code ran in this chunk. */
+static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	char room[2 * BUILD_ID_MAX];
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *used;
+
+	while (map_next(p->codes, &cursor, &key, &bytes, &used)) {
+		const struct code *code;
+
+		if (!*used)
+			continue;
+		*used = 0;
+		memcpy(&code, key, sizeof(code));
+		recording_put(r, r->module,
+			      (struct weft_jfr_value[]){
+				      {.number = (int64_t)now_ns},
+				      {.string = text_value(p->group)},
+				      {.string = text_value(code->name)},
+				      {.string = text_value(code->path)},
+				      {.string = build_id(room, code)},
+			      },
+			      5);
+	}
+}
+
+void recording_process_begin(struct recording *r, struct process *p)
+{
+	p->next = NULL;
+	*r->end = p;
+	r->end = &p->next;
+	recording_system_join(r, p);
+}
+
+void recording_process_end(struct recording *r, struct process *p, uint64_t now_ns, const char *end)
+{
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	end_stretches(r, p);
+	recording_account_close(r, p);
+	p->end = end;
+	p->closed_ns = now_ns;
+	while (strcmp(end, RECORDING_END_RUNNING) != 0 && (t = process_thread_next(p, &cursor)))
+		recording_thread_gone(r, t, now_ns);
+	recording_system_leave(r, p, now_ns);
+	recording_look_at_clock(p);
+	recording_judge(r, p);
+	recording_warn_of_lockstep(r, p);
+	process_release(p);
+}
+
+void recording_set_root(struct recording *r, pid_t pid)
+{
+	__atomic_store_n(&r->pid, pid, __ATOMIC_RELAXED);
+}
+
+static void free_ended(struct recording *r)
+{
+	struct process **at = &r->first, *p;
+
+	while ((p = *at)) {
+		if (p->end) {
+			*at = p->next;
+			process_free(p);
+		} else {
+			at = &p->next;
+		}
+	}
+	r->end = at;
+}
+
+/* A thread that got another name goes on under another key: no key ever changes its value,
+ * and no stretch is open now. */
+static void rename_threads(struct recording *r, struct process *p)
+{
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	while ((t = process_thread_next(p, &cursor)))
+		if (t->key && !t->named)
+			note_error(r, recording_thread(r, p, t));
+}
+
+static void settle_samples(struct recording *r, int reached)
+{
+	struct recording_events *to = reached ? &r->safe : &r->lost;
+
+	if (reached)
+		recording_kept(r, &r->chunk);
+	to->samples += r->chunk.samples;
+	to->wall += r->chunk.wall;
+	to->switches += r->chunk.switches;
+	to->typed += r->chunk.typed;
+	r->chunk = (struct recording_events){0};
+}
+
+static void put_rows(struct recording *r, uint64_t now_ns)
+{
+	for (struct process *p = r->first; p; p = p->next) {
+		end_stretches(r, p);
+		put_process_row(r, p, now_ns);
+		recording_put_clock(r, p, now_ns);
+		put_modules(r, p, now_ns);
+		recording_account_rows(r, p);
+		recording_counts(r, p, now_ns);
+	}
+	recording_system_end(r, now_ns);
+	put_recording_row(r, now_ns);
+}
+
+static uint64_t open_bytes(const struct recording *r)
+{
+	struct weft_jfr_written written;
+
+	weft_jfr_written(r->writer, &written);
+	return written.open_bytes;
+}
+
+int recording_is_full(const struct recording *r)
+{
+	return open_bytes(r) >= r->chunk_bytes;
+}
+
+int recording_roll(struct recording *r, uint64_t now_ns)
+{
+	uint64_t bytes;
+	int rc;
+
+	recording_time_is(r, now_ns);
+	put_rows(r, now_ns);
+	bytes = open_bytes(r);
+	rc = weft_jfr_rotate(r->writer, now_ns, 1);
+	note_error(r, rc);
+	settle_samples(r, rc >= 0);
+	recording_system_settle(r, rc >= 0, bytes);
+	for (struct process *p = r->first; p; p = p->next) {
+		recording_counts_settle(p, rc >= 0);
+		rename_threads(r, p);
+	}
+	if (rc >= 0)
+		free_ended(r);
+	if (r->tags.count > r->columns)
+		note_error(r, redeclare(r));
+	/* Stacks down to the instruction are too many to be remembered for ever. */
+	note_error(r, weft_jfr_forget_stacks(r->writer));
+	recording_forget_labels(r);
+	r->chunk_start_ns = now_ns;
+	begin_chunk(r);
+	return rc < 0 ? rc : 0;
+}
+
+void recording_written(const struct recording *r, struct recording_written *out)
+{
+	struct weft_jfr_written written;
+
+	weft_jfr_written(r->writer, &written);
+	*out = (struct recording_written){
+		.bytes = written.bytes - written.dropped_bytes,
+		.samples = r->safe.samples + r->chunk.samples - r->chunks.gone.samples,
+		.samples_lost = r->lost.samples,
+		.wall = r->safe.wall + r->chunk.wall - r->chunks.gone.wall,
+		.wall_lost = r->lost.wall,
+		.switches = r->safe.switches + r->chunk.switches - r->chunks.gone.switches,
+		.switches_lost = r->lost.switches,
+		.dropped_chunks = written.dropped_chunks,
+		.dropped_bytes = written.dropped_bytes,
+		.used_ns = r->used_ns,
+		.times_off = r->times_off,
+		.seen_ns = r->seen_ns,
+		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
+		.typed_lost = r->lost.typed,
+		.error = r->error ? r->error : written.limit_error,
+	};
+}
+
+static uint64_t file_bytes(const char *path, uint64_t otherwise)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : otherwise;
+}
+
+int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out)
+{
+	struct recording_written written;
+	int rc;
+
+	if (!r)
+		return 0;
+	r->is_closing = 1;
+	put_rows(r, now_ns);
+	recording_system_finish(r, now_ns);
+	rc = weft_jfr_end(r->writer);
+	note_error(r, rc);
+	settle_samples(r, rc >= 0);
+	recording_written(r, &written);
+	written.bytes = file_bytes(r->path, 0);
+	weft_jfr_close(r->writer);
+	free_recording(r);
+	if (out)
+		*out = written;
+	return written.error;
+}

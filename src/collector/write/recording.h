@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file: what samples, contexts and counters become in it (names: base/recording.h,
+ * meaning: docs/recording.md). Owns the JFR writer. Used by the worker thread alone.
+ *
+ * The writer would end a chunk by itself; here chunks end in recording_roll() only, so that
+ * every open stretch is written into the chunk that holds its samples: whatever is in the
+ * file is whole, after a kill too. A failed chunk is lost with its events, and its counters
+ * are put again into the next; the first error is kept.
+ */
+#ifndef WEFT_COLLECTOR_RECORDING_H
+#define WEFT_COLLECTOR_RECORDING_H
+
+#include "collector/process/process.h"
+
+#include <weft/abi/session.h>
+#include <weft/jfr.h>
+
+struct batch_thread;
+struct code;
+struct recording;
+struct walked_sample;
+struct walked_switch;
+struct walked_event;
+struct settings_text;
+struct type_word;
+struct timeline_item;
+struct wall_word;
+
+struct recording_options {
+	const char *path;
+	const char *command_line;
+	const char *version;
+	const char *stack_mode;
+	pid_t pid;
+	uint64_t period_ns, wall_period_ns;
+	uint32_t engines; /* enum weft_engine bits: whose samples are written; 0 = cpu */
+	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
+	uint64_t max_bytes, max_age_ns; /* the newest is kept (weft/jfr.h); 0 = all of it */
+	uint64_t duration_ns;           /* that it is to last; 0 = to the end */
+	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
+	const char *threads; /* pattern of the names of those that are wanted; NULL = all. Kept */
+	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
+	int inline_context;
+	const struct settings_text *settings; /* NULL = none */
+	/* Each warning that is put into the file is told, once; NULL = to nobody. */
+	void (*tell)(void *arg, const char *text);
+	void *tell_arg;
+};
+
+int recording_open(struct recording **out, const struct recording_options *options);
+
+struct weft_jfr_writer *recording_writer(struct recording *r);
+
+/* A new thread of @p: gives it its key. 0 or -errno. */
+int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
+/* The same, of one that may be in the file under another name: what is open under that ends. */
+int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t);
+
+/* Something of the thread is about to be put, which was there since: its jdk.ThreadStart, once; and
+ * it has gone. */
+void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
+			    uint64_t since_ns);
+void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns);
+
+/* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
+#define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
+
+struct recording_stack {
+	size_t count;
+	int truncated;
+	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* leaf first */
+};
+
+/* The part of it that is in use. */
+struct recording_trace {
+	const struct weft_jfr_frame *frame;
+	size_t count;
+	int truncated;
+};
+
+/* The same of an event, which has its own. */
+uint32_t recording_event_labels(struct recording *r, const struct walked_event *event);
+
+/* Which labels a sample of @t has: a number for its label_generation in what follows; 0 = none.
+ * Of all its samples, in the order in which they were taken. */
+uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
+			  const struct walked_sample *walked);
+
+/* One sample of CPU time: as many events as its weight says, and its part in a stretch. With the
+ * wall engine also the wall-clock samples of the time on a CPU that it stands for. */
+void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct weft_sample_record *sample, const struct recording_trace *trace);
+
+/*
+ * Wall-clock samples, in order of time with recording_sample() of the same thread: timeline.h,
+ * which holds what is passed on from one to the next. A stay is one event, written when it ends;
+ * and at the end of each chunk, for what it has by then.
+ */
+void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
+			  struct timeline_item *item);
+/* WALL_MORE and WALL_END. */
+void recording_stay_more(struct recording *r, struct process *p, struct process_thread *t,
+			 const struct wall_word *word);
+/* WALL_DELAY; @seen tells the context that was seen, NULL: the newest sample does. */
+void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
+		     const struct wall_word *word, const struct weft_sample_record *seen);
+
+/* WALL_ACCOUNT, and the last that is heard of the thread: what the samples stand for beside what
+ * the kernel says, as a row of weft.ThreadTime. */
+void recording_time(struct recording *r, struct process *p, struct process_thread *t,
+		    const struct wall_word *word);
+void recording_time_end(struct recording *r, struct process *p, struct process_thread *t);
+
+/* A run or a wait of a coroutine that has ended on @t, with the frame of its site. */
+void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
+		      const struct walked_switch *placed, const struct recording_trace *site);
+
+/* A type of @p's, with its definition when it is new to the process; or settings that changed, of
+ * samples too (session_events.h). */
+void recording_event_type(struct recording *r, struct process *p, const struct type_word *word,
+			  const uint8_t *data, size_t bytes);
+/* An event of such a type, in order of time with the samples of the thread: timeline.h. @labels: a
+ * number of label_sets.h. */
+void recording_event(struct recording *r, struct process *p, struct process_thread *t,
+		     const struct walked_event *e, uint32_t labels,
+		     const struct recording_trace *trace);
+
+/* More lines of settings for what is the recording's own: system events, coroutines. */
+void recording_set(struct recording *r, const char *lines, size_t bytes);
+
+/* Is there a type whose name @glob matches? */
+int recording_has_types(const struct recording *r, const char *glob, size_t bytes);
+
+/* A weft.Warning, each text once. */
+void recording_put_warning(struct recording *r, const char *text);
+
+/* The thread has ended: its stretch is written. */
+void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
+
+/*
+ * CPU time by the kernel's account. recording_account(): the data of a BATCH_ACCOUNT (account.h).
+ * Of a thread with samples: the key that it has already, or 0; with its own last reading at its
+ * end; and when it is dropped, a row. Of a process, by its pid, as it was before it was reaped.
+ */
+void recording_account(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
+uint64_t recording_account_key(const struct process *p, const struct process_thread *t);
+void recording_account_end(struct recording *r, struct process *p, const struct process_thread *t,
+			   uint64_t claimed_ns, uint64_t cpu_ns, uint64_t now_ns);
+void recording_account_thread(struct recording *r, struct process *p, struct process_thread *t);
+void recording_account_process(struct recording *r, pid_t pid, uint64_t process_ns,
+			       uint64_t now_ns);
+void recording_account_free(struct process *p);
+
+/* A process joins, and is the recording's from here on; and it is over: its stretches are
+ * written, and it is freed when its last row has reached the file. */
+void recording_process_begin(struct recording *r, struct process *p);
+void recording_process_end(struct recording *r, struct process *p, uint64_t now_ns,
+			   const char *end);
+
+/* Which process is the program; from any thread. And how it ended (jdk.Shutdown), before
+ * recording_close(): "Exited with status 1". */
+void recording_set_root(struct recording *r, pid_t pid);
+void recording_shutdown(struct recording *r, uint64_t now_ns, const char *reason);
+
+/* Puts the periodic events that are due (recording_system.h). When to come again. */
+uint64_t recording_tick(struct recording *r, uint64_t now_ns);
+
+/* Is the chunk due, by size? (By time: the drain thread asks.) */
+int recording_is_full(const struct recording *r);
+
+/* End the chunk: stretches, rows of all processes, counters. 0 or -errno. */
+int recording_roll(struct recording *r, uint64_t now_ns);
+
+/* Code of this file ran in @p, in the chunk that is open. */
+void recording_module(struct process *p, const struct code *code);
+
+/*
+ * Ticks beside random looks (lockstep.h). A sample that a tick took, with its
+ * label_generation a number of label_sets.h; and the data of a BATCH_LOOKS (looks.h).
+ */
+void recording_tick_sample(struct recording *r, struct process *p,
+			   const struct batch_thread *thread,
+			   const struct weft_sample_record *sample);
+void recording_looks(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
+void recording_lockstep_free(struct process *p);
+
+struct recording_written {
+	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */
+	uint64_t wall, wall_lost;              /* ticks of the wall clock */
+	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
+	uint64_t dropped_chunks,
+		dropped_bytes;      /* the oldest, by limits; the file has them no more */
+	uint64_t used_ns, seen_ns;  /* CPU time, by the kernel's account and by samples */
+	uint32_t times_off;         /* threads whose wall-clock time does not add up */
+	uint64_t typed, typed_lost; /* events of the programs' own types */
+	int error;                  /* first -errno; 0 = none */
+};
+void recording_written(const struct recording *r, struct recording_written *out);
+
+/* The last chunk, fsync, free. 0 or the first -errno; *out (unless NULL) tells what is in the
+ * file. Takes NULL. */
+int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's account of CPU time beside what was sampled: weft.ThreadCPU rows (meaning:
+ * docs/recording.md). All are differences.
+ *
+ * A thread has an entry from the first reading of it until a moment after its end. Readings come
+ * from outside and, at a slot's end, from the thread itself; the two come by different ways, in
+ * any order: so the largest stands, whoever told it, and an entry lingers, so that what comes
+ * late does not count twice. What is less than was known, of one that is over, is of another
+ * thread that got the number.
+ *
+ * What a thread used that no sample has named, and that used little, has no row: it is part of
+ * the rest, which is the process's CPU time without that of all threads with rows. Readings of the
+ * process and of its threads are not of one moment, so what looks like rest at the end of a chunk
+ * is told at the end of the next one, if it is rest still.
+ *
+ * Nobody's word is taken for more than can be: a target may write what it likes.
+ */
+#include "collector/look/account.h"
+#include "collector/write/recording_private.h"
+
+#include "base/array.h"
+#include "base/recording.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LINGER_NS UINT64_C(4000000000) /* longer than a slot may wait to be drained */
+#define LATE_NS UINT64_C(200000000)    /* that a reading may be, after its thread's end */
+#define SWEEP_NS UINT64_C(1000000000)
+#define SLACK_NS UINT64_C(1000000000) /* of what can be */
+#define LEAST_PERIODS 4               /* of CPU time, for a row of a thread without samples */
+
+struct account_row {
+	uint64_t key; /* 0 = of no thread */
+	uint64_t used_ns, seen_ns, samples;
+	const char *source;
+};
+
+struct account_entry {
+	int32_t tid;
+	uint64_t from_ns, cpu_ns,
+		put_ns;   /* before the recording; the newest; of that, with a row */
+	uint64_t over_ns; /* when it was said to have ended; 0 = it was not */
+	uint64_t key;     /* of the thread pool; 0 = none yet */
+	uint8_t is_own;   /* the newest is its own reading */
+	uint8_t is_gone;  /* it was missing from outside */
+	char name[16];
+};
+
+/* ---- entries */
+
+static size_t place_of(const struct process_account *a, int32_t tid)
+{
+	size_t low = 0, high = a->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (a->entry[middle]->tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct account_entry *entry_of(const struct process_account *a, int32_t tid)
+{
+	size_t at = place_of(a, tid);
+
+	return at < a->count && a->entry[at]->tid == tid ? a->entry[at] : NULL;
+}
+
+static struct account_entry *add_entry(struct process_account *a, int32_t tid, uint64_t from_ns)
+{
+	struct account_entry **grown, *e;
+	size_t at;
+
+	grown = array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
+	if (!grown)
+		return NULL; /* it is part of the rest then */
+	a->entry = grown;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	at = place_of(a, tid);
+	memmove(a->entry + at + 1, a->entry + at, (a->count - at) * sizeof(*grown));
+	a->entry[at] = e;
+	a->count++;
+	*e = (struct account_entry){
+		.tid = tid, .from_ns = from_ns, .cpu_ns = from_ns, .put_ns = from_ns};
+	return e;
+}
+
+void recording_account_free(struct process *p)
+{
+	struct process_account *a = &p->account;
+
+	for (size_t i = 0; i < a->count; i++)
+		free(a->entry[i]);
+	free(a->entry);
+	a->entry = NULL;
+	a->count = a->room = 0;
+}
+
+/* ---- rows */
+
+static void put_row(struct recording *r, const struct process *p, const struct account_row *row)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)recording_now(r)}, {.number = (int64_t)row->key},
+		{.string = text_value(p->group)},      {.number = (int64_t)row->used_ns},
+		{.number = (int64_t)row->seen_ns},     {.number = (int64_t)row->samples},
+		{.string = text_value(row->source)},
+	};
+
+	if (!row->used_ns && !row->seen_ns)
+		return;
+	recording_put(r, r->thread_cpu, v, 7);
+	r->used_ns += row->used_ns;
+	r->seen_ns += row->seen_ns;
+}
+
+/* With --threads; where there are samples of it, it was wanted. */
+static int is_wanted(const struct recording *r, const char *name)
+{
+	return !r->threads || fnmatch(r->threads, name, 0) == 0;
+}
+
+static int make_key(struct recording *r, const struct process *p, struct account_entry *e)
+{
+	struct weft_jfr_thread thread = {.os_id = e->tid, .name = e->name, .group = p->group};
+
+	if (!e->key)
+		e->key = weft_jfr_thread(r->writer, &thread, 1);
+	return e->key != 0;
+}
+
+static const char *source_of(const struct account_entry *e)
+{
+	return e && e->is_own ? RECORDING_ACCOUNT_THREAD : RECORDING_ACCOUNT_SCHEDSTAT;
+}
+
+/* Of a thread with samples; @e may be NULL: nothing is known but these. */
+static void put_thread(struct recording *r, struct process *p, struct process_thread *t,
+		       struct account_entry *e)
+{
+	struct account_row row = {.key = t->key,
+				  .seen_ns = t->seen_ns,
+				  .samples = t->signals,
+				  .source = source_of(e)};
+
+	if (!t->key)
+		return;
+	if (e) {
+		row.used_ns = e->cpu_ns - e->put_ns;
+		e->put_ns = e->cpu_ns;
+		p->account.threads_ns += row.used_ns;
+	}
+	put_row(r, p, &row);
+	t->seen_ns = t->signals = 0;
+}
+
+/* Of one without any. */
+static void put_entry(struct recording *r, struct process *p, struct account_entry *e)
+{
+	struct account_row row = {.used_ns = e->cpu_ns - e->put_ns, .source = source_of(e)};
+
+	if (row.used_ns < LEAST_PERIODS * r->period_ns && !(e->key && row.used_ns))
+		return;
+	p->account.threads_ns += row.used_ns;
+	e->put_ns = e->cpu_ns;
+	if (!is_wanted(r, e->name) || !make_key(r, p, e))
+		return;
+	row.key = e->key;
+	put_row(r, p, &row);
+}
+
+static struct process_thread *thread_of_entry(const struct process *p,
+					      const struct account_entry *e)
+{
+	struct process_thread *t = process_thread_by_tid(p, e->tid);
+
+	return t && t->key ? t : NULL;
+}
+
+static void put_any(struct recording *r, struct process *p, struct account_entry *e)
+{
+	struct process_thread *t = thread_of_entry(p, e);
+
+	if (t)
+		put_thread(r, p, t, e);
+	else
+		put_entry(r, p, e);
+}
+
+/* ---- readings */
+
+static int can_be(const struct recording *r, uint64_t used_ns, uint64_t now_ns)
+{
+	return used_ns <= (now_ns > r->start_ns ? now_ns - r->start_ns : 0) + SLACK_NS;
+}
+
+/* The number is another thread's by now. */
+static void begin_anew(struct recording *r, struct process *p, struct account_entry *e)
+{
+	put_any(r, p, e);
+	*e = (struct account_entry){.tid = e->tid};
+}
+
+static void take_reading(const struct recording *r, struct account_entry *e, uint64_t cpu_ns,
+			 int is_own, uint64_t now_ns)
+{
+	if (cpu_ns <= e->cpu_ns || !can_be(r, cpu_ns - e->from_ns, now_ns))
+		return;
+	e->cpu_ns = cpu_ns;
+	e->is_own = (uint8_t)is_own;
+}
+
+/* A reading from before its end may come after that. */
+static int is_anothers(const struct account_entry *e, const struct account_word *w, uint64_t now_ns)
+{
+	return e->is_gone || (e->over_ns && w->cpu_ns < e->cpu_ns && now_ns > e->over_ns + LATE_NS);
+}
+
+static uint64_t used_before(const struct process *p, const struct account_word *w)
+{
+	if (!(w->flags & ACCOUNT_OLDER))
+		return 0;
+	return w->cpu_ns < p->cpu_before_ns ? w->cpu_ns : p->cpu_before_ns;
+}
+
+static void take_word(struct recording *r, struct process *p, const struct account_word *w,
+		      uint64_t now_ns)
+{
+	struct account_entry *e = entry_of(&p->account, w->tid);
+
+	if (w->flags & ACCOUNT_GONE) {
+		if (e && !e->over_ns)
+			e->over_ns = now_ns;
+		if (e)
+			e->is_gone = 1;
+		return;
+	}
+	if (w->flags & ACCOUNT_OWN && !e)
+		return;
+	if (!e)
+		e = add_entry(&p->account, w->tid, used_before(p, w));
+	else if (!(w->flags & ACCOUNT_OWN) && is_anothers(e, w, now_ns))
+		begin_anew(r, p, e);
+	if (!e)
+		return;
+	if (w->flags & ACCOUNT_OWN)
+		e->over_ns = e->over_ns ? e->over_ns : now_ns;
+	else
+		memcpy(e->name, w->name, sizeof(e->name) - 1);
+	take_reading(r, e, w->cpu_ns, (w->flags & ACCOUNT_OWN) != 0, now_ns);
+}
+
+/* Threads that are over leave the table. */
+static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	struct process_account *a = &p->account;
+	size_t kept = 0;
+
+	if (now_ns < a->swept_ns + SWEEP_NS)
+		return;
+	a->swept_ns = now_ns;
+	for (size_t i = 0; i < a->count; i++) {
+		struct account_entry *e = a->entry[i];
+
+		if (!e->over_ns || now_ns < e->over_ns + LINGER_NS) {
+			a->entry[kept++] = e;
+			continue;
+		}
+		put_any(r, p, e);
+		free(e);
+	}
+	a->count = kept;
+}
+
+static void take_process(struct recording *r, struct process *p, const struct account_head *head)
+{
+	uint64_t used_ns;
+
+	if (head->process_ns <= p->account.process_ns || head->process_ns < p->cpu_before_ns)
+		return;
+	used_ns = head->process_ns - p->cpu_before_ns;
+	if (!r->cpus)
+		r->cpus = sysconf(_SC_NPROCESSORS_CONF) > 1
+				  ? (uint64_t)sysconf(_SC_NPROCESSORS_CONF)
+				  : 1;
+	if (can_be(r, used_ns / r->cpus, head->time_ns))
+		p->account.process_ns = head->process_ns;
+}
+
+void recording_account(struct recording *r, struct process *p, const uint8_t *data, size_t bytes)
+{
+	struct account_head head;
+	struct account_word word;
+
+	memcpy(&head, data, sizeof(head));
+	recording_time_is(r, head.time_ns);
+	take_process(r, p, &head);
+	for (size_t at = sizeof(head); at + sizeof(word) <= bytes; at += sizeof(word)) {
+		memcpy(&word, data + at, sizeof(word));
+		take_word(r, p, &word, head.time_ns);
+	}
+	sweep(r, p, head.time_ns);
+}
+
+/* ---- threads with samples */
+
+/* One that was known before its first sample goes on under the same key. */
+uint64_t recording_account_key(const struct process *p, const struct process_thread *t)
+{
+	const struct account_entry *e = entry_of(&p->account, t->tid);
+
+	return e && !e->over_ns && strcmp(e->name, t->name) == 0 ? e->key : 0;
+}
+
+/* What it had used before it was met nobody knows of one that was there at the beginning. */
+static uint64_t before_own_word(const struct process *p, const struct process_thread *t,
+				uint64_t claimed_ns, uint64_t cpu_ns)
+{
+	if (t->tid == p->inside_pid)
+		return p->cpu_before_ns < cpu_ns ? p->cpu_before_ns : cpu_ns;
+	return claimed_ns <= p->opened_ns && p->cpu_before_ns ? cpu_ns : 0;
+}
+
+void recording_account_end(struct recording *r, struct process *p, const struct process_thread *t,
+			   uint64_t claimed_ns, uint64_t cpu_ns, uint64_t now_ns)
+{
+	struct account_entry *e = entry_of(&p->account, t->tid);
+
+	if (!cpu_ns)
+		return;
+	if (!e)
+		e = add_entry(&p->account, t->tid, before_own_word(p, t, claimed_ns, cpu_ns));
+	if (!e)
+		return;
+	e->over_ns = e->over_ns ? e->over_ns : now_ns;
+	take_reading(r, e, cpu_ns, 1, now_ns);
+}
+
+void recording_account_thread(struct recording *r, struct process *p, struct process_thread *t)
+{
+	put_thread(r, p, t, entry_of(&p->account, t->tid));
+}
+
+/* ---- the ends of chunks */
+
+/* With --threads nobody knows whose the rest is. */
+static void put_rest(struct recording *r, struct process *p)
+{
+	struct process_account *a = &p->account;
+	uint64_t used_ns = a->process_ns > p->cpu_before_ns ? a->process_ns - p->cpu_before_ns : 0;
+	uint64_t told_ns = a->threads_ns + a->rest_ns;
+	uint64_t rest_ns = used_ns > told_ns ? used_ns - told_ns : 0;
+	struct account_row row = {.used_ns = rest_ns, .source = RECORDING_ACCOUNT_PROCESS};
+
+	if (!p->end && !r->is_closing && a->held_ns < rest_ns)
+		row.used_ns = a->held_ns;
+	a->held_ns = rest_ns - row.used_ns;
+	a->rest_ns += row.used_ns;
+	if (!r->threads)
+		put_row(r, p, &row);
+}
+
+static void put_threads(struct recording *r, struct process *p)
+{
+	struct process_account *a = &p->account;
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		put_any(r, p, a->entry[i]);
+	while ((t = process_thread_next(p, &cursor)))
+		if (t->seen_ns)
+			put_thread(r, p, t, NULL);
+}
+
+void recording_account_rows(struct recording *r, struct process *p)
+{
+	put_threads(r, p);
+	put_rest(r, p);
+}
+
+void recording_account_close(struct recording *r, struct process *p)
+{
+	put_threads(r, p);
+	recording_account_free(p);
+}
+
+void recording_account_process(struct recording *r, pid_t pid, uint64_t process_ns, uint64_t now_ns)
+{
+	struct account_head head = {.process_ns = process_ns, .time_ns = now_ns};
+	struct process *newest = NULL;
+
+	for (struct process *p = r->first; p; p = p->next)
+		if (p->pid == pid && (!newest || p->opened_ns > newest->opened_ns))
+			newest = p;
+	if (newest)
+		take_process(r, newest, &head);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By which clock the CPU samples of a process were taken: rows of weft.Clock. */
+#include "collector/write/recording_private.h"
+
+#include "base/recording.h"
+#include "collector/process/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Why there is no hrtimer; NULL = there is. */
+static const char *why_ticks(const struct process_clock *c)
+{
+	if (c->choice == WEFT_CLOCK_TICKS)
+		return "asked for";
+	if (c->is_careful)
+		return "the program filters its system calls";
+	switch (-c->error) {
+	case 0:
+		break;
+	case EACCES:
+	case EPERM:
+		return "perf_event_open is not permitted";
+	case EADDRINUSE:
+		return "the program uses SIGURG itself";
+	case EBUSY:
+		return "the handler of SIGURG was replaced";
+	default:
+		return "the kernel has no perf_event_open that serves";
+	}
+	if (c->opened)
+		return NULL;
+	return c->signo == SIGURG ? "no thread had SIGURG open" : "SIGURG is not to be used";
+}
+
+/* What the session says; once it is gone what it said last. */
+void recording_look_at_clock(struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+
+	if (!h)
+		return;
+	p->clock = (struct process_clock){
+		.choice = __atomic_load_n(&h->clock, __ATOMIC_RELAXED),
+		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
+		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
+		.rested = __atomic_load_n(&h->clock_rested, __ATOMIC_RELAXED),
+		.lacked = __atomic_load_n(&h->clock_lacked, __ATOMIC_RELAXED),
+		.signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED),
+		.is_careful =
+			__atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED) != 0,
+	};
+}
+
+static const char *plural(uint32_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* Whom ticks met although there are hrtimers, at least for a time. */
+static void put_limits(const struct process_clock *c, char *text, size_t room)
+{
+	int used = 0;
+
+	*text = 0;
+	if (c->rested)
+		used = snprintf(text, room, "%u thread%s by ticks, for switching too often",
+				c->rested, plural(c->rested));
+	if (c->lacked)
+		snprintf(text + used, room - (size_t)used,
+			 "%s%u thread%s by ticks, for want of descriptors or memory to be locked",
+			 used ? "; " : "", c->lacked, plural(c->lacked));
+}
+
+void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	struct weft_jfr_value v[6 + VERDICT_FIELDS] = {{.number = (int64_t)now_ns}};
+	const char *why;
+	char limits[160];
+
+	recording_look_at_clock(p);
+	why = why_ticks(&p->clock);
+	put_limits(&p->clock, limits, sizeof(limits));
+	v[1].string = text_value(p->group);
+	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
+	if (why || *limits)
+		v[3].string = text_value(why ? why : limits);
+	v[4].number = (int64_t)r->period_ns;
+	v[5].number = (int64_t)clock_tick_ns();
+	recording_judge(r, p);
+	recording_fill_verdict(p, why != NULL, v + 6);
+	recording_put(r, r->clock, v, 6 + VERDICT_FIELDS);
+}

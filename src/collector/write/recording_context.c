@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts in the file: ids as text, columns of tags, spans. */
+#include "collector/write/recording_private.h"
+
+#include "base/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count)
+{
+	static const char digit[] = "0123456789abcdef";
+	const uint8_t *p = bytes;
+
+	for (size_t i = 0; i < count; i++) {
+		room[2 * i] = digit[p[i] >> 4];
+		room[2 * i + 1] = digit[p[i] & 15];
+	}
+	return (struct weft_jfr_string){room, 2 * count};
+}
+
+static struct weft_jfr_string hex_id(char *room, uint64_t id)
+{
+	uint64_t big = __builtin_bswap64(id);
+
+	return id ? recording_hex(room, &big, sizeof(big)) : (struct weft_jfr_string){0};
+}
+
+static const uint8_t no_trace[16];
+
+static void fill_coroutine(const struct recording *r, uint64_t coroutine,
+			   struct context_texts *texts, struct weft_jfr_value *v)
+{
+	size_t column = r->tags.coroutine;
+
+	if (!coroutine || !column || column > r->columns)
+		return;
+	snprintf(texts->coroutine, sizeof(texts->coroutine), "%llu", (unsigned long long)coroutine);
+	v[column - 1].string = text_value(texts->coroutine);
+}
+
+/* Trace, span, root span, tags and labels: the fields from @v on. */
+void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
+			    struct context_texts *texts, struct weft_jfr_value *v)
+{
+	memset(v, 0, (3 + r->columns) * sizeof(*v));
+	if (!key)
+		return;
+	if (memcmp(key->trace_id, no_trace, sizeof(no_trace)) != 0)
+		v[0].string = recording_hex(texts->trace, key->trace_id, sizeof(key->trace_id));
+	v[1].string = hex_id(texts->span, key->span_id);
+	v[2].string = hex_id(texts->root, key->root_span_id);
+	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
+		const char *value =
+			key->tags[i] ? dictionary_string(p->dictionary, key->tags[i]) : NULL;
+		int column = p->column[i] - 1;
+
+		if (value && column >= 0 && (size_t)column < r->columns)
+			v[3 + column].string = text_value(value);
+	}
+	fill_coroutine(r, key->coroutine, texts, v + 3);
+	if (key->labels)
+		recording_fill_labels(r, key->labels, v + 3);
+}
+
+/*
+ * Columns for tag names not met before. A new one needs a new declaration of the type, and
+ * that a new chunk; there are at most TAG_COLUMNS_MAX of these in a recording.
+ */
+static void learn_columns(struct recording *r, struct process *p, const struct context_key *key)
+{
+	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
+		const char *name;
+		int column;
+
+		if (!key->tags[i] || p->column[i])
+			continue;
+		name = dictionary_tag_name(p->dictionary, i);
+		column = name ? tag_columns_find(&r->tags, name) : -ENOENT;
+		if (column >= 0)
+			p->column[i] = (uint8_t)(column + 1);
+	}
+}
+
+static int knows_all(const struct process *p, const struct context_key *key)
+{
+	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++)
+		if (key->tags[i] &&
+		    (!p->column[i] || !dictionary_string(p->dictionary, key->tags[i])))
+			return 0;
+	return 1;
+}
+
+void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key)
+{
+	if (key->coroutine)
+		coroutine_column_find(&r->tags);
+	if (key->labels)
+		recording_learn_labels(r, p, key->labels);
+	if (knows_all(p, key))
+		return;
+	if (process_read_dictionary(p))
+		p->own.log_invalid++;
+	learn_columns(r, p, key);
+}
+
+void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
+			const struct stretch *s)
+{
+	struct weft_jfr_value v[RECORDING_SPAN_FIXED_FIELDS + COLUMNS_MAX];
+	struct context_texts texts;
+
+	if (!r->span)
+		return;
+	v[0] = (struct weft_jfr_value){.number = (int64_t)s->first_ns};
+	v[1] = (struct weft_jfr_value){.number = (int64_t)(s->last_ns - s->first_ns + 1)};
+	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
+	recording_fill_context(r, p, &s->key, &texts, v + 3);
+	recording_put(r, r->span, v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
+}

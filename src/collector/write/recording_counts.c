@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters in the file: rows of differences, so that any reader's sum is right over chunks,
+ * merged files and cut files. What a lost chunk held is put again into the next one.
+ */
+#include "collector/write/recording_private.h"
+
+#include "base/recording.h"
+
+struct counter_row {
+	const char *name, *kind;
+	size_t offset; /* of the u64 in struct session_counts */
+};
+
+#define KIND_BOOK "book"
+#define KIND_LOST "lost"
+#define KIND_CUT "cut"
+#define KIND_CTX "ctx"
+#define KIND_INFO "info"
+#define ROW(number, id, name, kind, text)                                                          \
+	{name, KIND_##kind, offsetof(struct session_counts, counter) + (number)*8},
+
+static const struct counter_row rows[] = {
+	/* clang-format off */
+	WEFT_COUNTERS(ROW)
+	{ RECORDING_COUNTER_DELIVERED, KIND_BOOK, offsetof(struct session_counts, delivered) },
+	{ RECORDING_COUNTER_PENDING, KIND_LOST, offsetof(struct session_counts, pending) },
+	{ RECORDING_COUNTER_EVENTS_DELIVERED, KIND_INFO, offsetof(struct session_counts, events_delivered) },
+	{ RECORDING_COUNTER_EVENTS_PENDING, KIND_INFO, offsetof(struct session_counts, events_pending) },
+	{ RECORDING_COUNTER_GENERATIONS, KIND_INFO, offsetof(struct session_counts, generations) },
+	{ RECORDING_COUNTER_UNBALANCED, KIND_INFO, offsetof(struct session_counts, unbalanced) },
+	{ RECORDING_COUNTER_THREADS, KIND_INFO, offsetof(struct session_counts, threads) },
+	{ RECORDING_COUNTER_SLOTS_USED, KIND_INFO, offsetof(struct session_counts, slots_used) },
+	{ RECORDING_COUNTER_SLOTS_HIGH, KIND_INFO, offsetof(struct session_counts, slots_high) },
+	{ RECORDING_COUNTER_LOG_INVALID, KIND_INFO, offsetof(struct session_counts, log_invalid) },
+	/* clang-format on */
+};
+
+static uint64_t read_at(const struct session_counts *counts, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const uint8_t *)counts + offset, sizeof(value));
+	return value;
+}
+
+static void put_counter(struct recording *r, const struct process *p, uint64_t now_ns,
+			const struct counter_row *row, uint64_t difference)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)now_ns},       {.string = text_value(p->group)},
+		{.string = text_value(row->name)}, {.string = text_value(row->kind)},
+		{.number = (int64_t)difference},
+	};
+
+	recording_put(r, r->counter, v, 5);
+}
+
+static void put_histogram(struct recording *r, const struct process *p, uint64_t now_ns,
+			  const char *name, const uint64_t *now, const uint64_t *before)
+{
+	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
+		struct weft_jfr_value v[] = {
+			{.number = (int64_t)now_ns},
+			{.string = text_value(p->group)},
+			{.string = text_value(name)},
+			{.number = i < 63 ? INT64_C(1) << i : INT64_MAX},
+			{.number = (int64_t)(now[i] - before[i])},
+		};
+
+		if (now[i] != before[i])
+			recording_put(r, r->histogram, v, 5);
+	}
+}
+
+/* What the drain thread counted and what the worker did. */
+static void sum_counts(const struct process *p, struct session_counts *out)
+{
+	*out = p->counted;
+	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		out->counter[i] += p->own.counter[i];
+	out->log_invalid += p->own.log_invalid;
+}
+
+/* The least that a record of each takes in a ring: how large those were that are lost, nobody
+ * knows. */
+struct loss_row {
+	size_t offset;
+	uint64_t bytes;
+};
+
+#define COUNTER_AT(id)                                                                             \
+	offsetof(struct session_counts, counter) + (size_t)WEFT_COUNTER_##id * sizeof(uint64_t)
+#define SAMPLE_BYTES sizeof(struct weft_sample_record)
+#define EVENT_BYTES sizeof(struct weft_record)
+
+static const struct loss_row losses[] = {
+	{COUNTER_AT(LOST_NO_SLOT), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_RING_FULL), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_NESTED), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_EXIT_RACE), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_STOLEN), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_INVALID), SAMPLE_BYTES},
+	{COUNTER_AT(LOST_MISTIMED), SAMPLE_BYTES},
+	{offsetof(struct session_counts, pending), SAMPLE_BYTES},
+	{COUNTER_AT(EVENTS_RING_FULL), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_NESTED), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_STOLEN), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_INVALID), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_MISTIMED), EVENT_BYTES},
+	{COUNTER_AT(EVENTS_NO_SLOT), EVENT_BYTES},
+	{offsetof(struct session_counts, events_pending), EVENT_BYTES},
+};
+
+static uint64_t lost_bytes(const struct session_counts *counts)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		bytes += read_at(counts, losses[i].offset) * losses[i].bytes;
+	return bytes;
+}
+
+static void put_loss(struct recording *r, uint64_t now_ns, const struct session_counts *now,
+		     const struct session_counts *before)
+{
+	uint64_t total = lost_bytes(now), difference = total - lost_bytes(before);
+
+	if (difference)
+		recording_system_loss(r, now_ns, difference, total);
+}
+
+void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
+{
+	struct session_counts now;
+
+	process_take_counts(p);
+	sum_counts(p, &now);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t difference =
+			read_at(&now, rows[i].offset) - read_at(&p->put, rows[i].offset);
+
+		if (difference)
+			put_counter(r, p, now_ns, &rows[i], difference);
+	}
+	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns, p->put.handler_ns);
+	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_CLAIM, now.claim_ns, p->put.claim_ns);
+	put_loss(r, now_ns, &now, &p->put);
+	p->put = now;
+}
+
+void recording_counts_settle(struct process *p, int reached)
+{
+	if (reached)
+		p->safe = p->put;
+	else
+		p->put = p->safe;
+}

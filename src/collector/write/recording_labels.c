@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels in the file: which a sample has, their columns, their values.
+ *
+ * A sample of the thread's own tells its labels once per change, and a number; what the number
+ * means is remembered of the newest that told. If that one was lost, those behind it have labels
+ * that nobody knows: counted (labels_unrecorded). A sample from outside has its own.
+ */
+#include "collector/walk/walking.h"
+#include "collector/write/recording_private.h"
+#include "collector/write/timeline.h"
+
+#include <errno.h>
+
+static uint32_t number_of(struct recording *r, const uint8_t *labels, uint32_t bytes)
+{
+	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;
+
+	if (number < 0 && r->error == 0)
+		r->error = (int)number;
+	return number > 0 ? (uint32_t)number : 0;
+}
+
+uint32_t recording_event_labels(struct recording *r, const struct walked_event *event)
+{
+	return number_of(r, walked_event_labels(event), event->context.label_bytes);
+}
+
+uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
+			  const struct walked_sample *walked)
+{
+	const struct weft_sample_record *sample = &walked->sample;
+	int is_own = !(sample->flags & WEFT_SAMPLE_OUTSIDE);
+	uint32_t number;
+
+	if (sample->label_bytes) {
+		number = number_of(r, walked_labels(walked), sample->label_bytes);
+		if (is_own) {
+			t->labels_told = sample->label_generation;
+			t->labels = number;
+		}
+		return number;
+	}
+	if (!is_own || !sample->label_generation)
+		return 0;
+	if (sample->label_generation == t->labels_told)
+		return t->labels;
+	p->own.counter[WEFT_COUNTER_LABELS_UNRECORDED]++;
+	return 0;
+}
+
+void recording_learn_labels(struct recording *r, struct process *p, uint32_t number)
+{
+	struct label_set *set = label_sets_get(r->labels, number);
+
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->count && !set->has_columns; i++) {
+		set->item[i].column = label_columns_find(&r->tags, set->item[i].key);
+		set->left_out += set->item[i].column < 0;
+	}
+	set->has_columns = 1;
+	p->own.counter[WEFT_COUNTER_LABELS_LEFT_OUT] += set->left_out;
+}
+
+void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v)
+{
+	const struct label_set *set = label_sets_get(r->labels, number);
+
+	for (size_t i = 0; set && i < set->count; i++) {
+		const struct label_item *item = &set->item[i];
+
+		if (item->column >= 0 && (size_t)item->column < r->columns)
+			v[item->column].string =
+				(struct weft_jfr_string){item->value, item->value_bytes};
+	}
+}
+
+static void mark_item(struct recording *r, const struct timeline_item *item)
+{
+	if (item)
+		label_sets_mark(r->labels, item->sample.label_generation);
+}
+
+static void mark_thread(struct recording *r, const struct process_thread *t)
+{
+	const struct timeline *l = t->timeline;
+
+	label_sets_mark(r->labels, t->labels);
+	if (t->stretch.open)
+		label_sets_mark(r->labels, t->stretch.key.labels);
+	if (!l)
+		return;
+	for (const struct timeline_item *item = l->first; item; item = item->next)
+		mark_item(r, item);
+	mark_item(r, l->newest);
+	mark_item(r, l->own);
+	mark_item(r, l->stay.item);
+	label_sets_mark(r->labels, l->stay.item && l->stay.has_key ? l->stay.key.labels : 0);
+}
+
+void recording_forget_labels(struct recording *r)
+{
+	struct process_thread *t;
+
+	for (struct process *p = r->first; p; p = p->next)
+		for (size_t cursor = 0; (t = process_thread_next(p, &cursor));)
+			mark_thread(r, t);
+	label_sets_sweep(r->labels);
+}

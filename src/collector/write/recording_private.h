@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by recording.c and recording_counts.c alone. */
+#ifndef WEFT_COLLECTOR_RECORDING_PRIVATE_H
+#define WEFT_COLLECTOR_RECORDING_PRIVATE_H
+
+#include "collector/process/clock.h"
+#include "collector/process/label_sets.h"
+#include "collector/process/settings_text.h"
+#include "collector/write/recording.h"
+#include "collector/write/recording_system.h"
+#include "collector/write/recording_types.h"
+
+#include <string.h>
+
+struct recording_events {
+	uint64_t samples, wall; /* wall: ticks that the events stand for */
+	uint64_t switches;      /* runs and waits of coroutines */
+	uint64_t typed;         /* events of the programs' own types */
+};
+
+/* A type of the programs' own, in the file. */
+struct event_class {
+	struct event_class *next;
+	struct event_type *def;
+	struct weft_jfr_type *type;
+	struct event_settings settings; /* told last, of any process */
+	int is_told;
+};
+
+/* Of the chunks that the file has, where old ones leave it: [first, count). */
+struct chunk_events {
+	struct recording_events *item;
+	size_t first, count, room;
+	uint64_t chunks, dropped;     /* that the writer told of */
+	struct recording_events gone; /* what the chunks had that have left */
+};
+
+struct recording {
+	struct weft_jfr_writer *writer;
+	struct weft_jfr_type *setting, *thread_cpu, *thread_time, *counter, *histogram, *recording,
+		*process, *clock, *module;
+	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
+	struct weft_jfr_type *sample, *wall;
+	struct weft_jfr_type *span;       /* NULL with --inline-context */
+	struct weft_jfr_type *run, *wait; /* of coroutines: from the first of them on, else NULL */
+	struct tag_columns tags;
+	size_t columns; /* of tags: those that the types with tags were declared with */
+	struct label_sets *labels;
+
+	struct recording_system *system;
+	/* All whose rows are not in the file yet, as they came: after an exec the row of what runs
+	 * now is the newest under their name. */
+	struct process *first, **end;
+	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
+	uint32_t engines; /* enum weft_engine bits: whose samples are written */
+	char *path, *version, *command_line, *stack_mode;
+	char id[17];
+	pid_t pid; /* of the program; atomic: told by another thread */
+	uint64_t start_real_ns;
+	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
+	uint64_t chunk_ns;
+	uint64_t cpus;             /* of the machine; 0 = not asked yet */
+	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
+	uint32_t times_off;        /* threads whose time does not add up, by weft.ThreadTime */
+	const char *threads;       /* pattern of their names, the caller's; NULL = all */
+	int is_closing;            /* these rows are the last */
+	int simulated;             /* time is what the caller says */
+	uint64_t now_ns;           /* then: the latest that it said */
+	int inline_context;
+	int error;
+	struct chunk_events chunks;
+	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
+
+	/* Settings: of all (recording_settings.c), and what applies to some. */
+	struct settings_text text;
+	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
+	struct event_class *classes;
+	size_t class_count;
+	struct weft_jfr_type *warning; /* from the first on, else NULL */
+	struct map *warned;            /* texts */
+	void (*tell)(void *arg, const char *text);
+	void *tell_arg;
+};
+
+struct context_texts {
+	char trace[32], span[16], root[16], coroutine[24];
+};
+
+static inline struct weft_jfr_string text_value(const char *text)
+{
+	return (struct weft_jfr_string){text, text ? strlen(text) : 0};
+}
+
+static inline uint64_t recording_now(const struct recording *r)
+{
+	return r->simulated ? r->now_ns : clock_mono_ns();
+}
+
+static inline void recording_time_is(struct recording *r, uint64_t now_ns)
+{
+	if (now_ns > r->now_ns)
+		r->now_ns = now_ns;
+}
+
+static inline pid_t recording_root(const struct recording *r)
+{
+	return __atomic_load_n(&r->pid, __ATOMIC_RELAXED);
+}
+
+void recording_put(struct recording *r, const struct weft_jfr_type *type,
+		   const struct weft_jfr_value *values, size_t count);
+
+/* In recording.c. A context that a sample is to carry is made known: this may end the chunk. The
+ * thread's stretch goes on with it or ends (see stretch_add()). */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
+
+/* In recording_context.c. */
+struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
+void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
+			    struct context_texts *texts, struct weft_jfr_value *v);
+void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);
+void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
+			const struct stretch *s);
+
+/* In recording_labels.c. Columns for the keys of a set; its values into @v, from the first column
+ * on; and sets that nobody speaks of any more go. */
+void recording_learn_labels(struct recording *r, struct process *p, uint32_t number);
+void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v);
+void recording_forget_labels(struct recording *r);
+
+/* In recording_wall.c. The time on a CPU that @spread stands for; and what a stay has gathered
+ * since its last event, if any. */
+void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
+			   const struct spread *spread, uint64_t stack,
+			   const struct context_key *key);
+void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
+/* That it was in that state for so many samples, and nobody saw where. */
+void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
+			  enum weft_thread_state state, uint64_t samples);
+
+/* In recording_kept.c. A chunk has reached the file, and others may have left it. */
+void recording_kept(struct recording *r, const struct recording_events *chunk);
+/* In recording_settings.c. */
+void recording_begin_settings(struct recording *r, const struct settings_text *text);
+void recording_put_settings(struct recording *r);
+void recording_put_switch_settings(struct recording *r);
+void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			   const char *value);
+void recording_sample_settings(struct recording *r, struct process *p,
+			       const struct type_word *word);
+
+/* In recording_event.c. */
+void recording_put_class_settings(struct recording *r, const struct event_class *c);
+void recording_free_classes(struct recording *r);
+
+/* recording_clock.c: looks while the session is there, and puts what was seen. */
+void recording_look_at_clock(struct process *p);
+void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* recording_lockstep.c: judges; warns where a share is misjudged; and what is so in weft.Clock. */
+#define VERDICT_FIELDS 7
+void recording_judge(const struct recording *r, struct process *p);
+void recording_warn_of_lockstep(struct recording *r, const struct process *p);
+void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
+
+/* In recording_account.c: rows of one process at the end of a chunk; and of its threads when it is
+ * over, whose entries are freed. */
+void recording_account_rows(struct recording *r, struct process *p);
+void recording_account_close(struct recording *r, struct process *p);
+
+/* Counter and histogram rows of one process: what has changed since the last. */
+void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* The chunk with these rows reached the file, or did not: then they are put again. */
+void recording_counts_settle(struct process *p, int reached);
+
+#endif

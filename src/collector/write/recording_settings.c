@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings in the file: what applies to each type, as jdk.ActiveSetting, in each chunk and when it
+ * changes; settings of what is the recording's own; and warnings of what was not done as asked.
+ */
+#include "collector/session/session_events.h"
+#include "collector/write/recording_private.h"
+
+#include "base/map.h"
+#include "base/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			   const char *value)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)recording_now(r)},
+		{.number = weft_jfr_type_id(type)},
+		{.string = text_value(name)},
+		{.string = text_value(value)},
+	};
+
+	recording_put(r, r->setting, v, 4);
+}
+
+static void put_one(struct recording *r, const struct weft_jfr_type *type,
+		    const struct event_settings *s, enum event_setting which)
+{
+	char value[64];
+
+	weft_setting_text(s, which, value, sizeof(value));
+	recording_put_setting(r, type, weft_setting_name(which), value);
+}
+
+/* ---- samples */
+
+static void put_sample(struct recording *r, const struct weft_jfr_type *type,
+		       const struct event_settings *s, uint64_t period_ns, const char *engine)
+{
+	char period[32];
+
+	if (!type)
+		return;
+	snprintf(period, sizeof(period), "%llu ns", (unsigned long long)period_ns);
+	put_one(r, type, s, SETTING_ENABLED);
+	recording_put_setting(r, type, RECORDING_SETTING_PERIOD, period);
+	recording_put_setting(r, type, RECORDING_SETTING_ENGINE, engine);
+	recording_put_setting(r, type, RECORDING_SETTING_STACK, r->stack_mode);
+	put_one(r, type, s, SETTING_SELECT);
+}
+
+static uint8_t choice_of(const struct event_settings *s)
+{
+	if (!s->enabled)
+		return SAMPLES_NONE;
+	return s->select == SELECT_IF_CONTEXT ? SAMPLES_IN_CONTEXT : SAMPLES_ALL;
+}
+
+static int is_other(const struct event_settings *a, const struct event_settings *b)
+{
+	return a->enabled != b->enabled || a->select != b->select;
+}
+
+void recording_sample_settings(struct recording *r, struct process *p, const struct type_word *word)
+{
+	int is_wall = word->number == WEFT_EVENT_ROW_WALL;
+	struct event_settings *known = is_wall ? &r->wall_settings : &r->cpu_settings;
+	const struct weft_jfr_type *type = is_wall ? r->wall : r->sample;
+	char text[128];
+
+	if (is_wall)
+		p->wall_choice = choice_of(&word->settings);
+	else
+		p->cpu_choice = choice_of(&word->settings);
+	if (type && is_other(known, &word->settings)) {
+		put_one(r, type, &word->settings, SETTING_ENABLED);
+		put_one(r, type, &word->settings, SETTING_SELECT);
+	}
+	*known = word->settings;
+	if (type && word->wrong_select) {
+		snprintf(text, sizeof(text),
+			 "event type %s: its setting select is none that samples can have (all, "
+			 "if-context): taken as all",
+			 is_wall ? RECORDING_WALL_SAMPLE : RECORDING_EXECUTION_SAMPLE);
+		recording_put_warning(r, text);
+	}
+}
+
+/* ---- the recording's own */
+
+static struct event_settings settings_for(const struct settings_text *text, const char *name)
+{
+	struct event_settings s = {.enabled = 1, .stack_trace = 1};
+
+	if (text->text)
+		weft_settings_apply(&s, name, text->text, text->bytes);
+	return s;
+}
+
+static void put_switch_type(struct recording *r, const struct weft_jfr_type *type,
+			    const struct event_settings *s)
+{
+	if (!type)
+		return;
+	put_one(r, type, s, SETTING_ENABLED);
+	put_one(r, type, s, SETTING_THRESHOLD);
+	put_one(r, type, s, SETTING_SELECT);
+}
+
+void recording_put_switch_settings(struct recording *r)
+{
+	put_switch_type(r, r->run, &r->run_settings);
+	put_switch_type(r, r->wait, &r->wait_settings);
+}
+
+static void put_system(struct recording *r, enum system_event i)
+{
+	struct event_settings s = {
+		.enabled = recording_system_enabled(r, i),
+		.period_ns = recording_system_period(r, i),
+	};
+
+	if (!recording_system_type(r, i))
+		return;
+	put_one(r, recording_system_type(r, i), &s, SETTING_ENABLED);
+	if (s.period_ns)
+		put_one(r, recording_system_type(r, i), &s, SETTING_PERIOD);
+}
+
+/* Of one of the table: what is not set stays as it is. */
+static int set_system(struct recording *r, enum system_event i, const struct settings_text *text)
+{
+	struct event_settings s = {
+		.enabled = recording_system_enabled(r, i),
+		.period_ns = recording_system_period(r, i),
+	};
+	struct event_settings before = s;
+
+	weft_settings_apply(&s, system_events[i].type.name, text->text, text->bytes);
+	if (s.enabled == before.enabled && s.period_ns == before.period_ns)
+		return 0;
+	recording_set_system_event(r, i, s.enabled, s.period_ns);
+	return 1;
+}
+
+static void settle_switches(struct recording *r)
+{
+	r->run_settings = settings_for(&r->text, RECORDING_COROUTINE_RUN);
+	r->wait_settings = settings_for(&r->text, RECORDING_COROUTINE_WAIT);
+	if (weft_settings_settle(&r->run_settings, 0) | weft_settings_settle(&r->wait_settings, 0))
+		recording_put_warning(
+			r, "event types weft.CoroutineRun, weft.CoroutineWait: their setting "
+			   "select is none that they can have (all, if-context): taken as "
+			   "all");
+}
+
+void recording_begin_settings(struct recording *r, const struct settings_text *text)
+{
+	r->cpu_settings = r->wall_settings = (struct event_settings){.enabled = 1};
+	if (text && text->text) {
+		if (settings_text_copy(&r->text, text))
+			r->error = -ENOMEM;
+		for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
+			set_system(r, (enum system_event)i, &r->text);
+		r->cpu_settings = settings_for(&r->text, RECORDING_EXECUTION_SAMPLE);
+		r->wall_settings = settings_for(&r->text, RECORDING_WALL_SAMPLE);
+		weft_settings_settle(&r->cpu_settings, 0);
+		weft_settings_settle(&r->wall_settings, 0);
+	}
+	settle_switches(r);
+}
+
+void recording_set(struct recording *r, const char *lines, size_t bytes)
+{
+	struct event_settings run = r->run_settings, wait = r->wait_settings;
+
+	if (settings_text_add(&r->text, lines, bytes))
+		return;
+	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
+		if (set_system(r, (enum system_event)i, &r->text))
+			put_system(r, (enum system_event)i);
+	settle_switches(r);
+	if (is_other(&run, &r->run_settings) || run.threshold_ns != r->run_settings.threshold_ns)
+		put_switch_type(r, r->run, &r->run_settings);
+	if (is_other(&wait, &r->wait_settings) ||
+	    wait.threshold_ns != r->wait_settings.threshold_ns)
+		put_switch_type(r, r->wait, &r->wait_settings);
+}
+
+/* Every chunk says by itself how it was taken. */
+void recording_put_settings(struct recording *r)
+{
+	put_sample(r, r->sample, &r->cpu_settings, r->period_ns, RECORDING_ENGINE_CPU);
+	put_sample(r, r->wall, &r->wall_settings, r->wall_period_ns, RECORDING_ENGINE_WALL);
+	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
+		put_system(r, (enum system_event)i);
+	recording_put_switch_settings(r);
+	for (const struct event_class *c = r->classes; c; c = c->next)
+		recording_put_class_settings(r, c);
+}
+
+int recording_has_types(const struct recording *r, const char *glob, size_t bytes)
+{
+	const char *const names[] = {
+		r->engines & WEFT_ENGINE_CPU ? RECORDING_EXECUTION_SAMPLE : "",
+		r->engines & WEFT_ENGINE_WALL ? RECORDING_WALL_SAMPLE : "",
+		RECORDING_COROUTINE_RUN,
+		RECORDING_COROUTINE_WAIT,
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (*names[i] && weft_setting_glob(glob, bytes, names[i]))
+			return 1;
+	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
+		if (weft_setting_glob(glob, bytes, system_events[i].type.name))
+			return 1;
+	for (const struct event_class *c = r->classes; c; c = c->next)
+		if (weft_setting_glob(glob, bytes, c->def->name))
+			return 1;
+	return 0;
+}
+
+/* ---- warnings */
+
+static const struct weft_jfr_type *warning_type(struct recording *r)
+{
+	if (!r->warning)
+		r->warning = declare_warning(r->writer);
+	return r->warning;
+}
+
+void recording_put_warning(struct recording *r, const char *text)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)recording_now(r)},
+		{.string = text_value(text)},
+	};
+	int fresh = 0;
+
+	if (!r->warned)
+		r->warned = map_new();
+	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
+		return;
+	recording_put(r, warning_type(r), v, 2);
+	if (r->tell)
+		r->tell(r->tell_arg, text);
+}

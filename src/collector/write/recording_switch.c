@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs and waits of coroutines in the file. Each has its whole context with it: it needs no
+ * span, and no sample need have met it. The two types are declared with the first of them, so
+ * that other recordings do not have them.
+ */
+#include "collector/write/recording_private.h"
+
+#include "base/recording.h"
+#include "collector/process/clock.h"
+#include "collector/walk/walking.h"
+
+#include <errno.h>
+
+static struct context_key key_of(struct recording *r, const struct walked_switch *placed)
+{
+	const struct weft_switch_record *record = &placed->record;
+	struct context_key key = {.span_id = record->span_id, .root_span_id = record->root_span_id};
+	int64_t labels = 0;
+
+	memcpy(key.trace_id, record->trace_id, sizeof(key.trace_id));
+	memcpy(key.tags, placed->tags, sizeof(key.tags));
+	if (placed->label_bytes)
+		labels = label_sets_put(r->labels, walked_switch_labels(placed),
+					placed->label_bytes);
+	if (labels < 0 && r->error == 0)
+		r->error = (int)labels;
+	key.labels = labels > 0 ? (uint32_t)labels : 0;
+	return key;
+}
+
+static int64_t delay_of(const struct weft_switch_record *record)
+{
+	return record->record.flags & WEFT_SWITCH_WOKEN
+		       ? (int64_t)(record->end_ns - record->woken_ns)
+		       : INT64_MIN;
+}
+
+/* None, where it suspended is in no code. */
+static int64_t stack_of(struct recording *r, const struct recording_trace *site)
+{
+	return site->count ? (int64_t)weft_jfr_stack(r->writer, site->frame, site->count,
+						     site->truncated)
+			   : 0;
+}
+
+/* The columns of @key behind @fixed values, but the one of the coroutine. */
+static size_t fill_columns(struct recording *r, struct process *p, const struct context_key *key,
+			   struct context_texts *texts, struct weft_jfr_value *v, size_t fixed)
+{
+	size_t but = r->tags.coroutine, count = r->columns;
+
+	recording_fill_context(r, p, key, texts, v + fixed - 3);
+	if (!but || but > count)
+		return fixed + count;
+	memmove(&v[fixed + but - 1], &v[fixed + but], (count - but) * sizeof(*v));
+	return fixed + count - 1;
+}
+
+static int declare(struct recording *r)
+{
+	if (r->run && r->wait)
+		return 0;
+	if (!r->run)
+		r->run = declare_coroutine_run(r->writer, &r->tags);
+	if (!r->wait)
+		r->wait = declare_coroutine_wait(r->writer, &r->tags);
+	if (!r->run || !r->wait)
+		return -ENOMEM;
+	recording_put_switch_settings(r);
+	return 0;
+}
+
+/* By the settings of its type. */
+static int is_wanted(struct process *p, const struct weft_switch_record *record,
+		     const struct context_key *key, const struct event_settings *s)
+{
+	static const uint8_t no_trace[16];
+
+	if (!s->enabled)
+		return 0;
+	if (s->select == SELECT_IF_CONTEXT && !key->span_id && !key->root_span_id && !key->labels &&
+	    memcmp(key->trace_id, no_trace, sizeof(no_trace)) == 0) {
+		p->own.counter[WEFT_COUNTER_EVENTS_UNSELECTED]++;
+		return 0;
+	}
+	if (record->end_ns - record->begin_ns >= s->threshold_ns)
+		return 1;
+	p->own.counter[WEFT_COUNTER_EVENTS_SHORT]++;
+	return 0;
+}
+
+void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
+		      const struct walked_switch *placed, const struct recording_trace *site)
+{
+	const struct weft_switch_record *record = &placed->record;
+	int is_run = (record->record.flags & WEFT_SWITCH_RUN) != 0;
+	struct weft_jfr_value v[RECORDING_WAIT_FIXED_FIELDS + COLUMNS_MAX];
+	struct context_key key = key_of(r, placed);
+	struct context_texts texts;
+	size_t fixed = is_run ? RECORDING_RUN_FIXED_FIELDS : RECORDING_WAIT_FIXED_FIELDS, count;
+	uint16_t edge = is_run ? WEFT_SWITCH_LAST : WEFT_SWITCH_FIRST;
+
+	if (!is_wanted(p, record, &key, is_run ? &r->run_settings : &r->wait_settings))
+		return;
+	recording_meet_context(r, p, &key);
+	if (declare(r)) {
+		r->error = r->error ? r->error : -ENOMEM;
+		return;
+	}
+	v[0] = (struct weft_jfr_value){.number = (int64_t)record->begin_ns};
+	v[1] = (struct weft_jfr_value){.number = (int64_t)(record->end_ns - record->begin_ns)};
+	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
+	v[3] = (struct weft_jfr_value){.number = stack_of(r, site)};
+	v[4] = (struct weft_jfr_value){.number = (int64_t)record->coroutine};
+	v[5] = (struct weft_jfr_value){.number = (int64_t)record->addr};
+	v[6] = (struct weft_jfr_value){.number = (record->record.flags & edge) != 0};
+	if (!is_run) {
+		v[7] = (struct weft_jfr_value){.number = delay_of(record)};
+		v[8] = (struct weft_jfr_value){
+			.number = (record->record.flags & WEFT_SWITCH_LAST) != 0};
+	}
+	count = fill_columns(r, p, &key, &texts, v, fixed);
+	recording_put(r, is_run ? r->run : r->wait, v, count);
+	r->chunk.switches++;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wall clock's books: weft.ThreadTime rows (meaning: docs/recording.md), each thread's time by
+ * the kernel's account beside what its samples stand for. Rows are differences, and have both as
+ * they are when an account comes; so the sums over any chunks belong together.
+ *
+ * Samples are whole periods, met by chance. Who reads them weighs them by these rows
+ * (report/sum/times.h), which needs samples of what is weighed. Where a thread was in a state for
+ * many periods and samples tell less than half of it, that is no chance (it blocks the signal that
+ * samples): what is missing is written at its end, with an unknown stack. So it is where none of a
+ * thread's time was met in the state that it was in most.
+ */
+#include "collector/write/recording_private.h"
+#include "collector/write/timeline.h"
+
+#include "base/recording.h"
+
+#define MANY_PERIODS RECORDING_TIME_PERIODS
+#define LIFE_NS RECORDING_TIME_LIFE_NS
+
+static const enum weft_thread_state states[TIME_PLACES] = {
+	[TIME_RUNNING] = WEFT_STATE_RUNNING,
+	[TIME_WAITING] = WEFT_STATE_WAITING_FOR_CPU,
+	[TIME_BLOCKED] = WEFT_STATE_SLEEPING,
+};
+
+static uint64_t sum_of(const uint64_t ns[TIME_PLACES])
+{
+	return ns[TIME_RUNNING] + ns[TIME_WAITING] + ns[TIME_BLOCKED];
+}
+
+/* With what no event tells yet. */
+static void take_seen(const struct recording *r, const struct timeline *l,
+		      uint64_t out[TIME_PLACES])
+{
+	memcpy(out, l->time.seen_ns, sizeof(l->time.seen_ns));
+	if (l->stay.item)
+		out[TIME_BLOCKED] += l->stay.samples * r->wall_period_ns;
+}
+
+/* Passed, and both kinds of each place. */
+#define FIELDS (1 + 2 * TIME_PLACES)
+
+static void take_fields(const uint64_t due[TIME_PLACES], const uint64_t seen[TIME_PLACES],
+			uint64_t out[FIELDS])
+{
+	out[0] = sum_of(due);
+	memcpy(out + 1, due, TIME_PLACES * sizeof(*due));
+	memcpy(out + 1 + TIME_PLACES, seen, TIME_PLACES * sizeof(*seen));
+}
+
+static void put_row(struct recording *r, const struct process *p, const struct process_thread *t)
+{
+	struct thread_time *k = &t->timeline->time;
+	uint64_t seen[TIME_PLACES], now[FIELDS], told[FIELDS];
+	struct weft_jfr_value v[3 + FIELDS] = {{.number = (int64_t)recording_now(r)},
+					       {.number = (int64_t)t->key},
+					       {.string = text_value(p->group)}};
+
+	take_seen(r, t->timeline, seen);
+	take_fields(k->due_ns, seen, now);
+	take_fields(k->due_told_ns, k->seen_told_ns, told);
+	if (!t->key || !k->is_known || k->is_partial || !memcmp(now, told, sizeof(now)))
+		return;
+	for (int i = 0; i < FIELDS; i++)
+		v[3 + i].number = (int64_t)(now[i] - told[i]);
+	recording_put(r, r->thread_time, v, 3 + FIELDS);
+	memcpy(k->due_told_ns, k->due_ns, sizeof(k->due_ns));
+	memcpy(k->seen_told_ns, seen, sizeof(seen));
+}
+
+/* The words of one thread are in order, but a target may write what it likes: nothing is more than
+ * what passed. */
+static void take_account(struct thread_time *k, const struct wall_word *word)
+{
+	uint64_t passed_ns = word->to_ns > word->from_ns ? word->to_ns - word->from_ns : 0;
+	uint64_t cpu_ns = word->cpu_ns < passed_ns ? word->cpu_ns : passed_ns;
+	uint64_t rest_ns = passed_ns - cpu_ns;
+
+	k->is_partial |= word->is_partial != 0;
+	k->is_known = 1;
+	k->account = *word;
+	k->due_ns[TIME_RUNNING] = cpu_ns;
+	k->due_ns[TIME_WAITING] = word->delay_ns < rest_ns ? word->delay_ns : rest_ns;
+	k->due_ns[TIME_BLOCKED] = rest_ns - k->due_ns[TIME_WAITING];
+}
+
+void recording_time(struct recording *r, struct process *p, struct process_thread *t,
+		    const struct wall_word *word)
+{
+	take_account(&t->timeline->time, word);
+	put_row(r, p, t);
+}
+
+/* From outside its end is seen later than it was, and what it did in its last moments not. */
+static void take_last_words(const struct process_thread *t, struct thread_time *k)
+{
+	struct wall_word word = k->account;
+	uint64_t known_ns = word.cpu_before_ns + word.cpu_ns, ran_ns;
+
+	if (t->ended_ns <= word.from_ns || t->ended_ns >= word.to_ns)
+		return;
+	ran_ns = t->ended_cpu_ns > known_ns ? t->ended_cpu_ns - known_ns : 0;
+	word.to_ns = t->ended_ns;
+	if (ran_ns <= k->due_ns[TIME_BLOCKED])
+		word.cpu_ns += ran_ns;
+	take_account(k, &word);
+}
+
+static int is_largest(const struct thread_time *k, int place)
+{
+	for (int i = 0; i < TIME_PLACES; i++)
+		if (k->due_ns[i] > k->due_ns[place])
+			return 0;
+	return 1;
+}
+
+/* What makes the sum right is in no sample. */
+static int is_open(const struct thread_time *k)
+{
+	for (int i = 0; i < TIME_PLACES; i++)
+		if (is_largest(k, i) && k->seen_ns[i])
+			return 0;
+	return 1;
+}
+
+static void put_unseen(struct recording *r, struct process *p, struct process_thread *t)
+{
+	const struct thread_time *k = &t->timeline->time;
+	uint64_t period_ns = r->wall_period_ns;
+
+	for (int i = 0; i < TIME_PLACES; i++) {
+		uint64_t due_ns = k->due_ns[i], seen_ns = k->seen_ns[i];
+		int is_blind = due_ns >= MANY_PERIODS * period_ns && seen_ns < due_ns / 2;
+
+		if (is_blind || (is_largest(k, i) && !seen_ns && due_ns >= period_ns / 2))
+			recording_put_unseen(r, p, t, states[i],
+					     (due_ns - seen_ns + period_ns / 2) / period_ns);
+	}
+}
+
+void recording_time_end(struct recording *r, struct process *p, struct process_thread *t)
+{
+	struct thread_time *k = &t->timeline->time;
+
+	recording_put_stay(r, p, t);
+	if (!t->key || !k->is_known || k->is_partial)
+		return;
+	take_last_words(t, k);
+	if (sum_of(k->due_ns) >= LIFE_NS) {
+		put_unseen(r, p, t);
+		r->times_off += (uint32_t)is_open(k);
+	}
+	put_row(r, p, t);
+}

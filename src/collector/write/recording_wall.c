@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wall-clock samples in the file: time on a CPU, stays, and waits for a CPU. See recording.h. */
+#include "collector/write/recording_private.h"
+#include "collector/write/timeline.h"
+
+#include "base/recording.h"
+
+#include <string.h>
+
+#define GAP_NS 2 /* a stretch ends a nanosecond after its last sample */
+
+struct wall_event {
+	uint64_t time_ns, stack;
+	const struct context_key *key;
+	uint32_t samples;
+	enum weft_thread_state state;
+};
+
+static int64_t state_of(enum weft_thread_state state)
+{
+	switch (state) {
+	case WEFT_STATE_RUNNING:
+		return WEFT_JFR_STATE_RUNNABLE;
+	case WEFT_STATE_UNINTERRUPTIBLE:
+		return WEFT_JFR_STATE_UNINTERRUPTIBLE;
+	case WEFT_STATE_WAITING_FOR_CPU:
+		return WEFT_JFR_STATE_WAITING_FOR_CPU;
+	default:
+		return WEFT_JFR_STATE_SLEEPING;
+	}
+}
+
+static enum time_place place_of(enum weft_thread_state state)
+{
+	if (state == WEFT_STATE_RUNNING)
+		return TIME_RUNNING;
+	return state == WEFT_STATE_WAITING_FOR_CPU ? TIME_WAITING : TIME_BLOCKED;
+}
+
+static void put_wall(struct recording *r, struct process *p, const struct process_thread *t,
+		     const struct wall_event *e)
+{
+	struct weft_jfr_value v[RECORDING_INLINE_WALL_FIXED_FIELDS + COLUMNS_MAX] = {
+		{.number = (int64_t)e->time_ns},
+		{.number = (int64_t)t->key},
+		{.number = (int64_t)e->stack},
+		{.number = state_of(e->state)},
+		{.number = e->samples},
+		{.number = (int64_t)(e->samples * r->wall_period_ns)},
+	};
+	size_t count = RECORDING_WALL_FIXED_FIELDS;
+	struct context_texts texts;
+
+	if (!r->wall)
+		return;
+	if (r->inline_context) {
+		recording_fill_context(r, p, e->key, &texts, v + count + 1);
+		count = RECORDING_INLINE_WALL_FIXED_FIELDS + r->columns;
+	}
+	recording_put(r, r->wall, v, count);
+	r->chunk.wall += e->samples;
+	if (t->timeline)
+		t->timeline->time.seen_ns[place_of(e->state)] += e->samples * r->wall_period_ns;
+}
+
+void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
+			   const struct spread *spread, uint64_t stack,
+			   const struct context_key *key)
+{
+	struct wall_event e = {
+		.stack = stack, .key = key, .samples = 1, .state = WEFT_STATE_RUNNING};
+
+	for (uint32_t i = 0; i < spread->count; i++) {
+		e.time_ns = spread->first_ns + i * spread->step_ns;
+		for (t->running_ns += r->period_ns; t->running_ns >= r->wall_period_ns;
+		     t->running_ns -= r->wall_period_ns)
+			put_wall(r, p, t, &e);
+	}
+}
+
+/* Tools pass over what has no stack at all. */
+static uint64_t unknown_stack(const struct recording *r)
+{
+	struct weft_jfr_frame frame = {.method = weft_jfr_method(r->writer, "", "[unknown]"),
+				       .type = WEFT_JFR_FRAME_NATIVE};
+
+	return weft_jfr_stack(r->writer, &frame, 1, 1);
+}
+
+static uint64_t stack_of(const struct recording *r, const struct timeline_item *item)
+{
+	if (!item->trace.count)
+		return unknown_stack(r);
+	return weft_jfr_stack(r->writer, item->trace.frame, item->trace.count,
+			      item->trace.truncated);
+}
+
+static const struct context_key *key_of(const struct thread_stay *s)
+{
+	return s->has_key ? &s->key : NULL;
+}
+
+void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t)
+{
+	struct thread_stay *s = t->timeline ? &t->timeline->stay : NULL;
+
+	if (!s || !s->item || !s->samples)
+		return;
+	if (s->is_apart && s->has_key)
+		recording_put_span(r, p, t,
+				   &(struct stretch){.key = s->key,
+						     .first_ns = s->time_ns,
+						     .last_ns = s->time_ns});
+	put_wall(r, p, t,
+		 &(struct wall_event){
+			 .time_ns = s->time_ns,
+			 .stack = stack_of(r, s->item),
+			 .key = key_of(s),
+			 .samples = s->samples,
+			 .state = (enum weft_thread_state)s->item->word.state,
+		 });
+	s->samples = 0;
+	s->is_split = 1;
+	s->is_apart = 0;
+}
+
+static void end_stay(struct recording *r, struct process *p, struct process_thread *t)
+{
+	struct thread_stay *s = &t->timeline->stay;
+
+	recording_put_stay(r, p, t);
+	timeline_drop(s->item);
+	s->item = NULL;
+}
+
+void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
+			  struct timeline_item *item)
+{
+	struct thread_stay *s = &t->timeline->stay;
+	uint64_t time_ns = item->sample.time_ns;
+	int has_key;
+
+	end_stay(r, p, t);
+	has_key = context_of_sample(&item->sample, &s->key);
+	recording_meet_context(r, p, has_key ? &s->key : NULL);
+	recording_extend(r, p, t, has_key ? &s->key : NULL, time_ns, time_ns);
+	timeline_keep(item);
+	s->item = item;
+	s->time_ns = s->end_ns = time_ns;
+	s->samples = item->word.samples ? item->word.samples : 1;
+	s->has_key = (uint8_t)has_key;
+	s->is_split = s->is_apart = 0;
+	t->previous_ns = time_ns;
+}
+
+/* The part of a stay after the end of a chunk is an event of its own. If the thread has been
+ * seen elsewhere since, its time lies where the thread was still here, for sure. */
+static void begin_part(const struct process_thread *t, struct thread_stay *s, uint64_t from_ns)
+{
+	s->is_apart = !s->is_newest;
+	if (s->is_apart)
+		s->time_ns = s->end_ns + 1; /* behind the span that holds the part before */
+	else
+		s->time_ns = from_ns > t->previous_ns + GAP_NS ? from_ns : t->previous_ns + GAP_NS;
+}
+
+void recording_stay_more(struct recording *r, struct process *p, struct process_thread *t,
+			 const struct wall_word *word)
+{
+	struct thread_stay *s = &t->timeline->stay;
+	uint64_t to_ns = word->to_ns;
+
+	if (!s->item)
+		return;
+	if (word->samples && !s->samples && s->is_split)
+		begin_part(t, s, word->from_ns);
+	s->samples += word->samples;
+	if (s->is_newest && word->samples && word->kind == WALL_MORE) {
+		to_ns = to_ns > s->time_ns ? to_ns : s->time_ns;
+		recording_extend(r, p, t, key_of(s), s->time_ns, to_ns);
+		s->end_ns = to_ns;
+		t->previous_ns = to_ns > t->previous_ns ? to_ns : t->previous_ns;
+	} else if (s->is_newest && word->samples) {
+		recording_extend(r, p, t, key_of(s), s->time_ns, s->time_ns);
+	}
+	if (word->kind == WALL_END)
+		end_stay(r, p, t);
+}
+
+/* What knows most of the context of a wait: @seen, and its stack if it is one of the timeline. */
+static const struct weft_sample_record *evidence(const struct timeline *l,
+						 const struct wall_word *word,
+						 const struct weft_sample_record *seen)
+{
+	if (word->is_guess && l->own && l->own->sample.time_ns > word->from_ns)
+		return &l->own->sample;
+	return seen ? seen : l->newest ? &l->newest->sample : NULL;
+}
+
+static int is_in(const struct timeline_item *item, const struct context_key *key)
+{
+	struct context_key its;
+
+	if (item->word.kind && item->word.kind != WALL_SAMPLE)
+		return 0;
+	if (!context_of_sample(&item->sample, &its))
+		return !key;
+	return key && memcmp(&its, key, sizeof(its)) == 0;
+}
+
+/* A sample of the thread in that context, nearest in time: before, or after if it waits for its
+ * turn; NULL = none is known. */
+static const struct timeline_item *nearest_in(const struct timeline *l,
+					      const struct context_key *key)
+{
+	if (l->newest && is_in(l->newest, key))
+		return l->newest;
+	for (const struct timeline_item *item = l->first; item; item = item->next)
+		if (is_in(item, key))
+			return item;
+	return l->own && is_in(l->own, key) ? l->own : NULL;
+}
+
+void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
+		     const struct wall_word *word, const struct weft_sample_record *seen)
+{
+	const struct weft_sample_record *from = evidence(t->timeline, word, seen);
+	const struct timeline_item *like;
+	struct context_key key;
+	struct wall_event e = {.samples = word->samples, .state = WEFT_STATE_WAITING_FOR_CPU};
+
+	if (!word->samples)
+		return;
+	if (from && context_of_sample(from, &key))
+		e.key = &key;
+	e.time_ns = word->to_ns > t->previous_ns + GAP_NS ? word->to_ns : t->previous_ns + GAP_NS;
+	recording_meet_context(r, p, e.key);
+	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);
+	like = nearest_in(t->timeline, e.key);
+	e.stack = like ? stack_of(r, like) : unknown_stack(r);
+	put_wall(r, p, t, &e);
+	t->previous_ns = e.time_ns;
+}
+
+void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
+			  enum weft_thread_state state, uint64_t samples)
+{
+	struct wall_event e = {.time_ns = t->previous_ns + GAP_NS,
+			       .stack = unknown_stack(r),
+			       .samples = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX,
+			       .state = state};
+
+	recording_extend(r, p, t, NULL, e.time_ns, e.time_ns);
+	put_wall(r, p, t, &e);
+	t->previous_ns = e.time_ns;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who used how much of the processors' time: see system_load.h. */
+#include "collector/write/system_load.h"
+
+#include "base/recording.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void system_load_begin(struct system_load *l, const char *root, uint32_t processors,
+		       uint64_t now_ns)
+{
+	*l = (struct system_load){.seen_ns = now_ns, .processors = processors};
+	if (system_read_time(root, &l->seen))
+		l->seen = (struct machine_time){0};
+}
+
+void system_load_join(struct process *p, const struct process *all)
+{
+	for (const struct process *q = all; q; q = q->next) {
+		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks) {
+			p->load = q->load;
+			return;
+		}
+	}
+	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->load.seen))
+		p->load.seen = (struct process_time){0};
+}
+
+/* What is new of @now, less what is owed; times never go back, but for a lying /proc. */
+static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
+{
+	uint64_t fresh = now > *seen ? now - *seen : 0;
+	uint64_t paid = *owed < fresh ? *owed : fresh;
+
+	*seen = now;
+	*owed -= paid;
+	return fresh - paid;
+}
+
+/* What was taken of a recorded child comes again in its parent's waited times: once. */
+static void owe(struct process_load *parent, struct process_load *child)
+{
+	if (!child->is_owed) {
+		parent->owed_user += child->user;
+		parent->owed_system += child->system;
+	}
+	child->is_owed = 1;
+}
+
+/*
+ * Children of @p that were waited for already, and whose end is on its way to us. Asked behind
+ * @p's own times: who can be read then was not among them.
+ */
+static void owe_children_that_are_gone(struct process *p, struct process *all)
+{
+	struct process_time unused;
+
+	for (struct process *q = all; q; q = q->next)
+		if (q != p && q->parent == p->pid && !q->end && q->proc_fd >= 0 &&
+		    system_read_process_time(q->proc_fd, &unused))
+			owe(&p->load, &q->load);
+}
+
+int system_load_look(struct system_load *l, struct process *p, struct process *all)
+{
+	struct process_load *load = &p->load;
+	uint64_t nothing = 0, user, system;
+	struct process_time now;
+
+	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &now))
+		return -ESRCH;
+	owe_children_that_are_gone(p, all);
+	user = advance(now.user, &load->seen.user, &nothing) +
+	       advance(now.waited_user, &load->seen.waited_user, &load->owed_user);
+	system = advance(now.system, &load->seen.system, &nothing) +
+		 advance(now.waited_system, &load->seen.waited_system, &load->owed_system);
+	load->user += user;
+	load->system += system;
+	l->user += user;
+	l->system += system;
+	return 0;
+}
+
+void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns)
+{
+	uint64_t used = used_ns / (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+	uint64_t seen = p->load.seen.user + p->load.seen.system;
+
+	if (used <= seen)
+		return;
+	p->load.seen.user += used - seen;
+	p->load.user += used - seen;
+	l->user += used - seen;
+}
+
+void system_load_leave(struct process *p, struct process *all)
+{
+	for (struct process *q = all; q; q = q->next) {
+		if (q != p && q->pid == p->parent && !q->end) {
+			owe(&q->load, &p->load);
+			return;
+		}
+	}
+}
+
+static double share_of(uint64_t part, double all)
+{
+	double share = (double)part / all;
+
+	return share < 1 ? share : 1;
+}
+
+int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,
+		      struct system_share *out)
+{
+	double passed =
+		(double)(now_ns - l->seen_ns) / 1e9 * (double)sysconf(_SC_CLK_TCK) * l->processors;
+	struct machine_time now = l->seen;
+	double all;
+
+	if (now_ns <= l->seen_ns)
+		return -ENODATA;
+	if (system_read_time(root, &now) || now.all < l->seen.all || now.busy < l->seen.busy)
+		now = l->seen;
+	/* less than a tick, or nobody tells: by the clock */
+	all = now.all > l->seen.all ? (double)(now.all - l->seen.all) : passed;
+	*out = (struct system_share){
+		.user = share_of(l->user, all),
+		.system = share_of(l->system, all),
+		.machine = share_of(now.busy - l->seen.busy, all),
+	};
+	if (out->user + out->system > 1)
+		out->system = 1 - out->user;
+	if (out->machine < out->user + out->system)
+		out->machine = out->user + out->system;
+	*l = (struct system_load){.seen = now, .seen_ns = now_ns, .processors = l->processors};
+	return 0;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of a thread in the order of time: see timeline.h. */
+#include "collector/write/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SWEEP_NS UINT64_C(20000000)
+#define GAP_NS 2 /* a stretch ends a nanosecond after its last sample */
+
+static void list(struct timelines *all, struct timeline *l)
+{
+	if (l->listed)
+		return;
+	l->listed = 1;
+	l->next = all->first;
+	all->first = l;
+}
+
+static struct timeline *timeline_of(struct process *p, struct process_thread *t,
+				    const struct batch_thread *thread)
+{
+	struct timeline *l = t->timeline;
+
+	if (l)
+		return l;
+	l = t->timeline = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->process = p;
+	l->thread = t;
+	l->slot = thread->slot;
+	l->generation = thread->generation;
+	return l;
+}
+
+/* Behind all that are not newer: most often at the end. */
+static void insert(struct timeline *l, struct timeline_item *item)
+{
+	struct timeline_item **at = &l->first;
+
+	if (l->last && l->last->time_ns <= item->time_ns)
+		at = &l->last->next;
+	else if (l->hint && l->hint->time_ns <= item->time_ns)
+		at = &l->hint->next;
+	while (*at && (*at)->time_ns <= item->time_ns)
+		at = &(*at)->next;
+	item->next = *at;
+	*at = item;
+	if (!item->next)
+		l->last = item;
+	l->hint = item;
+}
+
+static void enter(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	insert(l, item);
+	list(all, l);
+	if (item->time_ns > all->now_ns)
+		all->now_ns = item->time_ns;
+}
+
+int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
+		 const struct batch_thread *thread, const struct weft_sample_record *sample,
+		 const struct recording_trace *trace, const struct wall_word *word)
+{
+	struct timeline *l = timeline_of(p, t, thread);
+	struct timeline_item *item = l ? timeline_item_new(sample, trace, word) : NULL;
+
+	if (!item)
+		return -ENOMEM;
+	if (word && item->time_ns < l->told_ns)
+		item->time_ns = l->told_ns;
+	if (word)
+		l->told_ns = item->time_ns;
+	enter(all, l, item);
+	return 0;
+}
+
+int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
+		       const struct batch_thread *thread, const struct walked_event *event,
+		       uint32_t labels, const struct recording_trace *trace)
+{
+	struct timeline *l = timeline_of(p, t, thread);
+	struct timeline_item *item = l ? timeline_item_of_event(event, labels, trace) : NULL;
+
+	if (!item)
+		return -ENOMEM;
+	enter(all, l, item);
+	return 0;
+}
+
+static void remember(struct timeline_item **as, struct timeline_item *item)
+{
+	timeline_keep(item);
+	timeline_drop(*as);
+	*as = item;
+}
+
+/* Waits for a CPU from before the thread was seen at all: it came from there to here. */
+static void write_early(struct timelines *all, struct timeline *l)
+{
+	struct wall_word word = l->early;
+
+	l->early.samples = 0;
+	recording_delay(all->recording, l->process, l->thread, &word, NULL);
+	l->stay.is_newest = 0;
+}
+
+static void write_delay(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	const struct wall_word *word = &item->word;
+	uint32_t before = l->early.samples;
+
+	if (l->newest || word->bytes > sizeof(*word)) {
+		recording_delay(all->recording, l->process, l->thread, word,
+				word->bytes > sizeof(*word) ? &item->sample : NULL);
+		l->stay.is_newest = 0;
+		return;
+	}
+	l->early = *word;
+	l->early.samples += before;
+}
+
+static void write_sample(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	struct process_thread *t = l->thread;
+	int is_own = item->word.kind == 0;
+
+	if (item->sample.time_ns <= t->previous_ns + GAP_NS)
+		item->sample.time_ns = t->previous_ns + GAP_NS;
+	if (is_own)
+		recording_sample(all->recording, l->process, t, &item->sample, &item->trace);
+	else
+		recording_stay_begin(all->recording, l->process, t, item);
+	l->stay.is_newest = !is_own;
+	remember(&l->newest, item);
+	if (is_own)
+		remember(&l->own, item);
+	if (l->early.samples)
+		write_early(all, l);
+}
+
+static void write_event(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	recording_event(all->recording, l->process, l->thread, item->event,
+			item->sample.label_generation, &item->trace);
+	l->stay.is_newest = 0;
+}
+
+static void write_item(struct timelines *all, struct timeline *l, struct timeline_item *item)
+{
+	if (item->event) {
+		write_event(all, l, item);
+		return;
+	}
+	switch (item->word.kind) {
+	case WALL_MORE:
+	case WALL_END:
+		recording_stay_more(all->recording, l->process, l->thread, &item->word);
+		break;
+	case WALL_DELAY:
+		write_delay(all, l, item);
+		break;
+	case WALL_ACCOUNT:
+		recording_time(all->recording, l->process, l->thread, &item->word);
+		break;
+	default:
+		write_sample(all, l, item);
+		break;
+	}
+}
+
+static void write_until(struct timelines *all, struct timeline *l, uint64_t until_ns)
+{
+	struct timeline_item *item;
+
+	while ((item = l->first) && item->time_ns <= until_ns) {
+		l->first = item->next;
+		if (!l->first)
+			l->last = NULL;
+		if (l->hint == item)
+			l->hint = NULL;
+		write_item(all, l, item);
+		timeline_drop(item);
+	}
+}
+
+/* The last that is heard of the thread. */
+static void finish(struct timelines *all, struct timeline *l)
+{
+	write_until(all, l, UINT64_MAX);
+	if (l->early.samples) /* never seen: without a stack */
+		write_early(all, l);
+	recording_time_end(all->recording, l->process, l->thread);
+	recording_thread_end(all->recording, l->process, l->thread);
+	timeline_drop(l->newest);
+	timeline_drop(l->own);
+	timeline_drop(l->stay.item);
+	l->thread->timeline = NULL;
+	free(l);
+}
+
+void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
+		  const struct batch_thread *thread, uint64_t now_ns)
+{
+	struct timeline *l = timeline_of(p, t, thread);
+
+	if (!l) {
+		recording_thread_end(all->recording, p, t);
+		process_thread_drop(p, thread->slot, thread->generation);
+		return;
+	}
+	l->ended_ns = now_ns;
+	list(all, l);
+}
+
+static int is_over(const struct timelines *all, const struct timeline *l)
+{
+	return l->ended_ns && !l->first && all->now_ns > l->ended_ns + TIMELINE_LINGER_NS;
+}
+
+static void sweep(struct timelines *all)
+{
+	uint64_t until_ns = all->now_ns > TIMELINE_WAIT_NS ? all->now_ns - TIMELINE_WAIT_NS : 0;
+	struct timeline **at = &all->first, *l;
+
+	while ((l = *at)) {
+		write_until(all, l, until_ns);
+		if (l->first || (l->ended_ns && !is_over(all, l))) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		l->listed = 0;
+		if (l->ended_ns) {
+			struct process *p = l->process;
+			struct process_thread *t = l->thread;
+			uint32_t slot = l->slot;
+			uint64_t generation = l->generation;
+
+			finish(all, l);
+			recording_account_thread(all->recording, p, t);
+			process_thread_drop(p, slot, generation);
+		}
+	}
+	all->swept_ns = all->now_ns;
+}
+
+void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once)
+{
+	if (now_ns > all->now_ns)
+		all->now_ns = now_ns;
+	if (at_once || all->now_ns - all->swept_ns >= SWEEP_NS)
+		sweep(all);
+}
+
+void timelines_close(struct timelines *all, struct process *p)
+{
+	struct timeline **at = &all->first, *l;
+	struct process_thread *t;
+	size_t cursor = 0;
+
+	while ((l = *at)) {
+		if (l->process == p)
+			*at = l->next;
+		else
+			at = &l->next;
+	}
+	while ((t = process_thread_next(p, &cursor)))
+		if (t->timeline)
+			finish(all, t->timeline);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is sampled of one thread, in the order of time.
+ *
+ * With the wall engine a thread's samples come by two ways: those of its own handler through its
+ * ring, when that is drained (each 100 ms at the latest); those from outside as soon as they are
+ * taken, and what becomes of them at the next look (up to a second later). A span is a stretch of
+ * consecutive samples (stretch.h), so the order decides whose they are. Every sample waits here
+ * until nothing older can come any more, by the newest time that was seen of anything: not by
+ * our clock, for a worker that lags takes everything late. What comes too late all the same is
+ * put behind what was written: the time of such an event is off by as much, its context is not.
+ *
+ * A thread that has ended is kept for a while: the wall engine notices later.
+ *
+ * Events come by a ring of their own, and are samples of their context, too: each at its end.
+ *
+ * Used by the worker, with the wall engine and for processes that have types of events: samples of
+ * one way are in order.
+ */
+#ifndef WEFT_COLLECTOR_TIMELINE_H
+#define WEFT_COLLECTOR_TIMELINE_H
+
+#include "collector/look/wall.h"
+#include "collector/write/recording.h"
+
+/* The drain thread's longest pause, and what a busy machine adds to it. */
+#define TIMELINE_WAIT_NS UINT64_C(300000000)
+/* The longest time between two looks at one thread, and as above. */
+#define TIMELINE_LINGER_NS UINT64_C(1500000000)
+
+/* A sample of the thread's own (word.kind 0), one from outside, or a word about that. */
+struct timeline_item {
+	struct timeline_item *next;
+	uint64_t time_ns;
+	uint32_t refs;
+	struct wall_word word;
+	struct weft_sample_record sample;
+	struct walked_event *event; /* not NULL: an event, and only its labels are in @sample */
+	struct recording_trace trace;
+	struct weft_jfr_frame frame[];
+};
+
+/* A thread that is blocked: of recording_wall.c. */
+struct thread_stay {
+	struct timeline_item *item; /* its first sample; NULL = there is no stay */
+	struct context_key key;
+	uint64_t time_ns;  /* of the event to come */
+	uint64_t end_ns;   /* so long the thread is known to be there */
+	uint32_t samples;  /* that no event tells yet */
+	uint8_t has_key;   /* else it has no context */
+	uint8_t is_newest; /* nothing else of the thread came after its beginning */
+	uint8_t is_split;  /* an event of it was written: the next needs a time of its own */
+	uint8_t is_apart;  /* the event to come needs a span of its own */
+};
+
+/* How a thread's time was spent: of recording_time.c. */
+enum time_place { TIME_RUNNING, TIME_WAITING, TIME_BLOCKED, TIME_PLACES };
+struct thread_time {
+	uint64_t due_ns[TIME_PLACES];  /* by the kernel's account */
+	uint64_t seen_ns[TIME_PLACES]; /* by the samples in the file */
+	uint64_t due_told_ns[TIME_PLACES], seen_told_ns[TIME_PLACES]; /* in rows, of both */
+	struct wall_word account;                                     /* the newest */
+	int is_known, is_partial; /* there is an account; samples were left out */
+};
+
+struct timeline {
+	struct timeline *next; /* of those with something to do */
+	struct process *process;
+	struct process_thread *thread;
+	uint32_t slot;
+	uint64_t generation;
+	struct timeline_item *first, *last; /* in order of time */
+	struct timeline_item *hint;         /* put in last; NULL = it is written */
+	struct timeline_item *newest;       /* written: the thread's newest sample; or NULL */
+	struct timeline_item *own;          /* the newest of its own handler's; or NULL */
+	struct thread_stay stay;
+	struct thread_time time;
+	struct wall_word early; /* waits for a CPU before there was any */
+	uint64_t told_ns;       /* of the newest word from outside: these never change places */
+	uint64_t ended_ns;      /* 0 = the thread lives */
+	int listed;
+};
+
+struct timelines {
+	struct recording *recording;
+	struct timeline *first;
+	uint64_t now_ns;   /* the newest time seen */
+	uint64_t swept_ns; /* when the threads were gone through */
+};
+
+/* Takes a sample of @t, whose slot @thread tells. @word NULL: of its own; else it is what came
+ * from outside, and @sample is NULL unless one follows that. 0 or -ENOMEM. */
+int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
+		 const struct batch_thread *thread, const struct weft_sample_record *sample,
+		 const struct recording_trace *trace, const struct wall_word *word);
+
+/* Takes an event of @t, at its end, likewise. */
+int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
+		       const struct batch_thread *thread, const struct walked_event *event,
+		       uint32_t labels, const struct recording_trace *trace);
+
+/* The thread has ended: it is written and dropped when nothing of it can come any more. */
+void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
+		  const struct batch_thread *thread, uint64_t now_ns);
+
+/* Writes what has waited long enough by @now_ns, or by anything newer that was seen. @all of it:
+ * at once, else now and then. */
+void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once);
+
+/* Writes everything of @p, which is over. */
+void timelines_close(struct timelines *all, struct process *p);
+
+/* As of timeline_put(); held once. NULL: out of memory. */
+struct timeline_item *timeline_item_of_event(const struct walked_event *event, uint32_t labels,
+					     const struct recording_trace *trace);
+struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
+					const struct recording_trace *trace,
+					const struct wall_word *word);
+void timeline_keep(struct timeline_item *item);
+void timeline_drop(struct timeline_item *item); /* takes NULL */
+
+#endif

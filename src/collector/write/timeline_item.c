@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits in a timeline, and what is remembered of it: see timeline.h. */
+#include "collector/write/timeline.h"
+
+#include "collector/walk/walking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void take_trace(struct timeline_item *item, const struct recording_trace *trace)
+{
+	size_t frames = trace ? trace->count : 0;
+
+	if (frames)
+		memcpy(item->frame, trace->frame, frames * sizeof(item->frame[0]));
+	item->trace = (struct recording_trace){item->frame, frames, trace && trace->truncated};
+}
+
+/* The event stands behind the frames, without its stack: that is named by now. */
+struct timeline_item *timeline_item_of_event(const struct walked_event *event, uint32_t labels,
+					     const struct recording_trace *trace)
+{
+	size_t bytes = sizeof(*event) + event->values_bytes;
+	size_t frames = trace->count * sizeof(trace->frame[0]);
+	struct timeline_item *item = calloc(1, sizeof(*item) + frames + bytes);
+
+	if (!item)
+		return NULL;
+	item->refs = 1;
+	item->sample.label_generation = labels;
+	take_trace(item, trace);
+	item->event = (void *)((uint8_t *)item->frame + frames);
+	memcpy(item->event, event, bytes);
+	item->event->stack_bytes = item->event->context.label_bytes = 0;
+	item->time_ns = event->record.end;
+	return item;
+}
+
+struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
+					const struct recording_trace *trace,
+					const struct wall_word *word)
+{
+	size_t frames = trace ? trace->count : 0;
+	struct timeline_item *item = calloc(1, sizeof(*item) + frames * sizeof(item->frame[0]));
+
+	if (!item)
+		return NULL;
+	item->refs = 1;
+	if (word)
+		item->word = *word;
+	if (sample)
+		item->sample = *sample;
+	take_trace(item, trace);
+	item->time_ns = sample && sample->time_ns ? sample->time_ns : item->word.to_ns;
+	return item;
+}
+
+void timeline_keep(struct timeline_item *item)
+{
+	item->refs++;
+}
+
+void timeline_drop(struct timeline_item *item)
+{
+	if (item && --item->refs == 0)
+		free(item);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker thread: see worker.h. */
+#include "collector/write/worker.h"
+
+#include "base/recording.h"
+#include "collector/process/clock.h"
+#include "collector/session/session_events.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_SLACK_NS UINT64_C(20000000) /* CPU timers count in ticks of the kernel */
+
+static void note_memory(struct worker *w)
+{
+	w->error = w->error ? w->error : -ENOMEM;
+}
+
+/* --threads: by the name that the thread has now. */
+static int is_wanted(const struct worker *w, const char *name)
+{
+	return !w->threads || fnmatch(w->threads, name, 0) == 0;
+}
+
+/*
+ * @renames: a name that differs is a new one; /proc, by which others go, has it cut short. Of a
+ * thread that is left out nothing is put into the file, and of one that is in there what it was
+ * called when it was wanted stays: what waits to be written is under that.
+ */
+static struct process_thread *thread_of(struct worker *w, const struct batch *b, int renames)
+{
+	int fresh, is_unused, wanted = is_wanted(w, b->thread.name);
+	struct process_thread *t =
+		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
+
+	if (!t)
+		return NULL;
+	if (fresh) {
+		process_thread_tell_tid(b->process, t, b->thread.tid);
+		if (b->thread.claimed_ns >= b->process->opened_ns)
+			t->previous_ns = b->thread.claimed_ns;
+	}
+	if (!wanted)
+		return t;
+	is_unused = !t->taken_ns && !t->timeline && !t->switched; /* nothing of it is in the file */
+	if (!t->key || ((renames || is_unused) && strcmp(t->name, b->thread.name) != 0)) {
+		memcpy(t->name, b->thread.name, sizeof(t->name));
+		t->named = 0;
+	}
+	if (!t->named && (is_unused || !t->timeline) &&
+	    recording_thread_renamed(w->recording, b->process, t))
+		return NULL;
+	return t->key ? t : NULL;
+}
+
+/* No thread can have used more CPU time than has passed: a target that says so is not to
+ * fill the disk. */
+static uint32_t weight_of(const struct worker *w, const struct process_thread *t,
+			  const struct process *p, const struct weft_sample_record *sample)
+{
+	uint64_t since = t->taken_ns ? t->taken_ns : p->opened_ns;
+	uint64_t passed = sample->time_ns > since ? sample->time_ns - since : 0;
+	uint64_t most = (passed + TICK_SLACK_NS) / w->period_ns + 1;
+
+	return sample->weight < most ? sample->weight : (uint32_t)most;
+}
+
+static void count_walk(struct process *p, const struct walked_sample *walked)
+{
+	if (walked->cut)
+		p->own.counter[walked->cut - 1]++;
+	if (walked->check)
+		p->own.counter[walked->check - 1]++;
+	p->own.counter[WEFT_COUNTER_FP_SCANNED] += walked->scanned;
+}
+
+static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct weft_sample_record *sample, const struct wall_word *word)
+{
+	const struct recording_stack *stack = w->stack;
+	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
+
+	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
+	if (!w->wall_period_ns && !b->process->classes)
+		recording_sample(w->recording, b->process, t, sample, &trace);
+	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
+		note_memory(w);
+}
+
+static void take_samples(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t = thread_of(w, b, 1);
+	int wanted = is_wanted(w, b->thread.name);
+	size_t at = 0;
+
+	if (!t) {
+		note_memory(w);
+		return;
+	}
+	while (at < b->bytes) {
+		struct walked_sample *walked = (void *)(uintptr_t)(b->data + at);
+		struct weft_sample_record *sample = &walked->sample;
+
+		at += walked->bytes;
+		if (!wanted) {
+			b->process->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
+			recording_labels(w->recording, b->process, t, walked);
+			continue;
+		}
+		sample->label_generation = recording_labels(w->recording, b->process, t, walked);
+		naming_stack(&w->naming, b->process, walked, w->stack);
+		count_walk(b->process, walked);
+		sample->weight = weight_of(w, t, b->process, sample);
+		t->taken_ns = sample->time_ns;
+		if (sample->flags & WEFT_SAMPLE_TICK)
+			recording_tick_sample(w->recording, b->process, &b->thread, sample);
+		take_sample(w, b, t, sample, NULL);
+	}
+}
+
+static void take_switch(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct walked_switch *placed)
+{
+	const struct recording_stack *site = w->stack;
+
+	naming_site(&w->naming, b->process, placed, w->stack);
+	recording_switch(w->recording, b->process, t, placed,
+			 &(struct recording_trace){site->frame, site->count, site->truncated});
+}
+
+static void take_event(struct worker *w, const struct batch *b, struct process_thread *t,
+		       const struct walked_event *event)
+{
+	const struct walked_sample *walked = walked_event_stack(event);
+	struct recording_stack *stack = w->stack;
+	uint32_t labels = recording_event_labels(w->recording, event);
+
+	stack->count = 0;
+	stack->truncated = 0;
+	if (walked)
+		naming_event_stack(&w->naming, b->process, walked, stack);
+	if (timeline_put_event(
+		    &w->timelines, b->process, t, &b->thread, event, labels,
+		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
+		note_memory(w);
+}
+
+/* What the two kinds of record begin with. */
+static int is_switch(const void *at)
+{
+	return ((const struct weft_record *)at)->type == WEFT_RECORD_SWITCH;
+}
+
+static uint32_t bytes_of(const void *at)
+{
+	return is_switch(at) ? ((const struct walked_switch *)at)->bytes
+			     : ((const struct walked_event *)at)->bytes;
+}
+
+static void take_events(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t = thread_of(w, b, 1);
+	int wanted = is_wanted(w, b->thread.name);
+	const uint8_t *record;
+
+	if (!t) {
+		note_memory(w);
+		return;
+	}
+	for (size_t at = 0; at < b->bytes; at += bytes_of(record)) {
+		record = b->data + at;
+		if (!wanted) {
+			b->process->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
+			continue;
+		}
+		t->switched = 1;
+		recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
+		if (is_switch(record))
+			take_switch(w, b, t, (const void *)record);
+		else
+			take_event(w, b, t, (const void *)record);
+	}
+}
+
+static void take_type(struct worker *w, const struct batch *b)
+{
+	struct type_word word;
+
+	memcpy(&word, b->data, sizeof(word));
+	recording_event_type(w->recording, b->process, &word, b->data + sizeof(word),
+			     b->bytes - sizeof(word));
+}
+
+/* Ticks of the wall clock, as the outside thread told them. */
+static void take_wall(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t = w->wall_period_ns ? thread_of(w, b, 0) : NULL;
+	size_t at = 0;
+
+	if (!t) {
+		if (w->wall_period_ns)
+			note_memory(w);
+		return;
+	}
+	while (at + sizeof(struct wall_word) <= b->bytes) {
+		const struct wall_word *word = (const void *)(b->data + at);
+		struct walked_sample *walked = (void *)(uintptr_t)(word + 1);
+
+		at += word->bytes;
+		if (word->bytes > sizeof(*word)) {
+			walked->sample.label_generation =
+				recording_labels(w->recording, b->process, t, walked);
+			naming_stack(&w->naming, b->process, walked, w->stack);
+			count_walk(b->process, walked);
+			take_sample(w, b, t, &walked->sample, word);
+		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
+					word)) {
+			note_memory(w);
+		}
+	}
+}
+
+static void end_account(struct worker *w, const struct batch *b, struct process_thread *t)
+{
+	recording_thread_gone(w->recording, t, clock_mono_ns());
+	t->ended_ns = b->thread.ended_ns;
+	t->ended_cpu_ns = b->thread.cpu_ns;
+	recording_account_end(w->recording, b->process, t, b->thread.claimed_ns, b->thread.cpu_ns,
+			      b->time_ns);
+}
+
+static void end_thread(struct worker *w, const struct batch *b)
+{
+	int fresh;
+	struct process_thread *t =
+		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
+
+	if (t && !fresh)
+		end_account(w, b, t);
+	if (t && !fresh && (w->wall_period_ns || t->timeline)) {
+		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+		return;
+	}
+	if (t && !fresh) {
+		recording_thread_end(w->recording, b->process, t);
+		recording_account_thread(w->recording, b->process, t);
+	}
+	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
+}
+
+static void add_counts(struct session_counts *sum, const struct session_counts *one)
+{
+	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+	sum->slots_high = high;
+}
+
+static void close_process(struct worker *w, const struct batch *b)
+{
+	struct process *p = b->process;
+
+	timelines_close(&w->timelines, p);
+	memcpy(&p->counted, b->data, sizeof(p->counted));
+	process_take_counts(p);
+	add_counts(&w->total, &p->counted);
+	add_counts(&w->total, &p->own);
+	recording_process_end(w->recording, p, b->time_ns, b->end);
+}
+
+static void publish(struct worker *w)
+{
+	struct recording_written written;
+
+	recording_written(w->recording, &written);
+	__atomic_store_n(&w->bytes, written.bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->samples, written.samples, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->wall_samples, written.wall, __ATOMIC_RELAXED);
+	if (written.error)
+		__atomic_store_n(&w->error, written.error, __ATOMIC_RELAXED);
+	if (recording_is_full(w->recording))
+		__atomic_store_n(&w->roll_wanted, 1, __ATOMIC_RELAXED);
+}
+
+static void tick(struct worker *w)
+{
+	uint64_t next_ns = recording_tick(w->recording, clock_mono_ns());
+
+	__atomic_store_n(&w->tick_ns, next_ns, __ATOMIC_RELAXED);
+}
+
+static int dispatch(struct worker *w, const struct batch *b)
+{
+	switch (b->kind) {
+	case BATCH_OPEN:
+		recording_process_begin(w->recording, b->process);
+		break;
+	case BATCH_SAMPLES: /* of the walker */
+	case BATCH_EVENTS:
+	case BATCH_WALL:
+		break;
+	case BATCH_PLACED:
+		take_events(w, b);
+		break;
+	case BATCH_TYPE:
+		take_type(w, b);
+		break;
+	case BATCH_SETTINGS:
+		recording_set(w->recording, (const char *)b->data, b->bytes);
+		break;
+	case BATCH_WARNING:
+		recording_put_warning(w->recording, (const char *)b->data);
+		break;
+	case BATCH_WALL_WALKED:
+		take_wall(w, b);
+		break;
+	case BATCH_WALKED:
+		take_samples(w, b);
+		break;
+	case BATCH_THREAD_END:
+		end_thread(w, b);
+		break;
+	case BATCH_ACCOUNT:
+		recording_account(w->recording, b->process, b->data, b->bytes);
+		break;
+	case BATCH_LOOKS:
+		recording_looks(w->recording, b->process, b->data, b->bytes);
+		break;
+	case BATCH_COUNTS:
+		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));
+		break;
+	case BATCH_CLOSE:
+		close_process(w, b);
+		break;
+	case BATCH_TICK:
+		tick(w);
+		break;
+	case BATCH_ROLL:
+		timelines_advance(&w->timelines, b->time_ns, 1);
+		recording_roll(w->recording, b->time_ns);
+		break;
+	case BATCH_FINISH:
+		return 0;
+	}
+	return 1;
+}
+
+void *worker_run(void *arg)
+{
+	struct recording_stack stack;
+	struct worker *w = arg;
+	int more = 1;
+
+	w->stack = &stack;
+	w->timelines.recording = w->recording;
+	tick(w);
+	while (more) {
+		struct batch *b = queue_pop(w->queue);
+
+		more = dispatch(w, b);
+		timelines_advance(&w->timelines, 0, 0);
+		publish(w);
+		free(b);
+	}
+	return NULL;
+}

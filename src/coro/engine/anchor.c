@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coro/engine/anchor.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LEAST_NS UINT64_C(20000000)  /* measured over no less */
+#define STEP_NS UINT64_C(500000000)  /* from far to near */
+#define HOLDS_NS UINT64_C(250000000) /* of an anchor; updates come every 50 ms or sooner */
+#define LOOK_NS UINT64_C(1000000000) /* at the clocksource */
+
+#if defined(__x86_64__)
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int kernel_uses_tsc(void)
+{
+	char name[16] = "";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+
+	if (!f)
+		return 0;
+	if (!fgets(name, sizeof(name), f))
+		name[0] = 0;
+	fclose(f);
+	return strcmp(name, "tsc\n") == 0;
+}
+
+/* Both clocks at one moment: of a few tries the shortest. */
+static struct anchor_pair both(void)
+{
+	struct anchor_pair best = {0};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = __builtin_ia32_rdtsc(), ns = now_ns();
+		uint64_t after = __builtin_ia32_rdtsc();
+
+		if (after - before >= shortest)
+			continue;
+		shortest = after - before;
+		best = (struct anchor_pair){before + shortest / 2, ns};
+	}
+	return best;
+}
+
+static void publish(const struct anchor *a, const struct anchor_pair *base, uint64_t mult,
+		    uint64_t valid_ticks)
+{
+	struct weft_ctp_anchor *s = a->shared;
+	uint32_t seq = __atomic_load_n(&s->seq, __ATOMIC_RELAXED) | 1;
+
+	__atomic_store_n(&s->seq, seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&s->base_tsc, base->tsc, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->base_ns, base->ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->mult, mult, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->valid_ticks, valid_ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->seq, seq + 1, __ATOMIC_RELEASE);
+}
+
+int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared)
+{
+	memset(a, 0, sizeof(*a));
+	if (!kernel_uses_tsc())
+		return 0;
+	a->shared = shared;
+	a->far = a->near = both();
+	a->looked_ns = a->far.ns;
+	anchor_stop(a);
+	a->shared = shared;
+	return 1;
+}
+
+void anchor_update(struct anchor *a)
+{
+	struct anchor_pair now;
+	uint64_t mult;
+
+	if (!a->shared)
+		return;
+	now = both();
+	if (now.ns - a->looked_ns >= LOOK_NS && !kernel_uses_tsc()) {
+		anchor_stop(a);
+		return;
+	}
+	if (now.ns - a->looked_ns >= LOOK_NS)
+		a->looked_ns = now.ns;
+	if (now.ns - a->far.ns < LEAST_NS || now.tsc <= a->far.tsc)
+		return;
+	mult = (uint64_t)(((unsigned __int128)(now.ns - a->far.ns) << 32) / (now.tsc - a->far.tsc));
+	publish(a, &now, mult, (uint64_t)(((unsigned __int128)HOLDS_NS << 32) / (mult ? mult : 1)));
+	if (now.ns - a->near.ns >= STEP_NS) {
+		a->far = a->near;
+		a->near = now;
+	}
+}
+
+void anchor_stop(struct anchor *a)
+{
+	struct anchor_pair none = {0};
+
+	if (a->shared)
+		publish(a, &none, 0, 0);
+	a->shared = NULL;
+}
+#else
+int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared)
+{
+	(void)shared;
+	memset(a, 0, sizeof(*a));
+	return 0;
+}
+
+void anchor_update(struct anchor *a)
+{
+	(void)a;
+}
+
+void anchor_stop(struct anchor *a)
+{
+	(void)a;
+}
+#endif

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coro/engine/engine.h"
+
+#include "coro/engine/anchor.h"
+#include "coro/engine/engine_place.h"
+#include "coro/engine/harvest.h"
+#include "coro/engine/progress.h"
+#include "coro/engine/tracees.h"
+#include "coro/export/writer.h"
+#include "coro/look/maps_note.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_LEAST_NS UINT64_C(1000000)
+#define PERIOD_MOST_NS UINT64_C(50000000)
+#define SWEEP_ALL_NS UINT64_C(1000000000)
+#define CLOCKS_NS UINT64_C(1000000000)
+#define PRESSED_SWEEPS 200 /* before others get their turn */
+#define DRAIN_SWEEPS 1000  /* of targets that go on writing */
+#define BATCH_MOST (64 * 1024)
+
+struct coro_engine {
+	struct coro_engine_options options;
+	struct engine_place place;
+	struct coro_shm shm;
+	struct tracees tracees;
+	struct anchor anchor;
+	struct progress progress;
+	struct coro_harvest *harvest;
+	struct writer *writer;
+	struct maps_note *maps; /* or NULL */
+	struct coro_sink *sink; /* until the writer has it */
+	struct coro_batch batch;
+	uint64_t period_ns, swept_all_ns, clocks_ns, empty_scans;
+	uint64_t delivered_before; /* by engines before this one */
+	int64_t died;
+	int asleep, is_cut, failed, stopped, has_suspects;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the header's engine fields */
+
+static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
+{
+	struct weft_ctp_header *h = e->shm.header;
+
+	e->clocks_ns = now_ns;
+	__atomic_store_n(&h->real_ns, clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->boot_ns, clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->mono_ns, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+}
+
+static int appear(void *arg)
+{
+	struct coro_engine *e = arg;
+	struct weft_ctp_header *h = e->shm.header;
+	uint32_t features = WEFT_CTP_TIMER | WEFT_CTP_RECYCLE | WEFT_CTP_DIRTY;
+	uint64_t epoch = 0;
+
+	if (!e->shm.is_extended)
+		return 0;
+	while (!epoch)
+		if (getrandom(&epoch, sizeof(epoch), 0) != (ssize_t)sizeof(epoch))
+			epoch = clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
+	if (anchor_open(&e->anchor, &h->anchor))
+		features |= WEFT_CTP_ANCHOR;
+	tell_clocks(e, clock_ns(CLOCK_MONOTONIC));
+	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->features, features, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* TIMER and RECYCLE stay: a probe that goes on without an engine owes nobody a byte. */
+static int disappear(void *arg)
+{
+	struct coro_engine *e = arg;
+	struct weft_ctp_header *h = e->shm.header;
+
+	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
+	if (!e->shm.is_extended)
+		return 0;
+	anchor_stop(&e->anchor);
+	__atomic_fetch_and(&h->features, ~(uint32_t)WEFT_CTP_ANCHOR, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->engine_epoch, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->engine_pid, 0, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int keep_time(void *arg)
+{
+	struct coro_engine *e = arg;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!e->shm.is_extended)
+		return 0;
+	anchor_update(&e->anchor);
+	__atomic_store_n(&e->shm.header->harvested_ns, now, __ATOMIC_RELAXED);
+	if (now - e->clocks_ns >= CLOCKS_NS)
+		tell_clocks(e, now);
+	return 0;
+}
+
+/* ---- opening */
+
+static void tell_written(void *arg, uint64_t events)
+{
+	struct coro_engine *e = arg;
+
+	if (e->progress.head)
+		progress_tell(&e->progress, e->delivered_before + events);
+}
+
+static int go_on(struct coro_engine *e)
+{
+	e->shm.beside = e->progress.head;
+	e->shm.beside_bytes = e->progress.bytes;
+	return coro_harvest_resume(&e->harvest, &e->shm, e->progress.cursors);
+}
+
+static int open_new(struct coro_engine *e, const char **what)
+{
+	const struct coro_engine_options *o = &e->options;
+	int rc;
+
+	*what = e->place.shm;
+	if (o->replace == CORO_SHM_LEFT_OVER)
+		progress_remove_left_over(e->place.shm);
+	rc = coro_shm_create(&e->shm, e->place.shm, o->stations, o->replace);
+	if (rc)
+		return rc;
+	e->place.owns_shm = 1;
+	rc = progress_create(&e->progress, e->place.shm, &e->shm);
+	if (rc) {
+		*what = e->progress.path;
+		return rc;
+	}
+	return go_on(e);
+}
+
+static int suspect(void *arg, uint32_t pid)
+{
+	struct coro_engine *e = arg;
+	int rc = 0;
+
+	if (pid && kill((pid_t)pid, 0) && errno == EPERM)
+		rc = tracees_watch(&e->tracees, (pid_t)pid); /* what it has mapped is not told */
+	else if (pid)
+		rc = tracees_suspect(&e->tracees, (pid_t)pid);
+	e->has_suspects |= rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int watch_user(void *arg, pid_t pid)
+{
+	struct coro_engine *e = arg;
+	int rc = pid != getpid() ? tracees_watch(&e->tracees, pid) : 0;
+
+	return rc < 0 ? rc : 0;
+}
+
+/* Of processes that we do not know by a connection. Who has a station had the file mapped before:
+ * of those who do not have it now, what they left is to be buried. */
+static int find_owners(struct coro_engine *e)
+{
+	int rc;
+
+	e->has_suspects = 0;
+	rc = coro_harvest_each_pid(e->harvest, suspect, e);
+	return rc || !e->has_suspects ? rc : coro_shm_each_user(&e->shm, watch_user, e);
+}
+
+/* With what the last engine left, its work goes on; without, only new events are ours. */
+static int resume(struct coro_engine *e, const char **what)
+{
+	int rc = progress_open(&e->progress, e->place.shm, &e->shm);
+
+	if (rc == -ENOENT) {
+		rc = coro_harvest_new(&e->harvest, &e->shm);
+		return rc ? rc : coro_harvest_skip(e->harvest);
+	}
+	if (rc) {
+		*what = e->progress.path;
+		return rc;
+	}
+	progress_recover(&e->progress);
+	e->delivered_before = e->progress.head->delivered;
+	return go_on(e);
+}
+
+static int open_old(struct coro_engine *e, const char **what)
+{
+	int rc;
+
+	*what = e->place.shm;
+	rc = coro_shm_open(&e->shm, e->place.shm, 1);
+	if (!rc)
+		rc = resume(e, what);
+	return rc ? rc : find_owners(e);
+}
+
+static int open_sink(struct coro_engine *e, const char **what)
+{
+	struct coro_sink_options o = e->options.sink;
+	int rc;
+
+	*what = o.path ? o.path : "standard output";
+	if (!e->options.format->extension)
+		*what = o.server ? o.server : e->options.format->name;
+	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
+		o.append = 1;
+	o.mono_ns = clock_ns(CLOCK_MONOTONIC);
+	o.real_ns = clock_ns(CLOCK_REALTIME);
+	o.boot_ns = clock_ns(CLOCK_BOOTTIME);
+	rc = e->options.format->ops->open(&e->sink, &o);
+	if (rc)
+		return rc;
+	if (e->options.maps_path) {
+		e->maps = maps_note_new(e->options.maps_path, o.replace, o.append, e->shm.device,
+					e->shm.inode);
+		if (!e->maps)
+			return -ENOMEM;
+	}
+	if (e->progress.head)
+		progress_output(&e->progress,
+				strcmp(e->options.format->name, "jsonl") ? NULL : o.path);
+	if (o.extended && e->options.format->ops->death)
+		coro_harvest_tell_deaths(e->harvest);
+	rc = writer_open(&e->writer, e->options.format->ops, e->sink, tell_written, e);
+	if (!rc)
+		e->sink = NULL;
+	return rc;
+}
+
+static int open_socket(struct coro_engine *e, const char **what)
+{
+	const char *path = e->place.sock;
+	int rc;
+
+	if (e->options.attach && e->progress.head && !e->options.sock_path)
+		path = e->progress.head->socket;
+	*what = path;
+	if (!path[0])
+		return 0;
+	rc = tracees_listen(&e->tracees, path,
+			    e->options.attach || e->options.replace == CORO_SHM_LEFT_OVER);
+	if (rc && e->options.attach && !e->options.sock_path)
+		return 0; /* those who come now do without */
+	if (rc == 0 && e->progress.head)
+		snprintf(e->progress.head->socket, sizeof(e->progress.head->socket), "%s", path);
+	return rc;
+}
+
+static int open_parts(struct coro_engine *e, const char **what)
+{
+	int rc;
+
+	*what = "engine";
+	rc = tracees_open(&e->tracees);
+	if (!rc)
+		rc = place_open(&e->place, &e->options, what);
+	if (!rc)
+		rc = e->options.attach ? open_old(e, what) : open_new(e, what);
+	if (!rc)
+		rc = open_socket(e, what);
+	if (!rc)
+		rc = open_sink(e, what);
+	if (!rc) {
+		*what = e->place.shm;
+		rc = coro_shm_guard(&e->shm, appear, e);
+	}
+	if (rc)
+		return rc;
+	e->place.owns_shm = 1;
+	return tracees_arm(&e->tracees, e->period_ns);
+}
+
+/* Of an engine that is not opened: what it says lives on. */
+static void tell_refusal(const struct coro_engine *e, const char **what, const char **why)
+{
+	static char about[PATH_MAX + 16], reason[512];
+	const struct coro_sink_ops *ops = e->options.format->ops;
+	const char *words = e->sink && ops->why ? ops->why(e->sink) : NULL;
+
+	snprintf(about, sizeof(about), "%s", *what);
+	*what = about;
+	if (!why || !words)
+		return;
+	snprintf(reason, sizeof(reason), "%s", words);
+	*why = reason;
+}
+
+int coro_engine_open(struct coro_engine **out, const struct coro_engine_options *options,
+		     const char **what, const char **why)
+{
+	struct coro_engine *e = calloc(1, sizeof(*e));
+	int rc;
+
+	*what = "engine";
+	if (why)
+		*why = NULL;
+	if (!e)
+		return -ENOMEM;
+	e->options = *options;
+	e->shm.fd = -1;
+	e->period_ns = PERIOD_LEAST_NS;
+	rc = open_parts(e, what);
+	if (rc) {
+		tell_refusal(e, what, why);
+		coro_engine_free(e);
+		return rc;
+	}
+	*out = e;
+	return 0;
+}
+
+const char *coro_engine_shm_path(const struct coro_engine *e)
+{
+	return e->place.shm;
+}
+
+const char *coro_engine_sock_path(const struct coro_engine *e)
+{
+	return e->tracees.path;
+}
+
+uint32_t coro_engine_stations(const struct coro_engine *e)
+{
+	return e->shm.count;
+}
+
+int coro_engine_fd(const struct coro_engine *e)
+{
+	return e->tracees.epoll;
+}
+
+size_t coro_engine_alive(const struct coro_engine *e)
+{
+	return tracees_alive(&e->tracees);
+}
+
+/* ---- harvesting */
+
+/* What the output cannot take is lost, and said so. */
+static void hand_over(struct coro_engine *e)
+{
+	int rc = writer_give(e->writer, &e->batch);
+
+	if (rc == 0)
+		return;
+	coro_harvest_give_up(e->harvest, e->batch.events, e->batch.count);
+	e->batch.count = 0;
+	if (rc != -EAGAIN)
+		e->failed = 1;
+}
+
+static int64_t take(struct coro_engine *e, enum coro_sweep sweep)
+{
+	int64_t taken = coro_harvest_take(e->harvest, sweep, &e->batch);
+
+	if (taken == -EIO)
+		e->is_cut = 1;
+	if (e->maps && e->batch.count)
+		maps_note_events(e->maps, e->batch.events, e->batch.count,
+				 clock_ns(CLOCK_MONOTONIC));
+	if (e->batch.count)
+		hand_over(e);
+	return taken;
+}
+
+static int64_t sweep_once(struct coro_engine *e)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int is_time = now - e->swept_all_ns >= SWEEP_ALL_NS && e->shm.count <= BATCH_MOST;
+
+	if (is_time)
+		e->swept_all_ns = now;
+	return take(e, is_time ? CORO_SWEEP_ALL : CORO_SWEEP_DIRTY);
+}
+
+static int64_t sweep_while_pressed(struct coro_engine *e)
+{
+	int64_t all = 0;
+
+	for (int i = 0; i < PRESSED_SWEEPS; i++) {
+		int64_t taken = sweep_once(e);
+
+		if (taken < 0)
+			return taken;
+		all += taken;
+		if (!coro_harvest_is_pressed(e->harvest))
+			break;
+		sched_yield();
+	}
+	return all;
+}
+
+static void set_sleeping(struct coro_engine *e, uint32_t asleep)
+{
+	e->asleep = (int)asleep;
+	__atomic_store_n(&e->shm.header->tracer_sleeping, asleep, __ATOMIC_SEQ_CST);
+}
+
+static int wake(void *arg)
+{
+	set_sleeping(arg, 0);
+	return 0;
+}
+
+static int sleep_now(void *arg)
+{
+	set_sleeping(arg, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/* Whoever writes after the last look finds the flag; whoever wrote before it is found. */
+static int64_t go_to_sleep(struct coro_engine *e)
+{
+	int64_t taken;
+
+	if (coro_shm_guard(&e->shm, sleep_now, e))
+		return -EIO;
+	taken = sweep_once(e);
+	if (taken > 0)
+		coro_shm_guard(&e->shm, wake, e);
+	return taken;
+}
+
+static int64_t harvest(struct coro_engine *e)
+{
+	int64_t taken = sweep_while_pressed(e), more = 0;
+
+	if (taken < 0)
+		return taken;
+	e->empty_scans = taken ? 0 : e->empty_scans + 1;
+	if (taken && e->asleep)
+		coro_shm_guard(&e->shm, wake, e);
+	if (!taken && !e->asleep && e->empty_scans >= e->options.idle_scans)
+		more = go_to_sleep(e);
+	if (more < 0)
+		return more;
+	if (taken || more)
+		e->period_ns = PERIOD_LEAST_NS;
+	else
+		e->period_ns =
+			e->period_ns * 2 < PERIOD_MOST_NS ? e->period_ns * 2 : PERIOD_MOST_NS;
+	if (coro_harvest_is_pressed(e->harvest))
+		e->period_ns = 1;
+	return taken + more;
+}
+
+/* The kernel has told of their end, so what they wrote is all there. */
+static int bury(struct coro_engine *e)
+{
+	int64_t taken = take(e, CORO_SWEEP_ALL);
+	pid_t pid;
+
+	while (taken >= 0 && (pid = tracees_take_over(&e->tracees))) {
+		taken = coro_harvest_bury(e->harvest, (uint32_t)pid);
+		e->died += taken > 0 ? taken : 0;
+	}
+	return taken < 0 ? (int)taken : 0;
+}
+
+static void note_new(struct coro_engine *e)
+{
+	pid_t pid;
+
+	while ((pid = tracees_take_new(&e->tracees)))
+		if (e->maps)
+			maps_note_process(e->maps, (uint32_t)pid, clock_ns(CLOCK_MONOTONIC));
+}
+
+int coro_engine_step(struct coro_engine *e)
+{
+	int news = tracees_step(&e->tracees), rc = news < 0 ? news : 0;
+	int64_t taken;
+
+	if (!rc && news & TRACEES_NEW)
+		note_new(e);
+	if (!rc && news & TRACEES_OVER)
+		rc = bury(e);
+	if (!rc && coro_shm_guard(&e->shm, keep_time, e))
+		rc = -EIO;
+	if (!rc && news & (TRACEES_TIMER | TRACEES_WOKEN)) {
+		taken = harvest(e);
+		rc = taken < 0 ? (int)taken : tracees_arm(&e->tracees, e->period_ns);
+	}
+	if (rc == -EIO)
+		e->is_cut = 1;
+	return rc;
+}
+
+/* ---- the end */
+
+static void drain(struct coro_engine *e)
+{
+	int quiet = 0;
+
+	for (int i = 0; i < DRAIN_SWEEPS && quiet < 2; i++) {
+		int64_t taken = take(e, CORO_SWEEP_ALL);
+
+		if (taken < 0 && taken != -EIO)
+			return;
+		quiet = taken ? 0 : quiet + 1;
+	}
+	tracees_step(&e->tracees);
+	/* who came and went in a PID namespace, faster than we looked, called itself we know not
+	 * how */
+	find_owners(e);
+	if (bury(e) == 0 && !tracees_alive(&e->tracees))
+		take(e, CORO_SWEEP_LAST);
+}
+
+/* Events that were handed over and are in no output. */
+static void close_books(struct coro_engine *e, struct coro_books *b, uint64_t delivered)
+{
+	uint64_t missing = b->harvested - e->delivered_before - delivered;
+
+	b->harvested -= missing;
+	b->lost += missing;
+	b->lost_unwritten += missing;
+}
+
+void coro_engine_finish(struct coro_engine *e, struct coro_engine_result *result)
+{
+	uint64_t delivered;
+
+	memset(result, 0, sizeof(*result));
+	drain(e);
+	if (!e->is_cut && coro_shm_guard(&e->shm, disappear, e))
+		e->is_cut = 1;
+	e->stopped = 1;
+	delivered = writer_drain(e->writer, e->options.is_enough, e->options.is_enough_arg);
+	if (coro_harvest_books(e->harvest, &result->books))
+		e->is_cut = 1;
+	close_books(e, &result->books, delivered);
+	result->rc = writer_finish(e->writer, &result->books);
+	result->why = writer_why(e->writer);
+	result->is_cut = e->is_cut;
+	result->died = e->died;
+	result->maps_rc = e->maps ? maps_note_error(e->maps) : 0;
+}
+
+void coro_engine_free(struct coro_engine *e)
+{
+	if (!e)
+		return;
+	if (e->shm.header && !e->stopped && e->shm.is_writable)
+		coro_shm_guard(&e->shm, disappear, e);
+	maps_note_free(e->maps);
+	writer_free(e->writer);
+	if (e->sink)
+		e->options.format->ops->close(e->sink);
+	coro_harvest_free(e->harvest);
+	progress_close(&e->progress,
+		       e->place.owns_shm &&
+			       (!e->options.keep || e->options.replace == CORO_SHM_LEFT_OVER));
+	tracees_close(&e->tracees);
+	place_close(&e->place, e->options.keep);
+	if (e->options.attach) {
+		place_remove_private(e->tracees.path);
+		place_remove_private(e->place.shm);
+	}
+	coro_shm_close(&e->shm);
+	free(e->batch.events);
+	free(e);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine of cTP: the shared file and the socket, harvesting by a timer (1 to 50 ms, by how
+ * much there is), asleep to legacy probes when nothing comes (tracer_sleeping; they wake it by a
+ * byte), the dead buried, the output written by a thread of its own, the books.
+ *
+ * One thread drives it: poll coro_engine_fd() for reading, call coro_engine_step().
+ */
+#ifndef WEFT_CORO_ENGINE_H
+#define WEFT_CORO_ENGINE_H
+
+#include "coro/engine/shm.h"
+#include "coro/engine/trace.h"
+
+struct coro_engine_options {
+	uint32_t stations;
+	const char *shm_path;  /* NULL: in a new private directory */
+	const char *sock_path; /* likewise */
+	enum coro_shm_replace replace;
+	uint64_t idle_scans;   /* without an event, before it sleeps */
+	int attach;            /* takes over the file at shm_path */
+	int keep;              /* leaves the shared file where it is */
+	const char *maps_path; /* where the processes' code is noted; NULL: nowhere */
+	const struct coro_format *format;
+	struct coro_sink_options sink;
+	/* Asked at the end, while the output takes nothing more: 1 gives the rest up. Or NULL. */
+	int (*is_enough)(void *arg);
+	void *is_enough_arg;
+};
+
+struct coro_engine_result {
+	struct coro_books books;
+	int rc;          /* of output or file: 0 or -errno */
+	const char *why; /* in other words than the number's, or NULL */
+	int is_cut;      /* the shared file was cut short while it was mapped */
+	int maps_rc;     /* of maps_path: 0 or -errno */
+	int64_t died;    /* coroutines whose process ended before them */
+};
+
+struct coro_engine;
+/* 0, or -errno, *what it is about, and *why in other words than the number's, or NULL (@why may be
+ * NULL): both until the next call. */
+int coro_engine_open(struct coro_engine **out, const struct coro_engine_options *options,
+		     const char **what, const char **why);
+const char *coro_engine_shm_path(const struct coro_engine *e);
+const char *coro_engine_sock_path(const struct coro_engine *e); /* "" = none */
+uint32_t coro_engine_stations(const struct coro_engine *e);
+int coro_engine_fd(const struct coro_engine *e);
+/* After coro_engine_fd() became readable. 0, or -errno: it can go on no more. */
+int coro_engine_step(struct coro_engine *e);
+/* Processes that are connected, or watched, and live. */
+size_t coro_engine_alive(const struct coro_engine *e);
+/* Harvests until two sweeps find nothing, closes the books and the output. */
+void coro_engine_finish(struct coro_engine *e, struct coro_engine_result *result);
+void coro_engine_free(struct coro_engine *e);
+
+#endif

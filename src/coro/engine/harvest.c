@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See harvest.h. Which stations a sweep visits: those in groups whose dirty bit was set (the bit
+ * is taken away before they are looked at), new ones, all that are no stations of ours (nothing
+ * else tells of them), and in turn a share of the others, for a bit may be missed.
+ */
+#include "coro/engine/harvest.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "coro/engine/station.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define SHARE_LEAST 64               /* stations of a sweep's share */
+#define TURN_NS UINT64_C(4000000000) /* in which all had theirs */
+#define DEATHS_MOST 8                /* of a station in one visit */
+#define VISIT_MOST 64    /* events of a station in one visit: others have their turn, too */
+#define PRESSED_EVENTS 4 /* of a legacy station in one visit */
+#define NO_STATION UINT32_MAX
+
+_Static_assert(CORO_CURSOR_BYTES == sizeof(struct cursor), "cursors lie in files");
+
+struct coro_harvest {
+	struct coro_shm *shm;
+	struct cursor *cursors;
+	uint64_t mapped_bytes; /* of our own cursors; 0 = the caller's */
+	uint32_t known;        /* stations that were ever had */
+	uint32_t seen;         /* stations below it were visited once */
+	uint32_t turn;         /* of the share */
+	uint64_t shared_ns;    /* when it was last looked at */
+	uint32_t *listed;      /* stations that are looked at in every sweep */
+	size_t listed_count, listed_room;
+	int pressed, failed, tells_deaths;
+	int is_cut;               /* for good: zeros stand there now */
+	struct coro_batch *batch; /* of the call that runs */
+	enum coro_sweep sweep;
+	int64_t taken;
+	uint32_t pid;     /* to bury */
+	struct map *pids; /* of events */
+	uint32_t last_pid;
+	struct coro_books books;
+	uint64_t added; /* stations whose sums are in them */
+	uint64_t sweeps, sweeping_ns, sweep_ns;
+};
+
+/* The header may be gone, cut off with the rest. */
+static uint32_t allocated_of(struct coro_harvest *h)
+{
+	uint32_t now = coro_shm_allocated(h->shm);
+
+	if (now > h->known)
+		h->known = now;
+	return h->known;
+}
+
+/* ---- its memory */
+
+int coro_harvest_resume(struct coro_harvest **out, struct coro_shm *shm, void *cursors)
+{
+	struct coro_harvest *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->pids = map_new();
+	if (!h->pids) {
+		free(h);
+		return -ENOMEM;
+	}
+	h->shm = shm;
+	h->cursors = cursors;
+	for (uint32_t i = 0; i < allocated_of(h); i++) {
+		cursor_mend(&h->cursors[i]);
+		h->cursors[i].is_listed = 0;
+	}
+	*out = h;
+	return 0;
+}
+
+int coro_harvest_new(struct coro_harvest **out, struct coro_shm *shm)
+{
+	uint64_t bytes = (uint64_t)shm->count * sizeof(struct cursor);
+	void *cursors = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int rc;
+
+	if (cursors == MAP_FAILED)
+		return -errno;
+	rc = coro_harvest_resume(out, shm, cursors);
+	if (rc)
+		munmap(cursors, bytes ? bytes : 1);
+	else
+		(*out)->mapped_bytes = bytes ? bytes : 1;
+	return rc;
+}
+
+void coro_harvest_free(struct coro_harvest *h)
+{
+	if (!h)
+		return;
+	if (h->mapped_bytes)
+		munmap(h->cursors, h->mapped_bytes);
+	free(h->listed);
+	map_free(h->pids);
+	free(h);
+}
+
+static void list(struct coro_harvest *h, uint32_t index)
+{
+	uint32_t *bigger;
+
+	if (h->cursors[index].is_listed)
+		return;
+	bigger = array_grown(h->listed, h->listed_count + 1, &h->listed_room, sizeof(*h->listed));
+	if (!bigger) {
+		h->failed = -ENOMEM;
+		return;
+	}
+	h->listed = bigger;
+	h->listed[h->listed_count++] = index;
+	h->cursors[index].is_listed = 1;
+}
+
+/* ---- a visit */
+
+static void take(void *arg, const struct coro_event *event)
+{
+	struct coro_harvest *h = arg;
+
+	h->batch->events[h->batch->count++] = *event;
+	h->taken++;
+	if (event->pid == h->last_pid || !event->pid)
+		return;
+	h->last_pid = event->pid;
+	map_put(h->pids, &event->pid, sizeof(event->pid), NULL);
+}
+
+static void died(void *arg, const struct coro_event *death)
+{
+	struct coro_harvest *h = arg;
+
+	h->batch->events[h->batch->count++] = *death;
+}
+
+void coro_harvest_tell_deaths(struct coro_harvest *h)
+{
+	h->tells_deaths = 1;
+}
+
+static int make_room(struct coro_harvest *h)
+{
+	size_t need = h->batch->count + VISIT_MOST + DEATHS_MOST + 2 * WEFT_CTP_SLOTS;
+	struct coro_event *bigger;
+
+	if (need <= h->batch->room)
+		return 0;
+	bigger = array_grown(h->batch->events, need, &h->batch->room, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	h->batch->events = bigger;
+	return 0;
+}
+
+static void visit(struct coro_harvest *h, uint32_t index)
+{
+	struct station_reader r = {
+		.station = &h->shm->stations[index],
+		.cursor = &h->cursors[index],
+		.index = index,
+		.is_last = h->sweep == CORO_SWEEP_LAST,
+		.is_thorough = h->sweep == CORO_SWEEP_ALL,
+		.take = take,
+		.died = h->tells_deaths ? died : NULL,
+		.arg = h,
+	};
+	int64_t taken;
+
+	if (make_room(h)) {
+		h->failed = -ENOMEM;
+		return;
+	}
+	do
+		taken = station_read(&r, VISIT_MOST);
+	while (r.is_last && taken >= VISIT_MOST && make_room(h) == 0);
+	if (r.cursor->dialect != CURSOR_M)
+		list(h, index);
+	if (taken > PRESSED_EVENTS && r.cursor->dialect != CURSOR_M)
+		h->pressed = 1;
+	assert(r.cursor->next - r.cursor->start == r.cursor->harvested + cursor_lost(r.cursor));
+}
+
+/* What was listed because it was not known yet is taken off the list when it is ours. */
+static void visit_listed(struct coro_harvest *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->listed_count; i++) {
+		uint32_t index = h->listed[i];
+
+		visit(h, index);
+		if (h->cursors[index].dialect == CURSOR_M)
+			h->cursors[index].is_listed = 0;
+		else
+			h->listed[kept++] = index;
+	}
+	h->listed_count = kept;
+}
+
+static void visit_range(struct coro_harvest *h, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to && !h->failed; i++)
+		if (!h->cursors[i].is_listed)
+			visit(h, (uint32_t)i);
+}
+
+static void visit_new(struct coro_harvest *h, uint32_t allocated)
+{
+	uint32_t from = h->seen;
+
+	if (allocated > h->seen)
+		h->seen = allocated;
+	visit_range(h, from, allocated);
+}
+
+static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
+{
+	uint64_t *words = h->shm->header->dirty;
+	uint32_t shift = h->shm->header->dirty_shift;
+
+	if (!h->shm->is_extended || !h->shm->is_writable || shift > 31)
+		return;
+	for (uint32_t w = 0; w < WEFT_CTP_DIRTY_WORDS; w++) {
+		uint64_t bits = __atomic_load_n(&words[w], __ATOMIC_RELAXED);
+
+		if (bits)
+			bits = __atomic_exchange_n(&words[w], 0, __ATOMIC_ACQ_REL);
+		for (; bits; bits &= bits - 1) {
+			uint64_t from = (w * UINT64_C(64) + (uint64_t)__builtin_ctzll(bits))
+					<< shift;
+			uint64_t to = from + (UINT64_C(1) << shift);
+
+			visit_range(h, from, to < allocated ? to : allocated);
+		}
+	}
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* As large as the time since the last one is long: what it costs a second is the same at any
+ * period. */
+static uint32_t next_share(struct coro_harvest *h, uint32_t allocated)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
+
+	h->shared_ns = now;
+	if (passed > TURN_NS)
+		return allocated;
+	return (uint32_t)(allocated * passed / TURN_NS) + SHARE_LEAST;
+}
+
+static void visit_share(struct coro_harvest *h, uint32_t allocated)
+{
+	uint32_t share = next_share(h, allocated), to;
+
+	if (h->turn >= allocated)
+		h->turn = 0;
+	to = allocated - h->turn < share ? allocated : h->turn + share;
+	visit_range(h, h->turn, to);
+	h->turn = to;
+}
+
+static int sweep(void *arg)
+{
+	struct coro_harvest *h = arg;
+	uint32_t allocated = allocated_of(h);
+
+	visit_listed(h);
+	if (h->sweep == CORO_SWEEP_DIRTY) {
+		visit_new(h, allocated);
+		visit_dirty(h, allocated);
+		visit_share(h, allocated);
+	} else {
+		h->seen = allocated;
+		visit_range(h, 0, allocated);
+	}
+	return h->failed;
+}
+
+/* sweep_ns: the mean, in which each counts 1/16 less than the next. */
+static void count_sweep(struct coro_harvest *h, uint64_t ns)
+{
+	h->sweeps++;
+	h->sweeping_ns += ns;
+	if (h->sweep != CORO_SWEEP_DIRTY)
+		return;
+	h->sweep_ns = h->sweep_ns ? h->sweep_ns - h->sweep_ns / 16 + ns / 16 : ns;
+}
+
+int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct coro_batch *batch)
+{
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int rc;
+
+	h->batch = batch;
+	h->sweep = how;
+	h->taken = 0;
+	h->pressed = 0;
+	h->failed = 0;
+	rc = coro_shm_guard(h->shm, sweep, h);
+	h->is_cut |= rc == -EIO;
+	count_sweep(h, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	return rc ? rc : h->taken;
+}
+
+int coro_harvest_is_pressed(const struct coro_harvest *h)
+{
+	return h->pressed;
+}
+
+void coro_harvest_give_up(struct coro_harvest *h, const struct coro_event *events, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (events[i].known & CORO_IS_DEATH)
+			continue;
+		h->cursors[events[i].station].harvested--;
+		h->cursors[events[i].station].unwritten++;
+	}
+}
+
+static int skip_all(void *arg)
+{
+	struct coro_harvest *h = arg;
+
+	h->seen = allocated_of(h);
+	for (uint32_t i = 0; i < h->seen; i++)
+		station_skip(&h->shm->stations[i], &h->cursors[i]);
+	return 0;
+}
+
+int coro_harvest_skip(struct coro_harvest *h)
+{
+	return coro_shm_guard(h->shm, skip_all, h);
+}
+
+int coro_harvest_each_pid(struct coro_harvest *h, int (*each)(void *arg, uint32_t pid), void *arg)
+{
+	uint32_t allocated = allocated_of(h), last = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < allocated && !rc; i++) {
+		const struct weft_ctp_station *s = &h->shm->stations[i];
+		uint32_t pid = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
+
+		if (pid == last || __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+			continue;
+		last = pid;
+		rc = each(arg, pid);
+	}
+	return rc;
+}
+
+/* ---- the dead */
+
+/* Onto the stack that nobody pops from (weft/abi/ctp.h); the probe's side is weft_probe_push(). */
+static void give_back(const struct coro_shm *shm, uint32_t index)
+{
+	struct weft_ctp_header *header = shm->header;
+	struct weft_ctp_station *s = &shm->stations[index];
+	uint8_t dead = WEFT_CTP_DEAD;
+	uint64_t *stack, head, top;
+
+	if (!__atomic_compare_exchange_n(&s->state, &dead, (uint8_t)WEFT_CTP_LISTED, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	do {
+		uint32_t turn = __atomic_load_n(&header->recycle_turn, __ATOMIC_RELAXED);
+
+		stack = &header->recycle[~turn & 1];
+		head = __atomic_load_n(stack, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->next_dead, (uint32_t)head, __ATOMIC_RELAXED);
+		top = ((head >> 32) + 1) << 32 | (index + 1);
+	} while (!__atomic_compare_exchange_n(stack, &head, top, 0, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+	__atomic_fetch_add(&header->recycle_count, 1, __ATOMIC_RELAXED);
+}
+
+/* Its coroutine was alive, and of the dead process; nobody else touches such a station. */
+static int is_to_bury(const struct weft_ctp_station *s, uint32_t pid, uint8_t *state)
+{
+	uint32_t generation = __atomic_load_n(&s->generation, __ATOMIC_ACQUIRE);
+	uint32_t of = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
+	uint8_t dead = __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED);
+
+	*state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return of == pid && !dead && !(generation & 1) &&
+	       __atomic_load_n(&s->generation, __ATOMIC_RELAXED) == generation &&
+	       *state >= WEFT_CTP_CREATED && *state <= WEFT_CTP_READY;
+}
+
+/* Killed between a coroutine's death and the push of its station. */
+static int is_unpushed(const struct coro_harvest *h, const struct weft_ctp_station *s)
+{
+	return h->shm->is_writable && h->shm->is_extended &&
+	       __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == WEFT_CTP_DEAD &&
+	       __atomic_load_n(&s->pid, __ATOMIC_RELAXED) == h->pid;
+}
+
+static int bury_station(struct coro_harvest *h, uint32_t index)
+{
+	struct weft_ctp_station *s = &h->shm->stations[index];
+	uint8_t state;
+
+	if (__atomic_load_n(&s->dialect, __ATOMIC_ACQUIRE) != WEFT_CTP_MONOTONIC ||
+	    !is_to_bury(s, h->pid, &state)) {
+		if (is_unpushed(h, s))
+			give_back(h->shm, index);
+		return 0;
+	}
+	station_bury_slots(s, &h->cursors[index]);
+	h->cursors[index].told = __atomic_load_n(&s->generation, __ATOMIC_RELAXED);
+	if (!h->shm->is_writable ||
+	    !__atomic_compare_exchange_n(&s->state, &state, (uint8_t)WEFT_CTP_DEAD, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return 1;
+	__atomic_store_n(&s->is_dead, 1, __ATOMIC_RELEASE);
+	if (h->shm->is_extended)
+		give_back(h->shm, index);
+	return 1;
+}
+
+static int bury(void *arg)
+{
+	struct coro_harvest *h = arg;
+	uint32_t allocated = allocated_of(h);
+
+	for (uint32_t i = 0; i < allocated; i++)
+		h->taken += bury_station(h, i);
+	return 0;
+}
+
+int64_t coro_harvest_bury(struct coro_harvest *h, uint32_t pid)
+{
+	int rc;
+
+	h->pid = pid;
+	h->taken = 0;
+	rc = coro_shm_guard(h->shm, bury, h);
+	return rc ? rc : h->taken;
+}
+
+/* ---- the books */
+
+static void add_station(struct coro_books *b, const struct weft_ctp_station *s,
+			const struct cursor *c)
+{
+	uint64_t written = station_written(s, c), lost = cursor_lost(c);
+
+	assert(written >= c->harvested + lost);
+	b->written += written;
+	b->harvested += c->harvested;
+	b->lost += lost;
+	b->pending += written - c->harvested - lost;
+	b->lost_lapped += c->lapped;
+	b->lost_recycled += c->recycled;
+	b->lost_mid_write += c->mid_write;
+	b->lost_unwritten += c->unwritten;
+	b->coroutines += c->coroutines;
+	b->legacy += c->dialect == CURSOR_S || c->dialect == CURSOR_D;
+	if (c->dialect != CURSOR_UNKNOWN && __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+		b->dead++;
+	else
+		b->live += c->dialect != CURSOR_UNKNOWN;
+}
+
+static int add_header(void *arg)
+{
+	struct coro_harvest *h = arg;
+	struct coro_books b = {.processes = map_count(h->pids),
+			       .sweeps = h->sweeps,
+			       .sweeping_ns = h->sweeping_ns,
+			       .sweep_ns = h->sweep_ns};
+
+	b.stations = allocated_of(h);
+	if (h->shm->is_extended)
+		b.refused = __atomic_load_n(&h->shm->header->refused, __ATOMIC_RELAXED);
+	if (h->shm->header->allocated_count > h->shm->count)
+		b.refused += h->shm->header->allocated_count - h->shm->count;
+	h->books = b;
+	h->added = 0;
+	return 0;
+}
+
+static int add_stations(void *arg)
+{
+	struct coro_harvest *h = arg;
+
+	for (; h->added < h->books.stations; h->added++)
+		add_station(&h->books, &h->shm->stations[h->added], &h->cursors[h->added]);
+	return 0;
+}
+
+/* Of stations that are gone the cursors still know. */
+int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
+{
+	int rc = coro_shm_guard(h->shm, add_header, h), again = rc;
+
+	for (uint64_t tries = 0; tries <= h->shm->count; tries++) {
+		again = coro_shm_guard(h->shm, add_stations, h);
+		if (again != -EIO)
+			break;
+		rc = again;
+	}
+	assert(h->books.written == h->books.harvested + h->books.lost + h->books.pending);
+	*books = h->books;
+	h->is_cut |= rc == -EIO;
+	return h->is_cut ? -EIO : again;
+}
+
+struct one_station {
+	struct coro_harvest *h;
+	uint32_t station;
+	struct coro_books books;
+};
+
+static int add_one(void *arg)
+{
+	struct one_station *one = arg;
+
+	one->books.stations = 1;
+	add_station(&one->books, &one->h->shm->stations[one->station],
+		    &one->h->cursors[one->station]);
+	return 0;
+}
+
+int coro_harvest_station_books(struct coro_harvest *h, uint32_t station, struct coro_books *books)
+{
+	struct one_station one = {.h = h, .station = station};
+	int rc;
+
+	if (station >= allocated_of(h))
+		return -ENOENT;
+	rc = coro_shm_guard(h->shm, add_one, &one);
+	*books = one.books;
+	return rc;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reader of one station: its identity is held still by `generation`, its newest event by that
+ * slot's seq, its context by that record's. What it is at comes from its newest event, so that
+ * state, since when, where and on which thread belong together; the state byte only says what no
+ * event can (never resumed, woken since, dead). Totals are read one by one and may be an event
+ * ahead of it.
+ *
+ * Stations are copied a few at a time under the guard, and handed out when it is down: a callback
+ * may allocate.
+ */
+#include "coro/engine/snapshot.h"
+
+#include "coro/engine/times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 64
+#define AT_ONCE 32
+
+static uint64_t load64(const uint64_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static uint32_t load32(const uint32_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static uint8_t load8(const uint8_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+/* @bytes is a multiple of 4, both aligned so. */
+static void load_words(void *to, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / 4; i++)
+		((uint32_t *)to)[i] = load32((const uint32_t *)from + i);
+}
+
+/* ---- its events */
+
+/* 1; 0: empty, being written, or it would not hold still. */
+static int read_slot(const struct weft_ctp_epoch *slot, int has_busy_mark, struct weft_ctp_epoch *e)
+{
+	for (int i = 0; i < TRIES; i++) {
+		/* pairs with the probe's release of seq; the fence with that behind the odd one */
+		uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+
+		if (!seq || (has_busy_mark && seq & 1))
+			return 0;
+		load_words(e, slot, sizeof(*e));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		e->seq = seq;
+		if (load64(&slot->seq) == seq)
+			return 1;
+	}
+	return 0;
+}
+
+/* Slot k of dialect S holds even numbers of laps, that of D numbers that are k, modulo 8. An odd
+ * one in a slot that it does not belong to is S's mark. */
+static int may_be_read(uint64_t seq, size_t k)
+{
+	return !(seq & 1) || seq % WEFT_CTP_SLOTS == k;
+}
+
+static void insert(struct coro_state *state, const struct weft_ctp_epoch *e)
+{
+	size_t at = state->event_count++;
+
+	for (; at && state->events[at - 1].timestamp > e->timestamp; at--)
+		state->events[at] = state->events[at - 1];
+	state->events[at] = *e;
+}
+
+/* Ours: in order of number, if it is not the last generation's. */
+static void read_ours(const struct weft_ctp_station *s, uint64_t first_event,
+		      struct coro_state *state)
+{
+	struct weft_ctp_epoch found[WEFT_CTP_SLOTS];
+	size_t oldest = 0;
+
+	for (size_t k = 0; k < WEFT_CTP_SLOTS; k++) {
+		if (!read_slot(&s->slots[k], 1, &found[k]) || found[k].seq / 2 - 1 < first_event)
+			found[k].seq = UINT64_MAX;
+		if (found[k].seq < found[oldest].seq)
+			oldest = k;
+	}
+	for (size_t i = 0; i < WEFT_CTP_SLOTS; i++) {
+		const struct weft_ctp_epoch *e = &found[(oldest + i) % WEFT_CTP_SLOTS];
+
+		if (e->seq != UINT64_MAX)
+			state->events[state->event_count++] = *e;
+	}
+}
+
+/* Others': by time, for it goes only forward while the numbers are read in two ways. */
+static void read_others(const struct weft_ctp_station *s, struct coro_state *state)
+{
+	struct weft_ctp_epoch e;
+
+	for (size_t k = 0; k < WEFT_CTP_SLOTS; k++)
+		if (read_slot(&s->slots[k], 0, &e) && may_be_read(e.seq, k))
+			insert(state, &e);
+}
+
+static const struct weft_ctp_epoch *newest_of(const struct coro_state *state)
+{
+	return state->event_count ? &state->events[state->event_count - 1] : NULL;
+}
+
+/* ---- its context */
+
+static int read_context(const struct weft_ctp_station *s, struct coro_state *state)
+{
+	uint32_t seq = __atomic_load_n(&s->context.seq, __ATOMIC_ACQUIRE);
+
+	if (!seq)
+		return 0;
+	if (seq & 1)
+		return -EAGAIN;
+	load_words(&state->context, &s->context, sizeof(state->context));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (load32(&s->context.seq) != seq)
+		return -EAGAIN;
+	if (state->context.label_bytes > sizeof(state->context.labels))
+		state->context.label_bytes = sizeof(state->context.labels);
+	state->has_context = 1;
+	return 0;
+}
+
+/* The one that goes along with the event is newer, and has no labels. */
+static void add_prefix(const struct weft_ctp_epoch *e, struct coro_state *state)
+{
+	struct weft_ctp_context_prefix prefix;
+
+	if (e->holds != WEFT_CTP_HOLDS_CONTEXT)
+		return;
+	memcpy(&prefix, e->reserved, sizeof(prefix));
+	state->context.prefix = prefix;
+	state->has_context = 1;
+}
+
+/* ---- a station */
+
+static void read_totals(const struct weft_ctp_station *s, struct coro_state *state)
+{
+	load_words(&state->totals, &s->totals, sizeof(state->totals));
+	load_words(state->run_histogram, s->run_histogram, sizeof(state->run_histogram));
+	load_words(state->wait_histogram, s->wait_histogram, sizeof(state->wait_histogram));
+	state->has_totals = 1;
+}
+
+static void read_head(const struct weft_ctp_station *s, struct coro_state *state)
+{
+	state->probe_id = load64(&s->probe_id);
+	state->birth_ts = load64(&s->birth_ts);
+	state->is_dead = load8(&s->is_dead) != 0;
+	if (state->dialect != WEFT_CTP_MONOTONIC)
+		return;
+	state->language = load8(&s->language);
+	state->pid = load32(&s->pid);
+	state->parent_station = load32(&s->parent_station);
+	state->parent_generation = load32(&s->parent_generation);
+	state->site = load64(&s->site);
+	state->last_wake_ns = load64(&s->last_wake_ns);
+}
+
+static uint8_t state_of(uint8_t stored, const struct coro_state *state,
+			const struct weft_ctp_epoch *newest)
+{
+	if (state->is_dead || stored == WEFT_CTP_DEAD || stored == WEFT_CTP_LISTED)
+		return WEFT_CTP_DEAD;
+	if (!newest)
+		return WEFT_CTP_CREATED;
+	if (newest->is_active)
+		return WEFT_CTP_RUNNING;
+	return stored == WEFT_CTP_READY ? WEFT_CTP_READY : WEFT_CTP_SUSPENDED;
+}
+
+static void settle(struct coro_state *state, uint8_t stored)
+{
+	const struct weft_ctp_epoch *newest = newest_of(state);
+
+	state->state = state_of(stored, state, newest);
+	state->since_ns = state->birth_ts;
+	if (!newest)
+		return;
+	state->since_ns = newest->timestamp;
+	state->addr = newest->addr;
+	state->tid = (uint32_t)newest->tid;
+	if (state->dialect == WEFT_CTP_MONOTONIC)
+		add_prefix(newest, state);
+}
+
+static int try_ours(const struct weft_ctp_station *s, uint32_t generation, struct coro_state *state)
+{
+	uint8_t stored = load8(&s->state);
+	int rc;
+
+	state->dialect = WEFT_CTP_MONOTONIC;
+	state->generation = generation;
+	read_head(s, state);
+	read_totals(s, state);
+	read_ours(s, load64(&s->first_event), state);
+	rc = read_context(s, state);
+	/* pairs with the probe's fence behind the odd generation */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (rc < 0 || load32(&s->generation) != generation)
+		return -EAGAIN;
+	if (stored == WEFT_CTP_UNUSED)
+		return -ENOENT;
+	settle(state, stored);
+	return 0;
+}
+
+static int try_legacy(const struct weft_ctp_station *s, struct coro_state *state)
+{
+	read_head(s, state);
+	read_others(s, state);
+	if (!state->probe_id && !state->birth_ts && !state->event_count)
+		return -ENOENT;
+	settle(state, WEFT_CTP_UNUSED);
+	return 0;
+}
+
+static int try_station(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
+{
+	const struct weft_ctp_station *s = &shm->stations[station];
+	uint32_t generation = __atomic_load_n(&s->generation, __ATOMIC_ACQUIRE);
+
+	memset(state, 0, sizeof(*state));
+	state->station = station;
+	if (generation & 1)
+		return -EAGAIN;
+	if (load8(&s->dialect) == WEFT_CTP_MONOTONIC)
+		return try_ours(s, generation, state);
+	return try_legacy(s, state);
+}
+
+/* Without the guard. */
+static int read_station(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
+{
+	int rc = -EAGAIN;
+
+	for (int i = 0; rc == -EAGAIN && i < TRIES; i++)
+		rc = try_station(shm, station, state);
+	return rc;
+}
+
+/* ---- under the guard */
+
+struct some {
+	const struct coro_shm *shm;
+	uint32_t from, to;
+	uint32_t found;
+	int rc; /* of the last */
+	struct coro_state state[AT_ONCE];
+};
+
+static int read_some(void *arg)
+{
+	struct some *some = arg;
+
+	some->found = 0;
+	for (uint32_t i = some->from; i < some->to; i++) {
+		some->rc = read_station(some->shm, i, &some->state[some->found]);
+		if (some->rc == 0)
+			some->found++;
+	}
+	return 0;
+}
+
+struct had {
+	const struct coro_shm *shm;
+	uint32_t count;
+};
+
+static int read_had(void *arg)
+{
+	struct had *had = arg;
+
+	had->count = coro_shm_allocated(had->shm);
+	return 0;
+}
+
+int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
+{
+	struct had had = {.shm = shm};
+	struct some *some;
+	int rc = coro_shm_guard(shm, read_had, &had);
+
+	if (rc || station >= had.count)
+		return rc ? rc : -ENOENT;
+	some = malloc(sizeof(*some));
+	if (!some)
+		return -ENOMEM;
+	some->shm = shm;
+	some->from = station;
+	some->to = station + 1;
+	rc = coro_shm_guard(shm, read_some, some);
+	if (rc == 0)
+		rc = some->rc;
+	if (rc == 0)
+		*state = some->state[0];
+	free(some);
+	return rc;
+}
+
+int coro_snapshot(const struct coro_shm *shm,
+		  int (*each)(void *arg, const struct coro_state *state), void *arg)
+{
+	struct had had = {.shm = shm};
+	struct some *some = malloc(sizeof(*some));
+	uint32_t all;
+	int rc;
+
+	if (!some)
+		return -ENOMEM;
+	rc = coro_shm_guard(shm, read_had, &had);
+	all = had.count;
+	some->shm = shm;
+	for (uint32_t from = 0; rc == 0 && from < all; from = some->to) {
+		some->from = from;
+		some->to = all - from < AT_ONCE ? all : from + AT_ONCE;
+		rc = coro_shm_guard(shm, read_some, some);
+		for (uint32_t i = 0; rc == 0 && i < some->found; i++)
+			rc = each(arg, &some->state[i]);
+	}
+	free(some);
+	return rc;
+}
+
+/* ---- as a trace */
+
+struct coro_event coro_state_event(const struct coro_state *state, size_t index)
+{
+	const struct weft_ctp_epoch *e = &state->events[index];
+	struct coro_event event = {
+		.probe_id = state->probe_id,
+		.tid = e->tid,
+		.addr = e->addr,
+		.seq = e->seq,
+		.ts = e->timestamp,
+		.is_active = e->is_active != 0,
+		.known = CORO_KNOWS_IDENTITY | CORO_KNOWS_BIRTH,
+		.pid = state->pid,
+		.station = state->station,
+		.generation = state->generation,
+		.birth_ts = state->birth_ts,
+	};
+
+	if (state->dialect == WEFT_CTP_MONOTONIC && e->holds == WEFT_CTP_HOLDS_CONTEXT) {
+		memcpy(&event.context, e->reserved, sizeof(event.context));
+		event.known |= CORO_KNOWS_CONTEXT;
+	}
+	if (state->state == WEFT_CTP_DEAD && index + 1 == state->event_count)
+		event.known |= CORO_KNOWS_DEATH;
+	return event;
+}
+
+uint64_t coro_histogram_ns(const uint32_t histogram[WEFT_CTP_BUCKETS], double share)
+{
+	struct coro_times times = {0};
+	uint64_t ns = 0;
+
+	if (coro_times_add_histogram(&times, histogram, 0, UINT64_MAX) == 0)
+		ns = coro_times_at(&times, share);
+	coro_times_free(&times);
+	return ns;
+}

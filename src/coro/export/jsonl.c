@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sink: one line of JSON per event, the six keys of cTP's own engine in its order, and behind
+ * them, when asked for, what else is known. Written to the file itself, in whole lines: what
+ * is there can be read at any time. When a write fails the file is cut back to the last whole
+ * line, the error stays, and nothing more is written.
+ */
+#include "coro/engine/trace.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (256 * 1024)
+#define LINE_BYTES 2048 /* no line is longer, but the last */
+#define DIED_MOST 16    /* deaths that a line tells; more wait for the next */
+#define DIED_BYTES 40
+#define DIED_LAST 16384 /* of the last one, which none follows */
+#define FIFO_LOOK_NS 20000000
+
+struct coro_sink {
+	int fd, error, extended, owned;
+	uint64_t base, written; /* where we began in the file, and bytes since */
+	uint64_t lines;
+	struct coro_event *died; /* not told yet */
+	size_t died_count, died_room;
+	size_t used;
+	char buffer[BUFFER_BYTES];
+};
+
+static int is_device(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
+}
+
+/* Who reads signals from a descriptor has them blocked, and would wait here for ever. */
+static int is_signalled(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
+}
+
+/* Waits for a reader, as open(2) does, but not longer than until a signal. */
+static int open_fifo(const char *path, int flags)
+{
+	const struct timespec pause = {.tv_nsec = FIFO_LOOK_NS};
+	int fd;
+
+	while ((fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK)) < 0 && errno == ENXIO) {
+		if (is_signalled()) {
+			errno = EINTR;
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (fd >= 0 && fcntl(fd, F_SETFL, flags & O_ACCMODE)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int open_file(const struct coro_sink_options *o)
+{
+	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+	struct stat st;
+
+	if (lstat(o->path, &st) == 0 && S_ISFIFO(st.st_mode))
+		return open_fifo(o->path, flags);
+	if (is_device(o->path))
+		flags |= O_NOFOLLOW;
+	else if (o->append)
+		flags |= O_CREAT | O_APPEND;
+	else if (o->replace)
+		flags |= O_CREAT | O_TRUNC | O_NOFOLLOW;
+	else
+		flags |= O_CREAT | O_EXCL | O_NOFOLLOW;
+	return open(o->path, flags, 0644);
+}
+
+static int jsonl_open(struct coro_sink **out, const struct coro_sink_options *options)
+{
+	struct coro_sink *s = calloc(1, sizeof(*s));
+	off_t end;
+
+	if (!s)
+		return -ENOMEM;
+	s->extended = options->extended;
+	s->owned = options->path && strcmp(options->path, "-") != 0;
+	s->fd = s->owned ? open_file(options) : STDOUT_FILENO;
+	if (s->fd < 0) {
+		int rc = -errno;
+
+		free(s);
+		return rc;
+	}
+	end = s->owned ? lseek(s->fd, 0, SEEK_END) : 0;
+	s->base = end > 0 ? (uint64_t)end : 0;
+	*out = s;
+	return 0;
+}
+
+/* Not where somebody else has appended since. */
+static void cut_to(const struct coro_sink *s, uint64_t whole)
+{
+	struct stat st;
+
+	if (s->owned && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size == s->base + s->written &&
+	    ftruncate(s->fd, (off_t)(s->base + whole)))
+		return;
+}
+
+static uint64_t whole_lines(const char *data, size_t bytes)
+{
+	const char *end = memrchr(data, '\n', bytes);
+
+	return end ? (uint64_t)(end - data) + 1 : 0;
+}
+
+static uint64_t lines_of(const char *data, size_t bytes)
+{
+	uint64_t lines = 0;
+
+	for (const char *at = data; (at = memchr(at, '\n', bytes - (size_t)(at - data))); at++)
+		lines++;
+	return lines;
+}
+
+static int flush(struct coro_sink *s)
+{
+	size_t done = 0;
+
+	while (done < s->used && !s->error) {
+		ssize_t n = write(s->fd, s->buffer + done, s->used - done);
+
+		if (n < 0 && errno != EINTR)
+			s->error = -errno;
+		else if (n > 0)
+			done += (size_t)n;
+	}
+	s->written += done;
+	s->lines += lines_of(s->buffer, done);
+	if (s->error)
+		cut_to(s, s->written - done + whole_lines(s->buffer, done));
+	s->used = 0;
+	return s->error;
+}
+
+/* ---- a line */
+
+static char *put_text(char *at, const char *text)
+{
+	return stpcpy(at, text);
+}
+
+static char *put_number(char *at, uint64_t value)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+static char *put_hex(char *at, const uint8_t *bytes, size_t count)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		*at++ = digit[bytes[i] >> 4];
+		*at++ = digit[bytes[i] & 15];
+	}
+	return at;
+}
+
+static char *put_address(char *at, uint64_t address)
+{
+	uint8_t bytes[8];
+
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(address >> (56 - 8 * i));
+	return put_hex(at, bytes, sizeof(bytes));
+}
+
+/* As the W3C's traceparent has it. */
+static char *put_context(char *at, const struct weft_ctp_context_prefix *context)
+{
+	at = put_text(at, ",\"context\":\"00-");
+	at = put_hex(at, context->trace_id, sizeof(context->trace_id));
+	at = put_text(at, "-");
+	at = put_hex(at, context->span_id, sizeof(context->span_id));
+	at = put_text(at, "-");
+	at = put_hex(at, &context->trace_flags, 1);
+	return put_text(at, "\"");
+}
+
+/* The oldest come first. */
+static char *put_died(struct coro_sink *s, char *at, size_t most)
+{
+	size_t count = s->died_count < most ? s->died_count : most;
+
+	at = put_text(at, ",\"died\":[");
+	for (size_t i = 0; i < count; i++) {
+		at = put_number(put_text(at, i ? ",[" : "["), s->died[i].pid);
+		at = put_number(put_text(at, ","), s->died[i].station);
+		at = put_number(put_text(at, ","), s->died[i].generation);
+		at = put_text(at, "]");
+	}
+	s->died_count -= count;
+	memmove(s->died, s->died + count, s->died_count * sizeof(*s->died));
+	return put_text(at, "]");
+}
+
+static char *put_extended(char *at, const struct coro_event *e)
+{
+	if (e->known & CORO_KNOWS_IDENTITY) {
+		at = put_number(put_text(at, ",\"pid\":"), e->pid);
+		at = put_number(put_text(at, ",\"station\":"), e->station);
+		at = put_number(put_text(at, ",\"generation\":"), e->generation);
+	}
+	if (e->known & CORO_KNOWS_BIRTH)
+		at = put_number(put_text(at, ",\"birth\":"), e->birth_ts);
+	if (e->known & CORO_KNOWS_DEATH)
+		at = put_text(at, ",\"dead\":true");
+	if (e->known & CORO_KNOWS_CONTEXT)
+		at = put_context(at, &e->context);
+	if (e->known & CORO_KNOWS_PAYLOAD && e->payload_bytes <= WEFT_CTP_PAYLOAD_MAX) {
+		at = put_hex(put_text(at, ",\"payload\":\""), e->payload, e->payload_bytes);
+		at = put_text(at, "\"");
+	}
+	return at;
+}
+
+static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
+{
+	char *at;
+
+	if (s->used > BUFFER_BYTES - LINE_BYTES && flush(s))
+		return s->error;
+	at = s->buffer + s->used;
+	at = put_number(put_text(at, "{\"probe_id\":"), e->probe_id);
+	at = put_number(put_text(at, ",\"tid\":"), e->tid);
+	at = put_address(put_text(at, ",\"addr\":\"0x"), e->addr);
+	at = put_number(put_text(at, "\",\"seq\":"), e->seq);
+	at = put_text(at, e->is_active ? ",\"is_active\":true" : ",\"is_active\":false");
+	at = put_number(put_text(at, ",\"ts\":"), e->ts);
+	if (s->extended)
+		at = put_extended(at, e);
+	if (s->died_count)
+		at = put_died(s, at, DIED_MOST);
+	at = put_text(at, "}\n");
+	s->used = (size_t)(at - s->buffer);
+	return s->error;
+}
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			text += n;
+			bytes -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Deaths that no line follows go into the one that is there; where that cannot be, they are not
+ * told. What is there stays whole, as long as its own two bytes find room. */
+static void amend_last_line(struct coro_sink *s)
+{
+	off_t end = (off_t)(s->base + s->written - 2);
+	char *text = malloc((size_t)DIED_LAST * DIED_BYTES + 64), *to;
+	struct stat st;
+
+	if (text && s->owned && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size == end + 2 && ftruncate(s->fd, end) == 0 &&
+	    lseek(s->fd, end, SEEK_SET) == end) {
+		to = put_text(put_died(s, text, DIED_LAST), "}\n");
+		if (write_all(s->fd, text, (size_t)(to - text)) && ftruncate(s->fd, end) == 0 &&
+		    lseek(s->fd, end, SEEK_SET) == end)
+			(void)write_all(s->fd, "}\n", 2);
+	}
+	free(text);
+}
+
+static int jsonl_finish(struct coro_sink *s, const struct coro_books *books)
+{
+	(void)books;
+	if (flush(s) == 0 && s->died_count && s->lines)
+		amend_last_line(s);
+	return s->error;
+}
+
+static int jsonl_death(struct coro_sink *s, const struct coro_event *death)
+{
+	struct coro_event *grown =
+		array_grown(s->died, s->died_count + 1, &s->died_room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	s->died = grown;
+	grown[s->died_count++] = *death;
+	return 0;
+}
+
+/* A trace that was cut is a trace: it stays. */
+static void jsonl_close(struct coro_sink *s)
+{
+	if (!s)
+		return;
+	if (!s->error)
+		flush(s);
+	if (s->owned)
+		close(s->fd);
+	free(s->died);
+	free(s);
+}
+
+static uint64_t jsonl_written(const struct coro_sink *s)
+{
+	return s->lines;
+}
+
+const struct coro_sink_ops coro_sink_jsonl = {.open = jsonl_open,
+					      .put = jsonl_put,
+					      .finish = jsonl_finish,
+					      .close = jsonl_close,
+					      .flush = flush,
+					      .death = jsonl_death,
+					      .written = jsonl_written};

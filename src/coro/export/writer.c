@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "coro/export/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define EVENTS_MOST (256 * 1024) /* in the queue */
+#define LOOK_NS 50000000         /* whether to wait on for the end of the output */
+
+struct item {
+	struct item *next;
+	struct coro_batch batch;
+};
+
+struct writer {
+	const struct coro_sink_ops *ops;
+	struct coro_sink *sink;
+	void (*written)(void *arg, uint64_t events);
+	void *arg;
+	pthread_t thread;
+	int has_thread;
+	pthread_mutex_t lock; /* of the fields below */
+	pthread_cond_t more;
+	struct item *first, **last;
+	size_t queued;
+	int ending, error;
+	uint64_t put; /* of the thread alone, until it is gone */
+	int left;     /* nobody waits for the thread any more: it touches nothing of ours */
+	pthread_mutex_t leave; /* of `left`, and held while somebody is told */
+};
+
+static void set_error(struct writer *w, int rc)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->error)
+		w->error = rc;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static uint64_t written(const struct writer *w)
+{
+	if (w->ops->written)
+		return w->ops->written(w->sink);
+	return w->error ? 0 : w->put;
+}
+
+static void write_item(struct writer *w, const struct item *item)
+{
+	int rc = w->error;
+
+	for (size_t i = 0; i < item->batch.count && !rc; i++) {
+		const struct coro_event *e = &item->batch.events[i];
+		int is_event = !(e->known & CORO_IS_DEATH);
+
+		if (is_event)
+			rc = w->ops->put(w->sink, e);
+		else if (w->ops->death)
+			rc = w->ops->death(w->sink, e);
+		w->put += is_event && !rc;
+	}
+	if (!rc && w->ops->flush)
+		rc = w->ops->flush(w->sink);
+	if (rc)
+		set_error(w, rc);
+	pthread_mutex_lock(&w->leave);
+	if (!w->left && w->written && w->ops->written)
+		w->written(w->arg, written(w));
+	pthread_mutex_unlock(&w->leave);
+}
+
+/* The queue's first, or NULL when it is empty and the end is near. */
+static struct item *next_item(struct writer *w)
+{
+	struct item *item;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->first && !w->ending)
+		pthread_cond_wait(&w->more, &w->lock);
+	item = w->first;
+	if (item) {
+		w->first = item->next;
+		if (!w->first)
+			w->last = &w->first;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return item;
+}
+
+static void *work(void *arg)
+{
+	struct writer *w = arg;
+	struct item *item;
+
+	while ((item = next_item(w))) {
+		write_item(w, item);
+		pthread_mutex_lock(&w->lock);
+		w->queued -= item->batch.count;
+		pthread_mutex_unlock(&w->lock);
+		free(item->batch.events);
+		free(item);
+	}
+	return NULL;
+}
+
+/* Signals are the main thread's; a broken pipe and a file's limit are errors of write(2). */
+static int start(struct writer *w)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGSEGV);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&w->thread, NULL, work, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	w->has_thread = rc == 0;
+	return -rc;
+}
+
+int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct coro_sink *sink,
+		void (*tell)(void *arg, uint64_t events), void *arg)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (!w)
+		return -ENOMEM;
+	w->ops = ops;
+	w->written = tell;
+	w->arg = arg;
+	w->last = &w->first;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->leave, NULL);
+	pthread_cond_init(&w->more, NULL);
+	w->sink = sink;
+	rc = start(w);
+	if (rc) {
+		w->sink = NULL;
+		writer_free(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+static int enqueue(struct writer *w, struct item *item)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = w->error;
+	if (!rc && w->queued && w->queued + item->batch.count > EVENTS_MOST)
+		rc = -EAGAIN;
+	if (!rc) {
+		*w->last = item;
+		w->last = &item->next;
+		w->queued += item->batch.count;
+		pthread_cond_signal(&w->more);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+int writer_give(struct writer *w, struct coro_batch *batch)
+{
+	struct item *item;
+	int rc;
+
+	if (!batch->count)
+		return 0;
+	item = malloc(sizeof(*item));
+	if (!item)
+		return -EAGAIN;
+	*item = (struct item){.batch = *batch};
+	rc = enqueue(w, item);
+	if (rc)
+		free(item);
+	else
+		*batch = (struct coro_batch){0};
+	return rc;
+}
+
+/* The thread has what it needs until the process ends; its output is not closed under it. */
+static void abandon(struct writer *w)
+{
+	pthread_mutex_lock(&w->leave);
+	w->left = 1;
+	pthread_mutex_unlock(&w->leave);
+	pthread_detach(w->thread);
+	set_error(w, -EINTR);
+}
+
+static void wait_for_thread(struct writer *w, int (*is_enough)(void *arg), void *arg)
+{
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_timedjoin_np(w->thread, NULL, &until) != ETIMEDOUT)
+			return;
+		if (is_enough && is_enough(arg)) {
+			abandon(w);
+			return;
+		}
+	}
+}
+
+static void stop(struct writer *w, int (*is_enough)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&w->lock);
+	w->ending = 1;
+	pthread_cond_signal(&w->more);
+	pthread_mutex_unlock(&w->lock);
+	if (w->has_thread)
+		wait_for_thread(w, is_enough, arg);
+	w->has_thread = 0;
+}
+
+uint64_t writer_drain(struct writer *w, int (*is_enough)(void *arg), void *arg)
+{
+	uint64_t count;
+
+	stop(w, is_enough, arg);
+	if (w->left && !w->ops->written)
+		return 0;
+	pthread_mutex_lock(&w->leave);
+	count = written(w);
+	pthread_mutex_unlock(&w->leave);
+	return count;
+}
+
+int writer_finish(struct writer *w, const struct coro_books *books)
+{
+	int rc;
+
+	stop(w, NULL, NULL);
+	if (w->error)
+		return w->error;
+	rc = w->ops->finish(w->sink, books);
+	if (rc)
+		w->error = rc;
+	return rc;
+}
+
+const char *writer_why(const struct writer *w)
+{
+	if (w->left)
+		return "nobody takes what is written there; the rest was given up";
+	return w->ops->why && w->sink ? w->ops->why(w->sink) : NULL;
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	stop(w, NULL, NULL);
+	if (w->left)
+		return;
+	if (w->sink)
+		w->ops->close(w->sink);
+	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->leave);
+	pthread_cond_destroy(&w->more);
+	free(w);
+}

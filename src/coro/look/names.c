@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mappings of code, sorted by process and address; each file is opened once, when an address of
+ * it is asked for. Files are hostile, and mappings may be of a process that is gone: the worst
+ * that comes of it is a number instead of a name.
+ */
+#include "coro/look/names.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/proc_maps.h"
+#include "elf/image/module.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+struct file {
+	char *path;
+	uint32_t pid; /* in whose root it is looked for first; 0 = ours */
+	struct elf_module *module;
+	int is_tried;
+};
+
+struct mapping {
+	uint32_t pid;
+	uint64_t start, end, offset;
+	size_t file;
+	int is_at_home; /* at the addresses that the file says */
+};
+
+struct coro_names {
+	struct file *files;
+	size_t file_count, file_room;
+	struct mapping *mappings;
+	size_t count, room;
+	int is_sorted;
+	struct map *said; /* address -> a copy */
+};
+
+struct coro_names *coro_names_new(void)
+{
+	return calloc(1, sizeof(struct coro_names));
+}
+
+static void forget_said(struct coro_names *n)
+{
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *kept;
+
+	while (n->said && map_next(n->said, &cursor, &key, &bytes, &kept))
+		free((void *)(uintptr_t)*kept);
+	map_free(n->said);
+}
+
+void coro_names_free(struct coro_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->file_count; i++) {
+		free(n->files[i].path);
+		elf_module_free(n->files[i].module);
+	}
+	forget_said(n);
+	free(n->files);
+	free(n->mappings);
+	free(n);
+}
+
+int coro_names_say(struct coro_names *n, uint64_t address, const char *name, size_t bytes)
+{
+	uint64_t *kept;
+	int fresh;
+
+	if (!n->said)
+		n->said = map_new();
+	kept = n->said ? map_put(n->said, &address, sizeof(address), &fresh) : NULL;
+	if (kept && fresh)
+		*kept = (uint64_t)(uintptr_t)strndup(name, bytes);
+	return kept && *kept ? 0 : -ENOMEM;
+}
+
+static const char *said(const struct coro_names *n, uint64_t address)
+{
+	uint64_t *kept = n->said ? map_get(n->said, &address, sizeof(address)) : NULL;
+
+	return kept ? (const char *)(uintptr_t)*kept : NULL;
+}
+
+static int file_add(struct coro_names *n, const char *path, uint32_t pid, size_t *index)
+{
+	struct file *grown;
+
+	for (*index = 0; *index < n->file_count; ++*index)
+		if (!strcmp(n->files[*index].path, path))
+			return 0;
+	grown = array_grown(n->files, n->file_count + 1, &n->file_room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	n->files = grown;
+	n->files[n->file_count] = (struct file){.path = strdup(path), .pid = pid};
+	if (!n->files[n->file_count].path)
+		return -ENOMEM;
+	n->file_count++;
+	return 0;
+}
+
+static int mapping_add(struct coro_names *n, const struct mapping *m)
+{
+	struct mapping *grown = array_grown(n->mappings, n->count + 1, &n->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	n->mappings = grown;
+	n->mappings[n->count++] = *m;
+	n->is_sorted = 0;
+	return 0;
+}
+
+/* 1 taken, 0 not code of a file, -errno. */
+static int take(struct coro_names *n, uint32_t pid, const struct proc_map *map)
+{
+	struct mapping m = {
+		.pid = pid, .start = map->start, .end = map->end, .offset = map->offset};
+	int rc;
+
+	if (map->permissions[2] != 'x' || map->path[0] != '/')
+		return 0;
+	rc = file_add(n, map->path, pid, &m.file);
+	if (rc == 0)
+		rc = mapping_add(n, &m);
+	return rc ? rc : 1;
+}
+
+static FILE *open_maps(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned int)pid);
+	return fopen(path, "re");
+}
+
+static int parse(char *line, struct proc_map *map)
+{
+	size_t bytes = strlen(line);
+
+	if (bytes && line[bytes - 1] == '\n')
+		line[--bytes] = '\0';
+	return proc_map_parse(line, bytes, map);
+}
+
+static int is_file(const struct proc_map *map, dev_t device, ino_t inode)
+{
+	return map->inode == inode && map->device_major == major(device) &&
+	       map->device_minor == minor(device);
+}
+
+int coro_names_process(struct coro_names *n, uint32_t pid, dev_t device, ino_t inode)
+{
+	FILE *maps = open_maps(pid);
+	size_t had = n->count, room = 0;
+	int rc = 0, is_ours = inode == 0;
+	char *line = NULL;
+
+	if (!maps)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (rc >= 0 && getline(&line, &room, maps) > 0) {
+		struct proc_map map;
+
+		if (parse(line, &map))
+			continue;
+		is_ours |= is_file(&map, device, inode);
+		rc = take(n, pid, &map);
+		free(map.path);
+	}
+	free(line);
+	fclose(maps);
+	if (rc >= 0 && !is_ours)
+		rc = -ESRCH;
+	if (rc < 0)
+		n->count = had;
+	return rc < 0 ? rc : (int)(n->count - had);
+}
+
+int coro_names_file(struct coro_names *n, const char *path)
+{
+	struct mapping m = {.start = 0, .end = UINT64_MAX, .is_at_home = 1};
+	int rc = file_add(n, path, 0, &m.file);
+
+	if (rc)
+		return rc;
+	rc = elf_module_open(&n->files[m.file].module, path, -1, path);
+	n->files[m.file].is_tried = 1;
+	return rc ? rc : mapping_add(n, &m);
+}
+
+int coro_names_noted(struct coro_names *n, const char *path)
+{
+	FILE *in = fopen(path, "re");
+	size_t had = n->count, room = 0;
+	char *line = NULL, *rest;
+	int rc = 0;
+
+	if (!in)
+		return -errno;
+	while (rc >= 0 && getline(&line, &room, in) > 0) {
+		unsigned long pid = strtoul(line, &rest, 10);
+		struct proc_map map;
+
+		if (rest == line || *rest != ' ' || pid > UINT32_MAX || parse(rest + 1, &map))
+			continue;
+		rc = take(n, (uint32_t)pid, &map);
+		free(map.path);
+	}
+	free(line);
+	fclose(in);
+	return rc < 0 ? rc : (int)(n->count - had);
+}
+
+/* ---- looking up */
+
+static int compare(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Of a process's: binary; else one after the other. */
+static const struct mapping *find(struct coro_names *n, uint32_t pid, uint64_t address)
+{
+	size_t low = 0, high = n->count;
+
+	if (!n->is_sorted && n->count)
+		qsort(n->mappings, n->count, sizeof(*n->mappings), compare);
+	n->is_sorted = 1;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct mapping *m = &n->mappings[middle];
+
+		if (m->pid < pid || (m->pid == pid && m->end <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < n->count && n->mappings[low].pid == pid && n->mappings[low].start <= address)
+		return &n->mappings[low];
+	for (size_t i = 0; i < n->count; i++)
+		if ((!pid || n->mappings[i].is_at_home) && n->mappings[i].start <= address &&
+		    address < n->mappings[i].end)
+			return &n->mappings[i];
+	return NULL;
+}
+
+static struct elf_module *module_of(struct file *f)
+{
+	char path[4096 + 64];
+
+	if (f->is_tried)
+		return f->module;
+	f->is_tried = 1;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", (unsigned int)f->pid, f->path);
+	if (f->pid && elf_module_open(&f->module, path, -1, f->path) == 0)
+		return f->module;
+	if (elf_module_open(&f->module, f->path, -1, f->path))
+		f->module = NULL;
+	return f->module;
+}
+
+static int locate(struct coro_names *n, uint32_t pid, uint64_t address,
+		  const struct mapping **mapping, struct elf_module **module, uint64_t *in_file)
+{
+	const struct mapping *m = address ? find(n, pid, address) : NULL;
+
+	if (!m)
+		return -ENOENT;
+	*mapping = m;
+	*module = module_of(&n->files[m->file]);
+	*in_file = address;
+	if (!*module || m->is_at_home)
+		return 0;
+	if (elf_module_address(*module, address - m->start + m->offset, in_file))
+		*module = NULL;
+	return 0;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A place of a function, or of a file that has no names. */
+static void print_place(char out[CORO_NAME_BYTES], const char *name, uint64_t offset)
+{
+	if (offset)
+		snprintf(out, CORO_NAME_BYTES, "%.*s+0x%llx", CORO_NAME_BYTES - 24, name,
+			 (unsigned long long)offset);
+	else
+		snprintf(out, CORO_NAME_BYTES, "%s", name);
+}
+
+const char *coro_names_text(struct coro_names *n, uint32_t pid, uint64_t address,
+			    char out[CORO_NAME_BYTES])
+{
+	const struct mapping *m = NULL;
+	struct elf_module *module = NULL;
+	struct elf_symbol symbol;
+	uint64_t at = 0;
+
+	if (!address)
+		print_place(out, "-", 0);
+	else if (said(n, address))
+		print_place(out, said(n, address), 0);
+	else if (!locate(n, pid, address, &m, &module, &at) && module &&
+		 elf_module_symbol(module, at, &symbol) == 0)
+		print_place(out, symbol.name, at - symbol.address);
+	else if (m && !m->is_at_home)
+		print_place(out, base_of(n->files[m->file].path), address - m->start + m->offset);
+	else
+		snprintf(out, CORO_NAME_BYTES, "0x%llx", (unsigned long long)address);
+	return out;
+}
+
+int coro_names_line(struct coro_names *n, uint32_t pid, uint64_t address, const char **file,
+		    int *line)
+{
+	const struct mapping *m;
+	struct elf_module *module;
+	struct elf_place place;
+	uint64_t at;
+
+	if (locate(n, pid, address, &m, &module, &at) || !module ||
+	    elf_module_places(module, at, &place, 1) == 0 || !place.file || !place.line)
+		return -ENOENT;
+	*file = place.file;
+	*line = place.line;
+	return 0;
+}

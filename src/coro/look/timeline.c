@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects what coro_lives hands out; at the end cuts, nests and sorts it. */
+#include "coro/look/timeline.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "coro/engine/order.h"
+#include "coro/look/timeline_nest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOST_MAX (INT64_C(1) << 60)
+
+struct step {
+	uint64_t ns;
+	int64_t what; /* by * CORO_COUNTERS + enum coro_counter */
+};
+
+/* What hangs on a life. */
+struct chain {
+	uint64_t flow;
+	size_t last;   /* 1 + index of its last run */
+	int continues; /* the wait after it was seen whole: the next run follows it */
+};
+
+struct coro_timeline {
+	struct order order;
+	struct coro_lives *lives;
+	struct map *thread_of; /* struct coro_thread -> index */
+	struct coro_thread *threads;
+	size_t thread_count, thread_room;
+	struct map *context_of; /* prefix -> index */
+	struct weft_ctp_context_prefix *contexts;
+	size_t context_count, context_room;
+	struct slices runs, nested;
+	struct coro_wait *waits; /* until the end a heap: the shortest is on top */
+	size_t wait_count, longest;
+	struct step *steps;
+	size_t step_count, step_room;
+	uint64_t flows, lost;
+	int error; /* the first; intervals come by a call that cannot fail */
+};
+
+static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter counter, int64_t by)
+{
+	struct step *grown =
+		array_grown(t->steps, t->step_count + 1, &t->step_room, sizeof(*t->steps));
+
+	if (!grown)
+		return -ENOMEM;
+	t->steps = grown;
+	t->steps[t->step_count++] = (struct step){ns, by * CORO_COUNTERS + (int64_t)counter};
+	return 0;
+}
+
+static int add_span(struct coro_timeline *t, enum coro_counter counter, uint64_t begin_ns,
+		    uint64_t end_ns)
+{
+	int rc = end_ns > begin_ns ? add_step(t, begin_ns, counter, 1) : 0;
+
+	return rc || end_ns <= begin_ns ? rc : add_step(t, end_ns, counter, -1);
+}
+
+static int thread_index(struct coro_timeline *t, uint32_t pid, uint64_t tid, uint32_t *index)
+{
+	uint64_t key[2] = {pid, tid};
+	int fresh;
+	uint64_t *found = map_put(t->thread_of, key, sizeof(key), &fresh);
+
+	if (!found)
+		return -ENOMEM;
+	if (fresh) {
+		struct coro_thread *grown = array_grown(t->threads, t->thread_count + 1,
+							&t->thread_room, sizeof(*t->threads));
+
+		if (!grown)
+			return -ENOMEM;
+		t->threads = grown;
+		*found = t->thread_count;
+		t->threads[t->thread_count++] = (struct coro_thread){tid, pid};
+	}
+	*index = (uint32_t)*found;
+	return 0;
+}
+
+static int context_index(struct coro_timeline *t, const struct coro_life *life, uint32_t *index)
+{
+	const struct weft_ctp_context_prefix *p = &life->context;
+	uint64_t *found;
+	int fresh;
+
+	*index = 0;
+	if (!life->has_context || !p->valid)
+		return 0;
+	found = map_put(t->context_of, p, sizeof(*p), &fresh);
+	if (!found)
+		return -ENOMEM;
+	if (fresh) {
+		struct weft_ctp_context_prefix *grown = array_grown(
+			t->contexts, t->context_count + 1, &t->context_room, sizeof(*t->contexts));
+
+		if (!grown)
+			return -ENOMEM;
+		t->contexts = grown;
+		t->contexts[t->context_count++] = *p;
+		*found = t->context_count;
+	}
+	*index = (uint32_t)*found;
+	return 0;
+}
+
+/* The lives are ours alone, so what hangs on them is too. */
+static struct chain *chain_of(const struct coro_life *life)
+{
+	if (!life->user)
+		((struct coro_life *)(uintptr_t)life)->user = calloc(1, sizeof(struct chain));
+	return life->user;
+}
+
+static int add_run(struct coro_timeline *t, const struct coro_interval *i)
+{
+	struct chain *chain = chain_of(i->life);
+	struct coro_slice s = {.begin_ns = i->begin_ns,
+			       .end_ns = i->end_ns,
+			       .addr = i->is_open ? 0 : i->addr,
+			       .life = i->life,
+			       .is_open = i->is_open};
+	int rc = chain ? thread_index(t, i->life->pid, i->tid, &s.thread) : -ENOMEM;
+
+	if (!rc)
+		rc = context_index(t, i->life, &s.context);
+	if (rc)
+		return rc;
+	if (chain->continues) {
+		s.comes = 1;
+		t->runs.at[chain->last - 1].goes = 1;
+	} else {
+		chain->flow = ++t->flows;
+	}
+	s.flow = chain->flow;
+	chain->continues = 0;
+	rc = slices_add(&t->runs, &s);
+	chain->last = t->runs.count;
+	return rc;
+}
+
+static int is_shorter(const struct coro_wait *a, const struct coro_wait *b)
+{
+	return a->end_ns - a->begin_ns < b->end_ns - b->begin_ns;
+}
+
+static void swap(struct coro_wait *a, struct coro_wait *b)
+{
+	struct coro_wait kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void sift_down(struct coro_timeline *t)
+{
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < t->wait_count) {
+		if (child + 1 < t->wait_count && is_shorter(&t->waits[child + 1], &t->waits[child]))
+			child++;
+		if (!is_shorter(&t->waits[child], &t->waits[at]))
+			return;
+		swap(&t->waits[child], &t->waits[at]);
+		at = child;
+	}
+}
+
+/* Among the longest, if it is one of them. */
+static void keep_wait(struct coro_timeline *t, const struct coro_wait *wait)
+{
+	size_t at = t->wait_count;
+
+	if (at < t->longest) {
+		t->waits[t->wait_count++] = *wait;
+		for (; at && is_shorter(&t->waits[at], &t->waits[(at - 1) / 2]); at = (at - 1) / 2)
+			swap(&t->waits[at], &t->waits[(at - 1) / 2]);
+	} else if (is_shorter(&t->waits[0], wait)) {
+		t->waits[0] = *wait;
+		sift_down(t);
+	}
+}
+
+static int add_wait(struct coro_timeline *t, const struct coro_interval *i)
+{
+	struct coro_wait wait = {i->begin_ns, i->end_ns, i->addr, i->life, i->is_open, i->is_first};
+	struct chain *chain = chain_of(i->life);
+
+	if (!chain)
+		return -ENOMEM;
+	/* the run before it was handed out just now, or was not seen whole */
+	chain->continues = !i->is_open && !i->is_first && chain->last &&
+			   t->runs.at[chain->last - 1].end_ns == i->begin_ns;
+	keep_wait(t, &wait);
+	return add_span(t, CORO_SUSPENDED, i->begin_ns, i->end_ns);
+}
+
+static void interval(void *arg, const struct coro_interval *i)
+{
+	struct coro_timeline *t = arg;
+	int rc = i->kind == CORO_RUN ? add_run(t, i) : add_wait(t, i);
+
+	if (rc && !t->error)
+		t->error = rc;
+}
+
+static int count_lost(struct coro_timeline *t, uint64_t ns, uint64_t lost)
+{
+	uint64_t more = lost > t->lost ? lost - t->lost : 0;
+
+	if (!more)
+		return 0;
+	t->lost = lost;
+	/* beyond that it is a number out of a broken trace */
+	return add_step(t, ns, CORO_LOST, more > LOST_MAX ? LOST_MAX : (int64_t)more);
+}
+
+static int take_event(void *arg, const struct coro_event *event)
+{
+	struct coro_timeline *t = arg;
+	int rc = coro_lives_event(t->lives, event);
+
+	if (!rc)
+		rc = count_lost(t, event->ts, coro_lives_lost(t->lives));
+	return rc ? rc : t->error;
+}
+
+int coro_timeline_new(struct coro_timeline **out, uint32_t longest)
+{
+	struct coro_timeline *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->order.next = take_event;
+	t->order.arg = t;
+	t->longest = longest ? longest : CORO_LONGEST_DEFAULT;
+	t->lives = coro_lives_new(interval, t);
+	t->thread_of = map_new();
+	t->context_of = map_new();
+	t->waits = calloc(t->longest, sizeof(*t->waits));
+	if (!t->lives || !t->thread_of || !t->context_of || !t->waits) {
+		coro_timeline_free(t);
+		return -ENOMEM;
+	}
+	*out = t;
+	return 0;
+}
+
+void coro_timeline_free(struct coro_timeline *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; t->lives && i < coro_lives_count(t->lives); i++)
+		free(coro_lives_at(t->lives, i)->user);
+	coro_lives_free(t->lives);
+	map_free(t->thread_of);
+	map_free(t->context_of);
+	free(t->threads);
+	free(t->contexts);
+	free(t->runs.at);
+	free(t->nested.at);
+	free(t->waits);
+	free(t->steps);
+	free(t);
+}
+
+int coro_timeline_event(struct coro_timeline *t, const struct coro_event *event)
+{
+	return order_event(&t->order, event);
+}
+
+/* Runs of coroutines that are no more, whose last event was a resume: nobody saw their end. */
+static int add_last_runs(struct coro_timeline *t)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+		struct coro_life *life = coro_lives_at(t->lives, i);
+		struct coro_interval last = {.kind = CORO_RUN,
+					     .is_open = 1,
+					     .begin_ns = life->open_ns,
+					     .end_ns = coro_lives_last_ns(t->lives),
+					     .tid = life->last_tid,
+					     .life = life};
+
+		if (life->is_dead && life->is_open && life->is_running)
+			rc = add_run(t, &last);
+	}
+	return rc;
+}
+
+/* How long a coroutine lived, as far as the trace says. */
+static int add_lives(struct coro_timeline *t)
+{
+	uint64_t end = coro_lives_last_ns(t->lives);
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+		const struct coro_life *life = coro_lives_at(t->lives, i);
+		const struct chain *chain = life->user;
+		uint64_t begin = life->first_ns, until = end;
+
+		if (life->birth_ns && life->birth_ns < begin)
+			begin = life->birth_ns;
+		if (life->is_dead || (!life->knows_death && life->is_running))
+			until = life->last_ns;
+		if (chain && chain->last && until < t->runs.at[chain->last - 1].end_ns)
+			until = t->runs.at[chain->last - 1].end_ns;
+		rc = add_span(t, CORO_LIVE, begin, until);
+	}
+	return rc;
+}
+
+static int add_running(struct coro_timeline *t)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->runs.count; i++)
+		rc = add_span(t, CORO_RUNNING, t->runs.at[i].begin_ns, t->runs.at[i].end_ns);
+	return rc;
+}
+
+/* After the sort a run is elsewhere: the last one of each life is looked up anew. */
+static void find_last_runs(struct coro_timeline *t)
+{
+	for (size_t i = 0; i < coro_lives_count(t->lives); i++) {
+		struct chain *chain = coro_lives_at(t->lives, i)->user;
+
+		if (chain)
+			chain->last = 0;
+	}
+	for (size_t i = 0; i < t->runs.count; i++) {
+		struct chain *chain = t->runs.at[i].life->user;
+
+		if (!chain->last || t->runs.at[chain->last - 1].begin_ns <= t->runs.at[i].begin_ns)
+			chain->last = i + 1;
+	}
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct step *a = left, *b = right;
+
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static int by_life(const void *left, const void *right)
+{
+	const struct coro_wait *a = left, *b = right;
+	uint64_t first = a->life->first_ns, second = b->life->first_ns;
+
+	if (first != second)
+		return first < second ? -1 : 1;
+	if (a->life != b->life)
+		return (uintptr_t)a->life < (uintptr_t)b->life ? -1 : 1;
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+}
+
+int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books)
+{
+	int rc = order_flush(&t->order);
+
+	if (rc)
+		return rc;
+	coro_lives_end(t->lives);
+	if (books)
+		rc = count_lost(t, coro_lives_last_ns(t->lives), books->lost);
+	if (!rc)
+		rc = add_last_runs(t);
+	if (!rc)
+		rc = t->error;
+	if (rc)
+		return rc;
+	slices_sort(&t->runs);
+	find_last_runs(t);
+	rc = slices_nest(&t->runs, &t->nested);
+	if (!rc)
+		rc = add_running(t);
+	if (!rc)
+		rc = add_lives(t);
+	if (t->step_count)
+		qsort(t->steps, t->step_count, sizeof(*t->steps), by_time);
+	if (t->wait_count)
+		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_life);
+	return rc;
+}
+
+size_t coro_timeline_threads(const struct coro_timeline *t, const struct coro_thread **threads)
+{
+	*threads = t->threads;
+	return t->thread_count;
+}
+
+size_t coro_timeline_slices(const struct coro_timeline *t, const struct coro_slice **slices)
+{
+	*slices = t->nested.at;
+	return t->nested.count;
+}
+
+size_t coro_timeline_waits(const struct coro_timeline *t, const struct coro_wait **waits)
+{
+	*waits = t->waits;
+	return t->wait_count;
+}
+
+const struct weft_ctp_context_prefix *coro_timeline_context(const struct coro_timeline *t,
+							    const struct coro_slice *slice)
+{
+	return slice->context ? &t->contexts[slice->context - 1] : NULL;
+}
+
+uint64_t coro_timeline_lost(const struct coro_timeline *t)
+{
+	return t->lost;
+}
+
+static void apply(int64_t *counters, int64_t what)
+{
+	int64_t counter = (what % CORO_COUNTERS + CORO_COUNTERS) % CORO_COUNTERS;
+
+	counters[counter] += (what - counter) / CORO_COUNTERS;
+}
+
+int coro_timeline_counters(const struct coro_timeline *t,
+			   int (*each)(void *arg, uint64_t ns, const int64_t *counters,
+				       unsigned int changed),
+			   void *arg)
+{
+	int64_t now[CORO_COUNTERS] = {0}, told[CORO_COUNTERS] = {-1, -1, -1, -1};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->step_count;) {
+		uint64_t ns = t->steps[i].ns;
+		unsigned int changed = 0;
+
+		for (; i < t->step_count && t->steps[i].ns == ns; i++)
+			apply(now, t->steps[i].what);
+		for (unsigned int c = 0; c < CORO_COUNTERS; c++)
+			changed |= (unsigned int)(now[c] != told[c]) << c;
+		memcpy(told, now, sizeof(told));
+		if (changed)
+			rc = each(arg, ns, now, changed);
+	}
+	return rc;
+}
+
+void coro_timeline_name(char name[CORO_SHORT_BYTES], const struct coro_life *life)
+{
+	uint64_t id = life->probe_id;
+
+	/* weft's own: pid << 31 | number */
+	if (life->pid && id >> 31 == life->pid)
+		snprintf(name, CORO_SHORT_BYTES, "coro %" PRIu64, id & 0x7FFFFFFF);
+	else if (id < 1000000000)
+		snprintf(name, CORO_SHORT_BYTES, "coro %" PRIu64, id);
+	else
+		snprintf(name, CORO_SHORT_BYTES, "coro 0x%" PRIx64, id);
+}

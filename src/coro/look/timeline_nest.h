@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slices of threads made to nest (coro/look/timeline.h). */
+#ifndef WEFT_CORO_TIMELINE_NEST_H
+#define WEFT_CORO_TIMELINE_NEST_H
+
+#include "coro/look/timeline.h"
+
+struct slices {
+	struct coro_slice *at;
+	size_t count, room;
+};
+
+int slices_add(struct slices *s, const struct coro_slice *slice); /* 0 or -ENOMEM */
+/* Sorts, and ends those whose end nobody saw where their thread did something else. */
+void slices_sort(struct slices *s);
+/* Sorted ones into @nested, cut where they cross. 0 or -ENOMEM. */
+int slices_nest(const struct slices *sorted, struct slices *nested);
+
+#endif

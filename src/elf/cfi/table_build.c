@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building a module's unwind table: the code that .eh_frame covers, the gaps filled from
+ * .debug_frame, then PLT, signal trampolines and small gaps that neither knows; row by row
+ * through elfutils; equal rows joined, rules made distinct, one block written.
+ */
+#include "base/buf.h"
+#include "base/map.h"
+#include "elf/cfi/cfi_rule.h"
+#include "elf/image/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * elfutils executes an entry's program from its start for every row. Real modules need
+ * some tens of steps for each byte of unwind data; a hostile one is cut off here, after
+ * seconds.
+ */
+#define WORK_MIN (UINT64_C(1) << 29)
+#define WORK_PER_BYTE 64
+#define WORK_MAX (UINT64_C(1) << 32)
+#define TRAMPOLINES_MAX 16
+
+enum source { FROM_EH_FRAME, FROM_DEBUG_FRAME, FROM_CODE };
+
+struct piece {
+	uint64_t start, end;
+	uint32_t program_bytes; /* of an entry */
+	enum source source;
+	struct unwind_rule rule; /* FROM_CODE */
+};
+
+struct row {
+	uint64_t pc;
+	uint64_t rule;
+};
+
+struct cfi {
+	struct cfi_section section;
+	Elf *elf;
+	void *image;
+	Dwarf *dwarf;
+	Dwarf_CFI *handle;
+};
+
+struct builder {
+	const struct elf_module *module;
+	struct elf_table_stats *stats;
+	struct cfi cfi[FROM_CODE];
+	struct buf pieces, rows, rules;
+	struct map *rule_numbers;
+	uint64_t work, work_max;
+};
+
+static const struct unwind_rule signal_rule = {.cfa = UNWIND_CFA_SIGNAL};
+
+static struct piece *pieces_of(const struct builder *b, size_t *count)
+{
+	*count = b->pieces.size / sizeof(struct piece);
+	return (struct piece *)(void *)b->pieces.data;
+}
+
+static void cfi_close(struct cfi *c)
+{
+	if (c->handle && !c->dwarf)
+		dwarf_cfi_end(c->handle);
+	dwarf_end(c->dwarf);
+	elf_end(c->elf);
+	free(c->image);
+	cfi_section_free(&c->section);
+}
+
+static int cfi_open(struct cfi *c, const struct elf_module *m, enum cfi_where where)
+{
+	int err = cfi_section_load(&c->section, m, where);
+
+	if (!err)
+		err = cfi_image_open(&c->section, &c->elf, &c->image);
+	if (err)
+		return err;
+	if (where == CFI_EH_FRAME) {
+		c->handle = dwarf_getcfi_elf(c->elf);
+	} else {
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+		c->handle = c->dwarf ? dwarf_getcfi(c->dwarf) : NULL;
+	}
+	return c->handle ? 0 : -EINVAL;
+}
+
+static void put_piece(struct builder *b, const struct piece *model, uint64_t start, uint64_t end)
+{
+	struct piece piece = *model;
+
+	piece.start = start;
+	piece.end = end;
+	if (start < end && elf_is_code(b->module, start, end))
+		buf_put(&b->pieces, &piece, sizeof(piece));
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void sort_pieces(struct builder *b)
+{
+	size_t count;
+	struct piece *pieces = pieces_of(b, &count);
+
+	if (count)
+		qsort(pieces, count, sizeof(*pieces), compare_pieces);
+}
+
+/*
+ * Adds what of @model's range the sorted first @count pieces leave open; *at is where the
+ * search starts, moved along by ranges in ascending order.
+ */
+static void fill_gaps(struct builder *b, const struct piece *model, size_t count, size_t *at)
+{
+	uint64_t start = model->start;
+	size_t unused;
+
+	while (*at < count && pieces_of(b, &unused)[*at].end <= start)
+		++*at;
+	for (size_t i = *at; start < model->end; i++) {
+		struct piece next = {.start = UINT64_MAX, .end = UINT64_MAX};
+
+		if (i < count)
+			next = pieces_of(b, &unused)[i];
+		if (next.start > start)
+			put_piece(b, model, start,
+				  next.start < model->end ? next.start : model->end);
+		start = next.end;
+	}
+}
+
+static void add_spans(struct builder *b, const struct cfi_section *section, enum source source)
+{
+	size_t at = 0, count;
+
+	pieces_of(b, &count);
+	for (size_t i = 0; i < section->span_count; i++) {
+		const struct cfi_span *span = &section->spans[i];
+		struct piece model = {.start = span->start,
+				      .end = span->end,
+				      .program_bytes = span->program_bytes,
+				      .source = source};
+
+		fill_gaps(b, &model, count, &at);
+	}
+	sort_pieces(b);
+}
+
+static int add_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
+{
+	struct piece model = {.start = start, .end = end, .source = FROM_CODE, .rule = *rule};
+	struct builder *b = arg;
+	size_t at = 0, count;
+
+	pieces_of(b, &count);
+	fill_gaps(b, &model, count, &at);
+	sort_pieces(b);
+	return b->pieces.failed ? -ENOMEM : 0;
+}
+
+/* Trampolines: from the byte before, where a look-up for the return address lands. */
+static int add_trampolines(struct builder *b)
+{
+	uint64_t address = 0, end;
+	int err = 0;
+
+	for (int i = 0;
+	     !err && i < TRAMPOLINES_MAX && elf_find_signal_return(b->module, &address, &end) == 0;
+	     i++) {
+		err = add_code(b, address - 1, end, &signal_rule);
+		address = end;
+	}
+	return err;
+}
+
+/* Rules are put for ranges in ascending order, between pieces: no search for the gap. */
+static int add_gap_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
+{
+	struct piece model = {.source = FROM_CODE, .rule = *rule};
+	struct builder *b = arg;
+
+	put_piece(b, &model, start, end);
+	return b->pieces.failed ? -ENOMEM : 0;
+}
+
+/* The C runtime's start files have functions without unwind data in these sections. */
+static int add_gaps(struct builder *b, const char *section)
+{
+	uint64_t at, end;
+	GElf_Shdr h;
+	size_t count;
+	int err = 0;
+
+	if (!elf_find_section(b->module, section, &h))
+		return 0;
+	at = h.sh_addr;
+	end = at + h.sh_size;
+	pieces_of(b, &count);
+	for (size_t i = 0; !err && i <= count && at < end; i++) {
+		struct piece next = {.start = end, .end = end};
+		size_t unused;
+
+		if (i < count && pieces_of(b, &unused)[i].start < end)
+			next = pieces_of(b, &unused)[i];
+		if (next.start > at)
+			err = elf_gap_rules(b->module, at, next.start, add_gap_code, b);
+		if (next.end > at)
+			at = next.end;
+	}
+	sort_pieces(b);
+	return err;
+}
+
+static int add_all_gaps(struct builder *b)
+{
+	int err = add_gaps(b, ".init");
+
+	if (!err)
+		err = add_gaps(b, ".text");
+	return err ? err : add_gaps(b, ".fini");
+}
+
+/* Less than half of the code: then the rest may have been split off. */
+static int is_poorly_covered(const struct builder *b)
+{
+	uint64_t covered = 0;
+	GElf_Shdr text;
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+
+	for (size_t i = 0; i < count; i++)
+		covered += pieces[i].end - pieces[i].start;
+	return elf_find_section(b->module, ".text", &text) && covered < text.sh_size / 2;
+}
+
+static int open_source(struct builder *b, enum source source)
+{
+	struct cfi *c = &b->cfi[source];
+	int err;
+
+	if (source == FROM_EH_FRAME)
+		return cfi_open(c, b->module, CFI_EH_FRAME);
+	err = cfi_open(c, b->module, CFI_DEBUG_FRAME);
+	return err == -ENOENT && is_poorly_covered(b)
+		       ? cfi_open(c, b->module, CFI_SEPARATE_DEBUG_FRAME)
+		       : err;
+}
+
+static int collect_pieces(struct builder *b)
+{
+	int err;
+
+	for (int source = FROM_EH_FRAME; source < FROM_CODE; source++) {
+		struct cfi *c = &b->cfi[source];
+
+		err = open_source(b, (enum source)source);
+
+		if (err == -ENOMEM)
+			return err;
+		b->stats->rejected += c->section.rejected;
+		b->work_max += WORK_PER_BYTE * c->section.size;
+		if (!err)
+			add_spans(b, &c->section, (enum source)source);
+	}
+	if (b->pieces.failed)
+		return -ENOMEM;
+	if (b->work_max > WORK_MAX)
+		b->work_max = WORK_MAX;
+	err = elf_plt_rules(b->module, add_code, b);
+	if (!err)
+		err = add_trampolines(b);
+	return err ? err : add_all_gaps(b);
+}
+
+/* Number of a rule, new or known; 0, which says nothing, when there are too many. */
+static int number_of_rule(struct builder *b, const struct unwind_rule *rule, uint64_t *number)
+{
+	size_t count = b->rules.size / sizeof(*rule);
+	uint64_t *value;
+	int fresh;
+
+	value = map_put(b->rule_numbers, rule, sizeof(*rule), &fresh);
+	if (!value)
+		return -ENOMEM;
+	if (fresh && count < UINT16_MAX) {
+		*value = count;
+		buf_put(&b->rules, rule, sizeof(*rule));
+	}
+	*number = *value;
+	return b->rules.failed ? -ENOMEM : 0;
+}
+
+static int put_row(struct builder *b, uint64_t pc, const struct unwind_rule *rule)
+{
+	const struct row *last = NULL;
+	struct row row = {.pc = pc};
+	int err = number_of_rule(b, rule, &row.rule);
+
+	if (err)
+		return err;
+	if (b->rows.size)
+		last = (const struct row *)(const void *)(b->rows.data + b->rows.size -
+							  sizeof(row));
+	if (!last || last->rule != row.rule)
+		buf_put(&b->rows, &row, sizeof(row));
+	return b->rows.failed ? -ENOMEM : 0;
+}
+
+static int put_no_rule(struct builder *b, uint64_t pc)
+{
+	static const struct unwind_rule none;
+
+	return put_row(b, pc, &none);
+}
+
+static int put_frame(struct builder *b, const struct piece *p, uint64_t pc, Dwarf_Frame *frame)
+{
+	struct unwind_rule rule;
+
+	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
+		return put_row(b, pc, &signal_rule);
+	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
+	return put_row(b, pc, &rule);
+}
+
+/* All rows of one entry. */
+static int put_piece_rows(struct builder *b, const struct piece *p)
+{
+	Dwarf_CFI *handle = b->cfi[p->source].handle;
+	uint64_t pc = p->start;
+	int err = 0;
+
+	while (!err && pc < p->end) {
+		Dwarf_Frame *frame = NULL;
+		Dwarf_Addr end = 0;
+
+		b->work += p->program_bytes;
+		if (b->work > b->work_max || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
+			b->stats->rejected++;
+			return put_no_rule(b, pc);
+		}
+		dwarf_frame_info(frame, NULL, &end, NULL);
+		err = put_frame(b, p, pc, frame);
+		free(frame);
+		b->stats->rows++;
+		pc = end > pc ? end : pc + 1;
+	}
+	b->stats->entries++;
+	return err;
+}
+
+static int collect_rows(struct builder *b)
+{
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+	int err = put_no_rule(b, 0);
+
+	b->rows.size = 0; /* only the rule: number 0 is "nothing known" */
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct piece *p = &pieces[i];
+
+		err = p->source == FROM_CODE ? put_row(b, p->start, &p->rule)
+					     : put_piece_rows(b, p);
+		if (!err && (i + 1 == count || pieces[i + 1].start > p->end))
+			err = put_no_rule(b, p->end);
+	}
+	return err;
+}
+
+static void lay_out(struct unwind_table *t, const struct builder *b, uint64_t first, uint64_t last)
+{
+	uint64_t page_mask = (UINT64_C(1) << UNWIND_PAGE_BITS) - 1;
+
+	t->magic = UNWIND_TABLE_MAGIC;
+	t->machine = (uint16_t)b->module->machine;
+	t->pc_base = first & ~page_mask;
+	t->pc_end = last;
+	t->row_count = (uint32_t)(b->rows.size / sizeof(struct row));
+	t->rule_count = (uint32_t)(b->rules.size / sizeof(struct unwind_rule));
+	t->page_count = (uint32_t)((last - 1 - t->pc_base) >> UNWIND_PAGE_BITS) + 1;
+	t->pc_offset = (uint32_t)sizeof(*t);
+	t->page_offset = (t->pc_offset + t->row_count * 4 + 7) & ~7u;
+	t->index_offset = (t->page_offset + (t->page_count + 1) * 4 + 7) & ~7u;
+	t->rule_offset = (t->index_offset + t->row_count * 2 + 31) & ~31u;
+	t->bytes = t->rule_offset + t->rule_count * (uint32_t)sizeof(struct unwind_rule);
+}
+
+static void fill_table(struct unwind_table *t, const struct builder *b)
+{
+	const struct row *rows = (const struct row *)(const void *)b->rows.data;
+	char *block = (char *)t;
+	uint32_t *pcs = (uint32_t *)(void *)(block + t->pc_offset);
+	uint32_t *pages = (uint32_t *)(void *)(block + t->page_offset);
+	uint16_t *index = (uint16_t *)(void *)(block + t->index_offset);
+	uint32_t row = 0;
+
+	for (uint32_t i = 0; i < t->row_count; i++) {
+		pcs[i] = (uint32_t)(rows[i].pc - t->pc_base);
+		index[i] = (uint16_t)rows[i].rule;
+	}
+	for (uint32_t i = 0; i <= t->page_count; i++) {
+		while (row < t->row_count &&
+		       (i == t->page_count || pcs[row] < (uint64_t)i << UNWIND_PAGE_BITS))
+			row++;
+		pages[i] = row;
+	}
+	memcpy(block + t->rule_offset, b->rules.data, b->rules.size);
+}
+
+/* A table has 32 bits of code; what lies beyond 4 GiB from the first row is cut off. */
+static int write_table(struct builder *b, struct unwind_table **out)
+{
+	struct row *rows = (struct row *)(void *)b->rows.data;
+	size_t count = b->rows.size / sizeof(*rows);
+	struct unwind_table head = {.magic = 0}, *table;
+	uint64_t last;
+
+	while (count > 0 && rows[count - 1].pc - rows[0].pc > UINT32_MAX - 4096)
+		count--;
+	if (count < 2)
+		return -ENOENT;
+	last = rows[--count].pc; /* the end of coverage is pc_end, not a row */
+	b->rows.size = count * sizeof(*rows);
+	lay_out(&head, b, rows[0].pc, last);
+	table = calloc(1, head.bytes);
+	if (!table)
+		return -ENOMEM;
+	*table = head;
+	fill_table(table, b);
+	*out = table;
+	return 0;
+}
+
+/* Which stretches of code the entries speak of. */
+static void keep_entries(const struct builder *b, struct buf *entries)
+{
+	size_t count;
+	const struct piece *pieces = pieces_of(b, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct elf_entry entry = {.start = pieces[i].start, .end = pieces[i].end};
+
+		if (pieces[i].source != FROM_CODE)
+			buf_put(entries, &entry, sizeof(entry));
+	}
+}
+
+int elf_table_build(struct elf_module *m)
+{
+	struct builder b = {
+		.module = m, .stats = &m->stats, .rule_numbers = map_new(), .work_max = WORK_MIN};
+	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
+
+	if (!err)
+		keep_entries(&b, &m->entries);
+	if (!err)
+		err = collect_rows(&b);
+	if (!err)
+		err = write_table(&b, &m->table);
+	for (int i = 0; i < FROM_CODE; i++)
+		cfi_close(&b.cfi[i]);
+	buf_free(&b.pieces);
+	buf_free(&b.rows);
+	buf_free(&b.rules);
+	map_free(b.rule_numbers);
+	return err;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files with DWARF and their units: headers, and of each unit the first entry. */
+#include "elf/dwarf/dwread.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char *const section_names[DWREAD_SECTIONS] = {
+	[DWREAD_INFO] = "debug_info",
+	[DWREAD_ABBREV] = "debug_abbrev",
+	[DWREAD_STR] = "debug_str",
+	[DWREAD_LINE_STR] = "debug_line_str",
+	[DWREAD_STR_OFFSETS] = "debug_str_offsets",
+	[DWREAD_ADDR] = "debug_addr",
+	[DWREAD_RANGES] = "debug_ranges",
+	[DWREAD_RNGLISTS] = "debug_rnglists",
+	[DWREAD_LINE] = "debug_line",
+	[DWREAD_CU_INDEX] = "debug_cu_index",
+};
+
+int dwread_spend(struct dwread *r, uint64_t steps, uint64_t memory)
+{
+	if (steps > r->steps || memory > r->memory)
+		return 0;
+	r->steps -= steps;
+	r->memory -= memory;
+	return 1;
+}
+
+int dwread_append(struct dwread *r, struct buf *b, const void *item, size_t bytes)
+{
+	if (!dwread_spend(r, 1, bytes))
+		return -ENOMEM;
+	buf_put(b, item, bytes);
+	return b->failed ? -ENOMEM : 0;
+}
+
+static void set_section(struct dwread_file *f, enum dwread_section_id id, const void *bytes,
+			size_t size)
+{
+	f->section[id] = (struct dwread_section){bytes, size};
+	/* What is worth reading grows with what there is. */
+	f->reader->steps += 8 * size;
+	f->reader->memory += 8 * size;
+}
+
+static void load_section(struct dwread_file *f, Elf *elf, enum dwread_section_id id, int is_split)
+{
+	Elf_Data *data;
+
+	/* Each of a split file's type units may be in a section of its own. */
+	if (is_split && id == DWREAD_INFO) {
+		if (elf_join_sections(elf, ".debug_info.dwo", &f->joined) == 0)
+			set_section(f, id, f->joined.data, f->joined.size);
+		return;
+	}
+	data = elf_debug_section_data(elf, section_names[id],
+				      is_split && id != DWREAD_CU_INDEX ? ".dwo" : "");
+	if (data && data->d_buf)
+		set_section(f, id, data->d_buf, data->d_size);
+}
+
+static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
+{
+	uint64_t length = cursor_length(c, &u->offset_size);
+
+	if (c->failed || length > cursor_left(c) || length == 0)
+		return -EINVAL;
+	c->end = c->at + length;
+	return 0;
+}
+
+int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
+{
+	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
+	struct dwread_unit u = {.file = f, .offset = offset, .type = DW_UT_compile};
+	uint64_t address_size;
+
+	if (c.failed || read_length(&c, &u) != 0)
+		return -EINVAL;
+	u.end = (uint64_t)(c.end - f->section[DWREAD_INFO].bytes);
+	u.version = (uint16_t)cursor_fixed(&c, 2);
+	if (u.version >= 5) {
+		u.type = (uint8_t)cursor_fixed(&c, 1);
+		address_size = cursor_fixed(&c, 1);
+		u.abbrev_offset = cursor_fixed(&c, u.offset_size);
+	} else {
+		u.abbrev_offset = cursor_fixed(&c, u.offset_size);
+		address_size = cursor_fixed(&c, 1);
+	}
+	if (u.type == DW_UT_skeleton || u.type == DW_UT_split_compile)
+		u.dwo_id = cursor_fixed(&c, 8);
+	else if (u.type == DW_UT_type || u.type == DW_UT_split_type)
+		cursor_skip(&c, 8 + (uint64_t)u.offset_size);
+	u.entries = (uint64_t)(c.at - f->section[DWREAD_INFO].bytes);
+	/* What is of no known form is stepped over: it has no entries. */
+	if (c.failed || u.version < 2 || u.version > 5 || address_size != 8)
+		u.entries = u.end;
+	*out = u;
+	return 0;
+}
+
+static int load_units(struct dwread_file *f)
+{
+	struct buf units = {0};
+	struct dwread_unit u;
+	uint64_t at = 0;
+
+	for (; dwread_unit_header(f, at, &u) == 0; at = u.end)
+		if (dwread_append(f->reader, &units, &u, sizeof(u)) != 0)
+			break;
+	f->units = (void *)units.data;
+	f->unit_count = units.size / sizeof(u);
+	return f->unit_count ? 0 : -ENOENT;
+}
+
+int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_file **out)
+{
+	struct dwread_file *f = calloc(1, sizeof(*f));
+	int err = -ENOMEM;
+
+	if (!f)
+		return err;
+	f->reader = r;
+	f->abbrevs = map_new();
+	f->lines = map_new();
+	for (int i = 0; i < DWREAD_SECTIONS; i++)
+		load_section(f, elf, (enum dwread_section_id)i, is_split);
+	if (f->abbrevs && f->lines)
+		err = load_units(f);
+	if (err) {
+		dwread_file_free(f);
+		return err;
+	}
+	f->next = r->files;
+	r->files = f;
+	*out = f;
+	return 0;
+}
+
+static void free_all(struct map *map, void (*destroy)(void *))
+{
+	size_t cursor = 0, bytes;
+	const void *key;
+	uint64_t *value;
+
+	while (map && map_next(map, &cursor, &key, &bytes, &value))
+		destroy((void *)(uintptr_t)*value);
+	map_free(map);
+}
+
+static void free_abbrevs(void *abbrevs)
+{
+	dwread_abbrevs_free(abbrevs);
+}
+
+static void free_lines(void *lines)
+{
+	dwread_lines_free(lines);
+}
+
+void dwread_file_free(struct dwread_file *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->unit_count; i++)
+		dwread_tree_free(f->units[i].tree);
+	free(f->units);
+	free_all(f->abbrevs, free_abbrevs);
+	free_all(f->lines, free_lines);
+	elf_end(f->elf);
+	buf_free(&f->joined);
+	free(f);
+}
+
+struct dwread_unit *dwread_unit_at(struct dwread_file *f, uint64_t offset)
+{
+	size_t low = 0, high = f->unit_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->units[middle].end <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == f->unit_count || offset < f->units[low].entries ||
+	    dwread_unit_load(&f->units[low]) != 0)
+		return NULL;
+	return &f->units[low];
+}
+
+/* Attributes whose meaning needs the bases, which may come after them. */
+struct first_entry {
+	struct dwread_value comp_dir, dwo_name, low;
+};
+
+static void take(struct dwread_unit *u, struct first_entry *e, uint16_t name,
+		 const struct dwread_value *v)
+{
+	switch (name) {
+	case DW_AT_str_offsets_base:
+		u->str_offsets_base = v->number;
+		break;
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
+		u->addr_base = v->number;
+		break;
+	case DW_AT_rnglists_base:
+		u->rnglists_base = v->number;
+		break;
+	case DW_AT_GNU_ranges_base:
+		u->ranges_base = v->number;
+		break;
+	case DW_AT_language:
+		u->language = (uint16_t)v->number;
+		break;
+	case DW_AT_GNU_dwo_id:
+		u->dwo_id = v->number;
+		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		e->dwo_name = *v;
+		break;
+	case DW_AT_comp_dir:
+		e->comp_dir = *v;
+		break;
+	case DW_AT_low_pc:
+		u->low = *v;
+		break;
+	case DW_AT_high_pc:
+		u->high = *v;
+		break;
+	case DW_AT_ranges:
+		u->ranges = *v;
+		break;
+	case DW_AT_stmt_list:
+		u->stmt_list = *v;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Where a split unit's tables begin is not said: after the header of its part. */
+static void set_bases(struct dwread_unit *u)
+{
+	uint64_t header = u->offset_size == 8 ? 16 : 8;
+
+	u->str_offsets_base = u->part[DWREAD_STR_OFFSETS];
+	if (u->version >= 5) {
+		u->str_offsets_base += header;
+		u->rnglists_base = u->part[DWREAD_RNGLISTS] + header + 4;
+		u->addr_base = header;
+	}
+}
+
+int dwread_unit_load(struct dwread_unit *u)
+{
+	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
+	const struct dwread_attribute *attributes;
+	const struct dwread_abbrev *abbrev;
+	struct first_entry e = {0};
+	struct dwread_value v;
+
+	if (u->has_loaded)
+		return u->abbrevs ? 0 : -EINVAL;
+	u->has_loaded = 1;
+	set_bases(u);
+	if (c.failed || u->entries >= u->end)
+		return -EINVAL;
+	c.end = u->file->section[DWREAD_INFO].bytes + u->end;
+	u->abbrevs = dwread_abbrevs_get(u->file, u->abbrev_offset + u->part[DWREAD_ABBREV]);
+	abbrev = u->abbrevs ? dwread_abbrev_find(u->abbrevs, cursor_uleb(&c)) : NULL;
+	if (!abbrev) {
+		u->abbrevs = NULL;
+		return -EINVAL;
+	}
+	attributes = (const void *)u->abbrevs->attributes.data;
+	for (uint32_t i = 0; i < abbrev->count && !c.failed; i++) {
+		dwread_read_value(&c, u, &attributes[abbrev->first + i], &v);
+		if (!c.failed)
+			take(u, &e, attributes[abbrev->first + i].name, &v);
+	}
+	u->comp_dir = dwread_string(u, &e.comp_dir);
+	u->dwo_name = dwread_string(u, &e.dwo_name);
+	u->is_split = u->dwo_name && u->dwo_id && u->file == u->file->reader->main;
+	if (dwread_address(u, &u->low, &u->low_pc) != 0)
+		u->low_pc = 0;
+	return 0;
+}

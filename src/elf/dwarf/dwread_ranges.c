@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranges of code: low and high, .debug_ranges (DWARF 2 to 4), .debug_rnglists (5).
+ *
+ * What the linker has thrown away still has entries, at 0, 1, -1 or -2 or at an offset from
+ * those: only what lies in the module's code counts.
+ */
+#include "elf/dwarf/dwread.h"
+
+#include <errno.h>
+
+struct list {
+	struct dwread_unit *unit;
+	struct dwread_cursor at;
+	uint64_t base;
+	dwread_put_range put;
+	void *arg;
+};
+
+int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end)
+{
+	return start >= r->code_start && end > start && elf_is_code(r->module, start, end);
+}
+
+static int put_range(const struct list *l, uint64_t start, uint64_t end)
+{
+	struct dwread_range range = {start, end};
+
+	if (!dwread_spend(l->unit->file->reader, 1, 0))
+		return -ENOMEM;
+	return dwread_is_code(l->unit->file->reader, start, end) ? l->put(l->arg, &range) : 0;
+}
+
+static int read_pairs(struct list *l)
+{
+	int err = 0;
+
+	while (!err) {
+		uint64_t start = cursor_fixed(&l->at, 8), end = cursor_fixed(&l->at, 8);
+
+		if (l->at.failed || (start == 0 && end == 0))
+			break;
+		if (start == UINT64_MAX)
+			l->base = end;
+		else if (start < end)
+			err = put_range(l, l->base + start, l->base + end);
+	}
+	return err;
+}
+
+static uint64_t indexed(struct list *l)
+{
+	uint64_t address;
+
+	if (dwread_address_by_index(l->unit, cursor_uleb(&l->at), &address) == 0)
+		return address;
+	cursor_fail(&l->at);
+	return 0;
+}
+
+/* One entry of a range list: 1 = range, 0 = none here, -1 = end. */
+static int read_entry(struct list *l, uint64_t *start, uint64_t *end)
+{
+	switch (cursor_fixed(&l->at, 1)) {
+	case DW_RLE_base_addressx:
+		l->base = indexed(l);
+		return 0;
+	case DW_RLE_base_address:
+		l->base = cursor_fixed(&l->at, 8);
+		return 0;
+	case DW_RLE_startx_endx:
+		*start = indexed(l);
+		*end = indexed(l);
+		return 1;
+	case DW_RLE_startx_length:
+		*start = indexed(l);
+		*end = *start + cursor_uleb(&l->at);
+		return 1;
+	case DW_RLE_offset_pair:
+		*start = l->base + cursor_uleb(&l->at);
+		*end = l->base + cursor_uleb(&l->at);
+		return 1;
+	case DW_RLE_start_end:
+		*start = cursor_fixed(&l->at, 8);
+		*end = cursor_fixed(&l->at, 8);
+		return 1;
+	case DW_RLE_start_length:
+		*start = cursor_fixed(&l->at, 8);
+		*end = *start + cursor_uleb(&l->at);
+		return 1;
+	default:
+		return -1;
+	}
+}
+
+static int read_list(struct list *l)
+{
+	uint64_t start = 0, end = 0;
+	int err = 0, kind;
+
+	while (!err && (kind = read_entry(l, &start, &end)) >= 0 && !l->at.failed)
+		err = kind == 1 ? put_range(l, start, end) : 0;
+	return err;
+}
+
+static int read_rnglist(struct list *l, const struct dwread_value *v)
+{
+	struct dwread_unit *u = l->unit;
+	uint64_t at = v->number + u->part[DWREAD_RNGLISTS];
+
+	if (v->form == DW_FORM_rnglistx) {
+		struct dwread_cursor c;
+
+		if (v->number > UINT32_MAX)
+			return 0;
+		c = dwread_cursor_at(u->file, DWREAD_RNGLISTS,
+				     u->rnglists_base + v->number * u->offset_size);
+		at = u->rnglists_base + cursor_fixed(&c, u->offset_size);
+		if (c.failed)
+			return 0;
+	}
+	l->at = dwread_cursor_at(u->file, DWREAD_RNGLISTS, at);
+	return l->at.failed ? 0 : read_list(l);
+}
+
+int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
+		  const struct dwread_value *high, const struct dwread_value *ranges,
+		  dwread_put_range put, void *arg)
+{
+	struct dwread_unit *skeleton = u->skeleton ? u->skeleton : u;
+	struct list l = {u, {0}, skeleton->low_pc, put, arg};
+	uint64_t start, end;
+
+	if (ranges->form && u->version >= 5)
+		return read_rnglist(&l, ranges);
+	if (ranges->form) {
+		/* Only the split unit's own count from the base. */
+		uint64_t base = u->skeleton ? skeleton->ranges_base : 0;
+
+		l.at = dwread_cursor_at(skeleton->file, DWREAD_RANGES, ranges->number + base);
+		return l.at.failed ? 0 : read_pairs(&l);
+	}
+	if (!high->form || dwread_address(u, low, &start) != 0)
+		return 0;
+	if (dwread_address(u, high, &end) != 0)
+		end = start + high->number;
+	return put_range(&l, start, end);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Short writes and EINTR are carried on, every other failure cuts the file back. */
+#include "jfr/common/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_create(struct file *f, const char *path)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+		if (unlink(path) != 0)
+			return -errno;
+		flags |= O_EXCL;
+	}
+	*f = (struct file){.fd = open(path, flags, 0600)};
+	if (f->fd < 0)
+		return -errno;
+	if (fstat(f->fd, &st) == 0)
+		f->regular = S_ISREG(st.st_mode);
+	/* a link may have led to an older file, and the umask has no say in 0600 */
+	if (f->regular && (ftruncate(f->fd, 0) != 0 || fchmod(f->fd, 0600) != 0)) {
+		int rc = -errno;
+
+		close(f->fd);
+		return rc;
+	}
+	return 0;
+}
+
+int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
+{
+	while (count) {
+		ssize_t n;
+
+		if (!part->iov_len) {
+			part++;
+			count--;
+			continue;
+		}
+		n = writev(fd, part, count);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		*written += (uint64_t)n;
+		for (size_t left = (size_t)n; left; count--, part++) {
+			size_t take = left < part->iov_len ? left : part->iov_len;
+
+			if (!take) /* an empty part may have no address */
+				continue;
+			part->iov_base = (char *)part->iov_base + take;
+			part->iov_len -= take;
+			left -= take;
+			if (part->iov_len)
+				break;
+		}
+	}
+	return 0;
+}
+
+static int cut(struct file *f)
+{
+	if (!f->regular)
+		return -EPIPE;
+	if (ftruncate(f->fd, (off_t)f->bytes) != 0)
+		return -errno;
+	return lseek(f->fd, (off_t)f->bytes, SEEK_SET) < 0 ? -errno : 0;
+}
+
+int file_append(struct file *f, struct iovec *parts, int count)
+{
+	uint64_t written = 0;
+	int rc;
+
+	if (f->broken)
+		return f->broken;
+	rc = file_write_all(f->fd, parts, count, &written);
+	if (rc == 0)
+		f->bytes += written;
+	else if (written && cut(f) != 0)
+		f->broken = rc;
+	return rc;
+}
+
+int file_close(struct file *f)
+{
+	int rc = 0;
+
+	if (f->regular && fsync(f->fd) != 0)
+		rc = -errno;
+	if (close(f->fd) != 0 && rc == 0)
+		rc = -errno;
+	f->fd = -1;
+	free(f->path);
+	f->path = NULL;
+	return rc;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values in one growing block, found by an open-addressing table of their indices. */
+#include "jfr/common/pool.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM ((size_t)64)
+#define MOST_ENTRIES ((size_t)UINT32_MAX / 2)
+
+void pool_init(struct pool *p, uint64_t salt)
+{
+	memset(p, 0, sizeof(*p));
+	p->salt = hash_mix(salt);
+}
+
+void pool_free(struct pool *p)
+{
+	buf_free(&p->values);
+	free(p->entries);
+	free(p->used);
+	free(p->table);
+}
+
+static size_t slot_of(const struct pool *p, const void *value, size_t bytes)
+{
+	size_t i = hash_bytes(value, bytes, p->salt) & (p->table_room - 1);
+
+	for (; p->table[i]; i = (i + 1) & (p->table_room - 1)) {
+		const struct pool_entry *e = &p->entries[p->table[i] - 1];
+
+		if (e->bytes == bytes && memcmp(p->values.data + e->at, value, bytes) == 0)
+			break;
+	}
+	return i;
+}
+
+static int grow_table(struct pool *p)
+{
+	size_t room = p->table_room ? p->table_room * 2 : FIRST_ROOM * 2;
+	uint32_t *old = p->table, *table = calloc(room, sizeof(*table));
+	size_t old_room = p->table_room;
+
+	if (!table)
+		return 0;
+	p->table = table;
+	p->table_room = room;
+	for (size_t i = 0; i < old_room; i++) {
+		const struct pool_entry *e;
+
+		if (!old[i])
+			continue;
+		e = &p->entries[old[i] - 1];
+		table[slot_of(p, p->values.data + e->at, e->bytes)] = old[i];
+	}
+	free(old);
+	return 1;
+}
+
+static int grow_entries(struct pool *p)
+{
+	size_t room = p->room ? p->room * 2 : FIRST_ROOM;
+	struct pool_entry *entries;
+	uint32_t *used;
+
+	if (room > MOST_ENTRIES)
+		return 0;
+	entries = realloc(p->entries, room * sizeof(*entries));
+	if (!entries)
+		return 0;
+	p->entries = entries;
+	used = realloc(p->used, room * sizeof(*used));
+	if (!used)
+		return 0;
+	p->used = used;
+	p->room = room;
+	return 1;
+}
+
+static int has_room(struct pool *p)
+{
+	if (p->count == p->room && !grow_entries(p))
+		return 0;
+	return (p->count + 1) * 2 <= p->table_room || grow_table(p);
+}
+
+static uint64_t append(struct pool *p, size_t slot, const void *value, size_t bytes)
+{
+	struct pool_entry *e = &p->entries[p->count];
+
+	buf_put(&p->values, value, bytes);
+	if (p->values.failed) {
+		p->values.failed = 0;
+		return 0;
+	}
+	*e = (struct pool_entry){.at = p->values.size - bytes, .bytes = (uint32_t)bytes};
+	p->table[slot] = (uint32_t)++p->count;
+	return p->base + p->count;
+}
+
+uint64_t pool_intern(struct pool *p, const void *value, size_t bytes)
+{
+	size_t slot;
+
+	if (bytes > UINT32_MAX || !has_room(p))
+		return 0;
+	slot = slot_of(p, value, bytes);
+	if (p->table[slot])
+		return p->base + p->table[slot];
+	return append(p, slot, value, bytes);
+}
+
+uint64_t pool_add(struct pool *p, const void *value, size_t bytes)
+{
+	if (bytes > UINT32_MAX || !has_room(p))
+		return 0;
+	return append(p, slot_of(p, value, bytes), value, bytes);
+}
+
+const uint8_t *pool_value(const struct pool *p, uint64_t id, size_t *bytes)
+{
+	const struct pool_entry *e = &p->entries[id - p->base - 1];
+
+	if (bytes)
+		*bytes = e->bytes;
+	return p->values.data + e->at;
+}
+
+void pool_next_chunk(struct pool *p)
+{
+	p->used_count = 0;
+	p->used_bytes = 0;
+}
+
+void pool_forget(struct pool *p)
+{
+	pool_next_chunk(p);
+	p->base += p->count;
+	p->count = 0;
+	buf_clear(&p->values);
+	if (p->table)
+		memset(p->table, 0, p->table_room * sizeof(*p->table));
+}

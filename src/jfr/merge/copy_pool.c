@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* References of the chunk in the making: what an entry's key becomes, and the entries themselves.
+ */
+#include "base/hash.h"
+#include "jfr/common/encode.h"
+#include "jfr/merge/copy_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM ((size_t)1024)
+#define MOST_WORDS 4096 /* of a type; more are no words but texts */
+#define LONGEST_WORD 256
+
+/* ---- keys */
+
+static uint64_t *place(struct copy *c, struct map *m, char kind, const void *data, size_t bytes,
+		       int *fresh)
+{
+	uint8_t key[1 + LONGEST_WORD + sizeof(void *) + sizeof(uint64_t)];
+	uint64_t *found;
+
+	key[0] = (uint8_t)kind;
+	memcpy(key + 1, data, bytes);
+	found = map_put(m, key, bytes + 1, fresh);
+	if (!found)
+		c->failed = -ENOMEM;
+	return found;
+}
+
+/* The key itself if nothing has it, else one that is free. */
+static uint64_t free_key(struct copy *c, struct copy_type *t, uint64_t wanted)
+{
+	int fresh = 0;
+
+	while (place(c, t->taken, 'k', &wanted, sizeof(wanted), &fresh) && !fresh)
+		wanted = ++t->next_key;
+	return wanted;
+}
+
+static uint64_t key_of_word(struct copy *c, struct copy_type *t, const struct pool_slot *slot)
+{
+	uint64_t *known, key;
+	int fresh;
+
+	if (slot->bytes > LONGEST_WORD || t->words >= MOST_WORDS || slot->value[0] == STRING_POOL)
+		return free_key(c, t, ++t->next_key);
+	known = place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
+	if (!known || !fresh)
+		return known ? *known - 1 : 0;
+	t->words++;
+	*known = 1;
+	key = free_key(c, t, slot->key);
+	/* what was put since may have moved it */
+	known = place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
+	if (known)
+		*known = key + 1;
+	return key;
+}
+
+static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64_t key)
+{
+	struct copy *c = s->copy;
+	uint8_t both[sizeof(void *) + sizeof(key)];
+	uint64_t *known, out;
+	int fresh;
+
+	memcpy(both, &t, sizeof(void *));
+	memcpy(both + sizeof(void *), &key, sizeof(key));
+	known = place(c, s->threads, 't', both, sizeof(both), &fresh);
+	if (!known || !fresh)
+		return known ? *known : 0;
+	out = free_key(c, t, key);
+	known = place(c, s->threads, 't', both, sizeof(both), &fresh);
+	if (known)
+		*known = out;
+	return out;
+}
+
+/* Of what is not there: null, so that no entry of another chunk is taken for it. */
+static uint64_t key_of_nothing(struct copy *c, struct copy_type *t, uint64_t key)
+{
+	if (t->keys != KEYS_KEPT)
+		return 0;
+	if (!t->missing)
+		t->missing = free_key(c, t, ++t->next_key);
+	return key ? t->missing : 0;
+}
+
+static uint64_t new_key(struct copy_source *s, const struct weft_jfr_class *class, uint64_t key)
+{
+	struct copy_type *t = s->set->classes[class->index].type;
+	const struct pool_slot *slot = pools_find(s->reader, class, key);
+
+	if (!slot)
+		return key_of_nothing(s->copy, t, key);
+	switch (t->keys) {
+	case KEYS_KEPT:
+		return key_of_word(s->copy, t, slot);
+	case KEYS_STABLE:
+		return key_of_thread(s, t, key);
+	case KEYS_FRESH:
+		break;
+	}
+	return ++t->next_key;
+}
+
+/* ---- references */
+
+static uint32_t *ref_slot(const struct copy *c, const struct weft_jfr_class *type, uint64_t key)
+{
+	size_t i =
+		hash_mix(key ^ (uint64_t)type->index << 48 ^ 0x5bd1e995) & (c->ref_table_room - 1);
+
+	for (; c->ref_table[i]; i = (i + 1) & (c->ref_table_room - 1)) {
+		const struct copy_ref *ref = &c->refs[c->ref_table[i] - 1];
+
+		if (ref->key == key && ref->type == type)
+			break;
+	}
+	return &c->ref_table[i];
+}
+
+static int grow(struct copy *c)
+{
+	size_t room = c->ref_room ? c->ref_room * 2 : FIRST_ROOM;
+	struct copy_ref *refs = realloc(c->refs, room * sizeof(*refs));
+	uint32_t *table;
+
+	if (!refs)
+		return 0;
+	c->refs = refs;
+	table = room > UINT32_MAX / 2 ? NULL : calloc(room * 2, sizeof(*table));
+	if (!table)
+		return 0;
+	free(c->ref_table);
+	c->ref_table = table;
+	c->ref_room = room;
+	c->ref_table_room = room * 2;
+	for (size_t i = 0; i < c->ref_count; i++)
+		*ref_slot(c, refs[i].type, refs[i].key) = (uint32_t)i + 1;
+	return 1;
+}
+
+uint64_t copy_reference(struct copy_source *s, const struct weft_jfr_class *class, uint64_t key)
+{
+	struct copy *c = s->copy;
+	uint32_t *slot;
+
+	if (!class)
+		return 0;
+	if (c->ref_count == c->ref_room && !grow(c)) {
+		c->failed = -ENOMEM;
+		return 0;
+	}
+	slot = ref_slot(c, class, key);
+	if (!*slot) {
+		c->refs[c->ref_count] = (struct copy_ref){class, key, new_key(s, class, key)};
+		*slot = (uint32_t)++c->ref_count;
+	}
+	return c->refs[*slot - 1].out;
+}
+
+static void copy_entry(struct copy_source *s, const struct copy_ref *ref)
+{
+	const struct pool_slot *slot = pools_find(s->reader, ref->type, ref->key);
+	struct copy_class *class = &s->set->classes[ref->type->index];
+	struct copy_writer w = {.source = s, .out = &class->values};
+	size_t before = class->values.size;
+
+	if (!slot)
+		return;
+	arena_reset(&s->reader->memory);
+	decoder_start(&w.from, s->reader, slot->value, slot->bytes, &s->reader->memory);
+	buf_put_leb128(&class->values, ref->out);
+	copy_value(&w, ref->type);
+	if (w.from.in.failed)
+		class->values.size = before;
+	else
+		class->count++;
+	if (class->values.failed)
+		s->copy->failed = -ENOMEM;
+}
+
+void copy_entries(struct copy_source *s)
+{
+	struct copy *c = s->copy;
+
+	for (size_t i = 0; i < c->ref_count && !c->failed; i++) {
+		struct copy_ref ref = c->refs[i];
+
+		copy_entry(s, &ref);
+	}
+}
+
+void copy_refs_clear(struct copy *c)
+{
+	if (c->ref_count)
+		memset(c->ref_table, 0, c->ref_table_room * sizeof(*c->ref_table));
+	c->ref_count = 0;
+}

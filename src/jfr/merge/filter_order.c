@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events in order of time, and the times in which threads are in a context. */
+#include "base/map.h"
+#include "jfr/merge/filter_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* ---- spans */
+
+int filter_spans_add(struct filter_spans *spans, uint64_t thread, int64_t begin, int64_t end)
+{
+	if (spans->count == spans->room) {
+		size_t room = spans->room ? spans->room * 2 : 256;
+		struct filter_span *grown = realloc(spans->span, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		spans->span = grown;
+		spans->room = room;
+	}
+	spans->span[spans->count++] = (struct filter_span){thread, begin, end};
+	return 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct filter_span *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return compare(a->begin, b->begin);
+}
+
+void filter_spans_settle(struct filter_spans *spans)
+{
+	size_t count = 0;
+
+	if (spans->count)
+		qsort(spans->span, spans->count, sizeof(*spans->span), by_begin);
+	for (size_t i = 0; i < spans->count; i++) {
+		struct filter_span *last = count ? &spans->span[count - 1] : NULL;
+		const struct filter_span *s = &spans->span[i];
+
+		if (!last || last->thread != s->thread || last->end < s->begin)
+			spans->span[count++] = *s;
+		else if (last->end < s->end)
+			last->end = s->end;
+	}
+	spans->count = count;
+}
+
+int filter_spans_have(const struct filter_spans *spans, uint64_t thread, int64_t at)
+{
+	size_t low = 0, high = spans->count;
+
+	while (low < high) { /* the last that begins not after it */
+		size_t middle = low + (high - low) / 2;
+		const struct filter_span *s = &spans->span[middle];
+
+		if (s->thread < thread || (s->thread == thread && s->begin <= at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && spans->span[low - 1].thread == thread && spans->span[low - 1].end >= at;
+}
+
+/* ---- events */
+
+static int by_end(const void *left, const void *right)
+{
+	const struct filter_event *a = left, *b = right;
+
+	if (a->end != b->end)
+		return compare(a->end, b->end);
+	if (a->rule->contextual != b->rule->contextual)
+		return a->rule->contextual ? 1 : -1;
+	if (a->rule->contextual && a->begin != b->begin)
+		return compare(b->begin, a->begin);
+	return a->number < b->number ? -1 : 1;
+}
+
+static struct filter_thread *thread_of(struct filter *f, uint64_t key)
+{
+	int fresh;
+	uint64_t *place = map_put(f->threads, &key, sizeof(key), &fresh);
+
+	if (!place)
+		return NULL;
+	if (*place)
+		return &f->thread[*place - 1];
+	if (f->thread_count == f->thread_room) {
+		size_t room = f->thread_room ? f->thread_room * 2 : 64;
+		struct filter_thread *grown = realloc(f->thread, room * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		f->thread = grown;
+		f->thread_room = room;
+	}
+	f->thread[f->thread_count++] = (struct filter_thread){INT64_MIN, INT64_MIN};
+	*place = f->thread_count;
+	return &f->thread[f->thread_count - 1];
+}
+
+static int is_selected(const struct filter_event *e, const struct filter_thread *t)
+{
+	switch (e->rule->settings.select) {
+	case SELECT_IF_CONTEXT:
+		return e->in_context;
+	case SELECT_IF_TRIGGERED:
+		return t && (t->kept_end >= e->begin || t->kept_begin >= e->begin);
+	case SELECT_ALL:
+		break;
+	}
+	return 1;
+}
+
+static int is_long_enough(const struct filter_event *e)
+{
+	uint64_t lasted = (uint64_t)e->end - (uint64_t)e->begin;
+
+	return !e->rule->lasts || lasted >= e->rule->settings.threshold_ns;
+}
+
+static int is_in_rate(const struct filter_event *e)
+{
+	const struct event_settings *s = &e->rule->settings;
+	struct filter_rate *rate = e->rule->rate;
+	int64_t window;
+
+	if (!s->throttle_window_ns)
+		return 1;
+	window = e->end / (int64_t)s->throttle_window_ns;
+	if (rate->window != window) {
+		rate->window = window;
+		rate->used = 0;
+	}
+	return rate->used++ < s->throttle_count;
+}
+
+static int decide(struct filter *f, const struct filter_event *e)
+{
+	struct filter_thread *t = NULL;
+
+	if (e->thread) {
+		t = thread_of(f, e->thread);
+		if (!t)
+			return -ENOMEM;
+	}
+	if (!e->rule->settings.enabled || !is_selected(e, t) || !is_long_enough(e) ||
+	    !is_in_rate(e))
+		return 0;
+	f->wanted[e->number / 8] |= (uint8_t)(1u << (e->number % 8));
+	if (!t || !e->rule->triggers)
+		return 0;
+	if (!e->rule->contextual)
+		t->kept_end = e->end;
+	else if (e->begin > t->kept_begin)
+		t->kept_begin = e->begin;
+	return 0;
+}
+
+/* ---- those whose turn has not come: a heap, the first in order on top */
+
+static int comes_first(const struct filter_events *heap, size_t a, size_t b)
+{
+	return by_end(&heap->event[a], &heap->event[b]) < 0;
+}
+
+static void swap(struct filter_events *heap, size_t a, size_t b)
+{
+	struct filter_event kept = heap->event[a];
+
+	heap->event[a] = heap->event[b];
+	heap->event[b] = kept;
+}
+
+int filter_events_add(struct filter_events *events, const struct filter_event *e)
+{
+	if (events->count == events->room) {
+		size_t room = events->room ? events->room * 2 : 1024;
+		struct filter_event *grown = realloc(events->event, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		events->event = grown;
+		events->room = room;
+	}
+	events->event[events->count++] = *e;
+	return 0;
+}
+
+int filter_wait(struct filter *f, const struct filter_event *e)
+{
+	struct filter_events *heap = &f->waiting;
+	int err = filter_events_add(heap, e);
+
+	for (size_t i = heap->count - 1; !err && i && comes_first(heap, i, (i - 1) / 2);
+	     i = (i - 1) / 2)
+		swap(heap, i, (i - 1) / 2);
+	return err;
+}
+
+static void take_first(struct filter_events *heap)
+{
+	size_t i = 0;
+
+	heap->event[0] = heap->event[--heap->count];
+	for (;;) {
+		size_t least = i, left = 2 * i + 1, right = left + 1;
+
+		if (left < heap->count && comes_first(heap, left, least))
+			least = left;
+		if (right < heap->count && comes_first(heap, right, least))
+			least = right;
+		if (least == i)
+			return;
+		swap(heap, i, least);
+		i = least;
+	}
+}
+
+int filter_decide(struct filter *f, int64_t before, int all)
+{
+	struct filter_events *heap = &f->waiting;
+
+	while (heap->count && (all || heap->event[0].end < before)) {
+		struct filter_event e = heap->event[0];
+		int err;
+
+		take_first(heap);
+		err = decide(f, &e);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows are written into a recording in memory, by the writer that writes all recordings, and
+ * copied from there like another source.
+ */
+#include "jfr/merge/merge_settings.h"
+
+#include "base/event_settings.h"
+#include "base/map.h"
+#include "jfr/read/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct noted {
+	struct noted *next;
+	int64_t type;
+	struct event_settings settings;
+};
+
+struct merge_settings {
+	struct noted *first, **last;
+	struct map *types;
+	const struct class_set *set; /* that was looked at last, of its reader */
+};
+
+/* What can be had afterwards. */
+static const enum event_setting applied[] = {
+	SETTING_ENABLED, SETTING_SELECT, SETTING_THRESHOLD, SETTING_THROTTLE, SETTING_STACK_TRACE,
+};
+#define APPLIED_COUNT (sizeof(applied) / sizeof(applied[0]))
+
+struct merge_settings *merge_settings_new(void)
+{
+	struct merge_settings *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->last = &m->first;
+	m->types = map_new();
+	if (m->types)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void merge_settings_free(struct merge_settings *m)
+{
+	if (!m)
+		return;
+	while (m->first) {
+		struct noted *next = m->first->next;
+
+		free(m->first);
+		m->first = next;
+	}
+	map_free(m->types);
+	free(m);
+}
+
+static int note(struct merge_settings *m, int64_t type, const struct event_settings *settings)
+{
+	int fresh;
+	struct noted *n;
+
+	if (!map_put(m->types, &type, sizeof(type), &fresh))
+		return -ENOMEM;
+	if (!fresh)
+		return 0;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->type = type;
+	n->settings = *settings;
+	*m->last = n;
+	m->last = &n->next;
+	return 0;
+}
+
+int merge_settings_note(struct merge_settings *m, struct filter *f, const struct weft_jfr_reader *r,
+			struct copy_source *s)
+{
+	if (m->set == r->classes)
+		return 0;
+	m->set = r->classes;
+	for (uint32_t i = 0; i < r->classes->count; i++) {
+		const struct weft_jfr_class *class = r->classes->list[i];
+		const struct event_settings *settings;
+
+		if (!class->is_event)
+			continue;
+		settings = filter_settings(f, r, class);
+		if (!settings || (settings->given && note(m, copy_type_id(s, class), settings)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int put_rows(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
+		    const struct noted *n)
+{
+	char text[48];
+
+	for (size_t i = 0; i < APPLIED_COUNT; i++) {
+		const char *name = weft_setting_name(applied[i]);
+		struct weft_jfr_value v[4] = {{.number = 1}, {.number = n->type}};
+		int rc;
+
+		if (!(n->settings.given & 1u << applied[i]))
+			continue;
+		v[2].string = (struct weft_jfr_string){name, strlen(name)};
+		v[3].string = (struct weft_jfr_string){
+			text, weft_setting_text(&n->settings, applied[i], text, sizeof(text))};
+		rc = weft_jfr_event(w, type, v, 4);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int write_rows(const struct merge_settings *m, const char *path, int64_t end_ns)
+{
+	struct weft_jfr_options options = {.size = sizeof(options),
+					   .path = path,
+					   .start_mono_ns = 1,
+					   .start_real_ns = end_ns > 0 ? (uint64_t)end_ns : 1};
+	struct weft_jfr_writer *w = weft_jfr_create(&options);
+	struct weft_jfr_type *type;
+	int rc = 0, rc_close;
+
+	if (!w)
+		return -errno;
+	type = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
+	if (!type)
+		rc = -errno;
+	for (const struct noted *n = m->first; n && rc == 0; n = n->next)
+		rc = put_rows(w, type, n);
+	rc_close = weft_jfr_close(w);
+	return rc ? rc : rc_close;
+}
+
+static int copy_rows(struct copy *c, struct weft_jfr_reader *r)
+{
+	struct copy_source *s = copy_source(c, r, COPY_OWN_NUMBERS);
+	struct weft_jfr_event_view view;
+	int rc = s ? 0 : -ENOMEM;
+
+	while (rc == 0 && reader_next_chunk(r) > 0) {
+		rc = copy_chunk(s);
+		while (rc == 0 && weft_jfr_next_here(r, &view) > 0)
+			rc = copy_event(s, &view, 0);
+		if (rc == 0)
+			rc = copy_chunk_end(s, 0);
+	}
+	return rc ? rc : r->rc;
+}
+
+int merge_settings_copy(struct merge_settings *m, struct copy *c, int64_t end_ns)
+{
+	char path[40];
+	struct weft_jfr_reader *r;
+	int rc, fd;
+
+	if (!m->first)
+		return 0;
+	fd = memfd_create("weft-merge", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	rc = write_rows(m, path, end_ns);
+	r = rc == 0 ? weft_jfr_open(path) : NULL;
+	if (rc == 0)
+		rc = r ? copy_rows(c, r) : -errno;
+	weft_jfr_reader_free(r);
+	close(fd);
+	return rc;
+}

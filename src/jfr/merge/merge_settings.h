@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings that a merge has applied: of each type of which something was said, once, and at the
+ * end as jdk.ActiveSetting rows in a chunk of their own.
+ */
+#ifndef WEFT_JFR_MERGE_SETTINGS_H
+#define WEFT_JFR_MERGE_SETTINGS_H
+
+#include "jfr/merge/copy.h"
+#include "jfr/merge/filter.h"
+
+#include <stdint.h>
+
+struct merge_settings;
+
+struct merge_settings *merge_settings_new(void); /* NULL: no memory */
+void merge_settings_free(struct merge_settings *m);
+
+/* Notes what is in force for the event types of the open chunk. 0 or -ENOMEM. */
+int merge_settings_note(struct merge_settings *m, struct filter *f, const struct weft_jfr_reader *r,
+			struct copy_source *s);
+
+/* The rows, at @end_ns. 0 or -errno. */
+int merge_settings_copy(struct merge_settings *m, struct copy *c, int64_t end_ns);
+
+#endif

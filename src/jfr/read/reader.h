@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader's state: a mapped file, the chunk being read, and its constant pools.
+ *
+ * Pools are read when the first reference of the chunk is met: every checkpoint is walked
+ * once and each entry's place noted; an entry is decoded when it is first referred to, and
+ * kept until the chunk is left. A reference back to an entry that is being decoded, or one
+ * nested too deep, is null: what users get is always a tree of bounded depth.
+ *
+ * Damage is final: the first inconsistency ends the reading with -EBADMSG and a reason.
+ */
+#ifndef WEFT_JFR_READER_H
+#define WEFT_JFR_READER_H
+
+#include "jfr/common/arena.h"
+#include "jfr/common/classes.h"
+#include "jfr/read/input.h"
+
+#include <weft/jfr.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHUNK_HEADER_BYTES 68
+
+struct chunk_view {
+	const uint8_t *data;
+	uint64_t offset; /* in the file */
+	uint64_t bytes;
+	uint64_t checkpoint, metadata; /* offsets in the chunk */
+	int64_t start_ns, duration_ns, start_ticks, ticks_per_second;
+	uint16_t major, minor, flags;
+	uint8_t fixed, state; /* state: 0 = complete */
+};
+
+enum pool_slot_state { SLOT_UNREAD, SLOT_READING, SLOT_READ };
+
+struct pool_slot {
+	uint64_t key;
+	const struct weft_jfr_class *type; /* NULL = empty slot */
+	const uint8_t *value;
+	const struct weft_jfr_node *node; /* once read */
+	uint32_t bytes;
+	uint8_t state; /* enum pool_slot_state */
+};
+
+#define POOL_RECENT 1024 /* a power of two */
+
+struct pool_index {
+	struct weft_jfr_node recent[POOL_RECENT]; /* what references led to; no type: nothing */
+	struct pool_slot *slots;
+	size_t room, count; /* room is a power of two */
+	uint64_t salt;
+	int loaded;
+	struct arena memory; /* decoded entries */
+};
+
+struct weft_jfr_reader {
+	const uint8_t *map;
+	size_t map_bytes;
+	uint64_t map_start;  /* offset in the file; 0 unless it is followed */
+	int borrowed;        /* the memory is the caller's */
+	char packing[96];    /* how the archive that it came from is damaged; "" = it is not */
+	int follows, fd;     /* the file is being written, and open */
+	char *path;          /* of that file */
+	int skips;           /* it took another's place: chunks that were read are passed over */
+	int ends;            /* it was, for the writer has gone */
+	int live;            /* the chunk being read may grow */
+	uint64_t next_chunk; /* offset of the chunk after this one */
+	uint64_t chunk_count;
+	int in_chunk;
+	struct chunk_view chunk;
+	const uint8_t *at; /* next event */
+
+	struct class_set *classes; /* of this chunk; older ones behind it */
+	const struct weft_jfr_class **event_types;
+	size_t event_type_count, event_type_room;
+
+	struct pool_index pools;
+	struct arena memory; /* of one event */
+
+	int (*wanted)(const struct weft_jfr_class *type, void *arg);
+	void *wanted_arg;
+
+	int64_t first_ns, last_ns;
+	int rc; /* sticky: 0 or -errno */
+	char error[256];
+};
+
+/* A reader of @data, which must stay. NULL with errno: EBADMSG, ENOMEM. */
+struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes);
+
+/* Notes why reading ends here; @at is a place in the file or NULL. Returns -EBADMSG. */
+int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason);
+int reader_damaged_at(struct weft_jfr_reader *r, uint64_t offset, const char *reason);
+int reader_no_memory(struct weft_jfr_reader *r); /* -ENOMEM */
+
+/*
+ * chunk_view.c: finds the next chunk and checks its header. 1, 0 at the end, -errno. chunk_grow():
+ * more of a live one: 1, 0: there is and will be no more of it, -errno. -EAGAIN: not yet.
+ */
+int chunk_open(struct weft_jfr_reader *r);
+int reader_next_chunk(struct weft_jfr_reader *r); /* the same, with the chunk before it left */
+int chunk_grow(struct weft_jfr_reader *r);
+
+/*
+ * follow.c: the header of the next chunk, with the chunk mapped, or the newest of this one. 1;
+ * 0: there is no more; -EAGAIN: not yet; -errno.
+ */
+int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left);
+int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header);
+/* Takes @fd when 0 is returned, else -errno. */
+int follow_fd(struct weft_jfr_reader *r, int fd, const char *path);
+void follow_close(struct weft_jfr_reader *r);
+
+/* pool_index.c */
+int pools_load(struct weft_jfr_reader *r);   /* 0 or -errno */
+void pools_stale(struct weft_jfr_reader *r); /* there are more; those read stay */
+void pools_leave(struct weft_jfr_reader *r);
+struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_class *type,
+			     uint64_t key);
+
+/* Where a reference is remembered. Keys of a pool are mostly counted up: neighbours do not meet. */
+static inline struct weft_jfr_node *pools_recent(struct weft_jfr_reader *r,
+						 const struct weft_jfr_class *type, uint64_t key)
+{
+	return &r->pools.recent[(key + type->index * UINT64_C(131)) & (POOL_RECENT - 1)];
+}
+
+/*
+ * decode.c. A decoder turns the bytes of one event or pool entry into nodes; @budget bounds
+ * how many, for a value of no bytes costs a file nothing.
+ */
+struct decoder {
+	struct weft_jfr_reader *reader;
+	struct input in;
+	struct arena *memory;
+	size_t budget;
+	int depth; /* of structs and references around the value */
+};
+
+void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *data, size_t bytes,
+		   struct arena *memory);
+/* [class->field_count] nodes, or NULL with d->in.failed (or r->rc) set. */
+const struct weft_jfr_node *decode_fields(struct decoder *d, const struct weft_jfr_class *class);
+void skip_value(struct decoder *d, const struct weft_jfr_class *class);
+void skip_field(struct decoder *d, const struct class_field *f);
+
+#endif

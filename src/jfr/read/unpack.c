@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all archives have in common: their input, and the file that they become. */
+#include "jfr/read/unpack_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const struct method {
+	const char *name;
+	uint8_t magic[UNPACK_PEEK], magic_bytes;
+	int (*run)(struct unpack *u); /* NULL = not in this build */
+} methods[] = {
+#ifdef WEFT_HAVE_ZLIB
+	{"gzip", {0x1F, 0x8B}, 2, unpack_gzip},
+#else
+	{"gzip", {0x1F, 0x8B}, 2, NULL},
+#endif
+	{"zip", {'P', 'K', 3, 4}, 4, unpack_zip},
+	{"zip", {'P', 'K', 5, 6}, 4, unpack_zip}, /* an empty one */
+#ifdef WEFT_HAVE_LZ4
+	{"LZ4", {0x04, 0x22, 0x4D, 0x18}, 4, unpack_lz4},
+#else
+	{"LZ4", {0x04, 0x22, 0x4D, 0x18}, 4, NULL},
+#endif
+#ifdef WEFT_HAVE_ZSTD
+	{"zstd", {0x28, 0xB5, 0x2F, 0xFD}, 4, unpack_zstd},
+#else
+	{"zstd", {0x28, 0xB5, 0x2F, 0xFD}, 4, NULL},
+#endif
+};
+
+static const struct method *method_of(const uint8_t *start, size_t bytes)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (bytes >= methods[i].magic_bytes &&
+		    memcmp(start, methods[i].magic, methods[i].magic_bytes) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+const char *unpack_name(const uint8_t *start, size_t bytes)
+{
+	const struct method *m = method_of(start, bytes);
+
+	return m ? m->name : NULL;
+}
+
+uint64_t unpack_limit(uint64_t bytes)
+{
+	if (bytes > UNPACK_MOST / UNPACK_RATIO)
+		return UNPACK_MOST;
+	return bytes * UNPACK_RATIO > UNPACK_FREE ? bytes * UNPACK_RATIO : UNPACK_FREE;
+}
+
+/* ---------------------------------------------------------------- input */
+
+static ssize_t read_at(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
+{
+	ssize_t n;
+
+	do
+		n = pread(u->in, data, bytes, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+int unpack_more(struct unpack *u)
+{
+	size_t most = sizeof(u->input);
+	ssize_t n;
+
+	if (u->end - u->at < most)
+		most = (size_t)(u->end - u->at);
+	n = most ? read_at(u, u->at, u->input, most) : 0;
+	if (n > 0)
+		u->at += (uint64_t)n;
+	return (int)n;
+}
+
+int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
+
+		if (n <= 0)
+			return (int)n;
+		done += (size_t)n;
+	}
+	return 1;
+}
+
+/* ---------------------------------------------------------------- output */
+
+/* A file that nobody else can open, gone when it is closed. */
+static int open_nameless(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char path[4096];
+	int fd, n;
+
+	if (!directory || !*directory)
+		directory = "/tmp";
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	n = snprintf(path, sizeof(path), "%s/weft-XXXXXX", directory);
+	if (n > 0 && (size_t)n < sizeof(path)) {
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0 && unlink(path) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	fd = memfd_create("weft", MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int is_no_recording(const struct unpack *u, const uint8_t *data, size_t bytes)
+{
+	static const uint8_t magic[4] = {'F', 'L', 'R', 0};
+	size_t at = (size_t)u->bytes, left = at < 4 ? 4 - at : 0;
+
+	return left && memcmp(data, magic + at, bytes < left ? bytes : left) != 0;
+}
+
+int unpack_put(struct unpack *u, const uint8_t *data, size_t bytes)
+{
+	if (is_no_recording(u, data, bytes))
+		return -EBADMSG;
+	if (bytes > u->limit - u->bytes)
+		return -EFBIG;
+	while (bytes) {
+		ssize_t n = write(u->out, data, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		data += n;
+		bytes -= (size_t)n;
+		u->bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+int unpack_breaks(struct unpack *u, const char *what)
+{
+	if (!u->damage[0])
+		snprintf(u->damage, sizeof(u->damage), "%s", what);
+	return 0;
+}
+
+static int run(struct unpack *u, const struct method *m, struct unpacked *out)
+{
+	int rc = m->run(u);
+
+	if (rc == 0 && !u->bytes)
+		rc = -EBADMSG;
+	if (rc != 0)
+		return rc;
+	*out = (struct unpacked){.fd = u->out, .bytes = u->bytes};
+	if (u->damage[0])
+		snprintf(out->damage, sizeof(out->damage), "%s: %.80s", m->name, u->damage);
+	return 0;
+}
+
+int unpack(int in, uint64_t bytes, uint64_t limit, struct unpacked *out)
+{
+	uint8_t start[UNPACK_PEEK] = {0};
+	struct unpack *u = calloc(1, sizeof(*u));
+	const struct method *m;
+	int rc;
+
+	if (!u)
+		return -ENOMEM;
+	u->in = in;
+	u->end = bytes;
+	u->limit = limit;
+	rc = unpack_read(u, 0, start, bytes < sizeof(start) ? (size_t)bytes : sizeof(start));
+	m = rc < 0 ? NULL : method_of(start, sizeof(start));
+	if (rc >= 0)
+		rc = !m ? -EBADMSG : !m->run ? -EOPNOTSUPP : 0;
+	if (rc == 0) {
+		u->out = open_nameless();
+		rc = u->out < 0 ? u->out : run(u, m, out);
+		if (rc != 0 && u->out >= 0)
+			close(u->out);
+	}
+	free(u);
+	return rc;
+}

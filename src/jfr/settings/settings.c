@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list itself: entries in order of precedence, what they say as lines, what is amiss. */
+#include "jfr/settings/settings.h"
+
+#include "base/buf.h"
+#include "base/event_settings.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct weft_jfr_settings *weft_jfr_settings_new(const char *directory)
+{
+	struct weft_jfr_settings *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->places = map_new();
+	s->directory = directory ? strdup(directory) : NULL;
+	if (s->places && (s->directory || !directory))
+		return s;
+	weft_jfr_settings_free(s);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void free_names(struct setting_name *name)
+{
+	while (name) {
+		struct setting_name *next = name->next;
+
+		free(name);
+		name = next;
+	}
+}
+
+void weft_jfr_settings_free(struct weft_jfr_settings *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
+		settings_drop(&s->chains[i]);
+	if (s->places)
+		map_free(s->places);
+	free_names(s->files);
+	free_names(s->unknown);
+	free(s->directory);
+	free(s->all);
+	free(s->lines);
+	free(s);
+}
+
+int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
+	vsnprintf(s->error, sizeof(s->error), format, args);
+	va_end(args);
+	return err;
+}
+
+const char *weft_jfr_settings_error(const struct weft_jfr_settings *s)
+{
+	return s->error;
+}
+
+/* The name in the list, put there now if need be; *fresh tells. NULL: no memory. */
+static const char *name_in(struct setting_name **list, const char *text, int *fresh)
+{
+	size_t bytes = strlen(text) + 1;
+	struct setting_name *name;
+
+	*fresh = 0;
+	for (name = *list; name; name = name->next)
+		if (strcmp(name->text, text) == 0)
+			return name->text;
+	name = malloc(sizeof(*name) + bytes);
+	if (!name)
+		return NULL;
+	memcpy(name->text, text, bytes);
+	name->next = *list;
+	*list = name;
+	*fresh = 1;
+	return name->text;
+}
+
+const char *settings_file_name(struct weft_jfr_settings *s, const char *name)
+{
+	int fresh;
+
+	return name_in(&s->files, name, &fresh);
+}
+
+/* ---- entries */
+
+static struct setting_text trimmed(struct setting_text text)
+{
+	while (text.bytes && strchr(" \t\r\n", *text.at)) {
+		text.at++;
+		text.bytes--;
+	}
+	while (text.bytes && strchr(" \t\r\n", text.at[text.bytes - 1]))
+		text.bytes--;
+	return text;
+}
+
+static int has_any(struct setting_text text, const char *of)
+{
+	for (size_t i = 0; i < text.bytes; i++)
+		if (!text.at[i] || strchr(of, text.at[i]))
+			return 1;
+	return 0;
+}
+
+static char *put_text(char *to, struct setting_text text)
+{
+	for (size_t i = 0; i < text.bytes; i++)
+		to[i] = strchr("\t\r\n", text.at[i]) ? ' ' : text.at[i];
+	to[text.bytes] = '\0';
+	return to + text.bytes + 1;
+}
+
+static void judge(struct setting_entry *e)
+{
+	struct event_settings scratch = {0};
+
+	e->known = weft_setting_find(e->public.name, strlen(e->public.name));
+	if (e->known < 0)
+		e->known = -1;
+	else
+		e->wrong = weft_setting_put(&scratch, (enum event_setting)e->known, e->public.value,
+					    strlen(e->public.value)) != 0;
+}
+
+static void append(struct setting_chain *to, struct setting_entry *e)
+{
+	e->next = NULL;
+	e->before = to->last;
+	if (to->last)
+		to->last->next = e;
+	else
+		to->first = e;
+	to->last = e;
+}
+
+int settings_gather(struct setting_chain *to, struct setting_text glob, struct setting_text name,
+		    struct setting_text value, const struct weft_jfr_setting *where)
+{
+	struct setting_entry *e;
+	char *at;
+
+	glob = trimmed(glob);
+	name = trimmed(name);
+	value = trimmed(value);
+	if (!glob.bytes || !name.bytes || has_any(glob, "#\r\n\t") || has_any(name, "#=\r\n\t") ||
+	    has_any(value, ""))
+		return -EINVAL;
+	e = calloc(1, sizeof(*e) + glob.bytes + name.bytes + value.bytes + 3);
+	if (!e)
+		return -ENOMEM;
+	e->public = *where;
+	at = (char *)(e + 1);
+	e->public.glob = at;
+	at = put_text(at, glob);
+	e->public.name = at;
+	at = put_text(at, name);
+	e->public.value = at;
+	put_text(at, value);
+	judge(e);
+	append(to, e);
+	return 0;
+}
+
+void settings_drop(struct setting_chain *chain)
+{
+	struct setting_entry *e = chain->first;
+
+	while (e) {
+		struct setting_entry *next = e->next;
+
+		free(e);
+		e = next;
+	}
+	chain->first = chain->last = NULL;
+}
+
+static void take_out(struct setting_chain *chain, struct setting_entry *e)
+{
+	if (e->before)
+		e->before->next = e->next;
+	else
+		chain->first = e->next;
+	if (e->next)
+		e->next->before = e->before;
+	else
+		chain->last = e->before;
+	free(e);
+}
+
+/* Where the entry of this source, glob and setting is kept; NULL: no memory, so nowhere. */
+static uint64_t *place_of(struct weft_jfr_settings *s, const struct setting_entry *e)
+{
+	struct buf key = {0};
+	uint64_t *place = NULL;
+	int fresh;
+
+	buf_put_u8(&key, (uint8_t)e->public.source);
+	buf_put(&key, e->public.glob, strlen(e->public.glob) + 1);
+	if (e->known < 0)
+		buf_put(&key, e->public.name, strlen(e->public.name));
+	else
+		buf_put_u8(&key, (uint8_t)(1 + e->known));
+	if (!key.failed)
+		place = map_put(s->places, key.data, key.size, &fresh);
+	buf_free(&key);
+	return place;
+}
+
+void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
+{
+	struct setting_entry *e = fresh->first;
+
+	while (e) {
+		struct setting_entry *next = e->next;
+		struct setting_chain *chain = &s->chains[e->public.source];
+		/* what is wrong leaves in force what stood there */
+		int replaces = !e->wrong || e->known == SETTING_SELECT;
+		uint64_t *place = replaces ? place_of(s, e) : NULL;
+
+		if (place && *place)
+			take_out(chain, (struct setting_entry *)(uintptr_t)*place);
+		if (place)
+			*place = (uintptr_t)e;
+		append(chain, e);
+		e = next;
+	}
+	fresh->first = fresh->last = NULL;
+}
+
+/* ---- what the list says */
+
+size_t weft_jfr_settings_all(struct weft_jfr_settings *s, const struct weft_jfr_setting **out)
+{
+	size_t count = 0;
+
+	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
+		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
+			count++;
+	free(s->all);
+	s->all = calloc(count + 1, sizeof(*s->all));
+	*out = s->all;
+	if (!s->all)
+		return 0;
+	count = 0;
+	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
+		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
+			s->all[count++] = e->public;
+	return count;
+}
+
+static int has_effect(const struct setting_entry *e)
+{
+	return e->known >= 0 && (!e->wrong || e->known == SETTING_SELECT);
+}
+
+const char *weft_jfr_settings_lines(struct weft_jfr_settings *s)
+{
+	struct buf lines = {0};
+
+	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
+		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next) {
+			if (!has_effect(e))
+				continue;
+			buf_put(&lines, e->public.glob, strlen(e->public.glob));
+			buf_put_u8(&lines, '#');
+			buf_put(&lines, e->public.name, strlen(e->public.name));
+			buf_put_u8(&lines, '=');
+			buf_put(&lines, e->public.value, strlen(e->public.value));
+			buf_put_u8(&lines, '\n');
+		}
+	buf_put_u8(&lines, 0);
+	if (lines.failed) {
+		buf_free(&lines);
+		errno = ENOMEM;
+		return NULL;
+	}
+	free(s->lines);
+	s->lines = (char *)lines.data;
+	return s->lines;
+}
+
+static int is_to_be_told(struct weft_jfr_settings *s, struct setting_entry *e)
+{
+	int fresh = 1;
+
+	if (e->told || (e->known >= 0 && !e->wrong))
+		return 0;
+	e->told = 1;
+	if (e->known < 0)
+		(void)name_in(&s->unknown, e->public.name, &fresh);
+	return fresh;
+}
+
+size_t weft_jfr_settings_check(struct weft_jfr_settings *s,
+			       void (*tell)(enum weft_jfr_settings_trouble trouble,
+					    const struct weft_jfr_setting *setting, void *arg),
+			       void *arg)
+{
+	size_t count = 0;
+
+	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
+		for (struct setting_entry *e = s->chains[i].first; e; e = e->next) {
+			if (!is_to_be_told(s, e))
+				continue;
+			count++;
+			tell(e->known < 0 ? WEFT_JFR_SETTING_UNKNOWN : WEFT_JFR_SETTING_WRONG,
+			     &e->public, arg);
+		}
+	return count;
+}
+
+int weft_jfr_setting_applies(const char *glob, const char *event)
+{
+	return weft_setting_glob(glob, strlen(glob), event);
+}

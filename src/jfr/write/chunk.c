@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole chunk: header (68 bytes, big endian), metadata event, the events, and one
+ * checkpoint event with the pool entries that they use. State byte 0: it is complete.
+ */
+#include "jfr/common/encode.h"
+#include "jfr/common/types.h"
+#include "jfr/read/metadata.h"
+#include "jfr/write/writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define HEADER_BYTES 68
+#define LARGEST_CHUNK INT32_MAX /* readers load a chunk into one array */
+#define FLAG_COMPRESSED 1
+#define FLAG_FINAL 2
+#define CHECKPOINT_FLUSH 1
+
+static long gmt_offset(uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000u);
+	struct tm tm;
+
+	return localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
+}
+
+static int refresh_metadata(struct weft_jfr_writer *w)
+{
+	int rc;
+
+	if (!w->metadata_stale)
+		return 0;
+	buf_clear(&w->metadata);
+	rc = metadata_build(&w->metadata, &w->types, gmt_offset(w->start_real_ns));
+	if (rc == 0) {
+		w->metadata_stale = 0;
+		w->metadata_id++;
+	}
+	return rc;
+}
+
+static void put_event_start(struct buf *body, enum type_id type, uint64_t start_ns)
+{
+	buf_put_leb128(body, type);
+	buf_put_leb128(body, start_ns);
+	buf_put_leb128(body, 0); /* duration */
+}
+
+static void put_metadata(struct weft_jfr_writer *w, struct buf *out)
+{
+	struct buf body = {0};
+
+	put_event_start(&body, TYPE_METADATA, w->chunk_start_ns);
+	buf_put_leb128(&body, w->metadata_id);
+	buf_put(&body, w->metadata.data, w->metadata.size);
+	buf_put_framed(out, &body);
+	buf_free(&body);
+}
+
+static void put_names(struct buf *b, enum type_id type, const char *const *names, size_t from,
+		      size_t to)
+{
+	buf_put_leb128(b, type);
+	buf_put_leb128(b, to - from);
+	for (size_t key = from; key < to; key++) {
+		size_t bytes = 0;
+
+		while (names[key][bytes])
+			bytes++;
+		buf_put_leb128(b, key);
+		buf_put_string(b, names[key], bytes);
+	}
+}
+
+/* Stored with the group first (intern.c); written in the order of the type's fields. */
+static void put_thread(struct buf *b, const uint8_t *value, size_t bytes)
+{
+	size_t group = 1;
+
+	while (group < LEB128_MAX && value[group - 1] >= 0x80)
+		group++;
+	buf_put(b, value + group, bytes - group);
+	buf_put(b, value, group);
+	buf_put_u8(b, 0); /* virtual */
+}
+
+static void put_pool(struct buf *b, enum pool_name name, enum type_id type, const struct pool *p)
+{
+	buf_put_leb128(b, type);
+	buf_put_leb128(b, p->used_count);
+	for (size_t i = 0; i < p->used_count; i++) {
+		uint64_t id = p->base + 1 + p->used[i];
+		size_t bytes;
+		const uint8_t *value = pool_value(p, id, &bytes);
+
+		buf_put_leb128(b, id);
+		if (name == POOL_THREAD)
+			put_thread(b, value, bytes);
+		else
+			buf_put(b, value, bytes);
+	}
+}
+
+static const enum type_id pool_types[POOL_COUNT] = {
+	[POOL_STRING] = TYPE_STRING,     [POOL_SYMBOL] = TYPE_SYMBOL,
+	[POOL_CLASS] = TYPE_CLASS,       [POOL_METHOD] = TYPE_METHOD,
+	[POOL_STACK] = TYPE_STACK_TRACE, [POOL_GROUP] = TYPE_THREAD_GROUP,
+	[POOL_THREAD] = TYPE_THREAD,
+};
+
+static void put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
+{
+	struct buf body = {0};
+	unsigned int pools = 2;
+
+	/* a pool without entries makes readers give up: it is left out */
+	for (int i = 0; i < POOL_COUNT; i++)
+		pools += w->pools[i].used_count != 0;
+	put_event_start(&body, TYPE_CHECKPOINT, w->chunk_start_ns);
+	buf_put_leb128(&body, 0); /* no checkpoint before this one */
+	buf_put_u8(&body, CHECKPOINT_FLUSH);
+	buf_put_leb128(&body, pools);
+	put_names(&body, TYPE_FRAME_TYPE, frame_type_names, 0, 6);
+	put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 6);
+	for (int i = 0; i < POOL_COUNT; i++)
+		if (w->pools[i].used_count)
+			put_pool(&body, (enum pool_name)i, pool_types[i], &w->pools[i]);
+	buf_put_framed(out, &body);
+	buf_free(&body);
+}
+
+static uint64_t chunk_duration(const struct weft_jfr_writer *w)
+{
+	uint64_t end = w->now_ns > w->last_end_ns ? w->now_ns : w->last_end_ns;
+
+	return end > w->chunk_start_ns ? end - w->chunk_start_ns : 1;
+}
+
+static void put_header(struct weft_jfr_writer *w, struct buf *out, uint64_t metadata_bytes,
+		       uint64_t checkpoint_bytes, int is_final)
+{
+	uint64_t checkpoint = HEADER_BYTES + metadata_bytes + w->events.size;
+
+	buf_put(out, "FLR", 4);
+	buf_put_be(out, 2, 2); /* version 2.1 */
+	buf_put_be(out, 1, 2);
+	buf_put_be(out, checkpoint + checkpoint_bytes, 8);
+	buf_put_be(out, checkpoint, 8);
+	buf_put_be(out, HEADER_BYTES, 8); /* metadata */
+	buf_put_be(out, w->start_real_ns + (w->chunk_start_ns - w->start_mono_ns), 8);
+	buf_put_be(out, chunk_duration(w), 8);
+	buf_put_be(out, w->chunk_start_ns, 8);
+	buf_put_be(out, 1000000000, 8); /* ticks per second */
+	buf_put_u8(out, 0);             /* state: complete */
+	buf_put_u8(out, 0);
+	buf_put_be(out, FLAG_COMPRESSED | (is_final ? FLAG_FINAL : 0), 2);
+}
+
+/* By limits, the oldest chunks leave the file as this one comes. -ENOTSUP: none has to. */
+static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *parts, int n)
+{
+	struct retained_chunk gone = retention_sum(&w->retention, count);
+	struct iovec copy[4];
+	int rc;
+
+	if (!count)
+		return -ENOTSUP;
+	memcpy(copy, parts, (size_t)n * sizeof(*copy));
+	rc = file_replace(&w->file, gone.bytes, copy, n);
+	if (rc)
+		return rc;
+	retention_drop(&w->retention, count);
+	w->written.dropped_bytes += gone.bytes;
+	w->written.dropped_chunks += count;
+	w->written.dropped_events += gone.events;
+	return 0;
+}
+
+/* No new chunk is lost for a limit's sake: what cannot be dropped stays. */
+static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
+{
+	struct retention *kept = &w->retention;
+	struct retained_chunk one = {0, w->chunk_events, w->chunk_start_ns + chunk_duration(w)};
+	size_t count;
+	int rc = retention_reserve(kept);
+
+	if (rc)
+		return rc;
+	for (int i = 0; i < n; i++)
+		one.bytes += parts[i].iov_len;
+	count = retention_plan(kept, &one, is_final);
+	rc = replace_file(w, count, parts, n);
+	/* without room for that much twice, less of it is kept: what is newest counts */
+	while ((rc == -ENOSPC || rc == -EDQUOT) && count < kept->count - kept->first) {
+		count += (kept->count - kept->first - count + 1) / 2;
+		rc = replace_file(w, count, parts, n);
+	}
+	if (rc && rc != -ENOTSUP && !w->written.limit_error)
+		w->written.limit_error = rc;
+	if (rc)
+		rc = file_append(&w->file, parts, n);
+	if (rc == 0)
+		retention_add(kept, &one);
+	return rc;
+}
+
+static int put_parts(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
+{
+	if (retention_is_on(&w->retention))
+		return append_within_limits(w, parts, n, is_final);
+	return file_append(&w->file, parts, n);
+}
+
+static int write_chunk(struct weft_jfr_writer *w, int is_final)
+{
+	struct buf header = {0}, metadata = {0}, checkpoint = {0};
+	int rc = refresh_metadata(w);
+
+	if (rc != 0)
+		return rc;
+	put_metadata(w, &metadata);
+	put_checkpoint(w, &checkpoint);
+	put_header(w, &header, metadata.size, checkpoint.size, is_final);
+	struct iovec parts[] = {
+		{header.data, header.size},
+		{metadata.data, metadata.size},
+		{w->events.data, w->events.size},
+		{checkpoint.data, checkpoint.size},
+	};
+	if (header.failed || metadata.failed || checkpoint.failed)
+		rc = -ENOMEM;
+	else if (header.size + metadata.size + w->events.size + checkpoint.size > LARGEST_CHUNK)
+		rc = -EFBIG;
+	else
+		rc = put_parts(w, parts, 4, is_final);
+	buf_free(&header);
+	buf_free(&metadata);
+	buf_free(&checkpoint);
+	return rc;
+}
+
+static void start_next(struct weft_jfr_writer *w)
+{
+	uint64_t start = w->chunk_start_ns + 1; /* unique: readers drop an equal start */
+
+	buf_clear(&w->events);
+	for (int i = 0; i < POOL_COUNT; i++)
+		pool_next_chunk(&w->pools[i]);
+	pool_forget(&w->pools[POOL_STRING]);
+	w->chunk++;
+	w->chunk_events = 0;
+	w->chunk_start_ns = w->now_ns > start ? w->now_ns : start;
+	w->last_end_ns = 0;
+}
+
+int chunk_end(struct weft_jfr_writer *w, int is_final)
+{
+	int rc = write_chunk(w, is_final);
+
+	if (rc == 0) {
+		w->written.bytes = w->file.bytes + w->written.dropped_bytes;
+		w->written.chunks++;
+		w->written.events += w->chunk_events;
+	} else {
+		w->written.events_lost += w->chunk_events;
+	}
+	start_next(w);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Event types that the user of the library declared, copied and numbered. */
+#ifndef WEFT_JFR_DECLARE_H
+#define WEFT_JFR_DECLARE_H
+
+#include "jfr/common/arena.h"
+
+#include <weft/jfr.h>
+
+#include <stdint.h>
+
+#define MOST_EVENT_FIELDS 256
+
+struct weft_jfr_type {
+	struct weft_jfr_type *next;
+	struct weft_jfr_type_def def; /* deep copy */
+	int64_t id;
+	uint8_t timed; /* field 0 is startTime in ticks */
+	uint8_t lasts; /* field 1 is duration in ticks */
+	uint8_t kinds[];
+};
+
+struct type_list {
+	struct arena memory;
+	struct weft_jfr_type *first, *last;
+	int64_t next_id;
+};
+
+/* The type @def names, declared now if need be. NULL with errno: EINVAL, EEXIST, ENOMEM. */
+struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr_type_def *def,
+				   int *fresh);
+
+/* Out of the list; its memory stays until the list's is freed. */
+void type_forget(struct type_list *list, const struct weft_jfr_type *type);
+
+#endif

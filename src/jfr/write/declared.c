@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jfr/write/declared.h"
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "jfr/read/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct collector {
+	struct jfr_declared *out;
+	struct map *seen; /* id and name */
+	size_t room;
+};
+
+static int add(struct collector *c, const struct weft_jfr_class *class)
+{
+	struct jfr_declared *d = c->out;
+
+	if (d->count == c->room) {
+		size_t room = c->room ? 2 * c->room : 256;
+		void *grown = realloc(d->classes, room * sizeof(*d->classes));
+
+		if (!grown)
+			return 0;
+		d->classes = grown;
+		c->room = room;
+	}
+	d->classes[d->count++] = class;
+	return 1;
+}
+
+static int take(struct collector *c, const struct weft_jfr_class *class)
+{
+	struct buf key = {0};
+	uint64_t *number = NULL;
+	int fresh = 0;
+
+	buf_put(&key, &class->id, sizeof(class->id));
+	buf_put(&key, class->name, strlen(class->name));
+	if (!key.failed)
+		number = map_put(c->seen, key.data, key.size, &fresh);
+	buf_free(&key);
+	return number && (!fresh || add(c, class));
+}
+
+static int take_chunks(struct weft_jfr_reader *r, struct collector *c)
+{
+	const struct class_set *last = NULL;
+	int rc;
+
+	while ((rc = chunk_open(r)) > 0) {
+		if (r->classes == last)
+			continue;
+		last = r->classes;
+		for (uint32_t i = 0; i < last->count; i++)
+			if (!take(c, last->list[i]))
+				return reader_no_memory(r);
+	}
+	return rc;
+}
+
+int jfr_declared(struct weft_jfr_reader *r, struct jfr_declared *out)
+{
+	struct collector c = {.out = out, .seen = map_new()};
+	int rc;
+
+	*out = (struct jfr_declared){0};
+	rc = c.seen ? take_chunks(r, &c) : reader_no_memory(r);
+	map_free(c.seen);
+	return rc;
+}
+
+void jfr_declared_free(struct jfr_declared *d)
+{
+	free(d->classes);
+	*d = (struct jfr_declared){0};
+}

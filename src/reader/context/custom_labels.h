@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Label sets of Custom Labels ABI v1 (abi/custom_labels_v1.h) in another process: anybody's.
+ * A set is a chain of addresses, lengths and a count, all of them possibly lies: each is bounded
+ * here, and what is longer is cut (LIVE_CUT).
+ */
+#ifndef WEFT_READER_CUSTOM_LABELS_H
+#define WEFT_READER_CUSTOM_LABELS_H
+
+#include "reader/target/live.h"
+#include "reader/target/settle.h"
+#include "reader/target/target.h"
+
+#include <weft/abi/custom_labels_v1.h>
+
+#define CUSTOM_LABELS_READ 256 /* labels of a set, */
+#define CUSTOM_LABELS_KEY 1024 /* bytes of a key, */
+#define CUSTOM_LABELS_VALUE 4096
+#define CUSTOM_LABELS_TEXT (64 * 1024) /* and of all together: what a reader takes */
+
+/* A set as it stood there; count is what of it was taken. */
+struct custom_labels_copy {
+	uint64_t address, count;
+	struct weft_custom_labels_label label[CUSTOM_LABELS_READ];
+	int is_cut;
+	size_t text_bytes;
+	uint8_t text[CUSTOM_LABELS_TEXT]; /* key, value, key, ... of labels whose key is not NULL */
+};
+
+/* Copy the set at @address (0: no labels). 0, -EFAULT, -ESRCH, -EPERM. Proves nothing. */
+int custom_labels_copy(const struct target *t, uint64_t address, struct custom_labels_copy *out);
+uint64_t custom_labels_digest(const struct custom_labels_copy *copy);
+
+/* Adds the labels to @out: of equal keys the first counts. @without_ids: all but the two that
+ * only repeat weft's ids. */
+void custom_labels_put(const struct custom_labels_copy *copy, int without_ids,
+		       struct live_context *out);
+
+/*
+ * custom_labels_read() - the set that the pointer at @variable leads to, in thread @tid, into
+ * @out, with span-id and root-span-id as its ids, too. @seq_of: address of the word that proves
+ * a set of weft's own, by the set's address; NULL = nobody knows such. 0; -ENODATA: the pointer
+ * is NULL; -errno. Torn is no error: LIVE_TORN.
+ */
+int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
+		       uint64_t (*seq_of)(void *arg, uint64_t set), void *arg,
+		       struct custom_labels_copy *room, struct live_context *out);
+
+#endif

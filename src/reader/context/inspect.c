@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All threads of a process and their contexts: see inspect.h. */
+#include "reader/context/inspect.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/pid_namespace.h"
+#include "reader/target/thread_stop.h"
+#include "reader/tls/module_symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
+#define LABELS_VARIABLE "custom_labels_current_set"
+#define STOPS 40
+#define STOP_PAUSE_NS 200000
+#define EXEC_LOOKS 50
+#define EXEC_PAUSE_NS 1000000
+#define LABELS_VERSION "custom_labels_abi_version"
+
+void inspect_close(struct inspect *i)
+{
+	if (!i)
+		return;
+	for (size_t k = 0; k < i->made; k++)
+		for (size_t c = 0; c < INSPECT_CONTEXTS; c++)
+			live_free(&i->thread[k].context[c]);
+	free(i->thread);
+	settle_close(&i->settle);
+	weft_session_free(i->session);
+	otel_process_free(&i->otel);
+	if (i->target)
+		target_close(i->target);
+	free(i->labels_room);
+	free(i->otel_room);
+	free(i->command);
+	free(i);
+}
+
+/* ---- what the process as a whole publishes */
+
+static int look_at_session(struct inspect *i)
+{
+	int rc = i->session ? weft_session_look(i->session) : -ENOENT;
+
+	if (rc == 0)
+		return 0;
+	weft_session_free(i->session);
+	i->session = NULL;
+	rc = weft_session_find(&i->session, i->target, i->inside_pid);
+	if (rc == 0)
+		rc = weft_session_look(i->session);
+	if (rc) {
+		weft_session_free(i->session);
+		i->session = NULL;
+	}
+	i->session_error = rc;
+	return rc == -ESRCH || rc == -ENOMEM ? rc : 0;
+}
+
+static uint64_t digest_of_modules(const struct target *t)
+{
+	uint64_t digest = 1;
+
+	for (size_t k = 0; k < t->mapping_count; k++) {
+		const struct target_mapping *m = &t->mappings[k];
+		uint64_t what[] = {m->start, m->end, m->inode, m->device};
+
+		if (m->inode)
+			digest = hash_bytes(what, sizeof(what), digest);
+	}
+	return digest;
+}
+
+static void find_variable(struct inspect *i, const char *name, struct inspect_variable *v)
+{
+	int count = tls_place_find(i->target, name, v->place, INSPECT_PLACES);
+
+	v->count = count > 0 ? count : 0;
+	v->error = count < 0 ? count : 0;
+	v->refused = 0;
+}
+
+/* Without its version beside it, the pointer is of something else. */
+static void check_versions(struct inspect *i, struct inspect_variable *v)
+{
+	int kept = 0;
+
+	for (int k = 0; k < v->count; k++) {
+		uint32_t version = 0;
+
+		if (module_u32(i->target, v->place[k].path, LABELS_VERSION, &version) == 0 &&
+		    version == WEFT_CUSTOM_LABELS_VERSION) {
+			v->place[kept++] = v->place[k];
+			continue;
+		}
+		v->refused++;
+		v->abi_version = version;
+	}
+	v->count = kept;
+}
+
+/* A module of weft's has the variable whether the format is on or not. */
+static void count_own(struct inspect *i, struct inspect_variable *v)
+{
+	v->own = 0;
+	for (int k = 0; k < v->count; k++) {
+		const char *path = v->place[k].path;
+		uint32_t word;
+
+		v->own += module_u32(i->target, path, "weft_runtime_v1", &word) == -ENOEXEC ||
+			  module_u32(i->target, path, "weft_custom_labels_v1", &word) == -ENOEXEC;
+	}
+}
+
+static void find_variables(struct inspect *i)
+{
+	uint64_t modules = digest_of_modules(i->target);
+
+	if (modules == i->modules && !i->otel_thread.error && !i->labels.error)
+		return;
+	find_variable(i, OTEL_VARIABLE, &i->otel_thread);
+	find_variable(i, LABELS_VARIABLE, &i->labels);
+	check_versions(i, &i->labels);
+	count_own(i, &i->otel_thread);
+	count_own(i, &i->labels);
+	i->modules = modules;
+}
+
+/* ---- its threads */
+
+static int add_thread(void *arg, int32_t tid)
+{
+	struct inspect *i = arg;
+	struct inspect_thread *grown =
+		array_grown(i->thread, i->count + 1, &i->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	i->thread = grown;
+	if (i->count == i->made)
+		i->thread[i->made++] = (struct inspect_thread){.tid = 0};
+	i->thread[i->count].tid = tid;
+	i->thread[i->count].count = 0;
+	i->thread[i->count].trouble = INSPECT_NONE;
+	i->count++;
+	return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct inspect_thread *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* Bytes, with a NUL behind them; -errno. */
+static ssize_t read_proc(const struct inspect *i, const char *path, char *out, size_t room)
+{
+	int fd = openat(i->target->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, room - 1);
+	close(fd);
+	if (n < 0)
+		return -ESRCH;
+	out[n] = 0;
+	return n;
+}
+
+static int read_task(const struct inspect *i, int32_t tid, const char *name, char *out, size_t room)
+{
+	char path[48];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	n = read_proc(i, path, out, room);
+	return n < 0 ? (int)n : 0;
+}
+
+/* A name may hold newlines; one more ends it. */
+static void set_name(char *name, size_t room, const char *text, ssize_t bytes)
+{
+	if (bytes > 0 && text[bytes - 1] == '\n')
+		bytes--;
+	snprintf(name, room, "%.*s", bytes > 0 ? (int)bytes : 0, text);
+}
+
+static void read_name(const struct inspect *i, struct inspect_thread *t)
+{
+	char path[48], text[32] = "";
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)t->tid);
+	set_name(t->name, sizeof(t->name), text, read_proc(i, path, text, sizeof(text)));
+}
+
+/* Those of the process: an exec changes them. */
+static void read_names(struct inspect *i)
+{
+	char text[4096] = "";
+	ssize_t n = read_proc(i, "comm", text, sizeof(text));
+
+	set_name(i->name, sizeof(i->name), text, n);
+	n = read_proc(i, "cmdline", text, sizeof(text));
+	while (n > 0 && text[n - 1] == 0)
+		n--;
+	for (ssize_t k = 0; k < n; k++)
+		if (text[k] == 0)
+			text[k] = ' ';
+	free(i->command);
+	i->command = n >= 0 ? strndup(text, (size_t)n) : NULL;
+}
+
+/* What the thread itself calls its number. */
+static int32_t inside_tid(const struct inspect *i, int32_t tid)
+{
+	char text[4096];
+
+	if (i->inside_pid == i->pid)
+		return tid;
+	if (read_task(i, tid, "status", text, sizeof(text)))
+		return 0;
+	return pid_innermost(text, 0);
+}
+
+static struct live_context *next_context(struct inspect_thread *t)
+{
+	return &t->context[t->count];
+}
+
+/* 0, also when there is nothing; -ESRCH, -EPERM: no more can be had of this thread. */
+static int take_context(struct inspect_thread *t, int rc, enum live_abi abi)
+{
+	if (rc == -EFAULT) {
+		live_begin(next_context(t), abi);
+		next_context(t)->flags |= LIVE_UNREADABLE;
+		rc = 0;
+	}
+	if (rc == 0)
+		t->count++;
+	return rc == -ENODATA ? 0 : rc;
+}
+
+static int read_weft(struct inspect *i, struct inspect_thread *t)
+{
+	int rc;
+
+	if (!i->session || !weft_session_shows_v1(i->session))
+		return 0;
+	rc = weft_session_read(i->session, &i->settle, t->tid, inside_tid(i, t->tid),
+			       i->labels_room, next_context(t));
+	return take_context(t, rc, LIVE_WEFT);
+}
+
+/* A key that was published after the map was read. */
+static void decode_record(struct inspect *i, struct inspect_thread *t)
+{
+	const struct otel_copy *copy = i->otel_room;
+	const struct otel_payload *keys = &i->otel.payload;
+
+	if (otel_record_knows_more(copy->record, copy->bytes, keys))
+		otel_process_refresh(i->target, &i->otel);
+	otel_record_decode(copy->record, copy->bytes, keys, i->root_key, next_context(t));
+}
+
+static int read_record(struct inspect *i, struct inspect_thread *t, uint64_t variable)
+{
+	int is_torn = 0, rc;
+
+	rc = otel_record_read(&i->settle, t->tid, variable, weft_session_seq_of, i->session,
+			      i->otel_room, &is_torn);
+	if (rc == 0 && is_torn) {
+		live_begin(next_context(t), LIVE_OTEL);
+		next_context(t)->flags |= LIVE_TORN;
+	} else if (rc == 0) {
+		decode_record(i, t);
+	}
+	return take_context(t, rc, LIVE_OTEL);
+}
+
+static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t variable)
+{
+	int rc = custom_labels_read(&i->settle, t->tid, variable, weft_session_seq_of, i->session,
+				    i->labels_room, next_context(t));
+
+	return take_context(t, rc, LIVE_CUSTOM_LABELS);
+}
+
+static int read_variable(struct inspect *i, struct inspect_thread *t,
+			 const struct inspect_variable *v, uint64_t pointer,
+			 int (*read)(struct inspect *i, struct inspect_thread *t,
+				     uint64_t variable))
+{
+	int rc = 0;
+
+	for (int k = 0; k < v->count && rc == 0; k++) {
+		uint64_t variable = 0;
+
+		rc = tls_address(i->target, &v->place[k], pointer, &variable);
+		if (rc == 0)
+			rc = read(i, t, variable);
+		else if (rc == -ENODATA || rc == -EFAULT)
+			rc = 0;
+	}
+	return rc;
+}
+
+/* @is_stopped: by us. */
+static int find_pointer(struct inspect *i, const struct inspect_thread *t, int is_stopped,
+			uint64_t *pointer)
+{
+	return is_stopped ? thread_pointer_of_stopped(t->tid, pointer)
+			  : thread_pointer_find(i->target, t->tid, 0, pointer);
+}
+
+static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)
+{
+	uint64_t pointer = 0;
+	int rc;
+
+	i->settle.is_stopped = is_stopped;
+	t->count = 0;
+	rc = read_weft(i, t);
+	if (rc || i->otel_thread.count + i->labels.count == 0)
+		return rc;
+	rc = find_pointer(i, t, is_stopped, &pointer);
+	if (rc == -ENOTSUP || rc == -EPERM) {
+		t->trouble = t->trouble ? t->trouble : INSPECT_NO_POINTER;
+		return 0;
+	}
+	if (rc == 0)
+		rc = read_variable(i, t, &i->otel_thread, pointer, read_record);
+	if (rc == 0)
+		rc = read_variable(i, t, &i->labels, pointer, read_labels);
+	return rc;
+}
+
+static int has_torn(const struct inspect_thread *t)
+{
+	for (size_t c = 0; c < t->count; c++)
+		if (t->context[c].flags & LIVE_TORN)
+			return 1;
+	return 0;
+}
+
+/*
+ * Stopped in the middle of a write, it is let go a little further: longer each time, since where
+ * others want the processor it may not have run at all before it is stopped again.
+ */
+static int read_stopped(struct inspect *i, struct inspect_thread *t)
+{
+	int rc = 0;
+
+	for (int k = 0; k < STOPS && rc == 0; k++) {
+		struct stopped_thread stopped;
+
+		rc = thread_stop(t->tid, &stopped);
+		if (rc)
+			break;
+		t->count = 0;
+		rc = read_thread(i, t, 1);
+		thread_let_go(&stopped);
+		if (!has_torn(t))
+			break;
+		nanosleep(&(struct timespec){0, STOP_PAUSE_NS * (k + 1)}, NULL);
+	}
+	return rc;
+}
+
+static int look_at_thread(struct inspect *i, struct inspect_thread *t)
+{
+	int rc = -EBUSY;
+
+	read_name(i, t);
+	if (i->flags & INSPECT_STOP) {
+		rc = read_stopped(i, t);
+		if (rc == -EBUSY || rc == -EPERM)
+			t->trouble = INSPECT_NOT_STOPPED;
+	}
+	return rc == -EBUSY || rc == -EPERM ? read_thread(i, t, 0) : rc;
+}
+
+/* A thread that has ended meanwhile is none of the process's any more. */
+static void drop_thread(struct inspect *i, size_t at)
+{
+	struct inspect_thread gone = i->thread[at];
+
+	memmove(&i->thread[at], &i->thread[at + 1], (i->count - at - 1) * sizeof(gone));
+	i->thread[--i->count] = gone;
+}
+
+static int look_at_threads(struct inspect *i)
+{
+	int rc;
+
+	i->count = 0;
+	rc = target_threads(i->target, add_thread, i);
+	if (i->count)
+		qsort(i->thread, i->count, sizeof(*i->thread), compare_threads);
+	for (size_t k = 0; k < i->count && rc == 0;) {
+		rc = look_at_thread(i, &i->thread[k]);
+		if (rc == -ESRCH && target_is_there(i->target) == 0) {
+			drop_thread(i, k);
+			rc = 0;
+		} else {
+			k++;
+		}
+	}
+	settle_close(&i->settle);
+	return rc;
+}
+
+static int look_once(struct inspect *i)
+{
+	int rc = target_refresh(i->target);
+
+	if (rc == 0)
+		rc = look_at_session(i);
+	if (rc == 0) {
+		read_names(i);
+		otel_process_find(i->target, &i->otel);
+		find_variables(i);
+		rc = look_at_threads(i);
+	}
+	return rc == 0 && i->count == 0 ? -ESRCH : rc;
+}
+
+static int is_zombie(const struct inspect *i)
+{
+	char text[1024], *at;
+	ssize_t n = read_proc(i, "stat", text, sizeof(text));
+
+	at = n > 0 ? strrchr(text, ')') : NULL;
+	return !at || at[1] != ' ' || strchr("ZX", at[2]);
+}
+
+/* In the middle of an exec a process may seem to have no threads, or no memory. */
+int inspect_look(struct inspect *i)
+{
+	const struct timespec pause = {0, EXEC_PAUSE_NS};
+	int rc = look_once(i);
+
+	for (int k = 0; k < EXEC_LOOKS && rc == -ESRCH; k++) {
+		thread_stop_owed();
+		if (target_is_there(i->target) || is_zombie(i))
+			break;
+		nanosleep(&pause, NULL);
+		rc = look_once(i);
+	}
+	return rc;
+}

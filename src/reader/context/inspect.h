@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All threads of a process and the contexts that they have right now, in every format that is
+ * found there: weft's session, OpenTelemetry's thread context, Custom Labels v1.
+ *
+ * Nothing in the process is changed. Without INSPECT_STOP nothing is stopped, either: what cannot
+ * be read whole is told as torn (settle.h). With it each thread is stopped in turn, for the time
+ * of one reading (thread_stop.h).
+ */
+#ifndef WEFT_READER_INSPECT_H
+#define WEFT_READER_INSPECT_H
+
+#include "reader/context/otel_process.h"
+#include "reader/context/otel_record.h"
+#include "reader/context/weft_session.h"
+#include "reader/target/live.h"
+#include "reader/target/settle.h"
+#include "reader/tls/tls.h"
+
+#define INSPECT_PLACES 3 /* modules that define one variable */
+#define INSPECT_CONTEXTS (1 + 2 * INSPECT_PLACES)
+
+enum inspect_flag {
+	INSPECT_STOP = 1 << 0,
+};
+
+/* Why a process cannot be looked at. */
+enum inspect_verdict {
+	INSPECT_FINE = 0,
+	INSPECT_GONE,          /* there is no such process */
+	INSPECT_THREAD,        /* a thread; other = its process */
+	INSPECT_ZOMBIE,        /* it has ended, and waits for its parent to take note */
+	INSPECT_KERNEL_THREAD, /* has no memory of its own */
+	INSPECT_DENIED,        /* another user's, or has more rights */
+	INSPECT_YAMA,          /* kernel.yama.ptrace_scope forbids it */
+	INSPECT_32_BIT,
+	INSPECT_FAILED, /* error says why */
+};
+
+enum inspect_trouble {
+	INSPECT_NONE = 0,
+	INSPECT_NO_POINTER, /* where the thread begins is not to be told without stopping it */
+	INSPECT_NOT_STOPPED,
+};
+
+struct inspect_thread {
+	int32_t tid;
+	char name[16];
+	enum inspect_trouble trouble;
+	size_t count; /* of its contexts */
+	struct live_context context[INSPECT_CONTEXTS];
+};
+
+/* A thread-local variable, and who defines it. */
+struct inspect_variable {
+	struct tls_place place[INSPECT_PLACES];
+	int count;
+	int own;              /* of these, modules of weft's */
+	int error;            /* why there may be one that was not found: 0 or -errno */
+	uint32_t refused;     /* modules left out: their custom_labels_abi_version is not 1 */
+	uint32_t abi_version; /* of the last of these; 0 = they export none */
+};
+
+struct inspect {
+	int32_t pid, inside_pid; /* in our PID namespace, and in its own */
+	unsigned int flags;
+	const char *root_key; /* of otel's attributes; the caller's */
+	struct target *target;
+	char name[16];
+	char *command; /* NULL: cannot be had */
+
+	struct weft_session *session; /* NULL: none */
+	int session_error;            /* -ENOENT: carries no weft; others as weft_session_find() */
+	struct otel_process otel;
+	struct inspect_variable otel_thread, labels;
+	uint64_t modules; /* digest of what is mapped: the variables were looked for there */
+
+	struct inspect_thread *thread; /* by tid */
+	size_t count, room, made;      /* made: how many have been begun, and are to be freed */
+	struct settle settle;
+	struct custom_labels_copy *labels_room;
+	struct otel_copy *otel_room;
+};
+
+/* INSPECT_FINE and *out, or why not: *other, *error where they tell more. */
+enum inspect_verdict inspect_open(struct inspect **out, int32_t pid, unsigned int flags,
+				  const char *root_key, int32_t *other, int *error);
+void inspect_close(struct inspect *i); /* takes NULL */
+
+/* All threads anew. 0; -ESRCH: the process has ended; -errno. */
+int inspect_look(struct inspect *i);
+
+/* A sentence without a full stop. */
+void inspect_explain(enum inspect_verdict verdict, int32_t other, int error, char *out,
+		     size_t room);
+
+#endif

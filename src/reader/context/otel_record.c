@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenTelemetry's thread context in another process: see otel_record.h. */
+#include "reader/context/otel_record.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- decoding */
+
+struct attribute {
+	uint8_t index, bytes;
+	const uint8_t *value;
+};
+
+static size_t said_bytes(const uint8_t *record)
+{
+	uint16_t bytes;
+
+	memcpy(&bytes, record + offsetof(struct weft_otel_record, attributes_bytes), sizeof(bytes));
+	return bytes;
+}
+
+/* The attribute at *at, which moves on; 0: there is no whole one any more. */
+static int next_attribute(const uint8_t *record, size_t end, size_t *at, struct attribute *out)
+{
+	if (*at + 2 > end || *at + 2 + record[*at + 1] > end)
+		return 0;
+	*out = (struct attribute){record[*at], record[*at + 1], record + *at + 2};
+	*at += 2 + (size_t)out->bytes;
+	return 1;
+}
+
+/* Where its attributes end: as it says, as far as it was read. */
+static size_t end_of(const uint8_t *record, size_t bytes)
+{
+	size_t end = WEFT_OTEL_ATTRIBUTES_AT + said_bytes(record);
+
+	return end < bytes ? end : bytes;
+}
+
+static int is_any(const uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i])
+			return 1;
+	return 0;
+}
+
+static uint64_t big_endian(const uint8_t *at)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | at[i];
+	return value;
+}
+
+static void take_ids(const uint8_t *record, struct live_context *out)
+{
+	const uint8_t *span = record + offsetof(struct weft_otel_record, span_id);
+
+	if (is_any(record, sizeof(out->trace_id))) {
+		memcpy(out->trace_id, record, sizeof(out->trace_id));
+		out->trace_flags = record[offsetof(struct weft_otel_record, trace_flags)];
+		out->flags |= LIVE_TRACE;
+	}
+	if (is_any(span, 8)) {
+		out->span_id = big_endian(span);
+		out->flags |= LIVE_SPAN;
+	}
+}
+
+static void take_root(const char *root_key, struct live_context *out)
+{
+	const struct live_attribute *a = live_find(out, root_key, strlen(root_key));
+
+	if (a &&
+	    live_number(live_text(out, a->value_at), a->value_bytes, 16, &out->root_span_id) == 0 &&
+	    out->root_span_id)
+		out->flags |= LIVE_ROOT;
+}
+
+unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
+				const struct otel_payload *keys, const char *root_key,
+				struct live_context *out)
+{
+	size_t at = WEFT_OTEL_ATTRIBUTES_AT;
+	unsigned int unknown = 0;
+	struct attribute a;
+
+	live_begin(out, LIVE_OTEL);
+	if (bytes < WEFT_OTEL_ATTRIBUTES_AT)
+		return 0;
+	take_ids(record, out);
+	while (next_attribute(record, end_of(record, bytes), &at, &a)) {
+		size_t key_bytes = 0;
+		const char *key = keys ? otel_payload_key(keys, a.index, &key_bytes) : NULL;
+		char number[8];
+
+		if (!key) {
+			unknown++;
+			key_bytes = (size_t)snprintf(number, sizeof(number), "#%u", a.index);
+			key = number;
+		}
+		live_put(out, key, key_bytes, a.value, a.bytes);
+	}
+	take_root(root_key, out);
+	return unknown;
+}
+
+int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct otel_payload *keys)
+{
+	size_t at = WEFT_OTEL_ATTRIBUTES_AT, key_bytes;
+	struct attribute a;
+
+	while (bytes >= WEFT_OTEL_ATTRIBUTES_AT &&
+	       next_attribute(record, end_of(record, bytes), &at, &a))
+		if (!keys || !otel_payload_key(keys, a.index, &key_bytes))
+			return 1;
+	return 0;
+}
+
+/* ---- reading */
+
+struct look {
+	struct settle *settle;
+	uint64_t variable;
+	uint64_t (*seq_of)(void *arg, uint64_t record);
+	void *arg;
+	uint64_t seq_at;
+	struct otel_copy *copy;
+};
+
+/* Head and attributes: the head says how many. */
+static int copy_record(const struct target *t, struct otel_copy *c)
+{
+	int rc = target_read(t, c->address, c->record, WEFT_OTEL_ATTRIBUTES_AT);
+	size_t more = rc ? 0 : said_bytes(c->record);
+
+	if (rc || c->record[offsetof(struct weft_otel_record, valid)] != 1)
+		return rc;
+	if (more)
+		rc = target_read(t, c->address + WEFT_OTEL_ATTRIBUTES_AT,
+				 c->record + WEFT_OTEL_ATTRIBUTES_AT, more);
+	if (rc == 0)
+		c->bytes = WEFT_OTEL_ATTRIBUTES_AT + more;
+	return rc;
+}
+
+static int look_once(void *arg, uint64_t *digest)
+{
+	struct look *l = arg;
+	struct otel_copy *c = l->copy;
+	int rc = target_read_u64(l->settle->target, l->variable, &c->address);
+
+	c->bytes = 0;
+	if (rc == 0 && l->seq_at && l->seq_of(l->arg, c->address) != l->seq_at)
+		rc = -EAGAIN;
+	if (rc == 0 && c->address)
+		rc = copy_record(l->settle->target, c);
+	*digest = rc ? 0 : hash_bytes(c->record, c->bytes, c->address);
+	return rc;
+}
+
+int otel_record_read(struct settle *s, int32_t tid, uint64_t variable,
+		     uint64_t (*seq_of)(void *arg, uint64_t record), void *arg,
+		     struct otel_copy *room, int *is_torn)
+{
+	struct look l = {
+		.settle = s, .variable = variable, .seq_of = seq_of, .arg = arg, .copy = room};
+	uint64_t record = 0;
+	int rc = target_read_u64(s->target, variable, &record);
+
+	*is_torn = 0;
+	if (rc || !record)
+		return rc ? rc : -ENODATA;
+	l.seq_at = seq_of ? seq_of(arg, record) : 0;
+	rc = settle(s, tid, l.seq_at, look_once, &l);
+	*is_torn = rc == -EAGAIN;
+	if (rc)
+		return rc == -EAGAIN ? 0 : rc;
+	return room->bytes ? 0 : -ENODATA;
+}

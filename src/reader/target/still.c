@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that do not run: see still.h. */
+#include "reader/target/still.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAT_PROCESSOR 39
+#define STILL_MOVES 3
+
+static int read_small(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, out, room - 1);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	out[n] = 0;
+	return n ? 0 : -ESRCH;
+}
+
+static int read_arrivals(int proc_fd, int32_t tid, uint64_t *arrivals)
+{
+	char text[96], *at = text;
+	int rc = read_small(proc_fd, tid, "schedstat", text, sizeof(text));
+
+	if (rc)
+		return rc == -ESRCH && faccessat(proc_fd, "schedstat", F_OK, 0) ? -ENOTSUP : rc;
+	for (int i = 0; i < 2 && at; i++)
+		at = strchr(at + 1, ' ');
+	*arrivals = at ? strtoull(at, NULL, 10) : 0;
+	/* It has run at least once: a kernel that does not count says 0. */
+	return *arrivals ? 0 : -ENOTSUP;
+}
+
+/* Its name may hold anything, so fields are counted from the last bracket. */
+static int read_processor(int proc_fd, int32_t tid)
+{
+	char text[1024], *at;
+	int rc = read_small(proc_fd, tid, "stat", text, sizeof(text));
+
+	if (rc)
+		return rc;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < STAT_PROCESSOR; field++)
+		at = strchr(at + 1, ' ');
+	return at ? atoi(at) : -ENOTSUP;
+}
+
+static int move_to(struct still *s, int cpu)
+{
+	cpu_set_t one;
+
+	if (s->moved && s->cpu == cpu)
+		return 0;
+	if (!s->moved && sched_getaffinity(0, sizeof(s->own), &s->own))
+		return -ENOTSUP;
+	if (cpu >= CPU_SETSIZE)
+		return -ENOTSUP;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		return -ENOTSUP;
+	s->moved = 1;
+	s->cpu = cpu;
+	return 0;
+}
+
+/* "running" also of one that waits for a CPU; else what the kernel found while it made sure that
+ * the thread was off it. */
+static int is_asleep(int proc_fd, int32_t tid)
+{
+	char text[256];
+
+	return read_small(proc_fd, tid, "syscall", text, sizeof(text)) == 0 &&
+	       strncmp(text, "running", 7) != 0;
+}
+
+/* The arrivals first: from then on each run of the thread counts. */
+int still_begin(struct still *s, int proc_fd, int32_t tid)
+{
+	for (int i = 0; i < STILL_MOVES; i++) {
+		int rc = read_arrivals(proc_fd, tid, &s->arrivals), cpu;
+
+		if (rc || is_asleep(proc_fd, tid))
+			return rc;
+		cpu = read_processor(proc_fd, tid);
+		if (cpu < 0)
+			return cpu;
+		if (s->moved && s->cpu == cpu)
+			return sched_getcpu() == cpu ? 0 : -EAGAIN;
+		if (s->never_move && sched_getcpu() != cpu)
+			return -EAGAIN;
+		rc = move_to(s, cpu);
+		if (rc)
+			return rc;
+	}
+	return -EAGAIN;
+}
+
+int still_end(const struct still *s, int proc_fd, int32_t tid)
+{
+	uint64_t arrivals = 0;
+	int rc = read_arrivals(proc_fd, tid, &arrivals);
+
+	return rc ? rc : arrivals == s->arrivals;
+}
+
+void still_close(struct still *s)
+{
+	if (s->moved)
+		sched_setaffinity(0, sizeof(s->own), &s->own);
+	s->moved = 0;
+}

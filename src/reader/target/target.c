@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another process: see target.h. /proc/PID is held open, so that a pid that was given to another
+ * process is noticed; memory is read by pid, which is why callers ask target_is_there() at the end.
+ */
+#include "reader/target/target.h"
+
+#include "reader/target/target_maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD_START 22
+#define TEXT_STEP 65536
+/* More than a million mappings: nothing that the kernel's own limit lets through. */
+#define TEXT_MAX ((size_t)128 << 20)
+#define IOV_COUNT_MAX 1024
+
+static int proc_open(const struct target *t, const char *path)
+{
+	int fd = openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
+/* All of a file of /proc; *out is the caller's. Its bytes or -errno. */
+static ssize_t proc_text(const struct target *t, const char *path, char **out)
+{
+	int fd = proc_open(t, path);
+	size_t size = 0, room = 0;
+	char *text = NULL;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		if (room - size < TEXT_STEP) {
+			char *more = realloc(text, room + 2 * TEXT_STEP + room / 2);
+
+			if (!more) {
+				free(text);
+				close(fd);
+				return -ENOMEM;
+			}
+			text = more;
+			room += 2 * TEXT_STEP + room / 2;
+		}
+		n = read(fd, text + size, room - size - 1);
+		size += n > 0 ? (size_t)n : 0;
+	} while ((n > 0 || (n < 0 && errno == EINTR)) && size < TEXT_MAX);
+	n = n < 0 ? -errno : (ssize_t)size;
+	close(fd);
+	if (n < 0) {
+		free(text);
+		return n;
+	}
+	text[size] = 0;
+	*out = text;
+	return n;
+}
+
+/* Field 22 of stat, counted from the last bracket: the command before may hold anything. */
+static int read_start(const struct target *t, uint64_t *start)
+{
+	char *text, *at;
+	ssize_t n = proc_text(t, "stat", &text);
+
+	if (n < 0)
+		return (int)n;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < FIELD_START; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		*start = strtoull(at + 1, NULL, 10);
+	free(text);
+	return at ? 0 : -ESRCH;
+}
+
+static void drop_mappings(struct target *t)
+{
+	for (size_t i = 0; i < t->mapping_count; i++)
+		free(t->mappings[i].path);
+	t->mapping_count = 0;
+}
+
+/* The mappings as a thread shows them: how many, or -errno. */
+static ssize_t read_mappings(struct target *t, int32_t tid)
+{
+	char path[48], *text;
+	ssize_t n;
+	int rc;
+
+	snprintf(path, sizeof(path), "task/%d/maps", (int)tid);
+	n = proc_text(t, path, &text);
+	if (n < 0)
+		return n;
+	drop_mappings(t);
+	rc = target_maps_parse(t, text, (size_t)n);
+	free(text);
+	t->member = tid;
+	return rc < 0 ? rc : (ssize_t)t->mapping_count;
+}
+
+static int take_mappings(void *arg, int32_t tid)
+{
+	ssize_t n = read_mappings(arg, tid);
+
+	return n == -ESRCH ? 0 : n < 0 ? (int)n : n > 0;
+}
+
+/* A first thread that has ended shows no memory, while the others may live on. */
+int target_refresh(struct target *t)
+{
+	ssize_t n;
+
+	if (t->proc_fd < 0)
+		return 0;
+	/* after an exec all of it is another's; what is kept is checked whenever it is used */
+	free(t->glibc);
+	t->glibc = NULL;
+	t->has_scanned = 0;
+	n = read_mappings(t, t->pid);
+	if (n == 0 || n == -ESRCH)
+		n = target_threads(t, take_mappings, t);
+	return n == 0 ? -ESRCH : n < 0 ? (int)n : 0;
+}
+
+/* maps may be open to whom memory is not. */
+static int memory_is_ours(struct target *t)
+{
+	uint8_t byte;
+	int rc = -ESRCH;
+
+	for (size_t i = 0; i < t->mapping_count; i++)
+		if (t->mappings[i].permissions[0] == 'r') {
+			rc = target_read(t, t->mappings[i].start, &byte, 1);
+			if (rc != -EFAULT)
+				break;
+		}
+	return rc;
+}
+
+int target_is_there(const struct target *t)
+{
+	uint64_t start = 0;
+
+	if (t->proc_fd < 0)
+		return 0;
+	return read_start(t, &start) || start != t->pid_start ? -ESRCH : 0;
+}
+
+static ssize_t process_readv(const struct target *t, const struct iovec *to,
+			     const struct iovec *from, unsigned int count)
+{
+	ssize_t n = process_vm_readv(t->member, to, count, from, count, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+static const struct target_source process = {process_readv, target_file_open, target_program_open};
+
+static struct target *target_new(const struct target_source *source, void *arg)
+{
+	struct target *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->proc_fd = -1;
+		t->source = source;
+		t->source_arg = arg;
+	}
+	return t;
+}
+
+int target_open(struct target **out, int32_t pid)
+{
+	struct target *t;
+	char path[32];
+	int rc;
+
+	if (pid <= 0)
+		return -ESRCH;
+	t = target_new(&process, NULL);
+	if (!t)
+		return -ENOMEM;
+	t->pid = t->member = pid;
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	t->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rc = t->proc_fd >= 0 ? read_start(t, &t->pid_start) : errno == ENOENT ? -ESRCH : -errno;
+	if (rc == 0)
+		rc = target_refresh(t);
+	if (rc == 0)
+		rc = memory_is_ours(t);
+	if (rc == 0) {
+		*out = t;
+		return 0;
+	}
+	target_close(t);
+	return rc;
+}
+
+int target_from_text(struct target **out, const char *maps, size_t bytes,
+		     const struct target_source *source, void *source_arg)
+{
+	struct target *t = target_new(source, source_arg);
+	int rc;
+
+	if (!t)
+		return -ENOMEM;
+	rc = target_maps_parse(t, maps, bytes);
+	if (rc < 0) {
+		target_close(t);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+void target_close(struct target *t)
+{
+	if (!t)
+		return;
+	drop_mappings(t);
+	free(t->mappings);
+	free(t->glibc);
+	free(t->known);
+	if (t->proc_fd >= 0)
+		close(t->proc_fd);
+	free(t);
+}
+
+const struct target_mapping *target_mapping_at(const struct target *t, uint64_t address)
+{
+	size_t low = 0, high = t->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->mapping_count && t->mappings[low].start <= address ? &t->mappings[low]
+									   : NULL;
+}
+
+ssize_t target_readv(const struct target *t, const struct iovec *to, const struct iovec *from,
+		     unsigned int count)
+{
+	return count > IOV_COUNT_MAX ? -EINVAL : t->source->readv(t, to, from, count);
+}
+
+int target_read(const struct target *t, uint64_t address, void *to, size_t bytes)
+{
+	size_t done = 0;
+
+	/* The kernel refuses a range over the end of addresses for us; a reader's own may not. */
+	if (address + bytes < address)
+		return -EFAULT;
+	while (done < bytes) {
+		struct iovec here = {(char *)to + done, bytes - done};
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process */
+		struct iovec there = {(void *)(uintptr_t)(address + done), bytes - done};
+		ssize_t n = target_readv(t, &here, &there, 1);
+
+		if (n <= 0)
+			return n < 0 ? (int)n : -EFAULT;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
+{
+	uint64_t value;
+	int rc = target_read(t, address, &value, sizeof(value));
+
+	if (rc == 0)
+		*to = value;
+	return rc;
+}
+
+int target_open_file(const struct target *t, const struct target_mapping *m)
+{
+	return t->source->open_file(t, m);
+}
+
+int target_open_program(const struct target *t)
+{
+	return t->source->open_program(t);
+}
+
+int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg)
+{
+	int fd = t->proc_fd < 0 ? -ESRCH : proc_open(t, "task"), rc = 0;
+	struct dirent *entry;
+	DIR *tasks;
+
+	if (fd < 0)
+		return fd;
+	tasks = fdopendir(fd);
+	if (!tasks) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (rc == 0 && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			rc = f(arg, (int32_t)strtol(entry->d_name, NULL, 10));
+	closedir(tasks);
+	return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings of a process and the files behind them: parts of target.c alone. */
+#ifndef WEFT_READER_TARGET_MAPS_H
+#define WEFT_READER_TARGET_MAPS_H
+
+#include "reader/target/target.h"
+
+/*
+ * Appends the lines of /proc/PID/maps to t->mappings. A line that is none, or that does not come
+ * after the one before by address, is left out. 0 or -ENOMEM.
+ */
+int target_maps_parse(struct target *t, const char *text, size_t bytes);
+
+/* A real process's files: see target_open_file(). */
+int target_file_open(const struct target *t, const struct target_mapping *m);
+int target_program_open(const struct target *t);
+/* As it was loaded: the file that begins with @first, from memory. */
+int target_image_open(const struct target *t, const struct target_mapping *first);
+
+#endif

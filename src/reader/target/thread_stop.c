@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread stopped by PTRACE_SEIZE and PTRACE_INTERRUPT: see thread_stop.h. */
+#include "reader/target/thread_stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A thread that runs stops when it gets a CPU; one that sleeps on a disk may take for ever. */
+#define QUICK_LOOKS 50
+#define LOOKS_MAX 10000
+#define DISK_LOOKS_MAX 1000
+#define OWED_LOOKS_MAX 1000
+#define LOOK_NS 1000000
+
+static char state_of(int32_t tid)
+{
+	char path[64], text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 'X';
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : 'X';
+}
+
+static int has_ended(int32_t tid)
+{
+	char state = state_of(tid);
+
+	return state == 'X' || state == 'Z';
+}
+
+/* A stop that is not the one asked for is a signal on its way. */
+static int signal_of(int status)
+{
+	return status >> 16 == 0 ? WSTOPSIG(status) : 0;
+}
+
+/* ---- what is owed: threads that are ours and could not be let go */
+
+#define OWED_MAX 256 /* more at once are let go when we end */
+
+static _Thread_local int32_t owed[OWED_MAX];
+static _Thread_local size_t owed_count;
+
+static void owe(int32_t tid)
+{
+	if (owed_count < OWED_MAX)
+		owed[owed_count++] = tid;
+}
+
+/* 0: not yet. */
+static int pay(int32_t tid)
+{
+	int status;
+	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+	if (got == tid && WIFSTOPPED(status))
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes a number there */
+		return ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_of(status)) == 0;
+	return got == tid || (got < 0 && errno != EINTR);
+}
+
+size_t thread_stop_owed(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < owed_count; i++)
+		if (!pay(owed[i]))
+			owed[kept++] = owed[i];
+	owed_count = kept;
+	return kept;
+}
+
+/*
+ * An exec holds a lock that PTRACE_SEIZE takes, until all its process's other threads are gone,
+ * those included that are dead and ours: nobody would ever go on. So none is taken while one is
+ * owed. One that is owed for long is not waited for again.
+ */
+static int owes_nothing(void)
+{
+	const struct timespec pause = {0, LOOK_NS};
+	static _Thread_local int is_long;
+
+	for (int i = 0; thread_stop_owed(); i++) {
+		is_long |= i == OWED_LOOKS_MAX;
+		if (is_long)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	is_long = 0;
+	return 1;
+}
+
+/* ---- the stop */
+
+/* 1: it stands; 0: not yet; -ESRCH. */
+static int look(int32_t tid, int *signal)
+{
+	int status;
+	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+	if ((got == tid && !WIFSTOPPED(status)) || (got < 0 && errno != EINTR))
+		return -ESRCH;
+	if (got != tid)
+		return 0;
+	*signal = signal_of(status);
+	return 1;
+}
+
+static int await_stop(int32_t tid, int *signal)
+{
+	const struct timespec pause = {0, LOOK_NS};
+	int on_disk = 0;
+
+	for (int i = 0; i < LOOKS_MAX && on_disk < DISK_LOOKS_MAX; i++) {
+		int rc = look(tid, signal);
+
+		if (rc)
+			return rc < 0 ? rc : 0;
+		if (i < QUICK_LOOKS)
+			continue;
+		nanosleep(&pause, NULL);
+		thread_stop_owed(); /* it may be in an exec that waits for one of those */
+		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* an exec may have lost the first */
+		on_disk = state_of(tid) == 'D' ? on_disk + 1 : 0;
+	}
+	owe(tid);
+	return -EBUSY;
+}
+
+int thread_stop(int32_t tid, struct stopped_thread *out)
+{
+	int rc;
+
+	if (!owes_nothing())
+		return -EBUSY;
+	/* It would be ours, and not stopped: only our own end would let go of it. */
+	if (state_of(tid) == 'D')
+		return -EBUSY;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+		rc = -errno;
+		return has_ended(tid) ? -ESRCH : rc;
+	}
+	out->tid = tid;
+	out->signal = 0;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
+		owe(tid);
+		return -ESRCH;
+	}
+	return await_stop(tid, &out->signal);
+}
+
+void thread_let_go(const struct stopped_thread *s)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes a number there */
+	if (ptrace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->signal) < 0)
+		owe(s->tid);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaded modules: see modules.h. A module begins where a private mapping of a file begins with
+ * what an ELF file begins with; its bias follows from the first segment of the file.
+ */
+#include "reader/tls/modules.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MODULES_MAX 65536
+/* Of our own CPU: thousands of files may each be as large as one may be. */
+#define WORK_SECONDS_MAX 10
+#define LINKS_MAX 16384
+#define DYNAMIC_ENTRIES_MAX 4096
+
+struct walk {
+	struct target *t;
+	struct stat program;
+	int has_program;
+	int missed;
+	int (*f)(void *arg, const struct target_module *m);
+	void *arg;
+};
+
+static int may_begin_module(const struct target *t, size_t i)
+{
+	const struct target_mapping *m = &t->mappings[i], *before = i ? m - 1 : NULL;
+	char magic[SELFMAG];
+
+	if (!m->inode || m->path[0] != '/' || m->permissions[3] != 'p')
+		return 0;
+	if (before && before->inode == m->inode && before->device == m->device &&
+	    before->offset < m->offset)
+		return 0;
+	return target_read(t, m->start, magic, sizeof(magic)) == 0 &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+static int is_program(const struct walk *w, int fd)
+{
+	struct stat st;
+
+	return w->has_program && fstat(fd, &st) == 0 && st.st_ino == w->program.st_ino &&
+	       st.st_dev == w->program.st_dev;
+}
+
+static int visit(struct walk *w, const struct target_mapping *m, int fd)
+{
+	struct elf_view view;
+	struct target_module module = {.first = m, .view = &view};
+	const Elf64_Phdr *load;
+	int rc = elf_view_open(fd, &view);
+
+	load = rc ? NULL : elf_view_segment(&view, PT_LOAD);
+	if (!load)
+		return 0;
+	if (m->offset > load->p_offset || load->p_offset - m->offset >= m->end - m->start)
+		return 0;
+	module.bias = m->start - load->p_vaddr + (load->p_offset - m->offset);
+	module.is_program = is_program(w, fd);
+	return w->f(w->arg, &module);
+}
+
+static time_t worked_seconds(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec;
+}
+
+static int visit_all(struct walk *w)
+{
+	time_t began = worked_seconds();
+	int modules = 0, rc = 0;
+
+	for (size_t i = 0; i < w->t->mapping_count && modules < MODULES_MAX && rc == 0; i++) {
+		int fd;
+
+		if (!may_begin_module(w->t, i))
+			continue;
+		if (worked_seconds() - began > WORK_SECONDS_MAX) {
+			w->missed = -ETIMEDOUT;
+			return rc;
+		}
+		modules++;
+		fd = target_open_file(w->t, &w->t->mappings[i]);
+		if (fd < 0) {
+			w->missed = fd;
+			continue;
+		}
+		rc = visit(w, &w->t->mappings[i], fd);
+		close(fd);
+	}
+	return rc;
+}
+
+int modules_each(struct target *t, int (*f)(void *arg, const struct target_module *m), void *arg,
+		 int *missed)
+{
+	struct walk w = {.t = t, .f = f, .arg = arg};
+	int fd = target_open_program(t), rc;
+
+	if (fd >= 0) {
+		w.has_program = fstat(fd, &w.program) == 0;
+		close(fd);
+	}
+	rc = visit_all(&w);
+	*missed = w.missed;
+	return rc;
+}
+
+/*
+ * A file may be mapped once more by somebody who reads it. There the address is in the one mapping
+ * that begins it, which no loader could have written to; or in no mapping of this file.
+ */
+int module_is_loaded(const struct target *t, const struct target_module *m, uint64_t at)
+{
+	const struct target_mapping *holds = target_mapping_at(t, m->bias + at);
+
+	if (!holds || (holds->inode &&
+		       (holds->inode != m->first->inode || holds->device != m->first->device)))
+		return 0;
+	return holds != m->first || holds->permissions[1] == 'w';
+}
+
+int module_symbol(const struct target_module *m, const char *name, uint64_t *address)
+{
+	struct elf_symbols symtab;
+	Elf64_Sym symbol;
+	uint64_t index;
+	int rc = elf_view_find(m->view, &m->view->dynamic, name, STT_OBJECT, &symbol, &index);
+
+	if (rc == -ENOENT && elf_view_symtab(m->view, &symtab) == 0)
+		rc = elf_view_find(m->view, &symtab, name, STT_OBJECT, &symbol, &index);
+	if (rc == 0)
+		*address = m->bias + symbol.st_value;
+	return rc;
+}
+
+/* The word that the loader puts into the program's dynamic table. */
+static int debug_word(const struct target *t, const struct target_module *program, uint64_t *at)
+{
+	const Elf64_Phdr *dynamic = elf_view_segment(program->view, PT_DYNAMIC);
+	uint64_t count = dynamic ? dynamic->p_memsz / sizeof(Elf64_Dyn) : 0;
+
+	for (uint64_t i = 0; i < count && i < DYNAMIC_ENTRIES_MAX; i++) {
+		Elf64_Dyn d;
+		int rc = target_read(t, program->bias + dynamic->p_vaddr + i * sizeof(d), &d,
+				     sizeof(d));
+
+		if (rc)
+			return rc;
+		if (d.d_tag == DT_DEBUG) {
+			*at = d.d_un.d_ptr;
+			return *at ? 0 : -EAGAIN;
+		}
+	}
+	return -ENOENT;
+}
+
+int link_map_read(const struct target *t, const struct target_module *program, uint64_t *biases,
+		  int room)
+{
+	/* struct r_debug: version, first; struct link_map: bias, name, dynamic table, next */
+	uint64_t debug[2], link[4], at = 0;
+	int rc = debug_word(t, program, &at), count = 0;
+
+	if (rc || (rc = target_read(t, at, debug, sizeof(debug))))
+		return rc;
+	at = debug[1];
+	for (int i = 0; at && i < LINKS_MAX && count < room; i++) {
+		if (target_read(t, at, link, sizeof(link)))
+			break; /* it changes right now: what has been seen is right */
+		biases[count++] = link[0];
+		at = link[3];
+	}
+	return count;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread's pointer from outside. glibc registers a robust list in every thread: its head lies in
+ * the thread's own struct, at a distance that is the same for all threads of a process. On x86-64
+ * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Then
+ * the libc's lists of threads are asked; a stop is the last resort, for it may end a wait.
+ */
+#include "base/pid_namespace.h"
+#include "reader/target/thread_stop.h"
+#include "reader/tls/thread_lists.h"
+#include "reader/tls/tls.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#include <sys/user.h>
+#endif
+
+#define DISTANCE_MAX 2048
+#define PAGE_BYTES 4096
+#ifndef NT_ARM_TLS
+#define NT_ARM_TLS 0x401
+#endif
+
+int thread_pointer_of_stopped(int32_t tid, uint64_t *pointer)
+{
+#if defined(__x86_64__)
+	struct user_regs_struct registers;
+	struct iovec where = {&registers, sizeof(registers)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &where) < 0)
+		return -errno;
+	if (where.iov_len < sizeof(registers)) /* 32 bits */
+		return -ENOTSUP;
+	*pointer = registers.fs_base;
+#else
+	struct iovec where = {pointer, sizeof(*pointer)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &where) < 0)
+		return -errno;
+#endif
+	return 0;
+}
+
+#if defined(__x86_64__)
+static int begins_thread(const uint64_t *words, uint64_t at)
+{
+	return words[0] == at && words[2] == at;
+}
+
+/* The nearest struct that begins below the list's head. */
+static int scan_back(struct target *t, uint64_t head, uint64_t *pointer)
+{
+	uint64_t words[DISTANCE_MAX / 8], low = head - DISTANCE_MAX;
+	size_t count;
+	int rc = target_read(t, low, words, DISTANCE_MAX);
+
+	if (rc == -EFAULT) {
+		low = head & ~(uint64_t)(PAGE_BYTES - 1);
+		low = head - low > DISTANCE_MAX ? head - DISTANCE_MAX : low;
+		rc = target_read(t, low, words, head - low);
+	}
+	if (rc)
+		return rc;
+	count = (head - low) / 8;
+	for (size_t i = count < 3 ? 0 : count - 2; i-- > 0;)
+		if (begins_thread(&words[i], low + i * 8)) {
+			*pointer = low + i * 8;
+			t->robust_distance = head - *pointer;
+			return 0;
+		}
+	return -ENOTSUP;
+}
+
+static int pointer_of_head(struct target *t, uint64_t head, uint64_t *pointer)
+{
+	uint64_t at = head - t->robust_distance, words[3];
+
+	if (head & 7 || head < DISTANCE_MAX)
+		return -ENOTSUP;
+	if (!t->robust_distance || target_read(t, at, words, sizeof(words)) ||
+	    !begins_thread(words, at))
+		return scan_back(t, head, pointer);
+	*pointer = at;
+	return 0;
+}
+#else
+static int pointer_of_head(struct target *t, uint64_t head, uint64_t *pointer)
+{
+	(void)t, (void)head, (void)pointer;
+	return -ENOTSUP;
+}
+#endif
+
+static int find_by_robust_list(struct target *t, int32_t tid, uint64_t *pointer)
+{
+	struct robust_list_head *head = NULL;
+	size_t bytes;
+
+	if (syscall(SYS_get_robust_list, tid, &head, &bytes) < 0)
+		return -errno;
+	return head ? pointer_of_head(t, (uint64_t)(uintptr_t)head, pointer) : -ENOTSUP;
+}
+
+/* What the process calls the thread: its number in the innermost PID namespace. */
+static int32_t inside_tid(const struct target *t, int32_t tid)
+{
+	char path[48], text[4096];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
+	fd = t->proc_fd < 0 ? -1 : openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	return pid_innermost(text, tid);
+}
+
+/* One stopped thread of musl's leads to all others: the next ones need no stop. */
+static int find_by_stop(struct target *t, int32_t tid, uint64_t *pointer)
+{
+	struct stopped_thread s;
+	int rc = thread_stop(tid, &s);
+
+	if (rc)
+		return rc;
+	rc = thread_pointer_of_stopped(tid, pointer);
+	thread_let_go(&s);
+	if (rc == 0 && !t->ring && tls_libc_of(t) == TLS_LIBC_MUSL)
+		t->ring = *pointer;
+	return rc;
+}
+
+int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *pointer)
+{
+	int rc = find_by_robust_list(t, tid, pointer);
+
+	if (rc == 0 || rc == -ESRCH)
+		return rc;
+	rc = thread_lists_find(t, inside_tid(t, tid), pointer);
+	if (rc == 0 || rc == -ESRCH)
+		return rc;
+	return may_stop ? find_by_stop(t, tid, pointer) : -ENOTSUP;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of tls_*.c, for each other and for tests over canned memory. */
+#ifndef WEFT_READER_TLS_PLACE_H
+#define WEFT_READER_TLS_PLACE_H
+
+#include "reader/tls/elf_view.h"
+#include "reader/tls/tls.h"
+
+/* As tls_elf_find(), in a file that is open already. */
+int tls_view_find(const struct elf_view *v, const char *name, int is_program,
+		  struct tls_symbol *out);
+
+/* The file's machine, PT_TLS and first PT_LOAD alone. 0; -ENOEXEC: no PT_TLS, or a mad one. */
+int tls_view_segments(const struct elf_view *v, struct tls_symbol *out);
+
+/* Of a variable of the program itself, which comes first in every thread's static block. */
+int64_t tls_local_exec_offset(const struct tls_symbol *s);
+
+/* Of a module at @bias; p->libc is set. As tls_place_find() for one. */
+int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,
+		     struct tls_place *p);
+
+/* In which of the loader's generations a module came; 0 when that cannot be known. 0 or -errno. */
+int tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module,
+			  uint64_t *generation);
+
+#endif

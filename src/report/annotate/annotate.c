@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/annotate/annotate.h"
+
+#include "base/map.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names */
+
+/* Where the arguments of a demangled name begin: at the bracket that matches its last one. */
+static size_t without_arguments(const char *name)
+{
+	const char *close = strrchr(name, ')');
+	int depth = 0;
+
+	for (const char *at = close; at && at >= name; at--) {
+		depth += (*at == ')') - (*at == '(');
+		if (depth == 0)
+			return (size_t)(at - name);
+	}
+	return strlen(name);
+}
+
+/* The last part of a qualified name: behind the last "::" that stands in no brackets. */
+static size_t last_part(const char *name, size_t end)
+{
+	size_t at = end;
+	int depth = 0;
+
+	while (at > 0) {
+		char c = name[--at];
+
+		depth += (c == '>') - (c == '<');
+		if (depth <= 0 && (c == ':' || c == '.' || c == ' '))
+			return at + 1;
+	}
+	return 0;
+}
+
+static size_t without_template(const char *name, size_t from, size_t end)
+{
+	for (size_t i = from + 1; i < end; i++)
+		if (name[i] == '<' && end > 0 && name[end - 1] == '>')
+			return i;
+	return end;
+}
+
+static int is_part(const char *wanted, const char *name, size_t from, size_t to)
+{
+	return strlen(wanted) == to - from && memcmp(wanted, name + from, to - from) == 0;
+}
+
+enum annotate_match annotate_match(const char *wanted, const char *name)
+{
+	size_t end = without_arguments(name), part = last_part(name, end);
+
+	if (strcmp(wanted, name) == 0)
+		return ANNOTATE_EXACT;
+	if (strchr(wanted, '*') && where_match(wanted, name))
+		return ANNOTATE_PATTERN;
+	if (is_part(wanted, name, 0, end))
+		return ANNOTATE_NO_ARGUMENTS;
+	if (is_part(wanted, name, part, end) ||
+	    is_part(wanted, name, part, without_template(name, part, end)))
+		return ANNOTATE_LAST_PART;
+	return ANNOTATE_NO_MATCH;
+}
+
+/* ---- gathering */
+
+enum what { A_FUNCTION, A_LINE, AN_OFFSET };
+
+#define KEY_WORDS 6
+
+struct gather {
+	struct annotate *a;
+	struct model *model;
+	const char *wanted;
+	uint8_t *match; /* by name: 1 + enum annotate_match; 0 = not looked at */
+	size_t match_room;
+};
+
+/* -1: out of memory. */
+static int match_of(struct gather *g, uint32_t name)
+{
+	if (name >= g->match_room) {
+		size_t room = 2 * (size_t)name + 1024;
+		uint8_t *bigger = realloc(g->match, room);
+
+		if (!bigger)
+			return -1;
+		memset(bigger + g->match_room, 0, room - g->match_room);
+		g->match = bigger;
+		g->match_room = room;
+	}
+	if (!g->match[name])
+		g->match[name] = (uint8_t)(1 + annotate_match(g->wanted,
+							      names_text(&g->model->names, name)));
+	return g->match[name] - 1;
+}
+
+/* The element of a key in one of the three arrays, zeroed when new; NULL: out of memory. */
+static void *element(struct annotate *a, const uint32_t key[KEY_WORDS], void *array_pointer,
+		     size_t *count, size_t *room, size_t each)
+{
+	char **array = array_pointer;
+	uint64_t *index = map_put(a->index, key, KEY_WORDS * sizeof(*key), NULL);
+
+	if (!index)
+		return NULL;
+	if (!*index) {
+		if (*count == *room) {
+			size_t want = *room ? 2 * *room : 64;
+			char *bigger = realloc(*array, want * each);
+
+			if (!bigger)
+				return NULL;
+			*array = bigger;
+			*room = want;
+		}
+		memset(*array + *count * each, 0, each);
+		*index = ++*count;
+	}
+	return *array + (*index - 1) * each;
+}
+
+static void count(struct annotate_weight *w, const struct sample *s, uint64_t number, int is_self)
+{
+	if (w->last != number) {
+		w->last = number;
+		w->samples += s->times;
+		w->total_ns += s->weight_ns;
+		draws_add(&w->draws, &s->draws);
+	}
+	if (is_self) {
+		w->self_samples += s->times;
+		w->self_ns += s->weight_ns;
+		draws_add(&w->self_draws, &s->draws);
+	}
+}
+
+static int add_function(struct annotate *a, const struct sample *s, const struct frame *f,
+			int match, int is_self)
+{
+	const uint32_t key[KEY_WORDS] = {A_FUNCTION, f->function, f->module};
+	struct annotate_function *e =
+		element(a, key, &a->functions, &a->function_count, &a->function_room, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->function = f->function;
+	e->module = f->module;
+	e->match = match;
+	e->is_real |= !f->inlined;
+	count(&e->weight, s, a->events, is_self);
+	return 0;
+}
+
+static int add_line(struct annotate *a, const struct sample *s, const struct frame *f, int is_self)
+{
+	const uint32_t key[KEY_WORDS] = {A_LINE, f->function, f->module, f->file,
+					 (uint32_t)f->line};
+	struct annotate_line *e =
+		element(a, key, &a->lines, &a->line_count, &a->line_room, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->function = f->function;
+	e->module = f->module;
+	e->file = f->file;
+	e->line = f->line;
+	count(&e->weight, s, a->events, is_self);
+	return 0;
+}
+
+static int add_offset(struct annotate *a, const struct sample *s, const struct frame *f,
+		      int is_self)
+{
+	const uint32_t key[KEY_WORDS] = {AN_OFFSET, f->function,       f->module,
+					 f->file,   (uint32_t)f->line, (uint32_t)f->offset};
+	struct annotate_offset *e =
+		element(a, key, &a->offsets, &a->offset_count, &a->offset_room, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->function = f->function;
+	e->module = f->module;
+	e->file = f->file;
+	e->line = f->line;
+	e->offset = f->offset;
+	count(&e->weight, s, a->events, is_self);
+	return 0;
+}
+
+/* Inlined code is code of the real function: what runs there runs at its offset. */
+static int add_frames(struct gather *g, const struct sample *s)
+{
+	const struct stack *stack = model_stack_at(g->model, s->stack);
+	int is_leaf_code = 1, rc = 0;
+
+	for (uint32_t i = 0; i < stack->count && !rc; i++) {
+		const struct frame *f = &stack->frames[i];
+		int match = f->function ? match_of(g, f->function) : ANNOTATE_NO_MATCH;
+
+		if (match < 0)
+			return -ENOMEM;
+		if (match != ANNOTATE_NO_MATCH) {
+			rc = add_function(g->a, s, f, match, i == 0);
+			if (!rc)
+				rc = add_line(g->a, s, f, i == 0);
+			if (!rc && !f->inlined)
+				rc = add_offset(g->a, s, f, is_leaf_code);
+		}
+		is_leaf_code &= f->inlined != 0;
+	}
+	return rc;
+}
+
+static int add_sample(const struct sample *s, void *arg)
+{
+	struct gather *g = arg;
+	struct annotate *a = g->a;
+
+	a->read += s->times;
+	for (size_t i = 0; i < a->where_count; i++)
+		if (!where_holds(&a->wheres[i], g->model, s))
+			return 0;
+	a->events++;
+	a->samples += s->times;
+	a->weight_ns += s->weight_ns;
+	draws_add(&a->draws, &s->draws);
+	return add_frames(g, s);
+}
+
+/* ---- choosing and sorting */
+
+static int heavier(uint64_t a, uint64_t b)
+{
+	return (b > a) - (b < a);
+}
+
+static int function_order(const void *left, const void *right, void *arg)
+{
+	const struct annotate_function *a = left, *b = right;
+	const struct model *m = arg;
+	int by = heavier(a->weight.total_ns, b->weight.total_ns);
+
+	if (!by)
+		by = heavier(a->weight.samples, b->weight.samples);
+	if (!by)
+		by = strcmp(names_text(&m->names, a->function), names_text(&m->names, b->function));
+	return by ? by : strcmp(names_text(&m->names, a->module), names_text(&m->names, b->module));
+}
+
+static int line_order(const void *left, const void *right, void *arg)
+{
+	const struct annotate_line *a = left, *b = right;
+	const struct model *m = arg;
+
+	if (a->file != b->file)
+		return strcmp(names_text(&m->names, a->file), names_text(&m->names, b->file));
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int offset_order(const void *left, const void *right)
+{
+	const struct annotate_offset *a = left, *b = right;
+
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static void settle(struct annotate *a, const struct model *m)
+{
+	size_t kept = 0;
+	int best = 0;
+
+	for (size_t i = 0; i < a->function_count; i++)
+		if (a->functions[i].match > best)
+			best = a->functions[i].match;
+	for (size_t i = 0; i < a->function_count; i++)
+		if (a->functions[i].match == best)
+			a->functions[kept++] = a->functions[i];
+	a->function_count = kept;
+	if (kept)
+		qsort_r(a->functions, kept, sizeof(*a->functions), function_order, (void *)m);
+	if (a->line_count)
+		qsort_r(a->lines, a->line_count, sizeof(*a->lines), line_order, (void *)m);
+	if (a->offset_count)
+		qsort(a->offsets, a->offset_count, sizeof(*a->offsets), offset_order);
+}
+
+static int gather(struct annotate *a, const struct annotate_query *q)
+{
+	struct gather g = {.a = a, .wanted = q->function};
+	int rc;
+
+	g.model = source_model(a->source);
+	a->is_sampled = source_is_sampled(a->source);
+	for (size_t i = 0; i < a->where_count; i++)
+		where_bind(&a->wheres[i], g.model);
+	source_set_detail(a->source,
+			  DECODE_LINES | DECODE_OFFSETS | (q->no_inlines ? DECODE_NO_INLINES : 0u));
+	rc = source_read(a->source, add_sample, &g);
+	free(g.match);
+	if (!rc)
+		settle(a, g.model);
+	return rc;
+}
+
+int annotate_run(struct annotate **out, const struct annotate_query *query)
+{
+	struct annotate *a = calloc(1, sizeof(*a));
+	int rc = -ENOMEM;
+
+	if (!a)
+		return rc;
+	a->path = query->path;
+	a->wheres = query->wheres;
+	a->where_count = query->where_count;
+	a->index = map_new();
+	if (a->index)
+		rc = source_open(&a->source, query->path, query->events);
+	if (!rc)
+		rc = gather(a, query);
+	if (rc) {
+		annotate_free(a);
+		return rc;
+	}
+	*out = a;
+	return 0;
+}
+
+void annotate_free(struct annotate *a)
+{
+	if (!a)
+		return;
+	map_free(a->index);
+	free(a->functions);
+	free(a->lines);
+	free(a->offsets);
+	source_free(a->source);
+	free(a);
+}
+
+int annotate_line_of(const struct annotate_line *l, const struct annotate_function *f)
+{
+	return l->function == f->function && l->module == f->module;
+}
+
+int annotate_offset_of(const struct annotate_offset *o, const struct annotate_function *f)
+{
+	return o->function == f->function && o->module == f->module;
+}
+
+/* ---- what else could have been meant */
+
+static int is_offered(const char *const *out, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(out[i], name) == 0)
+			return 1;
+	return 0;
+}
+
+static void offer(struct nearest *search, const char *name)
+{
+	char part[NEAREST_NAME_MAX + 1];
+	size_t end = without_arguments(name), from = last_part(name, end);
+	const char *before = search->best;
+
+	nearest_offer(search, name);
+	if (end - from >= sizeof(part) || (from == 0 && !name[end]))
+		return;
+	memcpy(part, name + from, end - from);
+	part[end - from] = '\0';
+	nearest_offer(search, part);
+	if (search->best != before && search->best == part)
+		search->best = name;
+}
+
+/* Distinct functions of all stacks: 1 at the index of each; NULL: out of memory. */
+static uint8_t *functions_met(const struct model *m)
+{
+	uint8_t *met = calloc((size_t)m->names.count + 1, 1);
+
+	for (uint32_t s = 1; met && s < m->stack_count; s++)
+		for (uint32_t i = 0; i < m->stacks[s].count; i++)
+			met[m->stacks[s].frames[i].function] = 1;
+	return met;
+}
+
+size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max)
+{
+	const struct model *m = source_model(a->source);
+	uint8_t *met = functions_met(m);
+	size_t found = 0;
+
+	while (met && found < max) {
+		struct nearest search = {wanted, NULL, 0};
+
+		for (uint32_t id = 1; id < m->names.count; id++)
+			if (met[id] && !is_offered(out, found, names_text(&m->names, id)))
+				offer(&search, names_text(&m->names, id));
+		if (!search.best)
+			break;
+		out[found++] = search.best;
+	}
+	free(met);
+	return found;
+}

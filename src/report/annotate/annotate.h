@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where in one function the weight is: sums by source line and by offset of the code. A
+ * function is a name in a module; its lines may be of several files. Read once: whatever may
+ * be meant by the name is summed, and what is meant best is chosen at the end.
+ *
+ * Of a line or an offset, total counts a sample once that was in it or below it; self: that ran
+ * there. What runs in code inlined into a line is below that line, but at the offset itself.
+ */
+#ifndef WEFT_REPORT_ANNOTATE_H
+#define WEFT_REPORT_ANNOTATE_H
+
+#include "report/read/source.h"
+#include "report/read/where.h"
+
+struct annotate_query {
+	const char *path, *events, *function;
+	struct where *wheres; /* bound by annotate_run() */
+	size_t where_count;
+	int no_inlines;
+};
+
+struct annotate_weight {
+	uint64_t samples, total_ns, self_samples, self_ns;
+	struct draws draws, self_draws; /* how sure they are */
+	uint64_t last;                  /* number of the last sample counted in total */
+};
+
+/* A function that may be meant. */
+struct annotate_function {
+	uint32_t function, module; /* ids in model.names */
+	int match;                 /* enum annotate_match */
+	int is_real;               /* it has code of its own: not only inlined */
+	struct annotate_weight weight;
+};
+
+/* How a name may be meant: the closest kind that anything matches is taken. */
+enum annotate_match {
+	ANNOTATE_NO_MATCH,
+	ANNOTATE_LAST_PART, /* "push" for "ns::stack<int>::push(int)" */
+	ANNOTATE_NO_ARGUMENTS,
+	ANNOTATE_PATTERN,
+	ANNOTATE_EXACT,
+};
+
+struct annotate_line {
+	uint32_t function, module, file;
+	int32_t line; /* 0 = not known */
+	struct annotate_weight weight;
+};
+
+/* Functions of one name may be several: file and line, which are the real function's, tell of
+ * which one it is an offset. */
+struct annotate_offset {
+	uint32_t function, module, file;
+	int32_t line, offset;
+	struct annotate_weight weight;
+};
+
+struct annotate {
+	struct source *source;
+	const char *path;
+	struct where *wheres;
+	size_t where_count;
+	struct map *index; /* what kind, whose -> index + 1 below */
+	struct annotate_function *functions;
+	struct annotate_line *lines;
+	struct annotate_offset *offsets;
+	size_t function_count, function_room, line_count, line_room, offset_count, offset_room;
+	uint64_t events;                   /* that passed --where */
+	uint64_t read, samples, weight_ns; /* looked at; passed --where */
+	struct draws draws;                /* passed --where */
+	int is_sampled;                    /* shares have an error: source_is_sampled() */
+};
+
+/* 0; -errno as source_open(). After it functions, heaviest first, are those of the closest
+ * match only; lines by file and line, offsets ascending. */
+int annotate_run(struct annotate **out, const struct annotate_query *query);
+void annotate_free(struct annotate *a);
+
+/* How @name, that a function has, is meant by @wanted. */
+enum annotate_match annotate_match(const char *wanted, const char *name);
+
+/* Names of the recording that are most like one that nothing has. Returns their number. */
+size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max);
+
+/* Is it of the function? */
+int annotate_line_of(const struct annotate_line *l, const struct annotate_function *f);
+int annotate_offset_of(const struct annotate_offset *o, const struct annotate_function *f);
+
+#endif

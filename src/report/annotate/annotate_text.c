@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An annotated function as text: its lines, or its instructions, with their weights. */
+#include "report/annotate/annotate_view.h"
+
+#include "report/show/layout.h"
+#include "report/sum/key.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTEXT_LINES 3   /* shown around a line with weight */
+#define WHOLE_LINES 60    /* so many are shown without gaps */
+#define TIMES_COLUMNS 110 /* narrower terminals see shares and samples only */
+#define ERROR_COLUMNS 90  /* narrower ones see shares without errors */
+#define NUMBERS_COLUMNS 28
+#define HOT_SHARE 0.10 /* of the function's own weight */
+#define WARM_SHARE 0.02
+
+struct printer {
+	const struct annotate *a;
+	const struct annotate_function *f;
+	const struct annotate_view *v;
+	const struct model *m;
+	FILE *out;
+};
+
+static uint64_t part(const struct printer *p, uint64_t ns, uint64_t samples)
+{
+	return p->a->weight_ns ? ns : samples;
+}
+
+static uint64_t whole(const struct printer *p)
+{
+	return p->a->weight_ns ? p->a->weight_ns : p->a->samples;
+}
+
+static int has_times(const struct printer *p)
+{
+	return p->a->weight_ns && (!p->v->columns || p->v->columns >= TIMES_COLUMNS);
+}
+
+static int has_errors(const struct printer *p)
+{
+	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
+}
+
+/* Before the number of a line. */
+static int numbers_columns(const struct printer *p)
+{
+	return NUMBERS_COLUMNS + (has_times(p) ? 24 : 0) + (has_errors(p) ? 2 * LAYOUT_ERROR : 0);
+}
+
+static double error_of(const struct printer *p, const struct draws *draws)
+{
+	return p->a->is_sampled ? interval_error(draws, &p->a->draws) : -1;
+}
+
+static double share_of(const struct printer *p, uint64_t ns, uint64_t samples)
+{
+	return whole(p) ? (double)part(p, ns, samples) / (double)whole(p) : 0;
+}
+
+void annotate_print_function(const struct annotate *a, const struct annotate_function *f, FILE *out)
+{
+	const struct model *m = source_model(a->source);
+
+	layout_name(out, names_text(&m->names, f->function), 0);
+	if (f->module) {
+		fputs(" in ", out);
+		layout_name(out, names_text(&m->names, f->module), 0);
+	}
+}
+
+static void head(const struct printer *p)
+{
+	const struct annotate_weight *w = &p->f->weight;
+	char time[LAYOUT_NUMBER], share[LAYOUT_NUMBER], self[LAYOUT_NUMBER];
+
+	fputs(p->v->bold, p->out);
+	annotate_print_function(p->a, p->f, p->out);
+	fputs(p->v->plain, p->out);
+	fprintf(p->out, ": %llu samples, ", (unsigned long long)w->samples);
+	if (p->a->weight_ns)
+		fprintf(p->out, "%s, ", layout_time(time, w->total_ns));
+	fprintf(p->out, "%s of all; self %s\n",
+		layout_share_error(share, share_of(p, w->total_ns, w->samples),
+				   error_of(p, &w->draws)),
+		layout_share_error(self, share_of(p, w->self_ns, w->self_samples),
+				   error_of(p, &w->self_draws)));
+}
+
+static void titles(const struct printer *p, const char *what, const char *text)
+{
+	int wide = (has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
+
+	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->bold, "self", wide, "", "total", wide, "");
+	fprintf(p->out, "%9s %8s  ", "samples", what);
+	layout_name(p->out, text, p->v->columns > 62 ? p->v->columns - 62 : p->v->columns);
+	fprintf(p->out, "%s\n", p->v->plain);
+}
+
+static const char *colour(const struct printer *p, const struct annotate_weight *w)
+{
+	uint64_t own = part(p, p->f->weight.total_ns, p->f->weight.samples);
+	double share;
+
+	if (!w || !own)
+		return "";
+	share = (double)part(p, w->total_ns, w->samples) / (double)own;
+	return share >= HOT_SHARE ? p->v->hot : share >= WARM_SHARE ? p->v->warm : "";
+}
+
+static void put_share(const struct printer *p, uint64_t ns, uint64_t samples,
+		      const struct draws *draws)
+{
+	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER], time[LAYOUT_NUMBER];
+
+	fprintf(p->out, "%8s%s ", layout_share(share, part(p, ns, samples), whole(p)),
+		has_errors(p) ? layout_error(error, error_of(p, draws)) : "");
+	if (has_times(p))
+		fprintf(p->out, "%11s ", layout_time(time, ns));
+}
+
+/* Weights, a number, and a text cut to what is left of the line. @w NULL: nothing was there. */
+static void row(const struct printer *p, const struct annotate_weight *w, const char *number,
+		const char *text)
+{
+	const char *paint = colour(p, w);
+	int used = numbers_columns(p);
+
+	fputs(paint, p->out);
+	if (w) {
+		put_share(p, w->self_ns, w->self_samples, &w->self_draws);
+		put_share(p, w->total_ns, w->samples, &w->draws);
+		fprintf(p->out, "%9llu ", (unsigned long long)w->samples);
+	} else {
+		fprintf(p->out, "%*s", used, "");
+	}
+	used += fprintf(p->out, "%8s  ", number);
+	layout_name(p->out, text, p->v->columns > used ? p->v->columns - used : p->v->columns);
+	fprintf(p->out, "%s\n", *paint ? p->v->plain : "");
+}
+
+/* ---- lines */
+
+int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
+		       uint32_t *file)
+{
+	uint32_t before = *cursor ? a->lines[*cursor - 1].file : UINT32_MAX;
+
+	for (; *cursor < a->line_count; ++*cursor) {
+		const struct annotate_line *l = &a->lines[*cursor];
+
+		if (!annotate_line_of(l, f) || l->file == before)
+			continue;
+		*file = l->file;
+		++*cursor;
+		return 1;
+	}
+	return 0;
+}
+
+/* The weight of a line, NULL: none; of line 0: what has no line. */
+static const struct annotate_weight *weight_at(const struct printer *p, uint32_t file, int64_t line)
+{
+	for (size_t i = 0; i < p->a->line_count; i++) {
+		const struct annotate_line *l = &p->a->lines[i];
+
+		if (annotate_line_of(l, p->f) && l->file == file && l->line == line)
+			return &l->weight;
+	}
+	return NULL;
+}
+
+/* Is a line with weight within CONTEXT_LINES of @line? */
+static int is_near(const struct printer *p, uint32_t file, int64_t line)
+{
+	for (size_t i = 0; i < p->a->line_count; i++) {
+		const struct annotate_line *l = &p->a->lines[i];
+
+		if (annotate_line_of(l, p->f) && l->file == file && l->line &&
+		    l->line >= line - CONTEXT_LINES && l->line <= line + CONTEXT_LINES)
+			return 1;
+	}
+	return 0;
+}
+
+static void range_of(const struct printer *p, uint32_t file, int64_t *first, int64_t *last)
+{
+	*first = INT64_MAX;
+	*last = 0;
+	for (size_t i = 0; i < p->a->line_count; i++) {
+		const struct annotate_line *l = &p->a->lines[i];
+
+		if (!annotate_line_of(l, p->f) || l->file != file || !l->line)
+			continue;
+		*first = l->line < *first ? l->line : *first;
+		*last = l->line > *last ? l->line : *last;
+	}
+	*first = *first > CONTEXT_LINES ? *first - CONTEXT_LINES : 1;
+	*last += CONTEXT_LINES;
+}
+
+static void print_line(const struct printer *p, uint32_t file, int64_t line, const char *text)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%lld", (long long)line);
+	row(p, weight_at(p, file, line), number, text);
+}
+
+static void unknown_line(const struct printer *p, uint32_t file)
+{
+	const struct annotate_weight *w = weight_at(p, file, 0);
+
+	if (w)
+		row(p, w, "-", "(no line known)");
+}
+
+static void print_source(const struct printer *p, uint32_t file, const struct source_text *text)
+{
+	const struct facts *facts = source_facts(p->a->source);
+	int64_t first, last;
+	int gap = 0;
+
+	range_of(p, file, &first, &last);
+	if (text->modified_ns > facts->start_ns)
+		fprintf(p->out,
+			"%sThis file was changed after the recording began: lines may have "
+			"moved.%s\n",
+			p->v->warm, p->v->plain);
+	titles(p, "line", text->path);
+	unknown_line(p, file);
+	if (last > (int64_t)text->count && !weight_at(p, file, (int64_t)text->count + 1))
+		last = (int64_t)text->count > last - CONTEXT_LINES ? (int64_t)text->count : last;
+	for (int64_t line = first; line <= last; line++) {
+		if (last - first >= WHOLE_LINES && !is_near(p, file, line)) {
+			gap = 1;
+			continue;
+		}
+		if (gap)
+			fprintf(p->out, "%s%*s...%s\n", p->v->dim, numbers_columns(p) + 5, "",
+				p->v->plain);
+		gap = 0;
+		print_line(p, file, line, source_text_line(text, line));
+	}
+}
+
+/* Without its source: the lines that have weight, by their numbers. */
+static void print_numbers(const struct printer *p, uint32_t file)
+{
+	titles(p, "line", names_text(&p->m->names, file));
+	unknown_line(p, file);
+	for (size_t i = 0; i < p->a->line_count; i++) {
+		const struct annotate_line *l = &p->a->lines[i];
+
+		if (annotate_line_of(l, p->f) && l->file == file && l->line)
+			print_line(p, file, l->line, "");
+	}
+}
+
+/* ---- instructions */
+
+static int same_place(const struct instruction *a, const struct instruction *b)
+{
+	return a->line == b->line && a->file && b->file && strcmp(a->file, b->file) == 0;
+}
+
+static void print_code(const struct printer *p, const struct disassembly *d)
+{
+	const struct instruction *before = NULL;
+	struct source_text *text = NULL;
+	const char *file = NULL;
+
+	if (!d->is_certain)
+		fprintf(p->out,
+			"%sThe program has no build-id: this may be another build of "
+			"it.%s\n",
+			p->v->warm, p->v->plain);
+	titles(p, "address", d->path);
+	for (size_t n = 0; n < d->count; n++) {
+		const struct instruction *i = &d->item[n];
+		struct annotate_weight w;
+		char address[24];
+
+		if (before && !i->offset) {
+			fputc('\n', p->out);
+			before = NULL;
+		}
+		if (i->file && i->line && (!before || !same_place(before, i))) {
+			if (!file || strcmp(file, i->file) != 0) {
+				source_text_free(text);
+				text = NULL;
+				if (source_text_open(&text, i->file, &p->v->places))
+					text = NULL;
+				file = i->file;
+			}
+			fprintf(p->out, "%s%*s", p->v->dim, numbers_columns(p) + 1, "");
+			layout_name(p->out, key_base_name(i->file), 0);
+			fprintf(p->out, ":%d  ", i->line);
+			layout_name(p->out, text ? source_text_line(text, i->line) : "",
+				    p->v->columns ? p->v->columns - 45 : 0);
+			fprintf(p->out, "%s\n", p->v->plain);
+		}
+		before = i;
+		snprintf(address, sizeof(address), "%llx", (unsigned long long)i->address);
+		row(p, disassembly_weight(d, p->a, i, &w) ? &w : NULL, address, i->text);
+	}
+	source_text_free(text);
+}
+
+/* ---- the whole */
+
+/* Files of the function whose source is there are shown; the others are told. */
+static int print_files(const struct printer *p)
+{
+	struct source_text *text;
+	size_t cursor = 0;
+	uint32_t file;
+	int shown = 0;
+
+	while (annotate_next_file(p->a, p->f, &cursor, &file)) {
+		int rc = file ? source_text_open(&text, names_text(&p->m->names, file),
+						 &p->v->places)
+			      : -ENOENT;
+
+		if (rc == -ENOMEM)
+			return rc;
+		fputc('\n', p->out);
+		if (rc) {
+			print_numbers(p, file);
+			continue;
+		}
+		print_source(p, file, text);
+		source_text_free(text);
+		shown++;
+	}
+	return shown;
+}
+
+static uint32_t first_file(const struct printer *p)
+{
+	size_t cursor = 0;
+	uint32_t file = 0;
+
+	while (annotate_next_file(p->a, p->f, &cursor, &file) && !file)
+		;
+	return file;
+}
+
+static int has_source(const struct printer *p)
+{
+	struct source_text *text;
+	size_t cursor = 0;
+	uint32_t file;
+
+	while (annotate_next_file(p->a, p->f, &cursor, &file)) {
+		if (!file || source_text_open(&text, names_text(&p->m->names, file), &p->v->places))
+			continue;
+		source_text_free(text);
+		return 1;
+	}
+	return 0;
+}
+
+static void advise(const struct printer *p, uint32_t file, const char *why)
+{
+	fputc('\n', p->out);
+	if (file) {
+		fputs("No source at ", p->out);
+		layout_name(p->out, names_text(&p->m->names, file), 0);
+		fputs(": --path OLD=NEW or --source-dir DIR says where it is.\n", p->out);
+	} else {
+		fputs("No lines: the program has no debug information. Compile it with -g, or "
+		      "install its debug symbols (Debian: the package's -dbgsym), and record "
+		      "again.\n",
+		      p->out);
+	}
+	fprintf(p->out, "No code: %s\n", why);
+}
+
+int annotate_text(const struct annotate *a, const struct annotate_function *f,
+		  const struct annotate_view *view, FILE *out)
+{
+	struct printer p = {a, f, view, source_model(a->source), out};
+	struct disassembly *d = NULL;
+	char why[DISASSEMBLY_WHY] = "";
+	int source = has_source(&p), code = -ENOENT, rc;
+	uint32_t file = first_file(&p);
+
+	if (view->disassemble || !source)
+		code = disassembly_open(&d, a, f, &view->places, why);
+	if (code == -ENOMEM)
+		return code;
+	head(&p);
+	rc = !code ? 1 : print_files(&p);
+	if (!code) {
+		fputc('\n', out);
+		print_code(&p, d);
+	} else if (!source) {
+		advise(&p, file, why);
+	} else if (view->disassemble) {
+		fprintf(out, "\nNo code: %s\n", why);
+	}
+	disassembly_free(d);
+	if (rc < 0)
+		return rc;
+	return !code || (source && !view->disassemble) ? 0 : -ENOENT;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One annotated function as text or JSON: docs/annotate.md. */
+#ifndef WEFT_REPORT_ANNOTATE_VIEW_H
+#define WEFT_REPORT_ANNOTATE_VIEW_H
+
+#include "report/annotate/annotate.h"
+#include "report/annotate/disassembly.h"
+#include "report/read/source_text.h"
+
+#include <stdio.h>
+
+struct annotate_view {
+	struct source_places places;
+	int disassemble;                             /* code even where there is source */
+	int columns;                                 /* lines are cut there; 0 = never */
+	const char *bold, *dim, *hot, *warm, *plain; /* "" without colours */
+};
+
+/* Both: 0; -ENOENT: neither source nor code is there (what is known was printed, with what to
+ * do about it); -ENOMEM. Errors of @out stay in it. */
+int annotate_text(const struct annotate *a, const struct annotate_function *f,
+		  const struct annotate_view *view, FILE *out);
+int annotate_json(const struct annotate *a, const struct annotate_function *f,
+		  const struct annotate_view *view, FILE *out);
+
+/* "name in module": what is chosen, or could be. */
+void annotate_print_function(const struct annotate *a, const struct annotate_function *f,
+			     FILE *out);
+
+/*
+ * Lines of one file of the function: a[first, first + count). From *cursor = 0 on; 0 at the end.
+ */
+int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
+		       uint32_t *file);
+
+#endif

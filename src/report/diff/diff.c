@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See diff.h. Each section is a view of both files; rows of one name are put side by side, and
+ * stand by how much their weight per unit changed, most first.
+ */
+#include "report/diff/diff.h"
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum form {
+	FORM_SHARE,    /* of the whole */
+	FORM_PER,      /* time per unit; or samples, where a side has no weights */
+	FORM_COUNT,    /* number per unit */
+	FORM_QUANTILE, /* of durations */
+	FORM_EACH,     /* time for each of the row's events */
+	FORM_TIME,     /* absolute, only in JSON */
+	FORM_NUMBER,   /* absolute, only in JSON */
+};
+
+struct column {
+	const char *title, *json;
+	enum form form;
+	enum measure measure;
+	unsigned int permille;
+};
+
+struct section {
+	const struct view *view;
+	enum measure weight; /* rows are sorted by its change per unit */
+	struct column column[12];
+};
+
+static const struct section sections[DIFF_SECTIONS] = {
+	[DIFF_SUMS] = {&view_methods,
+		       MEASURE_SELF,
+		       {{"self", "self_share", FORM_SHARE, MEASURE_SELF, 0},
+			{"total", "total_share", FORM_SHARE, MEASURE_CPU, 0},
+			{"self", "self_per_unit", FORM_PER, MEASURE_SELF, 0},
+			{NULL, "self_ns", FORM_TIME, MEASURE_SELF, 0},
+			{NULL, "total_ns", FORM_TIME, MEASURE_CPU, 0},
+			{NULL, "self_samples", FORM_NUMBER, MEASURE_SELF_SAMPLES, 0},
+			{NULL, "samples", FORM_NUMBER, MEASURE_SAMPLES, 0}}},
+	[DIFF_LATENCIES] = {&view_latencies,
+			    MEASURE_TIME,
+			    {{"count", "count_per_unit", FORM_COUNT, MEASURE_COUNT, 0},
+			     {"p50", "p50_ns", FORM_QUANTILE, MEASURE_TIME, 500},
+			     {"p99", "p99_ns", FORM_QUANTILE, MEASURE_TIME, 990},
+			     {"time", "time_per_unit", FORM_PER, MEASURE_TIME, 0},
+			     {NULL, "count", FORM_NUMBER, MEASURE_COUNT, 0},
+			     {NULL, "total_ns", FORM_TIME, MEASURE_TIME, 0}}},
+	[DIFF_SPANS] = {&view_spans,
+			MEASURE_TIME,
+			{{"count", "count_per_unit", FORM_COUNT, MEASURE_COUNT, 0},
+			 {"p50", "p50_ns", FORM_QUANTILE, MEASURE_TIME, 500},
+			 {"p99", "p99_ns", FORM_QUANTILE, MEASURE_TIME, 990},
+			 {"cpu", "cpu_each_ns", FORM_EACH, MEASURE_CPU, 0},
+			 {"waited", "waited_each_ns", FORM_EACH, MEASURE_WAITED, 0},
+			 {"time", "time_per_unit", FORM_PER, MEASURE_TIME, 0},
+			 {NULL, "count", FORM_NUMBER, MEASURE_COUNT, 0},
+			 {NULL, "total_ns", FORM_TIME, MEASURE_TIME, 0},
+			 {NULL, "samples", FORM_NUMBER, MEASURE_SAMPLES, 0},
+			 {NULL, "waits", FORM_NUMBER, MEASURE_WAITS, 0}}},
+};
+
+static const struct tally *tally_of(const struct diff *d, int side, enum diff_section section)
+{
+	return &d->side[side].view[section]->tally;
+}
+
+const struct facts *diff_facts(const struct diff *d, int side)
+{
+	return source_facts(d->side[side].view[DIFF_SUMS]->source);
+}
+
+int64_t diff_lost(const struct diff *d, int side)
+{
+	return facts_sum(diff_facts(d, side), source_model(d->side[side].view[DIFF_SUMS]->source),
+			 "lost");
+}
+
+uint64_t diff_samples(const struct diff *d, int side)
+{
+	return tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF_SAMPLES];
+}
+
+uint64_t diff_weight(const struct diff *d, int side)
+{
+	return tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF];
+}
+
+/* ---- columns */
+
+static const char *per_text(const struct diff *d)
+{
+	static const char *const text[] = {
+		[DIFF_PER_SECOND] = "/s", [DIFF_PER_SPAN] = "/span", [DIFF_TOTAL] = ""};
+
+	return text[d->query->per];
+}
+
+static void add_column(struct diff_columns *c, const char *title, const char *unit,
+		       const char *json, int side, int is_text)
+{
+	static const char *const suffix[][2] = {{" A", "_a"}, {" B", "_b"}, {"", ""}};
+	size_t i = c->count++;
+
+	snprintf(c->json[i], DIFF_TITLE, "%s%s", json, suffix[side][1]);
+	if (title)
+		snprintf(c->title[i], DIFF_TITLE, "%s%s%s", title, unit, suffix[side][0]);
+	c->column[i] = (struct table_column){
+		.title = title ? c->title[i] : NULL, .json = c->json[i], .is_text = is_text};
+}
+
+static int is_per_unit(const struct column *c)
+{
+	return c->form == FORM_PER || c->form == FORM_COUNT;
+}
+
+static void make_columns(struct diff *d, enum diff_section section)
+{
+	const struct section *s = &sections[section];
+	struct diff_columns *out = &d->columns[section];
+
+	for (const struct column *c = s->column; c->json; c++)
+		for (int side = 0; side < 2; side++)
+			add_column(out, c->title, is_per_unit(c) ? per_text(d) : "", c->json, side,
+				   0);
+	add_column(out, "change", "", "change", 2, 0);
+	for (int i = 0; i < TALLY_NAMES && s->view->names[i]; i++) {
+		const char *name = s->view->names[i];
+
+		if (section == DIFF_SUMS && d->query->by)
+			name = d->query->by->text;
+		add_column(out, name, "", section == DIFF_SUMS ? "key" : name, 2, 1);
+	}
+	table_init(&d->table[section], out->column, out->count);
+}
+
+/* ---- rows */
+
+struct pair {
+	const struct tally_row *of[2]; /* NULL = not there */
+	const char *name[TALLY_NAMES];
+	double change, weight;
+	int is_none; /* the change is no more than chance */
+};
+
+struct pairs {
+	struct map *index;
+	struct pair *pair;
+	size_t count, room;
+};
+
+/* Ids are of a file's own model: the texts are what rows have in common. */
+static struct pair *pair_of(struct pairs *p, const struct model *m, const struct tally_row *r)
+{
+	struct pair *bigger;
+	struct buf key = {0};
+	uint64_t *at;
+
+	for (int i = 0; i < TALLY_NAMES; i++) {
+		const char *text = names_text(&m->names, r->name[i]);
+
+		buf_put(&key, text, strlen(text) + 1);
+	}
+	at = key.failed ? NULL : map_put(p->index, key.data, key.size, NULL);
+	buf_free(&key);
+	if (!at)
+		return NULL;
+	if (*at)
+		return &p->pair[*at - 1];
+	bigger = array_grown(p->pair, p->count + 1, &p->room, sizeof(*bigger));
+	if (!bigger)
+		return NULL;
+	p->pair = bigger;
+	p->pair[p->count] = (struct pair){.change = 0};
+	for (int i = 0; i < TALLY_NAMES; i++)
+		p->pair[p->count].name[i] = r->name[i] ? names_text(&m->names, r->name[i]) : NULL;
+	*at = ++p->count;
+	return &p->pair[p->count - 1];
+}
+
+/* Time, or samples where only they are known of both: their measure is the one before. */
+static double weight_per_unit(const struct diff *d, int side, const struct tally_row *r,
+			      enum measure measure)
+{
+	int counts = d->samples_only && measure == MEASURE_SELF;
+	enum measure of = counts ? (enum measure)(measure - 1) : measure;
+
+	return r && d->side[side].units > 0 ? (double)r->value[of] / d->side[side].units : 0;
+}
+
+static int has_errors(const struct diff *d)
+{
+	return tally_of(d, 0, DIFF_SUMS)->has_errors && tally_of(d, 1, DIFF_SUMS)->has_errors &&
+	       d->side[0].units > 0 && d->side[1].units > 0;
+}
+
+/* Could the self times per unit be equal, for all that the samples tell? */
+static int is_chance(const struct diff *d, const struct pair *p)
+{
+	struct draws drawn[2] = {{0, 0, 0}, {0, 0, 0}};
+
+	for (int side = 0; side < 2; side++) {
+		const struct tally_row *r = p->of[side];
+		double samples = r ? (double)r->value[MEASURE_SELF_SAMPLES] : 0;
+
+		/* Of only one side the draws would be ns. */
+		if (d->samples_only)
+			drawn[side] = (struct draws){samples, samples, samples};
+		else if (r)
+			drawn[side] = r->drawn[DRAWN_SELF];
+	}
+	return interval_same_rate(&drawn[0], d->side[0].units, &drawn[1], d->side[1].units);
+}
+
+static int gather(struct diff *d, enum diff_section section, struct pairs *p)
+{
+	for (int side = 0; side < 2; side++) {
+		const struct tally *t = tally_of(d, side, section);
+		const struct model *m = source_model(d->side[side].view[section]->source);
+
+		for (uint32_t i = 0; i < t->count; i++) {
+			struct pair *pair = pair_of(p, m, &t->row[i]);
+
+			if (!pair)
+				return -ENOMEM;
+			pair->of[side] = &t->row[i];
+		}
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		struct pair *pair = &p->pair[i];
+		double a = weight_per_unit(d, 0, pair->of[0], sections[section].weight);
+		double b = weight_per_unit(d, 1, pair->of[1], sections[section].weight);
+
+		pair->change = fabs(b - a);
+		pair->weight = a > b ? a : b;
+		pair->is_none = section == DIFF_SUMS && has_errors(d) && is_chance(d, pair);
+	}
+	return 0;
+}
+
+static int most_changed(const void *left, const void *right)
+{
+	const struct pair *a = left, *b = right;
+
+	if (a->is_none != b->is_none)
+		return a->is_none - b->is_none;
+	if (a->change != b->change)
+		return a->change < b->change ? 1 : -1;
+	if (a->weight != b->weight)
+		return a->weight < b->weight ? 1 : -1;
+	for (int i = 0; i < TALLY_NAMES; i++) {
+		int by = strcmp(a->name[i] ? a->name[i] : "", b->name[i] ? b->name[i] : "");
+
+		if (by)
+			return by;
+	}
+	return 0;
+}
+
+static void put_share(struct diff *d, int side, const struct column *c, const struct tally_row *r,
+		      enum diff_section section)
+{
+	const uint64_t *whole = tally_of(d, side, section)->whole;
+	struct interval_ends ends;
+	enum measure of = d->samples_only ? (enum measure)(c->measure - 1) : c->measure;
+
+	table_share(&d->table[section], r ? r->value[of] : 0, whole[of]);
+	if (tally_ends(tally_of(d, side, section), r, of, &ends) == 0)
+		table_ends(&d->table[section], &ends);
+}
+
+static void put_per(struct diff *d, int side, const struct column *c, const struct tally_row *r,
+		    struct table *out)
+{
+	double value = weight_per_unit(d, side, r, c->measure);
+
+	if (!(d->side[side].units > 0))
+		table_none(out);
+	else if (c->form == FORM_COUNT || (d->samples_only && c->measure == MEASURE_SELF))
+		table_real(out, value);
+	else
+		table_time(out, (uint64_t)(value + 0.5));
+}
+
+static void put_cell(struct diff *d, int side, const struct column *c, const struct tally_row *r,
+		     enum diff_section section)
+{
+	struct table *out = &d->table[section];
+
+	if (c->form == FORM_SHARE)
+		put_share(d, side, c, r, section);
+	else if (is_per_unit(c))
+		put_per(d, side, c, r, out);
+	else if (c->form == FORM_TIME)
+		table_time(out, r ? r->value[c->measure] : 0);
+	else if (c->form == FORM_NUMBER)
+		table_count(out, r ? r->value[c->measure] : 0);
+	else if (!r || !r->value[MEASURE_COUNT])
+		table_none(out);
+	else if (c->form == FORM_QUANTILE)
+		table_time(out, histogram_quantile(&r->times, c->permille));
+	else
+		table_time(out, r->value[c->measure] / r->value[MEASURE_COUNT]);
+}
+
+static void put_row(struct diff *d, enum diff_section section, const struct pair *p)
+{
+	const struct section *s = &sections[section];
+	struct table *out = &d->table[section];
+
+	for (const struct column *c = s->column; c->json; c++)
+		for (int side = 0; side < 2; side++)
+			put_cell(d, side, c, p->of[side], section);
+	table_change(out, weight_per_unit(d, 0, p->of[0], s->weight),
+		     weight_per_unit(d, 1, p->of[1], s->weight));
+	if (section == DIFF_SUMS && has_errors(d))
+		table_certainty(out, p->is_none ? CELL_IS_NONE : CELL_IS_MORE);
+	for (int i = 0; i < TALLY_NAMES && s->view->names[i]; i++)
+		table_text(out, p->name[i]);
+}
+
+static int make_section(struct diff *d, enum diff_section section)
+{
+	struct pairs p = {.index = map_new()};
+	int rc = p.index ? 0 : -ENOMEM;
+
+	make_columns(d, section);
+	if (!rc)
+		rc = gather(d, section, &p);
+	if (!rc && p.count)
+		qsort(p.pair, p.count, sizeof(*p.pair), most_changed);
+	for (size_t i = 0; i < p.count && !rc; i++)
+		put_row(d, section, &p.pair[i]);
+	map_free(p.index);
+	free(p.pair);
+	return rc ? rc : d->table[section].failed ? -ENOMEM : 0;
+}
+
+/* ---- sides */
+
+static void set_units(struct diff *d, int side)
+{
+	struct diff_side *s = &d->side[side];
+	const struct facts *f = diff_facts(d, side);
+
+	s->duration_ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+	s->spans = s->view[DIFF_SPANS]->tally.whole[MEASURE_SPANS];
+	s->units = d->query->per == DIFF_PER_SECOND ? (double)s->duration_ns / 1e9
+		   : d->query->per == DIFF_PER_SPAN ? (double)s->spans
+						    : 1;
+}
+
+static int read_side(struct diff *d, int side)
+{
+	struct diff_side *s = &d->side[side];
+	int rc = 0;
+
+	for (int i = 0; i < DIFF_SECTIONS && !rc; i++) {
+		s->query[i] = (struct view_query){
+			.view = sections[i].view,
+			.path = d->query->path[side],
+			.events = i == DIFF_SUMS ? d->query->events : NULL,
+			.by = i == DIFF_SUMS ? d->query->by : NULL,
+			.wheres = d->query->wheres,
+			.where_count = d->query->where_count,
+			.bare_names = 1,
+		};
+		rc = view_run(&s->view[i], &s->query[i]);
+	}
+	if (!rc)
+		rc = settings_read(&s->settings, d->query->path[side]);
+	if (!rc)
+		set_units(d, side);
+	return rc;
+}
+
+int diff_run(struct diff **out, const struct diff_query *query, int *failed)
+{
+	static const struct table_column settings[] = {
+		{.title = "setting", .json = "setting", .is_text = 1},
+		{.title = "A", .json = "a", .is_text = 1, .stays = 1},
+		{.title = "B", .json = "b", .is_text = 1, .stays = 1},
+	};
+	struct diff *d = calloc(1, sizeof(*d));
+	int rc = d ? 0 : -ENOMEM;
+
+	*failed = 0;
+	for (int side = 0; side < 2 && !rc; side++) {
+		d->query = query;
+		*failed = side;
+		rc = read_side(d, side);
+	}
+	for (int i = 0; i < DIFF_SECTIONS && !rc; i++) {
+		d->samples_only = !diff_weight(d, 0) || !diff_weight(d, 1);
+		rc = make_section(d, (enum diff_section)i);
+	}
+	if (rc) {
+		diff_free(d);
+		return rc;
+	}
+	table_init(&d->settings, settings, sizeof(settings) / sizeof(settings[0]));
+	settings_compare(&d->side[0].settings, &d->side[1].settings, &d->settings);
+	*out = d;
+	return 0;
+}
+
+void diff_free(struct diff *d)
+{
+	if (!d)
+		return;
+	for (int i = 0; i < DIFF_SECTIONS; i++) {
+		table_free(&d->table[i]);
+		view_free(d->side[0].view[i]);
+		view_free(d->side[1].view[i]);
+	}
+	settings_free(&d->side[0].settings);
+	settings_free(&d->side[1].settings);
+	table_free(&d->settings);
+	free(d);
+}

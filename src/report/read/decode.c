@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/read/decode.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACC_NATIVE 0x100
+#define FRAMES_MAX 4096 /* of one stack; the JVM's limit is 2048 */
+
+int decoder_init(struct decoder *d, struct model *m)
+{
+	memset(d, 0, sizeof(*d));
+	d->model = m;
+	d->detail = DECODE_LINES;
+	d->chunk = UINT64_MAX;
+	return 0;
+}
+
+static void drop_maps(struct decoder *d)
+{
+	map_free(d->threads);
+	map_free(d->methods);
+	map_free(d->stacks);
+	map_free(d->states);
+	d->threads = d->methods = d->stacks = d->states = NULL;
+	d->method_count = 0;
+}
+
+void decoder_free(struct decoder *d)
+{
+	drop_maps(d);
+	free(d->frames);
+	free(d->method);
+	memset(d, 0, sizeof(*d));
+}
+
+int decoder_enter(struct decoder *d, uint64_t chunk)
+{
+	if (chunk == d->chunk && d->stacks)
+		return 0;
+	drop_maps(d);
+	d->threads = map_new();
+	d->methods = map_new();
+	d->stacks = map_new();
+	d->states = map_new();
+	if (!d->threads || !d->methods || !d->stacks || !d->states) {
+		drop_maps(d);
+		return -ENOMEM;
+	}
+	d->chunk = chunk;
+	return 0;
+}
+
+/* ---- plain values */
+
+static int is_null(const struct weft_jfr_node *n)
+{
+	return !n || n->shape == WEFT_JFR_V_NULL;
+}
+
+/* Symbols and their kin are structs of one string, or that string: both are met. */
+struct weft_jfr_string decode_string(const struct weft_jfr_node *n)
+{
+	static const struct weft_jfr_string none = {"", 0};
+
+	while (n && n->shape == WEFT_JFR_V_STRUCT && n->many.count == 1)
+		n = n->many.item;
+	return n && n->shape == WEFT_JFR_V_STRING && n->string.data ? n->string : none;
+}
+
+int64_t decode_number(const struct weft_jfr_node *n, int64_t otherwise)
+{
+	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
+}
+
+static const struct weft_jfr_node *field(const struct weft_jfr_node *n, const char *name)
+{
+	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
+}
+
+static uint32_t string_id(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string s = decode_string(n);
+
+	return names_id_bytes(&d->model->names, s.data, s.bytes);
+}
+
+/* A number kept under a pool key of this chunk, 0 = not yet; without a key: NULL. */
+static uint64_t *cached(struct decoder *d, struct map *m, const struct weft_jfr_node *n)
+{
+	uint64_t *id;
+
+	if (!n->pool_key)
+		return NULL;
+	id = map_put(m, &n->pool_key, sizeof(n->pool_key), NULL);
+	if (!id)
+		d->model->failed = 1;
+	return id;
+}
+
+static void keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
+{
+	uint64_t *at = n->pool_key ? map_get(m, &n->pool_key, sizeof(n->pool_key)) : NULL;
+
+	if (at)
+		*at = id;
+}
+
+/* ---- methods: "module function" of native code, "Class.method" of Java */
+
+static int starts_with(struct weft_jfr_string s, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return s.bytes >= length && memcmp(s.data, prefix, length) == 0;
+}
+
+/* Of a native function that has its source file there: see docs/jfr.md. */
+static int is_path(struct weft_jfr_string descriptor)
+{
+	return (starts_with(descriptor, "()L/") || starts_with(descriptor, "()L./")) &&
+	       descriptor.data[descriptor.bytes - 1] == ';';
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* "()L/src/a%28b.c;": the path in it, bytes that were escaped as they were. 0: there is none. */
+static uint32_t file_name(struct decoder *d, struct weft_jfr_string descriptor)
+{
+	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
+	char *path = is_path(descriptor) ? malloc(descriptor.bytes) : NULL;
+	size_t used = 0;
+	uint32_t id;
+
+	if (!path) {
+		d->model->failed |= is_path(descriptor);
+		return 0;
+	}
+	while (at < end) {
+		int high = *at == '%' && end - at > 2 ? hex_digit(at[1]) : -1;
+		int low = high >= 0 ? hex_digit(at[2]) : -1;
+
+		path[used++] = low < 0 ? *at : (char)(high << 4 | low);
+		at += low < 0 ? 1 : 3;
+	}
+	id = names_id_bytes(&d->model->names, path, used);
+	free(path);
+	return id;
+}
+
+/*
+ * Native writers give their frames a descriptor that no Java method can have, or a native
+ * method in a class that neither loader nor package has: the JVM's own have one of them.
+ */
+static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string frame_type)
+{
+	struct weft_jfr_string descriptor = decode_string(field(method, "descriptor"));
+	const struct weft_jfr_node *class = field(method, "type");
+
+	if (starts_with(descriptor, "()L;") || starts_with(descriptor, "(Lk;)L;") ||
+	    is_path(descriptor) || starts_with(frame_type, "C++") ||
+	    starts_with(frame_type, "Kernel"))
+		return 1;
+	return (decode_number(field(method, "modifiers"), 0) & ACC_NATIVE) &&
+	       is_null(field(class, "classLoader")) && is_null(field(class, "package"));
+}
+
+static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
+			  struct weft_jfr_string name)
+{
+	char *text = malloc(type.bytes + name.bytes + 1);
+	size_t used = 0;
+	uint32_t id;
+
+	if (!text) {
+		d->model->failed = 1;
+		return 0;
+	}
+	for (size_t i = 0; i < type.bytes; i++)
+		text[used++] = type.data[i] == '/' ? '.' : type.data[i];
+	if (type.bytes && name.bytes)
+		text[used++] = '.';
+	memcpy(text + used, name.data, name.bytes);
+	id = names_id_bytes(&d->model->names, text, used + name.bytes);
+	free(text);
+	return id;
+}
+
+/* A module: "[vdso]" is written as "<vdso>", for no class may begin with a bracket. */
+static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
+{
+	char text[64];
+
+	if (!class.bytes || class.data[0] != '<' || class.bytes > sizeof(text))
+		return names_id_bytes(&d->model->names, class.data, class.bytes);
+	memcpy(text, class.data, class.bytes);
+	text[0] = '[';
+	if (text[class.bytes - 1] == '>')
+		text[class.bytes - 1] = ']';
+	return names_id_bytes(&d->model->names, text, class.bytes);
+}
+
+static struct decoded_method read_method(struct decoder *d, const struct weft_jfr_node *method,
+					 const struct weft_jfr_node *frame_type)
+{
+	struct weft_jfr_string type = decode_string(field(field(method, "type"), "name"));
+	struct weft_jfr_string name = decode_string(field(method, "name"));
+	struct names *names = &d->model->names;
+
+	if (is_native(method, decode_string(frame_type)))
+		return (struct decoded_method){
+			.function = names_id_bytes(names, name.data, name.bytes),
+			.module = module_name(d, type),
+			.file = file_name(d, decode_string(field(method, "descriptor"))),
+		};
+	return (struct decoded_method){java_name(d, type, name), names_id(names, "java"), 0};
+}
+
+static struct decoded_method *method_room(struct decoder *d)
+{
+	size_t want = d->method_room ? d->method_room * 2 : 256;
+	struct decoded_method *bigger;
+
+	if (d->method_count < d->method_room)
+		return d->method;
+	bigger = realloc(d->method, want * sizeof(*bigger));
+	if (!bigger)
+		return NULL;
+	d->method = bigger;
+	d->method_room = want;
+	return bigger;
+}
+
+static struct decoded_method decode_method(struct decoder *d, const struct weft_jfr_node *method,
+					   const struct weft_jfr_node *frame_type)
+{
+	uint64_t *known = cached(d, d->methods, method);
+	struct decoded_method one;
+
+	if (known && *known)
+		return d->method[*known - 1];
+	one = read_method(d, method, frame_type);
+	if (!known)
+		return one;
+	if (!method_room(d)) {
+		d->model->failed = 1;
+		return one;
+	}
+	d->method[d->method_count++] = one;
+	keep(d->methods, method, d->method_count);
+	return one;
+}
+
+static int is_inlined(const struct weft_jfr_node *frame)
+{
+	struct weft_jfr_string type = decode_string(field(frame, "type"));
+
+	return type.bytes == strlen("Inlined") && memcmp(type.data, "Inlined", type.bytes) == 0;
+}
+
+static int32_t positive(const struct weft_jfr_node *n)
+{
+	int64_t value = decode_number(n, 0);
+
+	return value > 0 && value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *n)
+{
+	const struct weft_jfr_node *method = field(n, "method");
+	struct decoded_method m;
+	struct frame f = {0};
+
+	if (is_null(method))
+		return f;
+	m = decode_method(d, method, field(n, "type"));
+	f.function = m.function;
+	f.module = m.module;
+	if (d->detail & DECODE_LINES) {
+		f.file = m.file;
+		f.line = positive(field(n, "lineNumber"));
+		f.inlined = (uint32_t)is_inlined(n);
+	}
+	if (d->detail & DECODE_OFFSETS)
+		f.offset = positive(field(n, "bytecodeIndex"));
+	return f;
+}
+
+/* ---- stacks */
+
+static int frame_room(struct decoder *d, size_t count)
+{
+	struct frame *bigger;
+
+	if (count <= d->frame_room)
+		return 1;
+	bigger = realloc(d->frames, count * sizeof(*bigger));
+	if (!bigger) {
+		d->model->failed = 1;
+		return 0;
+	}
+	d->frames = bigger;
+	d->frame_room = count;
+	return 1;
+}
+
+/* Nothing that the outermost frame could be inlined into is there. */
+static int is_wanted(const struct decoder *d, const struct weft_jfr_node *frame, int is_outermost)
+{
+	return !(d->detail & DECODE_NO_INLINES) || is_outermost || !is_inlined(frame);
+}
+
+static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
+{
+	const struct weft_jfr_node *frames = field(n, "frames");
+	int truncated = decode_number(field(n, "truncated"), 0) != 0;
+	size_t count = frames && frames->shape == WEFT_JFR_V_ARRAY ? frames->many.count : 0;
+	uint32_t used = 0;
+
+	if (count > FRAMES_MAX) {
+		count = FRAMES_MAX;
+		truncated = 1;
+	}
+	if (!frame_room(d, count))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(d, &frames->many.item[i], i + 1 == count))
+			d->frames[used++] = decode_frame(d, &frames->many.item[i]);
+	return model_stack(d->model, d->frames, used, truncated);
+}
+
+uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->stacks, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_stack(d, n);
+	keep(d->stacks, n, id);
+	return id;
+}
+
+/* ---- threads */
+
+/* Is it "name [pid]"? */
+static int names_process(struct weft_jfr_string group)
+{
+	size_t at = group.bytes;
+
+	if (at < 4 || group.data[at - 1] != ']')
+		return 0;
+	for (at--; at > 0 && isdigit((unsigned char)group.data[at - 1]); at--)
+		;
+	return at >= 2 && at < group.bytes - 1 && group.data[at - 1] == '[' &&
+	       group.data[at - 2] == ' ';
+}
+
+static uint32_t new_thread(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string group = decode_string(field(field(n, "group"), "name"));
+	int64_t tid = decode_number(field(n, "osThreadId"), 0);
+	struct names *names = &d->model->names;
+	struct thread t = {0};
+
+	t.name = string_id(d, field(n, "javaName"));
+	if (!t.name)
+		t.name = string_id(d, field(n, "osName"));
+	t.key = t.name;
+	if (tid > 0)
+		t.key = names_id_format(names, t.name ? "%s [%" PRId64 "]" : "%s[%" PRId64 "]",
+					names_text(names, t.name), tid);
+	t.process =
+		names_process(group) ? names_id_bytes(names, group.data, group.bytes) : d->process;
+	return model_thread(d->model, &t);
+}
+
+uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->threads, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_thread(d, n);
+	keep(d->threads, n, id);
+	return id;
+}
+
+uint64_t decode_thread_key(const struct weft_jfr_node *n)
+{
+	int64_t tid;
+
+	if (is_null(n))
+		return 0;
+	if (n->pool_key)
+		return n->pool_key;
+	tid = decode_number(field(n, "osThreadId"), 0);
+	return tid ? hash_mix((uint64_t)tid) : 0;
+}
+
+/* ---- states */
+
+static uint32_t new_state(struct decoder *d, struct weft_jfr_string s)
+{
+	size_t skip = starts_with(s, "STATE_") ? strlen("STATE_") : 0;
+	char text[64];
+	size_t used = 0;
+
+	for (size_t i = skip; i < s.bytes && used < sizeof(text); i++)
+		text[used++] = (char)tolower((unsigned char)s.data[i]);
+	return names_id_bytes(&d->model->names, text, used);
+}
+
+uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n)
+{
+	uint64_t *known;
+	uint32_t id;
+
+	if (is_null(n))
+		return 0;
+	known = cached(d, d->states, n);
+	if (known && *known)
+		return (uint32_t)*known;
+	id = new_state(d, decode_string(n));
+	keep(d->states, n, id);
+	return id;
+}
+
+/* ---- context values */
+
+uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct names *names = &d->model->names;
+	const struct weft_jfr_node *method;
+
+	if (is_null(n))
+		return 0;
+	switch (n->shape) {
+	case WEFT_JFR_V_NUMBER:
+		return names_id_format(names, "%" PRId64, n->number);
+	case WEFT_JFR_V_REAL:
+		return names_id_format(names, "%g", n->real);
+	case WEFT_JFR_V_STRING:
+		return string_id(d, n);
+	case WEFT_JFR_V_STRUCT:
+		method = field(n, "descriptor") ? n : NULL;
+		if (method)
+			return read_method(d, method, NULL).function;
+		if (field(n, "osName"))
+			return model_thread_at(d->model, decode_thread(d, n))->key;
+		return string_id(d, field(n, "name") ? field(n, "name") : n);
+	default:
+		return 0;
+	}
+}
+
+uint32_t decode_class(struct decoder *d, const struct weft_jfr_node *n)
+{
+	static const struct weft_jfr_string none = {"", 0};
+
+	return java_name(d, decode_string(field(n, "name")), none);
+}
+
+uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n)
+{
+	struct weft_jfr_string s;
+
+	if (is_null(n))
+		return 0;
+	if (n->shape == WEFT_JFR_V_NUMBER)
+		return n->number ? names_id_format(&d->model->names, "%016" PRIx64,
+						   (uint64_t)n->number)
+				 : 0;
+	s = decode_string(n);
+	for (size_t i = 0; i < s.bytes; i++)
+		if (s.data[i] != '0')
+			return names_id_bytes(&d->model->names, s.data, s.bytes);
+	return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See model.h. Stacks, threads and lines are interned by their bytes: structs without padding. */
+#include "report/read/model.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct frame) == 24, "padding would be part of the key");
+_Static_assert(sizeof(struct source_line) == 12, "padding would be part of the key");
+_Static_assert(sizeof(struct thread) == 12, "padding would be part of the key");
+
+static const struct stack no_stack;
+static const struct thread no_thread;
+static const struct source_line no_line;
+
+int model_init(struct model *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->stack_index = map_new();
+	m->thread_index = map_new();
+	m->line_index = map_new();
+	if (names_init(&m->names) || names_init(&m->keys) || !m->stack_index || !m->thread_index ||
+	    !m->line_index) {
+		model_free(m);
+		return -ENOMEM;
+	}
+	/* With a space inside they are no names that a field could have. */
+	names_id(&m->keys, "span id");
+	names_id(&m->keys, "root span id");
+	names_id(&m->keys, "trace id");
+	names_id(&m->keys, "coroutine id");
+	m->stack_count = m->thread_count = m->line_count = 1;
+	return model_error(m);
+}
+
+void model_free(struct model *m)
+{
+	names_free(&m->names);
+	names_free(&m->keys);
+	map_free(m->stack_index);
+	map_free(m->thread_index);
+	map_free(m->line_index);
+	for (uint32_t i = 1; m->stacks && i < m->stack_count; i++)
+		free(m->stacks[i].frames);
+	free(m->stacks);
+	free(m->threads);
+	free(m->lines);
+	memset(m, 0, sizeof(*m));
+}
+
+int model_error(const struct model *m)
+{
+	return m->failed || m->names.failed || m->keys.failed ? -ENOMEM : 0;
+}
+
+static struct frame *copy_frames(const struct frame *frames, uint32_t count)
+{
+	struct frame *copy = malloc(count ? count * sizeof(*copy) : 1);
+
+	if (copy && count)
+		memcpy(copy, frames, count * sizeof(*copy));
+	return copy;
+}
+
+static uint32_t new_stack(struct model *m, const struct frame *frames, uint32_t count,
+			  int truncated)
+{
+	struct stack *s = array_grown(m->stacks, m->stack_count + 1u, &m->stack_room, sizeof(*s));
+
+	if (!s)
+		return 0;
+	m->stacks = s;
+	s += m->stack_count;
+	s->frames = copy_frames(frames, count);
+	if (!s->frames)
+		return 0;
+	s->count = count;
+	s->path = s->below = 0;
+	s->truncated = (uint32_t)truncated;
+	return m->stack_count++;
+}
+
+uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated)
+{
+	size_t bytes = count * sizeof(*frames);
+	/* A last odd byte keeps a cut stack apart from a whole one of the same frames. */
+	uint8_t *key = malloc(bytes + 1);
+	uint64_t *id;
+	int fresh;
+
+	if (!key)
+		goto err;
+	if (count)
+		memcpy(key, frames, bytes);
+	key[bytes] = truncated != 0;
+	id = map_put(m->stack_index, key, bytes + 1, &fresh);
+	free(key);
+	if (!id)
+		goto err;
+	if (fresh)
+		*id = new_stack(m, frames, count, truncated != 0);
+	if (!*id)
+		goto err;
+	return (uint32_t)*id;
+err:
+	m->failed = 1;
+	return 0;
+}
+
+uint32_t model_path(struct model *m, uint32_t stack)
+{
+	const struct stack *s = model_stack_at(m, stack);
+	struct frame *bare;
+	uint32_t path;
+
+	if (!s->frames || s->path)
+		return s->path;
+	bare = calloc(s->count + 1, sizeof(*bare));
+	if (!bare) {
+		m->failed = 1;
+		return 0;
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		bare[i].function = s->frames[i].function;
+	path = model_stack(m, bare, s->count, 0);
+	free(bare);
+	m->stacks[stack].path = path;
+	if (path)
+		m->stacks[path].path = path;
+	return path;
+}
+
+uint32_t model_below(struct model *m, uint32_t stack)
+{
+	const struct stack *s = model_stack_at(m, stack);
+	uint32_t skip = 0, below;
+
+	if (!s->frames || s->below)
+		return s->below;
+	while (skip < s->count &&
+	       strcmp(names_text(&m->names, s->frames[skip].module), WAITS_MODULE) == 0)
+		skip++;
+	below = skip ? model_stack(m, s->frames + skip, s->count - skip, (int)s->truncated) : stack;
+	m->stacks[stack].below = below;
+	return below;
+}
+
+uint32_t model_thread(struct model *m, const struct thread *thread)
+{
+	struct thread *t =
+		array_grown(m->threads, m->thread_count + 1u, &m->thread_room, sizeof(*t));
+	uint64_t *id;
+	int fresh;
+
+	if (t)
+		m->threads = t;
+	id = t ? map_put(m->thread_index, thread, sizeof(*thread), &fresh) : NULL;
+	if (!id) {
+		m->failed = 1;
+		return 0;
+	}
+	if (fresh) {
+		t[m->thread_count] = *thread;
+		*id = m->thread_count++;
+	}
+	return (uint32_t)*id;
+}
+
+uint32_t model_line(struct model *m, const struct frame *frame)
+{
+	struct source_line line = {frame->function, frame->file, frame->line};
+	struct source_line *l =
+		array_grown(m->lines, m->line_count + 1u, &m->line_room, sizeof(*l));
+	uint64_t *id;
+	int fresh;
+
+	if (l)
+		m->lines = l;
+	id = l ? map_put(m->line_index, &line, sizeof(line), &fresh) : NULL;
+	if (!id) {
+		m->failed = 1;
+		return 0;
+	}
+	if (fresh) {
+		l[m->line_count] = line;
+		*id = m->line_count++;
+	}
+	return (uint32_t)*id;
+}
+
+const struct stack *model_stack_at(const struct model *m, uint32_t id)
+{
+	return id && id < m->stack_count ? &m->stacks[id] : &no_stack;
+}
+
+const struct thread *model_thread_at(const struct model *m, uint32_t id)
+{
+	return id && id < m->thread_count ? &m->threads[id] : &no_thread;
+}
+
+const struct source_line *model_line_at(const struct model *m, uint32_t id)
+{
+	return id && id < m->line_count ? &m->lines[id] : &no_line;
+}
+
+void context_add(struct context *c, struct context_item item)
+{
+	if (!item.value || context_value(c, item.key, item.type))
+		return;
+	if (c->count == CONTEXT_ITEMS)
+		c->cut++;
+	else
+		c->item[c->count++] = item;
+}
+
+uint32_t context_value(const struct context *c, uint32_t key, uint32_t type)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->item[i].key == key && (!type || c->item[i].type == type))
+			return c->item[i].value;
+	return 0;
+}
+
+const char *context_key_name(const struct model *m, uint32_t key)
+{
+	static const char *const fixed[CONTEXT_TAGS] = {
+		[CONTEXT_SPAN] = "span",
+		[CONTEXT_ROOT] = "root",
+		[CONTEXT_TRACE] = "trace",
+		[CONTEXT_COROUTINE] = "coroutine",
+	};
+
+	return key && key < CONTEXT_TAGS ? fixed[key] : names_text(&m->keys, key);
+}

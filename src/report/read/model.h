@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every report and export works on: samples with all names as numbers, whatever file
+ * they came from. The model owns the names, threads and stacks; a sample refers to them.
+ * Ids are dense and start at 1; 0 means "absent". Nothing here knows JFR.
+ */
+#ifndef WEFT_REPORT_MODEL_H
+#define WEFT_REPORT_MODEL_H
+
+#include "report/read/names.h"
+#include "report/sum/interval.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Context keys: fixed ids for the ids of a trace and a coroutine's, then one for each tag's name,
+ * and for each label's key with this before it. */
+enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_COROUTINE, CONTEXT_TAGS };
+#define CONTEXT_LABEL_PREFIX "label:"
+
+#define WAITS_MODULE "libweft-waits.so"
+
+#define KEY_NONE "(none)"
+#define KEY_EMPTY "(empty)" /* a label without a value is one with an empty value */
+
+#define CONTEXT_ITEMS 48
+
+struct context_item {
+	uint32_t key;   /* id in model.keys */
+	uint32_t type;  /* simple name of the event type it came from; id in model.names */
+	uint32_t value; /* id in model.names, never 0 */
+};
+
+struct context {
+	uint32_t count, cut;                     /* cut: items that found no room */
+	struct context_item item[CONTEXT_ITEMS]; /* innermost first */
+};
+
+struct frame {
+	uint32_t function, module; /* ids in model.names; module 0 = not known */
+	uint32_t file;             /* source file, id in model.names; 0 = not known */
+	int32_t line;              /* 0 = not known */
+	int32_t offset;            /* of the code in its real function; native code only */
+	uint32_t inlined;          /* into the frame that follows */
+};
+
+/* A line of source as samples have it. */
+struct source_line {
+	uint32_t function, file; /* ids in model.names */
+	int32_t line;            /* 0 = not known */
+};
+
+struct stack {
+	struct frame *frames; /* leaf first */
+	uint32_t count;
+	uint32_t truncated;
+	uint32_t path;  /* see model_path(); 0 = not asked yet */
+	uint32_t below; /* see model_below(); 0 = not asked yet */
+};
+
+struct thread {
+	uint32_t name;    /* "worker" */
+	uint32_t key;     /* "worker [1234]" */
+	uint32_t process; /* "demo [1200]"; 0 = not known */
+};
+
+/* What the events are that samples are made of, bits. */
+enum sample_kind {
+	SAMPLE_COUNTED = 1 << 0,   /* of a type that was chosen to be counted */
+	SAMPLE_TIMED = 1 << 1,     /* lasted for a time, and is no context */
+	SAMPLE_WAITED = 1 << 2,    /* and its thread waited */
+	SAMPLE_CONTEXT = 1 << 3,   /* is itself a context of others */
+	SAMPLE_OF_THREAD = 1 << 4, /* of a type that tells the thread */
+	SAMPLE_ON_CPU = 1 << 5,    /* a sample of CPU time */
+	SAMPLE_BY_CLOCK = 1 << 6,  /* a sample of time that passes */
+};
+
+struct sample {
+	int64_t time_ns;     /* epoch */
+	int64_t duration_ns; /* of the event; 0 = none */
+	uint64_t weight_ns;  /* 0 = not known */
+	unsigned int kinds;
+	uint32_t type;       /* of the event: its name's id in model.names */
+	uint64_t thread_key; /* by which contexts are found; 0 = no thread */
+	uint64_t times;      /* samples that it is; 1 but for those of a stay */
+	uint32_t thread, stack;
+	uint32_t state;     /* of the thread: "runnable", "sleeping"; 0 = not told */
+	uint32_t site;      /* where a coroutine suspended; 0 = nowhere, or no such event */
+	uint32_t own;       /* items of the context that are the event's own; they come first */
+	struct draws draws; /* how sure shares of it are: weight, or times where it has none */
+	struct context context;
+};
+
+struct model {
+	struct names names;
+	struct names keys; /* of contexts; the first four are the fixed ones */
+	struct map *stack_index;
+	struct stack *stacks;
+	uint32_t stack_count;
+	size_t stack_room;
+	struct map *thread_index;
+	struct thread *threads;
+	uint32_t thread_count;
+	size_t thread_room;
+	struct map *line_index;
+	struct source_line *lines;
+	uint32_t line_count;
+	size_t line_room;
+	int failed; /* out of memory somewhere; names.failed and keys.failed count too */
+};
+
+int model_init(struct model *m); /* 0 or -ENOMEM */
+void model_free(struct model *m);
+int model_error(const struct model *m); /* 0 or -ENOMEM: anything that failed so far */
+
+/* Equal arguments give equal ids. A stack of no frames is a stack too. */
+uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated);
+/* The stack of the same functions without modules and lines: equal for equal call paths. */
+uint32_t model_path(struct model *m, uint32_t stack);
+/* The stack without the innermost frames that are weft's own, of the library that tells waits. */
+uint32_t model_below(struct model *m, uint32_t stack);
+uint32_t model_thread(struct model *m, const struct thread *thread);
+uint32_t model_line(struct model *m, const struct frame *frame);
+
+const struct stack *model_stack_at(const struct model *m, uint32_t id);
+const struct thread *model_thread_at(const struct model *m, uint32_t id);
+const struct source_line *model_line_at(const struct model *m, uint32_t id);
+
+/* What people call a key: "span", a tag's name, "label:KEY". */
+const char *context_key_name(const struct model *m, uint32_t key);
+
+/* Adds an item unless one of the same key and type is there: innermost goes in first. */
+void context_add(struct context *c, struct context_item item);
+/* The innermost value of a key, from events of @type only when it is not 0; 0: none. */
+uint32_t context_value(const struct context *c, uint32_t key, uint32_t type);
+
+#endif

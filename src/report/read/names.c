@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See names.h. A text with a NUL inside ends there: outputs are C strings and lines. */
+#include "report/read/names.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char empty[1] = "";
+
+int names_init(struct names *n)
+{
+	memset(n, 0, sizeof(*n));
+	n->index = map_new();
+	n->text = calloc(64, sizeof(*n->text));
+	if (!n->index || !n->text) {
+		names_free(n);
+		return -ENOMEM;
+	}
+	n->room = 64;
+	n->text[0] = empty;
+	n->count = 1;
+	return 0;
+}
+
+void names_free(struct names *n)
+{
+	for (uint32_t i = 1; n->text && i < n->count; i++)
+		free(n->text[i]);
+	free(n->text);
+	map_free(n->index);
+	memset(n, 0, sizeof(*n));
+}
+
+static int have_room(struct names *n)
+{
+	char **text;
+
+	if (n->count < n->room)
+		return 1;
+	if (n->room > UINT32_MAX / 2)
+		return 0;
+	text = realloc(n->text, (size_t)n->room * 2 * sizeof(*text));
+	if (!text)
+		return 0;
+	n->text = text;
+	n->room *= 2;
+	return 1;
+}
+
+uint32_t names_id_bytes(struct names *n, const char *text, size_t bytes)
+{
+	size_t length = strnlen(text, bytes);
+	uint64_t *id;
+	char *copy;
+
+	if (!length)
+		return 0;
+	id = map_get(n->index, text, length);
+	if (id)
+		return (uint32_t)*id;
+	copy = have_room(n) ? strndup(text, length) : NULL;
+	id = copy ? map_put(n->index, text, length, NULL) : NULL;
+	if (!id) {
+		free(copy);
+		n->failed = 1;
+		return 0;
+	}
+	n->text[n->count] = copy;
+	*id = n->count;
+	return n->count++;
+}
+
+uint32_t names_id(struct names *n, const char *text)
+{
+	return names_id_bytes(n, text, strlen(text));
+}
+
+uint32_t names_id_format(struct names *n, const char *format, ...)
+{
+	char *text = NULL;
+	uint32_t id;
+	va_list args;
+	int bytes;
+
+	va_start(args, format);
+	bytes = vasprintf(&text, format, args);
+	va_end(args);
+	if (bytes < 0) {
+		n->failed = 1;
+		return 0;
+	}
+	id = names_id_bytes(n, text, (size_t)bytes);
+	free(text);
+	return id;
+}
+
+uint32_t names_find(const struct names *n, const char *text)
+{
+	uint64_t *id = map_get(n->index, text, strlen(text));
+
+	return id ? (uint32_t)*id : 0;
+}
+
+const char *names_text(const struct names *n, uint32_t id)
+{
+	return id < n->count ? n->text[id] : empty;
+}

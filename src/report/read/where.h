@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --where KEY=VALUE: which samples count. VALUE is the text that the report shows for the
+ * key, `*` in it stands for anything; threads and processes match by their bare name, too.
+ * Functions and modules match anywhere on the stack. Several conditions must all hold.
+ */
+#ifndef WEFT_REPORT_WHERE_H
+#define WEFT_REPORT_WHERE_H
+
+#include "report/sum/key.h"
+
+struct where {
+	struct key key;
+	char *value;
+};
+
+/* 0, -EINVAL: no KEY=VALUE; -ENOENT: no such key; -ENOMEM. */
+int where_parse(struct where *w, const char *text);
+void where_free(struct where *w);
+void where_bind(struct where *w, struct model *m);
+int where_holds(const struct where *w, struct model *m, const struct sample *s);
+
+/* Does @text match @pattern, in which `*` is any text? */
+int where_match(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report as one JSON object; members in the order of docs/report.md. Numbers of samples
+ * and ns are integers; a value beyond 2^63 - 1 is given as that.
+ */
+#include "report/sum/report.h"
+
+#include "report/sum/books.h"
+
+#include "report/show/json_account.h"
+#include "report/show/json_value.h"
+
+#include "weft/abi/counters.h"
+
+#include "base/recording.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *name(const struct model *m, uint32_t id)
+{
+	return json_text(names_text(&m->names, id));
+}
+
+/* Every cause that weft knows, 0 too, when the file has weft's counters at all. */
+static json_t *lost(const struct facts *f, const struct model *m)
+{
+	json_t *o = json_object();
+
+	if (!f->counter_count)
+		return o;
+#define LOST_ROW(number_, id, name_, kind, help)                                                   \
+	if (strcmp(#kind, "LOST") == 0)                                                            \
+		json_object_set_new(o, name_, json_integer(0));
+	WEFT_COUNTERS(LOST_ROW)
+#undef LOST_ROW
+	json_object_set_new(o, RECORDING_COUNTER_PENDING, json_integer(0));
+	for (uint32_t i = 0; i < f->counter_count; i++)
+		if (strcmp(names_text(&m->names, f->counters[i].kind), "lost") == 0)
+			json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+					    json_integer(f->counters[i].value));
+	return o;
+}
+
+static json_t *counters(const struct facts *f, const struct model *m)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < f->counter_count; i++)
+		json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+				    json_integer(f->counters[i].value));
+	return o;
+}
+
+static json_t *histograms(const struct facts *f, const struct model *m)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < f->bucket_count; i++) {
+		const char *of = names_text(&m->names, f->buckets[i].name);
+		json_t *rows = json_object_get(o, of);
+
+		if (!rows) {
+			rows = json_array();
+			json_object_set_new(o, of, rows);
+		}
+		json_array_append_new(rows, json_pack("{s:I,s:I}", "up_to",
+						      (json_int_t)f->buckets[i].up_to, "count",
+						      (json_int_t)f->buckets[i].count));
+	}
+	return o;
+}
+
+static json_t *books(const struct facts *f, const struct model *m)
+{
+	struct books b;
+
+	if (!books_read(f, m, &b))
+		return json_object();
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "attempted", (json_int_t)b.attempted,
+			 "delivered", (json_int_t)b.delivered, "lost", (json_int_t)b.lost,
+			 "pending", (json_int_t)b.pending, "difference", (json_int_t)b.difference,
+			 "generations", (json_int_t)b.generations, "unbalanced_generations",
+			 (json_int_t)b.unbalanced, "balanced", books_balance(&b));
+}
+
+/* Upper ends of the buckets of half, 99 % and all of the values. */
+static void set_quantiles(json_t *all, const struct facts *f, const struct model *m,
+			  const char *histogram)
+{
+	if (books_quantile(f, m, histogram, 1))
+		json_object_set_new(
+			all, histogram,
+			json_pack("{s:I,s:I,s:I}", "median",
+				  (json_int_t)books_quantile(f, m, histogram, 0.5), "p99",
+				  (json_int_t)books_quantile(f, m, histogram, 0.99), "max",
+				  (json_int_t)books_quantile(f, m, histogram, 1)));
+}
+
+static json_t *quantiles(const struct facts *f, const struct model *m)
+{
+	json_t *all = json_object();
+
+	set_quantiles(all, f, m, RECORDING_HISTOGRAM_HANDLER);
+	set_quantiles(all, f, m, RECORDING_HISTOGRAM_CLAIM);
+	return all;
+}
+
+static json_t *processes(const struct facts *f, const struct model *m)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < f->process_count; i++) {
+		const struct fact_process *p = &f->processes[i];
+
+		json_array_append_new(rows,
+				      json_pack("{s:o,s:o,s:o,s:I}", "process", name(m, p->name),
+						"command_line", name(m, p->command_line), "end",
+						name(m, p->end), "duration_ns",
+						(json_int_t)p->duration_ns));
+	}
+	return rows;
+}
+
+static json_t *event_types(const struct facts *f, const struct model *m)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const struct fact_type *t = &f->types[i];
+
+		json_object_set_new(o, names_text(&m->names, t->name),
+				    json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
+					      "period_ns", json_number(t->period_ns), "counted",
+					      t->counted));
+	}
+	return o;
+}
+
+/* Context that all samples of the row share: trace, root, tags. */
+static json_t *context(const struct model *m, const struct row *r)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < r->common_count; i++) {
+		const struct context_item *c = &r->common[i];
+		const char *key = context_key_name(m, c->key);
+
+		if (!json_object_get(o, key))
+			json_object_set_new(o, key, name(m, c->value));
+	}
+	return o;
+}
+
+static void set_line(json_t *o, const struct model *m, const struct source_line *line)
+{
+	json_object_set_new(o, "function",
+			    line->function ? name(m, line->function)
+					   : json_text(KEY_UNKNOWN_FUNCTION));
+	json_object_set_new(o, "file", line->file ? name(m, line->file) : json_null());
+	json_object_set_new(o, "line", line->line ? json_integer(line->line) : json_null());
+}
+
+static json_t *row(const struct report *report, const struct aggregate *a, const struct row *r)
+{
+	const struct model *m = source_model(report->source);
+	char *key = key_name(&a->key, m, r->id);
+	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
+				    json_number(r->samples), "self_ns", json_number(r->self_ns),
+				    "total_ns", json_number(r->total_ns), "self_samples",
+				    json_number(r->self_samples))
+			: NULL;
+
+	free(key);
+	if (o) {
+		json_set_share(o, "self_share", &r->self_draws, &report->draws, report->is_sampled);
+		json_set_share(o, "total_share", &r->draws, &report->draws, report->is_sampled);
+	}
+	if (o && a->key.kind == KEY_LINE)
+		set_line(o, m, model_line_at(m, r->id));
+	if (o && r->common_count)
+		json_object_set_new(o, "context", context(m, r));
+	return o;
+}
+
+static json_t *rows(const struct report *r, const struct aggregate *a, uint64_t top)
+{
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < a->count && (!top || i < top); i++)
+		if (json_array_append_new(all, row(r, a, &a->rows[i]))) {
+			json_decref(all);
+			return NULL;
+		}
+	return all;
+}
+
+/* Asked for none, it is by span when there are any. */
+static const struct aggregate *chosen(const struct report *r)
+{
+	const struct aggregate *last = &r->sums[r->sum_count - 1];
+
+	for (size_t i = 0; i < r->sum_count && r->overview; i++)
+		if (r->sums[i].key.kind == KEY_SPAN &&
+		    (r->sums[i].count > 1 || (r->sums[i].count && r->sums[i].rows[0].id)))
+			return &r->sums[i];
+	return last;
+}
+
+static json_t *where(const struct report *r)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < r->where_count; i++)
+		json_array_append_new(
+			all, json_sprintf("%s=%s", r->wheres[i].key.text, r->wheres[i].value));
+	return all;
+}
+
+static void set_more(json_t *o, const struct report *r)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+
+	json_object_set_new(o, "where", where(r));
+	if (r->has_states)
+		json_object_set_new(o, "time",
+				    json_pack("{s:o,s:o,s:o}", "running_ns",
+					      json_number(r->state_ns[REPORT_RUNNING]),
+					      "waiting_for_cpu_ns",
+					      json_number(r->state_ns[REPORT_READY]), "blocked_ns",
+					      json_number(r->state_ns[REPORT_BLOCKED])));
+	json_object_set_new(o, "with_context", json_number(r->with_context));
+	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
+	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));
+	if (r->is_sampled) {
+		json_object_set_new(o, "confidence", json_real(INTERVAL_LEVEL));
+		json_object_set_new(o, "independent_samples",
+				    json_real(interval_draws(&r->draws, &r->draws)));
+	}
+	json_object_set_new(o, "clocks", json_clocks(f, m));
+	json_object_set_new(o, "account", json_account(f, m));
+	json_object_set_new(o, "thread_times", json_times(f, m));
+	json_object_set_new(o, "events", event_types(f, m));
+	json_object_set_new(o, "processes", processes(f, m));
+	json_object_set_new(o, "counters", counters(f, m));
+	json_object_set_new(o, "books", books(f, m));
+	json_object_set_new(o, "histograms", histograms(f, m));
+	json_object_set_new(o, "quantiles", quantiles(f, m));
+	if (*f->damage)
+		json_object_set_new(o, "damage", json_text(f->damage));
+}
+
+int report_json(const struct report *r, uint64_t top, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	const struct aggregate *a = chosen(r);
+	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
+			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
+			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
+			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
+	int rc;
+
+	if (!o)
+		return -ENOMEM;
+	set_more(o, r);
+	errno = 0;
+	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
+									 : 0;
+	json_decref(o);
+	if (!rc)
+		fputc('\n', out);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/show/json_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+json_t *json_number(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *json_bytes(const char *text, size_t bytes)
+{
+	json_t *value = json_stringn(text, bytes);
+	size_t at = 0;
+	char *wide;
+
+	if (value)
+		return value;
+	wide = malloc(2 * bytes + 1);
+	for (size_t i = 0; wide && i < bytes; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (byte >= 0x80)
+			wide[at++] = (char)(0xC0 | byte >> 6);
+		wide[at++] = (char)(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
+	}
+	value = wide ? json_stringn(wide, at) : NULL;
+	free(wide);
+	return value;
+}
+
+json_t *json_text(const char *s)
+{
+	return s ? json_bytes(s, strlen(s)) : json_null();
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report as text: a head that says what the recording is, then the tables. */
+#include "report/show/text.h"
+
+#include "report/show/layout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARE_COLUMNS 8
+#define TIME_COLUMNS 13 /* with the blanks around it */
+#define SAMPLE_COLUMNS 11
+#define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
+
+/* Shares are of the weight, or of the samples when the file tells no weight. */
+uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
+{
+	return r->weight_ns ? weight_ns : samples;
+}
+
+/* ---- head */
+
+static void head_file(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
+
+	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain, layout_time(time, ns),
+		(unsigned long long)r->samples);
+	if (r->weight_ns)
+		fprintf(out, ", %s", layout_time(weight, r->weight_ns));
+	if (r->where_count)
+		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
+	fputc('\n', out);
+	for (size_t i = 0; i < r->where_count; i++)
+		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", r->wheres[i].key.text,
+			r->wheres[i].value);
+	if (*f->damage)
+		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, f->damage);
+}
+
+static void head_weight(const struct fact_type *t, FILE *out)
+{
+	char period[LAYOUT_NUMBER];
+
+	if (t->period_ns)
+		fprintf(out, " of %s", layout_time(period, t->period_ns));
+	else
+		fputs(t->lasts ? ", each as long as it lasted" : " of unknown weight", out);
+}
+
+static void head_types(const struct report *r, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	char name[LAYOUT_TEXT];
+	const char *title = "samples";
+
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const struct fact_type *t = &f->types[i];
+
+		if (!t->events)
+			continue;
+		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
+			layout_clean(name, names_text(&m->names, t->name)));
+		if (!r->counts)
+			head_weight(t, out);
+		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
+		title = "";
+	}
+}
+
+/* What passed is what ran, what could have run, and what waited for something. */
+static void head_time(const struct report *r, FILE *out)
+{
+	char all[LAYOUT_NUMBER], part[REPORT_PLACES][LAYOUT_NUMBER];
+
+	if (!r->has_states || !r->weight_ns)
+		return;
+	fprintf(out, "%-12s%s = %s running + %s waiting for a CPU + %s blocked\n", "time",
+		layout_time(all, r->weight_ns),
+		layout_time(part[REPORT_RUNNING], r->state_ns[REPORT_RUNNING]),
+		layout_time(part[REPORT_READY], r->state_ns[REPORT_READY]),
+		layout_time(part[REPORT_BLOCKED], r->state_ns[REPORT_BLOCKED]));
+}
+
+static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const struct facts *f = source_facts(r->source);
+	const struct model *m = source_model(r->source);
+	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
+
+	for (uint32_t i = 0; i < f->process_count; i++) {
+		const struct fact_process *p = &f->processes[i];
+
+		if (i == 5 && f->process_count > 6 && !s->counters) {
+			fprintf(out, "%-12s... and %u more (--by process)\n", "",
+				f->process_count - i);
+			return;
+		}
+		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes",
+			layout_clean(name, names_text(&m->names, p->name)),
+			layout_clean(end, names_text(&m->names, p->end)));
+		layout_name(out, names_text(&m->names, p->command_line), 60);
+		fputc('\n', out);
+	}
+}
+
+static void head_context(const struct report *r, FILE *out)
+{
+	char share[LAYOUT_NUMBER];
+
+	fprintf(out, "%-12s%llu samples with context (%s)", "context",
+		(unsigned long long)r->with_context,
+		layout_share_error(share,
+				   r->samples ? (double)r->with_context / (double)r->samples : 0,
+				   report_error(r, &r->context_draws)));
+	if (r->context_cut)
+		fprintf(out, ", %llu values left out", (unsigned long long)r->context_cut);
+	fputc('\n', out);
+}
+
+/* Keys of labels, for --by and --where; tags have their tables. */
+static void head_labels(const struct report *r, FILE *out)
+{
+	const struct model *m = source_model(r->source);
+	const char *title = "labels      ";
+	char name[LAYOUT_TEXT];
+
+	for (uint32_t i = CONTEXT_TAGS; i < r->key_count; i++) {
+		const char *key = names_text(&m->keys, i);
+
+		if (*key_prefix(key))
+			continue;
+		fprintf(out, "%s%s", title, layout_clean(name, key_bare(key)));
+		title = ", ";
+	}
+	if (*title == ',')
+		fputc('\n', out);
+}
+
+/* ---- tables */
+
+/* Context that a row's samples share, as "trace=... route=/checkout". */
+static void details(const struct report *r, const struct aggregate *a, const struct row *row,
+		    char *text, size_t room)
+{
+	const struct model *m = source_model(r->source);
+	size_t used = 0;
+
+	*text = 0;
+	for (uint32_t i = row->common_count; i-- > 0 && used < room;) {
+		const struct context_item *c = &row->common[i];
+		const char *key = context_key_name(m, c->key);
+		int bytes;
+
+		if (c->value == row->id || (c->key == CONTEXT_SPAN && a->key.kind != KEY_SPAN))
+			continue;
+		bytes = snprintf(text + used, room - used, "  %s=%s", key,
+				 names_text(&m->names, c->value));
+		used += bytes > 0 ? (size_t)bytes : 0;
+	}
+}
+
+static int has_details(const struct aggregate *a)
+{
+	return a->key.kind == KEY_SPAN || a->key.kind == KEY_ROOT || a->key.kind == KEY_TRACE;
+}
+
+/* Is there a row that would look the same, of another file of the same name? */
+static int has_double(const struct report *r, const struct aggregate *a, const struct row *row)
+{
+	const struct model *m = source_model(r->source);
+	const struct source_line *one = row->id ? model_line_at(m, row->id) : NULL;
+
+	for (uint32_t i = 0; i < a->count && one; i++) {
+		const struct source_line *other =
+			a->rows[i].id ? model_line_at(m, a->rows[i].id) : NULL;
+
+		if (other && other->line == one->line && other->function == one->function &&
+		    other->file != one->file &&
+		    strcmp(key_base_name(names_text(&m->names, other->file)),
+			   key_base_name(names_text(&m->names, one->file))) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static char *row_name(const struct report *r, const struct aggregate *a, const struct row *row)
+{
+	const struct model *m = source_model(r->source);
+
+	if (a->key.kind == KEY_LINE && has_double(r, a, row))
+		return key_line_name(m, model_line_at(m, row->id), 1);
+	return key_name(&a->key, m, row->id);
+}
+
+static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
+		       int columns, FILE *out)
+{
+	char *name = row_name(r, a, row);
+	char more[512] = "", *line = NULL;
+
+	if (has_details(a))
+		details(r, a, row, more, sizeof(more));
+	if (asprintf(&line, "%s%s", name ? name : "", more) < 0)
+		line = NULL;
+	layout_name(out, line ? line : "", columns);
+	free(line);
+	free(name);
+	fputc('\n', out);
+}
+
+/* "-" where no weight is known at all. */
+static const char *weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
+{
+	return r->weight_ns ? layout_time(out, ns) : "-";
+}
+
+static int name_columns(const struct report_style *s, int used)
+{
+	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+}
+
+int text_has_errors(const struct report *r, const struct report_style *s, int used)
+{
+	return r->is_sampled && r->samples &&
+	       (!s->columns || s->columns >= used + NAME_COLUMNS_LEFT);
+}
+
+int text_share(const struct report *r, uint64_t ns, uint64_t samples, const struct draws *draws,
+	       int has_errors, FILE *out)
+{
+	uint64_t all = text_part(r, r->weight_ns, r->samples);
+	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER];
+
+	fprintf(out, "%8s%s", layout_share(share, text_part(r, ns, samples), all),
+		has_errors ? layout_error(error, report_error(r, draws)) : "");
+	return SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0);
+}
+
+/* What stands before a row's name. */
+static int number_columns(const struct aggregate *a, int has_errors)
+{
+	int each = SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
+
+	return (key_is_per_frame(&a->key) ? 2 : 1) * each + SAMPLE_COLUMNS;
+}
+
+static void print_row(const struct report *r, const struct aggregate *a, const struct row *row,
+		      const struct report_style *s, int has_errors, FILE *out)
+{
+	char time[LAYOUT_NUMBER];
+
+	if (key_is_per_frame(&a->key)) {
+		text_share(r, row->self_ns, row->self_samples, &row->self_draws, has_errors, out);
+		fprintf(out, " %11s ", weight(time, r, row->self_ns));
+	}
+	text_share(r, row->total_ns, row->samples, &row->draws, has_errors, out);
+	fprintf(out, " %11s %9llu  ", weight(time, r, row->total_ns),
+		(unsigned long long)row->samples);
+	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
+}
+
+void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+		  FILE *out)
+{
+	double times = interval_times_to_halve(top, &r->draws);
+
+	if (r->overview || times <= 1)
+		return;
+	fprintf(out,
+		"%s" LAYOUT_PLUS_MINUS " is the 95 %% interval; %.0f more samples (%.1f times as "
+		"many) would halve the first row's%s\n",
+		s->dim, ceil((times - 1) * (double)r->samples), times, s->plain);
+}
+
+static void print_sum(const struct report *r, const struct aggregate *a,
+		      const struct report_style *s, FILE *out)
+{
+	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
+	int has_errors = text_has_errors(r, s, number_columns(a, 1));
+	int wide = has_errors ? LAYOUT_ERROR : 0;
+	const struct row *top = &a->rows[0];
+	char key[LAYOUT_TEXT];
+
+	layout_clean(key, a->key.text);
+
+	fputc('\n', out);
+	fputs(s->bold, out);
+	if (key_is_per_frame(&a->key))
+		fprintf(out, "%8s %*s ", "self", wide + 11, "");
+	fprintf(out, "%8s %*s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share",
+		wide + 11, "", "samples", key, s->plain);
+	for (uint32_t i = 0; i < shown; i++)
+		print_row(r, a, &a->rows[i], s, has_errors, out);
+	if (shown < a->count)
+		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
+			key, s->plain);
+	if (has_errors)
+		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
+}
+
+/* Tables of tags that would have said nearly the same, or too much. */
+static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
+{
+	const char *title = "tables left out: ";
+	char name[LAYOUT_TEXT], other[LAYOUT_TEXT];
+
+	for (size_t i = r->first_tag; i < r->first_tag + r->tag_count; i++) {
+		if (!r->like[i])
+			continue;
+		fprintf(out, "%s%s%s", *title == 't' ? "\n" : "", *title == 't' ? s->dim : "",
+			title);
+		fputs(layout_clean(name, r->sums[i].key.text), out);
+		if (r->like[i] != REPORT_BEYOND)
+			fprintf(out, " (nearly as %s)",
+				layout_clean(other, r->sums[r->like[i] - 1].key.text));
+		title = ", ";
+	}
+	if (r->tags_left)
+		fprintf(out, "%s%s%s%u more tags and labels", *title == 't' ? "\n" : "",
+			*title == 't' ? s->dim : "", title, r->tags_left);
+	if (*title == ',' || r->tags_left)
+		fprintf(out, "; --by KEY shows one%s\n", s->plain);
+}
+
+static void print_sums(const struct report *r, const struct report_style *s, FILE *out)
+{
+	for (size_t i = 0; i < r->sum_count; i++) {
+		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
+			print_sum(r, &r->sums[i], s, out);
+		if (r->tag_count && i + 1 == r->first_tag + r->tag_count)
+			print_left_out(r, s, out);
+	}
+}
+
+int report_text(struct report *r, const struct report_style *style, FILE *out)
+{
+	int rc = 0;
+
+	head_file(r, style, out);
+	head_types(r, out);
+	head_time(r, out);
+	head_processes(r, style, out);
+	head_context(r, out);
+	head_labels(r, out);
+	text_account(r, style, out);
+	text_counters(r, style, out);
+	if (r->has_tree) {
+		rc = text_tree(r, style, out);
+	} else {
+		print_sums(r, style, out);
+	}
+	if (style->counters)
+		text_all_counters(r, style, out);
+	return rc;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/sum/key.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t by_stack(struct model *m, const struct sample *s)
+{
+	return model_path(m, s->stack);
+}
+
+static uint32_t by_span(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_SPAN, 0);
+}
+
+static uint32_t by_root(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_ROOT, 0);
+}
+
+static uint32_t by_trace(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_TRACE, 0);
+}
+
+static uint32_t by_thread(struct model *m, const struct sample *s)
+{
+	return model_thread_at(m, s->thread)->key;
+}
+
+static uint32_t by_process(struct model *m, const struct sample *s)
+{
+	return model_thread_at(m, s->thread)->process;
+}
+
+static uint32_t by_state(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return s->state;
+}
+
+static uint32_t by_coroutine(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return context_value(&s->context, CONTEXT_COROUTINE, 0);
+}
+
+static uint32_t by_site(struct model *m, const struct sample *s)
+{
+	(void)m;
+	return s->site;
+}
+
+/* In the order of enum key_kind; without a function: per frame, tags and labels. */
+static const struct {
+	const char *name;
+	uint32_t (*of_sample)(struct model *m, const struct sample *s);
+} kinds[] = {
+	[KEY_FUNCTION] = {"function", NULL},
+	[KEY_STACK] = {"stack", by_stack},
+	[KEY_SPAN] = {"span", by_span},
+	[KEY_ROOT] = {"root", by_root},
+	[KEY_TRACE] = {"trace", by_trace},
+	[KEY_THREAD] = {"thread", by_thread},
+	[KEY_PROCESS] = {"process", by_process},
+	[KEY_MODULE] = {"module", NULL},
+	[KEY_LINE] = {"line", NULL},
+	[KEY_STATE] = {"state", by_state},
+	[KEY_COROUTINE] = {"coroutine", by_coroutine},
+	[KEY_SITE] = {"site", by_site},
+	[KEY_TAG] = {"tag:NAME", NULL},
+	[KEY_LABEL] = {"label:KEY", NULL},
+};
+
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+const char *key_choices(enum key_kind but)
+{
+	static char choices[160];
+
+	choices[0] = '\0';
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (i == but)
+			continue;
+		if (choices[0])
+			strcat(choices, ", ");
+		strcat(choices, kinds[i].name);
+	}
+	return choices;
+}
+
+static int starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+const char *key_prefix(const char *name)
+{
+	return starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : "tag:";
+}
+
+const char *key_bare(const char *text)
+{
+	if (starts_with(text, CONTEXT_LABEL_PREFIX))
+		return text + strlen(CONTEXT_LABEL_PREFIX);
+	return starts_with(text, "tag:") ? text + strlen("tag:") : text;
+}
+
+int key_parse(struct key *k, const char *text)
+{
+	memset(k, 0, sizeof(*k));
+	if (strlen(text) >= sizeof(k->text))
+		return -EINVAL;
+	strcpy(k->text, text);
+	if (key_bare(text) != text) {
+		k->kind = starts_with(text, "tag:") ? KEY_TAG : KEY_LABEL;
+		return *key_bare(text) ? 0 : -EINVAL;
+	}
+	for (size_t i = 0; i < KEY_TAG; i++) {
+		if (strcmp(text, kinds[i].name) == 0) {
+			k->kind = (enum key_kind)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+void key_bind(struct key *k, struct model *m)
+{
+	const char *name = k->kind == KEY_TAG ? key_bare(k->text) : k->text, *dot;
+
+	if (k->kind != KEY_TAG && k->kind != KEY_LABEL)
+		return;
+	dot = k->kind == KEY_TAG ? strrchr(name, '.') : NULL;
+	if (dot) {
+		k->tag_type = names_id_bytes(&m->names, name, (size_t)(dot - name));
+		name = dot + 1;
+	}
+	k->unknown = !names_find(&m->keys, name);
+	k->tag = names_id(&m->keys, name);
+}
+
+int key_is_per_frame(const struct key *k)
+{
+	return k->kind == KEY_FUNCTION || k->kind == KEY_MODULE || k->kind == KEY_LINE;
+}
+
+uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f)
+{
+	if (k->kind == KEY_MODULE)
+		return f->module ? f->module : names_id(&m->names, KEY_UNKNOWN_MODULE);
+	if (k->kind == KEY_LINE)
+		return model_line(m, f);
+	return f->function ? f->function : names_id(&m->names, KEY_UNKNOWN_FUNCTION);
+}
+
+uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s)
+{
+	if (k->kind == KEY_TAG || k->kind == KEY_LABEL)
+		return k->tag ? context_value(&s->context, k->tag, k->tag_type) : 0;
+	return kinds[k->kind].of_sample(m, s);
+}
+
+static char *stack_name(const struct model *m, const struct stack *s)
+{
+	struct buf b = {0};
+
+	for (uint32_t i = s->count; i-- > 0;) {
+		const char *name = names_text(&m->names, s->frames[i].function);
+
+		if (!*name)
+			name = KEY_UNKNOWN_FUNCTION;
+		for (; *name; name++)
+			buf_put_u8(&b, (uint8_t)(*name == ';'                 ? ':'
+						 : (unsigned char)*name < ' ' ? ' '
+									      : *name));
+		if (i)
+			buf_put_u8(&b, ';');
+	}
+	buf_put_u8(&b, 0);
+	if (b.failed) {
+		buf_free(&b);
+		return NULL;
+	}
+	return (char *)b.data;
+}
+
+const char *key_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *key_line_name(const struct model *m, const struct source_line *line, int whole)
+{
+	const char *function =
+		line->function ? names_text(&m->names, line->function) : KEY_UNKNOWN_FUNCTION;
+	const char *path = names_text(&m->names, line->file);
+	const char *file = whole ? path : key_base_name(path);
+	char number[16] = "", *out = NULL;
+
+	if (line->line)
+		snprintf(number, sizeof(number), ":%d", (int)line->line);
+	if (asprintf(&out, "%s%s%s%s", function, *file ? " " : "", file, number) < 0)
+		return NULL;
+	return out;
+}
+
+char *key_name(const struct key *k, const struct model *m, uint32_t id)
+{
+	if (!id)
+		return strdup(KEY_NONE);
+	if (k->kind == KEY_LINE)
+		return key_line_name(m, model_line_at(m, id), 0);
+	if (k->kind != KEY_STACK)
+		return strdup(names_text(&m->names, id));
+	if (!model_stack_at(m, id)->count)
+		return strdup(KEY_NONE);
+	return stack_name(m, model_stack_at(m, id));
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What samples are grouped and selected by: one const table of keys. A key gives a sample
+ * one id (its span, its thread, ...), or one for each of its frames (function, module, line), or
+ * its stack. Ids of one key are comparable with each other only.
+ */
+#ifndef WEFT_REPORT_KEY_H
+#define WEFT_REPORT_KEY_H
+
+#include "report/read/model.h"
+
+enum key_kind {
+	KEY_FUNCTION,
+	KEY_STACK,
+	KEY_SPAN,
+	KEY_ROOT,
+	KEY_TRACE,
+	KEY_THREAD,
+	KEY_PROCESS,
+	KEY_MODULE,
+	KEY_LINE,
+	KEY_STATE,
+	KEY_COROUTINE,
+	KEY_SITE,
+	KEY_TAG,
+	KEY_LABEL,
+	KEY_NO_KIND,
+};
+
+struct key {
+	enum key_kind kind;
+	char text[512];    /* as given: "span", "tag:route", "label:http.route" */
+	uint32_t tag;      /* KEY_TAG, KEY_LABEL: id in model.keys */
+	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
+	int unknown;       /* of both: no type of the recording has it; after key_bind() */
+};
+
+/* "function, stack, ..., label:KEY" without one of them, for messages. */
+const char *key_choices(enum key_kind but);
+/* Reads a key's name. NAME of a tag is a field's name, or Type.field; KEY of a label is that
+ * label's, as the program gave it. 0 or -EINVAL. */
+int key_parse(struct key *k, const char *text);
+/* "tag:" or "label:" before a name of model.keys, which has the second already. */
+const char *key_prefix(const char *name);
+/* What stands behind "tag:" or "label:"; the whole of another text. */
+const char *key_bare(const char *text);
+/* Gives the tag or label its numbers in this model. */
+void key_bind(struct key *k, struct model *m);
+
+/* Has a sample several of them (one per frame)? */
+int key_is_per_frame(const struct key *k);
+/* A frame's id of a key that is per frame; never 0. */
+uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f);
+/* A sample's id of any other key; 0 = none. */
+uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s);
+
+/* What people read: "(none)" for 0; of a stack "root;...;leaf". The caller frees it. */
+char *key_name(const struct key *k, const struct model *m, uint32_t id);
+
+/*
+ * A line as people read it: "function file.c:42", or the file's whole path with @whole; less
+ * where less is known. The caller frees it; NULL: out of memory.
+ */
+char *key_line_name(const struct model *m, const struct source_line *line, int whole);
+/* "a.c" of "/src/a.c". */
+const char *key_base_name(const char *path);
+
+#define KEY_UNKNOWN_FUNCTION "[unknown]"
+#define KEY_UNKNOWN_MODULE "[unknown]"
+
+#endif

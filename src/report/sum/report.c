@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/sum/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_sum(struct report *r, const char *by)
+{
+	struct key key;
+
+	if (r->sum_count == REPORT_SUMS || key_parse(&key, by))
+		return;
+	key_bind(&key, source_model(r->source));
+	aggregate_init(&r->sums[r->sum_count++], &key);
+}
+
+/* What tells best whose the time was: the names that people gave, ids, then code. */
+static void plan_overview(struct report *r)
+{
+	struct model *m = source_model(r->source);
+	uint32_t keys = m->keys.count;
+	size_t first;
+	char name[sizeof(((struct key *)0)->text)];
+
+	r->overview = 1;
+	if (r->has_states)
+		add_sum(r, "state");
+	first = r->sum_count;
+	for (uint32_t i = CONTEXT_TAGS; i < keys && r->sum_count < REPORT_TAGS + first; i++) {
+		const char *key = names_text(&m->keys, i);
+		int bytes = snprintf(name, sizeof(name), "%s%s", key_prefix(key), key);
+
+		if (bytes > 0 && (size_t)bytes < sizeof(name))
+			add_sum(r, name);
+	}
+	r->first_tag = first;
+	r->tag_count = r->sum_count - first;
+	if (keys > CONTEXT_TAGS + r->tag_count)
+		r->tags_left = keys - CONTEXT_TAGS - (uint32_t)r->tag_count;
+	if (source_has_sites(r->source)) {
+		add_sum(r, "site");
+		add_sum(r, "coroutine");
+	}
+	add_sum(r, "span");
+	add_sum(r, "process");
+	add_sum(r, "function");
+}
+
+static void plan(struct report *r, const struct report_query *q)
+{
+	struct model *m = source_model(r->source);
+
+	r->key_count = m->keys.count;
+	r->has_states = source_has_states(r->source);
+	r->is_sampled = source_is_sampled(r->source);
+	if (!q->by)
+		plan_overview(r);
+	else
+		add_sum(r, q->by->text);
+	r->wheres = q->wheres;
+	r->where_count = q->where_count;
+	for (size_t i = 0; i < r->where_count; i++)
+		where_bind(&r->wheres[i], m);
+	r->has_tree = q->tree;
+}
+
+/* Lines make many more stacks distinct: only when asked for. */
+static unsigned int detail_of(const struct report *r, const struct report_query *q)
+{
+	int lines = q->by && q->by->kind == KEY_LINE;
+	int sites = source_has_sites(r->source);
+
+	for (size_t i = 0; i < q->where_count; i++)
+		lines |= q->wheres[i].key.kind == KEY_LINE;
+	return (lines || sites ? DECODE_LINES : 0u) | (sites ? DECODE_OFFSETS : 0u) |
+	       (q->no_inlines ? DECODE_NO_INLINES : 0u);
+}
+
+static enum report_place place_of_state(const struct report *r, const struct sample *s)
+{
+	const char *state = names_text(&source_model(r->source)->names, s->state);
+
+	if (strcmp(state, "runnable") == 0)
+		return REPORT_RUNNING;
+	return strcmp(state, "waiting_for_cpu") == 0 ? REPORT_READY : REPORT_BLOCKED;
+}
+
+/* Rows keep their numbers while samples are read. */
+static int add_tuple(struct report *r, const struct sample *s)
+{
+	uint32_t rows[REPORT_TAGS];
+
+	for (size_t i = 0; i < r->tag_count; i++)
+		rows[i] = r->sums[r->first_tag + i].last;
+	return partition_add(&r->partition, rows, s->times);
+}
+
+static int add_sample(const struct sample *s, void *arg)
+{
+	struct report *r = arg;
+	struct model *m = source_model(r->source);
+	int rc = 0;
+
+	r->read += s->times;
+	for (size_t i = 0; i < r->where_count; i++)
+		if (!where_holds(&r->wheres[i], m, s))
+			return 0;
+	r->samples += s->times;
+	r->weight_ns += s->weight_ns;
+	draws_add(&r->draws, &s->draws);
+	if (s->context.count)
+		draws_add(&r->context_draws, &s->draws);
+	r->with_context += s->context.count > 0 ? s->times : 0;
+	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
+	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
+	if (r->has_states)
+		r->state_ns[place_of_state(r, s)] += s->weight_ns;
+	r->context_cut += s->context.cut;
+	for (size_t i = 0; i < r->sum_count && !rc; i++)
+		rc = aggregate_add(&r->sums[i], m, s);
+	if (r->tag_count > 1 && !rc)
+		rc = add_tuple(r, s);
+	return rc;
+}
+
+int report_worth_showing(const struct report *r, const struct aggregate *a)
+{
+	if (!r->overview || a->count != 1 || a->key.kind == KEY_FUNCTION)
+		return a->count > 0;
+	return a->rows[0].id && a->key.kind != KEY_PROCESS;
+}
+
+/* Is there a table before it that says nearly the same? 1 + that sum, 0, or -ENOMEM. */
+static int64_t like_before(const struct report *r, size_t tag)
+{
+	const struct aggregate *sum = &r->sums[r->first_tag];
+
+	for (size_t i = 0; i < tag; i++) {
+		uint32_t more = sum[i].count > sum[tag].count ? sum[i].count : sum[tag].count;
+		uint32_t less = sum[i].count + sum[tag].count - more;
+		int alike;
+
+		if (r->like[r->first_tag + i] || !report_worth_showing(r, &sum[i]) ||
+		    more > less + less / 2 + 1)
+			continue;
+		alike = partition_alike(&r->partition, i, tag);
+		if (alike)
+			return alike < 0 ? alike : (int64_t)(r->first_tag + i + 1);
+	}
+	return 0;
+}
+
+/* Tables of tags that are left out: those like one that is shown, and those beyond the most. */
+static int choose_tables(struct report *r)
+{
+	uint32_t shown = 0;
+
+	for (size_t i = 0; i < r->tag_count && r->tag_count > 1; i++) {
+		uint32_t *like = &r->like[r->first_tag + i];
+		int64_t before = 0;
+
+		if (!report_worth_showing(r, &r->sums[r->first_tag + i]))
+			continue;
+		before = like_before(r, i);
+		if (before < 0)
+			return (int)before;
+		*like = before ? (uint32_t)before : shown >= REPORT_TABLES ? REPORT_BEYOND : 0;
+		shown += !*like;
+	}
+	return 0;
+}
+
+/* Paths are few, samples many: the tree is made of the sums. */
+static int make_tree(struct report *r)
+{
+	const struct model *m = source_model(r->source);
+	const struct aggregate *a = &r->sums[0];
+	int rc = tree_init(&r->tree);
+
+	for (uint32_t i = 0; i < a->count && !rc; i++)
+		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns,
+			      &a->rows[i].draws);
+	return rc ? rc : tree_sort(&r->tree, m);
+}
+
+int report_run(struct report **out, const struct report_query *query)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return -ENOMEM;
+	r->path = query->path;
+	r->counts = query->counts;
+	rc = source_open(&r->source, query->path, query->events);
+	if (!rc) {
+		plan(r, query);
+		source_set_detail(r->source, detail_of(r, query));
+		source_set_counts(r->source, query->counts);
+		rc = partition_init(&r->partition, r->tag_count);
+	}
+	if (!rc) {
+		rc = source_read(r->source, add_sample, r);
+	}
+	for (size_t i = 0; i < r->sum_count && !rc; i++)
+		aggregate_sort(&r->sums[i], source_model(r->source));
+	if (!rc)
+		rc = choose_tables(r);
+	if (!rc && r->has_tree)
+		rc = make_tree(r);
+	if (rc) {
+		report_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+double report_error(const struct report *r, const struct draws *part)
+{
+	return r->is_sampled ? interval_error(part, &r->draws) : -1;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->sum_count; i++)
+		aggregate_free(&r->sums[i]);
+	tree_free(&r->tree);
+	partition_free(&r->partition);
+	source_free(r->source);
+	free(r);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report: one recording, read once for all sums that were asked for, then printed as
+ * text or JSON. Printing changes nothing.
+ */
+#ifndef WEFT_REPORT_REPORT_H
+#define WEFT_REPORT_REPORT_H
+
+#include "report/read/source.h"
+#include "report/read/where.h"
+#include "report/sum/aggregate.h"
+#include "report/sum/partition.h"
+#include "report/sum/tree.h"
+
+#include <stdio.h>
+
+#define REPORT_TABLES 6 /* of tags, in an overview */
+#define REPORT_TAGS 12  /* that these are chosen from */
+#define REPORT_SUMS (REPORT_TAGS + 6)
+
+struct report_query {
+	const char *path;
+	const char *events;   /* see source_open(); NULL = default */
+	const struct key *by; /* NULL = overview: tags, spans, functions */
+	int tree;             /* only with by = stack: sums as a tree, too */
+	int counts;           /* nothing is weighed by its time */
+	int no_inlines;       /* inlined functions count as those that they are inlined into */
+	struct where *wheres; /* bound by report_run() */
+	size_t where_count;
+};
+
+#define REPORT_BEYOND UINT32_MAX /* no table: there are REPORT_TABLES before it */
+
+/* Where a thread's time goes. */
+enum report_place { REPORT_RUNNING, REPORT_READY, REPORT_BLOCKED, REPORT_PLACES };
+
+struct report {
+	struct source *source;
+	const char *path;
+	struct where *wheres;
+	size_t where_count;
+	struct aggregate sums[REPORT_SUMS];
+	size_t sum_count;
+	size_t first_tag, tag_count; /* in sums: tags and labels of an overview */
+	uint32_t tags_left;          /* beyond REPORT_TAGS */
+	struct partition partition;  /* by these, when they are several */
+	uint32_t like[REPORT_SUMS];  /* 1 + the sum that says nearly the same; REPORT_BEYOND */
+	int overview, counts;
+	uint32_t key_count; /* of the model's keys: those that the file has */
+	struct tree tree;
+	int has_tree;
+	uint64_t samples, weight_ns;       /* that passed --where */
+	uint64_t read;                     /* that were looked at */
+	int has_states;                    /* all that is counted is wall-clock time, with states */
+	uint64_t state_ns[REPORT_PLACES];  /* then: of weight_ns */
+	int is_sampled;                    /* shares have an error: source_is_sampled() */
+	struct draws draws, context_draws; /* of what passed; of what had context */
+	uint64_t with_context, weightless, truncated, context_cut;
+};
+
+/* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
+int report_run(struct report **out, const struct report_query *query);
+void report_free(struct report *r);
+/* No table is empty; an overview also leaves out what says nothing: one row only. */
+int report_worth_showing(const struct report *r, const struct aggregate *a);
+/* interval_error() of a part of what was counted; negative: its share has none. */
+double report_error(const struct report *r, const struct draws *part);
+
+/* How text is laid out: colour sequences are "" where there are no colours. */
+struct report_style {
+	int columns; /* lines are cut there; 0 = never */
+	uint64_t top;
+	int top_given; /* else the tree also leaves out what is under a share */
+	int counters;  /* every counter with what it means, and histograms */
+	const char *bold, *dim, *warn, *plain;
+};
+
+int report_text(struct report *r, const struct report_style *style, FILE *out);
+/* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
+int report_json(const struct report *r, uint64_t top, FILE *out);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See tally.h. */
+#include "report/sum/tally.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tally_init(struct tally *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->index = map_new();
+	return t->index ? 0 : -ENOMEM;
+}
+
+void tally_free(struct tally *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		histogram_free(&t->row[i].times);
+	free(t->row);
+	map_free(t->index);
+	memset(t, 0, sizeof(*t));
+}
+
+static struct tally_row *new_row(struct tally *t, const uint32_t name[TALLY_NAMES])
+{
+	struct tally_row *r = array_grown(t->row, t->count + 1u, &t->room, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	t->row = r;
+	r += t->count++;
+	memset(r, 0, sizeof(*r));
+	memcpy(r->name, name, sizeof(r->name));
+	return r;
+}
+
+struct tally_row *tally_row(struct tally *t, const uint32_t name[TALLY_NAMES])
+{
+	uint64_t *at = map_put(t->index, name, TALLY_NAMES * sizeof(*name), NULL);
+	struct tally_row *r;
+
+	if (at && *at)
+		return &t->row[*at - 1];
+	r = at ? new_row(t, name) : NULL;
+	if (!r) {
+		t->failed = 1;
+		return NULL;
+	}
+	*at = t->count;
+	return r;
+}
+
+int tally_once(struct tally_row *r, uint64_t event)
+{
+	if (r->last == event)
+		return 0;
+	r->last = event;
+	return 1;
+}
+
+void tally_time(struct tally *t, struct tally_row *r, uint64_t ns)
+{
+	r->value[MEASURE_COUNT]++;
+	r->value[MEASURE_TIME] += ns;
+	t->failed |= histogram_add(&r->times, ns) != 0;
+}
+
+void tally_sample(uint64_t value[MEASURES], struct draws drawn[TALLY_DRAWN], const struct sample *s)
+{
+	if (s->kinds & SAMPLE_WAITED) {
+		value[MEASURE_WAITS]++;
+		value[MEASURE_WAITED] += s->weight_ns;
+	} else if (!(s->kinds & SAMPLE_COUNTED)) {
+		return;
+	} else if (s->kinds & SAMPLE_BY_CLOCK) {
+		value[MEASURE_WALL_SAMPLES] += s->times;
+		value[MEASURE_WALL] += s->weight_ns;
+	} else if (s->kinds & SAMPLE_ON_CPU) {
+		value[MEASURE_SAMPLES] += s->times;
+		value[MEASURE_CPU] += s->weight_ns;
+		draws_add(&drawn[DRAWN_CPU], &s->draws);
+	}
+}
+
+int tally_ends(const struct tally *t, const struct tally_row *r, enum measure of,
+	       struct interval_ends *out)
+{
+	static const struct draws none;
+	int drawn = of == MEASURE_SELF || of == MEASURE_SELF_SAMPLES ? DRAWN_SELF
+		    : of == MEASURE_CPU || of == MEASURE_SAMPLES     ? DRAWN_CPU
+								     : TALLY_DRAWN;
+
+	if (!t->has_errors || drawn == TALLY_DRAWN)
+		return -1;
+	return interval_share(r ? &r->drawn[drawn] : &none, &t->drawn[drawn], out);
+}
+
+struct order {
+	const struct model *m;
+	const enum measure *by;
+};
+
+static int heavier(uint64_t a, uint64_t b)
+{
+	return (b > a) - (b < a);
+}
+
+static int row_order(const void *left, const void *right, void *arg)
+{
+	const struct tally_row *a = left, *b = right;
+	const struct order *o = arg;
+	int by = 0;
+
+	for (int i = 0; i < TALLY_ORDER && !by; i++)
+		by = heavier(a->value[o->by[i]], b->value[o->by[i]]);
+	for (int i = 0; i < TALLY_NAMES && !by; i++)
+		by = strcmp(names_text(&o->m->names, a->name[i]),
+			    names_text(&o->m->names, b->name[i]));
+	return by;
+}
+
+void tally_sort(struct tally *t, const struct model *m, const enum measure by[TALLY_ORDER])
+{
+	struct order o = {m, by};
+
+	if (t->count)
+		qsort_r(t->row, t->count, sizeof(*t->row), row_order, &o);
+}

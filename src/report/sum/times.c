@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/sum/times.h"
+
+#include "base/map.h"
+#include "base/recording.h"
+#include "report/read/types.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FACT_TIMES 2 /* of facts.index */
+
+enum fact_place times_place(const char *state)
+{
+	static const char prefix[] = "STATE_";
+
+	if (strncmp(state, prefix, sizeof(prefix) - 1) == 0)
+		state += sizeof(prefix) - 1;
+	if (strcmp(state, "RUNNABLE") == 0 || strcmp(state, "runnable") == 0)
+		return FACT_RUNNING;
+	if (strcmp(state, "WAITING_FOR_CPU") == 0 || strcmp(state, "waiting_for_cpu") == 0)
+		return FACT_WAITING;
+	return FACT_BLOCKED;
+}
+
+static double sum_of(const int64_t ns[FACT_PLACES])
+{
+	double sum = 0;
+
+	for (int i = 0; i < FACT_PLACES; i++)
+		sum += ns[i] > 0 ? (double)ns[i] : 0;
+	return sum;
+}
+
+/* What its samples are to add up to in each state; the largest state is left open. */
+static int find_targets(const struct fact_time *t, uint64_t period_ns, double target[FACT_PLACES])
+{
+	int largest = 0;
+
+	for (int i = 0; i < FACT_PLACES; i++) {
+		int is_sure = t->due_ns[i] >= (int64_t)(RECORDING_TIME_PERIODS * period_ns);
+
+		target[i] =
+			t->seen_ns[i] > 0 ? (double)(is_sure ? t->due_ns[i] : t->seen_ns[i]) : 0;
+		if (t->due_ns[i] > t->due_ns[largest])
+			largest = i;
+	}
+	return largest;
+}
+
+void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times *out)
+{
+	double passed = sum_of(t->due_ns), target[FACT_PLACES], rest;
+	int largest = find_targets(t, period_ns, target);
+
+	*out = (struct times){.factor = {1, 1, 1}};
+	if (!period_ns || passed < (double)RECORDING_TIME_LIFE_NS)
+		return;
+	out->is_judged = 1;
+	rest = passed - (target[0] + target[1] + target[2] - target[largest]);
+	if (t->seen_ns[largest] > 0 && rest > 0)
+		target[largest] = rest;
+	for (int i = 0; i < FACT_PLACES; i++) {
+		out->told_ns += target[i];
+		if (t->seen_ns[i] > 0)
+			out->factor[i] = target[i] / (double)t->seen_ns[i];
+	}
+}
+
+const struct fact_time *times_find(const struct facts *f, uint32_t thread)
+{
+	const uint32_t key[] = {FACT_TIMES, 0, thread};
+	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
+
+	return at && *at ? &f->times[*at - 1] : NULL;
+}
+
+uint64_t times_weigh(struct times_weigher *w, const struct facts *f, const struct model *m,
+		     const struct sample *sample, uint64_t period_ns)
+{
+	const struct fact_time *t;
+	enum fact_place place = times_place(names_text(&m->names, sample->state));
+
+	if (sample->thread != w->thread) {
+		t = times_find(f, sample->thread);
+		w->times = (struct times){.factor = {1, 1, 1}};
+		if (t)
+			times_of_thread(t, period_ns, &w->times);
+		w->thread = sample->thread;
+	}
+	return (uint64_t)llround((double)sample->weight_ns * w->times.factor[place]);
+}
+
+uint64_t times_period(const struct facts *f, const struct model *m)
+{
+	for (uint32_t i = 0; i < f->type_count; i++) {
+		const struct sample_type *t =
+			sample_type_find(names_text(&m->names, f->types[i].name));
+
+		if (t && t->has_states && f->types[i].period_ns)
+			return f->types[i].period_ns;
+	}
+	return 0;
+}
+
+static double part_off(const struct fact_time *t, const struct times *k)
+{
+	return fabs(k->told_ns / sum_of(t->due_ns) - 1);
+}
+
+void times_read(const struct facts *f, const struct model *m, struct times_sum *out)
+{
+	uint64_t period_ns = times_period(f, m);
+	struct times k;
+
+	*out = (struct times_sum){.judged = 0};
+	for (uint32_t i = 0; i < f->time_count; i++) {
+		times_of_thread(&f->times[i], period_ns, &k);
+		if (!k.is_judged)
+			continue;
+		out->judged++;
+		out->off += part_off(&f->times[i], &k) > TIMES_CLOSE;
+		out->passed_ns = facts_added(out->passed_ns, (int64_t)sum_of(f->times[i].due_ns));
+		out->told_ns += k.told_ns;
+	}
+}
+
+size_t times_rows(const struct facts *f, const struct model *m, const struct fact_time **out,
+		  size_t room)
+{
+	uint64_t period_ns = times_period(f, m);
+	double off[TIMES_ROWS_MAX];
+	struct times k;
+	size_t count = 0, at;
+
+	room = room < TIMES_ROWS_MAX ? room : TIMES_ROWS_MAX;
+	for (uint32_t i = 0; i < f->time_count && room; i++) {
+		double part;
+
+		times_of_thread(&f->times[i], period_ns, &k);
+		part = k.is_judged ? part_off(&f->times[i], &k) : 0;
+		if (!k.is_judged || (count == room && part <= off[room - 1]))
+			continue;
+		count += count < room;
+		for (at = count - 1; at && off[at - 1] < part; at--) {
+			off[at] = off[at - 1];
+			out[at] = out[at - 1];
+		}
+		off[at] = part;
+		out[at] = &f->times[i];
+	}
+	return count;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/sum/tree.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tree_init(struct tree *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->index = map_new();
+	t->nodes = calloc(64, sizeof(*t->nodes));
+	if (!t->index || !t->nodes) {
+		tree_free(t);
+		return -ENOMEM;
+	}
+	t->room = 64;
+	t->count = 1;
+	return 0;
+}
+
+void tree_free(struct tree *t)
+{
+	map_free(t->index);
+	free(t->nodes);
+	memset(t, 0, sizeof(*t));
+}
+
+static int room_for_node(struct tree *t)
+{
+	struct tree_node *bigger;
+
+	if (t->count < t->room)
+		return 1;
+	if (t->room > UINT32_MAX / 2)
+		return 0;
+	bigger = realloc(t->nodes, (size_t)t->room * 2 * sizeof(*bigger));
+	if (!bigger)
+		return 0;
+	t->nodes = bigger;
+	t->room *= 2;
+	return 1;
+}
+
+/* The child of @parent for a function, made when new; 0: out of memory. */
+static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
+{
+	uint32_t key[2] = {parent, function};
+	uint64_t *node;
+
+	if (!room_for_node(t))
+		return 0;
+	node = map_put(t->index, key, sizeof(key), NULL);
+	if (!node)
+		return 0;
+	if (!*node) {
+		t->nodes[t->count] = (struct tree_node){
+			.function = function,
+			.parent = parent,
+			.depth = t->nodes[parent].depth + 1,
+			.next = t->nodes[parent].child,
+		};
+		t->nodes[parent].child = t->count;
+		*node = t->count++;
+	}
+	return (uint32_t)*node;
+}
+
+static void count(struct tree_node *n, uint64_t samples, uint64_t ns, const struct draws *draws)
+{
+	draws_add(&n->draws, draws);
+	n->samples += samples;
+	n->total_ns += ns;
+}
+
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
+	     const struct draws *draws)
+{
+	const struct stack *stack = model_stack_at(m, path);
+	uint32_t at = 0;
+
+	count(&t->nodes[0], samples, ns, draws);
+	for (uint32_t i = stack->count; i-- > 0;) {
+		at = child_of(t, at, stack->frames[i].function);
+		if (!at)
+			return -ENOMEM;
+		count(&t->nodes[at], samples, ns, draws);
+	}
+	t->nodes[at].self_samples += samples;
+	t->nodes[at].self_ns += ns;
+	draws_add(&t->nodes[at].self_draws, draws);
+	return 0;
+}
+
+uint64_t tree_weight(const struct tree *t, const struct tree_node *n)
+{
+	return t->nodes[0].total_ns ? n->total_ns : n->samples;
+}
+
+struct order {
+	const struct tree *t;
+	const struct model *m;
+};
+
+static int child_order(const void *left, const void *right, void *arg)
+{
+	const struct order *o = arg;
+	const struct tree_node *a = &o->t->nodes[*(const uint32_t *)left];
+	const struct tree_node *b = &o->t->nodes[*(const uint32_t *)right];
+	uint64_t weight_a = tree_weight(o->t, a), weight_b = tree_weight(o->t, b);
+
+	if (weight_a != weight_b)
+		return weight_a > weight_b ? -1 : 1;
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return strcmp(names_text(&o->m->names, a->function), names_text(&o->m->names, b->function));
+}
+
+int tree_sort(struct tree *t, const struct model *m)
+{
+	uint32_t *children = malloc(t->count * sizeof(*children));
+	struct order o = {t, m};
+
+	if (!children)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++) {
+		uint32_t n = 0, *link = &t->nodes[i].child;
+
+		for (uint32_t c = *link; c; c = t->nodes[c].next)
+			children[n++] = c;
+		qsort_r(children, n, sizeof(*children), child_order, &o);
+		for (uint32_t k = 0; k < n; k++) {
+			*link = children[k];
+			link = &t->nodes[children[k]].next;
+		}
+		*link = 0;
+	}
+	free(children);
+	return 0;
+}
+
+static int heaviest_first(const void *left, const void *right, void *arg)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct tree *t = arg;
+	uint64_t weight_a = tree_weight(t, &t->nodes[a]), weight_b = tree_weight(t, &t->nodes[b]);
+
+	if (weight_a != weight_b)
+		return weight_a > weight_b ? -1 : 1;
+	/* A child is made after its parent. */
+	return a < b ? -1 : a > b;
+}
+
+int64_t tree_choose(struct tree *t, uint64_t nodes, double share)
+{
+	uint32_t *order = malloc(t->count * sizeof(*order));
+	uint64_t least = (uint64_t)((double)tree_weight(t, &t->nodes[0]) * share);
+	int64_t shown = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->count; i++)
+		order[i - 1] = i;
+	qsort_r(order, t->count - 1, sizeof(*order), heaviest_first, t);
+	for (uint32_t i = 0; i + 1 < t->count; i++) {
+		struct tree_node *n = &t->nodes[order[i]];
+
+		n->shown = (!nodes || i < nodes) && tree_weight(t, n) >= least;
+		shown += n->shown;
+	}
+	free(order);
+	return shown;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of samples by call path, callers above what they call. */
+#ifndef WEFT_REPORT_TREE_H
+#define WEFT_REPORT_TREE_H
+
+#include "report/read/model.h"
+
+struct tree_node {
+	uint32_t function;            /* id in model.names; 0 = the root, or not known */
+	uint32_t parent, child, next; /* indices; 0 = none (nobody's child is the root) */
+	uint64_t samples, total_ns;
+	uint64_t self_samples, self_ns;
+	struct draws draws, self_draws;
+	uint32_t depth; /* of the root: 0 */
+	uint32_t shown; /* set by tree_choose() */
+};
+
+struct tree {
+	struct map *index;       /* (parent, function) -> node */
+	struct tree_node *nodes; /* [0] is the root: the sums of all */
+	uint32_t count, room;
+};
+
+int tree_init(struct tree *t); /* 0 or -ENOMEM */
+void tree_free(struct tree *t);
+/* Samples that have one call path (model_path(), or 0), and how sure they are. 0 or -ENOMEM. */
+int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
+	     const struct draws *draws);
+/* Children of every node heaviest first, equal ones by name. 0 or -ENOMEM. */
+int tree_sort(struct tree *t, const struct model *m);
+/*
+ * Marks the nodes to be shown: the @nodes heaviest (0 = any number) of those that have at
+ * least @share (0..1) of all. No node is heavier than its parent, and of equal ones the
+ * parent goes first: what is shown is a tree. Returns how many, or -ENOMEM.
+ */
+int64_t tree_choose(struct tree *t, uint64_t nodes, double share);
+/* ns, or samples when no weight is known. */
+uint64_t tree_weight(const struct tree *t, const struct tree_node *n);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A view as text: what it is of, then its table; or as one JSON object. */
+#include "report/show/json_value.h"
+#include "report/show/layout.h"
+#include "report/view/view.h"
+
+#include <errno.h>
+
+static int has_shown(const struct view_run *v)
+{
+	return table_rows(&v->table) > 0;
+}
+
+static const char *title_of(const struct view_run *v)
+{
+	return v->view ? v->view->name : v->query->type;
+}
+
+int view_text(const struct view_run *v, const struct table_style *style, FILE *out)
+{
+	const struct facts *f = source_facts(v->source);
+	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+	char time[LAYOUT_NUMBER], name[LAYOUT_TEXT];
+
+	fprintf(out, "%s%s%s: %s, %s", style->bold, layout_clean(name, v->query->path),
+		style->plain, title_of(v), layout_time(time, ns));
+	if (v->query->where_count)
+		fprintf(out, ", %llu of %llu events", (unsigned long long)v->number,
+			(unsigned long long)v->read);
+	fputc('\n', out);
+	for (size_t i = 0; i < v->query->where_count; i++)
+		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", v->query->wheres[i].key.text,
+			v->query->wheres[i].value);
+	if (!has_shown(v))
+		return 0;
+	fputc('\n', out);
+	return table_print(&v->table, style, out);
+}
+
+int view_json(const struct view_run *v, uint64_t top, FILE *out)
+{
+	const struct facts *f = source_facts(v->source);
+	json_t *rows = table_json(&v->table, top);
+	json_t *o = rows ? json_pack("{s:s,s:o,s:I,s:I,s:o}", "view", title_of(v), "file",
+				     json_text(v->query->path), "duration_ns",
+				     (json_int_t)(f->end_ns - f->start_ns), "events",
+				     (json_int_t)v->number, "rows", rows)
+			 : NULL;
+	int rc;
+
+	if (!o)
+		return -ENOMEM;
+	if (*f->damage)
+		json_object_set_new(o, "damage", json_text(f->damage));
+	errno = 0;
+	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
+									 : 0;
+	json_decref(o);
+	if (!rc)
+		fputc('\n', out);
+	return rc;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* customlabels_meet.h: weft's side of the meeting. */
+#include "runtime/context/customlabels_meet.h"
+
+#include <dlfcn.h>
+
+#include "runtime/context/publish.h"
+#include "runtime/core/copies.h"
+#include "runtime/core/coro_blocks.h"
+
+const struct weft_custom_labels_v1 *weft_meet_library;
+
+/* The session's slots, whichever thread's, a forked child's private one, coroutines' blocks. */
+int weft_meet_is_weft(const struct weft_custom_labels_set *set)
+{
+	uint64_t at = (uint64_t)(uintptr_t)set;
+	uint64_t slots = weft_rt.slot_count * weft_rt.slot_stride;
+
+	if (at - (uint64_t)(uintptr_t)weft_rt.slots < slots)
+		return 1;
+	return at - (uint64_t)(uintptr_t)weft_slot_private() < sizeof(struct weft_slot) ||
+	       weft_block_of(at);
+}
+
+struct weft_custom_labels_set *weft_meet_visible(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!slot || !weft_guard_holds())
+		return NULL;
+	return (struct weft_custom_labels_set *)(uintptr_t)__atomic_load_n(&slot->ext.label_set,
+									   __ATOMIC_RELAXED);
+}
+
+/* Another library of the kind, or the program itself, whose sets are none of our business. */
+static uint32_t another;
+
+void weft_meet_say_so(void)
+{
+	uint32_t who = weft_meet_library ? WEFT_PUBLISHER_WEFT : another;
+
+	if (weft_rt_is_ready())
+		__atomic_store_n(&weft_rt.header->custom_labels, who, __ATOMIC_RELAXED);
+}
+
+void weft_meet_join(const struct weft_custom_labels_v1 *library)
+{
+	if (weft_copies_pass_on(library))
+		return;
+	__atomic_store_n(&weft_meet_library, library, __ATOMIC_RELEASE);
+	library->meet(weft_copies_own());
+	weft_meet_say_so();
+	weft_publish_joined();
+}
+
+void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *))
+{
+	if (weft_meet_library)
+		labels_join(weft_meet_library);
+}
+
+void weft_meet_open(void)
+{
+	const struct weft_custom_labels_v1 *library = dlsym(RTLD_DEFAULT, "weft_custom_labels_v1");
+
+	/* not begun yet: then it comes and joins */
+	if (!weft_meet_library && library && library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
+	    __atomic_load_n(&library->size, __ATOMIC_ACQUIRE) >= sizeof(*library))
+		weft_meet_join(library);
+	if (!library && dlsym(RTLD_DEFAULT, "custom_labels_abi_version"))
+		another = WEFT_PUBLISHER_ANOTHER;
+	weft_meet_say_so();
+}
+
+void weft_meet_note(struct weft_meet *m)
+{
+	const struct weft_custom_labels_v1 *library =
+		__atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE);
+
+	if (library && !library->distance && !m->cell)
+		m->cell = (uint64_t)(uintptr_t)library->current();
+}
+
+int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set)
+{
+	struct weft_custom_labels_set **cell = weft_meet_cell(m), *now;
+	int is_new;
+
+	if (!cell)
+		return 0;
+	now = __atomic_load_n(cell, __ATOMIC_RELAXED);
+	if (LIKELY(now == set || !now || weft_meet_is_weft(now))) {
+		m->foreign = 0;
+		if (now != set)
+			__atomic_store_n(cell, set, __ATOMIC_RELEASE);
+		return 0;
+	}
+	is_new = m->foreign != (uint64_t)(uintptr_t)now;
+	m->foreign = (uint64_t)(uintptr_t)now;
+	return 1 + is_new;
+}

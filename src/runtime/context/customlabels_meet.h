@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weft's side of custom_labels.h: where a thread's custom_labels_current_set lies, and who may
+ * store there. A pointer of NULL or to any set of weft's is weft's to change; any other belongs
+ * to the program.
+ */
+#ifndef WEFT_RUNTIME_CUSTOMLABELS_MEET_H
+#define WEFT_RUNTIME_CUSTOMLABELS_MEET_H
+
+#include "runtime/context/custom_labels.h"
+#include "runtime/core/own.h"
+
+/* A thread's; all zeros at first. Writer: the owning thread. */
+struct weft_meet {
+	uint64_t foreign; /* the program's own set that stands in place of ours; 0 = none */
+	uint64_t cell;    /* where the pointer is, if no fixed distance says so; 0 = not noted */
+};
+
+#pragma GCC visibility push(hidden)
+/* NULL: not in the process. Stored with release once it may be used. */
+extern const struct weft_custom_labels_v1 *weft_meet_library;
+
+/* In the constructor, once there is a session: looks for the library. */
+void weft_meet_open(void);
+/* In another session's header, too: a forked child's. */
+void weft_meet_say_so(void);
+/* This copy has found its master: what has met it goes there. */
+void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *));
+/* For weft_runtime_v1. */
+void weft_meet_join(const struct weft_custom_labels_v1 *library);
+int weft_meet_is_weft(const struct weft_custom_labels_set *set);
+struct weft_custom_labels_set *weft_meet_visible(void);
+
+/* Not in handlers: a first touch of the variable may take memory. */
+void weft_meet_note(struct weft_meet *m);
+
+/*
+ * The calling thread's pointer leads to @set, unless a set of the program's own stands there.
+ * Before the hidden set is changed, too: the program may have put it back, and it is visible
+ * then. 0: it does (or there is no library); 1: no, as before; 2: no, and that is new.
+ */
+int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set);
+#pragma GCC visibility pop
+
+static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_meet *m)
+{
+	const struct weft_custom_labels_v1 *library =
+		__atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE);
+
+	if (!library)
+		return NULL;
+	if (__builtin_expect(library->distance != 0, 1))
+		return (struct weft_custom_labels_set **)(void *)(weft_thread_pointer() +
+								  library->distance);
+	return (struct weft_custom_labels_set **)(uintptr_t)m->cell;
+}
+
+/* A set of the program's own that stands in the calling thread's pointer; NULL: none. */
+static inline const struct weft_custom_labels_set *weft_meet_foreign(const struct weft_meet *m)
+{
+	struct weft_custom_labels_set **cell = weft_meet_cell(m);
+	const struct weft_custom_labels_set *now =
+		cell ? __atomic_load_n(cell, __ATOMIC_RELAXED) : NULL;
+
+	return now && !weft_meet_is_weft(now) ? now : NULL;
+}
+
+#endif

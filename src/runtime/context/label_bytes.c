@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels as the records of a session have them (struct weft_sample_label): see label_bytes.h.
+ *
+ * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what
+ * a record may hold, and its pointers are believed as the program believes them.
+ */
+#include "runtime/context/label_bytes.h"
+
+#include <string.h>
+
+#define HEAD_BYTES ((uint32_t)sizeof(struct weft_sample_label))
+
+static int is_named(const struct weft_custom_labels_string *key, const char *name, size_t bytes)
+{
+	return key->bytes == bytes && memcmp(key->buf, name, bytes) == 0;
+}
+
+/* The sample has the ids themselves. */
+static int is_reserved(const struct weft_custom_labels_string *key)
+{
+	return is_named(key, WEFT_CUSTOM_LABELS_SPAN_KEY,
+			sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1) ||
+	       is_named(key, WEFT_CUSTOM_LABELS_ROOT_KEY, sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1);
+}
+
+static uint32_t cut(uint64_t bytes, uint32_t most)
+{
+	return bytes < most ? (uint32_t)bytes : most;
+}
+
+/* What a record tells of a label; 0: there is none. */
+static uint32_t lengths_of(const struct weft_custom_labels_label *label,
+			   struct weft_sample_label *out)
+{
+	if (!label->key.buf || !label->key.bytes || is_reserved(&label->key))
+		return 0;
+	out->key_bytes = (uint16_t)cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	out->value_bytes = 0;
+	if (label->value.buf)
+		out->value_bytes =
+			(uint16_t)cut(label->value.bytes, WEFT_CUSTOM_LABELS_VALUE_BYTES);
+	return HEAD_BYTES + out->key_bytes + out->value_bytes;
+}
+
+static uint32_t count_of(const struct weft_custom_labels_set *set)
+{
+	return set->storage ? cut(set->count, WEFT_SAMPLE_LABELS_MAX) : 0;
+}
+
+uint32_t weft_label_bytes(const struct weft_custom_labels_set *set)
+{
+	struct weft_sample_label lengths;
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < count_of(set); i++)
+		bytes += lengths_of(&set->storage[i], &lengths);
+	return bytes;
+}
+
+uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t *to, uint32_t room,
+			      uint32_t *left_out)
+{
+	struct weft_sample_label lengths;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count_of(set); i++) {
+		const struct weft_custom_labels_label *label = &set->storage[i];
+		uint32_t bytes = lengths_of(label, &lengths);
+
+		if (used + bytes > room || *left_out) {
+			*left_out += bytes != 0;
+			continue;
+		}
+		if (!bytes)
+			continue;
+		memcpy(to + used, &lengths, HEAD_BYTES);
+		memcpy(to + used + HEAD_BYTES, label->key.buf, lengths.key_bytes);
+		memcpy(to + used + HEAD_BYTES + lengths.key_bytes,
+		       lengths.value_bytes ? label->value.buf : label->key.buf,
+		       lengths.value_bytes);
+		used += bytes;
+	}
+	return used;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What scopes have saved of labels, and how those are found out that a longjmp has left.
+ *
+ * Writer: as in label_store.c. Abandoned between any two stores, what is saved is whole, and the
+ * next write goes on with it. Handlers enter and leave scopes, and save nothing.
+ *
+ * Saved labels: entries one after the other, 8-aligned, oldest first, those of outer scopes before
+ * those of inner ones; an entry exists when scopes.bytes has passed it. A scope's end puts back
+ * its own and those of all inner scopes; of several of one label the oldest counts.
+ *
+ * A scope that a longjmp has left never ends. Such are looked for when there is no room, and when
+ * some scopes have come since (scope_places.c). Their entries become those of the next scope
+ * outside that was not left: its end puts them back, unless it has saved that label itself. If
+ * there is none, nobody wants them. The innermost ones that were left are not counted any more.
+ */
+#include <string.h>
+
+#include "runtime/core/label_store.h"
+
+struct saved_label {
+	uint32_t scope;    /* last bits of its number */
+	uint8_t number;    /* 0: of no label any more */
+	uint8_t key_bytes; /* 0: there was none */
+	uint16_t value_bytes;
+	unsigned char text[]; /* key, value */
+};
+
+#define LOOK_AFTER (WEFT_SCOPES_NEWEST / 2)
+
+/* How far gaps are closed; in words from saved_at. */
+struct closing {
+	uint16_t goes_on;
+	uint16_t left; /* of the entry that is being moved */
+	uint16_t from, to;
+};
+
+_Static_assert(sizeof(struct saved_label) == 8 && sizeof(struct closing) == 8, "words");
+_Static_assert(WEFT_CUSTOM_LABELS_KEY_BYTES <= UINT8_MAX &&
+		       WEFT_CUSTOM_LABELS_VALUE_BYTES <= UINT16_MAX &&
+		       WEFT_CUSTOM_LABELS_MOST <= 32,
+	       "lengths and numbers have room");
+
+void weft_scopes_lay_out(struct weft_label_store *store, void *at, uint32_t room)
+{
+	uint32_t places = room < 2 * WEFT_SCOPE_PLACES_BYTES ? 0 : WEFT_SCOPE_PLACES_BYTES;
+
+	memset(at, 0, places);
+	store->saved_at = (uint64_t)(uintptr_t)at + places;
+	store->saved_room = room - places;
+	KEEP_ORDER();
+	store->places = places ? (uint64_t)(uintptr_t)at : 0;
+}
+
+static uint32_t entry_bytes(uint32_t key_bytes, uint32_t value_bytes)
+{
+	return ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;
+}
+
+static uint32_t bytes_of(const struct saved_label *entry)
+{
+	return entry_bytes(entry->key_bytes, entry->value_bytes);
+}
+
+static struct saved_label *saved_at(const struct weft_label_store *store, uint32_t at)
+{
+	return (struct saved_label *)(uintptr_t)(store->saved_at + at);
+}
+
+/* NULL behind the last one. */
+static struct saved_label *entry_at(const struct weft_label_store *store, uint32_t at)
+{
+	struct saved_label *entry = saved_at(store, at);
+
+	return at < store->scopes.bytes && bytes_of(entry) <= store->scopes.bytes - at &&
+			       entry->number < store->max
+		       ? entry
+		       : NULL;
+}
+
+/* None is of a newer one than the last. */
+static uint64_t scope_of(const struct weft_label_store *store, const struct saved_label *entry)
+{
+	uint64_t newest = store->scopes.newest;
+
+	return newest - (uint32_t)((uint32_t)newest - entry->scope);
+}
+
+/* ---- gaps */
+
+static void note(struct weft_label_store *store, struct closing now)
+{
+	uint64_t word;
+
+	memcpy(&word, &now, sizeof(word));
+	KEEP_ORDER();
+	__atomic_store_n(&store->scopes.closing, word, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+}
+
+/* A word that is moved twice is the same: what lies where it goes has been moved before. */
+static struct closing move_entry(struct weft_label_store *store, struct closing now)
+{
+	uint64_t *word = (void *)saved_at(store, 0);
+
+	for (; now.left; now.left--) {
+		note(store, now);
+		word[now.to++] = word[now.from++];
+	}
+	return now;
+}
+
+/* From wherever it was abandoned, if it was. */
+static void close_gaps(struct weft_label_store *store)
+{
+	const struct saved_label *entry;
+	struct closing now;
+
+	memcpy(&now, &store->scopes.closing, sizeof(now));
+	now.goes_on = 1;
+	now = move_entry(store, now);
+	note(store, now);
+	while ((entry = entry_at(store, now.from * 8u))) {
+		uint16_t words = (uint16_t)(bytes_of(entry) / 8);
+
+		if (entry->number && now.to != now.from) {
+			now.left = words;
+			now = move_entry(store, now);
+		} else {
+			now.to = (uint16_t)(now.to + (entry->number ? words : 0));
+			now.from = (uint16_t)(now.from + words);
+		}
+		note(store, now);
+	}
+	store->scopes.bytes = now.to * 8u;
+	note(store, (struct closing){0, 0, 0, 0});
+}
+
+/* ---- scopes that a longjmp has left */
+
+/* Entries as they go to the scopes that were not left. */
+struct merge {
+	uint64_t scope, heir; /* whose entries were the last; whose they are now */
+	uint64_t newest;      /* the last that has any */
+	uint32_t kept;        /* labels of the heir's */
+};
+
+static void go_to(const struct weft_label_store *store, struct merge *m, uint64_t scope)
+{
+	uint64_t heir = scope == m->scope ? m->heir : weft_scopes_not_left(store, scope);
+
+	if (heir != m->heir)
+		m->kept = 0;
+	m->heir = heir;
+	m->scope = scope;
+}
+
+static void give_to_heir(struct merge *m, struct saved_label *entry)
+{
+	uint32_t bit = 1u << entry->number;
+
+	if (!m->heir || m->kept & bit) {
+		entry->number = 0;
+		return;
+	}
+	m->kept |= bit;
+	m->newest = m->heir;
+	__atomic_store_n(&entry->scope, (uint32_t)m->heir, __ATOMIC_RELAXED);
+}
+
+/* In the order of entries, so that outer scopes' come first all the while. */
+static struct merge merge(struct weft_label_store *store)
+{
+	struct merge m = {0, 0, 0, 0};
+	struct saved_label *entry;
+
+	for (uint32_t at = 0; (entry = entry_at(store, at)); at += bytes_of(entry)) {
+		if (!entry->number)
+			continue;
+		go_to(store, &m, scope_of(store, entry));
+		give_to_heir(&m, entry);
+		KEEP_ORDER();
+	}
+	go_to(store, &m, store->scopes.number);
+	return m;
+}
+
+static __attribute__((noinline, cold)) void look_for_left(const struct weft_label_change *c)
+{
+	struct weft_label_scopes *own = &c->store->scopes;
+	struct merge m;
+
+	weft_scopes_look(c->store, c);
+	if (own->closing)
+		close_gaps(c->store);
+	m = merge(c->store);
+	close_gaps(c->store);
+	own->newest = m.newest;
+	KEEP_ORDER();
+	if (m.heir == own->number)
+		return;
+	weft_scopes_go_back(own, m.heir);
+	KEEP_ORDER();
+	own->saved = m.kept;
+}
+
+/* ---- saving, putting back */
+
+static int is_to_be_saved(const struct weft_label_store *store, uint32_t n)
+{
+	return store->scopes.number && !(store->scopes.saved & 1u << n);
+}
+
+static int is_time_to_look(const struct weft_label_scopes *own)
+{
+	return own->closing || own->number - own->looked >= LOOK_AFTER;
+}
+
+/* As the label stands in the hidden set, which is brought up: its state before this change. */
+int weft_store_save(struct weft_label_change *c, uint32_t n)
+{
+	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
+	uint32_t key_bytes = label->key.buf ? (uint32_t)label->key.bytes : 0;
+	uint32_t value_bytes = key_bytes ? (uint32_t)label->value.bytes : 0;
+	uint32_t bytes = entry_bytes(key_bytes, value_bytes);
+	struct weft_label_scopes *own = &c->store->scopes;
+	struct saved_label *entry;
+
+	if (!is_to_be_saved(c->store, n))
+		return 0;
+	if (UNLIKELY(own->bytes + bytes > c->store->saved_room || is_time_to_look(own))) {
+		look_for_left(c);
+		if (!is_to_be_saved(c->store, n))
+			return 0;
+		if (own->bytes + bytes > c->store->saved_room)
+			return -1;
+	}
+	entry = saved_at(c->store, own->bytes);
+	*entry = (struct saved_label){(uint32_t)own->number, (uint8_t)n, (uint8_t)key_bytes,
+				      (uint16_t)value_bytes};
+	weft_bytes_copy(entry->text, label->key.buf, key_bytes);
+	weft_bytes_copy(entry->text + key_bytes, label->value.buf, value_bytes);
+	own->newest = own->number;
+	KEEP_ORDER();
+	own->bytes += bytes;
+	KEEP_ORDER();
+	own->saved |= 1u << n;
+	return 0;
+}
+
+static void put_saved(struct weft_label_change *c, const struct saved_label *entry)
+{
+	const char *text = (const char *)entry->text;
+
+	if (!entry->key_bytes) {
+		weft_store_drop(c, entry->number);
+		return;
+	}
+	weft_store_put_key(c, entry->number, text, entry->key_bytes);
+	weft_store_put_value(c, entry->number, text + entry->key_bytes, entry->value_bytes);
+}
+
+/* @number is not greater than that of the newest one that has any. */
+static struct weft_saved_end end_of_older(const struct weft_label_store *store, uint64_t number)
+{
+	uint32_t newest = (uint32_t)store->scopes.newest, bytes = store->scopes.bytes, at = 0;
+	uint32_t inner = newest - (uint32_t)number;
+	const struct saved_label *entry = NULL, *next;
+
+	for (; at < bytes; at += bytes_of(entry)) {
+		next = saved_at(store, at);
+		if (newest - next->scope <= inner)
+			break;
+		entry = next;
+	}
+	return (struct weft_saved_end){at, entry ? scope_of(store, entry) : 0};
+}
+
+struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t number)
+{
+	struct weft_saved_end end;
+	uint32_t done = 1; /* (0: of no label any more) */
+
+	if (UNLIKELY(c->store->scopes.closing))
+		close_gaps(c->store);
+	end = end_of_older(c->store, number);
+	for (uint32_t at = end.bytes; at < c->store->scopes.bytes;) {
+		const struct saved_label *entry = saved_at(c->store, at);
+		uint32_t bit = 1u << (entry->number & 31);
+
+		at += bytes_of(entry);
+		if (!(done & bit))
+			put_saved(c, entry);
+		done |= bit;
+	}
+	return end;
+}
+
+/* Scopes that are entered in a store end in its copy, too. Both are laid out. */
+void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from)
+{
+	uint32_t bytes = from->scopes.bytes;
+
+	to->scopes = from->scopes;
+	if (bytes > to->saved_room) { /* (where there is room for less: what lies too far out) */
+		to->scopes.bytes = bytes = 0;
+		to->scopes.closing = 0;
+	}
+	memcpy((void *)(uintptr_t)to->saved_at, (const void *)(uintptr_t)from->saved_at, bytes);
+	if (!to->places || !from->places)
+		weft_scopes_lose(&to->scopes);
+	else
+		memcpy((void *)(uintptr_t)to->places, (const void *)(uintptr_t)from->places,
+		       WEFT_SCOPE_PLACES_BYTES);
+}

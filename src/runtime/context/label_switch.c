@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which store a thread shows (label_store.h): its own, that of a coroutine's block, or the spare
+ * one in its slot, whose sets have room for labels 0 and 1 alone, with a record of OpenTelemetry's
+ * for the same: what coroutines without labels show.
+ *
+ * A switch is one write of a whole context: what is to be shown is made ready first, where nobody
+ * sees it (labels 0 and 1, if another context was there when the store was last shown); then v1,
+ * then the pointers, seq odd meanwhile. Most often that is all: pointers.
+ */
+#include "runtime/core/label_store.h"
+
+#include "runtime/otel/otel_private.h"
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
+
+#define SPARE_TWIN 296 /* between what set A uses: two sets of two labels, most of it empty */
+#define SPARE_RECORD_BYTES 48
+
+/* slot->coro_labels */
+struct spare {
+	struct weft_label_store store;
+	struct weft_slot_otel notes;
+	uint8_t record[SPARE_RECORD_BYTES]; /* of struct weft_otel_record */
+	uint64_t generation[1];             /* of the set behind it */
+	uint8_t sets[SPARE_TWIN + WEFT_CUSTOM_LABELS_VALUE_AT(1, 2) + 24];
+};
+
+_Static_assert(sizeof(struct spare) <= sizeof(((struct weft_slot *)0)->coro_labels),
+	       "the spare store has its place in the slot");
+_Static_assert(offsetof(struct spare, sets) % 8 == 0 && SPARE_TWIN % 8 == 0, "words");
+_Static_assert(offsetof(struct weft_otel_record, attributes) + 18 <= SPARE_RECORD_BYTES,
+	       "a record with the root span");
+/* Set A's: head 0 .. 88, key 0 88 .. 95, value 0 216 .. 236, key 1 472 .. 484, value 1 600 .. 620
+ */
+_Static_assert(WEFT_CUSTOM_LABELS_KEY_AT(0, 2) == 88 && WEFT_CUSTOM_LABELS_VALUE_AT(0, 2) == 216 &&
+		       WEFT_CUSTOM_LABELS_KEY_AT(1, 2) == 472 &&
+		       WEFT_CUSTOM_LABELS_VALUE_AT(1, 2) == 600,
+	       "no byte of set B lies in one that set A uses");
+
+static struct spare *spare_of(const struct weft_slot *slot)
+{
+	return (struct spare *)(uintptr_t)slot->coro_labels;
+}
+
+int weft_store_is_spare(const struct weft_slot *slot, const struct weft_label_store *store)
+{
+	return store == &spare_of(slot)->store;
+}
+
+static uint32_t saved_begin(void)
+{
+	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
+	       ~7u;
+}
+
+static void make_own(struct weft_slot *slot, struct weft_label_store *store)
+{
+	const struct weft_store_place place = {
+		.a = slot->labels,
+		.b = slot->labels + weft_labels_twin,
+		.max = weft_labels_max,
+		.saved_at = slot->labels + saved_begin(),
+		.saved_room = (uint32_t)sizeof(slot->labels) - saved_begin(),
+	};
+
+	weft_store_lay_out(store, &place);
+}
+
+static void make_spare(struct weft_slot *slot)
+{
+	struct spare *s = spare_of(slot);
+	const struct weft_store_place place = {
+		.a = s->sets,
+		.b = s->sets + SPARE_TWIN,
+		.max = WEFT_CUSTOM_LABELS_RESERVED,
+		.saved_at = s->sets,
+	};
+
+	__builtin_memset(&s->notes, 0, sizeof(s->notes));
+	__builtin_memset(s->record, 0, sizeof(s->record));
+	s->store.record = (uint64_t)(uintptr_t)s->record;
+	s->store.notes = (uint64_t)(uintptr_t)&s->notes;
+	weft_store_lay_out(&s->store, &place);
+}
+
+__attribute__((noinline, cold)) void weft_store_make(struct weft_slot *slot,
+						     struct weft_label_store *store)
+{
+	if (weft_store_is_spare(slot, store))
+		make_spare(slot);
+	else
+		make_own(slot, store);
+}
+
+struct weft_label_store *weft_store_spare(struct weft_slot *slot)
+{
+	struct weft_label_store *store = &spare_of(slot)->store;
+
+	if (UNLIKELY(!store->sets[0]))
+		weft_store_make(slot, store);
+	return store;
+}
+
+/* Do labels 0 and 1 of a set that was visible still say the same? */
+static int says(const struct weft_label_store *store, uint64_t set, struct weft_label_ids ids)
+{
+	uint32_t which = set != store->sets[0];
+	const struct weft_label_ids *now = &store->ids[which];
+
+	if (!set)
+		return !(ids.span_id | ids.root_span_id);
+	return !(store->ids_unknown & 1u << which) && now->span_id == ids.span_id &&
+	       now->root_span_id == ids.root_span_id;
+}
+
+/* The set to be shown, with these ids. */
+static struct weft_custom_labels_set *bring(struct weft_label_change *c, uint64_t set,
+					    struct weft_label_ids ids)
+{
+	struct weft_label_store *to = c->store;
+
+	if (UNLIKELY(!to->sets[0]))
+		weft_store_make(c->slot, to);
+	weft_store_begin_at(c, to, set);
+	weft_store_bring(c, 0);
+	weft_store_put_ids(c, ids);
+	weft_store_number(c);
+	return c->hidden;
+}
+
+static void show(struct weft_label_change *c, uint64_t set)
+{
+	struct weft_slot *slot = c->slot;
+
+	PUT(slot->ext.label_store,
+	    (uint64_t)(uintptr_t)c->store - (uint64_t)(uintptr_t)slot->label_state.store);
+	PUT(slot->ext.label_generation, (uint32_t)c->store->generation);
+	PUT(slot->ext.label_set, set);
+	if (c->hidden)
+		weft_store_settled(c);
+	weft_publish_show(slot);
+	PUT(slot->ext.formats_seq, GET(slot->ext.seq));
+}
+
+/* What a handler writes after this is deferred to the end of the switch. */
+static struct weft_label_ids ids_of(const struct weft_slot *slot,
+				    const struct weft_context_words *context)
+{
+	if (context)
+		return (struct weft_label_ids){context->record[0], context->record[1]};
+	return (struct weft_label_ids){GET(slot->context.span_id), GET(slot->context.root_span_id)};
+}
+
+__attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
+						 struct weft_label_store *to,
+						 const struct weft_context_words *context)
+{
+	struct weft_label_change c = {.slot = slot, .own = weft_label_owner(slot), .store = to};
+	struct weft_label_ids ids;
+	struct weft_label_store *from = weft_store_now(slot);
+	uint32_t state = GET(weft_publish_state);
+	uint64_t set;
+
+	weft_write_enter(slot, FRAME, 1);
+	from->shown = GET(slot->ext.label_set);
+	set = to->shown;
+	PUT(c.own->deferred, 0);
+	KEEP_ORDER();
+	ids = ids_of(slot, context);
+	if (UNLIKELY(state & WEFT_SHOWS_LABELS)) {
+		weft_meet_note(&c.own->meet);
+		if (!says(to, set, ids))
+			set = (uint64_t)(uintptr_t)bring(&c, set, ids);
+	}
+	if (context)
+		weft_context_load(slot, context);
+	else
+		weft_formats_begin(slot);
+	show(&c, set);
+	if (UNLIKELY(state & WEFT_SHOWS_OTEL) | c.own->shows_otel)
+		weft_write_otel(slot, WEFT_CHANGED_STORE);
+	weft_formats_end(slot);
+	weft_write_leave(slot);
+}

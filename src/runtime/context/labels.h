@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The label store of a thread or a coroutine, and how it is changed. Layout of what
+ * others see: weft/abi/custom_labels_v1.h; where it lies: struct weft_slot.
+ *
+ *   store  set A and its strings (the founding block)     set B and its strings
+ *          where scopes are; what they have saved of labels, oldest first, up to the store's end
+ *
+ * Invariants: one of A and B is visible (ext.label_set); every label of it points to strings
+ * that nobody changes; the hidden one may be changed at will. A write brings the hidden set up
+ * to the visible one (only labels that changed last time differ), changes it, and flips.
+ *
+ * A removed label is a hole (key NULL) that the next new one takes. Labels 0 and 1 are kept up
+ * only while somebody outside reads them; else they are absent.
+ */
+#ifndef WEFT_RUNTIME_LABELS_H
+#define WEFT_RUNTIME_LABELS_H
+
+#include <weft/abi/custom_labels_v1.h>
+#include <weft/labels.h>
+
+#include "runtime/core/coro_blocks.h"
+#include "runtime/core/runtime.h"
+
+/* Labels per thread; set once in the constructor (WEFT_LABELS_MAX). */
+extern uint32_t weft_labels_max __attribute__((visibility("hidden")));
+
+/* The visible set, whoever's it is, for a handler on the thread; NULL: no labels. */
+const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot);
+
+/* The generation that stands before a set of weft's or of libcustomlabels-weft.so. */
+static inline uint64_t weft_labels_generation(const struct weft_custom_labels_set *set)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)set - 1, __ATOMIC_RELAXED);
+}
+
+/* Is it one of the slot's, or of a coroutine's block? */
+static inline int weft_labels_is_own(const struct weft_slot *slot,
+				     const struct weft_custom_labels_set *set)
+{
+	return (uint64_t)(uintptr_t)set - (uint64_t)(uintptr_t)slot < sizeof(*slot) ||
+	       weft_block_of((uint64_t)(uintptr_t)set);
+}
+
+/*
+ * With the generation it says which labels these are. Both sets of a store are one place: a
+ * write of ids alone flips between them and keeps the generation. (The spare ones have no labels.)
+ */
+static inline uint64_t weft_labels_place(const struct weft_slot *slot,
+					 const struct weft_custom_labels_set *set)
+{
+	uint64_t at = (uint64_t)(uintptr_t)set, block;
+
+	if (LIKELY(at - (uint64_t)(uintptr_t)slot->labels < sizeof(slot->labels)))
+		return (uint64_t)(uintptr_t)slot->labels;
+	block = weft_block_of(at);
+	return block ? block : at;
+}
+
+/* For scopes (context.c). In handlers too, which change no labels. */
+/* @at: where the scope stays; 0 = it may move. */
+void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at);
+/* 1: there are labels to put back; then scope_restore() does that and the ids, as one. */
+int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope);
+void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);
+
+/* Into a slot that is no other's yet: a forked child takes its labels along. */
+void weft_labels_copy(struct weft_slot *to, const struct weft_slot *from);
+void weft_labels_forget(struct weft_slot *slot); /* no labels, and the thread's own store */
+
+#endif

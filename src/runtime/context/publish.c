@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which formats are on, who may write them now, and the write itself (publish.h).
+ *
+ * One flip: seq odd; the v1 record, if it changes with it; ext.label_set and the thread's
+ * custom_labels_current_set; the OpenTelemetry record; seq even. While only formats are being
+ * written formats_seq repeats seq: the thread's own handler then finds its context whole.
+ */
+#include "runtime/context/publish.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/copies.h"
+#include "runtime/core/label_store.h"
+#include "runtime/core/sys.h"
+#include "runtime/otel/otel.h"
+
+#define FORMATS_ALL (WEFT_FORMAT_V1 | WEFT_FORMAT_LABELS | WEFT_FORMAT_OTEL)
+#define NEAR_BYTES (UINT64_C(8) << 20)
+#define SIGNAL_FRAME_BYTES 600              /* the smallest that a kernel pushes */
+#define DOUBT_NS UINT64_C(1000000000)       /* longer than almost any handler runs */
+#define LONG_DOUBT_NS UINT64_C(60000000000) /* .. or a debugger stops it */
+#define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
+
+static uint32_t formats = WEFT_FORMAT_V1 | WEFT_FORMAT_LABELS;
+uint32_t weft_publish_state;
+static uint32_t select_lock;
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+static int is_on(enum weft_format format)
+{
+	return (GET(formats) & format) != 0;
+}
+
+/* Does somebody outside read labels 0 and 1? */
+static int labels_are_read(void)
+{
+	return (GET(weft_publish_state) & WEFT_SHOWS_LABELS) != 0;
+}
+
+void weft_publish_show(struct weft_slot *slot)
+{
+	uint64_t set = is_on(WEFT_FORMAT_LABELS) ? GET(slot->ext.label_set) : 0;
+	struct weft_meet *m = &weft_label_owner(slot)->meet;
+
+	if (UNLIKELY(weft_meet_show(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
+		weft_slot_count(slot, WEFT_COUNTER_LABELS_FOREIGN, 1);
+}
+
+/* The visible set's ids may be those of when the format was last on: a flip shows new ones. */
+int weft_publish_is_hidden(const struct weft_slot *slot)
+{
+	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
+	struct weft_custom_labels_set **cell = weft_meet_cell(&own->meet);
+
+	return cell && !GET(*cell);
+}
+
+void weft_publish_keep(struct weft_slot *slot)
+{
+	if (LIKELY(!weft_publish_is_hidden(slot)))
+		weft_publish_show(slot);
+}
+
+const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot)
+{
+	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
+	const struct weft_custom_labels_set *foreign = weft_meet_foreign(&own->meet);
+
+	return foreign ? foreign : (const void *)(uintptr_t)GET(slot->ext.label_set);
+}
+
+/* ---- whose turn it is */
+
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b)
+{
+	const struct weft_slot_events *e = &slot->events;
+	uint64_t low = slot->thread.stack_low, high = slot->thread.stack_high;
+
+	if (a >= low && a < high)
+		return b >= low && b < high;
+	low = e->coroutine_stack_low;
+	high = e->coroutine_stack_high;
+	return a >= low && a < high && b >= low && b < high;
+}
+
+/*
+ * A write is in progress below us, or was left by a longjmp. The stack grows down: one that is
+ * in progress lies higher than the handler that interrupted it, on the same stack. Where the
+ * stack ends is not known of all threads: a handler that comes from above may then be on an
+ * alternate stack, and is not to take over what goes on below it.
+ */
+static int is_abandoned(const struct weft_slot *slot, struct weft_label_owner *own, uint64_t frame)
+{
+	int is_higher = frame + SIGNAL_FRAME_BYTES > own->busy && frame < own->busy + NEAR_BYTES;
+	int is_known = slot->thread.stack_high != 0;
+	uint64_t now_ns;
+
+	if (is_higher && weft_stack_has_both(slot, frame, own->busy))
+		return 1;
+	now_ns = clock_monotonic_ns();
+	if (!own->busy_since_ns)
+		own->busy_since_ns = now_ns;
+	return now_ns - own->busy_since_ns > (is_higher && !is_known ? DOUBT_NS : LONG_DOUBT_NS);
+}
+
+int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label)
+{
+	struct weft_label_owner *own = weft_label_owner(slot);
+
+	if (UNLIKELY(GET(own->busy) != 0)) {
+		if (!is_label && !is_abandoned(slot, own, frame))
+			return 0;
+		weft_slot_count(slot, WEFT_COUNTER_PUBLISH_HEALED, 1);
+	}
+	own->busy_since_ns = 0;
+	KEEP_ORDER();
+	PUT(own->busy, frame);
+	KEEP_ORDER();
+	return 1;
+}
+
+int weft_write_is_open(const struct weft_slot *slot)
+{
+	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
+
+	return GET(own->busy) != 0;
+}
+
+/* A handler that came too late to be seen by the write it interrupted is seen here. */
+void weft_write_leave(struct weft_slot *slot)
+{
+	struct weft_label_owner *own = weft_label_owner(slot);
+
+	KEEP_ORDER();
+	PUT(own->busy, 0);
+	KEEP_ORDER();
+	if (UNLIKELY(GET(own->deferred) != 0))
+		weft_publish(slot, GET(own->deferred));
+}
+
+/* ---- the write */
+
+/* Else this is a handler, and the write of v1 that it interrupted comes here later. */
+static int v1_is_whole(const struct weft_slot *slot)
+{
+	const struct weft_context_v1 *v1 = &slot->context;
+
+	return GET(v1->checksum) || !(GET(v1->span_id) | GET(v1->root_span_id));
+}
+
+/*
+ * The ids that all formats shall show; both of one write. In the middle of a v1 write that this
+ * handler interrupted: those that are shown now; who is being interrupted comes here later.
+ */
+static struct weft_label_ids ids_to_show(const struct weft_label_change *c)
+{
+	const struct weft_slot *slot = c->slot;
+	struct weft_label_ids ids;
+
+	do {
+		PUT(c->own->deferred, 0);
+		KEEP_ORDER();
+		ids.span_id = GET(slot->context.span_id);
+		ids.root_span_id = GET(slot->context.root_span_id);
+		KEEP_ORDER();
+	} while (UNLIKELY(GET(c->own->deferred) != 0));
+	if (LIKELY(v1_is_whole(slot)))
+		return ids;
+	return c->store->ids[c->shown && c->shown != weft_store_set(c->store, 0)];
+}
+
+static void ids_into_set(struct weft_label_change *c, const struct weft_context *context,
+			 const struct weft_scope *scope)
+{
+	struct weft_label_ids ids = {0, 0};
+
+	PUT(c->own->deferred, 0);
+	KEEP_ORDER();
+	if (labels_are_read()) {
+		if (context)
+			ids = (struct weft_label_ids){context->span_id, context->root_span_id};
+		else if (scope)
+			ids = (struct weft_label_ids){scope->record[0], scope->record[1]};
+		else
+			ids = ids_to_show(c);
+	}
+	weft_store_put_ids(c, ids);
+}
+
+void weft_write_otel(struct weft_slot *slot, unsigned int changed)
+{
+	struct weft_label_owner *own = weft_label_owner(slot);
+
+	if (is_on(WEFT_FORMAT_OTEL)) {
+		if (UNLIKELY(!v1_is_whole(slot)))
+			return;
+		own->shows_otel = 1;
+		weft_otel_sync(slot, changed);
+	} else if (UNLIKELY(own->shows_otel)) {
+		weft_otel_withdraw(slot);
+		own->shows_otel = 0;
+	}
+}
+
+static unsigned int what_changed(const struct weft_label_change *c, int has_ids)
+{
+	return (c->keys | c->values ? WEFT_CHANGED_LABELS : 0u) | (has_ids ? WEFT_CHANGED_IDS : 0u);
+}
+
+int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
+		      const struct weft_scope *scope)
+{
+	struct weft_slot *slot = c->slot;
+	unsigned int changed = what_changed(c, context || scope);
+
+	weft_meet_note(&c->own->meet);
+	ids_into_set(c, context, scope);
+	KEEP_ORDER();
+	if (UNLIKELY(GET(c->own->busy) != c->frame))
+		return -1;
+	if (context)
+		weft_context_put(slot, context);
+	else if (scope)
+		weft_context_put_back(slot, scope);
+	else
+		weft_formats_begin(slot);
+	weft_store_settle(c);
+	weft_publish_show(slot);
+	if (context || scope)
+		PUT(slot->ext.formats_seq, GET(slot->ext.seq));
+	weft_write_otel(slot, changed);
+	weft_formats_end(slot);
+	weft_write_leave(slot);
+	return 0;
+}
+
+/* The labels are as they were: only what is made from the ids. */
+static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int changed)
+{
+	struct weft_label_change c;
+
+	if (labels_are_read()) {
+		weft_publish_keep(slot);
+		weft_store_begin(&c, slot);
+		c.frame = frame;
+		weft_store_bring(&c, 0);
+		ids_into_set(&c, NULL, NULL);
+		KEEP_ORDER();
+		if (UNLIKELY(GET(c.own->busy) != frame))
+			return; /* who took over has published since */
+		weft_formats_begin(slot);
+		weft_store_settle(&c);
+	} else {
+		PUT(weft_label_owner(slot)->deferred, 0);
+		KEEP_ORDER();
+		weft_formats_begin(slot);
+	}
+	weft_publish_show(slot);
+	weft_write_otel(slot, changed);
+	weft_formats_end(slot);
+	weft_write_leave(slot);
+}
+
+__attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int changed)
+{
+	if (UNLIKELY(weft_copies_has_master())) {
+		weft_copies_publish(slot, changed);
+		return;
+	}
+	if (LIKELY(changed == WEFT_CHANGED_IDS) && LIKELY(weft_publish_quickly(slot, FRAME)))
+		return;
+	if (!weft_write_enter(slot, FRAME, 0)) {
+		struct weft_label_owner *own = weft_label_owner(slot);
+
+		PUT(own->deferred, GET(own->deferred) | changed);
+		weft_slot_count(slot, WEFT_COUNTER_PUBLISH_DEFERRED, 1);
+		return;
+	}
+	publish_ids(slot, FRAME, changed);
+}
+
+/* Pointers first; what they led to is the slot's next owner's. */
+void weft_publish_withdraw(struct weft_slot *slot)
+{
+	weft_meet_show(&weft_label_owner(slot)->meet, NULL);
+	if (weft_label_owner(slot)->shows_otel)
+		weft_otel_withdraw(slot);
+	weft_label_owner(slot)->shows_otel = 0;
+	weft_store_now(slot)->shown = GET(slot->ext.label_set); /* a coroutine's goes on */
+}
+
+void weft_publish_put_off(void)
+{
+	if (is_on(WEFT_FORMAT_OTEL))
+		weft_otel_tell();
+}
+
+/* ---- for the whole process */
+
+static void tell_header(void)
+{
+	struct weft_session_header *h = weft_rt.header;
+
+	if (!weft_rt_is_ready())
+		return;
+	PUT(h->formats, GET(formats));
+	PUT(h->labels_max, weft_labels_max);
+	PUT(h->mapped_at, (uint64_t)(uintptr_t)weft_rt.base);
+	weft_otel_show();
+}
+
+/* The bit stays: threads that show what has gone off withdraw it at their next write. */
+static void update_state(void)
+{
+	int reads = is_on(WEFT_FORMAT_LABELS) &&
+		    __atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE) != NULL;
+
+	PUT(weft_publish_state,
+	    (reads ? WEFT_SHOWS_LABELS : 0u) | (is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
+	if (GET(weft_publish_state))
+		weft_guard_publishes(1);
+}
+
+/* What the calling thread has said until now, in formats that have just come on. */
+static void publish_mine(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!slot || !weft_guard_holds())
+		return;
+	weft_meet_note(&weft_label_owner(slot)->meet);
+	weft_publish(slot, WEFT_CHANGED_ALL);
+}
+
+/* A thread that has said nothing yet has no set. */
+void weft_publish_joined(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!weft_rt_is_ready())
+		return;
+	update_state();
+	if (slot && (slot->ext.label_set || slot->context.span_id | slot->context.root_span_id))
+		publish_mine();
+}
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&select_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void set_formats(unsigned int wanted)
+{
+	unsigned int now = GET(formats);
+
+	if (wanted & ~now & WEFT_FORMAT_OTEL && weft_otel_begin())
+		wanted &= ~(unsigned int)WEFT_FORMAT_OTEL;
+	PUT(formats, wanted);
+	if (now & ~wanted & WEFT_FORMAT_OTEL)
+		weft_otel_stop();
+	tell_header();
+	update_state();
+}
+
+WEFT_API int weft_publish_select(unsigned int wanted)
+{
+	if (wanted & ~(unsigned int)FORMATS_ALL)
+		return -EINVAL;
+	if (weft_copies_has_master())
+		return weft_copies_publish_select(wanted);
+	weft_fork_look();
+	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_NONE)
+		return -ENOTCONN;
+	lock();
+	set_formats(wanted);
+	unlock();
+	publish_mine();
+	return (int)GET(formats);
+}
+
+WEFT_API unsigned int weft_publish_selected(void)
+{
+	return weft_copies_has_master() ? weft_copies_publish_selected() : GET(formats);
+}
+
+WEFT_API int weft_label_key(const char *key)
+{
+	size_t bytes;
+	int index;
+
+	if (weft_copies_has_master())
+		return weft_copies_label_key(key);
+	if (!key || !*key || !is_on(WEFT_FORMAT_OTEL))
+		return -1;
+	weft_fork_look();
+	bytes = strnlen(key, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	index = weft_otel_key(key, bytes);
+	weft_publish_put_off();
+	/* another library's map has been looked at again */
+	return index >= 0 ? index : weft_otel_key(key, bytes);
+}
+
+/* ---- beginning, and forked children */
+
+static unsigned int format_named(const char *name, size_t bytes)
+{
+	static const char *const names[] = {"v1", "labels", "otel"};
+
+	for (unsigned int i = 0; i < 3; i++)
+		if (strlen(names[i]) == bytes && !memcmp(names[i], name, bytes))
+			return 1u << i;
+	return 0;
+}
+
+/* Commas and blanks between; no text that names nothing known switches all off, but "none". */
+static unsigned int formats_in(const char *text)
+{
+	unsigned int found = 0;
+	int says_none = !*text;
+
+	while (*text) {
+		size_t bytes = strcspn(text, ", ");
+
+		found |= format_named(text, bytes);
+		says_none |= bytes == 4 && !memcmp(text, "none", 4);
+		text += bytes + (text[bytes] != '\0');
+	}
+	return found || says_none ? found : GET(formats);
+}
+
+static uint32_t labels_in(const char *text)
+{
+	uint32_t value = 0;
+
+	for (; text && *text >= '0' && *text <= '9'; text++)
+		if (value < 1000)
+			value = value * 10 + (uint32_t)(*text - '0');
+	if (!value || *text)
+		return WEFT_CUSTOM_LABELS_DEFAULT;
+	if (value < WEFT_CUSTOM_LABELS_LEAST)
+		return WEFT_CUSTOM_LABELS_LEAST;
+	return value < WEFT_CUSTOM_LABELS_MOST ? value : WEFT_CUSTOM_LABELS_MOST;
+}
+
+/* Set B on lines of its own, its generation before it. */
+static uint32_t twin_place(void)
+{
+	return ((uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 8 + 63) & ~63u;
+}
+
+void weft_publish_open(void)
+{
+	const char *wanted = secure_getenv("WEFT_PUBLISH");
+	unsigned int at_first = wanted ? formats_in(wanted) : GET(formats);
+
+	weft_labels_max = labels_in(secure_getenv("WEFT_LABELS_MAX"));
+	weft_labels_twin = twin_place();
+	formats &= ~(uint32_t)WEFT_FORMAT_OTEL;
+	set_formats(at_first);
+}
+
+void weft_publish_header(void)
+{
+	tell_header();
+}
+
+void weft_publish_after_fork(void)
+{
+	struct weft_slot *mine = weft_slot_mine();
+
+	unlock();
+	weft_otel_after_fork(); /* also off: resource attributes may have been set */
+	if (mine)
+		weft_meet_show(&weft_label_owner(mine)->meet, NULL);
+	if (mine && GET(*weft_fork_guard) & WEFT_GUARD_PUBLISHES)
+		weft_publish(mine, WEFT_CHANGED_ALL);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The usual case of weft_publish(), written out: only ids have changed, both sets of labels are
+ * alike but for them, the thread's pointers lead where they did, no handler is in between. The
+ * protocol is that of publish.c, store for store; whatever is not usual is left to it, before
+ * anything that others see has changed.
+ */
+#include "runtime/core/decimal.h"
+#include "runtime/core/label_store.h"
+#include "runtime/otel/otel.h"
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+/* The two sets and the pointer to the visible one; cell NULL: labels have no readers. */
+struct twins {
+	struct weft_label_store *store;
+	struct weft_custom_labels_set *shown, *hidden, **cell;
+	uint32_t which; /* of them is hidden */
+};
+
+/* Does the thread's pointer lead to the visible one? Then nobody sees the other. */
+static inline int find_twins(struct weft_slot *slot, const struct weft_label_owner *own,
+			     const struct weft_label_store *store, struct twins *t)
+{
+	struct weft_custom_labels_set *a = weft_store_set(store, 0), *b = weft_store_set(store, 1);
+
+	t->shown = (struct weft_custom_labels_set *)(uintptr_t)GET(slot->ext.label_set);
+	t->which = t->shown == a;
+	t->hidden = t->which ? b : a;
+	t->cell = weft_meet_cell(&own->meet);
+	return t->cell && t->shown && GET(*t->cell) == t->shown && (t->shown == a || t->shown == b);
+}
+
+static inline int labels_are_usual(struct weft_slot *slot, const struct weft_label_owner *own,
+				   uint32_t state, struct twins *t)
+{
+	const struct weft_label_store *store = t->store;
+
+	if (LIKELY(state & WEFT_SHOWS_LABELS))
+		return find_twins(slot, own, store, t) &&
+		       !(store->differ_keys | store->differ_values | store->ids_unknown);
+	t->cell = weft_meet_cell(&own->meet);
+	return !t->cell || !GET(*t->cell);
+}
+
+static inline int is_usual(struct weft_slot *slot, const struct weft_label_owner *own,
+			   uint32_t state, struct twins *t)
+{
+	return !(GET(own->busy) | own->busy_since_ns | GET(own->deferred)) &&
+	       own->shows_otel == (state & WEFT_SHOWS_OTEL ? 1u : 0u) &&
+	       labels_are_usual(slot, own, state, t);
+}
+
+/* Of one write, and there before as now: else both labels come or go, keys and all. */
+static inline int ids_are_usual(const struct weft_slot *slot, const struct weft_label_owner *own,
+				const struct twins *t, uint32_t state, struct weft_label_ids *ids)
+{
+	uint64_t checksum = GET(slot->context.checksum);
+
+	ids->span_id = GET(slot->context.span_id);
+	ids->root_span_id = GET(slot->context.root_span_id);
+	KEEP_ORDER();
+	if (GET(own->deferred) || !checksum)
+		return 0;
+	return !(state & WEFT_SHOWS_LABELS) ||
+	       ((ids->span_id | ids->root_span_id) &&
+		(t->store->ids[t->which].span_id | t->store->ids[t->which].root_span_id));
+}
+
+static inline void put_id(struct weft_custom_labels_set *set, uint32_t n, uint64_t id)
+{
+	struct weft_custom_labels_string *value = &weft_store_label(set, n)->value;
+
+	value->bytes = decimal_write((unsigned char *)(uintptr_t)value->buf, id);
+}
+
+static inline void put_ids(const struct twins *t, struct weft_label_ids ids)
+{
+	struct weft_label_store *own = t->store;
+	struct weft_label_ids *now = &own->ids[t->which];
+
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* as in weft_store_begin_at() */
+	own->ids_unknown = 1u << t->which;
+	KEEP_ORDER();
+	if (now->span_id != ids.span_id)
+		put_id(t->hidden, 0, ids.span_id);
+	if (now->root_span_id != ids.root_span_id)
+		put_id(t->hidden, 1, ids.root_span_id);
+	*now = ids;
+	KEEP_ORDER();
+	own->ids_unknown = 0;
+}
+
+static inline void flip(struct weft_slot *slot, const struct twins *t)
+{
+	*((uint64_t *)(void *)t->hidden - 1) = t->store->generation;
+	PUT(slot->ext.label_set, (uint64_t)(uintptr_t)t->hidden);
+	PUT(*t->cell, t->hidden);
+}
+
+int weft_publish_quickly(struct weft_slot *slot, uint64_t frame)
+{
+	struct weft_label_owner *own = weft_label_owner(slot);
+	uint32_t state = GET(weft_publish_state);
+	struct weft_label_ids ids;
+	struct twins t = {.store = weft_store_now(slot)};
+
+	if (UNLIKELY(!is_usual(slot, own, state, &t)))
+		return 0;
+	PUT(own->busy, frame);
+	KEEP_ORDER();
+	if (UNLIKELY(!ids_are_usual(slot, own, &t, state, &ids))) {
+		PUT(own->busy, 0);
+		return 0;
+	}
+	if (state & WEFT_SHOWS_LABELS)
+		put_ids(&t, ids);
+	KEEP_ORDER();
+	if (UNLIKELY(GET(own->busy) != frame))
+		return 1; /* who took over has published since */
+	weft_formats_begin(slot);
+	if (state & WEFT_SHOWS_LABELS)
+		flip(slot, &t);
+	if (state & WEFT_SHOWS_OTEL)
+		weft_otel_sync(slot, WEFT_CHANGED_IDS);
+	weft_formats_end(slot);
+	weft_write_leave(slot);
+	return 1;
+}

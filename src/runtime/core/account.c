@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What CPU time was used and when, by the kernel's clocks, as the last words of a thread (into its
+ * slot, before it is DEAD) and of a process (into the header, and for all threads that still live
+ * into their slots). From outside nobody can read them any more a moment later; without them the
+ * collector has what it read last. A word that is left and turns out not to have been the last
+ * (an exec that failed) does no harm: clocks only grow, and the collector takes the largest.
+ */
+#include "runtime/core/runtime.h"
+
+#include <time.h>
+
+#include "runtime/core/sys.h"
+
+#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
+#define THREADS_MAX 4096 /* a third of a microsecond each */
+
+/* 0: it cannot be read. */
+static uint64_t read_cpu_clock(int32_t clock)
+{
+	struct timespec used = {0};
+
+	if (sys_call2(SYS_clock_gettime, clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static int is_accounted(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds() && !weft_rt_is_careful() &&
+	       weft_rt.has_collector && weft_rt_run_state() == WEFT_RUN_RECORDING;
+}
+
+void weft_account_thread(struct weft_slot *slot)
+{
+	if (!is_accounted())
+		return;
+	__atomic_store_n(&slot->events.cpu_ns, read_cpu_clock(CLOCK_THREAD_CPUTIME_ID),
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+/* Its owner may end meanwhile, and store what is as true; whose slot it is then is asked before
+ * and after. */
+static void leave_for(uint32_t index)
+{
+	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE), used_ns;
+	struct weft_slot *slot = weft_rt_slot(index);
+
+	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+		return;
+	used_ns = read_cpu_clock(THREAD_CPU_CLOCK(slot->thread.tid));
+	if (!used_ns ||
+	    WEFT_GENERATION_OF(__atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE)) !=
+		    WEFT_GENERATION_OF(word))
+		return;
+	__atomic_store_n(&slot->events.cpu_ns, used_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+/* Of a child by vfork the memory is its parent's. The process last: so it is no less than the sum
+ * of its threads. */
+void weft_account_process(void)
+{
+	uint32_t high;
+
+	if (!is_accounted() || sys_getpid() != weft_rt.pid)
+		return;
+	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count && i < THREADS_MAX; i++)
+		leave_for(i);
+	__atomic_store_n(&weft_rt.header->exit_cpu_ns, read_cpu_clock(CLOCK_PROCESS_CPUTIME_ID),
+			 __ATOMIC_RELAXED);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See coro_blocks.h. Free blocks are a stack, fresh ones come from areas, each twice as large as
+ * the one before: both without a lock, so that nobody waits for a thread that a jump has led out
+ * of here, or that is not there any more in a forked child. What it had in hand is lost.
+ *
+ * The stack's word holds the newest block's page and a count of what was taken and given (ABA:
+ * whoever has read a block's `next` takes it only if nobody else has been here since). Blocks
+ * are never unmapped, so `next` may be read even when it is too late.
+ */
+#include "runtime/core/coro_blocks.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <weft/abi/otel_thread_context.h>
+
+#include "runtime/core/label_store.h"
+#include "runtime/core/sys.h"
+
+#define AREAS 24
+#define PAGE 4096
+#define PAGE_BITS 36 /* of an address of 48 bits */
+#define FIRST_AREA_BYTES (UINT64_C(1) << 20)
+#define SAVED_LEAST 4096 /* for scopes */
+
+struct block {
+	struct weft_label_store store;
+	struct weft_slot_otel notes;
+	uint64_t next; /* while it is free: the one below */
+	_Alignas(64) uint8_t record[sizeof(struct weft_otel_record)];
+	uint64_t rsv[7];
+	uint64_t generation[1]; /* of the set behind it */
+	uint8_t sets[];
+};
+
+static struct {
+	uint64_t from; /* stored before area_count */
+	uint64_t used; /* bytes that have been had; more than there are, when it is used up */
+} areas[AREAS];
+static uint32_t area_count;
+static uint64_t free_blocks; /* page of the newest, count << PAGE_BITS; page 0: none */
+static uint64_t block_bytes; /* a power of two; 0: no block yet */
+
+static uint64_t bytes_of_area(uint32_t n)
+{
+	return FIRST_AREA_BYTES << n;
+}
+
+uint64_t weft_block_of(uint64_t address)
+{
+	uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (address - areas[i].from < bytes_of_area(i))
+			return address & ~(__atomic_load_n(&block_bytes, __ATOMIC_RELAXED) - 1);
+	return 0;
+}
+
+static uint32_t sets_bytes(void)
+{
+	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
+	       ~7u;
+}
+
+static uint64_t size_of_block(void)
+{
+	uint64_t least = offsetof(struct block, sets) + sets_bytes() + SAVED_LEAST, bytes = 4096;
+
+	while (bytes < least)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Fresh memory; 0: none. Of a program that filters its system calls: its malloc's. */
+static uint64_t memory(uint64_t bytes)
+{
+	long at;
+
+	if (weft_rt_is_careful())
+		return (uint64_t)(uintptr_t)malloc(bytes);
+	at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return at < 0 && at > -4096 ? 0 : (uint64_t)at;
+}
+
+/* Area @n; blocks in it are aligned to their size. Another thread may be as quick. */
+static int map_area(uint32_t n, uint64_t bytes)
+{
+	uint64_t none = 0, at;
+
+	if (n == AREAS)
+		return -1;
+	if (!__atomic_load_n(&areas[n].from, __ATOMIC_ACQUIRE)) {
+		at = memory(bytes_of_area(n) + bytes);
+		if (!at)
+			return -1;
+		if (!__atomic_compare_exchange_n(&areas[n].from, &none,
+						 (at + bytes - 1) & ~(bytes - 1), 0,
+						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+		    !weft_rt_is_careful()) /* (malloc's is lost) */
+			sys_call2(SYS_munmap, (long)at, (long)(bytes_of_area(n) + bytes));
+	}
+	__atomic_compare_exchange_n(&area_count, &n, n + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static struct block *fresh_block(void)
+{
+	uint64_t bytes = size_of_block(), at;
+	uint32_t n;
+
+	__atomic_store_n(&block_bytes, bytes, __ATOMIC_RELAXED); /* always the same */
+	do {
+		n = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+		at = n ? __atomic_fetch_add(&areas[n - 1].used, bytes, __ATOMIC_RELAXED) : 0;
+		if (n && at < bytes_of_area(n - 1))
+			return (struct block *)(uintptr_t)(areas[n - 1].from + at);
+	} while (!map_area(n, bytes));
+	return NULL;
+}
+
+static struct block *newest_of(uint64_t word)
+{
+	return (struct block *)(uintptr_t)((word & ((UINT64_C(1) << PAGE_BITS) - 1)) * PAGE);
+}
+
+static uint64_t word_after(uint64_t word, uint64_t newest)
+{
+	return ((word >> PAGE_BITS) + 1) << PAGE_BITS | newest / PAGE;
+}
+
+static struct block *take(void)
+{
+	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_ACQUIRE), next;
+	struct block *b;
+
+	do {
+		b = newest_of(word);
+		if (!b)
+			return fresh_block();
+		next = __atomic_load_n(&b->next, __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(&free_blocks, &word, word_after(word, next), 0,
+					      __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+	return b;
+}
+
+struct weft_label_store *weft_block_take(void)
+{
+	struct block *b = take();
+	struct weft_store_place place;
+	uint64_t generation;
+
+	if (!b)
+		return NULL;
+	generation = b->store.generation + 1; /* (of malloc's memory: any number) */
+	__builtin_memset(&b->store, 0, sizeof(b->store));
+	__builtin_memset(&b->notes, 0, sizeof(b->notes));
+	((struct weft_otel_record *)(void *)b->record)->valid = 0;
+	place = (struct weft_store_place){
+		.a = b->sets,
+		.b = b->sets + weft_labels_twin,
+		.max = weft_labels_max,
+		.saved_at = b->sets + sets_bytes(),
+		.saved_room =
+			(uint32_t)(size_of_block() - offsetof(struct block, sets) - sets_bytes()),
+	};
+	weft_store_lay_out(&b->store, &place);
+	b->store.generation = generation;
+	b->store.record = (uint64_t)(uintptr_t)b->record;
+	b->store.notes = (uint64_t)(uintptr_t)&b->notes;
+	return &b->store;
+}
+
+void weft_block_give(struct weft_label_store *store)
+{
+	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_RELAXED);
+	struct block *b = (struct block *)(void *)store;
+
+	do
+		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)newest_of(word), __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&free_blocks, &word,
+					    word_after(word, (uint64_t)(uintptr_t)b), 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fork guard: one word of private anonymous memory that the kernel wipes in every child
+ * made by fork (also by _Fork and raw clone, which no atfork handler sees), and not in a
+ * vfork child, which runs in the parent's own memory.
+ *
+ * weft_fork_guard points at a word that forks do not wipe until the page is there, and again if
+ * it cannot be had: then only pthread_atfork protects the parent's slots.
+ */
+#include <sys/mman.h>
+
+#include "runtime/context/publish.h"
+#include "runtime/core/sys.h"
+
+#define GUARD_BYTES 4096
+
+static uint32_t guard_always = WEFT_GUARD_OWN;
+static uint32_t *guard_page;
+static uint32_t guard_word = WEFT_GUARD_OWN; /* what stands there while it holds */
+
+WEFT_API const uint32_t *weft_fork_guard = &guard_always;
+
+int weft_guard_open(void)
+{
+	long at = sys_call6(SYS_mmap, 0, GUARD_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long failed;
+
+	if (at < 0 && at > -4096)
+		return (int)at;
+	failed = sys_call3(SYS_madvise, at, GUARD_BYTES, MADV_WIPEONFORK);
+	if (failed) {
+		sys_call2(SYS_munmap, at, GUARD_BYTES);
+		return (int)failed;
+	}
+	guard_page = (uint32_t *)at;
+	weft_guard_renew();
+	__atomic_store_n(&weft_fork_guard, guard_page, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void weft_guard_renew(void)
+{
+	uint32_t word = __atomic_load_n(&guard_word, __ATOMIC_RELAXED);
+
+	__atomic_store_n(guard_page ? guard_page : &guard_always, word, __ATOMIC_RELEASE);
+}
+
+/* In a child that has not noticed yet the word stays 0. */
+void weft_guard_publishes(int on)
+{
+	__atomic_store_n(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0),
+			 __ATOMIC_RELAXED);
+	if (weft_guard_holds())
+		weft_guard_renew();
+}

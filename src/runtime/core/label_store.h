@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between labels.c (what a caller wants), label_store.c (the twin sets) and publish.c (who may
+ * write now, and what comes after): one change of a thread's labels.
+ *
+ *   weft_write_enter()  the write is ours                      publish.c
+ *   weft_store_begin()  the hidden set, like the visible one   label_store.c
+ *   weft_store_put() .. changes it
+ *   weft_write_finish() ids into it, flip, the other formats   publish.c
+ *
+ * Before a label is changed in a scope, weft_store_save() keeps it (label_scopes.c).
+ *
+ * Which store: the thread's own, in its slot; while a coroutine runs, that in the coroutine's
+ * block, or, until it has one, the slot's second, which holds labels 0 and 1 alone
+ * (label_switch.c). ext.label_store leads there.
+ *
+ * A store's words are superset-safe: wherever a write is abandoned, differ_keys and
+ * differ_values name at least the labels in which the hidden set may differ from the visible one.
+ */
+#ifndef WEFT_RUNTIME_LABEL_STORE_H
+#define WEFT_RUNTIME_LABEL_STORE_H
+
+#include "runtime/context/customlabels_meet.h"
+#include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
+
+#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
+
+/* What labels 0 and 1 of a set say; 0, 0 = both are absent. */
+struct weft_label_ids {
+	uint64_t span_id, root_span_id;
+};
+
+/* slot->label_state.owner: the thread's. Writers: the owner, and its handlers where it says so. */
+struct weft_label_owner {
+	uint64_t busy;          /* frame address of the write in progress; 0 = none */
+	uint64_t busy_since_ns; /* when a handler first found it so */
+	uint32_t deferred;      /* [handlers] enum weft_changed: left to the write in progress */
+	uint32_t shows_otel;    /* there is something to withdraw */
+	struct weft_meet meet;  /* with libcustomlabels-weft.so */
+};
+
+/*
+ * The scopes of a store, which are numbered from the outermost one, 1, inwards, and what they have
+ * saved (label_scopes.c). Those that a longjmp has left are counted, too, until they are found out.
+ */
+struct weft_label_scopes {
+	uint64_t number;  /* [handlers] of the innermost; 0 = none */
+	uint64_t newest;  /* [handlers] of that which the last saved label is of; 0 = none */
+	uint64_t looked;  /* [handlers] up to it, those that are not left are in the list .. */
+	uint64_t lost;    /* [handlers] .. but for those up to this, of which nothing is known */
+	uint64_t closing; /* the way gaps are being closed; 0 = they are not */
+	uint32_t bytes;   /* of labels that they will put back */
+	uint32_t saved;   /* [handlers] labels that the innermost has saved */
+	uint16_t list;    /* [handlers] which one is in use */
+	uint16_t looking; /* [handlers] the other is being written */
+	uint32_t rsv;
+};
+
+/* Where scopes are (scope_places.c): of the newest ones; of others that are not left. */
+#define WEFT_SCOPES_NEWEST 32u
+#define WEFT_SCOPES_LISTED 31u
+#define WEFT_SCOPE_PLACES_BYTES (WEFT_SCOPES_NEWEST * 8 + 2 * (8 + WEFT_SCOPES_LISTED * 16))
+
+/* The words of a store. Writers as above; all zeros: not laid out yet, and the slot's own. */
+struct weft_label_store {
+	uint64_t sets[2];             /* A and B; 0: not laid out yet */
+	uint32_t max;                 /* labels that it holds */
+	uint32_t last;                /* the label whose value was changed last; 0 = none */
+	uint32_t differ_keys;         /* a bit per label */
+	uint32_t differ_values;       /* likewise */
+	struct weft_label_ids ids[2]; /* of set A, set B */
+	uint32_t ids_unknown;         /* a bit per set: its labels 0 and 1 are being written */
+	uint32_t saved_room;          /* bytes for what scopes save */
+	uint64_t saved_at;            /* where */
+	uint64_t places;              /* [handlers] where scopes are noted; 0 = nowhere */
+	struct weft_label_scopes scopes;
+	uint64_t generation; /* of the newest change of a label */
+	uint64_t shown;      /* while the thread shows another store: the set that was visible */
+	uint64_t record;     /* struct weft_otel_record; 0: the slot's */
+	uint64_t notes;      /* struct weft_slot_otel; 0: the slot's */
+};
+
+_Static_assert(sizeof(struct weft_label_owner) <= sizeof(((struct weft_slot_labels *)0)->owner),
+	       "the owner's words have their place in the slot");
+_Static_assert(sizeof(struct weft_label_store) <= sizeof(((struct weft_slot_labels *)0)->store),
+	       "and so have those of its store");
+
+static inline struct weft_label_owner *weft_label_owner(struct weft_slot *slot)
+{
+	return (struct weft_label_owner *)(void *)slot->label_state.owner;
+}
+
+static inline struct weft_label_store *weft_store_own(const struct weft_slot *slot)
+{
+	return (struct weft_label_store *)(uintptr_t)slot->label_state.store;
+}
+
+/* The one in use. */
+static inline struct weft_label_store *weft_store_now(const struct weft_slot *slot)
+{
+	return (struct weft_label_store *)((uintptr_t)slot->label_state.store +
+					   (uintptr_t)__atomic_load_n(&slot->ext.label_store,
+								      __ATOMIC_RELAXED));
+}
+
+/*
+ * Where scope @number is: a word of the place, where one is known, and the last bits of the number
+ * (two that share them are too far apart to be mistaken for each other).
+ */
+#define WEFT_SCOPE_NUMBER_BITS UINT64_C(0x7FFFF)
+
+static inline uint64_t *weft_scope_place(const struct weft_label_store *store, uint64_t number)
+{
+	return (uint64_t *)(uintptr_t)store->places + (number & (WEFT_SCOPES_NEWEST - 1));
+}
+
+static inline uint64_t weft_scope_place_word(uint64_t number, uint64_t at)
+{
+	return at << 16 | (number & WEFT_SCOPE_NUMBER_BITS);
+}
+
+/* 0: not known, or another scope's word. */
+static inline uint64_t weft_scope_place_in(uint64_t word, uint64_t number)
+{
+	return (word ^ number) & WEFT_SCOPE_NUMBER_BITS ? 0 : word >> 16 & ~UINT64_C(7);
+}
+
+/* One write in progress. */
+struct weft_label_change {
+	struct weft_slot *slot;
+	struct weft_label_owner *own;
+	struct weft_label_store *store;
+	struct weft_custom_labels_set *shown; /* NULL: none yet */
+	struct weft_custom_labels_set *hidden;
+	uint64_t frame;
+	uint32_t keys, values; /* labels in which hidden differs from shown by now */
+};
+
+#pragma GCC visibility push(hidden)
+extern uint32_t weft_labels_twin; /* where set B lies, from set A */
+#pragma GCC visibility pop
+
+/* NULL: it is not laid out. */
+static inline struct weft_custom_labels_set *weft_store_set(const struct weft_label_store *store,
+							    int which)
+{
+	return (struct weft_custom_labels_set *)(uintptr_t)store->sets[which];
+}
+
+static inline struct weft_custom_labels_label *
+weft_store_label(const struct weft_custom_labels_set *set, uint32_t n)
+{
+	return (struct weft_custom_labels_label *)(uintptr_t)(set + 1) + n;
+}
+
+/* label_store.c */
+void weft_store_begin(struct weft_label_change *c, struct weft_slot *slot);
+/* The same for a store that need not be the thread's; @shown: of its sets. */
+void weft_store_begin_at(struct weft_label_change *c, struct weft_label_store *store,
+			 uint64_t shown);
+/* Where its sets are; what is in them goes. @saved_at, @saved_room: for scopes. */
+struct weft_store_place {
+	void *a, *b;
+	uint32_t max;
+	void *saved_at;
+	uint32_t saved_room;
+};
+void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place);
+/* Copies the labels of @set; @c: a write of a store that has none. */
+void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set);
+/* The hidden set is about to be shown; the second once it is. */
+void weft_store_number(struct weft_label_change *c);
+void weft_store_settled(struct weft_label_change *c);
+/* Brings the hidden set up to the visible one, but for the values of @except. */
+void weft_store_bring(struct weft_label_change *c, uint32_t except);
+int weft_store_find(const struct weft_custom_labels_set *set, const char *key, uint32_t bytes);
+int weft_store_free_place(const struct weft_custom_labels_set *set); /* -1: none */
+void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key, uint32_t bytes);
+void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *value,
+			  uint32_t bytes);
+void weft_store_drop(struct weft_label_change *c, uint32_t n);
+void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
+void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
+
+/* scope_places.c: @c: by whom a label is changed. */
+void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c);
+void weft_scopes_lose(struct weft_label_scopes *own);  /* nothing is known of those until now */
+void weft_scopes_tidy(struct weft_label_store *store); /* in handlers, too */
+/* After a look: the next scope, from @number outwards, that is not left; 0 = none. */
+uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t number);
+
+/* The innermost one is @number from now on. */
+static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t number)
+{
+	if (UNLIKELY(own->looked > number)) {
+		own->looked = number;
+		own->lost = own->lost < number ? own->lost : number;
+		KEEP_ORDER();
+	}
+	own->number = number;
+}
+
+/* label_scopes.c */
+void weft_scopes_lay_out(struct weft_label_store *store, void *at, uint32_t room);
+int weft_store_save(struct weft_label_change *c, uint32_t n); /* for the scope; 0 or -1 */
+/* What the scopes from @number on have saved is put back; returns what outer ones have. */
+struct weft_saved_end {
+	uint32_t bytes;
+	uint64_t newest; /* of the last of them that has any; 0 = none */
+};
+struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t number);
+void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from);
+
+/* publish.c: @is_label: by contract no handler's, so what it finds in progress is abandoned. */
+int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
+/*
+ * @context: written with it, as one; @scope: what it saved is put back with it; or NULL.
+ * 0; -1: somebody took over meanwhile, do it all again.
+ */
+int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
+		      const struct weft_scope *scope);
+void weft_write_leave(struct weft_slot *slot);
+/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
+/* @changed: enum weft_changed; within a write. */
+void weft_write_otel(struct weft_slot *slot, unsigned int changed);
+
+/* label_switch.c */
+/* Lays the slot's own store out, or its second one. */
+void weft_store_make(struct weft_slot *slot, struct weft_label_store *store);
+/* What coroutines without a block use on this thread; laid out. */
+struct weft_label_store *weft_store_spare(struct weft_slot *slot);
+int weft_store_is_spare(const struct weft_slot *slot, const struct weft_label_store *store);
+/* The thread shows @to from now on, with @context (NULL: that which it has), as one write. */
+void weft_store_switch(struct weft_slot *slot, struct weft_label_store *to,
+		       const struct weft_context_words *context);
+
+/* publish_quick.c: 1: done; 0: not the usual case, and nothing has changed. */
+int weft_publish_quickly(struct weft_slot *slot, uint64_t frame);
+
+/* Short and of any length; both ways overlap at the end rather than loop over bytes. */
+static inline __attribute__((always_inline)) void weft_bytes_copy(void *to, const void *from,
+								  uint32_t bytes)
+{
+	unsigned char *out = to;
+	const unsigned char *in = from;
+	uint64_t word;
+	uint32_t half;
+
+	if (bytes >= 8) {
+		for (uint32_t i = 0; i + 8 < bytes; i += 8) {
+			__builtin_memcpy(&word, in + i, 8);
+			__builtin_memcpy(out + i, &word, 8);
+			__asm__ volatile("" : : : "memory"); /* no call of memcpy */
+		}
+		__builtin_memcpy(&word, in + bytes - 8, 8);
+		__builtin_memcpy(out + bytes - 8, &word, 8);
+	} else if (bytes >= 4) {
+		__builtin_memcpy(&half, in, 4);
+		__builtin_memcpy(&word, in + bytes - 4, 4);
+		__builtin_memcpy(out, &half, 4);
+		__builtin_memcpy(out + bytes - 4, &word, 4);
+	} else if (bytes) {
+		unsigned char first = in[0], middle = in[bytes / 2], last = in[bytes - 1];
+
+		out[0] = first;
+		out[bytes / 2] = middle;
+		out[bytes - 1] = last;
+	}
+}
+
+static inline __attribute__((always_inline)) int weft_bytes_equal(const void *one,
+								  const void *other, uint32_t bytes)
+{
+	const unsigned char *a = one, *b = other;
+	uint64_t x, y;
+	uint32_t p, q;
+
+	if (bytes >= 8) {
+		for (uint32_t i = 0; i + 8 < bytes; i += 8) {
+			__builtin_memcpy(&x, a + i, 8);
+			__builtin_memcpy(&y, b + i, 8);
+			if (x != y)
+				return 0;
+		}
+		__builtin_memcpy(&x, a + bytes - 8, 8);
+		__builtin_memcpy(&y, b + bytes - 8, 8);
+		return x == y;
+	}
+	if (bytes >= 4) {
+		__builtin_memcpy(&p, a, 4);
+		__builtin_memcpy(&q, b, 4);
+		if (p != q)
+			return 0;
+		__builtin_memcpy(&p, a + bytes - 4, 4);
+		__builtin_memcpy(&q, b + bytes - 4, 4);
+		return p == q;
+	}
+	return !bytes ||
+	       (a[0] == b[0] && a[bytes / 2] == b[bytes / 2] && a[bytes - 1] == b[bytes - 1]);
+}
+
+static inline __attribute__((always_inline)) void
+weft_store_fill_value(struct weft_custom_labels_set *set, uint32_t n, const char *value,
+		      uint32_t bytes)
+{
+	struct weft_custom_labels_label *label = weft_store_label(set, n);
+
+	weft_bytes_copy((void *)(uintptr_t)label->value.buf, value, bytes);
+	label->value.bytes = bytes;
+}
+
+/* Odd, with v1 whole. */
+static inline void weft_formats_begin(struct weft_slot *slot)
+{
+	uint64_t seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
+
+	__atomic_store_n(&slot->ext.formats_seq, seq, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
+}
+
+/* A handler may have made it even meanwhile. */
+static inline void weft_formats_end(struct weft_slot *slot)
+{
+	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&slot->ext.formats_seq, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.seq, (seq | 1) + 1, __ATOMIC_RELEASE);
+}
+
+/* Of a changed value alone: the owner's words say so already. */
+static inline __attribute__((always_inline)) void
+weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
+		struct weft_custom_labels_set *hidden, uint64_t *cell)
+{
+	uint64_t set = (uint64_t)(uintptr_t)hidden, generation = store->generation + 1;
+
+	store->generation = generation;
+	*((uint64_t *)(void *)hidden - 1) = generation;
+	weft_formats_begin(slot);
+	__atomic_store_n(&slot->ext.label_generation, (uint32_t)generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->ext.label_set, set, __ATOMIC_RELEASE);
+	if (cell)
+		__atomic_store_n(cell, set, __ATOMIC_RELEASE);
+	weft_formats_end(slot);
+}
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dictionary and module log. Each is appended to a private mirror first and to the session
+ * then, so that a forked child can put everything that was ever logged into its own.
+ *
+ * One lock, private to the process. It is never held while a handler of weft runs code
+ * that wants it; a forking thread takes it first, so that the child finds the mirror whole.
+ * Readers of the session (the collector) see a record once the log's head has passed it.
+ */
+#include "runtime/core/runtime.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/core/sys.h"
+
+struct mirror {
+	uint8_t *data;
+	uint64_t bytes;
+	uint64_t head;
+};
+
+static struct mirror mirrors[2] = {
+	[WEFT_LOG_DICT] = {.bytes = WEFT_DICT_BYTES},
+	[WEFT_LOG_MODULES] = {.bytes = WEFT_MODULES_BYTES},
+};
+static uint32_t lock_word;
+
+void weft_log_lock(void)
+{
+	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
+}
+
+int weft_log_lock_within(uint64_t patience_ns)
+{
+	uint64_t began_ns = 0;
+
+	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE)) {
+		began_ns = began_ns ? began_ns : clock_monotonic_ns();
+		if (clock_monotonic_ns() - began_ns > patience_ns)
+			return 0;
+		sys_call0(SYS_sched_yield);
+	}
+	return 1;
+}
+
+void weft_log_unlock(void)
+{
+	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
+}
+
+void weft_log_reset_lock(void)
+{
+	weft_log_unlock();
+}
+
+static int mirror_open(struct mirror *m)
+{
+	long at;
+
+	if (m->data)
+		return 0;
+	at = sys_call6(SYS_mmap, 0, (long)m->bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at < 0 && at > -4096)
+		return (int)at;
+	m->data = (uint8_t *)at;
+	return 0;
+}
+
+static uint8_t *session_area(enum weft_log log, uint64_t *bytes, uint64_t **head)
+{
+	struct weft_rt *rt = &weft_rt;
+
+	*bytes = log == WEFT_LOG_DICT ? rt->dict_bytes : rt->modules_bytes;
+	*head = log == WEFT_LOG_DICT ? &rt->header->dict_head : &rt->header->modules_head;
+	return rt->base + (log == WEFT_LOG_DICT ? rt->dict_offset : rt->modules_offset);
+}
+
+/* Copies what the session has not yet; what does not fit is refused as a whole. */
+static void bring_up_to_date(enum weft_log log)
+{
+	const struct mirror *m = &mirrors[log];
+	uint64_t bytes, *head, at;
+	uint8_t *area;
+
+	/* a child that has not noticed yet has its parent's */
+	if (!weft_rt_is_ready() || !weft_guard_holds())
+		return;
+	area = session_area(log, &bytes, &head);
+	at = __atomic_load_n(head, __ATOMIC_RELAXED);
+	if (at > m->head || m->head > bytes)
+		return;
+	memcpy(area + at, m->data + at, m->head - at);
+	__atomic_store_n(head, m->head, __ATOMIC_RELEASE);
+}
+
+/* The caller holds the lock. */
+int weft_log_append(enum weft_log log, struct weft_log_record *record, const void *first,
+		    uint32_t first_bytes, const void *second, uint32_t second_bytes)
+{
+	struct mirror *m = &mirrors[log];
+	uint64_t data_bytes = (uint64_t)first_bytes + second_bytes;
+	uint64_t bytes = (sizeof(*record) + data_bytes + 7) & ~UINT64_C(7);
+	int failed = mirror_open(m);
+	uint8_t *to;
+
+	if (failed)
+		return failed;
+	if (bytes > m->bytes - m->head) {
+		if (weft_rt_is_ready())
+			weft_rt_count(WEFT_COUNTER_DICT_FULL, 1);
+		return -ENOSPC;
+	}
+	record->bytes = (uint32_t)bytes;
+	record->data_bytes = (uint32_t)data_bytes;
+	to = m->data + m->head;
+	memcpy(to, record, sizeof(*record));
+	memcpy(to + sizeof(*record), first, first_bytes);
+	if (second_bytes)
+		memcpy(to + sizeof(*record) + first_bytes, second, second_bytes);
+	__atomic_store_n(&m->head, m->head + bytes, __ATOMIC_RELEASE);
+	bring_up_to_date(log);
+	return 0;
+}
+
+const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record)
+{
+	return (const char *)mirrors[log].data + mirrors[log].head - record->bytes +
+	       sizeof(*record);
+}
+
+void weft_log_replay(void)
+{
+	if (mirrors[WEFT_LOG_DICT].data)
+		bring_up_to_date(WEFT_LOG_DICT);
+	if (mirrors[WEFT_LOG_MODULES].data)
+		bring_up_to_date(WEFT_LOG_MODULES);
+}

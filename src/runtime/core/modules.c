@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is loaded, and from when to when: for a collector that cannot read /proc/PID/maps
+ * (non-dumpable targets, foreign namespaces), and for samples that were taken in code which is
+ * gone by the time the collector sees them. Looked at by the constructor and round each
+ * dlclose (hook_modules.c); libc's two counters tell quickly that nothing has changed.
+ */
+#include "runtime/core/runtime.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/core/sys.h"
+
+static char path_room[4096];
+
+static void module_extent(const struct dl_phdr_info *info, struct weft_log_module *module)
+{
+	module->bias = info->dlpi_addr;
+	module->start = UINT64_MAX;
+	module->end = 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		if (start < module->start)
+			module->start = start;
+		if (start + ph->p_memsz > module->end)
+			module->end = start + ph->p_memsz;
+	}
+}
+
+/* As the program is now: it may have changed its folder since it loaded that. */
+static const char *absolute_path(const char *path)
+{
+	size_t length;
+
+	if (!getcwd(path_room, sizeof(path_room)))
+		return path;
+	length = strlen(path_room);
+	if (length + 1 + strlen(path) >= sizeof(path_room))
+		return path;
+	path_room[length] = '/';
+	memcpy(path_room + length + 1, path, strlen(path) + 1);
+	return path_room;
+}
+
+static const char *module_path(const struct dl_phdr_info *info)
+{
+	long bytes;
+
+	if (info->dlpi_name && info->dlpi_name[0])
+		return info->dlpi_name[0] != '/' && strchr(info->dlpi_name, '/')
+			       ? absolute_path(info->dlpi_name)
+			       : info->dlpi_name;
+	bytes = sys_call4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path_room,
+			  sizeof(path_room) - 1);
+	path_room[bytes > 0 ? bytes : 0] = 0;
+	return path_room;
+}
+
+/* Modules ever seen; those beyond are not told. Guarded by the log's lock. */
+#define KNOWN_MAX 2048
+
+struct known {
+	uint64_t start, end, bias, path;
+	uint8_t is_loaded, is_seen;
+};
+
+static struct known known[KNOWN_MAX];
+static uint32_t known_count;
+static uint64_t looked_ns, epoch;
+static unsigned long long adds_seen, subs_seen;
+
+struct look {
+	uint64_t now_ns;
+	int is_first; /* the constructor's: told as WEFT_LOG_MODULE */
+	int is_begun, is_idle;
+};
+
+static uint64_t hash_path(const char *path)
+{
+	uint64_t hash = UINT64_C(0xCBF29CE484222325);
+
+	for (; *path; path++)
+		hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001B3);
+	return hash;
+}
+
+/* The entry of a module, made when new; NULL: no room. */
+static struct known *find_known(const struct weft_log_module *module, const char *path)
+{
+	uint64_t hash = hash_path(path);
+
+	for (uint32_t i = 0; i < known_count; i++) {
+		const struct known *k = &known[i];
+
+		if (k->start == module->start && k->end == module->end && k->bias == module->bias &&
+		    k->path == hash)
+			return &known[i];
+	}
+	if (known_count == KNOWN_MAX)
+		return NULL;
+	known[known_count] = (struct known){module->start, module->end, module->bias, hash, 0, 0};
+	return &known[known_count++];
+}
+
+static void tell(uint16_t type, const struct known *k, const struct weft_log_loaded *loaded,
+		 uint32_t bytes, const char *path)
+{
+	struct weft_log_record record = {.type = type, .id = (uint32_t)(k - known) + 1};
+
+	weft_log_append(WEFT_LOG_MODULES, &record, loaded, bytes, path,
+			path ? (uint32_t)strlen(path) : 0);
+}
+
+static void tell_first(const struct known *k, const struct weft_log_module *module,
+		       const char *path)
+{
+	struct weft_log_record record = {.type = WEFT_LOG_MODULE, .id = (uint32_t)(k - known) + 1};
+
+	weft_log_append(WEFT_LOG_MODULES, &record, module, sizeof(*module), path,
+			(uint32_t)strlen(path));
+}
+
+static void tell_loaded(const struct look *look, const struct known *k, int is_new,
+			const char *path)
+{
+	struct weft_log_loaded loaded = {
+		.since_ns = looked_ns,
+		.at_ns = look->now_ns,
+		.bias = k->bias,
+		.start = k->start,
+		.end = k->end,
+	};
+	struct stat st = {0};
+
+	if (!is_new) {
+		tell(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
+		return;
+	}
+	if (sys_call4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0) {
+		loaded.device = st.st_dev;
+		loaded.inode = st.st_ino;
+	}
+	tell(WEFT_LOG_LOADED, k, &loaded, sizeof(loaded), path);
+}
+
+/* Under the loader's lock: the list is what it is at this moment. */
+static int begin_look(struct look *look, const struct dl_phdr_info *info, size_t size)
+{
+	look->is_begun = 1;
+	look->now_ns = clock_monotonic_ns();
+	if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		return 0;
+	look->is_idle =
+		!look->is_first && info->dlpi_adds == adds_seen && info->dlpi_subs == subs_seen;
+	adds_seen = info->dlpi_adds;
+	subs_seen = info->dlpi_subs;
+	return look->is_idle;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *look = arg;
+	struct weft_log_module module;
+	uint32_t before = known_count;
+	struct known *k;
+
+	if (!look->is_begun && begin_look(look, info, size))
+		return 1;
+	module_extent(info, &module);
+	k = module.end ? find_known(&module, module_path(info)) : NULL;
+	if (!k)
+		return 0;
+	if (look->is_first)
+		tell_first(k, &module, module_path(info));
+	else if (!k->is_loaded)
+		tell_loaded(look, k, known_count != before, module_path(info));
+	k->is_loaded = k->is_seen = 1;
+	return 0;
+}
+
+/* What is not in the list any more. */
+static int tell_gone(const struct look *look)
+{
+	struct weft_log_loaded times = {.since_ns = looked_ns, .at_ns = look->now_ns};
+	int gone = 0;
+
+	for (uint32_t i = 0; i < known_count; i++) {
+		if (known[i].is_loaded && !known[i].is_seen) {
+			known[i].is_loaded = 0;
+			tell(WEFT_LOG_GONE, &known[i], &times, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
+			gone = 1;
+		}
+		known[i].is_seen = 0;
+	}
+	return gone;
+}
+
+int weft_modules_look(void)
+{
+	struct look look = {0};
+	int gone = 0;
+
+	weft_log_lock();
+	dl_iterate_phdr(look_at, &look);
+	if (!look.is_idle)
+		gone = tell_gone(&look);
+	looked_ns = look.now_ns;
+	weft_log_unlock();
+	return gone;
+}
+
+void weft_modules_epoch_add(uint64_t amount)
+{
+	__atomic_add_fetch(&epoch, amount, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&weft_rt.header->modules_epoch, amount, __ATOMIC_RELEASE);
+}
+
+void weft_modules_epoch_replay(void)
+{
+	__atomic_store_n(&weft_rt.header->modules_epoch, __atomic_load_n(&epoch, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
+}
+
+static void log_command(void)
+{
+	struct weft_log_record record = {.type = WEFT_LOG_COMMAND};
+	char name[16] = "";
+
+	sys_call5(SYS_prctl, 16 /* PR_GET_NAME */, name, 0, 0, 0);
+	name[sizeof(name) - 1] = 0;
+	weft_log_append(WEFT_LOG_MODULES, &record, name, (uint32_t)strlen(name), NULL, 0);
+}
+
+void weft_modules_log(void)
+{
+	struct look look = {.is_first = 1};
+
+	weft_log_lock();
+	log_command();
+	dl_iterate_phdr(look_at, &look);
+	for (uint32_t i = 0; i < known_count; i++)
+		known[i].is_seen = 0;
+	looked_ns = look.now_ns;
+	weft_log_unlock();
+}

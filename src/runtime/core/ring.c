@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings, producer's end. A record is written at head and exists when head is stored with
+ * release; so whatever interrupts or ends us in between leaves at most bytes behind head
+ * that nobody looks at. Models: tests/models/samples.pml and events.pml, whose step names
+ * stand here behind "model:".
+ *
+ * Events ring. busy is the frame address of the append in progress, 0 = none. An append that
+ * finds it set was called by a handler that interrupted the other one, or the other one was
+ * left by a longjmp, or runs on another stack (a coroutine, an alternate signal stack) and
+ * may go on. Higher up on the same stack it was left for certain: it is taken over (HEALED).
+ * Else there is a doubt: this record is dropped (NESTED), until a second has passed since the
+ * first such drop. Then it is taken over: busy is ours, what it had reserved becomes a pad,
+ * and should it go on after all, it writes into that pad, finds busy changed, and publishes
+ * nothing; for this the first word of a record is written last. In the few steps in which it
+ * cannot be taken over so (RESERVED does not say that it writes), the doubt lasts a minute.
+ */
+#include "runtime/core/ring_append.h"
+#include "runtime/core/sys.h"
+
+#define NEAR_BYTES (UINT64_C(8) << 20)
+#define SIGNAL_FRAME_BYTES 600 /* the smallest that a kernel pushes */
+#define DOUBT_NS UINT64_C(1000000000)
+#define LONG_DOUBT_NS UINT64_C(60000000000)
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void
+weft_ring_copy(void *to, const void *from, uint32_t bytes)
+{
+#if defined(__x86_64__)
+	uint64_t words = bytes / 8;
+
+	__asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
+#else
+	uint64_t *out = to;
+	const uint64_t *in = from;
+
+	for (uint32_t i = 0; i < bytes / 8; i++) {
+		out[i] = in[i];
+		__asm__ volatile("" : : : "memory");
+	}
+#endif
+}
+
+void *weft_ring_reserve(const struct ring *r, uint32_t bytes)
+{
+	uint64_t start;
+
+	return ring_place(r, ring_head(r), bytes, &start);
+}
+
+void weft_ring_commit(const struct ring *r, const struct weft_record *record)
+{
+	uint64_t head = ring_head(r);
+	uint32_t place = (uint32_t)(head & (r->bytes - 1));
+	uint32_t at = (uint32_t)((const uint8_t *)record - r->data);
+
+	if (at != place)
+		head += r->bytes - place;
+	ring_publish(r->producer, ring_one_more(r->producer), head + record->bytes);
+}
+
+enum entry { ENTER, ABANDONED, IN_DOUBT, REFUSE };
+
+static int is_writing(const struct weft_ring_producer *p)
+{
+	return RESERVED(p) && !(RESERVED(p) & COMMITTING);
+}
+
+static int is_within(const struct ring *r, uint64_t address)
+{
+	return address >= r->stack_low && address < r->stack_high;
+}
+
+/* busy is set: what of it? The stack grows down: deeper is a smaller address. */
+static enum entry judge(const struct ring *r, uint64_t busy, uint64_t frame, uint64_t now_ns)
+{
+	struct weft_ring_producer *p = r->producer;
+	int is_higher = frame + SIGNAL_FRAME_BYTES > busy && frame < busy + NEAR_BYTES;
+	uint64_t waited;
+
+	if (is_higher && is_within(r, frame) && is_within(r, busy))
+		return ABANDONED; /* model: CERTAIN */
+	if (!BUSY_SINCE(p))
+		BUSY_SINCE(p) = now_ns;
+	waited = now_ns - BUSY_SINCE(p);
+	if (is_writing(p)) /* model: DOUBT */
+		return (is_higher && !r->stack_high) || waited > DOUBT_NS ? IN_DOUBT : REFUSE;
+	return waited > LONG_DOUBT_NS ? ABANDONED : REFUSE;
+}
+
+/* Before busy is ours: RESERVED speaks of another one's record. Its end, if it may go on. */
+static uint64_t forget(struct weft_ring_producer *p, enum entry entry)
+{
+	uint64_t end = entry == IN_DOUBT ? RESERVED(p) : 0;
+
+	if (is_writing(p))
+		RESERVED(p) = 0;
+	return end;
+}
+
+/* A commit left in its middle: was the record published, and is it counted? model: SETTLE */
+static void settle(struct weft_ring_producer *p)
+{
+	uint64_t end = RESERVED(p) & ~COMMITTING;
+	uint64_t head = __atomic_load_n(&p->head, __ATOMIC_RELAXED);
+
+	if (!(RESERVED(p) & COMMITTING))
+		return;
+	if (head == end)
+		__atomic_store_n(&p->written, COMMIT_WRITTEN(p), __ATOMIC_RELAXED);
+	else if ((int64_t)(end - head) > 0)
+		__atomic_store_n(&p->written, COMMIT_WRITTEN(p) - 1, __ATOMIC_RELAXED);
+	RESERVED(p) = 0;
+}
+
+/* What another one had reserved becomes pads; the position behind them. model: PAD */
+static uint64_t pass_over(const struct ring *r, uint64_t head, uint64_t end)
+{
+	while (head < end) {
+		uint32_t place = (uint32_t)(head & (r->bytes - 1));
+		uint64_t left = r->bytes - place;
+		uint32_t bytes = (uint32_t)(end - head < left ? end - head : left);
+
+		ring_put_pad(r, place, bytes);
+		head += bytes;
+	}
+	return head;
+}
+
+/* Up to here word by word: `rep movsq` takes some ten nanoseconds to get going. */
+#define SHORT_BYTES 128
+
+static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
+{
+	if (bytes > SHORT_BYTES) {
+		weft_ring_copy(out, in, bytes);
+		return;
+	}
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		uint64_t word;
+
+		__builtin_memcpy(&word, in + i, 8);
+		*(uint64_t *)(void *)(out + i) = word;
+		__asm__ volatile("" : : : "memory"); /* no call of memcpy */
+	}
+}
+
+static void copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
+{
+	uint32_t words = bytes & ~7u;
+
+	copy_words(out, in, words);
+	for (uint32_t i = words; i < bytes; i++)
+		out[i] = in[i];
+}
+
+enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
+					   uint64_t now_ns, uint64_t *from)
+{
+	struct weft_ring_producer *p = r->producer;
+	enum entry entry = judge(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
+	uint64_t end;
+
+	if (entry == REFUSE)
+		return WEFT_RING_NESTED;
+	end = forget(p, entry);
+	ring_enter(p, frame);
+	if (entry == ABANDONED)
+		settle(p);
+	*from = pass_over(r, ring_head(r), end);
+	return WEFT_RING_HEALED;
+}
+
+struct payload {
+	const void *data, *more;
+	uint32_t bytes, more_bytes;
+};
+
+/* All but the first word: until that is written, a pad may stand there. model: BODY */
+static inline __attribute__((always_inline)) void
+write_body(struct weft_record *to, const struct weft_record *header, const struct payload *payload)
+{
+	uint8_t *out = (uint8_t *)(to + 1);
+
+	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
+	copy_bytes(out, payload->data, payload->bytes);
+	if (__builtin_expect(payload->more_bytes != 0, 0))
+		copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);
+}
+
+static inline __attribute__((always_inline)) enum weft_ring_result
+append(const struct ring *r, const struct weft_record *header, const struct payload *payload,
+       uint64_t frame, uint64_t now_ns)
+{
+	struct ring_append a = {.ring = r, .frame = frame};
+	uint32_t bytes = (uint32_t)sizeof(*header) +
+			 ((payload->bytes + payload->more_bytes + UINT32_C(7)) & ~UINT32_C(7));
+	struct weft_record *to = ring_append_open(&a, bytes, now_ns);
+
+	if (__builtin_expect(to != 0, 1)) {
+		write_body(to, header, payload);
+		ring_append_close(&a, to, header, bytes);
+	}
+	return a.result;
+}
+
+/* Not inlined: their frame addresses must be their own. */
+__attribute__((noinline)) enum weft_ring_result
+weft_ring_append(const struct ring *r, const struct weft_record *header, const void *payload,
+		 uint32_t payload_bytes, uint64_t now_ns)
+{
+	const struct payload one = {.data = payload, .bytes = payload_bytes};
+
+	return append(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
+}
+
+__attribute__((noinline)) enum weft_ring_result
+weft_ring_append_two(const struct ring *r, const struct weft_record *header,
+		     const struct weft_ring_part part[2], uint64_t now_ns)
+{
+	const struct payload two = {.data = part[0].data,
+				    .bytes = part[0].bytes,
+				    .more = part[1].data,
+				    .more_bytes = part[1].bytes};
+
+	return append(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
+}

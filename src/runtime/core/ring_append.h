@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An append to the events ring, from the inside: for who writes a record in place (event_put.c),
+ * and for ring.c, which says what the protocol is.
+ *
+ *	struct ring_append a = {.ring = &ring, .frame = frame address of the caller};
+ *	struct weft_record *to = ring_append_open(&a, most_bytes, now_ns);
+ *
+ *	if (to) {
+ *		... all behind the first word of *to, of generation and rsv too ...
+ *		ring_append_close(&a, to, &header, bytes);
+ *	}
+ *
+ * a.result then says what became of it. The caller must not be inlined: its frame address says
+ * how deep it is on its stack, and must be its own. Between open and close nothing may be called
+ * that appends; what comes in between by a signal is told NESTED.
+ */
+#ifndef WEFT_RUNTIME_RING_APPEND_H
+#define WEFT_RUNTIME_RING_APPEND_H
+
+#include "runtime/core/ring.h"
+
+#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
+
+/* Beside busy, in the producer's line; not part of the reader's contract. */
+#define BUSY_SINCE(p) ((p)->own[0])
+#define RESERVED(p) ((p)->own[1]) /* where the record in progress will end; 0 = not known */
+#define COMMITTING UINT64_C(1)    /* in RESERVED: no more writing, head and written change */
+#define COMMIT_WRITTEN(p) ((p)->own[2])
+
+struct ring_append {
+	const struct ring *ring;
+	uint64_t frame;
+	uint64_t start; /* position of the record */
+	enum weft_ring_result result;
+};
+
+/* busy is set: WEFT_RING_NESTED, or WEFT_RING_HEALED, and it is ours, from position *from on.
+ * @now_ns: 0 = look at the clock. */
+enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
+					   uint64_t now_ns, uint64_t *from);
+
+static inline void ring_put_pad(const struct ring *r, uint32_t place, uint32_t bytes)
+{
+	struct weft_record *pad = (struct weft_record *)(void *)(r->data + place);
+
+	pad->bytes = bytes;
+	pad->type = WEFT_RECORD_PAD;
+	pad->flags = 0;
+}
+
+/*
+ * A record of @bytes from position @from on, after a pad if need be; *start: its position.
+ * Pairs: acquire of tail with the release in ring_reader_release(). model: ROOM, PAD
+ */
+static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
+{
+	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
+	uint32_t place = (uint32_t)(from & (r->bytes - 1));
+	uint32_t left = r->bytes - place;
+	uint32_t pad = bytes > left ? left : 0;
+
+	/* A tail beyond head (no consumer stores one) wraps to a huge use, thus full. */
+	if (bytes > weft_ring_record_max(r) || from - tail > r->bytes ||
+	    r->bytes - (from - tail) < (uint64_t)pad + bytes)
+		return 0;
+	if (pad)
+		ring_put_pad(r, place, pad);
+	*start = from + pad;
+	return r->data + (pad ? 0 : place);
+}
+
+static inline uint64_t ring_head(const struct ring *r)
+{
+	return __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+}
+
+/* Pairs: release of head with the acquire in ring_reader_next(). model: WRITTEN, HEAD */
+static inline void ring_publish(struct weft_ring_producer *p, uint64_t written, uint64_t head)
+{
+	__atomic_store_n(&p->written, written, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->head, head, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t ring_one_more(const struct weft_ring_producer *p)
+{
+	return __atomic_load_n(&p->written, __ATOMIC_RELAXED) + 1;
+}
+
+/*
+ * From its parts: the caller has just stored them so, and a wider load that spans several
+ * stores waits until all of them have left the store buffer. model: FIRST_WORD
+ */
+static inline void ring_write_first_word(struct weft_record *to, const struct weft_record *header,
+					 uint32_t bytes)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first word of a record");
+	uint64_t word = bytes | (uint64_t)header->type << 32 | (uint64_t)header->flags << 48;
+
+	__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELAXED);
+}
+
+/* model: BUSY */
+static inline void ring_enter(struct weft_ring_producer *p, uint64_t frame)
+{
+	BUSY_SINCE(p) = 0;
+	KEEP_ORDER();
+	__atomic_store_n(&p->busy, frame, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+}
+
+/* Room for @bytes (a multiple of 8), ours; NULL: a->result says why not. */
+static inline __attribute__((always_inline)) struct weft_record *
+ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
+{
+	struct weft_ring_producer *p = a->ring->producer;
+	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED); /* model: LOOK */
+	struct weft_record *to;
+	uint64_t from;
+
+	a->result = WEFT_RING_WRITTEN;
+	if (__builtin_expect(busy != 0, 0)) {
+		a->result = weft_ring_enter_over(a->ring, a->frame, busy, now_ns, &from);
+		if (a->result == WEFT_RING_NESTED)
+			return 0;
+	} else {
+		RESERVED(p) = 0; /* model: FORGET */
+		ring_enter(p, a->frame);
+		from = ring_head(a->ring);
+	}
+	to = ring_place(a->ring, from, bytes, &a->start);
+	if (__builtin_expect(!to, 0)) {
+		__atomic_store_n(&p->busy, 0, __ATOMIC_RELAXED);
+		a->result = WEFT_RING_FULL;
+		return 0;
+	}
+	__atomic_store_n(&RESERVED(p), a->start + bytes, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+	return to;
+}
+
+/* Is it still ours after COMMITTING, then nobody takes it over any more (for a minute). */
+static inline __attribute__((always_inline)) int ring_commit(const struct ring_append *a,
+							     struct weft_record *to,
+							     const struct weft_record *header,
+							     uint32_t bytes)
+{
+	struct weft_ring_producer *p = a->ring->producer;
+	uint64_t written = ring_one_more(p), end = a->start + bytes;
+
+	__atomic_store_n(&COMMIT_WRITTEN(p), written, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+	__atomic_store_n(&RESERVED(p), end | COMMITTING, __ATOMIC_RELAXED);
+	KEEP_ORDER();
+	if (__atomic_load_n(&p->busy, __ATOMIC_RELAXED) != a->frame) /* model: STILL_MINE */
+		return 0;
+	ring_write_first_word(to, header, bytes);
+	ring_publish(p, written, end);
+	KEEP_ORDER();
+	return 1;
+}
+
+/* @bytes: of the whole record, not more than there is room for. @header: type and flags count. */
+static inline __attribute__((always_inline)) void
+ring_append_close(struct ring_append *a, struct weft_record *to, const struct weft_record *header,
+		  uint32_t bytes)
+{
+	KEEP_ORDER();
+	if (ring_commit(a, to, header, bytes))
+		__atomic_store_n(&a->ring->producer->busy, 0, __ATOMIC_RELAXED);
+	else
+		a->result = WEFT_RING_NESTED;
+}
+
+#endif

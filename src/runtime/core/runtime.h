@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the target: the state of this process and who does what.
+ *
+ *   init.c, init_static.c  the constructor of libweft.so and of libweft.a
+ *   guard.c    the word that a fork wipes      slot.c    claim, prime, release
+ *   session.c  make or map a session           context.c, tags.c  cold half of weft/context.h
+ *   join.c     meet the collector              log.c     dictionary and module log
+ *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
+ *   attach.c   a collector that comes later    environment.c what exec tells of us
+ *   fork.c     before, after, and the child    child.c   its session, its CPU time
+ *   copies.c   two copies act as one           key.c     the end of a thread
+ *   labels.c, label_store.c   labels           publish.c one write, all formats
+ *   timer.c    CPU timers: the kernel's ticks  sampler.c the handler's one sample
+ *   clock.c    hrtimers: perf's cpu-clock
+ *   engine.c   start and stop of sampling      prime_signal.c  orders to a thread
+ *   adopt.c    threads that were there before  disposition.c   the program's own actions
+ *   ring.c     append to a ring                module_map.c    the rule of a pc
+ *   stack_copy.c  a sample with its stack      stack_walk.c    a sample with its frames
+ *   otel_*.c   OpenTelemetry's contexts        (otel.h, otel_private.h)
+ *   tables.c   unwind tables, mapped           own.h, seats.c  where a thread's own words lie
+ *   hook_*.c, hooks.c  interposed functions    real.c    libc's own functions
+ *   customlabels_meet.c  libcustomlabels-weft.so
+ *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
+ *   event*.c   typed events (event.h)          ring_append.h  a record written in place
+ *   account.c  CPU time used, as last words
+ *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
+ *   patch.c, patch_module.c, patch_old.c  the hooks of an object that was loaded late
+ *
+ * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, engine, priming,
+ * stacks, tables, real and the hooks: it keeps context, and finds the libweft.so of the process if
+ * there is one.
+ *
+ * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
+ * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
+ */
+#ifndef WEFT_RUNTIME_RUNTIME_H
+#define WEFT_RUNTIME_RUNTIME_H
+
+#include <stdint.h>
+
+#include <weft/context.h>
+
+#include "base/session_layout.h"
+#include "runtime/core/own.h"
+
+#define WEFT_RUNTIME_VERSION 0x000100u /* 0.1.0 */
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum weft_rt_state {
+	WEFT_RT_NONE = 0,    /* no session (yet): nothing can be claimed */
+	WEFT_RT_SESSION = 1, /* rt.base and all below it are valid */
+	WEFT_RT_CHILD = 2,   /* forked child: its session begins when it is worth one */
+};
+
+struct weft_event_caller;
+
+/* One per process. Set by the constructor (or the beginning of a child), then read only. */
+struct weft_rt {
+	uint32_t state;     /* enum weft_rt_state; stored with release, loaded with acquire */
+	uint32_t beginning; /* a forked child's: 0 not, 1 somebody is at it, 2 done or failed */
+	uint8_t *base;
+	struct weft_session_header *header; /* shared */
+	uint64_t *states;
+	uint64_t *free_bits;
+	uint8_t *slots;
+	uint64_t slot_stride;
+	uint64_t total_bytes;
+	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
+	uint64_t dict_bytes, modules_bytes;
+	uint64_t map_offset, map_bytes;
+	uint64_t event_area_offset;
+	uint64_t session_id;
+	uint32_t samples_bytes, events_bytes;
+	uint32_t slot_count;
+	int32_t pid;
+	uint32_t cookie;
+	int has_collector;
+	uint32_t careful; /* 1: the program filters its system calls (hook_prctl.c) */
+	int own_fd;       /* a runtime-made session's memfd; -1 = none */
+	uint64_t own_fd_inode;
+	/* Arms a thread's timer and clock after its claim, signals blocked; @mask: those that are
+	 * blocked anyway. NULL where nothing samples. */
+	void (*on_claim)(struct weft_slot *slot, uint64_t mask);
+	/* Takes them away before the slot goes; NULL likewise. */
+	void (*on_release)(struct weft_slot *slot);
+	/* Begins the session of a forked child: 0 or -errno. */
+	int (*begin_child)(void);
+	/* In a parent, before fork. */
+	void (*before_fork)(void);
+	/* In a child that has just found out: arms what begins its session. */
+	void (*on_fork)(void);
+	/* A caller's stack, for an event (event.h); NULL where nothing walks. */
+	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
+				     uint8_t *to, uint32_t room);
+};
+
+#pragma GCC visibility push(hidden) /* no detour by the global offset table */
+extern struct weft_rt weft_rt;
+#pragma GCC visibility pop
+
+/* In the file that has the constructor; whoever claims needs that file out of libweft.a. */
+extern const char weft_rt_begins;
+
+static inline int weft_rt_is_ready(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
+}
+
+/* Forked, and its session has not begun: the header is its parent's. */
+static inline int weft_rt_is_unbegun_child(void)
+{
+	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+}
+
+static inline struct weft_slot *weft_rt_slot(uint32_t index)
+{
+	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_rt.slot_stride);
+}
+
+static inline uint32_t weft_rt_index(const struct weft_slot *slot)
+{
+	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+}
+
+/*
+ * There is something for the collector in this slot. Most often the bit is set already: a
+ * load. One that it takes away this very moment is missed: then it looks within two seconds.
+ */
+static inline void weft_rt_mark(uint32_t index)
+{
+	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
+	uint64_t *word = &weft_rt.header->fresh[block / 64 % WEFT_SESSION_FRESH_WORDS];
+	uint64_t bit = UINT64_C(1) << block % 64;
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+}
+
+/* No system call then that the program might not know: one could kill it. */
+static inline int weft_rt_is_careful(void)
+{
+	return __atomic_load_n(&weft_rt.careful, __ATOMIC_RELAXED) != 0;
+}
+
+/* What happens without a slot is counted in the header, by any thread. */
+static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
+{
+	__atomic_fetch_add(&weft_rt.header->counters[counter], by, __ATOMIC_RELAXED);
+}
+
+/*
+ * One writer: the owning thread and its handlers, which run to their end in between. A reader
+ * who sees the count sees what was counted before it: a sample is attempted before it is lost.
+ * Pairs: the acquire fence in read_books() (src/collector/session/session_books.c).
+ */
+static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
+{
+	__atomic_store_n(&slot->counters[counter],
+			 __atomic_load_n(&slot->counters[counter], __ATOMIC_RELAXED) + by,
+			 __ATOMIC_RELEASE);
+}
+
+static inline uint32_t weft_rt_run_state(void)
+{
+	return __atomic_load_n(&weft_rt.header->run_state, __ATOMIC_ACQUIRE);
+}
+
+/* guard.c */
+int weft_guard_open(void);   /* maps the page; 0 or -errno; not in a handler */
+void weft_guard_renew(void); /* this process owns its threads' slots again */
+static inline int weft_guard_holds(void)
+{
+	return *(const volatile uint32_t *)weft_fork_guard != 0;
+}
+
+/* session.c */
+int weft_session_map(int fd, uint64_t total_bytes); /* -> rt; closes nothing */
+int weft_session_make(int keeps_file);              /* runtime-made, no collector */
+int weft_session_open_block(uint32_t block);
+void weft_session_forget(void); /* in a forked child: unmaps its parent's */
+
+/* slot.c */
+struct weft_birth {
+	enum weft_counter how; /* WEFT_COUNTER_PRIMED_* */
+	uint64_t stack_low, stack_high;
+	int has_timer; /* on_claim is not called */
+};
+struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets TLS; or NULL */
+void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
+struct weft_slot *weft_slot_private(void); /* the dummy of a forked child */
+void weft_thread_stack_main(struct weft_birth *birth);
+
+/* account.c: last readings of CPU clocks, while a recording is on */
+void weft_account_thread(struct weft_slot *slot); /* of the calling thread, whose slot it was */
+void weft_account_process(void); /* the process is about to end, or to exec: its threads, too */
+
+/* log.c */
+enum weft_log { WEFT_LOG_DICT = 0, WEFT_LOG_MODULES = 1 };
+int weft_log_append(enum weft_log log, struct weft_log_record *record, const void *first,
+		    uint32_t first_bytes, const void *second, uint32_t second_bytes);
+/* Where the mirror keeps the data of the record that was just appended; for ever. */
+const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record);
+void weft_log_replay(void);                     /* all that was logged, into a new session */
+void weft_log_lock(void);                       /* not in a handler */
+int weft_log_lock_within(uint64_t patience_ns); /* 0: not to be had */
+void weft_log_unlock(void);
+void weft_log_reset_lock(void); /* in a forked child */
+
+/* modules.c: not in a handler */
+void weft_modules_log(void);
+/* What has come or gone since the last look, into the log. 1: something has gone. */
+int weft_modules_look(void);
+/* Adds to the session's epoch, and to what a forked child's begins with. */
+void weft_modules_epoch_add(uint64_t amount);
+void weft_modules_epoch_replay(void);
+
+/* fork.c */
+int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
+struct weft_slot *weft_fork_noticed(void); /* an unowned child found out: its private slot */
+
+/* What else than a context write a child may come to first, and would change its parent's. */
+static inline void weft_fork_look(void)
+{
+	if (UNLIKELY(!weft_guard_holds()))
+		weft_fork_noticed();
+}
+
+/* copies.c */
+struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
+int weft_copies_find_master(void);         /* 1: found and joined */
+int weft_copies_has_master(void);
+uint32_t weft_copies_intern(const char *string);
+int weft_copies_name(unsigned int n, const char *name);
+int weft_copies_otel_resource(const char *key, const char *value);
+int weft_copies_otel_options(const char *root_key, const char *schema);
+void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
+void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
+struct weft_custom_labels_v1;
+struct weft_runtime_v1;
+const struct weft_runtime_v1 *weft_copies_own(void);
+/* 1: this copy is a guest, and its master has been told */
+int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
+int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
+
+/* context.c */
+struct weft_slot *weft_context_slow(void);
+int weft_context_is_busy(const struct weft_slot *slot);
+void weft_context_copy(struct weft_slot *to, const struct weft_slot *from);
+/* Parts of a greater write; seq is odd from then on, until the caller makes it even. */
+void weft_context_put(struct weft_slot *slot, const struct weft_context *c);
+void weft_context_put_back(struct weft_slot *slot, const struct weft_scope *scope);
+/* A thread's ids, trace id and tags, word by word, as a scope has them. */
+struct weft_context_words {
+	uint64_t record[8];    /* the v1 record */
+	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags */
+};
+void weft_context_save(const struct weft_slot *slot, struct weft_context_words *to);
+void weft_context_load(struct weft_slot *slot, const struct weft_context_words *from);
+uint32_t weft_tag_intern_own(const char *string);
+int weft_tag_name_own(unsigned int n, const char *name);
+
+/* key.c: release of this thread's slot at its very end; 0: there is no such key */
+void weft_key_open(void);
+int weft_key_arm(void);
+int weft_key_has_ended(void);   /* the thread has given its slot back for good */
+void weft_key_begin_anew(void); /* or not: libc calls another function of the program in it */
+
+#endif

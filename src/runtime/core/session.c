@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session's memory, as the target holds it: the whole range reserved PROT_NONE and
+ * opened piece by piece, so that mlockall and RLIMIT_AS do not pay for the sparse rest.
+ *
+ * A session that a collector hands over is validated like any stranger's; without one the
+ * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
+ */
+#include "runtime/context/publish.h"
+#include "runtime/event/event.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "runtime/core/sys.h"
+
+#define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
+#define OWN_FD_LOWEST 960 /* high, yet below the usual limit and cheap in the kernel's table */
+
+struct weft_rt weft_rt = {.own_fd = -1};
+
+/* A private copy: what was validated is what is used. Only one thread begins a session. */
+static struct weft_session_header layout;
+
+static uint8_t *reserve(int fd, uint64_t bytes)
+{
+	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
+	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
+	return (uint8_t *)at;
+}
+
+static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protection)
+{
+	return (int)sys_call3(SYS_mprotect, base + offset, bytes, protection);
+}
+
+/* @fd: of the session's file; -1 = it has none. */
+static void adopt_layout(uint8_t *base, int fd)
+{
+	struct weft_rt *rt = &weft_rt;
+
+	rt->base = base;
+	rt->header = (struct weft_session_header *)(void *)base;
+	rt->states = weft_session_states(base, &layout);
+	rt->free_bits = weft_session_free_bits(base, &layout);
+	rt->slots = base + layout.slots_offset;
+	rt->slot_stride = layout.slot_stride;
+	rt->slot_count = layout.slot_count;
+	rt->total_bytes = layout.total_bytes;
+	rt->samples_offset = layout.samples_offset;
+	rt->samples_bytes = layout.samples_bytes;
+	rt->events_offset = layout.events_offset;
+	rt->events_bytes = layout.events_bytes;
+	rt->dict_offset = layout.dict_offset;
+	rt->dict_bytes = layout.dict_bytes;
+	rt->modules_offset = layout.modules_offset;
+	rt->modules_bytes = layout.modules_bytes;
+	rt->map_offset = layout.map_offset;
+	rt->map_bytes = layout.map_bytes;
+	rt->event_area_offset = layout.event_area_offset;
+	rt->session_id = layout.session_id;
+	rt->pid = sys_getpid();
+	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
+	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
+	weft_event_rows_map(fd, layout.event_area_offset);
+	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
+	weft_publish_header();
+}
+
+/* Header and logs become writable, the collector's module map and events area readable. */
+static int open_header(uint8_t *base, const struct weft_session_header *h)
+{
+	int failed = open_area(base, 0, h->map_offset, PROT_READ | PROT_WRITE);
+
+	return failed ? failed
+		      : open_area(base, h->map_offset, h->slots_offset - h->map_offset, PROT_READ);
+}
+
+int weft_session_map(int fd, uint64_t total_bytes)
+{
+	struct stat st = {0};
+	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
+	uint8_t *base;
+	int failed;
+
+	if (seals < 0 || (seals & SEALS_NEEDED) != SEALS_NEEDED)
+		return -EPROTO;
+	if (sys_call2(SYS_fstat, fd, &st) || (uint64_t)st.st_size != total_bytes ||
+	    total_bytes < WEFT_SESSION_HEADER_BYTES)
+		return -EPROTO;
+	weft_event_rows_open();
+	base = reserve(fd, total_bytes);
+	if (!base)
+		return -ENOMEM;
+	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
+	if (!failed) {
+		memcpy(&layout, base, sizeof(layout));
+		failed = weft_session_validate(&layout, total_bytes);
+	}
+	if (!failed)
+		failed = open_header(base, &layout);
+	if (failed) {
+		sys_call2(SYS_munmap, base, total_bytes);
+		return failed;
+	}
+	adopt_layout(base, fd);
+	return 0;
+}
+
+/* Sparse, but counted whole by RLIMIT_AS: an eighth of it at most. */
+static uint32_t own_slot_count(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return WEFT_SESSION_SLOTS_MAX;
+	return weft_session_slots_for(limit.rlim_cur / 8 ? limit.rlim_cur / 8 : 1, 0, 0);
+}
+
+/* ftruncate past RLIMIT_FSIZE would kill the program by SIGXFSZ. */
+static int file_size_is_allowed(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+/* A sealed memfd at a high number, or -errno. */
+static int make_file(uint64_t bytes)
+{
+	long fd = sys_call2(SYS_memfd_create, "weft-session", 3u /* CLOEXEC | ALLOW_SEALING */);
+	long high;
+
+	if (fd < 0)
+		return (int)fd;
+	if (sys_call2(SYS_ftruncate, fd, bytes) ||
+	    sys_call3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_SEAL)) {
+		sys_call1(SYS_close, fd);
+		return -EIO;
+	}
+	high = sys_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, OWN_FD_LOWEST);
+	if (high < 0)
+		return (int)fd;
+	sys_call1(SYS_close, fd);
+	return (int)high;
+}
+
+/* A stranger may have closed our number and got it for a file of its own. */
+static void close_own_file(void)
+{
+	struct stat st = {0};
+
+	if (weft_rt.own_fd >= 0 && !sys_call2(SYS_fstat, weft_rt.own_fd, &st) &&
+	    st.st_ino == weft_rt.own_fd_inode)
+		sys_call1(SYS_close, weft_rt.own_fd);
+	weft_rt.own_fd = -1;
+}
+
+static void keep_own_file(int fd)
+{
+	struct stat st;
+
+	weft_rt.own_fd = fd;
+	weft_rt.own_fd_inode = fd >= 0 && !sys_call2(SYS_fstat, fd, &st) ? st.st_ino : 0;
+}
+
+/* Field 22 of our stat; the command in field 2 may hold anything. 0: not to be had. */
+static uint64_t own_start_time(void)
+{
+	char text[1024] = {0};
+	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	long bytes = fd < 0 ? 0 : sys_call3(SYS_read, fd, text, sizeof(text) - 1);
+	uint64_t value = 0;
+	long at = bytes > 0 ? bytes : 0;
+
+	if (fd >= 0)
+		sys_call1(SYS_close, fd);
+	while (at > 0 && text[at - 1] != ')')
+		at--;
+	for (int field = 2; at < bytes && field < 22; at++)
+		field += text[at] == ' ';
+	for (; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+		value = value * 10 + (uint64_t)(text[at] - '0');
+	return value;
+}
+
+static void fill_own_header(struct weft_session_header *shared)
+{
+	layout.pid = sys_getpid();
+	layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
+	layout.pid_start = own_start_time();
+	layout.features = WEFT_FEATURE_RUNTIME_MADE;
+	layout.run_state = WEFT_RUN_IDLE;
+	layout.mono_anchor_ns = clock_monotonic_ns();
+	if (sys_call3(SYS_getrandom, &layout.session_id, sizeof(layout.session_id), 1) !=
+	    sizeof(layout.session_id))
+		layout.session_id = layout.mono_anchor_ns;
+	layout.session_id |= 1;
+	layout.cookie = (layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
+	memcpy(shared, &layout, sizeof(layout));
+}
+
+/* Without a file nobody can attach later. */
+int weft_session_make(int keeps_file)
+{
+	uint8_t *base;
+	int fd = -1;
+
+	memset(&layout, 0, sizeof(layout));
+	weft_session_layout(&layout, own_slot_count(), 0, 0);
+	if (keeps_file && file_size_is_allowed(layout.total_bytes))
+		fd = make_file(layout.total_bytes);
+	weft_event_rows_open();
+	base = reserve(fd, layout.total_bytes);
+	if (!base || open_header(base, &layout)) {
+		if (base)
+			sys_call2(SYS_munmap, base, layout.total_bytes);
+		if (fd >= 0)
+			sys_call1(SYS_close, fd);
+		return -ENOMEM;
+	}
+	keep_own_file(fd >= 0 ? fd : -1);
+	fill_own_header((struct weft_session_header *)(void *)base);
+	weft_rt.has_collector = 0;
+	adopt_layout(base, fd);
+	return 0;
+}
+
+/* Idempotent: two threads may open the same block at a time. */
+int weft_session_open_block(uint32_t block)
+{
+	uint64_t bytes = weft_rt.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
+	uint64_t offset = (uint64_t)(weft_rt.slots - weft_rt.base) + block * bytes;
+	int failed = open_area(weft_rt.base, offset, bytes, PROT_READ | PROT_WRITE);
+	uint32_t expected = block;
+
+	if (failed)
+		return failed;
+	/* Hints only: bits that a faster opener's claimers have cleared meanwhile do no harm. */
+	__atomic_store_n(&weft_rt.free_bits[block], ~UINT64_C(0), __ATOMIC_RELEASE);
+	if (__atomic_compare_exchange_n(&weft_rt.header->blocks_open, &expected, block + 1, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		weft_rt_count(WEFT_COUNTER_BLOCKS_OPENED, 1);
+	return 0;
+}
+
+void weft_session_forget(void)
+{
+	weft_event_rows_forget();
+	if (weft_rt.base)
+		sys_call2(SYS_munmap, weft_rt.base, weft_rt.total_bytes);
+	weft_rt.base = NULL;
+	weft_rt.header = NULL;
+	close_own_file();
+}

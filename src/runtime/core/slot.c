@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread's slot: claimed, primed and released by the thread itself (abi/session.h has the
+ * states). Claiming is async-signal-safe and lock-free: of all that race for a slot one
+ * compare-and-swap wins, and the generation in the same word keeps an old view from winning.
+ * Asynchronous signals are blocked meanwhile: a program's handler that leaves by longjmp
+ * would take a slot in OPENING with it.
+ *
+ * Writers: claimers and owners here, the collector (HELD, DEAD -> DRAINING -> FREE, and LIVE
+ * -> DEAD for a thread that is gone). If a process dies between any two stores, the collector
+ * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
+ * stand here behind "model:".
+ */
+#include "runtime/context/customlabels_meet.h"
+#include "runtime/context/publish.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "runtime/core/sys.h"
+
+#define MAIN_STACK_REACH (UINT64_C(64) << 20)      /* the kernel maps nothing so near below it */
+#define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
+#define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
+
+WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
+
+/* What a forked child uses until it has a session; never shared between threads. */
+static struct weft_slot private_slot;
+
+struct weft_slot *weft_slot_private(void)
+{
+	return &private_slot;
+}
+
+static uint64_t *state_of(uint32_t index)
+{
+	return &weft_rt.states[index];
+}
+
+static int state_changes(uint32_t index, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(state_of(index), &from, to, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+/* Its low 24 bits are never 0: that is the sigval of a timer without slot. */
+static uint64_t next_generation(uint64_t generation)
+{
+	generation++;
+	return generation & 0xFFFFFF ? generation : generation + 1;
+}
+
+/*
+ * FREE (or DEAD, when stealing) -> OPENING, under the next generation; that, or 0. Never a
+ * DEAD slot that the collector holds. Pairs: the release of whoever made it FREE or DEAD,
+ * and of the collector's letting go. model: CLAIM, STEAL
+ */
+static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
+{
+	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_ACQUIRE);
+	uint64_t generation = next_generation(WEFT_GENERATION_OF(word));
+
+	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
+		return 0;
+	return state_changes(index, word, WEFT_STATE_WORD(generation, WEFT_SLOT_OPENING))
+		       ? generation
+		       : 0;
+}
+
+static void give_hint(uint32_t index)
+{
+	__atomic_fetch_or(&weft_rt.free_bits[index / 64], UINT64_C(1) << index % 64,
+			  __ATOMIC_RELEASE);
+}
+
+/* A slot in OPENING, this thread's; generation 0 = none. */
+struct opening {
+	uint32_t index;
+	int is_stolen;
+	uint64_t generation;
+};
+
+/* A free slot of an open block. Each pass of the inner loop clears a bit. */
+static struct opening find_free(uint32_t blocks)
+{
+	struct opening o = {0};
+
+	for (uint32_t block = 0; block < blocks; block++) {
+		uint64_t *word = &weft_rt.free_bits[block];
+		uint64_t bits = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+		while (bits) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+			uint64_t mask = UINT64_C(1) << bit;
+			uint64_t was = __atomic_fetch_and(word, ~mask, __ATOMIC_ACQ_REL);
+
+			o.index = block * 64 + bit;
+			if (was & mask)
+				o.generation = try_to_open(o.index, WEFT_SLOT_FREE);
+			if (o.generation)
+				return o;
+			bits = was & ~mask;
+		}
+	}
+	return o;
+}
+
+static struct opening steal_dead(uint32_t blocks)
+{
+	struct opening o = {.is_stolen = 1};
+
+	for (; o.index < blocks * WEFT_SESSION_BLOCK_SLOTS; o.index++) {
+		o.generation = try_to_open(o.index, WEFT_SLOT_DEAD);
+		if (o.generation)
+			break;
+	}
+	return o;
+}
+
+/*
+ * Killed, or stopped for long: what it left DEAD is taken before more memory is, or a program
+ * that goes on to begin threads would fill the whole session.
+ */
+static int collector_is_gone(void)
+{
+	uint64_t drained_ns = __atomic_load_n(&weft_rt.header->drained_ns, __ATOMIC_RELAXED);
+
+	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
+}
+
+static struct opening find_slot(void)
+{
+	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
+
+	for (;;) {
+		uint32_t open = __atomic_load_n(&weft_rt.header->blocks_open, __ATOMIC_ACQUIRE);
+		struct opening o;
+
+		open = open < limit ? open : limit;
+		o = find_free(open);
+		if (!o.generation && collector_is_gone())
+			o = steal_dead(open);
+		if (o.generation)
+			return o;
+		if (open == limit || weft_session_open_block(open))
+			return steal_dead(open);
+	}
+}
+
+/*
+ * A thread that went without a word has left its timer and its clock, and nobody else knows of
+ * them. (Its control page is all zeros when the slot is new or its memory was given back.)
+ */
+static void delete_left_timer(struct weft_slot *slot)
+{
+	if (slot->thread.generation && weft_rt.on_release &&
+	    (slot->thread.timer_id >= 0 || slot->samples_p.own[0]))
+		weft_rt.on_release(slot);
+}
+
+/*
+ * The dead owner's books go on (abi/session.h): one store turns what it left in its ring
+ * from pending into lost, so that they balance before and after. model: CARRY
+ */
+static void carry_on(uint64_t *stolen, const struct weft_ring_producer *p,
+		     const struct weft_ring_consumer *c)
+{
+	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
+	uint64_t taken = __atomic_load_n(&c->delivered, __ATOMIC_RELAXED) +
+			 __atomic_load_n(&c->refused, __ATOMIC_RELAXED);
+
+	__atomic_store_n(stolen, written - taken, __ATOMIC_RELAXED);
+}
+
+static void carry_books_on(struct weft_slot *slot)
+{
+	carry_on(&slot->counters[WEFT_COUNTER_LOST_STOLEN], &slot->samples_p, &slot->samples_c);
+	carry_on(&slot->counters[WEFT_COUNTER_EVENTS_STOLEN], &slot->events_p, &slot->events_c);
+	weft_slot_count(slot, WEFT_COUNTER_SLOTS_STOLEN, 1);
+	__atomic_store_n(&slot->samples_p.head, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->samples_c.tail, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->events_p.head, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->events_c.tail, 0, __ATOMIC_RELAXED);
+	slot->samples_p.busy = slot->events_p.busy = 0;
+	memset(slot->samples_p.own, 0, sizeof(slot->samples_p.own));
+	memset(slot->events_p.own, 0, sizeof(slot->events_p.own));
+}
+
+static const struct weft_meet not_noted;
+
+/* OPENING: nothing of the owner before is left, but a stolen slot's books. */
+static void make_new(struct weft_slot *slot, const struct opening *o)
+{
+	delete_left_timer(slot);
+	if (o->is_stolen) {
+		carry_books_on(slot);
+		memset(slot, 0, offsetof(struct weft_slot, outside));
+		memset(slot->name, 0,
+		       offsetof(struct weft_slot, counters) - offsetof(struct weft_slot, name));
+		memset(slot->otel_record, 0, sizeof(slot->otel_record));
+		memset(&slot->label_state, 0, sizeof(slot->label_state));
+		memset(&slot->otel, 0, sizeof(slot->otel));
+		memset(slot->coro_labels, 0, sizeof(slot->coro_labels));
+	} else {
+		memset(slot, 0, offsetof(struct weft_slot, labels_generation));
+	}
+	slot->thread.generation = o->generation;
+	slot->thread.timer_id = -1;
+	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);
+}
+
+static void prime(struct weft_slot *slot, const struct weft_birth *birth)
+{
+	slot->thread.tid = sys_gettid();
+	slot->thread.flags = slot->thread.tid == weft_rt.pid ? WEFT_SLOT_MAIN : 0;
+	slot->thread.stack_low = birth->stack_low;
+	slot->thread.stack_high = birth->stack_high;
+	slot->thread.primed_by = birth->how;
+	slot->pthread_self = (uint64_t)(uintptr_t)pthread_self();
+	if (!weft_rt_is_careful())
+		sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
+	weft_slot_count(slot, birth->how, 1);
+}
+
+static void count_use(uint32_t index)
+{
+	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
+
+	__atomic_fetch_add(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
+	while (high < index + 1 &&
+	       !__atomic_compare_exchange_n(&weft_rt.header->slots_high, &high, index + 1, 0,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state state)
+{
+	__atomic_store_n(state_of(index), WEFT_STATE_WORD(generation, state), __ATOMIC_RELEASE);
+}
+
+/* Does somebody drain dead slots? Else the owner frees its own. */
+static int collector_drains(void)
+{
+	return weft_rt.has_collector && weft_rt_run_state() != WEFT_RUN_CLOSED;
+}
+
+/*
+ * LIVE -> DEAD; the collector may be holding the slot, and goes on with what it does. Is it
+ * DEAD already, the collector took this thread for gone. model: DIE
+ */
+static int end_life(uint32_t index, uint64_t generation)
+{
+	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_RELAXED);
+
+	do {
+		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+			return 0;
+	} while (!__atomic_compare_exchange_n(state_of(index), &word,
+					      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE), 0,
+					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	return 1;
+}
+
+/* model: FREE_OWN */
+static void free_if_nobody_drains(uint32_t index, uint64_t generation)
+{
+	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
+						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
+		give_hint(index);
+}
+
+/* OPENING -> DEAD, not FREE: it may carry another's books. */
+static void give_back(const struct opening *o)
+{
+	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
+	weft_rt_mark(o->index);
+	free_if_nobody_drains(o->index, o->generation);
+}
+
+/* model: CLAIM .. PUBLISH */
+static struct weft_slot *claim(const struct weft_birth *birth)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	struct opening o = find_slot();
+	struct weft_slot *slot;
+
+	if (!o.generation)
+		return NULL;
+	slot = weft_rt_slot(o.index);
+	count_use(o.index);
+	make_new(slot, &o);
+	prime(slot, birth);
+	slot->thread.claimed_ns = began_ns;
+	/* A handler may have claimed for this thread meanwhile: then ours goes back. */
+	if (!weft_copies_swap(NULL, slot)) {
+		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
+		give_back(&o);
+		return weft_slot_mine();
+	}
+	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
+	__atomic_fetch_add(&weft_rt.header->claim_ns[log2_bucket(clock_monotonic_ns() - began_ns)],
+			   1, __ATOMIC_RELAXED);
+	return slot;
+}
+
+struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
+{
+	void (*on_claim)(struct weft_slot *, uint64_t) =
+		__atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
+	struct weft_slot *slot;
+	uint64_t before;
+
+	if (weft_key_has_ended())
+		return NULL;
+	before = sys_signals_block(SYS_SIGNALS_ASYNC);
+	slot = claim(birth);
+	if (slot && on_claim && !birth->has_timer)
+		on_claim(slot, before);
+	if (!birth->has_timer)
+		weft_publish_put_off();
+	sys_signals_restore(before);
+	return slot;
+}
+
+static void release(struct weft_slot *slot)
+{
+	uint32_t index = weft_rt_index(slot);
+	uint64_t generation = slot->thread.generation;
+
+	if (weft_rt.on_release)
+		weft_rt.on_release(slot);
+	weft_publish_withdraw(slot);
+	slot->events.coroutine_at = 0;
+	weft_copies_store(NULL);
+	weft_account_thread(slot);
+	if (!end_life(index, generation))
+		return;
+	weft_rt_mark(index);
+	__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
+	free_if_nobody_drains(index, generation);
+}
+
+void weft_slot_release(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+	uint64_t before;
+
+	if (!slot || !weft_guard_holds() || !weft_rt_is_ready() || slot == &private_slot)
+		return;
+	before = sys_signals_block(SYS_SIGNALS_ASYNC);
+	release(slot);
+	weft_publish_put_off();
+	sys_signals_restore(before);
+}
+
+void weft_thread_stack_main(struct weft_birth *birth)
+{
+	uint64_t reach = MAIN_STACK_REACH;
+	struct rlimit limit;
+
+	birth->stack_high = getauxval(AT_EXECFN);
+	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < reach)
+		reach = limit.rlim_cur;
+	reach = reach > 2 * MAIN_STACK_MARGIN ? reach - MAIN_STACK_MARGIN : 0;
+	birth->stack_low = birth->stack_high - reach;
+}

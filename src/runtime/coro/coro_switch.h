@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs and waits of coroutines, into the thread's events ring while a recording is on
+ * (struct weft_switch_record). Called by coro_carry.c, in whichever of two copies has the
+ * session: in the other one nothing is ever on.
+ *
+ * What is written is the context that the slot shows: so a wait is told once the coroutine's
+ * context is the thread's, and a run before it goes. No system call, no memory, no lock. An
+ * event that finds no room is counted and gone; nothing waits for the collector.
+ */
+#ifndef WEFT_RUNTIME_CORO_SWITCH_H
+#define WEFT_RUNTIME_CORO_SWITCH_H
+
+#include <weft/coro_carry.h>
+
+#include "base/context_snapshot.h"
+#include "runtime/core/runtime.h"
+
+struct weft_custom_labels_set;
+
+/* An interval that has just ended on this thread. */
+struct weft_switch {
+	uint64_t begin_ns, end_ns; /* an end before the begin is told as the begin */
+	uint64_t coroutine, addr, woken_ns;
+	uint16_t flags; /* enum weft_switch_flag, but TAGS */
+};
+
+/* Does anybody want to know? */
+static inline int weft_switch_is_on(void)
+{
+	return weft_rt_is_ready() && weft_rt_run_state() == WEFT_RUN_RECORDING;
+}
+
+/* A context that is told of: the thread's, or one that is not on a thread. */
+struct weft_switch_context {
+	enum weft_sample_context found;
+	struct weft_context_snapshot ids;
+	const struct weft_custom_labels_set *labels; /* NULL: none */
+};
+
+/* @slot: the calling thread's; NULL: it could get none. Tells of the context that it shows. */
+void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval);
+/* Of @context. */
+void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interval,
+			const struct weft_switch_context *context);
+
+/* As weft_coro_carry_v1.resume() has it: the wait that ends. After the context came. */
+static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_coro *coro,
+				    uint64_t now_ns)
+{
+	uint64_t woken_ns = __atomic_load_n(&coro->woken_ns, __ATOMIC_RELAXED);
+	int is_first = coro->state == WEFT_CTP_CREATED;
+	int is_woken = woken_ns && woken_ns >= coro->last_ns && woken_ns <= now_ns;
+	struct weft_switch interval = {
+		.begin_ns = coro->last_ns,
+		.end_ns = now_ns,
+		.coroutine = coro->id,
+		.addr = is_first ? 0 : coro->last_addr,
+		.woken_ns = is_woken ? woken_ns : 0,
+		.flags = (uint16_t)((is_first ? WEFT_SWITCH_FIRST : 0) |
+				    (is_woken ? WEFT_SWITCH_WOKEN : 0)),
+	};
+
+	if (weft_switch_is_on())
+		weft_switch_put(slot, &interval);
+}
+
+/* As .suspend() has it, or .destroy() of one that runs (@is_last): the run that ends. Before
+ * the context goes; or with @context, the one that it had. */
+static inline void weft_switch_run_of(struct weft_slot *slot, const struct weft_coro *coro,
+				      uint64_t now_ns, int is_last,
+				      const struct weft_switch_context *context)
+{
+	struct weft_switch interval = {
+		.begin_ns = coro->last_ns,
+		.end_ns = now_ns,
+		.coroutine = coro->id,
+		.flags = WEFT_SWITCH_RUN,
+	};
+
+	if (is_last || coro->flags & WEFT_CORO_ENDS)
+		interval.flags |= WEFT_SWITCH_LAST;
+	else
+		interval.addr = coro->last_addr;
+	if (!weft_switch_is_on())
+		return;
+	if (context)
+		weft_switch_put_of(slot, &interval, context);
+	else
+		weft_switch_put(slot, &interval);
+}
+
+/* As .destroy() has it, of one that is suspended: the wait that nothing ends any more. */
+static inline void weft_switch_gone(struct weft_slot *slot, const struct weft_coro *coro,
+				    uint64_t now_ns, const struct weft_switch_context *context)
+{
+	int is_first = coro->state == WEFT_CTP_CREATED;
+	struct weft_switch interval = {
+		.begin_ns = coro->last_ns,
+		.end_ns = now_ns,
+		.coroutine = coro->id,
+		.addr = is_first ? 0 : coro->last_addr,
+		.flags = (uint16_t)(WEFT_SWITCH_LAST | (is_first ? WEFT_SWITCH_FIRST : 0)),
+	};
+
+	weft_switch_put_of(slot, &interval, context);
+}
+
+static inline void weft_switch_run(struct weft_slot *slot, const struct weft_coro *coro,
+				   uint64_t now_ns, int is_last)
+{
+	weft_switch_run_of(slot, coro, now_ns, is_last, NULL);
+}
+
+#endif

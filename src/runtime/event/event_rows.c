@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of settings (weft/abi/events.h) at one place for the process's whole life: types keep
+ * pointers to them. A session that is mapped, or made with a file, shows its rows there by a
+ * second mapping; else, and in a forked child until it has a session, zeros lie there: all is off.
+ *
+ * Called where a session begins or is forgotten: never by two at a time. Async-signal-safe.
+ */
+#include "runtime/event/event.h"
+
+#include <sys/mman.h>
+
+#include "runtime/core/sys.h"
+
+struct weft_event_row *weft_event_rows;
+
+/* Over what lies there, in one step. */
+static long map(struct weft_event_row *at, int fd, uint64_t offset)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+
+	return sys_call6(SYS_mmap, SYS_ARG(at), WEFT_EVENT_ROWS_BYTES, PROT_READ | PROT_WRITE,
+			 flags | (at ? MAP_FIXED : 0), fd, (long)offset);
+}
+
+void weft_event_rows_open(void)
+{
+	long at;
+
+	if (weft_event_rows)
+		return;
+	at = map(NULL, -1, 0);
+	if (at >= 0 || at <= -4096)
+		weft_event_rows = (struct weft_event_row *)at;
+}
+
+void weft_event_rows_map(int fd, uint64_t offset)
+{
+	long at;
+
+	if (!weft_event_rows)
+		return;
+	at = map(weft_event_rows, fd, offset);
+	if (at < 0 && at > -4096)
+		weft_event_rows_forget();
+	else if (fd >= 0)
+		sys_call3(SYS_madvise, at, WEFT_EVENT_ROWS_BYTES, MADV_DONTDUMP);
+}
+
+void weft_event_rows_forget(void)
+{
+	if (weft_event_rows)
+		map(weft_event_rows, -1, 0);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An event's stack: by the walker of the SIGPROF handler (stack_walk.c), from the registers that
+ * the caller of weft_event_*() had; or, as the session's mode says or where the walker met
+ * something unknown, as registers and a copy for the collector to walk. On the thread itself, in
+ * handlers of the program too; a SIGPROF handler that comes in between walks by itself.
+ *
+ * Where there is no room for a copy it is the frames that there are: of a stack that nobody can
+ * walk (yet) the caller alone.
+ *
+ * Only stacks whose bounds are known: no system call is made here. What samples count of their
+ * stacks (stack_walked ...) is theirs alone.
+ */
+#include <string.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/event/event.h"
+#include "runtime/sample/registers.h"
+#include "runtime/sample/sampler.h"
+#include "runtime/stack/stack.h"
+
+static uint32_t frames_max(uint32_t room)
+{
+	uint32_t frames = __atomic_load_n(&weft_rt.header->frames_max, __ATOMIC_RELAXED);
+
+	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;
+	return frames < room / 8 ? frames : room / 8;
+}
+
+static uint32_t copy_max(const struct stack_view *view, uint32_t room)
+{
+	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint64_t there = view->to - view->from;
+
+	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
+	limit = limit < room ? limit : room;
+	return (there < limit ? (uint32_t)there : limit) & ~7u;
+}
+
+/* Less tells too little. */
+#define COPY_LEAST 512
+
+static int has_room_for_copy(uint32_t room)
+{
+	return room >= REGISTER_COUNT * 8 + COPY_LEAST;
+}
+
+static void tell_frames(const struct weft_sample_record *sample, struct weft_event_stack *out)
+{
+	out->stack = WEFT_SAMPLE_FRAMES;
+	out->end = sample->end;
+	out->frame_count = sample->frame_count;
+	out->map_number = sample->map_number;
+	out->sample_flags = sample->flags;
+}
+
+/* Bytes behind the head; 0: a copy would tell more, and there is room for it. */
+static uint32_t put_frames(const struct stack_take *take, struct weft_event_stack *out,
+			   uint32_t room)
+{
+	struct weft_sample_record sample = {.end = WEFT_END_NO_MODULE, .flags = WEFT_SAMPLE_CUT};
+	uint64_t *pcs = (uint64_t *)(void *)(out + 1);
+	int is_good = 0;
+
+	if (take->mode != WEFT_STACK_RAW)
+		is_good = weft_stack_frames(take, &sample, pcs, frames_max(room));
+	if (!is_good && take->mode != WEFT_STACK_TABLE && take->mode != WEFT_STACK_FP &&
+	    has_room_for_copy(room))
+		return 0;
+	if (!sample.frame_count) {
+		pcs[0] = take->caller->pc;
+		sample.frame_count = 1;
+	}
+	tell_frames(&sample, out);
+	return sample.frame_count * 8;
+}
+
+static uint32_t put_copy(const struct stack_take *take, struct weft_event_stack *out, uint32_t room)
+{
+	uint64_t *registers = (uint64_t *)(void *)(out + 1);
+	uint32_t bytes = copy_max(&take->view, room - REGISTER_COUNT * 8);
+
+	registers_of_caller(registers, take->caller);
+	weft_ring_copy(registers + REGISTER_COUNT, (const void *)(uintptr_t)take->view.from, bytes);
+	out->stack = WEFT_SAMPLE_RAW;
+	out->register_count = REGISTER_COUNT;
+	out->copy_bytes = bytes;
+	out->copy_address = take->view.from;
+	out->sample_flags = take->view.flags;
+	if (take->view.to - take->view.from > bytes)
+		out->sample_flags |= WEFT_SAMPLE_CUT;
+	return REGISTER_COUNT * 8 + bytes;
+}
+
+static uint32_t put_stack(const struct stack_take *take, struct weft_event_stack *out,
+			  uint32_t room)
+{
+	static const struct weft_event_stack empty;
+	uint32_t bytes;
+
+	memcpy(out, &empty, sizeof(empty));
+	bytes = put_frames(take, out, room);
+	return bytes ? bytes : put_copy(take, out, room);
+}
+
+uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
+			       uint8_t *to, uint32_t room)
+{
+	struct stack_take take = {
+		.slot = slot,
+		.caller = caller,
+		.view = weft_stack_find(slot, NULL, caller->sp),
+		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+	};
+	uint32_t head = (uint32_t)sizeof(struct weft_event_stack), bytes;
+	struct weft_handling handling;
+
+	if (!take.view.known || room < head + 8)
+		return 0;
+	if (take.mode == WEFT_STACK_CHECK)
+		take.mode = WEFT_STACK_AUTO;
+	handling = weft_handling_begin();
+	handling.before = 0; /* of a walk that was left by a longjmp */
+	bytes = put_stack(&take, (struct weft_event_stack *)(void *)to, room - head);
+	weft_handling_end(handling);
+	return bytes ? head + bytes : 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread's events ring, for the two who write it: coro_switch.c and event_put.c.
+ *
+ * Books: attempted is counted before the append, and what became of it after. Handlers of the
+ * program that append too may come between, so each count is one instruction: nothing that they
+ * count is overwritten. Pairs: read_events() in src/collector/session/session_books.c.
+ */
+#ifndef WEFT_RUNTIME_EVENTS_RING_H
+#define WEFT_RUNTIME_EVENTS_RING_H
+
+#include "runtime/core/ring.h"
+#include "runtime/event/event.h"
+
+static inline struct ring events_ring(struct weft_slot *slot)
+{
+	return (struct ring){.producer = &slot->events_p,
+			     .consumer = &slot->events_c,
+			     .data = (uint8_t *)slot + weft_rt.events_offset,
+			     .bytes = weft_rt.events_bytes,
+			     .stack_low = slot->thread.stack_low,
+			     .stack_high = slot->thread.stack_high};
+}
+
+static inline void events_add_one(struct weft_slot *slot, enum weft_counter counter)
+{
+	weft_event_add(&slot->counters[counter], 1);
+}
+
+/* There is something in it: a division, once. */
+static inline void events_mark(struct weft_slot *slot)
+{
+	if (UNLIKELY(!slot->events.index))
+		slot->events.index = UINT64_C(1) + weft_rt_index(slot);
+	weft_rt_mark((uint32_t)(slot->events.index - 1));
+}
+
+/* 1: it is in the ring. */
+static inline int events_count(struct weft_slot *slot, enum weft_ring_result result)
+{
+	if (UNLIKELY(result == WEFT_RING_FULL)) {
+		events_add_one(slot, WEFT_COUNTER_EVENTS_RING_FULL);
+		return 0;
+	}
+	if (UNLIKELY(result == WEFT_RING_NESTED)) {
+		events_add_one(slot, WEFT_COUNTER_EVENTS_NESTED);
+		return 0;
+	}
+	if (UNLIKELY(result == WEFT_RING_HEALED))
+		events_add_one(slot, WEFT_COUNTER_EVENTS_HEALED);
+	events_add_one(slot, WEFT_COUNTER_EVENTS_WRITTEN);
+	events_mark(slot);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the environment tells the programs that this one begins of weft.
+ *
+ *   LD_PRELOAD   our own entry, and that of libweft-waits.so, are left out where the file cannot
+ *                be found any more (after chroot, in another mount namespace): the loader of
+ *                every program begun there would complain about it on the program's stderr
+ *   WEFT_SOCKET  a collector that attached (header.tell_children) is not in the environment with
+ *                which this program began. So exec puts its address in, where there is none.
+ *                system and popen begin their programs inside libc, with environ: for them the
+ *                constructor has put a string of ours there, empty as long as nobody attached
+ *                records (where LD_PRELOAD names us: who is linked with us finds nothing in its
+ *                environment that it did not put there)
+ *
+ * The address makes nobody load us: LD_PRELOAD is left as who begins a program set it.
+ *
+ * Before exec this runs in a vfork child, maybe: no allocation, nothing written but that string,
+ * and the room that the caller gives.
+ */
+#include "runtime/hooks/environment.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define PRELOAD_BYTES (sizeof(PRELOAD) - 1)
+#define SOCKET "WEFT_SOCKET="
+#define SOCKET_BYTES (sizeof(SOCKET) - 1)
+#define PATH_BYTES sizeof(((struct weft_session_header *)0)->socket_path)
+#define ROOM_MAX 65536 /* of a caller's stack */
+
+extern char **environ;
+
+enum { US, WAITS, OWN_COUNT };
+
+static struct {
+	char path[4096];
+	size_t bytes; /* 0: not known, or no path */
+} own[OWN_COUNT];
+
+/* Handed down as it stands, also by others this very moment. Its value begins with 0 while there is
+ * nobody to meet: that byte is the last one written when there is. */
+static char socket_entry[SOCKET_BYTES + PATH_BYTES] = SOCKET;
+
+static void note(int which, const void *address)
+{
+	Dl_info info;
+	size_t bytes;
+
+	if (!address || !dladdr(address, &info) || !info.dli_fname)
+		return;
+	bytes = strlen(info.dli_fname);
+	if (info.dli_fname[0] != '/' || bytes >= sizeof(own[which].path))
+		return;
+	memcpy(own[which].path, info.dli_fname, bytes + 1);
+	own[which].bytes = bytes;
+}
+
+void weft_environment_open(void)
+{
+	note(US, own);
+	note(WAITS, (const void *)(uintptr_t)weft_waits_v1);
+}
+
+/* ---- LD_PRELOAD */
+
+/* The loader takes both for the end of a name. */
+static size_t word_bytes(const char *at)
+{
+	return strcspn(at, ": ");
+}
+
+static int is_own(const char *at, size_t bytes)
+{
+	for (int i = 0; bytes && i < OWN_COUNT; i++)
+		if (bytes == own[i].bytes && !memcmp(at, own[i].path, bytes))
+			return 1;
+	return 0;
+}
+
+static int names_us(const char *at)
+{
+	while (*at) {
+		size_t bytes = word_bytes(at);
+
+		if (is_own(at, bytes))
+			return 1;
+		at += bytes + (at[bytes] != 0);
+	}
+	return 0;
+}
+
+static int is_preload(const char *entry)
+{
+	return !strncmp(entry, PRELOAD, PRELOAD_BYTES) && names_us(entry + PRELOAD_BYTES);
+}
+
+/* They lie side by side: one is gone, both are. */
+static int file_is_gone(void)
+{
+	long found = sys_call3(SYS_faccessat, AT_FDCWD, own[US].path, 0);
+
+	return found == -ENOENT || found == -ENOTDIR;
+}
+
+/* The entry without our word; returns what is behind its end. */
+static char *copy_others(char *to, const char *entry)
+{
+	char *start = to + PRELOAD_BYTES;
+	const char *at = entry + PRELOAD_BYTES;
+
+	memcpy(to, entry, PRELOAD_BYTES);
+	to = start;
+	while (*at) {
+		size_t bytes = word_bytes(at);
+
+		if (bytes && !is_own(at, bytes)) {
+			if (to != start)
+				*to++ = ':';
+			memcpy(to, at, bytes);
+			to += bytes;
+		}
+		at += bytes + (at[bytes] != 0);
+	}
+	*to++ = 0;
+	return to;
+}
+
+/* ---- WEFT_SOCKET */
+
+static int is_socket(const char *entry)
+{
+	return !strncmp(entry, SOCKET, SOCKET_BYTES);
+}
+
+static int follows(void)
+{
+	return __atomic_load_n(&socket_entry[SOCKET_BYTES], __ATOMIC_ACQUIRE) != 0;
+}
+
+/* The collector may be writing it: what is torn is no socket, or none yet. */
+static int socket_to_tell(char socket[PATH_BYTES])
+{
+	const struct weft_session_header *h = weft_rt.header;
+	uint32_t number;
+
+	if (!weft_rt.base || !__atomic_load_n(&h->tell_children, __ATOMIC_RELAXED))
+		return 0;
+	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
+		return 0;
+	memcpy(socket, h->socket_path, PATH_BYTES);
+	socket[PATH_BYTES - 1] = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return socket[0] && weft_rt_run_state() == WEFT_RUN_RECORDING &&
+	       __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) == number;
+}
+
+/* Two at a time write the same. */
+void weft_environment_refresh(void)
+{
+	char socket[PATH_BYTES], *value = socket_entry + SOCKET_BYTES;
+	size_t size;
+
+	if (!socket_to_tell(socket)) {
+		__atomic_store_n(value, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	if (!strcmp(value, socket))
+		return;
+	size = strlen(socket) + 1;
+	__atomic_store_n(value, 0, __ATOMIC_RELEASE);
+	memcpy(value + 1, socket + 1, size - 1);
+	__atomic_store_n(value, socket[0], __ATOMIC_RELEASE);
+}
+
+void weft_environment_keep_room(int is_stale)
+{
+	const char *preload = secure_getenv("LD_PRELOAD");
+	char **entry = environ;
+
+	if (!preload || !names_us(preload))
+		return;
+	while (entry && *entry && !is_socket(*entry))
+		entry++;
+	if (!entry || !*entry)
+		putenv(socket_entry);
+	else if (is_stale || !(*entry)[SOCKET_BYTES])
+		*entry = socket_entry;
+}
+
+/* ---- what exec hands down */
+
+struct survey {
+	size_t count;
+	size_t preload_bytes; /* of those that name us */
+	int has_socket;
+};
+
+static void survey(struct survey *s, char *const env[])
+{
+	*s = (struct survey){0};
+	for (; env[s->count]; s->count++) {
+		const char *entry = env[s->count];
+
+		if (is_preload(entry))
+			s->preload_bytes += strlen(entry) + 1;
+		s->has_socket |= is_socket(entry) && entry[SOCKET_BYTES];
+	}
+}
+
+size_t weft_environment_room(char *const env[])
+{
+	struct survey s;
+	size_t room;
+
+	weft_environment_refresh();
+	if (!env)
+		return 0;
+	survey(&s, env);
+	room = (s.count + 2) * sizeof(*env) + s.preload_bytes;
+	if (room > ROOM_MAX)
+		return 0;
+	return (follows() && !s.has_socket) || (s.preload_bytes && file_is_gone()) ? room : 0;
+}
+
+static char **pass_without_us(char **out, size_t count, char *const env[])
+{
+	char **entry = out, *text = (char *)(out + count + 1);
+
+	for (size_t i = 0; i < count; i++) {
+		char *end;
+
+		if (!is_preload(env[i])) {
+			*entry++ = env[i];
+			continue;
+		}
+		end = copy_others(text, env[i]);
+		if (text[PRELOAD_BYTES])
+			*entry++ = text;
+		text = end;
+	}
+	*entry = NULL;
+	return out;
+}
+
+static char **pass_with_socket(char **out, size_t count, char *const env[])
+{
+	char **entry = out;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_socket(env[i]))
+			*entry++ = env[i];
+	*entry++ = socket_entry;
+	*entry = NULL;
+	return out;
+}
+
+char **weft_environment_pass(char *const env[], void *room)
+{
+	struct survey s;
+
+	survey(&s, env);
+	return s.preload_bytes && file_is_gone() ? pass_without_us(room, s.count, env)
+						 : pass_with_socket(room, s.count, env);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Alternate signal stacks that are too small for our signals. The kernel's frame takes about
+ * three kilobytes (AT_MINSIGSTKSZ), our handler less than one:
+ *
+ *   SMALL  no room for a second frame, while the program's own handler runs there: our signals
+ *          are added to the mask of its handlers on alternate stacks (SA_ONSTACK), and come
+ *          when they have returned. The program is shown the masks that it set.
+ *   TINY   no room even for one frame and our handler: those run on the thread's own stack
+ *          from now on.
+ *
+ * Both last from the first such stack to the end of the recording, for the whole process: an
+ * action is the process's. The actions are exchanged with the kernel's, so that one which the
+ * program sets at that moment is seen in what comes back, and put in again. Async-signal-safe,
+ * as sigaltstack is.
+ */
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/disposition.h"
+#include "runtime/sample/sampler.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#define FRAME_BYTES_OLD 4096 /* kernels that do not say it */
+#define OUR_BYTES 4096       /* our handler, and room to breathe */
+#define SIGNALS 64
+#define TRIES 8
+
+enum size { SMALL = 1, TINY = 2 };
+
+static uint32_t sizes; /* enum size bits of all that were ever set */
+/* Signals in whose mask it was we who put ours, for each of ours. */
+static uint64_t masked[WEFT_KEPT_COUNT];
+
+static int size_is(enum size size)
+{
+	return (__atomic_load_n(&sizes, __ATOMIC_ACQUIRE) & (uint32_t)size) != 0;
+}
+
+int weft_altstack_is_small(void)
+{
+	return size_is(SMALL);
+}
+
+int weft_altstack_is_tiny(void)
+{
+	return size_is(TINY);
+}
+
+static uint32_t classify(uint64_t bytes)
+{
+	uint64_t frame = getauxval(AT_MINSIGSTKSZ);
+
+	frame = frame ? frame : FRAME_BYTES_OLD;
+	if (bytes < frame + OUR_BYTES)
+		return SMALL | TINY;
+	return bytes < 2 * frame + OUR_BYTES ? SMALL : 0;
+}
+
+static uint64_t bit_of(int signo)
+{
+	return UINT64_C(1) << (signo - 1);
+}
+
+static int has_handler(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_ONSTACK) && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN;
+}
+
+static int is_same(const struct sigaction *a, const struct sigaction *b)
+{
+	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags &&
+	       !memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t));
+}
+
+static int is_masked(int which, int signo)
+{
+	return (__atomic_load_n(&masked[which], __ATOMIC_RELAXED) & bit_of(signo)) != 0;
+}
+
+static void set_masked(int which, int signo, int is)
+{
+	if (is)
+		__atomic_fetch_or(&masked[which], bit_of(signo), __ATOMIC_RELAXED);
+	else if (is_masked(which, signo))
+		__atomic_fetch_and(&masked[which], ~bit_of(signo), __ATOMIC_RELAXED);
+}
+
+/* @change gives what is to stand there instead, or 0. */
+static void exchange(int signo, int (*change)(int signo, struct sigaction *action, int which),
+		     int which)
+{
+	struct sigaction stands, found, new;
+
+	if (weft_real_sigaction(signo, NULL, &found))
+		return;
+	stands = found;
+	for (int tries = 0; tries < TRIES; tries++) {
+		new = found;
+		if (!change(signo, &new, which) && !tries)
+			return;
+		if (weft_real_sigaction(signo, &new, &found) || is_same(&found, &stands))
+			return;
+		stands = new; /* what was found instead was set meanwhile: that one then */
+	}
+}
+
+/* Ours, all that are installed now, in addition. */
+static int add(int signo, struct sigaction *action, int unused)
+{
+	int changes = 0;
+
+	(void)unused;
+	for (int which = 0; which < WEFT_KEPT_COUNT; which++) {
+		int ours = weft_disposition_signal((enum weft_kept)which);
+		int adds = ours && has_handler(action) && sigismember(&action->sa_mask, ours) != 1;
+
+		if (!adds)
+			continue;
+		sigaddset(&action->sa_mask, ours);
+		set_masked(which, signo, 1);
+		changes = 1;
+	}
+	return changes;
+}
+
+static int take_away(int signo, struct sigaction *action, int which)
+{
+	int ours = weft_disposition_signal((enum weft_kept)which);
+	int has = is_masked(which, signo) && has_handler(action);
+
+	set_masked(which, signo, 0);
+	if (has)
+		sigdelset(&action->sa_mask, ours);
+	return has;
+}
+
+static void change_all(int (*change)(int signo, struct sigaction *action, int which), int which)
+{
+	for (int signo = 1; signo <= SIGNALS; signo++)
+		if (signo != SIGKILL && signo != SIGSTOP && !weft_disposition_is_kept(signo))
+			exchange(signo, change, which);
+}
+
+void weft_altstack_begin(void)
+{
+	if (size_is(SMALL))
+		change_all(add, 0);
+}
+
+void weft_altstack_end(int which)
+{
+	if (weft_disposition_signal((enum weft_kept)which) &&
+	    __atomic_load_n(&masked[which], __ATOMIC_RELAXED))
+		change_all(take_away, which);
+}
+
+void weft_altstack_note(const stack_t *stack)
+{
+	uint32_t size = stack->ss_flags & SS_DISABLE ? 0 : classify(stack->ss_size), before;
+
+	if (!size || (__atomic_load_n(&sizes, __ATOMIC_RELAXED) & size) == size)
+		return;
+	before = __atomic_fetch_or(&sizes, size, __ATOMIC_ACQ_REL);
+	if (size & TINY)
+		weft_disposition_renew();
+	if (!(before & SMALL))
+		change_all(add, 0);
+}
+
+/* @was: by signal of ours, as `masked` had it. */
+static void show(struct sigaction *action, const int was[WEFT_KEPT_COUNT])
+{
+	for (int which = 0; which < WEFT_KEPT_COUNT; which++)
+		if (was[which] && weft_disposition_signal((enum weft_kept)which))
+			sigdelset(&action->sa_mask, weft_disposition_signal((enum weft_kept)which));
+}
+
+int weft_altstack_set_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	int was[WEFT_KEPT_COUNT], result;
+	struct sigaction changed;
+
+	if (signo < 1 || signo > SIGNALS)
+		return weft_real(sigaction)(signo, action, old);
+	for (int which = 0; which < WEFT_KEPT_COUNT; which++) {
+		was[which] = is_masked(which, signo);
+		if (action)
+			set_masked(which, signo, 0);
+	}
+	if (action) {
+		changed = *action;
+		action = &changed;
+		add(signo, &changed, 0);
+	}
+	result = weft_real(sigaction)(signo, action, old);
+	if (!result && old)
+		show(old, was);
+	return result;
+}
+
+/* In a handler that opens all signals, as long as it is on a stack without room for them. */
+void weft_altstack_keep_closed(void)
+{
+	uint64_t ours = 0;
+	stack_t now;
+
+	for (int which = 0; size_is(SMALL) && which < WEFT_KEPT_COUNT; which++)
+		if (weft_disposition_signal((enum weft_kept)which))
+			ours |= bit_of(weft_disposition_signal((enum weft_kept)which));
+	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
+	    classify(now.ss_size))
+		sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &ours, NULL, sizeof(ours));
+}
+
+WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	if (stack && weft_hook_is_on(WEFT_HOOK_SIGNALS))
+		weft_altstack_note(stack);
+	return weft_real(sigaltstack)(stack, old);
+}

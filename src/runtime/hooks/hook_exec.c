@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exec hands down what the program set, not what we did: an ignored SIGPROF or priming signal
+ * stays ignored, a blocked SIGPROF blocked; and what the environment tells of us
+ * (environment.c). A real-time priming signal is let go of first: one that came during exec
+ * would end what it begins. Our timers are the kernel's business: exec flushes them.
+ *
+ * A wrapper may run in a vfork child, in its parent's memory: it writes nothing but its own
+ * stack, and makes system calls only where there is something to hand down; both tables
+ * that these change, mask and actions, are the child's own.
+ */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/core/real.h"
+#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/sampler.h"
+
+extern char **environ;
+
+struct handed_down {
+	int blocks;
+	int ignores[WEFT_KEPT_COUNT]; /* the signals that were made to be ignored; 0 = none */
+	struct sigaction ours[WEFT_KEPT_COUNT];
+	int prime_signal; /* let go of; 0 = none */
+};
+
+/* A vfork child that has set its own action hands that down. */
+static int ignore(enum weft_kept which, struct sigaction *ours)
+{
+	int signo = weft_disposition_signal(which);
+	struct sigaction ignored;
+
+	if (!signo || !weft_disposition_is_ignored(which) || !weft_disposition_is_installed(which))
+		return 0;
+	memset(&ignored, 0, sizeof(ignored));
+	ignored.sa_handler = SIG_IGN;
+	return weft_real_sigaction(signo, &ignored, ours) ? 0 : signo;
+}
+
+/* What is about to be begun is to find the recording that has just attached. */
+static void meet_attached(void)
+{
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+		return;
+	weft_attach_before_children();
+	weft_environment_refresh();
+}
+
+static void hand_down(struct handed_down *h)
+{
+	h->blocks = 0;
+	h->prime_signal = 0;
+	memset(h->ignores, 0, sizeof(h->ignores));
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+		return;
+	if (weft_sampler_is_installed())
+		h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);
+	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
+		h->ignores[i] = ignore((enum weft_kept)i, &h->ours[i]);
+}
+
+/* Of this very process, not of a child that it spawns. */
+static void hand_over(struct handed_down *h)
+{
+	hand_down(h);
+	weft_account_process();
+	if (weft_hook_is_on(WEFT_HOOK_EXEC))
+		h->prime_signal = weft_prime_before_exec();
+}
+
+/* In the frame of the wrapper. */
+#define PASS_ENVIRONMENT(env)                                                                      \
+	do {                                                                                       \
+		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_environment_room(env) : 0;    \
+		if (room)                                                                          \
+			(env) = weft_environment_pass(env, alloca(room));                          \
+	} while (0)
+
+/* It failed, or it was another process that was begun. */
+static void take_back(const struct handed_down *h)
+{
+	int saved = errno;
+
+	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
+		if (h->ignores[i])
+			weft_real_sigaction(h->ignores[i], &h->ours[i], NULL);
+	if (h->blocks)
+		weft_mask_set_real(SIG_UNBLOCK);
+	weft_prime_after_exec(h->prime_signal);
+	errno = saved;
+}
+
+WEFT_API int execve(const char *path, char *const argv[], char *const env[])
+{
+	struct handed_down h;
+	int result;
+
+	PASS_ENVIRONMENT(env);
+	hand_over(&h);
+	result = weft_real(execve)(path, argv, env);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
+{
+	struct handed_down h;
+	int result;
+
+	PASS_ENVIRONMENT(env);
+	hand_over(&h);
+	result = weft_real(execvpe)(file, argv, env);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
+{
+	struct handed_down h;
+	int result;
+
+	PASS_ENVIRONMENT(env);
+	hand_over(&h);
+	result = weft_real(fexecve)(fd, argv, env);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+WEFT_API int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+static size_t count_arguments(va_list list)
+{
+	size_t count = 1;
+
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): each caller begins it */
+	while (va_arg(list, char *))
+		count++;
+	return count;
+}
+
+/* @argv has room for first, the rest and NULL; @list is left behind the NULL. */
+#define COLLECT(argv, first, list)                                                                 \
+	do {                                                                                       \
+		size_t at = 0;                                                                     \
+		(argv)[at++] = (char *)(uintptr_t)(first);                                         \
+		while (((argv)[at] = va_arg(list, char *)))                                        \
+			at++;                                                                      \
+	} while (0)
+
+#define COUNT(count, first)                                                                        \
+	do {                                                                                       \
+		va_list counted;                                                                   \
+		va_start(counted, first);                                                          \
+		(count) = count_arguments(counted);                                                \
+		va_end(counted);                                                                   \
+	} while (0)
+
+WEFT_API int execl(const char *path, const char *first, ...)
+{
+	size_t count;
+	char **argv;
+	va_list list;
+
+	COUNT(count, first);
+	argv = alloca((count + 1) * sizeof(*argv));
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	va_end(list);
+	return execve(path, argv, environ);
+}
+
+WEFT_API int execlp(const char *file, const char *first, ...)
+{
+	size_t count;
+	char **argv;
+	va_list list;
+
+	COUNT(count, first);
+	argv = alloca((count + 1) * sizeof(*argv));
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	va_end(list);
+	return execvpe(file, argv, environ);
+}
+
+WEFT_API int execle(const char *path, const char *first, ...)
+{
+	size_t count;
+	char **argv, **env;
+	va_list list;
+
+	COUNT(count, first);
+	argv = alloca((count + 1) * sizeof(*argv));
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	env = va_arg(list, char **);
+	va_end(list);
+	return execve(path, argv, env);
+}
+
+WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			 const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	struct handed_down h;
+	int result;
+
+	meet_attached();
+	PASS_ENVIRONMENT(env);
+	hand_down(&h);
+	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])
+{
+	struct handed_down h;
+	int result;
+
+	meet_attached();
+	PASS_ENVIRONMENT(env);
+	hand_down(&h);
+	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
+	take_back(&h);
+	return result;
+}
+
+/* Both spawn inside libc. The program begun by system may take its time: so long this thread is
+ * really blocked, and an ignored SIGPROF is ignored in all threads. */
+WEFT_API int system(const char *command)
+{
+	struct handed_down h;
+	int result;
+
+	meet_attached();
+	hand_down(&h);
+	result = weft_real(system)(command);
+	take_back(&h);
+	return result;
+}
+
+WEFT_API FILE *popen(const char *command, const char *type)
+{
+	struct handed_down h;
+	FILE *result;
+
+	meet_attached();
+	hand_down(&h);
+	result = weft_real(popen)(command, type);
+	take_back(&h);
+	return result;
+}

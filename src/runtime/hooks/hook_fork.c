@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * _Fork, and clone without CLONE_VM: no atfork handler runs in their children, so these tell the
+ * child at once that it is one, as its first write of a context otherwise would (fork.c). Of
+ * children made by raw system calls nobody knows before that write, or their exec.
+ *
+ * Async-signal-safe, as _Fork must be.
+ */
+#include <sched.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
+
+static void notice(void)
+{
+	if (weft_hook_is_on(WEFT_HOOK_EXEC) && !weft_guard_holds() &&
+	    __atomic_load_n(&weft_rt.state, __ATOMIC_RELAXED) != WEFT_RT_NONE)
+		weft_fork_noticed();
+}
+
+pid_t _Fork(void);
+
+/* Where libc has none, only programs that look for it by dlsym come here. */
+WEFT_API pid_t _Fork(void)
+{
+	pid_t pid = weft_real(_Fork) ? weft_real(_Fork)() : weft_real(fork)();
+
+	if (pid == 0)
+		notice();
+	return pid;
+}
+
+/* In the frame of the caller, of which the child has a copy. */
+struct clone_start {
+	int (*run)(void *);
+	void *arg;
+};
+
+static int run_clone(void *arg)
+{
+	struct clone_start start = *(struct clone_start *)arg;
+
+	notice();
+	return start.run(start.arg);
+}
+
+int clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
+
+WEFT_API int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
+{
+	struct clone_start start = {run, arg};
+	void *parent_tid, *tls, *child_tid;
+	va_list more;
+
+	/* As many as there may be; those that are not there are not looked at. */
+	va_start(more, arg);
+	parent_tid = va_arg(more, void *);
+	tls = va_arg(more, void *);
+	child_tid = va_arg(more, void *);
+	va_end(more);
+	if (!(flags & CLONE_VM) && run) {
+		run = run_clone;
+		arg = &start;
+	}
+	return weft_real(clone)(run, stack, flags, arg, parent_tid, tls, child_tid);
+}

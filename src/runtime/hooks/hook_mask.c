@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signal masks: a thread that blocks all signals would give no samples, so SIGPROF stays open in
+ * the kernel's mask, and one word per thread remembers that the program believes it blocked.
+ * What the program sees of its mask is what it set.
+ *
+ * A thread is closed (SIGPROF is really blocked, its timer stands still, it gives no samples)
+ * where the program has a use for a SIGPROF of its own: it has a handler for it when it blocks
+ * it, reads it by signalfd, or one has come to a thread that believes it blocked. That one is
+ * queued again for whoever the kernel finds, and what is pending, and for whom, is the kernel's
+ * business alone. The timer stands still first: a tick of ours that is pending would let the
+ * kernel drop a SIGPROF of the program's.
+ *
+ * The kernel's mask also changes behind our back (setcontext, sigsetmask, raw calls), so the word
+ * stands only as long as all is blocked that was blocked together with SIGPROF.
+ *
+ * A vfork child runs on its parent's words but has a mask of its own: there the kernel's is the
+ * truth, from its first change on.
+ */
+#include "runtime/hooks/hooks.h"
+
+#include <string.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/sampler.h"
+
+#define MASK_BYTES 8 /* the kernel's */
+#define PENDING_MAX 8
+
+#ifndef WEFT_LATE
+__thread struct weft_belief weft_thread_belief WEFT_TLS_MODEL;
+#endif
+static uint32_t believers; /* threads */
+static uint32_t read_by_fd;
+static int32_t waiter; /* a thread that waits for SIGPROF by sigwait or its like; 0 = none */
+
+static uint64_t sigprof_bit(void)
+{
+	return UINT64_C(1) << (SIGPROF - 1);
+}
+
+static uint64_t real_mask(void)
+{
+	uint64_t mask = 0;
+
+	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, MASK_BYTES);
+	return mask;
+}
+
+int weft_mask_set_real(int how)
+{
+	uint64_t bit = sigprof_bit(), old = 0;
+
+	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, MASK_BYTES);
+	return (old & bit) != 0;
+}
+
+/* ---- what a thread believes */
+
+static struct weft_belief belief(void)
+{
+	const struct weft_belief *mine = weft_belief_mine(0);
+
+	return mine ? *mine : (struct weft_belief){0};
+}
+
+/* Of a thread that no hook sees end the count stays: to err on that side is safe. */
+static void set_belief(struct weft_belief new)
+{
+	struct weft_belief *mine = weft_belief_mine(new.is_blocked != 0);
+
+	if (!mine)
+		return;
+	if ((mine->is_blocked != 0) != (new.is_blocked != 0))
+		__atomic_fetch_add(&believers, new.is_blocked ? 1u : -1u, __ATOMIC_RELAXED);
+	*mine = new;
+}
+
+static void believe(int is_blocked, uint64_t with)
+{
+	struct weft_belief new = belief();
+
+	new.is_blocked = is_blocked != 0;
+	new.with = is_blocked ? with : 0;
+	set_belief(new);
+}
+
+int weft_mask_is_lent(void)
+{
+	return __atomic_load_n(&believers, __ATOMIC_RELAXED) != 0;
+}
+
+void weft_mask_forget(void)
+{
+	set_belief((struct weft_belief){0});
+}
+
+void weft_mask_forget_others(void)
+{
+	__atomic_store_n(&believers, belief().is_blocked != 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&waiter, 0, __ATOMIC_RELAXED);
+}
+
+/* @mask: the thread's, as the kernel has it now; a handler's has more in it. */
+static int belief_stands(uint64_t mask)
+{
+	struct weft_belief b = belief();
+
+	return b.is_blocked && (b.with & ~(mask | sigprof_bit())) == 0;
+}
+
+int weft_mask_is_blocked(void)
+{
+	struct weft_belief b = belief();
+
+	if (b.own_view && b.own_view == sys_getpid())
+		return (real_mask() & sigprof_bit()) != 0;
+	return b.is_blocked && belief_stands(real_mask());
+}
+
+int weft_mask_has(int signo)
+{
+	uint64_t mask = real_mask();
+
+	if (signo < 1 || signo > 64)
+		return 0;
+	return (mask >> (signo - 1) & 1) || (signo == SIGPROF && weft_mask_is_blocked());
+}
+
+/* ---- threads that are closed */
+
+/* May it stay open, and be sampled, though the program believes it blocked? */
+static int must_be_closed(void)
+{
+	return __atomic_load_n(&read_by_fd, __ATOMIC_ACQUIRE) ||
+	       weft_disposition_has_handler(WEFT_KEPT_PROF);
+}
+
+/* Before SIGPROF is really blocked. */
+static void be_closed(void)
+{
+	struct weft_belief *mine = weft_belief_mine(1);
+
+	if (!mine || mine->is_closed)
+		return;
+	mine->is_closed = 1;
+	weft_timer_pause();
+}
+
+/* After SIGPROF is really open. */
+static void be_open(void)
+{
+	struct weft_belief *mine = weft_belief_mine(0);
+
+	if (!mine || !mine->is_closed)
+		return;
+	mine->is_closed = 0;
+	weft_timer_resume();
+}
+
+int weft_mask_is_closed(void)
+{
+	return belief().is_closed != 0;
+}
+
+void weft_mask_timer_made(void)
+{
+	struct weft_belief *mine = weft_belief_mine(0);
+
+	if (mine && mine->is_closed)
+		weft_timer_pause();
+}
+
+/* In the thread, before it has a timer. */
+void weft_mask_inherit(struct weft_mask_legacy legacy)
+{
+	struct weft_belief new = {.is_closed = legacy.is_closed != 0};
+
+	if (!legacy.is_blocked && !legacy.is_closed)
+		return;
+	new.is_blocked = 1;
+	new.with = real_mask();
+	set_belief(new);
+}
+
+struct weft_mask_legacy weft_mask_bequeath(void)
+{
+	struct weft_mask_legacy legacy = {.is_closed = weft_mask_is_closed()};
+
+	legacy.is_blocked = weft_mask_is_blocked();
+	return legacy;
+}
+
+/* The program's exec may have handed a blocked SIGPROF down, and one that is pending with it:
+ * our handler is there already. */
+void weft_mask_open(void)
+{
+	uint64_t mask;
+
+	if (!weft_hook_is_on(WEFT_HOOK_SIGNALS))
+		return;
+	mask = real_mask();
+	if (!(mask & sigprof_bit()))
+		return;
+	believe(1, mask);
+	weft_mask_set_real(SIG_UNBLOCK);
+}
+
+/*
+ * Not inherited: libc blocks almost all in threads that it begins by itself, for a reason that ends
+ * where the program's function begins. A process that filters its system calls is left alone.
+ */
+int weft_mask_open_here(void)
+{
+	uint64_t mask;
+
+	if (!weft_mask_is_active() || weft_rt_is_careful() || weft_is_vfork_child())
+		return 0;
+	mask = real_mask();
+	if (!(mask & sigprof_bit()))
+		return 0;
+	believe(1, mask);
+	if (must_be_closed())
+		be_closed();
+	else if (belief().is_blocked)
+		weft_mask_set_real(SIG_UNBLOCK);
+	return 1;
+}
+
+/* The thread may be libc's again, which waits in it for more. */
+void weft_mask_close_here(void)
+{
+	if (weft_mask_is_blocked())
+		weft_mask_set_real(SIG_BLOCK);
+}
+
+/* As it came: to this thread, or to the process. */
+static void queue_again(const siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL)
+		sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), SIGPROF, info);
+	else
+		sys_call3(SYS_rt_sigqueueinfo, sys_getpid(), SIGPROF, info);
+}
+
+/* SIGPROF is blocked and the timer stands still: what came before must not stay. */
+static void drop_own_pending(void)
+{
+	struct timespec at_once = {0};
+	uint64_t bit = sigprof_bit();
+	siginfo_t info = {.si_code = 0};
+
+	for (int i = 0; i < PENDING_MAX; i++) {
+		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, MASK_BYTES) != SIGPROF)
+			return;
+		if (!weft_sampler_is_ours(&info)) {
+			queue_again(&info);
+			return;
+		}
+	}
+}
+
+static int hand_to_waiter(const siginfo_t *info)
+{
+	int32_t tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE);
+
+	return tid && info->si_code != SI_TKILL &&
+	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
+}
+
+/* In the handler, where everything is blocked. */
+int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t interrupted;
+
+	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
+	if (!belief_stands(interrupted))
+		return 0;
+	if (hand_to_waiter(info))
+		return 1;
+	if (!weft_is_vfork_child()) {
+		be_closed();
+		drop_own_pending();
+	}
+	interrupted |= sigprof_bit();
+	memcpy(&uc->uc_sigmask, &interrupted, sizeof(interrupted));
+	queue_again(info);
+	return 1;
+}
+
+/* ---- changes */
+
+int weft_mask_is_active(void)
+{
+	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_sampler_is_installed();
+}
+
+static int has_sigprof(const sigset_t *set)
+{
+	return set && sigismember(set, SIGPROF) == 1;
+}
+
+static int belief_after(int how, int named, int before)
+{
+	if (how == SIG_SETMASK)
+		return named;
+	if (named)
+		return how == SIG_BLOCK;
+	return before;
+}
+
+/* In a vfork child: from here on the kernel's mask is what it believes. */
+static int change_alone(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+	struct weft_belief *mine = weft_belief_mine(1);
+	int32_t self = sys_getpid();
+
+	if (mine && mine->own_view != self) {
+		if (weft_mask_is_blocked())
+			weft_mask_set_real(SIG_BLOCK);
+		mine->own_view = self;
+	}
+	return real(how, set, old);
+}
+
+static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+	int was_closed = weft_mask_is_closed(), closes = was_closed, result;
+	sigset_t open;
+
+	if (has_sigprof(set) && how != SIG_UNBLOCK) {
+		closes = was_closed || must_be_closed();
+		if (closes && !was_closed) {
+			be_closed();
+		} else if (!closes) {
+			memcpy(&open, set, sizeof(open));
+			sigdelset(&open, SIGPROF);
+			set = &open;
+		}
+	}
+	result = real(how, set, old);
+	if (!result)
+		believe(1, real_mask());
+	else if (closes && !was_closed)
+		be_open();
+	return result;
+}
+
+/* What is pending comes before the call returns: it must find the thread open. */
+static int change_to_open(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+	struct weft_belief before = belief();
+	int result;
+
+	believe(0, 0);
+	result = real(how, set, old);
+	if (!result)
+		be_open();
+	else
+		set_belief(before);
+	return result;
+}
+
+static int change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+	int named = has_sigprof(set), is_change = set != NULL, before, result;
+
+	if (!named && !belief().is_blocked)
+		return real(how, set, old);
+	if (weft_is_vfork_child())
+		return change_alone(real, how, set, old);
+	before = weft_mask_is_blocked();
+	if (is_change && belief_after(how, named, before))
+		result = change_to_blocked(real, how, set, old);
+	else if (is_change)
+		result = change_to_open(real, how, set, old);
+	else
+		result = real(how, set, old);
+	if (!result && old && before)
+		sigaddset(old, SIGPROF);
+	return result;
+}
+
+int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+{
+	int is_change = set != NULL, result, blocks_clock;
+
+	if (!weft_mask_is_active())
+		return real(how, set, old);
+	blocks_clock = set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 &&
+		       !weft_is_vfork_child();
+	if (blocks_clock)
+		weft_clock_before_mask();
+	result = change(real, how, set, old);
+	if (blocks_clock)
+		weft_clock_after_mask();
+	if (!result && is_change)
+		weft_altstack_keep_closed();
+	return result;
+}
+
+WEFT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return weft_mask_change(weft_real(pthread_sigmask), how, set, old);
+}
+
+WEFT_API int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return weft_mask_change(weft_real(sigprocmask), how, set, old);
+}
+
+int weft_mask_change_one(int how, int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	return sigaddset(&set, signo) ? -1 : sigprocmask(how, &set, NULL);
+}
+
+WEFT_API int sighold(int signo)
+{
+	return weft_mask_change_one(SIG_BLOCK, signo);
+}
+
+WEFT_API int sigrelse(int signo)
+{
+	return weft_mask_change_one(SIG_UNBLOCK, signo);
+}
+
+/* ---- for the calls that wait (hook_wait.c) and jump (hook_jump.c) */
+
+struct weft_belief weft_mask_borrow(const sigset_t *mask)
+{
+	struct weft_belief before = belief(), during = before;
+
+	during.is_blocked = (uint16_t)has_sigprof(mask);
+	during.with = 0;
+	if (during.is_blocked)
+		memcpy(&during.with, mask, sizeof(during.with));
+	during.with &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+	set_belief(during);
+	return before;
+}
+
+void weft_mask_give_back(struct weft_belief before)
+{
+	struct weft_belief now = belief();
+
+	/* A handler in between may have closed the thread, or opened it. */
+	before.is_closed = now.is_closed;
+	set_belief(before);
+}
+
+int weft_mask_begin_wait(void)
+{
+	__atomic_store_n(&waiter, sys_gettid(), __ATOMIC_RELEASE);
+	return weft_mask_set_real(SIG_BLOCK);
+}
+
+void weft_mask_end_wait(int was_blocked)
+{
+	int32_t self = sys_gettid();
+
+	__atomic_compare_exchange_n(&waiter, &self, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	if (weft_mask_is_closed() && !must_be_closed()) {
+		weft_mask_set_real(SIG_UNBLOCK);
+		be_open();
+	} else if (!was_blocked) {
+		weft_mask_set_real(SIG_UNBLOCK);
+	}
+}
+
+void weft_mask_read_by_fd(void)
+{
+	__atomic_store_n(&read_by_fd, 1, __ATOMIC_RELEASE);
+	if (!weft_mask_is_blocked() || weft_mask_is_closed())
+		return;
+	be_closed();
+	weft_mask_set_real(SIG_BLOCK);
+}
+
+/* Before a jump to where SIGPROF was believed blocked or not; @mask: what it makes the kernel's. */
+void weft_mask_jump(int is_blocked, uint64_t mask)
+{
+	struct weft_belief now = belief();
+
+	if ((!is_blocked && !now.is_blocked) || weft_is_vfork_child())
+		return;
+	if (mask & sigprof_bit())
+		be_closed();
+	believe(is_blocked, mask);
+	if (!(mask & sigprof_bit()))
+		be_open(); /* a tick that comes now is pending until the jump */
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What threads are called: pthread_setname_np, and prctl's PR_SET_NAME (hook_prctl.c). A thread
+ * may be gone before the collector comes to look at its name in /proc, where it would find that of
+ * its creator as long as it has none of its own: so the given name is left in its slot, too
+ * (abi/session.h). What raw system calls or a write to /proc give is not seen here; the collector
+ * finds it in /proc where the slot has none.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
+
+#define NAME_BYTES 15 /* that the kernel keeps */
+
+_Static_assert(sizeof(((struct weft_slot *)0)->given_name) == NAME_BYTES + 1, "with its NUL");
+
+static void put_name(struct weft_slot *slot, const char *name)
+{
+	uint64_t words[2] = {0, 0};
+
+	memcpy(words, name, strnlen(name, NAME_BYTES));
+	/* Pairs: slot_name() (src/collector/session/session_rings.c). */
+	__atomic_store_n(&slot->given_name[0], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->given_name[1], words[1], __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->given_name[0], words[0], __ATOMIC_RELEASE);
+}
+
+static int has_session(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_has_master();
+}
+
+void weft_name_own(const char *name)
+{
+	if (has_session() && weft_slot_mine() && (weft_rt_is_careful() || !weft_is_vfork_child()))
+		put_name(weft_slot_mine(), name);
+}
+
+/* Another's, which lives: the caller has its handle. It may have no slot (yet). */
+static struct weft_slot *slot_of(pthread_t thread)
+{
+	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
+		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+
+		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE &&
+		    weft_rt_slot(i)->pthread_self == (uint64_t)(uintptr_t)thread)
+			return weft_rt_slot(i);
+	}
+	return NULL;
+}
+
+static void name_other(pthread_t thread, const char *name)
+{
+	struct weft_slot *slot = has_session() ? slot_of(thread) : NULL;
+
+	if (slot)
+		put_name(slot, name);
+}
+
+WEFT_API int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result = weft_real(pthread_setname_np) ? weft_real(pthread_setname_np)(thread, name)
+						   : ENOSYS;
+
+	if (result)
+		return result;
+	if (pthread_equal(thread, pthread_self()))
+		weft_name_own(name);
+	else
+		name_other(thread, name);
+	return 0;
+}

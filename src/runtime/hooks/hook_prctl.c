@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that filters its system calls from now on (seccomp, before which almost all set
+ * no_new_privs) may be killed for one that it does not know. So nothing more is asked for there
+ * than what its own code does, and a return from a signal: what was armed ticks on; threads that
+ * begin later have no timer (threads_no_timer), stacks of unknown bounds give their pc, children
+ * without exec no session. The tables of now are opened before.
+ *
+ * A filter that is set by a raw system call without no_new_privs is not seen; one that exec
+ * hands down refuses from the start, and what it refuses is left out.
+ */
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/stack/tables.h"
+
+static void be_careful(void)
+{
+	/* Not for a vfork child, whose filter is its own. */
+	if (weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid)
+		return;
+	if (weft_rt_is_careful())
+		return;
+	if (weft_rt_is_ready() && weft_guard_holds()) {
+		weft_tables_open_all();
+		weft_rt_count(WEFT_COUNTER_CAREFUL, 1);
+	}
+	__atomic_store_n(&weft_rt.careful, 1, __ATOMIC_RELEASE);
+}
+
+WEFT_API int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	int result;
+	va_list list;
+
+	va_start(list, option);
+	a = va_arg(list, unsigned long);
+	b = va_arg(list, unsigned long);
+	c = va_arg(list, unsigned long);
+	d = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && a == 1))
+		be_careful();
+	result = weft_real(prctl)(option, a, b, c, d);
+	if (option == PR_SET_NAME && !result)
+		weft_name_own((const char *)(uintptr_t)a);
+	return result;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which groups of hooks are on: see hooks.h. */
+#include "runtime/hooks/hooks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+uint32_t weft_hooks_on = WEFT_HOOK_THREADS | WEFT_HOOK_SIGNALS | WEFT_HOOK_EXEC | WEFT_HOOK_MODULES;
+
+static const struct {
+	const char *name;
+	enum weft_hook hook;
+} groups[] = {
+	{"threads", WEFT_HOOK_THREADS},
+	{"signals", WEFT_HOOK_SIGNALS},
+	{"exec", WEFT_HOOK_EXEC},
+	{"modules", WEFT_HOOK_MODULES},
+};
+
+static void switch_one(const char *word, size_t bytes)
+{
+	int off = bytes && word[0] == '-';
+
+	word += off;
+	bytes -= (size_t)off;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (strlen(groups[i].name) != bytes || memcmp(groups[i].name, word, bytes))
+			continue;
+		if (off)
+			weft_hooks_on &= ~(uint32_t)groups[i].hook;
+		else
+			weft_hooks_on |= (uint32_t)groups[i].hook;
+	}
+}
+
+void weft_hooks_parse(const char *setting)
+{
+	while (setting && *setting) {
+		size_t bytes = strcspn(setting, ",");
+
+		switch_one(setting, bytes);
+		setting += bytes + (setting[bytes] == ',');
+	}
+}

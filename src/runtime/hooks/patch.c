@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaded late, by dlopen: every loaded module's call slots for the functions that have hooks are
+ * turned from libc's to ours. A slot is changed only when it holds an address in libc, or still
+ * one of its own module (not yet bound) and the name would be bound to libc's: whoever else
+ * stands before libc (a sanitizer, another profiler) is left there. Our own object, libc and the
+ * loader are never touched, nor are sanitizers' runtimes.
+ *
+ * Modules that come later are patched behind the dlopen that brings them. dlopen is called on
+ * behalf of the program only where nothing depends on who calls; else it is jumped to, as if the
+ * program had called it, and what it brought is looked for at the next dlsym, dlclose, dlopen
+ * or pthread_create (`pending`). That is why neither dlopen nor dlsym is ever interposed by name.
+ */
+#include "runtime/hooks/patch.h"
+
+#include <dlfcn.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
+
+#pragma weak sem_wait
+
+#define ALWAYS 0
+
+/* X(function, group): by name, some have no prototype in every libc */
+/* clang-format off */
+#define HOOKS(X) \
+	X(pthread_create, WEFT_HOOK_THREADS) X(thrd_create, WEFT_HOOK_THREADS) \
+	X(timer_create, WEFT_HOOK_THREADS) X(mq_notify, WEFT_HOOK_THREADS) \
+	X(sigaction, WEFT_HOOK_SIGNALS) X(__sigaction, WEFT_HOOK_SIGNALS) \
+	X(signal, WEFT_HOOK_SIGNALS) X(bsd_signal, WEFT_HOOK_SIGNALS) \
+	X(ssignal, WEFT_HOOK_SIGNALS) X(sysv_signal, WEFT_HOOK_SIGNALS) \
+	X(__sysv_signal, WEFT_HOOK_SIGNALS) X(sigset, WEFT_HOOK_SIGNALS) \
+	X(sigignore, WEFT_HOOK_SIGNALS) X(siginterrupt, WEFT_HOOK_SIGNALS) \
+	X(pthread_sigmask, WEFT_HOOK_SIGNALS) X(sigprocmask, WEFT_HOOK_SIGNALS) \
+	X(sighold, WEFT_HOOK_SIGNALS) X(sigrelse, WEFT_HOOK_SIGNALS) \
+	X(sigaltstack, WEFT_HOOK_SIGNALS) \
+	X(__sigsetjmp, WEFT_HOOK_SIGNALS) X(sigsetjmp, WEFT_HOOK_SIGNALS) \
+	X(siglongjmp, WEFT_HOOK_SIGNALS) X(longjmp, WEFT_HOOK_SIGNALS) \
+	X(_longjmp, WEFT_HOOK_SIGNALS) X(__longjmp_chk, WEFT_HOOK_SIGNALS) \
+	X(sigsuspend, WEFT_HOOK_SIGNALS) \
+	X(sigtimedwait, WEFT_HOOK_SIGNALS) X(sigwaitinfo, WEFT_HOOK_SIGNALS) \
+	X(sigwait, WEFT_HOOK_SIGNALS) X(signalfd, WEFT_HOOK_SIGNALS) \
+	X(ppoll, WEFT_HOOK_SIGNALS) X(pselect, WEFT_HOOK_SIGNALS) \
+	X(epoll_pwait, WEFT_HOOK_SIGNALS) X(epoll_pwait2, WEFT_HOOK_SIGNALS) \
+	X(sigpause, WEFT_HOOK_SIGNALS) X(__xpg_sigpause, WEFT_HOOK_SIGNALS) \
+	X(__sigpause, WEFT_HOOK_SIGNALS) X(moncontrol, WEFT_HOOK_SIGNALS) \
+	X(profil, WEFT_HOOK_SIGNALS) X(sprofil, WEFT_HOOK_SIGNALS) \
+	X(execve, WEFT_HOOK_EXEC) X(execvpe, WEFT_HOOK_EXEC) X(fexecve, WEFT_HOOK_EXEC) \
+	X(execv, WEFT_HOOK_EXEC) X(execvp, WEFT_HOOK_EXEC) X(execl, WEFT_HOOK_EXEC) \
+	X(execlp, WEFT_HOOK_EXEC) X(execle, WEFT_HOOK_EXEC) \
+	X(posix_spawn, WEFT_HOOK_EXEC) X(posix_spawnp, WEFT_HOOK_EXEC) \
+	X(system, WEFT_HOOK_EXEC) X(popen, WEFT_HOOK_EXEC) \
+	X(_Fork, WEFT_HOOK_EXEC) X(clone, WEFT_HOOK_EXEC) \
+	X(dlclose, WEFT_HOOK_MODULES) X(prctl, ALWAYS) X(mlockall, ALWAYS) \
+	X(pthread_setname_np, ALWAYS) \
+	X(_exit, ALWAYS) X(_Exit, ALWAYS)
+/* clang-format on */
+
+#define DECLARE(name, group) void hook_##name(void) __asm__(#name);
+HOOKS(DECLARE)
+#undef DECLARE
+
+static void *open_hook(const char *file, int mode);
+static void *symbol_hook(void *handle, const char *name);
+
+struct hook {
+	const char *name;
+	const void *function;
+	uint32_t group;
+	int binds_to_libc; /* where it is not bound yet */
+};
+
+static struct hook hooks[] = {
+#define ROW(name, group) {#name, (const void *)hook_##name, group, 0},
+	HOOKS(ROW)
+#undef ROW
+		{"dlopen", (const void *)open_hook, WEFT_HOOK_MODULES, 0},
+	{"dlsym", (const void *)symbol_hook, WEFT_HOOK_MODULES, 0},
+};
+#define HOOK_COUNT (sizeof(hooks) / sizeof(hooks[0]))
+
+uint32_t weft_patch_groups;
+static int is_late;
+static uint32_t pending;
+
+/* [low, high) of the modules that libc consists of, and of the loader and of our own. */
+struct range {
+	uint64_t low, high;
+};
+enum { LIBC, LIBDL, LIBPTHREAD, LIBRT, LIBC_PARTS, LOADER = LIBC_PARTS, OURS, RANGES };
+static struct range ranges[RANGES];
+
+static int holds(const struct range *range, uint64_t address)
+{
+	return address >= range->low && address < range->high;
+}
+
+static int is_libc(uint64_t address)
+{
+	for (int i = 0; i < LIBC_PARTS; i++)
+		if (holds(&ranges[i], address))
+			return 1;
+	return 0;
+}
+
+/* What stands for each range; 0 = there is none. */
+static void find_marks(uint64_t marks[RANGES])
+{
+	marks[LIBC] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getauxval");
+	marks[LIBDL] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "dladdr");
+	marks[LIBPTHREAD] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_wait");
+	marks[LIBRT] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "timer_settime");
+	marks[LOADER] = getauxval(AT_BASE);
+	marks[OURS] = (uint64_t)(uintptr_t)&is_late;
+	dlerror(); /* a failed dlsym is no business of the program's */
+}
+
+struct places {
+	uint64_t marks[RANGES];
+	int order[RANGES];
+	int count;
+};
+
+static int place_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct places *p = arg;
+	struct patch_module m;
+
+	(void)size;
+	weft_patch_read(&m, info);
+	p->count++;
+	for (int i = 0; i < RANGES; i++) {
+		if (!p->marks[i] || p->marks[i] < m.low || p->marks[i] >= m.high)
+			continue;
+		ranges[i] = (struct range){m.low, m.high};
+		p->order[i] = p->count;
+	}
+	return 0;
+}
+
+/* Only what libc defines itself: where another stands before it, that one is bound to. */
+static void find_bindings(void)
+{
+	for (size_t i = 0; i < HOOK_COUNT; i++) {
+		void *bound = dlsym(RTLD_DEFAULT, hooks[i].name);
+
+		hooks[i].binds_to_libc = is_libc((uint64_t)(uintptr_t)bound);
+	}
+	dlerror();
+}
+
+static int find_places(void)
+{
+	struct places p = {{0}, {0}, 0};
+
+	find_marks(p.marks);
+	dl_iterate_phdr(place_one, &p);
+	find_bindings();
+	return p.order[OURS] > p.order[LIBC];
+}
+
+static const struct hook *hook_of(const char *name)
+{
+	for (size_t i = 0; i < HOOK_COUNT; i++)
+		if (name[0] == hooks[i].name[0] && !strcmp(name, hooks[i].name))
+			return &hooks[i];
+	return NULL;
+}
+
+static int is_wanted(const struct hook *hook)
+{
+	return hook && (hook->group == ALWAYS || weft_hook_is_on(hook->group)) &&
+	       holds(&ranges[OURS], (uint64_t)(uintptr_t)hook->function);
+}
+
+static int may_change(const struct patch_module *m, const struct hook *hook, uint64_t now)
+{
+	return is_libc(now) || (hook->binds_to_libc && now >= m->low && now < m->high);
+}
+
+static void patch_table(const struct patch_module *m, const ElfW(Rela) * r, uint64_t count)
+{
+	for (; count; count--, r++) {
+		const char *name = weft_patch_name(m, r);
+		const struct hook *hook = name ? hook_of(name) : NULL;
+		uint64_t *slot = (uint64_t *)(uintptr_t)(m->base + r->r_offset);
+
+		if (!is_wanted(hook) || !may_change(m, hook, *slot) ||
+		    !weft_patch_store(m, slot, hook->function))
+			continue;
+		weft_rt_count(WEFT_COUNTER_CALLS_PATCHED, 1);
+		weft_patch_groups |= hook->group;
+	}
+}
+
+static int is_sanitizer(const char *path)
+{
+	static const char *const names[] = {"libasan.",  "libtsan.",   "liblsan.",
+					    "libubsan.", "libhwasan.", "libclang_rt."};
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return 1;
+	return 0;
+}
+
+static int is_spared(const struct patch_module *m, const char *path)
+{
+	for (int i = 0; i < RANGES; i++)
+		if (ranges[i].low == m->low && ranges[i].high)
+			return 1;
+	return is_sanitizer(path);
+}
+
+/* The loader's list: which, and how many there were. */
+struct modules {
+	unsigned long long added, removed;
+	int count;
+};
+
+struct patching {
+	struct modules now;
+	int from;
+};
+
+static int patch_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct patching *p = arg;
+	struct patch_module m;
+
+	(void)size;
+	if (p->now.count++ < p->from)
+		return 0;
+	weft_patch_read(&m, info);
+	if (is_spared(&m, info->dlpi_name))
+		return 0;
+	for (int i = 0; i < 2; i++)
+		patch_table(&m, m.tables[i], m.counts[i]);
+	return 0;
+}
+
+/* From the @from-th module on; what was patched before is found as it should be. */
+static void patch_all(int from)
+{
+	struct patching p = {.from = from};
+
+	if (!weft_rt_is_ready() || !weft_guard_holds())
+		return;
+	dl_iterate_phdr(patch_one, &p);
+	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+}
+
+static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct modules *modules = arg;
+
+	(void)size;
+	modules->added = info->dlpi_adds;
+	modules->removed = info->dlpi_subs;
+	modules->count++;
+	return 0;
+}
+
+static struct modules modules_now(void)
+{
+	struct modules modules = {0};
+
+	dl_iterate_phdr(count_one, &modules);
+	return modules;
+}
+
+/* Beyond that it is the caller's paths, and the caller's folder, that are searched by. */
+struct caller {
+	uint64_t address;
+	int is_found, has_paths, others_have;
+};
+
+static int look_at_paths(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct caller *caller = arg;
+	struct patch_module m;
+
+	(void)size;
+	weft_patch_read(&m, info);
+	caller->others_have |= m.has_rpath;
+	if (caller->address >= m.low && caller->address < m.high) {
+		caller->is_found = 1;
+		caller->has_paths = m.has_rpath || m.has_runpath;
+	}
+	return 0;
+}
+
+static int depends_on_caller(const char *file, const void *address)
+{
+	struct caller caller = {.address = (uint64_t)(uintptr_t)address};
+
+	if (!file || (strchr(file, '/') && !strchr(file, '$')))
+		return 0;
+	if (strchr(file, '$'))
+		return 1;
+	dl_iterate_phdr(look_at_paths, &caller);
+	return !caller.is_found || caller.has_paths || caller.others_have;
+}
+
+static __attribute__((noinline)) void *open_and_patch(const char *file, int mode)
+{
+	struct modules before = modules_now(), after;
+	void *handle = weft_real(dlopen)(file, mode);
+
+	if (!handle)
+		return NULL;
+	after = modules_now();
+	if (after.added != before.added)
+		patch_all(after.removed == before.removed ? before.count : 0);
+	return handle;
+}
+
+static void *open_hook(const char *file, int mode)
+{
+	weft_patch_catch_up();
+	if (!depends_on_caller(file, __builtin_return_address(0)))
+		return open_and_patch(file, mode);
+	__atomic_store_n(&pending, 1, __ATOMIC_RELEASE);
+	return weft_real(dlopen)(file, mode); /* a jump: the loader sees who called us */
+}
+
+static void *symbol_hook(void *handle, const char *name)
+{
+	weft_patch_catch_up();
+	return dlsym(handle, name); /* a jump likewise */
+}
+
+void weft_patch_catch_up(void)
+{
+	if (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL))
+		patch_all(0);
+}
+
+/* So that a copy that is loaded later finds this one (copies.c). */
+static void show_symbols(void)
+{
+	Dl_info info;
+
+	if (dladdr(&is_late, &info) && info.dli_fname)
+		weft_real(dlopen)(info.dli_fname, RTLD_NOLOAD | RTLD_GLOBAL | RTLD_LAZY);
+	dlerror();
+}
+
+/* Of the other threads' nothing is known. */
+static void note_own_stack(void)
+{
+	stack_t stack;
+
+	if (weft_hook_is_on(WEFT_HOOK_SIGNALS) && !weft_real(sigaltstack)(NULL, &stack))
+		weft_altstack_note(&stack);
+}
+
+void weft_patch_open(void)
+{
+	is_late = find_places();
+	if (!is_late)
+		return;
+	show_symbols();
+	note_own_stack();
+	patch_all(0);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * glibc's x86-64 has two functions timer_create: before 2.3.3 a timer_t was an int, and modules
+ * that ask for that version still get it. One hook stands for both, as it has no version: so it
+ * asks what the module wanted that calls. The answer is kept for the call that asked last, until
+ * a module goes, and another may come to lie there.
+ */
+#include "runtime/hooks/patch.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#define OLD_VERSION "GLIBC_2.2.5"
+
+#ifdef __x86_64__
+
+struct question {
+	uint64_t address; /* who calls */
+	int is_old;
+};
+
+static uint64_t known_new; /* the address whose answer was no */
+
+static int asks_for_old(const struct patch_module *m)
+{
+	for (int i = 0; i < 2; i++) {
+		const ElfW(Rela) *r = m->tables[i];
+
+		for (uint64_t left = m->counts[i]; left; left--, r++) {
+			const char *name = weft_patch_name(m, r), *version;
+
+			if (!name || strcmp(name, "timer_create") != 0)
+				continue;
+			version = weft_patch_version(m, r);
+			return version && !strcmp(version, OLD_VERSION);
+		}
+	}
+	return 0;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct question *q = arg;
+	struct patch_module m;
+
+	(void)size;
+	weft_patch_read(&m, info);
+	if (q->address < m.low || q->address >= m.high)
+		return 0;
+	q->is_old = asks_for_old(&m);
+	return 1;
+}
+
+/* musl has no such function. */
+static void *old_one(void)
+{
+	void *(*look_up)(void *, const char *, const char *);
+	void *found;
+
+	*(void **)(void *)&look_up = dlsym(RTLD_DEFAULT, "dlvsym");
+	found = look_up ? look_up(RTLD_NEXT, "timer_create", OLD_VERSION) : NULL;
+	dlerror();
+	return found;
+}
+
+void weft_patch_old_forget(void)
+{
+	__atomic_store_n(&known_new, 0, __ATOMIC_RELAXED);
+}
+
+weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
+{
+	struct question q = {.address = (uint64_t)(uintptr_t)caller};
+	weft_timer_create_fn *old = NULL;
+
+	if (__atomic_load_n(&known_new, __ATOMIC_RELAXED) == q.address)
+		return NULL;
+	dl_iterate_phdr(look, &q);
+	if (q.is_old)
+		*(void **)(void *)&old = old_one();
+	if (!old)
+		__atomic_store_n(&known_new, q.address, __ATOMIC_RELAXED);
+	return old;
+}
+
+#else
+
+void weft_patch_old_forget(void)
+{
+}
+
+weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
+{
+	(void)caller;
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another publisher of OpenTelemetry's contexts in this process: its mapping, found by name as
+ * every reader finds it, the keys of its payload, and whether another object defines the
+ * thread's symbol.
+ *
+ * Its payload may be freed at any moment: it is copied by process_vm_readv, as from outside,
+ * and held to be whole when the time in the header is the same before and after. Nothing in it
+ * is believed: every length is checked against what is left.
+ */
+#include "runtime/otel/otel_private.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include "runtime/core/sys.h"
+
+#define TRIES 3
+#define LINE_BYTES 512 /* names of interest stand in shorter ones */
+#define SYMBOLS_MAX (1u << 20)
+
+/* ---- the mapping */
+
+int weft_otel_foreign_is_name(const char *name)
+{
+	static const char *const names[] = {
+		"[anon_shmem:OTEL_CTX]",
+		"[anon:OTEL_CTX]",
+		"/memfd:OTEL_CTX",
+		"/memfd:OTEL_CTX (deleted)",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return 1;
+	return 0;
+}
+
+/* From this process, as one reads from another: what is not there is an error and no fault. */
+static int copy(void *to, uint64_t from, size_t bytes)
+{
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
+	long n =
+		sys_call6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1, (long)&remote, 1, 0);
+
+	return n == (long)bytes ? 0 : n < 0 ? (int)n : -EFAULT;
+}
+
+static int has_header(uint64_t at)
+{
+	struct weft_otel_process_header h = {0};
+
+	return !copy(&h, at, sizeof(h)) &&
+	       !memcmp(h.signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h.signature));
+}
+
+static const char *read_hex(const char *s, uint64_t *value)
+{
+	for (*value = 0;; s++) {
+		if (*s >= '0' && *s <= '9')
+			*value = *value << 4 | (uint64_t)(*s - '0');
+		else if (*s >= 'a' && *s <= 'f')
+			*value = *value << 4 | (uint64_t)(*s - 'a' + 10);
+		else
+			return s;
+	}
+}
+
+/* start-end perms offset device inode   name */
+static uint64_t look_at_line(const char *line, uint64_t own)
+{
+	uint64_t start, end;
+	const char *s = read_hex(line, &start);
+
+	if (*s != '-')
+		return 0;
+	s = read_hex(s + 1, &end);
+	for (int column = 0; column < 4; column++) {
+		s += *s == ' ';
+		s += strcspn(s, " ");
+	}
+	while (*s == ' ')
+		s++;
+	return start != own && weft_otel_foreign_is_name(s) && has_header(start) ? start : 0;
+}
+
+/* Line by line; of longer ones only the beginning is looked at. */
+struct lines {
+	int fd;
+	uint32_t at, bytes;
+	char buffer[1024];
+	char line[LINE_BYTES];
+};
+
+static int next_byte(struct lines *l)
+{
+	if (l->at == l->bytes) {
+		long n = sys_call3(SYS_read, l->fd, l->buffer, sizeof(l->buffer));
+
+		if (n <= 0)
+			return -1;
+		l->bytes = (uint32_t)n;
+		l->at = 0;
+	}
+	return (unsigned char)l->buffer[l->at++];
+}
+
+static int next_line(struct lines *l)
+{
+	uint32_t n = 0;
+	int c;
+
+	while ((c = next_byte(l)) >= 0 && c != '\n')
+		if (n + 1 < sizeof(l->line))
+			l->line[n++] = (char)c;
+	l->line[n] = 0;
+	return n || c >= 0;
+}
+
+uint64_t weft_otel_foreign_find(const char *maps, uint64_t own)
+{
+	struct lines l = {
+		.fd = (int)sys_call4(SYS_openat, AT_FDCWD, maps, O_RDONLY | O_CLOEXEC, 0)};
+	uint64_t found = 0;
+
+	if (l.fd < 0)
+		return 0;
+	while (!found && next_line(&l))
+		found = look_at_line(l.line, own);
+	sys_call1(SYS_close, l.fd);
+	return found;
+}
+
+/* ---- its payload */
+
+struct message {
+	const uint8_t *at, *end;
+};
+
+struct field {
+	uint64_t number;
+	struct message data; /* of a field with a length; else empty */
+};
+
+static int read_varint(struct message *m, uint64_t *value)
+{
+	*value = 0;
+	for (int shift = 0; shift < 64 && m->at < m->end; shift += 7) {
+		uint8_t byte = *m->at++;
+
+		*value |= (uint64_t)(byte & 0x7F) << shift;
+		if (!(byte & 0x80))
+			return 1;
+	}
+	return 0;
+}
+
+static int pass_over(struct message *m, uint64_t bytes)
+{
+	if (bytes > (uint64_t)(m->end - m->at))
+		return 0;
+	m->at += bytes;
+	return 1;
+}
+
+/* 0: the end, or what is no protocol buffer. */
+static int next_field(struct message *m, struct field *f)
+{
+	uint64_t tag, value;
+
+	memset(&f->data, 0, sizeof(f->data));
+	if (!read_varint(m, &tag))
+		return 0;
+	f->number = tag >> 3;
+	switch (tag & 7) {
+	case 0:
+		return read_varint(m, &value);
+	case 1:
+		return pass_over(m, 8);
+	case 2:
+		if (!read_varint(m, &value) || !pass_over(m, value))
+			return 0;
+		f->data = (struct message){m->at - value, m->at};
+		return 1;
+	case 5:
+		return pass_over(m, 4);
+	default:
+		return 0;
+	}
+}
+
+/* The last field @number with a length; empty: there is none. */
+static struct message last_field(struct message m, uint64_t number)
+{
+	struct message found = {0};
+	struct field f;
+
+	while (next_field(&m, &f))
+		if (f.number == number && f.data.end)
+			found = f.data;
+	return found;
+}
+
+static size_t bytes_of(struct message m)
+{
+	return (size_t)(m.end - m.at);
+}
+
+/* An ArrayValue of AnyValues: their texts, in order; what is no text keeps its number. */
+static int take_keys(struct message array)
+{
+	uint32_t index = 0;
+	struct field f;
+	int failed = 0;
+
+	while (!failed && index < WEFT_OTEL_PROCESS_KEYS_MAX && next_field(&array, &f))
+		if (f.number == 1 && f.data.end) {
+			struct message text = last_field(f.data, 1);
+
+			failed =
+				weft_otel_keys_add_at(index, (const char *)text.at, bytes_of(text));
+			index += !failed;
+		}
+	__atomic_store_n(&weft_otel_keys_usable, index, __ATOMIC_RELEASE);
+	return failed;
+}
+
+int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes)
+{
+	struct message m = {payload, payload + bytes};
+	struct field f;
+
+	while (next_field(&m, &f)) {
+		struct message key;
+
+		if (f.number != 2 || !f.data.end)
+			continue;
+		key = last_field(f.data, 1);
+		if (bytes_of(key) == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
+		    !memcmp(key.at, WEFT_OTEL_KEY_MAP_KEY, bytes_of(key)))
+			return take_keys(last_field(last_field(f.data, 2), 5));
+	}
+	return -ENOENT;
+}
+
+/* Whole, or -errno. */
+static int copy_payload(uint64_t mapping, uint8_t *to, uint32_t *bytes)
+{
+	struct weft_otel_process_header h = {0}, after = {0};
+	int failed = -EAGAIN;
+
+	for (int i = 0; i < TRIES && failed; i++) {
+		if (copy(&h, mapping, sizeof(h)))
+			return -EFAULT;
+		if (h.version != WEFT_OTEL_PROCESS_VERSION ||
+		    h.payload_bytes > WEFT_OTEL_PROCESS_PAYLOAD_MAX)
+			return -EPROTO;
+		failed = h.published_ns ? copy(to, h.payload, h.payload_bytes) : -EAGAIN;
+		if (copy(&after, mapping, sizeof(after)))
+			return -EFAULT;
+		if (!failed && memcmp(&h, &after, sizeof(h)) != 0)
+			failed = -EAGAIN;
+	}
+	*bytes = h.payload_bytes;
+	return failed;
+}
+
+int weft_otel_foreign_keys(uint64_t mapping)
+{
+	long at = sys_call6(SYS_mmap, 0, WEFT_OTEL_PROCESS_PAYLOAD_MAX, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t bytes;
+	int failed;
+
+	if (at < 0 && at > -4096)
+		return (int)at;
+	failed = copy_payload(mapping, (uint8_t *)at, &bytes);
+	if (!failed)
+		failed = weft_otel_foreign_parse((const uint8_t *)at, bytes);
+	sys_call2(SYS_munmap, at, WEFT_OTEL_PROCESS_PAYLOAD_MAX);
+	return failed;
+}
+
+/* ---- its symbol */
+
+struct object {
+	uint64_t base, low, high;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *hash, *gnu_hash;
+};
+
+/* Some libcs relocate these values in place, others do not. */
+static const void *in_object(const struct object *o, uint64_t value)
+{
+	return (const void *)(uintptr_t)(value < o->low ? o->base + value : value);
+}
+
+static int read_object(struct object *o, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *d = NULL;
+
+	memset(o, 0, sizeof(*o));
+	o->base = info->dlpi_addr;
+	o->low = UINT64_MAX;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t low = o->base + p->p_vaddr, high = low + p->p_memsz;
+
+		if (p->p_type == PT_DYNAMIC)
+			d = (const void *)(uintptr_t)low;
+		if (p->p_type == PT_LOAD && low < o->low)
+			o->low = low;
+		if (p->p_type == PT_LOAD && high > o->high)
+			o->high = high;
+	}
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			o->symbols = in_object(o, d->d_un.d_val);
+		else if (d->d_tag == DT_STRTAB)
+			o->strings = in_object(o, d->d_un.d_val);
+		else if (d->d_tag == DT_HASH)
+			o->hash = in_object(o, d->d_un.d_val);
+		else if (d->d_tag == DT_GNU_HASH)
+			o->gnu_hash = in_object(o, d->d_un.d_val);
+	}
+	return o->symbols && o->strings && (o->hash || o->gnu_hash);
+}
+
+static const ElfW(Sym) * symbol_is(const struct object *o, uint32_t n, const char *name)
+{
+	const ElfW(Sym) *s = &o->symbols[n];
+
+	return s->st_shndx != SHN_UNDEF && !strcmp(o->strings + s->st_name, name) ? s : NULL;
+}
+
+/* {buckets, first symbol, words of the Bloom filter, shift}, filter, buckets, chains */
+static const ElfW(Sym) * find_by_gnu_hash(const struct object *o, const char *name)
+{
+	const uint32_t *h = o->gnu_hash, *buckets = h + 4 + 2 * (size_t)h[2];
+	uint32_t hash = 5381, n;
+
+	for (const char *c = name; *c; c++)
+		hash = hash * 33 + (unsigned char)*c;
+	n = h[0] ? buckets[hash % h[0]] : 0;
+	if (n < h[1])
+		return NULL;
+	for (; n < SYMBOLS_MAX; n++) {
+		uint32_t entry = buckets[h[0] + n - h[1]];
+		const ElfW(Sym) *s = (entry | 1) == (hash | 1) ? symbol_is(o, n, name) : NULL;
+
+		if (s || (entry & 1))
+			return s;
+	}
+	return NULL;
+}
+
+static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
+{
+	if (o->gnu_hash)
+		return find_by_gnu_hash(o, name);
+	for (uint32_t n = 1; n < o->hash[1] && n < SYMBOLS_MAX; n++) {
+		const ElfW(Sym) *s = symbol_is(o, n, name);
+
+		if (s)
+			return s;
+	}
+	return NULL;
+}
+
+/* The variable that readers are led to, if this object's is it, is weft's or a guest's. */
+static int is_weft(const struct object *o, const struct dl_phdr_info *info, size_t size,
+		   const ElfW(Sym) * s)
+{
+	uint64_t here = (uint64_t)(uintptr_t)&weft_otel_chosen;
+
+	if ((here >= o->low && here < o->high) || find_symbol(o, "weft_runtime_v1"))
+		return 1;
+	return size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data) &&
+	       info->dlpi_tls_data &&
+	       weft_otel_thread_is_ours((const char *)info->dlpi_tls_data + s->st_value);
+}
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const ElfW(Sym) * s;
+	struct object o;
+
+	(void)arg;
+	if (!read_object(&o, info))
+		return 0;
+	s = find_symbol(&o, WEFT_OTEL_THREAD_SYMBOL);
+	return s && ELF64_ST_TYPE(s->st_info) == STT_TLS && !is_weft(&o, info, size, s);
+}
+
+int weft_otel_foreign_symbol(void)
+{
+	return dl_iterate_phdr(look_at_object, NULL);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process context: a mapping with the header and two halves for the payload, of which the
+ * header names one. A change fills the other half and publishes it by plain stores, in the
+ * order of weft/abi/otel_process_context.h. Readers look into a half that was left only while
+ * they have not seen the later time.
+ *
+ * The bell: whoever wants something published adds 1 to it. Who finds it at 0 has it, publishes
+ * until nobody has rung meanwhile, and puts it back to 0; the others go on at once (their key is
+ * in the map a moment later, and readers look again for an index that they do not know). So
+ * nobody waits but those who may make system calls: begin, stop, resource attributes. A thread
+ * that dies while it has the bell takes the whole process along; one that leaves by a longjmp
+ * loses it after a second to the next one who may make system calls.
+ */
+#include "runtime/otel/otel_private.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "runtime/core/sys.h"
+
+#define HEADER_BYTES 4096
+#define MAPPING_BYTES (HEADER_BYTES + 2 * WEFT_OTEL_PROCESS_PAYLOAD_MAX)
+#define NAME WEFT_OTEL_PROCESS_SIGNATURE
+#define SET_VMA 0x53564d41
+#define MEMFD_FLAGS 0x3u /* CLOEXEC | ALLOW_SEALING */
+#define MEMFD_NOEXEC_SEAL 0x8u
+#define PATIENCE_NS UINT64_C(1000000000)
+
+struct otel_options weft_otel_chosen = {
+	.root_key = WEFT_OTEL_ROOT_KEY,
+	.schema = WEFT_OTEL_SCHEMA_DEV,
+};
+
+static struct weft_otel_process_header *header;
+static uint32_t half; /* which one the header names */
+static uint32_t bell;
+static uint64_t bell_since_ns;
+static uint32_t publisher;    /* enum weft_publisher */
+static uint64_t foreign_at;   /* the mapping of the publisher that came first */
+static uint32_t keys_told;    /* who listens knows of these */
+static uint32_t keys_missed;  /* another library's map has not all that was asked for */
+static int64_t boot_ahead_ns; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC */
+
+enum weft_publisher weft_otel_process_publisher(void)
+{
+	return __atomic_load_n(&publisher, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_otel_process_at(void)
+{
+	return (uint64_t)(uintptr_t)header;
+}
+
+/* ---- the payload: protocol buffers, by the field numbers of ProcessContext */
+
+enum { TEXT = 1, ARRAY = 5 };          /* of AnyValue */
+enum { KEY = 1, VALUE = 2 };           /* of KeyValue */
+enum { RESOURCE = 1, ATTRIBUTES = 2 }; /* of ProcessContext */
+enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
+
+static uint32_t varint_bytes(uint32_t value)
+{
+	uint32_t bytes = 1;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes++;
+	return bytes;
+}
+
+/* Of a field of @bytes with its tag and length. */
+static uint32_t field_bytes(uint32_t bytes)
+{
+	return 1 + varint_bytes(bytes) + bytes;
+}
+
+static uint8_t *put_start(uint8_t *to, int number, uint32_t bytes)
+{
+	*to++ = (uint8_t)(number << 3 | 2);
+	for (; bytes >= 0x80; bytes >>= 7)
+		*to++ = (uint8_t)(bytes | 0x80);
+	*to++ = (uint8_t)bytes;
+	return to;
+}
+
+static uint8_t *put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
+{
+	to = put_start(to, number, bytes);
+	memcpy(to, data, bytes);
+	return to + bytes;
+}
+
+/* A KeyValue whose value is the @bytes of an AnyValue that the caller puts behind it. */
+static uint8_t *put_attribute(uint8_t *to, const char *key, uint32_t bytes)
+{
+	uint32_t key_bytes = (uint32_t)strlen(key);
+
+	to = put_start(to, ATTRIBUTES, field_bytes(key_bytes) + field_bytes(bytes));
+	to = put_bytes(to, KEY, key, key_bytes);
+	return put_start(to, VALUE, bytes);
+}
+
+static uint8_t *put_schema(uint8_t *to)
+{
+	uint32_t bytes = (uint32_t)strlen(weft_otel_chosen.schema);
+
+	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, field_bytes(bytes));
+	return put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
+}
+
+static uint8_t *put_key_map(uint8_t *to, uint32_t count)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += field_bytes(field_bytes(weft_otel_key_at(i)->bytes));
+	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, field_bytes(bytes));
+	to = put_start(to, ARRAY, bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct otel_key *k = weft_otel_key_at(i);
+
+		to = put_start(to, ARRAY_VALUES, field_bytes(k->bytes));
+		to = put_bytes(to, TEXT, k->text, k->bytes);
+	}
+	return to;
+}
+
+/* Fits always: OTEL_RESOURCE_BYTES and 256 keys of OTEL_KEY_BYTES are less than a half. */
+static uint32_t encode(uint8_t *to)
+{
+	uint8_t *start = to;
+	uint32_t bytes;
+	const uint8_t *resource = weft_otel_resource_bytes(&bytes);
+
+	to = put_bytes(to, RESOURCE, resource, bytes);
+	if (weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT) {
+		to = put_schema(to);
+		to = put_key_map(to, weft_otel_keys_count());
+	}
+	return (uint32_t)(to - start);
+}
+
+/* ---- the header */
+
+static long set_name(void);
+
+static uint64_t time_now(void)
+{
+	return clock_monotonic_ns() + (uint64_t)boot_ahead_ns;
+}
+
+/* A full fence behind the 0, one before the time: so says the protocol. */
+static void publish_once(void)
+{
+	uint64_t before = header->published_ns, now = time_now();
+	uint8_t *payload;
+	uint32_t bytes;
+
+	half ^= 1;
+	payload = (uint8_t *)header + HEADER_BYTES + half * WEFT_OTEL_PROCESS_PAYLOAD_MAX;
+	bytes = encode(payload);
+	__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&header->payload, (uint64_t)(uintptr_t)payload, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&header->payload_bytes, bytes, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&header->published_ns, now > before ? now : before + 1, __ATOMIC_SEQ_CST);
+}
+
+/* The bell is held, and after this is not: until nobody has rung meanwhile. */
+static void let_go(int has_changed)
+{
+	uint32_t rung;
+
+	do {
+		rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+		if (header && (has_changed || rung > 1))
+			publish_once();
+		has_changed = 1;
+	} while (!__atomic_compare_exchange_n(&bell, &rung, 0, 0, __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+}
+
+void weft_otel_process_republish(void)
+{
+	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
+		return;
+	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	let_go(1);
+}
+
+void weft_otel_process_lock(void)
+{
+	uint32_t nobody = 0;
+
+	while (!__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		uint64_t since_ns = __atomic_load_n(&bell_since_ns, __ATOMIC_RELAXED);
+
+		if (clock_monotonic_ns() - since_ns > PATIENCE_NS &&
+		    __atomic_compare_exchange_n(&bell_since_ns, &since_ns, clock_monotonic_ns(), 0,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return;
+		sys_call0(SYS_sched_yield);
+		nobody = 0;
+	}
+	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+void weft_otel_process_unlock(int has_changed)
+{
+	if (has_changed && header) {
+		publish_once();
+		set_name();
+	}
+	let_go(0);
+}
+
+/* ---- the mapping */
+
+/* ftruncate past RLIMIT_FSIZE would kill the program by SIGXFSZ. */
+static int file_is_allowed(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAPPING_BYTES);
+}
+
+static long make_file(void)
+{
+	long fd = -ENOSYS;
+
+	if (!file_is_allowed())
+		return -EFBIG;
+	fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS | MEMFD_NOEXEC_SEAL);
+	if (fd == -EINVAL)
+		fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS);
+	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, MAPPING_BYTES)) {
+		sys_call1(SYS_close, fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+static long map_private(long fd)
+{
+	int flags = MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0);
+
+	return sys_call6(SYS_mmap, 0, MAPPING_BYTES, PROT_READ | PROT_WRITE, flags,
+			 fd < 0 ? -1 : fd, 0);
+}
+
+/* The mapping's name, and what wakes who listens for it; the process may have forbidden it. */
+static long set_name(void)
+{
+	if (weft_rt_is_careful())
+		return -EPERM;
+	return sys_call5(SYS_prctl, SET_VMA, 0, header, MAPPING_BYTES, NAME);
+}
+
+static void look_at_clocks(void)
+{
+	struct timespec boot = {0};
+	uint64_t now = clock_monotonic_ns();
+
+	if (!clock_gettime(CLOCK_BOOTTIME, &boot))
+		boot_ahead_ns = (int64_t)((uint64_t)boot.tv_sec * 1000000000u +
+					  (uint64_t)boot.tv_nsec - now);
+}
+
+static void unmap(void)
+{
+	if (header)
+		sys_call2(SYS_munmap, header, MAPPING_BYTES);
+	header = NULL;
+}
+
+/* Everything but the time is there before the time is. */
+static void fill_header(void)
+{
+	memcpy(header->signature, NAME, sizeof(header->signature));
+	header->version = WEFT_OTEL_PROCESS_VERSION;
+	look_at_clocks();
+	publish_once();
+}
+
+/* The bell is held. Without a file and without a name nobody would find it. */
+static int map(void)
+{
+	long fd = weft_rt_is_careful() ? -EPERM : make_file();
+	long at = map_private(fd);
+
+	if (fd >= 0)
+		sys_call1(SYS_close, fd);
+	if (at < 0 && at > -4096)
+		return (int)at;
+	header = (struct weft_otel_process_header *)at;
+	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {
+		unmap();
+		return -EINVAL;
+	}
+	sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_NOHUGEPAGE);
+	fill_header();
+	if (set_name() < 0 && fd < 0) {
+		unmap();
+		return -ENOTSUP;
+	}
+	keys_told = weft_otel_keys_count();
+	return 0;
+}
+
+/* ---- begin and end */
+
+static void show(void)
+{
+	__atomic_store_n(&weft_rt.header->otel_process, publisher, __ATOMIC_RELEASE);
+	__atomic_store_n(&weft_rt.header->otel_thread, weft_otel_thread_publisher(),
+			 __ATOMIC_RELEASE);
+}
+
+void weft_otel_show(void)
+{
+	if (weft_rt_is_ready())
+		show();
+}
+
+static void read_options(void)
+{
+	const char *key = secure_getenv("WEFT_OTEL_ROOT_KEY");
+	const char *schema = secure_getenv("WEFT_OTEL_SCHEMA");
+	struct otel_options given = weft_otel_chosen;
+
+	if (key && !given.root_is_set)
+		weft_otel_options_set(key, NULL);
+	if (schema && !given.schema_is_set)
+		weft_otel_options_set(NULL, schema);
+	weft_otel_chosen.root_is_set = given.root_is_set;
+	weft_otel_chosen.schema_is_set = given.schema_is_set;
+}
+
+static int find_usable(const char *key, size_t bytes)
+{
+	int index = weft_otel_keys_find(key, bytes);
+
+	return index >= 0 && weft_otel_key_is_usable((uint32_t)index) ? index : -1;
+}
+
+/* The index of the root span's key, appended where the map is ours; -1 = none. */
+static int32_t root_index(void)
+{
+	const char *key = weft_otel_chosen.root_key;
+	size_t bytes = strlen(key);
+	int is_new;
+
+	if (!bytes)
+		return -1;
+	return publisher == WEFT_PUBLISHER_ANOTHER ? find_usable(key, bytes)
+						   : weft_otel_keys_add(key, bytes, &is_new);
+}
+
+static int begin(void)
+{
+	int failed = 0;
+
+	foreign_at = weft_otel_foreign_find("/proc/self/maps", weft_otel_process_at());
+	publisher = foreign_at ? WEFT_PUBLISHER_ANOTHER : WEFT_PUBLISHER_WEFT;
+	weft_otel_keys_usable = foreign_at ? 0 : WEFT_OTEL_PROCESS_KEYS_MAX;
+	if (foreign_at)
+		weft_otel_foreign_keys(foreign_at);
+	weft_otel_thread_begin(root_index());
+	if (publisher == WEFT_PUBLISHER_ANOTHER)
+		return weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT ? 0 : -EBUSY;
+	weft_otel_resource_begin();
+	failed = map();
+	if (failed) {
+		publisher = WEFT_PUBLISHER_FAILED;
+		weft_otel_thread_stop();
+	}
+	return failed;
+}
+
+int weft_otel_begin(void)
+{
+	int failed;
+
+	if (publisher == WEFT_PUBLISHER_WEFT || publisher == WEFT_PUBLISHER_ANOTHER)
+		return 0;
+	read_options();
+	weft_otel_process_lock();
+	failed = begin();
+	weft_otel_show();
+	weft_otel_process_unlock(0);
+	return failed;
+}
+
+void weft_otel_stop(void)
+{
+	weft_otel_process_lock();
+	unmap();
+	publisher = WEFT_PUBLISHER_NONE;
+	weft_otel_thread_stop();
+	weft_otel_show();
+	weft_otel_process_unlock(0);
+}
+
+void weft_otel_join(int64_t distance)
+{
+	if (!distance)
+		return;
+	weft_otel_thread_join(distance);
+	if (weft_otel_thread_publisher() != WEFT_PUBLISHER_ANOTHER)
+		return;
+	weft_otel_process_lock();
+	weft_otel_thread_begin(root_index());
+	weft_otel_show();
+	weft_otel_process_unlock(1);
+}
+
+/* Another's is not there in a child either; whether it comes again is that library's affair. */
+void weft_otel_after_fork(void)
+{
+	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
+	header = NULL;
+	weft_otel_process_lock();
+	weft_otel_resource_after_fork();
+	if (publisher == WEFT_PUBLISHER_WEFT && map())
+		publisher = WEFT_PUBLISHER_FAILED;
+	weft_otel_process_unlock(0);
+	weft_otel_thread_after_fork();
+}
+
+/* ---- keys, as labels use them */
+
+int weft_otel_key(const char *key, size_t bytes)
+{
+	int index, is_new = 0;
+
+	if (weft_otel_process_publisher() == WEFT_PUBLISHER_ANOTHER)
+		index = find_usable(key, bytes);
+	else
+		index = weft_otel_keys_add(key, bytes, &is_new);
+	if (index < 0)
+		__atomic_store_n(&keys_missed, 1, __ATOMIC_RELAXED);
+	if (is_new)
+		weft_otel_process_republish();
+	return index;
+}
+
+int weft_otel_key_has_no_room(const char *key, size_t bytes)
+{
+	return weft_otel_process_publisher() == WEFT_PUBLISHER_WEFT &&
+	       weft_otel_keys_count() == WEFT_OTEL_PROCESS_KEYS_MAX &&
+	       weft_otel_is_utf8(key, bytes) && weft_otel_keys_find(key, bytes) < 0;
+}
+
+/* A child's may lie elsewhere than its parent's. */
+static void look_at_foreign_keys(void)
+{
+	__atomic_store_n(&keys_missed, 0, __ATOMIC_RELAXED);
+	if (weft_otel_foreign_keys(foreign_at)) {
+		foreign_at = weft_otel_foreign_find("/proc/self/maps", 0);
+		if (!foreign_at || weft_otel_foreign_keys(foreign_at))
+			return;
+	}
+	weft_otel_thread_set_root(root_index());
+}
+
+static int has_to_tell(void)
+{
+	switch (weft_otel_process_publisher()) {
+	case WEFT_PUBLISHER_WEFT:
+		return __atomic_load_n(&keys_told, __ATOMIC_RELAXED) != weft_otel_keys_count();
+	case WEFT_PUBLISHER_ANOTHER:
+		return __atomic_load_n(&keys_missed, __ATOMIC_RELAXED) && !weft_rt_is_careful();
+	default:
+		return 0;
+	}
+}
+
+/* Who finds the bell held comes another time: a thread may claim its slot in a handler. */
+void weft_otel_tell(void)
+{
+	uint32_t nobody = 0;
+
+	if (!has_to_tell() ||
+	    !__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	if (publisher == WEFT_PUBLISHER_ANOTHER) {
+		look_at_foreign_keys();
+	} else if (header) {
+		__atomic_store_n(&keys_told, weft_otel_keys_count(), __ATOMIC_RELAXED);
+		look_at_clocks();
+		set_name();
+	}
+	let_go(0);
+}

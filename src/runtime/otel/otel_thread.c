@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of OpenTelemetry's thread context in the slot, and otel_thread_ctx_v1, the thread's
+ * pointer to it, which readers find by its symbol.
+ *
+ * The record stays where it is; `valid` is 0 while it changes. The pointer is stored once, behind
+ * the first whole record, and becomes NULL before the slot goes. What is in the record: first
+ * the local root span (18 bytes, room for which is always kept), then labels in their order. A
+ * write that changes ids alone leaves the labels as they are.
+ *
+ * A pointer that leads to no slot of weft's is another library's: it stays, and so does the
+ * whole thread from then on (OTEL_FOREIGN). Is another object's variable the one that readers
+ * are led to, or does another one define the symbol at all, no thread is touched.
+ */
+#include "runtime/otel/otel_private.h"
+
+#include <string.h>
+
+#include "base/tlsdesc.h"
+#include "runtime/core/label_store.h"
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+
+#define INLINED inline __attribute__((always_inline)) /* at each write of ids */
+
+#define ROOT_BYTES 18 /* index, length, 16 hexadecimal digits */
+#define LABELS_CACHED (sizeof(((struct weft_slot_otel *)0)->keys) / sizeof(uint16_t))
+
+/* In libweft.a a program's own definition comes first, and is then found out below. */
+#ifdef WEFT_STATIC
+#define SYMBOL __attribute__((visibility("default"), used, weak))
+#else
+#define SYMBOL __attribute__((visibility("default"), used))
+#endif
+
+extern __thread struct weft_otel_record *otel_thread_ctx_v1;
+SYMBOL __thread struct weft_otel_record *otel_thread_ctx_v1;
+
+/* The same by a name that leads nowhere else. */
+extern __thread struct weft_otel_record *weft_otel_own_pointer
+	__attribute__((alias("otel_thread_ctx_v1"), visibility("hidden"), used));
+
+WEFT_TLSDESC(otel_thread_ctx_v1, weft_otel_place, weft_otel_descriptor);
+WEFT_TLSDESC(weft_otel_own_pointer, weft_otel_own_place, weft_otel_own_descriptor);
+
+static int64_t distance;       /* of the pointer from the thread pointer; 0: it differs */
+static int64_t guest_distance; /* of a guest's variable; 0 = none */
+static int32_t root = -1;      /* index of its key; -1: the root span does not go out */
+static uint32_t publisher;     /* enum weft_publisher */
+
+enum weft_publisher weft_otel_thread_publisher(void)
+{
+	return __atomic_load_n(&publisher, __ATOMIC_RELAXED);
+}
+
+int64_t weft_otel_thread_distance(void)
+{
+	return weft_tlsdesc_distance(weft_otel_own_place(), weft_otel_own_descriptor(),
+				     weft_thread_pointer());
+}
+
+int weft_otel_thread_is_ours(const void *place)
+{
+	return place == weft_otel_own_place() ||
+	       (guest_distance && place == weft_thread_pointer() + guest_distance);
+}
+
+void weft_otel_thread_begin(int32_t root_index)
+{
+	int is_ours = weft_otel_thread_is_ours(weft_otel_place()) && !weft_otel_foreign_symbol();
+
+	weft_otel_thread_set_root(root_index);
+	distance = weft_tlsdesc_distance(weft_otel_place(), weft_otel_descriptor(),
+					 weft_thread_pointer());
+	__atomic_store_n(&publisher, is_ours ? WEFT_PUBLISHER_WEFT : WEFT_PUBLISHER_ANOTHER,
+			 __ATOMIC_RELEASE);
+}
+
+void weft_otel_thread_set_root(int32_t root_index)
+{
+	__atomic_store_n(&root, root_index, __ATOMIC_RELAXED);
+}
+
+void weft_otel_thread_stop(void)
+{
+	__atomic_store_n(&publisher, WEFT_PUBLISHER_NONE, __ATOMIC_RELEASE);
+}
+
+void weft_otel_thread_join(int64_t its_distance)
+{
+	guest_distance = its_distance;
+}
+
+static struct weft_otel_record **place_mine(void)
+{
+	if (LIKELY(distance != 0))
+		return (void *)(weft_thread_pointer() + distance);
+	return weft_otel_place();
+}
+
+/* The store in use, looked for once per write: its record, and what is known of it. */
+struct view {
+	struct weft_slot *slot;
+	struct weft_label_store *store;
+	struct weft_otel_record *record;
+	struct weft_slot_otel *notes;
+};
+
+static INLINED struct view view_of(struct weft_slot *slot)
+{
+	struct weft_label_store *store = weft_store_now(slot);
+
+	if (LIKELY(!store->record))
+		return (struct view){slot, store, (void *)slot->otel_record, &slot->otel};
+	return (struct view){slot, store, (void *)(uintptr_t)store->record,
+			     (void *)(uintptr_t)store->notes};
+}
+
+/* ---- the record */
+
+static uint64_t hex_of(uint32_t value)
+{
+	uint64_t x = value, letters;
+
+	x = (x & 0xFFFF) << 32 | x >> 16;
+	x = (x & UINT64_C(0x000000FF000000FF)) << 16 | (x >> 8 & UINT64_C(0x000000FF000000FF));
+	x = (x & UINT64_C(0x000F000F000F000F)) << 8 | (x >> 4 & UINT64_C(0x000F000F000F000F));
+	letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+	return x + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+}
+
+/* Labels behind it move; there is always room. */
+static INLINED void write_root(const struct view *v, uint64_t id, int32_t index)
+{
+	struct weft_otel_record *r = v->record;
+	uint64_t digits[2] = {hex_of((uint32_t)(id >> 32)), hex_of((uint32_t)id)};
+	uint32_t had = v->notes->root_span_id ? ROOT_BYTES : 0, has = id ? ROOT_BYTES : 0;
+
+	if (had != has) {
+		memmove(r->attributes + has, r->attributes + had, v->notes->label_bytes);
+		r->attributes_bytes = (uint16_t)(has + v->notes->label_bytes);
+	}
+	if (has) {
+		r->attributes[0] = (uint8_t)index;
+		r->attributes[1] = sizeof(digits);
+		memcpy(r->attributes + 2, digits, sizeof(digits));
+	}
+	v->notes->root_span_id = id;
+}
+
+/* The index of a label's key: most often what it was when last looked up. */
+static int key_of(const struct view *v, uint64_t label, const char *key, uint64_t bytes)
+{
+	uint16_t *cached = &v->notes->keys[label % LABELS_CACHED];
+	int index = *cached - 1;
+
+	if (index >= 0 && weft_otel_key_is_usable((uint32_t)index) &&
+	    otel_key_is(weft_otel_key_at((uint32_t)index), key, bytes))
+		return index;
+	index = weft_otel_key(key, bytes);
+	*cached = (uint16_t)(index + 1);
+	return index;
+}
+
+static const struct weft_custom_labels_set *own_set(const struct weft_slot *slot)
+{
+	const struct weft_custom_labels_set *set =
+		(const void *)(uintptr_t)GET(slot->ext.label_set);
+
+	/* a program's own set may change behind our back */
+	return set && weft_labels_is_own(slot, set) ? set : NULL;
+}
+
+/* One label at @to; the bytes that it took, 0: it is left out. */
+static uint32_t write_label(const struct view *v, const struct weft_custom_labels_set *set,
+			    uint64_t n, uint8_t *to, uint32_t room)
+{
+	const struct weft_custom_labels_label *l = &set->storage[n];
+	uint64_t bytes = l->value.bytes;
+	int index;
+
+	if (bytes > WEFT_OTEL_ATTRIBUTE_VALUE_BYTES || bytes + 2 > room ||
+	    !weft_otel_is_utf8(l->value.buf, bytes))
+		return 0;
+	index = key_of(v, n, (const char *)l->key.buf, l->key.bytes);
+	if (index < 0)
+		return 0;
+	to[0] = (uint8_t)index;
+	to[1] = (uint8_t)bytes;
+	memcpy(to + 2, l->value.buf, bytes);
+	return (uint32_t)bytes + 2;
+}
+
+/* Counted when it begins to be left out, not at each write. */
+static void count_left_out(const struct view *v, const struct weft_custom_labels_set *set,
+			   uint32_t left_out)
+{
+	uint32_t more = left_out & ~v->notes->left_out;
+
+	for (; more; more &= more - 1) {
+		const struct weft_custom_labels_label *l = &set->storage[__builtin_ctz(more)];
+
+		weft_slot_count(v->slot, WEFT_COUNTER_OTEL_LEFT_OUT, 1);
+		if (weft_otel_key_has_no_room((const char *)l->key.buf, l->key.bytes))
+			weft_slot_count(v->slot, WEFT_COUNTER_OTEL_KEYS_FULL, 1);
+	}
+	v->notes->left_out = left_out;
+}
+
+static __attribute__((noinline)) void write_labels(struct weft_slot *slot)
+{
+	const struct view view = view_of(slot), *v = &view;
+	struct weft_otel_record *r = v->record;
+	uint32_t at = v->notes->root_span_id ? ROOT_BYTES : 0, first = at, left_out = 0;
+	uint32_t end = WEFT_OTEL_ATTRIBUTES_BYTES - (!first && GET(root) >= 0 ? ROOT_BYTES : 0);
+	const struct weft_custom_labels_set *set = own_set(v->slot);
+	uint64_t count = set ? set->count : 0;
+
+	for (uint64_t n = WEFT_CUSTOM_LABELS_RESERVED; n < count; n++) {
+		uint32_t bytes;
+
+		if (!set->storage[n].key.buf)
+			continue;
+		bytes = write_label(v, set, n, r->attributes + at, end - at);
+		if (!bytes)
+			left_out |= 1u << n % 32;
+		at += bytes;
+	}
+	v->notes->label_bytes = (uint16_t)(at - first);
+	r->attributes_bytes = (uint16_t)at;
+	v->notes->generation = v->store->generation;
+	count_left_out(v, set, left_out);
+}
+
+struct shown_ids {
+	uint64_t trace[2], span; /* as a record has them */
+	uint8_t trace_flags;
+};
+
+/* The trace id is shown only beside the ids that it was written with; both ids, or none. */
+static INLINED struct shown_ids ids_of(const struct weft_slot *slot)
+{
+	const uint64_t *trace = (const uint64_t *)(const void *)slot->ext.trace_id;
+	uint64_t span = GET(slot->context.span_id), checksum = GET(slot->context.checksum);
+	uint64_t high = GET(trace[0]), low = GET(trace[1]);
+
+	if (!checksum || GET(slot->ext.v1_checksum) != checksum || !span || !(high | low))
+		return (struct shown_ids){{0, 0}, 0, 0};
+	return (struct shown_ids){
+		{high, low}, __builtin_bswap64(span), (uint8_t)GET(slot->ext.trace_flags)};
+}
+
+static INLINED void write_ids(const struct view *v)
+{
+	struct weft_otel_record *r = v->record;
+	struct shown_ids ids = ids_of(v->slot);
+	uint64_t *to = (uint64_t *)(void *)r;
+
+	PUT(to[0], ids.trace[0]);
+	PUT(to[1], ids.trace[1]);
+	PUT(to[2], ids.span);
+	PUT(r->trace_flags, ids.trace_flags);
+}
+
+static uint64_t root_of(const struct weft_slot *slot)
+{
+	return GET(root) >= 0 ? GET(slot->context.root_span_id) : 0;
+}
+
+/* Of a coroutine's store that comes back: most often it is as it was left. */
+static int record_says_so(const struct view *v)
+{
+	const struct weft_otel_record *r = v->record;
+	const uint64_t *has = (const uint64_t *)(const void *)r;
+	struct shown_ids ids = ids_of(v->slot);
+
+	return r->valid == 1 && v->notes->generation == v->store->generation &&
+	       v->notes->root_span_id == root_of(v->slot) && has[0] == ids.trace[0] &&
+	       has[1] == ids.trace[1] && has[2] == ids.span && r->trace_flags == ids.trace_flags;
+}
+
+static INLINED void write_record(const struct view *v, unsigned int changed)
+{
+	struct weft_otel_record *r = v->record;
+	uint64_t root_id = root_of(v->slot);
+
+	if (UNLIKELY(r->valid != 1)) { /* the first, or one was abandoned half way */
+		v->notes->root_span_id = v->notes->label_bytes = 0;
+		changed = WEFT_CHANGED_ALL;
+	}
+	PUT(r->valid, 0);
+	write_ids(v);
+	if (root_id != v->notes->root_span_id)
+		write_root(v, root_id, GET(root));
+	if (changed & WEFT_CHANGED_LABELS)
+		write_labels(v->slot);
+	PUT(r->valid, 1);
+}
+
+/* ---- the pointer */
+
+/* Of this session, or of the one that a forked child had before; or a coroutine's. */
+static int is_slot(const void *at)
+{
+	const uint8_t *private_slot = (const uint8_t *)weft_slot_private(), *p = at;
+
+	return (p >= weft_rt.base && p < weft_rt.base + weft_rt.total_bytes) ||
+	       (p >= private_slot && p < private_slot + sizeof(struct weft_slot)) ||
+	       weft_block_of((uint64_t)(uintptr_t)at);
+}
+
+static void leave_alone(const struct view *v)
+{
+	PUT(v->record->valid, 0);
+	v->slot->otel.is_foreign = 1;
+	weft_slot_count(v->slot, WEFT_COUNTER_OTEL_FOREIGN, 1);
+}
+
+/* The pointer leads elsewhere: the first write of this slot's owner, or another library's. */
+static void attach(const struct view *v, struct weft_otel_record **place, int is_ready)
+{
+	struct weft_otel_record *seen = GET(*place);
+
+	if (v->slot->otel.is_foreign)
+		return;
+	if (seen && !is_slot(seen)) {
+		leave_alone(v);
+		return;
+	}
+	if (!is_ready)
+		write_record(v, WEFT_CHANGED_ALL);
+	PUT(*place, v->record);
+}
+
+static __attribute__((noinline)) void
+sync_pointer(struct weft_slot *slot, struct weft_otel_record **place, unsigned int changed)
+{
+	const struct view v = view_of(slot);
+	int is_ready = changed & WEFT_CHANGED_STORE && record_says_so(&v);
+
+	if (GET(*place) != v.record)
+		attach(&v, place, is_ready);
+	else if (!is_ready)
+		write_record(&v, WEFT_CHANGED_ALL);
+}
+
+void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
+{
+	const struct view v = view_of(slot);
+	struct weft_otel_record **place;
+
+	if (UNLIKELY(weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT))
+		return;
+	place = place_mine();
+	if (UNLIKELY(changed & WEFT_CHANGED_STORE || GET(*place) != v.record))
+		sync_pointer(slot, place, changed);
+	else
+		write_record(&v, changed);
+}
+
+/* The parent's record is not the child's, whose thread has but the private slot so far. */
+void weft_otel_thread_after_fork(void)
+{
+	struct weft_slot *mine = weft_slot_private();
+	struct weft_otel_record **place;
+
+	memset(&mine->otel, 0, sizeof(mine->otel));
+	((struct weft_otel_record *)(void *)mine->otel_record)->valid = 0;
+	memset(view_of(mine).notes, 0, sizeof(mine->otel));
+	view_of(mine).record->valid = 0;
+	if (weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT)
+		return;
+	place = place_mine();
+	if (is_slot(GET(*place)))
+		PUT(*place, NULL);
+	if (weft_slot_mine())
+		weft_otel_sync(weft_slot_mine(), WEFT_CHANGED_ALL);
+}
+
+void weft_otel_withdraw(struct weft_slot *slot)
+{
+	struct weft_otel_record **place = place_mine();
+
+	/* (it may lead to the store before, if a switch brings this about) */
+	if (!slot->otel.is_foreign && is_slot(GET(*place)))
+		PUT(*place, NULL);
+	PUT(view_of(slot).record->valid, 0);
+}

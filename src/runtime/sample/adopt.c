@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that are there before the engine is. One that has a slot gets its timer from here.
+ * One that has none and runs on for a while gets the priming signal, and arms its timer itself when
+ * it has claimed a slot: so it is primed before its first sample. One that sleeps, or has the
+ * signal blocked, must not be signalled; nor one that waits for a CPU, for it may be in a call from
+ * which it was woken just now. Its timer is made here (WEFT_SIGVAL_ADOPTED), and the handler of its
+ * first tick claims. So it is for who is found later, and cannot be signalled (WEFT_ORDER_ADOPT).
+ *
+ * Made timers stand in a table until the engine ends, for nobody else knows of them before
+ * their first tick. The kernel does not give a timer's number away again: an entry may outlive
+ * its timer. Writer: whoever starts or stops the engine, or has `at_work`; threads that arm a timer
+ * of their own only take theirs out.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/platform.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/sampler.h"
+
+#define ROOM_BYTES 4096
+#define STATUS_BYTES 4096
+#define STEADY_NS 2000000
+#define RAN_NS 1000000 /* of CPU time meanwhile: it computes */
+#define SPARE_ENTRIES 64
+
+struct adopted {
+	int32_t tid, timer_id;
+	uint64_t waits, cpu_ns; /* of one that is to be signalled: how often it had gone to sleep */
+};
+
+static struct adopted *table;
+static uint32_t capacity, count;
+static uint32_t at_work;
+static uint32_t runners;                  /* at the table's end, while threads are looked at */
+static _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
+static char status[STATUS_BYTES];         /* likewise */
+static uint16_t slot_hints[65536];        /* by the low bits of a tid: 1 + its slot, perhaps */
+static uint64_t untimed[65536 / 64];      /* likewise: it was counted, and may claim a slot yet */
+
+static int belongs_to(uint32_t index, int32_t tid)
+{
+	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+
+	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && weft_rt_slot(index)->thread.tid == tid;
+}
+
+static uint32_t slots_in_use(void)
+{
+	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+
+	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
+}
+
+static int has_slot(int32_t tid)
+{
+	uint32_t hint = slot_hints[tid & 0xFFFF];
+
+	if (!hint) /* also of slot 65535: then the thread is taken for one without */
+		return 0;
+	if (hint <= slots_in_use() && belongs_to(hint - 1, tid))
+		return 1;
+	for (uint32_t i = 0; i < slots_in_use(); i++)
+		if (belongs_to(i, tid))
+			return 1;
+	return 0;
+}
+
+static long read_status(int32_t tid)
+{
+	char path[] = "/proc/self/task/0000000000/status", *at = path + 16;
+	char digits[10];
+	uint32_t rest = (uint32_t)tid;
+	int n = 0;
+	long fd, bytes;
+
+	do
+		digits[n++] = (char)('0' + rest % 10);
+	while (rest /= 10);
+	while (n)
+		*at++ = digits[--n];
+	memcpy(at, "/status", sizeof("/status"));
+	fd = sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	bytes = sys_call3(SYS_read, fd, status, sizeof(status) - 1);
+	sys_call1(SYS_close, fd);
+	if (bytes >= 0)
+		status[bytes] = '\0';
+	return bytes;
+}
+
+/* What follows the line's name, or NULL. */
+static const char *field(const char *name, size_t bytes)
+{
+	const char *at = status;
+
+	while (*at && memcmp(at, name, bytes)) {
+		while (*at && *at != '\n')
+			at++;
+		at += *at == '\n';
+	}
+	return *at ? at + bytes : NULL;
+}
+
+static uint64_t parse_hex(const char *at)
+{
+	uint64_t value = 0;
+
+	for (;; at++) {
+		if (*at >= '0' && *at <= '9')
+			value = value << 4 | (uint64_t)(*at - '0');
+		else if (*at >= 'a' && *at <= 'f')
+			value = value << 4 | (uint64_t)(*at - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+static uint64_t parse_number(const char *at)
+{
+	uint64_t value = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		value = value * 10 + (uint64_t)(*at - '0');
+	return value;
+}
+
+/* "SigQ: 0/96365": may another signal be queued, which else would come without its value? */
+static int has_room_for_signals(void)
+{
+	const char *queued = field("SigQ:\t", 6), *limit = queued;
+
+	while (limit && *limit >= '0' && *limit <= '9')
+		limit++;
+	return limit && *limit == '/' && parse_number(queued) < parse_number(limit + 1);
+}
+
+/* Does it run, and would the signal reach it at once? *waits: how often it has gone to sleep. */
+static int would_take(int32_t tid, int signo, uint64_t *waits)
+{
+	const char *state, *blocked, *switches;
+
+	if (read_status(tid) <= 0)
+		return 0;
+	state = field("State:\t", 7);
+	blocked = field("SigBlk:\t", 8);
+	switches = field("voluntary_ctxt_switches:\t", 25);
+	if (!state || *state != 'R' || !blocked || !switches || !has_room_for_signals())
+		return 0;
+	*waits = parse_number(switches);
+	return !(parse_hex(blocked) >> (signo - 1) & 1);
+}
+
+/* What it blocks; everything, if that is not to be seen. */
+static uint64_t mask_of(int32_t tid)
+{
+	const char *blocked = read_status(tid) > 0 ? field("SigBlk:\t", 8) : NULL;
+
+	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
+}
+
+/* The owner may do the same at this moment, or end. */
+static void arm_for(struct weft_slot *slot, int32_t tid)
+{
+	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
+	int32_t none = -1, timer_id;
+
+	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
+		return;
+	if (weft_clock_is_possible(0))
+		weft_clock_open(slot, mask_of(tid));
+	timer_id = weft_timer_make(tid, value);
+	if (timer_id < 0)
+		weft_timer_missing(slot);
+	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		weft_timer_delete(timer_id);
+}
+
+/* With a slot a thread is known without being listed. */
+static void note_slots(int are_armed)
+{
+	for (uint32_t i = 0; i < slots_in_use(); i++) {
+		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+		struct weft_slot *slot = weft_rt_slot(i);
+
+		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+			continue;
+		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
+		if (are_armed)
+			arm_for(slot, slot->thread.tid);
+	}
+}
+
+/* Of a thread of this process, up to this moment. */
+static uint64_t cpu_of(int32_t tid)
+{
+	const long clock = (long)(~(uint32_t)tid << 3 | 6);
+	struct timespec used = {0};
+
+	if (sys_call2(SYS_clock_gettime, (int)clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t bit_of(int32_t tid)
+{
+	return UINT64_C(1) << (tid & 63);
+}
+
+static void note_untimed(int32_t tid)
+{
+	if (!(__atomic_fetch_or(&untimed[(tid & 0xFFFF) / 64], bit_of(tid), __ATOMIC_RELAXED) &
+	      bit_of(tid)))
+		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
+}
+
+int weft_adopt_was_untimed(int32_t tid)
+{
+	return (__atomic_fetch_and(&untimed[(tid & 0xFFFF) / 64], ~bit_of(tid), __ATOMIC_RELAXED) &
+		bit_of(tid)) != 0;
+}
+
+static void adopt(int32_t tid)
+{
+	int32_t timer_id = -1;
+
+	if (count < capacity)
+		timer_id =
+			weft_timer_make(tid, WEFT_SIGVAL(weft_rt.cookie, WEFT_SIGVAL_ADOPTED, 0));
+	if (timer_id < 0) {
+		note_untimed(tid);
+		return;
+	}
+	table[count] = (struct adopted){.tid = tid, .timer_id = timer_id};
+	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+}
+
+/* Seen to run: what it is at a moment later decides. */
+static int note(int32_t tid, uint64_t waits)
+{
+	if (count + runners >= capacity)
+		return 0;
+	table[capacity - ++runners] =
+		(struct adopted){.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = cpu_of(tid)};
+	return 1;
+}
+
+static int look_at(void *arg, int32_t tid)
+{
+	int signo = weft_prime_signal();
+	uint64_t waits;
+
+	if (tid == *(const int32_t *)arg || has_slot(tid))
+		return 0;
+	if (!signo || !would_take(tid, signo, &waits) || !note(tid, waits))
+		adopt(tid);
+	return 0;
+}
+
+/*
+ * One that runs may go to sleep before the signal is there, and its call would end early; most
+ * that run for some microseconds will; one that waits for a CPU may be in a call still. So it must
+ * have run on for a while, on a CPU: one for all of them.
+ */
+static void signal_those_that_run_on(void)
+{
+	const struct timespec steady = {.tv_nsec = STEADY_NS};
+	int signo = weft_prime_signal();
+
+	if (runners)
+		sys_call2(SYS_nanosleep, &steady, NULL);
+	for (; runners; runners--) {
+		struct adopted runner = table[capacity - runners];
+		uint64_t waits;
+
+		if (!would_take(runner.tid, signo, &waits) || waits != runner.waits ||
+		    cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
+		    weft_prime_send(runner.tid, WEFT_ORDER_PRIME))
+			adopt(runner.tid);
+	}
+}
+
+/* A thread may still be reading an older, smaller table; what it takes out there is deleted twice,
+ * which the kernel refuses. */
+static void make_room_for(uint64_t threads)
+{
+	uint64_t entries = threads * 2 + SPARE_ENTRIES;
+	long at;
+
+	if (entries <= capacity)
+		return;
+	at = sys_call6(SYS_mmap, 0, (long)(entries * sizeof(*table)), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at < 0 && at > -4096)
+		return;
+	if (count)
+		memcpy((struct adopted *)at, table, count * sizeof(*table));
+	__atomic_store_n(&table, (struct adopted *)at, __ATOMIC_RELEASE);
+	capacity = (uint32_t)entries;
+}
+
+static void adopt_all(void)
+{
+	int32_t self = sys_gettid();
+	int threads;
+
+	note_slots(1);
+	threads = platform_threads_count(0);
+	if (threads <= 1)
+		return;
+	make_room_for((uint64_t)threads);
+	platform_threads_enumerate(0, room, sizeof(room), look_at, &self);
+	signal_those_that_run_on();
+}
+
+void weft_adopt_threads(void)
+{
+	if (!weft_timer_is_wanted())
+		return;
+	while (__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
+	adopt_all();
+	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+}
+
+static int is_adopted(int32_t tid)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (table[i].tid == tid &&
+		    __atomic_load_n(&table[i].timer_id, __ATOMIC_RELAXED) >= 0)
+			return 1;
+	return 0;
+}
+
+static int adopt_if_alone(void *arg, int32_t tid)
+{
+	(void)arg;
+	if (!has_slot(tid) && !is_adopted(tid))
+		adopt(tid);
+	return 0;
+}
+
+static void adopt_the_rest(void)
+{
+	int threads = platform_threads_count(0);
+
+	if (threads <= 1)
+		return;
+	note_slots(0);
+	make_room_for((uint64_t)threads + count);
+	platform_threads_enumerate(0, room, sizeof(room), adopt_if_alone, NULL);
+}
+
+/* Between an engine's start and its stop, which wait for us and we for none: so there is no timer
+ * left that nobody knows of. */
+void weft_adopt_more(void)
+{
+	uint64_t mask;
+
+	if (!weft_timer_is_wanted() || weft_rt_is_careful() || !weft_engine_enter())
+		return;
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	if (!__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE)) {
+		adopt_the_rest();
+		__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	}
+	sys_signals_restore(mask);
+	if (!weft_engine_leave())
+		weft_adopt_delete_all(); /* it did not wait any longer */
+}
+
+static void take_out(struct adopted *entry)
+{
+	weft_timer_delete(__atomic_exchange_n(&entry->timer_id, -1, __ATOMIC_RELAXED));
+}
+
+void weft_adopt_taken(int32_t tid)
+{
+	uint32_t n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+	struct adopted *entries = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (entries[i].tid == tid)
+			take_out(&entries[i]);
+}
+
+void weft_adopt_delete_all(void)
+{
+	for (uint32_t i = 0; i < count; i++)
+		take_out(&table[i]);
+	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+}
+
+void weft_adopt_forget(void)
+{
+	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording of a process that runs already (WEFT_ORDER_ATTACH, WEFT_ORDER_STOP). The collector
+ * has written itself into the header of this process's own session; the order comes as a
+ * priming signal to a thread that runs, whose handler ends here.
+ *
+ *   begin  what an earlier recording left is stopped; the collector is asked for the unwind
+ *          tables (counted in `attached`: a handful of system calls); engines start; then
+ *          attach_error and attach_taken (release) tell how it went
+ *   end    engines stop, tables are let go. Slots, context and the session stay: the next
+ *          recorder finds them
+ *
+ * A process whose threads all sleep, or run for a moment now and then, gets no signal for fear that
+ * it could cut a call short. If it begins threads, children or programs, as a shell does, it
+ * carries the order out before each of these by itself.
+ *
+ * Nobody may come to give the second order: the collector was killed, or nothing ran when it
+ * left. So a tick of a timer looks, too: the recording is over, or who drained has been gone
+ * for seconds. Then the thread that ticked ends it for all.
+ *
+ * Async-signal-safe; one thread at a time, and whoever finds another at it leaves.
+ */
+#include <string.h>
+
+#include <weft/abi/rendezvous.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/join.h"
+#include "runtime/stack/tables.h"
+
+static uint32_t at_work;
+
+static int is_own_session(void)
+{
+	return (weft_rt.header->features & WEFT_FEATURE_RUNTIME_MADE) != 0;
+}
+
+static int enter(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds() &&
+	       !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
+}
+
+static void leave(void)
+{
+	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+}
+
+static void set_running(uint32_t running)
+{
+	__atomic_store_n(&weft_rt.header->engines_run, running, __ATOMIC_RELEASE);
+}
+
+/* The collector's field, copied: it may change meanwhile. */
+static int set_path(void)
+{
+	char path[sizeof(weft_rt.header->socket_path)];
+
+	memcpy(path, weft_rt.header->socket_path, sizeof(path));
+	path[sizeof(path) - 1] = 0;
+	return weft_join_set_path(path);
+}
+
+/* Handlers that walk by the old tables: not one is left at work, or these stay and the order
+ * is not carried out; the collector sends another. */
+static int stop_earlier(void)
+{
+	int failed = weft_engine_stop();
+
+	if (failed && failed != -EALREADY)
+		return failed;
+	set_running(0);
+	if (is_own_session())
+		weft_tables_forget();
+	return 0;
+}
+
+/* Without tables stacks are copied: no reason not to sample. */
+static int begin(void)
+{
+	int failed;
+
+	if (!set_path())
+		weft_join_tables();
+	weft_rt.has_collector = 1;
+	weft_rt_count(WEFT_COUNTER_ATTACHED, 1);
+	failed = weft_engine_start();
+	if (!failed)
+		set_running(1);
+	return failed == -EALREADY ? 0 : failed;
+}
+
+void weft_attach_take(void)
+{
+	struct weft_session_header *h = weft_rt.header;
+	uint32_t number;
+	int error = 0;
+
+	if (!is_own_session() || !enter())
+		return;
+	/* Pairs: the release store in take_over() (src/collector/session/session_attach.c). */
+	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
+	if (number != __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) &&
+	    weft_rt_run_state() == WEFT_RUN_RECORDING &&
+	    (weft_rt_is_careful() || !stop_earlier())) {
+		error = weft_rt_is_careful() ? -EPERM : begin();
+		__atomic_store_n(&h->attach_error, error, __ATOMIC_RELAXED);
+		__atomic_store_n(&h->attach_taken, number, __ATOMIC_RELEASE);
+	}
+	leave();
+}
+
+void weft_attach_take_waiting(void)
+{
+	uint64_t before;
+
+	if (sys_getpid() != weft_rt.pid) /* a vfork child, or one that does not know it yet */
+		return;
+	before = sys_signals_block(SYS_SIGNALS_ALL);
+	weft_attach_take();
+	sys_signals_restore(before);
+}
+
+void weft_attach_end(void)
+{
+	if (!enter())
+		return;
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
+		stop_earlier();
+	leave();
+}
+
+/* ---- without an order */
+
+static int collector_is_gone(uint64_t now_ns)
+{
+	const struct weft_session_header *h = weft_rt.header;
+	uint64_t drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);
+	int32_t pid = __atomic_load_n(&h->collector_pid, __ATOMIC_RELAXED);
+
+	return !weft_rt_is_careful() && (int64_t)(now_ns - drained_ns) > COLLECTOR_PATIENCE_NS &&
+	       sys_call2(SYS_kill, pid, 0) == -ESRCH;
+}
+
+/* As if it had said so; another may have attached at this very moment. */
+static void close_for_it(void)
+{
+	uint32_t recording = WEFT_RUN_RECORDING;
+
+	__atomic_compare_exchange_n(&weft_rt.header->run_state, &recording, WEFT_RUN_CLOSED, 0,
+				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void weft_attach_look(uint64_t now_ns)
+{
+	if (weft_rt_run_state() == WEFT_RUN_RECORDING) {
+		if (!is_own_session() || !collector_is_gone(now_ns))
+			return;
+		close_for_it();
+	}
+	weft_attach_end();
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings of a process that runs already: see attach.c. Async-signal-safe. */
+#ifndef WEFT_RUNTIME_ATTACH_H
+#define WEFT_RUNTIME_ATTACH_H
+
+#include <stdint.h>
+
+#include "runtime/core/runtime.h"
+
+#define COLLECTOR_PATIENCE_NS INT64_C(5000000000) /* it drains ten times a second at least */
+
+void weft_attach_take(void); /* carries out header.attach_number (WEFT_ORDER_ATTACH) */
+void weft_attach_end(void);  /* WEFT_ORDER_STOP */
+
+void weft_attach_take_waiting(void); /* outside of handlers: if nobody has done it yet */
+
+/* Before the process begins something: is an order there that nobody has carried out? */
+static inline void weft_attach_before_children(void)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	if (LIKELY(!weft_rt_is_ready() ||
+		   __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) ==
+			   __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) ||
+		   weft_rt_run_state() != WEFT_RUN_RECORDING))
+		return;
+	weft_attach_take_waiting();
+}
+
+/* At a tick of a timer that came although, or long after, nobody records any more. */
+void weft_attach_look(uint64_t now_ns);
+
+/* Is it worth a look? Two loads, in each handler. */
+static inline int weft_attach_is_stale(uint64_t now_ns)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	return weft_rt_run_state() != WEFT_RUN_RECORDING ||
+	       (int64_t)(now_ns - __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED)) >
+		       COLLECTOR_PATIENCE_NS;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session of a forked child: begun in its first SIGPROF (of a timer on the process's
+ * CPU time that fork.c has armed), or when a second thread of it wants a slot: where that timer
+ * could not be had, when a second thread begins. Runs in a handler: all of it
+ * async-signal-safe, once per child (counter child_sessions).
+ */
+#include <string.h>
+
+#include <weft/abi/rendezvous.h>
+
+#include "runtime/context/customlabels_meet.h"
+#include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
+#include "runtime/core/sys.h"
+#include "runtime/coro/coro_carry.h"
+#include "runtime/event/event.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/hooks/patch.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/join.h"
+#include "runtime/sample/sampler.h"
+#include "runtime/stack/tables.h"
+
+#define PATIENCE_NS UINT64_C(2000000000)
+
+static int has_no_timer; /* for none could be made: no tick will begin the session */
+
+enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
+
+/* Not recorded it can be attached to, and has its own SIGPROF back. */
+static void begin_engine(void)
+{
+	if (weft_rt.has_collector) {
+		weft_engine_start();
+		return;
+	}
+	weft_prime_install_default();
+	weft_engine_stop();
+}
+
+static int begin(void)
+{
+	int failed;
+
+	weft_timer_disarm_process();
+	weft_session_forget();
+	weft_engine_forget();
+	failed = weft_rt.has_collector ? weft_join(WEFT_HELLO_FORKED) : -ENOTCONN;
+	if (failed) {
+		weft_tables_forget();
+		failed = weft_session_make(failed != -ECANCELED);
+	}
+	if (failed)
+		return failed;
+	weft_event_types_replay();
+	weft_log_replay();
+	weft_meet_say_so();
+	weft_modules_epoch_replay();
+	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
+	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
+	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+	begin_engine();
+	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Signals are blocked meanwhile, so nobody waits for a beginning on the same thread. */
+static int begin_alone(void)
+{
+	uint64_t before;
+	uint32_t nobody = BEGINNING_NOT;
+	int result = -EBUSY;
+
+	if (weft_rt_is_careful())
+		return -EPERM;
+	before = sys_signals_block(SYS_SIGNALS_ALL);
+	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, BEGINNING, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) {
+		result = begin();
+		__atomic_store_n(&weft_rt.beginning, BEGUN, __ATOMIC_RELEASE);
+	}
+	sys_signals_restore(before);
+	return result;
+}
+
+int weft_child_begin(void)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	int result = begin_alone();
+
+	while (result == -EBUSY &&
+	       __atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == BEGINNING &&
+	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+		sys_call0(SYS_sched_yield);
+	return weft_rt_is_ready() ? 0 : result;
+}
+
+/* In a handler: the thread stands still, and is in the middle of no write. */
+static void take_along(struct weft_slot *to, struct weft_slot *from)
+{
+	weft_context_copy(to, from);
+	weft_labels_copy(to, from);
+	weft_coro_copy(to, from);
+	from->events.coroutine_at = 0;
+	if (*weft_fork_guard & WEFT_GUARD_PUBLISHES)
+		weft_publish(to, WEFT_CHANGED_ALL);
+}
+
+struct weft_slot *weft_child_move_out(void)
+{
+	struct weft_slot *mine = weft_slot_private(), *slot;
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER,
+				   .has_timer = 1,
+				   .stack_low = mine->thread.stack_low,
+				   .stack_high = mine->thread.stack_high};
+
+	if (weft_slot_mine() == mine && weft_context_is_busy(mine))
+		return NULL;
+	weft_copies_store(NULL);
+	slot = weft_slot_claim(&birth);
+	if (slot)
+		take_along(slot, mine);
+	else
+		weft_copies_store(mine);
+	return slot;
+}
+
+struct weft_slot *weft_child_first_tick(void)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!weft_rt_is_unbegun_child() || !weft_guard_holds() || weft_child_begin())
+		return NULL;
+	return slot ? weft_child_move_out() : weft_slot_claim(&birth);
+}
+
+void weft_child_before_thread(void)
+{
+	if (UNLIKELY(has_no_timer) && weft_rt_is_unbegun_child())
+		weft_child_begin();
+	weft_attach_before_children();
+}
+
+/*
+ * The kernel is asked whether our handler stands: a recording that attaches or leaves in this
+ * very moment has it half done, or has ordered it alone, and a timer's SIGPROF would kill.
+ */
+void weft_child_after_fork(void)
+{
+	int is_wanted = weft_rt.base && !weft_rt_is_careful() && weft_rt.has_collector &&
+			weft_rt_run_state() == WEFT_RUN_RECORDING &&
+			weft_disposition_is_installed(WEFT_KEPT_PROF);
+
+	has_no_timer = is_wanted && weft_timer_arm_process() != 0;
+	weft_clock_after_fork(is_wanted);
+}

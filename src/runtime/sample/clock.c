@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hrtimers by perf's cpu-clock: see clock.h. */
+#include "runtime/sample/clock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/sample/clock_gaps.h"
+#include "runtime/sample/clock_rest.h"
+#include "runtime/sample/disposition.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/kernel_time.h"
+
+#define PERIOD_MIN_NS 10000
+#define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
+#define GAP_DENSE_MIN_NS 100000         /* a signal costs a third of it */
+#define PAGE_BYTES 4096
+#define FIRED 1            /* si_code of F_SETSIG: POLL_IN */
+#define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
+#define RUSH_THREADS 16    /* ... get their clock at once; of those after them one in ... */
+#define QUIET_PERIODS 32
+#define OPENING_MAX_NS 100000
+
+static uint64_t tick_ns;
+static uint64_t period_of_fork_ns; /* the parent's: its header may go at any time, see child.c */
+static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
+static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
+static int is_short;  /* the last could not be had: no descriptor, or no memory to be locked */
+static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
+
+static uint64_t period_of_header(void)
+{
+	return __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_period_ns(void)
+{
+	uint64_t ns = weft_rt_is_unbegun_child() ? period_of_fork_ns : period_of_header();
+
+	return ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : ns;
+}
+
+uint64_t weft_clock_gap_ns(void)
+{
+	uint64_t period_ns = weft_period_ns();
+
+	return period_ns < GAP_MAX_NS ? period_ns : GAP_MAX_NS;
+}
+
+void weft_tick_look(void)
+{
+	struct timespec tick = {.tv_nsec = 4000000};
+
+	sys_call2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
+	__atomic_store_n(&tick_ns, (uint64_t)tick.tv_nsec, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_tick_ns(void)
+{
+	return __atomic_load_n(&tick_ns, __ATOMIC_RELAXED);
+}
+
+static uint64_t *generator(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (!clock->random)
+		clock->random =
+			hash_mix(clock_monotonic_ns() ^ (uint64_t)slot->thread.tid << 40) | 1;
+	return &clock->random;
+}
+
+uint64_t weft_clock_random(struct weft_slot *slot)
+{
+	return weft_random(generator(slot));
+}
+
+/* Of this thread's: as many times as dense as it stands for threads. */
+static uint64_t own_gap_ns(const struct weft_clock *clock)
+{
+	uint64_t period_ns = weft_clock_gap_ns();
+	uint64_t dense_ns = period_ns / (clock->gaps.share | !clock->gaps.share);
+	uint64_t least_ns = period_ns < GAP_DENSE_MIN_NS ? period_ns : GAP_DENSE_MIN_NS;
+
+	return dense_ns < least_ns ? least_ns : dense_ns;
+}
+
+/* What lies between a gap and a late one is that one's as well: until the handler began the thread
+ * has gone on, as all do that it stands for; what the handler took is its own. */
+uint64_t weft_clock_weight_ns(struct weft_slot *slot)
+{
+	const struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t ns = own_gap_ns(clock), own_ns = 0;
+
+	if (clock->gaps.is_late) {
+		ns += __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+		own_ns = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+	}
+	return (clock->gaps.share > 1 ? ns * clock->gaps.share : ns) + own_ns;
+}
+
+/* ---- the event */
+
+/* The first version of struct perf_event_attr: not every libc's headers come with the kernel's. */
+struct event_attr {
+	uint32_t type, size;
+	uint64_t config, sample_period, sample_type, read_format, flags;
+	uint32_t wakeup_events, bp_type;
+	uint64_t bp_addr;
+};
+_Static_assert(sizeof(struct event_attr) == 64, "PERF_ATTR_SIZE_VER0");
+#define EVENT_SOFTWARE 1
+#define EVENT_CPU_CLOCK 0
+#define EVENT_DISABLED UINT64_C(1)
+#define EVENT_IN_USER_MODE (UINT64_C(3) << 5) /* exclude_kernel, exclude_hv */
+#define EVENT_CLOSE_ON_EXEC 8
+#define EVENT_ENABLE 0x2400UL /* PERF_EVENT_IOC_ENABLE */
+#define EVENT_ID 0x80082407UL /* PERF_EVENT_IOC_ID */
+
+static long open_event(int32_t tid, uint64_t gap_ns)
+{
+	const struct event_attr attr = {
+		.type = EVENT_SOFTWARE,
+		.size = sizeof(attr),
+		.config = EVENT_CPU_CLOCK,
+		.sample_period = gap_ns,
+		.flags = EVENT_DISABLED | EVENT_IN_USER_MODE,
+	};
+
+	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, EVENT_CLOSE_ON_EXEC);
+}
+
+/* libc's own structure of that name is not there in all of them. */
+struct owner {
+	int32_t type, tid;
+};
+#define OWNER_IS_THREAD 0
+#define SET_OWNER_EX 15
+#define SET_SIGNAL 10
+#define GET_SIGNAL 11
+
+static long aim(long fd, int32_t tid)
+{
+	struct owner owner = {OWNER_IS_THREAD, tid};
+	long failed = sys_call3(SYS_fcntl, fd, SET_OWNER_EX, &owner);
+
+	if (!failed)
+		failed = sys_call3(SYS_fcntl, fd, SET_SIGNAL, SIGURG);
+	return failed ? failed : sys_call3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC);
+}
+
+static void unmap(uint64_t page)
+{
+	if (page > WEFT_CLOCK_OPENING)
+		sys_call2(SYS_munmap, page, PAGE_BYTES);
+}
+
+/* Refused for good: threads that begin later need not try. */
+static void note_refusal(long error)
+{
+	if (weft_rt_is_unbegun_child())
+		return;
+	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
+	    error == -ENOENT || error == -EOPNOTSUPP || error == -EADDRINUSE)
+		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
+}
+
+/* CPU time of a thread of this process, as clocks keep it. Asked by who has a slice to lose it
+ * costs that, see clock.h. */
+static uint32_t cpu_us_of(int32_t tid)
+{
+	const int clock = (int)(~(uint32_t)tid << 3 | 6);
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, clock, &used);
+	return weft_usage_modulo((uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000 +
+				 1);
+}
+
+/* The address of its control page, and the number that it had meanwhile; or -errno. It counts from
+ * the end on: what the calls before take is no part of a gap. */
+static long make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
+{
+	long fd = open_event(slot->thread.tid, gap_ns), page;
+
+	if (fd < 0) {
+		note_refusal(fd);
+		return fd;
+	}
+	page = aim(fd, slot->thread.tid);
+	if (!page)
+		page = sys_call6(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	clock->since_us = clock->gaps.left ? 0 : cpu_us_of(slot->thread.tid);
+	sys_call3(SYS_ioctl, fd, EVENT_ENABLE, 0);
+	sys_call1(SYS_close, fd);
+	clock->fd = (int32_t)fd;
+	return page;
+}
+
+static int is_failure(long page)
+{
+	return page < 0 && page > -4096;
+}
+
+/* Threads are counted, not tries. */
+static void note_lack(struct weft_slot *slot)
+{
+	uint32_t before;
+
+	if (weft_rt_is_unbegun_child() ||
+	    __atomic_load_n(&weft_rt.header->clock_error, __ATOMIC_RELAXED))
+		return;
+	before = __atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_CLOCK, __ATOMIC_RELAXED);
+	if (!(before & WEFT_SLOT_NO_CLOCK))
+		__atomic_fetch_add(&weft_rt.header->clock_lacked, 1, __ATOMIC_RELAXED);
+}
+
+/* Between the two stores the event is made: whoever closes the clock meanwhile makes it go again.
+ */
+static int make_for(struct weft_slot *slot, uint64_t gap_ns)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint64_t opening = WEFT_CLOCK_OPENING, found;
+	long page;
+
+	page = make(slot, gap_ns, clock);
+	found = is_failure(page) ? 0 : (uint64_t)page;
+	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
+	if (!found)
+		note_lack(slot);
+	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		unmap(found);
+	return found != 0;
+}
+
+/* It is OPENING, for us. The engine may be ending, on another thread (engine.c). */
+static int start(struct weft_slot *slot, uint64_t gap_ns)
+{
+	int made = 0;
+
+	if (weft_engine_enter()) {
+		made = make_for(slot, gap_ns);
+		if (weft_engine_leave())
+			return made;
+	}
+	weft_clock_close(slot);
+	return 0;
+}
+
+static int is_handled_by_program(void)
+{
+	if (LIKELY(!weft_disposition_has_handler(WEFT_KEPT_PRIME)))
+		return 0;
+	note_refusal(-EADDRINUSE);
+	return 1;
+}
+
+int weft_clock_is_possible(uint64_t mask)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	return !(mask & SYS_SIGNAL_BIT(SIGURG)) && !weft_rt_is_careful() &&
+	       __atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_AUTO &&
+	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) &&
+	       weft_prime_signal() == SIGURG && !is_handled_by_program();
+}
+
+static int begins_to_open(struct weft_clock *clock)
+{
+	uint64_t closed = 0;
+
+	return __atomic_compare_exchange_n(&clock->page, &closed, WEFT_CLOCK_OPENING, 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void weft_clock_close(struct weft_slot *slot)
+{
+	uint64_t *page = &weft_clock_of(slot)->page;
+
+	if (__atomic_load_n(page, __ATOMIC_RELAXED))
+		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+}
+
+void weft_clock_yield(void)
+{
+	uint32_t high;
+
+	if (!weft_rt_is_ready() || !weft_guard_holds())
+		return;
+	note_refusal(-EADDRINUSE);
+	weft_clock_close(weft_slot_private());
+	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+		weft_clock_close(weft_rt_slot(i));
+}
+
+static int is_event(int32_t fd)
+{
+	uint64_t id;
+
+	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
+}
+
+/* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
+static int is_descriptor_of_program(int32_t fd)
+{
+	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !is_event(fd) &&
+	       sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG;
+}
+
+static int is_readable(int32_t fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN | POLLPRI};
+	const struct timespec now = {0};
+
+	return sys_call5(SYS_ppoll, &one, 1, &now, NULL, 0) > 0;
+}
+
+/* A signal of @fd that is pending goes, unless that is the program's and has something to tell. */
+static void take_pending(int32_t tid, int32_t fd)
+{
+	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
+	const struct timespec now = {0};
+	siginfo_t info = {.si_code = 0};
+
+	if (sys_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) != SIGURG)
+		return;
+	if (info.si_code != FIRED || info.si_fd != fd ||
+	    (is_descriptor_of_program(fd) && is_readable(fd)))
+		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
+}
+
+/* Its old number may be the program's by now. 0: it is closed. */
+static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	int32_t fd = clock->fd;
+
+	weft_clock_close(slot);
+	if (!begins_to_open(clock) || !start(slot, gap_ns))
+		return 0;
+	if (clock->fd != fd)
+		take_pending(slot->thread.tid, fd);
+	return 1;
+}
+
+/* In the private slot: what the thread that forked had, of an event that has stayed behind. */
+static void forget_private(void)
+{
+	struct weft_clock *clock = weft_clock_of(weft_slot_private());
+
+	memset(clock, 0, sizeof(*clock));
+}
+
+/* 0: there was none, or the engine is ending. */
+static int take_along(struct weft_slot *slot)
+{
+	struct weft_slot *private = weft_slot_private();
+	int is_taken;
+
+	if (slot == private || private->thread.tid != slot->thread.tid ||
+	    !weft_clock_is_open(private) || !weft_engine_enter())
+		return 0;
+	memcpy(weft_clock_of(slot), weft_clock_of(private), sizeof(struct weft_clock));
+	forget_private();
+	is_taken = weft_engine_leave();
+	if (!is_taken)
+		weft_clock_close(slot);
+	return is_taken;
+}
+
+int weft_clock_open(struct weft_slot *slot, uint64_t mask)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (weft_clock_rests(slot) || !weft_clock_is_possible(mask) || !begins_to_open(clock))
+		return 0;
+	weft_kernel_time_forget(slot);
+	clock->told_us = 0;
+	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
+	if (!start(slot, clock->gaps.gap_ns))
+		return 0;
+	if (!weft_rt_is_unbegun_child())
+		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+void weft_clock_after_fork(int is_wanted)
+{
+	struct weft_slot *slot = weft_slot_private();
+	uint64_t mask;
+
+	forget_private();
+	if (!is_wanted)
+		return;
+	period_of_fork_ns = period_of_header();
+	slot->thread.tid = sys_gettid();
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	weft_clock_open(slot, mask);
+	sys_signals_restore(mask);
+}
+
+void weft_clock_after_begin(struct weft_slot *slot)
+{
+	if (!slot)
+		weft_clock_close(weft_slot_private());
+	else if (take_along(slot))
+		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint64_t weight_ns)
+{
+	struct weft_gaps *gaps = &weft_clock_of(slot)->gaps;
+	int was_put_off = gaps->share > 1 && !gaps->gap_ns;
+
+	gaps->share = 1;
+	if (!weft_clock_open(slot, mask))
+		return weight_ns;
+	if (was_put_off)
+		return 0;
+	return weft_tick_ns() / 2;
+}
+
+void weft_clock_first_tick(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (clock->gaps.share <= 1 || weft_rt_is_careful())
+		return;
+	clock->gaps.share = 1;
+	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
+	open_anew(slot, clock->gaps.gap_ns);
+}
+
+/*
+ * Of how many threads that begin now one gets its clock at once. The more there are the shorter
+ * they live, as long as there are not many CPUs, so what is saved costs no samples: those of a
+ * thread come as much closer. Where not everybody who wants one gets it nobody can stand for
+ * others.
+ */
+static uint16_t share_of_now(const struct weft_slot *slot)
+{
+	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
+	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
+	uint64_t threads = seen >> 16 == now ? seen & 0xFFFF : 0;
+
+	if (threads < 0xFFFF)
+		__atomic_store_n(&rush, now << 16 | (threads + 1), __ATOMIC_RELAXED);
+	if (threads < RUSH_THREADS || __atomic_load_n(&is_short, __ATOMIC_RELAXED))
+		return 1;
+	return threads < 4 * RUSH_THREADS ? 4 : 8;
+}
+
+/* Put off it would be until a tick, which has to come. */
+static int has_ticks(const struct weft_slot *slot, uint64_t mask)
+{
+	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(SIGPROF));
+}
+
+void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
+{
+	struct weft_gaps *gaps = &weft_clock_of(slot)->gaps;
+
+	if (weft_clock_is_open(weft_slot_private()))
+		weft_clock_after_begin(slot);
+	if (weft_clock_is_open(slot) || !weft_clock_is_possible(mask))
+		return;
+	gaps->share = has_ticks(slot, mask) ? share_of_now(slot) : 1;
+	if (weft_random_below(generator(slot), gaps->share) == 0)
+		weft_clock_open(slot, mask);
+}
+
+/* The calling thread's own, open. */
+static struct weft_slot *open_of_mine(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	return slot && weft_guard_holds() && weft_clock_is_open(slot) && !weft_rt_is_careful()
+		       ? slot
+		       : NULL;
+}
+
+void weft_clock_before_mask(void)
+{
+	struct weft_slot *slot = open_of_mine();
+
+	if (slot)
+		weft_clock_close(slot);
+}
+
+void weft_clock_after_mask(void)
+{
+	struct weft_slot *slot = open_of_mine();
+
+	if (!slot)
+		return;
+	weft_clock_close(slot);
+	take_pending(slot->thread.tid, weft_clock_of(slot)->fd);
+}
+
+/*
+ * It may have fired while all was blocked, long before: of an event that is closed, of a slot that
+ * was released. A descriptor of the program's own that sends such a signal is open still.
+ */
+int weft_clock_sent(const siginfo_t *info)
+{
+	struct weft_slot *slot = weft_slot_mine(), *private = weft_slot_private();
+
+	if (info->si_code != FIRED)
+		return 0;
+	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
+		return 1;
+	if (!weft_rt_is_ready() || !weft_guard_holds() ||
+	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
+		return 0;
+	if (slot && slot != private && weft_clock_is_open(slot) &&
+	    info->si_fd == weft_clock_of(slot)->fd)
+		return 1;
+	return weft_rt_is_careful() || !is_descriptor_of_program(info->si_fd);
+}
+
+int weft_clock_is_repeat(struct weft_slot *slot)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	uint32_t age_us, late = __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+	int is_repeat;
+
+	if (!weft_clock_is_open(slot) || clock->gaps.left || !clock->since_us ||
+	    weft_rt_is_careful())
+		return 0;
+	age_us = cpu_us_of(slot->thread.tid) - clock->since_us;
+	is_repeat = weft_gaps_is_repeat(&clock->gaps, generator(slot), own_gap_ns(clock),
+					age_us * UINT64_C(1000), &late);
+	__atomic_store_n(&handlers_late_ns, late, __ATOMIC_RELAXED);
+	if (is_repeat)
+		open_anew(slot, clock->gaps.gap_ns);
+	return is_repeat;
+}
+
+/* From its beginning until the event counts again. */
+static void learn_opening(uint64_t fired_ns)
+{
+	uint64_t ns = clock_monotonic_ns() - fired_ns;
+	uint32_t before = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+
+	if (ns < OPENING_MAX_NS) /* else it has waited for a CPU */
+		__atomic_store_n(&opening_ns, before - before / 8 + (uint32_t)ns / 8,
+				 __ATOMIC_RELAXED);
+}
+
+int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	clock->since_us = 0;
+	if (is_handled_by_program()) {
+		weft_clock_close(slot);
+		return 0;
+	}
+	if (weft_gaps_next(&clock->gaps, generator(slot), own_gap_ns(clock)))
+		return 1;
+	if (weft_rt_is_careful()) { /* it would go on with the first, a short one perhaps */
+		clock->gaps.gap_ns = 0;
+		return 0;
+	}
+	if (!open_anew(slot, clock->gaps.gap_ns))
+		return 0;
+	learn_opening(fired_ns);
+	return 1;
+}
+
+void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+
+	if (!clock->since_us) {
+		clock->since_us = cpu_us;
+		return;
+	}
+	if ((int32_t)(cpu_us - clock->since_us) <
+	    (int32_t)(QUIET_PERIODS * (weft_clock_gap_ns() / 1000)))
+		return;
+	clock->since_us = 0;
+	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
+		return;
+	weft_clock_close(slot);
+	__atomic_store_n(&weft_rt.header->clock_error, -EBUSY, __ATOMIC_RELAXED);
+}
+
+int weft_clock_covers(struct weft_slot *slot, uint64_t mask)
+{
+	return weft_clock_is_open(slot) && !(mask & SYS_SIGNAL_BIT(SIGURG)) &&
+	       weft_prime_signal() == SIGURG;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The signals that weft handles while the program is shown its own action for them: SIGPROF
+ * and the priming signal. The program's action is kept here while ours is installed, carried
+ * out when a signal comes that is not ours, and put back into the kernel at the end.
+ *
+ * Two copies and a version: a writer fills the copy that nobody reads and then publishes
+ * it. Writers (install, uninstall, calls of sigaction) exclude each other by a word that they
+ * spin on with all signals blocked; readers (handlers) never wait. The word is the writer's
+ * pid: a forked child that inherits another's takes it over. A vfork child never writes here.
+ */
+#include <string.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/disposition.h"
+
+#define HELD_BACK_MAX 2
+
+struct kept {
+	int signo; /* 0: ours is not installed */
+	weft_handler_fn *handler;
+	struct sigaction copies[2];
+	uint32_t version;           /* copies[version & 1] is the current one */
+	struct sigaction installed; /* ours, as libc tells it */
+};
+
+static struct kept kept[WEFT_KEPT_COUNT];
+static int32_t writing;
+
+static uint64_t lock(void)
+{
+	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
+	int32_t self = sys_getpid(), holder = 0;
+
+	while (!__atomic_compare_exchange_n(&writing, &holder, self, 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		if (holder == self)
+			holder = 0;
+		if (!holder)
+			sys_call0(SYS_sched_yield);
+	}
+	return before;
+}
+
+static void unlock(uint64_t before)
+{
+	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
+	sys_signals_restore(before);
+}
+
+static struct kept *find(int signo)
+{
+	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
+		if (signo && __atomic_load_n(&kept[i].signo, __ATOMIC_ACQUIRE) == signo)
+			return &kept[i];
+	return NULL;
+}
+
+int weft_disposition_is_kept(int signo)
+{
+	return find(signo) != NULL;
+}
+
+int weft_disposition_signal(enum weft_kept which)
+{
+	return __atomic_load_n(&kept[which].signo, __ATOMIC_ACQUIRE);
+}
+
+static void get(struct kept *k, struct sigaction *action)
+{
+	uint32_t seen;
+
+	do {
+		seen = __atomic_load_n(&k->version, __ATOMIC_ACQUIRE);
+		memcpy(action, &k->copies[seen & 1], sizeof(*action));
+		/* Program order is enough for the compiler; a writer two versions on is seen. */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
+}
+
+void weft_disposition_get(enum weft_kept which, struct sigaction *action)
+{
+	get(&kept[which], action);
+}
+
+/* The lock is held. */
+static void put(struct kept *k, const struct sigaction *action)
+{
+	memcpy(&k->copies[(k->version + 1) & 1], action, sizeof(*action));
+	__atomic_store_n(&k->version, k->version + 1, __ATOMIC_RELEASE);
+}
+
+static int is_handler(const struct sigaction *action)
+{
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+/*
+ * Everything is blocked but the synchronous ones: one of them while blocked would kill. By bits:
+ * sigfillset() leaves out what the C library uses itself, and a thread cancelled in the middle of
+ * the handler would run its cleanup handlers from there. As the program's own handler asks, calls
+ * are restarted and its alternate stack is used, or not.
+ */
+static void fill_action(struct sigaction *ours, weft_handler_fn *handler,
+			const struct sigaction *theirs)
+{
+	const uint64_t blocked = SYS_SIGNALS_ASYNC;
+	const int follows = SA_RESTART | SA_ONSTACK;
+
+	memset(ours, 0, sizeof(*ours));
+	ours->sa_flags = is_handler(theirs) ? theirs->sa_flags & follows : follows;
+	if (weft_altstack_is_tiny())
+		ours->sa_flags &= ~SA_ONSTACK;
+	ours->sa_flags |= SA_SIGINFO;
+	ours->sa_sigaction = handler;
+	memset(&ours->sa_mask, 0xff, sizeof(ours->sa_mask));
+	memcpy(&ours->sa_mask, &blocked, sizeof(blocked));
+}
+
+static int install_ours(struct kept *k, const struct sigaction *theirs)
+{
+	struct sigaction ours;
+
+	fill_action(&ours, k->handler, theirs);
+	if (weft_real_sigaction(k->signo, &ours, NULL))
+		return -EINVAL;
+	return weft_real_sigaction(k->signo, NULL, &k->installed) ? -EINVAL : 0;
+}
+
+/* As the kernel and libc would tell it when asked: with libc's own way back from a handler. */
+static void normalise(const struct kept *k, struct sigaction *action)
+{
+	action->sa_flags |= k->installed.sa_flags & ~(SA_SIGINFO | SA_RESTART | SA_ONSTACK);
+	action->sa_restorer = k->installed.sa_restorer;
+	sigdelset(&action->sa_mask, SIGKILL);
+	sigdelset(&action->sa_mask, SIGSTOP);
+}
+
+static int is_discarded(int signo, const struct sigaction *action)
+{
+	return action->sa_handler == SIG_IGN || (action->sa_handler == SIG_DFL && signo == SIGURG);
+}
+
+/* What is pending goes when it becomes ignored, in all threads. */
+static void discard_pending(int signo)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	uint64_t pending = 0;
+
+	if (!sys_call2(SYS_rt_sigpending, &pending, sizeof(pending)) &&
+	    (pending >> (signo - 1) & 1))
+		weft_real_sigaction(signo, &ignore, NULL);
+}
+
+/* The lock is held. */
+static void take_over(struct kept *k, struct sigaction *theirs)
+{
+	struct sigaction ours;
+
+	normalise(k, theirs);
+	put(k, theirs);
+	if (is_discarded(k->signo, theirs))
+		discard_pending(k->signo);
+	fill_action(&ours, k->handler, theirs);
+	if (((ours.sa_flags ^ k->installed.sa_flags) & (SA_RESTART | SA_ONSTACK)) ||
+	    is_discarded(k->signo, theirs))
+		install_ours(k, theirs);
+}
+
+int weft_disposition_change(int signo, const struct sigaction *action, struct sigaction *was)
+{
+	struct sigaction wanted, before;
+	uint64_t old;
+	struct kept *k;
+	int result = 0;
+
+	if (action)
+		wanted = *action; /* a bad address faults with nothing held */
+	old = lock();
+	k = find(signo);
+	if (k) {
+		before = k->copies[k->version & 1];
+		if (action)
+			take_over(k, &wanted);
+	} else {
+		result = weft_real_sigaction(signo, action ? &wanted : NULL, &before);
+	}
+	unlock(old);
+	if (was && !result)
+		*was = before;
+	return result;
+}
+
+int weft_disposition_has_handler(enum weft_kept which)
+{
+	struct sigaction action;
+
+	weft_disposition_get(which, &action);
+	return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+int weft_disposition_is_ignored(enum weft_kept which)
+{
+	struct sigaction action;
+
+	weft_disposition_get(which, &action);
+	return action.sa_handler == SIG_IGN;
+}
+
+/* What is shown and called from the first moment on is what was there before. */
+static int install(struct kept *k, int signo, weft_handler_fn *handler)
+{
+	struct sigaction theirs;
+
+	if (k->signo)
+		return k->signo == signo ? 0 : -EBUSY;
+	if (weft_real_sigaction(signo, NULL, &theirs))
+		return -EINVAL;
+	k->handler = handler;
+	put(k, &theirs);
+	__atomic_store_n(&k->signo, signo, __ATOMIC_RELEASE);
+	if (!install_ours(k, &theirs))
+		return 0;
+	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	return -EINVAL;
+}
+
+int weft_disposition_install(enum weft_kept which, int signo, weft_handler_fn *handler)
+{
+	uint64_t old = lock();
+	int failed = install(&kept[which], signo, handler);
+
+	unlock(old);
+	if (!failed)
+		weft_altstack_begin();
+	return failed;
+}
+
+static int is_ours(const struct sigaction *action, const struct kept *k)
+{
+	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == k->handler;
+}
+
+int weft_disposition_is_installed(enum weft_kept which)
+{
+	struct sigaction now;
+	int signo = weft_disposition_signal(which);
+
+	return signo && !weft_real_sigaction(signo, NULL, &now) && is_ours(&now, &kept[which]);
+}
+
+void weft_disposition_renew(void)
+{
+	struct sigaction now;
+	uint64_t old = lock();
+
+	for (struct kept *k = kept; k < kept + WEFT_KEPT_COUNT; k++) {
+		if (!k->signo || weft_real_sigaction(k->signo, NULL, &now) || !is_ours(&now, k))
+			continue;
+		install_ours(k, &k->copies[k->version & 1]);
+	}
+	unlock(old);
+}
+
+void weft_disposition_keep(enum weft_kept which)
+{
+	struct kept *k = &kept[which];
+	struct sigaction theirs;
+	uint64_t old = lock();
+
+	if (k->signo && !weft_real_sigaction(k->signo, NULL, &theirs) && !is_ours(&theirs, k)) {
+		put(k, &theirs);
+		install_ours(k, &theirs);
+	}
+	unlock(old);
+}
+
+/* Signals of the program that wait for the process, or for this thread; ours are dropped. */
+static int take_pending(int signo, int (*ours)(const siginfo_t *), siginfo_t held[HELD_BACK_MAX])
+{
+	uint64_t set = UINT64_C(1) << (signo - 1);
+	struct timespec at_once = {0};
+	int count = 0;
+
+	while (count < HELD_BACK_MAX &&
+	       sys_call4(SYS_rt_sigtimedwait, &set, &held[count], &at_once, sizeof(set)) == signo)
+		if (!ours(&held[count]))
+			count++;
+	return count;
+}
+
+/*
+ * Ours may be pending in any thread still (before Linux 6.13 also those of deleted timers), and
+ * the default action of one would kill: to ignore a signal discards it everywhere. With a
+ * handler of its own the program lives, and keeps what is pending.
+ */
+static void restore(struct kept *k, int (*ours)(const siginfo_t *))
+{
+	struct sigaction theirs = k->copies[k->version & 1], ignore = {.sa_handler = SIG_IGN};
+	siginfo_t held[HELD_BACK_MAX];
+	int count = 0;
+
+	if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
+		count = take_pending(k->signo, ours, held);
+		weft_real_sigaction(k->signo, &ignore, NULL);
+	}
+	weft_real_sigaction(k->signo, &theirs, NULL);
+	for (int i = 0; i < count; i++)
+		sys_call3(SYS_rt_sigqueueinfo, sys_getpid(), k->signo, &held[i]);
+}
+
+void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_t *))
+{
+	struct kept *k = &kept[which];
+	struct sigaction now;
+	uint64_t old;
+
+	weft_altstack_end((int)which);
+	old = lock();
+	/* Has somebody replaced it behind our back, theirs stays. */
+	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && is_ours(&now, k))
+		restore(k, ours);
+	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	unlock(old);
+}
+
+/* As without weft: the process dies of it. Our own handler must be gone for that. */
+static void die(int signo)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	uint64_t mask = 0;
+
+	weft_real_sigaction(signo, &action, NULL);
+	sys_call3(SYS_tgkill, sys_getpid(), sys_gettid(), signo);
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
+
+/* The mask that the kernel would have set: the interrupted one, the action's, the signal. */
+static uint64_t handler_mask(int signo, const struct sigaction *action, const ucontext_t *uc)
+{
+	uint64_t interrupted, own;
+
+	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
+	memcpy(&own, &action->sa_mask, sizeof(own));
+	if (!(action->sa_flags & SA_NODEFER))
+		own |= UINT64_C(1) << ((unsigned int)signo - 1) % 64;
+	return interrupted | own;
+}
+
+static void call(const struct sigaction *action, int signo, siginfo_t *info, void *ucontext)
+{
+	uint64_t mask = handler_mask(signo, action, ucontext), ours;
+
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &ours, sizeof(mask));
+	if (action->sa_flags & SA_SIGINFO)
+		action->sa_sigaction(signo, info, ucontext);
+	else
+		action->sa_handler(signo);
+	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &ours, NULL, sizeof(ours));
+}
+
+void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, void *ucontext)
+{
+	struct sigaction action, once;
+
+	weft_disposition_get(which, &action);
+	if (action.sa_handler == SIG_IGN)
+		return;
+	if (action.sa_handler == SIG_DFL) {
+		if (signo != SIGURG)
+			die(signo);
+		return;
+	}
+	if (action.sa_flags & (int)SA_RESETHAND) {
+		once = action;
+		once.sa_handler = SIG_DFL;
+		weft_disposition_change(signo, &once, NULL);
+	}
+	call(&action, signo, info, ucontext);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start and stop of sampling: see engine.h.
+ *
+ * A timer that outlived the handler would kill the program. So whoever makes one says so first
+ * (arming) and looks then whether the engine is on; a stop switches it off first and looks then
+ * whether somebody is at it. Both in sequential order: one of the two sees the other.
+ *
+ * Handlers at work are only waited for: what they might still put into a slot, the number of a
+ * timer that is deleted, is swept out afterwards, and else before the next start.
+ */
+#include "runtime/sample/engine.h"
+
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/sampler.h"
+
+#define PATIENCE_NS UINT64_C(20000000)
+#define NAP_NS 100000
+
+enum engine { ENGINE_OFF, ENGINE_STARTING, ENGINE_ON, ENGINE_STOPPING };
+
+static uint32_t engine;
+static uint32_t arming;
+
+static int moves(uint32_t from, enum engine to)
+{
+	return __atomic_compare_exchange_n(&engine, &from, to, 0, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+static int is_on(void)
+{
+	uint32_t now = __atomic_load_n(&engine, __ATOMIC_SEQ_CST);
+
+	return now == ENGINE_ON || now == ENGINE_STARTING;
+}
+
+int weft_engine_enter(void)
+{
+	__atomic_fetch_add(&arming, 1, __ATOMIC_SEQ_CST);
+	if (is_on())
+		return 1;
+	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int weft_engine_leave(void)
+{
+	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
+	return is_on();
+}
+
+static int begin(uint64_t mask)
+{
+	struct weft_slot *slot = weft_slot_mine();
+	int failed = weft_sampler_install();
+
+	if (failed)
+		return failed;
+	weft_tick_look();
+	weft_prime_install((int)__atomic_load_n(&weft_rt.header->prime_signal, __ATOMIC_RELAXED));
+	__atomic_store_n(&weft_rt.on_release, weft_timer_disarm, __ATOMIC_RELEASE);
+	__atomic_store_n(&weft_rt.on_claim, weft_timer_arm, __ATOMIC_RELEASE);
+	weft_timer_disarm_all();
+	/* First: who adopts would see that signals are blocked. */
+	if (slot && slot != weft_slot_private())
+		weft_timer_arm(slot, mask);
+	weft_adopt_threads();
+	return 0;
+}
+
+static int may_not_move(void)
+{
+	if (!weft_rt_is_ready())
+		return -ENOTCONN;
+	return weft_rt_is_careful() ? -EPERM : 0;
+}
+
+int weft_engine_start(void)
+{
+	int failed = may_not_move();
+	uint64_t mask;
+
+	if (failed)
+		return failed;
+	if (!moves(ENGINE_OFF, ENGINE_STARTING))
+		return -EALREADY;
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	failed = begin(mask);
+	__atomic_store_n(&engine, failed ? ENGINE_OFF : ENGINE_ON, __ATOMIC_SEQ_CST);
+	sys_signals_restore(mask);
+	return failed;
+}
+
+static int nobody_arms(void)
+{
+	return __atomic_load_n(&arming, __ATOMIC_SEQ_CST) == 0;
+}
+
+/* But for the calling thread. */
+static int nobody_handles(void)
+{
+	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&weft_rt.header->handling, __ATOMIC_ACQUIRE))
+		return 0;
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
+		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+		struct weft_slot *slot = weft_rt_slot(i);
+
+		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && slot != weft_slot_mine() &&
+		    __atomic_load_n(&slot->thread.handling, __ATOMIC_ACQUIRE))
+			return 0;
+	}
+	return 1;
+}
+
+static int wait_until(int (*holds)(void))
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	uint64_t began_ns = clock_monotonic_ns();
+
+	while (!holds()) {
+		if (clock_monotonic_ns() - began_ns > PATIENCE_NS)
+			return 0;
+		sys_call2(SYS_nanosleep, &nap, NULL);
+	}
+	return 1;
+}
+
+/* Handlers last: with every timer gone, and nobody who could make one. */
+static int finish(void)
+{
+	int all_armed = wait_until(nobody_arms), all_drained;
+
+	weft_timer_disarm_all();
+	all_drained = wait_until(nobody_handles);
+	weft_timer_disarm_all();
+	if (all_armed && !weft_mask_is_lent())
+		weft_sampler_uninstall();
+	if (weft_rt.own_fd < 0)
+		weft_prime_end();
+	if (all_armed && all_drained)
+		return 0;
+	weft_rt_count(WEFT_COUNTER_HANDLERS_UNDRAINED, 1);
+	return -ETIMEDOUT;
+}
+
+int weft_engine_stop(void)
+{
+	int failed = may_not_move();
+	uint64_t mask;
+
+	if (failed)
+		return failed;
+	if (!moves(ENGINE_ON, ENGINE_STOPPING) &&
+	    !(weft_sampler_is_installed() && moves(ENGINE_OFF, ENGINE_STOPPING)))
+		return -EALREADY;
+	mask = sys_signals_block(SYS_SIGNALS_ALL);
+	failed = finish();
+	__atomic_store_n(&engine, ENGINE_OFF, __ATOMIC_SEQ_CST);
+	sys_signals_restore(mask);
+	return failed;
+}
+
+void weft_engine_forget(void)
+{
+	__atomic_store_n(&arming, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&engine, ENGINE_OFF, __ATOMIC_SEQ_CST);
+	weft_adopt_forget();
+	weft_mask_forget_others();
+	weft_prime_forget();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The priming signal: a thread that runs without a slot is told to claim one, and a process to
+ * begin or end a recording (enum weft_order). SIGURG by default, for its default action is to
+ * be ignored, so that one sent to a process in exec harms nobody; a real-time signal by choice.
+ *
+ * Ours are those that were queued with the session's cookie; all others are the program's, who
+ * gets them by its own action (disposition.c). But with a handler in place a signal interrupts
+ * sleeping calls, SA_RESTART or not, and an ignored one does not. So at the first SIGURG of
+ * somebody else's that the program ignores (out-of-band data for a socket with an owner) ours
+ * stands aside for good: priming goes on without it.
+ *
+ * A real-time one ends a process that has no handler for it. So whoever sends one says so first
+ * (prime_sending) and looks then whether it is in use; to let go of it, at the end or before
+ * exec, the header says so first, and senders are waited for then. Both in sequential order: one
+ * of the two sees the other.
+ */
+#include <string.h>
+
+#include "base/platform.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/sampler.h"
+
+#define REALTIME_USUAL 38              /* SIGRTMIN + 4 */
+#define PATIENCE_NS UINT64_C(20000000) /* a sender may have been killed */
+
+static uint32_t stands_aside;
+static int wanted_by_default;
+static int32_t on_their_way; /* sent by this process and not taken; also of threads that ended */
+
+int weft_prime_signal(void)
+{
+	return weft_disposition_signal(WEFT_KEPT_PRIME);
+}
+
+static int is_ours(const siginfo_t *info)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	return info->si_code == SI_QUEUE && weft_rt.cookie != 0 &&
+	       WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie && WEFT_SIGVAL_GENERATION(value) == 0;
+}
+
+static int is_sent_by_us(const siginfo_t *info)
+{
+	return is_ours(info) || weft_clock_sent(info);
+}
+
+static void prime_here(uint64_t mask)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_SIGNAL};
+	struct weft_handling marked = weft_handling_begin();
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (slot && slot == weft_slot_private())
+		slot = weft_child_move_out();
+	else if (!slot)
+		slot = weft_slot_claim(&birth);
+	if (slot)
+		weft_timer_arm(slot, mask);
+	weft_handling_end(marked);
+}
+
+static void obey(enum weft_order order, uint64_t mask)
+{
+	switch (order) {
+	case WEFT_ORDER_PRIME:
+		prime_here(mask);
+		break;
+	case WEFT_ORDER_ATTACH:
+		prime_here(mask);
+		weft_attach_take();
+		break;
+	case WEFT_ORDER_STOP:
+		weft_attach_end();
+		break;
+	case WEFT_ORDER_ADOPT:
+		weft_adopt_more();
+		break;
+	}
+}
+
+static void say(int signo)
+{
+	if (weft_rt_is_ready() && weft_guard_holds())
+		__atomic_store_n(&weft_rt.header->prime_signal_used, (uint32_t)signo,
+				 __ATOMIC_SEQ_CST);
+}
+
+/* What they sent has come, too: signals come at the end of a system call. */
+static void wait_for_senders(void)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+
+	while (__atomic_load_n(&weft_rt.header->prime_sending, __ATOMIC_SEQ_CST) &&
+	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+		sys_call0(SYS_sched_yield);
+	sys_call0(SYS_sched_yield);
+}
+
+/* The number, of a real-time signal alone, or 0. */
+static int let_go(void)
+{
+	int signo = weft_prime_signal();
+
+	if (!signo || signo == SIGURG || !weft_rt_is_ready() || !weft_guard_holds())
+		return 0;
+	say(0);
+	wait_for_senders();
+	return signo;
+}
+
+int weft_prime_before_exec(void)
+{
+	return weft_is_vfork_child() ? 0 : let_go();
+}
+
+void weft_prime_after_exec(int signo)
+{
+	if (signo && weft_prime_signal() == signo)
+		say(signo);
+}
+
+int weft_prime_send(int32_t tid, enum weft_order order)
+{
+	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, 0, (uint32_t)order);
+	uint32_t *sending = &weft_rt.header->prime_sending;
+	int signo = weft_prime_signal(), failed = -ENOSYS;
+
+	__atomic_fetch_add(sending, 1, __ATOMIC_SEQ_CST);
+	if (signo && __atomic_load_n(&weft_rt.header->prime_signal_used, __ATOMIC_SEQ_CST) ==
+			     (uint32_t)signo)
+		failed = platform_thread_signal(0, tid, signo, value);
+	__atomic_fetch_sub(sending, 1, __ATOMIC_SEQ_CST);
+	if (failed)
+		return failed;
+	__atomic_fetch_add(&on_their_way, 1, __ATOMIC_RELAXED);
+	weft_rt_count(WEFT_COUNTER_PRIMING_SENT, 1);
+	return 0;
+}
+
+/* Where nothing more may be queued (RLIMIT_SIGPENDING) one comes as if from nobody: it may be ours.
+ */
+static int has_lost_its_value(const siginfo_t *info)
+{
+	return info->si_code == SI_USER && info->si_pid == 0;
+}
+
+static void pass_on(int signo, siginfo_t *info, void *ucontext)
+{
+	if (weft_rt_is_ready() && weft_guard_holds())
+		weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
+	if (signo == SIGURG && info->si_code != SI_QUEUE && !has_lost_its_value(info) &&
+	    !weft_disposition_has_handler(WEFT_KEPT_PRIME)) {
+		__atomic_store_n(&stands_aside, 1, __ATOMIC_RELAXED);
+		weft_clock_yield();
+		weft_prime_uninstall();
+		return;
+	}
+	weft_disposition_deliver(WEFT_KEPT_PRIME, signo, info, ucontext);
+}
+
+static void handler(int signo, siginfo_t *info, void *ucontext)
+{
+	const ucontext_t *uc = ucontext;
+	int saved_errno = errno;
+	uint64_t mask;
+
+	if (weft_clock_sent(info))
+		weft_sampler_clock(uc);
+	else if (!is_ours(info))
+		pass_on(signo, info, ucontext);
+	else if (weft_rt_is_ready() && weft_guard_holds()) {
+		if (info->si_pid == weft_rt.pid)
+			__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
+		memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr), mask);
+	}
+	errno = saved_errno;
+}
+
+/* A program that uses a real-time signal has an action for it. */
+static int is_taken(int signo)
+{
+	struct sigaction theirs;
+
+	return weft_real_sigaction(signo, NULL, &theirs) || theirs.sa_handler != SIG_DFL;
+}
+
+static int try(int signo)
+{
+	int failed = weft_disposition_install(WEFT_KEPT_PRIME, signo, handler);
+
+	return failed ? failed : signo;
+}
+
+static int try_realtime(int wanted)
+{
+	int first, last, count;
+
+	if (platform_realtime_signals(&first, &last))
+		return -ENOSYS;
+	if (wanted < first || wanted > last)
+		return -ERANGE;
+	count = last - first + 1;
+	for (int i = 0; i < count; i++) {
+		int signo = first + (wanted - first + i) % count;
+
+		if (!is_taken(signo) && try(signo) == signo)
+			return signo;
+	}
+	return -EBUSY;
+}
+
+int weft_prime_install(int wanted)
+{
+	int signo = weft_prime_signal();
+
+	if (signo) {
+		say(signo);
+		return signo;
+	}
+	if (wanted <= 0 || !platform_priming_is_available())
+		signo = -ENOSYS;
+	else if (wanted != SIGURG)
+		signo = try_realtime(wanted);
+	else if (__atomic_load_n(&stands_aside, __ATOMIC_RELAXED))
+		signo = -EBUSY;
+	else
+		signo = try(SIGURG);
+	say(signo > 0 ? signo : 0);
+	return signo;
+}
+
+void weft_prime_uninstall(void)
+{
+	if (!let_go())
+		say(0);
+	weft_disposition_uninstall(WEFT_KEPT_PRIME, is_sent_by_us);
+}
+
+/* A handler of the program's own would be called for ours, which threads have yet to take. */
+void weft_prime_end(void)
+{
+	if ((__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 ||
+	     __atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED)) &&
+	    weft_disposition_has_handler(WEFT_KEPT_PRIME))
+		say(0);
+	else
+		weft_prime_uninstall();
+}
+
+void weft_prime_forget(void)
+{
+	__atomic_store_n(&on_their_way, 0, __ATOMIC_RELAXED);
+}
+
+void weft_prime_parse(const char *word)
+{
+	int number = 0;
+
+	wanted_by_default = SIGURG;
+	if (!word || !*word || !strcmp(word, "urg"))
+		return;
+	for (; *word >= '0' && *word <= '9' && number < 1000; word++)
+		number = number * 10 + (*word - '0');
+	wanted_by_default = *word ? 0 : number;
+	if (!strcmp(word, "rt"))
+		wanted_by_default = REALTIME_USUAL;
+}
+
+void weft_prime_install_default(void)
+{
+	__atomic_store_n(&weft_rt.header->prime_signal, (uint32_t)wanted_by_default,
+			 __ATOMIC_RELAXED);
+	if (weft_rt.own_fd >= 0)
+		weft_prime_install(wanted_by_default);
+	else
+		weft_prime_uninstall();
+}

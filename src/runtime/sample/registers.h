@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of an interrupted thread, by DWARF number, out of its ucontext. */
+#ifndef WEFT_RUNTIME_REGISTERS_H
+#define WEFT_RUNTIME_REGISTERS_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "runtime/event/event.h"
+
+#if defined(__x86_64__)
+#define REGISTER_COUNT 17
+#define RED_ZONE_BYTES 128
+
+static inline uint64_t registers_sp(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[15]; /* REG_RSP */
+}
+
+static inline uint64_t registers_pc(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[16]; /* REG_RIP */
+}
+
+/*
+ * Does it come back from a system call? One leaves the address behind it in rcx, two bytes above
+ * that of the instruction, which is where it begins again. (Else by chance, once in a blue moon.)
+ */
+static inline int registers_left_system_call(const ucontext_t *uc)
+{
+	uint64_t pc = registers_pc(uc), rcx = (uint64_t)uc->uc_mcontext.gregs[14]; /* REG_RCX */
+
+	return rcx == pc || rcx == pc + 2;
+}
+
+/* Kernel order (struct sigcontext): r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
+{
+	static const uint8_t from[REGISTER_COUNT] = {13, 12, 14, 11, 9, 8, 10, 15, 0,
+						     1,  2,  3,  4,  5, 6, 7,  16};
+
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
+}
+
+/* Of the others zeros. */
+static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
+{
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = 0;
+	out[3] = caller->rbx;
+	out[6] = caller->rbp;
+	out[7] = caller->sp;
+	out[12] = caller->r12;
+	out[13] = caller->r13;
+	out[14] = caller->r14;
+	out[15] = caller->r15;
+	out[16] = caller->pc;
+}
+#elif defined(__aarch64__)
+#define REGISTER_COUNT 33
+#define RED_ZONE_BYTES 0
+
+static inline uint64_t registers_sp(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.sp;
+}
+
+static inline uint64_t registers_pc(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.pc;
+}
+
+/*
+ * Does it come back from a system call, or is it about to begin one again? The page that it runs on
+ * can be read; the one before may be anything, so the first word of a page is taken for no.
+ */
+static inline int registers_left_system_call(const ucontext_t *uc)
+{
+	const uint32_t *at = (const uint32_t *)(uintptr_t)registers_pc(uc);
+	const uint32_t svc_0 = 0xD4000001u;
+
+	return (((uintptr_t)at & 4095) >= 4 && at[-1] == svc_0) || *at == svc_0;
+}
+
+static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
+{
+	for (int i = 0; i < 31; i++)
+		out[i] = uc->uc_mcontext.regs[i];
+	out[31] = uc->uc_mcontext.sp;
+	out[32] = uc->uc_mcontext.pc;
+}
+
+/* Of the others zeros. */
+static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
+{
+	for (int i = 0; i < REGISTER_COUNT; i++)
+		out[i] = 0;
+	for (int i = 0; i < 11; i++)
+		out[19 + i] = caller->x19_x29[i];
+	out[31] = caller->sp;
+	out[32] = caller->pc;
+}
+#else
+#error "x86-64 or aarch64"
+#endif
+
+#endif

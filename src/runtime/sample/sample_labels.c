@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See sample_labels.h. What was told last is remembered in the slot's label_state: address and
+ * generation of the set, and its number. Numbers count up per thread; their top byte is that of
+ * header.attach_number, so that a collector that comes later is told again.
+ */
+#include "runtime/sample/sample_labels.h"
+
+#include "runtime/context/label_bytes.h"
+#include "runtime/core/label_store.h"
+
+#include <string.h>
+
+#define NUMBER_BITS 24
+#define NUMBER_MASK ((UINT32_C(1) << NUMBER_BITS) - 1)
+
+static uint32_t attach_byte(void)
+{
+	return __atomic_load_n(&weft_rt.header->attach_number, __ATOMIC_RELAXED) & 0xFF;
+}
+
+/* What the thread has now: the same at every look of one handler. */
+struct sample_labels {
+	const struct weft_custom_labels_set *set; /* NULL: there are none */
+	uint64_t place;                           /* with the generation: which labels these are */
+	uint64_t generation;
+	int is_told; /* the collector knows them */
+};
+
+/* Number 0, of a set without labels, needs no telling. */
+static int is_told(const struct weft_slot_labels *state, const struct sample_labels *l)
+{
+	return state->recorded_set == l->place && state->recorded_generation == l->generation &&
+	       (!state->recorded_number || state->recorded_number >> NUMBER_BITS == attach_byte());
+}
+
+/* For who looks from outside: a library that came after the thread was not known at its claim. */
+static void note_place(struct weft_slot *slot)
+{
+	const struct weft_label_owner *own = weft_label_owner(slot);
+
+	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&own->meet);
+}
+
+static struct sample_labels look(struct weft_slot *slot)
+{
+	struct sample_labels l = {.set = weft_labels_seen(slot)};
+
+	if (LIKELY(!l.set))
+		return l;
+	if (UNLIKELY(!weft_labels_is_own(slot, l.set)))
+		note_place(slot);
+	l.place = weft_labels_place(slot, l.set);
+	l.generation = weft_labels_generation(l.set);
+	l.is_told = is_told(&slot->label_state, &l);
+	return l;
+}
+
+uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
+{
+	struct sample_labels l = look(slot);
+	uint32_t bytes;
+
+	if (LIKELY(!l.set || l.is_told))
+		return 0;
+	bytes = (weft_label_bytes(l.set) + 7) & ~7u;
+	return bytes < most ? bytes : most;
+}
+
+static uint32_t next_number(struct weft_slot_labels *state)
+{
+	uint32_t next = (state->numbers + 1) & NUMBER_MASK;
+
+	state->numbers = next ? next : 1;
+	return attach_byte() << NUMBER_BITS | state->numbers;
+}
+
+static void unrecorded(struct weft_slot *slot, struct weft_sample_record *sample)
+{
+	sample->flags |= WEFT_SAMPLE_NO_LABELS;
+	weft_slot_count(slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
+}
+
+/* A set of which no label is to be told is remembered under the number 0. */
+static __attribute__((noinline)) void tell(struct weft_slot *slot,
+					   const struct sample_labels *labels,
+					   struct weft_sample_record *sample, uint32_t room)
+{
+	struct weft_slot_labels *state = &slot->label_state;
+	uint8_t *to = (uint8_t *)sample + sample->record.bytes;
+	uint32_t left_out = 0;
+	uint32_t used = weft_label_bytes_put(labels->set, to, room, &left_out);
+
+	if (!used && left_out) {
+		unrecorded(slot, sample);
+		return;
+	}
+	if (left_out)
+		weft_slot_count(slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
+	state->recorded_set = labels->place;
+	state->recorded_generation = labels->generation;
+	state->recorded_number = used ? next_number(state) : 0;
+	sample->label_generation = state->recorded_number;
+	if (!used)
+		return;
+	sample->labels_at = sample->record.bytes;
+	sample->label_bytes = (uint16_t)used;
+	for (; used & 7; used++)
+		to[used] = 0;
+	sample->record.bytes += used;
+}
+
+void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,
+			    uint32_t room)
+{
+	struct sample_labels l = look(slot);
+
+	sample->label_generation = 0;
+	if (LIKELY(!l.set))
+		return;
+	if (LIKELY(l.is_told))
+		sample->label_generation = slot->label_state.recorded_number;
+	else
+		tell(slot, &l, sample, room);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cpu engine's handlers: SIGPROF from a thread's timer (a tick of the kernel has met it) and
+ * SIGURG from its clock (clock.h: who covers what). Each takes its own signals, passes all others
+ * on, and writes one sample into the thread's ring, with the stack walked (stack_walk.c) or
+ * copied for the collector to walk (stack_copy.c).
+ *
+ * A tick stands for a tick of CPU time, and a sample for a whole number of periods: tick / period
+ * and what the dice add, rounded down, so that the sum is right. 0: it is left out, which is how a
+ * rate below the tick's comes about. Ticks in one long system call come as one signal at its end:
+ * that one stands for what the kernel says the thread has spent in there.
+ *
+ * Asynchronous signals are blocked while it runs, so it never nests; the synchronous ones
+ * stay open, for one of them while blocked would kill the process. No allocation, no lock,
+ * errno kept. System calls: none, but for the exceptions that are counted where they stand:
+ * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
+ * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
+ * of a stopped recording is deleted and the engine ended, the session of a forked child is
+ * begun (child_sessions), a tick asks what the thread has used (one getrusage), and the clock's
+ * next block of gaps is begun (one event in 40 ms at most).
+ */
+#include "runtime/sample/sampler.h"
+
+#include <string.h>
+#include <weft/publish.h>
+
+#include "base/context_snapshot.h"
+#include "runtime/core/ring.h"
+#include "runtime/core/sys.h"
+#include "runtime/event/event.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/clock_rest.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/kernel_time.h"
+#include "runtime/sample/registers.h"
+#include "runtime/sample/sample_labels.h"
+#include "runtime/stack/stack.h"
+
+#define OPENING_MAX_US 10000 /* by what has a tick to its name that is none */
+
+static struct ring samples_ring(struct weft_slot *slot)
+{
+	return (struct ring){.producer = &slot->samples_p,
+			     .consumer = &slot->samples_c,
+			     .data = (uint8_t *)slot + weft_rt.samples_offset,
+			     .bytes = weft_rt.samples_bytes};
+}
+
+static void count_context(struct weft_slot *slot, enum weft_sample_context context)
+{
+	if (context == WEFT_CONTEXT_BUSY)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_BEING_WRITTEN, 1);
+	else if (context == WEFT_CONTEXT_BAD)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_BAD_CHECKSUM, 1);
+	else if (context == WEFT_CONTEXT_SLOTLESS)
+		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
+}
+
+/* Off, the ids are kept, and not shown. */
+static int shows_v1(void)
+{
+	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+}
+
+static enum weft_sample_context hide(struct weft_context_snapshot *out)
+{
+	memset(out, 0, sizeof(*out));
+	return WEFT_CONTEXT_NONE;
+}
+
+static void take_context(struct weft_slot *slot, struct weft_sample_record *sample, int is_new)
+{
+	struct weft_context_snapshot *out = (void *)&sample->span_id;
+	enum weft_sample_context found = weft_context_snapshot(slot, out);
+
+	if (is_new)
+		found = WEFT_CONTEXT_SLOTLESS;
+	else if (UNLIKELY(!shows_v1()))
+		found = hide(out);
+	sample->context = (uint8_t)found;
+	count_context(slot, found);
+}
+
+/* The fields of a timer's signal are other fields of a queued one. */
+static int32_t timer_of(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER ? info->si_timerid : -1;
+}
+
+/* What a sample is to say of its taking. On a handler's small stack. */
+struct taken {
+	uint64_t now_ns;
+	uint32_t own_us; /* CPU time that its session's beginning took before it */
+	uint32_t weight; /* periods; 0 = it is left out */
+	uint32_t cpu_us; /* the thread's CPU clock; 0 = not asked */
+	uint16_t flags;  /* enum weft_sample_flag */
+	uint8_t is_new;  /* the slot was claimed by this very handler */
+};
+
+/* CPU time since the last tick that met it, microseconds: the timer is due after one. */
+static uint32_t used_since_tick(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun
+								 : 1;
+}
+
+/* So that the sum of all is right, and each is a whole number. */
+static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
+{
+	uint64_t period_ns = weft_period_ns();
+	uint64_t dice;
+
+	if (ns == period_ns)
+		return 1;
+	dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
+	return (uint32_t)((ns + dice) / period_ns);
+}
+
+/* From a tick until the clock is open nothing covers the thread. */
+static uint64_t opening_ns(uint32_t us)
+{
+	return us < OPENING_MAX_US ? us * UINT64_C(1000) : 0;
+}
+
+/* What a tick stands for that met the thread at @uc. */
+static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const siginfo_t *info,
+						 const ucontext_t *uc, struct taken *out)
+{
+	struct weft_clock *clock = weft_clock_of(slot);
+	struct weft_usage usage = {0};
+	uint32_t used_us = used_since_tick(info), kernel_us;
+	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask;
+	int is_kernel = registers_left_system_call(uc), is_covered;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	is_covered = weft_clock_covers(slot, mask);
+	if (!weft_rt_is_careful()) {
+		usage = weft_usage_of_thread();
+		kernel_us = weft_usage_modulo(usage.kernel_us);
+		kernel_ns = weft_kernel_ns_between(kernel_us, clock->kernel_us);
+		clock->kernel_us = kernel_us;
+	}
+	if (!is_covered)
+		out->cpu_us = weft_usage_modulo(usage.cpu_us);
+	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
+	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
+	if (is_kernel)
+		weight_ns = weft_kernel_weight_alone(kernel_ns, (uint64_t)used_us * 1000,
+						     usage.waits - weft_clock_rest_of(slot)->waits);
+	if (is_kernel && is_covered && usage.kernel_us)
+		weight_ns = weft_kernel_weight_beside(slot, &usage, weight_ns);
+	if (is_covered) {
+		weft_clock_first_tick(slot);
+		if (usage.cpu_us)
+			weft_clock_is_quiet(slot, weft_usage_modulo(usage.cpu_us));
+	} else {
+		user_ns = weft_clock_open_late(slot, mask, weight_ns);
+		if (usage.cpu_us && weft_clock_is_open(slot))
+			user_ns += opening_ns(clock->since_us - weft_usage_modulo(usage.cpu_us));
+	}
+	if (usage.kernel_us)
+		weft_clock_rest_look(slot, out->now_ns, &usage);
+	out->weight = in_periods(slot, is_kernel ? weight_ns : user_ns);
+}
+
+static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
+		      const struct taken *taken)
+{
+	sample->record.type = WEFT_RECORD_SAMPLE;
+	sample->record.generation = (uint32_t)slot->thread.generation;
+	sample->record.rsv = taken->cpu_us;
+	sample->time_ns = taken->now_ns;
+	sample->weight = taken->weight;
+	sample->flags |= taken->flags;
+	sample->engine = WEFT_ENGINE_CPU;
+	sample->coroutine = slot->events.coroutine;
+	if (taken->weight > 1)
+		weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, taken->weight - 1);
+}
+
+/* By the session's mode; AUTO copies where nobody knows how far the stack reaches. */
+static struct weft_sample_record *take_by_mode(const struct stack_take *take)
+{
+	struct weft_sample_record *sample;
+
+	if (take->mode == WEFT_STACK_TABLE || take->mode == WEFT_STACK_FP ||
+	    (take->mode == WEFT_STACK_AUTO && take->view.known))
+		return weft_stack_walk(take);
+	sample = weft_stack_copy(take);
+	if (sample && take->mode == WEFT_STACK_CHECK)
+		weft_stack_check(take, sample);
+	return sample;
+}
+
+/* A sample without its labels rather than none. */
+static struct weft_sample_record *take_stack(struct stack_take *take)
+{
+	struct weft_sample_record *sample;
+
+	take->beside = weft_sample_labels_bytes(take->slot, weft_ring_record_max(&take->ring) / 4);
+	for (;;) {
+		sample = take_by_mode(take);
+		if (LIKELY(sample || !take->beside))
+			return sample;
+		take->beside = 0;
+	}
+}
+
+/* What was set for samples (weft/abi/events.h): 0, and what is left out for its context counted. */
+static int is_wanted(struct weft_slot *slot)
+{
+	const struct weft_event_row *rows =
+		(const void *)(weft_rt.base + weft_rt.event_area_offset);
+	uint32_t flags = __atomic_load_n(&rows[WEFT_EVENT_ROW_CPU].flags, __ATOMIC_RELAXED);
+
+	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
+		return 0;
+	if (LIKELY(!(flags & WEFT_EVENT_IF_CONTEXT)) || weft_event_has_context(slot))
+		return 1;
+	weft_slot_count(slot, WEFT_COUNTER_SAMPLES_UNSELECTED, 1);
+	return 0;
+}
+
+static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const struct taken *taken)
+{
+	struct stack_take take = {
+		.slot = slot,
+		.uc = uc,
+		.ring = samples_ring(slot),
+		.view = weft_stack_find(slot, uc, registers_sp(uc)),
+		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+	};
+	struct weft_sample_record *sample;
+
+	if (UNLIKELY(!is_wanted(slot)))
+		return;
+	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
+	sample = take_stack(&take);
+	if (!sample) {
+		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
+		return;
+	}
+	fill_head(slot, sample, taken);
+	take_context(slot, sample, taken->is_new);
+	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
+	weft_sample_labels_put(slot, sample, take.beside);
+	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
+	weft_event_add(&slot->events.commits, 1);
+	weft_ring_commit(&take.ring, &sample->record);
+	weft_rt_mark(weft_rt_index(slot));
+}
+
+/* Nothing but signals that were blocked meanwhile has met the session's beginning. */
+static void write_if_due(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
+{
+	if (UNLIKELY(taken->own_us))
+		taken->weight += in_periods(slot, taken->own_us * UINT64_C(1000));
+	if (taken->weight)
+		write_sample(slot, uc, taken);
+}
+
+static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			struct taken *taken)
+{
+	taken->weight = 1;
+	if (LIKELY(info->si_code == SI_TIMER)) /* else it was queued: one sample was asked for */
+		weigh_tick(slot, info, uc, taken);
+	write_if_due(slot, uc, taken);
+}
+
+/* One store: in the header, attempted is the sum of the causes. */
+static void lose(enum weft_counter cause)
+{
+	weft_rt_count(cause, 1);
+}
+
+/* A thread that no hook has seen: its timer was adopted. Not in the frame of a walk. */
+static __attribute__((noinline)) struct weft_slot *claim_here(const siginfo_t *info)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
+	struct weft_slot *slot = weft_slot_claim(&birth);
+
+	if (slot && slot->thread.timer_id < 0)
+		slot->thread.timer_id = timer_of(info);
+	return slot;
+}
+
+/* Two timers on one thread: a hook armed its own while the threads were being listed. */
+static int is_surplus(struct weft_slot *slot, const siginfo_t *info)
+{
+	int32_t timer_id = timer_of(info);
+
+	if (timer_id < 0)
+		return 0;
+	if (slot->thread.timer_id < 0)
+		slot->thread.timer_id = timer_id;
+	return slot->thread.timer_id != timer_id;
+}
+
+static void stop_ticking(struct weft_slot *slot, const siginfo_t *info)
+{
+	int32_t timer_id = timer_of(info);
+
+	if (slot && slot->thread.timer_id == timer_id)
+		slot->thread.timer_id = -1;
+	weft_timer_delete(timer_id);
+}
+
+static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
+			   struct taken *taken)
+{
+	taken->is_new = slot == NULL;
+	if (slot == weft_slot_private()) {
+		slot = weft_child_move_out();
+		if (slot)
+			is_surplus(slot, info);
+	} else if (taken->is_new)
+		slot = claim_here(info);
+	else if (is_surplus(slot, info)) {
+		weft_timer_delete(timer_of(info));
+		return;
+	}
+	if (slot)
+		sample_tick(slot, info, uc, taken);
+	else
+		lose(WEFT_COUNTER_LOST_NO_SLOT);
+}
+
+/* Is this the thread, and the life of the slot, that the timer was armed for? */
+static int belongs(const struct weft_slot *slot, uint64_t value)
+{
+	return slot && WEFT_SIGVAL_INDEX(value) == weft_rt_index(slot) &&
+	       WEFT_SIGVAL_GENERATION(value) == (slot->thread.generation & 0xFFFFFF);
+}
+
+static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken *taken)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
+		stop_ticking(slot, info);
+	else if (WEFT_SIGVAL_GENERATION(value) == WEFT_SIGVAL_ADOPTED)
+		sample_adopted(slot, info, uc, taken);
+	else if (belongs(slot, value))
+		sample_tick(slot, info, uc, taken);
+	else
+		lose(WEFT_COUNTER_LOST_EXIT_RACE);
+}
+
+/* Ours: from a timer, or queued by this very process, and with the session's cookie. */
+int weft_sampler_is_ours(const siginfo_t *info)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	if (info->si_code != SI_TIMER &&
+	    !(info->si_code == SI_QUEUE && info->si_pid == weft_rt.pid))
+		return 0;
+	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
+}
+
+/* Of the calling thread, at this very moment. */
+static uint64_t cpu_time_ns(void)
+{
+	struct timespec used = {0};
+
+	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* A forked child's: its session begins, and with that the timer of the thread that it met. */
+static struct weft_slot *begin_child(uint32_t *took_us)
+{
+	struct weft_slot *slot;
+	uint64_t before_ns;
+
+	if (weft_rt_is_careful())
+		return NULL;
+	before_ns = cpu_time_ns();
+	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
+	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: the next one */
+		weft_clock_after_begin(slot);
+	if (!slot && !weft_rt_is_ready())
+		weft_timer_disarm_process();
+	*took_us = (uint32_t)((cpu_time_ns() - before_ns) / 1000);
+	return slot;
+}
+
+static void arm(struct weft_slot *slot, const ucontext_t *uc)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	weft_timer_arm(slot, mask);
+}
+
+static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
+						 struct taken *taken)
+{
+	struct weft_slot *slot = begin_child(&taken->own_us);
+
+	if (!slot)
+		return;
+	sample_tick(slot, info, uc, taken);
+	arm(slot, uc);
+}
+
+static void count_time(uint64_t began_ns)
+{
+	unsigned int bucket = log2_bucket(clock_monotonic_ns() - began_ns);
+
+	__atomic_fetch_add(&weft_rt.header->handler_ns[bucket], 1, __ATOMIC_RELAXED);
+}
+
+/* The first tick after the end of a recording ends the engine, for all threads. */
+static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *taken)
+{
+	struct weft_handling marked = weft_handling_begin();
+
+	take_tick(info, uc, taken);
+	count_time(taken->now_ns);
+	weft_handling_end(marked);
+	if (UNLIKELY(weft_attach_is_stale(taken->now_ns)))
+		weft_attach_look(taken->now_ns);
+}
+
+/*
+ * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
+ * thread had blocked it, and its ticks have counted meanwhile.
+ */
+static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
+{
+	uint64_t weight_ns;
+
+	if (weft_rt_run_state() != WEFT_RUN_RECORDING) {
+		weft_clock_close(slot);
+		return;
+	}
+	weight_ns = weft_clock_weight_ns(slot);
+	if (!weft_clock_fired(slot, taken->now_ns)) /* if so it covers what is done below */
+		weight_ns /= 2;
+	if (!registers_left_system_call(uc)) {
+		taken->weight = in_periods(slot, weight_ns);
+		weft_kernel_time_sampled(slot, weight_ns);
+	}
+	write_if_due(slot, uc, taken);
+}
+
+void weft_sampler_clock(const ucontext_t *uc)
+{
+	struct taken taken = {.now_ns = clock_monotonic_ns()};
+	struct weft_slot *slot = weft_slot_mine();
+	int is_first =
+		(!slot || slot == weft_slot_private()) && weft_clock_is_open(weft_slot_private());
+	struct weft_handling marked;
+
+	if (is_first)
+		slot = weft_slot_private();
+	if (slot && weft_clock_is_repeat(slot)) /* before what takes its time */
+		return;
+	if (is_first)
+		slot = begin_child(&taken.own_us);
+	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))
+		return;
+	marked = weft_handling_begin();
+	take_clock(slot, uc, &taken);
+	if (is_first)
+		arm(slot, uc);
+	count_time(taken.now_ns);
+	weft_handling_end(marked);
+}
+
+void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
+{
+	int saved_errno = errno;
+	struct taken taken = {.now_ns = clock_monotonic_ns()};
+
+	if (!weft_sampler_is_ours(info)) {
+		if (weft_rt_is_ready())
+			weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
+		errno = saved_errno;
+		if (weft_mask_hold_back(info, ucontext))
+			return;
+		weft_disposition_deliver(WEFT_KEPT_PROF, signo, info, ucontext);
+		return;
+	}
+	if (UNLIKELY(!weft_rt_is_ready()))
+		take_first(info, ucontext, &taken);
+	else if (LIKELY(weft_guard_holds()))
+		handle(info, ucontext, &taken);
+	errno = saved_errno;
+}
+
+int weft_sampler_is_installed(void)
+{
+	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
+}
+
+int weft_sampler_install(void)
+{
+	return weft_disposition_install(WEFT_KEPT_PROF, SIGPROF, weft_sampler_handler);
+}
+
+void weft_sampler_uninstall(void)
+{
+	weft_disposition_uninstall(WEFT_KEPT_PROF, weft_sampler_is_ours);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cpu engine: timers (timer.c), the SIGPROF handler (sampler.c), what the program
+ * believes about SIGPROF (disposition.c).
+ */
+#ifndef WEFT_RUNTIME_SAMPLER_H
+#define WEFT_RUNTIME_SAMPLER_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/sample/disposition.h"
+
+/* timer.c; all async-signal-safe */
+void weft_timer_missing(struct weft_slot *slot); /* it could not be made: counted once */
+/* The calling thread's own timer and clock; @mask: signals that it blocks. */
+void weft_timer_arm(struct weft_slot *slot, uint64_t mask);
+void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
+void weft_timer_delete(int32_t timer_id);
+void weft_timer_pause(void); /* the calling thread's own */
+void weft_timer_resume(void);
+int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
+/* Of all threads that have a slot or were adopted; more than once does no harm. */
+void weft_timer_disarm_all(void);
+int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
+int weft_timer_arm_process(void); /* a forked child's: first CPU time of any thread */
+void weft_timer_disarm_process(void);
+
+/* adopt.c: threads that are there before the engine is */
+void weft_adopt_threads(void);      /* primes those that run, makes timers for the others */
+void weft_adopt_more(void);         /* makes timers for those that have neither slot nor timer */
+void weft_adopt_taken(int32_t tid); /* it makes a timer of its own: ours goes */
+int weft_adopt_was_untimed(int32_t tid); /* counted as one that has no timer; once */
+void weft_adopt_delete_all(void);
+void weft_adopt_forget(void); /* in a forked child: they were the parent's */
+
+/* sampler.c */
+int weft_sampler_install(void); /* the handler; the program's own action is kept */
+int weft_sampler_is_installed(void);
+void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
+int weft_sampler_is_ours(const siginfo_t *info);
+void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
+void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */
+
+/*
+ * Our handlers at work, and events that walk a stack, for who waits until they are done: on a
+ * thread with a slot a plain store, else a shared count. The result of begin is end's. A handler
+ * that interrupts a walk leaves what it found.
+ */
+struct weft_handling {
+	struct weft_slot *slot; /* NULL: counted */
+	uint64_t before;
+};
+
+static inline struct weft_handling weft_handling_begin(void)
+{
+	struct weft_handling h = {.slot = weft_slot_mine()};
+
+	if (LIKELY(h.slot != NULL)) {
+		h.before = __atomic_load_n(&h.slot->thread.handling, __ATOMIC_RELAXED);
+		__atomic_store_n(&h.slot->thread.handling,
+				 (uint64_t)(uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
+	} else {
+		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return h;
+}
+
+static inline void weft_handling_end(struct weft_handling h)
+{
+	if (LIKELY(h.slot != NULL))
+		__atomic_store_n(&h.slot->thread.handling, h.before, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
+}
+
+/* child.c */
+int weft_child_begin(void);          /* a forked child's session; 0 or -errno */
+void weft_child_before_thread(void); /* a thread begins: its session, where no tick would */
+/* In its first SIGPROF: the slot of the thread that it met, or NULL. */
+struct weft_slot *weft_child_first_tick(void);
+void weft_child_after_fork(void); /* arms the timer that brings it */
+/*
+ * The thread that forked leaves its private slot for one of the child's session; NULL: it
+ * was interrupted in the middle of a context write (or no slot): it stays for now.
+ */
+struct weft_slot *weft_child_move_out(void);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One CPU-time timer per thread, by raw system calls: it ticks only while its thread runs,
+ * so it never wakes a sleeping call, and exec flushes it.
+ *
+ * It is due after a microsecond already, so it fires at each tick of the kernel that meets the
+ * thread on a CPU, and a sample at a tick stands for one tick of CPU time. (A longer period, with
+ * the time since the last as weight, never meets a thread that ends before it, and puts what ran
+ * before a sleep on what runs at the next tick.) Its overrun says how much CPU time the thread has
+ * used since the last tick that met it.
+ *
+ * sigval says whose it is: cookie, generation and index of the slot; generation 0
+ * (WEFT_SIGVAL_ADOPTED) for a thread that had no slot when its timer was made.
+ *
+ * timers_armed in the header counts all; the collector's budget bounds it, because
+ * RLIMIT_SIGPENDING is shared by all of a user's processes.
+ */
+#include "runtime/sample/sampler.h"
+
+#include <signal.h>
+
+#include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/clock.h"
+#include "runtime/sample/engine.h"
+
+#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
+#define NOTIFY_THREAD_ID 4
+#define NOTIFY_SIGNAL 0
+#define TIMER_DUE_NS 1000
+
+static int32_t process_timer = -1;
+
+static int budget_allows(void)
+{
+	uint32_t *armed = &weft_rt.header->timers_armed;
+	uint32_t budget = __atomic_load_n(&weft_rt.header->timer_budget, __ATOMIC_RELAXED);
+
+	if (__atomic_add_fetch(armed, 1, __ATOMIC_RELAXED) <= budget)
+		return 1;
+	__atomic_fetch_sub(armed, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void weft_timer_delete(int32_t timer_id)
+{
+	if (timer_id >= 0 && !weft_rt_is_careful() && !sys_call1(SYS_timer_delete, timer_id))
+		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
+}
+
+/* Again and again, or (@once) for the next tick alone. */
+static int start(int32_t timer_id)
+{
+	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
+	const struct itimerspec spec = {.it_value = due, .it_interval = due};
+
+	return (int)sys_call4(SYS_timer_settime, timer_id, 0, &spec, NULL);
+}
+
+int32_t weft_timer_make(int32_t tid, uint64_t value)
+{
+	struct sys_sigevent event = {
+		.value = value, .signo = SIGPROF, .notify = NOTIFY_THREAD_ID, .tid = tid};
+	int32_t timer_id = -1;
+
+	if (weft_rt_is_careful() || !budget_allows())
+		return -1;
+	if (sys_call3(SYS_timer_create, THREAD_CPU_CLOCK(tid), &event, &timer_id)) {
+		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
+		return -1;
+	}
+	if (start(timer_id)) {
+		weft_timer_delete(timer_id);
+		return -1;
+	}
+	return timer_id;
+}
+
+int weft_timer_is_wanted(void)
+{
+	return weft_rt_run_state() == WEFT_RUN_RECORDING &&
+	       (__atomic_load_n(&weft_rt.header->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
+}
+
+/* In the header: the slot's own counters are its owner's, who may be another. */
+void weft_timer_missing(struct weft_slot *slot)
+{
+	uint32_t before =
+		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_TIMER, __ATOMIC_RELAXED);
+
+	if (!(before & WEFT_SLOT_NO_TIMER) && !weft_adopt_was_untimed(slot->thread.tid))
+		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
+}
+
+static void arm_own(struct weft_slot *slot)
+{
+	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
+	int32_t none = -1, timer_id;
+
+	weft_adopt_taken(slot->thread.tid);
+	timer_id = weft_timer_make(slot->thread.tid, value);
+	if (timer_id >= 0 && __atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
+							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
+	if (timer_id >= 0)
+		return;
+	weft_timer_missing(slot);
+}
+
+/* Signals are blocked: a handler must not wait for what it interrupts (engine.c). */
+void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
+{
+	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
+		return;
+	arm_own(slot);
+	if (!weft_engine_leave()) {
+		weft_timer_disarm(slot);
+		return;
+	}
+	weft_mask_timer_made();
+	weft_clock_begin(slot, mask);
+}
+
+/* Of the calling thread; -1 = none. */
+static int32_t own_timer(void)
+{
+	struct weft_slot *slot = weft_slot_mine();
+
+	if (!weft_rt_is_ready() || !weft_guard_holds() || !slot || slot == weft_slot_private())
+		return -1;
+	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+}
+
+void weft_timer_pause(void)
+{
+	struct itimerspec never = {{0, 0}, {0, 0}};
+	int32_t timer_id = own_timer();
+
+	if (timer_id >= 0)
+		sys_call4(SYS_timer_settime, timer_id, 0, &never, NULL);
+	else if (weft_rt_is_unbegun_child())
+		weft_timer_disarm_process();
+}
+
+void weft_timer_resume(void)
+{
+	int32_t timer_id = own_timer();
+
+	if (timer_id >= 0)
+		start(timer_id);
+	else if (weft_rt_is_unbegun_child() && process_timer < 0)
+		weft_child_after_fork();
+}
+
+void weft_timer_disarm(struct weft_slot *slot)
+{
+	int32_t timer_id = __atomic_exchange_n(&slot->thread.timer_id, -1, __ATOMIC_RELAXED);
+
+	weft_timer_delete(timer_id);
+	weft_clock_close(slot);
+}
+
+/* FREE and DRAINING slots may have no memory: those are not looked at. */
+static void disarm_slot(uint32_t index)
+{
+	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	struct weft_slot *slot = weft_rt_slot(index);
+	int32_t timer_id;
+
+	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE && WEFT_STATE_OF(word) != WEFT_SLOT_DEAD)
+		return;
+	if (slot->thread.generation != WEFT_GENERATION_OF(word))
+		return;
+	weft_clock_close(slot);
+	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	/* Closed and emptied meanwhile it holds zeros, and 0 is some timer's number. */
+	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
+		return;
+	if (__atomic_compare_exchange_n(&slot->thread.timer_id, &timer_id, -1, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		weft_timer_delete(timer_id);
+}
+
+void weft_timer_disarm_all(void)
+{
+	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+		disarm_slot(i);
+	weft_adopt_delete_all();
+}
+
+int weft_timer_arm_process(void)
+{
+	struct sys_sigevent event = {.value = WEFT_SIGVAL(weft_rt.cookie, 0, 0),
+				     .signo = SIGPROF,
+				     .notify = NOTIFY_SIGNAL};
+	long failed;
+
+	process_timer = -1;
+	if (weft_mask_is_closed()) /* until it is open again */
+		return 0;
+	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
+	return failed ? (int)failed : start(process_timer);
+}
+
+void weft_timer_disarm_process(void)
+{
+	if (process_timer >= 0)
+		sys_call1(SYS_timer_delete, process_timer);
+	process_timer = -1;
+}

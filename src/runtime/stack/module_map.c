@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The map's reader: see abi/module_map.h for the protocol between handler and collector, and
+ * module_map.h for the cache. All but weft_map_begin() runs in signal handlers.
+ *
+ * Of a snapshot that is overwritten meanwhile nothing gets into the cache: a lookup that went
+ * to the entries looks at the number again before it keeps what it found.
+ */
+#include "runtime/stack/module_map.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/core/runtime.h"
+
+uint64_t weft_rule_cache[1 << RULE_CACHE_BITS];
+
+/* glibc's struct dl_find_object (2.35 and later): lock-free, async-signal-safe. */
+struct loader_object {
+	uint64_t flags;
+	uint64_t map_start, map_end;
+	uint64_t link_map;
+	uint64_t eh_frame; /* .eh_frame_hdr */
+	uint64_t rsv[7];
+};
+
+static int (*ask_loader)(void *pc, struct loader_object *out);
+
+void weft_map_begin(void)
+{
+	*(void **)(void *)&ask_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
+int weft_map_asks_loader(void)
+{
+	return ask_loader != NULL;
+}
+
+void weft_rules_forget(void)
+{
+	memset(weft_rule_cache, 0, sizeof(weft_rule_cache));
+}
+
+static const struct weft_map_module *modules_of(const struct map_view *view)
+{
+	return (const struct weft_map_module *)(const void *)(view->snapshot + 1);
+}
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+/* Neighbouring numbers give far apart salts. */
+static uint64_t salt_of(uint64_t session_id, uint32_t number)
+{
+	uint64_t x = session_id + number * UINT64_C(0xD1B54A32D192ED03);
+
+	x = (x ^ x >> 32) * UINT64_C(0xDABA0B6EB09322E3);
+	return x ^ x >> 29;
+}
+
+/* Pairs: acquire of map_current and number with the collector's release stores. */
+int weft_map_open(struct map_view *view)
+{
+	uint64_t at = __atomic_load_n(&weft_rt.header->map_current, __ATOMIC_ACQUIRE);
+	uint64_t room = at - weft_rt.map_offset;
+
+	if (at == 0 || !weft_tables.base)
+		return 0;
+	if (at % 8 || at < weft_rt.map_offset || room > weft_rt.map_bytes ||
+	    weft_rt.map_bytes - room < sizeof(*view->snapshot))
+		return 0;
+	room = weft_rt.map_bytes - room - sizeof(*view->snapshot);
+	view->snapshot = (const struct weft_map_snapshot *)(const void *)(weft_rt.base + at);
+	view->number = __atomic_load_n(&view->snapshot->number, __ATOMIC_ACQUIRE);
+	view->count = __atomic_load_n(&view->snapshot->count, __ATOMIC_RELAXED);
+	view->salt = salt_of(weft_rt.session_id, view->number);
+	view->epoch = __atomic_load_n(&view->snapshot->epoch, __ATOMIC_RELAXED);
+	view->miss = MAP_FOUND;
+	return (view->number & WEFT_MAP_NUMBER_BITS) != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
+	       view->count <= room / sizeof(struct weft_map_module);
+}
+
+/* Pairs: the acquire fence with the collector's release fence after it takes the number. */
+int weft_map_holds(const struct map_view *view)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&view->snapshot->number, __ATOMIC_RELAXED) == view->number;
+}
+
+/* The last module that starts at or below @pc, if it reaches it; never past the count. */
+static const struct weft_map_module *find_module(const struct map_view *view, uint64_t pc)
+{
+	const struct weft_map_module *list = modules_of(view);
+	uint32_t first = 0, count = view->count;
+
+	while (count > 0) {
+		uint32_t half = (count + 1) / 2;
+
+		first += load(&list[first + half - 1].start) <= pc ? half : 0;
+		count -= half;
+	}
+	return first > 0 && pc < load(&list[first - 1].end) ? &list[first - 1] : NULL;
+}
+
+static int is_readable(uint64_t bytes)
+{
+	return weft_tables_are_open(bytes) || weft_tables_open(bytes) == 0;
+}
+
+/* The table at an offset that the map gives, all of it readable; else NULL. */
+static const struct unwind_table *open_table(uint64_t offset)
+{
+	const struct unwind_table *table;
+
+	if (offset % WEFT_TABLE_ALIGN || offset < WEFT_TABLES_FIRST ||
+	    offset > weft_tables.bytes - sizeof(*table) || !is_readable(offset + sizeof(*table)))
+		return NULL;
+	table = (const struct unwind_table *)(const void *)(weft_tables.base + offset);
+	if (table->magic != UNWIND_TABLE_MAGIC || table->bytes > weft_tables.bytes - offset ||
+	    !is_readable(offset + table->bytes))
+		return NULL;
+	return table;
+}
+
+static void keep(const struct map_view *view, uint64_t pc, const struct unwind_rule *rule)
+{
+	uint64_t key = rule_key(view->salt, pc);
+	uint64_t place = RULE_PLACE_NONE;
+
+	if (rule)
+		place = (uint64_t)((const uint8_t *)rule - weft_tables.base) / sizeof(*rule);
+	if (pc >> RULE_KEY_BITS == 0)
+		__atomic_store_n(rule_word(key), rule_tag(key) << RULE_PLACE_BITS | place,
+				 __ATOMIC_RELAXED);
+}
+
+static int miss(struct map_view *view, uint64_t pc, enum map_miss why)
+{
+	view->miss = weft_map_holds(view) ? why : MAP_CHANGED;
+	view->missed_pc = pc;
+	return 0;
+}
+
+int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule **rule)
+{
+	const struct weft_map_module *module = find_module(view, pc);
+	const struct unwind_table *table = NULL;
+	const struct unwind_rule *found = NULL;
+	uint64_t offset, bias;
+
+	*rule = NULL;
+	if (!module)
+		return miss(view, pc, MAP_NO_MODULE);
+	offset = load(&module->table);
+	bias = load(&module->bias);
+	if (offset != WEFT_TABLE_NONE) {
+		table = open_table(offset);
+		if (!table)
+			return miss(view, pc, MAP_NO_TABLE);
+		found = unwind_table_find(table, pc - bias);
+	}
+	if (!weft_map_holds(view))
+		return miss(view, pc, MAP_CHANGED);
+	keep(view, pc, found);
+	*rule = found;
+	return 1;
+}
+
+/*
+ * Of an object with gaps between its segments glibc tells the segment, not where the whole
+ * begins: then its .eh_frame_hdr is what says that it is the same.
+ */
+static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
+{
+	uint64_t start = load(&module->object_start), eh = load(&module->object_eh);
+	struct loader_object object;
+
+	if (start == 0 || !ask_loader)
+		return 1;
+	return ask_loader((void *)(uintptr_t)pc, &object) == 0 && object.eh_frame == eh &&
+	       (object.map_start == start ||
+		(eh != 0 && object.map_start > start && object.map_start <= pc));
+}
+
+int weft_map_is_behind(const struct map_view *view)
+{
+	struct loader_object object;
+
+	if (view->miss != MAP_NO_MODULE)
+		return view->miss == MAP_NO_TABLE;
+	return ask_loader && ask_loader((void *)(uintptr_t)view->missed_pc, &object) == 0;
+}
+
+uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint32_t count)
+{
+	uint64_t start = 0, end = 0;
+
+	if (__atomic_load_n(&weft_rt.header->modules_epoch, __ATOMIC_ACQUIRE) != view->epoch)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t pc = pcs[i] - (i > 0);
+		const struct weft_map_module *module;
+
+		if (pc - start < end - start)
+			continue;
+		module = find_module(view, pc);
+		if (!module) /* the last, in no module: the end says so */
+			continue;
+		if (!loader_agrees(module, pc))
+			return i;
+		start = load(&module->start);
+		end = load(&module->end);
+	}
+	return count;
+}

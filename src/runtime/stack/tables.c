@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind tables, as the target holds them (abi/module_map.h): the collector's table
+ * memfd, reserved PROT_NONE and opened for reading up to what is in use, so that mlockall
+ * pays for no hole and RLIMIT_AS for little. What is below the mark never changes, and no
+ * opened byte is ever closed again while handlers run.
+ *
+ * Any failure leaves the process without tables: its stacks are copied, not walked.
+ */
+#include "runtime/stack/tables.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <weft/abi/module_map.h>
+
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/stack/module_map.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+#define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE)
+#define STEP_BYTES (UINT64_C(1) << 20)
+#define PAGE UINT64_C(4096)
+
+struct weft_tables weft_tables;
+
+/* Which memfd is mapped: a forked child is handed the same one again. */
+static uint64_t mapped_device, mapped_inode;
+
+static uint64_t step_up(uint64_t bytes)
+{
+	return (bytes + STEP_BYTES - 1) & ~(STEP_BYTES - 1);
+}
+
+/* With the session an eighth of RLIMIT_AS at most: then only the first tables are reached. */
+static uint64_t bytes_allowed(uint64_t bytes)
+{
+	struct rlimit limit;
+	uint64_t room;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return bytes;
+	room = limit.rlim_cur / 8;
+	room = room > weft_rt.total_bytes ? room - weft_rt.total_bytes : 0;
+	return (bytes < room ? bytes : room) & ~(PAGE - 1);
+}
+
+static int check_file(int fd, uint64_t bytes, struct stat *st)
+{
+	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
+
+	if (seals < 0 || (seals & SEALS_NEEDED) != SEALS_NEEDED)
+		return -EPROTO;
+	if (sys_call2(SYS_fstat, fd, st) || (uint64_t)st->st_size != bytes ||
+	    bytes > WEFT_TABLES_BYTES || bytes < WEFT_TABLES_FIRST || bytes % PAGE)
+		return -EPROTO;
+	return 0;
+}
+
+static int is_mapped(const struct stat *st)
+{
+	return weft_tables.base && mapped_device == st->st_dev && mapped_inode == st->st_ino;
+}
+
+static const uint8_t *reserve(int fd, uint64_t bytes)
+{
+	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
+	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
+	return (const uint8_t *)at;
+}
+
+int weft_tables_map(int fd, uint64_t bytes)
+{
+	uint64_t allowed = bytes_allowed(bytes), magic = 0;
+	struct stat st = {0};
+	int failed = check_file(fd, bytes, &st);
+
+	if (failed || is_mapped(&st))
+		return failed;
+	weft_tables_forget();
+	if (allowed < STEP_BYTES)
+		return -ENOMEM;
+	weft_tables.base = reserve(fd, allowed);
+	if (!weft_tables.base)
+		return -ENOMEM;
+	weft_tables.bytes = allowed;
+	mapped_device = st.st_dev;
+	mapped_inode = st.st_ino;
+	failed = weft_tables_open(WEFT_TABLES_FIRST);
+	if (!failed)
+		memcpy(&magic, weft_tables.base, sizeof(magic));
+	if (magic == WEFT_TABLES_MAGIC)
+		return 0;
+	weft_tables_forget();
+	return failed ? failed : -EPROTO;
+}
+
+int weft_tables_open(uint64_t bytes)
+{
+	uint64_t open = __atomic_load_n(&weft_tables.open, __ATOMIC_RELAXED);
+	uint64_t used = __atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE);
+	uint64_t want = step_up(used);
+	long failed;
+
+	if (bytes <= open)
+		return 0;
+	if (weft_rt_is_careful())
+		return -EPERM;
+	if (bytes > weft_tables.bytes || (bytes > used && bytes > WEFT_TABLES_FIRST))
+		return -ERANGE;
+	if (want < bytes)
+		want = step_up(bytes);
+	if (want > weft_tables.bytes)
+		want = weft_tables.bytes;
+	failed = sys_call3(SYS_mprotect, weft_tables.base, want, PROT_READ);
+	while (!failed && open < want &&
+	       !__atomic_compare_exchange_n(&weft_tables.open, &open, want, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	weft_rt_count(WEFT_COUNTER_TABLES_OPENED, 1);
+	return (int)failed;
+}
+
+void weft_tables_open_all(void)
+{
+	if (weft_tables.base)
+		weft_tables_open(__atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE));
+}
+
+/* Rules that are kept by pc name offsets in the mapping that goes. */
+void weft_tables_forget(void)
+{
+	if (!weft_tables.base)
+		return;
+	sys_call2(SYS_munmap, weft_tables.base, weft_tables.bytes);
+	memset(&weft_tables, 0, sizeof(weft_tables));
+	weft_rules_forget();
+}

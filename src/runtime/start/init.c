@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libweft.so's beginning and end in a process. Order matters: libc's own functions, the fork
+ * guard, the session, the main thread's slot, what is loaded; only then, with a collector
+ * that records, the engine (engine.h).
+ * Whatever fails is left out; the program never notices.
+ */
+#include <stdlib.h>
+
+#include <weft/abi/rendezvous.h>
+
+#include "runtime/context/customlabels_meet.h"
+#include "runtime/context/publish.h"
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+#include "runtime/event/event.h"
+#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/hooks/patch.h"
+#include "runtime/sample/attach.h"
+#include "runtime/sample/engine.h"
+#include "runtime/sample/join.h"
+#include "runtime/sample/sampler.h"
+#include "runtime/stack/module_map.h"
+#include "runtime/start/launch.h"
+
+static void begin_session(void)
+{
+	const char *path = secure_getenv("WEFT_SOCKET");
+	const char *file = secure_getenv("WEFT_RECORD");
+	int failed = -ENOTCONN;
+
+	if (path && *path)
+		failed = weft_join_set_path(path) ? -EINVAL : weft_join(0);
+	else if (file && *file)
+		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
+	if (failed)
+		weft_session_make(failed != -ECANCELED); /* not wanted: leave no trace */
+	if (failed && failed != -ECANCELED)
+		weft_environment_keep_room(failed == -ENOENT || failed == -ECONNREFUSED);
+}
+
+static void claim_main(void)
+{
+	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_MAIN};
+
+	if (sys_gettid() == weft_rt.pid)
+		weft_thread_stack_main(&birth);
+	weft_slot_claim(&birth);
+}
+
+/* Without a collector the priming signal is how one can attach later. */
+static void begin_engine(void)
+{
+	if (weft_rt.has_collector) {
+		weft_engine_start();
+		if (weft_sampler_is_installed()) /* what is pending comes at once */
+			weft_mask_open();
+		return;
+	}
+	weft_prime_install_default();
+}
+
+const char weft_rt_begins = 1;
+
+__attribute__((constructor(101))) static void weft_begin(void)
+{
+	weft_own_begin();
+	weft_real_resolve();
+	if (weft_copies_find_master()) { /* another copy has begun already: it does all */
+		weft_hooks_on = 0;
+		return;
+	}
+	weft_hooks_parse(secure_getenv("WEFT_HOOKS"));
+	weft_prime_parse(secure_getenv("WEFT_PRIME_SIGNAL"));
+	weft_environment_open();
+	weft_guard_open();
+	weft_map_begin();
+	weft_rt.begin_child = weft_child_begin;
+	weft_rt.before_fork = weft_attach_before_children;
+	weft_rt.on_fork = weft_child_after_fork;
+	weft_rt.take_event_stack = weft_event_stack_take;
+	begin_session();
+	if (!weft_rt_is_ready())
+		return;
+	weft_fork_open();
+	weft_key_open();
+	weft_meet_open();
+	weft_publish_open();
+	claim_main();
+	weft_patch_open();
+	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
+	weft_modules_log();
+	begin_engine();
+	if (weft_waits_v1)
+		weft_waits_v1();
+	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+}
+
+__attribute__((destructor(101))) static void weft_end(void)
+{
+	weft_account_process();
+	if (weft_rt_is_ready() && weft_guard_holds())
+		weft_launch_wait_for_file();
+}

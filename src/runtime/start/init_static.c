@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libweft.a's beginning: context only. It joins the libweft.so of the process where there is
+ * one (preloaded by `weft record`); else it makes a session that any outside reader can see.
+ */
+#include <signal.h>
+
+#include "runtime/context/customlabels_meet.h"
+#include "runtime/context/publish.h"
+#include "runtime/event/event.h"
+
+#include "runtime/core/sys.h"
+
+static int begin_child(void)
+{
+	/* A handler on this thread must not wait for what it interrupts. */
+	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
+	uint32_t nobody = 0;
+
+	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) {
+		weft_session_forget();
+		if (!weft_session_make(1)) {
+			weft_event_types_replay();
+			weft_log_replay();
+			weft_meet_say_so();
+		}
+		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
+	}
+	/* Another thread needs only some system calls for it. */
+	while (__atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == 1)
+		sys_call0(SYS_sched_yield);
+	sys_signals_restore(before);
+	return weft_rt_is_ready() ? 0 : -1;
+}
+
+const char weft_rt_begins = 1;
+
+__attribute__((constructor(101))) static void weft_begin(void)
+{
+	if (weft_copies_find_master())
+		return;
+	weft_guard_open();
+	weft_rt.begin_child = begin_child;
+	if (weft_session_make(1))
+		return;
+	weft_fork_open();
+	weft_key_open();
+	weft_meet_open();
+	weft_publish_open();
+	weft_modules_log();
+	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libweft-late.so where the loader gave it no static TLS: the words of a thread (own.h) are kept
+ * in its seat. A seat is found by the thread pointer, within a few places from its hash, and
+ * belongs to the thread whose tid stands in it, so that one left by a thread that went without a
+ * word is not taken for the next thread's at the same address.
+ *
+ * Writers and readers: the owning thread and handlers on it. Making a seat, which a handler
+ * could do as well, happens with signals blocked; between threads a compare-and-swap on `owner`
+ * decides. Wait-free: no more than PLACES are looked at. No room there: the thread has no slot.
+ */
+#include "runtime/core/own.h"
+
+#include <elf.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+
+#define SEATS 16384 /* a megabyte, of which only what is used is ever touched */
+#define PLACES 32
+#define TLS_BYTES 64 /* no less than all of ours */
+#define NEVER_USED 0
+#define GIVEN_UP 1
+
+struct seat {
+	uint64_t owner; /* a thread pointer */
+	int32_t tid;
+	uint32_t unused;
+	struct weft_slot *slot;
+	struct weft_slot **shown; /* the thread's weft_thread_slot; NULL = not touched yet */
+	struct weft_belief belief;
+	uint64_t reserved[1];
+};
+_Static_assert(sizeof(struct seat) == 64, "seats do not share lines");
+
+int64_t weft_own_slot_distance, weft_own_belief_distance;
+static __thread struct weft_belief thread_belief;
+static struct seat *seats;
+
+static struct seat *place(uint64_t pointer, uint32_t at)
+{
+	return &seats[(hash_mix(pointer) + at) % SEATS];
+}
+
+static struct seat *find(uint64_t pointer)
+{
+	for (uint32_t at = 0; seats && at < PLACES; at++) {
+		struct seat *seat = place(pointer, at);
+		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+
+		if (owner == pointer)
+			return seat;
+		if (owner == NEVER_USED)
+			break;
+	}
+	return NULL;
+}
+
+/* A forked child that has not noticed yet still has what its parent's thread had. */
+static struct seat *find_mine(void)
+{
+	struct seat *seat = find((uint64_t)weft_thread_pointer());
+
+	if (seat && seat->tid != sys_gettid() && weft_guard_holds())
+		return NULL;
+	return seat;
+}
+
+static struct seat *take_free(uint64_t pointer)
+{
+	for (uint32_t at = 0; seats && at < PLACES; at++) {
+		struct seat *seat = place(pointer, at);
+		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+
+		if (owner <= GIVEN_UP &&
+		    __atomic_compare_exchange_n(&seat->owner, &owner, pointer, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return seat;
+	}
+	return NULL;
+}
+
+static void clear(struct seat *seat)
+{
+	seat->slot = NULL;
+	seat->shown = NULL;
+	memset(&seat->belief, 0, sizeof(seat->belief));
+	seat->tid = sys_gettid();
+}
+
+static struct seat *make(void)
+{
+	uint64_t pointer = (uint64_t)weft_thread_pointer();
+	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
+	struct seat *seat = find(pointer);
+
+	if (!seat)
+		seat = take_free(pointer);
+	if (seat && seat->tid != sys_gettid())
+		clear(seat);
+	sys_signals_restore(before);
+	return seat;
+}
+
+static struct seat *mine_or_new(void)
+{
+	struct seat *seat = find_mine();
+
+	return seat ? seat : make();
+}
+
+struct weft_slot *weft_seat_slot(void)
+{
+	struct seat *seat = find_mine();
+
+	return seat ? seat->slot : NULL;
+}
+
+static void give_up(struct seat *seat)
+{
+	seat->tid = 0;
+	__atomic_store_n(&seat->owner, GIVEN_UP, __ATOMIC_RELEASE);
+}
+
+static void store(struct seat *seat, struct weft_slot *slot)
+{
+	__atomic_store_n(&seat->slot, slot, __ATOMIC_RELEASE);
+	if (seat->shown)
+		__atomic_store_n(seat->shown, slot, __ATOMIC_RELEASE);
+	seat->tid = sys_gettid(); /* a forked child's is another */
+	if (!slot && !seat->belief.is_blocked)
+		give_up(seat);
+}
+
+void weft_seat_put(struct weft_slot *slot)
+{
+	struct seat *seat = slot ? mine_or_new() : find_mine();
+
+	if (seat)
+		store(seat, slot);
+}
+
+int weft_seat_swap(struct weft_slot *expected, struct weft_slot *slot)
+{
+	struct seat *seat = mine_or_new();
+
+	if (!seat || seat->slot != expected)
+		return 0;
+	store(seat, slot);
+	return 1;
+}
+
+void weft_seat_show(struct weft_slot *slot)
+{
+	struct seat *seat = mine_or_new();
+
+	if (!seat)
+		return;
+	seat->shown = &weft_thread_slot;
+	store(seat, slot);
+}
+
+struct weft_belief *weft_seat_belief(int make_one)
+{
+	struct seat *seat = make_one ? mine_or_new() : find_mine();
+
+	return seat ? &seat->belief : NULL;
+}
+
+#ifdef __x86_64__
+#define TLS_DESCRIPTOR R_X86_64_TLSDESC
+#else
+#define TLS_DESCRIPTOR R_AARCH64_TLSDESC
+#endif
+
+extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
+extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
+/* Some libcs relocate these values in place, others do not. */
+static uint64_t own_value(int64_t tag)
+{
+	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return d->d_un.d_val;
+	return 0;
+}
+
+static int has_argument(uint64_t table, uint64_t bytes, int64_t distance, int64_t reach)
+{
+	uint64_t base = (uint64_t)(uintptr_t)&own_header;
+	const ElfW(Rela) * r;
+
+	if (table && table < base)
+		table += base;
+	r = (const void *)(uintptr_t)table;
+	for (uint64_t n = table ? bytes / sizeof(*r) : 0; n; n--, r++) {
+		const int64_t *descriptor = (const void *)(uintptr_t)(base + r->r_offset);
+
+		if (ELF64_R_TYPE(r->r_info) == TLS_DESCRIPTOR &&
+		    descriptor[1] >= distance - reach && descriptor[1] <= distance + reach)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * A static descriptor holds the distance itself; another one a pointer. @reach: a variable of
+ * this file alone may be reached by that of the module's whole block.
+ */
+static int64_t distance_if_static(const void *variable, int64_t reach)
+{
+	int64_t distance = (const char *)variable - weft_thread_pointer();
+
+	if (has_argument(own_value(DT_JMPREL), own_value(DT_PLTRELSZ), distance, reach) ||
+	    has_argument(own_value(DT_RELA), own_value(DT_RELASZ), distance, reach))
+		return distance;
+	return 0;
+}
+
+void weft_own_begin(void)
+{
+	long at;
+
+	weft_own_slot_distance = distance_if_static(&weft_thread_slot, 0);
+	weft_own_belief_distance = distance_if_static(&thread_belief, TLS_BYTES);
+	if (weft_own_slot_distance && weft_own_belief_distance)
+		return;
+	weft_own_slot_distance = weft_own_belief_distance = 0;
+	at = sys_call6(SYS_mmap, 0, SEATS * sizeof(struct seat), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at > 0 || at < -4095)
+		seats = (struct seat *)at;
+}
