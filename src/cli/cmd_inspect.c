@@ -9,7 +9,6 @@
 #include "reader/target/thread_stop.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +19,6 @@
 #include <unistd.h>
 
 #define INTERVAL_MIN_NS 1000000
-
-const char *const inspect_abi_text[] = {"weft", "otel", "custom-labels", NULL};
 
 static const struct cli_option options[] = {
 	{.name = "watch",
@@ -68,48 +65,6 @@ static const struct cli_example examples[] = {
 	{"weft inspect --abi otel 4711", "as a reader of OpenTelemetry's contexts sees it"},
 	{NULL, NULL},
 };
-
-/* ---- what the room shares */
-
-int inspect_shows_thread(const struct inspect_show *show, const struct inspect_thread *t)
-{
-	char tid[16];
-
-	snprintf(tid, sizeof(tid), "%d", (int)t->tid);
-	return !show->thread || fnmatch(show->thread, t->name, 0) == 0 ||
-	       fnmatch(show->thread, tid, 0) == 0;
-}
-
-int inspect_shows_context(const struct inspect_show *show, const struct live_context *c)
-{
-	return (show->abis & 1U << c->abi) != 0;
-}
-
-const char *inspect_publisher(const struct inspect *i, uint32_t word, int is_found)
-{
-	if (i->session && word == WEFT_PUBLISHER_WEFT)
-		return "weft";
-	if (i->session && word == WEFT_PUBLISHER_FAILED)
-		return "failed";
-	if (is_found && !i->session && i->session_error != -ENOENT)
-		return "weft or another library"; /* weft is there, but what it says is not */
-	if (is_found || (i->session && word == WEFT_PUBLISHER_ANOTHER))
-		return "another library";
-	return NULL;
-}
-
-const char *inspect_trouble_text(enum inspect_trouble trouble)
-{
-	static const char *const text[] = {
-		[INSPECT_NONE] = "",
-		[INSPECT_NO_POINTER] = "where its thread-local variables are cannot be told "
-				       "without stopping it; --stop does",
-		[INSPECT_NOT_STOPPED] = "could not be stopped (traced by another, or in a wait "
-					"that nothing interrupts), read as it was",
-	};
-
-	return text[trouble];
-}
 
 /* ---- one look */
 

@@ -16,7 +16,7 @@
 #include "collector/process/clock.h"
 #include "collector/process/hrtimer.h"
 #include "collector/process/program.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,6 +4,7 @@
  * runs it. What went to stdout is checked at the end: an output that was not written is a
  * failure.
  */
+#include "cli/commands.h"
 #include "cli/coro/coro_tracer.h"
 #include "cli/frame/cli.h"
 
@@ -81,7 +82,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv) : run(argc, argv);
+	int status;
+
+	cli_commands = weft_commands;
+	status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv) : run(argc, argv);
 
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE)

@@ -4,7 +4,7 @@
  * which the parser, --help, the man page and the shells' completion are made.
  *
  * To add a verb: write cmd_<verb>.c with `const struct cli_command cmd_<verb>`; add the file
- * to src/cli/meson.build and the name to the list in commands.c; write docs/<verb>.md. See
+ * to src/cli/meson.build and the name to the list in src/cli/commands.c; write docs/<verb>.md. See
  * cmd_doctor.c for a whole one. A name may have two words ("coro run"): the first is then a
  * group, which has no entry of its own; its page is docs/<group>.md, a section for each verb.
  *
@@ -95,7 +95,8 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The frame's own rooms. */
-extern const struct cli_command *const cli_commands[]; /* in order of help; ends with NULL */
+/* In order of help; ends with NULL. main() sets it before anything else (commands.h). */
+extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);
 const char *cli_command_nearest(const char *name); /* or NULL */
 /* A group is the first word of verbs of two: bytes of that word in a name, or 0. */

@@ -2,6 +2,8 @@
 /* What the manual says about the command as a whole. */
 #include "cli/frame/cli.h"
 
+const char cli_version[] = WEFT_VERSION;
+
 const char cli_description[] =
 	"weft ties everything that a profiler sees to the work it was done for. A program says,\n"
 	"in a nanosecond, that it now works for trace T and span S; every CPU sample then carries\n"

@@ -2,7 +2,7 @@
 #ifndef WEFT_ELF_CFI_RULE_H
 #define WEFT_ELF_CFI_RULE_H
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <elfutils/libdw.h>
 

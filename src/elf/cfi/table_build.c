@@ -474,3 +474,48 @@ int elf_table_build(struct elf_module *m)
 	map_free(b.rule_numbers);
 	return err;
 }
+
+const struct unwind_table *elf_module_table(struct elf_module *m)
+{
+	if (!m->has_tried_table) {
+		m->has_tried_table = 1;
+		if (elf_table_build(m) != 0)
+			m->table = NULL;
+	}
+	return m->table;
+}
+
+struct unwind_table *elf_module_take_table(struct elf_module *m)
+{
+	struct unwind_table *table = (struct unwind_table *)(uintptr_t)elf_module_table(m);
+
+	m->table = NULL;
+	return table;
+}
+
+int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
+{
+	const struct elf_entry *entry;
+	size_t low = 0, high;
+
+	elf_module_table(m);
+	entry = (const void *)m->entries.data;
+	high = m->entries.size / sizeof(*entry);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (entry[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == m->entries.size / sizeof(*entry) || entry[low].start > address)
+		return -ENOENT;
+	*start = entry[low].start;
+	return 0;
+}
+
+struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
+{
+	return m->stats;
+}

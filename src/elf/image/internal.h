@@ -4,7 +4,7 @@
 #define WEFT_ELF_INTERNAL_H
 
 #include "base/buf.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -54,6 +54,16 @@ struct elf_module {
 	int has_tried_dwarf;
 	struct dwread *dwarf;
 };
+
+/*
+ * image.c: the parts of a zeroed module (fd and debug.root_fd -1) that are the file's own. Opened
+ * from a descriptor (@fd, else @path) or from bytes in memory, which are copied; then loaded. 0 or
+ * -errno, as elf_module_open(); closed after either.
+ */
+int elf_image_open(struct elf_module *m, const char *path, int fd);
+int elf_image_copy(struct elf_module *m, const void *image, size_t bytes);
+int elf_image_load(struct elf_module *m, const char *name);
+void elf_image_close(struct elf_module *m);
 
 /* e_machine of a file that elf_module_open() takes, or -ENOEXEC. */
 int elf_header_machine(const unsigned char *head, size_t bytes);
@@ -135,10 +145,7 @@ int elf_gap_rules(const struct elf_module *m, uint64_t start, uint64_t end, elf_
 int elf_table_build(struct elf_module *m);
 
 /* names.c */
-int elf_names_load(const struct elf_module *m, struct elf_names **out);
 void elf_names_free(struct elf_names *n);
-int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out);
-size_t elf_names_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max);
 
 /* plt.c: calls @add for every stub of the procedure linkage table that has a name. */
 typedef int (*elf_plt_add)(void *arg, uint64_t address, uint64_t size, const char *name);

@@ -15,7 +15,7 @@
 #ifndef WEFT_ELF_JIT_CODE_H
 #define WEFT_ELF_JIT_CODE_H
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -260,7 +260,7 @@ static int load_all(struct loader *l)
 	return err;
 }
 
-int elf_names_load(const struct elf_module *m, struct elf_names **out)
+static int load_names(const struct elf_module *m, struct elf_names **out)
 {
 	struct elf_names *n = calloc(1, sizeof(*n));
 	struct loader l = {.module = m, .names = n};
@@ -333,7 +333,7 @@ static struct entry *find_entry(struct elf_names *n, uint64_t address)
 	return NULL;
 }
 
-int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out)
+static int find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
 {
 	struct entry *e = find_entry(n, address);
 
@@ -348,7 +348,7 @@ int elf_names_find(struct elf_names *n, uint64_t address, struct elf_symbol *out
 	return 0;
 }
 
-size_t elf_names_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max)
+static size_t find_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max)
 {
 	size_t found = 0;
 
@@ -363,4 +363,29 @@ size_t elf_names_named(struct elf_names *n, const char *name, struct elf_symbol 
 		found++;
 	}
 	return found;
+}
+
+static struct elf_names *names_of(struct elf_module *m)
+{
+	if (!m->has_tried_names) {
+		m->has_tried_names = 1;
+		if (load_names(m, &m->names) != 0)
+			m->names = NULL;
+	}
+	return m->names;
+}
+
+int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
+{
+	struct elf_names *names = names_of(m);
+
+	return names ? find_symbol(names, address, out) : -ENOENT;
+}
+
+size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,
+			    size_t max)
+{
+	struct elf_names *names = names_of(m);
+
+	return names ? find_named(names, name, out, max) : 0;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of verbs, in order of help. */
-#include "cli/frame/cli.h"
-
-#include "base/nearest.h"
-
-#include <string.h>
+/* The list of verbs, in order of help: handed to the frame by main(). */
+#include "cli/commands.h"
 
 extern const struct cli_command cmd_annotate;
 extern const struct cli_command cmd_check;
@@ -35,7 +31,7 @@ extern const struct cli_command cmd_version;
 extern const struct cli_command cmd_view;
 
 /* clang-format off */
-const struct cli_command *const cli_commands[] = {
+const struct cli_command *const weft_commands[] = {
 	&cmd_record,
 	&cmd_set,
 	&cmd_ps,
@@ -66,45 +62,3 @@ const struct cli_command *const cli_commands[] = {
 	NULL,
 };
 /* clang-format on */
-
-const char cli_version[] = WEFT_VERSION;
-
-const struct cli_command *cli_command_find(const char *name)
-{
-	for (size_t i = 0; cli_commands[i]; i++)
-		if (!strcmp(cli_commands[i]->name, name))
-			return cli_commands[i];
-	return NULL;
-}
-
-size_t cli_group_bytes(const struct cli_command *command)
-{
-	const char *blank = strchr(command->name, ' ');
-
-	return blank ? (size_t)(blank - command->name) : 0;
-}
-
-int cli_in_group(const struct cli_command *command, const char *group)
-{
-	size_t bytes = cli_group_bytes(command);
-
-	return bytes && strlen(group) == bytes && !strncmp(command->name, group, bytes);
-}
-
-int cli_group_is(const char *word)
-{
-	for (size_t i = 0; cli_commands[i]; i++)
-		if (cli_in_group(cli_commands[i], word))
-			return 1;
-	return 0;
-}
-
-const char *cli_command_nearest(const char *name)
-{
-	struct nearest search = {name, NULL, 0};
-
-	for (size_t i = 0; cli_commands[i]; i++)
-		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
-			nearest_offer(&search, cli_commands[i]->name);
-	return search.best;
-}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening an ELF file: identity, segments, build-id; the rest is built when asked for.
+ * The file itself: identity, segments, build-id, and what lies where. Read, never mapped. What
+ * is made from it is built above, when asked for (module.h).
  */
 #include "elf/image/internal.h"
 
@@ -69,7 +70,7 @@ static void find_build_id(struct elf_module *m, const GElf_Phdr *segment)
 	}
 }
 
-static int load_all(struct elf_module *m, const char *name)
+int elf_image_load(struct elf_module *m, const char *name)
 {
 	int err;
 
@@ -85,7 +86,7 @@ static int load_all(struct elf_module *m, const char *name)
 	return err;
 }
 
-static int open_file(struct elf_module *m, const char *path, int fd)
+int elf_image_open(struct elf_module *m, const char *path, int fd)
 {
 	unsigned char head[sizeof(Elf64_Ehdr)];
 	struct stat st;
@@ -112,7 +113,7 @@ static int open_file(struct elf_module *m, const char *path, int fd)
 	return 0;
 }
 
-static int open_image(struct elf_module *m, const void *image, size_t bytes)
+int elf_image_copy(struct elf_module *m, const void *image, size_t bytes)
 {
 	m->machine = elf_header_machine(image, bytes);
 	if (m->machine < 0)
@@ -126,52 +127,8 @@ static int open_image(struct elf_module *m, const void *image, size_t bytes)
 	return 0;
 }
 
-static struct elf_module *module_new(void)
+void elf_image_close(struct elf_module *m)
 {
-	struct elf_module *m = calloc(1, sizeof(*m));
-
-	elf_version(EV_CURRENT);
-	if (m)
-		m->fd = m->debug.root_fd = -1;
-	return m;
-}
-
-static int module_finish(struct elf_module **out, struct elf_module *m, const char *name, int err)
-{
-	if (!err)
-		err = load_all(m, name);
-	if (err) {
-		elf_module_free(m);
-		return err;
-	}
-	*out = m;
-	return 0;
-}
-
-int elf_module_open(struct elf_module **out, const char *path, int fd, const char *name)
-{
-	struct elf_module *m = module_new();
-
-	return m ? module_finish(out, m, name, open_file(m, path, fd)) : -ENOMEM;
-}
-
-int elf_module_open_image(struct elf_module **out, const void *image, size_t bytes,
-			  const char *name)
-{
-	struct elf_module *m = module_new();
-
-	return m ? module_finish(out, m, name, open_image(m, image, bytes)) : -ENOMEM;
-}
-
-void elf_module_free(struct elf_module *m)
-{
-	if (!m)
-		return;
-	elf_names_free(m->names);
-	dwread_free(m->dwarf);
-	elf_debug_free(m);
-	free(m->table);
-	buf_free(&m->entries);
 	free(m->segments);
 	free(m->name);
 	free(m->path);
@@ -179,7 +136,6 @@ void elf_module_free(struct elf_module *m)
 	free(m->image);
 	if (m->fd >= 0)
 		close(m->fd);
-	free(m);
 }
 
 const char *elf_module_name(const struct elf_module *m)
@@ -269,24 +225,6 @@ int elf_module_read(const struct elf_module *m, uint64_t address, void *out, siz
 	return -ENOENT;
 }
 
-const struct unwind_table *elf_module_table(struct elf_module *m)
-{
-	if (!m->has_tried_table) {
-		m->has_tried_table = 1;
-		if (elf_table_build(m) != 0)
-			m->table = NULL;
-	}
-	return m->table;
-}
-
-struct unwind_table *elf_module_take_table(struct elf_module *m)
-{
-	struct unwind_table *table = (struct unwind_table *)(uintptr_t)elf_module_table(m);
-
-	m->table = NULL;
-	return table;
-}
-
 int elf_module_object(const struct elf_module *m, uint64_t *start, uint64_t *eh_frame_hdr)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lowest = UINT64_MAX, header = 0;
@@ -318,56 +256,4 @@ int elf_module_is_code_start(const struct elf_module *m, uint64_t file_offset)
 			return 1;
 	}
 	return 0;
-}
-
-int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
-{
-	const struct elf_entry *entry;
-	size_t low = 0, high;
-
-	elf_module_table(m);
-	entry = (const void *)m->entries.data;
-	high = m->entries.size / sizeof(*entry);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entry[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == m->entries.size / sizeof(*entry) || entry[low].start > address)
-		return -ENOENT;
-	*start = entry[low].start;
-	return 0;
-}
-
-struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
-{
-	return m->stats;
-}
-
-static struct elf_names *names_of(struct elf_module *m)
-{
-	if (!m->has_tried_names) {
-		m->has_tried_names = 1;
-		if (elf_names_load(m, &m->names) != 0)
-			m->names = NULL;
-	}
-	return m->names;
-}
-
-int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
-{
-	struct elf_names *names = names_of(m);
-
-	return names ? elf_names_find(names, address, out) : -ENOENT;
-}
-
-size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,
-			    size_t max)
-{
-	struct elf_names *names = names_of(m);
-
-	return names ? elf_names_named(names, name, out, max) : 0;
 }
