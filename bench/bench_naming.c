@@ -5,7 +5,7 @@
  * Cold: the first time, with reading the DWARF; warm: once more. Beside it the symbol
  * alone, which is what a name costs without DWARF.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 #include "harness.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collector/walk/table_cache.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 #include "harness.h"
 
 #define ROUNDS_MAX 15

@@ -4,7 +4,7 @@
  * rules and bytes of its table, what its unwind data has that tables cannot hold, and the
  * time to build it; then the walk of a stack of 32 frames, in nanoseconds.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <inttypes.h>
 #include <link.h>

@@ -9,6 +9,7 @@
 
 #include "collector/look/wall.h"
 #include "collector/process/clock.h"
+#include "collector/write/process_work.h"
 
 #include <fcntl.h>
 #include <pthread.h>

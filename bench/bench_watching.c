@@ -12,6 +12,7 @@
 #include "collector/look/threads.h"
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
+#include "collector/write/process_work.h"
 #include "harness.h"
 
 #define THREADS 1000

@@ -19,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 #include "harness.h"
 #include "runtime/core/runtime.h"
 #include "runtime/stack/module_map.h"

@@ -11,9 +11,11 @@
 #include "collector/process/clock.h"
 #include "collector/walk/map_publish.h"
 #include "collector/walk/modules.h"
+#include "collector/walk/process_walk.h"
 #include "collector/walk/table_cache.h"
 #include "collector/walk/tables.h"
 #include "collector/walk/walking.h"
+#include "collector/write/process_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,8 +75,8 @@ static int begin(struct seen *s, pid_t pid)
 
 static uint64_t address_of(const struct process *p, const struct walked_frame *f)
 {
-	for (size_t i = 0; i < p->maps.count; i++) {
-		const struct mapping *m = p->maps.item[i];
+	for (size_t i = 0; i < p->walk->maps.count; i++) {
+		const struct mapping *m = p->walk->maps.item[i];
 
 		if (m->code == f->code && m->has_bias && f->address + m->bias >= m->start &&
 		    f->address + m->bias < m->end)

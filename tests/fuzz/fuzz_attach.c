@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/write/process_work.h"
 #include "table_recipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

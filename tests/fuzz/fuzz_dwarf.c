@@ -3,7 +3,7 @@
  * libFuzzer target: any bytes as an ELF file with DWARF; every place that it names for its
  * addresses is read. The seeds are small programs of several compilers and versions.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes as an ELF file; its table must be sound, its names and places
  * readable. No other file is looked for. */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
-#include "collector/walk/jit.h"
+#include "collector/walk/process_walk.h"
 #include "collector/walk/walker.h"
 #include "collector/write/worker.h"
 
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/write/process_work.h"
 #include "events_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +57,7 @@ static struct process *make_process(void)
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();
-	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	process_walk_jit(p);
 	return p;
 }
 

@@ -12,6 +12,7 @@
 #include "reader/target/settle.h"
 #include "reader/tls/tls.h"
 
+#include "collector/write/process_work.h"
 #include "liar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
-#include "collector/walk/jit.h"
+#include "collector/walk/process_walk.h"
 #include "collector/walk/walker.h"
 #include "collector/write/worker.h"
 
@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/write/process_work.h"
 #include "table_recipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,7 +84,7 @@ static struct process *make_process(uint64_t choice)
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();
-	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	process_walk_jit(p);
 	return p;
 }
 
@@ -250,7 +251,7 @@ static void put_sample(struct scene *s)
 	r->root_span_id = recipe_take(&s->in, 1);
 	r->tags[0] = (uint32_t)recipe_take(&s->in, 1) % 4;
 	r->tags[9] = (uint32_t)lie(s, 0, 4);
-	r->map_number = (uint32_t)lie(s, s->process->maps.number, 4);
+	r->map_number = (uint32_t)lie(s, s->process->walk->maps.number, 4);
 	r->copy_bytes = (uint32_t)lie(s, words * 8, 4);
 	r->copy_address = lie(s, STACK, 8);
 	r->end = (uint8_t)lie(s, recipe_take(&s->in, 1) % 6, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table_seeds DIRECTORY: inputs for fuzz_table: this program's own table, and material. */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stdio.h>
 

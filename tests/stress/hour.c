@@ -13,6 +13,7 @@
  * Prints one line of figures, "name value" pairs.
  */
 #include "base/recording.h"
+#include "collector/write/process_work.h"
 #include "collector/write/recording.h"
 
 #include <errno.h>

@@ -2,11 +2,7 @@
 /* One process of the recording: see process.h. */
 #include "collector/process/process.h"
 
-#include "base/map.h"
-#include "collector/process/clock.h"
 #include "collector/process/libraries.h"
-#include "collector/walk/jit.h"
-#include "collector/write/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Looking may take this part of the time, and so much at once. */
-#define LOOK_SHARE 50
-#define LOOK_CREDIT_NS 20000000
 #define FILE_MAX (16 * 1024 * 1024)
 
 char *process_read_file(int directory_fd, const char *name, size_t *bytes)
@@ -150,32 +143,21 @@ static void read_command(struct process *p)
 	snprintf(p->group, sizeof(p->group), "%s [%d]", p->command, (int)p->pid);
 }
 
-int process_new(struct process **out, pid_t pid)
+int process_meet(struct process *p, pid_t pid)
 {
-	struct process *p = calloc(1, sizeof(*p));
 	char path[32];
 
-	if (!p)
-		return -ENOMEM;
 	p->pid = pid;
 	p->root_fd = -1;
-	p->dictionary = dictionary_new();
-	p->threads = map_new();
-	p->codes = map_new();
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	p->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!p->dictionary || !p->threads || !p->codes || p->proc_fd < 0) {
-		int rc = p->proc_fd < 0 ? -errno : -ENOMEM;
-
-		process_free(p);
-		return rc;
-	}
+	if (p->proc_fd < 0)
+		return -errno;
 	take_stat(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	p->first_maps = process_read_file(p->proc_fd, "maps", &p->first_maps_bytes);
 	p->command_line = process_command_line(p->proc_fd);
 	read_command(p);
-	*out = p;
 	return 0;
 }
 
@@ -253,32 +235,13 @@ static void free_gone(struct process *p)
 	}
 }
 
-void process_release(struct process *p)
+void process_leave(struct process *p)
 {
-	struct process_thread *t;
-	size_t cursor = 0;
-
 	free_gone(p);
 	free(p->words);
 	p->words = NULL;
-
-	if (p->threads)
-		while ((t = process_thread_next(p, &cursor)))
-			free(t);
-	map_free(p->threads);
-	p->threads = NULL;
-	map_free(p->tids);
-	p->tids = NULL;
-	free(p->classes);
-	p->classes = NULL;
-	maps_free(&p->maps);
-	loads_free(&p->loads);
 	libraries_free(p->told);
 	p->told = NULL;
-	dictionary_free(p->dictionary);
-	p->dictionary = NULL;
-	jit_free(p->jit);
-	p->jit = NULL;
 	if (p->base)
 		munmap(p->base, p->base_bytes);
 	p->base = NULL;
@@ -289,233 +252,8 @@ void process_release(struct process *p)
 	p->first_maps = p->first_environ = NULL;
 }
 
-void process_free(struct process *p)
+void process_forget(struct process *p)
 {
-	if (!p)
-		return;
-	process_release(p);
-	map_free(p->codes);
-	libraries_free(p->libraries);
-	recording_account_free(p);
-	recording_lockstep_free(p);
 	free(p->command_line);
 	free(p);
-}
-
-struct slot_key {
-	uint64_t slot, generation;
-};
-
-struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
-				      int *fresh)
-{
-	struct slot_key key = {slot, generation};
-	uint64_t *value = map_put(p->threads, &key, sizeof(key), fresh);
-
-	if (!value)
-		return NULL;
-	*fresh = *value == 0;
-	if (*fresh)
-		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct process_thread));
-	return (struct process_thread *)(uintptr_t)*value;
-}
-
-void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
-{
-	uint64_t *value;
-
-	t->tid = tid;
-	if (!p->tids)
-		p->tids = map_new();
-	value = p->tids ? map_put(p->tids, &tid, sizeof(tid), NULL) : NULL;
-	if (value)
-		*value = (uint64_t)(uintptr_t)t;
-}
-
-struct process_thread *process_thread_by_tid(const struct process *p, int32_t tid)
-{
-	const uint64_t *value = p->tids ? map_get(p->tids, &tid, sizeof(tid)) : NULL;
-
-	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
-}
-
-static void forget_tid(const struct process *p, const struct process_thread *t)
-{
-	uint64_t *value = t && p->tids ? map_get(p->tids, &t->tid, sizeof(t->tid)) : NULL;
-
-	if (value && *value == (uint64_t)(uintptr_t)t)
-		*value = 0;
-}
-
-void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
-{
-	struct slot_key key = {slot, generation};
-	uint64_t *value = map_get(p->threads, &key, sizeof(key));
-
-	if (!value)
-		return;
-	forget_tid(p, (struct process_thread *)(uintptr_t)*value);
-	free((void *)(uintptr_t)*value);
-	*value = 0;
-}
-
-struct process_thread *process_thread_next(struct process *p, size_t *cursor)
-{
-	const void *key;
-	uint64_t *value;
-	size_t bytes;
-
-	if (!p->threads)
-		return NULL;
-	while (map_next(p->threads, cursor, &key, &bytes, &value))
-		if (*value)
-			return (struct process_thread *)(uintptr_t)*value;
-	return NULL;
-}
-
-void process_take_counts(struct process *p)
-{
-	p->own.counter[WEFT_COUNTER_TABLES_REFUSED] =
-		__atomic_load_n(&p->tables_refused, __ATOMIC_RELAXED);
-}
-
-int process_read_dictionary(struct process *p)
-{
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->dict_head, __ATOMIC_ACQUIRE);
-
-	return log_read((const uint8_t *)p->base + p->layout.dict_offset, p->layout.dict_bytes,
-			head, &p->dict_position, dictionary_take, p->dictionary);
-}
-
-/* A module as the process itself tells it: one mapping from its first to its last byte. */
-static void add_told(struct process *p, const struct load_module *m)
-{
-	struct mapping one = m->mapping;
-
-	one.path = strdup(one.path);
-	if (one.path)
-		maps_add(&p->maps, &one);
-}
-
-static void take_module(void *arg, const struct weft_log_record *record, const uint8_t *data)
-{
-	struct process *p = arg;
-	size_t before = p->loads.module_count;
-
-	loads_take(&p->loads, &p->maps, record, data);
-	if (p->told_by_log && p->loads.module_count > before)
-		add_told(p, &p->loads.module[before]);
-}
-
-static void read_log(struct process *p)
-{
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
-
-	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
-		 &p->modules_position, take_module, p);
-}
-
-static uint64_t epoch_now(const struct process *p)
-{
-	const struct weft_session_header *shared = p->base;
-
-	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
-	return __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE);
-}
-
-int process_map_is_stale(const struct process *p)
-{
-	return epoch_now(p) != p->epoch;
-}
-
-static void believe_the_log(struct process *p)
-{
-	if (p->told_by_log)
-		return;
-	p->told_by_log = 1;
-	for (size_t i = 0; i < p->loads.module_count; i++)
-		add_told(p, &p->loads.module[i]);
-}
-
-/* What was told before and not taken yet is part of it. */
-static void tell_libraries(struct process *p, const char *text, size_t bytes)
-{
-	struct libraries *now = libraries_read(text, bytes);
-
-	if (!now)
-		return;
-	libraries_follow(now, __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE));
-	/* Pairs with the acquire in process_take_libraries(). */
-	__atomic_store_n(&p->told, now, __ATOMIC_RELEASE);
-	p->libraries_told = p->maps.generation;
-}
-
-void process_look_libraries(struct process *p)
-{
-	size_t bytes;
-	char *text = process_read_own(p, "maps", &bytes);
-
-	if (text)
-		tell_libraries(p, text, bytes);
-	free(text);
-}
-
-void process_take_libraries(struct process *p)
-{
-	struct libraries *told = __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE);
-
-	if (!told)
-		return;
-	libraries_follow(told, p->libraries);
-	p->libraries = told;
-}
-
-/* The epoch first: what is unloaded from now on makes it another. */
-static void look(struct process *p)
-{
-	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
-	size_t bytes = p->first_maps_bytes;
-	char *text = p->first_maps;
-
-	if (text) {
-		epoch = 0;
-		now_ns = p->opened_ns;
-	}
-	p->first_maps = NULL;
-	p->maps.looked_ns = now_ns;
-	if (!text && !p->told_by_log)
-		text = process_read_own(p, "maps", &bytes);
-	read_log(p);
-	if (text && bytes) {
-		maps_update(&p->maps, text, bytes);
-		if (p->libraries_told != p->maps.generation)
-			tell_libraries(p, text, bytes);
-	} else if (p->maps.count == 0) { /* else it is ending, or another program: nothing is new */
-		believe_the_log(p);
-	}
-	free(text);
-	p->epoch = epoch;
-	p->maps_ns = now_ns;
-}
-
-/* The first look was taken by the drain thread. */
-int process_look(struct process *p, uint64_t now_ns)
-{
-	uint32_t before = p->maps.generation;
-	uint64_t earned = (now_ns - p->looked_ns) / LOOK_SHARE, start_ns;
-
-	p->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
-	if (p->look_credit_ns > LOOK_CREDIT_NS)
-		p->look_credit_ns = LOOK_CREDIT_NS;
-	p->looked_ns = now_ns;
-	if (!p->first_maps && p->look_credit_ns <= 0) {
-		read_log(p);
-		return (int)(p->maps.generation - before);
-	}
-	start_ns = clock_mono_ns();
-	look(p);
-	p->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);
-	return (int)(p->maps.generation - before);
 }

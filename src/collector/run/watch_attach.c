@@ -13,7 +13,8 @@
 #include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
 #include "collector/walk/carrier.h"
-#include "collector/walk/jit.h"
+#include "collector/walk/process_walk.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +49,8 @@ static int begin(struct watch *w, struct attach_target *t)
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
-	rc = p->jit ? session_attach(&s, p, t, &w->settings, w->rendezvous.path) : -ENOMEM;
+	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings, w->rendezvous.path)
+				      : -ENOMEM;
 	if (rc) {
 		process_free(p);
 		return rc;

@@ -10,7 +10,8 @@
 #include "base/recording.h"
 #include "collector/process/clock.h"
 #include "collector/process/thread_stat.h"
-#include "collector/walk/jit.h"
+#include "collector/walk/process_walk.h"
+#include "collector/write/process_work.h"
 #include "collector/write/recording_system.h"
 
 #include <errno.h>
@@ -223,8 +224,7 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
 		process_cpu_read(pid, &p->cpu_before_ns);
-	p->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
-	rc = p->jit ? session_new(out, p, &w->settings) : -ENOMEM;
+	rc = process_walk_jit(p) == 0 ? session_new(out, p, &w->settings) : -ENOMEM;
 	if (rc) {
 		process_free(p);
 		return rc;

@@ -12,7 +12,7 @@
 #define WEFT_COLLECTOR_JIT_H
 
 #include "collector/process/maps.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stdint.h>
 #include <sys/types.h>

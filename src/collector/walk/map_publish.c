@@ -2,7 +2,8 @@
 /* Module map snapshots out of mappings: see map_publish.h. */
 #include "collector/walk/map_publish.h"
 
-#include "elf/image/module.h"
+#include "collector/walk/process_walk.h"
+#include "elf/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,9 @@ static int compare_loaded(const void *a, const void *b)
 static void list_loaded(struct loads_list *l, const struct process *p)
 {
 	l->count = 0;
-	l->item = calloc(p->maps.count + 1, sizeof(*l->item));
-	for (size_t i = 0; l->item && i < p->maps.count; i++) {
-		const struct mapping *one = p->maps.item[i];
+	l->item = calloc(p->walk->maps.count + 1, sizeof(*l->item));
+	for (size_t i = 0; l->item && i < p->walk->maps.count; i++) {
+		const struct mapping *one = p->walk->maps.item[i];
 
 		if (one->file && one->has_bias &&
 		    elf_module_is_code_start(one->file->elf, one->offset))
@@ -106,12 +107,12 @@ static size_t fill_list(struct weft_map_module *list, struct modules *modules, s
 	struct loads_list loaded;
 	size_t pending = 0;
 
-	for (size_t i = 0; i < p->maps.count; i++)
-		if (!p->maps.item[i]->opened)
-			modules_attach(modules, p->maps.item[i], p->root_fd, p->proc_fd);
+	for (size_t i = 0; i < p->walk->maps.count; i++)
+		if (!p->walk->maps.item[i]->opened)
+			modules_attach(modules, p->walk->maps.item[i], p->root_fd, p->proc_fd);
 	list_loaded(&loaded, p);
-	for (size_t i = 0; i < p->maps.count; i++) {
-		const struct mapping *one = p->maps.item[i];
+	for (size_t i = 0; i < p->walk->maps.count; i++) {
+		const struct mapping *one = p->walk->maps.item[i];
 		uint64_t table = WEFT_TABLE_NONE;
 
 		if (one->file)
@@ -127,15 +128,16 @@ static size_t fill_list(struct weft_map_module *list, struct modules *modules, s
 static size_t publish_once(struct modules *modules, const struct tables *tables, struct process *p,
 			   int quick)
 {
-	struct weft_map_module *list = calloc(p->maps.count + 1, sizeof(*list));
+	struct weft_map_module *list = calloc(p->walk->maps.count + 1, sizeof(*list));
 	size_t pending;
 	uint32_t count;
 
 	if (!list)
 		return 0;
 	pending = fill_list(list, modules, p, quick);
-	count = cut_list(list, p->maps.count, snapshots_most(&p->snapshots));
-	p->maps.number = snapshots_put(&p->snapshots, list, count, tables->used, p->epoch);
+	count = cut_list(list, p->walk->maps.count, snapshots_most(&p->walk->snapshots));
+	p->walk->maps.number =
+		snapshots_put(&p->walk->snapshots, list, count, tables->used, p->walk->epoch);
 	free(list);
 	return pending;
 }
@@ -143,17 +145,18 @@ static size_t publish_once(struct modules *modules, const struct tables *tables,
 /* All that can be built is: what is not there has no room. */
 static void count_refused(struct process *p, size_t refused)
 {
-	if (refused > p->tables_refused)
-		__atomic_store_n(&p->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
+	if (refused > p->walk->tables_refused)
+		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
 }
 
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
-	if (!p->snapshots.header || (p->snapshots.number && p->published == p->maps.generation &&
-				     p->published_epoch == p->epoch))
+	if (!p->walk->snapshots.header ||
+	    (p->walk->snapshots.number && p->walk->published == p->walk->maps.generation &&
+	     p->walk->published_epoch == p->walk->epoch))
 		return;
-	p->published = p->maps.generation;
-	p->published_epoch = p->epoch;
+	p->walk->published = p->walk->maps.generation;
+	p->walk->published_epoch = p->walk->epoch;
 	if (publish_once(modules, tables, p, 1))
 		count_refused(p, publish_once(modules, tables, p, 0));
 }

@@ -3,7 +3,7 @@
 #include "collector/walk/modules.h"
 
 #include "base/map.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -15,7 +15,7 @@
 #ifndef WEFT_COLLECTOR_TABLE_CACHE_H
 #define WEFT_COLLECTOR_TABLE_CACHE_H
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <stdint.h>
 

@@ -6,6 +6,7 @@
 #include "collector/process/clock.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/map_publish.h"
+#include "collector/walk/process_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 static void open_process(struct walker *w, struct process *p)
 {
 	process_look(p, p->opened_ns);
-	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	snapshots_begin(&p->walk->snapshots, p->base, &p->layout);
 	map_publish(w->walking.modules, w->walking.tables, p);
 }
 
@@ -192,7 +193,7 @@ static void release_held(struct walker *w, const struct process *p)
 	struct batch *b;
 
 	while ((b = held_take(&w->held, p))) {
-		jit_finish(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+		jit_finish(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
 			   clock_mono_ns());
 		hand_on(w, b);
 	}
@@ -228,7 +229,7 @@ static void notice(struct walker *w, const struct batch *b)
 /* Takes @b, samples, switches or a thread's end, over: what came before it goes before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
-	if (!jit_is_late(b->process->jit, &b->process->maps, &w->walking.jit_budget,
+	if (!jit_is_late(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
 			 clock_mono_ns())) {
 		release_held(w, b->process);
 		hand_on(w, b);

@@ -6,7 +6,8 @@
 #include "collector/walk/frame_scan.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/map_publish.h"
-#include "elf/image/module.h"
+#include "collector/walk/process_walk.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,7 +46,7 @@ const struct code walked_jit_code = {"", "[jit]", NULL};
 /* The same file, as the kernel tells of it: that can be opened where a path cannot. */
 static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uint64_t pc)
 {
-	struct mapping *mapped = maps_find(&w->process->maps, pc);
+	struct mapping *mapped = maps_find(&w->process->walk->maps, pc);
 
 	if (mapped && mapped->inode && mapped->inode == told->inode &&
 	    mapped->start >= told->start && mapped->end <= told->end)
@@ -64,7 +65,7 @@ static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
 	struct mapping *m = NULL;
 	uint64_t gone_ns = 0;
 
-	switch (loads_find(&p->loads, pc, w->time_ns, &m, &gone_ns)) {
+	switch (loads_find(&p->walk->loads, pc, w->time_ns, &m, &gone_ns)) {
 	case LOADS_FOUND:
 		return as_mapped(w, m, pc);
 	case LOADS_UNSURE:
@@ -72,12 +73,12 @@ static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
 	case LOADS_NOTHING:
 		break;
 	}
-	return gone_ns > p->maps_ns ? NULL : maps_find_then(&p->maps, pc, w->time_ns);
+	return gone_ns > p->walk->maps_ns ? NULL : maps_find_then(&p->walk->maps, pc, w->time_ns);
 }
 
 static struct mapping *mapping_of(const struct walk *w, uint64_t pc)
 {
-	struct mapping *m = w->map_number ? maps_find_at(&w->process->maps, pc, w->map_number)
+	struct mapping *m = w->map_number ? maps_find_at(&w->process->walk->maps, pc, w->map_number)
 					  : find_by_time(w, pc);
 
 	if (m && !m->opened)
@@ -349,7 +350,7 @@ static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct wal
 
 	if (!m && w->map_number)
 		m = fresh_jit_memory(w, pc);
-	if (jit_is_code(m) && jit_find(w->process->jit, pc, &jit) == 0) {
+	if (jit_is_code(m) && jit_find(w->process->walk->jit, pc, &jit) == 0) {
 		jits[*jit_count] =
 			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};
 		return (struct walked_frame){&walked_jit_code, (*jit_count)++};
@@ -389,7 +390,7 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 		.check = w.check,
 		.scanned = w.scanned,
 	};
-	jit_moment(p->jit, &p->maps, &s->jit_budget, sample->time_ns, now_ns);
+	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, sample->time_ns, now_ns);
 	for (size_t i = 0; i < count; i++)
 		out->frame[i] = resolve(&w, w.lookup[i], jits, &out->jit_count);
 	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
@@ -411,7 +412,7 @@ static void look_up(struct walking *s, struct process *p, const struct weft_swit
 		return;
 	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
 		look_again(&w, now_ns);
-	jit_moment(p->jit, &p->maps, &s->jit_budget, record->end_ns, now_ns);
+	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, record->end_ns, now_ns);
 	out->site = resolve(&w, record->addr, &out->jit, &jits);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a code address to frames: see naming.h. */
-#include "collector/walk/naming.h"
+#include "collector/write/naming.h"
 
 #include "base/map.h"
 #include "collector/walk/own_frames.h"

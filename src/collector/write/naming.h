@@ -9,7 +9,7 @@
 
 #include "collector/walk/walking.h"
 #include "collector/write/recording.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 struct naming {
 	struct weft_jfr_writer *writer;

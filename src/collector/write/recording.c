@@ -8,7 +8,7 @@
 #include "base/recording.h"
 #include "collector/process/clock.h"
 #include "collector/walk/modules.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,18 +27,6 @@
 struct weft_jfr_writer *recording_writer(struct recording *r)
 {
 	return r->writer;
-}
-
-static void note_error(struct recording *r, int rc)
-{
-	if (rc < 0 && r->error == 0)
-		r->error = rc;
-}
-
-void recording_put(struct recording *r, const struct weft_jfr_type *type,
-		   const struct weft_jfr_value *values, size_t count)
-{
-	note_error(r, type ? weft_jfr_event(r->writer, type, values, count) : -ENOMEM);
 }
 
 /* Those that have a column for each tag. */
@@ -192,6 +180,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 		return rc ? rc : -ENOMEM;
 	}
 	r->threads = o->threads;
+	r->roll = recording_roll;
 	r->tell = o->tell;
 	r->tell_arg = o->tell_arg;
 	recording_begin_settings(r, o->settings);
@@ -258,27 +247,6 @@ static uint64_t earliest_of_sample(const struct process *p, const struct process
 	return t->previous_ns ? t->previous_ns : p->opened_ns;
 }
 
-/* Before any event of a sample with this context. */
-void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
-{
-	if (key)
-		recording_learn_context(r, p, key);
-	if (r->tags.count == r->columns)
-		return;
-	if (key)
-		label_sets_mark(r->labels, key->labels);
-	recording_roll(r, recording_now(r));
-}
-
-void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns)
-{
-	struct stretch ended;
-
-	if (stretch_add(&t->stretch, key, first_ns, last_ns, &ended))
-		recording_put_span(r, p, t, &ended);
-}
-
 /* By the settings of its type. That the program left it out itself is the rule; not where another
  * type needs it. */
 static int is_chosen(enum samples_choice choice, const struct weft_sample_record *sample,
@@ -304,13 +272,13 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
 	t->seen_ns += spread.count * r->period_ns;
 	t->signals += spread.count > 0;
-	if (is_chosen(p->cpu_choice, sample, has)) {
+	if (is_chosen(p->work->cpu_choice, sample, has)) {
 		if (r->sample)
 			put_samples(r, p, t, &spread, id, has);
 	} else {
-		p->own.counter[WEFT_COUNTER_SAMPLES_UNSELECTED] += r->sample != NULL;
+		p->work->own.counter[WEFT_COUNTER_SAMPLES_UNSELECTED] += r->sample != NULL;
 	}
-	if (r->wall && is_chosen(p->wall_choice, sample, has))
+	if (r->wall && is_chosen(p->work->wall_choice, sample, has))
 		recording_put_running(r, p, t, &spread, id, has);
 	else if (r->wall && t->timeline)
 		t->timeline->time.is_partial = 1;
@@ -366,7 +334,7 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 
 static void put_process_row(struct recording *r, const struct process *p, uint64_t now_ns)
 {
-	uint64_t until = p->end ? p->closed_ns : now_ns;
+	uint64_t until = p->work->end ? p->work->closed_ns : now_ns;
 	char id[17];
 	struct weft_jfr_value v[] = {
 		{.number = (int64_t)p->opened_ns},
@@ -376,7 +344,7 @@ static void put_process_row(struct recording *r, const struct process *p, uint64
 		{.number = p->pid},
 		{.number = p->parent},
 		{.string = text_value(p->command_line)},
-		{.string = text_value(p->end ? p->end : RECORDING_END_RUNNING)},
+		{.string = text_value(p->work->end ? p->work->end : RECORDING_END_RUNNING)},
 	};
 
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)p->session_id);
@@ -385,7 +353,7 @@ static void put_process_row(struct recording *r, const struct process *p, uint64
 
 void recording_module(struct process *p, const struct code *code)
 {
-	uint64_t *used = map_put(p->codes, &code, sizeof(const struct code *), NULL);
+	uint64_t *used = map_put(p->work->codes, &code, sizeof(const struct code *), NULL);
 
 	if (used)
 		*used = 1;
@@ -409,7 +377,7 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 	const void *key;
 	uint64_t *used;
 
-	while (map_next(p->codes, &cursor, &key, &bytes, &used)) {
+	while (map_next(p->work->codes, &cursor, &key, &bytes, &used)) {
 		const struct code *code;
 
 		if (!*used)
@@ -443,8 +411,8 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 
 	end_stretches(r, p);
 	recording_account_close(r, p);
-	p->end = end;
-	p->closed_ns = now_ns;
+	p->work->end = end;
+	p->work->closed_ns = now_ns;
 	while (strcmp(end, RECORDING_END_RUNNING) != 0 && (t = process_thread_next(p, &cursor)))
 		recording_thread_gone(r, t, now_ns);
 	recording_system_leave(r, p, now_ns);
@@ -464,7 +432,7 @@ static void free_ended(struct recording *r)
 	struct process **at = &r->first, *p;
 
 	while ((p = *at)) {
-		if (p->end) {
+		if (p->work->end) {
 			*at = p->next;
 			process_free(p);
 		} else {
@@ -483,7 +451,7 @@ static void rename_threads(struct recording *r, struct process *p)
 
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->key && !t->named)
-			note_error(r, recording_thread(r, p, t));
+			recording_note_error(r, recording_thread(r, p, t));
 }
 
 static void settle_samples(struct recording *r, int reached)
@@ -535,7 +503,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	put_rows(r, now_ns);
 	bytes = open_bytes(r);
 	rc = weft_jfr_rotate(r->writer, now_ns, 1);
-	note_error(r, rc);
+	recording_note_error(r, rc);
 	settle_samples(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
 	for (struct process *p = r->first; p; p = p->next) {
@@ -545,9 +513,9 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	if (rc >= 0)
 		free_ended(r);
 	if (r->tags.count > r->columns)
-		note_error(r, redeclare(r));
+		recording_note_error(r, redeclare(r));
 	/* Stacks down to the instruction are too many to be remembered for ever. */
-	note_error(r, weft_jfr_forget_stacks(r->writer));
+	recording_note_error(r, weft_jfr_forget_stacks(r->writer));
 	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;
 	begin_chunk(r);
@@ -596,7 +564,7 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	put_rows(r, now_ns);
 	recording_system_finish(r, now_ns);
 	rc = weft_jfr_end(r->writer);
-	note_error(r, rc);
+	recording_note_error(r, rc);
 	settle_samples(r, rc >= 0);
 	recording_written(r, &written);
 	written.bytes = file_bytes(r->path, 0);

@@ -11,7 +11,7 @@
 #ifndef WEFT_COLLECTOR_RECORDING_H
 #define WEFT_COLLECTOR_RECORDING_H
 
-#include "collector/process/process.h"
+#include "collector/write/process_work.h"
 
 #include <weft/abi/session.h>
 #include <weft/jfr.h>

@@ -96,7 +96,7 @@ static struct account_entry *add_entry(struct process_account *a, int32_t tid, u
 
 void recording_account_free(struct process *p)
 {
-	struct process_account *a = &p->account;
+	struct process_account *a = &p->work->account;
 
 	for (size_t i = 0; i < a->count; i++)
 		free(a->entry[i]);
@@ -157,7 +157,7 @@ static void put_thread(struct recording *r, struct process *p, struct process_th
 	if (e) {
 		row.used_ns = e->cpu_ns - e->put_ns;
 		e->put_ns = e->cpu_ns;
-		p->account.threads_ns += row.used_ns;
+		p->work->account.threads_ns += row.used_ns;
 	}
 	put_row(r, p, &row);
 	t->seen_ns = t->signals = 0;
@@ -170,7 +170,7 @@ static void put_entry(struct recording *r, struct process *p, struct account_ent
 
 	if (row.used_ns < LEAST_PERIODS * r->period_ns && !(e->key && row.used_ns))
 		return;
-	p->account.threads_ns += row.used_ns;
+	p->work->account.threads_ns += row.used_ns;
 	e->put_ns = e->cpu_ns;
 	if (!is_wanted(r, e->name) || !make_key(r, p, e))
 		return;
@@ -235,7 +235,7 @@ static uint64_t used_before(const struct process *p, const struct account_word *
 static void take_word(struct recording *r, struct process *p, const struct account_word *w,
 		      uint64_t now_ns)
 {
-	struct account_entry *e = entry_of(&p->account, w->tid);
+	struct account_entry *e = entry_of(&p->work->account, w->tid);
 
 	if (w->flags & ACCOUNT_GONE) {
 		if (e && !e->over_ns)
@@ -247,7 +247,7 @@ static void take_word(struct recording *r, struct process *p, const struct accou
 	if (w->flags & ACCOUNT_OWN && !e)
 		return;
 	if (!e)
-		e = add_entry(&p->account, w->tid, used_before(p, w));
+		e = add_entry(&p->work->account, w->tid, used_before(p, w));
 	else if (!(w->flags & ACCOUNT_OWN) && is_anothers(e, w, now_ns))
 		begin_anew(r, p, e);
 	if (!e)
@@ -262,7 +262,7 @@ static void take_word(struct recording *r, struct process *p, const struct accou
 /* Threads that are over leave the table. */
 static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
 {
-	struct process_account *a = &p->account;
+	struct process_account *a = &p->work->account;
 	size_t kept = 0;
 
 	if (now_ns < a->swept_ns + SWEEP_NS)
@@ -285,7 +285,7 @@ static void take_process(struct recording *r, struct process *p, const struct ac
 {
 	uint64_t used_ns;
 
-	if (head->process_ns <= p->account.process_ns || head->process_ns < p->cpu_before_ns)
+	if (head->process_ns <= p->work->account.process_ns || head->process_ns < p->cpu_before_ns)
 		return;
 	used_ns = head->process_ns - p->cpu_before_ns;
 	if (!r->cpus)
@@ -293,7 +293,7 @@ static void take_process(struct recording *r, struct process *p, const struct ac
 				  ? (uint64_t)sysconf(_SC_NPROCESSORS_CONF)
 				  : 1;
 	if (can_be(r, used_ns / r->cpus, head->time_ns))
-		p->account.process_ns = head->process_ns;
+		p->work->account.process_ns = head->process_ns;
 }
 
 void recording_account(struct recording *r, struct process *p, const uint8_t *data, size_t bytes)
@@ -316,7 +316,7 @@ void recording_account(struct recording *r, struct process *p, const uint8_t *da
 /* One that was known before its first sample goes on under the same key. */
 uint64_t recording_account_key(const struct process *p, const struct process_thread *t)
 {
-	const struct account_entry *e = entry_of(&p->account, t->tid);
+	const struct account_entry *e = entry_of(&p->work->account, t->tid);
 
 	return e && !e->over_ns && strcmp(e->name, t->name) == 0 ? e->key : 0;
 }
@@ -333,12 +333,12 @@ static uint64_t before_own_word(const struct process *p, const struct process_th
 void recording_account_end(struct recording *r, struct process *p, const struct process_thread *t,
 			   uint64_t claimed_ns, uint64_t cpu_ns, uint64_t now_ns)
 {
-	struct account_entry *e = entry_of(&p->account, t->tid);
+	struct account_entry *e = entry_of(&p->work->account, t->tid);
 
 	if (!cpu_ns)
 		return;
 	if (!e)
-		e = add_entry(&p->account, t->tid, before_own_word(p, t, claimed_ns, cpu_ns));
+		e = add_entry(&p->work->account, t->tid, before_own_word(p, t, claimed_ns, cpu_ns));
 	if (!e)
 		return;
 	e->over_ns = e->over_ns ? e->over_ns : now_ns;
@@ -347,7 +347,7 @@ void recording_account_end(struct recording *r, struct process *p, const struct 
 
 void recording_account_thread(struct recording *r, struct process *p, struct process_thread *t)
 {
-	put_thread(r, p, t, entry_of(&p->account, t->tid));
+	put_thread(r, p, t, entry_of(&p->work->account, t->tid));
 }
 
 /* ---- the ends of chunks */
@@ -355,13 +355,13 @@ void recording_account_thread(struct recording *r, struct process *p, struct pro
 /* With --threads nobody knows whose the rest is. */
 static void put_rest(struct recording *r, struct process *p)
 {
-	struct process_account *a = &p->account;
+	struct process_account *a = &p->work->account;
 	uint64_t used_ns = a->process_ns > p->cpu_before_ns ? a->process_ns - p->cpu_before_ns : 0;
 	uint64_t told_ns = a->threads_ns + a->rest_ns;
 	uint64_t rest_ns = used_ns > told_ns ? used_ns - told_ns : 0;
 	struct account_row row = {.used_ns = rest_ns, .source = RECORDING_ACCOUNT_PROCESS};
 
-	if (!p->end && !r->is_closing && a->held_ns < rest_ns)
+	if (!p->work->end && !r->is_closing && a->held_ns < rest_ns)
 		row.used_ns = a->held_ns;
 	a->held_ns = rest_ns - row.used_ns;
 	a->rest_ns += row.used_ns;
@@ -371,7 +371,7 @@ static void put_rest(struct recording *r, struct process *p)
 
 static void put_threads(struct recording *r, struct process *p)
 {
-	struct process_account *a = &p->account;
+	struct process_account *a = &p->work->account;
 	struct process_thread *t;
 	size_t cursor = 0;
 

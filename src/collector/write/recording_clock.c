@@ -42,7 +42,7 @@ void recording_look_at_clock(struct process *p)
 
 	if (!h)
 		return;
-	p->clock = (struct process_clock){
+	p->work->clock = (struct process_clock){
 		.choice = __atomic_load_n(&h->clock, __ATOMIC_RELAXED),
 		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
 		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
@@ -81,8 +81,8 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	char limits[160];
 
 	recording_look_at_clock(p);
-	why = why_ticks(&p->clock);
-	put_limits(&p->clock, limits, sizeof(limits));
+	why = why_ticks(&p->work->clock);
+	put_limits(&p->work->clock, limits, sizeof(limits));
 	v[1].string = text_value(p->group);
 	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
 	if (why || *limits)

@@ -52,8 +52,8 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 	v[2].string = hex_id(texts->root, key->root_span_id);
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
 		const char *value =
-			key->tags[i] ? dictionary_string(p->dictionary, key->tags[i]) : NULL;
-		int column = p->column[i] - 1;
+			key->tags[i] ? dictionary_string(p->work->dictionary, key->tags[i]) : NULL;
+		int column = p->work->column[i] - 1;
 
 		if (value && column >= 0 && (size_t)column < r->columns)
 			v[3 + column].string = text_value(value);
@@ -73,12 +73,12 @@ static void learn_columns(struct recording *r, struct process *p, const struct c
 		const char *name;
 		int column;
 
-		if (!key->tags[i] || p->column[i])
+		if (!key->tags[i] || p->work->column[i])
 			continue;
-		name = dictionary_tag_name(p->dictionary, i);
+		name = dictionary_tag_name(p->work->dictionary, i);
 		column = name ? tag_columns_find(&r->tags, name) : -ENOENT;
 		if (column >= 0)
-			p->column[i] = (uint8_t)(column + 1);
+			p->work->column[i] = (uint8_t)(column + 1);
 	}
 }
 
@@ -86,7 +86,7 @@ static int knows_all(const struct process *p, const struct context_key *key)
 {
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++)
 		if (key->tags[i] &&
-		    (!p->column[i] || !dictionary_string(p->dictionary, key->tags[i])))
+		    (!p->work->column[i] || !dictionary_string(p->work->dictionary, key->tags[i])))
 			return 0;
 	return 1;
 }
@@ -100,7 +100,7 @@ void recording_learn_context(struct recording *r, struct process *p, const struc
 	if (knows_all(p, key))
 		return;
 	if (process_read_dictionary(p))
-		p->own.log_invalid++;
+		p->work->own.log_invalid++;
 	learn_columns(r, p, key);
 }
 
@@ -117,4 +117,25 @@ void recording_put_span(struct recording *r, struct process *p, const struct pro
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	recording_fill_context(r, p, &s->key, &texts, v + 3);
 	recording_put(r, r->span, v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
+}
+
+/* Before any event of a sample with this context. */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
+{
+	if (key)
+		recording_learn_context(r, p, key);
+	if (r->tags.count == r->columns)
+		return;
+	if (key)
+		label_sets_mark(r->labels, key->labels);
+	r->roll(r, recording_now(r));
+}
+
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns)
+{
+	struct stretch ended;
+
+	if (stretch_add(&t->stretch, key, first_ns, last_ns, &ended))
+		recording_put_span(r, p, t, &ended);
 }

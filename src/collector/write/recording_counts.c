@@ -76,10 +76,10 @@ static void put_histogram(struct recording *r, const struct process *p, uint64_t
 /* What the drain thread counted and what the worker did. */
 static void sum_counts(const struct process *p, struct session_counts *out)
 {
-	*out = p->counted;
+	*out = p->work->counted;
 	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		out->counter[i] += p->own.counter[i];
-	out->log_invalid += p->own.log_invalid;
+		out->counter[i] += p->work->own.counter[i];
+	out->log_invalid += p->work->own.log_invalid;
 }
 
 /* The least that a record of each takes in a ring: how large those were that are lost, nobody
@@ -138,21 +138,22 @@ void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 	sum_counts(p, &now);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t difference =
-			read_at(&now, rows[i].offset) - read_at(&p->put, rows[i].offset);
+			read_at(&now, rows[i].offset) - read_at(&p->work->put, rows[i].offset);
 
 		if (difference)
 			put_counter(r, p, now_ns, &rows[i], difference);
 	}
-	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns, p->put.handler_ns);
-	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_CLAIM, now.claim_ns, p->put.claim_ns);
-	put_loss(r, now_ns, &now, &p->put);
-	p->put = now;
+	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns,
+		      p->work->put.handler_ns);
+	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_CLAIM, now.claim_ns, p->work->put.claim_ns);
+	put_loss(r, now_ns, &now, &p->work->put);
+	p->work->put = now;
 }
 
 void recording_counts_settle(struct process *p, int reached)
 {
 	if (reached)
-		p->safe = p->put;
+		p->work->safe = p->work->put;
 	else
-		p->put = p->safe;
+		p->work->put = p->work->safe;
 }

@@ -285,19 +285,19 @@ void recording_event_type(struct recording *r, struct process *p, const struct t
 		recording_sample_settings(r, p, word);
 		return;
 	}
-	if (!p->classes)
-		p->classes = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_class *));
-	if (!p->classes || word->number >= WEFT_EVENT_TYPES_MAX)
+	if (!p->work->classes)
+		p->work->classes = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_class *));
+	if (!p->work->classes || word->number >= WEFT_EVENT_TYPES_MAX)
 		return;
 	if (bytes) {
 		c = class_new(word, data, bytes);
-		p->classes[word->number] = c ? add_class(r, c) : NULL;
+		p->work->classes[word->number] = c ? add_class(r, c) : NULL;
 	}
-	c = p->classes[word->number];
+	c = p->work->classes[word->number];
 	if (c)
 		settle_class(r, c, word);
 	else
-		p->own.counter[WEFT_COUNTER_EVENT_TYPES_REFUSED]++;
+		p->work->own.counter[WEFT_COUNTER_EVENT_TYPES_REFUSED]++;
 }
 
 /* ---- events */
@@ -311,11 +311,11 @@ static struct weft_jfr_string pooled(struct process *p, int64_t id)
 	const char *text = NULL;
 
 	if (id > 0 && id <= UINT32_MAX)
-		text = dictionary_string(p->dictionary, (uint32_t)id);
+		text = dictionary_string(p->work->dictionary, (uint32_t)id);
 	if (!text && id > 0 && id <= UINT32_MAX) {
 		if (process_read_dictionary(p))
-			p->own.log_invalid++;
-		text = dictionary_string(p->dictionary, (uint32_t)id);
+			p->work->own.log_invalid++;
+		text = dictionary_string(p->work->dictionary, (uint32_t)id);
 	}
 	return text_value(text);
 }
@@ -329,8 +329,8 @@ static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 	size_t bytes = 0;
 	int64_t key;
 
-	if (p->strangers < STRANGERS_NAMED && p->pid == p->inside_pid) {
-		p->strangers++;
+	if (p->work->strangers < STRANGERS_NAMED && p->pid == p->inside_pid) {
+		p->work->strangers++;
 		snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
 		name = process_read_own(p, path, &bytes);
 	}
@@ -420,7 +420,8 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 		     const struct walked_event *e, uint32_t labels,
 		     const struct recording_trace *trace)
 {
-	const struct event_class *c = p->classes ? p->classes[e->record.record.rsv] : NULL;
+	const struct event_class *c =
+		p->work->classes ? p->work->classes[e->record.record.rsv] : NULL;
 	struct weft_jfr_value v[GIVEN_FIELDS + WEFT_EVENT_FIELDS_MAX];
 	struct value_texts texts;
 	struct context_key key;
@@ -429,7 +430,7 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 	size_t count = 0;
 
 	if (!c) {
-		p->own.counter[WEFT_COUNTER_EVENTS_INVALID]++;
+		p->work->own.counter[WEFT_COUNTER_EVENTS_INVALID]++;
 		return;
 	}
 	recording_time_is(r, end);

@@ -16,8 +16,7 @@ static uint32_t number_of(struct recording *r, const uint8_t *labels, uint32_t b
 {
 	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;
 
-	if (number < 0 && r->error == 0)
-		r->error = (int)number;
+	recording_note_error(r, number < 0 ? (int)number : 0);
 	return number > 0 ? (uint32_t)number : 0;
 }
 
@@ -45,7 +44,7 @@ uint32_t recording_labels(struct recording *r, struct process *p, struct process
 		return 0;
 	if (sample->label_generation == t->labels_told)
 		return t->labels;
-	p->own.counter[WEFT_COUNTER_LABELS_UNRECORDED]++;
+	p->work->own.counter[WEFT_COUNTER_LABELS_UNRECORDED]++;
 	return 0;
 }
 
@@ -60,7 +59,7 @@ void recording_learn_labels(struct recording *r, struct process *p, uint32_t num
 		set->left_out += set->item[i].column < 0;
 	}
 	set->has_columns = 1;
-	p->own.counter[WEFT_COUNTER_LABELS_LEFT_OUT] += set->left_out;
+	p->work->own.counter[WEFT_COUNTER_LABELS_LEFT_OUT] += set->left_out;
 }
 
 void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v)

@@ -37,7 +37,7 @@ struct process_lockstep {
 
 static struct process_lockstep *lockstep_of(struct process *p)
 {
-	struct process_lockstep *l = p->lockstep;
+	struct process_lockstep *l = p->work->lockstep;
 
 	if (l)
 		return l;
@@ -51,18 +51,18 @@ static struct process_lockstep *lockstep_of(struct process *p)
 		free(l);
 		return NULL;
 	}
-	p->lockstep = l;
+	p->work->lockstep = l;
 	return l;
 }
 
 void recording_lockstep_free(struct process *p)
 {
-	if (!p->lockstep)
+	if (!p->work->lockstep)
 		return;
-	lockstep_free(p->lockstep->judge);
-	free(p->lockstep->thread);
-	free(p->lockstep);
-	p->lockstep = NULL;
+	lockstep_free(p->work->lockstep->judge);
+	free(p->work->lockstep->thread);
+	free(p->work->lockstep);
+	p->work->lockstep = NULL;
 }
 
 /* ---- what is in a context */
@@ -150,7 +150,7 @@ void recording_tick_sample(struct recording *r, struct process *p,
 {
 	const struct weft_context_snapshot *s = (const void *)&sample->span_id;
 	/* Who asks no CPU clock has an hrtimer beside it, or filters its system calls. */
-	struct process_lockstep *l = sample->record.rsv ? lockstep_of(p) : p->lockstep;
+	struct process_lockstep *l = sample->record.rsv ? lockstep_of(p) : p->work->lockstep;
 	struct ticked *t = l ? thread_of(l, thread->slot) : NULL;
 	struct lockstep_key key[KEYS_MAX];
 
@@ -228,8 +228,8 @@ static void name_key(const struct process *p, const struct lockstep_key *key, ch
 
 	switch (key->kind) {
 	case LOCKSTEP_TAG:
-		name = dictionary_tag_name(p->dictionary, key->number);
-		value = dictionary_string(p->dictionary, (uint32_t)key->value);
+		name = dictionary_tag_name(p->work->dictionary, key->number);
+		value = dictionary_string(p->work->dictionary, (uint32_t)key->value);
 		snprintf(out, room, "%s=%s", name ? name : "tag", value ? value : "?");
 		break;
 	case LOCKSTEP_LABEL:
@@ -252,9 +252,9 @@ static size_t processes_of(const struct recording *r)
 
 void recording_judge(const struct recording *r, struct process *p)
 {
-	struct process_lockstep *l = p->lockstep;
+	struct process_lockstep *l = p->work->lockstep;
 
-	if (!l || !p->dictionary)
+	if (!l || !p->work->dictionary)
 		return;
 	lockstep_judge(l->judge, processes_of(r) - 1, &l->verdict);
 	if (l->verdict.is_known)
@@ -263,7 +263,7 @@ void recording_judge(const struct recording *r, struct process *p)
 
 void recording_warn_of_lockstep(struct recording *r, const struct process *p)
 {
-	const struct process_lockstep *l = p->lockstep;
+	const struct process_lockstep *l = p->work->lockstep;
 	char text[512];
 
 	if (!l || !l->verdict.is_misjudged)
@@ -279,7 +279,8 @@ void recording_warn_of_lockstep(struct recording *r, const struct process *p)
 void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[])
 {
 	static const struct process_lockstep none;
-	const struct process_lockstep *l = is_ticks && p->lockstep ? p->lockstep : &none;
+	const struct process_lockstep *l =
+		is_ticks && p->work->lockstep ? p->work->lockstep : &none;
 
 	v[0].number = l->judge ? (int64_t)lockstep_looks(l->judge) : 0;
 	if (l->verdict.is_misjudged)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by recording.c and recording_counts.c alone. */
+/* What the files recording_*.c share: the recording itself, and what each offers the others. */
 #ifndef WEFT_COLLECTOR_RECORDING_PRIVATE_H
 #define WEFT_COLLECTOR_RECORDING_PRIVATE_H
 
@@ -68,6 +68,7 @@ struct recording {
 	uint64_t now_ns;           /* then: the latest that it said */
 	int inline_context;
 	int error;
+	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
 	struct chunk_events chunks;
 	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
 
@@ -107,15 +108,13 @@ static inline pid_t recording_root(const struct recording *r)
 	return __atomic_load_n(&r->pid, __ATOMIC_RELAXED);
 }
 
+/* In recording_put.c. The first error of the file is kept (@rc: 0 or -errno). */
+void recording_note_error(struct recording *r, int rc);
 void recording_put(struct recording *r, const struct weft_jfr_type *type,
 		   const struct weft_jfr_value *values, size_t count);
 
-/* In recording.c. A context that a sample is to carry is made known: this may end the chunk. The
- * thread's stretch goes on with it or ends (see stretch_add()). */
-void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
-void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
-
+void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			   const char *value);
 /* In recording_context.c. */
 struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
@@ -123,6 +122,12 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);
 void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
 			const struct stretch *s);
+
+/* In recording_context.c. A context that a sample is to carry is made known: this may end the
+ * chunk. The thread's stretch goes on with it or ends (see stretch_add()). */
+void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
+void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
+		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
 
 /* In recording_labels.c. Columns for the keys of a set; its values into @v, from the first column
  * on; and sets that nobody speaks of any more go. */
@@ -146,8 +151,6 @@ void recording_kept(struct recording *r, const struct recording_events *chunk);
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
 void recording_put_settings(struct recording *r);
 void recording_put_switch_settings(struct recording *r);
-void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
-			   const char *value);
 void recording_sample_settings(struct recording *r, struct process *p,
 			       const struct type_word *word);
 

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Settings in the file: what applies to each type, as jdk.ActiveSetting, in each chunk and when it
- * changes; settings of what is the recording's own; and warnings of what was not done as asked.
+ * changes; and settings of what is the recording's own.
  */
 #include "collector/session/session_events.h"
 #include "collector/write/recording_private.h"
 
-#include "base/map.h"
 #include "base/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
-			   const char *value)
-{
-	struct weft_jfr_value v[] = {
-		{.number = (int64_t)recording_now(r)},
-		{.number = weft_jfr_type_id(type)},
-		{.string = text_value(name)},
-		{.string = text_value(value)},
-	};
-
-	recording_put(r, r->setting, v, 4);
-}
 
 static void put_one(struct recording *r, const struct weft_jfr_type *type,
 		    const struct event_settings *s, enum event_setting which)
@@ -71,9 +57,9 @@ void recording_sample_settings(struct recording *r, struct process *p, const str
 	char text[128];
 
 	if (is_wall)
-		p->wall_choice = choice_of(&word->settings);
+		p->work->wall_choice = choice_of(&word->settings);
 	else
-		p->cpu_choice = choice_of(&word->settings);
+		p->work->cpu_choice = choice_of(&word->settings);
 	if (type && is_other(known, &word->settings)) {
 		put_one(r, type, &word->settings, SETTING_ENABLED);
 		put_one(r, type, &word->settings, SETTING_SELECT);
@@ -220,30 +206,4 @@ int recording_has_types(const struct recording *r, const char *glob, size_t byte
 		if (weft_setting_glob(glob, bytes, c->def->name))
 			return 1;
 	return 0;
-}
-
-/* ---- warnings */
-
-static const struct weft_jfr_type *warning_type(struct recording *r)
-{
-	if (!r->warning)
-		r->warning = declare_warning(r->writer);
-	return r->warning;
-}
-
-void recording_put_warning(struct recording *r, const char *text)
-{
-	struct weft_jfr_value v[] = {
-		{.number = (int64_t)recording_now(r)},
-		{.string = text_value(text)},
-	};
-	int fresh = 0;
-
-	if (!r->warned)
-		r->warned = map_new();
-	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
-		return;
-	recording_put(r, warning_type(r), v, 2);
-	if (r->tell)
-		r->tell(r->tell_arg, text);
 }

@@ -23,8 +23,7 @@ static struct context_key key_of(struct recording *r, const struct walked_switch
 	if (placed->label_bytes)
 		labels = label_sets_put(r->labels, walked_switch_labels(placed),
 					placed->label_bytes);
-	if (labels < 0 && r->error == 0)
-		r->error = (int)labels;
+	recording_note_error(r, labels < 0 ? (int)labels : 0);
 	key.labels = labels > 0 ? (uint32_t)labels : 0;
 	return key;
 }
@@ -81,12 +80,12 @@ static int is_wanted(struct process *p, const struct weft_switch_record *record,
 		return 0;
 	if (s->select == SELECT_IF_CONTEXT && !key->span_id && !key->root_span_id && !key->labels &&
 	    memcmp(key->trace_id, no_trace, sizeof(no_trace)) == 0) {
-		p->own.counter[WEFT_COUNTER_EVENTS_UNSELECTED]++;
+		p->work->own.counter[WEFT_COUNTER_EVENTS_UNSELECTED]++;
 		return 0;
 	}
 	if (record->end_ns - record->begin_ns >= s->threshold_ns)
 		return 1;
-	p->own.counter[WEFT_COUNTER_EVENTS_SHORT]++;
+	p->work->own.counter[WEFT_COUNTER_EVENTS_SHORT]++;
 	return 0;
 }
 

@@ -209,7 +209,7 @@ static void look_at_processes(struct recording *r)
 	uint64_t start_ns = recording_now(r);
 
 	for (struct process *p = r->first; p; p = p->next)
-		if (!p->end)
+		if (!p->work->end)
 			system_load_look(&s->load, p, r->first);
 	s->look_cost_ns = recording_now(r) - start_ns;
 }
@@ -270,8 +270,8 @@ static void put_libraries(struct recording *r, uint64_t now_ns)
 
 	for (struct process *p = r->first; p; p = p->next) {
 		process_take_libraries(p);
-		for (size_t i = 0; p->libraries && i < p->libraries->count; i++) {
-			const struct library *one = &p->libraries->item[i];
+		for (size_t i = 0; p->work->libraries && i < p->work->libraries->count; i++) {
+			const struct library *one = &p->work->libraries->item[i];
 
 			if (rows == LIBRARY_ROWS_MAX || !is_fresh(seen, one))
 				continue;
@@ -282,8 +282,8 @@ static void put_libraries(struct recording *r, uint64_t now_ns)
 						      {.number = (int64_t)one->base},
 						      {.number = (int64_t)one->top}});
 		}
-		if (p->libraries)
-			libraries_settle(p->libraries);
+		if (p->work->libraries)
+			libraries_settle(p->work->libraries);
 	}
 	map_free(seen);
 }
@@ -391,7 +391,7 @@ void recording_system_leave(struct recording *r, struct process *p, uint64_t now
 		system_load_last(&r->system->load, p,
 				 __atomic_load_n(&h->exit_cpu_ns, __ATOMIC_RELAXED));
 	process_take_libraries(p);
-	if (strcmp(p->end, RECORDING_END_EXITED) != 0)
+	if (strcmp(p->work->end, RECORDING_END_EXITED) != 0)
 		return;
 	system_load_leave(p, r->first);
 	if (p->pid == recording_root(r) && !r->system->ended_ns)

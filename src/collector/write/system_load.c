@@ -3,6 +3,7 @@
 #include "collector/write/system_load.h"
 
 #include "base/recording.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,12 +21,12 @@ void system_load_join(struct process *p, const struct process *all)
 {
 	for (const struct process *q = all; q; q = q->next) {
 		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks) {
-			p->load = q->load;
+			p->work->load = q->work->load;
 			return;
 		}
 	}
-	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->load.seen))
-		p->load.seen = (struct process_time){0};
+	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->work->load.seen))
+		p->work->load.seen = (struct process_time){0};
 }
 
 /* What is new of @now, less what is owed; times never go back, but for a lying /proc. */
@@ -58,14 +59,14 @@ static void owe_children_that_are_gone(struct process *p, struct process *all)
 	struct process_time unused;
 
 	for (struct process *q = all; q; q = q->next)
-		if (q != p && q->parent == p->pid && !q->end && q->proc_fd >= 0 &&
+		if (q != p && q->parent == p->pid && !q->work->end && q->proc_fd >= 0 &&
 		    system_read_process_time(q->proc_fd, &unused))
-			owe(&p->load, &q->load);
+			owe(&p->work->load, &q->work->load);
 }
 
 int system_load_look(struct system_load *l, struct process *p, struct process *all)
 {
-	struct process_load *load = &p->load;
+	struct process_load *load = &p->work->load;
 	uint64_t nothing = 0, user, system;
 	struct process_time now;
 
@@ -86,20 +87,20 @@ int system_load_look(struct system_load *l, struct process *p, struct process *a
 void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns)
 {
 	uint64_t used = used_ns / (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-	uint64_t seen = p->load.seen.user + p->load.seen.system;
+	uint64_t seen = p->work->load.seen.user + p->work->load.seen.system;
 
 	if (used <= seen)
 		return;
-	p->load.seen.user += used - seen;
-	p->load.user += used - seen;
+	p->work->load.seen.user += used - seen;
+	p->work->load.user += used - seen;
 	l->user += used - seen;
 }
 
 void system_load_leave(struct process *p, struct process *all)
 {
 	for (struct process *q = all; q; q = q->next) {
-		if (q != p && q->pid == p->parent && !q->end) {
-			owe(&q->load, &p->load);
+		if (q != p && q->pid == p->parent && !q->work->end) {
+			owe(&q->work->load, &p->work->load);
 			return;
 		}
 	}

@@ -71,10 +71,10 @@ static uint32_t weight_of(const struct worker *w, const struct process_thread *t
 static void count_walk(struct process *p, const struct walked_sample *walked)
 {
 	if (walked->cut)
-		p->own.counter[walked->cut - 1]++;
+		p->work->own.counter[walked->cut - 1]++;
 	if (walked->check)
-		p->own.counter[walked->check - 1]++;
-	p->own.counter[WEFT_COUNTER_FP_SCANNED] += walked->scanned;
+		p->work->own.counter[walked->check - 1]++;
+	p->work->own.counter[WEFT_COUNTER_FP_SCANNED] += walked->scanned;
 }
 
 static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
@@ -84,7 +84,7 @@ static void take_sample(struct worker *w, const struct batch *b, struct process_
 	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
 
 	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
-	if (!w->wall_period_ns && !b->process->classes)
+	if (!w->wall_period_ns && !b->process->work->classes)
 		recording_sample(w->recording, b->process, t, sample, &trace);
 	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
 		note_memory(w);
@@ -106,7 +106,7 @@ static void take_samples(struct worker *w, const struct batch *b)
 
 		at += walked->bytes;
 		if (!wanted) {
-			b->process->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
+			b->process->work->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
 			recording_labels(w->recording, b->process, t, walked);
 			continue;
 		}
@@ -173,7 +173,7 @@ static void take_events(struct worker *w, const struct batch *b)
 	for (size_t at = 0; at < b->bytes; at += bytes_of(record)) {
 		record = b->data + at;
 		if (!wanted) {
-			b->process->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
+			b->process->work->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
 			continue;
 		}
 		t->switched = 1;
@@ -267,10 +267,10 @@ static void close_process(struct worker *w, const struct batch *b)
 	struct process *p = b->process;
 
 	timelines_close(&w->timelines, p);
-	memcpy(&p->counted, b->data, sizeof(p->counted));
+	memcpy(&p->work->counted, b->data, sizeof(p->work->counted));
 	process_take_counts(p);
-	add_counts(&w->total, &p->counted);
-	add_counts(&w->total, &p->own);
+	add_counts(&w->total, &p->work->counted);
+	add_counts(&w->total, &p->work->own);
 	recording_process_end(w->recording, p, b->time_ns, b->end);
 }
 
@@ -333,7 +333,7 @@ static int dispatch(struct worker *w, const struct batch *b)
 		recording_looks(w->recording, b->process, b->data, b->bytes);
 		break;
 	case BATCH_COUNTS:
-		memcpy(&b->process->counted, b->data, sizeof(b->process->counted));
+		memcpy(&b->process->work->counted, b->data, sizeof(b->process->work->counted));
 		break;
 	case BATCH_CLOSE:
 		close_process(w, b);

@@ -10,7 +10,7 @@
 #define WEFT_COLLECTOR_WORKER_H
 
 #include "collector/process/queue.h"
-#include "collector/walk/naming.h"
+#include "collector/write/naming.h"
 #include "collector/write/recording.h"
 #include "collector/write/timeline.h"
 

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/proc_maps.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <stdio.h>

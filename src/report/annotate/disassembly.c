@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/annotate/disassembly.h"
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <stdio.h>

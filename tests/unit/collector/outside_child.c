@@ -4,6 +4,7 @@
 
 #include "collector/look/wall_text.h"
 #include "collector/process/clock.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <signal.h>

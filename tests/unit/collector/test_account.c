@@ -7,6 +7,7 @@
 #include "base/recording.h"
 #include "collector/look/account.h"
 #include "collector/process/clock.h"
+#include "collector/write/process_work.h"
 #include "collector/write/worker.h"
 
 #include <pthread.h>
@@ -390,8 +391,8 @@ static void nothing_stays_of_threads_that_are_gone(void **state)
 	}
 	queue_push(&s.queue, batch_new(BATCH_FINISH, NULL, 0));
 	worker_run(&s.worker);
-	room = s.process->account.room;
-	assert_true(s.process->account.count < 6000);
+	room = s.process->work->account.room;
+	assert_true(s.process->work->account.count < 6000);
 	assert_true(room < 16384);
 	close_scene(&s);
 	read_rows();

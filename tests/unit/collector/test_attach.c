@@ -9,6 +9,7 @@
 #include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,8 @@
 
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
+#include "collector/walk/process_walk.h"
+#include "collector/write/process_work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +27,7 @@ static struct process *many_mappings(struct session **session)
 	assert_int_equal(process_new(&p, getpid()), 0);
 	p->opened_ns = clock_mono_ns();
 	assert_int_equal(session_new(session, p, &settings), 0);
-	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	snapshots_begin(&p->walk->snapshots, p->base, &p->layout);
 	process_look(p, p->opened_ns);
 	for (uint64_t i = 0; i < MANY; i++) {
 		struct mapping one = {.start = FIRST + i * 8192,
@@ -33,9 +35,9 @@ static struct process *many_mappings(struct session **session)
 				      .executable = 1,
 				      .path = strdup("")};
 
-		assert_int_equal(maps_add(&p->maps, &one), 1);
+		assert_int_equal(maps_add(&p->walk->maps, &one), 1);
 	}
-	assert_in_range(p->maps.count, MANY + 3, MANY + 1000);
+	assert_in_range(p->walk->maps.count, MANY + 3, MANY + 1000);
 	return p;
 }
 
@@ -65,7 +67,7 @@ static void what_the_loader_knows_is_never_cut(void **state)
 	snapshot = (const void *)((const uint8_t *)session->base +
 				  ((struct weft_session_header *)session->base)->map_current);
 	list = (const void *)(snapshot + 1);
-	assert_int_equal(snapshot->count, snapshots_most(&p->snapshots));
+	assert_int_equal(snapshot->count, snapshots_most(&p->walk->snapshots));
 	for (uint32_t i = 1; i < snapshot->count; i++)
 		assert_true(list[i].start >= list[i - 1].end);
 	assert_non_null(find(snapshot, FIRST));

@@ -11,6 +11,7 @@
 #include "collector/session/session.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walker.h"
+#include "collector/write/process_work.h"
 #include "collector/write/worker.h"
 
 #include <errno.h>

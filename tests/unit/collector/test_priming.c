@@ -7,6 +7,7 @@
 #include "collector/session/attach.h"
 
 #include "base/session_layout.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

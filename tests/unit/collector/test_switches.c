@@ -7,6 +7,7 @@
 #include "collector/session/session.h"
 
 #include "base/session_layout.h"
+#include "collector/write/process_work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
 #include "collector/process/environment.h"
 #include "collector/process/libraries.h"
 #include "collector/process/system_read.h"
+#include "collector/write/process_work.h"
 #include "collector/write/system_load.h"
 
 #include <errno.h>
@@ -246,7 +247,8 @@ static void expect_share(struct system_load *l, uint64_t now_ns, double user, do
  * the last look. */
 static void test_load(void **state)
 {
-	struct process parent = {.pid = 10, .proc_fd = -1}, child = {.pid = 11, .parent = 10};
+	struct process parent = {.work = &(struct process_work){0}, .pid = 10, .proc_fd = -1},
+		       child = {.work = &(struct process_work){0}, .pid = 11, .parent = 10};
 	struct system_load l;
 	struct system_share none;
 
@@ -289,7 +291,8 @@ static void test_load(void **state)
  */
 static void test_load_of_late_end(void **state)
 {
-	struct process parent = {.pid = 10, .proc_fd = -1}, child = {.pid = 11, .parent = 10};
+	struct process parent = {.work = &(struct process_work){0}, .pid = 10, .proc_fd = -1},
+		       child = {.work = &(struct process_work){0}, .pid = 11, .parent = 10};
 	struct system_load l;
 
 	(void)state;
@@ -313,7 +316,7 @@ static void test_load_of_late_end(void **state)
 	system_load_look(&l, &parent, &child);
 	expect_share(&l, 3000, 0.1, 0,
 		     0.5); /* the parent's own 10, and what the child had not told */
-	child.end = "exited";
+	child.work->end = "exited";
 	system_load_leave(&child, &child);
 	set_machine(1300, 1300);
 	system_load_look(&l, &parent, &child);
@@ -325,7 +328,7 @@ static void test_load_of_late_end(void **state)
 /* Gone before it could be read again: what it said as it ended is taken, and no more than once. */
 static void test_load_of_last_words(void **state)
 {
-	struct process p = {.pid = 10, .proc_fd = -1};
+	struct process p = {.work = &(struct process_work){0}, .pid = 10, .proc_fd = -1};
 	const uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct system_load l;
 
@@ -348,8 +351,10 @@ static void test_load_of_last_words(void **state)
 /* By exec it goes on; one that starts with that pid later does not. */
 static void test_load_of_exec(void **state)
 {
-	struct process before = {.pid = 10, .start_ticks = 3, .end = RECORDING_END_EXEC};
-	struct process after = {.pid = 10, .start_ticks = 3}, other = {.pid = 10, .start_ticks = 4};
+	struct process_work ended = {.end = RECORDING_END_EXEC};
+	struct process before = {.work = &ended, .pid = 10, .start_ticks = 3};
+	struct process after = {.work = &(struct process_work){0}, .pid = 10, .start_ticks = 3},
+		       other = {.work = &(struct process_work){0}, .pid = 10, .start_ticks = 4};
 	struct system_load l;
 
 	(void)state;
@@ -373,7 +378,7 @@ static void test_load_of_exec(void **state)
  * process that has gone, are no time. */
 static void test_load_without_proc(void **state)
 {
-	struct process p = {.pid = 10};
+	struct process p = {.work = &(struct process_work){0}, .pid = 10};
 	struct system_load l;
 	struct system_share s;
 

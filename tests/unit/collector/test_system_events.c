@@ -4,6 +4,7 @@
  * machine whose /proc lies in a directory of ours, read back.
  */
 #include "base/recording.h"
+#include "collector/write/process_work.h"
 #include "collector/write/recording.h"
 #include "collector/write/recording_system.h"
 
@@ -204,11 +205,11 @@ static void test_loss(void **state)
 	struct seen amount, total;
 
 	(void)state;
-	s.process->counted.counter[WEFT_COUNTER_LOST_RING_FULL] = 3;
+	s.process->work->counted.counter[WEFT_COUNTER_LOST_RING_FULL] = 3;
 	recording_roll(s.recording, START_NS + 1);
 	recording_roll(s.recording, START_NS + 2);
-	s.process->counted.counter[WEFT_COUNTER_LOST_NO_SLOT] = 2;
-	s.process->counted.counter[WEFT_COUNTER_EVENTS_RING_FULL] = 1;
+	s.process->work->counted.counter[WEFT_COUNTER_LOST_NO_SLOT] = 2;
+	s.process->work->counted.counter[WEFT_COUNTER_EVENTS_RING_FULL] = 1;
 	recording_roll(s.recording, START_NS + 3);
 	finish(&s, 1000);
 	amount = look("jdk.DataLoss", "amount");
@@ -229,7 +230,7 @@ static void test_unwritten(void **state)
 	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	s.process->counted.counter[WEFT_COUNTER_LOST_RING_FULL] = 3;
+	s.process->work->counted.counter[WEFT_COUNTER_LOST_RING_FULL] = 3;
 	limit = before;
 	limit.rlim_cur = 100;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);

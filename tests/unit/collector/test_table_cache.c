@@ -4,7 +4,7 @@
  * cache, a table that comes out of it equals the one that was built.
  */
 #include "collector/walk/table_cache.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <dirent.h>
 #include <elf.h>

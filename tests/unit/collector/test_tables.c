@@ -4,8 +4,10 @@
 #include "collector/session/session.h"
 #include "collector/walk/map_publish.h"
 #include "collector/walk/modules.h"
+#include "collector/walk/process_walk.h"
 #include "collector/walk/tables.h"
-#include "elf/image/module.h"
+#include "collector/write/process_work.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,15 +254,15 @@ static uint64_t refused_of_this_process(struct tables *t)
 	p->opened_ns = clock_mono_ns();
 	assert_int_equal(session_new(&s, p, &settings), 0);
 	process_look(p, p->opened_ns);
-	snapshots_begin(&p->snapshots, p->base, &p->layout);
+	snapshots_begin(&p->walk->snapshots, p->base, &p->layout);
 	map_publish(m, t, p);
 	process_take_counts(p);
-	counted = p->own.counter[WEFT_COUNTER_TABLES_REFUSED];
+	counted = p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED];
 	assert_int_equal(counted, pending_in_snapshot(p));
 	/* Nothing new is nothing more. */
 	map_publish(m, t, p);
 	process_take_counts(p);
-	assert_int_equal(p->own.counter[WEFT_COUNTER_TABLES_REFUSED], counted);
+	assert_int_equal(p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED], counted);
 	session_free(s);
 	process_free(p);
 	modules_free(m);

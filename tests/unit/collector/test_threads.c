@@ -5,6 +5,7 @@
 #include "collector/session/session.h"
 
 #include "base/session_layout.h"
+#include "collector/write/process_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,7 @@
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
+#include "collector/write/process_work.h"
 #include "typed.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Description: ELF files open by path, descriptor and image, and say who they are; what is
  * no ELF file is refused; damage costs at most the table or the names. Argument: a library.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * libc that nm lists is found. Arguments: a library, the same without .symtab.
  */
 #include "elf/image/internal.h"
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef WEFT_TEST_MODULES_H
 #define WEFT_TEST_MODULES_H
 
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 struct modules;
 

@@ -4,7 +4,7 @@
  * for real libraries, our table has a rule that says the same about the CFA, the return
  * address and each register it holds. Arguments: files.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

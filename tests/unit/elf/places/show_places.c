@@ -8,7 +8,7 @@
  * addr2line has them), separated by tabs. -s: debuginfod servers may be asked. -t: instead,
  * how many rows the unwind table has, and a checksum of it.
  */
-#include "elf/image/module.h"
+#include "elf/module.h"
 
 #include <fcntl.h>
 #include <stdio.h>

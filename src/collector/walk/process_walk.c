@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walker's part of a process: see process_walk.h. */
+#include "collector/walk/process_walk.h"
+
+#include "base/dictionary.h"
+#include "collector/process/clock.h"
+#include "collector/process/libraries.h"
+#include "collector/walk/jit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Looking may take this part of the time, and so much at once. */
+#define LOOK_SHARE 50
+#define LOOK_CREDIT_NS 20000000
+
+struct process_walk *process_walk_new(void)
+{
+	return calloc(1, sizeof(struct process_walk));
+}
+
+void process_walk_release(struct process_walk *w)
+{
+	if (!w)
+		return;
+	maps_free(&w->maps);
+	loads_free(&w->loads);
+	jit_free(w->jit);
+	w->jit = NULL;
+}
+
+int process_walk_jit(struct process *p)
+{
+	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	return p->walk->jit ? 0 : -ENOMEM;
+}
+
+/* A module as the process itself tells it: one mapping from its first to its last byte. */
+static void add_told(struct process *p, const struct load_module *m)
+{
+	struct mapping one = m->mapping;
+
+	one.path = strdup(one.path);
+	if (one.path)
+		maps_add(&p->walk->maps, &one);
+}
+
+static void take_module(void *arg, const struct weft_log_record *record, const uint8_t *data)
+{
+	struct process *p = arg;
+	size_t before = p->walk->loads.module_count;
+
+	loads_take(&p->walk->loads, &p->walk->maps, record, data);
+	if (p->walk->told_by_log && p->walk->loads.module_count > before)
+		add_told(p, &p->walk->loads.module[before]);
+}
+
+static void read_log(struct process *p)
+{
+	const struct weft_session_header *shared = p->base;
+	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
+
+	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
+		 &p->walk->modules_position, take_module, p);
+}
+
+static uint64_t epoch_now(const struct process *p)
+{
+	const struct weft_session_header *shared = p->base;
+
+	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
+	return __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE);
+}
+
+int process_map_is_stale(const struct process *p)
+{
+	return epoch_now(p) != p->walk->epoch;
+}
+
+static void believe_the_log(struct process *p)
+{
+	if (p->walk->told_by_log)
+		return;
+	p->walk->told_by_log = 1;
+	for (size_t i = 0; i < p->walk->loads.module_count; i++)
+		add_told(p, &p->walk->loads.module[i]);
+}
+
+/* What was told before and not taken yet is part of it. */
+static void tell_libraries(struct process *p, const char *text, size_t bytes)
+{
+	struct libraries *now = libraries_read(text, bytes);
+
+	if (!now)
+		return;
+	libraries_follow(now, __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE));
+	/* Pairs with the acquire in process_take_libraries(). */
+	__atomic_store_n(&p->told, now, __ATOMIC_RELEASE);
+	p->walk->libraries_told = p->walk->maps.generation;
+}
+
+void process_look_libraries(struct process *p)
+{
+	size_t bytes;
+	char *text = process_read_own(p, "maps", &bytes);
+
+	if (text)
+		tell_libraries(p, text, bytes);
+	free(text);
+}
+
+/* The epoch first: what is unloaded from now on makes it another. */
+static void look(struct process *p)
+{
+	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
+	size_t bytes = p->first_maps_bytes;
+	char *text = p->first_maps;
+
+	if (text) {
+		epoch = 0;
+		now_ns = p->opened_ns;
+	}
+	p->first_maps = NULL;
+	p->walk->maps.looked_ns = now_ns;
+	if (!text && !p->walk->told_by_log)
+		text = process_read_own(p, "maps", &bytes);
+	read_log(p);
+	if (text && bytes) {
+		maps_update(&p->walk->maps, text, bytes);
+		if (p->walk->libraries_told != p->walk->maps.generation)
+			tell_libraries(p, text, bytes);
+	} else if (p->walk->maps.count ==
+		   0) { /* else it is ending, or another program: nothing is new */
+		believe_the_log(p);
+	}
+	free(text);
+	p->walk->epoch = epoch;
+	p->walk->maps_ns = now_ns;
+}
+
+/* The first look was taken by the drain thread. */
+int process_look(struct process *p, uint64_t now_ns)
+{
+	uint32_t before = p->walk->maps.generation;
+	uint64_t earned = (now_ns - p->walk->looked_ns) / LOOK_SHARE, start_ns;
+
+	p->walk->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
+	if (p->walk->look_credit_ns > LOOK_CREDIT_NS)
+		p->walk->look_credit_ns = LOOK_CREDIT_NS;
+	p->walk->looked_ns = now_ns;
+	if (!p->first_maps && p->walk->look_credit_ns <= 0) {
+		read_log(p);
+		return (int)(p->walk->maps.generation - before);
+	}
+	start_ns = clock_mono_ns();
+	look(p);
+	p->walk->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);
+	return (int)(p->walk->maps.generation - before);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ground of recording_*.c: an event into the open chunk, a setting's and a warning's among
+ * them. The first error is kept; from then on nothing more is expected of the file.
+ */
+#include "collector/write/recording_private.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+
+void recording_note_error(struct recording *r, int rc)
+{
+	if (rc < 0 && r->error == 0)
+		r->error = rc;
+}
+
+void recording_put(struct recording *r, const struct weft_jfr_type *type,
+		   const struct weft_jfr_value *values, size_t count)
+{
+	recording_note_error(r, type ? weft_jfr_event(r->writer, type, values, count) : -ENOMEM);
+}
+
+void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
+			   const char *value)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)recording_now(r)},
+		{.number = weft_jfr_type_id(type)},
+		{.string = text_value(name)},
+		{.string = text_value(value)},
+	};
+
+	recording_put(r, r->setting, v, 4);
+}
+
+static const struct weft_jfr_type *warning_type(struct recording *r)
+{
+	if (!r->warning)
+		r->warning = declare_warning(r->writer);
+	return r->warning;
+}
+
+void recording_put_warning(struct recording *r, const char *text)
+{
+	struct weft_jfr_value v[] = {
+		{.number = (int64_t)recording_now(r)},
+		{.string = text_value(text)},
+	};
+	int fresh = 0;
+
+	if (!r->warned)
+		r->warned = map_new();
+	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
+		return;
+	recording_put(r, warning_type(r), v, 2);
+	if (r->tell)
+		r->tell(r->tell_arg, text);
+}
