@@ -8,8 +8,8 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/engines.h"
 #include "cli/frame/settings_args.h"
-#include "collector/process/program.h"
 #include "collector/run/collector.h"
+#include "collector/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,8 +14,8 @@
 #include "cli/record/record_attached.h"
 #include "cli/record/record_preload.h"
 #include "collector/process/clock.h"
-#include "collector/process/hrtimer.h"
-#include "collector/process/program.h"
+#include "collector/run/hrtimer.h"
+#include "collector/run/program.h"
 #include "elf/module.h"
 
 #include <errno.h>

@@ -7,9 +7,9 @@
 #define WEFT_EXPORT_EXPORT_H
 
 #include "base/output.h"
+#include "report/read/key.h"
 #include "report/read/source.h"
 #include "report/read/where.h"
-#include "report/sum/key.h"
 
 struct export_job {
 	struct source *source;

@@ -5,8 +5,8 @@
 #ifndef WEFT_CLI_RECORD_H
 #define WEFT_CLI_RECORD_H
 
-#include "collector/process/program.h"
 #include "collector/run/collector.h"
+#include "collector/run/program.h"
 #include "collector/run/unrecorded.h"
 
 struct record {

@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "collector/process/process.h"
-#include "collector/process/program.h"
 #include "collector/process/thread_stat.h"
+#include "collector/run/program.h"
 #include "collector/walk/carrier.h"
 
 #include <errno.h>

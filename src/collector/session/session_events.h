@@ -8,9 +8,9 @@
 #ifndef WEFT_COLLECTOR_SESSION_EVENTS_H
 #define WEFT_COLLECTOR_SESSION_EVENTS_H
 
-#include "collector/process/settings_text.h"
-#include "collector/process/tsc_clock.h"
 #include "collector/session/event_types.h"
+#include "collector/session/settings_text.h"
+#include "collector/session/tsc_clock.h"
 
 struct queue;
 struct session;

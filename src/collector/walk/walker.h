@@ -12,8 +12,8 @@
 #ifndef WEFT_COLLECTOR_WALKER_H
 #define WEFT_COLLECTOR_WALKER_H
 
-#include "collector/process/held.h"
 #include "collector/process/queue.h"
+#include "collector/walk/held.h"
 #include "collector/walk/walking.h"
 
 struct walker {

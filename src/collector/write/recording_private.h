@@ -5,7 +5,7 @@
 
 #include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
-#include "collector/process/settings_text.h"
+#include "collector/session/settings_text.h"
 #include "collector/write/recording.h"
 #include "collector/write/recording_system.h"
 #include "collector/write/recording_types.h"

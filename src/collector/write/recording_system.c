@@ -5,9 +5,9 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/recording.h"
-#include "collector/process/environment.h"
 #include "collector/process/libraries.h"
 #include "collector/process/system_read.h"
+#include "collector/write/environment.h"
 #include "collector/write/recording_private.h"
 #include "collector/write/system_load.h"
 

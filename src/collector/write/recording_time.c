@@ -5,7 +5,7 @@
  * they are when an account comes; so the sums over any chunks belong together.
  *
  * Samples are whole periods, met by chance. Who reads them weighs them by these rows
- * (report/sum/times.h), which needs samples of what is weighed. Where a thread was in a state for
+ * (report/read/times.h), which needs samples of what is weighed. Where a thread was in a state for
  * many periods and samples tell less than half of it, that is no chance (it blocks the signal that
  * samples): what is missing is written at its end, with an unknown stack. So it is where none of a
  * thread's time was met in the state that it was in most.

@@ -4,10 +4,10 @@
 #include "coro/engine/anchor.h"
 #include "coro/engine/engine_place.h"
 #include "coro/engine/harvest.h"
+#include "coro/engine/maps_note.h"
 #include "coro/engine/progress.h"
 #include "coro/engine/tracees.h"
-#include "coro/export/writer.h"
-#include "coro/look/maps_note.h"
+#include "coro/engine/writer.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -2,8 +2,8 @@
 /* An annotated function as text: its lines, or its instructions, with their weights. */
 #include "report/annotate/annotate_view.h"
 
+#include "report/read/key.h"
 #include "report/show/layout.h"
-#include "report/sum/key.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ struct fact_cpu {
 	int64_t used_ns, seen_ns, samples;
 };
 
-/* How a thread's time was spent, by the kernel and by its samples: report/sum/times.h. */
+/* How a thread's time was spent, by the kernel and by its samples: report/read/times.h. */
 enum fact_place { FACT_RUNNING, FACT_WAITING, FACT_BLOCKED, FACT_PLACES };
 struct fact_time {
 	uint32_t process, thread;

@@ -5,7 +5,7 @@
 
 #include "report/read/decode.h"
 #include "report/read/facts.h"
-#include "report/sum/plan.h"
+#include "report/read/plan.h"
 
 /* An event whose plan has @role: takes those that tell of the recording itself, and no others. */
 void facts_take(struct facts *facts, struct model *model, struct decoder *decoder, enum role role,

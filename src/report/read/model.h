@@ -7,8 +7,8 @@
 #ifndef WEFT_REPORT_MODEL_H
 #define WEFT_REPORT_MODEL_H
 
+#include "report/read/interval.h"
 #include "report/read/names.h"
-#include "report/sum/interval.h"
 
 #include <stddef.h>
 #include <stdint.h>

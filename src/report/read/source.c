@@ -8,11 +8,11 @@
 
 #include "base/map.h"
 #include "base/recording.h"
+#include "report/read/account.h"
 #include "report/read/context.h"
 #include "report/read/facts_take.h"
-#include "report/sum/account.h"
-#include "report/sum/plan.h"
-#include "report/sum/times.h"
+#include "report/read/plan.h"
+#include "report/read/times.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #ifndef WEFT_REPORT_WHERE_H
 #define WEFT_REPORT_WHERE_H
 
-#include "report/sum/key.h"
+#include "report/read/key.h"
 
 struct where {
 	struct key key;

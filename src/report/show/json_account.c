@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/show/json_account.h"
 
+#include "report/read/account.h"
+#include "report/read/interval.h"
+#include "report/read/times.h"
 #include "report/show/json_value.h"
-#include "report/sum/account.h"
-#include "report/sum/interval.h"
-#include "report/sum/times.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_REPORT_TABLE_H
 #define WEFT_REPORT_TABLE_H
 
-#include "report/sum/interval.h"
+#include "report/read/interval.h"
 
 #include <jansson.h>
 #include <stddef.h>

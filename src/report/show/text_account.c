@@ -3,9 +3,9 @@
 #include "report/show/text.h"
 
 #include "base/recording.h"
+#include "report/read/account.h"
+#include "report/read/times.h"
 #include "report/show/layout.h"
-#include "report/sum/account.h"
-#include "report/sum/times.h"
 
 #include <math.h>
 #include <string.h>

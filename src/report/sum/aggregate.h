@@ -7,7 +7,7 @@
 #ifndef WEFT_REPORT_AGGREGATE_H
 #define WEFT_REPORT_AGGREGATE_H
 
-#include "report/sum/key.h"
+#include "report/read/key.h"
 
 struct row {
 	uint32_t id; /* of the key */

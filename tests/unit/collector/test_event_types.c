@@ -3,8 +3,8 @@
  * Definitions of event types and the shape of events: what a program means is read, and what does
  * not hold is refused as a whole, whatever the lie. Settings by source; texts of settings.
  */
-#include "collector/process/settings_text.h"
 #include "collector/session/event_types.h"
+#include "collector/session/settings_text.h"
 #include "typed.h"
 
 #include <errno.h>

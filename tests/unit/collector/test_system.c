@@ -4,9 +4,9 @@
  * missing; secrets in environments; libraries of mappings; who used how much of the processors.
  */
 #include "base/recording.h"
-#include "collector/process/environment.h"
 #include "collector/process/libraries.h"
 #include "collector/process/system_read.h"
+#include "collector/write/environment.h"
 #include "collector/write/process_work.h"
 #include "collector/write/system_load.h"
 

@@ -4,7 +4,7 @@
  * memory; and the machine's own clocks, to within a microsecond.
  */
 #include "collector/process/clock.h"
-#include "collector/process/tsc_clock.h"
+#include "collector/session/tsc_clock.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is noted of processes beside a trace: each line once, what dlopen() brings too, never over
  * somebody else's file, and nothing of a process that is not one of ours. */
-#include "coro/look/maps_note.h"
+#include "coro/engine/maps_note.h"
 #include "coro/look/names.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: what was seen is held against what was used, with the error that chance has. */
-#include "report/sum/account.h"
+#include "report/read/account.h"
 
 #include "base/recording.h"
 

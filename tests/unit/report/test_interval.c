@@ -3,7 +3,7 @@
  * Description: 95 % intervals hold what they should: known values, the ends of the scale, and
  * coverage over drawn data with a fixed seed: equal weights, weights of ticks, stays.
  */
-#include "report/sum/interval.h"
+#include "report/read/interval.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What wall-clock samples are worth by the kernel's account of their thread: report/sum/times.h. */
-#include "report/sum/times.h"
+/* What wall-clock samples are worth by the kernel's account of their thread: report/read/times.h.
+ */
+#include "report/read/times.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/sum/times.h"
+#include "report/read/times.h"
 
 #include "base/map.h"
 #include "base/recording.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/process/hrtimer.h"
+#include "collector/run/hrtimer.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

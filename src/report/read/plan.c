@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/sum/plan.h"
+#include "report/read/plan.h"
 
 #include "base/recording.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was not done as asked: see warnings.h. */
-#include "collector/process/warnings.h"
+#include "collector/run/warnings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

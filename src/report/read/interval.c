@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See interval.h: every formula stands there. */
-#include "report/sum/interval.h"
+#include "report/read/interval.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks of the TSC as CLOCK_MONOTONIC: see tsc_clock.h. */
-#include "collector/process/tsc_clock.h"
+#include "collector/session/tsc_clock.h"
 
 #include "collector/process/clock.h"
 

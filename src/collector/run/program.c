@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at programs and starting them: see program.h. */
-#include "collector/process/program.h"
+#include "collector/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that wait: see held.h. */
-#include "collector/process/held.h"
+#include "collector/walk/held.h"
 
 void held_put(struct held *h, struct batch *b)
 {

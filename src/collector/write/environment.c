@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is left of a variable when its secrets are taken out: see environment.h. */
-#include "collector/process/environment.h"
+#include "collector/write/environment.h"
 
 #include "base/buf.h"
 

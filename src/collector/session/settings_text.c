@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of a recording as text: see settings_text.h. */
-#include "collector/process/settings_text.h"
+#include "collector/session/settings_text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/sum/account.h"
+#include "report/read/account.h"
 
 #include "base/map.h"
 #include "base/recording.h"
+#include "report/read/interval.h"
 #include "report/read/types.h"
-#include "report/sum/interval.h"
 
 #include <math.h>
 #include <stdio.h>

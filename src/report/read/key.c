@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/sum/key.h"
+#include "report/read/key.h"
 
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "coro/export/writer.h"
+#include "coro/engine/writer.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "coro/look/maps_note.h"
+#include "coro/engine/maps_note.h"
 
 #include "base/array.h"
 #include "base/map.h"
