@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
 

@@ -7,7 +7,7 @@
  * sigwait and its like take a SIGPROF that comes to another thread, too: hook_mask.c hands it on.
  * A SIGPROF that is read by signalfd must be pending, for that its readers are closed there.
  */
-#include "runtime/hooks/hooks.h"
+#include "runtime/core/hook_groups.h"
 
 #include <string.h>
 #include <sys/signalfd.h>

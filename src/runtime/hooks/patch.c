@@ -18,9 +18,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
-#include "runtime/hooks/hooks.h"
 
 #pragma weak sem_wait
 

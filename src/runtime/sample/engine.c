@@ -11,8 +11,8 @@
  */
 #include "runtime/sample/engine.h"
 
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
 

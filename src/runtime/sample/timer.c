@@ -19,8 +19,8 @@
 
 #include <signal.h>
 
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
 

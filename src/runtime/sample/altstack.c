@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/disposition.h"
 #include "runtime/sample/sampler.h"
 

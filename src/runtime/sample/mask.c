@@ -17,7 +17,7 @@
  * A vfork child runs on its parent's words but has a mask of its own: there the kernel's is the
  * truth, from its first change on.
  */
-#include "runtime/hooks/hooks.h"
+#include "runtime/core/hook_groups.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which groups of hooks are on: see hooks.h. */
-#include "runtime/hooks/hooks.h"
+#include "runtime/core/hook_groups.h"
 
 #include <stddef.h>
 #include <string.h>
