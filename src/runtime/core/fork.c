@@ -93,3 +93,13 @@ int weft_fork_open(void)
 	*(void **)(void *)&posix = dlsym(RTLD_DEFAULT, "pthread_atfork");
 	return posix ? posix(prepare, parent, child) : -1;
 }
+
+/*
+ * What the program believes is its parent's in a vfork child, which runs in that one's memory,
+ * and the action in the kernel its own. (A forked child without a session yet is not known
+ * by its pid.)
+ */
+int weft_is_vfork_child(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid;
+}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which groups of hooks are on: see hooks.h. */
+/* Which groups of hooks are on: see hook_groups.h. */
 #include "runtime/core/hook_groups.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "runtime/core/runtime.h"
+
+uint32_t weft_patch_groups;
 uint32_t weft_hooks_on = WEFT_HOOK_THREADS | WEFT_HOOK_SIGNALS | WEFT_HOOK_EXEC | WEFT_HOOK_MODULES;
 
 static const struct {
@@ -41,4 +44,10 @@ void weft_hooks_parse(const char *setting)
 		switch_one(setting, bytes);
 		setting += bytes + (setting[bytes] == ',');
 	}
+}
+
+void weft_hooks_tell(void)
+{
+	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
+	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
 }

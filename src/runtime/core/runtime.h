@@ -19,7 +19,8 @@
  *   stack_copy.c  a sample with its stack      stack_walk.c    a sample with its frames
  *   otel_*.c   OpenTelemetry's contexts        (otel.h, otel_private.h)
  *   tables.c   unwind tables, mapped           own.h, seats.c  where a thread's own words lie
- *   hook_*.c, hooks.c  interposed functions    real.c    libc's own functions
+ *   hook_*.c   interposed functions            real.c    libc's own functions
+ *   mask.c, altstack.c  masks and stacks of the program's handlers
  *   customlabels_meet.c  libcustomlabels-weft.so
  *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
  *   event*.c   typed events (event.h)          ring_append.h  a record written in place
@@ -220,6 +221,8 @@ void weft_modules_epoch_replay(void);
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
 struct weft_slot *weft_fork_noticed(void); /* an unowned child found out: its private slot */
+/* One runs in its parent's memory, but with a mask and actions of its own. */
+int weft_is_vfork_child(void);
 
 /* What else than a context write a child may come to first, and would change its parent's. */
 static inline void weft_fork_look(void)

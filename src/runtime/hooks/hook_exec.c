@@ -17,11 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 extern char **environ;

@@ -10,9 +10,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
 
 static void notice(void)
 {

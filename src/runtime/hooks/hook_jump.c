@@ -9,8 +9,9 @@
 #include <setjmp.h>
 #include <stdint.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 #define NOTE UINT64_C(0xB37C5A9E0FD1624C) /* its lowest bit: believed blocked */

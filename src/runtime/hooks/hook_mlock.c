@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/stack/tables.h"
 
 #ifndef MCL_ONFAULT

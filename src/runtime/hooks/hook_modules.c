@@ -8,9 +8,9 @@
  */
 #include <dlfcn.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 
 #define IN_PROGRESS UINT64_C(1)

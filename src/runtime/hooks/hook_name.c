@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
 
 #define NAME_BYTES 15 /* that the kernel keeps */
 

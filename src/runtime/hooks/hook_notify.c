@@ -17,10 +17,11 @@
 #include <errno.h>
 #include <mqueue.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 #include "runtime/hooks/thread_start.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 enum { FREE, FILLING, FILLED };

@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/stack/tables.h"
 
 static void be_careful(void)

@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/sampler.h"
 
 static void be_found(void)

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/altstack.h"
 #include "runtime/sample/clock.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 /* Ours, or might become ours at this moment. */
@@ -19,16 +21,6 @@ static int is_kept(int signo)
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
 	       (weft_disposition_is_kept(signo) ||
 		(weft_rt_is_ready() && (signo == SIGPROF || signo == SIGURG)));
-}
-
-/*
- * What the program believes is its parent's in a vfork child, which runs in that one's memory,
- * and the action in the kernel its own. (A forked child without a session yet is not known
- * by its pid.)
- */
-int weft_is_vfork_child(void)
-{
-	return weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid;
 }
 
 static enum weft_kept kept_as(int signo)

@@ -11,10 +11,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 #include "runtime/hooks/thread_start.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 /* In libpthread on an older glibc, which whoever creates a thread has loaded. */

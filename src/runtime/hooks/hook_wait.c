@@ -7,13 +7,14 @@
  * sigwait and its like take a SIGPROF that comes to another thread, too: hook_mask.c hands it on.
  * A SIGPROF that is read by signalfd must be pending, for that its readers are closed there.
  */
-#include "runtime/core/hook_groups.h"
+#include "runtime/hooks/hooks.h"
 
 #include <string.h>
 #include <sys/signalfd.h>
 
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 #define SYS_EPOLL_PWAIT2 441 /* since Linux 5.11 */

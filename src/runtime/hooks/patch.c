@@ -18,9 +18,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/altstack.h"
 
 #pragma weak sem_wait
 
@@ -84,7 +85,6 @@ static struct hook hooks[] = {
 };
 #define HOOK_COUNT (sizeof(hooks) / sizeof(hooks[0]))
 
-uint32_t weft_patch_groups;
 static int is_late;
 static uint32_t pending;
 
@@ -254,7 +254,7 @@ static void patch_all(int from)
 	if (!weft_rt_is_ready() || !weft_guard_holds())
 		return;
 	dl_iterate_phdr(patch_one, &p);
-	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+	weft_hooks_tell();
 }
 
 static int count_one(struct dl_phdr_info *info, size_t size, void *arg)

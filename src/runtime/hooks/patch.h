@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <time.h>
 
-extern uint32_t weft_patch_groups; /* enum weft_hook bits put in place so far */
-
 /* In the constructor, when libc was there first: all that is loaded. */
 void weft_patch_open(void);
 

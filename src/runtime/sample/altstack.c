@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
+#include "runtime/sample/altstack.h"
 #include "runtime/sample/disposition.h"
 #include "runtime/sample/sampler.h"
 
@@ -217,11 +217,4 @@ void weft_altstack_keep_closed(void)
 	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
 	    classify(now.ss_size))
 		sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &ours, NULL, sizeof(ours));
-}
-
-WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
-{
-	if (stack && weft_hook_is_on(WEFT_HOOK_SIGNALS))
-		weft_altstack_note(stack);
-	return weft_real(sigaltstack)(stack, old);
 }

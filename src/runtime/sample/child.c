@@ -16,7 +16,6 @@
 #include "runtime/core/sys.h"
 #include "runtime/coro/coro_carry.h"
 #include "runtime/event/event.h"
-#include "runtime/hooks/patch.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
@@ -60,8 +59,7 @@ static int begin(void)
 	weft_meet_say_so();
 	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
-	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
-	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+	weft_hooks_tell();
 	begin_engine();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 	return 0;

@@ -11,9 +11,10 @@
  */
 #include <string.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/sample/altstack.h"
 #include "runtime/sample/disposition.h"
 
 #define HELD_BACK_MAX 2

@@ -11,9 +11,10 @@
  */
 #include "runtime/sample/engine.h"
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
 #define PATIENCE_NS UINT64_C(20000000)

@@ -17,12 +17,13 @@
  * A vfork child runs on its parent's words but has a mask of its own: there the kernel's is the
  * truth, from its first change on.
  */
-#include "runtime/core/hook_groups.h"
+#include "runtime/sample/mask.h"
 
 #include <string.h>
 
-#include "runtime/core/real.h"
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
+#include "runtime/sample/altstack.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
 
@@ -399,34 +400,6 @@ int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t 
 	if (!result && is_change)
 		weft_altstack_keep_closed();
 	return result;
-}
-
-WEFT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-	return weft_mask_change(weft_real(pthread_sigmask), how, set, old);
-}
-
-WEFT_API int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-	return weft_mask_change(weft_real(sigprocmask), how, set, old);
-}
-
-int weft_mask_change_one(int how, int signo)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	return sigaddset(&set, signo) ? -1 : sigprocmask(how, &set, NULL);
-}
-
-WEFT_API int sighold(int signo)
-{
-	return weft_mask_change_one(SIG_BLOCK, signo);
-}
-
-WEFT_API int sigrelse(int signo)
-{
-	return weft_mask_change_one(SIG_UNBLOCK, signo);
 }
 
 /* ---- for the calls that wait (hook_wait.c) and jump (hook_jump.c) */

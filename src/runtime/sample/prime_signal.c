@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "base/platform.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"

@@ -25,15 +25,16 @@
 #include <weft/publish.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/engine.h"
 #include "runtime/sample/kernel_time.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/registers.h"
 #include "runtime/sample/sample_labels.h"
 #include "runtime/stack/stack.h"

@@ -19,10 +19,11 @@
 
 #include <signal.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
+#include "runtime/sample/mask.h"
 
 #define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define NOTIFY_THREAD_ID 4

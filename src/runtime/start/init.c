@@ -11,15 +11,16 @@
 
 #include "runtime/context/customlabels_meet.h"
 #include "runtime/context/publish.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
 #include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
 #include "runtime/sample/join.h"
+#include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/module_map.h"
 #include "runtime/start/launch.h"
@@ -89,7 +90,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_publish_open();
 	claim_main();
 	weft_patch_open();
-	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
+	weft_hooks_tell();
 	weft_modules_log();
 	begin_engine();
 	if (weft_waits_v1)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alternate stacks with no room for our signals: see altstack.c. */
+#ifndef WEFT_RUNTIME_ALTSTACK_H
+#define WEFT_RUNTIME_ALTSTACK_H
+
+#include <signal.h>
+
+int weft_altstack_is_small(void);  /* for a second: ours wait for the program's handler */
+int weft_altstack_is_tiny(void);   /* not even for one: ours run on the thread's own stack */
+void weft_altstack_begin(void);    /* a handler of ours is there */
+void weft_altstack_end(int which); /* and goes: enum weft_kept */
+void weft_altstack_note(const stack_t *stack);
+int weft_altstack_set_action(int signo, const struct sigaction *action, struct sigaction *old);
+void weft_altstack_keep_closed(void);
+
+#endif

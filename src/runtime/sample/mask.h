@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program believes of its signal masks, where SIGPROF is concerned: see mask.c. */
+#ifndef WEFT_RUNTIME_MASK_H
+#define WEFT_RUNTIME_MASK_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "runtime/core/own.h"
+
+typedef int weft_mask_fn(int how, const sigset_t *set, sigset_t *old);
+
+int weft_mask_is_active(void);
+int weft_mask_is_blocked(void);     /* does it believe so? */
+int weft_mask_has(int signo);       /* ... any signal */
+int weft_mask_is_lent(void);        /* does any thread believe so? */
+int weft_mask_is_closed(void);      /* is it really, so that the thread's timer stands still? */
+void weft_mask_forget_others(void); /* in a forked child */
+void weft_mask_forget(void);        /* the calling thread ends */
+void weft_mask_open(void);          /* at start: what exec has handed down */
+int weft_mask_open_here(void);      /* of a thread that libc has begun; 1 = it was opened, */
+void weft_mask_close_here(void);    /* and is as libc made it again */
+int weft_mask_set_real(int how);    /* the kernel's; 1 = SIGPROF was blocked */
+int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old);
+int weft_mask_change_one(int how, int signo); /* the program's, as sighold does */
+
+/* A new thread's, from its creator. */
+struct weft_mask_legacy {
+	int is_blocked, is_closed;
+};
+struct weft_mask_legacy weft_mask_bequeath(void);
+void weft_mask_inherit(struct weft_mask_legacy legacy);
+
+/* A SIGPROF of the program's that interrupted @uc: 1 = pending again, for later. */
+int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc);
+
+/* For the time of a call that has a mask of its own. */
+struct weft_belief weft_mask_borrow(const sigset_t *mask);
+void weft_mask_give_back(struct weft_belief before);
+
+/* Around a wait for SIGPROF: it is really blocked, and those of other threads come here. */
+int weft_mask_begin_wait(void);
+void weft_mask_end_wait(int was_blocked);
+
+void weft_mask_read_by_fd(void);                    /* the program has a signalfd for it */
+void weft_mask_jump(int is_blocked, uint64_t mask); /* a mask comes back from a jmp_buf */
+void weft_mask_timer_made(void);                    /* in a closed thread it must stand still */
+
+#endif
