@@ -4,9 +4,9 @@
 
 #include <dlfcn.h>
 
-#include "runtime/context/publish.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/coro_blocks.h"
+#include "runtime/core/runtime.h"
 
 const struct weft_custom_labels_v1 *weft_meet_library;
 
@@ -43,14 +43,11 @@ void weft_meet_say_so(void)
 		__atomic_store_n(&weft_rt.header->custom_labels, who, __ATOMIC_RELAXED);
 }
 
-void weft_meet_join(const struct weft_custom_labels_v1 *library)
+void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own)
 {
-	if (weft_copies_pass_on(library))
-		return;
 	__atomic_store_n(&weft_meet_library, library, __ATOMIC_RELEASE);
-	library->meet(weft_copies_own());
+	library->meet(own);
 	weft_meet_say_so();
-	weft_publish_joined();
 }
 
 void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *))
@@ -59,17 +56,21 @@ void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 
 		labels_join(weft_meet_library);
 }
 
-void weft_meet_open(void)
+int weft_meet_open(const struct weft_runtime_v1 *own)
 {
 	const struct weft_custom_labels_v1 *library = dlsym(RTLD_DEFAULT, "weft_custom_labels_v1");
+	int joins;
 
 	/* not begun yet: then it comes and joins */
-	if (!weft_meet_library && library && library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
-	    __atomic_load_n(&library->size, __ATOMIC_ACQUIRE) >= sizeof(*library))
-		weft_meet_join(library);
+	joins = !weft_meet_library && library &&
+		library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
+		__atomic_load_n(&library->size, __ATOMIC_ACQUIRE) >= sizeof(*library);
+	if (joins)
+		weft_meet_join(library, own);
 	if (!library && dlsym(RTLD_DEFAULT, "custom_labels_abi_version"))
 		another = WEFT_PUBLISHER_ANOTHER;
 	weft_meet_say_so();
+	return joins;
 }
 
 void weft_meet_note(struct weft_meet *m)

@@ -20,14 +20,15 @@ struct weft_meet {
 /* NULL: not in the process. Stored with release once it may be used. */
 extern const struct weft_custom_labels_v1 *weft_meet_library;
 
-/* In the constructor, once there is a session: looks for the library. */
-void weft_meet_open(void);
+/* In the constructor, once there is a session: looks for the library. 1: it is there and has met
+ * this copy, which offers it @own. */
+int weft_meet_open(const struct weft_runtime_v1 *own);
 /* In another session's header, too: a forked child's. */
 void weft_meet_say_so(void);
 /* This copy has found its master: what has met it goes there. */
 void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *));
+void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own);
 /* For weft_runtime_v1. */
-void weft_meet_join(const struct weft_custom_labels_v1 *library);
 int weft_meet_is_weft(const struct weft_custom_labels_set *set);
 struct weft_custom_labels_set *weft_meet_visible(void);
 

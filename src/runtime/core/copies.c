@@ -5,19 +5,14 @@
  * exported symbol weft_runtime_v1, hands over where its TLS pointer lies (an offset from
  * the thread pointer, the same in every thread) and from then on asks the master for slots
  * and strings. A third copy that finds a guest is sent on to its master. Every claim and release
- * stores the TLS pointers of all copies.
+ * stores the TLS pointers of all copies. What a copy offers the others is start/copies_table.c.
  */
 #include "runtime/core/copies.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "runtime/context/customlabels_meet.h"
-#include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
-#include "runtime/coro/coro_carry.h"
-#include "runtime/event/event.h"
-#include "runtime/otel/otel_private.h"
+#include "runtime/core/runtime.h"
 
 #define GUESTS_MAX 4
 
@@ -59,7 +54,7 @@ int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot)
 }
 
 /* From the other copy's constructor: one thread, or few; never twice for one copy. */
-static int join(int64_t tls_offset, const uint32_t **guard)
+int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 {
 	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
 
@@ -77,72 +72,21 @@ static int join(int64_t tls_offset, const uint32_t **guard)
 	return 0;
 }
 
-static int is_ready(void)
+int weft_copies_is_ready(void)
 {
 	return !master && weft_rt.state != WEFT_RT_NONE;
 }
 
-static const struct weft_runtime_v1 *master_of_guest(void)
+const struct weft_runtime_v1 *weft_copies_master(void)
 {
 	return __atomic_load_n(&master, __ATOMIC_ACQUIRE);
 }
 
-static int labels_update(struct weft_label *labels, size_t count)
+/* NULL, or a copy other than @own that can be asked. */
+static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *own,
+					   const struct weft_runtime_v1 *other)
 {
-	return weft_context_update(NULL, labels, count, 0);
-}
-
-/* NULL there is weft's again. */
-static void labels_look(void)
-{
-	struct weft_slot *slot = weft_thread_own_slot();
-
-	if (slot)
-		weft_publish(slot, WEFT_CHANGED_LABELS);
-}
-
-static const struct weft_runtime_v1 own = {
-	.size = sizeof(own),
-	.version = WEFT_RUNTIME_V1_VERSION,
-	.is_ready = is_ready,
-	.join = join,
-	.claim = weft_context_slow,
-	.tag_intern = weft_tag_intern_own,
-	.tag_name = weft_tag_name_own,
-	.labels_join = weft_meet_join,
-	.labels_is_weft = weft_meet_is_weft,
-	.labels_visible = weft_meet_visible,
-	.otel_resource = weft_otel_resource_own,
-	.otel_options = weft_otel_options_own,
-	.otel_join = weft_otel_join,
-	.publish = weft_publish,
-	.scope_restore = weft_labels_scope_restore,
-	.label_set = weft_label_set_bytes,
-	.labels_clear = weft_labels_clear,
-	.context_update = weft_context_update,
-	.label_key = weft_label_key,
-	.publish_select = weft_publish_select,
-	.publish_selected = weft_publish_selected,
-	.labels_update = labels_update,
-	.labels_look = labels_look,
-	.coro = &weft_coro_carry_own,
-	.event = &weft_event_own,
-	.master = master_of_guest,
-};
-
-extern const struct weft_runtime_v1 weft_runtime_v1
-	__attribute__((alias("own"), visibility("default")));
-
-/* By the exported name it could be another copy's. */
-const struct weft_runtime_v1 *weft_copies_own(void)
-{
-	return &own;
-}
-
-/* NULL, or a copy other than this one that can be asked. */
-static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *other)
-{
-	if (!other || other == &own || other->size < sizeof(own) ||
+	if (!other || other == own || other->size < sizeof(*own) ||
 	    other->version != WEFT_RUNTIME_V1_VERSION)
 		return NULL;
 	return other;
@@ -150,34 +94,37 @@ static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *other)
 
 /* A program's exported copy stands before the one that was preloaded, whose guest it is: a third
  * one would find nobody ready, begin a session of its own, and end the recording of the first. */
-static const struct weft_runtime_v1 *find_ready(void *handle)
+static const struct weft_runtime_v1 *find_ready(const struct weft_runtime_v1 *own, void *handle)
 {
-	const struct weft_runtime_v1 *other = known(dlsym(handle, "weft_runtime_v1"));
+	const struct weft_runtime_v1 *other = known(own, dlsym(handle, "weft_runtime_v1"));
 
 	if (other && !other->is_ready())
-		other = known(other->master());
+		other = known(own, other->master());
 	return other && other->is_ready() ? other : NULL;
 }
 
-static int try_master(void *handle)
+static const struct weft_runtime_v1 *join_ready(const struct weft_runtime_v1 *own, void *handle)
 {
-	const struct weft_runtime_v1 *other = find_ready(handle);
+	const struct weft_runtime_v1 *other = find_ready(own, handle);
 
 	if (!other)
-		return 0;
+		return NULL;
 	/* Without a place of its own in each thread a guest asks every time. */
 	if (weft_slot_distance() && other->join(weft_slot_distance(), &weft_fork_guard))
-		return 0;
-	other->otel_join(weft_otel_thread_distance());
-	weft_event_master = other->event;
-	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
-	weft_meet_hand_over(other->labels_join);
-	return 1;
+		return NULL;
+	return other;
 }
 
-int weft_copies_find_master(void)
+const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own)
 {
-	return try_master(RTLD_DEFAULT) || try_master(RTLD_NEXT);
+	const struct weft_runtime_v1 *other = join_ready(own, RTLD_DEFAULT);
+
+	return other ? other : join_ready(own, RTLD_NEXT);
+}
+
+void weft_copies_follow(const struct weft_runtime_v1 *other)
+{
+	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
 }
 
 int weft_copies_has_master(void)

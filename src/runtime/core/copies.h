@@ -64,6 +64,16 @@ struct weft_runtime_v1 {
 	const struct weft_runtime_v1 *(*master)(void);
 };
 
+/* For the table (start/copies_table.c). */
+int weft_copies_is_ready(void);
+int weft_copies_join(int64_t tls_offset, const uint32_t **guard);
+const struct weft_runtime_v1 *weft_copies_master(void);
+
+/* A copy that has begun before @own, and in which it has been told where our TLS pointer lies;
+ * NULL: there is none. It is the master from weft_copies_follow() on. */
+const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own);
+void weft_copies_follow(const struct weft_runtime_v1 *other);
+
 /* In a guest: the same through the master. */
 void weft_copies_publish(struct weft_slot *slot, unsigned int changed);
 void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);

@@ -233,7 +233,6 @@ static inline void weft_fork_look(void)
 
 /* copies.c */
 struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
-int weft_copies_find_master(void);         /* 1: found and joined */
 int weft_copies_has_master(void);
 uint32_t weft_copies_intern(const char *string);
 int weft_copies_name(unsigned int n, const char *name);
@@ -243,7 +242,6 @@ void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy 
 void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
 struct weft_custom_labels_v1;
 struct weft_runtime_v1;
-const struct weft_runtime_v1 *weft_copies_own(void);
 /* 1: this copy is a guest, and its master has been told */
 int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);

@@ -23,6 +23,7 @@
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/module_map.h"
+#include "runtime/start/copies_table.h"
 #include "runtime/start/launch.h"
 
 static void begin_session(void)
@@ -86,7 +87,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 		return;
 	weft_fork_open();
 	weft_key_open();
-	weft_meet_open();
+	weft_copies_meet_labels();
 	weft_publish_open();
 	claim_main();
 	weft_patch_open();

@@ -10,6 +10,7 @@
 #include "runtime/event/event.h"
 
 #include "runtime/core/sys.h"
+#include "runtime/start/copies_table.h"
 
 static int begin_child(void)
 {
@@ -46,7 +47,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 		return;
 	weft_fork_open();
 	weft_key_open();
-	weft_meet_open();
+	weft_copies_meet_labels();
 	weft_publish_open();
 	weft_modules_log();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
