@@ -16,8 +16,8 @@
 #include "base/thread_pointer.h"
 #include "base/tlsdesc.h"
 #include "customlabels/current.h"
-#include "runtime/context/custom_labels.h"
 #include "runtime/core/copies.h"
+#include "runtime/core/custom_labels.h"
 
 const uint32_t custom_labels_abi_version = WEFT_CUSTOM_LABELS_VERSION;
 __thread custom_labels_labelset_t *custom_labels_current_set;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread's current set, and weft's runtime, when there is one in the process: how they meet
- * stands in runtime/context/custom_labels.h.
+ * stands in runtime/core/custom_labels.h.
  */
 #ifndef WEFT_CUSTOMLABELS_CURRENT_H
 #define WEFT_CUSTOMLABELS_CURRENT_H

@@ -20,9 +20,9 @@
 #ifndef WEFT_RUNTIME_LABEL_STORE_H
 #define WEFT_RUNTIME_LABEL_STORE_H
 
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
+#include "runtime/core/customlabels_meet.h"
 
 #define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
 

@@ -11,8 +11,8 @@
  * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
  * stand here behind "model:".
  */
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/publish.h"
+#include "runtime/core/customlabels_meet.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -9,9 +9,9 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
+#include "runtime/core/customlabels_meet.h"
 #include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
 #include "runtime/coro/coro_carry.h"

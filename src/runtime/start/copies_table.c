@@ -5,10 +5,10 @@
  */
 #include "runtime/start/copies_table.h"
 
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
 #include "runtime/core/copies.h"
+#include "runtime/core/customlabels_meet.h"
 #include "runtime/coro/coro_carry.h"
 #include "runtime/event/event.h"
 #include "runtime/otel/otel_private.h"

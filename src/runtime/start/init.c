@@ -9,8 +9,8 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/publish.h"
+#include "runtime/core/customlabels_meet.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"

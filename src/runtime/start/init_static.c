@@ -5,8 +5,8 @@
  */
 #include <signal.h>
 
-#include "runtime/context/customlabels_meet.h"
 #include "runtime/context/publish.h"
+#include "runtime/core/customlabels_meet.h"
 #include "runtime/event/event.h"
 
 #include "runtime/core/sys.h"

@@ -7,7 +7,7 @@
 #ifndef WEFT_RUNTIME_CUSTOMLABELS_MEET_H
 #define WEFT_RUNTIME_CUSTOMLABELS_MEET_H
 
-#include "runtime/context/custom_labels.h"
+#include "runtime/core/custom_labels.h"
 #include "runtime/core/own.h"
 
 /* A thread's; all zeros at first. Writer: the owning thread. */

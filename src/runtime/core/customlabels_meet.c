@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* customlabels_meet.h: weft's side of the meeting. */
-#include "runtime/context/customlabels_meet.h"
+#include "runtime/core/customlabels_meet.h"
 
 #include <dlfcn.h>
 
