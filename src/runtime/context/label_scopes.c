@@ -41,17 +41,6 @@ _Static_assert(WEFT_CUSTOM_LABELS_KEY_BYTES <= UINT8_MAX &&
 		       WEFT_CUSTOM_LABELS_MOST <= 32,
 	       "lengths and numbers have room");
 
-void weft_scopes_lay_out(struct weft_label_store *store, void *at, uint32_t room)
-{
-	uint32_t places = room < 2 * WEFT_SCOPE_PLACES_BYTES ? 0 : WEFT_SCOPE_PLACES_BYTES;
-
-	memset(at, 0, places);
-	store->saved_at = (uint64_t)(uintptr_t)at + places;
-	store->saved_room = room - places;
-	KEEP_ORDER();
-	store->places = places ? (uint64_t)(uintptr_t)at : 0;
-}
-
 static uint32_t entry_bytes(uint32_t key_bytes, uint32_t value_bytes)
 {
 	return ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;

@@ -254,6 +254,13 @@ static int is_usable(struct text key, enum weft_label_result *result)
 	return 0;
 }
 
+/* A coroutine without a block gets one first. */
+static inline void make_room(struct weft_slot *slot)
+{
+	if (UNLIKELY(slot->events.coroutine_at != 0))
+		weft_rt.own_block(slot);
+}
+
 static __attribute__((noinline)) enum weft_label_result set_bytes(struct weft_slot *slot,
 								  const char *key, size_t key_bytes,
 								  const char *value,
@@ -270,7 +277,7 @@ static __attribute__((noinline)) enum weft_label_result set_bytes(struct weft_sl
 	if (!is_usable(k, &result))
 		return counted(slot, result, 0);
 	if (v.bytes)
-		weft_coro_make_room(slot);
+		make_room(slot);
 	return change_one(slot, k, v, FRAME);
 }
 
@@ -413,7 +420,7 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 	if (!slot)
 		return WEFT_LABEL_NO_SLOT;
 	if (count)
-		weft_coro_make_room(slot);
+		make_room(slot);
 	do {
 		begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);

@@ -75,18 +75,6 @@ const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *sl
 
 /* ---- whose turn it is */
 
-int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b)
-{
-	const struct weft_slot_events *e = &slot->events;
-	uint64_t low = slot->thread.stack_low, high = slot->thread.stack_high;
-
-	if (a >= low && a < high)
-		return b >= low && b < high;
-	low = e->coroutine_stack_low;
-	high = e->coroutine_stack_high;
-	return a >= low && a < high && b >= low && b < high;
-}
-
 /*
  * A write is in progress below us, or was left by a longjmp. The stack grows down: one that is
  * in progress lies higher than the handler that interrupted it, on the same stack. Where the

@@ -6,7 +6,7 @@
  *
  * Called where a session begins or is forgotten: never by two at a time. Async-signal-safe.
  */
-#include "runtime/event/event.h"
+#include "runtime/core/event_rows.h"
 
 #include <sys/mman.h>
 

@@ -9,15 +9,14 @@
  * a second thread wants a slot, the child meets the collector. vfork children own nothing and
  * are told nothing.
  */
-#include "runtime/context/labels.h"
+
+#include "runtime/core/part.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "runtime/context/publish.h"
+#include "runtime/core/event_rows.h"
 #include "runtime/core/sys.h"
-#include "runtime/coro/coro_carry.h"
-#include "runtime/event/event.h"
 
 static void prepare(void)
 {
@@ -29,9 +28,7 @@ static void prepare(void)
 	weft_log_lock();
 	if (!slot || slot == weft_slot_private() || !weft_guard_holds())
 		return;
-	weft_context_copy(weft_slot_private(), slot);
-	weft_labels_copy(weft_slot_private(), slot);
-	weft_coro_copy(weft_slot_private(), slot);
+	WEFT_TELL_PARTS(copy, weft_slot_private(), slot);
 	weft_slot_private()->thread.stack_low = slot->thread.stack_low;
 	weft_slot_private()->thread.stack_high = slot->thread.stack_high;
 }
@@ -52,8 +49,7 @@ static struct weft_slot *become_child(void)
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();
 	weft_event_rows_forget();
-	weft_coro_after_fork();
-	weft_publish_after_fork();
+	WEFT_TELL_PARTS(after_fork);
 	if (weft_rt.on_fork)
 		weft_rt.on_fork();
 	return weft_slot_mine();
@@ -76,7 +72,7 @@ struct weft_slot *weft_fork_noticed(void)
 	memset(&mine->ext, 0, sizeof(mine->ext));
 	memset(&mine->thread, 0, sizeof(mine->thread));
 	memset(&mine->events, 0, sizeof(mine->events));
-	weft_labels_forget(mine);
+	WEFT_TELL_PARTS(forget, mine);
 	weft_copies_store(mine);
 	return become_child();
 }

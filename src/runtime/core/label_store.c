@@ -44,12 +44,24 @@ static void make_set(struct weft_custom_labels_set *set, uint32_t max)
 	*((uint64_t *)(void *)set - 1) = 0;
 }
 
+/* What scopes save, and where they are noted. */
+static void lay_out_scopes(struct weft_label_store *store, void *at, uint32_t room)
+{
+	uint32_t places = room < 2 * WEFT_SCOPE_PLACES_BYTES ? 0 : WEFT_SCOPE_PLACES_BYTES;
+
+	memset(at, 0, places);
+	store->saved_at = (uint64_t)(uintptr_t)at + places;
+	store->saved_room = room - places;
+	KEEP_ORDER();
+	store->places = places ? (uint64_t)(uintptr_t)at : 0;
+}
+
 void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place)
 {
 	make_set(place->a, place->max);
 	make_set(place->b, place->max);
 	store->max = place->max;
-	weft_scopes_lay_out(store, place->saved_at, place->saved_room);
+	lay_out_scopes(store, place->saved_at, place->saved_room);
 	KEEP_ORDER();
 	store->sets[1] = (uint64_t)(uintptr_t)place->b;
 	store->sets[0] = (uint64_t)(uintptr_t)place->a;

@@ -202,7 +202,6 @@ static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t n
 }
 
 /* label_scopes.c */
-void weft_scopes_lay_out(struct weft_label_store *store, void *at, uint32_t room);
 int weft_store_save(struct weft_label_change *c, uint32_t n); /* for the scope; 0 or -1 */
 /* What the scopes from @number on have saved is put back; returns what outer ones have. */
 struct weft_saved_end {
@@ -221,17 +220,16 @@ int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
 int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
 		      const struct weft_scope *scope);
 void weft_write_leave(struct weft_slot *slot);
-/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
-int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
 /* @changed: enum weft_changed; within a write. */
 void weft_write_otel(struct weft_slot *slot, unsigned int changed);
 
-/* label_switch.c */
+/* label_places.c */
 /* Lays the slot's own store out, or its second one. */
 void weft_store_make(struct weft_slot *slot, struct weft_label_store *store);
 /* What coroutines without a block use on this thread; laid out. */
 struct weft_label_store *weft_store_spare(struct weft_slot *slot);
 int weft_store_is_spare(const struct weft_slot *slot, const struct weft_label_store *store);
+/* label_switch.c */
 /* The thread shows @to from now on, with @context (NULL: that which it has), as one write. */
 void weft_store_switch(struct weft_slot *slot, struct weft_label_store *to,
 		       const struct weft_context_words *context);

@@ -57,6 +57,7 @@ enum weft_rt_state {
 };
 
 struct weft_event_caller;
+struct weft_part;
 
 /* One per process. Set by the constructor (or the beginning of a child), then read only. */
 struct weft_rt {
@@ -93,6 +94,11 @@ struct weft_rt {
 	void (*before_fork)(void);
 	/* In a child that has just found out: arms what begins its session. */
 	void (*on_fork)(void);
+	/* At _exit(), before the process goes; NULL: nobody waits. Async-signal-safe. */
+	void (*last_words)(void);
+	/* Before a label is set: a coroutine without a block gets one (coro_carry.h). */
+	void (*own_block)(struct weft_slot *slot);
+	const struct weft_part *const *parts; /* part.h; NULL: not begun */
 	/* A caller's stack, for an event (event.h); NULL where nothing walks. */
 	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
 				     uint8_t *to, uint32_t room);
@@ -193,6 +199,8 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets T
 void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
 struct weft_slot *weft_slot_private(void); /* the dummy of a forked child */
 void weft_thread_stack_main(struct weft_birth *birth);
+/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
 
 /* account.c: last readings of CPU clocks, while a recording is on */
 void weft_account_thread(struct weft_slot *slot); /* of the calling thread, whose slot it was */

@@ -6,8 +6,8 @@
  * A session that a collector hands over is validated like any stranger's; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
-#include "runtime/context/publish.h"
-#include "runtime/event/event.h"
+#include "runtime/core/event_rows.h"
+#include "runtime/core/part.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static void adopt_layout(uint8_t *base, int fd)
 	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
 	weft_event_rows_map(fd, layout.event_area_offset);
 	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
-	weft_publish_header();
+	WEFT_TELL_PARTS(session_begins);
 }
 
 /* Header and logs become writable, the collector's module map and events area readable. */

@@ -11,8 +11,8 @@
  * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
  * stand here behind "model:".
  */
-#include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
+#include "runtime/core/part.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -322,7 +322,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	if (slot && on_claim && !birth->has_timer)
 		on_claim(slot, before);
 	if (!birth->has_timer)
-		weft_publish_put_off();
+		WEFT_TELL_PARTS(slot_changed);
 	sys_signals_restore(before);
 	return slot;
 }
@@ -334,7 +334,7 @@ static void release(struct weft_slot *slot)
 
 	if (weft_rt.on_release)
 		weft_rt.on_release(slot);
-	weft_publish_withdraw(slot);
+	WEFT_TELL_PARTS(slot_ends, slot);
 	slot->events.coroutine_at = 0;
 	weft_copies_store(NULL);
 	weft_account_thread(slot);
@@ -354,7 +354,7 @@ void weft_slot_release(void)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	release(slot);
-	weft_publish_put_off();
+	WEFT_TELL_PARTS(slot_changed);
 	sys_signals_restore(before);
 }
 
@@ -368,4 +368,16 @@ void weft_thread_stack_main(struct weft_birth *birth)
 		reach = limit.rlim_cur;
 	reach = reach > 2 * MAIN_STACK_MARGIN ? reach - MAIN_STACK_MARGIN : 0;
 	birth->stack_low = birth->stack_high - reach;
+}
+
+int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b)
+{
+	const struct weft_slot_events *e = &slot->events;
+	uint64_t low = slot->thread.stack_low, high = slot->thread.stack_high;
+
+	if (a >= low && a < high)
+		return b >= low && b < high;
+	low = e->coroutine_stack_low;
+	high = e->coroutine_stack_high;
+	return a >= low && a < high && b >= low && b < high;
 }

@@ -76,11 +76,6 @@ extern const struct weft_coro_carry_v1 weft_coro_carry_own __attribute__((visibi
 /* Before a label is set: a coroutine without a block gets one. If there is none to be had, its
  * store stays the spare one, which has no room for labels. */
 void weft_coro_own_block(struct weft_slot *slot);
-static inline void weft_coro_make_room(struct weft_slot *slot)
-{
-	if (UNLIKELY(slot->events.coroutine_at != 0))
-		weft_coro_own_block(slot);
-}
 
 /* Into a slot that is no other's yet: a forked child takes the one that runs along. */
 void weft_coro_copy(struct weft_slot *to, const struct weft_slot *from);

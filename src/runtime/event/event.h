@@ -63,12 +63,6 @@ extern const struct weft_event_v1 weft_event_own;
 /* The other copy's; NULL: this one does it. Set once, in the constructor. */
 extern const struct weft_event_v1 *weft_event_master;
 
-/* event_rows.c. NULL: there was no room for them. */
-extern struct weft_event_row *weft_event_rows;
-void weft_event_rows_open(void); /* before a session is mapped: above it then, in most maps */
-void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
-void weft_event_rows_forget(void);
-
 /* event_type.c */
 const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type);
 /* The rows of all types, into a session that has just begun. Async-signal-safe. */

@@ -12,6 +12,7 @@
  * the holder) goes without: the type is off for this one use. weft_event_types_replay() takes no
  * lock: it runs in the first SIGPROF of a forked child, and reads what is there already.
  */
+#include "runtime/core/event_rows.h"
 #include "runtime/event/event.h"
 
 #include <errno.h>

@@ -10,12 +10,12 @@
 
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/start/launch.h"
 
 WEFT_API void _exit(int status)
 {
 	weft_account_process();
-	weft_launch_last_words();
+	if (weft_rt.last_words)
+		weft_rt.last_words();
 	for (;;)
 		sys_call1(SYS_exit_group, status);
 }

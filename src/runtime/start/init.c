@@ -25,6 +25,7 @@
 #include "runtime/stack/module_map.h"
 #include "runtime/start/copies_table.h"
 #include "runtime/start/launch.h"
+#include "runtime/start/parts.h"
 
 static void begin_session(void)
 {
@@ -68,6 +69,7 @@ const char weft_rt_begins = 1;
 __attribute__((constructor(101))) static void weft_begin(void)
 {
 	weft_own_begin();
+	weft_parts_begin();
 	weft_real_resolve();
 	if (weft_copies_find_master()) { /* another copy has begun already: it does all */
 		weft_hooks_on = 0;
@@ -81,6 +83,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_rt.begin_child = weft_child_begin;
 	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;
+	weft_rt.last_words = weft_launch_last_words;
 	weft_rt.take_event_stack = weft_event_stack_take;
 	begin_session();
 	if (!weft_rt_is_ready())

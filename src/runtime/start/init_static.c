@@ -11,6 +11,7 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/start/copies_table.h"
+#include "runtime/start/parts.h"
 
 static int begin_child(void)
 {
@@ -39,6 +40,7 @@ const char weft_rt_begins = 1;
 
 __attribute__((constructor(101))) static void weft_begin(void)
 {
+	weft_parts_begin();
 	if (weft_copies_find_master())
 		return;
 	weft_guard_open();

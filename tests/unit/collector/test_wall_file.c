@@ -7,7 +7,6 @@
  */
 #include "base/recording.h"
 #include "collector/process/clock.h"
-#include "collector/write/process_work.h"
 #include "collector/write/worker.h"
 
 #include <setjmp.h>

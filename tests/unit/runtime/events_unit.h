@@ -10,6 +10,7 @@
 #include <weft/event.h>
 
 #include "base/ring_consumer.h"
+#include "runtime/core/event_rows.h"
 #include "runtime/core/runtime.h"
 #include "runtime/event/event.h"
 
