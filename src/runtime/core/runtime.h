@@ -13,7 +13,7 @@
  *   labels.c, label_store.c   labels           publish.c one write, all formats
  *   timer.c    CPU timers: the kernel's ticks  sampler.c the handler's one sample
  *   clock.c    hrtimers: perf's cpu-clock
- *   engine.c   start and stop of sampling      prime_signal.c  orders to a thread
+ *   engine.c   start and stop of sampling      prime.c    orders to a thread
  *   adopt.c    threads that were there before  disposition.c   the program's own actions
  *   ring.c     append to a ring                module_map.c    the rule of a pc
  *   stack_copy.c  a sample with its stack      stack_walk.c    a sample with its frames

@@ -38,7 +38,7 @@ int weft_engine_leave(void);
 
 void weft_engine_forget(void); /* in a forked child: its parent's is not its own */
 
-/* prime_signal.c: the priming signal. Installs the wanted number (header.prime_signal, SIGURG
+/* prime.c: the priming signal. Installs the wanted number (header.prime_signal, SIGURG
  * without a collector); is it taken or out of range, the next free real-time one when a
  * real-time one was wanted. The number, or -errno: then handlers claim by themselves. Flags and
  * mask are those of the profiling handler; the program's own action for it is chained to. */
