@@ -98,7 +98,7 @@ int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
 	       is_endless_futex(text);
 }
 
-/* Pairs: let_go() in src/runtime/sample/prime_signal.c, which has one of the two see the other. */
+/* Pairs: let_go() in src/runtime/sample/prime.c, which has one of the two see the other. */
 int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order)
 {
 	struct weft_session_header *h = p->base;

@@ -28,7 +28,7 @@ struct weft_belief {
 	uint64_t rsv;        /* a seat has a cache line of its own (seats.c) */
 	int32_t own_view;    /* the vfork child whose mask the kernel alone knows; 0 = none */
 	uint16_t is_blocked; /* does the program believe so? */
-	uint16_t is_closed;  /* really blocked, and the timer stands still (hook_mask.c) */
+	uint16_t is_closed;  /* really blocked, and the timer stands still (mask.c) */
 };
 
 #ifndef WEFT_LATE

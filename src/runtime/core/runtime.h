@@ -38,6 +38,7 @@
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include <weft/context.h>
@@ -92,6 +93,9 @@ struct weft_rt {
 	int (*begin_child)(void);
 	/* In a parent, before fork. */
 	void (*before_fork)(void);
+	/* Handlers of SIGPROF and of the priming signal, where something samples. */
+	void (*on_tick)(int signo, siginfo_t *info, void *ucontext);
+	void (*on_order)(int signo, siginfo_t *info, void *ucontext);
 	/* In a child that has just found out: arms what begins its session. */
 	void (*on_fork)(void);
 	/* At _exit(), before the process goes; NULL: nobody waits. Async-signal-safe. */

@@ -23,6 +23,7 @@
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
 #include "runtime/sample/mask.h"
+#include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 
 extern char **environ;

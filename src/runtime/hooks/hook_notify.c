@@ -3,7 +3,7 @@
  * Threads of notifications (SIGEV_THREAD): timer_create and mq_notify, interposed. Libc begins
  * those threads by a pthread_create of its own, that of timers with nearly all signals blocked, or
  * it calls the program's function again and again in one. So the function that libc is told is one
- * of ours, which does what the start hook does, has SIGPROF open (hook_mask.c: the program sees it
+ * of ours, which does what the start hook does, has SIGPROF open (mask.c: the program sees it
  * blocked), and calls the program's with the very same value.
  *
  * There is one of ours for each different function (and size of stack), for ever: nobody knows when

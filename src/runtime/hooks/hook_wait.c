@@ -4,7 +4,7 @@
  * as open or blocked as the program asks, so that the kernel itself ends the wait or does not: a
  * waiting thread has no CPU time that could be sampled.
  *
- * sigwait and its like take a SIGPROF that comes to another thread, too: hook_mask.c hands it on.
+ * sigwait and its like take a SIGPROF that comes to another thread, too: mask.c hands it on.
  * A SIGPROF that is read by signalfd must be pending, for that its readers are closed there.
  */
 #include "runtime/hooks/hooks.h"

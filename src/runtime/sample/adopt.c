@@ -20,6 +20,8 @@
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
+#include "runtime/sample/gate.h"
+#include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 
 #define ROOM_BYTES 4096

@@ -20,6 +20,7 @@
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
 #include "runtime/sample/join.h"
+#include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/tables.h"
 

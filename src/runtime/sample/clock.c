@@ -13,12 +13,12 @@
 #include "runtime/sample/clock_gaps.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/disposition.h"
-#include "runtime/sample/engine.h"
+#include "runtime/sample/gate.h"
 #include "runtime/sample/kernel_time.h"
+#include "runtime/sample/pace.h"
+#include "runtime/sample/prime.h"
 
-#define PERIOD_MIN_NS 10000
-#define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
-#define GAP_DENSE_MIN_NS 100000         /* a signal costs a third of it */
+#define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096
 #define FIRED 1            /* si_code of F_SETSIG: POLL_IN */
 #define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
@@ -26,44 +26,10 @@
 #define QUIET_PERIODS 32
 #define OPENING_MAX_NS 100000
 
-static uint64_t tick_ns;
-static uint64_t period_of_fork_ns; /* the parent's: its header may go at any time, see child.c */
 static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
 static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
 static int is_short;  /* the last could not be had: no descriptor, or no memory to be locked */
 static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
-
-static uint64_t period_of_header(void)
-{
-	return __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
-}
-
-uint64_t weft_period_ns(void)
-{
-	uint64_t ns = weft_rt_is_unbegun_child() ? period_of_fork_ns : period_of_header();
-
-	return ns < PERIOD_MIN_NS ? PERIOD_MIN_NS : ns;
-}
-
-uint64_t weft_clock_gap_ns(void)
-{
-	uint64_t period_ns = weft_period_ns();
-
-	return period_ns < GAP_MAX_NS ? period_ns : GAP_MAX_NS;
-}
-
-void weft_tick_look(void)
-{
-	struct timespec tick = {.tv_nsec = 4000000};
-
-	sys_call2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
-	__atomic_store_n(&tick_ns, (uint64_t)tick.tv_nsec, __ATOMIC_RELAXED);
-}
-
-uint64_t weft_tick_ns(void)
-{
-	return __atomic_load_n(&tick_ns, __ATOMIC_RELAXED);
-}
 
 static uint64_t *generator(struct weft_slot *slot)
 {
@@ -399,7 +365,7 @@ void weft_clock_after_fork(int is_wanted)
 	forget_private();
 	if (!is_wanted)
 		return;
-	period_of_fork_ns = period_of_header();
+	weft_period_keep();
 	slot->thread.tid = sys_gettid();
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	weft_clock_open(slot, mask);

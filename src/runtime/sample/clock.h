@@ -139,9 +139,4 @@ int weft_clock_covers(struct weft_slot *slot, uint64_t mask);
 
 uint64_t weft_clock_random(struct weft_slot *slot); /* of the calling thread's own slot */
 
-uint64_t weft_period_ns(void);    /* of the recording: what one sample stands for */
-uint64_t weft_clock_gap_ns(void); /* on average, between two that fire: the period, or 3 s */
-uint64_t weft_tick_ns(void);      /* of the kernel */
-void weft_tick_look(void);        /* asks for it once, where the engine starts */
-
 #endif

@@ -5,6 +5,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/kernel_time.h"
+#include "runtime/sample/pace.h"
 
 #define WINDOW_MS 100
 #define SWITCHES_MAX 2500 /* a second: about one hundredth of a CPU */

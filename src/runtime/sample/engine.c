@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Start and stop of sampling: see engine.h.
- *
- * A timer that outlived the handler would kill the program. So whoever makes one says so first
- * (arming) and looks then whether the engine is on; a stop switches it off first and looks then
- * whether somebody is at it. Both in sequential order: one of the two sees the other.
+ * Start and stop of sampling: see engine.h. Whoever makes a timer passes the gate (gate.h).
  *
  * Handlers at work are only waited for: what they might still put into a slot, the number of a
  * timer that is deleted, is swept out afterwards, and else before the next start.
@@ -14,44 +10,14 @@
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
+#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
+#include "runtime/sample/pace.h"
+#include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 
 #define PATIENCE_NS UINT64_C(20000000)
 #define NAP_NS 100000
-
-enum engine { ENGINE_OFF, ENGINE_STARTING, ENGINE_ON, ENGINE_STOPPING };
-
-static uint32_t engine;
-static uint32_t arming;
-
-static int moves(uint32_t from, enum engine to)
-{
-	return __atomic_compare_exchange_n(&engine, &from, to, 0, __ATOMIC_SEQ_CST,
-					   __ATOMIC_RELAXED);
-}
-
-static int is_on(void)
-{
-	uint32_t now = __atomic_load_n(&engine, __ATOMIC_SEQ_CST);
-
-	return now == ENGINE_ON || now == ENGINE_STARTING;
-}
-
-int weft_engine_enter(void)
-{
-	__atomic_fetch_add(&arming, 1, __ATOMIC_SEQ_CST);
-	if (is_on())
-		return 1;
-	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
-	return 0;
-}
-
-int weft_engine_leave(void)
-{
-	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
-	return is_on();
-}
 
 static int begin(uint64_t mask)
 {
@@ -86,18 +52,13 @@ int weft_engine_start(void)
 
 	if (failed)
 		return failed;
-	if (!moves(ENGINE_OFF, ENGINE_STARTING))
+	if (!weft_gate_moves(WEFT_GATE_OFF, WEFT_GATE_STARTING))
 		return -EALREADY;
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	failed = begin(mask);
-	__atomic_store_n(&engine, failed ? ENGINE_OFF : ENGINE_ON, __ATOMIC_SEQ_CST);
+	weft_gate_set(failed ? WEFT_GATE_OFF : WEFT_GATE_ON);
 	sys_signals_restore(mask);
 	return failed;
-}
-
-static int nobody_arms(void)
-{
-	return __atomic_load_n(&arming, __ATOMIC_SEQ_CST) == 0;
 }
 
 /* But for the calling thread. */
@@ -134,7 +95,7 @@ static int wait_until(int (*holds)(void))
 /* Handlers last: with every timer gone, and nobody who could make one. */
 static int finish(void)
 {
-	int all_armed = wait_until(nobody_arms), all_drained;
+	int all_armed = wait_until(weft_gate_is_clear), all_drained;
 
 	weft_timer_disarm_all();
 	all_drained = wait_until(nobody_handles);
@@ -156,20 +117,19 @@ int weft_engine_stop(void)
 
 	if (failed)
 		return failed;
-	if (!moves(ENGINE_ON, ENGINE_STOPPING) &&
-	    !(weft_sampler_is_installed() && moves(ENGINE_OFF, ENGINE_STOPPING)))
+	if (!weft_gate_moves(WEFT_GATE_ON, WEFT_GATE_STOPPING) &&
+	    !(weft_sampler_is_installed() && weft_gate_moves(WEFT_GATE_OFF, WEFT_GATE_STOPPING)))
 		return -EALREADY;
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	failed = finish();
-	__atomic_store_n(&engine, ENGINE_OFF, __ATOMIC_SEQ_CST);
+	weft_gate_set(WEFT_GATE_OFF);
 	sys_signals_restore(mask);
 	return failed;
 }
 
 void weft_engine_forget(void)
 {
-	__atomic_store_n(&arming, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&engine, ENGINE_OFF, __ATOMIC_SEQ_CST);
+	weft_gate_forget();
 	weft_adopt_forget();
 	weft_mask_forget_others();
 	weft_prime_forget();

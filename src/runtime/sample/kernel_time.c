@@ -6,6 +6,7 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
+#include "runtime/sample/pace.h"
 
 #define BALANCE_MAX_US 1000000000
 #define MUCH 8 /* one part in so many */

@@ -15,15 +15,15 @@
  * exec, the header says so first, and senders are waited for then. Both in sequential order: one
  * of the two sees the other.
  */
+#include "runtime/sample/prime.h"
+
 #include <string.h>
 
 #include "base/platform.h"
+#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/disposition.h"
 
 #define REALTIME_USUAL 38              /* SIGRTMIN + 4 */
 #define PATIENCE_NS UINT64_C(20000000) /* a sender may have been killed */
@@ -37,7 +37,7 @@ int weft_prime_signal(void)
 	return weft_disposition_signal(WEFT_KEPT_PRIME);
 }
 
-static int is_ours(const siginfo_t *info)
+int weft_prime_is_ours(const siginfo_t *info)
 {
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 
@@ -47,41 +47,7 @@ static int is_ours(const siginfo_t *info)
 
 static int is_sent_by_us(const siginfo_t *info)
 {
-	return is_ours(info) || weft_clock_sent(info);
-}
-
-static void prime_here(uint64_t mask)
-{
-	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_SIGNAL};
-	struct weft_handling marked = weft_handling_begin();
-	struct weft_slot *slot = weft_slot_mine();
-
-	if (slot && slot == weft_slot_private())
-		slot = weft_child_move_out();
-	else if (!slot)
-		slot = weft_slot_claim(&birth);
-	if (slot)
-		weft_timer_arm(slot, mask);
-	weft_handling_end(marked);
-}
-
-static void obey(enum weft_order order, uint64_t mask)
-{
-	switch (order) {
-	case WEFT_ORDER_PRIME:
-		prime_here(mask);
-		break;
-	case WEFT_ORDER_ATTACH:
-		prime_here(mask);
-		weft_attach_take();
-		break;
-	case WEFT_ORDER_STOP:
-		weft_attach_end();
-		break;
-	case WEFT_ORDER_ADOPT:
-		weft_adopt_more();
-		break;
-	}
+	return weft_prime_is_ours(info) || weft_clock_sent(info);
 }
 
 static void say(int signo)
@@ -143,46 +109,6 @@ int weft_prime_send(int32_t tid, enum weft_order order)
 	return 0;
 }
 
-/* Where nothing more may be queued (RLIMIT_SIGPENDING) one comes as if from nobody: it may be ours.
- */
-static int has_lost_its_value(const siginfo_t *info)
-{
-	return info->si_code == SI_USER && info->si_pid == 0;
-}
-
-static void pass_on(int signo, siginfo_t *info, void *ucontext)
-{
-	if (weft_rt_is_ready() && weft_guard_holds())
-		weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
-	if (signo == SIGURG && info->si_code != SI_QUEUE && !has_lost_its_value(info) &&
-	    !weft_disposition_has_handler(WEFT_KEPT_PRIME)) {
-		__atomic_store_n(&stands_aside, 1, __ATOMIC_RELAXED);
-		weft_clock_yield();
-		weft_prime_uninstall();
-		return;
-	}
-	weft_disposition_deliver(WEFT_KEPT_PRIME, signo, info, ucontext);
-}
-
-static void handler(int signo, siginfo_t *info, void *ucontext)
-{
-	const ucontext_t *uc = ucontext;
-	int saved_errno = errno;
-	uint64_t mask;
-
-	if (weft_clock_sent(info))
-		weft_sampler_clock(uc);
-	else if (!is_ours(info))
-		pass_on(signo, info, ucontext);
-	else if (weft_rt_is_ready() && weft_guard_holds()) {
-		if (info->si_pid == weft_rt.pid)
-			__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
-		memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr), mask);
-	}
-	errno = saved_errno;
-}
-
 /* A program that uses a real-time signal has an action for it. */
 static int is_taken(int signo)
 {
@@ -193,7 +119,7 @@ static int is_taken(int signo)
 
 static int try(int signo)
 {
-	int failed = weft_disposition_install(WEFT_KEPT_PRIME, signo, handler);
+	int failed = weft_disposition_install(WEFT_KEPT_PRIME, signo, weft_rt.on_order);
 
 	return failed ? failed : signo;
 }
@@ -281,4 +207,16 @@ void weft_prime_install_default(void)
 		weft_prime_install(wanted_by_default);
 	else
 		weft_prime_uninstall();
+}
+
+void weft_prime_taken(void)
+{
+	__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
+}
+
+void weft_prime_stand_aside(void)
+{
+	__atomic_store_n(&stands_aside, 1, __ATOMIC_RELAXED);
+	weft_clock_yield();
+	weft_prime_uninstall();
 }

@@ -35,6 +35,7 @@
 #include "runtime/sample/engine.h"
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/mask.h"
+#include "runtime/sample/pace.h"
 #include "runtime/sample/registers.h"
 #include "runtime/sample/sample_labels.h"
 #include "runtime/stack/stack.h"
@@ -352,17 +353,6 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken 
 		lose(WEFT_COUNTER_LOST_EXIT_RACE);
 }
 
-/* Ours: from a timer, or queued by this very process, and with the session's cookie. */
-int weft_sampler_is_ours(const siginfo_t *info)
-{
-	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-
-	if (info->si_code != SI_TIMER &&
-	    !(info->si_code == SI_QUEUE && info->si_pid == weft_rt.pid))
-		return 0;
-	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
-}
-
 /* Of the calling thread, at this very moment. */
 static uint64_t cpu_time_ns(void)
 {
@@ -493,19 +483,4 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 	else if (LIKELY(weft_guard_holds()))
 		handle(info, ucontext, &taken);
 	errno = saved_errno;
-}
-
-int weft_sampler_is_installed(void)
-{
-	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
-}
-
-int weft_sampler_install(void)
-{
-	return weft_disposition_install(WEFT_KEPT_PROF, SIGPROF, weft_sampler_handler);
-}
-
-void weft_sampler_uninstall(void)
-{
-	weft_disposition_uninstall(WEFT_KEPT_PROF, weft_sampler_is_ours);
 }

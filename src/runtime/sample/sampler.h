@@ -36,12 +36,14 @@ int weft_adopt_was_untimed(int32_t tid); /* counted as one that has no timer; on
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: they were the parent's */
 
-/* sampler.c */
+/* ticks.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
 void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
 int weft_sampler_is_ours(const siginfo_t *info);
+/* sampler.c, orders.c: the handlers */
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
+void weft_order_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */
 
 /*

@@ -23,6 +23,7 @@
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
+#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 
 #define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
@@ -151,7 +152,7 @@ void weft_timer_resume(void)
 	if (timer_id >= 0)
 		start(timer_id);
 	else if (weft_rt_is_unbegun_child() && process_timer < 0)
-		weft_child_after_fork();
+		weft_rt.on_fork();
 }
 
 void weft_timer_disarm(struct weft_slot *slot)

@@ -21,6 +21,7 @@
 #include "runtime/sample/engine.h"
 #include "runtime/sample/join.h"
 #include "runtime/sample/mask.h"
+#include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/module_map.h"
 #include "runtime/start/copies_table.h"
@@ -80,6 +81,8 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_environment_open();
 	weft_guard_open();
 	weft_map_begin();
+	weft_rt.on_tick = weft_sampler_handler;
+	weft_rt.on_order = weft_order_handler;
 	weft_rt.begin_child = weft_child_begin;
 	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;

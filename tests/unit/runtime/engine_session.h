@@ -20,6 +20,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/engine.h"
+#include "runtime/sample/prime.h"
 #include "unit.h"
 
 #define SLOTS 256
