@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
+#include "collector/process/carrier.h"
 #include "collector/process/process.h"
-#include "collector/walk/carrier.h"
 #include "report/show/json_value.h"
 
 #include <ctype.h>

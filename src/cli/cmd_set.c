@@ -5,7 +5,7 @@
  * session of the process.
  */
 #include "cli/frame/cli.h"
-#include "collector/walk/carrier.h"
+#include "collector/process/carrier.h"
 
 #include <errno.h>
 #include <jansson.h>

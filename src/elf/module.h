@@ -7,6 +7,9 @@
  * Files are hostile: whatever their bytes say, the worst is -ENOEXEC, a missing table or
  * missing names. They are read, never mapped, for a mapped file that its owner truncates
  * kills the reader.
+ *
+ * The room, from the ground up: image/ the file, cfi/ unwind tables, dwarf/ lines and inlined
+ * calls, names/ what an address is called; module.c takes all of them away together.
  */
 #ifndef WEFT_ELF_MODULE_H
 #define WEFT_ELF_MODULE_H

@@ -11,6 +11,16 @@
  *
  * WEFT_WAITS=locks,io says which groups there are (unset: both). libweft.so's event functions are
  * looked up at start; without them, or before, all is off.
+ *
+ *   begin.c           groups, and libweft.so's functions
+ *   hook_mutex.c      mutexes
+ *   hook_rwlock.c     locks for readers and writers
+ *   hook_condition.c  condition variables
+ *   hook_transfer.c   read, write, send, receive
+ *   hook_pause.c      poll, sleep and their like
+ *   hook_io.h         what those two share
+ *   holder.c          who holds a lock
+ *   real.c            libc's own functions
  */
 #ifndef WEFT_WAITS_WAITS_H
 #define WEFT_WAITS_WAITS_H

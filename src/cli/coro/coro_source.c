@@ -2,8 +2,8 @@
 #include "cli/coro/coro_source.h"
 
 #include "base/map.h"
-#include "base/proc_maps.h"
 #include "cli/frame/cli.h"
+#include "proc/proc_maps.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/session_layout.h"
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "collector/look/looks.h"
 #include "collector/look/priming.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <signal.h>

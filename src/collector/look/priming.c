@@ -4,8 +4,8 @@
 
 #include "base/session_layout.h"
 #include "collector/look/outside.h"
-#include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
+#include "proc/thread_stat.h"
 
 #include <dirent.h>
 #include <errno.h>

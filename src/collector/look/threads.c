@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/kernel_dirent.h"
 #include "base/session_layout.h"
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

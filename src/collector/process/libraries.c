@@ -3,7 +3,7 @@
 #include "collector/process/libraries.h"
 
 #include "base/array.h"
-#include "base/proc_maps.h"
+#include "proc/proc_maps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "collector/process/maps.h"
 
 #include "base/array.h"
-#include "base/proc_maps.h"
+#include "proc/proc_maps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 
 #include "base/platform.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,9 +5,26 @@
  * here is constant from then on, or atomic where it says so. What one thread alone uses is in a
  * part of its own: the walker's, the worker's. The shared memory that its logs lie in stays mapped
  * until process_release(), by the worker after BATCH_CLOSE, when the walker is done with it.
+ *
+ * The room: what all threads of the collector stand on, and what goes between them.
+ *
+ *   process.c      who a process is
+ *   carrier.c      does it carry the runtime?
+ *   system_read.c  the machine's files in /proc
+ *   order.c        the priming signal, from outside
+ *   queue.c        batches from thread to thread
+ *   maps.c         what is mapped where
+ *   loads.c        what has come and gone
+ *   snapshot.c     module map, as handlers read it
+ *   libraries.c    the list of its libraries
+ *   label_sets.c   sets of labels by number
+ *   stretch.c      samples of one context, joined
+ *   clock.h        the clock of all rooms
  */
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H
+
+#include "proc/process_file.h"
 
 #include <sys/types.h>
 #include <weft/abi/session.h>
@@ -105,19 +122,5 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 
 /* Does it run that program still, as far as can be seen? */
 int process_runs_on(const struct process *p);
-
-/* A field of /proc/PID/stat by its number in proc(5); 0 = not told. */
-#define STAT_PARENT 4
-#define STAT_START_TIME 22
-#define STAT_STACK_START 28
-uint64_t process_stat_number(int proc_fd, int field);
-
-/* The words of the command line of /proc/PID, open as @proc_fd, with blanks between; "" for one
- * that has none left, NULL with errno. Freed by the caller. */
-char *process_command_line(int proc_fd);
-char *process_command_line_of(pid_t pid);
-
-/* Read a whole file below a directory; NULL with errno. Freed by the caller, terminated. */
-char *process_read_file(int directory_fd, const char *name, size_t *bytes);
 
 #endif

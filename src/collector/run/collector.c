@@ -3,12 +3,12 @@
 #include "collector/run/watch.h"
 
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
 #include "collector/run/hrtimer.h"
 #include "collector/run/warnings.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walker.h"
 #include "collector/write/recording_system.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <signal.h>

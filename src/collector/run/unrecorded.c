@@ -3,10 +3,10 @@
 #include "collector/run/unrecorded.h"
 
 #include "base/map.h"
+#include "collector/process/carrier.h"
 #include "collector/process/process.h"
-#include "collector/process/thread_stat.h"
 #include "collector/run/program.h"
-#include "collector/walk/carrier.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

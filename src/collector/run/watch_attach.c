@@ -9,12 +9,12 @@
 #include "collector/run/watch.h"
 
 #include "base/recording.h"
+#include "collector/process/carrier.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
-#include "collector/walk/carrier.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

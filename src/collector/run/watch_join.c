@@ -9,10 +9,10 @@
 #include "base/map.h"
 #include "base/recording.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/recording_system.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

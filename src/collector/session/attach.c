@@ -2,10 +2,10 @@
 /* Finding the session of a running process: see attach.h. */
 #include "collector/session/attach.h"
 
-#include "base/process_class.h"
 #include "base/session_layout.h"
-#include "collector/process/thread_stat.h"
-#include "collector/walk/carrier.h"
+#include "collector/process/carrier.h"
+#include "proc/process_class.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

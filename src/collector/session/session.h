@@ -6,6 +6,21 @@
  * The other side of the mapping is not trusted: the layout used is the private copy in
  * struct process, every state word is read once, every record is copied before it is
  * looked at. What a hostile target can reach is its own recording.
+ *
+ *   session.c         the memfd: made, mapped, closed
+ *   session_drain.c   slots, one after the other
+ *   session_rings.c   records out of rings
+ *   session_sound.c   is a record what it must be?
+ *   session_books.c   written = delivered + lost + pending
+ *   session_tidy.c    what dead threads left
+ *   session_account.c last readings of CPU clocks
+ *   session_events.c  typed events, and their settings
+ *   session_attach.c  a session that ran before
+ *   session_private.h what these share
+ *   attach.c          that session, found
+ *   event_types.c     types, and shapes of events
+ *   settings_text.c   settings as text
+ *   tsc_clock.c       TSC ticks as CLOCK_MONOTONIC
  */
 #ifndef WEFT_COLLECTOR_SESSION_H
 #define WEFT_COLLECTOR_SESSION_H

@@ -9,7 +9,7 @@
 
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "base/proc_maps.h"
+#include "proc/proc_maps.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/shm.h"
 
-#include "base/proc_maps.h"
+#include "proc/proc_maps.h"
 
 #include <dirent.h>
 #include <errno.h>

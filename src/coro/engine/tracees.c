@@ -2,7 +2,7 @@
 #include "coro/engine/tracees.h"
 
 #include "base/array.h"
-#include "base/pid_namespace.h"
+#include "proc/pid_namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "base/proc_maps.h"
 #include "elf/module.h"
+#include "proc/proc_maps.h"
 
 #include <errno.h>
 #include <stdio.h>

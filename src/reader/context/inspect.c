@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/pid_namespace.h"
+#include "proc/pid_namespace.h"
 #include "reader/target/thread_stop.h"
 #include "reader/tls/module_symbol.h"
 

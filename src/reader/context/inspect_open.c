@@ -2,7 +2,7 @@
 /* Whether a process can be looked at, and if not, why: see inspect.h. */
 #include "reader/context/inspect.h"
 
-#include "base/process_class.h"
+#include "proc/process_class.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Then
  * the libc's lists of threads are asked; a stop is the last resort, for it may end a wait.
  */
-#include "base/pid_namespace.h"
+#include "proc/pid_namespace.h"
 #include "reader/target/thread_stop.h"
 #include "reader/tls/thread_lists.h"
 #include "reader/tls/tls.h"

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the target: the state of this process and who does what.
+ * Inside the target: the state of this process. Rooms, from the ground up, each with a header that
+ * says what is in it:
  *
- *   init.c, init_static.c  the constructor of libweft.so and of libweft.a
- *   guard.c    the word that a fork wipes      slot.c    claim, prime, release
- *   session.c  make or map a session           context.c, tags.c  cold half of weft/context.h
- *   join.c     meet the collector              log.c     dictionary and module log
- *   launch.c   begin a collector (WEFT_RECORD) modules.c what is loaded
- *   attach.c   a collector that comes later    environment.c what exec tells of us
- *   fork.c     before, after, and the child    child.c   its session, its CPU time
- *   copies.c   two copies act as one           key.c     the end of a thread
- *   labels.c, label_store.c   labels           publish.c one write, all formats
- *   timer.c    CPU timers: the kernel's ticks  sampler.c the handler's one sample
- *   clock.c    hrtimers: perf's cpu-clock
- *   engine.c   start and stop of sampling      prime.c    orders to a thread
- *   adopt.c    threads that were there before  disposition.c   the program's own actions
- *   ring.c     append to a ring                module_map.c    the rule of a pc
- *   stack_copy.c  a sample with its stack      stack_walk.c    a sample with its frames
- *   otel_*.c   OpenTelemetry's contexts        (otel.h, otel_private.h)
- *   tables.c   unwind tables, mapped           own.h, seats.c  where a thread's own words lie
- *   hook_*.c   interposed functions            real.c    libc's own functions
- *   mask.c, altstack.c  masks and stacks of the program's handlers
- *   customlabels_meet.c  libcustomlabels-weft.so
- *   coro_switch.c  runs and waits of coroutines  label_bytes.c  labels in records
- *   event*.c   typed events (event.h)          ring_append.h  a record written in place
- *   account.c  CPU time used, as last words
- *   coro_*.c   coroutines: their contexts go with them (coro_carry.h)
- *   patch.c, patch_module.c, patch_old.c  the hooks of an object that was loaded late
+ *   core/     session, slots, rings, logs       otel/    OpenTelemetry's contexts
+ *   context/  ids, tags, labels, publishing     stack/   a thread's stack, walked or copied
+ *   event/    typed events                      coro/    coroutines' contexts and switches
+ *   signals/  the program's signal actions      sample/  the cpu engine
+ *   hooks/    interposed functions              start/   constructors, and what names all rooms
  *
  * libweft.so is all of it; libweft.a leaves out join, launch, timer, sampler, engine, priming,
  * stacks, tables, real and the hooks: it keeps context, and finds the libweft.so of the process if

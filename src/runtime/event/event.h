@@ -2,10 +2,11 @@
 /*
  * Typed events (weft/event.h) from the inside.
  *
- *   event_type.c   what types there are       event_rows.c   their settings, at one place
+ *   event_type.c   what types there are       event_clock.h  the TSC, or CLOCK_MONOTONIC
  *   event.c        begin, end, filters        event_put.c    an event into the ring
  *   event_entry.c  where a caller's registers are kept, for its stack
  *   event_stack.c  that stack (libweft.so)    event_span.c   spans with a clock
+ *   events_ring.h  the ring, and its books
  *
  * In a process with two copies of the runtime all of it is the master's (copies.h): the types, and
  * the rows that they point to.

@@ -2,7 +2,7 @@
 /* sigaltstack: is there room for our signals? See altstack.c. */
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/altstack.h"
+#include "runtime/signals/altstack.h"
 
 WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
 {

@@ -14,9 +14,11 @@
 
 static void be_found(void)
 {
-	if (weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
-	    (secure_getenv("WEFT_SOCKET") || secure_getenv("WEFT_RECORD")))
-		weft_sampler_install();
+	if (!weft_hook_is_on(WEFT_HOOK_SIGNALS) ||
+	    !(secure_getenv("WEFT_SOCKET") || secure_getenv("WEFT_RECORD")))
+		return;
+	weft_sampler_begin();
+	weft_sampler_install();
 }
 
 static void keep(void)

@@ -10,10 +10,10 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/altstack.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
+#include "runtime/signals/altstack.h"
 
 /* Ours, or might become ours at this moment. */
 static int is_kept(int signo)

@@ -1,5 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the interposed functions share. Groups of them can be switched off: core/hook_groups.h. */
+/*
+ * Interposed functions of libc, and the little that they share: each group can be switched off
+ * (core/hook_groups.h). What the program asks for is what it gets and is shown; what weft needs
+ * beside is done by the rooms below.
+ *
+ * Runs on the program's threads, before the constructor too: then libc's function alone is
+ * called. In a vfork child nothing is done between vfork and exec.
+ *
+ *   hook_thread.c   pthread_create: the start hook
+ *   thread_start.h  its parts, for other threads
+ *   hook_notify.c   threads that libc begins (SIGEV_THREAD)
+ *   hook_name.c     names of threads
+ *   hook_fork.c     _Fork and clone
+ *   hook_exec.c     exec and spawn
+ *   environment.c   what children are told
+ *   hook_exit.c     _exit
+ *   hook_signal.c   sigaction and its kin
+ *   hook_mask.c     sigprocmask and its kin
+ *   hook_altstack.c sigaltstack
+ *   hook_wait.c     waits for signals, or with masks
+ *   hook_jump.c     sigsetjmp, siglongjmp
+ *   hook_profil.c   gprof
+ *   hook_modules.c  dlclose
+ *   hook_mlock.c    mlockall
+ *   hook_prctl.c    seccomp, names
+ *   patch.c         hooks of a library loaded late
+ *   patch_module.c  one module's call slots
+ *   patch_old.c     old versions of timer_create
+ */
 #ifndef WEFT_RUNTIME_HOOKS_H
 #define WEFT_RUNTIME_HOOKS_H
 

@@ -8,6 +8,13 @@
  * weft_otel_tell() makes the system call that wakes listeners.
  * Key map: append-only; an index, once given, stays. Looked up without a lock, appended under
  * the log's lock.
+ *
+ *   otel_thread.c    a thread's record and pointer
+ *   otel_process.c   the process context's mapping
+ *   otel_resource.c  its resource attributes
+ *   otel_keys.c      the key map
+ *   otel_foreign.c   another publisher in this process
+ *   otel_private.h   what these share
  */
 #ifndef WEFT_RUNTIME_OTEL_H
 #define WEFT_RUNTIME_OTEL_H

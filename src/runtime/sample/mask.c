@@ -23,9 +23,9 @@
 
 #include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/altstack.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
+#include "runtime/signals/altstack.h"
 
 #define MASK_BYTES 8 /* the kernel's */
 #define PENDING_MAX 8

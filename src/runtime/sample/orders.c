@@ -83,3 +83,9 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 	}
 	errno = saved_errno;
 }
+
+void weft_sampler_begin(void)
+{
+	weft_rt.on_tick = weft_sampler_handler;
+	weft_rt.on_order = weft_order_handler;
+}

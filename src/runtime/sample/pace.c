@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How often: see pace.h. */
 #include "runtime/sample/pace.h"
 
 #include "runtime/core/runtime.h"

@@ -23,7 +23,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/disposition.h"
+#include "runtime/signals/disposition.h"
 
 #define REALTIME_USUAL 38              /* SIGRTMIN + 4 */
 #define PATIENCE_NS UINT64_C(20000000) /* a sender may have been killed */

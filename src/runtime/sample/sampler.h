@@ -11,7 +11,7 @@
 #include <ucontext.h>
 
 #include "runtime/core/runtime.h"
-#include "runtime/sample/disposition.h"
+#include "runtime/signals/disposition.h"
 
 /* timer.c; all async-signal-safe */
 void weft_timer_missing(struct weft_slot *slot); /* it could not be made: counted once */
@@ -41,7 +41,9 @@ int weft_sampler_install(void); /* the handler; the program's own action is kept
 int weft_sampler_is_installed(void);
 void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
 int weft_sampler_is_ours(const siginfo_t *info);
-/* sampler.c, orders.c: the handlers */
+/* sampler.c, orders.c: the handlers; made known before any can be installed, in the constructor
+ * or before it. */
+void weft_sampler_begin(void);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_order_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */

@@ -3,6 +3,11 @@
  * One sample's stack, into the ring: as frames that the handler walks (stack_walk.c), or as
  * registers and a copy for the collector to walk (stack_copy.c). Async-signal-safe; no system
  * call but those that are counted where they stand.
+ *
+ *   stack_walk.c   frames, walked in place
+ *   stack_copy.c   registers and a copy
+ *   module_map.c   which rule a pc has
+ *   tables.c       the unwind tables, mapped
  */
 #ifndef WEFT_RUNTIME_STACK_H
 #define WEFT_RUNTIME_STACK_H

@@ -81,8 +81,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_environment_open();
 	weft_guard_open();
 	weft_map_begin();
-	weft_rt.on_tick = weft_sampler_handler;
-	weft_rt.on_order = weft_order_handler;
+	weft_sampler_begin();
 	weft_rt.begin_child = weft_child_begin;
 	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;

@@ -6,10 +6,10 @@
  */
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
 #include "collector/write/process_work.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

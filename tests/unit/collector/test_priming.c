@@ -3,8 +3,8 @@
 #include "collector/look/outside.h"
 #include "collector/look/priming.h"
 #include "collector/process/clock.h"
-#include "collector/process/thread_stat.h"
 #include "collector/session/attach.h"
+#include "proc/thread_stat.h"
 
 #include "base/session_layout.h"
 #include "collector/write/process_work.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What /proc/PID/task/TID tells of one thread. All of it is 0 or -errno; nothing is allocated. */
-#ifndef WEFT_COLLECTOR_THREAD_STAT_H
-#define WEFT_COLLECTOR_THREAD_STAT_H
+#ifndef WEFT_PROC_THREAD_STAT_H
+#define WEFT_PROC_THREAD_STAT_H
 
 #include <stddef.h>
 #include <stdint.h>

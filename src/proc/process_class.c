@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See process_class.h. */
-#include "base/process_class.h"
+#include "proc/process_class.h"
 
 #include <elf.h>
 #include <fcntl.h>

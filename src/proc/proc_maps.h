@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line of /proc/PID/maps (proc(5)). */
-#ifndef WEFT_BASE_PROC_MAPS_H
-#define WEFT_BASE_PROC_MAPS_H
+#ifndef WEFT_PROC_PROC_MAPS_H
+#define WEFT_PROC_PROC_MAPS_H
 
 #include <stddef.h>
 #include <stdint.h>

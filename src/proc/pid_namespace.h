@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process or thread calls itself, where it lives in a PID namespace of its own. */
-#ifndef WEFT_BASE_PID_NAMESPACE_H
-#define WEFT_BASE_PID_NAMESPACE_H
+#ifndef WEFT_PROC_PID_NAMESPACE_H
+#define WEFT_PROC_PID_NAMESPACE_H
 
 #include <stdint.h>
 

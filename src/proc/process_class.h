@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kind of program a process runs. */
-#ifndef WEFT_BASE_PROCESS_CLASS_H
-#define WEFT_BASE_PROCESS_CLASS_H
+#ifndef WEFT_PROC_PROCESS_CLASS_H
+#define WEFT_PROC_PROCESS_CLASS_H
 
 #include <stdint.h>
 

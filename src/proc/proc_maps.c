@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See proc_maps.h. */
-#include "base/proc_maps.h"
+#include "proc/proc_maps.h"
 
 #include <errno.h>
 #include <stdlib.h>

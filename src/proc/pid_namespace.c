@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/pid_namespace.h"
+#include "proc/pid_namespace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that carry the runtime: see carrier.h. */
-#include "collector/walk/carrier.h"
+#include "collector/process/carrier.h"
 
 #include "collector/process/process.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread in /proc: see thread_stat.h. */
-#include "collector/process/thread_stat.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

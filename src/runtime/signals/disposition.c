@@ -14,8 +14,8 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/altstack.h"
-#include "runtime/sample/disposition.h"
+#include "runtime/signals/altstack.h"
+#include "runtime/signals/disposition.h"
 
 #define HELD_BACK_MAX 2
 

@@ -19,9 +19,9 @@
 
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/altstack.h"
-#include "runtime/sample/disposition.h"
 #include "runtime/sample/sampler.h"
+#include "runtime/signals/altstack.h"
+#include "runtime/signals/disposition.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all rooms stand on: memory, maps, text, the layouts of the session, small arithmetic. No
+ * policy, no thread of its own, nothing that knows a room above.
+ *
+ * Headers that the runtime uses too (session_layout.h, sys_call.h, platform.h and so on) are
+ * async-signal-safe and ask nothing of libc.
+ *
+ *   array.c            arrays that grow
+ *   buf.c              bytes that grow
+ *   map.c              keys of bytes to words
+ *   hash.c             the hash behind it
+ *   dictionary.c       strings and log records
+ *   output.c           a file that appears when whole
+ *   quantity.c         numbers with units, read and shown
+ *   nearest.c          "did you mean"
+ *   cache_place.c      where caches lie
+ *   session_layout.c   the session: laid out, validated
+ *   context_snapshot.h a context, read consistently
+ *   ring_consumer.h    the reader's end of a ring
+ *   event_row.h        settings of one event type
+ *   event_settings.c   settings as text
+ *   recording.h        names in weft's recordings
+ *   platform.h         what priming asks of kernels
+ *   platform_linux.c   by /proc and signals
+ *   platform_posix.c   the portable part of that
+ *   kernel_dirent.h    getdents64's record
+ *   sys_call.h         system calls without libc
+ *   thread_pointer.h   the thread pointer
+ *   tlsdesc.h          variables behind TLS descriptors
+ */
+#ifndef WEFT_BASE_ROOM_H
+#define WEFT_BASE_ROOM_H
+
+#endif

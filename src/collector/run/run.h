@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector's beginning and end, and the drain thread: processes come by the rendezvous or are
+ * attached to, their rings are emptied so often that none fills, and all is put away when the last
+ * is done. collector.h is the way in.
+ *
+ * Runs on the drain thread (watch*.c) and on the one that called collector_run(). The drain thread
+ * never waits for a disk, a lock of the walker's, or a target.
+ *
+ *   collector.c      begins the threads, waits, ends
+ *   watch.c          the drain thread
+ *   watch_join.c     a process that comes
+ *   watch_attach.c   a process that ran before
+ *   watch_set.c      settings that change meanwhile
+ *   rendezvous.c     the socket
+ *   stale.c          rendezvous of killed collectors
+ *   program.c        can this file be recorded?
+ *   unrecorded.c     children that ran unrecorded
+ *   descendants.c    children that run on
+ *   hrtimer.c        may perf's clock be had?
+ *   warnings.c       what people are told
+ */
+#ifndef WEFT_COLLECTOR_RUN_ROOM_H
+#define WEFT_COLLECTOR_RUN_ROOM_H
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel tells of other processes in /proc, parsed in one place. Outside of the recorded
+ * program alone: the runtime has its own few readers, which may not allocate.
+ *
+ * Runs on any thread; no state. Every file may be missing, cut, or another process's by the next
+ * read: what is not told is 0 or an error, never a guess.
+ *
+ *   process_file.c  files of a process: stat, cmdline
+ *   thread_stat.c   files of a thread
+ *   proc_maps.c     lines of maps
+ *   pid_namespace.c pids as another sees them
+ *   process_class.c is it a 64-bit process?
+ */
+#ifndef WEFT_PROC_ROOM_H
+#define WEFT_PROC_ROOM_H
+
+#endif
