@@ -2,6 +2,14 @@
 /*
  * Exporters: a recording's samples in another program's format. A format is one file with
  * one ops struct and a row in EXPORT_FORMATS, from which help and messages come.
+ *
+ * Runs on the command's one thread; the output appears whole or not at all.
+ *
+ *   export.c        the table of formats, run
+ *   collapsed.c     collapsed stacks
+ *   pprof.c         pprof: gathered
+ *   pprof_message.c pprof: its message
+ *   gzip.c          a message, packed
  */
 #ifndef WEFT_EXPORT_EXPORT_H
 #define WEFT_EXPORT_EXPORT_H

@@ -7,6 +7,23 @@
  * give -EAGAIN, printer_close; then printer_end, printer_free. Memory: 16 bytes for each event
  * of a chunk (at most 64 MiB: a larger chunk is several), and what the reader needs; with
  * contexts also those of a chunk, and those that reach beyond theirs.
+ *
+ *   print.c       recordings, chunk by chunk
+ *   batch.c       places of events, in order
+ *   select.c      which types are shown
+ *   plan.c        how a class is printed
+ *   form.c        the table of forms
+ *   text.c        text, for eyes
+ *   text_java.c   threads, classes, frames in it
+ *   json.c        JSON
+ *   xml.c         XML
+ *   times.c       times as Java writes them
+ *   decimal.c     floating-point, likewise
+ *   utf8.h        texts, code point by code point
+ *   common_time.c one clock for all chunks
+ *   context.c     contextual events that are open
+ *   crossing.c    and those of other chunks
+ *   sink.c        where bytes go
  */
 #ifndef WEFT_PRINT_PRINT_H
 #define WEFT_PRINT_PRINT_H

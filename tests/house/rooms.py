@@ -16,6 +16,8 @@ import sys
 
 FILES_MAX = 35
 CIRCLE_MAX = 6
+# Rooms whose head header has another name; customlabels.h is a public one.
+OTHER_HEADS = {"elf": "module.h", "jfr": "reader.h", "cli": "commands.h", "customlabels": "current.h"}
 
 
 class Table:
@@ -147,7 +149,7 @@ def unknown(table, rooms):
 def without_head(source, rooms):
     for room, names in sorted(rooms.items()):
         name = os.path.basename(room)
-        heads = [name + ".h"] + {"elf": ["module.h"], "jfr": ["reader.h"], "cli": ["commands.h"]}.get(room, [])
+        heads = [name + ".h", OTHER_HEADS.get(room)]
         head = next((h for h in heads if h in names), None)
         if not head:
             yield f"src/{room} has no {name}.h"
@@ -167,7 +169,7 @@ def draw(table):
     """The two planes, rooms stacked as they stand on each other."""
     width, line, pad = 430, 17, 8
     columns = {"inside": 20, "outside": 40 + width}
-    out, bottom = [], {}
+    out = []
 
     def text(x, y, s, weight="normal", size=12, fill="#222"):
         s = s.replace("&", "&amp;").replace("<", "&lt;")
@@ -181,24 +183,25 @@ def draw(table):
         h = line * (len(inside) + 1) + pad
         box(x, y, w, h, fill)
         text(x + pad, y + line - 2, name, "bold")
-        text(x + pad + 90, y + line - 2, table.text[name])
+        text(x + pad + 105, y + line - 2, table.text[name])
         for i, sub in enumerate(reversed(inside)):
             text(x + 2 * pad, y + line * (i + 2) - 2, sub, fill="#444")
-            text(x + pad + 90, y + line * (i + 2) - 2, table.text[f"{name}/{sub}"], fill="#666")
+            text(x + pad + 105, y + line * (i + 2) - 2, table.text[f"{name}/{sub}"], fill="#666")
         return y + h + 4
 
+    heights = {plane: sum(line * (len(table.inside[r]) + 1) + pad + 4 for r, p in table.plane.items() if p == plane)
+               for plane in columns}
+    ground = 40 + max(heights.values())
     for plane, x in columns.items():
-        y = 40
-        text(x, 28, {"inside": "inside the program", "outside": "outside: the command"}[plane], "bold", 15)
+        y = ground - heights[plane]
+        text(x, y - 12, {"inside": "inside the program", "outside": "outside: the command"}[plane], "bold", 15)
         for name in reversed([r for r, p in table.plane.items() if p == plane]):
             y = room(name, x, y, width, "#eef4fb" if plane == "inside" else "#f6f3ea")
-        bottom[plane] = y
-    y = max(bottom.values()) + 6
+    y = ground + 6
     for name in reversed([r for r, p in table.plane.items() if p == "both"]):
         y = room(name, 20, y, 2 * width + 20, "#eef6ee")
-    text(bottom["inside"] and 20, bottom["inside"] + 22, "Higher rooms use lower ones, never the other way round.", size=11,
-         fill="#666")
-    text(20, bottom["inside"] + 38, "Between the planes: shared memory and one socket, nothing else.", size=11, fill="#666")
+    text(20, 28, "Higher rooms use lower ones, never the other way round.", fill="#666")
+    text(20, 46, "Between the planes: shared memory and one socket, nothing else.", fill="#666")
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * width + 60} {y + 6}" '
             f'font-family="sans-serif">\n<rect width="100%" height="100%" fill="#fff"/>\n')
     return head + "\n".join(out) + "\n</svg>\n"

@@ -3,6 +3,16 @@
  * The doctor's findings. A probe tries one thing for real, here and now, and says what it
  * found and what weft makes of it. Probes change nothing that outlives them, and each works
  * whatever the others found.
+ *
+ *   doctor_finding.c    findings, filled in
+ *   doctor_weft.c       weft's own companions
+ *   doctor_kernel.c     timers, clocks, perf, memory
+ *   doctor_limits.c     resource limits
+ *   doctor_access.c     what another process shows
+ *   doctor_rendezvous.c the collector's socket
+ *   doctor_hooks.c      the preload
+ *   doctor_formats.c    formats of contexts
+ *   doctor_waits.c      libweft-waits.so
  */
 #ifndef WEFT_CLI_DOCTOR_H
 #define WEFT_CLI_DOCTOR_H

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What record and collect share: waiting for the end of a recording, and telling about it.
+ *
+ *   record_wait.c     while the program runs
+ *   record_tell.c     what is told at the end
+ *   record_attached.c --pid
+ *   record_preload.c  what goes into LD_PRELOAD
  */
 #ifndef WEFT_CLI_RECORD_H
 #define WEFT_CLI_RECORD_H

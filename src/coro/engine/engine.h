@@ -5,6 +5,22 @@
  * byte), the dead buried, the output written by a thread of its own, the books.
  *
  * One thread drives it: poll coro_engine_fd() for reading, call coro_engine_step().
+ *
+ *   engine.c       the engine, driven by steps
+ *   engine_place.c where its files lie
+ *   shm.c          the shared file
+ *   station.c      one station, three dialects
+ *   harvest.c      from stations to events
+ *   anchor.c       TSC against CLOCK_MONOTONIC
+ *   tracees.c      the socket, who came by it
+ *   progress.c     for the engine that comes after
+ *   writer.c       the output's own thread
+ *   maps_note.c    code that tracees have mapped
+ *   snapshot.c     all coroutines, as they are
+ *   order.c        events in order of time
+ *   times.c        percentiles of many times
+ *   trace.h        events, and the table of formats
+ *   library.c      libraries loaded when used
  */
 #ifndef WEFT_CORO_ENGINE_H
 #define WEFT_CORO_ENGINE_H

@@ -5,6 +5,19 @@
  *
  * Ticks stay as they are where all chunks are on one clock (to 5 ms) and in order; else they become
  * nanoseconds. Each recording is filtered by itself: threads and throttles are its own.
+ *
+ *   merge.c          recordings, in order of time
+ *   merge_settings.c what settings were applied
+ *   copy.c           events, by their metadata alone
+ *   copy_metadata.c  declarations, renumbered
+ *   copy_types.c     types of the output
+ *   copy_value.c     values, by their classes
+ *   copy_pool.c      references, renumbered
+ *   copy_private.h   between these
+ *   filter.c         which events settings keep
+ *   filter_rule.c    what they say of a type
+ *   filter_order.c   events in order of time
+ *   filter_private.h between these
  */
 #ifndef WEFT_JFR_MERGE_H
 #define WEFT_JFR_MERGE_H

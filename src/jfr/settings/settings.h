@@ -5,6 +5,10 @@
  * which is set for hours stays as long as there are different things to set.
  *
  * What a call adds is gathered in a chain of its own first and joined when all of it was good.
+ *
+ *   settings.c      the list
+ *   settings_jfc.c  .jfc files
+ *   settings_text.c settings on a command line
  */
 #ifndef WEFT_JFR_SETTINGS_PRIVATE_H
 #define WEFT_JFR_SETTINGS_PRIVATE_H

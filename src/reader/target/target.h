@@ -3,6 +3,15 @@
  * Another process, looked at from outside: its memory and what is mapped there. Nothing that is
  * read there is believed: every length is bounded by the caller, every address may be a lie.
  * One thread at a time. The process may end or exec at any moment: then calls say -ESRCH.
+ *
+ *   target.c       memory and mappings
+ *   target_maps.c  mappings, and files behind them
+ *   target_file.c  the file behind a mapping
+ *   target_image.c or the file, out of memory
+ *   settle.c       read what may change meanwhile
+ *   still.c        proof that a thread stood still
+ *   thread_stop.c  a thread, stopped for a moment
+ *   live.c         a context, copied out
  */
 #ifndef WEFT_READER_TARGET_H
 #define WEFT_READER_TARGET_H

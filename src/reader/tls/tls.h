@@ -3,6 +3,16 @@
  * Where a thread-local variable of another process lies: what the ELF file says (tls_elf.c), what
  * the process made of it (tls_place.c), and where its threads begin (thread_pointer.c).
  * Sources: ELF Handling For Thread-Local Storage (Drepper); TLS descriptors (Oliva, RFC TLSDESC).
+ *
+ *   tls_elf.c        how a file reaches its variable
+ *   tls_place.c      what the loader made of it
+ *   tls_dtv.c        from there to an address
+ *   thread_pointer.c where a thread's area begins
+ *   thread_lists.c   threads, by libc's own lists
+ *   glibc.c          what glibc tells debuggers
+ *   modules.c        what is loaded, in order
+ *   module_symbol.c  a constant of a module
+ *   elf_view.c       a file's loadable view
  */
 #ifndef WEFT_READER_TLS_H
 #define WEFT_READER_TLS_H

@@ -6,6 +6,12 @@
  *
  * Of a line or an offset, total counts a sample once that was in it or below it; self: that ran
  * there. What runs in code inlined into a line is below that line, but at the offset itself.
+ *
+ *   annotate.c      sums by line and offset
+ *   disassembly.c   the function's instructions
+ *   annotate_view.h what both forms share
+ *   annotate_text.c as text
+ *   annotate_json.c as JSON
  */
 #ifndef WEFT_REPORT_ANNOTATE_H
 #define WEFT_REPORT_ANNOTATE_H

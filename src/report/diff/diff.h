@@ -3,6 +3,10 @@
  * Two recordings side by side: functions (or another key of weft report), event types that
  * last, spans; rows found by their names. Recordings of different length compare by shares,
  * and by time and number per second, or per span; absolute figures stand in the JSON.
+ *
+ *   diff.c          rows of both, joined by name
+ *   diff_settings.c how each was recorded
+ *   diff_print.c    as text, as JSON
  */
 #ifndef WEFT_REPORT_DIFF_H
 #define WEFT_REPORT_DIFF_H

@@ -5,6 +5,13 @@
  * measures the rows have; text, JSON, help and completion come from it.
  *
  * Any event type's name is a view, too: the table of its events, see view_events.h.
+ *
+ *   view.c        the table of views, run
+ *   view_sums.c   hot-methods, latencies, labels, threads
+ *   view_spans.c  spans
+ *   view_locks.c  locks and their holders
+ *   view_events.c events of any one type
+ *   view_print.c  a view as text, JSON
  */
 #ifndef WEFT_REPORT_VIEW_H
 #define WEFT_REPORT_VIEW_H

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the verbs of weft coro share: where coroutines are read from, the program that is started to
+ * be traced, and reports as text, JSON and a screen.
+ *
+ * Runs on the command's one thread; the screen in a child of its own, so that the terminal is put
+ * back whatever ends it.
+ *
+ *   coro_source.c      a file, a process, the newest
+ *   coro_left.c        the last events of stations
+ *   coro_recording.c   coroutines of a recording
+ *   coro_target.c      the program, and its engine
+ *   coro_tell.c        what is told at the end
+ *   coro_report.h      a report, printed
+ *   coro_report_text.c as text
+ *   coro_report_json.c as JSON
+ *   coro_top.c         the model of top
+ *   coro_top_screen.c  its screen
+ *   coro_tracer.c      under the name coroTracer
+ *   coro_server.c      options of database servers
+ */
+#ifndef WEFT_CLI_CORO_ROOM_H
+#define WEFT_CLI_CORO_ROOM_H
+
+#endif

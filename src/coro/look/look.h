@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a trace, or a shared file, says of its coroutines: runs, waits, who is stuck, and timelines
+ * to look at. Reads events; writes nothing.
+ *
+ * Runs on the command's one thread. Nothing is told from a moment alone: each finding has its
+ * evidence, and what cannot be known is said to be so.
+ *
+ *   input.c         traces of JSON lines
+ *   lives.c         runs and waits of a coroutine
+ *   report.c        groups of these
+ *   report_input.c  a trace into a report
+ *   report_judge.c  what is wrong, by evidence
+ *   timeline.c      who ran where, when
+ *   timeline_nest.c slices made to nest
+ *   names.c         names of code addresses
+ *   conform.c       does a probe keep the rules?
+ */
+#ifndef WEFT_CORO_LOOK_ROOM_H
+#define WEFT_CORO_LOOK_ROOM_H
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer: events into a chunk in memory, whole chunks into the file. writer.h is its state.
+ *
+ * No thread of its own; a writer belongs to one thread. A crash at any moment leaves a file of
+ * whole chunks.
+ *
+ *   writer.c   events into the open chunk
+ *   chunk.c    the chunk, put together
+ *   declare.c  types of the library's user
+ *   declared.c types of all chunks together
+ */
+#ifndef WEFT_JFR_WRITE_ROOM_H
+#define WEFT_JFR_WRITE_ROOM_H
+
+#endif
