@@ -57,7 +57,7 @@ static int may_make(const char *path)
 	return stat(above, &st) == 0 && (st.st_uid == geteuid() || st.st_mode & S_ISVTX);
 }
 
-static int open_own(int directory_fd, const char *path, int flags, mode_t refused)
+static int cache_place_open_own(int directory_fd, const char *path, int flags, mode_t refused)
 {
 	int fd = openat(directory_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
 	struct stat st;
@@ -82,12 +82,12 @@ int cache_open(const char *name, int make)
 	rc = make ? cache_make(path) : 0;
 	if (rc)
 		return rc;
-	parent = open_own(AT_FDCWD, path, 0, S_IWGRP | S_IWOTH);
+	parent = cache_place_open_own(AT_FDCWD, path, 0, S_IWGRP | S_IWOTH);
 	if (parent < 0)
 		return parent;
 	fd = make && mkdirat(parent, name, 0700) && errno != EEXIST
 		     ? -errno
-		     : open_own(parent, name, O_NOFOLLOW, S_IRWXG | S_IRWXO);
+		     : cache_place_open_own(parent, name, O_NOFOLLOW, S_IRWXG | S_IRWXO);
 	close(parent);
 	return fd;
 }

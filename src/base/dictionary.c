@@ -75,7 +75,7 @@ void dictionary_free(struct dictionary *d)
 	free(d);
 }
 
-static char *copy_text(const uint8_t *data, uint32_t bytes)
+static char *dictionary_copy_text(const uint8_t *data, uint32_t bytes)
 {
 	char *text = malloc((size_t)bytes + 1);
 
@@ -86,13 +86,14 @@ static char *copy_text(const uint8_t *data, uint32_t bytes)
 	return text;
 }
 
-static void take_string(struct dictionary *d, uint32_t id, const uint8_t *data, uint32_t bytes)
+static void dictionary_take_string(struct dictionary *d, uint32_t id, const uint8_t *data,
+				   uint32_t bytes)
 {
 	int fresh;
 	uint64_t *value = map_put(d->strings, &id, sizeof(id), &fresh);
 
 	if (value && fresh)
-		*value = (uint64_t)(uintptr_t)copy_text(data, bytes);
+		*value = (uint64_t)(uintptr_t)dictionary_copy_text(data, bytes);
 }
 
 void dictionary_take(void *arg, const struct weft_log_record *record, const uint8_t *data)
@@ -100,10 +101,10 @@ void dictionary_take(void *arg, const struct weft_log_record *record, const uint
 	struct dictionary *d = arg;
 
 	if (record->type == WEFT_LOG_STRING)
-		take_string(d, record->id, data, record->data_bytes);
+		dictionary_take_string(d, record->id, data, record->data_bytes);
 	else if (record->type == WEFT_LOG_TAG_NAME && record->id < WEFT_CONTEXT_V1_TAGS &&
 		 !d->tag_name[record->id])
-		d->tag_name[record->id] = copy_text(data, record->data_bytes);
+		d->tag_name[record->id] = dictionary_copy_text(data, record->data_bytes);
 }
 
 const char *dictionary_string(const struct dictionary *d, uint32_t id)

@@ -41,28 +41,28 @@ static const char *const select_words[] = {
 	[SELECT_IF_TRIGGERED] = "if-triggered",
 };
 
-static char lower(char c)
+static char event_settings_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static int is_blank(char c)
+static int event_settings_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int is_digit(char c)
+static int event_settings_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static struct text trimmed(const char *at, size_t bytes)
+static struct text event_settings_trimmed(const char *at, size_t bytes)
 {
-	while (bytes && is_blank(*at)) {
+	while (bytes && event_settings_is_blank(*at)) {
 		at++;
 		bytes--;
 	}
-	while (bytes && is_blank(at[bytes - 1]))
+	while (bytes && event_settings_is_blank(at[bytes - 1]))
 		bytes--;
 	return (struct text){at, bytes};
 }
@@ -72,7 +72,7 @@ static int is_word(struct text text, const char *word)
 	size_t i;
 
 	for (i = 0; i < text.bytes; i++)
-		if (!word[i] || lower(text.at[i]) != lower(word[i]))
+		if (!word[i] || event_settings_lower(text.at[i]) != event_settings_lower(word[i]))
 			return 0;
 	return !word[i];
 }
@@ -98,12 +98,12 @@ int weft_setting_find(const char *name, size_t bytes)
 /* ---- reading values */
 
 /* Takes the digits at the text's head. No time needs more than 63 bits. */
-static int take_number(struct text *text, uint64_t *out)
+static int event_settings_take_number(struct text *text, uint64_t *out)
 {
 	uint64_t number = 0;
 	size_t i;
 
-	for (i = 0; i < text->bytes && is_digit(text->at[i]); i++)
+	for (i = 0; i < text->bytes && event_settings_is_digit(text->at[i]); i++)
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(text->at[i] - '0'), &number) ||
 		    number > INT64_MAX)
@@ -112,7 +112,7 @@ static int take_number(struct text *text, uint64_t *out)
 		return -EINVAL;
 	text->at += i;
 	text->bytes -= i;
-	*text = trimmed(text->at, text->bytes);
+	*text = event_settings_trimmed(text->at, text->bytes);
 	*out = number;
 	return 0;
 }
@@ -130,7 +130,7 @@ static int read_time(struct text text, uint64_t *out)
 	const struct unit *unit;
 	uint64_t number, ns;
 
-	if (take_number(&text, &number))
+	if (event_settings_take_number(&text, &number))
 		return -EINVAL;
 	unit = unit_named(text);
 	if (!unit || __builtin_mul_overflow(number, unit->ns, &ns) || ns > INT64_MAX)
@@ -172,9 +172,9 @@ static int put_throttle(struct event_settings *s, struct text text)
 		s->throttle_window_ns = window_ns;
 		return 0;
 	}
-	if (take_number(&text, &count) || !text.bytes || *text.at != '/')
+	if (event_settings_take_number(&text, &count) || !text.bytes || *text.at != '/')
 		return -EINVAL;
-	unit = unit_named(trimmed(text.at + 1, text.bytes - 1));
+	unit = unit_named(event_settings_trimmed(text.at + 1, text.bytes - 1));
 	if (!unit)
 		return -EINVAL;
 	s->throttle_count = count;
@@ -206,7 +206,8 @@ static int put_period(struct event_settings *s, struct text text)
 	return read_time(text, &s->period_ns);
 }
 
-static int put_value(struct event_settings *s, enum event_setting setting, struct text text)
+static int event_settings_put_value(struct event_settings *s, enum event_setting setting,
+				    struct text text)
 {
 	switch (setting) {
 	case SETTING_ENABLED:
@@ -236,7 +237,7 @@ int weft_setting_put(struct event_settings *s, enum event_setting setting, const
 	if ((unsigned int)setting >= SETTING_COUNT)
 		return -EINVAL;
 	bit = UINT32_C(1) << setting;
-	err = put_value(s, setting, trimmed(value, bytes));
+	err = event_settings_put_value(s, setting, event_settings_trimmed(value, bytes));
 	if (err)
 		s->wrong |= bit;
 	if (!err || setting == SETTING_SELECT)
@@ -257,7 +258,7 @@ static void add_text(struct room *room, const char *text)
 		room->at[room->used++] = *text;
 }
 
-static void add_number(struct room *room, uint64_t number)
+static void event_settings_add_number(struct room *room, uint64_t number)
 {
 	char digits[21];
 	char *at = digits + sizeof(digits) - 1;
@@ -276,7 +277,7 @@ static void add_time(struct room *room, uint64_t ns)
 
 	while (ns % units[unit].ns)
 		unit++;
-	add_number(room, ns / units[unit].ns);
+	event_settings_add_number(room, ns / units[unit].ns);
 	add_text(room, " ");
 	add_text(room, units[unit].name);
 }
@@ -295,7 +296,7 @@ static void add_throttle(struct room *room, const struct event_settings *s)
 		add_time(room, s->throttle_window_ns);
 		return;
 	}
-	add_number(room, s->throttle_count);
+	event_settings_add_number(room, s->throttle_count);
 	add_text(room, "/");
 	add_text(room, units[unit].name);
 }
@@ -312,8 +313,8 @@ static void add_period(struct room *room, uint64_t period_ns)
 		add_time(room, period_ns);
 }
 
-static void add_setting(struct room *room, const struct event_settings *s,
-			enum event_setting setting)
+static void event_settings_add_setting(struct room *room, const struct event_settings *s,
+				       enum event_setting setting)
 {
 	switch (setting) {
 	case SETTING_ENABLED:
@@ -349,7 +350,7 @@ size_t weft_setting_text(const struct event_settings *s, enum event_setting sett
 
 	if (!room_bytes)
 		return 0;
-	add_setting(&to, s, setting);
+	event_settings_add_setting(&to, s, setting);
 	room[to.used] = 0;
 	return to.used;
 }
@@ -412,8 +413,8 @@ static void apply_line(struct event_settings *s, const char *event, const char *
 
 	if (equals == bytes)
 		return;
-	glob = trimmed(line, hash);
-	name = trimmed(line + hash + 1, equals - hash - 1);
+	glob = event_settings_trimmed(line, hash);
+	name = event_settings_trimmed(line + hash + 1, equals - hash - 1);
 	setting = weft_setting_find(name.at, name.bytes);
 	if (setting < 0 || !weft_setting_glob(glob.at, glob.bytes, event))
 		return;

@@ -60,7 +60,7 @@ size_t map_count(const struct map *m)
 	return m->count;
 }
 
-static struct cell *probe(const struct map *m, uint64_t hash, const void *key, size_t bytes)
+static struct cell *map_probe(const struct map *m, uint64_t hash, const void *key, size_t bytes)
 {
 	size_t i = hash & (m->room - 1);
 
@@ -84,7 +84,7 @@ static uint64_t key_hash(const struct map *m, const void *key, size_t bytes)
 
 uint64_t *map_get(const struct map *m, const void *key, size_t bytes)
 {
-	struct cell *c = probe(m, key_hash(m, key, bytes), key, bytes);
+	struct cell *c = map_probe(m, key_hash(m, key, bytes), key, bytes);
 
 	return c->hash ? &c->value : NULL;
 }
@@ -133,7 +133,7 @@ static int grow_keys(struct map *m, size_t bytes)
 uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 {
 	uint64_t hash = key_hash(m, key, bytes);
-	struct cell *c = probe(m, hash, key, bytes);
+	struct cell *c = map_probe(m, hash, key, bytes);
 
 	if (fresh)
 		*fresh = !c->hash;
@@ -144,7 +144,7 @@ uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 	if ((m->count + 1) * 4 > m->room * 3) {
 		if (!grow_cells(m))
 			return NULL;
-		c = probe(m, hash, key, bytes);
+		c = map_probe(m, hash, key, bytes);
 	}
 	if (bytes)
 		memcpy(m->keys + m->keys_bytes, key, bytes);

@@ -22,7 +22,7 @@ struct output {
 /* What is written under another name now; of more at once than there is room for, not all. */
 static char *unfinished[8];
 
-static void note(char *temporary)
+static void output_note(char *temporary)
 {
 	for (size_t i = 0; i < sizeof(unfinished) / sizeof(*unfinished); i++) {
 		char *none = NULL;
@@ -33,7 +33,7 @@ static void note(char *temporary)
 	}
 }
 
-static void forget(char *temporary)
+static void output_forget(char *temporary)
 {
 	for (size_t i = 0; temporary && i < sizeof(unfinished) / sizeof(*unfinished); i++) {
 		char *it = temporary;
@@ -99,7 +99,7 @@ static int open_temporary(struct output *o, const char *path)
 		o->temporary = NULL;
 		return rc;
 	}
-	note(o->temporary);
+	output_note(o->temporary);
 	return set_mode(o) ? -errno : 0;
 }
 
@@ -147,7 +147,7 @@ const char *output_temporary(const struct output *o)
 	return o->temporary;
 }
 
-static int write_all(struct output *o, const char *data, size_t bytes)
+static int output_write_all(struct output *o, const char *data, size_t bytes)
 {
 	while (bytes && !o->error) {
 		ssize_t n = write(o->fd, data, bytes);
@@ -167,7 +167,7 @@ int output_flush(struct output *o)
 	size_t bytes = o->used;
 
 	o->used = 0;
-	return write_all(o, o->buffer, bytes);
+	return output_write_all(o, o->buffer, bytes);
 }
 
 int output_write(struct output *o, const void *data, size_t bytes)
@@ -175,17 +175,17 @@ int output_write(struct output *o, const void *data, size_t bytes)
 	if (bytes > BUFFER_BYTES - o->used && output_flush(o))
 		return o->error;
 	if (bytes > BUFFER_BYTES)
-		return write_all(o, data, bytes);
+		return output_write_all(o, data, bytes);
 	memcpy(o->buffer + o->used, data, bytes);
 	o->used += bytes;
 	return o->error;
 }
 
-static void release(struct output *o)
+static void output_release(struct output *o)
 {
 	if (o->fd > STDERR_FILENO)
 		close(o->fd);
-	forget(o->temporary);
+	output_forget(o->temporary);
 	free(o->path);
 	free(o->temporary);
 	free(o);
@@ -201,7 +201,7 @@ static int rename_new(const char *from, const char *to)
 	return link(from, to) || unlink(from) ? -1 : 0;
 }
 
-static int give_name(const struct output *o)
+static int output_give_name(const struct output *o)
 {
 	return o->is_new ? rename_new(o->temporary, o->path) : rename(o->temporary, o->path);
 }
@@ -216,12 +216,12 @@ int output_commit(struct output *o)
 		int fd = o->fd;
 
 		o->fd = -1;
-		if (close(fd) || give_name(o))
+		if (close(fd) || output_give_name(o))
 			rc = -errno;
 	}
 	if (rc && o->temporary)
 		unlink(o->temporary);
-	release(o);
+	output_release(o);
 	return rc;
 }
 
@@ -231,5 +231,5 @@ void output_abandon(struct output *o)
 		return;
 	if (o->temporary)
 		unlink(o->temporary);
-	release(o);
+	output_release(o);
 }

@@ -18,7 +18,7 @@
 #define PATH_ROOM 32
 #define ROOM_LEAST 1024
 
-static char *put_number(char *at, uint32_t number)
+static char *platform_linux_put_number(char *at, uint32_t number)
 {
 	char digits[10];
 	int count = 0;
@@ -31,7 +31,7 @@ static char *put_number(char *at, uint32_t number)
 	return at;
 }
 
-static char *put_word(char *at, const char *word)
+static char *platform_linux_put_word(char *at, const char *word)
 {
 	while (*word)
 		*at++ = *word++;
@@ -40,10 +40,11 @@ static char *put_word(char *at, const char *word)
 
 static void task_path(char path[PATH_ROOM], int32_t pid)
 {
-	char *at = put_word(path, "/proc/");
+	char *at = platform_linux_put_word(path, "/proc/");
 
-	at = pid > 0 ? put_number(at, (uint32_t)pid) : put_word(at, "self");
-	*put_word(at, "/task") = '\0';
+	at = pid > 0 ? platform_linux_put_number(at, (uint32_t)pid)
+		     : platform_linux_put_word(at, "self");
+	*platform_linux_put_word(at, "/task") = '\0';
 }
 
 int platform_priming_is_available(void)
@@ -65,7 +66,7 @@ int platform_threads_count(int32_t pid)
 	return st.st_nlink > 2 ? (int)st.st_nlink - 2 : -ESRCH;
 }
 
-static int32_t parse_tid(const char *name)
+static int32_t platform_linux_parse_tid(const char *name)
 {
 	int32_t tid = 0;
 
@@ -79,7 +80,7 @@ static int call_for_each(const char *list, long bytes, int (*each)(void *arg, in
 {
 	for (long at = 0; at < bytes;) {
 		const struct kernel_dirent *entry = (const void *)(list + at);
-		int32_t tid = parse_tid(entry->name);
+		int32_t tid = platform_linux_parse_tid(entry->name);
 		int answer = tid > 0 ? each(arg, tid) : 0;
 
 		if (answer)

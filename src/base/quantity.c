@@ -19,7 +19,7 @@ struct decimal {
 	uint64_t fraction; /* of FRACTION_ONE; further digits are dropped */
 };
 
-static int is_digit(char c)
+static int quantity_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -28,9 +28,9 @@ static int read_whole(const char **text, uint64_t *out)
 {
 	uint64_t whole = 0;
 
-	if (!is_digit(**text))
+	if (!quantity_is_digit(**text))
 		return -EINVAL;
-	for (; is_digit(**text); ++*text) {
+	for (; quantity_is_digit(**text); ++*text) {
 		if (__builtin_mul_overflow(whole, 10, &whole) ||
 		    __builtin_add_overflow(whole, (uint64_t)(**text - '0'), &whole))
 			return -ERANGE;
@@ -48,9 +48,9 @@ static int read_decimal(const char **text, struct decimal *out)
 	if (err || **text != '.')
 		return err;
 	++*text;
-	if (!is_digit(**text))
+	if (!quantity_is_digit(**text))
 		return -EINVAL;
-	for (; is_digit(**text); ++*text) {
+	for (; quantity_is_digit(**text); ++*text) {
 		place /= 10;
 		out->fraction += place * (uint64_t)(**text - '0');
 	}

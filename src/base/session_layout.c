@@ -30,7 +30,7 @@ static uint32_t round_slots(uint64_t slots)
 	       ~(uint32_t)(WEFT_SESSION_BLOCK_SLOTS - 1);
 }
 
-static uint64_t place(uint64_t *at, uint64_t bytes)
+static uint64_t session_layout_place(uint64_t *at, uint64_t bytes)
 {
 	uint64_t offset = *at;
 
@@ -53,19 +53,20 @@ int weft_session_layout(struct weft_session_header *h, uint32_t slots, uint32_t 
 	h->header_bytes = WEFT_SESSION_HEADER_BYTES;
 	h->slot_count = round_slots(slots);
 	h->block_slots = WEFT_SESSION_BLOCK_SLOTS;
-	h->states_offset = place(&at, h->slot_count * sizeof(uint64_t));
-	h->free_offset = place(&at, h->slot_count / WEFT_SESSION_BLOCK_SLOTS * sizeof(uint64_t));
-	h->dict_offset = place(&at, h->dict_bytes = WEFT_DICT_BYTES);
-	h->modules_offset = place(&at, h->modules_bytes = WEFT_MODULES_BYTES);
-	h->map_offset = place(&at, h->map_bytes = WEFT_MAP_BYTES);
+	h->states_offset = session_layout_place(&at, h->slot_count * sizeof(uint64_t));
+	h->free_offset = session_layout_place(&at, h->slot_count / WEFT_SESSION_BLOCK_SLOTS *
+							   sizeof(uint64_t));
+	h->dict_offset = session_layout_place(&at, h->dict_bytes = WEFT_DICT_BYTES);
+	h->modules_offset = session_layout_place(&at, h->modules_bytes = WEFT_MODULES_BYTES);
+	h->map_offset = session_layout_place(&at, h->map_bytes = WEFT_MAP_BYTES);
 	h->event_area_bytes = WEFT_EVENT_AREA_BYTES;
-	h->event_area_offset = place(&at, h->event_area_bytes);
+	h->event_area_offset = session_layout_place(&at, h->event_area_bytes);
 	h->samples_offset = WEFT_SLOT_CONTROL_BYTES;
 	h->samples_bytes = samples_bytes;
 	h->events_offset = h->samples_offset + samples_bytes;
 	h->events_bytes = events_bytes;
 	h->slot_stride = (uint64_t)h->events_offset + events_bytes;
-	h->slots_offset = place(&at, h->slot_count * h->slot_stride);
+	h->slots_offset = session_layout_place(&at, h->slot_count * h->slot_stride);
 	h->total_bytes = at;
 	return 0;
 }

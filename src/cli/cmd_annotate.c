@@ -96,7 +96,7 @@ static int several_functions(const struct annotate *a, const char *wanted)
 }
 
 /* --where module=M selects samples with M anywhere on the stack; here it names the function's. */
-static int in_module(const struct annotate *a, const struct annotate_function *f)
+static int cmd_annotate_in_module(const struct annotate *a, const struct annotate_function *f)
 {
 	const struct model *m = source_model(a->source);
 
@@ -112,13 +112,13 @@ static void keep_module(struct annotate *a)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < a->function_count; i++)
-		if (in_module(a, &a->functions[i]))
+		if (cmd_annotate_in_module(a, &a->functions[i]))
 			a->functions[kept++] = a->functions[i];
 	a->function_count = kept;
 }
 
-static int print(const struct cli_args *args, const struct annotate *a,
-		 const struct annotate_view *view)
+static int cmd_annotate_print(const struct cli_args *args, const struct annotate *a,
+			      const struct annotate_view *view)
 {
 	int rc;
 
@@ -153,7 +153,7 @@ static int annotate(const struct cli_args *args, const struct annotate_query *q,
 	else if (a->function_count > 1)
 		status = several_functions(a, q->function);
 	else
-		status = print(args, a, view);
+		status = cmd_annotate_print(args, a, view);
 	if (*facts->damage)
 		status = cli_error("%s: %s; shown is what is whole", a->path, facts->damage);
 	annotate_free(a);

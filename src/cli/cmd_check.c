@@ -109,7 +109,7 @@ static int is_executable_of_process(const char *path)
 	       strcmp(path + length - 4, "/exe") == 0;
 }
 
-static int check_file(const char *path, struct elf_check *out)
+static int cmd_check_file(const char *path, struct elf_check *out)
 {
 	char name[NAME_MAX + 1];
 	int fd, err;
@@ -164,7 +164,7 @@ static void print_verdict_line(const struct elf_check *c)
 	printf(" see above.\n");
 }
 
-static void print_people(const char *path, const struct elf_check *c)
+static void cmd_check_print_people(const char *path, const struct elf_check *c)
 {
 	printf("%s: %s, %s\n", path, kind_words[c->facts.kind], machine_word(c));
 	for (int i = 0; i < CHECK_ABIS; i++) {
@@ -224,7 +224,7 @@ static json_t *json_file(const char *path, const struct elf_check *c, int err)
 	return object;
 }
 
-static int print_json(json_t *files, int passed)
+static int cmd_check_print_json(json_t *files, int passed)
 {
 	json_t *object = json_object();
 	int err;
@@ -246,7 +246,7 @@ static int run(const struct cli_args *args)
 
 	for (int i = 0; i < cli_operand_count(args); i++) {
 		const char *path = cli_operand(args, i);
-		int err = check_file(path, &check);
+		int err = cmd_check_file(path, &check);
 
 		passed &= !err && elf_check_passed(&check);
 		if (err)
@@ -261,9 +261,9 @@ static int run(const struct cli_args *args)
 			continue;
 		if (shown++)
 			putchar('\n');
-		print_people(path, &check);
+		cmd_check_print_people(path, &check);
 	}
-	if (files && print_json(files, passed))
+	if (files && cmd_check_print_json(files, passed))
 		return CLI_FAILED;
 	return passed ? CLI_DONE : CLI_FAILED;
 }

@@ -93,7 +93,8 @@ static void tell_late(int fd, const char *output, const char *what, int rc)
 	let_go_of_stderr();
 }
 
-static void finish(struct collector *c, pid_t root, const char *output, const struct stat *told)
+static void cmd_collect_finish(struct collector *c, pid_t root, const char *output,
+			       const struct stat *told)
 {
 	int fd = stderr_of(root, told), rc;
 	struct collector_result result;
@@ -159,7 +160,7 @@ static int run(const struct cli_args *args)
 	fstat(STDERR_FILENO, &told);
 	let_go_of_stderr();
 	wait_for_root(c, root);
-	finish(c, root, o.path, &told);
+	cmd_collect_finish(c, root, o.path, &told);
 	return CLI_DONE;
 }
 

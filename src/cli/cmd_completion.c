@@ -64,7 +64,7 @@ static int same_group(const struct cli_command *a, const struct cli_command *b)
 	       !(b->flags & CLI_COMMAND_HIDDEN);
 }
 
-static void put_choices(const struct cli_option *option)
+static void cmd_completion_put_choices(const struct cli_option *option)
 {
 	for (const char *const *choice = option->choices; *choice; choice++)
 		printf("%s%s", choice == option->choices ? "" : " ", *choice);
@@ -124,7 +124,7 @@ static void bash_value(const struct cli_command *command, const struct cli_optio
 	fputs(") ", stdout);
 	if (option->choices) {
 		fputs("_weft_offer -W '", stdout);
-		put_choices(option);
+		cmd_completion_put_choices(option);
 		puts("'; return ;;");
 	} else if (option->kind == CLI_FILE) {
 		puts("_weft_offer -f; return ;;");
@@ -330,7 +330,7 @@ static void fish_option(const struct cli_command *command, const struct cli_opti
 		fputs(" -x", stdout);
 	if (option->choices) {
 		fputs(" -a '", stdout);
-		put_choices(option);
+		cmd_completion_put_choices(option);
 		putchar('\'');
 	}
 	fputs(" -d ", stdout);

@@ -12,7 +12,7 @@
 
 #define BY_MAX 16
 
-static int read_by(const struct cli_args *args, struct key *by, size_t *count)
+static int cmd_convert_read_by(const struct cli_args *args, struct key *by, size_t *count)
 {
 	*count = cli_count(args, "by");
 	if (*count > BY_MAX)
@@ -28,7 +28,8 @@ static int read_by(const struct cli_args *args, struct key *by, size_t *count)
 	return CLI_DONE;
 }
 
-static int write_all(const struct export_format *format, struct export_job *job, const char *path)
+static int cmd_convert_write_all(const struct export_format *format, struct export_job *job,
+				 const char *path)
 {
 	const char *name = path && strcmp(path, "-") != 0 ? path : "standard output";
 	int rc = output_open(&job->output, path);
@@ -44,8 +45,8 @@ static int write_all(const struct export_format *format, struct export_job *job,
 	return rc ? cli_error("%s: %s", name, strerror(-rc)) : CLI_DONE;
 }
 
-static void bind(const char *path, const struct export_job *job, struct key *by,
-		 struct where *wheres)
+static void cmd_convert_bind(const char *path, const struct export_job *job, struct key *by,
+			     struct where *wheres)
 {
 	struct model *m = source_model(job->source);
 
@@ -73,9 +74,9 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 
 	if (rc)
 		return recording_refuse(args, path, rc);
-	bind(path, &job, by, wheres);
-	status =
-		write_all(export_format_find(cli_text(args, "to")), &job, cli_text(args, "output"));
+	cmd_convert_bind(path, &job, by, wheres);
+	status = cmd_convert_write_all(export_format_find(cli_text(args, "to")), &job,
+				       cli_text(args, "output"));
 	if (!status && *source_facts(job.source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
 				   source_facts(job.source)->damage);
@@ -87,7 +88,7 @@ static int convert(const struct cli_args *args, struct key *by, size_t by_count,
 }
 
 /* What must be known before anything is read. */
-static int check(const struct cli_args *args)
+static int cmd_convert_check(const struct cli_args *args)
 {
 	const char *to = cli_text(args, "output");
 
@@ -107,10 +108,10 @@ static int run(const struct cli_args *args)
 	struct where *wheres = NULL;
 	size_t by_count, where_count = 0;
 	struct key by[BY_MAX];
-	int status = check(args);
+	int status = cmd_convert_check(args);
 
 	if (!status)
-		status = read_by(args, by, &by_count);
+		status = cmd_convert_read_by(args, by, &by_count);
 	if (!status)
 		status = recording_wheres(args, &wheres, &where_count);
 	if (!status)

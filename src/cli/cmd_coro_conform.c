@@ -25,7 +25,7 @@ struct printer {
 };
 
 /* Texts are made of our own words and of numbers: nothing to escape. */
-static void tell(void *arg, const struct conform_finding *f)
+static void cmd_coro_conform_tell(void *arg, const struct conform_finding *f)
 {
 	struct printer *p = arg;
 	const char *weight = f->weight == CONFORM_BROKEN ? "broken" : "note";
@@ -69,7 +69,7 @@ static int run(const struct cli_args *args)
 		return cli_error("%s: %s", path, strerror(-rc));
 	if (p.json)
 		fputs("{\"version\":1,\"findings\":[", stdout);
-	rc = coro_conform(&shm, tell, &p, &sums);
+	rc = coro_conform(&shm, cmd_coro_conform_tell, &p, &sums);
 	sum_up(&p, &sums);
 	coro_shm_close(&shm);
 	if (rc)

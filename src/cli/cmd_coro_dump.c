@@ -51,7 +51,8 @@ static int write_events(const struct cli_args *args, const struct coro_batch *ba
 	return rc;
 }
 
-static int tell(const struct cli_args *args, const struct coro_engine_result *r, uint32_t count)
+static int cmd_coro_dump_tell(const struct cli_args *args, const struct coro_engine_result *r,
+			      uint32_t count)
 {
 	if (cli_flag(args, "json")) {
 		coro_put_books(stderr, &r->books);
@@ -81,7 +82,7 @@ static int dump(const struct cli_args *args, struct coro_shm *shm)
 	free(batch.events);
 	if (rc)
 		return cli_error("%s: %s", cli_text(args, "output"), strerror(-rc));
-	status = tell(args, &r, shm->count);
+	status = cmd_coro_dump_tell(args, &r, shm->count);
 	if (taken == -EIO)
 		return cli_error("%s: the file was cut short while it was read",
 				 cli_operand(args, 0));

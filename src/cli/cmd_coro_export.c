@@ -27,7 +27,7 @@ struct job {
 };
 
 /* What a message is about: the output's name, or the server. */
-static const char *place(const struct job *job)
+static const char *cmd_coro_export_place(const struct job *job)
 {
 	if (coro_server_is(job->format))
 		return coro_server_name(job->format, &job->options);
@@ -40,11 +40,11 @@ static int sink_error(const struct job *job, int rc)
 	const char *why =
 		job->sink && job->format->ops->why ? job->format->ops->why(job->sink) : NULL;
 
-	return cli_error("%s: %s", place(job), why ? why : strerror(-rc));
+	return cli_error("%s: %s", cmd_coro_export_place(job), why ? why : strerror(-rc));
 }
 
 /* INPUT less its extension, with the format's. */
-static int make_name(struct job *job)
+static int cmd_coro_export_make_name(struct job *job)
 {
 	const char *slash = strrchr(job->input, '/'), *dot = strrchr(job->input, '.');
 	size_t bytes = strlen(job->input);
@@ -65,14 +65,14 @@ static int is_standard(const char *path)
 }
 
 /* A file that is there is replaced when it was named, not when its name was made here. */
-static int read_place(const struct cli_args *args, struct job *job)
+static int cmd_coro_export_read_place(const struct cli_args *args, struct job *job)
 {
 	struct coro_sink_options *o = &job->options;
 
 	o->path = cli_text(args, "output");
 	o->replace = o->path || cli_flag(args, "replace");
 	if (!o->path && strcmp(job->input, "-") != 0) {
-		int status = make_name(job);
+		int status = cmd_coro_export_make_name(job);
 
 		if (status)
 			return status;
@@ -84,7 +84,7 @@ static int read_place(const struct cli_args *args, struct job *job)
 	return CLI_DONE;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
@@ -92,7 +92,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int read_format(const struct cli_args *args, struct job *job)
+static int cmd_coro_export_read_format(const struct cli_args *args, struct job *job)
 {
 	const char *to = cli_text(args, "to"), *output = cli_text(args, "output");
 
@@ -103,10 +103,10 @@ static int read_format(const struct cli_args *args, struct job *job)
 	return job->format ? CLI_DONE : cli_usage("missing --to FORMAT");
 }
 
-static int read_options(const struct cli_args *args, struct job *job)
+static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
 {
 	struct coro_sink_options *o = &job->options;
-	int status = read_format(args, job);
+	int status = cmd_coro_export_read_format(args, job);
 
 	if (!job->format)
 		return status;
@@ -115,13 +115,14 @@ static int read_options(const struct cli_args *args, struct job *job)
 	o->longest = (uint32_t)cli_number(args, "longest");
 	o->extended = cli_flag(args, "extended");
 	if (cli_flag(args, "this-boot")) {
-		o->mono_ns = clock_ns(CLOCK_MONOTONIC);
-		o->real_ns = clock_ns(CLOCK_REALTIME);
-		o->boot_ns = clock_ns(CLOCK_BOOTTIME);
+		o->mono_ns = cmd_coro_export_clock_ns(CLOCK_MONOTONIC);
+		o->real_ns = cmd_coro_export_clock_ns(CLOCK_REALTIME);
+		o->boot_ns = cmd_coro_export_clock_ns(CLOCK_BOOTTIME);
 	}
 	o->replace = cli_flag(args, "replace");
 	status = coro_server_read(args, job->format, o);
-	return status || coro_server_is(job->format) ? status : read_place(args, job);
+	return status || coro_server_is(job->format) ? status
+						     : cmd_coro_export_read_place(args, job);
 }
 
 /* A shared file, or else JSON lines. */
@@ -142,13 +143,13 @@ static int open_input(struct job *job)
 	return CLI_DONE;
 }
 
-static int open_sink(struct job *job)
+static int cmd_coro_export_open_sink(struct job *job)
 {
 	int rc = job->format->ops->open(&job->sink, &job->options);
 
 	if (rc == -EEXIST)
 		return cli_error("%s: is there already: give -o or --replace to have it replaced",
-				 place(job));
+				 cmd_coro_export_place(job));
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
@@ -163,7 +164,7 @@ static int copy_shared(struct job *job)
 }
 
 /* All events. *damage: 1 when the trace ends in something that is none. */
-static int copy(struct job *job, int *damage)
+static int cmd_coro_export_copy(struct job *job, int *damage)
 {
 	struct coro_event event;
 	int rc;
@@ -189,26 +190,26 @@ static int export_all(struct job *job)
 {
 	int damage = 0, status, rc;
 
-	status = job->is_shared ? copy_shared(job) : copy(job, &damage);
+	status = job->is_shared ? copy_shared(job) : cmd_coro_export_copy(job, &damage);
 
 	if (status && (!damage || coro_server_is(job->format)))
 		return status;
 	rc = job->format->ops->finish(job->sink, &job->books);
 	if (rc == -EEXIST)
-		return cli_error("%s: came to be meanwhile: it stays", place(job));
+		return cli_error("%s: came to be meanwhile: it stays", cmd_coro_export_place(job));
 	return rc ? sink_error(job, rc) : status;
 }
 
 static int run(const struct cli_args *args)
 {
 	struct job job = {.input = cli_operand(args, 0)};
-	int status = read_options(args, &job);
+	int status = cmd_coro_export_read_options(args, &job);
 
 	leave_no_half_files();
 	if (!status)
 		status = open_input(&job);
 	if (!status)
-		status = open_sink(&job);
+		status = cmd_coro_export_open_sink(&job);
 	if (!status)
 		status = export_all(&job);
 	if (job.sink)

@@ -28,7 +28,7 @@ static uint64_t age(const struct list *l, const struct coro_state *s)
 	return l->now_ns > s->since_ns ? l->now_ns - s->since_ns : 0;
 }
 
-static int is_wanted(const struct list *l, const struct coro_state *s)
+static int cmd_coro_ps_is_wanted(const struct list *l, const struct coro_state *s)
 {
 	if (s->state == WEFT_CTP_DEAD && !l->all)
 		return 0;
@@ -38,7 +38,7 @@ static int is_wanted(const struct list *l, const struct coro_state *s)
 
 /* ---- for people */
 
-static void print_text(struct list *l, const struct coro_state *s)
+static void cmd_coro_ps_print_text(struct list *l, const struct coro_state *s)
 {
 	char time[LAYOUT_NUMBER], where[CORO_NAME_BYTES], context[CORO_CONTEXT_BYTES] = "";
 	char *rest = NULL;
@@ -58,13 +58,13 @@ static void print_text(struct list *l, const struct coro_state *s)
 	putchar('\n');
 }
 
-static void print_heads(void)
+static void cmd_coro_ps_print_heads(void)
 {
 	printf("%s%-9s %10s %16s %7s %7s  %s%s\n", term_colour(stdout, TERM_BOLD), "STATE", "FOR",
 	       "ID", "PID", "TID", "WHERE  CONTEXT", term_colour(stdout, TERM_PLAIN));
 }
 
-static void print_sums(const struct list *l)
+static void cmd_coro_ps_print_sums(const struct list *l)
 {
 	uint64_t all = l->counts[WEFT_CTP_RUNNING] + l->counts[WEFT_CTP_SUSPENDED] +
 		       l->counts[WEFT_CTP_READY] + l->counts[WEFT_CTP_CREATED] +
@@ -84,7 +84,7 @@ static void print_sums(const struct list *l)
 
 /* ---- for programs */
 
-static json_t *place(struct list *l, uint32_t pid, uint64_t addr)
+static json_t *cmd_coro_ps_place(struct list *l, uint32_t pid, uint64_t addr)
 {
 	char name[CORO_NAME_BYTES], number[24];
 
@@ -107,7 +107,7 @@ static void put_totals(json_t *o, const struct coro_state *s)
 	json_object_set_new(o, "wakes", json_number(t->wakes));
 }
 
-static void put_context(json_t *o, const struct coro_state *s)
+static void cmd_coro_ps_put_context(json_t *o, const struct coro_state *s)
 {
 	char trace[33], span[17], text[CORO_CONTEXT_BYTES];
 
@@ -119,24 +119,25 @@ static void put_context(json_t *o, const struct coro_state *s)
 	json_object_set_new(o, "context", json_text(text));
 }
 
-static int print_json(struct list *l, const struct coro_state *s)
+static int cmd_coro_ps_print_json(struct list *l, const struct coro_state *s)
 {
-	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "probe_id",
-			      json_number(s->probe_id), "state", coro_state_text(s->state),
-			      "since_ns", json_number(s->since_ns), "for_ns",
-			      json_number(age(l, s)), "pid", json_number(s->pid), "tid",
-			      json_number(s->tid), "station", json_number(s->station), "generation",
-			      json_number(s->generation), "where", place(l, s->pid, s->addr));
+	json_t *o =
+		json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "probe_id",
+			  json_number(s->probe_id), "state", coro_state_text(s->state), "since_ns",
+			  json_number(s->since_ns), "for_ns", json_number(age(l, s)), "pid",
+			  json_number(s->pid), "tid", json_number(s->tid), "station",
+			  json_number(s->station), "generation", json_number(s->generation),
+			  "where", cmd_coro_ps_place(l, s->pid, s->addr));
 	int rc;
 
 	if (!o)
 		return -ENOMEM;
 	json_object_set_new(o, "birth_ns", json_number(s->birth_ts));
-	json_object_set_new(o, "created_at", place(l, s->pid, s->site));
+	json_object_set_new(o, "created_at", cmd_coro_ps_place(l, s->pid, s->site));
 	if (s->has_totals)
 		put_totals(o, s);
 	if (s->has_context)
-		put_context(o, s);
+		cmd_coro_ps_put_context(o, s);
 	printf("%s\n    ", l->shown ? "," : "");
 	rc = json_dumpf(o, stdout, JSON_COMPACT);
 	json_decref(o);
@@ -165,14 +166,14 @@ static void end_json(const struct list *l)
 
 /* ---- all */
 
-static int show(struct list *l, const struct coro_state *s)
+static int cmd_coro_ps_show(struct list *l, const struct coro_state *s)
 {
 	int rc = 0;
 
 	if (l->json)
-		rc = print_json(l, s);
+		rc = cmd_coro_ps_print_json(l, s);
 	else
-		print_text(l, s);
+		cmd_coro_ps_print_text(l, s);
 	l->shown++;
 	return rc ? rc : ferror(stdout) ? -EIO : 0;
 }
@@ -182,16 +183,16 @@ static int stream(void *arg, const struct coro_state *s)
 	struct list *l = arg;
 
 	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
-	return is_wanted(l, s) ? show(l, s) : 0;
+	return cmd_coro_ps_is_wanted(l, s) ? cmd_coro_ps_show(l, s) : 0;
 }
 
-static int gather(void *arg, const struct coro_state *s)
+static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 {
 	struct list *l = arg;
 	struct coro_state *grown;
 
 	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
-	if (!is_wanted(l, s))
+	if (!cmd_coro_ps_is_wanted(l, s))
 		return 0;
 	grown = array_grown(l->gathered, l->count + 1, &l->room, sizeof(*grown));
 	if (!grown)
@@ -247,31 +248,31 @@ static int (*const compares[])(const void *a, const void *b) = {by_age, by_run, 
 
 static int list_sorted(struct list *l, const char *sort)
 {
-	int rc = coro_snapshot(&l->source.shm, gather, l);
+	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_gather, l);
 
 	for (size_t i = 0; l->count && sorts[i]; i++)
 		if (!strcmp(sorts[i], sort))
 			qsort(l->gathered, l->count, sizeof(*l->gathered), compares[i]);
 	for (size_t i = 0; rc == 0 && i < l->count; i++)
-		rc = show(l, &l->gathered[i]);
+		rc = cmd_coro_ps_show(l, &l->gathered[i]);
 	free(l->gathered);
 	return rc;
 }
 
-static int list_all(struct list *l, const char *sort)
+static int cmd_coro_ps_list_all(struct list *l, const char *sort)
 {
 	int rc;
 
 	if (l->json)
 		begin_json(l);
 	else
-		print_heads();
+		cmd_coro_ps_print_heads();
 	errno = 0;
 	rc = sort ? list_sorted(l, sort) : coro_snapshot(&l->source.shm, stream, l);
 	if (l->json)
 		end_json(l);
 	else
-		print_sums(l);
+		cmd_coro_ps_print_sums(l);
 	fflush(stdout);
 	if (ferror(stdout))
 		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
@@ -292,7 +293,7 @@ static int run(const struct cli_args *args)
 	if (status)
 		return status;
 	l.now_ns = coro_source_now_ns(&l.source);
-	status = list_all(&l, cli_text(args, "sort"));
+	status = cmd_coro_ps_list_all(&l, cli_text(args, "sort"));
 	coro_source_close(&l.source);
 	return status;
 }

@@ -48,7 +48,7 @@ static int set_query(const struct cli_args *args, struct coro_report_query *q)
 
 enum kind { KIND_TRACE, KIND_RECORDING, KIND_FILE };
 
-static enum kind kind_of(const char *path)
+static enum kind cmd_coro_report_kind_of(const char *path)
 {
 	char head[8] = "";
 	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
@@ -90,7 +90,7 @@ static int each_state(void *arg, const struct coro_state *state)
 	return coro_report_state(arg, state);
 }
 
-static int read_file(struct coro_report *r, struct coro_source *source)
+static int cmd_coro_report_read_file(struct coro_report *r, struct coro_source *source)
 {
 	uint64_t now = coro_source_now_ns(source);
 	int rc = coro_snapshot(&source->shm, each_state, r);
@@ -112,7 +112,8 @@ static void names_beside(struct coro_names *names, const char *path)
 	free(beside);
 }
 
-static int load_names(const struct cli_args *args, struct coro_names *names, const char *path)
+static int cmd_coro_report_load_names(const struct cli_args *args, struct coro_names *names,
+				      const char *path)
 {
 	const char *exe = cli_text(args, "exe");
 	uint32_t pid = (uint32_t)cli_number(args, "pid");
@@ -140,7 +141,8 @@ static void names_of_processes(struct coro_report *r, struct coro_source *source
 
 /* ---- printing */
 
-static int print(const struct cli_args *args, struct coro_report *r, struct coro_report_show *show)
+static int cmd_coro_report_print(const struct cli_args *args, struct coro_report *r,
+				 struct coro_report_show *show)
 {
 	int rc;
 
@@ -172,7 +174,7 @@ static int from_trace(const struct cli_args *args, struct coro_report *r, const 
 	int status = show.names ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 
 	if (!status)
-		status = load_names(args, show.names, path);
+		status = cmd_coro_report_load_names(args, show.names, path);
 	if (!status)
 		status = kind == KIND_TRACE ? read_trace(r, path)
 					    : read_recording(r, path, show.names);
@@ -180,7 +182,7 @@ static int from_trace(const struct cli_args *args, struct coro_report *r, const 
 		status = cli_error("%s: no events%s", path,
 				   kind == KIND_TRACE ? "" : " of coroutines");
 	if (!status)
-		status = print(args, r, &show);
+		status = cmd_coro_report_print(args, r, &show);
 	coro_names_free(show.names);
 	return status;
 }
@@ -198,19 +200,20 @@ static int from_file(const struct cli_args *args, struct coro_report *r, const c
 								: "left-over shared file",
 					 .names = source.names,
 					 .is_live = source.is_live};
-	status = load_names(args, source.names, source.path);
+	status = cmd_coro_report_load_names(args, source.names, source.path);
 	if (!status)
-		status = read_file(r, &source);
+		status = cmd_coro_report_read_file(r, &source);
 	if (!status)
 		names_of_processes(r, &source);
 	if (!status)
-		status = print(args, r, &show);
+		status = cmd_coro_report_print(args, r, &show);
 	coro_source_close(&source);
 	return status;
 }
 
 /* Ids go along with events; labels do not. */
-static int is_told(const char *path, const struct coro_report_query *q, enum kind kind)
+static int cmd_coro_report_is_told(const char *path, const struct coro_report_query *q,
+				   enum kind kind)
 {
 	if (kind != KIND_TRACE || !q->label || (strcmp(path, "-") != 0 && access(path, R_OK)) ||
 	    !strcmp(q->label, "trace-id") || !strcmp(q->label, "span-id"))
@@ -238,8 +241,8 @@ static int run(const struct cli_args *args)
 	rc = coro_report_new(&r, &q);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
-	kind = !path || is_pid(path) ? KIND_FILE : kind_of(path);
-	status = is_told(path, &q, kind);
+	kind = !path || is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
+	status = cmd_coro_report_is_told(path, &q, kind);
 	if (!status)
 		status = kind == KIND_FILE ? from_file(args, r, path)
 					   : from_trace(args, r, path, kind);

@@ -77,7 +77,7 @@ static int refuse_format(const char *name)
 	return cli_usage("--to: unknown format '%s'; known: %s", name, known);
 }
 
-static int read_format(const struct cli_args *args, struct coro_engine_options *o)
+static int cmd_coro_run_read_format(const struct cli_args *args, struct coro_engine_options *o)
 {
 	const char *name = cli_text(args, "to"), *path = cli_text(args, "output");
 
@@ -110,12 +110,12 @@ static char *maps_beside(const struct coro_engine_options *o)
 	return asprintf(&beside, "%s.maps", path) < 0 ? NULL : beside;
 }
 
-static int read_options(const struct cli_args *args, struct coro_engine_options *o)
+static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_engine_options *o)
 {
 	int status = read_stations(args, o);
 
 	if (!status)
-		status = read_format(args, o);
+		status = cmd_coro_run_read_format(args, o);
 	o->shm_path = cli_text(args, "shm");
 	o->sock_path = cli_text(args, "sock");
 	o->idle_scans = cli_number(args, "idle-scans");
@@ -138,7 +138,7 @@ static int read_options(const struct cli_args *args, struct coro_engine_options 
 
 /* ---- running */
 
-static const char *place(const struct coro_engine_options *o)
+static const char *cmd_coro_run_place(const struct coro_engine_options *o)
 {
 	return coro_server_is(o->format) ? coro_server_name(o->format, &o->sink) : o->sink.path;
 }
@@ -165,7 +165,7 @@ static int refuse_open(const struct coro_engine_options *o, int rc, const char *
 	return cli_error("%s: %s", what, strerror(-rc));
 }
 
-static int start(struct coro_target *t, char **argv)
+static int cmd_coro_run_start(struct coro_target *t, char **argv)
 {
 	int rc = coro_target_start(t, argv);
 
@@ -189,7 +189,8 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	else if (waited)
 		status = cli_error("the trace ends early: %s", strerror(-waited));
 	if (r->rc)
-		status = cli_error("%s: %s", place(o), r->why ? r->why : strerror(-r->rc));
+		status = cli_error("%s: %s", cmd_coro_run_place(o),
+				   r->why ? r->why : strerror(-r->rc));
 	if (r->maps_rc && !r->rc)
 		fprintf(stderr, "weft coro run: %s: %s; places will have numbers for names\n",
 			o->maps_path,
@@ -198,8 +199,8 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	return status;
 }
 
-static int finish(const struct cli_args *args, const struct coro_engine_options *o,
-		  struct coro_target *t, int waited)
+static int cmd_coro_run_finish(const struct cli_args *args, const struct coro_engine_options *o,
+			       struct coro_target *t, int waited)
 {
 	struct coro_engine_result r;
 	uint32_t stations = coro_engine_stations(t->engine);
@@ -230,7 +231,7 @@ static int run(const struct cli_args *args)
 	struct coro_target t = {0};
 	char *maps = NULL;
 	const char *what, *why;
-	int status = read_options(args, &o), rc;
+	int status = cmd_coro_run_read_options(args, &o), rc;
 
 	if (status)
 		return status;
@@ -247,10 +248,10 @@ static int run(const struct cli_args *args)
 		coro_target_close(&t);
 		return status;
 	}
-	status = o.attach ? 0 : start(&t, cli_operands(args));
+	status = o.attach ? 0 : cmd_coro_run_start(&t, cli_operands(args));
 	if (!status) {
 		rc = coro_target_wait(&t);
-		status = finish(args, &o, &t, rc);
+		status = cmd_coro_run_finish(args, &o, &t, rc);
 	}
 	coro_engine_free(t.engine);
 	coro_target_close(&t);

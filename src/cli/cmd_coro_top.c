@@ -21,7 +21,7 @@ static void sleep_for(uint64_t ns)
 
 /* ---- once, for people */
 
-static void print_line(const char *text, int columns)
+static void cmd_coro_top_print_line(const char *text, int columns)
 {
 	layout_name(stdout, text, columns);
 	putchar('\n');
@@ -32,17 +32,17 @@ static void print_once(struct top *t, uint64_t most)
 	int columns = term_is(stdout) ? term_columns(stdout) : 0;
 	char line[TOP_LINE];
 
-	print_line(top_title(t, line), columns);
-	print_line(top_sums(t, line), columns);
-	print_line(top_warnings(t, line), columns);
-	print_line(top_heads(line), columns);
+	cmd_coro_top_print_line(top_title(t, line), columns);
+	cmd_coro_top_print_line(top_sums(t, line), columns);
+	cmd_coro_top_print_line(top_warnings(t, line), columns);
+	cmd_coro_top_print_line(top_heads(line), columns);
 	for (size_t i = 0; i < t->count && (!most || i < most); i++)
-		print_line(top_line(t, &t->rows[i], line), columns);
+		cmd_coro_top_print_line(top_line(t, &t->rows[i], line), columns);
 }
 
 /* ---- once, for programs */
 
-static json_t *row_value(struct top *t, const struct top_row *row)
+static json_t *cmd_coro_top_row_value(struct top *t, const struct top_row *row)
 {
 	char name[CORO_NAME_BYTES];
 	json_t *lints = json_array();
@@ -66,13 +66,13 @@ static json_t *row_value(struct top *t, const struct top_row *row)
 	return o;
 }
 
-static int print_json(struct top *t, uint64_t most)
+static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 {
 	json_t *list = json_array(), *o;
 	int rc;
 
 	for (size_t i = 0; i < t->count && (!most || i < most); i++)
-		json_array_append_new(list, row_value(t, &t->rows[i]));
+		json_array_append_new(list, cmd_coro_top_row_value(t, &t->rows[i]));
 	o = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "version", 1,
 		      "source", json_text(t->source.path), "period_ns", json_number(t->period_ns),
 		      "live", json_number(top_live(t)), "running",
@@ -101,7 +101,7 @@ static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
 	if (rc)
 		return cli_error("%s: %s", t->source.path, strerror(-rc));
 	if (cli_flag(args, "json"))
-		return print_json(t, most);
+		return cmd_coro_top_print_json(t, most);
 	print_once(t, most);
 	fflush(stdout);
 	return ferror(stdout) ? cli_error("standard output: %s", strerror(errno)) : CLI_DONE;

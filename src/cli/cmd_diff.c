@@ -11,7 +11,7 @@
 
 #define TOP 10
 
-static int print(const struct cli_args *args, const struct diff *d)
+static int cmd_diff_print(const struct cli_args *args, const struct diff *d)
 {
 	struct table_style style = table_style_of(args, TOP);
 	int rc;
@@ -25,7 +25,7 @@ static int print(const struct cli_args *args, const struct diff *d)
 }
 
 /* Damaged files are compared as far as they are whole, and are a failure all the same. */
-static int verdict(const struct diff *d)
+static int cmd_diff_verdict(const struct diff *d)
 {
 	int status = CLI_DONE;
 
@@ -41,7 +41,7 @@ static int verdict(const struct diff *d)
 	return status;
 }
 
-static void warn(const struct diff *d)
+static void cmd_diff_warn(const struct diff *d)
 {
 	for (int side = 0; side < 2; side++) {
 		const struct view_run *v = d->side[side].view[DIFF_SUMS];
@@ -59,17 +59,17 @@ static void warn(const struct diff *d)
 	}
 }
 
-static int run_query(const struct cli_args *args, const struct diff_query *q)
+static int cmd_diff_run_query(const struct cli_args *args, const struct diff_query *q)
 {
 	struct diff *d;
 	int failed, status, rc = diff_run(&d, q, &failed);
 
 	if (rc)
 		return recording_refuse(args, q->path[failed], rc);
-	warn(d);
-	status = print(args, d);
+	cmd_diff_warn(d);
+	status = cmd_diff_print(args, d);
 	if (!status)
-		status = verdict(d);
+		status = cmd_diff_verdict(d);
 	diff_free(d);
 	return status;
 }
@@ -91,7 +91,7 @@ static int run(const struct cli_args *args)
 		q.by = &by;
 	}
 	if (!status)
-		status = run_query(args, &q);
+		status = cmd_diff_run_query(args, &q);
 	recording_wheres_free(q.wheres, q.where_count);
 	return status;
 }

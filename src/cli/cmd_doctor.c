@@ -109,7 +109,7 @@ static void print_result(const struct result *result)
 	fputs(term_colour(stdout, TERM_PLAIN), stdout);
 }
 
-static void print_people(const struct result *results, size_t count)
+static void cmd_doctor_print_people(const struct result *results, size_t count)
 {
 	const struct probe_group *group = NULL;
 
@@ -178,7 +178,7 @@ static json_t *json_counters(void)
 	return array;
 }
 
-static int print_json(const struct result *results, size_t count)
+static int cmd_doctor_print_json(const struct result *results, size_t count)
 {
 	json_t *object = json_object();
 	json_t *checks = json_object();
@@ -210,8 +210,8 @@ static int run(const struct cli_args *args)
 	}
 	count = run_probes(results);
 	if (!cli_flag(args, "json"))
-		print_people(results, count);
-	else if (print_json(results, count))
+		cmd_doctor_print_people(results, count);
+	else if (cmd_doctor_print_json(results, count))
 		return CLI_FAILED;
 	return works(results, count) ? CLI_DONE : CLI_FAILED;
 }

@@ -68,7 +68,7 @@ static const struct cli_example examples[] = {
 
 /* ---- one look */
 
-static int failed(int32_t pid, int rc)
+static int cmd_inspect_failed(int32_t pid, int rc)
 {
 	char why[256];
 
@@ -137,7 +137,7 @@ static int show_screen(const struct inspect_show *show)
 	return rc;
 }
 
-static int show(const struct inspect_show *s, int is_json, int is_screen)
+static int cmd_inspect_show(const struct inspect_show *s, int is_json, int is_screen)
 {
 	int rc;
 
@@ -205,10 +205,10 @@ static int watch(struct inspect *i, const struct inspect_show *s, const struct c
 	for (int k = 0; !is_over && status == CLI_DONE; k++) {
 		rc = inspect_look(i);
 		if (rc)
-			return failed(i->pid, rc);
+			return cmd_inspect_failed(i->pid, rc);
 		if (k && !is_json && !is_screen)
 			putchar('\n');
-		status = show(s, is_json, is_screen);
+		status = cmd_inspect_show(s, is_json, is_screen);
 		if (status == CLI_DONE)
 			pause_for(cli_number(args, "interval"), &during_pause);
 	}
@@ -228,7 +228,7 @@ static unsigned int chosen_abis(const struct cli_args *args)
 	return abis ? abis : (1U << LIVE_ABI_COUNT) - 1;
 }
 
-static int parse_pid(const char *text, int32_t *pid)
+static int cmd_inspect_parse_pid(const char *text, int32_t *pid)
 {
 	char *end;
 	long number;
@@ -249,7 +249,7 @@ static int look_and_show(struct inspect *i, const struct inspect_show *s,
 	if (cli_flag(args, "watch"))
 		return watch(i, s, args);
 	rc = inspect_look(i);
-	return rc ? failed(i->pid, rc) : show(s, cli_flag(args, "json"), 0);
+	return rc ? cmd_inspect_failed(i->pid, rc) : cmd_inspect_show(s, cli_flag(args, "json"), 0);
 }
 
 static int run(const struct cli_args *args)
@@ -263,7 +263,7 @@ static int run(const struct cli_args *args)
 	int error = 0, status;
 	char why[256];
 
-	if (parse_pid(cli_operand(args, 0), &pid))
+	if (cmd_inspect_parse_pid(cli_operand(args, 0), &pid))
 		return cli_usage("'%s' is no process number", cli_operand(args, 0));
 	if (cli_number(args, "interval") < INTERVAL_MIN_NS)
 		return cli_usage("--interval: at least 1ms");

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Text as troff takes it: a line never begins with a request, hyphens stay hyphens. */
-static void put_text(const char *text)
+static void cmd_man_put_text(const char *text)
 {
 	int at_start = 1;
 
@@ -23,10 +23,10 @@ static void put_text(const char *text)
 	}
 }
 
-static void put_line(const char *macro, const char *text)
+static void cmd_man_put_line(const char *macro, const char *text)
 {
 	printf(".%s ", macro);
-	put_text(text);
+	cmd_man_put_text(text);
 	putchar('\n');
 }
 
@@ -39,22 +39,22 @@ static void put_paragraphs(const char *text)
 		char paragraph[2048];
 
 		snprintf(paragraph, sizeof(paragraph), "%.*s", (int)(end - text), text);
-		put_text(paragraph);
+		cmd_man_put_text(paragraph);
 		fputs("\n.PP\n", stdout);
 		text = end + 2;
 	}
-	put_text(text);
+	cmd_man_put_text(text);
 	putchar('\n');
 }
 
-static void put_choices(const struct cli_option *option)
+static void cmd_man_put_choices(const struct cli_option *option)
 {
 	if (!option->choices)
 		return;
 	fputs(":", stdout);
 	for (const char *const *choice = option->choices; *choice; choice++) {
 		fputs(choice == option->choices ? " " : ", ", stdout);
-		put_text(*choice);
+		cmd_man_put_text(*choice);
 		if ((*choice)[strlen(*choice) - 1] == ':')
 			fputs("NAME", stdout);
 	}
@@ -66,18 +66,18 @@ static void put_option(const struct cli_option *option)
 	if (option->letter)
 		printf("\\fB\\-%c\\fR, ", option->letter);
 	fputs("\\fB\\-\\-", stdout);
-	put_text(option->name);
+	cmd_man_put_text(option->name);
 	fputs("\\fR", stdout);
 	if (option->argument && option->flags & CLI_BARE)
 		printf("[=\\fI%s\\fR]", option->argument);
 	else if (option->argument)
 		printf(" \\fI%s\\fR", option->argument);
 	putchar('\n');
-	put_text(option->help);
-	put_choices(option);
+	cmd_man_put_text(option->help);
+	cmd_man_put_choices(option);
 	if (option->fallback) {
 		fputs(" (default ", stdout);
-		put_text(option->fallback);
+		cmd_man_put_text(option->fallback);
 		putchar(')');
 	}
 	fputs(".\n", stdout);
@@ -86,8 +86,8 @@ static void put_option(const struct cli_option *option)
 static void put_examples(const struct cli_example *examples)
 {
 	for (; examples && examples->line; examples++) {
-		put_line("TP\n.B", examples->line);
-		put_text(examples->help);
+		cmd_man_put_line("TP\n.B", examples->line);
+		cmd_man_put_text(examples->help);
 		putchar('\n');
 	}
 }
@@ -102,10 +102,10 @@ static void put_command(const struct cli_command *command)
 		fputs(" [OPTION]...", stdout);
 	if (command->operands) {
 		putchar(' ');
-		put_text(command->operands);
+		cmd_man_put_text(command->operands);
 	}
 	fputs("\"\n", stdout);
-	put_text(command->summary);
+	cmd_man_put_text(command->summary);
 	fputs(".\n", stdout);
 	if (command->description) {
 		fputs(".PP\n", stdout);

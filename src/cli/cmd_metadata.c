@@ -22,19 +22,19 @@ static int ends_in(const char *text, const char *tail)
 	return n >= m && strcmp(text + n - m, tail) == 0;
 }
 
-static int is_event(const struct weft_jfr_class *c)
+static int cmd_metadata_is_event(const struct weft_jfr_class *c)
 {
 	return ends_in(weft_jfr_class_super(c), ".Event");
 }
 
 /* Primitives, structs, annotations, settings, events. */
-static int group_of(const struct weft_jfr_class *c)
+static int cmd_metadata_group_of(const struct weft_jfr_class *c)
 {
 	const char *super = weft_jfr_class_super(c);
 
 	if (!*super)
 		return strchr(weft_jfr_class_name(c), '.') != NULL;
-	if (is_event(c))
+	if (cmd_metadata_is_event(c))
 		return 4;
 	return ends_in(super, ".Annotation") ? 2 : 3;
 }
@@ -43,7 +43,7 @@ static int by_group(const void *a, const void *b)
 {
 	const struct weft_jfr_class *x = *(const struct weft_jfr_class *const *)a;
 	const struct weft_jfr_class *y = *(const struct weft_jfr_class *const *)b;
-	int order = group_of(x) - group_of(y);
+	int order = cmd_metadata_group_of(x) - cmd_metadata_group_of(y);
 
 	if (!order)
 		order = strcmp(weft_jfr_class_name(x), weft_jfr_class_name(y));
@@ -61,7 +61,7 @@ static size_t choose(struct jfr_declared *d, struct print_select *select)
 	for (size_t i = 0; i < d->count; i++) {
 		const struct weft_jfr_class *c = d->classes[i];
 
-		if (!select->count || (is_event(c) && select_matches(select, c)))
+		if (!select->count || (cmd_metadata_is_event(c) && select_matches(select, c)))
 			d->classes[kept++] = c;
 	}
 	if (kept)
@@ -69,7 +69,7 @@ static size_t choose(struct jfr_declared *d, struct print_select *select)
 	return kept;
 }
 
-static void warn_of_globs(const struct print_select *select)
+static void cmd_metadata_warn_of_globs(const struct print_select *select)
 {
 	char clean[LAYOUT_TEXT];
 
@@ -82,7 +82,8 @@ static void warn_of_globs(const struct print_select *select)
 
 /* ---------------------------------------------------------------- */
 
-static int show(const struct cli_args *args, struct jfr_declared *d, struct print_select *select)
+static int cmd_metadata_show(const struct cli_args *args, struct jfr_declared *d,
+			     struct print_select *select)
 {
 	size_t count = choose(d, select);
 
@@ -92,11 +93,11 @@ static int show(const struct cli_args *args, struct jfr_declared *d, struct prin
 		return cli_error("%s", strerror(ENOMEM));
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return cli_error("standard output: %s", strerror(errno));
-	warn_of_globs(select);
+	cmd_metadata_warn_of_globs(select);
 	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
 }
 
-static int look(const struct cli_args *args, struct print_select *select)
+static int cmd_metadata_look(const struct cli_args *args, struct print_select *select)
 {
 	const char *path = cli_operand(args, 0);
 	struct weft_jfr_reader *r = weft_jfr_open(path);
@@ -106,7 +107,7 @@ static int look(const struct cli_args *args, struct print_select *select)
 	if (!r)
 		return recording_refuse(args, path, -errno);
 	rc = jfr_declared(r, &d);
-	status = d.count || !rc ? show(args, &d, select) : CLI_FAILED;
+	status = d.count || !rc ? cmd_metadata_show(args, &d, select) : CLI_FAILED;
 	if (rc)
 		status = cli_error("%s: %s%s", path, weft_jfr_error(r),
 				   d.count ? "; shown is what is whole" : "");
@@ -121,7 +122,7 @@ static int run(const struct cli_args *args)
 	int status = select_args_read(args, &select);
 
 	if (!status)
-		status = look(args, &select);
+		status = cmd_metadata_look(args, &select);
 	select_free(&select);
 	return status;
 }

@@ -21,7 +21,7 @@
 
 static volatile sig_atomic_t is_stopped;
 
-static void stop(int signo)
+static void cmd_print_stop(int signo)
 {
 	(void)signo;
 	is_stopped = 1;
@@ -31,7 +31,8 @@ static void stop(int signo)
 static void stop_at_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND}, before;
+	struct sigaction action = {.sa_handler = cmd_print_stop, .sa_flags = (int)SA_RESETHAND},
+			 before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		sigaction(signals[i], NULL, &before);
@@ -42,7 +43,7 @@ static void stop_at_signals(void)
 
 /* ---------------------------------------------------------------- one recording */
 
-static int step(struct printer *p, struct weft_jfr_reader *r)
+static int cmd_print_step(struct printer *p, struct weft_jfr_reader *r)
 {
 	const struct timespec nap = {.tv_nsec = FOLLOW_NS};
 	int rc;
@@ -55,7 +56,7 @@ static int step(struct printer *p, struct weft_jfr_reader *r)
 	return rc;
 }
 
-static int verdict(struct printer *p, const char *path, int rc)
+static int cmd_print_verdict(struct printer *p, const char *path, int rc)
 {
 	struct print_totals totals;
 
@@ -70,7 +71,7 @@ static int verdict(struct printer *p, const char *path, int rc)
 	return cli_error("%s: %s", path, strerror(-rc));
 }
 
-static void offer(const char *name, void *arg)
+static void cmd_print_offer(const char *name, void *arg)
 {
 	struct nearest *search = arg;
 	const char *dot = strrchr(name, '.');
@@ -85,7 +86,7 @@ static void offer(const char *name, void *arg)
 }
 
 /* A typing error looks as if nothing had happened. */
-static void warn_of_globs(struct printer *p, const struct print_select *select)
+static void cmd_print_warn_of_globs(struct printer *p, const struct print_select *select)
 {
 	char clean[LAYOUT_TEXT], other[LAYOUT_TEXT];
 
@@ -96,7 +97,7 @@ static void warn_of_globs(struct printer *p, const struct print_select *select)
 		if (g->hits)
 			continue;
 		if (!g->is_category)
-			printer_types(p, offer, &search);
+			printer_types(p, cmd_print_offer, &search);
 		cli_warning("no event type %s '%s'%s%s", g->is_category ? "of a category" : "named",
 			    layout_clean(clean, g->text), search.best ? "; is it " : "",
 			    search.best ? layout_clean(other, search.best) : "");
@@ -119,10 +120,10 @@ static int print_one(const struct cli_args *args, struct printer *p, const char 
 		return recording_refuse(args, path, -errno);
 	rc = printer_open(p, r, follow ? NULL : open_again, path);
 	if (!rc)
-		rc = step(p, r);
-	status = verdict(p, path, rc);
+		rc = cmd_print_step(p, r);
+	status = cmd_print_verdict(p, path, rc);
 	if (is_last)
-		warn_of_globs(p, select);
+		cmd_print_warn_of_globs(p, select);
 	printer_close(p);
 	weft_jfr_reader_free(r);
 	return status;
@@ -139,8 +140,8 @@ static int is_found(const struct print_select *select)
 	return found;
 }
 
-static int print_all(const struct cli_args *args, struct printer *p,
-		     const struct print_select *select)
+static int cmd_print_all(const struct cli_args *args, struct printer *p,
+			 const struct print_select *select)
 {
 	int count = cli_operand_count(args), status = CLI_DONE;
 	struct print_totals totals;
@@ -188,7 +189,7 @@ static int print_to(const struct cli_args *args, struct print_options *options)
 		output_abandon(out);
 		return cli_error("%s", strerror(ENOMEM));
 	}
-	status = print_all(args, p, options->select);
+	status = cmd_print_all(args, p, options->select);
 	printer_totals(p, &totals);
 	printer_free(p);
 	if (totals.output_rc)
@@ -197,7 +198,7 @@ static int print_to(const struct cli_args *args, struct print_options *options)
 	return rc ? tell_output(path, rc) : status;
 }
 
-static int check(const struct cli_args *args)
+static int cmd_print_check(const struct cli_args *args)
 {
 	const char *to = cli_text(args, "output");
 
@@ -224,7 +225,7 @@ static int run(const struct cli_args *args)
 		.with_context = cli_flag(args, "context"),
 		.select = &select,
 	};
-	int status = check(args);
+	int status = cmd_print_check(args);
 
 	if (cli_flag(args, "json"))
 		options.form = &form_json;

@@ -47,7 +47,7 @@ static const struct cli_example examples[] = {
 /* ---- looking */
 
 /* Its words; of one that has none left, its name in brackets, as ps(1) does. */
-static char *read_command(pid_t pid)
+static char *cmd_ps_read_command(pid_t pid)
 {
 	char *text = process_command_line_of(pid);
 
@@ -57,7 +57,7 @@ static char *read_command(pid_t pid)
 	return text;
 }
 
-static int add(struct rows *rows, const struct carrier *c)
+static int cmd_ps_add(struct rows *rows, const struct carrier *c)
 {
 	struct row *grown = array_grown(rows->row, rows->count + 1, &rows->room, sizeof(*grown));
 
@@ -67,20 +67,20 @@ static int add(struct rows *rows, const struct carrier *c)
 	rows->row[rows->count++] = (struct row){
 		.carrier = *c,
 		.state = carrier_state(c),
-		.threads = carrier_status_number(c->pid, "Threads:"),
-		.command = read_command(c->pid),
+		.threads = carrier_status_number(c->pid, "Threads"),
+		.command = cmd_ps_read_command(c->pid),
 	};
 	return 0;
 }
 
-static int look_at(struct rows *rows, pid_t pid)
+static int cmd_ps_look_at(struct rows *rows, pid_t pid)
 {
 	struct carrier c;
 	int rc = carrier_look(&c, pid);
 
 	if (rc == -EACCES)
 		rows->hidden++;
-	return rc == 0 ? add(rows, &c) : 0;
+	return rc == 0 ? cmd_ps_add(rows, &c) : 0;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -100,7 +100,7 @@ static int look_at_all(struct rows *rows)
 		return -errno;
 	while (rc == 0 && (entry = readdir(proc)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			rc = look_at(rows, (pid_t)atoi(entry->d_name));
+			rc = cmd_ps_look_at(rows, (pid_t)atoi(entry->d_name));
 	closedir(proc);
 	if (rows->count)
 		qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
@@ -150,7 +150,7 @@ static void version_text(const struct row *r, char *out, size_t room)
 			 version & 0xFF);
 }
 
-static void print_people(const struct rows *rows)
+static void cmd_ps_print_people(const struct rows *rows)
 {
 	char state[64], version[32];
 
@@ -180,7 +180,7 @@ static json_t *other_pid(const struct row *r)
 	return r->state == CARRIER_FORKED ? json_integer(h->pid) : json_null();
 }
 
-static json_t *row_value(const struct row *r)
+static json_t *cmd_ps_row_value(const struct row *r)
 {
 	char version[32];
 
@@ -191,13 +191,13 @@ static json_t *row_value(const struct row *r)
 			 carrier_way_text(r->carrier.way), "command", json_text(r->command));
 }
 
-static int print_json(const struct rows *rows)
+static int cmd_ps_print_json(const struct rows *rows)
 {
 	json_t *list = json_array(), *all;
 	int rc = list ? 0 : -1;
 
 	for (size_t i = 0; rc == 0 && i < rows->count; i++)
-		rc = json_array_append_new(list, row_value(&rows->row[i]));
+		rc = json_array_append_new(list, cmd_ps_row_value(&rows->row[i]));
 	all = rc ? NULL
 		 : json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
 			     (int)rows->hidden);
@@ -216,9 +216,9 @@ static int run(const struct cli_args *args)
 	if (rc)
 		status = cli_error("/proc: %s", strerror(-rc));
 	else if (cli_flag(args, "json"))
-		status = print_json(&rows);
+		status = cmd_ps_print_json(&rows);
 	else
-		print_people(&rows);
+		cmd_ps_print_people(&rows);
 	rows_free(&rows);
 	return status;
 }

@@ -27,7 +27,7 @@ static void set_style(const struct cli_args *args, struct report_style *s)
 	s->plain = term_colour(stdout, TERM_PLAIN);
 }
 
-static int print(const struct cli_args *args, struct report *r)
+static int cmd_report_print(const struct cli_args *args, struct report *r)
 {
 	struct report_style style;
 	int rc;
@@ -42,7 +42,7 @@ static int print(const struct cli_args *args, struct report *r)
 }
 
 /* A damaged file is shown as far as it is whole, and is a failure all the same. */
-static int verdict(const struct report *r)
+static int cmd_report_verdict(const struct report *r)
 {
 	const struct facts *f = source_facts(r->source);
 
@@ -56,7 +56,7 @@ static int verdict(const struct report *r)
 	return cli_error("%s: no samples", r->path);
 }
 
-static int run_query(const struct cli_args *args, struct report_query *q)
+static int cmd_report_run_query(const struct cli_args *args, struct report_query *q)
 {
 	struct report *r;
 	int rc = report_run(&r, q);
@@ -68,9 +68,9 @@ static int run_query(const struct cli_args *args, struct report_query *q)
 		recording_warn(r->path, &r->sums[0].key, source_model(r->source));
 	for (size_t i = 0; i < r->where_count; i++)
 		recording_warn(r->path, &r->wheres[i].key, source_model(r->source));
-	status = print(args, r);
+	status = cmd_report_print(args, r);
 	if (!status)
-		status = verdict(r);
+		status = cmd_report_verdict(r);
 	report_free(r);
 	return status;
 }
@@ -92,7 +92,7 @@ static int run(const struct cli_args *args)
 		q.tree = by.kind == KEY_STACK && !cli_flag(args, "json");
 	}
 	if (!status)
-		status = run_query(args, &q);
+		status = cmd_report_run_query(args, &q);
 	recording_wheres_free(q.wheres, q.where_count);
 	return status;
 }

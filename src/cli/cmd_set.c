@@ -42,7 +42,7 @@ struct reply {
 	char text[WEFT_SET_TEXT_MAX + 1];
 };
 
-static int parse_pid(const char *text, pid_t *pid)
+static int cmd_set_parse_pid(const char *text, pid_t *pid)
 {
 	char *end;
 	long value;
@@ -56,7 +56,8 @@ static int parse_pid(const char *text, pid_t *pid)
 }
 
 /* All operands but the first, as lines. */
-static int read_lines(const struct cli_args *args, struct weft_jfr_settings *s, const char **lines)
+static int cmd_set_read_lines(const struct cli_args *args, struct weft_jfr_settings *s,
+			      const char **lines)
 {
 	char **operand = cli_operands(args);
 
@@ -127,7 +128,8 @@ static int take_answer(int fd, struct reply *out)
 }
 
 /* 0 or -errno. */
-static int ask(const struct sockaddr_un *address, pid_t pid, const char *lines, struct reply *out)
+static int cmd_set_ask(const struct sockaddr_un *address, pid_t pid, const char *lines,
+		       struct reply *out)
 {
 	struct timeval patience = {.tv_sec = PATIENCE_S};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), rc;
@@ -172,7 +174,7 @@ static int tell_json(pid_t pid, const struct reply *reply)
 	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
 }
 
-static int tell(const struct cli_args *args, pid_t pid, const struct reply *reply)
+static int cmd_set_tell(const struct cli_args *args, pid_t pid, const struct reply *reply)
 {
 	if (reply->head.status < 0)
 		return cli_error("process %d: %s", (int)pid,
@@ -185,7 +187,7 @@ static int tell(const struct cli_args *args, pid_t pid, const struct reply *repl
 	return CLI_DONE;
 }
 
-static int set(const struct cli_args *args, pid_t pid, const char *lines)
+static int cmd_set_set(const struct cli_args *args, pid_t pid, const char *lines)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct reply reply = {.head = {.status = 0}};
@@ -193,10 +195,10 @@ static int set(const struct cli_args *args, pid_t pid, const char *lines)
 
 	if (status)
 		return status;
-	rc = ask(&address, cli_flag(args, "all") ? 0 : pid, lines, &reply);
+	rc = cmd_set_ask(&address, cli_flag(args, "all") ? 0 : pid, lines, &reply);
 	if (rc)
 		return cli_error("process %d: its recorder: %s", (int)pid, strerror(-rc));
-	return tell(args, pid, &reply);
+	return cmd_set_tell(args, pid, &reply);
 }
 
 static int run(const struct cli_args *args)
@@ -204,12 +206,13 @@ static int run(const struct cli_args *args)
 	struct weft_jfr_settings *s = weft_jfr_settings_new(NULL);
 	const char *lines = NULL;
 	pid_t pid = 0;
-	int status = s ? parse_pid(cli_operands(args)[0], &pid) : cli_error("%s", strerror(ENOMEM));
+	int status = s ? cmd_set_parse_pid(cli_operands(args)[0], &pid)
+		       : cli_error("%s", strerror(ENOMEM));
 
 	if (status == CLI_DONE)
-		status = read_lines(args, s, &lines);
+		status = cmd_set_read_lines(args, s, &lines);
 	if (status == CLI_DONE && lines)
-		status = set(args, pid, lines);
+		status = cmd_set_set(args, pid, lines);
 	weft_jfr_settings_free(s);
 	return status;
 }

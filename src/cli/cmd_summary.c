@@ -36,7 +36,7 @@ static void print_start(int64_t start_ns)
 		printf(" Start: %" PRId64 " ns\n", start_ns);
 }
 
-static void print_row(const char *name, size_t width, uint64_t count, uint64_t bytes)
+static void cmd_summary_print_row(const char *name, size_t width, uint64_t count, uint64_t bytes)
 {
 	putchar(' ');
 	for (size_t used = layout_name(stdout, name, 0); used < width; used++)
@@ -44,7 +44,7 @@ static void print_row(const char *name, size_t width, uint64_t count, uint64_t b
 	printf("%10" PRIu64 "  %12" PRIu64 "\n", count, bytes);
 }
 
-static void print_text(const struct jfr_summary *s)
+static void cmd_summary_print_text(const struct jfr_summary *s)
 {
 	uint64_t duration = s->duration_ns > 0 ? (uint64_t)s->duration_ns : 0;
 	char time[LAYOUT_NUMBER];
@@ -58,12 +58,13 @@ static void print_text(const struct jfr_summary *s)
 		putchar('=');
 	putchar('\n');
 	for (size_t i = 0; i < s->count; i++)
-		print_row(s->rows[i].name, width, s->rows[i].count, s->rows[i].bytes);
+		cmd_summary_print_row(s->rows[i].name, width, s->rows[i].count, s->rows[i].bytes);
 	if (s->undeclared.count)
-		print_row("(of no declared type)", width, s->undeclared.count, s->undeclared.bytes);
+		cmd_summary_print_row("(of no declared type)", width, s->undeclared.count,
+				      s->undeclared.bytes);
 }
 
-static json_t *counted(const struct jfr_row *row)
+static json_t *cmd_summary_counted(const struct jfr_row *row)
 {
 	json_t *o = json_object();
 
@@ -75,14 +76,14 @@ static json_t *counted(const struct jfr_row *row)
 }
 
 /* One line: several files make several lines. */
-static int print_json(const char *path, const struct jfr_summary *s, const char *damage)
+static int cmd_summary_print_json(const char *path, const struct jfr_summary *s, const char *damage)
 {
 	json_t *o = json_object(), *events = json_array();
 	char version[32];
 	int failed;
 
 	for (size_t i = 0; i < s->count; i++)
-		json_array_append_new(events, counted(&s->rows[i]));
+		json_array_append_new(events, cmd_summary_counted(&s->rows[i]));
 	snprintf(version, sizeof(version), "%u.%u", s->major, s->minor);
 	json_object_set_new(o, "file", json_text(path));
 	json_object_set_new(o, "version", json_string(version));
@@ -91,7 +92,7 @@ static int print_json(const char *path, const struct jfr_summary *s, const char 
 	json_object_set_new(o, "start_ns", json_integer(s->start_ns));
 	json_object_set_new(o, "duration_ns", json_integer(s->duration_ns));
 	json_object_set_new(o, "events", events);
-	json_object_set_new(o, "undeclared", counted(&s->undeclared));
+	json_object_set_new(o, "undeclared", cmd_summary_counted(&s->undeclared));
 	json_object_set_new(o, "damage", json_text(damage));
 	failed = json_dumpf(o, stdout, JSON_COMPACT) != 0;
 	json_decref(o);
@@ -109,12 +110,12 @@ static int summarize(const struct cli_args *args, const char *path)
 		return recording_refuse(args, path, -errno);
 	rc = jfr_summarize(r, &s);
 	if (cli_flag(args, "json")) {
-		if (print_json(path, &s, rc ? weft_jfr_error(r) : NULL) != 0)
+		if (cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL) != 0)
 			status = cli_error("%s: %s", path, strerror(ENOMEM));
 	} else if (s.chunks || s.count) {
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);
-		print_text(&s);
+		cmd_summary_print_text(&s);
 	}
 	if (rc)
 		status = cli_error("%s: %s%s", path, weft_jfr_error(r),

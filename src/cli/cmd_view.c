@@ -13,14 +13,14 @@
 
 #define TOP 40
 
-static void list(void)
+static void cmd_view_list(void)
 {
 	for (size_t i = 0; views[i]; i++)
 		printf("%-12s %s\n", views[i]->name, views[i]->help);
 	printf("%-12s %s\n", "TYPE", "the events of a type, by its name (jdk.ThreadPark)");
 }
 
-static int print(const struct cli_args *args, const struct view_run *v)
+static int cmd_view_print(const struct cli_args *args, const struct view_run *v)
 {
 	struct table_style style = table_style_of(args, TOP);
 	int rc;
@@ -34,7 +34,7 @@ static int print(const struct cli_args *args, const struct view_run *v)
 }
 
 /* A damaged file is shown as far as it is whole, and is a failure all the same. */
-static int verdict(const struct view_run *v)
+static int cmd_view_verdict(const struct view_run *v)
 {
 	const struct facts *f = source_facts(v->source);
 
@@ -62,7 +62,7 @@ static int refuse_name(const char *path, const char *name)
 			 name, path);
 }
 
-static void warn(const struct view_run *v)
+static void cmd_view_warn(const struct view_run *v)
 {
 	const struct model *m = source_model(v->source);
 
@@ -83,15 +83,15 @@ static int run_file(const struct cli_args *args, struct view_query *q, const cha
 		return refuse_name(path, q->type);
 	if (rc)
 		return recording_refuse(args, path, rc);
-	warn(v);
-	status = print(args, v);
+	cmd_view_warn(v);
+	status = cmd_view_print(args, v);
 	if (!status)
-		status = verdict(v);
+		status = cmd_view_verdict(v);
 	view_free(v);
 	return status;
 }
 
-static int read_by(const struct cli_args *args, struct view_query *q, struct key *by)
+static int cmd_view_read_by(const struct cli_args *args, struct view_query *q, struct key *by)
 {
 	const char *text = cli_text(args, "by");
 	int status;
@@ -135,7 +135,7 @@ static int run(const struct cli_args *args)
 	int status;
 
 	if (!name) {
-		list();
+		cmd_view_list();
 		return CLI_DONE;
 	}
 	q.view = view_find(name);
@@ -145,7 +145,7 @@ static int run(const struct cli_args *args)
 								       : TOP;
 	status = recording_wheres(args, &q.wheres, &q.where_count);
 	if (!status)
-		status = read_by(args, &q, &by);
+		status = cmd_view_read_by(args, &q, &by);
 	if (!status)
 		status = run_files(args, &q);
 	recording_wheres_free(q.wheres, q.where_count);

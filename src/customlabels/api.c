@@ -19,7 +19,7 @@ _Static_assert(sizeof(custom_labels_label_t) == sizeof(label) &&
 		       offsetof(custom_labels_string_t, buf) == offsetof(string, buf),
 	       "one layout by two names");
 
-static string string_of(custom_labels_string_t s)
+static string api_string_of(custom_labels_string_t s)
 {
 	return (string){.bytes = s.len, .buf = s.buf};
 }
@@ -30,7 +30,7 @@ static const struct weft_custom_labels_set *to_read(const custom_labels_labelset
 	return current_is_weft(ls) ? current_of_weft() : ls;
 }
 
-static int exchange(custom_labels_labelset_t *ls, label *what, size_t count)
+static int api_exchange(custom_labels_labelset_t *ls, label *what, size_t count)
 {
 	if (current_is_weft(ls))
 		return weft_set_exchange(what, count);
@@ -79,7 +79,7 @@ static int is_to_be_cloned(const label *l, int of_weft)
 	return l->key.buf != NULL;
 }
 
-static int copy_labels(struct set *to, const struct weft_custom_labels_set *from, int of_weft)
+static int api_copy_labels(struct set *to, const struct weft_custom_labels_set *from, int of_weft)
 {
 	for (uint64_t i = 0; i < from->count; i++) {
 		const label *l = &from->storage[i];
@@ -102,7 +102,7 @@ custom_labels_labelset_t *custom_labels_clone_with_capacity(const custom_labels_
 
 	if (!s)
 		return NULL;
-	if (from && copy_labels(s, from, current_is_weft(ls))) {
+	if (from && api_copy_labels(s, from, current_is_weft(ls))) {
 		set_free(s);
 		return NULL;
 	}
@@ -119,7 +119,7 @@ const custom_labels_label_t *custom_labels_get(custom_labels_labelset_t *ls,
 {
 	const struct weft_custom_labels_set *from = to_read(ls);
 
-	return from && key.buf ? (const void *)set_find(from, string_of(key)) : NULL;
+	return from && key.buf ? (const void *)set_find(from, api_string_of(key)) : NULL;
 }
 
 size_t custom_labels_count(custom_labels_labelset_t *ls)
@@ -132,7 +132,7 @@ size_t custom_labels_count(custom_labels_labelset_t *ls)
 	return count;
 }
 
-static int copy_value(custom_labels_string_t *out, const label *l)
+static int api_copy_value(custom_labels_string_t *out, const label *l)
 {
 	unsigned char *at = malloc(l->value.bytes + 1);
 
@@ -143,8 +143,8 @@ static int copy_value(custom_labels_string_t *out, const label *l)
 	return 0;
 }
 
-static int set(custom_labels_labelset_t *ls, custom_labels_string_t key,
-	       custom_labels_string_t value, custom_labels_string_t *old_value)
+static int api_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
+		   custom_labels_string_t value, custom_labels_string_t *old_value)
 {
 	const struct weft_custom_labels_set *from = to_read(ls);
 	const label *before;
@@ -155,13 +155,13 @@ static int set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 		*old_value = (custom_labels_string_t){0};
 	if (!ls || !key.buf || (!value.buf && value.len))
 		return EINVAL;
-	failed = label_make(&what, string_of(key), string_of(value));
+	failed = label_make(&what, api_string_of(key), api_string_of(value));
 	if (failed)
 		return failed;
 	before = old_value && from ? set_find(from, what.key) : NULL;
-	failed = before ? copy_value(old_value, before) : 0;
+	failed = before ? api_copy_value(old_value, before) : 0;
 	if (!failed)
-		failed = exchange(ls, &what, 1);
+		failed = api_exchange(ls, &what, 1);
 	if (failed && before) {
 		free((void *)(uintptr_t)old_value->buf);
 		*old_value = (custom_labels_string_t){0};
@@ -173,18 +173,18 @@ static int set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 int custom_labels_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 		      custom_labels_string_t value, custom_labels_string_t *old_value)
 {
-	return set(ls, key, value, old_value);
+	return api_set(ls, key, value, old_value);
 }
 
 int custom_labels_careful_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 			      custom_labels_string_t value, custom_labels_string_t *old_value)
 {
-	return set(ls, key, value, old_value);
+	return api_set(ls, key, value, old_value);
 }
 
 void custom_labels_careful_delete(custom_labels_labelset_t *ls, custom_labels_string_t key)
 {
-	label what = {.key = string_of(key)};
+	label what = {.key = api_string_of(key)};
 
 	if (!ls || !key.buf)
 		return;
@@ -199,14 +199,14 @@ void custom_labels_delete(custom_labels_labelset_t *ls, custom_labels_string_t k
 	custom_labels_careful_delete(ls, key);
 }
 
-static int make_labels(label *out, const custom_labels_label_t *labels, size_t count)
+static int api_make_labels(label *out, const custom_labels_label_t *labels, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		int failed = EINVAL;
 
 		if (labels[i].key.buf && (labels[i].value.buf || !labels[i].value.len))
-			failed = label_make(&out[i], string_of(labels[i].key),
-					    string_of(labels[i].value));
+			failed = label_make(&out[i], api_string_of(labels[i].key),
+					    api_string_of(labels[i].value));
 		if (failed) {
 			labels_free(out, i);
 			return failed;
@@ -227,14 +227,14 @@ static int exchange_backwards(struct set *s, label *what, size_t count)
 	return set_exchange(s, what, count);
 }
 
-static int put_back(custom_labels_labelset_t *ls, label *what, const custom_labels_label_t *labels,
-		    size_t count)
+static int api_put_back(custom_labels_labelset_t *ls, label *what,
+			const custom_labels_label_t *labels, size_t count)
 {
 	int failed;
 
 	for (size_t i = 0; i < count; i++)
 		if (!what[i].value.buf)
-			what[i].key = string_of(labels[i].key);
+			what[i].key = api_string_of(labels[i].key);
 	failed = current_is_weft(ls) ? weft_set_put_back(what, count)
 				     : exchange_backwards(set_of(ls), what, count);
 	labels_free(what, count);
@@ -244,12 +244,12 @@ static int put_back(custom_labels_labelset_t *ls, label *what, const custom_labe
 static int run(custom_labels_labelset_t *ls, label *what, const custom_labels_label_t *labels,
 	       size_t count, void *(*f)(void *), void *data, void **out)
 {
-	int failed = make_labels(what, labels, count);
+	int failed = api_make_labels(what, labels, count);
 	void *result;
 
 	if (failed)
 		return failed;
-	failed = exchange(ls, what, count);
+	failed = api_exchange(ls, what, count);
 	if (failed) {
 		labels_free(what, count);
 		return failed;
@@ -257,7 +257,7 @@ static int run(custom_labels_labelset_t *ls, label *what, const custom_labels_la
 	result = f(data);
 	if (out)
 		*out = result;
-	return put_back(ls, what, labels, count);
+	return api_put_back(ls, what, labels, count);
 }
 
 int custom_labels_careful_run_with(custom_labels_labelset_t *ls, custom_labels_label_t *labels,
@@ -283,7 +283,7 @@ int custom_labels_run_with(custom_labels_labelset_t *ls, custom_labels_label_t *
 	return custom_labels_careful_run_with(ls, labels, n, f, data, out);
 }
 
-static unsigned char *append(unsigned char *to, const void *from, size_t bytes)
+static unsigned char *api_append(unsigned char *to, const void *from, size_t bytes)
 {
 	if (bytes)
 		memcpy(to, from, bytes);
@@ -309,19 +309,19 @@ int custom_labels_debug_string(const custom_labels_labelset_t *ls, custom_labels
 	*out = (custom_labels_string_t){0};
 	if (!first)
 		return ENOMEM;
-	at = append(at, "{", 1);
+	at = api_append(at, "{", 1);
 	for (uint64_t i = 0; from && i < from->count; i++) {
 		const label *l = &from->storage[i];
 
 		if (!l->key.buf)
 			continue;
-		at = append(at, between, strlen(between));
-		at = append(at, l->key.buf, l->key.bytes);
-		at = append(at, ": ", 2);
-		at = append(at, l->value.buf, l->value.bytes);
+		at = api_append(at, between, strlen(between));
+		at = api_append(at, l->key.buf, l->key.bytes);
+		at = api_append(at, ": ", 2);
+		at = api_append(at, l->value.buf, l->value.bytes);
 		between = ", ";
 	}
-	at = append(at, "}", 1);
+	at = api_append(at, "}", 1);
 	*out = (custom_labels_string_t){.len = (size_t)(at - first), .buf = first};
 	return 0;
 }

@@ -36,19 +36,19 @@ struct weft_custom_labels_set **current_place(void)
 	return current_cell();
 }
 
-static const struct weft_runtime_v1 *weft(void)
+static const struct weft_runtime_v1 *current_weft(void)
 {
 	return __atomic_load_n(&runtime, __ATOMIC_ACQUIRE);
 }
 
 int current_is_weft(const struct weft_custom_labels_set *set)
 {
-	return set && weft() && weft()->labels_is_weft(set);
+	return set && current_weft() && current_weft()->labels_is_weft(set);
 }
 
 struct weft_custom_labels_set *current_of_weft(void)
 {
-	return weft() ? weft()->labels_visible() : NULL;
+	return current_weft() ? current_weft()->labels_visible() : NULL;
 }
 
 void current_put(struct weft_custom_labels_set *set)
@@ -56,18 +56,18 @@ void current_put(struct weft_custom_labels_set *set)
 	if (current_is_weft(set))
 		set = current_of_weft();
 	__atomic_store_n(current_place(), set, __ATOMIC_RELEASE);
-	if (set && weft() && weft()->labels_look)
-		weft()->labels_look();
+	if (set && current_weft() && current_weft()->labels_look)
+		current_weft()->labels_look();
 }
 
 int current_update(struct weft_label *labels, size_t count)
 {
-	const struct weft_runtime_v1 *r = weft();
+	const struct weft_runtime_v1 *r = current_weft();
 
 	return r && r->labels_update ? r->labels_update(labels, count) : WEFT_LABEL_NO_SLOT;
 }
 
-static void meet(const struct weft_runtime_v1 *r)
+static void current_meet(const struct weft_runtime_v1 *r)
 {
 	if (r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION)
 		__atomic_store_n(&runtime, r, __ATOMIC_RELEASE);
@@ -76,7 +76,7 @@ static void meet(const struct weft_runtime_v1 *r)
 struct weft_custom_labels_v1 weft_custom_labels_v1 = {
 	.version = WEFT_CUSTOM_LABELS_V1_VERSION,
 	.current = current_place,
-	.meet = meet,
+	.meet = current_meet,
 };
 
 /* The weak reference makes a linker export the symbol of a program that libweft.a is in. */
@@ -87,7 +87,7 @@ static const struct weft_runtime_v1 *find_runtime(void)
 	return found ? found : dlsym(RTLD_DEFAULT, "weft_runtime_v1");
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) static void current_begin(void)
 {
 	const struct weft_runtime_v1 *found = find_runtime();
 

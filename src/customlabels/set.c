@@ -14,7 +14,7 @@
 static uint64_t numbers;
 
 /* No address and generation come twice, whatever malloc does with the address. */
-static uint64_t next_generation(uint64_t generation)
+static uint64_t set_next_generation(uint64_t generation)
 {
 	generation++;
 	if (generation & ((UINT64_C(1) << CHANGES_PER_NUMBER) - 1))
@@ -80,7 +80,7 @@ struct set *set_new(size_t capacity)
 		s->seen.capacity = capacity;
 		s->hidden = s->arrays + capacity;
 	}
-	s->generation = next_generation(UINT64_MAX);
+	s->generation = set_next_generation(UINT64_MAX);
 	return s;
 }
 
@@ -91,8 +91,9 @@ void set_free(struct set *s)
 	free(s);
 }
 
-static struct weft_custom_labels_label *find(struct weft_custom_labels_label *labels,
-					     uint64_t count, struct weft_custom_labels_string key)
+static struct weft_custom_labels_label *
+customlabels_set_find(struct weft_custom_labels_label *labels, uint64_t count,
+		      struct weft_custom_labels_string key)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (labels[i].key.buf && labels[i].key.bytes == key.bytes &&
@@ -104,11 +105,11 @@ static struct weft_custom_labels_label *find(struct weft_custom_labels_label *la
 const struct weft_custom_labels_label *set_find(const struct weft_custom_labels_set *seen,
 						struct weft_custom_labels_string key)
 {
-	return find(seen->storage, seen->count, key);
+	return customlabels_set_find(seen->storage, seen->count, key);
 }
 
 /* The same labels in larger arrays: readers see no difference. */
-static int grow(struct set *s, size_t least)
+static int set_grow(struct set *s, size_t least)
 {
 	size_t capacity = s->seen.capacity < least / 2 ? least : 2 * s->seen.capacity;
 	struct weft_custom_labels_label *old = s->arrays, *arrays;
@@ -143,7 +144,7 @@ static uint64_t exchange_one(struct weft_custom_labels_label *labels, uint64_t c
 			     struct weft_custom_labels_label *what)
 {
 	struct weft_custom_labels_label none = {0}, old = none;
-	struct weft_custom_labels_label *at = find(labels, count, what->key);
+	struct weft_custom_labels_label *at = customlabels_set_find(labels, count, what->key);
 
 	if (at)
 		old = *at;
@@ -159,7 +160,7 @@ static uint64_t exchange_one(struct weft_custom_labels_label *labels, uint64_t c
 }
 
 /* The hidden array, with @count labels, becomes the visible one. */
-static void flip(struct set *s, uint64_t count)
+static void set_flip(struct set *s, uint64_t count)
 {
 	struct weft_custom_labels_label *old = s->seen.storage;
 	uint64_t before = s->seen.count;
@@ -167,7 +168,7 @@ static void flip(struct set *s, uint64_t count)
 	if (count > before)
 		SHOW(s->seen.count, count);
 	SHOW(s->seen.storage, s->hidden);
-	SHOW(s->generation, next_generation(s->generation));
+	SHOW(s->generation, set_next_generation(s->generation));
 	if (count < before)
 		SHOW(s->seen.count, count);
 	s->hidden = old;
@@ -180,7 +181,7 @@ int set_exchange(struct set *s, struct weft_custom_labels_label *what, size_t co
 	size_t room = room_for(s, what, count);
 	uint64_t labels = s->seen.count;
 
-	if (room > s->seen.capacity && grow(s, room))
+	if (room > s->seen.capacity && set_grow(s, room))
 		return ENOMEM;
 	if (!s->seen.capacity) /* to delete what never was there */
 		return 0;
@@ -188,6 +189,6 @@ int set_exchange(struct set *s, struct weft_custom_labels_label *what, size_t co
 		memcpy(s->hidden, s->seen.storage, labels * sizeof(*s->hidden));
 	for (size_t i = 0; i < count; i++)
 		labels = exchange_one(s->hidden, labels, &what[i]);
-	flip(s, labels);
+	set_flip(s, labels);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "customlabels/current.h"
 #include "customlabels/set.h"
 
-static int error_of(int result)
+static int weft_set_error_of(int result)
 {
 	switch (result) {
 	case WEFT_LABEL_NO_ROOM:
@@ -36,11 +36,11 @@ static struct weft_label for_weft(const struct weft_custom_labels_label *l)
 	};
 }
 
-static int apply(struct weft_label *batch, size_t count)
+static int weft_set_apply(struct weft_label *batch, size_t count)
 {
 	int result = current_update(batch, count);
 
-	return result < 0 ? error_of(result) : 0;
+	return result < 0 ? weft_set_error_of(result) : 0;
 }
 
 static int update(const struct weft_custom_labels_label *what, struct weft_label *batch,
@@ -48,7 +48,7 @@ static int update(const struct weft_custom_labels_label *what, struct weft_label
 {
 	for (size_t i = 0; i < count; i++)
 		batch[i] = for_weft(&what[i]);
-	return apply(batch, count);
+	return weft_set_apply(batch, count);
 }
 
 /* Backwards: of equal keys the first one's old value comes last. */
@@ -87,8 +87,9 @@ static int copies_of(struct weft_custom_labels_label *old,
 	return 0;
 }
 
-static int exchange(struct weft_custom_labels_label *what, struct weft_custom_labels_label *old,
-		    struct weft_label *batch, size_t count)
+static int customlabels_weft_set_exchange(struct weft_custom_labels_label *what,
+					  struct weft_custom_labels_label *old,
+					  struct weft_label *batch, size_t count)
 {
 	int failed = copies_of(old, what, count);
 
@@ -111,7 +112,8 @@ int weft_set_exchange(struct weft_custom_labels_label *what, size_t count)
 {
 	struct weft_custom_labels_label *old = calloc(count + 1, sizeof(*old));
 	struct weft_label *batch = calloc(count + 1, sizeof(*batch));
-	int failed = old && batch ? exchange(what, old, batch, count) : ENOMEM;
+	int failed =
+		old && batch ? customlabels_weft_set_exchange(what, old, batch, count) : ENOMEM;
 
 	free(old);
 	free(batch);
@@ -140,5 +142,5 @@ int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count)
 		if (what[i].key.bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
 		    !is_among(what, i, what[i].key))
 			batch[keys++] = for_weft(&what[i]);
-	return apply(batch, keys);
+	return weft_set_apply(batch, keys);
 }

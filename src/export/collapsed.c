@@ -26,7 +26,7 @@ struct line {
 	uint64_t count;
 };
 
-static int begin(struct export_job *job)
+static int collapsed_begin(struct export_job *job)
 {
 	struct collapsed *c = calloc(1, sizeof(*c));
 
@@ -38,7 +38,7 @@ static int begin(struct export_job *job)
 	return c->counts && c->key ? 0 : -ENOMEM;
 }
 
-static int sample(struct export_job *job, const struct sample *s)
+static int collapsed_sample(struct export_job *job, const struct sample *s)
 {
 	struct model *m = source_model(job->source);
 	struct collapsed *c = job->state;
@@ -55,7 +55,7 @@ static int sample(struct export_job *job, const struct sample *s)
 }
 
 /* A frame must not look like two, nor a line. */
-static void put_frame(struct buf *b, const char *text)
+static void collapsed_put_frame(struct buf *b, const char *text)
 {
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
@@ -66,9 +66,9 @@ static void put_frame(struct buf *b, const char *text)
 
 static void put_by(struct buf *b, const struct key *key, const struct model *m, uint32_t id)
 {
-	put_frame(b, key_bare(key->text));
+	collapsed_put_frame(b, key_bare(key->text));
 	buf_put_u8(b, '=');
-	put_frame(b, id ? names_text(&m->names, id) : KEY_NONE);
+	collapsed_put_frame(b, id ? names_text(&m->names, id) : KEY_NONE);
 	buf_put_u8(b, ';');
 }
 
@@ -82,14 +82,14 @@ static char *path_of_lines(const struct model *m, const struct stack *stack)
 		char *text =
 			key_line_name(m, &(struct source_line){f->function, f->file, f->line}, 0);
 
-		put_frame(&b, text ? text : "");
+		collapsed_put_frame(&b, text ? text : "");
 		b.failed |= !text;
 		free(text);
 		if (i)
 			buf_put_u8(&b, ';');
 	}
 	if (!stack->count)
-		put_frame(&b, KEY_NONE);
+		collapsed_put_frame(&b, KEY_NONE);
 	buf_put_u8(&b, 0);
 	if (!b.failed)
 		return (char *)b.data;
@@ -119,12 +119,12 @@ static char *line_text(const struct export_job *job, const uint32_t *key)
 	return NULL;
 }
 
-static int by_text(const void *left, const void *right)
+static int collapsed_by_text(const void *left, const void *right)
 {
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-static int make_lines(const struct export_job *job, struct line *lines)
+static int collapsed_make_lines(const struct export_job *job, struct line *lines)
 {
 	const struct collapsed *c = job->state;
 	size_t cursor = 0, bytes, n = 0;
@@ -164,15 +164,15 @@ static int write_lines(struct output *o, const struct line *lines, size_t count)
 	return rc;
 }
 
-static int finish(struct export_job *job)
+static int collapsed_finish(struct export_job *job)
 {
 	const struct collapsed *c = job->state;
 	size_t count = map_count(c->counts);
 	struct line *lines = calloc(count + 1, sizeof(*lines));
-	int rc = lines ? make_lines(job, lines) : -ENOMEM;
+	int rc = lines ? collapsed_make_lines(job, lines) : -ENOMEM;
 
 	if (!rc) {
-		qsort(lines, count, sizeof(*lines), by_text);
+		qsort(lines, count, sizeof(*lines), collapsed_by_text);
 		rc = write_lines(job->output, lines, count);
 	}
 	for (size_t i = 0; lines && i < count; i++)
@@ -181,7 +181,7 @@ static int finish(struct export_job *job)
 	return rc;
 }
 
-static void end(struct export_job *job)
+static void collapsed_end(struct export_job *job)
 {
 	struct collapsed *c = job->state;
 
@@ -194,8 +194,8 @@ static void end(struct export_job *job)
 }
 
 const struct export_ops export_collapsed = {
-	.begin = begin,
-	.sample = sample,
-	.finish = finish,
-	.end = end,
+	.begin = collapsed_begin,
+	.sample = collapsed_sample,
+	.finish = collapsed_finish,
+	.end = collapsed_end,
 };

@@ -39,7 +39,8 @@ static int each(const struct sample *s, void *arg)
 }
 
 /* Lines make many more stacks distinct: only when asked for. */
-static unsigned int detail_of(const struct export_format *format, const struct export_job *job)
+static unsigned int export_detail_of(const struct export_format *format,
+				     const struct export_job *job)
 {
 	int lines = job->lines || format->ops->has_lines;
 
@@ -53,7 +54,7 @@ int export_run(const struct export_format *format, struct export_job *job)
 	struct run run = {format->ops, job};
 	int rc = format->ops->begin(job);
 
-	source_set_detail(job->source, detail_of(format, job));
+	source_set_detail(job->source, export_detail_of(format, job));
 	if (!rc)
 		rc = source_read(job->source, each, &run);
 	if (!rc)

@@ -34,7 +34,7 @@ static void deflate_all(struct gzip *z, int how)
 	} while (!z->error && z->stream.avail_out == 0);
 }
 
-static void flush(struct gzip *z, int how)
+static void gzip_flush(struct gzip *z, int how)
 {
 	z->stream.next_in = z->in;
 	z->stream.avail_in = (uInt)z->used;
@@ -42,7 +42,7 @@ static void flush(struct gzip *z, int how)
 	deflate_all(z, how);
 }
 
-static void append(ProtobufCBuffer *base, size_t bytes, const uint8_t *data)
+static void gzip_append(ProtobufCBuffer *base, size_t bytes, const uint8_t *data)
 {
 	struct gzip *z = (struct gzip *)base;
 
@@ -55,20 +55,20 @@ static void append(ProtobufCBuffer *base, size_t bytes, const uint8_t *data)
 		data += piece;
 		bytes -= piece;
 		if (z->used == sizeof(z->in))
-			flush(z, Z_NO_FLUSH);
+			gzip_flush(z, Z_NO_FLUSH);
 	}
 }
 
 int gzip_message(struct output *o, const ProtobufCMessage *message)
 {
-	struct gzip z = {.base.append = append, .output = o};
+	struct gzip z = {.base.append = gzip_append, .output = o};
 
 	if (deflateInit2(&z.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	protobuf_c_message_pack_to_buffer(message, &z.base);
 	if (!z.error)
-		flush(&z, Z_FINISH);
+		gzip_flush(&z, Z_FINISH);
 	deflateEnd(&z.stream);
 	return z.error;
 }

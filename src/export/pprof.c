@@ -20,7 +20,7 @@
 
 #define LABELS_MAX (CONTEXT_ITEMS + 2)
 
-static int begin(struct export_job *job)
+static int pprof_begin(struct export_job *job)
 {
 	struct pprof *p = calloc(1, sizeof(*p));
 
@@ -33,22 +33,22 @@ static int begin(struct export_job *job)
 
 /* ---- collecting */
 
-static uint32_t string_of(const struct export_job *job, uint32_t name)
+static uint32_t pprof_string_of(const struct export_job *job, uint32_t name)
 {
 	struct pprof *p = job->state;
 
 	return names_id(&p->strings, names_text(&source_model(job->source)->names, name));
 }
 
-static void put_label(const struct export_job *job, struct pprof_label *labels, uint32_t *count,
-		      const char *key, uint32_t value)
+static void pprof_put_label(const struct export_job *job, struct pprof_label *labels,
+			    uint32_t *count, const char *key, uint32_t value)
 {
 	struct pprof *p = job->state;
 
 	if (!value || *count == LABELS_MAX)
 		return;
 	labels[(*count)++] =
-		(struct pprof_label){names_id(&p->strings, key), string_of(job, value)};
+		(struct pprof_label){names_id(&p->strings, key), pprof_string_of(job, value)};
 }
 
 /* A label goes by its key alone, unless there is a tag of that name. */
@@ -107,16 +107,16 @@ static uint32_t all_labels(const struct export_job *job, const struct sample *s,
 	const struct thread *t = model_thread_at(m, s->thread);
 	uint32_t count = 0;
 
-	put_label(job, labels, &count, "thread", t->key);
-	put_label(job, labels, &count, "process", t->process);
+	pprof_put_label(job, labels, &count, "thread", t->key);
+	pprof_put_label(job, labels, &count, "process", t->process);
 	if (source_has_states(job->source))
-		put_label(job, labels, &count, "state", s->state);
+		pprof_put_label(job, labels, &count, "state", s->state);
 	for (uint32_t i = 0; i < s->context.count; i++) {
 		const struct context_item *c = &s->context.item[i];
 
 		/* Only the innermost: a label has one value. */
 		if (is_innermost(&s->context, i))
-			put_label(job, labels, &count, context_label(m, c->key), c->value);
+			pprof_put_label(job, labels, &count, context_label(m, c->key), c->value);
 	}
 	return count;
 }
@@ -128,8 +128,8 @@ static uint32_t labels_by(const struct export_job *job, const struct sample *s,
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < job->by_count; i++)
-		put_label(job, labels, &count, key_label(&job->by[i]),
-			  key_of_sample(&job->by[i], m, s));
+		pprof_put_label(job, labels, &count, key_label(&job->by[i]),
+				key_of_sample(&job->by[i], m, s));
 	return count;
 }
 
@@ -162,7 +162,7 @@ static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *
 	return 0;
 }
 
-static int sample(struct export_job *job, const struct sample *s)
+static int pprof_sample(struct export_job *job, const struct sample *s)
 {
 	struct pprof *p = job->state;
 	struct pprof_label labels[LABELS_MAX + 1];
@@ -183,7 +183,7 @@ static int sample(struct export_job *job, const struct sample *s)
 	return 0;
 }
 
-static void end(struct export_job *job)
+static void pprof_end(struct export_job *job)
 {
 	struct pprof *p = job->state;
 
@@ -199,8 +199,8 @@ static void end(struct export_job *job)
 
 const struct export_ops export_pprof = {
 	.has_lines = 1,
-	.begin = begin,
-	.sample = sample,
+	.begin = pprof_begin,
+	.sample = pprof_sample,
 	.finish = pprof_write,
-	.end = end,
+	.end = pprof_end,
 };

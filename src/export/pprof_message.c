@@ -76,14 +76,14 @@ struct message {
 
 /* ---- tables of distinct things */
 
-static int table_init(struct table *t, uint32_t width)
+static int pprof_message_table_init(struct table *t, uint32_t width)
 {
 	t->width = width;
 	t->index = map_new();
 	return t->index ? 0 : -ENOMEM;
 }
 
-static void table_free(struct table *t)
+static void pprof_message_table_free(struct table *t)
 {
 	map_free(t->index);
 	free(t->item);
@@ -112,7 +112,7 @@ static uint32_t table_id(struct table *t, const uint32_t *item)
 }
 
 /* Room for one more element in an array that doubles; NULL: out of memory. */
-static int add_place(struct places *t, const uint32_t *key, uint32_t lines)
+static int pprof_message_add_place(struct places *t, const uint32_t *key, uint32_t lines)
 {
 	struct place *item = array_grown(t->item, t->count + 1, &t->room, sizeof(*item));
 	struct place_line *pool;
@@ -150,7 +150,7 @@ static uint32_t place_id(struct message *w, const struct frame *frames, uint32_t
 	id = map_put(w->places.index, key, (1 + 2 * (size_t)count) * sizeof(*key), NULL);
 	if (!id)
 		return 0;
-	if (!*id && add_place(&w->places, key, count))
+	if (!*id && pprof_message_add_place(&w->places, key, count))
 		return 0;
 	if (!*id)
 		*id = w->places.count;
@@ -186,7 +186,7 @@ static int map_program(struct message *w)
 }
 
 /* How many frames from @from on are one place: inlined ones, and what they are inlined into. */
-static uint32_t place_frames(const struct stack *stack, uint32_t from)
+static uint32_t pprof_message_place_frames(const struct stack *stack, uint32_t from)
 {
 	uint32_t end = from;
 
@@ -206,7 +206,7 @@ static uint64_t *stack_locations(struct message *w, uint32_t id, const struct st
 	ids = calloc((size_t)stack->count + 1, sizeof(*ids));
 	w->stack_ids[id] = ids;
 	for (uint32_t i = 0, n; ids && i < stack->count; i += n) {
-		n = place_frames(stack, i);
+		n = pprof_message_place_frames(stack, i);
 		ids[count] = place_id(w, stack->frames + i, n);
 		if (!ids[count++])
 			return NULL;
@@ -226,7 +226,7 @@ static uint32_t longest_stack(const struct model *m)
 }
 
 /* Every distinct label is one message, to which the samples point. */
-static int make_labels(struct message *w)
+static int pprof_message_make_labels(struct message *w)
 {
 	const struct table *t = &w->pairs;
 
@@ -247,7 +247,8 @@ static int make_labels(struct message *w)
 	return 0;
 }
 
-static int make_sample(struct message *w, Sample *s, const struct pprof_group *g, int64_t *values)
+static int pprof_message_make_sample(struct message *w, Sample *s, const struct pprof_group *g,
+				     int64_t *values)
 {
 	const struct stack *stack = model_stack_at(source_model(w->job->source), g->stack);
 
@@ -276,11 +277,12 @@ static int make_samples(struct message *w)
 	w->samples = calloc(count + 1, sizeof(*w->samples));
 	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
 	if (!w->stack_ids || !w->stack_places || !w->key || !w->sample || !w->samples ||
-	    !w->values || make_labels(w))
+	    !w->values || pprof_message_make_labels(w))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		w->samples[i] = &w->sample[i];
-		if (make_sample(w, &w->sample[i], &w->p->group[i], w->values + i * VALUES))
+		if (pprof_message_make_sample(w, &w->sample[i], &w->p->group[i],
+					      w->values + i * VALUES))
 			return -ENOMEM;
 	}
 	w->profile.sample = w->samples;
@@ -290,7 +292,7 @@ static int make_samples(struct message *w)
 
 /* ---- what samples refer to */
 
-static uint32_t string_of(struct message *w, uint32_t name, const char *otherwise)
+static uint32_t pprof_message_string_of(struct message *w, uint32_t name, const char *otherwise)
 {
 	const char *text = names_text(&source_model(w->job->source)->names, name);
 
@@ -311,8 +313,8 @@ static int make_functions(struct message *w)
 		perftools__profiles__function__init(f);
 		f->id = i + 1;
 		/* A system name that differs tells readers that the name is demangled. */
-		f->name = string_of(w, t->item[2 * i], KEY_UNKNOWN_FUNCTION);
-		f->filename = string_of(w, t->item[2 * i + 1], "");
+		f->name = pprof_message_string_of(w, t->item[2 * i], KEY_UNKNOWN_FUNCTION);
+		f->filename = pprof_message_string_of(w, t->item[2 * i + 1], "");
 		w->function_list[i] = f;
 	}
 	w->profile.function = w->function_list;
@@ -321,7 +323,7 @@ static int make_functions(struct message *w)
 }
 
 /* The file of a module; the first where several had its name. NULL: not told. */
-static const struct fact_module *file_of(const struct message *w, uint32_t module)
+static const struct fact_module *pprof_message_file_of(const struct message *w, uint32_t module)
 {
 	const struct facts *f = source_facts(w->job->source);
 
@@ -340,13 +342,13 @@ static int make_mappings(struct message *w)
 	if (!w->mapping || !w->mapping_list)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->count; i++) {
-		const struct fact_module *file = file_of(w, t->item[i]);
+		const struct fact_module *file = pprof_message_file_of(w, t->item[i]);
 		Mapping *m = &w->mapping[i];
 
 		perftools__profiles__mapping__init(m);
 		m->id = i + 1;
-		m->filename = string_of(w, file ? file->path : t->item[i], "");
-		m->build_id = string_of(w, file ? file->build_id : 0, "");
+		m->filename = pprof_message_string_of(w, file ? file->path : t->item[i], "");
+		m->build_id = pprof_message_string_of(w, file ? file->build_id : 0, "");
 		/* or readers would look for the file and its symbols */
 		m->has_functions = m->has_filenames = 1;
 		m->has_line_numbers = m->has_inline_frames = 1;
@@ -357,7 +359,7 @@ static int make_mappings(struct message *w)
 	return 0;
 }
 
-static void make_lines(struct message *w)
+static void pprof_message_make_lines(struct message *w)
 {
 	for (uint32_t i = 0; i < w->places.line_count; i++) {
 		perftools__profiles__line__init(&w->line[i]);
@@ -377,7 +379,7 @@ static int make_locations(struct message *w)
 	w->lines = calloc((size_t)t->line_count + 1, sizeof(*w->lines));
 	if (!w->location || !w->location_list || !w->line || !w->lines)
 		return -ENOMEM;
-	make_lines(w);
+	pprof_message_make_lines(w);
 	for (uint32_t i = 0; i < t->count; i++) {
 		Location *l = &w->location[i];
 
@@ -395,7 +397,8 @@ static int make_locations(struct message *w)
 
 /* ---- the whole */
 
-static void set_type(struct message *w, ValueType *v, const char *type, const char *unit)
+static void pprof_message_set_type(struct message *w, ValueType *v, const char *type,
+				   const char *unit)
 {
 	perftools__profiles__value_type__init(v);
 	v->type = names_id(&w->p->strings, type);
@@ -432,15 +435,15 @@ static void make_head(struct message *w)
 
 	w->profile.time_nanos = f->start_ns;
 	w->profile.duration_nanos = f->end_ns > f->start_ns ? f->end_ns - f->start_ns : 0;
-	set_type(w, &w->value_type[0], "samples", "count");
-	set_type(w, &w->value_type[1], time, "nanoseconds");
+	pprof_message_set_type(w, &w->value_type[0], "samples", "count");
+	pprof_message_set_type(w, &w->value_type[1], time, "nanoseconds");
 	for (int i = 0; i < VALUES; i++)
 		w->value_types[i] = &w->value_type[i];
 	w->profile.sample_type = w->value_types;
 	w->profile.n_sample_type = w->has_time ? VALUES : 1;
 	w->profile.default_sample_type = w->value_type[w->has_time].type;
 	if (w->has_time) {
-		set_type(w, &w->period_type, time, "nanoseconds");
+		pprof_message_set_type(w, &w->period_type, time, "nanoseconds");
 		w->profile.period_type = &w->period_type;
 	}
 }
@@ -448,8 +451,9 @@ static void make_head(struct message *w)
 static int make_all(struct message *w)
 {
 	w->places.index = map_new();
-	if (table_init(&w->functions, 2) || table_init(&w->mappings, 1) ||
-	    table_init(&w->pairs, 2) || !w->places.index)
+	if (pprof_message_table_init(&w->functions, 2) ||
+	    pprof_message_table_init(&w->mappings, 1) || pprof_message_table_init(&w->pairs, 2) ||
+	    !w->places.index)
 		return -ENOMEM;
 	make_head(w);
 	if (map_program(w) || make_samples(w) || make_functions(w) || make_mappings(w) ||
@@ -461,14 +465,14 @@ static int make_all(struct message *w)
 	return w->p->strings.failed ? -ENOMEM : 0;
 }
 
-static void free_all(struct message *w)
+static void pprof_message_free_all(struct message *w)
 {
-	table_free(&w->functions);
-	table_free(&w->mappings);
+	pprof_message_table_free(&w->functions);
+	pprof_message_table_free(&w->mappings);
 	map_free(w->places.index);
 	free(w->places.item);
 	free(w->places.lines);
-	table_free(&w->pairs);
+	pprof_message_table_free(&w->pairs);
 	for (uint32_t i = 0; w->stack_ids && i < w->stack_count; i++)
 		free(w->stack_ids[i]);
 	free(w->stack_ids);
@@ -498,6 +502,6 @@ int pprof_write(struct export_job *job)
 	rc = make_all(&w);
 	if (!rc)
 		rc = gzip_message(job->output, &w.profile.base);
-	free_all(&w);
+	pprof_message_free_all(&w);
 	return rc;
 }

@@ -32,7 +32,7 @@ int batch_add(struct batch *b, int64_t end_ticks, uint64_t offset)
 	return 0;
 }
 
-static int by_end(const void *left, const void *right)
+static int batch_by_end(const void *left, const void *right)
 {
 	const struct batch_entry *a = left, *b = right;
 
@@ -44,6 +44,6 @@ static int by_end(const void *left, const void *right)
 void batch_sort(struct batch *b)
 {
 	if (!b->is_sorted)
-		qsort(b->entries, b->count, sizeof(*b->entries), by_end);
+		qsort(b->entries, b->count, sizeof(*b->entries), batch_by_end);
 	b->is_sorted = 1;
 }

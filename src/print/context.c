@@ -65,7 +65,7 @@ int contexts_seal(struct contexts *c)
 }
 
 /* Where the thread's list begins: there are more places than intervals, so there is one. */
-static uint32_t *list_of(struct contexts *c, uint64_t thread)
+static uint32_t *context_list_of(struct contexts *c, uint64_t thread)
 {
 	size_t i = hash_mix(thread);
 
@@ -91,7 +91,7 @@ static uint32_t *find_list(struct contexts *c, uint64_t thread)
 	}
 }
 
-static int holds(const struct context_interval *i, int64_t time_ns)
+static int context_holds(const struct context_interval *i, int64_t time_ns)
 {
 	return time_ns < i->end_ns || (time_ns == i->start_ns && i->start_ns == i->end_ns);
 }
@@ -101,7 +101,7 @@ static void begin_until(struct contexts *c, int64_t time_ns)
 	while (c->begun < c->count && c->intervals[c->begun + 1].start_ns <= time_ns) {
 		uint32_t index = (uint32_t)++c->begun, *newest;
 
-		newest = list_of(c, c->intervals[index].thread);
+		newest = context_list_of(c, c->intervals[index].thread);
 		c->intervals[index].next = *newest;
 		*newest = index;
 	}
@@ -119,7 +119,7 @@ size_t contexts_at(struct contexts *c, uint64_t thread, int64_t time_ns, uint32_
 	while (at && *at && count < most) {
 		struct context_interval *i = &c->intervals[*at];
 
-		if (!holds(i, time_ns)) {
+		if (!context_holds(i, time_ns)) {
 			*at = i->next;
 			continue;
 		}

@@ -36,7 +36,7 @@ static int decode_none(const struct weft_jfr_class *type, void *arg)
 	return 0;
 }
 
-static struct chunk_range *range_of(struct crossings *x, uint64_t chunk)
+static struct chunk_range *crossing_range_of(struct crossings *x, uint64_t chunk)
 {
 	while (x->range_count <= chunk) {
 		struct chunk_range *bigger =
@@ -50,16 +50,16 @@ static struct chunk_range *range_of(struct crossings *x, uint64_t chunk)
 	return &x->ranges[chunk];
 }
 
-static void enter(struct common_time *t, struct weft_jfr_chunk_view *chunk,
-		  const struct weft_jfr_reader *r, uint64_t number)
+static void crossing_enter(struct common_time *t, struct weft_jfr_chunk_view *chunk,
+			   const struct weft_jfr_reader *r, uint64_t number)
 {
 	if (number != chunk->number && weft_jfr_chunk(r, chunk) == 0)
 		common_time_enter(t, chunk);
 }
 
 /* Also whether there is anything to look for: 1, 0, -errno. */
-static int first_pass(struct crossings *x, struct weft_jfr_reader *r, struct plan_table *plans,
-		      const struct form *form)
+static int crossing_first_pass(struct crossings *x, struct weft_jfr_reader *r,
+			       struct plan_table *plans, const struct form *form)
 {
 	struct weft_jfr_chunk_view chunk = {.number = UINT64_MAX};
 	struct common_time common = {0};
@@ -69,13 +69,13 @@ static int first_pass(struct crossings *x, struct weft_jfr_reader *r, struct pla
 	(void)form;
 	weft_jfr_filter(r, decode_none, NULL);
 	while (weft_jfr_next(r, &e) == 1) {
-		struct chunk_range *range = range_of(x, e.chunk);
+		struct chunk_range *range = crossing_range_of(x, e.chunk);
 		const struct plan *p = plan_of(plans, e.type);
 		int64_t end_ns;
 
 		if (!range || !p)
 			return -ENOMEM;
-		enter(&common, &chunk, r, e.chunk);
+		crossing_enter(&common, &chunk, r, e.chunk);
 		end_ns = common_time_end(&common, &e);
 		found |= p->is_contextual;
 		if (e.start_ns == INT64_MIN)
@@ -120,7 +120,7 @@ static int decode_contextual(const struct weft_jfr_class *type, void *arg)
 	return p && p->is_contextual;
 }
 
-static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
+static int crossing_keep(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
 {
 	struct crossings *x = s->x;
 	struct crossing *bigger = array_grown(x->items, x->count + 1, &x->room, sizeof(*bigger));
@@ -147,7 +147,8 @@ static int keep(struct search *s, struct plan *p, const struct weft_jfr_event_vi
 	return 0;
 }
 
-static int write_context(struct search *s, struct plan *p, const struct weft_jfr_event_view *e)
+static int crossing_write_context(struct search *s, struct plan *p,
+				  const struct weft_jfr_event_view *e)
 {
 	sink_clear(&s->text);
 	s->w.budget = CONTEXT_VALUES;
@@ -155,7 +156,7 @@ static int write_context(struct search *s, struct plan *p, const struct weft_jfr
 	return s->text.rc;
 }
 
-static int look_at(struct search *s, const struct weft_jfr_event_view *e)
+static int crossing_look_at(struct search *s, const struct weft_jfr_event_view *e)
 {
 	struct plan *p = plan_of(s->w.plans, e->type);
 	int rc;
@@ -163,22 +164,22 @@ static int look_at(struct search *s, const struct weft_jfr_event_view *e)
 	if (!p)
 		return -ENOMEM;
 	/* chunks without contextual events count for the common time too */
-	enter(&s->common, &s->w.chunk, s->reader, e->chunk);
+	crossing_enter(&s->common, &s->w.chunk, s->reader, e->chunk);
 	if (!p->is_contextual || !e->fields || p->thread < 0 || e->start_ns == INT64_MIN ||
 	    e->chunk >= s->x->range_count)
 		return 0;
 	if (common_time_start(&s->common, e) > s->latest_before[e->chunk] &&
 	    common_time_end(&s->common, e) < s->earliest_after[e->chunk])
 		return 0;
-	rc = write_context(s, p, e);
+	rc = crossing_write_context(s, p, e);
 	if (rc == -EFBIG || s->x->count >= CROSSINGS_MOST || s->x->bytes >= CROSSINGS_BYTES) {
 		s->x->left_out++;
 		return 0;
 	}
-	return rc ? rc : keep(s, p, e);
+	return rc ? rc : crossing_keep(s, p, e);
 }
 
-static int search(struct search *s)
+static int crossing_search(struct search *s)
 {
 	struct weft_jfr_event_view e;
 	int rc = spread_ranges(s);
@@ -189,7 +190,7 @@ static int search(struct search *s)
 	s->w.s = &s->text;
 	weft_jfr_filter(s->reader, decode_contextual, s);
 	while (!rc && weft_jfr_next(s->reader, &e) == 1)
-		rc = look_at(s, &e);
+		rc = crossing_look_at(s, &e);
 	sink_close(&s->text);
 	free(s->latest_before);
 	free(s->earliest_after);
@@ -197,9 +198,9 @@ static int search(struct search *s)
 }
 
 /* Plans hold classes, which are their reader's: a table for each. */
-static int pass(struct crossings *x, const struct form *form, struct weft_jfr_reader *r,
-		int (*work)(struct crossings *x, struct weft_jfr_reader *r,
-			    struct plan_table *plans, const struct form *form))
+static int crossing_pass(struct crossings *x, const struct form *form, struct weft_jfr_reader *r,
+			 int (*work)(struct crossings *x, struct weft_jfr_reader *r,
+				     struct plan_table *plans, const struct form *form))
 {
 	int rc = r ? -ENOMEM : -errno;
 	struct plan_table *plans = plan_table_new(form->key, NULL, NULL);
@@ -219,15 +220,15 @@ static int second_pass(struct crossings *x, struct weft_jfr_reader *r, struct pl
 			   .reader = r,
 			   .w = {.plans = plans, .chunk = {.number = UINT64_MAX}}};
 
-	return search(&s);
+	return crossing_search(&s);
 }
 
 int crossings_find(struct crossings *x, const struct form *form,
 		   struct weft_jfr_reader *(*open)(const void *arg), const void *arg)
 {
-	int rc = pass(x, form, open(arg), first_pass);
+	int rc = crossing_pass(x, form, open(arg), crossing_first_pass);
 
-	return rc > 0 ? pass(x, form, open(arg), second_pass) : rc;
+	return rc > 0 ? crossing_pass(x, form, open(arg), second_pass) : rc;
 }
 
 int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c)

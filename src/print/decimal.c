@@ -63,7 +63,7 @@ static struct digits shortest(double value, int is_float)
 	return d;
 }
 
-static size_t put_special(char *out, double value)
+static size_t decimal_put_special(char *out, double value)
 {
 	const char *text = isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
 
@@ -110,7 +110,7 @@ size_t decimal_shortest(char out[DECIMAL_ROOM], double value, int is_float)
 	char *to = out;
 
 	if (!isfinite(value))
-		return put_special(out, value);
+		return decimal_put_special(out, value);
 	d = shortest(value, is_float);
 	if (d.negative)
 		*to++ = '-';
@@ -148,7 +148,7 @@ size_t decimal_fixed(char out[DECIMAL_ROOM], double value, int places)
 	char *to = out;
 
 	if (!isfinite(value))
-		return put_special(out, value);
+		return decimal_put_special(out, value);
 	d = shortest(value, 0);
 	round_to(&d, d.exponent + places);
 	if (d.negative)

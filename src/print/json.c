@@ -12,8 +12,8 @@
 #define STEP 2
 #define EVENT_INDENT 6
 
-static void put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent);
+static void json_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent);
 
 static void put_unit(struct sink *s, uint32_t unit)
 {
@@ -25,7 +25,7 @@ static void put_unit(struct sink *s, uint32_t unit)
 	sink_put(s, text, sizeof(text));
 }
 
-static void put_special(struct sink *s, uint32_t c)
+static void json_put_special(struct sink *s, uint32_t c)
 {
 	static const char names[] = "btnvfr"; /* from 8; there is no \v */
 
@@ -45,12 +45,12 @@ static void put_special(struct sink *s, uint32_t c)
 	}
 }
 
-static int is_plain(unsigned char c)
+static int json_is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '/';
 }
 
-static void put_string(struct sink *s, const char *data, size_t bytes)
+static void json_put_string(struct sink *s, const char *data, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)data, *end = at + bytes;
 
@@ -58,22 +58,23 @@ static void put_string(struct sink *s, const char *data, size_t bytes)
 	while (at < end) {
 		const unsigned char *run = at;
 
-		while (at < end && is_plain(*at))
+		while (at < end && json_is_plain(*at))
 			at++;
 		sink_put(s, (const char *)run, (size_t)(at - run));
 		if (at < end)
-			put_special(s, utf8_next(&at, end));
+			json_put_special(s, utf8_next(&at, end));
 	}
 	sink_char(s, '"');
 }
 
-static void put_key(struct sink *s, const char *name)
+static void json_put_key(struct sink *s, const char *name)
 {
-	put_string(s, name, strlen(name));
+	json_put_string(s, name, strlen(name));
 	sink_text(s, ": ");
 }
 
-static void put_number(struct walk *w, const struct plan_field *f, const struct weft_jfr_node *n)
+static void json_put_number(struct walk *w, const struct plan_field *f,
+			    const struct weft_jfr_node *n)
 {
 	char text[TIMES_ROOM];
 	size_t bytes;
@@ -82,24 +83,24 @@ static void put_number(struct walk *w, const struct plan_field *f, const struct 
 		uint32_t unit = (uint32_t)n->number & 0xFFFF;
 
 		sink_char(w->s, '"');
-		if (unit < 0x7F && is_plain((unsigned char)unit))
+		if (unit < 0x7F && json_is_plain((unsigned char)unit))
 			sink_char(w->s, (char)unit);
 		else
-			put_special(w->s, unit);
+			json_put_special(w->s, unit);
 		sink_char(w->s, '"');
 		return;
 	}
 	bytes = n->shape == WEFT_JFR_V_NUMBER ? walk_iso(w, f, n->number, text) : 0;
 	if (bytes)
-		put_string(w->s, text, bytes);
+		json_put_string(w->s, text, bytes);
 	else if (n->shape == WEFT_JFR_V_REAL && !isfinite(n->real))
 		sink_text(w->s, "null");
 	else
 		walk_number(w, f, n);
 }
 
-static void put_object(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		       size_t indent)
+static void json_put_object(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			    size_t indent)
 {
 	struct plan *p = walk_plan(w, f, n);
 
@@ -109,15 +110,15 @@ static void put_object(struct walk *w, struct plan_field *f, const struct weft_j
 			sink_put(w->s, ", \n", 3);
 		sink_spaces(w->s, indent + STEP);
 		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		put_value(w, &p->fields[i], &n->many.item[i], indent + STEP);
+		json_put_value(w, &p->fields[i], &n->many.item[i], indent + STEP);
 	}
 	sink_char(w->s, '\n');
 	sink_spaces(w->s, indent);
 	sink_char(w->s, '}');
 }
 
-static void put_array(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent)
+static void json_put_array(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent)
 {
 	size_t shown = walk_shown(w, f, n);
 
@@ -125,25 +126,25 @@ static void put_array(struct walk *w, struct plan_field *f, const struct weft_jf
 	for (size_t i = 0; i < shown && w->budget; i++) {
 		if (i)
 			sink_put(w->s, ", ", 2);
-		put_value(w, f, &n->many.item[i], indent);
+		json_put_value(w, f, &n->many.item[i], indent);
 	}
 	w->is_cut |= shown && !w->budget;
 	sink_char(w->s, ']');
 }
 
-static void put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent)
+static void json_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent)
 {
 	if (!walk_spend(w) || n->shape == WEFT_JFR_V_NULL)
 		sink_text(w->s, "null");
 	else if (n->shape == WEFT_JFR_V_STRUCT)
-		put_object(w, f, n, indent);
+		json_put_object(w, f, n, indent);
 	else if (n->shape == WEFT_JFR_V_ARRAY)
-		put_array(w, f, n, indent);
+		json_put_array(w, f, n, indent);
 	else if (n->shape == WEFT_JFR_V_STRING)
-		put_string(w->s, n->string.data, n->string.bytes);
+		json_put_string(w->s, n->string.data, n->string.bytes);
 	else
-		put_number(w, f, n);
+		json_put_number(w, f, n);
 }
 
 /* "type" and "values" of an event, or of the contextual fields of one. */
@@ -155,7 +156,7 @@ static void put_body(struct walk *w, struct plan *p, const struct weft_jfr_event
 
 	sink_spaces(w->s, indent);
 	sink_text(w->s, "\"type\": ");
-	put_string(w->s, name, strlen(name));
+	json_put_string(w->s, name, strlen(name));
 	sink_put(w->s, ", \n", 3);
 	sink_spaces(w->s, indent);
 	sink_text(w->s, "\"values\": {\n");
@@ -166,7 +167,7 @@ static void put_body(struct walk *w, struct plan *p, const struct weft_jfr_event
 			sink_put(w->s, ", \n", 3);
 		sink_spaces(w->s, indent + STEP);
 		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		put_value(w, &p->fields[i], &e->fields[i], indent + STEP);
+		json_put_value(w, &p->fields[i], &e->fields[i], indent + STEP);
 	}
 	sink_char(w->s, '\n');
 	sink_spaces(w->s, indent);
@@ -201,7 +202,7 @@ static void json_context(struct walk *w, struct plan *p, const struct weft_jfr_e
 }
 
 const struct form form_json = {
-	.key = put_key,
+	.key = json_put_key,
 	.begin = "{\n  \"recording\": {\n    \"events\": [",
 	.end = "]\n  }\n}",
 	.event = json_event,

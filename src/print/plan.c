@@ -80,7 +80,7 @@ static enum plan_kind kind_of_primitive(const char *name)
 }
 
 /* A simple class is what its only field is; one may hold another, but not for ever. */
-static enum plan_kind kind_of(const struct weft_jfr_class *class)
+static enum plan_kind plan_kind_of(const struct weft_jfr_class *class)
 {
 	struct weft_jfr_field_view f;
 
@@ -130,7 +130,7 @@ static int is_content(const struct weft_jfr_class *class, size_t index)
 	return 0;
 }
 
-static const char *note(const struct weft_jfr_class *class, size_t index, const char *name)
+static const char *plan_note(const struct weft_jfr_class *class, size_t index, const char *name)
 {
 	const struct weft_jfr_annotation_view *a;
 	size_t count = weft_jfr_class_annotations(class, index, &a);
@@ -148,10 +148,10 @@ static const char *note(const struct weft_jfr_class *class, size_t index, const 
 
 static void find_meaning(struct plan_field *f, const struct weft_jfr_class *class, size_t index)
 {
-	const char *span = note(class, index, "jdk.jfr.Timespan");
-	const char *point = note(class, index, "jdk.jfr.Timestamp");
-	const char *amount = note(class, index, "jdk.jfr.DataAmount");
-	int rate = note(class, index, "jdk.jfr.Frequency") != NULL;
+	const char *span = plan_note(class, index, "jdk.jfr.Timespan");
+	const char *point = plan_note(class, index, "jdk.jfr.Timestamp");
+	const char *amount = plan_note(class, index, "jdk.jfr.DataAmount");
+	int rate = plan_note(class, index, "jdk.jfr.Frequency") != NULL;
 
 	if (span) {
 		f->meaning = PLAN_SPAN;
@@ -161,7 +161,7 @@ static void find_meaning(struct plan_field *f, const struct weft_jfr_class *clas
 		f->unit = point_unit(point);
 	} else if (!is_content(class, index)) {
 		f->meaning = PLAN_PLAIN;
-	} else if (note(class, index, "jdk.jfr.Percentage")) {
+	} else if (plan_note(class, index, "jdk.jfr.Percentage")) {
 		f->meaning = PLAN_PERCENTAGE;
 	} else if (amount && (!strcmp(amount, "BYTES") || !strcmp(amount, "BITS"))) {
 		f->meaning = PLAN_AMOUNT;
@@ -169,14 +169,14 @@ static void find_meaning(struct plan_field *f, const struct weft_jfr_class *clas
 			f->amount = rate ? AMOUNT_BYTES_PER_S : AMOUNT_BYTES;
 		else
 			f->amount = rate ? AMOUNT_BITS_PER_S : AMOUNT_BITS;
-	} else if (note(class, index, "jdk.jfr.MemoryAddress")) {
+	} else if (plan_note(class, index, "jdk.jfr.MemoryAddress")) {
 		f->meaning = PLAN_ADDRESS;
 	} else if (rate) {
 		f->meaning = PLAN_HERTZ;
 	}
 }
 
-static int is_own(const char *name)
+static int plan_is_own(const char *name)
 {
 	return strcmp(name, "startTime") != 0 && strcmp(name, "duration") != 0 &&
 	       strcmp(name, "eventThread") != 0 && strcmp(name, "stackTrace") != 0;
@@ -191,11 +191,11 @@ static int plan_field(struct plan_table *t, struct plan *p, size_t index)
 		return -EINVAL;
 	f->name = view.name;
 	f->class = view.type;
-	f->kind = kind_of(view.type);
+	f->kind = plan_kind_of(view.type);
 	if (f->kind != PLAN_STRUCT)
 		find_meaning(f, p->class, index);
-	f->is_own = (uint8_t)is_own(view.name);
-	f->is_contextual = note(p->class, index, "jdk.jfr.Contextual") != NULL;
+	f->is_own = (uint8_t)plan_is_own(view.name);
+	f->is_contextual = plan_note(p->class, index, "jdk.jfr.Contextual") != NULL;
 	t->scratch.used = 0;
 	t->key(&t->scratch, view.name);
 	f->key_bytes = t->scratch.used;

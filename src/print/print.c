@@ -79,7 +79,7 @@ void printer_free(struct printer *p)
 	free(p);
 }
 
-static int is_selected(const struct weft_jfr_class *type, void *arg)
+static int print_is_selected(const struct weft_jfr_class *type, void *arg)
 {
 	struct printer *p = arg;
 
@@ -113,7 +113,7 @@ int printer_open(struct printer *p, struct weft_jfr_reader *r,
 	p->error[0] = 0;
 	p->clock = (struct clock){0};
 	p->common = (struct common_time){0};
-	p->plans = plan_table_new(p->options->form->key, is_selected, p);
+	p->plans = plan_table_new(p->options->form->key, print_is_selected, p);
 	if (!p->plans)
 		return -ENOMEM;
 	p->walk = (struct walk){
@@ -208,7 +208,7 @@ static int add_context(struct printer *p, const struct plan *plan,
 }
 
 /* An event without a time stays where it is: behind the one before it. */
-static int add_event(struct printer *p, const struct weft_jfr_event_view *e)
+static int print_add_event(struct printer *p, const struct weft_jfr_event_view *e)
 {
 	const struct plan *plan = plan_of(p->plans, e->type);
 	int rc = 0;
@@ -231,16 +231,16 @@ static int read_chunk(struct printer *p, struct weft_jfr_event_view *e)
 
 	batch_clear(&p->batch);
 	if (!rc)
-		rc = add_event(p, e);
+		rc = print_add_event(p, e);
 	while (!rc && p->batch.count < MOST_ENTRIES && (rc = weft_jfr_next_here(p->reader, e)) == 1)
-		rc = add_event(p, e);
+		rc = print_add_event(p, e);
 	batch_sort(&p->batch);
 	return rc;
 }
 
 /* ---------------------------------------------------------------- an event */
 
-static int write_context(struct printer *p, struct context_interval *i)
+static int print_write_context(struct printer *p, struct context_interval *i)
 {
 	struct weft_jfr_event_view e;
 	int rc = weft_jfr_again(p->reader, i->offset, &e);
@@ -292,7 +292,7 @@ static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const
 		struct context_interval *interval = &p->contexts.intervals[open[i]];
 
 		if (!interval->text) {
-			rc = write_context(p, interval);
+			rc = print_write_context(p, interval);
 			is_written = 1;
 		}
 		if (interval->text_bytes)

@@ -61,7 +61,7 @@ int select_glob_matches(const char *glob, const char *text)
 	return !*glob;
 }
 
-static int name_matches(const char *glob, const char *name)
+static int select_name_matches(const char *glob, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -113,7 +113,7 @@ int select_matches(struct print_select *s, const struct weft_jfr_class *type)
 	for (size_t i = 0; i < s->count; i++) {
 		struct select_glob *g = &s->globs[i];
 		int hit = g->is_category ? categories_match(g->text, type)
-					 : name_matches(g->text, weft_jfr_class_name(type));
+					 : select_name_matches(g->text, weft_jfr_class_name(type));
 
 		g->hits += hit;
 		found |= hit;

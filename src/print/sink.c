@@ -35,7 +35,7 @@ void sink_close(struct sink *s)
 	*s = (struct sink){0};
 }
 
-static void grow(struct sink *s, size_t bytes)
+static void sink_grow(struct sink *s, size_t bytes)
 {
 	size_t room = s->room;
 	char *bigger;
@@ -60,7 +60,7 @@ char *sink_room(struct sink *s, size_t bytes)
 	if (s->room - s->used < bytes && s->out)
 		sink_flush(s);
 	if (s->room - s->used < bytes && !s->rc)
-		grow(s, bytes);
+		sink_grow(s, bytes);
 	return s->rc ? NULL : s->data + s->used;
 }
 

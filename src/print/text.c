@@ -13,10 +13,10 @@
 
 #define STEP 2
 
-static void put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent, const char *after);
+static void text_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent, const char *after);
 
-static void put_key(struct sink *s, const char *name)
+static void text_put_key(struct sink *s, const char *name)
 {
 	text_clean(s, name, strlen(name));
 	sink_put(s, " = ", 3);
@@ -56,7 +56,7 @@ static void put_percentage(struct walk *w, const struct weft_jfr_node *n)
 	sink_char(w->s, '%');
 }
 
-static int64_t whole(const struct weft_jfr_node *n)
+static int64_t text_whole(const struct weft_jfr_node *n)
 {
 	if (n->shape == WEFT_JFR_V_NUMBER)
 		return n->number;
@@ -86,7 +86,8 @@ static void put_char(struct sink *s, uint32_t unit)
 	text_clean(s, text, bytes);
 }
 
-static void put_number(struct walk *w, const struct plan_field *f, const struct weft_jfr_node *n)
+static void text_put_number(struct walk *w, const struct plan_field *f,
+			    const struct weft_jfr_node *n)
 {
 	char text[TIMES_ROOM];
 
@@ -105,12 +106,12 @@ static void put_number(struct walk *w, const struct plan_field *f, const struct 
 		put_percentage(w, n);
 		return;
 	case PLAN_AMOUNT:
-		sink_put(w->s, text, times_put_amount(text, whole(n), f->amount));
+		sink_put(w->s, text, times_put_amount(text, text_whole(n), f->amount));
 		return;
 	case PLAN_ADDRESS:
 		sink_put(w->s, text,
 			 (size_t)snprintf(text, sizeof(text), "0x%08llX",
-					  (unsigned long long)whole(n)));
+					  (unsigned long long)text_whole(n)));
 		return;
 	case PLAN_HERTZ:
 		walk_number(w, f, n);
@@ -132,12 +133,12 @@ static void put_fields(struct walk *w, struct plan *p, const struct weft_jfr_nod
 	for (size_t i = 0; i < p->count && i < n->many.count; i++) {
 		sink_spaces(w->s, indent);
 		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		put_value(w, &p->fields[i], &n->many.item[i], indent, "");
+		text_put_value(w, &p->fields[i], &n->many.item[i], indent, "");
 	}
 }
 
-static void put_struct(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		       size_t indent, const char *after)
+static void text_put_struct(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			    size_t indent, const char *after)
 {
 	struct plan *p = walk_plan(w, f, n);
 
@@ -173,38 +174,38 @@ static void put_struct(struct walk *w, struct plan_field *f, const struct weft_j
 	sink_char(w->s, '\n');
 }
 
-static void put_array(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent)
+static void text_put_array(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent)
 {
 	size_t shown = walk_shown(w, f, n);
 
 	sink_text(w->s, "[\n");
 	for (size_t i = 0; i < shown && w->budget; i++) {
 		sink_spaces(w->s, indent + STEP);
-		put_value(w, f, &n->many.item[i], indent + STEP, i + 1 < shown ? ", " : "");
+		text_put_value(w, f, &n->many.item[i], indent + STEP, i + 1 < shown ? ", " : "");
 	}
 	w->is_cut |= shown && !w->budget;
 	sink_spaces(w->s, indent);
 	sink_text(w->s, "]\n");
 }
 
-static void put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-		      size_t indent, const char *after)
+static void text_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
+			   size_t indent, const char *after)
 {
 	if (!walk_spend(w) || n->shape == WEFT_JFR_V_NULL) {
 		sink_text(w->s, "N/A");
 	} else if (n->shape == WEFT_JFR_V_STRUCT) {
-		put_struct(w, f, n, indent, after);
+		text_put_struct(w, f, n, indent, after);
 		return;
 	} else if (n->shape == WEFT_JFR_V_ARRAY) {
-		put_array(w, f, n, indent);
+		text_put_array(w, f, n, indent);
 		return;
 	} else if (n->shape == WEFT_JFR_V_STRING) {
 		sink_char(w->s, '"');
 		text_clean(w->s, n->string.data, n->string.bytes);
 		sink_char(w->s, '"');
 	} else {
-		put_number(w, f, n);
+		text_put_number(w, f, n);
 	}
 	sink_text(w->s, after);
 	sink_char(w->s, '\n');
@@ -213,7 +214,7 @@ static void put_value(struct walk *w, struct plan_field *f, const struct weft_jf
 /* ---------------------------------------------------------------- events */
 
 /* "..." stands where frames were left out, here or when they were recorded. */
-static void put_stack(struct walk *w, const struct weft_jfr_node *stack)
+static void text_put_stack(struct walk *w, const struct weft_jfr_node *stack)
 {
 	const struct weft_jfr_node *frames = weft_jfr_get(stack, "frames");
 	const struct weft_jfr_node *truncated = weft_jfr_get(stack, "truncated");
@@ -270,14 +271,14 @@ static void text_event(struct walk *w, const struct form_event *e)
 			continue;
 		sink_spaces(w->s, STEP);
 		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		put_value(w, &p->fields[i], &fields[i], STEP, "");
+		text_put_value(w, &p->fields[i], &fields[i], STEP, "");
 	}
 	if (p->thread >= 0 && fields[p->thread].shape == WEFT_JFR_V_STRUCT) {
 		sink_text(w->s, "  eventThread = ");
-		put_value(w, &p->fields[p->thread], &fields[p->thread], STEP, "");
+		text_put_value(w, &p->fields[p->thread], &fields[p->thread], STEP, "");
 	}
 	if (p->stack >= 0 && fields[p->stack].shape == WEFT_JFR_V_STRUCT)
-		put_stack(w, &fields[p->stack]);
+		text_put_stack(w, &fields[p->stack]);
 	sink_text(w->s, "}\n\n");
 }
 
@@ -290,12 +291,12 @@ static void text_context(struct walk *w, struct plan *p, const struct weft_jfr_e
 		text_clean(w->s, p->simple, strlen(p->simple));
 		sink_char(w->s, '.');
 		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		put_value(w, &p->fields[i], &e->fields[i], STEP, "");
+		text_put_value(w, &p->fields[i], &e->fields[i], STEP, "");
 	}
 }
 
 const struct form form_text = {
-	.key = put_key,
+	.key = text_put_key,
 	.begin = "",
 	.end = "",
 	.event = text_event,

@@ -5,12 +5,13 @@
 
 #include <stdio.h>
 
-static int is_plain(unsigned char c)
+static int text_java_is_plain(unsigned char c)
 {
 	return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\t';
 }
 
-static void put_special(struct sink *s, const unsigned char *from, size_t bytes, uint32_t c)
+static void text_java_put_special(struct sink *s, const unsigned char *from, size_t bytes,
+				  uint32_t c)
 {
 	char text[16];
 
@@ -30,23 +31,23 @@ void text_clean(struct sink *s, const char *data, size_t bytes)
 		const unsigned char *run = at;
 		uint32_t c;
 
-		while (at < end && is_plain(*at))
+		while (at < end && text_java_is_plain(*at))
 			at++;
 		sink_put(s, (const char *)run, (size_t)(at - run));
 		if (at == end)
 			return;
 		run = at;
 		c = utf8_next(&at, end);
-		put_special(s, run, (size_t)(at - run), c);
+		text_java_put_special(s, run, (size_t)(at - run), c);
 	}
 }
 
-static const struct weft_jfr_string *string_of(const struct weft_jfr_node *n)
+static const struct weft_jfr_string *text_java_string_of(const struct weft_jfr_node *n)
 {
 	return n && n->shape == WEFT_JFR_V_STRING ? &n->string : NULL;
 }
 
-static int64_t number_of(const struct weft_jfr_node *n, int64_t otherwise)
+static int64_t text_java_number_of(const struct weft_jfr_node *n, int64_t otherwise)
 {
 	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
 }
@@ -56,7 +57,7 @@ static const struct weft_jfr_node *struct_of(const struct weft_jfr_node *n)
 	return n && n->shape == WEFT_JFR_V_STRUCT ? n : NULL;
 }
 
-static void put_string(struct sink *s, const struct weft_jfr_string *string)
+static void text_java_put_string(struct sink *s, const struct weft_jfr_string *string)
 {
 	if (string)
 		text_clean(s, string->data, string->bytes);
@@ -164,18 +165,20 @@ static void put_parameters(struct sink *s, const struct weft_jfr_string *descrip
 
 void text_thread(struct sink *s, const struct weft_jfr_node *n)
 {
-	int64_t java_id = number_of(weft_jfr_get(n, "javaThreadId"), 0);
+	int64_t java_id = text_java_number_of(weft_jfr_get(n, "javaThreadId"), 0);
 
 	sink_char(s, '"');
-	put_string(s, string_of(weft_jfr_get(n, java_id > 0 ? "javaName" : "osName")));
+	text_java_put_string(
+		s, text_java_string_of(weft_jfr_get(n, java_id > 0 ? "javaName" : "osName")));
 	sink_text(s, java_id > 0 ? "\" (javaThreadId = " : "\" (osThreadId = ");
-	sink_number(s, java_id > 0 ? java_id : number_of(weft_jfr_get(n, "osThreadId"), 0));
+	sink_number(s,
+		    java_id > 0 ? java_id : text_java_number_of(weft_jfr_get(n, "osThreadId"), 0));
 	sink_char(s, ')');
 }
 
 static void put_class_name(struct sink *s, const struct weft_jfr_node *class)
 {
-	const struct weft_jfr_string *name = string_of(weft_jfr_get(class, "name"));
+	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(class, "name"));
 
 	if (name)
 		put_dotted(s, name->data, name->bytes);
@@ -184,9 +187,9 @@ static void put_class_name(struct sink *s, const struct weft_jfr_node *class)
 }
 
 /* An array's class is named by its descriptor: [[I is int[][]; @first stands in the first []. */
-static void put_class(struct sink *s, const struct weft_jfr_node *class, int64_t first)
+static void text_java_put_class(struct sink *s, const struct weft_jfr_node *class, int64_t first)
 {
-	const struct weft_jfr_string *name = string_of(weft_jfr_get(class, "name"));
+	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(class, "name"));
 	const char *at = name ? name->data : NULL;
 	struct descriptor d;
 
@@ -207,14 +210,14 @@ static void put_class(struct sink *s, const struct weft_jfr_node *class, int64_t
 void text_class(struct sink *s, const struct weft_jfr_node *n)
 {
 	const struct weft_jfr_node *loader = struct_of(weft_jfr_get(n, "classLoader"));
-	const struct weft_jfr_string *name = string_of(weft_jfr_get(loader, "name"));
+	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(loader, "name"));
 
-	put_class(s, n, 0);
+	text_java_put_class(s, n, 0);
 	sink_text(s, " (classLoader = ");
 	if (loader && !name)
 		put_class_name(s, weft_jfr_get(loader, "type"));
 	else
-		put_string(s, name);
+		text_java_put_string(s, name);
 	sink_char(s, ')');
 }
 
@@ -232,11 +235,12 @@ void text_loader(struct sink *s, const struct weft_jfr_node *n)
 
 void text_method(struct sink *s, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_string *descriptor = string_of(weft_jfr_get(n, "descriptor"));
+	const struct weft_jfr_string *descriptor =
+		text_java_string_of(weft_jfr_get(n, "descriptor"));
 
 	put_class_name(s, weft_jfr_get(n, "type"));
 	sink_char(s, '.');
-	put_string(s, string_of(weft_jfr_get(n, "name")));
+	text_java_put_string(s, text_java_string_of(weft_jfr_get(n, "name")));
 	sink_char(s, '(');
 	if (descriptor)
 		put_parameters(s, descriptor);
@@ -246,7 +250,7 @@ void text_method(struct sink *s, const struct weft_jfr_node *n)
 void text_frame(struct sink *s, const struct weft_jfr_node *n)
 {
 	const struct weft_jfr_node *method = struct_of(weft_jfr_get(n, "method"));
-	int64_t line = number_of(weft_jfr_get(n, "lineNumber"), -1);
+	int64_t line = text_java_number_of(weft_jfr_get(n, "lineNumber"), -1);
 
 	if (!method) {
 		sink_text(s, "N/A");
@@ -261,22 +265,24 @@ void text_frame(struct sink *s, const struct weft_jfr_node *n)
 
 int text_frame_is_shown(const struct weft_jfr_node *n)
 {
-	return number_of(weft_jfr_get(n, "javaFrame"), 1) &&
-	       !number_of(weft_jfr_get(weft_jfr_get(n, "method"), "hidden"), 0);
+	return text_java_number_of(weft_jfr_get(n, "javaFrame"), 1) &&
+	       !text_java_number_of(weft_jfr_get(weft_jfr_get(n, "method"), "hidden"), 0);
 }
 
 /* ---------------------------------------------------------------- old objects */
 
-static void put_object(struct sink *s, const struct weft_jfr_node *object, int64_t elements)
+static void text_java_put_object(struct sink *s, const struct weft_jfr_node *object,
+				 int64_t elements)
 {
 	const struct weft_jfr_node *class = struct_of(weft_jfr_get(object, "type"));
-	const struct weft_jfr_string *about = string_of(weft_jfr_get(object, "description"));
+	const struct weft_jfr_string *about =
+		text_java_string_of(weft_jfr_get(object, "description"));
 
 	if (class)
-		put_class(s, class, elements);
+		text_java_put_class(s, class, elements);
 	if (class && about) {
 		sink_char(s, ' ');
-		put_string(s, about);
+		text_java_put_string(s, about);
 	}
 	sink_char(s, '\n');
 }
@@ -288,21 +294,22 @@ static void put_referrer(struct sink *s, const struct weft_jfr_node *by, size_t 
 	const struct weft_jfr_node *field = struct_of(weft_jfr_get(by, "field"));
 	const struct weft_jfr_node *object = struct_of(weft_jfr_get(by, "object"));
 
-	if (number_of(weft_jfr_get(by, "skip"), 0) > 0) {
+	if (text_java_number_of(weft_jfr_get(by, "skip"), 0) > 0) {
 		sink_spaces(s, indent);
 		sink_text(s, "...\n");
 	}
 	sink_spaces(s, indent);
 	if (field) {
-		put_string(s, string_of(weft_jfr_get(field, "name")));
+		text_java_put_string(s, text_java_string_of(weft_jfr_get(field, "name")));
 	} else if (array) {
 		sink_char(s, '[');
-		sink_number(s, number_of(weft_jfr_get(array, "index"), 0));
+		sink_number(s, text_java_number_of(weft_jfr_get(array, "index"), 0));
 		sink_char(s, ']');
 	}
 	sink_text(s, " : ");
 	if (object)
-		put_object(s, object, number_of(weft_jfr_get(array, "size"), INT64_MIN));
+		text_java_put_object(s, object,
+				     text_java_number_of(weft_jfr_get(array, "size"), INT64_MIN));
 	else
 		sink_char(s, '\n');
 }
@@ -313,7 +320,7 @@ void text_old_object(struct walk *w, const struct weft_jfr_node *n, size_t inden
 
 	sink_text(w->s, " [\n");
 	sink_spaces(w->s, indent + 2);
-	put_object(w->s, n, w->array_elements);
+	text_java_put_object(w->s, n, w->array_elements);
 	while (by && walk_spend(w)) {
 		put_referrer(w->s, by, indent + 2);
 		by = struct_of(weft_jfr_get(struct_of(weft_jfr_get(by, "object")), "referrer"));

@@ -11,10 +11,10 @@
 #define STEP 2
 #define EVENT_INDENT 4
 
-static void put_value(struct walk *w, struct plan_field *f, size_t index,
-		      const struct weft_jfr_node *n, size_t indent);
+static void xml_put_value(struct walk *w, struct plan_field *f, size_t index,
+			  const struct weft_jfr_node *n, size_t indent);
 
-static void put_special(struct sink *s, uint32_t c)
+static void xml_put_special(struct sink *s, uint32_t c)
 {
 	char text[16];
 
@@ -40,32 +40,32 @@ static void put_special(struct sink *s, uint32_t c)
 	sink_put(s, text, (size_t)snprintf(text, sizeof(text), "&#%u;", c));
 }
 
-static int is_plain(unsigned char c)
+static int xml_is_plain(unsigned char c)
 {
 	if (c < 0x20)
 		return c == '\n' || c == '\t';
 	return c < 0x80 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\'';
 }
 
-static void put_string(struct sink *s, const char *data, size_t bytes)
+static void xml_put_string(struct sink *s, const char *data, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)data, *end = at + bytes;
 
 	while (at < end) {
 		const unsigned char *run = at;
 
-		while (at < end && is_plain(*at))
+		while (at < end && xml_is_plain(*at))
 			at++;
 		sink_put(s, (const char *)run, (size_t)(at - run));
 		if (at < end)
-			put_special(s, utf8_next(&at, end));
+			xml_put_special(s, utf8_next(&at, end));
 	}
 }
 
-static void put_key(struct sink *s, const char *name)
+static void xml_put_key(struct sink *s, const char *name)
 {
 	sink_text(s, " name=\"");
-	put_string(s, name, strlen(name));
+	xml_put_string(s, name, strlen(name));
 	sink_char(s, '"');
 }
 
@@ -93,7 +93,8 @@ static void put_close(struct walk *w, const char *element, size_t indent)
 	sink_text(w->s, ">\n");
 }
 
-static void put_number(struct walk *w, const struct plan_field *f, const struct weft_jfr_node *n)
+static void xml_put_number(struct walk *w, const struct plan_field *f,
+			   const struct weft_jfr_node *n)
 {
 	char text[TIMES_ROOM];
 	size_t bytes = n->shape == WEFT_JFR_V_NUMBER ? walk_iso(w, f, n->number, text) : 0;
@@ -103,27 +104,27 @@ static void put_number(struct walk *w, const struct plan_field *f, const struct 
 		sink_put(w->s, text, bytes);
 	else if (n->shape == WEFT_JFR_V_REAL || f->kind != PLAN_CHAR)
 		walk_number(w, f, n);
-	else if (unit < 0x80 && is_plain((unsigned char)unit))
+	else if (unit < 0x80 && xml_is_plain((unsigned char)unit))
 		sink_char(w->s, (char)unit);
 	else
-		put_special(w->s, unit);
+		xml_put_special(w->s, unit);
 }
 
-static void put_struct(struct walk *w, struct plan_field *f, size_t index,
-		       const struct weft_jfr_node *n, size_t indent)
+static void xml_put_struct(struct walk *w, struct plan_field *f, size_t index,
+			   const struct weft_jfr_node *n, size_t indent)
 {
 	struct plan *p = walk_plan(w, f, n);
 
 	put_open(w, "struct", f, index, indent);
 	sink_text(w->s, ">\n");
 	for (size_t i = 0; p && i < p->count && i < n->many.count; i++)
-		put_value(w, &p->fields[i], SIZE_MAX, &n->many.item[i], indent + STEP);
+		xml_put_value(w, &p->fields[i], SIZE_MAX, &n->many.item[i], indent + STEP);
 	put_close(w, "struct", indent);
 }
 
 /* The size is that of the array, though of a stack not all may be shown. */
-static void put_array(struct walk *w, struct plan_field *f, size_t index,
-		      const struct weft_jfr_node *n, size_t indent)
+static void xml_put_array(struct walk *w, struct plan_field *f, size_t index,
+			  const struct weft_jfr_node *n, size_t indent)
 {
 	size_t shown = walk_shown(w, f, n);
 
@@ -132,28 +133,28 @@ static void put_array(struct walk *w, struct plan_field *f, size_t index,
 	sink_number(w->s, (int64_t)n->many.count);
 	sink_text(w->s, "\">\n");
 	for (size_t i = 0; i < shown && w->budget; i++)
-		put_value(w, f, i, &n->many.item[i], indent + STEP);
+		xml_put_value(w, f, i, &n->many.item[i], indent + STEP);
 	w->is_cut |= shown && !w->budget;
 	put_close(w, "array", indent);
 }
 
-static void put_value(struct walk *w, struct plan_field *f, size_t index,
-		      const struct weft_jfr_node *n, size_t indent)
+static void xml_put_value(struct walk *w, struct plan_field *f, size_t index,
+			  const struct weft_jfr_node *n, size_t indent)
 {
 	if (!walk_spend(w) || n->shape == WEFT_JFR_V_NULL) {
 		put_open(w, f->kind == PLAN_STRUCT ? "struct" : "value", f, index, indent);
 		sink_text(w->s, " xsi:nil=\"true\"/>\n");
 	} else if (n->shape == WEFT_JFR_V_STRUCT) {
-		put_struct(w, f, index, n, indent);
+		xml_put_struct(w, f, index, n, indent);
 	} else if (n->shape == WEFT_JFR_V_ARRAY) {
-		put_array(w, f, index, n, indent);
+		xml_put_array(w, f, index, n, indent);
 	} else {
 		put_open(w, "value", f, index, indent);
 		sink_char(w->s, '>');
 		if (n->shape == WEFT_JFR_V_STRING)
-			put_string(w->s, n->string.data, n->string.bytes);
+			xml_put_string(w->s, n->string.data, n->string.bytes);
 		else
-			put_number(w, f, n);
+			xml_put_number(w, f, n);
 		sink_text(w->s, "</value>\n");
 	}
 }
@@ -166,7 +167,7 @@ static void open_typed(struct walk *w, const char *element, const struct plan *p
 	sink_char(w->s, '<');
 	sink_text(w->s, element);
 	sink_text(w->s, " type=\"");
-	put_string(w->s, name, strlen(name));
+	xml_put_string(w->s, name, strlen(name));
 	sink_text(w->s, "\">\n");
 }
 
@@ -174,8 +175,8 @@ static void xml_event(struct walk *w, const struct form_event *e)
 {
 	open_typed(w, "event", e->plan, EVENT_INDENT);
 	for (size_t i = 0; i < e->plan->count && i < e->view->field_count; i++)
-		put_value(w, &e->plan->fields[i], SIZE_MAX, &e->view->fields[i],
-			  EVENT_INDENT + STEP);
+		xml_put_value(w, &e->plan->fields[i], SIZE_MAX, &e->view->fields[i],
+			      EVENT_INDENT + STEP);
 	for (size_t i = 0; i < e->context_count; i++)
 		sink_put(w->s, e->contexts[i].text, e->contexts[i].bytes);
 	put_close(w, "event", EVENT_INDENT);
@@ -187,13 +188,13 @@ static void xml_context(struct walk *w, struct plan *p, const struct weft_jfr_ev
 	open_typed(w, "context", p, EVENT_INDENT + STEP);
 	for (size_t i = 0; i < p->count && i < e->field_count; i++)
 		if (p->fields[i].is_contextual)
-			put_value(w, &p->fields[i], SIZE_MAX, &e->fields[i],
-				  EVENT_INDENT + 2 * (size_t)STEP);
+			xml_put_value(w, &p->fields[i], SIZE_MAX, &e->fields[i],
+				      EVENT_INDENT + 2 * (size_t)STEP);
 	put_close(w, "context", EVENT_INDENT + STEP);
 }
 
 const struct form form_xml = {
-	.key = put_key,
+	.key = xml_put_key,
 	.begin = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		 "<recording xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\">\n"
 		 "  <events>\n",

@@ -95,7 +95,7 @@ const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS] = {&off, &off};
 
 /* ---- at start */
 
-static int find_functions(void)
+static int begin_find_functions(void)
 {
 	int have_all = 1;
 
@@ -110,7 +110,7 @@ static int find_functions(void)
 }
 
 /* Is the group asked for? Words that are none are left out, as in WEFT_HOOKS. */
-static int is_wanted(const char *setting, const char *group)
+static int begin_is_wanted(const char *setting, const char *group)
 {
 	size_t bytes = strlen(group);
 
@@ -152,21 +152,21 @@ static void begin_types(void)
 {
 	const char *setting = secure_getenv("WEFT_WAITS");
 
-	if (!types[WEFT_WAITS_LOCKS].row && is_wanted(setting, "locks") && can_try()) {
+	if (!types[WEFT_WAITS_LOCKS].row && begin_is_wanted(setting, "locks") && can_try()) {
 		intern(kind_ids, kinds, WEFT_WAITS_KINDS);
 		enrol(WEFT_WAITS_LOCKS);
 	}
-	if (!types[WEFT_WAITS_IO].row && is_wanted(setting, "io")) {
+	if (!types[WEFT_WAITS_IO].row && begin_is_wanted(setting, "io")) {
 		intern(operation_ids, operations, WEFT_WAITS_OPERATION_COUNT);
 		enrol(WEFT_WAITS_IO);
 	}
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void begin_begin(void)
 {
 	weft_waits_resolve();
 	weft_waits_holder_open();
-	if (find_functions())
+	if (begin_find_functions())
 		begin_types();
 }
 
@@ -189,7 +189,7 @@ void weft_waits_start(struct weft_event *event, enum weft_waits_group group)
 	weft.weft_event_begin_on(event, &types[group]);
 }
 
-static int is_kept(struct weft_event *event)
+static int begin_is_kept(struct weft_event *event)
 {
 	return event->type && weft.weft_event_should_commit_on(event);
 }
@@ -201,7 +201,7 @@ void weft_waits_lock_done(struct weft_event *event, enum weft_waits_kind kind, c
 						  WEFT_LONG(kind_ids[kind]), WEFT_LONG(holder),
 						  WEFT_LONG(is_timed_out)};
 
-	if (is_kept(event))
+	if (begin_is_kept(event))
 		(void)weft.weft_event_put(event, values, sizeof(values) / sizeof(values[0]));
 }
 
@@ -212,6 +212,6 @@ void weft_waits_io_done(struct weft_event *event, enum weft_waits_operation oper
 						  WEFT_LONG(fd), WEFT_LONG(bytes),
 						  WEFT_LONG(error)};
 
-	if (is_kept(event))
+	if (begin_is_kept(event))
 		(void)weft.weft_event_put(event, values, sizeof(values) / sizeof(values[0]));
 }

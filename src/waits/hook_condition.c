@@ -63,7 +63,7 @@ WEFT_API int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
 
 /* ---- semaphores */
 
-static int is_taken(sem_t *semaphore)
+static int hook_condition_is_taken(sem_t *semaphore)
 {
 	int saved = errno, failed;
 
@@ -73,13 +73,13 @@ static int is_taken(sem_t *semaphore)
 	return !failed;
 }
 
-static int may_try(clockid_t clock, const struct timespec *until)
+static int hook_condition_may_try(clockid_t clock, const struct timespec *until)
 {
 	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
 	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
-static int missing(void)
+static int hook_condition_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -97,10 +97,10 @@ WEFT_API int sem_wait(sem_t *semaphore)
 	struct weft_event event;
 
 	if (!weft_waits_have_sem_wait())
-		return missing();
+		return hook_condition_missing();
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return weft_waits_real_table.sem_wait(semaphore);
-	if (is_taken(semaphore))
+	if (hook_condition_is_taken(semaphore))
 		return 0;
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
 	return done(&event, semaphore, weft_waits_real_table.sem_wait(semaphore));
@@ -111,10 +111,10 @@ WEFT_API int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 	struct weft_event event;
 
 	if (!weft_waits_have_sem_timedwait())
-		return missing();
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(CLOCK_REALTIME, until))
+		return hook_condition_missing();
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_condition_may_try(CLOCK_REALTIME, until))
 		return weft_waits_real_table.sem_timedwait(semaphore, until);
-	if (is_taken(semaphore))
+	if (hook_condition_is_taken(semaphore))
 		return 0;
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
 	return done(&event, semaphore, weft_waits_real_table.sem_timedwait(semaphore, until));
@@ -125,10 +125,10 @@ WEFT_API int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct times
 	struct weft_event event;
 
 	if (!weft_waits_have_sem_clockwait())
-		return missing();
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(clock, until))
+		return hook_condition_missing();
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_condition_may_try(clock, until))
 		return weft_waits_real_table.sem_clockwait(semaphore, clock, until);
-	if (is_taken(semaphore))
+	if (hook_condition_is_taken(semaphore))
 		return 0;
 	weft_waits_start(&event, WEFT_WAITS_LOCKS);
 	return done(&event, semaphore,

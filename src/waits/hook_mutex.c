@@ -14,7 +14,7 @@
 #include "waits/waits.h"
 
 /* Within a look-up of the lock function itself. */
-static int lock_by_trying(pthread_mutex_t *mutex)
+static int hook_mutex_lock_by_trying(pthread_mutex_t *mutex)
 {
 	int result = 0;
 
@@ -26,7 +26,7 @@ static int lock_by_trying(pthread_mutex_t *mutex)
 static __attribute__((noinline)) int lock_unseen(pthread_mutex_t *mutex)
 {
 	if (!weft_waits_have_pthread_mutex_lock())
-		return lock_by_trying(mutex);
+		return hook_mutex_lock_by_trying(mutex);
 	return weft_waits_real_table.pthread_mutex_lock(mutex);
 }
 

@@ -12,14 +12,14 @@
 
 typedef int try_fn(pthread_rwlock_t *);
 
-static int may_try(clockid_t clock, const struct timespec *until)
+static int hook_rwlock_may_try(clockid_t clock, const struct timespec *until)
 {
 	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
 	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
 /* Within a look-up of the lock function itself. */
-static int lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
+static int hook_rwlock_lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
 {
 	int result = 0;
 
@@ -31,14 +31,14 @@ static int lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
 static __attribute__((noinline)) int read_unseen(pthread_rwlock_t *lock)
 {
 	if (!weft_waits_have_pthread_rwlock_rdlock())
-		return lock_by_trying(pthread_rwlock_tryrdlock, lock);
+		return hook_rwlock_lock_by_trying(pthread_rwlock_tryrdlock, lock);
 	return weft_waits_real_table.pthread_rwlock_rdlock(lock);
 }
 
 static __attribute__((noinline)) int write_unseen(pthread_rwlock_t *lock)
 {
 	if (!weft_waits_have_pthread_rwlock_wrlock())
-		return lock_by_trying(pthread_rwlock_trywrlock, lock);
+		return hook_rwlock_lock_by_trying(pthread_rwlock_trywrlock, lock);
 	return weft_waits_real_table.pthread_rwlock_wrlock(lock);
 }
 
@@ -96,7 +96,7 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
                                                                                                    \
 		if (!weft_waits_have_##name())                                                     \
 			return ENOSYS;                                                             \
-		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !may_try(clock, until))                 \
+		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_rwlock_may_try(clock, until))     \
 			return weft_waits_real_table.name(__VA_ARGS__);                            \
 		result = try(lock);                                                                \
 		if (result != EBUSY)                                                               \

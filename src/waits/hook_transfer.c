@@ -72,7 +72,7 @@ MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, 
       sendmsg)
 
 /* Their result counts messages. */
-static int64_t bytes_of(const struct mmsghdr *messages, int count)
+static int64_t hook_transfer_bytes_of(const struct mmsghdr *messages, int count)
 {
 	int64_t bytes = 0;
 
@@ -84,11 +84,11 @@ static int64_t bytes_of(const struct mmsghdr *messages, int count)
 WEFT_WAITS_CALL(int, recvmmsg,
 		(int fd, struct mmsghdr *messages, unsigned int count, int flags,
 		 struct timespec *timeout),
-		(fd, messages, count, flags, timeout), recvmmsg, fd, bytes_of(messages, result),
-		WEFT_WAITS_ERRNO)
+		(fd, messages, count, flags, timeout), recvmmsg, fd,
+		hook_transfer_bytes_of(messages, result), WEFT_WAITS_ERRNO)
 WEFT_WAITS_CALL(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned int count, int flags),
-		(fd, messages, count, flags), sendmmsg, fd, bytes_of(messages, result),
-		WEFT_WAITS_ERRNO)
+		(fd, messages, count, flags), sendmmsg, fd,
+		hook_transfer_bytes_of(messages, result), WEFT_WAITS_ERRNO)
 
 /* Of its two descriptors the one that is written to: the slower one as a rule. */
 MOVES(ssize_t, sendfile, (int fd, int from, off_t *at, size_t size), (fd, from, at, size), sendfile)

@@ -53,7 +53,7 @@ static void *newer_condition(const char *name, void *found)
 	return newer && are_of_one_file(newer, found) ? newer : found;
 }
 
-static void *look_up(const char *name, const char *also)
+static void *waits_real_look_up(const char *name, const char *also)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
@@ -73,7 +73,7 @@ int weft_waits_find(const char *name, const char *also, void **place)
 	if (is_mine && depth == DEPTH_MAX)
 		return 0;
 	depth += is_mine;
-	found = look_up(name, also);
+	found = waits_real_look_up(name, also);
 	depth -= is_mine;
 	if (is_mine && !depth)
 		__atomic_store_n(&finder, 0, __ATOMIC_RELAXED);

@@ -26,7 +26,7 @@ static int read_clocks(void *arg)
 }
 
 /* A coroutine's times never go back, so its events stay in order. */
-static int by_time(const void *left, const void *right)
+static int coro_left_by_time(const void *left, const void *right)
 {
 	const struct coro_event *a = left, *b = right;
 
@@ -37,7 +37,7 @@ static int by_time(const void *left, const void *right)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static int take(struct coro_left *left, struct coro_shm *shm)
+static int coro_left_take(struct coro_left *left, struct coro_shm *shm)
 {
 	struct coro_batch batch = {NULL, 0, 0};
 	struct coro_harvest *harvest;
@@ -52,7 +52,7 @@ static int take(struct coro_left *left, struct coro_shm *shm)
 	left->events = batch.events;
 	left->count = rc ? 0 : batch.count;
 	if (left->count)
-		qsort(left->events, left->count, sizeof(*left->events), by_time);
+		qsort(left->events, left->count, sizeof(*left->events), coro_left_by_time);
 	return rc;
 }
 
@@ -65,7 +65,7 @@ int coro_left_read(struct coro_left *left, const char *path)
 	memset(left, 0, sizeof(*left));
 	if (rc)
 		return rc;
-	rc = take(left, &shm);
+	rc = coro_left_take(left, &shm);
 	if (!rc)
 		rc = coro_shm_guard(&shm, read_clocks, &clocks);
 	coro_shm_close(&shm);

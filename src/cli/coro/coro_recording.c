@@ -33,7 +33,7 @@ struct pieces {
 
 /* ---- reading */
 
-static int is_wanted(const struct weft_jfr_class *type, void *arg)
+static int coro_recording_is_wanted(const struct weft_jfr_class *type, void *arg)
 {
 	const char *name = weft_jfr_class_name(type);
 
@@ -42,7 +42,7 @@ static int is_wanted(const struct weft_jfr_class *type, void *arg)
 	       !strcmp(name, RECORDING_COUNTER);
 }
 
-static struct weft_jfr_string text_of(const struct weft_jfr_node *n)
+static struct weft_jfr_string coro_recording_text_of(const struct weft_jfr_node *n)
 {
 	static const struct weft_jfr_string none = {"", 0};
 
@@ -51,20 +51,21 @@ static struct weft_jfr_string text_of(const struct weft_jfr_node *n)
 	return n && n->shape == WEFT_JFR_V_STRING && n->string.data ? n->string : none;
 }
 
-static uint64_t number_of(const struct weft_jfr_node *n)
+static uint64_t coro_recording_number_of(const struct weft_jfr_node *n)
 {
 	return n && n->shape == WEFT_JFR_V_NUMBER ? (uint64_t)n->number : 0;
 }
 
-static const struct weft_jfr_node *field(const struct weft_jfr_node *n, const char *name)
+static const struct weft_jfr_node *coro_recording_field(const struct weft_jfr_node *n,
+							const char *name)
 {
 	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
 }
 
-static void bytes_of(const struct weft_jfr_event_view *e, const char *name, uint8_t *out,
-		     size_t count)
+static void coro_recording_bytes_of(const struct weft_jfr_event_view *e, const char *name,
+				    uint8_t *out, size_t count)
 {
-	struct weft_jfr_string s = text_of(weft_jfr_event_get(e, name));
+	struct weft_jfr_string s = coro_recording_text_of(weft_jfr_event_get(e, name));
 
 	for (size_t i = 0; s.bytes == 2 * count && i < count; i++) {
 		unsigned int byte = 0;
@@ -76,15 +77,16 @@ static void bytes_of(const struct weft_jfr_event_view *e, const char *name, uint
 }
 
 /* "name [pid]" */
-static uint32_t pid_of(const struct weft_jfr_node *thread)
+static uint32_t coro_recording_pid_of(const struct weft_jfr_node *thread)
 {
-	struct weft_jfr_string s = text_of(field(field(thread, "group"), "name"));
+	struct weft_jfr_string s = coro_recording_text_of(
+		coro_recording_field(coro_recording_field(thread, "group"), "name"));
 	const char *bracket = s.bytes ? memrchr(s.data, '[', s.bytes) : NULL;
 
 	return bracket ? (uint32_t)strtoul(bracket + 1, NULL, 10) : 0;
 }
 
-static const char *label_field(const struct weft_jfr_event_view *e, const char *key)
+static const char *coro_recording_label_field(const struct weft_jfr_event_view *e, const char *key)
 {
 	for (size_t i = 0; i < weft_jfr_class_fields(e->type); i++) {
 		const char *name = weft_jfr_class_field(e->type, i);
@@ -97,11 +99,12 @@ static const char *label_field(const struct weft_jfr_event_view *e, const char *
 }
 
 /* A copy that all pieces of one value share. */
-static int label_of(struct pieces *all, const struct weft_jfr_event_view *e, const char *key,
-		    char **out)
+static int coro_recording_label_of(struct pieces *all, const struct weft_jfr_event_view *e,
+				   const char *key, char **out)
 {
-	const char *name = key ? label_field(e, key) : NULL;
-	struct weft_jfr_string s = text_of(name ? weft_jfr_event_get(e, name) : NULL);
+	const char *name = key ? coro_recording_label_field(e, key) : NULL;
+	struct weft_jfr_string s =
+		coro_recording_text_of(name ? weft_jfr_event_get(e, name) : NULL);
 	uint64_t *kept;
 	int fresh;
 
@@ -119,41 +122,47 @@ static int label_of(struct pieces *all, const struct weft_jfr_event_view *e, con
 /* Its one frame: where it suspended. */
 static int name_place(struct coro_names *names, const struct weft_jfr_event_view *e, uint64_t addr)
 {
-	const struct weft_jfr_node *frames = field(weft_jfr_event_get(e, "stackTrace"), "frames");
+	const struct weft_jfr_node *frames =
+		coro_recording_field(weft_jfr_event_get(e, "stackTrace"), "frames");
 	const struct weft_jfr_node *method;
 	struct weft_jfr_string s;
 
 	if (!frames || frames->shape != WEFT_JFR_V_ARRAY || !frames->many.count)
 		return 0;
-	method = field(&frames->many.item[0], "method");
-	s = text_of(field(method, "name"));
+	method = coro_recording_field(&frames->many.item[0], "method");
+	s = coro_recording_text_of(coro_recording_field(method, "name"));
 	return s.bytes ? coro_names_say(names, addr, s.data, s.bytes) : 0;
 }
 
-static int take(struct pieces *all, const struct weft_jfr_event_view *e, const char *key,
-		struct coro_names *names)
+static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_view *e,
+			       const char *key, struct coro_names *names)
 {
 	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
 	int is_run = !strcmp(weft_jfr_class_name(e->type), RECORDING_COROUTINE_RUN);
 	struct piece *grown,
 		p = {
-			.coroutine = number_of(weft_jfr_event_get(e, RECORDING_FIELD_COROUTINE)),
+			.coroutine = coro_recording_number_of(
+				weft_jfr_event_get(e, RECORDING_FIELD_COROUTINE)),
 			.begin_ns = (uint64_t)e->start_ns,
 			.end_ns = (uint64_t)(e->start_ns + e->duration_ns),
-			.addr = number_of(weft_jfr_event_get(e, RECORDING_FIELD_SITE)),
-			.tid = number_of(field(thread, "osThreadId")),
-			.pid = pid_of(thread),
+			.addr = coro_recording_number_of(
+				weft_jfr_event_get(e, RECORDING_FIELD_SITE)),
+			.tid = coro_recording_number_of(coro_recording_field(thread, "osThreadId")),
+			.pid = coro_recording_pid_of(thread),
 			.is_run = (uint8_t)is_run,
 		};
 	int rc;
 
 	if (e->start_ns < 0 || e->duration_ns < 0)
 		return 0;
-	p.is_last = number_of(weft_jfr_event_get(e, RECORDING_FIELD_LAST)) != 0;
-	p.is_first = !is_run && number_of(weft_jfr_event_get(e, RECORDING_FIELD_FIRST)) != 0;
-	bytes_of(e, RECORDING_FIELD_TRACE, p.context.trace_id, sizeof(p.context.trace_id));
-	bytes_of(e, RECORDING_FIELD_SPAN, p.context.span_id, sizeof(p.context.span_id));
-	rc = label_of(all, e, key, &p.label);
+	p.is_last = coro_recording_number_of(weft_jfr_event_get(e, RECORDING_FIELD_LAST)) != 0;
+	p.is_first = !is_run &&
+		     coro_recording_number_of(weft_jfr_event_get(e, RECORDING_FIELD_FIRST)) != 0;
+	coro_recording_bytes_of(e, RECORDING_FIELD_TRACE, p.context.trace_id,
+				sizeof(p.context.trace_id));
+	coro_recording_bytes_of(e, RECORDING_FIELD_SPAN, p.context.span_id,
+				sizeof(p.context.span_id));
+	rc = coro_recording_label_of(all, e, key, &p.label);
 	if (rc == 0)
 		rc = name_place(names, e, p.addr);
 	grown = rc ? NULL : array_grown(all->piece, all->count + 1, &all->room, sizeof(*grown));
@@ -167,28 +176,30 @@ static int take(struct pieces *all, const struct weft_jfr_event_view *e, const c
 /* Rows are differences: their sum is the count. */
 static void take_counter(struct coro_report *r, const struct weft_jfr_event_view *e)
 {
-	struct weft_jfr_string name = text_of(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
+	struct weft_jfr_string name =
+		coro_recording_text_of(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
 
 	for (size_t i = 0; i < CORO_UNTOLD; i++)
 		if (name.bytes == strlen(coro_untold_names[i]) &&
 		    !memcmp(name.data, coro_untold_names[i], name.bytes))
-			r->untold[i] += number_of(weft_jfr_event_get(e, RECORDING_FIELD_VALUE));
+			r->untold[i] += coro_recording_number_of(
+				weft_jfr_event_get(e, RECORDING_FIELD_VALUE));
 }
 
-static int take_event(struct coro_report *r, struct pieces *all,
-		      const struct weft_jfr_event_view *e, struct coro_names *names)
+static int coro_recording_take_event(struct coro_report *r, struct pieces *all,
+				     const struct weft_jfr_event_view *e, struct coro_names *names)
 {
-	if (!e->fields || !is_wanted(e->type, NULL))
+	if (!e->fields || !coro_recording_is_wanted(e->type, NULL))
 		return 0;
 	if (strcmp(weft_jfr_class_name(e->type), RECORDING_COUNTER) != 0)
-		return take(all, e, r->query.label, names);
+		return coro_recording_take(all, e, r->query.label, names);
 	take_counter(r, e);
 	return 0;
 }
 
 /* ---- feeding */
 
-static int compare(const void *a, const void *b)
+static int coro_recording_compare(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
 
@@ -208,7 +219,8 @@ struct feeding {
 	uint32_t number;
 };
 
-static int put(struct feeding *f, const struct piece *p, int is_active, uint64_t ns, int is_dead)
+static int coro_recording_put(struct feeding *f, const struct piece *p, int is_active, uint64_t ns,
+			      int is_dead)
 {
 	f->last = (struct coro_event){
 		.probe_id = p->coroutine,
@@ -234,7 +246,7 @@ static int put(struct feeding *f, const struct piece *p, int is_active, uint64_t
 }
 
 /* Destroyed while it was suspended. */
-static void tell_death(const struct feeding *f, const struct piece *p)
+static void coro_recording_tell_death(const struct feeding *f, const struct piece *p)
 {
 	const struct coro_event death = {
 		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
@@ -247,7 +259,7 @@ static void tell_death(const struct feeding *f, const struct piece *p)
 	coro_report_death(f->r, &death);
 }
 
-static int feed(struct feeding *f, const struct piece *p)
+static int coro_recording_feed(struct feeding *f, const struct piece *p)
 {
 	int goes_on = f->last.seq && f->last.ts == p->begin_ns && f->last.is_active == p->is_run;
 	int is_gone = !p->is_run && p->is_last, rc = 0;
@@ -255,11 +267,11 @@ static int feed(struct feeding *f, const struct piece *p)
 	if (!goes_on && f->last.seq)
 		f->last.seq += 2; /* something is missing */
 	if (!goes_on && !p->is_first)
-		rc = put(f, p, p->is_run, p->begin_ns, 0);
+		rc = coro_recording_put(f, p, p->is_run, p->begin_ns, 0);
 	if (rc || !is_gone)
-		return rc ? rc : put(f, p, !p->is_run, p->end_ns, p->is_last);
+		return rc ? rc : coro_recording_put(f, p, !p->is_run, p->end_ns, p->is_last);
 	if (!p->is_first) /* else it never ran: there is no event of it */
-		tell_death(f, p);
+		coro_recording_tell_death(f, p);
 	return 0;
 }
 
@@ -269,7 +281,7 @@ static int feed_all(struct coro_report *r, struct pieces *all)
 	int rc = 0;
 
 	if (all->count)
-		qsort(all->piece, all->count, sizeof(*all->piece), compare);
+		qsort(all->piece, all->count, sizeof(*all->piece), coro_recording_compare);
 	for (size_t i = 0; rc == 0 && i < all->count; i++) {
 		const struct piece *p = &all->piece[i];
 
@@ -277,14 +289,14 @@ static int feed_all(struct coro_report *r, struct pieces *all)
 			f.last.seq = 0;
 			f.number++;
 		}
-		rc = feed(&f, p);
+		rc = coro_recording_feed(&f, p);
 	}
 	return rc;
 }
 
 /* ---- all */
 
-static void forget(struct pieces *all)
+static void coro_recording_forget(struct pieces *all)
 {
 	size_t cursor = 0, bytes;
 	const void *key;
@@ -309,15 +321,15 @@ int coro_recording_read(struct coro_report *r, const char *path, struct coro_nam
 	if (!reader)
 		rc = -errno;
 	else
-		weft_jfr_filter(reader, is_wanted, NULL);
+		weft_jfr_filter(reader, coro_recording_is_wanted, NULL);
 	while (rc == 0 && (rc = weft_jfr_next(reader, &e)) == 1)
-		rc = take_event(r, &all, &e, names);
+		rc = coro_recording_take_event(r, &all, &e, names);
 	if (rc == -EBADMSG && reader)
 		snprintf(why, 192, "%s", weft_jfr_error(reader));
 	if (rc == 0)
 		rc = feed_all(r, &all);
 	r->label_now = NULL;
 	weft_jfr_reader_free(reader);
-	forget(&all);
+	coro_recording_forget(&all);
 	return rc;
 }

@@ -9,17 +9,17 @@
 #include <string.h>
 
 /* Takes @value; a NULL one stays missing and is told by json_dumpf's caller. */
-static int put(json_t *object, const char *key, json_t *value)
+static int coro_report_json_put(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);
 }
 
-static int put_number(json_t *object, const char *key, uint64_t value)
+static int coro_report_json_put_number(json_t *object, const char *key, uint64_t value)
 {
-	return put(object, key, json_number(value));
+	return coro_report_json_put(object, key, json_number(value));
 }
 
-static json_t *address(uint64_t value)
+static json_t *coro_report_json_address(uint64_t value)
 {
 	char text[24];
 
@@ -31,12 +31,12 @@ static json_t *times(struct coro_times *t)
 {
 	json_t *o = json_object();
 
-	put_number(o, "count", t->count);
-	put_number(o, "total_ns", t->sum_ns);
-	put_number(o, "p50_ns", coro_times_at(t, 0.5));
-	put_number(o, "p90_ns", coro_times_at(t, 0.9));
-	put_number(o, "p99_ns", coro_times_at(t, 0.99));
-	put_number(o, "max_ns", t->max_ns);
+	coro_report_json_put_number(o, "count", t->count);
+	coro_report_json_put_number(o, "total_ns", t->sum_ns);
+	coro_report_json_put_number(o, "p50_ns", coro_times_at(t, 0.5));
+	coro_report_json_put_number(o, "p90_ns", coro_times_at(t, 0.9));
+	coro_report_json_put_number(o, "p99_ns", coro_times_at(t, 0.99));
+	coro_report_json_put_number(o, "max_ns", t->max_ns);
 	return o;
 }
 
@@ -46,22 +46,22 @@ static json_t *group(const struct coro_report_show *show, enum coro_by by, struc
 	json_t *o = json_object();
 
 	if (by == CORO_BY_SITE)
-		put(o, "addr", address(g->key));
+		coro_report_json_put(o, "addr", coro_report_json_address(g->key));
 	else if (by == CORO_BY_THREAD)
-		put_number(o, "tid", g->key);
+		coro_report_json_put_number(o, "tid", g->key);
 	else if (by == CORO_BY_COROUTINE)
-		put_number(o, "probe_id", g->key);
+		coro_report_json_put_number(o, "probe_id", g->key);
 	else if (by == CORO_BY_LABEL)
-		put(o, "value", json_text(g->label));
+		coro_report_json_put(o, "value", json_text(g->label));
 	if (by == CORO_BY_SITE)
-		put(o, "name", json_text(coro_group_text(show, by, g, name)));
+		coro_report_json_put(o, "name", json_text(coro_group_text(show, by, g, name)));
 	if (g->pid)
-		put_number(o, "pid", g->pid);
-	put(o, "run", times(&g->run));
-	put(o, "wait", times(&g->wait));
-	put_number(o, "waiting", g->waiting);
+		coro_report_json_put_number(o, "pid", g->pid);
+	coro_report_json_put(o, "run", times(&g->run));
+	coro_report_json_put(o, "wait", times(&g->wait));
+	coro_report_json_put_number(o, "waiting", g->waiting);
 	if (g->waiting)
-		put_number(o, "oldest_ns", g->oldest_ns);
+		coro_report_json_put_number(o, "oldest_ns", g->oldest_ns);
 	return o;
 }
 
@@ -78,12 +78,13 @@ static json_t *groups(struct coro_report *r, const struct coro_report_show *show
 		list = json_array();
 		for (size_t i = 0; i < r->groups[by].count; i++)
 			json_array_append_new(list, group(show, by, &g[i]));
-		put(all, coro_by_text(by), list);
+		coro_report_json_put(all, coro_by_text(by), list);
 	}
 	if (r->groups[CORO_BY_ALL].count) {
-		put(all, "all",
-		    json_pack("{s:o, s:o}", "run", times(&r->groups[CORO_BY_ALL].group[0].run),
-			      "wait", times(&r->groups[CORO_BY_ALL].group[0].wait)));
+		coro_report_json_put(all, "all",
+				     json_pack("{s:o, s:o}", "run",
+					       times(&r->groups[CORO_BY_ALL].group[0].run), "wait",
+					       times(&r->groups[CORO_BY_ALL].group[0].wait)));
 	}
 	return all;
 }
@@ -93,13 +94,14 @@ static void put_place(const struct coro_report_show *show, const struct coro_sus
 {
 	char name[CORO_NAME_BYTES];
 
-	put(o, key,
-	    addr ? json_pack("{s:o, s:o}", "addr", address(addr), "name",
-			     json_text(coro_names_text(show->names, s->pid, addr, name)))
-		 : json_null());
+	coro_report_json_put(
+		o, key,
+		addr ? json_pack("{s:o, s:o}", "addr", coro_report_json_address(addr), "name",
+				 json_text(coro_names_text(show->names, s->pid, addr, name)))
+		     : json_null());
 }
 
-static void put_context(const struct coro_suspect *s, json_t *o)
+static void coro_report_json_put_context(const struct coro_suspect *s, json_t *o)
 {
 	char trace[33], span[17], text[CORO_CONTEXT_BYTES];
 
@@ -107,42 +109,47 @@ static void put_context(const struct coro_suspect *s, json_t *o)
 		return;
 	coro_hex(s->context.trace_id, sizeof(s->context.trace_id), trace);
 	coro_hex(s->context.span_id, sizeof(s->context.span_id), span);
-	put(o, "trace_id", json_string(trace));
-	put(o, "span_id", json_string(span));
-	put(o, "context", json_text(coro_context_text(&s->context, s->station_context, text)));
+	coro_report_json_put(o, "trace_id", json_string(trace));
+	coro_report_json_put(o, "span_id", json_string(span));
+	coro_report_json_put(o, "context",
+			     json_text(coro_context_text(&s->context, s->station_context, text)));
 }
 
-static json_t *suspect(const struct coro_report_show *show, const struct coro_suspect *s)
+static json_t *coro_report_json_suspect(const struct coro_report_show *show,
+					const struct coro_suspect *s)
 {
 	json_t *o = json_object(), *reasons = json_array();
 
-	put_number(o, "probe_id", s->probe_id);
+	coro_report_json_put_number(o, "probe_id", s->probe_id);
 	if (s->knows_identity) {
-		put_number(o, "pid", s->pid);
+		coro_report_json_put_number(o, "pid", s->pid);
 	}
 	if (s->knows_identity && strcmp(show->kind, "recording") != 0) {
-		put_number(o, "station", s->station);
-		put_number(o, "generation", s->generation);
+		coro_report_json_put_number(o, "station", s->station);
+		coro_report_json_put_number(o, "generation", s->generation);
 	}
-	put_number(o, "tid", s->tid);
-	put_number(o, "since_ns", s->since_ns);
-	put_number(o, "for_ns", s->for_ns);
-	put(o, "is_open", json_boolean(s->is_open));
+	coro_report_json_put_number(o, "tid", s->tid);
+	coro_report_json_put_number(o, "since_ns", s->since_ns);
+	coro_report_json_put_number(o, "for_ns", s->for_ns);
+	coro_report_json_put(o, "is_open", json_boolean(s->is_open));
 	put_place(show, s, o, "where", s->addr);
 	put_place(show, s, o, "created_at", s->site);
-	put(o, "created_by", s->parent_id ? json_number(s->parent_id) : json_null());
-	put_number(o, "resumes", s->resumes);
-	put_number(o, "max_wait_ns", s->max_wait_ns);
-	put_number(o, "wakes", s->wakes);
-	put(o, "last_wake_ns", s->last_wake_ns ? json_number(s->last_wake_ns) : json_null());
-	put_number(o, "moves", s->moves);
-	put_number(o, "returns", s->returns);
-	put_context(s, o);
+	coro_report_json_put(o, "created_by",
+			     s->parent_id ? json_number(s->parent_id) : json_null());
+	coro_report_json_put_number(o, "resumes", s->resumes);
+	coro_report_json_put_number(o, "max_wait_ns", s->max_wait_ns);
+	coro_report_json_put_number(o, "wakes", s->wakes);
+	coro_report_json_put(o, "last_wake_ns",
+			     s->last_wake_ns ? json_number(s->last_wake_ns) : json_null());
+	coro_report_json_put_number(o, "moves", s->moves);
+	coro_report_json_put_number(o, "returns", s->returns);
+	coro_report_json_put_context(s, o);
 	for (unsigned int i = 0; i < s->reason_count; i++)
 		json_array_append_new(reasons, json_string(s->reason[i]));
 	if (s->reason_count)
-		put(o, "confidence", json_string(coro_confidence_text(s->confidence)));
-	put(o, "because", reasons);
+		coro_report_json_put(o, "confidence",
+				     json_string(coro_confidence_text(s->confidence)));
+	coro_report_json_put(o, "because", reasons);
 	return o;
 }
 
@@ -165,8 +172,9 @@ static json_t *findings(const struct coro_report *r, const struct coro_report_sh
 			continue;
 		}
 		for (size_t i = 0; i < r->found[f].count; i++)
-			json_array_append_new(list, suspect(show, &r->found[f].suspect[i]));
-		put(all, names[f], list);
+			json_array_append_new(
+				list, coro_report_json_suspect(show, &r->found[f].suspect[i]));
+		coro_report_json_put(all, names[f], list);
 	}
 	return all;
 }
@@ -183,8 +191,8 @@ static json_t *growth(const struct coro_report *r)
 		json_array_append_new(least, json_number(l->least[q]));
 	o = json_pack("{s:b, s:b, s:o}", "is_judged", 1, "is_growing", (int)l->is_growing,
 		      "least_live", least);
-	put_number(o, "seen", l->born);
-	put_number(o, "ended", l->ended);
+	coro_report_json_put_number(o, "seen", l->born);
+	coro_report_json_put_number(o, "ended", l->ended);
 	return o;
 }
 
@@ -192,15 +200,15 @@ static json_t *counts(const struct coro_report *r)
 {
 	json_t *o = json_object();
 
-	put_number(o, "seen", r->coroutines);
-	put_number(o, "running", r->running);
-	put_number(o, "suspended", r->suspended);
+	coro_report_json_put_number(o, "seen", r->coroutines);
+	coro_report_json_put_number(o, "running", r->running);
+	coro_report_json_put_number(o, "suspended", r->suspended);
 	if (r->is_file) {
-		put_number(o, "ready", r->ready);
-		put_number(o, "created", r->created);
-		put_number(o, "legacy", r->legacy);
+		coro_report_json_put_number(o, "ready", r->ready);
+		coro_report_json_put_number(o, "created", r->created);
+		coro_report_json_put_number(o, "legacy", r->legacy);
 	}
-	put_number(o, "ended", r->dead);
+	coro_report_json_put_number(o, "ended", r->dead);
 	return o;
 }
 
@@ -209,7 +217,7 @@ static json_t *untold(const struct coro_report *r)
 	json_t *o = json_object();
 
 	for (int i = 0; i < CORO_UNTOLD; i++)
-		put_number(o, coro_untold_names[i], r->untold[i]);
+		coro_report_json_put_number(o, coro_untold_names[i], r->untold[i]);
 	return o;
 }
 
@@ -218,24 +226,24 @@ int coro_report_json(struct coro_report *r, const struct coro_report_show *show,
 	json_t *o = json_object();
 	int rc;
 
-	put_number(o, "version", 1);
-	put(o, "source", json_text(show->path));
-	put(o, "kind", json_string(show->kind));
-	put_number(o, "first_ns", r->first_ns);
-	put_number(o, "last_ns", r->last_ns);
-	put_number(o, "now_ns", r->now_ns);
-	put_number(o, "events", r->events);
-	put_number(o, "lost", r->lost);
-	put_number(o, "gaps", r->gaps);
+	coro_report_json_put_number(o, "version", 1);
+	coro_report_json_put(o, "source", json_text(show->path));
+	coro_report_json_put(o, "kind", json_string(show->kind));
+	coro_report_json_put_number(o, "first_ns", r->first_ns);
+	coro_report_json_put_number(o, "last_ns", r->last_ns);
+	coro_report_json_put_number(o, "now_ns", r->now_ns);
+	coro_report_json_put_number(o, "events", r->events);
+	coro_report_json_put_number(o, "lost", r->lost);
+	coro_report_json_put_number(o, "gaps", r->gaps);
 	if (r->is_recording)
-		put(o, "not_recorded", untold(r));
-	put_number(o, "threads", r->threads);
-	put_number(o, "processes", r->processes);
-	put(o, "knows_deaths", json_boolean(r->knows_deaths));
-	put(o, "coroutines", counts(r));
-	put(o, "by", groups(r, show));
-	put(o, "findings", findings(r, show));
-	put(o, "growth", growth(r));
+		coro_report_json_put(o, "not_recorded", untold(r));
+	coro_report_json_put_number(o, "threads", r->threads);
+	coro_report_json_put_number(o, "processes", r->processes);
+	coro_report_json_put(o, "knows_deaths", json_boolean(r->knows_deaths));
+	coro_report_json_put(o, "coroutines", counts(r));
+	coro_report_json_put(o, "by", groups(r, show));
+	coro_report_json_put(o, "findings", findings(r, show));
+	coro_report_json_put(o, "growth", growth(r));
 	rc = o ? json_dumpf(o, out, JSON_INDENT(2)) : -1;
 	fputc('\n', out);
 	json_decref(o);

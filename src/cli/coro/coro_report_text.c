@@ -32,7 +32,7 @@ const char *coro_confidence_text(uint8_t confidence)
 	return texts[confidence];
 }
 
-static uint64_t weight(const struct coro_group *g)
+static uint64_t coro_report_text_weight(const struct coro_group *g)
 {
 	uint64_t sum;
 
@@ -57,12 +57,12 @@ static int most_wait_first(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static int heaviest_first(const void *a, const void *b)
+static int coro_report_text_heaviest_first(const void *a, const void *b)
 {
 	const struct coro_group *x = a, *y = b;
 
-	if (weight(x) != weight(y))
-		return weight(x) > weight(y) ? -1 : 1;
+	if (coro_report_text_weight(x) != coro_report_text_weight(y))
+		return coro_report_text_weight(x) > coro_report_text_weight(y) ? -1 : 1;
 	if (x->waiting != y->waiting)
 		return x->waiting > y->waiting ? -1 : 1;
 	return x->key < y->key ? -1 : x->key > y->key;
@@ -71,7 +71,7 @@ static int heaviest_first(const void *a, const void *b)
 struct coro_group *coro_groups_sorted(struct coro_groups *g)
 {
 	if (g->count)
-		qsort(g->group, g->count, sizeof(*g->group), heaviest_first);
+		qsort(g->group, g->count, sizeof(*g->group), coro_report_text_heaviest_first);
 	return g->group;
 }
 
@@ -113,7 +113,8 @@ static void print_untold(const struct coro_report *r, FILE *out)
 	fprintf(out, "%s\n", r->untold[0] ? " (weft record --ring makes more room)" : "");
 }
 
-static void print_head(const struct coro_report *r, const struct coro_report_show *show, FILE *out)
+static void coro_report_text_print_head(const struct coro_report *r,
+					const struct coro_report_show *show, FILE *out)
 {
 	char time[LAYOUT_NUMBER];
 
@@ -147,8 +148,8 @@ static void print_head(const struct coro_report *r, const struct coro_report_sho
 
 /* ---- tables */
 
-static void print_row(const struct coro_report_show *show, struct coro_times *t, const char *name,
-		      FILE *out)
+static void coro_report_text_print_row(const struct coro_report_show *show, struct coro_times *t,
+				       const char *name, FILE *out)
 {
 	static const double shares[] = {0.5, 0.9, 0.99, 1};
 	char time[LAYOUT_NUMBER];
@@ -161,12 +162,12 @@ static void print_row(const struct coro_report_show *show, struct coro_times *t,
 	fputc('\n', out);
 }
 
-static struct coro_times *times_of(struct coro_group *g, int is_run)
+static struct coro_times *coro_report_text_times_of(struct coro_group *g, int is_run)
 {
 	return is_run ? &g->run : &g->wait;
 }
 
-static void print_heads(const char *title, FILE *out)
+static void coro_report_text_print_heads(const char *title, FILE *out)
 {
 	fprintf(out, "\n%s%s%s\n", term_colour(out, TERM_BOLD), title,
 		term_colour(out, TERM_PLAIN));
@@ -185,19 +186,19 @@ static void print_table(struct coro_report *r, const struct coro_report_show *sh
 		 by == CORO_BY_SITE ? (is_run ? "site that ended them" : "site that began them")
 				    : coro_by_text(by),
 		 by == CORO_BY_LABEL ? ":" : "", by == CORO_BY_LABEL ? r->query.label : "");
-	print_heads(title, out);
+	coro_report_text_print_heads(title, out);
 	if (g)
 		qsort(g, r->groups[by].count, sizeof(*g),
 		      is_run ? most_run_first : most_wait_first);
 	for (size_t i = 0; i < r->groups[by].count; i++) {
-		if (!times_of(&g[i], is_run)->count)
+		if (!coro_report_text_times_of(&g[i], is_run)->count)
 			continue;
 		if (show->top && shown == show->top) {
 			more++;
 			continue;
 		}
-		print_row(show, times_of(&g[i], is_run), coro_group_text(show, by, &g[i], name),
-			  out);
+		coro_report_text_print_row(show, coro_report_text_times_of(&g[i], is_run),
+					   coro_group_text(show, by, &g[i], name), out);
 		shown++;
 	}
 	if (more)
@@ -205,15 +206,16 @@ static void print_table(struct coro_report *r, const struct coro_report_show *sh
 			number(more), term_colour(out, TERM_PLAIN));
 }
 
-static void print_all(struct coro_report *r, const struct coro_report_show *show, FILE *out)
+static void coro_report_text_print_all(struct coro_report *r, const struct coro_report_show *show,
+				       FILE *out)
 {
 	struct coro_groups *all = &r->groups[CORO_BY_ALL];
 
 	if (!all->count)
 		return;
-	print_heads(r->is_file ? "all (within a factor of two)" : "all", out);
-	print_row(show, &all->group[0].run, "runs", out);
-	print_row(show, &all->group[0].wait, "waits", out);
+	coro_report_text_print_heads(r->is_file ? "all (within a factor of two)" : "all", out);
+	coro_report_text_print_row(show, &all->group[0].run, "runs", out);
+	coro_report_text_print_row(show, &all->group[0].wait, "waits", out);
 }
 
 static void print_imbalance(struct coro_report *r, FILE *out)
@@ -429,9 +431,9 @@ static void print_growth(const struct coro_report *r, FILE *out)
 
 int coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out)
 {
-	print_head(r, show, out);
+	coro_report_text_print_head(r, show, out);
 	if (show->findings)
-		print_all(r, show, out);
+		coro_report_text_print_all(r, show, out);
 	for (unsigned int by = CORO_BY_SITE; by < CORO_BYS; by++) {
 		if (!(show->by & 1u << by))
 			continue;

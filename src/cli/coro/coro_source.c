@@ -45,7 +45,7 @@ static char *shared_file(const char *line, size_t bytes)
 }
 
 /* The errno of a process that cannot be looked at stays; 0: it writes to none. */
-static char *file_of(const char *pid)
+static char *coro_source_file_of(const char *pid)
 {
 	char name[64], *line = NULL, *found = NULL;
 	size_t room = 0;
@@ -77,8 +77,9 @@ static char *file_in_use(char **more)
 
 	*more = NULL;
 	while (proc && !*more && (entry = readdir(proc))) {
-		char *file =
-			isdigit((unsigned char)entry->d_name[0]) ? file_of(entry->d_name) : NULL;
+		char *file = isdigit((unsigned char)entry->d_name[0])
+				     ? coro_source_file_of(entry->d_name)
+				     : NULL;
 
 		if (file && found && strcmp(file, found) != 0)
 			*more = file;
@@ -92,7 +93,7 @@ static char *file_in_use(char **more)
 	return found;
 }
 
-static int is_number(const char *text)
+static int coro_source_is_number(const char *text)
 {
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
@@ -106,16 +107,16 @@ static int no_file_of(const char *pid)
 			 errno ? "no such process" : "a process that writes no coroutines");
 }
 
-static int find(const char *text, char **path)
+static int coro_source_find(const char *text, char **path)
 {
 	char *more;
 
-	if (text && !(is_number(text) && access(text, F_OK))) {
+	if (text && !(coro_source_is_number(text) && access(text, F_OK))) {
 		*path = strdup(text);
 		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 	}
 	if (text) {
-		*path = file_of(text);
+		*path = coro_source_file_of(text);
 		return *path ? CLI_DONE : no_file_of(text);
 	}
 	*path = file_in_use(&more);
@@ -135,7 +136,7 @@ static int find(const char *text, char **path)
 
 /* ---- opening */
 
-static const char *why(int rc)
+static const char *coro_source_why(int rc)
 {
 	return rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc);
 }
@@ -159,7 +160,7 @@ static int is_in_use(const char *path)
 		if (!isdigit((unsigned char)entry->d_name[0]) ||
 		    strtol(entry->d_name, NULL, 10) == (long)getpid())
 			continue;
-		file = file_of(entry->d_name);
+		file = coro_source_file_of(entry->d_name);
 		if (file) {
 			struct stat other;
 
@@ -178,7 +179,7 @@ int coro_source_open(struct coro_source *s, const char *text)
 
 	memset(s, 0, sizeof(*s));
 	s->shm.fd = -1;
-	status = find(text, &s->path);
+	status = coro_source_find(text, &s->path);
 	if (status)
 		return status;
 	s->is_live = is_in_use(s->path);
@@ -187,7 +188,7 @@ int coro_source_open(struct coro_source *s, const char *text)
 	rc = s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
 	if (rc) {
 		s->shm.fd = -1;
-		status = cli_error("%s: %s", s->path, why(rc));
+		status = cli_error("%s: %s", s->path, coro_source_why(rc));
 		coro_source_close(s);
 		return status;
 	}
@@ -291,7 +292,7 @@ int coro_prefix_is_set(const struct weft_ctp_context_prefix *p)
 	return any(p->trace_id, sizeof(p->trace_id)) || any(p->span_id, sizeof(p->span_id));
 }
 
-static size_t put_labels(const struct weft_ctp_context *c, char *out, size_t used)
+static size_t coro_source_put_labels(const struct weft_ctp_context *c, char *out, size_t used)
 {
 	size_t at = 0;
 
@@ -325,6 +326,6 @@ const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
 		used += (size_t)snprintf(out + used, CORO_CONTEXT_BYTES - used, "%sspan=%s",
 					 used ? " " : "", span);
 	if (labels)
-		put_labels(labels, out, used);
+		coro_source_put_labels(labels, out, used);
 	return out;
 }

@@ -44,7 +44,8 @@ static int set_environment(const struct coro_engine *e)
 }
 
 /* The pipe is closed by a successful exec, and else says why there was none. */
-__attribute__((noreturn)) static void become(const struct coro_target *t, char **argv, int pipe_fd)
+__attribute__((noreturn)) static void coro_target_become(const struct coro_target *t, char **argv,
+							 int pipe_fd)
 {
 	int why;
 
@@ -64,7 +65,7 @@ int coro_target_start(struct coro_target *t, char **argv)
 		return -errno;
 	t->pid = fork();
 	if (t->pid == 0)
-		become(t, argv, ends[1]);
+		coro_target_become(t, argv, ends[1]);
 	why = errno;
 	close(ends[1]);
 	if (t->pid < 0) {
@@ -87,7 +88,7 @@ int coro_target_start(struct coro_target *t, char **argv)
 
 /* ---- waiting */
 
-static void take_end(struct coro_target *t)
+static void coro_target_take_end(struct coro_target *t)
 {
 	int status;
 
@@ -118,7 +119,7 @@ static void take_signal(struct coro_target *t, const struct signalfd_siginfo *in
 	}
 }
 
-static int is_over(const struct coro_target *t)
+static int coro_target_is_over(const struct coro_target *t)
 {
 	if (!t->pid)
 		return t->interrupts || t->passed_on || !coro_engine_alive(t->engine);
@@ -130,7 +131,7 @@ int coro_target_wait(struct coro_target *t)
 	struct signalfd_siginfo info;
 	int rc = 0;
 
-	while (!is_over(t)) {
+	while (!coro_target_is_over(t)) {
 		struct pollfd fd[] = {
 			{.fd = t->signal_fd, .events = POLLIN},
 			{.fd = t->pid_fd, .events = POLLIN},
@@ -140,7 +141,7 @@ int coro_target_wait(struct coro_target *t)
 			return -errno;
 		while (read(t->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			take_signal(t, &info);
-		take_end(t);
+		coro_target_take_end(t);
 		/* the program goes on, with or without being traced */
 		if (!rc && fd[2].revents)
 			rc = coro_engine_step(t->engine);

@@ -62,7 +62,7 @@ static uint8_t lints_of(const struct top *t, const struct coro_state *s, uint64_
 	return s->state == WEFT_CTP_CREATED && for_ns > t->stuck_ns ? TOP_NEVER : 0;
 }
 
-static void count(struct top *t, const struct top_row *row)
+static void coro_top_count(struct top *t, const struct top_row *row)
 {
 	for (unsigned int i = 0; i < TOP_LINTS; i++)
 		t->linted[i] += row->lints >> i & 1;
@@ -70,7 +70,7 @@ static void count(struct top *t, const struct top_row *row)
 	t->run_ns += row->run_ns;
 }
 
-static struct top_row row_of(struct top *t, const struct coro_state *s)
+static struct top_row coro_top_row_of(struct top *t, const struct coro_state *s)
 {
 	struct top_row row = {.probe_id = s->probe_id,
 			      .since_ns = s->since_ns,
@@ -99,7 +99,7 @@ static const char *where_of(struct top *t, const struct top_row *row, char out[C
 				row->state == WEFT_CTP_CREATED ? row->site : row->addr, out);
 }
 
-static int is_wanted(struct top *t, const struct top_row *row)
+static int coro_top_is_wanted(struct top *t, const struct top_row *row)
 {
 	char line[TOP_LINE];
 
@@ -108,7 +108,7 @@ static int is_wanted(struct top *t, const struct top_row *row)
 	return !*t->filter || strstr(top_line(t, row, line), t->filter) != NULL;
 }
 
-static int take(void *arg, const struct coro_state *s)
+static int coro_top_take(void *arg, const struct coro_state *s)
 {
 	struct top *t = arg;
 	struct top_row row, *grown;
@@ -116,9 +116,9 @@ static int take(void *arg, const struct coro_state *s)
 	t->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
 	if (s->state == WEFT_CTP_DEAD)
 		return 0;
-	row = row_of(t, s);
-	count(t, &row);
-	if (t->error || !is_wanted(t, &row))
+	row = coro_top_row_of(t, s);
+	coro_top_count(t, &row);
+	if (t->error || !coro_top_is_wanted(t, &row))
 		return t->error;
 	grown = array_grown(t->rows, t->count + 1, &t->room, sizeof(*grown));
 	if (!grown)
@@ -130,26 +130,26 @@ static int take(void *arg, const struct coro_state *s)
 
 /* ---- order */
 
-static int order(uint64_t x, uint64_t y)
+static int coro_top_order(uint64_t x, uint64_t y)
 {
 	return x > y ? -1 : x < y;
 }
 
-static int compare(const void *a, const void *b, void *arg)
+static int coro_top_compare(const void *a, const void *b, void *arg)
 {
 	const struct top_row *x = a, *y = b;
 	const struct top *t = arg;
 	int by = 0;
 
 	if (t->sort == TOP_BY_FOR)
-		by = order(x->for_ns, y->for_ns);
+		by = coro_top_order(x->for_ns, y->for_ns);
 	else if (t->sort == TOP_BY_RUN)
-		by = order(x->run_ns, y->run_ns);
+		by = coro_top_order(x->run_ns, y->run_ns);
 	else if (t->sort == TOP_BY_WAIT)
-		by = order(x->wait_ns, y->wait_ns);
+		by = coro_top_order(x->wait_ns, y->wait_ns);
 	else if (t->sort == TOP_BY_SWITCHES)
-		by = order(x->switches, y->switches);
-	return by ? by : order(y->probe_id, x->probe_id);
+		by = coro_top_order(x->switches, y->switches);
+	return by ? by : coro_top_order(y->probe_id, x->probe_id);
 }
 
 uint64_t top_live(const struct top *t)
@@ -179,10 +179,10 @@ int top_look(struct top *t)
 	t->switches = t->run_ns = 0;
 	memset(t->counts, 0, sizeof(t->counts));
 	memset(t->linted, 0, sizeof(t->linted));
-	rc = coro_snapshot(&t->source.shm, take, t);
+	rc = coro_snapshot(&t->source.shm, coro_top_take, t);
 	t->refused = coro_source_refused(&t->source);
 	if (t->count)
-		qsort_r(t->rows, t->count, sizeof(*t->rows), compare, t);
+		qsort_r(t->rows, t->count, sizeof(*t->rows), coro_top_compare, t);
 	memmove(t->live, t->live + 1, sizeof(t->live) - sizeof(t->live[0]));
 	t->live[TOP_HISTORY - 1] = top_live(t);
 	t->looks++;

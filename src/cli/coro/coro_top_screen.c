@@ -56,7 +56,7 @@ int top_has_screen(void)
 	return 1;
 }
 
-static void end(int number)
+static void coro_top_screen_end(int number)
 {
 	(void)number;
 	is_over = 1;
@@ -90,7 +90,7 @@ static void draw_keys(const struct screen *s, int y)
 	draw_line(y, line, A_DIM);
 }
 
-static void draw(struct screen *s)
+static void coro_top_screen_draw(struct screen *s)
 {
 	struct top *t = s->top;
 	char line[TOP_LINE];
@@ -150,7 +150,7 @@ static void change_refresh(struct screen *s, int longer)
 		s->refresh_ms = 60000;
 }
 
-static void take_key(struct screen *s, int key)
+static void coro_top_screen_take_key(struct screen *s, int key)
 {
 	switch (key) {
 	case 'q':
@@ -195,7 +195,7 @@ static void loop(struct screen *s)
 
 		if (!s->is_paused)
 			s->error = top_look(s->top);
-		draw(s);
+		coro_top_screen_draw(s);
 		timeout(s->refresh_ms);
 		key = getch();
 		/* all that was typed, then one look; a terminal that is gone is the end */
@@ -206,14 +206,14 @@ static void loop(struct screen *s)
 			if (s->typing)
 				type_filter(s, key);
 			else
-				take_key(s, key);
+				coro_top_screen_take_key(s, key);
 	}
 }
 
 static void catch_ends(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = end};
+	struct sigaction action = {.sa_handler = coro_top_screen_end};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaction(ends[i], &action, NULL);
@@ -241,7 +241,7 @@ static int run_child(struct top *t, uint64_t refresh_ns)
 
 /* ---- the parent */
 
-static void put_back(const struct termios *before)
+static void coro_top_screen_put_back(const struct termios *before)
 {
 	static const char *const names[] = {"rmkx", "cnorm", "sgr0", "rmcup"};
 	int error;
@@ -289,7 +289,7 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 			return cli_error("%s", strerror(errno));
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	put_back(&before);
+	coro_top_screen_put_back(&before);
 	return cli_error("ended by signal %d", WTERMSIG(status));
 }
 

@@ -86,7 +86,7 @@ int coro_tracer_is_name(const char *argv0)
 	return argv0 && !strcmp(slash ? slash + 1 : argv0, "coroTracer");
 }
 
-static int show_flags(void)
+static int coro_tracer_show_flags(void)
 {
 	fputs("Usage of coroTracer:\n", stderr);
 	for (const struct option *f = flags; f->name; f++)
@@ -100,7 +100,7 @@ static int show_flags(void)
 
 /* ---- numbers: decimal, 0x, 0o, 0b, 0, with underscores between digits */
 
-static int read_number(const char *text, uint64_t *out)
+static int coro_tracer_read_number(const char *text, uint64_t *out)
 {
 	char digits[80], *end;
 	size_t count = 0;
@@ -122,7 +122,7 @@ static int read_number(const char *text, uint64_t *out)
 
 /* ---- tracing */
 
-static int refuse(const char *what, int rc)
+static int coro_tracer_refuse(const char *what, int rc)
 {
 	if (rc == -EBUSY || rc == -EADDRINUSE)
 		return cli_error("%s: is in use, or no left-over file, and is left as it is", what);
@@ -170,7 +170,7 @@ static int trace(const char *const value[])
 	struct coro_target t = {0};
 	const char *what;
 	uint64_t n;
-	int rc = read_number(value[FLAG_N], &n), status;
+	int rc = coro_tracer_read_number(value[FLAG_N], &n), status;
 
 	if (rc)
 		return cli_usage("-n: '%s' is no number", value[FLAG_N]);
@@ -185,7 +185,7 @@ static int trace(const char *const value[])
 	rc = coro_engine_open(&t.engine, &o, &what, NULL);
 	if (rc) {
 		coro_target_close(&t);
-		return refuse(what, rc);
+		return coro_tracer_refuse(what, rc);
 	}
 	rc = coro_target_start(&t, argv);
 	if (rc)
@@ -209,7 +209,7 @@ static const struct {
 };
 
 /* The input's name with another extension; "trace_output" where that leaves nothing. */
-static void make_name(char *out, size_t room, const char *input, const char *extension)
+static void coro_tracer_make_name(char *out, size_t room, const char *input, const char *extension)
 {
 	const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input;
 	const char *dot = strrchr(base, '.');
@@ -233,8 +233,8 @@ static void make_parents(const char *path)
 	}
 }
 
-static int copy(struct coro_input *in, const struct coro_format *format,
-		const struct coro_sink_options *o, const char *input)
+static int coro_tracer_copy(struct coro_input *in, const struct coro_format *format,
+			    const struct coro_sink_options *o, const char *input)
 {
 	struct coro_books books = {0};
 	struct coro_sink *sink = NULL;
@@ -271,7 +271,8 @@ static int read_server(const char *const value[], int is_mysql, struct coro_sink
 	const char *host = given(value[FLAG_DB_HOST]), *password = given(value[FLAG_DB_PASSWORD]);
 	uint64_t port = 0;
 
-	if (value[FLAG_DB_PORT] && (read_number(value[FLAG_DB_PORT], &port) || port > 65535))
+	if (value[FLAG_DB_PORT] &&
+	    (coro_tracer_read_number(value[FLAG_DB_PORT], &port) || port > 65535))
 		return cli_usage("-db-port: '%s' is no port", value[FLAG_DB_PORT]);
 	if (!port && !socket)
 		port = is_mysql ? 3306 : 5432;
@@ -288,15 +289,16 @@ static int read_server(const char *const value[], int is_mysql, struct coro_sink
 }
 
 /* A file is replaced; to a table rows are added. */
-static int read_place(const char *const value[], size_t row, const struct coro_format *format,
-		      const char *input, struct coro_sink_options *o)
+static int coro_tracer_read_place(const char *const value[], size_t row,
+				  const struct coro_format *format, const char *input,
+				  struct coro_sink_options *o)
 {
 	static char made[PATH_MAX];
 	const char *path;
 
 	if (exports[row].out == FLAG_COUNT)
 		return read_server(value, !strcmp(format->name, "mysql"), o);
-	make_name(made, sizeof(made), input, format->extension);
+	coro_tracer_make_name(made, sizeof(made), input, format->extension);
 	path = given(value[exports[row].out]);
 	o->path = path ? path : made;
 	o->replace = 1;
@@ -314,14 +316,14 @@ static int export_as(const char *const value[], size_t row)
 
 	if (!format)
 		return cli_error("-export %s: not in this build", exports[row].name);
-	rc = read_place(value, row, format, input, &o);
+	rc = coro_tracer_read_place(value, row, format, input, &o);
 	if (rc)
 		return rc;
 	leave_no_half_files();
 	rc = coro_input_open(&in, input);
 	if (rc)
 		return cli_error("%s: %s", input, strerror(-rc));
-	rc = copy(in, format, &o, input);
+	rc = coro_tracer_copy(in, format, &o, input);
 	coro_input_close(in);
 	if (!rc)
 		puts("Export finished successfully");
@@ -337,7 +339,7 @@ static char *take_secret(char *argument)
 	return copy;
 }
 
-static void forget(char *secret)
+static void coro_tracer_forget(char *secret)
 {
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
@@ -368,17 +370,17 @@ int coro_tracer_main(int argc, char **argv)
 	memcpy(value, defaults, sizeof(value));
 	while ((flag = getopt_long_only(argc, argv, "+", flags, NULL)) != -1) {
 		if (flag < 0 || flag >= FLAG_COUNT || flag == FLAG_HELP) {
-			status = show_flags();
-			forget(secret);
+			status = coro_tracer_show_flags();
+			coro_tracer_forget(secret);
 			return flag == FLAG_HELP ? CLI_DONE : status;
 		}
 		value[flag] = optarg;
 		if (flag == FLAG_DB_PASSWORD) {
-			forget(secret);
+			coro_tracer_forget(secret);
 			value[flag] = secret = take_secret(optarg);
 		}
 	}
 	status = run(value);
-	forget(secret);
+	coro_tracer_forget(secret);
 	return status;
 }

@@ -97,7 +97,7 @@ static void probe_yama(struct finding *out)
 			    "name their collector by PR_SET_PTRACER");
 }
 
-static int can_read(const char *directory, pid_t pid, const char *name)
+static int doctor_access_can_read(const char *directory, pid_t pid, const char *name)
 {
 	char path[128], text[512];
 	int fd, err = 0;
@@ -112,12 +112,12 @@ static int can_read(const char *directory, pid_t pid, const char *name)
 	return err;
 }
 
-static int look_into(pid_t child, const char **which)
+static int doctor_access_look_into(pid_t child, const char **which)
 {
 	static const char *const names[] = {"maps", "stat", "status", "schedstat", "syscall"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int err = can_read("/proc", child, names[i]);
+		int err = doctor_access_can_read("/proc", child, names[i]);
 
 		*which = names[i];
 		if (err)
@@ -130,7 +130,7 @@ static void probe_proc(struct finding *out)
 {
 	const char *which = "fork";
 	pid_t child = start_sleeper();
-	int err = child < 0 ? (int)child : look_into(child, &which);
+	int err = child < 0 ? (int)child : doctor_access_look_into(child, &which);
 
 	if (child > 0)
 		end_sleeper(child);

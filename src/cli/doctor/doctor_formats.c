@@ -27,7 +27,7 @@ static const char *publisher(uint32_t who)
 }
 
 /* "" where it has none. */
-static void mapping_name(char *name, size_t room)
+static void doctor_formats_mapping_name(char *name, size_t room)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -61,7 +61,7 @@ void doctor_list_formats(const struct weft_session_header *header)
 	*(void **)(void *)&select_formats = dlsym(RTLD_DEFAULT, "weft_publish_select");
 	if (select_formats)
 		select_formats(header->formats | WEFT_FORMAT_OTEL);
-	mapping_name(name, sizeof(name));
+	doctor_formats_mapping_name(name, sizeof(name));
 	printf("%s(otel when on: process context by %s%s%s, thread context by %s)\n", first,
 	       publisher(header->otel_process), name[0] ? " as " : "", name,
 	       publisher(header->otel_thread));

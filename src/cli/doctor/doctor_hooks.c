@@ -57,7 +57,7 @@ static int is_hooked(const char *name)
 	       strstr(info.dli_fname, "libweft") != NULL;
 }
 
-static const struct weft_session_header *map_session(const char *fd_name)
+static const struct weft_session_header *doctor_hooks_map_session(const char *fd_name)
 {
 	char path[PATH_MAX], target[64] = "";
 	const struct weft_session_header *header;
@@ -84,7 +84,7 @@ static const struct weft_session_header *find_session(void)
 	if (!directory)
 		return NULL;
 	while (!header && (entry = readdir(directory)))
-		header = map_session(entry->d_name);
+		header = doctor_hooks_map_session(entry->d_name);
 	closedir(directory);
 	return header;
 }
@@ -197,7 +197,7 @@ static void become_preloaded(const char *self, const char *library, int output)
 	_exit(127);
 }
 
-static void read_all(int fd, char *text, size_t room)
+static void doctor_hooks_read_all(int fd, char *text, size_t room)
 {
 	size_t used = 0;
 	ssize_t n;
@@ -227,7 +227,7 @@ int doctor_run_under(const char *libraries, char *text, size_t room)
 		become_preloaded(self, libraries, ends[1]);
 	close(ends[1]);
 	if (child > 0)
-		read_all(ends[0], text, room);
+		doctor_hooks_read_all(ends[0], text, room);
 	close(ends[0]);
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return -errno;

@@ -28,7 +28,7 @@ static void set_count(struct finding *out, rlim_t limit)
 	finding_set(out, FINDING_OK, "%llu", (unsigned long long)limit);
 }
 
-static void set_bytes(struct finding *out, rlim_t limit)
+static void doctor_limits_set_bytes(struct finding *out, rlim_t limit)
 {
 	char text[32];
 
@@ -95,7 +95,7 @@ static void probe_address_space(struct finding *out)
 	uint64_t bytes = session_bytes(slots);
 	char text[32];
 
-	set_bytes(out, limit);
+	doctor_limits_set_bytes(out, limit);
 	if (!reserve_works(bytes)) {
 		out->state = FINDING_LIMITED;
 		finding_choose(out, "%s of address space cannot be reserved: %s",
@@ -113,7 +113,7 @@ static void probe_file_size(struct finding *out)
 {
 	rlim_t limit = soft_limit(RLIMIT_FSIZE);
 
-	set_bytes(out, limit);
+	doctor_limits_set_bytes(out, limit);
 	if (limit == RLIM_INFINITY)
 		return;
 	out->state = FINDING_LIMITED;
@@ -134,14 +134,14 @@ static void probe_open_files(struct finding *out)
 
 static void probe_core(struct finding *out)
 {
-	set_bytes(out, soft_limit(RLIMIT_CORE));
+	doctor_limits_set_bytes(out, soft_limit(RLIMIT_CORE));
 	out->state = FINDING_INFO;
 	finding_choose(out, "the session is left out of core dumps");
 }
 
 static void probe_locked(struct finding *out)
 {
-	set_bytes(out, soft_limit(RLIMIT_MEMLOCK));
+	doctor_limits_set_bytes(out, soft_limit(RLIMIT_MEMLOCK));
 	out->state = FINDING_INFO;
 	finding_choose(out, "mlockall() locks, and is limited by, what is the program's own");
 }

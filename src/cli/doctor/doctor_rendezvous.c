@@ -33,7 +33,7 @@ static void wanted_directory(char *path, size_t room)
 		snprintf(path, room, "%s/weft", runtime);
 }
 
-static int ask(const struct rendezvous *r)
+static int doctor_rendezvous_ask(const struct rendezvous *r)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct weft_hello hello = {
@@ -107,9 +107,9 @@ static int hear(int fd)
 	return err;
 }
 
-static int meet(const struct rendezvous *r)
+static int doctor_rendezvous_meet(const struct rendezvous *r)
 {
-	int fd = ask(r), err;
+	int fd = doctor_rendezvous_ask(r), err;
 
 	if (fd < 0)
 		return fd;
@@ -132,7 +132,7 @@ void doctor_rendezvous(struct finding *out)
 	if (err) {
 		finding_refused(out, FINDING_MISSING, *directory ? directory : "/tmp", -err);
 	} else {
-		err = meet(&r);
+		err = doctor_rendezvous_meet(&r);
 		if (err)
 			finding_refused(out, FINDING_MISSING, r.path, -err);
 		else

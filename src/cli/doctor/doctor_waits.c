@@ -31,7 +31,7 @@ static int is_wrapped(const char *name)
 }
 
 /* As the library reads it. */
-static int is_asked(const char *group)
+static int doctor_waits_is_asked(const char *group)
 {
 	const char *setting = getenv("WEFT_WAITS");
 	size_t bytes = strlen(group);
@@ -48,7 +48,7 @@ void doctor_list_waits(void)
 {
 	fputs(LINE, stdout);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (is_wrapped(groups[i].function) && is_asked(groups[i].name))
+		if (is_wrapped(groups[i].function) && doctor_waits_is_asked(groups[i].name))
 			printf(" %s", groups[i].name);
 	putchar('\n');
 }
@@ -68,7 +68,7 @@ static int find_libraries(char *libraries, size_t room)
 	return n < 0 || (size_t)n >= room ? -ENAMETOOLONG : 0;
 }
 
-static void judge(struct finding *out, char *text)
+static void doctor_waits_judge(struct finding *out, char *text)
 {
 	char *line = strstr(text, "\n" LINE);
 
@@ -96,5 +96,5 @@ void doctor_waits(struct finding *out)
 	if (status)
 		finding_set(out, FINDING_MISSING, "a program cannot be run under it");
 	else
-		judge(out, text);
+		doctor_waits_judge(out, text);
 }

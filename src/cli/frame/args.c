@@ -126,7 +126,7 @@ static const char *kind_sample(enum cli_kind kind)
 	}
 }
 
-static int read_number(enum cli_kind kind, const char *text, uint64_t *out)
+static int args_read_number(enum cli_kind kind, const char *text, uint64_t *out)
 {
 	int err;
 
@@ -154,7 +154,7 @@ static int check_value(struct value *value)
 		return is_choice(option, value->text) ? 0 : refuse_choice(option, value->text);
 	if (option->kind == CLI_FILE && !*value->text)
 		return cli_usage("--%s: empty file name", option->name);
-	err = read_number(option->kind, value->text, &value->number);
+	err = args_read_number(option->kind, value->text, &value->number);
 	if (err == -ERANGE)
 		return cli_usage("--%s: '%s' is too large", option->name, value->text);
 	if (err)
@@ -163,7 +163,7 @@ static int check_value(struct value *value)
 	return 0;
 }
 
-static struct value *new_value(struct cli_args *args)
+static struct value *args_new_value(struct cli_args *args)
 {
 	size_t room = args->value_room ? args->value_room * 2 : 16;
 	struct value *values = args->values;
@@ -181,7 +181,7 @@ static struct value *new_value(struct cli_args *args)
 static int add_value(struct cli_args *args, const struct cli_option *option, const char *text,
 		     size_t length, int given)
 {
-	struct value *value = new_value(args);
+	struct value *value = args_new_value(args);
 
 	if (!value)
 		return cli_error("options: %s", strerror(ENOMEM));
@@ -249,7 +249,7 @@ static int refuse_long(const struct cli_command *command, const char *typed)
 	return cli_usage("unknown option '--%s'", name);
 }
 
-static int refuse(const struct cli_command *command, int found, char **argv)
+static int args_refuse(const struct cli_command *command, int found, char **argv)
 {
 	const struct cli_option *option = option_of(command, optopt);
 
@@ -274,7 +274,7 @@ static int parse_options(struct cli_args *args, int argc, char **argv, const cha
 		const struct cli_option *option;
 
 		if (found == '?' || found == ':')
-			return refuse(args->command, found, argv);
+			return args_refuse(args->command, found, argv);
 		option = option_of(args->command, found);
 		if (option == &help_option)
 			return -1;
@@ -402,7 +402,8 @@ static void must_know(const struct cli_args *args, const char *name)
 	abort();
 }
 
-static const struct value *value_at(const struct cli_args *args, const char *name, size_t index)
+static const struct value *args_value_at(const struct cli_args *args, const char *name,
+					 size_t index)
 {
 	must_know(args, name);
 	for (size_t i = 0; i < args->value_count; i++)
@@ -415,7 +416,7 @@ size_t cli_count(const struct cli_args *args, const char *option)
 {
 	size_t count = 0;
 
-	while (value_at(args, option, count))
+	while (args_value_at(args, option, count))
 		count++;
 	return count;
 }
@@ -424,7 +425,7 @@ static const struct value *last_value(const struct cli_args *args, const char *o
 {
 	size_t count = cli_count(args, option);
 
-	return count ? value_at(args, option, count - 1) : NULL;
+	return count ? args_value_at(args, option, count - 1) : NULL;
 }
 
 int cli_given(const struct cli_args *args, const char *option)
@@ -448,7 +449,7 @@ const char *cli_text(const struct cli_args *args, const char *option)
 
 const char *cli_text_at(const struct cli_args *args, const char *option, size_t index)
 {
-	const struct value *value = value_at(args, option, index);
+	const struct value *value = args_value_at(args, option, index);
 
 	return value ? value->text : NULL;
 }

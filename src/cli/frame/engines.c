@@ -41,7 +41,8 @@ static int read_rate(const struct cli_args *args, const struct rate *rate, uint6
 	return 0;
 }
 
-static int is_given(const struct cli_args *args, const char *frequency, const char *interval)
+static int engines_is_given(const struct cli_args *args, const char *frequency,
+			    const char *interval)
 {
 	return cli_given(args, frequency) || cli_given(args, interval);
 }
@@ -61,8 +62,8 @@ static int read_wall(const struct cli_args *args, struct collector_options *o)
 {
 	struct rate rate = {"wall-frequency", "wall-interval", WALL_PERIOD_MIN_NS, "1ms", 19000};
 
-	if (o->engines == WEFT_ENGINE_WALL && is_given(args, "frequency", "interval")) {
-		if (is_given(args, "wall-frequency", "wall-interval"))
+	if (o->engines == WEFT_ENGINE_WALL && engines_is_given(args, "frequency", "interval")) {
+		if (engines_is_given(args, "wall-frequency", "wall-interval"))
 			return cli_usage("--%s and --%s: of one engine: give one of them",
 					 cli_given(args, "interval") ? "interval" : "frequency",
 					 cli_given(args, "wall-interval") ? "wall-interval"

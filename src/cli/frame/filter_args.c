@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-static void tell(enum weft_jfr_settings_trouble trouble, const struct weft_jfr_setting *s,
-		 void *arg)
+static void filter_args_tell(enum weft_jfr_settings_trouble trouble,
+			     const struct weft_jfr_setting *s, void *arg)
 {
 	(void)arg;
 	if (trouble == WEFT_JFR_SETTING_WRONG &&
@@ -34,7 +34,7 @@ static int complain(const struct weft_jfr_settings *s, int err, const char *wher
 			      : cli_error("%s: %s", where, weft_jfr_settings_error(s));
 }
 
-static int gather(const struct cli_args *args, struct weft_jfr_settings *s)
+static int filter_args_gather(const struct cli_args *args, struct weft_jfr_settings *s)
 {
 	int err;
 
@@ -50,7 +50,7 @@ static int gather(const struct cli_args *args, struct weft_jfr_settings *s)
 		if (err)
 			return complain(s, err, "--set");
 	}
-	weft_jfr_settings_check(s, tell, NULL);
+	weft_jfr_settings_check(s, filter_args_tell, NULL);
 	return CLI_DONE;
 }
 
@@ -62,7 +62,7 @@ int filter_read(const struct cli_args *args, struct weft_jfr_settings **out)
 
 	if (!s)
 		return cli_error("%s", strerror(ENOMEM));
-	status = gather(args, s);
+	status = filter_args_gather(args, s);
 	if (status)
 		weft_jfr_settings_free(s);
 	else

@@ -45,7 +45,7 @@ void cli_help(FILE *out)
 	      out);
 }
 
-static size_t add(char *text, size_t room, size_t used, const char *a, const char *b)
+static size_t help_add(char *text, size_t room, size_t used, const char *a, const char *b)
 {
 	int n = used < room ? snprintf(text + used, room - used, "%s%s", a, b) : 0;
 
@@ -53,18 +53,18 @@ static size_t add(char *text, size_t room, size_t used, const char *a, const cha
 }
 
 /* What it does, its choices, what it is when not given. */
-static void describe(const struct cli_option *option, char *text, size_t room)
+static void help_describe(const struct cli_option *option, char *text, size_t room)
 {
-	size_t used = add(text, room, 0, option->help, option->choices ? ": " : "");
+	size_t used = help_add(text, room, 0, option->help, option->choices ? ": " : "");
 
 	for (const char *const *choice = option->choices; choice && *choice; choice++) {
-		used = add(text, room, used, choice == option->choices ? "" : ", ", *choice);
+		used = help_add(text, room, used, choice == option->choices ? "" : ", ", *choice);
 		if ((*choice)[strlen(*choice) - 1] == ':')
-			used = add(text, room, used, "NAME", "");
+			used = help_add(text, room, used, "NAME", "");
 	}
 	if (option->fallback) {
-		used = add(text, room, used, " [", option->fallback);
-		add(text, room, used, "]", "");
+		used = help_add(text, room, used, " [", option->fallback);
+		help_add(text, room, used, "]", "");
 	}
 }
 
@@ -82,7 +82,7 @@ static void print_option(FILE *out, const struct cli_option *option)
 		fprintf(out, "  %s\n  %*s", left, HELP_COLUMN - 4, "");
 	else
 		fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
-	describe(option, right, sizeof(right));
+	help_describe(option, right, sizeof(right));
 	term_wrapped(out, right, HELP_COLUMN - 2);
 }
 

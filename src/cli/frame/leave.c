@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* Its action is the default again, and it is blocked until the handler returns. */
-static void leave(int signo)
+static void leave_leave(int signo)
 {
 	output_abandon_all();
 	raise(signo);
@@ -17,7 +17,8 @@ static void leave(int signo)
 void leave_no_half_files(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND}, before;
+	struct sigaction action = {.sa_handler = leave_leave, .sa_flags = (int)SA_RESETHAND},
+			 before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		sigaction(signals[i], NULL, &before);

@@ -28,7 +28,7 @@ int locate_self(char *path, size_t bytes)
 	return 0;
 }
 
-static int try_path(const char *from, char *path, size_t bytes)
+static int locate_try_path(const char *from, char *path, size_t bytes)
 {
 	char real[PATH_MAX];
 
@@ -48,12 +48,12 @@ static int try_place(const char *directory, const char *place, const char *name,
 
 	if (length < 0 || (size_t)length >= sizeof(joined))
 		return -ENAMETOOLONG;
-	return try_path(joined, path, bytes);
+	return locate_try_path(joined, path, bytes);
 }
 
 /* The first of the places, from the command's own directory, that has @name. */
-static int search(const char *const *places, size_t count, const char *name, char *path,
-		  size_t bytes)
+static int locate_search(const char *const *places, size_t count, const char *name, char *path,
+			 size_t bytes)
 {
 	char directory[PATH_MAX];
 	int err = locate_self(directory, sizeof(directory));
@@ -79,8 +79,8 @@ int locate_library(char *path, size_t bytes)
 	const char *chosen = secure_getenv("WEFT_LIB");
 
 	if (chosen && *chosen)
-		return try_path(chosen, path, bytes);
-	return search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
+		return locate_try_path(chosen, path, bytes);
+	return locate_search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
 }
 
 int locate_profiles(char *path, size_t bytes)
@@ -90,7 +90,8 @@ int locate_profiles(char *path, size_t bytes)
 		"../" WEFT_DATADIR_FROM_BIN "/weft", /* as installed */
 		"../share/weft",
 	};
-	int err = search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path, bytes);
+	int err = locate_search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path,
+				bytes);
 
 	if (!err)
 		*strrchr(path, '/') = '\0';

@@ -12,8 +12,8 @@ void cli_set_verb(const char *verb)
 	current_verb = verb;
 }
 
-__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *format,
-						      va_list list, const char *tail)
+__attribute__((format(printf, 2, 0))) static void message_say(const char *kind, const char *format,
+							      va_list list, const char *tail)
 {
 	char text[2048];
 
@@ -28,7 +28,7 @@ int cli_error(const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	say("", format, list, "\n");
+	message_say("", format, list, "\n");
 	va_end(list);
 	return CLI_FAILED;
 }
@@ -38,7 +38,7 @@ void cli_warning(const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	say("warning: ", format, list, "\n");
+	message_say("warning: ", format, list, "\n");
 	va_end(list);
 }
 
@@ -50,7 +50,7 @@ int cli_usage(const char *format, ...)
 	snprintf(hint, sizeof(hint), "\n(try 'weft %s%s--help')\n",
 		 current_verb ? current_verb : "", current_verb ? " " : "");
 	va_start(list, format);
-	say("", format, list, hint);
+	message_say("", format, list, hint);
 	va_end(list);
 	return CLI_USAGE;
 }

@@ -26,7 +26,7 @@ static int set_quiet(int fd, struct termios *before)
 }
 
 /* Bytes of a line, without its end; -1: none, or given up. */
-static ssize_t read_line(int fd, char *line, size_t room)
+static ssize_t password_read_line(int fd, char *line, size_t room)
 {
 	ssize_t n;
 
@@ -50,7 +50,7 @@ char *password_ask(const char *user, const char *server)
 	dprintf(fd, "Password%s%s%s%s: ", user ? " of " : "", user ? user : "",
 		server ? " at " : "", server ? server : "");
 	if (set_quiet(fd, &before) == 0) {
-		if (read_line(fd, line, sizeof(line)) > 0)
+		if (password_read_line(fd, line, sizeof(line)) > 0)
 			password = strdup(line);
 		tcsetattr(fd, TCSAFLUSH, &before);
 		dprintf(fd, "\n");

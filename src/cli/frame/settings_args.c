@@ -17,7 +17,7 @@
 #define WALL_PERIOD_MIN_NS UINT64_C(1000000)
 #define PERIOD_MAX_NS UINT64_C(3600000000000)
 
-static int gather(const struct cli_args *args, struct weft_jfr_settings *s)
+static int settings_args_gather(const struct cli_args *args, struct weft_jfr_settings *s)
 {
 	if (weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT, secure_getenv("WEFT_SETTINGS")))
 		return cli_usage("WEFT_SETTINGS: %s", weft_jfr_settings_error(s));
@@ -32,8 +32,8 @@ static int gather(const struct cli_args *args, struct weft_jfr_settings *s)
 }
 
 /* A wrong select is told by the collector, once it is known whose it is. */
-static void tell(enum weft_jfr_settings_trouble trouble, const struct weft_jfr_setting *s,
-		 void *arg)
+static void settings_args_tell(enum weft_jfr_settings_trouble trouble,
+			       const struct weft_jfr_setting *s, void *arg)
 {
 	(void)arg;
 	if (trouble == WEFT_JFR_SETTING_UNKNOWN && s->file)
@@ -80,17 +80,19 @@ static int take_period(const char *lines, const char *event, uint64_t least_ns, 
 	return CLI_DONE;
 }
 
-static int is_given(const struct cli_args *args, const char *frequency, const char *interval)
+static int settings_args_is_given(const struct cli_args *args, const char *frequency,
+				  const char *interval)
 {
 	return args && (cli_given(args, frequency) || cli_given(args, interval));
 }
 
 static int take_periods(const struct cli_args *args, const char *lines, struct collector_options *o)
 {
-	int rate = is_given(args, "frequency", "interval");
+	int rate = settings_args_is_given(args, "frequency", "interval");
 	int rc = CLI_DONE;
 
-	if (o->engines & WEFT_ENGINE_WALL && !is_given(args, "wall-frequency", "wall-interval") &&
+	if (o->engines & WEFT_ENGINE_WALL &&
+	    !settings_args_is_given(args, "wall-frequency", "wall-interval") &&
 	    !(rate && o->engines == WEFT_ENGINE_WALL))
 		rc = take_period(lines, RECORDING_WALL_SAMPLE, WALL_PERIOD_MIN_NS,
 				 &o->wall.period_ns);
@@ -102,15 +104,15 @@ static int take_periods(const struct cli_args *args, const char *lines, struct c
 	return rc;
 }
 
-static int take(const struct cli_args *args, struct weft_jfr_settings *s,
-		struct collector_options *o)
+static int settings_args_take(const struct cli_args *args, struct weft_jfr_settings *s,
+			      struct collector_options *o)
 {
 	const char *lines;
-	int status = gather(args, s);
+	int status = settings_args_gather(args, s);
 
 	if (status)
 		return status;
-	weft_jfr_settings_check(s, tell, NULL);
+	weft_jfr_settings_check(s, settings_args_tell, NULL);
 	lines = weft_jfr_settings_lines(s);
 	if (!lines)
 		return cli_error("%s", strerror(ENOMEM));
@@ -127,7 +129,7 @@ int settings_args_read(const struct cli_args *args, struct collector_options *o)
 	char profiles[PATH_MAX];
 	struct weft_jfr_settings *s = weft_jfr_settings_new(
 		locate_profiles(profiles, sizeof(profiles)) ? NULL : profiles);
-	int status = s ? take(args, s, o) : cli_error("%s", strerror(ENOMEM));
+	int status = s ? settings_args_take(args, s, o) : cli_error("%s", strerror(ENOMEM));
 
 	weft_jfr_settings_free(s);
 	return status;

@@ -48,7 +48,7 @@ const char *term_colour(FILE *stream, enum term_colour colour)
 }
 
 /* One line of the text, up to where it ends. */
-static const char *put_line(FILE *out, const char *text, int indent, int room)
+static const char *term_put_line(FILE *out, const char *text, int indent, int room)
 {
 	int lead = (int)strspn(text, " "), used = indent + lead, words = 0;
 
@@ -73,7 +73,7 @@ void term_wrapped(FILE *out, const char *text, int indent)
 	int room = term_columns(out) - 1;
 
 	for (;;) {
-		text = put_line(out, text, indent, room);
+		text = term_put_line(out, text, indent, room);
 		fputc('\n', out);
 		if (!*text || !*++text)
 			return;

@@ -48,7 +48,7 @@ static json_t *trace_id(const struct live_context *c)
 	return c->flags & LIVE_TRACE ? json_string(text) : json_null();
 }
 
-static json_t *context(const struct live_context *c)
+static json_t *inspect_json_context(const struct live_context *c)
 {
 	json_t *o = json_pack(
 		"{s:s, s:o, s:o, s:o, s:o}", "abi", inspect_abi_text[c->abi], "trace_id",
@@ -72,7 +72,7 @@ static json_t *thread(const struct inspect_show *show, const struct inspect_thre
 
 	for (size_t k = 0; k < t->count; k++)
 		if (inspect_shows_context(show, &t->context[k]))
-			json_array_append_new(list, context(&t->context[k]));
+			json_array_append_new(list, inspect_json_context(&t->context[k]));
 	o = json_pack("{s:i, s:o, s:o}", "tid", (int)t->tid, "name",
 		      json_bytes(t->name, strlen(t->name)), "contexts", list);
 	if (t->trouble)
@@ -89,7 +89,7 @@ static json_t *modules(const struct inspect_variable *v)
 	return list;
 }
 
-static json_t *weft(const struct inspect *i)
+static json_t *inspect_json_weft(const struct inspect *i)
 {
 	static const char *const formats[] = {"v1", "labels", "otel"};
 	const struct weft_session_header *h;
@@ -152,8 +152,8 @@ static json_t *process(const struct inspect *i)
 
 	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "name", json_text(i->name),
 			 "command", json_text(i->command), "stopped",
-			 (i->flags & INSPECT_STOP) != 0, "weft", weft(i), "otel_process",
-			 otel_process(i, h ? h->otel_process : 0), "otel_thread",
+			 (i->flags & INSPECT_STOP) != 0, "weft", inspect_json_weft(i),
+			 "otel_process", otel_process(i, h ? h->otel_process : 0), "otel_thread",
 			 variable(i, &i->otel_thread, h ? h->otel_thread : 0), "custom_labels",
 			 variable(i, &i->labels, h ? h->custom_labels : 0));
 }

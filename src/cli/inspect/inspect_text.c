@@ -13,7 +13,7 @@
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
 
 /* The bytes of a character of UTF-8; 0: none, or a control. */
-static size_t character(const unsigned char *t, size_t room)
+static size_t inspect_text_character(const unsigned char *t, size_t room)
 {
 	size_t bytes = *t < 0xC2 ? 1 : *t < 0xE0 ? 2 : *t < 0xF0 ? 3 : 4;
 
@@ -28,13 +28,13 @@ static size_t character(const unsigned char *t, size_t room)
 }
 
 /* How many characters it took. */
-static int put_text(FILE *out, const char *text, size_t bytes)
+static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 {
 	int count = 0;
 
 	for (size_t i = 0; i < bytes;) {
 		const unsigned char *c = (const unsigned char *)text + i;
-		size_t length = character(c, bytes - i);
+		size_t length = inspect_text_character(c, bytes - i);
 
 		if (length)
 			fwrite(c, 1, length, out);
@@ -44,13 +44,13 @@ static int put_text(FILE *out, const char *text, size_t bytes)
 	return count;
 }
 
-static void put_value(FILE *out, const char *text, size_t bytes)
+static void inspect_text_put_value(FILE *out, const char *text, size_t bytes)
 {
 	int quote = bytes == 0 || memchr(text, ' ', bytes) || memchr(text, '"', bytes);
 
 	if (quote)
 		fputc('"', out);
-	put_text(out, text, bytes);
+	inspect_text_put(out, text, bytes);
 	if (quote)
 		fputc('"', out);
 }
@@ -61,9 +61,9 @@ static void put_attributes(FILE *out, const struct live_context *c)
 		const struct live_attribute *a = &c->attribute[i];
 
 		fputs(i ? " " : "", out);
-		put_text(out, live_text(c, a->key_at), a->key_bytes);
+		inspect_text_put(out, live_text(c, a->key_at), a->key_bytes);
 		fputc('=', out);
-		put_value(out, live_text(c, a->value_at), a->value_bytes);
+		inspect_text_put_value(out, live_text(c, a->value_at), a->value_bytes);
 	}
 }
 
@@ -100,7 +100,7 @@ static void put_module(FILE *out, const struct inspect_variable *v)
 {
 	for (int k = 0; k < v->count; k++) {
 		fputs(k ? ", " : "; defined by ", out);
-		put_text(out, v->place[k].path, strlen(v->place[k].path));
+		inspect_text_put(out, v->place[k].path, strlen(v->place[k].path));
 	}
 }
 
@@ -135,7 +135,7 @@ static void put_otel_thread(const struct inspect *i, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_labels(const struct inspect *i, FILE *out)
+static void inspect_text_put_labels(const struct inspect *i, FILE *out)
 {
 	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
 	const char *who =
@@ -154,7 +154,7 @@ static void put_labels(const struct inspect *i, FILE *out)
 
 /* ---- the threads */
 
-static void put_id(FILE *out, int is_there, uint64_t id)
+static void inspect_text_put_id(FILE *out, int is_there, uint64_t id)
 {
 	if (is_there)
 		fprintf(out, " %016" PRIx64, id);
@@ -162,15 +162,15 @@ static void put_id(FILE *out, int is_there, uint64_t id)
 		fprintf(out, " %-16s", "-");
 }
 
-static void put_context(FILE *out, const struct live_context *c)
+static void inspect_text_put_context(FILE *out, const struct live_context *c)
 {
 	fprintf(out, " %-13s ", inspect_abi_text[c->abi]);
 	for (size_t i = 0; i < sizeof(c->trace_id) && c->flags & LIVE_TRACE; i++)
 		fprintf(out, "%02x", c->trace_id[i]);
 	if (!(c->flags & LIVE_TRACE))
 		fprintf(out, "%-32s", "-");
-	put_id(out, (c->flags & LIVE_SPAN) != 0, c->span_id);
-	put_id(out, (c->flags & LIVE_ROOT) != 0, c->root_span_id);
+	inspect_text_put_id(out, (c->flags & LIVE_SPAN) != 0, c->span_id);
+	inspect_text_put_id(out, (c->flags & LIVE_ROOT) != 0, c->root_span_id);
 	fputc(' ', out);
 	if (c->flags & LIVE_TORN)
 		fputs("(torn: it changed while it was read)", out);
@@ -182,30 +182,31 @@ static void put_context(FILE *out, const struct live_context *c)
 		fputs(" ...", out);
 }
 
-static void put_head(FILE *out, const struct inspect_thread *t)
+static void inspect_text_put_head(FILE *out, const struct inspect_thread *t)
 {
 	int columns, room = sizeof(t->name) - 1;
 
 	fprintf(out, "%7d ", (int)t->tid);
-	columns = put_text(out, t->name, strlen(t->name));
+	columns = inspect_text_put(out, t->name, strlen(t->name));
 	fprintf(out, "%*s", columns < room ? room - columns : 0, "");
 }
 
-static size_t put_thread(const struct inspect_show *show, const struct inspect_thread *t, FILE *out)
+static size_t inspect_text_put_thread(const struct inspect_show *show,
+				      const struct inspect_thread *t, FILE *out)
 {
 	size_t shown = 0;
 
 	for (size_t k = 0; k < t->count; k++) {
 		if (!inspect_shows_context(show, &t->context[k]))
 			continue;
-		put_head(out, t);
-		put_context(out, &t->context[k]);
+		inspect_text_put_head(out, t);
+		inspect_text_put_context(out, &t->context[k]);
 		fputc('\n', out);
 		shown++;
 	}
 	if (shown)
 		return shown;
-	put_head(out, t);
+	inspect_text_put_head(out, t);
 	fprintf(out, " %-13s %-32s %-16s %-16s\n", "-", "-", "-", "-");
 	return 0;
 }
@@ -229,20 +230,20 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 	size_t contexts = 0, threads = 0;
 
 	fprintf(out, "%d ", (int)i->pid);
-	put_text(out, i->name, strlen(i->name));
+	inspect_text_put(out, i->name, strlen(i->name));
 	fputs(": ", out);
-	put_text(out, i->command ? i->command : "", i->command ? strlen(i->command) : 0);
+	inspect_text_put(out, i->command ? i->command : "", i->command ? strlen(i->command) : 0);
 	fputc('\n', out);
 	put_weft(i, out);
 	put_otel_process(i, out);
 	put_otel_thread(i, out);
-	put_labels(i, out);
+	inspect_text_put_labels(i, out);
 	fprintf(out, "%s%7s %-15s %-13s %-32s %-16s %-16s %s%s\n", term_colour(stdout, TERM_BOLD),
 		"TID", "NAME", "FORMAT", "TRACE", "SPAN", "ROOT", "LABELS",
 		term_colour(stdout, TERM_PLAIN));
 	for (size_t k = 0; k < i->count; k++)
 		if (inspect_shows_thread(show, &i->thread[k])) {
-			contexts += put_thread(show, &i->thread[k], out);
+			contexts += inspect_text_put_thread(show, &i->thread[k], out);
 			threads++;
 		}
 	put_troubles(show, out);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-static json_t *type_name(const struct weft_jfr_class *c)
+static json_t *metadata_json_type_name(const struct weft_jfr_class *c)
 {
 	return c ? json_text(weft_jfr_class_name(c)) : json_null();
 }
@@ -59,7 +59,7 @@ static json_t *settings(const struct weft_jfr_class *c)
 		json_t *o = json_object();
 
 		json_object_set_new(o, "name", json_text(s[i].name));
-		json_object_set_new(o, "type", type_name(s[i].type));
+		json_object_set_new(o, "type", metadata_json_type_name(s[i].type));
 		json_object_set_new(o, "default", json_text(s[i].default_value));
 		json_array_append_new(list, o);
 	}
@@ -75,7 +75,7 @@ static json_t *fields(const struct weft_jfr_class *c)
 		json_t *o = json_object();
 
 		json_object_set_new(o, "name", json_text(f.name));
-		json_object_set_new(o, "type", type_name(f.type));
+		json_object_set_new(o, "type", metadata_json_type_name(f.type));
 		json_object_set_new(o, "array", json_boolean(f.is_array));
 		json_object_set_new(o, "pooled", json_boolean(f.is_pooled));
 		json_object_set_new(o, "annotations", annotations(c, i));

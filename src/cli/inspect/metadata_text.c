@@ -21,7 +21,7 @@ static const char *last_word(const char *name)
 }
 
 /* Values of a simple type are its only field's. */
-static const char *type_name(const struct weft_jfr_class *c)
+static const char *metadata_text_type_name(const struct weft_jfr_class *c)
 {
 	struct weft_jfr_field_view f = {.type = c};
 
@@ -33,17 +33,17 @@ static const char *type_name(const struct weft_jfr_class *c)
 	return f.type ? last_word(weft_jfr_class_name(f.type)) : "?";
 }
 
-static void put(const char *text)
+static void metadata_text_put(const char *text)
 {
 	layout_name(stdout, text, 0);
 }
 
-static void put_value(const struct weft_jfr_annotation_view *a, size_t i)
+static void metadata_text_put_value(const struct weft_jfr_annotation_view *a, size_t i)
 {
 	const char *quote = metadata_is_text(a, a->member[i]) ? "\"" : "";
 
 	fputs(quote, stdout);
-	put(a->value[i]);
+	metadata_text_put(a->value[i]);
 	fputs(quote, stdout);
 }
 
@@ -55,7 +55,7 @@ static size_t put_member(const struct weft_jfr_annotation_view *a, size_t first,
 	while (first + count < a->count && strcmp(a->member[first + count], a->member[first]) == 0)
 		count++;
 	if (!is_only) {
-		put(a->member[first]);
+		metadata_text_put(a->member[first]);
 		fputs(" = ", stdout);
 	}
 	if (count > 1)
@@ -63,7 +63,7 @@ static size_t put_member(const struct weft_jfr_annotation_view *a, size_t first,
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			fputs(", ", stdout);
-		put_value(a, first + i);
+		metadata_text_put_value(a, first + i);
 	}
 	if (count > 1)
 		putchar('}');
@@ -78,14 +78,15 @@ static int is_empty_array(const struct weft_jfr_annotation_view *a)
 	return a->type && weft_jfr_class_field_view(a->type, 0, &f) == 0 && f.is_array;
 }
 
-static void put_annotation(const struct weft_jfr_annotation_view *a, const char *indent)
+static void metadata_text_put_annotation(const struct weft_jfr_annotation_view *a,
+					 const char *indent)
 {
 	int is_only = 1;
 
 	for (size_t i = 0; i < a->count; i++)
 		is_only &= strcmp(a->member[i], "value") == 0;
 	printf("%s@", indent);
-	put(a->name ? last_word(a->name) : "?");
+	metadata_text_put(a->name ? last_word(a->name) : "?");
 	if (a->count)
 		putchar('(');
 	else if (is_empty_array(a))
@@ -106,7 +107,7 @@ static void put_annotations(const struct weft_jfr_class *c, size_t field, const 
 	/* jdk.jfr.Name is the name, which leads the others */
 	for (size_t i = 0; i < count; i++)
 		if (!a[i].name || strcmp(a[i].name, "jdk.jfr.Name") != 0)
-			put_annotation(&a[i], indent);
+			metadata_text_put_annotation(&a[i], indent);
 }
 
 static void put_settings(const struct weft_jfr_class *c)
@@ -116,14 +117,14 @@ static void put_settings(const struct weft_jfr_class *c)
 
 	for (size_t i = 0; i < count; i++) {
 		fputs("  // setting ", stdout);
-		put(s[i].name);
+		metadata_text_put(s[i].name);
 		if (s[i].default_value) {
 			fputs(" = \"", stdout);
-			put(s[i].default_value);
+			metadata_text_put(s[i].default_value);
 			putchar('"');
 		}
 		fputs(" (", stdout);
-		put(s[i].type ? weft_jfr_class_name(s[i].type) : "?");
+		metadata_text_put(s[i].type ? weft_jfr_class_name(s[i].type) : "?");
 		fputs(")\n", stdout);
 	}
 }
@@ -138,27 +139,27 @@ static void put_field(const struct weft_jfr_class *c, size_t i)
 		putchar('\n');
 	put_annotations(c, i, "  ");
 	fputs("  ", stdout);
-	put(type_name(f.type));
+	metadata_text_put(metadata_text_type_name(f.type));
 	fputs(f.is_array ? "[] " : " ", stdout);
-	put(f.name);
+	metadata_text_put(f.name);
 	fputs(";\n", stdout);
 }
 
-static void put_class(const struct weft_jfr_class *c)
+static void metadata_text_put_class(const struct weft_jfr_class *c)
 {
 	const char *name = weft_jfr_class_name(c), *super = weft_jfr_class_super(c);
 
 	if (strchr(name, '.')) {
 		fputs("@Name(\"", stdout);
-		put(name);
+		metadata_text_put(name);
 		fputs("\")\n", stdout);
 	}
 	put_annotations(c, SIZE_MAX, "");
 	fputs("class ", stdout);
-	put(last_word(name));
+	metadata_text_put(last_word(name));
 	if (*super) {
 		fputs(" extends ", stdout);
-		put(super);
+		metadata_text_put(super);
 	}
 	fputs(" {\n", stdout);
 	put_settings(c);
@@ -170,5 +171,5 @@ static void put_class(const struct weft_jfr_class *c)
 void metadata_text(const struct weft_jfr_class *const *classes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		put_class(classes[i]);
+		metadata_text_put_class(classes[i]);
 }

@@ -18,7 +18,7 @@
 
 #define PATIENCE_NS UINT64_C(2000000000) /* before it is said that nothing runs */
 
-static int parse_pid(const char *text, pid_t *pid)
+static int record_attached_parse_pid(const char *text, pid_t *pid)
 {
 	char *end;
 	long value;
@@ -37,7 +37,7 @@ static int find_one(struct attached *a, const char *text, int needs_orders)
 	char why[512];
 	pid_t pid = 0;
 
-	if (parse_pid(text, &pid))
+	if (record_attached_parse_pid(text, &pid))
 		return CLI_USAGE;
 	for (size_t i = 0; i < a->count; i++)
 		if (a->target[i].pid == pid)
@@ -81,7 +81,7 @@ void attached_free(struct attached *a)
 
 /* ---- until the end */
 
-static void take_signals(struct record *r)
+static void record_attached_take_signals(struct record *r)
 {
 	struct signalfd_siginfo info;
 
@@ -100,7 +100,7 @@ static void look_for_unrecorded(struct record *r, const struct attached *a)
 		unrecorded_look_below(&r->unrecorded, a->pids[i]);
 }
 
-static void wait_for_something(struct record *r, const struct attached *a)
+static void record_attached_wait_for_something(struct record *r, const struct attached *a)
 {
 	struct pollfd fd[] = {
 		{.fd = r->signal_fd, .events = POLLIN},
@@ -111,7 +111,7 @@ static void wait_for_something(struct record *r, const struct attached *a)
 	if (poll(fd, 2, record_pause_ms(r)) < 0)
 		return;
 	if (fd[0].revents)
-		take_signals(r);
+		record_attached_take_signals(r);
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
 		record_show_warnings(r);
 		record_show_progress(r);
@@ -119,7 +119,7 @@ static void wait_for_something(struct record *r, const struct attached *a)
 	}
 }
 
-static int is_over(const struct record *r)
+static int record_attached_is_over(const struct record *r)
 {
 	struct collector_progress now;
 
@@ -164,9 +164,9 @@ int attached_wait(struct record *r, const struct attached *a)
 
 	r->pid = a->count == 1 ? r->pid : 0;
 	r->start_ns = clock_mono_ns();
-	while (!is_over(r)) {
+	while (!record_attached_is_over(r)) {
 		tell_waiting(r, &told);
-		wait_for_something(r, a);
+		record_attached_wait_for_something(r, a);
 	}
 	collector_progress(r->collector, &end);
 	record_finish(r);

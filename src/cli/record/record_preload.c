@@ -11,7 +11,7 @@
 
 const char *const record_waits[] = {"locks", "io", NULL};
 
-static int refuse(const char *library, int error)
+static int record_preload_refuse(const char *library, int error)
 {
 	if (error == -EILSEQ)
 		return cli_error("%s: its path has a blank or colon, so that the loader "
@@ -21,7 +21,7 @@ static int refuse(const char *library, int error)
 	return cli_error("%s: %s (WEFT_LIB names another place)", library, strerror(-error));
 }
 
-static int is_asked(const struct cli_args *args, const char *group)
+static int record_preload_is_asked(const struct cli_args *args, const char *group)
 {
 	for (size_t i = 0; i < cli_count(args, "waits"); i++)
 		if (!strcmp(cli_text_at(args, "waits", i), group))
@@ -36,7 +36,7 @@ static int set_waits(const struct cli_args *args)
 	size_t used = 0;
 
 	for (const char *const *group = record_waits; *group; group++)
-		if (is_asked(args, *group))
+		if (record_preload_is_asked(args, *group))
 			used += (size_t)snprintf(groups + used, sizeof(groups) - used, "%s%s",
 						 used ? "," : "", *group);
 	return setenv("WEFT_WAITS", groups, 1) ? cli_error("WEFT_WAITS: %s", strerror(errno)) : 0;
@@ -48,12 +48,12 @@ int record_preload(const struct cli_args *args, char *preload, size_t bytes)
 	int has_waits = cli_given(args, "waits"), n, rc = locate_preload(library, sizeof(library));
 
 	if (rc)
-		return refuse("libweft.so", rc);
+		return record_preload_refuse("libweft.so", rc);
 	rc = has_waits ? locate_waits_preload(waits, sizeof(waits)) : 0;
 	if (rc)
-		return refuse("libweft-waits.so", rc);
+		return record_preload_refuse("libweft-waits.so", rc);
 	n = snprintf(preload, bytes, "%s%s%s", waits, has_waits ? ":" : "", library);
 	if (n < 0 || (size_t)n >= bytes)
-		return refuse("libweft.so", -ENAMETOOLONG);
+		return record_preload_refuse("libweft.so", -ENAMETOOLONG);
 	return has_waits ? set_waits(args) : 0;
 }

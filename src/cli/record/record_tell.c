@@ -23,8 +23,9 @@ struct line {
 	size_t used;
 };
 
-static void add(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct line *l, const char *format, ...)
+static void record_tell_add(struct line *l, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void record_tell_add(struct line *l, const char *format, ...)
 {
 	va_list list;
 	int n;
@@ -70,33 +71,34 @@ static void add_lost(struct line *l, const struct collector_result *result)
 
 	if (!lost)
 		return;
-	add(l, ", %llu lost (", (unsigned long long)lost);
+	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
 		uint64_t count = total->counter[causes[i].number];
 
 		if (strcmp(causes[i].kind, "LOST") != 0 || !count)
 			continue;
-		add(l, "%s%s %llu", before, causes[i].name, (unsigned long long)count);
+		record_tell_add(l, "%s%s %llu", before, causes[i].name, (unsigned long long)count);
 		before = ", ";
 	}
 	if (total->pending) {
-		add(l, "%spending %llu", before, (unsigned long long)total->pending);
+		record_tell_add(l, "%spending %llu", before, (unsigned long long)total->pending);
 		before = ", ";
 	}
 	if (result->samples_unwritten)
-		add(l, "%sunwritten %llu", before, (unsigned long long)result->samples_unwritten);
-	add(l, ")");
+		record_tell_add(l, "%sunwritten %llu", before,
+				(unsigned long long)result->samples_unwritten);
+	record_tell_add(l, ")");
 }
 
-static const char *plural(uint64_t n, const char *one, const char *many)
+static const char *record_tell_plural(uint64_t n, const char *one, const char *many)
 {
 	return n == 1 ? one : many;
 }
 
 static void add_wall(struct line *l, const struct collector_result *result)
 {
-	add(l, "%llu wall %s", (unsigned long long)result->wall_samples,
-	    plural(result->wall_samples, "sample", "samples"));
+	record_tell_add(l, "%llu wall %s", (unsigned long long)result->wall_samples,
+			record_tell_plural(result->wall_samples, "sample", "samples"));
 }
 
 /* What is missing of them. What was left out as asked for is not missed. */
@@ -107,13 +109,15 @@ static void add_missed(struct line *l, const struct collector_result *result)
 	const char *before = ", not taken: ";
 
 	if (unreadable)
-		add(l, ", stacks not read: wall_unreadable %llu", (unsigned long long)unreadable);
+		record_tell_add(l, ", stacks not read: wall_unreadable %llu",
+				(unsigned long long)unreadable);
 	if (moved) {
-		add(l, "%swall_moved %llu", before, (unsigned long long)moved);
+		record_tell_add(l, "%swall_moved %llu", before, (unsigned long long)moved);
 		before = ", ";
 	}
 	if (result->wall_unwritten)
-		add(l, "%swall_unwritten %llu", before, (unsigned long long)result->wall_unwritten);
+		record_tell_add(l, "%swall_unwritten %llu", before,
+				(unsigned long long)result->wall_unwritten);
 }
 
 /* Runs and waits of coroutines, where there were any; what the books call lost. */
@@ -144,23 +148,25 @@ static void add_event_losses(struct line *l, const struct collector_result *resu
 		lost += counter[event_losses[i].counter];
 	if (!lost)
 		return;
-	add(l, ", %llu lost (", (unsigned long long)lost);
+	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
 	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++) {
 		uint64_t count = counter[event_losses[i].counter];
 
 		if (!count)
 			continue;
-		add(l, "%s%s %llu", before, event_losses[i].name, (unsigned long long)count);
+		record_tell_add(l, "%s%s %llu", before, event_losses[i].name,
+				(unsigned long long)count);
 		before = ", ";
 	}
 	if (result->total.events_pending) {
-		add(l, "%sevents_pending %llu", before,
-		    (unsigned long long)result->total.events_pending);
+		record_tell_add(l, "%sevents_pending %llu", before,
+				(unsigned long long)result->total.events_pending);
 		before = ", ";
 	}
 	if (unwritten(result))
-		add(l, "%sevents_unwritten %llu", before, (unsigned long long)unwritten(result));
-	add(l, ")");
+		record_tell_add(l, "%sevents_unwritten %llu", before,
+				(unsigned long long)unwritten(result));
+	record_tell_add(l, ")");
 }
 
 /* With runs and waits, as long as nothing says that the events were others. */
@@ -172,11 +178,12 @@ static void add_events(struct line *l, const struct collector_result *result)
 	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !result->switches)
 		return;
 	if (is_typed)
-		add(l, ", %llu %s", (unsigned long long)result->typed,
-		    plural(result->typed, "event", "events"));
+		record_tell_add(l, ", %llu %s", (unsigned long long)result->typed,
+				record_tell_plural(result->typed, "event", "events"));
 	if (is_switched)
-		add(l, ", %llu coroutine %s", (unsigned long long)result->switches,
-		    plural(result->switches, "run or wait", "runs and waits"));
+		record_tell_add(
+			l, ", %llu coroutine %s", (unsigned long long)result->switches,
+			record_tell_plural(result->switches, "run or wait", "runs and waits"));
 	add_event_losses(l, result);
 }
 
@@ -192,23 +199,24 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	char size[32];
 
 	record_size_text(result->bytes, size, sizeof(size));
-	add(&l, "weft record: ");
+	record_tell_add(&l, "weft record: ");
 	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
-		add(&l, "%llu %s", (unsigned long long)result->samples,
-		    plural(result->samples, "sample", "samples"));
+		record_tell_add(&l, "%llu %s", (unsigned long long)result->samples,
+				record_tell_plural(result->samples, "sample", "samples"));
 	else
 		add_wall(&l, result);
 	add_lost(&l, result);
 	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
-		add(&l, ", ");
+		record_tell_add(&l, ", ");
 		add_wall(&l, result);
 	}
 	if (r->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
 	add_events(&l, result);
-	add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
-	    plural(result->total.threads, "thread", "threads"), result->processes,
-	    plural(result->processes, "process", "processes"), r->path, size);
+	record_tell_add(
+		&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
+		record_tell_plural(result->total.threads, "thread", "threads"), result->processes,
+		record_tell_plural(result->processes, "process", "processes"), r->path, size);
 	fprintf(stderr, "%s\n", l.text);
 }
 
@@ -225,7 +233,8 @@ static void tell_account(const struct collector_result *result)
 	if (result->times_off)
 		fprintf(stderr,
 			"weft record: of %u %s running, waiting and blocked do not add up\n",
-			result->times_off, plural(result->times_off, "thread", "threads"));
+			result->times_off,
+			record_tell_plural(result->times_off, "thread", "threads"));
 }
 
 static void tell_dropped(const struct collector_result *result)
@@ -237,8 +246,8 @@ static void tell_dropped(const struct collector_result *result)
 	record_size_text(result->dropped_bytes, size, sizeof(size));
 	fprintf(stderr, "weft record: the oldest %llu %s of the file (%s) %s dropped\n",
 		(unsigned long long)result->dropped_chunks,
-		plural(result->dropped_chunks, "part", "parts"), size,
-		plural(result->dropped_chunks, "was", "were"));
+		record_tell_plural(result->dropped_chunks, "part", "parts"), size,
+		record_tell_plural(result->dropped_chunks, "was", "were"));
 }
 
 #define NAMED_MAX 8
@@ -263,12 +272,13 @@ static void tell_running(const struct record *r)
 	if (!count || r->duration_ns)
 		return;
 	for (size_t i = 0; i < NAMED_MAX && i < count; i++)
-		add(&l, "%s%s [%d]", i ? ", " : "", running[i].command, (int)running[i].pid);
+		record_tell_add(&l, "%s%s [%d]", i ? ", " : "", running[i].command,
+				(int)running[i].pid);
 	if (count > NAMED_MAX)
-		add(&l, ", ...");
+		record_tell_add(&l, ", ...");
 	fprintf(stderr,
 		"weft record: %zu %s on, unrecorded: %s; --wait-all records until they end\n",
-		count, plural(count, "process runs", "processes run"), l.text);
+		count, record_tell_plural(count, "process runs", "processes run"), l.text);
 }
 
 static void tell_unrecorded(const struct record *r)
@@ -277,13 +287,13 @@ static void tell_unrecorded(const struct record *r)
 	struct line l = {.used = 0};
 
 	for (size_t i = 0; i < NAMED_MAX && i < u->count; i++)
-		add(&l, "%s%s [%d] (%s)", i ? ", " : "", u->program[i].command,
-		    (int)u->program[i].pid, u->program[i].why);
+		record_tell_add(&l, "%s%s [%d] (%s)", i ? ", " : "", u->program[i].command,
+				(int)u->program[i].pid, u->program[i].why);
 	if (u->count > NAMED_MAX)
-		add(&l, ", ...");
+		record_tell_add(&l, ", ...");
 	if (u->count)
 		cli_warning("%zu %s ran unrecorded: %s", u->count,
-			    plural(u->count, "program", "programs"), l.text);
+			    record_tell_plural(u->count, "program", "programs"), l.text);
 }
 
 static void tell_execs(const struct collector_result *result)
@@ -300,11 +310,11 @@ static void tell_refused(const struct collector_result *result)
 	if (result->gone)
 		cli_warning("%u %s could not be recorded: %s ended, or went on without, before the "
 			    "recording came to answer",
-			    result->gone, plural(result->gone, "process", "processes"),
-			    plural(result->gone, "it", "they"));
+			    result->gone, record_tell_plural(result->gone, "process", "processes"),
+			    record_tell_plural(result->gone, "it", "they"));
 	if (result->refused)
 		cli_warning("%u %s could not be recorded: %s", result->refused,
-			    plural(result->refused, "process", "processes"),
+			    record_tell_plural(result->refused, "process", "processes"),
 			    strerror(-result->refused_error));
 	else if (!result->processes && !result->gone)
 		cli_warning("no process joined: nothing was recorded");
@@ -323,13 +333,15 @@ static void tell_untimed(const struct collector_result *result)
 		cli_warning("%llu %s no CPU timer, thus no samples: begun after their program had "
 			    "set no_new_privs or a seccomp filter, which may kill for what it does "
 			    "not know",
-			    (unsigned long long)count, plural(count, "thread had", "threads had"));
+			    (unsigned long long)count,
+			    record_tell_plural(count, "thread had", "threads had"));
 	else if (!getrlimit(RLIMIT_SIGPENDING, &limit))
 		cli_warning(
 			"%llu %s no CPU timer, thus no samples in the kernel, and none at all "
 			"where hrtimers cannot be had: half of %llu pending signals is what weft "
 			"may use, or what a program allows itself; raise the limit (ulimit -i)",
-			(unsigned long long)count, plural(count, "thread had", "threads had"),
+			(unsigned long long)count,
+			record_tell_plural(count, "thread had", "threads had"),
 			(unsigned long long)limit.rlim_cur);
 }
 
@@ -342,14 +354,15 @@ static void tell_refused_tables(const struct record *r, const struct collector_r
 		return;
 	cli_warning("%llu mapped %s no room for %s: stacks through %s were %s (weft doctor "
 		    "tells how much there is)",
-		    (unsigned long long)count, plural(count, "file found", "files found"),
-		    plural(count, "its unwind table", "their unwind tables"),
-		    plural(count, "it", "them"),
+		    (unsigned long long)count,
+		    record_tell_plural(count, "file found", "files found"),
+		    record_tell_plural(count, "its unwind table", "their unwind tables"),
+		    record_tell_plural(count, "it", "them"),
 		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
 }
 
 /* By process: "2 threads of x [123] could not be sampled: worker-1 (blocks SIGPROF), ..." */
-static void tell_unsampled(const struct collector_result *result)
+static void record_tell_unsampled(const struct collector_result *result)
 {
 	const struct outside_unsampled *u = result->unsampled;
 	size_t known = result->unsampled_count, i = 0;
@@ -361,9 +374,11 @@ static void tell_unsampled(const struct collector_result *result)
 		size_t first = i;
 
 		for (; i < known && u[i].pid == u[first].pid; i++)
-			add(&names, "%s%s (%s)", i == first ? "" : ", ", u[i].name, u[i].why);
+			record_tell_add(&names, "%s%s (%s)", i == first ? "" : ", ", u[i].name,
+					u[i].why);
 		fprintf(stderr, "weft record: %zu %s of %s could not be sampled: %s\n", i - first,
-			plural(i - first, "thread", "threads"), u[first].process, names.text);
+			record_tell_plural(i - first, "thread", "threads"), u[first].process,
+			names.text);
 	}
 	if (result->unsampled_count > known)
 		fprintf(stderr, "weft record: and %zu more threads could not be sampled\n",
@@ -381,7 +396,7 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_unrecorded(r);
 	tell_untimed(result);
 	tell_idle(result);
-	tell_unsampled(result);
+	record_tell_unsampled(result);
 	tell_refused_tables(r, result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
 }

@@ -63,7 +63,7 @@ void record_close_fds(const struct record *r)
 		close(r->pid_fd);
 }
 
-static int has_ended(const struct record *r)
+static int record_wait_has_ended(const struct record *r)
 {
 	siginfo_t info = {.si_pid = 0};
 
@@ -71,13 +71,13 @@ static int has_ended(const struct record *r)
 	       info.si_pid == r->pid;
 }
 
-static void take_end(struct record *r)
+static void record_wait_take_end(struct record *r)
 {
 	int status;
 
 	if (r->ended)
 		return;
-	if (has_ended(r))
+	if (record_wait_has_ended(r))
 		collector_root_ends(r->collector, r->pid);
 	if (waitpid(r->pid, &status, WNOHANG) != r->pid)
 		return;
@@ -86,7 +86,7 @@ static void take_end(struct record *r)
 	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void pass_on(struct record *r, int number)
+static void record_wait_pass_on(struct record *r, int number)
 {
 	if (!r->ended)
 		kill(r->pid, number);
@@ -104,7 +104,7 @@ static void take_interrupt(struct record *r, const struct signalfd_siginfo *info
 	r->interrupts++;
 }
 
-static void take_signals(struct record *r)
+static void record_wait_take_signals(struct record *r)
 {
 	struct signalfd_siginfo info;
 
@@ -112,7 +112,7 @@ static void take_signals(struct record *r)
 		if (info.ssi_signo == SIGINT)
 			take_interrupt(r, &info);
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
-			pass_on(r, (int)info.ssi_signo);
+			record_wait_pass_on(r, (int)info.ssi_signo);
 	}
 }
 
@@ -213,7 +213,7 @@ int record_is_time_to_look(struct record *r)
 	return 1;
 }
 
-static void wait_for_something(struct record *r)
+static void record_wait_for_something(struct record *r)
 {
 	struct pollfd fd[] = {
 		{.fd = r->signal_fd, .events = POLLIN},
@@ -225,7 +225,7 @@ static void wait_for_something(struct record *r)
 	if (poll(fd, 3, record_pause_ms(r)) < 0)
 		return;
 	if (fd[0].revents)
-		take_signals(r);
+		record_wait_take_signals(r);
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
 		record_show_warnings(r);
 		record_show_progress(r);
@@ -233,7 +233,7 @@ static void wait_for_something(struct record *r)
 			unrecorded_look(&r->unrecorded, r->pid);
 	}
 	if (fd[2].revents || r->pid_fd < 0)
-		take_end(r);
+		record_wait_take_end(r);
 }
 
 static int exit_status(const struct record *r)
@@ -251,7 +251,7 @@ int record_wait(struct record *r)
 	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
 	r->start_ns = clock_mono_ns();
 	while (!is_time_to_leave(r)) {
-		wait_for_something(r);
+		record_wait_for_something(r);
 		if (!r->finished && is_time_to_finish(r))
 			record_finish(r);
 	}

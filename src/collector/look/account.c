@@ -78,16 +78,16 @@ void account_free(struct account *a)
 /* ---- one thread */
 
 /* The main thread is as old as the process, which a clock tick may not tell. */
-static int is_older(const struct account *a, const struct watched_thread *t)
+static int account_is_older(const struct account *a, const struct watched_thread *t)
 {
 	return t->tid == a->process->pid || (t->start && t->start < a->opened_ticks);
 }
 
-static void tell(struct account *a, struct watched_thread *t, uint32_t flags)
+static void account_tell(struct account *a, struct watched_thread *t, uint32_t flags)
 {
 	struct account_word word = {
 		.tid = t->inside_tid,
-		.flags = flags | (is_older(a, t) ? ACCOUNT_OLDER : 0),
+		.flags = flags | (account_is_older(a, t) ? ACCOUNT_OLDER : 0),
 		.cpu_ns = t->account.cpu_ns,
 	};
 
@@ -97,7 +97,7 @@ static void tell(struct account *a, struct watched_thread *t, uint32_t flags)
 }
 
 /* What it calls itself once it is at work, most often for good. */
-static void take_name(const struct account *a, struct watched_thread *t)
+static void account_take_name(const struct account *a, struct watched_thread *t)
 {
 	struct thread_stat stat;
 
@@ -108,7 +108,8 @@ static void take_name(const struct account *a, struct watched_thread *t)
 		memcpy(t->name, stat.name, sizeof(t->name));
 }
 
-static const struct weft_slot *slot_of(const struct account *a, const struct watched_thread *t)
+static const struct weft_slot *account_slot_of(const struct account *a,
+					       const struct watched_thread *t)
 {
 	const struct process *p = a->process;
 
@@ -117,27 +118,27 @@ static const struct weft_slot *slot_of(const struct account *a, const struct wat
 		       : NULL;
 }
 
-static uint64_t attempted(const struct account *a, const struct watched_thread *t)
+static uint64_t account_attempted(const struct account *a, const struct watched_thread *t)
 {
-	const struct weft_slot *slot = slot_of(a, t);
+	const struct weft_slot *slot = account_slot_of(a, t);
 
 	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
 		    : 0;
 }
 
 /* A slot that a thread of ours has claimed counts from 0 on, but for one that was there before. */
-static void meet(const struct account *a, struct watched_thread *t)
+static void account_meet(const struct account *a, struct watched_thread *t)
 {
 	struct thread_account *k = &t->account;
 
 	if (k->met)
 		return;
 	k->met = 1;
-	k->from_ns = is_older(a, t) ? k->cpu_ns : 0;
-	k->head = is_older(a, t) && a->process->cpu_before_ns ? attempted(a, t) : 0;
+	k->from_ns = account_is_older(a, t) ? k->cpu_ns : 0;
+	k->head = account_is_older(a, t) && a->process->cpu_before_ns ? account_attempted(a, t) : 0;
 }
 
-static int samples_are_wanted(const struct account *a)
+static int account_samples_are_wanted(const struct account *a)
 {
 	const struct weft_session_header *h = a->process->base;
 
@@ -162,9 +163,9 @@ static const char *why_slotless(const struct account *a, const struct thread_mas
 	return "began unseen, and was not primed";
 }
 
-static const char *why(const struct account *a, const struct watched_thread *t)
+static const char *account_why(const struct account *a, const struct watched_thread *t)
 {
-	const struct weft_slot *slot = slot_of(a, t);
+	const struct weft_slot *slot = account_slot_of(a, t);
 	struct thread_masks masks;
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
@@ -186,16 +187,16 @@ static void mark_unsampled(const struct account *a, struct watched_thread *t)
 	uint64_t period_ns = __atomic_load_n(
 		&((struct weft_session_header *)a->process->base)->period_ns, __ATOMIC_RELAXED);
 	uint64_t used_ns = t->account.cpu_ns - t->account.from_ns;
-	t->account.is_sampled |= attempted(a, t) != t->account.head;
+	t->account.is_sampled |= account_attempted(a, t) != t->account.head;
 	if (t->account.is_sampled || t->unsampled || used_ns < UNSAMPLED_MIN_NS ||
 	    used_ns / UNSAMPLED_PERIODS < period_ns)
 		return;
-	t->unsampled = why(a, t);
-	t->unsampled_head = attempted(a, t);
+	t->unsampled = account_why(a, t);
+	t->unsampled_head = account_attempted(a, t);
 }
 
-static void set_pause(const struct account *a, struct watched_thread *t, int has_run,
-		      uint64_t now_ns)
+static void account_set_pause(const struct account *a, struct watched_thread *t, int has_run,
+			      uint64_t now_ns)
 {
 	struct thread_account *k = &t->account;
 	uint64_t least = t->slot == THREADS_NO_SLOT ? PAUSE_MIN_NS : a->pause_ns;
@@ -214,24 +215,24 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 
 	if (thread_cpu_read(a->process->proc_fd, t->tid, &cpu_ns))
 		return;
-	set_pause(a, t, cpu_ns != k->cpu_ns, now_ns);
+	account_set_pause(a, t, cpu_ns != k->cpu_ns, now_ns);
 	k->process_ns = process_ns;
 	k->read_ns = now_ns;
-	k->read_head = attempted(a, t);
+	k->read_head = account_attempted(a, t);
 	if (cpu_ns > k->cpu_ns)
 		k->cpu_ns = cpu_ns;
-	meet(a, t);
-	take_name(a, t);
+	account_meet(a, t);
+	account_take_name(a, t);
 	if (t->unsampled && k->read_head != t->unsampled_head)
 		t->unsampled = NULL;
-	if (samples_are_wanted(a))
+	if (account_samples_are_wanted(a))
 		mark_unsampled(a, t);
 	if (k->cpu_ns != k->told_ns)
-		tell(a, t, 0);
+		account_tell(a, t, 0);
 }
 
 /* A hundred readings a second, of threads that leave last words. */
-static uint64_t pause_of(size_t threads)
+static uint64_t account_pause_of(size_t threads)
 {
 	uint64_t pause_ns = threads * PAUSE_EACH_NS;
 
@@ -253,7 +254,7 @@ static int is_worth_it(const struct account *a, const struct watched_thread *t, 
 	const struct thread_account *k = &t->account;
 	uint64_t age_ns = now_ns - k->read_ns;
 
-	return !k->met || attempted(a, t) != k->read_head ||
+	return !k->met || account_attempted(a, t) != k->read_head ||
 	       age_ns > (k->pause_ns > PAUSE_SLOT_NS ? k->pause_ns / 2 : FRESH_NS);
 }
 
@@ -277,7 +278,7 @@ void account_look(struct account *a, struct threads *t, uint64_t now_ns, uint64_
 	size_t count = threads_count(t), reads = 0;
 	struct watched_thread *w;
 
-	a->pause_ns = pause_of(count);
+	a->pause_ns = account_pause_of(count);
 	if (!a->has_looked) { /* whoever is there now has used what it has used before */
 		account_look_all(a, t, now_ns);
 		return;

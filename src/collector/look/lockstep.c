@@ -82,7 +82,7 @@ static int is_new_instant(struct lockstep *l, uint64_t time_ns)
 
 /* ---- the table */
 
-static size_t place_of(const struct lockstep *l, const struct lockstep_key *key)
+static size_t lockstep_place_of(const struct lockstep *l, const struct lockstep_key *key)
 {
 	uint64_t hash = hash_mix(key->value + hash_mix((uint64_t)key->kind << 32 | key->number));
 	size_t at = (size_t)hash % PLACES;
@@ -119,11 +119,11 @@ static void forget_rare(struct lockstep *l)
 	l->count = kept;
 	memset(l->place, 0, sizeof(l->place));
 	for (size_t i = 0; i < kept; i++)
-		l->place[place_of(l, &l->entry[i].key)] = (uint16_t)(i + 1);
+		l->place[lockstep_place_of(l, &l->entry[i].key)] = (uint16_t)(i + 1);
 }
 
 /* What brought it here is no draw of it: it begins with what comes behind that. */
-static void meet(struct lockstep *l, const struct lockstep_key *key)
+static void lockstep_meet(struct lockstep *l, const struct lockstep_key *key)
 {
 	struct entry *e;
 
@@ -136,10 +136,10 @@ static void meet(struct lockstep *l, const struct lockstep_key *key)
 	memcpy(e->since, l->all, sizeof(e->since));
 	snprintf(e->name, sizeof(e->name), "%s", key->name ? key->name : "");
 	snprintf(e->text, sizeof(e->text), "%s", key->text ? key->text : "");
-	l->place[place_of(l, key)] = (uint16_t)l->count;
+	l->place[lockstep_place_of(l, key)] = (uint16_t)l->count;
 }
 
-static void add(struct sums *s, double weight, int is_new)
+static void look_lockstep_add(struct sums *s, double weight, int is_new)
 {
 	s->weight += weight;
 	s->squares += weight * weight;
@@ -153,14 +153,14 @@ void lockstep_add(struct lockstep *l, enum lockstep_side side, uint64_t time_ns,
 
 	l->looks += side == LOCKSTEP_LOOKS;
 	l->looked_ns = side == LOCKSTEP_LOOKS ? time_ns : l->looked_ns;
-	add(&l->all[side], weight, is_new);
+	look_lockstep_add(&l->all[side], weight, is_new);
 	for (size_t i = 0; i < count; i++) {
-		size_t at = place_of(l, &keys[i]);
+		size_t at = lockstep_place_of(l, &keys[i]);
 
 		if (l->place[at])
-			add(&l->entry[l->place[at] - 1].seen[side], weight, 1);
+			look_lockstep_add(&l->entry[l->place[at] - 1].seen[side], weight, 1);
 		else
-			meet(l, &keys[i]);
+			lockstep_meet(l, &keys[i]);
 	}
 }
 
@@ -198,7 +198,7 @@ static struct part part_of(const struct lockstep *l, const struct entry *e, enum
 	return p;
 }
 
-static double pooled(const struct part *ticks, const struct part *looks)
+static double lockstep_pooled(const struct part *ticks, const struct part *looks)
 {
 	return (ticks->n * ticks->share + looks->n * looks->share) / (ticks->n + looks->n);
 }
@@ -209,7 +209,7 @@ static int is_enough(const struct part *ticks, const struct part *looks)
 
 	if (fewer < LOCKSTEP_ENOUGH)
 		return 0;
-	share = pooled(ticks, looks);
+	share = lockstep_pooled(ticks, looks);
 	return share * fewer >= EXPECTED_MIN && (1 - share) * fewer >= EXPECTED_MIN;
 }
 
@@ -224,7 +224,7 @@ static double error_of_looks(const struct lockstep *l)
 
 static double deviates(const struct part *ticks, const struct part *looks, double error)
 {
-	double share = pooled(ticks, looks);
+	double share = lockstep_pooled(ticks, looks);
 	double sigma = sqrt(share * (1 - share) * (1 / ticks->n + 1 / looks->n));
 	double excess = fabs(ticks->share - looks->share) - error;
 
@@ -238,8 +238,8 @@ static int is_worse(double z, const struct entry *e, double worst_z, const struc
 	return z > worst_z * 0.9999 && e->key.kind < worst->key.kind;
 }
 
-static void tell(const struct entry *e, double z, size_t tests, const struct part part[],
-		 struct lockstep_verdict *out)
+static void lockstep_tell(const struct entry *e, double z, size_t tests, const struct part part[],
+			  struct lockstep_verdict *out)
 {
 	out->key = e->key;
 	out->key.name = e->name;
@@ -277,5 +277,5 @@ void lockstep_judge(const struct lockstep *l, size_t others, struct lockstep_ver
 	}
 	out->is_known = worst != NULL;
 	if (worst)
-		tell(worst, worst_z, tests * (others + 1), worst_part, out);
+		lockstep_tell(worst, worst_z, tests * (others + 1), worst_part, out);
 }

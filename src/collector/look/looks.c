@@ -140,7 +140,7 @@ static void count_cost(struct looks *l, uint64_t took_ns)
 
 /* ---- what is told */
 
-static void put_word(struct looks *l, struct look_word word, const uint8_t *labels)
+static void looks_put_word(struct looks *l, struct look_word word, const uint8_t *labels)
 {
 	static const uint8_t zeros[8];
 
@@ -166,7 +166,7 @@ void looks_flush(struct looks *l)
 /* ---- which threads */
 
 /* Are ticks all that there is? */
-static int is_wanted(const struct looks *l, uint64_t now_ns)
+static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 {
 	const struct weft_session_header *h = l->process->base;
 
@@ -181,7 +181,7 @@ static int is_wanted(const struct looks *l, uint64_t now_ns)
 	       !__atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED);
 }
 
-static const struct weft_slot *slot_of(const struct looks *l, uint32_t slot)
+static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slot)
 {
 	return weft_session_slot(l->process->base, &l->process->layout, slot);
 }
@@ -195,7 +195,8 @@ static int is_live(const struct looks *l, const struct looked *t)
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == t->generation;
 }
 
-static struct looked *add_thread(struct looks *l, const struct watched_thread *w, uint64_t now_ns)
+static struct looked *looks_add_thread(struct looks *l, const struct watched_thread *w,
+				       uint64_t now_ns)
 {
 	struct looked *all = array_grown(l->thread, l->count + 1, &l->room, sizeof(*all)), *t;
 
@@ -210,16 +211,17 @@ static struct looked *add_thread(struct looks *l, const struct watched_thread *w
 			     .since_ns = now_ns + LOOKS_BEGIN_NS,
 			     .written_ns = now_ns};
 	l->at[w->slot] = (uint32_t)l->count;
-	put_word(l,
-		 (struct look_word){.kind = LOOK_THREAD,
-				    .slot = t->slot,
-				    .generation = t->generation,
-				    .time_ns = t->since_ns},
-		 NULL);
+	looks_put_word(l,
+		       (struct look_word){.kind = LOOK_THREAD,
+					  .slot = t->slot,
+					  .generation = t->generation,
+					  .time_ns = t->since_ns},
+		       NULL);
 	return t;
 }
 
-static struct looked *thread_of(struct looks *l, const struct watched_thread *w, uint64_t now_ns)
+static struct looked *looks_thread_of(struct looks *l, const struct watched_thread *w,
+				      uint64_t now_ns)
 {
 	uint32_t at = w->slot < l->process->layout.slot_count ? l->at[w->slot] : 0;
 
@@ -227,7 +229,7 @@ static struct looked *thread_of(struct looks *l, const struct watched_thread *w,
 		return NULL;
 	if (at && l->thread[at - 1].generation == w->generation && l->thread[at - 1].tid == w->tid)
 		return &l->thread[at - 1];
-	return add_thread(l, w, now_ns);
+	return looks_add_thread(l, w, now_ns);
 }
 
 static void drop_unknown(struct looks *l)
@@ -249,14 +251,14 @@ static void drop_unknown(struct looks *l)
 	l->count = kept;
 }
 
-static void list(struct looks *l, struct threads *threads, uint64_t now_ns)
+static void looks_list(struct looks *l, struct threads *threads, uint64_t now_ns)
 {
 	const struct watched_thread *w;
 
 	for (size_t i = 0; i < l->count; i++)
 		l->thread[i].is_known = 0;
 	for (size_t cursor = 0; (w = threads_next(threads, &cursor));) {
-		struct looked *t = thread_of(l, w, now_ns);
+		struct looked *t = looks_thread_of(l, w, now_ns);
 
 		if (t)
 			t->is_known = 1;
@@ -276,8 +278,8 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 	l->busy = busy;
 	for (size_t i = 0; i < l->count; i++) {
 		struct looked *t = &l->thread[i];
-		uint64_t written =
-			__atomic_load_n(&slot_of(l, t->slot)->samples_p.written, __ATOMIC_RELAXED);
+		uint64_t written = __atomic_load_n(&looks_slot_of(l, t->slot)->samples_p.written,
+						   __ATOMIC_RELAXED);
 
 		if (written != t->written)
 			t->written_ns = now_ns;
@@ -293,8 +295,9 @@ static void turn(struct looks *l, int is_on, uint64_t now_ns)
 	l->is_on = is_on;
 	__atomic_fetch_add(&looked_at, is_on ? 1 : UINT64_MAX, __ATOMIC_RELAXED);
 	l->since_ns = is_on ? now_ns + LOOKS_BEGIN_NS : now_ns;
-	put_word(l, (struct look_word){.kind = is_on ? LOOK_GO : LOOK_REST, .time_ns = l->since_ns},
-		 NULL);
+	looks_put_word(
+		l, (struct look_word){.kind = is_on ? LOOK_GO : LOOK_REST, .time_ns = l->since_ns},
+		NULL);
 	for (size_t i = 0; i < l->count; i++)
 		l->thread[i].runs = 0;
 	if (!is_on && CPU_COUNT(&l->cpus))
@@ -303,12 +306,12 @@ static void turn(struct looks *l, int is_on, uint64_t now_ns)
 
 uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t now_ns)
 {
-	int is_on = !is_still && is_wanted(l, now_ns), was_on = l->is_on;
+	int is_on = !is_still && looks_is_wanted(l, now_ns), was_on = l->is_on;
 
 	if (is_on != was_on)
 		turn(l, is_on, now_ns);
 	if (is_on) {
-		list(l, t, now_ns);
+		looks_list(l, t, now_ns);
 		list_busy(l, now_ns);
 	}
 	looks_flush(l);
@@ -317,8 +320,8 @@ uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t 
 
 /* ---- one look */
 
-static int read_file(const struct looks *l, struct looked *t, enum file which, char *out,
-		     size_t room)
+static int looks_read_file(const struct looks *l, struct looked *t, enum file which, char *out,
+			   size_t room)
 {
 	int fd = t->fd[which];
 	char path[64];
@@ -360,13 +363,14 @@ static int shows_ids(const struct looks *l)
 }
 
 /* Its context, if it is one of one moment. */
-static int read_context(struct looks *l, const struct looked *t, struct look_word *word)
+static int looks_read_context(struct looks *l, const struct looked *t, struct look_word *word)
 {
 	int bytes;
 
 	if (!is_live(l, t))
 		return 0;
-	word->context = (uint8_t)weft_context_snapshot_remote(slot_of(l, t->slot), &word->snapshot);
+	word->context =
+		(uint8_t)weft_context_snapshot_remote(looks_slot_of(l, t->slot), &word->snapshot);
 	bytes = wall_labels_of_slot(l->process, t->slot, t->tid, l->labels);
 	if (!is_live(l, t) || bytes < 0 || word->context == WEFT_CONTEXT_BUSY ||
 	    word->context == WEFT_CONTEXT_BAD)
@@ -385,12 +389,12 @@ static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 	uint64_t began_ns;
 	int has_context;
 
-	if (read_file(l, t, RUNS, text, 128) || wall_parse_schedstat(text, &came))
+	if (looks_read_file(l, t, RUNS, text, 128) || wall_parse_schedstat(text, &came))
 		return 0;
 	began_ns = clock_mono_ns();
-	has_context = read_context(l, t, word);
+	has_context = looks_read_context(l, t, word);
 	count_runs(l, t, &came);
-	if (!has_context || read_file(l, t, STATUS, text, sizeof(text)) ||
+	if (!has_context || looks_read_file(l, t, STATUS, text, sizeof(text)) ||
 	    wall_parse_status(text, &left))
 		return 0;
 	word->took_ns = (uint32_t)(clock_mono_ns() - began_ns);
@@ -400,7 +404,7 @@ static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 	return 0;
 }
 
-static void look_at(struct looks *l, struct looked *t, double weight, uint64_t now_ns)
+static void looks_look_at(struct looks *l, struct looked *t, double weight, uint64_t now_ns)
 {
 	struct look_word word = {.kind = LOOK_SEEN,
 				 .slot = t->slot,
@@ -414,18 +418,18 @@ static void look_at(struct looks *l, struct looked *t, double weight, uint64_t n
 	word.runs = l->runs;
 	word.cpu_ns = l->cpu_ns;
 	l->runs = l->cpu_ns = 0;
-	put_word(l, word, l->labels);
+	looks_put_word(l, word, l->labels);
 }
 
 /* From a random one on, so that each has the same chance. */
-static void look_at_busy(struct looks *l, uint64_t now_ns)
+static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 {
 	size_t busy = l->busy_count, count = busy < BUSY_AT_ONCE ? busy : BUSY_AT_ONCE;
 	size_t first = (size_t)(random_part(l) * (double)busy);
 
 	for (size_t i = 0; i < count; i++)
-		look_at(l, &l->thread[l->busy[(first + i) % busy]], (double)busy / (double)count,
-			now_ns);
+		looks_look_at(l, &l->thread[l->busy[(first + i) % busy]],
+			      (double)busy / (double)count, now_ns);
 }
 
 /* One of all; those that are busy have had their chance. */
@@ -435,7 +439,7 @@ static void look_at_any(struct looks *l, uint64_t now_ns)
 		l->count ? &l->thread[(size_t)(random_part(l) * (double)l->count)] : NULL;
 
 	if (t && !t->is_busy)
-		look_at(l, t, (double)l->count, now_ns);
+		looks_look_at(l, t, (double)l->count, now_ns);
 }
 
 /* Most likely a thread waits for the CPU that the look is on: where there are two, it would be so
@@ -459,7 +463,7 @@ uint64_t looks_take(struct looks *l, uint64_t due_ns)
 
 	if (now_ns - due_ns < LATE_NS && now_ns >= l->since_ns) {
 		l->is_in_the_way = l->is_seen = 0;
-		look_at_busy(l, now_ns);
+		looks_look_at_busy(l, now_ns);
 		look_at_any(l, now_ns);
 		count_cost(l, clock_mono_ns() - now_ns);
 		step_aside(l);

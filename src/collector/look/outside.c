@@ -89,7 +89,7 @@ static void remember_unsampled(struct outside *o, const struct process *p,
 }
 
 /* Only at its end, or the process's: until then samples may come after all. */
-static void tell_unsampled(struct watched *w, struct watched_thread *t)
+static void outside_tell_unsampled(struct watched *w, struct watched_thread *t)
 {
 	if (!t->unsampled)
 		return;
@@ -104,14 +104,14 @@ static void tell_all_unsampled(struct watched *w)
 	size_t cursor = 0;
 
 	while ((t = threads_next(w->threads, &cursor)))
-		tell_unsampled(w, t);
+		outside_tell_unsampled(w, t);
 }
 
 static void thread_dead(void *arg, struct watched_thread *t)
 {
 	struct watched *w = arg;
 
-	tell_unsampled(w, t);
+	outside_tell_unsampled(w, t);
 	account_gone(&w->account, t);
 	if (w->wall)
 		wall_thread_dead(w->wall, t, clock_mono_ns());
@@ -126,7 +126,7 @@ static void slot_lost(void *arg, uint32_t slot, uint64_t generation)
 	process_tell_gone(w->process, slot, generation);
 }
 
-static void add(struct outside *o, struct process *p)
+static void look_outside_add(struct outside *o, struct process *p)
 {
 	struct watched *w = calloc(1, sizeof(*w));
 	struct threads_callbacks callbacks = {thread_new, thread_dead, slot_lost, w};
@@ -156,7 +156,7 @@ static void add(struct outside *o, struct process *p)
 	o->processes = w;
 }
 
-static struct watched *find(const struct outside *o, const struct process *p)
+static struct watched *outside_find(const struct outside *o, const struct process *p)
 {
 	struct watched *w = o->processes;
 
@@ -165,7 +165,7 @@ static struct watched *find(const struct outside *o, const struct process *p)
 	return w;
 }
 
-static void end(struct outside *o, struct watched *w)
+static void outside_end(struct outside *o, struct watched *w)
 {
 	struct watched **at = &o->processes;
 
@@ -216,7 +216,7 @@ static void renew_looks(struct watched *w, uint64_t now_ns)
 		w->looks_ns = due_ns;
 }
 
-static void look(struct watched *w, uint64_t now_ns)
+static void outside_look(struct watched *w, uint64_t now_ns)
 {
 	if (is_still(w, now_ns)) {
 		renew_looks(w, now_ns);
@@ -238,7 +238,7 @@ static void look(struct watched *w, uint64_t now_ns)
 }
 
 /* Threads that may be gone before the next list: only who has a slot is so brief. */
-static void meet(struct watched *w, uint64_t now_ns)
+static void outside_meet(struct watched *w, uint64_t now_ns)
 {
 	w->meet_ns = w->still ? NEVER : now_ns + wall_meet_gap(w->wall);
 	if (w->still || !threads_has_strangers(w->threads) || threads_list(w->threads, now_ns) < 0)
@@ -247,16 +247,16 @@ static void meet(struct watched *w, uint64_t now_ns)
 	wall_meet(w->wall, w->threads, 1);
 }
 
-static void visit(struct watched *w)
+static void outside_visit(struct watched *w)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (w->meet_ns <= now_ns)
-		meet(w, now_ns);
+		outside_meet(w, now_ns);
 	if (w->looks_ns <= now_ns)
 		w->looks_ns = looks_take(w->looks, w->looks_ns);
 	if (w->look_ns <= now_ns)
-		look(w, now_ns);
+		outside_look(w, now_ns);
 	if (w->wall_ns <= now_ns)
 		w->wall_ns = wall_tick(w->wall, w->threads, now_ns, WALL_BUDGET_NS);
 }
@@ -283,7 +283,7 @@ static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 	w->wall = NULL;
 }
 
-static void add_counts(struct batch *b, const struct session_counts *counts)
+static void outside_add_counts(struct batch *b, const struct session_counts *counts)
 {
 	struct session_counts sum;
 
@@ -294,9 +294,9 @@ static void add_counts(struct batch *b, const struct session_counts *counts)
 	memcpy(b->data, &sum, sizeof(sum));
 }
 
-static void pass(struct outside *o, struct batch *b)
+static void look_outside_pass(struct outside *o, struct batch *b)
 {
-	struct watched *w = b->process ? find(o, b->process) : NULL;
+	struct watched *w = b->process ? outside_find(o, b->process) : NULL;
 	uint64_t now_ns = clock_mono_ns();
 
 	if (b->kind == BATCH_ROLL)
@@ -304,9 +304,9 @@ static void pass(struct outside *o, struct batch *b)
 	if (w && b->kind == BATCH_CLOSE)
 		say_last(w, b->end, now_ns);
 	if (w)
-		add_counts(b, &w->counts);
+		outside_add_counts(b, &w->counts);
 	if (w && b->kind == BATCH_CLOSE)
-		end(o, w);
+		outside_end(o, w);
 	b->time_ns = now_ns; /* what came before it here is older */
 	queue_push(o->options.out, b);
 }
@@ -314,10 +314,10 @@ static void pass(struct outside *o, struct batch *b)
 static void carry_out(struct outside *o, struct batch *order)
 {
 	if (order->kind == BATCH_OPEN) {
-		add(o, order->process);
+		look_outside_add(o, order->process);
 		free(order);
 	} else {
-		pass(o, order);
+		look_outside_pass(o, order);
 	}
 }
 
@@ -370,7 +370,7 @@ static void *run(void *arg)
 			carry_out(o, order);
 		else
 			for (struct watched *w = o->processes; w && !over; w = w->next)
-				visit(w);
+				outside_visit(w);
 	}
 	return NULL;
 }
@@ -393,7 +393,7 @@ static int init_waiting(struct outside *o)
 	return -rc;
 }
 
-static void destroy(struct outside *o)
+static void outside_destroy(struct outside *o)
 {
 	pthread_cond_destroy(&o->ordered);
 	pthread_mutex_destroy(&o->lock);
@@ -420,7 +420,7 @@ int outside_open(struct outside **out, const struct outside_options *options)
 	rc = -pthread_create(&o->thread, NULL, run, o);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
-		destroy(o);
+		outside_destroy(o);
 		return rc;
 	}
 	*out = o;
@@ -464,11 +464,11 @@ void outside_stop(struct outside *o)
 	pthread_mutex_unlock(&o->lock);
 	pthread_join(o->thread, NULL);
 	while (o->processes) /* none, unless the recording was given up */
-		end(o, o->processes);
+		outside_end(o, o->processes);
 }
 
 void outside_free(struct outside *o)
 {
 	if (o)
-		destroy(o);
+		outside_destroy(o);
 }

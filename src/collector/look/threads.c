@@ -66,7 +66,7 @@ struct threads *threads_new(struct process *p, const struct threads_callbacks *c
 	return t;
 }
 
-static void forget(struct threads *t, struct watched_thread *w)
+static void threads_forget(struct threads *t, struct watched_thread *w)
 {
 	t->callbacks.on_dead_thread(t->callbacks.arg, w);
 	if (w->task_fd >= 0)
@@ -80,7 +80,7 @@ void threads_free(struct threads *t)
 		return;
 	for (size_t i = 0; i < t->count; i++) {
 		t->thread[i]->slot_is_its = 0; /* that it is gone, nobody knows */
-		forget(t, t->thread[i]);
+		threads_forget(t, t->thread[i]);
 	}
 	if (t->task_fd >= 0)
 		close(t->task_fd);
@@ -93,7 +93,7 @@ void threads_free(struct threads *t)
 
 /* ---- the list that the kernel gives */
 
-static int32_t parse_tid(const char *name)
+static int32_t threads_parse_tid(const char *name)
 {
 	char *end;
 	long tid = strtol(name, &end, 10);
@@ -131,7 +131,7 @@ static int take_entries(struct threads *t, const char *entries, long bytes)
 {
 	for (long at = 0; at < bytes;) {
 		const struct kernel_dirent *entry = (const void *)(entries + at);
-		int32_t tid = parse_tid(entry->name);
+		int32_t tid = threads_parse_tid(entry->name);
 
 		if (tid && put_listed(t, tid, entry->inode))
 			return -ENOMEM;
@@ -140,7 +140,7 @@ static int take_entries(struct threads *t, const char *entries, long bytes)
 	return 0;
 }
 
-static int read_list(struct threads *t)
+static int threads_read_list(struct threads *t)
 {
 	_Alignas(8) char entries[LIST_BYTES];
 	long bytes;
@@ -160,7 +160,8 @@ static int read_list(struct threads *t)
 
 /* ---- old list and new one */
 
-static struct watched_thread *meet(struct threads *t, const struct listed *l, uint64_t now_ns)
+static struct watched_thread *threads_meet(struct threads *t, const struct listed *l,
+					   uint64_t now_ns)
 {
 	struct watched_thread *w = calloc(1, sizeof(*w));
 	struct thread_masks masks = {.inside_tid = l->tid};
@@ -212,7 +213,7 @@ static int by_inside_tid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int make_room(struct threads *t, struct watched_thread ***fresh)
+static int threads_make_room(struct threads *t, struct watched_thread ***fresh)
 {
 	size_t room = t->count + t->listed + 1;
 	struct watched_thread **inside = realloc(t->inside, room * sizeof(*inside));
@@ -224,8 +225,8 @@ static int make_room(struct threads *t, struct watched_thread ***fresh)
 }
 
 /* The next of the old list, and of the new one, with the same tid or without a partner. */
-static struct watched_thread *merge(struct threads *t, struct watched_thread *old,
-				    const struct listed *l, uint64_t now_ns)
+static struct watched_thread *threads_merge(struct threads *t, struct watched_thread *old,
+					    const struct listed *l, uint64_t now_ns)
 {
 	struct watched_thread *w = old;
 
@@ -234,7 +235,7 @@ static struct watched_thread *merge(struct threads *t, struct watched_thread *ol
 		return old;
 	}
 	if (old && is_gone(t, old)) {
-		forget(t, old);
+		threads_forget(t, old);
 		w = NULL;
 	} else if (old && l) {
 		old->inode = l->inode;
@@ -242,7 +243,7 @@ static struct watched_thread *merge(struct threads *t, struct watched_thread *ol
 	}
 	if (w || !l)
 		return w;
-	w = meet(t, l, now_ns);
+	w = threads_meet(t, l, now_ns);
 	if (w)
 		t->callbacks.on_new_thread(t->callbacks.arg, w);
 	return w;
@@ -253,7 +254,7 @@ static int take_list(struct threads *t, uint64_t now_ns)
 	struct watched_thread **fresh, *w;
 	size_t count = 0, i = 0, k = 0;
 
-	if (make_room(t, &fresh))
+	if (threads_make_room(t, &fresh))
 		return -ENOMEM;
 	while (i < t->count || k < t->listed) {
 		struct watched_thread *old = i < t->count ? t->thread[i] : NULL;
@@ -265,7 +266,7 @@ static int take_list(struct threads *t, uint64_t now_ns)
 		}
 		i += old != NULL;
 		k += l != NULL;
-		w = merge(t, old, l, now_ns);
+		w = threads_merge(t, old, l, now_ns);
 		if (w)
 			fresh[count++] = w;
 	}
@@ -296,7 +297,7 @@ int threads_list(struct threads *t, uint64_t now_ns)
 	int rc = count_links(t, &links);
 
 	if (rc == 0)
-		rc = read_list(t);
+		rc = threads_read_list(t);
 	if (rc == 0)
 		rc = take_list(t, now_ns);
 	if (rc)
@@ -376,7 +377,7 @@ static int make_known(struct threads *t, uint32_t high)
 	return 0;
 }
 
-static uint64_t word_of(const struct process *p, uint32_t index)
+static uint64_t threads_word_of(const struct process *p, uint32_t index)
 {
 	uint64_t word =
 		__atomic_load_n(&weft_session_states(p->base, &p->layout)[index], __ATOMIC_ACQUIRE);
@@ -398,7 +399,7 @@ static void unmatch(struct threads *t, uint32_t index)
 }
 
 /* Of two slots with one tid, the older was left by a thread before. */
-static int is_older(const struct threads *t, const struct watched_thread *w, uint32_t index)
+static int threads_is_older(const struct threads *t, const struct watched_thread *w, uint32_t index)
 {
 	const struct process *p = t->process;
 	const struct weft_slot *mine, *other;
@@ -416,7 +417,7 @@ static void match(struct threads *t, uint32_t index, uint64_t word, struct watch
 	t->known[index].word = word;
 	t->known[index].strange = 0;
 	t->known[index].tid = w->inside_tid;
-	if (is_older(t, w, index))
+	if (threads_is_older(t, w, index))
 		return;
 	w->slot = index;
 	w->generation = WEFT_GENERATION_OF(word);
@@ -453,7 +454,7 @@ static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 	struct watched_thread *w = tid > 0 ? find_inside(t, tid) : NULL;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (tid <= 0 || word_of(p, index) != word)
+	if (tid <= 0 || threads_word_of(p, index) != word)
 		return;
 	if (w)
 		match(t, index, word, w);
@@ -466,7 +467,7 @@ int threads_has_strangers(const struct threads *t)
 	uint32_t high = slots_high(t->process);
 
 	for (uint32_t i = 0; i < high; i++) {
-		uint64_t word = word_of(t->process, i);
+		uint64_t word = threads_word_of(t->process, i);
 		const struct known_slot *k = i < t->known_count ? &t->known[i] : NULL;
 
 		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) &&
@@ -477,7 +478,7 @@ int threads_has_strangers(const struct threads *t)
 }
 
 /* As it was, and whose it was is still there. */
-static int is_known(const struct threads *t, uint32_t index, uint64_t word)
+static int threads_is_known(const struct threads *t, uint32_t index, uint64_t word)
 {
 	const struct known_slot *k = &t->known[index];
 	const struct watched_thread *w;
@@ -497,9 +498,9 @@ void threads_find_slots(struct threads *t)
 	if (make_known(t, high))
 		return;
 	for (uint32_t i = 0; i < high; i++) {
-		uint64_t word = word_of(t->process, i);
+		uint64_t word = threads_word_of(t->process, i);
 
-		if (is_known(t, i, word))
+		if (threads_is_known(t, i, word))
 			continue;
 		if (t->known[i].word)
 			unmatch(t, i);

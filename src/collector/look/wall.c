@@ -37,7 +37,7 @@
 
 /* ---- a heap of threads, the one due first on top */
 
-static void put(struct wall *w, size_t place, struct wall_thread *t)
+static void wall_put(struct wall *w, size_t place, struct wall_thread *t)
 {
 	w->heap[place] = t;
 	t->place = place;
@@ -48,13 +48,13 @@ static void sift_up(struct wall *w, struct wall_thread *t)
 	size_t at = t->place;
 
 	while (at > 0 && w->heap[(at - 1) / 2]->due_ns > t->due_ns) {
-		put(w, at, w->heap[(at - 1) / 2]);
+		wall_put(w, at, w->heap[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
-	put(w, at, t);
+	wall_put(w, at, t);
 }
 
-static void sift_down(struct wall *w, struct wall_thread *t)
+static void wall_sift_down(struct wall *w, struct wall_thread *t)
 {
 	size_t at = t->place;
 
@@ -65,10 +65,10 @@ static void sift_down(struct wall *w, struct wall_thread *t)
 			child++;
 		if (child >= w->count || w->heap[child]->due_ns >= t->due_ns)
 			break;
-		put(w, at, w->heap[child]);
+		wall_put(w, at, w->heap[child]);
 		at = child;
 	}
-	put(w, at, t);
+	wall_put(w, at, t);
 }
 
 static int heap_add(struct wall *w, struct wall_thread *t)
@@ -79,7 +79,7 @@ static int heap_add(struct wall *w, struct wall_thread *t)
 	if (!heap)
 		return -ENOMEM;
 	w->heap = heap;
-	put(w, w->count++, t);
+	wall_put(w, w->count++, t);
 	sift_up(w, t);
 	return 0;
 }
@@ -90,9 +90,9 @@ static void heap_remove(struct wall *w, struct wall_thread *t)
 
 	if (last == t)
 		return;
-	put(w, t->place, last);
+	wall_put(w, t->place, last);
 	sift_up(w, last);
-	sift_down(w, last);
+	wall_sift_down(w, last);
 }
 
 /* ---- what is told */
@@ -197,7 +197,7 @@ static void prolong(struct wall *w, struct wall_thread *t, uint64_t ticks, uint6
 		stay->told_ns = to_ns;
 }
 
-static void end_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+static void wall_end_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	if (!t->stay.is_open)
 		return;
@@ -214,7 +214,7 @@ static void end_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 
 /* It was told to be blocked while it waited for a CPU already: nothing but the run delay, which
  * comes afterwards, tells one from the other. */
-static void take_back(struct wall *w, struct wall_thread *t, uint64_t ticks)
+static void wall_take_back(struct wall *w, struct wall_thread *t, uint64_t ticks)
 {
 	uint64_t most = t->stay.pending < ticks ? t->stay.pending : ticks;
 
@@ -230,7 +230,8 @@ struct gap {
 };
 
 /* Into the books: the time since the last look, and how the thread spent it. */
-static struct gap account(struct wall_thread *t, const struct wall_runs *now, uint64_t now_ns)
+static struct gap look_wall_account(struct wall_thread *t, const struct wall_runs *now,
+				    uint64_t now_ns)
 {
 	int64_t cpu = (int64_t)(now->cpu_ns - t->runs.cpu_ns);
 	int64_t delay = (int64_t)(now->delay_ns - t->runs.delay_ns);
@@ -252,7 +253,7 @@ static uint64_t leave_stay(struct wall *w, struct wall_thread *t, uint64_t misse
 	uint64_t period_ns = w->options.period_ns, its = 0;
 
 	if (gap->blocked_ns < 0 && t->stay.is_open)
-		take_back(w, t, ((uint64_t)-gap->blocked_ns + period_ns / 2) / period_ns);
+		wall_take_back(w, t, ((uint64_t)-gap->blocked_ns + period_ns / 2) / period_ns);
 	if (t->runs.has_times)
 		missed = wall_books_part(&t->books, missed, gap->ns, gap->blocked_ns);
 	if (t->stay.is_open) {
@@ -260,7 +261,7 @@ static uint64_t leave_stay(struct wall *w, struct wall_thread *t, uint64_t misse
 		t->books.told += its;
 		prolong(w, t, its, t->looked_ns);
 	}
-	end_stay(w, t, t->looked_ns);
+	wall_end_stay(w, t, t->looked_ns);
 	return missed - its;
 }
 
@@ -309,14 +310,14 @@ static void begin_stay(struct wall *w, struct wall_thread *t, uint64_t cells, ui
 	if (!cells || !queue_has_room(w->out) || !wall_look(w, t, &t->runs))
 		return;
 	/* It may have been on a CPU when its times were read: they are whole now. */
-	account(t, &w->look.runs, now_ns);
+	look_wall_account(t, &w->look.runs, now_ns);
 	ticks = wall_books_weigh(&t->books, cells, now_ns, t->runs.has_times);
 	if (ticks)
 		open_stay(w, t, ticks, now_ns);
 }
 
 /* How long who has been still may be left alone. */
-static uint64_t pause_of(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
+static uint64_t wall_pause_of(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
 {
 	uint64_t share = w->count > FEW_THREADS ? STAY_SHARE : STAY_SHARE_OF_FEW;
 
@@ -332,7 +333,7 @@ static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wa
 {
 	if (!t->stay.is_open || now->count != t->runs.count || now->is_running)
 		return 0;
-	return pause_of(w, t, now_ns) >= 2 * w->options.period_ns || !wall_is_runnable(w, t);
+	return wall_pause_of(w, t, now_ns) >= 2 * w->options.period_ns || !wall_is_runnable(w, t);
 }
 
 /* It is in the stay still: so it was in all periods between. */
@@ -341,14 +342,14 @@ static void stay_on(struct wall *w, struct wall_thread *t, const struct wall_run
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns);
 
-	account(t, now, now_ns);
+	look_wall_account(t, now, now_ns);
 	prolong(w, t, wall_books_weigh(&t->books, cells, now_ns, t->runs.has_times), now_ns);
 }
 
 /* Looks that are rare are taken together: waking up for one costs more than it does. */
 static uint64_t next_look(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
 {
-	uint64_t pause = pause_of(w, t, now_ns), together;
+	uint64_t pause = wall_pause_of(w, t, now_ns), together;
 
 	if (pause < 2 * w->options.period_ns)
 		return wall_books_due(&t->books);
@@ -362,7 +363,7 @@ static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_r
 		      uint64_t now_ns)
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns), missed = cells ? cells - 1 : 0;
-	struct gap gap = account(t, now, now_ns);
+	struct gap gap = look_wall_account(t, now, now_ns);
 
 	wall_count(w, WEFT_COUNTER_WALL_LATE, (now_ns - t->due_ns) / w->options.period_ns);
 	missed = leave_stay(w, t, missed, &gap);
@@ -380,11 +381,11 @@ static void look_first(struct wall *w, struct wall_thread *t)
 		return;
 	if (wall_look(w, t, &now)) {
 		now_ns = clock_mono_ns();
-		account(t, &w->look.runs, now_ns);
+		look_wall_account(t, &w->look.runs, now_ns);
 		open_stay(w, t, 1, now_ns);
 	} else {
 		now_ns = clock_mono_ns();
-		account(t, &now, now_ns);
+		look_wall_account(t, &now, now_ns);
 		wall_delay(w, t, now_ns);
 	}
 }
@@ -410,7 +411,7 @@ uint64_t wall_meet_gap(struct wall *w)
 	return (uint64_t)(-log1p(-wall_random(w)) * (double)w->options.period_ns);
 }
 
-static void look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+static void wall_look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
 
@@ -446,8 +447,8 @@ uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t 
 	while (w->count && w->heap[0]->due_ns <= at_ns && at_ns - began_ns <= budget_ns) {
 		struct wall_thread *first = w->heap[0];
 
-		look_at(w, first, at_ns);
-		sift_down(w, first);
+		wall_look_at(w, first, at_ns);
+		wall_sift_down(w, first);
 		at_ns = clock_mono_ns();
 		if (at_ns < began_ns)
 			at_ns = began_ns;
@@ -509,7 +510,7 @@ void wall_thread_new(struct wall *w, struct watched_thread *watched)
 	watched->wall = t;
 }
 
-static void forget(struct wall *w, struct wall_thread *t)
+static void wall_forget(struct wall *w, struct wall_thread *t)
 {
 	/* Who has a slot is counted by its claim. */
 	w->counts->threads += t->is_told && t->watched->slot >= w->process->layout.slot_count;
@@ -531,16 +532,16 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 	runs = t->runs;
 	is_late = wall_account_is_late(w, t, now_ns);
 	now_ns = wall_account_last(w, t, &runs, now_ns);
-	gap = account(t, &runs, now_ns);
+	gap = look_wall_account(t, &runs, now_ns);
 	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 	wall_delay_end(w, t, now_ns);
 	if (!is_late)
 		wall_account_tell(w, t);
-	forget(w, t);
+	wall_forget(w, t);
 }
 
 /* What can be told of a thread up to @now_ns, without a look at anything but its run count. */
-static void settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+static void wall_settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	struct wall_runs now;
 
@@ -554,7 +555,7 @@ void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns)
 	(void)t;
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->heap[i]->stay.is_open)
-			settle(w, w->heap[i], now_ns);
+			wall_settle(w, w->heap[i], now_ns);
 		wall_delay_flush(w, w->heap[i], now_ns);
 		wall_account_tell(w, w->heap[i]);
 	}
@@ -571,10 +572,10 @@ static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	if (is_there ? is_in_its_stay(w, t, &now, now_ns)
 		     : t->stay.is_open && now.cpu_ns == t->runs.cpu_ns) {
 		stay_on(w, t, &now, now_ns);
-		end_stay(w, t, now_ns);
+		wall_end_stay(w, t, now_ns);
 		return;
 	}
-	gap = account(t, &now, now_ns);
+	gap = look_wall_account(t, &now, now_ns);
 	leave_stay(w, t, wall_books_pass(&t->books, now_ns), &gap);
 }
 
@@ -590,7 +591,7 @@ void wall_free(struct wall *w, struct threads *t, uint64_t now_ns)
 		part_from(w, last, now_ns);
 		wall_delay_end(w, last, now_ns);
 		wall_account_tell(w, last);
-		forget(w, last);
+		wall_forget(w, last);
 	}
 	free(w->heap);
 	free(w);

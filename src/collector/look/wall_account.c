@@ -78,7 +78,7 @@ static void begin_earlier(struct wall_thread *t, uint64_t began_ns)
 	t->account.delay_ns -= lesser(t->account.delay_ns, gap_ns - ran_ns);
 }
 
-static void tell(struct wall *w, struct wall_thread *t)
+static void look_wall_account_tell(struct wall *w, struct wall_thread *t)
 {
 	struct wall_account *a = &t->account;
 
@@ -112,7 +112,7 @@ void wall_account_follow(struct wall *w, struct wall_thread *t)
 	    (who.slot == a->who.slot && who.generation == a->who.generation))
 		return;
 	if (a->who.slot != WALL_NO_SLOT || a->is_used || a->is_told) {
-		tell(w, t);
+		look_wall_account_tell(w, t);
 		begin_at(t, t->looked_ns);
 	} else if (who.claimed_ns && who.claimed_ns < a->began_ns &&
 		   who.claimed_ns >= w->process->opened_ns) {
@@ -124,7 +124,7 @@ void wall_account_follow(struct wall *w, struct wall_thread *t)
 void wall_account_tell(struct wall *w, struct wall_thread *t)
 {
 	wall_account_follow(w, t);
-	tell(w, t);
+	look_wall_account_tell(w, t);
 }
 
 int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)

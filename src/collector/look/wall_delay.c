@@ -42,8 +42,8 @@ static void see(struct wall *w, const struct wall_thread *t, struct weft_sample_
 }
 
 /* @seen NULL: the context is not known. */
-static void tell(struct wall *w, struct wall_thread *t, uint64_t ticks, uint64_t now_ns,
-		 int is_guess, const struct weft_sample_record *seen)
+static void wall_delay_tell(struct wall *w, struct wall_thread *t, uint64_t ticks, uint64_t now_ns,
+			    int is_guess, const struct weft_sample_record *seen)
 {
 	struct batch_thread who;
 
@@ -74,7 +74,7 @@ static uint64_t take_owed(const struct wall *w, struct wall_thread *t)
 }
 
 /* What a look that finds it waiting is worth. The run delay knows of this wait when it is over. */
-static uint64_t take_look(struct wall *w, struct wall_thread *t, uint64_t now_ns)
+static uint64_t wall_delay_take_look(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	int64_t period_ns = (int64_t)w->options.period_ns, owed_ns, worth_ns;
 	uint64_t ticks;
@@ -112,7 +112,7 @@ static void tell_seen(struct wall *w, struct wall_thread *t, uint64_t ticks, uin
 		wall_count(w, WEFT_COUNTER_WALL_FILTERED, ticks);
 		return;
 	}
-	tell(w, t, ticks, now_ns, is_guess, is_busy(&seen.sample) ? NULL : &seen.sample);
+	wall_delay_tell(w, t, ticks, now_ns, is_guess, is_busy(&seen.sample) ? NULL : &seen.sample);
 }
 
 static void tell_owed(struct wall *w, struct wall_thread *t, uint64_t now_ns)
@@ -128,7 +128,7 @@ void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	if (!t->runs.has_times)
 		return;
 	if (is_waiting(w, t, now_ns)) {
-		tell_seen(w, t, take_look(w, t, now_ns), now_ns, 0);
+		tell_seen(w, t, wall_delay_take_look(w, t, now_ns), now_ns, 0);
 		t->delay_since_ns = now_ns;
 	} else if (t->delay_ns < (int64_t)w->options.period_ns) {
 		t->delay_since_ns = now_ns;
@@ -151,5 +151,5 @@ void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	if (w->options.pattern || wall_wants_context(w) || wall_is_off(w))
 		wall_count(w, WEFT_COUNTER_WALL_FILTERED, take_owed(w, t));
 	else
-		tell(w, t, take_owed(w, t), now_ns, 1, NULL);
+		wall_delay_tell(w, t, take_owed(w, t), now_ns, 1, NULL);
 }

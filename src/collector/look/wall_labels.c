@@ -43,23 +43,26 @@ static int fetch(const struct label_view *view, uint64_t address, void *out, siz
 	return 0;
 }
 
-static int is_named(const uint8_t *key, uint64_t bytes, const char *name)
+static int wall_labels_is_named(const uint8_t *key, uint64_t bytes, const char *name)
 {
 	return bytes == strlen(name) && memcmp(key, name, bytes) == 0;
 }
 
-static uint16_t cut(uint64_t bytes, uint16_t most)
+static uint16_t wall_labels_cut(uint64_t bytes, uint16_t most)
 {
 	return bytes < most ? (uint16_t)bytes : most;
 }
 
 /* One label behind @used bytes; how many there are then, or -1. */
-static int put_label(const struct label_view *view, const struct weft_custom_labels_label *label,
-		     uint8_t *to, int used)
+static int wall_labels_put_label(const struct label_view *view,
+				 const struct weft_custom_labels_label *label, uint8_t *to,
+				 int used)
 {
 	struct weft_sample_label head = {
-		cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES),
-		label->value.buf ? cut(label->value.bytes, WEFT_CUSTOM_LABELS_VALUE_BYTES) : 0,
+		wall_labels_cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES),
+		label->value.buf
+			? wall_labels_cut(label->value.bytes, WEFT_CUSTOM_LABELS_VALUE_BYTES)
+			: 0,
 	};
 	uint8_t *key = to + used + sizeof(head);
 
@@ -69,8 +72,8 @@ static int put_label(const struct label_view *view, const struct weft_custom_lab
 	    fetch(view, (uint64_t)(uintptr_t)label->value.buf, key + head.key_bytes,
 		  head.value_bytes))
 		return -1;
-	if (is_named(key, head.key_bytes, WEFT_CUSTOM_LABELS_SPAN_KEY) ||
-	    is_named(key, head.key_bytes, WEFT_CUSTOM_LABELS_ROOT_KEY))
+	if (wall_labels_is_named(key, head.key_bytes, WEFT_CUSTOM_LABELS_SPAN_KEY) ||
+	    wall_labels_is_named(key, head.key_bytes, WEFT_CUSTOM_LABELS_ROOT_KEY))
 		return used;
 	memcpy(to + used, &head, sizeof(head));
 	return used + (int)sizeof(head) + head.key_bytes + head.value_bytes;
@@ -89,7 +92,7 @@ static int read_set(const struct label_view *view, uint64_t address, uint8_t *to
 	if (fetch(view, (uint64_t)(uintptr_t)set.storage, label, set.count * sizeof(*label)))
 		return -1;
 	for (uint64_t i = 0; i < set.count && used >= 0; i++)
-		used = put_label(view, &label[i], to, used);
+		used = wall_labels_put_label(view, &label[i], to, used);
 	return used;
 }
 

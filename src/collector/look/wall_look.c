@@ -87,7 +87,7 @@ void wall_files_close(struct wall_thread *t)
 	}
 }
 
-static int open_file(const struct wall *w, const struct wall_thread *t, const char *name)
+static int wall_look_open_file(const struct wall *w, const struct wall_thread *t, const char *name)
 {
 	char path[64];
 	int fd;
@@ -102,14 +102,14 @@ static int open_file(const struct wall *w, const struct wall_thread *t, const ch
 }
 
 /* The whole file, terminated; its bytes or -errno. */
-static int read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
-		     const char *name, char *out, size_t room)
+static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
+			       const char *name, char *out, size_t room)
 {
 	int fd = t->fd[which], rc;
 	ssize_t n;
 
 	if (fd < 0)
-		fd = open_file(w, t, name);
+		fd = wall_look_open_file(w, t, name);
 	if (fd < 0)
 		return fd;
 	n = pread(fd, out, room - 1, 0);
@@ -132,20 +132,20 @@ int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out)
 	int rc = -ENOENT;
 
 	if (!t->no_schedstat) {
-		rc = read_file(w, t, WALL_FILE_RUNS, "schedstat", text, 128);
+		rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "schedstat", text, 128);
 		if (rc >= 0)
 			return wall_parse_schedstat(text, out);
 		if (rc != -ENOENT || faccessat(w->process->proc_fd, "schedstat", F_OK, 0) == 0)
 			return rc == -ENOENT ? -ESRCH : rc;
 		t->no_schedstat = 1;
 	}
-	rc = read_file(w, t, WALL_FILE_RUNS, "status", text, sizeof(text));
+	rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "status", text, sizeof(text));
 	if (rc >= 0)
 		rc = wall_parse_status(text, out);
 	return rc == -ENOENT ? -ESRCH : rc;
 }
 
-static uint8_t state_of(char letter)
+static uint8_t wall_look_state_of(char letter)
 {
 	if (letter == 'R')
 		return WEFT_STATE_RUNNING;
@@ -163,7 +163,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 	struct wall_stat stat;
 	char text[TEXT_BYTES];
 	int ours = sched_getcpu();
-	int rc = read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
+	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
 	if (rc >= 0)
 		rc = wall_parse_stat(text, &stat);
@@ -172,7 +172,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 		return 0;
 	}
 	memcpy(t->watched->name, stat.name, sizeof(stat.name)); /* by which it is judged here */
-	w->look.state = state_of(stat.state);
+	w->look.state = wall_look_state_of(stat.state);
 	w->look.is_on_our_cpu = ours >= 0 && stat.cpu == ours;
 	w->look.is_filtered = wall_is_off(w) || (w->options.pattern &&
 						 fnmatch(w->options.pattern, stat.name, 0) != 0);
@@ -184,7 +184,7 @@ int wall_is_runnable(struct wall *w, struct wall_thread *t)
 	struct wall_stat stat;
 	char text[TEXT_BYTES];
 
-	return read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text)) >= 0 &&
+	return wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text)) >= 0 &&
 	       wall_parse_stat(text, &stat) == 0 && stat.state == 'R';
 }
 
@@ -193,7 +193,7 @@ int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 	char text[TEXT_BYTES];
 	struct wall_runs left;
 
-	return read_file(w, t, WALL_FILE_STATUS, "status", text, sizeof(text)) >= 0 &&
+	return wall_look_read_file(w, t, WALL_FILE_STATUS, "status", text, sizeof(text)) >= 0 &&
 	       wall_parse_status(text, &left) == 0 && t->runs.count > left.count;
 }
 
@@ -225,7 +225,7 @@ static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 }
 
 /* With v1 off the ids are kept, and not shown (weft/publish.h). */
-static int shows_v1(const struct wall *w)
+static int wall_look_shows_v1(const struct wall *w)
 {
 	const struct weft_session_header *h = w->process->base;
 
@@ -248,7 +248,7 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 		if (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) == seq)
 			break;
 	}
-	if (shows_v1(w))
+	if (wall_look_shows_v1(w))
 		return found;
 	memset(out, 0, sizeof(*out));
 	return WEFT_CONTEXT_NONE;
@@ -256,7 +256,7 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 
 /* Who sleeps since its first moments may have got its slot after slots were looked for last, and
  * will be seen once: with it, or never. */
-static void find_slot(const struct wall *w, const struct watched_thread *t)
+static void wall_look_find_slot(const struct wall *w, const struct watched_thread *t)
 {
 	if (t->slot == THREADS_NO_SLOT && w->process->base)
 		threads_find_slots(w->threads);
@@ -271,7 +271,7 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 	uint64_t end;
 
 	w->look.label_bytes = 0;
-	find_slot(w, t);
+	wall_look_find_slot(w, t);
 	if (!slot_is_its(w, t))
 		return 0;
 	slot = weft_session_slot(w->process->base, &w->process->layout, t->slot);
@@ -300,7 +300,8 @@ int wall_has_no_context(const struct wall *w, const struct weft_sample_record *s
 }
 
 /* Registers and stack behind the sample. */
-static void take_stack(struct wall *w, int32_t tid, const struct wall_call *call, uint64_t end)
+static void wall_look_take_stack(struct wall *w, int32_t tid, const struct wall_call *call,
+				 uint64_t end)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
 	uint64_t registers[REGISTERS] = {0}, from = call->sp - BELOW_SP;
@@ -352,7 +353,8 @@ static void begin_sample(struct wall *w)
 }
 
 /* What lies between two looks at the same call. */
-static void take(struct wall *w, const struct watched_thread *t, const struct wall_call *call)
+static void wall_look_take(struct wall *w, const struct watched_thread *t,
+			   const struct wall_call *call)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
 	uint64_t end;
@@ -365,7 +367,7 @@ static void take(struct wall *w, const struct watched_thread *t, const struct wa
 		return;
 	WALL_BETWEEN_READS();
 	if (call)
-		take_stack(w, t->tid, call, end);
+		wall_look_take_stack(w, t->tid, call, end);
 	else
 		take_nothing(w);
 	sample->record.bytes = w->look.bytes;
@@ -376,7 +378,7 @@ static void take(struct wall *w, const struct watched_thread *t, const struct wa
 /* "running" is 0, for then it is not blocked. */
 static int read_call(struct wall *w, struct wall_thread *t, char *text, struct wall_call *out)
 {
-	int rc = read_file(w, t, WALL_FILE_CALL, "syscall", text, CALL_BYTES);
+	int rc = wall_look_read_file(w, t, WALL_FILE_CALL, "syscall", text, CALL_BYTES);
 
 	if (rc < 0)
 		return rc;
@@ -412,7 +414,7 @@ int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *bef
 		wall_count(w, WEFT_COUNTER_WALL_GONE, 1);
 		return 0;
 	}
-	take(w, t->watched, rc == 1 ? &call : NULL);
+	wall_look_take(w, t->watched, rc == 1 ? &call : NULL);
 	if (has_not_moved(w, t, before, rc == 1 ? text : NULL) || WALL_BELIEVES)
 		return 1;
 	wall_count(w, WEFT_COUNTER_WALL_MOVED, 1);

@@ -58,7 +58,7 @@ const char *carrier_state_text(enum carrier_state state);
 /* The same namespace of process ids as ours? 1, 0, or -errno. */
 int carrier_is_near(pid_t pid);
 
-/* A number of /proc/PID/status ("Threads:", "Tgid:"); -1 = cannot be had. */
-long carrier_status_number(pid_t pid, const char *field);
+/* A number of /proc/PID/status ("Threads", "Tgid"); -1 = cannot be had. */
+long carrier_status_number(pid_t pid, const char *name);
 
 #endif

@@ -89,7 +89,7 @@ int label_bytes_are_sound(const uint8_t *labels, size_t bytes)
 }
 
 /* Without NUL, which would end a text; returns where it ends, behind the terminator. */
-static char *put_text(char *to, const uint8_t *from, uint32_t bytes, uint32_t *out_bytes)
+static char *label_sets_put_text(char *to, const uint8_t *from, uint32_t bytes, uint32_t *out_bytes)
 {
 	char *at = to;
 
@@ -124,7 +124,7 @@ static void sort_and_drop_later(struct label_set *set)
 	set->count = kept;
 }
 
-static struct label_set *make_set(const uint8_t *labels, size_t bytes)
+static struct label_set *label_sets_make_set(const uint8_t *labels, size_t bytes)
 {
 	size_t at = 0, count = 0, texts = 0;
 	struct weft_sample_label head;
@@ -145,9 +145,10 @@ static struct label_set *make_set(const uint8_t *labels, size_t bytes)
 
 		item->column = -1;
 		item->key = to;
-		to = put_text(to, key, head.key_bytes, &item->key_bytes);
+		to = label_sets_put_text(to, key, head.key_bytes, &item->key_bytes);
 		item->value = to;
-		to = put_text(to, key + head.key_bytes, head.value_bytes, &item->value_bytes);
+		to = label_sets_put_text(to, key + head.key_bytes, head.value_bytes,
+					 &item->value_bytes);
 	}
 	sort_and_drop_later(set);
 	return set;
@@ -190,21 +191,22 @@ static uint32_t new_number(struct label_sets *s)
 	return s->count++;
 }
 
-static void give_back(struct label_sets *s, uint32_t number)
+static void label_sets_give_back(struct label_sets *s, uint32_t number)
 {
 	memset(&s->entry[number], 0, sizeof(s->entry[number]));
 	s->entry[number].next_free = s->first_free;
 	s->first_free = number;
 }
 
-static int64_t add(struct label_sets *s, struct label_set *set, uint8_t *bytes, size_t size)
+static int64_t label_sets_add(struct label_sets *s, struct label_set *set, uint8_t *bytes,
+			      size_t size)
 {
 	uint32_t number = new_number(s);
 	uint64_t *known = number ? map_put(s->index, bytes, size, NULL) : NULL;
 
 	if (!known) {
 		if (number)
-			give_back(s, number);
+			label_sets_give_back(s, number);
 		free(set);
 		free(bytes);
 		return -ENOMEM;
@@ -217,14 +219,14 @@ static int64_t add(struct label_sets *s, struct label_set *set, uint8_t *bytes, 
 
 int64_t label_sets_put(struct label_sets *s, const uint8_t *labels, size_t bytes)
 {
-	struct label_set *set = make_set(labels, bytes);
+	struct label_set *set = label_sets_make_set(labels, bytes);
 	size_t size = 0;
 	uint8_t *key = set && set->count ? canonical(set, &size) : NULL;
 	uint64_t *known = key ? map_get(s->index, key, size) : NULL;
 	int64_t rc = known ? (int64_t)*known : set && !set->count ? 0 : -ENOMEM;
 
 	if (key && !known)
-		return add(s, set, key, size);
+		return label_sets_add(s, set, key, size);
 	free(key);
 	free(set);
 	return rc;
@@ -268,7 +270,7 @@ void label_sets_sweep(struct label_sets *s)
 
 		if (index && e->set && !e->is_marked) {
 			entry_free(e);
-			give_back(s, i);
+			label_sets_give_back(s, i);
 			s->used--;
 		}
 		e->is_marked = 0;

@@ -26,7 +26,7 @@ void libraries_free(struct libraries *l)
 }
 
 /* Takes over its path. */
-static void add(struct libraries *l, const struct library *one)
+static void libraries_add(struct libraries *l, const struct library *one)
 {
 	struct library *grown = NULL;
 
@@ -46,13 +46,13 @@ static void end_run(struct libraries *l, struct run *run)
 	struct library one = {.base = run->first.start, .top = run->top, .path = run->first.path};
 
 	if (run->executable)
-		add(l, &one);
+		libraries_add(l, &one);
 	else
 		free(one.path);
 	*run = (struct run){0};
 }
 
-static int is_of(const struct run *run, const struct proc_map *one)
+static int libraries_is_of(const struct run *run, const struct proc_map *one)
 {
 	return run->first.path && run->first.inode == one->inode &&
 	       run->first.device_major == one->device_major &&
@@ -61,7 +61,7 @@ static int is_of(const struct run *run, const struct proc_map *one)
 }
 
 /* Takes over @one's path. */
-static void take(struct libraries *l, struct run *run, struct proc_map *one)
+static void libraries_take(struct libraries *l, struct run *run, struct proc_map *one)
 {
 	int executable = one->permissions[2] == 'x';
 
@@ -69,7 +69,7 @@ static void take(struct libraries *l, struct run *run, struct proc_map *one)
 		free(one->path);
 		return;
 	}
-	if (is_of(run, one)) {
+	if (libraries_is_of(run, one)) {
 		free(one->path);
 	} else {
 		end_run(l, run);
@@ -91,7 +91,7 @@ struct libraries *libraries_read(const char *text, size_t bytes)
 		struct proc_map one;
 
 		if (proc_map_parse(text, length, &one) == 0)
-			take(l, &run, &one);
+			libraries_take(l, &run, &one);
 		text += length + 1;
 	}
 	if (l && run.first.path)
@@ -102,7 +102,7 @@ struct libraries *libraries_read(const char *text, size_t bytes)
 	return NULL;
 }
 
-static int is_same(const struct library *a, const struct library *b)
+static int libraries_is_same(const struct library *a, const struct library *b)
 {
 	return a->base == b->base && a->top == b->top && strcmp(a->path, b->path) == 0;
 }
@@ -118,10 +118,10 @@ void libraries_follow(struct libraries *now, struct libraries *before)
 		if (!old->gone)
 			while (at < there && now->item[at].base < old->base)
 				at++;
-		if (!old->gone && at < there && is_same(&now->item[at], old))
+		if (!old->gone && at < there && libraries_is_same(&now->item[at], old))
 			continue;
 		old->gone = 1;
-		add(now, old);
+		libraries_add(now, old);
 		old->path = NULL;
 	}
 	libraries_free(before);

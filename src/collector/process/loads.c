@@ -21,7 +21,7 @@ void loads_free(struct loads *l)
 	*l = (struct loads){0};
 }
 
-static size_t find_module(const struct loads *l, uint32_t id)
+static size_t loads_find_module(const struct loads *l, uint32_t id)
 {
 	size_t i = l->module_count;
 
@@ -59,7 +59,7 @@ static size_t add_module(struct loads *l, struct maps *maps, uint32_t id,
 	return m->mapping.path ? l->module_count++ : SIZE_MAX;
 }
 
-static void forget_oldest_half(struct loads *l)
+static void loads_forget_oldest_half(struct loads *l)
 {
 	size_t half = l->stay_count / 2;
 
@@ -74,7 +74,7 @@ static void add_stay(struct loads *l, size_t module, const struct weft_log_loade
 	if (module == SIZE_MAX)
 		return;
 	if (l->stay_count == STAYS_MAX)
-		forget_oldest_half(l);
+		loads_forget_oldest_half(l);
 	stay = array_grown(l->stay, l->stay_count + 1, &l->stay_room, sizeof(*stay));
 	if (!stay)
 		return;
@@ -83,7 +83,7 @@ static void add_stay(struct loads *l, size_t module, const struct weft_log_loade
 		(struct stay){(uint32_t)module, times->since_ns, times->at_ns, FOREVER, FOREVER};
 }
 
-static void end_stay(struct loads *l, size_t module, const struct weft_log_loaded *times)
+static void loads_end_stay(struct loads *l, size_t module, const struct weft_log_loaded *times)
 {
 	for (size_t i = l->stay_count; i-- > 0;) {
 		struct stay *s = &l->stay[i];
@@ -97,8 +97,8 @@ static void end_stay(struct loads *l, size_t module, const struct weft_log_loade
 }
 
 /* Loaded at the start: the first look at the mappings knows it better. */
-static void take_first(struct loads *l, struct maps *maps, uint32_t id, const uint8_t *data,
-		       size_t bytes)
+static void loads_take_first(struct loads *l, struct maps *maps, uint32_t id, const uint8_t *data,
+			     size_t bytes)
 {
 	struct weft_log_module module;
 	struct weft_log_loaded loaded = {0};
@@ -116,7 +116,7 @@ static void take_loaded(struct loads *l, struct maps *maps, uint32_t id, const u
 			size_t bytes)
 {
 	struct weft_log_loaded loaded = {0};
-	size_t module = find_module(l, id);
+	size_t module = loads_find_module(l, id);
 
 	memcpy(&loaded, data, bytes < sizeof(loaded) ? bytes : sizeof(loaded));
 	if (bytes >= sizeof(loaded))
@@ -132,7 +132,7 @@ void loads_take(struct loads *l, struct maps *maps, const struct weft_log_record
 	size_t bytes = record->data_bytes, module;
 
 	if (record->type == WEFT_LOG_MODULE)
-		take_first(l, maps, record->id, data, bytes);
+		loads_take_first(l, maps, record->id, data, bytes);
 	if (bytes < WEFT_LOG_LOADED_AGAIN_BYTES)
 		return;
 	if (record->type == WEFT_LOG_LOADED)
@@ -140,12 +140,12 @@ void loads_take(struct loads *l, struct maps *maps, const struct weft_log_record
 	if (record->type != WEFT_LOG_GONE)
 		return;
 	memcpy(&times, data, WEFT_LOG_LOADED_AGAIN_BYTES);
-	module = find_module(l, record->id);
+	module = loads_find_module(l, record->id);
 	if (module != SIZE_MAX)
-		end_stay(l, module, &times);
+		loads_end_stay(l, module, &times);
 }
 
-static int holds(const struct mapping *one, uint64_t pc)
+static int loads_holds(const struct mapping *one, uint64_t pc)
 {
 	return one->start <= pc && pc < one->end;
 }
@@ -160,7 +160,7 @@ enum loads_found loads_find(struct loads *l, uint64_t pc, uint64_t time_ns, stru
 		const struct stay *s = &l->stay[i];
 		struct mapping *one = &l->module[s->module].mapping;
 
-		if (!holds(one, pc))
+		if (!loads_holds(one, pc))
 			continue;
 		if (s->gone_ns <= time_ns && s->gone_ns > *gone_ns)
 			*gone_ns = s->gone_ns;

@@ -87,7 +87,7 @@ static int same_mapping(const struct mapping *a, const struct mapping *b)
 	       a->device_minor == b->device_minor && same_path(a->path, b->path);
 }
 
-static int make_room(struct mapping ***list, size_t count, size_t *room)
+static int maps_make_room(struct mapping ***list, size_t count, size_t *room)
 {
 	struct mapping **grown = NULL;
 
@@ -99,7 +99,7 @@ static int make_room(struct mapping ***list, size_t count, size_t *room)
 	return 0;
 }
 
-static void forget_oldest_half(struct maps *m)
+static void maps_forget_oldest_half(struct maps *m)
 {
 	size_t half = m->past_count / 2;
 
@@ -110,13 +110,13 @@ static void forget_oldest_half(struct maps *m)
 }
 
 /* It is no more; nobody asks for what was in no snapshot. */
-static void retire(struct maps *m, struct mapping *one)
+static void maps_retire(struct maps *m, struct mapping *one)
 {
 	one->until = m->number + 1;
 	one->missed_ns = m->looked_ns;
 	if (m->past_count == PAST_MAX)
-		forget_oldest_half(m);
-	if (make_room(&m->past, m->past_count, &m->past_room))
+		maps_forget_oldest_half(m);
+	if (maps_make_room(&m->past, m->past_count, &m->past_room))
 		mapping_free(one);
 	else
 		m->past[m->past_count++] = one;
@@ -144,13 +144,13 @@ int maps_add(struct maps *m, const struct mapping *one)
 		free(one->path);
 		return 0;
 	}
-	copy = make_room(&m->item, m->count, &m->room) ? NULL : mapping_copy(m, one);
+	copy = maps_make_room(&m->item, m->count, &m->room) ? NULL : mapping_copy(m, one);
 	if (!copy) {
 		free(one->path);
 		return -ENOMEM;
 	}
 	for (; last < m->count && m->item[last]->start < one->end; last++)
-		retire(m, m->item[last]);
+		maps_retire(m, m->item[last]);
 	memmove(&m->item[at + 1], &m->item[last], (m->count - last) * sizeof(*m->item));
 	m->item[at] = copy;
 	m->count = m->count - (last - at) + 1;
@@ -174,7 +174,7 @@ static void go_up_to(struct merge *g, uint64_t address)
 	struct maps *m = g->maps;
 
 	for (; g->at < m->count && m->item[g->at]->start < address; g->at++) {
-		retire(m, m->item[g->at]);
+		maps_retire(m, m->item[g->at]);
 		g->changed = 1;
 	}
 }
@@ -184,7 +184,7 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 {
 	struct maps *m = g->maps;
 	struct mapping *copy = NULL;
-	int room = make_room(&g->item, g->count, &g->room) == 0;
+	int room = maps_make_room(&g->item, g->count, &g->room) == 0;
 
 	go_up_to(g, one->start);
 	if (room && g->at < m->count && same_mapping(m->item[g->at], one)) {
@@ -204,7 +204,7 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 	return 0;
 }
 
-static int take_line(struct merge *g, const char *line, size_t bytes)
+static int maps_take_line(struct merge *g, const char *line, size_t bytes)
 {
 	struct mapping one;
 	int rc = maps_parse_line(line, bytes, &one);
@@ -224,11 +224,11 @@ static void finish_merge(struct merge *g, int failed)
 {
 	struct maps *m = g->maps;
 
-	while (failed && g->at < m->count && make_room(&g->item, g->count, &g->room) == 0) {
+	while (failed && g->at < m->count && maps_make_room(&g->item, g->count, &g->room) == 0) {
 		struct mapping *old = m->item[g->at++];
 
 		if (g->count && old->start < g->item[g->count - 1]->end)
-			retire(m, old);
+			maps_retire(m, old);
 		else
 			g->item[g->count++] = old;
 	}
@@ -250,14 +250,14 @@ int maps_update(struct maps *m, const char *text, size_t bytes)
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
 
-		rc = take_line(&g, text, length);
+		rc = maps_take_line(&g, text, length);
 		text += length + 1;
 	}
 	finish_merge(&g, rc);
 	return rc ? rc : g.fresh;
 }
 
-static int holds(const struct mapping *one, uint64_t pc)
+static int maps_holds(const struct mapping *one, uint64_t pc)
 {
 	return one->start <= pc && pc < one->end;
 }
@@ -266,7 +266,7 @@ static struct mapping *find_now(const struct maps *m, uint64_t pc)
 {
 	size_t at = first_above(m, pc);
 
-	return at < m->count && holds(m->item[at], pc) ? m->item[at] : NULL;
+	return at < m->count && maps_holds(m->item[at], pc) ? m->item[at] : NULL;
 }
 
 struct mapping *maps_find(const struct maps *m, uint64_t pc)
@@ -274,7 +274,7 @@ struct mapping *maps_find(const struct maps *m, uint64_t pc)
 	struct mapping *found = find_now(m, pc);
 
 	for (size_t i = m->past_count; !found && i-- > 0;)
-		if (holds(m->past[i], pc))
+		if (maps_holds(m->past[i], pc))
 			found = m->past[i];
 	return found;
 }
@@ -284,7 +284,7 @@ struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_
 	struct mapping *found = find_now(m, pc);
 
 	for (size_t i = m->past_count; !found && i-- > 0 && m->past[i]->missed_ns > time_ns;)
-		if (holds(m->past[i], pc))
+		if (maps_holds(m->past[i], pc))
 			found = m->past[i];
 	return found;
 }
@@ -297,7 +297,7 @@ struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number)
 	if (found && found->from <= number)
 		return found;
 	for (size_t i = m->past_count; i-- > 0 && m->past[i]->until > number;)
-		if (m->past[i]->from <= number && holds(m->past[i], pc))
+		if (m->past[i]->from <= number && maps_holds(m->past[i], pc))
 			return m->past[i];
 	return NULL;
 }

@@ -51,7 +51,7 @@ static int overlaps(const struct snapshot_place *a, const struct snapshot_place 
 }
 
 /* From the oldest up to the last one that lies where @next will. */
-static void take_back(struct snapshots *s, const struct snapshot_place *next)
+static void snapshot_take_back(struct snapshots *s, const struct snapshot_place *next)
 {
 	uint32_t covered = 0;
 
@@ -64,7 +64,7 @@ static void take_back(struct snapshots *s, const struct snapshot_place *next)
 		forget_oldest(s);
 }
 
-static void store_words(void *to, const void *from, size_t bytes)
+static void snapshot_store_words(void *to, const void *from, size_t bytes)
 {
 	uint64_t *word = to;
 	const uint64_t *value = from;
@@ -82,7 +82,7 @@ static void write_snapshot(struct snapshots *s, const struct snapshot_place *pla
 
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
-	store_words(to + 1, modules, count * sizeof(*modules));
+	snapshot_store_words(to + 1, modules, count * sizeof(*modules));
 	__atomic_store_n(&to->count, count, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->epoch, epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->number, s->number, __ATOMIC_RELEASE);
@@ -111,7 +111,7 @@ uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *module
 		next.offset = 0;
 	s->number = snapshots_next(s);
 	__atomic_store_n(&s->header->tables_used, tables_used, __ATOMIC_RELEASE);
-	take_back(s, &next);
+	snapshot_take_back(s, &next);
 	write_snapshot(s, &next, modules, count, epoch);
 	s->place[s->places++] = next;
 	s->at = next.offset + next.bytes;

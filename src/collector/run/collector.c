@@ -106,7 +106,8 @@ static int open_outside(struct collector *c, const struct collector_options *o)
 	return outside_open(&c->outside, &options);
 }
 
-static int open_parts(struct collector *c, const struct collector_options *o, const char **what)
+static int collector_open_parts(struct collector *c, const struct collector_options *o,
+				const char **what)
 {
 	int rc = queue_init(&c->drained, DRAINED_BYTES);
 
@@ -184,7 +185,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	warnings_init(&c->warnings);
 	c->hrtimer = options->clock == WEFT_CLOCK_AUTO ? hrtimer_prepare() : -1;
 	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
-	rc = open_parts(c, options, what);
+	rc = collector_open_parts(c, options, what);
 	if (rc == 0) {
 		watch_attach_all(&c->watch, options);
 		*what = "threads";

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int open_event(uint64_t config, uint64_t period_ns, int is_disabled)
+static int hrtimer_open_event(uint64_t config, uint64_t period_ns, int is_disabled)
 {
 	struct perf_event_attr attr = {
 		.size = PERF_ATTR_SIZE_VER0,
@@ -24,7 +24,7 @@ static int open_event(uint64_t config, uint64_t period_ns, int is_disabled)
 
 int hrtimer_refused(void)
 {
-	int fd = open_event(PERF_COUNT_SW_CPU_CLOCK, 1000000000, 0);
+	int fd = hrtimer_open_event(PERF_COUNT_SW_CPU_CLOCK, 1000000000, 0);
 
 	if (fd < 0)
 		return errno;
@@ -34,5 +34,5 @@ int hrtimer_refused(void)
 
 int hrtimer_prepare(void)
 {
-	return open_event(PERF_COUNT_SW_DUMMY, 0, 1);
+	return hrtimer_open_event(PERF_COUNT_SW_DUMMY, 0, 1);
 }

@@ -63,14 +63,14 @@ static int longest_pause_ms(const struct watch *w)
 }
 
 /* A copy that leaves room for four of its size. */
-static uint32_t copy_limit(uint32_t ring_bytes)
+static uint32_t watch_copy_limit(uint32_t ring_bytes)
 {
 	uint32_t quarter = (ring_bytes ? ring_bytes : WEFT_RING_BYTES_DEFAULT) / 4;
 
 	return quarter < WEFT_STACK_COPY_MAX ? quarter : WEFT_STACK_COPY_MAX;
 }
 
-static int watch_fd(const struct watch *w, int fd)
+static int watch_watch_fd(const struct watch *w, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -103,7 +103,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.ring_bytes = o->ring_bytes,
 		.stack_mode = o->stack_mode,
 		.tables_bytes = w->tables->bytes,
-		.stack_copy_bytes = copy_limit(o->ring_bytes),
+		.stack_copy_bytes = watch_copy_limit(o->ring_bytes),
 		.prime_signal = collector_prime_signal(o),
 		.clock = o->clock,
 		.events = {.text = &w->text,
@@ -125,8 +125,8 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	else
 		rc = rendezvous_open(&w->rendezvous, o->socket);
 	if (rc == 0)
-		rc = watch_fd(w, w->rendezvous.fd);
-	return rc ? rc : watch_fd(w, w->order_fd);
+		rc = watch_watch_fd(w, w->rendezvous.fd);
+	return rc ? rc : watch_watch_fd(w, w->order_fd);
 }
 
 void watch_close(struct watch *w)
@@ -216,7 +216,7 @@ static struct session *session_of_pidfd(const struct watch *w, int fd)
 	return NULL;
 }
 
-static void take_event(struct watch *w, int fd)
+static void watch_take_event(struct watch *w, int fd)
 {
 	struct session *s;
 	uint64_t count;
@@ -304,7 +304,7 @@ static void tick_when_due(const struct watch *w, uint64_t now_ns)
 
 /* By fill: twice as often when a ring passed a quarter, at once as often as can be when one was
  * about to be full, less and less often when none did. */
-static void set_pause(struct watch *w, uint32_t fill_permille)
+static void watch_set_pause(struct watch *w, uint32_t fill_permille)
 {
 	if (fill_permille > 700)
 		w->pause_ms = PAUSE_MIN_MS;
@@ -348,7 +348,7 @@ static void drain_all(struct watch *w)
 	}
 	forget_old_sizes(w, now_ns);
 	w->max_pause_ms = longest_pause_ms(w);
-	set_pause(w, fill);
+	watch_set_pause(w, fill);
 	if (now_ns - w->shared_ns >= BUDGET_NS) {
 		w->shared_ns = now_ns;
 		watch_share_budget(w, NULL);
@@ -423,7 +423,7 @@ void *watch_run(void *arg)
 			       : soon_ms < w->pause_ms ? soon_ms
 						       : w->pause_ms);
 		for (int i = 0; i < n; i++)
-			take_event(w, event[i].data.fd);
+			watch_take_event(w, event[i].data.fd);
 		drain_all(w);
 	}
 	finish_all(w);

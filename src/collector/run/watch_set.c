@@ -21,9 +21,9 @@ struct answer {
 	char text[WEFT_SET_TEXT_MAX];
 };
 
-static int refuse(struct answer *a, int rc, const char *format, ...)
+static int watch_set_refuse(struct answer *a, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-static int refuse(struct answer *a, int rc, const char *format, ...)
+static int watch_set_refuse(struct answer *a, int rc, const char *format, ...)
 {
 	va_list list;
 
@@ -69,19 +69,19 @@ static int check_line(struct answer *a, const struct settings_line *l)
 	int which = weft_setting_find(l->setting, l->setting_bytes);
 
 	if (which < 0)
-		return refuse(a, -EINVAL, "no such setting: %.*s", (int)l->setting_bytes,
-			      l->setting);
+		return watch_set_refuse(a, -EINVAL, "no such setting: %.*s", (int)l->setting_bytes,
+					l->setting);
 	if (weft_setting_put(&scratch, (enum event_setting)which, l->value, l->value_bytes))
-		return refuse(a, -EINVAL, "%s: it cannot be '%.*s'",
-			      weft_setting_name((enum event_setting)which), (int)l->value_bytes,
-			      l->value);
+		return watch_set_refuse(a, -EINVAL, "%s: it cannot be '%.*s'",
+					weft_setting_name((enum event_setting)which),
+					(int)l->value_bytes, l->value);
 	if (which == SETTING_PERIOD && is_of_samples(l) && !names_system_event(l))
-		return refuse(a, -EINVAL,
-			      "period: that of samples cannot change while they are taken");
+		return watch_set_refuse(
+			a, -EINVAL, "period: that of samples cannot change while they are taken");
 	return 0;
 }
 
-static int check(struct answer *a, const char *text, size_t bytes)
+static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 {
 	struct settings_line line;
 	size_t at = 0;
@@ -89,7 +89,7 @@ static int check(struct answer *a, const char *text, size_t bytes)
 
 	while ((rc = settings_line_next(text, bytes, &at, &line))) {
 		if (rc < 0)
-			return refuse(a, -EINVAL, "a line is no GLOB#SETTING=VALUE");
+			return watch_set_refuse(a, -EINVAL, "a line is no GLOB#SETTING=VALUE");
 		rc = check_line(a, &line);
 		if (rc)
 			return rc;
@@ -125,7 +125,8 @@ static void tell_recording(struct watch *w, struct answer *a, const char *text, 
 	}
 }
 
-static void apply(struct watch *w, struct answer *a, pid_t pid, const char *text, size_t bytes)
+static void watch_set_apply(struct watch *w, struct answer *a, pid_t pid, const char *text,
+			    size_t bytes)
 {
 	int rc = 0;
 
@@ -135,12 +136,12 @@ static void apply(struct watch *w, struct answer *a, pid_t pid, const char *text
 		if (!pid || s->pid == pid)
 			rc = session_events_set(s, w->queue, text, bytes, add_name, a);
 	if (rc)
-		refuse(a, rc, "%s", rc == -ENOSPC ? "too many settings" : strerror(-rc));
+		watch_set_refuse(a, rc, "%s", rc == -ENOSPC ? "too many settings" : strerror(-rc));
 	else
 		tell_recording(w, a, text, bytes);
 }
 
-static int is_recorded(const struct watch *w, pid_t pid)
+static int watch_set_is_recorded(const struct watch *w, pid_t pid)
 {
 	for (const struct session *s = w->first; s; s = s->next)
 		if (s->pid == pid)
@@ -156,14 +157,15 @@ void watch_set(struct watch *w, const struct guest *guest)
 	int rc = rendezvous_set(guest->fd, &question, text);
 
 	if (rc)
-		refuse(&a, rc, "the question is malformed");
+		watch_set_refuse(&a, rc, "the question is malformed");
 	else if (!rendezvous_trusts(&w->rendezvous, guest->user))
-		refuse(&a, -EPERM, "the recording is another user's");
+		watch_set_refuse(&a, -EPERM, "the recording is another user's");
 	else if (w->stopped)
-		refuse(&a, -ECANCELED, "the recording is over");
-	else if (question.pid && !is_recorded(w, question.pid))
-		refuse(&a, -ESRCH, "process %d is not in this recording", (int)question.pid);
-	else if (check(&a, text, question.text_bytes) == 0)
-		apply(w, &a, question.pid, text, question.text_bytes);
+		watch_set_refuse(&a, -ECANCELED, "the recording is over");
+	else if (question.pid && !watch_set_is_recorded(w, question.pid))
+		watch_set_refuse(&a, -ESRCH, "process %d is not in this recording",
+				 (int)question.pid);
+	else if (watch_set_check(&a, text, question.text_bytes) == 0)
+		watch_set_apply(w, &a, question.pid, text, question.text_bytes);
 	rendezvous_set_answer(guest->fd, a.status, a.text);
 }

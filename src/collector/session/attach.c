@@ -76,7 +76,7 @@ static enum attach_verdict judge_mapped(struct attach_target *t, const struct ca
 	return carrier_state(c) == CARRIER_RECORDED ? ATTACH_RECORDED : ATTACH_OVER;
 }
 
-static uint64_t start_of(pid_t pid)
+static uint64_t attach_start_of(pid_t pid)
 {
 	struct thread_stat stat = {.start = 0};
 	char path[32];
@@ -101,7 +101,7 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	t->fd = open_session(c);
 	if (t->fd < 0)
 		return judge_mapped(t, c);
-	rc = attach_check(t->fd, t->pid, start_of(t->pid), &t->layout);
+	rc = attach_check(t->fd, t->pid, attach_start_of(t->pid), &t->layout);
 	t->other = rc == -EXDEV ? t->layout.pid : t->layout.collector_pid;
 	if (rc == -EXDEV)
 		return ATTACH_FORKED;
@@ -116,7 +116,7 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	return t->error == -EWOULDBLOCK ? ATTACH_RECORDED : ATTACH_FAILED;
 }
 
-static enum attach_verdict find(struct attach_target *t, int needs_orders)
+static enum attach_verdict session_attach_find(struct attach_target *t, int needs_orders)
 {
 	enum attach_verdict verdict;
 	struct carrier c;
@@ -127,7 +127,7 @@ static enum attach_verdict find(struct attach_target *t, int needs_orders)
 		return ATTACH_GONE;
 	if (t->error == -EACCES)
 		return ATTACH_DENIED;
-	group = carrier_status_number(t->pid, "Tgid:");
+	group = carrier_status_number(t->pid, "Tgid");
 	t->other = (pid_t)group;
 	if (group > 0 && group != t->pid)
 		return ATTACH_THREAD;
@@ -153,7 +153,7 @@ enum attach_verdict attach_find(struct attach_target *out, pid_t pid, int needs_
 	enum attach_verdict verdict;
 
 	*out = (struct attach_target){.pid = pid, .fd = -1};
-	verdict = pid > 0 ? find(out, needs_orders) : ATTACH_GONE;
+	verdict = pid > 0 ? session_attach_find(out, needs_orders) : ATTACH_GONE;
 	if (verdict != ATTACH_FINE)
 		attach_target_close(out);
 	return verdict;

@@ -17,7 +17,7 @@
 
 /* ---- names */
 
-static int is_name_byte(char c)
+static int event_types_is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
@@ -28,13 +28,13 @@ static int is_identifier(const char *at, const char *end)
 	if (at == end || isdigit((unsigned char)*at))
 		return 0;
 	for (; at < end; at++)
-		if (!is_name_byte(*at))
+		if (!event_types_is_name_byte(*at))
 			return 0;
 	return 1;
 }
 
 /* Identifiers with dots between. */
-static int is_type_name(const char *name)
+static int event_types_is_type_name(const char *name)
 {
 	const char *at = name, *dot;
 
@@ -49,7 +49,7 @@ static int is_type_name(const char *name)
 }
 
 /* Names by which readers know what weft and the format say themselves. */
-static int is_reserved(const char *name)
+static int event_types_is_reserved(const char *name)
 {
 	static const char *const ours[] = {
 		RECORDING_SPAN,
@@ -105,8 +105,8 @@ static const char *text_at(const struct texts *t, uint32_t place)
 	return place < t->bytes ? t->at + place : NULL;
 }
 
-static int read_head(struct event_type *t, const struct weft_event_type_head *head,
-		     const struct texts *texts)
+static int event_types_read_head(struct event_type *t, const struct weft_event_type_head *head,
+				 const struct texts *texts)
 {
 	t->flags = head->flags & TYPE_FLAGS;
 	t->name = text_at(texts, head->name);
@@ -117,7 +117,8 @@ static int read_head(struct event_type *t, const struct weft_event_type_head *he
 	t->throttle = text_at(texts, head->throttle);
 	t->select = text_at(texts, head->select);
 	return t->name && t->label && t->description && t->category && t->threshold &&
-	       t->throttle && t->select && is_type_name(t->name) && !is_reserved(t->name);
+	       t->throttle && t->select && event_types_is_type_name(t->name) &&
+	       !event_types_is_reserved(t->name);
 }
 
 static int read_field(struct event_type *t, const struct weft_event_type_field *from,
@@ -157,7 +158,7 @@ static int is_whole(const struct weft_event_type_head *head, const uint8_t *data
 	       data[texts + head->text_bytes - 1] == 0;
 }
 
-static int read_all(struct event_type *t, const struct weft_event_type_head *head)
+static int event_types_read_all(struct event_type *t, const struct weft_event_type_head *head)
 {
 	const uint8_t *at = t->data + head->head_bytes;
 	struct texts texts = {
@@ -165,7 +166,7 @@ static int read_all(struct event_type *t, const struct weft_event_type_head *hea
 		head->text_bytes,
 	};
 
-	if (!read_head(t, head, &texts))
+	if (!event_types_read_head(t, head, &texts))
 		return 0;
 	for (uint32_t i = 0; i < head->field_count; i++) {
 		struct weft_event_type_field field;
@@ -199,7 +200,7 @@ int event_type_new(struct event_type **out, uint32_t number, const uint8_t *data
 	memcpy(t->data, &head, sizeof(head));
 	t->number = number;
 	t->data_bytes = bytes;
-	if (!is_whole(&head, t->data, bytes) || !read_all(t, &head)) {
+	if (!is_whole(&head, t->data, bytes) || !event_types_read_all(t, &head)) {
 		event_type_free(t);
 		return -EBADMSG;
 	}
@@ -285,7 +286,7 @@ static size_t value_bytes(enum weft_event_kind kind, const uint8_t *at, size_t l
 }
 
 /* The context with its labels; 0: it does not fit, or is none. */
-static size_t context_bytes(const uint8_t *at, size_t left)
+static size_t event_types_context_bytes(const uint8_t *at, size_t left)
 {
 	struct weft_event_context c;
 	size_t need;
@@ -339,7 +340,7 @@ int event_parts(const struct event_type *t, const struct weft_event_record *reco
 	}
 	parts.values_bytes = (size_t)(at - parts.values);
 	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
-		parts.context_bytes = context_bytes(at, left);
+		parts.context_bytes = event_types_context_bytes(at, left);
 		if (!parts.context_bytes)
 			return -EBADMSG;
 		parts.context = (const void *)at;

@@ -33,8 +33,9 @@
 /* ---- slots */
 
 /* Written and head as they are between two appends, as far as that can be seen. */
-static void read_ring(const struct weft_slot *slot, const struct weft_ring_producer *p,
-		      uint64_t *written, uint64_t *head)
+static void session_attach_read_ring(const struct weft_slot *slot,
+				     const struct weft_ring_producer *p, uint64_t *written,
+				     uint64_t *head)
 {
 	for (int i = 0; i < HANDLER_TRIES; i++) {
 		*written = __atomic_load_n(&p->written, __ATOMIC_ACQUIRE);
@@ -57,7 +58,7 @@ static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_count
 	};
 	uint64_t written = 0;
 
-	read_ring(slot, p, &written, &t.tail);
+	session_attach_read_ring(slot, p, &written, &t.tail);
 	t.delivered = written - t.refused - t.stolen;
 	__atomic_store_n(&c->delivered, t.delivered, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->tail, t.tail, __ATOMIC_RELEASE);
@@ -157,7 +158,7 @@ static void write_settings(struct session *s, const struct session_settings *set
 	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
 }
 
-static int map_session(struct session *s)
+static int session_attach_map_session(struct session *s)
 {
 	s->base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
@@ -177,7 +178,8 @@ static int map_session(struct session *s)
 	return -ENOMEM;
 }
 
-static int take_over(struct session *s, const struct session_settings *settings, const char *socket)
+static int session_attach_take_over(struct session *s, const struct session_settings *settings,
+				    const char *socket)
 {
 	struct weft_session_header *h = s->base;
 	uint32_t high = session_slots_high(s);
@@ -208,14 +210,14 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 		return -ENOMEM;
 	s->memfd = t->fd;
 	s->layout = t->layout;
-	rc = map_session(s);
+	rc = session_attach_map_session(s);
 	if (rc) {
 		s->memfd = -1;
 		session_free(s);
 		return rc;
 	}
 	t->fd = -1;
-	rc = take_over(s, settings, socket);
+	rc = session_attach_take_over(s, settings, socket);
 	if (rc) {
 		munmap(s->base, s->layout.total_bytes);
 		session_free(s);

@@ -67,7 +67,7 @@ static int64_t left(const struct ledger *l)
 	return (int64_t)(l->written - l->delivered - l->refused - l->stolen);
 }
 
-static void read_once(const struct weft_slot *slot, struct books *b)
+static void session_books_read_once(const struct weft_slot *slot, struct books *b)
 {
 	struct ledger *s = &b->samples, *e = &b->events;
 
@@ -100,7 +100,7 @@ static void read_books(const struct weft_slot *slot, const struct slot_reader *r
 	const uint64_t *c = slot->counters;
 
 	for (int i = 0; i < TRIES; i++) {
-		read_once(slot, b);
+		session_books_read_once(slot, b);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (!has_changed(c, WEFT_COUNTER_ATTEMPTED, b->samples.attempted) &&
 		    !has_changed(c, WEFT_COUNTER_EVENTS_ATTEMPTED, b->events.attempted) &&
@@ -187,7 +187,7 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 	*reader = (struct slot_reader){.closed_generation = generation};
 }
 
-static void add_header(const struct session *s, struct session_counts *out)
+static void session_books_add_header(const struct session *s, struct session_counts *out)
 {
 	const struct weft_session_header *h = s->base;
 	uint64_t counter[WEFT_COUNTER_COUNT];
@@ -219,7 +219,7 @@ static void add_slot(const struct session *s, uint32_t index, struct session_cou
 }
 
 /* More than the sum of all can be only if the target lies, or frees its slots itself. */
-static void take_away(uint64_t *from, uint64_t before)
+static void session_books_take_away(uint64_t *from, uint64_t before)
 {
 	*from -= before < *from ? before : *from;
 }
@@ -227,13 +227,13 @@ static void take_away(uint64_t *from, uint64_t before)
 static void leave_out_earlier(const struct session_counts *before, struct session_counts *out)
 {
 	for (unsigned int i = 0; i < WEFT_COUNTER_ROOM; i++)
-		take_away(&out->counter[i], before->counter[i]);
+		session_books_take_away(&out->counter[i], before->counter[i]);
 	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
-		take_away(&out->handler_ns[i], before->handler_ns[i]);
-		take_away(&out->claim_ns[i], before->claim_ns[i]);
+		session_books_take_away(&out->handler_ns[i], before->handler_ns[i]);
+		session_books_take_away(&out->claim_ns[i], before->claim_ns[i]);
 	}
-	take_away(&out->delivered, before->delivered);
-	take_away(&out->events_delivered, before->events_delivered);
+	session_books_take_away(&out->delivered, before->delivered);
+	session_books_take_away(&out->events_delivered, before->events_delivered);
 }
 
 void session_count(struct session *s, struct session_counts *out)
@@ -241,7 +241,7 @@ void session_count(struct session *s, struct session_counts *out)
 	uint32_t high = session_slots_high(s);
 
 	*out = s->closed;
-	add_header(s, out);
+	session_books_add_header(s, out);
 	for (uint32_t i = 0; i < high; i++)
 		add_slot(s, i, out);
 	out->counter[WEFT_COUNTER_LOST_INVALID] += s->invalid;

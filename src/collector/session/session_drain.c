@@ -21,7 +21,7 @@
 #define ENDED_TRIES 8
 #define ALL_SLOTS_NS UINT64_C(2000000000)
 
-static void touch(const uint8_t *at)
+static void session_drain_touch(const uint8_t *at)
 {
 	(void)*(const volatile uint8_t *)at;
 }
@@ -55,9 +55,9 @@ void session_touch_ahead(struct session *s)
 
 		if (s->touched >= TOUCH_AHEAD && !was_in_use(s, s->touched - TOUCH_AHEAD))
 			return;
-		touch(slot);
-		touch(slot + s->layout.samples_offset);
-		touch(slot + s->layout.events_offset);
+		session_drain_touch(slot);
+		session_drain_touch(slot + s->layout.samples_offset);
+		session_drain_touch(slot + s->layout.events_offset);
 	}
 }
 

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weft_event_row *row_of(const struct session *s, uint32_t number)
+static struct weft_event_row *session_events_row_of(const struct session *s, uint32_t number)
 {
 	return (struct weft_event_row *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
 						 (size_t)number * WEFT_EVENT_ROW_BYTES);
 }
 
-static struct weft_event_text *text_of(const struct session *s)
+static struct weft_event_text *session_events_text_of(const struct session *s)
 {
 	return (struct weft_event_text *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
 						  WEFT_EVENT_ROWS_BYTES);
@@ -26,7 +26,7 @@ static struct weft_event_text *text_of(const struct session *s)
 
 static void show_type(const struct session *s, const struct event_type *t)
 {
-	event_row_fill(row_of(s, t->number), &t->settings, t->flags,
+	event_row_fill(session_events_row_of(s, t->number), &t->settings, t->flags,
 		       tsc_clock_hz(s->event_options.clock), !s->events.is_off);
 }
 
@@ -38,11 +38,12 @@ static void show_types(const struct session *s)
 }
 
 /* Of weft's own. */
-static void show_flags(const struct session *s, uint32_t number, uint32_t flags)
+static void session_events_show_flags(const struct session *s, uint32_t number, uint32_t flags)
 {
 	if (s->events.is_off)
 		flags = 0;
-	__atomic_store_n(&row_of(s, number)->flags, flags | WEFT_EVENT_SET, __ATOMIC_RELEASE);
+	__atomic_store_n(&session_events_row_of(s, number)->flags, flags | WEFT_EVENT_SET,
+			 __ATOMIC_RELEASE);
 }
 
 /* Who needs the samples of the CPU timer: those of the file, and the wall engine. */
@@ -74,8 +75,8 @@ static void show_samples(struct session *s)
 {
 	struct session_events *e = &s->events;
 
-	show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
-	show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(&e->wall, 0, 1));
+	session_events_show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
+	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(&e->wall, 0, 1));
 	__atomic_store_n(&s->process->wall_asked, wall_choice(&e->wall), __ATOMIC_RELAXED);
 }
 
@@ -103,7 +104,7 @@ static void refuse_type(struct session *s, uint32_t number)
 	s->events.types_refused++;
 	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
 	    !(s->events.type && s->events.type[number]))
-		__atomic_store_n(&row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&session_events_row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
 }
 
 static void settle_type(struct session *s, struct event_type *t, int *wrong)
@@ -111,7 +112,8 @@ static void settle_type(struct session *s, struct event_type *t, int *wrong)
 	t->settings = event_type_settle(t, s->events.text.text, s->events.text.bytes, wrong);
 }
 
-static void take_type(void *arg, const struct weft_log_record *record, const uint8_t *data)
+static void session_events_take_type(void *arg, const struct weft_log_record *record,
+				     const uint8_t *data)
 {
 	struct session *s = arg;
 	struct event_type *t;
@@ -145,7 +147,7 @@ void session_events_read(struct session *s)
 		return;
 	/* That it is malformed the worker counts, who reads it too. */
 	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
-		     &s->events.log_position, take_type, s))
+		     &s->events.log_position, session_events_take_type, s))
 		s->events.log_position = s->layout.dict_bytes;
 }
 
@@ -206,7 +208,7 @@ void session_events_tell(struct session *s, struct queue *q)
 
 /* ---- life */
 
-static void settle_samples(struct session *s)
+static void session_events_settle_samples(struct session *s)
 {
 	struct session_events *e = &s->events;
 	uint64_t cpu, wall;
@@ -230,9 +232,9 @@ int session_events_begin(struct session *s, const struct event_options *o)
 	if (rc)
 		return rc;
 	s->events.is_told = !s->events.text.bytes;
-	settings_text_publish(&s->events.text, text_of(s));
+	settings_text_publish(&s->events.text, session_events_text_of(s));
 	session_events_clock(s);
-	settle_samples(s);
+	session_events_settle_samples(s);
 	show_samples(s);
 	session_events_read(s);
 	return 0;
@@ -287,7 +289,7 @@ static void set_samples(struct session *s, struct queue *q,
 {
 	struct event_settings cpu = s->events.cpu, wall = s->events.wall;
 
-	settle_samples(s);
+	session_events_settle_samples(s);
 	show_samples(s);
 	set_sample(s, q, WEFT_EVENT_ROW_CPU, !event_settings_equal(&cpu, &s->events.cpu));
 	set_sample(s, q, WEFT_EVENT_ROW_WALL, !event_settings_equal(&wall, &s->events.wall));
@@ -297,7 +299,7 @@ static void set_samples(struct session *s, struct queue *q,
 		changed(arg, RECORDING_WALL_SAMPLE);
 }
 
-static int set_type(struct session *s, struct queue *q, struct event_type *t)
+static int session_events_set_type(struct session *s, struct queue *q, struct event_type *t)
 {
 	struct event_settings before = t->settings;
 	int wrong, has_changed;
@@ -319,19 +321,19 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 
 	if (rc)
 		return rc;
-	settings_text_publish(&s->events.text, text_of(s));
+	settings_text_publish(&s->events.text, session_events_text_of(s));
 	session_events_read(s);
 	session_events_tell(s, q);
 	set_samples(s, q, changed, arg);
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i] && set_type(s, q, s->events.type[i]))
+		if (s->events.type[i] && session_events_set_type(s, q, s->events.type[i]))
 			changed(arg, s->events.type[i]->name);
 	return 0;
 }
 
 /* ---- events */
 
-static const struct event_type *type_of(struct session *s, uint32_t number)
+static const struct event_type *session_events_type_of(struct session *s, uint32_t number)
 {
 	const struct event_type *t;
 
@@ -367,7 +369,7 @@ enum record_fault session_event_fault(struct weft_record *record, struct session
 
 	if (record->bytes < sizeof(*r))
 		return RECORD_MALFORMED;
-	t = type_of(s, record->rsv);
+	t = session_events_type_of(s, record->rsv);
 	if (!t || event_parts(t, r, &parts) || !takes_clock(s, r) || r->begin > r->end)
 		return RECORD_MALFORMED;
 	record->generation = (uint32_t)parts.values_bytes;

@@ -114,7 +114,7 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 
 /* The reader met something malformed and jumped to head: what it left behind is refused,
  * as many records as the producer says, if that many could have been there. */
-static void refuse(struct slot_ring *ring, uint64_t before)
+static void session_rings_refuse(struct slot_ring *ring, uint64_t before)
 {
 	uint64_t written = __atomic_load_n(&ring->reader.producer->written, __ATOMIC_RELAXED);
 	uint64_t lost =
@@ -127,8 +127,8 @@ static void refuse(struct slot_ring *ring, uint64_t before)
 	*ring->invalid += lost;
 }
 
-static int is_refused(struct slot_ring *ring, struct weft_record *r, struct session *s,
-		      uint64_t generation)
+static int session_rings_is_refused(struct slot_ring *ring, struct weft_record *r,
+				    struct session *s, uint64_t generation)
 {
 	enum record_fault fault =
 		r->generation == (uint32_t)generation ? ring->fault_of(r, s) : RECORD_MALFORMED;
@@ -157,10 +157,10 @@ static void fill_batch(const struct pass *pass, uint64_t generation, struct slot
 		if (n == 0)
 			return;
 		if (n < 0) {
-			refuse(ring, before);
+			session_rings_refuse(ring, before);
 			return;
 		}
-		if (is_refused(ring, r, pass->session, generation))
+		if (session_rings_is_refused(ring, r, pass->session, generation))
 			continue;
 		b->bytes += (size_t)n;
 		if (ring->largest && (uint32_t)n > *ring->largest)

@@ -50,7 +50,7 @@ static void reap_all(struct session *s)
 }
 
 /* Its books are zero, as fresh memory is. A timer that was left is remembered there. */
-static void give_back(struct tidying *t, uint32_t index, uint64_t seen)
+static void session_tidy_give_back(struct tidying *t, uint32_t index, uint64_t seen)
 {
 	struct session *s = t->session;
 	struct slot_reader *reader = &s->readers[index];
@@ -77,7 +77,7 @@ static void tidy_slot(struct tidying *t, uint32_t index)
 		__atomic_load_n(&weft_session_states(s->base, &s->layout)[index], __ATOMIC_ACQUIRE);
 
 	if (WEFT_STATE_OF(seen) == WEFT_SLOT_FREE && WEFT_GENERATION_OF(seen))
-		give_back(t, index, seen);
+		session_tidy_give_back(t, index, seen);
 }
 
 void session_tidy(struct session *s, uint64_t now_ns)

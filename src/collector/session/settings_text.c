@@ -58,7 +58,7 @@ static int is_said_later(const struct settings_line *line, const char *text, siz
 	return 0;
 }
 
-static char *put_line(char *to, const struct settings_line *l)
+static char *settings_text_put_line(char *to, const struct settings_line *l)
 {
 	size_t bytes = key_bytes(l) + 1 + l->value_bytes;
 
@@ -78,7 +78,7 @@ static char *keep_lines(char *to, const char *text, size_t bytes, const char *ov
 	while ((rc = settings_line_next(text, bytes, &at, &line)))
 		if (rc > 0 && !is_said_later(&line, text, bytes, at) &&
 		    !is_said_later(&line, over, over_bytes, 0))
-			to = put_line(to, &line);
+			to = settings_text_put_line(to, &line);
 	return to;
 }
 

@@ -71,7 +71,7 @@ static enum call_kind call_aarch64(const uint8_t *end, uint64_t ra, uint64_t *ta
 		       : CALL_NONE;
 }
 
-static uint64_t plain(const struct frame_scan *s, uint64_t value)
+static uint64_t frame_scan_plain(const struct frame_scan *s, uint64_t value)
 {
 	return s->machine == UNWIND_AARCH64 ? value & UINT64_C(0x0000ffffffffffff) : value;
 }
@@ -120,7 +120,7 @@ static uint64_t first_place(const struct frame_scan *s, uint64_t sp, uint64_t st
 	return (sp + step - 1) & ~(step - 1);
 }
 
-static const struct unwind_rule *rule_of(const struct frame_scan *s, uint64_t pc)
+static const struct unwind_rule *frame_scan_rule_of(const struct frame_scan *s, uint64_t pc)
 {
 	struct unwind_module module = {.table = NULL};
 
@@ -146,7 +146,7 @@ static int points_to_a_pair(const struct frame_scan *s, uint64_t at, uint64_t ab
 		return 0;
 	if (read_word(s, at + 8, &ra))
 		return at - above < STACK_REACH; /* above what was copied */
-	return call_before(s, plain(s, ra), &target) != CALL_NONE;
+	return call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE;
 }
 
 /* What is looked for, and what is known of it. */
@@ -162,11 +162,11 @@ static enum fit fit_of(const struct frame_scan *s, const struct wanted *wanted, 
 	const struct unwind_rule *caller;
 	enum call_kind kind;
 
-	ra = plain(s, ra);
+	ra = frame_scan_plain(s, ra);
 	kind = call_before(s, ra, &target);
 	if (kind == CALL_NONE)
 		return FIT_NONE;
-	caller = rule_of(s, ra - 1);
+	caller = frame_scan_rule_of(s, ra - 1);
 	if (is_by_frame_pointer(s, caller) && (caller || saved) && !points_to_a_pair(s, saved, cfa))
 		return FIT_NONE;
 	if (kind == CALL_ANYWHERE || !wanted->start || target == wanted->start ||
@@ -234,7 +234,7 @@ int frame_scan(const struct frame_scan *s, const struct unwind_registers *regs, 
 	uint64_t maybe = 0;
 	struct unwind_module module = {.table = NULL};
 	struct wanted wanted = {.start = 0};
-	const struct unwind_rule *rule = rule_of(s, pc);
+	const struct unwind_rule *rule = frame_scan_rule_of(s, pc);
 
 	if (!is_by_frame_pointer(s, rule) || s->find(s->arg, pc, &module) != 0)
 		return -ENOENT;
@@ -264,7 +264,7 @@ static int is_chain(const struct frame_scan *s, uint64_t at)
 	uint64_t next, ra, target;
 
 	return read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
-	       call_before(s, plain(s, ra), &target) != CALL_NONE &&
+	       call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE &&
 	       (next == 0 || points_to_a_pair(s, next, at + 16));
 }
 
@@ -276,8 +276,8 @@ size_t frame_scan_chain(const struct frame_scan *s, uint64_t sp, uint64_t *frame
 	while (at < copied_until(s) && !is_chain(s, at))
 		at += 16;
 	while (count < max && read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
-	       call_before(s, plain(s, ra), &target) != CALL_NONE) {
-		frames[count++] = plain(s, ra);
+	       call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE) {
+		frames[count++] = frame_scan_plain(s, ra);
 		if (next <= at)
 			break;
 		at = next;

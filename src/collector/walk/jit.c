@@ -98,7 +98,7 @@ static struct jit_code *code_of(struct jit *j)
 }
 
 /* @rc as the readers return it. Is there more? */
-static int account(struct source *s, int64_t rc, uint64_t now_ns)
+static int jit_account(struct source *s, int64_t rc, uint64_t now_ns)
 {
 	if (rc > 0)
 		s->taken += (uint64_t)rc;
@@ -129,7 +129,7 @@ static int look_at_map(struct jit *j)
 					       j->code)
 				: -ENOMEM;
 	close(fd);
-	return account(&j->map, rc, j->now_ns);
+	return jit_account(&j->map, rc, j->now_ns);
 }
 
 static int has_no_file(const struct mapping *m)
@@ -170,10 +170,10 @@ static int look_at_dump(struct jit *j)
 					j->dump.looked_ns, PORTION_BYTES, j->code)
 			: -ENOMEM;
 	close(fd);
-	return account(&j->dump, rc, j->now_ns);
+	return jit_account(&j->dump, rc, j->now_ns);
 }
 
-static void look(struct jit *j)
+static void jit_look(struct jit *j)
 {
 	look_at_map(j);
 	look_at_dump(j);
@@ -183,7 +183,7 @@ static void look(struct jit *j)
 static void look_in_time(struct jit *j)
 {
 	if (j->now_ns - j->looked_ns >= LOOK_PAUSE_NS)
-		look(j);
+		jit_look(j);
 }
 
 void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,

@@ -125,8 +125,8 @@ static size_t fill_list(struct weft_map_module *list, struct modules *modules, s
 }
 
 /* One snapshot; returns how many of its tables are not there (yet). */
-static size_t publish_once(struct modules *modules, const struct tables *tables, struct process *p,
-			   int quick)
+static size_t map_publish_once(struct modules *modules, const struct tables *tables,
+			       struct process *p, int quick)
 {
 	struct weft_map_module *list = calloc(p->walk->maps.count + 1, sizeof(*list));
 	size_t pending;
@@ -143,7 +143,7 @@ static size_t publish_once(struct modules *modules, const struct tables *tables,
 }
 
 /* All that can be built is: what is not there has no room. */
-static void count_refused(struct process *p, size_t refused)
+static void map_publish_count_refused(struct process *p, size_t refused)
 {
 	if (refused > p->walk->tables_refused)
 		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
@@ -157,6 +157,6 @@ void map_publish(struct modules *modules, const struct tables *tables, struct pr
 		return;
 	p->walk->published = p->walk->maps.generation;
 	p->walk->published_epoch = p->walk->epoch;
-	if (publish_once(modules, tables, p, 1))
-		count_refused(p, publish_once(modules, tables, p, 0));
+	if (map_publish_once(modules, tables, p, 1))
+		map_publish_count_refused(p, map_publish_once(modules, tables, p, 0));
 }

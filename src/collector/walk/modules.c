@@ -110,7 +110,7 @@ void modules_free(struct modules *m)
 
 /* The same file that is mapped? Device numbers differ on some layered file systems: the
  * inode decides, and only where the device agrees. */
-static int is_that_file(int fd, const struct mapping *one)
+static int modules_is_that_file(int fd, const struct mapping *one)
 {
 	struct stat st;
 
@@ -131,7 +131,7 @@ static int is_surely_that_file(int fd, const struct mapping *one)
 	       minor(st.st_dev) == one->device_minor;
 }
 
-static int open_below(int root_fd, const char *path)
+static int modules_open_below(int root_fd, const char *path)
 {
 	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 			       .resolve = RESOLVE_IN_ROOT};
@@ -149,14 +149,14 @@ static int open_below(int root_fd, const char *path)
 static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 {
 	char link[64];
-	int fd = open_below(root_fd, one->path);
+	int fd = modules_open_below(root_fd, one->path);
 
-	if (fd >= 0 && is_that_file(fd, one))
+	if (fd >= 0 && modules_is_that_file(fd, one))
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	/* Of a process in a root of its own the kernel tells paths as they are in ours. */
-	fd = root_fd < 0 ? -1 : open_below(-1, one->path);
+	fd = root_fd < 0 ? -1 : modules_open_below(-1, one->path);
 	if (fd >= 0 && is_surely_that_file(fd, one))
 		return fd;
 	if (fd >= 0)
@@ -166,7 +166,7 @@ static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)one->start,
 		 (unsigned long long)one->end);
 	fd = openat(proc_fd, link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && !is_that_file(fd, one)) {
+	if (fd >= 0 && !modules_is_that_file(fd, one)) {
 		close(fd);
 		fd = -1;
 	}

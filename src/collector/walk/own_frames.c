@@ -24,7 +24,7 @@ static enum owner owner_of(const struct walked_frame *f)
 	return OTHERS;
 }
 
-static int is_own(enum owner owner)
+static int own_frames_is_own(enum owner owner)
 {
 	return owner == RUNTIME || owner == WAITS;
 }
@@ -38,10 +38,10 @@ size_t own_frames_hide(const struct walked_sample *walked, size_t first, uint8_t
 	for (size_t i = first; i < walked->frame_count; i++) {
 		enum owner owner = owner_of(&walked->frame[i]);
 
-		hidden[i] = is_own(owner) && i > first &&
-			    (is_own(before) || !is_inner || owner == WAITS);
+		hidden[i] = own_frames_is_own(owner) && i > first &&
+			    (own_frames_is_own(before) || !is_inner || owner == WAITS);
 		count += hidden[i];
-		is_inner &= owner == LIBC || is_own(owner);
+		is_inner &= owner == LIBC || own_frames_is_own(owner);
 		before = owner;
 	}
 	return count;

@@ -56,7 +56,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 		add_told(p, &p->walk->loads.module[before]);
 }
 
-static void read_log(struct process *p)
+static void process_walk_read_log(struct process *p)
 {
 	const struct weft_session_header *shared = p->base;
 	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
@@ -111,7 +111,7 @@ void process_look_libraries(struct process *p)
 }
 
 /* The epoch first: what is unloaded from now on makes it another. */
-static void look(struct process *p)
+static void process_walk_look(struct process *p)
 {
 	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
 	size_t bytes = p->first_maps_bytes;
@@ -125,7 +125,7 @@ static void look(struct process *p)
 	p->walk->maps.looked_ns = now_ns;
 	if (!text && !p->walk->told_by_log)
 		text = process_read_own(p, "maps", &bytes);
-	read_log(p);
+	process_walk_read_log(p);
 	if (text && bytes) {
 		maps_update(&p->walk->maps, text, bytes);
 		if (p->walk->libraries_told != p->walk->maps.generation)
@@ -150,11 +150,11 @@ int process_look(struct process *p, uint64_t now_ns)
 		p->walk->look_credit_ns = LOOK_CREDIT_NS;
 	p->walk->looked_ns = now_ns;
 	if (!p->first_maps && p->walk->look_credit_ns <= 0) {
-		read_log(p);
+		process_walk_read_log(p);
 		return (int)(p->walk->maps.generation - before);
 	}
 	start_ns = clock_mono_ns();
-	look(p);
+	process_walk_look(p);
 	p->walk->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);
 	return (int)(p->walk->maps.generation - before);
 }

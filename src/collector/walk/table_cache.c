@@ -40,7 +40,7 @@ void table_cache_close(struct table_cache *c)
 }
 
 /* Header as it must be, but for checksum and table_bytes; 0 when @m has no build-id. */
-static int describe(struct elf_module *m, struct table_file *out, char name[NAME_BYTES])
+static int table_cache_describe(struct elf_module *m, struct table_file *out, char name[NAME_BYTES])
 {
 	const uint8_t *id;
 	size_t bytes = elf_module_build_id(m, &id);
@@ -72,7 +72,7 @@ static uint64_t checksum_of(const struct table_file *file, const struct unwind_t
 
 /* ---- reading */
 
-static int read_all(int fd, void *to, uint64_t bytes)
+static int table_cache_read_all(int fd, void *to, uint64_t bytes)
 {
 	uint8_t *at = to;
 
@@ -89,20 +89,20 @@ static int read_all(int fd, void *to, uint64_t bytes)
 	return 0;
 }
 
-static int is_ours(int fd, struct stat *st)
+static int table_cache_is_ours(int fd, struct stat *st)
 {
 	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* @wanted: as describe() made it. */
-static struct unwind_table *read_table(int fd, const struct stat *st,
-				       const struct table_file *wanted)
+static struct unwind_table *table_cache_read_table(int fd, const struct stat *st,
+						   const struct table_file *wanted)
 {
 	struct unwind_table *table;
 	struct table_file head, same;
 
-	if (read_all(fd, &head, sizeof(head)))
+	if (table_cache_read_all(fd, &head, sizeof(head)))
 		return NULL;
 	same = *wanted;
 	same.table_bytes = head.table_bytes;
@@ -111,7 +111,7 @@ static struct unwind_table *read_table(int fd, const struct stat *st,
 	    (uint64_t)st->st_size != sizeof(head) + head.table_bytes)
 		return NULL;
 	table = malloc(head.table_bytes);
-	if (table && read_all(fd, table, head.table_bytes) == 0 &&
+	if (table && table_cache_read_all(fd, table, head.table_bytes) == 0 &&
 	    checksum_of(&head, table) == head.checksum &&
 	    unwind_table_check(table, head.table_bytes) == 0 && table->bytes == head.table_bytes &&
 	    table->machine == head.machine)
@@ -121,7 +121,7 @@ static struct unwind_table *read_table(int fd, const struct stat *st,
 }
 
 /* Its age is that of its last use; not at every use, for that would write to the disk. */
-static void touch(int fd, const struct stat *st)
+static void table_cache_touch(int fd, const struct stat *st)
 {
 	if (time(NULL) - st->st_mtime > TOUCH_SECONDS)
 		futimens(fd, NULL);
@@ -135,15 +135,15 @@ struct unwind_table *table_cache_load(struct table_cache *c, struct elf_module *
 	struct stat st;
 	int fd;
 
-	if (c->fd < 0 || !describe(m, &wanted, name))
+	if (c->fd < 0 || !table_cache_describe(m, &wanted, name))
 		return NULL;
 	fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	if (is_ours(fd, &st))
-		table = read_table(fd, &st, &wanted);
+	if (table_cache_is_ours(fd, &st))
+		table = table_cache_read_table(fd, &st, &wanted);
 	if (table) {
-		touch(fd, &st);
+		table_cache_touch(fd, &st);
 		c->hits++;
 	} else {
 		unlinkat(c->fd, name, 0);
@@ -187,7 +187,7 @@ static int is_left_behind(const char *name, const struct stat *st)
 }
 
 /* Tables; temporary files of long ago are removed on the way. */
-static void list_all(const struct table_cache *c, struct listing *l)
+static void table_cache_list_all(const struct table_cache *c, struct listing *l)
 {
 	int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -221,7 +221,7 @@ static void trim(struct table_cache *c)
 {
 	struct listing l;
 
-	list_all(c, &l);
+	table_cache_list_all(c, &l);
 	if (l.bytes > c->bytes_max) {
 		qsort(l.entry, l.count, sizeof(*l.entry), compare_age);
 		for (size_t i = 0; i < l.count && l.bytes > c->bytes_max / 100 * KEEP_PERCENT;
@@ -241,7 +241,7 @@ struct table_cache_size table_cache_size(const struct table_cache *c)
 
 	if (c->fd < 0)
 		return size;
-	list_all(c, &l);
+	table_cache_list_all(c, &l);
 	size.files = l.count;
 	size.bytes = l.bytes;
 	free(l.entry);
@@ -250,7 +250,7 @@ struct table_cache_size table_cache_size(const struct table_cache *c)
 
 /* ---- writing */
 
-static int write_all(int fd, const void *data, uint64_t bytes)
+static int table_cache_write_all(int fd, const void *data, uint64_t bytes)
 {
 	const uint8_t *at = data;
 
@@ -269,10 +269,10 @@ static int write_all(int fd, const void *data, uint64_t bytes)
 
 static int write_file(int fd, const struct table_file *head, const struct unwind_table *table)
 {
-	int rc = write_all(fd, head, sizeof(*head));
+	int rc = table_cache_write_all(fd, head, sizeof(*head));
 
 	if (rc == 0)
-		rc = write_all(fd, table, head->table_bytes);
+		rc = table_cache_write_all(fd, table, head->table_bytes);
 	return close(fd) && rc == 0 ? -errno : rc;
 }
 
@@ -282,7 +282,7 @@ int table_cache_save(struct table_cache *c, struct elf_module *m, const struct u
 	struct table_file head;
 	int fd, rc;
 
-	if (c->fd < 0 || !describe(m, &head, name))
+	if (c->fd < 0 || !table_cache_describe(m, &head, name))
 		return -ENOENT;
 	head.table_bytes = table->bytes;
 	head.checksum = checksum_of(&head, table);

@@ -17,7 +17,7 @@
 
 /* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS a quarter: the rest is
  * for sessions, threads and the recording. */
-static uint64_t bytes_allowed(uint64_t bytes)
+static uint64_t tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
 
@@ -50,7 +50,7 @@ static int map_sealed(struct tables *t, uint64_t bytes)
 
 int tables_open(struct tables *t, uint64_t bytes_max)
 {
-	uint64_t bytes = bytes_allowed(bytes_max), magic = WEFT_TABLES_MAGIC;
+	uint64_t bytes = tables_bytes_allowed(bytes_max), magic = WEFT_TABLES_MAGIC;
 	int rc = -ENOMEM;
 
 	*t = (struct tables){.fd = memfd_create("weft-tables", MFD_CLOEXEC | MFD_ALLOW_SEALING)};

@@ -21,7 +21,7 @@ static void open_process(struct walker *w, struct process *p)
 }
 
 /* Adds to a batch that grows; NULL, and the batch is gone: out of memory. */
-static struct batch *append(struct batch *b, size_t *room, const void *data, size_t bytes)
+static struct batch *walker_append(struct batch *b, size_t *room, const void *data, size_t bytes)
 {
 	if (b->bytes + bytes > *room) {
 		size_t want = 2 * *room + bytes;
@@ -66,7 +66,7 @@ static struct batch *walk_wall(struct walker *w, const struct batch *raw)
 				     walked);
 			word->bytes += walked->bytes;
 		}
-		b = append(b, &room, word, word->bytes);
+		b = walker_append(b, &room, word, word->bytes);
 		at += from->bytes;
 	}
 	if (b)
@@ -89,7 +89,7 @@ static struct batch *walk_all(struct walker *w, const struct batch *raw)
 		const struct weft_sample_record *sample = (const void *)(raw->data + at);
 
 		walking_walk(&w->walking, raw->process, sample, now_ns, walked);
-		b = append(b, &room, walked, walked->bytes);
+		b = walker_append(b, &room, walked, walked->bytes);
 		at += sample->record.bytes;
 	}
 	return b;
@@ -104,7 +104,7 @@ static struct batch *place_switch(struct walker *w, struct batch *b, size_t *roo
 	struct walked_switch *placed = (void *)space;
 
 	walking_place(&w->walking, b->process, record, now_ns, seen, placed);
-	return append(b, room, placed, placed->bytes);
+	return walker_append(b, room, placed, placed->bytes);
 }
 
 /* An event, likewise: its head, its values as they are, its stack. */
@@ -115,13 +115,14 @@ static struct batch *place_event(struct walker *w, struct batch *b, size_t *room
 	struct walked_event event;
 	const uint8_t *labels =
 		walking_event(&w->walking, b->process, record, now_ns, &event, (void *)space);
-	b = append(b, room, &event, sizeof(event));
+	b = walker_append(b, room, &event, sizeof(event));
 	if (b)
-		b = append(b, room, record + 1, event.values_bytes);
+		b = walker_append(b, room, record + 1, event.values_bytes);
 	if (b)
-		b = append(b, room, space, event.stack_bytes);
+		b = walker_append(b, room, space, event.stack_bytes);
 	if (b && labels)
-		b = append(b, room, labels, (event.context.label_bytes + (size_t)7) & ~(size_t)7);
+		b = walker_append(b, room, labels,
+				  (event.context.label_bytes + (size_t)7) & ~(size_t)7);
 	return b;
 }
 
@@ -213,7 +214,7 @@ static void notice_wall(struct walker *w, const struct batch *b)
 	}
 }
 
-static void notice(struct walker *w, const struct batch *b)
+static void walker_notice(struct walker *w, const struct batch *b)
 {
 	uint64_t now_ns = clock_mono_ns();
 	size_t at = 0;
@@ -235,7 +236,7 @@ static void hold_or_hand_on(struct walker *w, struct batch *b)
 		hand_on(w, b);
 		return;
 	}
-	notice(w, b);
+	walker_notice(w, b);
 	if (b->kind == BATCH_WALL)
 		notice_wall(w, b);
 	held_put(&w->held, b);
@@ -243,7 +244,7 @@ static void hold_or_hand_on(struct walker *w, struct batch *b)
 		release_held(w, NULL);
 }
 
-static void take(struct walker *w, struct batch *b)
+static void walker_take(struct walker *w, struct batch *b)
 {
 	switch (b->kind) {
 	case BATCH_SAMPLES:
@@ -281,7 +282,7 @@ void *walker_run(void *arg)
 		struct batch *b = queue_pop(w->in);
 
 		more = b->kind != BATCH_FINISH;
-		take(w, b);
+		walker_take(w, b);
 	}
 	return NULL;
 }

@@ -109,7 +109,7 @@ static int find_quietly(void *arg, uint64_t pc, struct unwind_module *out)
 	return 0;
 }
 
-static int find_module(void *arg, uint64_t pc, struct unwind_module *out)
+static int walking_find_module(void *arg, uint64_t pc, struct unwind_module *out)
 {
 	struct walk *w = arg;
 
@@ -129,7 +129,7 @@ static int read_code(void *arg, uint64_t address, void *out, size_t bytes)
 		       : -ENOENT;
 }
 
-static int find_entry(void *arg, uint64_t pc, uint64_t *start)
+static int walking_find_entry(void *arg, uint64_t pc, uint64_t *start)
 {
 	const struct mapping *m = mapping_of(arg, pc);
 
@@ -146,7 +146,8 @@ static enum unwind_end walk_from(struct walk *w, struct unwind_registers *regs,
 	enum unwind_end end = UNWIND_END_NO_RULE;
 
 	w->lookups = 0;
-	w->count = unwind_walk(regs, memory, find_module, w, MACHINE, w->pc, WEFT_FRAMES_MAX, &end);
+	w->count = unwind_walk(regs, memory, walking_find_module, w, MACHINE, w->pc,
+			       WEFT_FRAMES_MAX, &end);
 	return end;
 }
 
@@ -158,7 +159,7 @@ static enum unwind_end walk_outside(struct walk *w, const struct unwind_register
 				    const struct unwind_memory *memory)
 {
 	const int fp = unwind_fp_register(MACHINE);
-	struct frame_scan scan = {MACHINE, memory, find_quietly, read_code, find_entry, w};
+	struct frame_scan scan = {MACHINE, memory, find_quietly, read_code, walking_find_entry, w};
 	struct unwind_registers regs = *first;
 	enum unwind_end end = walk_from(w, &regs, memory);
 	uint64_t found;
@@ -216,7 +217,7 @@ static int is_signal_frame(const struct walk *w, uint64_t pc)
 	return rule && (rule->cfa == UNWIND_CFA_SIGNAL || rule->flags & UNWIND_RULE_EXACT);
 }
 
-static enum unwind_end end_of(const struct weft_sample_record *sample)
+static enum unwind_end walking_end_of(const struct weft_sample_record *sample)
 {
 	return sample->end < UNWIND_END_COUNT ? (enum unwind_end)sample->end : UNWIND_END_NO_RULE;
 }
@@ -233,7 +234,7 @@ static enum unwind_end take_frames(struct walk *w, const struct weft_sample_reco
 		w->lookup[i] = w->pc[i] - !exact;
 		exact = is_signal_frame(w, w->lookup[i]);
 	}
-	return end_of(sample);
+	return walking_end_of(sample);
 }
 
 /*
@@ -245,7 +246,7 @@ static void check_frames(struct walk *w, const struct weft_sample_record *sample
 {
 	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
 	const uint64_t *pc = (const void *)(at + ((sample->copy_bytes + 7u) & ~7u));
-	enum unwind_end theirs = end_of(sample);
+	enum unwind_end theirs = walking_end_of(sample);
 	int ours_cut = end == UNWIND_END_COPY_LIMIT &&
 		       sample->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
 	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
@@ -276,8 +277,8 @@ static int met_no_module(const struct walk *w, enum unwind_end end)
 
 /* A pc in no known module, or in another one than the map says: the process has loaded or
  * unloaded one since. */
-static enum unwind_end walk(struct walk *w, const struct weft_sample_record *sample,
-			    uint64_t now_ns)
+static enum unwind_end walk_walking_walk(struct walk *w, const struct weft_sample_record *sample,
+					 uint64_t now_ns)
 {
 	enum unwind_end end;
 
@@ -320,7 +321,7 @@ void walking_notice(struct walking *s, struct process *p, const struct weft_samp
 	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
 
 	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
-	    end_of(sample) == UNWIND_END_NO_MODULE)
+	    walking_end_of(sample) == UNWIND_END_NO_MODULE)
 		look_again(&w, now_ns);
 }
 
@@ -342,8 +343,8 @@ static struct mapping *fresh_jit_memory(const struct walk *w, uint64_t pc)
 	return jit_is_code(m) ? m : NULL;
 }
 
-static struct walked_frame resolve(const struct walk *w, uint64_t pc, struct walked_jit *jits,
-				   uint16_t *jit_count)
+static struct walked_frame walking_resolve(const struct walk *w, uint64_t pc,
+					   struct walked_jit *jits, uint16_t *jit_count)
 {
 	struct mapping *m = mapping_of(w, pc);
 	struct elf_place jit;
@@ -379,7 +380,7 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 {
 	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
 	struct walked_jit jits[WEFT_FRAMES_MAX];
-	enum unwind_end end = walk(&w, sample, now_ns);
+	enum unwind_end end = walk_walking_walk(&w, sample, now_ns);
 	size_t count = w.count < w.lookups ? w.count : w.lookups;
 
 	*out = (struct walked_sample){
@@ -392,7 +393,7 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 	};
 	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, sample->time_ns, now_ns);
 	for (size_t i = 0; i < count; i++)
-		out->frame[i] = resolve(&w, w.lookup[i], jits, &out->jit_count);
+		out->frame[i] = walking_resolve(&w, w.lookup[i], jits, &out->jit_count);
 	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
 	out->bytes = (uint32_t)(sizeof(*out) + count * sizeof(*out->frame) +
 				out->jit_count * sizeof(*jits));
@@ -401,8 +402,9 @@ void walking_walk(struct walking *s, struct process *p, const struct weft_sample
 
 /* ---- switches of coroutines */
 
-static void look_up(struct walking *s, struct process *p, const struct weft_switch_record *record,
-		    uint64_t now_ns, struct placed *out)
+static void walking_look_up(struct walking *s, struct process *p,
+			    const struct weft_switch_record *record, uint64_t now_ns,
+			    struct placed *out)
 {
 	struct walk w = {.walking = s, .process = p, .time_ns = record->end_ns};
 	uint16_t jits = 0;
@@ -413,7 +415,7 @@ static void look_up(struct walking *s, struct process *p, const struct weft_swit
 	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
 		look_again(&w, now_ns);
 	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, record->end_ns, now_ns);
-	out->site = resolve(&w, record->addr, &out->jit, &jits);
+	out->site = walking_resolve(&w, record->addr, &out->jit, &jits);
 }
 
 static void take_switch_labels(const struct weft_switch_record *record, struct walked_switch *out)
@@ -438,7 +440,7 @@ void walking_place(struct walking *s, struct process *p, const struct weft_switc
 	struct placed *place = &seen[(record->addr ^ record->addr >> 7) % PLACED_ROOM];
 
 	if (place->addr != record->addr)
-		look_up(s, p, record, now_ns, place);
+		walking_look_up(s, p, record, now_ns, place);
 	out->record = *record;
 	out->site = place->site;
 	out->jit = place->jit;

@@ -31,7 +31,7 @@ static int has_word(const char *name, size_t bytes, const char *word)
 	return 0;
 }
 
-static int is_directory(const char *name, size_t bytes)
+static int environment_is_directory(const char *name, size_t bytes)
 {
 	return (bytes == 3 && memcmp(name, "PWD", 3) == 0) ||
 	       (bytes == 6 && memcmp(name, "OLDPWD", 6) == 0);
@@ -39,7 +39,7 @@ static int is_directory(const char *name, size_t bytes)
 
 int environment_is_secret(const char *name, size_t bytes)
 {
-	if (is_directory(name, bytes))
+	if (environment_is_directory(name, bytes))
 		return 0;
 	for (const char *const *word = environment_words; *word; word++)
 		if (has_word(name, bytes, *word))
@@ -54,7 +54,7 @@ static int is_secret_itself(const char *value, size_t bytes)
 	       (bytes > 20 && memcmp(value, "eyJ", 3) == 0 && memchr(value, '.', bytes));
 }
 
-static int is_name_byte(char c)
+static int environment_is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
@@ -94,7 +94,7 @@ static void redact(struct buf *out)
 }
 
 /* Is something set at @at, in a value that ends at @end? A colon before a slash divides paths. */
-static int is_setting(const char *name, const char *at, const char *end)
+static int environment_is_setting(const char *name, const char *at, const char *end)
 {
 	if (*at != '=' && (*at != ':' || (at + 1 < end && at[1] == '/')))
 		return 0;
@@ -117,7 +117,7 @@ static void put_redacted(struct buf *out, const char *value, size_t bytes)
 			name = at = user ? user : at + 3;
 			continue;
 		}
-		if (is_setting(name, at, end)) {
+		if (environment_is_setting(name, at, end)) {
 			int colon = *at == ':';
 
 			next += colon && next < end && *next == ' ';
@@ -128,7 +128,7 @@ static void put_redacted(struct buf *out, const char *value, size_t bytes)
 			name = at;
 			continue;
 		}
-		if (!is_name_byte(*at))
+		if (!environment_is_name_byte(*at))
 			name = next;
 		buf_put(out, at, 1);
 		at = next;

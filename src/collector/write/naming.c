@@ -31,7 +31,7 @@ static int32_t offset_in(uint64_t address, uint64_t start)
 	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
 }
 
-static enum weft_jfr_frame_type type_of(const struct elf_place *place)
+static enum weft_jfr_frame_type naming_type_of(const struct elf_place *place)
 {
 	if (place->is_inlined)
 		return WEFT_JFR_FRAME_INLINED;
@@ -39,9 +39,9 @@ static enum weft_jfr_frame_type type_of(const struct elf_place *place)
 }
 
 /* Inlined functions have the offset of the real one: that is where their code is. */
-static size_t place_frames(struct weft_jfr_writer *writer, const char *module,
-			   const struct elf_place *places, size_t count, uint64_t address,
-			   struct weft_jfr_frame *out)
+static size_t naming_place_frames(struct weft_jfr_writer *writer, const char *module,
+				  const struct elf_place *places, size_t count, uint64_t address,
+				  struct weft_jfr_frame *out)
 {
 	int32_t offset = count ? offset_in(address, places[count - 1].address) : 0;
 
@@ -52,7 +52,7 @@ static size_t place_frames(struct weft_jfr_writer *writer, const char *module,
 			.method = weft_jfr_method_in(writer, module, p->function, p->file),
 			.line = p->file && p->line > 0 ? p->line : 0,
 			.bytecode_index = offset,
-			.type = type_of(p),
+			.type = naming_type_of(p),
 		};
 		if (!out[i].method)
 			return 0;
@@ -83,7 +83,7 @@ static size_t name_address(const struct naming *n, const struct code *code, uint
 	if (code->elf)
 		count = n->places(code->elf, address, places, PLACES_MAX);
 	if (count)
-		return place_frames(n->writer, code->name, places, count, address, out);
+		return naming_place_frames(n->writer, code->name, places, count, address, out);
 	/* One row for a function without a name, not one for every pc in it. */
 	if (code->elf)
 		elf_module_entry(code->elf, address, &entry);
@@ -105,7 +105,7 @@ static struct named *name_new(const struct naming *n, const struct code *code, u
 	return named;
 }
 
-static const struct named *name_of(struct naming *n, const struct walked_frame *f)
+static const struct named *naming_name_of(struct naming *n, const struct walked_frame *f)
 {
 	const struct function_key key = {(uint64_t)(uintptr_t)f->code, f->address};
 	uint64_t *value = map_put(n->known, &key, sizeof(key), NULL);
@@ -131,8 +131,8 @@ static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *
 
 /* At most @max frames to @out; where there is no room for all, the innermost and the real
  * function. */
-static size_t put_frames(struct naming *n, const struct walked_sample *walked, size_t index,
-			 struct weft_jfr_frame *out, size_t max)
+static size_t naming_put_frames(struct naming *n, const struct walked_sample *walked, size_t index,
+				struct weft_jfr_frame *out, size_t max)
 {
 	const struct walked_frame *f = &walked->frame[index];
 	const struct named *named;
@@ -142,7 +142,7 @@ static size_t put_frames(struct naming *n, const struct walked_sample *walked, s
 		return one_frame(n->writer, "", "[unknown]", 0, out);
 	if (f->code == &walked_jit_code)
 		return name_jit(n->writer, &walked_jits(walked)[f->address], out);
-	named = name_of(n, f);
+	named = naming_name_of(n, f);
 	if (!named)
 		return 0;
 	count = named->count < max ? named->count : max;
@@ -170,8 +170,8 @@ static void name_frames(struct naming *n, struct process *p, const struct walked
 		}
 		if (code && code != &walked_jit_code)
 			recording_module(p, code);
-		out->count += put_frames(n, walked, i, out->frame + out->count,
-					 RECORDING_FRAMES_MAX - out->count);
+		out->count += naming_put_frames(n, walked, i, out->frame + out->count,
+						RECORDING_FRAMES_MAX - out->count);
 	}
 }
 
@@ -211,7 +211,7 @@ void naming_site(struct naming *n, struct process *p, const struct walked_switch
 		return;
 	}
 	recording_module(p, f->code);
-	named = name_of(n, f);
+	named = naming_name_of(n, f);
 	for (; named && out->count < named->count; out->count++)
 		out->frame[out->count] = named->frame[out->count];
 }

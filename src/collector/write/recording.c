@@ -46,7 +46,7 @@ static int declare_tagged(struct recording *r)
 		       : -ENOMEM;
 }
 
-static int retire(struct recording *r, struct weft_jfr_type **type)
+static int recording_retire(struct recording *r, struct weft_jfr_type **type)
 {
 	int rc = *type ? weft_jfr_retire(r->writer, *type) : 0;
 
@@ -57,16 +57,16 @@ static int retire(struct recording *r, struct weft_jfr_type **type)
 
 static int redeclare(struct recording *r)
 {
-	int rc = retire(r, &r->span);
+	int rc = recording_retire(r, &r->span);
 
 	if (rc == 0 && r->inline_context)
-		rc = retire(r, &r->sample);
+		rc = recording_retire(r, &r->sample);
 	if (rc == 0 && r->inline_context)
-		rc = retire(r, &r->wall);
+		rc = recording_retire(r, &r->wall);
 	if (rc == 0)
-		rc = retire(r, &r->run);
+		rc = recording_retire(r, &r->run);
 	if (rc == 0)
-		rc = retire(r, &r->wait);
+		rc = recording_retire(r, &r->wait);
 	if (rc)
 		return rc;
 	r->columns = r->tags.count;
@@ -454,7 +454,7 @@ static void rename_threads(struct recording *r, struct process *p)
 			recording_note_error(r, recording_thread(r, p, t));
 }
 
-static void settle_samples(struct recording *r, int reached)
+static void recording_settle_samples(struct recording *r, int reached)
 {
 	struct recording_events *to = reached ? &r->safe : &r->lost;
 
@@ -467,7 +467,7 @@ static void settle_samples(struct recording *r, int reached)
 	r->chunk = (struct recording_events){0};
 }
 
-static void put_rows(struct recording *r, uint64_t now_ns)
+static void recording_put_rows(struct recording *r, uint64_t now_ns)
 {
 	for (struct process *p = r->first; p; p = p->next) {
 		end_stretches(r, p);
@@ -500,11 +500,11 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	int rc;
 
 	recording_time_is(r, now_ns);
-	put_rows(r, now_ns);
+	recording_put_rows(r, now_ns);
 	bytes = open_bytes(r);
 	rc = weft_jfr_rotate(r->writer, now_ns, 1);
 	recording_note_error(r, rc);
-	settle_samples(r, rc >= 0);
+	recording_settle_samples(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
 	for (struct process *p = r->first; p; p = p->next) {
 		recording_counts_settle(p, rc >= 0);
@@ -546,7 +546,7 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	};
 }
 
-static uint64_t file_bytes(const char *path, uint64_t otherwise)
+static uint64_t recording_file_bytes(const char *path, uint64_t otherwise)
 {
 	struct stat st;
 
@@ -561,13 +561,13 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	if (!r)
 		return 0;
 	r->is_closing = 1;
-	put_rows(r, now_ns);
+	recording_put_rows(r, now_ns);
 	recording_system_finish(r, now_ns);
 	rc = weft_jfr_end(r->writer);
 	recording_note_error(r, rc);
-	settle_samples(r, rc >= 0);
+	recording_settle_samples(r, rc >= 0);
 	recording_written(r, &written);
-	written.bytes = file_bytes(r->path, 0);
+	written.bytes = recording_file_bytes(r->path, 0);
 	weft_jfr_close(r->writer);
 	free_recording(r);
 	if (out)

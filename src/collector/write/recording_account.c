@@ -51,7 +51,7 @@ struct account_entry {
 
 /* ---- entries */
 
-static size_t place_of(const struct process_account *a, int32_t tid)
+static size_t recording_account_place_of(const struct process_account *a, int32_t tid)
 {
 	size_t low = 0, high = a->count;
 
@@ -68,12 +68,13 @@ static size_t place_of(const struct process_account *a, int32_t tid)
 
 static struct account_entry *entry_of(const struct process_account *a, int32_t tid)
 {
-	size_t at = place_of(a, tid);
+	size_t at = recording_account_place_of(a, tid);
 
 	return at < a->count && a->entry[at]->tid == tid ? a->entry[at] : NULL;
 }
 
-static struct account_entry *add_entry(struct process_account *a, int32_t tid, uint64_t from_ns)
+static struct account_entry *recording_account_add_entry(struct process_account *a, int32_t tid,
+							 uint64_t from_ns)
 {
 	struct account_entry **grown, *e;
 	size_t at;
@@ -85,7 +86,7 @@ static struct account_entry *add_entry(struct process_account *a, int32_t tid, u
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
-	at = place_of(a, tid);
+	at = recording_account_place_of(a, tid);
 	memmove(a->entry + at + 1, a->entry + at, (a->count - at) * sizeof(*grown));
 	a->entry[at] = e;
 	a->count++;
@@ -107,7 +108,8 @@ void recording_account_free(struct process *p)
 
 /* ---- rows */
 
-static void put_row(struct recording *r, const struct process *p, const struct account_row *row)
+static void recording_account_put_row(struct recording *r, const struct process *p,
+				      const struct account_row *row)
 {
 	struct weft_jfr_value v[] = {
 		{.number = (int64_t)recording_now(r)}, {.number = (int64_t)row->key},
@@ -124,12 +126,13 @@ static void put_row(struct recording *r, const struct process *p, const struct a
 }
 
 /* With --threads; where there are samples of it, it was wanted. */
-static int is_wanted(const struct recording *r, const char *name)
+static int recording_account_is_wanted(const struct recording *r, const char *name)
 {
 	return !r->threads || fnmatch(r->threads, name, 0) == 0;
 }
 
-static int make_key(struct recording *r, const struct process *p, struct account_entry *e)
+static int recording_account_make_key(struct recording *r, const struct process *p,
+				      struct account_entry *e)
 {
 	struct weft_jfr_thread thread = {.os_id = e->tid, .name = e->name, .group = p->group};
 
@@ -144,8 +147,8 @@ static const char *source_of(const struct account_entry *e)
 }
 
 /* Of a thread with samples; @e may be NULL: nothing is known but these. */
-static void put_thread(struct recording *r, struct process *p, struct process_thread *t,
-		       struct account_entry *e)
+static void recording_account_put_thread(struct recording *r, struct process *p,
+					 struct process_thread *t, struct account_entry *e)
 {
 	struct account_row row = {.key = t->key,
 				  .seen_ns = t->seen_ns,
@@ -159,7 +162,7 @@ static void put_thread(struct recording *r, struct process *p, struct process_th
 		e->put_ns = e->cpu_ns;
 		p->work->account.threads_ns += row.used_ns;
 	}
-	put_row(r, p, &row);
+	recording_account_put_row(r, p, &row);
 	t->seen_ns = t->signals = 0;
 }
 
@@ -172,10 +175,10 @@ static void put_entry(struct recording *r, struct process *p, struct account_ent
 		return;
 	p->work->account.threads_ns += row.used_ns;
 	e->put_ns = e->cpu_ns;
-	if (!is_wanted(r, e->name) || !make_key(r, p, e))
+	if (!recording_account_is_wanted(r, e->name) || !recording_account_make_key(r, p, e))
 		return;
 	row.key = e->key;
-	put_row(r, p, &row);
+	recording_account_put_row(r, p, &row);
 }
 
 static struct process_thread *thread_of_entry(const struct process *p,
@@ -191,14 +194,14 @@ static void put_any(struct recording *r, struct process *p, struct account_entry
 	struct process_thread *t = thread_of_entry(p, e);
 
 	if (t)
-		put_thread(r, p, t, e);
+		recording_account_put_thread(r, p, t, e);
 	else
 		put_entry(r, p, e);
 }
 
 /* ---- readings */
 
-static int can_be(const struct recording *r, uint64_t used_ns, uint64_t now_ns)
+static int recording_account_can_be(const struct recording *r, uint64_t used_ns, uint64_t now_ns)
 {
 	return used_ns <= (now_ns > r->start_ns ? now_ns - r->start_ns : 0) + SLACK_NS;
 }
@@ -213,7 +216,7 @@ static void begin_anew(struct recording *r, struct process *p, struct account_en
 static void take_reading(const struct recording *r, struct account_entry *e, uint64_t cpu_ns,
 			 int is_own, uint64_t now_ns)
 {
-	if (cpu_ns <= e->cpu_ns || !can_be(r, cpu_ns - e->from_ns, now_ns))
+	if (cpu_ns <= e->cpu_ns || !recording_account_can_be(r, cpu_ns - e->from_ns, now_ns))
 		return;
 	e->cpu_ns = cpu_ns;
 	e->is_own = (uint8_t)is_own;
@@ -232,8 +235,8 @@ static uint64_t used_before(const struct process *p, const struct account_word *
 	return w->cpu_ns < p->cpu_before_ns ? w->cpu_ns : p->cpu_before_ns;
 }
 
-static void take_word(struct recording *r, struct process *p, const struct account_word *w,
-		      uint64_t now_ns)
+static void recording_account_take_word(struct recording *r, struct process *p,
+					const struct account_word *w, uint64_t now_ns)
 {
 	struct account_entry *e = entry_of(&p->work->account, w->tid);
 
@@ -247,7 +250,7 @@ static void take_word(struct recording *r, struct process *p, const struct accou
 	if (w->flags & ACCOUNT_OWN && !e)
 		return;
 	if (!e)
-		e = add_entry(&p->work->account, w->tid, used_before(p, w));
+		e = recording_account_add_entry(&p->work->account, w->tid, used_before(p, w));
 	else if (!(w->flags & ACCOUNT_OWN) && is_anothers(e, w, now_ns))
 		begin_anew(r, p, e);
 	if (!e)
@@ -260,7 +263,7 @@ static void take_word(struct recording *r, struct process *p, const struct accou
 }
 
 /* Threads that are over leave the table. */
-static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
+static void recording_account_sweep(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	struct process_account *a = &p->work->account;
 	size_t kept = 0;
@@ -281,7 +284,8 @@ static void sweep(struct recording *r, struct process *p, uint64_t now_ns)
 	a->count = kept;
 }
 
-static void take_process(struct recording *r, struct process *p, const struct account_head *head)
+static void recording_account_take_process(struct recording *r, struct process *p,
+					   const struct account_head *head)
 {
 	uint64_t used_ns;
 
@@ -292,7 +296,7 @@ static void take_process(struct recording *r, struct process *p, const struct ac
 		r->cpus = sysconf(_SC_NPROCESSORS_CONF) > 1
 				  ? (uint64_t)sysconf(_SC_NPROCESSORS_CONF)
 				  : 1;
-	if (can_be(r, used_ns / r->cpus, head->time_ns))
+	if (recording_account_can_be(r, used_ns / r->cpus, head->time_ns))
 		p->work->account.process_ns = head->process_ns;
 }
 
@@ -303,12 +307,12 @@ void recording_account(struct recording *r, struct process *p, const uint8_t *da
 
 	memcpy(&head, data, sizeof(head));
 	recording_time_is(r, head.time_ns);
-	take_process(r, p, &head);
+	recording_account_take_process(r, p, &head);
 	for (size_t at = sizeof(head); at + sizeof(word) <= bytes; at += sizeof(word)) {
 		memcpy(&word, data + at, sizeof(word));
-		take_word(r, p, &word, head.time_ns);
+		recording_account_take_word(r, p, &word, head.time_ns);
 	}
-	sweep(r, p, head.time_ns);
+	recording_account_sweep(r, p, head.time_ns);
 }
 
 /* ---- threads with samples */
@@ -338,7 +342,8 @@ void recording_account_end(struct recording *r, struct process *p, const struct 
 	if (!cpu_ns)
 		return;
 	if (!e)
-		e = add_entry(&p->work->account, t->tid, before_own_word(p, t, claimed_ns, cpu_ns));
+		e = recording_account_add_entry(&p->work->account, t->tid,
+						before_own_word(p, t, claimed_ns, cpu_ns));
 	if (!e)
 		return;
 	e->over_ns = e->over_ns ? e->over_ns : now_ns;
@@ -347,7 +352,7 @@ void recording_account_end(struct recording *r, struct process *p, const struct 
 
 void recording_account_thread(struct recording *r, struct process *p, struct process_thread *t)
 {
-	put_thread(r, p, t, entry_of(&p->work->account, t->tid));
+	recording_account_put_thread(r, p, t, entry_of(&p->work->account, t->tid));
 }
 
 /* ---- the ends of chunks */
@@ -366,10 +371,10 @@ static void put_rest(struct recording *r, struct process *p)
 	a->held_ns = rest_ns - row.used_ns;
 	a->rest_ns += row.used_ns;
 	if (!r->threads)
-		put_row(r, p, &row);
+		recording_account_put_row(r, p, &row);
 }
 
-static void put_threads(struct recording *r, struct process *p)
+static void recording_account_put_threads(struct recording *r, struct process *p)
 {
 	struct process_account *a = &p->work->account;
 	struct process_thread *t;
@@ -379,18 +384,18 @@ static void put_threads(struct recording *r, struct process *p)
 		put_any(r, p, a->entry[i]);
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->seen_ns)
-			put_thread(r, p, t, NULL);
+			recording_account_put_thread(r, p, t, NULL);
 }
 
 void recording_account_rows(struct recording *r, struct process *p)
 {
-	put_threads(r, p);
+	recording_account_put_threads(r, p);
 	put_rest(r, p);
 }
 
 void recording_account_close(struct recording *r, struct process *p)
 {
-	put_threads(r, p);
+	recording_account_put_threads(r, p);
 	recording_account_free(p);
 }
 
@@ -403,5 +408,5 @@ void recording_account_process(struct recording *r, pid_t pid, uint64_t process_
 		if (p->pid == pid && (!newest || p->opened_ns > newest->opened_ns))
 			newest = p;
 	if (newest)
-		take_process(r, newest, &head);
+		recording_account_take_process(r, newest, &head);
 }

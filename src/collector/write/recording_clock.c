@@ -54,7 +54,7 @@ void recording_look_at_clock(struct process *p)
 	};
 }
 
-static const char *plural(uint32_t count)
+static const char *recording_clock_plural(uint32_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -67,11 +67,11 @@ static void put_limits(const struct process_clock *c, char *text, size_t room)
 	*text = 0;
 	if (c->rested)
 		used = snprintf(text, room, "%u thread%s by ticks, for switching too often",
-				c->rested, plural(c->rested));
+				c->rested, recording_clock_plural(c->rested));
 	if (c->lacked)
 		snprintf(text + used, room - (size_t)used,
 			 "%s%u thread%s by ticks, for want of descriptors or memory to be locked",
-			 used ? "; " : "", c->lacked, plural(c->lacked));
+			 used ? "; " : "", c->lacked, recording_clock_plural(c->lacked));
 }
 
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns)

@@ -36,7 +36,7 @@ static const struct counter_row rows[] = {
 	/* clang-format on */
 };
 
-static uint64_t read_at(const struct session_counts *counts, size_t offset)
+static uint64_t recording_counts_read_at(const struct session_counts *counts, size_t offset)
 {
 	uint64_t value;
 
@@ -44,8 +44,9 @@ static uint64_t read_at(const struct session_counts *counts, size_t offset)
 	return value;
 }
 
-static void put_counter(struct recording *r, const struct process *p, uint64_t now_ns,
-			const struct counter_row *row, uint64_t difference)
+static void recording_counts_put_counter(struct recording *r, const struct process *p,
+					 uint64_t now_ns, const struct counter_row *row,
+					 uint64_t difference)
 {
 	struct weft_jfr_value v[] = {
 		{.number = (int64_t)now_ns},       {.string = text_value(p->group)},
@@ -117,7 +118,7 @@ static uint64_t lost_bytes(const struct session_counts *counts)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		bytes += read_at(counts, losses[i].offset) * losses[i].bytes;
+		bytes += recording_counts_read_at(counts, losses[i].offset) * losses[i].bytes;
 	return bytes;
 }
 
@@ -137,11 +138,11 @@ void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 	process_take_counts(p);
 	sum_counts(p, &now);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t difference =
-			read_at(&now, rows[i].offset) - read_at(&p->work->put, rows[i].offset);
+		uint64_t difference = recording_counts_read_at(&now, rows[i].offset) -
+				      recording_counts_read_at(&p->work->put, rows[i].offset);
 
 		if (difference)
-			put_counter(r, p, now_ns, &rows[i], difference);
+			recording_counts_put_counter(r, p, now_ns, &rows[i], difference);
 	}
 	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns,
 		      p->work->put.handler_ns);

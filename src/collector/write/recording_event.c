@@ -139,7 +139,8 @@ static void fill_settings(const struct event_type *t, const struct event_setting
 	}
 }
 
-static struct weft_jfr_type *declare(struct recording *r, const struct event_type *t)
+static struct weft_jfr_type *recording_event_declare(struct recording *r,
+						     const struct event_type *t)
 {
 	struct weft_jfr_field field[GIVEN_FIELDS + WEFT_EVENT_FIELDS_MAX];
 	const char *category[CATEGORIES_MAX + 1];
@@ -224,7 +225,7 @@ static struct event_class *find_class(const struct recording *r, const struct ev
 }
 
 /* Takes @c over: it, or the one that is there already. NULL: no memory, or too many. */
-static struct event_class *add_class(struct recording *r, struct event_class *c)
+static struct event_class *recording_event_add_class(struct recording *r, struct event_class *c)
 {
 	int has_other;
 	struct event_class *found = find_class(r, c->def, &has_other);
@@ -234,7 +235,7 @@ static struct event_class *add_class(struct recording *r, struct event_class *c)
 		class_free(c);
 		return found;
 	}
-	c->type = r->class_count < CLASSES_MAX ? declare(r, c->def) : NULL;
+	c->type = r->class_count < CLASSES_MAX ? recording_event_declare(r, c->def) : NULL;
 	if (!c->type) {
 		class_free(c);
 		return NULL;
@@ -291,7 +292,7 @@ void recording_event_type(struct recording *r, struct process *p, const struct t
 		return;
 	if (bytes) {
 		c = class_new(word, data, bytes);
-		p->work->classes[word->number] = c ? add_class(r, c) : NULL;
+		p->work->classes[word->number] = c ? recording_event_add_class(r, c) : NULL;
 	}
 	c = p->work->classes[word->number];
 	if (c)
@@ -306,7 +307,7 @@ struct value_texts {
 	char id[WEFT_EVENT_FIELDS_MAX][16];
 };
 
-static struct weft_jfr_string pooled(struct process *p, int64_t id)
+static struct weft_jfr_string recording_event_pooled(struct process *p, int64_t id)
 {
 	const char *text = NULL;
 
@@ -352,7 +353,7 @@ static int64_t thread_key(struct recording *r, struct process *p, int64_t tid)
 	return t && t->key ? (int64_t)t->key : stranger_key(r, p, tid);
 }
 
-static struct weft_jfr_string id_text(int64_t id, char room[16])
+static struct weft_jfr_string recording_event_id_text(int64_t id, char room[16])
 {
 	uint64_t big = __builtin_bswap64((uint64_t)id);
 
@@ -371,18 +372,19 @@ static size_t fill_values(struct recording *r, struct process *p, const struct e
 			.string = {v.text, v.text_bytes},
 		};
 		if (t->field[i].kind == WEFT_EVENT_STRING_POOLED)
-			out[i].string = pooled(p, v.number);
+			out[i].string = recording_event_pooled(p, v.number);
 		else if (t->field[i].kind == WEFT_EVENT_THREAD)
 			out[i].number = thread_key(r, p, v.number);
 		else if (t->field[i].kind == WEFT_EVENT_ID)
-			out[i].string = id_text(v.number, texts->id[i]);
+			out[i].string = recording_event_id_text(v.number, texts->id[i]);
 		else if (t->field[i].kind == WEFT_EVENT_BOOLEAN)
 			out[i].number = v.number != 0;
 	}
 	return t->field_count;
 }
 
-static int has_context(const struct walked_event *e, uint32_t labels, struct context_key *out)
+static int recording_event_has_context(const struct walked_event *e, uint32_t labels,
+				       struct context_key *out)
 {
 	static const struct context_key nothing;
 	struct context_key key = {
@@ -425,7 +427,7 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 	struct weft_jfr_value v[GIVEN_FIELDS + WEFT_EVENT_FIELDS_MAX];
 	struct value_texts texts;
 	struct context_key key;
-	const struct context_key *has = has_context(e, labels, &key) ? &key : NULL;
+	const struct context_key *has = recording_event_has_context(e, labels, &key) ? &key : NULL;
 	uint64_t begin = e->record.begin, end = e->record.end;
 	size_t count = 0;
 

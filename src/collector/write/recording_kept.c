@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-static void add(struct recording_events *to, const struct recording_events *one)
+static void recording_kept_add(struct recording_events *to, const struct recording_events *one)
 {
 	to->samples += one->samples;
 	to->wall += one->wall;
@@ -15,7 +15,7 @@ static void add(struct recording_events *to, const struct recording_events *one)
 	to->typed += one->typed;
 }
 
-static int append(struct chunk_events *all, const struct recording_events *one)
+static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
 {
 	struct recording_events *grown =
 		array_grown(all->item, all->count + 1, &all->room, sizeof(*grown));
@@ -27,10 +27,10 @@ static int append(struct chunk_events *all, const struct recording_events *one)
 	return 0;
 }
 
-static void leave(struct chunk_events *all, uint64_t count)
+static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 {
 	for (; count && all->first < all->count; count--)
-		add(&all->gone, &all->item[all->first++]);
+		recording_kept_add(&all->gone, &all->item[all->first++]);
 	if (all->first < all->count / 2)
 		return;
 	all->count -= all->first;
@@ -48,10 +48,10 @@ void recording_kept(struct recording *r, const struct recording_events *chunk)
 	if (!r->max_bytes && !r->max_age_ns)
 		return;
 	weft_jfr_written(r->writer, &written);
-	while (all->chunks + 1 < written.chunks && append(all, &nothing) == 0)
+	while (all->chunks + 1 < written.chunks && recording_kept_append(all, &nothing) == 0)
 		all->chunks++;
-	if (append(all, chunk) == 0)
+	if (recording_kept_append(all, chunk) == 0)
 		all->chunks++;
-	leave(all, written.dropped_chunks - all->dropped);
+	recording_kept_leave(all, written.dropped_chunks - all->dropped);
 	all->dropped = written.dropped_chunks;
 }

@@ -12,7 +12,8 @@
 
 #include <errno.h>
 
-static uint32_t number_of(struct recording *r, const uint8_t *labels, uint32_t bytes)
+static uint32_t recording_labels_number_of(struct recording *r, const uint8_t *labels,
+					   uint32_t bytes)
 {
 	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;
 
@@ -22,7 +23,8 @@ static uint32_t number_of(struct recording *r, const uint8_t *labels, uint32_t b
 
 uint32_t recording_event_labels(struct recording *r, const struct walked_event *event)
 {
-	return number_of(r, walked_event_labels(event), event->context.label_bytes);
+	return recording_labels_number_of(r, walked_event_labels(event),
+					  event->context.label_bytes);
 }
 
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
@@ -33,7 +35,7 @@ uint32_t recording_labels(struct recording *r, struct process *p, struct process
 	uint32_t number;
 
 	if (sample->label_bytes) {
-		number = number_of(r, walked_labels(walked), sample->label_bytes);
+		number = recording_labels_number_of(r, walked_labels(walked), sample->label_bytes);
 		if (is_own) {
 			t->labels_told = sample->label_generation;
 			t->labels = number;
@@ -81,7 +83,7 @@ static void mark_item(struct recording *r, const struct timeline_item *item)
 		label_sets_mark(r->labels, item->sample.label_generation);
 }
 
-static void mark_thread(struct recording *r, const struct process_thread *t)
+static void recording_labels_mark_thread(struct recording *r, const struct process_thread *t)
 {
 	const struct timeline *l = t->timeline;
 
@@ -104,6 +106,6 @@ void recording_forget_labels(struct recording *r)
 
 	for (struct process *p = r->first; p; p = p->next)
 		for (size_t cursor = 0; (t = process_thread_next(p, &cursor));)
-			mark_thread(r, t);
+			recording_labels_mark_thread(r, t);
 	label_sets_sweep(r->labels);
 }

@@ -85,8 +85,9 @@ static size_t add_labels(const struct recording *r, uint32_t number, struct lock
 	return count;
 }
 
-static size_t keys_of(const struct recording *r, const struct weft_context_snapshot *s,
-		      uint32_t labels, struct lockstep_key out[KEYS_MAX])
+static size_t recording_lockstep_keys_of(const struct recording *r,
+					 const struct weft_context_snapshot *s, uint32_t labels,
+					 struct lockstep_key out[KEYS_MAX])
 {
 	size_t count = 0;
 
@@ -104,7 +105,7 @@ static size_t keys_of(const struct recording *r, const struct weft_context_snaps
 
 /* ---- ticks */
 
-static struct ticked *thread_of(struct process_lockstep *l, uint32_t slot)
+static struct ticked *recording_lockstep_thread_of(struct process_lockstep *l, uint32_t slot)
 {
 	struct ticked *all;
 
@@ -151,7 +152,7 @@ void recording_tick_sample(struct recording *r, struct process *p,
 	const struct weft_context_snapshot *s = (const void *)&sample->span_id;
 	/* Who asks no CPU clock has an hrtimer beside it, or filters its system calls. */
 	struct process_lockstep *l = sample->record.rsv ? lockstep_of(p) : p->work->lockstep;
-	struct ticked *t = l ? thread_of(l, thread->slot) : NULL;
+	struct ticked *t = l ? recording_lockstep_thread_of(l, thread->slot) : NULL;
 	struct lockstep_key key[KEYS_MAX];
 
 	if (!t)
@@ -161,13 +162,13 @@ void recording_tick_sample(struct recording *r, struct process *p,
 	    sample->context == WEFT_CONTEXT_BUSY || sample->context == WEFT_CONTEXT_BAD)
 		return;
 	lockstep_add(l->judge, LOCKSTEP_TICKS, sample->time_ns, sample->weight, key,
-		     keys_of(r, s, sample->label_generation, key));
+		     recording_lockstep_keys_of(r, s, sample->label_generation, key));
 }
 
 /* ---- looks */
 
-static void take_look(const struct recording *r, struct process_lockstep *l,
-		      const struct look_word *word)
+static void recording_lockstep_take_look(const struct recording *r, struct process_lockstep *l,
+					 const struct look_word *word)
 {
 	const uint8_t *labels = (const uint8_t *)(word + 1);
 	struct lockstep_key key[KEYS_MAX];
@@ -177,21 +178,22 @@ static void take_look(const struct recording *r, struct process_lockstep *l,
 		set = label_sets_put(r->labels, labels, word->label_bytes);
 	lockstep_add_runs(l->judge, word->runs, word->cpu_ns);
 	lockstep_add_gap(l->judge, word->took_ns);
-	lockstep_add(l->judge, LOCKSTEP_LOOKS, word->time_ns, word->weight, key,
-		     keys_of(r, &word->snapshot, set > 0 ? (uint32_t)set : 0, key));
+	lockstep_add(
+		l->judge, LOCKSTEP_LOOKS, word->time_ns, word->weight, key,
+		recording_lockstep_keys_of(r, &word->snapshot, set > 0 ? (uint32_t)set : 0, key));
 }
 
-static void take_word(const struct recording *r, struct process_lockstep *l,
-		      const struct look_word *word)
+static void recording_lockstep_take_word(const struct recording *r, struct process_lockstep *l,
+					 const struct look_word *word)
 {
 	struct ticked *t;
 
 	switch (word->kind) {
 	case LOOK_SEEN:
-		take_look(r, l, word);
+		recording_lockstep_take_look(r, l, word);
 		break;
 	case LOOK_THREAD:
-		t = thread_of(l, word->slot);
+		t = recording_lockstep_thread_of(l, word->slot);
 		if (t) {
 			t->generation = word->generation;
 			t->since_ns = word->time_ns;
@@ -214,7 +216,7 @@ void recording_looks(struct recording *r, struct process *p, const uint8_t *data
 	for (size_t at = 0; l && at + sizeof(struct look_word) <= bytes;) {
 		const struct look_word *word = (const void *)(data + at);
 
-		take_word(r, l, word);
+		recording_lockstep_take_word(r, l, word);
 		at += word->bytes;
 	}
 }

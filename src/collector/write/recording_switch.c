@@ -12,7 +12,8 @@
 
 #include <errno.h>
 
-static struct context_key key_of(struct recording *r, const struct walked_switch *placed)
+static struct context_key recording_switch_key_of(struct recording *r,
+						  const struct walked_switch *placed)
 {
 	const struct weft_switch_record *record = &placed->record;
 	struct context_key key = {.span_id = record->span_id, .root_span_id = record->root_span_id};
@@ -36,7 +37,7 @@ static int64_t delay_of(const struct weft_switch_record *record)
 }
 
 /* None, where it suspended is in no code. */
-static int64_t stack_of(struct recording *r, const struct recording_trace *site)
+static int64_t recording_switch_stack_of(struct recording *r, const struct recording_trace *site)
 {
 	return site->count ? (int64_t)weft_jfr_stack(r->writer, site->frame, site->count,
 						     site->truncated)
@@ -56,7 +57,7 @@ static size_t fill_columns(struct recording *r, struct process *p, const struct 
 	return fixed + count - 1;
 }
 
-static int declare(struct recording *r)
+static int recording_switch_declare(struct recording *r)
 {
 	if (r->run && r->wait)
 		return 0;
@@ -71,8 +72,8 @@ static int declare(struct recording *r)
 }
 
 /* By the settings of its type. */
-static int is_wanted(struct process *p, const struct weft_switch_record *record,
-		     const struct context_key *key, const struct event_settings *s)
+static int recording_switch_is_wanted(struct process *p, const struct weft_switch_record *record,
+				      const struct context_key *key, const struct event_settings *s)
 {
 	static const uint8_t no_trace[16];
 
@@ -95,22 +96,23 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 	const struct weft_switch_record *record = &placed->record;
 	int is_run = (record->record.flags & WEFT_SWITCH_RUN) != 0;
 	struct weft_jfr_value v[RECORDING_WAIT_FIXED_FIELDS + COLUMNS_MAX];
-	struct context_key key = key_of(r, placed);
+	struct context_key key = recording_switch_key_of(r, placed);
 	struct context_texts texts;
 	size_t fixed = is_run ? RECORDING_RUN_FIXED_FIELDS : RECORDING_WAIT_FIXED_FIELDS, count;
 	uint16_t edge = is_run ? WEFT_SWITCH_LAST : WEFT_SWITCH_FIRST;
 
-	if (!is_wanted(p, record, &key, is_run ? &r->run_settings : &r->wait_settings))
+	if (!recording_switch_is_wanted(p, record, &key,
+					is_run ? &r->run_settings : &r->wait_settings))
 		return;
 	recording_meet_context(r, p, &key);
-	if (declare(r)) {
+	if (recording_switch_declare(r)) {
 		r->error = r->error ? r->error : -ENOMEM;
 		return;
 	}
 	v[0] = (struct weft_jfr_value){.number = (int64_t)record->begin_ns};
 	v[1] = (struct weft_jfr_value){.number = (int64_t)(record->end_ns - record->begin_ns)};
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	v[3] = (struct weft_jfr_value){.number = stack_of(r, site)};
+	v[3] = (struct weft_jfr_value){.number = recording_switch_stack_of(r, site)};
 	v[4] = (struct weft_jfr_value){.number = (int64_t)record->coroutine};
 	v[5] = (struct weft_jfr_value){.number = (int64_t)record->addr};
 	v[6] = (struct weft_jfr_value){.number = (record->record.flags & edge) != 0};

@@ -88,7 +88,8 @@ uint64_t recording_system_period(const struct recording *r, enum system_event ev
 }
 
 /* With its settings as they are if nobody sets them. */
-static struct weft_jfr_type *declare(struct recording *r, const struct system_event_row *row)
+static struct weft_jfr_type *recording_system_declare(struct recording *r,
+						      const struct system_event_row *row)
 {
 	struct event_settings s = {.enabled = row->enabled, .period_ns = row->period_ns};
 	char enabled[16], period[32];
@@ -113,7 +114,7 @@ int recording_system_open(struct recording *r, const char *root)
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++) {
 		s->event[i].enabled = system_events[i].enabled;
 		s->event[i].period_ns = system_events[i].period_ns;
-		s->type[i] = declare(r, &system_events[i]);
+		s->type[i] = recording_system_declare(r, &system_events[i]);
 		if (!s->type[i])
 			return -errno;
 	}
@@ -131,8 +132,8 @@ void recording_system_free(struct recording_system *s)
 }
 
 /* @v[0], the time, is filled here. */
-static void put(struct recording *r, enum system_event event, uint64_t now_ns,
-		struct weft_jfr_value *v)
+static void recording_system_put(struct recording *r, enum system_event event, uint64_t now_ns,
+				 struct weft_jfr_value *v)
 {
 	v[0] = (struct weft_jfr_value){.number = (int64_t)now_ns};
 	recording_put(r, r->system->type[event], v, system_events[event].type.field_count);
@@ -145,7 +146,7 @@ static int64_t milliseconds(uint64_t ns)
 	return ns ? (int64_t)(ns / 1000000) : FOREVER;
 }
 
-static const char *file_name(const char *path)
+static const char *recording_system_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -157,7 +158,7 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 	struct weft_jfr_value v[] = {
 		{0},
 		{.number = 1},
-		{.string = text_value(file_name(r->path))},
+		{.string = text_value(recording_system_file_name(r->path))},
 		{.string = text_value(r->path)},
 		{.number = 1},
 		{.number = milliseconds(r->max_age_ns)},
@@ -167,13 +168,14 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 		{.number = milliseconds(r->duration_ns)},
 	};
 
-	put(r, SYSTEM_ACTIVE_RECORDING, now_ns, v);
+	recording_system_put(r, SYSTEM_ACTIVE_RECORDING, now_ns, v);
 }
 
 static void put_version(struct recording *r, uint64_t now_ns)
 {
-	put(r, SYSTEM_OS_INFORMATION, now_ns,
-	    (struct weft_jfr_value[]){{0}, {.string = text_value(r->system->version)}});
+	recording_system_put(
+		r, SYSTEM_OS_INFORMATION, now_ns,
+		(struct weft_jfr_value[]){{0}, {.string = text_value(r->system->version)}});
 }
 
 static void put_processors(struct recording *r, uint64_t now_ns)
@@ -188,7 +190,7 @@ static void put_processors(struct recording *r, uint64_t now_ns)
 		{.number = m->threads},
 	};
 
-	put(r, SYSTEM_CPU_INFORMATION, now_ns, v);
+	recording_system_put(r, SYSTEM_CPU_INFORMATION, now_ns, v);
 }
 
 static void put_memory(struct recording *r, uint64_t now_ns)
@@ -197,10 +199,10 @@ static void put_memory(struct recording *r, uint64_t now_ns)
 
 	if (system_read_memory(r->system->root, &memory))
 		return;
-	put(r, SYSTEM_PHYSICAL_MEMORY, now_ns,
-	    (struct weft_jfr_value[]){{0},
-				      {.number = (int64_t)memory.total_bytes},
-				      {.number = (int64_t)memory.used_bytes}});
+	recording_system_put(r, SYSTEM_PHYSICAL_MEMORY, now_ns,
+			     (struct weft_jfr_value[]){{0},
+						       {.number = (int64_t)memory.total_bytes},
+						       {.number = (int64_t)memory.used_bytes}});
 }
 
 static void look_at_processes(struct recording *r)
@@ -222,11 +224,11 @@ static void put_load(struct recording *r, uint64_t now_ns)
 	if (system_load_share(&s->load, s->root, now_ns, &s->share) &&
 	    !s->event[SYSTEM_CPU_LOAD].put_ns)
 		return;
-	put(r, SYSTEM_CPU_LOAD, now_ns,
-	    (struct weft_jfr_value[]){{0},
-				      {.real = s->share.user},
-				      {.real = s->share.system},
-				      {.real = s->share.machine}});
+	recording_system_put(r, SYSTEM_CPU_LOAD, now_ns,
+			     (struct weft_jfr_value[]){{0},
+						       {.real = s->share.user},
+						       {.real = s->share.system},
+						       {.real = s->share.machine}});
 }
 
 struct variables {
@@ -238,9 +240,10 @@ static void put_variable(void *arg, const char *name, size_t bytes, const char *
 {
 	const struct variables *of = arg;
 
-	put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns,
-	    (struct weft_jfr_value[]){
-		    {0}, {.string = {name, bytes}}, {.string = text_value(shown)}});
+	recording_system_put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns,
+			     (struct weft_jfr_value[]){{0},
+						       {.string = {name, bytes}},
+						       {.string = text_value(shown)}});
 }
 
 static void put_environment(struct recording *r, uint64_t now_ns)
@@ -276,11 +279,12 @@ static void put_libraries(struct recording *r, uint64_t now_ns)
 			if (rows == LIBRARY_ROWS_MAX || !is_fresh(seen, one))
 				continue;
 			rows++;
-			put(r, SYSTEM_NATIVE_LIBRARY, now_ns,
-			    (struct weft_jfr_value[]){{0},
-						      {.string = text_value(one->path)},
-						      {.number = (int64_t)one->base},
-						      {.number = (int64_t)one->top}});
+			recording_system_put(
+				r, SYSTEM_NATIVE_LIBRARY, now_ns,
+				(struct weft_jfr_value[]){{0},
+							  {.string = text_value(one->path)},
+							  {.number = (int64_t)one->base},
+							  {.number = (int64_t)one->top}});
 		}
 		if (p->work->libraries)
 			libraries_settle(p->work->libraries);
@@ -416,17 +420,21 @@ void recording_system_finish(struct recording *r, uint64_t now_ns)
 		put_load(r, now_ns);
 	if (!s->ended_ns || !s->event[SYSTEM_SHUTDOWN].enabled)
 		return;
-	put(r, SYSTEM_SHUTDOWN, s->ended_ns,
-	    (struct weft_jfr_value[]){
-		    {0}, {0}, {0}, {.string = text_value(s->reason[0] ? s->reason : "Exited")}});
+	recording_system_put(r, SYSTEM_SHUTDOWN, s->ended_ns,
+			     (struct weft_jfr_value[]){
+				     {0},
+				     {0},
+				     {0},
+				     {.string = text_value(s->reason[0] ? s->reason : "Exited")}});
 }
 
 void recording_system_loss(struct recording *r, uint64_t now_ns, uint64_t bytes, uint64_t total)
 {
 	if (!r->system->event[SYSTEM_DATA_LOSS].enabled)
 		return;
-	put(r, SYSTEM_DATA_LOSS, now_ns,
-	    (struct weft_jfr_value[]){{0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}});
+	recording_system_put(r, SYSTEM_DATA_LOSS, now_ns,
+			     (struct weft_jfr_value[]){
+				     {0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}});
 }
 
 void recording_system_settle(struct recording *r, int reached, uint64_t bytes)
@@ -451,9 +459,10 @@ void recording_thread_begin(struct recording *r, const struct process *p, struct
 	t->begun = 1;
 	if (since_ns < p->opened_ns || !r->system->event[SYSTEM_THREAD_START].enabled)
 		return;
-	put(r, SYSTEM_THREAD_START, since_ns,
-	    (struct weft_jfr_value[]){
-		    {0}, {.number = (int64_t)t->key}, {0}, {.number = (int64_t)t->key}, {0}});
+	recording_system_put(
+		r, SYSTEM_THREAD_START, since_ns,
+		(struct weft_jfr_value[]){
+			{0}, {.number = (int64_t)t->key}, {0}, {.number = (int64_t)t->key}, {0}});
 }
 
 void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns)
@@ -463,7 +472,8 @@ void recording_thread_gone(struct recording *r, struct process_thread *t, uint64
 	t->begun = 0;
 	if (!begun || !r->system->event[SYSTEM_THREAD_END].enabled)
 		return;
-	put(r, SYSTEM_THREAD_END, now_ns,
-	    (struct weft_jfr_value[]){
-		    {0}, {.number = (int64_t)t->key}, {.number = (int64_t)t->key}});
+	recording_system_put(r, SYSTEM_THREAD_END, now_ns,
+			     (struct weft_jfr_value[]){{0},
+						       {.number = (int64_t)t->key},
+						       {.number = (int64_t)t->key}});
 }

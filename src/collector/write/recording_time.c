@@ -24,7 +24,7 @@ static const enum weft_thread_state states[TIME_PLACES] = {
 	[TIME_BLOCKED] = WEFT_STATE_SLEEPING,
 };
 
-static uint64_t sum_of(const uint64_t ns[TIME_PLACES])
+static uint64_t recording_time_sum_of(const uint64_t ns[TIME_PLACES])
 {
 	return ns[TIME_RUNNING] + ns[TIME_WAITING] + ns[TIME_BLOCKED];
 }
@@ -44,12 +44,13 @@ static void take_seen(const struct recording *r, const struct timeline *l,
 static void take_fields(const uint64_t due[TIME_PLACES], const uint64_t seen[TIME_PLACES],
 			uint64_t out[FIELDS])
 {
-	out[0] = sum_of(due);
+	out[0] = recording_time_sum_of(due);
 	memcpy(out + 1, due, TIME_PLACES * sizeof(*due));
 	memcpy(out + 1 + TIME_PLACES, seen, TIME_PLACES * sizeof(*seen));
 }
 
-static void put_row(struct recording *r, const struct process *p, const struct process_thread *t)
+static void recording_time_put_row(struct recording *r, const struct process *p,
+				   const struct process_thread *t)
 {
 	struct thread_time *k = &t->timeline->time;
 	uint64_t seen[TIME_PLACES], now[FIELDS], told[FIELDS];
@@ -89,7 +90,7 @@ void recording_time(struct recording *r, struct process *p, struct process_threa
 		    const struct wall_word *word)
 {
 	take_account(&t->timeline->time, word);
-	put_row(r, p, t);
+	recording_time_put_row(r, p, t);
 }
 
 /* From outside its end is seen later than it was, and what it did in its last moments not. */
@@ -147,9 +148,9 @@ void recording_time_end(struct recording *r, struct process *p, struct process_t
 	if (!t->key || !k->is_known || k->is_partial)
 		return;
 	take_last_words(t, k);
-	if (sum_of(k->due_ns) >= LIFE_NS) {
+	if (recording_time_sum_of(k->due_ns) >= LIFE_NS) {
 		put_unseen(r, p, t);
 		r->times_off += (uint32_t)is_open(k);
 	}
-	put_row(r, p, t);
+	recording_time_put_row(r, p, t);
 }

@@ -212,8 +212,10 @@ static const struct weft_jfr_field warning_fields[] = {
 	TEXT(RECORDING_FIELD_MESSAGE, "Message"),
 };
 
-static struct weft_jfr_type *declare(struct weft_jfr_writer *w, const char *name, const char *label,
-				     const struct weft_jfr_field *fields, size_t count)
+static struct weft_jfr_type *recording_types_declare(struct weft_jfr_writer *w, const char *name,
+						     const char *label,
+						     const struct weft_jfr_field *fields,
+						     size_t count)
 {
 	struct weft_jfr_type_def def = {
 		.name = name,
@@ -344,51 +346,56 @@ struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 
 struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_THREAD_CPU, "Thread CPU Time", thread_cpu_fields,
-		       COUNT_OF(thread_cpu_fields));
+	return recording_types_declare(w, RECORDING_THREAD_CPU, "Thread CPU Time",
+				       thread_cpu_fields, COUNT_OF(thread_cpu_fields));
 }
 
 struct weft_jfr_type *declare_thread_time(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_THREAD_TIME, "Thread Time", thread_time_fields,
-		       COUNT_OF(thread_time_fields));
+	return recording_types_declare(w, RECORDING_THREAD_TIME, "Thread Time", thread_time_fields,
+				       COUNT_OF(thread_time_fields));
 }
 
 struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_COUNTER, "Counter", counter_fields, COUNT_OF(counter_fields));
+	return recording_types_declare(w, RECORDING_COUNTER, "Counter", counter_fields,
+				       COUNT_OF(counter_fields));
 }
 
 struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_HISTOGRAM, "Histogram", histogram_fields,
-		       COUNT_OF(histogram_fields));
+	return recording_types_declare(w, RECORDING_HISTOGRAM, "Histogram", histogram_fields,
+				       COUNT_OF(histogram_fields));
 }
 
 struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_RECORDING, "Recording", recording_fields,
-		       COUNT_OF(recording_fields));
+	return recording_types_declare(w, RECORDING_RECORDING, "Recording", recording_fields,
+				       COUNT_OF(recording_fields));
 }
 
 struct weft_jfr_type *declare_process(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_PROCESS, "Process", process_fields, COUNT_OF(process_fields));
+	return recording_types_declare(w, RECORDING_PROCESS, "Process", process_fields,
+				       COUNT_OF(process_fields));
 }
 
 struct weft_jfr_type *declare_clock(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_CLOCK, "Clock", clock_fields, COUNT_OF(clock_fields));
+	return recording_types_declare(w, RECORDING_CLOCK, "Clock", clock_fields,
+				       COUNT_OF(clock_fields));
 }
 
 struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_MODULE, "Module", module_fields, COUNT_OF(module_fields));
+	return recording_types_declare(w, RECORDING_MODULE, "Module", module_fields,
+				       COUNT_OF(module_fields));
 }
 
 struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w)
 {
-	return declare(w, RECORDING_WARNING, "Warning", warning_fields, COUNT_OF(warning_fields));
+	return recording_types_declare(w, RECORDING_WARNING, "Warning", warning_fields,
+				       COUNT_OF(warning_fields));
 }
 
 void tag_columns_free(struct tag_columns *c)
@@ -430,7 +437,7 @@ static int field_at(const struct tag_columns *c, const char *field)
 	return -1;
 }
 
-static int is_taken(const struct tag_columns *c, const char *field)
+static int recording_types_is_taken(const struct tag_columns *c, const char *field)
 {
 	return is_fixed_field(field) || field_at(c, field) >= 0;
 }
@@ -463,7 +470,7 @@ static int is_of_label(const struct tag_columns *c, const char *field)
 }
 
 /* Takes @field and @key over. */
-static int add_column(struct tag_columns *c, char *field, char *key)
+static int recording_types_add_column(struct tag_columns *c, char *field, char *key)
 {
 	c->name[c->count] = field;
 	c->key[c->count] = key;
@@ -487,7 +494,7 @@ int tag_columns_find(struct tag_columns *c, const char *name)
 		free(field);
 		return at >= 0 && !c->key[at] ? at : -ENOSPC;
 	}
-	return add_column(c, field, NULL);
+	return recording_types_add_column(c, field, NULL);
 }
 
 /* No tag or label has its name: that of a fixed field, of other types. */
@@ -496,19 +503,19 @@ int coroutine_column_find(struct tag_columns *c)
 	char *field = c->coroutine ? NULL : strdup(RECORDING_FIELD_COROUTINE);
 
 	if (!c->coroutine && field)
-		c->coroutine = 1 + (size_t)add_column(c, field, NULL);
+		c->coroutine = 1 + (size_t)recording_types_add_column(c, field, NULL);
 	return c->coroutine ? (int)c->coroutine - 1 : -ENOMEM;
 }
 
-static char *label_field(const struct tag_columns *c, const char *key)
+static char *recording_types_label_field(const struct tag_columns *c, const char *key)
 {
 	char *field = identifier(needs_prefix(key) ? "label_" : "", key), *numbered;
 
-	if (field && is_taken(c, field)) {
+	if (field && recording_types_is_taken(c, field)) {
 		free(field);
 		field = identifier("label_", key);
 	}
-	for (unsigned int n = 2; field && is_taken(c, field); n++) {
+	for (unsigned int n = 2; field && recording_types_is_taken(c, field); n++) {
 		free(field);
 		if (asprintf(&numbered, "label_%s_%u", key, n) < 0)
 			return NULL;
@@ -527,10 +534,10 @@ int label_columns_find(struct tag_columns *c, const char *key)
 			return (int)i;
 	if (c->labels == LABEL_COLUMNS_MAX)
 		return -ENOSPC;
-	field = label_field(c, key);
+	field = recording_types_label_field(c, key);
 	copy = strdup(key);
 	if (field && copy)
-		return add_column(c, field, copy);
+		return recording_types_add_column(c, field, copy);
 	free(field);
 	free(copy);
 	return -ENOMEM;

@@ -16,7 +16,7 @@ struct wall_event {
 	enum weft_thread_state state;
 };
 
-static int64_t state_of(enum weft_thread_state state)
+static int64_t recording_wall_state_of(enum weft_thread_state state)
 {
 	switch (state) {
 	case WEFT_STATE_RUNNING:
@@ -30,7 +30,7 @@ static int64_t state_of(enum weft_thread_state state)
 	}
 }
 
-static enum time_place place_of(enum weft_thread_state state)
+static enum time_place recording_wall_place_of(enum weft_thread_state state)
 {
 	if (state == WEFT_STATE_RUNNING)
 		return TIME_RUNNING;
@@ -44,7 +44,7 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 		{.number = (int64_t)e->time_ns},
 		{.number = (int64_t)t->key},
 		{.number = (int64_t)e->stack},
-		{.number = state_of(e->state)},
+		{.number = recording_wall_state_of(e->state)},
 		{.number = e->samples},
 		{.number = (int64_t)(e->samples * r->wall_period_ns)},
 	};
@@ -60,7 +60,8 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 	recording_put(r, r->wall, v, count);
 	r->chunk.wall += e->samples;
 	if (t->timeline)
-		t->timeline->time.seen_ns[place_of(e->state)] += e->samples * r->wall_period_ns;
+		t->timeline->time.seen_ns[recording_wall_place_of(e->state)] +=
+			e->samples * r->wall_period_ns;
 }
 
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
@@ -87,7 +88,7 @@ static uint64_t unknown_stack(const struct recording *r)
 	return weft_jfr_stack(r->writer, &frame, 1, 1);
 }
 
-static uint64_t stack_of(const struct recording *r, const struct timeline_item *item)
+static uint64_t recording_wall_stack_of(const struct recording *r, const struct timeline_item *item)
 {
 	if (!item->trace.count)
 		return unknown_stack(r);
@@ -95,7 +96,7 @@ static uint64_t stack_of(const struct recording *r, const struct timeline_item *
 			      item->trace.truncated);
 }
 
-static const struct context_key *key_of(const struct thread_stay *s)
+static const struct context_key *recording_wall_key_of(const struct thread_stay *s)
 {
 	return s->has_key ? &s->key : NULL;
 }
@@ -114,8 +115,8 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 	put_wall(r, p, t,
 		 &(struct wall_event){
 			 .time_ns = s->time_ns,
-			 .stack = stack_of(r, s->item),
-			 .key = key_of(s),
+			 .stack = recording_wall_stack_of(r, s->item),
+			 .key = recording_wall_key_of(s),
 			 .samples = s->samples,
 			 .state = (enum weft_thread_state)s->item->word.state,
 		 });
@@ -124,7 +125,8 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 	s->is_apart = 0;
 }
 
-static void end_stay(struct recording *r, struct process *p, struct process_thread *t)
+static void recording_wall_end_stay(struct recording *r, struct process *p,
+				    struct process_thread *t)
 {
 	struct thread_stay *s = &t->timeline->stay;
 
@@ -140,7 +142,7 @@ void recording_stay_begin(struct recording *r, struct process *p, struct process
 	uint64_t time_ns = item->sample.time_ns;
 	int has_key;
 
-	end_stay(r, p, t);
+	recording_wall_end_stay(r, p, t);
 	has_key = context_of_sample(&item->sample, &s->key);
 	recording_meet_context(r, p, has_key ? &s->key : NULL);
 	recording_extend(r, p, t, has_key ? &s->key : NULL, time_ns, time_ns);
@@ -177,14 +179,14 @@ void recording_stay_more(struct recording *r, struct process *p, struct process_
 	s->samples += word->samples;
 	if (s->is_newest && word->samples && word->kind == WALL_MORE) {
 		to_ns = to_ns > s->time_ns ? to_ns : s->time_ns;
-		recording_extend(r, p, t, key_of(s), s->time_ns, to_ns);
+		recording_extend(r, p, t, recording_wall_key_of(s), s->time_ns, to_ns);
 		s->end_ns = to_ns;
 		t->previous_ns = to_ns > t->previous_ns ? to_ns : t->previous_ns;
 	} else if (s->is_newest && word->samples) {
-		recording_extend(r, p, t, key_of(s), s->time_ns, s->time_ns);
+		recording_extend(r, p, t, recording_wall_key_of(s), s->time_ns, s->time_ns);
 	}
 	if (word->kind == WALL_END)
-		end_stay(r, p, t);
+		recording_wall_end_stay(r, p, t);
 }
 
 /* What knows most of the context of a wait: @seen, and its stack if it is one of the timeline. */
@@ -197,7 +199,7 @@ static const struct weft_sample_record *evidence(const struct timeline *l,
 	return seen ? seen : l->newest ? &l->newest->sample : NULL;
 }
 
-static int is_in(const struct timeline_item *item, const struct context_key *key)
+static int recording_wall_is_in(const struct timeline_item *item, const struct context_key *key)
 {
 	struct context_key its;
 
@@ -213,12 +215,12 @@ static int is_in(const struct timeline_item *item, const struct context_key *key
 static const struct timeline_item *nearest_in(const struct timeline *l,
 					      const struct context_key *key)
 {
-	if (l->newest && is_in(l->newest, key))
+	if (l->newest && recording_wall_is_in(l->newest, key))
 		return l->newest;
 	for (const struct timeline_item *item = l->first; item; item = item->next)
-		if (is_in(item, key))
+		if (recording_wall_is_in(item, key))
 			return item;
-	return l->own && is_in(l->own, key) ? l->own : NULL;
+	return l->own && recording_wall_is_in(l->own, key) ? l->own : NULL;
 }
 
 void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
@@ -237,7 +239,7 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 	recording_meet_context(r, p, e.key);
 	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);
 	like = nearest_in(t->timeline, e.key);
-	e.stack = like ? stack_of(r, like) : unknown_stack(r);
+	e.stack = like ? recording_wall_stack_of(r, like) : unknown_stack(r);
 	put_wall(r, p, t, &e);
 	t->previous_ns = e.time_ns;
 }

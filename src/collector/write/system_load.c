@@ -41,7 +41,7 @@ static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
 }
 
 /* What was taken of a recorded child comes again in its parent's waited times: once. */
-static void owe(struct process_load *parent, struct process_load *child)
+static void system_load_owe(struct process_load *parent, struct process_load *child)
 {
 	if (!child->is_owed) {
 		parent->owed_user += child->user;
@@ -61,7 +61,7 @@ static void owe_children_that_are_gone(struct process *p, struct process *all)
 	for (struct process *q = all; q; q = q->next)
 		if (q != p && q->parent == p->pid && !q->work->end && q->proc_fd >= 0 &&
 		    system_read_process_time(q->proc_fd, &unused))
-			owe(&p->work->load, &q->work->load);
+			system_load_owe(&p->work->load, &q->work->load);
 }
 
 int system_load_look(struct system_load *l, struct process *p, struct process *all)
@@ -100,13 +100,13 @@ void system_load_leave(struct process *p, struct process *all)
 {
 	for (struct process *q = all; q; q = q->next) {
 		if (q != p && q->pid == p->parent && !q->work->end) {
-			owe(&q->work->load, &p->work->load);
+			system_load_owe(&q->work->load, &p->work->load);
 			return;
 		}
 	}
 }
 
-static double share_of(uint64_t part, double all)
+static double system_load_share_of(uint64_t part, double all)
 {
 	double share = (double)part / all;
 
@@ -128,9 +128,9 @@ int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,
 	/* less than a tick, or nobody tells: by the clock */
 	all = now.all > l->seen.all ? (double)(now.all - l->seen.all) : passed;
 	*out = (struct system_share){
-		.user = share_of(l->user, all),
-		.system = share_of(l->system, all),
-		.machine = share_of(now.busy - l->seen.busy, all),
+		.user = system_load_share_of(l->user, all),
+		.system = system_load_share_of(l->system, all),
+		.machine = system_load_share_of(now.busy - l->seen.busy, all),
 	};
 	if (out->user + out->system > 1)
 		out->system = 1 - out->user;

@@ -8,7 +8,7 @@
 #define SWEEP_NS UINT64_C(20000000)
 #define GAP_NS 2 /* a stretch ends a nanosecond after its last sample */
 
-static void list(struct timelines *all, struct timeline *l)
+static void timeline_list(struct timelines *all, struct timeline *l)
 {
 	if (l->listed)
 		return;
@@ -35,7 +35,7 @@ static struct timeline *timeline_of(struct process *p, struct process_thread *t,
 }
 
 /* Behind all that are not newer: most often at the end. */
-static void insert(struct timeline *l, struct timeline_item *item)
+static void timeline_insert(struct timeline *l, struct timeline_item *item)
 {
 	struct timeline_item **at = &l->first;
 
@@ -52,10 +52,10 @@ static void insert(struct timeline *l, struct timeline_item *item)
 	l->hint = item;
 }
 
-static void enter(struct timelines *all, struct timeline *l, struct timeline_item *item)
+static void timeline_enter(struct timelines *all, struct timeline *l, struct timeline_item *item)
 {
-	insert(l, item);
-	list(all, l);
+	timeline_insert(l, item);
+	timeline_list(all, l);
 	if (item->time_ns > all->now_ns)
 		all->now_ns = item->time_ns;
 }
@@ -73,7 +73,7 @@ int timeline_put(struct timelines *all, struct process *p, struct process_thread
 		item->time_ns = l->told_ns;
 	if (word)
 		l->told_ns = item->time_ns;
-	enter(all, l, item);
+	timeline_enter(all, l, item);
 	return 0;
 }
 
@@ -86,11 +86,11 @@ int timeline_put_event(struct timelines *all, struct process *p, struct process_
 
 	if (!item)
 		return -ENOMEM;
-	enter(all, l, item);
+	timeline_enter(all, l, item);
 	return 0;
 }
 
-static void remember(struct timeline_item **as, struct timeline_item *item)
+static void timeline_remember(struct timeline_item **as, struct timeline_item *item)
 {
 	timeline_keep(item);
 	timeline_drop(*as);
@@ -122,7 +122,8 @@ static void write_delay(struct timelines *all, struct timeline *l, struct timeli
 	l->early.samples += before;
 }
 
-static void write_sample(struct timelines *all, struct timeline *l, struct timeline_item *item)
+static void timeline_write_sample(struct timelines *all, struct timeline *l,
+				  struct timeline_item *item)
 {
 	struct process_thread *t = l->thread;
 	int is_own = item->word.kind == 0;
@@ -134,9 +135,9 @@ static void write_sample(struct timelines *all, struct timeline *l, struct timel
 	else
 		recording_stay_begin(all->recording, l->process, t, item);
 	l->stay.is_newest = !is_own;
-	remember(&l->newest, item);
+	timeline_remember(&l->newest, item);
 	if (is_own)
-		remember(&l->own, item);
+		timeline_remember(&l->own, item);
 	if (l->early.samples)
 		write_early(all, l);
 }
@@ -148,7 +149,8 @@ static void write_event(struct timelines *all, struct timeline *l, struct timeli
 	l->stay.is_newest = 0;
 }
 
-static void write_item(struct timelines *all, struct timeline *l, struct timeline_item *item)
+static void timeline_write_item(struct timelines *all, struct timeline *l,
+				struct timeline_item *item)
 {
 	if (item->event) {
 		write_event(all, l, item);
@@ -166,7 +168,7 @@ static void write_item(struct timelines *all, struct timeline *l, struct timelin
 		recording_time(all->recording, l->process, l->thread, &item->word);
 		break;
 	default:
-		write_sample(all, l, item);
+		timeline_write_sample(all, l, item);
 		break;
 	}
 }
@@ -181,13 +183,13 @@ static void write_until(struct timelines *all, struct timeline *l, uint64_t unti
 			l->last = NULL;
 		if (l->hint == item)
 			l->hint = NULL;
-		write_item(all, l, item);
+		timeline_write_item(all, l, item);
 		timeline_drop(item);
 	}
 }
 
 /* The last that is heard of the thread. */
-static void finish(struct timelines *all, struct timeline *l)
+static void timeline_finish(struct timelines *all, struct timeline *l)
 {
 	write_until(all, l, UINT64_MAX);
 	if (l->early.samples) /* never seen: without a stack */
@@ -212,22 +214,22 @@ void timeline_end(struct timelines *all, struct process *p, struct process_threa
 		return;
 	}
 	l->ended_ns = now_ns;
-	list(all, l);
+	timeline_list(all, l);
 }
 
-static int is_over(const struct timelines *all, const struct timeline *l)
+static int timeline_is_over(const struct timelines *all, const struct timeline *l)
 {
 	return l->ended_ns && !l->first && all->now_ns > l->ended_ns + TIMELINE_LINGER_NS;
 }
 
-static void sweep(struct timelines *all)
+static void timeline_sweep(struct timelines *all)
 {
 	uint64_t until_ns = all->now_ns > TIMELINE_WAIT_NS ? all->now_ns - TIMELINE_WAIT_NS : 0;
 	struct timeline **at = &all->first, *l;
 
 	while ((l = *at)) {
 		write_until(all, l, until_ns);
-		if (l->first || (l->ended_ns && !is_over(all, l))) {
+		if (l->first || (l->ended_ns && !timeline_is_over(all, l))) {
 			at = &l->next;
 			continue;
 		}
@@ -239,7 +241,7 @@ static void sweep(struct timelines *all)
 			uint32_t slot = l->slot;
 			uint64_t generation = l->generation;
 
-			finish(all, l);
+			timeline_finish(all, l);
 			recording_account_thread(all->recording, p, t);
 			process_thread_drop(p, slot, generation);
 		}
@@ -252,7 +254,7 @@ void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once)
 	if (now_ns > all->now_ns)
 		all->now_ns = now_ns;
 	if (at_once || all->now_ns - all->swept_ns >= SWEEP_NS)
-		sweep(all);
+		timeline_sweep(all);
 }
 
 void timelines_close(struct timelines *all, struct process *p)
@@ -269,5 +271,5 @@ void timelines_close(struct timelines *all, struct process *p)
 	}
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->timeline)
-			finish(all, t->timeline);
+			timeline_finish(all, t->timeline);
 }

@@ -20,7 +20,7 @@ static void note_memory(struct worker *w)
 }
 
 /* --threads: by the name that the thread has now. */
-static int is_wanted(const struct worker *w, const char *name)
+static int worker_is_wanted(const struct worker *w, const char *name)
 {
 	return !w->threads || fnmatch(w->threads, name, 0) == 0;
 }
@@ -30,9 +30,9 @@ static int is_wanted(const struct worker *w, const char *name)
  * thread that is left out nothing is put into the file, and of one that is in there what it was
  * called when it was wanted stays: what waits to be written is under that.
  */
-static struct process_thread *thread_of(struct worker *w, const struct batch *b, int renames)
+static struct process_thread *worker_thread_of(struct worker *w, const struct batch *b, int renames)
 {
-	int fresh, is_unused, wanted = is_wanted(w, b->thread.name);
+	int fresh, is_unused, wanted = worker_is_wanted(w, b->thread.name);
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
@@ -58,8 +58,8 @@ static struct process_thread *thread_of(struct worker *w, const struct batch *b,
 
 /* No thread can have used more CPU time than has passed: a target that says so is not to
  * fill the disk. */
-static uint32_t weight_of(const struct worker *w, const struct process_thread *t,
-			  const struct process *p, const struct weft_sample_record *sample)
+static uint32_t worker_weight_of(const struct worker *w, const struct process_thread *t,
+				 const struct process *p, const struct weft_sample_record *sample)
 {
 	uint64_t since = t->taken_ns ? t->taken_ns : p->opened_ns;
 	uint64_t passed = sample->time_ns > since ? sample->time_ns - since : 0;
@@ -92,8 +92,8 @@ static void take_sample(struct worker *w, const struct batch *b, struct process_
 
 static void take_samples(struct worker *w, const struct batch *b)
 {
-	struct process_thread *t = thread_of(w, b, 1);
-	int wanted = is_wanted(w, b->thread.name);
+	struct process_thread *t = worker_thread_of(w, b, 1);
+	int wanted = worker_is_wanted(w, b->thread.name);
 	size_t at = 0;
 
 	if (!t) {
@@ -113,7 +113,7 @@ static void take_samples(struct worker *w, const struct batch *b)
 		sample->label_generation = recording_labels(w->recording, b->process, t, walked);
 		naming_stack(&w->naming, b->process, walked, w->stack);
 		count_walk(b->process, walked);
-		sample->weight = weight_of(w, t, b->process, sample);
+		sample->weight = worker_weight_of(w, t, b->process, sample);
 		t->taken_ns = sample->time_ns;
 		if (sample->flags & WEFT_SAMPLE_TICK)
 			recording_tick_sample(w->recording, b->process, &b->thread, sample);
@@ -131,8 +131,8 @@ static void take_switch(struct worker *w, const struct batch *b, struct process_
 			 &(struct recording_trace){site->frame, site->count, site->truncated});
 }
 
-static void take_event(struct worker *w, const struct batch *b, struct process_thread *t,
-		       const struct walked_event *event)
+static void worker_take_event(struct worker *w, const struct batch *b, struct process_thread *t,
+			      const struct walked_event *event)
 {
 	const struct walked_sample *walked = walked_event_stack(event);
 	struct recording_stack *stack = w->stack;
@@ -154,7 +154,7 @@ static int is_switch(const void *at)
 	return ((const struct weft_record *)at)->type == WEFT_RECORD_SWITCH;
 }
 
-static uint32_t bytes_of(const void *at)
+static uint32_t worker_bytes_of(const void *at)
 {
 	return is_switch(at) ? ((const struct walked_switch *)at)->bytes
 			     : ((const struct walked_event *)at)->bytes;
@@ -162,15 +162,15 @@ static uint32_t bytes_of(const void *at)
 
 static void take_events(struct worker *w, const struct batch *b)
 {
-	struct process_thread *t = thread_of(w, b, 1);
-	int wanted = is_wanted(w, b->thread.name);
+	struct process_thread *t = worker_thread_of(w, b, 1);
+	int wanted = worker_is_wanted(w, b->thread.name);
 	const uint8_t *record;
 
 	if (!t) {
 		note_memory(w);
 		return;
 	}
-	for (size_t at = 0; at < b->bytes; at += bytes_of(record)) {
+	for (size_t at = 0; at < b->bytes; at += worker_bytes_of(record)) {
 		record = b->data + at;
 		if (!wanted) {
 			b->process->work->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
@@ -181,11 +181,11 @@ static void take_events(struct worker *w, const struct batch *b)
 		if (is_switch(record))
 			take_switch(w, b, t, (const void *)record);
 		else
-			take_event(w, b, t, (const void *)record);
+			worker_take_event(w, b, t, (const void *)record);
 	}
 }
 
-static void take_type(struct worker *w, const struct batch *b)
+static void worker_take_type(struct worker *w, const struct batch *b)
 {
 	struct type_word word;
 
@@ -197,7 +197,7 @@ static void take_type(struct worker *w, const struct batch *b)
 /* Ticks of the wall clock, as the outside thread told them. */
 static void take_wall(struct worker *w, const struct batch *b)
 {
-	struct process_thread *t = w->wall_period_ns ? thread_of(w, b, 0) : NULL;
+	struct process_thread *t = w->wall_period_ns ? worker_thread_of(w, b, 0) : NULL;
 	size_t at = 0;
 
 	if (!t) {
@@ -251,7 +251,7 @@ static void end_thread(struct worker *w, const struct batch *b)
 	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
 }
 
-static void add_counts(struct session_counts *sum, const struct session_counts *one)
+static void worker_add_counts(struct session_counts *sum, const struct session_counts *one)
 {
 	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
 	uint64_t *to = (uint64_t *)sum;
@@ -269,12 +269,12 @@ static void close_process(struct worker *w, const struct batch *b)
 	timelines_close(&w->timelines, p);
 	memcpy(&p->work->counted, b->data, sizeof(p->work->counted));
 	process_take_counts(p);
-	add_counts(&w->total, &p->work->counted);
-	add_counts(&w->total, &p->work->own);
+	worker_add_counts(&w->total, &p->work->counted);
+	worker_add_counts(&w->total, &p->work->own);
 	recording_process_end(w->recording, p, b->time_ns, b->end);
 }
 
-static void publish(struct worker *w)
+static void worker_publish(struct worker *w)
 {
 	struct recording_written written;
 
@@ -309,7 +309,7 @@ static int dispatch(struct worker *w, const struct batch *b)
 		take_events(w, b);
 		break;
 	case BATCH_TYPE:
-		take_type(w, b);
+		worker_take_type(w, b);
 		break;
 	case BATCH_SETTINGS:
 		recording_set(w->recording, (const char *)b->data, b->bytes);
@@ -365,7 +365,7 @@ void *worker_run(void *arg)
 
 		more = dispatch(w, b);
 		timelines_advance(&w->timelines, 0, 0);
-		publish(w);
+		worker_publish(w);
 		free(b);
 	}
 	return NULL;

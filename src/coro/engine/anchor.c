@@ -50,8 +50,8 @@ static struct anchor_pair both(void)
 	return best;
 }
 
-static void publish(const struct anchor *a, const struct anchor_pair *base, uint64_t mult,
-		    uint64_t valid_ticks)
+static void anchor_publish(const struct anchor *a, const struct anchor_pair *base, uint64_t mult,
+			   uint64_t valid_ticks)
 {
 	struct weft_ctp_anchor *s = a->shared;
 	uint32_t seq = __atomic_load_n(&s->seq, __ATOMIC_RELAXED) | 1;
@@ -95,7 +95,8 @@ void anchor_update(struct anchor *a)
 	if (now.ns - a->far.ns < LEAST_NS || now.tsc <= a->far.tsc)
 		return;
 	mult = (uint64_t)(((unsigned __int128)(now.ns - a->far.ns) << 32) / (now.tsc - a->far.tsc));
-	publish(a, &now, mult, (uint64_t)(((unsigned __int128)HOLDS_NS << 32) / (mult ? mult : 1)));
+	anchor_publish(a, &now, mult,
+		       (uint64_t)(((unsigned __int128)HOLDS_NS << 32) / (mult ? mult : 1)));
 	if (now.ns - a->near.ns >= STEP_NS) {
 		a->far = a->near;
 		a->near = now;
@@ -107,7 +108,7 @@ void anchor_stop(struct anchor *a)
 	struct anchor_pair none = {0};
 
 	if (a->shared)
-		publish(a, &none, 0, 0);
+		anchor_publish(a, &none, 0, 0);
 	a->shared = NULL;
 }
 #else

@@ -45,7 +45,7 @@ struct coro_engine {
 	int asleep, is_cut, failed, stopped, has_suspects;
 };
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t engine_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
@@ -60,9 +60,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	__atomic_store_n(&h->real_ns, clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->boot_ns, clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->mono_ns, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->real_ns, engine_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->boot_ns, engine_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->mono_ns, engine_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 }
 
 static int appear(void *arg)
@@ -76,10 +76,10 @@ static int appear(void *arg)
 		return 0;
 	while (!epoch)
 		if (getrandom(&epoch, sizeof(epoch), 0) != (ssize_t)sizeof(epoch))
-			epoch = clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
+			epoch = engine_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
-	tell_clocks(e, clock_ns(CLOCK_MONOTONIC));
+	tell_clocks(e, engine_clock_ns(CLOCK_MONOTONIC));
 	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
@@ -106,7 +106,7 @@ static int disappear(void *arg)
 static int keep_time(void *arg)
 {
 	struct coro_engine *e = arg;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
 
 	if (!e->shm.is_extended)
 		return 0;
@@ -154,7 +154,7 @@ static int open_new(struct coro_engine *e, const char **what)
 	return go_on(e);
 }
 
-static int suspect(void *arg, uint32_t pid)
+static int engine_suspect(void *arg, uint32_t pid)
 {
 	struct coro_engine *e = arg;
 	int rc = 0;
@@ -182,12 +182,12 @@ static int find_owners(struct coro_engine *e)
 	int rc;
 
 	e->has_suspects = 0;
-	rc = coro_harvest_each_pid(e->harvest, suspect, e);
+	rc = coro_harvest_each_pid(e->harvest, engine_suspect, e);
 	return rc || !e->has_suspects ? rc : coro_shm_each_user(&e->shm, watch_user, e);
 }
 
 /* With what the last engine left, its work goes on; without, only new events are ours. */
-static int resume(struct coro_engine *e, const char **what)
+static int engine_resume(struct coro_engine *e, const char **what)
 {
 	int rc = progress_open(&e->progress, e->place.shm, &e->shm);
 
@@ -211,11 +211,11 @@ static int open_old(struct coro_engine *e, const char **what)
 	*what = e->place.shm;
 	rc = coro_shm_open(&e->shm, e->place.shm, 1);
 	if (!rc)
-		rc = resume(e, what);
+		rc = engine_resume(e, what);
 	return rc ? rc : find_owners(e);
 }
 
-static int open_sink(struct coro_engine *e, const char **what)
+static int engine_open_sink(struct coro_engine *e, const char **what)
 {
 	struct coro_sink_options o = e->options.sink;
 	int rc;
@@ -225,9 +225,9 @@ static int open_sink(struct coro_engine *e, const char **what)
 		*what = o.server ? o.server : e->options.format->name;
 	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
 		o.append = 1;
-	o.mono_ns = clock_ns(CLOCK_MONOTONIC);
-	o.real_ns = clock_ns(CLOCK_REALTIME);
-	o.boot_ns = clock_ns(CLOCK_BOOTTIME);
+	o.mono_ns = engine_clock_ns(CLOCK_MONOTONIC);
+	o.real_ns = engine_clock_ns(CLOCK_REALTIME);
+	o.boot_ns = engine_clock_ns(CLOCK_BOOTTIME);
 	rc = e->options.format->ops->open(&e->sink, &o);
 	if (rc)
 		return rc;
@@ -267,7 +267,7 @@ static int open_socket(struct coro_engine *e, const char **what)
 	return rc;
 }
 
-static int open_parts(struct coro_engine *e, const char **what)
+static int engine_open_parts(struct coro_engine *e, const char **what)
 {
 	int rc;
 
@@ -280,7 +280,7 @@ static int open_parts(struct coro_engine *e, const char **what)
 	if (!rc)
 		rc = open_socket(e, what);
 	if (!rc)
-		rc = open_sink(e, what);
+		rc = engine_open_sink(e, what);
 	if (!rc) {
 		*what = e->place.shm;
 		rc = coro_shm_guard(&e->shm, appear, e);
@@ -320,7 +320,7 @@ int coro_engine_open(struct coro_engine **out, const struct coro_engine_options 
 	e->options = *options;
 	e->shm.fd = -1;
 	e->period_ns = PERIOD_LEAST_NS;
-	rc = open_parts(e, what);
+	rc = engine_open_parts(e, what);
 	if (rc) {
 		tell_refusal(e, what, why);
 		coro_engine_free(e);
@@ -358,7 +358,7 @@ size_t coro_engine_alive(const struct coro_engine *e)
 /* ---- harvesting */
 
 /* What the output cannot take is lost, and said so. */
-static void hand_over(struct coro_engine *e)
+static void engine_hand_over(struct coro_engine *e)
 {
 	int rc = writer_give(e->writer, &e->batch);
 
@@ -370,7 +370,7 @@ static void hand_over(struct coro_engine *e)
 		e->failed = 1;
 }
 
-static int64_t take(struct coro_engine *e, enum coro_sweep sweep)
+static int64_t engine_take(struct coro_engine *e, enum coro_sweep sweep)
 {
 	int64_t taken = coro_harvest_take(e->harvest, sweep, &e->batch);
 
@@ -378,20 +378,20 @@ static int64_t take(struct coro_engine *e, enum coro_sweep sweep)
 		e->is_cut = 1;
 	if (e->maps && e->batch.count)
 		maps_note_events(e->maps, e->batch.events, e->batch.count,
-				 clock_ns(CLOCK_MONOTONIC));
+				 engine_clock_ns(CLOCK_MONOTONIC));
 	if (e->batch.count)
-		hand_over(e);
+		engine_hand_over(e);
 	return taken;
 }
 
 static int64_t sweep_once(struct coro_engine *e)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
 	int is_time = now - e->swept_all_ns >= SWEEP_ALL_NS && e->shm.count <= BATCH_MOST;
 
 	if (is_time)
 		e->swept_all_ns = now;
-	return take(e, is_time ? CORO_SWEEP_ALL : CORO_SWEEP_DIRTY);
+	return engine_take(e, is_time ? CORO_SWEEP_ALL : CORO_SWEEP_DIRTY);
 }
 
 static int64_t sweep_while_pressed(struct coro_engine *e)
@@ -467,9 +467,9 @@ static int64_t harvest(struct coro_engine *e)
 }
 
 /* The kernel has told of their end, so what they wrote is all there. */
-static int bury(struct coro_engine *e)
+static int engine_bury(struct coro_engine *e)
 {
-	int64_t taken = take(e, CORO_SWEEP_ALL);
+	int64_t taken = engine_take(e, CORO_SWEEP_ALL);
 	pid_t pid;
 
 	while (taken >= 0 && (pid = tracees_take_over(&e->tracees))) {
@@ -485,7 +485,7 @@ static void note_new(struct coro_engine *e)
 
 	while ((pid = tracees_take_new(&e->tracees)))
 		if (e->maps)
-			maps_note_process(e->maps, (uint32_t)pid, clock_ns(CLOCK_MONOTONIC));
+			maps_note_process(e->maps, (uint32_t)pid, engine_clock_ns(CLOCK_MONOTONIC));
 }
 
 int coro_engine_step(struct coro_engine *e)
@@ -496,7 +496,7 @@ int coro_engine_step(struct coro_engine *e)
 	if (!rc && news & TRACEES_NEW)
 		note_new(e);
 	if (!rc && news & TRACEES_OVER)
-		rc = bury(e);
+		rc = engine_bury(e);
 	if (!rc && coro_shm_guard(&e->shm, keep_time, e))
 		rc = -EIO;
 	if (!rc && news & (TRACEES_TIMER | TRACEES_WOKEN)) {
@@ -515,7 +515,7 @@ static void drain(struct coro_engine *e)
 	int quiet = 0;
 
 	for (int i = 0; i < DRAIN_SWEEPS && quiet < 2; i++) {
-		int64_t taken = take(e, CORO_SWEEP_ALL);
+		int64_t taken = engine_take(e, CORO_SWEEP_ALL);
 
 		if (taken < 0 && taken != -EIO)
 			return;
@@ -525,8 +525,8 @@ static void drain(struct coro_engine *e)
 	/* who came and went in a PID namespace, faster than we looked, called itself we know not
 	 * how */
 	find_owners(e);
-	if (bury(e) == 0 && !tracees_alive(&e->tracees))
-		take(e, CORO_SWEEP_LAST);
+	if (engine_bury(e) == 0 && !tracees_alive(&e->tracees))
+		engine_take(e, CORO_SWEEP_LAST);
 }
 
 /* Events that were handed over and are in no output. */

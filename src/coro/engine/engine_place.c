@@ -21,7 +21,8 @@ static int make_directory(struct engine_place *p)
 }
 
 /* As the target will find it, wherever it goes. */
-static int set_path(char out[PATH_MAX], const char *given, const char *directory, const char *name)
+static int engine_place_set_path(char out[PATH_MAX], const char *given, const char *directory,
+				 const char *name)
 {
 	char here[PATH_MAX];
 	int n;
@@ -47,11 +48,11 @@ int place_open(struct engine_place *p, const struct coro_engine_options *o, cons
 	if (rc)
 		return rc;
 	*what = o->shm_path ? o->shm_path : p->directory;
-	rc = set_path(p->shm, o->shm_path, p->directory, "stations");
+	rc = engine_place_set_path(p->shm, o->shm_path, p->directory, "stations");
 	if (rc || (o->attach && !o->sock_path))
 		return rc;
 	*what = o->sock_path ? o->sock_path : p->directory;
-	return set_path(p->sock, o->sock_path, p->directory, "socket");
+	return engine_place_set_path(p->sock, o->sock_path, p->directory, "socket");
 }
 
 void place_close(struct engine_place *p, int keep)

@@ -110,7 +110,7 @@ void coro_harvest_free(struct coro_harvest *h)
 	free(h);
 }
 
-static void list(struct coro_harvest *h, uint32_t index)
+static void harvest_list(struct coro_harvest *h, uint32_t index)
 {
 	uint32_t *bigger;
 
@@ -128,7 +128,7 @@ static void list(struct coro_harvest *h, uint32_t index)
 
 /* ---- a visit */
 
-static void take(void *arg, const struct coro_event *event)
+static void harvest_take(void *arg, const struct coro_event *event)
 {
 	struct coro_harvest *h = arg;
 
@@ -152,7 +152,7 @@ void coro_harvest_tell_deaths(struct coro_harvest *h)
 	h->tells_deaths = 1;
 }
 
-static int make_room(struct coro_harvest *h)
+static int harvest_make_room(struct coro_harvest *h)
 {
 	size_t need = h->batch->count + VISIT_MOST + DEATHS_MOST + 2 * WEFT_CTP_SLOTS;
 	struct coro_event *bigger;
@@ -166,7 +166,7 @@ static int make_room(struct coro_harvest *h)
 	return 0;
 }
 
-static void visit(struct coro_harvest *h, uint32_t index)
+static void harvest_visit(struct coro_harvest *h, uint32_t index)
 {
 	struct station_reader r = {
 		.station = &h->shm->stations[index],
@@ -174,21 +174,21 @@ static void visit(struct coro_harvest *h, uint32_t index)
 		.index = index,
 		.is_last = h->sweep == CORO_SWEEP_LAST,
 		.is_thorough = h->sweep == CORO_SWEEP_ALL,
-		.take = take,
+		.take = harvest_take,
 		.died = h->tells_deaths ? died : NULL,
 		.arg = h,
 	};
 	int64_t taken;
 
-	if (make_room(h)) {
+	if (harvest_make_room(h)) {
 		h->failed = -ENOMEM;
 		return;
 	}
 	do
 		taken = station_read(&r, VISIT_MOST);
-	while (r.is_last && taken >= VISIT_MOST && make_room(h) == 0);
+	while (r.is_last && taken >= VISIT_MOST && harvest_make_room(h) == 0);
 	if (r.cursor->dialect != CURSOR_M)
-		list(h, index);
+		harvest_list(h, index);
 	if (taken > PRESSED_EVENTS && r.cursor->dialect != CURSOR_M)
 		h->pressed = 1;
 	assert(r.cursor->next - r.cursor->start == r.cursor->harvested + cursor_lost(r.cursor));
@@ -202,7 +202,7 @@ static void visit_listed(struct coro_harvest *h)
 	for (size_t i = 0; i < h->listed_count; i++) {
 		uint32_t index = h->listed[i];
 
-		visit(h, index);
+		harvest_visit(h, index);
 		if (h->cursors[index].dialect == CURSOR_M)
 			h->cursors[index].is_listed = 0;
 		else
@@ -215,7 +215,7 @@ static void visit_range(struct coro_harvest *h, uint64_t from, uint64_t to)
 {
 	for (uint64_t i = from; i < to && !h->failed; i++)
 		if (!h->cursors[i].is_listed)
-			visit(h, (uint32_t)i);
+			harvest_visit(h, (uint32_t)i);
 }
 
 static void visit_new(struct coro_harvest *h, uint32_t allocated)
@@ -249,7 +249,7 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
 	}
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t harvest_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
@@ -261,7 +261,7 @@ static uint64_t clock_ns(clockid_t clock)
  * period. */
 static uint32_t next_share(struct coro_harvest *h, uint32_t allocated)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
+	uint64_t now = harvest_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
 
 	h->shared_ns = now;
 	if (passed > TURN_NS)
@@ -280,7 +280,7 @@ static void visit_share(struct coro_harvest *h, uint32_t allocated)
 	h->turn = to;
 }
 
-static int sweep(void *arg)
+static int harvest_sweep(void *arg)
 {
 	struct coro_harvest *h = arg;
 	uint32_t allocated = allocated_of(h);
@@ -309,7 +309,7 @@ static void count_sweep(struct coro_harvest *h, uint64_t ns)
 
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct coro_batch *batch)
 {
-	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int rc;
 
 	h->batch = batch;
@@ -317,9 +317,9 @@ int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct co
 	h->taken = 0;
 	h->pressed = 0;
 	h->failed = 0;
-	rc = coro_shm_guard(h->shm, sweep, h);
+	rc = coro_shm_guard(h->shm, harvest_sweep, h);
 	h->is_cut |= rc == -EIO;
-	count_sweep(h, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	count_sweep(h, harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 	return rc ? rc : h->taken;
 }
 
@@ -373,7 +373,7 @@ int coro_harvest_each_pid(struct coro_harvest *h, int (*each)(void *arg, uint32_
 /* ---- the dead */
 
 /* Onto the stack that nobody pops from (weft/abi/ctp.h); the probe's side is weft_probe_push(). */
-static void give_back(const struct coro_shm *shm, uint32_t index)
+static void harvest_give_back(const struct coro_shm *shm, uint32_t index)
 {
 	struct weft_ctp_header *header = shm->header;
 	struct weft_ctp_station *s = &shm->stations[index];
@@ -425,7 +425,7 @@ static int bury_station(struct coro_harvest *h, uint32_t index)
 	if (__atomic_load_n(&s->dialect, __ATOMIC_ACQUIRE) != WEFT_CTP_MONOTONIC ||
 	    !is_to_bury(s, h->pid, &state)) {
 		if (is_unpushed(h, s))
-			give_back(h->shm, index);
+			harvest_give_back(h->shm, index);
 		return 0;
 	}
 	station_bury_slots(s, &h->cursors[index]);
@@ -436,11 +436,11 @@ static int bury_station(struct coro_harvest *h, uint32_t index)
 		return 1;
 	__atomic_store_n(&s->is_dead, 1, __ATOMIC_RELEASE);
 	if (h->shm->is_extended)
-		give_back(h->shm, index);
+		harvest_give_back(h->shm, index);
 	return 1;
 }
 
-static int bury(void *arg)
+static int harvest_bury(void *arg)
 {
 	struct coro_harvest *h = arg;
 	uint32_t allocated = allocated_of(h);
@@ -456,7 +456,7 @@ int64_t coro_harvest_bury(struct coro_harvest *h, uint32_t pid)
 
 	h->pid = pid;
 	h->taken = 0;
-	rc = coro_shm_guard(h->shm, bury, h);
+	rc = coro_shm_guard(h->shm, harvest_bury, h);
 	return rc ? rc : h->taken;
 }
 
@@ -484,7 +484,7 @@ static void add_station(struct coro_books *b, const struct weft_ctp_station *s,
 		b->live += c->dialect != CURSOR_UNKNOWN;
 }
 
-static int add_header(void *arg)
+static int harvest_add_header(void *arg)
 {
 	struct coro_harvest *h = arg;
 	struct coro_books b = {.processes = map_count(h->pids),
@@ -514,7 +514,7 @@ static int add_stations(void *arg)
 /* Of stations that are gone the cursors still know. */
 int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
 {
-	int rc = coro_shm_guard(h->shm, add_header, h), again = rc;
+	int rc = coro_shm_guard(h->shm, harvest_add_header, h), again = rc;
 
 	for (uint64_t tries = 0; tries <= h->shm->count; tries++) {
 		again = coro_shm_guard(h->shm, add_stations, h);

@@ -105,7 +105,7 @@ static int is_left_over(const char *path)
 	return is;
 }
 
-static int open_file(struct maps_note *n)
+static int maps_note_open_file(struct maps_note *n)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 
@@ -117,7 +117,7 @@ static int open_file(struct maps_note *n)
 	return n->fd < 0 ? -errno : 0;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
+static int maps_note_write_all(int fd, const char *text, size_t bytes)
 {
 	while (bytes) {
 		ssize_t n = write(fd, text, bytes);
@@ -132,13 +132,13 @@ static int write_all(int fd, const char *text, size_t bytes)
 	return 0;
 }
 
-static int put(struct maps_note *n, const char *text, size_t bytes)
+static int maps_note_put(struct maps_note *n, const char *text, size_t bytes)
 {
-	int rc = n->fd >= 0 ? 0 : open_file(n);
+	int rc = n->fd >= 0 ? 0 : maps_note_open_file(n);
 
 	if (rc == 0 && map_count(n->lines) == 1)
-		rc = write_all(n->fd, HEAD, strlen(HEAD));
-	return rc ? rc : write_all(n->fd, text, bytes);
+		rc = maps_note_write_all(n->fd, HEAD, strlen(HEAD));
+	return rc ? rc : maps_note_write_all(n->fd, text, bytes);
 }
 
 /* ---- a process */
@@ -194,7 +194,7 @@ static int note_line(struct reading *r, const char *line, size_t bytes, const st
 	return grown ? fresh : -ENOMEM;
 }
 
-static int read_lines(struct reading *r, FILE *maps)
+static int maps_note_read_lines(struct reading *r, FILE *maps)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -226,7 +226,7 @@ static int put_lines(struct reading *r)
 			       1;
 
 		rc = map_put(r->n->lines, r->text + at, bytes, NULL)
-			     ? put(r->n, r->text + at, bytes)
+			     ? maps_note_put(r->n, r->text + at, bytes)
 			     : -ENOMEM;
 		at += bytes;
 	}
@@ -246,7 +246,7 @@ static int read_process(struct maps_note *n, struct noted_process *p, int is_our
 	r.out = maps ? open_memstream(&r.text, &r.bytes) : NULL;
 	if (r.out) {
 		p->count = 0;
-		rc = read_lines(&r, maps);
+		rc = maps_note_read_lines(&r, maps);
 		fclose(r.out);
 	}
 	if (maps)
@@ -259,7 +259,8 @@ static int read_process(struct maps_note *n, struct noted_process *p, int is_our
 }
 
 /* Who is asked in vain is asked more and more seldom: of some probes the addresses are of data. */
-static void look(struct maps_note *n, struct noted_process *p, int is_ours, uint64_t now_ns)
+static void maps_note_look(struct maps_note *n, struct noted_process *p, int is_ours,
+			   uint64_t now_ns)
 {
 	int rc = read_process(n, p, is_ours);
 
@@ -277,7 +278,7 @@ void maps_note_process(struct maps_note *n, uint32_t pid, uint64_t now_ns)
 	struct noted_process *p = n->error ? NULL : process_of(n, pid);
 
 	if (p)
-		look(n, p, 1, now_ns);
+		maps_note_look(n, p, 1, now_ns);
 }
 
 /* ---- events */
@@ -301,7 +302,7 @@ static void note_event(struct maps_note *n, const struct coro_event *e, uint64_t
 	if (!p)
 		return;
 	if (!is_noted(p, e->addr) && now_ns >= p->again_ns)
-		look(n, p, 0, now_ns);
+		maps_note_look(n, p, 0, now_ns);
 	if (is_noted(p, e->addr))
 		*known = (struct known){e->pid, e->addr};
 }

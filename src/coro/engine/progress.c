@@ -17,7 +17,7 @@ static void name_file(struct progress *p, const char *shm_path)
 	snprintf(p->path, sizeof(p->path), "%s.progress", shm_path);
 }
 
-static int map(struct progress *p, int fd, uint32_t stations)
+static int progress_map(struct progress *p, int fd, uint32_t stations)
 {
 	void *at;
 
@@ -46,7 +46,7 @@ int progress_create(struct progress *p, const char *shm_path, const struct coro_
 	if (rc == -EOPNOTSUPP || rc == -EINVAL)
 		rc = 0;
 	if (!rc)
-		rc = map(p, fd, shm->count);
+		rc = progress_map(p, fd, shm->count);
 	close(fd);
 	if (rc) {
 		unlink(p->path);
@@ -59,7 +59,7 @@ int progress_create(struct progress *p, const char *shm_path, const struct coro_
 	return 0;
 }
 
-static int check(const struct progress *p, int fd, const struct coro_shm *shm)
+static int progress_check(const struct progress *p, int fd, const struct coro_shm *shm)
 {
 	struct progress_head head;
 	struct stat st;
@@ -83,9 +83,9 @@ int progress_open(struct progress *p, const char *shm_path, const struct coro_sh
 	fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	rc = check(p, fd, shm);
+	rc = progress_check(p, fd, shm);
 	if (!rc)
-		rc = map(p, fd, shm->count);
+		rc = progress_map(p, fd, shm->count);
 	close(fd);
 	return rc;
 }

@@ -21,7 +21,7 @@
 /* ---- a mapping */
 
 /* As many stations as both the header and the file know. */
-static int map(struct coro_shm *shm, uint32_t count, int writable)
+static int shm_map(struct coro_shm *shm, uint32_t count, int writable)
 {
 	void *at;
 
@@ -68,7 +68,7 @@ static uint32_t dirty_shift_for(uint32_t count)
 }
 
 /* The header is whole before its magic is there. */
-static void fill_header(struct weft_ctp_header *h, uint32_t count)
+static void shm_fill_header(struct weft_ctp_header *h, uint32_t count)
 {
 	h->version = WEFT_CTP_VERSION;
 	h->max_stations = count;
@@ -90,7 +90,7 @@ static int remember_inode(struct coro_shm *shm)
 }
 
 /* The header's page is had now: a full disk is told here, not by a signal later. */
-static int make(struct coro_shm *shm, uint32_t count)
+static int shm_make(struct coro_shm *shm, uint32_t count)
 {
 	int rc = remember_inode(shm);
 
@@ -102,10 +102,10 @@ static int make(struct coro_shm *shm, uint32_t count)
 	rc = posix_fallocate(shm->fd, 0, WEFT_CTP_HEADER_BYTES);
 	if (rc && rc != EOPNOTSUPP && rc != EINVAL)
 		return -rc;
-	rc = map(shm, count, 1);
+	rc = shm_map(shm, count, 1);
 	if (rc || !shm->header)
 		return rc ? rc : -ENOMEM;
-	fill_header(shm->header, count);
+	shm_fill_header(shm->header, count);
 	shm->is_extended = 1;
 	return 0;
 }
@@ -160,7 +160,7 @@ static int is_one(void *arg, pid_t pid)
 }
 
 /* Takes away a cTP file in the way, if nobody lives in it. */
-static int remove_left_over(const char *path)
+static int shm_remove_left_over(const char *path)
 {
 	struct weft_ctp_header header;
 	struct coro_shm old = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
@@ -193,14 +193,14 @@ int coro_shm_create(struct coro_shm *shm, const char *path, uint32_t count,
 		return -EINVAL;
 	made.fd = open(path, flags, 0600);
 	if (made.fd < 0 && errno == EEXIST && replace == CORO_SHM_LEFT_OVER) {
-		rc = remove_left_over(path);
+		rc = shm_remove_left_over(path);
 		if (rc)
 			return rc;
 		made.fd = open(path, flags, 0600);
 	}
 	if (made.fd < 0)
 		return -errno;
-	rc = make(&made, count);
+	rc = shm_make(&made, count);
 	if (rc) {
 		coro_shm_close(&made);
 		unlink(path);
@@ -213,7 +213,7 @@ int coro_shm_create(struct coro_shm *shm, const char *path, uint32_t count,
 /* ---- opening */
 
 /* Sets *count to the stations that header and file both have. */
-static int look(int fd, uint32_t *count, int *is_extended)
+static int shm_look(int fd, uint32_t *count, int *is_extended)
 {
 	struct weft_ctp_header h;
 	struct stat st;
@@ -239,13 +239,13 @@ int coro_shm_open(struct coro_shm *shm, const char *path, int writable)
 	opened.fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (opened.fd < 0)
 		return -errno;
-	rc = look(opened.fd, &count, &opened.is_extended);
+	rc = shm_look(opened.fd, &count, &opened.is_extended);
 	if (rc == 0)
 		rc = remember_inode(&opened);
 	if (rc == 0 && writable && flock(opened.fd, LOCK_EX | LOCK_NB))
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (rc == 0)
-		rc = map(&opened, count, writable);
+		rc = shm_map(&opened, count, writable);
 	if (rc) {
 		coro_shm_close(&opened);
 		return rc;
@@ -266,7 +266,7 @@ static __thread struct guard *volatile guarded;
 static struct sigaction before_us;
 static uintptr_t page_bytes = 4096;
 
-static int is_in(uintptr_t at, const void *begin, uint64_t bytes)
+static int shm_is_in(uintptr_t at, const void *begin, uint64_t bytes)
 {
 	return at - (uintptr_t)begin < bytes;
 }
@@ -278,7 +278,7 @@ static int map_over(uintptr_t at, const struct coro_shm *shm)
 	uint64_t bytes = page_bytes;
 	struct stat st;
 
-	if (is_in(at, shm->header, shm->bytes) && fstat(shm->fd, &st) == 0 &&
+	if (shm_is_in(at, shm->header, shm->bytes) && fstat(shm->fd, &st) == 0 &&
 	    (uint64_t)st.st_size <= page - begin)
 		bytes = begin + shm->bytes - page;
 	return mmap((void *)page, bytes, PROT_READ | PROT_WRITE,
@@ -290,10 +290,10 @@ static void take_bus(int number, siginfo_t *info, void *context)
 	uintptr_t at = (uintptr_t)info->si_addr;
 	struct guard *g = guarded;
 
-	while (g && !is_in(at, g->shm->header, g->shm->bytes) &&
-	       !is_in(at, g->shm->beside, g->shm->beside_bytes))
+	while (g && !shm_is_in(at, g->shm->header, g->shm->bytes) &&
+	       !shm_is_in(at, g->shm->beside, g->shm->beside_bytes))
 		g = g->outer;
-	if (g && is_in(at, g->shm->beside, g->shm->beside_bytes) && !map_over(at, g->shm))
+	if (g && shm_is_in(at, g->shm->beside, g->shm->beside_bytes) && !map_over(at, g->shm))
 		return;
 	if (g) {
 		map_over(at, g->shm);

@@ -69,7 +69,7 @@ static int may_be_read(uint64_t seq, size_t k)
 	return !(seq & 1) || seq % WEFT_CTP_SLOTS == k;
 }
 
-static void insert(struct coro_state *state, const struct weft_ctp_epoch *e)
+static void snapshot_insert(struct coro_state *state, const struct weft_ctp_epoch *e)
 {
 	size_t at = state->event_count++;
 
@@ -79,8 +79,8 @@ static void insert(struct coro_state *state, const struct weft_ctp_epoch *e)
 }
 
 /* Ours: in order of number, if it is not the last generation's. */
-static void read_ours(const struct weft_ctp_station *s, uint64_t first_event,
-		      struct coro_state *state)
+static void snapshot_read_ours(const struct weft_ctp_station *s, uint64_t first_event,
+			       struct coro_state *state)
 {
 	struct weft_ctp_epoch found[WEFT_CTP_SLOTS];
 	size_t oldest = 0;
@@ -106,17 +106,17 @@ static void read_others(const struct weft_ctp_station *s, struct coro_state *sta
 
 	for (size_t k = 0; k < WEFT_CTP_SLOTS; k++)
 		if (read_slot(&s->slots[k], 0, &e) && may_be_read(e.seq, k))
-			insert(state, &e);
+			snapshot_insert(state, &e);
 }
 
-static const struct weft_ctp_epoch *newest_of(const struct coro_state *state)
+static const struct weft_ctp_epoch *snapshot_newest_of(const struct coro_state *state)
 {
 	return state->event_count ? &state->events[state->event_count - 1] : NULL;
 }
 
 /* ---- its context */
 
-static int read_context(const struct weft_ctp_station *s, struct coro_state *state)
+static int snapshot_read_context(const struct weft_ctp_station *s, struct coro_state *state)
 {
 	uint32_t seq = __atomic_load_n(&s->context.seq, __ATOMIC_ACQUIRE);
 
@@ -156,7 +156,7 @@ static void read_totals(const struct weft_ctp_station *s, struct coro_state *sta
 	state->has_totals = 1;
 }
 
-static void read_head(const struct weft_ctp_station *s, struct coro_state *state)
+static void snapshot_read_head(const struct weft_ctp_station *s, struct coro_state *state)
 {
 	state->probe_id = load64(&s->probe_id);
 	state->birth_ts = load64(&s->birth_ts);
@@ -171,8 +171,8 @@ static void read_head(const struct weft_ctp_station *s, struct coro_state *state
 	state->last_wake_ns = load64(&s->last_wake_ns);
 }
 
-static uint8_t state_of(uint8_t stored, const struct coro_state *state,
-			const struct weft_ctp_epoch *newest)
+static uint8_t snapshot_state_of(uint8_t stored, const struct coro_state *state,
+				 const struct weft_ctp_epoch *newest)
 {
 	if (state->is_dead || stored == WEFT_CTP_DEAD || stored == WEFT_CTP_LISTED)
 		return WEFT_CTP_DEAD;
@@ -183,11 +183,11 @@ static uint8_t state_of(uint8_t stored, const struct coro_state *state,
 	return stored == WEFT_CTP_READY ? WEFT_CTP_READY : WEFT_CTP_SUSPENDED;
 }
 
-static void settle(struct coro_state *state, uint8_t stored)
+static void snapshot_settle(struct coro_state *state, uint8_t stored)
 {
-	const struct weft_ctp_epoch *newest = newest_of(state);
+	const struct weft_ctp_epoch *newest = snapshot_newest_of(state);
 
-	state->state = state_of(stored, state, newest);
+	state->state = snapshot_state_of(stored, state, newest);
 	state->since_ns = state->birth_ts;
 	if (!newest)
 		return;
@@ -205,27 +205,27 @@ static int try_ours(const struct weft_ctp_station *s, uint32_t generation, struc
 
 	state->dialect = WEFT_CTP_MONOTONIC;
 	state->generation = generation;
-	read_head(s, state);
+	snapshot_read_head(s, state);
 	read_totals(s, state);
-	read_ours(s, load64(&s->first_event), state);
-	rc = read_context(s, state);
+	snapshot_read_ours(s, load64(&s->first_event), state);
+	rc = snapshot_read_context(s, state);
 	/* pairs with the probe's fence behind the odd generation */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (rc < 0 || load32(&s->generation) != generation)
 		return -EAGAIN;
 	if (stored == WEFT_CTP_UNUSED)
 		return -ENOENT;
-	settle(state, stored);
+	snapshot_settle(state, stored);
 	return 0;
 }
 
 static int try_legacy(const struct weft_ctp_station *s, struct coro_state *state)
 {
-	read_head(s, state);
+	snapshot_read_head(s, state);
 	read_others(s, state);
 	if (!state->probe_id && !state->birth_ts && !state->event_count)
 		return -ENOENT;
-	settle(state, WEFT_CTP_UNUSED);
+	snapshot_settle(state, WEFT_CTP_UNUSED);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ struct some {
 	struct coro_state state[AT_ONCE];
 };
 
-static int read_some(void *arg)
+static int snapshot_read_some(void *arg)
 {
 	struct some *some = arg;
 
@@ -303,7 +303,7 @@ int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_
 	some->shm = shm;
 	some->from = station;
 	some->to = station + 1;
-	rc = coro_shm_guard(shm, read_some, some);
+	rc = coro_shm_guard(shm, snapshot_read_some, some);
 	if (rc == 0)
 		rc = some->rc;
 	if (rc == 0)
@@ -328,7 +328,7 @@ int coro_snapshot(const struct coro_shm *shm,
 	for (uint32_t from = 0; rc == 0 && from < all; from = some->to) {
 		some->from = from;
 		some->to = all - from < AT_ONCE ? all : from + AT_ONCE;
-		rc = coro_shm_guard(shm, read_some, some);
+		rc = coro_shm_guard(shm, snapshot_read_some, some);
 		for (uint32_t i = 0; rc == 0 && i < some->found; i++)
 			rc = each(arg, &some->state[i]);
 	}

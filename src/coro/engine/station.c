@@ -167,7 +167,7 @@ enum found {
 	FOUND_ABANDONED, /* begun, and never to be ended */
 };
 
-static void copy(const struct weft_ctp_epoch *from, struct coro_event *to, uint8_t tail[32])
+static void station_copy(const struct weft_ctp_epoch *from, struct coro_event *to, uint8_t tail[32])
 {
 	const uint64_t *word = (const uint64_t *)(const void *)from->reserved;
 
@@ -222,7 +222,7 @@ static int d_is_safe(const struct station_reader *r, uint64_t n)
 
 /* Event @n is being written. Its writer begins n + 1 only behind it; so if that is there, and
  * n is still as it was, nobody writes it any more. */
-static enum found look_at_busy(const struct station_reader *r, uint64_t n, uint64_t seq)
+static enum found station_look_at_busy(const struct station_reader *r, uint64_t n, uint64_t seq)
 {
 	const struct weft_ctp_epoch *slot = &r->station->slots[n % SLOTS];
 	uint64_t next = LOAD_ACQUIRE(r->station->slots[(n + 1) % SLOTS].seq);
@@ -235,7 +235,7 @@ static enum found look_at_busy(const struct station_reader *r, uint64_t n, uint6
 	return LOAD(slot->seq) == seq ? FOUND_ABANDONED : FOUND_NOTHING;
 }
 
-static enum found look(const struct station_reader *r, uint64_t n, struct coro_event *e)
+static enum found station_look(const struct station_reader *r, uint64_t n, struct coro_event *e)
 {
 	const struct weft_ctp_epoch *slot = &r->station->slots[n % SLOTS];
 	uint64_t seq = LOAD_ACQUIRE(slot->seq), wanted = want(r->cursor, n);
@@ -244,14 +244,15 @@ static enum found look(const struct station_reader *r, uint64_t n, struct coro_e
 	if (seq >= SEQ_LIMIT)
 		return FOUND_NOTHING;
 	if (seq < wanted)
-		return seq + 1 == wanted && r->cursor->dialect != CURSOR_D ? look_at_busy(r, n, seq)
-									   : FOUND_NOTHING;
+		return seq + 1 == wanted && r->cursor->dialect != CURSOR_D
+			       ? station_look_at_busy(r, n, seq)
+			       : FOUND_NOTHING;
 	if (seq > wanted)
 		return FOUND_LATER;
 	if (r->cursor->dialect == CURSOR_D && !d_is_safe(r, n))
 		return FOUND_LATER;
 	STATION_BETWEEN_READS();
-	copy(slot, e, tail);
+	station_copy(slot, e, tail);
 	FENCE_ACQUIRE();
 	if (LOAD(slot->seq) != seq)
 		return FOUND_LATER;
@@ -282,7 +283,7 @@ struct head {
 };
 
 /* 0: it is being made new. */
-static int read_head(const struct weft_ctp_station *s, struct head *head)
+static int station_read_head(const struct weft_ctp_station *s, struct head *head)
 {
 	for (int i = 0; i < TRIES; i++) {
 		head->generation = LOAD_ACQUIRE(s->generation);
@@ -303,7 +304,7 @@ static int generation_is(const struct station_reader *r, uint32_t generation)
 	return r->cursor->dialect != CURSOR_M || LOAD(r->station->generation) == generation;
 }
 
-static void hand_out(const struct station_reader *r, struct coro_event *e)
+static void station_hand_out(const struct station_reader *r, struct coro_event *e)
 {
 	struct cursor *c = r->cursor;
 
@@ -320,7 +321,7 @@ static void hand_out(const struct station_reader *r, struct coro_event *e)
 	r->take(r->arg, e);
 }
 
-static void lose(struct cursor *c, uint64_t *cause, uint64_t events)
+static void station_lose(struct cursor *c, uint64_t *cause, uint64_t events)
 {
 	c->next += events;
 	*cause += events;
@@ -341,7 +342,7 @@ static void mark_death(const struct station_reader *r, struct coro_event *e)
 		e->known |= CORO_KNOWS_DEATH;
 }
 
-static void tell_death(const struct station_reader *r)
+static void station_tell_death(const struct station_reader *r)
 {
 	struct cursor *c = r->cursor;
 	struct coro_event e = {
@@ -369,7 +370,7 @@ static int64_t read_up_to(const struct station_reader *r, uint64_t end, uint32_t
 
 	for (int step = 0; step < STEPS && c->next < end && taken < most; step++) {
 		struct coro_event e = {0};
-		enum found found = look(r, c->next, &e);
+		enum found found = station_look(r, c->next, &e);
 		uint64_t to;
 
 		if (found == FOUND_NOTHING || !generation_is(r, shown_generation))
@@ -379,15 +380,15 @@ static int64_t read_up_to(const struct station_reader *r, uint64_t end, uint32_t
 				mark_death(r, &e);
 			else if (c->next + 1 == end)
 				e.known |= CORO_KNOWS_DEATH;
-			hand_out(r, &e);
+			station_hand_out(r, &e);
 			taken++;
 		} else if (found == FOUND_ABANDONED) {
-			lose(c, &c->mid_write, 1);
+			station_lose(c, &c->mid_write, 1);
 		} else {
 			to = oldest_after(r, c->next);
 			if (!generation_is(r, shown_generation))
 				break;
-			lose(c, gone, (to < end ? to : end) - c->next);
+			station_lose(c, gone, (to < end ? to : end) - c->next);
 		}
 	}
 	return taken;
@@ -409,8 +410,8 @@ static int64_t change_generation(const struct station_reader *r, const struct he
 	if (c->next < first)
 		station_bury_slots(r->station, c);
 	if (c->next < first)
-		lose(c, &c->recycled, first - c->next);
-	tell_death(r);
+		station_lose(c, &c->recycled, first - c->next);
+	station_tell_death(r);
 	c->coroutines +=
 		head->generation > c->generation + 1 ? (head->generation - c->generation) / 2 : 1;
 	c->generation = head->generation;
@@ -420,7 +421,7 @@ static int64_t change_generation(const struct station_reader *r, const struct he
 	return taken;
 }
 
-static int64_t read_ours(const struct station_reader *r, uint32_t most)
+static int64_t station_read_ours(const struct station_reader *r, uint32_t most)
 {
 	struct cursor *c = r->cursor;
 	struct head head;
@@ -429,7 +430,7 @@ static int64_t read_ours(const struct station_reader *r, uint32_t most)
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = c->next;
 
-		if (!read_head(r->station, &head) || !head.generation)
+		if (!station_read_head(r->station, &head) || !head.generation)
 			break; /* none: the page is gone */
 		if (head.generation != c->generation || !c->coroutines)
 			taken += change_generation(r, &head);
@@ -439,7 +440,7 @@ static int64_t read_ours(const struct station_reader *r, uint32_t most)
 			break;
 	}
 	if (c->generation && is_dead_before(r, c->next))
-		tell_death(r);
+		station_tell_death(r);
 	return taken;
 }
 
@@ -479,7 +480,7 @@ static void read_rest(const struct station_reader *r)
 	uint64_t end = bound(r->station, c);
 
 	if (end > c->next)
-		lose(c, &c->lapped, end - c->next);
+		station_lose(c, &c->lapped, end - c->next);
 }
 
 int64_t station_read(struct station_reader *r, uint32_t most)
@@ -492,7 +493,7 @@ int64_t station_read(struct station_reader *r, uint32_t most)
 		c->dialect = CURSOR_M;
 	if (r->is_thorough || r->is_last)
 		resynchronise(r);
-	taken = c->dialect == CURSOR_M ? read_ours(r, most) : read_legacy(r, most);
+	taken = c->dialect == CURSOR_M ? station_read_ours(r, most) : read_legacy(r, most);
 	if (r->is_last && c->dialect != CURSOR_UNKNOWN && taken < most)
 		read_rest(r);
 	return taken;
@@ -505,7 +506,7 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 
 	if (LOAD_ACQUIRE(s->dialect) == WEFT_CTP_MONOTONIC) {
 		c->dialect = CURSOR_M;
-		if (!read_head(s, &head))
+		if (!station_read_head(s, &head))
 			return;
 		c->generation = head.generation;
 		c->probe_id = head.probe_id;
@@ -531,7 +532,7 @@ uint32_t station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
 	if (c->dialect != CURSOR_M && c->dialect != CURSOR_S)
 		return 0;
 	if (LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1) {
-		lose(c, &c->mid_write, 1);
+		station_lose(c, &c->mid_write, 1);
 		odd++;
 	}
 	return odd;

@@ -49,7 +49,7 @@ static size_t power_of(uint64_t ns)
 }
 
 /* From finer to coarser, never back. */
-static int keep(struct coro_times *t, enum coro_times_keeps how)
+static int times_keep(struct coro_times *t, enum coro_times_keeps how)
 {
 	size_t buckets = how == CORO_TIMES_FINE ? FINE : WEFT_CTP_BUCKETS;
 	uint64_t *values = calloc(buckets, sizeof(*values));
@@ -82,7 +82,7 @@ int coro_times_add(struct coro_times *t, uint64_t ns)
 {
 	uint64_t *grown;
 
-	if (t->keeps == CORO_TIMES_EACH && t->count == EXACT_MAX && keep(t, CORO_TIMES_FINE))
+	if (t->keeps == CORO_TIMES_EACH && t->count == EXACT_MAX && times_keep(t, CORO_TIMES_FINE))
 		return -ENOMEM;
 	if (t->keeps == CORO_TIMES_EACH) {
 		grown = array_grown(t->values, (size_t)t->count + 1, &t->room, sizeof(*grown));
@@ -102,7 +102,7 @@ int coro_times_add(struct coro_times *t, uint64_t ns)
 int coro_times_add_histogram(struct coro_times *t, const uint32_t histogram[WEFT_CTP_BUCKETS],
 			     uint64_t sum_ns, uint64_t max_ns)
 {
-	if (t->keeps != CORO_TIMES_POWERS && keep(t, CORO_TIMES_POWERS))
+	if (t->keeps != CORO_TIMES_POWERS && times_keep(t, CORO_TIMES_POWERS))
 		return -ENOMEM;
 	for (unsigned int b = 0; b < WEFT_CTP_BUCKETS; b++) {
 		t->values[b] += histogram[b];
@@ -112,14 +112,14 @@ int coro_times_add_histogram(struct coro_times *t, const uint32_t histogram[WEFT
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int times_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static uint64_t rank_of(const struct coro_times *t, double share)
+static uint64_t times_rank_of(const struct coro_times *t, double share)
 {
 	double exact = share * (double)t->count;
 	uint64_t rank = exact > 0 ? (uint64_t)exact : 0;
@@ -167,13 +167,13 @@ uint64_t coro_times_at(struct coro_times *t, double share)
 
 	if (!t->count)
 		return 0;
-	rank = rank_of(t, share);
+	rank = times_rank_of(t, share);
 	if (t->keeps == CORO_TIMES_FINE)
 		return at_fine(t, rank);
 	if (t->keeps == CORO_TIMES_POWERS)
 		return at_power(t, rank);
 	if (!t->is_sorted)
-		qsort(t->values, (size_t)t->count, sizeof(*t->values), compare);
+		qsort(t->values, (size_t)t->count, sizeof(*t->values), times_compare);
 	t->is_sorted = 1;
 	return t->values[rank - 1];
 }

@@ -47,7 +47,7 @@ static uint64_t written(const struct writer *w)
 	return w->error ? 0 : w->put;
 }
 
-static void write_item(struct writer *w, const struct item *item)
+static void writer_write_item(struct writer *w, const struct item *item)
 {
 	int rc = w->error;
 
@@ -95,7 +95,7 @@ static void *work(void *arg)
 	struct item *item;
 
 	while ((item = next_item(w))) {
-		write_item(w, item);
+		writer_write_item(w, item);
 		pthread_mutex_lock(&w->lock);
 		w->queued -= item->batch.count;
 		pthread_mutex_unlock(&w->lock);
@@ -106,7 +106,7 @@ static void *work(void *arg)
 }
 
 /* Signals are the main thread's; a broken pipe and a file's limit are errors of write(2). */
-static int start(struct writer *w)
+static int writer_start(struct writer *w)
 {
 	sigset_t all, before;
 	int rc;
@@ -137,7 +137,7 @@ int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct cor
 	pthread_mutex_init(&w->leave, NULL);
 	pthread_cond_init(&w->more, NULL);
 	w->sink = sink;
-	rc = start(w);
+	rc = writer_start(w);
 	if (rc) {
 		w->sink = NULL;
 		writer_free(w);
@@ -212,7 +212,7 @@ static void wait_for_thread(struct writer *w, int (*is_enough)(void *arg), void 
 	}
 }
 
-static void stop(struct writer *w, int (*is_enough)(void *arg), void *arg)
+static void writer_stop(struct writer *w, int (*is_enough)(void *arg), void *arg)
 {
 	pthread_mutex_lock(&w->lock);
 	w->ending = 1;
@@ -227,7 +227,7 @@ uint64_t writer_drain(struct writer *w, int (*is_enough)(void *arg), void *arg)
 {
 	uint64_t count;
 
-	stop(w, is_enough, arg);
+	writer_stop(w, is_enough, arg);
 	if (w->left && !w->ops->written)
 		return 0;
 	pthread_mutex_lock(&w->leave);
@@ -240,7 +240,7 @@ int writer_finish(struct writer *w, const struct coro_books *books)
 {
 	int rc;
 
-	stop(w, NULL, NULL);
+	writer_stop(w, NULL, NULL);
 	if (w->error)
 		return w->error;
 	rc = w->ops->finish(w->sink, books);
@@ -260,7 +260,7 @@ void writer_free(struct writer *w)
 {
 	if (!w)
 		return;
-	stop(w, NULL, NULL);
+	writer_stop(w, NULL, NULL);
 	if (w->left)
 		return;
 	if (w->sink)

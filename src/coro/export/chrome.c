@@ -44,9 +44,9 @@ static int chrome_put(struct coro_sink *sink, const struct coro_event *event)
 	return coro_timeline_event(sink->timeline, event);
 }
 
-static int print(struct coro_sink *sink, const char *format, ...)
+static int chrome_print(struct coro_sink *sink, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static int print(struct coro_sink *sink, const char *format, ...)
+static int chrome_print(struct coro_sink *sink, const char *format, ...)
 {
 	char text[512];
 	va_list list;
@@ -79,7 +79,7 @@ static struct micros micros(uint64_t ns)
 	return m;
 }
 
-static uint32_t pid_of(uint32_t pid)
+static uint32_t chrome_pid_of(uint32_t pid)
 {
 	return pid ? pid : PID_UNKNOWN;
 }
@@ -92,20 +92,20 @@ static uint32_t tid_of(const struct coro_thread *thread, uint32_t index)
 
 static int put_process(struct coro_sink *sink, uint32_t pid, const char *name, int sort)
 {
-	int rc = print(sink,
-		       "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
-		       "\"args\":{\"name\":\"%s\"}}",
-		       comma(sink), pid, name);
+	int rc = chrome_print(sink,
+			      "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
+			      "\"args\":{\"name\":\"%s\"}}",
+			      comma(sink), pid, name);
 
 	if (!rc && sort)
-		rc = print(sink,
-			   "%s{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,"
-			   "\"args\":{\"sort_index\":%d}}",
-			   comma(sink), pid, sort);
+		rc = chrome_print(sink,
+				  "%s{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,"
+				  "\"args\":{\"sort_index\":%d}}",
+				  comma(sink), pid, sort);
 	return rc;
 }
 
-static int put_names(struct coro_sink *sink)
+static int chrome_put_names(struct coro_sink *sink)
 {
 	const struct coro_thread *threads;
 	size_t count = coro_timeline_threads(sink->timeline, &threads);
@@ -116,18 +116,19 @@ static int put_names(struct coro_sink *sink)
 
 		if (threads[i].pid)
 			snprintf(name, sizeof(name), "process %u", threads[i].pid);
-		rc = put_process(sink, pid_of(threads[i].pid), name, 0);
+		rc = put_process(sink, chrome_pid_of(threads[i].pid), name, 0);
 		if (!rc)
-			rc = print(sink,
-				   "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,"
-				   "\"args\":{\"name\":\"thread %" PRIu64 "\"}}",
-				   comma(sink), pid_of(threads[i].pid),
-				   tid_of(&threads[i], (uint32_t)i), threads[i].tid);
+			rc = chrome_print(
+				sink,
+				"%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,"
+				"\"args\":{\"name\":\"thread %" PRIu64 "\"}}",
+				comma(sink), chrome_pid_of(threads[i].pid),
+				tid_of(&threads[i], (uint32_t)i), threads[i].tid);
 	}
 	return rc;
 }
 
-static int put_context(struct coro_sink *sink, const struct weft_ctp_context_prefix *context)
+static int chrome_put_context(struct coro_sink *sink, const struct weft_ctp_context_prefix *context)
 {
 	char trace[33], span[17];
 
@@ -135,24 +136,24 @@ static int put_context(struct coro_sink *sink, const struct weft_ctp_context_pre
 		sprintf(trace + 2 * i, "%02x", context->trace_id[i]);
 	for (size_t i = 0; i < sizeof(context->span_id); i++)
 		sprintf(span + 2 * i, "%02x", context->span_id[i]);
-	return print(sink, ",\"trace_id\":\"%s\",\"span_id\":\"%s\"", trace, span);
+	return chrome_print(sink, ",\"trace_id\":\"%s\",\"span_id\":\"%s\"", trace, span);
 }
 
 static int put_slice_args(struct coro_sink *sink, const struct coro_slice *s)
 {
 	const struct weft_ctp_context_prefix *context = coro_timeline_context(sink->timeline, s);
-	int rc = print(sink, ",\"args\":{\"coroutine\":\"%" PRIu64 "\"", s->life->probe_id);
+	int rc = chrome_print(sink, ",\"args\":{\"coroutine\":\"%" PRIu64 "\"", s->life->probe_id);
 
 	if (!rc && s->addr)
-		rc = print(sink, ",\"addr\":\"0x%016" PRIx64 "\"", s->addr);
+		rc = chrome_print(sink, ",\"addr\":\"0x%016" PRIx64 "\"", s->addr);
 	if (!rc && context)
-		rc = put_context(sink, context);
+		rc = chrome_put_context(sink, context);
 	if (!rc && s->is_open)
-		rc = print(sink, ",\"end\":\"not seen\"");
+		rc = chrome_print(sink, ",\"end\":\"not seen\"");
 	if (!rc && (s->is_cut || s->is_rest))
-		rc = print(sink, ",\"cut\":\"%s%s\"", s->is_rest ? "begin" : "",
-			   s->is_cut ? "end" : "");
-	return rc ? rc : print(sink, "}}");
+		rc = chrome_print(sink, ",\"cut\":\"%s%s\"", s->is_rest ? "begin" : "",
+				  s->is_cut ? "end" : "");
+	return rc ? rc : chrome_print(sink, "}}");
 }
 
 static int put_slice(struct coro_sink *sink, const struct coro_slice *s,
@@ -162,19 +163,19 @@ static int put_slice(struct coro_sink *sink, const struct coro_slice *s,
 	int rc;
 
 	coro_timeline_name(name, s->life);
-	rc = print(sink,
-		   "%s{\"ph\":\"X\",\"cat\":\"run\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,"
-		   "\"ts\":%s,\"dur\":%s",
-		   comma(sink), name, pid_of(thread->pid), tid_of(thread, s->thread),
-		   micros(s->begin_ns).text, micros(s->end_ns - s->begin_ns).text);
+	rc = chrome_print(sink,
+			  "%s{\"ph\":\"X\",\"cat\":\"run\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,"
+			  "\"ts\":%s,\"dur\":%s",
+			  comma(sink), name, chrome_pid_of(thread->pid), tid_of(thread, s->thread),
+			  micros(s->begin_ns).text, micros(s->end_ns - s->begin_ns).text);
 	if (!rc && (s->comes || s->goes))
-		rc = print(sink, ",\"bind_id\":\"0x%" PRIx64 "\"%s%s", s->flow,
-			   s->comes ? ",\"flow_in\":true" : "",
-			   s->goes ? ",\"flow_out\":true" : "");
+		rc = chrome_print(sink, ",\"bind_id\":\"0x%" PRIx64 "\"%s%s", s->flow,
+				  s->comes ? ",\"flow_in\":true" : "",
+				  s->goes ? ",\"flow_out\":true" : "");
 	return rc ? rc : put_slice_args(sink, s);
 }
 
-static int put_slices(struct coro_sink *sink)
+static int chrome_put_slices(struct coro_sink *sink)
 {
 	const struct coro_thread *threads;
 	const struct coro_slice *slices;
@@ -187,27 +188,30 @@ static int put_slices(struct coro_sink *sink)
 	return rc;
 }
 
-static int put_wait(struct coro_sink *sink, const struct coro_wait *w, size_t track)
+static int chrome_put_wait(struct coro_sink *sink, const struct coro_wait *w, size_t track)
 {
 	char name[CORO_SHORT_BYTES];
 	int rc;
 
 	coro_timeline_name(name, w->life);
-	rc = print(sink,
-		   "%s{\"ph\":\"b\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait of %s\","
-		   "\"pid\":%u,\"tid\":0,\"ts\":%s,\"args\":{\"coroutine\":\"%" PRIu64
-		   "\",\"addr\":\"0x%016" PRIx64 "\"%s%s}}",
-		   comma(sink), track, name, pid_of(w->life->pid), micros(w->begin_ns).text,
-		   w->life->probe_id, w->addr, w->is_open ? ",\"end\":\"not resumed\"" : "",
-		   w->is_first ? ",\"begin\":\"birth\"" : "");
+	rc = chrome_print(sink,
+			  "%s{\"ph\":\"b\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait of %s\","
+			  "\"pid\":%u,\"tid\":0,\"ts\":%s,\"args\":{\"coroutine\":\"%" PRIu64
+			  "\",\"addr\":\"0x%016" PRIx64 "\"%s%s}}",
+			  comma(sink), track, name, chrome_pid_of(w->life->pid),
+			  micros(w->begin_ns).text, w->life->probe_id, w->addr,
+			  w->is_open ? ",\"end\":\"not resumed\"" : "",
+			  w->is_first ? ",\"begin\":\"birth\"" : "");
 	return rc ? rc
-		  : print(sink,
-			  "%s{\"ph\":\"e\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait of %s\","
-			  "\"pid\":%u,\"tid\":0,\"ts\":%s}",
-			  comma(sink), track, name, pid_of(w->life->pid), micros(w->end_ns).text);
+		  : chrome_print(sink,
+				 "%s{\"ph\":\"e\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait "
+				 "of %s\","
+				 "\"pid\":%u,\"tid\":0,\"ts\":%s}",
+				 comma(sink), track, name, chrome_pid_of(w->life->pid),
+				 micros(w->end_ns).text);
 }
 
-static int put_waits(struct coro_sink *sink)
+static int chrome_put_waits(struct coro_sink *sink)
 {
 	const struct coro_wait *waits;
 	size_t count = coro_timeline_waits(sink->timeline, &waits), track = 0;
@@ -215,52 +219,54 @@ static int put_waits(struct coro_sink *sink)
 
 	for (size_t i = 0; !rc && i < count; i++) {
 		track += i == 0 || waits[i].life != waits[i - 1].life;
-		rc = put_wait(sink, &waits[i], track);
+		rc = chrome_put_wait(sink, &waits[i], track);
 	}
 	return rc;
 }
 
-static int put_counters(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
+static int chrome_put_counters(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
 	struct coro_sink *sink = arg;
 	struct micros ts = micros(ns);
 	int rc = 0;
 
 	if (changed & (1u << CORO_RUNNING | 1u << CORO_SUSPENDED))
-		rc = print(sink,
-			   "%s{\"ph\":\"C\",\"name\":\"coroutines\",\"pid\":%u,\"ts\":%s,"
-			   "\"args\":{\"running\":%" PRId64 ",\"suspended\":%" PRId64 "}}",
-			   comma(sink), PID_COUNTERS, ts.text, now[CORO_RUNNING],
-			   now[CORO_SUSPENDED]);
+		rc = chrome_print(sink,
+				  "%s{\"ph\":\"C\",\"name\":\"coroutines\",\"pid\":%u,\"ts\":%s,"
+				  "\"args\":{\"running\":%" PRId64 ",\"suspended\":%" PRId64 "}}",
+				  comma(sink), PID_COUNTERS, ts.text, now[CORO_RUNNING],
+				  now[CORO_SUSPENDED]);
 	if (!rc && changed & 1u << CORO_LIVE)
-		rc = print(sink,
-			   "%s{\"ph\":\"C\",\"name\":\"live coroutines\",\"pid\":%u,\"ts\":%s,"
-			   "\"args\":{\"live\":%" PRId64 "}}",
-			   comma(sink), PID_COUNTERS, ts.text, now[CORO_LIVE]);
+		rc = chrome_print(
+			sink,
+			"%s{\"ph\":\"C\",\"name\":\"live coroutines\",\"pid\":%u,\"ts\":%s,"
+			"\"args\":{\"live\":%" PRId64 "}}",
+			comma(sink), PID_COUNTERS, ts.text, now[CORO_LIVE]);
 	if (!rc && changed & 1u << CORO_LOST)
-		rc = print(sink,
-			   "%s{\"ph\":\"C\",\"name\":\"lost events\",\"pid\":%u,\"ts\":%s,"
-			   "\"args\":{\"lost\":%" PRId64 "}}",
-			   comma(sink), PID_COUNTERS, ts.text, now[CORO_LOST]);
+		rc = chrome_print(sink,
+				  "%s{\"ph\":\"C\",\"name\":\"lost events\",\"pid\":%u,\"ts\":%s,"
+				  "\"args\":{\"lost\":%" PRId64 "}}",
+				  comma(sink), PID_COUNTERS, ts.text, now[CORO_LOST]);
 	return rc;
 }
 
-static int put_all(struct coro_sink *sink)
+static int chrome_put_all(struct coro_sink *sink)
 {
-	int rc = print(sink,
-		       "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\","
-		       "\"lost events\":\"%" PRIu64 "\"},\"traceEvents\":[",
-		       coro_timeline_lost(sink->timeline));
+	int rc = chrome_print(
+		sink,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\","
+		"\"lost events\":\"%" PRIu64 "\"},\"traceEvents\":[",
+		coro_timeline_lost(sink->timeline));
 
 	if (!rc)
-		rc = put_names(sink);
+		rc = chrome_put_names(sink);
 	if (!rc)
-		rc = put_slices(sink);
+		rc = chrome_put_slices(sink);
 	if (!rc)
-		rc = put_waits(sink);
+		rc = chrome_put_waits(sink);
 	if (!rc)
-		rc = coro_timeline_counters(sink->timeline, put_counters, sink);
-	return rc ? rc : print(sink, "\n]}\n");
+		rc = coro_timeline_counters(sink->timeline, chrome_put_counters, sink);
+	return rc ? rc : chrome_print(sink, "\n]}\n");
 }
 
 static int chrome_finish(struct coro_sink *sink, const struct coro_books *books)
@@ -269,7 +275,7 @@ static int chrome_finish(struct coro_sink *sink, const struct coro_books *books)
 	int rc = coro_timeline_finish(sink->timeline, books);
 
 	if (!rc)
-		rc = put_all(sink);
+		rc = chrome_put_all(sink);
 	if (rc)
 		return rc;
 	sink->output = NULL;

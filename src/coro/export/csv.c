@@ -44,7 +44,7 @@ static int csv_open(struct coro_sink **out, const struct coro_sink_options *opti
 	return 0;
 }
 
-static int put_hex(char *to, const uint8_t *bytes, size_t count)
+static int csv_put_hex(char *to, const uint8_t *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		sprintf(to + 2 * i, "%02x", bytes[i]);
@@ -66,13 +66,13 @@ static int put_more(char *to, const struct coro_event *e)
 		n += sprintf(to + n, "%" PRIu64, e->birth_ts);
 	n += sprintf(to + n, ",%s,", e->known & CORO_KNOWS_DEATH ? "true" : "");
 	if (e->known & CORO_KNOWS_CONTEXT)
-		n += put_hex(to + n, e->context.trace_id, sizeof(e->context.trace_id));
+		n += csv_put_hex(to + n, e->context.trace_id, sizeof(e->context.trace_id));
 	to[n++] = ',';
 	if (e->known & CORO_KNOWS_CONTEXT)
-		n += put_hex(to + n, e->context.span_id, sizeof(e->context.span_id));
+		n += csv_put_hex(to + n, e->context.span_id, sizeof(e->context.span_id));
 	to[n++] = ',';
 	if (e->known & CORO_KNOWS_PAYLOAD && e->payload_bytes <= WEFT_CTP_PAYLOAD_MAX)
-		n += put_hex(to + n, e->payload, e->payload_bytes);
+		n += csv_put_hex(to + n, e->payload, e->payload_bytes);
 	return n;
 }
 

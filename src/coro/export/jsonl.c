@@ -74,7 +74,7 @@ static int open_fifo(const char *path, int flags)
 	return fd;
 }
 
-static int open_file(const struct coro_sink_options *o)
+static int jsonl_open_file(const struct coro_sink_options *o)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
@@ -101,7 +101,7 @@ static int jsonl_open(struct coro_sink **out, const struct coro_sink_options *op
 		return -ENOMEM;
 	s->extended = options->extended;
 	s->owned = options->path && strcmp(options->path, "-") != 0;
-	s->fd = s->owned ? open_file(options) : STDOUT_FILENO;
+	s->fd = s->owned ? jsonl_open_file(options) : STDOUT_FILENO;
 	if (s->fd < 0) {
 		int rc = -errno;
 
@@ -141,7 +141,7 @@ static uint64_t lines_of(const char *data, size_t bytes)
 	return lines;
 }
 
-static int flush(struct coro_sink *s)
+static int jsonl_flush(struct coro_sink *s)
 {
 	size_t done = 0;
 
@@ -163,12 +163,12 @@ static int flush(struct coro_sink *s)
 
 /* ---- a line */
 
-static char *put_text(char *at, const char *text)
+static char *jsonl_put_text(char *at, const char *text)
 {
 	return stpcpy(at, text);
 }
 
-static char *put_number(char *at, uint64_t value)
+static char *jsonl_put_number(char *at, uint64_t value)
 {
 	char digits[20];
 	size_t count = 0;
@@ -181,7 +181,7 @@ static char *put_number(char *at, uint64_t value)
 	return at;
 }
 
-static char *put_hex(char *at, const uint8_t *bytes, size_t count)
+static char *jsonl_put_hex(char *at, const uint8_t *bytes, size_t count)
 {
 	static const char digit[] = "0123456789abcdef";
 
@@ -198,19 +198,19 @@ static char *put_address(char *at, uint64_t address)
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(address >> (56 - 8 * i));
-	return put_hex(at, bytes, sizeof(bytes));
+	return jsonl_put_hex(at, bytes, sizeof(bytes));
 }
 
 /* As the W3C's traceparent has it. */
-static char *put_context(char *at, const struct weft_ctp_context_prefix *context)
+static char *jsonl_put_context(char *at, const struct weft_ctp_context_prefix *context)
 {
-	at = put_text(at, ",\"context\":\"00-");
-	at = put_hex(at, context->trace_id, sizeof(context->trace_id));
-	at = put_text(at, "-");
-	at = put_hex(at, context->span_id, sizeof(context->span_id));
-	at = put_text(at, "-");
-	at = put_hex(at, &context->trace_flags, 1);
-	return put_text(at, "\"");
+	at = jsonl_put_text(at, ",\"context\":\"00-");
+	at = jsonl_put_hex(at, context->trace_id, sizeof(context->trace_id));
+	at = jsonl_put_text(at, "-");
+	at = jsonl_put_hex(at, context->span_id, sizeof(context->span_id));
+	at = jsonl_put_text(at, "-");
+	at = jsonl_put_hex(at, &context->trace_flags, 1);
+	return jsonl_put_text(at, "\"");
 }
 
 /* The oldest come first. */
@@ -218,34 +218,35 @@ static char *put_died(struct coro_sink *s, char *at, size_t most)
 {
 	size_t count = s->died_count < most ? s->died_count : most;
 
-	at = put_text(at, ",\"died\":[");
+	at = jsonl_put_text(at, ",\"died\":[");
 	for (size_t i = 0; i < count; i++) {
-		at = put_number(put_text(at, i ? ",[" : "["), s->died[i].pid);
-		at = put_number(put_text(at, ","), s->died[i].station);
-		at = put_number(put_text(at, ","), s->died[i].generation);
-		at = put_text(at, "]");
+		at = jsonl_put_number(jsonl_put_text(at, i ? ",[" : "["), s->died[i].pid);
+		at = jsonl_put_number(jsonl_put_text(at, ","), s->died[i].station);
+		at = jsonl_put_number(jsonl_put_text(at, ","), s->died[i].generation);
+		at = jsonl_put_text(at, "]");
 	}
 	s->died_count -= count;
 	memmove(s->died, s->died + count, s->died_count * sizeof(*s->died));
-	return put_text(at, "]");
+	return jsonl_put_text(at, "]");
 }
 
 static char *put_extended(char *at, const struct coro_event *e)
 {
 	if (e->known & CORO_KNOWS_IDENTITY) {
-		at = put_number(put_text(at, ",\"pid\":"), e->pid);
-		at = put_number(put_text(at, ",\"station\":"), e->station);
-		at = put_number(put_text(at, ",\"generation\":"), e->generation);
+		at = jsonl_put_number(jsonl_put_text(at, ",\"pid\":"), e->pid);
+		at = jsonl_put_number(jsonl_put_text(at, ",\"station\":"), e->station);
+		at = jsonl_put_number(jsonl_put_text(at, ",\"generation\":"), e->generation);
 	}
 	if (e->known & CORO_KNOWS_BIRTH)
-		at = put_number(put_text(at, ",\"birth\":"), e->birth_ts);
+		at = jsonl_put_number(jsonl_put_text(at, ",\"birth\":"), e->birth_ts);
 	if (e->known & CORO_KNOWS_DEATH)
-		at = put_text(at, ",\"dead\":true");
+		at = jsonl_put_text(at, ",\"dead\":true");
 	if (e->known & CORO_KNOWS_CONTEXT)
-		at = put_context(at, &e->context);
+		at = jsonl_put_context(at, &e->context);
 	if (e->known & CORO_KNOWS_PAYLOAD && e->payload_bytes <= WEFT_CTP_PAYLOAD_MAX) {
-		at = put_hex(put_text(at, ",\"payload\":\""), e->payload, e->payload_bytes);
-		at = put_text(at, "\"");
+		at = jsonl_put_hex(jsonl_put_text(at, ",\"payload\":\""), e->payload,
+				   e->payload_bytes);
+		at = jsonl_put_text(at, "\"");
 	}
 	return at;
 }
@@ -254,25 +255,25 @@ static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
 {
 	char *at;
 
-	if (s->used > BUFFER_BYTES - LINE_BYTES && flush(s))
+	if (s->used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(s))
 		return s->error;
 	at = s->buffer + s->used;
-	at = put_number(put_text(at, "{\"probe_id\":"), e->probe_id);
-	at = put_number(put_text(at, ",\"tid\":"), e->tid);
-	at = put_address(put_text(at, ",\"addr\":\"0x"), e->addr);
-	at = put_number(put_text(at, "\",\"seq\":"), e->seq);
-	at = put_text(at, e->is_active ? ",\"is_active\":true" : ",\"is_active\":false");
-	at = put_number(put_text(at, ",\"ts\":"), e->ts);
+	at = jsonl_put_number(jsonl_put_text(at, "{\"probe_id\":"), e->probe_id);
+	at = jsonl_put_number(jsonl_put_text(at, ",\"tid\":"), e->tid);
+	at = put_address(jsonl_put_text(at, ",\"addr\":\"0x"), e->addr);
+	at = jsonl_put_number(jsonl_put_text(at, "\",\"seq\":"), e->seq);
+	at = jsonl_put_text(at, e->is_active ? ",\"is_active\":true" : ",\"is_active\":false");
+	at = jsonl_put_number(jsonl_put_text(at, ",\"ts\":"), e->ts);
 	if (s->extended)
 		at = put_extended(at, e);
 	if (s->died_count)
 		at = put_died(s, at, DIED_MOST);
-	at = put_text(at, "}\n");
+	at = jsonl_put_text(at, "}\n");
 	s->used = (size_t)(at - s->buffer);
 	return s->error;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
+static int jsonl_write_all(int fd, const char *text, size_t bytes)
 {
 	while (bytes) {
 		ssize_t n = write(fd, text, bytes);
@@ -298,10 +299,10 @@ static void amend_last_line(struct coro_sink *s)
 	if (text && s->owned && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    st.st_size == end + 2 && ftruncate(s->fd, end) == 0 &&
 	    lseek(s->fd, end, SEEK_SET) == end) {
-		to = put_text(put_died(s, text, DIED_LAST), "}\n");
-		if (write_all(s->fd, text, (size_t)(to - text)) && ftruncate(s->fd, end) == 0 &&
-		    lseek(s->fd, end, SEEK_SET) == end)
-			(void)write_all(s->fd, "}\n", 2);
+		to = jsonl_put_text(put_died(s, text, DIED_LAST), "}\n");
+		if (jsonl_write_all(s->fd, text, (size_t)(to - text)) &&
+		    ftruncate(s->fd, end) == 0 && lseek(s->fd, end, SEEK_SET) == end)
+			(void)jsonl_write_all(s->fd, "}\n", 2);
 	}
 	free(text);
 }
@@ -309,7 +310,7 @@ static void amend_last_line(struct coro_sink *s)
 static int jsonl_finish(struct coro_sink *s, const struct coro_books *books)
 {
 	(void)books;
-	if (flush(s) == 0 && s->died_count && s->lines)
+	if (jsonl_flush(s) == 0 && s->died_count && s->lines)
 		amend_last_line(s);
 	return s->error;
 }
@@ -332,7 +333,7 @@ static void jsonl_close(struct coro_sink *s)
 	if (!s)
 		return;
 	if (!s->error)
-		flush(s);
+		jsonl_flush(s);
 	if (s->owned)
 		close(s->fd);
 	free(s->died);
@@ -348,6 +349,6 @@ const struct coro_sink_ops coro_sink_jsonl = {.open = jsonl_open,
 					      .put = jsonl_put,
 					      .finish = jsonl_finish,
 					      .close = jsonl_close,
-					      .flush = flush,
+					      .flush = jsonl_flush,
 					      .death = jsonl_death,
 					      .written = jsonl_written};

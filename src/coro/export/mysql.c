@@ -52,7 +52,7 @@ struct coro_sink {
 	char why[512];
 };
 
-static int failed(struct coro_sink *sink)
+static int mysql_failed(struct coro_sink *sink)
 {
 	unsigned int code = my.mysql_errno(sink->db);
 
@@ -64,7 +64,8 @@ static int failed(struct coro_sink *sink)
 
 static int run_bytes(struct coro_sink *sink, const char *statement, size_t bytes)
 {
-	return my.mysql_real_query(sink->db, statement, (unsigned long)bytes) ? failed(sink) : 0;
+	return my.mysql_real_query(sink->db, statement, (unsigned long)bytes) ? mysql_failed(sink)
+									      : 0;
 }
 
 static int run(struct coro_sink *sink, const char *format, ...)
@@ -138,8 +139,8 @@ static int check_tls(struct coro_sink *sink, const char *mode)
 	return -EPROTO;
 }
 
-static int try_connect(struct coro_sink *sink, const struct coro_sink_options *o,
-		       const char *password)
+static int mysql_try_connect(struct coro_sink *sink, const struct coro_sink_options *o,
+			     const char *password)
 {
 	int is_socket = o->server && o->server[0] == '/', rc;
 
@@ -157,28 +158,28 @@ static int try_connect(struct coro_sink *sink, const struct coro_sink_options *o
 				  sink_or(o->user, NULL), password, NULL, o->port,
 				  is_socket ? o->server : NULL, 0))
 		return check_tls(sink, o->sslmode);
-	return failed(sink);
+	return mysql_failed(sink);
 }
 
-static int is_refused(const struct coro_sink *sink)
+static int mysql_is_refused(const struct coro_sink *sink)
 {
 	unsigned int code = sink->db ? my.mysql_errno(sink->db) : 0;
 
 	return code == ER_ACCESS_DENIED_ERROR || code == ER_ACCESS_DENIED_NO_PASSWORD_ERROR;
 }
 
-static int connect_to(struct coro_sink *sink, const struct coro_sink_options *o)
+static int mysql_connect_to(struct coro_sink *sink, const struct coro_sink_options *o)
 {
 	const char *given = secure_getenv("MYSQL_PWD");
-	int rc = try_connect(sink, o, given);
+	int rc = mysql_try_connect(sink, o, given);
 	char *asked;
 
-	if (!rc || given || !o->ask_password || !is_refused(sink))
+	if (!rc || given || !o->ask_password || !mysql_is_refused(sink))
 		return rc;
 	asked = o->ask_password(o->user, o->server);
 	if (!asked)
 		return rc;
-	rc = try_connect(sink, o, asked);
+	rc = mysql_try_connect(sink, o, asked);
 	explicit_bzero(asked, strlen(asked));
 	free(asked);
 	return rc;
@@ -218,13 +219,13 @@ static int begin_rows(struct coro_sink *sink)
 	return sink->rows.failed ? -ENOMEM : 0;
 }
 
-static int prepare(struct coro_sink *sink, const struct coro_sink_options *o)
+static int mysql_prepare(struct coro_sink *sink, const struct coro_sink_options *o)
 {
 	int rc = library_open("libmariadb.so.3", calls, sizeof(calls) / sizeof(*calls), &my,
 			      sink->why, sizeof(sink->why));
 
 	if (!rc)
-		rc = connect_to(sink, o);
+		rc = mysql_connect_to(sink, o);
 
 	if (!rc)
 		rc = enter_database(sink, sink_or(o->database, SINK_DATABASE));
@@ -247,10 +248,10 @@ static int mysql_sink_open(struct coro_sink **out, const struct coro_sink_option
 	if (!sink)
 		return -ENOMEM;
 	*out = sink;
-	return prepare(sink, options);
+	return mysql_prepare(sink, options);
 }
 
-static int send_rows(struct coro_sink *sink)
+static int mysql_send_rows(struct coro_sink *sink)
 {
 	int rc;
 
@@ -273,12 +274,12 @@ static int mysql_put(struct coro_sink *sink, const struct coro_event *e)
 			 e->seq, e->is_active != 0, e->ts);
 
 	buf_put(&sink->rows, row, (size_t)n);
-	return sink->rows.size >= INSERT_BYTES || sink->rows.failed ? send_rows(sink) : 0;
+	return sink->rows.size >= INSERT_BYTES || sink->rows.failed ? mysql_send_rows(sink) : 0;
 }
 
 static int mysql_finish(struct coro_sink *sink, const struct coro_books *books)
 {
-	int rc = send_rows(sink);
+	int rc = mysql_send_rows(sink);
 
 	(void)books;
 	return rc ? rc : run(sink, "COMMIT");

@@ -64,7 +64,7 @@ struct coro_sink {
 	uint64_t mono_ns, real_ns, boot_ns;
 };
 
-static void put_number(struct buf *b, unsigned int field, uint64_t value)
+static void perfetto_put_number(struct buf *b, unsigned int field, uint64_t value)
 {
 	buf_put_varint(b, (uint64_t)field << 3);
 	buf_put_varint(b, value);
@@ -80,22 +80,23 @@ static void put_fixed64(struct buf *b, unsigned int field, uint64_t value)
 	buf_put(b, bytes, sizeof(bytes));
 }
 
-static void put_bytes(struct buf *b, unsigned int field, const void *data, size_t bytes)
+static void perfetto_put_bytes(struct buf *b, unsigned int field, const void *data, size_t bytes)
 {
 	buf_put_varint(b, (uint64_t)field << 3 | 2);
 	buf_put_varint(b, bytes);
 	buf_put(b, data, bytes);
 }
 
-static void put_text(struct buf *b, unsigned int field, const char *text)
+static void perfetto_put_text(struct buf *b, unsigned int field, const char *text)
 {
-	put_bytes(b, field, text, strlen(text));
+	perfetto_put_bytes(b, field, text, strlen(text));
 }
 
 static void put_message(struct buf *b, unsigned int field, const struct buf *message)
 {
 	b->failed |= message->failed;
-	put_bytes(b, field, message->data ? message->data : (const uint8_t *)"", message->size);
+	perfetto_put_bytes(b, field, message->data ? message->data : (const uint8_t *)"",
+			   message->size);
 }
 
 /* The packet that lies in sink->packet goes out. */
@@ -103,7 +104,7 @@ static int send_packet(struct coro_sink *sink)
 {
 	int rc;
 
-	put_number(&sink->packet, PACKET_SEQUENCE, SEQUENCE);
+	perfetto_put_number(&sink->packet, PACKET_SEQUENCE, SEQUENCE);
 	buf_clear(&sink->length);
 	put_message(&sink->length, TRACE_PACKET, &sink->packet);
 	buf_clear(&sink->packet);
@@ -124,11 +125,11 @@ static int put_track(struct coro_sink *sink, uint64_t id, uint64_t parent, const
 		     enum track_field field)
 {
 	buf_clear(&sink->message);
-	put_number(&sink->message, TRACK_UUID, id);
+	perfetto_put_number(&sink->message, TRACK_UUID, id);
 	if (parent)
-		put_number(&sink->message, TRACK_PARENT, parent);
+		perfetto_put_number(&sink->message, TRACK_PARENT, parent);
 	if (name)
-		put_text(&sink->message, TRACK_NAME, name);
+		perfetto_put_text(&sink->message, TRACK_NAME, name);
 	if (field)
 		put_message(&sink->message, field, &sink->part);
 	buf_clear(&sink->part);
@@ -141,7 +142,8 @@ static int has_ids(const struct coro_thread *thread)
 	return thread->pid && thread->pid <= INT32_MAX && thread->tid <= INT32_MAX;
 }
 
-static int put_thread(struct coro_sink *sink, const struct coro_thread *thread, size_t index)
+static int perfetto_put_thread(struct coro_sink *sink, const struct coro_thread *thread,
+			       size_t index)
 {
 	char name[40];
 	int rc;
@@ -149,37 +151,37 @@ static int put_thread(struct coro_sink *sink, const struct coro_thread *thread, 
 	snprintf(name, sizeof(name), "thread %" PRIu64, thread->tid);
 	if (!has_ids(thread))
 		return put_track(sink, uuid(OF_THREAD, index), 0, name, 0);
-	put_number(&sink->part, 1, thread->pid);
+	perfetto_put_number(&sink->part, 1, thread->pid);
 	rc = put_track(sink, uuid(OF_PROCESS, thread->pid), 0, NULL, TRACK_PROCESS);
 	if (rc)
 		return rc;
-	put_number(&sink->part, 1, thread->pid);
-	put_number(&sink->part, 2, thread->tid);
-	put_text(&sink->part, 5, name);
+	perfetto_put_number(&sink->part, 1, thread->pid);
+	perfetto_put_number(&sink->part, 2, thread->tid);
+	perfetto_put_text(&sink->part, 5, name);
 	return put_track(sink, uuid(OF_THREAD, index), uuid(OF_PROCESS, thread->pid), NULL,
 			 TRACK_THREAD);
 }
 
-static int put_threads(struct coro_sink *sink)
+static int perfetto_put_threads(struct coro_sink *sink)
 {
 	const struct coro_thread *threads;
 	size_t count = coro_timeline_threads(sink->timeline, &threads);
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = put_thread(sink, &threads[i], i);
+		rc = perfetto_put_thread(sink, &threads[i], i);
 	return rc;
 }
 
-static void put_annotation(struct coro_sink *sink, const char *name, unsigned int field,
-			   uint64_t number, const char *text)
+static void perfetto_put_annotation(struct coro_sink *sink, const char *name, unsigned int field,
+				    uint64_t number, const char *text)
 {
 	buf_clear(&sink->part);
-	put_text(&sink->part, 10, name);
+	perfetto_put_text(&sink->part, 10, name);
 	if (text)
-		put_text(&sink->part, 6, text);
+		perfetto_put_text(&sink->part, 6, text);
 	else
-		put_number(&sink->part, field, number);
+		perfetto_put_number(&sink->part, field, number);
 	put_message(&sink->message, EVENT_ANNOTATION, &sink->part);
 	buf_clear(&sink->part);
 }
@@ -190,15 +192,15 @@ static void put_annotation(struct coro_sink *sink, const char *name, unsigned in
 static void begin_event(struct coro_sink *sink, enum event_type type, uint64_t track)
 {
 	buf_clear(&sink->message);
-	put_number(&sink->message, EVENT_TYPE, type);
-	put_number(&sink->message, EVENT_TRACK, track);
+	perfetto_put_number(&sink->message, EVENT_TYPE, type);
+	perfetto_put_number(&sink->message, EVENT_TRACK, track);
 }
 
 static int end_event(struct coro_sink *sink, uint64_t ns)
 {
-	put_number(&sink->packet, PACKET_TIMESTAMP, ns);
+	perfetto_put_number(&sink->packet, PACKET_TIMESTAMP, ns);
 	if (sink->mono_ns)
-		put_number(&sink->packet, PACKET_CLOCK, CLOCK_MONO);
+		perfetto_put_number(&sink->packet, PACKET_CLOCK, CLOCK_MONO);
 	put_message(&sink->packet, PACKET_TRACK_EVENT, &sink->message);
 	return send_packet(sink);
 }
@@ -209,10 +211,10 @@ static void annotate_context(struct coro_sink *sink, const struct weft_ctp_conte
 
 	for (size_t i = 0; i < sizeof(c->trace_id); i++)
 		sprintf(hex + 2 * i, "%02x", c->trace_id[i]);
-	put_annotation(sink, "trace_id", 0, 0, hex);
+	perfetto_put_annotation(sink, "trace_id", 0, 0, hex);
 	for (size_t i = 0; i < sizeof(c->span_id); i++)
 		sprintf(hex + 2 * i, "%02x", c->span_id[i]);
-	put_annotation(sink, "span_id", 0, 0, hex);
+	perfetto_put_annotation(sink, "span_id", 0, 0, hex);
 }
 
 static int slice_begins(struct coro_sink *sink, const struct coro_slice *s)
@@ -222,21 +224,21 @@ static int slice_begins(struct coro_sink *sink, const struct coro_slice *s)
 
 	begin_event(sink, SLICE_BEGIN, uuid(OF_THREAD, s->thread));
 	coro_timeline_name(name, s->life);
-	put_text(&sink->message, EVENT_CATEGORY, "run");
-	put_text(&sink->message, EVENT_NAME, name);
+	perfetto_put_text(&sink->message, EVENT_CATEGORY, "run");
+	perfetto_put_text(&sink->message, EVENT_NAME, name);
 	if (s->goes)
 		put_fixed64(&sink->message, EVENT_FLOW, s->flow);
 	else if (s->comes)
 		put_fixed64(&sink->message, EVENT_LAST_FLOW, s->flow);
-	put_annotation(sink, "coroutine", ANNOTATE_NUMBER, s->life->probe_id, NULL);
+	perfetto_put_annotation(sink, "coroutine", ANNOTATE_NUMBER, s->life->probe_id, NULL);
 	if (s->addr)
-		put_annotation(sink, "addr", ANNOTATE_POINTER, s->addr, NULL);
+		perfetto_put_annotation(sink, "addr", ANNOTATE_POINTER, s->addr, NULL);
 	if (context)
 		annotate_context(sink, context);
 	if (s->is_open)
-		put_annotation(sink, "end", 0, 0, "not seen");
+		perfetto_put_annotation(sink, "end", 0, 0, "not seen");
 	if (s->is_cut || s->is_rest)
-		put_annotation(sink, "cut", 0, 0, s->is_cut ? "end" : "begin");
+		perfetto_put_annotation(sink, "cut", 0, 0, s->is_cut ? "end" : "begin");
 	return end_event(sink, s->begin_ns);
 }
 
@@ -263,7 +265,7 @@ static int end_slices(struct coro_sink *sink, const struct coro_slice **open, si
 	return rc;
 }
 
-static int put_slices(struct coro_sink *sink)
+static int perfetto_put_slices(struct coro_sink *sink)
 {
 	const struct coro_slice *slices, **open;
 	size_t count = coro_timeline_slices(sink->timeline, &slices), depth = 0;
@@ -284,23 +286,23 @@ static int put_slices(struct coro_sink *sink)
 	return rc;
 }
 
-static int put_wait(struct coro_sink *sink, const struct coro_wait *w, uint64_t track)
+static int perfetto_put_wait(struct coro_sink *sink, const struct coro_wait *w, uint64_t track)
 {
 	int rc;
 
 	begin_event(sink, SLICE_BEGIN, track);
-	put_text(&sink->message, EVENT_CATEGORY, "wait");
-	put_text(&sink->message, EVENT_NAME, w->is_open ? "wait, not resumed" : "wait");
-	put_annotation(sink, "coroutine", ANNOTATE_NUMBER, w->life->probe_id, NULL);
+	perfetto_put_text(&sink->message, EVENT_CATEGORY, "wait");
+	perfetto_put_text(&sink->message, EVENT_NAME, w->is_open ? "wait, not resumed" : "wait");
+	perfetto_put_annotation(sink, "coroutine", ANNOTATE_NUMBER, w->life->probe_id, NULL);
 	if (w->addr)
-		put_annotation(sink, "addr", ANNOTATE_POINTER, w->addr, NULL);
+		perfetto_put_annotation(sink, "addr", ANNOTATE_POINTER, w->addr, NULL);
 	if (w->is_first)
-		put_annotation(sink, "begin", 0, 0, "birth");
+		perfetto_put_annotation(sink, "begin", 0, 0, "birth");
 	rc = end_event(sink, w->begin_ns);
 	return rc ? rc : slice_ends(sink, track, w->end_ns);
 }
 
-static int put_waits(struct coro_sink *sink)
+static int perfetto_put_waits(struct coro_sink *sink)
 {
 	const struct coro_wait *waits;
 	size_t count = coro_timeline_waits(sink->timeline, &waits), track = 0;
@@ -315,7 +317,7 @@ static int put_waits(struct coro_sink *sink)
 			rc = put_track(sink, uuid(OF_WAIT, ++track), group, name, 0);
 		}
 		if (!rc)
-			rc = put_wait(sink, &waits[i], uuid(OF_WAIT, track));
+			rc = perfetto_put_wait(sink, &waits[i], uuid(OF_WAIT, track));
 	}
 	return rc;
 }
@@ -324,7 +326,7 @@ static const char *const counter_names[CORO_COUNTERS] = {"running", "suspended",
 							 "lost events"};
 
 /* A counter goes up to "lost" from here: what lies before is not whole. */
-static int put_counter(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
+static int perfetto_put_counter(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
 	struct coro_sink *sink = arg;
 	int rc = 0;
@@ -333,41 +335,41 @@ static int put_counter(void *arg, uint64_t ns, const int64_t *now, unsigned int 
 		if (!(changed & 1u << c))
 			continue;
 		begin_event(sink, COUNTER, uuid(OF_COUNTER, c));
-		put_number(&sink->message, EVENT_COUNTER_VALUE, (uint64_t)now[c]);
+		perfetto_put_number(&sink->message, EVENT_COUNTER_VALUE, (uint64_t)now[c]);
 		if (c == CORO_LOST && now[c]) {
-			put_number(&sink->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
-			put_number(&sink->packet, PACKET_PREVIOUS_DROPPED, 1);
+			perfetto_put_number(&sink->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+			perfetto_put_number(&sink->packet, PACKET_PREVIOUS_DROPPED, 1);
 		}
 		rc = end_event(sink, ns);
 	}
 	return rc;
 }
 
-static int put_counters(struct coro_sink *sink)
+static int perfetto_put_counters(struct coro_sink *sink)
 {
 	uint64_t group = uuid(OF_COUNTERS, 0);
 	int rc = put_track(sink, group, 0, "coroutines", 0);
 
 	for (unsigned int c = 0; !rc && c < CORO_COUNTERS; c++) {
-		put_number(&sink->part, 3, 2); /* unit: count */
+		perfetto_put_number(&sink->part, 3, 2); /* unit: count */
 		rc = put_track(sink, uuid(OF_COUNTER, c), group, counter_names[c], TRACK_COUNTER);
 	}
-	return rc ? rc : coro_timeline_counters(sink->timeline, put_counter, sink);
+	return rc ? rc : coro_timeline_counters(sink->timeline, perfetto_put_counter, sink);
 }
 
 static void put_clock(struct coro_sink *sink, uint64_t clock, uint64_t ns)
 {
 	buf_clear(&sink->part);
-	put_number(&sink->part, 1, clock);
-	put_number(&sink->part, 2, ns);
+	perfetto_put_number(&sink->part, 1, clock);
+	perfetto_put_number(&sink->part, 2, ns);
 	put_message(&sink->message, 1, &sink->part);
 	buf_clear(&sink->part);
 }
 
 /* The first packet: it begins the sequence, and relates the clocks where they are known. */
-static int put_head(struct coro_sink *sink)
+static int perfetto_put_head(struct coro_sink *sink)
 {
-	put_number(&sink->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+	perfetto_put_number(&sink->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
 	if (sink->mono_ns) {
 		buf_clear(&sink->message);
 		put_clock(sink, CLOCK_REAL, sink->real_ns);
@@ -385,7 +387,7 @@ static int put_losses(struct coro_sink *sink)
 
 	if (!lost)
 		return 0;
-	put_number(&sink->part, 19, lost); /* trace_writer_packet_loss */
+	perfetto_put_number(&sink->part, 19, lost); /* trace_writer_packet_loss */
 	buf_clear(&sink->message);
 	put_message(&sink->message, 1, &sink->part);
 	buf_clear(&sink->part);
@@ -393,18 +395,18 @@ static int put_losses(struct coro_sink *sink)
 	return send_packet(sink);
 }
 
-static int put_all(struct coro_sink *sink)
+static int perfetto_put_all(struct coro_sink *sink)
 {
-	int rc = put_head(sink);
+	int rc = perfetto_put_head(sink);
 
 	if (!rc)
-		rc = put_threads(sink);
+		rc = perfetto_put_threads(sink);
 	if (!rc)
-		rc = put_slices(sink);
+		rc = perfetto_put_slices(sink);
 	if (!rc)
-		rc = put_waits(sink);
+		rc = perfetto_put_waits(sink);
 	if (!rc)
-		rc = put_counters(sink);
+		rc = perfetto_put_counters(sink);
 	return rc ? rc : put_losses(sink);
 }
 
@@ -449,7 +451,7 @@ static int perfetto_finish(struct coro_sink *sink, const struct coro_books *book
 	int rc = coro_timeline_finish(sink->timeline, books);
 
 	if (!rc)
-		rc = put_all(sink);
+		rc = perfetto_put_all(sink);
 	if (rc)
 		return rc;
 	sink->output = NULL;

@@ -65,7 +65,7 @@ struct coro_sink {
 };
 
 /* Messages of libpq end in a newline, and may have several lines. */
-static int failed(struct coro_sink *sink, const char *message)
+static int postgres_failed(struct coro_sink *sink, const char *message)
 {
 	size_t n;
 
@@ -78,7 +78,7 @@ static int failed(struct coro_sink *sink, const char *message)
 	return -EIO;
 }
 
-static PGconn *try_connect(const struct coro_sink *sink, const char *database)
+static PGconn *postgres_try_connect(const struct coro_sink *sink, const char *database)
 {
 	const struct coro_sink_options *o = sink->options;
 	char port[16] = "";
@@ -93,7 +93,7 @@ static PGconn *try_connect(const struct coro_sink *sink, const char *database)
 	return pq.PQconnectdbParams(names, values, 0);
 }
 
-static void forget(char *password)
+static void postgres_forget(char *password)
 {
 	if (password)
 		explicit_bzero(password, strlen(password));
@@ -101,10 +101,10 @@ static void forget(char *password)
 }
 
 /* A connection, good or not; a person is asked for a password once, when the server wants one. */
-static PGconn *connect_to(struct coro_sink *sink, const char *database)
+static PGconn *postgres_connect_to(struct coro_sink *sink, const char *database)
 {
 	const struct coro_sink_options *o = sink->options;
-	PGconn *db = try_connect(sink, database);
+	PGconn *db = postgres_try_connect(sink, database);
 
 	if (pq.PQstatus(db) == CONNECTION_OK || !pq.PQconnectionNeedsPassword(db) || sink->asked ||
 	    !o->ask_password)
@@ -113,7 +113,7 @@ static PGconn *connect_to(struct coro_sink *sink, const char *database)
 	if (!sink->asked)
 		return db;
 	pq.PQfinish(db);
-	return try_connect(sink, database);
+	return postgres_try_connect(sink, database);
 }
 
 static int run(struct coro_sink *sink, PGconn *db, const char *statement)
@@ -123,7 +123,7 @@ static int run(struct coro_sink *sink, PGconn *db, const char *statement)
 	int rc = 0;
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN)
-		rc = failed(sink, pq.PQerrorMessage(db));
+		rc = postgres_failed(sink, pq.PQerrorMessage(db));
 	pq.PQclear(result);
 	return rc;
 }
@@ -164,20 +164,21 @@ static int create_database(struct coro_sink *sink, PGconn *db, const char *datab
  */
 static int make_database(struct coro_sink *sink, const char *database)
 {
-	PGconn *other = connect_to(sink, sink_or(sink->options->maintenance, "postgres"));
+	PGconn *other = postgres_connect_to(sink, sink_or(sink->options->maintenance, "postgres"));
 	int rc;
 
 	if (pq.PQstatus(other) != CONNECTION_OK || rows_of(other, has_database, database) != 0)
-		rc = failed(sink, pq.PQerrorMessage(sink->db));
+		rc = postgres_failed(sink, pq.PQerrorMessage(sink->db));
 	else
 		rc = create_database(sink, other, database);
 	pq.PQfinish(other);
 	if (rc)
 		return rc;
 	pq.PQfinish(sink->db);
-	sink->db = connect_to(sink, database);
-	return pq.PQstatus(sink->db) == CONNECTION_OK ? 0
-						      : failed(sink, pq.PQerrorMessage(sink->db));
+	sink->db = postgres_connect_to(sink, database);
+	return pq.PQstatus(sink->db) == CONNECTION_OK
+		       ? 0
+		       : postgres_failed(sink, pq.PQerrorMessage(sink->db));
 }
 
 static void say_nothing(void *arg, const PGresult *result)
@@ -186,11 +187,11 @@ static void say_nothing(void *arg, const PGresult *result)
 	(void)result;
 }
 
-static int enter(struct coro_sink *sink)
+static int postgres_enter(struct coro_sink *sink)
 {
 	const char *database = sink_or(sink->options->database, SINK_DATABASE);
 
-	sink->db = connect_to(sink, database);
+	sink->db = postgres_connect_to(sink, database);
 	if (pq.PQstatus(sink->db) != CONNECTION_OK) {
 		int rc = make_database(sink, database);
 
@@ -242,13 +243,13 @@ static int make_index(struct coro_sink *sink, size_t i)
 	int rows = rows_of(sink->db, indexes[i].query, sink->table);
 
 	if (rows < 0)
-		return failed(sink, pq.PQerrorMessage(sink->db));
+		return postgres_failed(sink, pq.PQerrorMessage(sink->db));
 	if (rows > 0)
 		return 0;
 	snprintf(usual, sizeof(usual), "idx_%s_%s", sink->plain, indexes[i].suffix);
 	rows = rows_of(sink->db, has_name, usual);
 	if (rows < 0)
-		return failed(sink, pq.PQerrorMessage(sink->db));
+		return postgres_failed(sink, pq.PQerrorMessage(sink->db));
 	if (rows > 0)
 		return run_for_table(sink, "CREATE INDEX ON %s %s", sink->table,
 				     indexes[i].columns);
@@ -286,13 +287,13 @@ static const char create_table[] =
 	"tid NUMERIC(20,0) NOT NULL, addr VARCHAR(18) NOT NULL, seq NUMERIC(20,0) NOT NULL, "
 	"is_active BOOLEAN NOT NULL, ts NUMERIC(20,0) NOT NULL)";
 
-static int prepare(struct coro_sink *sink)
+static int postgres_prepare(struct coro_sink *sink)
 {
 	int rc = library_open("libpq.so.5", calls, sizeof(calls) / sizeof(*calls), &pq, sink->why,
 			      sizeof(sink->why));
 
 	if (!rc)
-		rc = enter(sink);
+		rc = postgres_enter(sink);
 
 	if (!rc)
 		rc = name_table(sink);
@@ -318,14 +319,14 @@ static int postgres_open(struct coro_sink **out, const struct coro_sink_options 
 		return -ENOMEM;
 	*out = sink;
 	sink->options = options;
-	rc = prepare(sink);
+	rc = postgres_prepare(sink);
 	sink->options = NULL;
-	forget(sink->asked);
+	postgres_forget(sink->asked);
 	sink->asked = NULL;
 	return rc;
 }
 
-static int send_rows(struct coro_sink *sink)
+static int postgres_send_rows(struct coro_sink *sink)
 {
 	int rc;
 
@@ -335,7 +336,7 @@ static int send_rows(struct coro_sink *sink)
 		return 0;
 	rc = pq.PQputCopyData(sink->db, (const char *)sink->rows.data, (int)sink->rows.size);
 	buf_clear(&sink->rows);
-	return rc == 1 ? 0 : failed(sink, pq.PQerrorMessage(sink->db));
+	return rc == 1 ? 0 : postgres_failed(sink, pq.PQerrorMessage(sink->db));
 }
 
 static int postgres_put(struct coro_sink *sink, const struct coro_event *e)
@@ -347,7 +348,7 @@ static int postgres_put(struct coro_sink *sink, const struct coro_event *e)
 			 e->probe_id, e->tid, e->addr, e->seq, e->is_active ? 't' : 'f', e->ts);
 
 	buf_put(&sink->rows, line, (size_t)n);
-	return sink->rows.size >= COPY_BYTES || sink->rows.failed ? send_rows(sink) : 0;
+	return sink->rows.size >= COPY_BYTES || sink->rows.failed ? postgres_send_rows(sink) : 0;
 }
 
 static int end_copy(struct coro_sink *sink)
@@ -356,10 +357,10 @@ static int end_copy(struct coro_sink *sink)
 	int rc = 0;
 
 	if (pq.PQputCopyEnd(sink->db, NULL) != 1)
-		return failed(sink, pq.PQerrorMessage(sink->db));
+		return postgres_failed(sink, pq.PQerrorMessage(sink->db));
 	while ((result = pq.PQgetResult(sink->db))) {
 		if (pq.PQresultStatus(result) != PGRES_COMMAND_OK)
-			rc = failed(sink, pq.PQresultErrorMessage(result));
+			rc = postgres_failed(sink, pq.PQresultErrorMessage(result));
 		pq.PQclear(result);
 	}
 	return rc;
@@ -367,7 +368,7 @@ static int end_copy(struct coro_sink *sink)
 
 static int postgres_finish(struct coro_sink *sink, const struct coro_books *books)
 {
-	int rc = send_rows(sink);
+	int rc = postgres_send_rows(sink);
 
 	(void)books;
 	if (!rc)

@@ -64,7 +64,7 @@ static const char insert[] =
 	"INSERT INTO coro_trace_events (probe_id, tid, addr, seq, is_active, ts) "
 	"VALUES (?, ?, ?, ?, ?, ?)";
 
-static int failed(struct coro_sink *sink, int code)
+static int sqlite_failed(struct coro_sink *sink, int code)
 {
 	snprintf(sink->why, sizeof(sink->why), "%s",
 		 sink->db ? sq.sqlite3_errmsg(sink->db) : sq.sqlite3_errstr(code));
@@ -84,10 +84,10 @@ static int run(struct coro_sink *sink, const char *statements)
 {
 	int code = sq.sqlite3_exec(sink->db, statements, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? 0 : failed(sink, code);
+	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
 }
 
-static int prepare(struct coro_sink *sink)
+static int sqlite_prepare(struct coro_sink *sink)
 {
 	const char *name = output_temporary(sink->output);
 	int code, rc;
@@ -98,12 +98,12 @@ static int prepare(struct coro_sink *sink)
 	}
 	code = sq.sqlite3_open_v2(name, &sink->db, SQLITE_OPEN_READWRITE, NULL);
 	if (code != SQLITE_OK)
-		return failed(sink, code);
+		return sqlite_failed(sink, code);
 	rc = run(sink, begin);
 	if (rc)
 		return rc;
 	code = sq.sqlite3_prepare_v2(sink->db, insert, -1, &sink->insert, NULL);
-	return code == SQLITE_OK ? 0 : failed(sink, code);
+	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
 }
 
 static int sqlite_open(struct coro_sink **out, const struct coro_sink_options *options)
@@ -118,7 +118,7 @@ static int sqlite_open(struct coro_sink **out, const struct coro_sink_options *o
 			  sizeof(sink->why));
 	if (!rc)
 		rc = sink_output(&sink->output, options);
-	return rc ? rc : prepare(sink);
+	return rc ? rc : sqlite_prepare(sink);
 }
 
 static int bind_number(sqlite3_stmt *s, int column, uint64_t value)
@@ -131,7 +131,7 @@ static int bind_number(sqlite3_stmt *s, int column, uint64_t value)
 	return sq.sqlite3_bind_text(s, column, text, -1, SQLITE_TRANSIENT);
 }
 
-static int bind(sqlite3_stmt *s, const struct coro_event *e)
+static int sqlite_bind(sqlite3_stmt *s, const struct coro_event *e)
 {
 	char id[24], addr[24];
 	int code = 0;
@@ -149,18 +149,18 @@ static int bind(sqlite3_stmt *s, const struct coro_event *e)
 
 static int sqlite_put(struct coro_sink *sink, const struct coro_event *event)
 {
-	int code = bind(sink->insert, event);
+	int code = sqlite_bind(sink->insert, event);
 
 	if (code == SQLITE_OK)
 		code = sq.sqlite3_step(sink->insert);
 	if (code != SQLITE_DONE)
-		return failed(sink, code);
+		return sqlite_failed(sink, code);
 	sq.sqlite3_reset(sink->insert);
 	return 0;
 }
 
 /* Lets go of the file. What sq.sqlite3_close() would still say is about a file that is complete. */
-static void let_go(struct coro_sink *sink)
+static void sqlite_let_go(struct coro_sink *sink)
 {
 	if (!sink->db)
 		return;
@@ -181,14 +181,14 @@ static int sqlite_finish(struct coro_sink *sink, const struct coro_books *books)
 	rc = run(sink, indexes);
 	if (rc)
 		return rc;
-	let_go(sink);
+	sqlite_let_go(sink);
 	sink->output = NULL;
 	return output_commit(output);
 }
 
 static void sqlite_close(struct coro_sink *sink)
 {
-	let_go(sink);
+	sqlite_let_go(sink);
 	output_abandon(sink->output);
 	free(sink);
 }

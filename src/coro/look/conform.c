@@ -16,8 +16,10 @@ struct judge {
 	uint32_t station;
 };
 
-__attribute__((format(printf, 4, 5))) static void
-say(const struct judge *j, enum conform_weight weight, const char *rule, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void conform_say(const struct judge *j,
+							      enum conform_weight weight,
+							      const char *rule, const char *format,
+							      ...)
 {
 	struct conform_finding f = {.weight = weight, .rule = rule, .station = j->station};
 	va_list list;
@@ -32,8 +34,8 @@ say(const struct judge *j, enum conform_weight weight, const char *rule, const c
 	j->tell(j->arg, &f);
 }
 
-#define BROKEN(j, rule, ...) say(j, CONFORM_BROKEN, rule, __VA_ARGS__)
-#define NOTE(j, rule, ...) say(j, CONFORM_NOTE, rule, __VA_ARGS__)
+#define BROKEN(j, rule, ...) conform_say(j, CONFORM_BROKEN, rule, __VA_ARGS__)
+#define NOTE(j, rule, ...) conform_say(j, CONFORM_NOTE, rule, __VA_ARGS__)
 
 /* ---- header */
 
@@ -90,7 +92,7 @@ struct slots {
 	uint32_t count;
 };
 
-static void keep(void *arg, const struct coro_event *event)
+static void conform_keep(void *arg, const struct coro_event *event)
 {
 	struct slots *s = arg;
 
@@ -252,7 +254,7 @@ static void judge_legacy(const struct judge *j, const struct weft_ctp_station *s
 		       st->slots[0].seq, st->slots[1].seq);
 }
 
-static void judge_station(struct judge *j, uint32_t index)
+static void conform_judge_station(struct judge *j, uint32_t index)
 {
 	const struct weft_ctp_station *st = &j->shm->stations[index];
 	struct slots s = {.count = 0};
@@ -260,7 +262,7 @@ static void judge_station(struct judge *j, uint32_t index)
 				   .cursor = &s.cursor,
 				   .index = index,
 				   .is_last = 1,
-				   .take = keep,
+				   .take = conform_keep,
 				   .arg = &s};
 
 	j->station = index;
@@ -289,7 +291,7 @@ static int judge_all(void *arg)
 	j->station = CONFORM_NO_STATION;
 	judge_header(j);
 	for (uint32_t i = 0; i < allocated; i++)
-		judge_station(j, i);
+		conform_judge_station(j, i);
 	for (uint32_t i = allocated; i < j->shm->count && i < allocated + 4096; i++)
 		if (!is_zero(&j->shm->stations[i], sizeof(j->shm->stations[i]))) {
 			j->station = i;

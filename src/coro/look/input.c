@@ -52,7 +52,7 @@ static void skip_blanks(struct scan *s)
 		s->at++;
 }
 
-static int take(struct scan *s, char c)
+static int input_take(struct scan *s, char c)
 {
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != c)
@@ -61,7 +61,7 @@ static int take(struct scan *s, char c)
 	return 1;
 }
 
-static int take_word(struct scan *s, const char *word)
+static int input_take_word(struct scan *s, const char *word)
 {
 	size_t bytes = strlen(word);
 
@@ -72,9 +72,9 @@ static int take_word(struct scan *s, const char *word)
 }
 
 /* A string's bytes as they stand there, escapes and all. */
-static int take_string(struct scan *s, struct scan *out)
+static int input_take_string(struct scan *s, struct scan *out)
 {
-	if (!take(s, '"'))
+	if (!input_take(s, '"'))
 		return 0;
 	out->at = s->at;
 	for (; s->at < s->end && *s->at != '"'; s->at++) {
@@ -89,7 +89,7 @@ static int take_string(struct scan *s, struct scan *out)
 	return 1;
 }
 
-static int take_number(struct scan *s, uint64_t *out)
+static int input_take_number(struct scan *s, uint64_t *out)
 {
 	const char *first;
 	uint64_t value = 0;
@@ -104,7 +104,7 @@ static int take_number(struct scan *s, uint64_t *out)
 	return s->at > first && !(s->at < s->end && strchr(".eE", *s->at) && *s->at);
 }
 
-static int hex_digit(char c)
+static int input_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -118,13 +118,13 @@ static int take_address(struct scan *s, uint64_t *out)
 	struct scan text;
 	uint64_t value = 0;
 
-	if (!take_string(s, &text) || text.end - text.at < 3 || text.end - text.at > 18 ||
+	if (!input_take_string(s, &text) || text.end - text.at < 3 || text.end - text.at > 18 ||
 	    memcmp(text.at, "0x", 2) != 0)
 		return 0;
 	for (const char *c = text.at + 2; c < text.end; c++) {
-		if (hex_digit(*c) < 0)
+		if (input_hex_digit(*c) < 0)
 			return 0;
-		value = value << 4 | (uint64_t)hex_digit(*c);
+		value = value << 4 | (uint64_t)input_hex_digit(*c);
 	}
 	*out = value;
 	return 1;
@@ -133,14 +133,14 @@ static int take_address(struct scan *s, uint64_t *out)
 static int take_bool(struct scan *s, uint8_t *out)
 {
 	skip_blanks(s);
-	*out = (uint8_t)take_word(s, "true");
-	return *out || take_word(s, "false");
+	*out = (uint8_t)input_take_word(s, "true");
+	return *out || input_take_word(s, "false");
 }
 
 static int bytes_of_hex(const char *text, size_t bytes, uint8_t *out)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+		int high = input_hex_digit(text[2 * i]), low = input_hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return 0;
@@ -150,12 +150,12 @@ static int bytes_of_hex(const char *text, size_t bytes, uint8_t *out)
 }
 
 /* "00-TRACE-SPAN-FLAGS" */
-static int take_context(struct scan *s, struct coro_event *e)
+static int input_take_context(struct scan *s, struct coro_event *e)
 {
 	struct weft_ctp_context_prefix c = {.valid = 1};
 	struct scan t;
 
-	if (!take_string(s, &t) || t.end - t.at != 55 || memcmp(t.at, "00-", 3) != 0 ||
+	if (!input_take_string(s, &t) || t.end - t.at != 55 || memcmp(t.at, "00-", 3) != 0 ||
 	    t.at[35] != '-' || t.at[52] != '-' || !bytes_of_hex(t.at + 3, 16, c.trace_id) ||
 	    !bytes_of_hex(t.at + 36, 8, c.span_id) || !bytes_of_hex(t.at + 53, 1, &c.trace_flags))
 		return 0;
@@ -169,7 +169,7 @@ static int take_payload(struct scan *s, struct coro_event *e)
 	struct scan t;
 	size_t bytes;
 
-	if (!take_string(s, &t))
+	if (!input_take_string(s, &t))
 		return 0;
 	bytes = (size_t)(t.end - t.at) / 2;
 	if ((t.end - t.at) % 2 || bytes > WEFT_CTP_PAYLOAD_MAX ||
@@ -184,7 +184,7 @@ static int take_u32(struct scan *s, uint32_t *out)
 {
 	uint64_t value;
 
-	if (!take_number(s, &value) || value > UINT32_MAX)
+	if (!input_take_number(s, &value) || value > UINT32_MAX)
 		return 0;
 	*out = (uint32_t)value;
 	return 1;
@@ -198,8 +198,8 @@ static int skip_scalar(struct scan *s)
 
 	skip_blanks(s);
 	if (s->at < s->end && *s->at == '"')
-		return take_string(s, &text);
-	if (take_word(s, "true") || take_word(s, "false") || take_word(s, "null"))
+		return input_take_string(s, &text);
+	if (input_take_word(s, "true") || input_take_word(s, "false") || input_take_word(s, "null"))
 		return 1;
 	text.at = s->at;
 	while (s->at < s->end && *s->at && strchr("+-.0123456789eE", *s->at))
@@ -208,7 +208,7 @@ static int skip_scalar(struct scan *s)
 }
 
 /* Brackets must match; that commas and colons stand where they should is not our affair. */
-static int skip_value(struct scan *s)
+static int input_skip_value(struct scan *s)
 {
 	char open[DEPTH_MAX];
 	int depth = 0;
@@ -256,7 +256,7 @@ static int is_dead(struct scan *s, struct coro_event *e)
 static int is_birth(struct scan *s, struct coro_event *e)
 {
 	e->known |= CORO_KNOWS_BIRTH;
-	return take_number(s, &e->birth_ts);
+	return input_take_number(s, &e->birth_ts);
 }
 
 static int take_extended(struct scan *s, const struct scan *key, struct coro_event *e,
@@ -273,31 +273,31 @@ static int take_extended(struct scan *s, const struct scan *key, struct coro_eve
 	if (key_is(key, "dead"))
 		return is_dead(s, e);
 	if (key_is(key, "context"))
-		return take_context(s, e);
+		return input_take_context(s, e);
 	if (key_is(key, "payload"))
 		return take_payload(s, e);
-	return skip_value(s);
+	return input_skip_value(s);
 }
 
 static int take_value(struct scan *s, const struct scan *key, struct coro_event *e,
 		      unsigned int *seen)
 {
 	if (key_is(key, "probe_id"))
-		return *seen |= SEEN_PROBE, take_number(s, &e->probe_id);
+		return *seen |= SEEN_PROBE, input_take_number(s, &e->probe_id);
 	if (key_is(key, "tid"))
-		return *seen |= SEEN_TID, take_number(s, &e->tid);
+		return *seen |= SEEN_TID, input_take_number(s, &e->tid);
 	if (key_is(key, "addr"))
 		return *seen |= SEEN_ADDR, take_address(s, &e->addr);
 	if (key_is(key, "seq"))
-		return *seen |= SEEN_SEQ, take_number(s, &e->seq);
+		return *seen |= SEEN_SEQ, input_take_number(s, &e->seq);
 	if (key_is(key, "is_active"))
 		return *seen |= SEEN_ACTIVE, take_bool(s, &e->is_active);
 	if (key_is(key, "ts"))
-		return *seen |= SEEN_TS, take_number(s, &e->ts);
+		return *seen |= SEEN_TS, input_take_number(s, &e->ts);
 	return take_extended(s, key, e, seen);
 }
 
-static const char *missing(unsigned int seen)
+static const char *input_missing(unsigned int seen)
 {
 	static const char *const text[] = {"no \"probe_id\"", "no \"tid\"",       "no \"addr\"",
 					   "no \"seq\"",      "no \"is_active\"", "no \"ts\""};
@@ -308,7 +308,7 @@ static const char *missing(unsigned int seen)
 	return NULL;
 }
 
-static int refuse(struct coro_input *in, const char *why)
+static int input_refuse(struct coro_input *in, const char *why)
 {
 	in->why = why;
 	return -EBADMSG;
@@ -320,31 +320,31 @@ static int refuse_key(struct coro_input *in, const struct scan *key)
 
 	snprintf(in->room, sizeof(in->room), "the value of \"%.*s\" is none",
 		 bytes < 64 ? bytes : 64, key->at);
-	return refuse(in, in->room);
+	return input_refuse(in, in->room);
 }
 
-static int parse(struct coro_input *in, struct scan *s, struct coro_event *e)
+static int input_parse(struct coro_input *in, struct scan *s, struct coro_event *e)
 {
 	unsigned int seen = 0;
 	struct scan key;
 
-	if (!take(s, '{'))
-		return refuse(in, "not a JSON object");
+	if (!input_take(s, '{'))
+		return input_refuse(in, "not a JSON object");
 	do {
-		if (!take_string(s, &key) || !take(s, ':'))
-			return refuse(in, "a key is missing");
+		if (!input_take_string(s, &key) || !input_take(s, ':'))
+			return input_refuse(in, "a key is missing");
 		if (key_is(&key, "died"))
 			in->died = *s;
 		if (!take_value(s, &key, e, &seen))
 			return refuse_key(in, &key);
-	} while (take(s, ','));
-	if (!take(s, '}'))
-		return refuse(in, "the object does not end");
+	} while (input_take(s, ','));
+	if (!input_take(s, '}'))
+		return input_refuse(in, "the object does not end");
 	skip_blanks(s);
 	if (s->at != s->end)
-		return refuse(in, "text behind the object");
+		return input_refuse(in, "text behind the object");
 	if ((seen & SEEN_ALL) != SEEN_ALL)
-		return refuse(in, missing(seen));
+		return input_refuse(in, input_missing(seen));
 	if ((seen & SEEN_IDENTITY) == SEEN_IDENTITY)
 		e->known |= CORO_KNOWS_IDENTITY;
 	in->ts = e->ts;
@@ -357,9 +357,9 @@ int coro_input_death(struct coro_input *in, struct coro_event *death)
 	struct scan *s = &in->died;
 
 	*death = (struct coro_event){.ts = in->ts, .known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY};
-	return s->at && (take(s, '[') || take(s, ',')) && (take(s, '[') || 1) &&
-	       take_u32(s, &death->pid) && take(s, ',') && take_u32(s, &death->station) &&
-	       take(s, ',') && take_u32(s, &death->generation) && take(s, ']');
+	return s->at && (input_take(s, '[') || input_take(s, ',')) && (input_take(s, '[') || 1) &&
+	       take_u32(s, &death->pid) && input_take(s, ',') && take_u32(s, &death->station) &&
+	       input_take(s, ',') && take_u32(s, &death->generation) && input_take(s, ']');
 }
 
 /* ---- the file */
@@ -395,7 +395,7 @@ int coro_input_open(struct coro_input **out, const char *path)
 }
 
 /* Bytes of the next line without its end, -ENODATA, -errno. */
-static ssize_t read_line(struct coro_input *in)
+static ssize_t input_read_line(struct coro_input *in)
 {
 	size_t count = 0;
 	int c = EOF;
@@ -411,10 +411,10 @@ static ssize_t read_line(struct coro_input *in)
 		return -ENODATA;
 	in->line++;
 	in->text[count] = 0;
-	return count > LINE_MAX_BYTES ? refuse(in, "longer than 1 MiB") : (ssize_t)count;
+	return count > LINE_MAX_BYTES ? input_refuse(in, "longer than 1 MiB") : (ssize_t)count;
 }
 
-static int is_blank(const struct scan *line)
+static int input_is_blank(const struct scan *line)
 {
 	struct scan s = *line;
 
@@ -425,16 +425,16 @@ static int is_blank(const struct scan *line)
 int coro_input_next(struct coro_input *in, struct coro_event *event)
 {
 	for (;;) {
-		ssize_t bytes = read_line(in);
+		ssize_t bytes = input_read_line(in);
 		struct scan s = {in->text, in->text + (bytes > 0 ? bytes : 0)};
 
 		if (bytes < 0)
 			return bytes == -ENODATA ? 0 : (int)bytes;
-		if (is_blank(&s))
+		if (input_is_blank(&s))
 			continue;
 		memset(event, 0, sizeof(*event));
 		in->died = (struct scan){NULL, NULL};
-		return parse(in, &s, event);
+		return input_parse(in, &s, event);
 	}
 }
 

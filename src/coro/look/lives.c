@@ -111,7 +111,7 @@ static int began_anew(const struct coro_life *life, const struct coro_event *e)
 	       life->counting != CORO_COUNTS_UNKNOWN;
 }
 
-static int is_same(const struct coro_life *life, const struct coro_event *e)
+static int lives_is_same(const struct coro_life *life, const struct coro_event *e)
 {
 	if (!life->knows_identity)
 		return !life->is_dead && !began_anew(life, e);
@@ -120,8 +120,8 @@ static int is_same(const struct coro_life *life, const struct coro_event *e)
 }
 
 /* A life begins where another may have been; *first: nothing of it can have been lost before. */
-static struct coro_life *begin(struct coro_lives *l, uint64_t *index, const struct coro_event *e,
-			       int *first)
+static struct coro_life *lives_begin(struct coro_lives *l, uint64_t *index,
+				     const struct coro_event *e, int *first)
 {
 	struct coro_life *last = *index ? coro_lives_at(l, *index - 1) : NULL, *life = life_new(l);
 
@@ -171,8 +171,9 @@ static uint64_t left_out(struct coro_life *life, uint64_t seq)
 	return step / 2 - (step > 1);
 }
 
-static void hand_out(struct coro_lives *l, const struct coro_life *life, enum coro_interval_kind k,
-		     uint64_t begin_ns, uint64_t end_ns, uint64_t addr, unsigned int flags)
+static void lives_hand_out(struct coro_lives *l, const struct coro_life *life,
+			   enum coro_interval_kind k, uint64_t begin_ns, uint64_t end_ns,
+			   uint64_t addr, unsigned int flags)
 {
 	struct coro_interval i = {.kind = k,
 				  .is_open = flags & 1,
@@ -187,7 +188,7 @@ static void hand_out(struct coro_lives *l, const struct coro_life *life, enum co
 		l->interval(l->arg, &i);
 }
 
-static void note(uint64_t ns, uint64_t *sum, uint64_t *max)
+static void lives_note(uint64_t ns, uint64_t *sum, uint64_t *max)
 {
 	*sum += ns;
 	if (ns > *max)
@@ -206,8 +207,8 @@ static void resumed(struct coro_lives *l, struct coro_life *life, const struct c
 	} else if (!life->is_open) {
 		return;
 	}
-	note(e->ts - since, &life->wait_ns, &life->max_wait_ns);
-	hand_out(l, life, CORO_WAIT, since, e->ts, addr, first ? 2 : 0);
+	lives_note(e->ts - since, &life->wait_ns, &life->max_wait_ns);
+	lives_hand_out(l, life, CORO_WAIT, since, e->ts, addr, first ? 2 : 0);
 }
 
 static void suspended(struct coro_lives *l, struct coro_life *life, const struct coro_event *e)
@@ -215,8 +216,8 @@ static void suspended(struct coro_lives *l, struct coro_life *life, const struct
 	life->suspends++;
 	if (!life->is_open)
 		return;
-	note(e->ts - life->open_ns, &life->run_ns, &life->max_run_ns);
-	hand_out(l, life, CORO_RUN, life->open_ns, e->ts, e->addr, 0);
+	lives_note(e->ts - life->open_ns, &life->run_ns, &life->max_run_ns);
+	lives_hand_out(l, life, CORO_RUN, life->open_ns, e->ts, e->addr, 0);
 }
 
 static void moved(struct coro_life *life, uint64_t tid)
@@ -232,7 +233,7 @@ static void moved(struct coro_life *life, uint64_t tid)
 	life->last_tid = tid;
 }
 
-static void learn(struct coro_life *life, const struct coro_event *e)
+static void lives_learn(struct coro_life *life, const struct coro_event *e)
 {
 	if (e->known & CORO_KNOWS_BIRTH)
 		life->birth_ns = e->birth_ts;
@@ -245,8 +246,8 @@ static void learn(struct coro_life *life, const struct coro_event *e)
 }
 
 /* The event is in order: whatever was open ends here, and the next begins. */
-static void take(struct coro_lives *l, struct coro_life *life, const struct coro_event *e,
-		 int first)
+static void lives_take(struct coro_lives *l, struct coro_life *life, const struct coro_event *e,
+		       int first)
 {
 	moved(life, e->tid);
 	if (e->is_active) {
@@ -272,12 +273,12 @@ static struct coro_life *life_of(struct coro_lives *l, const struct coro_event *
 
 	if (!index)
 		return NULL;
-	if (!*is_new && *index && is_same(coro_lives_at(l, *index - 1), e)) {
+	if (!*is_new && *index && lives_is_same(coro_lives_at(l, *index - 1), e)) {
 		*is_new = 0;
 		return coro_lives_at(l, *index - 1);
 	}
 	*is_new = 1;
-	return begin(l, index, e, first);
+	return lives_begin(l, index, e, first);
 }
 
 int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
@@ -307,8 +308,8 @@ int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
 			life->is_open = 0;
 		}
 	}
-	learn(life, e);
-	take(l, life, e, first);
+	lives_learn(life, e);
+	lives_take(l, life, e, first);
 	return 0;
 }
 
@@ -332,7 +333,7 @@ void coro_lives_end(struct coro_lives *l)
 
 		if (life->is_dead || !life->is_open)
 			continue;
-		hand_out(l, life, life->is_running ? CORO_RUN : CORO_WAIT, life->open_ns,
-			 l->last_ns, life->last_addr, 1);
+		lives_hand_out(l, life, life->is_running ? CORO_RUN : CORO_WAIT, life->open_ns,
+			       l->last_ns, life->last_addr, 1);
 	}
 }

@@ -122,7 +122,7 @@ static int mapping_add(struct coro_names *n, const struct mapping *m)
 }
 
 /* 1 taken, 0 not code of a file, -errno. */
-static int take(struct coro_names *n, uint32_t pid, const struct proc_map *map)
+static int names_take(struct coro_names *n, uint32_t pid, const struct proc_map *map)
 {
 	struct mapping m = {
 		.pid = pid, .start = map->start, .end = map->end, .offset = map->offset};
@@ -144,7 +144,7 @@ static FILE *open_maps(uint32_t pid)
 	return fopen(path, "re");
 }
 
-static int parse(char *line, struct proc_map *map)
+static int names_parse(char *line, struct proc_map *map)
 {
 	size_t bytes = strlen(line);
 
@@ -171,10 +171,10 @@ int coro_names_process(struct coro_names *n, uint32_t pid, dev_t device, ino_t i
 	while (rc >= 0 && getline(&line, &room, maps) > 0) {
 		struct proc_map map;
 
-		if (parse(line, &map))
+		if (names_parse(line, &map))
 			continue;
 		is_ours |= is_file(&map, device, inode);
-		rc = take(n, pid, &map);
+		rc = names_take(n, pid, &map);
 		free(map.path);
 	}
 	free(line);
@@ -211,9 +211,9 @@ int coro_names_noted(struct coro_names *n, const char *path)
 		unsigned long pid = strtoul(line, &rest, 10);
 		struct proc_map map;
 
-		if (rest == line || *rest != ' ' || pid > UINT32_MAX || parse(rest + 1, &map))
+		if (rest == line || *rest != ' ' || pid > UINT32_MAX || names_parse(rest + 1, &map))
 			continue;
-		rc = take(n, (uint32_t)pid, &map);
+		rc = names_take(n, (uint32_t)pid, &map);
 		free(map.path);
 	}
 	free(line);
@@ -223,7 +223,7 @@ int coro_names_noted(struct coro_names *n, const char *path)
 
 /* ---- looking up */
 
-static int compare(const void *a, const void *b)
+static int names_compare(const void *a, const void *b)
 {
 	const struct mapping *x = a, *y = b;
 
@@ -233,12 +233,12 @@ static int compare(const void *a, const void *b)
 }
 
 /* Of a process's: binary; else one after the other. */
-static const struct mapping *find(struct coro_names *n, uint32_t pid, uint64_t address)
+static const struct mapping *look_names_find(struct coro_names *n, uint32_t pid, uint64_t address)
 {
 	size_t low = 0, high = n->count;
 
 	if (!n->is_sorted && n->count)
-		qsort(n->mappings, n->count, sizeof(*n->mappings), compare);
+		qsort(n->mappings, n->count, sizeof(*n->mappings), names_compare);
 	n->is_sorted = 1;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -276,7 +276,7 @@ static struct elf_module *module_of(struct file *f)
 static int locate(struct coro_names *n, uint32_t pid, uint64_t address,
 		  const struct mapping **mapping, struct elf_module **module, uint64_t *in_file)
 {
-	const struct mapping *m = address ? find(n, pid, address) : NULL;
+	const struct mapping *m = address ? look_names_find(n, pid, address) : NULL;
 
 	if (!m)
 		return -ENOENT;

@@ -107,8 +107,8 @@ static int hex(const uint8_t *bytes, size_t count, char *out)
 	return any ? (int)(2 * count) : -ENOENT;
 }
 
-static int label_of(const struct coro_report *r, const struct coro_life *life,
-		    const struct coro_about *about, const char **value, char text[33])
+static int report_label_of(const struct coro_report *r, const struct coro_life *life,
+			   const struct coro_about *about, const char **value, char text[33])
 {
 	*value = text;
 	if (!strcmp(r->query.label, "trace-id"))
@@ -128,7 +128,7 @@ static struct coro_group *labelled(struct coro_report *r, const struct coro_life
 {
 	char text[33] = "";
 	const char *value;
-	int bytes = label_of(r, life, about_of(r, life), &value, text);
+	int bytes = report_label_of(r, life, about_of(r, life), &value, text);
 	struct coro_group *g;
 
 	/* none is not the same as an empty one */
@@ -141,8 +141,8 @@ static struct coro_group *labelled(struct coro_report *r, const struct coro_life
 
 /* ---- intervals */
 
-static struct coro_group *group_of(struct coro_report *r, enum coro_by by,
-				   const struct coro_life *life, uint64_t addr)
+static struct coro_group *report_group_of(struct coro_report *r, enum coro_by by,
+					  const struct coro_life *life, uint64_t addr)
 {
 	switch (by) {
 	case CORO_BY_ALL:
@@ -166,7 +166,7 @@ static int has_totals(const struct coro_report *r, enum coro_by by, const struct
 	       (by == CORO_BY_ALL || by == CORO_BY_LABEL || by == CORO_BY_COROUTINE);
 }
 
-static int note(struct coro_group *g, const struct coro_interval *i, int is_counted)
+static int report_note(struct coro_group *g, const struct coro_interval *i, int is_counted)
 {
 	if (i->is_open && i->kind == CORO_WAIT) {
 		if (!g->waiting++ || i->begin_ns < g->oldest_ns)
@@ -206,7 +206,7 @@ static void not_yielding(struct coro_report *r, const struct coro_interval *i)
 	};
 }
 
-static void interval(void *arg, const struct coro_interval *i)
+static void report_interval(void *arg, const struct coro_interval *i)
 {
 	struct coro_report *r = arg;
 	struct coro_interval until_now = *i;
@@ -219,8 +219,8 @@ static void interval(void *arg, const struct coro_interval *i)
 
 		if (!(r->query.by & 1u << by))
 			continue;
-		g = group_of(r, by, i->life, i->addr);
-		if (!g || note(g, i, has_totals(r, by, i->life)))
+		g = report_group_of(r, by, i->life, i->addr);
+		if (!g || report_note(g, i, has_totals(r, by, i->life)))
 			r->error = -ENOMEM;
 	}
 	if (i->kind == CORO_RUN && r->query.long_run_ns &&
@@ -239,7 +239,7 @@ int coro_report_new(struct coro_report **out, const struct coro_report_query *qu
 	r->query = *query;
 	/* what is judged is judged by what is usual at its place */
 	r->query.by |= 1u << CORO_BY_ALL | 1u << CORO_BY_SITE;
-	r->lives = coro_lives_new(interval, r);
+	r->lives = coro_lives_new(report_interval, r);
 	r->pids = map_new();
 	r->tids = map_new();
 	if (!r->lives || !r->pids || !r->tids) {
@@ -351,7 +351,7 @@ static int add_totals(struct coro_report *r, const struct coro_life *life,
 
 		if (!(r->query.by & 1u << by) || !has_totals(r, by, life))
 			continue;
-		g = group_of(r, by, life, 0);
+		g = report_group_of(r, by, life, 0);
 		if (!g ||
 		    coro_times_add_histogram(&g->run, s->run_histogram, s->totals.run_ns,
 					     s->totals.max_run_ns) ||

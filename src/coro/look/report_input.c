@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int feed(void *report, const struct coro_event *event)
+static int report_input_feed(void *report, const struct coro_event *event)
 {
 	return coro_report_event(report, event);
 }
@@ -26,7 +26,7 @@ static int feed_deaths(struct coro_report *r, struct order *order, struct coro_i
 
 int coro_report_jsonl(struct coro_report *r, const char *path, uint64_t *line, char why[128])
 {
-	struct order order = {.next = feed, .arg = r};
+	struct order order = {.next = report_input_feed, .arg = r};
 	struct coro_event e;
 	struct coro_input *in = NULL;
 	int rc = coro_input_open(&in, path);

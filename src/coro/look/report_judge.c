@@ -35,7 +35,8 @@ static void because(struct coro_suspect *s, const char *reason)
 		s->reason[s->reason_count++] = reason;
 }
 
-static void lower(struct coro_suspect *s, enum coro_confidence most, const char *reason)
+static void report_judge_lower(struct coro_suspect *s, enum coro_confidence most,
+			       const char *reason)
 {
 	if (s->confidence > most)
 		s->confidence = (uint8_t)most;
@@ -118,7 +119,8 @@ static void from_life(const struct judge *j, const struct coro_life *life, struc
 
 /* ---- stuck */
 
-static void judge_station(const struct judge *j, const struct coro_about *a, struct coro_suspect *s)
+static void report_judge_station(const struct judge *j, const struct coro_about *a,
+				 struct coro_suspect *s)
 {
 	uint64_t pid = a->pid;
 
@@ -143,15 +145,17 @@ static void judge_trace(const struct coro_report *r, const struct coro_life *lif
 {
 	s->confidence = CORO_MEDIUM;
 	if (!life->knows_death)
-		lower(s, CORO_LOW, "the trace tells no deaths: it may be over");
+		report_judge_lower(s, CORO_LOW, "the trace tells no deaths: it may be over");
 	else
 		because(s, "nothing tells here whether it was woken");
 	if (!life->last_addr && !life->knows_death)
-		lower(s, CORO_LOW, "it suspended at no address, as one does that ends");
+		report_judge_lower(s, CORO_LOW,
+				   "it suspended at no address, as one does that ends");
 	if (life->gaps)
-		lower(s, CORO_LOW, "events of it were lost");
+		report_judge_lower(s, CORO_LOW, "events of it were lost");
 	if (coro_report_untold(r))
-		lower(s, CORO_LOW, "runs and waits were lost: its end may be among them");
+		report_judge_lower(s, CORO_LOW,
+				   "runs and waits were lost: its end may be among them");
 }
 
 static void judge_place(struct coro_report *r, const struct coro_life *life, struct coro_suspect *s)
@@ -163,14 +167,14 @@ static void judge_place(struct coro_report *r, const struct coro_life *life, str
 		return;
 	}
 	if (g->wait.count && g->wait.max_ns >= s->for_ns)
-		lower(s, CORO_LOW, "others waited as long at this place, and went on");
+		report_judge_lower(s, CORO_LOW, "others waited as long at this place, and went on");
 	else if (g->wait.count)
 		because(s, "waits at this place have ended sooner");
 	if (g->ended && !life->user && !life->knows_death)
-		lower(s, CORO_LOW, "others ended at this place");
+		report_judge_lower(s, CORO_LOW, "others ended at this place");
 }
 
-static int is_over(const struct coro_life *life)
+static int report_judge_is_over(const struct coro_life *life)
 {
 	const struct coro_about *a = life->user;
 
@@ -184,7 +188,8 @@ static void look_for_stuck(const struct judge *j, const struct coro_life *life)
 	int is_woken = a && (a->state == WEFT_CTP_READY || a->last_wake_ns > life->last_ns);
 	struct coro_suspect *s;
 
-	if (life->is_running || is_over(life) || r->now_ns - life->last_ns <= r->query.stuck_ns)
+	if (life->is_running || report_judge_is_over(life) ||
+	    r->now_ns - life->last_ns <= r->query.stuck_ns)
 		return;
 	s = suspect_new(r, is_woken ? CORO_WOKEN : CORO_STUCK);
 	if (!s)
@@ -193,7 +198,7 @@ static void look_for_stuck(const struct judge *j, const struct coro_life *life)
 	if (is_woken)
 		return;
 	if (a)
-		judge_station(j, a, s);
+		report_judge_station(j, a, s);
 	else
 		judge_trace(r, life, s);
 	judge_place(r, life, s);
@@ -206,7 +211,8 @@ static void never_resumed(const struct judge *j, const struct coro_life *life)
 	const struct coro_about *a = life->user;
 	struct coro_suspect *s;
 
-	if (life->resumes || is_over(life) || !life->suspends || (a && a->totals.resumes))
+	if (life->resumes || report_judge_is_over(life) || !life->suspends ||
+	    (a && a->totals.resumes))
 		return;
 	s = suspect_new(j->r, CORO_NEVER_RESUMED);
 	if (s)
@@ -400,13 +406,14 @@ static void count_lives(struct coro_report *r)
 			r->running += !life->is_dead && life->is_running;
 			r->suspended += !life->is_dead && !life->is_running;
 		}
-		g = is_over(life) ? coro_report_site(r, life->pid, life->last_addr) : NULL;
+		g = report_judge_is_over(life) ? coro_report_site(r, life->pid, life->last_addr)
+					       : NULL;
 		if (g)
 			g->ended++;
 	}
 }
 
-static int begin(struct judge *j, struct coro_report *r)
+static int report_judge_begin(struct judge *j, struct coro_report *r)
 {
 	size_t i = 0;
 
@@ -430,7 +437,7 @@ static int begin(struct judge *j, struct coro_report *r)
 int coro_report_judge(struct coro_report *r)
 {
 	struct judge j;
-	int rc = begin(&j, r);
+	int rc = report_judge_begin(&j, r);
 
 	if (rc == 0)
 		count_lives(r);

@@ -57,8 +57,8 @@ static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter coun
 	return 0;
 }
 
-static int add_span(struct coro_timeline *t, enum coro_counter counter, uint64_t begin_ns,
-		    uint64_t end_ns)
+static int timeline_add_span(struct coro_timeline *t, enum coro_counter counter, uint64_t begin_ns,
+			     uint64_t end_ns)
 {
 	int rc = end_ns > begin_ns ? add_step(t, begin_ns, counter, 1) : 0;
 
@@ -153,7 +153,7 @@ static int is_shorter(const struct coro_wait *a, const struct coro_wait *b)
 	return a->end_ns - a->begin_ns < b->end_ns - b->begin_ns;
 }
 
-static void swap(struct coro_wait *a, struct coro_wait *b)
+static void timeline_swap(struct coro_wait *a, struct coro_wait *b)
 {
 	struct coro_wait kept = *a;
 
@@ -161,7 +161,7 @@ static void swap(struct coro_wait *a, struct coro_wait *b)
 	*b = kept;
 }
 
-static void sift_down(struct coro_timeline *t)
+static void timeline_sift_down(struct coro_timeline *t)
 {
 	size_t at = 0, child;
 
@@ -170,7 +170,7 @@ static void sift_down(struct coro_timeline *t)
 			child++;
 		if (!is_shorter(&t->waits[child], &t->waits[at]))
 			return;
-		swap(&t->waits[child], &t->waits[at]);
+		timeline_swap(&t->waits[child], &t->waits[at]);
 		at = child;
 	}
 }
@@ -183,10 +183,10 @@ static void keep_wait(struct coro_timeline *t, const struct coro_wait *wait)
 	if (at < t->longest) {
 		t->waits[t->wait_count++] = *wait;
 		for (; at && is_shorter(&t->waits[at], &t->waits[(at - 1) / 2]); at = (at - 1) / 2)
-			swap(&t->waits[at], &t->waits[(at - 1) / 2]);
+			timeline_swap(&t->waits[at], &t->waits[(at - 1) / 2]);
 	} else if (is_shorter(&t->waits[0], wait)) {
 		t->waits[0] = *wait;
-		sift_down(t);
+		timeline_sift_down(t);
 	}
 }
 
@@ -201,10 +201,10 @@ static int add_wait(struct coro_timeline *t, const struct coro_interval *i)
 	chain->continues = !i->is_open && !i->is_first && chain->last &&
 			   t->runs.at[chain->last - 1].end_ns == i->begin_ns;
 	keep_wait(t, &wait);
-	return add_span(t, CORO_SUSPENDED, i->begin_ns, i->end_ns);
+	return timeline_add_span(t, CORO_SUSPENDED, i->begin_ns, i->end_ns);
 }
 
-static void interval(void *arg, const struct coro_interval *i)
+static void timeline_interval(void *arg, const struct coro_interval *i)
 {
 	struct coro_timeline *t = arg;
 	int rc = i->kind == CORO_RUN ? add_run(t, i) : add_wait(t, i);
@@ -224,7 +224,7 @@ static int count_lost(struct coro_timeline *t, uint64_t ns, uint64_t lost)
 	return add_step(t, ns, CORO_LOST, more > LOST_MAX ? LOST_MAX : (int64_t)more);
 }
 
-static int take_event(void *arg, const struct coro_event *event)
+static int timeline_take_event(void *arg, const struct coro_event *event)
 {
 	struct coro_timeline *t = arg;
 	int rc = coro_lives_event(t->lives, event);
@@ -240,10 +240,10 @@ int coro_timeline_new(struct coro_timeline **out, uint32_t longest)
 
 	if (!t)
 		return -ENOMEM;
-	t->order.next = take_event;
+	t->order.next = timeline_take_event;
 	t->order.arg = t;
 	t->longest = longest ? longest : CORO_LONGEST_DEFAULT;
-	t->lives = coro_lives_new(interval, t);
+	t->lives = coro_lives_new(timeline_interval, t);
 	t->thread_of = map_new();
 	t->context_of = map_new();
 	t->waits = calloc(t->longest, sizeof(*t->waits));
@@ -315,7 +315,7 @@ static int add_lives(struct coro_timeline *t)
 			until = life->last_ns;
 		if (chain && chain->last && until < t->runs.at[chain->last - 1].end_ns)
 			until = t->runs.at[chain->last - 1].end_ns;
-		rc = add_span(t, CORO_LIVE, begin, until);
+		rc = timeline_add_span(t, CORO_LIVE, begin, until);
 	}
 	return rc;
 }
@@ -325,7 +325,8 @@ static int add_running(struct coro_timeline *t)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < t->runs.count; i++)
-		rc = add_span(t, CORO_RUNNING, t->runs.at[i].begin_ns, t->runs.at[i].end_ns);
+		rc = timeline_add_span(t, CORO_RUNNING, t->runs.at[i].begin_ns,
+				       t->runs.at[i].end_ns);
 	return rc;
 }
 
@@ -346,7 +347,7 @@ static void find_last_runs(struct coro_timeline *t)
 	}
 }
 
-static int by_time(const void *left, const void *right)
+static int timeline_by_time(const void *left, const void *right)
 {
 	const struct step *a = left, *b = right;
 
@@ -388,7 +389,7 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 	if (!rc)
 		rc = add_lives(t);
 	if (t->step_count)
-		qsort(t->steps, t->step_count, sizeof(*t->steps), by_time);
+		qsort(t->steps, t->step_count, sizeof(*t->steps), timeline_by_time);
 	if (t->wait_count)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_life);
 	return rc;
@@ -423,7 +424,7 @@ uint64_t coro_timeline_lost(const struct coro_timeline *t)
 	return t->lost;
 }
 
-static void apply(int64_t *counters, int64_t what)
+static void timeline_apply(int64_t *counters, int64_t what)
 {
 	int64_t counter = (what % CORO_COUNTERS + CORO_COUNTERS) % CORO_COUNTERS;
 
@@ -443,7 +444,7 @@ int coro_timeline_counters(const struct coro_timeline *t,
 		unsigned int changed = 0;
 
 		for (; i < t->step_count && t->steps[i].ns == ns; i++)
-			apply(now, t->steps[i].what);
+			timeline_apply(now, t->steps[i].what);
 		for (unsigned int c = 0; c < CORO_COUNTERS; c++)
 			changed |= (unsigned int)(now[c] != told[c]) << c;
 		memcpy(told, now, sizeof(told));

@@ -38,29 +38,29 @@ int slices_add(struct slices *s, const struct coro_slice *slice)
 	return 0;
 }
 
-static int order(uint64_t a, uint64_t b)
+static int timeline_nest_order(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
 /* By thread and begin; what lasts longer first, for it may hold the other. */
-static int compare(const void *left, const void *right)
+static int timeline_nest_compare(const void *left, const void *right)
 {
 	const struct coro_slice *a = left, *b = right;
-	int by = order(a->thread, b->thread);
+	int by = timeline_nest_order(a->thread, b->thread);
 
 	if (!by)
-		by = order(a->begin_ns, b->begin_ns);
+		by = timeline_nest_order(a->begin_ns, b->begin_ns);
 	if (!by)
-		by = order(b->end_ns, a->end_ns);
-	return by ? by : order(a->flow, b->flow);
+		by = timeline_nest_order(b->end_ns, a->end_ns);
+	return by ? by : timeline_nest_order(a->flow, b->flow);
 }
 
 void slices_sort(struct slices *s)
 {
 	if (!s->count)
 		return;
-	qsort(s->at, s->count, sizeof(*s->at), compare);
+	qsort(s->at, s->count, sizeof(*s->at), timeline_nest_compare);
 	for (size_t i = 0; i + 1 < s->count; i++) {
 		struct coro_slice *slice = &s->at[i], *next = slice + 1;
 		int knows = slice->life->knows_death && !slice->life->is_dead;
@@ -73,10 +73,10 @@ void slices_sort(struct slices *s)
 
 static int rest_before(const struct rest *a, const struct rest *b)
 {
-	return compare(&a->slice, &b->slice) < 0;
+	return timeline_nest_compare(&a->slice, &b->slice) < 0;
 }
 
-static void swap(struct rest *a, struct rest *b)
+static void timeline_nest_swap(struct rest *a, struct rest *b)
 {
 	struct rest kept = *a;
 
@@ -95,7 +95,7 @@ static int push_rest(struct sweep *s, const struct rest *rest)
 	s->rests = grown;
 	s->rests[s->rest_count++] = *rest;
 	for (; at && rest_before(&s->rests[at], &s->rests[(at - 1) / 2]); at = (at - 1) / 2)
-		swap(&s->rests[at], &s->rests[(at - 1) / 2]);
+		timeline_nest_swap(&s->rests[at], &s->rests[(at - 1) / 2]);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static struct rest pop_rest(struct sweep *s)
 			child++;
 		if (!rest_before(&s->rests[child], &s->rests[at]))
 			return top;
-		swap(&s->rests[child], &s->rests[at]);
+		timeline_nest_swap(&s->rests[child], &s->rests[at]);
 		at = child;
 	}
 }
@@ -144,7 +144,7 @@ static const struct coro_slice *outside(struct sweep *s, const struct coro_slice
 	return NULL;
 }
 
-static int take(struct sweep *s, struct rest *item)
+static int timeline_nest_take(struct sweep *s, struct rest *item)
 {
 	const struct coro_slice *around = outside(s, &item->slice);
 	struct rest rest = *item;
@@ -180,7 +180,7 @@ int slices_nest(const struct slices *sorted, struct slices *nested)
 			item = pop_rest(&s);
 		else
 			i++;
-		rc = take(&s, &item);
+		rc = timeline_nest_take(&s, &item);
 	}
 	free(s.open);
 	free(s.rests);

@@ -212,7 +212,7 @@ static int add_fde(struct checker *c, Dwarf_Off offset, Dwarf_Off next, const Dw
 }
 
 /* One pass over all entries: over the CIEs, or over the FDEs. */
-static int pass(struct checker *c, int over_cies)
+static int cfi_check_pass(struct checker *c, int over_cies)
 {
 	Dwarf_Off offset = 0, next = 0;
 	int err = 0;
@@ -281,10 +281,10 @@ int cfi_section_check(struct cfi_section *s)
 			 .d_type = ELF_T_BYTE,
 			 .d_version = EV_CURRENT},
 	};
-	int err = pass(&c, 1);
+	int err = cfi_check_pass(&c, 1);
 
 	if (!err)
-		err = pass(&c, 0);
+		err = cfi_check_pass(&c, 0);
 	free(c.cies);
 	if (!err)
 		sort_spans(s);

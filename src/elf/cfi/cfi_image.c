@@ -27,7 +27,7 @@ static struct layout layout_of(size_t size)
 	return l;
 }
 
-static void put_header(uint8_t *image, const struct layout *l, int machine)
+static void cfi_image_put_header(uint8_t *image, const struct layout *l, int machine)
 {
 	Elf64_Ehdr h = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
@@ -74,7 +74,7 @@ int cfi_image_open(const struct cfi_section *s, Elf **elf, void **image)
 
 	if (!bytes)
 		return -ENOMEM;
-	put_header(bytes, &l, s->machine);
+	cfi_image_put_header(bytes, &l, s->machine);
 	put_sections(bytes, &l, s);
 	*elf = elf_memory((char *)bytes, l.end);
 	if (!*elf) {

@@ -43,7 +43,7 @@ static int is_plt_expression(const Dwarf_Op *ops, size_t count)
 	return ops[4].atom >= DW_OP_lit0 && ops[4].atom <= DW_OP_lit31;
 }
 
-static int fits(int64_t value, int64_t limit)
+static int cfi_rule_fits(int64_t value, int64_t limit)
 {
 	return value >= -limit && value < limit;
 }
@@ -64,13 +64,13 @@ static int cfa_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 		return 1;
 	}
 	if (!is_register_offset(&ops[0], &number, &offset) || number >= UNWIND_REGISTERS ||
-	    (machine == UNWIND_X86_64 && number > 16) || !fits(offset, INT64_C(1) << 31))
+	    (machine == UNWIND_X86_64 && number > 16) || !cfi_rule_fits(offset, INT64_C(1) << 31))
 		return 0;
 	if (count == 3 && ops[2].atom == DW_OP_plus_uconst)
 		extra = (int64_t)ops[2].number;
 	if (count > 1 && (ops[1].atom != DW_OP_deref || count > (extra ? 3 : 2)))
 		return 0;
-	if (!fits(extra, 1 << 15))
+	if (!cfi_rule_fits(extra, 1 << 15))
 		return 0;
 	out->cfa = count > 1 ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
 	out->cfa_register = (uint8_t)number;
@@ -87,7 +87,7 @@ struct place {
 
 static struct place place_at(enum unwind_save how, int64_t offset)
 {
-	if (offset % 8 != 0 || !fits(offset / 8, 1 << 15))
+	if (offset % 8 != 0 || !cfi_rule_fits(offset / 8, 1 << 15))
 		return (struct place){.how = UNWIND_LOST};
 	return (struct place){.how = how, .is_known = 1, .words = (int16_t)(offset / 8)};
 }
@@ -121,8 +121,8 @@ static struct place place_of_ops(const struct unwind_rule *rule, int machine, co
 	return unknown;
 }
 
-static struct place place_of(Dwarf_Frame *frame, const struct unwind_rule *rule, int machine,
-			     int number)
+static struct place cfi_rule_place_of(Dwarf_Frame *frame, const struct unwind_rule *rule,
+				      int machine, int number)
 {
 	Dwarf_Op memory[3], *ops;
 	size_t count;
@@ -179,7 +179,7 @@ static int ra_in_register(Dwarf_Frame *frame, int machine, int ra, int *number)
 static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 {
 	int ra = dwarf_frame_info(frame, NULL, NULL, NULL), number = -1;
-	struct place place = place_of(frame, out, machine, ra);
+	struct place place = cfi_rule_place_of(frame, out, machine, ra);
 
 	/* Assembler on aarch64 may keep it elsewhere: glibc's rawmemchr in x15. */
 	if (machine == UNWIND_X86_64 ? ra != 16 : ra < 0 || ra > 30)
@@ -220,7 +220,7 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 
 		if (number < 0)
 			break;
-		place = place_of(frame, out, machine, number);
+		place = cfi_rule_place_of(frame, out, machine, number);
 		if (is_rbx_unmentioned(machine, number, &place))
 			place.how = UNWIND_SAME;
 		stats->lost_registers += !place.is_known;

@@ -98,7 +98,7 @@ static int load_by_segment(struct cfi_section *s, const struct elf_module *m)
 	return s->size ? 0 : -ENOENT;
 }
 
-static int load_separate(struct cfi_section *s, const struct elf_module *m)
+static int cfi_section_load_separate(struct cfi_section *s, const struct elf_module *m)
 {
 	struct debug_file found;
 	int err = debug_file_find(m, DEBUG_WANT_FRAMES, &found);
@@ -117,7 +117,8 @@ int cfi_section_load(struct cfi_section *s, const struct elf_module *m, enum cfi
 	memset(s, 0, sizeof(*s));
 	s->is_eh_frame = where == CFI_EH_FRAME;
 	s->machine = m->machine;
-	err = where == CFI_SEPARATE_DEBUG_FRAME ? load_separate(s, m) : load_by_name(s, m->elf);
+	err = where == CFI_SEPARATE_DEBUG_FRAME ? cfi_section_load_separate(s, m)
+						: load_by_name(s, m->elf);
 	if (err == -ENOENT && s->is_eh_frame)
 		err = load_by_segment(s, m);
 	if (!err)

@@ -102,7 +102,7 @@ static size_t address_bytes(const uint8_t *at, size_t left)
 	return bytes;
 }
 
-static int decode(const uint8_t *code, size_t size, struct instruction *out)
+static int gap_rules_decode(const uint8_t *code, size_t size, struct instruction *out)
 {
 	static const uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x2e, 0x3e, 0x64};
 	size_t at = 0;
@@ -218,7 +218,7 @@ static void arrive(struct reader *r)
 		r->state.is_outermost = 1;
 }
 
-static struct unwind_rule rule_of(const struct state *s)
+static struct unwind_rule gap_rules_rule_of(const struct state *s)
 {
 	static const struct unwind_rule outermost = {.cfa = UNWIND_CFA_END};
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
@@ -236,7 +236,7 @@ static struct unwind_rule rule_of(const struct state *s)
 	return rule;
 }
 
-static int is_same(const struct state *a, const struct state *b)
+static int gap_rules_is_same(const struct state *a, const struct state *b)
 {
 	return a->depth == b->depth && a->saved_rbp == b->saved_rbp &&
 	       a->is_outermost == b->is_outermost;
@@ -253,22 +253,22 @@ static int read_gap(struct reader *r, uint64_t address, elf_rule_put put, void *
 		struct state after;
 
 		arrive(r);
-		if (!is_same(&last, &r->state)) {
-			struct unwind_rule rule = rule_of(&last);
+		if (!gap_rules_is_same(&last, &r->state)) {
+			struct unwind_rule rule = gap_rules_rule_of(&last);
 
 			err = put(arg, address + start, address + r->at, &rule);
 			start = r->at;
 			last = r->state;
 		}
 		after = r->state;
-		if (!decode(r->code + r->at, r->size - r->at, &i) || !execute(&after, &i))
+		if (!gap_rules_decode(r->code + r->at, r->size - r->at, &i) || !execute(&after, &i))
 			break;
 		note_target(r, &i);
 		r->at += i.length;
 		r->state = is_end(&i) ? entered : after;
 	}
 	if (!err && r->at > start) {
-		struct unwind_rule rule = rule_of(&last);
+		struct unwind_rule rule = gap_rules_rule_of(&last);
 
 		err = put(arg, address + start, address + r->at, &rule);
 	}

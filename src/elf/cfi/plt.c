@@ -45,8 +45,8 @@ static int add_word(struct got *got, uint64_t address, const char *name)
 	return 0;
 }
 
-static int read_relocations(const struct elf_module *m, Elf_Scn *section, const GElf_Shdr *header,
-			    struct got *got)
+static int plt_read_relocations(const struct elf_module *m, Elf_Scn *section,
+				const GElf_Shdr *header, struct got *got)
 {
 	Elf_Data *data = elf_section_data(section), *symbols;
 	Elf_Scn *symbol_section = elf_getscn(m->elf, header->sh_link);
@@ -88,7 +88,7 @@ static int read_got(const struct elf_module *m, struct got *got)
 	while (!err && (section = elf_nextscn(m->elf, section)) != NULL)
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
 		    (header.sh_flags & SHF_ALLOC))
-			err = read_relocations(m, section, &header, got);
+			err = plt_read_relocations(m, section, &header, got);
 	if (got->count)
 		qsort(got->words, got->count, sizeof(*got->words), compare_words);
 	return err;

@@ -28,7 +28,8 @@ static struct unwind_rule with_offset(struct unwind_rule rule, int32_t offset)
 	return rule;
 }
 
-static int put_all(const struct elf_module *m, const GElf_Shdr *h, elf_rule_put put, void *arg)
+static int plt_rules_put_all(const struct elf_module *m, const GElf_Shdr *h, elf_rule_put put,
+			     void *arg)
 {
 	const struct unwind_rule *called =
 		m->machine == UNWIND_X86_64 ? &x86_64_called : &aarch64_called;
@@ -55,7 +56,7 @@ static int put_lazy_x86_64(const struct elf_module *m, const GElf_Shdr *h, elf_r
 
 	if (h->sh_size < sizeof(code) || elf_module_read(m, at, code, sizeof(code)) != 0 ||
 	    code[0] != PUSH_MEMORY || code[1] != 0x35 || end_of_push(code + STUB) == 0)
-		return put_all(m, h, put, arg);
+		return plt_rules_put_all(m, h, put, arg);
 	rule = with_offset(rule, 16);
 	err = put(arg, at, at + 6, &rule);
 	rule = with_offset(rule, 24);
@@ -76,7 +77,7 @@ static int put_lazy_aarch64(const struct elf_module *m, const GElf_Shdr *h, elf_
 
 	if (h->sh_size < 32 || elf_module_read(m, at, code, sizeof(code)) != 0 ||
 	    (code[0] != STP_X16_X30 && code[1] != STP_X16_X30))
-		return put_all(m, h, put, arg);
+		return plt_rules_put_all(m, h, put, arg);
 	push = code[0] == STP_X16_X30 ? at + 4 : at + 8;
 	pushed.ra = UNWIND_AT_CFA;
 	pushed.ra_offset = -1;
@@ -97,6 +98,6 @@ int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg)
 						  : put_lazy_aarch64(m, &h, put, arg);
 	for (size_t i = 0; !err && i < sizeof(eager) / sizeof(eager[0]); i++)
 		if (elf_find_section(m, eager[i], &h))
-			err = put_all(m, &h, put, arg);
+			err = plt_rules_put_all(m, &h, put, arg);
 	return err;
 }

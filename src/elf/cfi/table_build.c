@@ -242,7 +242,7 @@ static int is_poorly_covered(const struct builder *b)
 	return elf_find_section(b->module, ".text", &text) && covered < text.sh_size / 2;
 }
 
-static int open_source(struct builder *b, enum source source)
+static int table_build_open_source(struct builder *b, enum source source)
 {
 	struct cfi *c = &b->cfi[source];
 	int err;
@@ -262,7 +262,7 @@ static int collect_pieces(struct builder *b)
 	for (int source = FROM_EH_FRAME; source < FROM_CODE; source++) {
 		struct cfi *c = &b->cfi[source];
 
-		err = open_source(b, (enum source)source);
+		err = table_build_open_source(b, (enum source)source);
 
 		if (err == -ENOMEM)
 			return err;
@@ -299,7 +299,7 @@ static int number_of_rule(struct builder *b, const struct unwind_rule *rule, uin
 	return b->rules.failed ? -ENOMEM : 0;
 }
 
-static int put_row(struct builder *b, uint64_t pc, const struct unwind_rule *rule)
+static int table_build_put_row(struct builder *b, uint64_t pc, const struct unwind_rule *rule)
 {
 	const struct row *last = NULL;
 	struct row row = {.pc = pc};
@@ -319,17 +319,18 @@ static int put_no_rule(struct builder *b, uint64_t pc)
 {
 	static const struct unwind_rule none;
 
-	return put_row(b, pc, &none);
+	return table_build_put_row(b, pc, &none);
 }
 
-static int put_frame(struct builder *b, const struct piece *p, uint64_t pc, Dwarf_Frame *frame)
+static int table_build_put_frame(struct builder *b, const struct piece *p, uint64_t pc,
+				 Dwarf_Frame *frame)
 {
 	struct unwind_rule rule;
 
 	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
-		return put_row(b, pc, &signal_rule);
+		return table_build_put_row(b, pc, &signal_rule);
 	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
-	return put_row(b, pc, &rule);
+	return table_build_put_row(b, pc, &rule);
 }
 
 /* All rows of one entry. */
@@ -349,7 +350,7 @@ static int put_piece_rows(struct builder *b, const struct piece *p)
 			return put_no_rule(b, pc);
 		}
 		dwarf_frame_info(frame, NULL, &end, NULL);
-		err = put_frame(b, p, pc, frame);
+		err = table_build_put_frame(b, p, pc, frame);
 		free(frame);
 		b->stats->rows++;
 		pc = end > pc ? end : pc + 1;
@@ -368,7 +369,7 @@ static int collect_rows(struct builder *b)
 	for (size_t i = 0; !err && i < count; i++) {
 		const struct piece *p = &pieces[i];
 
-		err = p->source == FROM_CODE ? put_row(b, p->start, &p->rule)
+		err = p->source == FROM_CODE ? table_build_put_row(b, p->start, &p->rule)
 					     : put_piece_rows(b, p);
 		if (!err && (i + 1 == count || pieces[i + 1].start > p->end))
 			err = put_no_rule(b, p->end);

@@ -35,7 +35,8 @@ static int read_attributes(struct dwread *r, struct dwread_cursor *c, struct dwr
 	return -1;
 }
 
-static void read_table(struct dwread *r, struct dwread_cursor *c, struct dwread_abbrevs *a)
+static void dwread_abbrev_read_table(struct dwread *r, struct dwread_cursor *c,
+				     struct dwread_abbrevs *a)
 {
 	int is_sorted = 1;
 	uint64_t last = 0;
@@ -74,7 +75,7 @@ struct dwread_abbrevs *dwread_abbrevs_get(struct dwread_file *f, uint64_t offset
 	a = calloc(1, sizeof(*a));
 	*kept = (uint64_t)(uintptr_t)a;
 	if (a)
-		read_table(f->reader, &c, a);
+		dwread_abbrev_read_table(f->reader, &c, a);
 	return a;
 }
 

@@ -140,7 +140,7 @@ int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_fil
 	return 0;
 }
 
-static void free_all(struct map *map, void (*destroy)(void *))
+static void dwread_file_free_all(struct map *map, void (*destroy)(void *))
 {
 	size_t cursor = 0, bytes;
 	const void *key;
@@ -168,8 +168,8 @@ void dwread_file_free(struct dwread_file *f)
 	for (size_t i = 0; i < f->unit_count; i++)
 		dwread_tree_free(f->units[i].tree);
 	free(f->units);
-	free_all(f->abbrevs, free_abbrevs);
-	free_all(f->lines, free_lines);
+	dwread_file_free_all(f->abbrevs, free_abbrevs);
+	dwread_file_free_all(f->lines, free_lines);
 	elf_end(f->elf);
 	buf_free(&f->joined);
 	free(f);
@@ -198,8 +198,8 @@ struct first_entry {
 	struct dwread_value comp_dir, dwo_name, low;
 };
 
-static void take(struct dwread_unit *u, struct first_entry *e, uint16_t name,
-		 const struct dwread_value *v)
+static void dwread_file_take(struct dwread_unit *u, struct first_entry *e, uint16_t name,
+			     const struct dwread_value *v)
 {
 	switch (name) {
 	case DW_AT_str_offsets_base:
@@ -283,7 +283,7 @@ int dwread_unit_load(struct dwread_unit *u)
 	for (uint32_t i = 0; i < abbrev->count && !c.failed; i++) {
 		dwread_read_value(&c, u, &attributes[abbrev->first + i], &v);
 		if (!c.failed)
-			take(u, &e, attributes[abbrev->first + i].name, &v);
+			dwread_file_take(u, &e, attributes[abbrev->first + i].name, &v);
 	}
 	u->comp_dir = dwread_string(u, &e.comp_dir);
 	u->dwo_name = dwread_string(u, &e.dwo_name);

@@ -142,8 +142,8 @@ void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
 	read_form(c, u, form, attribute->constant, out);
 }
 
-static const char *string_at(const struct dwread_file *f, enum dwread_section_id id,
-			     uint64_t offset)
+static const char *dwread_form_string_at(const struct dwread_file *f, enum dwread_section_id id,
+					 uint64_t offset)
 {
 	struct dwread_cursor c;
 
@@ -163,7 +163,7 @@ static const char *string_by_index(const struct dwread_unit *u, uint64_t index)
 	c = dwread_cursor_at(u->file, DWREAD_STR_OFFSETS,
 			     u->str_offsets_base + index * u->offset_size);
 	offset = cursor_fixed(&c, u->offset_size);
-	return c.failed ? NULL : string_at(u->file, DWREAD_STR, offset);
+	return c.failed ? NULL : dwread_form_string_at(u->file, DWREAD_STR, offset);
 }
 
 const char *dwread_string(const struct dwread_unit *u, const struct dwread_value *v)
@@ -172,12 +172,12 @@ const char *dwread_string(const struct dwread_unit *u, const struct dwread_value
 	case DW_FORM_string:
 		return (const char *)v->text;
 	case DW_FORM_strp:
-		return string_at(u->file, DWREAD_STR, v->number);
+		return dwread_form_string_at(u->file, DWREAD_STR, v->number);
 	case DW_FORM_line_strp:
-		return string_at(u->file, DWREAD_LINE_STR, v->number);
+		return dwread_form_string_at(u->file, DWREAD_LINE_STR, v->number);
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return string_at(u->file->reader->alt, DWREAD_STR, v->number);
+		return dwread_form_string_at(u->file->reader->alt, DWREAD_STR, v->number);
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:

@@ -99,7 +99,7 @@ static int read_table_v5(struct program *p, int is_sources)
 	return err;
 }
 
-static int read_header(struct program *p)
+static int dwread_lines_read_header(struct program *p)
 {
 	uint64_t length = cursor_length(&p->at, &p->form.offset_size), header;
 	struct dwread_cursor after;
@@ -155,7 +155,7 @@ static void reset(struct program *p)
 	p->first_row = row_count(p->lines);
 }
 
-static int put_row(struct program *p)
+static int dwread_lines_put_row(struct program *p)
 {
 	struct dwread_row row = {p->address, p->file > UINT32_MAX ? 0 : (uint32_t)p->file, p->line};
 	const struct dwread_row *rows = (const void *)p->lines->rows.data;
@@ -221,14 +221,14 @@ static int run_special(struct program *p, uint8_t opcode)
 
 	p->address += (uint64_t)(adjusted / p->line_range) * p->minimum_length;
 	p->line += (uint32_t)(p->line_base + (int)(adjusted % p->line_range));
-	return put_row(p);
+	return dwread_lines_put_row(p);
 }
 
 static int run_standard(struct program *p, uint8_t opcode)
 {
 	switch (opcode) {
 	case DW_LNS_copy:
-		return put_row(p);
+		return dwread_lines_put_row(p);
 	case DW_LNS_advance_pc:
 		p->address += cursor_uleb(&p->at) * p->minimum_length;
 		return 0;
@@ -289,7 +289,7 @@ static struct dwread_lines *lines_at(struct dwread_unit *u, uint64_t offset, con
 		return NULL;
 	p.form = *u;
 	p.lines->comp_dir = comp_dir;
-	if (read_header(&p) == 0)
+	if (dwread_lines_read_header(&p) == 0)
 		run(&p);
 	dwread_spans_settle(&p.lines->sequences);
 	return p.lines;
@@ -349,7 +349,7 @@ static int is_absolute(const char *path)
 }
 
 /* comp_dir / directory / name, as far as the later ones are not absolute. */
-static char *join(const char *comp_dir, const char *directory, const char *name)
+static char *dwread_lines_join(const char *comp_dir, const char *directory, const char *name)
 {
 	int with_directory = !is_absolute(name) && directory && directory[0];
 	int with_comp_dir = !is_absolute(name) && comp_dir && comp_dir[0] &&
@@ -382,6 +382,6 @@ const char *dwread_lines_path(struct dwread_lines *l, uint64_t file)
 		directory = directories[s->directory];
 	if (directory && strnlen(directory, PATH_BYTES_MAX) == PATH_BYTES_MAX)
 		directory = NULL;
-	s->path = join(l->comp_dir, directory, s->name);
+	s->path = dwread_lines_join(l->comp_dir, directory, s->name);
 	return s->path;
 }

@@ -34,7 +34,7 @@ struct origin {
 	struct dwread_value linkage, plain, from;
 };
 
-static void take(struct origin *o, uint16_t name, const struct dwread_value *v)
+static void dwread_name_take(struct origin *o, uint16_t name, const struct dwread_value *v)
 {
 	switch (name) {
 	case DW_AT_linkage_name:
@@ -71,7 +71,7 @@ static int read_origin(struct dwread_unit *u, uint64_t offset, struct origin *o)
 	for (uint32_t i = 0; i < abbrev->count && !c.failed; i++) {
 		dwread_read_value(&c, u, &a[i], &v);
 		if (!c.failed)
-			take(o, a[i].name, &v);
+			dwread_name_take(o, a[i].name, &v);
 	}
 	return c.failed ? -1 : 0;
 }
@@ -109,7 +109,7 @@ static int has_qualified_names(uint16_t language)
 	}
 }
 
-static void put_text(struct buf *b, const char *text)
+static void dwread_name_put_text(struct buf *b, const char *text)
 {
 	buf_put(b, text, strnlen(text, NAME_BYTES_MAX));
 }
@@ -126,8 +126,8 @@ static void put_scopes(struct buf *b, const struct found *f)
 	for (size_t i = 0; i < count && s[i].start < f->offset && shown < SCOPES_MAX; i++) {
 		if (f->offset >= s[i].end || b->size > NAME_BYTES_MAX)
 			continue;
-		put_text(b, s[i].name);
-		put_text(b, "::");
+		dwread_name_put_text(b, s[i].name);
+		dwread_name_put_text(b, "::");
 		shown++;
 	}
 }
@@ -138,14 +138,14 @@ static char *qualified(const struct found *f, int is_cpp)
 
 	if (is_cpp)
 		put_scopes(&b, f);
-	put_text(&b, f->plain);
+	dwread_name_put_text(&b, f->plain);
 	buf_put_u8(&b, 0);
 	if (b.failed)
 		buf_free(&b);
 	return (char *)b.data;
 }
 
-static struct dwread_name *make_name(struct dwread_unit *u, uint64_t offset)
+static struct dwread_name *dwread_name_make(struct dwread_unit *u, uint64_t offset)
 {
 	struct dwread_name *n = calloc(1, sizeof(*n));
 	struct found f = {0};
@@ -179,7 +179,7 @@ const char *dwread_name(struct dwread_unit *u, uint64_t offset, int *is_cpp)
 	if (!kept)
 		return NULL;
 	if (fresh)
-		*kept = (uint64_t)(uintptr_t)make_name(u, offset);
+		*kept = (uint64_t)(uintptr_t)dwread_name_make(u, offset);
 	n = (struct dwread_name *)(uintptr_t)*kept;
 	if (!n)
 		return NULL;

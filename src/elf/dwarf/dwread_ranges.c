@@ -22,7 +22,7 @@ int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end)
 	return start >= r->code_start && end > start && elf_is_code(r->module, start, end);
 }
 
-static int put_range(const struct list *l, uint64_t start, uint64_t end)
+static int dwread_ranges_put_range(const struct list *l, uint64_t start, uint64_t end)
 {
 	struct dwread_range range = {start, end};
 
@@ -31,7 +31,7 @@ static int put_range(const struct list *l, uint64_t start, uint64_t end)
 	return dwread_is_code(l->unit->file->reader, start, end) ? l->put(l->arg, &range) : 0;
 }
 
-static int read_pairs(struct list *l)
+static int dwread_ranges_read_pairs(struct list *l)
 {
 	int err = 0;
 
@@ -43,7 +43,7 @@ static int read_pairs(struct list *l)
 		if (start == UINT64_MAX)
 			l->base = end;
 		else if (start < end)
-			err = put_range(l, l->base + start, l->base + end);
+			err = dwread_ranges_put_range(l, l->base + start, l->base + end);
 	}
 	return err;
 }
@@ -59,7 +59,7 @@ static uint64_t indexed(struct list *l)
 }
 
 /* One entry of a range list: 1 = range, 0 = none here, -1 = end. */
-static int read_entry(struct list *l, uint64_t *start, uint64_t *end)
+static int dwread_ranges_read_entry(struct list *l, uint64_t *start, uint64_t *end)
 {
 	switch (cursor_fixed(&l->at, 1)) {
 	case DW_RLE_base_addressx:
@@ -93,13 +93,13 @@ static int read_entry(struct list *l, uint64_t *start, uint64_t *end)
 	}
 }
 
-static int read_list(struct list *l)
+static int dwread_ranges_read_list(struct list *l)
 {
 	uint64_t start = 0, end = 0;
 	int err = 0, kind;
 
-	while (!err && (kind = read_entry(l, &start, &end)) >= 0 && !l->at.failed)
-		err = kind == 1 ? put_range(l, start, end) : 0;
+	while (!err && (kind = dwread_ranges_read_entry(l, &start, &end)) >= 0 && !l->at.failed)
+		err = kind == 1 ? dwread_ranges_put_range(l, start, end) : 0;
 	return err;
 }
 
@@ -120,7 +120,7 @@ static int read_rnglist(struct list *l, const struct dwread_value *v)
 			return 0;
 	}
 	l->at = dwread_cursor_at(u->file, DWREAD_RNGLISTS, at);
-	return l->at.failed ? 0 : read_list(l);
+	return l->at.failed ? 0 : dwread_ranges_read_list(l);
 }
 
 int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
@@ -138,11 +138,11 @@ int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 		uint64_t base = u->skeleton ? skeleton->ranges_base : 0;
 
 		l.at = dwread_cursor_at(skeleton->file, DWREAD_RANGES, ranges->number + base);
-		return l.at.failed ? 0 : read_pairs(&l);
+		return l.at.failed ? 0 : dwread_ranges_read_pairs(&l);
 	}
 	if (!high->form || dwread_address(u, low, &start) != 0)
 		return 0;
 	if (dwread_address(u, high, &end) != 0)
 		end = start + high->number;
-	return put_range(&l, start, end);
+	return dwread_ranges_put_range(&l, start, end);
 }

@@ -7,7 +7,7 @@
 /* Those that begin before an address and do not reach it: how many to look past. */
 #define NESTED_MAX 256
 
-static int compare(const void *a, const void *b)
+static int dwread_span_compare(const void *a, const void *b)
 {
 	const struct dwread_span *x = a, *y = b;
 
@@ -23,7 +23,7 @@ void dwread_spans_settle(struct buf *spans)
 	uint64_t reach = 0;
 
 	if (count)
-		qsort(all, count, sizeof(*all), compare);
+		qsort(all, count, sizeof(*all), dwread_span_compare);
 	for (size_t i = 0; i < count; i++) {
 		if (all[i].end > reach)
 			reach = all[i].end;

@@ -21,7 +21,7 @@ struct package_index {
 	uint64_t version;
 };
 
-static struct dwread_cursor cut(struct dwread_cursor *c, uint64_t bytes)
+static struct dwread_cursor dwread_split_cut(struct dwread_cursor *c, uint64_t bytes)
 {
 	struct dwread_cursor part = *c;
 
@@ -43,10 +43,10 @@ static int read_index(const struct dwread_file *f, struct package_index *x)
 	if (c.failed || (x->version != 2 && x->version != 5) || x->columns > COLUMNS_MAX ||
 	    x->slots == 0 || (x->slots & (x->slots - 1)) != 0)
 		return -EINVAL;
-	x->hashes = cut(&c, x->slots * 8);
-	x->rows = cut(&c, x->slots * 4);
-	x->ids = cut(&c, x->columns * 4);
-	x->offsets = cut(&c, x->units * x->columns * 4);
+	x->hashes = dwread_split_cut(&c, x->slots * 8);
+	x->rows = dwread_split_cut(&c, x->slots * 4);
+	x->ids = dwread_split_cut(&c, x->columns * 4);
+	x->offsets = dwread_split_cut(&c, x->units * x->columns * 4);
 	return c.failed ? -EINVAL : 0;
 }
 

@@ -40,12 +40,12 @@ static struct dwread_node *node_of(const struct dwread_tree *t, uint32_t number)
 	return (struct dwread_node *)(void *)t->nodes.data + number;
 }
 
-static uint32_t count_of(const struct buf *b, size_t item)
+static uint32_t dwread_tree_count_of(const struct buf *b, size_t item)
 {
 	return (uint32_t)(b->size / item);
 }
 
-static void take(struct entry *e, uint16_t name, const struct dwread_value *v)
+static void dwread_tree_take(struct entry *e, uint16_t name, const struct dwread_value *v)
 {
 	switch (name) {
 	case DW_AT_low_pc:
@@ -75,7 +75,7 @@ static void take(struct entry *e, uint16_t name, const struct dwread_value *v)
 }
 
 /* 1 = an entry, 0 = the end of a list of children, -EINVAL = damaged. */
-static int read_entry(struct walker *w, struct entry *e)
+static int dwread_tree_read_entry(struct walker *w, struct entry *e)
 {
 	const struct dwread_abbrevs *abbrevs = w->unit->abbrevs;
 	const struct dwread_attribute *a;
@@ -97,12 +97,12 @@ static int read_entry(struct walker *w, struct entry *e)
 	a = (const struct dwread_attribute *)(void *)abbrevs->attributes.data + abbrev->first;
 	for (uint32_t i = 0; i < abbrev->count; i++) {
 		dwread_read_value(&w->at, w->unit, &a[i], &v);
-		take(e, a[i].name, &v);
+		dwread_tree_take(e, a[i].name, &v);
 	}
 	return w->at.failed ? -EINVAL : 1;
 }
 
-static int put_range(void *arg, const struct dwread_range *range)
+static int dwread_tree_put_range(void *arg, const struct dwread_range *range)
 {
 	struct walker *w = arg;
 
@@ -124,7 +124,7 @@ static int put_tops(struct walker *w, uint32_t number)
 	return err;
 }
 
-static uint32_t number_of(const struct dwread_value *v)
+static uint32_t dwread_tree_number_of(const struct dwread_value *v)
 {
 	return v->form && v->number <= INT32_MAX ? (uint32_t)v->number : 0;
 }
@@ -136,17 +136,18 @@ static int add_node(struct walker *w, const struct entry *e, uint32_t *number)
 	struct dwread_node n = {
 		.offset = e->offset,
 		.is_inlined = e->tag == DW_TAG_inlined_subroutine,
-		.first_range = count_of(&t->ranges, sizeof(struct dwread_range)),
-		.call_file = number_of(&e->call_file),
-		.call_line = number_of(&e->call_line),
+		.first_range = dwread_tree_count_of(&t->ranges, sizeof(struct dwread_range)),
+		.call_file = dwread_tree_number_of(&e->call_file),
+		.call_line = dwread_tree_number_of(&e->call_line),
 	};
-	int err = dwread_ranges(w->unit, &e->low, &e->high, &e->ranges, put_range, w);
+	int err = dwread_ranges(w->unit, &e->low, &e->high, &e->ranges, dwread_tree_put_range, w);
 
 	*number = NONE;
-	n.range_count = count_of(&t->ranges, sizeof(struct dwread_range)) - n.first_range;
+	n.range_count =
+		dwread_tree_count_of(&t->ranges, sizeof(struct dwread_range)) - n.first_range;
 	if (err || n.range_count == 0)
 		return err;
-	*number = count_of(&t->nodes, sizeof(n));
+	*number = dwread_tree_count_of(&t->nodes, sizeof(n));
 	n.after = *number + 1;
 	err = dwread_append(w->unit->file->reader, &t->nodes, &n, sizeof(n));
 	return err || n.is_inlined ? err : put_tops(w, *number);
@@ -161,7 +162,7 @@ static int add_scope(struct walker *w, const struct entry *e, uint32_t *number)
 	*number = NONE;
 	if (!s.name)
 		return 0;
-	*number = count_of(&w->tree->scopes, sizeof(s));
+	*number = dwread_tree_count_of(&w->tree->scopes, sizeof(s));
 	return dwread_append(w->unit->file->reader, &w->tree->scopes, &s, sizeof(s));
 }
 
@@ -200,12 +201,12 @@ static void close_level(struct walker *w, uint64_t offset)
 
 	if (l->node != NONE)
 		node_of(w->tree, l->node)->after =
-			count_of(&w->tree->nodes, sizeof(struct dwread_node));
+			dwread_tree_count_of(&w->tree->nodes, sizeof(struct dwread_node));
 	if (l->scope != NONE)
 		scopes[l->scope].end = offset;
 }
 
-static int visit(struct walker *w, const struct entry *e)
+static int dwread_tree_visit(struct walker *w, const struct entry *e)
 {
 	uint32_t around = w->depth ? w->level[w->depth - 1].around : NONE;
 	struct level next = {NONE, NONE, around};
@@ -226,14 +227,14 @@ static int visit(struct walker *w, const struct entry *e)
 	return 0;
 }
 
-static void walk(struct walker *w)
+static void dwread_tree_walk(struct walker *w)
 {
 	struct entry e;
 	int kind;
 
 	do {
-		kind = read_entry(w, &e);
-		if (kind == 1 && visit(w, &e) != 0)
+		kind = dwread_tree_read_entry(w, &e);
+		if (kind == 1 && dwread_tree_visit(w, &e) != 0)
 			break;
 		if (kind == 0 && w->depth)
 			close_level(w, e.offset);
@@ -255,7 +256,7 @@ struct dwread_tree *dwread_tree_get(struct dwread_unit *u)
 		w->tree = u->tree;
 		w->at = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
 		w->at.end = u->file->section[DWREAD_INFO].bytes + u->end;
-		walk(w);
+		dwread_tree_walk(w);
 		dwread_spans_settle(&u->tree->tops);
 	}
 	free(w);

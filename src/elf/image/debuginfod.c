@@ -35,23 +35,25 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* POSIX lets a function pointer be had from dlsym() in this way only. */
-static int find_symbol(void *handle, const char *name, void *out)
+static int debuginfod_find_symbol(void *handle, const char *name, void *out)
 {
 	*(void **)out = dlsym(handle, name);
 	return *(void **)out != NULL;
 }
 
-static void load(void)
+static void debuginfod_load(void)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	void *handle = urls && urls[0] ? dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 
-	has_library = handle && find_symbol(handle, "debuginfod_begin", &library.begin) &&
-		      find_symbol(handle, "debuginfod_find_debuginfo", &library.find) &&
-		      find_symbol(handle, "debuginfod_set_progressfn", &library.set_progress) &&
-		      find_symbol(handle, "debuginfod_set_user_data", &library.set_data) &&
-		      find_symbol(handle, "debuginfod_get_user_data", &library.get_data) &&
-		      find_symbol(handle, "debuginfod_end", &library.end);
+	has_library =
+		handle && debuginfod_find_symbol(handle, "debuginfod_begin", &library.begin) &&
+		debuginfod_find_symbol(handle, "debuginfod_find_debuginfo", &library.find) &&
+		debuginfod_find_symbol(handle, "debuginfod_set_progressfn",
+				       &library.set_progress) &&
+		debuginfod_find_symbol(handle, "debuginfod_set_user_data", &library.set_data) &&
+		debuginfod_find_symbol(handle, "debuginfod_get_user_data", &library.get_data) &&
+		debuginfod_find_symbol(handle, "debuginfod_end", &library.end);
 }
 
 const char *elf_no_debuginfod(void)
@@ -60,7 +62,7 @@ const char *elf_no_debuginfod(void)
 
 	if (!urls || !urls[0])
 		return "DEBUGINFOD_URLS is not set";
-	pthread_once(&once, load);
+	pthread_once(&once, debuginfod_load);
 	return has_library ? NULL : "libdebuginfod.so.1 cannot be loaded";
 }
 
@@ -81,7 +83,7 @@ static int is_late(debuginfod_client *client, long a, long b)
 	return now_s() >= *deadline_s;
 }
 
-static int ask(const uint8_t *build_id, size_t bytes)
+static int debuginfod_ask(const uint8_t *build_id, size_t bytes)
 {
 	debuginfod_client *client = library.begin();
 	int64_t deadline_s = now_s() + TIME_MAX_S;
@@ -102,10 +104,10 @@ int debuginfod_open(const uint8_t *build_id, size_t bytes)
 {
 	int fd = -ENOENT;
 
-	pthread_once(&once, load);
+	pthread_once(&once, debuginfod_load);
 	pthread_mutex_lock(&lock);
 	if (has_library && !has_given_up)
-		fd = ask(build_id, bytes);
+		fd = debuginfod_ask(build_id, bytes);
 	pthread_mutex_unlock(&lock);
 	return fd;
 }

@@ -22,7 +22,7 @@ struct output {
 	jmp_buf too_long;
 };
 
-static void put(const char *text, size_t bytes, void *arg)
+static void demangle_put(const char *text, size_t bytes, void *arg)
 {
 	struct output *out = arg;
 
@@ -37,10 +37,10 @@ static int demangle_into(struct output *out, const char *mangled)
 
 	if (setjmp(out->too_long) != 0)
 		return 0;
-	if (rust_demangle_callback(mangled, options, put, out))
+	if (rust_demangle_callback(mangled, options, demangle_put, out))
 		return 1;
 	buf_clear(&out->text);
-	return cplus_demangle_v3_callback(mangled, options, put, out);
+	return cplus_demangle_v3_callback(mangled, options, demangle_put, out);
 }
 
 char *elf_demangle(const char *mangled)

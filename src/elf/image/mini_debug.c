@@ -15,7 +15,7 @@
 #define UNPACKED_MAX (64u << 20)
 #define DECODER_BYTES_MAX (128u << 20)
 
-static int unpack(const Elf_Data *packed, struct buf *out)
+static int mini_debug_unpack(const Elf_Data *packed, struct buf *out)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	lzma_ret ret = lzma_stream_decoder(&stream, DECODER_BYTES_MAX, 0);
@@ -41,7 +41,7 @@ int elf_mini_debug(const struct elf_module *m, Elf **elf, void **image)
 	Elf_Data *packed = elf_debug_section_data(m->elf, "gnu_debugdata", "");
 	struct buf unpacked = {0};
 
-	if (!packed || !packed->d_buf || unpack(packed, &unpacked) != 0 ||
+	if (!packed || !packed->d_buf || mini_debug_unpack(packed, &unpacked) != 0 ||
 	    elf_header_machine(unpacked.data, unpacked.size) != m->machine) {
 		buf_free(&unpacked);
 		return -ENOENT;

@@ -98,7 +98,7 @@ size_t jit_code_count(const struct jit_code *c)
 	return c->entry_count;
 }
 
-static int take(struct jit_code *c, size_t bytes)
+static int jit_code_take(struct jit_code *c, size_t bytes)
 {
 	/* Taken by one thread; another may give back meanwhile. */
 	if (__atomic_load_n(c->budget, __ATOMIC_RELAXED) < bytes)
@@ -109,14 +109,15 @@ static int take(struct jit_code *c, size_t bytes)
 }
 
 /* Room for one more item in an array that doubles; what is there moves. */
-static int make_room(struct jit_code *c, void **items, size_t count, size_t *room, size_t size)
+static int jit_code_make_room(struct jit_code *c, void **items, size_t count, size_t *room,
+			      size_t size)
 {
 	size_t more = *room ? *room * 2 : 16;
 	void *grown;
 
 	if (count < *room)
 		return 0;
-	if (take(c, (more - *room) * size))
+	if (jit_code_take(c, (more - *room) * size))
 		return -ENOMEM;
 	grown = realloc(*items, more * size);
 	if (!grown)
@@ -126,7 +127,7 @@ static int make_room(struct jit_code *c, void **items, size_t count, size_t *roo
 	return 0;
 }
 
-static const char *copy_text(struct jit_code *c, const char *text, size_t bytes)
+static const char *jit_code_copy_text(struct jit_code *c, const char *text, size_t bytes)
 {
 	struct block *b = c->blocks;
 	char *at;
@@ -134,7 +135,7 @@ static const char *copy_text(struct jit_code *c, const char *text, size_t bytes)
 	if (bytes > JIT_NAME_MAX)
 		bytes = JIT_NAME_MAX;
 	if (!b || b->used + bytes + 1 > sizeof(b->text)) {
-		b = take(c, sizeof(*b)) ? NULL : malloc(sizeof(*b));
+		b = jit_code_take(c, sizeof(*b)) ? NULL : malloc(sizeof(*b));
 		if (!b)
 			return NULL;
 		b->next = c->blocks;
@@ -155,8 +156,9 @@ static struct page *page_at(struct jit_code *c, uint64_t number)
 
 	if (place)
 		return &c->pages[*place - 1];
-	if (make_room(c, (void **)&c->pages, c->page_count, &c->page_room, sizeof(*c->pages)) ||
-	    take(c, MAP_COST))
+	if (jit_code_make_room(c, (void **)&c->pages, c->page_count, &c->page_room,
+			       sizeof(*c->pages)) ||
+	    jit_code_take(c, MAP_COST))
 		return NULL;
 	place = map_put(c->page_of, &number, sizeof(number), &fresh);
 	if (!place)
@@ -178,22 +180,22 @@ static int list_on_page(struct jit_code *c, uint64_t number, uint32_t index)
 		memmove(p->entry, p->entry + p->count, p->count * sizeof(*p->entry));
 	}
 	room = p->room;
-	if (make_room(c, (void **)&p->entry, p->count, &room, sizeof(*p->entry)))
+	if (jit_code_make_room(c, (void **)&p->entry, p->count, &room, sizeof(*p->entry)))
 		return -ENOMEM;
 	p->room = (uint32_t)room;
 	p->entry[p->count++] = index;
 	return 0;
 }
 
-static int add_entry(struct jit_code *c, const struct entry *e)
+static int jit_code_add_entry(struct jit_code *c, const struct entry *e)
 {
 	uint64_t last = (e->start + e->size - 1) >> PAGE_BITS;
 	int rc;
 
 	if (c->entry_count >= ENTRIES_MAX)
 		return -ENOMEM;
-	rc = make_room(c, (void **)&c->entries, c->entry_count, &c->entry_room,
-		       sizeof(*c->entries));
+	rc = jit_code_make_room(c, (void **)&c->entries, c->entry_count, &c->entry_room,
+				sizeof(*c->entries));
 	if (rc)
 		return rc;
 	c->entries[c->entry_count] = *e;
@@ -204,7 +206,7 @@ static int add_entry(struct jit_code *c, const struct entry *e)
 	return rc;
 }
 
-static int can_be(uint64_t start, uint64_t size)
+static int jit_code_can_be(uint64_t start, uint64_t size)
 {
 	return size > 0 && size <= JIT_CODE_MAX && start <= UINT64_MAX - size;
 }
@@ -219,10 +221,11 @@ int jit_code_add(struct jit_code *c, const struct jit_entry *e)
 		.line_count = e->line_count,
 	};
 
-	if (!can_be(e->start, e->size) || (uint64_t)e->line_first + e->line_count > c->line_count)
+	if (!jit_code_can_be(e->start, e->size) ||
+	    (uint64_t)e->line_first + e->line_count > c->line_count)
 		return -EINVAL;
-	one.name = copy_text(c, e->name, e->name_bytes);
-	return one.name ? add_entry(c, &one) : -ENOMEM;
+	one.name = jit_code_copy_text(c, e->name, e->name_bytes);
+	return one.name ? jit_code_add_entry(c, &one) : -ENOMEM;
 }
 
 static const char *source_file(struct jit_code *c, const char *file, size_t bytes)
@@ -235,12 +238,12 @@ static const char *source_file(struct jit_code *c, const char *file, size_t byte
 	value = map_get(c->files, file, bytes);
 	if (value)
 		return (const char *)(uintptr_t)*value;
-	if (take(c, MAP_COST + bytes))
+	if (jit_code_take(c, MAP_COST + bytes))
 		return NULL;
 	value = map_put(c->files, file, bytes, &fresh);
 	if (!value)
 		return NULL;
-	*value = (uint64_t)(uintptr_t)copy_text(c, file, bytes);
+	*value = (uint64_t)(uintptr_t)jit_code_copy_text(c, file, bytes);
 	return (const char *)(uintptr_t)*value;
 }
 
@@ -252,7 +255,8 @@ int64_t jit_code_add_line(struct jit_code *c, uint64_t address, uint32_t line, c
 	if (file)
 		one.file = source_file(c, file, file_bytes);
 	if ((file && !one.file) || c->line_count >= UINT32_MAX ||
-	    make_room(c, (void **)&c->lines, c->line_count, &c->line_room, sizeof(*c->lines)))
+	    jit_code_make_room(c, (void **)&c->lines, c->line_count, &c->line_room,
+			       sizeof(*c->lines)))
 		return -1;
 	c->lines[c->line_count] = one;
 	return (int64_t)c->line_count++;
@@ -263,7 +267,8 @@ static int covers(const struct entry *e, uint64_t pc)
 	return pc - e->start < e->size && pc >= e->start;
 }
 
-static const struct entry *entry_at(const struct jit_code *c, uint64_t pc, uint64_t time_ns)
+static const struct entry *jit_code_entry_at(const struct jit_code *c, uint64_t pc,
+					     uint64_t time_ns)
 {
 	uint64_t number = pc >> PAGE_BITS;
 	const uint64_t *place = map_get(c->page_of, &number, sizeof(number));
@@ -285,19 +290,19 @@ static const struct entry *entry_at(const struct jit_code *c, uint64_t pc, uint6
 
 int jit_code_move(struct jit_code *c, uint64_t start, uint64_t to, uint64_t time_ns)
 {
-	const struct entry *e = entry_at(c, start, time_ns);
+	const struct entry *e = jit_code_entry_at(c, start, time_ns);
 	struct entry moved;
 
 	if (!e || e->start != start)
 		return -ENOENT;
-	if (!can_be(to, e->size))
+	if (!jit_code_can_be(to, e->size))
 		return -EINVAL;
 	moved = *e;
 	moved.start = to;
 	moved.since_ns = time_ns;
 	/* Its lines are by address: they would be another function's there. */
 	moved.line_count = 0;
-	return add_entry(c, &moved);
+	return jit_code_add_entry(c, &moved);
 }
 
 /* The last line at or before @pc. */
@@ -318,7 +323,7 @@ static const struct line *line_at(const struct jit_code *c, const struct entry *
 
 int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struct elf_place *out)
 {
-	const struct entry *e = entry_at(c, pc, time_ns);
+	const struct entry *e = jit_code_entry_at(c, pc, time_ns);
 	const struct line *l;
 
 	if (!e)

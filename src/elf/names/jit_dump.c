@@ -44,7 +44,7 @@ static uint64_t u64_at(const struct jit_dump *d, const uint8_t *at)
 }
 
 /* Up to @bytes at @offset; the number that there were, or -errno. */
-static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
+static ssize_t jit_dump_read_at(int fd, void *out, size_t bytes, uint64_t offset)
 {
 	size_t have = 0;
 
@@ -65,10 +65,10 @@ static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
 }
 
 /* 1: there it is; 0: not yet; -errno. */
-static int read_header(struct jit_dump *d, int fd, uint32_t pid)
+static int jit_dump_read_header(struct jit_dump *d, int fd, uint32_t pid)
 {
 	uint8_t header[HEADER_BYTES];
-	ssize_t n = read_at(fd, header, sizeof(header), 0);
+	ssize_t n = jit_dump_read_at(fd, header, sizeof(header), 0);
 	uint32_t magic, bytes;
 
 	if (n < 0)
@@ -103,7 +103,7 @@ static uint64_t shift_of(struct jit_dump *d, uint64_t code, uint64_t first)
 }
 
 /* Bytes of a UTF-8 character at @at; 0 when there is none, or a control character. */
-static size_t character(const uint8_t *at, size_t left)
+static size_t jit_dump_character(const uint8_t *at, size_t left)
 {
 	size_t bytes = at[0] < 0x80   ? 1
 		       : at[0] < 0xC2 ? 0
@@ -120,19 +120,19 @@ static size_t character(const uint8_t *at, size_t left)
 }
 
 /* V8 names files from memory that it has given back already. */
-static int is_text(const char *text, size_t bytes)
+static int jit_dump_is_text(const char *text, size_t bytes)
 {
 	size_t at = 0, step = 1;
 
 	while (at < bytes && step) {
-		step = character((const uint8_t *)text + at, bytes - at);
+		step = jit_dump_character((const uint8_t *)text + at, bytes - at);
 		at += step;
 	}
 	return step && bytes > 0;
 }
 
 /* Lines that do not ascend end the list: no search would find them. */
-static int take_lines(struct jit_dump *d, const struct record *r, struct jit_code *code)
+static int jit_dump_take_lines(struct jit_dump *d, const struct record *r, struct jit_code *code)
 {
 	uint64_t count, previous = 0, shift = 0;
 	const uint8_t *at = r->body + DEBUG_BYTES, *end = r->body + r->have;
@@ -153,7 +153,7 @@ static int take_lines(struct jit_dump *d, const struct record *r, struct jit_cod
 		if (name + bytes == (const char *)end)
 			break;
 		if (bytes != 1 || (uint8_t)name[0] != 0xff) {
-			file = is_text(name, bytes) ? name : NULL;
+			file = jit_dump_is_text(name, bytes) ? name : NULL;
 			file_bytes = bytes;
 		}
 		if (i == 0)
@@ -203,7 +203,7 @@ static int take_move(const struct jit_dump *d, const struct record *r, struct ji
 }
 
 /* How much of a record is looked at: of a LOAD not the code. */
-static size_t wanted(const struct record *r)
+static size_t jit_dump_wanted(const struct record *r)
 {
 	size_t most = 0;
 
@@ -224,7 +224,7 @@ static int take_record(struct jit_dump *d, const struct record *r, struct jit_co
 	case MOVE:
 		return take_move(d, r, code);
 	case DEBUG_INFO:
-		return take_lines(d, r, code);
+		return jit_dump_take_lines(d, r, code);
 	case CLOSE:
 		d->closed = 1;
 		return 0;
@@ -238,7 +238,7 @@ static int next_record(const struct jit_dump *d, int fd, uint64_t file_bytes, ui
 		       struct record *r)
 {
 	uint8_t head[RECORD_BYTES];
-	ssize_t n = read_at(fd, head, sizeof(head), d->position);
+	ssize_t n = jit_dump_read_at(fd, head, sizeof(head), d->position);
 
 	if (n < RECORD_BYTES)
 		return n < 0 ? (int)n : 0;
@@ -253,7 +253,7 @@ static int next_record(const struct jit_dump *d, int fd, uint64_t file_bytes, ui
 /* Reads into @r->body, which grows to what the biggest record needs. */
 static int read_body(const struct jit_dump *d, int fd, struct record *r, size_t *room)
 {
-	size_t bytes = wanted(r);
+	size_t bytes = jit_dump_wanted(r);
 	ssize_t n;
 
 	if (bytes > *room) {
@@ -264,7 +264,7 @@ static int read_body(const struct jit_dump *d, int fd, struct record *r, size_t 
 		r->body = grown;
 		*room = bytes;
 	}
-	n = bytes ? read_at(fd, r->body, bytes, d->position) : 0;
+	n = bytes ? jit_dump_read_at(fd, r->body, bytes, d->position) : 0;
 	r->have = n > 0 ? (size_t)n : 0;
 	return n < 0 ? (int)n : 0;
 }
@@ -281,7 +281,7 @@ int64_t jit_dump_read(struct jit_dump *d, int fd, uint32_t pid, uint64_t since_n
 	if (file_bytes < 0)
 		return -errno;
 	if (d->position == 0)
-		rc = read_header(d, fd, pid);
+		rc = jit_dump_read_header(d, fd, pid);
 	if (rc > 0 && (uint64_t)file_bytes < d->position)
 		return -ENOEXEC;
 	while (rc > 0 && taken < most_bytes && !d->closed) {

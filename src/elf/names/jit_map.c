@@ -8,7 +8,7 @@
 
 #define BLOCK_BYTES 32768 /* also the longest line */
 
-static unsigned int digit_of(char c)
+static unsigned int jit_map_digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
 		return (unsigned int)(c - '0');
@@ -20,19 +20,19 @@ static unsigned int digit_of(char c)
 }
 
 /* A hexadecimal number, with or without 0x, and the spaces behind it. */
-static int take_number(const char **at, const char *end, uint64_t *out)
+static int jit_map_take_number(const char **at, const char *end, uint64_t *out)
 {
 	const char *p = *at;
 	uint64_t value = 0;
 
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
-	if (p == end || digit_of(*p) > 15)
+	if (p == end || jit_map_digit_of(*p) > 15)
 		return -EINVAL;
-	for (; p < end && digit_of(*p) < 16; p++) {
+	for (; p < end && jit_map_digit_of(*p) < 16; p++) {
 		if (value >> 60)
 			return -EINVAL;
-		value = value << 4 | digit_of(*p);
+		value = value << 4 | jit_map_digit_of(*p);
 	}
 	if (p == end || *p != ' ')
 		return -EINVAL;
@@ -44,12 +44,13 @@ static int take_number(const char **at, const char *end, uint64_t *out)
 }
 
 /* Only lack of memory is an error: whatever else a line says, there may be good ones after. */
-static int take_line(const char *line, size_t bytes, uint64_t since_ns, struct jit_code *code)
+static int jit_map_take_line(const char *line, size_t bytes, uint64_t since_ns,
+			     struct jit_code *code)
 {
 	const char *at = line, *end = line + bytes;
 	struct jit_entry e = {.since_ns = since_ns};
 
-	if (take_number(&at, end, &e.start) || take_number(&at, end, &e.size))
+	if (jit_map_take_number(&at, end, &e.start) || jit_map_take_number(&at, end, &e.size))
 		return 0;
 	if (end > at && end[-1] == '\r')
 		end--;
@@ -61,15 +62,15 @@ static int take_line(const char *line, size_t bytes, uint64_t since_ns, struct j
 }
 
 /* All whole lines of a block; *used: the bytes up to the end of the last one. */
-static int take_lines(struct jit_map *m, const char *text, size_t bytes, uint64_t since_ns,
-		      struct jit_code *code, size_t *used)
+static int jit_map_take_lines(struct jit_map *m, const char *text, size_t bytes, uint64_t since_ns,
+			      struct jit_code *code, size_t *used)
 {
 	const char *at = text, *end = text + bytes, *stop;
 	int rc = 0;
 
 	while (!rc && at < end && (stop = memchr(at, '\n', (size_t)(end - at)))) {
 		if (!m->skipping)
-			rc = take_line(at, (size_t)(stop - at), since_ns, code);
+			rc = jit_map_take_line(at, (size_t)(stop - at), since_ns, code);
 		m->skipping = 0;
 		at = stop + 1;
 	}
@@ -77,7 +78,7 @@ static int take_lines(struct jit_map *m, const char *text, size_t bytes, uint64_
 	return rc;
 }
 
-static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t position)
+static ssize_t jit_map_read_at(int fd, void *out, size_t bytes, uint64_t position)
 {
 	ssize_t n;
 
@@ -91,7 +92,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 {
 	char now[JIT_MAP_TAIL];
 
-	return read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
+	return jit_map_read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
 		       (ssize_t)m->tail_bytes ||
 	       memcmp(now, m->tail, m->tail_bytes) != 0;
 }
@@ -100,7 +101,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 static int remember_tail(struct jit_map *m, int fd)
 {
 	uint64_t bytes = m->position < JIT_MAP_TAIL ? m->position : JIT_MAP_TAIL;
-	ssize_t n = read_at(fd, m->tail, bytes, m->position - bytes);
+	ssize_t n = jit_map_read_at(fd, m->tail, bytes, m->position - bytes);
 
 	m->tail_bytes = n > 0 ? (uint32_t)n : 0;
 	return n < 0 ? (int)n : 0;
@@ -126,12 +127,12 @@ int64_t jit_map_read(struct jit_map *m, int fd, uint64_t since_ns, uint64_t most
 	if (is_written_anew(m, fd))
 		*m = (struct jit_map){0};
 	while (!rc && taken < most_bytes) {
-		ssize_t n = read_at(fd, text, sizeof(text), m->position);
+		ssize_t n = jit_map_read_at(fd, text, sizeof(text), m->position);
 		size_t used;
 
 		if (n < 0)
 			return n;
-		rc = take_lines(m, text, (size_t)n, since_ns, code, &used);
+		rc = jit_map_take_lines(m, text, (size_t)n, since_ns, code, &used);
 		if (used == 0 && (size_t)n == sizeof(text)) {
 			m->skipping = 1;
 			used = sizeof(text);

@@ -46,7 +46,7 @@ struct loader {
 	size_t section_count;
 };
 
-static int add_entry(struct elf_names *n, const struct entry *entry)
+static int names_add_entry(struct elf_names *n, const struct entry *entry)
 {
 	if (n->count == n->room) {
 		size_t room = n->room ? 2 * n->room : 256;
@@ -113,7 +113,7 @@ static int add_symbol(struct loader *l, const GElf_Sym *symbol, const char *name
 	e.end = symbol->st_size && symbol->st_size < code->end - e.address
 			? e.address + symbol->st_size
 			: code->end;
-	return add_entry(l->names, &e);
+	return names_add_entry(l->names, &e);
 }
 
 static int load_symbols(struct loader *l, GElf_Word type)
@@ -141,7 +141,7 @@ static int add_stub(void *arg, uint64_t address, uint64_t size, const char *name
 {
 	struct entry e = {.address = address, .end = address + size, .name = name, .is_plt = 1};
 
-	return e.end > address ? add_entry(arg, &e) : 0;
+	return e.end > address ? names_add_entry(arg, &e) : 0;
 }
 
 static size_t leading_underscores(const char *name)
@@ -157,7 +157,7 @@ static int by_binding(uint8_t binding)
 }
 
 /* Of names at one address the first in this order is shown: "malloc", not "__libc_malloc". */
-static int compare_names(const struct entry *x, const struct entry *y)
+static int names_compare_names(const struct entry *x, const struct entry *y)
 {
 	size_t length_x = strlen(x->name), length_y = strlen(y->name);
 	size_t under_x = leading_underscores(x->name), under_y = leading_underscores(y->name);
@@ -181,10 +181,10 @@ static int compare_entries(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return compare_names(x, y);
+	return names_compare_names(x, y);
 }
 
-static void settle(struct elf_names *n)
+static void names_settle(struct elf_names *n)
 {
 	size_t kept = 0;
 	uint64_t reach = 0;
@@ -218,7 +218,7 @@ static int load_from(struct loader *l, Elf *elf, GElf_Word type)
 }
 
 /* The whole table, where it was split off. */
-static int load_separate(struct loader *l)
+static int names_load_separate(struct loader *l)
 {
 	struct debug_file found;
 	int err;
@@ -252,7 +252,7 @@ static int load_all(struct loader *l)
 	int err = load_from(l, l->module->elf, SHT_SYMTAB);
 
 	if (!err && l->names->count == 0)
-		err = load_separate(l);
+		err = names_load_separate(l);
 	if (!err && l->names->count == 0)
 		err = load_exported(l);
 	if (!err)
@@ -260,7 +260,7 @@ static int load_all(struct loader *l)
 	return err;
 }
 
-static int load_names(const struct elf_module *m, struct elf_names **out)
+static int names_load(const struct elf_module *m, struct elf_names **out)
 {
 	struct elf_names *n = calloc(1, sizeof(*n));
 	struct loader l = {.module = m, .names = n};
@@ -271,7 +271,7 @@ static int load_names(const struct elf_module *m, struct elf_names **out)
 		elf_names_free(n);
 		return err;
 	}
-	settle(n);
+	names_settle(n);
 	*out = n;
 	return 0;
 }
@@ -289,7 +289,7 @@ void elf_names_free(struct elf_names *n)
 }
 
 /* "name@@VERSION" without its version, demangled, "@plt" for a stub. */
-static int show(struct entry *e)
+static int names_show(struct entry *e)
 {
 	char *plain = strndup(e->name, strcspn(e->name, "@"));
 	char *nice = plain ? elf_demangle(plain) : NULL;
@@ -310,7 +310,7 @@ static int show(struct entry *e)
 }
 
 /* The innermost symbol around @address: the last that begins before it, or one around it. */
-static struct entry *find_entry(struct elf_names *n, uint64_t address)
+static struct entry *names_find_entry(struct elf_names *n, uint64_t address)
 {
 	size_t low = 0, high = n->count;
 
@@ -333,13 +333,13 @@ static struct entry *find_entry(struct elf_names *n, uint64_t address)
 	return NULL;
 }
 
-static int find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
+static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
 {
-	struct entry *e = find_entry(n, address);
+	struct entry *e = names_find_entry(n, address);
 
 	if (!e)
 		return -ENOENT;
-	if (!e->shown && show(e) != 0)
+	if (!e->shown && names_show(e) != 0)
 		return -ENOMEM;
 	out->name = e->shown;
 	out->address = e->address;
@@ -355,7 +355,7 @@ static size_t find_named(struct elf_names *n, const char *name, struct elf_symbo
 	for (size_t i = 0; i < n->count; i++) {
 		struct entry *e = &n->entries[i];
 
-		if ((!e->shown && show(e) != 0) || strcmp(e->shown, name) != 0)
+		if ((!e->shown && names_show(e) != 0) || strcmp(e->shown, name) != 0)
 			continue;
 		if (found < max)
 			out[found] = (struct elf_symbol){e->shown, e->address, e->end - e->address,
@@ -369,7 +369,7 @@ static struct elf_names *names_of(struct elf_module *m)
 {
 	if (!m->has_tried_names) {
 		m->has_tried_names = 1;
-		if (load_names(m, &m->names) != 0)
+		if (names_load(m, &m->names) != 0)
 			m->names = NULL;
 	}
 	return m->names;
@@ -379,7 +379,7 @@ int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol 
 {
 	struct elf_names *names = names_of(m);
 
-	return names ? find_symbol(names, address, out) : -ENOENT;
+	return names ? names_find_symbol(names, address, out) : -ENOENT;
 }
 
 size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,

@@ -115,7 +115,7 @@ static int open_separate(struct dwread *r)
 	return err;
 }
 
-static int open_own(struct dwread *r)
+static int places_open_own(struct dwread *r)
 {
 	int err = dwread_file_open(r, r->module->elf, 0, &r->main);
 
@@ -134,7 +134,7 @@ static int open_files(struct dwread *r)
 	if (!r->names)
 		return -ENOMEM;
 	if (elf_has_debug_section(r->module->elf, "debug_info"))
-		return open_own(r);
+		return places_open_own(r);
 	return open_separate(r);
 }
 
@@ -208,15 +208,15 @@ static int find_chain(struct dwread *r, uint64_t address, struct chain *c)
 	return -ENOENT;
 }
 
-static uint64_t start_of(const struct chain *c)
+static uint64_t places_start_of(const struct chain *c)
 {
 	const struct dwread_range *ranges = (const void *)c->unit->tree->ranges.data;
 
 	return ranges[c->node[0]->first_range].start;
 }
 
-static void put_line(struct elf_place *place, struct dwread_lines *lines, uint32_t file,
-		     uint32_t line)
+static void places_put_line(struct elf_place *place, struct dwread_lines *lines, uint32_t file,
+			    uint32_t line)
 {
 	if (!lines)
 		return;
@@ -225,13 +225,13 @@ static void put_line(struct elf_place *place, struct dwread_lines *lines, uint32
 }
 
 /* Of the place @depth, counted from the outermost: the address's own line, or the call's. */
-static void set_line(struct chain *c, size_t depth, struct elf_place *place)
+static void places_set_line(struct chain *c, size_t depth, struct elf_place *place)
 {
 	if (depth + 1 < c->count)
-		put_line(place, c->lines, c->node[depth + 1]->call_file,
-			 c->node[depth + 1]->call_line);
+		places_put_line(place, c->lines, c->node[depth + 1]->call_file,
+				c->node[depth + 1]->call_line);
 	else if (c->row)
-		put_line(place, c->lines, c->row->file, c->row->line);
+		places_put_line(place, c->lines, c->row->file, c->row->line);
 }
 
 static int set_real(struct elf_module *m, struct chain *c, uint64_t address,
@@ -245,7 +245,7 @@ static int set_real(struct elf_module *m, struct chain *c, uint64_t address,
 		place->is_cpp = symbol.is_cpp;
 	} else if (c->count) {
 		place->function = dwread_name(c->unit, c->node[0]->offset, &place->is_cpp);
-		place->address = start_of(c);
+		place->address = places_start_of(c);
 	}
 	return place->function ? 0 : -ENOENT;
 }
@@ -267,10 +267,10 @@ size_t elf_module_places(struct elf_module *m, uint64_t address, struct elf_plac
 		inlined.function = dwread_name(c.unit, c.node[depth]->offset, &inlined.is_cpp);
 		if (!inlined.function)
 			continue;
-		set_line(&c, depth, &inlined);
+		places_set_line(&c, depth, &inlined);
 		out[count++] = inlined;
 	}
-	set_line(&c, 0, &place);
+	places_set_line(&c, 0, &place);
 	out[count++] = place;
 	return count;
 }

@@ -136,14 +136,14 @@ static int list_classes(struct class_set *set)
 	return 1;
 }
 
-static int is_ticks(const struct weft_jfr_class *c, size_t i, const char *name)
+static int class_link_is_ticks(const struct weft_jfr_class *c, size_t i, const char *name)
 {
 	return i < c->field_count && strcmp(c->fields[i].name, name) == 0 && c->fields[i].type &&
 	       c->fields[i].type->shape == CLASS_LONG && !c->fields[i].array &&
 	       !c->fields[i].pooled;
 }
 
-static int is_event(const char *super)
+static int class_link_is_event(const char *super)
 {
 	size_t n = super ? strlen(super) : 0;
 
@@ -186,9 +186,9 @@ int classes_link(struct class_set *set)
 			return 0;
 	for (struct weft_jfr_class *c = set->first; c; c = c->next) {
 		check_nesting(c, 0);
-		c->is_event = (uint8_t)is_event(c->super);
-		c->timed = (uint8_t)is_ticks(c, 0, "startTime");
-		c->lasts = c->timed && is_ticks(c, 1, "duration");
+		c->is_event = (uint8_t)class_link_is_event(c->super);
+		c->timed = (uint8_t)class_link_is_ticks(c, 0, "startTime");
+		c->lasts = c->timed && class_link_is_ticks(c, 1, "duration");
 	}
 	return 1;
 }

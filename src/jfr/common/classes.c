@@ -45,7 +45,7 @@ static void *grab(struct parser *p, size_t bytes)
 	return out;
 }
 
-static void read_strings(struct parser *p)
+static void classes_read_strings(struct parser *p)
 {
 	p->string_count = input_count(&p->in);
 	p->strings = grab(p, (p->string_count + 1) * sizeof(*p->strings));
@@ -61,7 +61,7 @@ static void read_strings(struct parser *p)
 	}
 }
 
-static const char *string_at(struct parser *p)
+static const char *classes_string_at(struct parser *p)
 {
 	uint32_t index = (uint32_t)input_i32(&p->in);
 
@@ -132,7 +132,7 @@ static void note_member(struct parser *p, struct attributes *a, const char *key,
 	a->member_count++;
 }
 
-static struct weft_jfr_class *add_class(struct parser *p, const struct attributes *a)
+static struct weft_jfr_class *classes_add_class(struct parser *p, const struct attributes *a)
 {
 	struct weft_jfr_class *c = grab(p, sizeof(*c));
 
@@ -153,7 +153,7 @@ static struct weft_jfr_class *add_class(struct parser *p, const struct attribute
 	return c;
 }
 
-static struct class_field *add_field(struct parser *p, const struct attributes *a)
+static struct class_field *classes_add_field(struct parser *p, const struct attributes *a)
 {
 	struct class_field *f = grab(p, sizeof(*f));
 
@@ -172,7 +172,7 @@ static struct class_field *add_field(struct parser *p, const struct attributes *
 	return f;
 }
 
-static void add_annotation(struct parser *p, const struct attributes *a)
+static void classes_add_annotation(struct parser *p, const struct attributes *a)
 {
 	struct class_notes *notes = p->field ? &p->field->notes : &p->class->notes;
 	struct class_note *n = grab(p, sizeof(*n));
@@ -197,7 +197,7 @@ static void read_children(struct parser *p, int depth)
 		read_element(p, depth + 1);
 }
 
-static void add_setting(struct parser *p, const struct attributes *a)
+static void classes_add_setting(struct parser *p, const struct attributes *a)
 {
 	struct class_setting *s = grab(p, sizeof(*s));
 
@@ -219,7 +219,7 @@ static void read_setting(struct parser *p, const struct attributes *a, int depth
 	struct weft_jfr_class *outer = p->class;
 
 	if (outer && !p->field)
-		add_setting(p, a);
+		classes_add_setting(p, a);
 	p->class = NULL;
 	read_children(p, depth);
 	p->class = outer;
@@ -237,14 +237,14 @@ static void note_region(struct parser *p, const struct attributes *a)
 
 static void read_element(struct parser *p, int depth)
 {
-	const char *name = string_at(p);
+	const char *name = classes_string_at(p);
 	struct attributes a = {0};
 	int is_annotation = strcmp(name, "annotation") == 0;
 
 	if (depth > DEEPEST_ELEMENT)
 		input_fail(&p->in);
 	for (size_t count = input_count(&p->in); count && !p->in.failed; count--) {
-		const char *key = string_at(p), *value = string_at(p);
+		const char *key = classes_string_at(p), *value = classes_string_at(p);
 
 		note_attribute(&a, key, value);
 		if (is_annotation)
@@ -253,18 +253,18 @@ static void read_element(struct parser *p, int depth)
 	if (p->in.failed)
 		return;
 	if (strcmp(name, "class") == 0 && !p->class) {
-		p->class = add_class(p, &a);
+		p->class = classes_add_class(p, &a);
 		read_children(p, depth);
 		p->class = NULL;
 	} else if (strcmp(name, "field") == 0 && p->class && !p->field) {
-		p->field = add_field(p, &a);
+		p->field = classes_add_field(p, &a);
 		read_children(p, depth);
 		p->field = NULL;
 	} else if (strcmp(name, "setting") == 0) {
 		read_setting(p, &a, depth);
 	} else {
 		if (is_annotation && p->class)
-			add_annotation(p, &a);
+			classes_add_annotation(p, &a);
 		if (strcmp(name, "region") == 0)
 			note_region(p, &a);
 		read_children(p, depth);
@@ -272,7 +272,7 @@ static void read_element(struct parser *p, int depth)
 }
 
 /* A file that is followed is not always mapped in the same place. */
-static const uint8_t *copy_bytes(struct parser *p)
+static const uint8_t *classes_copy_bytes(struct parser *p)
 {
 	uint8_t *copy = grab(p, p->set->byte_count + 1);
 
@@ -291,8 +291,8 @@ struct class_set *classes_read(struct input in)
 	set->byte_count = input_left(&in);
 	set->fixed = in.fixed;
 	set->memory.limit = MEMORY_BASE + MEMORY_PER_BYTE * set->byte_count;
-	set->bytes = copy_bytes(&p);
-	read_strings(&p);
+	set->bytes = classes_copy_bytes(&p);
+	classes_read_strings(&p);
 	read_element(&p, 0);
 	if (p.in.failed)
 		errno = p.no_memory ? ENOMEM : EBADMSG;

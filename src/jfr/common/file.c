@@ -66,7 +66,7 @@ int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
 	return 0;
 }
 
-static int cut(struct file *f)
+static int file_cut(struct file *f)
 {
 	if (!f->regular)
 		return -EPIPE;
@@ -85,7 +85,7 @@ int file_append(struct file *f, struct iovec *parts, int count)
 	rc = file_write_all(f->fd, parts, count, &written);
 	if (rc == 0)
 		f->bytes += written;
-	else if (written && cut(f) != 0)
+	else if (written && file_cut(f) != 0)
 		f->broken = rc;
 	return rc;
 }

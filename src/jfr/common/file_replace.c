@@ -96,7 +96,7 @@ static int copy_by_hand(int from_fd, off_t from, int to_fd, uint64_t bytes)
 	return 0;
 }
 
-static int copy(int from_fd, uint64_t from, int to_fd, uint64_t bytes)
+static int file_replace_copy(int from_fd, uint64_t from, int to_fd, uint64_t bytes)
 {
 	off_t at = (off_t)from;
 
@@ -127,7 +127,7 @@ static int name_is_ours(const struct file *f)
 	return ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-static int give_name(const struct file *f, int fd, const char *temporary, int *named)
+static int file_replace_give_name(const struct file *f, int fd, const char *temporary, int *named)
 {
 	char proc[32];
 
@@ -156,7 +156,7 @@ static int copy_tail(const struct file *f, uint64_t from, int to_fd)
 	fd = open(proc, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = copy(fd, from, to_fd, f->bytes - from);
+	rc = file_replace_copy(fd, from, to_fd, f->bytes - from);
 	close(fd);
 	return rc;
 }
@@ -175,7 +175,7 @@ int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count)
 	if (rc == 0 && (fchmod(fd, 0600) != 0 || fdatasync(fd) != 0))
 		rc = -errno;
 	if (rc == 0)
-		rc = give_name(f, fd, temporary, &named);
+		rc = file_replace_give_name(f, fd, temporary, &named);
 	if (rc) {
 		if (named)
 			unlink(temporary);

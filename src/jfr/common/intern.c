@@ -239,7 +239,7 @@ uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *
 }
 
 /* Reads back what was encoded above. */
-static uint64_t take(const uint8_t **at)
+static uint64_t intern_take(const uint8_t **at)
 {
 	uint64_t value = 0;
 
@@ -267,8 +267,8 @@ static void mark_class(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_CLASS, id, &at))
 		return;
-	take(&at); /* classLoader */
-	pool_mark(&w->pools[POOL_SYMBOL], take(&at), w->chunk);
+	intern_take(&at); /* classLoader */
+	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
 }
 
 static void mark_method(struct weft_jfr_writer *w, uint64_t id)
@@ -277,9 +277,9 @@ static void mark_method(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_METHOD, id, &at))
 		return;
-	mark_class(w, take(&at));
-	pool_mark(&w->pools[POOL_SYMBOL], take(&at), w->chunk);
-	pool_mark(&w->pools[POOL_SYMBOL], take(&at), w->chunk);
+	mark_class(w, intern_take(&at));
+	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
+	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
 }
 
 void mark_stack(struct weft_jfr_writer *w, uint64_t id)
@@ -290,11 +290,11 @@ void mark_stack(struct weft_jfr_writer *w, uint64_t id)
 	if (!mark(w, POOL_STACK, id, &at))
 		return;
 	at++; /* truncated */
-	for (count = take(&at); count; count--) {
-		mark_method(w, take(&at));
-		take(&at);
-		take(&at);
-		take(&at);
+	for (count = intern_take(&at); count; count--) {
+		mark_method(w, intern_take(&at));
+		intern_take(&at);
+		intern_take(&at);
+		intern_take(&at);
 	}
 }
 
@@ -305,7 +305,7 @@ void mark_thread(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_THREAD, id, &at))
 		return;
-	group = take(&at);
+	group = intern_take(&at);
 	if (group)
 		pool_mark(&w->pools[POOL_GROUP], group, w->chunk);
 }

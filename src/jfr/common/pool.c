@@ -24,7 +24,7 @@ void pool_free(struct pool *p)
 	free(p->table);
 }
 
-static size_t slot_of(const struct pool *p, const void *value, size_t bytes)
+static size_t pool_slot_of(const struct pool *p, const void *value, size_t bytes)
 {
 	size_t i = hash_bytes(value, bytes, p->salt) & (p->table_room - 1);
 
@@ -53,7 +53,7 @@ static int grow_table(struct pool *p)
 		if (!old[i])
 			continue;
 		e = &p->entries[old[i] - 1];
-		table[slot_of(p, p->values.data + e->at, e->bytes)] = old[i];
+		table[pool_slot_of(p, p->values.data + e->at, e->bytes)] = old[i];
 	}
 	free(old);
 	return 1;
@@ -86,7 +86,7 @@ static int has_room(struct pool *p)
 	return (p->count + 1) * 2 <= p->table_room || grow_table(p);
 }
 
-static uint64_t append(struct pool *p, size_t slot, const void *value, size_t bytes)
+static uint64_t pool_append(struct pool *p, size_t slot, const void *value, size_t bytes)
 {
 	struct pool_entry *e = &p->entries[p->count];
 
@@ -106,17 +106,17 @@ uint64_t pool_intern(struct pool *p, const void *value, size_t bytes)
 
 	if (bytes > UINT32_MAX || !has_room(p))
 		return 0;
-	slot = slot_of(p, value, bytes);
+	slot = pool_slot_of(p, value, bytes);
 	if (p->table[slot])
 		return p->base + p->table[slot];
-	return append(p, slot, value, bytes);
+	return pool_append(p, slot, value, bytes);
 }
 
 uint64_t pool_add(struct pool *p, const void *value, size_t bytes)
 {
 	if (bytes > UINT32_MAX || !has_room(p))
 		return 0;
-	return append(p, slot_of(p, value, bytes), value, bytes);
+	return pool_append(p, pool_slot_of(p, value, bytes), value, bytes);
 }
 
 const uint8_t *pool_value(const struct pool *p, uint64_t id, size_t *bytes)

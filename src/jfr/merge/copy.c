@@ -76,7 +76,7 @@ static int64_t ticks_at(const struct copy *c, int64_t ns)
 }
 
 /* As the JDK converts them, by double, so that its tools show the same to the last digit. */
-static int64_t ticks_ns(const struct chunk_view *from, __int128 ticks)
+static int64_t copy_ticks_ns(const struct chunk_view *from, __int128 ticks)
 {
 	double ns;
 
@@ -96,45 +96,45 @@ int64_t copy_moment(const struct copy_source *s, int64_t ticks)
 
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
 		return ticks;
-	return ticks_at(s->copy, clamp((__int128)ticks_ns(from, since) + from->start_ns));
+	return ticks_at(s->copy, clamp((__int128)copy_ticks_ns(from, since) + from->start_ns));
 }
 
 int64_t copy_span(const struct copy_source *s, int64_t ticks)
 {
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
 		return ticks;
-	return scale(ticks_ns(&s->reader->chunk, ticks), NS_PER_SECOND,
+	return scale(copy_ticks_ns(&s->reader->chunk, ticks), NS_PER_SECOND,
 		     s->copy->clock.ticks_per_second);
 }
 
 /* ---- a chunk's parts */
 
-static void put_start(struct buf *body, uint64_t type, int64_t ticks)
+static void copy_put_start(struct buf *body, uint64_t type, int64_t ticks)
 {
 	buf_put_leb128(body, type);
 	buf_put_leb128(body, (uint64_t)ticks);
 	buf_put_leb128(body, 0); /* duration */
 }
 
-static void put_metadata(struct copy_source *s, struct buf *out, int64_t ticks)
+static void copy_put_metadata(struct copy_source *s, struct buf *out, int64_t ticks)
 {
 	struct buf body = {0};
 
-	put_start(&body, 0, ticks);
+	copy_put_start(&body, 0, ticks);
 	buf_put_leb128(&body, s->set->metadata_id);
 	buf_put(&body, s->set->metadata.data, s->set->metadata.size);
 	buf_put_framed(out, &body);
 	buf_free(&body);
 }
 
-static void put_checkpoint(struct copy_source *s, struct buf *out, int64_t ticks)
+static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t ticks)
 {
 	struct buf body = {0};
 	uint64_t pools = 0;
 
 	for (uint32_t i = 0; i < s->set->set->count; i++)
 		pools += s->set->classes[i].count != 0;
-	put_start(&body, 1, ticks);
+	copy_put_start(&body, 1, ticks);
 	buf_put_leb128(&body, 0); /* no checkpoint before this one */
 	buf_put_u8(&body, 1);     /* a flush */
 	buf_put_leb128(&body, pools);
@@ -151,8 +151,8 @@ static void put_checkpoint(struct copy_source *s, struct buf *out, int64_t ticks
 	buf_free(&body);
 }
 
-static void put_header(struct copy_source *s, struct buf *out, int64_t start_ns, int64_t ticks,
-		       const size_t bytes[3])
+static void copy_put_header(struct copy_source *s, struct buf *out, int64_t start_ns, int64_t ticks,
+			    const size_t bytes[3])
 {
 	const struct chunk_view *from = &s->reader->chunk;
 	int64_t end_ns = clamp((__int128)from->start_ns + from->duration_ns);
@@ -172,17 +172,17 @@ static void put_header(struct copy_source *s, struct buf *out, int64_t start_ns,
 	buf_put_be(out, FLAG_COMPRESSED, 2);
 }
 
-static int append(struct copy_source *s, int64_t start_ns, int64_t ticks)
+static int copy_append(struct copy_source *s, int64_t start_ns, int64_t ticks)
 {
 	struct copy *c = s->copy;
 	struct buf header = {0}, metadata = {0}, checkpoint = {0};
 	uint64_t offset = c->file.bytes;
 	int rc;
 
-	put_metadata(s, &metadata, ticks);
-	put_checkpoint(s, &checkpoint, ticks);
-	put_header(s, &header, start_ns, ticks,
-		   (size_t[3]){metadata.size, c->events.size, checkpoint.size});
+	copy_put_metadata(s, &metadata, ticks);
+	copy_put_checkpoint(s, &checkpoint, ticks);
+	copy_put_header(s, &header, start_ns, ticks,
+			(size_t[3]){metadata.size, c->events.size, checkpoint.size});
 	struct iovec parts[] = {
 		{header.data, header.size},
 		{metadata.data, metadata.size},
@@ -216,7 +216,7 @@ static void forget_chunk(struct copy_source *s)
 	}
 }
 
-static int write_chunk(struct copy_source *s)
+static int copy_write_chunk(struct copy_source *s)
 {
 	struct copy *c = s->copy;
 	struct weft_jfr_reader *r = s->reader;
@@ -233,7 +233,7 @@ static int write_chunk(struct copy_source *s)
 			? r->chunk.start_ticks + scale(start_ns - r->chunk.start_ns, NS_PER_SECOND,
 						       r->chunk.ticks_per_second)
 			: ticks_at(c, start_ns);
-	rc = c->failed ? c->failed : append(s, start_ns, ticks);
+	rc = c->failed ? c->failed : copy_append(s, start_ns, ticks);
 	if (rc == 0) {
 		c->last_start_ns = start_ns;
 		c->chunks++;
@@ -258,7 +258,7 @@ int copy_event(struct copy_source *s, const struct weft_jfr_event_view *view, in
 	const uint8_t *start = r->map + view->offset;
 
 	if (c->events.size + view->bytes > LARGEST_EVENTS && c->chunk_events) {
-		int rc = write_chunk(s);
+		int rc = copy_write_chunk(s);
 
 		if (rc != 0)
 			return rc;
@@ -282,7 +282,7 @@ int copy_event(struct copy_source *s, const struct weft_jfr_event_view *view, in
 int copy_chunk_end(struct copy_source *s, int always)
 {
 	if (s->copy->chunk_events || always)
-		return write_chunk(s);
+		return copy_write_chunk(s);
 	forget_chunk(s);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct rewrite {
 	int in_class, failed;
 };
 
-static void read_strings(struct rewrite *w)
+static void copy_metadata_read_strings(struct rewrite *w)
 {
 	w->count = input_count(&w->in);
 	w->strings = calloc(w->count + 1, sizeof(*w->strings));
@@ -64,7 +64,7 @@ static uint32_t take_index(struct rewrite *w)
 	return 0;
 }
 
-static int is(const struct rewrite *w, uint32_t index, const char *word)
+static int copy_metadata_is(const struct rewrite *w, uint32_t index, const char *word)
 {
 	return index < w->count && w->strings[index] && strcmp(w->strings[index], word) == 0;
 }
@@ -76,7 +76,7 @@ static uint64_t number_index(struct rewrite *w, uint64_t number, uint32_t as_it_
 	int length = snprintf(text, sizeof(text), "%llu", (unsigned long long)number), fresh;
 	uint64_t *place;
 
-	if (is(w, as_it_was, text))
+	if (copy_metadata_is(w, as_it_was, text))
 		return as_it_was;
 	place = map_put(w->places, text, (size_t)length, &fresh);
 	if (!place) {
@@ -103,13 +103,14 @@ static uint64_t type_index(struct rewrite *w, uint32_t value)
 	return value;
 }
 
-static uint64_t new_value(struct rewrite *w, uint32_t key, uint32_t value, int is_class, int refers)
+static uint64_t copy_metadata_new_value(struct rewrite *w, uint32_t key, uint32_t value,
+					int is_class, int refers)
 {
 	if (w->in.failed || w->failed)
 		return value;
-	if (is_class && is(w, key, "id") && w->class < w->set->count)
+	if (is_class && copy_metadata_is(w, key, "id") && w->class < w->set->count)
 		return number_index(w, w->classes[w->class].type->id, value);
-	if (refers && is(w, key, "class"))
+	if (refers && copy_metadata_is(w, key, "class"))
 		return type_index(w, value);
 	return value;
 }
@@ -128,8 +129,10 @@ static void rewrite_children(struct rewrite *w, int depth)
 static void rewrite_element(struct rewrite *w, int depth)
 {
 	uint32_t name = take_index(w);
-	int is_class = is(w, name, "class") && !w->in_class, outer = w->in_class;
-	int refers = is(w, name, "field") || is(w, name, "annotation") || is(w, name, "setting");
+	int is_class = copy_metadata_is(w, name, "class") && !w->in_class, outer = w->in_class;
+	int refers = copy_metadata_is(w, name, "field") ||
+		     copy_metadata_is(w, name, "annotation") ||
+		     copy_metadata_is(w, name, "setting");
 	size_t count = input_count(&w->in);
 
 	if (depth > DEEPEST_ELEMENT)
@@ -140,19 +143,19 @@ static void rewrite_element(struct rewrite *w, int depth)
 		uint32_t key = take_index(w), value = take_index(w);
 
 		buf_put_leb128(&w->tree, key);
-		buf_put_leb128(&w->tree, new_value(w, key, value, is_class, refers));
+		buf_put_leb128(&w->tree, copy_metadata_new_value(w, key, value, is_class, refers));
 	}
 	if (is_class) {
 		w->class ++;
 		w->in_class = 1;
-	} else if (is(w, name, "setting")) {
+	} else if (copy_metadata_is(w, name, "setting")) {
 		w->in_class = 0;
 	}
 	rewrite_children(w, depth);
 	w->in_class = outer;
 }
 
-static void join(struct rewrite *w, struct buf *out)
+static void copy_metadata_join(struct rewrite *w, struct buf *out)
 {
 	buf_put_leb128(out, w->count + w->added_count);
 	for (size_t i = 0; i < w->count; i++) {
@@ -181,11 +184,11 @@ int copy_metadata(struct copy_source *s, struct copy_set *set)
 
 	if (!w.places)
 		return -ENOMEM;
-	read_strings(&w);
+	copy_metadata_read_strings(&w);
 	if (!w.failed && !w.in.failed)
 		rewrite_element(&w, 0);
 	if (!w.failed && !w.in.failed)
-		join(&w, &set->metadata);
+		copy_metadata_join(&w, &set->metadata);
 	if (!w.failed && w.in.failed)
 		w.failed = -EBADMSG;
 	map_free(w.places);

@@ -15,8 +15,8 @@
 
 /* ---- keys */
 
-static uint64_t *place(struct copy *c, struct map *m, char kind, const void *data, size_t bytes,
-		       int *fresh)
+static uint64_t *copy_pool_place(struct copy *c, struct map *m, char kind, const void *data,
+				 size_t bytes, int *fresh)
 {
 	uint8_t key[1 + LONGEST_WORD + sizeof(void *) + sizeof(uint64_t)];
 	uint64_t *found;
@@ -34,7 +34,7 @@ static uint64_t free_key(struct copy *c, struct copy_type *t, uint64_t wanted)
 {
 	int fresh = 0;
 
-	while (place(c, t->taken, 'k', &wanted, sizeof(wanted), &fresh) && !fresh)
+	while (copy_pool_place(c, t->taken, 'k', &wanted, sizeof(wanted), &fresh) && !fresh)
 		wanted = ++t->next_key;
 	return wanted;
 }
@@ -46,14 +46,14 @@ static uint64_t key_of_word(struct copy *c, struct copy_type *t, const struct po
 
 	if (slot->bytes > LONGEST_WORD || t->words >= MOST_WORDS || slot->value[0] == STRING_POOL)
 		return free_key(c, t, ++t->next_key);
-	known = place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
+	known = copy_pool_place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
 	if (!known || !fresh)
 		return known ? *known - 1 : 0;
 	t->words++;
 	*known = 1;
 	key = free_key(c, t, slot->key);
 	/* what was put since may have moved it */
-	known = place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
+	known = copy_pool_place(c, t->taken, 'w', slot->value, slot->bytes, &fresh);
 	if (known)
 		*known = key + 1;
 	return key;
@@ -68,11 +68,11 @@ static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64
 
 	memcpy(both, &t, sizeof(void *));
 	memcpy(both + sizeof(void *), &key, sizeof(key));
-	known = place(c, s->threads, 't', both, sizeof(both), &fresh);
+	known = copy_pool_place(c, s->threads, 't', both, sizeof(both), &fresh);
 	if (!known || !fresh)
 		return known ? *known : 0;
 	out = free_key(c, t, key);
-	known = place(c, s->threads, 't', both, sizeof(both), &fresh);
+	known = copy_pool_place(c, s->threads, 't', both, sizeof(both), &fresh);
 	if (known)
 		*known = out;
 	return out;
@@ -122,7 +122,7 @@ static uint32_t *ref_slot(const struct copy *c, const struct weft_jfr_class *typ
 	return &c->ref_table[i];
 }
 
-static int grow(struct copy *c)
+static int copy_pool_grow(struct copy *c)
 {
 	size_t room = c->ref_room ? c->ref_room * 2 : FIRST_ROOM;
 	struct copy_ref *refs = realloc(c->refs, room * sizeof(*refs));
@@ -150,7 +150,7 @@ uint64_t copy_reference(struct copy_source *s, const struct weft_jfr_class *clas
 
 	if (!class)
 		return 0;
-	if (c->ref_count == c->ref_room && !grow(c)) {
+	if (c->ref_count == c->ref_room && !copy_pool_grow(c)) {
 		c->failed = -ENOMEM;
 		return 0;
 	}

@@ -17,7 +17,7 @@ static struct copy_type *pointer(const uint64_t *value)
 	return (struct copy_type *)(uintptr_t)*value;
 }
 
-static enum copy_keys keys_of(const struct weft_jfr_class *class)
+static enum copy_keys copy_types_keys_of(const struct weft_jfr_class *class)
 {
 	if (!class)
 		return KEYS_FRESH;
@@ -29,7 +29,7 @@ static enum copy_keys keys_of(const struct weft_jfr_class *class)
 	return KEYS_FRESH;
 }
 
-static int take_id(struct copy *c, uint64_t id)
+static int copy_types_take_id(struct copy *c, uint64_t id)
 {
 	int fresh = 0;
 
@@ -41,9 +41,9 @@ static int take_id(struct copy *c, uint64_t id)
 /* 0 and 1 are metadata and checkpoints; converters read numbers as 31 bits. */
 static uint64_t free_id(struct copy *c, int64_t wanted)
 {
-	if (wanted > 1 && wanted <= INT32_MAX && take_id(c, (uint64_t)wanted))
+	if (wanted > 1 && wanted <= INT32_MAX && copy_types_take_id(c, (uint64_t)wanted))
 		return (uint64_t)wanted;
-	while (!take_id(c, ++c->next_id))
+	while (!copy_types_take_id(c, ++c->next_id))
 		if (c->failed)
 			return 0;
 	return c->next_id;
@@ -56,7 +56,7 @@ static struct copy_type *new_type(struct copy *c, int64_t wanted_id,
 
 	if (!t)
 		return NULL;
-	t->keys = keys_of(class);
+	t->keys = copy_types_keys_of(class);
 	t->next_key = t->keys == KEYS_KEPT ? FIRST_FREE_WORD : 0;
 	if (c->next_id < FIRST_FREE_ID)
 		c->next_id = FIRST_FREE_ID;
@@ -117,7 +117,7 @@ static struct copy_type *find_by_name(struct copy_source *s, const struct declar
 	return place ? pointer(place) : NULL;
 }
 
-static struct copy_type *type_of(struct copy_source *s, const struct declared *d)
+static struct copy_type *copy_types_type_of(struct copy_source *s, const struct declared *d)
 {
 	struct buf key = {0};
 	uint64_t *place = NULL;
@@ -146,7 +146,7 @@ static struct copy_type *type_of(struct copy_source *s, const struct declared *d
 
 struct copy_type *copy_type_undeclared(struct copy_source *s, int64_t id)
 {
-	return type_of(s, &(struct declared){.id = id, .name = ""});
+	return copy_types_type_of(s, &(struct declared){.id = id, .name = ""});
 }
 
 /* ---- shapes */
@@ -199,7 +199,7 @@ static uint64_t *shapes_of(const struct class_set *set)
 
 /* ---- fields */
 
-static int is_ticks(const struct class_field *f, const char *annotation)
+static int copy_types_is_ticks(const struct class_field *f, const char *annotation)
 {
 	for (size_t i = 0; i < f->notes.count; i++) {
 		const struct weft_jfr_annotation_view *a = &f->notes.array[i];
@@ -218,9 +218,9 @@ static uint8_t flags_of(const struct weft_jfr_class *class, size_t i)
 		return COPY_STACK;
 	if (!f->type || f->type->shape != CLASS_LONG || f->pooled)
 		return 0;
-	if ((class->timed && i == 0) || is_ticks(f, "jdk.jfr.Timestamp"))
+	if ((class->timed && i == 0) || copy_types_is_ticks(f, "jdk.jfr.Timestamp"))
 		return COPY_TICKS_AT;
-	if ((class->lasts && i == 1) || is_ticks(f, "jdk.jfr.Timespan"))
+	if ((class->lasts && i == 1) || copy_types_is_ticks(f, "jdk.jfr.Timespan"))
 		return COPY_TICKS_FOR;
 	if (strcmp(f->name, "id") == 0 && strcmp(class->name, "jdk.ActiveSetting") == 0)
 		return COPY_TYPE_ID;
@@ -230,7 +230,7 @@ static uint8_t flags_of(const struct weft_jfr_class *class, size_t i)
 static int note_class(struct copy_source *s, struct copy_class *to,
 		      const struct weft_jfr_class *class, uint64_t shape)
 {
-	to->type = type_of(s, &(struct declared){class->id, shape, class->name, class});
+	to->type = copy_types_type_of(s, &(struct declared){class->id, shape, class->name, class});
 	to->flags = calloc(class->field_count + 1, 1);
 	if (!to->type || !to->flags)
 		return -ENOMEM;

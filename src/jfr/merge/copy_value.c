@@ -7,12 +7,12 @@
 #include "jfr/common/text.h"
 #include "jfr/merge/copy_private.h"
 
-static void put_number(struct copy_writer *w, uint64_t number)
+static void copy_value_put_number(struct copy_writer *w, uint64_t number)
 {
 	buf_put_leb128(w->out, number);
 }
 
-static void copy_bytes(struct copy_writer *w, size_t bytes)
+static void copy_value_copy_bytes(struct copy_writer *w, size_t bytes)
 {
 	const uint8_t *from = input_bytes(&w->from.in, bytes);
 
@@ -28,7 +28,7 @@ static void copy_int(struct copy_writer *w, unsigned int width)
 	if (w->from.in.failed)
 		return;
 	if (w->from.in.fixed)
-		put_number(w, number);
+		copy_value_put_number(w, number);
 	else
 		buf_put(w->out, from, (size_t)(w->from.in.at - from));
 }
@@ -43,7 +43,8 @@ static void copy_string(struct copy_writer *w)
 		uint64_t key = (uint64_t)input_i64(&w->from.in);
 
 		buf_put_u8(w->out, STRING_POOL);
-		put_number(w, copy_reference(w->source, w->source->reader->classes->string, key));
+		copy_value_put_number(
+			w, copy_reference(w->source, w->source->reader->classes->string, key));
 		return;
 	}
 	if (w->from.in.fixed && encoding > STRING_POOL) {
@@ -66,7 +67,7 @@ static void copy_special(struct copy_writer *w, uint8_t flags)
 		number = copy_span(w->source, number);
 	else if (classes_find(w->source->reader->classes, number))
 		number = copy_type_id(w->source, classes_find(w->source->reader->classes, number));
-	put_number(w, (uint64_t)number);
+	copy_value_put_number(w, (uint64_t)number);
 }
 
 static int is_special(const struct copy_writer *w, uint8_t flags)
@@ -76,14 +77,14 @@ static int is_special(const struct copy_writer *w, uint8_t flags)
 	return (flags & COPY_TYPE_ID) && !w->source->own_numbers;
 }
 
-static void copy_one(struct copy_writer *w, const struct class_field *f, uint8_t flags)
+static void copy_value_copy_one(struct copy_writer *w, const struct class_field *f, uint8_t flags)
 {
 	if (f->pooled) {
 		uint64_t key = (uint64_t)input_i64(&w->from.in);
 
-		put_number(w, (flags & COPY_STACK) && w->without_stack
-				      ? 0
-				      : copy_reference(w->source, f->type, key));
+		copy_value_put_number(w, (flags & COPY_STACK) && w->without_stack
+						 ? 0
+						 : copy_reference(w->source, f->type, key));
 	} else if (is_special(w, flags)) {
 		copy_special(w, flags);
 	} else {
@@ -100,10 +101,10 @@ void copy_fields(struct copy_writer *w, const struct weft_jfr_class *class)
 
 		if (class->fields[i].array) {
 			count = input_count(&w->from.in);
-			put_number(w, count);
+			copy_value_put_number(w, count);
 		}
 		for (; count && !w->from.in.failed; count--)
-			copy_one(w, &class->fields[i], flags[i]);
+			copy_value_copy_one(w, &class->fields[i], flags[i]);
 	}
 }
 
@@ -122,14 +123,14 @@ void copy_value(struct copy_writer *w, const struct weft_jfr_class *class)
 		copy_string(w);
 		return;
 	case CLASS_FLOAT:
-		copy_bytes(w, 4);
+		copy_value_copy_bytes(w, 4);
 		return;
 	case CLASS_DOUBLE:
-		copy_bytes(w, 8);
+		copy_value_copy_bytes(w, 8);
 		return;
 	case CLASS_BOOLEAN:
 	case CLASS_BYTE:
-		copy_bytes(w, 1);
+		copy_value_copy_bytes(w, 1);
 		return;
 	case CLASS_CHAR:
 	case CLASS_SHORT:

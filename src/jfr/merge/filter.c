@@ -79,7 +79,7 @@ void filter_free(struct filter *f)
 
 /* ---- both readings */
 
-static int no_fields(const struct weft_jfr_class *type, void *arg)
+static int filter_no_fields(const struct weft_jfr_class *type, void *arg)
 {
 	(void)type;
 	(void)arg;
@@ -95,7 +95,7 @@ static int read_chunks(struct filter *f, const char *path,
 
 	if (!r)
 		return -errno;
-	weft_jfr_filter(r, no_fields, NULL);
+	weft_jfr_filter(r, filter_no_fields, NULL);
 	for (size_t i = 0; !err && reader_next_chunk(r) > 0; i++)
 		err = chunk(f, r, i);
 	if (!err)
@@ -108,7 +108,7 @@ static int read_chunks(struct filter *f, const char *path,
 }
 
 /* 1: an event. 0: the chunk's end. -ENOMEM. */
-static int next_event(struct filter *f, struct weft_jfr_reader *r, struct filter_event *e)
+static int filter_next_event(struct filter *f, struct weft_jfr_reader *r, struct filter_event *e)
 {
 	struct weft_jfr_event_view view;
 
@@ -151,14 +151,14 @@ static struct filter_chunk *new_chunk(struct filter *f)
 	return &f->chunks[f->chunk_count++];
 }
 
-static int survey(struct filter *f, struct weft_jfr_reader *r, size_t number)
+static int filter_survey(struct filter *f, struct weft_jfr_reader *r, size_t number)
 {
 	struct filter_chunk *chunk = new_chunk(f);
 	int64_t before = number ? f->chunks[number - 1].last_end : INT64_MIN;
 	struct filter_event e;
 	int rc = chunk ? 0 : -ENOMEM;
 
-	while (!rc && (rc = next_event(f, r, &e)) > 0) {
+	while (!rc && (rc = filter_next_event(f, r, &e)) > 0) {
 		rc = 0;
 		if (e.end == INT64_MIN || (!e.thread && !e.rule->settings.throttle_window_ns))
 			continue; /* matters to nothing else */
@@ -177,7 +177,7 @@ static int survey(struct filter *f, struct weft_jfr_reader *r, size_t number)
 
 /* ---- the second: decisions */
 
-static int add_event(struct filter *f, const struct filter_event *e)
+static int filter_add_event(struct filter *f, const struct filter_event *e)
 {
 	int err = filter_events_add(&f->fresh, e);
 
@@ -216,15 +216,15 @@ static void forget_spans(struct filter *f, int64_t before)
 	f->recent.count = count;
 }
 
-static int judge(struct filter *f, struct weft_jfr_reader *r, size_t number)
+static int filter_judge(struct filter *f, struct weft_jfr_reader *r, size_t number)
 {
 	struct filter_event e;
 	int64_t next;
 	int rc;
 
 	f->fresh.count = 0;
-	while ((rc = next_event(f, r, &e)) > 0)
-		if (add_event(f, &e))
+	while ((rc = filter_next_event(f, r, &e)) > 0)
+		if (filter_add_event(f, &e))
 			return -ENOMEM;
 	if (rc || number >= f->chunk_count || gather_spans(f, f->chunks[number].first_end))
 		return -ENOMEM;
@@ -255,7 +255,7 @@ int filter_prepare(struct filter *f, const char *path)
 
 	if (!f->needs_order)
 		return 0;
-	err = read_chunks(f, path, survey);
+	err = read_chunks(f, path, filter_survey);
 	if (err)
 		return err;
 	settle_chunks(f);
@@ -264,7 +264,7 @@ int filter_prepare(struct filter *f, const char *path)
 	if (!f->wanted)
 		return -ENOMEM;
 	f->event_count = 0;
-	return read_chunks(f, path, judge);
+	return read_chunks(f, path, filter_judge);
 }
 
 /* ---- answers */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(int64_t a, int64_t b)
+static int filter_order_compare(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -35,7 +35,7 @@ static int by_begin(const void *left, const void *right)
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
-	return compare(a->begin, b->begin);
+	return filter_order_compare(a->begin, b->begin);
 }
 
 void filter_spans_settle(struct filter_spans *spans)
@@ -74,20 +74,20 @@ int filter_spans_have(const struct filter_spans *spans, uint64_t thread, int64_t
 
 /* ---- events */
 
-static int by_end(const void *left, const void *right)
+static int filter_order_by_end(const void *left, const void *right)
 {
 	const struct filter_event *a = left, *b = right;
 
 	if (a->end != b->end)
-		return compare(a->end, b->end);
+		return filter_order_compare(a->end, b->end);
 	if (a->rule->contextual != b->rule->contextual)
 		return a->rule->contextual ? 1 : -1;
 	if (a->rule->contextual && a->begin != b->begin)
-		return compare(b->begin, a->begin);
+		return filter_order_compare(b->begin, a->begin);
 	return a->number < b->number ? -1 : 1;
 }
 
-static struct filter_thread *thread_of(struct filter *f, uint64_t key)
+static struct filter_thread *filter_order_thread_of(struct filter *f, uint64_t key)
 {
 	int fresh;
 	uint64_t *place = map_put(f->threads, &key, sizeof(key), &fresh);
@@ -110,7 +110,7 @@ static struct filter_thread *thread_of(struct filter *f, uint64_t key)
 	return &f->thread[f->thread_count - 1];
 }
 
-static int is_selected(const struct filter_event *e, const struct filter_thread *t)
+static int filter_order_is_selected(const struct filter_event *e, const struct filter_thread *t)
 {
 	switch (e->rule->settings.select) {
 	case SELECT_IF_CONTEXT:
@@ -151,11 +151,11 @@ static int decide(struct filter *f, const struct filter_event *e)
 	struct filter_thread *t = NULL;
 
 	if (e->thread) {
-		t = thread_of(f, e->thread);
+		t = filter_order_thread_of(f, e->thread);
 		if (!t)
 			return -ENOMEM;
 	}
-	if (!e->rule->settings.enabled || !is_selected(e, t) || !is_long_enough(e) ||
+	if (!e->rule->settings.enabled || !filter_order_is_selected(e, t) || !is_long_enough(e) ||
 	    !is_in_rate(e))
 		return 0;
 	f->wanted[e->number / 8] |= (uint8_t)(1u << (e->number % 8));
@@ -172,10 +172,10 @@ static int decide(struct filter *f, const struct filter_event *e)
 
 static int comes_first(const struct filter_events *heap, size_t a, size_t b)
 {
-	return by_end(&heap->event[a], &heap->event[b]) < 0;
+	return filter_order_by_end(&heap->event[a], &heap->event[b]) < 0;
 }
 
-static void swap(struct filter_events *heap, size_t a, size_t b)
+static void filter_order_swap(struct filter_events *heap, size_t a, size_t b)
 {
 	struct filter_event kept = heap->event[a];
 
@@ -205,11 +205,11 @@ int filter_wait(struct filter *f, const struct filter_event *e)
 
 	for (size_t i = heap->count - 1; !err && i && comes_first(heap, i, (i - 1) / 2);
 	     i = (i - 1) / 2)
-		swap(heap, i, (i - 1) / 2);
+		filter_order_swap(heap, i, (i - 1) / 2);
 	return err;
 }
 
-static void take_first(struct filter_events *heap)
+static void filter_order_take_first(struct filter_events *heap)
 {
 	size_t i = 0;
 
@@ -223,7 +223,7 @@ static void take_first(struct filter_events *heap)
 			least = right;
 		if (least == i)
 			return;
-		swap(heap, i, least);
+		filter_order_swap(heap, i, least);
 		i = least;
 	}
 }
@@ -236,7 +236,7 @@ int filter_decide(struct filter *f, int64_t before, int all)
 		struct filter_event e = heap->event[0];
 		int err;
 
-		take_first(heap);
+		filter_order_take_first(heap);
 		err = decide(f, &e);
 		if (err)
 			return err;

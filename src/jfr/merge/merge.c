@@ -34,21 +34,21 @@ struct merging {
 	int64_t end_ns;
 };
 
-static int no_fields(const struct weft_jfr_class *type, void *arg)
+static int merge_no_fields(const struct weft_jfr_class *type, void *arg)
 {
 	(void)type;
 	(void)arg;
 	return 0;
 }
 
-static int open_reader(struct merging *m, struct weft_jfr_reader **out, const char *path)
+static int merge_open_reader(struct merging *m, struct weft_jfr_reader **out, const char *path)
 {
 	*out = weft_jfr_open(path);
 	if (!*out) {
 		m->said->failed = path;
 		return -errno;
 	}
-	weft_jfr_filter(*out, no_fields, NULL);
+	weft_jfr_filter(*out, merge_no_fields, NULL);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ static int survey_file(struct merging *m, const char *path)
 {
 	int64_t before = INT64_MIN;
 	struct weft_jfr_reader *r;
-	int rc = open_reader(m, &r, path);
+	int rc = merge_open_reader(m, &r, path);
 
 	if (rc != 0)
 		return rc;
@@ -96,7 +96,7 @@ static int survey_file(struct merging *m, const char *path)
 	return rc;
 }
 
-static int survey(struct merging *m)
+static int merge_survey(struct merging *m)
 {
 	int rc = 0;
 
@@ -132,7 +132,7 @@ static void next_chunk(struct merging *m, struct input_file *f)
 	}
 }
 
-static int open_file(struct merging *m, struct input_file *f, const char *path)
+static int merge_open_file(struct merging *m, struct input_file *f, const char *path)
 {
 	int rc;
 
@@ -140,7 +140,7 @@ static int open_file(struct merging *m, struct input_file *f, const char *path)
 	f->filter = filter_new(m->said->lines, tell_wrong_select, m);
 	rc = f->filter ? filter_prepare(f->filter, path) : -ENOMEM;
 	if (rc == 0)
-		rc = open_reader(m, &f->reader, path);
+		rc = merge_open_reader(m, &f->reader, path);
 	if (rc != 0)
 		return rc;
 	f->source = copy_source(m->copy, f->reader, m->same_clock ? COPY_SAME_CLOCK : 0);
@@ -164,7 +164,8 @@ static struct input_file *earliest(struct merging *m)
 	return best;
 }
 
-static int copy_one(struct merging *m, struct input_file *f, const struct weft_jfr_event_view *view)
+static int merge_copy_one(struct merging *m, struct input_file *f,
+			  const struct weft_jfr_event_view *view)
 {
 	int without_stack, rc;
 
@@ -186,7 +187,7 @@ static int copy_events_of(struct merging *m, struct input_file *f)
 	int rc = 0;
 
 	while (rc == 0 && weft_jfr_next_here(f->reader, &view) > 0)
-		rc = copy_one(m, f, &view);
+		rc = merge_copy_one(m, f, &view);
 	return rc == -EBADMSG ? 0 : rc;
 }
 
@@ -227,7 +228,7 @@ static int copy_all(struct merging *m)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < m->said->count; i++)
-		rc = open_file(m, &m->files[i], m->said->paths[i]);
+		rc = merge_open_file(m, &m->files[i], m->said->paths[i]);
 	while (rc == 0 && (f = earliest(m)) != NULL)
 		rc = copy_chunk_of(m, f);
 	if (rc == 0 && !copy_chunks(m->copy))
@@ -240,7 +241,7 @@ static int copy_all(struct merging *m)
 int merge_run(struct merge *said)
 {
 	struct merging m = {.said = said, .end_ns = INT64_MIN};
-	int rc = survey(&m), rc_close;
+	int rc = merge_survey(&m), rc_close;
 
 	if (rc != 0)
 		return rc;

@@ -62,7 +62,8 @@ void merge_settings_free(struct merge_settings *m)
 	free(m);
 }
 
-static int note(struct merge_settings *m, int64_t type, const struct event_settings *settings)
+static int merge_merge_settings_note(struct merge_settings *m, int64_t type,
+				     const struct event_settings *settings)
 {
 	int fresh;
 	struct noted *n;
@@ -94,14 +95,15 @@ int merge_settings_note(struct merge_settings *m, struct filter *f, const struct
 		if (!class->is_event)
 			continue;
 		settings = filter_settings(f, r, class);
-		if (!settings || (settings->given && note(m, copy_type_id(s, class), settings)))
+		if (!settings || (settings->given &&
+				  merge_merge_settings_note(m, copy_type_id(s, class), settings)))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int put_rows(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
-		    const struct noted *n)
+static int merge_settings_put_rows(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
+				   const struct noted *n)
 {
 	char text[48];
 
@@ -138,7 +140,7 @@ static int write_rows(const struct merge_settings *m, const char *path, int64_t 
 	if (!type)
 		rc = -errno;
 	for (const struct noted *n = m->first; n && rc == 0; n = n->next)
-		rc = put_rows(w, type, n);
+		rc = merge_settings_put_rows(w, type, n);
 	rc_close = weft_jfr_close(w);
 	return rc ? rc : rc_close;
 }

@@ -14,8 +14,8 @@ static int no_chunk(struct weft_jfr_reader *r, const void *at, const char *reaso
 	return reader_damaged(r, at, reason);
 }
 
-static int read_header(struct weft_jfr_reader *r, const uint8_t *header, const uint8_t *at,
-		       size_t left)
+static int chunk_view_read_header(struct weft_jfr_reader *r, const uint8_t *header,
+				  const uint8_t *at, size_t left)
 {
 	struct input in = {.at = header, .end = header + CHUNK_HEADER_BYTES};
 	struct chunk_view *c = &r->chunk;
@@ -140,7 +140,7 @@ static int end_of_file(struct weft_jfr_reader *r)
 static int take_chunk(struct weft_jfr_reader *r, const uint8_t *header, const uint8_t *at,
 		      size_t left)
 {
-	int rc = read_header(r, header, at, left);
+	int rc = chunk_view_read_header(r, header, at, left);
 
 	if (rc == 0)
 		rc = check_header(r, left);

@@ -43,7 +43,7 @@ static struct weft_jfr_node *take_nodes(struct decoder *d, size_t count)
 
 /* ---------------------------------------------------------------- references */
 
-static const struct weft_jfr_node *read_entry(struct decoder *from, struct pool_slot *slot)
+static const struct weft_jfr_node *decode_read_entry(struct decoder *from, struct pool_slot *slot)
 {
 	struct decoder d;
 	struct weft_jfr_node *node = take_nodes(from, 1);
@@ -73,7 +73,7 @@ static int follow_reference(struct decoder *d, const struct weft_jfr_class *clas
 		return 0;
 	if (slot && slot->state == SLOT_UNREAD) {
 		slot->state = SLOT_READING;
-		slot->node = read_entry(d, slot);
+		slot->node = decode_read_entry(d, slot);
 		slot->state = SLOT_READ;
 	}
 	if (slot && slot->node) {
@@ -99,7 +99,7 @@ static inline void decode_reference(struct decoder *d, const struct weft_jfr_cla
 
 /* ---------------------------------------------------------------- values */
 
-static void decode_string(struct decoder *d, struct weft_jfr_node *out)
+static void decode_decode_string(struct decoder *d, struct weft_jfr_node *out)
 {
 	const struct class_set *set = d->reader->classes;
 	uint8_t encoding = input_u8(&d->in);
@@ -168,7 +168,7 @@ const struct weft_jfr_node *decode_fields(struct decoder *d, const struct weft_j
 	return d->in.failed ? NULL : nodes;
 }
 
-static int64_t read_number(struct input *in, enum class_shape shape)
+static int64_t decode_read_number(struct input *in, enum class_shape shape)
 {
 	switch (shape) {
 	case CLASS_BOOLEAN:
@@ -203,7 +203,7 @@ static void decode_value(struct decoder *d, const struct weft_jfr_class *class,
 		out->type = class;
 		return;
 	case CLASS_STRING:
-		decode_string(d, out);
+		decode_decode_string(d, out);
 		return;
 	case CLASS_FLOAT:
 	case CLASS_DOUBLE:
@@ -214,7 +214,7 @@ static void decode_value(struct decoder *d, const struct weft_jfr_class *class,
 		input_fail(&d->in);
 		return;
 	default:
-		out->number = read_number(&d->in, class->shape);
+		out->number = decode_read_number(&d->in, class->shape);
 		out->shape = WEFT_JFR_V_NUMBER;
 	}
 }
@@ -264,6 +264,6 @@ void skip_value(struct decoder *d, const struct weft_jfr_class *class)
 		input_fail(&d->in);
 		return;
 	default:
-		read_number(&d->in, class->shape);
+		decode_read_number(&d->in, class->shape);
 	}
 }

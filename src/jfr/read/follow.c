@@ -25,7 +25,7 @@
 #define FINAL_CHUNK 2 /* of the flags */
 #define ROOM_TO_GROW (UINT64_C(2) << 30)
 
-static int read_at(int fd, void *data, size_t bytes, uint64_t offset)
+static int follow_read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
 	size_t done = 0;
 
@@ -42,15 +42,15 @@ static int read_at(int fd, void *data, size_t bytes, uint64_t offset)
 }
 
 /* The header at @offset, of one moment. 0, -EAGAIN, -errno. */
-static int read_header(const struct weft_jfr_reader *r, uint64_t offset, uint8_t *header)
+static int follow_read_header(const struct weft_jfr_reader *r, uint64_t offset, uint8_t *header)
 {
 	uint8_t before, after;
-	int rc = read_at(r->fd, &before, 1, offset + STATE_AT);
+	int rc = follow_read_at(r->fd, &before, 1, offset + STATE_AT);
 
 	if (rc == 0)
-		rc = read_at(r->fd, header, CHUNK_HEADER_BYTES, offset);
+		rc = follow_read_at(r->fd, header, CHUNK_HEADER_BYTES, offset);
 	if (rc == 0)
-		rc = read_at(r->fd, &after, 1, offset + STATE_AT);
+		rc = follow_read_at(r->fd, &after, 1, offset + STATE_AT);
 	if (rc != 0)
 		return rc;
 	return before == after && before == header[STATE_AT] && before != STATE_CHANGING ? 0
@@ -66,7 +66,7 @@ static uint64_t be64(const uint8_t *at)
 	return value;
 }
 
-static int file_bytes(const struct weft_jfr_reader *r, uint64_t *bytes)
+static int follow_file_bytes(const struct weft_jfr_reader *r, uint64_t *bytes)
 {
 	struct stat st;
 
@@ -76,7 +76,7 @@ static int file_bytes(const struct weft_jfr_reader *r, uint64_t *bytes)
 	return 0;
 }
 
-static void unmap(struct weft_jfr_reader *r)
+static void follow_unmap(struct weft_jfr_reader *r)
 {
 	if (r->map)
 		munmap((void *)(uintptr_t)r->map, r->map_bytes);
@@ -90,7 +90,7 @@ static int map_chunk(struct weft_jfr_reader *r, uint64_t bytes)
 	size_t length = (size_t)(r->next_chunk - start + bytes);
 	void *map;
 
-	unmap(r);
+	follow_unmap(r);
 	map = mmap(NULL, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, r->fd, (off_t)start);
 	if (map == MAP_FAILED)
 		return reader_no_memory(r);
@@ -131,7 +131,7 @@ static int file_was_replaced(struct weft_jfr_reader *r)
 }
 
 /* Whether a whole chunk of a file that took another's place was in the other one. */
-static int is_known(const struct weft_jfr_reader *r, const uint8_t *header)
+static int follow_is_known(const struct weft_jfr_reader *r, const uint8_t *header)
 {
 	return r->skips && (int64_t)be64(header + START_AT) <= r->chunk.start_ns;
 }
@@ -147,7 +147,7 @@ static int not_whole(struct weft_jfr_reader *r, uint64_t left, const char *reaso
 static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 {
 	uint64_t bytes = 0, chunk;
-	int rc = file_bytes(r, &bytes);
+	int rc = follow_file_bytes(r, &bytes);
 
 	if (rc != 0 || bytes < r->next_chunk)
 		return reader_damaged_at(r, r->next_chunk, "file became shorter");
@@ -156,7 +156,7 @@ static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *lef
 		return 0;
 	if (*left < CHUNK_HEADER_BYTES)
 		return not_whole(r, *left, "chunk header is cut short");
-	rc = read_header(r, r->next_chunk, header);
+	rc = follow_read_header(r, r->next_chunk, header);
 	if (rc == -EAGAIN)
 		return not_whole(r, *left, "chunk was never finished");
 	if (rc != 0)
@@ -180,7 +180,7 @@ int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 		chunk = be64(header + 8);
 		if (memcmp(header, "FLR", 4) != 0 || chunk < CHUNK_HEADER_BYTES)
 			return map_chunk(r, *left) == 0 ? 1 : r->rc; /* damage, as in any file */
-		if (is_known(r, header)) {
+		if (follow_is_known(r, header)) {
 			r->next_chunk += chunk;
 			continue;
 		}
@@ -196,12 +196,12 @@ int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header)
 {
 	uint64_t bytes = 0, chunk;
-	int rc = file_bytes(r, &bytes);
+	int rc = follow_file_bytes(r, &bytes);
 
 	if (rc == 0 && bytes < r->next_chunk)
 		return reader_damaged_at(r, r->chunk.offset, "file became shorter");
 	if (rc == 0)
-		rc = read_header(r, r->chunk.offset, header);
+		rc = follow_read_header(r, r->chunk.offset, header);
 	if (rc == -EAGAIN)
 		return nothing_yet(r, 1, "chunk was never finished");
 	if (rc != 0)
@@ -225,7 +225,7 @@ int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header)
 int follow_fd(struct weft_jfr_reader *r, int fd, const char *path)
 {
 	uint8_t start[4];
-	int rc = read_at(fd, start, sizeof(start), 0);
+	int rc = follow_read_at(fd, start, sizeof(start), 0);
 
 	if (rc == 0 && memcmp(start, "FLR", 4) != 0)
 		return -EBADMSG;

@@ -69,7 +69,7 @@ static void add_attribute(struct tree *t, struct element *e, const char *key, co
 	e->attribute_count++;
 }
 
-static void add_number(struct tree *t, struct element *e, const char *key, int64_t value)
+static void metadata_add_number(struct tree *t, struct element *e, const char *key, int64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%lld", (long long)value);
@@ -81,36 +81,36 @@ static void add_number(struct tree *t, struct element *e, const char *key, int64
 		t->failed = 1;
 }
 
-static struct element *add_annotation(struct tree *t, struct element *on, enum type_id type,
-				      const char *value)
+static struct element *metadata_add_annotation(struct tree *t, struct element *on,
+					       enum type_id type, const char *value)
 {
 	struct element *e = add_element(t, on, "annotation");
 
-	add_number(t, e, "class", type);
+	metadata_add_number(t, e, "class", type);
 	if (value)
 		add_attribute(t, e, "value", value);
 	return e;
 }
 
-static struct element *add_class(struct tree *t, struct element *in, const char *name, int64_t id,
-				 const char *super_type)
+static struct element *metadata_add_class(struct tree *t, struct element *in, const char *name,
+					  int64_t id, const char *super_type)
 {
 	struct element *e = add_element(t, in, "class");
 
 	add_attribute(t, e, "name", name);
-	add_number(t, e, "id", id);
+	metadata_add_number(t, e, "id", id);
 	if (super_type)
 		add_attribute(t, e, "superType", super_type);
 	return e;
 }
 
-static struct element *add_field(struct tree *t, struct element *in, const char *name,
-				 enum type_id type, int pooled)
+static struct element *metadata_add_field(struct tree *t, struct element *in, const char *name,
+					  enum type_id type, int pooled)
 {
 	struct element *e = add_element(t, in, "field");
 
 	add_attribute(t, e, "name", name);
-	add_number(t, e, "class", type);
+	metadata_add_number(t, e, "class", type);
 	if (pooled)
 		add_attribute(t, e, "constantPool", "true");
 	return e;
@@ -125,40 +125,41 @@ static const char *super_type(unsigned int flags)
 
 static void add_builtin(struct tree *t, struct element *in, const struct type_row *row)
 {
-	struct element *e = add_class(t, in, row->name, row->id, super_type(row->flags));
+	struct element *e = metadata_add_class(t, in, row->name, row->id, super_type(row->flags));
 
 	if (row->flags & TYPE_SIMPLE)
 		add_attribute(t, e, "simpleType", "true");
 	for (const struct type_field *f = row->fields; f && f->name; f++) {
 		struct element *field =
-			add_field(t, e, f->name, f->type, (f->flags & FIELD_POOL) != 0);
+			metadata_add_field(t, e, f->name, f->type, (f->flags & FIELD_POOL) != 0);
 
 		if (f->flags & FIELD_ARRAY)
 			add_attribute(t, field, "dimension", "1");
 	}
 	if (row->flags & TYPE_IS_CONTENT)
-		add_annotation(t, e, TYPE_CONTENT_TYPE, NULL);
+		metadata_add_annotation(t, e, TYPE_CONTENT_TYPE, NULL);
 }
 
 static void add_event_field(struct tree *t, struct element *in, const struct weft_jfr_field *f)
 {
-	struct element *e = add_field(t, in, f->name, kind_type(f->kind), kind_is_pooled(f->kind));
+	struct element *e =
+		metadata_add_field(t, in, f->name, kind_type(f->kind), kind_is_pooled(f->kind));
 
 	if (f->label)
-		add_annotation(t, e, TYPE_LABEL, f->label);
+		metadata_add_annotation(t, e, TYPE_LABEL, f->label);
 	if (f->description)
-		add_annotation(t, e, TYPE_DESCRIPTION, f->description);
+		metadata_add_annotation(t, e, TYPE_DESCRIPTION, f->description);
 	for (size_t i = 0; i < field_annotation_count; i++)
 		if (f->flags & field_annotations[i].flag)
-			add_annotation(t, e, field_annotations[i].annotation,
-				       field_annotations[i].value);
+			metadata_add_annotation(t, e, field_annotations[i].annotation,
+						field_annotations[i].value);
 	if (f->flags & WEFT_JFR_KEY && f->label)
-		add_annotation(t, e, TYPE_KEY, f->label);
+		metadata_add_annotation(t, e, TYPE_KEY, f->label);
 }
 
 static void add_category(struct tree *t, struct element *e, const char *const *category)
 {
-	struct element *a = add_annotation(t, e, TYPE_CATEGORY, NULL);
+	struct element *a = metadata_add_annotation(t, e, TYPE_CATEGORY, NULL);
 
 	for (int i = 0; category[i]; i++) {
 		char key[32];
@@ -172,13 +173,13 @@ static void add_category(struct tree *t, struct element *e, const char *const *c
 	}
 }
 
-static void add_setting(struct tree *t, struct element *in,
-			const struct weft_jfr_type_setting *setting)
+static void metadata_add_setting(struct tree *t, struct element *in,
+				 const struct weft_jfr_type_setting *setting)
 {
 	struct element *e = add_element(t, in, "setting");
 
 	add_attribute(t, e, "name", setting->name);
-	add_number(t, e, "class", setting_type(setting->name));
+	metadata_add_number(t, e, "class", setting_type(setting->name));
 	if (setting->default_value)
 		add_attribute(t, e, "defaultValue", setting->default_value);
 }
@@ -186,22 +187,22 @@ static void add_setting(struct tree *t, struct element *in,
 static void add_event_type(struct tree *t, struct element *in, const struct weft_jfr_type *type)
 {
 	const struct weft_jfr_type_def *def = &type->def;
-	struct element *e = add_class(t, in, def->name, type->id, "jdk.jfr.Event");
+	struct element *e = metadata_add_class(t, in, def->name, type->id, "jdk.jfr.Event");
 
 	for (size_t i = 0; i < def->setting_count; i++)
-		add_setting(t, e, &def->settings[i]);
+		metadata_add_setting(t, e, &def->settings[i]);
 	for (size_t i = 0; i < def->field_count; i++)
 		add_event_field(t, e, &def->fields[i]);
 	if (def->label)
-		add_annotation(t, e, TYPE_LABEL, def->label);
+		metadata_add_annotation(t, e, TYPE_LABEL, def->label);
 	if (def->description)
-		add_annotation(t, e, TYPE_DESCRIPTION, def->description);
+		metadata_add_annotation(t, e, TYPE_DESCRIPTION, def->description);
 	if (def->category)
 		add_category(t, e, def->category);
 	if (def->flags & WEFT_JFR_TYPE_CONTEXTUAL)
-		add_annotation(t, e, TYPE_CONTEXTUAL, NULL);
+		metadata_add_annotation(t, e, TYPE_CONTEXTUAL, NULL);
 	if (def->flags & WEFT_JFR_TYPE_EXPERIMENTAL)
-		add_annotation(t, e, TYPE_EXPERIMENTAL, NULL);
+		metadata_add_annotation(t, e, TYPE_EXPERIMENTAL, NULL);
 }
 
 static struct element *plant(struct tree *t, const struct type_list *declared, long gmt_offset_s)
@@ -215,7 +216,7 @@ static struct element *plant(struct tree *t, const struct type_list *declared, l
 	for (const struct weft_jfr_type *type = declared->first; type; type = type->next)
 		add_event_type(t, metadata, type);
 	add_attribute(t, region, "locale", "en_US");
-	add_number(t, region, "gmtOffset", gmt_offset_s * 1000);
+	metadata_add_number(t, region, "gmtOffset", gmt_offset_s * 1000);
 	return root;
 }
 
@@ -225,7 +226,7 @@ struct printer {
 	int failed;
 };
 
-static void put_text(struct printer *p, const char *text)
+static void metadata_put_text(struct printer *p, const char *text)
 {
 	int fresh;
 	size_t bytes = strlen(text);
@@ -244,18 +245,18 @@ static void put_text(struct printer *p, const char *text)
 
 static void put_element(struct printer *p, const struct element *e)
 {
-	put_text(p, e->name);
+	metadata_put_text(p, e->name);
 	buf_put_leb128(&p->body, e->attribute_count);
 	for (const struct attribute *a = e->attributes; a; a = a->next) {
-		put_text(p, a->key);
-		put_text(p, a->value);
+		metadata_put_text(p, a->key);
+		metadata_put_text(p, a->value);
 	}
 	buf_put_leb128(&p->body, e->child_count);
 	for (const struct element *c = e->first; c; c = c->next)
 		put_element(p, c);
 }
 
-static int print(struct buf *out, const struct element *root)
+static int metadata_print(struct buf *out, const struct element *root)
 {
 	struct printer p = {.numbers = map_new()};
 	int failed = !p.numbers;
@@ -277,7 +278,7 @@ int metadata_build(struct buf *out, const struct type_list *declared, long gmt_o
 {
 	struct tree t = {0};
 	struct element *root = plant(&t, declared, gmt_offset_s);
-	int rc = t.failed ? -ENOMEM : print(out, root);
+	int rc = t.failed ? -ENOMEM : metadata_print(out, root);
 
 	arena_free(&t.memory);
 	return rc;

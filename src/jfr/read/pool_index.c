@@ -23,8 +23,8 @@ static uint64_t new_salt(const void *mix)
 	return hash_mix((uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)mix);
 }
 
-static struct pool_slot *probe(const struct pool_index *p, const struct weft_jfr_class *type,
-			       uint64_t key)
+static struct pool_slot *pool_index_probe(const struct pool_index *p,
+					  const struct weft_jfr_class *type, uint64_t key)
 {
 	size_t i = hash_mix(key ^ p->salt ^ (uint64_t)type->index << 48) & (p->room - 1);
 
@@ -36,7 +36,7 @@ static struct pool_slot *probe(const struct pool_index *p, const struct weft_jfr
 	}
 }
 
-static int grow(struct pool_index *p)
+static int pool_index_grow(struct pool_index *p)
 {
 	struct pool_index old = *p;
 
@@ -51,19 +51,19 @@ static int grow(struct pool_index *p)
 		p->salt = new_salt(p->slots);
 	for (size_t i = 0; i < old.room; i++)
 		if (old.slots[i].type)
-			*probe(p, old.slots[i].type, old.slots[i].key) = old.slots[i];
+			*pool_index_probe(p, old.slots[i].type, old.slots[i].key) = old.slots[i];
 	free(old.slots);
 	return 1;
 }
 
-static int note(struct weft_jfr_reader *r, const struct pool_slot *entry)
+static int pool_index_note(struct weft_jfr_reader *r, const struct pool_slot *entry)
 {
 	struct pool_index *p = &r->pools;
 	struct pool_slot *slot;
 
-	if ((p->count + 1) * 2 > p->room && !grow(p))
+	if ((p->count + 1) * 2 > p->room && !pool_index_grow(p))
 		return reader_no_memory(r);
-	slot = probe(p, entry->type, entry->key);
+	slot = pool_index_probe(p, entry->type, entry->key);
 	if (slot->type)
 		return 0;
 	*slot = *entry;
@@ -90,7 +90,7 @@ static int walk_pool(struct weft_jfr_reader *r, struct decoder *d)
 		if (d->in.failed)
 			return reader_damaged(r, entry.value, "constant pool entry is cut short");
 		entry.bytes = (uint32_t)(d->in.at - entry.value);
-		rc = note(r, &entry);
+		rc = pool_index_note(r, &entry);
 		if (rc != 0)
 			return rc;
 	}
@@ -134,7 +134,7 @@ int pools_load(struct weft_jfr_reader *r)
 
 	r->pools.loaded = 1;
 	r->pools.memory.limit = MEMORY_BASE + MEMORY_PER_BYTE * (size_t)r->chunk.bytes;
-	if (!r->pools.room && !grow(&r->pools))
+	if (!r->pools.room && !pool_index_grow(&r->pools))
 		return reader_no_memory(r);
 	while (offset) {
 		int64_t delta = 0;
@@ -177,6 +177,6 @@ struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_cl
 
 	if (!type || r->rc != 0 || (!r->pools.loaded && pools_load(r) != 0))
 		return NULL;
-	slot = probe(&r->pools, type, key);
+	slot = pool_index_probe(&r->pools, type, key);
 	return slot->type ? slot : NULL;
 }

@@ -41,7 +41,7 @@ int reader_no_memory(struct weft_jfr_reader *r)
 }
 
 /* A regular file and its size, or -errno. */
-static int open_file(const char *path, uint64_t *bytes)
+static int reader_open_file(const char *path, uint64_t *bytes)
 {
 	/* O_NONBLOCK: a FIFO that nobody writes is refused, not waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -98,7 +98,7 @@ static int map_unpacked(struct weft_jfr_reader *r, int fd, uint64_t bytes)
 	return rc;
 }
 
-static int check_file(const struct weft_jfr_reader *r)
+static int reader_check_file(const struct weft_jfr_reader *r)
 {
 	unsigned int major;
 
@@ -121,7 +121,7 @@ static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, const ch
 	}
 	rc = packed ? map_unpacked(r, fd, bytes) : map_whole(r, fd, bytes);
 	close(fd);
-	return rc ? rc : check_file(r);
+	return rc ? rc : reader_check_file(r);
 }
 
 struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
@@ -133,7 +133,7 @@ struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
 	r->map = data;
 	r->map_bytes = bytes;
 	r->borrowed = 1;
-	if (bytes < CHUNK_HEADER_BYTES || check_file(r) != 0) {
+	if (bytes < CHUNK_HEADER_BYTES || reader_check_file(r) != 0) {
 		weft_jfr_reader_free(r);
 		errno = EBADMSG;
 		return NULL;
@@ -141,7 +141,7 @@ struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes)
 	return r;
 }
 
-static struct weft_jfr_reader *open_reader(const char *path, int follow)
+static struct weft_jfr_reader *reader_open(const char *path, int follow)
 {
 	struct weft_jfr_reader *r = calloc(1, sizeof(*r));
 	uint64_t bytes = 0;
@@ -149,7 +149,7 @@ static struct weft_jfr_reader *open_reader(const char *path, int follow)
 
 	if (!r)
 		return NULL;
-	rc = open_file(path, &bytes);
+	rc = reader_open_file(path, &bytes);
 	if (rc >= 0)
 		rc = take_file(r, rc, bytes, follow ? path : NULL);
 	if (rc != 0) {
@@ -162,12 +162,12 @@ static struct weft_jfr_reader *open_reader(const char *path, int follow)
 
 struct weft_jfr_reader *weft_jfr_open(const char *path)
 {
-	return open_reader(path, 0);
+	return reader_open(path, 0);
 }
 
 struct weft_jfr_reader *weft_jfr_open_follow(const char *path)
 {
-	return open_reader(path, 1);
+	return reader_open(path, 1);
 }
 
 void weft_jfr_reader_free(struct weft_jfr_reader *r)
@@ -188,7 +188,7 @@ void weft_jfr_reader_free(struct weft_jfr_reader *r)
 #define NS_PER_SECOND INT64_C(1000000000)
 #define FEW_TICKS (INT64_MAX / NS_PER_SECOND) /* that many fit without a wider number */
 
-static int64_t ticks_ns(const struct chunk_view *c, int64_t ticks)
+static int64_t reader_ticks_ns(const struct chunk_view *c, int64_t ticks)
 {
 	__int128 ns;
 
@@ -207,23 +207,23 @@ static int64_t epoch_ns(const struct chunk_view *c, int64_t ticks)
 	int64_t since, ns;
 
 	if (!__builtin_sub_overflow(ticks, c->start_ticks, &since) &&
-	    !__builtin_add_overflow(ticks_ns(c, since), c->start_ns, &ns))
+	    !__builtin_add_overflow(reader_ticks_ns(c, since), c->start_ns, &ns))
 		return ns;
 	return ticks < c->start_ticks ? INT64_MIN : INT64_MAX;
 }
 
 int64_t weft_jfr_ticks_ns(const struct weft_jfr_reader *r, int64_t ticks)
 {
-	return r->chunk.ticks_per_second > 0 ? ticks_ns(&r->chunk, ticks) : ticks;
+	return r->chunk.ticks_per_second > 0 ? reader_ticks_ns(&r->chunk, ticks) : ticks;
 }
 
-static void set_times(const struct weft_jfr_reader *r, struct weft_jfr_event_view *view,
-		      int64_t start, int64_t duration)
+static void reader_set_times(const struct weft_jfr_reader *r, struct weft_jfr_event_view *view,
+			     int64_t start, int64_t duration)
 {
 	view->start_ticks = start;
 	view->duration_ticks = duration;
 	view->start_ns = view->type->timed ? epoch_ns(&r->chunk, start) : INT64_MIN;
-	view->duration_ns = ticks_ns(&r->chunk, duration);
+	view->duration_ns = reader_ticks_ns(&r->chunk, duration);
 }
 
 /* Time of an event from its first fields, which are numbers and lie at @in. */
@@ -232,7 +232,7 @@ static int read_times(struct weft_jfr_reader *r, struct input in, struct weft_jf
 	int64_t start = view->type->timed ? input_i64(&in) : 0;
 	int64_t duration = view->type->lasts ? input_i64(&in) : 0;
 
-	set_times(r, view, start, duration);
+	reader_set_times(r, view, start, duration);
 	return in.failed ? reader_damaged(r, in.end, "event ends within its times") : 1;
 }
 
@@ -254,13 +254,13 @@ static int view_event(struct weft_jfr_reader *r, struct input in, struct weft_jf
 	if (!view->fields)
 		return reader_damaged(r, in.at, "event does not fit its type");
 	view->field_count = type->field_count;
-	set_times(r, view, type->timed ? view->fields[0].number : 0,
-		  type->lasts ? view->fields[1].number : 0);
+	reader_set_times(r, view, type->timed ? view->fields[0].number : 0,
+			 type->lasts ? view->fields[1].number : 0);
 	return 1;
 }
 
 /* 1: an event that users see, 0: another, -errno. */
-static int next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
+static int reader_next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 {
 	const uint8_t *start = r->at, *end = r->chunk.data + r->chunk.bytes;
 	struct input in = {.at = start, .end = end, .fixed = r->chunk.fixed};
@@ -303,7 +303,7 @@ int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 
 	while (rc == 0) {
 		if (r->in_chunk && r->at < r->chunk.data + r->chunk.bytes) {
-			rc = next_event(r, view);
+			rc = reader_next_event(r, view);
 			continue;
 		}
 		if (r->live) {
@@ -329,7 +329,7 @@ int weft_jfr_next_here(struct weft_jfr_reader *r, struct weft_jfr_event_view *vi
 	int rc = r->rc;
 
 	while (rc == 0 && r->in_chunk && r->at < r->chunk.data + r->chunk.bytes)
-		rc = next_event(r, view);
+		rc = reader_next_event(r, view);
 	return rc;
 }
 
@@ -344,7 +344,7 @@ int weft_jfr_again(struct weft_jfr_reader *r, uint64_t offset, struct weft_jfr_e
 	r->rc = 0;
 	r->wanted = NULL;
 	r->at = r->chunk.data + (offset - r->chunk.offset);
-	rc = next_event(r, view);
+	rc = reader_next_event(r, view);
 	r->at = at;
 	r->wanted = wanted;
 	if (r->rc == 0)

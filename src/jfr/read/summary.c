@@ -83,7 +83,7 @@ static int take_set(struct counter *c)
 	return 0;
 }
 
-static struct tally *tally_of(struct counter *c, int64_t id)
+static struct tally *summary_tally_of(struct counter *c, int64_t id)
 {
 	const struct weft_jfr_class *class;
 
@@ -105,7 +105,7 @@ static const uint8_t *count_events(struct counter *c, const uint8_t *at, const u
 		if (bytes > (size_t)(end - at) || bytes <= (size_t)(in.at - at))
 			break;
 		in.end = at + bytes;
-		t = tally_of(c, input_i64(&in));
+		t = summary_tally_of(c, input_i64(&in));
 		if (in.failed)
 			break;
 		t->count++;

@@ -59,7 +59,7 @@ uint64_t unpack_limit(uint64_t bytes)
 
 /* ---------------------------------------------------------------- input */
 
-static ssize_t read_at(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
+static ssize_t unpack_read_at(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
 {
 	ssize_t n;
 
@@ -76,7 +76,7 @@ int unpack_more(struct unpack *u)
 
 	if (u->end - u->at < most)
 		most = (size_t)(u->end - u->at);
-	n = most ? read_at(u, u->at, u->input, most) : 0;
+	n = most ? unpack_read_at(u, u->at, u->input, most) : 0;
 	if (n > 0)
 		u->at += (uint64_t)n;
 	return (int)n;
@@ -87,7 +87,7 @@ int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t byte
 	size_t done = 0;
 
 	while (done < bytes) {
-		ssize_t n = read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
+		ssize_t n = unpack_read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
 
 		if (n <= 0)
 			return (int)n;

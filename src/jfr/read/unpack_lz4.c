@@ -8,7 +8,7 @@
 #include <lz4frame.h>
 
 /* All of @bytes of u->input. *wanted: what the frame still asks for, 0 = it is over. */
-static int take(struct unpack *u, LZ4F_dctx *context, size_t bytes, size_t *wanted)
+static int unpack_lz4_take(struct unpack *u, LZ4F_dctx *context, size_t bytes, size_t *wanted)
 {
 	size_t at = 0, room = 0, used;
 
@@ -47,7 +47,7 @@ int unpack_lz4(struct unpack *u)
 			rc = n;
 			break;
 		}
-		rc = take(u, context, (size_t)n, &wanted);
+		rc = unpack_lz4_take(u, context, (size_t)n, &wanted);
 	}
 	if (rc == 0 && wanted)
 		unpack_breaks(u, "cut short");

@@ -45,15 +45,17 @@ static int is_jfr(const uint8_t *name, size_t bytes)
 	return bytes > 4 && strncasecmp((const char *)name + bytes - 4, ".jfr", 4) == 0;
 }
 
-static int is_directory(const uint8_t *name, size_t bytes)
+static int unpack_zip_is_directory(const uint8_t *name, size_t bytes)
 {
 	return bytes && name[bytes - 1] == '/';
 }
 
 /* Takes a file as the one to be read, when it is better than what was found before it. */
-static void consider(struct entry *best, const struct entry *e, const uint8_t *name, size_t bytes)
+static void unpack_zip_consider(struct entry *best, const struct entry *e, const uint8_t *name,
+				size_t bytes)
 {
-	if (is_directory(name, bytes) || best->named || (best->found && !is_jfr(name, bytes)))
+	if (unpack_zip_is_directory(name, bytes) || best->named ||
+	    (best->found && !is_jfr(name, bytes)))
 		return;
 	*best = *e;
 	best->found = 1;
@@ -144,7 +146,7 @@ static int look_at_row(const struct unpack *u, uint64_t *at, struct entry *best)
 				  .method = (uint16_t)le(row + 10, 2)};
 
 		widen(&e, le(row + 24, 4), text + name, extra);
-		consider(best, &e, text, name);
+		unpack_zip_consider(best, &e, text, name);
 		*at += sizeof(row) + name + extra + le(row + 32, 2);
 	}
 	free(text);
@@ -176,7 +178,7 @@ static int look_at_local(const struct unpack *u, uint64_t at, struct entry *best
 				  .flags = (uint16_t)le(row + 6, 2),
 				  .method = (uint16_t)le(row + 8, 2)};
 
-		consider(best, &e, name, bytes);
+		unpack_zip_consider(best, &e, name, bytes);
 		/* how far it goes is not known: nothing can be found behind it */
 		if (e.flags & SIZE_FOLLOWS)
 			*packed = u->end;
@@ -184,7 +186,7 @@ static int look_at_local(const struct unpack *u, uint64_t at, struct entry *best
 	return rc;
 }
 
-static int find_entry(struct unpack *u, struct entry *best)
+static int unpack_zip_find_entry(struct unpack *u, struct entry *best)
 {
 	uint64_t at = 0, data, packed;
 	int rc = find_directory(u, &at), rows = 0;
@@ -223,7 +225,7 @@ int unpack_deflate(struct unpack *u, uint32_t *crc)
 }
 #endif
 
-static int copy(struct unpack *u, uint32_t *crc)
+static int unpack_zip_copy(struct unpack *u, uint32_t *crc)
 {
 	int n, rc = 0;
 
@@ -235,10 +237,10 @@ static int copy(struct unpack *u, uint32_t *crc)
 	return rc;
 }
 
-static int read_entry(struct unpack *u, const struct entry *e)
+static int unpack_zip_read_entry(struct unpack *u, const struct entry *e)
 {
 	uint32_t crc = 0;
-	int rc = e->method == STORED ? copy(u, &crc) : unpack_deflate(u, &crc);
+	int rc = e->method == STORED ? unpack_zip_copy(u, &crc) : unpack_deflate(u, &crc);
 
 #ifdef WEFT_HAVE_ZLIB
 	if (rc == 0 && !u->damage[0] && !(e->flags & SIZE_FOLLOWS) && crc != e->crc)
@@ -247,7 +249,7 @@ static int read_entry(struct unpack *u, const struct entry *e)
 	return rc;
 }
 
-static int can_read(const struct entry *e)
+static int unpack_zip_can_read(const struct entry *e)
 {
 #ifdef WEFT_HAVE_ZLIB
 	if (e->method == DEFLATED && !(e->flags & ENCRYPTED))
@@ -260,13 +262,13 @@ int unpack_zip(struct unpack *u)
 {
 	struct entry e = {0}, again = {0};
 	uint64_t data = 0, packed = 0;
-	int rc = find_entry(u, &e);
+	int rc = unpack_zip_find_entry(u, &e);
 
 	if (rc == 0)
 		rc = e.found ? look_at_local(u, e.local, &again, &data, &packed) : -EBADMSG;
 	if (rc <= 0)
 		return rc < 0 ? rc : -EBADMSG;
-	if (!can_read(&e))
+	if (!unpack_zip_can_read(&e))
 		return -EOPNOTSUPP;
 	if (data > u->end)
 		data = u->end;
@@ -275,5 +277,5 @@ int unpack_zip(struct unpack *u)
 	else if (!(e.flags & SIZE_FOLLOWS))
 		unpack_breaks(u, "cut short");
 	u->at = data;
-	return read_entry(u, &e);
+	return unpack_zip_read_entry(u, &e);
 }

@@ -17,14 +17,14 @@ uint32_t unpack_checksum(uint32_t crc, const uint8_t *data, size_t bytes)
 
 enum state { STREAM, BETWEEN, DONE };
 
-static int start(z_stream *z, int window)
+static int unpack_zlib_start(z_stream *z, int window)
 {
 	*z = (z_stream){0};
 	return inflateInit2(z, window) == Z_OK ? 0 : -ENOMEM;
 }
 
 /* One step: 1 = the stream's end, 0, -errno; broken input is noted, and an end, too. */
-static int step(struct unpack *u, z_stream *z, uint32_t *crc)
+static int unpack_zlib_step(struct unpack *u, z_stream *z, uint32_t *crc)
 {
 	size_t bytes;
 	int z_rc, rc;
@@ -77,7 +77,7 @@ int unpack_gzip(struct unpack *u)
 {
 	enum state state = STREAM;
 	z_stream z;
-	int rc = start(&z, WINDOW + OF_GZIP);
+	int rc = unpack_zlib_start(&z, WINDOW + OF_GZIP);
 
 	if (rc != 0)
 		return rc;
@@ -89,7 +89,7 @@ int unpack_gzip(struct unpack *u)
 		}
 		rc = 0;
 		if (state == STREAM) {
-			rc = step(u, &z, NULL);
+			rc = unpack_zlib_step(u, &z, NULL);
 			state = rc == 1 ? BETWEEN : STREAM;
 			rc = rc == 1 ? 0 : rc;
 		} else {
@@ -103,7 +103,7 @@ int unpack_gzip(struct unpack *u)
 int unpack_deflate(struct unpack *u, uint32_t *crc)
 {
 	z_stream z;
-	int rc = start(&z, -WINDOW);
+	int rc = unpack_zlib_start(&z, -WINDOW);
 
 	if (rc != 0)
 		return rc;
@@ -113,7 +113,7 @@ int unpack_deflate(struct unpack *u, uint32_t *crc)
 				unpack_breaks(u, "cut short");
 			break;
 		}
-		rc = step(u, &z, crc);
+		rc = unpack_zlib_step(u, &z, crc);
 	} while (rc == 0);
 	inflateEnd(&z);
 	return rc < 0 ? rc : 0;

@@ -10,7 +10,7 @@
 #define WINDOW_LOG 27
 
 /* All of @bytes of u->input. *wanted: what the frame still asks for, 0 = it is over. */
-static int take(struct unpack *u, ZSTD_DStream *stream, size_t bytes, size_t *wanted)
+static int unpack_zstd_take(struct unpack *u, ZSTD_DStream *stream, size_t bytes, size_t *wanted)
 {
 	ZSTD_inBuffer in = {u->input, bytes, 0};
 	ZSTD_outBuffer out = {u->output, sizeof(u->output), 0};
@@ -50,7 +50,7 @@ int unpack_zstd(struct unpack *u)
 			rc = n;
 			break;
 		}
-		rc = take(u, stream, (size_t)n, &wanted);
+		rc = unpack_zstd_take(u, stream, (size_t)n, &wanted);
 	}
 	if (rc == 0 && wanted)
 		unpack_breaks(u, "cut short");

@@ -98,7 +98,7 @@ const char *settings_file_name(struct weft_jfr_settings *s, const char *name)
 
 /* ---- entries */
 
-static struct setting_text trimmed(struct setting_text text)
+static struct setting_text settings_trimmed(struct setting_text text)
 {
 	while (text.bytes && strchr(" \t\r\n", *text.at)) {
 		text.at++;
@@ -117,7 +117,7 @@ static int has_any(struct setting_text text, const char *of)
 	return 0;
 }
 
-static char *put_text(char *to, struct setting_text text)
+static char *settings_put_text(char *to, struct setting_text text)
 {
 	for (size_t i = 0; i < text.bytes; i++)
 		to[i] = strchr("\t\r\n", text.at[i]) ? ' ' : text.at[i];
@@ -125,7 +125,7 @@ static char *put_text(char *to, struct setting_text text)
 	return to + text.bytes + 1;
 }
 
-static void judge(struct setting_entry *e)
+static void settings_judge(struct setting_entry *e)
 {
 	struct event_settings scratch = {0};
 
@@ -137,7 +137,7 @@ static void judge(struct setting_entry *e)
 					    strlen(e->public.value)) != 0;
 }
 
-static void append(struct setting_chain *to, struct setting_entry *e)
+static void settings_append(struct setting_chain *to, struct setting_entry *e)
 {
 	e->next = NULL;
 	e->before = to->last;
@@ -154,9 +154,9 @@ int settings_gather(struct setting_chain *to, struct setting_text glob, struct s
 	struct setting_entry *e;
 	char *at;
 
-	glob = trimmed(glob);
-	name = trimmed(name);
-	value = trimmed(value);
+	glob = settings_trimmed(glob);
+	name = settings_trimmed(name);
+	value = settings_trimmed(value);
 	if (!glob.bytes || !name.bytes || has_any(glob, "#\r\n\t") || has_any(name, "#=\r\n\t") ||
 	    has_any(value, ""))
 		return -EINVAL;
@@ -166,13 +166,13 @@ int settings_gather(struct setting_chain *to, struct setting_text glob, struct s
 	e->public = *where;
 	at = (char *)(e + 1);
 	e->public.glob = at;
-	at = put_text(at, glob);
+	at = settings_put_text(at, glob);
 	e->public.name = at;
-	at = put_text(at, name);
+	at = settings_put_text(at, name);
 	e->public.value = at;
-	put_text(at, value);
-	judge(e);
-	append(to, e);
+	settings_put_text(at, value);
+	settings_judge(e);
+	settings_append(to, e);
 	return 0;
 }
 
@@ -189,7 +189,7 @@ void settings_drop(struct setting_chain *chain)
 	chain->first = chain->last = NULL;
 }
 
-static void take_out(struct setting_chain *chain, struct setting_entry *e)
+static void settings_take_out(struct setting_chain *chain, struct setting_entry *e)
 {
 	if (e->before)
 		e->before->next = e->next;
@@ -203,7 +203,7 @@ static void take_out(struct setting_chain *chain, struct setting_entry *e)
 }
 
 /* Where the entry of this source, glob and setting is kept; NULL: no memory, so nowhere. */
-static uint64_t *place_of(struct weft_jfr_settings *s, const struct setting_entry *e)
+static uint64_t *settings_place_of(struct weft_jfr_settings *s, const struct setting_entry *e)
 {
 	struct buf key = {0};
 	uint64_t *place = NULL;
@@ -230,13 +230,13 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 		struct setting_chain *chain = &s->chains[e->public.source];
 		/* what is wrong leaves in force what stood there */
 		int replaces = !e->wrong || e->known == SETTING_SELECT;
-		uint64_t *place = replaces ? place_of(s, e) : NULL;
+		uint64_t *place = replaces ? settings_place_of(s, e) : NULL;
 
 		if (place && *place)
-			take_out(chain, (struct setting_entry *)(uintptr_t)*place);
+			settings_take_out(chain, (struct setting_entry *)(uintptr_t)*place);
 		if (place)
 			*place = (uintptr_t)e;
-		append(chain, e);
+		settings_append(chain, e);
 		e = next;
 	}
 	fresh->first = fresh->last = NULL;

@@ -29,7 +29,7 @@ struct jfc {
 	int err;
 };
 
-static void stop(struct jfc *j, int err, const char *what)
+static void settings_jfc_stop(struct jfc *j, int err, const char *what)
 {
 	if (j->err)
 		return;
@@ -46,12 +46,13 @@ static const char *attribute(const char **attributes, const char *name)
 	return NULL;
 }
 
-static void set_name(struct jfc *j, struct buf *to, const char **attributes, const char *missing)
+static void settings_jfc_set_name(struct jfc *j, struct buf *to, const char **attributes,
+				  const char *missing)
 {
 	const char *name = attribute(attributes, "name");
 
 	if (!name || !*name) {
-		stop(j, -EBADMSG, missing);
+		settings_jfc_stop(j, -EBADMSG, missing);
 		return;
 	}
 	buf_clear(to);
@@ -63,31 +64,31 @@ static void open_root(struct jfc *j, const char *element, const char **attribute
 	const char *version = attribute(attributes, "version");
 
 	if (strcasecmp(element, "configuration") != 0)
-		stop(j, -EBADMSG, "not a <configuration>");
+		settings_jfc_stop(j, -EBADMSG, "not a <configuration>");
 	else if (!version || strncmp(version, "2.", 2) != 0)
-		stop(j, -EBADMSG, "not a configuration of version 2");
+		settings_jfc_stop(j, -EBADMSG, "not a configuration of version 2");
 }
 
-static void open_event(struct jfc *j, const char **attributes)
+static void settings_jfc_open_event(struct jfc *j, const char **attributes)
 {
 	if (j->event_depth) {
-		stop(j, -EBADMSG, "<event> within <event>");
+		settings_jfc_stop(j, -EBADMSG, "<event> within <event>");
 		return;
 	}
 	j->event_depth = j->depth;
-	set_name(j, &j->event, attributes, "<event> without a name");
+	settings_jfc_set_name(j, &j->event, attributes, "<event> without a name");
 }
 
 static void open_setting(struct jfc *j, const char **attributes)
 {
 	if (!j->event_depth || j->setting_depth) {
-		stop(j, -EBADMSG, "<setting> that is in no <event>");
+		settings_jfc_stop(j, -EBADMSG, "<setting> that is in no <event>");
 		return;
 	}
 	j->setting_depth = j->depth;
 	j->where.line = (unsigned int)XML_GetCurrentLineNumber(j->parser);
 	buf_clear(&j->value);
-	set_name(j, &j->setting, attributes, "<setting> without a name");
+	settings_jfc_set_name(j, &j->setting, attributes, "<setting> without a name");
 }
 
 static void XMLCALL on_open(void *arg, const char *element, const char **attributes)
@@ -103,12 +104,12 @@ static void XMLCALL on_open(void *arg, const char *element, const char **attribu
 	else if (strcasecmp(element, "control") == 0)
 		j->control_depth = j->depth;
 	else if (strcasecmp(element, "event") == 0)
-		open_event(j, attributes);
+		settings_jfc_open_event(j, attributes);
 	else if (strcasecmp(element, "setting") == 0)
 		open_setting(j, attributes);
 }
 
-static struct setting_text text_of(const struct buf *b)
+static struct setting_text settings_jfc_text_of(const struct buf *b)
 {
 	return (struct setting_text){(const char *)b->data, b->size};
 }
@@ -119,14 +120,16 @@ static void close_setting(struct jfc *j)
 
 	j->setting_depth = 0;
 	if (j->event.failed || j->setting.failed || j->value.failed) {
-		stop(j, -ENOMEM, "out of memory");
+		settings_jfc_stop(j, -ENOMEM, "out of memory");
 		return;
 	}
-	err = settings_gather(&j->fresh, text_of(&j->event), text_of(&j->setting),
-			      text_of(&j->value), &j->where);
+	err = settings_gather(&j->fresh, settings_jfc_text_of(&j->event),
+			      settings_jfc_text_of(&j->setting), settings_jfc_text_of(&j->value),
+			      &j->where);
 	if (err)
-		stop(j, err == -EINVAL ? -EBADMSG : err,
-		     err == -EINVAL ? "a name that no event or setting can have" : "out of memory");
+		settings_jfc_stop(j, err == -EINVAL ? -EBADMSG : err,
+				  err == -EINVAL ? "a name that no event or setting can have"
+						 : "out of memory");
 }
 
 static void XMLCALL on_close(void *arg, const char *element)
@@ -160,10 +163,10 @@ static void XMLCALL on_document_type(void *arg, const char *name, const char *sy
 	(void)system_id;
 	(void)public_id;
 	(void)has_subset;
-	stop(arg, -EBADMSG, "a document type does not belong in settings");
+	settings_jfc_stop(arg, -EBADMSG, "a document type does not belong in settings");
 }
 
-static void parse(struct jfc *j, const void *text, size_t bytes)
+static void settings_jfc_parse(struct jfc *j, const void *text, size_t bytes)
 {
 	XML_SetUserData(j->parser, j);
 	XML_SetElementHandler(j->parser, on_open, on_close);
@@ -172,9 +175,9 @@ static void parse(struct jfc *j, const void *text, size_t bytes)
 	if (XML_Parse(j->parser, text, (int)bytes, 1) == XML_STATUS_OK || j->err)
 		return;
 	if (XML_GetErrorCode(j->parser) == XML_ERROR_NO_MEMORY)
-		stop(j, -ENOMEM, "out of memory");
+		settings_jfc_stop(j, -ENOMEM, "out of memory");
 	else
-		stop(j, -EBADMSG, XML_ErrorString(XML_GetErrorCode(j->parser)));
+		settings_jfc_stop(j, -EBADMSG, XML_ErrorString(XML_GetErrorCode(j->parser)));
 }
 
 int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source source,
@@ -192,7 +195,7 @@ int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source sour
 	if (!j.where.file || !j.parser)
 		j.err = settings_fail(s, -ENOMEM, "%s: out of memory", name);
 	else
-		parse(&j, text, bytes);
+		settings_jfc_parse(&j, text, bytes);
 	if (j.err)
 		settings_drop(&j.fresh);
 	else

@@ -15,7 +15,7 @@
 /* ---- strings */
 
 /* The setting up to @end, if it is one: GLOB#SETTING= and anything. */
-static int is_setting(const char *at, const char *end)
+static int settings_text_is_setting(const char *at, const char *end)
 {
 	const char *hash = memchr(at, '#', (size_t)(end - at));
 
@@ -32,7 +32,7 @@ static const char *setting_end(const char *at)
 {
 	const char *end = comma_after(at);
 
-	while (*end && !is_setting(end + 1, comma_after(end + 1)))
+	while (*end && !settings_text_is_setting(end + 1, comma_after(end + 1)))
 		end = comma_after(end + 1);
 	return end;
 }
@@ -112,7 +112,7 @@ int weft_jfr_settings_list(struct weft_jfr_settings *s, enum weft_jfr_source sou
 		size_t bytes = (size_t)(end - text);
 		int err;
 
-		if (is_setting(text, end))
+		if (settings_text_is_setting(text, end))
 			return weft_jfr_settings_string(s, source, text);
 		if (bytes >= sizeof(path))
 			return settings_fail(s, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
@@ -128,7 +128,7 @@ int weft_jfr_settings_list(struct weft_jfr_settings *s, enum weft_jfr_source sou
 
 /* ---- files */
 
-static int read_some(int fd, char *to, size_t room, size_t *bytes)
+static int settings_text_read_some(int fd, char *to, size_t room, size_t *bytes)
 {
 	*bytes = 0;
 	while (*bytes < room) {
@@ -145,8 +145,8 @@ static int read_some(int fd, char *to, size_t room, size_t *bytes)
 	return -EFBIG;
 }
 
-static int read_file(struct weft_jfr_settings *s, enum weft_jfr_source source, const char *path,
-		     int fd)
+static int settings_text_read_file(struct weft_jfr_settings *s, enum weft_jfr_source source,
+				   const char *path, int fd)
 {
 	size_t bytes;
 	char *text = malloc(LARGEST_JFC + 1);
@@ -154,7 +154,7 @@ static int read_file(struct weft_jfr_settings *s, enum weft_jfr_source source, c
 
 	if (!text)
 		return settings_fail(s, -ENOMEM, "out of memory");
-	err = read_some(fd, text, LARGEST_JFC + 1, &bytes);
+	err = settings_text_read_some(fd, text, LARGEST_JFC + 1, &bytes);
 	if (err == -EFBIG)
 		err = settings_fail(s, err, "%s: larger than 1 MiB: no settings", path);
 	else if (err)
@@ -198,7 +198,7 @@ int weft_jfr_settings_file(struct weft_jfr_settings *s, enum weft_jfr_source sou
 		err = -errno;
 		return settings_fail(s, err, "%s: %s", opened, strerror(-err));
 	}
-	err = read_file(s, source, opened, fd);
+	err = settings_text_read_file(s, source, opened, fd);
 	close(fd);
 	return err;
 }

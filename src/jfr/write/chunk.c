@@ -48,7 +48,7 @@ static void put_event_start(struct buf *body, enum type_id type, uint64_t start_
 	buf_put_leb128(body, 0); /* duration */
 }
 
-static void put_metadata(struct weft_jfr_writer *w, struct buf *out)
+static void chunk_put_metadata(struct weft_jfr_writer *w, struct buf *out)
 {
 	struct buf body = {0};
 
@@ -59,8 +59,8 @@ static void put_metadata(struct weft_jfr_writer *w, struct buf *out)
 	buf_free(&body);
 }
 
-static void put_names(struct buf *b, enum type_id type, const char *const *names, size_t from,
-		      size_t to)
+static void chunk_put_names(struct buf *b, enum type_id type, const char *const *names, size_t from,
+			    size_t to)
 {
 	buf_put_leb128(b, type);
 	buf_put_leb128(b, to - from);
@@ -75,7 +75,7 @@ static void put_names(struct buf *b, enum type_id type, const char *const *names
 }
 
 /* Stored with the group first (intern.c); written in the order of the type's fields. */
-static void put_thread(struct buf *b, const uint8_t *value, size_t bytes)
+static void chunk_put_thread(struct buf *b, const uint8_t *value, size_t bytes)
 {
 	size_t group = 1;
 
@@ -97,7 +97,7 @@ static void put_pool(struct buf *b, enum pool_name name, enum type_id type, cons
 
 		buf_put_leb128(b, id);
 		if (name == POOL_THREAD)
-			put_thread(b, value, bytes);
+			chunk_put_thread(b, value, bytes);
 		else
 			buf_put(b, value, bytes);
 	}
@@ -110,7 +110,7 @@ static const enum type_id pool_types[POOL_COUNT] = {
 	[POOL_THREAD] = TYPE_THREAD,
 };
 
-static void put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
+static void chunk_put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 {
 	struct buf body = {0};
 	unsigned int pools = 2;
@@ -122,8 +122,8 @@ static void put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 	buf_put_leb128(&body, 0); /* no checkpoint before this one */
 	buf_put_u8(&body, CHECKPOINT_FLUSH);
 	buf_put_leb128(&body, pools);
-	put_names(&body, TYPE_FRAME_TYPE, frame_type_names, 0, 6);
-	put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 6);
+	chunk_put_names(&body, TYPE_FRAME_TYPE, frame_type_names, 0, 6);
+	chunk_put_names(&body, TYPE_THREAD_STATE, thread_state_names, 1, 6);
 	for (int i = 0; i < POOL_COUNT; i++)
 		if (w->pools[i].used_count)
 			put_pool(&body, (enum pool_name)i, pool_types[i], &w->pools[i]);
@@ -138,8 +138,8 @@ static uint64_t chunk_duration(const struct weft_jfr_writer *w)
 	return end > w->chunk_start_ns ? end - w->chunk_start_ns : 1;
 }
 
-static void put_header(struct weft_jfr_writer *w, struct buf *out, uint64_t metadata_bytes,
-		       uint64_t checkpoint_bytes, int is_final)
+static void chunk_put_header(struct weft_jfr_writer *w, struct buf *out, uint64_t metadata_bytes,
+			     uint64_t checkpoint_bytes, int is_final)
 {
 	uint64_t checkpoint = HEADER_BYTES + metadata_bytes + w->events.size;
 
@@ -213,16 +213,16 @@ static int put_parts(struct weft_jfr_writer *w, struct iovec *parts, int n, int 
 	return file_append(&w->file, parts, n);
 }
 
-static int write_chunk(struct weft_jfr_writer *w, int is_final)
+static int chunk_write(struct weft_jfr_writer *w, int is_final)
 {
 	struct buf header = {0}, metadata = {0}, checkpoint = {0};
 	int rc = refresh_metadata(w);
 
 	if (rc != 0)
 		return rc;
-	put_metadata(w, &metadata);
-	put_checkpoint(w, &checkpoint);
-	put_header(w, &header, metadata.size, checkpoint.size, is_final);
+	chunk_put_metadata(w, &metadata);
+	chunk_put_checkpoint(w, &checkpoint);
+	chunk_put_header(w, &header, metadata.size, checkpoint.size, is_final);
 	struct iovec parts[] = {
 		{header.data, header.size},
 		{metadata.data, metadata.size},
@@ -257,7 +257,7 @@ static void start_next(struct weft_jfr_writer *w)
 
 int chunk_end(struct weft_jfr_writer *w, int is_final)
 {
-	int rc = write_chunk(w, is_final);
+	int rc = chunk_write(w, is_final);
 
 	if (rc == 0) {
 		w->written.bytes = w->file.bytes + w->written.dropped_bytes;

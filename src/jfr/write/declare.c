@@ -57,7 +57,7 @@ static int breaks_standard(const struct weft_jfr_type_def *def)
 	return 0;
 }
 
-static const char *copy_text(struct arena *a, const char *text, int *failed)
+static const char *declare_copy_text(struct arena *a, const char *text, int *failed)
 {
 	char *copy;
 
@@ -82,12 +82,12 @@ static const char *const *copy_category(struct arena *a, const char *const *cate
 	if (!copy)
 		*failed = 1;
 	for (size_t i = 0; copy && i < n; i++)
-		copy[i] = copy_text(a, category[i], failed);
+		copy[i] = declare_copy_text(a, category[i], failed);
 	return copy;
 }
 
-static const struct weft_jfr_field *copy_fields(struct arena *a,
-						const struct weft_jfr_type_def *def, int *failed)
+static const struct weft_jfr_field *
+declare_copy_fields(struct arena *a, const struct weft_jfr_type_def *def, int *failed)
 {
 	struct weft_jfr_field *copy = arena_zalloc(a, (def->field_count + 1) * sizeof(*copy));
 
@@ -97,9 +97,9 @@ static const struct weft_jfr_field *copy_fields(struct arena *a,
 		const struct weft_jfr_field *f = &def->fields[i];
 
 		copy[i] = *f;
-		copy[i].name = copy_text(a, f->name, failed);
-		copy[i].label = copy_text(a, f->label, failed);
-		copy[i].description = copy_text(a, f->description, failed);
+		copy[i].name = declare_copy_text(a, f->name, failed);
+		copy[i].label = declare_copy_text(a, f->label, failed);
+		copy[i].description = declare_copy_text(a, f->description, failed);
 	}
 	return copy;
 }
@@ -113,8 +113,9 @@ copy_settings(struct arena *a, const struct weft_jfr_type_def *def, int *failed)
 	if (!copy)
 		*failed = 1;
 	for (size_t i = 0; copy && i < def->setting_count; i++) {
-		copy[i].name = copy_text(a, def->settings[i].name, failed);
-		copy[i].default_value = copy_text(a, def->settings[i].default_value, failed);
+		copy[i].name = declare_copy_text(a, def->settings[i].name, failed);
+		copy[i].default_value =
+			declare_copy_text(a, def->settings[i].default_value, failed);
 	}
 	return copy;
 }
@@ -127,26 +128,27 @@ static struct weft_jfr_type *copy_type(struct arena *a, const struct weft_jfr_ty
 	if (!t)
 		return NULL;
 	t->def = *def;
-	t->def.name = copy_text(a, def->name, &failed);
-	t->def.label = copy_text(a, def->label, &failed);
-	t->def.description = copy_text(a, def->description, &failed);
+	t->def.name = declare_copy_text(a, def->name, &failed);
+	t->def.label = declare_copy_text(a, def->label, &failed);
+	t->def.description = declare_copy_text(a, def->description, &failed);
 	t->def.category = copy_category(a, def->category, &failed);
-	t->def.fields = copy_fields(a, def, &failed);
+	t->def.fields = declare_copy_fields(a, def, &failed);
 	t->def.settings = copy_settings(a, def, &failed);
 	for (size_t i = 0; i < def->field_count; i++)
 		t->kinds[i] = (uint8_t)def->fields[i].kind;
 	return failed ? NULL : t;
 }
 
-static int is_ticks(const struct weft_jfr_type_def *def, size_t i, const char *name,
-		    unsigned int flag)
+static int declare_is_ticks(const struct weft_jfr_type_def *def, size_t i, const char *name,
+			    unsigned int flag)
 {
 	return i < def->field_count && def->fields[i].kind == WEFT_JFR_LONG &&
 	       (def->fields[i].flags & flag) && strcmp(def->fields[i].name, name) == 0;
 }
 
 /* One with these fields, else any of that name that is no twin of @def's. */
-static struct weft_jfr_type *find(struct type_list *list, const struct weft_jfr_type_def *def)
+static struct weft_jfr_type *declare_find(struct type_list *list,
+					  const struct weft_jfr_type_def *def)
 {
 	struct weft_jfr_type *other = NULL;
 
@@ -161,7 +163,7 @@ static struct weft_jfr_type *find(struct type_list *list, const struct weft_jfr_
 	return other;
 }
 
-static void append(struct type_list *list, struct weft_jfr_type *t)
+static void declare_append(struct type_list *list, struct weft_jfr_type *t)
 {
 	if (list->last)
 		list->last->next = t;
@@ -169,8 +171,8 @@ static void append(struct type_list *list, struct weft_jfr_type *t)
 		list->first = t;
 	list->last = t;
 	t->id = TYPE_FIRST_EVENT + list->next_id++;
-	t->timed = (uint8_t)is_ticks(&t->def, 0, "startTime", WEFT_JFR_TIMESTAMP);
-	t->lasts = t->timed && is_ticks(&t->def, 1, "duration", WEFT_JFR_TIMESPAN) ? 1 : 0;
+	t->timed = (uint8_t)declare_is_ticks(&t->def, 0, "startTime", WEFT_JFR_TIMESTAMP);
+	t->lasts = t->timed && declare_is_ticks(&t->def, 1, "duration", WEFT_JFR_TIMESPAN) ? 1 : 0;
 }
 
 struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr_type_def *def,
@@ -183,7 +185,7 @@ struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr
 		errno = EINVAL;
 		return NULL;
 	}
-	t = find(list, def);
+	t = declare_find(list, def);
 	if (t) {
 		errno = EEXIST;
 		return same_fields(&t->def, def) ? t : NULL;
@@ -193,7 +195,7 @@ struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr
 		errno = ENOMEM;
 		return NULL;
 	}
-	append(list, t);
+	declare_append(list, t);
 	*fresh = 1;
 	return t;
 }

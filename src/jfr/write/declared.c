@@ -14,7 +14,7 @@ struct collector {
 	size_t room;
 };
 
-static int add(struct collector *c, const struct weft_jfr_class *class)
+static int declared_add(struct collector *c, const struct weft_jfr_class *class)
 {
 	struct jfr_declared *d = c->out;
 
@@ -31,7 +31,7 @@ static int add(struct collector *c, const struct weft_jfr_class *class)
 	return 1;
 }
 
-static int take(struct collector *c, const struct weft_jfr_class *class)
+static int declared_take(struct collector *c, const struct weft_jfr_class *class)
 {
 	struct buf key = {0};
 	uint64_t *number = NULL;
@@ -42,7 +42,7 @@ static int take(struct collector *c, const struct weft_jfr_class *class)
 	if (!key.failed)
 		number = map_put(c->seen, key.data, key.size, &fresh);
 	buf_free(&key);
-	return number && (!fresh || add(c, class));
+	return number && (!fresh || declared_add(c, class));
 }
 
 static int take_chunks(struct weft_jfr_reader *r, struct collector *c)
@@ -55,7 +55,7 @@ static int take_chunks(struct weft_jfr_reader *r, struct collector *c)
 			continue;
 		last = r->classes;
 		for (uint32_t i = 0; i < last->count; i++)
-			if (!take(c, last->list[i]))
+			if (!declared_take(c, last->list[i]))
 				return reader_no_memory(r);
 	}
 	return rc;

@@ -17,7 +17,7 @@
 #define LARGEST_TEXT ((size_t)1 << 20)
 #define LONGEST_INLINE 64 /* bytes of a text that is not worth a pool entry */
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t writer_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
@@ -25,9 +25,9 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void set_times(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
+static void writer_set_times(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
 {
-	uint64_t mono = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME);
+	uint64_t mono = writer_clock_ns(CLOCK_MONOTONIC), real = writer_clock_ns(CLOCK_REALTIME);
 
 	w->own_clock = !o->start_mono_ns;
 	w->start_mono_ns = o->start_mono_ns ? o->start_mono_ns : mono;
@@ -57,9 +57,9 @@ static struct weft_jfr_writer *new_writer(const struct weft_jfr_options *options
 		return NULL;
 	w->chunk = 1;
 	w->metadata_stale = 1;
-	set_times(w, options);
+	writer_set_times(w, options);
 	for (int i = 0; i < POOL_COUNT; i++)
-		pool_init(&w->pools[i], (uint64_t)(uintptr_t)w ^ clock_ns(CLOCK_MONOTONIC));
+		pool_init(&w->pools[i], (uint64_t)(uintptr_t)w ^ writer_clock_ns(CLOCK_MONOTONIC));
 	w->descriptor = intern_symbol(w, "()V", 3);
 	if (!w->descriptor) {
 		free_writer(w);
@@ -81,7 +81,7 @@ static int take_options(struct weft_jfr_options *own, const struct weft_jfr_opti
 	return 0;
 }
 
-static int open_file(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
+static int writer_open_file(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
 {
 	int rc = file_create(&w->file, o->path);
 
@@ -108,7 +108,7 @@ struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options)
 	w = new_writer(&own);
 	if (!w)
 		return NULL;
-	rc = open_file(w, &own);
+	rc = writer_open_file(w, &own);
 	if (rc != 0) {
 		free_writer(w);
 		errno = -rc;
@@ -337,7 +337,7 @@ int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 		return (int)room;
 	if (is_first_event(w) || chunk_is_full(w)) {
 		if (w->own_clock)
-			w->now_ns = clock_ns(CLOCK_MONOTONIC);
+			w->now_ns = writer_clock_ns(CLOCK_MONOTONIC);
 		rc_full = chunk_end(w, 0);
 	}
 	rc = encode_event(w, type, values, (size_t)room);
@@ -377,7 +377,7 @@ int weft_jfr_end(struct weft_jfr_writer *w)
 		return 0;
 	w->ended = 1;
 	if (w->own_clock)
-		w->now_ns = clock_ns(CLOCK_MONOTONIC);
+		w->now_ns = writer_clock_ns(CLOCK_MONOTONIC);
 	rc = chunk_end(w, 1);
 	rc_close = file_close(&w->file);
 	return rc ? rc : rc_close;

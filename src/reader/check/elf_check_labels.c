@@ -65,7 +65,8 @@ static void check_name(struct elf_check *c, struct check_verdict *v)
 		  c->name);
 }
 
-static void check_library_access(struct check_verdict *v, const struct elf_facts *facts)
+static void elf_check_labels_check_library_access(struct check_verdict *v,
+						  const struct elf_facts *facts)
 {
 	const struct elf_fact *fact = &facts->facts[FACT_LABELS_SET];
 	struct check_finding *f = check_add(v, CHECK_BAD, "access", "access");
@@ -127,7 +128,7 @@ void check_custom_labels(struct elf_check *c, int fd)
 	if (elf_facts_is_library(facts)) {
 		check_name(c, v);
 		if (has_set)
-			check_library_access(v, facts);
+			elf_check_labels_check_library_access(v, facts);
 		check_loading(v);
 	} else if (has_set) {
 		check_say(check_add(v, CHECK_OK, "access", "access"),

@@ -54,7 +54,7 @@ struct strings {
 	size_t bytes;
 };
 
-static int read_strings(struct strings *s)
+static int custom_labels_read_strings(struct strings *s)
 {
 	ssize_t n = s->count ? target_readv(s->target, s->to, s->from, s->count) : 0;
 
@@ -75,7 +75,7 @@ static int want_string(struct strings *s, struct custom_labels_copy *c,
 	s->count++;
 	s->bytes += string->bytes;
 	c->text_bytes += string->bytes;
-	return s->count == STRINGS_AT_ONCE ? read_strings(s) : 0;
+	return s->count == STRINGS_AT_ONCE ? custom_labels_read_strings(s) : 0;
 }
 
 static int copy_texts(const struct target *t, struct custom_labels_copy *c)
@@ -90,7 +90,7 @@ static int copy_texts(const struct target *t, struct custom_labels_copy *c)
 			if (rc == 0)
 				rc = want_string(&s, c, &c->label[i].value);
 		}
-	return rc ? rc : read_strings(&s);
+	return rc ? rc : custom_labels_read_strings(&s);
 }
 
 int custom_labels_copy(const struct target *t, uint64_t address, struct custom_labels_copy *out)
@@ -154,7 +154,8 @@ void custom_labels_put(const struct custom_labels_copy *c, int without_ids,
 	}
 }
 
-static void take_id(struct live_context *c, const char *key, uint64_t *id, enum live_flag flag)
+static void custom_labels_take_id(struct live_context *c, const char *key, uint64_t *id,
+				  enum live_flag flag)
 {
 	const struct live_attribute *a = live_find(c, key, strlen(key));
 
@@ -171,7 +172,7 @@ struct look {
 	struct custom_labels_copy *copy;
 };
 
-static int look_once(void *arg, uint64_t *digest)
+static int custom_labels_look_once(void *arg, uint64_t *digest)
 {
 	struct look *l = arg;
 	uint64_t set;
@@ -197,7 +198,7 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (rc || !set)
 		return rc ? rc : -ENODATA;
 	l.seq_at = seq_of ? seq_of(arg, set) : 0;
-	rc = settle(s, tid, l.seq_at, look_once, &l);
+	rc = settle(s, tid, l.seq_at, custom_labels_look_once, &l);
 	live_begin(out, LIVE_CUSTOM_LABELS);
 	if (rc == -EAGAIN)
 		out->flags |= LIVE_TORN;
@@ -206,7 +207,7 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (!room->address)
 		return -ENODATA;
 	custom_labels_put(room, 0, out);
-	take_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, &out->span_id, LIVE_SPAN);
-	take_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, &out->root_span_id, LIVE_ROOT);
+	custom_labels_take_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, &out->span_id, LIVE_SPAN);
+	custom_labels_take_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, &out->root_span_id, LIVE_ROOT);
 	return 0;
 }

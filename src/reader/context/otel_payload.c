@@ -64,7 +64,7 @@ static int take_bytes(struct wire_in *in, struct wire_field *f)
 }
 
 /* 1, 0 at the end, -EBADMSG. */
-static int next_field(struct wire_in *in, struct wire_field *f)
+static int otel_payload_next_field(struct wire_in *in, struct wire_field *f)
 {
 	uint64_t tag;
 	int rc;
@@ -135,7 +135,7 @@ static int read_any(const struct wire_field *value, struct wire_field *any, int 
 	int rc;
 
 	*found = 0;
-	while ((rc = next_field(&in, any)) > 0)
+	while ((rc = otel_payload_next_field(&in, any)) > 0)
 		*found = 1;
 	return rc;
 }
@@ -150,7 +150,7 @@ static int each_value(const struct wire_field *array, take_value take, void *arg
 	char room[40];
 	int rc, found;
 
-	while ((rc = next_field(&in, &f)) > 0) {
+	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
 		size_t bytes = 0;
 		const char *text;
 
@@ -166,7 +166,7 @@ static int each_value(const struct wire_field *array, take_value take, void *arg
 }
 
 /* An index, once given, stays: also that of an empty key, or of one that comes twice. */
-static void take_key(void *arg, const char *text, size_t bytes)
+static void otel_payload_take_key(void *arg, const char *text, size_t bytes)
 {
 	struct live_context *keys = arg;
 	size_t before = keys->count;
@@ -191,8 +191,8 @@ static void take_item(void *arg, const char *text, size_t bytes)
 	buf_put(list, text, bytes);
 }
 
-static int put_array(struct live_context *to, const struct wire_field *key,
-		     const struct wire_field *array)
+static int otel_payload_put_array(struct live_context *to, const struct wire_field *key,
+				  const struct wire_field *array)
 {
 	struct buf list = {0};
 	int rc;
@@ -223,8 +223,8 @@ static int put_pair(struct live_context *to, struct live_context *keys,
 
 	if (any->number == ANY_ARRAY && any->wire == WIRE_BYTES) {
 		if (keys && is_key_map(key))
-			return keys->count ? 0 : each_value(any, take_key, keys);
-		return put_array(to, key, any);
+			return keys->count ? 0 : each_value(any, otel_payload_take_key, keys);
+		return otel_payload_put_array(to, key, any);
 	}
 	text = value_text(any, room, sizeof(room), &bytes);
 	if (text)
@@ -233,14 +233,14 @@ static int put_pair(struct live_context *to, struct live_context *keys,
 }
 
 /* A KeyValue; the key map only where @keys is given. */
-static int read_pair(const struct wire_field *pair, struct live_context *to,
-		     struct live_context *keys)
+static int otel_payload_read_pair(const struct wire_field *pair, struct live_context *to,
+				  struct live_context *keys)
 {
 	struct wire_field f, key = {.data = (const uint8_t *)""}, any = {0};
 	struct wire_in in = inside(pair);
 	int rc, found = 0;
 
-	while ((rc = next_field(&in, &f)) > 0) {
+	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
 		if (f.wire != WIRE_BYTES)
 			continue;
 		if (f.number == KEY_VALUE_KEY)
@@ -259,9 +259,9 @@ static int read_resource(const struct wire_field *resource, struct live_context 
 	struct wire_field f;
 	int rc;
 
-	while ((rc = next_field(&in, &f)) > 0)
+	while ((rc = otel_payload_next_field(&in, &f)) > 0)
 		if (f.number == RESOURCE_ATTRIBUTES && f.wire == WIRE_BYTES &&
-		    (rc = read_pair(&f, to, NULL)) < 0)
+		    (rc = otel_payload_read_pair(&f, to, NULL)) < 0)
 			return rc;
 	return rc;
 }
@@ -275,13 +275,13 @@ int otel_payload_decode(struct otel_payload *p, const uint8_t *message, size_t b
 	live_begin(&p->resource, LIVE_OTEL);
 	live_begin(&p->attributes, LIVE_OTEL);
 	live_begin(&p->keys, LIVE_OTEL);
-	while ((rc = next_field(&in, &f)) > 0) {
+	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
 		if (f.wire != WIRE_BYTES)
 			continue;
 		if (f.number == CONTEXT_RESOURCE)
 			rc = read_resource(&f, &p->resource);
 		else if (f.number == CONTEXT_ATTRIBUTES)
-			rc = read_pair(&f, &p->attributes, &p->keys);
+			rc = otel_payload_read_pair(&f, &p->attributes, &p->keys);
 		if (rc < 0)
 			return rc;
 	}

@@ -21,8 +21,8 @@ int otel_process_is_name(const char *path)
 	return 0;
 }
 
-static int read_header(const struct target *t, uint64_t address,
-		       struct weft_otel_process_header *out)
+static int otel_process_read_header(const struct target *t, uint64_t address,
+				    struct weft_otel_process_header *out)
 {
 	int rc = target_read(t, address, out, sizeof(*out));
 
@@ -40,16 +40,16 @@ static int read_header(const struct target *t, uint64_t address,
 }
 
 /* The payload as it stood at one published_ns. */
-static int read_once(const struct target *t, struct otel_process *p, uint8_t *room,
-		     struct weft_otel_process_header *header)
+static int otel_process_read_once(const struct target *t, struct otel_process *p, uint8_t *room,
+				  struct weft_otel_process_header *header)
 {
 	struct weft_otel_process_header after;
-	int rc = read_header(t, p->address, header), payload_rc;
+	int rc = otel_process_read_header(t, p->address, header), payload_rc;
 
 	if (rc || (p->is_read && header->published_ns == p->published_ns))
 		return rc;
 	payload_rc = target_read(t, header->payload, room, header->payload_bytes);
-	rc = read_header(t, p->address, &after);
+	rc = otel_process_read_header(t, p->address, &after);
 	if (rc == 0 && memcmp(&after, header, sizeof(after)) != 0)
 		rc = -EAGAIN;
 	return rc ? rc : payload_rc;
@@ -64,7 +64,7 @@ static int read_settled(const struct target *t, struct otel_process *p, uint8_t 
 	for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		rc = read_once(t, p, room, header);
+		rc = otel_process_read_once(t, p, room, header);
 	}
 	return rc;
 }

@@ -34,7 +34,7 @@ static int next_attribute(const uint8_t *record, size_t end, size_t *at, struct 
 }
 
 /* Where its attributes end: as it says, as far as it was read. */
-static size_t end_of(const uint8_t *record, size_t bytes)
+static size_t otel_record_end_of(const uint8_t *record, size_t bytes)
 {
 	size_t end = WEFT_OTEL_ATTRIBUTES_AT + said_bytes(record);
 
@@ -58,7 +58,7 @@ static uint64_t big_endian(const uint8_t *at)
 	return value;
 }
 
-static void take_ids(const uint8_t *record, struct live_context *out)
+static void otel_record_take_ids(const uint8_t *record, struct live_context *out)
 {
 	const uint8_t *span = record + offsetof(struct weft_otel_record, span_id);
 
@@ -94,8 +94,8 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 	live_begin(out, LIVE_OTEL);
 	if (bytes < WEFT_OTEL_ATTRIBUTES_AT)
 		return 0;
-	take_ids(record, out);
-	while (next_attribute(record, end_of(record, bytes), &at, &a)) {
+	otel_record_take_ids(record, out);
+	while (next_attribute(record, otel_record_end_of(record, bytes), &at, &a)) {
 		size_t key_bytes = 0;
 		const char *key = keys ? otel_payload_key(keys, a.index, &key_bytes) : NULL;
 		char number[8];
@@ -117,7 +117,7 @@ int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct ote
 	struct attribute a;
 
 	while (bytes >= WEFT_OTEL_ATTRIBUTES_AT &&
-	       next_attribute(record, end_of(record, bytes), &at, &a))
+	       next_attribute(record, otel_record_end_of(record, bytes), &at, &a))
 		if (!keys || !otel_payload_key(keys, a.index, &key_bytes))
 			return 1;
 	return 0;
@@ -150,7 +150,7 @@ static int copy_record(const struct target *t, struct otel_copy *c)
 	return rc;
 }
 
-static int look_once(void *arg, uint64_t *digest)
+static int otel_record_look_once(void *arg, uint64_t *digest)
 {
 	struct look *l = arg;
 	struct otel_copy *c = l->copy;
@@ -178,7 +178,7 @@ int otel_record_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (rc || !record)
 		return rc ? rc : -ENODATA;
 	l.seq_at = seq_of ? seq_of(arg, record) : 0;
-	rc = settle(s, tid, l.seq_at, look_once, &l);
+	rc = settle(s, tid, l.seq_at, otel_record_look_once, &l);
 	*is_torn = rc == -EAGAIN;
 	if (rc)
 		return rc == -EAGAIN ? 0 : rc;

@@ -46,7 +46,8 @@ static int is_session_mapping(const struct target_mapping *m)
 }
 
 /* Of a file's size only its header tells, so what lies beyond its end cannot be read: no more. */
-static int read_header(const struct target *t, uint64_t address, struct weft_session_header *h)
+static int weft_session_read_header(const struct target *t, uint64_t address,
+				    struct weft_session_header *h)
 {
 	int rc = target_read(t, address, h, sizeof(*h));
 
@@ -67,7 +68,7 @@ static int find_own(const struct target *t, int32_t inside_pid, uint64_t *addres
 
 		if (!is_session_mapping(&t->mappings[i]))
 			continue;
-		rc = read_header(t, t->mappings[i].start, &h);
+		rc = weft_session_read_header(t, t->mappings[i].start, &h);
 		if (rc == 0 && h.pid == inside_pid) {
 			*address = t->mappings[i].start;
 			*out = h;
@@ -135,7 +136,7 @@ static uint64_t word_address(const struct weft_session *s, uint32_t slot)
 	return s->address + s->header.states_offset + slot * sizeof(uint64_t);
 }
 
-static int add_place(struct weft_session *s, uint32_t slot, uint64_t word)
+static int weft_session_add_place(struct weft_session *s, uint32_t slot, uint64_t word)
 {
 	struct place *grown;
 
@@ -150,7 +151,7 @@ static int add_place(struct weft_session *s, uint32_t slot, uint64_t word)
 	return 0;
 }
 
-static int find_places(struct weft_session *s)
+static int weft_session_find_places(struct weft_session *s)
 {
 	uint32_t high = s->header.slots_high < s->header.slot_count ? s->header.slots_high
 								    : s->header.slot_count;
@@ -161,7 +162,7 @@ static int find_places(struct weft_session *s)
 	if (rc == 0 && high)
 		rc = target_read(s->target, word_address(s, 0), word, high * sizeof(*word));
 	for (uint32_t i = 0; i < high && rc == 0; i++)
-		rc = add_place(s, i, word[i]);
+		rc = weft_session_add_place(s, i, word[i]);
 	free(word);
 	return rc;
 }
@@ -194,14 +195,14 @@ static int compare_places(const void *a, const void *b)
 int weft_session_look(struct weft_session *s)
 {
 	struct weft_session_header h;
-	int rc = read_header(s->target, s->address, &h);
+	int rc = weft_session_read_header(s->target, s->address, &h);
 
 	if (rc)
 		return rc;
 	if (h.pid != s->header.pid || h.dict_bytes != s->header.dict_bytes)
 		return -EPROTO;
 	s->header = h;
-	rc = find_places(s);
+	rc = weft_session_find_places(s);
 	for (size_t i = 0; i < s->count && rc == 0; i += AT_ONCE)
 		rc = read_tids(s, i, s->count - i < AT_ONCE ? s->count - i : AT_ONCE);
 	if (s->count)
@@ -261,7 +262,7 @@ uint64_t weft_session_seq_of(void *arg, uint64_t address)
 
 /* ---- its dictionary */
 
-static int read_log(struct weft_session *s)
+static int weft_session_read_log(struct weft_session *s)
 {
 	uint64_t head;
 	int rc = target_read_u64(
@@ -278,11 +279,11 @@ static int read_log(struct weft_session *s)
 			s->dictionary);
 }
 
-static const char *string_of(struct weft_session *s, uint32_t id)
+static const char *weft_session_string_of(struct weft_session *s, uint32_t id)
 {
 	const char *text = dictionary_string(s->dictionary, id);
 
-	if (text || read_log(s))
+	if (text || weft_session_read_log(s))
 		return text;
 	return dictionary_string(s->dictionary, id);
 }
@@ -290,7 +291,7 @@ static const char *string_of(struct weft_session *s, uint32_t id)
 static void put_tags(struct weft_session *s, const uint32_t *tags, struct live_context *out)
 {
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
-		const char *value = tags[i] ? string_of(s, tags[i]) : NULL;
+		const char *value = tags[i] ? weft_session_string_of(s, tags[i]) : NULL;
 		const char *name = dictionary_tag_name(s->dictionary, i);
 		char number[16], id[24];
 
@@ -341,7 +342,7 @@ static int copy_slot(struct look *l)
 	return before == l->slot->context.checksum && before == after ? 0 : -EAGAIN;
 }
 
-static int copy_labels(struct look *l)
+static int weft_session_copy_labels(struct look *l)
 {
 	uint64_t set = l->slot->ext.label_set, seq_at, checksum;
 	int rc;
@@ -362,7 +363,7 @@ static int copy_labels(struct look *l)
 	return checksum == l->slot->context.checksum ? 0 : -EAGAIN;
 }
 
-static int look_once(void *arg, uint64_t *digest)
+static int weft_session_look_once(void *arg, uint64_t *digest)
 {
 	struct look *l = arg;
 	int rc = copy_slot(l);
@@ -373,14 +374,14 @@ static int look_once(void *arg, uint64_t *digest)
 	l->found = weft_context_snapshot(l->slot, &l->snapshot);
 	if (l->found == WEFT_CONTEXT_BUSY || l->found == WEFT_CONTEXT_BAD)
 		return -EAGAIN;
-	rc = copy_labels(l);
+	rc = weft_session_copy_labels(l);
 	*digest =
 		rc ? 0
 		   : hash_bytes(&l->snapshot, sizeof(l->snapshot), custom_labels_digest(l->labels));
 	return rc;
 }
 
-static void tell(struct look *l, struct live_context *out)
+static void weft_session_tell(struct look *l, struct live_context *out)
 {
 	const struct weft_context_snapshot *seen = &l->snapshot;
 
@@ -409,15 +410,16 @@ static uint64_t seq_of_look(struct look *l)
 	return l->is_own ? seq_at : 0;
 }
 
-static int read_place(struct look *l, struct settle *settle_, int32_t tid, struct live_context *out)
+static int weft_session_read_place(struct look *l, struct settle *settle_, int32_t tid,
+				   struct live_context *out)
 {
-	int rc = settle(settle_, tid, seq_of_look(l), look_once, l);
+	int rc = settle(settle_, tid, seq_of_look(l), weft_session_look_once, l);
 
 	live_begin(out, LIVE_WEFT);
 	if (rc == -EAGAIN)
 		out->flags |= LIVE_TORN;
 	else if (rc == 0)
-		tell(l, out);
+		weft_session_tell(l, out);
 	if (rc && rc != -EAGAIN)
 		return rc;
 	return live_is_empty(out) ? -ENODATA : 0;
@@ -434,7 +436,7 @@ int weft_session_read(struct weft_session *s, struct settle *settle_, int32_t ti
 	l.slot = calloc(1, sizeof(*l.slot));
 	if (!l.slot)
 		return -ENOMEM;
-	rc = read_place(&l, settle_, tid, out);
+	rc = weft_session_read_place(&l, settle_, tid, out);
 	free(l.slot);
 	return rc;
 }

@@ -24,7 +24,7 @@ void live_free(struct live_context *c)
 	*c = (struct live_context){0};
 }
 
-static size_t put_text(struct live_context *c, const void *text, size_t bytes)
+static size_t live_put_text(struct live_context *c, const void *text, size_t bytes)
 {
 	size_t at = c->text.size;
 
@@ -35,8 +35,8 @@ static size_t put_text(struct live_context *c, const void *text, size_t bytes)
 	return at;
 }
 
-static void append(struct live_context *c, const void *key, size_t key_bytes, const void *value,
-		   size_t value_bytes)
+static void live_append(struct live_context *c, const void *key, size_t key_bytes,
+			const void *value, size_t value_bytes)
 {
 	struct live_attribute a = {.key_bytes = key_bytes, .value_bytes = value_bytes}, *grown;
 
@@ -45,8 +45,8 @@ static void append(struct live_context *c, const void *key, size_t key_bytes, co
 		return;
 	}
 	grown = array_grown(c->attribute, c->count + 1, &c->room, sizeof(*grown));
-	a.key_at = put_text(c, key, key_bytes);
-	a.value_at = put_text(c, value, value_bytes);
+	a.key_at = live_put_text(c, key, key_bytes);
+	a.value_at = live_put_text(c, value, value_bytes);
 	if (!grown)
 		c->flags |= LIVE_NO_MEMORY;
 	else
@@ -69,7 +69,7 @@ void live_add(struct live_context *c, const void *key, size_t key_bytes, const v
 	      size_t value_bytes)
 {
 	if (!live_find(c, key, key_bytes))
-		append(c, key, key_bytes, value, value_bytes);
+		live_append(c, key, key_bytes, value, value_bytes);
 }
 
 void live_put(struct live_context *c, const void *key, size_t key_bytes, const void *value,
@@ -79,10 +79,10 @@ void live_put(struct live_context *c, const void *key, size_t key_bytes, const v
 	size_t at;
 
 	if (!old) {
-		append(c, key, key_bytes, value, value_bytes);
+		live_append(c, key, key_bytes, value, value_bytes);
 		return;
 	}
-	at = put_text(c, value, value_bytes);
+	at = live_put_text(c, value, value_bytes);
 	c->attribute[old - c->attribute].value_at = at;
 	c->attribute[old - c->attribute].value_bytes = value_bytes;
 }

@@ -60,7 +60,7 @@ int target_program_open(const struct target *t)
 }
 
 /* Devices are not compared: overlay and btrfs show one number here and another there. */
-static int checked(int fd, const struct target_mapping *m)
+static int target_file_checked(int fd, const struct target_mapping *m)
 {
 	struct stat st;
 	int rc;
@@ -89,13 +89,13 @@ int target_file_open(const struct target *t, const struct target_mapping *m)
 
 	if (!m->inode || m->path[0] != '/')
 		return -ENOENT;
-	fd = checked(open_as_mapped(t, m), m);
+	fd = target_file_checked(open_as_mapped(t, m), m);
 	if (fd >= 0)
 		return fd;
-	first = is_deleted(m) ? -ENOENT : checked(open_below_root(t, m), m);
+	first = is_deleted(m) ? -ENOENT : target_file_checked(open_below_root(t, m), m);
 	if (first >= 0)
 		return first;
-	fd = checked(target_program_open(t), m);
+	fd = target_file_checked(target_program_open(t), m);
 	if (fd >= 0)
 		return fd;
 	fd = target_image_open(t, m);

@@ -57,7 +57,7 @@ static int read_headers(struct image *i, const struct target_mapping *first)
 }
 
 /* The first @bytes of the block. */
-static int put(const struct image *i, uint64_t bytes, uint64_t offset)
+static int target_image_put(const struct image *i, uint64_t bytes, uint64_t offset)
 {
 	return pwrite(i->fd, i->block, bytes, (off_t)offset) == (ssize_t)bytes ? 0 : -ENOSPC;
 }
@@ -74,7 +74,7 @@ static int copy_segment(struct image *i, const Elf64_Phdr *p)
 		uint64_t n = p->p_filesz - at < BLOCK_BYTES ? p->p_filesz - at : BLOCK_BYTES;
 
 		rc = target_read(i->t, i->bias + p->p_vaddr + at, i->block, n);
-		rc = rc == -EFAULT ? 0 : rc ? rc : put(i, n, p->p_offset + at);
+		rc = rc == -EFAULT ? 0 : rc ? rc : target_image_put(i, n, p->p_offset + at);
 	}
 	return rc;
 }
@@ -101,12 +101,12 @@ static int restore_dynamic(struct image *i, const Elf64_Phdr *p)
 		if (is_pointer(d.d_tag) && d.d_un.d_ptr - i->bias < i->end)
 			d.d_un.d_ptr -= i->bias;
 		memcpy(i->block, &d, sizeof(d));
-		rc = at > IMAGE_MAX ? -EFBIG : put(i, sizeof(d), at);
+		rc = at > IMAGE_MAX ? -EFBIG : target_image_put(i, sizeof(d), at);
 	}
 	return rc;
 }
 
-static int fill(struct image *i)
+static int target_image_fill(struct image *i)
 {
 	int rc = 0;
 
@@ -117,7 +117,7 @@ static int fill(struct image *i)
 		if (i->segments[k].p_type == PT_DYNAMIC)
 			rc = restore_dynamic(i, &i->segments[k]);
 	memcpy(i->block, &i->header, sizeof(i->header));
-	return rc ? rc : put(i, sizeof(i->header), 0);
+	return rc ? rc : target_image_put(i, sizeof(i->header), 0);
 }
 
 int target_image_open(const struct target *t, const struct target_mapping *first)
@@ -132,7 +132,7 @@ int target_image_open(const struct target *t, const struct target_mapping *first
 	rc = read_headers(i, first);
 	if (rc == 0) {
 		i->fd = fd = memfd_create("weft-image", MFD_CLOEXEC);
-		rc = fd < 0 ? -errno : fill(i);
+		rc = fd < 0 ? -errno : target_image_fill(i);
 	}
 	free(i);
 	if (rc == 0)

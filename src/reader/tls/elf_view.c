@@ -63,7 +63,7 @@ int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint6
 	return -ENOEXEC;
 }
 
-static int read_header(struct elf_view *v)
+static int elf_view_read_header(struct elf_view *v)
 {
 	const unsigned char *id = v->header.e_ident;
 	int rc = elf_view_read(v, 0, &v->header, sizeof(v->header));
@@ -210,7 +210,7 @@ int elf_view_open(int fd, struct elf_view *out)
 		return -errno;
 	out->fd = fd;
 	out->size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-	rc = read_header(out);
+	rc = elf_view_read_header(out);
 	dynamic = rc ? NULL : elf_view_segment(out, PT_DYNAMIC);
 	if (!dynamic)
 		return rc;

@@ -48,7 +48,7 @@ static int read_fields(struct search *s, const struct target_module *m)
 	return rc;
 }
 
-static int look_into(void *arg, const struct target_module *m)
+static int glibc_look_into(void *arg, const struct target_module *m)
 {
 	struct search *s = arg;
 
@@ -69,7 +69,7 @@ int glibc_find(struct target *t, const struct glibc **out)
 		s.glibc = calloc(1, sizeof(*s.glibc));
 		if (!s.glibc)
 			return -ENOMEM;
-		modules_each(t, look_into, &s, &missed);
+		modules_each(t, glibc_look_into, &s, &missed);
 		if (!s.has_fields)
 			s.glibc->rtld_global = 0;
 		t->glibc = s.glibc;

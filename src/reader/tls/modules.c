@@ -48,7 +48,7 @@ static int is_program(const struct walk *w, int fd)
 	       st.st_dev == w->program.st_dev;
 }
 
-static int visit(struct walk *w, const struct target_mapping *m, int fd)
+static int modules_visit(struct walk *w, const struct target_mapping *m, int fd)
 {
 	struct elf_view view;
 	struct target_module module = {.first = m, .view = &view};
@@ -93,7 +93,7 @@ static int visit_all(struct walk *w)
 			w->missed = fd;
 			continue;
 		}
-		rc = visit(w, &w->t->mappings[i], fd);
+		rc = modules_visit(w, &w->t->mappings[i], fd);
 		close(fd);
 	}
 	return rc;

@@ -47,7 +47,7 @@ static size_t walk_limit(const struct target *t)
 	return target_threads(t, count_thread, &count) < 0 ? WALK_CANNED : 2 * count + WALK_MORE;
 }
 
-static int remember(struct target *t, int32_t tid, uint64_t pointer)
+static int thread_lists_remember(struct target *t, int32_t tid, uint64_t pointer)
 {
 	struct target_thread *more =
 		array_grown(t->known, t->known_count + 1, &t->known_room, sizeof(*t->known));
@@ -79,7 +79,7 @@ static int tid_matches(struct target *t, int32_t tid, uint64_t pointer)
 	       (int32_t)words[RING_TID] == tid;
 }
 
-static int find_known(struct target *t, int32_t tid, uint64_t *pointer)
+static int thread_lists_find_known(struct target *t, int32_t tid, uint64_t *pointer)
 {
 	for (size_t i = 0; i < t->known_count; i++)
 		if (t->known[i].tid == tid && tid_matches(t, tid, t->known[i].pointer)) {
@@ -104,7 +104,7 @@ static int walk_glibc_list(struct target *t, const struct glibc *g, enum glibc_n
 #if defined(__aarch64__)
 		thread += g->pthread_bytes;
 #endif
-		rc = rc ? rc : remember(t, tid, thread);
+		rc = rc ? rc : thread_lists_remember(t, tid, thread);
 		rc = rc ? rc : glibc_word(t, g, GLIBC_LIST_NEXT, node, &node);
 	}
 	return rc;
@@ -122,7 +122,7 @@ static int walk_glibc(struct target *t)
 	return rc ? rc : walk_glibc_list(t, g, GLIBC_STACK_USER, limit);
 }
 
-static int read_ring(const struct target *t, uint64_t at, uint64_t *words)
+static int thread_lists_read_ring(const struct target *t, uint64_t at, uint64_t *words)
 {
 	int rc = at & 7 ? -EFAULT : target_read(t, at, words, RING_WORDS * sizeof(*words));
 
@@ -136,8 +136,10 @@ static int is_in_ring(const struct target *t, uint64_t at, const uint64_t *words
 {
 	uint64_t next[RING_WORDS], previous[RING_WORDS];
 
-	return read_ring(t, words[RING_NEXT], next) == 0 && next[RING_PREVIOUS] == at &&
-	       read_ring(t, words[RING_PREVIOUS], previous) == 0 && previous[RING_NEXT] == at;
+	return thread_lists_read_ring(t, words[RING_NEXT], next) == 0 &&
+	       next[RING_PREVIOUS] == at &&
+	       thread_lists_read_ring(t, words[RING_PREVIOUS], previous) == 0 &&
+	       previous[RING_NEXT] == at;
 }
 
 int thread_ring_walk(struct target *t, uint64_t pointer)
@@ -147,9 +149,9 @@ int thread_ring_walk(struct target *t, uint64_t pointer)
 
 	t->known_count = 0;
 	for (size_t i = 0; i < limit; i++) {
-		if (read_ring(t, at, words) || !is_in_ring(t, at, words))
+		if (thread_lists_read_ring(t, at, words) || !is_in_ring(t, at, words))
 			return -ENOTSUP;
-		if (remember(t, (int32_t)words[RING_TID], at))
+		if (thread_lists_remember(t, (int32_t)words[RING_TID], at))
 			return -ENOMEM;
 		at = words[RING_NEXT];
 		if (at == pointer)
@@ -173,7 +175,7 @@ static int scan_block(struct target *t, struct scan *s, uint64_t at, uint64_t by
 	for (size_t i = 0; i + RING_WORDS <= bytes / 8; i++) {
 		uint64_t words[RING_WORDS];
 
-		if (s->block[i] != at + i * 8 || read_ring(t, at + i * 8, words) ||
+		if (s->block[i] != at + i * 8 || thread_lists_read_ring(t, at + i * 8, words) ||
 		    !is_in_ring(t, at + i * 8, words))
 			continue;
 		*found = at + i * 8;
@@ -246,11 +248,11 @@ static int walk_musl(struct target *t)
 
 int thread_lists_find(struct target *t, int32_t tid, uint64_t *pointer)
 {
-	int rc = find_known(t, tid, pointer);
+	int rc = thread_lists_find_known(t, tid, pointer);
 
 	if (rc == 0)
 		return 0;
 	t->known_count = 0;
 	rc = tls_libc_of(t) == TLS_LIBC_GLIBC ? walk_glibc(t) : walk_musl(t);
-	return rc == -ENOMEM ? rc : find_known(t, tid, pointer);
+	return rc == -ENOMEM ? rc : thread_lists_find_known(t, tid, pointer);
 }

@@ -114,7 +114,7 @@ static int find_by_robust_list(struct target *t, int32_t tid, uint64_t *pointer)
 }
 
 /* What the process calls the thread: its number in the innermost PID namespace. */
-static int32_t inside_tid(const struct target *t, int32_t tid)
+static int32_t thread_pointer_inside_tid(const struct target *t, int32_t tid)
 {
 	char path[48], text[4096];
 	ssize_t n = -1;
@@ -151,7 +151,7 @@ int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *p
 
 	if (rc == 0 || rc == -ESRCH)
 		return rc;
-	rc = thread_lists_find(t, inside_tid(t, tid), pointer);
+	rc = thread_lists_find(t, thread_pointer_inside_tid(t, tid), pointer);
 	if (rc == 0 || rc == -ESRCH)
 		return rc;
 	return may_stop ? find_by_stop(t, tid, pointer) : -ENOTSUP;

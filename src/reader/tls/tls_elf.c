@@ -48,7 +48,7 @@ static const struct machine *machine_of(const struct elf_view *v)
 	return NULL;
 }
 
-static enum slot_kind kind_of(const struct machine *m, uint64_t type)
+static enum slot_kind tls_elf_kind_of(const struct machine *m, uint64_t type)
 {
 	if (type == m->offset)
 		return SLOT_OFFSET;
@@ -61,7 +61,7 @@ static enum slot_kind kind_of(const struct machine *m, uint64_t type)
  * Straight before through the DTV; the variable's own before a neighbour's, which knows nothing
  * of a definition in another module that comes first.
  */
-static int rank_of(const struct choice *c)
+static int tls_elf_rank_of(const struct choice *c)
 {
 	switch (c->kind) {
 	case SLOT_OFFSET:
@@ -78,15 +78,15 @@ static int rank_of(const struct choice *c)
 
 static int is_better(const struct choice *a, const struct choice *b)
 {
-	int first = rank_of(a), second = rank_of(b);
+	int first = tls_elf_rank_of(a), second = tls_elf_rank_of(b);
 
 	return first < second || (first == second && a->before < b->before);
 }
 
-static void consider(struct search *s, const Elf64_Rela *r)
+static void tls_elf_consider(struct search *s, const Elf64_Rela *r)
 {
 	uint64_t symbol = ELF64_R_SYM(r->r_info), points_at = (uint64_t)r->r_addend;
-	struct choice c = {.kind = kind_of(s->machine, ELF64_R_TYPE(r->r_info)),
+	struct choice c = {.kind = tls_elf_kind_of(s->machine, ELF64_R_TYPE(r->r_info)),
 			   .is_named = symbol && symbol == s->index,
 			   .slot = r->r_offset};
 
@@ -117,12 +117,12 @@ static int search_range(struct search *s, const struct elf_range *range)
 		if (rc)
 			return rc;
 		for (uint64_t i = 0; i < n; i++)
-			consider(s, &block[i]);
+			tls_elf_consider(s, &block[i]);
 	}
 	return 0;
 }
 
-static int find_symbol(struct search *s, const char *name, int *from_symtab)
+static int tls_elf_find_symbol(struct search *s, const char *name, int *from_symtab)
 {
 	struct elf_symbols symtab = {0};
 	uint64_t index;
@@ -190,7 +190,7 @@ int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		return -ENOTSUP;
 	if (!elf_view_segment(v, PT_TLS))
 		return -ENOENT;
-	rc = find_symbol(&s, name, &found.from_symtab);
+	rc = tls_elf_find_symbol(&s, name, &found.from_symtab);
 	if (rc)
 		return rc;
 	found.value = s.symbol.st_value;

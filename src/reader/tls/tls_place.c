@@ -157,13 +157,13 @@ struct finding {
 	int missed; /* why a module gave none */
 };
 
-static void miss(struct finding *f, int rc)
+static void tls_place_miss(struct finding *f, int rc)
 {
 	if (rc != -ENOENT && (!f->missed || rc == -EAGAIN))
 		f->missed = rc;
 }
 
-static int rank_of(const struct finding *f, uint64_t bias)
+static int tls_place_rank_of(const struct finding *f, uint64_t bias)
 {
 	int rank = 0;
 
@@ -173,17 +173,17 @@ static int rank_of(const struct finding *f, uint64_t bias)
 }
 
 /* Two modules may lead to one variable: the one that came first defines it. */
-static int is_same(const struct tls_place *a, const struct tls_place *b)
+static int tls_place_is_same(const struct tls_place *a, const struct tls_place *b)
 {
 	return a->is_dynamic == b->is_dynamic && a->offset == b->offset && a->module == b->module;
 }
 
-static void add_place(struct finding *f, const struct tls_place *p, int rank)
+static void tls_place_add(struct finding *f, const struct tls_place *p, int rank)
 {
 	int at = f->count;
 
 	for (int i = 0; i < f->count; i++)
-		if (is_same(&f->out[i], p) && f->ranks[i] <= rank)
+		if (tls_place_is_same(&f->out[i], p) && f->ranks[i] <= rank)
 			return;
 	while (at > 0 && f->ranks[at - 1] > rank)
 		at--;
@@ -225,7 +225,7 @@ static void fix_in_program(const struct finding *f, struct tls_place *p)
 	p->module = 0;
 }
 
-static int look_into(void *arg, const struct target_module *m)
+static int tls_place_look_into(void *arg, const struct target_module *m)
 {
 	struct finding *f = arg;
 	struct tls_place p = {.libc = f->libc};
@@ -240,9 +240,9 @@ static int look_into(void *arg, const struct target_module *m)
 		fix_in_program(f, &p);
 	}
 	if (rc == 0)
-		add_place(f, &p, rank_of(f, m->bias));
+		tls_place_add(f, &p, tls_place_rank_of(f, m->bias));
 	else
-		miss(f, rc == -ENOEXEC ? -ENOENT : rc);
+		tls_place_miss(f, rc == -ENOEXEC ? -ENOENT : rc);
 	return 0;
 }
 
@@ -262,8 +262,8 @@ int tls_place_find(struct target *t, const char *name, struct tls_place *out, in
 	rc = f->ranks ? 0 : -ENOMEM;
 	if (rc == 0) {
 		modules_each(t, look_for_program, f, &missed);
-		modules_each(t, look_into, f, &missed);
-		miss(f, missed);
+		modules_each(t, tls_place_look_into, f, &missed);
+		tls_place_miss(f, missed);
 		rc = f->count ? f->count : f->missed;
 	}
 	free(f->ranks);

@@ -48,7 +48,7 @@ static size_t without_template(const char *name, size_t from, size_t end)
 	return end;
 }
 
-static int is_part(const char *wanted, const char *name, size_t from, size_t to)
+static int annotate_is_part(const char *wanted, const char *name, size_t from, size_t to)
 {
 	return strlen(wanted) == to - from && memcmp(wanted, name + from, to - from) == 0;
 }
@@ -61,10 +61,10 @@ enum annotate_match annotate_match(const char *wanted, const char *name)
 		return ANNOTATE_EXACT;
 	if (strchr(wanted, '*') && where_match(wanted, name))
 		return ANNOTATE_PATTERN;
-	if (is_part(wanted, name, 0, end))
+	if (annotate_is_part(wanted, name, 0, end))
 		return ANNOTATE_NO_ARGUMENTS;
-	if (is_part(wanted, name, part, end) ||
-	    is_part(wanted, name, part, without_template(name, part, end)))
+	if (annotate_is_part(wanted, name, part, end) ||
+	    annotate_is_part(wanted, name, part, without_template(name, part, end)))
 		return ANNOTATE_LAST_PART;
 	return ANNOTATE_NO_MATCH;
 }
@@ -127,7 +127,8 @@ static void *element(struct annotate *a, const uint32_t key[KEY_WORDS], void *ar
 	return *array + (*index - 1) * each;
 }
 
-static void count(struct annotate_weight *w, const struct sample *s, uint64_t number, int is_self)
+static void annotate_count(struct annotate_weight *w, const struct sample *s, uint64_t number,
+			   int is_self)
 {
 	if (w->last != number) {
 		w->last = number;
@@ -155,7 +156,7 @@ static int add_function(struct annotate *a, const struct sample *s, const struct
 	e->module = f->module;
 	e->match = match;
 	e->is_real |= !f->inlined;
-	count(&e->weight, s, a->events, is_self);
+	annotate_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -172,7 +173,7 @@ static int add_line(struct annotate *a, const struct sample *s, const struct fra
 	e->module = f->module;
 	e->file = f->file;
 	e->line = f->line;
-	count(&e->weight, s, a->events, is_self);
+	annotate_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -191,12 +192,12 @@ static int add_offset(struct annotate *a, const struct sample *s, const struct f
 	e->file = f->file;
 	e->line = f->line;
 	e->offset = f->offset;
-	count(&e->weight, s, a->events, is_self);
+	annotate_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
 /* Inlined code is code of the real function: what runs there runs at its offset. */
-static int add_frames(struct gather *g, const struct sample *s)
+static int annotate_add_frames(struct gather *g, const struct sample *s)
 {
 	const struct stack *stack = model_stack_at(g->model, s->stack);
 	int is_leaf_code = 1, rc = 0;
@@ -219,7 +220,7 @@ static int add_frames(struct gather *g, const struct sample *s)
 	return rc;
 }
 
-static int add_sample(const struct sample *s, void *arg)
+static int annotate_add_sample(const struct sample *s, void *arg)
 {
 	struct gather *g = arg;
 	struct annotate *a = g->a;
@@ -232,12 +233,12 @@ static int add_sample(const struct sample *s, void *arg)
 	a->samples += s->times;
 	a->weight_ns += s->weight_ns;
 	draws_add(&a->draws, &s->draws);
-	return add_frames(g, s);
+	return annotate_add_frames(g, s);
 }
 
 /* ---- choosing and sorting */
 
-static int heavier(uint64_t a, uint64_t b)
+static int annotate_heavier(uint64_t a, uint64_t b)
 {
 	return (b > a) - (b < a);
 }
@@ -246,10 +247,10 @@ static int function_order(const void *left, const void *right, void *arg)
 {
 	const struct annotate_function *a = left, *b = right;
 	const struct model *m = arg;
-	int by = heavier(a->weight.total_ns, b->weight.total_ns);
+	int by = annotate_heavier(a->weight.total_ns, b->weight.total_ns);
 
 	if (!by)
-		by = heavier(a->weight.samples, b->weight.samples);
+		by = annotate_heavier(a->weight.samples, b->weight.samples);
 	if (!by)
 		by = strcmp(names_text(&m->names, a->function), names_text(&m->names, b->function));
 	return by ? by : strcmp(names_text(&m->names, a->module), names_text(&m->names, b->module));
@@ -272,7 +273,7 @@ static int offset_order(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void settle(struct annotate *a, const struct model *m)
+static void annotate_settle(struct annotate *a, const struct model *m)
 {
 	size_t kept = 0;
 	int best = 0;
@@ -292,7 +293,7 @@ static void settle(struct annotate *a, const struct model *m)
 		qsort(a->offsets, a->offset_count, sizeof(*a->offsets), offset_order);
 }
 
-static int gather(struct annotate *a, const struct annotate_query *q)
+static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 {
 	struct gather g = {.a = a, .wanted = q->function};
 	int rc;
@@ -303,10 +304,10 @@ static int gather(struct annotate *a, const struct annotate_query *q)
 		where_bind(&a->wheres[i], g.model);
 	source_set_detail(a->source,
 			  DECODE_LINES | DECODE_OFFSETS | (q->no_inlines ? DECODE_NO_INLINES : 0u));
-	rc = source_read(a->source, add_sample, &g);
+	rc = source_read(a->source, annotate_add_sample, &g);
 	free(g.match);
 	if (!rc)
-		settle(a, g.model);
+		annotate_settle(a, g.model);
 	return rc;
 }
 
@@ -324,7 +325,7 @@ int annotate_run(struct annotate **out, const struct annotate_query *query)
 	if (a->index)
 		rc = source_open(&a->source, query->path, query->events);
 	if (!rc)
-		rc = gather(a, query);
+		rc = annotate_gather(a, query);
 	if (rc) {
 		annotate_free(a);
 		return rc;
@@ -365,7 +366,7 @@ static int is_offered(const char *const *out, size_t count, const char *name)
 	return 0;
 }
 
-static void offer(struct nearest *search, const char *name)
+static void annotate_offer(struct nearest *search, const char *name)
 {
 	char part[NEAREST_NAME_MAX + 1];
 	size_t end = without_arguments(name), from = last_part(name, end);
@@ -403,7 +404,7 @@ size_t annotate_nearest(const struct annotate *a, const char *wanted, const char
 
 		for (uint32_t id = 1; id < m->names.count; id++)
 			if (met[id] && !is_offered(out, found, names_text(&m->names, id)))
-				offer(&search, names_text(&m->names, id));
+				annotate_offer(&search, names_text(&m->names, id));
 		if (!search.best)
 			break;
 		out[found++] = search.best;

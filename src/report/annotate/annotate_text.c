@@ -30,7 +30,7 @@ static uint64_t part(const struct printer *p, uint64_t ns, uint64_t samples)
 	return p->a->weight_ns ? ns : samples;
 }
 
-static uint64_t whole(const struct printer *p)
+static uint64_t annotate_text_whole(const struct printer *p)
 {
 	return p->a->weight_ns ? p->a->weight_ns : p->a->samples;
 }
@@ -40,7 +40,7 @@ static int has_times(const struct printer *p)
 	return p->a->weight_ns && (!p->v->columns || p->v->columns >= TIMES_COLUMNS);
 }
 
-static int has_errors(const struct printer *p)
+static int annotate_text_has_errors(const struct printer *p)
 {
 	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
 }
@@ -48,17 +48,20 @@ static int has_errors(const struct printer *p)
 /* Before the number of a line. */
 static int numbers_columns(const struct printer *p)
 {
-	return NUMBERS_COLUMNS + (has_times(p) ? 24 : 0) + (has_errors(p) ? 2 * LAYOUT_ERROR : 0);
+	return NUMBERS_COLUMNS + (has_times(p) ? 24 : 0) +
+	       (annotate_text_has_errors(p) ? 2 * LAYOUT_ERROR : 0);
 }
 
-static double error_of(const struct printer *p, const struct draws *draws)
+static double annotate_text_error_of(const struct printer *p, const struct draws *draws)
 {
 	return p->a->is_sampled ? interval_error(draws, &p->a->draws) : -1;
 }
 
-static double share_of(const struct printer *p, uint64_t ns, uint64_t samples)
+static double annotate_text_share_of(const struct printer *p, uint64_t ns, uint64_t samples)
 {
-	return whole(p) ? (double)part(p, ns, samples) / (double)whole(p) : 0;
+	return annotate_text_whole(p)
+		       ? (double)part(p, ns, samples) / (double)annotate_text_whole(p)
+		       : 0;
 }
 
 void annotate_print_function(const struct annotate *a, const struct annotate_function *f, FILE *out)
@@ -84,15 +87,15 @@ static void head(const struct printer *p)
 	if (p->a->weight_ns)
 		fprintf(p->out, "%s, ", layout_time(time, w->total_ns));
 	fprintf(p->out, "%s of all; self %s\n",
-		layout_share_error(share, share_of(p, w->total_ns, w->samples),
-				   error_of(p, &w->draws)),
-		layout_share_error(self, share_of(p, w->self_ns, w->self_samples),
-				   error_of(p, &w->self_draws)));
+		layout_share_error(share, annotate_text_share_of(p, w->total_ns, w->samples),
+				   annotate_text_error_of(p, &w->draws)),
+		layout_share_error(self, annotate_text_share_of(p, w->self_ns, w->self_samples),
+				   annotate_text_error_of(p, &w->self_draws)));
 }
 
 static void titles(const struct printer *p, const char *what, const char *text)
 {
-	int wide = (has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
+	int wide = (annotate_text_has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
 
 	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->bold, "self", wide, "", "total", wide, "");
 	fprintf(p->out, "%9s %8s  ", "samples", what);
@@ -111,28 +114,29 @@ static const char *colour(const struct printer *p, const struct annotate_weight 
 	return share >= HOT_SHARE ? p->v->hot : share >= WARM_SHARE ? p->v->warm : "";
 }
 
-static void put_share(const struct printer *p, uint64_t ns, uint64_t samples,
-		      const struct draws *draws)
+static void annotate_text_put_share(const struct printer *p, uint64_t ns, uint64_t samples,
+				    const struct draws *draws)
 {
 	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER], time[LAYOUT_NUMBER];
 
-	fprintf(p->out, "%8s%s ", layout_share(share, part(p, ns, samples), whole(p)),
-		has_errors(p) ? layout_error(error, error_of(p, draws)) : "");
+	fprintf(p->out, "%8s%s ", layout_share(share, part(p, ns, samples), annotate_text_whole(p)),
+		annotate_text_has_errors(p) ? layout_error(error, annotate_text_error_of(p, draws))
+					    : "");
 	if (has_times(p))
 		fprintf(p->out, "%11s ", layout_time(time, ns));
 }
 
 /* Weights, a number, and a text cut to what is left of the line. @w NULL: nothing was there. */
-static void row(const struct printer *p, const struct annotate_weight *w, const char *number,
-		const char *text)
+static void annotate_text_row(const struct printer *p, const struct annotate_weight *w,
+			      const char *number, const char *text)
 {
 	const char *paint = colour(p, w);
 	int used = numbers_columns(p);
 
 	fputs(paint, p->out);
 	if (w) {
-		put_share(p, w->self_ns, w->self_samples, &w->self_draws);
-		put_share(p, w->total_ns, w->samples, &w->draws);
+		annotate_text_put_share(p, w->self_ns, w->self_samples, &w->self_draws);
+		annotate_text_put_share(p, w->total_ns, w->samples, &w->draws);
 		fprintf(p->out, "%9llu ", (unsigned long long)w->samples);
 	} else {
 		fprintf(p->out, "%*s", used, "");
@@ -186,7 +190,8 @@ static int is_near(const struct printer *p, uint32_t file, int64_t line)
 	return 0;
 }
 
-static void range_of(const struct printer *p, uint32_t file, int64_t *first, int64_t *last)
+static void annotate_text_range_of(const struct printer *p, uint32_t file, int64_t *first,
+				   int64_t *last)
 {
 	*first = INT64_MAX;
 	*last = 0;
@@ -202,12 +207,13 @@ static void range_of(const struct printer *p, uint32_t file, int64_t *first, int
 	*last += CONTEXT_LINES;
 }
 
-static void print_line(const struct printer *p, uint32_t file, int64_t line, const char *text)
+static void annotate_text_print_line(const struct printer *p, uint32_t file, int64_t line,
+				     const char *text)
 {
 	char number[24];
 
 	snprintf(number, sizeof(number), "%lld", (long long)line);
-	row(p, weight_at(p, file, line), number, text);
+	annotate_text_row(p, weight_at(p, file, line), number, text);
 }
 
 static void unknown_line(const struct printer *p, uint32_t file)
@@ -215,7 +221,7 @@ static void unknown_line(const struct printer *p, uint32_t file)
 	const struct annotate_weight *w = weight_at(p, file, 0);
 
 	if (w)
-		row(p, w, "-", "(no line known)");
+		annotate_text_row(p, w, "-", "(no line known)");
 }
 
 static void print_source(const struct printer *p, uint32_t file, const struct source_text *text)
@@ -224,7 +230,7 @@ static void print_source(const struct printer *p, uint32_t file, const struct so
 	int64_t first, last;
 	int gap = 0;
 
-	range_of(p, file, &first, &last);
+	annotate_text_range_of(p, file, &first, &last);
 	if (text->modified_ns > facts->start_ns)
 		fprintf(p->out,
 			"%sThis file was changed after the recording began: lines may have "
@@ -243,7 +249,7 @@ static void print_source(const struct printer *p, uint32_t file, const struct so
 			fprintf(p->out, "%s%*s...%s\n", p->v->dim, numbers_columns(p) + 5, "",
 				p->v->plain);
 		gap = 0;
-		print_line(p, file, line, source_text_line(text, line));
+		annotate_text_print_line(p, file, line, source_text_line(text, line));
 	}
 }
 
@@ -256,7 +262,7 @@ static void print_numbers(const struct printer *p, uint32_t file)
 		const struct annotate_line *l = &p->a->lines[i];
 
 		if (annotate_line_of(l, p->f) && l->file == file && l->line)
-			print_line(p, file, l->line, "");
+			annotate_text_print_line(p, file, l->line, "");
 	}
 }
 
@@ -305,7 +311,8 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 		}
 		before = i;
 		snprintf(address, sizeof(address), "%llx", (unsigned long long)i->address);
-		row(p, disassembly_weight(d, p->a, i, &w) ? &w : NULL, address, i->text);
+		annotate_text_row(p, disassembly_weight(d, p->a, i, &w) ? &w : NULL, address,
+				  i->text);
 	}
 	source_text_free(text);
 }

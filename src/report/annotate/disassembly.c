@@ -129,8 +129,9 @@ static int unnamed(struct elf_module *m, const char *function, struct elf_symbol
 
 /* Which offsets are the function's at @symbol: those no other one has, if it is one of several.
  * Returns how many. */
-static size_t claim(struct disassembly *d, const struct annotate *a,
-		    const struct annotate_function *f, const struct elf_symbol *symbol, int is_only)
+static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
+				const struct annotate_function *f, const struct elf_symbol *symbol,
+				int is_only)
 {
 	const struct names *names = &source_model(a->source)->names;
 	size_t claimed = 0;
@@ -152,9 +153,9 @@ static size_t claim(struct disassembly *d, const struct annotate *a,
 }
 
 /* The functions to show, at most @max; 0 and @why. */
-static size_t find_functions(struct disassembly *d, const struct annotate *a,
-			     const struct annotate_function *f, struct elf_symbol *out, size_t max,
-			     char *why)
+static size_t disassembly_find_functions(struct disassembly *d, const struct annotate *a,
+					 const struct annotate_function *f, struct elf_symbol *out,
+					 size_t max, char *why)
 {
 	const char *function = names_text(&source_model(a->source)->names, f->function);
 	size_t count = elf_module_functions(d->module, function, out, max), kept = 0;
@@ -165,13 +166,13 @@ static size_t find_functions(struct disassembly *d, const struct annotate *a,
 		count = unnamed(d->module, function, out) == 0;
 	if (count <= 1) {
 		if (count)
-			claim(d, a, f, out, 1);
+			disassembly_claim(d, a, f, out, 1);
 		return count;
 	}
 	snprintf(why, DISASSEMBLY_WHY, "%.200s has %zu functions %.200s, and nothing tells which.",
 		 elf_module_name(d->module), count, function);
 	for (size_t i = 0; i < count && i < max; i++)
-		if (claim(d, a, f, &out[i], 0))
+		if (disassembly_claim(d, a, f, &out[i], 0))
 			out[kept++] = out[i];
 	return kept;
 }
@@ -244,7 +245,8 @@ static void set_place(struct disassembly *d, struct instruction *i)
 	i->line = places[0].line;
 }
 
-static int take(struct disassembly *d, const cs_insn *insn, size_t count, uint64_t start)
+static int disassembly_take(struct disassembly *d, const cs_insn *insn, size_t count,
+			    uint64_t start)
 {
 	struct instruction *all = realloc(d->item, (d->count + count) * sizeof(*all));
 
@@ -278,7 +280,7 @@ static int disassemble(struct disassembly *d, const struct elf_symbol *symbol, c
 	}
 	if (elf_module_read(d->module, symbol->address, code, bytes) == 0) {
 		count = cs_disasm(engine, code, bytes, symbol->address, 0, &insn);
-		rc = count ? take(d, insn, count, symbol->address) : -ENOENT;
+		rc = count ? disassembly_take(d, insn, count, symbol->address) : -ENOENT;
 		cs_free(insn, count);
 	}
 	cs_close(&engine);
@@ -319,7 +321,7 @@ int disassembly_open(struct disassembly **out, const struct annotate *a,
 		rc = find_file(d, source_model(a->source), source_facts(a->source), f->module,
 			       places, why);
 	if (!rc) {
-		count = find_functions(d, a, f, found, CANDIDATES_MAX, why);
+		count = disassembly_find_functions(d, a, f, found, CANDIDATES_MAX, why);
 		rc = count ? 0 : -ENOENT;
 	}
 	for (size_t i = 0; i < count && !rc; i++)

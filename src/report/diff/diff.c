@@ -69,7 +69,7 @@ static const struct section sections[DIFF_SECTIONS] = {
 			 {NULL, "waits", FORM_NUMBER, MEASURE_WAITS, 0}}},
 };
 
-static const struct tally *tally_of(const struct diff *d, int side, enum diff_section section)
+static const struct tally *diff_tally_of(const struct diff *d, int side, enum diff_section section)
 {
 	return &d->side[side].view[section]->tally;
 }
@@ -87,12 +87,12 @@ int64_t diff_lost(const struct diff *d, int side)
 
 uint64_t diff_samples(const struct diff *d, int side)
 {
-	return tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF_SAMPLES];
+	return diff_tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF_SAMPLES];
 }
 
 uint64_t diff_weight(const struct diff *d, int side)
 {
-	return tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF];
+	return diff_tally_of(d, side, DIFF_SUMS)->whole[MEASURE_SELF];
 }
 
 /* ---- columns */
@@ -105,8 +105,8 @@ static const char *per_text(const struct diff *d)
 	return text[d->query->per];
 }
 
-static void add_column(struct diff_columns *c, const char *title, const char *unit,
-		       const char *json, int side, int is_text)
+static void diff_add_column(struct diff_columns *c, const char *title, const char *unit,
+			    const char *json, int side, int is_text)
 {
 	static const char *const suffix[][2] = {{" A", "_a"}, {" B", "_b"}, {"", ""}};
 	size_t i = c->count++;
@@ -123,22 +123,22 @@ static int is_per_unit(const struct column *c)
 	return c->form == FORM_PER || c->form == FORM_COUNT;
 }
 
-static void make_columns(struct diff *d, enum diff_section section)
+static void diff_make_columns(struct diff *d, enum diff_section section)
 {
 	const struct section *s = &sections[section];
 	struct diff_columns *out = &d->columns[section];
 
 	for (const struct column *c = s->column; c->json; c++)
 		for (int side = 0; side < 2; side++)
-			add_column(out, c->title, is_per_unit(c) ? per_text(d) : "", c->json, side,
-				   0);
-	add_column(out, "change", "", "change", 2, 0);
+			diff_add_column(out, c->title, is_per_unit(c) ? per_text(d) : "", c->json,
+					side, 0);
+	diff_add_column(out, "change", "", "change", 2, 0);
 	for (int i = 0; i < TALLY_NAMES && s->view->names[i]; i++) {
 		const char *name = s->view->names[i];
 
 		if (section == DIFF_SUMS && d->query->by)
 			name = d->query->by->text;
-		add_column(out, name, "", section == DIFF_SUMS ? "key" : name, 2, 1);
+		diff_add_column(out, name, "", section == DIFF_SUMS ? "key" : name, 2, 1);
 	}
 	table_init(&d->table[section], out->column, out->count);
 }
@@ -197,10 +197,11 @@ static double weight_per_unit(const struct diff *d, int side, const struct tally
 	return r && d->side[side].units > 0 ? (double)r->value[of] / d->side[side].units : 0;
 }
 
-static int has_errors(const struct diff *d)
+static int diff_has_errors(const struct diff *d)
 {
-	return tally_of(d, 0, DIFF_SUMS)->has_errors && tally_of(d, 1, DIFF_SUMS)->has_errors &&
-	       d->side[0].units > 0 && d->side[1].units > 0;
+	return diff_tally_of(d, 0, DIFF_SUMS)->has_errors &&
+	       diff_tally_of(d, 1, DIFF_SUMS)->has_errors && d->side[0].units > 0 &&
+	       d->side[1].units > 0;
 }
 
 /* Could the self times per unit be equal, for all that the samples tell? */
@@ -221,10 +222,10 @@ static int is_chance(const struct diff *d, const struct pair *p)
 	return interval_same_rate(&drawn[0], d->side[0].units, &drawn[1], d->side[1].units);
 }
 
-static int gather(struct diff *d, enum diff_section section, struct pairs *p)
+static int diff_gather(struct diff *d, enum diff_section section, struct pairs *p)
 {
 	for (int side = 0; side < 2; side++) {
-		const struct tally *t = tally_of(d, side, section);
+		const struct tally *t = diff_tally_of(d, side, section);
 		const struct model *m = source_model(d->side[side].view[section]->source);
 
 		for (uint32_t i = 0; i < t->count; i++) {
@@ -242,7 +243,7 @@ static int gather(struct diff *d, enum diff_section section, struct pairs *p)
 
 		pair->change = fabs(b - a);
 		pair->weight = a > b ? a : b;
-		pair->is_none = section == DIFF_SUMS && has_errors(d) && is_chance(d, pair);
+		pair->is_none = section == DIFF_SUMS && diff_has_errors(d) && is_chance(d, pair);
 	}
 	return 0;
 }
@@ -266,15 +267,15 @@ static int most_changed(const void *left, const void *right)
 	return 0;
 }
 
-static void put_share(struct diff *d, int side, const struct column *c, const struct tally_row *r,
-		      enum diff_section section)
+static void diff_put_share(struct diff *d, int side, const struct column *c,
+			   const struct tally_row *r, enum diff_section section)
 {
-	const uint64_t *whole = tally_of(d, side, section)->whole;
+	const uint64_t *whole = diff_tally_of(d, side, section)->whole;
 	struct interval_ends ends;
 	enum measure of = d->samples_only ? (enum measure)(c->measure - 1) : c->measure;
 
 	table_share(&d->table[section], r ? r->value[of] : 0, whole[of]);
-	if (tally_ends(tally_of(d, side, section), r, of, &ends) == 0)
+	if (tally_ends(diff_tally_of(d, side, section), r, of, &ends) == 0)
 		table_ends(&d->table[section], &ends);
 }
 
@@ -291,13 +292,13 @@ static void put_per(struct diff *d, int side, const struct column *c, const stru
 		table_time(out, (uint64_t)(value + 0.5));
 }
 
-static void put_cell(struct diff *d, int side, const struct column *c, const struct tally_row *r,
-		     enum diff_section section)
+static void diff_put_cell(struct diff *d, int side, const struct column *c,
+			  const struct tally_row *r, enum diff_section section)
 {
 	struct table *out = &d->table[section];
 
 	if (c->form == FORM_SHARE)
-		put_share(d, side, c, r, section);
+		diff_put_share(d, side, c, r, section);
 	else if (is_per_unit(c))
 		put_per(d, side, c, r, out);
 	else if (c->form == FORM_TIME)
@@ -312,17 +313,17 @@ static void put_cell(struct diff *d, int side, const struct column *c, const str
 		table_time(out, r->value[c->measure] / r->value[MEASURE_COUNT]);
 }
 
-static void put_row(struct diff *d, enum diff_section section, const struct pair *p)
+static void diff_put_row(struct diff *d, enum diff_section section, const struct pair *p)
 {
 	const struct section *s = &sections[section];
 	struct table *out = &d->table[section];
 
 	for (const struct column *c = s->column; c->json; c++)
 		for (int side = 0; side < 2; side++)
-			put_cell(d, side, c, p->of[side], section);
+			diff_put_cell(d, side, c, p->of[side], section);
 	table_change(out, weight_per_unit(d, 0, p->of[0], s->weight),
 		     weight_per_unit(d, 1, p->of[1], s->weight));
-	if (section == DIFF_SUMS && has_errors(d))
+	if (section == DIFF_SUMS && diff_has_errors(d))
 		table_certainty(out, p->is_none ? CELL_IS_NONE : CELL_IS_MORE);
 	for (int i = 0; i < TALLY_NAMES && s->view->names[i]; i++)
 		table_text(out, p->name[i]);
@@ -333,13 +334,13 @@ static int make_section(struct diff *d, enum diff_section section)
 	struct pairs p = {.index = map_new()};
 	int rc = p.index ? 0 : -ENOMEM;
 
-	make_columns(d, section);
+	diff_make_columns(d, section);
 	if (!rc)
-		rc = gather(d, section, &p);
+		rc = diff_gather(d, section, &p);
 	if (!rc && p.count)
 		qsort(p.pair, p.count, sizeof(*p.pair), most_changed);
 	for (size_t i = 0; i < p.count && !rc; i++)
-		put_row(d, section, &p.pair[i]);
+		diff_put_row(d, section, &p.pair[i]);
 	map_free(p.index);
 	free(p.pair);
 	return rc ? rc : d->table[section].failed ? -ENOMEM : 0;

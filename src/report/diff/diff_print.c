@@ -58,7 +58,7 @@ static void put_facts(const struct diff *d, struct table *t)
 			  *f[1]->damage ? f[1]->damage : NULL);
 }
 
-static int print_head(const struct diff *d, const struct table_style *style, FILE *out)
+static int diff_print_head(const struct diff *d, const struct table_style *style, FILE *out)
 {
 	static const struct table_column column[] = {{.title = "", .is_text = 1},
 						     {.title = "A", .is_text = 1},
@@ -93,7 +93,7 @@ static int print_settings(const struct diff *d, const struct table_style *style,
 
 int diff_text(const struct diff *d, const struct table_style *style, FILE *out)
 {
-	int rc = print_head(d, style, out);
+	int rc = diff_print_head(d, style, out);
 
 	if (!rc)
 		rc = print_settings(d, style, out);

@@ -18,13 +18,13 @@ void settings_free(struct settings *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static int is_setting(const struct weft_jfr_class *c, void *arg)
+static int diff_settings_is_setting(const struct weft_jfr_class *c, void *arg)
 {
 	(void)arg;
 	return strcmp(weft_jfr_class_name(c), "jdk.ActiveSetting") == 0;
 }
 
-static const char *type_name(const struct weft_jfr_reader *r, int64_t id)
+static const char *diff_settings_type_name(const struct weft_jfr_reader *r, int64_t id)
 {
 	const struct weft_jfr_class *const *types;
 	size_t count = weft_jfr_event_types(r, &types);
@@ -55,10 +55,11 @@ static int put_setting(struct settings *s, uint32_t name, uint32_t value)
 	return 0;
 }
 
-static int take(struct settings *s, const struct weft_jfr_reader *r,
-		const struct weft_jfr_event_view *e)
+static int diff_settings_take(struct settings *s, const struct weft_jfr_reader *r,
+			      const struct weft_jfr_event_view *e)
 {
-	const char *type = type_name(r, decode_number(weft_jfr_event_get(e, "id"), -1));
+	const char *type =
+		diff_settings_type_name(r, decode_number(weft_jfr_event_get(e, "id"), -1));
 	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, "name"));
 	struct weft_jfr_string value = decode_string(weft_jfr_event_get(e, "value"));
 
@@ -83,9 +84,9 @@ int settings_read(struct settings *s, const char *path)
 	r = weft_jfr_open(path);
 	if (!r)
 		return errno ? -errno : -EIO;
-	weft_jfr_filter(r, is_setting, NULL);
+	weft_jfr_filter(r, diff_settings_is_setting, NULL);
 	while ((rc = weft_jfr_next(r, &e)) > 0) {
-		rc = is_setting(e.type, NULL) ? take(s, r, &e) : 0;
+		rc = diff_settings_is_setting(e.type, NULL) ? diff_settings_take(s, r, &e) : 0;
 		if (rc)
 			break;
 	}
@@ -101,7 +102,7 @@ const char *settings_value(const struct settings *s, const char *name)
 	return at ? names_text(&s->names, s->setting[*at - 1].value) : NULL;
 }
 
-static int by_text(const void *left, const void *right)
+static int diff_settings_by_text(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
@@ -135,7 +136,7 @@ void settings_compare(const struct settings *a, const struct settings *b, struct
 		if (!settings_value(a, text))
 			name[count++] = text;
 	}
-	qsort(name, count, sizeof(*name), by_text);
+	qsort(name, count, sizeof(*name), diff_settings_by_text);
 	for (size_t i = 0; i < count; i++)
 		compare_one(a, b, name[i], out);
 	free(name);

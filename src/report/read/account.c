@@ -40,7 +40,7 @@ static double period_of(const struct facts *f, const struct model *m, uint32_t p
 }
 
 /* What the rows of a process add up to. */
-static struct fact_cpu cpu_of(const struct facts *f, uint32_t process)
+static struct fact_cpu account_cpu_of(const struct facts *f, uint32_t process)
 {
 	struct fact_cpu sum = {.process = process};
 
@@ -72,7 +72,7 @@ double account_effect(const struct facts *f, const struct model *m, uint32_t pro
 	periods = (double)c->tick_ns / (double)c->period_ns;
 	if (strcmp(names_text(&m->names, c->clock), RECORDING_CLOCK_TICKS) == 0)
 		return interval_tick_effect(periods);
-	sum = cpu_of(f, process);
+	sum = account_cpu_of(f, process);
 	return interval_mixed_effect(periods, (double)sum.seen_ns / (double)c->period_ns,
 				     (double)sum.samples);
 }

@@ -80,7 +80,8 @@ int64_t decode_number(const struct weft_jfr_node *n, int64_t otherwise)
 	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
 }
 
-static const struct weft_jfr_node *field(const struct weft_jfr_node *n, const char *name)
+static const struct weft_jfr_node *read_decode_field(const struct weft_jfr_node *n,
+						     const char *name)
 {
 	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
 }
@@ -105,7 +106,7 @@ static uint64_t *cached(struct decoder *d, struct map *m, const struct weft_jfr_
 	return id;
 }
 
-static void keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
+static void decode_keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
 {
 	uint64_t *at = n->pool_key ? map_get(m, &n->pool_key, sizeof(n->pool_key)) : NULL;
 
@@ -115,7 +116,7 @@ static void keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
 
 /* ---- methods: "module function" of native code, "Class.method" of Java */
 
-static int starts_with(struct weft_jfr_string s, const char *prefix)
+static int decode_starts_with(struct weft_jfr_string s, const char *prefix)
 {
 	size_t length = strlen(prefix);
 
@@ -125,17 +126,18 @@ static int starts_with(struct weft_jfr_string s, const char *prefix)
 /* Of a native function that has its source file there: see docs/jfr.md. */
 static int is_path(struct weft_jfr_string descriptor)
 {
-	return (starts_with(descriptor, "()L/") || starts_with(descriptor, "()L./")) &&
+	return (decode_starts_with(descriptor, "()L/") ||
+		decode_starts_with(descriptor, "()L./")) &&
 	       descriptor.data[descriptor.bytes - 1] == ';';
 }
 
-static int hex_digit(char c)
+static int decode_hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* "()L/src/a%28b.c;": the path in it, bytes that were escaped as they were. 0: there is none. */
-static uint32_t file_name(struct decoder *d, struct weft_jfr_string descriptor)
+static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descriptor)
 {
 	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
 	char *path = is_path(descriptor) ? malloc(descriptor.bytes) : NULL;
@@ -147,8 +149,8 @@ static uint32_t file_name(struct decoder *d, struct weft_jfr_string descriptor)
 		return 0;
 	}
 	while (at < end) {
-		int high = *at == '%' && end - at > 2 ? hex_digit(at[1]) : -1;
-		int low = high >= 0 ? hex_digit(at[2]) : -1;
+		int high = *at == '%' && end - at > 2 ? decode_hex_digit(at[1]) : -1;
+		int low = high >= 0 ? decode_hex_digit(at[2]) : -1;
 
 		path[used++] = low < 0 ? *at : (char)(high << 4 | low);
 		at += low < 0 ? 1 : 3;
@@ -164,15 +166,16 @@ static uint32_t file_name(struct decoder *d, struct weft_jfr_string descriptor)
  */
 static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string frame_type)
 {
-	struct weft_jfr_string descriptor = decode_string(field(method, "descriptor"));
-	const struct weft_jfr_node *class = field(method, "type");
+	struct weft_jfr_string descriptor = decode_string(read_decode_field(method, "descriptor"));
+	const struct weft_jfr_node *class = read_decode_field(method, "type");
 
-	if (starts_with(descriptor, "()L;") || starts_with(descriptor, "(Lk;)L;") ||
-	    is_path(descriptor) || starts_with(frame_type, "C++") ||
-	    starts_with(frame_type, "Kernel"))
+	if (decode_starts_with(descriptor, "()L;") || decode_starts_with(descriptor, "(Lk;)L;") ||
+	    is_path(descriptor) || decode_starts_with(frame_type, "C++") ||
+	    decode_starts_with(frame_type, "Kernel"))
 		return 1;
-	return (decode_number(field(method, "modifiers"), 0) & ACC_NATIVE) &&
-	       is_null(field(class, "classLoader")) && is_null(field(class, "package"));
+	return (decode_number(read_decode_field(method, "modifiers"), 0) & ACC_NATIVE) &&
+	       is_null(read_decode_field(class, "classLoader")) &&
+	       is_null(read_decode_field(class, "package"));
 }
 
 static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
@@ -213,15 +216,17 @@ static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
 static struct decoded_method read_method(struct decoder *d, const struct weft_jfr_node *method,
 					 const struct weft_jfr_node *frame_type)
 {
-	struct weft_jfr_string type = decode_string(field(field(method, "type"), "name"));
-	struct weft_jfr_string name = decode_string(field(method, "name"));
+	struct weft_jfr_string type =
+		decode_string(read_decode_field(read_decode_field(method, "type"), "name"));
+	struct weft_jfr_string name = decode_string(read_decode_field(method, "name"));
 	struct names *names = &d->model->names;
 
 	if (is_native(method, decode_string(frame_type)))
 		return (struct decoded_method){
 			.function = names_id_bytes(names, name.data, name.bytes),
 			.module = module_name(d, type),
-			.file = file_name(d, decode_string(field(method, "descriptor"))),
+			.file = decode_file_name(
+				d, decode_string(read_decode_field(method, "descriptor"))),
 		};
 	return (struct decoded_method){java_name(d, type, name), names_id(names, "java"), 0};
 }
@@ -257,13 +262,13 @@ static struct decoded_method decode_method(struct decoder *d, const struct weft_
 		return one;
 	}
 	d->method[d->method_count++] = one;
-	keep(d->methods, method, d->method_count);
+	decode_keep(d->methods, method, d->method_count);
 	return one;
 }
 
 static int is_inlined(const struct weft_jfr_node *frame)
 {
-	struct weft_jfr_string type = decode_string(field(frame, "type"));
+	struct weft_jfr_string type = decode_string(read_decode_field(frame, "type"));
 
 	return type.bytes == strlen("Inlined") && memcmp(type.data, "Inlined", type.bytes) == 0;
 }
@@ -277,22 +282,22 @@ static int32_t positive(const struct weft_jfr_node *n)
 
 static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *method = field(n, "method");
+	const struct weft_jfr_node *method = read_decode_field(n, "method");
 	struct decoded_method m;
 	struct frame f = {0};
 
 	if (is_null(method))
 		return f;
-	m = decode_method(d, method, field(n, "type"));
+	m = decode_method(d, method, read_decode_field(n, "type"));
 	f.function = m.function;
 	f.module = m.module;
 	if (d->detail & DECODE_LINES) {
 		f.file = m.file;
-		f.line = positive(field(n, "lineNumber"));
+		f.line = positive(read_decode_field(n, "lineNumber"));
 		f.inlined = (uint32_t)is_inlined(n);
 	}
 	if (d->detail & DECODE_OFFSETS)
-		f.offset = positive(field(n, "bytecodeIndex"));
+		f.offset = positive(read_decode_field(n, "bytecodeIndex"));
 	return f;
 }
 
@@ -315,15 +320,16 @@ static int frame_room(struct decoder *d, size_t count)
 }
 
 /* Nothing that the outermost frame could be inlined into is there. */
-static int is_wanted(const struct decoder *d, const struct weft_jfr_node *frame, int is_outermost)
+static int decode_is_wanted(const struct decoder *d, const struct weft_jfr_node *frame,
+			    int is_outermost)
 {
 	return !(d->detail & DECODE_NO_INLINES) || is_outermost || !is_inlined(frame);
 }
 
-static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
+static uint32_t decode_new_stack(struct decoder *d, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *frames = field(n, "frames");
-	int truncated = decode_number(field(n, "truncated"), 0) != 0;
+	const struct weft_jfr_node *frames = read_decode_field(n, "frames");
+	int truncated = decode_number(read_decode_field(n, "truncated"), 0) != 0;
 	size_t count = frames && frames->shape == WEFT_JFR_V_ARRAY ? frames->many.count : 0;
 	uint32_t used = 0;
 
@@ -334,7 +340,7 @@ static uint32_t new_stack(struct decoder *d, const struct weft_jfr_node *n)
 	if (!frame_room(d, count))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		if (is_wanted(d, &frames->many.item[i], i + 1 == count))
+		if (decode_is_wanted(d, &frames->many.item[i], i + 1 == count))
 			d->frames[used++] = decode_frame(d, &frames->many.item[i]);
 	return model_stack(d->model, d->frames, used, truncated);
 }
@@ -349,8 +355,8 @@ uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n)
 	known = cached(d, d->stacks, n);
 	if (known && *known)
 		return (uint32_t)*known;
-	id = new_stack(d, n);
-	keep(d->stacks, n, id);
+	id = decode_new_stack(d, n);
+	decode_keep(d->stacks, n, id);
 	return id;
 }
 
@@ -371,14 +377,15 @@ static int names_process(struct weft_jfr_string group)
 
 static uint32_t new_thread(struct decoder *d, const struct weft_jfr_node *n)
 {
-	struct weft_jfr_string group = decode_string(field(field(n, "group"), "name"));
-	int64_t tid = decode_number(field(n, "osThreadId"), 0);
+	struct weft_jfr_string group =
+		decode_string(read_decode_field(read_decode_field(n, "group"), "name"));
+	int64_t tid = decode_number(read_decode_field(n, "osThreadId"), 0);
 	struct names *names = &d->model->names;
 	struct thread t = {0};
 
-	t.name = string_id(d, field(n, "javaName"));
+	t.name = string_id(d, read_decode_field(n, "javaName"));
 	if (!t.name)
-		t.name = string_id(d, field(n, "osName"));
+		t.name = string_id(d, read_decode_field(n, "osName"));
 	t.key = t.name;
 	if (tid > 0)
 		t.key = names_id_format(names, t.name ? "%s [%" PRId64 "]" : "%s[%" PRId64 "]",
@@ -399,7 +406,7 @@ uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n)
 	if (known && *known)
 		return (uint32_t)*known;
 	id = new_thread(d, n);
-	keep(d->threads, n, id);
+	decode_keep(d->threads, n, id);
 	return id;
 }
 
@@ -411,7 +418,7 @@ uint64_t decode_thread_key(const struct weft_jfr_node *n)
 		return 0;
 	if (n->pool_key)
 		return n->pool_key;
-	tid = decode_number(field(n, "osThreadId"), 0);
+	tid = decode_number(read_decode_field(n, "osThreadId"), 0);
 	return tid ? hash_mix((uint64_t)tid) : 0;
 }
 
@@ -419,7 +426,7 @@ uint64_t decode_thread_key(const struct weft_jfr_node *n)
 
 static uint32_t new_state(struct decoder *d, struct weft_jfr_string s)
 {
-	size_t skip = starts_with(s, "STATE_") ? strlen("STATE_") : 0;
+	size_t skip = decode_starts_with(s, "STATE_") ? strlen("STATE_") : 0;
 	char text[64];
 	size_t used = 0;
 
@@ -439,7 +446,7 @@ uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n)
 	if (known && *known)
 		return (uint32_t)*known;
 	id = new_state(d, decode_string(n));
-	keep(d->states, n, id);
+	decode_keep(d->states, n, id);
 	return id;
 }
 
@@ -460,12 +467,13 @@ uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
 	case WEFT_JFR_V_STRING:
 		return string_id(d, n);
 	case WEFT_JFR_V_STRUCT:
-		method = field(n, "descriptor") ? n : NULL;
+		method = read_decode_field(n, "descriptor") ? n : NULL;
 		if (method)
 			return read_method(d, method, NULL).function;
-		if (field(n, "osName"))
+		if (read_decode_field(n, "osName"))
 			return model_thread_at(d->model, decode_thread(d, n))->key;
-		return string_id(d, field(n, "name") ? field(n, "name") : n);
+		return string_id(d,
+				 read_decode_field(n, "name") ? read_decode_field(n, "name") : n);
 	default:
 		return 0;
 	}
@@ -475,7 +483,7 @@ uint32_t decode_class(struct decoder *d, const struct weft_jfr_node *n)
 {
 	static const struct weft_jfr_string none = {"", 0};
 
-	return java_name(d, decode_string(field(n, "name")), none);
+	return java_name(d, decode_string(read_decode_field(n, "name")), none);
 }
 
 uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n)

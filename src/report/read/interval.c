@@ -73,7 +73,7 @@ static double unsureness(const struct draws *whole, double kish)
 	return 1 + uneven * (t * t - 1);
 }
 
-static int is_part(const struct draws *part, const struct draws *whole)
+static int interval_is_part(const struct draws *part, const struct draws *whole)
 {
 	return whole->sum > 0 && whole->squares > 0 && part->sum >= 0 &&
 	       part->sum <= whole->sum * (1 + 1e-9);
@@ -83,7 +83,7 @@ double interval_draws(const struct draws *part, const struct draws *whole)
 {
 	double p, typical, in, out, kish, linear;
 
-	if (!is_part(part, whole))
+	if (!interval_is_part(part, whole))
 		return 0;
 	p = within_0_1(part->sum / whole->sum);
 	kish = whole->sum * whole->sum / whole->squares;

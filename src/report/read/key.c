@@ -97,21 +97,21 @@ const char *key_choices(enum key_kind but)
 	return choices;
 }
 
-static int starts_with(const char *text, const char *prefix)
+static int key_starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 const char *key_prefix(const char *name)
 {
-	return starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : "tag:";
+	return key_starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : "tag:";
 }
 
 const char *key_bare(const char *text)
 {
-	if (starts_with(text, CONTEXT_LABEL_PREFIX))
+	if (key_starts_with(text, CONTEXT_LABEL_PREFIX))
 		return text + strlen(CONTEXT_LABEL_PREFIX);
-	return starts_with(text, "tag:") ? text + strlen("tag:") : text;
+	return key_starts_with(text, "tag:") ? text + strlen("tag:") : text;
 }
 
 int key_parse(struct key *k, const char *text)
@@ -121,7 +121,7 @@ int key_parse(struct key *k, const char *text)
 		return -EINVAL;
 	strcpy(k->text, text);
 	if (key_bare(text) != text) {
-		k->kind = starts_with(text, "tag:") ? KEY_TAG : KEY_LABEL;
+		k->kind = key_starts_with(text, "tag:") ? KEY_TAG : KEY_LABEL;
 		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {

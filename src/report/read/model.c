@@ -66,8 +66,8 @@ static struct frame *copy_frames(const struct frame *frames, uint32_t count)
 	return copy;
 }
 
-static uint32_t new_stack(struct model *m, const struct frame *frames, uint32_t count,
-			  int truncated)
+static uint32_t model_new_stack(struct model *m, const struct frame *frames, uint32_t count,
+				int truncated)
 {
 	struct stack *s = array_grown(m->stacks, m->stack_count + 1u, &m->stack_room, sizeof(*s));
 
@@ -102,7 +102,7 @@ uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count
 	if (!id)
 		goto err;
 	if (fresh)
-		*id = new_stack(m, frames, count, truncated != 0);
+		*id = model_new_stack(m, frames, count, truncated != 0);
 	if (!*id)
 		goto err;
 	return (uint32_t)*id;

@@ -57,7 +57,7 @@ static int is_header_field(const char *name)
 }
 
 /* A type with annotated fields has those; one that is annotated itself has all its own. */
-static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
+static void plan_plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
 {
 	size_t count = weft_jfr_class_fields(c);
 	int all;
@@ -144,7 +144,7 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 	p->site = p->sample && sample_type_is_interval(p->sample)
 			  ? weft_jfr_class_find(c, RECORDING_FIELD_SITE)
 			  : -1;
-	plan_context(m, p, c);
+	plan_plan_context(m, p, c);
 	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
 		p->role = ROLE_CONTEXT;
 	p->kinds = kinds_of(p, c);

@@ -41,7 +41,7 @@ struct source {
 };
 
 /* NULL: neither a sample type nor the one that was asked for. */
-static const struct sample_type *type_of(const struct source *s, const char *name)
+static const struct sample_type *source_type_of(const struct source *s, const char *name)
 {
 	const struct sample_type *t = sample_type_find(name);
 
@@ -52,7 +52,7 @@ static const struct sample_type *type_of(const struct source *s, const char *nam
 
 static const struct sample_type *type_of_fact(const struct source *s, const struct fact_type *t)
 {
-	return type_of(s, names_text(&s->model.names, t->name));
+	return source_type_of(s, names_text(&s->model.names, t->name));
 }
 
 /* ---- plans */
@@ -74,12 +74,12 @@ static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 {
 	struct plan *p = plan_new(&s->model, c);
 
-	if (p && s->second && type_of(s, weft_jfr_class_name(c)) == &sample_type_event)
+	if (p && s->second && source_type_of(s, weft_jfr_class_name(c)) == &sample_type_event)
 		plan_as_sample(p);
 	return p;
 }
 
-static const struct plan *plan_of(struct source *s, const struct weft_jfr_class *c)
+static const struct plan *source_plan_of(struct source *s, const struct weft_jfr_class *c)
 {
 	uintptr_t key = (uintptr_t)c;
 	uint64_t *at;
@@ -99,14 +99,14 @@ static const struct plan *plan_of(struct source *s, const struct weft_jfr_class 
 /* ---- the passes */
 
 /* Most files are mostly samples, whose stacks the first pass need not decode. */
-static int wanted(const struct weft_jfr_class *c, void *arg)
+static int source_wanted(const struct weft_jfr_class *c, void *arg)
 {
 	const char *name = weft_jfr_class_name(c);
 	struct source *s = arg;
 	const struct plan *p;
 
 	if (s->second) {
-		p = plan_of(s, c);
+		p = source_plan_of(s, c);
 		return p &&
 		       (p->role == ROLE_SAMPLE || p->role == ROLE_SETTING || (p->kinds & s->kinds));
 	}
@@ -141,7 +141,8 @@ static uint32_t context_items(struct source *s, const struct plan *p,
 	return count;
 }
 
-static int take_context(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
+static int source_take_context(struct source *s, const struct plan *p,
+			       const struct weft_jfr_event_view *e)
 {
 	struct context_item items[PLAN_FIELDS];
 	uint64_t thread = decode_thread_key(at(e, p->thread));
@@ -175,7 +176,7 @@ static void lend_interval(struct source *s)
 static int take_fact(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
 {
 	if (p->role == ROLE_CONTEXT)
-		return take_context(s, p, e);
+		return source_take_context(s, p, e);
 	facts_take(&s->facts, &s->model, &s->decoder, p->role, e);
 	return 0;
 }
@@ -190,7 +191,7 @@ static int note_types(struct source *s)
 		const char *name = weft_jfr_class_name(types[i]);
 		struct fact_type *t;
 
-		if (!type_of(s, name))
+		if (!source_type_of(s, name))
 			continue;
 		t = facts_type(&s->facts, names_id(&s->model.names, name));
 		if (!t)
@@ -218,7 +219,7 @@ static int start_pass(struct source *s, int second)
 	s->reader = weft_jfr_open(s->path);
 	if (!s->reader)
 		return errno ? -errno : -EIO;
-	weft_jfr_filter(s->reader, wanted, s);
+	weft_jfr_filter(s->reader, source_wanted, s);
 	return decoder_enter(&s->decoder, UINT64_MAX - 1);
 }
 
@@ -239,11 +240,11 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 		rc = decoder_enter(&s->decoder, e->chunk);
 	if (rc)
 		return rc;
-	p = plan_of(s, e->type);
+	p = source_plan_of(s, e->type);
 	if (!p)
 		return -ENOMEM;
 	s->facts.events++;
-	if (type_of(s, weft_jfr_class_name(e->type))) {
+	if (source_type_of(s, weft_jfr_class_name(e->type))) {
 		struct fact_type *t = facts_type(&s->facts, p->name);
 
 		if (!t)
@@ -253,7 +254,7 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 	return take_fact(s, p, e);
 }
 
-static int first_pass(struct source *s)
+static int source_first_pass(struct source *s)
 {
 	struct weft_jfr_event_view e;
 	int rc = start_pass(s, 0);
@@ -345,7 +346,7 @@ int source_open(struct source **out, const char *path, const char *which)
 	if (!s->path || !s->contexts || model_init(&s->model) ||
 	    decoder_init(&s->decoder, &s->model))
 		goto err;
-	rc = first_pass(s);
+	rc = source_first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
 	if (!rc && s->other && !is_declared(s))
@@ -452,8 +453,8 @@ int source_type_is_cpu(const char *name)
 
 /* ---- samples */
 
-static uint64_t weight_of(const struct source *s, const struct plan *p, struct fact_type *t,
-			  const struct weft_jfr_event_view *e)
+static uint64_t source_weight_of(const struct source *s, const struct plan *p, struct fact_type *t,
+				 const struct weft_jfr_event_view *e)
 {
 	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
 	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
@@ -474,7 +475,7 @@ static uint64_t weight_of(const struct source *s, const struct plan *p, struct f
 	return t->period_ns * (uint64_t)times;
 }
 
-static uint64_t times_of(const struct plan *p, const struct weft_jfr_event_view *e)
+static uint64_t source_times_of(const struct plan *p, const struct weft_jfr_event_view *e)
 {
 	int64_t times = p->sample && p->sample->has_states ? decode_number(at(e, p->times), 1) : 1;
 
@@ -551,8 +552,8 @@ static void ask_context(const struct source *s, const struct plan *p, struct sam
 		context_index_ask(s->contexts, thread, sample->time_ns, &sample->context);
 }
 
-static void make_sample(struct source *s, const struct plan *p, struct fact_type *t,
-			const struct weft_jfr_event_view *e, struct sample *out)
+static void source_make_sample(struct source *s, const struct plan *p, struct fact_type *t,
+			       const struct weft_jfr_event_view *e, struct sample *out)
 {
 	struct context_item own[PLAN_FIELDS];
 	uint32_t count = context_items(s, p, e, own);
@@ -562,8 +563,8 @@ static void make_sample(struct source *s, const struct plan *p, struct fact_type
 	out->kinds = p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0);
 	out->type = p->name;
 	out->thread_key = decode_thread_key(at(e, p->thread));
-	out->weight_ns = s->counts ? 0 : weight_of(s, p, t, e);
-	out->times = times_of(p, e);
+	out->weight_ns = s->counts ? 0 : source_weight_of(s, p, t, e);
+	out->times = source_times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
 	if (s->facts.time_count && t && p->sample && p->sample->has_states && out->thread &&
@@ -592,7 +593,7 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 
 	if (!rc)
 		rc = decoder_enter(&s->decoder, e->chunk);
-	p = rc ? NULL : plan_of(s, e->type);
+	p = rc ? NULL : source_plan_of(s, e->type);
 	if (!p)
 		return rc ? rc : -ENOMEM;
 	if (p->role == ROLE_SETTING)
@@ -604,7 +605,7 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 	}
 	if (!((p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0u)) & s->kinds))
 		return 0;
-	make_sample(s, p, t, e, sample);
+	source_make_sample(s, p, t, e, sample);
 	return (sample->kinds & s->kinds) != 0;
 }
 

@@ -62,7 +62,8 @@ static int is_absent(int rc)
 }
 
 /* In one directory: whole, then without its first part, and so on. */
-static int open_below(const char *directory, const char *path, char **found, struct stat *st)
+static int source_text_open_below(const char *directory, const char *path, char **found,
+				  struct stat *st)
 {
 	for (const char *rest = path; rest && *rest; rest = strchr(rest, '/')) {
 		int fd;
@@ -82,8 +83,8 @@ static int open_below(const char *directory, const char *path, char **found, str
 	return -ENOENT;
 }
 
-static int find(const char *recorded, const struct source_places *places, char **found,
-		struct stat *st)
+static int source_text_find(const char *recorded, const struct source_places *places, char **found,
+			    struct stat *st)
 {
 	char *mapped = source_text_mapped(recorded, places);
 	int fd;
@@ -92,7 +93,7 @@ static int find(const char *recorded, const struct source_places *places, char *
 		return -ENOMEM;
 	fd = open_text(mapped, st);
 	for (size_t i = 0; i < places->directory_count && is_absent(fd); i++) {
-		fd = open_below(places->directories[i], mapped, found, st);
+		fd = source_text_open_below(places->directories[i], mapped, found, st);
 	}
 	if (fd >= 0 && !*found) {
 		*found = mapped;
@@ -102,7 +103,7 @@ static int find(const char *recorded, const struct source_places *places, char *
 	return fd;
 }
 
-static int read_all(int fd, char *to, size_t bytes)
+static int source_text_read_all(int fd, char *to, size_t bytes)
 {
 	size_t used = 0;
 
@@ -171,11 +172,11 @@ static char *expand(const char *bytes, size_t count, size_t *out_count)
 	return out;
 }
 
-static int load(struct source_text *t, int fd, size_t bytes)
+static int source_text_load(struct source_text *t, int fd, size_t bytes)
 {
 	char *raw = malloc(bytes + 1);
 	size_t expanded = 0;
-	int rc = raw ? read_all(fd, raw, bytes) : -ENOMEM;
+	int rc = raw ? source_text_read_all(fd, raw, bytes) : -ENOMEM;
 
 	if (!rc)
 		t->bytes = expand(raw, bytes, &expanded);
@@ -194,8 +195,8 @@ int source_text_open(struct source_text **out, const char *recorded,
 
 	if (!t)
 		return -ENOMEM;
-	fd = *recorded ? find(recorded, places, &t->path, &st) : -ENOENT;
-	rc = fd < 0 ? fd : load(t, fd, (size_t)st.st_size);
+	fd = *recorded ? source_text_find(recorded, places, &t->path, &st) : -ENOENT;
+	rc = fd < 0 ? fd : source_text_load(t, fd, (size_t)st.st_size);
 	if (fd >= 0)
 		close(fd);
 	if (rc) {

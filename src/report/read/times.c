@@ -23,7 +23,7 @@ enum fact_place times_place(const char *state)
 	return FACT_BLOCKED;
 }
 
-static double sum_of(const int64_t ns[FACT_PLACES])
+static double times_sum_of(const int64_t ns[FACT_PLACES])
 {
 	double sum = 0;
 
@@ -50,7 +50,7 @@ static int find_targets(const struct fact_time *t, uint64_t period_ns, double ta
 
 void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times *out)
 {
-	double passed = sum_of(t->due_ns), target[FACT_PLACES], rest;
+	double passed = times_sum_of(t->due_ns), target[FACT_PLACES], rest;
 	int largest = find_targets(t, period_ns, target);
 
 	*out = (struct times){.factor = {1, 1, 1}};
@@ -105,7 +105,7 @@ uint64_t times_period(const struct facts *f, const struct model *m)
 
 static double part_off(const struct fact_time *t, const struct times *k)
 {
-	return fabs(k->told_ns / sum_of(t->due_ns) - 1);
+	return fabs(k->told_ns / times_sum_of(t->due_ns) - 1);
 }
 
 void times_read(const struct facts *f, const struct model *m, struct times_sum *out)
@@ -120,7 +120,8 @@ void times_read(const struct facts *f, const struct model *m, struct times_sum *
 			continue;
 		out->judged++;
 		out->off += part_off(&f->times[i], &k) > TIMES_CLOSE;
-		out->passed_ns = facts_added(out->passed_ns, (int64_t)sum_of(f->times[i].due_ns));
+		out->passed_ns =
+			facts_added(out->passed_ns, (int64_t)times_sum_of(f->times[i].due_ns));
 		out->told_ns += k.told_ns;
 	}
 }

@@ -58,7 +58,7 @@ int where_match(const char *pattern, const char *text)
 	return !*pattern;
 }
 
-static int name_matches(const struct where *w, const char *text)
+static int where_name_matches(const struct where *w, const char *text)
 {
 	return where_match(w->value, *text ? text : KEY_NONE);
 }
@@ -69,7 +69,7 @@ static int process_matches(const struct where *w, const char *process)
 	char *bare;
 	int yes;
 
-	if (name_matches(w, process))
+	if (where_name_matches(w, process))
 		return 1;
 	if (!bracket || bracket < process + 2)
 		return 0;
@@ -110,7 +110,7 @@ static int any_frame(const struct where *w, struct model *m, const struct sample
 			continue;
 		}
 		id = key_of_frame(&w->key, m, &stack->frames[i]);
-		if (name_matches(w, names_text(&m->names, id)))
+		if (where_name_matches(w, names_text(&m->names, id)))
 			return 1;
 	}
 	return 0;
@@ -126,11 +126,11 @@ int where_holds(const struct where *w, struct model *m, const struct sample *s)
 	case KEY_LINE:
 		return any_frame(w, m, s);
 	case KEY_THREAD:
-		return name_matches(w, names_text(&m->names, t->key)) ||
-		       name_matches(w, names_text(&m->names, t->name));
+		return where_name_matches(w, names_text(&m->names, t->key)) ||
+		       where_name_matches(w, names_text(&m->names, t->name));
 	case KEY_PROCESS:
 		return process_matches(w, names_text(&m->names, t->process));
 	default:
-		return name_matches(w, names_text(&m->names, key_of_sample(&w->key, m, s)));
+		return where_name_matches(w, names_text(&m->names, key_of_sample(&w->key, m, s)));
 	}
 }

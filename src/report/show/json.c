@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *name(const struct model *m, uint32_t id)
+static json_t *json_name(const struct model *m, uint32_t id)
 {
 	return json_text(names_text(&m->names, id));
 }
@@ -115,11 +115,11 @@ static json_t *processes(const struct facts *f, const struct model *m)
 	for (uint32_t i = 0; i < f->process_count; i++) {
 		const struct fact_process *p = &f->processes[i];
 
-		json_array_append_new(rows,
-				      json_pack("{s:o,s:o,s:o,s:I}", "process", name(m, p->name),
-						"command_line", name(m, p->command_line), "end",
-						name(m, p->end), "duration_ns",
-						(json_int_t)p->duration_ns));
+		json_array_append_new(rows, json_pack("{s:o,s:o,s:o,s:I}", "process",
+						      json_name(m, p->name), "command_line",
+						      json_name(m, p->command_line), "end",
+						      json_name(m, p->end), "duration_ns",
+						      (json_int_t)p->duration_ns));
 	}
 	return rows;
 }
@@ -140,7 +140,7 @@ static json_t *event_types(const struct facts *f, const struct model *m)
 }
 
 /* Context that all samples of the row share: trace, root, tags. */
-static json_t *context(const struct model *m, const struct row *r)
+static json_t *show_json_context(const struct model *m, const struct row *r)
 {
 	json_t *o = json_object();
 
@@ -149,21 +149,21 @@ static json_t *context(const struct model *m, const struct row *r)
 		const char *key = context_key_name(m, c->key);
 
 		if (!json_object_get(o, key))
-			json_object_set_new(o, key, name(m, c->value));
+			json_object_set_new(o, key, json_name(m, c->value));
 	}
 	return o;
 }
 
-static void set_line(json_t *o, const struct model *m, const struct source_line *line)
+static void json_set_line(json_t *o, const struct model *m, const struct source_line *line)
 {
 	json_object_set_new(o, "function",
-			    line->function ? name(m, line->function)
+			    line->function ? json_name(m, line->function)
 					   : json_text(KEY_UNKNOWN_FUNCTION));
-	json_object_set_new(o, "file", line->file ? name(m, line->file) : json_null());
+	json_object_set_new(o, "file", line->file ? json_name(m, line->file) : json_null());
 	json_object_set_new(o, "line", line->line ? json_integer(line->line) : json_null());
 }
 
-static json_t *row(const struct report *report, const struct aggregate *a, const struct row *r)
+static json_t *json_row(const struct report *report, const struct aggregate *a, const struct row *r)
 {
 	const struct model *m = source_model(report->source);
 	char *key = key_name(&a->key, m, r->id);
@@ -179,9 +179,9 @@ static json_t *row(const struct report *report, const struct aggregate *a, const
 		json_set_share(o, "total_share", &r->draws, &report->draws, report->is_sampled);
 	}
 	if (o && a->key.kind == KEY_LINE)
-		set_line(o, m, model_line_at(m, r->id));
+		json_set_line(o, m, model_line_at(m, r->id));
 	if (o && r->common_count)
-		json_object_set_new(o, "context", context(m, r));
+		json_object_set_new(o, "context", show_json_context(m, r));
 	return o;
 }
 
@@ -190,7 +190,7 @@ static json_t *rows(const struct report *r, const struct aggregate *a, uint64_t 
 	json_t *all = json_array();
 
 	for (uint32_t i = 0; i < a->count && (!top || i < top); i++)
-		if (json_array_append_new(all, row(r, a, &a->rows[i]))) {
+		if (json_array_append_new(all, json_row(r, a, &a->rows[i]))) {
 			json_decref(all);
 			return NULL;
 		}

@@ -71,7 +71,7 @@ static size_t control_bytes(const char *s)
 }
 
 /* Prints the byte or control character at @s; where the next one is. */
-static const char *put(FILE *out, const char *s)
+static const char *layout_put(FILE *out, const char *s)
 {
 	size_t control = control_bytes(s);
 
@@ -98,13 +98,13 @@ size_t layout_name(FILE *out, const char *name, int columns)
 	room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns;
 	if (!columns || whole <= room) {
 		while (*name)
-			name = put(out, name);
+			name = layout_put(out, name);
 		return whole;
 	}
 	while (*name) {
 		if (begins_character(*name) && ++used > room - 3)
 			break;
-		name = put(out, name);
+		name = layout_put(out, name);
 	}
 	fputs("...", out);
 	return room;

@@ -35,7 +35,7 @@ size_t table_rows(const struct table *t)
 	return t->columns ? t->cells / t->columns : 0;
 }
 
-static void put(struct table *t, struct table_cell c)
+static void table_put(struct table *t, struct table_cell c)
 {
 	struct table_cell *bigger = array_grown(t->cell, t->cells + 1, &t->room, sizeof(*bigger));
 
@@ -50,17 +50,17 @@ static void put(struct table *t, struct table_cell c)
 
 void table_count(struct table *t, uint64_t n)
 {
-	put(t, (struct table_cell){.kind = CELL_COUNT, .number = n});
+	table_put(t, (struct table_cell){.kind = CELL_COUNT, .number = n});
 }
 
 void table_number(struct table *t, int64_t n)
 {
-	put(t, (struct table_cell){.kind = CELL_NUMBER, .number = (uint64_t)n});
+	table_put(t, (struct table_cell){.kind = CELL_NUMBER, .number = (uint64_t)n});
 }
 
 void table_time(struct table *t, uint64_t ns)
 {
-	put(t, (struct table_cell){.kind = CELL_TIME, .number = ns});
+	table_put(t, (struct table_cell){.kind = CELL_TIME, .number = ns});
 }
 
 void table_share(struct table *t, uint64_t part, uint64_t whole)
@@ -68,8 +68,8 @@ void table_share(struct table *t, uint64_t part, uint64_t whole)
 	if (!whole)
 		table_none(t);
 	else
-		put(t,
-		    (struct table_cell){.kind = CELL_SHARE, .real = (double)part / (double)whole});
+		table_put(t, (struct table_cell){.kind = CELL_SHARE,
+						 .real = (double)part / (double)whole});
 }
 
 void table_ends(struct table *t, const struct interval_ends *ends)
@@ -86,12 +86,13 @@ void table_certainty(struct table *t, enum cell_certainty certainty)
 
 void table_fraction(struct table *t, double share)
 {
-	put(t, (struct table_cell){.kind = share >= 0 ? CELL_SHARE : CELL_NONE, .real = share});
+	table_put(t,
+		  (struct table_cell){.kind = share >= 0 ? CELL_SHARE : CELL_NONE, .real = share});
 }
 
 void table_real(struct table *t, double value)
 {
-	put(t, (struct table_cell){.kind = CELL_REAL, .real = value});
+	table_put(t, (struct table_cell){.kind = CELL_REAL, .real = value});
 }
 
 void table_change(struct table *t, double from, double to)
@@ -99,8 +100,8 @@ void table_change(struct table *t, double from, double to)
 	if (from == 0 && to == 0)
 		table_none(t);
 	else
-		put(t, (struct table_cell){.kind = CELL_CHANGE,
-					   .real = from > 0 ? to / from : (double)INFINITY});
+		table_put(t, (struct table_cell){.kind = CELL_CHANGE,
+						 .real = from > 0 ? to / from : (double)INFINITY});
 }
 
 void table_text(struct table *t, const char *text)
@@ -108,12 +109,12 @@ void table_text(struct table *t, const char *text)
 	char *copy = text ? strdup(text) : NULL;
 
 	t->failed |= text && !copy;
-	put(t, (struct table_cell){.kind = copy ? CELL_TEXT : CELL_NONE, .text = copy});
+	table_put(t, (struct table_cell){.kind = copy ? CELL_TEXT : CELL_NONE, .text = copy});
 }
 
 void table_none(struct table *t)
 {
-	put(t, (struct table_cell){.kind = CELL_NONE});
+	table_put(t, (struct table_cell){.kind = CELL_NONE});
 }
 
 /* ---- text */
@@ -208,8 +209,8 @@ static int width_of(const struct table *t, size_t column, size_t rows, int error
 }
 
 /* The last text of a line is cut where the line ends, and nothing is put behind it. */
-static void print_text(const char *text, int width, int is_last, int used,
-		       const struct table_style *s, FILE *out)
+static void table_print_text(const char *text, int width, int is_last, int used,
+			     const struct table_style *s, FILE *out)
 {
 	int room = !is_last ? width : s->columns > used ? s->columns - used : s->columns ? 1 : 0;
 	int columns = (int)layout_name(out, text, room);
@@ -227,8 +228,8 @@ static size_t last_shown(const struct table *t, const int *width)
 	return last;
 }
 
-static void print_line(const struct table *t, const int *width, const struct table_cell *cell,
-		       const struct table_style *s, int errors, FILE *out)
+static void table_print_line(const struct table *t, const int *width, const struct table_cell *cell,
+			     const struct table_style *s, int errors, FILE *out)
 {
 	size_t last = last_shown(t, width);
 	int used = 0;
@@ -243,7 +244,7 @@ static void print_line(const struct table *t, const int *width, const struct tab
 		blanks = width[i] - (int)layout_columns(text);
 		used += fprintf(out, "%s", used ? "  " : "");
 		if (t->column[i].is_text)
-			print_text(text, width[i], i == last, used, s, out);
+			table_print_text(text, width[i], i == last, used, s, out);
 		else
 			fprintf(out, "%*s%s", blanks > 0 ? blanks : 0, "", text);
 		used += width[i];
@@ -264,7 +265,7 @@ static int set_widths(const struct table *t, size_t rows, int errors, int *width
 }
 
 /* Is enough of the line left for the last text? */
-static int fits(const struct table *t, const int *width, const struct table_style *s)
+static int table_fits(const struct table *t, const int *width, const struct table_style *s)
 {
 	size_t last = last_shown(t, width);
 	int used = 0;
@@ -284,15 +285,15 @@ int table_print(const struct table *t, const struct table_style *style, FILE *ou
 		free(width);
 		return -ENOMEM;
 	}
-	if (!set_widths(t, rows, 1, width) || !fits(t, width, style))
+	if (!set_widths(t, rows, 1, width) || !table_fits(t, width, style))
 		errors = set_widths(t, rows, 0, width);
 	if (rows) {
 		fputs(style->bold, out);
-		print_line(t, width, NULL, style, errors, out);
+		table_print_line(t, width, NULL, style, errors, out);
 		fprintf(out, "%s\n", style->plain);
 	}
 	for (size_t i = 0; i < rows; i++)
-		print_line(t, width, cell_at(t, i, 0), style, errors, out);
+		table_print_line(t, width, cell_at(t, i, 0), style, errors, out);
 	if (rows < table_rows(t) + t->more)
 		fprintf(out, "%s... and %llu more (--top 0)%s\n", style->dim,
 			(unsigned long long)(table_rows(t) + t->more - rows), style->plain);

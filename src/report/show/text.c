@@ -188,7 +188,7 @@ static int has_double(const struct report *r, const struct aggregate *a, const s
 	return 0;
 }
 
-static char *row_name(const struct report *r, const struct aggregate *a, const struct row *row)
+static char *text_row_name(const struct report *r, const struct aggregate *a, const struct row *row)
 {
 	const struct model *m = source_model(r->source);
 
@@ -200,7 +200,7 @@ static char *row_name(const struct report *r, const struct aggregate *a, const s
 static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
 		       int columns, FILE *out)
 {
-	char *name = row_name(r, a, row);
+	char *name = text_row_name(r, a, row);
 	char more[512] = "", *line = NULL;
 
 	if (has_details(a))
@@ -214,7 +214,7 @@ static void print_name(const struct report *r, const struct aggregate *a, const 
 }
 
 /* "-" where no weight is known at all. */
-static const char *weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
+static const char *text_weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
 {
 	return r->weight_ns ? layout_time(out, ns) : "-";
 }
@@ -249,17 +249,17 @@ static int number_columns(const struct aggregate *a, int has_errors)
 	return (key_is_per_frame(&a->key) ? 2 : 1) * each + SAMPLE_COLUMNS;
 }
 
-static void print_row(const struct report *r, const struct aggregate *a, const struct row *row,
-		      const struct report_style *s, int has_errors, FILE *out)
+static void text_print_row(const struct report *r, const struct aggregate *a, const struct row *row,
+			   const struct report_style *s, int has_errors, FILE *out)
 {
 	char time[LAYOUT_NUMBER];
 
 	if (key_is_per_frame(&a->key)) {
 		text_share(r, row->self_ns, row->self_samples, &row->self_draws, has_errors, out);
-		fprintf(out, " %11s ", weight(time, r, row->self_ns));
+		fprintf(out, " %11s ", text_weight(time, r, row->self_ns));
 	}
 	text_share(r, row->total_ns, row->samples, &row->draws, has_errors, out);
-	fprintf(out, " %11s %9llu  ", weight(time, r, row->total_ns),
+	fprintf(out, " %11s %9llu  ", text_weight(time, r, row->total_ns),
 		(unsigned long long)row->samples);
 	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
 }
@@ -295,7 +295,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 	fprintf(out, "%8s %*s %9s  %s%s\n", key_is_per_frame(&a->key) ? "total" : "share",
 		wide + 11, "", "samples", key, s->plain);
 	for (uint32_t i = 0; i < shown; i++)
-		print_row(r, a, &a->rows[i], s, has_errors, out);
+		text_print_row(r, a, &a->rows[i], s, has_errors, out);
 	if (shown < a->count)
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
 			key, s->plain);
@@ -327,7 +327,7 @@ static void print_left_out(const struct report *r, const struct report_style *s,
 		fprintf(out, "; --by KEY shows one%s\n", s->plain);
 }
 
-static void print_sums(const struct report *r, const struct report_style *s, FILE *out)
+static void text_print_sums(const struct report *r, const struct report_style *s, FILE *out)
 {
 	for (size_t i = 0; i < r->sum_count; i++) {
 		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
@@ -352,7 +352,7 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 	if (r->has_tree) {
 		rc = text_tree(r, style, out);
 	} else {
-		print_sums(r, style, out);
+		text_print_sums(r, style, out);
 	}
 	if (style->counters)
 		text_all_counters(r, style, out);

@@ -203,7 +203,8 @@ static void line_of_account(const struct report *r, const struct report_style *s
 }
 
 /* Only where there is something to tell. */
-static void line_of_times(const struct report *r, const struct report_style *s, FILE *out)
+static void text_account_line_of_times(const struct report *r, const struct report_style *s,
+				       FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
@@ -228,5 +229,5 @@ void text_account(const struct report *r, const struct report_style *s, FILE *ou
 {
 	line_of_clocks(r, s, out);
 	line_of_account(r, s, out);
-	line_of_times(r, s, out);
+	text_account_line_of_times(r, s, out);
 }

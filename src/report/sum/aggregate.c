@@ -109,7 +109,7 @@ static int keep_common(struct row *r, const struct context *c, int is_first)
 	return 0;
 }
 
-static int add_frames(struct aggregate *a, struct model *m, const struct sample *s)
+static int aggregate_add_frames(struct aggregate *a, struct model *m, const struct sample *s)
 {
 	const struct stack *stack = model_stack_at(m, s->stack);
 
@@ -135,7 +135,7 @@ int aggregate_add(struct aggregate *a, struct model *m, const struct sample *s)
 	a->events++;
 	a->weight_ns += s->weight_ns;
 	if (key_is_per_frame(&a->key))
-		return add_frames(a, m, s);
+		return aggregate_add_frames(a, m, s);
 	r = row_for(a, key_of_sample(&a->key, m, s));
 	if (!r)
 		return -ENOMEM;
@@ -151,12 +151,12 @@ struct order {
 	const struct key *key;
 };
 
-static int heavier(uint64_t a, uint64_t b)
+static int aggregate_heavier(uint64_t a, uint64_t b)
 {
 	return (b > a) - (b < a);
 }
 
-static int compare_names(const struct order *o, uint32_t a, uint32_t b)
+static int aggregate_compare_names(const struct order *o, uint32_t a, uint32_t b)
 {
 	const struct source_line *left = model_line_at(o->m, a), *right = model_line_at(o->m, b);
 	int by;
@@ -174,19 +174,19 @@ static int compare_names(const struct order *o, uint32_t a, uint32_t b)
 	return strcmp(names_text(&o->m->names, a), names_text(&o->m->names, b));
 }
 
-static int row_order(const void *left, const void *right, void *arg)
+static int aggregate_row_order(const void *left, const void *right, void *arg)
 {
 	const struct row *a = left, *b = right;
 	const struct order *o = arg;
-	int by = heavier(a->self_ns, b->self_ns);
+	int by = aggregate_heavier(a->self_ns, b->self_ns);
 
 	if (!by)
-		by = heavier(a->self_samples, b->self_samples);
+		by = aggregate_heavier(a->self_samples, b->self_samples);
 	if (!by)
-		by = heavier(a->total_ns, b->total_ns);
+		by = aggregate_heavier(a->total_ns, b->total_ns);
 	if (!by)
-		by = heavier(a->samples, b->samples);
-	return by ? by : compare_names(o, a->id, b->id);
+		by = aggregate_heavier(a->samples, b->samples);
+	return by ? by : aggregate_compare_names(o, a->id, b->id);
 }
 
 void aggregate_sort(struct aggregate *a, const struct model *m)
@@ -194,7 +194,7 @@ void aggregate_sort(struct aggregate *a, const struct model *m)
 	struct order o = {m, &a->key};
 
 	if (a->count)
-		qsort_r(a->rows, a->count, sizeof(*a->rows), row_order, &o);
+		qsort_r(a->rows, a->count, sizeof(*a->rows), aggregate_row_order, &o);
 	if (a->ids)
 		memset(a->row_of, 0, a->ids * sizeof(*a->row_of));
 	for (uint32_t i = 0; i < a->count; i++)

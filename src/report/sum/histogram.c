@@ -19,7 +19,7 @@ static uint32_t bucket_of(uint64_t value)
 }
 
 /* The first bucket whose number is not below @number. */
-static size_t place_of(const struct histogram *h, uint32_t number)
+static size_t histogram_place_of(const struct histogram *h, uint32_t number)
 {
 	size_t low = 0, high = h->buckets;
 
@@ -43,7 +43,7 @@ void histogram_free(struct histogram *h)
 int histogram_add(struct histogram *h, uint64_t value)
 {
 	uint32_t number = bucket_of(value);
-	size_t at = place_of(h, number);
+	size_t at = histogram_place_of(h, number);
 	struct histogram_bucket *b;
 
 	if (at == h->buckets || h->bucket[at].number != number) {

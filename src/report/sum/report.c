@@ -66,7 +66,7 @@ static void plan(struct report *r, const struct report_query *q)
 }
 
 /* Lines make many more stacks distinct: only when asked for. */
-static unsigned int detail_of(const struct report *r, const struct report_query *q)
+static unsigned int report_detail_of(const struct report *r, const struct report_query *q)
 {
 	int lines = q->by && q->by->kind == KEY_LINE;
 	int sites = source_has_sites(r->source);
@@ -96,7 +96,7 @@ static int add_tuple(struct report *r, const struct sample *s)
 	return partition_add(&r->partition, rows, s->times);
 }
 
-static int add_sample(const struct sample *s, void *arg)
+static int report_add_sample(const struct sample *s, void *arg)
 {
 	struct report *r = arg;
 	struct model *m = source_model(r->source);
@@ -196,12 +196,12 @@ int report_run(struct report **out, const struct report_query *query)
 	rc = source_open(&r->source, query->path, query->events);
 	if (!rc) {
 		plan(r, query);
-		source_set_detail(r->source, detail_of(r, query));
+		source_set_detail(r->source, report_detail_of(r, query));
 		source_set_counts(r->source, query->counts);
 		rc = partition_init(&r->partition, r->tag_count);
 	}
 	if (!rc) {
-		rc = source_read(r->source, add_sample, r);
+		rc = source_read(r->source, report_add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		aggregate_sort(&r->sums[i], source_model(r->source));

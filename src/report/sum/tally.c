@@ -104,19 +104,19 @@ struct order {
 	const enum measure *by;
 };
 
-static int heavier(uint64_t a, uint64_t b)
+static int tally_heavier(uint64_t a, uint64_t b)
 {
 	return (b > a) - (b < a);
 }
 
-static int row_order(const void *left, const void *right, void *arg)
+static int tally_row_order(const void *left, const void *right, void *arg)
 {
 	const struct tally_row *a = left, *b = right;
 	const struct order *o = arg;
 	int by = 0;
 
 	for (int i = 0; i < TALLY_ORDER && !by; i++)
-		by = heavier(a->value[o->by[i]], b->value[o->by[i]]);
+		by = tally_heavier(a->value[o->by[i]], b->value[o->by[i]]);
 	for (int i = 0; i < TALLY_NAMES && !by; i++)
 		by = strcmp(names_text(&o->m->names, a->name[i]),
 			    names_text(&o->m->names, b->name[i]));
@@ -128,5 +128,5 @@ void tally_sort(struct tally *t, const struct model *m, const enum measure by[TA
 	struct order o = {m, by};
 
 	if (t->count)
-		qsort_r(t->row, t->count, sizeof(*t->row), row_order, &o);
+		qsort_r(t->row, t->count, sizeof(*t->row), tally_row_order, &o);
 }

@@ -68,7 +68,8 @@ static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
 	return (uint32_t)*node;
 }
 
-static void count(struct tree_node *n, uint64_t samples, uint64_t ns, const struct draws *draws)
+static void tree_count(struct tree_node *n, uint64_t samples, uint64_t ns,
+		       const struct draws *draws)
 {
 	draws_add(&n->draws, draws);
 	n->samples += samples;
@@ -81,12 +82,12 @@ int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samp
 	const struct stack *stack = model_stack_at(m, path);
 	uint32_t at = 0;
 
-	count(&t->nodes[0], samples, ns, draws);
+	tree_count(&t->nodes[0], samples, ns, draws);
 	for (uint32_t i = stack->count; i-- > 0;) {
 		at = child_of(t, at, stack->frames[i].function);
 		if (!at)
 			return -ENOMEM;
-		count(&t->nodes[at], samples, ns, draws);
+		tree_count(&t->nodes[at], samples, ns, draws);
 	}
 	t->nodes[at].self_samples += samples;
 	t->nodes[at].self_ns += ns;
@@ -141,7 +142,7 @@ int tree_sort(struct tree *t, const struct model *m)
 	return 0;
 }
 
-static int heaviest_first(const void *left, const void *right, void *arg)
+static int tree_heaviest_first(const void *left, const void *right, void *arg)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct tree *t = arg;
@@ -163,7 +164,7 @@ int64_t tree_choose(struct tree *t, uint64_t nodes, double share)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->count; i++)
 		order[i - 1] = i;
-	qsort_r(order, t->count - 1, sizeof(*order), heaviest_first, t);
+	qsort_r(order, t->count - 1, sizeof(*order), tree_heaviest_first, t);
 	for (uint32_t i = 0; i + 1 < t->count; i++) {
 		struct tree_node *n = &t->nodes[order[i]];
 

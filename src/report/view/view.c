@@ -86,7 +86,7 @@ static void make_table(struct view_run *v)
 
 /* ---- running */
 
-static int add_event(const struct sample *s, void *arg)
+static int view_add_event(const struct sample *s, void *arg)
 {
 	struct view_run *v = arg;
 	struct model *m = source_model(v->source);
@@ -99,7 +99,7 @@ static int add_event(const struct sample *s, void *arg)
 	return v->view ? v->view->add(v, s) : view_events_add(v, s);
 }
 
-static int open_source(struct view_run *v, const struct view_query *q)
+static int view_open_source(struct view_run *v, const struct view_query *q)
 {
 	const char *which = !q->view ? q->type : q->events ? q->events : q->view->events;
 	int rc;
@@ -122,14 +122,14 @@ static int open_source(struct view_run *v, const struct view_query *q)
 	return 0;
 }
 
-static int read_all(struct view_run *v)
+static int view_read_all(struct view_run *v)
 {
 	int rc = 0;
 
 	if (v->view && v->view->begin)
 		rc = v->view->begin(v);
 	if (!rc)
-		rc = source_read(v->source, add_event, v);
+		rc = source_read(v->source, view_add_event, v);
 	if (v->view && v->view->finish) {
 		int ended = v->view->finish(v);
 
@@ -149,9 +149,9 @@ int view_run(struct view_run **out, const struct view_query *query)
 	v->query = query;
 	rc = tally_init(&v->tally);
 	if (!rc)
-		rc = open_source(v, query);
+		rc = view_open_source(v, query);
 	if (!rc)
-		rc = read_all(v);
+		rc = view_read_all(v);
 	if (rc) {
 		view_free(v);
 		return rc;
@@ -178,7 +178,7 @@ void view_free(struct view_run *v)
 
 /* ---- places */
 
-static int starts_with(const char *text, const char *prefix)
+static int view_starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -188,8 +188,8 @@ static int is_of_jdk(const struct model *m, const struct frame *f)
 	const char *name = names_text(&m->names, f->function);
 
 	return strcmp(names_text(&m->names, f->module), "java") == 0 &&
-	       (starts_with(name, "java.") || starts_with(name, "jdk.") ||
-		starts_with(name, "sun."));
+	       (view_starts_with(name, "java.") || view_starts_with(name, "jdk.") ||
+		view_starts_with(name, "sun."));
 }
 
 uint32_t view_place(const struct model *m, uint32_t stack)

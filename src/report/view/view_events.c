@@ -69,7 +69,7 @@ static enum field_form form_of(const struct weft_jfr_class *c, const struct weft
 	return FORM_PLAIN;
 }
 
-static int is_text(enum field_form form, const struct weft_jfr_field_view *f)
+static int view_events_is_text(enum field_form form, const struct weft_jfr_field_view *f)
 {
 	static const char *const numbers[] = {"byte", "char",  "short", "int",
 					      "long", "float", "double"};
@@ -93,13 +93,14 @@ static int set_column(struct events *ev, size_t index, const struct weft_jfr_cla
 	if (!ev->name[index])
 		return -ENOMEM;
 	ev->form[index] = form_of(c, &f);
-	ev->column[index] = (struct table_column){.title = ev->name[index],
-						  .json = ev->name[index],
-						  .is_text = is_text(ev->form[index], &f)};
+	ev->column[index] =
+		(struct table_column){.title = ev->name[index],
+				      .json = ev->name[index],
+				      .is_text = view_events_is_text(ev->form[index], &f)};
 	return 0;
 }
 
-static int make_columns(struct view_run *v, const struct weft_jfr_class *c)
+static int view_events_make_columns(struct view_run *v, const struct weft_jfr_class *c)
 {
 	struct events *ev = calloc(1, sizeof(*ev));
 	size_t count = weft_jfr_class_fields(c);
@@ -177,12 +178,12 @@ static void timespan(struct view_run *v, const char *unit, const struct weft_jfr
 		table_time(&v->table, (uint64_t)ns);
 }
 
-static void name(struct view_run *v, uint32_t id)
+static void view_events_name(struct view_run *v, uint32_t id)
 {
 	table_text(&v->table, id ? names_text(&source_model(v->source)->names, id) : NULL);
 }
 
-static void plain(struct view_run *v, const struct weft_jfr_node *n)
+static void view_events_plain(struct view_run *v, const struct weft_jfr_node *n)
 {
 	if (!n || n->shape == WEFT_JFR_V_NULL)
 		table_none(&v->table);
@@ -193,10 +194,10 @@ static void plain(struct view_run *v, const struct weft_jfr_node *n)
 	else if (n->shape == WEFT_JFR_V_STRING && !n->string.bytes)
 		table_text(&v->table, "");
 	else
-		name(v, decode_text(source_decoder(v->source), n));
+		view_events_name(v, decode_text(source_decoder(v->source), n));
 }
 
-static void address(struct table *t, const struct weft_jfr_node *n)
+static void view_events_address(struct table *t, const struct weft_jfr_node *n)
 {
 	char text[32];
 
@@ -211,7 +212,7 @@ static void percentage(struct table *t, const struct weft_jfr_node *n)
 	table_fraction(t, real);
 }
 
-static void put_cell(struct view_run *v, size_t index, const struct sample *s)
+static void view_events_put_cell(struct view_run *v, size_t index, const struct sample *s)
 {
 	const struct events *ev = v->state;
 	const struct weft_jfr_event_view *e = source_event(v->source);
@@ -231,7 +232,7 @@ static void put_cell(struct view_run *v, size_t index, const struct sample *s)
 			 n);
 		break;
 	case FORM_ADDRESS:
-		address(&v->table, n);
+		view_events_address(&v->table, n);
 		break;
 	case FORM_PERCENTAGE:
 		percentage(&v->table, n);
@@ -240,16 +241,16 @@ static void put_cell(struct view_run *v, size_t index, const struct sample *s)
 		table_text(&v->table, decode_number(n, 0) ? "true" : "false");
 		break;
 	case FORM_THREAD:
-		name(v, model_thread_at(m, decode_thread(d, n))->key);
+		view_events_name(v, model_thread_at(m, decode_thread(d, n))->key);
 		break;
 	case FORM_STACK:
-		name(v, view_place(m, s->stack));
+		view_events_name(v, view_place(m, s->stack));
 		break;
 	case FORM_CLASS:
-		name(v, decode_class(d, n));
+		view_events_name(v, decode_class(d, n));
 		break;
 	default:
-		plain(v, n);
+		view_events_plain(v, n);
 		break;
 	}
 }
@@ -258,7 +259,7 @@ int view_events_add(struct view_run *v, const struct sample *s)
 {
 	const struct weft_jfr_class *c = source_event(v->source)->type;
 	const struct events *ev;
-	int rc = v->state ? 0 : make_columns(v, c);
+	int rc = v->state ? 0 : view_events_make_columns(v, c);
 
 	if (rc)
 		return rc;
@@ -268,6 +269,6 @@ int view_events_add(struct view_run *v, const struct sample *s)
 	}
 	ev = v->state;
 	for (size_t i = 0; i < ev->columns; i++)
-		put_cell(v, i, s);
+		view_events_put_cell(v, i, s);
 	return v->table.failed ? -ENOMEM : 0;
 }

@@ -59,7 +59,7 @@ static const struct weft_jfr_node *any_field(const struct weft_jfr_event_view *e
 }
 
 /* "mutex", as weft says, or the simple name of the JVM's event type. */
-static uint32_t kind_of(struct view_run *v, const struct weft_jfr_event_view *e)
+static uint32_t view_locks_kind_of(struct view_run *v, const struct weft_jfr_event_view *e)
 {
 	static const char *const fields[] = {"kind", NULL};
 	const char *type = weft_jfr_class_name(e->type), *dot = strrchr(type, '.');
@@ -127,8 +127,8 @@ static int add_lock(struct view_run *v, const struct sample *s)
 
 	if (!weft_jfr_class_annotated(e->type, "address", "jdk.jfr.MemoryAddress"))
 		return 0;
-	r = tally_row(&v->tally,
-		      (const uint32_t[TALLY_NAMES]){kind_of(v, e), lock_of(v, e), place});
+	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){view_locks_kind_of(v, e),
+							       lock_of(v, e), place});
 	if (!r)
 		return -ENOMEM;
 	tally_time(&v->tally, r, s->duration_ns > 0 ? (uint64_t)s->duration_ns : 0);

@@ -27,7 +27,7 @@ struct spans {
 	uint32_t contexts, seen;
 };
 
-static int is_number(const char *text)
+static int view_spans_is_number(const char *text)
 {
 	return text[strspn(text, "0123456789.-+e")] == '\0';
 }
@@ -43,7 +43,7 @@ static uint32_t own_fields(struct model *m, const struct sample *s)
 		const char *key = key_bare(names_text(&m->keys, c->key));
 		const char *value = names_text(&m->names, c->value);
 
-		if (c->key < CONTEXT_TAGS || is_number(value))
+		if (c->key < CONTEXT_TAGS || view_spans_is_number(value))
 			continue;
 		if (b.size)
 			buf_put_u8(&b, ' ');
@@ -58,7 +58,7 @@ static uint32_t own_fields(struct model *m, const struct sample *s)
 	return id;
 }
 
-static uint32_t name_of(struct view_run *v, const struct sample *s)
+static uint32_t view_spans_name_of(struct view_run *v, const struct sample *s)
 {
 	struct model *m = source_model(v->source);
 
@@ -67,7 +67,7 @@ static uint32_t name_of(struct view_run *v, const struct sample *s)
 	return v->query->by ? key_of_sample(&v->by, m, s) : own_fields(m, s);
 }
 
-static int is_selected(struct view_run *v, const struct sample *s)
+static int view_spans_is_selected(struct view_run *v, const struct sample *s)
 {
 	for (size_t i = 0; i < v->query->where_count; i++)
 		if (!where_holds(&v->query->wheres[i], source_model(v->source), s))
@@ -93,7 +93,7 @@ static uint32_t id_of(const struct sample *s)
 	return 0;
 }
 
-static int add_span(const struct sample *s, void *arg)
+static int view_spans_add_span(const struct sample *s, void *arg)
 {
 	struct view_run *v = arg;
 	struct spans *spans = v->state;
@@ -103,9 +103,9 @@ static int add_span(const struct sample *s, void *arg)
 	if (number >= spans->contexts)
 		return 0;
 	spans->span[number] = (struct span){.outer = around(v, s, number), .id = id_of(s)};
-	if (!is_selected(v, s))
+	if (!view_spans_is_selected(v, s))
 		return 0;
-	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){s->type, name_of(v, s)});
+	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){s->type, view_spans_name_of(v, s)});
 	if (!r)
 		return -ENOMEM;
 	spans->span[number].row = (uint32_t)(r - v->tally.row) + 1;
@@ -157,7 +157,7 @@ static int begin_spans(struct view_run *v)
 	if (!spans->span)
 		return -ENOMEM;
 	source_set_kinds(v->source, SAMPLE_CONTEXT);
-	rc = source_read(v->source, add_span, v);
+	rc = source_read(v->source, view_spans_add_span, v);
 	source_set_kinds(v->source, v->view->kinds);
 	return rc ? rc : count_spans(v);
 }

@@ -43,7 +43,7 @@ static void cut_number(char *text)
 		bracket[-1] = '\0';
 }
 
-static char *row_name(const struct view_run *v, const struct aggregate *a, uint32_t id)
+static char *view_sums_row_name(const struct view_run *v, const struct aggregate *a, uint32_t id)
 {
 	char *text = key_name(&a->key, source_model(v->source), id);
 
@@ -59,7 +59,7 @@ static int finish_methods(struct view_run *v)
 	struct aggregate *a = v->state;
 
 	for (uint32_t i = 0; a && i < a->count; i++) {
-		char *text = row_name(v, a, a->rows[i].id);
+		char *text = view_sums_row_name(v, a, a->rows[i].id);
 		struct tally_row *r =
 			text ? tally_row(&v->tally,
 					 (const uint32_t[TALLY_NAMES]){names_id(&m->names, text)})
@@ -175,7 +175,7 @@ const struct view view_labels = {
 
 /* ---- threads */
 
-static int add_thread(struct view_run *v, const struct sample *s)
+static int view_sums_add_thread(struct view_run *v, const struct sample *s)
 {
 	const struct thread *t = model_thread_at(source_model(v->source), s->thread);
 	struct tally_row *r;
@@ -205,5 +205,5 @@ const struct view view_threads = {
 		   {"waited", "waited_ns", VIEW_TIME, MEASURE_WAITED, 0},
 		   {"events", "events", VIEW_COUNT, MEASURE_EVENTS, 0}},
 	.names = {"thread", "process"},
-	.add = add_thread,
+	.add = view_sums_add_thread,
 };

@@ -128,7 +128,8 @@ static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, u
 }
 
 /* All but the end: seq is still odd; that is returned. */
-static uint64_t write_all(struct weft_slot *slot, const struct weft_context *c, uint64_t checksum)
+static uint64_t context_write_all(struct weft_slot *slot, const struct weft_context *c,
+				  uint64_t checksum)
 {
 	uint64_t seq = 0;
 
@@ -140,7 +141,7 @@ static uint64_t write_all(struct weft_slot *slot, const struct weft_context *c, 
 	return seq;
 }
 
-static void publish(struct weft_slot *slot)
+static void context_publish(struct weft_slot *slot)
 {
 	if (UNLIKELY(*weft_fork_guard & WEFT_GUARD_PUBLISHES))
 		weft_publish(slot, WEFT_CHANGED_IDS);
@@ -148,15 +149,16 @@ static void publish(struct weft_slot *slot)
 
 static void write_and_publish(struct weft_slot *slot, const struct weft_context *c)
 {
-	uint64_t seq = write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
+	uint64_t seq =
+		context_write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
 
 	PUT(slot->ext.seq, seq + 1);
-	publish(slot);
+	context_publish(slot);
 }
 
 void weft_context_put(struct weft_slot *slot, const struct weft_context *c)
 {
-	write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
+	context_write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
 }
 
 WEFT_API void weft_context_write(const struct weft_context *context)
@@ -168,7 +170,7 @@ WEFT_API void weft_context_write(const struct weft_context *context)
 }
 
 /* A handler that wrote in between has left its own ids, or put back the half that it found. */
-static void write_ids(struct weft_slot *slot, uint64_t span_id, uint64_t root_span_id)
+static void context_write_ids(struct weft_slot *slot, uint64_t span_id, uint64_t root_span_id)
 {
 	for (int tries = 0; tries < 3; tries++) {
 		PUT(slot->context.checksum, 0);
@@ -190,8 +192,8 @@ WEFT_API struct weft_ids weft_context_set_all(uint64_t span_id, uint64_t root_sp
 		return old;
 	old.span_id = GET(slot->context.span_id);
 	old.root_span_id = GET(slot->context.root_span_id);
-	write_ids(slot, span_id, root_span_id);
-	publish(slot);
+	context_write_ids(slot, span_id, root_span_id);
+	context_publish(slot);
 	return old;
 }
 
@@ -205,7 +207,7 @@ WEFT_API void weft_context_set_trace_all(uint64_t span_id, uint64_t root_span_id
 	if (!slot)
 		return;
 	if (LIKELY(weft_context_store_trace(slot, span_id, root_span_id, trace_id, trace_flags))) {
-		publish(slot);
+		context_publish(slot);
 		return;
 	}
 	memcpy(c.trace_id, trace_id, sizeof(c.trace_id));
@@ -220,8 +222,8 @@ WEFT_API void weft_context_clear(void)
 
 	if (!slot)
 		return;
-	PUT(slot->ext.seq, write_all(slot, &nothing, 0) + 1);
-	publish(slot);
+	PUT(slot->ext.seq, context_write_all(slot, &nothing, 0) + 1);
+	context_publish(slot);
 }
 
 WEFT_API int weft_context_read(struct weft_context *context)
@@ -299,7 +301,8 @@ static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *reco
  * All but the end: seq is still odd; that is returned. A handler that writes in between, and does
  * not put back what it found, comes too early.
  */
-static uint64_t restore(struct weft_slot *slot, const uint64_t *record, const uint64_t *extension)
+static uint64_t context_restore(struct weft_slot *slot, const uint64_t *record,
+				const uint64_t *extension)
 {
 	uint64_t seq = 0;
 
@@ -314,7 +317,7 @@ static uint64_t restore(struct weft_slot *slot, const uint64_t *record, const ui
 
 void weft_context_put_back(struct weft_slot *slot, const struct weft_scope *scope)
 {
-	restore(slot, scope->record, scope->extension);
+	context_restore(slot, scope->record, scope->extension);
 }
 
 void weft_context_save(const struct weft_slot *slot, struct weft_context_words *to)
@@ -325,17 +328,17 @@ void weft_context_save(const struct weft_slot *slot, struct weft_context_words *
 
 void weft_context_load(struct weft_slot *slot, const struct weft_context_words *from)
 {
-	restore(slot, from->record, from->extension);
+	context_restore(slot, from->record, from->extension);
 }
 
 /* Saved in the middle of a write, which will go on, it gets that very seq back. */
 static void restore_scope(struct weft_slot *slot, const struct weft_scope *scope)
 {
 	int seq_exact = slot == scope->slot && (scope->extension[0] & 1);
-	uint64_t seq = restore(slot, scope->record, scope->extension);
+	uint64_t seq = context_restore(slot, scope->record, scope->extension);
 
 	PUT(slot->ext.seq, seq_exact ? scope->extension[0] : seq + 1);
-	publish(slot);
+	context_publish(slot);
 }
 
 WEFT_API void weft_scope_leave(struct weft_scope *scope)
@@ -369,5 +372,5 @@ void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 
 	save_words(record, &from->context, RECORD_WORDS);
 	save_words(extension, &from->ext, EXTENSION_WORDS);
-	PUT(to->ext.seq, restore(to, record, extension) + 1);
+	PUT(to->ext.seq, context_restore(to, record, extension) + 1);
 }

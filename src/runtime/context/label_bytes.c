@@ -11,20 +11,22 @@
 
 #define HEAD_BYTES ((uint32_t)sizeof(struct weft_sample_label))
 
-static int is_named(const struct weft_custom_labels_string *key, const char *name, size_t bytes)
+static int label_bytes_is_named(const struct weft_custom_labels_string *key, const char *name,
+				size_t bytes)
 {
 	return key->bytes == bytes && memcmp(key->buf, name, bytes) == 0;
 }
 
 /* The sample has the ids themselves. */
-static int is_reserved(const struct weft_custom_labels_string *key)
+static int label_bytes_is_reserved(const struct weft_custom_labels_string *key)
 {
-	return is_named(key, WEFT_CUSTOM_LABELS_SPAN_KEY,
-			sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1) ||
-	       is_named(key, WEFT_CUSTOM_LABELS_ROOT_KEY, sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1);
+	return label_bytes_is_named(key, WEFT_CUSTOM_LABELS_SPAN_KEY,
+				    sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1) ||
+	       label_bytes_is_named(key, WEFT_CUSTOM_LABELS_ROOT_KEY,
+				    sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1);
 }
 
-static uint32_t cut(uint64_t bytes, uint32_t most)
+static uint32_t label_bytes_cut(uint64_t bytes, uint32_t most)
 {
 	return bytes < most ? (uint32_t)bytes : most;
 }
@@ -33,19 +35,19 @@ static uint32_t cut(uint64_t bytes, uint32_t most)
 static uint32_t lengths_of(const struct weft_custom_labels_label *label,
 			   struct weft_sample_label *out)
 {
-	if (!label->key.buf || !label->key.bytes || is_reserved(&label->key))
+	if (!label->key.buf || !label->key.bytes || label_bytes_is_reserved(&label->key))
 		return 0;
-	out->key_bytes = (uint16_t)cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	out->key_bytes = (uint16_t)label_bytes_cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	out->value_bytes = 0;
 	if (label->value.buf)
-		out->value_bytes =
-			(uint16_t)cut(label->value.bytes, WEFT_CUSTOM_LABELS_VALUE_BYTES);
+		out->value_bytes = (uint16_t)label_bytes_cut(label->value.bytes,
+							     WEFT_CUSTOM_LABELS_VALUE_BYTES);
 	return HEAD_BYTES + out->key_bytes + out->value_bytes;
 }
 
-static uint32_t count_of(const struct weft_custom_labels_set *set)
+static uint32_t label_bytes_count_of(const struct weft_custom_labels_set *set)
 {
-	return set->storage ? cut(set->count, WEFT_SAMPLE_LABELS_MAX) : 0;
+	return set->storage ? label_bytes_cut(set->count, WEFT_SAMPLE_LABELS_MAX) : 0;
 }
 
 uint32_t weft_label_bytes(const struct weft_custom_labels_set *set)
@@ -53,7 +55,7 @@ uint32_t weft_label_bytes(const struct weft_custom_labels_set *set)
 	struct weft_sample_label lengths;
 	uint32_t bytes = 0;
 
-	for (uint32_t i = 0; i < count_of(set); i++)
+	for (uint32_t i = 0; i < label_bytes_count_of(set); i++)
 		bytes += lengths_of(&set->storage[i], &lengths);
 	return bytes;
 }
@@ -64,7 +66,7 @@ uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t 
 	struct weft_sample_label lengths;
 	uint32_t used = 0;
 
-	for (uint32_t i = 0; i < count_of(set); i++) {
+	for (uint32_t i = 0; i < label_bytes_count_of(set); i++) {
 		const struct weft_custom_labels_label *label = &set->storage[i];
 		uint32_t bytes = lengths_of(label, &lengths);
 

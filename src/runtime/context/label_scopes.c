@@ -46,7 +46,7 @@ static uint32_t entry_bytes(uint32_t key_bytes, uint32_t value_bytes)
 	return ((uint32_t)sizeof(struct saved_label) + key_bytes + value_bytes + 7) & ~7u;
 }
 
-static uint32_t bytes_of(const struct saved_label *entry)
+static uint32_t label_scopes_bytes_of(const struct saved_label *entry)
 {
 	return entry_bytes(entry->key_bytes, entry->value_bytes);
 }
@@ -57,11 +57,12 @@ static struct saved_label *saved_at(const struct weft_label_store *store, uint32
 }
 
 /* NULL behind the last one. */
-static struct saved_label *entry_at(const struct weft_label_store *store, uint32_t at)
+static struct saved_label *label_scopes_entry_at(const struct weft_label_store *store, uint32_t at)
 {
 	struct saved_label *entry = saved_at(store, at);
 
-	return at < store->scopes.bytes && bytes_of(entry) <= store->scopes.bytes - at &&
+	return at < store->scopes.bytes &&
+			       label_scopes_bytes_of(entry) <= store->scopes.bytes - at &&
 			       entry->number < store->max
 		       ? entry
 		       : NULL;
@@ -77,7 +78,7 @@ static uint64_t scope_of(const struct weft_label_store *store, const struct save
 
 /* ---- gaps */
 
-static void note(struct weft_label_store *store, struct closing now)
+static void label_scopes_note(struct weft_label_store *store, struct closing now)
 {
 	uint64_t word;
 
@@ -93,7 +94,7 @@ static struct closing move_entry(struct weft_label_store *store, struct closing 
 	uint64_t *word = (void *)saved_at(store, 0);
 
 	for (; now.left; now.left--) {
-		note(store, now);
+		label_scopes_note(store, now);
 		word[now.to++] = word[now.from++];
 	}
 	return now;
@@ -108,9 +109,9 @@ static void close_gaps(struct weft_label_store *store)
 	memcpy(&now, &store->scopes.closing, sizeof(now));
 	now.goes_on = 1;
 	now = move_entry(store, now);
-	note(store, now);
-	while ((entry = entry_at(store, now.from * 8u))) {
-		uint16_t words = (uint16_t)(bytes_of(entry) / 8);
+	label_scopes_note(store, now);
+	while ((entry = label_scopes_entry_at(store, now.from * 8u))) {
+		uint16_t words = (uint16_t)(label_scopes_bytes_of(entry) / 8);
 
 		if (entry->number && now.to != now.from) {
 			now.left = words;
@@ -119,10 +120,10 @@ static void close_gaps(struct weft_label_store *store)
 			now.to = (uint16_t)(now.to + (entry->number ? words : 0));
 			now.from = (uint16_t)(now.from + words);
 		}
-		note(store, now);
+		label_scopes_note(store, now);
 	}
 	store->scopes.bytes = now.to * 8u;
-	note(store, (struct closing){0, 0, 0, 0});
+	label_scopes_note(store, (struct closing){0, 0, 0, 0});
 }
 
 /* ---- scopes that a longjmp has left */
@@ -158,12 +159,13 @@ static void give_to_heir(struct merge *m, struct saved_label *entry)
 }
 
 /* In the order of entries, so that outer scopes' come first all the while. */
-static struct merge merge(struct weft_label_store *store)
+static struct merge label_scopes_merge(struct weft_label_store *store)
 {
 	struct merge m = {0, 0, 0, 0};
 	struct saved_label *entry;
 
-	for (uint32_t at = 0; (entry = entry_at(store, at)); at += bytes_of(entry)) {
+	for (uint32_t at = 0; (entry = label_scopes_entry_at(store, at));
+	     at += label_scopes_bytes_of(entry)) {
 		if (!entry->number)
 			continue;
 		go_to(store, &m, scope_of(store, entry));
@@ -182,7 +184,7 @@ static __attribute__((noinline, cold)) void look_for_left(const struct weft_labe
 	weft_scopes_look(c->store, c);
 	if (own->closing)
 		close_gaps(c->store);
-	m = merge(c->store);
+	m = label_scopes_merge(c->store);
 	close_gaps(c->store);
 	own->newest = m.newest;
 	KEEP_ORDER();
@@ -256,7 +258,7 @@ static struct weft_saved_end end_of_older(const struct weft_label_store *store, 
 	uint32_t inner = newest - (uint32_t)number;
 	const struct saved_label *entry = NULL, *next;
 
-	for (; at < bytes; at += bytes_of(entry)) {
+	for (; at < bytes; at += label_scopes_bytes_of(entry)) {
 		next = saved_at(store, at);
 		if (newest - next->scope <= inner)
 			break;
@@ -277,7 +279,7 @@ struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t 
 		const struct saved_label *entry = saved_at(c->store, at);
 		uint32_t bit = 1u << (entry->number & 31);
 
-		at += bytes_of(entry);
+		at += label_scopes_bytes_of(entry);
 		if (!(done & bit))
 			put_saved(c, entry);
 		done |= bit;

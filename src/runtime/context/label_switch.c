@@ -43,7 +43,7 @@ static struct weft_custom_labels_set *bring(struct weft_label_change *c, uint64_
 	return c->hidden;
 }
 
-static void show(struct weft_label_change *c, uint64_t set)
+static void label_switch_show(struct weft_label_change *c, uint64_t set)
 {
 	struct weft_slot *slot = c->slot;
 
@@ -58,8 +58,8 @@ static void show(struct weft_label_change *c, uint64_t set)
 }
 
 /* What a handler writes after this is deferred to the end of the switch. */
-static struct weft_label_ids ids_of(const struct weft_slot *slot,
-				    const struct weft_context_words *context)
+static struct weft_label_ids label_switch_ids_of(const struct weft_slot *slot,
+						 const struct weft_context_words *context)
 {
 	if (context)
 		return (struct weft_label_ids){context->record[0], context->record[1]};
@@ -81,7 +81,7 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 	set = to->shown;
 	PUT(c.own->deferred, 0);
 	KEEP_ORDER();
-	ids = ids_of(slot, context);
+	ids = label_switch_ids_of(slot, context);
 	if (UNLIKELY(state & WEFT_SHOWS_LABELS)) {
 		weft_meet_note(&c.own->meet);
 		if (!says(to, set, ids))
@@ -91,7 +91,7 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 		weft_context_load(slot, context);
 	else
 		weft_formats_begin(slot);
-	show(&c, set);
+	label_switch_show(&c, set);
 	if (UNLIKELY(state & WEFT_SHOWS_OTEL) | c.own->shows_otel)
 		weft_write_otel(slot, WEFT_CHANGED_STORE);
 	weft_formats_end(slot);

@@ -23,7 +23,7 @@ struct text {
 };
 
 /* Between characters; bytes that are no UTF-8 are cut where the room ends. */
-static struct text cut(const char *bytes, size_t length, uint32_t room)
+static struct text labels_cut(const char *bytes, size_t length, uint32_t room)
 {
 	struct text t = {bytes, (uint32_t)length, 0};
 	uint32_t at = room;
@@ -37,7 +37,7 @@ static struct text cut(const char *bytes, size_t length, uint32_t room)
 	return t;
 }
 
-static int is_reserved(struct text key)
+static int labels_is_reserved(struct text key)
 {
 	return (key.length == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
 		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_SPAN_KEY, key.length)) ||
@@ -45,7 +45,7 @@ static int is_reserved(struct text key)
 		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_ROOT_KEY, key.length));
 }
 
-static void count_one(struct weft_slot *slot, enum weft_label_result result)
+static void labels_count_one(struct weft_slot *slot, enum weft_label_result result)
 {
 	static const uint8_t counters[] = {
 		[0] = WEFT_COUNTER_LABELS_SET,       [1] = WEFT_COUNTER_LABELS_UPDATED,
@@ -60,13 +60,13 @@ static void count_one(struct weft_slot *slot, enum weft_label_result result)
 }
 
 /* What was cut counts twice: as that, and as set or updated. */
-static enum weft_label_result counted(struct weft_slot *slot, enum weft_label_result result,
-				      int is_cut)
+static enum weft_label_result labels_counted(struct weft_slot *slot, enum weft_label_result result,
+					     int is_cut)
 {
-	count_one(slot, result);
+	labels_count_one(slot, result);
 	if (!is_cut || (result != WEFT_LABEL_SET && result != WEFT_LABEL_UPDATED))
 		return result;
-	count_one(slot, WEFT_LABEL_TRUNCATED);
+	labels_count_one(slot, WEFT_LABEL_TRUNCATED);
 	return WEFT_LABEL_TRUNCATED;
 }
 
@@ -79,7 +79,8 @@ static int says_so_already(const struct weft_custom_labels_set *set, int n, stru
 }
 
 /* In the hidden set, brought up whole. @value.bytes NULL: remove. */
-static enum weft_label_result apply(struct weft_label_change *c, struct text key, struct text value)
+static enum weft_label_result labels_apply(struct weft_label_change *c, struct text key,
+					   struct text value)
 {
 	int n = weft_store_find(c->hidden, key.bytes, key.length), is_new = n < 0;
 
@@ -116,7 +117,7 @@ static int ends_write(struct weft_label_change *c, const struct weft_context *co
 	return 0;
 }
 
-static void begin(struct weft_label_change *c, struct weft_slot *slot, uint64_t frame)
+static void labels_begin(struct weft_label_change *c, struct weft_slot *slot, uint64_t frame)
 {
 	weft_write_enter(slot, frame, 1);
 	c->frame = frame;
@@ -147,7 +148,7 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 	int again, n;
 
 	do {
-		begin(&c, slot, frame);
+		labels_begin(&c, slot, frame);
 		n = weft_store_find(c.shown, key.bytes, key.length);
 		if (LIKELY(n >= 0 && value.bytes && !c.store->scopes.number)) {
 			again = update_value(&c, n, value);
@@ -155,10 +156,10 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 			continue;
 		}
 		weft_store_bring(&c, 0);
-		result = apply(&c, key, value);
+		result = labels_apply(&c, key, value);
 		again = ends_write(&c, NULL);
 	} while (UNLIKELY(again));
-	return counted(slot, result, key.is_cut | value.is_cut);
+	return labels_counted(slot, result, key.is_cut | value.is_cut);
 }
 
 /* Only of the label that was changed last, too, does the hidden set say something else. */
@@ -248,26 +249,25 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 
 static int is_usable(struct text key, enum weft_label_result *result)
 {
-	if (LIKELY(key.length && !is_reserved(key)))
+	if (LIKELY(key.length && !labels_is_reserved(key)))
 		return 1;
 	*result = key.length ? WEFT_LABEL_RESERVED : WEFT_LABEL_INVALID;
 	return 0;
 }
 
 /* A coroutine without a block gets one first. */
-static inline void make_room(struct weft_slot *slot)
+static inline void labels_make_room(struct weft_slot *slot)
 {
 	if (UNLIKELY(slot->events.coroutine_at != 0))
 		weft_rt.own_block(slot);
 }
 
-static __attribute__((noinline)) enum weft_label_result set_bytes(struct weft_slot *slot,
-								  const char *key, size_t key_bytes,
-								  const char *value,
-								  size_t value_bytes)
+static __attribute__((noinline)) enum weft_label_result
+labels_set_bytes(struct weft_slot *slot, const char *key, size_t key_bytes, const char *value,
+		 size_t value_bytes)
 {
-	struct text k = cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
-	struct text v = cut(value, value ? value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
+	struct text k = labels_cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	struct text v = labels_cut(value, value ? value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
 	enum weft_label_result result = WEFT_LABEL_NO_SLOT;
 
 	if (weft_copies_has_master())
@@ -275,9 +275,9 @@ static __attribute__((noinline)) enum weft_label_result set_bytes(struct weft_sl
 	if (!slot)
 		return result;
 	if (!is_usable(k, &result))
-		return counted(slot, result, 0);
+		return labels_counted(slot, result, 0);
 	if (v.bytes)
-		make_room(slot);
+		labels_make_room(slot);
 	return change_one(slot, k, v, FRAME);
 }
 
@@ -294,7 +294,7 @@ weft_label_set_bytes(const char *key, size_t key_bytes, const char *value, size_
 		weft_slot_count(slot, WEFT_COUNTER_LABELS_UPDATED, 1);
 		return WEFT_LABEL_UPDATED;
 	}
-	return set_bytes(slot, key, key_bytes, value, value_bytes);
+	return labels_set_bytes(slot, key, key_bytes, value, value_bytes);
 }
 
 WEFT_API enum weft_label_result weft_label_set(const char *key, const char *value)
@@ -346,7 +346,7 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 	if (!slot)
 		return 0;
 	do {
-		begin(&c, slot, FRAME);
+		labels_begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
 		dropped = drop_all_but(&c, 0);
 	} while (UNLIKELY(ends_write(&c, NULL)));
@@ -354,14 +354,14 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 	return dropped.labels;
 }
 
-static struct text key_of(const struct weft_label *l)
+static struct text labels_key_of(const struct weft_label *l)
 {
-	return cut(l->key, l->key ? l->key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	return labels_cut(l->key, l->key ? l->key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
 }
 
 static struct text value_of(const struct weft_label *l)
 {
-	return cut(l->value, l->value ? l->value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
+	return labels_cut(l->value, l->value ? l->value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
 }
 
 static uint32_t named_in(const struct weft_label_change *c, const struct weft_label *labels,
@@ -370,7 +370,7 @@ static uint32_t named_in(const struct weft_label_change *c, const struct weft_la
 	uint32_t named = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct text key = key_of(&labels[i]);
+		struct text key = labels_key_of(&labels[i]);
 		int n = key.length ? weft_store_find(c->hidden, key.bytes, key.length) : -1;
 
 		named |= n >= 0 ? 1u << n : 0;
@@ -381,10 +381,10 @@ static uint32_t named_in(const struct weft_label_change *c, const struct weft_la
 static void apply_batch(struct weft_label_change *c, struct weft_label *labels, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct text key = key_of(&labels[i]);
+		struct text key = labels_key_of(&labels[i]);
 
 		if (is_usable(key, &labels[i].result))
-			labels[i].result = apply(c, key, value_of(&labels[i]));
+			labels[i].result = labels_apply(c, key, value_of(&labels[i]));
 	}
 }
 
@@ -397,7 +397,8 @@ static enum weft_label_result count_batch(struct weft_slot *slot, struct weft_la
 	for (size_t i = 0; i < count; i++) {
 		struct weft_label *l = &labels[i];
 
-		l->result = counted(slot, l->result, key_of(l).is_cut | value_of(l).is_cut);
+		l->result = labels_counted(slot, l->result,
+					   labels_key_of(l).is_cut | value_of(l).is_cut);
 		if ((int)l->result < 0 && (int)first_bad >= 0)
 			first_bad = l->result;
 	}
@@ -420,9 +421,9 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 	if (!slot)
 		return WEFT_LABEL_NO_SLOT;
 	if (count)
-		make_room(slot);
+		labels_make_room(slot);
 	do {
-		begin(&c, slot, FRAME);
+		labels_begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
 		if (flags & WEFT_UPDATE_REPLACE)
 			dropped = drop_all_but(&c, named_in(&c, labels, count));
@@ -433,7 +434,7 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 
 /* ---- reading, by the thread itself */
 
-static uint32_t id_text(const struct weft_slot *slot, int is_root, char *to)
+static uint32_t labels_id_text(const struct weft_slot *slot, int is_root, char *to)
 {
 	uint64_t span = __atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED);
 	uint64_t root = __atomic_load_n(&slot->context.root_span_id, __ATOMIC_RELAXED);
@@ -441,7 +442,7 @@ static uint32_t id_text(const struct weft_slot *slot, int is_root, char *to)
 	return span | root ? decimal_write((unsigned char *)to, is_root ? root : span) : 0;
 }
 
-static const struct weft_custom_labels_set *own_set(const struct weft_slot *slot)
+static const struct weft_custom_labels_set *labels_own_set(const struct weft_slot *slot)
 {
 	return (const void *)(uintptr_t)__atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED);
 }
@@ -449,7 +450,7 @@ static const struct weft_custom_labels_set *own_set(const struct weft_slot *slot
 WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *value, size_t room)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
-	struct text k = cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
+	struct text k = labels_cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	const struct weft_custom_labels_label *label;
 	const void *from;
 	char id[DECIMAL_BYTES];
@@ -458,16 +459,16 @@ WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *v
 
 	if (!slot || !k.length)
 		return -1;
-	if (is_reserved(k)) {
+	if (labels_is_reserved(k)) {
 		from = id;
-		bytes = id_text(slot, key[0] == 'r', id);
+		bytes = labels_id_text(slot, key[0] == 'r', id);
 		if (!bytes)
 			return -1;
 	} else {
-		n = weft_store_find(own_set(slot), k.bytes, k.length);
+		n = weft_store_find(labels_own_set(slot), k.bytes, k.length);
 		if (n < 0)
 			return -1;
-		label = weft_store_label(own_set(slot), (uint32_t)n);
+		label = weft_store_label(labels_own_set(slot), (uint32_t)n);
 		from = label->value.buf;
 		bytes = (uint32_t)label->value.bytes;
 	}
@@ -486,13 +487,13 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
 			      void *arg)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
-	const struct weft_custom_labels_set *set = slot ? own_set(slot) : NULL;
+	const struct weft_custom_labels_set *set = slot ? labels_own_set(slot) : NULL;
 	char id[DECIMAL_BYTES];
 	uint32_t bytes;
 	int result = 0;
 
 	for (int root = 0; slot && root < 2 && !result; root++) {
-		bytes = id_text(slot, root, id);
+		bytes = labels_id_text(slot, root, id);
 		if (bytes)
 			result = f(arg,
 				   root ? WEFT_CUSTOM_LABELS_ROOT_KEY : WEFT_CUSTOM_LABELS_SPAN_KEY,
@@ -563,7 +564,7 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 		return;
 	}
 	do {
-		begin(&c, slot, FRAME);
+		labels_begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
 		end = weft_store_put_back(&c, scope->labels_number);
 	} while (UNLIKELY(weft_write_finish(&c, NULL, scope)));
@@ -578,7 +579,8 @@ static const struct weft_custom_labels_set *set_of_thread(const struct weft_slot
 {
 	const struct weft_label_store *own = weft_store_own(slot);
 
-	return weft_store_now(slot) == own ? own_set(slot) : (const void *)(uintptr_t)own->shown;
+	return weft_store_now(slot) == own ? labels_own_set(slot)
+					   : (const void *)(uintptr_t)own->shown;
 }
 
 static void copy_own(struct weft_slot *to, const struct weft_slot *from)

@@ -30,7 +30,7 @@ static uint32_t select_lock;
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-static int is_on(enum weft_format format)
+static int publish_is_on(enum weft_format format)
 {
 	return (GET(formats) & format) != 0;
 }
@@ -43,7 +43,7 @@ static int labels_are_read(void)
 
 void weft_publish_show(struct weft_slot *slot)
 {
-	uint64_t set = is_on(WEFT_FORMAT_LABELS) ? GET(slot->ext.label_set) : 0;
+	uint64_t set = publish_is_on(WEFT_FORMAT_LABELS) ? GET(slot->ext.label_set) : 0;
 	struct weft_meet *m = &weft_label_owner(slot)->meet;
 
 	if (UNLIKELY(weft_meet_show(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
@@ -183,7 +183,7 @@ void weft_write_otel(struct weft_slot *slot, unsigned int changed)
 {
 	struct weft_label_owner *own = weft_label_owner(slot);
 
-	if (is_on(WEFT_FORMAT_OTEL)) {
+	if (publish_is_on(WEFT_FORMAT_OTEL)) {
 		if (UNLIKELY(!v1_is_whole(slot)))
 			return;
 		own->shows_otel = 1;
@@ -283,7 +283,7 @@ void weft_publish_withdraw(struct weft_slot *slot)
 
 void weft_publish_put_off(void)
 {
-	if (is_on(WEFT_FORMAT_OTEL))
+	if (publish_is_on(WEFT_FORMAT_OTEL))
 		weft_otel_tell();
 }
 
@@ -304,11 +304,11 @@ static void tell_header(void)
 /* The bit stays: threads that show what has gone off withdraw it at their next write. */
 static void update_state(void)
 {
-	int reads = is_on(WEFT_FORMAT_LABELS) &&
+	int reads = publish_is_on(WEFT_FORMAT_LABELS) &&
 		    __atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE) != NULL;
 
-	PUT(weft_publish_state,
-	    (reads ? WEFT_SHOWS_LABELS : 0u) | (is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
+	PUT(weft_publish_state, (reads ? WEFT_SHOWS_LABELS : 0u) |
+					(publish_is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
 	if (GET(weft_publish_state))
 		weft_guard_publishes(1);
 }
@@ -336,13 +336,13 @@ void weft_publish_joined(void)
 		publish_mine();
 }
 
-static void lock(void)
+static void publish_lock(void)
 {
 	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
 		sys_call0(SYS_sched_yield);
 }
 
-static void unlock(void)
+static void publish_unlock(void)
 {
 	__atomic_store_n(&select_lock, 0, __ATOMIC_RELEASE);
 }
@@ -369,9 +369,9 @@ WEFT_API int weft_publish_select(unsigned int wanted)
 	weft_fork_look();
 	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_NONE)
 		return -ENOTCONN;
-	lock();
+	publish_lock();
 	set_formats(wanted);
-	unlock();
+	publish_unlock();
 	publish_mine();
 	return (int)GET(formats);
 }
@@ -388,7 +388,7 @@ WEFT_API int weft_label_key(const char *key)
 
 	if (weft_copies_has_master())
 		return weft_copies_label_key(key);
-	if (!key || !*key || !is_on(WEFT_FORMAT_OTEL))
+	if (!key || !*key || !publish_is_on(WEFT_FORMAT_OTEL))
 		return -1;
 	weft_fork_look();
 	bytes = strnlen(key, WEFT_CUSTOM_LABELS_KEY_BYTES);
@@ -466,7 +466,7 @@ void weft_publish_after_fork(void)
 {
 	struct weft_slot *mine = weft_slot_mine();
 
-	unlock();
+	publish_unlock();
 	weft_otel_after_fork(); /* also off: resource attributes may have been set */
 	if (mine)
 		weft_meet_show(&weft_label_owner(mine)->meet, NULL);

@@ -68,7 +68,7 @@ static inline int ids_are_usual(const struct weft_slot *slot, const struct weft_
 		(t->store->ids[t->which].span_id | t->store->ids[t->which].root_span_id));
 }
 
-static inline void put_id(struct weft_custom_labels_set *set, uint32_t n, uint64_t id)
+static inline void publish_quick_put_id(struct weft_custom_labels_set *set, uint32_t n, uint64_t id)
 {
 	struct weft_custom_labels_string *value = &weft_store_label(set, n)->value;
 
@@ -84,15 +84,15 @@ static inline void put_ids(const struct twins *t, struct weft_label_ids ids)
 	own->ids_unknown = 1u << t->which;
 	KEEP_ORDER();
 	if (now->span_id != ids.span_id)
-		put_id(t->hidden, 0, ids.span_id);
+		publish_quick_put_id(t->hidden, 0, ids.span_id);
 	if (now->root_span_id != ids.root_span_id)
-		put_id(t->hidden, 1, ids.root_span_id);
+		publish_quick_put_id(t->hidden, 1, ids.root_span_id);
 	*now = ids;
 	KEEP_ORDER();
 	own->ids_unknown = 0;
 }
 
-static inline void flip(struct weft_slot *slot, const struct twins *t)
+static inline void publish_quick_flip(struct weft_slot *slot, const struct twins *t)
 {
 	*((uint64_t *)(void *)t->hidden - 1) = t->store->generation;
 	PUT(slot->ext.label_set, (uint64_t)(uintptr_t)t->hidden);
@@ -121,7 +121,7 @@ int weft_publish_quickly(struct weft_slot *slot, uint64_t frame)
 		return 1; /* who took over has published since */
 	weft_formats_begin(slot);
 	if (state & WEFT_SHOWS_LABELS)
-		flip(slot, &t);
+		publish_quick_flip(slot, &t);
 	if (state & WEFT_SHOWS_OTEL)
 		weft_otel_sync(slot, WEFT_CHANGED_IDS);
 	weft_formats_end(slot);

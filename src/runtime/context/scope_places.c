@@ -38,7 +38,7 @@ static struct places *places_of(const struct weft_label_store *store)
 	return (struct places *)(uintptr_t)store->places;
 }
 
-static struct list *list_of(const struct weft_label_store *store)
+static struct list *scope_places_list_of(const struct weft_label_store *store)
 {
 	return &places_of(store)->lists[store->scopes.list];
 }
@@ -57,7 +57,7 @@ static int is_same_place(uint64_t one, uint64_t other)
 static int is_replaced(const struct weft_label_store *store, struct scope s)
 {
 	const struct weft_label_scopes *own = &store->scopes;
-	const struct list *list = list_of(store);
+	const struct list *list = scope_places_list_of(store);
 
 	for (uint64_t n = own->number; n > own->looked && n > s.number; n--)
 		if (is_same_place(s.place, place_of_newest(store, n)))
@@ -80,7 +80,7 @@ static int is_left(const struct weft_label_store *store, struct scope s,
 }
 
 /* @lost is what it was, or the number of the one that had to go. */
-static uint64_t add(struct list *to, struct scope s, uint64_t lost)
+static uint64_t scope_places_add(struct list *to, struct scope s, uint64_t lost)
 {
 	if (to->count == WEFT_SCOPES_LISTED) {
 		lost = to->scopes[0].number;
@@ -92,11 +92,11 @@ static uint64_t add(struct list *to, struct scope s, uint64_t lost)
 	return lost;
 }
 
-static uint64_t fill(struct list *to, const struct weft_label_store *store,
-		     const struct weft_label_change *c)
+static uint64_t scope_places_fill(struct list *to, const struct weft_label_store *store,
+				  const struct weft_label_change *c)
 {
 	const struct weft_label_scopes *own = &store->scopes;
-	const struct list *from = list_of(store);
+	const struct list *from = scope_places_list_of(store);
 	uint64_t first = own->looked + 1, lost = own->lost;
 
 	to->count = 0;
@@ -106,12 +106,12 @@ static uint64_t fill(struct list *to, const struct weft_label_store *store,
 	}
 	for (uint64_t i = 0; i < from->count && from->scopes[i].number <= own->looked; i++)
 		if (from->scopes[i].number > lost && !is_left(store, from->scopes[i], c))
-			lost = add(to, from->scopes[i], lost);
+			lost = scope_places_add(to, from->scopes[i], lost);
 	for (uint64_t n = first; n <= own->number; n++) {
 		struct scope s = {n, place_of_newest(store, n)};
 
 		if (n > lost && !is_left(store, s, c))
-			lost = add(to, s, lost);
+			lost = scope_places_add(to, s, lost);
 	}
 	return lost;
 }
@@ -135,7 +135,7 @@ void weft_scopes_look(struct weft_label_store *store, const struct weft_label_ch
 	}
 	own->looking = 1;
 	KEEP_ORDER();
-	own->lost = fill(&places_of(store)->lists[other], store, c);
+	own->lost = scope_places_fill(&places_of(store)->lists[other], store, c);
 	KEEP_ORDER();
 	own->list = other;
 	KEEP_ORDER();
@@ -151,7 +151,7 @@ uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t num
 
 	if (number <= own->lost)
 		return number;
-	list = list_of(store);
+	list = scope_places_list_of(store);
 	for (uint64_t i = list->count; i-- > 0;)
 		if (list->scopes[i].number <= number)
 			return list->scopes[i].number;

@@ -50,7 +50,7 @@ static uint32_t *find_bucket(const char *string, uint32_t size, uint32_t hash)
 	}
 }
 
-static uint32_t add(uint32_t *bucket, const char *string, uint32_t size, uint32_t hash)
+static uint32_t tags_add(uint32_t *bucket, const char *string, uint32_t size, uint32_t hash)
 {
 	struct weft_log_record record = {.type = WEFT_LOG_STRING, .id = id_last + 1};
 	const char *stored;
@@ -75,12 +75,12 @@ uint32_t weft_tag_intern_own(const char *string)
 	hash = hash_string(string, size);
 	weft_log_lock();
 	bucket = find_bucket(string, (uint32_t)size, hash);
-	id = *bucket ? *bucket : add(bucket, string, (uint32_t)size, hash);
+	id = *bucket ? *bucket : tags_add(bucket, string, (uint32_t)size, hash);
 	weft_log_unlock();
 	return id;
 }
 
-static int set_name(unsigned int n, const char *name, size_t size)
+static int tags_set_name(unsigned int n, const char *name, size_t size)
 {
 	struct weft_log_record record = {.type = WEFT_LOG_TAG_NAME, .id = n};
 	int failed;
@@ -102,7 +102,7 @@ int weft_tag_name_own(unsigned int n, const char *name)
 		return -EINVAL;
 	weft_fork_look();
 	weft_log_lock();
-	result = set_name(n, name, size);
+	result = tags_set_name(n, name, size);
 	weft_log_unlock();
 	return result;
 }

@@ -120,7 +120,7 @@ static struct block *fresh_block(void)
 	return NULL;
 }
 
-static struct block *newest_of(uint64_t word)
+static struct block *coro_blocks_newest_of(uint64_t word)
 {
 	return (struct block *)(uintptr_t)((word & ((UINT64_C(1) << PAGE_BITS) - 1)) * PAGE);
 }
@@ -130,13 +130,13 @@ static uint64_t word_after(uint64_t word, uint64_t newest)
 	return ((word >> PAGE_BITS) + 1) << PAGE_BITS | newest / PAGE;
 }
 
-static struct block *take(void)
+static struct block *coro_blocks_take(void)
 {
 	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_ACQUIRE), next;
 	struct block *b;
 
 	do {
-		b = newest_of(word);
+		b = coro_blocks_newest_of(word);
 		if (!b)
 			return fresh_block();
 		next = __atomic_load_n(&b->next, __ATOMIC_RELAXED);
@@ -147,7 +147,7 @@ static struct block *take(void)
 
 struct weft_label_store *weft_block_take(void)
 {
-	struct block *b = take();
+	struct block *b = coro_blocks_take();
 	struct weft_store_place place;
 	uint64_t generation;
 
@@ -178,7 +178,8 @@ void weft_block_give(struct weft_label_store *store)
 	struct block *b = (struct block *)(void *)store;
 
 	do
-		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)newest_of(word), __ATOMIC_RELAXED);
+		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)coro_blocks_newest_of(word),
+				 __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&free_blocks, &word,
 					    word_after(word, (uint64_t)(uintptr_t)b), 0,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));

@@ -15,7 +15,7 @@
 struct weft_event_row *weft_event_rows;
 
 /* Over what lies there, in one step. */
-static long map(struct weft_event_row *at, int fd, uint64_t offset)
+static long event_rows_map(struct weft_event_row *at, int fd, uint64_t offset)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
 
@@ -29,7 +29,7 @@ void weft_event_rows_open(void)
 
 	if (weft_event_rows)
 		return;
-	at = map(NULL, -1, 0);
+	at = event_rows_map(NULL, -1, 0);
 	if (at >= 0 || at <= -4096)
 		weft_event_rows = (struct weft_event_row *)at;
 }
@@ -40,7 +40,7 @@ void weft_event_rows_map(int fd, uint64_t offset)
 
 	if (!weft_event_rows)
 		return;
-	at = map(weft_event_rows, fd, offset);
+	at = event_rows_map(weft_event_rows, fd, offset);
 	if (at < 0 && at > -4096)
 		weft_event_rows_forget();
 	else if (fd >= 0)
@@ -50,5 +50,5 @@ void weft_event_rows_map(int fd, uint64_t offset)
 void weft_event_rows_forget(void)
 {
 	if (weft_event_rows)
-		map(weft_event_rows, -1, 0);
+		event_rows_map(weft_event_rows, -1, 0);
 }

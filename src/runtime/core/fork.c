@@ -18,7 +18,7 @@
 #include "runtime/core/event_rows.h"
 #include "runtime/core/sys.h"
 
-static void prepare(void)
+static void fork_prepare(void)
 {
 	struct weft_slot *slot;
 
@@ -85,9 +85,9 @@ int weft_fork_open(void)
 
 	*(void **)(void *)&glibc = dlsym(RTLD_DEFAULT, "__register_atfork");
 	if (glibc)
-		return glibc(prepare, parent, child, NULL);
+		return glibc(fork_prepare, parent, child, NULL);
 	*(void **)(void *)&posix = dlsym(RTLD_DEFAULT, "pthread_atfork");
-	return posix ? posix(prepare, parent, child) : -1;
+	return posix ? posix(fork_prepare, parent, child) : -1;
 }
 
 /*

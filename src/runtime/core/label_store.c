@@ -25,7 +25,7 @@ static unsigned char *value_place(const struct weft_custom_labels_set *set, uint
 	return (unsigned char *)(uintptr_t)set + WEFT_CUSTOM_LABELS_VALUE_AT(n, set->capacity);
 }
 
-static void make_set(struct weft_custom_labels_set *set, uint32_t max)
+static void label_store_make_set(struct weft_custom_labels_set *set, uint32_t max)
 {
 	set->storage = weft_store_label(set, 0);
 	set->count = WEFT_CUSTOM_LABELS_RESERVED;
@@ -58,8 +58,8 @@ static void lay_out_scopes(struct weft_label_store *store, void *at, uint32_t ro
 
 void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place)
 {
-	make_set(place->a, place->max);
-	make_set(place->b, place->max);
+	label_store_make_set(place->a, place->max);
+	label_store_make_set(place->b, place->max);
 	store->max = place->max;
 	lay_out_scopes(store, place->saved_at, place->saved_room);
 	KEEP_ORDER();
@@ -102,7 +102,7 @@ static void copy_key(struct weft_label_change *c, uint32_t n)
 	weft_bytes_copy(key_place(c->hidden, n), key_place(c->shown, n), (uint32_t)from->key.bytes);
 }
 
-static void copy_value(struct weft_label_change *c, uint32_t n)
+static void label_store_copy_value(struct weft_label_change *c, uint32_t n)
 {
 	const struct weft_custom_labels_label *from = weft_store_label(c->shown, n);
 	struct weft_custom_labels_label *to = weft_store_label(c->hidden, n);
@@ -113,7 +113,7 @@ static void copy_value(struct weft_label_change *c, uint32_t n)
 }
 
 /* Before the first flip: what an abandoned write has left behind. */
-static void forget(struct weft_label_change *c, uint32_t keys)
+static void label_store_forget(struct weft_label_change *c, uint32_t keys)
 {
 	for (; keys; keys &= keys - 1) {
 		uint32_t n = (uint32_t)__builtin_ctz(keys);
@@ -130,18 +130,18 @@ void weft_store_bring(struct weft_label_change *c, uint32_t except)
 	uint32_t keys = c->store->differ_keys, values = c->store->differ_values & ~except;
 
 	if (!c->shown) {
-		forget(c, keys);
+		label_store_forget(c, keys);
 		return;
 	}
 	for (; keys; keys &= keys - 1)
 		copy_key(c, (uint32_t)__builtin_ctz(keys));
 	for (; values; values &= values - 1)
-		copy_value(c, (uint32_t)__builtin_ctz(values));
+		label_store_copy_value(c, (uint32_t)__builtin_ctz(values));
 	c->hidden->count = c->shown->count;
 }
 
 /* From now on, should this write be abandoned, these are to be brought again. */
-static void note(struct weft_label_change *c, uint32_t keys, uint32_t values)
+static void label_store_note(struct weft_label_change *c, uint32_t keys, uint32_t values)
 {
 	c->keys |= keys;
 	c->values |= values;
@@ -176,7 +176,7 @@ void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	note(c, 1u << n, 1u << n);
+	label_store_note(c, 1u << n, 1u << n);
 	weft_bytes_copy(key_place(c->hidden, n), key, bytes);
 	label->key.bytes = bytes;
 	label->key.buf = key_place(c->hidden, n);
@@ -189,7 +189,7 @@ void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *v
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	note(c, 0, 1u << n);
+	label_store_note(c, 0, 1u << n);
 	weft_bytes_copy(value_place(c->hidden, n), value, bytes);
 	label->value.bytes = bytes;
 }
@@ -198,7 +198,7 @@ void weft_store_drop(struct weft_label_change *c, uint32_t n)
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	note(c, 1u << n, 1u << n);
+	label_store_note(c, 1u << n, 1u << n);
 	if (c->store->last == n)
 		c->store->last = 0;
 	label->key.buf = NULL;

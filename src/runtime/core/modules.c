@@ -94,7 +94,7 @@ static uint64_t hash_path(const char *path)
 }
 
 /* The entry of a module, made when new; NULL: no room. */
-static struct known *find_known(const struct weft_log_module *module, const char *path)
+static struct known *modules_find_known(const struct weft_log_module *module, const char *path)
 {
 	uint64_t hash = hash_path(path);
 
@@ -111,8 +111,8 @@ static struct known *find_known(const struct weft_log_module *module, const char
 	return &known[known_count++];
 }
 
-static void tell(uint16_t type, const struct known *k, const struct weft_log_loaded *loaded,
-		 uint32_t bytes, const char *path)
+static void modules_tell(uint16_t type, const struct known *k, const struct weft_log_loaded *loaded,
+			 uint32_t bytes, const char *path)
 {
 	struct weft_log_record record = {.type = type, .id = (uint32_t)(k - known) + 1};
 
@@ -142,14 +142,14 @@ static void tell_loaded(const struct look *look, const struct known *k, int is_n
 	struct stat st = {0};
 
 	if (!is_new) {
-		tell(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
+		modules_tell(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
 		return;
 	}
 	if (sys_call4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0) {
 		loaded.device = st.st_dev;
 		loaded.inode = st.st_ino;
 	}
-	tell(WEFT_LOG_LOADED, k, &loaded, sizeof(loaded), path);
+	modules_tell(WEFT_LOG_LOADED, k, &loaded, sizeof(loaded), path);
 }
 
 /* Under the loader's lock: the list is what it is at this moment. */
@@ -166,7 +166,7 @@ static int begin_look(struct look *look, const struct dl_phdr_info *info, size_t
 	return look->is_idle;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+static int modules_look_at(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct look *look = arg;
 	struct weft_log_module module;
@@ -176,7 +176,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!look->is_begun && begin_look(look, info, size))
 		return 1;
 	module_extent(info, &module);
-	k = module.end ? find_known(&module, module_path(info)) : NULL;
+	k = module.end ? modules_find_known(&module, module_path(info)) : NULL;
 	if (!k)
 		return 0;
 	if (look->is_first)
@@ -188,7 +188,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* What is not in the list any more. */
-static int tell_gone(const struct look *look)
+static int modules_tell_gone(const struct look *look)
 {
 	struct weft_log_loaded times = {.since_ns = looked_ns, .at_ns = look->now_ns};
 	int gone = 0;
@@ -196,7 +196,8 @@ static int tell_gone(const struct look *look)
 	for (uint32_t i = 0; i < known_count; i++) {
 		if (known[i].is_loaded && !known[i].is_seen) {
 			known[i].is_loaded = 0;
-			tell(WEFT_LOG_GONE, &known[i], &times, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
+			modules_tell(WEFT_LOG_GONE, &known[i], &times, WEFT_LOG_LOADED_AGAIN_BYTES,
+				     NULL);
 			gone = 1;
 		}
 		known[i].is_seen = 0;
@@ -210,9 +211,9 @@ int weft_modules_look(void)
 	int gone = 0;
 
 	weft_log_lock();
-	dl_iterate_phdr(look_at, &look);
+	dl_iterate_phdr(modules_look_at, &look);
 	if (!look.is_idle)
-		gone = tell_gone(&look);
+		gone = modules_tell_gone(&look);
 	looked_ns = look.now_ns;
 	weft_log_unlock();
 	return gone;
@@ -246,7 +247,7 @@ void weft_modules_log(void)
 
 	weft_log_lock();
 	log_command();
-	dl_iterate_phdr(look_at, &look);
+	dl_iterate_phdr(modules_look_at, &look);
 	for (uint32_t i = 0; i < known_count; i++)
 		known[i].is_seen = 0;
 	looked_ns = look.now_ns;

@@ -8,7 +8,7 @@
 
 struct weft_real weft_real_table;
 
-static int is_ours(const void *function)
+static int real_is_ours(const void *function)
 {
 	Dl_info ours, theirs;
 
@@ -17,20 +17,20 @@ static int is_ours(const void *function)
 }
 
 /* Loaded by dlopen, a libc may have nothing "next": then what all others get. */
-static void *look_up(const char *name)
+static void *real_look_up(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
 	if (found)
 		return found;
 	found = dlsym(RTLD_DEFAULT, name);
-	return found && is_ours(found) ? NULL : found;
+	return found && real_is_ours(found) ? NULL : found;
 }
 
 void weft_real_resolve(void)
 {
 #define WEFT_REAL_LOOKUP(name, type, parameters)                                                   \
-	*(void **)(void *)&weft_real_table.name = look_up(#name);
+	*(void **)(void *)&weft_real_table.name = real_look_up(#name);
 	WEFT_REAL(WEFT_REAL_LOOKUP)
 #undef WEFT_REAL_LOOKUP
 }

@@ -66,19 +66,19 @@ static int is_writing(const struct weft_ring_producer *p)
 	return RESERVED(p) && !(RESERVED(p) & COMMITTING);
 }
 
-static int is_within(const struct ring *r, uint64_t address)
+static int ring_is_within(const struct ring *r, uint64_t address)
 {
 	return address >= r->stack_low && address < r->stack_high;
 }
 
 /* busy is set: what of it? The stack grows down: deeper is a smaller address. */
-static enum entry judge(const struct ring *r, uint64_t busy, uint64_t frame, uint64_t now_ns)
+static enum entry ring_judge(const struct ring *r, uint64_t busy, uint64_t frame, uint64_t now_ns)
 {
 	struct weft_ring_producer *p = r->producer;
 	int is_higher = frame + SIGNAL_FRAME_BYTES > busy && frame < busy + NEAR_BYTES;
 	uint64_t waited;
 
-	if (is_higher && is_within(r, frame) && is_within(r, busy))
+	if (is_higher && ring_is_within(r, frame) && ring_is_within(r, busy))
 		return ABANDONED; /* model: CERTAIN */
 	if (!BUSY_SINCE(p))
 		BUSY_SINCE(p) = now_ns;
@@ -89,7 +89,7 @@ static enum entry judge(const struct ring *r, uint64_t busy, uint64_t frame, uin
 }
 
 /* Before busy is ours: RESERVED speaks of another one's record. Its end, if it may go on. */
-static uint64_t forget(struct weft_ring_producer *p, enum entry entry)
+static uint64_t ring_forget(struct weft_ring_producer *p, enum entry entry)
 {
 	uint64_t end = entry == IN_DOUBT ? RESERVED(p) : 0;
 
@@ -99,7 +99,7 @@ static uint64_t forget(struct weft_ring_producer *p, enum entry entry)
 }
 
 /* A commit left in its middle: was the record published, and is it counted? model: SETTLE */
-static void settle(struct weft_ring_producer *p)
+static void ring_settle(struct weft_ring_producer *p)
 {
 	uint64_t end = RESERVED(p) & ~COMMITTING;
 	uint64_t head = __atomic_load_n(&p->head, __ATOMIC_RELAXED);
@@ -114,7 +114,7 @@ static void settle(struct weft_ring_producer *p)
 }
 
 /* What another one had reserved becomes pads; the position behind them. model: PAD */
-static uint64_t pass_over(const struct ring *r, uint64_t head, uint64_t end)
+static uint64_t ring_pass_over(const struct ring *r, uint64_t head, uint64_t end)
 {
 	while (head < end) {
 		uint32_t place = (uint32_t)(head & (r->bytes - 1));
@@ -145,7 +145,7 @@ static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
 	}
 }
 
-static void copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
+static void ring_copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
 {
 	uint32_t words = bytes & ~7u;
 
@@ -158,16 +158,16 @@ enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame,
 					   uint64_t now_ns, uint64_t *from)
 {
 	struct weft_ring_producer *p = r->producer;
-	enum entry entry = judge(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
+	enum entry entry = ring_judge(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
 	uint64_t end;
 
 	if (entry == REFUSE)
 		return WEFT_RING_NESTED;
-	end = forget(p, entry);
+	end = ring_forget(p, entry);
 	ring_enter(p, frame);
 	if (entry == ABANDONED)
-		settle(p);
-	*from = pass_over(r, ring_head(r), end);
+		ring_settle(p);
+	*from = ring_pass_over(r, ring_head(r), end);
 	return WEFT_RING_HEALED;
 }
 
@@ -184,14 +184,14 @@ write_body(struct weft_record *to, const struct weft_record *header, const struc
 
 	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
-	copy_bytes(out, payload->data, payload->bytes);
+	ring_copy_bytes(out, payload->data, payload->bytes);
 	if (__builtin_expect(payload->more_bytes != 0, 0))
-		copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);
+		ring_copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);
 }
 
 static inline __attribute__((always_inline)) enum weft_ring_result
-append(const struct ring *r, const struct weft_record *header, const struct payload *payload,
-       uint64_t frame, uint64_t now_ns)
+core_ring_append(const struct ring *r, const struct weft_record *header,
+		 const struct payload *payload, uint64_t frame, uint64_t now_ns)
 {
 	struct ring_append a = {.ring = r, .frame = frame};
 	uint32_t bytes = (uint32_t)sizeof(*header) +
@@ -212,7 +212,8 @@ weft_ring_append(const struct ring *r, const struct weft_record *header, const v
 {
 	const struct payload one = {.data = payload, .bytes = payload_bytes};
 
-	return append(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
+	return core_ring_append(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0),
+				now_ns);
 }
 
 __attribute__((noinline)) enum weft_ring_result
@@ -224,5 +225,6 @@ weft_ring_append_two(const struct ring *r, const struct weft_record *header,
 				    .more = part[1].data,
 				    .more_bytes = part[1].bytes};
 
-	return append(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0), now_ns);
+	return core_ring_append(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0),
+				now_ns);
 }

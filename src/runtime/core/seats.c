@@ -42,15 +42,15 @@ int64_t weft_own_slot_distance, weft_own_belief_distance;
 static __thread struct weft_belief thread_belief;
 static struct seat *seats;
 
-static struct seat *place(uint64_t pointer, uint32_t at)
+static struct seat *seats_place(uint64_t pointer, uint32_t at)
 {
 	return &seats[(hash_mix(pointer) + at) % SEATS];
 }
 
-static struct seat *find(uint64_t pointer)
+static struct seat *seats_find(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
-		struct seat *seat = place(pointer, at);
+		struct seat *seat = seats_place(pointer, at);
 		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
 
 		if (owner == pointer)
@@ -64,7 +64,7 @@ static struct seat *find(uint64_t pointer)
 /* A forked child that has not noticed yet still has what its parent's thread had. */
 static struct seat *find_mine(void)
 {
-	struct seat *seat = find((uint64_t)weft_thread_pointer());
+	struct seat *seat = seats_find((uint64_t)weft_thread_pointer());
 
 	if (seat && seat->tid != sys_gettid() && weft_guard_holds())
 		return NULL;
@@ -74,7 +74,7 @@ static struct seat *find_mine(void)
 static struct seat *take_free(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
-		struct seat *seat = place(pointer, at);
+		struct seat *seat = seats_place(pointer, at);
 		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
 
 		if (owner <= GIVEN_UP &&
@@ -93,11 +93,11 @@ static void clear(struct seat *seat)
 	seat->tid = sys_gettid();
 }
 
-static struct seat *make(void)
+static struct seat *seats_make(void)
 {
 	uint64_t pointer = (uint64_t)weft_thread_pointer();
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
-	struct seat *seat = find(pointer);
+	struct seat *seat = seats_find(pointer);
 
 	if (!seat)
 		seat = take_free(pointer);
@@ -111,7 +111,7 @@ static struct seat *mine_or_new(void)
 {
 	struct seat *seat = find_mine();
 
-	return seat ? seat : make();
+	return seat ? seat : seats_make();
 }
 
 struct weft_slot *weft_seat_slot(void)

@@ -25,7 +25,7 @@ struct weft_rt weft_rt = {.own_fd = -1};
 /* A private copy: what was validated is what is used. Only one thread begins a session. */
 static struct weft_session_header layout;
 
-static uint8_t *reserve(int fd, uint64_t bytes)
+static uint8_t *session_reserve(int fd, uint64_t bytes)
 {
 	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
 	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
@@ -97,7 +97,7 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
 	weft_event_rows_open();
-	base = reserve(fd, total_bytes);
+	base = session_reserve(fd, total_bytes);
 	if (!base)
 		return -ENOMEM;
 	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
@@ -135,7 +135,7 @@ static int file_size_is_allowed(uint64_t bytes)
 }
 
 /* A sealed memfd at a high number, or -errno. */
-static int make_file(uint64_t bytes)
+static int session_make_file(uint64_t bytes)
 {
 	long fd = sys_call2(SYS_memfd_create, "weft-session", 3u /* CLOEXEC | ALLOW_SEALING */);
 	long high;
@@ -218,9 +218,9 @@ int weft_session_make(int keeps_file)
 	memset(&layout, 0, sizeof(layout));
 	weft_session_layout(&layout, own_slot_count(), 0, 0);
 	if (keeps_file && file_size_is_allowed(layout.total_bytes))
-		fd = make_file(layout.total_bytes);
+		fd = session_make_file(layout.total_bytes);
 	weft_event_rows_open();
-	base = reserve(fd, layout.total_bytes);
+	base = session_reserve(fd, layout.total_bytes);
 	if (!base || open_header(base, &layout)) {
 		if (base)
 			sys_call2(SYS_munmap, base, layout.total_bytes);

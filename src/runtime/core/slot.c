@@ -37,19 +37,19 @@ struct weft_slot *weft_slot_private(void)
 	return &private_slot;
 }
 
-static uint64_t *state_of(uint32_t index)
+static uint64_t *slot_state_of(uint32_t index)
 {
 	return &weft_rt.states[index];
 }
 
 static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(state_of(index), &from, to, 0, __ATOMIC_ACQ_REL,
+	return __atomic_compare_exchange_n(slot_state_of(index), &from, to, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
 /* Its low 24 bits are never 0: that is the sigval of a timer without slot. */
-static uint64_t next_generation(uint64_t generation)
+static uint64_t slot_next_generation(uint64_t generation)
 {
 	generation++;
 	return generation & 0xFFFFFF ? generation : generation + 1;
@@ -62,8 +62,8 @@ static uint64_t next_generation(uint64_t generation)
  */
 static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
-	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_ACQUIRE);
-	uint64_t generation = next_generation(WEFT_GENERATION_OF(word));
+	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_ACQUIRE);
+	uint64_t generation = slot_next_generation(WEFT_GENERATION_OF(word));
 
 	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
 		return 0;
@@ -72,7 +72,7 @@ static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 		       : 0;
 }
 
-static void give_hint(uint32_t index)
+static void slot_give_hint(uint32_t index)
 {
 	__atomic_fetch_or(&weft_rt.free_bits[index / 64], UINT64_C(1) << index % 64,
 			  __ATOMIC_RELEASE);
@@ -126,14 +126,14 @@ static struct opening steal_dead(uint32_t blocks)
  * Killed, or stopped for long: what it left DEAD is taken before more memory is, or a program
  * that goes on to begin threads would fill the whole session.
  */
-static int collector_is_gone(void)
+static int slot_collector_is_gone(void)
 {
 	uint64_t drained_ns = __atomic_load_n(&weft_rt.header->drained_ns, __ATOMIC_RELAXED);
 
 	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
 }
 
-static struct opening find_slot(void)
+static struct opening slot_find(void)
 {
 	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
@@ -143,7 +143,7 @@ static struct opening find_slot(void)
 
 		open = open < limit ? open : limit;
 		o = find_free(open);
-		if (!o.generation && collector_is_gone())
+		if (!o.generation && slot_collector_is_gone())
 			o = steal_dead(open);
 		if (o.generation)
 			return o;
@@ -214,7 +214,7 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);
 }
 
-static void prime(struct weft_slot *slot, const struct weft_birth *birth)
+static void slot_prime(struct weft_slot *slot, const struct weft_birth *birth)
 {
 	slot->thread.tid = sys_gettid();
 	slot->thread.flags = slot->thread.tid == weft_rt.pid ? WEFT_SLOT_MAIN : 0;
@@ -240,7 +240,8 @@ static void count_use(uint32_t index)
 
 static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state state)
 {
-	__atomic_store_n(state_of(index), WEFT_STATE_WORD(generation, state), __ATOMIC_RELEASE);
+	__atomic_store_n(slot_state_of(index), WEFT_STATE_WORD(generation, state),
+			 __ATOMIC_RELEASE);
 }
 
 /* Does somebody drain dead slots? Else the owner frees its own. */
@@ -255,12 +256,12 @@ static int collector_drains(void)
  */
 static int end_life(uint32_t index, uint64_t generation)
 {
-	uint64_t word = __atomic_load_n(state_of(index), __ATOMIC_RELAXED);
+	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_RELAXED);
 
 	do {
 		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			return 0;
-	} while (!__atomic_compare_exchange_n(state_of(index), &word,
+	} while (!__atomic_compare_exchange_n(slot_state_of(index), &word,
 					      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE), 0,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	return 1;
@@ -271,11 +272,11 @@ static void free_if_nobody_drains(uint32_t index, uint64_t generation)
 {
 	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
 						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
-		give_hint(index);
+		slot_give_hint(index);
 }
 
 /* OPENING -> DEAD, not FREE: it may carry another's books. */
-static void give_back(const struct opening *o)
+static void slot_give_back(const struct opening *o)
 {
 	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
 	weft_rt_mark(o->index);
@@ -283,10 +284,10 @@ static void give_back(const struct opening *o)
 }
 
 /* model: CLAIM .. PUBLISH */
-static struct weft_slot *claim(const struct weft_birth *birth)
+static struct weft_slot *slot_claim(const struct weft_birth *birth)
 {
 	uint64_t began_ns = clock_monotonic_ns();
-	struct opening o = find_slot();
+	struct opening o = slot_find();
 	struct weft_slot *slot;
 
 	if (!o.generation)
@@ -294,12 +295,12 @@ static struct weft_slot *claim(const struct weft_birth *birth)
 	slot = weft_rt_slot(o.index);
 	count_use(o.index);
 	make_new(slot, &o);
-	prime(slot, birth);
+	slot_prime(slot, birth);
 	slot->thread.claimed_ns = began_ns;
 	/* A handler may have claimed for this thread meanwhile: then ours goes back. */
 	if (!weft_copies_swap(NULL, slot)) {
 		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-		give_back(&o);
+		slot_give_back(&o);
 		return weft_slot_mine();
 	}
 	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
@@ -318,7 +319,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	if (weft_key_has_ended())
 		return NULL;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
-	slot = claim(birth);
+	slot = slot_claim(birth);
 	if (slot && on_claim && !birth->has_timer)
 		on_claim(slot, before);
 	if (!birth->has_timer)
@@ -327,7 +328,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	return slot;
 }
 
-static void release(struct weft_slot *slot)
+static void slot_release(struct weft_slot *slot)
 {
 	uint32_t index = weft_rt_index(slot);
 	uint64_t generation = slot->thread.generation;
@@ -353,7 +354,7 @@ void weft_slot_release(void)
 	if (!slot || !weft_guard_holds() || !weft_rt_is_ready() || slot == &private_slot)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
-	release(slot);
+	slot_release(slot);
 	WEFT_TELL_PARTS(slot_changed);
 	sys_signals_restore(before);
 }

@@ -107,7 +107,7 @@ static struct weft_label_store *store_of(struct weft_slot *slot, const struct co
 }
 
 /* The thread's context changes places with the one in @w. */
-static void exchange(struct weft_slot *slot, struct coro_words *w)
+static void coro_carry_exchange(struct weft_slot *slot, struct coro_words *w)
 {
 	struct coro_context now;
 
@@ -128,7 +128,8 @@ static void forget_context(struct coro_words *w)
 
 /* ---- a context as others are told of it */
 
-static void look_at_thread(const struct weft_slot *slot, struct weft_switch_context *seen)
+static void coro_carry_look_at_thread(const struct weft_slot *slot,
+				      struct weft_switch_context *seen)
 {
 	seen->found = weft_context_snapshot(slot, &seen->ids);
 	seen->labels = weft_labels_seen(slot);
@@ -151,8 +152,8 @@ static void look_at_words(const struct coro_context *c, struct weft_switch_conte
 		seen->labels = (const void *)(uintptr_t)store_at(c->store)->shown;
 }
 
-static void tell(struct weft_coro *coro, const struct weft_slot *slot,
-		 const struct weft_switch_context *seen)
+static void coro_carry_tell(struct weft_coro *coro, const struct weft_slot *slot,
+			    const struct weft_switch_context *seen)
 {
 	if (!coro->station)
 		return;
@@ -229,7 +230,7 @@ static void create(struct weft_coro *coro, uint64_t now_ns)
 	inherit(weft_coro_words(coro), slot);
 }
 
-static void resume(struct weft_coro *coro, uint64_t now_ns)
+static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 {
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_switch_context seen;
@@ -257,7 +258,7 @@ static void resume(struct weft_coro *coro, uint64_t now_ns)
 		return;
 	}
 	show_nobody(slot);
-	exchange(slot, w);
+	coro_carry_exchange(slot, w);
 	w->outer = slot->events.coroutine_at;
 	w->slot = (uint64_t)(uintptr_t)slot;
 	w->slot_generation = slot->thread.generation;
@@ -266,7 +267,7 @@ static void resume(struct weft_coro *coro, uint64_t now_ns)
 	show_running(slot, coro);
 	weft_switch_wait(slot, coro, now_ns);
 	if (coro->station) {
-		look_at_thread(slot, &seen);
+		coro_carry_look_at_thread(slot, &seen);
 		weft_coro_tell_event(coro, &seen);
 	}
 }
@@ -315,16 +316,16 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 	if (LIKELY(is_newest)) {
 		weft_switch_run(slot, coro, now_ns, is_last);
 		if (coro->station)
-			look_at_thread(slot, &seen);
+			coro_carry_look_at_thread(slot, &seen);
 	} else {
 		leave_middle(slot, coro);
 		look_at_words(&w->context, &seen);
 		weft_switch_run_of(slot, coro, now_ns, is_last, &seen);
 	}
-	tell(coro, slot, &seen);
+	coro_carry_tell(coro, slot, &seen);
 	if (LIKELY(is_newest)) {
 		show_nobody(slot);
-		exchange(slot, w);
+		coro_carry_exchange(slot, w);
 		show_running(slot, coro_at(w->outer));
 	}
 	w->outer = 0;
@@ -347,8 +348,8 @@ static void suspend(struct weft_coro *coro, uint64_t now_ns)
 		suspend_strange(slot, coro, now_ns, 0);
 }
 
-static __attribute__((noinline)) void tell_gone(struct weft_slot *slot, struct weft_coro *coro,
-						uint64_t now_ns)
+static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slot,
+							   struct weft_coro *coro, uint64_t now_ns)
 {
 	struct weft_switch_context seen;
 
@@ -356,7 +357,7 @@ static __attribute__((noinline)) void tell_gone(struct weft_slot *slot, struct w
 	weft_switch_gone(slot, coro, now_ns, &seen);
 }
 
-static void destroy(struct weft_coro *coro, uint64_t now_ns)
+static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 {
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_slot *slot;
@@ -367,7 +368,7 @@ static void destroy(struct weft_coro *coro, uint64_t now_ns)
 	}
 	slot = weft_thread_own_slot();
 	if (w->phase == CORO_SUSPENDED && !(coro->flags & WEFT_CORO_ENDS) && weft_switch_is_on())
-		tell_gone(slot, coro, now_ns);
+		coro_carry_tell_gone(slot, coro, now_ns);
 	if (w->phase == CORO_RUNS) {
 		if (slot && runs_here(slot, coro))
 			suspend_running(slot, coro, now_ns, 1);
@@ -385,9 +386,9 @@ const struct weft_coro_carry_v1 weft_coro_carry_own = {
 	.size = sizeof(weft_coro_carry_own),
 	.version = WEFT_CORO_CARRY_VERSION,
 	.create = create,
-	.resume = resume,
+	.resume = coro_carry_resume,
 	.suspend = suspend,
-	.destroy = destroy,
+	.destroy = coro_carry_destroy,
 };
 
 extern const struct weft_coro_carry_v1 weft_coro_carry_v1

@@ -49,8 +49,8 @@ static uint32_t tell_context(const struct weft_context_snapshot *c, struct told 
 	return sizeof(*t);
 }
 
-static enum weft_ring_result append(struct weft_slot *slot, const struct told *t, uint32_t bytes,
-				    const uint8_t *labels)
+static enum weft_ring_result coro_switch_append(struct weft_slot *slot, const struct told *t,
+						uint32_t bytes, const uint8_t *labels)
 {
 	const struct ring ring = events_ring(slot);
 	const struct weft_ring_part part[2] = {
@@ -72,16 +72,17 @@ append_labelled(struct weft_slot *slot, const struct weft_custom_labels_set *set
 	t->r.record.rsv = weft_label_bytes_put(set, labels, sizeof(labels), &left_out);
 	if (left_out)
 		events_add_one(slot, WEFT_COUNTER_LABELS_UNRECORDED);
-	return append(slot, t, bytes, labels);
+	return coro_switch_append(slot, t, bytes, labels);
 }
 
-static void count(struct weft_slot *slot, enum weft_ring_result result)
+static void coro_switch_count(struct weft_slot *slot, enum weft_ring_result result)
 {
 	if (LIKELY(events_count(slot, result)))
 		events_add_one(slot, WEFT_COUNTER_CORO_SWITCHES);
 }
 
-static void fill(struct told *t, const struct weft_slot *slot, const struct weft_switch *interval)
+static void coro_switch_fill(struct told *t, const struct weft_slot *slot,
+			     const struct weft_switch *interval)
 {
 	t->r.record = (struct weft_record){
 		.type = WEFT_RECORD_SWITCH,
@@ -108,10 +109,11 @@ void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interv
 		return;
 	}
 	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
-	fill(&t, slot, interval);
+	coro_switch_fill(&t, slot, interval);
 	bytes = tell_context(&context->ids, &t);
-	count(slot, UNLIKELY(context->labels) ? append_labelled(slot, context->labels, &t, bytes)
-					      : append(slot, &t, bytes, NULL));
+	coro_switch_count(slot, UNLIKELY(context->labels)
+					? append_labelled(slot, context->labels, &t, bytes)
+					: coro_switch_append(slot, &t, bytes, NULL));
 }
 
 void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval)

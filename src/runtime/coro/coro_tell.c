@@ -26,7 +26,7 @@ static struct weft_ctp_context_prefix prefix_of(const struct weft_context_snapsh
 	return p;
 }
 
-static int has_context(enum weft_sample_context found)
+static int coro_tell_has_context(enum weft_sample_context found)
 {
 	return found == WEFT_CONTEXT_IDS || found == WEFT_CONTEXT_TRACE;
 }
@@ -37,7 +37,7 @@ void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_conte
 
 	if (coro->holds == WEFT_CTP_HOLDS_PAYLOAD)
 		return;
-	if (!has_context(seen->found)) {
+	if (!coro_tell_has_context(seen->found)) {
 		coro->holds = WEFT_CTP_HOLDS_UNKNOWN;
 		return;
 	}
@@ -63,7 +63,7 @@ static struct coro_told told_by(const struct weft_context_snapshot *now,
 	return told;
 }
 
-static int is_reserved(const struct weft_custom_labels_string *key)
+static int coro_tell_is_reserved(const struct weft_custom_labels_string *key)
 {
 	return (key->bytes == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
 		!memcmp(key->buf, WEFT_CUSTOM_LABELS_SPAN_KEY, key->bytes)) ||
@@ -72,7 +72,8 @@ static int is_reserved(const struct weft_custom_labels_string *key)
 }
 
 /* A value longer than a byte can tell does not fit either. */
-static void put_label(struct weft_ctp_context *to, const struct weft_custom_labels_label *l)
+static void coro_tell_put_label(struct weft_ctp_context *to,
+				const struct weft_custom_labels_label *l)
 {
 	uint64_t key = l->key.bytes, value = l->value.buf ? l->value.bytes : 0;
 	uint8_t *at = to->labels + to->label_bytes;
@@ -89,19 +90,20 @@ static void put_label(struct weft_ctp_context *to, const struct weft_custom_labe
 }
 
 /* Those that fit, in order. */
-static void put_labels(struct weft_ctp_context *to, const struct weft_custom_labels_set *set)
+static void coro_tell_put_labels(struct weft_ctp_context *to,
+				 const struct weft_custom_labels_set *set)
 {
 	uint64_t count = set->storage ? set->count : 0;
 
 	for (uint64_t i = 0; i < count && i < WEFT_SAMPLE_LABELS_MAX; i++) {
 		const struct weft_custom_labels_label *l = &set->storage[i];
 
-		if (l->key.buf && l->key.bytes && !is_reserved(&l->key))
-			put_label(to, l);
+		if (l->key.buf && l->key.bytes && !coro_tell_is_reserved(&l->key))
+			coro_tell_put_label(to, l);
 	}
 }
 
-static void store_words(void *to, const void *from, size_t bytes)
+static void coro_tell_store_words(void *to, const void *from, size_t bytes)
 {
 	uint32_t *out = to, word;
 	const uint8_t *in = from;
@@ -119,8 +121,8 @@ static void write_station(struct weft_ctp_context *to, const struct weft_ctp_con
 
 	PUT(to->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	store_words(&to->prefix, &from->prefix, sizeof(to->prefix));
-	store_words(&to->root_span_id, &from->root_span_id, sizeof(*to) - behind);
+	coro_tell_store_words(&to->prefix, &from->prefix, sizeof(to->prefix));
+	coro_tell_store_words(&to->root_span_id, &from->root_span_id, sizeof(*to) - behind);
 	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELEASE);
 }
 
@@ -137,7 +139,7 @@ void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot
 	context.prefix = prefix_of(&seen->ids);
 	context.root_span_id = seen->ids.root_span_id;
 	if (seen->labels)
-		put_labels(&context, seen->labels);
+		coro_tell_put_labels(&context, seen->labels);
 	write_station(&coro->station->context, &context);
 	*told = now;
 }

@@ -37,12 +37,12 @@ static inline uint32_t row_flags(const struct weft_event_row *row)
 	return __atomic_load_n(&row->flags, __ATOMIC_RELAXED);
 }
 
-static inline const struct weft_event_row *row_of(const struct weft_event_type *type)
+static inline const struct weft_event_row *event_row_of(const struct weft_event_type *type)
 {
 	return __atomic_load_n(&type->row, __ATOMIC_RELAXED);
 }
 
-static inline int is_recorded(void)
+static inline int event_is_recorded(void)
 {
 	return weft_rt_is_ready() && weft_rt_run_state() == WEFT_RUN_RECORDING;
 }
@@ -153,12 +153,12 @@ static inline int commit(struct weft_slot *slot, const struct weft_event_row *ro
 
 /* ---- from begin to commit */
 
-static inline void begin(struct weft_event *event, struct weft_event_type *type)
+static inline void event_begin(struct weft_event *event, struct weft_event_type *type)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 
 	event->type = NULL;
-	if (UNLIKELY(!is_recorded()))
+	if (UNLIKELY(!event_is_recorded()))
 		return;
 	event->type = type;
 	event->state = event_clock_is_tsc() ? IN_TSC : 0;
@@ -180,7 +180,7 @@ static inline uint64_t end_time(struct weft_event *event)
 	return now < event->begin ? event->begin : now;
 }
 
-static inline void end(struct weft_event *event)
+static inline void event_end(struct weft_event *event)
 {
 	struct weft_slot *slot;
 
@@ -188,11 +188,11 @@ static inline void end(struct weft_event *event)
 		return;
 	slot = weft_thread_own_slot();
 	close_context(event, slot);
-	if (UNLIKELY(!is_recorded())) {
+	if (UNLIKELY(!event_is_recorded())) {
 		event->type = NULL;
 		return;
 	}
-	if (is_if_triggered(event->type, row_flags(row_of(event->type))) &&
+	if (is_if_triggered(event->type, row_flags(event_row_of(event->type))) &&
 	    !is_triggered(event, slot)) {
 		weft_event_count(slot, WEFT_COUNTER_EVENTS_UNTRIGGERED);
 		event->type = NULL;
@@ -207,10 +207,10 @@ static inline int should_commit(struct weft_event *event)
 	const struct weft_event_row *row;
 	int in_tsc, is_kept;
 
-	end(event);
+	event_end(event);
 	if (!event->type)
 		return 0;
-	row = row_of(event->type);
+	row = event_row_of(event->type);
 	in_tsc = (event->state & IN_TSC) != 0;
 	is_kept = passes(event->type, row_flags(row), weft_thread_own_slot(),
 			 event->end - event->begin, threshold_of(row, in_tsc));
@@ -227,8 +227,8 @@ static void cancel(struct weft_event *event)
 	event->type = NULL;
 }
 
-static int put(struct weft_event *event, const struct weft_event_value *values, size_t count,
-	       const struct weft_event_caller *caller)
+static int event_event_put(struct weft_event *event, const struct weft_event_value *values,
+			   size_t count, const struct weft_event_caller *caller)
 {
 	struct weft_event_put put = {.values = values, .count = count, .caller = caller};
 	const struct weft_event_row *row;
@@ -240,9 +240,9 @@ static int put(struct weft_event *event, const struct weft_event_value *values, 
 	put.begin = event->begin;
 	put.end = event->end;
 	put.flags = in_tsc ? WEFT_EVENT_IN_TSC : 0;
-	row = row_of(event->type);
+	row = event_row_of(event->type);
 	event->type = NULL;
-	if (UNLIKELY(!is_recorded()))
+	if (UNLIKELY(!event_is_recorded()))
 		return 0;
 	return commit(weft_thread_own_slot(), row, &put);
 }
@@ -254,12 +254,12 @@ static int put_now(struct weft_event_type *type, const struct weft_event_value *
 {
 	struct weft_event_put put = {
 		.type = type, .values = values, .count = count, .caller = caller};
-	const struct weft_event_row *row = row_of(type);
+	const struct weft_event_row *row = event_row_of(type);
 	struct weft_slot *slot = weft_thread_own_slot();
 	uint32_t flags = row_flags(row);
 	int in_tsc;
 
-	if (UNLIKELY(!is_recorded()))
+	if (UNLIKELY(!event_is_recorded()))
 		return 0;
 	if (UNLIKELY(is_if_triggered(type, flags)) && (flags & WEFT_EVENT_ON))
 		return leave_out(slot, WEFT_COUNTER_EVENTS_UNTRIGGERED);
@@ -281,10 +281,10 @@ static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_
 				     .values = values,
 				     .count = count,
 				     .caller = caller};
-	const struct weft_event_row *row = row_of(type);
+	const struct weft_event_row *row = event_row_of(type);
 	struct weft_slot *slot = weft_thread_own_slot();
 
-	if (UNLIKELY(!is_recorded()) ||
+	if (UNLIKELY(!event_is_recorded()) ||
 	    !passes(type, row_flags(row), slot, put.end - begin_ns, threshold_of(row, 0)))
 		return 0;
 	return row_flags(row) & WEFT_EVENT_THROTTLED
@@ -295,10 +295,10 @@ static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_
 const struct weft_event_v1 weft_event_own = {
 	.size = sizeof(weft_event_own),
 	.enrol = weft_event_enrol_own,
-	.begin = begin,
-	.end = end,
+	.begin = event_begin,
+	.end = event_end,
 	.should_commit = should_commit,
-	.put = put,
+	.put = event_event_put,
 	.cancel = cancel,
 	.put_now = put_now,
 	.put_at = put_at,
@@ -313,7 +313,7 @@ WEFT_API void weft_event_begin_on(struct weft_event *event, struct weft_event_ty
 	if (UNLIKELY(weft_event_master != NULL))
 		weft_event_master->begin(event, type);
 	else
-		begin(event, type);
+		event_begin(event, type);
 }
 
 WEFT_API void weft_event_end_on(struct weft_event *event)
@@ -321,7 +321,7 @@ WEFT_API void weft_event_end_on(struct weft_event *event)
 	if (UNLIKELY(weft_event_master != NULL))
 		weft_event_master->end(event);
 	else
-		end(event);
+		event_end(event);
 }
 
 WEFT_API int weft_event_should_commit_on(struct weft_event *event)
@@ -343,7 +343,7 @@ int weft_event_put_from(struct weft_event *event, const struct weft_event_value 
 {
 	return UNLIKELY(weft_event_master != NULL)
 		       ? weft_event_master->put(event, values, count, caller)
-		       : put(event, values, count, caller);
+		       : event_event_put(event, values, count, caller);
 }
 
 int weft_event_put_now_from(struct weft_event_type *type, const struct weft_event_value *values,

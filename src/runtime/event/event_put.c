@@ -54,8 +54,8 @@ static inline int has_surroundings(const struct weft_slot *slot)
 	return any != 0;
 }
 
-static inline void put_head(struct weft_record *to, const struct weft_slot *slot,
-			    const struct weft_event_put *put)
+static inline void event_put_head(struct weft_record *to, const struct weft_slot *slot,
+				  const struct weft_event_put *put)
 {
 	struct weft_event_record *record = (struct weft_event_record *)(void *)to;
 
@@ -78,7 +78,7 @@ static inline enum weft_ring_result append_numbers(struct weft_slot *slot,
 
 	if (UNLIKELY(!to))
 		return a.result;
-	put_head(to, slot, put);
+	event_put_head(to, slot, put);
 	for (uint32_t i = 0; i < count; i++)
 		__atomic_store_n(&value[i], (uint64_t)put->values[i].number, __ATOMIC_RELAXED);
 	ring_append_close(&a, to, &header, bytes);
@@ -99,12 +99,13 @@ struct plan {
 
 static const struct weft_event_value nothing;
 
-static const struct weft_event_value *value_at(const struct weft_event_put *put, uint32_t index)
+static const struct weft_event_value *event_put_value_at(const struct weft_event_put *put,
+							 uint32_t index)
 {
 	return index < put->count ? &put->values[index] : &nothing;
 }
 
-static int is_text(const struct weft_event_type *type, uint32_t index)
+static int event_put_is_text(const struct weft_event_type *type, uint32_t index)
 {
 	return type->fields[index].kind == WEFT_EVENT_STRING;
 }
@@ -138,7 +139,7 @@ static uint32_t count_texts(const struct weft_event_type *type)
 	uint32_t texts = 0;
 
 	for (uint32_t i = 0; i < type->field_count; i++)
-		texts += is_text(type, i) ? 1 : 0;
+		texts += event_put_is_text(type, i) ? 1 : 0;
 	return texts;
 }
 
@@ -157,25 +158,25 @@ static void plan_values(struct plan *p)
 
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		p->text_bytes[i] = UINT16_MAX;
-		if (is_text(type, i))
-			p->text_bytes[i] = measure_text(p, value_at(p->put, i), most);
+		if (event_put_is_text(type, i))
+			p->text_bytes[i] = measure_text(p, event_put_value_at(p->put, i), most);
 		p->value_bytes += p->text_bytes[i] == UINT16_MAX ? 8 : up(4u + p->text_bytes[i]);
 	}
 }
 
 /* Off, the ids are kept, and not shown. */
-static int shows_v1(void)
+static int event_put_shows_v1(void)
 {
 	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
 }
 
-static uint64_t take_ids(struct weft_event_context *to, const struct weft_slot *slot)
+static uint64_t event_put_take_ids(struct weft_event_context *to, const struct weft_slot *slot)
 {
 	struct weft_context_snapshot now;
 	uint64_t any;
 
 	(void)weft_context_snapshot(slot, &now);
-	if (UNLIKELY(!shows_v1()))
+	if (UNLIKELY(!event_put_shows_v1()))
 		memset(&now, 0, sizeof(now));
 	to->span_id = now.span_id;
 	to->root_span_id = now.root_span_id;
@@ -188,9 +189,9 @@ static uint64_t take_ids(struct weft_event_context *to, const struct weft_slot *
 	return any;
 }
 
-static void plan_context(struct plan *p, const struct weft_slot *slot)
+static void event_put_plan_context(struct plan *p, const struct weft_slot *slot)
 {
-	uint64_t any = take_ids(&p->context, slot);
+	uint64_t any = event_put_take_ids(&p->context, slot);
 	uint32_t bytes;
 
 	p->context.coroutine = slot->events.coroutine;
@@ -204,15 +205,15 @@ static void plan_context(struct plan *p, const struct weft_slot *slot)
 		p->flags |= WEFT_EVENT_HAS_CONTEXT;
 }
 
-static uint32_t context_bytes(const struct plan *p)
+static uint32_t event_put_context_bytes(const struct plan *p)
 {
 	return p->flags & WEFT_EVENT_HAS_CONTEXT ? (uint32_t)sizeof(p->context) + p->label_room : 0;
 }
 
 static uint32_t record_bytes(const struct plan *p)
 {
-	return (uint32_t)sizeof(struct weft_event_record) + p->value_bytes + context_bytes(p) +
-	       p->stack_room;
+	return (uint32_t)sizeof(struct weft_event_record) + p->value_bytes +
+	       event_put_context_bytes(p) + p->stack_room;
 }
 
 static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
@@ -221,7 +222,7 @@ static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 }
 
 /* Of a copy, from a little below SP to the stack's end. */
-static uint32_t copy_bytes(const struct weft_slot *slot, uint64_t sp)
+static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 {
 	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
 	uint64_t there =
@@ -249,13 +250,13 @@ static void plan_stack(struct plan *p, const struct weft_slot *slot)
 
 	if (!p->put->caller)
 		return;
-	want = copy_bytes(slot, p->put->caller->sp) + REGISTERS_BYTES;
+	want = event_put_copy_bytes(slot, p->put->caller->sp) + REGISTERS_BYTES;
 	want = want > WEFT_FRAMES_MAX * 8 ? want : WEFT_FRAMES_MAX * 8;
 	want += (uint32_t)sizeof(struct weft_event_stack);
 	p->stack_room = want <= most ? want & ~UINT32_C(7) : FEW_FRAMES_BYTES;
 }
 
-static uint8_t *put_text(uint8_t *to, const struct weft_event_value *v, uint32_t bytes)
+static uint8_t *event_put_text(uint8_t *to, const struct weft_event_value *v, uint32_t bytes)
 {
 	uint32_t told = bytes == UINT16_MAX ? WEFT_EVENT_NULL : bytes;
 	uint32_t used = bytes == UINT16_MAX ? 4 : 4 + bytes;
@@ -268,8 +269,8 @@ static uint8_t *put_text(uint8_t *to, const struct weft_event_value *v, uint32_t
 	return to + used;
 }
 
-static uint64_t word_of(const struct weft_event_type *type, uint32_t index,
-			const struct weft_event_value *v)
+static uint64_t event_put_word_of(const struct weft_event_type *type, uint32_t index,
+				  const struct weft_event_value *v)
 {
 	uint64_t word = (uint64_t)v->number;
 	float real;
@@ -287,21 +288,21 @@ static uint8_t *put_values(uint8_t *to, const struct plan *p)
 	const struct weft_event_type *type = p->put->type;
 
 	for (uint32_t i = 0; i < type->field_count; i++) {
-		const struct weft_event_value *v = value_at(p->put, i);
+		const struct weft_event_value *v = event_put_value_at(p->put, i);
 		uint64_t word;
 
-		if (is_text(type, i)) {
-			to = put_text(to, v, p->text_bytes[i]);
+		if (event_put_is_text(type, i)) {
+			to = event_put_text(to, v, p->text_bytes[i]);
 			continue;
 		}
-		word = word_of(type, i, v);
+		word = event_put_word_of(type, i, v);
 		memcpy(to, &word, sizeof(word));
 		to += sizeof(word);
 	}
 	return to;
 }
 
-static uint8_t *put_context(uint8_t *to, struct plan *p, struct weft_slot *slot)
+static uint8_t *event_put_context(uint8_t *to, struct plan *p, struct weft_slot *slot)
 {
 	uint8_t *labels = to + sizeof(p->context);
 	uint32_t used = 0, left_out = 0;
@@ -317,7 +318,7 @@ static uint8_t *put_context(uint8_t *to, struct plan *p, struct weft_slot *slot)
 	return labels + used;
 }
 
-static uint8_t *put_stack(uint8_t *to, struct plan *p, struct weft_slot *slot)
+static uint8_t *event_put_stack(uint8_t *to, struct plan *p, struct weft_slot *slot)
 {
 	uint32_t bytes = 0;
 
@@ -338,12 +339,12 @@ static __attribute__((noinline)) enum weft_ring_result append_plan(struct weft_s
 	to = ring_append_open(&a, record_bytes(p), 0);
 	if (!to)
 		return a.result;
-	put_head(to, slot, p->put);
+	event_put_head(to, slot, p->put);
 	at = put_values((uint8_t *)to + sizeof(struct weft_event_record), p);
 	if (p->flags & WEFT_EVENT_HAS_CONTEXT)
-		at = put_context(at, p, slot);
+		at = event_put_context(at, p, slot);
 	if (p->put->caller)
-		at = put_stack(at, p, slot);
+		at = event_put_stack(at, p, slot);
 	header.flags = p->flags;
 	ring_append_close(&a, to, &header, (uint32_t)(at - (uint8_t *)to));
 	return a.result;
@@ -367,7 +368,7 @@ static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_sl
 	p.flags = put->flags;
 	p.value_bytes = p.label_room = p.stack_room = 0;
 	plan_values(&p);
-	plan_context(&p, slot);
+	event_put_plan_context(&p, slot);
 	plan_stack(&p, slot);
 	result = append_plan(slot, &p);
 	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room > FEW_FRAMES_BYTES)

@@ -55,8 +55,8 @@ static void tell_frames(const struct weft_sample_record *sample, struct weft_eve
 }
 
 /* Bytes behind the head; 0: a copy would tell more, and there is room for it. */
-static uint32_t put_frames(const struct stack_take *take, struct weft_event_stack *out,
-			   uint32_t room)
+static uint32_t event_stack_put_frames(const struct stack_take *take, struct weft_event_stack *out,
+				       uint32_t room)
 {
 	struct weft_sample_record sample = {.end = WEFT_END_NO_MODULE, .flags = WEFT_SAMPLE_CUT};
 	uint64_t *pcs = (uint64_t *)(void *)(out + 1);
@@ -92,14 +92,14 @@ static uint32_t put_copy(const struct stack_take *take, struct weft_event_stack 
 	return REGISTER_COUNT * 8 + bytes;
 }
 
-static uint32_t put_stack(const struct stack_take *take, struct weft_event_stack *out,
-			  uint32_t room)
+static uint32_t event_stack_put(const struct stack_take *take, struct weft_event_stack *out,
+				uint32_t room)
 {
 	static const struct weft_event_stack empty;
 	uint32_t bytes;
 
 	memcpy(out, &empty, sizeof(empty));
-	bytes = put_frames(take, out, room);
+	bytes = event_stack_put_frames(take, out, room);
 	return bytes ? bytes : put_copy(take, out, room);
 }
 
@@ -121,7 +121,7 @@ uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_c
 		take.mode = WEFT_STACK_AUTO;
 	handling = weft_handling_begin();
 	handling.before = 0; /* of a walk that was left by a longjmp */
-	bytes = put_stack(&take, (struct weft_event_stack *)(void *)to, room - head);
+	bytes = event_stack_put(&take, (struct weft_event_stack *)(void *)to, room - head);
 	weft_handling_end(handling);
 	return bytes ? head + bytes : 0;
 }

@@ -57,7 +57,7 @@ static struct weft_event_type_field *draft_field(uint32_t index)
 	return (struct weft_event_type_field *)(void *)(draft_head() + 1) + index;
 }
 
-static uint32_t put_text(const char *text)
+static uint32_t event_type_put_text(const char *text)
 {
 	uint32_t at = draft.end - draft.texts;
 	size_t bytes;
@@ -97,7 +97,7 @@ static int is_field_name(const char *name)
 	return end && !*end && end - name <= NAME_BYTES_MAX;
 }
 
-static int is_type_name(const char *name)
+static int event_type_is_type_name(const char *name)
 {
 	const char *at = name ? skip_identifier(name) : NULL;
 
@@ -107,7 +107,7 @@ static int is_type_name(const char *name)
 }
 
 /* A file has these of its own. */
-static int is_taken(const struct weft_event_type *type, uint32_t index)
+static int event_type_is_taken(const struct weft_event_type *type, uint32_t index)
 {
 	static const char *const own[] = {"startTime", "duration", "eventThread", "stackTrace"};
 	const char *name = type->fields[index].name;
@@ -125,14 +125,14 @@ static int is_field_sound(const struct weft_event_type *type, uint32_t index)
 {
 	const struct weft_event_field *f = &type->fields[index];
 
-	return is_field_name(f->name) && !is_taken(type, index) &&
+	return is_field_name(f->name) && !event_type_is_taken(type, index) &&
 	       (unsigned int)f->kind >= WEFT_EVENT_BOOLEAN &&
 	       (unsigned int)f->kind <= WEFT_EVENT_ID;
 }
 
 static int is_sound(const struct weft_event_type *type)
 {
-	if (!is_type_name(type->name) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
+	if (!event_type_is_type_name(type->name) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
 	    (type->field_count && !type->fields) || (type->flags & ~(uint32_t)FLAGS_KNOWN))
 		return 0;
 	if ((type->flags & WEFT_EVENT_CONTEXTUAL) && (type->flags & WEFT_EVENT_INSTANT))
@@ -149,9 +149,9 @@ static void draft_fields(const struct weft_event_type *type)
 		const struct weft_event_field *f = &type->fields[i];
 
 		*draft_field(i) = (struct weft_event_type_field){
-			.name = put_text(f->name),
-			.label = put_text(f->label),
-			.description = put_text(f->description),
+			.name = event_type_put_text(f->name),
+			.label = event_type_put_text(f->label),
+			.description = event_type_put_text(f->description),
 			.kind = (uint16_t)f->kind,
 			.content = f->content,
 		};
@@ -175,13 +175,13 @@ static int draft_type(const struct weft_event_type *type)
 		.field_bytes = sizeof(struct weft_event_type_field),
 		.flags = type->flags,
 		.field_count = type->field_count,
-		.name = put_text(type->name),
-		.label = put_text(type->label),
-		.description = put_text(type->description),
-		.category = put_text(type->category),
-		.threshold = put_text(type->threshold),
-		.throttle = put_text(type->throttle),
-		.select = put_text(type->select),
+		.name = event_type_put_text(type->name),
+		.label = event_type_put_text(type->label),
+		.description = event_type_put_text(type->description),
+		.category = event_type_put_text(type->category),
+		.threshold = event_type_put_text(type->threshold),
+		.throttle = event_type_put_text(type->throttle),
+		.select = event_type_put_text(type->select),
 	};
 	draft_fields(type);
 	head->text_bytes = draft.end - draft.texts;
@@ -195,7 +195,7 @@ static const struct weft_event_type_head *head_of(const uint8_t *data)
 	return (const struct weft_event_type_head *)(const void *)data;
 }
 
-static const char *text_of(const uint8_t *data, uint32_t place)
+static const char *event_type_text_of(const uint8_t *data, uint32_t place)
 {
 	const struct weft_event_type_head *head = head_of(data);
 
@@ -237,7 +237,7 @@ static void apply_session(struct event_settings *s, const char *name)
 }
 
 /* A session of this process's own, with an area of settings? */
-static int has_session(void)
+static int event_type_has_session(void)
 {
 	return weft_rt_is_ready() && weft_guard_holds();
 }
@@ -247,17 +247,17 @@ static void write_row(uint32_t number, const uint8_t *data)
 	const struct weft_event_type_head *head = head_of(data);
 	const struct event_row_defaults defaults = {
 		.flags = head->flags,
-		.threshold = text_of(data, head->threshold),
-		.throttle = text_of(data, head->throttle),
-		.select = text_of(data, head->select),
+		.threshold = event_type_text_of(data, head->threshold),
+		.throttle = event_type_text_of(data, head->throttle),
+		.select = event_type_text_of(data, head->select),
 	};
 	struct event_settings s;
 	uint64_t hz = 0;
 	int is_on = 0;
 
 	event_row_begin(&s, &defaults);
-	if (has_session()) {
-		apply_session(&s, text_of(data, head->name));
+	if (event_type_has_session()) {
+		apply_session(&s, event_type_text_of(data, head->name));
 		hz = __atomic_load_n(&weft_rt.header->tsc_hz, __ATOMIC_RELAXED);
 		is_on = weft_rt_run_state() == WEFT_RUN_RECORDING;
 	}
@@ -276,12 +276,12 @@ void weft_event_types_replay(void)
 /* ---- enrolling */
 
 /* Of the same name; 0: none. */
-static uint32_t find(const char *name)
+static uint32_t event_type_find(const char *name)
 {
 	for (uint32_t number = WEFT_EVENT_ROW_FIRST; number < known_end; number++) {
 		const uint8_t *data = known[number].data;
 
-		if (!strcmp(text_of(data, head_of(data)->name), name))
+		if (!strcmp(event_type_text_of(data, head_of(data)->name), name))
 			return number;
 	}
 	return 0;
@@ -294,7 +294,7 @@ static int is_draft(uint32_t number)
 }
 
 /* 0 or -errno. The new one's number: known_end. */
-static int append(void)
+static int event_type_append(void)
 {
 	struct weft_log_record record = {.type = WEFT_LOG_EVENT_TYPE, .id = known_end};
 	int failed;
@@ -312,17 +312,17 @@ static int append(void)
 }
 
 /* Its number, or -errno. */
-static int number_of(const struct weft_event_type *type)
+static int event_type_number_of(const struct weft_event_type *type)
 {
 	int failed = weft_event_rows ? draft_type(type) : -ENOMEM;
 	uint32_t number;
 
 	if (failed)
 		return failed;
-	number = find(type->name);
+	number = event_type_find(type->name);
 	if (number)
 		return is_draft(number) ? (int)number : -EBUSY;
-	failed = append();
+	failed = event_type_append();
 	return failed ? failed : (int)known_end - 1;
 }
 
@@ -345,8 +345,8 @@ static uint64_t floats(const struct weft_event_type *type)
 	return mask;
 }
 
-static const struct weft_event_row *publish(struct weft_event_type *type,
-					    const struct weft_event_row *row)
+static const struct weft_event_row *event_type_publish(struct weft_event_type *type,
+						       const struct weft_event_row *row)
 {
 	__atomic_store_n(&type->row, row, __ATOMIC_RELEASE);
 	return row;
@@ -359,21 +359,21 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 
 	if (row)
 		return row;
-	number = number_of(type);
+	number = event_type_number_of(type);
 	if (number < 0) {
-		if (has_session())
+		if (event_type_has_session())
 			weft_rt_count(WEFT_COUNTER_EVENT_TYPES_REFUSED, 1);
-		return publish(type, &never);
+		return event_type_publish(type, &never);
 	}
 	type->number = (uint32_t)number;
 	type->payload_bytes = payload_bytes(type);
 	type->rsv[0] = floats(type);
 	type->rsv[1] = !type->rsv[0] && (type->payload_bytes || !type->field_count);
-	return publish(type, &weft_event_rows[number]);
+	return event_type_publish(type, &weft_event_rows[number]);
 }
 
 /* Before this copy has begun nobody knows whose type it will be. */
-static int has_begun(void)
+static int event_type_has_begun(void)
 {
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_NONE;
 }
@@ -382,7 +382,7 @@ const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type)
 {
 	const struct weft_event_row *row;
 
-	if (!has_begun())
+	if (!event_type_has_begun())
 		return &never;
 	weft_fork_look();
 	if (!weft_log_lock_within(PATIENCE_NS))

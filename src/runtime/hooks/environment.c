@@ -48,7 +48,7 @@ static struct {
  * nobody to meet: that byte is the last one written when there is. */
 static char socket_entry[SOCKET_BYTES + PATH_BYTES] = SOCKET;
 
-static void note(int which, const void *address)
+static void environment_note(int which, const void *address)
 {
 	Dl_info info;
 	size_t bytes;
@@ -64,8 +64,8 @@ static void note(int which, const void *address)
 
 void weft_environment_open(void)
 {
-	note(US, own);
-	note(WAITS, (const void *)(uintptr_t)weft_waits_v1);
+	environment_note(US, own);
+	environment_note(WAITS, (const void *)(uintptr_t)weft_waits_v1);
 }
 
 /* ---- LD_PRELOAD */
@@ -76,7 +76,7 @@ static size_t word_bytes(const char *at)
 	return strcspn(at, ": ");
 }
 
-static int is_own(const char *at, size_t bytes)
+static int environment_is_own(const char *at, size_t bytes)
 {
 	for (int i = 0; bytes && i < OWN_COUNT; i++)
 		if (bytes == own[i].bytes && !memcmp(at, own[i].path, bytes))
@@ -89,7 +89,7 @@ static int names_us(const char *at)
 	while (*at) {
 		size_t bytes = word_bytes(at);
 
-		if (is_own(at, bytes))
+		if (environment_is_own(at, bytes))
 			return 1;
 		at += bytes + (at[bytes] != 0);
 	}
@@ -120,7 +120,7 @@ static char *copy_others(char *to, const char *entry)
 	while (*at) {
 		size_t bytes = word_bytes(at);
 
-		if (bytes && !is_own(at, bytes)) {
+		if (bytes && !environment_is_own(at, bytes)) {
 			if (to != start)
 				*to++ = ':';
 			memcpy(to, at, bytes);
@@ -203,7 +203,7 @@ struct survey {
 	int has_socket;
 };
 
-static void survey(struct survey *s, char *const env[])
+static void environment_survey(struct survey *s, char *const env[])
 {
 	*s = (struct survey){0};
 	for (; env[s->count]; s->count++) {
@@ -223,7 +223,7 @@ size_t weft_environment_room(char *const env[])
 	weft_environment_refresh();
 	if (!env)
 		return 0;
-	survey(&s, env);
+	environment_survey(&s, env);
 	room = (s.count + 2) * sizeof(*env) + s.preload_bytes;
 	if (room > ROOM_MAX)
 		return 0;
@@ -266,7 +266,7 @@ char **weft_environment_pass(char *const env[], void *room)
 {
 	struct survey s;
 
-	survey(&s, env);
+	environment_survey(&s, env);
 	return s.preload_bytes && file_is_gone() ? pass_without_us(room, s.count, env)
 						 : pass_with_socket(room, s.count, env);
 }

@@ -71,7 +71,7 @@ static void hand_down(struct handed_down *h)
 }
 
 /* Of this very process, not of a child that it spawns. */
-static void hand_over(struct handed_down *h)
+static void hook_exec_hand_over(struct handed_down *h)
 {
 	hand_down(h);
 	weft_account_process();
@@ -88,7 +88,7 @@ static void hand_over(struct handed_down *h)
 	} while (0)
 
 /* It failed, or it was another process that was begun. */
-static void take_back(const struct handed_down *h)
+static void hook_exec_take_back(const struct handed_down *h)
 {
 	int saved = errno;
 
@@ -107,9 +107,9 @@ WEFT_API int execve(const char *path, char *const argv[], char *const env[])
 	int result;
 
 	PASS_ENVIRONMENT(env);
-	hand_over(&h);
+	hook_exec_hand_over(&h);
 	result = weft_real(execve)(path, argv, env);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -119,9 +119,9 @@ WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
 	int result;
 
 	PASS_ENVIRONMENT(env);
-	hand_over(&h);
+	hook_exec_hand_over(&h);
 	result = weft_real(execvpe)(file, argv, env);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -131,9 +131,9 @@ WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
 	int result;
 
 	PASS_ENVIRONMENT(env);
-	hand_over(&h);
+	hook_exec_hand_over(&h);
 	result = weft_real(fexecve)(fd, argv, env);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -227,7 +227,7 @@ WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
 	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -241,7 +241,7 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	PASS_ENVIRONMENT(env);
 	hand_down(&h);
 	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -255,7 +255,7 @@ WEFT_API int system(const char *command)
 	meet_attached();
 	hand_down(&h);
 	result = weft_real(system)(command);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }
 
@@ -267,6 +267,6 @@ WEFT_API FILE *popen(const char *command, const char *type)
 	meet_attached();
 	hand_down(&h);
 	result = weft_real(popen)(command, type);
-	take_back(&h);
+	hook_exec_take_back(&h);
 	return result;
 }

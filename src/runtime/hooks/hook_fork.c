@@ -14,7 +14,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 
-static void notice(void)
+static void hook_fork_notice(void)
 {
 	if (weft_hook_is_on(WEFT_HOOK_EXEC) && !weft_guard_holds() &&
 	    __atomic_load_n(&weft_rt.state, __ATOMIC_RELAXED) != WEFT_RT_NONE)
@@ -29,7 +29,7 @@ WEFT_API pid_t _Fork(void)
 	pid_t pid = weft_real(_Fork) ? weft_real(_Fork)() : weft_real(fork)();
 
 	if (pid == 0)
-		notice();
+		hook_fork_notice();
 	return pid;
 }
 
@@ -43,7 +43,7 @@ static int run_clone(void *arg)
 {
 	struct clone_start start = *(struct clone_start *)arg;
 
-	notice();
+	hook_fork_notice();
 	return start.run(start.arg);
 }
 

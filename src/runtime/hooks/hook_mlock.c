@@ -56,7 +56,7 @@ static void find_ours(struct range ours[OURS])
 	ours[LIBRARY] = find_library();
 }
 
-static int is_ours(const struct range ours[OURS], const struct range *r)
+static int hook_mlock_is_ours(const struct range ours[OURS], const struct range *r)
 {
 	for (int i = 0; i < OURS; i++)
 		if (r->low >= ours[i].low && r->high <= ours[i].high)
@@ -71,7 +71,7 @@ struct parser {
 };
 
 /* 1: a mapping is complete. */
-static int take(struct parser *p, char c)
+static int hook_mlock_take(struct parser *p, char c)
 {
 	uint64_t *number = p->part == 0 ? &p->now.low : &p->now.high;
 
@@ -99,7 +99,8 @@ static uint64_t go_through(const struct range ours[OURS], int locks, long how)
 		return 0;
 	while ((got = sys_call3(SYS_read, fd, text, sizeof(text))) > 0) {
 		for (long i = 0; i < got; i++) {
-			if (!take(&p, text[i]) || p.now.low >= USER_TOP || is_ours(ours, &p.now))
+			if (!hook_mlock_take(&p, text[i]) || p.now.low >= USER_TOP ||
+			    hook_mlock_is_ours(ours, &p.now))
 				continue;
 			bytes += p.now.high - p.now.low;
 			if (locks) /* what cannot be touched is locked, and said to be an error */
@@ -128,7 +129,7 @@ static int lock_own(const struct range ours[OURS], int flags)
 	return 0;
 }
 
-static void let_go(const struct range ours[OURS])
+static void hook_mlock_let_go(const struct range ours[OURS])
 {
 	for (int i = 0; i < LIBRARY; i++)
 		if (ours[i].high)
@@ -144,7 +145,7 @@ WEFT_API int mlockall(int flags)
 		return result;
 	find_ours(ours);
 	if (!result) {
-		let_go(ours);
+		hook_mlock_let_go(ours);
 	} else if (errno == ENOMEM && !lock_own(ours, flags)) {
 		errno = before;
 		result = 0;

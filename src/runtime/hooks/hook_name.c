@@ -18,7 +18,7 @@
 
 _Static_assert(sizeof(((struct weft_slot *)0)->given_name) == NAME_BYTES + 1, "with its NUL");
 
-static void put_name(struct weft_slot *slot, const char *name)
+static void hook_name_put(struct weft_slot *slot, const char *name)
 {
 	uint64_t words[2] = {0, 0};
 
@@ -29,19 +29,20 @@ static void put_name(struct weft_slot *slot, const char *name)
 	__atomic_store_n(&slot->given_name[0], words[0], __ATOMIC_RELEASE);
 }
 
-static int has_session(void)
+static int hook_name_has_session(void)
 {
 	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_has_master();
 }
 
 void weft_name_own(const char *name)
 {
-	if (has_session() && weft_slot_mine() && (weft_rt_is_careful() || !weft_is_vfork_child()))
-		put_name(weft_slot_mine(), name);
+	if (hook_name_has_session() && weft_slot_mine() &&
+	    (weft_rt_is_careful() || !weft_is_vfork_child()))
+		hook_name_put(weft_slot_mine(), name);
 }
 
 /* Another's, which lives: the caller has its handle. It may have no slot (yet). */
-static struct weft_slot *slot_of(pthread_t thread)
+static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
 	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
 
@@ -57,10 +58,10 @@ static struct weft_slot *slot_of(pthread_t thread)
 
 static void name_other(pthread_t thread, const char *name)
 {
-	struct weft_slot *slot = has_session() ? slot_of(thread) : NULL;
+	struct weft_slot *slot = hook_name_has_session() ? hook_name_slot_of(thread) : NULL;
 
 	if (slot)
-		put_name(slot, name);
+		hook_name_put(slot, name);
 }
 
 WEFT_API int pthread_setname_np(pthread_t thread, const char *name)

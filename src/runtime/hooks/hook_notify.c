@@ -44,14 +44,14 @@ static struct notified table[COUNT];
 
 /* ---- in the thread */
 
-static void leave(void *was_opened)
+static void hook_notify_leave(void *was_opened)
 {
 	if (*(int *)was_opened)
 		weft_mask_close_here();
 	weft_thread_leave();
 }
 
-static void begin(const struct notified *n)
+static void hook_notify_begin(const struct notified *n)
 {
 	const struct weft_thread_stack stack = {.bytes = n->stack_bytes};
 
@@ -60,13 +60,13 @@ static void begin(const struct notified *n)
 		weft_thread_prime(&stack);
 }
 
-static void call(const struct notified *n, union sigval value)
+static void hook_notify_call(const struct notified *n, union sigval value)
 {
 	struct weft_cleanup at_exit;
 	int was_opened = weft_mask_open_here();
 
-	begin(n);
-	weft_cleanup_push(&at_exit, leave, &was_opened);
+	hook_notify_begin(n);
+	weft_cleanup_push(&at_exit, hook_notify_leave, &was_opened);
 	n->function(value);
 	weft_cleanup_pop(&at_exit, 1);
 }
@@ -74,7 +74,7 @@ static void call(const struct notified *n, union sigval value)
 #define DEFINE(n)                                                                                  \
 	static void notify_##n(union sigval value)                                                 \
 	{                                                                                          \
-		call(&table[0##n], value);                                                         \
+		hook_notify_call(&table[0##n], value);                                             \
 	}
 ALL(DEFINE)
 #undef DEFINE
@@ -85,13 +85,13 @@ static notify_fn *const ours[COUNT] = {ALL(NAME)};
 
 /* ---- in its creator */
 
-static int is_of(const struct notified *n, notify_fn *function, uint64_t stack_bytes)
+static int hook_notify_is_of(const struct notified *n, notify_fn *function, uint64_t stack_bytes)
 {
 	return __atomic_load_n(&n->state, __ATOMIC_ACQUIRE) == FILLED && n->function == function &&
 	       n->stack_bytes == stack_bytes;
 }
 
-static int takes(struct notified *n, notify_fn *function, uint64_t stack_bytes)
+static int hook_notify_takes(struct notified *n, notify_fn *function, uint64_t stack_bytes)
 {
 	uint32_t nobody = FREE;
 
@@ -107,8 +107,8 @@ static int takes(struct notified *n, notify_fn *function, uint64_t stack_bytes)
 static notify_fn *ours_for(notify_fn *function, uint64_t stack_bytes)
 {
 	for (int i = 0; i < COUNT; i++)
-		if (is_of(&table[i], function, stack_bytes) ||
-		    takes(&table[i], function, stack_bytes))
+		if (hook_notify_is_of(&table[i], function, stack_bytes) ||
+		    hook_notify_takes(&table[i], function, stack_bytes))
 			return ours[i];
 	if (weft_rt_is_ready() && weft_guard_holds())
 		weft_rt_count(WEFT_COUNTER_NOTIFY_FULL, 1);
@@ -138,7 +138,7 @@ static void *in_librt(const char *name)
 	return found;
 }
 
-static int refuse(void)
+static int hook_notify_refuse(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -153,7 +153,8 @@ WEFT_API int timer_create(clockid_t clock, struct sigevent *event, timer_t *time
 		real = weft_real(timer_create);
 	if (!real)
 		*(void **)(void *)&real = in_librt("timer_create");
-	return real ? real(clock, (struct sigevent *)with_ours(event, &copy), timer) : refuse();
+	return real ? real(clock, (struct sigevent *)with_ours(event, &copy), timer)
+		    : hook_notify_refuse();
 }
 
 WEFT_API int mq_notify(mqd_t queue, const struct sigevent *event)
@@ -163,5 +164,5 @@ WEFT_API int mq_notify(mqd_t queue, const struct sigevent *event)
 
 	if (!real)
 		*(void **)(void *)&real = in_librt("mq_notify");
-	return real ? real(queue, with_ours(event, &copy)) : refuse();
+	return real ? real(queue, with_ours(event, &copy)) : hook_notify_refuse();
 }

@@ -21,7 +21,7 @@ static void be_found(void)
 	weft_sampler_install();
 }
 
-static void keep(void)
+static void hook_profil_keep(void)
 {
 	if (weft_hook_is_on(WEFT_HOOK_SIGNALS))
 		weft_disposition_keep(WEFT_KEPT_PROF);
@@ -40,7 +40,7 @@ WEFT_API void __monstartup(unsigned long low, unsigned long high)
 		return;
 	be_found();
 	weft_real(__monstartup)(low, high);
-	keep();
+	hook_profil_keep();
 }
 
 WEFT_API void monstartup(unsigned long low, unsigned long high)
@@ -54,7 +54,7 @@ WEFT_API void moncontrol(int mode)
 		return;
 	be_found();
 	weft_real(moncontrol)(mode);
-	keep();
+	hook_profil_keep();
 }
 
 WEFT_API int profil(unsigned short *buffer, size_t bytes, size_t offset, unsigned int scale)
@@ -64,7 +64,7 @@ WEFT_API int profil(unsigned short *buffer, size_t bytes, size_t offset, unsigne
 	be_found();
 	if (weft_real(profil))
 		result = weft_real(profil)(buffer, bytes, offset, scale);
-	keep();
+	hook_profil_keep();
 	return result;
 }
 
@@ -75,6 +75,6 @@ WEFT_API int sprofil(void *regions, int count, void *every, unsigned int flags)
 	be_found();
 	if (weft_real(sprofil))
 		result = weft_real(sprofil)(regions, count, every, flags);
-	keep();
+	hook_profil_keep();
 	return result;
 }

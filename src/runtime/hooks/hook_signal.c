@@ -16,7 +16,7 @@
 #include "runtime/signals/altstack.h"
 
 /* Ours, or might become ours at this moment. */
-static int is_kept(int signo)
+static int hook_signal_is_kept(int signo)
 {
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
 	       (weft_disposition_is_kept(signo) ||
@@ -42,7 +42,7 @@ static int change_in_vfork_child(int signo, const struct sigaction *action, stru
 	return result;
 }
 
-static int change(int signo, const struct sigaction *action, struct sigaction *old)
+static int hook_signal_change(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	int result;
 
@@ -63,8 +63,8 @@ static int masks_are_kept(void)
 
 WEFT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	if (is_kept(signo))
-		return change(signo, action, old);
+	if (hook_signal_is_kept(signo))
+		return hook_signal_change(signo, action, old);
 	return masks_are_kept() ? weft_altstack_set_action(signo, action, old)
 				: weft_real(sigaction)(signo, action, old);
 }
@@ -86,7 +86,7 @@ static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned in
 	action.sa_flags = (int)flags;
 	if (masks_itself)
 		sigaddset(&action.sa_mask, signo);
-	return change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
+	return hook_signal_change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
 }
 
 /* What siginterrupt has said, for signal to follow. */
@@ -99,7 +99,7 @@ static int interrupts_calls(int signo)
 
 WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)
 {
-	if (!is_kept(signo))
+	if (!hook_signal_is_kept(signo))
 		return weft_real(signal)(signo, handler);
 	return set_handler(signo, handler, interrupts_calls(signo) ? 0 : SA_RESTART, 1);
 }
@@ -122,7 +122,7 @@ WEFT_API weft_signal_fn ssignal(int signo, weft_signal_fn handler)
 
 WEFT_API weft_signal_fn sysv_signal(int signo, weft_signal_fn handler)
 {
-	if (is_kept(signo))
+	if (hook_signal_is_kept(signo))
 		return set_handler(signo, handler, SA_RESETHAND | SA_NODEFER, 0);
 	if (weft_real(__sysv_signal))
 		return weft_real(__sysv_signal)(signo, handler);
@@ -141,12 +141,12 @@ WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
 	int was_blocked = weft_mask_has(signo);
 	weft_signal_fn was;
 
-	if (!is_kept(signo))
+	if (!hook_signal_is_kept(signo))
 		return weft_real(sigset)(signo, handler);
 	if (handler == HOLD) {
 		struct sigaction action;
 
-		change(signo, NULL, &action);
+		hook_signal_change(signo, NULL, &action);
 		weft_mask_change_one(SIG_BLOCK, signo);
 		return was_blocked ? HOLD : action.sa_handler;
 	}
@@ -157,7 +157,7 @@ WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
 
 WEFT_API int sigignore(int signo)
 {
-	if (!is_kept(signo))
+	if (!hook_signal_is_kept(signo))
 		return weft_real(sigignore)(signo);
 	return set_handler(signo, SIG_IGN, 0, 0) == SIG_ERR ? -1 : 0;
 }
@@ -166,9 +166,9 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 {
 	struct sigaction action;
 
-	if (!is_kept(signo))
+	if (!hook_signal_is_kept(signo))
 		return weft_real(siginterrupt)(signo, interrupts);
-	change(signo, NULL, &action);
+	hook_signal_change(signo, NULL, &action);
 	if (interrupts) {
 		__atomic_fetch_or(&interrupting, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
 		action.sa_flags &= ~SA_RESTART;
@@ -176,5 +176,5 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 		__atomic_fetch_and(&interrupting, ~(UINT64_C(1) << (signo - 1)), __ATOMIC_RELAXED);
 		action.sa_flags |= SA_RESTART;
 	}
-	return change(signo, &action, NULL);
+	return hook_signal_change(signo, &action, NULL);
 }

@@ -40,7 +40,7 @@ void weft_thread_leave(void)
 		weft_slot_release();
 }
 
-static void leave(void *arg)
+static void hook_thread_leave(void *arg)
 {
 	(void)arg;
 	weft_thread_leave();
@@ -71,7 +71,7 @@ static void *run(void *arg)
 	free(arg);
 	weft_mask_inherit(start.mask);
 	weft_thread_prime(&start.stack);
-	weft_cleanup_push(&at_exit, leave, NULL);
+	weft_cleanup_push(&at_exit, hook_thread_leave, NULL);
 	if (start.run)
 		result = start.run(start.arg);
 	else

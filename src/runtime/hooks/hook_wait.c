@@ -19,7 +19,7 @@
 
 #define SYS_EPOLL_PWAIT2 441 /* since Linux 5.11 */
 
-static int has_sigprof(const sigset_t *set)
+static int hook_wait_has_sigprof(const sigset_t *set)
 {
 	return set && sigismember(set, SIGPROF) == 1;
 }
@@ -156,7 +156,8 @@ WEFT_API int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	int result = weft_real(signalfd)(fd, mask, flags);
 
-	if (result >= 0 && has_sigprof(mask) && weft_mask_is_active() && !weft_is_vfork_child())
+	if (result >= 0 && hook_wait_has_sigprof(mask) && weft_mask_is_active() &&
+	    !weft_is_vfork_child())
 		weft_mask_read_by_fd();
 	return result;
 }
@@ -196,7 +197,7 @@ WEFT_API int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct tim
 	siginfo_t unasked;
 	int was_blocked, result, saved;
 
-	if (!weft_mask_is_active() || !has_sigprof(set) || weft_is_vfork_child())
+	if (!weft_mask_is_active() || !hook_wait_has_sigprof(set) || weft_is_vfork_child())
 		return weft_real(sigtimedwait)(set, info, timeout);
 	was_blocked = weft_mask_begin_wait();
 	result = wait_for_theirs(set, info ? info : &unasked, timeout);

@@ -95,7 +95,7 @@ struct range {
 enum { LIBC, LIBDL, LIBPTHREAD, LIBRT, LIBC_PARTS, LOADER = LIBC_PARTS, OURS, RANGES };
 static struct range ranges[RANGES];
 
-static int holds(const struct range *range, uint64_t address)
+static int patch_holds(const struct range *range, uint64_t address)
 {
 	return address >= range->low && address < range->high;
 }
@@ -103,7 +103,7 @@ static int holds(const struct range *range, uint64_t address)
 static int is_libc(uint64_t address)
 {
 	for (int i = 0; i < LIBC_PARTS; i++)
-		if (holds(&ranges[i], address))
+		if (patch_holds(&ranges[i], address))
 			return 1;
 	return 0;
 }
@@ -154,7 +154,7 @@ static void find_bindings(void)
 	dlerror();
 }
 
-static int find_places(void)
+static int patch_find_places(void)
 {
 	struct places p = {{0}, {0}, 0};
 
@@ -172,10 +172,10 @@ static const struct hook *hook_of(const char *name)
 	return NULL;
 }
 
-static int is_wanted(const struct hook *hook)
+static int patch_is_wanted(const struct hook *hook)
 {
 	return hook && (hook->group == ALWAYS || weft_hook_is_on(hook->group)) &&
-	       holds(&ranges[OURS], (uint64_t)(uintptr_t)hook->function);
+	       patch_holds(&ranges[OURS], (uint64_t)(uintptr_t)hook->function);
 }
 
 static int may_change(const struct patch_module *m, const struct hook *hook, uint64_t now)
@@ -190,7 +190,7 @@ static void patch_table(const struct patch_module *m, const ElfW(Rela) * r, uint
 		const struct hook *hook = name ? hook_of(name) : NULL;
 		uint64_t *slot = (uint64_t *)(uintptr_t)(m->base + r->r_offset);
 
-		if (!is_wanted(hook) || !may_change(m, hook, *slot) ||
+		if (!patch_is_wanted(hook) || !may_change(m, hook, *slot) ||
 		    !weft_patch_store(m, slot, hook->function))
 			continue;
 		weft_rt_count(WEFT_COUNTER_CALLS_PATCHED, 1);
@@ -257,7 +257,7 @@ static void patch_all(int from)
 	weft_hooks_tell();
 }
 
-static int count_one(struct dl_phdr_info *info, size_t size, void *arg)
+static int patch_count_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct modules *modules = arg;
 
@@ -272,7 +272,7 @@ static struct modules modules_now(void)
 {
 	struct modules modules = {0};
 
-	dl_iterate_phdr(count_one, &modules);
+	dl_iterate_phdr(patch_count_one, &modules);
 	return modules;
 }
 
@@ -365,7 +365,7 @@ static void note_own_stack(void)
 
 void weft_patch_open(void)
 {
-	is_late = find_places();
+	is_late = patch_find_places();
 	if (!is_late)
 		return;
 	show_symbols();

@@ -24,12 +24,12 @@
 #define VERSION_NUMBER 0x7FFF /* the rest is a flag */
 
 /* Some libcs relocate these values in place, others do not. */
-static const void *in_module(const struct patch_module *m, uint64_t value)
+static const void *patch_module_in(const struct patch_module *m, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < m->low ? m->base + value : value);
 }
 
-static void read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
+static void patch_module_read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
 {
 	uint64_t plt = 0, plt_bytes = 0, rela = 0, rela_bytes = 0, is_rela = 1;
 
@@ -37,9 +37,9 @@ static void read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
 		uint64_t value = d->d_un.d_val;
 
 		if (d->d_tag == DT_SYMTAB)
-			m->symbols = in_module(m, value);
+			m->symbols = patch_module_in(m, value);
 		else if (d->d_tag == DT_STRTAB)
-			m->strings = in_module(m, value);
+			m->strings = patch_module_in(m, value);
 		else if (d->d_tag == DT_JMPREL)
 			plt = value;
 		else if (d->d_tag == DT_PLTRELSZ)
@@ -51,17 +51,17 @@ static void read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
 		else if (d->d_tag == DT_RELASZ)
 			rela_bytes = value;
 		else if (d->d_tag == DT_VERSYM)
-			m->versions = in_module(m, value);
+			m->versions = patch_module_in(m, value);
 		else if (d->d_tag == DT_VERNEED)
-			m->needs = in_module(m, value);
+			m->needs = patch_module_in(m, value);
 		m->has_rpath |= d->d_tag == DT_RPATH;
 		m->has_runpath |= d->d_tag == DT_RUNPATH;
 	}
 	if (!m->symbols || !m->strings)
 		return;
-	m->tables[0] = plt && is_rela ? in_module(m, plt) : NULL;
+	m->tables[0] = plt && is_rela ? patch_module_in(m, plt) : NULL;
 	m->counts[0] = m->tables[0] ? plt_bytes / sizeof(ElfW(Rela)) : 0;
-	m->tables[1] = rela ? in_module(m, rela) : NULL;
+	m->tables[1] = rela ? patch_module_in(m, rela) : NULL;
 	m->counts[1] = m->tables[1] ? rela_bytes / sizeof(ElfW(Rela)) : 0;
 }
 
@@ -91,7 +91,7 @@ void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info)
 			dynamic = (const void *)(uintptr_t)(m->base + info->dlpi_phdr[i].p_vaddr);
 	}
 	if (dynamic)
-		read_dynamic(m, dynamic);
+		patch_module_read_dynamic(m, dynamic);
 }
 
 const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r)

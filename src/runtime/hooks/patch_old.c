@@ -38,7 +38,7 @@ static int asks_for_old(const struct patch_module *m)
 	return 0;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+static int patch_old_look(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct question *q = arg;
 	struct patch_module m;
@@ -75,7 +75,7 @@ weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
 
 	if (__atomic_load_n(&known_new, __ATOMIC_RELAXED) == q.address)
 		return NULL;
-	dl_iterate_phdr(look, &q);
+	dl_iterate_phdr(patch_old_look, &q);
 	if (q.is_old)
 		*(void **)(void *)&old = old_one();
 	if (!old)

@@ -41,7 +41,7 @@ int weft_otel_foreign_is_name(const char *name)
 }
 
 /* From this process, as one reads from another: what is not there is an error and no fault. */
-static int copy(void *to, uint64_t from, size_t bytes)
+static int otel_foreign_copy(void *to, uint64_t from, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
 	long n =
@@ -54,7 +54,7 @@ static int has_header(uint64_t at)
 {
 	struct weft_otel_process_header h = {0};
 
-	return !copy(&h, at, sizeof(h)) &&
+	return !otel_foreign_copy(&h, at, sizeof(h)) &&
 	       !memcmp(h.signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h.signature));
 }
 
@@ -109,7 +109,7 @@ static int next_byte(struct lines *l)
 	return (unsigned char)l->buffer[l->at++];
 }
 
-static int next_line(struct lines *l)
+static int otel_foreign_next_line(struct lines *l)
 {
 	uint32_t n = 0;
 	int c;
@@ -129,7 +129,7 @@ uint64_t weft_otel_foreign_find(const char *maps, uint64_t own)
 
 	if (l.fd < 0)
 		return 0;
-	while (!found && next_line(&l))
+	while (!found && otel_foreign_next_line(&l))
 		found = look_at_line(l.line, own);
 	sys_call1(SYS_close, l.fd);
 	return found;
@@ -159,7 +159,7 @@ static int read_varint(struct message *m, uint64_t *value)
 	return 0;
 }
 
-static int pass_over(struct message *m, uint64_t bytes)
+static int otel_foreign_pass_over(struct message *m, uint64_t bytes)
 {
 	if (bytes > (uint64_t)(m->end - m->at))
 		return 0;
@@ -168,7 +168,7 @@ static int pass_over(struct message *m, uint64_t bytes)
 }
 
 /* 0: the end, or what is no protocol buffer. */
-static int next_field(struct message *m, struct field *f)
+static int otel_foreign_next_field(struct message *m, struct field *f)
 {
 	uint64_t tag, value;
 
@@ -180,14 +180,14 @@ static int next_field(struct message *m, struct field *f)
 	case 0:
 		return read_varint(m, &value);
 	case 1:
-		return pass_over(m, 8);
+		return otel_foreign_pass_over(m, 8);
 	case 2:
-		if (!read_varint(m, &value) || !pass_over(m, value))
+		if (!read_varint(m, &value) || !otel_foreign_pass_over(m, value))
 			return 0;
 		f->data = (struct message){m->at - value, m->at};
 		return 1;
 	case 5:
-		return pass_over(m, 4);
+		return otel_foreign_pass_over(m, 4);
 	default:
 		return 0;
 	}
@@ -199,13 +199,13 @@ static struct message last_field(struct message m, uint64_t number)
 	struct message found = {0};
 	struct field f;
 
-	while (next_field(&m, &f))
+	while (otel_foreign_next_field(&m, &f))
 		if (f.number == number && f.data.end)
 			found = f.data;
 	return found;
 }
 
-static size_t bytes_of(struct message m)
+static size_t otel_foreign_bytes_of(struct message m)
 {
 	return (size_t)(m.end - m.at);
 }
@@ -217,12 +217,12 @@ static int take_keys(struct message array)
 	struct field f;
 	int failed = 0;
 
-	while (!failed && index < WEFT_OTEL_PROCESS_KEYS_MAX && next_field(&array, &f))
+	while (!failed && index < WEFT_OTEL_PROCESS_KEYS_MAX && otel_foreign_next_field(&array, &f))
 		if (f.number == 1 && f.data.end) {
 			struct message text = last_field(f.data, 1);
 
-			failed =
-				weft_otel_keys_add_at(index, (const char *)text.at, bytes_of(text));
+			failed = weft_otel_keys_add_at(index, (const char *)text.at,
+						       otel_foreign_bytes_of(text));
 			index += !failed;
 		}
 	__atomic_store_n(&weft_otel_keys_usable, index, __ATOMIC_RELEASE);
@@ -234,14 +234,14 @@ int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes)
 	struct message m = {payload, payload + bytes};
 	struct field f;
 
-	while (next_field(&m, &f)) {
+	while (otel_foreign_next_field(&m, &f)) {
 		struct message key;
 
 		if (f.number != 2 || !f.data.end)
 			continue;
 		key = last_field(f.data, 1);
-		if (bytes_of(key) == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
-		    !memcmp(key.at, WEFT_OTEL_KEY_MAP_KEY, bytes_of(key)))
+		if (otel_foreign_bytes_of(key) == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
+		    !memcmp(key.at, WEFT_OTEL_KEY_MAP_KEY, otel_foreign_bytes_of(key)))
 			return take_keys(last_field(last_field(f.data, 2), 5));
 	}
 	return -ENOENT;
@@ -254,13 +254,14 @@ static int copy_payload(uint64_t mapping, uint8_t *to, uint32_t *bytes)
 	int failed = -EAGAIN;
 
 	for (int i = 0; i < TRIES && failed; i++) {
-		if (copy(&h, mapping, sizeof(h)))
+		if (otel_foreign_copy(&h, mapping, sizeof(h)))
 			return -EFAULT;
 		if (h.version != WEFT_OTEL_PROCESS_VERSION ||
 		    h.payload_bytes > WEFT_OTEL_PROCESS_PAYLOAD_MAX)
 			return -EPROTO;
-		failed = h.published_ns ? copy(to, h.payload, h.payload_bytes) : -EAGAIN;
-		if (copy(&after, mapping, sizeof(after)))
+		failed = h.published_ns ? otel_foreign_copy(to, h.payload, h.payload_bytes)
+					: -EAGAIN;
+		if (otel_foreign_copy(&after, mapping, sizeof(after)))
 			return -EFAULT;
 		if (!failed && memcmp(&h, &after, sizeof(h)) != 0)
 			failed = -EAGAIN;

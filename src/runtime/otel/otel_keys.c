@@ -94,7 +94,7 @@ int weft_otel_keys_find(const char *key, size_t bytes)
 	return index >= 0 ? index : find_along(key, bytes, hash);
 }
 
-static void give_hint(uint32_t index, uint32_t hash)
+static void otel_keys_give_hint(uint32_t index, uint32_t hash)
 {
 	for (uint32_t n = 0; n < PLACES; n++) {
 		uint16_t expected = 0;
@@ -106,7 +106,7 @@ static void give_hint(uint32_t index, uint32_t hash)
 	}
 }
 
-static struct otel_key *make_key(const char *key, size_t bytes)
+static struct otel_key *otel_keys_make_key(const char *key, size_t bytes)
 {
 	uint32_t size = (uint32_t)(sizeof(struct otel_key) + bytes + 8) & ~7u;
 	uint32_t at = __atomic_load_n(&arena_used, __ATOMIC_RELAXED);
@@ -125,14 +125,14 @@ static struct otel_key *make_key(const char *key, size_t bytes)
 }
 
 /* At the first free place from @index on, unless somebody has put the same key there. */
-static int append(struct otel_key *k, uint32_t index)
+static int otel_keys_append(struct otel_key *k, uint32_t index)
 {
 	for (; index < WEFT_OTEL_PROCESS_KEYS_MAX; index++) {
 		struct otel_key *there = NULL;
 
 		if (__atomic_compare_exchange_n(&keys[index], &there, k, 0, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
-			give_hint(index, k->hash);
+			otel_keys_give_hint(index, k->hash);
 			return (int)index;
 		}
 		if (otel_key_is(there, k->text, k->bytes))
@@ -157,8 +157,8 @@ int weft_otel_keys_add(const char *key, size_t bytes, int *is_new)
 	if (!bytes || bytes > OTEL_KEY_BYTES || count == WEFT_OTEL_PROCESS_KEYS_MAX ||
 	    !weft_otel_is_utf8(key, bytes))
 		return -1;
-	k = make_key(key, bytes);
-	index = k ? append(k, count) : -1;
+	k = otel_keys_make_key(key, bytes);
+	index = k ? otel_keys_append(k, count) : -1;
 	*is_new = index >= 0 && weft_otel_key_at((uint32_t)index) == k;
 	return index;
 }
@@ -172,8 +172,8 @@ int weft_otel_keys_add_at(uint32_t index, const char *key, size_t bytes)
 		bytes = 0;
 	if (there)
 		return otel_key_is(there, key, bytes) ? 0 : -EEXIST;
-	k = make_key(key, bytes);
-	return k && append(k, index) == (int)index ? 0 : -ENOSPC;
+	k = otel_keys_make_key(key, bytes);
+	return k && otel_keys_append(k, index) == (int)index ? 0 : -ENOSPC;
 }
 
 /* How many bytes the character at @s has, by its first; 0 = none begins so. */

@@ -77,7 +77,7 @@ static uint32_t field_bytes(uint32_t bytes)
 	return 1 + varint_bytes(bytes) + bytes;
 }
 
-static uint8_t *put_start(uint8_t *to, int number, uint32_t bytes)
+static uint8_t *otel_process_put_start(uint8_t *to, int number, uint32_t bytes)
 {
 	*to++ = (uint8_t)(number << 3 | 2);
 	for (; bytes >= 0x80; bytes >>= 7)
@@ -86,9 +86,9 @@ static uint8_t *put_start(uint8_t *to, int number, uint32_t bytes)
 	return to;
 }
 
-static uint8_t *put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
+static uint8_t *otel_process_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
 {
-	to = put_start(to, number, bytes);
+	to = otel_process_put_start(to, number, bytes);
 	memcpy(to, data, bytes);
 	return to + bytes;
 }
@@ -98,9 +98,9 @@ static uint8_t *put_attribute(uint8_t *to, const char *key, uint32_t bytes)
 {
 	uint32_t key_bytes = (uint32_t)strlen(key);
 
-	to = put_start(to, ATTRIBUTES, field_bytes(key_bytes) + field_bytes(bytes));
-	to = put_bytes(to, KEY, key, key_bytes);
-	return put_start(to, VALUE, bytes);
+	to = otel_process_put_start(to, ATTRIBUTES, field_bytes(key_bytes) + field_bytes(bytes));
+	to = otel_process_put_bytes(to, KEY, key, key_bytes);
+	return otel_process_put_start(to, VALUE, bytes);
 }
 
 static uint8_t *put_schema(uint8_t *to)
@@ -108,7 +108,7 @@ static uint8_t *put_schema(uint8_t *to)
 	uint32_t bytes = (uint32_t)strlen(weft_otel_chosen.schema);
 
 	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, field_bytes(bytes));
-	return put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
+	return otel_process_put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
 }
 
 static uint8_t *put_key_map(uint8_t *to, uint32_t count)
@@ -118,12 +118,12 @@ static uint8_t *put_key_map(uint8_t *to, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		bytes += field_bytes(field_bytes(weft_otel_key_at(i)->bytes));
 	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, field_bytes(bytes));
-	to = put_start(to, ARRAY, bytes);
+	to = otel_process_put_start(to, ARRAY, bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct otel_key *k = weft_otel_key_at(i);
 
-		to = put_start(to, ARRAY_VALUES, field_bytes(k->bytes));
-		to = put_bytes(to, TEXT, k->text, k->bytes);
+		to = otel_process_put_start(to, ARRAY_VALUES, field_bytes(k->bytes));
+		to = otel_process_put_bytes(to, TEXT, k->text, k->bytes);
 	}
 	return to;
 }
@@ -135,7 +135,7 @@ static uint32_t encode(uint8_t *to)
 	uint32_t bytes;
 	const uint8_t *resource = weft_otel_resource_bytes(&bytes);
 
-	to = put_bytes(to, RESOURCE, resource, bytes);
+	to = otel_process_put_bytes(to, RESOURCE, resource, bytes);
 	if (weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT) {
 		to = put_schema(to);
 		to = put_key_map(to, weft_otel_keys_count());
@@ -145,7 +145,7 @@ static uint32_t encode(uint8_t *to)
 
 /* ---- the header */
 
-static long set_name(void);
+static long otel_process_set_name(void);
 
 static uint64_t time_now(void)
 {
@@ -153,7 +153,7 @@ static uint64_t time_now(void)
 }
 
 /* A full fence behind the 0, one before the time: so says the protocol. */
-static void publish_once(void)
+static void otel_process_publish_once(void)
 {
 	uint64_t before = header->published_ns, now = time_now();
 	uint8_t *payload;
@@ -169,14 +169,14 @@ static void publish_once(void)
 }
 
 /* The bell is held, and after this is not: until nobody has rung meanwhile. */
-static void let_go(int has_changed)
+static void otel_process_let_go(int has_changed)
 {
 	uint32_t rung;
 
 	do {
 		rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
 		if (header && (has_changed || rung > 1))
-			publish_once();
+			otel_process_publish_once();
 		has_changed = 1;
 	} while (!__atomic_compare_exchange_n(&bell, &rung, 0, 0, __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
@@ -187,7 +187,7 @@ void weft_otel_process_republish(void)
 	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
 		return;
 	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
-	let_go(1);
+	otel_process_let_go(1);
 }
 
 void weft_otel_process_lock(void)
@@ -211,10 +211,10 @@ void weft_otel_process_lock(void)
 void weft_otel_process_unlock(int has_changed)
 {
 	if (has_changed && header) {
-		publish_once();
-		set_name();
+		otel_process_publish_once();
+		otel_process_set_name();
 	}
-	let_go(0);
+	otel_process_let_go(0);
 }
 
 /* ---- the mapping */
@@ -228,7 +228,7 @@ static int file_is_allowed(void)
 	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAPPING_BYTES);
 }
 
-static long make_file(void)
+static long otel_process_make_file(void)
 {
 	long fd = -ENOSYS;
 
@@ -253,7 +253,7 @@ static long map_private(long fd)
 }
 
 /* The mapping's name, and what wakes who listens for it; the process may have forbidden it. */
-static long set_name(void)
+static long otel_process_set_name(void)
 {
 	if (weft_rt_is_careful())
 		return -EPERM;
@@ -270,7 +270,7 @@ static void look_at_clocks(void)
 					  (uint64_t)boot.tv_nsec - now);
 }
 
-static void unmap(void)
+static void otel_process_unmap(void)
 {
 	if (header)
 		sys_call2(SYS_munmap, header, MAPPING_BYTES);
@@ -278,18 +278,18 @@ static void unmap(void)
 }
 
 /* Everything but the time is there before the time is. */
-static void fill_header(void)
+static void otel_process_fill_header(void)
 {
 	memcpy(header->signature, NAME, sizeof(header->signature));
 	header->version = WEFT_OTEL_PROCESS_VERSION;
 	look_at_clocks();
-	publish_once();
+	otel_process_publish_once();
 }
 
 /* The bell is held. Without a file and without a name nobody would find it. */
-static int map(void)
+static int otel_process_map(void)
 {
-	long fd = weft_rt_is_careful() ? -EPERM : make_file();
+	long fd = weft_rt_is_careful() ? -EPERM : otel_process_make_file();
 	long at = map_private(fd);
 
 	if (fd >= 0)
@@ -298,13 +298,13 @@ static int map(void)
 		return (int)at;
 	header = (struct weft_otel_process_header *)at;
 	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {
-		unmap();
+		otel_process_unmap();
 		return -EINVAL;
 	}
 	sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_NOHUGEPAGE);
-	fill_header();
-	if (set_name() < 0 && fd < 0) {
-		unmap();
+	otel_process_fill_header();
+	if (otel_process_set_name() < 0 && fd < 0) {
+		otel_process_unmap();
 		return -ENOTSUP;
 	}
 	keys_told = weft_otel_keys_count();
@@ -313,7 +313,7 @@ static int map(void)
 
 /* ---- begin and end */
 
-static void show(void)
+static void otel_process_show(void)
 {
 	__atomic_store_n(&weft_rt.header->otel_process, publisher, __ATOMIC_RELEASE);
 	__atomic_store_n(&weft_rt.header->otel_thread, weft_otel_thread_publisher(),
@@ -323,10 +323,10 @@ static void show(void)
 void weft_otel_show(void)
 {
 	if (weft_rt_is_ready())
-		show();
+		otel_process_show();
 }
 
-static void read_options(void)
+static void otel_process_read_options(void)
 {
 	const char *key = secure_getenv("WEFT_OTEL_ROOT_KEY");
 	const char *schema = secure_getenv("WEFT_OTEL_SCHEMA");
@@ -360,7 +360,7 @@ static int32_t root_index(void)
 						   : weft_otel_keys_add(key, bytes, &is_new);
 }
 
-static int begin(void)
+static int otel_process_begin(void)
 {
 	int failed = 0;
 
@@ -373,7 +373,7 @@ static int begin(void)
 	if (publisher == WEFT_PUBLISHER_ANOTHER)
 		return weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT ? 0 : -EBUSY;
 	weft_otel_resource_begin();
-	failed = map();
+	failed = otel_process_map();
 	if (failed) {
 		publisher = WEFT_PUBLISHER_FAILED;
 		weft_otel_thread_stop();
@@ -387,9 +387,9 @@ int weft_otel_begin(void)
 
 	if (publisher == WEFT_PUBLISHER_WEFT || publisher == WEFT_PUBLISHER_ANOTHER)
 		return 0;
-	read_options();
+	otel_process_read_options();
 	weft_otel_process_lock();
-	failed = begin();
+	failed = otel_process_begin();
 	weft_otel_show();
 	weft_otel_process_unlock(0);
 	return failed;
@@ -398,7 +398,7 @@ int weft_otel_begin(void)
 void weft_otel_stop(void)
 {
 	weft_otel_process_lock();
-	unmap();
+	otel_process_unmap();
 	publisher = WEFT_PUBLISHER_NONE;
 	weft_otel_thread_stop();
 	weft_otel_show();
@@ -425,7 +425,7 @@ void weft_otel_after_fork(void)
 	header = NULL;
 	weft_otel_process_lock();
 	weft_otel_resource_after_fork();
-	if (publisher == WEFT_PUBLISHER_WEFT && map())
+	if (publisher == WEFT_PUBLISHER_WEFT && otel_process_map())
 		publisher = WEFT_PUBLISHER_FAILED;
 	weft_otel_process_unlock(0);
 	weft_otel_thread_after_fork();
@@ -493,7 +493,7 @@ void weft_otel_tell(void)
 	} else if (header) {
 		__atomic_store_n(&keys_told, weft_otel_keys_count(), __ATOMIC_RELAXED);
 		look_at_clocks();
-		set_name();
+		otel_process_set_name();
 	}
-	let_go(0);
+	otel_process_let_go(0);
 }

@@ -50,7 +50,7 @@ static uint32_t length_at(const uint8_t **at)
 	return value;
 }
 
-static uint8_t *put(uint8_t *to, uint8_t tag, uint32_t bytes)
+static uint8_t *otel_resource_put(uint8_t *to, uint8_t tag, uint32_t bytes)
 {
 	*to++ = tag;
 	for (; bytes >= 0x80; bytes >>= 7)
@@ -63,11 +63,11 @@ static uint32_t with_head(uint32_t bytes)
 {
 	uint8_t head[8];
 
-	return (uint32_t)(put(head, 0, bytes) - head) + bytes;
+	return (uint32_t)(otel_resource_put(head, 0, bytes) - head) + bytes;
 }
 
 /* The field of @key: where it begins and ends; 0 = there is none. */
-static int find(const char *key, size_t key_bytes, uint8_t **start, uint8_t **end)
+static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start, uint8_t **end)
 {
 	const uint8_t *at = encoded, *last = encoded + used;
 
@@ -92,7 +92,7 @@ void weft_otel_resource_remove(const char *key, size_t key_bytes)
 {
 	uint8_t *start, *end;
 
-	if (!find(key, key_bytes, &start, &end))
+	if (!otel_resource_find(key, key_bytes, &start, &end))
 		return;
 	memmove(start, end, (size_t)(encoded + used - end));
 	used -= (uint32_t)(end - start);
@@ -104,16 +104,16 @@ int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value,
 	uint32_t all = with_head(name + with_head(text)), free_bytes = sizeof(encoded) - used;
 	uint8_t *to, *start, *end;
 
-	if (find(key, key_bytes, &start, &end))
+	if (otel_resource_find(key, key_bytes, &start, &end))
 		free_bytes += (uint32_t)(end - start);
 	if (all > free_bytes)
 		return -ENOSPC;
 	weft_otel_resource_remove(key, key_bytes);
-	to = put(encoded + used, 0x0A, name + with_head(text));
-	to = put(to, 0x0A, (uint32_t)key_bytes);
+	to = otel_resource_put(encoded + used, 0x0A, name + with_head(text));
+	to = otel_resource_put(to, 0x0A, (uint32_t)key_bytes);
 	memcpy(to, key, key_bytes);
-	to = put(to + key_bytes, 0x12, text);
-	to = put(to, 0x0A, (uint32_t)bytes);
+	to = otel_resource_put(to + key_bytes, 0x12, text);
+	to = otel_resource_put(to, 0x0A, (uint32_t)bytes);
 	memcpy(to, value, bytes);
 	used += all;
 	return 0;
@@ -182,7 +182,7 @@ static void set_service(void)
 
 /* ---- the environment */
 
-static int hex_digit(char c)
+static int otel_resource_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -191,7 +191,7 @@ static int hex_digit(char c)
 }
 
 /* Percent-decoded, blanks around it left out; how many bytes, -1: a fault, or no room. */
-static int decode(const char *from, size_t bytes, char *to, size_t room)
+static int otel_resource_decode(const char *from, size_t bytes, char *to, size_t room)
 {
 	size_t n = 0;
 
@@ -203,8 +203,8 @@ static int decode(const char *from, size_t bytes, char *to, size_t room)
 		char c = from[i];
 
 		if (c == '%') {
-			int high = i + 2 < bytes ? hex_digit(from[i + 1]) : -1;
-			int low = i + 2 < bytes ? hex_digit(from[i + 2]) : -1;
+			int high = i + 2 < bytes ? otel_resource_hex_digit(from[i + 1]) : -1;
+			int low = i + 2 < bytes ? otel_resource_hex_digit(from[i + 2]) : -1;
 
 			if (high < 0 || low < 0)
 				return -1;
@@ -225,7 +225,7 @@ static int is_service(const char *key, size_t bytes)
 }
 
 /* One `key=value`, set if @really; 0: a fault. An empty one between two commas is none. */
-static int read_pair(const char *pair, size_t bytes, int really)
+static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 {
 	static char key[KEY_BYTES], value[OTEL_TEXT_BYTES];
 	size_t key_end = 0;
@@ -233,10 +233,11 @@ static int read_pair(const char *pair, size_t bytes, int really)
 
 	while (key_end < bytes && pair[key_end] != '=')
 		key_end++;
-	key_bytes = decode(pair, key_end, key, sizeof(key));
+	key_bytes = otel_resource_decode(pair, key_end, key, sizeof(key));
 	if (key_end == bytes)
 		return key_bytes == 0;
-	value_bytes = decode(pair + key_end + 1, bytes - key_end - 1, value, sizeof(value));
+	value_bytes =
+		otel_resource_decode(pair + key_end + 1, bytes - key_end - 1, value, sizeof(value));
 	if (key_bytes <= 0 || value_bytes < 0)
 		return 0;
 	if (!really || (!value_bytes && is_service(key, (size_t)key_bytes)))
@@ -246,12 +247,12 @@ static int read_pair(const char *pair, size_t bytes, int really)
 	return weft_otel_resource_set(key, (size_t)key_bytes, value, (size_t)value_bytes) == 0;
 }
 
-static int read_pairs(const char *text, int really)
+static int otel_resource_read_pairs(const char *text, int really)
 {
 	while (*text) {
 		size_t bytes = strcspn(text, ",");
 
-		if (!read_pair(text, bytes, really))
+		if (!otel_resource_read_pair(text, bytes, really))
 			return 0;
 		text += bytes + (text[bytes] == ',');
 	}
@@ -271,8 +272,8 @@ void weft_otel_resource_begin(void)
 	set_text("telemetry.sdk.name", "weft");
 	set_text("telemetry.sdk.language", "c");
 	set_text("telemetry.sdk.version", "0.1.0");
-	if (pairs && read_pairs(pairs, 0))
-		read_pairs(pairs, 1);
+	if (pairs && otel_resource_read_pairs(pairs, 0))
+		otel_resource_read_pairs(pairs, 1);
 	if (name && *name && weft_otel_is_utf8(name, strlen(name)) &&
 	    strlen(name) <= OTEL_TEXT_BYTES)
 		set_text(SERVICE, name);

@@ -107,7 +107,7 @@ struct view {
 	struct weft_slot_otel *notes;
 };
 
-static INLINED struct view view_of(struct weft_slot *slot)
+static INLINED struct view otel_thread_view_of(struct weft_slot *slot)
 {
 	struct weft_label_store *store = weft_store_now(slot);
 
@@ -150,7 +150,7 @@ static INLINED void write_root(const struct view *v, uint64_t id, int32_t index)
 }
 
 /* The index of a label's key: most often what it was when last looked up. */
-static int key_of(const struct view *v, uint64_t label, const char *key, uint64_t bytes)
+static int otel_thread_key_of(const struct view *v, uint64_t label, const char *key, uint64_t bytes)
 {
 	uint16_t *cached = &v->notes->keys[label % LABELS_CACHED];
 	int index = *cached - 1;
@@ -163,7 +163,7 @@ static int key_of(const struct view *v, uint64_t label, const char *key, uint64_
 	return index;
 }
 
-static const struct weft_custom_labels_set *own_set(const struct weft_slot *slot)
+static const struct weft_custom_labels_set *otel_thread_own_set(const struct weft_slot *slot)
 {
 	const struct weft_custom_labels_set *set =
 		(const void *)(uintptr_t)GET(slot->ext.label_set);
@@ -183,7 +183,7 @@ static uint32_t write_label(const struct view *v, const struct weft_custom_label
 	if (bytes > WEFT_OTEL_ATTRIBUTE_VALUE_BYTES || bytes + 2 > room ||
 	    !weft_otel_is_utf8(l->value.buf, bytes))
 		return 0;
-	index = key_of(v, n, (const char *)l->key.buf, l->key.bytes);
+	index = otel_thread_key_of(v, n, (const char *)l->key.buf, l->key.bytes);
 	if (index < 0)
 		return 0;
 	to[0] = (uint8_t)index;
@@ -210,11 +210,11 @@ static void count_left_out(const struct view *v, const struct weft_custom_labels
 
 static __attribute__((noinline)) void write_labels(struct weft_slot *slot)
 {
-	const struct view view = view_of(slot), *v = &view;
+	const struct view view = otel_thread_view_of(slot), *v = &view;
 	struct weft_otel_record *r = v->record;
 	uint32_t at = v->notes->root_span_id ? ROOT_BYTES : 0, first = at, left_out = 0;
 	uint32_t end = WEFT_OTEL_ATTRIBUTES_BYTES - (!first && GET(root) >= 0 ? ROOT_BYTES : 0);
-	const struct weft_custom_labels_set *set = own_set(v->slot);
+	const struct weft_custom_labels_set *set = otel_thread_own_set(v->slot);
 	uint64_t count = set ? set->count : 0;
 
 	for (uint64_t n = WEFT_CUSTOM_LABELS_RESERVED; n < count; n++) {
@@ -239,7 +239,7 @@ struct shown_ids {
 };
 
 /* The trace id is shown only beside the ids that it was written with; both ids, or none. */
-static INLINED struct shown_ids ids_of(const struct weft_slot *slot)
+static INLINED struct shown_ids otel_thread_ids_of(const struct weft_slot *slot)
 {
 	const uint64_t *trace = (const uint64_t *)(const void *)slot->ext.trace_id;
 	uint64_t span = GET(slot->context.span_id), checksum = GET(slot->context.checksum);
@@ -251,10 +251,10 @@ static INLINED struct shown_ids ids_of(const struct weft_slot *slot)
 		{high, low}, __builtin_bswap64(span), (uint8_t)GET(slot->ext.trace_flags)};
 }
 
-static INLINED void write_ids(const struct view *v)
+static INLINED void otel_thread_write_ids(const struct view *v)
 {
 	struct weft_otel_record *r = v->record;
-	struct shown_ids ids = ids_of(v->slot);
+	struct shown_ids ids = otel_thread_ids_of(v->slot);
 	uint64_t *to = (uint64_t *)(void *)r;
 
 	PUT(to[0], ids.trace[0]);
@@ -263,7 +263,7 @@ static INLINED void write_ids(const struct view *v)
 	PUT(r->trace_flags, ids.trace_flags);
 }
 
-static uint64_t root_of(const struct weft_slot *slot)
+static uint64_t otel_thread_root_of(const struct weft_slot *slot)
 {
 	return GET(root) >= 0 ? GET(slot->context.root_span_id) : 0;
 }
@@ -273,24 +273,24 @@ static int record_says_so(const struct view *v)
 {
 	const struct weft_otel_record *r = v->record;
 	const uint64_t *has = (const uint64_t *)(const void *)r;
-	struct shown_ids ids = ids_of(v->slot);
+	struct shown_ids ids = otel_thread_ids_of(v->slot);
 
 	return r->valid == 1 && v->notes->generation == v->store->generation &&
-	       v->notes->root_span_id == root_of(v->slot) && has[0] == ids.trace[0] &&
+	       v->notes->root_span_id == otel_thread_root_of(v->slot) && has[0] == ids.trace[0] &&
 	       has[1] == ids.trace[1] && has[2] == ids.span && r->trace_flags == ids.trace_flags;
 }
 
 static INLINED void write_record(const struct view *v, unsigned int changed)
 {
 	struct weft_otel_record *r = v->record;
-	uint64_t root_id = root_of(v->slot);
+	uint64_t root_id = otel_thread_root_of(v->slot);
 
 	if (UNLIKELY(r->valid != 1)) { /* the first, or one was abandoned half way */
 		v->notes->root_span_id = v->notes->label_bytes = 0;
 		changed = WEFT_CHANGED_ALL;
 	}
 	PUT(r->valid, 0);
-	write_ids(v);
+	otel_thread_write_ids(v);
 	if (root_id != v->notes->root_span_id)
 		write_root(v, root_id, GET(root));
 	if (changed & WEFT_CHANGED_LABELS)
@@ -336,7 +336,7 @@ static void attach(const struct view *v, struct weft_otel_record **place, int is
 static __attribute__((noinline)) void
 sync_pointer(struct weft_slot *slot, struct weft_otel_record **place, unsigned int changed)
 {
-	const struct view v = view_of(slot);
+	const struct view v = otel_thread_view_of(slot);
 	int is_ready = changed & WEFT_CHANGED_STORE && record_says_so(&v);
 
 	if (GET(*place) != v.record)
@@ -347,7 +347,7 @@ sync_pointer(struct weft_slot *slot, struct weft_otel_record **place, unsigned i
 
 void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
 {
-	const struct view v = view_of(slot);
+	const struct view v = otel_thread_view_of(slot);
 	struct weft_otel_record **place;
 
 	if (UNLIKELY(weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT))
@@ -367,8 +367,8 @@ void weft_otel_thread_after_fork(void)
 
 	memset(&mine->otel, 0, sizeof(mine->otel));
 	((struct weft_otel_record *)(void *)mine->otel_record)->valid = 0;
-	memset(view_of(mine).notes, 0, sizeof(mine->otel));
-	view_of(mine).record->valid = 0;
+	memset(otel_thread_view_of(mine).notes, 0, sizeof(mine->otel));
+	otel_thread_view_of(mine).record->valid = 0;
 	if (weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT)
 		return;
 	place = place_mine();
@@ -385,5 +385,5 @@ void weft_otel_withdraw(struct weft_slot *slot)
 	/* (it may lead to the store before, if a switch brings this about) */
 	if (!slot->otel.is_foreign && is_slot(GET(*place)))
 		PUT(*place, NULL);
-	PUT(view_of(slot).record->valid, 0);
+	PUT(otel_thread_view_of(slot).record->valid, 0);
 }

@@ -97,7 +97,7 @@ static long read_status(int32_t tid)
 }
 
 /* What follows the line's name, or NULL. */
-static const char *field(const char *name, size_t bytes)
+static const char *adopt_field(const char *name, size_t bytes)
 {
 	const char *at = status;
 
@@ -135,7 +135,7 @@ static uint64_t parse_number(const char *at)
 /* "SigQ: 0/96365": may another signal be queued, which else would come without its value? */
 static int has_room_for_signals(void)
 {
-	const char *queued = field("SigQ:\t", 6), *limit = queued;
+	const char *queued = adopt_field("SigQ:\t", 6), *limit = queued;
 
 	while (limit && *limit >= '0' && *limit <= '9')
 		limit++;
@@ -149,9 +149,9 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 
 	if (read_status(tid) <= 0)
 		return 0;
-	state = field("State:\t", 7);
-	blocked = field("SigBlk:\t", 8);
-	switches = field("voluntary_ctxt_switches:\t", 25);
+	state = adopt_field("State:\t", 7);
+	blocked = adopt_field("SigBlk:\t", 8);
+	switches = adopt_field("voluntary_ctxt_switches:\t", 25);
 	if (!state || *state != 'R' || !blocked || !switches || !has_room_for_signals())
 		return 0;
 	*waits = parse_number(switches);
@@ -159,9 +159,9 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 }
 
 /* What it blocks; everything, if that is not to be seen. */
-static uint64_t mask_of(int32_t tid)
+static uint64_t adopt_mask_of(int32_t tid)
 {
-	const char *blocked = read_status(tid) > 0 ? field("SigBlk:\t", 8) : NULL;
+	const char *blocked = read_status(tid) > 0 ? adopt_field("SigBlk:\t", 8) : NULL;
 
 	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
 }
@@ -175,7 +175,7 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
 		return;
 	if (weft_clock_is_possible(0))
-		weft_clock_open(slot, mask_of(tid));
+		weft_clock_open(slot, adopt_mask_of(tid));
 	timer_id = weft_timer_make(tid, value);
 	if (timer_id < 0)
 		weft_timer_missing(slot);
@@ -200,7 +200,7 @@ static void note_slots(int are_armed)
 }
 
 /* Of a thread of this process, up to this moment. */
-static uint64_t cpu_of(int32_t tid)
+static uint64_t adopt_cpu_of(int32_t tid)
 {
 	const long clock = (long)(~(uint32_t)tid << 3 | 6);
 	struct timespec used = {0};
@@ -210,25 +210,27 @@ static uint64_t cpu_of(int32_t tid)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-static uint64_t bit_of(int32_t tid)
+static uint64_t adopt_bit_of(int32_t tid)
 {
 	return UINT64_C(1) << (tid & 63);
 }
 
 static void note_untimed(int32_t tid)
 {
-	if (!(__atomic_fetch_or(&untimed[(tid & 0xFFFF) / 64], bit_of(tid), __ATOMIC_RELAXED) &
-	      bit_of(tid)))
+	if (!(__atomic_fetch_or(&untimed[(tid & 0xFFFF) / 64], adopt_bit_of(tid),
+				__ATOMIC_RELAXED) &
+	      adopt_bit_of(tid)))
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
 int weft_adopt_was_untimed(int32_t tid)
 {
-	return (__atomic_fetch_and(&untimed[(tid & 0xFFFF) / 64], ~bit_of(tid), __ATOMIC_RELAXED) &
-		bit_of(tid)) != 0;
+	return (__atomic_fetch_and(&untimed[(tid & 0xFFFF) / 64], ~adopt_bit_of(tid),
+				   __ATOMIC_RELAXED) &
+		adopt_bit_of(tid)) != 0;
 }
 
-static void adopt(int32_t tid)
+static void adopt_adopt(int32_t tid)
 {
 	int32_t timer_id = -1;
 
@@ -244,24 +246,24 @@ static void adopt(int32_t tid)
 }
 
 /* Seen to run: what it is at a moment later decides. */
-static int note(int32_t tid, uint64_t waits)
+static int adopt_note(int32_t tid, uint64_t waits)
 {
 	if (count + runners >= capacity)
 		return 0;
-	table[capacity - ++runners] =
-		(struct adopted){.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = cpu_of(tid)};
+	table[capacity - ++runners] = (struct adopted){
+		.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = adopt_cpu_of(tid)};
 	return 1;
 }
 
-static int look_at(void *arg, int32_t tid)
+static int adopt_look_at(void *arg, int32_t tid)
 {
 	int signo = weft_prime_signal();
 	uint64_t waits;
 
 	if (tid == *(const int32_t *)arg || has_slot(tid))
 		return 0;
-	if (!signo || !would_take(tid, signo, &waits) || !note(tid, waits))
-		adopt(tid);
+	if (!signo || !would_take(tid, signo, &waits) || !adopt_note(tid, waits))
+		adopt_adopt(tid);
 	return 0;
 }
 
@@ -282,9 +284,9 @@ static void signal_those_that_run_on(void)
 		uint64_t waits;
 
 		if (!would_take(runner.tid, signo, &waits) || waits != runner.waits ||
-		    cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
+		    adopt_cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
 		    weft_prime_send(runner.tid, WEFT_ORDER_PRIME))
-			adopt(runner.tid);
+			adopt_adopt(runner.tid);
 	}
 }
 
@@ -317,7 +319,7 @@ static void adopt_all(void)
 	if (threads <= 1)
 		return;
 	make_room_for((uint64_t)threads);
-	platform_threads_enumerate(0, room, sizeof(room), look_at, &self);
+	platform_threads_enumerate(0, room, sizeof(room), adopt_look_at, &self);
 	signal_those_that_run_on();
 }
 
@@ -344,7 +346,7 @@ static int adopt_if_alone(void *arg, int32_t tid)
 {
 	(void)arg;
 	if (!has_slot(tid) && !is_adopted(tid))
-		adopt(tid);
+		adopt_adopt(tid);
 	return 0;
 }
 
@@ -377,7 +379,7 @@ void weft_adopt_more(void)
 		weft_adopt_delete_all(); /* it did not wait any longer */
 }
 
-static void take_out(struct adopted *entry)
+static void adopt_take_out(struct adopted *entry)
 {
 	weft_timer_delete(__atomic_exchange_n(&entry->timer_id, -1, __ATOMIC_RELAXED));
 }
@@ -389,13 +391,13 @@ void weft_adopt_taken(int32_t tid)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (entries[i].tid == tid)
-			take_out(&entries[i]);
+			adopt_take_out(&entries[i]);
 }
 
 void weft_adopt_delete_all(void)
 {
 	for (uint32_t i = 0; i < count; i++)
-		take_out(&table[i]);
+		adopt_take_out(&table[i]);
 	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
 }
 

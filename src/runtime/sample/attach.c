@@ -38,13 +38,13 @@ static int is_own_session(void)
 	return (weft_rt.header->features & WEFT_FEATURE_RUNTIME_MADE) != 0;
 }
 
-static int enter(void)
+static int attach_enter(void)
 {
 	return weft_rt_is_ready() && weft_guard_holds() &&
 	       !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
 }
 
-static void leave(void)
+static void attach_leave(void)
 {
 	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
 }
@@ -55,7 +55,7 @@ static void set_running(uint32_t running)
 }
 
 /* The collector's field, copied: it may change meanwhile. */
-static int set_path(void)
+static int attach_set_path(void)
 {
 	char path[sizeof(weft_rt.header->socket_path)];
 
@@ -79,11 +79,11 @@ static int stop_earlier(void)
 }
 
 /* Without tables stacks are copied: no reason not to sample. */
-static int begin(void)
+static int attach_begin(void)
 {
 	int failed;
 
-	if (!set_path())
+	if (!attach_set_path())
 		weft_join_tables();
 	weft_rt.has_collector = 1;
 	weft_rt_count(WEFT_COUNTER_ATTACHED, 1);
@@ -99,18 +99,18 @@ void weft_attach_take(void)
 	uint32_t number;
 	int error = 0;
 
-	if (!is_own_session() || !enter())
+	if (!is_own_session() || !attach_enter())
 		return;
 	/* Pairs: the release store in take_over() (src/collector/session/session_attach.c). */
 	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
 	if (number != __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) &&
 	    weft_rt_run_state() == WEFT_RUN_RECORDING &&
 	    (weft_rt_is_careful() || !stop_earlier())) {
-		error = weft_rt_is_careful() ? -EPERM : begin();
+		error = weft_rt_is_careful() ? -EPERM : attach_begin();
 		__atomic_store_n(&h->attach_error, error, __ATOMIC_RELAXED);
 		__atomic_store_n(&h->attach_taken, number, __ATOMIC_RELEASE);
 	}
-	leave();
+	attach_leave();
 }
 
 void weft_attach_take_waiting(void)
@@ -126,16 +126,16 @@ void weft_attach_take_waiting(void)
 
 void weft_attach_end(void)
 {
-	if (!enter())
+	if (!attach_enter())
 		return;
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		stop_earlier();
-	leave();
+	attach_leave();
 }
 
 /* ---- without an order */
 
-static int collector_is_gone(uint64_t now_ns)
+static int attach_collector_is_gone(uint64_t now_ns)
 {
 	const struct weft_session_header *h = weft_rt.header;
 	uint64_t drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ static void close_for_it(void)
 void weft_attach_look(uint64_t now_ns)
 {
 	if (weft_rt_run_state() == WEFT_RUN_RECORDING) {
-		if (!is_own_session() || !collector_is_gone(now_ns))
+		if (!is_own_session() || !attach_collector_is_gone(now_ns))
 			return;
 		close_for_it();
 	}

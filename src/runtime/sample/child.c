@@ -31,7 +31,7 @@ static int has_no_timer; /* for none could be made: no tick will begin the sessi
 enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
 
 /* Not recorded it can be attached to, and has its own SIGPROF back. */
-static void begin_engine(void)
+static void child_begin_engine(void)
 {
 	if (weft_rt.has_collector) {
 		weft_engine_start();
@@ -41,7 +41,7 @@ static void begin_engine(void)
 	weft_engine_stop();
 }
 
-static int begin(void)
+static int child_begin(void)
 {
 	int failed;
 
@@ -61,7 +61,7 @@ static int begin(void)
 	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
 	weft_hooks_tell();
-	begin_engine();
+	child_begin_engine();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -78,7 +78,7 @@ static int begin_alone(void)
 	before = sys_signals_block(SYS_SIGNALS_ALL);
 	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, BEGINNING, 0, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED)) {
-		result = begin();
+		result = child_begin();
 		__atomic_store_n(&weft_rt.beginning, BEGUN, __ATOMIC_RELEASE);
 	}
 	sys_signals_restore(before);
@@ -98,7 +98,7 @@ int weft_child_begin(void)
 }
 
 /* In a handler: the thread stands still, and is in the middle of no write. */
-static void take_along(struct weft_slot *to, struct weft_slot *from)
+static void child_take_along(struct weft_slot *to, struct weft_slot *from)
 {
 	weft_context_copy(to, from);
 	weft_labels_copy(to, from);
@@ -121,7 +121,7 @@ struct weft_slot *weft_child_move_out(void)
 	weft_copies_store(NULL);
 	slot = weft_slot_claim(&birth);
 	if (slot)
-		take_along(slot, mine);
+		child_take_along(slot, mine);
 	else
 		weft_copies_store(mine);
 	return slot;

@@ -88,7 +88,7 @@ _Static_assert(sizeof(struct event_attr) == 64, "PERF_ATTR_SIZE_VER0");
 #define EVENT_ENABLE 0x2400UL /* PERF_EVENT_IOC_ENABLE */
 #define EVENT_ID 0x80082407UL /* PERF_EVENT_IOC_ID */
 
-static long open_event(int32_t tid, uint64_t gap_ns)
+static long clock_open_event(int32_t tid, uint64_t gap_ns)
 {
 	const struct event_attr attr = {
 		.type = EVENT_SOFTWARE,
@@ -120,7 +120,7 @@ static long aim(long fd, int32_t tid)
 	return failed ? failed : sys_call3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC);
 }
 
-static void unmap(uint64_t page)
+static void clock_unmap(uint64_t page)
 {
 	if (page > WEFT_CLOCK_OPENING)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
@@ -150,9 +150,9 @@ static uint32_t cpu_us_of(int32_t tid)
 
 /* The address of its control page, and the number that it had meanwhile; or -errno. It counts from
  * the end on: what the calls before take is no part of a gap. */
-static long make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
+static long clock_make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
 {
-	long fd = open_event(slot->thread.tid, gap_ns), page;
+	long fd = clock_open_event(slot->thread.tid, gap_ns), page;
 
 	if (fd < 0) {
 		note_refusal(fd);
@@ -194,19 +194,19 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	uint64_t opening = WEFT_CLOCK_OPENING, found;
 	long page;
 
-	page = make(slot, gap_ns, clock);
+	page = clock_make(slot, gap_ns, clock);
 	found = is_failure(page) ? 0 : (uint64_t)page;
 	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
 	if (!found)
 		note_lack(slot);
 	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
-		unmap(found);
+		clock_unmap(found);
 	return found != 0;
 }
 
 /* It is OPENING, for us. The engine may be ending, on another thread (engine.c). */
-static int start(struct weft_slot *slot, uint64_t gap_ns)
+static int clock_start(struct weft_slot *slot, uint64_t gap_ns)
 {
 	int made = 0;
 
@@ -250,7 +250,7 @@ void weft_clock_close(struct weft_slot *slot)
 	uint64_t *page = &weft_clock_of(slot)->page;
 
 	if (__atomic_load_n(page, __ATOMIC_RELAXED))
-		unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+		clock_unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
 }
 
 void weft_clock_yield(void)
@@ -266,7 +266,7 @@ void weft_clock_yield(void)
 		weft_clock_close(weft_rt_slot(i));
 }
 
-static int is_event(int32_t fd)
+static int clock_is_event(int32_t fd)
 {
 	uint64_t id;
 
@@ -276,11 +276,11 @@ static int is_event(int32_t fd)
 /* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
 static int is_descriptor_of_program(int32_t fd)
 {
-	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !is_event(fd) &&
+	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !clock_is_event(fd) &&
 	       sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG;
 }
 
-static int is_readable(int32_t fd)
+static int clock_is_readable(int32_t fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN | POLLPRI};
 	const struct timespec now = {0};
@@ -289,7 +289,7 @@ static int is_readable(int32_t fd)
 }
 
 /* A signal of @fd that is pending goes, unless that is the program's and has something to tell. */
-static void take_pending(int32_t tid, int32_t fd)
+static void clock_take_pending(int32_t tid, int32_t fd)
 {
 	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
 	const struct timespec now = {0};
@@ -298,7 +298,7 @@ static void take_pending(int32_t tid, int32_t fd)
 	if (sys_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof(set)) != SIGURG)
 		return;
 	if (info.si_code != FIRED || info.si_fd != fd ||
-	    (is_descriptor_of_program(fd) && is_readable(fd)))
+	    (is_descriptor_of_program(fd) && clock_is_readable(fd)))
 		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
 }
 
@@ -309,10 +309,10 @@ static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
 	int32_t fd = clock->fd;
 
 	weft_clock_close(slot);
-	if (!begins_to_open(clock) || !start(slot, gap_ns))
+	if (!begins_to_open(clock) || !clock_start(slot, gap_ns))
 		return 0;
 	if (clock->fd != fd)
-		take_pending(slot->thread.tid, fd);
+		clock_take_pending(slot->thread.tid, fd);
 	return 1;
 }
 
@@ -325,7 +325,7 @@ static void forget_private(void)
 }
 
 /* 0: there was none, or the engine is ending. */
-static int take_along(struct weft_slot *slot)
+static int clock_take_along(struct weft_slot *slot)
 {
 	struct weft_slot *private = weft_slot_private();
 	int is_taken;
@@ -350,7 +350,7 @@ int weft_clock_open(struct weft_slot *slot, uint64_t mask)
 	weft_kernel_time_forget(slot);
 	clock->told_us = 0;
 	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
-	if (!start(slot, clock->gaps.gap_ns))
+	if (!clock_start(slot, clock->gaps.gap_ns))
 		return 0;
 	if (!weft_rt_is_unbegun_child())
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
@@ -376,7 +376,7 @@ void weft_clock_after_begin(struct weft_slot *slot)
 {
 	if (!slot)
 		weft_clock_close(weft_slot_private());
-	else if (take_along(slot))
+	else if (clock_take_along(slot))
 		__atomic_fetch_add(&weft_rt.header->clock_opened, 1, __ATOMIC_RELAXED);
 }
 
@@ -467,7 +467,7 @@ void weft_clock_after_mask(void)
 	if (!slot)
 		return;
 	weft_clock_close(slot);
-	take_pending(slot->thread.tid, weft_clock_of(slot)->fd);
+	clock_take_pending(slot->thread.tid, weft_clock_of(slot)->fd);
 }
 
 /*

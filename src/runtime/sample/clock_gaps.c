@@ -32,7 +32,7 @@ static uint32_t draw_above(uint64_t *random, uint64_t mean_ns, uint64_t least_ns
 	return (uint32_t)(low + weft_random_below(random, high - low));
 }
 
-static uint32_t draw(uint64_t *random, uint64_t mean_ns)
+static uint32_t clock_gaps_draw(uint64_t *random, uint64_t mean_ns)
 {
 	return draw_above(random, mean_ns, 0);
 }
@@ -43,7 +43,7 @@ static uint32_t draw_by_length(uint64_t *random, uint64_t mean_ns)
 	uint32_t gap;
 
 	do
-		gap = draw(random, mean_ns);
+		gap = clock_gaps_draw(random, mean_ns);
 	while (weft_random_below(random, mean_ns + mean_ns / 4) >= gap);
 	return gap;
 }
@@ -76,7 +76,7 @@ static uint32_t draw_behind_first(const struct weft_gaps *gaps, uint64_t *random
 }
 
 /* An eighth of the way down, a sixty-fourth up: so few of those that are no repeats lie below. */
-static uint32_t learn(uint32_t late_ns, uint64_t seen_ns)
+static uint32_t clock_gaps_learn(uint32_t late_ns, uint64_t seen_ns)
 {
 	uint64_t next_ns =
 		seen_ns < late_ns ? late_ns - (late_ns - seen_ns) / 8 : late_ns + (late_ns >> 6);
@@ -110,7 +110,7 @@ int weft_gaps_is_repeat(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_
 
 	if (gaps->left || first_ns >= mean_ns - mean_ns / 4)
 		return 0;
-	*late_ns = learn(*late_ns, seen_ns);
+	*late_ns = clock_gaps_learn(*late_ns, seen_ns);
 	least_ns = first_ns > *late_ns ? first_ns : *late_ns;
 	if (seen_ns < *late_ns + least_ns * 7 / 8)
 		return 0;
@@ -138,6 +138,6 @@ int weft_gaps_next(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 			return 0;
 	}
 	gaps->left = block;
-	gaps->gap_ns = draw(random, mean_ns);
+	gaps->gap_ns = clock_gaps_draw(random, mean_ns);
 	return 0;
 }

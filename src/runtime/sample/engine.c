@@ -19,7 +19,7 @@
 #define PATIENCE_NS UINT64_C(20000000)
 #define NAP_NS 100000
 
-static int begin(uint64_t mask)
+static int engine_begin(uint64_t mask)
 {
 	struct weft_slot *slot = weft_slot_mine();
 	int failed = weft_sampler_install();
@@ -55,7 +55,7 @@ int weft_engine_start(void)
 	if (!weft_gate_moves(WEFT_GATE_OFF, WEFT_GATE_STARTING))
 		return -EALREADY;
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
-	failed = begin(mask);
+	failed = engine_begin(mask);
 	weft_gate_set(failed ? WEFT_GATE_OFF : WEFT_GATE_ON);
 	sys_signals_restore(mask);
 	return failed;
@@ -93,7 +93,7 @@ static int wait_until(int (*holds)(void))
 }
 
 /* Handlers last: with every timer gone, and nobody who could make one. */
-static int finish(void)
+static int engine_finish(void)
 {
 	int all_armed = wait_until(weft_gate_is_clear), all_drained;
 
@@ -121,7 +121,7 @@ int weft_engine_stop(void)
 	    !(weft_sampler_is_installed() && weft_gate_moves(WEFT_GATE_OFF, WEFT_GATE_STOPPING)))
 		return -EALREADY;
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
-	failed = finish();
+	failed = engine_finish();
 	weft_gate_set(WEFT_GATE_OFF);
 	sys_signals_restore(mask);
 	return failed;

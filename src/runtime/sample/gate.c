@@ -15,7 +15,7 @@ int weft_gate_moves(enum weft_gate from, enum weft_gate to)
 					   __ATOMIC_RELAXED);
 }
 
-static int is_on(void)
+static int gate_is_on(void)
 {
 	uint32_t now = __atomic_load_n(&engine, __ATOMIC_SEQ_CST);
 
@@ -25,7 +25,7 @@ static int is_on(void)
 int weft_engine_enter(void)
 {
 	__atomic_fetch_add(&arming, 1, __ATOMIC_SEQ_CST);
-	if (is_on())
+	if (gate_is_on())
 		return 1;
 	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
 	return 0;
@@ -34,7 +34,7 @@ int weft_engine_enter(void)
 int weft_engine_leave(void)
 {
 	__atomic_fetch_sub(&arming, 1, __ATOMIC_SEQ_CST);
-	return is_on();
+	return gate_is_on();
 }
 
 int weft_gate_is_clear(void)

@@ -127,7 +127,7 @@ static void map_tables(const struct weft_welcome *w, int fd)
 }
 
 /* Question and answer; the caller closes what is in @fds. */
-static int ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], int first)
+static int join_ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], int first)
 {
 	int socket_fd = connect_within_a_second(), failed;
 
@@ -144,7 +144,7 @@ int weft_join_tables(void)
 {
 	struct weft_welcome welcome = {0};
 	int fds[FD_COUNT] = {-1, -1};
-	int failed = ask(WEFT_HELLO_ATTACHED, &welcome, fds, FD_TABLES);
+	int failed = join_ask(WEFT_HELLO_ATTACHED, &welcome, fds, FD_TABLES);
 
 	if (!failed)
 		map_tables(&welcome, fds[FD_TABLES]);
@@ -156,7 +156,7 @@ int weft_join(uint32_t flags)
 {
 	struct weft_welcome welcome = {0};
 	int fds[FD_COUNT] = {-1, -1};
-	int failed = ask(flags, &welcome, fds, FD_SESSION);
+	int failed = join_ask(flags, &welcome, fds, FD_SESSION);
 
 	if (!failed)
 		failed = weft_session_map(fds[FD_SESSION], welcome.total_bytes);

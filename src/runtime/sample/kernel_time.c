@@ -43,7 +43,7 @@ static struct weft_kernel_time *time_of(struct weft_slot *slot)
 }
 
 /* Some hundredths too much at most. */
-static uint32_t root_of(uint32_t n)
+static uint32_t kernel_time_root_of(uint32_t n)
 {
 	uint32_t guess = n ? UINT32_C(1) << (31 - __builtin_clz(n)) / 2 : 1;
 
@@ -62,7 +62,7 @@ int32_t weft_kernel_time_excess(int32_t balance_us, uint32_t samples, uint32_t p
 	int64_t chance = period_us;
 
 	if (!is_much)
-		chance += (int64_t)period_us * root_of(samples) * 3 / 4;
+		chance += (int64_t)period_us * kernel_time_root_of(samples) * 3 / 4;
 	if (balance_us > chance)
 		return (int32_t)(balance_us - chance);
 	return balance_us < -chance ? (int32_t)(balance_us + chance) : 0;

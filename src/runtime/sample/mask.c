@@ -298,7 +298,7 @@ int weft_mask_is_active(void)
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_sampler_is_installed();
 }
 
-static int has_sigprof(const sigset_t *set)
+static int mask_has_sigprof(const sigset_t *set)
 {
 	return set && sigismember(set, SIGPROF) == 1;
 }
@@ -331,7 +331,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 	int was_closed = weft_mask_is_closed(), closes = was_closed, result;
 	sigset_t open;
 
-	if (has_sigprof(set) && how != SIG_UNBLOCK) {
+	if (mask_has_sigprof(set) && how != SIG_UNBLOCK) {
 		closes = was_closed || must_be_closed();
 		if (closes && !was_closed) {
 			be_closed();
@@ -364,9 +364,9 @@ static int change_to_open(weft_mask_fn *real, int how, const sigset_t *set, sigs
 	return result;
 }
 
-static int change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
+static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-	int named = has_sigprof(set), is_change = set != NULL, before, result;
+	int named = mask_has_sigprof(set), is_change = set != NULL, before, result;
 
 	if (!named && !belief().is_blocked)
 		return real(how, set, old);
@@ -394,7 +394,7 @@ int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t 
 		       !weft_is_vfork_child();
 	if (blocks_clock)
 		weft_clock_before_mask();
-	result = change(real, how, set, old);
+	result = mask_change(real, how, set, old);
 	if (blocks_clock)
 		weft_clock_after_mask();
 	if (!result && is_change)
@@ -408,7 +408,7 @@ struct weft_belief weft_mask_borrow(const sigset_t *mask)
 {
 	struct weft_belief before = belief(), during = before;
 
-	during.is_blocked = (uint16_t)has_sigprof(mask);
+	during.is_blocked = (uint16_t)mask_has_sigprof(mask);
 	during.with = 0;
 	if (during.is_blocked)
 		memcpy(&during.with, mask, sizeof(during.with));

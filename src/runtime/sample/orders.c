@@ -53,7 +53,7 @@ static int has_lost_its_value(const siginfo_t *info)
 	return info->si_code == SI_USER && info->si_pid == 0;
 }
 
-static void pass_on(int signo, siginfo_t *info, void *ucontext)
+static void orders_pass_on(int signo, siginfo_t *info, void *ucontext)
 {
 	if (weft_rt_is_ready() && weft_guard_holds())
 		weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
@@ -74,7 +74,7 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 	if (weft_clock_sent(info))
 		weft_sampler_clock(uc);
 	else if (!weft_prime_is_ours(info))
-		pass_on(signo, info, ucontext);
+		orders_pass_on(signo, info, ucontext);
 	else if (weft_rt_is_ready() && weft_guard_holds()) {
 		if (info->si_pid == weft_rt.pid)
 			weft_prime_taken();

@@ -50,7 +50,7 @@ static int is_sent_by_us(const siginfo_t *info)
 	return weft_prime_is_ours(info) || weft_clock_sent(info);
 }
 
-static void say(int signo)
+static void prime_say(int signo)
 {
 	if (weft_rt_is_ready() && weft_guard_holds())
 		__atomic_store_n(&weft_rt.header->prime_signal_used, (uint32_t)signo,
@@ -69,26 +69,26 @@ static void wait_for_senders(void)
 }
 
 /* The number, of a real-time signal alone, or 0. */
-static int let_go(void)
+static int prime_let_go(void)
 {
 	int signo = weft_prime_signal();
 
 	if (!signo || signo == SIGURG || !weft_rt_is_ready() || !weft_guard_holds())
 		return 0;
-	say(0);
+	prime_say(0);
 	wait_for_senders();
 	return signo;
 }
 
 int weft_prime_before_exec(void)
 {
-	return weft_is_vfork_child() ? 0 : let_go();
+	return weft_is_vfork_child() ? 0 : prime_let_go();
 }
 
 void weft_prime_after_exec(int signo)
 {
 	if (signo && weft_prime_signal() == signo)
-		say(signo);
+		prime_say(signo);
 }
 
 int weft_prime_send(int32_t tid, enum weft_order order)
@@ -110,7 +110,7 @@ int weft_prime_send(int32_t tid, enum weft_order order)
 }
 
 /* A program that uses a real-time signal has an action for it. */
-static int is_taken(int signo)
+static int prime_is_taken(int signo)
 {
 	struct sigaction theirs;
 
@@ -136,7 +136,7 @@ static int try_realtime(int wanted)
 	for (int i = 0; i < count; i++) {
 		int signo = first + (wanted - first + i) % count;
 
-		if (!is_taken(signo) && try(signo) == signo)
+		if (!prime_is_taken(signo) && try(signo) == signo)
 			return signo;
 	}
 	return -EBUSY;
@@ -147,7 +147,7 @@ int weft_prime_install(int wanted)
 	int signo = weft_prime_signal();
 
 	if (signo) {
-		say(signo);
+		prime_say(signo);
 		return signo;
 	}
 	if (wanted <= 0 || !platform_priming_is_available())
@@ -158,14 +158,14 @@ int weft_prime_install(int wanted)
 		signo = -EBUSY;
 	else
 		signo = try(SIGURG);
-	say(signo > 0 ? signo : 0);
+	prime_say(signo > 0 ? signo : 0);
 	return signo;
 }
 
 void weft_prime_uninstall(void)
 {
-	if (!let_go())
-		say(0);
+	if (!prime_let_go())
+		prime_say(0);
 	weft_disposition_uninstall(WEFT_KEPT_PRIME, is_sent_by_us);
 }
 
@@ -175,7 +175,7 @@ void weft_prime_end(void)
 	if ((__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 ||
 	     __atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED)) &&
 	    weft_disposition_has_handler(WEFT_KEPT_PRIME))
-		say(0);
+		prime_say(0);
 	else
 		weft_prime_uninstall();
 }

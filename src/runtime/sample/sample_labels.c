@@ -28,7 +28,8 @@ struct sample_labels {
 };
 
 /* Number 0, of a set without labels, needs no telling. */
-static int is_told(const struct weft_slot_labels *state, const struct sample_labels *l)
+static int sample_labels_is_told(const struct weft_slot_labels *state,
+				 const struct sample_labels *l)
 {
 	return state->recorded_set == l->place && state->recorded_generation == l->generation &&
 	       (!state->recorded_number || state->recorded_number >> NUMBER_BITS == attach_byte());
@@ -42,7 +43,7 @@ static void note_place(struct weft_slot *slot)
 	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&own->meet);
 }
 
-static struct sample_labels look(struct weft_slot *slot)
+static struct sample_labels sample_labels_look(struct weft_slot *slot)
 {
 	struct sample_labels l = {.set = weft_labels_seen(slot)};
 
@@ -52,13 +53,13 @@ static struct sample_labels look(struct weft_slot *slot)
 		note_place(slot);
 	l.place = weft_labels_place(slot, l.set);
 	l.generation = weft_labels_generation(l.set);
-	l.is_told = is_told(&slot->label_state, &l);
+	l.is_told = sample_labels_is_told(&slot->label_state, &l);
 	return l;
 }
 
 uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
 {
-	struct sample_labels l = look(slot);
+	struct sample_labels l = sample_labels_look(slot);
 	uint32_t bytes;
 
 	if (LIKELY(!l.set || l.is_told))
@@ -82,9 +83,10 @@ static void unrecorded(struct weft_slot *slot, struct weft_sample_record *sample
 }
 
 /* A set of which no label is to be told is remembered under the number 0. */
-static __attribute__((noinline)) void tell(struct weft_slot *slot,
-					   const struct sample_labels *labels,
-					   struct weft_sample_record *sample, uint32_t room)
+static __attribute__((noinline)) void sample_labels_tell(struct weft_slot *slot,
+							 const struct sample_labels *labels,
+							 struct weft_sample_record *sample,
+							 uint32_t room)
 {
 	struct weft_slot_labels *state = &slot->label_state;
 	uint8_t *to = (uint8_t *)sample + sample->record.bytes;
@@ -113,7 +115,7 @@ static __attribute__((noinline)) void tell(struct weft_slot *slot,
 void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,
 			    uint32_t room)
 {
-	struct sample_labels l = look(slot);
+	struct sample_labels l = sample_labels_look(slot);
 
 	sample->label_generation = 0;
 	if (LIKELY(!l.set))
@@ -121,5 +123,5 @@ void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *s
 	if (LIKELY(l.is_told))
 		sample->label_generation = slot->label_state.recorded_number;
 	else
-		tell(slot, &l, sample, room);
+		sample_labels_tell(slot, &l, sample, room);
 }

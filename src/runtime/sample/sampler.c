@@ -61,7 +61,7 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 }
 
 /* Off, the ids are kept, and not shown. */
-static int shows_v1(void)
+static int sampler_shows_v1(void)
 {
 	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
 }
@@ -72,14 +72,15 @@ static enum weft_sample_context hide(struct weft_context_snapshot *out)
 	return WEFT_CONTEXT_NONE;
 }
 
-static void take_context(struct weft_slot *slot, struct weft_sample_record *sample, int is_new)
+static void sampler_take_context(struct weft_slot *slot, struct weft_sample_record *sample,
+				 int is_new)
 {
 	struct weft_context_snapshot *out = (void *)&sample->span_id;
 	enum weft_sample_context found = weft_context_snapshot(slot, out);
 
 	if (is_new)
 		found = WEFT_CONTEXT_SLOTLESS;
-	else if (UNLIKELY(!shows_v1()))
+	else if (UNLIKELY(!sampler_shows_v1()))
 		found = hide(out);
 	sample->context = (uint8_t)found;
 	count_context(slot, found);
@@ -197,7 +198,7 @@ static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 }
 
 /* A sample without its labels rather than none. */
-static struct weft_sample_record *take_stack(struct stack_take *take)
+static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
 {
 	struct weft_sample_record *sample;
 
@@ -211,7 +212,7 @@ static struct weft_sample_record *take_stack(struct stack_take *take)
 }
 
 /* What was set for samples (weft/abi/events.h): 0, and what is left out for its context counted. */
-static int is_wanted(struct weft_slot *slot)
+static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
 		(const void *)(weft_rt.base + weft_rt.event_area_offset);
@@ -225,7 +226,8 @@ static int is_wanted(struct weft_slot *slot)
 	return 0;
 }
 
-static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const struct taken *taken)
+static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
+				 const struct taken *taken)
 {
 	struct stack_take take = {
 		.slot = slot,
@@ -236,16 +238,16 @@ static void write_sample(struct weft_slot *slot, const ucontext_t *uc, const str
 	};
 	struct weft_sample_record *sample;
 
-	if (UNLIKELY(!is_wanted(slot)))
+	if (UNLIKELY(!sampler_is_wanted(slot)))
 		return;
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
-	sample = take_stack(&take);
+	sample = sampler_take_stack(&take);
 	if (!sample) {
 		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
 		return;
 	}
 	fill_head(slot, sample, taken);
-	take_context(slot, sample, taken->is_new);
+	sampler_take_context(slot, sample, taken->is_new);
 	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, take.beside);
@@ -261,7 +263,7 @@ static void write_if_due(struct weft_slot *slot, const ucontext_t *uc, struct ta
 	if (UNLIKELY(taken->own_us))
 		taken->weight += in_periods(slot, taken->own_us * UINT64_C(1000));
 	if (taken->weight)
-		write_sample(slot, uc, taken);
+		sampler_write_sample(slot, uc, taken);
 }
 
 static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const ucontext_t *uc,
@@ -274,7 +276,7 @@ static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const uco
 }
 
 /* One store: in the header, attempted is the sum of the causes. */
-static void lose(enum weft_counter cause)
+static void sampler_lose(enum weft_counter cause)
 {
 	weft_rt_count(cause, 1);
 }
@@ -328,7 +330,7 @@ static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const 
 	if (slot)
 		sample_tick(slot, info, uc, taken);
 	else
-		lose(WEFT_COUNTER_LOST_NO_SLOT);
+		sampler_lose(WEFT_COUNTER_LOST_NO_SLOT);
 }
 
 /* Is this the thread, and the life of the slot, that the timer was armed for? */
@@ -350,7 +352,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken 
 	else if (belongs(slot, value))
 		sample_tick(slot, info, uc, taken);
 	else
-		lose(WEFT_COUNTER_LOST_EXIT_RACE);
+		sampler_lose(WEFT_COUNTER_LOST_EXIT_RACE);
 }
 
 /* Of the calling thread, at this very moment. */
@@ -363,7 +365,7 @@ static uint64_t cpu_time_ns(void)
 }
 
 /* A forked child's: its session begins, and with that the timer of the thread that it met. */
-static struct weft_slot *begin_child(uint32_t *took_us)
+static struct weft_slot *sampler_begin_child(uint32_t *took_us)
 {
 	struct weft_slot *slot;
 	uint64_t before_ns;
@@ -388,10 +390,10 @@ static void arm(struct weft_slot *slot, const ucontext_t *uc)
 	weft_timer_arm(slot, mask);
 }
 
-static __attribute__((noinline)) void take_first(const siginfo_t *info, const ucontext_t *uc,
-						 struct taken *taken)
+static __attribute__((noinline)) void sampler_take_first(const siginfo_t *info,
+							 const ucontext_t *uc, struct taken *taken)
 {
-	struct weft_slot *slot = begin_child(&taken->own_us);
+	struct weft_slot *slot = sampler_begin_child(&taken->own_us);
 
 	if (!slot)
 		return;
@@ -422,7 +424,7 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *ta
  * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
  * thread had blocked it, and its ticks have counted meanwhile.
  */
-static void take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
+static void sampler_take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
 	uint64_t weight_ns;
 
@@ -453,11 +455,11 @@ void weft_sampler_clock(const ucontext_t *uc)
 	if (slot && weft_clock_is_repeat(slot)) /* before what takes its time */
 		return;
 	if (is_first)
-		slot = begin_child(&taken.own_us);
+		slot = sampler_begin_child(&taken.own_us);
 	if (!slot || slot == weft_slot_private() || !weft_clock_is_open(slot))
 		return;
 	marked = weft_handling_begin();
-	take_clock(slot, uc, &taken);
+	sampler_take_clock(slot, uc, &taken);
 	if (is_first)
 		arm(slot, uc);
 	count_time(taken.now_ns);
@@ -479,7 +481,7 @@ void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext)
 		return;
 	}
 	if (UNLIKELY(!weft_rt_is_ready()))
-		take_first(info, ucontext, &taken);
+		sampler_take_first(info, ucontext, &taken);
 	else if (LIKELY(weft_guard_holds()))
 		handle(info, ucontext, &taken);
 	errno = saved_errno;

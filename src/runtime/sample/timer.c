@@ -51,7 +51,7 @@ void weft_timer_delete(int32_t timer_id)
 }
 
 /* Again and again, or (@once) for the next tick alone. */
-static int start(int32_t timer_id)
+static int timer_start(int32_t timer_id)
 {
 	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
 	const struct itimerspec spec = {.it_value = due, .it_interval = due};
@@ -71,7 +71,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
-	if (start(timer_id)) {
+	if (timer_start(timer_id)) {
 		weft_timer_delete(timer_id);
 		return -1;
 	}
@@ -150,7 +150,7 @@ void weft_timer_resume(void)
 	int32_t timer_id = own_timer();
 
 	if (timer_id >= 0)
-		start(timer_id);
+		timer_start(timer_id);
 	else if (weft_rt_is_unbegun_child() && process_timer < 0)
 		weft_rt.on_fork();
 }
@@ -204,7 +204,7 @@ int weft_timer_arm_process(void)
 	if (weft_mask_is_closed()) /* until it is open again */
 		return 0;
 	failed = sys_call3(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &process_timer);
-	return failed ? (int)failed : start(process_timer);
+	return failed ? (int)failed : timer_start(process_timer);
 }
 
 void weft_timer_disarm_process(void)

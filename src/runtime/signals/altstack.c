@@ -62,7 +62,7 @@ static uint32_t classify(uint64_t bytes)
 	return bytes < 2 * frame + OUR_BYTES ? SMALL : 0;
 }
 
-static uint64_t bit_of(int signo)
+static uint64_t altstack_bit_of(int signo)
 {
 	return UINT64_C(1) << (signo - 1);
 }
@@ -73,7 +73,7 @@ static int has_handler(const struct sigaction *action)
 	       action->sa_handler != SIG_IGN;
 }
 
-static int is_same(const struct sigaction *a, const struct sigaction *b)
+static int altstack_is_same(const struct sigaction *a, const struct sigaction *b)
 {
 	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags &&
 	       !memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t));
@@ -81,20 +81,21 @@ static int is_same(const struct sigaction *a, const struct sigaction *b)
 
 static int is_masked(int which, int signo)
 {
-	return (__atomic_load_n(&masked[which], __ATOMIC_RELAXED) & bit_of(signo)) != 0;
+	return (__atomic_load_n(&masked[which], __ATOMIC_RELAXED) & altstack_bit_of(signo)) != 0;
 }
 
 static void set_masked(int which, int signo, int is)
 {
 	if (is)
-		__atomic_fetch_or(&masked[which], bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&masked[which], altstack_bit_of(signo), __ATOMIC_RELAXED);
 	else if (is_masked(which, signo))
-		__atomic_fetch_and(&masked[which], ~bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_and(&masked[which], ~altstack_bit_of(signo), __ATOMIC_RELAXED);
 }
 
 /* @change gives what is to stand there instead, or 0. */
-static void exchange(int signo, int (*change)(int signo, struct sigaction *action, int which),
-		     int which)
+static void altstack_exchange(int signo,
+			      int (*change)(int signo, struct sigaction *action, int which),
+			      int which)
 {
 	struct sigaction stands, found, new;
 
@@ -105,14 +106,14 @@ static void exchange(int signo, int (*change)(int signo, struct sigaction *actio
 		new = found;
 		if (!change(signo, &new, which) && !tries)
 			return;
-		if (weft_real_sigaction(signo, &new, &found) || is_same(&found, &stands))
+		if (weft_real_sigaction(signo, &new, &found) || altstack_is_same(&found, &stands))
 			return;
 		stands = new; /* what was found instead was set meanwhile: that one then */
 	}
 }
 
 /* Ours, all that are installed now, in addition. */
-static int add(int signo, struct sigaction *action, int unused)
+static int altstack_add(int signo, struct sigaction *action, int unused)
 {
 	int changes = 0;
 
@@ -130,7 +131,7 @@ static int add(int signo, struct sigaction *action, int unused)
 	return changes;
 }
 
-static int take_away(int signo, struct sigaction *action, int which)
+static int altstack_take_away(int signo, struct sigaction *action, int which)
 {
 	int ours = weft_disposition_signal((enum weft_kept)which);
 	int has = is_masked(which, signo) && has_handler(action);
@@ -145,20 +146,20 @@ static void change_all(int (*change)(int signo, struct sigaction *action, int wh
 {
 	for (int signo = 1; signo <= SIGNALS; signo++)
 		if (signo != SIGKILL && signo != SIGSTOP && !weft_disposition_is_kept(signo))
-			exchange(signo, change, which);
+			altstack_exchange(signo, change, which);
 }
 
 void weft_altstack_begin(void)
 {
 	if (size_is(SMALL))
-		change_all(add, 0);
+		change_all(altstack_add, 0);
 }
 
 void weft_altstack_end(int which)
 {
 	if (weft_disposition_signal((enum weft_kept)which) &&
 	    __atomic_load_n(&masked[which], __ATOMIC_RELAXED))
-		change_all(take_away, which);
+		change_all(altstack_take_away, which);
 }
 
 void weft_altstack_note(const stack_t *stack)
@@ -171,11 +172,11 @@ void weft_altstack_note(const stack_t *stack)
 	if (size & TINY)
 		weft_disposition_renew();
 	if (!(before & SMALL))
-		change_all(add, 0);
+		change_all(altstack_add, 0);
 }
 
 /* @was: by signal of ours, as `masked` had it. */
-static void show(struct sigaction *action, const int was[WEFT_KEPT_COUNT])
+static void altstack_show(struct sigaction *action, const int was[WEFT_KEPT_COUNT])
 {
 	for (int which = 0; which < WEFT_KEPT_COUNT; which++)
 		if (was[which] && weft_disposition_signal((enum weft_kept)which))
@@ -197,11 +198,11 @@ int weft_altstack_set_action(int signo, const struct sigaction *action, struct s
 	if (action) {
 		changed = *action;
 		action = &changed;
-		add(signo, &changed, 0);
+		altstack_add(signo, &changed, 0);
 	}
 	result = weft_real(sigaction)(signo, action, old);
 	if (!result && old)
-		show(old, was);
+		altstack_show(old, was);
 	return result;
 }
 
@@ -213,7 +214,7 @@ void weft_altstack_keep_closed(void)
 
 	for (int which = 0; size_is(SMALL) && which < WEFT_KEPT_COUNT; which++)
 		if (weft_disposition_signal((enum weft_kept)which))
-			ours |= bit_of(weft_disposition_signal((enum weft_kept)which));
+			ours |= altstack_bit_of(weft_disposition_signal((enum weft_kept)which));
 	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
 	    classify(now.ss_size))
 		sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &ours, NULL, sizeof(ours));

@@ -30,7 +30,7 @@ struct kept {
 static struct kept kept[WEFT_KEPT_COUNT];
 static int32_t writing;
 
-static uint64_t lock(void)
+static uint64_t disposition_lock(void)
 {
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	int32_t self = sys_getpid(), holder = 0;
@@ -45,13 +45,13 @@ static uint64_t lock(void)
 	return before;
 }
 
-static void unlock(uint64_t before)
+static void disposition_unlock(uint64_t before)
 {
 	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
 	sys_signals_restore(before);
 }
 
-static struct kept *find(int signo)
+static struct kept *disposition_find(int signo)
 {
 	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
 		if (signo && __atomic_load_n(&kept[i].signo, __ATOMIC_ACQUIRE) == signo)
@@ -61,7 +61,7 @@ static struct kept *find(int signo)
 
 int weft_disposition_is_kept(int signo)
 {
-	return find(signo) != NULL;
+	return disposition_find(signo) != NULL;
 }
 
 int weft_disposition_signal(enum weft_kept which)
@@ -87,7 +87,7 @@ void weft_disposition_get(enum weft_kept which, struct sigaction *action)
 }
 
 /* The lock is held. */
-static void put(struct kept *k, const struct sigaction *action)
+static void disposition_put(struct kept *k, const struct sigaction *action)
 {
 	memcpy(&k->copies[(k->version + 1) & 1], action, sizeof(*action));
 	__atomic_store_n(&k->version, k->version + 1, __ATOMIC_RELEASE);
@@ -156,12 +156,12 @@ static void discard_pending(int signo)
 }
 
 /* The lock is held. */
-static void take_over(struct kept *k, struct sigaction *theirs)
+static void disposition_take_over(struct kept *k, struct sigaction *theirs)
 {
 	struct sigaction ours;
 
 	normalise(k, theirs);
-	put(k, theirs);
+	disposition_put(k, theirs);
 	if (is_discarded(k->signo, theirs))
 		discard_pending(k->signo);
 	fill_action(&ours, k->handler, theirs);
@@ -179,16 +179,16 @@ int weft_disposition_change(int signo, const struct sigaction *action, struct si
 
 	if (action)
 		wanted = *action; /* a bad address faults with nothing held */
-	old = lock();
-	k = find(signo);
+	old = disposition_lock();
+	k = disposition_find(signo);
 	if (k) {
 		before = k->copies[k->version & 1];
 		if (action)
-			take_over(k, &wanted);
+			disposition_take_over(k, &wanted);
 	} else {
 		result = weft_real_sigaction(signo, action ? &wanted : NULL, &before);
 	}
-	unlock(old);
+	disposition_unlock(old);
 	if (was && !result)
 		*was = before;
 	return result;
@@ -220,7 +220,7 @@ static int install(struct kept *k, int signo, weft_handler_fn *handler)
 	if (weft_real_sigaction(signo, NULL, &theirs))
 		return -EINVAL;
 	k->handler = handler;
-	put(k, &theirs);
+	disposition_put(k, &theirs);
 	__atomic_store_n(&k->signo, signo, __ATOMIC_RELEASE);
 	if (!install_ours(k, &theirs))
 		return 0;
@@ -230,16 +230,16 @@ static int install(struct kept *k, int signo, weft_handler_fn *handler)
 
 int weft_disposition_install(enum weft_kept which, int signo, weft_handler_fn *handler)
 {
-	uint64_t old = lock();
+	uint64_t old = disposition_lock();
 	int failed = install(&kept[which], signo, handler);
 
-	unlock(old);
+	disposition_unlock(old);
 	if (!failed)
 		weft_altstack_begin();
 	return failed;
 }
 
-static int is_ours(const struct sigaction *action, const struct kept *k)
+static int disposition_is_ours(const struct sigaction *action, const struct kept *k)
 {
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == k->handler;
 }
@@ -249,37 +249,41 @@ int weft_disposition_is_installed(enum weft_kept which)
 	struct sigaction now;
 	int signo = weft_disposition_signal(which);
 
-	return signo && !weft_real_sigaction(signo, NULL, &now) && is_ours(&now, &kept[which]);
+	return signo && !weft_real_sigaction(signo, NULL, &now) &&
+	       disposition_is_ours(&now, &kept[which]);
 }
 
 void weft_disposition_renew(void)
 {
 	struct sigaction now;
-	uint64_t old = lock();
+	uint64_t old = disposition_lock();
 
 	for (struct kept *k = kept; k < kept + WEFT_KEPT_COUNT; k++) {
-		if (!k->signo || weft_real_sigaction(k->signo, NULL, &now) || !is_ours(&now, k))
+		if (!k->signo || weft_real_sigaction(k->signo, NULL, &now) ||
+		    !disposition_is_ours(&now, k))
 			continue;
 		install_ours(k, &k->copies[k->version & 1]);
 	}
-	unlock(old);
+	disposition_unlock(old);
 }
 
 void weft_disposition_keep(enum weft_kept which)
 {
 	struct kept *k = &kept[which];
 	struct sigaction theirs;
-	uint64_t old = lock();
+	uint64_t old = disposition_lock();
 
-	if (k->signo && !weft_real_sigaction(k->signo, NULL, &theirs) && !is_ours(&theirs, k)) {
-		put(k, &theirs);
+	if (k->signo && !weft_real_sigaction(k->signo, NULL, &theirs) &&
+	    !disposition_is_ours(&theirs, k)) {
+		disposition_put(k, &theirs);
 		install_ours(k, &theirs);
 	}
-	unlock(old);
+	disposition_unlock(old);
 }
 
 /* Signals of the program that wait for the process, or for this thread; ours are dropped. */
-static int take_pending(int signo, int (*ours)(const siginfo_t *), siginfo_t held[HELD_BACK_MAX])
+static int disposition_take_pending(int signo, int (*ours)(const siginfo_t *),
+				    siginfo_t held[HELD_BACK_MAX])
 {
 	uint64_t set = UINT64_C(1) << (signo - 1);
 	struct timespec at_once = {0};
@@ -297,14 +301,14 @@ static int take_pending(int signo, int (*ours)(const siginfo_t *), siginfo_t hel
  * the default action of one would kill: to ignore a signal discards it everywhere. With a
  * handler of its own the program lives, and keeps what is pending.
  */
-static void restore(struct kept *k, int (*ours)(const siginfo_t *))
+static void disposition_restore(struct kept *k, int (*ours)(const siginfo_t *))
 {
 	struct sigaction theirs = k->copies[k->version & 1], ignore = {.sa_handler = SIG_IGN};
 	siginfo_t held[HELD_BACK_MAX];
 	int count = 0;
 
 	if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
-		count = take_pending(k->signo, ours, held);
+		count = disposition_take_pending(k->signo, ours, held);
 		weft_real_sigaction(k->signo, &ignore, NULL);
 	}
 	weft_real_sigaction(k->signo, &theirs, NULL);
@@ -319,12 +323,12 @@ void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_
 	uint64_t old;
 
 	weft_altstack_end((int)which);
-	old = lock();
+	old = disposition_lock();
 	/* Has somebody replaced it behind our back, theirs stays. */
-	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && is_ours(&now, k))
-		restore(k, ours);
+	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && disposition_is_ours(&now, k))
+		disposition_restore(k, ours);
 	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
-	unlock(old);
+	disposition_unlock(old);
 }
 
 /* As without weft: the process dies of it. Our own handler must be gone for that. */
@@ -350,7 +354,8 @@ static uint64_t handler_mask(int signo, const struct sigaction *action, const uc
 	return interrupted | own;
 }
 
-static void call(const struct sigaction *action, int signo, siginfo_t *info, void *ucontext)
+static void disposition_call(const struct sigaction *action, int signo, siginfo_t *info,
+			     void *ucontext)
 {
 	uint64_t mask = handler_mask(signo, action, ucontext), ours;
 
@@ -379,5 +384,5 @@ void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, 
 		once.sa_handler = SIG_DFL;
 		weft_disposition_change(signo, &once, NULL);
 	}
-	call(&action, signo, info, ucontext);
+	disposition_call(&action, signo, info, ucontext);
 }

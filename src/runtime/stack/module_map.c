@@ -47,7 +47,7 @@ static const struct weft_map_module *modules_of(const struct map_view *view)
 	return (const struct weft_map_module *)(const void *)(view->snapshot + 1);
 }
 
-static uint64_t load(const uint64_t *word)
+static uint64_t module_map_load(const uint64_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -91,7 +91,8 @@ int weft_map_holds(const struct map_view *view)
 }
 
 /* The last module that starts at or below @pc, if it reaches it; never past the count. */
-static const struct weft_map_module *find_module(const struct map_view *view, uint64_t pc)
+static const struct weft_map_module *module_map_find_module(const struct map_view *view,
+							    uint64_t pc)
 {
 	const struct weft_map_module *list = modules_of(view);
 	uint32_t first = 0, count = view->count;
@@ -99,13 +100,13 @@ static const struct weft_map_module *find_module(const struct map_view *view, ui
 	while (count > 0) {
 		uint32_t half = (count + 1) / 2;
 
-		first += load(&list[first + half - 1].start) <= pc ? half : 0;
+		first += module_map_load(&list[first + half - 1].start) <= pc ? half : 0;
 		count -= half;
 	}
-	return first > 0 && pc < load(&list[first - 1].end) ? &list[first - 1] : NULL;
+	return first > 0 && pc < module_map_load(&list[first - 1].end) ? &list[first - 1] : NULL;
 }
 
-static int is_readable(uint64_t bytes)
+static int module_map_is_readable(uint64_t bytes)
 {
 	return weft_tables_are_open(bytes) || weft_tables_open(bytes) == 0;
 }
@@ -116,16 +117,18 @@ static const struct unwind_table *open_table(uint64_t offset)
 	const struct unwind_table *table;
 
 	if (offset % WEFT_TABLE_ALIGN || offset < WEFT_TABLES_FIRST ||
-	    offset > weft_tables.bytes - sizeof(*table) || !is_readable(offset + sizeof(*table)))
+	    offset > weft_tables.bytes - sizeof(*table) ||
+	    !module_map_is_readable(offset + sizeof(*table)))
 		return NULL;
 	table = (const struct unwind_table *)(const void *)(weft_tables.base + offset);
 	if (table->magic != UNWIND_TABLE_MAGIC || table->bytes > weft_tables.bytes - offset ||
-	    !is_readable(offset + table->bytes))
+	    !module_map_is_readable(offset + table->bytes))
 		return NULL;
 	return table;
 }
 
-static void keep(const struct map_view *view, uint64_t pc, const struct unwind_rule *rule)
+static void module_map_keep(const struct map_view *view, uint64_t pc,
+			    const struct unwind_rule *rule)
 {
 	uint64_t key = rule_key(view->salt, pc);
 	uint64_t place = RULE_PLACE_NONE;
@@ -137,7 +140,7 @@ static void keep(const struct map_view *view, uint64_t pc, const struct unwind_r
 				 __ATOMIC_RELAXED);
 }
 
-static int miss(struct map_view *view, uint64_t pc, enum map_miss why)
+static int module_map_miss(struct map_view *view, uint64_t pc, enum map_miss why)
 {
 	view->miss = weft_map_holds(view) ? why : MAP_CHANGED;
 	view->missed_pc = pc;
@@ -146,25 +149,25 @@ static int miss(struct map_view *view, uint64_t pc, enum map_miss why)
 
 int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule **rule)
 {
-	const struct weft_map_module *module = find_module(view, pc);
+	const struct weft_map_module *module = module_map_find_module(view, pc);
 	const struct unwind_table *table = NULL;
 	const struct unwind_rule *found = NULL;
 	uint64_t offset, bias;
 
 	*rule = NULL;
 	if (!module)
-		return miss(view, pc, MAP_NO_MODULE);
-	offset = load(&module->table);
-	bias = load(&module->bias);
+		return module_map_miss(view, pc, MAP_NO_MODULE);
+	offset = module_map_load(&module->table);
+	bias = module_map_load(&module->bias);
 	if (offset != WEFT_TABLE_NONE) {
 		table = open_table(offset);
 		if (!table)
-			return miss(view, pc, MAP_NO_TABLE);
+			return module_map_miss(view, pc, MAP_NO_TABLE);
 		found = unwind_table_find(table, pc - bias);
 	}
 	if (!weft_map_holds(view))
-		return miss(view, pc, MAP_CHANGED);
-	keep(view, pc, found);
+		return module_map_miss(view, pc, MAP_CHANGED);
+	module_map_keep(view, pc, found);
 	*rule = found;
 	return 1;
 }
@@ -175,7 +178,8 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
  */
 static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 {
-	uint64_t start = load(&module->object_start), eh = load(&module->object_eh);
+	uint64_t start = module_map_load(&module->object_start),
+		 eh = module_map_load(&module->object_eh);
 	struct loader_object object;
 
 	if (start == 0 || !ask_loader)
@@ -206,13 +210,13 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 
 		if (pc - start < end - start)
 			continue;
-		module = find_module(view, pc);
+		module = module_map_find_module(view, pc);
 		if (!module) /* the last, in no module: the end says so */
 			continue;
 		if (!loader_agrees(module, pc))
 			return i;
-		start = load(&module->start);
-		end = load(&module->end);
+		start = module_map_load(&module->start);
+		end = module_map_load(&module->end);
 	}
 	return count;
 }

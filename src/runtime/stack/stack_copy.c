@@ -19,12 +19,13 @@
 
 #define FIXED_BYTES ((uint32_t)(sizeof(struct weft_sample_record) + REGISTER_COUNT * 8))
 
-static int is_within(uint64_t sp, uint64_t low, uint64_t high)
+static int stack_copy_is_within(uint64_t sp, uint64_t low, uint64_t high)
 {
 	return low != 0 && sp >= low && sp < high;
 }
 
-static struct stack_view view_of(uint64_t sp, uint64_t low, uint64_t high, uint16_t flags)
+static struct stack_view stack_copy_view_of(uint64_t sp, uint64_t low, uint64_t high,
+					    uint16_t flags)
 {
 	uint64_t from = (sp - RED_ZONE_BYTES) & ~UINT64_C(7);
 
@@ -40,12 +41,13 @@ struct stack_view weft_stack_find(const struct weft_slot *slot, const ucontext_t
 	uint64_t alt_low = uc ? (uint64_t)(uintptr_t)uc->uc_stack.ss_sp : 0;
 	uint64_t alt_high = uc ? alt_low + uc->uc_stack.ss_size : 0;
 
-	if (uc && !(uc->uc_stack.ss_flags & SS_DISABLE) && is_within(sp, alt_low, alt_high))
-		return view_of(sp, alt_low, alt_high, WEFT_SAMPLE_ALT_STACK);
-	if (is_within(sp, e->coroutine_stack_low, e->coroutine_stack_high))
-		return view_of(sp, e->coroutine_stack_low, e->coroutine_stack_high, 0);
-	if (is_within(sp, slot->thread.stack_low, slot->thread.stack_high))
-		return view_of(sp, slot->thread.stack_low, slot->thread.stack_high, 0);
+	if (uc && !(uc->uc_stack.ss_flags & SS_DISABLE) &&
+	    stack_copy_is_within(sp, alt_low, alt_high))
+		return stack_copy_view_of(sp, alt_low, alt_high, WEFT_SAMPLE_ALT_STACK);
+	if (stack_copy_is_within(sp, e->coroutine_stack_low, e->coroutine_stack_high))
+		return stack_copy_view_of(sp, e->coroutine_stack_low, e->coroutine_stack_high, 0);
+	if (stack_copy_is_within(sp, slot->thread.stack_low, slot->thread.stack_high))
+		return stack_copy_view_of(sp, slot->thread.stack_low, slot->thread.stack_high, 0);
 	return (struct stack_view){.from = sp & ~UINT64_C(7), .to = UINT64_MAX};
 }
 
@@ -97,7 +99,7 @@ static void copy_stack(const struct stack_take *take, struct weft_sample_record 
 		sample->flags |= WEFT_SAMPLE_CUT;
 }
 
-static uint32_t copy_limit(const struct stack_take *take, uint32_t beside)
+static uint32_t stack_copy_limit(const struct stack_take *take, uint32_t beside)
 {
 	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
 	uint32_t room = weft_ring_record_max(&take->ring) - FIXED_BYTES - beside;
@@ -111,7 +113,7 @@ static uint32_t copy_limit(const struct stack_take *take, uint32_t beside)
 struct weft_sample_record *weft_stack_copy(const struct stack_take *take)
 {
 	uint32_t frames = take->mode == WEFT_STACK_CHECK ? weft_stack_frames_bytes(&take->ring) : 0;
-	uint32_t bytes = copy_limit(take, frames + take->beside);
+	uint32_t bytes = stack_copy_limit(take, frames + take->beside);
 	struct weft_sample_record *sample =
 		weft_ring_reserve(&take->ring, FIXED_BYTES + bytes + frames + take->beside);
 

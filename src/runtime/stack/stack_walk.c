@@ -42,7 +42,7 @@ static void stand_on(struct unwind_memory *memory, const struct stack_view *view
 	memory->next = NULL;
 }
 
-static int is_mapped(const struct stack_take *take, uint64_t address)
+static int stack_walk_is_mapped(const struct stack_take *take, uint64_t address)
 {
 	uint64_t word;
 
@@ -62,7 +62,7 @@ RARELY void crossed(void *arg, const struct unwind_registers *regs)
 	if (sp - memory->address < memory->size)
 		return;
 	view = weft_stack_find(walk->take->slot, walk->take->uc, sp);
-	if (view.known && is_mapped(walk->take, view.from))
+	if (view.known && stack_walk_is_mapped(walk->take, view.from))
 		stand_on(&walk->memory, &view);
 }
 
@@ -136,8 +136,8 @@ static __attribute__((noinline)) uint32_t walk_by_frame_pointers(struct walk *wa
 /* What a walk makes of itself: frames in @sample, or the counter of why a copy is better. */
 enum verdict { WALK_GOOD = 0, WALK_NO_MAP, WALK_NO_MODULE, WALK_STALE };
 
-static void finish(struct weft_sample_record *sample, const struct walk *walk, uint32_t count,
-		   enum unwind_end end)
+static void stack_walk_finish(struct weft_sample_record *sample, const struct walk *walk,
+			      uint32_t count, enum unwind_end end)
 {
 	sample->frame_count = count;
 	sample->end = (uint8_t)end;
@@ -152,7 +152,7 @@ static enum verdict cut_stale(struct weft_sample_record *sample, const struct wa
 			      uint32_t good)
 {
 	sample->flags |= WEFT_SAMPLE_STALE_MAP;
-	finish(sample, walk, good + 1, UNWIND_END_NO_MODULE);
+	stack_walk_finish(sample, walk, good + 1, UNWIND_END_NO_MODULE);
 	return WALK_STALE;
 }
 
@@ -172,7 +172,7 @@ static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sa
 
 	if (!weft_map_open(&walk->map)) {
 		pcs[0] = first_pc(walk->take);
-		finish(sample, walk, 1, UNWIND_END_NO_MODULE);
+		stack_walk_finish(sample, walk, 1, UNWIND_END_NO_MODULE);
 		return WALK_NO_MAP;
 	}
 	sample->map_number = walk->map.number;
@@ -183,7 +183,7 @@ static enum verdict walk_by_map(struct walk *walk, struct weft_sample_record *sa
 		return cut_stale(sample, walk, 0);
 	if (good < count)
 		return cut_stale(sample, walk, good);
-	finish(sample, walk, count, end);
+	stack_walk_finish(sample, walk, count, end);
 	if (walk->map.miss == MAP_FOUND || !ended_at_a_miss(walk, end))
 		return WALK_GOOD;
 	return walk->map.miss == MAP_NO_TABLE ? WALK_NO_MAP : WALK_NO_MODULE;
@@ -200,7 +200,7 @@ static enum verdict walk_into(const struct stack_take *take, struct weft_sample_
 	if (take->mode != WEFT_STACK_FP)
 		return walk_by_map(&walk, sample, pcs, max);
 	count = walk_by_frame_pointers(&walk, pcs, max, &end);
-	finish(sample, &walk, count, end);
+	stack_walk_finish(sample, &walk, count, end);
 	return WALK_GOOD;
 }
 

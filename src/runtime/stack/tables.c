@@ -39,7 +39,7 @@ static uint64_t step_up(uint64_t bytes)
 }
 
 /* With the session an eighth of RLIMIT_AS at most: then only the first tables are reached. */
-static uint64_t bytes_allowed(uint64_t bytes)
+static uint64_t stack_tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
 	uint64_t room;
@@ -51,7 +51,7 @@ static uint64_t bytes_allowed(uint64_t bytes)
 	return (bytes < room ? bytes : room) & ~(PAGE - 1);
 }
 
-static int check_file(int fd, uint64_t bytes, struct stat *st)
+static int tables_check_file(int fd, uint64_t bytes, struct stat *st)
 {
 	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
 
@@ -63,12 +63,12 @@ static int check_file(int fd, uint64_t bytes, struct stat *st)
 	return 0;
 }
 
-static int is_mapped(const struct stat *st)
+static int tables_is_mapped(const struct stat *st)
 {
 	return weft_tables.base && mapped_device == st->st_dev && mapped_inode == st->st_ino;
 }
 
-static const uint8_t *reserve(int fd, uint64_t bytes)
+static const uint8_t *tables_reserve(int fd, uint64_t bytes)
 {
 	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
@@ -81,16 +81,16 @@ static const uint8_t *reserve(int fd, uint64_t bytes)
 
 int weft_tables_map(int fd, uint64_t bytes)
 {
-	uint64_t allowed = bytes_allowed(bytes), magic = 0;
+	uint64_t allowed = stack_tables_bytes_allowed(bytes), magic = 0;
 	struct stat st = {0};
-	int failed = check_file(fd, bytes, &st);
+	int failed = tables_check_file(fd, bytes, &st);
 
-	if (failed || is_mapped(&st))
+	if (failed || tables_is_mapped(&st))
 		return failed;
 	weft_tables_forget();
 	if (allowed < STEP_BYTES)
 		return -ENOMEM;
-	weft_tables.base = reserve(fd, allowed);
+	weft_tables.base = tables_reserve(fd, allowed);
 	if (!weft_tables.base)
 		return -ENOMEM;
 	weft_tables.bytes = allowed;

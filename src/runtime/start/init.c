@@ -54,7 +54,7 @@ static void claim_main(void)
 }
 
 /* Without a collector the priming signal is how one can attach later. */
-static void begin_engine(void)
+static void init_begin_engine(void)
 {
 	if (weft_rt.has_collector) {
 		weft_engine_start();
@@ -67,7 +67,7 @@ static void begin_engine(void)
 
 const char weft_rt_begins = 1;
 
-__attribute__((constructor(101))) static void weft_begin(void)
+__attribute__((constructor(101))) static void init_weft_begin(void)
 {
 	weft_own_begin();
 	weft_parts_begin();
@@ -98,7 +98,7 @@ __attribute__((constructor(101))) static void weft_begin(void)
 	weft_patch_open();
 	weft_hooks_tell();
 	weft_modules_log();
-	begin_engine();
+	init_begin_engine();
 	if (weft_waits_v1)
 		weft_waits_v1();
 	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);

@@ -13,7 +13,7 @@
 #include "runtime/start/copies_table.h"
 #include "runtime/start/parts.h"
 
-static int begin_child(void)
+static int init_static_begin_child(void)
 {
 	/* A handler on this thread must not wait for what it interrupts. */
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
@@ -38,13 +38,13 @@ static int begin_child(void)
 
 const char weft_rt_begins = 1;
 
-__attribute__((constructor(101))) static void weft_begin(void)
+__attribute__((constructor(101))) static void init_static_weft_begin(void)
 {
 	weft_parts_begin();
 	if (weft_copies_find_master())
 		return;
 	weft_guard_open();
-	weft_rt.begin_child = begin_child;
+	weft_rt.begin_child = init_static_begin_child;
 	if (weft_session_make(1))
 		return;
 	weft_fork_open();
