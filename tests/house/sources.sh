@@ -66,12 +66,18 @@ wrong_way() {
 	done
 }
 
+mapped_elf() {
+	files 'src/*.c' | grep -v '^src/elf/image/elf_open.c$' |
+		xargs grep -nE 'elf_begin\(|ELF_C_READ_MMAP' --
+}
+
 none "no path of the machine that a file was written on" machine_paths
 none "every source names its licence" unlicensed
 none "no line is far too long" long_lines
 none "no file holds two rooms (800 lines)" long_files
 none "no function is longer than 60 lines" long_functions
 none "rooms depend in one direction" wrong_way
+none "ELF files are opened in one place, and not mapped" mapped_elf
 
 echo "1..$n"
 exit $status

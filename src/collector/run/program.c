@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at programs and starting them: see program.h. */
 #include "collector/run/program.h"
+#include "elf/image/elf_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,12 +158,9 @@ static enum program_verdict look_at_elf(Elf *elf)
 
 static enum program_verdict look_at_file(int fd)
 {
-	enum program_verdict verdict;
-	Elf *elf;
+	Elf *elf = elf_open(fd);
+	enum program_verdict verdict = elf ? look_at_elf(elf) : PROGRAM_NOT_ELF;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	verdict = elf ? look_at_elf(elf) : PROGRAM_NOT_ELF;
 	elf_end(elf);
 	return verdict == PROGRAM_FINE || verdict == PROGRAM_STATIC
 		       ? (look_at_rights(fd) ? look_at_rights(fd) : verdict)
@@ -215,7 +213,7 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-static char *join(const char *a, const char *b, const char *c, const char *d)
+static char *program_join(const char *a, const char *b, const char *c, const char *d)
 {
 	char *out = malloc(strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1);
 
@@ -235,8 +233,8 @@ static char **environment(const char *libraries, const char *socket, char **prel
 	while (environ[count])
 		count++;
 	out = calloc(count + 3, sizeof(*out));
-	*preload = join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
-	*rendezvous = join("WEFT_SOCKET=", socket, "", "");
+	*preload = program_join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
+	*rendezvous = program_join("WEFT_SOCKET=", socket, "", "");
 	if (!out || !*preload || !*rendezvous)
 		return out;
 	for (size_t i = 0; i < count; i++)
@@ -260,8 +258,8 @@ void program_prepare(struct program_life *life, const sigset_t *blocked)
 		setrlimit(RLIMIT_NOFILE, &more);
 }
 
-static void become(const char *path, char **argv, char **envp, const struct program_life *life,
-		   int report)
+static void program_become(const char *path, char **argv, char **envp,
+			   const struct program_life *life, int report)
 {
 	int error;
 
@@ -275,8 +273,8 @@ static void become(const char *path, char **argv, char **envp, const struct prog
 }
 
 /* The pipe closes at a successful exec; else it tells why there was none. */
-static int start(const char *path, char **argv, char **envp, const struct program_life *life,
-		 pid_t *pid)
+static int run_program_start(const char *path, char **argv, char **envp,
+			     const struct program_life *life, pid_t *pid)
 {
 	int report[2], error = 0;
 	ssize_t n;
@@ -285,7 +283,7 @@ static int start(const char *path, char **argv, char **envp, const struct progra
 		return -errno;
 	*pid = fork();
 	if (*pid == 0)
-		become(path, argv, envp, life, report[1]);
+		program_become(path, argv, envp, life, report[1]);
 	error = errno;
 	close(report[1]);
 	if (*pid < 0) {
@@ -307,7 +305,8 @@ int program_start(const char *path, char **argv, const char *libraries, const ch
 {
 	char *preload = NULL, *rendezvous = NULL;
 	char **envp = environment(libraries, socket, &preload, &rendezvous);
-	int rc = envp && preload && rendezvous ? start(path, argv, envp, life, pid) : -ENOMEM;
+	int rc = envp && preload && rendezvous ? run_program_start(path, argv, envp, life, pid)
+					       : -ENOMEM;
 
 	free(preload);
 	free(rendezvous);

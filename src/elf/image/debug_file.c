@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Separate debug files: see debug_file.h. Order: docs/names.md. */
 #include "elf/image/debug_file.h"
+#include "elf/image/elf_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static int roots_of(const struct elf_module *m, int roots[2])
 	return count;
 }
 
-static int open_below(int root_fd, const char *path)
+static int debug_file_open_below(int root_fd, const char *path)
 {
 	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
 	long fd;
@@ -58,7 +59,8 @@ static int is_trusted(const struct elf_module *m, int fd)
 }
 
 /* Takes over @fd. */
-static int adopt(const struct elf_module *m, int fd, const char *path, struct debug_file *out)
+static int debug_file_adopt(const struct elf_module *m, int fd, const char *path,
+			    struct debug_file *out)
 {
 	unsigned char head[sizeof(Elf64_Ehdr)];
 	struct debug_file f = {.fd = fd};
@@ -67,7 +69,7 @@ static int adopt(const struct elf_module *m, int fd, const char *path, struct de
 		return -ENOENT;
 	if (is_trusted(m, fd) && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 	    elf_header_machine(head, sizeof(head)) == m->machine)
-		f.elf = elf_begin(fd, ELF_C_READ, NULL);
+		f.elf = elf_open(fd);
 	if (f.elf && path)
 		f.path = strdup(path);
 	if (!f.elf || elf_kind(f.elf) != ELF_K_ELF || (path && !f.path)) {
@@ -78,10 +80,10 @@ static int adopt(const struct elf_module *m, int fd, const char *path, struct de
 	return 0;
 }
 
-static int try_path(const struct elf_module *m, int root_fd, const char *path,
-		    struct debug_file *out)
+static int debug_file_try_path(const struct elf_module *m, int root_fd, const char *path,
+			       struct debug_file *out)
 {
-	return adopt(m, open_below(root_fd, path), path, out);
+	return debug_file_adopt(m, debug_file_open_below(root_fd, path), path, out);
 }
 
 void debug_file_finish(struct debug_file *f)
@@ -154,7 +156,7 @@ static int find_by_build_id(const struct elf_module *m, int root_fd, const uint8
 
 	for (const char *const *d = directories_of(m); *d; d++) {
 		if (build_id_path(path, sizeof(path), *d, id, bytes) != 0 ||
-		    try_path(m, root_fd, path, out) != 0)
+		    debug_file_try_path(m, root_fd, path, out) != 0)
 			continue;
 		if (compare_build_id(out->elf, id, bytes) > 0)
 			return 0;
@@ -208,7 +210,7 @@ static int has_crc(int fd, uint32_t expected)
 static int try_link(const struct elf_module *m, int root_fd, const char *path, uint32_t crc,
 		    struct debug_file *out)
 {
-	if (try_path(m, root_fd, path, out) != 0)
+	if (debug_file_try_path(m, root_fd, path, out) != 0)
 		return -ENOENT;
 	if (compare_build_id(out->elf, m->build_id, m->build_id_bytes) >= 0 &&
 	    has_crc(out->fd, crc))
@@ -267,7 +269,7 @@ static int find_by_server(const struct elf_module *m, const uint8_t *id, size_t 
 			  struct debug_file *out)
 {
 	if (!m->debug.debuginfod || bytes == 0 ||
-	    adopt(m, debuginfod_open(id, bytes), NULL, out) != 0)
+	    debug_file_adopt(m, debuginfod_open(id, bytes), NULL, out) != 0)
 		return -ENOENT;
 	if (compare_build_id(out->elf, id, bytes) > 0)
 		return 0;
@@ -314,7 +316,7 @@ static int read_alternate(Elf *elf, struct alternate *out)
 }
 
 /* A relative name counts from the directory of the file that has the link. */
-static void resolve(char *out, size_t room, const char *name, const char *beside)
+static void debug_file_resolve(char *out, size_t room, const char *name, const char *beside)
 {
 	const char *slash = beside && name[0] != '/' ? strrchr(beside, '/') : NULL;
 
@@ -331,11 +333,11 @@ int debug_file_alternate(const struct elf_module *m, Elf *elf, const char *path,
 
 	if (read_alternate(elf, &a) != 0)
 		return -ENOENT;
-	resolve(resolved, sizeof(resolved), a.name, path);
+	debug_file_resolve(resolved, sizeof(resolved), a.name, path);
 	for (int i = 0; i < count; i++) {
 		if (find_by_build_id(m, roots[i], a.id, a.id_bytes, out) == 0)
 			return 0;
-		if (try_path(m, roots[i], resolved, out) != 0)
+		if (debug_file_try_path(m, roots[i], resolved, out) != 0)
 			continue;
 		if (compare_build_id(out->elf, a.id, a.id_bytes) > 0)
 			return 0;
@@ -349,7 +351,7 @@ int debug_file_next(const struct elf_module *m, const char *path, int *nth, stru
 	int roots[2], count = roots_of(m, roots);
 
 	while (*nth < count)
-		if (try_path(m, roots[(*nth)++], path, out) == 0)
+		if (debug_file_try_path(m, roots[(*nth)++], path, out) == 0)
 			return 0;
 	return -ENOENT;
 }

@@ -3,6 +3,7 @@
  * The file itself: identity, segments, build-id, and what lies where. Read, never mapped. What
  * is made from it is built above, when asked for (module.h).
  */
+#include "elf/image/elf_open.h"
 #include "elf/image/internal.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ int elf_image_open(struct elf_module *m, const char *path, int fd)
 	m->machine = elf_header_machine(head, (size_t)got);
 	if (m->machine < 0)
 		return m->machine;
-	m->elf = elf_begin(m->fd, ELF_C_READ, NULL);
+	m->elf = elf_open(m->fd);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading of what elf_facts.h promises, with libelf. */
 #include "reader/check/elf_facts.h"
+#include "elf/image/elf_open.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -185,7 +186,7 @@ static struct symbol_table symbols_of(struct pass *p, const GElf_Shdr *relocatio
 	return t;
 }
 
-static void read_relocations(struct pass *p, Elf_Data *data, const GElf_Shdr *header)
+static void elf_facts_read_relocations(struct pass *p, Elf_Data *data, const GElf_Shdr *header)
 {
 	struct symbol_table t = symbols_of(p, header);
 	size_t count = data->d_size / sizeof(Elf64_Rela);
@@ -208,7 +209,7 @@ static void take_needed(struct pass *p, const char *name)
 		snprintf(out->liblabels, sizeof(out->liblabels), "%s", name);
 }
 
-static void read_dynamic(struct pass *p, Elf_Data *data, const GElf_Shdr *header)
+static void elf_facts_read_dynamic(struct pass *p, Elf_Data *data, const GElf_Shdr *header)
 {
 	size_t count = data->d_size / sizeof(Elf64_Dyn);
 	GElf_Dyn entry;
@@ -243,7 +244,7 @@ static section_reader first_reader(const GElf_Shdr *header)
 	case SHT_SYMTAB:
 		return read_symbols;
 	case SHT_DYNAMIC:
-		return read_dynamic;
+		return elf_facts_read_dynamic;
 	default:
 		return NULL;
 	}
@@ -251,7 +252,7 @@ static section_reader first_reader(const GElf_Shdr *header)
 
 static section_reader second_reader(const GElf_Shdr *header)
 {
-	return header->sh_type == SHT_RELA ? read_relocations : NULL;
+	return header->sh_type == SHT_RELA ? elf_facts_read_relocations : NULL;
 }
 
 static void each_section(struct pass *p, section_reader (*reader_of)(const GElf_Shdr *))
@@ -294,7 +295,7 @@ static int read_segments(struct pass *p)
 }
 
 /* libc.so.6 has an interpreter, too; old linkers do not mark a PIE. */
-static enum elf_kind kind_of(const struct pass *p, int is_program)
+static enum elf_kind elf_facts_kind_of(const struct pass *p, int is_program)
 {
 	if (p->type == ET_EXEC)
 		return p->has_dynamic ? ELF_IS_PROGRAM : ELF_IS_STATIC;
@@ -329,7 +330,7 @@ static int32_t read_version(struct pass *p, int fd)
 	return -1;
 }
 
-static int read_all(struct pass *p, int fd, int is_program)
+static int elf_facts_read_all(struct pass *p, int fd, int is_program)
 {
 	int err = read_segments(p);
 
@@ -339,7 +340,7 @@ static int read_all(struct pass *p, int fd, int is_program)
 	if (p->is_empty)
 		return -ENODATA;
 	each_section(p, second_reader);
-	p->out->kind = kind_of(p, is_program);
+	p->out->kind = elf_facts_kind_of(p, is_program);
 	p->out->version = -1;
 	if (elf_fact_is_defined(&p->out->facts[FACT_LABELS_VERSION]))
 		p->out->version = read_version(p, fd);
@@ -347,7 +348,7 @@ static int read_all(struct pass *p, int fd, int is_program)
 }
 
 /* Before libelf sees it: it would also take archives, other classes and byte orders. */
-static int read_header(struct pass *p, int fd)
+static int elf_facts_read_header(struct pass *p, int fd)
 {
 	struct stat st;
 	Elf64_Ehdr h;
@@ -374,12 +375,12 @@ int elf_facts_read(int fd, int is_program, struct elf_facts *out)
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	err = read_header(&p, fd);
+	err = elf_facts_read_header(&p, fd);
 	if (err)
 		return err;
-	elf_version(EV_CURRENT);
-	p.elf = elf_begin(fd, ELF_C_READ, NULL);
-	err = p.elf && elf_kind(p.elf) == ELF_K_ELF ? read_all(&p, fd, is_program) : -ENOEXEC;
+	p.elf = elf_open(fd);
+	err = p.elf && elf_kind(p.elf) == ELF_K_ELF ? elf_facts_read_all(&p, fd, is_program)
+						    : -ENOEXEC;
 	elf_end(p.elf);
 	return err;
 }
