@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proc/pid_namespace.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "proc/proc_text.h"
 
-#define LINE "\nNSpid:"
+#include <stdlib.h>
 
 int32_t pid_innermost(const char *status, int32_t outside)
 {
-	const char *at = strstr(status, LINE);
+	const char *at = proc_line(status, "NSpid");
 	int32_t number = outside;
 	char *next;
 
 	if (!at)
 		return outside;
-	for (at += strlen(LINE); *at == '\t' || *at == ' '; at = next) {
+	for (; *at == '\t' || *at == ' '; at = next) {
 		long one = strtol(at, &next, 10);
 
 		if (next == at || *at == '\n')

@@ -6,6 +6,7 @@
  * Runs on any thread; no state. Every file may be missing, cut, or another process's by the next
  * read: what is not told is 0 or an error, never a guess.
  *
+ *   proc_text.c     files read, fields found
  *   process_file.c  files of a process: stat, cmdline
  *   thread_stat.c   files of a thread
  *   proc_maps.c     lines of maps

@@ -8,7 +8,7 @@
 
 #define NO_DIGIT 99u
 
-static unsigned int digit_of(char c)
+static unsigned int proc_maps_digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
 		return (unsigned int)(c - '0');
@@ -16,14 +16,14 @@ static unsigned int digit_of(char c)
 }
 
 /* A number up to @stop, or up to the end for the last one; steps over both. */
-static int take_number(const char **at, const char *end, unsigned int base, char stop,
-		       uint64_t *out)
+static int proc_maps_take_number(const char **at, const char *end, unsigned int base, char stop,
+				 uint64_t *out)
 {
 	const char *p = *at;
 	uint64_t value = 0;
 
 	for (; p < end && *p != stop; p++) {
-		unsigned int digit = digit_of(*p);
+		unsigned int digit = proc_maps_digit_of(*p);
 
 		if (digit >= base || value > (UINT64_MAX - digit) / base)
 			return -EINVAL;
@@ -60,15 +60,17 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
 	struct proc_map one = {0};
 	uint64_t major, minor;
 
-	if (take_number(&at, end, 16, '-', &one.start) ||
-	    take_number(&at, end, 16, ' ', &one.end) || one.end <= one.start)
+	if (proc_maps_take_number(&at, end, 16, '-', &one.start) ||
+	    proc_maps_take_number(&at, end, 16, ' ', &one.end) || one.end <= one.start)
 		return -EINVAL;
 	if (end - at < 5 || at[4] != ' ')
 		return -EINVAL;
 	memcpy(one.permissions, at, 4);
 	at += 5;
-	if (take_number(&at, end, 16, ' ', &one.offset) || take_number(&at, end, 16, ':', &major) ||
-	    take_number(&at, end, 16, ' ', &minor) || take_number(&at, end, 10, ' ', &one.inode))
+	if (proc_maps_take_number(&at, end, 16, ' ', &one.offset) ||
+	    proc_maps_take_number(&at, end, 16, ':', &major) ||
+	    proc_maps_take_number(&at, end, 16, ' ', &minor) ||
+	    proc_maps_take_number(&at, end, 10, ' ', &one.inode))
 		return -EINVAL;
 	one.device_major = (uint32_t)major;
 	one.device_minor = (uint32_t)minor;

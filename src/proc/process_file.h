@@ -3,12 +3,15 @@
 #ifndef WEFT_PROC_PROCESS_FILE_H
 #define WEFT_PROC_PROCESS_FILE_H
 
-#include <stddef.h>
+#include "proc/proc_text.h"
+
 #include <stdint.h>
-#include <sys/types.h>
 
 /* A field of /proc/PID/stat by its number in proc(5); 0 = not told. */
+#define STAT_STATE 3
 #define STAT_PARENT 4
+#define STAT_FLAGS 9
+#define STAT_UTIME 14
 #define STAT_START_TIME 22
 #define STAT_STACK_START 28
 uint64_t process_stat_number(int proc_fd, int field);
@@ -18,8 +21,5 @@ uint64_t stat_number(const char *text, int field); /* the same of its text; NULL
  * that has none left, NULL with errno. Freed by the caller. */
 char *process_command_line(int proc_fd);
 char *process_command_line_of(pid_t pid);
-
-/* Read a whole file below a directory; NULL with errno. Freed by the caller, terminated. */
-char *process_read_file(int directory_fd, const char *name, size_t *bytes);
 
 #endif

@@ -2,6 +2,8 @@
 /* One thread in /proc: see thread_stat.h. */
 #include "proc/thread_stat.h"
 
+#include "proc/proc_text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,25 +16,10 @@
 #define STATUS_BYTES 4096
 #define FIELD_STATE 3
 #define FIELD_UTIME 14
-#define FIELD_STIME 15
 #define FIELD_START 22
 #define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
 #define TICK_NS (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
 #define THREAD_RAN_NS UINT64_C(1000000)
-
-int thread_file_read(int directory_fd, const char *path, char *out, size_t room)
-{
-	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC), rc;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, room - 1);
-	rc = n < 0 ? -errno : (int)n;
-	close(fd);
-	out[rc > 0 ? rc : 0] = 0;
-	return rc;
-}
 
 static int read_of(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
 {
@@ -40,12 +27,11 @@ static int read_of(int proc_fd, int32_t tid, const char *name, char *out, size_t
 	int rc;
 
 	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	rc = thread_file_read(proc_fd, path, out, room);
+	rc = (int)proc_read(proc_fd, path, out, room);
 	return rc == 0 ? -ESRCH : rc;
 }
 
-/* The command in field 2 may hold anything: fields are counted from its last bracket. */
-static void take_name(const char *text, const char *end, struct thread_stat *out)
+static void thread_stat_take_name(const char *text, const char *end, struct thread_stat *out)
 {
 	const char *at = strchr(text, '(');
 	size_t bytes = at && at < end ? (size_t)(end - at - 1) : 0;
@@ -57,54 +43,38 @@ static void take_name(const char *text, const char *end, struct thread_stat *out
 	out->name[bytes] = 0;
 }
 
-static void take_field(int field, const char *at, struct thread_stat *out)
-{
-	if (field == FIELD_STATE)
-		out->state = *at;
-	else if (field == FIELD_UTIME || field == FIELD_STIME)
-		out->cpu_ticks += strtoull(at, NULL, 10);
-	else if (field == FIELD_START)
-		out->start = strtoull(at, NULL, 10);
-}
-
 int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 {
 	char text[STAT_BYTES];
 	int rc = read_of(proc_fd, tid, "stat", text, sizeof(text));
-	const char *at = rc < 0 ? NULL : strrchr(text, ')');
+	const char *state = rc < 0 ? NULL : proc_stat_field(text, FIELD_STATE);
+	const char *times = rc < 0 ? NULL : proc_stat_field(text, FIELD_UTIME);
+	const char *start = rc < 0 ? NULL : proc_stat_field(text, FIELD_START);
+	char *rest;
 
 	if (rc < 0)
 		return rc;
-	if (!at)
+	if (!state || !times || !start)
 		return -EPROTO;
 	memset(out, 0, sizeof(*out));
-	take_name(text, at, out);
-	for (int field = FIELD_STATE; field <= FIELD_START; field++) {
-		at = strchr(at + 1, ' ');
-		if (!at)
-			return -EPROTO;
-		take_field(field, at + 1, out);
-	}
+	thread_stat_take_name(text, state - 2, out);
+	out->state = *state;
+	out->cpu_ticks = strtoull(times, &rest, 10);
+	out->cpu_ticks += strtoull(rest, NULL, 10);
+	out->start = strtoull(start, NULL, 10);
 	return 0;
 }
 
-static const char *line_of(const char *text, const char *name)
+static uint64_t thread_stat_number_of(const char *text, const char *name)
 {
-	const char *at = strstr(text, name);
-
-	return at ? at + strlen(name) : NULL;
-}
-
-static uint64_t number_of(const char *text, const char *name)
-{
-	const char *at = line_of(text, name);
+	const char *at = proc_line(text, name);
 
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static uint64_t mask_of(const char *text, const char *name)
+static uint64_t thread_stat_mask_of(const char *text, const char *name)
 {
-	const char *at = line_of(text, name);
+	const char *at = proc_line(text, name);
 
 	return at ? strtoull(at, NULL, 16) : 0;
 }
@@ -140,14 +110,15 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 
 	if (rc < 0)
 		return rc;
-	if (!line_of(text, "\nSigBlk:"))
+	if (!proc_line(text, "SigBlk"))
 		return -EPROTO;
-	*out = (struct thread_masks){.blocked = mask_of(text, "\nSigBlk:"),
-				     .caught = mask_of(text, "\nSigCgt:"),
-				     .queue_is_full = is_full(line_of(text, "\nSigQ:")),
-				     .waits = number_of(text, "\nvoluntary_ctxt_switches:")};
-	out->switches = out->waits + number_of(text, "\nnonvoluntary_ctxt_switches:");
-	take_namespaces(line_of(text, "\nNSpid:"), out);
+	*out = (struct thread_masks){
+		.blocked = thread_stat_mask_of(text, "SigBlk"),
+		.caught = thread_stat_mask_of(text, "SigCgt"),
+		.queue_is_full = is_full(proc_line(text, "SigQ")),
+		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches")};
+	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches");
+	take_namespaces(proc_line(text, "NSpid"), out);
 	if (!out->levels) { /* a kernel without them */
 		out->levels = 1;
 		out->inside_tid = tid;

@@ -52,7 +52,4 @@ int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out);
  * CPU at all; and it is runnable. */
 int thread_ran_on(const struct thread_run *before, const struct thread_run *now);
 
-/* A small file whole; terminated. Its bytes, or -errno. */
-int thread_file_read(int directory_fd, const char *path, char *out, size_t room);
-
 #endif

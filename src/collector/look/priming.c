@@ -56,7 +56,7 @@ static uint32_t signal_in_use(const struct priming *p)
 	return __atomic_load_n(&header_of(p)->prime_signal_used, __ATOMIC_ACQUIRE);
 }
 
-static void count(struct priming *p, enum weft_counter counter)
+static void priming_count(struct priming *p, enum weft_counter counter)
 {
 	p->counts->counter[counter]++;
 }
@@ -80,7 +80,7 @@ static uint64_t sigmask_of(const struct priming *p, const char *name)
 	const char *at;
 
 	snprintf(path, sizeof(path), "fdinfo/%s", name);
-	if (thread_file_read(p->process->proc_fd, path, text, sizeof(text)) <= 0)
+	if (proc_read(p->process->proc_fd, path, text, sizeof(text)) <= 0)
 		return 0;
 	at = strstr(text, "sigmask:");
 	return at ? strtoull(at + strlen("sigmask:"), NULL, 16) : 0;
@@ -116,10 +116,10 @@ static int is_read_by_signalfd(struct priming *p, uint32_t signo, uint64_t now_n
 
 /* ---- the signal */
 
-static void refuse(struct priming *p, struct watched_thread *t)
+static void priming_refuse(struct priming *p, struct watched_thread *t)
 {
 	if (!t->effort.refused)
-		count(p, WEFT_COUNTER_PRIMING_REFUSED);
+		priming_count(p, WEFT_COUNTER_PRIMING_REFUSED);
 	t->effort.refused = 1;
 }
 
@@ -149,8 +149,8 @@ static int runs_on(struct priming *p, const struct watched_thread *t, uint32_t s
 			     p->waited++ < STEADY_TRIES ? STEADY_NS : STEADY_SHORT_NS);
 }
 
-static void prime(struct priming *p, struct watched_thread *t, const struct thread_masks *masks,
-		  uint64_t now_ns)
+static void priming_prime(struct priming *p, struct watched_thread *t,
+			  const struct thread_masks *masks, uint64_t now_ns)
 {
 	uint32_t signo = signal_in_use(p);
 
@@ -160,13 +160,13 @@ static void prime(struct priming *p, struct watched_thread *t, const struct thre
 		return; /* it took one: most likely it is in that handler now */
 	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
 	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
-		refuse(p, t);
+		priming_refuse(p, t);
 		return;
 	}
 	if (!runs_on(p, t, signo) || order_queue(p->process, t->tid, signo, WEFT_ORDER_PRIME))
 		return;
 	t->effort.sent++;
-	count(p, WEFT_COUNTER_PRIMING_SENT);
+	priming_count(p, WEFT_COUNTER_PRIMING_SENT);
 }
 
 /* ---- who cannot be signalled */
@@ -212,7 +212,7 @@ static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t 
 		return;
 	p->stranded->effort.orders++;
 	p->adopted_ns = now_ns;
-	count(p, WEFT_COUNTER_PRIMING_SENT);
+	priming_count(p, WEFT_COUNTER_PRIMING_SENT);
 }
 
 /* ---- threads that cannot be sampled */
@@ -264,7 +264,8 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 
 /* ---- one thread at a time */
 
-static const struct weft_slot *slot_of(const struct priming *p, const struct watched_thread *t)
+static const struct weft_slot *priming_slot_of(const struct priming *p,
+					       const struct watched_thread *t)
 {
 	return t->slot == THREADS_NO_SLOT
 		       ? NULL
@@ -272,7 +273,7 @@ static const struct weft_slot *slot_of(const struct priming *p, const struct wat
 }
 
 /* What its handler has counted: moves with each sample, also with one that was lost. */
-static uint64_t attempted(const struct weft_slot *slot)
+static uint64_t priming_attempted(const struct weft_slot *slot)
 {
 	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
 		    : 0;
@@ -295,13 +296,13 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 
 	if (!slot && !t->effort.found) {
 		t->effort.found = 1;
-		count(p, WEFT_COUNTER_THREADS_FOUND);
+		priming_count(p, WEFT_COUNTER_THREADS_FOUND);
 	}
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks))
 		return;
 	name_when_deaf(p, t, &masks);
 	if (!slot || wants_timer(p, slot))
-		prime(p, t, &masks, now_ns);
+		priming_prime(p, t, &masks, now_ns);
 	t->effort.waits = masks.waits;
 	t->effort.waits_cpu_ns = t->effort.cpu_ns;
 	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
@@ -316,7 +317,7 @@ static int is_given_up(const struct watched_thread *t, const struct weft_slot *s
 }
 
 /* The more seldom the longer it does nothing. */
-static void set_pause(struct watched_thread *t, const struct weft_slot *slot, int has_run)
+static void priming_set_pause(struct watched_thread *t, const struct weft_slot *slot, int has_run)
 {
 	struct thread_effort *e = &t->effort;
 	uint64_t most = slot ? PAUSE_MAX_NS : PAUSE_SLOTLESS_NS;
@@ -343,16 +344,16 @@ static void ask_cpu(struct priming *p, struct watched_thread *t, const struct we
 	e->process_ns = p->cpu_ns;
 	if (has_run)
 		help(p, t, slot, now_ns);
-	set_pause(t, slot, has_run || !e->looked);
+	priming_set_pause(t, slot, has_run || !e->looked);
 	e->looked = 1;
 }
 
 /* Samples that come say all; and who can have used but little CPU time is not asked. */
-static void look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns)
+static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns)
 {
-	const struct weft_slot *slot = slot_of(p, t);
+	const struct weft_slot *slot = priming_slot_of(p, t);
 	struct thread_effort *e = &t->effort;
-	uint64_t head = attempted(slot);
+	uint64_t head = priming_attempted(slot);
 
 	if (head != e->head) {
 		e->head = head;
@@ -368,18 +369,18 @@ static void look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns
 }
 
 /* One that is attached to may not have begun: nothing runs there, or it takes no orders. */
-static int has_begun(const struct weft_session_header *h)
+static int priming_has_begun(const struct weft_session_header *h)
 {
 	return !(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
 	       __atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE);
 }
 
-static int samples_are_wanted(const struct priming *p)
+static int priming_samples_are_wanted(const struct priming *p)
 {
 	const struct weft_session_header *h = header_of(p);
 
 	return __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
-	       has_begun(h) &&
+	       priming_has_begun(h) &&
 	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
 	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
 }
@@ -389,14 +390,14 @@ void priming_look(struct priming *p, struct threads *threads, uint64_t now_ns)
 	struct watched_thread *t;
 	size_t cursor = 0;
 
-	if (!samples_are_wanted(p))
+	if (!priming_samples_are_wanted(p))
 		return;
 	p->waited = 0;
 	p->stranded = NULL;
 	while ((t = threads_next(threads, &cursor))) {
 		if (now_ns < t->effort.due_ns)
 			continue;
-		look_at(p, t, now_ns);
+		priming_look_at(p, t, now_ns);
 		t->effort.due_ns = now_ns + t->effort.pause_ns;
 	}
 	adopt_stranded(p, threads, now_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of /proc/PID/task/TID: see wall_text.h. */
 #include "collector/look/wall_text.h"
+#include "proc/process_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,12 +10,11 @@
 #include <string.h>
 
 #define CALL_ARGUMENTS 6
-#define FIELD_COMMAND 2
 #define FIELD_STACK_START 28
 #define FIELD_CPU 39
 
 /* A number up to a space, a newline or the end, and what follows it; NULL: there is none. */
-static const char *take_number(const char *at, int base, uint64_t *out)
+static const char *wall_text_take_number(const char *at, int base, uint64_t *out)
 {
 	char *end;
 
@@ -32,10 +32,10 @@ static const char *take_number(const char *at, int base, uint64_t *out)
 int wall_parse_schedstat(const char *text, struct wall_runs *out)
 {
 	struct wall_runs runs = {.has_times = 1};
-	const char *at = take_number(text, 10, &runs.cpu_ns);
+	const char *at = wall_text_take_number(text, 10, &runs.cpu_ns);
 
-	at = at ? take_number(at, 10, &runs.delay_ns) : NULL;
-	at = at ? take_number(at, 10, &runs.count) : NULL;
+	at = at ? wall_text_take_number(at, 10, &runs.delay_ns) : NULL;
+	at = at ? wall_text_take_number(at, 10, &runs.count) : NULL;
 	if (!at)
 		return -EPROTO;
 	*out = runs;
@@ -57,7 +57,8 @@ int wall_parse_status(const char *text, struct wall_runs *out)
 	const char *other = line_of(text, "\nnonvoluntary_ctxt_switches:");
 	uint64_t a = 0, b = 0;
 
-	if (!state || !own || !other || !take_number(own, 10, &a) || !take_number(other, 10, &b))
+	if (!state || !own || !other || !wall_text_take_number(own, 10, &a) ||
+	    !wall_text_take_number(other, 10, &b))
 		return -EPROTO;
 	*out = (struct wall_runs){.count = a + b, .is_running = *state == 'R'};
 	return 0;
@@ -74,12 +75,12 @@ int wall_parse_syscall(const char *text, struct wall_call *out)
 	if (strncmp(text, "-1 ", 3) == 0) {
 		at += 2;
 	} else {
-		at = take_number(at, 10, &argument);
+		at = wall_text_take_number(at, 10, &argument);
 		for (int i = 0; at && i < CALL_ARGUMENTS; i++)
-			at = take_number(at, 16, &argument);
+			at = wall_text_take_number(at, 16, &argument);
 	}
-	at = at ? take_number(at, 16, &call.sp) : NULL;
-	at = at ? take_number(at, 16, &call.pc) : NULL;
+	at = at ? wall_text_take_number(at, 16, &call.sp) : NULL;
+	at = at ? wall_text_take_number(at, 16, &call.pc) : NULL;
 	if (!at)
 		return -EPROTO;
 	*out = call;
@@ -99,13 +100,11 @@ int wall_parse_stat(const char *text, struct wall_stat *out)
 	bytes = (size_t)(at - open - 1);
 	memcpy(stat.name, open + 1, bytes < sizeof(stat.name) ? bytes : sizeof(stat.name) - 1);
 	stat.state = at[2];
-	for (int field = FIELD_COMMAND; at && field < FIELD_STACK_START; field++)
-		at = strchr(at + 1, ' ');
-	if (!at || !take_number(at, 10, &stat.stack_start))
+	at = proc_stat_field(text, FIELD_STACK_START);
+	if (!at || !wall_text_take_number(at, 10, &stat.stack_start))
 		return -EPROTO;
-	for (int field = FIELD_STACK_START; at && field < FIELD_CPU; field++)
-		at = strchr(at + 1, ' ');
-	if (at && take_number(at, 10, &cpu) && cpu <= INT_MAX)
+	at = proc_stat_field(text, FIELD_CPU);
+	if (at && wall_text_take_number(at, 10, &cpu) && cpu <= INT_MAX)
 		stat.cpu = (int)cpu;
 	*out = stat;
 	return 0;

@@ -3,6 +3,7 @@
 #include "collector/process/carrier.h"
 
 #include "collector/process/process.h"
+#include "elf/image/elf_open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ struct lines {
 	char *text, *at;
 };
 
-static char *next_line(struct lines *l)
+static char *carrier_next_line(struct lines *l)
 {
 	char *line = l->at, *end;
 
@@ -69,11 +70,11 @@ static int read_maps(struct carrier *c, int proc_fd, int *has_library)
 	size_t bytes = 0;
 	char *line;
 
-	l.text = l.at = process_read_file(proc_fd, "maps", &bytes);
+	l.text = l.at = proc_read_all(proc_fd, "maps", &bytes);
 	if (!l.text)
 		return -errno;
 	*has_library = 0;
-	while ((line = next_line(&l))) {
+	while ((line = carrier_next_line(&l))) {
 		const char *path = strchr(line, '/');
 
 		if (!path)
@@ -152,7 +153,7 @@ static void read_mapped_header(struct carrier *c)
 static int environment_preloads(int proc_fd)
 {
 	size_t bytes = 0;
-	char *text = process_read_file(proc_fd, "environ", &bytes);
+	char *text = proc_read_all(proc_fd, "environ", &bytes);
 	int found = 0;
 
 	for (char *at = text; at && at < text + bytes; at += strlen(at) + 1)
@@ -188,8 +189,8 @@ static int executable_needs(int proc_fd)
 	Elf_Scn *section = NULL;
 	Elf *elf = NULL;
 
-	if (fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (fd >= 0)
+		elf = elf_open(fd);
 	while (elf && !found && (section = elf_nextscn(elf, section)))
 		found = section_needs(elf, section);
 	elf_end(elf);
@@ -216,7 +217,7 @@ static int is_collector(const struct carrier *c)
 	       c->header.collector_pid == (int32_t)c->pid;
 }
 
-static int look(struct carrier *c, int proc_fd)
+static int process_carrier_look(struct carrier *c, int proc_fd)
 {
 	int has_library = 0, rc = read_maps(c, proc_fd, &has_library);
 
@@ -242,7 +243,7 @@ int carrier_look(struct carrier *out, pid_t pid)
 	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	rc = look(out, proc_fd);
+	rc = process_carrier_look(out, proc_fd);
 	close(proc_fd);
 	return rc == -EPERM ? -EACCES : rc;
 }
@@ -296,20 +297,13 @@ int carrier_is_near(pid_t pid)
 	return ours.st_ino == its.st_ino && ours.st_dev == its.st_dev;
 }
 
-long carrier_status_number(pid_t pid, const char *field)
+long carrier_status_number(pid_t pid, const char *name)
 {
-	char path[32];
-	size_t bytes = 0, length = strlen(field);
-	char *text, *at;
-	long value = -1;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "status", &bytes);
+	const char *at = proc_line(text, name);
+	long value = at ? strtol(at, NULL, 10) : -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	text = process_read_file(AT_FDCWD, path, &bytes);
-	for (at = text; at && value < 0; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (strncmp(at, field, length) == 0)
-			value = strtol(at + length, NULL, 10);
-	}
 	free(text);
 	return value;
 }

@@ -41,7 +41,7 @@ static int runs(const struct process *p, int32_t tid)
 }
 
 /* Not blocked, a handler is there, and the value comes along. */
-static int takes(const struct process *p, int32_t tid, uint32_t signo)
+static int order_takes(const struct process *p, int32_t tid, uint32_t signo)
 {
 	uint64_t bit = UINT64_C(1) << (signo - 1);
 	struct thread_masks masks;
@@ -70,7 +70,7 @@ int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
 	struct thread_run now;
 
 	let_pass(steady_ns);
-	return takes(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
+	return order_takes(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
 	       thread_ran_on(before, &now);
 }
 
@@ -94,7 +94,7 @@ int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
 	char path[48], text[256];
 
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	return takes(p, tid, signo) && thread_file_read(p->proc_fd, path, text, sizeof(text)) > 0 &&
+	return order_takes(p, tid, signo) && proc_read(p->proc_fd, path, text, sizeof(text)) > 0 &&
 	       is_endless_futex(text);
 }
 
@@ -123,7 +123,7 @@ static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum
 	int rc;
 
 	if (!order_may_wake(s->process, tid, signo)) {
-		if (!runs(s->process, tid) || !takes(s->process, tid, signo) ||
+		if (!runs(s->process, tid) || !order_takes(s->process, tid, signo) ||
 		    thread_run_read(s->process->proc_fd, tid, &before))
 			return 0;
 		if (!order_runs_on(s->process, tid, signo, &before, steady_ns))

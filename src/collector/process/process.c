@@ -16,7 +16,7 @@
 static void take_stat(struct process *p)
 {
 	size_t bytes = 0;
-	char *text = process_read_file(p->proc_fd, "stat", &bytes);
+	char *text = proc_read_all(p->proc_fd, "stat", &bytes);
 
 	p->parent = (pid_t)stat_number(text, STAT_PARENT);
 	p->start_ticks = stat_number(text, STAT_START_TIME);
@@ -33,7 +33,7 @@ static uint64_t stack_start(int proc_fd)
 
 char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 {
-	char *text = process_read_file(p->proc_fd, name, bytes);
+	char *text = proc_read_all(p->proc_fd, name, bytes);
 
 	if (!text || stack_start(p->proc_fd) == p->stack_start)
 		return text;
@@ -49,10 +49,10 @@ int process_runs_on(const struct process *p)
 	return start == 0 || start == p->stack_start;
 }
 
-static void read_command(struct process *p)
+static void process_read_command(struct process *p)
 {
 	size_t bytes = 0;
-	char *text = process_read_file(p->proc_fd, "comm", &bytes);
+	char *text = proc_read_all(p->proc_fd, "comm", &bytes);
 
 	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
 		 text ? text : "?");
@@ -72,9 +72,9 @@ int process_meet(struct process *p, pid_t pid)
 		return -errno;
 	take_stat(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	p->first_maps = process_read_file(p->proc_fd, "maps", &p->first_maps_bytes);
+	p->first_maps = proc_read_all(p->proc_fd, "maps", &p->first_maps_bytes);
 	p->command_line = process_command_line(p->proc_fd);
-	read_command(p);
+	process_read_command(p);
 	return 0;
 }
 

@@ -116,7 +116,7 @@ void process_tell_words(struct process *p, uint32_t slot, const struct slot_word
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 		  struct slot_words *out);
 
-/* A file of the process in /proc, as process_read_file(), while it runs the program that it ran
+/* A file of the process in /proc, as proc_read_all(), while it runs the program that it ran
  * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */
 char *process_read_own(const struct process *p, const char *name, size_t *bytes);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of /proc and /sys, each read once into a buffer of fixed size: see system_read.h. */
 #include "collector/process/system_read.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,22 +88,16 @@ int system_read_time(const char *root, struct machine_time *out)
 	return 0;
 }
 
-/* The name, in parentheses, may have blanks and parentheses of its own. */
 int system_read_process_time(int proc_fd, struct process_time *out)
 {
 	char text[1024];
-	ssize_t rc = system_read_file(proc_fd, "stat", text, sizeof(text));
+	ssize_t rc = proc_read(proc_fd, "stat", text, sizeof(text));
 	uint64_t n[4];
 	const char *at;
 
 	if (rc < 0)
 		return (int)rc;
-	at = strrchr(text, ')');
-	/* from the state (3) to utime (14); numbers between may be negative */
-	for (int field = 2; at && field < 14; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
+	at = proc_stat_field(text, STAT_UTIME);
 	if (!at || read_numbers(at, n, 4) != 4)
 		return -EBADMSG;
 	*out = (struct process_time){n[0], n[1], n[2], n[3]};
@@ -110,7 +105,7 @@ int system_read_process_time(int proc_fd, struct process_time *out)
 }
 
 /* The number behind "Name:" at the beginning of a line; 0 = there is none. */
-static uint64_t number_of(const char *text, const char *name)
+static uint64_t system_read_number_of(const char *text, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -131,10 +126,10 @@ int system_read_memory(const char *root, struct machine_memory *out)
 
 	if (rc < 0)
 		return (int)rc;
-	total = number_of(text, "MemTotal");
-	available = number_of(text, "MemAvailable");
+	total = system_read_number_of(text, "MemTotal");
+	available = system_read_number_of(text, "MemAvailable");
 	if (!available)
-		available = number_of(text, "MemFree");
+		available = system_read_number_of(text, "MemFree");
 	if (!total || total > UINT64_MAX / 1024)
 		return -EBADMSG;
 	out->total_bytes = total * 1024;
@@ -143,7 +138,7 @@ int system_read_memory(const char *root, struct machine_memory *out)
 }
 
 /* The text behind "name : ", to the end of its line; "" = there is none. */
-static void text_of(const char *text, const char *name, char *out, size_t room)
+static void system_read_text_of(const char *text, const char *name, char *out, size_t room)
 {
 	size_t length = strlen(name);
 
@@ -223,15 +218,15 @@ void system_read_processors(const char *root, struct machine_processors *out)
 	out->sockets = out->sockets ? out->sockets : 1;
 	if (read_below(root, "/proc/cpuinfo", text, sizeof(text)) < 0)
 		text[0] = 0;
-	text_of(text, "model name", out->model, sizeof(out->model));
+	system_read_text_of(text, "model name", out->model, sizeof(out->model));
 	if (!out->model[0])
-		text_of(text, "CPU part", out->model, sizeof(out->model));
-	text_of(text, "vendor_id", vendor, sizeof(vendor));
+		system_read_text_of(text, "CPU part", out->model, sizeof(out->model));
+	system_read_text_of(text, "vendor_id", vendor, sizeof(vendor));
 	if (!vendor[0])
-		text_of(text, "CPU implementer", vendor, sizeof(vendor));
-	text_of(text, "flags", flags, sizeof(flags));
+		system_read_text_of(text, "CPU implementer", vendor, sizeof(vendor));
+	system_read_text_of(text, "flags", flags, sizeof(flags));
 	if (!flags[0])
-		text_of(text, "Features", flags, sizeof(flags));
+		system_read_text_of(text, "Features", flags, sizeof(flags));
 	snprintf(out->description, sizeof(out->description), "Brand: %s, Vendor: %s, Flags: %s",
 		 out->model, vendor, flags);
 }

@@ -28,28 +28,20 @@ static int names_socket(const char *environment, size_t bytes, const char *socke
 	return 0;
 }
 
-static char *read_of(pid_t pid, const char *name, size_t *bytes)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return process_read_file(AT_FDCWD, path, bytes);
-}
-
-static int is_descendant(pid_t pid, const char *socket)
+static int descendants_is_descendant(pid_t pid, const char *socket)
 {
 	size_t bytes = 0;
-	char *text = read_of(pid, "environ", &bytes);
+	char *text = proc_read_all_of(pid, "environ", &bytes);
 	int found = text && names_socket(text, bytes, socket);
 
 	free(text);
 	return found;
 }
 
-static void describe(pid_t pid, struct collector_running *out)
+static void descendants_describe(pid_t pid, struct collector_running *out)
 {
 	size_t bytes = 0;
-	char *text = read_of(pid, "comm", &bytes);
+	char *text = proc_read_all_of(pid, "comm", &bytes);
 
 	out->pid = pid;
 	snprintf(out->command, sizeof(out->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
@@ -68,10 +60,10 @@ size_t descendants_find(const char *socket, struct collector_running *out, size_
 	while ((entry = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		if (pid <= 0 || pid == getpid() || !is_descendant(pid, socket))
+		if (pid <= 0 || pid == getpid() || !descendants_is_descendant(pid, socket))
 			continue;
 		if (count < room)
-			describe(pid, &out[count]);
+			descendants_describe(pid, &out[count]);
 		count++;
 	}
 	closedir(proc);

@@ -39,7 +39,7 @@ static const char *reason(enum program_verdict verdict)
 	return (size_t)verdict < sizeof(reasons) / sizeof(reasons[0]) ? reasons[verdict] : NULL;
 }
 
-static void note(struct unrecorded *u, pid_t pid, const char *why)
+static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 {
 	struct unrecorded_program *p;
 	char path[32];
@@ -50,7 +50,7 @@ static void note(struct unrecorded *u, pid_t pid, const char *why)
 		return;
 	p = &u->program[u->count - 1];
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	text = process_read_file(AT_FDCWD, path, &bytes);
+	text = proc_read_all(AT_FDCWD, path, &bytes);
 	p->pid = pid;
 	p->why = why;
 	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
@@ -58,7 +58,7 @@ static void note(struct unrecorded *u, pid_t pid, const char *why)
 	free(text);
 }
 
-static int key_of(struct seen_key *key, pid_t pid, const char *path)
+static int unrecorded_key_of(struct seen_key *key, pid_t pid, const char *path)
 {
 	struct stat st;
 
@@ -68,12 +68,12 @@ static int key_of(struct seen_key *key, pid_t pid, const char *path)
 	return 1;
 }
 
-static int is_settled(const struct unrecorded *u, const struct seen_key *key)
+static int unrecorded_is_settled(const struct unrecorded *u, const struct seen_key *key)
 {
 	return u->seen && map_get(u->seen, key, sizeof(*key));
 }
 
-static void settle(struct unrecorded *u, const struct seen_key *key)
+static void unrecorded_settle(struct unrecorded *u, const struct seen_key *key)
 {
 	int fresh;
 
@@ -107,7 +107,7 @@ static int look_inside(pid_t pid, const char **why)
 	int rc;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = process_read_file(AT_FDCWD, path, &bytes);
+	maps = proc_read_all(AT_FDCWD, path, &bytes);
 	if (maps && is_loaded_without(maps))
 		*why = "begun without LD_PRELOAD";
 	free(maps);
@@ -123,7 +123,7 @@ static int look_inside(pid_t pid, const char **why)
 	return *why || (rc == 0 && carrier_state(&c) != CARRIER_FORKED);
 }
 
-static void look_at(struct unrecorded *u, pid_t pid)
+static void unrecorded_look_at(struct unrecorded *u, pid_t pid)
 {
 	enum program_verdict verdict;
 	char path[32], subject[PATH_MAX];
@@ -132,16 +132,16 @@ static void look_at(struct unrecorded *u, pid_t pid)
 	int settled = 1;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (!key_of(&key, pid, path) || is_settled(u, &key) ||
+	if (!unrecorded_key_of(&key, pid, path) || unrecorded_is_settled(u, &key) ||
 	    program_look(path, &verdict, subject))
 		return;
 	why = reason(verdict);
 	if (verdict == PROGRAM_FINE)
 		settled = look_inside(pid, &why);
 	if (settled)
-		settle(u, &key);
+		unrecorded_settle(u, &key);
 	if (why)
-		note(u, pid, why);
+		unrecorded_note(u, pid, why);
 }
 
 static void note_earlier(struct unrecorded *u, pid_t pid)
@@ -150,10 +150,10 @@ static void note_earlier(struct unrecorded *u, pid_t pid)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (!key_of(&key, pid, path) || is_settled(u, &key))
+	if (!unrecorded_key_of(&key, pid, path) || unrecorded_is_settled(u, &key))
 		return;
-	settle(u, &key);
-	note(u, pid, "began before the recording");
+	unrecorded_settle(u, &key);
+	unrecorded_note(u, pid, "began before the recording");
 }
 
 typedef void look_fn(struct unrecorded *u, pid_t pid);
@@ -167,7 +167,7 @@ static void look_below(struct unrecorded *u, pid_t pid, int depth, look_fn *look
 	if (depth == DEPTH_MAX)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	text = process_read_file(AT_FDCWD, path, &bytes);
+	text = proc_read_all(AT_FDCWD, path, &bytes);
 	for (at = text; at && *at; at = end) {
 		pid_t child = (pid_t)strtol(at, &end, 10);
 
@@ -183,13 +183,13 @@ static void look_below(struct unrecorded *u, pid_t pid, int depth, look_fn *look
 
 void unrecorded_look(struct unrecorded *u, pid_t root)
 {
-	look_at(u, root);
+	unrecorded_look_at(u, root);
 	unrecorded_look_below(u, root);
 }
 
 void unrecorded_look_below(struct unrecorded *u, pid_t root)
 {
-	look_below(u, root, 0, look_at);
+	look_below(u, root, 0, unrecorded_look_at);
 }
 
 void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count)
@@ -199,8 +199,8 @@ void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pids[i]);
-		if (key_of(&key, pids[i], path))
-			settle(u, &key);
+		if (unrecorded_key_of(&key, pids[i], path))
+			unrecorded_settle(u, &key);
 	}
 	for (size_t i = 0; i < count; i++)
 		look_below(u, pids[i], 0, note_earlier);

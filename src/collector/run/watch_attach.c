@@ -36,7 +36,7 @@
 #define LEAVE_PATIENCE_NS UINT64_C(200000000)
 #define CHECK_NS UINT64_C(1000000000)
 
-static int begin(struct watch *w, struct attach_target *t)
+static int watch_attach_begin(struct watch *w, struct attach_target *t)
 {
 	struct session *s;
 	struct process *p;
@@ -70,7 +70,7 @@ static int begin(struct watch *w, struct attach_target *t)
 void watch_attach_all(struct watch *w, const struct collector_options *o)
 {
 	for (size_t i = 0; i < o->attach_count; i++) {
-		int rc = begin(w, &o->attach[i]);
+		int rc = watch_attach_begin(w, &o->attach[i]);
 
 		if (rc)
 			w->attach_error = rc;
@@ -100,7 +100,7 @@ static uint64_t steady_for(const struct session *s, enum weft_order what)
 										  : STEADY_LEAST_NS;
 }
 
-static int order(struct session *s, enum weft_order what, uint64_t now_ns)
+static int watch_attach_order(struct session *s, enum weft_order what, uint64_t now_ns)
 {
 	struct order_search search = {
 		.threads_max = THREADS_AT_A_TIME,
@@ -160,7 +160,7 @@ static int names_session(const char *maps, uint64_t inode)
 static int has_left(struct session *s)
 {
 	size_t bytes = 0;
-	char *maps = process_read_file(s->process->proc_fd, "maps", &bytes);
+	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
 	struct stat st;
 	int left =
 		maps && bytes > 0 && fstat(s->memfd, &st) == 0 && !names_session(maps, st.st_ino);
@@ -199,7 +199,7 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 	for (struct session *s = w->first; s; s = s->next)
 		if (waits_for_order(s) &&
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
-			order(s, WEFT_ORDER_ATTACH, now_ns);
+			watch_attach_order(s, WEFT_ORDER_ATTACH, now_ns);
 	tell_state(w);
 	if (!__atomic_load_n(&w->attach_waiting, __ATOMIC_RELAXED))
 		return INT32_MAX;
@@ -209,12 +209,12 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 /* ---- the end */
 
 /* Is it at rest, or has it been told and may be left to it? */
-static int is_settled(struct session *s, uint64_t now_ns)
+static int watch_attach_is_settled(struct session *s, uint64_t now_ns)
 {
 	if (!s->attached || !session_engines_run(s) || session_is_dead(s))
 		return 1;
 	if (!s->ordered_ns)
-		order(s, WEFT_ORDER_STOP, now_ns);
+		watch_attach_order(s, WEFT_ORDER_STOP, now_ns);
 	return 0;
 }
 
@@ -230,7 +230,7 @@ void watch_attach_stop(struct watch *w)
 	while (busy && now_ns - began_ns < LEAVE_PATIENCE_NS) {
 		busy = 0;
 		for (struct session *s = w->first; s; s = s->next)
-			busy |= !is_settled(s, now_ns);
+			busy |= !watch_attach_is_settled(s, now_ns);
 		if (busy)
 			nanosleep(&pause, NULL);
 		now_ns = clock_mono_ns();

@@ -52,7 +52,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-static struct session *session_of(const struct watch *w, pid_t pid)
+static struct session *watch_join_session_of(const struct watch *w, pid_t pid)
 {
 	struct session *s = w->first;
 
@@ -61,15 +61,15 @@ static struct session *session_of(const struct watch *w, pid_t pid)
 	return s;
 }
 
-static int has_session(const struct watch *w, pid_t pid)
+static int watch_join_has_session(const struct watch *w, pid_t pid)
 {
-	return session_of(w, pid) != NULL;
+	return watch_join_session_of(w, pid) != NULL;
 }
 
-static int is_descendant(const struct watch *w, pid_t root, pid_t pid)
+static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid)
 {
 	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
-		if (pid == root || has_session(w, pid))
+		if (pid == root || watch_join_has_session(w, pid))
 			return 1;
 		pid = parent_of(pid);
 	}
@@ -82,7 +82,8 @@ static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
 {
 	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
 
-	return root && !rendezvous_trusts(&w->rendezvous, user) && !is_descendant(w, root, pid);
+	return root && !rendezvous_trusts(&w->rendezvous, user) &&
+	       !watch_join_is_descendant(w, root, pid);
 }
 
 void watch_accept(struct watch *w)
@@ -160,7 +161,7 @@ static int lives_on(const struct session *s)
 
 	if (fstat(s->memfd, &file))
 		return 0;
-	maps = process_read_file(s->process->proc_fd, "maps", &bytes);
+	maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
 	found = maps && maps_tell_of(maps, &file);
 	free(maps);
 	return found;
@@ -185,7 +186,7 @@ static void tell_of_second_runtime(struct watch *w, const struct session *s)
 /* A pid that asks again. 1: it is to be answered; 0: its session goes on. */
 static int end_older(struct watch *w, pid_t pid)
 {
-	struct session *s = session_of(w, pid);
+	struct session *s = watch_join_session_of(w, pid);
 
 	if (!s)
 		return 1;
@@ -218,8 +219,7 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 		return rc;
 	p->inside_pid = hello->pid;
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
-		p->first_environ =
-			process_read_file(p->proc_fd, "environ", &p->first_environ_bytes);
+		p->first_environ = proc_read_all(p->proc_fd, "environ", &p->first_environ_bytes);
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
@@ -277,7 +277,7 @@ static void welcome_attached(struct watch *w, int fd, pid_t pid)
 }
 
 /* A process may ask again and again. */
-static void count_refused(struct watch *w, pid_t pid, int rc)
+static void watch_join_count_refused(struct watch *w, pid_t pid, int rc)
 {
 	int fresh = 1;
 
@@ -304,7 +304,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	}
 	rc = make_session(w, pid, hello, &s);
 	if (rc) {
-		count_refused(w, pid, rc);
+		watch_join_count_refused(w, pid, rc);
 		rendezvous_answer(fd, rc, NULL);
 		return;
 	}

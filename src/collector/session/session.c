@@ -40,7 +40,7 @@ static uint64_t address_space(const struct process *p)
 
 	if (!limit)
 		return 0;
-	text = process_read_file(p->proc_fd, "statm", &bytes);
+	text = proc_read_all(p->proc_fd, "statm", &bytes);
 	if (!text || sscanf(text, "%llu", &pages) != 1)
 		pages = 0;
 	free(text);
@@ -118,8 +118,8 @@ void session_take_anchor(struct weft_session_header *h)
 	h->real_anchor_ns = clock_ns(CLOCK_REALTIME) - (clock_mono_ns() - anchor.mono_ns);
 }
 
-static void fill_header(struct session *s, const struct process *p,
-			const struct session_settings *settings)
+static void session_fill_header(struct session *s, const struct process *p,
+				const struct session_settings *settings)
 {
 	struct weft_session_header *h = s->base;
 	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
@@ -182,7 +182,7 @@ int session_new(struct session **out, struct process *p, const struct session_se
 		rc = -ENOMEM;
 		goto err;
 	}
-	fill_header(s, p, settings);
+	session_fill_header(s, p, settings);
 	rc = session_events_begin(s, &settings->events);
 	if (rc) {
 		munmap(s->base, s->layout.total_bytes);

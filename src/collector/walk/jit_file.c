@@ -25,40 +25,33 @@ static uid_t user_of(int proc_fd)
 {
 	unsigned long real, effective, saved, file;
 	size_t bytes = 0;
-	char *text = process_read_file(proc_fd, "status", &bytes);
-	const char *line = text ? strstr(text, "\nUid:") : NULL;
+	char *text = proc_read_all(proc_fd, "status", &bytes);
+	const char *line = proc_line(text, "Uid");
 	uid_t uid = (uid_t)-1;
 
-	if (line && sscanf(line + 5, "%lu %lu %lu %lu", &real, &effective, &saved, &file) == 4)
+	if (line && sscanf(line, "%lu %lu %lu %lu", &real, &effective, &saved, &file) == 4)
 		uid = (uid_t)file;
 	free(text);
 	return uid;
 }
 
-static int64_t clock_ns(clockid_t clock)
+static int64_t jit_file_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
 	return clock_gettime(clock, &t) ? 0 : t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
-/* The 22nd field of its stat, the 20th after the name in parentheses: ticks since the boot. */
-static int64_t start_of(int proc_fd)
+/* By its stat, which has it in ticks since the boot. */
+static int64_t jit_file_start_of(int proc_fd)
 {
-	size_t bytes = 0;
-	char *text = process_read_file(proc_fd, "stat", &bytes);
-	const char *at = text ? strrchr(text, ')') : NULL;
-	int64_t ticks = 0, second = sysconf(_SC_CLK_TCK);
+	int64_t ticks = (int64_t)process_stat_number(proc_fd, STAT_START_TIME);
+	int64_t second = sysconf(_SC_CLK_TCK);
 
-	for (int field = 0; at && field < 20; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		ticks = strtoll(at + 1, NULL, 10);
-	free(text);
 	if (ticks <= 0 || second <= 0)
 		return 0;
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + ticks / second * SECOND_NS +
-	       ticks % second * (SECOND_NS / second);
+	return jit_file_clock_ns(CLOCK_REALTIME) - jit_file_clock_ns(CLOCK_BOOTTIME) +
+	       ticks / second * SECOND_NS + ticks % second * (SECOND_NS / second);
 }
 
 void jit_owner_read(struct jit_owner *o, int root_fd, int proc_fd, pid_t inside_pid)
@@ -68,7 +61,7 @@ void jit_owner_read(struct jit_owner *o, int root_fd, int proc_fd, pid_t inside_
 		.proc_fd = proc_fd,
 		.inside_pid = inside_pid,
 		.uid = proc_fd >= 0 ? user_of(proc_fd) : (uid_t)-1,
-		.started_ns = proc_fd >= 0 ? start_of(proc_fd) : 0,
+		.started_ns = proc_fd >= 0 ? jit_file_start_of(proc_fd) : 0,
 	};
 }
 
@@ -87,7 +80,7 @@ static int is_to_be_believed(const struct jit_owner *o, const struct stat *st)
 }
 
 /* Takes over @fd, which may be -1 with errno. */
-static int checked(const struct jit_owner *o, int fd, struct stat *st)
+static int jit_file_checked(const struct jit_owner *o, int fd, struct stat *st)
 {
 	int rc = 0;
 
@@ -103,7 +96,7 @@ static int checked(const struct jit_owner *o, int fd, struct stat *st)
 	return rc;
 }
 
-static int open_below(int root_fd, const char *path, int flags, unsigned int resolve)
+static int jit_file_open_below(int root_fd, const char *path, int flags, unsigned int resolve)
 {
 	struct open_how how = {.flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT | resolve};
 	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
@@ -118,7 +111,8 @@ static int open_tmp(const struct jit_owner *o)
 {
 	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
-	return o->root_fd < 0 ? open("/tmp", flags) : open_below(o->root_fd, "/tmp", flags, 0);
+	return o->root_fd < 0 ? open("/tmp", flags)
+			      : jit_file_open_below(o->root_fd, "/tmp", flags, 0);
 }
 
 int jit_file_open_map(const struct jit_owner *o, struct stat *st)
@@ -133,7 +127,7 @@ int jit_file_open_map(const struct jit_owner *o, struct stat *st)
 	saved = errno;
 	close(tmp);
 	errno = saved;
-	return checked(o, fd, st);
+	return jit_file_checked(o, fd, st);
 }
 
 int jit_file_is_older(const struct jit_owner *o, const struct stat *st)
@@ -154,7 +148,7 @@ int jit_file_is_marker(const struct jit_owner *o, const struct mapping *one)
 
 /* Layered file systems tell another device in the mappings than to fstat(), and another
  * inode: then the name must do. */
-static int is_that_file(const struct stat *st, const struct mapping *one)
+static int jit_file_is_that(const struct stat *st, const struct mapping *one)
 {
 	if (major(st->st_dev) != one->device_major || minor(st->st_dev) != one->device_minor)
 		return 1;
@@ -163,11 +157,12 @@ static int is_that_file(const struct stat *st, const struct mapping *one)
 
 int jit_file_open_mapped(const struct jit_owner *o, const struct mapping *one, struct stat *st)
 {
-	int fd = o->root_fd < 0 ? open(one->path, FLAGS | O_NOFOLLOW)
-				: open_below(o->root_fd, one->path, FLAGS, RESOLVE_NO_SYMLINKS);
+	int fd = o->root_fd < 0
+			 ? open(one->path, FLAGS | O_NOFOLLOW)
+			 : jit_file_open_below(o->root_fd, one->path, FLAGS, RESOLVE_NO_SYMLINKS);
 
-	fd = checked(o, fd, st);
-	if (fd < 0 || is_that_file(st, one))
+	fd = jit_file_checked(o, fd, st);
+	if (fd < 0 || jit_file_is_that(st, one))
 		return fd;
 	close(fd);
 	return -ESTALE;

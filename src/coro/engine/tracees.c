@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "proc/pid_namespace.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 /* What an epoll event is about: the kind above, the tracee's place below. */
 enum kind { KIND_LISTENER, KIND_TIMER, KIND_SOCKET, KIND_PROCESS };
 
-static int watch_fd(const struct tracees *t, int fd, enum kind kind, size_t index)
+static int tracees_watch_fd(const struct tracees *t, int fd, enum kind kind, size_t index)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
 
@@ -37,11 +38,11 @@ int tracees_open(struct tracees *t)
 		t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->timer < 0)
 		return -errno;
-	return watch_fd(t, t->timer, KIND_TIMER, 0);
+	return tracees_watch_fd(t, t->timer, KIND_TIMER, 0);
 }
 
 /* A socket that nobody listens on any more. */
-static int remove_left_over(const struct sockaddr_un *address)
+static int tracees_remove_left_over(const struct sockaddr_un *address)
 {
 	struct stat st;
 	int fd, rc = -EADDRINUSE;
@@ -80,7 +81,7 @@ int tracees_listen(struct tracees *t, const char *path, int replace)
 		return -errno;
 	rc = bind_private(t->listener, &address);
 	if (rc == -EADDRINUSE && replace) {
-		rc = remove_left_over(&address);
+		rc = tracees_remove_left_over(&address);
 		if (!rc)
 			rc = bind_private(t->listener, &address);
 	}
@@ -89,7 +90,7 @@ int tracees_listen(struct tracees *t, const char *path, int replace)
 	memcpy(t->path, path, strlen(path) + 1);
 	if (listen(t->listener, 128))
 		return -errno;
-	return watch_fd(t, t->listener, KIND_LISTENER, 0);
+	return tracees_watch_fd(t, t->listener, KIND_LISTENER, 0);
 }
 
 int tracees_arm(struct tracees *t, uint64_t ns)
@@ -101,7 +102,7 @@ int tracees_arm(struct tracees *t, uint64_t ns)
 
 /* ---- coming and going */
 
-static struct tracee *place(struct tracees *t)
+static struct tracee *tracees_place(struct tracees *t)
 {
 	struct tracee *bigger;
 
@@ -118,23 +119,15 @@ static struct tracee *place(struct tracees *t)
 /* Of one that is gone without a trace nothing better is known than our number. */
 static pid_t inside_of(pid_t pid)
 {
-	char path[32], text[4096];
-	ssize_t n = -1;
-	int fd;
+	char text[4096];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = 0;
+	proc_read_of(pid, "status", text, sizeof(text));
 	return (pid_t)pid_innermost(text, pid);
 }
 
-static int add(struct tracees *t, int fd, pid_t pid)
+static int tracees_add(struct tracees *t, int fd, pid_t pid)
 {
-	struct tracee *new = place(t);
+	struct tracee *new = tracees_place(t);
 	size_t index;
 
 	if (!new)
@@ -146,9 +139,9 @@ static int add(struct tracees *t, int fd, pid_t pid)
 	if (new->pid_fd < 0 && errno == ESRCH)
 		new->is_over = 1;
 	else if (new->pid_fd >= 0)
-		watch_fd(t, new->pid_fd, KIND_PROCESS, index);
+		tracees_watch_fd(t, new->pid_fd, KIND_PROCESS, index);
 	if (fd >= 0)
-		watch_fd(t, fd, KIND_SOCKET, index);
+		tracees_watch_fd(t, fd, KIND_SOCKET, index);
 	return TRACEES_NEW | (new->is_over ? TRACEES_OVER : 0);
 }
 
@@ -157,7 +150,7 @@ int tracees_watch(struct tracees *t, pid_t pid)
 	for (size_t i = 0; i < t->count; i++)
 		if (t->tracee[i].is_used && t->tracee[i].pid == pid)
 			return 0;
-	return add(t, -1, pid);
+	return tracees_add(t, -1, pid);
 }
 
 int tracees_suspect(struct tracees *t, pid_t inside)
@@ -167,7 +160,7 @@ int tracees_suspect(struct tracees *t, pid_t inside)
 	for (size_t i = 0; i < t->count; i++)
 		if (t->tracee[i].is_used && t->tracee[i].inside == inside)
 			return 0;
-	new = place(t);
+	new = tracees_place(t);
 	if (!new)
 		return -ENOMEM;
 	*new = (struct tracee){
@@ -190,7 +183,7 @@ static int accept_one(struct tracees *t, int *news)
 		close(fd);
 		return 1;
 	}
-	rc = add(t, fd, who.pid);
+	rc = tracees_add(t, fd, who.pid);
 	if (rc < 0)
 		close(fd);
 	else

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "proc/pid_namespace.h"
+#include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
 #include "reader/tls/module_symbol.h"
 
@@ -135,7 +136,7 @@ static void find_variables(struct inspect *i)
 
 /* ---- its threads */
 
-static int add_thread(void *arg, int32_t tid)
+static int inspect_add_thread(void *arg, int32_t tid)
 {
 	struct inspect *i = arg;
 	struct inspect_thread *grown =
@@ -160,34 +161,18 @@ static int compare_threads(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Bytes, with a NUL behind them; -errno. */
-static ssize_t read_proc(const struct inspect *i, const char *path, char *out, size_t room)
-{
-	int fd = openat(i->target->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, room - 1);
-	close(fd);
-	if (n < 0)
-		return -ESRCH;
-	out[n] = 0;
-	return n;
-}
-
 static int read_task(const struct inspect *i, int32_t tid, const char *name, char *out, size_t room)
 {
 	char path[48];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	n = read_proc(i, path, out, room);
+	n = proc_read(i->target->proc_fd, path, out, room);
 	return n < 0 ? (int)n : 0;
 }
 
 /* A name may hold newlines; one more ends it. */
-static void set_name(char *name, size_t room, const char *text, ssize_t bytes)
+static void inspect_set_name(char *name, size_t room, const char *text, ssize_t bytes)
 {
 	if (bytes > 0 && text[bytes - 1] == '\n')
 		bytes--;
@@ -199,17 +184,18 @@ static void read_name(const struct inspect *i, struct inspect_thread *t)
 	char path[48], text[32] = "";
 
 	snprintf(path, sizeof(path), "task/%d/comm", (int)t->tid);
-	set_name(t->name, sizeof(t->name), text, read_proc(i, path, text, sizeof(text)));
+	inspect_set_name(t->name, sizeof(t->name), text,
+			 proc_read(i->target->proc_fd, path, text, sizeof(text)));
 }
 
 /* Those of the process: an exec changes them. */
 static void read_names(struct inspect *i)
 {
 	char text[4096] = "";
-	ssize_t n = read_proc(i, "comm", text, sizeof(text));
+	ssize_t n = proc_read(i->target->proc_fd, "comm", text, sizeof(text));
 
-	set_name(i->name, sizeof(i->name), text, n);
-	n = read_proc(i, "cmdline", text, sizeof(text));
+	inspect_set_name(i->name, sizeof(i->name), text, n);
+	n = proc_read(i->target->proc_fd, "cmdline", text, sizeof(text));
 	while (n > 0 && text[n - 1] == 0)
 		n--;
 	for (ssize_t k = 0; k < n; k++)
@@ -220,7 +206,7 @@ static void read_names(struct inspect *i)
 }
 
 /* What the thread itself calls its number. */
-static int32_t inside_tid(const struct inspect *i, int32_t tid)
+static int32_t inspect_inside_tid(const struct inspect *i, int32_t tid)
 {
 	char text[4096];
 
@@ -237,7 +223,7 @@ static struct live_context *next_context(struct inspect_thread *t)
 }
 
 /* 0, also when there is nothing; -ESRCH, -EPERM: no more can be had of this thread. */
-static int take_context(struct inspect_thread *t, int rc, enum live_abi abi)
+static int inspect_take_context(struct inspect_thread *t, int rc, enum live_abi abi)
 {
 	if (rc == -EFAULT) {
 		live_begin(next_context(t), abi);
@@ -255,9 +241,9 @@ static int read_weft(struct inspect *i, struct inspect_thread *t)
 
 	if (!i->session || !weft_session_shows_v1(i->session))
 		return 0;
-	rc = weft_session_read(i->session, &i->settle, t->tid, inside_tid(i, t->tid),
+	rc = weft_session_read(i->session, &i->settle, t->tid, inspect_inside_tid(i, t->tid),
 			       i->labels_room, next_context(t));
-	return take_context(t, rc, LIVE_WEFT);
+	return inspect_take_context(t, rc, LIVE_WEFT);
 }
 
 /* A key that was published after the map was read. */
@@ -283,7 +269,7 @@ static int read_record(struct inspect *i, struct inspect_thread *t, uint64_t var
 	} else if (rc == 0) {
 		decode_record(i, t);
 	}
-	return take_context(t, rc, LIVE_OTEL);
+	return inspect_take_context(t, rc, LIVE_OTEL);
 }
 
 static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t variable)
@@ -291,7 +277,7 @@ static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t var
 	int rc = custom_labels_read(&i->settle, t->tid, variable, weft_session_seq_of, i->session,
 				    i->labels_room, next_context(t));
 
-	return take_context(t, rc, LIVE_CUSTOM_LABELS);
+	return inspect_take_context(t, rc, LIVE_CUSTOM_LABELS);
 }
 
 static int read_variable(struct inspect *i, struct inspect_thread *t,
@@ -375,7 +361,7 @@ static int read_stopped(struct inspect *i, struct inspect_thread *t)
 	return rc;
 }
 
-static int look_at_thread(struct inspect *i, struct inspect_thread *t)
+static int inspect_look_at_thread(struct inspect *i, struct inspect_thread *t)
 {
 	int rc = -EBUSY;
 
@@ -402,11 +388,11 @@ static int look_at_threads(struct inspect *i)
 	int rc;
 
 	i->count = 0;
-	rc = target_threads(i->target, add_thread, i);
+	rc = target_threads(i->target, inspect_add_thread, i);
 	if (i->count)
 		qsort(i->thread, i->count, sizeof(*i->thread), compare_threads);
 	for (size_t k = 0; k < i->count && rc == 0;) {
-		rc = look_at_thread(i, &i->thread[k]);
+		rc = inspect_look_at_thread(i, &i->thread[k]);
 		if (rc == -ESRCH && target_is_there(i->target) == 0) {
 			drop_thread(i, k);
 			rc = 0;
@@ -418,7 +404,7 @@ static int look_at_threads(struct inspect *i)
 	return rc;
 }
 
-static int look_once(struct inspect *i)
+static int inspect_look_once(struct inspect *i)
 {
 	int rc = target_refresh(i->target);
 
@@ -435,25 +421,26 @@ static int look_once(struct inspect *i)
 
 static int is_zombie(const struct inspect *i)
 {
-	char text[1024], *at;
-	ssize_t n = read_proc(i, "stat", text, sizeof(text));
+	char text[1024];
+	const char *state;
 
-	at = n > 0 ? strrchr(text, ')') : NULL;
-	return !at || at[1] != ' ' || strchr("ZX", at[2]);
+	proc_read(i->target->proc_fd, "stat", text, sizeof(text));
+	state = proc_stat_field(text, STAT_STATE);
+	return !state || strchr("ZX", *state);
 }
 
 /* In the middle of an exec a process may seem to have no threads, or no memory. */
 int inspect_look(struct inspect *i)
 {
 	const struct timespec pause = {0, EXEC_PAUSE_NS};
-	int rc = look_once(i);
+	int rc = inspect_look_once(i);
 
 	for (int k = 0; k < EXEC_LOOKS && rc == -ESRCH; k++) {
 		thread_stop_owed();
 		if (target_is_there(i->target) || is_zombie(i))
 			break;
 		nanosleep(&pause, NULL);
-		rc = look_once(i);
+		rc = inspect_look_once(i);
 	}
 	return rc;
 }

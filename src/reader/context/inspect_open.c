@@ -3,6 +3,7 @@
 #include "reader/context/inspect.h"
 
 #include "proc/process_class.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,47 +14,15 @@
 #include <unistd.h>
 
 #define PF_KTHREAD 0x00200000
-#define STAT_STATE 3
-#define STAT_FLAGS 9
-
-/* A file of /proc/PID; -errno. */
-static int read_text(int32_t pid, const char *name, char *out, size_t room)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, room - 1);
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n >= 0)
-		out[n] = 0;
-	return n < 0 ? (int)n : 0;
-}
-
-static const char *stat_field(const char *text, int field)
-{
-	const char *at = strrchr(text, ')');
-
-	for (int before = 2; at && before < field; before++)
-		at = strchr(at + 1, ' ');
-	return at ? at + 1 : "";
-}
 
 /* The first or the last of the numbers behind a word of status; 0 = none. */
 static int32_t status_number(const char *text, const char *word, int last)
 {
-	const char *at = strstr(text, word), *end;
+	const char *at = proc_line(text, word), *end;
 	int32_t number = 0;
 
 	if (!at)
 		return 0;
-	at += strlen(word);
 	end = strchr(at, '\n');
 	do {
 		char *next;
@@ -75,13 +44,15 @@ static enum inspect_verdict judge_absent(int32_t pid)
 static enum inspect_verdict judge_stat(int32_t pid)
 {
 	char text[1024];
-	int rc = read_text(pid, "stat", text, sizeof(text));
+	ssize_t rc = proc_read_of(pid, "stat", text, sizeof(text));
+	const char *state = proc_stat_field(text, STAT_STATE);
+	const char *flags = proc_stat_field(text, STAT_FLAGS);
 
-	if (rc)
+	if (rc < 0)
 		return rc == -ENOENT || rc == -ESRCH ? judge_absent(pid) : INSPECT_DENIED;
-	if (strchr("ZXx", *stat_field(text, STAT_STATE)))
+	if (!state || strchr("ZXx", *state))
 		return INSPECT_ZOMBIE;
-	if (strtoul(stat_field(text, STAT_FLAGS), NULL, 10) & PF_KTHREAD)
+	if (flags && strtoul(flags, NULL, 10) & PF_KTHREAD)
 		return INSPECT_KERNEL_THREAD;
 	return INSPECT_FINE;
 }
@@ -89,10 +60,10 @@ static enum inspect_verdict judge_stat(int32_t pid)
 /* Its main thread may have ended while others run on: that is no zombie. */
 static int has_other_threads(const char *status)
 {
-	return status_number(status, "\nThreads:", 0) > 1;
+	return status_number(status, "Threads", 0) > 1;
 }
 
-static enum inspect_verdict judge(int32_t pid, int32_t *other, int32_t *inside_pid)
+static enum inspect_verdict inspect_open_judge(int32_t pid, int32_t *other, int32_t *inside_pid)
 {
 	enum inspect_verdict verdict;
 	char text[4096] = "";
@@ -102,9 +73,9 @@ static enum inspect_verdict judge(int32_t pid, int32_t *other, int32_t *inside_p
 	verdict = judge_stat(pid);
 	if (verdict != INSPECT_FINE && verdict != INSPECT_ZOMBIE)
 		return verdict;
-	if (read_text(pid, "status", text, sizeof(text)) == 0) {
-		*other = status_number(text, "\nTgid:", 0);
-		*inside_pid = status_number(text, "\nNSpid:", 1);
+	if (proc_read_of(pid, "status", text, sizeof(text)) >= 0) {
+		*other = status_number(text, "Tgid", 0);
+		*inside_pid = status_number(text, "NSpid", 1);
 		if (*other && *other != pid)
 			return INSPECT_THREAD;
 		if (verdict == INSPECT_ZOMBIE && has_other_threads(text))
@@ -129,8 +100,9 @@ static enum inspect_verdict judge_denied(int32_t pid)
 {
 	char text[64];
 
-	return yama_forbids() && read_text(pid, "maps", text, sizeof(text)) == 0 ? INSPECT_YAMA
-										 : INSPECT_DENIED;
+	return yama_forbids() && proc_read_of(pid, "maps", text, sizeof(text)) >= 0
+		       ? INSPECT_YAMA
+		       : INSPECT_DENIED;
 }
 
 static enum inspect_verdict judge_error(int32_t pid, int rc, int *error)
@@ -147,7 +119,7 @@ enum inspect_verdict inspect_open(struct inspect **out, int32_t pid, unsigned in
 				  const char *root_key, int32_t *other, int *error)
 {
 	int32_t inside_pid = pid;
-	enum inspect_verdict verdict = judge(pid, other, &inside_pid);
+	enum inspect_verdict verdict = inspect_open_judge(pid, other, &inside_pid);
 	struct inspect *i;
 	int rc;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that do not run: see still.h. */
 #include "reader/target/still.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,19 +17,11 @@ static int read_small(int proc_fd, int32_t tid, const char *name, char *out, siz
 {
 	char path[48];
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	n = read(fd, out, room - 1);
+	n = proc_read(proc_fd, path, out, room);
 	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return (int)n;
-	out[n] = 0;
+		return n == -ENOENT ? -ESRCH : (int)n;
 	return n ? 0 : -ESRCH;
 }
 
@@ -46,17 +39,15 @@ static int read_arrivals(int proc_fd, int32_t tid, uint64_t *arrivals)
 	return *arrivals ? 0 : -ENOTSUP;
 }
 
-/* Its name may hold anything, so fields are counted from the last bracket. */
 static int read_processor(int proc_fd, int32_t tid)
 {
-	char text[1024], *at;
+	char text[1024];
+	const char *at;
 	int rc = read_small(proc_fd, tid, "stat", text, sizeof(text));
 
 	if (rc)
 		return rc;
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < STAT_PROCESSOR; field++)
-		at = strchr(at + 1, ' ');
+	at = proc_stat_field(text, STAT_PROCESSOR);
 	return at ? atoi(at) : -ENOTSUP;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "reader/target/target.h"
 
+#include "proc/process_file.h"
 #include "reader/target/target_maps.h"
 
 #include <dirent.h>
@@ -16,10 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELD_START 22
-#define TEXT_STEP 65536
-/* More than a million mappings: nothing that the kernel's own limit lets through. */
-#define TEXT_MAX ((size_t)128 << 20)
 #define IOV_COUNT_MAX 1024
 
 static int proc_open(const struct target *t, const char *path)
@@ -34,54 +31,18 @@ static int proc_open(const struct target *t, const char *path)
 /* All of a file of /proc; *out is the caller's. Its bytes or -errno. */
 static ssize_t proc_text(const struct target *t, const char *path, char **out)
 {
-	int fd = proc_open(t, path);
-	size_t size = 0, room = 0;
-	char *text = NULL;
-	ssize_t n;
+	size_t bytes = 0;
 
-	if (fd < 0)
-		return fd;
-	do {
-		if (room - size < TEXT_STEP) {
-			char *more = realloc(text, room + 2 * TEXT_STEP + room / 2);
-
-			if (!more) {
-				free(text);
-				close(fd);
-				return -ENOMEM;
-			}
-			text = more;
-			room += 2 * TEXT_STEP + room / 2;
-		}
-		n = read(fd, text + size, room - size - 1);
-		size += n > 0 ? (size_t)n : 0;
-	} while ((n > 0 || (n < 0 && errno == EINTR)) && size < TEXT_MAX);
-	n = n < 0 ? -errno : (ssize_t)size;
-	close(fd);
-	if (n < 0) {
-		free(text);
-		return n;
-	}
-	text[size] = 0;
-	*out = text;
-	return n;
+	*out = proc_read_all(t->proc_fd, path, &bytes);
+	if (*out)
+		return (ssize_t)bytes;
+	return errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* Field 22 of stat, counted from the last bracket: the command before may hold anything. */
 static int read_start(const struct target *t, uint64_t *start)
 {
-	char *text, *at;
-	ssize_t n = proc_text(t, "stat", &text);
-
-	if (n < 0)
-		return (int)n;
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < FIELD_START; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		*start = strtoull(at + 1, NULL, 10);
-	free(text);
-	return at ? 0 : -ESRCH;
+	*start = process_stat_number(t->proc_fd, STAT_START_TIME);
+	return *start ? 0 : -ESRCH;
 }
 
 static void drop_mappings(struct target *t)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread stopped by PTRACE_SEIZE and PTRACE_INTERRUPT: see thread_stop.h. */
 #include "reader/target/thread_stop.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,26 +19,19 @@
 #define OWED_LOOKS_MAX 1000
 #define LOOK_NS 1000000
 
-static char state_of(int32_t tid)
+static char thread_stop_state_of(int32_t tid)
 {
-	char path[64], text[512], *at;
-	ssize_t n;
-	int fd;
+	char text[512];
+	const char *at;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 'X';
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	at = strrchr(text, ')');
-	return at && at[1] == ' ' ? at[2] : 'X';
+	proc_read_of(tid, "stat", text, sizeof(text));
+	at = proc_stat_field(text, STAT_STATE);
+	return at ? *at : 'X';
 }
 
-static int has_ended(int32_t tid)
+static int thread_stop_has_ended(int32_t tid)
 {
-	char state = state_of(tid);
+	char state = thread_stop_state_of(tid);
 
 	return state == 'X' || state == 'Z';
 }
@@ -55,7 +49,7 @@ static int signal_of(int status)
 static _Thread_local int32_t owed[OWED_MAX];
 static _Thread_local size_t owed_count;
 
-static void owe(int32_t tid)
+static void thread_stop_owe(int32_t tid)
 {
 	if (owed_count < OWED_MAX)
 		owed[owed_count++] = tid;
@@ -107,7 +101,7 @@ static int owes_nothing(void)
 /* ---- the stop */
 
 /* 1: it stands; 0: not yet; -ESRCH. */
-static int look(int32_t tid, int *signal)
+static int thread_stop_look(int32_t tid, int *signal)
 {
 	int status;
 	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
@@ -126,7 +120,7 @@ static int await_stop(int32_t tid, int *signal)
 	int on_disk = 0;
 
 	for (int i = 0; i < LOOKS_MAX && on_disk < DISK_LOOKS_MAX; i++) {
-		int rc = look(tid, signal);
+		int rc = thread_stop_look(tid, signal);
 
 		if (rc)
 			return rc < 0 ? rc : 0;
@@ -135,9 +129,9 @@ static int await_stop(int32_t tid, int *signal)
 		nanosleep(&pause, NULL);
 		thread_stop_owed(); /* it may be in an exec that waits for one of those */
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* an exec may have lost the first */
-		on_disk = state_of(tid) == 'D' ? on_disk + 1 : 0;
+		on_disk = thread_stop_state_of(tid) == 'D' ? on_disk + 1 : 0;
 	}
-	owe(tid);
+	thread_stop_owe(tid);
 	return -EBUSY;
 }
 
@@ -148,16 +142,16 @@ int thread_stop(int32_t tid, struct stopped_thread *out)
 	if (!owes_nothing())
 		return -EBUSY;
 	/* It would be ours, and not stopped: only our own end would let go of it. */
-	if (state_of(tid) == 'D')
+	if (thread_stop_state_of(tid) == 'D')
 		return -EBUSY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		rc = -errno;
-		return has_ended(tid) ? -ESRCH : rc;
+		return thread_stop_has_ended(tid) ? -ESRCH : rc;
 	}
 	out->tid = tid;
 	out->signal = 0;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
-		owe(tid);
+		thread_stop_owe(tid);
 		return -ESRCH;
 	}
 	return await_stop(tid, &out->signal);
@@ -167,5 +161,5 @@ void thread_let_go(const struct stopped_thread *s)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): ptrace takes a number there */
 	if (ptrace(PTRACE_DETACH, s->tid, NULL, (void *)(intptr_t)s->signal) < 0)
-		owe(s->tid);
+		thread_stop_owe(s->tid);
 }

@@ -165,7 +165,7 @@ void outside_child_await(const struct outside_child *c, pid_t tid, char state)
 
 	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
 	while (stat.state != state) {
-		char *text = process_read_file(c->process->proc_fd, path, &bytes);
+		char *text = proc_read_all(c->process->proc_fd, path, &bytes);
 
 		if (!text || wall_parse_stat(text, &stat))
 			abort();

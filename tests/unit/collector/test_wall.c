@@ -111,7 +111,7 @@ static struct wall_runs runs_of(const struct outside_child *c)
 	char path[48], *text;
 
 	snprintf(path, sizeof(path), "task/%d/schedstat", (int)c->pid);
-	text = process_read_file(c->process->proc_fd, path, &bytes);
+	text = proc_read_all(c->process->proc_fd, path, &bytes);
 	if (text)
 		assert_int_equal(wall_parse_schedstat(text, &runs), 0);
 	free(text);
