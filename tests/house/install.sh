@@ -92,6 +92,30 @@ linked_statically() { # shellcheck disable=SC2046
 }
 step "a program builds with libweft.a" linked_statically
 
+# A program's own functions may have any name that is not weft's.
+no_name_but_ours() {
+	nm -g --defined-only "$libdir"/lib*weft*.a | awk 'NF == 3 { print $3 }' |
+		grep -vE '^(weft_|otel_thread_ctx_v1$)' && return 1
+	gcc -std=c11 -Wall -Werror $(pkg-config --cflags weft-jfr) -o "$scratch/own-names" -x c - -x none \
+		"$libdir/libweft-jfr.a" $(pkg-config --static --libs-only-l weft-jfr | sed 's/-lweft-jfr//') \
+		-pthread -lm <<-END
+		#include <stdio.h>
+		#include <weft/jfr.h>
+		int map_new(void) { return 1; }
+		int buf_put(void) { return 2; }
+		int chunk_write(void) { return 3; }
+		int main(void)
+		{
+			struct weft_jfr_options o = {.size = sizeof(o), .path = "$scratch/own-names.jfr"};
+			struct weft_jfr_writer *w = weft_jfr_create(&o);
+
+			return !w || weft_jfr_close(w) || map_new() + buf_put() + chunk_write() != 6;
+		}
+	END
+	"$scratch/own-names"
+}
+step "static libraries have no name that is not weft's" no_name_but_ours
+
 relinked() { # shellcheck disable=SC2046
 	gcc -std=c11 -D_GNU_SOURCE -Wall -Werror $(pkg-config --cflags customlabels-weft) \
 		-o "$scratch/relinked" "$source/tests/customlabels/program.c" -pthread \
