@@ -64,23 +64,25 @@ def objects(source, build):
     return found
 
 
-def symbols(paths):
-    defined, wanted = set(), set()
-    out = subprocess.run(["nm", *paths], capture_output=True, text=True, check=True).stdout
+def symbols(found):
+    """Source -> (what its objects define, what they want of others)."""
+    home = {path: file for file, made in found.items() for path in made}
+    defined, wanted = collections.defaultdict(set), collections.defaultdict(set)
+    out = subprocess.run(["nm", "-A", *home], capture_output=True, text=True, check=True).stdout
     for line in out.splitlines():
-        words = line.split()
-        if len(words) == 2 and words[0] in "Uw":
-            wanted.add(words[1])
-        elif len(words) == 3 and words[1] in "TDBRVWC":
-            defined.add(words[2])
-    return defined, wanted - defined
+        path, _, said = line.rpartition(":")
+        words = said.split()
+        if words[-2] in "Uw":
+            wanted[home[path]].add(words[-1])
+        elif words[-2] in "TDBRVWC":
+            defined[home[path]].add(words[-1])
+    return {file: (defined[file], wanted[file] - defined[file]) for file in found}
 
 
 def uses_of(table, found):
     """(user, used) -> symbols. What two rooms define is taken from where it may be taken."""
     homes, wanted = collections.defaultdict(list), {}
-    for file, made in found.items():
-        defined, wanted[file] = symbols(made)
+    for file, (defined, wanted[file]) in symbols(found).items():
         is_hook = file.startswith(("runtime/hooks/", "waits/"))  # which stand before libc's functions
         for s in defined:
             if s.startswith("weft_") or not is_hook:

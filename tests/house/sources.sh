@@ -34,9 +34,7 @@ machine_paths() {
 
 unlicensed() {
 	files '*.c' '*.h' '*.cpp' '*.hpp' '*.sh' '*.bats' '*.bash' 'tools/*' 'Makefile' '.ci/*' |
-		while read -r f; do
-			head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"
-		done
+		xargs grep -L 'SPDX-License-Identifier: Apache-2.0' --
 }
 
 long_lines() {
