@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CPU time was used and when, by the kernel's clocks, as the last words of a thread (into its
- * slot, before it is DEAD) and of a process (into the header, and for all threads that still live
- * into their slots). From outside nobody can read them any more a moment later; without them the
- * collector has what it read last. A word that is left and turns out not to have been the last
- * (an exec that failed) does no harm: clocks only grow, and the collector takes the largest.
+ * What CPU time was used and when, by the kernel's clocks: of a thread into its slot before that is
+ * DEAD; of a process into the header, and of the threads that still live into their slots. A moment
+ * later nobody can read these clocks from outside, and the collector would have only what it read
+ * last. A value that turns out not to be the last (after an exec that failed) does no harm: clocks
+ * only grow, and the collector takes the largest.
  */
 #include "runtime/core/runtime.h"
 
@@ -40,8 +40,7 @@ void weft_account_thread(struct weft_slot *slot)
 	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 }
 
-/* Its owner may end meanwhile, and store what is as true; whose slot it is then is asked before
- * and after. */
+/* The owner may end meanwhile, and store a value as true. The slot's owner is checked twice. */
 static void leave_for(uint32_t index)
 {
 	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE), used_ns;
@@ -58,8 +57,8 @@ static void leave_for(uint32_t index)
 	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 }
 
-/* Of a child by vfork the memory is its parent's. The process last: so it is no less than the sum
- * of its threads. */
+/* Not in a vfork child, whose memory is its parent's. The process is read last, so that it is no
+ * less than the sum of its threads. */
 void weft_account_process(void)
 {
 	uint32_t high;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two copies of the runtime in one process (libweft.a linked into the program, libweft.so
- * preloaded) act as one. The one that began first is the master; the other finds it by the
- * exported symbol weft_runtime_v1, hands over where its TLS pointer lies (an offset from
- * the thread pointer, the same in every thread) and from then on asks the master for slots
- * and strings. A third copy that finds a guest is sent on to its master. Every claim and release
- * stores the TLS pointers of all copies. What a copy offers the others is start/copies_table.c.
+ * preloaded) act as one. The one that began first is the master; the other, a guest, finds it by
+ * the exported symbol weft_runtime_v1, tells it where its TLS pointer lies (a distance from the
+ * thread pointer, the same in every thread) and from then on asks the master for slots and strings.
+ * A third copy that finds a guest follows that guest's master. Every claim and release stores the
+ * TLS pointers of all copies. The functions that a copy offers to others are in
+ * start/copies_table.c.
  */
 #include "runtime/core/copies.h"
 
@@ -53,7 +54,7 @@ int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot)
 	return 1;
 }
 
-/* From the other copy's constructor: one thread, or few; never twice for one copy. */
+/* Called by the other copy's constructor, when there are few threads; a copy joins once. */
 int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 {
 	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
@@ -82,7 +83,7 @@ const struct weft_runtime_v1 *weft_copies_master(void)
 	return __atomic_load_n(&master, __ATOMIC_ACQUIRE);
 }
 
-/* NULL, or a copy other than @own that can be asked. */
+/* @other if it is another copy than @own and of a version that is understood; else NULL. */
 static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *own,
 					   const struct weft_runtime_v1 *other)
 {
@@ -92,8 +93,8 @@ static const struct weft_runtime_v1 *known(const struct weft_runtime_v1 *own,
 	return other;
 }
 
-/* A program's exported copy stands before the one that was preloaded, whose guest it is: a third
- * one would find nobody ready, begin a session of its own, and end the recording of the first. */
+/* A lookup finds the program's exported copy first, a guest of the preloaded one. A third copy must
+ * not take "not ready" for "nobody": its own session would end the first's recording. */
 static const struct weft_runtime_v1 *find_ready(const struct weft_runtime_v1 *own, void *handle)
 {
 	const struct weft_runtime_v1 *other = known(own, dlsym(handle, "weft_runtime_v1"));
@@ -109,7 +110,7 @@ static const struct weft_runtime_v1 *join_ready(const struct weft_runtime_v1 *ow
 
 	if (!other)
 		return NULL;
-	/* Without a place of its own in each thread a guest asks every time. */
+	/* A copy whose TLS is dynamic cannot be told of claims, and asks the master each time. */
 	if (weft_slot_distance() && other->join(weft_slot_distance(), &weft_fork_guard))
 		return NULL;
 	return other;

@@ -25,27 +25,27 @@ struct weft_runtime_v1 {
 	uint32_t size;
 	uint32_t version;
 	int (*is_ready)(void); /* 1: begun, and not itself a guest */
-	/* The other's TLS pointer, from the thread pointer; fills in the fork guard. 0 or -1. */
+	/* Passes the distance of the other's TLS pointer; sets *guard to the fork guard. 0 or
+	 * -1. */
 	int (*join)(int64_t tls_offset, const uint32_t **guard);
 	struct weft_slot *(*claim)(void); /* stores all copies' TLS pointers */
 	uint32_t (*tag_intern)(const char *string);
 	int (*tag_name)(unsigned int n, const char *name);
-	/* For libcustomlabels-weft.so (custom_labels.h); a guest passes it on to its master. Not in
-	 * handlers. */
+	/* For libcustomlabels-weft.so; a guest passes it on to its master. Not in handlers. */
 	void (*labels_join)(const struct weft_custom_labels_v1 *library);
-	/* Is it one of weft's sets, whichever thread's? */
+	/* Is @set one of weft's, of whichever thread? */
 	int (*labels_is_weft)(const struct weft_custom_labels_set *set);
-	/* The calling thread's set as it is now; NULL: none yet. */
+	/* The calling thread's visible set; NULL: none yet. */
 	struct weft_custom_labels_set *(*labels_visible)(void);
-	/* weft_context_update() of labels alone. */
+	/* weft_context_update() for labels only. */
 	int (*labels_update)(struct weft_label *labels, size_t count);
-	/* The calling thread's pointer leads elsewhere now. */
+	/* The calling thread's pointer was changed. */
 	void (*labels_look)(void);
 	int (*otel_resource)(const char *key, const char *value);
 	int (*otel_options)(const char *root_key, const char *schema);
 	void (*otel_join)(int64_t distance); /* of the other's otel_thread_ctx_v1 */
-	/* Labels and formats: weft/labels.h, weft/publish.h. A guest writes contexts by itself and
-	 * then lets the master publish. */
+	/* Labels and formats: weft/labels.h, weft/publish.h. A guest writes contexts itself and
+	 * then has the master publish. */
 	void (*publish)(struct weft_slot *slot, unsigned int changed);
 	void (*scope_restore)(struct weft_slot *slot, const struct weft_scope *scope);
 	enum weft_label_result (*label_set)(const char *key, size_t key_bytes, const char *value,
@@ -59,8 +59,7 @@ struct weft_runtime_v1 {
 	unsigned int (*publish_selected)(void);
 	const struct weft_coro_carry_v1 *coro;
 	const struct weft_event_v1 *event; /* event.h */
-	/* Of a guest: its master, for a third copy whose lookup finds the guest alone; else NULL.
-	 */
+	/* In a guest: its master, for a third copy whose lookup finds only the guest; else NULL. */
 	const struct weft_runtime_v1 *(*master)(void);
 };
 
@@ -69,12 +68,12 @@ int weft_copies_is_ready(void);
 int weft_copies_join(int64_t tls_offset, const uint32_t **guard);
 const struct weft_runtime_v1 *weft_copies_master(void);
 
-/* A copy that has begun before @own, and in which it has been told where our TLS pointer lies;
- * NULL: there is none. It is the master from weft_copies_follow() on. */
+/* A copy that began before @own, and now knows where our TLS pointer lies; NULL: there is none.
+ * weft_copies_follow() makes it the master. */
 const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own);
 void weft_copies_follow(const struct weft_runtime_v1 *other);
 
-/* In a guest: the same through the master. */
+/* In a guest: the same calls, passed to the master. */
 void weft_copies_publish(struct weft_slot *slot, unsigned int changed);
 void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);
 enum weft_label_result weft_copies_label_set(const char *key, size_t key_bytes, const char *value,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ground of the runtime: the session's memory in this process, the slots in it, and what a
- * thread's own words are. It stands on libc and the kernel alone, and knows none of the rooms
- * above: they are told of the turns of a slot's life by a table (part.h).
+ * The ground of the runtime: the session's memory in this process, its slots, and a thread's own
+ * words. It uses libc and the kernel only, and knows none of the rooms above, which are told of the
+ * beginning and end of slots by a table (part.h).
  *
- * Runs on whichever thread calls, in handlers too: no allocation, no lock that a handler could
- * find taken, no errno. A thread writes its own slot and no other's; what several write has one
- * compare-and-swap. Death between any two stores leaves what the collector can sweep up.
+ * Runs on whichever thread calls, in handlers too: no allocation, no lock that a handler could find
+ * taken, no errno. A thread writes its own slot and no other's; words with several writers are
+ * changed by compare-and-swap. After a death between any two stores the collector can clean up.
  *
  *   runtime.h            the state of this process; start here
  *   own.h                where a thread's own words lie
@@ -16,19 +16,19 @@
  *   slot.c               claim, prime, release a slot
  *   key.c                the end of a thread
  *   fork.c               before, after, and the child
- *   part.h               what parts do at such turns
+ *   part.h               what parts do at these times
  *   copies.c             two copies act as one
  *   ring.c               append to a ring
  *   ring_append.h        a record written in place
  *   log.c                dictionary and module log
- *   modules.c            what is loaded, for the log
- *   account.c            CPU time used, as last words
+ *   modules.c            which modules are loaded
+ *   account.c            CPU time used, at the end
  *   label_store.c        the twin sets of labels
  *   label_places.c       where a slot's sets lie
  *   coro_blocks.c        memory for labels of coroutines
- *   customlabels_meet.c  libcustomlabels-weft.so, met
+ *   customlabels_meet.c  libcustomlabels-weft.so, found
  *   custom_labels.h      what both libraries agree on
- *   event_rows.c         settings of events, one place
+ *   event_rows.c         settings of events, one address
  *   hook_groups.c        which groups of hooks are on
  *   real.c               libc's own functions
  *   sys.h                system calls, without libc

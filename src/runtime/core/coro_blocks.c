@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See coro_blocks.h. Free blocks are a stack, fresh ones come from areas, each twice as large as
- * the one before: both without a lock, so that nobody waits for a thread that a jump has led out
- * of here, or that is not there any more in a forked child. What it had in hand is lost.
+ * See coro_blocks.h. Free blocks form a stack, new ones are cut from the newest area. Both are
+ * lock-free: nobody waits for a thread that a longjmp has led out of here, or that does not exist
+ * in a forked child. The block that such a thread was about to get is leaked.
  *
- * The stack's word holds the newest block's page and a count of what was taken and given (ABA:
- * whoever has read a block's `next` takes it only if nobody else has been here since). Blocks
- * are never unmapped, so `next` may be read even when it is too late.
+ * The word of the stack holds the page of the top block and a count of pushes and pops, against
+ * ABA: a pop succeeds only if no other came since it read `next`. Blocks are never unmapped, so
+ * that reading `next` is safe even when the block has been taken.
  */
 #include "runtime/core/coro_blocks.h"
 
@@ -20,14 +20,14 @@
 
 #define AREAS 24
 #define PAGE 4096
-#define PAGE_BITS 36 /* of an address of 48 bits */
+#define PAGE_BITS 36 /* of a page's number: addresses have 48 bits */
 #define FIRST_AREA_BYTES (UINT64_C(1) << 20)
-#define SAVED_LEAST 4096 /* for scopes */
+#define SAVED_LEAST 4096 /* room for what scopes save */
 
 struct block {
 	struct weft_label_store store;
 	struct weft_slot_otel notes;
-	uint64_t next; /* while it is free: the one below */
+	uint64_t next; /* in a free block: the one below it in the stack */
 	_Alignas(64) uint8_t record[sizeof(struct weft_otel_record)];
 	uint64_t rsv[7];
 	uint64_t generation[1]; /* of the set behind it */
@@ -35,11 +35,11 @@ struct block {
 };
 
 static struct {
-	uint64_t from; /* stored before area_count */
-	uint64_t used; /* bytes that have been had; more than there are, when it is used up */
+	uint64_t from; /* stored before area_count is raised */
+	uint64_t used; /* bytes handed out; beyond the area's size when it is full */
 } areas[AREAS];
 static uint32_t area_count;
-static uint64_t free_blocks; /* page of the newest, count << PAGE_BITS; page 0: none */
+static uint64_t free_blocks; /* page of the top block | count << PAGE_BITS; page 0: empty */
 static uint64_t block_bytes; /* a power of two; 0: no block yet */
 
 static uint64_t bytes_of_area(uint32_t n)
@@ -72,7 +72,7 @@ static uint64_t size_of_block(void)
 	return bytes;
 }
 
-/* Fresh memory; 0: none. Of a program that filters its system calls: its malloc's. */
+/* New memory; 0: none. From malloc if the program filters its system calls. */
 static uint64_t memory(uint64_t bytes)
 {
 	long at;
@@ -84,7 +84,7 @@ static uint64_t memory(uint64_t bytes)
 	return at < 0 && at > -4096 ? 0 : (uint64_t)at;
 }
 
-/* Area @n; blocks in it are aligned to their size. Another thread may be as quick. */
+/* Maps area @n, in which blocks are aligned to their size. Threads may race: one mapping stays. */
 static int map_area(uint32_t n, uint64_t bytes)
 {
 	uint64_t none = 0, at;
@@ -98,7 +98,7 @@ static int map_area(uint32_t n, uint64_t bytes)
 		if (!__atomic_compare_exchange_n(&areas[n].from, &none,
 						 (at + bytes - 1) & ~(bytes - 1), 0,
 						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
-		    !weft_rt_is_careful()) /* (malloc's is lost) */
+		    !weft_rt_is_careful()) /* (malloc's is leaked) */
 			sys_call2(SYS_munmap, (long)at, (long)(bytes_of_area(n) + bytes));
 	}
 	__atomic_compare_exchange_n(&area_count, &n, n + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -110,7 +110,7 @@ static struct block *fresh_block(void)
 	uint64_t bytes = size_of_block(), at;
 	uint32_t n;
 
-	__atomic_store_n(&block_bytes, bytes, __ATOMIC_RELAXED); /* always the same */
+	__atomic_store_n(&block_bytes, bytes, __ATOMIC_RELAXED); /* the same value every time */
 	do {
 		n = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
 		at = n ? __atomic_fetch_add(&areas[n - 1].used, bytes, __ATOMIC_RELAXED) : 0;
@@ -120,7 +120,7 @@ static struct block *fresh_block(void)
 	return NULL;
 }
 
-static struct block *coro_blocks_newest_of(uint64_t word)
+static struct block *free_blocks_top(uint64_t word)
 {
 	return (struct block *)(uintptr_t)((word & ((UINT64_C(1) << PAGE_BITS) - 1)) * PAGE);
 }
@@ -130,13 +130,13 @@ static uint64_t word_after(uint64_t word, uint64_t newest)
 	return ((word >> PAGE_BITS) + 1) << PAGE_BITS | newest / PAGE;
 }
 
-static struct block *coro_blocks_take(void)
+static struct block *free_blocks_pop(void)
 {
 	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_ACQUIRE), next;
 	struct block *b;
 
 	do {
-		b = coro_blocks_newest_of(word);
+		b = free_blocks_top(word);
 		if (!b)
 			return fresh_block();
 		next = __atomic_load_n(&b->next, __ATOMIC_RELAXED);
@@ -147,7 +147,7 @@ static struct block *coro_blocks_take(void)
 
 struct weft_label_store *weft_block_take(void)
 {
-	struct block *b = coro_blocks_take();
+	struct block *b = free_blocks_pop();
 	struct weft_store_place place;
 	uint64_t generation;
 
@@ -178,7 +178,7 @@ void weft_block_give(struct weft_label_store *store)
 	struct block *b = (struct block *)(void *)store;
 
 	do
-		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)coro_blocks_newest_of(word),
+		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)free_blocks_top(word),
 				 __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&free_blocks, &word,
 					    word_after(word, (uint64_t)(uintptr_t)b), 0,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label blocks of coroutines: a store (label_store.h) with its two sets, what scopes save, and a
- * record of OpenTelemetry's. Taken at a coroutine's first label, given back at its end.
+ * Label blocks of coroutines: a store (label_store.h) with its two sets, room for what scopes save,
+ * and a record of OpenTelemetry's. Allocated at a coroutine's first label, freed at its end.
  *
- * Blocks lie in a few areas that are mapped as they are needed, each twice the one before, and
- * never given back to the kernel: who reads from outside finds memory where a block was, and
- * generations of its labels only grow, whichever coroutine it belongs to.
+ * Blocks lie in a few areas that are mapped as they are needed, each twice as large as the one
+ * before, and never unmapped: a reader outside finds memory where a block was, and the generations
+ * of a block's labels only grow, whichever coroutine it belongs to.
  */
 #ifndef WEFT_RUNTIME_CORO_BLOCKS_H
 #define WEFT_RUNTIME_CORO_BLOCKS_H
@@ -15,11 +15,11 @@
 struct weft_label_store;
 
 #pragma GCC visibility push(hidden)
-/* A store without labels; NULL: no memory. Now and then a system call: not in handlers. */
+/* A store without labels; NULL: no memory. Not in handlers: it may make a system call. */
 struct weft_label_store *weft_block_take(void);
 void weft_block_give(struct weft_label_store *store);
 
-/* The block that this address lies in; 0: none. In handlers, too. */
+/* The block that @address lies in; 0: none. In handlers, too. */
 uint64_t weft_block_of(uint64_t address);
 
 #pragma GCC visibility pop

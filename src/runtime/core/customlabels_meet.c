@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* customlabels_meet.h: weft's side of the meeting. */
+/* weft's side of libcustomlabels-weft.so: see customlabels_meet.h. */
 #include "runtime/core/customlabels_meet.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 const struct weft_custom_labels_v1 *weft_meet_library;
 
-/* The session's slots, whichever thread's, a forked child's private one, coroutines' blocks. */
+/* 1: @set lies in a slot of any thread, in the private slot, or in a coroutine's block. */
 int weft_meet_is_weft(const struct weft_custom_labels_set *set)
 {
 	uint64_t at = (uint64_t)(uintptr_t)set;
@@ -32,7 +32,7 @@ struct weft_custom_labels_set *weft_meet_visible(void)
 									   __ATOMIC_RELAXED);
 }
 
-/* Another library of the kind, or the program itself, whose sets are none of our business. */
+/* WEFT_PUBLISHER_ANOTHER: the program defines custom labels itself; weft does not touch those. */
 static uint32_t another;
 
 void weft_meet_say_so(void)
@@ -61,7 +61,7 @@ int weft_meet_open(const struct weft_runtime_v1 *own)
 	const struct weft_custom_labels_v1 *library = dlsym(RTLD_DEFAULT, "weft_custom_labels_v1");
 	int joins;
 
-	/* not begun yet: then it comes and joins */
+	/* a library that has not begun yet calls labels_join() when it does */
 	joins = !weft_meet_library && library &&
 		library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
 		__atomic_load_n(&library->size, __ATOMIC_ACQUIRE) >= sizeof(*library);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weft's side of custom_labels.h: where a thread's custom_labels_current_set lies, and who may
- * store there. A pointer of NULL or to any set of weft's is weft's to change; any other belongs
- * to the program.
+ * weft's side of custom_labels.h: where a thread's custom_labels_current_set lies, and who may
+ * store there. A pointer that is NULL or leads to one of weft's sets is weft's to change; any other
+ * belongs to the program.
  */
 #ifndef WEFT_RUNTIME_CUSTOMLABELS_MEET_H
 #define WEFT_RUNTIME_CUSTOMLABELS_MEET_H
@@ -12,33 +12,34 @@
 
 /* A thread's; all zeros at first. Writer: the owning thread. */
 struct weft_meet {
-	uint64_t foreign; /* the program's own set that stands in place of ours; 0 = none */
-	uint64_t cell;    /* where the pointer is, if no fixed distance says so; 0 = not noted */
+	uint64_t foreign; /* the program's own set that is there instead of ours; 0 = none */
+	uint64_t cell;    /* address of the pointer where it has no fixed distance; 0 = not known */
 };
 
 #pragma GCC visibility push(hidden)
-/* NULL: not in the process. Stored with release once it may be used. */
+/* NULL: the library is not in the process. Stored with release once it may be used. */
 extern const struct weft_custom_labels_v1 *weft_meet_library;
 
-/* In the constructor, once there is a session: looks for the library. 1: it is there and has met
- * this copy, which offers it @own. */
+/* In the constructor, once there is a session: looks the library up. 1: found; the library and this
+ * copy, which passes it @own, know each other now. */
 int weft_meet_open(const struct weft_runtime_v1 *own);
-/* In another session's header, too: a forked child's. */
+/* Who publishes custom labels, into the header; again for a forked child's session. */
 void weft_meet_say_so(void);
-/* This copy has found its master: what has met it goes there. */
+/* This copy has found its master: passes the library that it knows on to it. */
 void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *));
 void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own);
 /* For weft_runtime_v1. */
 int weft_meet_is_weft(const struct weft_custom_labels_set *set);
 struct weft_custom_labels_set *weft_meet_visible(void);
 
-/* Not in handlers: a first touch of the variable may take memory. */
+/* Not in handlers: the first access to a TLS variable may allocate. */
 void weft_meet_note(struct weft_meet *m);
 
 /*
- * The calling thread's pointer leads to @set, unless a set of the program's own stands there.
- * Before the hidden set is changed, too: the program may have put it back, and it is visible
- * then. 0: it does (or there is no library); 1: no, as before; 2: no, and that is new.
+ * Makes the calling thread's pointer lead to @set, unless a set of the program's own is there. Also
+ * called before the hidden set is changed: the program may have restored an old pointer that makes
+ * that set the visible one. 0: done (or no library); 1: the program's set stays, as before; 2: it
+ * stays, and was not there before.
  */
 int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set);
 #pragma GCC visibility pop

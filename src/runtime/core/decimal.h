@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A u64 in decimal, eight digits at a time by arithmetic on a word whose bytes are the digits:
- * no loop, no division of 64 bits but by constants. Source of the technique: "SIMD within a
+ * A u64 in decimal, eight digits at a time by arithmetic on a word whose bytes are the digits: no
+ * loop, and no division of 64 bits except by constants. Source of the technique: "SIMD within a
  * register". Little endian.
  */
 #ifndef WEFT_RUNTIME_DECIMAL_H
@@ -15,7 +15,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first digit is the lowest byte");
 
-#define DECIMAL_BYTES 24 /* that a caller has room for; at most 20 of them are digits */
+#define DECIMAL_BYTES 24 /* room that a caller must have; at most 20 bytes are digits */
 #define DECIMAL_BLOCK UINT64_C(100000000)
 #define DECIMAL_ZEROS UINT64_C(0x3030303030303030)
 
@@ -35,7 +35,7 @@ static inline void decimal_store(unsigned char *to, uint64_t digits)
 	__builtin_memcpy(to, &digits, sizeof(digits));
 }
 
-/* The digits of @value < 10^8 without leading zeros, one at least; how many. */
+/* Writes @value < 10^8 without leading zeros, at least one digit; returns how many. */
 static inline unsigned int decimal_first(unsigned char *to, uint32_t value)
 {
 	uint64_t digits = decimal_digits(value);
@@ -77,7 +77,7 @@ static inline unsigned int decimal_sixteen(unsigned char *to, unsigned int at, u
 }
 #endif
 
-/* Into @to, DECIMAL_BYTES long; how many digits. */
+/* Writes @value to @to, DECIMAL_BYTES long; returns the number of digits. */
 static inline unsigned int decimal_write(unsigned char *to, uint64_t value)
 {
 	uint64_t blocks = value / DECIMAL_BLOCK;

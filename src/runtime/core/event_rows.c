@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of settings (weft/abi/events.h) at one place for the process's whole life: types keep
- * pointers to them. A session that is mapped, or made with a file, shows its rows there by a
- * second mapping; else, and in a forked child until it has a session, zeros lie there: all is off.
+ * The rows of settings (weft/abi/events.h) stay at one address for the process's life, because
+ * event types keep pointers to them. The rows of a session that is mapped, or made with a file, are
+ * mapped there a second time; else, and in a forked child until it has a session, zeros are: all
+ * types are off.
  *
- * Called where a session begins or is forgotten: never by two at a time. Async-signal-safe.
+ * Called where a session begins or is dropped, never by two threads at a time. Async-signal-safe.
  */
 #include "runtime/core/event_rows.h"
 
@@ -14,7 +15,7 @@
 
 struct weft_event_row *weft_event_rows;
 
-/* Over what lies there, in one step. */
+/* Replaces the mapping at @at in one step; NULL: at any address. */
 static long event_rows_map(struct weft_event_row *at, int fd, uint64_t offset)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;

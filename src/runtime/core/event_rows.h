@@ -7,9 +7,9 @@
 
 #include <weft/abi/events.h>
 
-/* NULL: there was no room for them. */
+/* NULL: they could not be mapped. */
 extern struct weft_event_row *weft_event_rows;
-void weft_event_rows_open(void); /* before a session is mapped: above it then, in most maps */
+void weft_event_rows_open(void); /* before a session is mapped: the rows then lie above it */
 void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
 void weft_event_rows_forget(void);
 

@@ -2,12 +2,12 @@
 /*
  * fork: the child shares the session's memory with its parent and must never write there.
  *
- * fork() runs our handlers: the child gets its private slot with the context of the thread
- * that forked. _Fork and raw clone run none: the wiped guard word sends the child's first
- * write here (weft_fork_noticed). Either way nothing is begun yet: a child that only execs
- * pays for one process CPU timer and one event of the clock; at their first signal, or when
- * a second thread wants a slot, the child meets the collector. vfork children own nothing and
- * are told nothing.
+ * fork() runs our handlers: the child gets its private slot with the context of the thread that
+ * forked. _Fork and raw clone run none: the wiped guard word sends the child's first write here
+ * (weft_fork_noticed). In neither case does a session begin yet: a child that only execs pays for
+ * one CPU timer of the process and one event of the clock. At their first signal, or when a second
+ * thread wants a slot, the child connects to the collector. vfork children own nothing and are told
+ * nothing.
  */
 
 #include "runtime/core/part.h"
@@ -33,12 +33,12 @@ static void fork_prepare(void)
 	weft_slot_private()->thread.stack_high = slot->thread.stack_high;
 }
 
-static void parent(void)
+static void fork_in_parent(void)
 {
 	weft_log_unlock();
 }
 
-/* The session is the parent's from now on. */
+/* From here on the session in memory is the parent's. */
 static struct weft_slot *become_child(void)
 {
 	int had_slot = weft_slot_mine() != NULL;
@@ -55,14 +55,14 @@ static struct weft_slot *become_child(void)
 	return weft_slot_mine();
 }
 
-static void child(void)
+static void fork_in_child(void)
 {
 	become_child();
 }
 
 /*
- * Nobody prepared: what the private slot holds could be another thread's, and the parent
- * may have moved on since. The child begins with no context.
+ * In a child whose fork ran no handlers: the private slot may hold another thread's state, and the
+ * parent may have gone on since. The child begins without a context.
  */
 struct weft_slot *weft_fork_noticed(void)
 {
@@ -77,7 +77,7 @@ struct weft_slot *weft_fork_noticed(void)
 	return become_child();
 }
 
-/* glibc has __register_atfork in its library and pthread_atfork in none; musl the latter. */
+/* glibc exports __register_atfork, but no pthread_atfork; musl exports the latter. */
 int weft_fork_open(void)
 {
 	int (*glibc)(void (*)(void), void (*)(void), void (*)(void), void *);
@@ -85,15 +85,15 @@ int weft_fork_open(void)
 
 	*(void **)(void *)&glibc = dlsym(RTLD_DEFAULT, "__register_atfork");
 	if (glibc)
-		return glibc(fork_prepare, parent, child, NULL);
+		return glibc(fork_prepare, fork_in_parent, fork_in_child, NULL);
 	*(void **)(void *)&posix = dlsym(RTLD_DEFAULT, "pthread_atfork");
-	return posix ? posix(fork_prepare, parent, child) : -1;
+	return posix ? posix(fork_prepare, fork_in_parent, fork_in_child) : -1;
 }
 
 /*
- * What the program believes is its parent's in a vfork child, which runs in that one's memory,
- * and the action in the kernel its own. (A forked child without a session yet is not known
- * by its pid.)
+ * A vfork child runs in its parent's memory, where the program's view of signal actions is the
+ * parent's, while the kernel's is its own. (The pid does not tell a forked child without a session
+ * from its parent, thus the guard.)
  */
 int weft_is_vfork_child(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fork guard: one word of private anonymous memory that the kernel wipes in every child
- * made by fork (also by _Fork and raw clone, which no atfork handler sees), and not in a
- * vfork child, which runs in the parent's own memory.
+ * The fork guard: one word of private anonymous memory that the kernel wipes in every child made by
+ * fork (also by _Fork and raw clone, which run no atfork handler), and not in a vfork child, which
+ * runs in the parent's own memory.
  *
- * weft_fork_guard points at a word that forks do not wipe until the page is there, and again if
- * it cannot be had: then only pthread_atfork protects the parent's slots.
+ * weft_fork_guard points at an ordinary word until the page is mapped, and for good if it cannot be
+ * mapped: then only pthread_atfork protects the parent's slots.
  */
 #include <sys/mman.h>
 
@@ -16,7 +16,8 @@
 
 static uint32_t guard_always = WEFT_GUARD_OWN;
 static uint32_t *guard_page;
-static uint32_t guard_word = WEFT_GUARD_OWN; /* what stands there while it holds */
+/* what the page holds in a process that owns its slots */
+static uint32_t guard_word = WEFT_GUARD_OWN;
 
 WEFT_API const uint32_t *weft_fork_guard = &guard_always;
 
@@ -46,7 +47,7 @@ void weft_guard_renew(void)
 	__atomic_store_n(guard_page ? guard_page : &guard_always, word, __ATOMIC_RELEASE);
 }
 
-/* In a child that has not noticed yet the word stays 0. */
+/* A forked child that has not noticed the fork keeps its 0. */
 void weft_guard_publishes(int on)
 {
 	__atomic_store_n(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0),

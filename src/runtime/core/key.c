@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Release of threads at their very end: a pthread key whose destructor gives the slot back.
- * The program's own destructors still run, and are sampled, after the thread's function has
- * returned; so ours puts itself off to the last but one of the rounds that POSIX promises (in
- * the last one sanitizers take their own state of the thread away). A destructor of the program's
- * that calls weft after ours gets no slot any more: nobody would give it back. The value is
- * set outside handlers as far as can be known; keys below 32 need no memory on glibc, so one
- * above is not used: then the start hook releases, and a slot of another thread is the
- * collector's to find.
+ * Releases a thread's slot when the thread ends, by the destructor of a pthread key. The program's
+ * own destructors still run, and are sampled, after the thread's function has returned, so ours
+ * postpones itself to the last but one of the rounds that POSIX promises (in the last one
+ * sanitizers delete their own state of the thread). A destructor of the program that calls weft
+ * after ours gets no slot: nobody would release it. The key's value is set outside handlers as far
+ * as can be known. On glibc keys below 32 need no allocation, and one above is not used: then the
+ * start hook releases the slot, and those of other threads are found by the collector.
  */
 #include "runtime/core/runtime.h"
 
@@ -23,9 +22,9 @@
 
 static pthread_key_t key;
 static int key_is_there;
-static char round_mark[ROUNDS]; /* the value points to the round that comes */
+static char round_mark[ROUNDS]; /* the value points to the next round */
 
-/* Not where TLS is by descriptor: a first touch takes memory. There such a slot stays lost. */
+/* Not where TLS may be dynamic, whose first access allocates. There such a slot is not released. */
 #ifndef WEFT_LATE
 static __thread char has_ended WEFT_TLS_MODEL;
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a slot's two stores of labels lie (label_store.h): the thread's own, and the spare one,
- * whose sets have room for labels 0 and 1 alone, with a record of OpenTelemetry's for the same.
+ * whose sets hold labels 0 and 1 only, with a record of OpenTelemetry's for these.
  */
 #include "runtime/core/label_store.h"
 
 #include <weft/abi/otel_thread_context.h>
 
-#define SPARE_TWIN 296 /* between what set A uses: two sets of two labels, most of it empty */
+#define SPARE_TWIN                                                                                 \
+	296 /* set B lies in gaps of set A: sets of two labels are mostly unused bytes             \
+	     */
 #define SPARE_RECORD_BYTES 48
 
 /* slot->coro_labels */

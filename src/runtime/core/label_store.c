@@ -2,9 +2,9 @@
 /*
  * The twin sets of a thread's labels (labels.h). What scopes save of them: label_scopes.c.
  *
- * Writer: the owning thread, one write at a time (publish.c sees to it). All stores here go to
- * the hidden set or to the words of the owner: whoever looks at the visible set sees none of
- * them. Abandoned anywhere, the next write begins again from the visible set.
+ * Writer: the owning thread, one write at a time (publish.c ensures it). All stores here go to the
+ * hidden set or to the owner's words, so that no reader of the visible set sees them. If a write is
+ * abandoned anywhere, the next one starts again from the visible set.
  */
 #include "runtime/core/label_store.h"
 
@@ -44,7 +44,7 @@ static void label_store_make_set(struct weft_custom_labels_set *set, uint32_t ma
 	*((uint64_t *)(void *)set - 1) = 0;
 }
 
-/* What scopes save, and where they are noted. */
+/* Room for what scopes save, and for the places of scopes. */
 static void lay_out_scopes(struct weft_label_store *store, void *at, uint32_t room)
 {
 	uint32_t places = room < 2 * WEFT_SCOPE_PLACES_BYTES ? 0 : WEFT_SCOPE_PLACES_BYTES;
@@ -76,8 +76,8 @@ void weft_store_begin_at(struct weft_label_change *c, struct weft_label_store *s
 	c->keys = c->values = 0;
 	c->shown = !shown ? NULL : shown == store->sets[0] ? a : b;
 	c->hidden = c->shown == a ? b : a;
-	/* Whoever reads from outside and sees what follows sees also that the set was hidden
-	 * before. Pairs: the reader's fence before it looks at ext.seq again (src/reader). */
+	/* A reader from outside who sees the stores that follow also sees that the set was hidden
+	 * before. Pairs: the reader's fence before it reads ext.seq again (src/reader). */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
@@ -112,7 +112,7 @@ static void label_store_copy_value(struct weft_label_change *c, uint32_t n)
 			(uint32_t)from->value.bytes);
 }
 
-/* Before the first flip: what an abandoned write has left behind. */
+/* Before the first flip: clears what an abandoned write has left. */
 static void label_store_forget(struct weft_label_change *c, uint32_t keys)
 {
 	for (; keys; keys &= keys - 1) {
@@ -140,8 +140,8 @@ void weft_store_bring(struct weft_label_change *c, uint32_t except)
 	c->hidden->count = c->shown->count;
 }
 
-/* From now on, should this write be abandoned, these are to be brought again. */
-static void label_store_note(struct weft_label_change *c, uint32_t keys, uint32_t values)
+/* From now on, if this write is abandoned, the next one copies these labels again. */
+static void label_store_mark_changed(struct weft_label_change *c, uint32_t keys, uint32_t values)
 {
 	c->keys |= keys;
 	c->values |= values;
@@ -176,7 +176,7 @@ void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	label_store_note(c, 1u << n, 1u << n);
+	label_store_mark_changed(c, 1u << n, 1u << n);
 	weft_bytes_copy(key_place(c->hidden, n), key, bytes);
 	label->key.bytes = bytes;
 	label->key.buf = key_place(c->hidden, n);
@@ -189,7 +189,7 @@ void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *v
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	label_store_note(c, 0, 1u << n);
+	label_store_mark_changed(c, 0, 1u << n);
 	weft_bytes_copy(value_place(c->hidden, n), value, bytes);
 	label->value.bytes = bytes;
 }
@@ -198,7 +198,7 @@ void weft_store_drop(struct weft_label_change *c, uint32_t n)
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
-	label_store_note(c, 1u << n, 1u << n);
+	label_store_mark_changed(c, 1u << n, 1u << n);
 	if (c->store->last == n)
 		c->store->last = 0;
 	label->key.buf = NULL;
@@ -218,7 +218,7 @@ static void write_id(struct weft_custom_labels_set *set, uint32_t n, uint64_t id
 	label->key.buf = key_place(set, n);
 }
 
-/* Each set keeps its own; what it says already is not written again. */
+/* Each set has ids of its own; those that it holds already are not written again. */
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids)
 {
 	uint32_t which = c->hidden != weft_store_set(c->store, 0);
@@ -246,8 +246,8 @@ void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids)
 	c->store->ids_unknown &= ~(1u << which);
 }
 
-static void take_label(struct weft_label_change *c, const struct weft_custom_labels_label *from,
-		       uint32_t n)
+static void label_store_copy_label(struct weft_label_change *c,
+				   const struct weft_custom_labels_label *from, uint32_t n)
 {
 	if (!from->key.buf)
 		return;
@@ -258,7 +258,7 @@ static void take_label(struct weft_label_change *c, const struct weft_custom_lab
 void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set)
 {
 	for (uint32_t i = WEFT_CUSTOM_LABELS_RESERVED; i < set->count && i < c->store->max; i++)
-		take_label(c, weft_store_label(set, i), i);
+		label_store_copy_label(c, weft_store_label(set, i), i);
 }
 
 void weft_store_number(struct weft_label_change *c)
@@ -274,7 +274,7 @@ void weft_store_settled(struct weft_label_change *c)
 	c->store->differ_values = c->values;
 }
 
-/* The stores that make a set the visible one, and what differs from it from then on. */
+/* The stores that make the hidden set the visible one, and record what differs from then on. */
 void weft_store_settle(struct weft_label_change *c)
 {
 	weft_store_number(c);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between labels.c (what a caller wants), label_store.c (the twin sets) and publish.c (who may
- * write now, and what comes after): one change of a thread's labels.
+ * One change of a thread's labels, which passes through labels.c (what a caller wants),
+ * label_store.c (the twin sets) and publish.c (who may write now, and what follows):
  *
  *   weft_write_enter()  the write is ours                      publish.c
  *   weft_store_begin()  the hidden set, like the visible one   label_store.c
  *   weft_store_put() .. changes it
  *   weft_write_finish() ids into it, flip, the other formats   publish.c
  *
- * Before a label is changed in a scope, weft_store_save() keeps it (label_scopes.c).
+ * Before a label is changed in a scope, weft_store_save() saves it (label_scopes.c).
  *
- * Which store: the thread's own, in its slot; while a coroutine runs, that in the coroutine's
- * block, or, until it has one, the slot's second, which holds labels 0 and 1 alone
- * (label_switch.c). ext.label_store leads there.
+ * Which store: the thread's own, in its slot. While a coroutine runs, the one in the coroutine's
+ * block; until it has a block, the slot's spare one, which holds labels 0 and 1 only
+ * (label_switch.c). ext.label_store leads to the store in use.
  *
- * A store's words are superset-safe: wherever a write is abandoned, differ_keys and
- * differ_values name at least the labels in which the hidden set may differ from the visible one.
+ * Wherever a write is abandoned, differ_keys and differ_values name at least the labels in which
+ * the hidden set may differ from the visible one (maybe more).
  */
 #ifndef WEFT_RUNTIME_LABEL_STORE_H
 #define WEFT_RUNTIME_LABEL_STORE_H
@@ -26,54 +26,55 @@
 
 #define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
 
-/* What labels 0 and 1 of a set say; 0, 0 = both are absent. */
+/* The values of labels 0 and 1 of a set; 0, 0 = both are absent. */
 struct weft_label_ids {
 	uint64_t span_id, root_span_id;
 };
 
-/* slot->label_state.owner: the thread's. Writers: the owner, and its handlers where it says so. */
+/* slot->label_state.owner. Writers: the thread, and its handlers where it says [handlers]. */
 struct weft_label_owner {
 	uint64_t busy;          /* frame address of the write in progress; 0 = none */
-	uint64_t busy_since_ns; /* when a handler first found it so */
-	uint32_t deferred;      /* [handlers] enum weft_changed: left to the write in progress */
-	uint32_t shows_otel;    /* there is something to withdraw */
-	struct weft_meet meet;  /* with libcustomlabels-weft.so */
+	uint64_t busy_since_ns; /* when a handler first found busy set */
+	/* [handlers] enum weft_changed: postponed to the write in progress */
+	uint32_t deferred;
+	uint32_t shows_otel;   /* a record is published, and to be withdrawn */
+	struct weft_meet meet; /* with libcustomlabels-weft.so */
 };
 
 /*
- * The scopes of a store, which are numbered from the outermost one, 1, inwards, and what they have
- * saved (label_scopes.c). Those that a longjmp has left are counted, too, until they are found out.
+ * The scopes of a store, numbered inwards from the outermost one, which is 1, and what they have
+ * saved (label_scopes.c). Scopes that a longjmp has left are counted, too, until that is found out.
  */
 struct weft_label_scopes {
 	uint64_t number;  /* [handlers] of the innermost; 0 = none */
-	uint64_t newest;  /* [handlers] of that which the last saved label is of; 0 = none */
-	uint64_t looked;  /* [handlers] up to it, those that are not left are in the list .. */
-	uint64_t lost;    /* [handlers] .. but for those up to this, of which nothing is known */
-	uint64_t closing; /* the way gaps are being closed; 0 = they are not */
-	uint32_t bytes;   /* of labels that they will put back */
-	uint32_t saved;   /* [handlers] labels that the innermost has saved */
-	uint16_t list;    /* [handlers] which one is in use */
-	uint16_t looking; /* [handlers] the other is being written */
+	uint64_t newest;  /* [handlers] scope of the label saved last; 0 = none */
+	uint64_t looked;  /* [handlers] scopes up to it that are still open are listed .. */
+	uint64_t lost;    /* [handlers] .. except for those up to this, of which nothing is known */
+	uint64_t closing; /* step of closing gaps that is in progress; 0 = none */
+	uint32_t bytes;   /* of saved labels */
+	uint32_t saved;   /* [handlers] number of labels that the innermost scope has saved */
+	uint16_t list;    /* [handlers] which of the two lists is in use */
+	uint16_t looking; /* [handlers] the other one is being written */
 	uint32_t rsv;
 };
 
-/* Where scopes are (scope_places.c): of the newest ones; of others that are not left. */
+/* Where scopes lie (scope_places.c): the newest ones, and older ones that are still open. */
 #define WEFT_SCOPES_NEWEST 32u
 #define WEFT_SCOPES_LISTED 31u
 #define WEFT_SCOPE_PLACES_BYTES (WEFT_SCOPES_NEWEST * 8 + 2 * (8 + WEFT_SCOPES_LISTED * 16))
 
-/* The words of a store. Writers as above; all zeros: not laid out yet, and the slot's own. */
+/* The words of a store. Writers as above. All zeros: not laid out yet, and the slot's own. */
 struct weft_label_store {
 	uint64_t sets[2];             /* A and B; 0: not laid out yet */
 	uint32_t max;                 /* labels that it holds */
-	uint32_t last;                /* the label whose value was changed last; 0 = none */
+	uint32_t last;                /* the label whose value changed last; 0 = none */
 	uint32_t differ_keys;         /* a bit per label */
 	uint32_t differ_values;       /* likewise */
 	struct weft_label_ids ids[2]; /* of set A, set B */
-	uint32_t ids_unknown;         /* a bit per set: its labels 0 and 1 are being written */
-	uint32_t saved_room;          /* bytes for what scopes save */
-	uint64_t saved_at;            /* where */
-	uint64_t places;              /* [handlers] where scopes are noted; 0 = nowhere */
+	uint32_t ids_unknown;         /* a bit per set: its labels 0 and 1 are half written */
+	uint32_t saved_room;          /* bytes for what scopes save, .. */
+	uint64_t saved_at;            /* .. and where they lie */
+	uint64_t places;              /* [handlers] where places of scopes are kept; 0 = nowhere */
 	struct weft_label_scopes scopes;
 	uint64_t generation; /* of the newest change of a label */
 	uint64_t shown;      /* while the thread shows another store: the set that was visible */
@@ -105,8 +106,8 @@ static inline struct weft_label_store *weft_store_now(const struct weft_slot *sl
 }
 
 /*
- * Where scope @number is: a word of the place, where one is known, and the last bits of the number
- * (two that share them are too far apart to be mistaken for each other).
+ * Where scope @number lies: its address, if it is known, and the low bits of its number in one
+ * word. (Two scopes with the same bits are too far apart to be confused.)
  */
 #define WEFT_SCOPE_NUMBER_BITS UINT64_C(0x7FFFF)
 
@@ -156,10 +157,10 @@ weft_store_label(const struct weft_custom_labels_set *set, uint32_t n)
 
 /* label_store.c */
 void weft_store_begin(struct weft_label_change *c, struct weft_slot *slot);
-/* The same for a store that need not be the thread's; @shown: of its sets. */
+/* The same for a store that need not be the one in use; @shown: which of its sets is visible. */
 void weft_store_begin_at(struct weft_label_change *c, struct weft_label_store *store,
 			 uint64_t shown);
-/* Where its sets are; what is in them goes. @saved_at, @saved_room: for scopes. */
+/* Where the sets lie, whose content is overwritten. @saved_at, @saved_room: for scopes. */
 struct weft_store_place {
 	void *a, *b;
 	uint32_t max;
@@ -169,10 +170,10 @@ struct weft_store_place {
 void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place);
 /* Copies the labels of @set; @c: a write of a store that has none. */
 void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set);
-/* The hidden set is about to be shown; the second once it is. */
+/* Before the hidden set is shown; weft_store_settled() after it. */
 void weft_store_number(struct weft_label_change *c);
 void weft_store_settled(struct weft_label_change *c);
-/* Brings the hidden set up to the visible one, but for the values of @except. */
+/* Copies the visible set to the hidden one, except for the values of the labels in @except. */
 void weft_store_bring(struct weft_label_change *c, uint32_t except);
 int weft_store_find(const struct weft_custom_labels_set *set, const char *key, uint32_t bytes);
 int weft_store_free_place(const struct weft_custom_labels_set *set); /* -1: none */
@@ -183,14 +184,14 @@ void weft_store_drop(struct weft_label_change *c, uint32_t n);
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
 void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
 
-/* scope_places.c: @c: by whom a label is changed. */
+/* scope_places.c. @c: the change of a label for which scopes are looked at; NULL: there is none. */
 void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c);
-void weft_scopes_lose(struct weft_label_scopes *own);  /* nothing is known of those until now */
+void weft_scopes_lose(struct weft_label_scopes *own);  /* forgets where all scopes lie */
 void weft_scopes_tidy(struct weft_label_store *store); /* in handlers, too */
-/* After a look: the next scope, from @number outwards, that is not left; 0 = none. */
+/* After weft_scopes_look(): the next scope outwards from @number that is still open; 0 = none. */
 uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t number);
 
-/* The innermost one is @number from now on. */
+/* Makes @number the innermost scope. */
 static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t number)
 {
 	if (UNLIKELY(own->looked > number)) {
@@ -203,19 +204,19 @@ static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t n
 
 /* label_scopes.c */
 int weft_store_save(struct weft_label_change *c, uint32_t n); /* for the scope; 0 or -1 */
-/* What the scopes from @number on have saved is put back; returns what outer ones have. */
+/* Puts back what the scopes from @number on have saved; returns what is left, of outer ones. */
 struct weft_saved_end {
 	uint32_t bytes;
-	uint64_t newest; /* of the last of them that has any; 0 = none */
+	uint64_t newest; /* the newest scope that has any; 0 = none */
 };
 struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t number);
 void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from);
 
-/* publish.c: @is_label: by contract no handler's, so what it finds in progress is abandoned. */
+/* publish.c. @is_label: by contract not in a handler: a write found in progress was abandoned. */
 int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
 /*
- * @context: written with it, as one; @scope: what it saved is put back with it; or NULL.
- * 0; -1: somebody took over meanwhile, do it all again.
+ * Publishes the change, and with it, in one write, @context, and what @scope has saved (either may
+ * be NULL). 0; -1: another write has taken over, start again.
  */
 int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
 		      const struct weft_scope *scope);
@@ -224,20 +225,21 @@ void weft_write_leave(struct weft_slot *slot);
 void weft_write_otel(struct weft_slot *slot, unsigned int changed);
 
 /* label_places.c */
-/* Lays the slot's own store out, or its second one. */
+/* Lays out the slot's own store, or its spare one. */
 void weft_store_make(struct weft_slot *slot, struct weft_label_store *store);
-/* What coroutines without a block use on this thread; laid out. */
+/* The store, laid out, for coroutines of this thread that have no block. */
 struct weft_label_store *weft_store_spare(struct weft_slot *slot);
 int weft_store_is_spare(const struct weft_slot *slot, const struct weft_label_store *store);
 /* label_switch.c */
-/* The thread shows @to from now on, with @context (NULL: that which it has), as one write. */
+/* Makes @to the thread's store, with @context (NULL: the one it has), in one write. */
 void weft_store_switch(struct weft_slot *slot, struct weft_label_store *to,
 		       const struct weft_context_words *context);
 
-/* publish_quick.c: 1: done; 0: not the usual case, and nothing has changed. */
+/* publish_quick.c. 1: done; 0: not the usual case, and nothing has changed. */
 int weft_publish_quickly(struct weft_slot *slot, uint64_t frame);
 
-/* Short and of any length; both ways overlap at the end rather than loop over bytes. */
+/* Copies and compares short strings of any length: the last word overlaps the one before it, so
+ * that there is no loop over bytes. */
 static inline __attribute__((always_inline)) void weft_bytes_copy(void *to, const void *from,
 								  uint32_t bytes)
 {
@@ -309,7 +311,7 @@ weft_store_fill_value(struct weft_custom_labels_set *set, uint32_t n, const char
 	label->value.bytes = bytes;
 }
 
-/* Odd, with v1 whole. */
+/* Makes seq odd; formats_seq says that the v1 record itself is whole. */
 static inline void weft_formats_begin(struct weft_slot *slot)
 {
 	uint64_t seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
@@ -318,7 +320,7 @@ static inline void weft_formats_begin(struct weft_slot *slot)
 	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
 }
 
-/* A handler may have made it even meanwhile. */
+/* A handler may have made it even meanwhile: the next even number in either case. */
 static inline void weft_formats_end(struct weft_slot *slot)
 {
 	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED);
@@ -327,7 +329,7 @@ static inline void weft_formats_end(struct weft_slot *slot)
 	__atomic_store_n(&slot->ext.seq, (seq | 1) + 1, __ATOMIC_RELEASE);
 }
 
-/* Of a changed value alone: the owner's words say so already. */
+/* Shows a set in which only a value has changed; the owner's words need no change. */
 static inline __attribute__((always_inline)) void
 weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
 		struct weft_custom_labels_set *hidden, uint64_t *cell)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionary and module log. Each is appended to a private mirror first and to the session
- * then, so that a forked child can put everything that was ever logged into its own.
+ * Dictionary and module log. A record is appended to a private mirror first, and then to the
+ * session, so that a forked child can replay everything that was ever logged into its own.
  *
- * One lock, private to the process. It is never held while a handler of weft runs code
- * that wants it; a forking thread takes it first, so that the child finds the mirror whole.
- * Readers of the session (the collector) see a record once the log's head has passed it.
+ * One lock, private to the process. It is never held while a handler of weft runs code that needs
+ * it; a forking thread takes it first, so that the child finds the mirror whole. Readers of the
+ * session (the collector) see a record once the log's head is beyond it.
  */
 #include "runtime/core/runtime.h"
 
@@ -78,14 +78,14 @@ static uint8_t *session_area(enum weft_log log, uint64_t *bytes, uint64_t **head
 	return rt->base + (log == WEFT_LOG_DICT ? rt->dict_offset : rt->modules_offset);
 }
 
-/* Copies what the session has not yet; what does not fit is refused as a whole. */
+/* Copies what the session does not have yet; a rest that does not fit is not copied at all. */
 static void bring_up_to_date(enum weft_log log)
 {
 	const struct mirror *m = &mirrors[log];
 	uint64_t bytes, *head, at;
 	uint8_t *area;
 
-	/* a child that has not noticed yet has its parent's */
+	/* a child that has not noticed the fork has its parent's session */
 	if (!weft_rt_is_ready() || !weft_guard_holds())
 		return;
 	area = session_area(log, &bytes, &head);

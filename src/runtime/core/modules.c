@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is loaded, and from when to when: for a collector that cannot read /proc/PID/maps
- * (non-dumpable targets, foreign namespaces), and for samples that were taken in code which is
- * gone by the time the collector sees them. Looked at by the constructor and round each
- * dlclose (hook_modules.c); libc's two counters tell quickly that nothing has changed.
+ * Which modules are loaded, and from when to when: for a collector that cannot read /proc/PID/maps
+ * (non-dumpable targets, foreign namespaces), and for samples in code that has been unloaded by the
+ * time the collector sees them. Called by the constructor and around each dlclose (hook_modules.c);
+ * the loader's counters of loads and unloads tell when nothing has changed.
  */
 #include "runtime/core/runtime.h"
 
@@ -36,7 +36,7 @@ static void module_extent(const struct dl_phdr_info *info, struct weft_log_modul
 	}
 }
 
-/* As the program is now: it may have changed its folder since it loaded that. */
+/* By the current working directory, which the program may have changed since it loaded @path. */
 static const char *absolute_path(const char *path)
 {
 	size_t length;
@@ -65,7 +65,7 @@ static const char *module_path(const struct dl_phdr_info *info)
 	return path_room;
 }
 
-/* Modules ever seen; those beyond are not told. Guarded by the log's lock. */
+/* Modules ever seen; any beyond are not logged. Guarded by the log's lock. */
 #define KNOWN_MAX 2048
 
 struct known {
@@ -80,7 +80,7 @@ static unsigned long long adds_seen, subs_seen;
 
 struct look {
 	uint64_t now_ns;
-	int is_first; /* the constructor's: told as WEFT_LOG_MODULE */
+	int is_first; /* by the constructor: logged as WEFT_LOG_MODULE */
 	int is_begun, is_idle;
 };
 
@@ -111,8 +111,8 @@ static struct known *modules_find_known(const struct weft_log_module *module, co
 	return &known[known_count++];
 }
 
-static void modules_tell(uint16_t type, const struct known *k, const struct weft_log_loaded *loaded,
-			 uint32_t bytes, const char *path)
+static void modules_append(uint16_t type, const struct known *k,
+			   const struct weft_log_loaded *loaded, uint32_t bytes, const char *path)
 {
 	struct weft_log_record record = {.type = type, .id = (uint32_t)(k - known) + 1};
 
@@ -120,8 +120,8 @@ static void modules_tell(uint16_t type, const struct known *k, const struct weft
 			path ? (uint32_t)strlen(path) : 0);
 }
 
-static void tell_first(const struct known *k, const struct weft_log_module *module,
-		       const char *path)
+static void modules_append_first(const struct known *k, const struct weft_log_module *module,
+				 const char *path)
 {
 	struct weft_log_record record = {.type = WEFT_LOG_MODULE, .id = (uint32_t)(k - known) + 1};
 
@@ -129,8 +129,8 @@ static void tell_first(const struct known *k, const struct weft_log_module *modu
 			(uint32_t)strlen(path));
 }
 
-static void tell_loaded(const struct look *look, const struct known *k, int is_new,
-			const char *path)
+static void modules_append_loaded(const struct look *look, const struct known *k, int is_new,
+				  const char *path)
 {
 	struct weft_log_loaded loaded = {
 		.since_ns = looked_ns,
@@ -142,18 +142,18 @@ static void tell_loaded(const struct look *look, const struct known *k, int is_n
 	struct stat st = {0};
 
 	if (!is_new) {
-		modules_tell(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
+		modules_append(WEFT_LOG_LOADED, k, &loaded, WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
 		return;
 	}
 	if (sys_call4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0) {
 		loaded.device = st.st_dev;
 		loaded.inode = st.st_ino;
 	}
-	modules_tell(WEFT_LOG_LOADED, k, &loaded, sizeof(loaded), path);
+	modules_append(WEFT_LOG_LOADED, k, &loaded, sizeof(loaded), path);
 }
 
-/* Under the loader's lock: the list is what it is at this moment. */
-static int begin_look(struct look *look, const struct dl_phdr_info *info, size_t size)
+/* Called under the loader's lock, so that time and counters fit the list. */
+static int modules_begin_visit(struct look *look, const struct dl_phdr_info *info, size_t size)
 {
 	look->is_begun = 1;
 	look->now_ns = clock_monotonic_ns();
@@ -166,29 +166,28 @@ static int begin_look(struct look *look, const struct dl_phdr_info *info, size_t
 	return look->is_idle;
 }
 
-static int modules_look_at(struct dl_phdr_info *info, size_t size, void *arg)
+static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct look *look = arg;
 	struct weft_log_module module;
 	uint32_t before = known_count;
 	struct known *k;
 
-	if (!look->is_begun && begin_look(look, info, size))
+	if (!look->is_begun && modules_begin_visit(look, info, size))
 		return 1;
 	module_extent(info, &module);
 	k = module.end ? modules_find_known(&module, module_path(info)) : NULL;
 	if (!k)
 		return 0;
 	if (look->is_first)
-		tell_first(k, &module, module_path(info));
+		modules_append_first(k, &module, module_path(info));
 	else if (!k->is_loaded)
-		tell_loaded(look, k, known_count != before, module_path(info));
+		modules_append_loaded(look, k, known_count != before, module_path(info));
 	k->is_loaded = k->is_seen = 1;
 	return 0;
 }
 
-/* What is not in the list any more. */
-static int modules_tell_gone(const struct look *look)
+static int modules_append_unloaded(const struct look *look)
 {
 	struct weft_log_loaded times = {.since_ns = looked_ns, .at_ns = look->now_ns};
 	int gone = 0;
@@ -196,8 +195,8 @@ static int modules_tell_gone(const struct look *look)
 	for (uint32_t i = 0; i < known_count; i++) {
 		if (known[i].is_loaded && !known[i].is_seen) {
 			known[i].is_loaded = 0;
-			modules_tell(WEFT_LOG_GONE, &known[i], &times, WEFT_LOG_LOADED_AGAIN_BYTES,
-				     NULL);
+			modules_append(WEFT_LOG_GONE, &known[i], &times,
+				       WEFT_LOG_LOADED_AGAIN_BYTES, NULL);
 			gone = 1;
 		}
 		known[i].is_seen = 0;
@@ -211,9 +210,9 @@ int weft_modules_look(void)
 	int gone = 0;
 
 	weft_log_lock();
-	dl_iterate_phdr(modules_look_at, &look);
+	dl_iterate_phdr(modules_visit_object, &look);
 	if (!look.is_idle)
-		gone = modules_tell_gone(&look);
+		gone = modules_append_unloaded(&look);
 	looked_ns = look.now_ns;
 	weft_log_unlock();
 	return gone;
@@ -247,7 +246,7 @@ void weft_modules_log(void)
 
 	weft_log_lock();
 	log_command();
-	dl_iterate_phdr(modules_look_at, &look);
+	dl_iterate_phdr(modules_visit_object, &look);
 	for (uint32_t i = 0; i < known_count; i++)
 		known[i].is_seen = 0;
 	looked_ns = look.now_ns;

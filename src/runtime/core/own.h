@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's own words: its slot, and what it believes of SIGPROF. Every room reads and stores
- * them here and nowhere else, for libweft-late.so finds them in another way:
+ * What a thread calls its own: its slot, and what the program believes its SIGPROF to be. Every
+ * room reads and stores these words by the functions here, because libweft-late.so finds them in
+ * another way:
  *
  *   libweft.so, .a    initial-exec TLS: a plain load, in handlers too
- *   libweft-late.so   TLSDESC. Is it static (its argument equals the variable's distance from
- *                     the thread pointer, as found once at load), the words are read at that
- *                     distance, a plain load too. Else a first touch may call malloc: handlers
- *                     and all of the runtime go by the seat of the thread (seats.c), a private
- *                     hash over thread pointers, and TLS is but what context writes look at
- *                     first. It is touched outside our handlers only; where it lies is then
- *                     noted in the seat, so that a handler can store there.
+ *   libweft-late.so   TLSDESC. If the descriptor is static (its argument is the variable's distance
+ *                     from the thread pointer, as found once at load), the words are read at that
+ *                     distance, a plain load too. Else a first access may call malloc. Then the
+ *                     words are in the thread's seat (seats.c), a private hash over thread
+ *                     pointers, and the TLS variable is only what context writes read first. It is
+ *                     accessed outside our handlers, and its address kept in the seat, so that a
+ *                     handler can store there.
  *
- * The owning thread alone stores its words. Async-signal-safe but for weft_slot_show().
+ * Only the owning thread stores its words. Async-signal-safe except for weft_slot_show().
  */
 #ifndef WEFT_RUNTIME_OWN_H
 #define WEFT_RUNTIME_OWN_H
@@ -26,7 +27,7 @@
 struct weft_belief {
 	uint64_t with;       /* all that was blocked when SIGPROF was */
 	uint64_t rsv;        /* a seat has a cache line of its own (seats.c) */
-	int32_t own_view;    /* the vfork child whose mask the kernel alone knows; 0 = none */
+	int32_t own_view;    /* vfork child whose mask only the kernel knows; 0 = none */
 	uint16_t is_blocked; /* does the program believe so? */
 	uint16_t is_closed;  /* really blocked, and the timer stands still (mask.c) */
 };
@@ -52,20 +53,20 @@ static inline int weft_slot_swap(struct weft_slot *expected, struct weft_slot *s
 					   __ATOMIC_RELAXED);
 }
 
-/* Not in a handler: what context writes look at becomes what the thread has. */
+/* Not in a handler: stores the slot where context writes read it. */
 static inline void weft_slot_show(struct weft_slot *slot)
 {
 	weft_slot_put(slot);
 }
 
-/* The calling thread's; NULL: none yet, and (@make) no room for one. */
+/* The calling thread's words; NULL: it has none, or (@make) there is no room for them. */
 static inline struct weft_belief *weft_belief_mine(int make)
 {
 	(void)make;
 	return &weft_thread_belief;
 }
 
-/* From the thread pointer, the same in all threads; 0 = it differs. */
+/* Distance of the variable from the thread pointer if it is the same in all threads; else 0. */
 static inline int64_t weft_slot_distance(void)
 {
 	return (char *)&weft_thread_slot - weft_thread_pointer();

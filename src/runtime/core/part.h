@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a part of the runtime does at the turns of a slot's and a process's life. The ground
- * (slot.c, session.c, fork.c) tells all parts in the order of the table in start/parts.c, and knows
- * none of them by name. A part leaves out what does not concern it. Everything here is
+ * What a part of the runtime does when a slot or a process begins or ends. The core (slot.c,
+ * session.c, fork.c) calls all parts in the order of the table in start/parts.c, and knows none of
+ * them by name. A part leaves out the calls that do not concern it. Everything here is
  * async-signal-safe.
  */
 #ifndef WEFT_RUNTIME_PART_H
@@ -11,21 +11,21 @@
 #include "runtime/core/runtime.h"
 
 struct weft_part {
-	/* There is a session, the first or a forked child's: its header says nothing yet. */
+	/* A session has begun, the first or a forked child's; its header is still empty. */
 	void (*session_begins)(void);
 	/* The calling thread has its slot, or has just lost it; signals are blocked. */
 	void (*slot_changed)(void);
-	/* It is about to lose @slot: nothing outside may lead there any more. */
+	/* The thread is about to lose @slot: no pointer that others see may lead there any more. */
 	void (*slot_ends)(struct weft_slot *slot);
-	/* Before a fork: what the child is to begin with, into the slot that will be its own. */
+	/* Before a fork: copies what the child begins with into its private slot. */
 	void (*copy)(struct weft_slot *to, const struct weft_slot *from);
-	/* In a child that nobody prepared: @slot may hold another thread's. */
+	/* In a child whose fork ran no handlers: @slot may hold another thread's state. */
 	void (*forget)(struct weft_slot *slot);
-	/* In a forked child, whose slot, if its thread had one, is its own now. */
+	/* In a forked child, whose thread has its private slot now, if it had a slot. */
 	void (*after_fork)(void);
 };
 
-/* WEFT_TELL_PARTS(slot_ends, slot): each part that has something to do then, in order. */
+/* WEFT_TELL_PARTS(slot_ends, slot) calls slot_ends() of each part that has one, in order. */
 /* clang-format off */
 #define WEFT_TELL_PARTS(what, ...) \
 	do { \

@@ -16,7 +16,7 @@ static int real_is_ours(const void *function)
 	       ours.dli_fbase == theirs.dli_fbase;
 }
 
-/* Loaded by dlopen, a libc may have nothing "next": then what all others get. */
+/* In a libweft loaded by dlopen RTLD_NEXT may find nothing; then the default lookup. */
 static void *real_look_up(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);

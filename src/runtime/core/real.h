@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc's own functions behind our hooks: one list, from which the pointers and their lookup
- * come. Looked up by dlsym(RTLD_NEXT) in the constructor, or at the first call of a wrapper
- * that comes before it (outside signal handlers then).
+ * libc's own functions behind our hooks: one list, from which the pointers and their lookup come.
+ * Looked up by dlsym(RTLD_NEXT) in the constructor, or at an earlier call of a wrapper (which then
+ * is outside signal handlers).
  */
 #ifndef WEFT_RUNTIME_REAL_H
 #define WEFT_RUNTIME_REAL_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings, producer's end. A record is written at head and exists when head is stored with
- * release; so whatever interrupts or ends us in between leaves at most bytes behind head
- * that nobody looks at. Models: tests/models/samples.pml and events.pml, whose step names
- * stand here behind "model:".
+ * Rings, producer's end. A record is written at head, and exists once head has been stored with
+ * release: whatever interrupts or ends the writer before that leaves only bytes beyond head, which
+ * nobody reads. Models: tests/models/samples.pml and events.pml, whose step names stand here behind
+ * "model:".
  *
- * Events ring. busy is the frame address of the append in progress, 0 = none. An append that
- * finds it set was called by a handler that interrupted the other one, or the other one was
- * left by a longjmp, or runs on another stack (a coroutine, an alternate signal stack) and
- * may go on. Higher up on the same stack it was left for certain: it is taken over (HEALED).
- * Else there is a doubt: this record is dropped (NESTED), until a second has passed since the
- * first such drop. Then it is taken over: busy is ours, what it had reserved becomes a pad,
- * and should it go on after all, it writes into that pad, finds busy changed, and publishes
- * nothing; for this the first word of a record is written last. In the few steps in which it
- * cannot be taken over so (RESERVED does not say that it writes), the doubt lasts a minute.
+ * Events ring. busy is the frame address of the append in progress, 0 = none. If an append finds it
+ * set, the other append was interrupted by the handler that this one runs in, or was left by a
+ * longjmp, or is on another stack (a coroutine's, an alternate signal stack) and may go on. If this
+ * append is higher up on the same stack, the other one has been left for certain, and is taken over
+ * (HEALED). Else this record is dropped (NESTED), until a second has passed since the first such
+ * drop. Then the other append is taken over: busy becomes ours, and what it had reserved becomes a
+ * pad. Should it go on after all, it writes into that pad, finds busy changed, and publishes
+ * nothing; for this the first word of a record is written last. In the few steps in which RESERVED
+ * does not say that it is writing, that is not safe, and the wait is a minute.
  */
 #include "runtime/core/ring_append.h"
 #include "runtime/core/sys.h"
@@ -71,8 +71,9 @@ static int ring_is_within(const struct ring *r, uint64_t address)
 	return address >= r->stack_low && address < r->stack_high;
 }
 
-/* busy is set: what of it? The stack grows down: deeper is a smaller address. */
-static enum entry ring_judge(const struct ring *r, uint64_t busy, uint64_t frame, uint64_t now_ns)
+/* May the append that set busy be taken over? The stack grows down: deeper is a smaller address. */
+static enum entry ring_classify_busy(const struct ring *r, uint64_t busy, uint64_t frame,
+				     uint64_t now_ns)
 {
 	struct weft_ring_producer *p = r->producer;
 	int is_higher = frame + SIGNAL_FRAME_BYTES > busy && frame < busy + NEAR_BYTES;
@@ -88,7 +89,7 @@ static enum entry ring_judge(const struct ring *r, uint64_t busy, uint64_t frame
 	return waited > LONG_DOUBT_NS ? ABANDONED : REFUSE;
 }
 
-/* Before busy is ours: RESERVED speaks of another one's record. Its end, if it may go on. */
+/* Before busy is ours: RESERVED is the other append's. The end of that, if it may go on; else 0. */
 static uint64_t ring_forget(struct weft_ring_producer *p, enum entry entry)
 {
 	uint64_t end = entry == IN_DOUBT ? RESERVED(p) : 0;
@@ -98,7 +99,7 @@ static uint64_t ring_forget(struct weft_ring_producer *p, enum entry entry)
 	return end;
 }
 
-/* A commit left in its middle: was the record published, and is it counted? model: SETTLE */
+/* A commit was left in its middle: was its record published, and counted? model: SETTLE */
 static void ring_settle(struct weft_ring_producer *p)
 {
 	uint64_t end = RESERVED(p) & ~COMMITTING;
@@ -113,7 +114,7 @@ static void ring_settle(struct weft_ring_producer *p)
 	RESERVED(p) = 0;
 }
 
-/* What another one had reserved becomes pads; the position behind them. model: PAD */
+/* Makes pads of what another append had reserved; returns the position after them. model: PAD */
 static uint64_t ring_pass_over(const struct ring *r, uint64_t head, uint64_t end)
 {
 	while (head < end) {
@@ -127,7 +128,7 @@ static uint64_t ring_pass_over(const struct ring *r, uint64_t head, uint64_t end
 	return head;
 }
 
-/* Up to here word by word: `rep movsq` takes some ten nanoseconds to get going. */
+/* Up to this size word by word: `rep movsq` takes some ten nanoseconds to start. */
 #define SHORT_BYTES 128
 
 static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
@@ -158,7 +159,8 @@ enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame,
 					   uint64_t now_ns, uint64_t *from)
 {
 	struct weft_ring_producer *p = r->producer;
-	enum entry entry = ring_judge(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
+	enum entry entry =
+		ring_classify_busy(r, busy, frame, now_ns ? now_ns : clock_monotonic_ns());
 	uint64_t end;
 
 	if (entry == REFUSE)
@@ -176,7 +178,7 @@ struct payload {
 	uint32_t bytes, more_bytes;
 };
 
-/* All but the first word: until that is written, a pad may stand there. model: BODY */
+/* All but the first word: a pad may stand there until the record is complete. model: BODY */
 static inline __attribute__((always_inline)) void
 write_body(struct weft_record *to, const struct weft_record *header, const struct payload *payload)
 {
@@ -190,8 +192,8 @@ write_body(struct weft_record *to, const struct weft_record *header, const struc
 }
 
 static inline __attribute__((always_inline)) enum weft_ring_result
-core_ring_append(const struct ring *r, const struct weft_record *header,
-		 const struct payload *payload, uint64_t frame, uint64_t now_ns)
+ring_append_payload(const struct ring *r, const struct weft_record *header,
+		    const struct payload *payload, uint64_t frame, uint64_t now_ns)
 {
 	struct ring_append a = {.ring = r, .frame = frame};
 	uint32_t bytes = (uint32_t)sizeof(*header) +
@@ -212,8 +214,8 @@ weft_ring_append(const struct ring *r, const struct weft_record *header, const v
 {
 	const struct payload one = {.data = payload, .bytes = payload_bytes};
 
-	return core_ring_append(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0),
-				now_ns);
+	return ring_append_payload(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0),
+				   now_ns);
 }
 
 __attribute__((noinline)) enum weft_ring_result
@@ -225,6 +227,6 @@ weft_ring_append_two(const struct ring *r, const struct weft_record *header,
 				    .more = part[1].data,
 				    .more_bytes = part[1].bytes};
 
-	return core_ring_append(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0),
-				now_ns);
+	return ring_append_payload(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0),
+				   now_ns);
 }

@@ -3,8 +3,8 @@
  * The producer's end of a slot's two rings (abi/session.h has the protocol, and
  * base/ring_consumer.h the other end). Wait-free; the consumer never blocks the producer.
  *
- * samples: one call reserves, one commits; handlers of weft never nest, so nothing guards it.
- * events: ring_append() writes a whole record, and may be interrupted by a handler that
+ * samples: one call reserves, one commits. weft's handlers do not nest, so nothing guards them.
+ * events: weft_ring_append() writes a whole record, and may be interrupted by a handler that
  * appends too, or be left by a longjmp: see `busy` in ring.c.
  */
 #ifndef WEFT_RUNTIME_RING_H

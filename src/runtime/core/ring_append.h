@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An append to the events ring, from the inside: for who writes a record in place (event_put.c),
- * and for ring.c, which says what the protocol is.
+ * An append to the events ring in three steps, for callers that write the record in place
+ * (event_put.c), and for ring.c, where the protocol is described.
  *
- *	struct ring_append a = {.ring = &ring, .frame = frame address of the caller};
- *	struct weft_record *to = ring_append_open(&a, most_bytes, now_ns);
+ * 	struct ring_append a = {.ring = &ring, .frame = frame address of the caller};
+ * 	struct weft_record *to = ring_append_open(&a, most_bytes, now_ns);
  *
- *	if (to) {
- *		... all behind the first word of *to, of generation and rsv too ...
- *		ring_append_close(&a, to, &header, bytes);
- *	}
+ * 	if (to) {
+ * 		... write all of *to but its first word, generation and rsv included ...
+ * 		ring_append_close(&a, to, &header, bytes);
+ * 	}
  *
- * a.result then says what became of it. The caller must not be inlined: its frame address says
- * how deep it is on its stack, and must be its own. Between open and close nothing may be called
- * that appends; what comes in between by a signal is told NESTED.
+ * a.result then is the outcome. The caller must not be inlined: its own frame address says how deep
+ * it is on its stack. Between open and close nothing may be called that appends; a handler that
+ * interrupts and appends gets NESTED.
  */
 #ifndef WEFT_RUNTIME_RING_APPEND_H
 #define WEFT_RUNTIME_RING_APPEND_H
@@ -22,10 +22,10 @@
 
 #define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
 
-/* Beside busy, in the producer's line; not part of the reader's contract. */
+/* In the producer's cache line, beside busy; not part of the reader's contract. */
 #define BUSY_SINCE(p) ((p)->own[0])
 #define RESERVED(p) ((p)->own[1]) /* where the record in progress will end; 0 = not known */
-#define COMMITTING UINT64_C(1)    /* in RESERVED: no more writing, head and written change */
+#define COMMITTING UINT64_C(1)    /* in RESERVED: the record is written, head and written change */
 #define COMMIT_WRITTEN(p) ((p)->own[2])
 
 struct ring_append {
@@ -35,8 +35,8 @@ struct ring_append {
 	enum weft_ring_result result;
 };
 
-/* busy is set: WEFT_RING_NESTED, or WEFT_RING_HEALED, and it is ours, from position *from on.
- * @now_ns: 0 = look at the clock. */
+/* busy is set. WEFT_RING_NESTED; or WEFT_RING_HEALED: busy is ours, and the next record begins at
+ * position *from. @now_ns: 0 = read the clock. */
 enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
 					   uint64_t now_ns, uint64_t *from);
 
@@ -50,7 +50,7 @@ static inline void ring_put_pad(const struct ring *r, uint32_t place, uint32_t b
 }
 
 /*
- * A record of @bytes from position @from on, after a pad if need be; *start: its position.
+ * Room for a record of @bytes from position @from on, after a pad if need be; *start: its position.
  * Pairs: acquire of tail with the release in ring_reader_release(). model: ROOM, PAD
  */
 static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
@@ -60,7 +60,7 @@ static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t byt
 	uint32_t left = r->bytes - place;
 	uint32_t pad = bytes > left ? left : 0;
 
-	/* A tail beyond head (no consumer stores one) wraps to a huge use, thus full. */
+	/* A tail beyond head (no consumer stores one) wraps to a huge use, and means full. */
 	if (bytes > weft_ring_record_max(r) || from - tail > r->bytes ||
 	    r->bytes - (from - tail) < (uint64_t)pad + bytes)
 		return 0;
@@ -88,8 +88,8 @@ static inline uint64_t ring_one_more(const struct weft_ring_producer *p)
 }
 
 /*
- * From its parts: the caller has just stored them so, and a wider load that spans several
- * stores waits until all of them have left the store buffer. model: FIRST_WORD
+ * Built from its parts, not loaded: the caller has just stored them by narrower stores, and a wider
+ * load over several stores waits until all have left the store buffer. model: FIRST_WORD
  */
 static inline void ring_write_first_word(struct weft_record *to, const struct weft_record *header,
 					 uint32_t bytes)
@@ -109,7 +109,7 @@ static inline void ring_enter(struct weft_ring_producer *p, uint64_t frame)
 	KEEP_ORDER();
 }
 
-/* Room for @bytes (a multiple of 8), ours; NULL: a->result says why not. */
+/* Reserves @bytes (a multiple of 8); NULL: a->result says why not. */
 static inline __attribute__((always_inline)) struct weft_record *
 ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
 {
@@ -139,7 +139,7 @@ ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
 	return to;
 }
 
-/* Is it still ours after COMMITTING, then nobody takes it over any more (for a minute). */
+/* If busy is still ours after COMMITTING, nobody takes the append over (for a minute). */
 static inline __attribute__((always_inline)) int ring_commit(const struct ring_append *a,
 							     struct weft_record *to,
 							     const struct weft_record *header,
@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) int ring_commit(const struct ring_a
 	return 1;
 }
 
-/* @bytes: of the whole record, not more than there is room for. @header: type and flags count. */
+/* @bytes: the whole record, no more than reserved. Of @header type and flags are used. */
 static inline __attribute__((always_inline)) void
 ring_append_close(struct ring_append *a, struct weft_record *to, const struct weft_record *header,
 		  uint32_t bytes)

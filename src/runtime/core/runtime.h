@@ -35,16 +35,16 @@
 enum weft_rt_state {
 	WEFT_RT_NONE = 0,    /* no session (yet): nothing can be claimed */
 	WEFT_RT_SESSION = 1, /* rt.base and all below it are valid */
-	WEFT_RT_CHILD = 2,   /* forked child: its session begins when it is worth one */
+	WEFT_RT_CHILD = 2,   /* forked child, whose own session has not begun yet */
 };
 
 struct weft_event_caller;
 struct weft_part;
 
-/* One per process. Set by the constructor (or the beginning of a child), then read only. */
+/* Set by the constructor, or when a forked child's session begins, and read-only from then on. */
 struct weft_rt {
 	uint32_t state;     /* enum weft_rt_state; stored with release, loaded with acquire */
-	uint32_t beginning; /* a forked child's: 0 not, 1 somebody is at it, 2 done or failed */
+	uint32_t beginning; /* of a forked child's session: 0 no, 1 being begun, 2 done or failed */
 	uint8_t *base;
 	struct weft_session_header *header; /* shared */
 	uint64_t *states;
@@ -65,26 +65,26 @@ struct weft_rt {
 	uint32_t careful; /* 1: the program filters its system calls (hook_prctl.c) */
 	int own_fd;       /* a runtime-made session's memfd; -1 = none */
 	uint64_t own_fd_inode;
-	/* Arms a thread's timer and clock after its claim, signals blocked; @mask: those that are
-	 * blocked anyway. NULL where nothing samples. */
+	/* Arms the timer and the clock of a thread that has just claimed its slot. Signals are
+	 * blocked; @mask is the thread's mask without that. NULL: nothing samples. */
 	void (*on_claim)(struct weft_slot *slot, uint64_t mask);
-	/* Takes them away before the slot goes; NULL likewise. */
+	/* Deletes them before the slot is released; NULL likewise. */
 	void (*on_release)(struct weft_slot *slot);
 	/* Begins the session of a forked child: 0 or -errno. */
 	int (*begin_child)(void);
 	/* In a parent, before fork. */
 	void (*before_fork)(void);
-	/* Handlers of SIGPROF and of the priming signal, where something samples. */
+	/* Handlers of SIGPROF and of the priming signal; NULL likewise. */
 	void (*on_tick)(int signo, siginfo_t *info, void *ucontext);
 	void (*on_order)(int signo, siginfo_t *info, void *ucontext);
-	/* In a child that has just found out: arms what begins its session. */
+	/* In a forked child: arms what will begin its session (sample/child.c). */
 	void (*on_fork)(void);
-	/* At _exit(), before the process goes; NULL: nobody waits. Async-signal-safe. */
+	/* At _exit(), before the process ends; NULL: nobody waits for it. Async-signal-safe. */
 	void (*last_words)(void);
 	/* Before a label is set: a coroutine without a block gets one (coro_carry.h). */
 	void (*own_block)(struct weft_slot *slot);
 	const struct weft_part *const *parts; /* part.h; NULL: not begun */
-	/* A caller's stack, for an event (event.h); NULL where nothing walks. */
+	/* Walks a caller's stack for an event (event.h); NULL: nothing walks stacks. */
 	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
 				     uint8_t *to, uint32_t room);
 };
@@ -93,7 +93,7 @@ struct weft_rt {
 extern struct weft_rt weft_rt;
 #pragma GCC visibility pop
 
-/* In the file that has the constructor; whoever claims needs that file out of libweft.a. */
+/* In the constructor's file: code that claims slots refers to it, and so links the constructor. */
 extern const char weft_rt_begins;
 
 static inline int weft_rt_is_ready(void)
@@ -101,7 +101,7 @@ static inline int weft_rt_is_ready(void)
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
 }
 
-/* Forked, and its session has not begun: the header is its parent's. */
+/* A forked child whose session has not begun: weft_rt.header is still its parent's. */
 static inline int weft_rt_is_unbegun_child(void)
 {
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
@@ -118,8 +118,9 @@ static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 }
 
 /*
- * There is something for the collector in this slot. Most often the bit is set already: a
- * load. One that it takes away this very moment is missed: then it looks within two seconds.
+ * Marks a slot that has something for the collector. Usually the bit is set already, and this is a
+ * load. If the collector clears the bit at this very moment, the mark is lost; then it looks at the
+ * slot within two seconds anyway.
  */
 static inline void weft_rt_mark(uint32_t index)
 {
@@ -131,22 +132,23 @@ static inline void weft_rt_mark(uint32_t index)
 		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
 }
 
-/* No system call then that the program might not know: one could kill it. */
+/* The program filters its system calls: one that it does not expect could kill it. */
 static inline int weft_rt_is_careful(void)
 {
 	return __atomic_load_n(&weft_rt.careful, __ATOMIC_RELAXED) != 0;
 }
 
-/* What happens without a slot is counted in the header, by any thread. */
+/* Counts in the header what happens without a slot; any thread may call it. */
 static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
 {
 	__atomic_fetch_add(&weft_rt.header->counters[counter], by, __ATOMIC_RELAXED);
 }
 
 /*
- * One writer: the owning thread and its handlers, which run to their end in between. A reader
- * who sees the count sees what was counted before it: a sample is attempted before it is lost.
- * Pairs: the acquire fence in read_books() (src/collector/session/session_books.c).
+ * Only the owning thread and its handlers write, and a handler runs to its end before the thread
+ * goes on. A reader who sees a count also sees what was counted before it: a sample is attempted
+ * before it is lost. Pairs: the acquire fence in read_books()
+ * (src/collector/session/session_books.c).
  */
 static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
 {
@@ -169,7 +171,7 @@ static inline int weft_guard_holds(void)
 }
 
 /* session.c */
-int weft_session_map(int fd, uint64_t total_bytes); /* -> rt; closes nothing */
+int weft_session_map(int fd, uint64_t total_bytes); /* fills weft_rt; @fd stays open */
 int weft_session_make(int keeps_file);              /* runtime-made, no collector */
 int weft_session_open_block(uint32_t block);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
@@ -184,40 +186,42 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth); /* and sets T
 void weft_slot_release(void);              /* the calling thread's; TLS becomes NULL */
 struct weft_slot *weft_slot_private(void); /* the dummy of a forked child */
 void weft_thread_stack_main(struct weft_birth *birth);
-/* Both on the thread's own stack, or on the running coroutine's? 0 where bounds are not known. */
+/* 1: @a and @b lie on the thread's own stack, or on that of the coroutine that it runs. 0: they do
+ * not, or its bounds are not known. */
 int weft_stack_has_both(const struct weft_slot *slot, uint64_t a, uint64_t b);
 
 /* account.c: last readings of CPU clocks, while a recording is on */
-void weft_account_thread(struct weft_slot *slot); /* of the calling thread, whose slot it was */
-void weft_account_process(void); /* the process is about to end, or to exec: its threads, too */
+void weft_account_thread(struct weft_slot *slot); /* of the calling thread, which was the owner */
+void weft_account_process(void); /* before the process ends or execs; of its threads, too */
 
 /* log.c */
 enum weft_log { WEFT_LOG_DICT = 0, WEFT_LOG_MODULES = 1 };
 int weft_log_append(enum weft_log log, struct weft_log_record *record, const void *first,
 		    uint32_t first_bytes, const void *second, uint32_t second_bytes);
-/* Where the mirror keeps the data of the record that was just appended; for ever. */
+/* The data of the record just appended, in the log's mirror; valid for ever. */
 const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *record);
 void weft_log_replay(void);                     /* all that was logged, into a new session */
 void weft_log_lock(void);                       /* not in a handler */
-int weft_log_lock_within(uint64_t patience_ns); /* 0: not to be had */
+int weft_log_lock_within(uint64_t patience_ns); /* 0: another thread kept it */
 void weft_log_unlock(void);
 void weft_log_reset_lock(void); /* in a forked child */
 
 /* modules.c: not in a handler */
 void weft_modules_log(void);
-/* What has come or gone since the last look, into the log. 1: something has gone. */
+/* Logs the modules loaded and unloaded since the last call. 1: one was unloaded. */
 int weft_modules_look(void);
-/* Adds to the session's epoch, and to what a forked child's begins with. */
+/* Adds to the session's modules_epoch, and to the one that a forked child's session begins with. */
 void weft_modules_epoch_add(uint64_t amount);
 void weft_modules_epoch_replay(void);
 
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
-struct weft_slot *weft_fork_noticed(void); /* an unowned child found out: its private slot */
-/* One runs in its parent's memory, but with a mask and actions of its own. */
+struct weft_slot *weft_fork_noticed(void); /* in a child: its private slot */
+/* A vfork child runs in its parent's memory, but with a signal mask and actions of its own. */
 int weft_is_vfork_child(void);
 
-/* What else than a context write a child may come to first, and would change its parent's. */
+/* A forked child may come to something other than a context write first. What would change the
+ * parent's session then calls this before. */
 static inline void weft_fork_look(void)
 {
 	if (UNLIKELY(!weft_guard_holds()))
@@ -235,7 +239,7 @@ void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy 
 void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
 struct weft_custom_labels_v1;
 struct weft_runtime_v1;
-/* 1: this copy is a guest, and its master has been told */
+/* 1: this copy is a guest, and has passed @library on to its master */
 int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
 
@@ -243,10 +247,10 @@ int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
 struct weft_slot *weft_context_slow(void);
 int weft_context_is_busy(const struct weft_slot *slot);
 void weft_context_copy(struct weft_slot *to, const struct weft_slot *from);
-/* Parts of a greater write; seq is odd from then on, until the caller makes it even. */
+/* Parts of a larger write. They leave seq odd, and the caller makes it even at the end. */
 void weft_context_put(struct weft_slot *slot, const struct weft_context *c);
 void weft_context_put_back(struct weft_slot *slot, const struct weft_scope *scope);
-/* A thread's ids, trace id and tags, word by word, as a scope has them. */
+/* A thread's ids, trace id and tags, word by word, as a scope saves them. */
 struct weft_context_words {
 	uint64_t record[8];    /* the v1 record */
 	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags */
@@ -256,10 +260,10 @@ void weft_context_load(struct weft_slot *slot, const struct weft_context_words *
 uint32_t weft_tag_intern_own(const char *string);
 int weft_tag_name_own(unsigned int n, const char *name);
 
-/* key.c: release of this thread's slot at its very end; 0: there is no such key */
+/* key.c: releases a thread's slot when the thread ends. weft_key_arm() returns 0 without a key. */
 void weft_key_open(void);
 int weft_key_arm(void);
 int weft_key_has_ended(void);   /* the thread has given its slot back for good */
-void weft_key_begin_anew(void); /* or not: libc calls another function of the program in it */
+void weft_key_begin_anew(void); /* it has not: libc runs another function of the program in it */
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libweft-late.so where the loader gave it no static TLS: the words of a thread (own.h) are kept
- * in its seat. A seat is found by the thread pointer, within a few places from its hash, and
- * belongs to the thread whose tid stands in it, so that one left by a thread that went without a
- * word is not taken for the next thread's at the same address.
+ * libweft-late.so where the loader gave it no static TLS: a thread's words (own.h) are kept in its
+ * seat. A seat is found by the thread pointer, within a few places of its hash, and belongs to the
+ * thread whose tid it holds: a thread that ended without giving its seat up may be followed by
+ * another at the same address.
  *
- * Writers and readers: the owning thread and handlers on it. Making a seat, which a handler
- * could do as well, happens with signals blocked; between threads a compare-and-swap on `owner`
- * decides. Wait-free: no more than PLACES are looked at. No room there: the thread has no slot.
+ * Writers and readers: the owning thread and its handlers. A seat is made with signals blocked,
+ * because a handler could make one, too; between threads a compare-and-swap of `owner` decides.
+ * Wait-free: at most PLACES are tried. If all are taken, the thread gets no slot.
  */
 #include "runtime/core/own.h"
 
@@ -21,9 +21,9 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
-#define SEATS 16384 /* a megabyte, of which only what is used is ever touched */
+#define SEATS 16384 /* a megabyte, of which untouched pages cost nothing */
 #define PLACES 32
-#define TLS_BYTES 64 /* no less than all of ours */
+#define TLS_BYTES 64 /* at least the size of this module's TLS block */
 #define NEVER_USED 0
 #define GIVEN_UP 1
 
@@ -32,7 +32,7 @@ struct seat {
 	int32_t tid;
 	uint32_t unused;
 	struct weft_slot *slot;
-	struct weft_slot **shown; /* the thread's weft_thread_slot; NULL = not touched yet */
+	struct weft_slot **shown; /* &weft_thread_slot of the thread; NULL = not accessed yet */
 	struct weft_belief belief;
 	uint64_t reserved[1];
 };
@@ -61,7 +61,7 @@ static struct seat *seats_find(uint64_t pointer)
 	return NULL;
 }
 
-/* A forked child that has not noticed yet still has what its parent's thread had. */
+/* A forked child that has not noticed the fork still has its parent's tid in its seat. */
 static struct seat *find_mine(void)
 {
 	struct seat *seat = seats_find((uint64_t)weft_thread_pointer());
@@ -71,7 +71,7 @@ static struct seat *find_mine(void)
 	return seat;
 }
 
-static struct seat *take_free(uint64_t pointer)
+static struct seat *seats_acquire(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
 		struct seat *seat = seats_place(pointer, at);
@@ -100,14 +100,14 @@ static struct seat *seats_make(void)
 	struct seat *seat = seats_find(pointer);
 
 	if (!seat)
-		seat = take_free(pointer);
+		seat = seats_acquire(pointer);
 	if (seat && seat->tid != sys_gettid())
 		clear(seat);
 	sys_signals_restore(before);
 	return seat;
 }
 
-static struct seat *mine_or_new(void)
+static struct seat *seats_find_or_make(void)
 {
 	struct seat *seat = find_mine();
 
@@ -121,7 +121,7 @@ struct weft_slot *weft_seat_slot(void)
 	return seat ? seat->slot : NULL;
 }
 
-static void give_up(struct seat *seat)
+static void seats_release(struct seat *seat)
 {
 	seat->tid = 0;
 	__atomic_store_n(&seat->owner, GIVEN_UP, __ATOMIC_RELEASE);
@@ -132,14 +132,14 @@ static void store(struct seat *seat, struct weft_slot *slot)
 	__atomic_store_n(&seat->slot, slot, __ATOMIC_RELEASE);
 	if (seat->shown)
 		__atomic_store_n(seat->shown, slot, __ATOMIC_RELEASE);
-	seat->tid = sys_gettid(); /* a forked child's is another */
+	seat->tid = sys_gettid(); /* differs in a forked child */
 	if (!slot && !seat->belief.is_blocked)
-		give_up(seat);
+		seats_release(seat);
 }
 
 void weft_seat_put(struct weft_slot *slot)
 {
-	struct seat *seat = slot ? mine_or_new() : find_mine();
+	struct seat *seat = slot ? seats_find_or_make() : find_mine();
 
 	if (seat)
 		store(seat, slot);
@@ -147,7 +147,7 @@ void weft_seat_put(struct weft_slot *slot)
 
 int weft_seat_swap(struct weft_slot *expected, struct weft_slot *slot)
 {
-	struct seat *seat = mine_or_new();
+	struct seat *seat = seats_find_or_make();
 
 	if (!seat || seat->slot != expected)
 		return 0;
@@ -157,7 +157,7 @@ int weft_seat_swap(struct weft_slot *expected, struct weft_slot *slot)
 
 void weft_seat_show(struct weft_slot *slot)
 {
-	struct seat *seat = mine_or_new();
+	struct seat *seat = seats_find_or_make();
 
 	if (!seat)
 		return;
@@ -167,7 +167,7 @@ void weft_seat_show(struct weft_slot *slot)
 
 struct weft_belief *weft_seat_belief(int make_one)
 {
-	struct seat *seat = make_one ? mine_or_new() : find_mine();
+	struct seat *seat = make_one ? seats_find_or_make() : find_mine();
 
 	return seat ? &seat->belief : NULL;
 }
@@ -181,7 +181,7 @@ struct weft_belief *weft_seat_belief(int make_one)
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
-/* Some libcs relocate these values in place, others do not. */
+/* Some libcs relocate the values of the dynamic section in place, others do not. */
 static uint64_t own_value(int64_t tag)
 {
 	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
@@ -209,8 +209,8 @@ static int has_argument(uint64_t table, uint64_t bytes, int64_t distance, int64_
 }
 
 /*
- * A static descriptor holds the distance itself; another one a pointer. @reach: a variable of
- * this file alone may be reached by that of the module's whole block.
+ * The argument of a static descriptor is the distance itself, of another one a pointer. @reach: the
+ * compiler may address a variable of this file through the start of the module's TLS block.
  */
 static int64_t distance_if_static(const void *variable, int64_t reach)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The session's memory, as the target holds it: the whole range reserved PROT_NONE and
- * opened piece by piece, so that mlockall and RLIMIT_AS do not pay for the sparse rest.
+ * The session's memory in the target: the whole range is reserved PROT_NONE and opened piece by
+ * piece, so that mlockall and RLIMIT_AS do not pay for its sparse rest.
  *
- * A session that a collector hands over is validated like any stranger's; without one the
+ * A session that a collector hands over is validated like any foreign input; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
 #include "runtime/core/event_rows.h"
@@ -42,7 +42,6 @@ static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protect
 	return (int)sys_call3(SYS_mprotect, base + offset, bytes, protection);
 }
 
-/* @fd: of the session's file; -1 = it has none. */
 static void adopt_layout(uint8_t *base, int fd)
 {
 	struct weft_rt *rt = &weft_rt;
@@ -115,7 +114,7 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	return 0;
 }
 
-/* Sparse, but counted whole by RLIMIT_AS: an eighth of it at most. */
+/* The session is sparse, but RLIMIT_AS counts all of it: an eighth of the limit at most. */
 static uint32_t own_slot_count(void)
 {
 	struct rlimit limit;
@@ -154,7 +153,7 @@ static int session_make_file(uint64_t bytes)
 	return (int)high;
 }
 
-/* A stranger may have closed our number and got it for a file of its own. */
+/* The program may have closed our number and reused it for a file of its own. */
 static void close_own_file(void)
 {
 	struct stat st = {0};
@@ -173,7 +172,7 @@ static void keep_own_file(int fd)
 	weft_rt.own_fd_inode = fd >= 0 && !sys_call2(SYS_fstat, fd, &st) ? st.st_ino : 0;
 }
 
-/* Field 22 of our stat; the command in field 2 may hold anything. 0: not to be had. */
+/* Field 22 of our stat; the command in field 2 may contain anything. 0: unreadable. */
 static uint64_t own_start_time(void)
 {
 	char text[1024] = {0};
@@ -235,7 +234,7 @@ int weft_session_make(int keeps_file)
 	return 0;
 }
 
-/* Idempotent: two threads may open the same block at a time. */
+/* Idempotent: two threads may open the same block at once. */
 int weft_session_open_block(uint32_t block)
 {
 	uint64_t bytes = weft_rt.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
@@ -245,7 +244,7 @@ int weft_session_open_block(uint32_t block)
 
 	if (failed)
 		return failed;
-	/* Hints only: bits that a faster opener's claimers have cleared meanwhile do no harm. */
+	/* Hints only: bits that claimers have cleared since a faster opener do no harm. */
 	__atomic_store_n(&weft_rt.free_bits[block], ~UINT64_C(0), __ATOMIC_RELEASE);
 	if (__atomic_compare_exchange_n(&weft_rt.header->blocks_open, &expected, block + 1, 0,
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread's slot: claimed, primed and released by the thread itself (abi/session.h has the
- * states). Claiming is async-signal-safe and lock-free: of all that race for a slot one
- * compare-and-swap wins, and the generation in the same word keeps an old view from winning.
- * Asynchronous signals are blocked meanwhile: a program's handler that leaves by longjmp
- * would take a slot in OPENING with it.
+ * states). Claiming is async-signal-safe and lock-free: of all threads that race for a slot, one
+ * compare-and-swap wins; the generation in the same word makes one with a stale view fail.
+ * Asynchronous signals are blocked meanwhile: a handler of the program that leaves by longjmp would
+ * leak a slot in OPENING.
  *
- * Writers: claimers and owners here, the collector (HELD, DEAD -> DRAINING -> FREE, and LIVE
- * -> DEAD for a thread that is gone). If a process dies between any two stores, the collector
- * finds a slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names
- * stand here behind "model:".
+ * Writers: claimers and owners here, the collector (HELD, DEAD -> DRAINING -> FREE, and LIVE ->
+ * DEAD for a thread that is gone). If a process dies between any two stores, the collector finds a
+ * slot that is not FREE and closes it. Model: tests/models/slot.pml, whose step names stand here
+ * behind "model:".
  */
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/core/part.h"
@@ -23,7 +23,8 @@
 
 #include "runtime/core/sys.h"
 
-#define MAIN_STACK_REACH (UINT64_C(64) << 20)      /* the kernel maps nothing so near below it */
+/* the kernel keeps this much below it unmapped */
+#define MAIN_STACK_REACH (UINT64_C(64) << 20)
 #define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
 #define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
 
@@ -48,7 +49,7 @@ static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 					   __ATOMIC_RELAXED);
 }
 
-/* Its low 24 bits are never 0: that is the sigval of a timer without slot. */
+/* The low 24 bits are never 0: a timer without a slot has 0 as its sigval. */
 static uint64_t slot_next_generation(uint64_t generation)
 {
 	generation++;
@@ -56,9 +57,9 @@ static uint64_t slot_next_generation(uint64_t generation)
 }
 
 /*
- * FREE (or DEAD, when stealing) -> OPENING, under the next generation; that, or 0. Never a
- * DEAD slot that the collector holds. Pairs: the release of whoever made it FREE or DEAD,
- * and of the collector's letting go. model: CLAIM, STEAL
+ * FREE (or DEAD, when stealing) -> OPENING, under the next generation, which is returned; 0: not
+ * done. A DEAD slot that the collector holds is never taken. Pairs: the release of whoever made it
+ * FREE or DEAD, and of the collector when it stops holding it. model: CLAIM, STEAL
  */
 static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
@@ -78,14 +79,14 @@ static void slot_give_hint(uint32_t index)
 			  __ATOMIC_RELEASE);
 }
 
-/* A slot in OPENING, this thread's; generation 0 = none. */
+/* A slot in OPENING that belongs to this thread; generation 0 = none. */
 struct opening {
 	uint32_t index;
 	int is_stolen;
 	uint64_t generation;
 };
 
-/* A free slot of an open block. Each pass of the inner loop clears a bit. */
+/* A free slot of an open block. Each iteration of the inner loop clears a bit. */
 static struct opening find_free(uint32_t blocks)
 {
 	struct opening o = {0};
@@ -123,8 +124,8 @@ static struct opening steal_dead(uint32_t blocks)
 }
 
 /*
- * Killed, or stopped for long: what it left DEAD is taken before more memory is, or a program
- * that goes on to begin threads would fill the whole session.
+ * The collector was killed, or has been stopped for long. Then DEAD slots are taken before another
+ * block is opened, or a program that keeps starting threads would fill the whole session.
  */
 static int slot_collector_is_gone(void)
 {
@@ -153,8 +154,8 @@ static struct opening slot_find(void)
 }
 
 /*
- * A thread that went without a word has left its timer and its clock, and nobody else knows of
- * them. (Its control page is all zeros when the slot is new or its memory was given back.)
+ * A thread that ended without releasing its slot leaves its timer and clock, which only the slot
+ * names. (Its control page is zeros when the slot is new, or its memory was given back.)
  */
 static void delete_left_timer(struct weft_slot *slot)
 {
@@ -164,8 +165,8 @@ static void delete_left_timer(struct weft_slot *slot)
 }
 
 /*
- * The dead owner's books go on (abi/session.h): one store turns what it left in its ring
- * from pending into lost, so that they balance before and after. model: CARRY
+ * Continues the books of the dead owner (abi/session.h): one store turns the pending records in its
+ * ring into lost ones, so that the books balance before and after. model: CARRY
  */
 static void carry_on(uint64_t *stolen, const struct weft_ring_producer *p,
 		     const struct weft_ring_consumer *c)
@@ -193,7 +194,7 @@ static void carry_books_on(struct weft_slot *slot)
 
 static const struct weft_meet not_noted;
 
-/* OPENING: nothing of the owner before is left, but a stolen slot's books. */
+/* In OPENING: clears all that the previous owner left, except for a stolen slot's books. */
 static void make_new(struct weft_slot *slot, const struct opening *o)
 {
 	delete_left_timer(slot);
@@ -244,15 +245,15 @@ static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state 
 			 __ATOMIC_RELEASE);
 }
 
-/* Does somebody drain dead slots? Else the owner frees its own. */
+/* Does the collector drain dead slots? If not, the owner frees its own. */
 static int collector_drains(void)
 {
 	return weft_rt.has_collector && weft_rt_run_state() != WEFT_RUN_CLOSED;
 }
 
 /*
- * LIVE -> DEAD; the collector may be holding the slot, and goes on with what it does. Is it
- * DEAD already, the collector took this thread for gone. model: DIE
+ * LIVE -> DEAD; a collector that holds the slot meanwhile goes on with it. 0: it is DEAD already,
+ * because the collector took this thread for gone. model: DIE
  */
 static int end_life(uint32_t index, uint64_t generation)
 {
@@ -275,7 +276,7 @@ static void free_if_nobody_drains(uint32_t index, uint64_t generation)
 		slot_give_hint(index);
 }
 
-/* OPENING -> DEAD, not FREE: it may carry another's books. */
+/* OPENING -> DEAD, not FREE: it may hold a previous owner's books. */
 static void slot_give_back(const struct opening *o)
 {
 	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
@@ -297,7 +298,7 @@ static struct weft_slot *slot_claim(const struct weft_birth *birth)
 	make_new(slot, &o);
 	slot_prime(slot, birth);
 	slot->thread.claimed_ns = began_ns;
-	/* A handler may have claimed for this thread meanwhile: then ours goes back. */
+	/* A handler may have claimed a slot for this thread meanwhile: this one is given back. */
 	if (!weft_copies_swap(NULL, slot)) {
 		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
 		slot_give_back(&o);

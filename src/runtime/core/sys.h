@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the runtime asks of the kernel (base/sys_call.h). Kernel structures that libcs name
- * differently.
+ * The runtime's system calls (base/sys_call.h), and structures that libcs name differently.
  */
 #ifndef WEFT_RUNTIME_SYS_H
 #define WEFT_RUNTIME_SYS_H
@@ -28,12 +27,12 @@ static inline int32_t sys_getpid(void)
 
 #define SYS_SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 #define SYS_SIGNALS_ALL (~UINT64_C(0))
-/* The synchronous ones left open: one of them while blocked would kill the process. */
+/* Without the synchronous signals: one that is raised while it is blocked kills the process. */
 #define SYS_SIGNALS_ASYNC                                                                          \
 	(~(SYS_SIGNAL_BIT(SIGSEGV) | SYS_SIGNAL_BIT(SIGBUS) | SYS_SIGNAL_BIT(SIGFPE) |             \
 	   SYS_SIGNAL_BIT(SIGILL) | SYS_SIGNAL_BIT(SIGTRAP)))
 
-/* In the kernel's mask of the calling thread, beside what is blocked; what it was before. */
+/* Blocks @which in the calling thread; returns the mask before. */
 static inline uint64_t sys_signals_block(uint64_t which)
 {
 	uint64_t before = 0;
@@ -47,7 +46,7 @@ static inline void sys_signals_restore(uint64_t before)
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
-/* vdso: no system call where the clocksource allows it. */
+/* By the vDSO: no system call where the clocksource allows it. */
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec now;
