@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Another publisher of OpenTelemetry's contexts in this process: its mapping, found by name as
- * every reader finds it, the keys of its payload, and whether another object defines the
- * thread's symbol.
+ * every reader finds it, the keys in its payload, and whether another object defines the thread's
+ * symbol.
  *
- * Its payload may be freed at any moment: it is copied by process_vm_readv, as from outside,
- * and held to be whole when the time in the header is the same before and after. Nothing in it
- * is believed: every length is checked against what is left.
+ * Its payload may be freed at any moment. It is copied by process_vm_readv, as if from outside, and
+ * is whole if the time in the header is the same before and after. Nothing in it is trusted: every
+ * length is checked against what is left.
  */
 #include "runtime/otel/otel_private.h"
 
@@ -20,7 +20,7 @@
 #include "runtime/core/sys.h"
 
 #define TRIES 3
-#define LINE_BYTES 512 /* names of interest stand in shorter ones */
+#define LINE_BYTES 512 /* the names looked for are in shorter lines */
 #define SYMBOLS_MAX (1u << 20)
 
 /* ---- the mapping */
@@ -40,7 +40,7 @@ int weft_otel_foreign_is_name(const char *name)
 	return 0;
 }
 
-/* From this process, as one reads from another: what is not there is an error and no fault. */
+/* By the system call for other processes' memory: an unmapped address is an error, not a fault. */
 static int otel_foreign_copy(void *to, uint64_t from, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
@@ -71,7 +71,7 @@ static const char *read_hex(const char *s, uint64_t *value)
 }
 
 /* start-end perms offset device inode   name */
-static uint64_t look_at_line(const char *line, uint64_t own)
+static uint64_t mapping_of_line(const char *line, uint64_t own)
 {
 	uint64_t start, end;
 	const char *s = read_hex(line, &start);
@@ -88,7 +88,7 @@ static uint64_t look_at_line(const char *line, uint64_t own)
 	return start != own && weft_otel_foreign_is_name(s) && has_header(start) ? start : 0;
 }
 
-/* Line by line; of longer ones only the beginning is looked at. */
+/* The file line by line, longer lines truncated. */
 struct lines {
 	int fd;
 	uint32_t at, bytes;
@@ -130,7 +130,7 @@ uint64_t weft_otel_foreign_find(const char *maps, uint64_t own)
 	if (l.fd < 0)
 		return 0;
 	while (!found && otel_foreign_next_line(&l))
-		found = look_at_line(l.line, own);
+		found = mapping_of_line(l.line, own);
 	sys_call1(SYS_close, l.fd);
 	return found;
 }
@@ -159,7 +159,7 @@ static int read_varint(struct message *m, uint64_t *value)
 	return 0;
 }
 
-static int otel_foreign_pass_over(struct message *m, uint64_t bytes)
+static int skip_field_bytes(struct message *m, uint64_t bytes)
 {
 	if (bytes > (uint64_t)(m->end - m->at))
 		return 0;
@@ -167,7 +167,7 @@ static int otel_foreign_pass_over(struct message *m, uint64_t bytes)
 	return 1;
 }
 
-/* 0: the end, or what is no protocol buffer. */
+/* 0: the end, or not a protocol buffer. */
 static int otel_foreign_next_field(struct message *m, struct field *f)
 {
 	uint64_t tag, value;
@@ -180,14 +180,14 @@ static int otel_foreign_next_field(struct message *m, struct field *f)
 	case 0:
 		return read_varint(m, &value);
 	case 1:
-		return otel_foreign_pass_over(m, 8);
+		return skip_field_bytes(m, 8);
 	case 2:
-		if (!read_varint(m, &value) || !otel_foreign_pass_over(m, value))
+		if (!read_varint(m, &value) || !skip_field_bytes(m, value))
 			return 0;
 		f->data = (struct message){m->at - value, m->at};
 		return 1;
 	case 5:
-		return otel_foreign_pass_over(m, 4);
+		return skip_field_bytes(m, 4);
 	default:
 		return 0;
 	}
@@ -210,8 +210,8 @@ static size_t otel_foreign_bytes_of(struct message m)
 	return (size_t)(m.end - m.at);
 }
 
-/* An ArrayValue of AnyValues: their texts, in order; what is no text keeps its number. */
-static int take_keys(struct message array)
+/* The texts of an ArrayValue of AnyValues, in order; an element that is no text keeps its index. */
+static int read_key_map(struct message array)
 {
 	uint32_t index = 0;
 	struct field f;
@@ -242,12 +242,11 @@ int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes)
 		key = last_field(f.data, 1);
 		if (otel_foreign_bytes_of(key) == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
 		    !memcmp(key.at, WEFT_OTEL_KEY_MAP_KEY, otel_foreign_bytes_of(key)))
-			return take_keys(last_field(last_field(f.data, 2), 5));
+			return read_key_map(last_field(last_field(f.data, 2), 5));
 	}
 	return -ENOENT;
 }
 
-/* Whole, or -errno. */
 static int copy_payload(uint64_t mapping, uint8_t *to, uint32_t *bytes)
 {
 	struct weft_otel_process_header h = {0}, after = {0};
@@ -295,7 +294,7 @@ struct object {
 	const uint32_t *hash, *gnu_hash;
 };
 
-/* Some libcs relocate these values in place, others do not. */
+/* Some libcs relocate the values of the dynamic section in place, others do not. */
 static const void *in_object(const struct object *o, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < o->low ? o->base + value : value);
@@ -373,7 +372,7 @@ static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
 	return NULL;
 }
 
-/* The variable that readers are led to, if this object's is it, is weft's or a guest's. */
+/* Is the variable of this object the one that readers find, that of this copy, or a guest's? */
 static int is_weft(const struct object *o, const struct dl_phdr_info *info, size_t size,
 		   const ElfW(Sym) * s)
 {
@@ -386,7 +385,7 @@ static int is_weft(const struct object *o, const struct dl_phdr_info *info, size
 	       weft_otel_thread_is_ours((const char *)info->dlpi_tls_data + s->st_value);
 }
 
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const ElfW(Sym) * s;
 	struct object o;
@@ -400,5 +399,5 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 int weft_otel_foreign_symbol(void)
 {
-	return dl_iterate_phdr(look_at_object, NULL);
+	return dl_iterate_phdr(visit_object, NULL);
 }

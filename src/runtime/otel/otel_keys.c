@@ -2,14 +2,13 @@
 /*
  * The key map: which index stands for which key in all threads' attributes.
  *
- * Writers: any thread, outside handlers. A key is written into memory that is its own, then
- * put into the first free place of `keys` by compare-and-swap: so the array has no holes, and
- * an index is for ever. Of two that append the same key the loser finds it there: it looks at
- * every place, those below its count after it has counted, the others as it tries them. Readers
- * look into a hash first, which is but a hint (it is filled after the array), then along the
- * array.
- * Progress: lock-free; a loser goes one place further, at most 256 times. If a thread dies or
- * is left in between, a piece of the arena is lost, nothing else. A forked child has all of it.
+ * Writers: any thread, outside handlers. A key is written into memory of its own, and then stored
+ * into the first free place of `keys` by compare-and-swap: so the array has no holes, and an index
+ * never changes. If two threads append the same key, the loser finds the winner's: it checks every
+ * place, those below its count after it has counted, the others as it tries them. Readers look into
+ * a hash first, which is only a hint (it is filled after the array), and then go through the array.
+ * Progress: lock-free; a loser tries the next place, at most 256 times. If a thread dies or is
+ * abandoned halfway, a piece of the arena is lost, nothing else. A forked child inherits all of it.
  */
 #include "runtime/otel/otel_private.h"
 
@@ -75,7 +74,7 @@ static int find_by_hash(const char *key, size_t bytes, uint32_t hash)
 	return -1;
 }
 
-/* From the array alone: an append that its hash has not seen yet, or never will. */
+/* In the array: an append that has not reached the hash yet, or never will. */
 static int find_along(const char *key, size_t bytes, uint32_t hash)
 {
 	const struct otel_key *k;
@@ -124,7 +123,7 @@ static struct otel_key *otel_keys_make_key(const char *key, size_t bytes)
 	return k;
 }
 
-/* At the first free place from @index on, unless somebody has put the same key there. */
+/* At the first free place from @index on, unless another thread has stored the same key there. */
 static int otel_keys_append(struct otel_key *k, uint32_t index)
 {
 	for (; index < WEFT_OTEL_PROCESS_KEYS_MAX; index++) {
@@ -151,7 +150,7 @@ int weft_otel_keys_add(const char *key, size_t bytes, int *is_new)
 	if (index >= 0)
 		return index;
 	count = weft_otel_keys_count();
-	index = find_along(key, bytes, hash_of(key, bytes)); /* it may have come before the count */
+	index = find_along(key, bytes, hash_of(key, bytes)); /* a key appended before the count */
 	if (index >= 0)
 		return index;
 	if (!bytes || bytes > OTEL_KEY_BYTES || count == WEFT_OTEL_PROCESS_KEYS_MAX ||
@@ -176,7 +175,7 @@ int weft_otel_keys_add_at(uint32_t index, const char *key, size_t bytes)
 	return k && otel_keys_append(k, index) == (int)index ? 0 : -ENOSPC;
 }
 
-/* How many bytes the character at @s has, by its first; 0 = none begins so. */
+/* How many bytes a character has, by its first one; 0 = no character begins with it. */
 static size_t character_bytes(uint8_t first)
 {
 	if (first < 0x80)
@@ -188,7 +187,7 @@ static size_t character_bytes(uint8_t first)
 	return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-/* RFC 3629: no surrogates, nothing longer than need be, nothing above U+10FFFF. */
+/* RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF. */
 static int second_is_allowed(uint8_t first, uint8_t second)
 {
 	switch (first) {

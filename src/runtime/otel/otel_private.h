@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the files of OpenTelemetry's formats (otel.h says what they do for others).
+ * What the files of this room share (otel.h has what they do for others).
  *
  *   otel_thread.c    the record, and the thread's pointer to it
  *   otel_keys.c      the key map: a text's index
@@ -8,7 +8,8 @@
  *   otel_resource.c  resource attributes: defaults, environment, program
  *   otel_foreign.c   another publisher in this process: its mapping, its keys, its symbol
  *
- * One at a time may touch mapping and resource attributes: who has the bell (otel_process.c).
+ * Only one thread at a time, the one that holds the bell (otel_process.c), may touch the mapping
+ * and the resource attributes.
  */
 #ifndef WEFT_RUNTIME_OTEL_PRIVATE_H
 #define WEFT_RUNTIME_OTEL_PRIVATE_H
@@ -23,7 +24,7 @@
 
 #define OTEL_KEY_BYTES 128        /* no label's key is longer */
 #define OTEL_TEXT_BYTES 4096      /* of a resource attribute's value */
-#define OTEL_RESOURCE_BYTES 28672 /* beside them 256 keys always fit in 64 KiB */
+#define OTEL_RESOURCE_BYTES 28672 /* with these, 256 keys always fit in 64 KiB */
 #define OTEL_SCHEMA_ROOM 32
 
 #pragma GCC visibility push(hidden)
@@ -31,19 +32,19 @@
 /* ---- otel_keys.c */
 struct otel_key {
 	uint32_t hash;
-	uint32_t bytes; /* 0: a key that no label can have */
+	uint32_t bytes; /* 0: a foreign key that no label can have */
 	char text[];    /* and a NUL */
 };
 
-/* The key at @index, whole and for ever; NULL: none yet. */
+/* The key at @index, complete, and valid for ever; NULL: none yet. */
 const struct otel_key *weft_otel_key_at(uint32_t index);
 int weft_otel_keys_find(const char *key, size_t bytes);
-/* Its index, appended if need be, @is_new then 1; -1: no room, or not UTF-8. */
+/* The key's index, appended if need be, with *is_new = 1; -1: no room, or not UTF-8. */
 int weft_otel_keys_add(const char *key, size_t bytes, int *is_new);
-/* Appends, though a label can never have it; keeps another library's numbers. */
+/* Appends even a key that no label can have, so that another library's indices stay. */
 int weft_otel_keys_add_at(uint32_t index, const char *key, size_t bytes);
 uint32_t weft_otel_keys_count(void);
-/* Indices below it mean what the published map says; the map of another may not be ours. */
+/* Indices below it mean what the published map says. (Another library's may differ from ours.) */
 extern uint32_t weft_otel_keys_usable;
 static inline int weft_otel_key_is_usable(uint32_t index)
 {
@@ -60,18 +61,18 @@ static inline int otel_key_is(const struct otel_key *k, const char *key, size_t 
 struct otel_options {
 	char root_key[OTEL_KEY_BYTES + 1]; /* "" = none */
 	char schema[OTEL_SCHEMA_ROOM];
-	uint8_t root_is_set, schema_is_set; /* by the program: the environment comes after it */
+	uint8_t root_is_set, schema_is_set; /* by the program, which overrides the environment */
 };
 extern struct otel_options weft_otel_chosen;
 int weft_otel_options_set(const char *root_key, const char *schema); /* 0 or -EINVAL */
 
 enum weft_publisher weft_otel_process_publisher(void);
 void weft_otel_process_republish(void); /* plain stores */
-/* Not in weft's map, and will never be: it is full. */
+/* 1: not in weft's map, which is full. */
 int weft_otel_key_has_no_room(const char *key, size_t bytes);
 /* Where the mapping lies; 0 = there is none. */
 uint64_t weft_otel_process_at(void);
-/* Has the bell to itself until the second: not in a handler, not in a label write. System calls. */
+/* Waits for the bell and holds it. Not in a handler or a label write. System calls. */
 void weft_otel_process_lock(void);
 void weft_otel_process_unlock(int has_changed);
 
@@ -81,15 +82,15 @@ void weft_otel_thread_stop(void);
 void weft_otel_thread_after_fork(void);
 void weft_otel_thread_set_root(int32_t root_index);
 enum weft_publisher weft_otel_thread_publisher(void);
-/* Where this copy's own variable is in this thread, and where its readers are led to. */
+/* Where this copy's own variable is in this thread, and where readers find the symbol's. */
 void *weft_otel_own_place(void);
 void *weft_otel_place(void);
-/* The variable of a copy of the runtime that is this one's guest, from the thread pointer. */
+/* Distance of the variable of a guest copy from the thread pointer. */
 void weft_otel_thread_join(int64_t distance);
 int64_t weft_otel_thread_distance(void);
 int weft_otel_thread_is_ours(const void *place); /* this copy's variable, or a guest's */
 
-/* ---- otel_resource.c: the bell is held, but for the calls of the program */
+/* ---- otel_resource.c: with the bell held, except for the program's calls */
 int weft_otel_resource_own(const char *key, const char *value);
 int weft_otel_options_own(const char *root_key, const char *schema);
 const uint8_t *weft_otel_resource_bytes(uint32_t *bytes); /* encoded, as Resource's fields */
@@ -99,13 +100,13 @@ int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value,
 void weft_otel_resource_remove(const char *key, size_t key_bytes);
 
 /* ---- otel_foreign.c: system calls */
-/* A mapping of that name, other than the one at @own, with a header; 0 = none. */
+/* A mapping of that name with a header, other than the one at @own; 0 = none. */
 uint64_t weft_otel_foreign_find(const char *maps, uint64_t own);
 int weft_otel_foreign_is_name(const char *name);
 /* Its keys into the key map; 0 or -errno. */
 int weft_otel_foreign_keys(uint64_t mapping);
 int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes);
-/* Does a loaded object that is no copy of weft's define the thread's symbol? */
+/* 1: a loaded object that is no copy of weft defines the thread's symbol. */
 int weft_otel_foreign_symbol(void);
 
 #pragma GCC visibility pop

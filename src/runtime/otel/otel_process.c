@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process context: a mapping with the header and two halves for the payload, of which the
- * header names one. A change fills the other half and publishes it by plain stores, in the
- * order of weft/abi/otel_process_context.h. Readers look into a half that was left only while
- * they have not seen the later time.
+ * header names one. A change fills the other half and publishes it by plain stores, in the order of
+ * weft/abi/otel_process_context.h. A reader that is still in the old half finds the time changed at
+ * its end.
  *
- * The bell: whoever wants something published adds 1 to it. Who finds it at 0 has it, publishes
- * until nobody has rung meanwhile, and puts it back to 0; the others go on at once (their key is
- * in the map a moment later, and readers look again for an index that they do not know). So
- * nobody waits but those who may make system calls: begin, stop, resource attributes. A thread
- * that dies while it has the bell takes the whole process along; one that leaves by a longjmp
- * loses it after a second to the next one who may make system calls.
+ * The bell is a lock of which nobody waits for the holder: a thread that wants something published
+ * adds 1 to it. If it was 0, the thread holds it, publishes until nobody has added meanwhile, and
+ * sets it back to 0; else the thread goes on at once (its key is in the map a moment later, and
+ * readers look again for an index that they do not know). Only callers that may make system calls
+ * wait: begin, stop, resource attributes. A thread that dies while it holds the bell takes the
+ * process along; one that leaves by a longjmp loses it after a second to the next caller that may
+ * make system calls.
  */
 #include "runtime/otel/otel_private.h"
 
@@ -40,9 +41,9 @@ static uint32_t half; /* which one the header names */
 static uint32_t bell;
 static uint64_t bell_since_ns;
 static uint32_t publisher;    /* enum weft_publisher */
-static uint64_t foreign_at;   /* the mapping of the publisher that came first */
-static uint32_t keys_told;    /* who listens knows of these */
-static uint32_t keys_missed;  /* another library's map has not all that was asked for */
+static uint64_t foreign_at;   /* the mapping of the publisher that was there first */
+static uint32_t keys_told;    /* number of keys of which listeners were notified */
+static uint32_t keys_missed;  /* a key was asked for that another library's map lacks */
 static int64_t boot_ahead_ns; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC */
 
 enum weft_publisher weft_otel_process_publisher(void)
@@ -71,7 +72,6 @@ static uint32_t varint_bytes(uint32_t value)
 	return bytes;
 }
 
-/* Of a field of @bytes with its tag and length. */
 static uint32_t field_bytes(uint32_t bytes)
 {
 	return 1 + varint_bytes(bytes) + bytes;
@@ -93,7 +93,7 @@ static uint8_t *otel_process_put_bytes(uint8_t *to, int number, const void *data
 	return to + bytes;
 }
 
-/* A KeyValue whose value is the @bytes of an AnyValue that the caller puts behind it. */
+/* The start of a KeyValue; the caller appends its value, an AnyValue of @bytes. */
 static uint8_t *put_attribute(uint8_t *to, const char *key, uint32_t bytes)
 {
 	uint32_t key_bytes = (uint32_t)strlen(key);
@@ -128,7 +128,7 @@ static uint8_t *put_key_map(uint8_t *to, uint32_t count)
 	return to;
 }
 
-/* Fits always: OTEL_RESOURCE_BYTES and 256 keys of OTEL_KEY_BYTES are less than a half. */
+/* Always fits: OTEL_RESOURCE_BYTES and 256 keys of OTEL_KEY_BYTES are less than a half. */
 static uint32_t encode(uint8_t *to)
 {
 	uint8_t *start = to;
@@ -152,7 +152,7 @@ static uint64_t time_now(void)
 	return clock_monotonic_ns() + (uint64_t)boot_ahead_ns;
 }
 
-/* A full fence behind the 0, one before the time: so says the protocol. */
+/* The protocol asks for a full fence after storing 0, and for one before storing the time. */
 static void otel_process_publish_once(void)
 {
 	uint64_t before = header->published_ns, now = time_now();
@@ -168,8 +168,8 @@ static void otel_process_publish_once(void)
 	__atomic_store_n(&header->published_ns, now > before ? now : before + 1, __ATOMIC_SEQ_CST);
 }
 
-/* The bell is held, and after this is not: until nobody has rung meanwhile. */
-static void otel_process_let_go(int has_changed)
+/* Releases the bell, once everything is published that others wanted meanwhile. */
+static void bell_release(int has_changed)
 {
 	uint32_t rung;
 
@@ -187,7 +187,7 @@ void weft_otel_process_republish(void)
 	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
 		return;
 	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
-	otel_process_let_go(1);
+	bell_release(1);
 }
 
 void weft_otel_process_lock(void)
@@ -214,7 +214,7 @@ void weft_otel_process_unlock(int has_changed)
 		otel_process_publish_once();
 		otel_process_set_name();
 	}
-	otel_process_let_go(0);
+	bell_release(0);
 }
 
 /* ---- the mapping */
@@ -252,7 +252,7 @@ static long map_private(long fd)
 			 fd < 0 ? -1 : fd, 0);
 }
 
-/* The mapping's name, and what wakes who listens for it; the process may have forbidden it. */
+/* Names the mapping, which also wakes those who listen for the name. May be forbidden. */
 static long otel_process_set_name(void)
 {
 	if (weft_rt_is_careful())
@@ -260,7 +260,7 @@ static long otel_process_set_name(void)
 	return sys_call5(SYS_prctl, SET_VMA, 0, header, MAPPING_BYTES, NAME);
 }
 
-static void look_at_clocks(void)
+static void read_clock_offset(void)
 {
 	struct timespec boot = {0};
 	uint64_t now = clock_monotonic_ns();
@@ -277,16 +277,16 @@ static void otel_process_unmap(void)
 	header = NULL;
 }
 
-/* Everything but the time is there before the time is. */
+/* All fields but the time are stored before it. */
 static void otel_process_fill_header(void)
 {
 	memcpy(header->signature, NAME, sizeof(header->signature));
 	header->version = WEFT_OTEL_PROCESS_VERSION;
-	look_at_clocks();
+	read_clock_offset();
 	otel_process_publish_once();
 }
 
-/* The bell is held. Without a file and without a name nobody would find it. */
+/* The bell is held. Fails if there is neither a file nor a name: readers could not find it. */
 static int otel_process_map(void)
 {
 	long fd = weft_rt_is_careful() ? -EPERM : otel_process_make_file();
@@ -418,7 +418,7 @@ void weft_otel_join(int64_t distance)
 	weft_otel_process_unlock(1);
 }
 
-/* Another's is not there in a child either; whether it comes again is that library's affair. */
+/* Another library's mapping is gone in a child, too; to map it again is that library's business. */
 void weft_otel_after_fork(void)
 {
 	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
@@ -455,8 +455,8 @@ int weft_otel_key_has_no_room(const char *key, size_t bytes)
 	       weft_otel_is_utf8(key, bytes) && weft_otel_keys_find(key, bytes) < 0;
 }
 
-/* A child's may lie elsewhere than its parent's. */
-static void look_at_foreign_keys(void)
+/* Reads the other library's keys again, whose mapping may have moved in a child. */
+static void reread_foreign_keys(void)
 {
 	__atomic_store_n(&keys_missed, 0, __ATOMIC_RELAXED);
 	if (weft_otel_foreign_keys(foreign_at)) {
@@ -467,7 +467,7 @@ static void look_at_foreign_keys(void)
 	weft_otel_thread_set_root(root_index());
 }
 
-static int has_to_tell(void)
+static int has_unseen_keys(void)
 {
 	switch (weft_otel_process_publisher()) {
 	case WEFT_PUBLISHER_WEFT:
@@ -479,21 +479,21 @@ static int has_to_tell(void)
 	}
 }
 
-/* Who finds the bell held comes another time: a thread may claim its slot in a handler. */
+/* Not done if the bell is held, but at the next call: a thread may claim its slot in a handler. */
 void weft_otel_tell(void)
 {
 	uint32_t nobody = 0;
 
-	if (!has_to_tell() ||
+	if (!has_unseen_keys() ||
 	    !__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
 	if (publisher == WEFT_PUBLISHER_ANOTHER) {
-		look_at_foreign_keys();
+		reread_foreign_keys();
 	} else if (header) {
 		__atomic_store_n(&keys_told, weft_otel_keys_count(), __ATOMIC_RELAXED);
-		look_at_clocks();
+		read_clock_offset();
 		otel_process_set_name();
 	}
-	otel_process_let_go(0);
+	bell_release(0);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The resource attributes of the process context, kept as they go out: Resource's fields, one
- * after the other. First defaults, then OTEL_RESOURCE_ATTRIBUTES, then OTEL_SERVICE_NAME, then
- * what the program says (weft_otel_resource): each replaces what an earlier one said of a key.
- * Source: the resource SDK and the environment variables of OpenTelemetry's specification; a
- * variable with a fault in it is passed over as a whole.
+ * The resource attributes of the process context, kept encoded: Resource's fields, one after the
+ * other. First defaults, then OTEL_RESOURCE_ATTRIBUTES, then OTEL_SERVICE_NAME, then what the
+ * program sets (weft_otel_resource): each replaces earlier values of the same key. Source: the
+ * resource SDK and the environment variables of OpenTelemetry's specification; a variable with an
+ * error in it is ignored as a whole.
  *
- * All of it with the bell held (otel_process.c).
+ * All of it runs with the bell held (otel_process.c).
  */
 #include "runtime/otel/otel_private.h"
 
@@ -26,7 +26,7 @@ static uint8_t encoded[OTEL_RESOURCE_BYTES];
 static uint32_t used;
 static int has_begun;
 static uint32_t is_changing;
-static int instance_is_ours; /* made up, so that a child needs another */
+static int instance_is_ours; /* generated, so that a child needs another */
 
 const uint8_t *weft_otel_resource_bytes(uint32_t *bytes)
 {
@@ -66,7 +66,7 @@ static uint32_t with_head(uint32_t bytes)
 	return (uint32_t)(otel_resource_put(head, 0, bytes) - head) + bytes;
 }
 
-/* The field of @key: where it begins and ends; 0 = there is none. */
+/* The encoded field of @key from *start to *end; 0 = there is none. */
 static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start, uint8_t **end)
 {
 	const uint8_t *at = encoded, *last = encoded + used;
@@ -190,7 +190,7 @@ static int otel_resource_hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-decoded, blanks around it left out; how many bytes, -1: a fault, or no room. */
+/* Percent-decodes without surrounding blanks; returns the length, -1: an error, or no room. */
 static int otel_resource_decode(const char *from, size_t bytes, char *to, size_t room)
 {
 	size_t n = 0;
@@ -218,13 +218,13 @@ static int otel_resource_decode(const char *from, size_t bytes, char *to, size_t
 	return weft_otel_is_utf8(to, n) ? (int)n : -1;
 }
 
-/* Every process has a name: an empty one is as none. */
+/* An empty service.name counts as none: every process has a name. */
 static int is_service(const char *key, size_t bytes)
 {
 	return bytes == strlen(SERVICE) && !memcmp(key, SERVICE, bytes);
 }
 
-/* One `key=value`, set if @really; 0: a fault. An empty one between two commas is none. */
+/* Parses `key=value`, and sets it if @really; 0: an error. Empty between two commas is allowed. */
 static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 {
 	static char key[KEY_BYTES], value[OTEL_TEXT_BYTES];

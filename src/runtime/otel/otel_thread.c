@@ -3,14 +3,14 @@
  * The record of OpenTelemetry's thread context in the slot, and otel_thread_ctx_v1, the thread's
  * pointer to it, which readers find by its symbol.
  *
- * The record stays where it is; `valid` is 0 while it changes. The pointer is stored once, behind
- * the first whole record, and becomes NULL before the slot goes. What is in the record: first
- * the local root span (18 bytes, room for which is always kept), then labels in their order. A
- * write that changes ids alone leaves the labels as they are.
+ * The record does not move; `valid` is 0 while it changes. The pointer is stored once, after the
+ * first whole record, and becomes NULL before the slot is released. The record holds first the
+ * local root span (18 bytes, for which room is always kept), then the labels in their order. A
+ * write that changes only ids leaves the labels as they are.
  *
- * A pointer that leads to no slot of weft's is another library's: it stays, and so does the
- * whole thread from then on (OTEL_FOREIGN). Is another object's variable the one that readers
- * are led to, or does another one define the symbol at all, no thread is touched.
+ * A pointer that leads to none of weft's slots is another library's: the whole thread is left alone
+ * from then on (OTEL_FOREIGN). If readers find another object's variable, or if another object
+ * defines the symbol at all, no thread is touched.
  */
 #include "runtime/otel/otel_private.h"
 
@@ -22,12 +22,12 @@
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-#define INLINED inline __attribute__((always_inline)) /* at each write of ids */
+#define INLINED inline __attribute__((always_inline)) /* in each write of ids */
 
 #define ROOT_BYTES 18 /* index, length, 16 hexadecimal digits */
 #define LABELS_CACHED (sizeof(((struct weft_slot_otel *)0)->keys) / sizeof(uint16_t))
 
-/* In libweft.a a program's own definition comes first, and is then found out below. */
+/* In libweft.a a program's own definition wins over this one, which is then noticed below. */
 #ifdef WEFT_STATIC
 #define SYMBOL __attribute__((visibility("default"), used, weak))
 #else
@@ -37,7 +37,7 @@
 extern __thread struct weft_otel_record *otel_thread_ctx_v1;
 SYMBOL __thread struct weft_otel_record *otel_thread_ctx_v1;
 
-/* The same by a name that leads nowhere else. */
+/* The same variable by a name that cannot be preempted. */
 extern __thread struct weft_otel_record *weft_otel_own_pointer
 	__attribute__((alias("otel_thread_ctx_v1"), visibility("hidden"), used));
 
@@ -46,7 +46,7 @@ WEFT_TLSDESC(weft_otel_own_pointer, weft_otel_own_place, weft_otel_own_descripto
 
 static int64_t distance;       /* of the pointer from the thread pointer; 0: it differs */
 static int64_t guest_distance; /* of a guest's variable; 0 = none */
-static int32_t root = -1;      /* index of its key; -1: the root span does not go out */
+static int32_t root = -1;      /* index of its key; -1: the root span is not published */
 static uint32_t publisher;     /* enum weft_publisher */
 
 enum weft_publisher weft_otel_thread_publisher(void)
@@ -99,7 +99,7 @@ static struct weft_otel_record **place_mine(void)
 	return weft_otel_place();
 }
 
-/* The store in use, looked for once per write: its record, and what is known of it. */
+/* The store in use, looked up once per write: its record, and what is known of that. */
 struct view {
 	struct weft_slot *slot;
 	struct weft_label_store *store;
@@ -130,7 +130,7 @@ static uint64_t hex_of(uint32_t value)
 	return x + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
 }
 
-/* Labels behind it move; there is always room. */
+/* Labels after it move; there is always room. */
 static INLINED void write_root(const struct view *v, uint64_t id, int32_t index)
 {
 	struct weft_otel_record *r = v->record;
@@ -149,7 +149,7 @@ static INLINED void write_root(const struct view *v, uint64_t id, int32_t index)
 	v->notes->root_span_id = id;
 }
 
-/* The index of a label's key: most often what it was when last looked up. */
+/* The index of a label's key, which is usually the one found last time. */
 static int otel_thread_key_of(const struct view *v, uint64_t label, const char *key, uint64_t bytes)
 {
 	uint16_t *cached = &v->notes->keys[label % LABELS_CACHED];
@@ -168,11 +168,11 @@ static const struct weft_custom_labels_set *otel_thread_own_set(const struct wef
 	const struct weft_custom_labels_set *set =
 		(const void *)(uintptr_t)GET(slot->ext.label_set);
 
-	/* a program's own set may change behind our back */
+	/* the program's own set may change at any time */
 	return set && weft_labels_is_own(slot, set) ? set : NULL;
 }
 
-/* One label at @to; the bytes that it took, 0: it is left out. */
+/* Writes one label to @to; returns its size, 0: it is left out. */
 static uint32_t write_label(const struct view *v, const struct weft_custom_labels_set *set,
 			    uint64_t n, uint8_t *to, uint32_t room)
 {
@@ -192,7 +192,7 @@ static uint32_t write_label(const struct view *v, const struct weft_custom_label
 	return (uint32_t)bytes + 2;
 }
 
-/* Counted when it begins to be left out, not at each write. */
+/* Counts a label when it begins to be left out, not at each write. */
 static void count_left_out(const struct view *v, const struct weft_custom_labels_set *set,
 			   uint32_t left_out)
 {
@@ -238,7 +238,7 @@ struct shown_ids {
 	uint8_t trace_flags;
 };
 
-/* The trace id is shown only beside the ids that it was written with; both ids, or none. */
+/* The trace id is shown only with the ids that it was written with; both ids, or none. */
 static INLINED struct shown_ids otel_thread_ids_of(const struct weft_slot *slot)
 {
 	const uint64_t *trace = (const uint64_t *)(const void *)slot->ext.trace_id;
@@ -268,7 +268,7 @@ static uint64_t otel_thread_root_of(const struct weft_slot *slot)
 	return GET(root) >= 0 ? GET(slot->context.root_span_id) : 0;
 }
 
-/* Of a coroutine's store that comes back: most often it is as it was left. */
+/* Of the store of a coroutine that is switched back to: usually its record is still up to date. */
 static int record_says_so(const struct view *v)
 {
 	const struct weft_otel_record *r = v->record;
@@ -285,7 +285,7 @@ static INLINED void write_record(const struct view *v, unsigned int changed)
 	struct weft_otel_record *r = v->record;
 	uint64_t root_id = otel_thread_root_of(v->slot);
 
-	if (UNLIKELY(r->valid != 1)) { /* the first, or one was abandoned half way */
+	if (UNLIKELY(r->valid != 1)) { /* the first record, or one abandoned halfway */
 		v->notes->root_span_id = v->notes->label_bytes = 0;
 		changed = WEFT_CHANGED_ALL;
 	}
@@ -300,7 +300,7 @@ static INLINED void write_record(const struct view *v, unsigned int changed)
 
 /* ---- the pointer */
 
-/* Of this session, or of the one that a forked child had before; or a coroutine's. */
+/* In this session, or a forked child's slot before it had one; or in a coroutine's block. */
 static int is_slot(const void *at)
 {
 	const uint8_t *private_slot = (const uint8_t *)weft_slot_private(), *p = at;
@@ -317,7 +317,7 @@ static void leave_alone(const struct view *v)
 	weft_slot_count(v->slot, WEFT_COUNTER_OTEL_FOREIGN, 1);
 }
 
-/* The pointer leads elsewhere: the first write of this slot's owner, or another library's. */
+/* The pointer leads elsewhere: either this slot has a new owner, or another library stored it. */
 static void attach(const struct view *v, struct weft_otel_record **place, int is_ready)
 {
 	struct weft_otel_record *seen = GET(*place);
@@ -359,7 +359,7 @@ void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
 		write_record(&v, changed);
 }
 
-/* The parent's record is not the child's, whose thread has but the private slot so far. */
+/* The parent's record is not the child's, whose thread has only the private slot yet. */
 void weft_otel_thread_after_fork(void)
 {
 	struct weft_slot *mine = weft_slot_private();
@@ -382,7 +382,7 @@ void weft_otel_withdraw(struct weft_slot *slot)
 {
 	struct weft_otel_record **place = place_mine();
 
-	/* (it may lead to the store before, if a switch brings this about) */
+	/* (during a switch it may still lead to the previous store's record) */
 	if (!slot->otel.is_foreign && is_slot(GET(*place)))
 		PUT(*place, NULL);
 	PUT(otel_thread_view_of(slot).record->valid, 0);
