@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cold and the larger half of weft/context.h: the first write of a thread, whole
+ * The larger half of weft/context.h, which is not inline: the first write of a thread, whole
  * contexts, scopes.
  *
- * Writer's protocol for a whole context: seq becomes odd, the v1 record is written by its
- * own protocol, then trace id, flags and tags, then seq becomes even again. Every store is
- * a release store, which orders it after the one before: no fence, no full barrier.
- * Readers: base/context_snapshot.h.
+ * Writer's protocol for a whole context: seq becomes odd, the v1 record is written by its own
+ * protocol, then trace id, flags and tags, then seq becomes even again. Every store is a release
+ * store, which orders it after the one before: no fence, no full barrier. Readers:
+ * base/context_snapshot.h.
  */
 #include "runtime/context/labels.h"
 
@@ -27,7 +27,7 @@ _Static_assert(offsetof(struct weft_context_ext, label_set) ==
 		       offsetof(struct weft_context_ext, seq) + EXTENSION_WORDS * 8,
 	       "a scope saves the extension up to the labels");
 
-/* without it a linker would leave the constructor in the archive */
+/* without this reference a linker would leave the constructor in the archive */
 __attribute__((used)) static const char *const begins = &weft_rt_begins;
 
 struct weft_slot *weft_thread_claim(void)
@@ -35,7 +35,7 @@ struct weft_slot *weft_thread_claim(void)
 	return weft_copies_has_master() ? weft_copies_claim() : weft_context_slow();
 }
 
-/* A write by a thread that has no slot, or in a process that does not own the one it has. */
+/* A write by a thread without a slot, or in a child that does not own the slot that it has. */
 struct weft_slot *weft_context_slow(void)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_MAIN};
@@ -62,8 +62,8 @@ struct weft_slot *weft_context_slow(void)
 }
 
 /*
- * Odd, and another number than that of a write which this one interrupts (in a program's
- * handler) or which was abandoned by a longjmp.
+ * Makes seq odd, and different from that of a write which this one interrupts (in a handler of the
+ * program) or which was abandoned by a longjmp.
  */
 static uint64_t write_begin(struct weft_slot *slot)
 {
@@ -91,7 +91,7 @@ static void write_tags(struct weft_slot *slot, const uint32_t *tags)
 			PUT(slot->context.tags[i], tags[i]);
 }
 
-/* Two at a time; most contexts change no tag. */
+/* Compares two at a time; most writes change no tag. */
 static int tags_differ(const struct weft_slot *slot, const uint32_t *tags)
 {
 	const uint64_t *now = (const uint64_t *)(const void *)slot->context.tags;
@@ -120,14 +120,14 @@ static inline uint64_t write_once(struct weft_slot *slot, const struct weft_cont
 	return seq;
 }
 
-/* Did a handler write in between, and not put back what it found? */
+/* Did a handler write meanwhile, without restoring what it found? */
 static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, uint64_t seq)
 {
 	return ((GET(slot->ext.seq) ^ seq) | (GET(slot->context.span_id) ^ c->span_id) |
 		(GET(slot->context.root_span_id) ^ c->root_span_id)) != 0;
 }
 
-/* All but the end: seq is still odd; that is returned. */
+/* Leaves seq odd, and returns it. */
 static uint64_t context_write_all(struct weft_slot *slot, const struct weft_context *c,
 				  uint64_t checksum)
 {
@@ -169,7 +169,7 @@ WEFT_API void weft_context_write(const struct weft_context *context)
 		write_and_publish(slot, context);
 }
 
-/* A handler that wrote in between has left its own ids, or put back the half that it found. */
+/* A handler that wrote meanwhile has left its own ids, or restored a half-written pair. */
 static void context_write_ids(struct weft_slot *slot, uint64_t span_id, uint64_t root_span_id)
 {
 	for (int tries = 0; tries < 3; tries++) {
@@ -298,8 +298,8 @@ static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *reco
 }
 
 /*
- * All but the end: seq is still odd; that is returned. A handler that writes in between, and does
- * not put back what it found, comes too early.
+ * Leaves seq odd, and returns it. Done again if a handler wrote meanwhile without restoring what it
+ * found.
  */
 static uint64_t context_restore(struct weft_slot *slot, const uint64_t *record,
 				const uint64_t *extension)
@@ -331,7 +331,7 @@ void weft_context_load(struct weft_slot *slot, const struct weft_context_words *
 	context_restore(slot, from->record, from->extension);
 }
 
-/* Saved in the middle of a write, which will go on, it gets that very seq back. */
+/* A scope that was entered in the middle of a write, which will go on, restores that very seq. */
 static void restore_scope(struct weft_slot *slot, const struct weft_scope *scope)
 {
 	int seq_exact = slot == scope->slot && (scope->extension[0] & 1);
@@ -357,7 +357,7 @@ WEFT_API void weft_scope_leave(struct weft_scope *scope)
 		restore_scope(slot, scope);
 }
 
-/* Is the owner in the middle of a write? Then a copy would never become whole. */
+/* Is the owner in the middle of a write? Then a copy would never be consistent. */
 int weft_context_is_busy(const struct weft_slot *slot)
 {
 	struct weft_context_snapshot now;
@@ -365,7 +365,7 @@ int weft_context_is_busy(const struct weft_slot *slot)
 	return weft_context_snapshot(slot, &now) == WEFT_CONTEXT_BUSY || weft_write_is_open(slot);
 }
 
-/* Into a slot that is no other's yet: a forked child takes its context along. */
+/* Into a slot that has no owner yet: a forked child inherits its context. */
 void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 {
 	uint64_t record[RECORD_WORDS], extension[EXTENSION_WORDS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels as the records of a session have them (struct weft_sample_label): see label_bytes.h.
+ * Labels as the records of a session encode them (struct weft_sample_label): see label_bytes.h.
  *
- * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what
- * a record may hold, and its pointers are believed as the program believes them.
+ * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what a
+ * record may hold; its pointers are trusted, as the program trusts them.
  */
 #include "runtime/context/label_bytes.h"
 
@@ -31,7 +31,7 @@ static uint32_t label_bytes_cut(uint64_t bytes, uint32_t most)
 	return bytes < most ? (uint32_t)bytes : most;
 }
 
-/* What a record tells of a label; 0: there is none. */
+/* The encoded size of a label, and its lengths; 0: no label. */
 static uint32_t lengths_of(const struct weft_custom_labels_label *label,
 			   struct weft_sample_label *out)
 {

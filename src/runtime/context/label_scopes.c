@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What scopes have saved of labels, and how those are found out that a longjmp has left.
+ * What scopes have saved of labels, and how scopes that a longjmp has left are found.
  *
- * Writer: as in label_store.c. Abandoned between any two stores, what is saved is whole, and the
- * next write goes on with it. Handlers enter and leave scopes, and save nothing.
+ * Writer: as in label_store.c. If a write is abandoned between any two stores, what is saved is
+ * whole, and the next write goes on with it. Handlers enter and leave scopes, but save nothing.
  *
- * Saved labels: entries one after the other, 8-aligned, oldest first, those of outer scopes before
- * those of inner ones; an entry exists when scopes.bytes has passed it. A scope's end puts back
- * its own and those of all inner scopes; of several of one label the oldest counts.
+ * Saved labels: entries one after the other, 8-aligned, oldest first, so that those of outer scopes
+ * come before those of inner ones; an entry exists once scopes.bytes is beyond it. The end of a
+ * scope restores its own entries and those of all inner scopes; of several entries of one label the
+ * oldest counts.
  *
- * A scope that a longjmp has left never ends. Such are looked for when there is no room, and when
- * some scopes have come since (scope_places.c). Their entries become those of the next scope
- * outside that was not left: its end puts them back, unless it has saved that label itself. If
- * there is none, nobody wants them. The innermost ones that were left are not counted any more.
+ * A scope that a longjmp has left never ends. Such scopes are looked for when there is no room, and
+ * after a number of further scopes (scope_places.c). Their entries pass to the next scope outwards
+ * that is still open: its end restores them, unless it has saved that label itself. If there is no
+ * such scope, the entries are dropped. The innermost scopes, if left, are no longer counted.
  */
 #include <string.h>
 
 #include "runtime/core/label_store.h"
 
 struct saved_label {
-	uint32_t scope;    /* last bits of its number */
-	uint8_t number;    /* 0: of no label any more */
-	uint8_t key_bytes; /* 0: there was none */
+	uint32_t scope;    /* low bits of its number */
+	uint8_t number;    /* 0: an entry that was dropped */
+	uint8_t key_bytes; /* 0: the label did not exist */
 	uint16_t value_bytes;
 	unsigned char text[]; /* key, value */
 };
 
 #define LOOK_AFTER (WEFT_SCOPES_NEWEST / 2)
 
-/* How far gaps are closed; in words from saved_at. */
+/* How far closing of gaps has come; in words from saved_at. */
 struct closing {
 	uint16_t goes_on;
-	uint16_t left; /* of the entry that is being moved */
+	uint16_t left; /* words left of the entry that is being moved */
 	uint16_t from, to;
 };
 
@@ -56,7 +57,6 @@ static struct saved_label *saved_at(const struct weft_label_store *store, uint32
 	return (struct saved_label *)(uintptr_t)(store->saved_at + at);
 }
 
-/* NULL behind the last one. */
 static struct saved_label *label_scopes_entry_at(const struct weft_label_store *store, uint32_t at)
 {
 	struct saved_label *entry = saved_at(store, at);
@@ -68,7 +68,7 @@ static struct saved_label *label_scopes_entry_at(const struct weft_label_store *
 		       : NULL;
 }
 
-/* None is of a newer one than the last. */
+/* No entry belongs to a scope newer than `newest`. */
 static uint64_t scope_of(const struct weft_label_store *store, const struct saved_label *entry)
 {
 	uint64_t newest = store->scopes.newest;
@@ -78,7 +78,7 @@ static uint64_t scope_of(const struct weft_label_store *store, const struct save
 
 /* ---- gaps */
 
-static void label_scopes_note(struct weft_label_store *store, struct closing now)
+static void store_closing(struct weft_label_store *store, struct closing now)
 {
 	uint64_t word;
 
@@ -88,19 +88,19 @@ static void label_scopes_note(struct weft_label_store *store, struct closing now
 	KEEP_ORDER();
 }
 
-/* A word that is moved twice is the same: what lies where it goes has been moved before. */
+/* Moving a word twice does no harm: what lies at its destination has been moved before. */
 static struct closing move_entry(struct weft_label_store *store, struct closing now)
 {
 	uint64_t *word = (void *)saved_at(store, 0);
 
 	for (; now.left; now.left--) {
-		label_scopes_note(store, now);
+		store_closing(store, now);
 		word[now.to++] = word[now.from++];
 	}
 	return now;
 }
 
-/* From wherever it was abandoned, if it was. */
+/* Goes on from where an earlier call was abandoned, if one was. */
 static void close_gaps(struct weft_label_store *store)
 {
 	const struct saved_label *entry;
@@ -109,7 +109,7 @@ static void close_gaps(struct weft_label_store *store)
 	memcpy(&now, &store->scopes.closing, sizeof(now));
 	now.goes_on = 1;
 	now = move_entry(store, now);
-	label_scopes_note(store, now);
+	store_closing(store, now);
 	while ((entry = label_scopes_entry_at(store, now.from * 8u))) {
 		uint16_t words = (uint16_t)(label_scopes_bytes_of(entry) / 8);
 
@@ -120,22 +120,22 @@ static void close_gaps(struct weft_label_store *store)
 			now.to = (uint16_t)(now.to + (entry->number ? words : 0));
 			now.from = (uint16_t)(now.from + words);
 		}
-		label_scopes_note(store, now);
+		store_closing(store, now);
 	}
 	store->scopes.bytes = now.to * 8u;
-	label_scopes_note(store, (struct closing){0, 0, 0, 0});
+	store_closing(store, (struct closing){0, 0, 0, 0});
 }
 
 /* ---- scopes that a longjmp has left */
 
-/* Entries as they go to the scopes that were not left. */
+/* State of passing entries on to scopes that are still open. */
 struct merge {
-	uint64_t scope, heir; /* whose entries were the last; whose they are now */
-	uint64_t newest;      /* the last that has any */
-	uint32_t kept;        /* labels of the heir's */
+	uint64_t scope, heir; /* scope of the last entries; the scope that has them now */
+	uint64_t newest;      /* the newest scope that has any */
+	uint32_t kept;        /* labels that the heir has saved */
 };
 
-static void go_to(const struct weft_label_store *store, struct merge *m, uint64_t scope)
+static void merge_go_to(const struct weft_label_store *store, struct merge *m, uint64_t scope)
 {
 	uint64_t heir = scope == m->scope ? m->heir : weft_scopes_not_left(store, scope);
 
@@ -158,7 +158,7 @@ static void give_to_heir(struct merge *m, struct saved_label *entry)
 	__atomic_store_n(&entry->scope, (uint32_t)m->heir, __ATOMIC_RELAXED);
 }
 
-/* In the order of entries, so that outer scopes' come first all the while. */
+/* In the order of entries, so that those of outer scopes come first. */
 static struct merge label_scopes_merge(struct weft_label_store *store)
 {
 	struct merge m = {0, 0, 0, 0};
@@ -168,15 +168,15 @@ static struct merge label_scopes_merge(struct weft_label_store *store)
 	     at += label_scopes_bytes_of(entry)) {
 		if (!entry->number)
 			continue;
-		go_to(store, &m, scope_of(store, entry));
+		merge_go_to(store, &m, scope_of(store, entry));
 		give_to_heir(&m, entry);
 		KEEP_ORDER();
 	}
-	go_to(store, &m, store->scopes.number);
+	merge_go_to(store, &m, store->scopes.number);
 	return m;
 }
 
-static __attribute__((noinline, cold)) void look_for_left(const struct weft_label_change *c)
+static __attribute__((noinline, cold)) void find_left_scopes(const struct weft_label_change *c)
 {
 	struct weft_label_scopes *own = &c->store->scopes;
 	struct merge m;
@@ -207,7 +207,7 @@ static int is_time_to_look(const struct weft_label_scopes *own)
 	return own->closing || own->number - own->looked >= LOOK_AFTER;
 }
 
-/* As the label stands in the hidden set, which is brought up: its state before this change. */
+/* Saves the label from the hidden set, which is up to date: its state before this change. */
 int weft_store_save(struct weft_label_change *c, uint32_t n)
 {
 	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
@@ -220,7 +220,7 @@ int weft_store_save(struct weft_label_change *c, uint32_t n)
 	if (!is_to_be_saved(c->store, n))
 		return 0;
 	if (UNLIKELY(own->bytes + bytes > c->store->saved_room || is_time_to_look(own))) {
-		look_for_left(c);
+		find_left_scopes(c);
 		if (!is_to_be_saved(c->store, n))
 			return 0;
 		if (own->bytes + bytes > c->store->saved_room)
@@ -251,7 +251,7 @@ static void put_saved(struct weft_label_change *c, const struct saved_label *ent
 	weft_store_put_value(c, entry->number, text + entry->key_bytes, entry->value_bytes);
 }
 
-/* @number is not greater than that of the newest one that has any. */
+/* @number is at most `newest`. */
 static struct weft_saved_end end_of_older(const struct weft_label_store *store, uint64_t number)
 {
 	uint32_t newest = (uint32_t)store->scopes.newest, bytes = store->scopes.bytes, at = 0;
@@ -287,13 +287,13 @@ struct weft_saved_end weft_store_put_back(struct weft_label_change *c, uint64_t 
 	return end;
 }
 
-/* Scopes that are entered in a store end in its copy, too. Both are laid out. */
+/* Scopes that were entered in @from also end in its copy. Both stores are laid out. */
 void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_store *from)
 {
 	uint32_t bytes = from->scopes.bytes;
 
 	to->scopes = from->scopes;
-	if (bytes > to->saved_room) { /* (where there is room for less: what lies too far out) */
+	if (bytes > to->saved_room) { /* (a smaller store: nothing is restored there) */
 		to->scopes.bytes = bytes = 0;
 		to->scopes.closing = 0;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which store a thread shows (label_store.h): its own, that of a coroutine's block, or the spare
- * one in its slot, whose sets have room for labels 0 and 1 alone, with a record of OpenTelemetry's
- * for the same: what coroutines without labels show.
+ * one in its slot, which coroutines without labels show. The sets of the spare store have room for
+ * labels 0 and 1 only, and it has a record of OpenTelemetry's for these.
  *
- * A switch is one write of a whole context: what is to be shown is made ready first, where nobody
- * sees it (labels 0 and 1, if another context was there when the store was last shown); then v1,
- * then the pointers, seq odd meanwhile. Most often that is all: pointers.
+ * A switch is one write of a whole context. First what is to be shown is prepared, where nobody
+ * sees it (labels 0 and 1, if the context was another when the store was last shown); then, while
+ * seq is odd, v1 and the pointers are written. Usually only pointers are.
  */
 #include "runtime/core/label_store.h"
 
@@ -16,8 +16,9 @@
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 
-/* Do labels 0 and 1 of a set that was visible still say the same? */
-static int says(const struct weft_label_store *store, uint64_t set, struct weft_label_ids ids)
+/* Do labels 0 and 1 of a set that was visible still have these ids? */
+static int set_has_ids(const struct weft_label_store *store, uint64_t set,
+		       struct weft_label_ids ids)
 {
 	uint32_t which = set != store->sets[0];
 	const struct weft_label_ids *now = &store->ids[which];
@@ -28,9 +29,9 @@ static int says(const struct weft_label_store *store, uint64_t set, struct weft_
 	       now->root_span_id == ids.root_span_id;
 }
 
-/* The set to be shown, with these ids. */
-static struct weft_custom_labels_set *bring(struct weft_label_change *c, uint64_t set,
-					    struct weft_label_ids ids)
+/* The set to be shown, with these ids in it. */
+static struct weft_custom_labels_set *prepare_set(struct weft_label_change *c, uint64_t set,
+						  struct weft_label_ids ids)
 {
 	struct weft_label_store *to = c->store;
 
@@ -57,7 +58,7 @@ static void label_switch_show(struct weft_label_change *c, uint64_t set)
 	PUT(slot->ext.formats_seq, GET(slot->ext.seq));
 }
 
-/* What a handler writes after this is deferred to the end of the switch. */
+/* A handler's write after this is postponed to the end of the switch. */
 static struct weft_label_ids label_switch_ids_of(const struct weft_slot *slot,
 						 const struct weft_context_words *context)
 {
@@ -84,8 +85,8 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 	ids = label_switch_ids_of(slot, context);
 	if (UNLIKELY(state & WEFT_SHOWS_LABELS)) {
 		weft_meet_note(&c.own->meet);
-		if (!says(to, set, ids))
-			set = (uint64_t)(uintptr_t)bring(&c, set, ids);
+		if (!set_has_ids(to, set, ids))
+			set = (uint64_t)(uintptr_t)prepare_set(&c, set, ids);
 	}
 	if (context)
 		weft_context_load(slot, context);

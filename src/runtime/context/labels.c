@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft/labels.h: what a caller may ask, what it is told, and what is counted. A call is one
- * write: enter, the hidden set, finish (label_store.h). Should a write be taken over while it
- * was interrupted (publish.c), it is done again from its beginning: handlers change no labels,
- * so what it is told the first time holds, and is counted once.
+ * weft/labels.h: arguments, results and counters. A call is one write: enter, change the hidden
+ * set, finish (label_store.h). If the write is taken over while it is interrupted (publish.c), it
+ * is done again from its beginning. Handlers change no labels, so that the result of the first try
+ * holds, and is counted once.
  */
 #include "runtime/context/labels.h"
 
@@ -22,7 +22,7 @@ struct text {
 	int is_cut;
 };
 
-/* Between characters; bytes that are no UTF-8 are cut where the room ends. */
+/* Cuts between characters; text that is not UTF-8 is cut where the room ends. */
 static struct text labels_cut(const char *bytes, size_t length, uint32_t room)
 {
 	struct text t = {bytes, (uint32_t)length, 0};
@@ -59,7 +59,7 @@ static void labels_count_one(struct weft_slot *slot, enum weft_label_result resu
 		weft_slot_count(slot, (enum weft_counter)counters[at], 1);
 }
 
-/* What was cut counts twice: as that, and as set or updated. */
+/* A truncated label counts twice: as truncated, and as set or updated. */
 static enum weft_label_result labels_counted(struct weft_slot *slot, enum weft_label_result result,
 					     int is_cut)
 {
@@ -70,7 +70,7 @@ static enum weft_label_result labels_counted(struct weft_slot *slot, enum weft_l
 	return WEFT_LABEL_TRUNCATED;
 }
 
-static int says_so_already(const struct weft_custom_labels_set *set, int n, struct text value)
+static int label_has_value(const struct weft_custom_labels_set *set, int n, struct text value)
 {
 	const struct weft_custom_labels_label *label = weft_store_label(set, (uint32_t)n);
 
@@ -78,7 +78,7 @@ static int says_so_already(const struct weft_custom_labels_set *set, int n, stru
 	       weft_bytes_equal(label->value.buf, value.bytes, value.length);
 }
 
-/* In the hidden set, brought up whole. @value.bytes NULL: remove. */
+/* In the hidden set, which is up to date. @value.bytes NULL: remove. */
 static enum weft_label_result labels_apply(struct weft_label_change *c, struct text key,
 					   struct text value)
 {
@@ -96,12 +96,12 @@ static enum weft_label_result labels_apply(struct weft_label_change *c, struct t
 	}
 	if (is_new)
 		weft_store_put_key(c, (uint32_t)n, key.bytes, key.length);
-	if (is_new || !says_so_already(c->hidden, n, value))
+	if (is_new || !label_has_value(c->hidden, n, value))
 		weft_store_put_value(c, (uint32_t)n, value.bytes, value.length);
 	return is_new ? WEFT_LABEL_SET : WEFT_LABEL_UPDATED;
 }
 
-/* The format may have come on since this thread's last write. */
+/* The format may have been turned on since this thread's last write. */
 static void leave_unchanged(struct weft_slot *slot)
 {
 	weft_write_leave(slot);
@@ -109,7 +109,7 @@ static void leave_unchanged(struct weft_slot *slot)
 		weft_publish(slot, WEFT_CHANGED_LABELS);
 }
 
-static int ends_write(struct weft_label_change *c, const struct weft_context *context)
+static int finish_write(struct weft_label_change *c, const struct weft_context *context)
 {
 	if (c->keys | c->values || context)
 		return weft_write_finish(c, context, NULL);
@@ -125,10 +125,10 @@ static void labels_begin(struct weft_label_change *c, struct weft_slot *slot, ui
 	weft_store_begin(c, slot);
 }
 
-/* The label is there and no scope has to save it: only its value is written. */
+/* The label exists and no scope has to save it: only its value is written. */
 static int update_value(struct weft_label_change *c, int n, struct text value)
 {
-	if (says_so_already(c->shown, n, value)) {
+	if (label_has_value(c->shown, n, value)) {
 		leave_unchanged(c->slot);
 		return 0;
 	}
@@ -157,18 +157,18 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 		}
 		weft_store_bring(&c, 0);
 		result = labels_apply(&c, key, value);
-		again = ends_write(&c, NULL);
+		again = finish_write(&c, NULL);
 	} while (UNLIKELY(again));
 	return labels_counted(slot, result, key.is_cut | value.is_cut);
 }
 
-/* Only of the label that was changed last, too, does the hidden set say something else. */
+/* The hidden set differs from the visible one at most in the label that was changed last. */
 static inline int differs_in_this_alone(const struct weft_label_store *store, uint32_t bit)
 {
 	return !store->differ_keys && !(store->differ_values & ~bit);
 }
 
-/* What outside readers are shown needs no more than the flip itself. */
+/* For readers outside no more than the flip itself is needed. */
 static inline int shows_simply(const struct weft_slot *slot, const struct weft_label_store *store,
 			       uint32_t which, uint64_t shown, uint64_t **cell)
 {
@@ -190,7 +190,7 @@ static inline int shows_simply(const struct weft_slot *slot, const struct weft_l
 
 enum quick { QUICK_NOT, QUICK_SAME, QUICK_DONE };
 
-/* Busy. */
+/* With `busy` held. */
 static inline __attribute__((always_inline)) enum quick
 write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct text key,
 	      struct text value, uint64_t frame)
@@ -220,8 +220,8 @@ write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct tex
 }
 
 /*
- * The same as change_one() for what happens most: another value for the label that was also
- * the last to be changed. 0: it is not so, and nothing has happened.
+ * change_one() for the most frequent case: another value for the label that was also changed last.
+ * 0: another case, and nothing has happened.
  */
 static inline __attribute__((always_inline)) int
 update_quickly(struct weft_slot *slot, struct text key, struct text value, uint64_t frame)
@@ -230,7 +230,7 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 	struct weft_label_store *store = weft_store_now(slot);
 	enum quick result;
 
-	/* (a guest has no place for the twin) */
+	/* (a guest keeps no sets) */
 	if (UNLIKELY(!store->last || !weft_labels_twin || !key.bytes || !value.bytes || own->busy ||
 		     store->scopes.number))
 		return 0;
@@ -281,7 +281,7 @@ labels_set_bytes(struct weft_slot *slot, const char *key, size_t key_bytes, cons
 	return change_one(slot, k, v, FRAME);
 }
 
-/* @key is none of the reserved ones when it is that of a label that was set before. */
+/* (The quick path does not check for reserved keys: the key equals that of a label set before.) */
 WEFT_API __attribute__((noinline)) enum weft_label_result
 weft_label_set_bytes(const char *key, size_t key_bytes, const char *value, size_t value_bytes)
 {
@@ -349,7 +349,7 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 		labels_begin(&c, slot, FRAME);
 		weft_store_bring(&c, 0);
 		dropped = drop_all_but(&c, 0);
-	} while (UNLIKELY(ends_write(&c, NULL)));
+	} while (UNLIKELY(finish_write(&c, NULL)));
 	count_dropped(slot, dropped);
 	return dropped.labels;
 }
@@ -388,7 +388,7 @@ static void apply_batch(struct weft_label_change *c, struct weft_label *labels, 
 	}
 }
 
-/* The first that is negative, else 0. */
+/* The first negative result, else 0. */
 static enum weft_label_result count_batch(struct weft_slot *slot, struct weft_label *labels,
 					  size_t count, struct dropped dropped)
 {
@@ -428,7 +428,7 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 		if (flags & WEFT_UPDATE_REPLACE)
 			dropped = drop_all_but(&c, named_in(&c, labels, count));
 		apply_batch(&c, labels, count);
-	} while (UNLIKELY(ends_write(&c, context)));
+	} while (UNLIKELY(finish_write(&c, context)));
 	return count_batch(slot, labels, count, dropped);
 }
 
@@ -538,8 +538,8 @@ static inline void leave_scope(struct weft_label_scopes *own, const struct weft_
 }
 
 /*
- * A scope whose number has been passed ended with one around it: its labels are back already. (A
- * forked child has what its parent's scopes saved, in a slot of its own.)
+ * A scope with a higher number than the innermost ended with one around it: its labels have been
+ * restored. (A forked child has what its parent's scopes saved in a slot of its own.)
  */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope)
 {
@@ -574,7 +574,7 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 	leave_scope(&c.store->scopes, scope);
 }
 
-/* What the thread's own store shows, or did when a coroutine's came. */
+/* The visible set of the thread's own store, now or when a coroutine's store replaced it. */
 static const struct weft_custom_labels_set *set_of_thread(const struct weft_slot *slot)
 {
 	const struct weft_label_store *own = weft_store_own(slot);
@@ -602,7 +602,7 @@ static void copy_own(struct weft_slot *to, const struct weft_slot *from)
 	weft_store_settle(&c);
 }
 
-/* A coroutine runs: the sets of its block are where they were. */
+/* While a coroutine runs: the sets of its block do not move in a fork. */
 static void copy_store(struct weft_slot *to, const struct weft_slot *from)
 {
 	struct weft_label_store *own = weft_store_own(to), *now = weft_store_now(from);

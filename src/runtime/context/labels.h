@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The label store of a thread or a coroutine, and how it is changed. Layout of what
- * others see: weft/abi/custom_labels_v1.h; where it lies: struct weft_slot.
+ * The label store of a thread or a coroutine, and how it is changed. Layout of what readers outside
+ * see: weft/abi/custom_labels_v1.h; where it lies: struct weft_slot.
  *
  *   store  set A and its strings (the founding block)     set B and its strings
  *          where scopes are; what they have saved of labels, oldest first, up to the store's end
  *
- * Invariants: one of A and B is visible (ext.label_set); every label of it points to strings
- * that nobody changes; the hidden one may be changed at will. A write brings the hidden set up
- * to the visible one (only labels that changed last time differ), changes it, and flips.
+ * Invariants: one of A and B is visible (ext.label_set); every label of it points to strings that
+ * nobody changes; the hidden one may be changed at will. A write makes the hidden set equal to the
+ * visible one (only labels that changed last time differ), changes it, and flips.
  *
- * A removed label is a hole (key NULL) that the next new one takes. Labels 0 and 1 are kept up
- * only while somebody outside reads them; else they are absent.
+ * A removed label leaves a hole (key NULL) for the next new one. Labels 0 and 1 are up to date only
+ * while they have readers outside; else they are absent.
  */
 #ifndef WEFT_RUNTIME_LABELS_H
 #define WEFT_RUNTIME_LABELS_H
@@ -25,7 +25,7 @@
 /* Labels per thread; set once in the constructor (WEFT_LABELS_MAX). */
 extern uint32_t weft_labels_max __attribute__((visibility("hidden")));
 
-/* The visible set, whoever's it is, for a handler on the thread; NULL: no labels. */
+/* The visible set, weft's or the program's, for a handler of the thread; NULL: no labels. */
 const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot);
 
 /* The generation that stands before a set of weft's or of libcustomlabels-weft.so. */
@@ -34,7 +34,7 @@ static inline uint64_t weft_labels_generation(const struct weft_custom_labels_se
 	return __atomic_load_n((const uint64_t *)(const void *)set - 1, __ATOMIC_RELAXED);
 }
 
-/* Is it one of the slot's, or of a coroutine's block? */
+/* Is @set in this slot, or in a coroutine's block? */
 static inline int weft_labels_is_own(const struct weft_slot *slot,
 				     const struct weft_custom_labels_set *set)
 {
@@ -43,8 +43,9 @@ static inline int weft_labels_is_own(const struct weft_slot *slot,
 }
 
 /*
- * With the generation it says which labels these are. Both sets of a store are one place: a
- * write of ids alone flips between them and keeps the generation. (The spare ones have no labels.)
+ * Identifies the labels of a set, together with the generation. Both sets of a store have the same
+ * place: a write of ids alone flips between them and keeps the generation. (The spare store has no
+ * labels.)
  */
 static inline uint64_t weft_labels_place(const struct weft_slot *slot,
 					 const struct weft_custom_labels_set *set)
@@ -57,14 +58,14 @@ static inline uint64_t weft_labels_place(const struct weft_slot *slot,
 	return block ? block : at;
 }
 
-/* For scopes (context.c). In handlers too, which change no labels. */
-/* @at: where the scope stays; 0 = it may move. */
+/* For scopes (context.c). In handlers, too, which change no labels. */
+/* @at: address of the scope; 0 = it may move. */
 void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at);
-/* 1: there are labels to put back; then scope_restore() does that and the ids, as one. */
+/* 1: labels are to be restored: weft_labels_scope_restore() does that and the ids, in one write. */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope);
 void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);
 
-/* Into a slot that is no other's yet: a forked child takes its labels along. */
+/* Into a slot that has no owner yet: a forked child inherits its labels. */
 void weft_labels_copy(struct weft_slot *to, const struct weft_slot *from);
 void weft_labels_forget(struct weft_slot *slot); /* no labels, and the thread's own store */
 

@@ -2,9 +2,9 @@
 /*
  * Which formats are on, who may write them now, and the write itself (publish.h).
  *
- * One flip: seq odd; the v1 record, if it changes with it; ext.label_set and the thread's
+ * One flip: seq odd; the v1 record, if it changes too; ext.label_set and the thread's
  * custom_labels_current_set; the OpenTelemetry record; seq even. While only formats are being
- * written formats_seq repeats seq: the thread's own handler then finds its context whole.
+ * written, formats_seq equals seq: a handler of the thread then finds its context whole.
  */
 #include "runtime/context/publish.h"
 
@@ -50,7 +50,7 @@ void weft_publish_show(struct weft_slot *slot)
 		weft_slot_count(slot, WEFT_COUNTER_LABELS_FOREIGN, 1);
 }
 
-/* The visible set's ids may be those of when the format was last on: a flip shows new ones. */
+/* The pointer is NULL: the visible set's ids may be old. A flip shows new ones. */
 int weft_publish_is_hidden(const struct weft_slot *slot)
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
@@ -76,10 +76,10 @@ const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *sl
 /* ---- whose turn it is */
 
 /*
- * A write is in progress below us, or was left by a longjmp. The stack grows down: one that is
- * in progress lies higher than the handler that interrupted it, on the same stack. Where the
- * stack ends is not known of all threads: a handler that comes from above may then be on an
- * alternate stack, and is not to take over what goes on below it.
+ * Was the write in progress left by a longjmp? The stack grows down: a write that was interrupted
+ * has a higher address than the handler, on the same stack. Not every thread's stack bounds are
+ * known: a handler that seems to be above may then be on an alternate stack, and must not take over
+ * a write that goes on below it.
  */
 static int is_abandoned(const struct weft_slot *slot, struct weft_label_owner *own, uint64_t frame)
 {
@@ -118,7 +118,7 @@ int weft_write_is_open(const struct weft_slot *slot)
 	return GET(own->busy) != 0;
 }
 
-/* A handler that came too late to be seen by the write it interrupted is seen here. */
+/* A handler's mark that the interrupted write came too late to see is seen here. */
 void weft_write_leave(struct weft_slot *slot)
 {
 	struct weft_label_owner *own = weft_label_owner(slot);
@@ -132,7 +132,7 @@ void weft_write_leave(struct weft_slot *slot)
 
 /* ---- the write */
 
-/* Else this is a handler, and the write of v1 that it interrupted comes here later. */
+/* If not, this is a handler, and the v1 write that it interrupted publishes afterwards. */
 static int v1_is_whole(const struct weft_slot *slot)
 {
 	const struct weft_context_v1 *v1 = &slot->context;
@@ -141,8 +141,8 @@ static int v1_is_whole(const struct weft_slot *slot)
 }
 
 /*
- * The ids that all formats shall show; both of one write. In the middle of a v1 write that this
- * handler interrupted: those that are shown now; who is being interrupted comes here later.
+ * The ids that all formats are to show, both of one write. If this handler interrupted a v1 write:
+ * the ids shown so far, because the interrupted write publishes afterwards.
  */
 static struct weft_label_ids ids_to_show(const struct weft_label_change *c)
 {
@@ -226,7 +226,7 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 	return 0;
 }
 
-/* The labels are as they were: only what is made from the ids. */
+/* The labels are unchanged: only what depends on the ids. */
 static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int changed)
 {
 	struct weft_label_change c;
@@ -239,7 +239,7 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 		ids_into_set(&c, NULL, NULL);
 		KEEP_ORDER();
 		if (UNLIKELY(GET(c.own->busy) != frame))
-			return; /* who took over has published since */
+			return; /* whoever took over has published since */
 		weft_formats_begin(slot);
 		weft_store_settle(&c);
 	} else {
@@ -271,14 +271,14 @@ __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int
 	publish_ids(slot, FRAME, changed);
 }
 
-/* Pointers first; what they led to is the slot's next owner's. */
+/* Pointers first: what they lead to will belong to the slot's next owner. */
 void weft_publish_withdraw(struct weft_slot *slot)
 {
 	weft_meet_show(&weft_label_owner(slot)->meet, NULL);
 	if (weft_label_owner(slot)->shows_otel)
 		weft_otel_withdraw(slot);
 	weft_label_owner(slot)->shows_otel = 0;
-	weft_store_now(slot)->shown = GET(slot->ext.label_set); /* a coroutine's goes on */
+	weft_store_now(slot)->shown = GET(slot->ext.label_set); /* (a coroutine's store lives on) */
 }
 
 void weft_publish_put_off(void)
@@ -289,7 +289,7 @@ void weft_publish_put_off(void)
 
 /* ---- for the whole process */
 
-static void tell_header(void)
+static void publish_to_header(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 
@@ -301,7 +301,7 @@ static void tell_header(void)
 	weft_otel_show();
 }
 
-/* The bit stays: threads that show what has gone off withdraw it at their next write. */
+/* The guard's bit stays set: threads withdraw a format turned off at their next write. */
 static void update_state(void)
 {
 	int reads = publish_is_on(WEFT_FORMAT_LABELS) &&
@@ -313,7 +313,7 @@ static void update_state(void)
 		weft_guard_publishes(1);
 }
 
-/* What the calling thread has said until now, in formats that have just come on. */
+/* Publishes the calling thread's context in formats that have just been turned on. */
 static void publish_mine(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
@@ -324,7 +324,7 @@ static void publish_mine(void)
 	weft_publish(slot, WEFT_CHANGED_ALL);
 }
 
-/* A thread that has said nothing yet has no set. */
+/* A thread that has written nothing yet has no set. */
 void weft_publish_joined(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
@@ -356,7 +356,7 @@ static void set_formats(unsigned int wanted)
 	PUT(formats, wanted);
 	if (now & ~wanted & WEFT_FORMAT_OTEL)
 		weft_otel_stop();
-	tell_header();
+	publish_to_header();
 	update_state();
 }
 
@@ -394,7 +394,7 @@ WEFT_API int weft_label_key(const char *key)
 	bytes = strnlen(key, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	index = weft_otel_key(key, bytes);
 	weft_publish_put_off();
-	/* another library's map has been looked at again */
+	/* another library's map may have been read again */
 	return index >= 0 ? index : weft_otel_key(key, bytes);
 }
 
@@ -410,7 +410,7 @@ static unsigned int format_named(const char *name, size_t bytes)
 	return 0;
 }
 
-/* Commas and blanks between; no text that names nothing known switches all off, but "none". */
+/* Separated by commas or blanks. Without any known word all stays, but "none" or "" is all off. */
 static unsigned int formats_in(const char *text)
 {
 	unsigned int found = 0;
@@ -440,7 +440,7 @@ static uint32_t labels_in(const char *text)
 	return value < WEFT_CUSTOM_LABELS_MOST ? value : WEFT_CUSTOM_LABELS_MOST;
 }
 
-/* Set B on lines of its own, its generation before it. */
+/* Set B starts a cache line of its own, with its generation before it. */
 static uint32_t twin_place(void)
 {
 	return ((uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 8 + 63) & ~63u;
@@ -459,7 +459,7 @@ void weft_publish_open(void)
 
 void weft_publish_header(void)
 {
-	tell_header();
+	publish_to_header();
 }
 
 void weft_publish_after_fork(void)
@@ -467,7 +467,8 @@ void weft_publish_after_fork(void)
 	struct weft_slot *mine = weft_slot_mine();
 
 	publish_unlock();
-	weft_otel_after_fork(); /* also off: resource attributes may have been set */
+	/* also if the format is off: resource attributes may have been set */
+	weft_otel_after_fork();
 	if (mine)
 		weft_meet_show(&weft_label_owner(mine)->meet, NULL);
 	if (mine && GET(*weft_fork_guard) & WEFT_GUARD_PUBLISHES)

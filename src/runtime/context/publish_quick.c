@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual case of weft_publish(), written out: only ids have changed, both sets of labels are
- * alike but for them, the thread's pointers lead where they did, no handler is in between. The
- * protocol is that of publish.c, store for store; whatever is not usual is left to it, before
- * anything that others see has changed.
+ * The usual case of weft_publish(): only ids have changed, both sets of labels differ in nothing
+ * else, the thread's pointers lead where they did, and no handler interferes. The protocol is that
+ * of publish.c, store for store; any other case is left to it before anything that others see has
+ * changed.
  */
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
@@ -12,14 +12,14 @@
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
-/* The two sets and the pointer to the visible one; cell NULL: labels have no readers. */
+/* The two sets, and the address of the pointer to the visible one; cell NULL: no readers. */
 struct twins {
 	struct weft_label_store *store;
 	struct weft_custom_labels_set *shown, *hidden, **cell;
-	uint32_t which; /* of them is hidden */
+	uint32_t which; /* the index of the hidden one */
 };
 
-/* Does the thread's pointer lead to the visible one? Then nobody sees the other. */
+/* Does the thread's pointer lead to the visible set? Then nobody sees the other. */
 static inline int find_twins(struct weft_slot *slot, const struct weft_label_owner *own,
 			     const struct weft_label_store *store, struct twins *t)
 {
@@ -52,7 +52,7 @@ static inline int is_usual(struct weft_slot *slot, const struct weft_label_owner
 	       labels_are_usual(slot, own, state, t);
 }
 
-/* Of one write, and there before as now: else both labels come or go, keys and all. */
+/* Both ids of one write, present before and now; else labels appear or vanish, keys and all. */
 static inline int ids_are_usual(const struct weft_slot *slot, const struct weft_label_owner *own,
 				const struct twins *t, uint32_t state, struct weft_label_ids *ids)
 {
@@ -118,7 +118,7 @@ int weft_publish_quickly(struct weft_slot *slot, uint64_t frame)
 		put_ids(&t, ids);
 	KEEP_ORDER();
 	if (UNLIKELY(GET(own->busy) != frame))
-		return 1; /* who took over has published since */
+		return 1; /* whoever took over has published since */
 	weft_formats_begin(slot);
 	if (state & WEFT_SHOWS_LABELS)
 		publish_quick_flip(slot, &t);

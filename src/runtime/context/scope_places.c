@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which scopes of a store a longjmp may have left. A scope is left if
+ * Which scopes of a store a longjmp may have left. A scope has been left if
  *
- *   another one was entered later in its place (neither is ended), or
+ *   another one was entered later in its place (and neither has ended), or
  *   it lies below the caller, both on one stack whose bounds are known.
  *
- * Where the newest scopes are stands in `newest`, by number. A look writes those of all scopes that
- * are not left into the list that is not in use; then that is the one in use; then `looked` says
- * so. So each number up to `looked` is in the list, or was left; those after it are in `newest`;
- * and up to `lost` nothing is known any more, for there were too many. What is not known to be
- * left, and scopes that may move, are as good as not left.
+ * `newest` holds the places of the newest scopes, by number. A look writes all scopes that are
+ * still open into the list that is not in use, makes it the one in use, and then raises `looked`.
+ * So each number up to `looked` is in the list or was left, and later ones are in `newest`; nothing
+ * is known of numbers up to `lost`, because there were too many. Scopes that are not known to be
+ * left, and scopes that may move, count as open.
  *
- * Who enters looks when `newest` is full, and only at who lies in whose place: that holds in
- * handlers, too, on whichever stack. Who changes a label (no handler does) looks at both. A handler
- * that falls into a look leaves it alone.
+ * Entering a scope looks when `newest` is full, and checks only for reused places: that is right in
+ * handlers, too, on any stack. Changing a label (which no handler does) checks for both. A handler
+ * that interrupts a look does not look.
  */
 #include "runtime/core/label_store.h"
 
@@ -69,7 +69,7 @@ static int is_replaced(const struct weft_label_store *store, struct scope s)
 	return 0;
 }
 
-/* @c: NULL: nobody knows who calls. */
+/* @c NULL: the caller's stack is not known. */
 static int is_left(const struct weft_label_store *store, struct scope s,
 		   const struct weft_label_change *c)
 {
@@ -79,7 +79,7 @@ static int is_left(const struct weft_label_store *store, struct scope s,
 	       is_replaced(store, s);
 }
 
-/* @lost is what it was, or the number of the one that had to go. */
+/* Returns @lost, or the number of the scope that had to be removed. */
 static uint64_t scope_places_add(struct list *to, struct scope s, uint64_t lost)
 {
 	if (to->count == WEFT_SCOPES_LISTED) {
@@ -116,7 +116,7 @@ static uint64_t scope_places_fill(struct list *to, const struct weft_label_store
 	return lost;
 }
 
-/* As where there is no room to note places. */
+/* As where there is no memory for places. */
 void weft_scopes_lose(struct weft_label_scopes *own)
 {
 	own->lost = own->number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interned tag values and tag names. The dictionary's records are the store; a table of
- * hashes finds them again. Private memory, so a forked child knows every string under the
- * same id; the records are replayed into its session (log.c).
+ * Interned tag values and tag names. The dictionary's records store the strings; a hash table finds
+ * them. Both are private memory, so a forked child knows every string under the same id; the
+ * records are replayed into its session (log.c).
  *
  * Under the log's lock; not in signal handlers.
  */
