@@ -3,8 +3,8 @@
  * The map's reader: see abi/module_map.h for the protocol between handler and collector, and
  * module_map.h for the cache. All but weft_map_begin() runs in signal handlers.
  *
- * Of a snapshot that is overwritten meanwhile nothing gets into the cache: a lookup that went
- * to the entries looks at the number again before it keeps what it found.
+ * Nothing of a snapshot that is overwritten meanwhile gets into the cache: a lookup that has read
+ * entries compares the snapshot's number again before it keeps what it found.
  */
 #include "runtime/stack/module_map.h"
 
@@ -52,7 +52,7 @@ static uint64_t module_map_load(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* Neighbouring numbers give far apart salts. */
+/* Consecutive numbers give salts that are far apart. */
 static uint64_t salt_of(uint64_t session_id, uint32_t number)
 {
 	uint64_t x = session_id + number * UINT64_C(0xD1B54A32D192ED03);
@@ -83,7 +83,7 @@ int weft_map_open(struct map_view *view)
 	       view->count <= room / sizeof(struct weft_map_module);
 }
 
-/* Pairs: the acquire fence with the collector's release fence after it takes the number. */
+/* Pairs: the acquire fence with the collector's release fence after it takes the number away. */
 int weft_map_holds(const struct map_view *view)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -111,7 +111,7 @@ static int module_map_is_readable(uint64_t bytes)
 	return weft_tables_are_open(bytes) || weft_tables_open(bytes) == 0;
 }
 
-/* The table at an offset that the map gives, all of it readable; else NULL. */
+/* The table at an offset from the map if all of it is readable; else NULL. */
 static const struct unwind_table *open_table(uint64_t offset)
 {
 	const struct unwind_table *table;
@@ -173,8 +173,8 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
 }
 
 /*
- * Of an object with gaps between its segments glibc tells the segment, not where the whole
- * begins: then its .eh_frame_hdr is what says that it is the same.
+ * For an object with gaps between its segments glibc returns the segment, not where the object
+ * begins; then its .eh_frame_hdr identifies it.
  */
 static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 {
@@ -211,7 +211,7 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 		if (pc - start < end - start)
 			continue;
 		module = module_map_find_module(view, pc);
-		if (!module) /* the last, in no module: the end says so */
+		if (!module) /* the last pc lies in no module, which the walk's end reports */
 			continue;
 		if (!loader_agrees(module, pc))
 			return i;

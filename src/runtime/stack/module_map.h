@@ -49,26 +49,26 @@ struct map_view {
 	uint32_t number;
 	uint32_t count;
 	uint64_t salt;
-	uint64_t epoch;     /* header.modules_epoch, if nothing was unloaded since */
+	uint64_t epoch;     /* header.modules_epoch if nothing has been unloaded since */
 	enum map_miss miss; /* why the last lookup failed */
-	uint64_t missed_pc; /* and of what */
+	uint64_t missed_pc; /* and for which pc */
 };
 
 void weft_map_begin(void);                       /* in the constructor: looks for _dl_find_object */
-int weft_map_asks_loader(void);                  /* has found it */
+int weft_map_asks_loader(void);                  /* 1: it was found */
 int weft_map_open(struct map_view *view);        /* the newest snapshot; 0 = none yet */
-int weft_map_holds(const struct map_view *view); /* is it still whole? */
+int weft_map_holds(const struct map_view *view); /* 1: nothing was overwritten */
 void weft_rules_forget(void);
 
-/* The rule by module and table; kept in the cache. 0: view->miss says why not. */
+/* Looks the rule up by module and table, and caches it. 0: view->miss says why not. */
 int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule **rule);
 
-/* Is there code where the last lookup failed, which the map, or its table, is yet to tell of? */
+/* 1: there is code where the last lookup failed, but the map or its table does not have it yet. */
 int weft_map_is_behind(const struct map_view *view);
 
 /*
- * How many of the walk's pcs, from the leaf, lie where the loader says the map is right: all
- * of @count, or the first that does not is not counted any more.
+ * How many of the walk's pcs, from the leaf on, lie where the loader confirms the map: counting
+ * stops at the first that does not.
  */
 uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint32_t count);
 

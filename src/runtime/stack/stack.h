@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One sample's stack, into the ring: as frames that the handler walks (stack_walk.c), or as
- * registers and a copy for the collector to walk (stack_copy.c). Async-signal-safe; no system
- * call but those that are counted where they stand.
+ * One sample's stack, written into the ring: as frames that the handler walks (stack_walk.c), or as
+ * registers and a copy for the collector to walk (stack_copy.c). Async-signal-safe; the only system
+ * calls are those with counters of their own.
  *
  *   stack_walk.c   frames, walked in place
  *   stack_copy.c   registers and a copy
@@ -19,39 +19,39 @@
 
 #include "runtime/core/ring.h"
 
-/* What is known of the stack at some SP: [from, to) may be read, at most. */
+/* What is known of the stack that @sp is on: at most [from, to) may be read. */
 struct stack_view {
 	uint64_t from, to;
 	uint16_t flags; /* enum weft_sample_flag */
 	int known;
 };
 
-/* @uc: for where the alternate signal stack lies; NULL: not known. */
+/* @uc says where the alternate signal stack lies; NULL: not known. */
 struct stack_view weft_stack_find(const struct weft_slot *slot, const ucontext_t *uc, uint64_t sp);
 
 struct weft_event_caller;
 
-/* What one sample, or one event's stack, is made from. */
+/* The input of one sample, or of one event's stack. */
 struct stack_take {
 	struct weft_slot *slot;
-	const ucontext_t *uc; /* NULL: from @caller on, on the thread itself */
+	const ucontext_t *uc; /* NULL: from @caller on, in the thread itself */
 	const struct weft_event_caller *caller;
 	struct ring ring;
 	struct stack_view view;
 	enum weft_stack_mode mode;
-	uint32_t beside; /* bytes to keep free behind the record, for its labels */
+	uint32_t beside; /* bytes to keep free after the record, for its labels */
 };
 
-/* Both: a record in the ring, its stack and length filled in, not published; NULL = full. */
+/* Both return a record in the ring with its stack and length, not published; NULL: no room. */
 struct weft_sample_record *weft_stack_copy(const struct stack_take *take);
 struct weft_sample_record *weft_stack_walk(const struct stack_take *take);
 
-/* Frames of an event's stack to @pcs, and what is to be said of them to @sample, which is not in a
- * ring. 1: they are all that there is; 0: a copy would tell more. */
+/* Walks an event's stack into @pcs; flags and counts go to @sample, which is not in a ring. 1: the
+ * frames are all there are; 0: a copy would give more. */
 int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *sample,
 		      uint64_t *pcs, uint32_t max);
 
-/* Frames for a CHECK record, behind the copy that @sample has already. */
+/* Appends frames to the copy in @sample, for a CHECK record. */
 void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample);
 
 /* By words: a call of memset, or `rep stos`, costs more than these few stores. */
@@ -63,10 +63,10 @@ static inline void weft_sample_clear(struct weft_sample_record *sample)
 		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
 }
 
-/* Bytes of frames at most, as the session wants them. */
+/* The largest size of frames, by the session's frames_max. */
 uint32_t weft_stack_frames_bytes(const struct ring *ring);
 
-/* The one system call on a stack: stops cleanly where the memory ends. Bytes, 0 = refused. */
+/* Reads our own memory by a system call, up to where it ends. Bytes read, 0 = refused. */
 uint32_t weft_stack_self_read(struct weft_slot *slot, void *to, uint64_t from, uint32_t bytes);
 
 #endif

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Raw samples: the registers and the stack from the red zone upward, copied for the collector
- * to walk. It needs nothing prepared.
- *
- * Reading upward from SP to the top of a known stack cannot fault; on any other stack one
- * process_vm_readv of ourselves reads as far as there is memory (stack_self_read). A signal
- * that came on an alternate stack leaves the interrupted stack out: where that one lies is
- * known only to who walks.
+ * Raw samples: registers, and the stack from the red zone up, copied for the collector to walk.
  */
 #include "runtime/stack/stack.h"
 

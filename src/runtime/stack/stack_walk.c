@@ -3,13 +3,12 @@
  * Samples with their frames: the handler walks its thread's stack in place, by the rules that
  * module_map.c finds, straight into the ring. The walker is that of src/unwind.
  *
- * Only stacks whose bounds are known are walked: the alternate signal stack, the coroutine's,
- * the thread's; nothing below the red zone at SP is read. Below a signal frame the walk goes
- * on where the interrupted SP lies. On the main thread nobody knows how far down its stack
- * is mapped, and that SP was read, not taken from a register: one counted read of ourselves
- * proves it first.
+ * Only stacks whose bounds are known are walked: the alternate signal stack, the coroutine's, the
+ * thread's; nothing below the red zone at SP is read. Beyond a signal frame the walk goes on at the
+ * interrupted SP. How far down the main thread's stack is mapped is unknown, and that SP was read
+ * from memory, not from a register: one counted read of ourselves checks it first.
  *
- * In the modes that copy, a walk that met something unknown is given up for a copy.
+ * In the modes that copy, a walk that met something unknown is replaced by a copy.
  */
 #include "runtime/stack/stack.h"
 
@@ -34,7 +33,7 @@ struct walk {
 	const struct stack_take *take;
 };
 
-static void stand_on(struct unwind_memory *memory, const struct stack_view *view)
+static void set_readable_stack(struct unwind_memory *memory, const struct stack_view *view)
 {
 	memory->bytes = (const uint8_t *)(uintptr_t)view->from;
 	memory->address = view->from;
@@ -51,7 +50,7 @@ static int stack_walk_is_mapped(const struct stack_take *take, uint64_t address)
 	return take->uc && weft_stack_self_read(take->slot, &word, address, sizeof(word)) != 0;
 }
 
-/* Out of a signal frame: maybe from the alternate stack to the one that it left. */
+/* After a signal frame the walk may be on another stack than the alternate one. */
 RARELY void crossed(void *arg, const struct unwind_registers *regs)
 {
 	struct walk *walk = arg;
@@ -63,7 +62,7 @@ RARELY void crossed(void *arg, const struct unwind_registers *regs)
 		return;
 	view = weft_stack_find(walk->take->slot, walk->take->uc, sp);
 	if (view.known && stack_walk_is_mapped(walk->take, view.from))
-		stand_on(&walk->memory, &view);
+		set_readable_stack(&walk->memory, &view);
 }
 
 INLINE int find_rule(void *arg, uint64_t pc, const struct unwind_rule **rule)
@@ -87,7 +86,8 @@ static void take_registers(struct unwind_registers *regs, const ucontext_t *uc)
 	regs->valid = BIT(PC_REGISTER) - 1;
 }
 
-static void take_callers(struct unwind_registers *regs, const struct weft_event_caller *caller)
+static void set_caller_registers(struct unwind_registers *regs,
+				 const struct weft_event_caller *caller)
 {
 	registers_of_caller(regs->r, caller);
 	regs->pc = regs->r[PC_REGISTER];
@@ -99,7 +99,7 @@ static uint64_t first_pc(const struct stack_take *take)
 	return take->uc ? registers_pc(take->uc) : take->caller->pc;
 }
 
-/* The handler's are apart: it knows all registers, and each walk is compiled for itself. */
+/* For handlers, which know all registers; each walk is compiled for itself. */
 static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint64_t *pcs,
 							uint32_t max, enum unwind_end *end)
 {
@@ -116,7 +116,7 @@ static __attribute__((noinline)) uint32_t walk_callers(struct walk *walk, uint64
 	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
 	struct unwind_registers regs;
 
-	take_callers(&regs, walk->take->caller);
+	set_caller_registers(&regs, walk->take->caller);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
@@ -129,11 +129,11 @@ static __attribute__((noinline)) uint32_t walk_by_frame_pointers(struct walk *wa
 	if (LIKELY(walk->take->uc != NULL))
 		take_registers(&regs, walk->take->uc);
 	else
-		take_callers(&regs, walk->take->caller);
+		set_caller_registers(&regs, walk->take->caller);
 	return (uint32_t)walk_stack(&regs, &walk->memory, &walker, walk, MACHINE, pcs, max, end);
 }
 
-/* What a walk makes of itself: frames in @sample, or the counter of why a copy is better. */
+/* Outcome of a walk: its frames are good, or why a copy is better. */
 enum verdict { WALK_GOOD = 0, WALK_NO_MAP, WALK_NO_MODULE, WALK_STALE };
 
 static void stack_walk_finish(struct weft_sample_record *sample, const struct walk *walk,
@@ -147,7 +147,7 @@ static void stack_walk_finish(struct weft_sample_record *sample, const struct wa
 		sample->flags |= WEFT_SAMPLE_NO_STACK;
 }
 
-/* Frames up to the first that is in doubt: its own pc is good, for its callee's rule was. */
+/* Keeps frames up to the first doubtful one, whose pc is good, for its callee's rule was. */
 static enum verdict cut_stale(struct weft_sample_record *sample, const struct walk *walk,
 			      uint32_t good)
 {
@@ -156,8 +156,8 @@ static enum verdict cut_stale(struct weft_sample_record *sample, const struct wa
 	return WALK_STALE;
 }
 
-/* What a frame pointer led to may be no code at all: then the stack ends there, and no copy would
- * tell more. A module that was loaded, and has no table yet, is code. */
+/* A frame pointer may lead to an address that is no code: then the stack ends there, and a copy
+ * would give no more. A loaded module without a table is code. */
 static int ended_at_a_miss(const struct walk *walk, enum unwind_end end)
 {
 	return end == UNWIND_END_NO_MODULE ||
@@ -196,7 +196,7 @@ static enum verdict walk_into(const struct stack_take *take, struct weft_sample_
 	enum unwind_end end;
 	uint32_t count;
 
-	stand_on(&walk.memory, &take->view);
+	set_readable_stack(&walk.memory, &take->view);
 	if (take->mode != WEFT_STACK_FP)
 		return walk_by_map(&walk, sample, pcs, max);
 	count = walk_by_frame_pointers(&walk, pcs, max, &end);
@@ -237,7 +237,7 @@ static struct weft_sample_record *copy_instead(const struct stack_take *take, en
 	return sample;
 }
 
-/* Without room for a copy the frames that there are stay. */
+/* If there is no room for a copy, the frames found so far stay. */
 struct weft_sample_record *weft_stack_walk(const struct stack_take *take)
 {
 	uint32_t room = weft_stack_frames_bytes(&take->ring);
@@ -263,7 +263,7 @@ struct weft_sample_record *weft_stack_walk(const struct stack_take *take)
 	return sample;
 }
 
-/* What AUTO would copy has no frames to compare. */
+/* No frames are added where AUTO would copy: there is nothing to compare. */
 void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample)
 {
 	uint64_t *pcs = (uint64_t *)(void *)((uint8_t *)sample + sample->record.bytes);

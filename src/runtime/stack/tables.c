@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind tables, as the target holds them (abi/module_map.h): the collector's table
- * memfd, reserved PROT_NONE and opened for reading up to what is in use, so that mlockall
- * pays for no hole and RLIMIT_AS for little. What is below the mark never changes, and no
- * opened byte is ever closed again while handlers run.
+ * The unwind tables in the target (abi/module_map.h): the collector's table memfd, reserved
+ * PROT_NONE and opened for reading up to what is in use, so that mlockall does not pay for holes
+ * and RLIMIT_AS for little. What lies below tables_used never changes, and no opened byte is closed
+ * again while handlers run.
  *
  * Any failure leaves the process without tables: its stacks are copied, not walked.
  */
@@ -38,7 +38,7 @@ static uint64_t step_up(uint64_t bytes)
 	return (bytes + STEP_BYTES - 1) & ~(STEP_BYTES - 1);
 }
 
-/* With the session an eighth of RLIMIT_AS at most: then only the first tables are reached. */
+/* With the session at most an eighth of RLIMIT_AS: then only the first tables can be used. */
 static uint64_t stack_tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -137,7 +137,7 @@ void weft_tables_open_all(void)
 		weft_tables_open(__atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE));
 }
 
-/* Rules that are kept by pc name offsets in the mapping that goes. */
+/* Also empties the cache of rules, which holds offsets in this mapping. */
 void weft_tables_forget(void)
 {
 	if (!weft_tables.base)

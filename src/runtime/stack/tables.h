@@ -7,8 +7,8 @@
 
 struct weft_tables {
 	const uint8_t *base; /* NULL: no tables */
-	uint64_t bytes;      /* reserved; less than the memfd has under RLIMIT_AS */
-	uint64_t open;       /* may be read, from the start; only grows */
+	uint64_t bytes;      /* reserved; under RLIMIT_AS less than the memfd has */
+	uint64_t open;       /* readable bytes from the start; only grows */
 };
 
 #pragma GCC visibility push(hidden)
@@ -16,15 +16,15 @@ extern struct weft_tables weft_tables;
 #pragma GCC visibility pop
 
 /*
- * The memfd that came with the session; a mapping of the same one is kept, any other goes.
- * Before handlers walk. 0 or -errno: then what was mapped before is gone, too, or never was.
+ * Maps the memfd that came with the session; a mapping of the same file is kept, another one
+ * replaced. Called before handlers walk. 0; on -errno an earlier mapping may be gone.
  */
 int weft_tables_map(int fd, uint64_t bytes);
 void weft_tables_forget(void);
 
-/* Makes the first @bytes readable: 0, or -ERANGE for what is not there. One counted mprotect. */
+/* Makes the first @bytes readable: 0, or -ERANGE if there are fewer. One counted mprotect. */
 int weft_tables_open(uint64_t bytes);
-void weft_tables_open_all(void); /* what is used by now */
+void weft_tables_open_all(void); /* all that is in use now */
 
 static inline int weft_tables_are_open(uint64_t bytes)
 {
