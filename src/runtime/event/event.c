@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events from begin to commit: their times, contexts, and what leaves them out (event.h).
+ * Events from begin to commit: their times, contexts, and filters (event.h).
  *
- * State of an event: begun, then ended, then over (type NULL). A contextual one is counted among
+ * State of an event: begun, then ended, then over (type NULL). A contextual one counts as one of
  * the thread's open contexts from begin to end; with select=if-triggered, and if nothing was
  * committed in between, it is over at its end, and no clock is read for it.
  *
- * Throttle: row->used holds the window (its number's low 32 bits) and how many events it has had.
- * One compare-and-swap admits an event, so of a window not one more passes than it may. Windows
- * are [n * W, (n + 1) * W) of CLOCK_MONOTONIC, a TSC's time converted by the session's anchor; the
- * time is the event's end. One that ended a little before the newest window began counts there.
+ * Throttle: row->used holds the window (low 32 bits of its number) and how many events were
+ * admitted in it. One compare-and-swap admits an event, so that a window never admits more than its
+ * limit. Windows are [n * W, (n + 1) * W) of CLOCK_MONOTONIC, to which TSC times are converted by
+ * the session's anchor; an event's time is its end. An event that ended a little before the newest
+ * window began counts in that window.
  */
 #include "runtime/event/event.h"
 
@@ -21,14 +22,12 @@
 enum state {
 	ENDED = 1 << 0,
 	IN_TSC = 1 << 1,
-	OPEN = 1 << 2, /* it is among the thread's open contexts */
-	UNKNOWING =
-		1 << 3 /* it began on a thread without slot: nobody counted what was committed */
+	OPEN = 1 << 2,     /* is one of the thread's open contexts */
+	UNKNOWING = 1 << 3 /* began on a thread without slot: commits were not counted */
 };
 
 #define WINDOWS_BACK                                                                               \
-	(INT32_C(1) << 20) /* further back is no window before: it is another count                \
-			    */
+	(INT32_C(1) << 20) /* further back is not an earlier window, but another count */
 
 const struct weft_event_v1 *weft_event_master;
 
@@ -106,7 +105,7 @@ static __attribute__((noinline)) int is_admitted(const struct weft_event_row *ro
 	return 1;
 }
 
-/* enabled, select of other than contextual types, threshold. */
+/* The filters enabled, select (except of contextual types) and threshold. */
 static inline int passes(const struct weft_event_type *type, uint32_t flags, struct weft_slot *slot,
 			 uint64_t duration, uint64_t threshold)
 {
@@ -130,7 +129,7 @@ static inline int is_if_triggered(const struct weft_event_type *type, uint32_t f
 	return (flags & WEFT_EVENT_IF_TRIGGERED) && (type->flags & WEFT_EVENT_CONTEXTUAL);
 }
 
-/* The last filter, and the ring. */
+/* The throttle, the last filter; then the ring. */
 static __attribute__((noinline)) int commit_throttled(struct weft_slot *slot,
 						      const struct weft_event_row *row,
 						      const struct weft_event_put *put,
@@ -141,7 +140,6 @@ static __attribute__((noinline)) int commit_throttled(struct weft_slot *slot,
 	return weft_event_write(slot, put);
 }
 
-/* At its end. */
 static inline int commit(struct weft_slot *slot, const struct weft_event_row *row,
 			 const struct weft_event_put *put)
 {
@@ -167,7 +165,7 @@ static inline void event_begin(struct weft_event *event, struct weft_event_type 
 		open_context(event, slot);
 }
 
-/* The clock may be another one than at the begin. */
+/* The clock may have changed since the begin. */
 static inline uint64_t end_time(struct weft_event *event)
 {
 	int in_tsc = event_clock_is_tsc();

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed events (weft/event.h) from the inside.
+ * Typed events (weft/event.h), internals.
  *
  *   event_type.c   what types there are       event_clock.h  the TSC, or CLOCK_MONOTONIC
  *   event.c        begin, end, filters        event_put.c    an event into the ring
- *   event_entry.c  where a caller's registers are kept, for its stack
+ *   event_entry.c  keeps a caller's registers, for its stack
  *   event_stack.c  that stack (libweft.so)    event_span.c   spans with a clock
  *   events_ring.h  the ring, and its books
  *
- * In a process with two copies of the runtime all of it is the master's (copies.h): the types, and
- * the rows that they point to.
+ * In a process with two copies of the runtime the master does all of it (copies.h): it owns the
+ * types, and the rows that they point to.
  *
  * Filters, in this order, each but the first with its counter: enabled, select, threshold,
- * throttle. What they leave out was never attempted: it is in no book of the ring.
+ * throttle. An event that they leave out was never attempted, and is not in the ring's books.
  *
  * A thread's commits and open contexts are words of its slot. Handlers of the program commit and
- * open contexts too, between any two instructions of ours: so each change is one instruction.
- * What begin remembers is the sum of commits and outside.samples, modulo 2^64: a coroutine takes
- * that sum along (event_state), so it does not matter on which thread it goes on.
+ * open contexts, too, between any two of our instructions: so each change is one instruction. What
+ * begin remembers is the sum of commits and outside.samples, modulo 2^64; a coroutine takes that
+ * sum along (event_state), so that it may go on on another thread.
  */
 #ifndef WEFT_RUNTIME_EVENT_H
 #define WEFT_RUNTIME_EVENT_H
@@ -26,14 +26,14 @@
 
 #include "runtime/core/runtime.h"
 
-/* What a caller's registers were as it called: event_entry.c fills it in, by these offsets. */
+/* A caller's registers at its call; event_entry.c stores them by these offsets. */
 struct weft_event_caller {
 #if defined(__x86_64__)
 	uint64_t rbx, rbp, r12, r13, r14, r15;
 #else
 	uint64_t x19_x29[11];
 #endif
-	uint64_t sp; /* as it is after the return */
+	uint64_t sp; /* its value after the return */
 	uint64_t pc; /* within the instruction of the call */
 };
 
@@ -61,15 +61,15 @@ struct weft_event_v1 {
 #pragma GCC visibility push(hidden)
 
 extern const struct weft_event_v1 weft_event_own;
-/* The other copy's; NULL: this one does it. Set once, in the constructor. */
+/* The master's functions; NULL: this copy has no master. Set once, in the constructor. */
 extern const struct weft_event_v1 *weft_event_master;
 
 /* event_type.c */
 const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type);
-/* The rows of all types, into a session that has just begun. Async-signal-safe. */
+/* Logs the rows of all types to a session that has just begun. Async-signal-safe. */
 void weft_event_types_replay(void);
 
-/* event_entry.c goes on here. */
+/* Called by event_entry.c. */
 int weft_event_put_from(struct weft_event *event, const struct weft_event_value *values,
 			size_t count, const struct weft_event_caller *caller);
 int weft_event_put_now_from(struct weft_event_type *type, const struct weft_event_value *values,
@@ -83,7 +83,7 @@ void weft_event_span_begin_own(struct weft_span *span, const char *name, uint64_
 			       uint64_t root_span_id);
 int weft_event_span_end_own(struct weft_span *span);
 
-/* event_put.c: what is to be written, and nothing leaves it out any more. */
+/* event_put.c: an event that has passed all filters, as it is to be written. */
 struct weft_event_put {
 	const struct weft_event_type *type;
 	uint64_t begin, end;
@@ -92,19 +92,19 @@ struct weft_event_put {
 	size_t count;
 	const struct weft_event_caller *caller; /* NULL: no stack */
 };
-/* 1: it is in the ring. @slot: NULL, or the private one: it is counted, and gone. */
+/* 1: written. @slot NULL, or the private one: the event is counted as lost. */
 int weft_event_write(struct weft_slot *slot, const struct weft_event_put *put);
 
 /*
- * event_stack.c, by way of weft_rt.take_event_stack (NULL in libweft.a): the caller's stack, as
- * struct weft_event_stack and what follows it, to @to. Returns how many bytes; 0: not to be had.
+ * event_stack.c, called by weft_rt.take_event_stack (NULL in libweft.a): writes the caller's stack
+ * to @to, as struct weft_event_stack and what follows it. Returns the bytes; 0: no stack.
  */
 uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
 			       uint8_t *to, uint32_t room);
 
 #pragma GCC visibility pop
 
-/* One instruction, so that nothing that a handler counts in between is lost. */
+/* One instruction, so that a count by a handler in between is not lost. */
 static inline void weft_event_add(uint64_t *word, uint64_t amount)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -114,13 +114,13 @@ static inline void weft_event_add(uint64_t *word, uint64_t amount)
 #endif
 }
 
-/* A slot of the session? Not that of a forked child that has none yet. */
+/* 1: @slot belongs to the session; 0: a forked child's private one. */
 static inline int weft_event_is_counted(const struct weft_slot *slot)
 {
 	return slot && slot->thread.generation;
 }
 
-/* On the thread itself, or without a slot in the header. */
+/* In the slot, or in the header if the thread has none. */
 static inline void weft_event_count(struct weft_slot *slot, enum weft_counter counter)
 {
 	if (LIKELY(weft_event_is_counted(slot)))
@@ -143,7 +143,7 @@ static inline int weft_event_has_context(const struct weft_slot *slot)
 		__atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED)) != 0;
 }
 
-/* What goes with a coroutine, and into a forked child. */
+/* The state that moves with a coroutine, and into a forked child. */
 struct weft_event_state {
 	uint64_t commits; /* the sum */
 	uint64_t open_contexts;
@@ -156,8 +156,8 @@ static inline struct weft_event_state weft_event_state_of(const struct weft_slot
 		.open_contexts = __atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED)};
 }
 
-/* The thread's state and @state change places. What is committed meanwhile by a handler, or seen
- * from outside, belongs to the one that comes or to the one that goes, and is not lost. */
+/* Exchanges the thread's state for @state. What a handler commits meanwhile, or is counted from
+ * outside, belongs to one of the two, and is not lost. */
 static inline void weft_event_state_swap(struct weft_slot *slot, struct weft_event_state *state)
 {
 	uint64_t outside = __atomic_load_n(&slot->outside.samples, __ATOMIC_RELAXED);
@@ -170,7 +170,7 @@ static inline void weft_event_state_swap(struct weft_slot *slot, struct weft_eve
 	state->open_contexts = open;
 }
 
-/* Into a slot that is no other's yet. */
+/* Into a slot that has no owner yet. */
 static inline void weft_event_state_copy(struct weft_slot *to, const struct weft_slot *from)
 {
 	struct weft_event_state state = weft_event_state_of(from);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of events: the TSC where the session says that the kernel trusts it (and the
- * collector knows its rate), else CLOCK_MONOTONIC. A recording that attaches in between may
- * change which: times are converted by the session's anchor then.
+ * The clock of events: the TSC where the session says that the kernel trusts it (and the collector
+ * knows its rate), else CLOCK_MONOTONIC. A recording that attaches in between may change the clock;
+ * then times are converted by the session's anchor.
  */
 #ifndef WEFT_RUNTIME_EVENT_CLOCK_H
 #define WEFT_RUNTIME_EVENT_CLOCK_H
@@ -37,13 +37,13 @@ static inline uint64_t event_now(int in_tsc)
 	return LIKELY(in_tsc) ? event_tsc() : clock_monotonic_ns();
 }
 
-/* @amount of 1/@from seconds in 1/@to seconds; neither is more than 18 GHz. */
+/* Converts @amount from 1/@from to 1/@to seconds; neither is more than 18 GHz. */
 static inline uint64_t event_scale(uint64_t amount, uint64_t from, uint64_t to)
 {
 	return amount / from * to + amount % from * to / from;
 }
 
-/* A moment of the one clock as one of the other; as it is, without an anchor. */
+/* Converts a time of one clock to the other; unchanged if there is no anchor. */
 static inline uint64_t event_convert(uint64_t time, int to_tsc)
 {
 	const struct weft_session_header *h = weft_rt.header;

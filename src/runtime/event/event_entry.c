@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct weft_event_caller) == 64, "what is pushed");
 _Static_assert(offsetof(struct weft_event_caller, sp) == 48, "sp");
 _Static_assert(offsetof(struct weft_event_caller, pc) == 56, "pc");
 
-/* The caller's record is the argument in register @last. */
+/* The caller's registers become the argument in register @last. */
 #define ENTRY(name, to, load_type, last_low, last)                                                 \
 	__asm__(FUNCTION(name) load_type                                                           \
 		"	testq %rax, %rax\n"                                                              \

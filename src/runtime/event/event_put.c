@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event into the thread's events ring, written in place (ring_append.h): head, values, context,
- * stack (weft/abi/events.h). Most have numbers alone and no context: they go a short way.
+ * Writes an event into the thread's events ring, in place (ring_append.h): head, values, context,
+ * stack (weft/abi/events.h). Most events have only numbers and no context, and go a short way.
  *
- * A stack is walked into the ring too, so the append is open for as long as that takes: events of
- * handlers that come meanwhile are lost, and counted (events_nested). Without room for a copy it is
- * as many frames as there are, and without room for these none: the event itself goes first.
+ * A stack is walked into the ring, too, so that the append stays open for as long: events of
+ * handlers that come meanwhile are lost, and counted (events_nested). If there is no room for a
+ * copy, the frames found are written; if there is none for these either, the event goes without a
+ * stack.
  */
 #include <string.h>
 
@@ -30,8 +31,7 @@ static inline uint32_t up(size_t bytes)
 
 /* ---- the short way */
 
-/* What a record tells of labels; NULL: there are none. Of weft's own sets the first two are none.
- */
+/* The labels that a record holds; NULL: none. (The first two of weft's own sets are the ids.) */
 static inline const struct weft_custom_labels_set *labels_of(const struct weft_slot *slot)
 {
 	const struct weft_custom_labels_set *set = weft_labels_seen(slot);
@@ -42,7 +42,7 @@ static inline const struct weft_custom_labels_set *labels_of(const struct weft_s
 	return set;
 }
 
-/* Of what a record tells about its thread, is there anything? */
+/* Is there anything of the thread to write: ids, tags, labels, a coroutine? */
 static inline int has_surroundings(const struct weft_slot *slot)
 {
 	const uint64_t *tags = (const uint64_t *)(const void *)slot->context.tags;
@@ -87,7 +87,7 @@ static inline enum weft_ring_result append_numbers(struct weft_slot *slot,
 
 /* ---- all of it */
 
-/* What goes behind the head, as it was found at first: that much room was taken. */
+/* What follows the head, measured once: that much room is reserved. */
 struct plan {
 	const struct weft_event_put *put;
 	const struct weft_custom_labels_set *labels; /* NULL: none */
@@ -110,7 +110,6 @@ static int event_put_is_text(const struct weft_event_type *type, uint32_t index)
 	return type->fields[index].kind == WEFT_EVENT_STRING;
 }
 
-/* Between characters (UTF-8). */
 static uint16_t cut_text(const char *text, uint32_t bytes)
 {
 	uint32_t at = bytes;
@@ -143,7 +142,7 @@ static uint32_t count_texts(const struct weft_event_type *type)
 	return texts;
 }
 
-/* All of them together at most a quarter of the ring. */
+/* All texts together get at most a quarter of the ring. */
 static uint32_t longest_text(uint32_t texts)
 {
 	uint32_t share = texts ? weft_rt.events_bytes / 4 / texts : 0;
@@ -164,7 +163,7 @@ static void plan_values(struct plan *p)
 	}
 }
 
-/* Off, the ids are kept, and not shown. */
+/* If the v1 format is off, ids are kept but not written. */
 static int event_put_shows_v1(void)
 {
 	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
@@ -221,7 +220,7 @@ static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 	return sp >= low && sp < high ? high - sp : 0;
 }
 
-/* Of a copy, from a little below SP to the stack's end. */
+/* The size of a copy from a little below SP to the stack's end. */
 static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 {
 	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
@@ -233,8 +232,8 @@ static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 	return there + BELOW_SP_BYTES < limit ? (uint32_t)there + BELOW_SP_BYTES : limit;
 }
 
-/* A quarter of what is free, so that stacks leave room for the events that follow; less than half
- * the ring in any case (no string makes a record longer than a quarter of it). */
+/* A quarter of the free space, so that stacks leave room for later events; less than half the ring
+ * in any case (no text makes a record longer than a quarter of it). */
 static uint32_t most_stack(const struct weft_slot *slot)
 {
 	uint64_t used = __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED) -
@@ -243,7 +242,7 @@ static uint32_t most_stack(const struct weft_slot *slot)
 	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
 }
 
-/* As much as frames or a copy may take; else no copy, and few frames. */
+/* Room for frames or a copy; if there is little, no copy, and few frames. */
 static void plan_stack(struct plan *p, const struct weft_slot *slot)
 {
 	uint32_t most = most_stack(slot), want;
@@ -262,7 +261,7 @@ static uint8_t *event_put_text(uint8_t *to, const struct weft_event_value *v, ui
 	uint32_t used = bytes == UINT16_MAX ? 4 : 4 + bytes;
 
 	memcpy(to, &told, sizeof(told));
-	if (used > 4) /* of no bytes the text may be NULL */
+	if (used > 4) /* the pointer of an empty text may be NULL */
 		memcpy(to + 4, v->text, used - 4);
 	for (; used & 7; used++)
 		to[used] = 0;
@@ -357,7 +356,7 @@ static enum weft_ring_result append_with(struct weft_slot *slot, struct plan *p,
 	return append_plan(slot, p);
 }
 
-/* Without its stack rather than not at all. */
+/* If it does not fit with its stack, it is written without. */
 static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_slot *slot,
 								  const struct weft_event_put *put)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans with a clock: weft_context_set(), and around it a contextual event like any program's.
- * The ids change in any case; the event goes by its settings.
+ * Spans with a clock: weft_context_set(), and a contextual event around it like any program's. The
+ * ids change in any case, the event obeys its settings.
  */
 #include "runtime/event/event.h"
 
@@ -28,7 +28,7 @@ void weft_event_span_begin_own(struct weft_span *span, const char *name, uint64_
 	span->before = weft_context_set(span_id, root_span_id);
 }
 
-/* The ids first: the event's own context is the one around it. */
+/* The ids first: the event's own context is the enclosing one. */
 int weft_event_span_end_own(struct weft_span *span)
 {
 	weft_context_set(span->before.span_id, span->before.root_span_id);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event's stack: by the walker of the SIGPROF handler (stack_walk.c), from the registers that
- * the caller of weft_event_*() had; or, as the session's mode says or where the walker met
- * something unknown, as registers and a copy for the collector to walk. On the thread itself, in
- * handlers of the program too; a SIGPROF handler that comes in between walks by itself.
+ * An event's stack: walked as in the SIGPROF handler (stack_walk.c), from the registers of the
+ * caller of weft_event_*(); or, if the session's mode says so or the walk met something unknown,
+ * registers and a copy for the collector to walk. On the thread itself, in handlers of the program
+ * too; a SIGPROF handler that interrupts does its own walk.
  *
- * Where there is no room for a copy it is the frames that there are: of a stack that nobody can
- * walk (yet) the caller alone.
+ * If there is no room for a copy, the frames found are written: of a stack that cannot be walked
+ * (yet), the caller only.
  *
- * Only stacks whose bounds are known: no system call is made here. What samples count of their
- * stacks (stack_walked ...) is theirs alone.
+ * Only stacks whose bounds are known are walked: no system call is made here. The counters of
+ * samples' stacks (stack_walked ...) do not count events.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ static uint32_t copy_max(const struct stack_view *view, uint32_t room)
 	return (there < limit ? (uint32_t)there : limit) & ~7u;
 }
 
-/* Less tells too little. */
+/* A shorter copy is not worth it. */
 #define COPY_LEAST 512
 
 static int has_room_for_copy(uint32_t room)
@@ -54,7 +54,7 @@ static void tell_frames(const struct weft_sample_record *sample, struct weft_eve
 	out->sample_flags = sample->flags;
 }
 
-/* Bytes behind the head; 0: a copy would tell more, and there is room for it. */
+/* Bytes after the head; 0: a copy would give more, and has room. */
 static uint32_t event_stack_put_frames(const struct stack_take *take, struct weft_event_stack *out,
 				       uint32_t room)
 {
@@ -120,7 +120,7 @@ uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_c
 	if (take.mode == WEFT_STACK_CHECK)
 		take.mode = WEFT_STACK_AUTO;
 	handling = weft_handling_begin();
-	handling.before = 0; /* of a walk that was left by a longjmp */
+	handling.before = 0; /* belonged to a walk that was left by a longjmp */
 	bytes = event_stack_put(&take, (struct weft_event_stack *)(void *)to, room - head);
 	weft_handling_end(handling);
 	return bytes ? head + bytes : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of events: made known by their first use. A type is written down as the dictionary log
- * has it (weft/abi/events.h); that record in the log's mirror is all that is kept of it, so
- * nothing points into a program's memory, which dlclose may take away. Two definitions are equal
- * if their records are.
+ * Types of events, registered at their first use. A type is encoded as in the dictionary log
+ * (weft/abi/events.h); only that record, in the log's mirror, is kept, so that nothing points into
+ * the program's memory, which dlclose may unmap. Two definitions are equal if their records are.
  *
- * The number, the row of settings, then the definition in the log, then type->row (release, pairs
- * with the acquire in weft_event_is_on()): who sees the row sees the rest.
+ * Order of stores: the number, the row of settings, the definition in the log, then type->row
+ * (release, pairs with the acquire in weft_event_is_on()): whoever sees the row sees the rest.
  *
- * Under the log's lock: not in signal handlers. Who cannot get it within a second (it interrupted
- * the holder) goes without: the type is off for this one use. weft_event_types_replay() takes no
- * lock: it runs in the first SIGPROF of a forked child, and reads what is there already.
+ * Under the log's lock: not in signal handlers. A caller that cannot get the lock within a second
+ * (it interrupted the holder) goes without: the type is off for this one use.
+ * weft_event_types_replay() takes no lock: it runs in the first SIGPROF of a forked child, and
+ * reads what is there.
  */
 #include "runtime/core/event_rows.h"
 #include "runtime/event/event.h"
@@ -30,20 +30,21 @@
 	(WEFT_EVENT_CONTEXTUAL | WEFT_EVENT_STACK | WEFT_EVENT_INSTANT | WEFT_EVENT_OFF |          \
 	 WEFT_EVENT_EXPERIMENTAL | WEFT_EVENT_HOUSEKEEPING)
 
-/* By number: its definition in the mirror. */
+/* Definitions in the mirror, by number. */
 static struct {
 	const uint8_t *data;
 	uint32_t bytes;
 } known[WEFT_EVENT_TYPES_MAX];
 static uint32_t known_end = WEFT_EVENT_ROW_FIRST;
 
-static const struct weft_event_row never; /* of what is refused, or not yet to be had */
+/* row of types that were refused, or not registered yet */
+static const struct weft_event_row never;
 
 /* ---- a definition */
 
 static struct {
 	_Alignas(8) uint8_t bytes[DEFINITION_BYTES_MAX];
-	uint32_t texts, end; /* where they begin; end of all */
+	uint32_t texts, end; /* where they begin; where all ends */
 	int failed;
 } draft;
 
@@ -80,7 +81,7 @@ static int is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
-/* A Java identifier, of ASCII; where it ends, or NULL. */
+/* Skips a Java identifier of ASCII characters; NULL: there is none. */
 static const char *skip_identifier(const char *at)
 {
 	if (!is_letter(*at))
@@ -106,7 +107,7 @@ static int event_type_is_type_name(const char *name)
 	return at && !*at && at - name <= NAME_BYTES_MAX;
 }
 
-/* A file has these of its own. */
+/* Names of fields that each event of a recording has. */
 static int event_type_is_taken(const struct weft_event_type *type, uint32_t index)
 {
 	static const char *const own[] = {"startTime", "duration", "eventThread", "stackTrace"};
@@ -218,7 +219,7 @@ static void apply_text(struct event_settings *s, const char *name)
 	weft_settings_apply(s, name, (const char *)(text + 1), bytes);
 }
 
-/* Pairs: the release stores of seq by who writes the text (the collector). */
+/* Pairs: the release stores of seq by the writer of the text (the collector). */
 static void apply_session(struct event_settings *s, const char *name)
 {
 	const struct weft_event_text *text = session_text();
@@ -236,7 +237,7 @@ static void apply_session(struct event_settings *s, const char *name)
 	}
 }
 
-/* A session of this process's own, with an area of settings? */
+/* Does this process have a session of its own, with an area of settings? */
 static int event_type_has_session(void)
 {
 	return weft_rt_is_ready() && weft_guard_holds();
@@ -273,9 +274,8 @@ void weft_event_types_replay(void)
 		write_row(number, known[number].data);
 }
 
-/* ---- enrolling */
+/* ---- registration */
 
-/* Of the same name; 0: none. */
 static uint32_t event_type_find(const char *name)
 {
 	for (uint32_t number = WEFT_EVENT_ROW_FIRST; number < known_end; number++) {
@@ -293,7 +293,7 @@ static int is_draft(uint32_t number)
 	       !memcmp(known[number].data, draft.bytes, draft.end);
 }
 
-/* 0 or -errno. The new one's number: known_end. */
+/* 0 or -errno. The new type's number is known_end. */
 static int event_type_append(void)
 {
 	struct weft_log_record record = {.type = WEFT_LOG_EVENT_TYPE, .id = known_end};
@@ -311,7 +311,7 @@ static int event_type_append(void)
 	return 0;
 }
 
-/* Its number, or -errno. */
+/* The type's number, or -errno. */
 static int event_type_number_of(const struct weft_event_type *type)
 {
 	int failed = weft_event_rows ? draft_type(type) : -ENOMEM;
@@ -334,7 +334,6 @@ static uint32_t payload_bytes(const struct weft_event_type *type)
 	return type->field_count * 8;
 }
 
-/* A bit for each field that is one. */
 static uint64_t floats(const struct weft_event_type *type)
 {
 	uint64_t mask = 0;
@@ -372,7 +371,7 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 	return event_type_publish(type, &weft_event_rows[number]);
 }
 
-/* Before this copy has begun nobody knows whose type it will be. */
+/* Until this copy has begun it is not known which copy will own the type. */
 static int event_type_has_begun(void)
 {
 	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_NONE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's events ring, for the two who write it: coro_switch.c and event_put.c.
+ * A thread's events ring, for its two writers: coro_switch.c and event_put.c.
  *
- * Books: attempted is counted before the append, and what became of it after. Handlers of the
- * program that append too may come between, so each count is one instruction: nothing that they
- * count is overwritten. Pairs: read_events() in src/collector/session/session_books.c.
+ * Books: attempted is counted before the append, and the outcome after it. Handlers of the program
+ * that append, too, may come in between, so each count is one instruction: none of theirs is
+ * overwritten. Pairs: read_events() in src/collector/session/session_books.c.
  */
 #ifndef WEFT_RUNTIME_EVENTS_RING_H
 #define WEFT_RUNTIME_EVENTS_RING_H
@@ -27,7 +27,7 @@ static inline void events_add_one(struct weft_slot *slot, enum weft_counter coun
 	weft_event_add(&slot->counters[counter], 1);
 }
 
-/* There is something in it: a division, once. */
+/* Tells the collector that the ring is not empty. The index costs a division, once. */
 static inline void events_mark(struct weft_slot *slot)
 {
 	if (UNLIKELY(!slot->events.index))
@@ -35,7 +35,7 @@ static inline void events_mark(struct weft_slot *slot)
 	weft_rt_mark((uint32_t)(slot->events.index - 1));
 }
 
-/* 1: it is in the ring. */
+/* Counts the outcome. 1: written. */
 static inline int events_count(struct weft_slot *slot, enum weft_ring_result result)
 {
 	if (UNLIKELY(result == WEFT_RING_FULL)) {
