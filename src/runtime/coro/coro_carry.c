@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A coroutine is resumed: the thread's context goes into its words, its own into the thread's
- * slot; suspended: the other way round (coro_carry.h). In a process with two copies of the
- * runtime the master does it all.
+ * When a coroutine is resumed, the thread's context is saved in the coroutine's words, and the
+ * coroutine's context goes into the thread's slot; suspending does the reverse (coro_carry.h). In a
+ * process with two copies of the runtime the master does all of it.
  *
- * If the process dies in between, each format shows the one context or the other: a switch is one
- * write of a whole context (context.c, publish.c).
+ * If the process dies in between, each format shows one context or the other: a switch is one write
+ * of a whole context (context.c, publish.c).
  */
 #include "runtime/coro/coro_carry.h"
 
@@ -36,7 +36,7 @@ static int runs_here(const struct weft_slot *slot, const struct weft_coro *coro)
 	return c != NULL;
 }
 
-/* A thread that ended while it ran, or one that is not in this process, runs it no more. */
+/* 1: not if the thread that ran it has ended, or is not in this process. */
 static int runs_elsewhere(const struct coro_words *w)
 {
 	const struct weft_slot *there = (const void *)(uintptr_t)w->slot;
@@ -45,7 +45,7 @@ static int runs_elsewhere(const struct coro_words *w)
 	       GET(there->events.coroutine_at) != 0;
 }
 
-/* The bounds are 0 while they change: a handler then does not take them for its stack's. */
+/* The bounds are 0 while they change, so that a handler does not take them for its stack's. */
 static void show_running(struct weft_slot *slot, const struct weft_coro *coro)
 {
 	PUT(slot->events.coroutine_stack_high, 0);
@@ -55,7 +55,7 @@ static void show_running(struct weft_slot *slot, const struct weft_coro *coro)
 	PUT(slot->events.coroutine_at, (uint64_t)(uintptr_t)coro);
 }
 
-/* While contexts change places: so that no sample has one coroutine's id and another's span. */
+/* While contexts are exchanged: no sample may have one coroutine's id and another's span. */
 static void show_nobody(struct weft_slot *slot)
 {
 	PUT(slot->events.coroutine, 0);
@@ -106,7 +106,6 @@ static struct weft_label_store *store_of(struct weft_slot *slot, const struct co
 	return c->store == CORO_STORE_SPARE ? spare_for(slot, c) : store_at(c->store);
 }
 
-/* The thread's context changes places with the one in @w. */
 static void coro_carry_exchange(struct weft_slot *slot, struct coro_words *w)
 {
 	struct coro_context now;
@@ -118,15 +117,14 @@ static void coro_carry_exchange(struct weft_slot *slot, struct coro_words *w)
 	w->context = now;
 }
 
-/* Labels stay. */
-static void forget_context(struct coro_words *w)
+static void clear_coro_context(struct coro_words *w)
 {
 	memset(&w->context, 0, sizeof(w->context));
 	w->context.store = w->block ? w->block : CORO_STORE_SPARE;
 	w->phase = CORO_SUSPENDED;
 }
 
-/* ---- a context as others are told of it */
+/* ---- a context as it is recorded */
 
 static void coro_carry_look_at_thread(const struct weft_slot *slot,
 				      struct weft_switch_context *seen)
@@ -140,7 +138,7 @@ static void look_at_words(const struct coro_context *c, struct weft_switch_conte
 	struct {
 		struct weft_context_v1 context;
 		struct weft_context_ext ext;
-	} words = {.ext = {.seq = 0}}; /* a slot, as far as a snapshot looks */
+	} words = {.ext = {.seq = 0}}; /* a slot, as far as a snapshot reads it */
 
 	memcpy(&words.context, c->words.record, sizeof(c->words.record));
 	memcpy(&words.ext, c->words.extension, sizeof(c->words.extension));
@@ -166,7 +164,7 @@ static void begin_words(struct weft_coro *coro)
 	struct coro_words *w = weft_coro_words(coro);
 
 	memset(w, 0, sizeof(*w));
-	forget_context(w);
+	clear_coro_context(w);
 }
 
 static struct weft_label_store *take_block(struct weft_slot *slot)
@@ -177,7 +175,7 @@ static struct weft_label_store *take_block(struct weft_slot *slot)
 	return store;
 }
 
-/* The labels that its creator has now. */
+/* The coroutine begins with its creator's labels. */
 static void inherit(struct coro_words *w, struct weft_slot *slot)
 {
 	uint64_t set = GET(slot->ext.label_set);
@@ -250,7 +248,7 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 		if (w->phase == CORO_UNKNOWN || w->phase == CORO_GONE)
 			begin_words(coro);
 		else
-			forget_context(w);
+			clear_coro_context(w);
 	}
 	if (UNLIKELY(!slot)) {
 		weft_switch_wait(NULL, coro, now_ns);
@@ -272,7 +270,7 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 	}
 }
 
-/* Not the newest: the one above it keeps what its thread had, and hands over its context. */
+/* Not the newest of the chain: the next newer one has its context, and gets the one it saved. */
 static void leave_middle(struct weft_slot *slot, struct weft_coro *coro)
 {
 	struct weft_coro *above = coro_at(slot->events.coroutine_at);
@@ -288,9 +286,9 @@ static void leave_middle(struct weft_slot *slot, struct weft_coro *coro)
 	w->context = own;
 }
 
-/* It does not run here. Is it that fork has taken the thread, it has no context any more. */
-static void suspend_strange(struct weft_slot *slot, struct weft_coro *coro, uint64_t now_ns,
-			    int is_last)
+/* It does not run on this thread. If fork removed the thread that ran it, its context is lost. */
+static void suspend_elsewhere(struct weft_slot *slot, struct weft_coro *coro, uint64_t now_ns,
+			      int is_last)
 {
 	struct coro_words *w = weft_coro_words(coro);
 
@@ -300,7 +298,7 @@ static void suspend_strange(struct weft_slot *slot, struct weft_coro *coro, uint
 		return;
 	}
 	if (w->phase == CORO_RUNS && !runs_elsewhere(w)) {
-		forget_context(w);
+		clear_coro_context(w);
 		return;
 	}
 	count_unordered(slot);
@@ -345,7 +343,7 @@ static void suspend(struct weft_coro *coro, uint64_t now_ns)
 	if (LIKELY(slot && runs_here(slot, coro)))
 		suspend_running(slot, coro, now_ns, 0);
 	else
-		suspend_strange(slot, coro, now_ns, 0);
+		suspend_elsewhere(slot, coro, now_ns, 0);
 }
 
 static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slot,
@@ -373,9 +371,9 @@ static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 		if (slot && runs_here(slot, coro))
 			suspend_running(slot, coro, now_ns, 1);
 		else
-			suspend_strange(slot, coro, now_ns, 1);
+			suspend_elsewhere(slot, coro, now_ns, 1);
 	}
-	/* (what another thread still shows stays, for ever) */
+	/* (labels that another thread still shows are never freed) */
 	if (w->block && w->phase != CORO_RUNS)
 		weft_block_give(store_at(w->block));
 	w->block = 0;

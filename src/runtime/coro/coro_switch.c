@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See coro_switch.h. The append is the events ring's (ring.c), which also tells what becomes of
- * one that is interrupted by another or left by a longjmp. A switch is housekeeping: it triggers no
+ * See coro_switch.h. The append is the events ring's (ring.c), which describes what happens to one
+ * that is interrupted by another, or left by a longjmp. A switch is bookkeeping: it triggers no
  * contextual event.
  */
 #include "runtime/coro/coro_switch.h"
@@ -33,8 +33,8 @@ static int has_tags(const struct weft_context_snapshot *c)
 	return any != 0;
 }
 
-/* Off, the ids are kept, and not shown. Returns how long the piece is. */
-static uint32_t tell_context(const struct weft_context_snapshot *c, struct told *t)
+/* If the v1 format is off, ids are kept but not written. Returns the size. */
+static uint32_t encode_context(const struct weft_context_snapshot *c, struct told *t)
 {
 	if (UNLIKELY(!(__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) &
 		       WEFT_FORMAT_V1)))
@@ -61,7 +61,7 @@ static enum weft_ring_result coro_switch_append(struct weft_slot *slot, const st
 	return weft_ring_append_two(&ring, &t->r.record, part, t->r.end_ns);
 }
 
-/* Not inlined: few coroutines have labels, and the others' stacks may be small. */
+/* Not inlined: few coroutines have labels, and the stacks of the others may be small. */
 static __attribute__((noinline)) enum weft_ring_result
 append_labelled(struct weft_slot *slot, const struct weft_custom_labels_set *set, struct told *t,
 		uint32_t bytes)
@@ -110,7 +110,7 @@ void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interv
 	}
 	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
 	coro_switch_fill(&t, slot, interval);
-	bytes = tell_context(&context->ids, &t);
+	bytes = encode_context(&context->ids, &t);
 	coro_switch_count(slot, UNLIKELY(context->labels)
 					? append_labelled(slot, context->labels, &t, bytes)
 					: coro_switch_append(slot, &t, bytes, NULL));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs and waits of coroutines, into the thread's events ring while a recording is on
- * (struct weft_switch_record). Called by coro_carry.c, in whichever of two copies has the
- * session: in the other one nothing is ever on.
+ * Runs and waits of coroutines, written to the thread's events ring while a recording is on (struct
+ * weft_switch_record). Called by coro_carry.c in every copy of the runtime; only in the one that
+ * has the session is anything on.
  *
- * What is written is the context that the slot shows: so a wait is told once the coroutine's
- * context is the thread's, and a run before it goes. No system call, no memory, no lock. An
- * event that finds no room is counted and gone; nothing waits for the collector.
+ * The context written is the one that the slot shows: so a wait is written once the coroutine's
+ * context is on the thread, and a run before it leaves. No system call, no allocation, no lock. An
+ * event that finds no room is counted and lost; nothing waits for the collector.
  */
 #ifndef WEFT_RUNTIME_CORO_SWITCH_H
 #define WEFT_RUNTIME_CORO_SWITCH_H
@@ -20,31 +20,31 @@ struct weft_custom_labels_set;
 
 /* An interval that has just ended on this thread. */
 struct weft_switch {
-	uint64_t begin_ns, end_ns; /* an end before the begin is told as the begin */
+	uint64_t begin_ns, end_ns; /* an end before the begin is written as the begin */
 	uint64_t coroutine, addr, woken_ns;
-	uint16_t flags; /* enum weft_switch_flag, but TAGS */
+	uint16_t flags; /* enum weft_switch_flag without TAGS */
 };
 
-/* Does anybody want to know? */
+/* Are switches being recorded? */
 static inline int weft_switch_is_on(void)
 {
 	return weft_rt_is_ready() && weft_rt_run_state() == WEFT_RUN_RECORDING;
 }
 
-/* A context that is told of: the thread's, or one that is not on a thread. */
+/* The context to be written: the thread's, or one that is not on a thread. */
 struct weft_switch_context {
 	enum weft_sample_context found;
 	struct weft_context_snapshot ids;
 	const struct weft_custom_labels_set *labels; /* NULL: none */
 };
 
-/* @slot: the calling thread's; NULL: it could get none. Tells of the context that it shows. */
+/* @slot: the calling thread's, whose context is written; NULL: it could get none. */
 void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval);
-/* Of @context. */
+/* The same with @context. */
 void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interval,
 			const struct weft_switch_context *context);
 
-/* As weft_coro_carry_v1.resume() has it: the wait that ends. After the context came. */
+/* The wait that ends, for weft_coro_carry_v1.resume(), after the context was exchanged. */
 static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_coro *coro,
 				    uint64_t now_ns)
 {
@@ -65,8 +65,8 @@ static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_co
 		weft_switch_put(slot, &interval);
 }
 
-/* As .suspend() has it, or .destroy() of one that runs (@is_last): the run that ends. Before
- * the context goes; or with @context, the one that it had. */
+/* The run that ends, for .suspend(), or for .destroy() of a running one (@is_last). Before the
+ * context is exchanged; else with @context, the one that it had. */
 static inline void weft_switch_run_of(struct weft_slot *slot, const struct weft_coro *coro,
 				      uint64_t now_ns, int is_last,
 				      const struct weft_switch_context *context)
@@ -90,7 +90,7 @@ static inline void weft_switch_run_of(struct weft_slot *slot, const struct weft_
 		weft_switch_put(slot, &interval);
 }
 
-/* As .destroy() has it, of one that is suspended: the wait that nothing ends any more. */
+/* The wait that nothing ends any more, for .destroy() of a suspended one. */
 static inline void weft_switch_gone(struct weft_slot *slot, const struct weft_coro *coro,
 				    uint64_t now_ns, const struct weft_switch_context *context)
 {

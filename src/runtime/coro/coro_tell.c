@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a coroutine's events and its station say of its context (weft/abi/ctp.h): 28 bytes with
- * each event, unless the program's own payload waits there; and, when it suspends with another
- * context than the last time, station->context.
+ * The context in a coroutine's events and in its station (weft/abi/ctp.h): 28 bytes with each
+ * event, unless the program's own payload is there; and station->context, when the coroutine
+ * suspends with another context than the last time.
  *
  * Writer of the station: the thread that suspends it, by the seqlock of struct weft_ctp_context.
  */
@@ -47,10 +47,10 @@ void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_conte
 	coro->holds = WEFT_CTP_HOLDS_CONTEXT;
 }
 
-/* @labels: the set to be told; NULL: none. */
-static struct coro_told told_by(const struct weft_context_snapshot *now,
-				const struct weft_slot *slot,
-				const struct weft_custom_labels_set *labels)
+/* @labels: the set to be written; NULL: none. */
+static struct coro_told told_of_context(const struct weft_context_snapshot *now,
+					const struct weft_slot *slot,
+					const struct weft_custom_labels_set *labels)
 {
 	struct coro_told told = {now->span_id,
 				 now->root_span_id,
@@ -71,7 +71,7 @@ static int coro_tell_is_reserved(const struct weft_custom_labels_string *key)
 		!memcmp(key->buf, WEFT_CUSTOM_LABELS_ROOT_KEY, key->bytes));
 }
 
-/* A value longer than a byte can tell does not fit either. */
+/* A value that is too long for a length of one byte is left out. */
 static void coro_tell_put_label(struct weft_ctp_context *to,
 				const struct weft_custom_labels_label *l)
 {
@@ -89,7 +89,6 @@ static void coro_tell_put_label(struct weft_ctp_context *to,
 	to->label_bytes = (uint16_t)(to->label_bytes + 2 + key + value);
 }
 
-/* Those that fit, in order. */
 static void coro_tell_put_labels(struct weft_ctp_context *to,
 				 const struct weft_custom_labels_set *set)
 {
@@ -130,7 +129,7 @@ void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot
 			    const struct weft_switch_context *seen)
 {
 	struct coro_told *told = &weft_coro_words(coro)->told;
-	struct coro_told now = told_by(&seen->ids, slot, seen->labels);
+	struct coro_told now = told_of_context(&seen->ids, slot, seen->labels);
 	struct weft_ctp_context context;
 
 	if (!memcmp(&now, told, sizeof(now)))
