@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alternate signal stacks that are too small for our signals. The kernel's frame takes about
- * three kilobytes (AT_MINSIGSTKSZ), our handler less than one:
+ * Alternate signal stacks that are too small for our signals. The kernel's frame takes about three
+ * kilobytes (AT_MINSIGSTKSZ), our handler less than one:
  *
- *   SMALL  no room for a second frame, while the program's own handler runs there: our signals
- *          are added to the mask of its handlers on alternate stacks (SA_ONSTACK), and come
- *          when they have returned. The program is shown the masks that it set.
- *   TINY   no room even for one frame and our handler: those run on the thread's own stack
- *          from now on.
+ *   SMALL  no room for a second frame while a handler of the program runs there: our signals are
+ *          added to the mask of the program's handlers on alternate stacks (SA_ONSTACK), and are
+ *          delivered when these return. The program is shown the masks that it set.
+ *   TINY   no room even for one frame and our handler: our handlers run on the thread's own stack
+ *          from then on.
  *
- * Both last from the first such stack to the end of the recording, for the whole process: an
- * action is the process's. The actions are exchanged with the kernel's, so that one which the
- * program sets at that moment is seen in what comes back, and put in again. Async-signal-safe,
- * as sigaltstack is.
+ * Both hold from the first such stack to the end of the recording, for the whole process, because
+ * actions belong to the process. Actions are exchanged with the kernel's, so that one that the
+ * program sets at the same moment is seen in what is returned, and installed again.
+ * Async-signal-safe, as sigaltstack is.
  */
 #include <string.h>
 #include <sys/auxv.h>
@@ -26,15 +26,15 @@
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
 #endif
-#define FRAME_BYTES_OLD 4096 /* kernels that do not say it */
-#define OUR_BYTES 4096       /* our handler, and room to breathe */
+#define FRAME_BYTES_OLD 4096 /* for kernels that do not report it */
+#define OUR_BYTES 4096       /* our handler, and some reserve */
 #define SIGNALS 64
 #define TRIES 8
 
 enum size { SMALL = 1, TINY = 2 };
 
-static uint32_t sizes; /* enum size bits of all that were ever set */
-/* Signals in whose mask it was we who put ours, for each of ours. */
+static uint32_t sizes; /* enum size bits of all stacks that were ever set */
+/* For each signal of ours, the signals to whose masks we have added it. */
 static uint64_t masked[WEFT_KEPT_COUNT];
 
 static int size_is(enum size size)
@@ -92,7 +92,7 @@ static void set_masked(int which, int signo, int is)
 		__atomic_fetch_and(&masked[which], ~altstack_bit_of(signo), __ATOMIC_RELAXED);
 }
 
-/* @change gives what is to stand there instead, or 0. */
+/* @change changes the action to the one to be installed, and returns 1; or 0. */
 static void altstack_exchange(int signo,
 			      int (*change)(int signo, struct sigaction *action, int which),
 			      int which)
@@ -108,11 +108,10 @@ static void altstack_exchange(int signo,
 			return;
 		if (weft_real_sigaction(signo, &new, &found) || altstack_is_same(&found, &stands))
 			return;
-		stands = new; /* what was found instead was set meanwhile: that one then */
+		stands = new; /* what was there instead was set meanwhile, and is handled in turn */
 	}
 }
 
-/* Ours, all that are installed now, in addition. */
 static int altstack_add(int signo, struct sigaction *action, int unused)
 {
 	int changes = 0;
@@ -175,7 +174,7 @@ void weft_altstack_note(const stack_t *stack)
 		change_all(altstack_add, 0);
 }
 
-/* @was: by signal of ours, as `masked` had it. */
+/* @was: of each signal of ours, what `masked` had. */
 static void altstack_show(struct sigaction *action, const int was[WEFT_KEPT_COUNT])
 {
 	for (int which = 0; which < WEFT_KEPT_COUNT; which++)
@@ -206,7 +205,7 @@ int weft_altstack_set_action(int signo, const struct sigaction *action, struct s
 	return result;
 }
 
-/* In a handler that opens all signals, as long as it is on a stack without room for them. */
+/* In a handler that unblocks all signals, while it is on a stack without room for them. */
 void weft_altstack_keep_closed(void)
 {
 	uint64_t ours = 0;

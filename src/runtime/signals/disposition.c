@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals that weft handles while the program is shown its own action for them: SIGPROF
- * and the priming signal. The program's action is kept here while ours is installed, carried
- * out when a signal comes that is not ours, and put back into the kernel at the end.
+ * The signals that weft handles while the program is shown its own action for them: SIGPROF and the
+ * priming signal. While our action is installed, the program's is kept here. It is carried out for
+ * signals that are not ours, and installed again at the end.
  *
- * Two copies and a version: a writer fills the copy that nobody reads and then publishes
- * it. Writers (install, uninstall, calls of sigaction) exclude each other by a word that they
- * spin on with all signals blocked; readers (handlers) never wait. The word is the writer's
- * pid: a forked child that inherits another's takes it over. A vfork child never writes here.
+ * Two copies and a version: a writer fills the copy that nobody reads, and then publishes it.
+ * Writers (install, uninstall, calls of sigaction) exclude each other by a lock, on which they spin
+ * with all signals blocked; readers (handlers) never wait. The lock holds the writer's pid, so that
+ * a forked child takes over one that it has inherited. A vfork child never writes here.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ struct kept {
 	weft_handler_fn *handler;
 	struct sigaction copies[2];
 	uint32_t version;           /* copies[version & 1] is the current one */
-	struct sigaction installed; /* ours, as libc tells it */
+	struct sigaction installed; /* our action as libc returns it */
 };
 
 static struct kept kept[WEFT_KEPT_COUNT];
@@ -76,7 +76,7 @@ static void get(struct kept *k, struct sigaction *action)
 	do {
 		seen = __atomic_load_n(&k->version, __ATOMIC_ACQUIRE);
 		memcpy(action, &k->copies[seen & 1], sizeof(*action));
-		/* Program order is enough for the compiler; a writer two versions on is seen. */
+		/* Against the compiler; a writer that is two versions ahead is seen below. */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
 }
@@ -87,7 +87,7 @@ void weft_disposition_get(enum weft_kept which, struct sigaction *action)
 }
 
 /* The lock is held. */
-static void disposition_put(struct kept *k, const struct sigaction *action)
+static void disposition_publish(struct kept *k, const struct sigaction *action)
 {
 	memcpy(&k->copies[(k->version + 1) & 1], action, sizeof(*action));
 	__atomic_store_n(&k->version, k->version + 1, __ATOMIC_RELEASE);
@@ -99,10 +99,10 @@ static int is_handler(const struct sigaction *action)
 }
 
 /*
- * Everything is blocked but the synchronous ones: one of them while blocked would kill. By bits:
- * sigfillset() leaves out what the C library uses itself, and a thread cancelled in the middle of
- * the handler would run its cleanup handlers from there. As the program's own handler asks, calls
- * are restarted and its alternate stack is used, or not.
+ * Everything but the synchronous signals is blocked: one of those kills if it is raised while
+ * blocked. Set bit by bit: sigfillset() leaves out the signals that the C library uses, and a
+ * thread cancelled in the middle of the handler would run its cleanup handlers from there.
+ * SA_RESTART and SA_ONSTACK are as in the program's own action.
  */
 static void fill_action(struct sigaction *ours, weft_handler_fn *handler,
 			const struct sigaction *theirs)
@@ -130,7 +130,7 @@ static int install_ours(struct kept *k, const struct sigaction *theirs)
 	return weft_real_sigaction(k->signo, NULL, &k->installed) ? -EINVAL : 0;
 }
 
-/* As the kernel and libc would tell it when asked: with libc's own way back from a handler. */
+/* Makes it what kernel and libc would return: with libc's own restorer. */
 static void normalise(const struct kept *k, struct sigaction *action)
 {
 	action->sa_flags |= k->installed.sa_flags & ~(SA_SIGINFO | SA_RESTART | SA_ONSTACK);
@@ -144,7 +144,7 @@ static int is_discarded(int signo, const struct sigaction *action)
 	return action->sa_handler == SIG_IGN || (action->sa_handler == SIG_DFL && signo == SIGURG);
 }
 
-/* What is pending goes when it becomes ignored, in all threads. */
+/* Pending signals are discarded, in all threads, when the signal becomes ignored. */
 static void discard_pending(int signo)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -156,12 +156,12 @@ static void discard_pending(int signo)
 }
 
 /* The lock is held. */
-static void disposition_take_over(struct kept *k, struct sigaction *theirs)
+static void disposition_replace(struct kept *k, struct sigaction *theirs)
 {
 	struct sigaction ours;
 
 	normalise(k, theirs);
-	disposition_put(k, theirs);
+	disposition_publish(k, theirs);
 	if (is_discarded(k->signo, theirs))
 		discard_pending(k->signo);
 	fill_action(&ours, k->handler, theirs);
@@ -178,13 +178,13 @@ int weft_disposition_change(int signo, const struct sigaction *action, struct si
 	int result = 0;
 
 	if (action)
-		wanted = *action; /* a bad address faults with nothing held */
+		wanted = *action; /* a bad address faults before the lock is taken */
 	old = disposition_lock();
 	k = disposition_find(signo);
 	if (k) {
 		before = k->copies[k->version & 1];
 		if (action)
-			disposition_take_over(k, &wanted);
+			disposition_replace(k, &wanted);
 	} else {
 		result = weft_real_sigaction(signo, action ? &wanted : NULL, &before);
 	}
@@ -210,7 +210,7 @@ int weft_disposition_is_ignored(enum weft_kept which)
 	return action.sa_handler == SIG_IGN;
 }
 
-/* What is shown and called from the first moment on is what was there before. */
+/* From the first moment on the program is shown, and has called, its action of before. */
 static int install(struct kept *k, int signo, weft_handler_fn *handler)
 {
 	struct sigaction theirs;
@@ -220,7 +220,7 @@ static int install(struct kept *k, int signo, weft_handler_fn *handler)
 	if (weft_real_sigaction(signo, NULL, &theirs))
 		return -EINVAL;
 	k->handler = handler;
-	disposition_put(k, &theirs);
+	disposition_publish(k, &theirs);
 	__atomic_store_n(&k->signo, signo, __ATOMIC_RELEASE);
 	if (!install_ours(k, &theirs))
 		return 0;
@@ -275,13 +275,13 @@ void weft_disposition_keep(enum weft_kept which)
 
 	if (k->signo && !weft_real_sigaction(k->signo, NULL, &theirs) &&
 	    !disposition_is_ours(&theirs, k)) {
-		disposition_put(k, &theirs);
+		disposition_publish(k, &theirs);
 		install_ours(k, &theirs);
 	}
 	disposition_unlock(old);
 }
 
-/* Signals of the program that wait for the process, or for this thread; ours are dropped. */
+/* Takes the program's signals that are pending for the process or this thread; drops ours. */
 static int disposition_take_pending(int signo, int (*ours)(const siginfo_t *),
 				    siginfo_t held[HELD_BACK_MAX])
 {
@@ -297,9 +297,9 @@ static int disposition_take_pending(int signo, int (*ours)(const siginfo_t *),
 }
 
 /*
- * Ours may be pending in any thread still (before Linux 6.13 also those of deleted timers), and
- * the default action of one would kill: to ignore a signal discards it everywhere. With a
- * handler of its own the program lives, and keeps what is pending.
+ * Signals of ours may still be pending in any thread (before Linux 6.13 also those of deleted
+ * timers), and the default action would kill: ignoring the signal first discards them everywhere.
+ * If the program has a handler of its own, they do no harm, and what is pending is kept.
  */
 static void disposition_restore(struct kept *k, int (*ours)(const siginfo_t *))
 {
@@ -324,15 +324,15 @@ void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_
 
 	weft_altstack_end((int)which);
 	old = disposition_lock();
-	/* Has somebody replaced it behind our back, theirs stays. */
+	/* If somebody has replaced our action without our hooks, theirs stays. */
 	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && disposition_is_ours(&now, k))
 		disposition_restore(k, ours);
 	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
 	disposition_unlock(old);
 }
 
-/* As without weft: the process dies of it. Our own handler must be gone for that. */
-static void die(int signo)
+/* As without weft: the process dies of the signal, for which our own handler must be gone. */
+static void die_of_signal(int signo)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};
 	uint64_t mask = 0;
@@ -376,7 +376,7 @@ void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, 
 		return;
 	if (action.sa_handler == SIG_DFL) {
 		if (signo != SIGURG)
-			die(signo);
+			die_of_signal(signo);
 		return;
 	}
 	if (action.sa_flags & (int)SA_RESETHAND) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The signals that weft handles, and what the program believes about them: disposition.c.
- * Async-signal-safe. While such a signal is kept, the kernel has our action for it and the
- * program is shown its own.
+ * Async-signal-safe. While such a signal is kept, our action for it is installed in the kernel, and
+ * the program is shown its own.
  */
 #ifndef WEFT_RUNTIME_DISPOSITION_H
 #define WEFT_RUNTIME_DISPOSITION_H
@@ -17,25 +17,24 @@ enum weft_kept {
 
 typedef void weft_handler_fn(int signo, siginfo_t *info, void *ucontext);
 
-/* 0, also when it is there already; -EBUSY: another signal is kept under @which; -EINVAL. */
-void weft_disposition_renew(void); /* installed: with the flags that are right now */
+/* 0, also if it is installed already; -EBUSY: another signal is kept under @which; -EINVAL. */
+void weft_disposition_renew(void); /* installs it again, with up-to-date flags */
 int weft_disposition_install(enum weft_kept which, int signo, weft_handler_fn *handler);
 
 /*
- * The program's own action stands in the kernel again. Pending signals of ours are discarded
- * where they would kill, @ours tells them from the program's. What somebody has put there by a
- * raw system call stays.
+ * Installs the program's own action again. Pending signals of ours, as told by @ours, are discarded
+ * if they would kill. An action that somebody has installed by a raw system call stays.
  */
 void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_t *info));
 
-/* libc may have replaced it behind our hooks: that becomes the program's, ours comes back. */
+/* An action that libc has installed without our hooks becomes the program's; ours comes back. */
 void weft_disposition_keep(enum weft_kept which);
 
 int weft_disposition_signal(enum weft_kept which);       /* its number; 0 = not kept */
 int weft_disposition_is_kept(int signo);                 /* as any of them */
 int weft_disposition_is_installed(enum weft_kept which); /* asks the kernel */
 
-/* As sigaction(), for the program: what it is shown and calls when kept, else the kernel's. */
+/* sigaction() for the program: of a kept signal, the action that it is shown; else the kernel's. */
 int weft_disposition_change(int signo, const struct sigaction *action, struct sigaction *was);
 
 void weft_disposition_get(enum weft_kept which, struct sigaction *action);

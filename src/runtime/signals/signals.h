@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's own signal actions for SIGPROF and the priming signal, kept while handlers of ours
- * stand in the kernel; and what becomes of ours where its stacks are small.
+ * The program's own signal actions for SIGPROF and the priming signal, kept while our handlers are
+ * installed, and what becomes of our signals where the program's stacks are small.
  *
- * Runs on any thread, in handlers too, and before the constructor: async-signal-safe. What the
- * program sets at the very moment that ours comes or goes is seen, and not lost.
+ * Runs on any thread, in handlers too, and before the constructor: async-signal-safe. An action
+ * that the program sets at the very moment that ours is installed or removed is not lost.
  *
  *   disposition.c  actions kept, carried out, put back
  *   altstack.c     stacks too small for signals
