@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the environment tells the programs that this one begins of weft.
+ * What the environment of the programs that this one starts says about weft.
  *
- *   LD_PRELOAD   our own entry, and that of libweft-waits.so, are left out where the file cannot
- *                be found any more (after chroot, in another mount namespace): the loader of
- *                every program begun there would complain about it on the program's stderr
- *   WEFT_SOCKET  a collector that attached (header.tell_children) is not in the environment with
- *                which this program began. So exec puts its address in, where there is none.
- *                system and popen begin their programs inside libc, with environ: for them the
- *                constructor has put a string of ours there, empty as long as nobody attached
- *                records (where LD_PRELOAD names us: who is linked with us finds nothing in its
- *                environment that it did not put there)
+ *   LD_PRELOAD   our own entry, and that of libweft-waits.so, are left out if the file cannot be
+ *                found any more (after chroot, in another mount namespace): the loader of every
+ *                program started there would complain about it on the program's stderr
+ *   WEFT_SOCKET  the address of a collector that attached (header.tell_children) is not in the
+ *                environment with which this program was started. So exec adds it, if there is
+ *                none. system and popen start their programs inside libc, with environ: for them
+ *                the constructor has put a string of ours there, which is empty unless a
+ *                recording is attached (only if LD_PRELOAD names us: a program that is linked
+ *                with us finds nothing in its environment that it did not put there)
  *
- * The address makes nobody load us: LD_PRELOAD is left as who begins a program set it.
+ * The address alone makes no program load us: LD_PRELOAD stays as it was set.
  *
- * Before exec this runs in a vfork child, maybe: no allocation, nothing written but that string,
- * and the room that the caller gives.
+ * This may run in a vfork child, before exec: it does not allocate, and writes only to that string
+ * and to the room that the caller gives.
  */
 #include "runtime/hooks/environment.h"
 
@@ -44,8 +44,8 @@ static struct {
 	size_t bytes; /* 0: not known, or no path */
 } own[OWN_COUNT];
 
-/* Handed down as it stands, also by others this very moment. Its value begins with 0 while there is
- * nobody to meet: that byte is the last one written when there is. */
+/* In environ, and so handed down, possibly by other threads at this moment. Its value begins with a
+ * 0 byte while there is no collector; that byte is the last one written when there is. */
 static char socket_entry[SOCKET_BYTES + PATH_BYTES] = SOCKET;
 
 static void environment_note(int which, const void *address)
@@ -70,7 +70,7 @@ void weft_environment_open(void)
 
 /* ---- LD_PRELOAD */
 
-/* The loader takes both for the end of a name. */
+/* The loader accepts both as the end of a name. */
 static size_t word_bytes(const char *at)
 {
 	return strcspn(at, ": ");
@@ -101,7 +101,7 @@ static int is_preload(const char *entry)
 	return !strncmp(entry, PRELOAD, PRELOAD_BYTES) && names_us(entry + PRELOAD_BYTES);
 }
 
-/* They lie side by side: one is gone, both are. */
+/* Both files lie in one directory: if one is gone, both are. */
 static int file_is_gone(void)
 {
 	long found = sys_call3(SYS_faccessat, AT_FDCWD, own[US].path, 0);
@@ -109,7 +109,7 @@ static int file_is_gone(void)
 	return found == -ENOENT || found == -ENOTDIR;
 }
 
-/* The entry without our word; returns what is behind its end. */
+/* Copies the entry without our word; returns its end. */
 static char *copy_others(char *to, const char *entry)
 {
 	char *start = to + PRELOAD_BYTES;
@@ -144,7 +144,7 @@ static int follows(void)
 	return __atomic_load_n(&socket_entry[SOCKET_BYTES], __ATOMIC_ACQUIRE) != 0;
 }
 
-/* The collector may be writing it: what is torn is no socket, or none yet. */
+/* The collector may be writing it: a torn address is no socket, or not yet one. */
 static int socket_to_tell(char socket[PATH_BYTES])
 {
 	const struct weft_session_header *h = weft_rt.header;
@@ -162,7 +162,7 @@ static int socket_to_tell(char socket[PATH_BYTES])
 	       __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) == number;
 }
 
-/* Two at a time write the same. */
+/* Two threads at once write the same. */
 void weft_environment_refresh(void)
 {
 	char socket[PATH_BYTES], *value = socket_entry + SOCKET_BYTES;

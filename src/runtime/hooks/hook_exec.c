@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec hands down what the program set, not what we did: an ignored SIGPROF or priming signal
- * stays ignored, a blocked SIGPROF blocked; and what the environment tells of us
- * (environment.c). A real-time priming signal is let go of first: one that came during exec
- * would end what it begins. Our timers are the kernel's business: exec flushes them.
+ * exec hands down what the program set, not what we did: an ignored SIGPROF or priming signal stays
+ * ignored, a blocked SIGPROF blocked; and the environment, as environment.c changes it. A real-time
+ * priming signal is given up first: one that came during exec would kill the new program. Our
+ * timers need nothing: exec deletes them.
  *
- * A wrapper may run in a vfork child, in its parent's memory: it writes nothing but its own
- * stack, and makes system calls only where there is something to hand down; both tables
- * that these change, mask and actions, are the child's own.
+ * A wrapper may run in a vfork child, in its parent's memory: it writes only to its own stack, and
+ * makes system calls only if there is something to hand down; the mask and the actions that these
+ * change are the child's own.
  */
 #include <alloca.h>
 #include <errno.h>
@@ -30,12 +30,12 @@ extern char **environ;
 
 struct handed_down {
 	int blocks;
-	int ignores[WEFT_KEPT_COUNT]; /* the signals that were made to be ignored; 0 = none */
+	int ignores[WEFT_KEPT_COUNT]; /* signals that were set to be ignored; 0 = none */
 	struct sigaction ours[WEFT_KEPT_COUNT];
-	int prime_signal; /* let go of; 0 = none */
+	int prime_signal; /* the one that was given up; 0 = none */
 };
 
-/* A vfork child that has set its own action hands that down. */
+/* A vfork child that has set an action of its own hands that down. */
 static int ignore(enum weft_kept which, struct sigaction *ours)
 {
 	int signo = weft_disposition_signal(which);
@@ -48,7 +48,7 @@ static int ignore(enum weft_kept which, struct sigaction *ours)
 	return weft_real_sigaction(signo, &ignored, ours) ? 0 : signo;
 }
 
-/* What is about to be begun is to find the recording that has just attached. */
+/* The program about to be started is to join a recording that has just attached. */
 static void meet_attached(void)
 {
 	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
@@ -70,7 +70,7 @@ static void hand_down(struct handed_down *h)
 		h->ignores[i] = ignore((enum weft_kept)i, &h->ours[i]);
 }
 
-/* Of this very process, not of a child that it spawns. */
+/* For exec of this process, not for a child that it spawns. */
 static void hook_exec_hand_over(struct handed_down *h)
 {
 	hand_down(h);
@@ -79,7 +79,7 @@ static void hook_exec_hand_over(struct handed_down *h)
 		h->prime_signal = weft_prime_before_exec();
 }
 
-/* In the frame of the wrapper. */
+/* In the frame of the wrapper, whose room it uses. */
 #define PASS_ENVIRONMENT(env)                                                                      \
 	do {                                                                                       \
 		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_environment_room(env) : 0;    \
@@ -87,7 +87,7 @@ static void hook_exec_hand_over(struct handed_down *h)
 			(env) = weft_environment_pass(env, alloca(room));                          \
 	} while (0)
 
-/* It failed, or it was another process that was begun. */
+/* exec failed, or another process was started. */
 static void hook_exec_take_back(const struct handed_down *h)
 {
 	int saved = errno;
@@ -157,7 +157,7 @@ static size_t count_arguments(va_list list)
 	return count;
 }
 
-/* @argv has room for first, the rest and NULL; @list is left behind the NULL. */
+/* @argv has room for first, the rest and NULL; @list is advanced beyond the NULL. */
 #define COLLECT(argv, first, list)                                                                 \
 	do {                                                                                       \
 		size_t at = 0;                                                                     \
@@ -245,8 +245,8 @@ WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_a
 	return result;
 }
 
-/* Both spawn inside libc. The program begun by system may take its time: so long this thread is
- * really blocked, and an ignored SIGPROF is ignored in all threads. */
+/* Both spawn inside libc. The program that system starts may run for long: until then this thread
+ * is really blocked, and an ignored SIGPROF is ignored in all threads. */
 WEFT_API int system(const char *command)
 {
 	struct handed_down h;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * _exit of a process that is PID 1 of its namespace and has begun the recording: the kernel
- * kills all others there when it ends, the collector too, so it waits for the file as the
- * destructor does, which _exit does not run. Nobody else waits here; what CPU time was used all
- * leave behind.
+ * _exit of a process that is PID 1 of its namespace and has started the recording: when it ends,
+ * the kernel kills all others there, the collector too. So it waits for the file, as the destructor
+ * does, which _exit does not run. No other process waits here; all leave the CPU time that they
+ * used.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * _Fork, and clone without CLONE_VM: no atfork handler runs in their children, so these tell the
- * child at once that it is one, as its first write of a context otherwise would (fork.c). Of
- * children made by raw system calls nobody knows before that write, or their exec.
+ * _Fork, and clone without CLONE_VM, run no atfork handler in their children. So these hooks do at
+ * once what the child's first write of a context would do otherwise (fork.c). A child made by a raw
+ * system call is not noticed before that write, or its exec.
  *
  * Async-signal-safe, as _Fork must be.
  */
@@ -23,7 +23,7 @@ static void hook_fork_notice(void)
 
 pid_t _Fork(void);
 
-/* Where libc has none, only programs that look for it by dlsym come here. */
+/* If libc has none, only programs that look it up by dlsym come here. */
 WEFT_API pid_t _Fork(void)
 {
 	pid_t pid = weft_real(_Fork) ? weft_real(_Fork)() : weft_real(fork)();
@@ -33,7 +33,7 @@ WEFT_API pid_t _Fork(void)
 	return pid;
 }
 
-/* In the frame of the caller, of which the child has a copy. */
+/* In the frame of the caller, which the child has a copy of. */
 struct clone_start {
 	int (*run)(void *);
 	void *arg;
@@ -55,7 +55,7 @@ WEFT_API int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
 	void *parent_tid, *tls, *child_tid;
 	va_list more;
 
-	/* As many as there may be; those that are not there are not looked at. */
+	/* Reads as many as there may be; clone does not use those that were not passed. */
 	va_start(more, arg);
 	parent_tid = va_arg(more, void *);
 	tls = va_arg(more, void *);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sigsetjmp and siglongjmp: the buffer keeps the kernel's mask, in which SIGPROF is open for a
- * thread that believes it blocked. What it believed is noted beside, in the last word of the
- * buffer's room for the mask, of which the kernel fills 8 bytes; and comes back with the mask.
+ * sigsetjmp and siglongjmp: the buffer holds the kernel's mask, in which SIGPROF is open for a
+ * thread that believes it blocked. That belief is stored beside the mask, in the last word of the
+ * buffer's room for it (of which the kernel uses 8 bytes), and restored with the mask.
  *
- * sigsetjmp must see its caller's registers and stack: ours notes and jumps on to libc's.
+ * sigsetjmp must see its caller's registers and stack: ours stores the belief and jumps to libc's.
  */
 #include <setjmp.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
 
-#define NOTE UINT64_C(0xB37C5A9E0FD1624C) /* its lowest bit: believed blocked */
+#define NOTE UINT64_C(0xB37C5A9E0FD1624C) /* lowest bit: believed blocked */
 
 #if defined(__x86_64__)
 #define REGISTERS 8
@@ -22,7 +22,7 @@
 #define REGISTERS 22
 #endif
 
-/* glibc's and musl's jmp_buf; what musl has in the place of was_saved is never 0 then. */
+/* glibc's and musl's jmp_buf; in musl's the word at was_saved is never 0. */
 struct buffer {
 	uint64_t registers[REGISTERS];
 	int32_t was_saved;
@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct buffer) == sizeof(sigjmp_buf), "jmp_buf");
 
 void *weft_jump_note(void *env, int saves_mask) __attribute__((used, visibility("hidden")));
 
-/* Returns where to jump on. A buffer that keeps no mask may be a shorter one. */
+/* Returns the address to jump to. A buffer without a mask may be a shorter one. */
 void *weft_jump_note(void *env, int saves_mask)
 {
 	struct buffer *buffer = env;
@@ -125,7 +125,7 @@ WEFT_API _Noreturn void _longjmp(jmp_buf env, int value)
 
 _Noreturn void __longjmp_chk(jmp_buf env, int value);
 
-/* What siglongjmp is in programs built with _FORTIFY_SOURCE. */
+/* siglongjmp calls this in programs built with _FORTIFY_SOURCE. */
 WEFT_API _Noreturn void __longjmp_chk(jmp_buf env, int value)
 {
 	believe_as_then(env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that change a thread's signal mask: what becomes of SIGPROF there, mask.c decides. */
+/* Calls that change a thread's signal mask; mask.c decides about SIGPROF in it. */
 #include "runtime/hooks/hooks.h"
 
 #include "runtime/core/real.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mlockall, whose price is the address space that there is: the session's and the tables', all
- * but a little of it reserved and no more, must not count for the program. So what the program
- * locks is its own: where the kernel refuses the whole by RLIMIT_MEMLOCK, and would not refuse
- * the program's own mappings, these are locked one by one; where it locks the whole, ours are
- * let go again, or they would use up the limit of a program that gives up its privileges later.
+ * mlockall costs all address space that is mapped. That of the session and the tables, nearly all
+ * of it only reserved, must not count for the program. So only the program's own mappings are
+ * locked: if the kernel refuses mlockall by RLIMIT_MEMLOCK, but would not refuse those, they are
+ * locked one by one; if it locks everything, ours are unlocked again, or they would use up the
+ * limit of a program that gives up its privileges later.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -23,7 +23,7 @@
 #endif
 #define LOCK_ON_FAULT 1 /* MLOCK_ONFAULT */
 #define PAGE UINT64_C(4096)
-#define USER_TOP (UINT64_C(1) << 63) /* the vsyscall page, which is no mapping, lies above */
+#define USER_TOP (UINT64_C(1) << 63) /* the vsyscall page above it is no mapping */
 
 struct range {
 	uint64_t low, high;
@@ -32,7 +32,7 @@ enum { SESSION, TABLES, LIBRARY, OURS };
 
 extern const ElfW(Ehdr) library __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
-/* Linked from 0 on, as shared objects are. */
+/* Shared objects are linked at address 0. */
 static struct range find_library(void)
 {
 	const uint8_t *begin = (const uint8_t *)&library;
@@ -64,7 +64,7 @@ static int hook_mlock_is_ours(const struct range ours[OURS], const struct range 
 	return 0;
 }
 
-/* The numbers that begin each line of /proc/self/maps. */
+/* Parses the range at the beginning of each line of /proc/self/maps. */
 struct parser {
 	struct range now;
 	int part; /* 0: low, 1: high, 2: the rest of the line */
@@ -86,7 +86,7 @@ static int hook_mlock_take(struct parser *p, char c)
 	return 0;
 }
 
-/* All that the program maps, in bytes; @locks: and each is locked. 0: not to be had. */
+/* The size of all of the program's mappings; @locks: locks each. 0: unknown. */
 static uint64_t go_through(const struct range ours[OURS], int locks, long how)
 {
 	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
@@ -103,7 +103,8 @@ static uint64_t go_through(const struct range ours[OURS], int locks, long how)
 			    hook_mlock_is_ours(ours, &p.now))
 				continue;
 			bytes += p.now.high - p.now.low;
-			if (locks) /* what cannot be touched is locked, and said to be an error */
+			/* the result is ignored: an area without access is locked all the same */
+			if (locks)
 				sys_call3(how ? SYS_mlock2 : SYS_mlock, p.now.low,
 					  p.now.high - p.now.low, how);
 		}
@@ -123,7 +124,7 @@ static int lock_own(const struct range ours[OURS], int flags)
 		if (sys_call1(SYS_mlockall, flags & ~MCL_CURRENT))
 			return -ENOMEM;
 	} else {
-		sys_call0(SYS_munlockall); /* what comes later is locked no longer */
+		sys_call0(SYS_munlockall); /* later mappings are no longer locked */
 	}
 	go_through(ours, 1, flags & MCL_ONFAULT ? LOCK_ON_FAULT : 0);
 	return 0;

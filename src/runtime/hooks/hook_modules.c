@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlclose: whose code lay at an address, and until when. What is loaded is looked at before
- * and after; dlopen needs no hook for that (and must have none: libc looks at who called it).
+ * dlclose: whose code was at an address, and until when. The loaded modules are listed before and
+ * after it; dlopen needs no hook for that (and must have none: libc checks its caller).
  *
- * While a call is in progress, and after it has unloaded something until the collector has
- * looked again, the module map is stale by header.modules_epoch (abi/module_map.h).
+ * While a call is in progress, and after it has unloaded something until the collector has read the
+ * modules again, the module map is stale by header.modules_epoch (abi/module_map.h).
  */
 #include <dlfcn.h>
 

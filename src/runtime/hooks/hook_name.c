@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads are called: pthread_setname_np, and prctl's PR_SET_NAME (hook_prctl.c). A thread
- * may be gone before the collector comes to look at its name in /proc, where it would find that of
- * its creator as long as it has none of its own: so the given name is left in its slot, too
- * (abi/session.h). What raw system calls or a write to /proc give is not seen here; the collector
- * finds it in /proc where the slot has none.
+ * Names of threads: pthread_setname_np, and prctl's PR_SET_NAME (hook_prctl.c). A thread may have
+ * ended before the collector reads its name in /proc, where a thread without a name of its own has
+ * its creator's: so the name is stored in its slot, too (abi/session.h). Names given by raw system
+ * calls or by writing to /proc are not seen here; the collector finds them in /proc if the slot has
+ * none.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 
-#define NAME_BYTES 15 /* that the kernel keeps */
+#define NAME_BYTES 15 /* the kernel keeps no more */
 
 _Static_assert(sizeof(((struct weft_slot *)0)->given_name) == NAME_BYTES + 1, "with its NUL");
 
@@ -41,7 +41,7 @@ void weft_name_own(const char *name)
 		hook_name_put(weft_slot_mine(), name);
 }
 
-/* Another's, which lives: the caller has its handle. It may have no slot (yet). */
+/* The slot of another thread, which exists: the caller has its handle. It may have none (yet). */
 static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
 	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of notifications (SIGEV_THREAD): timer_create and mq_notify, interposed. Libc begins
- * those threads by a pthread_create of its own, that of timers with nearly all signals blocked, or
- * it calls the program's function again and again in one. So the function that libc is told is one
- * of ours, which does what the start hook does, has SIGPROF open (mask.c: the program sees it
- * blocked), and calls the program's with the very same value.
+ * Threads of notifications (SIGEV_THREAD): timer_create and mq_notify, interposed. libc starts
+ * those threads by a pthread_create of its own, those of timers with nearly all signals blocked, or
+ * it calls the program's function again and again in one thread. So libc is given a function of
+ * ours, which does what the start hook does, opens SIGPROF (mask.c: the program sees it blocked),
+ * and calls the program's function with the same value.
  *
- * There is one of ours for each different function (and size of stack), for ever: nobody knows when
- * a deleted timer's last thread has begun. Values are passed through, so a million timers take no
- * more room than one. Of functions beyond these the program's own is told, and counted.
+ * There is one function of ours for each different function (and stack size), for ever: nobody
+ * knows when the last thread of a deleted timer has started. Values are passed through, so that a
+ * million timers take no more room than one. When all are in use, libc gets the program's own
+ * function, which is counted.
  *
- * Writers: any thread, each row once. A row that is being filled is passed over: two of one
+ * Writers: any thread, each row once. A row that is being filled is skipped: two rows of one
  * function do no harm.
  */
 #include <dlfcn.h>
@@ -29,7 +30,7 @@ enum { FREE, FILLING, FILLED };
 typedef void notify_fn(union sigval value);
 
 struct notified {
-	uint32_t state; /* stored with release: the rest stands before it */
+	uint32_t state; /* stored last, with release */
 	notify_fn *function;
 	uint64_t stack_bytes;
 };
@@ -115,7 +116,7 @@ static notify_fn *ours_for(notify_fn *function, uint64_t stack_bytes)
 	return function;
 }
 
-/* @copy: room for another. What has no function faults as without us. */
+/* @copy: room for the changed event. One without a function faults as it would without us. */
 static const struct sigevent *with_ours(const struct sigevent *event, struct sigevent *copy)
 {
 	if (!event || event->sigev_notify != SIGEV_THREAD || !event->sigev_notify_function ||
@@ -128,7 +129,7 @@ static const struct sigevent *with_ours(const struct sigevent *event, struct sig
 	return copy;
 }
 
-/* In librt on an older glibc, which may have been loaded for one module alone. */
+/* In librt on an older glibc, which may have been loaded for one module only. */
 static void *in_librt(const char *name)
 {
 	void *librt = weft_real(dlopen)("librt.so.1", RTLD_LAZY | RTLD_NOLOAD);

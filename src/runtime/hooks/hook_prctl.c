@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that filters its system calls from now on (seccomp, before which almost all set
- * no_new_privs) may be killed for one that it does not know. So nothing more is asked for there
- * than what its own code does, and a return from a signal: what was armed ticks on; threads that
- * begin later have no timer (threads_no_timer), stacks of unknown bounds give their pc, children
- * without exec no session. The tables of now are opened before.
+ * A program that filters its system calls from now on (seccomp, before which nearly all set
+ * no_new_privs) may be killed for a call that its filter does not know. So weft makes no call any
+ * more but those of the program's own code and the return from a signal: armed timers tick on;
+ * threads started later have no timer (threads_no_timer), samples of stacks with unknown bounds
+ * have only their pc, children without exec have no session. All present tables are opened before.
  *
- * A filter that is set by a raw system call without no_new_privs is not seen; one that exec
- * hands down refuses from the start, and what it refuses is left out.
+ * A filter set by a raw system call without no_new_privs is not seen; one handed down by exec
+ * refuses from the start, and what it refuses is left out.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 
 static void be_careful(void)
 {
-	/* Not for a vfork child, whose filter is its own. */
+	/* Not in a vfork child, whose filter is its own. */
 	if (weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid)
 		return;
 	if (weft_rt_is_careful())

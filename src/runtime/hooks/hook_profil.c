@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc's own profiler (gprof: cc -pg, profil). It installs its SIGPROF action behind our
- * hooks, by a call inside libc: after it has begun, that action becomes the program's, which
- * gets its own ITIMER_PROF's signals, and ours is installed again. When it ends libc puts
- * back what it found: that must be ours, or our next tick would kill. The start code of a
- * -pg program may run before our constructor; so ours is there first.
+ * libc's own profiler (gprof: cc -pg, profil). It installs its SIGPROF action by a call inside
+ * libc, which our hooks do not see: after it has begun, that action becomes the program's, which
+ * gets its own ITIMER_PROF's signals, and ours is installed again. When it ends, libc restores the
+ * action that it found: that must be ours, or our next tick would kill. The start code of a -pg
+ * program may run before our constructor; then our action is installed first.
  */
 #include <stdlib.h>
 

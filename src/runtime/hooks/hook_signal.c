@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispositions: while a handler of ours is installed, sigaction and its kin show the program
- * its own action for that signal, SIGPROF or the priming one, and change that (disposition.c);
- * all other signals pass through.
+ * While a handler of ours is installed, sigaction and its like show the program its own action for
+ * that signal, SIGPROF or the priming one, and change that (disposition.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "runtime/sample/sampler.h"
 #include "runtime/signals/altstack.h"
 
-/* Ours, or might become ours at this moment. */
+/* A signal of ours, or one that may become ours at this moment. */
 static int hook_signal_is_kept(int signo)
 {
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
@@ -54,7 +53,7 @@ static int hook_signal_change(int signo, const struct sigaction *action, struct 
 	return result;
 }
 
-/* A vfork child's actions are its own, and what is known of them its parent's. */
+/* A vfork child's actions are its own, while the masks kept here are its parent's. */
 static int masks_are_kept(void)
 {
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_altstack_is_small() &&
@@ -89,7 +88,7 @@ static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned in
 	return hook_signal_change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
 }
 
-/* What siginterrupt has said, for signal to follow. */
+/* Signals for which siginterrupt was called: signal() must obey it. */
 static uint64_t interrupting;
 
 static int interrupts_calls(int signo)
@@ -104,7 +103,7 @@ WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)
 	return set_handler(signo, handler, interrupts_calls(signo) ? 0 : SA_RESTART, 1);
 }
 
-/* the ones that not every libc declares */
+/* not every libc declares these */
 weft_signal_fn bsd_signal(int signo, weft_signal_fn handler);
 weft_signal_fn ssignal(int signo, weft_signal_fn handler);
 weft_signal_fn sysv_signal(int signo, weft_signal_fn handler);

@@ -22,7 +22,7 @@
 #pragma weak pthread_attr_getstack
 #pragma weak pthread_attr_getstacksize
 
-/* Guard pages and the control block's own room: the deepest of a stack counts as unknown. */
+/* For guard pages and the control block: the deepest part of a stack counts as unknown. */
 #define STACK_MARGIN (UINT64_C(16) << 10)
 
 struct start {
@@ -100,14 +100,14 @@ struct weft_thread_stack weft_thread_stack(const pthread_attr_t *attr)
 	}
 	if (attr && !pthread_attr_getstacksize(attr, &bytes))
 		stack.bytes = bytes;
-	/* Without an address of the program's own, glibc answers 0 - size. */
+	/* For a stack that the program did not allocate, glibc returns 0 - size. */
 	if (attr && !pthread_attr_getstack(attr, &low, &bytes) && low &&
 	    (uintptr_t)low + bytes != 0 && (uintptr_t)low < (UINT64_C(1) << 63))
 		stack.low = (uint64_t)(uintptr_t)low;
 	return stack;
 }
 
-/* Then nothing is inherited. (Not every libc has that; what it has is looked up by now.) */
+/* Then nothing is inherited. (Not every libc has this function.) */
 static int has_own_mask(const pthread_attr_t *attr)
 {
 	sigset_t set;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls that wait for signals, or with a mask of their own. While a thread waits SIGPROF is
- * as open or blocked as the program asks, so that the kernel itself ends the wait or does not: a
- * waiting thread has no CPU time that could be sampled.
+ * The calls that wait for signals, or with a mask of their own. While a thread waits, SIGPROF is as
+ * open or blocked as the program asks, so that the kernel itself decides whether it ends the wait:
+ * a waiting thread has no CPU time that could be sampled.
  *
- * sigwait and its like take a SIGPROF that comes to another thread, too: mask.c hands it on.
- * A SIGPROF that is read by signalfd must be pending, for that its readers are closed there.
+ * sigwait and its like also accept a SIGPROF that was delivered to another thread: mask.c hands it
+ * on. A SIGPROF that is read by signalfd must be pending, so its readers are closed (mask.c).
  */
 #include "runtime/hooks/hooks.h"
 
@@ -88,7 +88,7 @@ WEFT_API int epoll_pwait(int fd, struct epoll_event *events, int count, int time
 int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout,
 		 const sigset_t *mask);
 
-/* Where libc has none, only programs that look for it by dlsym come here. */
+/* If libc has none, only programs that look it up by dlsym come here. */
 static int raw_epoll_pwait2(int fd, struct epoll_event *events, int count,
 			    const struct timespec *timeout, const sigset_t *mask)
 {
@@ -118,7 +118,7 @@ WEFT_API int epoll_pwait2(int fd, struct epoll_event *events, int count,
 	return result;
 }
 
-/* libc's own would go past the hooks. sigpause takes a mask on glibc, a signal on musl. */
+/* libc's own would bypass the hooks. sigpause takes a mask on glibc, a signal on musl. */
 int __xpg_sigpause(int signo);
 int __sigpause(int signo_or_mask, int is_signo);
 
@@ -170,7 +170,7 @@ static int64_t time_left_ns(const struct timespec *timeout, uint64_t began_ns)
 	return left > 0 ? left : 0;
 }
 
-/* Our own ticks, pending from before the wait, are not for the program. */
+/* Our own ticks, pending since before the wait, are not for the program. */
 static int wait_for_theirs(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	uint64_t began_ns = clock_monotonic_ns();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interposed functions of libc, and the little that they share: each group can be switched off
- * (core/hook_groups.h). What the program asks for is what it gets and is shown; what weft needs
- * beside is done by the rooms below.
+ * (core/hook_groups.h). The program gets what it asks for, and is shown that; whatever else weft
+ * needs is done by the rooms below.
  *
- * Runs on the program's threads, before the constructor too: then libc's function alone is
- * called. In a vfork child nothing is done between vfork and exec.
+ * Runs on the program's threads, before the constructor, too: then only libc's function is called.
+ * In a vfork child nothing is done between vfork and exec.
  *
  *   hook_thread.c   pthread_create: the start hook
  *   thread_start.h  its parts, for other threads
@@ -15,8 +15,8 @@
  *   hook_exec.c     exec and spawn
  *   environment.c   what children are told
  *   hook_exit.c     _exit
- *   hook_signal.c   sigaction and its kin
- *   hook_mask.c     sigprocmask and its kin
+ *   hook_signal.c   sigaction and its like
+ *   hook_mask.c     sigprocmask and its like
  *   hook_altstack.c sigaltstack
  *   hook_wait.c     waits for signals, or with masks
  *   hook_jump.c     sigsetjmp, siglongjmp

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaded late, by dlopen: every loaded module's call slots for the functions that have hooks are
- * turned from libc's to ours. A slot is changed only when it holds an address in libc, or still
- * one of its own module (not yet bound) and the name would be bound to libc's: whoever else
- * stands before libc (a sanitizer, another profiler) is left there. Our own object, libc and the
+ * For a library loaded late, by dlopen: in every loaded module, the call slots of functions that
+ * have hooks are redirected from libc's to ours. A slot is changed only if it holds an address in
+ * libc, or if it still holds one of its own module (not yet bound) and the name would be bound to
+ * libc's: another interposer (a sanitizer, another profiler) stays. Our own object, libc and the
  * loader are never touched, nor are sanitizers' runtimes.
  *
- * Modules that come later are patched behind the dlopen that brings them. dlopen is called on
- * behalf of the program only where nothing depends on who calls; else it is jumped to, as if the
- * program had called it, and what it brought is looked for at the next dlsym, dlclose, dlopen
- * or pthread_create (`pending`). That is why neither dlopen nor dlsym is ever interposed by name.
+ * Modules loaded later are patched after the dlopen that loads them. dlopen is called on behalf of
+ * the program only if nothing depends on the caller; else it is jumped to, as if the program had
+ * called it, and the new modules are looked for at the next dlsym, dlclose, dlopen or
+ * pthread_create (`pending`). For that reason neither dlopen nor dlsym is interposed by name.
  */
 #include "runtime/hooks/patch.h"
 
@@ -73,7 +73,7 @@ struct hook {
 	const char *name;
 	const void *function;
 	uint32_t group;
-	int binds_to_libc; /* where it is not bound yet */
+	int binds_to_libc; /* for slots that are not bound yet */
 };
 
 static struct hook hooks[] = {
@@ -88,7 +88,7 @@ static struct hook hooks[] = {
 static int is_late;
 static uint32_t pending;
 
-/* [low, high) of the modules that libc consists of, and of the loader and of our own. */
+/* [low, high) of the modules of libc, of the loader, and of our own. */
 struct range {
 	uint64_t low, high;
 };
@@ -108,7 +108,7 @@ static int is_libc(uint64_t address)
 	return 0;
 }
 
-/* What stands for each range; 0 = there is none. */
+/* A symbol of each range by which it is recognised; 0 = there is none. */
 static void find_marks(uint64_t marks[RANGES])
 {
 	marks[LIBC] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getauxval");
@@ -117,7 +117,7 @@ static void find_marks(uint64_t marks[RANGES])
 	marks[LIBRT] = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "timer_settime");
 	marks[LOADER] = getauxval(AT_BASE);
 	marks[OURS] = (uint64_t)(uintptr_t)&is_late;
-	dlerror(); /* a failed dlsym is no business of the program's */
+	dlerror(); /* a dlsym that failed must not show in the program's dlerror */
 }
 
 struct places {
@@ -143,7 +143,7 @@ static int place_one(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Only what libc defines itself: where another stands before it, that one is bound to. */
+/* Only functions that libc itself defines: if another object interposes one, slots bind to that. */
 static void find_bindings(void)
 {
 	for (size_t i = 0; i < HOOK_COUNT; i++) {
@@ -219,7 +219,7 @@ static int is_spared(const struct patch_module *m, const char *path)
 	return is_sanitizer(path);
 }
 
-/* The loader's list: which, and how many there were. */
+/* The loader's list, by its counters and its length. */
 struct modules {
 	unsigned long long added, removed;
 	int count;
@@ -246,7 +246,6 @@ static int patch_one(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* From the @from-th module on; what was patched before is found as it should be. */
 static void patch_all(int from)
 {
 	struct patching p = {.from = from};
@@ -276,7 +275,7 @@ static struct modules modules_now(void)
 	return modules;
 }
 
-/* Beyond that it is the caller's paths, and the caller's folder, that are searched by. */
+/* For other names dlopen depends on its caller: on its search paths, and its directory. */
 struct caller {
 	uint64_t address;
 	int is_found, has_paths, others_have;
@@ -344,7 +343,7 @@ void weft_patch_catch_up(void)
 		patch_all(0);
 }
 
-/* So that a copy that is loaded later finds this one (copies.c). */
+/* So that a copy loaded later finds this one (copies.c). */
 static void show_symbols(void)
 {
 	Dl_info info;
@@ -354,7 +353,7 @@ static void show_symbols(void)
 	dlerror();
 }
 
-/* Of the other threads' nothing is known. */
+/* The alternate stacks of other threads stay unknown. */
 static void note_own_stack(void)
 {
 	stack_t stack;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of an object that was loaded after libc: nobody's call would reach them by its name, so
- * the callers' tables are patched. Not in a handler.
+ * Hooks of an object that was loaded after libc: calls by name do not reach them, so the callers'
+ * tables are patched. Not in a handler.
  */
 #ifndef WEFT_RUNTIME_PATCH_H
 #define WEFT_RUNTIME_PATCH_H
@@ -11,13 +11,13 @@
 #include <stdint.h>
 #include <time.h>
 
-/* In the constructor, when libc was there first: all that is loaded. */
+/* In the constructor, if libc was loaded before us: patches all loaded modules. */
 void weft_patch_open(void);
 
-/* What has been loaded since a dlopen that could not be waited for, if there was one. */
+/* Patches what has been loaded since a dlopen that could not be waited for, if any. */
 void weft_patch_catch_up(void);
 
-/* patch_module.c: the parts of one loaded module that matter here. */
+/* patch_module.c: the parts of one loaded module that are needed here. */
 struct patch_module {
 	uint64_t base, low, high; /* [low, high): where it is mapped */
 	uint64_t relro_low, relro_high;
@@ -26,23 +26,23 @@ struct patch_module {
 	const ElfW(Rela) * tables[2];
 	uint64_t counts[2];
 	int has_rpath, has_runpath;
-	const uint16_t *versions; /* of each symbol: its number in needs; NULL: none have any */
+	const uint16_t *versions; /* for each symbol its number in needs; NULL: no versions */
 	const void *needs;
 };
 void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info);
 
-/* The name that a slot is to be filled for; NULL: not one that calls go through. */
+/* The name of the function that a slot is for; NULL: it is not for calls. */
 const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r);
 
-/* The version of it that is asked for; NULL: any. */
+/* The version of the function that the module needs; NULL: any. */
 const char *weft_patch_version(const struct patch_module *m, const ElfW(Rela) * r);
 
-/* patch_old.c: libc's of before glibc 2.3.3, if that is the one that @caller's module means. */
+/* patch_old.c: libc's timer_create of before glibc 2.3.3, if @caller's module needs that. */
 typedef int weft_timer_create_fn(clockid_t clock, struct sigevent *event, timer_t *timer);
 weft_timer_create_fn *weft_patch_old_timer_create(const void *caller);
 void weft_patch_old_forget(void); /* after dlclose */
 
-/* 1, or 0 where its page could not be written. */
+/* 1; 0: its page could not be made writable. */
 int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function);
 
 #endif

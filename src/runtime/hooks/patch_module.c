@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loaded module as its program headers and dynamic section describe it, and how one slot of
- * its global offset table is changed: with one store, in a page that RELRO protects opened and
- * closed again around it. Called under the loader's lock (dl_iterate_phdr), so that nothing is
- * unloaded meanwhile.
+ * A loaded module as its program headers and dynamic section describe it, and how one slot of its
+ * global offset table is changed: by one store, with the page made writable around it if RELRO
+ * protects it. Called under the loader's lock (dl_iterate_phdr), so that nothing is unloaded
+ * meanwhile.
  */
 #include "runtime/hooks/patch.h"
 
@@ -21,9 +21,9 @@
 #define DATA_SLOT R_AARCH64_GLOB_DAT
 #endif
 
-#define VERSION_NUMBER 0x7FFF /* the rest is a flag */
+#define VERSION_NUMBER 0x7FFF /* the other bit is a flag */
 
-/* Some libcs relocate these values in place, others do not. */
+/* Some libcs relocate the values of the dynamic section in place, others do not. */
 static const void *patch_module_in(const struct patch_module *m, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < m->low ? m->base + value : value);

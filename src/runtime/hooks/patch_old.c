@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * glibc's x86-64 has two functions timer_create: before 2.3.3 a timer_t was an int, and modules
- * that ask for that version still get it. One hook stands for both, as it has no version: so it
- * asks what the module wanted that calls. The answer is kept for the call that asked last, until
- * a module goes, and another may come to lie there.
+ * linked with that version still get it. One hook, which has no version, stands for both: so it
+ * finds out which one the calling module needs. The answer is cached for the last caller, until a
+ * module is unloaded, in whose place another may be loaded.
  */
 #include "runtime/hooks/patch.h"
 
@@ -15,11 +15,11 @@
 #ifdef __x86_64__
 
 struct question {
-	uint64_t address; /* who calls */
+	uint64_t address; /* of the caller */
 	int is_old;
 };
 
-static uint64_t known_new; /* the address whose answer was no */
+static uint64_t known_new; /* last caller that needs the new function */
 
 static int asks_for_old(const struct patch_module *m)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The start hook's parts (hook_thread.c), shared with the threads that libc begins by itself for
+ * The start hook's parts (hook_thread.c), shared with the threads that libc starts itself for
  * notifications (hook_notify.c): before a thread's first own instruction, and after its last one.
  */
 #ifndef WEFT_RUNTIME_THREAD_START_H
@@ -20,13 +20,14 @@ void weft_cleanup_pop(struct weft_cleanup *at, int run) __asm__("_pthread_cleanu
 
 struct weft_thread_stack {
 	uint64_t bytes;
-	uint64_t low; /* 0: below the control block, that many bytes of it */
+	uint64_t low; /* 0: @bytes below the control block */
 };
 
-/* Of a thread that is created with @attr, by its creator. */
+/* Of a thread to be created with @attr; called by its creator. */
 struct weft_thread_stack weft_thread_stack(const pthread_attr_t *attr);
 
 void weft_thread_prime(const struct weft_thread_stack *stack); /* slot, timer and clock */
-void weft_thread_leave(void);                                  /* they go when the thread does */
+/* releases them when the thread ends */
+void weft_thread_leave(void);
 
 #endif
