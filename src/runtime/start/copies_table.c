@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this copy of the runtime offers the others of the process (core/copies.h), and what it does
- * as another's guest. At the top, for the table names functions of all rooms.
+ * The functions that this copy of the runtime offers to others in the process (core/copies.h), and
+ * what it does as a guest. In the highest room, because its table names functions of all rooms.
  */
 #include "runtime/start/copies_table.h"
 
@@ -20,7 +20,7 @@ static int labels_update(struct weft_label *labels, size_t count)
 	return weft_context_update(NULL, labels, count, 0);
 }
 
-/* NULL there is weft's again. */
+/* The program has set the pointer to NULL: it is weft's again. */
 static void labels_look(void)
 {
 	struct weft_slot *slot = weft_thread_own_slot();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libweft.so's beginning and end in a process. Order matters: libc's own functions, the fork
- * guard, the session, the main thread's slot, what is loaded; only then, with a collector
- * that records, the engine (engine.h).
- * Whatever fails is left out; the program never notices.
+ * libweft.so's beginning and end in a process. The order matters: libc's own functions, the fork
+ * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.h) only
+ * after these, if a collector records. Whatever fails is left out; the program never notices.
  */
 #include <stdlib.h>
 
@@ -39,7 +38,7 @@ static void begin_session(void)
 	else if (file && *file)
 		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
 	if (failed)
-		weft_session_make(failed != -ECANCELED); /* not wanted: leave no trace */
+		weft_session_make(failed != -ECANCELED); /* the collector refused: leave no trace */
 	if (failed && failed != -ECANCELED)
 		weft_environment_keep_room(failed == -ENOENT || failed == -ECONNREFUSED);
 }
@@ -53,12 +52,12 @@ static void claim_main(void)
 	weft_slot_claim(&birth);
 }
 
-/* Without a collector the priming signal is how one can attach later. */
+/* Without a collector, one can attach later by the priming signal. */
 static void init_begin_engine(void)
 {
 	if (weft_rt.has_collector) {
 		weft_engine_start();
-		if (weft_sampler_is_installed()) /* what is pending comes at once */
+		if (weft_sampler_is_installed()) /* pending signals are delivered at once */
 			weft_mask_open();
 		return;
 	}
@@ -72,7 +71,7 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	weft_own_begin();
 	weft_parts_begin();
 	weft_real_resolve();
-	if (weft_copies_find_master()) { /* another copy has begun already: it does all */
+	if (weft_copies_find_master()) { /* another copy has begun already, and does everything */
 		weft_hooks_on = 0;
 		return;
 	}

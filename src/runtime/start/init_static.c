@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libweft.a's beginning: context only. It joins the libweft.so of the process where there is
- * one (preloaded by `weft record`); else it makes a session that any outside reader can see.
+ * libweft.a's beginning: context only. It joins the libweft.so of the process, if there is one
+ * (preloaded by `weft record`); else it makes a session that any reader outside can find.
  */
 #include <signal.h>
 
@@ -15,7 +15,7 @@
 
 static int init_static_begin_child(void)
 {
-	/* A handler on this thread must not wait for what it interrupts. */
+	/* A handler on this thread must not wait for the code that it interrupted. */
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	uint32_t nobody = 0;
 
@@ -29,7 +29,7 @@ static int init_static_begin_child(void)
 		}
 		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
 	}
-	/* Another thread needs only some system calls for it. */
+	/* Another thread is at it, and done after a few system calls. */
 	while (__atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == 1)
 		sys_call0(SYS_sched_yield);
 	sys_signals_restore(before);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD=libweft.so WEFT_RECORD=FILE: the first process begins a collector of its own.
+ * LD_PRELOAD=libweft.so WEFT_RECORD=FILE: the first process starts a collector of its own.
  *
- * It is double-forked into a session of its own, so that no waitpid(-1) of the program reaps
- * it and no terminal signal reaches it; every inherited descriptor is closed, so that
- * `prog | cat` does not hang on it; stdin and stdout become /dev/null, and stderr does so as
- * soon as the collector has its file open, or has said why not. The command line is
+ * It is double-forked into a session of its own, so that no waitpid(-1) of the program reaps it and
+ * no terminal signal reaches it; every inherited descriptor is closed, so that `prog | cat` does
+ * not wait for it; stdin and stdout become /dev/null, and stderr does so as soon as the collector
+ * has opened its file, or has said why not. The command line is
+ *
  *     weft collect --socket PATH -o FILE --root PID
- * and the rendezvous PATH lies in a fresh 0700 directory, which the collector removes. The
- * constructor waits until a connection is taken, for a second at most. Children find
- * WEFT_SOCKET in their environment and join; they never begin another file.
  *
- * Runs in the constructor and at exit only: it may allocate.
+ * and the rendezvous PATH lies in a new 0700 directory, which the collector removes. The
+ * constructor waits until a connection is accepted, for at most a second. Children find WEFT_SOCKET
+ * in their environment and join; they never begin another file.
+ *
+ * Runs only in the constructor and at exit: it may allocate.
  */
 #include "runtime/start/launch.h"
 
@@ -50,7 +52,7 @@ static int is_command(const char *path)
 	return !access(path, X_OK);
 }
 
-/* Beside the library: in a build tree two folders of it, in a prefix ../bin. */
+/* Next to the library: two directories of the build tree, and ../bin in a prefix. */
 static int command_near_library(char *path, size_t room)
 {
 	static const char *const places[] = {"../../weft", "../cli/weft", "../bin/weft",
@@ -118,7 +120,7 @@ static void close_all_but_stderr(void)
 		dup2(0, 1);
 }
 
-/* The grandchild: becomes the collector, without our preload. */
+/* In the grandchild: becomes the collector, without our preload. */
 static void exec_collector(const char *command, const char *socket_path, const char *file,
 			   pid_t target)
 {
@@ -137,7 +139,7 @@ static void exec_collector(const char *command, const char *socket_path, const c
 	_exit(127);
 }
 
-/* The middle child tells the grandchild's pid by a pipe and ends. */
+/* The middle child sends the grandchild's pid through a pipe and ends. */
 static pid_t spawn_collector(const char *command, const char *socket_path, const char *file)
 {
 	pid_t target = getpid(), collector = 0, middle;
@@ -161,7 +163,6 @@ static pid_t spawn_collector(const char *command, const char *socket_path, const
 	return collector;
 }
 
-/* Until the socket stands there. */
 static int wait_for_socket(const char *path, pid_t collector)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
@@ -183,7 +184,6 @@ static void forget_rendezvous(char *path)
 	rmdir(path);
 }
 
-/* The collector changes to no folder, but says where it will write before it is asked. */
 static int absolute_file(const char *file, char *path, size_t room)
 {
 	static char here[PATH_BYTES];
@@ -216,7 +216,8 @@ int weft_launch(const char *file)
 	failed = collector > 0 ? wait_for_socket(socket_path, collector) : -EAGAIN;
 	if (failed) {
 		forget_rendezvous(socket_path);
-		unsetenv("WEFT_RECORD"); /* each child would fail alike, and say so again */
+		/* each child would fail in the same way, and report it again */
+		unsetenv("WEFT_RECORD");
 		return failed;
 	}
 	is_root_of_recording = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A collector begun by the program itself (WEFT_RECORD): see launch.c. */
+/* A collector started by the program itself (WEFT_RECORD): see launch.c. */
 #ifndef WEFT_RUNTIME_LAUNCH_H
 #define WEFT_RUNTIME_LAUNCH_H
 
@@ -9,7 +9,7 @@
  */
 int weft_launch(const char *file);
 
-/* At exit: if this process began the collector, waits up to 2 s for the file's end. */
+/* At exit: if this process started the collector, waits up to 2 s until the file is complete. */
 void weft_launch_wait_for_file(void);
 
 /* The same in _exit, where only PID 1 of a namespace waits. Async-signal-safe. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that live with slots, sessions and forks, from the lowest to the highest. */
+/* The parts that act when slots, sessions and forks begin or end, lowest room first. */
 #include "runtime/start/parts.h"
 
 #include "runtime/context/labels.h"

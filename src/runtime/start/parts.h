@@ -2,7 +2,7 @@
 #ifndef WEFT_RUNTIME_PARTS_H
 #define WEFT_RUNTIME_PARTS_H
 
-/* First thing in the constructor: from now on parts are told (core/part.h). */
+/* First thing in the constructor: from now on parts are called (core/part.h). */
 void weft_parts_begin(void);
 
 #endif
