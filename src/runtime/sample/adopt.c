@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that are there before the engine is. One that has a slot gets its timer from here.
- * One that has none and runs on for a while gets the priming signal, and arms its timer itself when
- * it has claimed a slot: so it is primed before its first sample. One that sleeps, or has the
- * signal blocked, must not be signalled; nor one that waits for a CPU, for it may be in a call from
- * which it was woken just now. Its timer is made here (WEFT_SIGVAL_ADOPTED), and the handler of its
- * first tick claims. So it is for who is found later, and cannot be signalled (WEFT_ORDER_ADOPT).
+ * Threads that exist before the engine starts. One that has a slot gets its timer here. One that
+ * has none, and keeps running for a while, gets the priming signal, claims a slot and arms its
+ * timer itself: so it is primed before its first sample. A thread that sleeps, or blocks the
+ * signal, must not be signalled; nor one that waits for a CPU, because it may be in a call from
+ * which it was just woken. Its timer is made here (WEFT_SIGVAL_ADOPTED), and the handler of its
+ * first tick claims. The same is done for threads found later that cannot be signalled
+ * (WEFT_ORDER_ADOPT).
  *
- * Made timers stand in a table until the engine ends, for nobody else knows of them before
- * their first tick. The kernel does not give a timer's number away again: an entry may outlive
- * its timer. Writer: whoever starts or stops the engine, or has `at_work`; threads that arm a timer
- * of their own only take theirs out.
+ * These timers are kept in a table until the engine stops, because nothing else knows of them
+ * before their first tick. The kernel does not reuse a timer's number: an entry may outlive its
+ * timer. Writer: whoever starts or stops the engine, or holds `at_work`; threads that arm a timer
+ * of their own only remove theirs.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -27,22 +28,24 @@
 #define ROOM_BYTES 4096
 #define STATUS_BYTES 4096
 #define STEADY_NS 2000000
-#define RAN_NS 1000000 /* of CPU time meanwhile: it computes */
+#define RAN_NS 1000000 /* of CPU time in between: the thread computes */
 #define SPARE_ENTRIES 64
 
 struct adopted {
 	int32_t tid, timer_id;
-	uint64_t waits, cpu_ns; /* of one that is to be signalled: how often it had gone to sleep */
+	uint64_t waits, cpu_ns; /* of one to be signalled: the number of its sleeps, its CPU time */
 };
 
 static struct adopted *table;
 static uint32_t capacity, count;
 static uint32_t at_work;
-static uint32_t runners;                  /* at the table's end, while threads are looked at */
+/* entries at the table's end, while threads are examined */
+static uint32_t runners;
 static _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
 static char status[STATUS_BYTES];         /* likewise */
-static uint16_t slot_hints[65536];        /* by the low bits of a tid: 1 + its slot, perhaps */
-static uint64_t untimed[65536 / 64];      /* likewise: it was counted, and may claim a slot yet */
+static uint16_t slot_hints[65536];        /* by the low bits of a tid: 1 + its slot, a hint */
+/* likewise: was counted without a timer, and may still claim a slot */
+static uint64_t untimed[65536 / 64];
 
 static int belongs_to(uint32_t index, int32_t tid)
 {
@@ -62,7 +65,7 @@ static int has_slot(int32_t tid)
 {
 	uint32_t hint = slot_hints[tid & 0xFFFF];
 
-	if (!hint) /* also of slot 65535: then the thread is taken for one without */
+	if (!hint) /* also for slot 65535: then the thread counts as one without */
 		return 0;
 	if (hint <= slots_in_use() && belongs_to(hint - 1, tid))
 		return 1;
@@ -96,7 +99,7 @@ static long read_status(int32_t tid)
 	return bytes;
 }
 
-/* What follows the line's name, or NULL. */
+/* The value of the field called @name at the line's beginning, or NULL. */
 static const char *adopt_field(const char *name, size_t bytes)
 {
 	const char *at = status;
@@ -132,7 +135,7 @@ static uint64_t parse_number(const char *at)
 	return value;
 }
 
-/* "SigQ: 0/96365": may another signal be queued, which else would come without its value? */
+/* "SigQ: 0/96365": can another signal be queued? If not, it would come without its value. */
 static int has_room_for_signals(void)
 {
 	const char *queued = adopt_field("SigQ:\t", 6), *limit = queued;
@@ -142,7 +145,7 @@ static int has_room_for_signals(void)
 	return limit && *limit == '/' && parse_number(queued) < parse_number(limit + 1);
 }
 
-/* Does it run, and would the signal reach it at once? *waits: how often it has gone to sleep. */
+/* Is it running, and would the signal be delivered at once? *waits: how often it has slept. */
 static int would_take(int32_t tid, int signo, uint64_t *waits)
 {
 	const char *state, *blocked, *switches;
@@ -158,7 +161,7 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 	return !(parse_hex(blocked) >> (signo - 1) & 1);
 }
 
-/* What it blocks; everything, if that is not to be seen. */
+/* The signals that it blocks; all, if that cannot be read. */
 static uint64_t adopt_mask_of(int32_t tid)
 {
 	const char *blocked = read_status(tid) > 0 ? adopt_field("SigBlk:\t", 8) : NULL;
@@ -184,7 +187,7 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 		weft_timer_delete(timer_id);
 }
 
-/* With a slot a thread is known without being listed. */
+/* A thread with a slot is known before it is listed. */
 static void note_slots(int are_armed)
 {
 	for (uint32_t i = 0; i < slots_in_use(); i++) {
@@ -199,7 +202,6 @@ static void note_slots(int are_armed)
 	}
 }
 
-/* Of a thread of this process, up to this moment. */
 static uint64_t adopt_cpu_of(int32_t tid)
 {
 	const long clock = (long)(~(uint32_t)tid << 3 | 6);
@@ -245,7 +247,7 @@ static void adopt_adopt(int32_t tid)
 	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
 }
 
-/* Seen to run: what it is at a moment later decides. */
+/* It is running; what it does a moment later decides. */
 static int adopt_note(int32_t tid, uint64_t waits)
 {
 	if (count + runners >= capacity)
@@ -268,9 +270,9 @@ static int adopt_look_at(void *arg, int32_t tid)
 }
 
 /*
- * One that runs may go to sleep before the signal is there, and its call would end early; most
- * that run for some microseconds will; one that waits for a CPU may be in a call still. So it must
- * have run on for a while, on a CPU: one for all of them.
+ * A thread that runs may go to sleep before the signal arrives, and its call would end early; most
+ * that have run for some microseconds will. One that waits for a CPU may still be in a call. So a
+ * thread must have kept running on a CPU for a while, which is waited once for all of them.
  */
 static void signal_those_that_run_on(void)
 {
@@ -290,8 +292,8 @@ static void signal_those_that_run_on(void)
 	}
 }
 
-/* A thread may still be reading an older, smaller table; what it takes out there is deleted twice,
- * which the kernel refuses. */
+/* A thread may still be reading an older, smaller table; a timer that it removes there is deleted
+ * twice, which the kernel refuses. */
 static void make_room_for(uint64_t threads)
 {
 	uint64_t entries = threads * 2 + SPARE_ENTRIES;
@@ -361,8 +363,8 @@ static void adopt_the_rest(void)
 	platform_threads_enumerate(0, room, sizeof(room), adopt_if_alone, NULL);
 }
 
-/* Between an engine's start and its stop, which wait for us and we for none: so there is no timer
- * left that nobody knows of. */
+/* Excludes starts and stops of the engine, which wait for this call, and this one not for them: so
+ * no timer is left that nobody knows of. */
 void weft_adopt_more(void)
 {
 	uint64_t mask;
@@ -376,7 +378,7 @@ void weft_adopt_more(void)
 	}
 	sys_signals_restore(mask);
 	if (!weft_engine_leave())
-		weft_adopt_delete_all(); /* it did not wait any longer */
+		weft_adopt_delete_all(); /* the stop did not wait any longer */
 }
 
 static void adopt_take_out(struct adopted *entry)

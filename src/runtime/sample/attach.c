@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording of a process that runs already (WEFT_ORDER_ATTACH, WEFT_ORDER_STOP). The collector
- * has written itself into the header of this process's own session; the order comes as a
- * priming signal to a thread that runs, whose handler ends here.
+ * A recording of a process that is already running (WEFT_ORDER_ATTACH, WEFT_ORDER_STOP). The
+ * collector has entered itself into the header of this process's own session; the order is a
+ * priming signal to a thread that runs, whose handler calls this file.
  *
- *   begin  what an earlier recording left is stopped; the collector is asked for the unwind
- *          tables (counted in `attached`: a handful of system calls); engines start; then
- *          attach_error and attach_taken (release) tell how it went
- *   end    engines stop, tables are let go. Slots, context and the session stay: the next
- *          recorder finds them
+ *   begin  stops what an earlier recording left; asks the collector for the unwind tables
+ *          (counted in `attached`: a handful of system calls); starts the engines; stores the
+ *          result in attach_error, and then attach_taken (release)
+ *   end    stops the engines, unmaps the tables. Slots, context and the session stay for the
+ *          next recording
  *
- * A process whose threads all sleep, or run for a moment now and then, gets no signal for fear that
- * it could cut a call short. If it begins threads, children or programs, as a shell does, it
- * carries the order out before each of these by itself.
+ * A process whose threads all sleep, or run only for moments, gets no signal, which could cut a
+ * call short. If it starts threads, children or programs, as a shell does, it carries the order out
+ * itself before each of these.
  *
- * Nobody may come to give the second order: the collector was killed, or nothing ran when it
- * left. So a tick of a timer looks, too: the recording is over, or who drained has been gone
- * for seconds. Then the thread that ticked ends it for all.
+ * The second order may never come: the collector was killed, or nothing ran when it left. So ticks
+ * of timers check, too, whether the recording is over, or its collector has not drained for
+ * seconds. Then the thread of that tick ends it for all.
  *
- * Async-signal-safe; one thread at a time, and whoever finds another at it leaves.
+ * Async-signal-safe; one thread at a time, and one that finds another at it returns.
  */
 #include <string.h>
 
@@ -54,7 +54,7 @@ static void set_running(uint32_t running)
 	__atomic_store_n(&weft_rt.header->engines_run, running, __ATOMIC_RELEASE);
 }
 
-/* The collector's field, copied: it may change meanwhile. */
+/* Copies the collector's field, which may change meanwhile. */
 static int attach_set_path(void)
 {
 	char path[sizeof(weft_rt.header->socket_path)];
@@ -64,8 +64,8 @@ static int attach_set_path(void)
 	return weft_join_set_path(path);
 }
 
-/* Handlers that walk by the old tables: not one is left at work, or these stay and the order
- * is not carried out; the collector sends another. */
+/* No handler may still walk by the old tables. If one does, these stay, and the order is not
+ * carried out; the collector sends it again. */
 static int stop_earlier(void)
 {
 	int failed = weft_engine_stop();
@@ -78,7 +78,7 @@ static int stop_earlier(void)
 	return 0;
 }
 
-/* Without tables stacks are copied: no reason not to sample. */
+/* Without tables stacks are copied; that is no reason not to sample. */
 static int attach_begin(void)
 {
 	int failed;
@@ -117,7 +117,8 @@ void weft_attach_take_waiting(void)
 {
 	uint64_t before;
 
-	if (sys_getpid() != weft_rt.pid) /* a vfork child, or one that does not know it yet */
+	/* a vfork child, or a forked child that has not noticed the fork */
+	if (sys_getpid() != weft_rt.pid)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ALL);
 	weft_attach_take();
@@ -133,7 +134,7 @@ void weft_attach_end(void)
 	attach_leave();
 }
 
-/* ---- without an order */
+/* ---- ends without an order */
 
 static int attach_collector_is_gone(uint64_t now_ns)
 {
@@ -145,7 +146,7 @@ static int attach_collector_is_gone(uint64_t now_ns)
 	       sys_call2(SYS_kill, pid, 0) == -ESRCH;
 }
 
-/* As if it had said so; another may have attached at this very moment. */
+/* Closes the recording in the collector's place; another one may attach at this very moment. */
 static void close_for_it(void)
 {
 	uint32_t recording = WEFT_RUN_RECORDING;

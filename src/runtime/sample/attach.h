@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings of a process that runs already: see attach.c. Async-signal-safe. */
+/* Recordings of a process that is already running: see attach.c. Async-signal-safe. */
 #ifndef WEFT_RUNTIME_ATTACH_H
 #define WEFT_RUNTIME_ATTACH_H
 
@@ -12,9 +12,9 @@
 void weft_attach_take(void); /* carries out header.attach_number (WEFT_ORDER_ATTACH) */
 void weft_attach_end(void);  /* WEFT_ORDER_STOP */
 
-void weft_attach_take_waiting(void); /* outside of handlers: if nobody has done it yet */
+void weft_attach_take_waiting(void); /* likewise, outside handlers, if no handler has done it yet */
 
-/* Before the process begins something: is an order there that nobody has carried out? */
+/* Before the process starts threads, children or programs: is there an order to carry out? */
 static inline void weft_attach_before_children(void)
 {
 	const struct weft_session_header *h = weft_rt.header;
@@ -27,10 +27,10 @@ static inline void weft_attach_before_children(void)
 	weft_attach_take_waiting();
 }
 
-/* At a tick of a timer that came although, or long after, nobody records any more. */
+/* At a tick: ends the recording if nobody records any more. */
 void weft_attach_look(uint64_t now_ns);
 
-/* Is it worth a look? Two loads, in each handler. */
+/* Is weft_attach_look() worth a call? Two loads, in each handler. */
 static inline int weft_attach_is_stale(uint64_t now_ns)
 {
 	const struct weft_session_header *h = weft_rt.header;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The session of a forked child: begun in its first SIGPROF (of a timer on the process's
- * CPU time that fork.c has armed), or when a second thread of it wants a slot: where that timer
- * could not be had, when a second thread begins. Runs in a handler: all of it
+ * The session of a forked child. It begins in the child's first SIGPROF (of a timer on the
+ * process's CPU time, armed at the fork), or when a second thread of the child wants a slot; if
+ * that timer could not be made, when a second thread starts. Runs in a handler: all of it
  * async-signal-safe, once per child (counter child_sessions).
  */
 #include <string.h>
@@ -26,11 +26,11 @@
 
 #define PATIENCE_NS UINT64_C(2000000000)
 
-static int has_no_timer; /* for none could be made: no tick will begin the session */
+static int has_no_timer; /* none could be made: no tick will begin the session */
 
-enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* or failed for good */
+enum beginning { BEGINNING_NOT = 0, BEGINNING, BEGUN }; /* BEGUN: or failed for good */
 
-/* Not recorded it can be attached to, and has its own SIGPROF back. */
+/* If it is not recorded, a collector can attach, and the child has its own SIGPROF again. */
 static void child_begin_engine(void)
 {
 	if (weft_rt.has_collector) {
@@ -66,7 +66,7 @@ static int child_begin(void)
 	return 0;
 }
 
-/* Signals are blocked meanwhile, so nobody waits for a beginning on the same thread. */
+/* Signals are blocked meanwhile, so that no handler waits for the thread that it interrupted. */
 static int begin_alone(void)
 {
 	uint64_t before;
@@ -97,7 +97,7 @@ int weft_child_begin(void)
 	return weft_rt_is_ready() ? 0 : result;
 }
 
-/* In a handler: the thread stands still, and is in the middle of no write. */
+/* In a handler: the thread does not run, and is not in the middle of a write. */
 static void child_take_along(struct weft_slot *to, struct weft_slot *from)
 {
 	weft_context_copy(to, from);
@@ -145,8 +145,8 @@ void weft_child_before_thread(void)
 }
 
 /*
- * The kernel is asked whether our handler stands: a recording that attaches or leaves in this
- * very moment has it half done, or has ordered it alone, and a timer's SIGPROF would kill.
+ * The kernel is asked whether our handler is installed: a recording that attaches or ends at this
+ * moment may have done half of it, and a timer's SIGPROF would kill.
  */
 void weft_child_after_fork(void)
 {

@@ -20,16 +20,16 @@
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096
-#define FIRED 1            /* si_code of F_SETSIG: POLL_IN */
-#define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads ... */
-#define RUSH_THREADS 16    /* ... get their clock at once; of those after them one in ... */
+#define FIRED 1            /* si_code of a signal by F_SETSIG: POLL_IN */
+#define RUSH_NS (1u << 27) /* an eighth of a second, in which so many threads .. */
+#define RUSH_THREADS 16    /* .. get their clock at once; of those after them one in .. */
 #define QUIET_PERIODS 32
 #define OPENING_MAX_NS 100000
 
-static uint32_t handlers_late_ns = 30000; /* after the event has fired; learned, as the next */
-static uint32_t opening_ns = 30000;       /* from there until it counts again, opened anew */
-static int is_short;  /* the last could not be had: no descriptor, or no memory to be locked */
-static uint64_t rush; /* eighths of a second << 16 | threads begun in it */
+static uint32_t handlers_late_ns = 30000; /* after the event has fired; both are learned */
+static uint32_t opening_ns = 30000;       /* from then until it counts again, opened anew */
+static int is_short;  /* the last one failed: no descriptor, or no lockable memory */
+static uint64_t rush; /* number of the eighth of a second << 16 | threads begun in it */
 
 static uint64_t *generator(struct weft_slot *slot)
 {
@@ -46,7 +46,7 @@ uint64_t weft_clock_random(struct weft_slot *slot)
 	return weft_random(generator(slot));
 }
 
-/* Of this thread's: as many times as dense as it stands for threads. */
+/* This thread's mean gap: shorter by the number of threads that it stands for. */
 static uint64_t own_gap_ns(const struct weft_clock *clock)
 {
 	uint64_t period_ns = weft_clock_gap_ns();
@@ -56,8 +56,8 @@ static uint64_t own_gap_ns(const struct weft_clock *clock)
 	return dense_ns < least_ns ? least_ns : dense_ns;
 }
 
-/* What lies between a gap and a late one is that one's as well: until the handler began the thread
- * has gone on, as all do that it stands for; what the handler took is its own. */
+/* Time between a gap and a late one belongs to the late one as well: until the handler began all
+ * threads that it stands for have run on; the handler's own time counts once. */
 uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 {
 	const struct weft_clock *clock = weft_clock_of(slot);
@@ -72,7 +72,7 @@ uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 
 /* ---- the event */
 
-/* The first version of struct perf_event_attr: not every libc's headers come with the kernel's. */
+/* The first version of struct perf_event_attr: not every libc comes with the kernel's headers. */
 struct event_attr {
 	uint32_t type, size;
 	uint64_t config, sample_period, sample_type, read_format, flags;
@@ -101,7 +101,7 @@ static long clock_open_event(int32_t tid, uint64_t gap_ns)
 	return sys_call5(SYS_perf_event_open, &attr, tid, -1, -1, EVENT_CLOSE_ON_EXEC);
 }
 
-/* libc's own structure of that name is not there in all of them. */
+/* Not every libc defines this structure. */
 struct owner {
 	int32_t type, tid;
 };
@@ -126,7 +126,7 @@ static void clock_unmap(uint64_t page)
 		sys_call2(SYS_munmap, page, PAGE_BYTES);
 }
 
-/* Refused for good: threads that begin later need not try. */
+/* Refused for good: threads that begin later do not try. */
 static void note_refusal(long error)
 {
 	if (weft_rt_is_unbegun_child())
@@ -136,8 +136,8 @@ static void note_refusal(long error)
 		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
 }
 
-/* CPU time of a thread of this process, as clocks keep it. Asked by who has a slice to lose it
- * costs that, see clock.h. */
+/* CPU time of a thread of this process, modulo, as clocks keep it. Only asked when needed: it costs
+ * a running thread its time slice, see clock.h. */
 static uint32_t cpu_us_of(int32_t tid)
 {
 	const int clock = (int)(~(uint32_t)tid << 3 | 6);
@@ -148,8 +148,8 @@ static uint32_t cpu_us_of(int32_t tid)
 				 1);
 }
 
-/* The address of its control page, and the number that it had meanwhile; or -errno. It counts from
- * the end on: what the calls before take is no part of a gap. */
+/* Returns the address of the event's control page, and its descriptor number in *clock; or -errno.
+ * The event counts from the end of this function on, so that its calls are no part of a gap. */
 static long clock_make(struct weft_slot *slot, uint64_t gap_ns, struct weft_clock *clock)
 {
 	long fd = clock_open_event(slot->thread.tid, gap_ns), page;
@@ -173,7 +173,7 @@ static int is_failure(long page)
 	return page < 0 && page > -4096;
 }
 
-/* Threads are counted, not tries. */
+/* Counts threads, not attempts. */
 static void note_lack(struct weft_slot *slot)
 {
 	uint32_t before;
@@ -186,8 +186,7 @@ static void note_lack(struct weft_slot *slot)
 		__atomic_fetch_add(&weft_rt.header->clock_lacked, 1, __ATOMIC_RELAXED);
 }
 
-/* Between the two stores the event is made: whoever closes the clock meanwhile makes it go again.
- */
+/* The event is made between the two stores: if the clock is closed meanwhile, so is the event. */
 static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -205,7 +204,7 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	return found != 0;
 }
 
-/* It is OPENING, for us. The engine may be ending, on another thread (engine.c). */
+/* The clock is OPENING, by this thread. The engine may be stopping on another one (engine.c). */
 static int clock_start(struct weft_slot *slot, uint64_t gap_ns)
 {
 	int made = 0;
@@ -273,7 +272,8 @@ static int clock_is_event(int32_t fd)
 	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
 }
 
-/* That sends SIGURG by F_SETSIG. Another thread may be opening its event under that number. */
+/* Does the program have a descriptor that sends SIGURG by F_SETSIG? (Another thread may be opening
+ * its event under that number.) */
 static int is_descriptor_of_program(int32_t fd)
 {
 	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !clock_is_event(fd) &&
@@ -288,7 +288,7 @@ static int clock_is_readable(int32_t fd)
 	return sys_call5(SYS_ppoll, &one, 1, &now, NULL, 0) > 0;
 }
 
-/* A signal of @fd that is pending goes, unless that is the program's and has something to tell. */
+/* Drops a pending signal of @fd, unless the descriptor is the program's and ready. */
 static void clock_take_pending(int32_t tid, int32_t fd)
 {
 	const uint64_t set = SYS_SIGNAL_BIT(SIGURG);
@@ -302,7 +302,7 @@ static void clock_take_pending(int32_t tid, int32_t fd)
 		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
 }
 
-/* Its old number may be the program's by now. 0: it is closed. */
+/* Its old descriptor number may be the program's by now. 0: the clock is closed. */
 static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -316,7 +316,7 @@ static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
 	return 1;
 }
 
-/* In the private slot: what the thread that forked had, of an event that has stayed behind. */
+/* In the private slot: clears the forking thread's event, which the child does not have. */
 static void forget_private(void)
 {
 	struct weft_clock *clock = weft_clock_of(weft_slot_private());
@@ -324,7 +324,7 @@ static void forget_private(void)
 	memset(clock, 0, sizeof(*clock));
 }
 
-/* 0: there was none, or the engine is ending. */
+/* 0: there was no event, or the engine is stopping. */
 static int clock_take_along(struct weft_slot *slot)
 {
 	struct weft_slot *private = weft_slot_private();
@@ -405,9 +405,9 @@ void weft_clock_first_tick(struct weft_slot *slot)
 }
 
 /*
- * Of how many threads that begin now one gets its clock at once. The more there are the shorter
- * they live, as long as there are not many CPUs, so what is saved costs no samples: those of a
- * thread come as much closer. Where not everybody who wants one gets it nobody can stand for
+ * One in how many of the threads that begin now gets its clock at once. The more threads begin, the
+ * shorter they live, unless there are many CPUs; so what is saved costs no samples, because those
+ * of a chosen thread are that much denser. Where opening a clock may fail, no thread can stand for
  * others.
  */
 static uint16_t share_of_now(const struct weft_slot *slot)
@@ -423,7 +423,7 @@ static uint16_t share_of_now(const struct weft_slot *slot)
 	return threads < 4 * RUSH_THREADS ? 4 : 8;
 }
 
-/* Put off it would be until a tick, which has to come. */
+/* A clock that is postponed is opened by a tick, so there must be ticks. */
 static int has_ticks(const struct weft_slot *slot, uint64_t mask)
 {
 	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(SIGPROF));
@@ -442,7 +442,6 @@ void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
 		weft_clock_open(slot, mask);
 }
 
-/* The calling thread's own, open. */
 static struct weft_slot *open_of_mine(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
@@ -471,8 +470,8 @@ void weft_clock_after_mask(void)
 }
 
 /*
- * It may have fired while all was blocked, long before: of an event that is closed, of a slot that
- * was released. A descriptor of the program's own that sends such a signal is open still.
+ * The event may have fired long before, while all was blocked: it may be closed by now, and its
+ * slot released. A descriptor of the program's own that sends such a signal is still open.
  */
 int weft_clock_sent(const siginfo_t *info)
 {
@@ -509,13 +508,13 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 	return is_repeat;
 }
 
-/* From its beginning until the event counts again. */
+/* Learns the time from the handler's beginning until the event counts again. */
 static void learn_opening(uint64_t fired_ns)
 {
 	uint64_t ns = clock_monotonic_ns() - fired_ns;
 	uint32_t before = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
 
-	if (ns < OPENING_MAX_NS) /* else it has waited for a CPU */
+	if (ns < OPENING_MAX_NS) /* longer: the thread has waited for a CPU */
 		__atomic_store_n(&opening_ns, before - before / 8 + (uint32_t)ns / 8,
 				 __ATOMIC_RELAXED);
 }
@@ -531,7 +530,8 @@ int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 	}
 	if (weft_gaps_next(&clock->gaps, generator(slot), own_gap_ns(clock)))
 		return 1;
-	if (weft_rt_is_careful()) { /* it would go on with the first, a short one perhaps */
+	/* the event would go on with the first gap, which may be short */
+	if (weft_rt_is_careful()) {
 		clock->gaps.gap_ns = 0;
 		return 0;
 	}

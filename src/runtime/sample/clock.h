@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clock of the cpu engine: an hrtimer for each thread, perf's cpu-clock event, which counts the
- * thread's time on a CPU and fires at any nanosecond of it. A CPU timer (timer.c) is looked at by
- * the kernel in its tick alone, so work that repeats with ticks is met at the same phase for ever.
+ * thread's time on a CPU and fires at any nanosecond of it. The kernel checks a CPU timer (timer.c)
+ * only in its tick, so that work that repeats with ticks is always met at the same phase.
  *
- * Who covers what, at each instant of a thread's CPU time exactly one of the two:
+ * At each instant of a thread's CPU time exactly one of the two covers it:
+ *
  *   open     user mode by the event, the kernel by those ticks that met it there
  *   closed   all of it by ticks: the thread blocks SIGURG, the program handles it, perf refuses,
  *            it is switched too often (clock_rest.h), or none was opened yet
- * A tick that finds the clock closed counts in full. If it opens the clock, closed since some
- * instant between two ticks, it stands for the half, which is what is left of a tick on average.
  *
- * Opening costs more than many threads live, so of those that are started one after the other in
- * great number only one in n, drawn, gets its clock at once, the others at their first tick. What
- * lies before a thread's first tick is then the drawn ones' to tell: up to theirs each stands for n
- * (and has gaps as much shorter, where that can be, so a sample keeps its weight), and the tick
- * that opens a clock in the others for nothing. An instant before the first tick is so met with the
- * chance 1/n and counts n times, one behind it is met in each, whatever brings the tick when
- * (Horvitz and Thompson, 1952). Ticks themselves could not stand for it: on a CPU with other work
- * slices begin and end at ticks, so how long a thread has lived at its first is not by chance.
+ * A tick that finds the clock closed counts in full. If it opens the clock, which was closed since
+ * some instant between two ticks, it stands for half, the average rest of a tick.
  *
- * The event counts user mode only: the kernel allows it to everybody (perf_event_paranoid 2), and
- * a signal that begins in user mode never cuts a system call short. It is SIGURG by F_SETSIG to the
- * thread, whose default is to be ignored: one that crosses exec harms nobody. No descriptor stays:
- * a mapping of the event's control page keeps it alive, which exec, exit and fork undo by
- * themselves, and closefrom() does not.
+ * Opening costs more time than many threads live. So of threads that are started in quick
+ * succession only one in n, drawn at random, gets its clock at once; the others at their first
+ * tick. Up to its first tick each chosen thread stands for n (and has gaps as much shorter, if
+ * possible, so that a sample keeps its weight), and the tick that opens the clock of another stands
+ * for nothing. An instant before the first tick is so met with a chance of 1/n and counts n times,
+ * one after it is met in each thread, whatever the times of ticks (Horvitz and Thompson, 1952).
+ * Ticks themselves could not be weighted instead: on a CPU with other work, time slices begin and
+ * end at ticks, so that a thread's age at its first tick is not random.
  *
- * Not beside a program that handles SIGURG itself: the kernel drops one sent to a thread for which
- * the event's is pending, and it may have been sent but this once.
+ * The event counts user mode only: the kernel allows that to everybody (perf_event_paranoid 2), and
+ * a signal that begins in user mode never cuts a system call short. It sends the thread SIGURG by
+ * F_SETSIG, whose default is to be ignored: one that arrives during exec harms nobody. No
+ * descriptor stays open: the mapping of the event's control page keeps the event alive. exec, exit
+ * and fork remove that by themselves, closefrom() does not.
+ *
+ * Not used if the program handles SIGURG itself: the kernel drops one sent to a thread for which
+ * the event's is pending, and it may not be sent again.
  *
  * Gaps between two samples are random (clock_gaps.h).
  *
- * Writer: the owning thread (and its handlers), but for the first word, which whoever ends the
- * engine exchanges for 0: who gets the address undoes the mapping. All is async-signal-safe.
+ * Writer: the owning thread (and its handlers), except for the first word, which whoever stops the
+ * engine exchanges for 0: whoever gets the address unmaps it. All is async-signal-safe.
  */
 #ifndef WEFT_RUNTIME_CLOCK_H
 #define WEFT_RUNTIME_CLOCK_H
@@ -44,7 +46,8 @@
 
 #include "runtime/sample/clock_gaps.h"
 
-#define WEFT_CLOCK_OPENING UINT64_C(1) /* somebody is at it: the words below are his */
+/* being opened or closed: only that thread may use the words below */
+#define WEFT_CLOCK_OPENING UINT64_C(1)
 
 /* In the slot: samples_p.own. */
 struct weft_clock {
@@ -75,66 +78,64 @@ static inline int weft_clock_is_open(struct weft_slot *slot)
 	       __atomic_load_n(&clock->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
 }
 
-/* The thread begins: @mask are the signals that it blocks. Signals are blocked meanwhile. */
+/* When a thread begins, with signals blocked; @mask: the thread's mask without that. */
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask);
 
-/* May a thread that blocks @mask have one, as far as is known? */
+/* May a thread with @mask have a clock, as far as is known? */
 int weft_clock_is_possible(uint64_t mask);
 
-/* By who starts the engine, for a thread that has no timer yet. 0 where it cannot be had. */
+/* By whoever starts the engine, for a thread without a timer yet. 0: not possible. */
 int weft_clock_open(struct weft_slot *slot, uint64_t mask);
 
 /*
- * A tick has found it closed, in user mode or not: opens it, where it can be had. What that tick
- * then stands for in user mode, nanoseconds, which would stand for @weight_ns (a tick, or a long
- * call).
+ * A tick has found the clock closed, in user mode or not: opens it if possible. Returns the
+ * nanoseconds that the tick then stands for in user mode, of @weight_ns (a tick, or a long call).
  */
 uint64_t weft_clock_open_late(struct weft_slot *slot, uint64_t mask, uint64_t weight_ns);
 
-/* A tick has found it open: from its first on the thread stands for itself alone. */
+/* A tick has found the clock open: from its first tick on a thread stands only for itself. */
 void weft_clock_first_tick(struct weft_slot *slot);
 
-/* What a sample of it stands for that is due now, nanoseconds. */
+/* The nanoseconds that a sample due now stands for. */
 uint64_t weft_clock_weight_ns(struct weft_slot *slot);
 
 /*
- * A forked child has one from its beginning, in its private slot: at a tick alone its share would
- * depend on how its life lies to the ticks. With the first sample its session begins.
+ * A forked child has a clock from its beginning, in its private slot: with ticks only, its share
+ * would depend on the phase of its life to ticks. Its session begins with its first sample.
  */
 void weft_clock_after_fork(int is_wanted);
 
-/* Its session has begun, and @slot is the calling thread's own (NULL: it could not be). */
+/* The child's session has begun; @slot: the calling thread's own (NULL: the session failed). */
 void weft_clock_after_begin(struct weft_slot *slot);
 
-void weft_clock_close(struct weft_slot *slot); /* from any thread; closed already: nothing */
+void weft_clock_close(struct weft_slot *slot); /* of any thread; does nothing if it is closed */
 
-/* The program uses SIGURG itself: all are closed, for good. */
+/* The program uses SIGURG itself: closes all clocks, for good. */
 void weft_clock_yield(void);
 
-/* The thread is about to block SIGURG, and has done so: none may be left pending. A tick in between
- * may have opened it again; ticks after that do not. */
+/* Before and after the thread blocks SIGURG: none may be left pending. A tick in between may have
+ * opened the clock again; later ticks do not. */
 void weft_clock_before_mask(void);
 void weft_clock_after_mask(void);
 
-/* A SIGURG: is it from the calling thread's event? Also from one that is closed by now. */
+/* Is this SIGURG from the calling thread's event, even if that is closed by now? */
 int weft_clock_sent(const siginfo_t *info);
 
-/* It has fired: not for the first time with its first gap (clock_gaps.h), so it is no sample? Then
- * it has been opened anew. Asks for the CPU time once for each opening. */
+/* The event has fired. 1: it is a repeat of its first gap (clock_gaps.h), and no sample; it has
+ * been opened anew. Reads the CPU time once for each opening. */
 int weft_clock_is_repeat(struct weft_slot *slot);
 
 /*
- * It has fired, and a handler has begun at @fired_ns: counts it, and opens it anew when its time
- * has come. 0: it could not be, so what it has covered, which began within a gap, ends with one:
- * the sample stands for half of that.
+ * The event has fired, and a handler has begun at @fired_ns: counts it, and opens it anew when due.
+ * 0: could not be opened; what it covered ends within a gap, and the sample stands for half of one.
  */
 int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns);
 
-/* A tick, at @cpu_us (as kept) of the thread's CPU time. Nothing came from it for long: is it still
- * what it was? Else it is closed. */
+/* In a tick, at @cpu_us of the thread's CPU time (as kept), if the event has been quiet for long:
+ * closes the clock if the event is not what it was. */
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us);
 
-/* Does it cover user mode, for a tick that interrupted a thread with @mask? */
+/* Does the clock cover user mode, for a tick that interrupted a thread with @mask? */
 int weft_clock_covers(struct weft_slot *slot, uint64_t mask);
 
 uint64_t weft_clock_random(struct weft_slot *slot); /* of the calling thread's own slot */

@@ -5,10 +5,10 @@
 #include "base/hash.h"
 
 #define FIRST_MIN_NS 50000
-#define BEGINNING_NS 5000 /* the way from the event to the program's own code */
+#define BEGINNING_NS 5000 /* from the event's start to the program's own code */
 #define LATE_MIN_NS 3000
 #define LATE_MAX_NS 60000
-#define BLOCK_NS 40000000 /* a gap is repeated for so long */
+#define BLOCK_NS 40000000 /* time for which a gap is repeated */
 #define GAPS_MIN 8
 #define GAPS_MAX 64
 
@@ -37,7 +37,7 @@ static uint32_t clock_gaps_draw(uint64_t *random, uint64_t mean_ns)
 	return draw_above(random, mean_ns, 0);
 }
 
-/* Of all gaps the longer ones hold more of the time: by rejection. */
+/* Draws a gap with a chance in proportion to its length, by rejection. */
 static uint32_t draw_by_length(uint64_t *random, uint64_t mean_ns)
 {
 	uint32_t gap;
@@ -69,13 +69,13 @@ void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 		gaps->gap_ns += least_ns - BEGINNING_NS;
 }
 
-/* Given which part of it was the first, a gap is any that is longer, by the joint distribution. */
+/* Given the first part of a gap, the gap is any longer one, by the joint distribution. */
 static uint32_t draw_behind_first(const struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 {
 	return draw_above(random, mean_ns, gaps->gap_ns);
 }
 
-/* An eighth of the way down, a sixty-fourth up: so few of those that are no repeats lie below. */
+/* Moves an eighth of the way down, or a sixty-fourth up: few that are no repeats lie below it. */
 static uint32_t clock_gaps_learn(uint32_t late_ns, uint64_t seen_ns)
 {
 	uint64_t next_ns =
@@ -87,9 +87,9 @@ static uint32_t clock_gaps_learn(uint32_t late_ns, uint64_t seen_ns)
 }
 
 /*
- * How many firsts the gap behind it lasts, which has not come out: what is a point of the process
- * is so one at which the kernel has fired, whether that was left out or not. Any of those that lie
- * in the range, else one or two, so that they are the mean on average.
+ * How many firsts the gap after it lasts, which is not drawn yet: any number of firsts that lies in
+ * its range, else one or two, so that the mean is right. (The kernel has fired at each multiple of
+ * the first, whether or not a sample was left out.)
  */
 static uint64_t draw_firsts(uint64_t first_ns, uint64_t *random, uint64_t mean_ns)
 {
@@ -105,7 +105,7 @@ int weft_gaps_is_repeat(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_
 			uint32_t *late_ns)
 {
 	uint64_t first_ns = gaps->gap_ns, seen_ns = age_ns > first_ns ? age_ns - first_ns : 0;
-	uint64_t least_ns; /* that a repeat is later: the kernel leaves out those that are past */
+	uint64_t least_ns; /* a repeat is at least so late: the kernel skips those that are past */
 	uint64_t firsts, gone;
 
 	if (gaps->left || first_ns >= mean_ns - mean_ns / 4)
@@ -131,7 +131,8 @@ int weft_gaps_next(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 		gaps->left--;
 		return 1;
 	}
-	if (!gaps->left) { /* what is left of its block, which the thread came into somewhere */
+	/* what is left of its block, which the thread enters at a random place */
+	if (!gaps->left) {
 		gaps->gap_ns = draw_behind_first(gaps, random, mean_ns);
 		gaps->left = (uint8_t)weft_random_below(random, block);
 		if (gaps->left)

@@ -8,9 +8,9 @@
 #include "runtime/sample/pace.h"
 
 #define WINDOW_MS 100
-#define SWITCHES_MAX 2500 /* a second: about one hundredth of a CPU */
+#define SWITCHES_MAX 2500 /* a second: they cost about one hundredth of a CPU */
 #define GAP_SHORT_NS 2500000
-#define SWITCHES_MAX_SHORT 1000 /* where the event is due before the tick nearly always */
+#define SWITCHES_MAX_SHORT 1000 /* where the event is nearly always due before the tick */
 
 int weft_clock_should_rest(uint32_t switches, uint32_t ms, uint64_t gap_ns, int rests)
 {

@@ -2,8 +2,8 @@
 /*
  * Start and stop of sampling: see engine.h. Whoever makes a timer passes the gate (gate.h).
  *
- * Handlers at work are only waited for: what they might still put into a slot, the number of a
- * timer that is deleted, is swept out afterwards, and else before the next start.
+ * A stop waits for running handlers, but not for ever: what a late one may still store in a slot,
+ * the number of a deleted timer, is cleared afterwards, or before the next start.
  */
 #include "runtime/sample/engine.h"
 
@@ -31,7 +31,7 @@ static int engine_begin(uint64_t mask)
 	__atomic_store_n(&weft_rt.on_release, weft_timer_disarm, __ATOMIC_RELEASE);
 	__atomic_store_n(&weft_rt.on_claim, weft_timer_arm, __ATOMIC_RELEASE);
 	weft_timer_disarm_all();
-	/* First: who adopts would see that signals are blocked. */
+	/* First, because adopting would see that signals are blocked. */
 	if (slot && slot != weft_slot_private())
 		weft_timer_arm(slot, mask);
 	weft_adopt_threads();
@@ -61,7 +61,7 @@ int weft_engine_start(void)
 	return failed;
 }
 
-/* But for the calling thread. */
+/* 1: no thread but the calling one is in a handler. */
 static int nobody_handles(void)
 {
 	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
@@ -92,7 +92,7 @@ static int wait_until(int (*holds)(void))
 	return 1;
 }
 
-/* Handlers last: with every timer gone, and nobody who could make one. */
+/* Handlers are uninstalled last, when all timers are deleted and nobody can make one. */
 static int engine_finish(void)
 {
 	int all_armed = wait_until(weft_gate_is_clear), all_drained;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meeting the collector (abi/rendezvous.h): one question, one answer, the session's memfd and
- * the tables'; all closed again before this returns. Async-signal-safe, because a forked child's
- * session begins in its first SIGPROF; never longer than about a second.
+ * Connects to the collector (abi/rendezvous.h): one question, one answer with the session's memfd
+ * and that of the tables; all is closed again before this returns. Async-signal-safe, because a
+ * forked child's session begins in its first SIGPROF; never longer than about a second.
  */
 #include "runtime/sample/join.h"
 
@@ -69,7 +69,7 @@ static int say_hello(int fd, uint32_t flags)
 	return sent == sizeof(hello) ? 0 : -EPIPE;
 }
 
-/* The session, and the unwind tables where there are some. */
+/* The session, and the unwind tables if there are any. */
 enum { FD_SESSION, FD_TABLES, FD_COUNT };
 
 static void take_fds(struct msghdr *message, int fds[FD_COUNT], int first)
@@ -100,7 +100,7 @@ static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
 	return fd < 0 ? -EPROTO : 0;
 }
 
-/* Descriptors go to @fds from number @first on: to be closed by the caller, whatever comes. */
+/* Stores descriptors in @fds from number @first on; the caller closes them in any case. */
 static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT], int first)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(FD_COUNT * sizeof(int))] = {0};
@@ -119,14 +119,14 @@ static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT]
 	return check_welcome(w, bytes, fds[first]);
 }
 
-/* Without tables stacks are copied: no reason to go without a session. */
+/* Without tables stacks are copied; that is no reason to go without a session. */
 static void map_tables(const struct weft_welcome *w, int fd)
 {
 	if (fd < 0 || !w->tables_bytes || weft_tables_map(fd, w->tables_bytes))
 		weft_tables_forget();
 }
 
-/* Question and answer; the caller closes what is in @fds. */
+/* Question and answer; the caller closes the descriptors in @fds. */
 static int join_ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], int first)
 {
 	int socket_fd = connect_within_a_second(), failed;

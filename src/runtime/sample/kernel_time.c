@@ -9,14 +9,14 @@
 #include "runtime/sample/pace.h"
 
 #define BALANCE_MAX_US 1000000000
-#define MUCH 8 /* one part in so many */
+#define MUCH 8 /* a share of at least one in so many is much */
 
 static uint64_t in_us(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-/* Not in the frame of a walk. */
+/* Not inlined, to stay out of the frame of a walk. */
 __attribute__((noinline)) struct weft_usage weft_usage_of_thread(void)
 {
 	struct rusage usage = {.ru_stime = {0}};
@@ -42,7 +42,7 @@ static struct weft_kernel_time *time_of(struct weft_slot *slot)
 	return (struct weft_kernel_time *)(void *)&slot->kernel_time;
 }
 
-/* Some hundredths too much at most. */
+/* The root, at most some hundredths too large. */
 static uint32_t kernel_time_root_of(uint32_t n)
 {
 	uint32_t guess = n ? UINT32_C(1) << (31 - __builtin_clz(n)) / 2 : 1;
@@ -51,10 +51,11 @@ static uint32_t kernel_time_root_of(uint32_t n)
 }
 
 /*
- * Where a thread stands between two samples makes half a period; n gaps, uniform in [3/4, 5/4] of a
- * period and each repeated some 8 times, sqrt(n / 6). That is no more than the chance of the
- * kernel's own account where much of the time is in the kernel, so there all is believed; where
- * little is, that account is nearly right, and what is less than twice as much is not.
+ * A thread's position between two samples is worth half a period; n gaps, uniform in [3/4, 5/4] of
+ * a period and each repeated some 8 times, are worth sqrt(n / 6). Where much of the time is in the
+ * kernel, that is no more than the random error of the kernel's own account, so the whole balance
+ * counts; where little is, that account is nearly right, and a balance below twice the error counts
+ * for nothing.
  */
 int32_t weft_kernel_time_excess(int32_t balance_us, uint32_t samples, uint32_t period_us,
 				int is_much)
@@ -68,7 +69,7 @@ int32_t weft_kernel_time_excess(int32_t balance_us, uint32_t samples, uint32_t p
 	return balance_us < -chance ? (int32_t)(balance_us + chance) : 0;
 }
 
-/* What the kernel's account is short of since the last tick, or has too much. */
+/* By how much the kernel's account was too small (or too large) since the last tick. */
 static int64_t correction_ns(struct weft_slot *slot, uint64_t since_ns,
 			     const struct weft_usage *usage)
 {
@@ -105,7 +106,7 @@ uint64_t weft_kernel_weight_beside(struct weft_slot *slot, const struct weft_usa
 	return is_first ? alone_ns : (uint64_t)((int64_t)since_ns + more_ns);
 }
 
-/* A stretch that no tick met is shorter than a tick, and there is one for each wait at most. */
+/* A stretch in the kernel without a tick is shorter than one; each wait ends at most one. */
 uint64_t weft_kernel_weight_alone(uint64_t kernel_ns, uint64_t used_ns, uint32_t waits)
 {
 	uint64_t tick_ns = weft_tick_ns(), most = kernel_ns < used_ns ? kernel_ns : used_ns;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signal masks: a thread that blocks all signals would give no samples, so SIGPROF stays open in
- * the kernel's mask, and one word per thread remembers that the program believes it blocked.
- * What the program sees of its mask is what it set.
+ * the kernel's mask, and one word per thread remembers that the program believes it blocked. The
+ * program is shown the mask that it set.
  *
- * A thread is closed (SIGPROF is really blocked, its timer stands still, it gives no samples)
- * where the program has a use for a SIGPROF of its own: it has a handler for it when it blocks
- * it, reads it by signalfd, or one has come to a thread that believes it blocked. That one is
- * queued again for whoever the kernel finds, and what is pending, and for whom, is the kernel's
- * business alone. The timer stands still first: a tick of ours that is pending would let the
- * kernel drop a SIGPROF of the program's.
+ * A thread is closed (SIGPROF is really blocked, its timer stands still, it gives no samples) where
+ * the program has a use for a SIGPROF of its own: it has a handler for it when it blocks it, reads
+ * it by signalfd, or one has been delivered to a thread that believes it blocked. That one is
+ * queued again; what is pending then, and for whom, is left to the kernel. The timer is stopped
+ * first: with a tick of ours pending, the kernel would drop a SIGPROF of the program's.
  *
- * The kernel's mask also changes behind our back (setcontext, sigsetmask, raw calls), so the word
- * stands only as long as all is blocked that was blocked together with SIGPROF.
+ * The kernel's mask is also changed without our hooks (setcontext, sigsetmask, raw calls), so the
+ * word is valid only as long as all signals are blocked that were blocked together with SIGPROF.
  *
- * A vfork child runs on its parent's words but has a mask of its own: there the kernel's is the
- * truth, from its first change on.
+ * A vfork child has its parent's words but a mask of its own: from its first change on the kernel's
+ * mask is what counts there.
  */
 #include "runtime/sample/mask.h"
 
@@ -27,7 +26,7 @@
 #include "runtime/sample/sampler.h"
 #include "runtime/signals/altstack.h"
 
-#define MASK_BYTES 8 /* the kernel's */
+#define MASK_BYTES 8 /* of the kernel's mask */
 #define PENDING_MAX 8
 
 #ifndef WEFT_LATE
@@ -67,7 +66,7 @@ static struct weft_belief belief(void)
 	return mine ? *mine : (struct weft_belief){0};
 }
 
-/* Of a thread that no hook sees end the count stays: to err on that side is safe. */
+/* A thread whose end no hook sees stays counted: a count that is too high is safe. */
 static void set_belief(struct weft_belief new)
 {
 	struct weft_belief *mine = weft_belief_mine(new.is_blocked != 0);
@@ -104,7 +103,7 @@ void weft_mask_forget_others(void)
 	__atomic_store_n(&waiter, 0, __ATOMIC_RELAXED);
 }
 
-/* @mask: the thread's, as the kernel has it now; a handler's has more in it. */
+/* @mask: the thread's mask in the kernel now; in a handler it has more signals. */
 static int belief_stands(uint64_t mask)
 {
 	struct weft_belief b = belief();
@@ -132,14 +131,14 @@ int weft_mask_has(int signo)
 
 /* ---- threads that are closed */
 
-/* May it stay open, and be sampled, though the program believes it blocked? */
+/* Must a thread that believes SIGPROF blocked be closed? */
 static int must_be_closed(void)
 {
 	return __atomic_load_n(&read_by_fd, __ATOMIC_ACQUIRE) ||
 	       weft_disposition_has_handler(WEFT_KEPT_PROF);
 }
 
-/* Before SIGPROF is really blocked. */
+/* Called before SIGPROF is really blocked. */
 static void be_closed(void)
 {
 	struct weft_belief *mine = weft_belief_mine(1);
@@ -150,7 +149,7 @@ static void be_closed(void)
 	weft_timer_pause();
 }
 
-/* After SIGPROF is really open. */
+/* Called after SIGPROF is really open. */
 static void be_open(void)
 {
 	struct weft_belief *mine = weft_belief_mine(0);
@@ -174,7 +173,7 @@ void weft_mask_timer_made(void)
 		weft_timer_pause();
 }
 
-/* In the thread, before it has a timer. */
+/* In the new thread, before it has a timer. */
 void weft_mask_inherit(struct weft_mask_legacy legacy)
 {
 	struct weft_belief new = {.is_closed = legacy.is_closed != 0};
@@ -194,8 +193,7 @@ struct weft_mask_legacy weft_mask_bequeath(void)
 	return legacy;
 }
 
-/* The program's exec may have handed a blocked SIGPROF down, and one that is pending with it:
- * our handler is there already. */
+/* exec may have handed down a blocked SIGPROF that is pending: our handler is installed already. */
 void weft_mask_open(void)
 {
 	uint64_t mask;
@@ -210,8 +208,8 @@ void weft_mask_open(void)
 }
 
 /*
- * Not inherited: libc blocks almost all in threads that it begins by itself, for a reason that ends
- * where the program's function begins. A process that filters its system calls is left alone.
+ * The mask is not the program's: libc blocks nearly all signals in threads that it starts itself,
+ * until the program's function begins. Not done in a process that filters its system calls.
  */
 int weft_mask_open_here(void)
 {
@@ -230,14 +228,14 @@ int weft_mask_open_here(void)
 	return 1;
 }
 
-/* The thread may be libc's again, which waits in it for more. */
+/* The thread may go back to libc, which waits in it for more work. */
 void weft_mask_close_here(void)
 {
 	if (weft_mask_is_blocked())
 		weft_mask_set_real(SIG_BLOCK);
 }
 
-/* As it came: to this thread, or to the process. */
+/* To this thread or to the process, as it came. */
 static void queue_again(const siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL)
@@ -246,7 +244,7 @@ static void queue_again(const siginfo_t *info)
 		sys_call3(SYS_rt_sigqueueinfo, sys_getpid(), SIGPROF, info);
 }
 
-/* SIGPROF is blocked and the timer stands still: what came before must not stay. */
+/* SIGPROF is blocked and the timer stopped: an earlier tick of ours must not stay pending. */
 static void drop_own_pending(void)
 {
 	struct timespec at_once = {0};
@@ -271,7 +269,7 @@ static int hand_to_waiter(const siginfo_t *info)
 	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
 }
 
-/* In the handler, where everything is blocked. */
+/* In the handler, where all signals are blocked. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t interrupted;
@@ -312,7 +310,7 @@ static int belief_after(int how, int named, int before)
 	return before;
 }
 
-/* In a vfork child: from here on the kernel's mask is what it believes. */
+/* In a vfork child: from here on the kernel's mask is what the program believes. */
 static int change_alone(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
 	struct weft_belief *mine = weft_belief_mine(1);
@@ -349,7 +347,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 	return result;
 }
 
-/* What is pending comes before the call returns: it must find the thread open. */
+/* Pending signals are delivered before the call returns, when the thread must be open already. */
 static int change_to_open(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
 	struct weft_belief before = belief();
@@ -421,7 +419,7 @@ void weft_mask_give_back(struct weft_belief before)
 {
 	struct weft_belief now = belief();
 
-	/* A handler in between may have closed the thread, or opened it. */
+	/* a handler in between may have closed or opened the thread */
 	before.is_closed = now.is_closed;
 	set_belief(before);
 }
@@ -454,7 +452,7 @@ void weft_mask_read_by_fd(void)
 	weft_mask_set_real(SIG_BLOCK);
 }
 
-/* Before a jump to where SIGPROF was believed blocked or not; @mask: what it makes the kernel's. */
+/* Before a jump to where SIGPROF was believed blocked or not; @mask: the kernel's mask after it. */
 void weft_mask_jump(int is_blocked, uint64_t mask)
 {
 	struct weft_belief now = belief();
@@ -465,5 +463,5 @@ void weft_mask_jump(int is_blocked, uint64_t mask)
 		be_closed();
 	believe(is_blocked, mask);
 	if (!(mask & sigprof_bit()))
-		be_open(); /* a tick that comes now is pending until the jump */
+		be_open(); /* a tick that comes now stays pending until the jump */
 }

@@ -12,10 +12,10 @@
 typedef int weft_mask_fn(int how, const sigset_t *set, sigset_t *old);
 
 int weft_mask_is_active(void);
-int weft_mask_is_blocked(void);     /* does it believe so? */
-int weft_mask_has(int signo);       /* ... any signal */
+int weft_mask_is_blocked(void);     /* does the program believe SIGPROF blocked? */
+int weft_mask_has(int signo);       /* .. or any other signal */
 int weft_mask_is_lent(void);        /* does any thread believe so? */
-int weft_mask_is_closed(void);      /* is it really, so that the thread's timer stands still? */
+int weft_mask_is_closed(void);      /* is SIGPROF really blocked, and the timer stopped? */
 void weft_mask_forget_others(void); /* in a forked child */
 void weft_mask_forget(void);        /* the calling thread ends */
 void weft_mask_open(void);          /* at start: what exec has handed down */
@@ -25,26 +25,26 @@ int weft_mask_set_real(int how);    /* the kernel's; 1 = SIGPROF was blocked */
 int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old);
 int weft_mask_change_one(int how, int signo); /* the program's, as sighold does */
 
-/* A new thread's, from its creator. */
+/* A new thread inherits this from its creator. */
 struct weft_mask_legacy {
 	int is_blocked, is_closed;
 };
 struct weft_mask_legacy weft_mask_bequeath(void);
 void weft_mask_inherit(struct weft_mask_legacy legacy);
 
-/* A SIGPROF of the program's that interrupted @uc: 1 = pending again, for later. */
+/* A SIGPROF of the program's that interrupted @uc: 1 = queued again, for later. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc);
 
-/* For the time of a call that has a mask of its own. */
+/* For the duration of a call that has a mask of its own. */
 struct weft_belief weft_mask_borrow(const sigset_t *mask);
 void weft_mask_give_back(struct weft_belief before);
 
-/* Around a wait for SIGPROF: it is really blocked, and those of other threads come here. */
+/* Around a wait for SIGPROF: really blocks it, and forwards those of other threads to this one. */
 int weft_mask_begin_wait(void);
 void weft_mask_end_wait(int was_blocked);
 
-void weft_mask_read_by_fd(void);                    /* the program has a signalfd for it */
-void weft_mask_jump(int is_blocked, uint64_t mask); /* a mask comes back from a jmp_buf */
-void weft_mask_timer_made(void);                    /* in a closed thread it must stand still */
+void weft_mask_read_by_fd(void);                    /* the program has a signalfd for SIGPROF */
+void weft_mask_jump(int is_blocked, uint64_t mask); /* a jmp_buf restores a mask */
+void weft_mask_timer_made(void);                    /* stops the timer of a closed thread */
 
 #endif

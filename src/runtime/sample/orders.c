@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handler of the priming signal (prime.c): an order to this thread, a sample of its hrtimer's,
- * which comes by the same signal, or somebody else's signal, which is passed on.
+ * The handler of the priming signal (prime.c): an order to this thread, a sample of the thread's
+ * hrtimer, which sends the same signal, or another sender's signal, which is passed on.
  */
 #include "runtime/sample/sampler.h"
 
@@ -46,8 +46,7 @@ static void obey(enum weft_order order, uint64_t mask)
 	}
 }
 
-/* Where nothing more may be queued (RLIMIT_SIGPENDING) one comes as if from nobody: it may be ours.
- */
+/* If nothing more can be queued (RLIMIT_SIGPENDING) the value is lost: it may be ours. */
 static int has_lost_its_value(const siginfo_t *info)
 {
 	return info->si_code == SI_USER && info->si_pid == 0;

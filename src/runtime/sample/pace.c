@@ -9,7 +9,8 @@
 #define GAP_MAX_NS UINT64_C(3000000000) /* on average; 5/4 of it in 32 bits */
 
 static uint64_t tick_ns;
-static uint64_t period_of_fork_ns; /* the parent's: its header may go at any time, see child.c */
+/* the parent's, whose header may be unmapped at any time, see child.c */
+static uint64_t period_of_fork_ns;
 
 static uint64_t period_of_header(void)
 {

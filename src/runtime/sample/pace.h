@@ -5,10 +5,11 @@
 
 #include <stdint.h>
 
-uint64_t weft_period_ns(void);    /* of the recording: what one sample stands for */
-void weft_period_keep(void);      /* in a forked child: its parent's, whose header may go */
-uint64_t weft_clock_gap_ns(void); /* on average, between two that fire: the period, or 3 s */
+uint64_t weft_period_ns(void); /* of the recording: what one sample stands for */
+/* in a forked child: keeps the parent's, whose header may be unmapped */
+void weft_period_keep(void);
+uint64_t weft_clock_gap_ns(void); /* mean gap between two firings of a clock: the period, or 3 s */
 uint64_t weft_tick_ns(void);      /* of the kernel */
-void weft_tick_look(void);        /* asks for it once, where the engine starts */
+void weft_tick_look(void);        /* reads the tick's length once, when the engine starts */
 
 #endif

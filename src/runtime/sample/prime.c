@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The priming signal: a thread that runs without a slot is told to claim one, and a process to
- * begin or end a recording (enum weft_order). SIGURG by default, for its default action is to
- * be ignored, so that one sent to a process in exec harms nobody; a real-time signal by choice.
+ * The priming signal: it tells a thread that runs without a slot to claim one, and a process to
+ * begin or end a recording (enum weft_order). SIGURG by default, whose default action is to be
+ * ignored, so that one sent to a process in exec harms nobody; a real-time signal by choice.
  *
- * Ours are those that were queued with the session's cookie; all others are the program's, who
- * gets them by its own action (disposition.c). But with a handler in place a signal interrupts
- * sleeping calls, SA_RESTART or not, and an ignored one does not. So at the first SIGURG of
- * somebody else's that the program ignores (out-of-band data for a socket with an owner) ours
- * stands aside for good: priming goes on without it.
+ * Signals queued with the session's cookie are ours; all others are the program's, and passed to
+ * its own action (disposition.c). But once a handler is installed a signal interrupts sleeping
+ * calls, SA_RESTART or not, while an ignored one does not. So at the first SIGURG from another
+ * sender that the program ignores (out-of-band data for a socket with an owner) our handler is
+ * removed for good, and priming goes on without it.
  *
- * A real-time one ends a process that has no handler for it. So whoever sends one says so first
- * (prime_sending) and looks then whether it is in use; to let go of it, at the end or before
- * exec, the header says so first, and senders are waited for then. Both in sequential order: one
- * of the two sees the other.
+ * A real-time signal kills a process that has no handler for it. So a sender announces itself first
+ * (prime_sending), and then checks that the signal is in use; to give the signal up, at the end or
+ * before exec, the header says so first, and then senders are waited for. Both are sequentially
+ * consistent: one of the two sees the other.
  */
 #include "runtime/sample/prime.h"
 
@@ -30,7 +30,7 @@
 
 static uint32_t stands_aside;
 static int wanted_by_default;
-static int32_t on_their_way; /* sent by this process and not taken; also of threads that ended */
+static int32_t on_their_way; /* sent by this process and not received; also to threads that ended */
 
 int weft_prime_signal(void)
 {
@@ -57,7 +57,7 @@ static void prime_say(int signo)
 				 __ATOMIC_SEQ_CST);
 }
 
-/* What they sent has come, too: signals come at the end of a system call. */
+/* Afterwards what they sent has been delivered, too: signals are, at the end of a system call. */
 static void wait_for_senders(void)
 {
 	uint64_t began_ns = clock_monotonic_ns();
@@ -68,7 +68,7 @@ static void wait_for_senders(void)
 	sys_call0(SYS_sched_yield);
 }
 
-/* The number, of a real-time signal alone, or 0. */
+/* Gives a real-time signal up: its number, or 0. */
 static int prime_let_go(void)
 {
 	int signo = weft_prime_signal();
@@ -109,7 +109,7 @@ int weft_prime_send(int32_t tid, enum weft_order order)
 	return 0;
 }
 
-/* A program that uses a real-time signal has an action for it. */
+/* Is it used by the program? Then it has an action. */
 static int prime_is_taken(int signo)
 {
 	struct sigaction theirs;
@@ -169,7 +169,7 @@ void weft_prime_uninstall(void)
 	weft_disposition_uninstall(WEFT_KEPT_PRIME, is_sent_by_us);
 }
 
-/* A handler of the program's own would be called for ours, which threads have yet to take. */
+/* Not if ours are still to be received: a handler of the program's own would be called for them. */
 void weft_prime_end(void)
 {
 	if ((__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registers of an interrupted thread, by DWARF number, out of its ucontext. */
+/* The registers of an interrupted thread, by DWARF number, from its ucontext. */
 #ifndef WEFT_RUNTIME_REGISTERS_H
 #define WEFT_RUNTIME_REGISTERS_H
 
@@ -23,8 +23,8 @@ static inline uint64_t registers_pc(const ucontext_t *uc)
 }
 
 /*
- * Does it come back from a system call? One leaves the address behind it in rcx, two bytes above
- * that of the instruction, which is where it begins again. (Else by chance, once in a blue moon.)
+ * Is it returning from a system call? That leaves the address after it in rcx, two bytes behind
+ * that of the instruction, at which it is begun again. (Else only by chance.)
  */
 static inline int registers_left_system_call(const ucontext_t *uc)
 {
@@ -43,7 +43,7 @@ static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 		out[i] = (uint64_t)uc->uc_mcontext.gregs[from[i]];
 }
 
-/* Of the others zeros. */
+/* The other registers are zeros. */
 static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
 {
 	for (int i = 0; i < REGISTER_COUNT; i++)
@@ -72,8 +72,8 @@ static inline uint64_t registers_pc(const ucontext_t *uc)
 }
 
 /*
- * Does it come back from a system call, or is it about to begin one again? The page that it runs on
- * can be read; the one before may be anything, so the first word of a page is taken for no.
+ * Is it returning from a system call, or about to begin one again? The page of the pc is readable,
+ * the one before it may not be: at the first word of a page the answer is no.
  */
 static inline int registers_left_system_call(const ucontext_t *uc)
 {
@@ -91,7 +91,7 @@ static inline void registers_copy(uint64_t *out, const ucontext_t *uc)
 	out[32] = uc->uc_mcontext.pc;
 }
 
-/* Of the others zeros. */
+/* The other registers are zeros. */
 static inline void registers_of_caller(uint64_t *out, const struct weft_event_caller *caller)
 {
 	for (int i = 0; i < REGISTER_COUNT; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See sample_labels.h. What was told last is remembered in the slot's label_state: address and
- * generation of the set, and its number. Numbers count up per thread; their top byte is that of
- * header.attach_number, so that a collector that comes later is told again.
+ * See sample_labels.h. The slot's label_state remembers which labels were recorded last: address
+ * and generation of the set, and its number. Numbers count up in each thread; their top byte is
+ * that of header.attach_number, so that labels are recorded again for a collector that attaches
+ * later.
  */
 #include "runtime/sample/sample_labels.h"
 
@@ -19,15 +20,15 @@ static uint32_t attach_byte(void)
 	return __atomic_load_n(&weft_rt.header->attach_number, __ATOMIC_RELAXED) & 0xFF;
 }
 
-/* What the thread has now: the same at every look of one handler. */
+/* The thread's labels, the same throughout one handler. */
 struct sample_labels {
 	const struct weft_custom_labels_set *set; /* NULL: there are none */
-	uint64_t place;                           /* with the generation: which labels these are */
+	uint64_t place;                           /* with the generation, identifies the labels */
 	uint64_t generation;
-	int is_told; /* the collector knows them */
+	int is_told; /* the collector has them */
 };
 
-/* Number 0, of a set without labels, needs no telling. */
+/* Number 0, for a set without labels, is never recorded. */
 static int sample_labels_is_told(const struct weft_slot_labels *state,
 				 const struct sample_labels *l)
 {
@@ -35,7 +36,7 @@ static int sample_labels_is_told(const struct weft_slot_labels *state,
 	       (!state->recorded_number || state->recorded_number >> NUMBER_BITS == attach_byte());
 }
 
-/* For who looks from outside: a library that came after the thread was not known at its claim. */
+/* For readers outside: a library loaded after the thread's claim was not known at that time. */
 static void note_place(struct weft_slot *slot)
 {
 	const struct weft_label_owner *own = weft_label_owner(slot);
@@ -82,7 +83,7 @@ static void unrecorded(struct weft_slot *slot, struct weft_sample_record *sample
 	weft_slot_count(slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
 }
 
-/* A set of which no label is to be told is remembered under the number 0. */
+/* A set without labels to record is remembered under the number 0. */
 static __attribute__((noinline)) void sample_labels_tell(struct weft_slot *slot,
 							 const struct sample_labels *labels,
 							 struct weft_sample_record *sample,

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cpu engine's handlers: SIGPROF from a thread's timer (a tick of the kernel has met it) and
- * SIGURG from its clock (clock.h: who covers what). Each takes its own signals, passes all others
- * on, and writes one sample into the thread's ring, with the stack walked (stack_walk.c) or
- * copied for the collector to walk (stack_copy.c).
+ * The cpu engine's handlers: SIGPROF from a thread's timer (a tick of the kernel has met the
+ * thread) and SIGURG from its clock (clock.h: which covers what). Each handles its own signals,
+ * passes all others on, and writes one sample into the thread's ring, with the stack walked
+ * (stack_walk.c) or copied for the collector to walk (stack_copy.c).
  *
  * A tick stands for a tick of CPU time, and a sample for a whole number of periods: tick / period
- * and what the dice add, rounded down, so that the sum is right. 0: it is left out, which is how a
- * rate below the tick's comes about. Ticks in one long system call come as one signal at its end:
- * that one stands for what the kernel says the thread has spent in there.
+ * plus a random number in [0, 1), rounded down, so that the sum is right. If that is 0 the sample
+ * is left out, which is how a rate below the tick's comes about. Ticks in one long system call are
+ * delivered as one signal at its end: it stands for the time that the kernel says the thread has
+ * spent in the call.
  *
- * Asynchronous signals are blocked while it runs, so it never nests; the synchronous ones
- * stay open, for one of them while blocked would kill the process. No allocation, no lock,
- * errno kept. System calls: none, but for the exceptions that are counted where they stand:
- * a stack of unknown bounds is read by process_vm_readv (stack_self_read), more of the unwind
- * tables is opened (tables_opened), a thread without slot is primed (primed_handler), the timer
- * of a stopped recording is deleted and the engine ended, the session of a forked child is
- * begun (child_sessions), a tick asks what the thread has used (one getrusage), and the clock's
- * next block of gaps is begun (one event in 40 ms at most).
+ * Asynchronous signals are blocked while a handler runs, so it never nests; the synchronous ones
+ * stay open, because one that is raised while blocked kills the process. No allocation, no lock,
+ * errno kept. No system calls but these, each with its counter: a stack of unknown bounds is read
+ * by process_vm_readv (stack_self_read), more of the unwind tables is opened (tables_opened), a
+ * thread without slot is primed (primed_handler), the timer of a stopped recording is deleted and
+ * the engine stopped, the session of a forked child is begun (child_sessions), a tick reads the
+ * thread's usage (one getrusage), and the clock's next block of gaps begins (at most one event in
+ * 40 ms).
  */
 #include "runtime/sample/sampler.h"
 
@@ -60,7 +61,7 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
 }
 
-/* Off, the ids are kept, and not shown. */
+/* If the v1 format is off, ids are kept but not written. */
 static int sampler_shows_v1(void)
 {
 	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
@@ -86,30 +87,30 @@ static void sampler_take_context(struct weft_slot *slot, struct weft_sample_reco
 	count_context(slot, found);
 }
 
-/* The fields of a timer's signal are other fields of a queued one. */
+/* A queued signal has other fields in place of a timer's. */
 static int32_t timer_of(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER ? info->si_timerid : -1;
 }
 
-/* What a sample is to say of its taking. On a handler's small stack. */
+/* What a sample records about itself. Lies on a handler's small stack. */
 struct taken {
 	uint64_t now_ns;
-	uint32_t own_us; /* CPU time that its session's beginning took before it */
+	uint32_t own_us; /* CPU time spent before it on the beginning of its session */
 	uint32_t weight; /* periods; 0 = it is left out */
-	uint32_t cpu_us; /* the thread's CPU clock; 0 = not asked */
+	uint32_t cpu_us; /* the thread's CPU clock; 0 = not read */
 	uint16_t flags;  /* enum weft_sample_flag */
-	uint8_t is_new;  /* the slot was claimed by this very handler */
+	uint8_t is_new;  /* the slot was claimed by this handler */
 };
 
-/* CPU time since the last tick that met it, microseconds: the timer is due after one. */
+/* Microseconds of CPU time since the last tick that met the thread: its timer is due after one. */
 static uint32_t used_since_tick(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER && info->si_overrun > 0 ? 1 + (uint32_t)info->si_overrun
 								 : 1;
 }
 
-/* So that the sum of all is right, and each is a whole number. */
+/* A whole number, rounded at random so that the sum is right. */
 static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 {
 	uint64_t period_ns = weft_period_ns();
@@ -127,7 +128,7 @@ static uint64_t opening_ns(uint32_t us)
 	return us < OPENING_MAX_US ? us * UINT64_C(1000) : 0;
 }
 
-/* What a tick stands for that met the thread at @uc. */
+/* What the tick that met the thread at @uc stands for. */
 static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const siginfo_t *info,
 						 const ucontext_t *uc, struct taken *out)
 {
@@ -147,7 +148,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	}
 	if (!is_covered)
 		out->cpu_us = weft_usage_modulo(usage.cpu_us);
-	is_kernel |= kernel_ns / 500 > used_us; /* a fault */
+	is_kernel |= kernel_ns / 500 > used_us; /* a page fault */
 	out->flags |= WEFT_SAMPLE_TICK | (is_kernel ? WEFT_SAMPLE_KERNEL : 0);
 	if (is_kernel)
 		weight_ns = weft_kernel_weight_alone(kernel_ns, (uint64_t)used_us * 1000,
@@ -183,7 +184,7 @@ static void fill_head(struct weft_slot *slot, struct weft_sample_record *sample,
 		weft_slot_count(slot, WEFT_COUNTER_OVERRUNS, taken->weight - 1);
 }
 
-/* By the session's mode; AUTO copies where nobody knows how far the stack reaches. */
+/* By the session's mode; AUTO copies if the stack's bounds are unknown. */
 static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 {
 	struct weft_sample_record *sample;
@@ -197,7 +198,7 @@ static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 	return sample;
 }
 
-/* A sample without its labels rather than none. */
+/* If there is no room for its labels, the sample is written without them. */
 static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
 {
 	struct weft_sample_record *sample;
@@ -211,7 +212,7 @@ static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
 	}
 }
 
-/* What was set for samples (weft/abi/events.h): 0, and what is left out for its context counted. */
+/* 0: settings for samples (weft/abi/events.h) leave it out for its context, which is counted. */
 static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
@@ -257,7 +258,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	weft_rt_mark(weft_rt_index(slot));
 }
 
-/* Nothing but signals that were blocked meanwhile has met the session's beginning. */
+/* The beginning of a session itself is met only by signals that were blocked meanwhile. */
 static void write_if_due(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
 	if (UNLIKELY(taken->own_us))
@@ -270,7 +271,7 @@ static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const uco
 			struct taken *taken)
 {
 	taken->weight = 1;
-	if (LIKELY(info->si_code == SI_TIMER)) /* else it was queued: one sample was asked for */
+	if (LIKELY(info->si_code == SI_TIMER)) /* one that was queued asked for one sample */
 		weigh_tick(slot, info, uc, taken);
 	write_if_due(slot, uc, taken);
 }
@@ -281,7 +282,7 @@ static void sampler_lose(enum weft_counter cause)
 	weft_rt_count(cause, 1);
 }
 
-/* A thread that no hook has seen: its timer was adopted. Not in the frame of a walk. */
+/* A thread that no hook has seen, with an adopted timer. Not inlined, to save stack in a walk. */
 static __attribute__((noinline)) struct weft_slot *claim_here(const siginfo_t *info)
 {
 	struct weft_birth birth = {.how = WEFT_COUNTER_PRIMED_HANDLER, .has_timer = 1};
@@ -292,7 +293,7 @@ static __attribute__((noinline)) struct weft_slot *claim_here(const siginfo_t *i
 	return slot;
 }
 
-/* Two timers on one thread: a hook armed its own while the threads were being listed. */
+/* The thread has two timers: a hook armed its own while threads were being listed. */
 static int is_surplus(struct weft_slot *slot, const siginfo_t *info)
 {
 	int32_t timer_id = timer_of(info);
@@ -333,7 +334,7 @@ static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const 
 		sampler_lose(WEFT_COUNTER_LOST_NO_SLOT);
 }
 
-/* Is this the thread, and the life of the slot, that the timer was armed for? */
+/* Was the timer armed for this thread, and for this generation of the slot? */
 static int belongs(const struct weft_slot *slot, uint64_t value)
 {
 	return slot && WEFT_SIGVAL_INDEX(value) == weft_rt_index(slot) &&
@@ -364,7 +365,7 @@ static uint64_t cpu_time_ns(void)
 	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
-/* A forked child's: its session begins, and with that the timer of the thread that it met. */
+/* In a forked child: begins its session, and with that the timer of the thread that it met. */
 static struct weft_slot *sampler_begin_child(uint32_t *took_us)
 {
 	struct weft_slot *slot;
@@ -374,7 +375,7 @@ static struct weft_slot *sampler_begin_child(uint32_t *took_us)
 		return NULL;
 	before_ns = cpu_time_ns();
 	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
-	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: the next one */
+	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: at the next tick */
 		weft_clock_after_begin(slot);
 	if (!slot && !weft_rt_is_ready())
 		weft_timer_disarm_process();
@@ -421,8 +422,8 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *ta
 }
 
 /*
- * In user mode, at any instant of it. Only one that was pending finds a system call just left: the
- * thread had blocked it, and its ticks have counted meanwhile.
+ * In user mode, at any instant. Only a signal that was pending can find a system call just left:
+ * the thread had blocked it, and its ticks have counted meanwhile.
  */
 static void sampler_take_clock(struct weft_slot *slot, const ucontext_t *uc, struct taken *taken)
 {
@@ -433,7 +434,7 @@ static void sampler_take_clock(struct weft_slot *slot, const ucontext_t *uc, str
 		return;
 	}
 	weight_ns = weft_clock_weight_ns(slot);
-	if (!weft_clock_fired(slot, taken->now_ns)) /* if so it covers what is done below */
+	if (!weft_clock_fired(slot, taken->now_ns)) /* 1: the clock covers what is done below */
 		weight_ns /= 2;
 	if (!registers_left_system_call(uc)) {
 		taken->weight = in_periods(slot, weight_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cpu engine: timers (timer.c), the SIGPROF handler (sampler.c), what the program
- * believes about SIGPROF (disposition.c).
+ * The cpu engine: timers (timer.c), the SIGPROF handler (sampler.c), what the program believes
+ * about SIGPROF (disposition.c).
  */
 #ifndef WEFT_RUNTIME_SAMPLER_H
 #define WEFT_RUNTIME_SAMPLER_H
@@ -14,7 +14,7 @@
 #include "runtime/signals/disposition.h"
 
 /* timer.c; all async-signal-safe */
-void weft_timer_missing(struct weft_slot *slot); /* it could not be made: counted once */
+void weft_timer_missing(struct weft_slot *slot); /* its timer could not be made: counted once */
 /* The calling thread's own timer and clock; @mask: signals that it blocks. */
 void weft_timer_arm(struct weft_slot *slot, uint64_t mask);
 void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
@@ -22,36 +22,36 @@ void weft_timer_delete(int32_t timer_id);
 void weft_timer_pause(void); /* the calling thread's own */
 void weft_timer_resume(void);
 int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
-/* Of all threads that have a slot or were adopted; more than once does no harm. */
+/* Deletes the timers of all threads that have a slot or were adopted; may be called again. */
 void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
 int weft_timer_arm_process(void); /* a forked child's: first CPU time of any thread */
 void weft_timer_disarm_process(void);
 
-/* adopt.c: threads that are there before the engine is */
-void weft_adopt_threads(void);      /* primes those that run, makes timers for the others */
-void weft_adopt_more(void);         /* makes timers for those that have neither slot nor timer */
-void weft_adopt_taken(int32_t tid); /* it makes a timer of its own: ours goes */
-int weft_adopt_was_untimed(int32_t tid); /* counted as one that has no timer; once */
+/* adopt.c: threads that exist before the engine starts */
+void weft_adopt_threads(void); /* primes those that run, makes timers for the others */
+void weft_adopt_more(void);    /* makes timers for those with neither slot nor timer */
+/* the thread makes a timer of its own: deletes the adopted one */
+void weft_adopt_taken(int32_t tid);
+int weft_adopt_was_untimed(int32_t tid); /* was it counted as one without timer? once */
 void weft_adopt_delete_all(void);
-void weft_adopt_forget(void); /* in a forked child: they were the parent's */
+void weft_adopt_forget(void); /* in a forked child: the timers are its parent's */
 
 /* ticks.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
-void weft_sampler_uninstall(void); /* the program's own action is the kernel's again */
+void weft_sampler_uninstall(void); /* installs the program's own action again */
 int weft_sampler_is_ours(const siginfo_t *info);
-/* sampler.c, orders.c: the handlers; made known before any can be installed, in the constructor
- * or before it. */
+/* sampler.c, orders.c: the handlers, made known before any can be installed. */
 void weft_sampler_begin(void);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_order_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */
 
 /*
- * Our handlers at work, and events that walk a stack, for who waits until they are done: on a
- * thread with a slot a plain store, else a shared count. The result of begin is end's. A handler
- * that interrupts a walk leaves what it found.
+ * Marks handlers of ours that run, and events that walk a stack, for those who wait until they are
+ * done: on a thread with a slot by a plain store, else by a shared count. weft_handling_end() takes
+ * the result of begin; a handler that interrupts a walk restores what it found.
  */
 struct weft_handling {
 	struct weft_slot *slot; /* NULL: counted */
@@ -83,13 +83,13 @@ static inline void weft_handling_end(struct weft_handling h)
 
 /* child.c */
 int weft_child_begin(void);          /* a forked child's session; 0 or -errno */
-void weft_child_before_thread(void); /* a thread begins: its session, where no tick would */
-/* In its first SIGPROF: the slot of the thread that it met, or NULL. */
+void weft_child_before_thread(void); /* a thread begins: begins the session, if no tick would */
+/* In the child's first SIGPROF: the slot of the thread that it met, or NULL. */
 struct weft_slot *weft_child_first_tick(void);
 void weft_child_after_fork(void); /* arms the timer that brings it */
 /*
- * The thread that forked leaves its private slot for one of the child's session; NULL: it
- * was interrupted in the middle of a context write (or no slot): it stays for now.
+ * Moves the thread that forked from its private slot to one of the child's session. NULL: it was
+ * interrupted in the middle of a context write (or there is no slot), and stays for now.
  */
 struct weft_slot *weft_child_move_out(void);
 

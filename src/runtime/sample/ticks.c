@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The coming and going of the SIGPROF handler, and which signals are its own. */
+/* Installing and uninstalling the SIGPROF handler, and which signals are its own. */
 #include "runtime/sample/sampler.h"
 
 int weft_sampler_is_installed(void)

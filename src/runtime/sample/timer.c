@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One CPU-time timer per thread, by raw system calls: it ticks only while its thread runs,
- * so it never wakes a sleeping call, and exec flushes it.
+ * One CPU-time timer per thread, by raw system calls: it ticks only while its thread runs, so it
+ * never wakes a sleeping call, and exec deletes it.
  *
  * It is due after a microsecond already, so it fires at each tick of the kernel that meets the
- * thread on a CPU, and a sample at a tick stands for one tick of CPU time. (A longer period, with
- * the time since the last as weight, never meets a thread that ends before it, and puts what ran
- * before a sleep on what runs at the next tick.) Its overrun says how much CPU time the thread has
- * used since the last tick that met it.
+ * thread on a CPU, and a sample at a tick stands for one tick of CPU time. (With a longer period,
+ * and the time since the last sample as weight, threads that end earlier would never be met, and
+ * what ran before a sleep would be charged to what runs at the next tick.) Its overrun is the CPU
+ * time that the thread has used since the last tick that met it.
  *
- * sigval says whose it is: cookie, generation and index of the slot; generation 0
+ * sigval identifies the thread: cookie, generation and index of the slot; generation 0
  * (WEFT_SIGVAL_ADOPTED) for a thread that had no slot when its timer was made.
  *
  * timers_armed in the header counts all; the collector's budget bounds it, because
@@ -50,7 +50,7 @@ void weft_timer_delete(int32_t timer_id)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 }
 
-/* Again and again, or (@once) for the next tick alone. */
+/* Periodic, or (@once) for the next tick only. */
 static int timer_start(int32_t timer_id)
 {
 	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
@@ -84,7 +84,7 @@ int weft_timer_is_wanted(void)
 	       (__atomic_load_n(&weft_rt.header->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
 }
 
-/* In the header: the slot's own counters are its owner's, who may be another. */
+/* In the header: the slot's counters may be written only by its owner, maybe another thread. */
 void weft_timer_missing(struct weft_slot *slot)
 {
 	uint32_t before =
@@ -110,7 +110,7 @@ static void arm_own(struct weft_slot *slot)
 	weft_timer_missing(slot);
 }
 
-/* Signals are blocked: a handler must not wait for what it interrupts (engine.c). */
+/* Signals are blocked: a handler must not wait for the code that it interrupts (engine.c). */
 void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 {
 	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
@@ -124,7 +124,7 @@ void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 	weft_clock_begin(slot, mask);
 }
 
-/* Of the calling thread; -1 = none. */
+/* The calling thread's timer; -1 = none. */
 static int32_t own_timer(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
@@ -163,7 +163,7 @@ void weft_timer_disarm(struct weft_slot *slot)
 	weft_clock_close(slot);
 }
 
-/* FREE and DRAINING slots may have no memory: those are not looked at. */
+/* FREE and DRAINING slots may have no memory, and are not read. */
 static void disarm_slot(uint32_t index)
 {
 	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
@@ -176,7 +176,7 @@ static void disarm_slot(uint32_t index)
 		return;
 	weft_clock_close(slot);
 	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
-	/* Closed and emptied meanwhile it holds zeros, and 0 is some timer's number. */
+	/* A slot closed and emptied meanwhile holds zeros, and 0 is some timer's number. */
 	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
 		return;
 	if (__atomic_compare_exchange_n(&slot->thread.timer_id, &timer_id, -1, 0, __ATOMIC_ACQ_REL,
