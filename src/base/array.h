@@ -6,13 +6,13 @@
 #include <stddef.h>
 
 /*
- * array_grown() - @array with room for @need items of @each bytes, where it may have moved to;
- * *room is the number of items that it has room for. NULL: out of memory, the old one stands.
+ * array_grown() - @array, maybe moved, with room for @need items of @each bytes; *room becomes the
+ * number of items that fit. NULL: out of memory, the old array stays.
  *
- *	struct thing *bigger = array_grown(a->item, a->count + 1, &a->room, sizeof(*a->item));
- *	if (!bigger)
- *		return -ENOMEM;
- *	a->item = bigger;
+ * 	struct thing *bigger = array_grown(a->item, a->count + 1, &a->room, sizeof(*a->item));
+ * 	if (!bigger)
+ * 		return -ENOMEM;
+ * 	a->item = bigger;
  */
 void *array_grown(void *array, size_t need, size_t *room, size_t each);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all rooms stand on: memory, maps, text, the layouts of the session, small arithmetic. No
- * policy, no thread of its own, nothing that knows a room above.
+ * What all rooms use: memory, maps, text, the layouts of the session, small arithmetic. No policy,
+ * no thread of its own, nothing that knows a room above.
  *
  * Headers that the runtime uses too (session_layout.h, sys_call.h, platform.h and so on) are
- * async-signal-safe and ask nothing of libc.
+ * async-signal-safe and need nothing of libc.
  *
  *   array.c            arrays that grow
  *   buf.c              bytes that grow
@@ -21,7 +21,7 @@
  *   event_row.h        settings of one event type
  *   event_settings.c   settings as text
  *   recording.h        names in weft's recordings
- *   platform.h         what priming asks of kernels
+ *   platform.h         what priming needs of kernels
  *   platform_linux.c   by /proc and signals
  *   platform_posix.c   the portable part of that
  *   kernel_dirent.h    getdents64's record

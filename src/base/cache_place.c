@@ -43,8 +43,7 @@ int cache_make(char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* The directory at @path, or the nearest above it that is there, belongs to us or is a place
- * for everybody, like /tmp. */
+/* Does the directory at @path, or the nearest existing one above, belong to us or to everybody? */
 static int may_make(const char *path)
 {
 	char above[PATH_MAX];

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Consistent snapshots of a slot's context: one for a signal handler on the owning thread,
- * one for any other core. Both only load, and try at most three times.
+ * Consistent snapshots of a slot's context: one for a signal handler on the owning thread, one for
+ * any other core. Both only load, and try at most three times.
  *
  * The rules of validity are those of abi/context_v1.h, and three more:
- *   - checksum 0 with ids of 0 is "none"; with ids left it is "being written";
- *   - the trace id belongs to the v1 record whose checksum ext.v1_checksum repeats; beside
- *     another one (a writer that knows only the 64 bytes came later) it is left out;
- *   - seq is odd while more than the v1 record is being written, and changes with every tag;
- *     to a handler an odd one that formats_seq repeats says that all of this is whole.
+ *
+ *   - checksum 0 with ids of 0 is "none"; with other ids it is "being written";
+ *   - the trace id belongs to the v1 record whose checksum ext.v1_checksum repeats; if they differ
+ *     (a writer that knows only the 64 bytes came later) it is left out;
+ *   - seq is odd while more than the v1 record is being written, and changes with every tag; an odd
+ *     seq that formats_seq repeats tells a handler that the context is whole.
  *
  * Writer: src/runtime/context/context.c and the inline functions of weft/context.h, on the owning
- * thread only, by release stores. Its handler needs compiler order alone; the remote reader
- * pairs with those stores by its acquire loads and its acquire fence.
+ * thread only, by release stores. Its handlers need compiler order only; the remote reader pairs
+ * with those stores by its acquire loads and its acquire fence.
  */
 #ifndef WEFT_BASE_CONTEXT_SNAPSHOT_H
 #define WEFT_BASE_CONTEXT_SNAPSHOT_H
@@ -37,7 +38,7 @@ _Static_assert(sizeof(struct weft_context_snapshot) ==
 			       offsetof(struct weft_sample_record, span_id),
 	       "snapshot has the shape of the sample's context");
 
-/* ThreadSanitizer knows no fences: there each load is an acquire, which is as good. */
+/* ThreadSanitizer does not understand fences: under it each load is an acquire, which is enough. */
 #ifdef __SANITIZE_THREAD__
 #define WEFT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #define WEFT_FENCE_ACQUIRE() ((void)0)
@@ -59,7 +60,7 @@ static inline int weft_snapshot_trace(const struct weft_slot *slot, uint64_t che
 	return (out->trace_id[0] | out->trace_id[1]) != 0;
 }
 
-/* Two tags at a time: half of what a snapshot costs are its tags. */
+/* Two tags at a time: they are half of a snapshot's cost. */
 static inline void weft_snapshot_tags(const struct weft_slot *slot,
 				      struct weft_context_snapshot *out)
 {
@@ -72,7 +73,7 @@ static inline void weft_snapshot_tags(const struct weft_slot *slot,
 	}
 }
 
-/* What the fields say now, given the checksum that was loaded first. */
+/* What the fields hold, given the checksum that was loaded first. */
 static inline enum weft_sample_context weft_snapshot_fields(const struct weft_slot *slot,
 							    uint64_t checksum,
 							    struct weft_context_snapshot *out)
@@ -103,9 +104,9 @@ static inline enum weft_sample_context weft_snapshot_end(enum weft_sample_contex
 }
 
 /*
- * weft_context_snapshot() - for a handler on the thread that owns @slot. The writer is
- * stopped under us, so one look tells all. Zero fields with BUSY and BAD; with NONE only
- * the tags can be set.
+ * weft_context_snapshot() - for a handler on the thread that owns @slot. The writer cannot run
+ * meanwhile, so one reading is enough. Zero fields with BUSY and BAD; with NONE only the tags can
+ * be set.
  */
 static inline enum weft_sample_context weft_context_snapshot(const struct weft_slot *slot,
 							     struct weft_context_snapshot *out)

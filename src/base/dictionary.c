@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session's logs, read without trust: see dictionary.h. */
+/* A session's logs, read as untrusted input: see dictionary.h. */
 #include "base/dictionary.h"
 
 #include "base/map.h"
@@ -13,7 +13,7 @@ struct dictionary {
 	char *tag_name[WEFT_CONTEXT_V1_TAGS];
 };
 
-/* One record is copied out and checked before it is used: the target can change it. */
+/* Each record is copied and checked before it is used, because the target can change it. */
 static int take_one(const uint8_t *at, uint64_t left, log_take take, void *arg, uint64_t *bytes)
 {
 	struct weft_log_record record;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A copy of a session's logs: tag values, tag names, the command, modules.
- * The log is read from where the last reading stopped, up to its head, every record checked;
- * at the first malformed one the rest of the log is given up and counted once.
- * One thread at a time; allocates.
+ * A copy of a session's logs: tag values, tag names, the command, modules. A log is read from where
+ * the last reading stopped up to its head, and every record checked; at the first malformed one the
+ * rest of the log is abandoned, and counted once. One thread at a time; allocates.
  */
 #ifndef WEFT_BASE_DICTIONARY_H
 #define WEFT_BASE_DICTIONARY_H
@@ -16,8 +15,8 @@ struct dictionary;
 typedef void (*log_take)(void *arg, const struct weft_log_record *record, const uint8_t *data);
 
 /*
- * log_read() - the records between *position and @head of a log of @room bytes at @log.
- * *position moves on. 0, or -EBADMSG: the log is malformed (*position is then @room, so that
+ * log_read() - reads the records between *position and @head of a log of @room bytes at @log, and
+ * advances *position. 0, or -EBADMSG: the log is malformed (*position is then @room, so that
  * nothing more is read).
  */
 int log_read(const uint8_t *log, uint64_t room, uint64_t head, uint64_t *position, log_take take,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A type's settings as the row of a session has them (weft/abi/events.h). Used by whoever stores
- * rows: in the target the thread that enrols a type, afterwards the collector.
+ * A type's settings as stored in a session's row (weft/abi/events.h). Used by the writers of rows:
+ * in the target the thread that registers a type, afterwards the collector.
  */
 #ifndef WEFT_BASE_EVENT_ROW_H
 #define WEFT_BASE_EVENT_ROW_H
@@ -10,7 +10,7 @@
 
 #include "base/event_settings.h"
 
-/* A time in ticks of a clock of @hz, rounded up; UINT64_MAX: longer than can be told. */
+/* A time in ticks of a clock of @hz, rounded up; UINT64_MAX if it does not fit. */
 static inline uint64_t event_row_ticks(uint64_t ns, uint64_t hz)
 {
 	uint64_t seconds = ns / 1000000000u, rest = ns % 1000000000u, whole;
@@ -21,8 +21,8 @@ static inline uint64_t event_row_ticks(uint64_t ns, uint64_t hz)
 	return seconds * hz + whole / 1000000000u + (whole % 1000000000u != 0);
 }
 
-/* @s: settled; @flags: enum weft_event_type_flag of the type; @is_on: 0 while nothing is recorded.
- */
+/* @s: settled; @flags: the type's enum weft_event_type_flag; @is_on: 0 while nothing is
+ * recorded. */
 static inline uint32_t event_row_flags(const struct event_settings *s, uint32_t flags, int is_on)
 {
 	uint32_t row = 0;
@@ -40,7 +40,7 @@ static inline uint32_t event_row_flags(const struct event_settings *s, uint32_t 
 	return row;
 }
 
-/* Flags last. @hz: of the session's TSC; 0 = none. */
+/* Stores the flags last. @hz: of the session's TSC; 0 = none. */
 static inline void event_row_fill(struct weft_event_row *row, const struct event_settings *s,
 				  uint32_t flags, uint64_t hz, int is_on)
 {
@@ -52,8 +52,8 @@ static inline void event_row_fill(struct weft_event_row *row, const struct event
 	__atomic_store_n(&row->flags, event_row_flags(s, flags, is_on), __ATOMIC_RELEASE);
 }
 
-/* What a type is before anything is set: @text may be NULL, as the definition has them. A default
- * that cannot be read is none. */
+/* A type's settings before any are set: @text holds the definition's, or is NULL. A default that
+ * cannot be parsed is ignored. */
 struct event_row_defaults {
 	uint32_t flags;
 	const char *threshold, *throttle, *select;

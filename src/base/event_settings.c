@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings of event types, by tables: names, units, words. Texts are given with their length and
- * nothing behind it is looked at. Calls nothing of libc: it runs in the recorded program.
+ * Settings of event types, by tables: names, units, words. Texts come with their length, and are
+ * not read beyond it. Calls nothing of libc: it runs in the recorded program.
  */
 #include "base/event_settings.h"
 
@@ -17,7 +17,7 @@ struct unit {
 	uint64_t ns;
 };
 
-/* From the longest, so that a time is written in the largest unit that divides it. */
+/* Longest first, so that a time is written in the largest unit that divides it. */
 static const struct unit units[] = {
 	{"d", UINT64_C(86400000000000)},
 	{"h", UINT64_C(3600000000000)},
@@ -97,7 +97,7 @@ int weft_setting_find(const char *name, size_t bytes)
 
 /* ---- reading values */
 
-/* Takes the digits at the text's head. No time needs more than 63 bits. */
+/* Parses the digits at the text's head. No time needs more than 63 bits. */
 static int event_settings_take_number(struct text *text, uint64_t *out)
 {
 	uint64_t number = 0;
@@ -357,7 +357,7 @@ size_t weft_setting_text(const struct event_settings *s, enum event_setting sett
 
 /* ---- lines */
 
-/* The last `*` is the only one that ever has to take more. */
+/* Only the last `*` ever has to match more on a mismatch. */
 static int globs(const char *glob, size_t bytes, const char *name)
 {
 	size_t at = 0, star = SIZE_MAX;
@@ -418,7 +418,7 @@ static void apply_line(struct event_settings *s, const char *event, const char *
 	setting = weft_setting_find(name.at, name.bytes);
 	if (setting < 0 || !weft_setting_glob(glob.at, glob.bytes, event))
 		return;
-	/* what is wrong is told by s->wrong */
+	/* an error is reported in s->wrong */
 	(void)weft_setting_put(s, (enum event_setting)setting, line + equals + 1,
 			       bytes - equals - 1);
 }

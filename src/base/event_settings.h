@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings of an event type: what they are called, how their values read, which lines of a text
- * apply to a type. No allocation, no libc state: used in the target (when a type is enrolled), in
- * the collector, and by whoever filters a recording afterwards.
+ * Settings of an event type: their names, how their values are parsed, which lines of a text apply
+ * to a type. No allocation, no libc state: used in the target (when a type is registered), in the
+ * collector, and to filter a recording afterwards.
  *
- *	enabled     true | false
- *	threshold   "20 ms" (ns us ms s m h d), "0 ns"; "infinity"
- *	throttle    "100/s" (/ns /us /ms /s /m /h /d) | "10 ms": one in each | off
- *	stackTrace  true | false
- *	select      all | if-context | if-triggered
- *	period      a timespan | everyChunk | beginChunk | endChunk
+ * 	enabled     true | false
+ * 	threshold   "20 ms" (ns us ms s m h d), "0 ns"; "infinity"
+ * 	throttle    "100/s" (/ns /us /ms /s /m /h /d) | "10 ms": one in each | off
+ * 	stackTrace  true | false
+ * 	select      all | if-context | if-triggered
+ * 	period      a timespan | everyChunk | beginChunk | endChunk
  *
- * A line is "GLOB#SETTING=VALUE\n"; `*` and `?` in GLOB; a GLOB without a dot also matches the
- * name behind a type's last dot. Of several lines for one setting the last counts. Names and
- * values compare without regard to case, but for GLOB.
+ * A line is "GLOB#SETTING=VALUE\n"; `*` and `?` in GLOB; a GLOB without a dot also matches the part
+ * of a type's name after its last dot. Of several lines for one setting the last counts. Names and
+ * values are compared without regard to case, GLOB is not.
  */
 #ifndef WEFT_BASE_EVENT_SETTINGS_H
 #define WEFT_BASE_EVENT_SETTINGS_H
@@ -33,15 +33,16 @@ enum event_setting {
 
 enum event_select { SELECT_ALL, SELECT_IF_CONTEXT, SELECT_IF_TRIGGERED };
 
-/* SETTING_PERIOD: values of period_ns that are no time. */
+/* SETTING_PERIOD: values of period_ns that are no times. */
 #define PERIOD_EVERY_CHUNK UINT64_MAX
 #define PERIOD_BEGIN_CHUNK (UINT64_MAX - 1)
 #define PERIOD_END_CHUNK (UINT64_MAX - 2)
 
 struct event_settings {
 	uint32_t given; /* bit per enum event_setting: it was set by a line */
-	uint32_t wrong; /* likewise: a line's value was wrong; what stood before stays, but that a
-			 * wrong select is all */
+	/* likewise: a line's value was wrong; the previous value stays, but a wrong select becomes
+	 * all */
+	uint32_t wrong;
 	int enabled, stack_trace;
 	uint64_t threshold_ns;                       /* UINT64_MAX = infinity */
 	uint64_t throttle_count, throttle_window_ns; /* window 0 = off */
@@ -49,23 +50,22 @@ struct event_settings {
 	uint64_t period_ns;
 };
 
-/* "enabled", ...; NULL past the last. */
+/* "enabled", ...; NULL after the last. */
 const char *weft_setting_name(enum event_setting setting);
 /* -ENOENT: no such setting. */
 int weft_setting_find(const char *name, size_t bytes);
-/* 0; -EINVAL: @value is none of this setting's (@s is changed as `wrong` says). */
+/* 0; -EINVAL: @value does not fit the setting (@s is changed as `wrong` says). */
 int weft_setting_put(struct event_settings *s, enum event_setting setting, const char *value,
 		     size_t bytes);
-/* The value as text, as it is written into recordings. Returns its length; room >= 48. */
+/* The value as text, as recordings have it. Returns its length; room >= 48. */
 size_t weft_setting_text(const struct event_settings *s, enum event_setting setting, char *room,
 			 size_t room_bytes);
-/* All lines of @text that apply to @event, in order. A line that is malformed, or whose setting is
- * unknown, is passed over. */
+/* Applies all lines for @event, in order. Malformed lines and unknown settings are skipped. */
 void weft_settings_apply(struct event_settings *s, const char *event, const char *text,
 			 size_t bytes);
 /* Does GLOB match the type's name? */
 int weft_setting_glob(const char *glob, size_t bytes, const char *event);
-/* Do both say the same (whoever said it)? */
+/* Have both the same values (whoever set them)? */
 static inline int event_settings_equal(const struct event_settings *a,
 				       const struct event_settings *b)
 {
@@ -74,7 +74,7 @@ static inline int event_settings_equal(const struct event_settings *a,
 	       a->throttle_window_ns == b->throttle_window_ns && a->select == b->select &&
 	       a->period_ns == b->period_ns;
 }
-/* A select that this kind of type cannot have becomes all: then 1. */
+/* A select that is not allowed for this kind of type becomes all; then returns 1. */
 int weft_settings_settle(struct event_settings *s, int is_contextual);
 
 #endif

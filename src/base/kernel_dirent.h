@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What getdents64(2) fills in: no header of a C library of some age has it. */
+/* The record of getdents64(2), which older C libraries do not declare. */
 #ifndef WEFT_BASE_KERNEL_DIRENT_H
 #define WEFT_BASE_KERNEL_DIRENT_H
 
@@ -8,7 +8,7 @@
 struct kernel_dirent {
 	uint64_t inode;
 	int64_t offset;
-	uint16_t bytes; /* of this entry, up to the next */
+	uint16_t bytes; /* size of this entry; the next follows */
 	uint8_t type;
 	char name[];
 };

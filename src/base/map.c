@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing, linear probing, at most 3/4 full, nothing is ever removed. Keys lie in
- * one growing block and are named by offset, so that the block may move.
+ * Open addressing, linear probing, at most 3/4 full, nothing is ever removed. Keys lie in one
+ * growing block and are referred to by offset, so that the block may move.
  */
 #include "base/map.h"
 

@@ -16,9 +16,9 @@ void map_free(struct map *m);
 size_t map_count(const struct map *m);
 /* The value of @key, or NULL. The pointer is valid until the next map_put(). */
 uint64_t *map_get(const struct map *m, const void *key, size_t bytes);
-/* The value of @key, made 0 when new (*fresh tells); NULL: out of memory. */
+/* The value of @key, added as 0 if it is new (*fresh = 1); NULL: out of memory. */
 uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh);
-/* Walk: *cursor from 0; returns 0 at the end. */
+/* Iterates: *cursor from 0; returns 0 at the end. */
 int map_next(const struct map *m, size_t *cursor, const void **key, size_t *bytes,
 	     uint64_t **value);
 

@@ -19,7 +19,7 @@ struct output {
 	char buffer[BUFFER_BYTES];
 };
 
-/* What is written under another name now; of more at once than there is room for, not all. */
+/* Temporary names of unfinished outputs; if there are more than this, not all are listed. */
 static char *unfinished[8];
 
 static void output_note(char *temporary)
@@ -60,7 +60,7 @@ static int is_direct(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* A link is followed, so that the file it names is replaced and not the link. */
+/* A symbolic link is followed, so that the file it points to is replaced and not the link. */
 static int name_files(struct output *o, const char *path)
 {
 	o->path = realpath(path, NULL);
@@ -191,7 +191,7 @@ static void output_release(struct output *o)
 	free(o);
 }
 
-/* A file that came meanwhile stays: the kernel refuses; where it cannot, a link does. */
+/* An existing file stays: the kernel refuses to replace it; if it cannot check, link() does. */
 static int rename_new(const char *from, const char *to)
 {
 	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */) == 0)

@@ -11,7 +11,7 @@
 #include "base/kernel_dirent.h"
 #include "base/sys_call.h"
 
-/* 32 and 33 are glibc's own, 34 is musl's, too. */
+/* 32 and 33 are used by glibc, 34 also by musl. */
 #define REALTIME_FIRST 35
 #define REALTIME_LAST 64
 
@@ -52,7 +52,7 @@ int platform_priming_is_available(void)
 	return 1;
 }
 
-/* "." and ".." are links, too. */
+/* (the links include "." and "..") */
 int platform_threads_count(int32_t pid)
 {
 	char path[PATH_ROOM];

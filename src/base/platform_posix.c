@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The platform interface of a system that can neither list threads nor signal one of its
- * choice with a value: the start hook and the handlers prime, nothing else.
+ * The platform interface of a system that can neither list threads nor signal one of them with a
+ * value: only the start hook and the handlers prime.
  */
 #include "base/platform.h"
 

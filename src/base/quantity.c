@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reader of "number unit" over a table of units per quantity. */
+/* One parser of "number unit", with a table of units for each quantity. */
 #include "base/quantity.h"
 
 #include <errno.h>

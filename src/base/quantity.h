@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sizes, times, rates and counts as people write them: a decimal number, perhaps with a
- * fraction, and a unit directly behind it. Nothing depends on the locale. All return 0, or
- * -EINVAL for what is no such quantity, or -ERANGE for what does not fit; then *out is
- * untouched.
+ * Sizes, times, rates and counts as people write them: a decimal number, perhaps with a fraction,
+ * directly followed by a unit. Nothing depends on the locale. All return 0, or -EINVAL if the text
+ * is no such quantity, or -ERANGE if it does not fit; then *out is untouched.
  */
 #ifndef WEFT_BASE_QUANTITY_H
 #define WEFT_BASE_QUANTITY_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a weft recording says beside its samples: names of event types, of fields and of
- * settings, shared by whoever writes recordings and whoever reads them. The meaning of each
- * is in docs/recording.md.
+ * Names of event types, fields and settings in a weft recording, shared by writers and readers of
+ * recordings. docs/recording.md has the meaning of each.
  *
  * Two rules make every reader's sums right, over chunks, merged files and cut files alike:
+ *
  *   - A weft.Counter or weft.Histogram row is a difference: the sum of all rows with the
  *     same process and name is the value. Rows that would be 0 are not written.
  *   - weft.Recording and weft.Process rows are repeated, once a chunk, with a duration that
- *     has grown: of the rows with one id the one with the longest duration stands.
+ *     has grown: of the rows with one id the one with the longest duration counts.
  */
 #ifndef WEFT_BASE_RECORDING_H
 #define WEFT_BASE_RECORDING_H
@@ -51,9 +51,9 @@
 #define RECORDING_RUN_FIXED_FIELDS 10  /* tags follow */
 #define RECORDING_WAIT_FIXED_FIELDS 12 /* tags follow */
 
-/* Waits that a thread was in: startTime, duration, eventThread, stackTrace, then of a lock its
- * address, kind ("mutex", "rwlock-read", ...) and holder (a thread, or null), of input and output
- * operation ("read", "poll", ...) and fd. */
+/* Waits of a thread: startTime, duration, eventThread, stackTrace; then of a lock its address, kind
+ * ("mutex", "rwlock-read", ...) and holder (a thread, or null), of input and output operation
+ * ("read", "poll", ...) and fd. */
 #define RECORDING_LOCK_WAIT "weft.LockWait"
 #define RECORDING_IO_WAIT "weft.IOWait"
 
@@ -75,9 +75,9 @@
 #define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */
 #define RECORDING_COUNTER_UNBALANCED "unbalanced"   /* info: of these, out of balance */
 
-/* startTime, eventThread (null: what no thread's row tells), process, used (ns of CPU time, by the
- * kernel's account, during the recording), seen (ns that samples stand for), samples (signals that
- * gave them), source: all three are differences, as of a counter. */
+/* startTime, eventThread (null: CPU time that no thread's row has), process, used (ns of CPU time,
+ * by the kernel's account, during the recording), seen (ns that samples stand for), samples
+ * (signals that gave them), source. used, seen and samples are differences, like a counter's. */
 #define RECORDING_THREAD_CPU "weft.ThreadCPU"
 #define RECORDING_FIELD_USED "used"
 #define RECORDING_FIELD_SEEN "seen"
@@ -88,10 +88,10 @@
 #define RECORDING_ACCOUNT_PROCESS "process"     /* the process's, without that of its threads */
 
 /* startTime, eventThread, process, and in ns: passed, running, waiting (for a CPU), blocked, by the
- * kernel's account; ..Seen, that its wall-clock samples stand for. All are differences. */
+ * kernel's account; ..Seen: what its wall-clock samples stand for. All are differences. */
 #define RECORDING_THREAD_TIME "weft.ThreadTime"
-#define RECORDING_TIME_PERIODS 8                    /* met by so many looks is met, for sure */
-#define RECORDING_TIME_LIFE_NS UINT64_C(1000000000) /* a shorter life is weighed by looks alone */
+#define RECORDING_TIME_PERIODS 8                    /* a time of so many periods is met for sure */
+#define RECORDING_TIME_LIFE_NS UINT64_C(1000000000) /* of a shorter life only looks count */
 #define RECORDING_FIELD_PASSED "passed"
 #define RECORDING_FIELD_RUNNING "running"
 #define RECORDING_FIELD_WAITING "waiting"

@@ -46,7 +46,7 @@ static inline void ring_reader_release(struct ring_reader *r)
 	__atomic_store_n(&r->consumer->tail, r->tail, __ATOMIC_RELEASE);
 }
 
-/* Bytes published and not yet taken, as far as the producer can be believed. */
+/* Bytes published and not yet taken, within what the ring can hold. */
 static inline uint64_t ring_reader_pending(const struct ring_reader *r)
 {
 	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_ACQUIRE);

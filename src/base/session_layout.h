@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where everything lies in a session: the one place that computes it (for whoever makes the
- * memfd) and the one that checks it (for whoever is handed one). No allocation, no libc:
- * used in the target and in the collector. Names carry the prefix because libweft.a has them.
+ * Where everything lies in a session: the only place that computes it (for whoever makes the memfd)
+ * and that checks it (for whoever receives one). No allocation, no libc: used in the target and in
+ * the collector. Names carry the prefix because libweft.a has them.
  */
 #ifndef WEFT_BASE_SESSION_LAYOUT_H
 #define WEFT_BASE_SESSION_LAYOUT_H
@@ -32,7 +32,7 @@ uint32_t weft_session_slots_for(uint64_t address_space, uint32_t samples_bytes,
  */
 int weft_session_validate(const struct weft_session_header *h, uint64_t fd_bytes);
 
-/* Addresses, by a validated header and an index below its slot_count. */
+/* Addresses, from a validated header and an index below its slot_count. */
 static inline struct weft_slot *weft_session_slot(void *base, const struct weft_session_header *h,
 						  uint32_t index)
 {

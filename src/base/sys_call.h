@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls without libc's wrappers around them: no cancellation point, and an answer of
- * -errno with errno as it was.
+ * System calls without libc's wrappers: no cancellation point; errors are -errno, errno is
+ * unchanged.
  */
 #ifndef WEFT_BASE_SYS_CALL_H
 #define WEFT_BASE_SYS_CALL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calling thread's thread pointer: what static TLS is counted from. */
+/* The calling thread's thread pointer, from which static TLS is addressed. */
 #ifndef WEFT_BASE_THREAD_POINTER_H
 #define WEFT_BASE_THREAD_POINTER_H
 

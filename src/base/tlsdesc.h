@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thread-local variables that outside readers find by a TLS descriptor (R_X86_64_TLSDESC,
- * R_AARCH64_TLSDESC) which names the symbol. Not every compiler can be told to make one, so the
- * instructions stand here: the sequence of the psABI, which a linker may relax (in an executable
- * nothing is left of the descriptor). A function of its own, because its call must find the
- * stack aligned and no red zone in its way.
+ * R_AARCH64_TLSDESC) which names the symbol. Not every compiler can be told to emit one, so the
+ * instructions are written here: the sequence of the psABI, which a linker may relax (in an
+ * executable nothing is left of the descriptor). In a function of its own, because its call needs
+ * an aligned stack, and no red zone in use.
  */
 #ifndef WEFT_BASE_TLSDESC_H
 #define WEFT_BASE_TLSDESC_H
