@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind tables and the one walker, for both planes: nothing here allocates, calls libc or
- * follows a pointer that is not given to it.
+ * Unwind tables and the one walker, for both planes: nothing here allocates, calls libc or follows
+ * a pointer that is not given to it.
  *
- * A table is what is left of .eh_frame / .debug_frame for one module: sorted rows
- * {u32 pc, u16 rule}, a rule holding from its pc up to the next row's, and the distinct
- * rules (some hundreds to thousands a module). Addresses are file addresses (p_vaddr); a
- * module's bias is added by the caller. The layout is plain data in one block without
- * pointers, so that it can be mapped read-only from a file or a memfd:
+ * A table holds what is needed of .eh_frame / .debug_frame of one module: sorted rows {u32 pc, u16
+ * rule}, a rule holding from its pc up to the next row's, and the distinct rules (some hundreds to
+ * thousands a module). Addresses are file addresses (p_vaddr); the caller adds a module's bias. The
+ * layout is plain data in one block without pointers, so that it can be mapped read-only from a
+ * file or a memfd:
  *
  *   struct unwind_table | u32 pc[rows] | u32 page[pages + 1] | u16 rule[rows] | rules
  *
@@ -27,9 +27,9 @@
 
 enum unwind_machine { UNWIND_X86_64 = 62, UNWIND_AARCH64 = 183 }; /* EM_* */
 
-/* How the canonical frame address is found. */
+/* How the canonical frame address (CFA) is found. */
 enum unwind_cfa {
-	UNWIND_CFA_NONE = 0, /* no rule: cannot go on */
+	UNWIND_CFA_NONE = 0, /* no rule: the walk ends */
 	UNWIND_CFA_REGISTER, /* register + offset */
 	UNWIND_CFA_PLT,      /* x86-64 PLT: rsp + 8 + ((rip & 15) >= offset ? 8 : 0) */
 	UNWIND_CFA_DEREF,    /* *(register + offset) + extra */
@@ -82,7 +82,7 @@ struct unwind_table {
 	uint32_t index_offset; /* u16 rule[row_count] */
 	uint32_t rule_offset;  /* struct unwind_rule[rule_count], a multiple of 32 */
 	uint64_t pc_base;      /* page-aligned file address */
-	uint64_t pc_end;       /* the table says nothing from here on */
+	uint64_t pc_end;       /* addresses from here on have no rule */
 	uint64_t rsv2;         /* 0 */
 };
 _Static_assert(sizeof(struct unwind_table) == 64, "unwind table");
@@ -94,8 +94,8 @@ struct unwind_registers {
 };
 
 /*
- * Where the walker may read: copies of stretches of the target's memory, or, in the target
- * itself, the memory in place (bytes == (const uint8_t *)address). More than one where a
+ * Memory that the walker may read: copies of parts of the target's memory, or, in the target
+ * itself, the memory in place (bytes == (const uint8_t *)address). There are several parts if a
  * signal came on an alternate stack.
  */
 struct unwind_memory {
@@ -109,7 +109,7 @@ struct unwind_module {
 	uint64_t start, end; /* mapped addresses */
 	uint64_t bias;
 	const struct unwind_table *table; /* NULL: frame pointers only (no CFI, JIT code) */
-	const struct unwind_rule *rule;   /* set by a finder that caches: used, not looked up */
+	const struct unwind_rule *rule;   /* set by a finder that caches: used without a lookup */
 };
 
 /*
@@ -121,7 +121,7 @@ typedef int (*unwind_find)(void *arg, uint64_t pc, struct unwind_module *out);
 enum unwind_end {
 	UNWIND_END_OUTERMOST = 0, /* reached the outermost frame */
 	UNWIND_END_MAX_FRAMES,
-	UNWIND_END_NO_MODULE,  /* pc in no known module; it is the last frame given */
+	UNWIND_END_NO_MODULE,  /* pc in no known module; it is the last frame */
 	UNWIND_END_NO_RULE,    /* module has no rule for the pc and no frame pointer helps */
 	UNWIND_END_COPY_LIMIT, /* the next read lies above the end of the copy */
 	UNWIND_END_BAD_READ,   /* the next read lies below it, or the CFA did not grow */
@@ -129,13 +129,13 @@ enum unwind_end {
 };
 
 /*
- * unwind_table_check() - is this block a table whose every offset, count, row and rule is
- * sound? 0 or -EINVAL. Must be called once before a table of unknown origin is used; the
- * functions below trust what passed. @block is 8-aligned.
+ * unwind_table_check() - is every offset, count, row and rule of this block valid? 0 or -EINVAL.
+ * Must be called once before a table of unknown origin is used; the functions below trust a table
+ * that passed. @block is 8-aligned.
  */
 int unwind_table_check(const void *block, size_t bytes);
 
-/* Row lookup by file address; NULL when the table says nothing. */
+/* Row lookup by file address; NULL if the table has none. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address);
 
 /* DWARF number of slot @slot; -1 for a slot that this machine does not use. */
@@ -161,17 +161,17 @@ static inline int unwind_fp_register(int machine)
 }
 
 /*
- * One step: from the frame in @regs to its caller's; @rule NULL: by the frame pointer.
- * Returns 0 or an enum unwind_end > 0 (then @regs is unchanged). A return address of 0
- * is the caller's to judge. Not for UNWIND_CFA_END rules.
+ * One step: from the frame in @regs to its caller's; @rule NULL: by the frame pointer. Returns 0 or
+ * an enum unwind_end > 0 (then @regs is unchanged). The caller decides about a return address of 0.
+ * Not for UNWIND_CFA_END rules.
  */
 int unwind_step(struct unwind_registers *regs, const struct unwind_rule *rule,
 		const struct unwind_memory *memory, int machine);
 
 /*
- * unwind_walk() - the whole stack, leaf first. Frames after the first are return addresses
- * (look up pc - 1), except right above a signal trampoline. @frames gets at most
- * @max pcs. Returns the number; *end says why it stopped. @regs is used up.
+ * unwind_walk() - the whole stack, leaf first. Frames after the first are return addresses (look up
+ * pc - 1), except directly above a signal trampoline. At most @max pcs are stored in @frames.
+ * Returns the number; *end says why the walk stopped. @regs is overwritten.
  */
 size_t unwind_walk(struct unwind_registers *regs, const struct unwind_memory *memory,
 		   unwind_find find, void *arg, int machine, uint64_t *frames, size_t max,

@@ -3,7 +3,7 @@
  * The format of unwind tables and the one walker, compiled for both planes: the handler inside the
  * program and the collector outside walk by the same lines of code, and must agree.
  *
- * No libc, no allocation, no state: what it reads is handed to it.
+ * No libc, no allocation, no state: it reads only what it is given.
  *
  *   rules.h      tables and rules: the format
  *   table.c      a table checked, a row found

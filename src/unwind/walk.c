@@ -5,7 +5,7 @@
 int unwind_step(struct unwind_registers *regs, const struct unwind_rule *rule,
 		const struct unwind_memory *memory, int machine)
 {
-	/* Two copies, each with its machine's numbers folded in. */
+	/* Two copies, each compiled with its machine's constants. */
 	if (machine == UNWIND_X86_64)
 		return step_any(regs, rule, memory, UNWIND_X86_64);
 	return step_any(regs, rule, memory, UNWIND_AARCH64);
