@@ -24,7 +24,7 @@ static string api_string_of(custom_labels_string_t s)
 	return (string){.bytes = s.len, .buf = s.buf};
 }
 
-/* What is to be read: of weft's sets only the thread's visible one is any good. */
+/* The set to read: for any set of weft's, the calling thread's visible one. */
 static const struct weft_custom_labels_set *to_read(const custom_labels_labelset_t *ls)
 {
 	return current_is_weft(ls) ? current_of_weft() : ls;
@@ -66,7 +66,7 @@ custom_labels_labelset_t *custom_labels_replace(custom_labels_labelset_t *ls)
 	return old;
 }
 
-/* span-id and root-span-id are true of the moment; a copy of them would not be. */
+/* span-id and root-span-id change at any moment; a copy of them would be out of date. */
 static int is_to_be_cloned(const label *l, int of_weft)
 {
 	static const char *const reserved[] = {WEFT_CUSTOM_LABELS_SPAN_KEY,
@@ -215,7 +215,7 @@ static int api_make_labels(label *out, const custom_labels_label_t *labels, size
 	return 0;
 }
 
-/* Backwards, so that of equal keys the first one's old value is put back last. */
+/* Backwards, so that of equal keys the first one's old value is restored last. */
 static int exchange_backwards(struct set *s, label *what, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two symbols of the ABI, and the meeting with weft's runtime (current.h).
+ * The two symbols of the ABI, and how weft's runtime is found (current.h).
  *
- * custom_labels_current_set is reached by its TLS descriptor alone, whatever the compiler: the
- * relocation that names it is what readers outside look for.
+ * custom_labels_current_set is accessed only by its TLS descriptor, whatever the compiler: readers
+ * outside look for the relocation that names it.
  */
 #pragma GCC visibility push(default)
 #include <customlabels.h>
@@ -79,7 +79,7 @@ struct weft_custom_labels_v1 weft_custom_labels_v1 = {
 	.meet = current_meet,
 };
 
-/* The weak reference makes a linker export the symbol of a program that libweft.a is in. */
+/* The weak reference makes a linker export the symbol from a program that contains libweft.a. */
 static const struct weft_runtime_v1 *find_runtime(void)
 {
 	const struct weft_runtime_v1 *found = &weft_runtime_v1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcustomlabels-weft.so: the Custom Labels interface for programs, whose two symbols outside
- * readers look for in a library of this name. Sets are this library's own; where libweft.so is in
- * the process, they go along with its contexts.
+ * readers look for in a library of this name. Sets are this library's own; if libweft.so is in the
+ * process, labels are part of its contexts.
  *
  * Runs on the thread that calls. A set changes only where no reader sees it; a reader that stops
  * the thread between any two instructions finds a whole one.
@@ -12,8 +12,8 @@
  *   current.c   the two symbols readers find
  *   weft_set.c  changes of weft's own set
  *
- * The thread's current set, and weft's runtime, when there is one in the process: how they meet
- * stands in runtime/core/custom_labels.h.
+ * This header: the thread's current set, and weft's runtime if it is in the process.
+ * runtime/core/custom_labels.h describes how the two find each other.
  */
 #ifndef WEFT_CUSTOMLABELS_CURRENT_H
 #define WEFT_CUSTOMLABELS_CURRENT_H
@@ -22,13 +22,13 @@
 
 #include <weft/abi/custom_labels_v1.h>
 
-/* Where custom_labels_current_set is in the calling thread. */
+/* The address of custom_labels_current_set in the calling thread. */
 struct weft_custom_labels_set **current_place(void);
 
-/* Is this one of weft's own sets? Any of them stands for the calling thread's. */
+/* Is @set one of weft's? Any of them stands for the calling thread's. */
 int current_is_weft(const struct weft_custom_labels_set *set);
 
-/* The calling thread's set of weft's, as it is now; NULL: it has none yet. */
+/* weft's visible set of the calling thread; NULL: none yet. */
 struct weft_custom_labels_set *current_of_weft(void);
 
 /* Makes @set current; NULL: none. */
@@ -40,14 +40,14 @@ struct weft_label;
 int current_update(struct weft_label *labels, size_t count);
 
 /*
- * set_exchange() for weft's set, by weft's own writer. Also EPERM (span-id, root-span-id), ENOSPC
- * (all labels are in use), ENAMETOOLONG. weft_set.c
+ * set_exchange() for weft's set (weft_set.c). Also EPERM (span-id, root-span-id), ENOSPC (all
+ * labels are in use), ENAMETOOLONG.
  */
 int weft_set_exchange(struct weft_custom_labels_label *what, size_t count);
 
 /*
- * Puts back what weft_set_exchange() left in @what, of equal keys what stands first; takes labels
- * away that come with no value. Needs no memory.
+ * Restores what weft_set_exchange() left in @what; of equal keys the first counts, and keys without
+ * a value are removed. Does not allocate.
  */
 int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count);
 

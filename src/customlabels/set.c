@@ -8,12 +8,12 @@
 
 #define SHOW(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
-#define CHANGES_PER_NUMBER 24 /* bits: then a set takes another number */
+#define CHANGES_PER_NUMBER 24 /* bits: after so many changes a set takes another number */
 #define CAPACITY_MOST (SIZE_MAX / 4 / sizeof(struct weft_custom_labels_label))
 
 static uint64_t numbers;
 
-/* No address and generation come twice, whatever malloc does with the address. */
+/* No pair of address and generation comes twice, even if malloc reuses the address. */
 static uint64_t set_next_generation(uint64_t generation)
 {
 	generation++;
@@ -128,7 +128,7 @@ static int set_grow(struct set *s, size_t least)
 	return 0;
 }
 
-/* How many labels there may be at most while @what is put in, one after the other. */
+/* The largest number of labels while @what is applied, one after the other. */
 static size_t room_for(const struct set *s, const struct weft_custom_labels_label *what,
 		       size_t count)
 {
@@ -139,7 +139,6 @@ static size_t room_for(const struct set *s, const struct weft_custom_labels_labe
 	return room;
 }
 
-/* Returns how many labels there are then. */
 static uint64_t exchange_one(struct weft_custom_labels_label *labels, uint64_t count,
 			     struct weft_custom_labels_label *what)
 {
@@ -183,7 +182,7 @@ int set_exchange(struct set *s, struct weft_custom_labels_label *what, size_t co
 
 	if (room > s->seen.capacity && set_grow(s, room))
 		return ENOMEM;
-	if (!s->seen.capacity) /* to delete what never was there */
+	if (!s->seen.capacity) /* (to delete a label that never existed) */
 		return 0;
 	if (labels)
 		memcpy(s->hidden, s->seen.storage, labels * sizeof(*s->hidden));

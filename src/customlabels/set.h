@@ -23,7 +23,8 @@
 #include <weft/abi/custom_labels_v1.h>
 
 struct set {
-	struct weft_custom_labels_label *arrays; /* both, as malloc gave them; NULL with no room */
+	/* both, as malloc returned them; NULL if capacity is 0 */
+	struct weft_custom_labels_label *arrays;
 	struct weft_custom_labels_label *hidden;
 	uint64_t generation;
 	struct weft_custom_labels_set seen;
@@ -37,8 +38,8 @@ static inline struct set *set_of(const struct weft_custom_labels_set *seen)
 }
 
 /*
- * A label in memory of its own: one piece, at key.buf. One with no value (value.buf NULL) owns
- * nothing; its key, if any, is somebody else's.
+ * A label in one allocation, at key.buf. A label without a value (value.buf NULL) owns no memory;
+ * its key, if any, belongs to somebody else.
  */
 int label_make(struct weft_custom_labels_label *out, struct weft_custom_labels_string key,
 	       struct weft_custom_labels_string value);
@@ -48,15 +49,15 @@ void labels_free(struct weft_custom_labels_label *labels, size_t count);
 struct set *set_new(size_t capacity);
 void set_free(struct set *s);
 
-/* In any set, weft's too: the first label of the key, or NULL. */
+/* The first label with the key, in any set, weft's too; or NULL. */
 const struct weft_custom_labels_label *set_find(const struct weft_custom_labels_set *seen,
 						struct weft_custom_labels_string key);
 
 /*
- * Each of @what, in order, changes places with the set's label of its key: made by label_make(),
- * it is the set's then; with no value, the set has none such then. What stands in @what after it
- * is the caller's; absent: no value, no key. Readers see all of it at once.
- * 0, or ENOMEM: nothing has changed.
+ * Exchanges each of @what, in order, for the set's label with its key: a label made by label_make()
+ * becomes the set's; one without a value removes the set's. Afterwards @what holds the set's old
+ * labels, which are the caller's; absent ones have neither value nor key. Readers see all changes
+ * at once. 0, or ENOMEM: nothing has changed.
  */
 int set_exchange(struct set *s, struct weft_custom_labels_label *what, size_t count);
 

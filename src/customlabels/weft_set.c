@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions' way to weft's own set: its writer changes it, a batch at a time, and keeps its
- * limits. What it refuses is undone, for here a call changes all or nothing.
+ * Changes of weft's own set by the interface's functions: weft's writer makes them, a batch at a
+ * time, within its limits. If it refuses one, all are undone, because a call here changes all or
+ * nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static int update(const struct weft_custom_labels_label *what, struct weft_label
 	return weft_set_apply(batch, count);
 }
 
-/* Backwards: of equal keys the first one's old value comes last. */
+/* Backwards, so that of equal keys the first one's old value comes last. */
 static void undo(const struct weft_custom_labels_label *old, struct weft_label *batch, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -61,7 +62,7 @@ static void undo(const struct weft_custom_labels_label *old, struct weft_label *
 	}
 }
 
-/* What is there under @key now: a copy, or the key with no value. */
+/* The present label of @key: a copy, or the key without a value. */
 static int copy_of(struct weft_custom_labels_label *out, struct weft_custom_labels_string key)
 {
 	const struct weft_custom_labels_set *now = current_of_weft();
@@ -130,8 +131,8 @@ static int is_among(const struct weft_custom_labels_label *what, size_t count,
 }
 
 /*
- * The keys were in weft's set at once: there are not more of them than it has room for. A longer
- * key is in none; weft would take it for one that it cuts.
+ * All keys were in weft's set at one time, so there is room for them. A longer key never was; weft
+ * would mistake it for one that it truncates.
  */
 int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count)
 {
