@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The beginning: libweft.so's event functions, what WEFT_WAITS asks for, the two types; and what
- * of a wait goes into its event. A forked child has it all from its parent.
+ * The start of libweft-waits.so: looks up libweft.so's event functions, reads WEFT_WAITS, registers
+ * the two types; and writes a wait's event. A forked child inherits all of it.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static int begin_find_functions(void)
 	return have_all;
 }
 
-/* Is the group asked for? Words that are none are left out, as in WEFT_HOOKS. */
+/* Is the group asked for? Unknown words are ignored, as in WEFT_HOOKS. */
 static int begin_is_wanted(const char *setting, const char *group)
 {
 	size_t bytes = strlen(group);
@@ -126,7 +126,7 @@ static int begin_is_wanted(const char *setting, const char *group)
 	return 0;
 }
 
-/* A libc whose locks lie elsewhere, in a program without threads: there is nothing to wait for. */
+/* 0: the libc has locks in a library that is not loaded; without threads nothing waits. */
 static int can_try(void)
 {
 	return pthread_mutex_trylock && pthread_rwlock_tryrdlock && pthread_rwlock_trywrlock &&
@@ -139,7 +139,7 @@ static void intern(uint32_t *ids, const char *const *texts, size_t count)
 		ids[i] = weft.weft_tag_intern(texts[i]);
 }
 
-/* Before libweft.so has begun there is a row, but one that stays off: not the type's own. */
+/* Before libweft.so has begun it returns a row that stays off, not the type's own. */
 static void enrol(enum weft_waits_group group)
 {
 	const struct weft_event_row *row = weft.weft_event_type_enrol(&types[group]);
@@ -171,8 +171,8 @@ __attribute__((constructor)) static void begin_begin(void)
 }
 
 /*
- * libweft.so calls it when it has begun: which of the two preloads a loader begins with is its
- * own affair. Until it has been resolved here nothing is begun.
+ * libweft.so calls this when it has begun, because the loader may start either of the two preloads
+ * first. Nothing begins here before this library's functions are resolved.
  */
 WEFT_API void weft_waits_v1(void);
 

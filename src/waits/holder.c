@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has a lock, as its libc's own words say. One library serves any libc, so which one it is is
- * asked once, at run time; the words are those of 64-bit glibc and musl.
+ * Who holds a lock, as its libc's own words say. One build of the library serves any libc, so which
+ * one it is is found out once, at run time; the words are those of 64-bit glibc and musl.
  *
  *   glibc  mutex: int lock, unsigned count, int owner (thread id), unsigned users, int kind
  *          rwlock: unsigned readers, writers, wrphase_futex, writers_futex, pad[2];
@@ -16,7 +16,7 @@
 #define GLIBC_RWLOCK_WRITER 6
 #define GLIBC_ROBUST 16
 #define MUSL_TYPES 15
-#define TID_MASK 0x3FFFFFFF /* of a lock's word, in both */
+#define TID_MASK 0x3FFFFFFF /* thread id in a lock's word, in both */
 
 static int is_glibc = -1;
 int32_t weft_waits_robust_bit;
@@ -38,7 +38,7 @@ int32_t weft_waits_mutex_holder(const void *mutex)
 {
 	int32_t owner;
 
-	if (is_glibc > 0) { /* of robust ones it may say more than who */
+	if (is_glibc > 0) { /* the owner's word of a robust one may hold more than the owner */
 		owner = word(mutex, GLIBC_MUTEX_OWNER);
 		return owner & ~TID_MASK ? 0 : owner;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions and semaphores. A wait for a condition always waits; its time includes getting the
- * mutex back. Both are cancellation points: what is cancelled leaves no event. A semaphore is
- * tried first, behind the look at a cancellation that libc's own begins with.
+ * Condition variables and semaphores. A wait for a condition is always recorded; its time includes
+ * taking the mutex again. Both are cancellation points: a cancelled wait leaves no event. A
+ * semaphore is tried first, after the check for cancellation with which libc's own wait begins.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a wrapper of a call that may wait is made of; one line for each. */
+/* Macros for wrappers of calls that may wait; one line for each wrapper. */
 #ifndef WEFT_WAITS_HOOK_IO_H
 #define WEFT_WAITS_HOOK_IO_H
 
@@ -9,9 +9,9 @@
 #include "waits/waits.h"
 
 /*
- * @parameters and @arguments in parentheses. @error: of `result`, that none has; @bytes: of it,
- * where there was no error. errno is the call's own. The C name is another, for headers declare
- * some of these in ways that no definition can follow.
+ * @parameters and @arguments in parentheses. @error and @bytes: expressions of `result`, for its
+ * error and for the bytes moved if there is none. errno is the call's own. The C name differs from
+ * the symbol, because headers declare some of these in ways that no definition can match.
  */
 #define WEFT_WAITS_CALL(type, name, parameters, arguments, operation, fd, bytes, error)            \
 	type hook_##name parameters __asm__(#name);                                                \

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mutexes and C11's. A mutex is tried first. Only "busy" leads on to the call itself, which may
- * have more to say of it (EDEADLK); what else a try says the call would say too, but asked twice
- * it might not: the first try for one with a priority ceiling changes what the next one finds.
+ * Mutexes, pthread's and C11's. A mutex is tried first. Only if that returns "busy" the call itself
+ * is made, which may return another error (EDEADLK). Any other result of a try would be the call's,
+ * too, and calling again might not give it: the first try of a mutex with a priority ceiling
+ * changes what the next one finds.
  *
- * But glibc's robust ones are not tried: of one that is not recoverable its try says so and leaves
- * it locked, for ever. They are looked at, and only a wait for one that somebody has is timed.
+ * glibc's robust mutexes are not tried: a try of one that is not recoverable reports that, and
+ * leaves it locked for ever. Their owner is read instead, and only a wait for one that is held is
+ * timed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +15,7 @@
 #include "waits/real.h"
 #include "waits/waits.h"
 
-/* Within a look-up of the lock function itself. */
+/* Called while the lock function itself is being looked up. */
 static int hook_mutex_lock_by_trying(pthread_mutex_t *mutex)
 {
 	int result = 0;
@@ -48,7 +50,7 @@ static __attribute__((noinline)) int lock_robust(pthread_mutex_t *mutex)
 					  : weft_waits_real_table.pthread_mutex_lock(mutex);
 }
 
-/* What comes behind the try is jumped to, so that it costs no more than itself. */
+/* The call after the try is a tail call, so that it costs no more than itself. */
 WEFT_API int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	int result;
@@ -68,7 +70,7 @@ static int is_free_robust(const pthread_mutex_t *mutex)
 	return weft_waits_is_robust(mutex) && !weft_waits_is_taken(mutex);
 }
 
-/* Is there nothing to wait for? */
+/* 1: the call did not have to wait, and *result is its result. */
 static int is_done_at_once(pthread_mutex_t *mutex, int *result)
 {
 	if (weft_waits_is_robust(mutex))
@@ -96,7 +98,7 @@ WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timesp
 	return result;
 }
 
-/* A clock that it does not know is refused before anything else is looked at. */
+/* An unknown clock is refused before anything else is checked. */
 WEFT_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				     const struct timespec *until)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for descriptors to be ready, and for time to pass. libweft.so stands before those with a
- * signal mask, behind us. sleep and thrd_sleep have no errno that says how they ended; that of
- * sleep is the rest of its time, which is not asked for here.
+ * Waits for descriptors to be ready, and for time to pass. libweft.so interposes those with a
+ * signal mask, too, behind us. sleep and thrd_sleep have no errno that says how they ended; sleep
+ * returns the rest of its time, which is not recorded.
  */
 #include "waits/hook_io.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read-write locks: tried first, as mutexes are. glibc looks at a time limit and its clock before
- * the lock, so one that it would refuse is not tried. A reader is told who writes; a writer that
- * waits for readers is not told whom it waits for.
+ * Read-write locks: tried first, as mutexes are. glibc checks a time limit and its clock before the
+ * lock, so a call that it would refuse is not tried. A reader's event names the writer; that of a
+ * writer that waits for readers names nobody.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ static int hook_rwlock_may_try(clockid_t clock, const struct timespec *until)
 	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
-/* Within a look-up of the lock function itself. */
+/* Called while the lock function itself is being looked up. */
 static int hook_rwlock_lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
 {
 	int result = 0;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock)
 	return result;
 }
 
-/* What comes behind the try is jumped to, so that it costs no more than itself. */
+/* The call after the try is a tail call, so that it costs no more than itself. */
 WEFT_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
 	int result;
@@ -87,7 +87,7 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	return __builtin_expect(result != EBUSY, 1) ? result : wait_to_write(lock);
 }
 
-/* The four with a limit differ in what is tried, and called in the end. */
+/* The four with a time limit differ in the functions that try and that wait. */
 #define TIMED(name, kind, try, clock, ...)                                                         \
 	do {                                                                                       \
 		struct weft_event event;                                                           \

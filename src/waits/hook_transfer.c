@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes to and from a descriptor, connections, and files that are to be safe. The names with 64,
- * and those with _chk of a program built with _FORTIFY_SOURCE, are the same calls.
+ * Transfers to and from a descriptor, connections, and syncing of files. The names with 64, and
+ * those with _chk in programs built with _FORTIFY_SOURCE, are the same calls.
  */
 #include "waits/hook_io.h"
 
@@ -90,7 +90,7 @@ WEFT_WAITS_CALL(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned int c
 		(fd, messages, count, flags), sendmmsg, fd,
 		hook_transfer_bytes_of(messages, result), WEFT_WAITS_ERRNO)
 
-/* Of its two descriptors the one that is written to: the slower one as a rule. */
+/* Of the two descriptors the one that is written to: usually the slower one. */
 MOVES(ssize_t, sendfile, (int fd, int from, off_t *at, size_t size), (fd, from, at, size), sendfile)
 MOVES(ssize_t, sendfile64, (int fd, int from, off_t *at, size_t size), (fd, from, at, size),
       sendfile)

@@ -12,8 +12,8 @@
 
 struct weft_waits_real weft_waits_real_table;
 
-/* The thread that is amid a look-up, and how deep: another that comes meanwhile, in no handler and
- * no malloc of its look-up, needs neither. */
+/* The thread that is doing a look-up, and how deeply nested. Another thread that comes meanwhile is
+ * in no handler and no malloc of that look-up, and needs neither. */
 static int32_t finder;
 static int depth; /* the finder's */
 
@@ -37,8 +37,8 @@ static int are_of_one_file(const void *a, const void *b)
 }
 
 /*
- * On x86-64 glibc has conditions in two shapes; programs of the last twenty years use this. Who
- * else stands before glibc (a sanitizer) has one, without a version, and is not to be gone past.
+ * On x86-64 glibc has two versions of conditions; programs of the last twenty years use the newer.
+ * An interposer before glibc (a sanitizer) has one without a version, and must not be bypassed.
  */
 static void *newer_condition(const char *name, void *found)
 {
@@ -88,5 +88,5 @@ void weft_waits_resolve(void)
 	(void)weft_waits_find(#name, also, (void **)(void *)&weft_waits_real_table.name);
 	WEFT_WAITS_REAL(FIND)
 #undef FIND
-	(void)dlerror(); /* what one libc has not is nothing to the program */
+	(void)dlerror(); /* the program must not see that a libc lacks a function */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The next functions of these names, behind our wrappers: one list, from which the pointers and
- * their lookup come. They are looked up in the constructor, or one by one where a wrapper is
- * called before it. A look-up may allocate, and a program's malloc may lock and read: a lock that
- * is taken meanwhile is taken by trying (the functions that try are not wrapped, and bound when
- * the library is loaded); others are looked up by themselves.
+ * their lookup come. They are looked up in the constructor, or one by one if a wrapper is called
+ * before it. A look-up may allocate, and a program's malloc may take locks and read: meanwhile a
+ * lock is taken by trying (the try functions are not wrapped, and bound when the library is
+ * loaded); other functions are looked up by a nested look-up.
  */
 #ifndef WEFT_WAITS_REAL_H
 #define WEFT_WAITS_REAL_H
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Names of functions here; musl's headers have them as other names of the same. */
+/* names of functions here; musl's headers define them as macros for the same functions */
 #undef pread64
 #undef pwrite64
 #undef preadv64
@@ -124,13 +124,13 @@ extern struct weft_waits_real weft_waits_real_table;
 
 void weft_waits_resolve(void); /* all of them */
 
-/* One; 0 = this libc has none, or it is called from within too many look-ups. */
+/* Looks one up; 0 = this libc has none, or too many look-ups are nested. */
 int weft_waits_find(const char *name, const char *also, void **place);
 
-/* Is the calling thread amid a look-up? Then a lock is to be had by trying only. */
+/* Is the calling thread doing a look-up? Then a lock can be taken only by trying. */
 int weft_waits_is_finding(void);
 
-/* weft_waits_find() of what has the pointer, by its name. */
+/* weft_waits_find() for the pointer of a name. */
 #define WEFT_WAITS_FINDER(name, also, type, parameters)                                            \
 	static inline int weft_waits_have_##name(void)                                             \
 	{                                                                                          \
@@ -142,7 +142,7 @@ WEFT_WAITS_REAL(WEFT_WAITS_FINDER)
 
 #pragma GCC visibility pop
 
-/* Not wrapped; a libc whose threads lie in another library may be without. */
+/* Not wrapped; absent where a libc's threads are in another library. */
 #pragma weak pthread_mutex_trylock
 #pragma weak pthread_rwlock_tryrdlock
 #pragma weak pthread_rwlock_trywrlock

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libweft-waits.so: a preload beside libweft.so that stands before the functions that wait, for a
- * lock (weft.LockWait) or for the world outside (weft.IOWait), and makes events of the waits.
+ * libweft-waits.so: a preload beside libweft.so that interposes the functions that wait, for a lock
+ * (weft.LockWait) or for the world outside (weft.IOWait), and makes events of the waits.
  *
- * A wrapper asks the row of its event type, which is libweft.so's: off, the call goes on to the
- * next one of that name by a branch. A lock is tried first, so that only one that is held costs
- * anything more. A wrapper keeps no state of its thread, takes no lock, allocates nothing and
- * leaves errno alone, so that it may be left by cancellation or longjmp, and used in handlers,
- * in malloc, and before any constructor.
+ * A wrapper reads the row of its event type, which is libweft.so's: if it is off, the next function
+ * of that name is called, for the cost of a branch. A lock is tried first, so that only a held one
+ * costs more. A wrapper keeps no state of its thread, takes no lock, allocates nothing and leaves
+ * errno alone, so that it may be left by cancellation or longjmp, and used in handlers, in malloc,
+ * and before any constructor.
  *
- * WEFT_WAITS=locks,io says which groups there are (unset: both). libweft.so's event functions are
- * looked up at start; without them, or before, all is off.
+ * WEFT_WAITS=locks,io selects groups (unset: both). libweft.so's event functions are looked up at
+ * start; without them, or before that, all is off.
  *
  *   begin.c           groups, and libweft.so's functions
  *   hook_mutex.c      mutexes
@@ -33,7 +33,7 @@ enum weft_waits_group {
 	WEFT_WAITS_GROUPS,
 };
 
-/* What a lock is, as the event says it. */
+/* The kind of a lock in its event. */
 enum weft_waits_kind {
 	WEFT_WAITS_MUTEX,
 	WEFT_WAITS_RWLOCK_READ,
@@ -43,7 +43,7 @@ enum weft_waits_kind {
 	WEFT_WAITS_KINDS,
 };
 
-/* What is waited in. The function's name is the text. */
+/* The operations that wait. The text in the event is the function's name. */
 /* clang-format off */
 #define WEFT_WAITS_OPERATIONS(X) \
 	X(read) X(pread) X(readv) X(preadv) X(preadv2) \
@@ -64,7 +64,7 @@ enum weft_waits_operation {
 
 #pragma GCC visibility push(hidden)
 
-/* Of each group: the row of its type; one that is off until there is a type. */
+/* For each group the row of its type; one that is off until there is a type. */
 extern const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS];
 
 static inline int weft_waits_is_on(enum weft_waits_group group)
@@ -75,24 +75,24 @@ static inline int weft_waits_is_on(enum weft_waits_group group)
 	return (__atomic_load_n(&row->flags, __ATOMIC_RELAXED) & WEFT_EVENT_ON) != 0;
 }
 
-/* Only of a group that is on. */
+/* Only for a group that is on. */
 void weft_waits_start(struct weft_event *event, enum weft_waits_group group);
 
-/* The wait is over. @holder: thread id of who had it; 0 = not known. errno stays. */
+/* The wait is over. @holder: thread id of who held the lock; 0 = not known. errno is unchanged. */
 void weft_waits_lock_done(struct weft_event *event, enum weft_waits_kind kind, const void *lock,
 			  int32_t holder, int is_timed_out);
 
-/* @fd: -1 = none. @bytes: moved. @error: 0 = none. errno stays. */
+/* @fd: -1 = none. @bytes: moved. @error: 0 = none. errno is unchanged. */
 void weft_waits_io_done(struct weft_event *event, enum weft_waits_operation operation, int fd,
 			int64_t bytes, int error);
 
 void weft_waits_holder_open(void); /* in the constructor */
 
-/* Thread id of who holds it just now, as far as this libc's own words tell; 0 = not known. */
+/* Thread id of the present holder, as far as this libc's own words say; 0 = not known. */
 int32_t weft_waits_mutex_holder(const void *mutex);
 int32_t weft_waits_rwlock_holder(const void *rwlock);
 
-/* Is it one that must not be tried? The bit of its kind that says so; 0 in musl. */
+/* The bit of a mutex's kind that marks one that must not be tried (robust); 0 in musl. */
 extern int32_t weft_waits_robust_bit;
 
 static inline int weft_waits_is_robust(const void *mutex)
@@ -100,7 +100,8 @@ static inline int weft_waits_is_robust(const void *mutex)
 	return (((const int32_t *)mutex)[4] & weft_waits_robust_bit) != 0;
 }
 
-int weft_waits_is_taken(const void *mutex); /* of a robust one: has a thread it that lives? */
+/* of a robust one: is it held by a thread that lives? */
+int weft_waits_is_taken(const void *mutex);
 
 #pragma GCC visibility pop
 #endif
