@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The roof of this room: a module begins with its image alone, and takes with it at its end what
- * has been made of it since: table, names, debugging information.
+ * The end of a module: one begins with its image alone, and frees with it all that has been made of
+ * it since: table, names, debugging information.
  */
 #include "elf/image/internal.h"
 

@@ -41,8 +41,8 @@ int elf_module_machine(const struct elf_module *m); /* enum unwind_machine */
 /* Build-id as bytes; length 0 when there is none. */
 size_t elf_module_build_id(const struct elf_module *m, const uint8_t **out);
 
-/* File address for a file offset, such as a mapping's: up to a page before the segment that it
- * maps (by program headers); -ENOENT. */
+/* The file address for a file offset, such as a mapping's, which may begin up to a page before the
+ * segment that it maps (by program headers); -ENOENT. */
 int elf_module_address(const struct elf_module *m, uint64_t file_offset, uint64_t *address);
 
 /* Bytes of the file at a file address, all or -ENOENT: code, to look at. */
@@ -52,8 +52,7 @@ int elf_module_read(const struct elf_module *m, uint64_t address, void *out, siz
 const struct unwind_table *elf_module_table(struct elf_module *m);
 
 /*
- * The table as the caller's own (free()), built if it is not yet; the module has none any
- * more. NULL when there is none.
+ * The table, built if need be, passed to the caller, who frees it by free(). NULL: there is none.
  */
 struct unwind_table *elf_module_take_table(struct elf_module *m);
 
@@ -72,12 +71,12 @@ int elf_module_is_code_start(const struct elf_module *m, uint64_t file_offset);
  */
 uint64_t elf_module_fingerprint(struct elf_module *m);
 
-/* Stands for what builds tables, weft's sources and elfutils: another one's may be others. */
+/* A number for what builds tables, weft's sources and elfutils: another one's may differ. */
 uint32_t elf_table_builder(void);
 
 /*
- * Start of the code around a file address that has one unwind entry: what there is of a
- * function when nothing names it. 0 or -ENOENT.
+ * Start of the code around a file address that one unwind entry covers: stands for a function that
+ * has no name. 0 or -ENOENT.
  */
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start);
 

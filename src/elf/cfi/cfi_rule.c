@@ -146,8 +146,8 @@ static int register_of(const Dwarf_Op *ops, size_t count)
 }
 
 /*
- * The CFA is the caller's SP, but not in longjmp, which describes itself as being already
- * where it goes: no rule holds that.
+ * The CFA is the caller's SP, except in longjmp, whose entry describes the state after the jump: no
+ * rule holds that.
  */
 static int sp_is_elsewhere(Dwarf_Frame *frame, int machine)
 {

@@ -116,8 +116,8 @@ static void sort_pieces(struct builder *b)
 }
 
 /*
- * Adds what of @model's range the sorted first @count pieces leave open; *at is where the
- * search starts, moved along by ranges in ascending order.
+ * Adds the parts of @model's range that the first @count pieces, sorted, leave open; *at is where
+ * the search starts, which moves up with ranges in ascending order.
  */
 static void fill_gaps(struct builder *b, const struct piece *model, size_t count, size_t *at)
 {
@@ -229,7 +229,7 @@ static int add_all_gaps(struct builder *b)
 	return err ? err : add_gaps(b, ".fini");
 }
 
-/* Less than half of the code: then the rest may have been split off. */
+/* Less than half of the code is covered: the rest may be in a separate debug file. */
 static int is_poorly_covered(const struct builder *b)
 {
 	uint64_t covered = 0;
@@ -417,7 +417,7 @@ static void fill_table(struct unwind_table *t, const struct builder *b)
 	memcpy(block + t->rule_offset, b->rules.data, b->rules.size);
 }
 
-/* A table has 32 bits of code; what lies beyond 4 GiB from the first row is cut off. */
+/* A table covers 32 bits of addresses; code beyond 4 GiB from the first row is left out. */
 static int write_table(struct builder *b, struct unwind_table **out)
 {
 	struct row *rows = (struct row *)(void *)b->rows.data;
@@ -441,7 +441,7 @@ static int write_table(struct builder *b, struct unwind_table **out)
 	return 0;
 }
 
-/* Which stretches of code the entries speak of. */
+/* Keeps the ranges of code that the entries cover. */
 static void keep_entries(const struct builder *b, struct buf *entries)
 {
 	size_t count;

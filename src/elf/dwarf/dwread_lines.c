@@ -267,7 +267,7 @@ static void run(struct program *p)
 		else
 			err = run_extended(p);
 	}
-	/* A sequence without its end says nothing. */
+	/* A sequence without an end is dropped. */
 	p->lines->rows.size = p->first_row * sizeof(struct dwread_row);
 }
 

@@ -83,7 +83,7 @@ static Elf_Data *unpack_old(Elf_Scn *section, const GElf_Shdr *header)
 	if (header->sh_size > SECTION_BYTES_MAX)
 		return NULL;
 	data = elf_rawdata(section, NULL);
-	/* Asked for again, it is unpacked already. */
+	/* it has been unpacked before */
 	if (!data || !data->d_buf || data->d_size < PACKED_HEADER ||
 	    memcmp(data->d_buf, "ZLIB", 4) != 0)
 		return elf_getdata(section, NULL);

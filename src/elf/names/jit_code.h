@@ -22,7 +22,7 @@
 
 struct jit_code;
 
-/* Longer names are cut, bigger functions are not taken. */
+/* Longer names are cut, larger functions rejected. */
 #define JIT_NAME_MAX 1024
 #define JIT_CODE_MAX (UINT64_C(64) << 20)
 
@@ -42,9 +42,9 @@ struct jit_entry {
 int jit_code_add(struct jit_code *c, const struct jit_entry *e);
 
 /*
- * One line of a source, from @address on. Lines are collected first, in ascending order of
- * their addresses, and then belong to the entry that names them. @file NULL: not known from
- * here on. Returns its number, to be used as line_first, or -1.
+ * One line of a source, from @address on. Lines are added first, in ascending order of their
+ * addresses, and then belong to the entry that names them. @file NULL: unknown from here on.
+ * Returns the line's number, to be used as line_first, or -1.
  */
 int64_t jit_code_add_line(struct jit_code *c, uint64_t address, uint32_t line, const char *file,
 			  size_t file_bytes);
@@ -53,8 +53,8 @@ int64_t jit_code_add_line(struct jit_code *c, uint64_t address, uint32_t line, c
 int jit_code_move(struct jit_code *c, uint64_t start, uint64_t to, uint64_t time_ns);
 
 /*
- * The function at @pc at that time; where nothing was there yet, the first that came (some
- * tell of their code only after it has run). 0 or -ENOENT. Strings live as long as @c.
+ * The function at @pc at that time; if there was none yet, the first one after it (some compilers
+ * report code only after it has run). 0 or -ENOENT. Strings live as long as @c.
  */
 int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struct elf_place *out);
 

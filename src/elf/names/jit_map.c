@@ -97,7 +97,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 	       memcmp(now, m->tail, m->tail_bytes) != 0;
 }
 
-/* At the end of a look: what stands before the position, to be known again. */
+/* At the end of a reading: keeps the bytes before the position, by which the file is recognised. */
 static int remember_tail(struct jit_map *m, int fd)
 {
 	uint64_t bytes = m->position < JIT_MAP_TAIL ? m->position : JIT_MAP_TAIL;

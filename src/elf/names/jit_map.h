@@ -26,7 +26,7 @@ struct jit_map {
 	uint32_t tail_bytes;
 };
 
-/* Passes over all that is in the file now: it is of an earlier process. 0 or -errno. */
+/* Skips all that is in the file now, because it is an earlier process's. 0 or -errno. */
 int jit_map_skip(struct jit_map *m, int fd);
 
 /*
