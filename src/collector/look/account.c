@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #define READS_AT_A_TIME 64
-#define PAUSE_MIN_NS UINT64_C(100000000)   /* of a thread that leaves no last word */
+#define PAUSE_MIN_NS UINT64_C(100000000)   /* of a thread that leaves no last reading */
 #define PAUSE_SLOT_NS UINT64_C(1000000000) /* of one that does, unless it is killed: at most */
 #define PAUSE_EACH_NS UINT64_C(10000000)   /* of these, for each thread that there is */
 #define PAUSE_MAX_NS UINT64_C(30000000000)
-#define WORTH_NS UINT64_C(10000000) /* less than this is not asked for */
+#define WORTH_NS UINT64_C(10000000) /* a smaller use of CPU time is not read */
 #define FRESH_NS UINT64_C(50000000) /* a reading that need not be repeated */
 #define UNSAMPLED_PERIODS 20
 #define UNSAMPLED_MIN_NS UINT64_C(100000000)
@@ -30,7 +30,7 @@ void account_words_add(struct account_words *words, const struct account_word *w
 		array_grown(words->word, words->count + 1, &words->room, sizeof(*grown));
 
 	if (!grown)
-		return; /* what is not told is in what no thread's row tells */
+		return; /* the missing readings are part of what no thread's row has */
 	words->word = grown;
 	words->word[words->count++] = *word;
 }
@@ -77,7 +77,7 @@ void account_free(struct account *a)
 
 /* ---- one thread */
 
-/* The main thread is as old as the process, which a clock tick may not tell. */
+/* The main thread is as old as the process, which start times in clock ticks may not show. */
 static int account_is_older(const struct account *a, const struct watched_thread *t)
 {
 	return t->tid == a->process->pid || (t->start && t->start < a->opened_ticks);
@@ -96,7 +96,7 @@ static void account_tell(struct account *a, struct watched_thread *t, uint32_t f
 	t->account.told_ns = t->account.cpu_ns;
 }
 
-/* What it calls itself once it is at work, most often for good. */
+/* The name that it gives itself once it is at work, which usually stays. */
 static void account_take_name(const struct account *a, struct watched_thread *t)
 {
 	struct thread_stat stat;
@@ -126,7 +126,7 @@ static uint64_t account_attempted(const struct account *a, const struct watched_
 		    : 0;
 }
 
-/* A slot that a thread of ours has claimed counts from 0 on, but for one that was there before. */
+/* The slot of a thread that we saw claim it counts from 0 on; that of an earlier one does not. */
 static void account_meet(const struct account *a, struct watched_thread *t)
 {
 	struct thread_account *k = &t->account;
@@ -181,7 +181,7 @@ static const char *account_why(const struct account *a, const struct watched_thr
 	return "used CPU time without a sample";
 }
 
-/* One that has used many periods of CPU time, and has given no sample. */
+/* A thread that has used many periods of CPU time, but gave no sample. */
 static void mark_unsampled(const struct account *a, struct watched_thread *t)
 {
 	uint64_t period_ns = __atomic_load_n(
@@ -231,7 +231,7 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 		account_tell(a, t, 0);
 }
 
-/* A hundred readings a second, of threads that leave last words. */
+/* At most a hundred readings a second, of threads that leave last readings. */
 static uint64_t account_pause_of(size_t threads)
 {
 	uint64_t pause_ns = threads * PAUSE_EACH_NS;
@@ -241,14 +241,14 @@ static uint64_t account_pause_of(size_t threads)
 	return pause_ns < PAUSE_SLOT_NS ? pause_ns : PAUSE_SLOT_NS;
 }
 
-/* Nobody in it has used more than the process has. */
+/* No thread has used more than the process has. */
 static int is_due(const struct watched_thread *t, uint64_t now_ns, uint64_t process_ns)
 {
 	return now_ns >= t->account.due_ns && process_ns >= t->account.process_ns + WORTH_NS;
 }
 
-/* At the end of a chunk: one that has been idle for long, and has given no sample since, most
- * likely is still. */
+/* At the end of a chunk: a thread that has been idle for long, and has given no sample since, is
+ * most likely still idle, and is not read. */
 static int is_worth_it(const struct account *a, const struct watched_thread *t, uint64_t now_ns)
 {
 	const struct thread_account *k = &t->account;
@@ -279,7 +279,7 @@ void account_look(struct account *a, struct threads *t, uint64_t now_ns, uint64_
 	struct watched_thread *w;
 
 	a->pause_ns = account_pause_of(count);
-	if (!a->has_looked) { /* whoever is there now has used what it has used before */
+	if (!a->has_looked) { /* threads that exist now have used their time before */
 		account_look_all(a, t, now_ns);
 		return;
 	}
@@ -298,7 +298,7 @@ void account_look(struct account *a, struct threads *t, uint64_t now_ns, uint64_
 	push(a, process_ns, now_ns);
 }
 
-/* The process last: so it is no less than the sum of its threads. */
+/* The process is read last, so that it is no less than the sum of its threads. */
 void account_look_all(struct account *a, struct threads *t, uint64_t now_ns)
 {
 	uint64_t process_ns = a->process_ns, read_ns = process_ns;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define PLACES (2 * LOCKSTEP_ENTRIES) /* of the index: a power of two */
-#define INSTANTS 65536                /* ticks that are remembered: minutes */
-#define EXPECTED_MIN 10               /* of each kind: else it is not near a normal deviate */
+#define INSTANTS 65536                /* ticks that are remembered: those of minutes */
+#define EXPECTED_MIN 10               /* of each kind: with fewer it is far from a normal deviate */
 #define LOST_MAX 0.5
 
 struct sums {
@@ -21,7 +21,8 @@ struct sums {
 
 struct entry {
 	struct lockstep_key key;
-	struct sums seen[LOCKSTEP_SIDES], since[LOCKSTEP_SIDES]; /* since: of all, as it was met */
+	/* since: of all keys, when it was first met */
+	struct sums seen[LOCKSTEP_SIDES], since[LOCKSTEP_SIDES];
 	char name[LOCKSTEP_TEXT], text[LOCKSTEP_TEXT];
 };
 
@@ -66,7 +67,7 @@ static void forget_instants(struct lockstep *l, uint64_t number)
 	l->newest = number;
 }
 
-/* Rings are read one after the other, so that ticks do not come in order. */
+/* Rings are read one after the other, so that ticks are not in order of time. */
 static int is_new_instant(struct lockstep *l, uint64_t time_ns)
 {
 	uint64_t number = time_ns / l->tick_ns, bit = UINT64_C(1) << number % 64;
@@ -122,7 +123,7 @@ static void forget_rare(struct lockstep *l)
 		l->place[lockstep_place_of(l, &l->entry[i].key)] = (uint16_t)(i + 1);
 }
 
-/* What brought it here is no draw of it: it begins with what comes behind that. */
+/* What first met a key is no random draw of it: the key's counts begin after that. */
 static void lockstep_meet(struct lockstep *l, const struct lockstep_key *key)
 {
 	struct entry *e;
@@ -178,7 +179,7 @@ void lockstep_add_gap(struct lockstep *l, uint64_t look_ns)
 
 /* ---- judgement */
 
-/* Ticks or looks of one, and of all in the same time. */
+/* Ticks or looks of one key, and of all keys in the same time. */
 struct part {
 	double share, n;
 };
@@ -213,7 +214,7 @@ static int is_enough(const struct part *ticks, const struct part *looks)
 	return share * fewer >= EXPECTED_MIN && (1 - share) * fewer >= EXPECTED_MIN;
 }
 
-/* How wrong a share by looks may be for threads that leave their CPU during one. */
+/* How wrong a share by looks may be, because threads leave their CPU during a look. */
 static double error_of_looks(const struct lockstep *l)
 {
 	double gap_ns = l->gaps ? (double)l->gap_ns / (double)l->gaps : 0;

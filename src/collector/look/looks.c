@@ -21,8 +21,8 @@
 
 #define LATE_NS UINT64_C(500000)
 #define BUSY_AT_ONCE 4
-#define ASIDE_LOOKS 8                     /* so many go by before the CPU is changed again */
-#define KEPT_OPEN 128                     /* threads: of more, files are opened for each look */
+#define ASIDE_LOOKS 8                     /* number of looks before the CPU is changed again */
+#define KEPT_OPEN 128                     /* with more threads, files are opened for each look */
 #define LATELY_NS UINT64_C(1000000000)    /* a thread with a sample in that time is busy */
 #define OPENED_BY_NS UINT64_C(2000000000) /* by then a process has its hrtimers */
 #define NEVER UINT64_MAX
@@ -50,13 +50,13 @@ struct looks {
 	uint64_t since_ns; /* looks count from then on */
 	size_t count, room, busy_count, busy_room;
 	struct looked *thread;
-	uint32_t *busy;        /* indices of those that gave a sample lately */
+	uint32_t *busy;        /* indices of threads that gave a sample lately */
 	uint32_t *at;          /* by slot: 1 + index */
-	uint64_t runs, cpu_ns; /* not told yet */
+	uint64_t runs, cpu_ns; /* not reported yet */
 	cpu_set_t cpus;        /* that may be used for looking */
 	unsigned int stood;    /* looks since the CPU was changed */
 	int is_in_the_way;     /* a thread of this look waited for a CPU */
-	int is_seen;           /* and one was on a CPU */
+	int is_seen;           /* a thread was on a CPU */
 	struct buf words;
 	uint8_t labels[LABEL_BYTES_MAX];
 };
@@ -115,7 +115,6 @@ static double random_part(struct looks *l)
 	return (double)(hash_mix(l->random) >> 11) * 0x1p-53;
 }
 
-/* On average, from now on. */
 static void set_gap(struct looks *l)
 {
 	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
@@ -131,7 +130,7 @@ static uint64_t next_ns(struct looks *l, uint64_t from_ns)
 	return from_ns + (uint64_t)((0.5 + random_part(l)) * (double)l->gap_ns);
 }
 
-/* One that was interrupted says nothing of what they cost. */
+/* A look that was interrupted is no measure of their cost. */
 static void count_cost(struct looks *l, uint64_t took_ns)
 {
 	if (took_ns < LATE_NS)
@@ -165,7 +164,7 @@ void looks_flush(struct looks *l)
 
 /* ---- which threads */
 
-/* Are ticks all that there is? */
+/* Is the process sampled only by ticks? */
 static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 {
 	const struct weft_session_header *h = l->process->base;
@@ -344,7 +343,6 @@ static int looks_read_file(const struct looks *l, struct looked *t, enum file wh
 	return n > 0 ? 0 : -1;
 }
 
-/* What the thread has run since the last look at it. */
 static void count_runs(struct looks *l, struct looked *t, const struct wall_runs *now)
 {
 	if (t->runs && now->count >= t->runs && now->cpu_ns >= t->cpu_ns) {
@@ -362,7 +360,7 @@ static int shows_ids(const struct looks *l)
 	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
 }
 
-/* Its context, if it is one of one moment. */
+/* Its context, if it could be read consistently. */
 static int looks_read_context(struct looks *l, const struct looked *t, struct look_word *word)
 {
 	int bytes;
@@ -381,7 +379,7 @@ static int looks_read_context(struct looks *l, const struct looked *t, struct lo
 	return 1;
 }
 
-/* 1: it was on a CPU from before its context was read until behind that. */
+/* 1: the thread was on a CPU from before its context was read until after that. */
 static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 {
 	struct wall_runs came, left;
@@ -421,7 +419,7 @@ static void looks_look_at(struct looks *l, struct looked *t, double weight, uint
 	looks_put_word(l, word, l->labels);
 }
 
-/* From a random one on, so that each has the same chance. */
+/* Starting at a random thread, so that each has the same chance. */
 static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 {
 	size_t busy = l->busy_count, count = busy < BUSY_AT_ONCE ? busy : BUSY_AT_ONCE;
@@ -432,7 +430,7 @@ static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 			      (double)busy / (double)count, now_ns);
 }
 
-/* One of all; those that are busy have had their chance. */
+/* One of all threads; those that are busy have had their chance. */
 static void look_at_any(struct looks *l, uint64_t now_ns)
 {
 	struct looked *t =
@@ -442,8 +440,8 @@ static void look_at_any(struct looks *l, uint64_t now_ns)
 		looks_look_at(l, t, (double)l->count, now_ns);
 }
 
-/* Most likely a thread waits for the CPU that the look is on: where there are two, it would be so
- * for long. Which it is depends on looks before alone. */
+/* A thread is probably waiting for the CPU that this look runs on; with two CPUs that would be so
+ * for long. The next CPU depends only on earlier looks. */
 static void step_aside(struct looks *l)
 {
 	cpu_set_t cpus = l->cpus;

@@ -56,11 +56,11 @@ struct looks; /* of one process */
 struct looks *looks_new(struct process *p, struct queue *out); /* NULL: out of memory */
 void looks_free(struct looks *l);                              /* takes NULL */
 
-/* Which threads there are; @is_still: the process rests. Tells what was seen since. When the next
- * look is due; UINT64_MAX: none is. */
+/* Updates the list of threads; @is_still: the process rests. Reports what was seen since, and
+ * returns when the next look is due; UINT64_MAX: never. */
 uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t now_ns);
 
-/* The look that was due at @due_ns. When the next is. */
+/* The look that was due at @due_ns. Returns when the next is due. */
 uint64_t looks_take(struct looks *l, uint64_t due_ns);
 
 void looks_flush(struct looks *l); /* takes NULL */

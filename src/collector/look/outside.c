@@ -29,7 +29,7 @@
 #define STILL_AFTER_NS UINT64_C(900000000)
 #define NEVER UINT64_MAX
 #define UNSAMPLED_MAX 64
-#define WALL_BUDGET_NS UINT64_C(20000000) /* a tick of one process may take so long */
+#define WALL_BUDGET_NS UINT64_C(20000000) /* most time that one process may take in a tick */
 
 /* A process, from outside_add() to its BATCH_CLOSE. */
 struct watched {
@@ -42,8 +42,8 @@ struct watched {
 	struct priming priming;
 	struct account account;
 	struct session_counts counts; /* what is counted here */
-	uint64_t cpu_ns, moved_ns;    /* its clock, and when it was last seen to move */
-	uint64_t clock_ns;            /* when it is asked again */
+	uint64_t cpu_ns, moved_ns;    /* its clock, and when that was last seen to advance */
+	uint64_t clock_ns;            /* when the clock is read again */
 	int still;
 	uint64_t look_ns, wall_ns, looks_ns, meet_ns; /* when it is due */
 };
@@ -88,7 +88,7 @@ static void remember_unsampled(struct outside *o, const struct process *p,
 	pthread_mutex_unlock(&o->lock);
 }
 
-/* Only at its end, or the process's: until then samples may come after all. */
+/* Only at the end of the thread or the process: until then samples may still come. */
 static void outside_tell_unsampled(struct watched *w, struct watched_thread *t)
 {
 	if (!t->unsampled)
@@ -178,7 +178,7 @@ static void outside_end(struct outside *o, struct watched *w)
 	free(w);
 }
 
-/* Has it used CPU time lately? 1, too, when nobody can tell. */
+/* Has it used CPU time lately? Also 1 if that cannot be read. */
 static int has_run(struct watched *w, uint64_t now_ns)
 {
 	uint64_t cpu_ns;
@@ -191,7 +191,7 @@ static int has_run(struct watched *w, uint64_t now_ns)
 	return now_ns - w->moved_ns < STILL_AFTER_NS;
 }
 
-/* Of a few threads the clock costs nothing. */
+/* With few threads reading the clock costs nothing. */
 static uint64_t clock_pause(const struct watched *w)
 {
 	if (w->still)
@@ -237,7 +237,7 @@ static void outside_look(struct watched *w, uint64_t now_ns)
 	account_look(&w->account, w->threads, now_ns, w->cpu_ns);
 }
 
-/* Threads that may be gone before the next list: only who has a slot is so brief. */
+/* Threads may end before the next list: only those with a slot are worth meeting now. */
 static void outside_meet(struct watched *w, uint64_t now_ns)
 {
 	w->meet_ns = w->still ? NEVER : now_ns + wall_meet_gap(w->wall);
@@ -275,7 +275,7 @@ static void flush_all(struct outside *o, uint64_t now_ns)
 
 static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 {
-	if (strcmp(end, RECORDING_END_EXEC) != 0) /* after one it is another program's CPU time */
+	if (strcmp(end, RECORDING_END_EXEC) != 0) /* after exec it is another program's CPU time */
 		account_look_all(&w->account, w->threads, now_ns);
 	tell_all_unsampled(w);
 	looks_flush(w->looks);
@@ -307,7 +307,7 @@ static void look_outside_pass(struct outside *o, struct batch *b)
 		outside_add_counts(b, &w->counts);
 	if (w && b->kind == BATCH_CLOSE)
 		outside_end(o, w);
-	b->time_ns = now_ns; /* what came before it here is older */
+	b->time_ns = now_ns; /* whatever happened before it is older */
 	queue_push(o->options.out, b);
 }
 
@@ -463,7 +463,7 @@ void outside_stop(struct outside *o)
 	pthread_cond_signal(&o->ordered);
 	pthread_mutex_unlock(&o->lock);
 	pthread_join(o->thread, NULL);
-	while (o->processes) /* none, unless the recording was given up */
+	while (o->processes) /* none, unless the recording was abandoned */
 		outside_end(o, o->processes);
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The outside thread: looks at recorded processes through /proc. For each it keeps the list of
- * threads (threads.h), primes those that run without a slot (priming.h), names those that
- * cannot be sampled, tells the drain thread which threads are gone, and ticks the wall engine
- * (wall.h).
+ * threads (threads.h), primes those that run without a slot (priming.h), names those that cannot be
+ * sampled, reports ended threads to the drain thread, and runs the wall engine (wall.h).
  *
- * A look into /proc may wait for the process (its mmap lock, an exec on a slow disk), the drain
- * thread must not: that is why this is a thread of its own. A process is the outside thread's
- * from outside_add() until it has pushed that one's BATCH_CLOSE, which the drain thread hands to
- * it: so whatever was said of a process comes before its end, and nothing of it is used after.
+ * Reading /proc may have to wait for the process (its mmap lock, an exec on a slow disk), which the
+ * drain thread must not: hence a thread of its own. A process belongs to the outside thread from
+ * outside_add() until that has pushed the process's BATCH_CLOSE, which the drain thread passes to
+ * it: so all batches of a process come before its end, and nothing of it is used afterwards.
  */
 #ifndef WEFT_COLLECTOR_OUTSIDE_H
 #define WEFT_COLLECTOR_OUTSIDE_H
@@ -27,13 +26,13 @@ struct outside_options {
 
 int outside_open(struct outside **out, const struct outside_options *options); /* and its thread */
 
-/* Of the drain thread, which never waits for the outside thread in these. */
+/* Called by the drain thread, which never waits for the outside thread in these. */
 void outside_add(struct outside *o, struct process *p);
 
 /*
- * Takes over a batch that what is said from outside must come before, and hands it on to the
- * walker: BATCH_COUNTS and BATCH_CLOSE with what was counted of that process here, BATCH_ROLL
- * after a wall_flush() of all.
+ * Takes a batch that must come after those of the outside thread, and passes it on to the walker:
+ * BATCH_COUNTS and BATCH_CLOSE with the process's counts from here, BATCH_ROLL after a wall_flush()
+ * of all processes.
  */
 void outside_pass(struct outside *o, struct batch *b);
 
@@ -45,10 +44,10 @@ struct outside_unsampled {
 	char name[16];
 	const char *why; /* static: "blocks SIGPROF" */
 };
-/* How many there are so far, and up to @room of them by name. */
+/* Their number so far; up to @room of them are filled in. */
 size_t outside_unsampled(struct outside *o, struct outside_unsampled *out, size_t room);
 
-/* All processes are closed; hands on what is left and ends the thread. */
+/* After all processes are closed: passes on what is left and ends the thread. */
 void outside_stop(struct outside *o);
 void outside_free(struct outside *o); /* after outside_stop(); takes NULL */
 

@@ -24,16 +24,16 @@
 #define SENT_MAX 4 /* signals to one thread */
 #define ADOPT_PAUSE_NS UINT64_C(1000000000)
 #define ADOPT_MAX 4     /* orders for one thread */
-#define CARRIERS_MAX 64 /* threads that are looked at to take one */
+#define CARRIERS_MAX 64 /* threads that are examined as the receiver of one */
 #define SIGNALFD_PAUSE_NS UINT64_C(10000000000)
 #define DESCRIPTORS_MAX 4096 /* looked at for a signalfd */
 #define UNSEEN_PERIODS 4     /* of CPU time without a sample: something is wrong */
 #define UNSEEN_MIN_NS UINT64_C(50000000)
-#define UNREACHED_NS UINT64_C(500000000) /* likewise, while there is hope */
+#define UNREACHED_NS UINT64_C(500000000) /* likewise, while it may still be reached */
 #define RAN_NS UINT64_C(1000000)
 #define KERNEL_SIGRTMAX 64
 #define STEADY_NS 2000000
-#define STEADY_SHORT_NS 100000 /* for all but the first few of a look */
+#define STEADY_SHORT_NS 100000 /* for all but the first few threads of a look */
 #define STEADY_TRIES 4
 
 #define BIT(signo) (UINT64_C(1) << ((signo)-1))
@@ -42,7 +42,7 @@ int priming_may_send(int wanted, uint32_t signo)
 {
 	if (wanted == SIGURG)
 		return signo == SIGURG;
-	/* When the one that was chosen is taken, the next free one is used. */
+	/* If the chosen signal is in use, the target takes the next free one. */
 	return wanted >= SIGRTMIN && signo >= (uint32_t)SIGRTMIN && signo <= KERNEL_SIGRTMAX;
 }
 
@@ -123,8 +123,7 @@ static void priming_refuse(struct priming *p, struct watched_thread *t)
 	t->effort.refused = 1;
 }
 
-/* Since the last look, in which it was seen to have run, it has not slept, and has used CPU time.
- */
+/* It was running at the last look, and since then it has used CPU time and has not slept. */
 static int has_run_on(const struct watched_thread *t, const struct thread_run *now)
 {
 	return t->effort.waits_cpu_ns && now->state == 'R' && now->waits == t->effort.waits &&
@@ -132,9 +131,9 @@ static int has_run_on(const struct watched_thread *t, const struct thread_run *n
 }
 
 /*
- * One that is seen to run may go to sleep before the signal is there, and most that run for some
- * microseconds will; one that is runnable may wait for a CPU in the call that it slept in: so it
- * must have run on for a while.
+ * A thread that runs may go to sleep before the signal arrives, and most that have run for some
+ * microseconds will; one that is runnable may be waiting for a CPU in the call that it slept in. So
+ * it must have kept running for a while.
  */
 static int runs_on(struct priming *p, const struct watched_thread *t, uint32_t signo)
 {
@@ -157,7 +156,7 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo))
 		return;
 	if (t->effort.sent && (masks->blocked & BIT(signo)))
-		return; /* it took one: most likely it is in that handler now */
+		return; /* it has received a signal, and is probably in the handler now */
 	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
 	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
 		priming_refuse(p, t);
@@ -169,7 +168,7 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 	priming_count(p, WEFT_COUNTER_PRIMING_SENT);
 }
 
-/* ---- who cannot be signalled */
+/* ---- threads that cannot be signalled */
 
 static int has_used_much(const struct priming *p, const struct watched_thread *t)
 {
@@ -189,7 +188,7 @@ static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t
 	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
 }
 
-/* To the first that can take it. */
+/* Orders it from the first thread that can receive the signal. */
 static int order_adoption(struct priming *p, struct threads *threads, uint32_t signo)
 {
 	const struct watched_thread *t;
@@ -244,7 +243,7 @@ static const char *why_unsampled(const struct priming *p, const struct watched_t
 	return why_unreached(p, t, masks);
 }
 
-/* It has used enough CPU time without a sample; the handler may merely not be there yet. */
+/* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
@@ -257,7 +256,7 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 		return;
 	if (!process_runs_on(p->process))
 		return; /* exec: another program, which has not joined and is no thread of ours */
-	memcpy(t->name, stat.name, sizeof(t->name)); /* as it calls itself by now */
+	memcpy(t->name, stat.name, sizeof(t->name)); /* its present name */
 	t->unsampled = why;
 	t->unsampled_head = t->effort.head;
 }
@@ -272,7 +271,7 @@ static const struct weft_slot *priming_slot_of(const struct priming *p,
 		       : weft_session_slot(p->process->base, &p->process->layout, t->slot);
 }
 
-/* What its handler has counted: moves with each sample, also with one that was lost. */
+/* Its handler's count, which grows with each sample, also with a lost one. */
 static uint64_t priming_attempted(const struct weft_slot *slot)
 {
 	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
@@ -288,7 +287,6 @@ static int wants_timer(const struct priming *p, const struct weft_slot *slot)
 		       __atomic_load_n(&h->timer_budget, __ATOMIC_RELAXED);
 }
 
-/* It has run since the last look, or runs: what does it lack? */
 static void help(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
 		 uint64_t now_ns)
 {
@@ -310,13 +308,12 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 		p->stranded = t;
 }
 
-/* Is there nothing left that could be done for it? */
 static int is_given_up(const struct watched_thread *t, const struct weft_slot *slot)
 {
 	return t->unsampled && (slot || t->effort.refused || t->effort.sent >= SENT_MAX);
 }
 
-/* The more seldom the longer it does nothing. */
+/* Less often the longer it does nothing. */
 static void priming_set_pause(struct watched_thread *t, const struct weft_slot *slot, int has_run)
 {
 	struct thread_effort *e = &t->effort;
@@ -327,7 +324,7 @@ static void priming_set_pause(struct watched_thread *t, const struct weft_slot *
 		e->pause_ns = most;
 }
 
-/* Its CPU time since the last look is what nobody has seen samples of. */
+/* Adds its CPU time since the last look to that without samples. */
 static void ask_cpu(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
 		    uint64_t now_ns)
 {
@@ -348,7 +345,7 @@ static void ask_cpu(struct priming *p, struct watched_thread *t, const struct we
 	e->looked = 1;
 }
 
-/* Samples that come say all; and who can have used but little CPU time is not asked. */
+/* Its CPU time is not read if samples come, or if it can have used only little. */
 static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns)
 {
 	const struct weft_slot *slot = priming_slot_of(p, t);
@@ -368,7 +365,7 @@ static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_
 	}
 }
 
-/* One that is attached to may not have begun: nothing runs there, or it takes no orders. */
+/* A process that is attached to may not have begun: nothing runs there, or it accepts no orders. */
 static int priming_has_begun(const struct weft_session_header *h)
 {
 	return !(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of a process's threads: see threads.h. Sorted by tid. A list that the kernel gives
- * while threads come and go may leave out one that lives: who is missing is asked for by name
- * before it is taken for gone.
+ * The list of a process's threads: see threads.h. Sorted by tid. A list that the kernel returns
+ * while threads begin and end may lack a living one: a missing thread is looked up by its tid
+ * before it counts as ended.
  */
 #include "collector/look/threads.h"
 
@@ -23,14 +23,14 @@
 #define LIST_PAUSE_NS UINT64_C(1000000000)
 #define LIST_BYTES 32768
 #define DIRECTORY_LINKS 2 /* of a directory without subdirectories */
-#define STRANGE_LISTS 2   /* that a slot's thread must be missing in */
+#define STRANGE_LISTS 2   /* lists in which a slot's thread must be missing */
 
 struct listed {
 	int32_t tid;
 	uint64_t inode;
 };
 
-/* What is known of a slot: looked at again when its word is another. */
+/* What is known of a slot; examined again when its state word changes. */
 struct known_slot {
 	uint64_t word;    /* LIVE, and found to be @tid's; else 0 */
 	uint64_t strange; /* LIVE, and of nobody that is known */
@@ -79,7 +79,7 @@ void threads_free(struct threads *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->count; i++) {
-		t->thread[i]->slot_is_its = 0; /* that it is gone, nobody knows */
+		t->thread[i]->slot_is_its = 0; /* we do not know whether it has ended */
 		threads_forget(t, t->thread[i]);
 	}
 	if (t->task_fd >= 0)
@@ -170,7 +170,8 @@ static struct watched_thread *threads_meet(struct threads *t, const struct liste
 	if (!w || thread_stat_read(t->process->proc_fd, l->tid, &stat) ||
 	    (t->nested && thread_masks_read(t->process->proc_fd, l->tid, &masks)) ||
 	    !process_runs_on(t->process)) {
-		free(w); /* gone again, not to be seen, or the next program's after an exec */
+		/* has ended already, is not visible, or is the next program's */
+		free(w);
 		return NULL;
 	}
 	w->tid = l->tid;
@@ -184,13 +185,13 @@ static struct watched_thread *threads_meet(struct threads *t, const struct liste
 	return w;
 }
 
-/* Nobody has that number: no thread, and no process that shares the memory. */
+/* No thread has that number, and no process that shares the memory. */
 static int is_nobody(const struct threads *t, int32_t tid)
 {
 	return !t->nested && kill(tid, 0) != 0 && errno == ESRCH;
 }
 
-/* The list leaves it out, or tells another directory. 1: it is gone. */
+/* The list lacks it, or has another inode for it. 1: it has ended. */
 static int is_gone(const struct threads *t, struct watched_thread *w)
 {
 	struct thread_stat stat;
@@ -201,7 +202,7 @@ static int is_gone(const struct threads *t, struct watched_thread *w)
 	if (rc == -ENOENT || rc == -ESRCH)
 		w->slot_is_its |= w->slot != THREADS_NO_SLOT && is_nobody(t, w->tid);
 	else if (rc)
-		return 0; /* not to be able to look says nothing */
+		return 0; /* an error of the look-up proves nothing */
 	return 1;
 }
 
@@ -398,7 +399,7 @@ static void unmatch(struct threads *t, uint32_t index)
 	k->word = 0;
 }
 
-/* Of two slots with one tid, the older was left by a thread before. */
+/* Of two slots with one tid, the older is a previous thread's. */
 static int threads_is_older(const struct threads *t, const struct watched_thread *w, uint32_t index)
 {
 	const struct process *p = t->process;
@@ -424,8 +425,8 @@ static void match(struct threads *t, uint32_t index, uint64_t word, struct watch
 	w->slot_is_its = 0;
 }
 
-/* Its tid was read after its generation was, and has been missing for lists since: when it is
- * nobody's, no thread of that generation can store anything. */
+/* The slot's tid was read after its generation, and has been missing in lists since: if nobody has
+ * it, no thread of that generation can store anything. */
 static void doubt(struct threads *t, uint32_t index, uint64_t word, int32_t tid)
 {
 	struct known_slot *k = &t->known[index];
@@ -477,7 +478,6 @@ int threads_has_strangers(const struct threads *t)
 	return 0;
 }
 
-/* As it was, and whose it was is still there. */
 static int threads_is_known(const struct threads *t, uint32_t index, uint64_t word)
 {
 	const struct known_slot *k = &t->known[index];
