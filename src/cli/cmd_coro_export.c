@@ -2,8 +2,8 @@
 /* weft coro export: a coroutine trace in another program's format. */
 #include "cli/frame/cli.h"
 
+#include "cli/coro/coro_format.h"
 #include "cli/coro/coro_left.h"
-#include "cli/coro/coro_server.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
 #include "coro/engine/trace.h"
@@ -26,11 +26,9 @@ struct job {
 	struct coro_books books;
 };
 
-/* What a message is about: the output's name, or the server. */
+/* What a message is about. */
 static const char *cmd_coro_export_place(const struct job *job)
 {
-	if (coro_server_is(job->format))
-		return coro_server_name(job->format, &job->options);
 	return job->options.path && strcmp(job->options.path, "-") != 0 ? job->options.path
 									: "standard output";
 }
@@ -70,7 +68,7 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 	struct coro_sink_options *o = &job->options;
 
 	o->path = cli_text(args, "output");
-	o->replace = o->path || cli_flag(args, "replace");
+	o->replace |= o->path != NULL;
 	if (!o->path && strcmp(job->input, "-") != 0) {
 		int status = cmd_coro_export_make_name(job);
 
@@ -92,23 +90,12 @@ static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int cmd_coro_export_read_format(const struct cli_args *args, struct job *job)
-{
-	const char *to = cli_text(args, "to"), *output = cli_text(args, "output");
-
-	if (to)
-		job->format = coro_format_find(to);
-	else if (output)
-		job->format = coro_format_of_path(output);
-	return job->format ? CLI_DONE : cli_usage("missing --to FORMAT");
-}
-
 static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
 {
 	struct coro_sink_options *o = &job->options;
-	int status = cmd_coro_export_read_format(args, job);
+	int status = coro_format_read(args, NULL, &job->format, o);
 
-	if (!job->format)
+	if (status)
 		return status;
 	if (cli_number(args, "longest") > 65536)
 		return cli_usage("--longest: at most 65536");
@@ -119,10 +106,7 @@ static int cmd_coro_export_read_options(const struct cli_args *args, struct job 
 		o->real_ns = cmd_coro_export_clock_ns(CLOCK_REALTIME);
 		o->boot_ns = cmd_coro_export_clock_ns(CLOCK_BOOTTIME);
 	}
-	o->replace = cli_flag(args, "replace");
-	status = coro_server_read(args, job->format, o);
-	return status || coro_server_is(job->format) ? status
-						     : cmd_coro_export_read_place(args, job);
+	return cmd_coro_export_read_place(args, job);
 }
 
 /* A shared file, or else JSON lines. */
@@ -181,18 +165,19 @@ static int cmd_coro_export_copy(struct job *job, int *damage)
 		return cli_error(
 			"%s:%llu: %s%s", job->input, (unsigned long long)coro_input_line(job->in),
 			coro_input_why(job->in),
-			coro_server_is(job->format) ? "" : "; exported is what lies before it");
+			coro_format_is_whole(job->format) ? ""
+							  : "; exported is what lies before it");
 	return rc ? cli_error("%s: %s", job->input, strerror(-rc)) : CLI_DONE;
 }
 
-/* A file of what is whole is better than none; a database has all of a trace or nothing. */
+/* A file of what is whole is better than none; a server gets all of a trace or nothing. */
 static int export_all(struct job *job)
 {
 	int damage = 0, status, rc;
 
 	status = job->is_shared ? copy_shared(job) : cmd_coro_export_copy(job, &damage);
 
-	if (status && (!damage || coro_server_is(job->format)))
+	if (status && (!damage || coro_format_is_whole(job->format)))
 		return status;
 	rc = job->format->ops->finish(job->sink, &job->books);
 	if (rc == -EEXIST)
@@ -220,22 +205,12 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const formats[] = {
-#define NAME(NAME, HELP, EXTENSION) #NAME,
-	CORO_FORMATS(NAME)
-#undef NAME
-		NULL,
-	"postgresql",
-	"mariadb",
-	NULL,
-};
-
 static const struct cli_option options[] = {
 	{.name = "to",
 	 .letter = 't',
 	 .kind = CLI_CHOICE,
 	 .flags = CLI_MORE,
-	 .choices = formats,
+	 .choices = coro_format_names,
 	 .argument = "FORMAT",
 	 .help = "The format to write; else by the extension of OUT"},
 	{.name = "output",
@@ -247,7 +222,7 @@ static const struct cli_option options[] = {
 		 "output; without it INPUT with the format's extension, if there is no such file"},
 	{.name = "replace",
 	 .kind = CLI_FLAG,
-	 .help = "What is there already goes: a file, a table's rows"},
+	 .help = "What is there already goes: the file, or (sql) the table's rows, too"},
 	{.name = "extended",
 	 .kind = CLI_FLAG,
 	 .help = "Also what is known beyond the six fields (jsonl, csv)"},
@@ -260,7 +235,7 @@ static const struct cli_option options[] = {
 	 .kind = CLI_FLAG,
 	 .help = "The trace was made on this machine since it was started: say what time its times "
 		 "are, so that it lines up with other traces (perfetto)"},
-	CORO_SERVER_OPTIONS,
+	CORO_OPTION_TABLE,
 	{.name = NULL},
 };
 
@@ -268,8 +243,8 @@ static const struct cli_example examples[] = {
 	{"weft coro export --to perfetto trace.jsonl",
 	 "writes trace.pftrace, to be opened in ui.perfetto.dev"},
 	{"weft coro export trace.jsonl -o trace.sqlite && sqlite3 trace.sqlite", "ask it in SQL"},
-	{"weft coro export --to postgres --host db --user me --table run_7 trace.jsonl",
-	 "the password comes from PGPASSWORD, ~/.pgpass, or is asked for"},
+	{"weft coro export --to sql --table run_7 -o - trace.jsonl | psql -h db traces",
+	 "into PostgreSQL; mariadb loads the same text"},
 	{NULL, NULL},
 };
 
@@ -287,11 +262,8 @@ const struct cli_command cmd_coro_export = {
 	CORO_FORMATS(HELP)
 #undef HELP
 		"\n"
-		"Passwords come from the environment (PGPASSWORD, MYSQL_PWD), from the files of "
-		"the server's own client (~/.pgpass, ~/.my.cnf), or are asked for; never from the "
-		"command line.\n"
-		"\n"
-		"Exits 1 when the trace is damaged (a file then holds what lies before), or when "
+		"Exits 1 when the trace is damaged (the file then holds what lies before; SQL is "
+		"not written), or when "
 		"the output could not be written.",
 	.options = options,
 	.examples = examples,

@@ -3,7 +3,7 @@
  * weft coro run: the engine of cTP around a program. The program's life is its own; the engine's
  * failures are told at the end, and never end it.
  */
-#include "cli/coro/coro_server.h"
+#include "cli/coro/coro_format.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
 
@@ -23,8 +23,8 @@ static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE",
 	 "Write the trace to FILE; - is standard output; else coro with the format's extension",
 	 NULL, NULL},
-	{"to", 0, CLI_TEXT, 0, "FORMAT", "Format of the trace; else by FILE's extension", NULL,
-	 NULL},
+	{"to", 0, CLI_CHOICE, CLI_MORE, "FORMAT", "Format of the trace; else by FILE's extension",
+	 NULL, coro_format_names},
 	{"replace", 0, CLI_FLAG, 0, NULL, "Replace a FILE that is there", NULL, NULL},
 	{"extended", 0, CLI_FLAG, 0, NULL,
 	 "Tell more of each event: pid, station, birth, death, context, payload", NULL, NULL},
@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	{"stats", 0, CLI_FILE, 0, "FILE", "Write the statistics to FILE, as JSON", NULL, NULL},
 	{"json", 0, CLI_FLAG, 0, NULL, "Print the statistics on standard error as JSON", NULL,
 	 NULL},
-	CORO_SERVER_OPTIONS,
+	CORO_OPTION_TABLE,
 	{0},
 };
 
@@ -66,35 +66,17 @@ static int read_stations(const struct cli_args *args, struct coro_engine_options
 	return 0;
 }
 
-static int refuse_format(const char *name)
-{
-	char known[512] = "";
-	size_t used = 0;
-
-	for (const struct coro_format *f = coro_formats; f->name && used < sizeof(known); f++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
-					 used ? ", " : "", f->name);
-	return cli_usage("--to: unknown format '%s'; known: %s", name, known);
-}
-
 static int cmd_coro_run_read_format(const struct cli_args *args, struct coro_engine_options *o)
 {
-	const char *name = cli_text(args, "to"), *path = cli_text(args, "output");
-
 	static char made[64];
+	const char *path = cli_text(args, "output");
+	int status = coro_format_read(args, "jsonl", &o->format, &o->sink);
 
-	if (name)
-		o->format = coro_format_find(name);
-	else if (path)
-		o->format = coro_format_of_path(path);
-	if (!o->format && name)
-		return refuse_format(name);
-	if (!o->format)
-		o->format = coro_format_find("jsonl");
-	if (o->format->extension)
-		snprintf(made, sizeof(made), "coro.%s", o->format->extension);
+	if (status)
+		return status;
+	snprintf(made, sizeof(made), "coro.%s", o->format->extension);
 	o->sink.path = path ? path : made;
-	return 0;
+	return CLI_DONE;
 }
 
 /* Beside a trace that weft coro report reads; nothing is beside a pipe or a device. */
@@ -124,9 +106,6 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 		o->shm_path = cli_text(args, "attach");
 	o->keep = cli_flag(args, "keep");
 	o->sink.extended = cli_flag(args, "extended");
-	o->sink.replace = cli_flag(args, "replace");
-	if (!status)
-		status = coro_server_read(args, o->format, &o->sink);
 	if (!status && o->attach && cli_operand_count(args))
 		return cli_usage("--attach: a file to take over, or a CMD to run: give one");
 	if (!status && o->attach && cli_given(args, "shm"))
@@ -137,11 +116,6 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 }
 
 /* ---- running */
-
-static const char *cmd_coro_run_place(const struct coro_engine_options *o)
-{
-	return coro_server_is(o->format) ? coro_server_name(o->format, &o->sink) : o->sink.path;
-}
 
 static int refuse_open(const struct coro_engine_options *o, int rc, const char *what,
 		       const char *why)
@@ -189,8 +163,7 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	else if (waited)
 		status = cli_error("the trace ends early: %s", strerror(-waited));
 	if (r->rc)
-		status = cli_error("%s: %s", cmd_coro_run_place(o),
-				   r->why ? r->why : strerror(-r->rc));
+		status = cli_error("%s: %s", o->sink.path, r->why ? r->why : strerror(-r->rc));
 	if (r->maps_rc && !r->rc)
 		fprintf(stderr, "weft coro run: %s: %s; places will have numbers for names\n",
 			o->maps_path,

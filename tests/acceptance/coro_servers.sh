@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft coro export into real servers, started here on loopback and on sockets of their own, as
-# users that are not root. usage: coro_servers.sh postgres|mariadb
+# weft coro export --to sql, loaded into real servers by their own clients. The servers are started
+# here, on sockets of their own, as users that are not root. Every row is compared with the trace's
+# own JSON lines. usage: coro_servers.sh postgres|mariadb
 . "$(dirname "$0")/lib.sh"
 set -o pipefail
 kind=$1
-tls=() # options of the server
-secret='s3cret "of a test"'
 export HOME=$work/home
 mkdir "$HOME" && chmod 711 "$work"
 unset PGPASSWORD PGHOST PGUSER PGDATABASE PGPORT MYSQL_PWD
@@ -24,25 +23,16 @@ private_place() { # USER
 	[ "$(id -u)" != 0 ] || chown "$1:$1" "$work/server"
 }
 
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 is_over() { ! kill -0 "$server" 2>/dev/null; }
 stop_server() { kill -"$stop" "$server" && await 600 is_over; }
 
 answers_or_is_over() { "${kind}_ready" || is_over; }
 
-# Somebody may take the port between our look and the server's.
 start_server() {
-	local try
-	for try in 1 2 3; do
-		port=$(free_port)
-		"${kind}_run"
-		started+=("$server")
-		await 600 answers_or_is_over
-		"${kind}_ready" && return
-	done
+	"${kind}_run"
+	started+=("$server")
+	await 600 answers_or_is_over
+	"${kind}_ready" && return
 	cat "$work/server.log"
 	return 1
 }
@@ -54,29 +44,24 @@ postgres_there() {
 	[ -x "$bin/initdb" ] || skip_all "PostgreSQL is not installed"
 	become postgres
 	"${as[@]}" true || skip_all "no user postgres"
-	socket=$work/server
-	user=postgres
 }
 
 postgres_make() {
 	private_place postgres || return 1
-	printf '%s\n' "$secret" >"$work/secret" && chmod 644 "$work/secret"
-	"${as[@]}" "$bin/initdb" -D "$work/server/data" -A scram-sha-256 --pwfile="$work/secret" \
-		--no-sync -U postgres
+	"${as[@]}" "$bin/initdb" -D "$work/server/data" -A trust -E UTF8 --locale=C.UTF-8 --no-sync -U postgres
 }
 
 postgres_run() {
-	"${as[@]}" "$bin/postgres" -D "$work/server/data" -k "$work/server" -p "$port" \
-		-c listen_addresses=127.0.0.1 -c fsync=off "${tls[@]}" >"$work/server.log" 2>&1 &
+	"${as[@]}" "$bin/postgres" -D "$work/server/data" -k "$work/server" -c listen_addresses= \
+		-c fsync=off >"$work/server.log" 2>&1 &
 	server=$!
 }
 
-postgres_ready() { "$bin/pg_isready" -q -h "$work/server" -p "$port"; }
-postgres_users() { :; }
-
-postgres_sql() { # DATABASE SQL
-	PGPASSWORD=$secret bounded "$bin/psql" -X -q -A -t -F, -h "$socket" -p "$port" -U postgres -d "$1" -c "$2"
-}
+postgres_ready() { "$bin/pg_isready" -q -h "$work/server"; }
+postgres_client() { bounded "$bin/psql" -X -q -h "$work/server" -U postgres "$@"; }
+postgres_sql() { postgres_client -A -t -F, -d traces -c "$1"; }
+postgres_load() { postgres_client -v ON_ERROR_STOP=1 -d traces; }
+postgres_database() { postgres_client -d postgres -c 'CREATE DATABASE traces'; }
 
 # ---- MariaDB
 
@@ -85,8 +70,6 @@ mariadb_there() {
 	have mariadbd && have mariadb-install-db && have mariadb || skip_all "MariaDB is not installed"
 	become mysql
 	"${as[@]}" true || skip_all "no user mysql"
-	socket=$work/server/socket
-	user=weft
 }
 
 mariadb_make() {
@@ -96,33 +79,28 @@ mariadb_make() {
 }
 
 mariadb_run() {
-	"${as[@]}" mariadbd --no-defaults --datadir="$work/server/data" --socket="$socket" \
-		--port="$port" --bind-address=127.0.0.1 --pid-file="$work/server/pid" \
-		--innodb-flush-log-at-trx-commit=0 --skip-name-resolve "${tls[@]}" >"$work/server.log" 2>&1 &
+	"${as[@]}" mariadbd --no-defaults --datadir="$work/server/data" --socket="$work/server/socket" \
+		--skip-networking --pid-file="$work/server/pid" --innodb-flush-log-at-trx-commit=0 \
+		>"$work/server.log" 2>&1 &
 	server=$!
 }
 
-mariadb_ready() { mariadb_sql mysql 'SELECT 1'; }
-
-mariadb_users() {
-	mariadb_sql mysql "CREATE USER weft@'%' IDENTIFIED BY '$secret';
-		CREATE USER weft@localhost IDENTIFIED BY '$secret';
-		GRANT ALL ON *.* TO weft@'%'; GRANT ALL ON *.* TO weft@localhost"
-}
-
-mariadb_sql() { # DATABASE SQL
-	bounded mariadb --no-defaults -S "$socket" -u root -N -B -D "$1" -e "$2" | tr '\t' ','
-}
+mariadb_client() { bounded mariadb --no-defaults -S "$work/server/socket" -u root "$@"; }
+mariadb_ready() { mariadb_client -e 'SELECT 1'; }
+mariadb_sql() { mariadb_client --default-character-set=utf8mb4 -N -B -D traces -e "$1" | tr '\t' ','; }
+mariadb_load() { mariadb_client traces; }
+mariadb_database() { mariadb_client -e 'CREATE DATABASE traces'; }
 
 # ---- both
 
 case $kind in
-postgres) format=postgres password=PGPASSWORD stop=INT kind_there=PostgreSQL ;; # INT: its fast way to end
-mariadb) format=mysql password=MYSQL_PWD stop=TERM kind_there=MySQL ;;
+postgres) stop=INT quote='"' ;; # INT: its fast way to end
+mariadb) stop=TERM quote='`' ;;
 esac
 sql() { "${kind}_sql" "$@"; }
+load() { "${kind}_load"; }
 
-trace() { # COUNT: events of a dozen coroutines, and numbers at the end of what there is
+trace() { # COUNT FILE: events of a dozen coroutines, and numbers at the end of what there is
 	awk -v n="$1" 'BEGIN {
 		for (i = 0; i < n; i++)
 			printf "{\"probe_id\":%d,\"tid\":%d,\"addr\":\"0x%016x\",\"seq\":%d,\"is_active\":%s,\"ts\":%d}\n",
@@ -131,238 +109,120 @@ trace() { # COUNT: events of a dozen coroutines, and numbers at the end of what 
 		for (i = 0; i < 2; i++)
 			printf "{\"probe_id\":%s,\"tid\":%s,\"addr\":\"0xffffffffffffffff\",\"seq\":%s,\"is_active\":false,\"ts\":%s}\n",
 				"18446744073709551615", "9223372036854775808", "18446744073709551614", "18446744073709551615"
-	}' >"$work/trace.jsonl"
-	"$weft" coro export --to csv -o "$work/trace.csv" "$work/trace.jsonl"
+	}' >"$2"
 }
 
-export_trace() { # OPTION...
-	bounded "$weft" coro export --to "$format" --user "$user" "$@" "$work/trace.jsonl"
+export_sql() { bounded "$weft" coro export --to sql -o - "$@"; }
+export_into() { export_sql "$@" | load; }
+
+# The JSON lines as rows, by somebody else's parser.
+lines_as_rows() { # TIMES FILE
+	python3 - "$@" <<-'END'
+		import json, sys
+		events = [json.loads(line) for line in open(sys.argv[2])]
+		for e in events * int(sys.argv[1]):
+		    flag = "true" if e["is_active"] else "false"
+		    print(e["probe_id"], e["tid"], e["addr"], e["seq"], flag, e["ts"], sep=",")
+	END
 }
 
-flags() { [ "$kind" = postgres ] && echo "CASE WHEN is_active THEN 'true' ELSE 'false' END" ||
-	echo "IF(is_active, 'true', 'false')"; }
-
-rows_are() { # DATABASE TABLE TIMES
-	local i
-	sql "$1" "SELECT probe_id, tid, addr, seq, $(flags), ts FROM $2 ORDER BY id" >"$work/rows" || return 1
-	for ((i = 0; i < $3; i++)); do sed 1d "$work/trace.csv"; done >"$work/expected"
-	cmp "$work/expected" "$work/rows" || return 1
-	[ "$(wc -l <"$work/rows")" = "$(($3 * ($(wc -l <"$work/trace.csv") - 1)))" ]
+quoted() { # NAME: as the server's own tongue has it
+	printf '%s%s%s' "$quote" "${1//"$quote"/"$quote$quote"}" "$quote"
 }
 
-count_of() { sql "$1" "SELECT count(*) FROM $2"; }
-
-with_password() {
-	local status=0
-	export "$password=$secret"
-	"$@" || status=$?
-	unset "$password"
-	return $status
+rows_are() { # TABLE TIMES FILE
+	sql "SELECT probe_id, tid, addr, seq, CASE WHEN is_active THEN 'true' ELSE 'false' END, ts
+		FROM $(quoted "$1") ORDER BY id" >"$work/rows" || return 1
+	lines_as_rows "$2" "$3" >"$work/expected"
+	cmp "$work/expected" "$work/rows"
 }
 
-indexes_of() { # DATABASE TABLE: the columns of each index but the primary key's
+count_of() { sql "SELECT count(*) FROM $(quoted "$1")"; }
+
+indexes_of() { # TABLE: the columns of each index but the primary key's
 	if [ "$kind" = postgres ]; then
-		sql "$1" "SELECT regexp_replace(indexdef, '.*USING btree ', '') FROM pg_indexes
-			WHERE tablename = '$2' AND indexname NOT LIKE '%pkey' ORDER BY 1"
+		sql "SELECT regexp_replace(indexdef, '.*USING btree ', '') FROM pg_indexes
+			WHERE tablename = '$1' AND indexname NOT LIKE '%pkey' ORDER BY 1"
 	else
-		sql "$1" "SELECT concat('(', group_concat(column_name ORDER BY seq_in_index SEPARATOR ', '), ')')
-			FROM information_schema.statistics WHERE table_schema = '$1' AND table_name = '$2'
+		sql "SELECT concat('(', group_concat(column_name ORDER BY seq_in_index SEPARATOR ', '), ')')
+			FROM information_schema.statistics WHERE table_schema = 'traces' AND table_name = '$1'
 			AND index_name <> 'PRIMARY' GROUP BY index_name ORDER BY 1"
 	fi
 }
 
 has_indexes() {
-	same "$(printf '%s\n' '(probe_id, seq)' '(tid, ts)' '(ts)')" "$(indexes_of "$@")"
+	same "$(printf '%s\n' '(probe_id, seq)' '(tid, ts)' '(ts)')" "$(indexes_of "$1")"
 }
 
-names_are_the_usual_ones() {
-	local names
-	if [ "$kind" = postgres ]; then
-		names=$(sql coro_tracer "SELECT indexname FROM pg_indexes WHERE tablename = 'coro_trace_events'
-			AND indexname NOT LIKE '%pkey' ORDER BY 1" | tr '\n' ' ')
-		same "idx_coro_trace_events_probe_seq idx_coro_trace_events_tid_ts idx_coro_trace_events_ts " "$names"
-	else
-		names=$(sql coro_tracer "SELECT DISTINCT index_name FROM information_schema.statistics
-			WHERE table_name = 'coro_trace_events' AND index_name <> 'PRIMARY' ORDER BY 1" | tr '\n' ' ')
-		same "idx_probe_seq idx_tid_ts idx_ts " "$names"
-	fi
-}
-
-refused() { # WORDS COMMAND...: exit 1, and standard error has the words
-	local words=$1 status=0
-	shift
+refused() { # STATUS WORDS COMMAND...: the exit status, and standard error has the words
+	local expected=$1 words=$2 status=0
+	shift 2
 	"$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 	cat "$work/err"
-	same 1 "$status" && grep -q -e "$words" "$work/err"
+	same "$expected" "$status" && grep -q -e "$words" "$work/err"
 }
 
-wrong_password() { env "$password=wrong" "$weft" coro export --to "$format" --user "$user" --host 127.0.0.1 --port "$port" "$work/trace.jsonl"; }
-
-no_password() { setsid "$weft" coro export --to "$format" --user "$user" --host 127.0.0.1 --port "$port" "$work/trace.jsonl"; }
-
-# Typed on a terminal, and not shown there. The other side of it reads until the end.
-asked_for() {
-	python3 - "$secret" "$weft" coro export --to "$format" --user "$user" --host 127.0.0.1 \
-		--port "$port" --table asked "$work/trace.jsonl" <<-'END'
-		import os, pty, sys
-		pid, fd = pty.fork()
-		if pid == 0:
-		    os.execv(sys.argv[2], sys.argv[2:])
-		seen = b""
-		typed = False
-		while True:
-		    try:
-		        got = os.read(fd, 4096)
-		    except OSError:
-		        break
-		    if not got:
-		        break
-		    seen += got
-		    if b": " in seen and not typed:
-		        # the echo goes off right behind the question
-		        import termios, time
-		        while termios.tcgetattr(fd)[3] & termios.ECHO:
-		            time.sleep(0.01)
-		        os.write(fd, sys.argv[1].encode() + b"\n")
-		        typed = True
-		status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-		print(seen.decode(), "status", status)
-		sys.exit(not (status == 0 and typed and b"Password of" in seen and sys.argv[1].encode() not in seen))
-	END
+# A trace that ends in rubbish after many rows went out: what is there has no end that would count.
+damaged() { # TABLE
+	{ cat "$work/trace.jsonl"; echo rubbish; } >"$work/damaged.jsonl"
+	refused 1 'damaged.jsonl:[0-9]*: ' export_sql --table "$1" "$work/damaged.jsonl" || return 1
+	grep -q '^INSERT' "$work/out" || return 1
+	load <"$work/out" || true
 }
 
-# A trace that ends in rubbish after many rows were sent.
-damaged() {
-	cp "$work/trace.jsonl" "$work/whole.jsonl"
-	{ cat "$work/whole.jsonl"; echo rubbish; } >"$work/damaged.jsonl"
-	refused 'damaged.jsonl:[0-9]*: ' with_password "$weft" coro export --to "$format" --user "$user" \
-		--host 127.0.0.1 --port "$port" --table "$1" "$work/damaged.jsonl"
+cut_short() { # TABLE: the text ends somewhere, as when weft or the pipe is killed
+	export_sql --replace --table "$1" "$work/trace.jsonl" >"$work/whole.sql" || return 1
+	head -c $(($(wc -c <"$work/whole.sql") * 2 / 3)) "$work/whole.sql" | load || true
 }
 
-no_rows_of() { # TABLE: none, or not even the table
-	local rows
-	rows=$(count_of coro_tracer "$1" 2>/dev/null) || return 0
-	[ -z "$rows" ] || same 0 "$rows"
-}
+has_rows() { same "$2" "$(count_of "$1")"; }
 
-# Half of a trace is on its way when the exporter is killed.
-killed_in_the_middle() {
-	mkfifo "$work/half"
-	(
-		export "$password=$secret"
-		exec "$weft" coro export --to "$format" --user "$user" --host 127.0.0.1 --port "$port" \
-			--table halves - <"$work/half"
-	) &
-	local exporter=$!
-	started+=("$exporter")
-	exec 7>"$work/half"
-	cat "$work/trace.jsonl" >&7
-	no_rows_of halves || return 1
-	kill -9 "$exporter"
-	exec 7>&-
-	wait "$exporter"
-	rm "$work/half"
-	no_rows_of halves
-}
-
-# A program's coroutines go to the server while it runs; what the engine counted is there.
-run_into() { # OPTION...
-	with_password bounded "$weft" coro run --to "$format" --user "$user" --table live --stats "$work/stats" "$@" \
-		-- "$BUILD/examples/coro/stuck-c"
+# A program's coroutines, while it runs: what the engine counted is there.
+run_and_load() {
+	bounded "$weft" coro run -o "$work/live.sql" --table live --stats "$work/stats" \
+		-- "$BUILD/examples/coro/stuck-c" || return 1
+	load <"$work/live.sql"
 }
 
 all_of_it_is_there() {
 	local harvested
 	harvested=$(jq .harvested "$work/stats") && [ "$harvested" -gt 8 ] || return 1
-	same "$harvested" "$(count_of coro_tracer live)"
-}
-
-# The same under the other program's name and with its flags, which add rows.
-by_other_name() {
-	ln -sf "$weft" "$work/coroTracer"
-	bounded "$work/coroTracer" -export "$kind_there" -in "$work/trace.jsonl" -db-port "$port" -db-user "$user" \
-		-db-password "$secret" -db-table by_name
-}
-
-# MariaDB's library goes on in the clear when the server has no TLS, and does not say so.
-not_in_the_clear() {
-	refused 'SSL\|TLS' with_password "$weft" coro export --to "$format" --user "$user" --host 127.0.0.1 \
-		--port "$port" --table clear --sslmode "$1" "$work/trace.jsonl"
-}
-
-server_with_tls() {
-	stop_server || return 1
-	"${as[@]}" openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=nobody \
-		-keyout "$work/server/key.pem" -out "$work/server/cert.pem" || return 1
-	"${as[@]}" chmod 600 "$work/server/key.pem"
-	if [ "$kind" = postgres ]; then
-		tls=(-c ssl=on -c "ssl_key_file=$work/server/key.pem" -c "ssl_cert_file=$work/server/cert.pem")
-	else
-		tls=("--ssl-key=$work/server/key.pem" "--ssl-cert=$work/server/cert.pem")
-	fi
-	start_server
+	same "$harvested" "$(count_of live)"
 }
 
 "${kind}_there"
 check "a new data directory" "${kind}_make"
 check "the server starts" start_server || finish
-check "its users" "${kind}_users"
-check "a trace" trace 20000
-check "database and table are made" with_password export_trace --host 127.0.0.1 --port "$port"
-check "... the rows are those of the CSV, to the last digit" rows_are coro_tracer coro_trace_events 1
-check "... and its indexes" has_indexes coro_tracer coro_trace_events
-check "... under the usual names" names_are_the_usual_ones
-check "by the socket, a second time: rows are added" with_password export_trace --socket "$socket" --port "$port"
-check "... both traces are there" rows_are coro_tracer coro_trace_events 2
-check "--replace takes the rows of before away" with_password export_trace --replace --socket "$socket" --port "$port"
-check "... and leaves one trace" rows_are coro_tracer coro_trace_events 1
-check "a second table" with_password export_trace --host 127.0.0.1 --port "$port" --table 'coro_trace_events_tid'
-check "... has its own three indexes" has_indexes coro_tracer coro_trace_events_tid
-odd='odd "name` of; it'
-check "names of any bytes" with_password export_trace --host 127.0.0.1 --port "$port" --database "$odd" --table "$odd"
-quoted=$([ "$kind" = postgres ] && printf '"odd ""name` of; it"' || printf '`odd "name`` of; it`')
-check "... the rows are there" rows_are "$odd" "$quoted" 1
-check "a running program's coroutines, live" run_into --host 127.0.0.1 --port "$port"
+check "a database" "${kind}_database"
+trace 20000 "$work/trace.jsonl"
+total=20002
+check "a trace is loaded" export_into "$work/trace.jsonl"
+check "... the rows are those of the JSON lines, to the last digit" rows_are coro_trace_events 1 "$work/trace.jsonl"
+check "... and its indexes" has_indexes coro_trace_events
+check "a second time: rows are added" export_into "$work/trace.jsonl"
+check "... both traces are there" rows_are coro_trace_events 2 "$work/trace.jsonl"
+check "... and no index twice" has_indexes coro_trace_events
+check "--replace takes the rows of before away" export_into --replace "$work/trace.jsonl"
+check "... and leaves one trace" rows_are coro_trace_events 1 "$work/trace.jsonl"
+: >"$work/empty.jsonl"
+check "an empty trace" export_into --table empty "$work/empty.jsonl"
+check "... is an empty table" has_rows empty 0
+check "... with its indexes" has_indexes empty
+for odd in 'odd "name` of; it' 'back\slash\' "it's; -- no /* comment" $'new\nline' 'größer 表' 'order' "$(printf 'n%.0s' {1..49})"; do
+	check "a table named $(printf %q "$odd")" export_into --table "$odd" "$work/trace.jsonl"
+	check "... the rows are there" rows_are "$odd" 1 "$work/trace.jsonl"
+done
+trace 1000000 "$work/big.jsonl"
+check "a million events" export_into --table big "$work/big.jsonl"
+check "... the rows are there" rows_are big 1 "$work/big.jsonl"
+check "a running program's coroutines" run_and_load
 check "... every event that was harvested is there" all_of_it_is_there
-check "... with the indexes" has_indexes coro_tracer live
-check "coroTracer -export" by_other_name
-check "... a second time" by_other_name
-check "... both traces are there" rows_are coro_tracer by_name 2
-check "--sslmode require, of a server without TLS: exit 1, and why" not_in_the_clear require
-check "... verify-full likewise" not_in_the_clear verify-full
-check "... prefer and disable do without" with_password export_trace --host 127.0.0.1 --port "$port" --table plain --sslmode prefer
-check "... both" with_password export_trace --host 127.0.0.1 --port "$port" --table plain --sslmode disable
-check "... and nothing was sent" no_rows_of clear
-check "a damaged trace: exit 1" damaged broken
-check "... and nothing of it in the database" no_rows_of broken
-check "killed in the middle: nothing of it is there" killed_in_the_middle
-check "a wrong password: exit 1, and why" refused "$([ $kind = postgres ] && echo authentication || echo 'Access denied')" wrong_password
-check "none, and no terminal: exit 1, and why" refused "$([ $kind = postgres ] && echo 'no password' || echo 'Access denied')" no_password
-check "the password is asked for on the terminal" asked_for
-check "... and the rows are there" rows_are coro_tracer asked 1
-if [ "$kind" = postgres ]; then
-	printf '127.0.0.1:%s:*:postgres:%s\n' "$port" "$secret" >"$HOME/.pgpass" && chmod 600 "$HOME/.pgpass"
-	check "a password out of ~/.pgpass" export_trace --host 127.0.0.1 --port "$port" --table by_file
-	long=$(printf 'n%.0s' {1..46})
-	check "a name too long for its indexes is refused" refused "at most 45 bytes" \
-		with_password export_trace --host 127.0.0.1 --port "$port" --table "$long"
-else
-	printf '[client]\npassword="%s"\n' "${secret//\"/\\\"}" >"$HOME/.my.cnf" && chmod 600 "$HOME/.my.cnf"
-	check "a password out of ~/.my.cnf" export_trace --host 127.0.0.1 --port "$port" --table by_file
-fi
-check "... the rows are there" rows_are coro_tracer by_file 1
-if have openssl; then
-	check "the server again, with TLS and a certificate that nobody vouches for" server_with_tls
-	for mode in disable prefer require; do
-		check "--sslmode $mode" with_password export_trace --host 127.0.0.1 --port "$port" --table tls --sslmode $mode
-	done
-	check "--sslmode verify-full: exit 1, and why" refused 'certificate\|TLS\|SSL' \
-		with_password export_trace --host 127.0.0.1 --port "$port" --table clear --sslmode verify-full
-	check "... and nothing was sent" no_rows_of clear
-	check "what was sent is there" rows_are coro_tracer tls 3
-else
-	skip "a server with TLS" "no openssl"
-fi
+check "... with the indexes" has_indexes live
+check "a damaged trace: exit 1, and text without an end" damaged coro_trace_events
+check "... of which the server keeps nothing" has_rows coro_trace_events $total
+check "a text that was cut short, with --replace" cut_short coro_trace_events
+check "... leaves the rows of before" rows_are coro_trace_events 1 "$work/trace.jsonl"
+check "--to $kind: what to write instead" refused 2 'coro export --to sql' \
+	"$weft" coro export --to "$kind" "$work/trace.jsonl"
 check "the server ends when told to" stop_server
-check "no server: exit 1, and why" refused "onnect" with_password export_trace --host 127.0.0.1 --port "$port"
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# weft coro export: files. Real servers are asked in tests/acceptance/coro_servers.sh.
+# weft coro export: files. SQL is loaded into servers in tests/acceptance/coro_servers.sh.
 
 load common
 
@@ -103,6 +103,39 @@ six() {
 	END
 }
 
+@test "sql: the same text, wherever it goes, and nothing of a damaged trace" {
+	small
+	weft coro export --to sql --replace --table 'a"b' -o - small.jsonl
+	expect_status 0
+	diff -u - stdout <<-'END'
+	SET NAMES 'UTF8';
+	/*!SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES') */;
+	CREATE TABLE IF NOT EXISTS "a""b" (id SERIAL PRIMARY KEY,
+	  probe_id DECIMAL(20,0) NOT NULL, tid DECIMAL(20,0) NOT NULL,
+	  addr VARCHAR(18) NOT NULL, seq DECIMAL(20,0) NOT NULL,
+	  is_active BOOLEAN NOT NULL, ts DECIMAL(20,0) NOT NULL);
+	START TRANSACTION;
+	DELETE FROM "a""b";
+	INSERT INTO "a""b" (probe_id, tid, addr, seq, is_active, ts) VALUES
+	(7,100,'0x0000000000401000',2,TRUE,1000),
+	(7,100,'0x0000000000401010',4,FALSE,2500),
+	(18446744073709551615,9223372036854775808,'0xffffffffffffffff',18446744073709551614,FALSE,18446744073709551615);
+	COMMIT;
+	CREATE INDEX IF NOT EXISTS "idx_a""b_probe_seq" ON "a""b" (probe_id, seq);
+	CREATE INDEX IF NOT EXISTS "idx_a""b_tid_ts" ON "a""b" (tid, ts);
+	CREATE INDEX IF NOT EXISTS "idx_a""b_ts" ON "a""b" (ts);
+	END
+	weft coro export --replace --table 'a"b' -o out.sql small.jsonl
+	cmp out.sql <("$WEFT" coro export --to sql --replace --table 'a"b' -o - small.jsonl)
+	echo rubbish >>small.jsonl
+	weft coro export --to sql small.jsonl
+	expect_status 1
+	[ ! -e small.sql ]
+	weft coro export --to sql -o - small.jsonl
+	expect_status 1
+	expect_not grep -q COMMIT stdout
+}
+
 @test "timelines: chrome and perfetto show what the trace says" {
 	for seed in 1 2; do
 		for kind in plain lost crossed unsorted; do
@@ -195,7 +228,7 @@ six() {
 
 @test "an empty trace gives whole and empty outputs" {
 	: >empty.jsonl
-	for to in csv sqlite chrome perfetto; do
+	for to in csv sqlite sql chrome perfetto; do
 		weft coro export --to $to -o out.$to empty.jsonl
 		expect_status 0
 	done
@@ -263,7 +296,7 @@ six() {
 
 @test "a full disk is told, and leaves nothing behind" {
 	timelines make plain 6 4000 >t.jsonl
-	for to in csv sqlite chrome perfetto; do
+	for to in csv sqlite sql chrome perfetto; do
 		mkdir -p $to
 		status=0
 		# 16 KiB are too few for any of them
@@ -293,7 +326,7 @@ six() {
 	timelines make plain 6 4000 >t.jsonl
 	mkfifo pipe
 	for signal in INT TERM HUP; do
-		for to in csv sqlite chrome perfetto; do
+		for to in csv sqlite sql chrome perfetto; do
 			rm -rf d && mkdir d && echo older >d/out
 			env --default-signal="$signal" "$WEFT" coro export --to $to -o d/out - <pipe &
 			local pid=$!
@@ -311,7 +344,7 @@ six() {
 	done
 }
 
-@test "coroTracer -export: a place that cannot be written is told, and no table is emptied" {
+@test "coroTracer -export: a place that cannot be written is told, and what a server takes" {
 	small
 	ln -s "$WEFT" coroTracer
 	mkdir here
@@ -321,24 +354,12 @@ six() {
 		[ "$status" = 1 ]
 		expect_in "$(cat stderr)" "weft coroTracer: here: Is a directory"
 	done
-	status=0
-	./coroTracer -export mysql -in small.jsonl -mysql-socket none -pg-sslmode allow 2>stderr || status=$?
-	[ "$status" = 1 ]
-	expect_in "$(cat stderr)" "$PWD/none"
-}
-
-@test "coroTracer -export: the password is in no argument that others can read" {
-	ln -s "$WEFT" coroTracer
-	mkfifo pipe
-	./coroTracer -export csv -in pipe -csv-out out.csv -db-password s3cret &
-	local pid=$!
-	exec 7>pipe
-	until [ -n "$(ls out.csv.* 2>/dev/null)" ]; do sleep 0.01; done
-	tr '\0' ' ' <"/proc/$pid/cmdline" >words
-	exec 7>&-
-	wait $pid
-	grep -q -e '-db-password xxxxxx ' words
-	expect_not grep -q s3cret words
+	for to in mysql postgres postgresql; do
+		status=0
+		./coroTracer -export $to -in small.jsonl -db-host here -db-password x 2>stderr || status=$?
+		[ "$status" = 2 ]
+		expect_in "$(cat stderr)" "weft coro export --to sql"
+	done
 }
 
 @test "usage: what does not go together is refused" {
@@ -348,26 +369,22 @@ six() {
 	expect_in "$err" "missing --to FORMAT"
 	weft coro export --to spam small.jsonl
 	expect_status 2
-	expect_in "$err" "csv, sqlite, postgres, mysql, chrome, perfetto"
-	weft coro export --to csv --host here small.jsonl
+	expect_in "$err" "csv, sqlite, sql, chrome, perfetto"
+	weft coro export --to csv --table here small.jsonl
 	expect_status 2
-	expect_in "$err" "--host: csv is no server"
-	weft coro export --to postgresql -o out small.jsonl
-	expect_status 2
-	expect_in "$err" "goes to a server"
-	weft coro export --to mariadb --host a --socket b small.jsonl
-	expect_status 2
-	weft coro export --to mysql --port 65536 small.jsonl
-	expect_status 2
-	weft coro export --to postgres --password secret small.jsonl
-	expect_status 2
-}
-
-@test "nobody at a socket: exit 1, and why" {
-	small
-	weft coro export --to postgres --socket "$PWD" small.jsonl
-	[ "$status" = 1 ]
-	weft coro export --to mysql --socket "$PWD/none" small.jsonl
-	[ "$status" = 1 ]
-	expect_in "$err" "weft coro export: $PWD/none: "
+	expect_in "$err" "--table: csv has no table"
+	weft coro export --to sql --table "$(printf 'n%.0s' {1..50})" small.jsonl
+	expect_status 1
+	expect_in "$err" "at most 49 bytes"
+	[ ! -e small.sql ]
+	for to in postgres postgresql; do
+		weft coro export --to $to small.jsonl
+		expect_status 2
+		expect_in "$err" "weft coro export --to sql -o - INPUT | psql"
+	done
+	for to in mysql mariadb; do
+		weft coro export --to $to small.jsonl
+		expect_status 2
+		expect_in "$err" "weft coro export --to sql -o - INPUT | mariadb"
+	done
 }

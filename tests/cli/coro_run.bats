@@ -145,12 +145,12 @@ expect_order_of_ts() {
 	done
 	weft coro run --to xyz -- true
 	expect_status 2
-	expect_in "$err" "unknown format 'xyz'; known: jsonl"
+	expect_in "$err" "unknown value 'xyz'; known: jsonl"
 	weft coro run
 	expect_status 2
 }
 
-@test "other formats: by name, by extension, and into a server that is not there" {
+@test "other formats: by name, by extension, and as SQL text" {
 	weft coro run --to csv -- "$WEFT_COROUTINES" ours 3 2
 	expect_status 0
 	[ "$(wc -l <coro.csv)" = 13 ]
@@ -158,18 +158,19 @@ expect_order_of_ts() {
 	weft coro run -o trace.sqlite -- "$WEFT_COROUTINES" ours 3 2
 	expect_status 0
 	[ "$(sqlite3 trace.sqlite 'SELECT count(*) FROM coro_trace_events')" = 12 ]
+	weft coro run --to sql --table live -- "$WEFT_COROUTINES" ours 3 2
+	expect_status 0
+	[ "$(grep -c '^([0-9]' coro.sql)" = 12 ]
+	grep -q '^INSERT INTO "live" ' coro.sql
 	for to in postgres mysql; do
-		weft coro run --to $to --socket none -- touch started
-		expect_status 1
-		expect_in "$err" "weft coro run: $PWD/none: "
-		expect_in "$err" "onnect"
-		[ ! -e started ]
-		weft coro run --to $to -o out -- true
+		weft coro run --to $to -- touch started
 		expect_status 2
+		expect_in "$err" "weft coro export --to sql"
+		[ ! -e started ]
 	done
-	weft coro run --host here -- true
+	weft coro run --table here -- true
 	expect_status 2
-	expect_in "$err" "--host: jsonl is no server"
+	expect_in "$err" "--table: jsonl has no table"
 }
 
 @test "nothing that is in the way is overwritten" {

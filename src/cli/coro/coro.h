@@ -17,7 +17,7 @@
  *   coro_top.c         the model of top
  *   coro_top_screen.c  its screen
  *   coro_tracer.c      under the name coroTracer
- *   coro_server.c      options of database servers
+ *   coro_format.c      the options of a format
  */
 #ifndef WEFT_CLI_CORO_ROOM_H
 #define WEFT_CLI_CORO_ROOM_H

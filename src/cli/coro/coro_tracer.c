@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_tracer.h"
 
-#include "cli/coro/coro_server.h"
+#include "cli/coro/coro_format.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/leave.h"
@@ -25,16 +25,7 @@ enum flag {
 	FLAG_IN,
 	FLAG_SQLITE_OUT,
 	FLAG_CSV_OUT,
-	FLAG_DB_CLI, /* taken, and not needed: no program is run */
-	FLAG_DB_HOST,
-	FLAG_DB_PORT,
-	FLAG_DB_USER,
-	FLAG_DB_PASSWORD,
-	FLAG_DB_NAME,
-	FLAG_DB_TABLE,
-	FLAG_MYSQL_SOCKET,
-	FLAG_PG_MAINTENANCE,
-	FLAG_PG_SSLMODE,
+	FLAG_SERVER, /* taken, and not needed: no server is written to */
 	FLAG_HELP,
 	FLAG_COUNT,
 };
@@ -53,16 +44,16 @@ static const struct option flags[] = {
 	ROW("in", FLAG_IN),
 	ROW("sqlite-out", FLAG_SQLITE_OUT),
 	ROW("csv-out", FLAG_CSV_OUT),
-	ROW("db-cli", FLAG_DB_CLI),
-	ROW("db-host", FLAG_DB_HOST),
-	ROW("db-port", FLAG_DB_PORT),
-	ROW("db-user", FLAG_DB_USER),
-	ROW("db-password", FLAG_DB_PASSWORD),
-	ROW("db-name", FLAG_DB_NAME),
-	ROW("db-table", FLAG_DB_TABLE),
-	ROW("mysql-socket", FLAG_MYSQL_SOCKET),
-	ROW("pg-maintenance-db", FLAG_PG_MAINTENANCE),
-	ROW("pg-sslmode", FLAG_PG_SSLMODE),
+	ROW("db-cli", FLAG_SERVER),
+	ROW("db-host", FLAG_SERVER),
+	ROW("db-port", FLAG_SERVER),
+	ROW("db-user", FLAG_SERVER),
+	ROW("db-password", FLAG_SERVER),
+	ROW("db-name", FLAG_SERVER),
+	ROW("db-table", FLAG_SERVER),
+	ROW("mysql-socket", FLAG_SERVER),
+	ROW("pg-maintenance-db", FLAG_SERVER),
+	ROW("pg-sslmode", FLAG_SERVER),
 	{"help", no_argument, NULL, FLAG_HELP},
 	{"h", no_argument, NULL, FLAG_HELP},
 	{NULL, 0, NULL, 0},
@@ -73,10 +64,6 @@ static const char *const defaults[FLAG_COUNT] = {
 	[FLAG_SHM] = "/tmp/corotracer.shm",
 	[FLAG_SOCK] = "/tmp/corotracer.sock",
 	[FLAG_OUT] = "trace_output.jsonl",
-	[FLAG_DB_HOST] = "127.0.0.1",
-	[FLAG_DB_NAME] = "coro_tracer",
-	[FLAG_DB_TABLE] = "coro_trace_events",
-	[FLAG_PG_MAINTENANCE] = "postgres",
 };
 
 int coro_tracer_is_name(const char *argv0)
@@ -90,7 +77,7 @@ static int coro_tracer_show_flags(void)
 {
 	fputs("Usage of coroTracer:\n", stderr);
 	for (const struct option *f = flags; f->name; f++)
-		if (f->val != FLAG_HELP)
+		if (f->val != FLAG_HELP && f->val != FLAG_SERVER)
 			fprintf(stderr, "  -%s VALUE%s%s%s\n", f->name,
 				defaults[f->val] ? " (default " : "",
 				defaults[f->val] ? defaults[f->val] : "",
@@ -203,8 +190,8 @@ static const struct {
 	const char *name, *format;
 	enum flag out;
 } exports[] = {
-	{"sqlite", "sqlite", FLAG_SQLITE_OUT}, {"mysql", "mysql", FLAG_COUNT},
-	{"postgres", "postgres", FLAG_COUNT},  {"postgresql", "postgres", FLAG_COUNT},
+	{"sqlite", "sqlite", FLAG_SQLITE_OUT}, {"mysql", NULL, FLAG_COUNT},
+	{"postgres", NULL, FLAG_COUNT},        {"postgresql", NULL, FLAG_COUNT},
 	{"dataframe", "csv", FLAG_CSV_OUT},    {"csv", "csv", FLAG_CSV_OUT},
 };
 
@@ -265,60 +252,32 @@ static const char *given(const char *value)
 	return value && *value ? value : NULL;
 }
 
-static int read_server(const char *const value[], int is_mysql, struct coro_sink_options *o)
-{
-	const char *socket = is_mysql ? given(value[FLAG_MYSQL_SOCKET]) : NULL;
-	const char *host = given(value[FLAG_DB_HOST]), *password = given(value[FLAG_DB_PASSWORD]);
-	uint64_t port = 0;
-
-	if (value[FLAG_DB_PORT] &&
-	    (coro_tracer_read_number(value[FLAG_DB_PORT], &port) || port > 65535))
-		return cli_usage("-db-port: '%s' is no port", value[FLAG_DB_PORT]);
-	if (!port && !socket)
-		port = is_mysql ? 3306 : 5432;
-	o->port = (uint32_t)port;
-	o->server = socket ? coro_server_socket(socket) : host ? host : defaults[FLAG_DB_HOST];
-	o->user = value[FLAG_DB_USER];
-	o->database = value[FLAG_DB_NAME];
-	o->table = value[FLAG_DB_TABLE];
-	o->maintenance = value[FLAG_PG_MAINTENANCE];
-	o->sslmode = is_mysql ? NULL : value[FLAG_PG_SSLMODE];
-	if (password && setenv(is_mysql ? "MYSQL_PWD" : "PGPASSWORD", password, 1))
-		return cli_error("%s", strerror(ENOMEM));
-	return CLI_DONE;
-}
-
-/* A file is replaced; to a table rows are added. */
-static int coro_tracer_read_place(const char *const value[], size_t row,
-				  const struct coro_format *format, const char *input,
-				  struct coro_sink_options *o)
+/* A file that is there is replaced. */
+static void coro_tracer_read_place(const char *const value[], size_t row,
+				   const struct coro_format *format, const char *input,
+				   struct coro_sink_options *o)
 {
 	static char made[PATH_MAX];
-	const char *path;
+	const char *path = given(value[exports[row].out]);
 
-	if (exports[row].out == FLAG_COUNT)
-		return read_server(value, !strcmp(format->name, "mysql"), o);
 	coro_tracer_make_name(made, sizeof(made), input, format->extension);
-	path = given(value[exports[row].out]);
 	o->path = path ? path : made;
 	o->replace = 1;
 	make_parents(o->path);
-	return CLI_DONE;
 }
 
 static int export_as(const char *const value[], size_t row)
 {
-	const struct coro_format *format = coro_format_find(exports[row].format);
+	const struct coro_format *format;
 	const char *input = value[FLAG_IN] && *value[FLAG_IN] ? value[FLAG_IN] : value[FLAG_OUT];
 	struct coro_sink_options o = {0};
 	struct coro_input *in;
 	int rc;
 
-	if (!format)
-		return cli_error("-export %s: not in this build", exports[row].name);
-	rc = coro_tracer_read_place(value, row, format, input, &o);
-	if (rc)
-		return rc;
+	if (!exports[row].format)
+		return coro_format_refuse_server("-export", exports[row].name);
+	format = coro_format_find(exports[row].format);
+	coro_tracer_read_place(value, row, format, input, &o);
 	leave_no_half_files();
 	rc = coro_input_open(&in, input);
 	if (rc)
@@ -328,22 +287,6 @@ static int export_as(const char *const value[], size_t row)
 	if (!rc)
 		puts("Export finished successfully");
 	return rc;
-}
-
-/* Of an argument that everybody can read, a copy that nobody else can. */
-static char *take_secret(char *argument)
-{
-	char *copy = strdup(argument);
-
-	memset(argument, 'x', strlen(argument));
-	return copy;
-}
-
-static void coro_tracer_forget(char *secret)
-{
-	if (secret)
-		explicit_bzero(secret, strlen(secret));
-	free(secret);
 }
 
 static int run(const char *const value[])
@@ -363,24 +306,17 @@ static int run(const char *const value[])
 int coro_tracer_main(int argc, char **argv)
 {
 	const char *value[FLAG_COUNT];
-	char *secret = NULL;
-	int flag, status;
+	int flag;
 
 	cli_set_verb("coroTracer");
 	memcpy(value, defaults, sizeof(value));
 	while ((flag = getopt_long_only(argc, argv, "+", flags, NULL)) != -1) {
 		if (flag < 0 || flag >= FLAG_COUNT || flag == FLAG_HELP) {
-			status = coro_tracer_show_flags();
-			coro_tracer_forget(secret);
+			int status = coro_tracer_show_flags();
+
 			return flag == FLAG_HELP ? CLI_DONE : status;
 		}
 		value[flag] = optarg;
-		if (flag == FLAG_DB_PASSWORD) {
-			coro_tracer_forget(secret);
-			value[flag] = secret = take_secret(optarg);
-		}
 	}
-	status = run(value);
-	coro_tracer_forget(secret);
-	return status;
+	return run(value);
 }

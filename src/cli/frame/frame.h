@@ -15,7 +15,6 @@
  *   term.c           width and colours
  *   leave.c          interrupted: no half files
  *   locate.c         libraries beside the command
- *   password.c       asked on the terminal
  *   engines.c        what samples, how often
  *   recording_args.c options of verbs that read
  *   filter_args.c    --settings, --set of filters

@@ -221,8 +221,6 @@ static int engine_open_sink(struct coro_engine *e, const char **what)
 	int rc;
 
 	*what = o.path ? o.path : "standard output";
-	if (!e->options.format->extension)
-		*what = o.server ? o.server : e->options.format->name;
 	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
 		o.append = 1;
 	o.mono_ns = engine_clock_ns(CLOCK_MONOTONIC);

@@ -20,7 +20,6 @@
  *   order.c        events in order of time
  *   times.c        percentiles of many times
  *   trace.h        events, and the table of formats
- *   library.c      libraries loaded when used
  */
 #ifndef WEFT_CORO_ENGINE_H
 #define WEFT_CORO_ENGINE_H

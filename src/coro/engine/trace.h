@@ -58,24 +58,16 @@ struct coro_books {
  * the sums, after the last event; what it writes is complete only when it returned 0. close()
  * frees, and takes away an output that is not complete. Each returns 0 or -errno. An open() that
  * failed leaves in *out NULL, or a sink that can be asked why() and be closed, no more.
- * @replace: for a file, see there; in a database, rows that the table has already go, in the same
- * transaction.
+ * @empty_table: rows that a table has already go, in the same transaction.
  */
 struct coro_sink;
 struct coro_sink_options {
-	const char *path;   /* of the output; NULL or "-" = standard output where the format can */
-	int extended;       /* keys beyond the six */
-	int replace;        /* may take the place of a file that is there, of a table's rows */
-	int append;         /* the peer's way: added to the file's end */
-	const char *server; /* SQL servers: host, or a socket's directory; NULL = default */
-	const char *user, *database, *table;
-	/* Asks a person for the server's password (a copy that the sink frees), only when the
-	 * server wants one that no environment or file gave; NULL, or NULL returned: there is
-	 * nobody. */
-	char *(*ask_password)(const char *user, const char *server);
-	const char *maintenance; /* PostgreSQL: the database to create another from */
-	const char *sslmode;
-	uint32_t port;    /* 0 = the format's own */
+	const char *path;  /* of the output; NULL or "-" = standard output where the format can */
+	int extended;      /* keys beyond the six */
+	int replace;       /* may take the place of a file that is there */
+	int append;        /* the peer's way: added to the file's end */
+	const char *table; /* SQL text: of this name */
+	int empty_table;
 	uint32_t longest; /* waits that get a track of their own; 0 = the format's default */
 	/* The clocks, read together, where that is known: a timeline lines up with others then. */
 	uint64_t mono_ns, real_ns, boot_ns;
@@ -94,14 +86,13 @@ struct coro_sink_ops {
 	const char *(*why)(const struct coro_sink *sink); /* of the last error; NULL field = none */
 };
 
-/* X(NAME, help, extension of its files; NULL = a server): a row for each coro_sink_NAME. */
+/* X(NAME, help, extension of its files): a row for each coro_sink_NAME. */
 /* clang-format off */
 #define CORO_FORMATS(X) \
 	X(jsonl, "one line of JSON per event", "jsonl") \
 	X(csv, "comma-separated values, with a header", "csv") \
 	X(sqlite, "an SQLite database with the table coro_trace_events", "sqlite") \
-	X(postgres, "a table on a PostgreSQL server", NULL) \
-	X(mysql, "a table on a MySQL or MariaDB server", NULL) \
+	X(sql, "SQL text, which psql and mariadb load", "sql") \
 	X(chrome, "Chrome's JSON, a timeline for chrome://tracing and ui.perfetto.dev", "json") \
 	X(perfetto, "a timeline for ui.perfetto.dev and trace_processor", "pftrace")
 /* clang-format on */

@@ -3,7 +3,7 @@
  * Formats of coroutine traces: one file and one row of the table for each (coro/engine/trace.h).
  *
  * Runs on the writer's thread of the engine, or the command's one. A file appears whole or not at
- * all; a database sees all rows or none.
+ * all; a server that loads SQL text has all rows of a trace or none.
  *
  *   formats.c  the table
  *   sink.h     what sinks share
@@ -12,8 +12,7 @@
  *   chrome.c   Chrome's trace events
  *   perfetto.c Perfetto
  *   sqlite.c   SQLite
- *   postgres.c PostgreSQL
- *   mysql.c    MySQL, MariaDB
+ *   sql.c      SQL text
  */
 #ifndef WEFT_CORO_EXPORT_ROOM_H
 #define WEFT_CORO_EXPORT_ROOM_H

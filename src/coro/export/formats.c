@@ -10,15 +10,8 @@ CORO_FORMATS(DECLARE)
 #define ROW(NAME, HELP, EXTENSION) {#NAME, HELP, EXTENSION, &coro_sink_##NAME},
 const struct coro_format coro_formats[] = {CORO_FORMATS(ROW){NULL, NULL, NULL, NULL}};
 
-static const struct {
-	const char *alias, *name;
-} aliases[] = {{"postgresql", "postgres"}, {"mariadb", "mysql"}, {"dataframe", "csv"}};
-
 const struct coro_format *coro_format_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
-		if (!strcmp(aliases[i].alias, name))
-			name = aliases[i].name;
 	for (const struct coro_format *f = coro_formats; f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
@@ -30,9 +23,9 @@ const struct coro_format *coro_format_of_path(const char *path)
 	size_t length = strlen(path);
 
 	for (const struct coro_format *f = coro_formats; f->name; f++) {
-		size_t bytes = f->extension ? strlen(f->extension) : 0;
+		size_t bytes = strlen(f->extension);
 
-		if (bytes && length > bytes && path[length - bytes - 1] == '.' &&
+		if (length > bytes && path[length - bytes - 1] == '.' &&
 		    !strcmp(path + length - bytes, f->extension))
 			return f;
 	}

@@ -4,7 +4,6 @@
  * then renamed. SQLite's integers end at 2^63 - 1: a tid, seq or ts above that is stored as text,
  * "0x" and 16 digits, which SQLite leaves as it is and sorts behind all integers, in order.
  */
-#include "coro/engine/library.h"
 #include "coro/export/sink.h"
 
 #include <errno.h>
@@ -12,31 +11,34 @@
 #include <string.h>
 
 #ifndef WEFT_HAVE_SQLITE
-SINK_ABSENT(sqlite, "libsqlite3");
+static int absent_open(struct coro_sink **out, const struct coro_sink_options *options)
+{
+	static int nothing;
+
+	(void)options;
+	*out = (struct coro_sink *)&nothing;
+	return -ENOSYS;
+}
+
+static void absent_close(struct coro_sink *sink)
+{
+	(void)sink;
+}
+
+static const char *absent_why(const struct coro_sink *sink)
+{
+	(void)sink;
+	return "this weft was built without libsqlite3";
+}
+
+const struct coro_sink_ops coro_sink_sqlite = {
+	.open = absent_open,
+	.close = absent_close,
+	.why = absent_why,
+};
 #else
 
 #include <sqlite3.h>
-
-/* clang-format off */
-#define CALLS(X) \
-	X(sqlite3_bind_int) \
-	X(sqlite3_bind_int64) \
-	X(sqlite3_bind_text) \
-	X(sqlite3_close) \
-	X(sqlite3_errmsg) \
-	X(sqlite3_errstr) \
-	X(sqlite3_exec) \
-	X(sqlite3_finalize) \
-	X(sqlite3_open_v2) \
-	X(sqlite3_prepare_v2) \
-	X(sqlite3_reset) \
-	X(sqlite3_step)
-/* clang-format on */
-
-static struct {
-	LIBRARY_FIELDS(CALLS)
-} sq;
-static const char *const calls[] = {LIBRARY_NAMES(CALLS)};
 
 struct coro_sink {
 	struct output *output;
@@ -67,7 +69,7 @@ static const char insert[] =
 static int sqlite_failed(struct coro_sink *sink, int code)
 {
 	snprintf(sink->why, sizeof(sink->why), "%s",
-		 sink->db ? sq.sqlite3_errmsg(sink->db) : sq.sqlite3_errstr(code));
+		 sink->db ? sqlite3_errmsg(sink->db) : sqlite3_errstr(code));
 	switch (code & 0xFF) {
 	case SQLITE_FULL:
 		return -ENOSPC;
@@ -82,7 +84,7 @@ static int sqlite_failed(struct coro_sink *sink, int code)
 
 static int run(struct coro_sink *sink, const char *statements)
 {
-	int code = sq.sqlite3_exec(sink->db, statements, NULL, NULL, NULL);
+	int code = sqlite3_exec(sink->db, statements, NULL, NULL, NULL);
 
 	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
 }
@@ -96,13 +98,13 @@ static int sqlite_prepare(struct coro_sink *sink)
 		snprintf(sink->why, sizeof(sink->why), "a database needs a file: give -o FILE");
 		return -EINVAL;
 	}
-	code = sq.sqlite3_open_v2(name, &sink->db, SQLITE_OPEN_READWRITE, NULL);
+	code = sqlite3_open_v2(name, &sink->db, SQLITE_OPEN_READWRITE, NULL);
 	if (code != SQLITE_OK)
 		return sqlite_failed(sink, code);
 	rc = run(sink, begin);
 	if (rc)
 		return rc;
-	code = sq.sqlite3_prepare_v2(sink->db, insert, -1, &sink->insert, NULL);
+	code = sqlite3_prepare_v2(sink->db, insert, -1, &sink->insert, NULL);
 	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
 }
 
@@ -114,10 +116,7 @@ static int sqlite_open(struct coro_sink **out, const struct coro_sink_options *o
 	if (!sink)
 		return -ENOMEM;
 	*out = sink;
-	rc = library_open("libsqlite3.so.0", calls, sizeof(calls) / sizeof(*calls), &sq, sink->why,
-			  sizeof(sink->why));
-	if (!rc)
-		rc = sink_output(&sink->output, options);
+	rc = sink_output(&sink->output, options);
 	return rc ? rc : sqlite_prepare(sink);
 }
 
@@ -126,9 +125,9 @@ static int bind_number(sqlite3_stmt *s, int column, uint64_t value)
 	char text[24];
 
 	if (value <= INT64_MAX)
-		return sq.sqlite3_bind_int64(s, column, (sqlite3_int64)value);
+		return sqlite3_bind_int64(s, column, (sqlite3_int64)value);
 	snprintf(text, sizeof(text), "0x%016" PRIx64, value);
-	return sq.sqlite3_bind_text(s, column, text, -1, SQLITE_TRANSIENT);
+	return sqlite3_bind_text(s, column, text, -1, SQLITE_TRANSIENT);
 }
 
 static int sqlite_bind(sqlite3_stmt *s, const struct coro_event *e)
@@ -138,11 +137,11 @@ static int sqlite_bind(sqlite3_stmt *s, const struct coro_event *e)
 
 	snprintf(id, sizeof(id), "%" PRIu64, e->probe_id);
 	snprintf(addr, sizeof(addr), "0x%016" PRIx64, e->addr);
-	code |= sq.sqlite3_bind_text(s, 1, id, -1, SQLITE_TRANSIENT);
+	code |= sqlite3_bind_text(s, 1, id, -1, SQLITE_TRANSIENT);
 	code |= bind_number(s, 2, e->tid);
-	code |= sq.sqlite3_bind_text(s, 3, addr, -1, SQLITE_TRANSIENT);
+	code |= sqlite3_bind_text(s, 3, addr, -1, SQLITE_TRANSIENT);
 	code |= bind_number(s, 4, e->seq);
-	code |= sq.sqlite3_bind_int(s, 5, e->is_active != 0);
+	code |= sqlite3_bind_int(s, 5, e->is_active != 0);
 	code |= bind_number(s, 6, e->ts);
 	return code == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -152,20 +151,20 @@ static int sqlite_put(struct coro_sink *sink, const struct coro_event *event)
 	int code = sqlite_bind(sink->insert, event);
 
 	if (code == SQLITE_OK)
-		code = sq.sqlite3_step(sink->insert);
+		code = sqlite3_step(sink->insert);
 	if (code != SQLITE_DONE)
 		return sqlite_failed(sink, code);
-	sq.sqlite3_reset(sink->insert);
+	sqlite3_reset(sink->insert);
 	return 0;
 }
 
-/* Lets go of the file. What sq.sqlite3_close() would still say is about a file that is complete. */
+/* Lets go of the file. What sqlite3_close() would still say is about a file that is complete. */
 static void sqlite_let_go(struct coro_sink *sink)
 {
 	if (!sink->db)
 		return;
-	sq.sqlite3_finalize(sink->insert);
-	sq.sqlite3_close(sink->db);
+	sqlite3_finalize(sink->insert);
+	sqlite3_close(sink->db);
 	sink->insert = NULL;
 	sink->db = NULL;
 }
@@ -176,7 +175,7 @@ static int sqlite_finish(struct coro_sink *sink, const struct coro_books *books)
 	int rc;
 
 	(void)books;
-	sq.sqlite3_finalize(sink->insert);
+	sqlite3_finalize(sink->insert);
 	sink->insert = NULL;
 	rc = run(sink, indexes);
 	if (rc)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs that write traces have in common: the format that was asked for, and its table. */
+#ifndef WEFT_CLI_CORO_FORMAT_H
+#define WEFT_CLI_CORO_FORMAT_H
+
+#include "cli/frame/cli.h"
+#include "coro/engine/trace.h"
+
+extern const char *const coro_format_names[]; /* choices of an option: CLI_CHOICE, CLI_MORE */
+
+/* clang-format off */
+#define CORO_OPTION_TABLE \
+	{.name = "table", \
+	 .kind = CLI_TEXT, \
+	 .argument = "NAME", \
+	 .fallback = "coro_trace_events", \
+	 .help = "The table that SQL text fills, made when there is none; rows are added to it"}
+/* clang-format on */
+
+/* Of --to, --output, --table and --replace: the format, else the one of the name @otherwise (NULL:
+ * one must be given), and what it is told of a table. CLI_DONE, or an exit status with the message
+ * printed. */
+int coro_format_read(const struct cli_args *args, const char *otherwise,
+		     const struct coro_format **format, struct coro_sink_options *out);
+/* Of a trace that is damaged a file has what lies before, but what a server loads is whole. */
+int coro_format_is_whole(const struct coro_format *format);
+/* Prints that there is no format for a server @name, and what to write instead. CLI_USAGE. */
+int coro_format_refuse_server(const char *option, const char *name);
+
+#endif
