@@ -9,16 +9,6 @@
 static const char contextual[] = "jdk.jfr.Contextual";
 static const char label_key[] = "weft.Key";
 
-int plan_is_contextual(const struct weft_jfr_class *c)
-{
-	if (weft_jfr_class_annotated(c, NULL, contextual))
-		return 1;
-	for (size_t i = 0; i < weft_jfr_class_fields(c); i++)
-		if (weft_jfr_class_annotated(c, weft_jfr_class_field(c, i), contextual))
-			return 1;
-	return 0;
-}
-
 static void add_context_field(struct model *m, struct plan *p, const struct weft_jfr_class *c,
 			      size_t index)
 {

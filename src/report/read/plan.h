@@ -49,7 +49,5 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c);
 void plan_as_sample(struct plan *p);
 /* Of a type by its name alone: no ROLE_CONTEXT. */
 enum role plan_role(const char *name);
-/* Is anything in the type contextual? */
-int plan_is_contextual(const struct weft_jfr_class *c);
 
 #endif

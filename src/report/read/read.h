@@ -13,7 +13,7 @@
  *   decode.c      values as ids of the model
  *   model.c       names, threads, stacks as numbers
  *   names.c       equal texts, equal numbers
- *   context.c     which context held at a time
+ *   context.c     what a context said at a time
  *   key.c         what samples are grouped by
  *   where.c       --where KEY=VALUE
  *   facts.c       what the recording says of itself

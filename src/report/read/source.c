@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/recording.h"
+#include "jfr/join/join.h"
 #include "report/read/account.h"
 #include "report/read/context.h"
 #include "report/read/facts_take.h"
@@ -112,7 +113,7 @@ static int source_wanted(const struct weft_jfr_class *c, void *arg)
 	}
 	if (sample_type_find(name))
 		return 0;
-	return plan_role(name) != ROLE_NONE || plan_is_contextual(c);
+	return plan_role(name) != ROLE_NONE || join_is_contextual(c);
 }
 
 static const struct weft_jfr_node *at(const struct weft_jfr_event_view *e, int index)
@@ -273,7 +274,8 @@ static int source_first_pass(struct source *s)
 	weft_jfr_span(s->reader, &s->facts.start_ns, &s->facts.end_ns);
 	if (s->facts.failed)
 		return -ENOMEM;
-	return context_index_seal(s->contexts);
+	context_index_seal(s->contexts);
+	return 0;
 }
 
 /* ---- which samples */
