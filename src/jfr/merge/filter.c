@@ -66,10 +66,8 @@ void filter_free(struct filter *f)
 		free(f->all_rates);
 		f->all_rates = next;
 	}
-	free(f->chunks);
-	free(f->across.span);
-	free(f->recent.span);
-	free(f->spans.span);
+	chunk_ends_free(&f->ends);
+	join_free(&f->contexts);
 	free(f->fresh.event);
 	free(f->waiting.event);
 	free(f->thread);
@@ -136,117 +134,61 @@ static int is_context(const struct filter_event *e)
 
 /* ---- the first: where chunks' events lie in time */
 
-static struct filter_chunk *new_chunk(struct filter *f)
+static int filter_add_context(struct filter *f, const struct filter_event *e)
 {
-	if (f->chunk_count == f->chunk_room) {
-		size_t room = f->chunk_room ? f->chunk_room * 2 : 64;
-		struct filter_chunk *grown = realloc(f->chunks, room * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		f->chunks = grown;
-		f->chunk_room = room;
-	}
-	f->chunks[f->chunk_count] = (struct filter_chunk){INT64_MAX, INT64_MIN};
-	return &f->chunks[f->chunk_count++];
+	return join_add(&f->contexts, e->thread, e->begin, e->end, 0);
 }
 
 static int filter_survey(struct filter *f, struct weft_jfr_reader *r, size_t number)
 {
-	struct filter_chunk *chunk = new_chunk(f);
-	int64_t before = number ? f->chunks[number - 1].last_end : INT64_MIN;
 	struct filter_event e;
-	int rc = chunk ? 0 : -ENOMEM;
+	int rc = 0;
 
 	while (!rc && (rc = filter_next_event(f, r, &e)) > 0) {
 		rc = 0;
 		if (e.end == INT64_MIN || (!e.thread && !e.rule->settings.throttle_window_ns))
 			continue; /* matters to nothing else */
-		if (e.end < chunk->first_end)
-			chunk->first_end = e.end;
-		if (e.end > chunk->last_end)
-			chunk->last_end = e.end;
-		if (is_context(&e) && e.begin <= before)
-			rc = filter_spans_add(&f->across, e.thread, e.begin, e.end);
+		rc = chunk_ends_add(&f->ends, number, e.end);
+		if (!rc && is_context(&e) && e.begin <= chunk_ends_before(&f->ends, number))
+			rc = filter_add_context(f, &e);
 	}
-	/* of this one and all before it */
-	if (chunk && chunk->last_end < before)
-		chunk->last_end = before;
 	return rc;
 }
 
 /* ---- the second: decisions */
 
-static int filter_add_event(struct filter *f, const struct filter_event *e)
+static int filter_add_event(struct filter *f, const struct filter_event *e, size_t number)
 {
 	int err = filter_events_add(&f->fresh, e);
 
-	if (!err && is_context(e))
-		err = filter_spans_add(&f->recent, e->thread, e->begin, e->end);
+	if (!err && is_context(e) && e->begin > chunk_ends_before(&f->ends, number))
+		err = filter_add_context(f, e);
 	return err;
-}
-
-static int gather_spans(struct filter *f, int64_t from)
-{
-	int err = 0;
-
-	f->spans.count = 0;
-	for (size_t i = 0; !err && i < f->across.count; i++) {
-		const struct filter_span *s = &f->across.span[i];
-
-		if (s->end >= from)
-			err = filter_spans_add(&f->spans, s->thread, s->begin, s->end);
-	}
-	for (size_t i = 0; !err && i < f->recent.count; i++) {
-		const struct filter_span *s = &f->recent.span[i];
-
-		err = filter_spans_add(&f->spans, s->thread, s->begin, s->end);
-	}
-	filter_spans_settle(&f->spans);
-	return err;
-}
-
-static void forget_spans(struct filter *f, int64_t before)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < f->recent.count; i++)
-		if (f->recent.span[i].end >= before)
-			f->recent.span[count++] = f->recent.span[i];
-	f->recent.count = count;
 }
 
 static int filter_judge(struct filter *f, struct weft_jfr_reader *r, size_t number)
 {
+	int64_t next = chunk_ends_from(&f->ends, number + 1);
 	struct filter_event e;
-	int64_t next;
 	int rc;
 
 	f->fresh.count = 0;
 	while ((rc = filter_next_event(f, r, &e)) > 0)
-		if (filter_add_event(f, &e))
+		if (e.number / 8 >= f->wanted_bytes || filter_add_event(f, &e, number))
 			return -ENOMEM;
-	if (rc || number >= f->chunk_count || gather_spans(f, f->chunks[number].first_end))
-		return -ENOMEM;
+	if (rc)
+		return rc;
+	join_seal(&f->contexts);
 	for (size_t i = 0; i < f->fresh.count; i++) {
 		struct filter_event *event = &f->fresh.event[i];
 
 		event->in_context = event->thread && event->end != INT64_MIN &&
-				    filter_spans_have(&f->spans, event->thread, event->end);
+				    join_innermost(&f->contexts, event->thread, event->end);
 		if (filter_wait(f, event))
 			return -ENOMEM;
 	}
-	next = number + 1 < f->chunk_count ? f->chunks[number + 1].first_end : INT64_MAX;
-	forget_spans(f, next);
+	join_forget(&f->contexts, next);
 	return filter_decide(f, next, 0);
-}
-
-/* From the last chunk to the first: nothing comes later that ends before first_end. */
-static void settle_chunks(struct filter *f)
-{
-	for (size_t i = f->chunk_count; i-- > 1;)
-		if (f->chunks[i - 1].first_end > f->chunks[i].first_end)
-			f->chunks[i - 1].first_end = f->chunks[i].first_end;
 }
 
 int filter_prepare(struct filter *f, const char *path)
@@ -258,7 +200,7 @@ int filter_prepare(struct filter *f, const char *path)
 	err = read_chunks(f, path, filter_survey);
 	if (err)
 		return err;
-	settle_chunks(f);
+	chunk_ends_seal(&f->ends);
 	f->wanted_bytes = f->event_count / 8 + 1;
 	f->wanted = calloc(f->wanted_bytes, 1);
 	if (!f->wanted)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in order of time, and the times in which threads are in a context. */
+/* Events in order of time, and what is decided of each. */
 #include "base/map.h"
 #include "jfr/merge/filter_private.h"
 
@@ -10,66 +10,6 @@
 static int filter_order_compare(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
-}
-
-/* ---- spans */
-
-int filter_spans_add(struct filter_spans *spans, uint64_t thread, int64_t begin, int64_t end)
-{
-	if (spans->count == spans->room) {
-		size_t room = spans->room ? spans->room * 2 : 256;
-		struct filter_span *grown = realloc(spans->span, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		spans->span = grown;
-		spans->room = room;
-	}
-	spans->span[spans->count++] = (struct filter_span){thread, begin, end};
-	return 0;
-}
-
-static int by_begin(const void *left, const void *right)
-{
-	const struct filter_span *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return filter_order_compare(a->begin, b->begin);
-}
-
-void filter_spans_settle(struct filter_spans *spans)
-{
-	size_t count = 0;
-
-	if (spans->count)
-		qsort(spans->span, spans->count, sizeof(*spans->span), by_begin);
-	for (size_t i = 0; i < spans->count; i++) {
-		struct filter_span *last = count ? &spans->span[count - 1] : NULL;
-		const struct filter_span *s = &spans->span[i];
-
-		if (!last || last->thread != s->thread || last->end < s->begin)
-			spans->span[count++] = *s;
-		else if (last->end < s->end)
-			last->end = s->end;
-	}
-	spans->count = count;
-}
-
-int filter_spans_have(const struct filter_spans *spans, uint64_t thread, int64_t at)
-{
-	size_t low = 0, high = spans->count;
-
-	while (low < high) { /* the last that begins not after it */
-		size_t middle = low + (high - low) / 2;
-		const struct filter_span *s = &spans->span[middle];
-
-		if (s->thread < thread || (s->thread == thread && s->begin <= at))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && spans->span[low - 1].thread == thread && spans->span[low - 1].end >= at;
 }
 
 /* ---- events */

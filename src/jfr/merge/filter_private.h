@@ -4,6 +4,8 @@
 #define WEFT_JFR_FILTER_PRIVATE_H
 
 #include "base/event_settings.h"
+#include "jfr/join/chunk_ends.h"
+#include "jfr/join/join.h"
 #include "jfr/merge/filter.h"
 
 #include <stddef.h>
@@ -35,29 +37,14 @@ struct filter_event {
 	int in_context;
 };
 
-/* Times in which a thread is in a context. */
-struct filter_span {
-	uint64_t thread;
-	int64_t begin, end;
-};
-
 struct filter_thread {
 	int64_t kept_end;   /* of the last event that was kept and is not contextual */
 	int64_t kept_begin; /* the latest begin of a contextual one */
 };
 
-struct filter_spans {
-	struct filter_span *span;
-	size_t count, room;
-};
-
 struct filter_events {
 	struct filter_event *event;
 	size_t count, room;
-};
-
-struct filter_chunk {
-	int64_t first_end, last_end; /* of its events; first_end INT64_MAX: it has none */
 };
 
 struct filter {
@@ -73,11 +60,8 @@ struct filter {
 	struct map *rates;   /* name of a type -> its rate */
 	struct map *threads; /* key -> struct filter_thread's place */
 	struct filter_rate *all_rates;
-	struct filter_chunk *chunks;
-	size_t chunk_count, chunk_room;
-	struct filter_spans across;   /* that begin before their chunk */
-	struct filter_spans recent;   /* of earlier chunks, that later events may be in */
-	struct filter_spans spans;    /* for the events of the chunk, sorted, without overlaps */
+	struct chunk_ends ends;       /* of events that matter to others */
+	struct join contexts;         /* for the events of the chunk, and of later ones */
 	struct filter_events fresh;   /* of the chunk being read */
 	struct filter_events waiting; /* a heap: whose turn has not come */
 	struct filter_thread *thread;
@@ -95,10 +79,6 @@ uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_
 void filter_forget_rules(struct filter *f);
 
 /* filter_order.c */
-int filter_spans_add(struct filter_spans *spans, uint64_t thread, int64_t begin, int64_t end);
-/* Sorts and joins them; filter_spans_have(): is the thread in one of them at @at? */
-void filter_spans_settle(struct filter_spans *spans);
-int filter_spans_have(const struct filter_spans *spans, uint64_t thread, int64_t at);
 int filter_events_add(struct filter_events *events, const struct filter_event *e);
 int filter_wait(struct filter *f, const struct filter_event *e); /* until it is decided */
 /* Decides the events that end before @before, or @all, in order; the rest stays. 0 or -ENOMEM. */

@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTEXTUAL "jdk.jfr.Contextual"
-
-static int is_contextual(const struct weft_jfr_class *class)
-{
-	if (strcmp(class->name, RECORDING_SPAN) == 0 ||
-	    weft_jfr_class_annotated(class, NULL, CONTEXTUAL))
-		return 1;
-	for (size_t i = 0; i < class->field_count; i++)
-		if (weft_jfr_class_annotated(class, class->fields[i].name, CONTEXTUAL))
-			return 1;
-	return 0;
-}
-
 static int has_class(const struct weft_jfr_reader *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->classes->count; i++)
@@ -90,7 +77,7 @@ static void set_rule(struct filter *f, const struct weft_jfr_reader *r, struct f
 	rule->class = class;
 	rule->settings.enabled = rule->settings.stack_trace = 1;
 	weft_settings_apply(&rule->settings, class->name, f->lines, f->line_bytes);
-	rule->contextual = (uint8_t)is_contextual(class);
+	rule->contextual = strcmp(class->name, RECORDING_SPAN) == 0 || join_is_contextual(class);
 	rule->lasts = class->lasts;
 	rule->triggers = (uint8_t)triggers(r, class->name);
 	rule->thread = thread_field(class);
