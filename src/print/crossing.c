@@ -14,16 +14,14 @@ struct search {
 	struct walk w;
 	struct common_time common;
 	struct sink text;
-	int64_t *latest_before;  /* [range_count] end of any event of the chunks before */
-	int64_t *earliest_after; /* ... and of those behind */
 };
 
 void crossings_free(struct crossings *x)
 {
 	for (size_t i = 0; i < x->count; i++)
-		free((void *)(uintptr_t)x->items[i].interval.text);
+		free((void *)(uintptr_t)x->items[i].printed.text);
 	free(x->items);
-	free(x->ranges);
+	chunk_ends_free(&x->ends);
 	*x = (struct crossings){0};
 }
 
@@ -34,20 +32,6 @@ static int decode_none(const struct weft_jfr_class *type, void *arg)
 	(void)type;
 	(void)arg;
 	return 0;
-}
-
-static struct chunk_range *crossing_range_of(struct crossings *x, uint64_t chunk)
-{
-	while (x->range_count <= chunk) {
-		struct chunk_range *bigger =
-			array_grown(x->ranges, x->range_count + 1, &x->range_room, sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		x->ranges = bigger;
-		bigger[x->range_count++] = (struct chunk_range){INT64_MAX, INT64_MIN};
-	}
-	return &x->ranges[chunk];
 }
 
 static void crossing_enter(struct common_time *t, struct weft_jfr_chunk_view *chunk,
@@ -69,48 +53,21 @@ static int crossing_first_pass(struct crossings *x, struct weft_jfr_reader *r,
 	(void)form;
 	weft_jfr_filter(r, decode_none, NULL);
 	while (weft_jfr_next(r, &e) == 1) {
-		struct chunk_range *range = crossing_range_of(x, e.chunk);
 		const struct plan *p = plan_of(plans, e.type);
-		int64_t end_ns;
 
-		if (!range || !p)
+		if (!p)
 			return -ENOMEM;
 		crossing_enter(&common, &chunk, r, e.chunk);
-		end_ns = common_time_end(&common, &e);
 		found |= p->is_contextual;
-		if (e.start_ns == INT64_MIN)
-			continue;
-		range->from_ns = end_ns < range->from_ns ? end_ns : range->from_ns;
-		range->to_ns = end_ns > range->to_ns ? end_ns : range->to_ns;
+		if (e.start_ns != INT64_MIN &&
+		    chunk_ends_add(&x->ends, e.chunk, common_time_end(&common, &e)))
+			return -ENOMEM;
 	}
-	return found && x->range_count > 1;
+	chunk_ends_seal(&x->ends);
+	return found && x->ends.count > 1;
 }
 
 /* ---------------------------------------------------------------- the second pass */
-
-static int spread_ranges(struct search *s)
-{
-	size_t count = s->x->range_count;
-	int64_t latest = INT64_MIN, earliest = INT64_MAX;
-
-	s->latest_before = calloc(count + 1, sizeof(*s->latest_before));
-	s->earliest_after = calloc(count + 1, sizeof(*s->earliest_after));
-	if (!s->latest_before || !s->earliest_after)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		const struct chunk_range *range = &s->x->ranges[i];
-
-		s->latest_before[i] = latest;
-		latest = range->to_ns > latest ? range->to_ns : latest;
-	}
-	for (size_t i = count; i-- > 0;) {
-		const struct chunk_range *range = &s->x->ranges[i];
-
-		s->earliest_after[i] = earliest;
-		earliest = range->from_ns < earliest ? range->from_ns : earliest;
-	}
-	return 0;
-}
 
 static int decode_contextual(const struct weft_jfr_class *type, void *arg)
 {
@@ -136,13 +93,13 @@ static int crossing_keep(struct search *s, struct plan *p, const struct weft_jfr
 	memcpy(text, s->text.data, s->text.used);
 	x->items[x->count++] = (struct crossing){
 		.chunk = e->chunk,
-		.interval = {.thread = e->fields[p->thread].pool_key,
-			     .start_ns = common_time_start(&s->common, e),
-			     .end_ns = common_time_end(&s->common, e),
-			     .offset = e->offset,
-			     .is_kept = 1,
-			     .text = text,
-			     .text_bytes = s->text.used},
+		.thread = e->fields[p->thread].pool_key,
+		.start_ns = common_time_start(&s->common, e),
+		.end_ns = common_time_end(&s->common, e),
+		.printed = {.offset = e->offset,
+			    .is_kept = 1,
+			    .text = text,
+			    .text_bytes = s->text.used},
 	};
 	return 0;
 }
@@ -165,11 +122,10 @@ static int crossing_look_at(struct search *s, const struct weft_jfr_event_view *
 		return -ENOMEM;
 	/* chunks without contextual events count for the common time too */
 	crossing_enter(&s->common, &s->w.chunk, s->reader, e->chunk);
-	if (!p->is_contextual || !e->fields || p->thread < 0 || e->start_ns == INT64_MIN ||
-	    e->chunk >= s->x->range_count)
+	if (!p->is_contextual || !e->fields || p->thread < 0 || e->start_ns == INT64_MIN)
 		return 0;
-	if (common_time_start(&s->common, e) > s->latest_before[e->chunk] &&
-	    common_time_end(&s->common, e) < s->earliest_after[e->chunk])
+	if (common_time_start(&s->common, e) > chunk_ends_before(&s->x->ends, e->chunk) &&
+	    common_time_end(&s->common, e) < chunk_ends_from(&s->x->ends, e->chunk + 1))
 		return 0;
 	rc = crossing_write_context(s, p, e);
 	if (rc == -EFBIG || s->x->count >= CROSSINGS_MOST || s->x->bytes >= CROSSINGS_BYTES) {
@@ -182,18 +138,14 @@ static int crossing_look_at(struct search *s, const struct weft_jfr_event_view *
 static int crossing_search(struct search *s)
 {
 	struct weft_jfr_event_view e;
-	int rc = spread_ranges(s);
+	int rc = sink_open(&s->text, NULL);
 
-	if (!rc)
-		rc = sink_open(&s->text, NULL);
 	s->text.limit = CONTEXT_BYTES;
 	s->w.s = &s->text;
 	weft_jfr_filter(s->reader, decode_contextual, s);
 	while (!rc && weft_jfr_next(s->reader, &e) == 1)
 		rc = crossing_look_at(s, &e);
 	sink_close(&s->text);
-	free(s->latest_before);
-	free(s->earliest_after);
 	return rc;
 }
 
@@ -233,16 +185,16 @@ int crossings_find(struct crossings *x, const struct form *form,
 
 int crossings_add(const struct crossings *x, uint64_t chunk, struct contexts *c)
 {
+	int64_t to_ns = chunk_ends_before(&x->ends, chunk + 1);
+	int64_t from_ns = chunk_ends_from(&x->ends, chunk);
 	int rc = 0;
 
-	if (chunk >= x->range_count)
-		return 0;
 	for (size_t i = 0; i < x->count && !rc; i++) {
 		const struct crossing *item = &x->items[i];
 
-		if (item->chunk != chunk && item->interval.start_ns <= x->ranges[chunk].to_ns &&
-		    item->interval.end_ns >= x->ranges[chunk].from_ns)
-			rc = contexts_add(c, &item->interval);
+		if (item->chunk != chunk && item->start_ns <= to_ns && item->end_ns >= from_ns)
+			rc = contexts_add(c, item->thread, item->start_ns, item->end_ns,
+					  &item->printed);
 	}
 	return rc;
 }

@@ -8,6 +8,7 @@
 #ifndef WEFT_PRINT_CROSSING_H
 #define WEFT_PRINT_CROSSING_H
 
+#include "jfr/join/chunk_ends.h"
 #include "print/common_time.h"
 #include "print/context.h"
 #include "print/form.h"
@@ -19,19 +20,16 @@
 
 struct crossing {
 	uint64_t chunk; /* its own */
-	struct context_interval interval;
-};
-
-struct chunk_range {
-	int64_t from_ns, to_ns; /* of the ends of its events; from > to: it has none */
+	uint64_t thread;
+	int64_t start_ns, end_ns;
+	struct context_printed printed;
 };
 
 struct crossings {
 	struct crossing *items;
 	size_t count, room, bytes;
 	uint64_t left_out; /* there were more */
-	struct chunk_range *ranges;
-	size_t range_count, range_room;
+	struct chunk_ends ends;
 };
 
 /*

@@ -199,12 +199,9 @@ static int add_context(struct printer *p, const struct plan *plan,
 {
 	if (!e->fields || plan->thread < 0 || e->start_ns == INT64_MIN)
 		return 0;
-	return contexts_add(&p->contexts, &(struct context_interval){
-						  .thread = e->fields[plan->thread].pool_key,
-						  .start_ns = common_time_start(&p->common, e),
-						  .end_ns = common_time_end(&p->common, e),
-						  .offset = e->offset,
-					  });
+	return contexts_add(&p->contexts, e->fields[plan->thread].pool_key,
+			    common_time_start(&p->common, e), common_time_end(&p->common, e),
+			    &(struct context_printed){.offset = e->offset});
 }
 
 /* An event without a time stays where it is: behind the one before it. */
@@ -240,7 +237,7 @@ static int read_chunk(struct printer *p, struct weft_jfr_event_view *e)
 
 /* ---------------------------------------------------------------- an event */
 
-static int print_write_context(struct printer *p, struct context_interval *i)
+static int print_write_context(struct printer *p, struct context_printed *i)
 {
 	struct weft_jfr_event_view e;
 	int rc = weft_jfr_again(p->reader, i->offset, &e);
@@ -266,9 +263,9 @@ static int print_write_context(struct printer *p, struct context_interval *i)
 /* They are written anew when they are asked for again; those of other chunks cannot be. */
 static void forget_texts(struct printer *p)
 {
-	for (size_t i = 1; i <= p->contexts.count; i++)
-		if (!p->contexts.intervals[i].is_kept)
-			p->contexts.intervals[i].text = NULL;
+	for (size_t i = 0; i < p->contexts.join.count; i++)
+		if (!p->contexts.printed[i].is_kept)
+			p->contexts.printed[i].text = NULL;
 	arena_free(&p->texts);
 }
 
@@ -277,7 +274,7 @@ static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const
 			 struct context_text *texts, size_t *count)
 {
 	uint64_t offset = e->offset;
-	uint32_t open[MOST_CONTEXTS];
+	struct context_printed *open[MOST_CONTEXTS];
 	size_t all;
 	int rc = 0, is_written = 0;
 
@@ -289,15 +286,13 @@ static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const
 	all = contexts_at(&p->contexts, e->fields[plan->thread].pool_key,
 			  common_time_end(&p->common, e), open, MOST_CONTEXTS);
 	for (size_t i = 0; i < all && !rc; i++) {
-		struct context_interval *interval = &p->contexts.intervals[open[i]];
-
-		if (!interval->text) {
-			rc = print_write_context(p, interval);
+		if (!open[i]->text) {
+			rc = print_write_context(p, open[i]);
 			is_written = 1;
 		}
-		if (interval->text_bytes)
+		if (open[i]->text_bytes)
 			texts[(*count)++] =
-				(struct context_text){interval->text, interval->text_bytes};
+				(struct context_text){open[i]->text, open[i]->text_bytes};
 		else
 			p->totals.cut++;
 	}
@@ -339,8 +334,7 @@ static int show_batch(struct printer *p)
 {
 	int rc = 0, damage = 0;
 
-	if (p->options->with_context)
-		rc = contexts_seal(&p->contexts);
+	join_seal(&p->contexts.join);
 	for (size_t i = 0; i < p->batch.count && !rc; i++) {
 		rc = show_event(p, p->batch.entries[i].offset);
 		if (rc != -EBADMSG)

@@ -21,7 +21,12 @@ void join_free(struct join *x)
 	*x = (struct join){0};
 }
 
-int join_add(struct join *x, uint64_t thread, int64_t start_ns, int64_t last_ns, uint64_t payload)
+void join_clear(struct join *x)
+{
+	x->count = x->sealed = 0;
+}
+
+int join_add(struct join *x, const struct join_interval *interval)
 {
 	struct join_interval *grown = NULL;
 
@@ -30,14 +35,7 @@ int join_add(struct join *x, uint64_t thread, int64_t start_ns, int64_t last_ns,
 	if (!grown)
 		return -ENOMEM;
 	x->intervals = grown;
-	grown[x->count] = (struct join_interval){
-		.thread = thread,
-		.start_ns = start_ns,
-		.last_ns = last_ns,
-		.payload = payload,
-		.order = x->count,
-	};
-	x->count++;
+	grown[x->count++] = *interval;
 	return 0;
 }
 
@@ -56,7 +54,7 @@ static int join_outer_first(const void *left, const void *right)
 		return join_compare(a->start_ns, b->start_ns);
 	if (a->last_ns != b->last_ns)
 		return join_compare(b->last_ns, a->last_ns);
-	return join_compare(a->order, b->order);
+	return (a->order > b->order) - (a->order < b->order);
 }
 
 static void join_link(struct join *x)
@@ -81,17 +79,13 @@ void join_seal(struct join *x)
 	join_link(x);
 }
 
-/* Those that stay are numbered anew, by their place, so that later ones come after them. */
 void join_forget(struct join *x, int64_t from_ns)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < x->count; i++) {
-		if (x->intervals[i].last_ns < from_ns)
-			continue;
-		x->intervals[count] = x->intervals[i];
-		x->intervals[count].order = count;
-		count++;
+		if (x->intervals[i].last_ns >= from_ns)
+			x->intervals[count++] = x->intervals[i];
 	}
 	x->count = count;
 	join_link(x);

@@ -20,7 +20,7 @@
  *
  * An interval holds from its start to its last nanosecond, both included. Of two that hold the
  * inner one is that which started later, of equal starts that which ends first, of equals that
- * which was added later. They may come in any order, nest, and cross.
+ * of the greater order. They may come in any order, nest, and cross.
  *
  * Protocol: zeros, join_add() for each, join_seal(), then any questions; more may be added and
  * sealed. No thread of its own. A question costs a binary search and the depth of nesting.
@@ -36,9 +36,9 @@
 struct join_interval {
 	uint64_t thread; /* any number that is the thread's; not 0 */
 	int64_t start_ns, last_ns;
-	uint64_t payload; /* the user's */
-	uint32_t order;   /* of arrival */
-	uint32_t outer;   /* the nearest before it that ends later; join.c */
+	uint64_t order;   /* of equal intervals the one of the greater order is the inner one */
+	uint32_t payload; /* the user's */
+	uint32_t outer;   /* the nearest before it that ends later; join_seal() sets it */
 };
 
 struct join { /* starts as zeros */
@@ -54,8 +54,9 @@ static inline int64_t join_last_ns(int64_t start_ns, int64_t end_ns)
 }
 
 void join_free(struct join *x);
+void join_clear(struct join *x); /* forgets all, keeps the room */
 /* 0 or -ENOMEM. */
-int join_add(struct join *x, uint64_t thread, int64_t start_ns, int64_t last_ns, uint64_t payload);
+int join_add(struct join *x, const struct join_interval *interval);
 /* After adding, before asking. Moves the intervals. */
 void join_seal(struct join *x);
 /* Of a sealed one: drops what ended before @from_ns. It is still sealed. */

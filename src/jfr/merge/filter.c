@@ -136,7 +136,9 @@ static int is_context(const struct filter_event *e)
 
 static int filter_add_context(struct filter *f, const struct filter_event *e)
 {
-	return join_add(&f->contexts, e->thread, e->begin, e->end, 0);
+	return join_add(&f->contexts, &(struct join_interval){.thread = e->thread,
+							      .start_ns = e->begin,
+							      .last_ns = e->end});
 }
 
 static int filter_survey(struct filter *f, struct weft_jfr_reader *r, size_t number)

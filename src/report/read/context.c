@@ -47,7 +47,11 @@ int context_index_add(struct context_index *x, uint64_t thread, int64_t start_ns
 	if (pool)
 		x->items = pool;
 	if (!first || !pool ||
-	    join_add(&x->join, thread, start_ns, join_last_ns(start_ns, end_ns), number))
+	    join_add(&x->join, &(struct join_interval){.thread = thread,
+						       .start_ns = start_ns,
+						       .last_ns = join_last_ns(start_ns, end_ns),
+						       .order = number,
+						       .payload = number}))
 		return -ENOMEM;
 	first[number] = x->item_count;
 	for (uint32_t i = 0; i < count; i++)
@@ -68,7 +72,7 @@ uint32_t context_index_holding(const struct context_index *x, uint64_t thread, i
 	uint32_t count = 0;
 
 	for (; v && count < room; v = join_outer(&x->join, v, time_ns))
-		out[count++] = (uint32_t)v->payload;
+		out[count++] = v->payload;
 	return count;
 }
 

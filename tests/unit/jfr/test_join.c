@@ -19,6 +19,15 @@ struct plain {
 	int64_t start, last;
 };
 
+static int add(struct join *x, uint64_t thread, int64_t start, int64_t last, uint32_t number)
+{
+	return join_add(x, &(struct join_interval){.thread = thread,
+						   .start_ns = start,
+						   .last_ns = last,
+						   .order = number,
+						   .payload = number});
+}
+
 static void check_moment(const struct join *x, const struct plain *all, uint64_t thread, int64_t t,
 			 int64_t forgotten)
 {
@@ -55,7 +64,7 @@ static void one_round(unsigned int *seed, int most)
 
 		all[i] = (struct plain){1 + (uint64_t)rand_r(seed) % THREADS, start,
 					start + rand_r(seed) % most};
-		assert_int_equal(join_add(&x, all[i].thread, start, all[i].last, i), 0);
+		assert_int_equal(add(&x, all[i].thread, start, all[i].last, i), 0);
 		if (i == INTERVALS / 2)
 			join_seal(&x);
 	}
@@ -85,9 +94,9 @@ static void both_ends_count(void **state)
 	assert_null(join_innermost(&x, 1, 0));
 	join_seal(&x);
 	assert_null(join_innermost(&x, 1, 0));
-	join_add(&x, 1, 100, join_last_ns(100, 200), 0);
-	join_add(&x, 2, 100, join_last_ns(100, 100), 0);
-	join_add(&x, 3, 100, INT64_MAX, 0);
+	add(&x, 1, 100, join_last_ns(100, 200), 0);
+	add(&x, 2, 100, join_last_ns(100, 100), 0);
+	add(&x, 3, 100, INT64_MAX, 0);
 	join_seal(&x);
 	assert_null(join_innermost(&x, 1, 99));
 	assert_non_null(join_innermost(&x, 1, 100));
@@ -100,18 +109,18 @@ static void both_ends_count(void **state)
 	join_free(&x);
 }
 
-static void of_equals_the_later_one_is_inside_also_after_forgetting(void **state)
+static void of_equals_that_of_the_greater_order_is_inside(void **state)
 {
 	struct join x = {0};
 	const struct join_interval *v;
 
 	(void)state;
-	for (uint64_t i = 0; i < 3; i++)
-		join_add(&x, 1, 100, 200, i);
-	join_add(&x, 1, 0, 50, 9);
+	for (uint32_t i = 4; i-- > 1;)
+		add(&x, 1, 100, 200, i);
+	add(&x, 1, 0, 50, 9);
 	join_seal(&x);
 	join_forget(&x, 60);
-	join_add(&x, 1, 100, 200, 3);
+	add(&x, 1, 100, 200, 0);
 	join_seal(&x);
 	v = join_innermost(&x, 1, 150);
 	for (uint64_t i = 4; i-- > 0; v = join_outer(&x, v, 150)) {
@@ -150,7 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_intervals_hold_as_looking_at_each_says),
 		cmocka_unit_test(both_ends_count),
-		cmocka_unit_test(of_equals_the_later_one_is_inside_also_after_forgetting),
+		cmocka_unit_test(of_equals_that_of_the_greater_order_is_inside),
 		cmocka_unit_test(ends_of_chunks_before_and_behind),
 	};
 
