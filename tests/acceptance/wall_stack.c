@@ -90,10 +90,11 @@ static void print_sample(struct seen *s, const struct weft_sample_record *sample
 	static _Alignas(8) uint8_t space[WALKED_BYTES_MAX];
 	struct walked_sample *walked = (void *)space;
 
-	walking_walk(&s->walking, s->process, sample, clock_mono_ns(), walked);
-	printf("%d %d %d", (int)tid, sample->state, walked->scanned);
-	for (size_t i = 0; i < walked->frame_count; i++)
-		printf(" %" PRIx64, address_of(s->process, &walked->frame[i]) + (i > 0));
+	walking_sample(&s->walking, s->process, sample, clock_mono_ns(), walked);
+	printf("%d %d %d", (int)tid, sample->state, walked->stack.scanned);
+	for (size_t i = 0; i < walked->stack.frame_count; i++)
+		printf(" %" PRIx64,
+		       address_of(s->process, &walked_frames(&walked->stack)[i]) + (i > 0));
 	printf("\n");
 }
 

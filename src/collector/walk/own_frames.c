@@ -29,14 +29,14 @@ static int own_frames_is_own(enum owner owner)
 	return owner == RUNTIME || owner == WAITS;
 }
 
-size_t own_frames_hide(const struct walked_sample *walked, size_t first, uint8_t *hidden)
+size_t own_frames_hide(const struct walked_stack *stack, size_t first, uint8_t *hidden)
 {
 	int is_inner = 1; /* so far there is nothing, or libc alone */
 	enum owner before = OTHERS;
 	size_t count = 0;
 
-	for (size_t i = first; i < walked->frame_count; i++) {
-		enum owner owner = owner_of(&walked->frame[i]);
+	for (size_t i = first; i < stack->frame_count; i++) {
+		enum owner owner = owner_of(&walked_frames(stack)[i]);
 
 		hidden[i] = own_frames_is_own(owner) && i > first &&
 			    (own_frames_is_own(before) || !is_inner || owner == WAITS);

@@ -15,6 +15,6 @@
 
 /* Sets hidden[i] to 1 for each frame from @first on that is to be left out, leaf first; the rest
  * to 0. Returns how many are hidden. @hidden: @walked's frame_count. */
-size_t own_frames_hide(const struct walked_sample *walked, size_t first, uint8_t *hidden);
+size_t own_frames_hide(const struct walked_stack *stack, size_t first, uint8_t *hidden);
 
 #endif

@@ -62,8 +62,8 @@ static struct batch *walk_wall(struct walker *w, const struct batch *raw)
 		*word = *from;
 		word->bytes = sizeof(*word);
 		if (wall_sample(from)) {
-			walking_walk(&w->walking, raw->process, wall_sample(from), clock_mono_ns(),
-				     walked);
+			walking_sample(&w->walking, raw->process, wall_sample(from),
+				       clock_mono_ns(), walked);
 			word->bytes += walked->bytes;
 		}
 		b = walker_append(b, &room, word, word->bytes);
@@ -88,7 +88,7 @@ static struct batch *walk_all(struct walker *w, const struct batch *raw)
 	while (b && at + sizeof(struct weft_sample_record) <= raw->bytes) {
 		const struct weft_sample_record *sample = (const void *)(raw->data + at);
 
-		walking_walk(&w->walking, raw->process, sample, now_ns, walked);
+		walking_sample(&w->walking, raw->process, sample, now_ns, walked);
 		b = walker_append(b, &room, walked, walked->bytes);
 		at += sample->record.bytes;
 	}
@@ -111,7 +111,7 @@ static struct batch *place_switch(struct walker *w, struct batch *b, size_t *roo
 static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
 				 const struct weft_event_record *record, uint64_t now_ns)
 {
-	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
+	_Alignas(8) uint8_t space[WALKED_STACK_MAX];
 	struct walked_event event;
 	const uint8_t *labels =
 		walking_event(&w->walking, b->process, record, now_ns, &event, (void *)space);

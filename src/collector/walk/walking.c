@@ -2,7 +2,6 @@
 /* Walking: see walking.h; names are naming.h's. */
 #include "collector/walk/walking.h"
 
-#include "collector/session/event_types.h"
 #include "collector/walk/frame_scan.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/map_publish.h"
@@ -26,19 +25,29 @@
 #error "no such machine yet"
 #endif
 
+/* A stack as it was captured, with a sample or an event: every length was checked. */
+struct captured_stack {
+	uint64_t time_ns;
+	uint16_t flags; /* enum weft_sample_flag */
+	uint8_t kind;   /* enum weft_sample_stack */
+	uint8_t end;    /* enum weft_stack_end */
+	uint32_t register_count, frame_count, map_number, copy_bytes;
+	uint64_t copy_address;
+	const uint8_t *bytes; /* registers and the copy, or frames: abi/session.h */
+};
+
 /* One walk. The addresses that the walker looked up are those that name the frames: for a
  * return address the last byte of the call. */
 struct walk {
 	struct walking *walking;
 	struct process *process;
 	uint32_t map_number; /* of the snapshot that is to be believed; 0 = go by the time */
-	uint64_t time_ns;    /* of the sample */
+	uint64_t time_ns;    /* of the stack */
 	size_t count;
 	uint64_t pc[WEFT_FRAMES_MAX];
 	uint64_t lookup[WEFT_FRAMES_MAX];
 	size_t lookups;
-	uint8_t check;   /* walked_sample.check */
-	uint8_t scanned; /* walked_sample.scanned */
+	uint8_t check, scanned; /* of struct walked_stack */
 };
 
 const struct code walked_jit_code = {"", "[jit]", NULL};
@@ -183,25 +192,24 @@ static enum unwind_end walk_outside(struct walk *w, const struct unwind_register
 	return end;
 }
 
-/* ---- samples */
+/* ---- stacks */
 
-/* Registers first, then the copy of the stack: both were checked to lie in the record. */
-static enum unwind_end walk_raw(struct walk *w, const struct weft_sample_record *sample)
+/* Registers first, then the copy. */
+static enum unwind_end walk_raw(struct walk *w, const struct captured_stack *stack)
 {
-	const uint8_t *at = (const uint8_t *)(sample + 1);
-	size_t count = sample->register_count < REGISTERS ? sample->register_count : REGISTERS;
+	size_t count = stack->register_count < REGISTERS ? stack->register_count : REGISTERS;
 	struct unwind_registers regs = {0};
 	struct unwind_memory memory = {
-		.bytes = at + (size_t)sample->register_count * 8,
-		.address = sample->copy_address,
-		.size = sample->copy_bytes,
+		.bytes = stack->bytes + (size_t)stack->register_count * 8,
+		.address = stack->copy_address,
+		.size = stack->copy_bytes,
 	};
 
-	memcpy(regs.r, at, count * 8);
+	memcpy(regs.r, stack->bytes, count * 8);
 	regs.valid = (UINT64_C(1) << count) - 1;
 	if (count > PC_REGISTER)
 		regs.pc = regs.r[PC_REGISTER];
-	if (!(sample->flags & WEFT_SAMPLE_OUTSIDE))
+	if (!(stack->flags & WEFT_SAMPLE_OUTSIDE))
 		return walk_from(w, &regs, &memory);
 	regs.valid = UINT64_C(1) << SP_REGISTER;
 	return walk_outside(w, &regs, &memory);
@@ -217,47 +225,46 @@ static int is_signal_frame(const struct walk *w, uint64_t pc)
 	return rule && (rule->cfa == UNWIND_CFA_SIGNAL || rule->flags & UNWIND_RULE_EXACT);
 }
 
-static enum unwind_end walking_end_of(const struct weft_sample_record *sample)
+static enum unwind_end walking_end_of(const struct captured_stack *stack)
 {
-	return sample->end < UNWIND_END_COUNT ? (enum unwind_end)sample->end : UNWIND_END_NO_RULE;
+	return stack->end < UNWIND_END_COUNT ? (enum unwind_end)stack->end : UNWIND_END_NO_RULE;
 }
 
 /* The handler walked. */
-static enum unwind_end take_frames(struct walk *w, const struct weft_sample_record *sample)
+static enum unwind_end take_frames(struct walk *w, const struct captured_stack *stack)
 {
 	int exact = 1;
 
-	w->map_number = sample->map_number;
-	memcpy(w->pc, sample + 1, sample->frame_count * sizeof(*w->pc));
-	w->count = w->lookups = sample->frame_count;
+	w->map_number = stack->map_number;
+	memcpy(w->pc, stack->bytes, stack->frame_count * sizeof(*w->pc));
+	w->count = w->lookups = stack->frame_count;
 	for (size_t i = 0; i < w->count; i++) {
 		w->lookup[i] = w->pc[i] - !exact;
 		exact = is_signal_frame(w, w->lookup[i]);
 	}
-	return walking_end_of(sample);
+	return walking_end_of(stack);
 }
 
 /*
  * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
  * limit that the other has not (a copy ends with its alternate stack), up to there.
  */
-static void check_frames(struct walk *w, const struct weft_sample_record *sample,
-			 enum unwind_end end)
+static void check_frames(struct walk *w, const struct captured_stack *stack, enum unwind_end end)
 {
-	const uint8_t *at = (const uint8_t *)(sample + 1) + (size_t)sample->register_count * 8;
-	const uint64_t *pc = (const void *)(at + ((sample->copy_bytes + 7u) & ~7u));
-	enum unwind_end theirs = walking_end_of(sample);
+	const uint8_t *at = stack->bytes + (size_t)stack->register_count * 8;
+	const uint64_t *pc = (const void *)(at + ((stack->copy_bytes + 7u) & ~7u));
+	enum unwind_end theirs = walking_end_of(stack);
 	int ours_cut = end == UNWIND_END_COPY_LIMIT &&
-		       sample->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
+		       stack->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
 	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
 	size_t count = w->count;
 	int equal;
 
-	if (theirs_cut && sample->frame_count < count)
-		count = sample->frame_count;
-	equal = count <= sample->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
+	if (theirs_cut && stack->frame_count < count)
+		count = stack->frame_count;
+	equal = count <= stack->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
 	if (!ours_cut && !theirs_cut)
-		equal = equal && count == sample->frame_count && end == theirs;
+		equal = equal && count == stack->frame_count && end == theirs;
 	w->check = 1 + (equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT);
 }
 
@@ -277,31 +284,31 @@ static int met_no_module(const struct walk *w, enum unwind_end end)
 
 /* A pc in no known module, or in another one than the map says: the process has loaded or
  * unloaded one since. */
-static enum unwind_end walk_walking_walk(struct walk *w, const struct weft_sample_record *sample,
-					 uint64_t now_ns)
+static enum unwind_end walk_captured(struct walk *w, const struct captured_stack *stack,
+				     uint64_t now_ns)
 {
 	enum unwind_end end;
 
-	if (sample->flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
+	if (stack->flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
 		look_again(w, now_ns);
-	if (sample->stack != WEFT_SAMPLE_RAW) {
-		end = take_frames(w, sample);
+	if (stack->kind != WEFT_SAMPLE_RAW) {
+		end = take_frames(w, stack);
 		if (end == UNWIND_END_NO_MODULE)
 			look_again(w, now_ns);
 		return end;
 	}
-	if (sample->flags & WEFT_SAMPLE_CHECK)
-		w->map_number = sample->map_number;
-	end = walk_raw(w, sample);
-	if (sample->flags & WEFT_SAMPLE_CHECK)
-		check_frames(w, sample, end);
+	if (stack->flags & WEFT_SAMPLE_CHECK)
+		w->map_number = stack->map_number;
+	end = walk_raw(w, stack);
+	if (stack->flags & WEFT_SAMPLE_CHECK)
+		check_frames(w, stack, end);
 	w->map_number = 0;
 	if (met_no_module(w, end) && look_again(w, now_ns))
-		end = walk_raw(w, sample);
+		end = walk_raw(w, stack);
 	return end;
 }
 
-static uint8_t cut_counter(const struct weft_sample_record *sample, enum unwind_end end)
+static uint8_t cut_counter(const struct captured_stack *stack, enum unwind_end end)
 {
 	static const uint8_t counter[UNWIND_END_COUNT] = {
 		[UNWIND_END_MAX_FRAMES] = 1 + WEFT_COUNTER_CUT_MAX_FRAMES,
@@ -312,7 +319,7 @@ static uint8_t cut_counter(const struct weft_sample_record *sample, enum unwind_
 	};
 
 	/* Without a stack to walk, the handler has counted the cause. */
-	return end < UNWIND_END_COUNT && !(sample->flags & WEFT_SAMPLE_NO_STACK) ? counter[end] : 0;
+	return end < UNWIND_END_COUNT && !(stack->flags & WEFT_SAMPLE_NO_STACK) ? counter[end] : 0;
 }
 
 void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
@@ -321,7 +328,7 @@ void walking_notice(struct walking *s, struct process *p, const struct weft_samp
 	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
 
 	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
-	    walking_end_of(sample) == UNWIND_END_NO_MODULE)
+	    sample->end == WEFT_END_NO_MODULE)
 		look_again(&w, now_ns);
 }
 
@@ -362,6 +369,30 @@ static struct walked_frame walking_resolve(const struct walk *w, uint64_t pc,
 				     m->has_bias ? pc - m->bias : pc - m->start + m->offset};
 }
 
+static void walking_walk(struct walking *s, struct process *p, const struct captured_stack *stack,
+			 uint64_t now_ns, struct walked_stack *out)
+{
+	struct walk w = {.walking = s, .process = p, .time_ns = stack->time_ns};
+	struct walked_frame *frame = (void *)(out + 1);
+	struct walked_jit jits[WEFT_FRAMES_MAX];
+	enum unwind_end end = walk_captured(&w, stack, now_ns);
+	size_t count = w.count < w.lookups ? w.count : w.lookups;
+
+	*out = (struct walked_stack){
+		.frame_count = (uint16_t)count,
+		.truncated = end != UNWIND_END_OUTERMOST,
+		.cut = cut_counter(stack, end),
+		.check = w.check,
+		.scanned = w.scanned,
+	};
+	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, stack->time_ns, now_ns);
+	for (size_t i = 0; i < count; i++)
+		frame[i] = walking_resolve(&w, w.lookup[i], jits, &out->jit_count);
+	memcpy(&frame[count], jits, out->jit_count * sizeof(*jits));
+}
+
+/* ---- samples */
+
 /* Whole labels in the record: that was checked. */
 static void take_labels(const struct weft_sample_record *sample, struct walked_sample *out)
 {
@@ -375,28 +406,26 @@ static void take_labels(const struct weft_sample_record *sample, struct walked_s
 	out->bytes += bytes;
 }
 
-void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
-		  uint64_t now_ns, struct walked_sample *out)
+void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns, struct walked_sample *out)
 {
-	struct walk w = {.walking = s, .process = p, .time_ns = sample->time_ns};
-	struct walked_jit jits[WEFT_FRAMES_MAX];
-	enum unwind_end end = walk_walking_walk(&w, sample, now_ns);
-	size_t count = w.count < w.lookups ? w.count : w.lookups;
-
-	*out = (struct walked_sample){
-		.sample = *sample,
-		.frame_count = (uint16_t)count,
-		.truncated = end != UNWIND_END_OUTERMOST,
-		.cut = cut_counter(sample, end),
-		.check = w.check,
-		.scanned = w.scanned,
+	const struct captured_stack stack = {
+		.time_ns = sample->time_ns,
+		.flags = sample->flags,
+		.kind = sample->stack,
+		.end = sample->end,
+		.register_count = sample->register_count,
+		.frame_count = sample->frame_count,
+		.map_number = sample->map_number,
+		.copy_bytes = sample->copy_bytes,
+		.copy_address = sample->copy_address,
+		.bytes = (const uint8_t *)(sample + 1),
 	};
-	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, sample->time_ns, now_ns);
-	for (size_t i = 0; i < count; i++)
-		out->frame[i] = walking_resolve(&w, w.lookup[i], jits, &out->jit_count);
-	memcpy(&out->frame[count], jits, out->jit_count * sizeof(*jits));
-	out->bytes = (uint32_t)(sizeof(*out) + count * sizeof(*out->frame) +
-				out->jit_count * sizeof(*jits));
+
+	walking_walk(s, p, &stack, now_ns, &out->stack);
+	out->sample = *sample;
+	out->bytes =
+		(uint32_t)(sizeof(*out) - sizeof(out->stack) + walked_stack_bytes(&out->stack));
 	take_labels(sample, out);
 }
 
@@ -449,35 +478,23 @@ void walking_place(struct walking *s, struct process *p, const struct weft_switc
 
 /* ---- events */
 
-/* As large as the stack of an event can be. */
-struct event_sample {
-	struct weft_sample_record record;
-	uint8_t rest[EVENT_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX + WEFT_FRAMES_MAX * 8];
-};
-
-/* A stack as a sample of that moment would have it. */
-static void as_sample(const struct weft_event_record *record, const struct weft_event_stack *stack,
-		      struct event_sample *out)
+/* Of the moment of its end; the handler's words about other stacks mean nothing here. */
+static struct captured_stack walking_event_stack(const struct weft_event_stack *stack,
+						 uint64_t end_ns)
 {
-	size_t bytes = record->record.bytes -
-		       (size_t)((const uint8_t *)(stack + 1) - (const uint8_t *)record);
-	int is_raw = stack->stack == WEFT_SAMPLE_RAW;
-
-	out->record = (struct weft_sample_record){
-		.record = {.bytes = (uint32_t)(sizeof(out->record) + bytes),
-			   .type = WEFT_RECORD_SAMPLE},
-		.time_ns = record->end,
+	return (struct captured_stack){
+		.time_ns = end_ns,
 		.flags = stack->sample_flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK |
 						WEFT_SAMPLE_NO_STACK | WEFT_SAMPLE_STALE_MAP),
-		.stack = stack->stack,
-		.register_count = stack->register_count,
-		.frame_count = is_raw ? 0 : stack->frame_count,
-		.map_number = stack->map_number,
-		.copy_bytes = is_raw ? stack->copy_bytes : 0,
-		.copy_address = stack->copy_address,
+		.kind = stack->stack,
 		.end = stack->end,
+		.register_count = stack->register_count,
+		.frame_count = stack->frame_count,
+		.map_number = stack->map_number,
+		.copy_bytes = stack->copy_bytes,
+		.copy_address = stack->copy_address,
+		.bytes = (const uint8_t *)(stack + 1),
 	};
-	memcpy(out->rest, stack + 1, bytes);
 }
 
 static size_t label_room(const struct weft_event_context *c)
@@ -488,11 +505,11 @@ static size_t label_room(const struct weft_event_context *c)
 /* The parts stand in that order, and each length was checked. */
 const uint8_t *walking_event(struct walking *s, struct process *p,
 			     const struct weft_event_record *record, uint64_t now_ns,
-			     struct walked_event *out, struct walked_sample *stack)
+			     struct walked_event *out, struct walked_stack *stack)
 {
 	const uint8_t *at = (const uint8_t *)(record + 1) + record->record.generation;
 	const uint8_t *labels = NULL;
-	struct event_sample sample;
+	struct captured_stack captured;
 
 	*out = (struct walked_event){
 		.record = *record,
@@ -505,9 +522,9 @@ const uint8_t *walking_event(struct walking *s, struct process *p,
 		at += label_room(&out->context);
 	}
 	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
-		as_sample(record, (const void *)at, &sample);
-		walking_walk(s, p, &sample.record, now_ns, stack);
-		out->stack_bytes = stack->bytes;
+		captured = walking_event_stack((const void *)at, record->end);
+		walking_walk(s, p, &captured, now_ns, stack);
+		out->stack_bytes = (uint32_t)walked_stack_bytes(stack);
 	}
 	out->bytes = (uint32_t)(sizeof(*out) + out->values_bytes + out->stack_bytes +
 				label_room(&out->context));

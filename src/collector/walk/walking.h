@@ -14,8 +14,6 @@
 
 #include <weft/abi/events.h>
 
-#include <weft/abi/events.h>
-
 struct walking {
 	struct modules *modules;
 	struct tables *tables;
@@ -36,40 +34,57 @@ struct walked_jit {
 };
 extern const struct code walked_jit_code;
 
-/* A sample without its copy of the stack: a record of BATCH_WALKED, 8-aligned. */
-struct walked_sample {
-	struct weft_sample_record sample;
-	uint32_t bytes; /* of all */
-	uint16_t frame_count, jit_count;
+/* What became of a stack: frame_count struct walked_frame follow, then jit_count struct
+ * walked_jit. */
+struct walked_stack {
+	_Alignas(8) uint16_t frame_count;
+	uint16_t jit_count;
 	uint8_t truncated;
 	uint8_t cut, check; /* 1 + the counter of the process that it counts in; 0 = none */
 	uint8_t scanned;    /* a frame pointer was found by frame_scan.h: FP_SCANNED */
-	uint8_t rsv[4];
-	struct walked_frame frame[]; /* then jit_count struct walked_jit, then the labels */
 };
 
-#define WALKED_BYTES_MAX                                                                           \
-	(sizeof(struct walked_sample) +                                                            \
-	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)) +             \
-	 LABEL_BYTES_MAX)
-
-static inline const struct walked_jit *walked_jits(const struct walked_sample *w)
+static inline const struct walked_frame *walked_frames(const struct walked_stack *s)
 {
-	return (const struct walked_jit *)(const void *)&w->frame[w->frame_count];
+	return (const struct walked_frame *)(s + 1);
 }
 
-/* sample.label_bytes of them. */
+static inline const struct walked_jit *walked_jits(const struct walked_stack *s)
+{
+	return (const struct walked_jit *)(walked_frames(s) + s->frame_count);
+}
+
+static inline size_t walked_stack_bytes(const struct walked_stack *s)
+{
+	return sizeof(*s) + s->frame_count * sizeof(struct walked_frame) +
+	       s->jit_count * sizeof(struct walked_jit);
+}
+
+#define WALKED_STACK_MAX                                                                           \
+	(sizeof(struct walked_stack) +                                                             \
+	 WEFT_FRAMES_MAX * (sizeof(struct walked_frame) + sizeof(struct walked_jit)))
+
+/* A sample, and its stack without the copy: a record of BATCH_WALKED, 8-aligned. */
+struct walked_sample {
+	struct weft_sample_record sample; /* as it came; nothing of what followed it there does */
+	uint32_t bytes;                   /* of all */
+	uint32_t rsv;
+	struct walked_stack stack; /* then sample.label_bytes of labels, padded to 8 */
+};
+
+#define WALKED_BYTES_MAX (sizeof(struct walked_sample) + WALKED_STACK_MAX + LABEL_BYTES_MAX)
+
 static inline const uint8_t *walked_labels(const struct walked_sample *w)
 {
-	return (const uint8_t *)(walked_jits(w) + w->jit_count);
+	return (const uint8_t *)&w->stack + walked_stack_bytes(&w->stack);
 }
 
 /*
- * walking_walk() - @sample, of which every length was checked, to @out, which has room for
+ * walking_sample() - @sample, of which every length was checked, to @out, which has room for
  * WALKED_BYTES_MAX. @now_ns: for the pace of looking at the mappings.
  */
-void walking_walk(struct walking *s, struct process *p, const struct weft_sample_record *sample,
-		  uint64_t now_ns, struct walked_sample *out);
+void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
+		    uint64_t now_ns, struct walked_sample *out);
 
 /* A switch of a coroutine, and the code where it suspended: a record of BATCH_PLACED, 8-aligned. */
 struct walked_switch {
@@ -109,7 +124,7 @@ struct walked_event {
 	struct weft_event_context context; /* zeros without one */
 	uint32_t bytes;                    /* of all */
 	uint32_t values_bytes;             /* behind this */
-	uint32_t stack_bytes;              /* of a struct walked_sample behind them; 0 = none */
+	uint32_t stack_bytes;              /* of a struct walked_stack behind them; 0 = none */
 	uint32_t rsv;                      /* then context.label_bytes of labels, padded to 8 */
 };
 
@@ -119,7 +134,7 @@ static inline const uint8_t *walked_event_values(const struct walked_event *e)
 }
 
 /* NULL: it has none. */
-static inline const struct walked_sample *walked_event_stack(const struct walked_event *e)
+static inline const struct walked_stack *walked_event_stack(const struct walked_event *e)
 {
 	return e->stack_bytes ? (const void *)(walked_event_values(e) + e->values_bytes) : NULL;
 }
@@ -132,11 +147,11 @@ static inline const uint8_t *walked_event_labels(const struct walked_event *e)
 /*
  * walking_event() - @record of BATCH_EVENTS. Returns its labels; NULL: none. @out: all but the
  * values, which follow the record. Its stack, if it has one, to @stack, which has room for
- * WALKED_BYTES_MAX.
+ * WALKED_STACK_MAX.
  */
 const uint8_t *walking_event(struct walking *s, struct process *p,
 			     const struct weft_event_record *record, uint64_t now_ns,
-			     struct walked_event *out, struct walked_sample *stack);
+			     struct walked_event *out, struct walked_stack *stack);
 
 /* Of a sample that is walked later: if it met code that is in no known module, the mappings
  * are looked at now, while it is there. */

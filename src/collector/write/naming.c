@@ -131,10 +131,10 @@ static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *
 
 /* At most @max frames to @out; where there is no room for all, the innermost and the real
  * function. */
-static size_t naming_put_frames(struct naming *n, const struct walked_sample *walked, size_t index,
+static size_t naming_put_frames(struct naming *n, const struct walked_stack *walked, size_t index,
 				struct weft_jfr_frame *out, size_t max)
 {
-	const struct walked_frame *f = &walked->frame[index];
+	const struct walked_frame *f = &walked_frames(walked)[index];
 	const struct named *named;
 	size_t count;
 
@@ -151,7 +151,7 @@ static size_t naming_put_frames(struct naming *n, const struct walked_sample *wa
 	return count;
 }
 
-static void name_frames(struct naming *n, struct process *p, const struct walked_sample *walked,
+static void name_frames(struct naming *n, struct process *p, const struct walked_stack *walked,
 			size_t first, struct recording_stack *out)
 {
 	uint8_t hidden[WEFT_FRAMES_MAX];
@@ -160,7 +160,7 @@ static void name_frames(struct naming *n, struct process *p, const struct walked
 	out->count = 0;
 	out->truncated = walked->truncated;
 	for (size_t i = first; i < walked->frame_count; i++) {
-		const struct code *code = walked->frame[i].code;
+		const struct code *code = walked_frames(walked)[i].code;
 
 		if (hidden[i])
 			continue;
@@ -175,7 +175,7 @@ static void name_frames(struct naming *n, struct process *p, const struct walked
 	}
 }
 
-void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+void naming_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
 		  struct recording_stack *out)
 {
 	name_frames(n, p, walked, 0, out);
@@ -186,12 +186,12 @@ static int is_wrapper(const struct walked_frame *f)
 	return f->code && f->code->name && !strcmp(f->code->name, WAITS);
 }
 
-void naming_event_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+void naming_event_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
 			struct recording_stack *out)
 {
 	size_t first = 0;
 
-	while (first < walked->frame_count && is_wrapper(&walked->frame[first]))
+	while (first < walked->frame_count && is_wrapper(&walked_frames(walked)[first]))
 		first++;
 	name_frames(n, p, walked, first < walked->frame_count ? first : 0, out);
 }

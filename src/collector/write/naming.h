@@ -27,12 +27,12 @@ void naming_free(struct naming *n);
  * inlined functions would make it longer than RECORDING_FRAMES_MAX, it is cut at the outer end.
  * Frames for which there is no memory are left out.
  */
-void naming_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+void naming_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
 		  struct recording_stack *out);
 
 /* The same of an event: it begins at the program's call, before what libweft-waits.so made of it.
  */
-void naming_event_stack(struct naming *n, struct process *p, const struct walked_sample *walked,
+void naming_event_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
 			struct recording_stack *out);
 
 /* The place where a coroutine suspended, likewise; what is no code of a file is no frame. */

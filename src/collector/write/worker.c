@@ -68,7 +68,7 @@ static uint32_t worker_weight_of(const struct worker *w, const struct process_th
 	return sample->weight < most ? sample->weight : (uint32_t)most;
 }
 
-static void count_walk(struct process *p, const struct walked_sample *walked)
+static void count_walk(struct process *p, const struct walked_stack *walked)
 {
 	if (walked->cut)
 		p->work->own.counter[walked->cut - 1]++;
@@ -111,8 +111,8 @@ static void take_samples(struct worker *w, const struct batch *b)
 			continue;
 		}
 		sample->label_generation = recording_labels(w->recording, b->process, t, walked);
-		naming_stack(&w->naming, b->process, walked, w->stack);
-		count_walk(b->process, walked);
+		naming_stack(&w->naming, b->process, &walked->stack, w->stack);
+		count_walk(b->process, &walked->stack);
 		sample->weight = worker_weight_of(w, t, b->process, sample);
 		t->taken_ns = sample->time_ns;
 		if (sample->flags & WEFT_SAMPLE_TICK)
@@ -134,7 +134,7 @@ static void take_switch(struct worker *w, const struct batch *b, struct process_
 static void worker_take_event(struct worker *w, const struct batch *b, struct process_thread *t,
 			      const struct walked_event *event)
 {
-	const struct walked_sample *walked = walked_event_stack(event);
+	const struct walked_stack *walked = walked_event_stack(event);
 	struct recording_stack *stack = w->stack;
 	uint32_t labels = recording_event_labels(w->recording, event);
 
@@ -213,8 +213,8 @@ static void take_wall(struct worker *w, const struct batch *b)
 		if (word->bytes > sizeof(*word)) {
 			walked->sample.label_generation =
 				recording_labels(w->recording, b->process, t, walked);
-			naming_stack(&w->naming, b->process, walked, w->stack);
-			count_walk(b->process, walked);
+			naming_stack(&w->naming, b->process, &walked->stack, w->stack);
+			count_walk(b->process, &walked->stack);
 			take_sample(w, b, t, &walked->sample, word);
 		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
 					word)) {

@@ -21,14 +21,15 @@ static const struct code app = {.name = "shop"}, libc = {.name = "libc.so.6"},
 static void check(const struct code *const *frames, size_t count, size_t first,
 		  const char *expected)
 {
-	struct walked_sample *w = calloc(1, sizeof(*w) + FRAMES * sizeof(w->frame[0]));
+	struct walked_stack *w = calloc(1, sizeof(*w) + FRAMES * sizeof(struct walked_frame));
+	struct walked_frame *frame = (void *)(w + 1);
 	uint8_t hidden[FRAMES] = {0};
 	size_t sum = 0;
 
 	assert_non_null(w);
 	w->frame_count = (uint16_t)count;
 	for (size_t i = 0; i < count; i++)
-		w->frame[i].code = frames[i];
+		frame[i].code = frames[i];
 	sum = own_frames_hide(w, first, hidden);
 	for (size_t i = first; i < count; i++) {
 		assert_int_equal(hidden[i], expected[i] - '0');
