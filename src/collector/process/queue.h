@@ -19,12 +19,10 @@
 struct process;
 
 enum batch_kind {
-	BATCH_OPEN,    /* a process has joined; no data */
-	BATCH_SAMPLES, /* data: records, checked, without pads */
-	BATCH_WALKED,  /* the same, walked; data: struct walked_sample */
-	/* Switches of coroutines and events; data: records, as above. Of an event record.generation
-	 * is by now how many bytes its values are. */
-	BATCH_EVENTS,
+	BATCH_OPEN,     /* a process has joined; no data */
+	BATCH_SAMPLES,  /* data: records, checked, without pads */
+	BATCH_WALKED,   /* the same, walked; data: struct walked_sample */
+	BATCH_EVENTS,   /* switches of coroutines, and events; data: struct checked_event */
 	BATCH_PLACED,   /* the same; data: struct walked_switch, struct walked_event (walking.h) */
 	BATCH_TYPE,     /* of events; data: struct type_word (session_events.h) */
 	BATCH_SETTINGS, /* more lines of settings, for the recording; no process */
@@ -39,6 +37,13 @@ enum batch_kind {
 	BATCH_ROLL,        /* end the chunk; no process */
 	BATCH_TICK,        /* what comes by time is due; no process */
 	BATCH_FINISH,      /* end the file; no process */
+};
+
+/* Before each record of BATCH_EVENTS, what was found out about it; of a switch nothing. */
+struct checked_event {
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t values_bytes;
+	struct weft_record record[]; /* as it came, whole */
 };
 
 struct batch_thread {

@@ -346,32 +346,37 @@ static const struct event_type *session_events_type_of(struct session *s, uint32
 	return s->events.type ? s->events.type[number] : NULL;
 }
 
-static int takes_clock(const struct session *s, struct weft_event_record *r)
+/* 0: the clock cannot tell, or the event ends before it begins. */
+static int take_times(const struct session *s, const struct weft_event_record *r,
+		      struct checked_event *out)
 {
-	uint64_t begin, end;
+	const struct tsc_clock *clock = s->event_options.clock;
 
+	out->begin_ns = r->begin;
+	out->end_ns = r->end;
+	if (r->begin > r->end)
+		return 0;
 	if (!(r->record.flags & WEFT_EVENT_IN_TSC))
 		return 1;
-	if (r->begin > r->end || tsc_clock_ns(s->event_options.clock, r->begin, &begin) ||
-	    tsc_clock_ns(s->event_options.clock, r->end, &end))
+	if (tsc_clock_ns(clock, r->begin, &out->begin_ns) ||
+	    tsc_clock_ns(clock, r->end, &out->end_ns))
 		return 0;
-	r->begin = begin < end ? begin : end;
-	r->end = end;
-	r->record.flags &= (uint16_t)~WEFT_EVENT_IN_TSC;
+	if (out->begin_ns > out->end_ns)
+		out->begin_ns = out->end_ns;
 	return 1;
 }
 
-enum record_fault session_event_fault(struct weft_record *record, struct session *s)
+enum record_fault session_event_fault(struct checked_event *event, struct session *s)
 {
-	struct weft_event_record *r = (void *)record;
+	const struct weft_event_record *r = (const void *)event->record;
 	struct event_parts parts;
 	const struct event_type *t;
 
-	if (record->bytes < sizeof(*r))
+	if (r->record.bytes < sizeof(*r))
 		return RECORD_MALFORMED;
-	t = session_events_type_of(s, record->rsv);
-	if (!t || event_parts(t, r, &parts) || !takes_clock(s, r) || r->begin > r->end)
+	t = session_events_type_of(s, r->record.rsv);
+	if (!t || event_parts(t, r, &parts) || !take_times(s, r, event))
 		return RECORD_MALFORMED;
-	record->generation = (uint32_t)parts.values_bytes;
-	return fault_of_time(r->end, s);
+	event->values_bytes = parts.values_bytes;
+	return fault_of_time(event->end_ns, s);
 }

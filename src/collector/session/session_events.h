@@ -12,6 +12,7 @@
 #include "collector/session/settings_text.h"
 #include "collector/session/tsc_clock.h"
 
+struct checked_event;
 struct queue;
 struct session;
 
@@ -67,7 +68,7 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 /* What clock the program is to use. */
 void session_events_clock(struct session *s);
 
-/* Is an event what it must be? Its times are CLOCK_MONOTONIC afterwards. */
-enum record_fault session_event_fault(struct weft_record *record, struct session *s);
+/* Is an event what it must be? What is found out about it stands before it then. */
+enum record_fault session_event_fault(struct checked_event *event, struct session *s);
 
 #endif

@@ -49,9 +49,9 @@ void session_account_end(struct session *s, uint32_t index);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
 
 /* In session_sound.c. May all that later readers rely on be believed? */
-enum record_fault fault_of_sample(struct weft_record *record, struct session *s);
-/* Of the events ring: a switch, or an event, whose times are CLOCK_MONOTONIC then. */
-enum record_fault fault_of_event(struct weft_record *record, struct session *s);
+enum record_fault fault_of_sample(const struct weft_record *record, struct session *s);
+/* Of the events ring: a switch, or an event; what is found out about it stands before it. */
+enum record_fault fault_of_event(struct checked_event *event, struct session *s);
 /* Can that be the time of something that was read just now? */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
 #define SAMPLE_REGISTERS_MAX 33

@@ -27,8 +27,7 @@ struct slot_ring {
 	uint64_t *taken;              /* the pass's */
 	uint32_t *largest;            /* record of the pass; NULL = nobody asks */
 	size_t record_max;
-	enum batch_kind kind;
-	enum record_fault (*fault_of)(struct weft_record *record, struct session *s);
+	enum batch_kind kind; /* BATCH_SAMPLES or BATCH_EVENTS */
 };
 
 static void read_comm(const struct session *s, struct slot_reader *reader)
@@ -127,11 +126,26 @@ static void session_rings_refuse(struct slot_ring *ring, uint64_t before)
 	*ring->invalid += lost;
 }
 
-static int session_rings_is_refused(struct slot_ring *ring, struct weft_record *r,
-				    struct session *s, uint64_t generation)
+/* What stands before each record in the batch. */
+static size_t head_bytes(const struct slot_ring *ring)
 {
-	enum record_fault fault =
-		r->generation == (uint32_t)generation ? ring->fault_of(r, s) : RECORD_MALFORMED;
+	return ring->kind == BATCH_EVENTS ? sizeof(struct checked_event) : 0;
+}
+
+static enum record_fault fault_of(const struct slot_ring *ring, void *at, struct session *s,
+				  uint64_t generation)
+{
+	const struct weft_record *record = (const void *)((uint8_t *)at + head_bytes(ring));
+
+	if (record->generation != (uint32_t)generation)
+		return RECORD_MALFORMED;
+	return ring->kind == BATCH_EVENTS ? fault_of_event(at, s) : fault_of_sample(record, s);
+}
+
+static int session_rings_is_refused(struct slot_ring *ring, void *at, struct session *s,
+				    uint64_t generation)
+{
+	enum record_fault fault = fault_of(ring, at, s, generation);
 
 	if (fault == RECORD_SOUND)
 		return 0;
@@ -141,18 +155,28 @@ static int session_rings_is_refused(struct slot_ring *ring, struct weft_record *
 	return 1;
 }
 
+/* No record is kept that is shorter. */
+#define RECORD_MIN sizeof(struct weft_event_record)
+
+/* How much a batch of @pending bytes of the ring can become, and one record more. */
+static size_t batch_room(const struct slot_ring *ring, uint64_t pending)
+{
+	return pending + (pending / RECORD_MIN + 1) * head_bytes(ring) + ring->record_max;
+}
+
 /* Copies records out until the batch holds what was pending at first. */
 static void fill_batch(const struct pass *pass, uint64_t generation, struct slot_ring *ring,
 		       struct batch *b, uint64_t pending)
 {
-	size_t room = b->bytes;
+	size_t room = b->bytes, head = head_bytes(ring);
+	uint64_t copied = 0;
 
 	b->bytes = 0;
-	while (b->bytes < pending) {
+	while (copied < pending) {
 		uint64_t before = ring->reader.tail;
-		void *at = b->data + b->bytes;
-		int n = ring_reader_next(&ring->reader, at, (uint32_t)(room - b->bytes));
-		struct weft_record *r = at;
+		uint8_t *at = b->data + b->bytes;
+		int n = ring_reader_next(&ring->reader, at + head,
+					 (uint32_t)(room - b->bytes - head));
 
 		if (n == 0)
 			return;
@@ -160,9 +184,10 @@ static void fill_batch(const struct pass *pass, uint64_t generation, struct slot
 			session_rings_refuse(ring, before);
 			return;
 		}
-		if (session_rings_is_refused(ring, r, pass->session, generation))
+		if (session_rings_is_refused(ring, at, pass->session, generation))
 			continue;
-		b->bytes += (size_t)n;
+		copied += (uint64_t)n;
+		b->bytes += head + (size_t)n;
 		if (ring->largest && (uint32_t)n > *ring->largest)
 			*ring->largest = (uint32_t)n;
 	}
@@ -208,7 +233,7 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 		return 0;
 	}
 	refresh_name(pass, reader, slot);
-	b = thread_batch(s, ring->kind, index, reader, pending + ring->record_max);
+	b = thread_batch(s, ring->kind, index, reader, batch_room(ring, pending));
 	if (!b)
 		return 0;
 	fill_batch(pass, reader->generation, ring, b, pending);
@@ -235,7 +260,6 @@ static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *sl
 		.largest = &pass->result.largest,
 		.record_max = SAMPLE_MAX,
 		.kind = BATCH_SAMPLES,
-		.fault_of = fault_of_sample,
 	};
 
 	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
@@ -254,7 +278,6 @@ static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slo
 		.taken = &pass->result.events,
 		.record_max = s->layout.events_bytes / 2 + 64,
 		.kind = BATCH_EVENTS,
-		.fault_of = fault_of_event,
 	};
 
 	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,

@@ -53,7 +53,7 @@ static int sample_is_whole(const struct weft_sample_record *r)
 	       need <= r->record.bytes && labels_are_sound(r, need);
 }
 
-enum record_fault fault_of_sample(struct weft_record *record, struct session *s)
+enum record_fault fault_of_sample(const struct weft_record *record, struct session *s)
 {
 	const struct weft_sample_record *r = (const void *)record;
 
@@ -92,9 +92,10 @@ static enum record_fault fault_of_switch(const struct weft_record *record, struc
 	return fault_of_time(r->end_ns, s);
 }
 
-enum record_fault fault_of_event(struct weft_record *record, struct session *s)
+enum record_fault fault_of_event(struct checked_event *event, struct session *s)
 {
-	if (record->type == WEFT_RECORD_EVENT)
-		return session_event_fault(record, s);
-	return fault_of_switch(record, s);
+	*event = (struct checked_event){0};
+	if (event->record->type == WEFT_RECORD_EVENT)
+		return session_event_fault(event, s);
+	return fault_of_switch(event->record, s);
 }

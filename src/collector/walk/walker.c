@@ -104,17 +104,19 @@ static struct batch *place_switch(struct walker *w, struct batch *b, size_t *roo
 	struct walked_switch *placed = (void *)space;
 
 	walking_place(&w->walking, b->process, record, now_ns, seen, placed);
-	return walker_append(b, room, placed, placed->bytes);
+	return walker_append(b, room, placed, placed->head.bytes);
 }
 
 /* An event, likewise: its head, its values as they are, its stack. */
 static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
-				 const struct weft_event_record *record, uint64_t now_ns)
+				 const struct checked_event *from, uint64_t now_ns)
 {
+	const struct weft_event_record *record = (const void *)from->record;
 	_Alignas(8) uint8_t space[WALKED_STACK_MAX];
 	struct walked_event event;
 	const uint8_t *labels =
-		walking_event(&w->walking, b->process, record, now_ns, &event, (void *)space);
+		walking_event(&w->walking, b->process, from, now_ns, &event, (void *)space);
+
 	b = walker_append(b, room, &event, sizeof(event));
 	if (b)
 		b = walker_append(b, room, record + 1, event.values_bytes);
@@ -138,14 +140,14 @@ static struct batch *place_all(struct walker *w, const struct batch *raw)
 		b->thread = raw->thread;
 		b->bytes = 0;
 	}
-	while (b && at + sizeof(struct weft_record) <= raw->bytes) {
-		const struct weft_record *record = (const void *)(raw->data + at);
+	while (b && at + sizeof(struct checked_event) < raw->bytes) {
+		const struct checked_event *from = (const void *)(raw->data + at);
 
-		if (record->type == WEFT_RECORD_SWITCH)
-			b = place_switch(w, b, &room, (const void *)record, now_ns, seen);
+		if (from->record->type == WEFT_RECORD_SWITCH)
+			b = place_switch(w, b, &room, (const void *)from->record, now_ns, seen);
 		else
-			b = place_event(w, b, &room, (const void *)record, now_ns);
-		at += record->bytes;
+			b = place_event(w, b, &room, from, now_ns);
+		at += sizeof(*from) + from->record->bytes;
 	}
 	return b;
 }

@@ -457,10 +457,10 @@ static void take_switch_labels(const struct weft_switch_record *record, struct w
 	memset(out->tags, 0, sizeof(out->tags));
 	memcpy(out->tags, at, tags);
 	memcpy(to, at + tags, bytes);
-	out->label_bytes = bytes;
 	for (; bytes % 8; bytes++)
 		to[bytes] = 0;
-	out->bytes = (uint32_t)sizeof(*out) + bytes;
+	out->head = (struct placed_head){.bytes = (uint32_t)sizeof(*out) + bytes,
+					 .type = WEFT_RECORD_SWITCH};
 }
 
 void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
@@ -504,16 +504,19 @@ static size_t label_room(const struct weft_event_context *c)
 
 /* The parts stand in that order, and each length was checked. */
 const uint8_t *walking_event(struct walking *s, struct process *p,
-			     const struct weft_event_record *record, uint64_t now_ns,
+			     const struct checked_event *event, uint64_t now_ns,
 			     struct walked_event *out, struct walked_stack *stack)
 {
-	const uint8_t *at = (const uint8_t *)(record + 1) + record->record.generation;
+	const struct weft_event_record *record = (const void *)event->record;
+	const uint8_t *at = (const uint8_t *)(record + 1) + event->values_bytes;
 	const uint8_t *labels = NULL;
 	struct captured_stack captured;
 
 	*out = (struct walked_event){
-		.record = *record,
-		.values_bytes = record->record.generation,
+		.begin_ns = event->begin_ns,
+		.end_ns = event->end_ns,
+		.number = record->record.rsv,
+		.values_bytes = (uint32_t)event->values_bytes,
 	};
 	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
 		memcpy(&out->context, at, sizeof(out->context));
@@ -522,11 +525,12 @@ const uint8_t *walking_event(struct walking *s, struct process *p,
 		at += label_room(&out->context);
 	}
 	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
-		captured = walking_event_stack((const void *)at, record->end);
+		captured = walking_event_stack((const void *)at, event->end_ns);
 		walking_walk(s, p, &captured, now_ns, stack);
 		out->stack_bytes = (uint32_t)walked_stack_bytes(stack);
 	}
-	out->bytes = (uint32_t)(sizeof(*out) + out->values_bytes + out->stack_bytes +
-				label_room(&out->context));
+	out->head.type = WEFT_RECORD_EVENT;
+	out->head.bytes = (uint32_t)(sizeof(*out) + out->values_bytes + out->stack_bytes +
+				     label_room(&out->context));
 	return labels;
 }

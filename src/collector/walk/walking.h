@@ -10,6 +10,7 @@
 
 #include "collector/process/label_sets.h"
 #include "collector/process/process.h"
+#include "collector/process/queue.h"
 #include "collector/walk/modules.h"
 
 #include <weft/abi/events.h>
@@ -86,12 +87,17 @@ static inline const uint8_t *walked_labels(const struct walked_sample *w)
 void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		    uint64_t now_ns, struct walked_sample *out);
 
-/* A switch of a coroutine, and the code where it suspended: a record of BATCH_PLACED, 8-aligned. */
+/* What each record of BATCH_PLACED begins with. 8-aligned. */
+struct placed_head {
+	uint32_t bytes; /* of all */
+	uint32_t type;  /* enum weft_record_type: of which struct it is the head */
+};
+
+/* A switch of a coroutine, and the code where it suspended. */
 struct walked_switch {
-	struct weft_switch_record record;
+	struct placed_head head;
+	struct weft_switch_record record; /* as it came; record.rsv bytes of labels behind this */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS];
-	uint32_t bytes;           /* of all */
-	uint32_t label_bytes;     /* of the labels behind it */
 	struct walked_frame site; /* code NULL: in no file; &walked_jit_code: see jit */
 	struct walked_jit jit;
 };
@@ -118,11 +124,12 @@ struct placed {
 void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
 		   uint64_t now_ns, struct placed *seen, struct walked_switch *out);
 
-/* An event, and its stack without the copy: a record of BATCH_PLACED, 8-aligned. */
+/* An event, and its stack without the copy. */
 struct walked_event {
-	struct weft_event_record record;   /* its times: CLOCK_MONOTONIC; rsv: number of its type */
+	struct placed_head head;
+	uint64_t begin_ns, end_ns;         /* CLOCK_MONOTONIC */
 	struct weft_event_context context; /* zeros without one */
-	uint32_t bytes;                    /* of all */
+	uint32_t number;                   /* of its type */
 	uint32_t values_bytes;             /* behind this */
 	uint32_t stack_bytes;              /* of a struct walked_stack behind them; 0 = none */
 	uint32_t rsv;                      /* then context.label_bytes of labels, padded to 8 */
@@ -145,12 +152,12 @@ static inline const uint8_t *walked_event_labels(const struct walked_event *e)
 }
 
 /*
- * walking_event() - @record of BATCH_EVENTS. Returns its labels; NULL: none. @out: all but the
- * values, which follow the record. Its stack, if it has one, to @stack, which has room for
+ * walking_event() - @event of BATCH_EVENTS. Returns its labels; NULL: none. @out: all but the
+ * values, which follow its record. Its stack, if it has one, to @stack, which has room for
  * WALKED_STACK_MAX.
  */
 const uint8_t *walking_event(struct walking *s, struct process *p,
-			     const struct weft_event_record *record, uint64_t now_ns,
+			     const struct checked_event *event, uint64_t now_ns,
 			     struct walked_event *out, struct walked_stack *stack);
 
 /* Of a sample that is walked later: if it met code that is in no known module, the mappings

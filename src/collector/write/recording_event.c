@@ -422,13 +422,12 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 		     const struct walked_event *e, uint32_t labels,
 		     const struct recording_trace *trace)
 {
-	const struct event_class *c =
-		p->work->classes ? p->work->classes[e->record.record.rsv] : NULL;
+	const struct event_class *c = p->work->classes ? p->work->classes[e->number] : NULL;
 	struct weft_jfr_value v[GIVEN_FIELDS + WEFT_EVENT_FIELDS_MAX];
 	struct value_texts texts;
 	struct context_key key;
 	const struct context_key *has = recording_event_has_context(e, labels, &key) ? &key : NULL;
-	uint64_t begin = e->record.begin, end = e->record.end;
+	uint64_t begin = e->begin_ns, end = e->end_ns;
 	size_t count = 0;
 
 	if (!c) {

@@ -21,9 +21,9 @@ static struct context_key recording_switch_key_of(struct recording *r,
 
 	memcpy(key.trace_id, record->trace_id, sizeof(key.trace_id));
 	memcpy(key.tags, placed->tags, sizeof(key.tags));
-	if (placed->label_bytes)
-		labels = label_sets_put(r->labels, walked_switch_labels(placed),
-					placed->label_bytes);
+	if (record->record.rsv)
+		labels =
+			label_sets_put(r->labels, walked_switch_labels(placed), record->record.rsv);
 	recording_note_error(r, labels < 0 ? (int)labels : 0);
 	key.labels = labels > 0 ? (uint32_t)labels : 0;
 	return key;

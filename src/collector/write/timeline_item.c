@@ -32,7 +32,7 @@ struct timeline_item *timeline_item_of_event(const struct walked_event *event, u
 	item->event = (void *)((uint8_t *)item->frame + frames);
 	memcpy(item->event, event, bytes);
 	item->event->stack_bytes = item->event->context.label_bytes = 0;
-	item->time_ns = event->record.end;
+	item->time_ns = event->end_ns;
 	return item;
 }
 

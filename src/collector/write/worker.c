@@ -148,40 +148,28 @@ static void worker_take_event(struct worker *w, const struct batch *b, struct pr
 		note_memory(w);
 }
 
-/* What the two kinds of record begin with. */
-static int is_switch(const void *at)
-{
-	return ((const struct weft_record *)at)->type == WEFT_RECORD_SWITCH;
-}
-
-static uint32_t worker_bytes_of(const void *at)
-{
-	return is_switch(at) ? ((const struct walked_switch *)at)->bytes
-			     : ((const struct walked_event *)at)->bytes;
-}
-
 static void take_events(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = worker_thread_of(w, b, 1);
 	int wanted = worker_is_wanted(w, b->thread.name);
-	const uint8_t *record;
+	const struct placed_head *head;
 
 	if (!t) {
 		note_memory(w);
 		return;
 	}
-	for (size_t at = 0; at < b->bytes; at += worker_bytes_of(record)) {
-		record = b->data + at;
+	for (size_t at = 0; at < b->bytes; at += head->bytes) {
+		head = (const void *)(b->data + at);
 		if (!wanted) {
 			b->process->work->own.counter[WEFT_COUNTER_EVENTS_FILTERED]++;
 			continue;
 		}
 		t->switched = 1;
 		recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
-		if (is_switch(record))
-			take_switch(w, b, t, (const void *)record);
+		if (head->type == WEFT_RECORD_SWITCH)
+			take_switch(w, b, t, (const void *)head);
 		else
-			worker_take_event(w, b, t, (const void *)record);
+			worker_take_event(w, b, t, (const void *)head);
 	}
 }
 

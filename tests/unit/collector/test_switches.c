@@ -121,6 +121,7 @@ static struct session_counts assert_balanced(void)
 static void what_is_sound_is_taken_whole(void **state)
 {
 	struct record a = sound(7), b = sound(8);
+	const struct checked_event *e;
 	const struct weft_switch_record *r;
 	struct batch *batch;
 
@@ -134,10 +135,12 @@ static void what_is_sound_is_taken_whole(void **state)
 	assert_int_equal(drain(DRAIN_RUNNING), 2);
 	batch = queue_pop(&queue);
 	assert_int_equal(batch->kind, BATCH_EVENTS);
-	assert_int_equal(batch->bytes, a.r.record.bytes + b.r.record.bytes);
-	r = (const void *)batch->data;
+	assert_int_equal(batch->bytes, 2 * sizeof(*e) + a.r.record.bytes + b.r.record.bytes);
+	e = (const void *)batch->data;
+	r = (const void *)e->record;
 	assert_int_equal(r->coroutine, 7);
-	r = (const void *)(batch->data + a.r.record.bytes);
+	e = (const void *)(batch->data + sizeof(*e) + a.r.record.bytes);
+	r = (const void *)e->record;
 	assert_int_equal(r->coroutine, 8);
 	assert_memory_equal(r + 1, b.rest, 40);
 	free(batch);

@@ -160,7 +160,7 @@ static struct session_counts balanced(void)
 static void a_type_is_told_before_its_events(void **state)
 {
 	struct written w = sound(-7);
-	const struct weft_event_record *r;
+	const struct checked_event *e;
 	struct batch *b;
 	size_t bytes;
 
@@ -172,9 +172,9 @@ static void a_type_is_told_before_its_events(void **state)
 	assert_int_equal(pop_word(&bytes).number, NUMBER);
 	assert_true(bytes > sizeof(struct weft_event_type_head));
 	b = pop(BATCH_EVENTS);
-	r = (const void *)b->data;
-	assert_int_equal(r->record.generation, 8); /* bytes of values, by now */
-	assert_memory_equal(r + 1, w.rest, 8);
+	e = (const void *)b->data;
+	assert_int_equal(e->values_bytes, 8);
+	assert_memory_equal(e->record, &w, sizeof(w.r) + 8);
 	free(b);
 	assert_int_equal(balanced().events_delivered, 1);
 }
@@ -268,7 +268,7 @@ static void ticks_become_the_clocks_time(void **state)
 {
 	uint64_t now_ns;
 	struct written w;
-	const struct weft_event_record *r;
+	const struct checked_event *e;
 	struct batch *b;
 	size_t bytes;
 
@@ -285,10 +285,10 @@ static void ticks_become_the_clocks_time(void **state)
 	assert_int_equal(drain(), 1);
 	pop_word(&bytes);
 	b = pop(BATCH_EVENTS);
-	r = (const void *)b->data;
-	assert_int_equal(r->begin, now_ns + 10000);
-	assert_int_equal(r->end, now_ns + 20000);
-	assert_int_equal(r->record.flags & WEFT_EVENT_IN_TSC, 0);
+	e = (const void *)b->data;
+	assert_int_equal(e->begin_ns, now_ns + 10000);
+	assert_int_equal(e->end_ns, now_ns + 20000);
+	assert_memory_equal(e->record, &w, w.r.record.bytes); /* as it came */
 	free(b);
 	tsc.is_usable = 0;
 	session_events_clock(session);
