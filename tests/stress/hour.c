@@ -122,15 +122,14 @@ static void take(struct recording *r, struct process *p, struct process_thread *
 	uint32_t which = next_random() % 4 ? next_random() % 64 : next_random() % STACKS;
 	struct recording_trace trace = {stack[which], DEPTH, 0};
 	uint64_t number = n * PERIOD_NS / TRACE_NS * THREADS + t + 1;
-	struct weft_sample_record sample = {
+	struct recorded_sample sample = {
 		.time_ns = time_of(n, t),
 		.weight = 1,
-		.context = WEFT_CONTEXT_TRACE,
-		.span_id = span_of(n, t),
-		.root_span_id = number,
+		.has_key = 1,
+		.key = {.span_id = span_of(n, t), .root_span_id = number},
 	};
 
-	memcpy(sample.trace_id, &number, sizeof(number));
+	memcpy(sample.key.trace_id, &number, sizeof(number));
 	recording_sample(r, p, thread, &sample, &trace);
 }
 

@@ -7,11 +7,11 @@
 /* A stretch ends a nanosecond after its last sample, so the next sample keeps clear of it. */
 #define GAP_NS 2
 
-int context_of_sample(const struct weft_sample_record *sample, struct context_key *out)
+int context_of_sample(const struct weft_sample_record *sample, uint32_t labels,
+		      struct context_key *out)
 {
 	static const struct context_key nothing;
-	struct context_key key = {.coroutine = sample->coroutine,
-				  .labels = sample->label_generation};
+	struct context_key key = {.coroutine = sample->coroutine, .labels = labels};
 
 	if (sample->context == WEFT_CONTEXT_IDS || sample->context == WEFT_CONTEXT_TRACE) {
 		key.span_id = sample->span_id;

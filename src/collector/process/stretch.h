@@ -33,11 +33,12 @@ struct stretch {
 };
 
 /*
- * The context of a sample; false when it has none. Labels are one by themselves, and so is a
- * coroutine, also of a sample whose ids were being written. Its label_generation is by now a number
- * of label_sets.h.
+ * The context of a sample whose labels are @labels, a number of label_sets.h; false when it has
+ * none. Labels are one by themselves, and so is a coroutine, also of a sample whose ids were being
+ * written.
  */
-int context_of_sample(const struct weft_sample_record *sample, struct context_key *out);
+int context_of_sample(const struct weft_sample_record *sample, uint32_t labels,
+		      struct context_key *out);
 
 /*
  * stretch_add() - a sample with the context @key (NULL = none), whose events lie between

@@ -239,31 +239,28 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
  * nobody knows when it was set, only that it stands now.
  */
 static uint64_t earliest_of_sample(const struct process *p, const struct process_thread *t,
-				   const struct weft_sample_record *sample,
-				   const struct context_key *key)
+				   const struct recorded_sample *sample)
 {
-	if (key && !stretch_continues(&t->stretch, key))
+	if (sample->has_key && !stretch_continues(&t->stretch, &sample->key))
 		return sample->time_ns;
 	return t->previous_ns ? t->previous_ns : p->opened_ns;
 }
 
 /* By the settings of its type. That the program left it out itself is the rule; not where another
  * type needs it. */
-static int is_chosen(enum samples_choice choice, const struct weft_sample_record *sample,
-		     const struct context_key *key)
+static int is_chosen(enum samples_choice choice, const struct recorded_sample *sample)
 {
 	if (choice == SAMPLES_IN_CONTEXT)
-		return key || sample->flags & WEFT_SAMPLE_IN_CONTEXT;
+		return sample->has_key || sample->in_contextual_event;
 	return choice == SAMPLES_ALL;
 }
 
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, const struct recording_trace *trace)
+		      const struct recorded_sample *sample, const struct recording_trace *trace)
 {
-	struct context_key key;
-	const struct context_key *has = context_of_sample(sample, &key) ? &key : NULL;
+	const struct context_key *has = recorded_key(sample);
 	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
-					     earliest_of_sample(p, t, sample, has));
+					     earliest_of_sample(p, t, sample));
 	uint64_t id;
 
 	recording_time_is(r, sample->time_ns);
@@ -272,13 +269,13 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
 	t->seen_ns += spread.count * r->period_ns;
 	t->signals += spread.count > 0;
-	if (is_chosen(p->work->cpu_choice, sample, has)) {
+	if (is_chosen(p->work->cpu_choice, sample)) {
 		if (r->sample)
 			put_samples(r, p, t, &spread, id, has);
 	} else {
 		p->work->own.counter[WEFT_COUNTER_SAMPLES_UNSELECTED] += r->sample != NULL;
 	}
-	if (r->wall && is_chosen(p->work->wall_choice, sample, has))
+	if (r->wall && is_chosen(p->work->wall_choice, sample))
 		recording_put_running(r, p, t, &spread, id, has);
 	else if (r->wall && t->timeline)
 		t->timeline->time.is_partial = 1;

@@ -79,18 +79,38 @@ struct recording_trace {
 	int truncated;
 };
 
-/* The same of an event, which has its own. */
-uint32_t recording_event_labels(struct recording *r, const struct walked_event *event);
+/* A sample as the file is to have it: what of its record is written, and what was found out. */
+struct recorded_sample {
+	uint64_t time_ns;
+	uint32_t weight; /* periods; no more than can have passed */
+	uint8_t in_contextual_event, has_key;
+	struct context_key key; /* zeros without has_key */
+};
 
-/* Which labels a sample of @t has: a number for its label_generation in what follows; 0 = none.
- * Of all its samples, in the order in which they were taken. */
+static inline const struct context_key *recorded_key(const struct recorded_sample *s)
+{
+	return s->has_key ? &s->key : NULL;
+}
+
+/* An event, likewise. */
+struct recorded_event {
+	uint64_t begin_ns, end_ns;
+	uint32_t number; /* of its type, in its process */
+	uint32_t values_bytes;
+	const uint8_t *values;
+	struct context_key key; /* zeros: none */
+};
+struct recorded_event recording_event_of(struct recording *r, const struct walked_event *e);
+
+/* Which labels a sample of @t has: a number of label_sets.h; 0 = none. Of all its samples, in the
+ * order in which they were taken. */
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
 			  const struct walked_sample *walked);
 
 /* One sample of CPU time: as many events as its weight says, and its part in a stretch. With the
  * wall engine also the wall-clock samples of the time on a CPU that it stands for. */
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
-		      const struct weft_sample_record *sample, const struct recording_trace *trace);
+		      const struct recorded_sample *sample, const struct recording_trace *trace);
 
 /*
  * Wall-clock samples, in order of time with recording_sample() of the same thread: timeline.h,
@@ -98,13 +118,13 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
  * and at the end of each chunk, for what it has by then.
  */
 void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
-			  struct timeline_item *item);
+			  struct timeline_item *item, uint64_t time_ns);
 /* WALL_MORE and WALL_END. */
 void recording_stay_more(struct recording *r, struct process *p, struct process_thread *t,
 			 const struct wall_word *word);
 /* WALL_DELAY; @seen tells the context that was seen, NULL: the newest sample does. */
 void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
-		     const struct wall_word *word, const struct weft_sample_record *seen);
+		     const struct wall_word *word, const struct recorded_sample *seen);
 
 /* WALL_ACCOUNT, and the last that is heard of the thread: what the samples stand for beside what
  * the kernel says, as a row of weft.ThreadTime. */
@@ -120,11 +140,9 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
  * samples too (session_events.h). */
 void recording_event_type(struct recording *r, struct process *p, const struct type_word *word,
 			  const uint8_t *data, size_t bytes);
-/* An event of such a type, in order of time with the samples of the thread: timeline.h. @labels: a
- * number of label_sets.h. */
+/* An event of such a type, in order of time with the samples of the thread: timeline.h. */
 void recording_event(struct recording *r, struct process *p, struct process_thread *t,
-		     const struct walked_event *e, uint32_t labels,
-		     const struct recording_trace *trace);
+		     const struct recorded_event *e, const struct recording_trace *trace);
 
 /* More lines of settings for what is the recording's own: system events, coroutines. */
 void recording_set(struct recording *r, const char *lines, size_t bytes);
@@ -176,12 +194,13 @@ int recording_roll(struct recording *r, uint64_t now_ns);
 void recording_module(struct process *p, const struct code *code);
 
 /*
- * Ticks beside random looks (lockstep.h). A sample that a tick took, with its
- * label_generation a number of label_sets.h; and the data of a BATCH_LOOKS (looks.h).
+ * Ticks beside random looks (lockstep.h). A sample that a tick took; and the data of a
+ * BATCH_LOOKS (looks.h).
  */
 void recording_tick_sample(struct recording *r, struct process *p,
 			   const struct batch_thread *thread,
-			   const struct weft_sample_record *sample);
+			   const struct weft_sample_record *record,
+			   const struct recorded_sample *sample);
 void recording_looks(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
 void recording_lockstep_free(struct process *p);
 

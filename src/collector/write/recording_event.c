@@ -383,21 +383,31 @@ static size_t fill_values(struct recording *r, struct process *p, const struct e
 	return t->field_count;
 }
 
-static int recording_event_has_context(const struct walked_event *e, uint32_t labels,
-				       struct context_key *out)
+struct recorded_event recording_event_of(struct recording *r, const struct walked_event *e)
 {
-	static const struct context_key nothing;
-	struct context_key key = {
-		.span_id = e->context.span_id,
-		.root_span_id = e->context.root_span_id,
-		.coroutine = e->context.coroutine,
-		.labels = labels,
+	const struct weft_event_context *c = &e->context;
+	struct recorded_event out = {
+		.begin_ns = e->begin_ns,
+		.end_ns = e->end_ns,
+		.number = e->number,
+		.values_bytes = e->values_bytes,
+		.values = walked_event_values(e),
+		.key = {.span_id = c->span_id,
+			.root_span_id = c->root_span_id,
+			.coroutine = c->coroutine,
+			.labels = recording_label_set(r, walked_event_labels(e), c->label_bytes)},
 	};
 
-	memcpy(key.trace_id, e->context.trace_id, sizeof(key.trace_id));
-	memcpy(key.tags, e->context.tags, sizeof(key.tags));
-	*out = key;
-	return memcmp(&key, &nothing, sizeof(key)) != 0;
+	memcpy(out.key.trace_id, c->trace_id, sizeof(out.key.trace_id));
+	memcpy(out.key.tags, c->tags, sizeof(out.key.tags));
+	return out;
+}
+
+static const struct context_key *recording_event_key(const struct recorded_event *e)
+{
+	static const struct context_key nothing;
+
+	return memcmp(&e->key, &nothing, sizeof(nothing)) != 0 ? &e->key : NULL;
 }
 
 /*
@@ -419,14 +429,12 @@ static void extend(struct recording *r, struct process *p, struct process_thread
 }
 
 void recording_event(struct recording *r, struct process *p, struct process_thread *t,
-		     const struct walked_event *e, uint32_t labels,
-		     const struct recording_trace *trace)
+		     const struct recorded_event *e, const struct recording_trace *trace)
 {
 	const struct event_class *c = p->work->classes ? p->work->classes[e->number] : NULL;
 	struct weft_jfr_value v[GIVEN_FIELDS + WEFT_EVENT_FIELDS_MAX];
 	struct value_texts texts;
-	struct context_key key;
-	const struct context_key *has = recording_event_has_context(e, labels, &key) ? &key : NULL;
+	const struct context_key *has = recording_event_key(e);
 	uint64_t begin = e->begin_ns, end = e->end_ns;
 	size_t count = 0;
 
@@ -447,7 +455,7 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 					  ? (int64_t)weft_jfr_stack(r->writer, trace->frame,
 								    trace->count, trace->truncated)
 					  : 0};
-	count += fill_values(r, p, c->def, walked_event_values(e), &texts, v + count);
+	count += fill_values(r, p, c->def, e->values, &texts, v + count);
 	recording_put(r, c->type, v, count);
 	r->chunk.typed++;
 }

@@ -12,19 +12,12 @@
 
 #include <errno.h>
 
-static uint32_t recording_labels_number_of(struct recording *r, const uint8_t *labels,
-					   uint32_t bytes)
+uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes)
 {
 	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;
 
 	recording_note_error(r, number < 0 ? (int)number : 0);
 	return number > 0 ? (uint32_t)number : 0;
-}
-
-uint32_t recording_event_labels(struct recording *r, const struct walked_event *event)
-{
-	return recording_labels_number_of(r, walked_event_labels(event),
-					  event->context.label_bytes);
 }
 
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
@@ -35,7 +28,7 @@ uint32_t recording_labels(struct recording *r, struct process *p, struct process
 	uint32_t number;
 
 	if (sample->label_bytes) {
-		number = recording_labels_number_of(r, walked_labels(walked), sample->label_bytes);
+		number = recording_label_set(r, walked_labels(walked), sample->label_bytes);
 		if (is_own) {
 			t->labels_told = sample->label_generation;
 			t->labels = number;
@@ -79,8 +72,10 @@ void recording_fill_labels(const struct recording *r, uint32_t number, struct we
 
 static void mark_item(struct recording *r, const struct timeline_item *item)
 {
-	if (item)
-		label_sets_mark(r->labels, item->sample.label_generation);
+	if (!item)
+		return;
+	label_sets_mark(r->labels, item->kind == ITEM_EVENT ? item->event.key.labels
+							    : item->sample.key.labels);
 }
 
 static void recording_labels_mark_thread(struct recording *r, const struct process_thread *t)

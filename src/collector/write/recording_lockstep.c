@@ -147,22 +147,23 @@ static void add_clock(struct process_lockstep *l, struct ticked *t, uint64_t gen
 
 void recording_tick_sample(struct recording *r, struct process *p,
 			   const struct batch_thread *thread,
-			   const struct weft_sample_record *sample)
+			   const struct weft_sample_record *record,
+			   const struct recorded_sample *sample)
 {
-	const struct weft_context_snapshot *s = (const void *)&sample->span_id;
+	const struct weft_context_snapshot *s = (const void *)&record->span_id;
 	/* Who asks no CPU clock has an hrtimer beside it, or filters its system calls. */
-	struct process_lockstep *l = sample->record.rsv ? lockstep_of(p) : p->work->lockstep;
+	struct process_lockstep *l = record->record.rsv ? lockstep_of(p) : p->work->lockstep;
 	struct ticked *t = l ? recording_lockstep_thread_of(l, thread->slot) : NULL;
 	struct lockstep_key key[KEYS_MAX];
 
 	if (!t)
 		return;
-	add_clock(l, t, thread->generation, sample->record.rsv, sample->weight * r->period_ns);
+	add_clock(l, t, thread->generation, record->record.rsv, sample->weight * r->period_ns);
 	if (!is_compared(l, t, thread->generation, sample->time_ns) ||
-	    sample->context == WEFT_CONTEXT_BUSY || sample->context == WEFT_CONTEXT_BAD)
+	    record->context == WEFT_CONTEXT_BUSY || record->context == WEFT_CONTEXT_BAD)
 		return;
 	lockstep_add(l->judge, LOCKSTEP_TICKS, sample->time_ns, sample->weight, key,
-		     recording_lockstep_keys_of(r, s, sample->label_generation, key));
+		     recording_lockstep_keys_of(r, s, sample->key.labels, key));
 }
 
 /* ---- looks */

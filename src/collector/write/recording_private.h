@@ -129,8 +129,9 @@ void recording_meet_context(struct recording *r, struct process *p, const struct
 void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
 
-/* In recording_labels.c. Columns for the keys of a set; its values into @v, from the first column
- * on; and sets that nobody speaks of any more go. */
+/* In recording_labels.c. The number of a set, 0 of one without labels; columns for its keys; its
+ * values into @v, from the first column on; and sets that nobody speaks of any more go. */
+uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes);
 void recording_learn_labels(struct recording *r, struct process *p, uint32_t number);
 void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v);
 void recording_forget_labels(struct recording *r);

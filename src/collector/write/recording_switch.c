@@ -17,15 +17,10 @@ static struct context_key recording_switch_key_of(struct recording *r,
 {
 	const struct weft_switch_record *record = &placed->record;
 	struct context_key key = {.span_id = record->span_id, .root_span_id = record->root_span_id};
-	int64_t labels = 0;
 
 	memcpy(key.trace_id, record->trace_id, sizeof(key.trace_id));
 	memcpy(key.tags, placed->tags, sizeof(key.tags));
-	if (record->record.rsv)
-		labels =
-			label_sets_put(r->labels, walked_switch_labels(placed), record->record.rsv);
-	recording_note_error(r, labels < 0 ? (int)labels : 0);
-	key.labels = labels > 0 ? (uint32_t)labels : 0;
+	key.labels = recording_label_set(r, walked_switch_labels(placed), record->record.rsv);
 	return key;
 }
 

@@ -136,21 +136,19 @@ static void recording_wall_end_stay(struct recording *r, struct process *p,
 }
 
 void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
-			  struct timeline_item *item)
+			  struct timeline_item *item, uint64_t time_ns)
 {
 	struct thread_stay *s = &t->timeline->stay;
-	uint64_t time_ns = item->sample.time_ns;
-	int has_key;
 
 	recording_wall_end_stay(r, p, t);
-	has_key = context_of_sample(&item->sample, &s->key);
-	recording_meet_context(r, p, has_key ? &s->key : NULL);
-	recording_extend(r, p, t, has_key ? &s->key : NULL, time_ns, time_ns);
+	s->key = item->sample.key;
+	s->has_key = item->sample.has_key;
+	recording_meet_context(r, p, recording_wall_key_of(s));
+	recording_extend(r, p, t, recording_wall_key_of(s), time_ns, time_ns);
 	timeline_keep(item);
 	s->item = item;
 	s->time_ns = s->end_ns = time_ns;
 	s->samples = item->word.samples ? item->word.samples : 1;
-	s->has_key = (uint8_t)has_key;
 	s->is_split = s->is_apart = 0;
 	t->previous_ns = time_ns;
 }
@@ -190,9 +188,8 @@ void recording_stay_more(struct recording *r, struct process *p, struct process_
 }
 
 /* What knows most of the context of a wait: @seen, and its stack if it is one of the timeline. */
-static const struct weft_sample_record *evidence(const struct timeline *l,
-						 const struct wall_word *word,
-						 const struct weft_sample_record *seen)
+static const struct recorded_sample *
+evidence(const struct timeline *l, const struct wall_word *word, const struct recorded_sample *seen)
 {
 	if (word->is_guess && l->own && l->own->sample.time_ns > word->from_ns)
 		return &l->own->sample;
@@ -201,13 +198,11 @@ static const struct weft_sample_record *evidence(const struct timeline *l,
 
 static int recording_wall_is_in(const struct timeline_item *item, const struct context_key *key)
 {
-	struct context_key its;
+	const struct context_key *its = recorded_key(&item->sample);
 
-	if (item->word.kind && item->word.kind != WALL_SAMPLE)
+	if (item->kind == ITEM_EVENT || (item->kind == ITEM_WORD && item->word.kind != WALL_SAMPLE))
 		return 0;
-	if (!context_of_sample(&item->sample, &its))
-		return !key;
-	return key && memcmp(&its, key, sizeof(its)) == 0;
+	return its && key ? memcmp(its, key, sizeof(*its)) == 0 : its == key;
 }
 
 /* A sample of the thread in that context, nearest in time: before, or after if it waits for its
@@ -224,17 +219,16 @@ static const struct timeline_item *nearest_in(const struct timeline *l,
 }
 
 void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
-		     const struct wall_word *word, const struct weft_sample_record *seen)
+		     const struct wall_word *word, const struct recorded_sample *seen)
 {
-	const struct weft_sample_record *from = evidence(t->timeline, word, seen);
+	const struct recorded_sample *from = evidence(t->timeline, word, seen);
 	const struct timeline_item *like;
-	struct context_key key;
-	struct wall_event e = {.samples = word->samples, .state = WEFT_STATE_WAITING_FOR_CPU};
+	struct wall_event e = {.key = from ? recorded_key(from) : NULL,
+			       .samples = word->samples,
+			       .state = WEFT_STATE_WAITING_FOR_CPU};
 
 	if (!word->samples)
 		return;
-	if (from && context_of_sample(from, &key))
-		e.key = &key;
 	e.time_ns = word->to_ns > t->previous_ns + GAP_NS ? word->to_ns : t->previous_ns + GAP_NS;
 	recording_meet_context(r, p, e.key);
 	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);

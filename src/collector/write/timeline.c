@@ -61,7 +61,7 @@ static void timeline_enter(struct timelines *all, struct timeline *l, struct tim
 }
 
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, const struct weft_sample_record *sample,
+		 const struct batch_thread *thread, const struct recorded_sample *sample,
 		 const struct recording_trace *trace, const struct wall_word *word)
 {
 	struct timeline *l = timeline_of(p, t, thread);
@@ -78,11 +78,11 @@ int timeline_put(struct timelines *all, struct process *p, struct process_thread
 }
 
 int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
-		       const struct batch_thread *thread, const struct walked_event *event,
-		       uint32_t labels, const struct recording_trace *trace)
+		       const struct batch_thread *thread, const struct recorded_event *event,
+		       const struct recording_trace *trace)
 {
 	struct timeline *l = timeline_of(p, t, thread);
-	struct timeline_item *item = l ? timeline_item_of_event(event, labels, trace) : NULL;
+	struct timeline_item *item = l ? timeline_item_of_event(event, trace) : NULL;
 
 	if (!item)
 		return -ENOMEM;
@@ -112,9 +112,9 @@ static void write_delay(struct timelines *all, struct timeline *l, struct timeli
 	const struct wall_word *word = &item->word;
 	uint32_t before = l->early.samples;
 
-	if (l->newest || word->bytes > sizeof(*word)) {
+	if (l->newest || item->has_sample) {
 		recording_delay(all->recording, l->process, l->thread, word,
-				word->bytes > sizeof(*word) ? &item->sample : NULL);
+				item->has_sample ? &item->sample : NULL);
 		l->stay.is_newest = 0;
 		return;
 	}
@@ -126,14 +126,15 @@ static void timeline_write_sample(struct timelines *all, struct timeline *l,
 				  struct timeline_item *item)
 {
 	struct process_thread *t = l->thread;
-	int is_own = item->word.kind == 0;
+	int is_own = item->kind == ITEM_SAMPLE;
+	struct recorded_sample sample = item->sample;
 
-	if (item->sample.time_ns <= t->previous_ns + GAP_NS)
-		item->sample.time_ns = t->previous_ns + GAP_NS;
+	if (sample.time_ns <= t->previous_ns + GAP_NS)
+		sample.time_ns = t->previous_ns + GAP_NS;
 	if (is_own)
-		recording_sample(all->recording, l->process, t, &item->sample, &item->trace);
+		recording_sample(all->recording, l->process, t, &sample, &item->trace);
 	else
-		recording_stay_begin(all->recording, l->process, t, item);
+		recording_stay_begin(all->recording, l->process, t, item, sample.time_ns);
 	l->stay.is_newest = !is_own;
 	timeline_remember(&l->newest, item);
 	if (is_own)
@@ -144,15 +145,14 @@ static void timeline_write_sample(struct timelines *all, struct timeline *l,
 
 static void write_event(struct timelines *all, struct timeline *l, struct timeline_item *item)
 {
-	recording_event(all->recording, l->process, l->thread, item->event,
-			item->sample.label_generation, &item->trace);
+	recording_event(all->recording, l->process, l->thread, &item->event, &item->trace);
 	l->stay.is_newest = 0;
 }
 
 static void timeline_write_item(struct timelines *all, struct timeline *l,
 				struct timeline_item *item)
 {
-	if (item->event) {
+	if (item->kind == ITEM_EVENT) {
 		write_event(all, l, item);
 		return;
 	}

@@ -28,14 +28,24 @@
 /* The longest time between two looks at one thread, and as above. */
 #define TIMELINE_LINGER_NS UINT64_C(1500000000)
 
-/* A sample of the thread's own (word.kind 0), one from outside, or a word about that. */
+enum timeline_kind {
+	ITEM_SAMPLE, /* of the thread's own */
+	ITEM_WORD,   /* from outside; a sample may have come with it */
+	ITEM_EVENT,
+};
+
+/* Does not change while it waits. */
 struct timeline_item {
 	struct timeline_item *next;
-	uint64_t time_ns;
+	uint64_t time_ns; /* its turn */
 	uint32_t refs;
-	struct wall_word word;
-	struct weft_sample_record sample;
-	struct walked_event *event; /* not NULL: an event, and only its labels are in @sample */
+	uint8_t kind;          /* enum timeline_kind */
+	uint8_t has_sample;    /* else it is zeros */
+	struct wall_word word; /* of ITEM_WORD; else zeros */
+	union {
+		struct recorded_sample sample;
+		struct recorded_event event; /* of ITEM_EVENT */
+	};
 	struct recording_trace trace;
 	struct weft_jfr_frame frame[];
 };
@@ -91,13 +101,13 @@ struct timelines {
 /* Takes a sample of @t, whose slot @thread tells. @word NULL: of its own; else it is what came
  * from outside, and @sample is NULL unless one follows that. 0 or -ENOMEM. */
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, const struct weft_sample_record *sample,
+		 const struct batch_thread *thread, const struct recorded_sample *sample,
 		 const struct recording_trace *trace, const struct wall_word *word);
 
 /* Takes an event of @t, at its end, likewise. */
 int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
-		       const struct batch_thread *thread, const struct walked_event *event,
-		       uint32_t labels, const struct recording_trace *trace);
+		       const struct batch_thread *thread, const struct recorded_event *event,
+		       const struct recording_trace *trace);
 
 /* The thread has ended: it is written and dropped when nothing of it can come any more. */
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
@@ -111,9 +121,9 @@ void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once);
 void timelines_close(struct timelines *all, struct process *p);
 
 /* As of timeline_put(); held once. NULL: out of memory. */
-struct timeline_item *timeline_item_of_event(const struct walked_event *event, uint32_t labels,
+struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
 					     const struct recording_trace *trace);
-struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
+struct timeline_item *timeline_item_new(const struct recorded_sample *sample,
 					const struct recording_trace *trace,
 					const struct wall_word *word);
 void timeline_keep(struct timeline_item *item);

@@ -2,8 +2,6 @@
 /* What waits in a timeline, and what is remembered of it: see timeline.h. */
 #include "collector/write/timeline.h"
 
-#include "collector/walk/walking.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,27 +14,28 @@ static void take_trace(struct timeline_item *item, const struct recording_trace 
 	item->trace = (struct recording_trace){item->frame, frames, trace && trace->truncated};
 }
 
-/* The event stands behind the frames, without its stack: that is named by now. */
-struct timeline_item *timeline_item_of_event(const struct walked_event *event, uint32_t labels,
+/* The values stand behind the frames. */
+struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
 					     const struct recording_trace *trace)
 {
-	size_t bytes = sizeof(*event) + event->values_bytes;
 	size_t frames = trace->count * sizeof(trace->frame[0]);
-	struct timeline_item *item = calloc(1, sizeof(*item) + frames + bytes);
+	struct timeline_item *item = calloc(1, sizeof(*item) + frames + event->values_bytes);
+	uint8_t *values;
 
 	if (!item)
 		return NULL;
 	item->refs = 1;
-	item->sample.label_generation = labels;
+	item->kind = ITEM_EVENT;
 	take_trace(item, trace);
-	item->event = (void *)((uint8_t *)item->frame + frames);
-	memcpy(item->event, event, bytes);
-	item->event->stack_bytes = item->event->context.label_bytes = 0;
+	values = (uint8_t *)item->frame + frames;
+	memcpy(values, event->values, event->values_bytes);
+	item->event = *event;
+	item->event.values = values;
 	item->time_ns = event->end_ns;
 	return item;
 }
 
-struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
+struct timeline_item *timeline_item_new(const struct recorded_sample *sample,
 					const struct recording_trace *trace,
 					const struct wall_word *word)
 {
@@ -46,6 +45,8 @@ struct timeline_item *timeline_item_new(const struct weft_sample_record *sample,
 	if (!item)
 		return NULL;
 	item->refs = 1;
+	item->kind = word ? ITEM_WORD : ITEM_SAMPLE;
+	item->has_sample = sample != NULL;
 	if (word)
 		item->word = *word;
 	if (sample)

@@ -77,8 +77,21 @@ static void count_walk(struct process *p, const struct walked_stack *walked)
 	p->work->own.counter[WEFT_COUNTER_FP_SCANNED] += walked->scanned;
 }
 
+static struct recorded_sample worker_sample_of(const struct weft_sample_record *record,
+					       uint32_t labels, uint32_t weight)
+{
+	struct recorded_sample s = {
+		.time_ns = record->time_ns,
+		.weight = weight,
+		.in_contextual_event = (record->flags & WEFT_SAMPLE_IN_CONTEXT) != 0,
+	};
+
+	s.has_key = (uint8_t)context_of_sample(record, labels, &s.key);
+	return s;
+}
+
 static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
-			const struct weft_sample_record *sample, const struct wall_word *word)
+			const struct recorded_sample *sample, const struct wall_word *word)
 {
 	const struct recording_stack *stack = w->stack;
 	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
@@ -101,23 +114,25 @@ static void take_samples(struct worker *w, const struct batch *b)
 		return;
 	}
 	while (at < b->bytes) {
-		struct walked_sample *walked = (void *)(uintptr_t)(b->data + at);
-		struct weft_sample_record *sample = &walked->sample;
+		const struct walked_sample *walked = (const void *)(b->data + at);
+		const struct weft_sample_record *record = &walked->sample;
+		uint32_t labels = recording_labels(w->recording, b->process, t, walked);
+		struct recorded_sample sample;
 
 		at += walked->bytes;
 		if (!wanted) {
 			b->process->work->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
-			recording_labels(w->recording, b->process, t, walked);
 			continue;
 		}
-		sample->label_generation = recording_labels(w->recording, b->process, t, walked);
 		naming_stack(&w->naming, b->process, &walked->stack, w->stack);
 		count_walk(b->process, &walked->stack);
-		sample->weight = worker_weight_of(w, t, b->process, sample);
-		t->taken_ns = sample->time_ns;
-		if (sample->flags & WEFT_SAMPLE_TICK)
-			recording_tick_sample(w->recording, b->process, &b->thread, sample);
-		take_sample(w, b, t, sample, NULL);
+		sample = worker_sample_of(record, labels,
+					  worker_weight_of(w, t, b->process, record));
+		t->taken_ns = record->time_ns;
+		if (record->flags & WEFT_SAMPLE_TICK)
+			recording_tick_sample(w->recording, b->process, &b->thread, record,
+					      &sample);
+		take_sample(w, b, t, &sample, NULL);
 	}
 }
 
@@ -136,14 +151,14 @@ static void worker_take_event(struct worker *w, const struct batch *b, struct pr
 {
 	const struct walked_stack *walked = walked_event_stack(event);
 	struct recording_stack *stack = w->stack;
-	uint32_t labels = recording_event_labels(w->recording, event);
+	struct recorded_event recorded = recording_event_of(w->recording, event);
 
 	stack->count = 0;
 	stack->truncated = 0;
 	if (walked)
 		naming_event_stack(&w->naming, b->process, walked, stack);
 	if (timeline_put_event(
-		    &w->timelines, b->process, t, &b->thread, event, labels,
+		    &w->timelines, b->process, t, &b->thread, &recorded,
 		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
 		note_memory(w);
 }
@@ -195,15 +210,18 @@ static void take_wall(struct worker *w, const struct batch *b)
 	}
 	while (at + sizeof(struct wall_word) <= b->bytes) {
 		const struct wall_word *word = (const void *)(b->data + at);
-		struct walked_sample *walked = (void *)(uintptr_t)(word + 1);
+		const struct walked_sample *walked = (const void *)(word + 1);
 
 		at += word->bytes;
 		if (word->bytes > sizeof(*word)) {
-			walked->sample.label_generation =
-				recording_labels(w->recording, b->process, t, walked);
+			struct recorded_sample sample = worker_sample_of(
+				&walked->sample,
+				recording_labels(w->recording, b->process, t, walked),
+				walked->sample.weight);
+
 			naming_stack(&w->naming, b->process, &walked->stack, w->stack);
 			count_walk(b->process, &walked->stack);
-			take_sample(w, b, t, &walked->sample, word);
+			take_sample(w, b, t, &sample, word);
 		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
 					word)) {
 			note_memory(w);

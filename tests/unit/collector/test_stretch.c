@@ -71,20 +71,22 @@ static void which_samples_have_a_context(void **state)
 
 	(void)state;
 	memset(r.trace_id, 1, sizeof(r.trace_id));
-	assert_int_equal(context_of_sample(&r, &k), 1);
+	assert_int_equal(context_of_sample(&r, 0, &k), 1);
 	assert_int_equal(k.span_id, 3);
 	assert_int_equal(k.trace_id[0], 0); /* not valid for this record */
 	r.context = WEFT_CONTEXT_TRACE;
-	assert_int_equal(context_of_sample(&r, &k), 1);
+	assert_int_equal(context_of_sample(&r, 0, &k), 1);
 	assert_int_equal(k.trace_id[0], 1);
 	for (int bad = WEFT_CONTEXT_BUSY; bad <= WEFT_CONTEXT_SLOTLESS; bad++) {
 		r.context = (uint8_t)bad;
-		assert_int_equal(context_of_sample(&r, &k), 0);
+		assert_int_equal(context_of_sample(&r, 0, &k), 0);
 	}
 	r = (struct weft_sample_record){.context = WEFT_CONTEXT_IDS};
-	assert_int_equal(context_of_sample(&r, &k), 0);
+	assert_int_equal(context_of_sample(&r, 0, &k), 0);
+	assert_int_equal(context_of_sample(&r, 5, &k), 1);
+	assert_int_equal(k.labels, 5);
 	r.tags[9] = 1;
-	assert_int_equal(context_of_sample(&r, &k), 1);
+	assert_int_equal(context_of_sample(&r, 0, &k), 1);
 }
 
 static void one_period_is_one_event_at_its_time(void **state)
