@@ -78,14 +78,14 @@ static int declare_types(struct recording *r)
 	struct weft_jfr_writer *w = r->writer;
 
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
-	r->thread_cpu = declare_thread_cpu(w);
-	r->thread_time = declare_thread_time(w);
-	r->counter = declare_counter(w);
-	r->histogram = declare_histogram(w);
-	r->recording = declare_recording(w);
-	r->process = declare_process(w);
-	r->clock = declare_clock(w);
-	r->module = declare_module(w);
+	r->thread_cpu = declare_plain(w, PLAIN_THREAD_CPU);
+	r->thread_time = declare_plain(w, PLAIN_THREAD_TIME);
+	r->counter = declare_plain(w, PLAIN_COUNTER);
+	r->histogram = declare_plain(w, PLAIN_HISTOGRAM);
+	r->recording = declare_plain(w, PLAIN_RECORDING);
+	r->process = declare_plain(w, PLAIN_PROCESS);
+	r->clock = declare_plain(w, PLAIN_CLOCK);
+	r->module = declare_plain(w, PLAIN_MODULE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)

@@ -37,7 +37,7 @@ void recording_put_setting(struct recording *r, const struct weft_jfr_type *type
 static const struct weft_jfr_type *warning_type(struct recording *r)
 {
 	if (!r->warning)
-		r->warning = declare_warning(r->writer);
+		r->warning = declare_plain(r->writer, PLAIN_WARNING);
 	return r->warning;
 }
 

@@ -212,22 +212,6 @@ static const struct weft_jfr_field warning_fields[] = {
 	TEXT(RECORDING_FIELD_MESSAGE, "Message"),
 };
 
-static struct weft_jfr_type *recording_types_declare(struct weft_jfr_writer *w, const char *name,
-						     const char *label,
-						     const struct weft_jfr_field *fields,
-						     size_t count)
-{
-	struct weft_jfr_type_def def = {
-		.name = name,
-		.label = label,
-		.category = category,
-		.fields = fields,
-		.field_count = count,
-	};
-
-	return weft_jfr_type(w, &def);
-}
-
 static struct weft_jfr_field column_field(const struct tag_columns *tags, size_t column,
 					  unsigned int flags)
 {
@@ -344,58 +328,35 @@ struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
 }
 
-struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_THREAD_CPU, "Thread CPU Time",
-				       thread_cpu_fields, COUNT_OF(thread_cpu_fields));
-}
+#define FIELDS(fields) fields, COUNT_OF(fields)
 
-struct weft_jfr_type *declare_thread_time(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_THREAD_TIME, "Thread Time", thread_time_fields,
-				       COUNT_OF(thread_time_fields));
-}
+static const struct {
+	const char *name, *label;
+	const struct weft_jfr_field *fields;
+	size_t field_count;
+} plain[] = {
+	[PLAIN_THREAD_CPU] = {RECORDING_THREAD_CPU, "Thread CPU Time", FIELDS(thread_cpu_fields)},
+	[PLAIN_THREAD_TIME] = {RECORDING_THREAD_TIME, "Thread Time", FIELDS(thread_time_fields)},
+	[PLAIN_COUNTER] = {RECORDING_COUNTER, "Counter", FIELDS(counter_fields)},
+	[PLAIN_HISTOGRAM] = {RECORDING_HISTOGRAM, "Histogram", FIELDS(histogram_fields)},
+	[PLAIN_RECORDING] = {RECORDING_RECORDING, "Recording", FIELDS(recording_fields)},
+	[PLAIN_PROCESS] = {RECORDING_PROCESS, "Process", FIELDS(process_fields)},
+	[PLAIN_CLOCK] = {RECORDING_CLOCK, "Clock", FIELDS(clock_fields)},
+	[PLAIN_MODULE] = {RECORDING_MODULE, "Module", FIELDS(module_fields)},
+	[PLAIN_WARNING] = {RECORDING_WARNING, "Warning", FIELDS(warning_fields)},
+};
 
-struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w)
+struct weft_jfr_type *declare_plain(struct weft_jfr_writer *w, enum plain_type which)
 {
-	return recording_types_declare(w, RECORDING_COUNTER, "Counter", counter_fields,
-				       COUNT_OF(counter_fields));
-}
+	struct weft_jfr_type_def def = {
+		.name = plain[which].name,
+		.label = plain[which].label,
+		.category = category,
+		.fields = plain[which].fields,
+		.field_count = plain[which].field_count,
+	};
 
-struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_HISTOGRAM, "Histogram", histogram_fields,
-				       COUNT_OF(histogram_fields));
-}
-
-struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_RECORDING, "Recording", recording_fields,
-				       COUNT_OF(recording_fields));
-}
-
-struct weft_jfr_type *declare_process(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_PROCESS, "Process", process_fields,
-				       COUNT_OF(process_fields));
-}
-
-struct weft_jfr_type *declare_clock(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_CLOCK, "Clock", clock_fields,
-				       COUNT_OF(clock_fields));
-}
-
-struct weft_jfr_type *declare_module(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_MODULE, "Module", module_fields,
-				       COUNT_OF(module_fields));
-}
-
-struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w)
-{
-	return recording_types_declare(w, RECORDING_WARNING, "Warning", warning_fields,
-				       COUNT_OF(warning_fields));
+	return weft_jfr_type(w, &def);
 }
 
 void tag_columns_free(struct tag_columns *c)

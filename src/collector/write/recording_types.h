@@ -49,14 +49,18 @@ struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
 					    const struct tag_columns *tags);
 struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
 					     const struct tag_columns *tags);
-struct weft_jfr_type *declare_thread_cpu(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_thread_time(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_counter(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_histogram(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_recording(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_process(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_clock(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_module(struct weft_jfr_writer *w);
-struct weft_jfr_type *declare_warning(struct weft_jfr_writer *w);
+/* Types that have none of these columns. */
+enum plain_type {
+	PLAIN_THREAD_CPU,
+	PLAIN_THREAD_TIME,
+	PLAIN_COUNTER,
+	PLAIN_HISTOGRAM,
+	PLAIN_RECORDING,
+	PLAIN_PROCESS,
+	PLAIN_CLOCK,
+	PLAIN_MODULE,
+	PLAIN_WARNING
+};
+struct weft_jfr_type *declare_plain(struct weft_jfr_writer *w, enum plain_type which);
 
 #endif
