@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A file that appears whole or not at all, and its permissions: see output.h. */
 #include "base/output.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole chunk: header (68 bytes, big endian), metadata event, the events, and one
- * checkpoint event with the pool entries that they use. State byte 0: it is complete.
+ * Writes a whole chunk: the chunk header (68 bytes, big endian), the metadata event, the events,
+ * and one checkpoint event with the entries of constant pools that they use. The header's state
+ * byte is 0, which tells readers that the chunk is complete.
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"

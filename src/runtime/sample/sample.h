@@ -8,7 +8,7 @@
  * stack, and call nothing that may wait. Every signal is either ours, by the session's cookie, or
  * passed on to the program's own action.
  *
- *   sampler.c       the handlers: one sample of one thread
+ *   sampler.c       the handlers: a sample and its weight
  *   orders.c        handler of the priming signal
  *   sample_labels.c a sample's labels, recorded once
  *   registers.h     registers out of a ucontext

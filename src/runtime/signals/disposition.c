@@ -2,7 +2,7 @@
 /*
  * The signals that weft handles while the program is shown its own action for them: SIGPROF and the
  * priming signal. While our action is installed, the program's is kept here. It is carried out for
- * signals that are not ours, and installed again at the end.
+ * signals that are not ours (weft_disposition_deliver), and installed again at the end.
  *
  * Two copies and a version: a writer fills the copy that nobody reads, and then publishes it.
  * Writers (install, uninstall, calls of sigaction) exclude each other by a lock, on which they spin

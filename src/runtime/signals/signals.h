@@ -6,7 +6,7 @@
  * Runs on any thread, in handlers too, and before the constructor: async-signal-safe. An action
  * that the program sets at the very moment that ours is installed or removed is not lost.
  *
- *   disposition.c  actions kept, carried out, put back
+ *   disposition.c  actions kept, signals passed on to them
  *   altstack.c     stacks too small for signals
  */
 #ifndef WEFT_RUNTIME_SIGNALS_ROOM_H
