@@ -10,7 +10,7 @@
 #define WEFT_PRINT_FORM_H
 
 #include "print/plan.h"
-#include "print/sink.h"
+#include "base/text/sink.h"
 
 #include <weft/jfr.h>
 

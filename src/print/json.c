@@ -4,7 +4,7 @@
  * finite is null.
  */
 #include "print/form.h"
-#include "print/utf8.h"
+#include "base/text/utf8.h"
 
 #include <math.h>
 #include <stdio.h>

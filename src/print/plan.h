@@ -6,7 +6,7 @@
 #ifndef WEFT_PRINT_PLAN_H
 #define WEFT_PRINT_PLAN_H
 
-#include "print/sink.h"
+#include "base/text/sink.h"
 #include "print/times.h"
 
 #include <weft/jfr.h>

@@ -19,11 +19,9 @@
  *   xml.c         XML
  *   times.c       times as Java writes them
  *   decimal.c     floating-point, likewise
- *   utf8.h        texts, code point by code point
  *   common_time.c one clock for all chunks
  *   context.c     contextual events that are open
  *   crossing.c    and those of other chunks
- *   sink.c        where bytes go
  */
 #ifndef WEFT_PRINT_PRINT_H
 #define WEFT_PRINT_PRINT_H

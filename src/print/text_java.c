@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "print/text_java.h"
 
-#include "print/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 

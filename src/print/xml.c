@@ -4,7 +4,7 @@
  * surrogate pairs) become U+FFFD, or nothing could read it.
  */
 #include "print/form.h"
-#include "print/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "jfr/read/reader.h"
 #include "print/form.h"
 #include "print/print.h"
-#include "print/utf8.h"
+#include "base/text/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>

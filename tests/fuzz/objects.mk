@@ -4,7 +4,7 @@
 # again, all of it when the flags are others.
 #
 #	make -f objects.mk ROOT=../.. OUT=libweft-fuzz.a DIR=objects CLANG=clang FLAGS=...
-ROOMS := base proc unwind print $(foreach d,elf jfr collector reader,$(d) $(d)/*) coro/engine coro/look \
+ROOMS := base base/text proc unwind print $(foreach d,elf jfr collector reader,$(d) $(d)/*) coro/engine coro/look \
 	$(patsubst %,report/%,read sum show view diff)
 SOURCES := $(foreach d,$(ROOMS),$(wildcard $(ROOT)/src/$(d)/*.c)) \
 	$(ROOT)/src/runtime/stack/module_map.c $(ROOT)/src/runtime/stack/tables.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "print/sink.h"
+#include "base/text/sink.h"
 
 #include "base/output.h"
 

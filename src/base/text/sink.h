@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where printed bytes go: through a buffer to an output, or into memory that grows. The first
+ * Where bytes that are formatted go: through a buffer to an output, or into memory that grows. The first
  * error stays (rc) and makes all that follows do nothing: check once at the end.
  */
-#ifndef WEFT_PRINT_SINK_H
-#define WEFT_PRINT_SINK_H
+#ifndef WEFT_BASE_SINK_H
+#define WEFT_BASE_SINK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of a recording, which may be any bytes, code point by code point. */
-#ifndef WEFT_PRINT_UTF8_H
-#define WEFT_PRINT_UTF8_H
+#ifndef WEFT_BASE_UTF8_H
+#define WEFT_BASE_UTF8_H
 
 #include <stdint.h>
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formatted output that may be larger than memory. Runs on its caller's thread, outside the
+ * recorded program; the first error stays in the sink.
+ *
+ *   sink.c       bytes to an output or into memory
+ *   utf8.h       texts, code point by code point
+ */
+#ifndef WEFT_BASE_TEXT_ROOM_H
+#define WEFT_BASE_TEXT_ROOM_H
+
+#endif
