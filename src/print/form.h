@@ -9,8 +9,8 @@
 #ifndef WEFT_PRINT_FORM_H
 #define WEFT_PRINT_FORM_H
 
-#include "print/plan.h"
 #include "base/text/sink.h"
+#include "print/plan.h"
 
 #include <weft/jfr.h>
 

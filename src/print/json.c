@@ -4,201 +4,140 @@
  * finite is null.
  */
 #include "print/form.h"
-#include "base/text/utf8.h"
+
+#include "base/text/json_write.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define STEP 2
-#define EVENT_INDENT 6
+#define EVENT_INDENT 4
 
-static void json_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-			   size_t indent);
+/* As the JDK sets them. */
+static const struct json_shape json_fields = {
+	.comma = ", ", .colon = ": ", .has_lines = 1, .opens_empty = 1};
 
-static void put_unit(struct sink *s, uint32_t unit)
-{
-	static const char hex[] = "0123456789abcdef";
-	char text[6] = {
-		'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
-		hex[unit & 15]};
-
-	sink_put(s, text, sizeof(text));
-}
-
-static void json_put_special(struct sink *s, uint32_t c)
-{
-	static const char names[] = "btnvfr"; /* from 8; there is no \v */
-
-	if (c == '"' || c == '\\' || c == '/') {
-		sink_char(s, '\\');
-		sink_char(s, (char)c);
-	} else if (c >= 8 && c <= 13 && c != 11) {
-		sink_char(s, '\\');
-		sink_char(s, names[c - 8]);
-	} else if (c == 0x7F) {
-		sink_char(s, (char)c);
-	} else if (c > 0xFFFF) {
-		put_unit(s, 0xD800 + ((c - 0x10000) >> 10));
-		put_unit(s, 0xDC00 + ((c - 0x10000) & 0x3FF));
-	} else {
-		put_unit(s, c);
-	}
-}
-
-static int json_is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '/';
-}
-
-static void json_put_string(struct sink *s, const char *data, size_t bytes)
-{
-	const unsigned char *at = (const unsigned char *)data, *end = at + bytes;
-
-	sink_char(s, '"');
-	while (at < end) {
-		const unsigned char *run = at;
-
-		while (at < end && json_is_plain(*at))
-			at++;
-		sink_put(s, (const char *)run, (size_t)(at - run));
-		if (at < end)
-			json_put_special(s, utf8_next(&at, end));
-	}
-	sink_char(s, '"');
-}
+static void json_put_value(struct walk *w, struct json_writer *j, struct plan_field *f,
+			   const struct weft_jfr_node *n);
 
 static void json_put_key(struct sink *s, const char *name)
 {
-	json_put_string(s, name, strlen(name));
-	sink_text(s, ": ");
+	json_write_quoted(s, name, strlen(name));
+	sink_text(s, json_fields.colon);
 }
 
-static void json_put_number(struct walk *w, const struct plan_field *f,
+static void json_put_number(struct walk *w, struct json_writer *j, const struct plan_field *f,
 			    const struct weft_jfr_node *n)
 {
 	char text[TIMES_ROOM];
-	size_t bytes;
+	size_t bytes = 0;
 
+	json_write_made(j, NULL, "", 0);
 	if (n->shape == WEFT_JFR_V_NUMBER && f->kind == PLAN_CHAR) {
-		uint32_t unit = (uint32_t)n->number & 0xFFFF;
-
 		sink_char(w->s, '"');
-		if (unit < 0x7F && json_is_plain((unsigned char)unit))
-			sink_char(w->s, (char)unit);
-		else
-			json_put_special(w->s, unit);
+		json_write_character(w->s, (uint32_t)n->number & 0xFFFF);
 		sink_char(w->s, '"');
 		return;
 	}
-	bytes = n->shape == WEFT_JFR_V_NUMBER ? walk_iso(w, f, n->number, text) : 0;
+	if (n->shape == WEFT_JFR_V_NUMBER)
+		bytes = walk_iso(w, f, n->number, text);
 	if (bytes)
-		json_put_string(w->s, text, bytes);
+		json_write_quoted(w->s, text, bytes);
 	else if (n->shape == WEFT_JFR_V_REAL && !isfinite(n->real))
 		sink_text(w->s, "null");
 	else
 		walk_number(w, f, n);
 }
 
-static void json_put_object(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-			    size_t indent)
+static void json_put_object(struct walk *w, struct json_writer *j, struct plan_field *f,
+			    const struct weft_jfr_node *n)
 {
 	struct plan *p = walk_plan(w, f, n);
 
-	sink_put(w->s, "{\n", 2);
+	json_write_object(j, NULL);
 	for (size_t i = 0; p && i < p->count && i < n->many.count; i++) {
-		if (i)
-			sink_put(w->s, ", \n", 3);
-		sink_spaces(w->s, indent + STEP);
-		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		json_put_value(w, &p->fields[i], &n->many.item[i], indent + STEP);
+		json_write_made_key(j, p->fields[i].key, p->fields[i].key_bytes);
+		json_put_value(w, j, &p->fields[i], &n->many.item[i]);
 	}
-	sink_char(w->s, '\n');
-	sink_spaces(w->s, indent);
-	sink_char(w->s, '}');
+	json_write_object_end(j);
 }
 
-static void json_put_array(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-			   size_t indent)
+static void json_put_array(struct walk *w, struct json_writer *j, struct plan_field *f,
+			   const struct weft_jfr_node *n)
 {
 	size_t shown = walk_shown(w, f, n);
 
-	sink_char(w->s, '[');
-	for (size_t i = 0; i < shown && w->budget; i++) {
-		if (i)
-			sink_put(w->s, ", ", 2);
-		json_put_value(w, f, &n->many.item[i], indent);
-	}
+	json_write_array(j, NULL);
+	for (size_t i = 0; i < shown && w->budget; i++)
+		json_put_value(w, j, f, &n->many.item[i]);
 	w->is_cut |= shown && !w->budget;
-	sink_char(w->s, ']');
+	json_write_array_end(j);
 }
 
-static void json_put_value(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
-			   size_t indent)
+static void json_put_value(struct walk *w, struct json_writer *j, struct plan_field *f,
+			   const struct weft_jfr_node *n)
 {
 	if (!walk_spend(w) || n->shape == WEFT_JFR_V_NULL)
-		sink_text(w->s, "null");
+		json_write_null(j, NULL);
 	else if (n->shape == WEFT_JFR_V_STRUCT)
-		json_put_object(w, f, n, indent);
+		json_put_object(w, j, f, n);
 	else if (n->shape == WEFT_JFR_V_ARRAY)
-		json_put_array(w, f, n, indent);
+		json_put_array(w, j, f, n);
 	else if (n->shape == WEFT_JFR_V_STRING)
-		json_put_string(w->s, n->string.data, n->string.bytes);
+		json_write_ascii(j, NULL, n->string.data, n->string.bytes);
 	else
-		json_put_number(w, f, n);
+		json_put_number(w, j, f, n);
 }
 
 /* "type" and "values" of an event, or of the contextual fields of one. */
-static void put_body(struct walk *w, struct plan *p, const struct weft_jfr_event_view *e,
-		     int contextual_only, size_t indent)
+static void json_put_body(struct walk *w, struct json_writer *j, struct plan *p,
+			  const struct weft_jfr_event_view *e, int contextual_only)
 {
 	const char *name = weft_jfr_class_name(p->class);
-	int count = 0;
 
-	sink_spaces(w->s, indent);
-	sink_text(w->s, "\"type\": ");
-	json_put_string(w->s, name, strlen(name));
-	sink_put(w->s, ", \n", 3);
-	sink_spaces(w->s, indent);
-	sink_text(w->s, "\"values\": {\n");
+	json_write_ascii(j, "type", name, strlen(name));
+	json_write_object(j, "values");
 	for (size_t i = 0; i < p->count && i < e->field_count; i++) {
 		if (contextual_only && !p->fields[i].is_contextual)
 			continue;
-		if (count++)
-			sink_put(w->s, ", \n", 3);
-		sink_spaces(w->s, indent + STEP);
-		sink_put(w->s, p->fields[i].key, p->fields[i].key_bytes);
-		json_put_value(w, &p->fields[i], &e->fields[i], indent + STEP);
+		json_write_made_key(j, p->fields[i].key, p->fields[i].key_bytes);
+		json_put_value(w, j, &p->fields[i], &e->fields[i]);
 	}
-	sink_char(w->s, '\n');
-	sink_spaces(w->s, indent);
-	sink_char(w->s, '}');
+	json_write_object_end(j);
 }
 
-static void put_contexts(struct sink *s, const struct form_event *e)
+static struct json_writer json_writer_at(struct walk *w, size_t indent)
 {
-	sink_text(s, ", \n      \"context\": [");
-	for (size_t i = 0; i < e->context_count; i++) {
-		if (i)
-			sink_put(s, ", ", 2);
-		sink_put(s, e->contexts[i].text, e->contexts[i].bytes);
-	}
-	sink_char(s, ']');
+	return (struct json_writer){.s = w->s,
+				    .object = &json_fields,
+				    .array = &json_shape_spaced,
+				    .step = STEP,
+				    .indent = indent};
 }
 
 static void json_event(struct walk *w, const struct form_event *e)
 {
-	sink_text(w->s, e->is_first ? "{\n" : ", {\n");
-	put_body(w, e->plan, e->view, 0, EVENT_INDENT);
-	if (e->contexts)
-		put_contexts(w->s, e);
-	sink_text(w->s, "\n    }");
+	struct json_writer j = json_writer_at(w, EVENT_INDENT);
+
+	j.has_member = !e->is_first;
+	json_write_object(&j, NULL);
+	json_put_body(w, &j, e->plan, e->view, 0);
+	if (e->contexts) {
+		json_write_array(&j, "context");
+		for (size_t i = 0; i < e->context_count; i++)
+			json_write_made(&j, NULL, e->contexts[i].text, e->contexts[i].bytes);
+		json_write_array_end(&j);
+	}
+	json_write_object_end(&j);
 }
 
 static void json_context(struct walk *w, struct plan *p, const struct weft_jfr_event_view *e)
 {
-	sink_text(w->s, "{\n");
-	put_body(w, p, e, 1, EVENT_INDENT + STEP);
-	sink_text(w->s, "\n      }");
+	struct json_writer j = json_writer_at(w, EVENT_INDENT + STEP);
+
+	json_write_root(&j);
+	json_write_object(&j, NULL);
+	json_put_body(w, &j, p, e, 1);
+	json_write_object_end(&j);
 }
 
 const struct form form_json = {

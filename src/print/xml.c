@@ -3,8 +3,8 @@
  * The XML form. Texts are ASCII; characters that XML 1.0 has not (control characters, halves of
  * surrogate pairs) become U+FFFD, or nothing could read it.
  */
-#include "print/form.h"
 #include "base/text/utf8.h"
+#include "print/form.h"
 
 #include <stdio.h>
 

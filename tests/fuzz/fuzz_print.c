@@ -4,10 +4,10 @@
  * What comes out is always whole: JSON that parses, XML that is well-formed, text that no
  * terminal obeys.
  */
+#include "base/text/utf8.h"
 #include "jfr/read/reader.h"
 #include "print/form.h"
 #include "print/print.h"
-#include "base/text/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>

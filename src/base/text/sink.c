@@ -89,16 +89,20 @@ void sink_spaces(struct sink *s, size_t count)
 	sink_put(s, blanks, count);
 }
 
-void sink_number(struct sink *s, int64_t number)
+void sink_unsigned(struct sink *s, uint64_t number)
 {
-	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-	char digits[24], *at = digits + sizeof(digits);
+	char digits[20], *at = digits + sizeof(digits);
 
 	do {
-		*--at = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest);
-	if (number < 0)
-		*--at = '-';
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
 	sink_put(s, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void sink_number(struct sink *s, int64_t number)
+{
+	if (number < 0)
+		sink_char(s, '-');
+	sink_unsigned(s, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where bytes that are formatted go: through a buffer to an output, or into memory that grows. The first
- * error stays (rc) and makes all that follows do nothing: check once at the end.
+ * Where bytes that are formatted go: through a buffer to an output, or into memory that grows. The
+ * first error stays (rc) and makes all that follows do nothing: check once at the end.
  */
 #ifndef WEFT_BASE_SINK_H
 #define WEFT_BASE_SINK_H
@@ -32,6 +32,7 @@ void sink_close(struct sink *s); /* frees, does not flush */
 char *sink_room(struct sink *s, size_t bytes);
 void sink_put(struct sink *s, const char *data, size_t bytes);
 void sink_spaces(struct sink *s, size_t count);
+void sink_unsigned(struct sink *s, uint64_t number);
 void sink_number(struct sink *s, int64_t number);
 
 static inline void sink_char(struct sink *s, char c)

@@ -5,6 +5,7 @@
  *
  *   sink.c       bytes to an output or into memory
  *   utf8.h       texts, code point by code point
+ *   json_write.c JSON, written as it comes
  */
 #ifndef WEFT_BASE_TEXT_ROOM_H
 #define WEFT_BASE_TEXT_ROOM_H

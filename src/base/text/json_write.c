@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text/json_write.h"
+
+#include "base/text/utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const struct json_shape json_shape_flat = {.comma = ",", .colon = ":"};
+const struct json_shape json_shape_spaced = {.comma = ", ", .colon = ": "};
+
+/* ---- where values stand */
+
+static void json_write_line(struct json_writer *w)
+{
+	sink_char(w->s, '\n');
+	sink_spaces(w->s, w->indent);
+}
+
+static void json_write_separator(struct json_writer *w, const struct json_shape *shape)
+{
+	if (w->has_member)
+		sink_text(w->s, shape->comma);
+	if (shape->has_lines && (w->has_member || !shape->opens_empty))
+		json_write_line(w);
+	w->has_member = 1;
+}
+
+static void json_write_place(struct json_writer *w, const char *key)
+{
+	if (key) {
+		json_write_separator(w, w->object);
+		sink_char(w->s, '"');
+		sink_text(w->s, key);
+		sink_char(w->s, '"');
+		sink_text(w->s, w->object->colon);
+	} else if (!w->is_placed) {
+		json_write_separator(w, w->array);
+	}
+	w->is_placed = 0;
+}
+
+static void json_write_begin(struct json_writer *w, const struct json_shape *shape, char bracket)
+{
+	sink_char(w->s, bracket);
+	w->has_member = 0;
+	if (!shape->has_lines)
+		return;
+	w->indent += w->step;
+	if (shape->opens_empty)
+		json_write_line(w);
+}
+
+static void json_write_end(struct json_writer *w, const struct json_shape *shape, char bracket)
+{
+	if (shape->has_lines)
+		w->indent -= w->step;
+	if (shape->has_lines && (w->has_member || shape->opens_empty))
+		json_write_line(w);
+	sink_char(w->s, bracket);
+	w->has_member = 1;
+}
+
+void json_write_root(struct json_writer *w)
+{
+	w->is_placed = 1;
+}
+
+void json_write_object(struct json_writer *w, const char *key)
+{
+	json_write_place(w, key);
+	json_write_begin(w, w->object, '{');
+}
+
+void json_write_object_end(struct json_writer *w)
+{
+	json_write_end(w, w->object, '}');
+}
+
+void json_write_array(struct json_writer *w, const char *key)
+{
+	json_write_place(w, key);
+	json_write_begin(w, w->array, '[');
+}
+
+void json_write_array_end(struct json_writer *w)
+{
+	json_write_end(w, w->array, ']');
+}
+
+/* ---- values */
+
+void json_write_made_key(struct json_writer *w, const char *text, size_t bytes)
+{
+	json_write_separator(w, w->object);
+	sink_put(w->s, text, bytes);
+	w->is_placed = 1;
+}
+
+void json_write_made(struct json_writer *w, const char *key, const char *text, size_t bytes)
+{
+	json_write_place(w, key);
+	sink_put(w->s, text, bytes);
+}
+
+void json_write_uint(struct json_writer *w, const char *key, uint64_t number)
+{
+	json_write_place(w, key);
+	sink_unsigned(w->s, number);
+}
+
+void json_write_int(struct json_writer *w, const char *key, int64_t number)
+{
+	json_write_place(w, key);
+	sink_number(w->s, number);
+}
+
+void json_write_bool(struct json_writer *w, const char *key, int value)
+{
+	json_write_place(w, key);
+	sink_text(w->s, value ? "true" : "false");
+}
+
+void json_write_null(struct json_writer *w, const char *key)
+{
+	json_write_place(w, key);
+	sink_text(w->s, "null");
+}
+
+void json_write_plain(struct json_writer *w, const char *key, const char *format, ...)
+{
+	char text[512];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	json_write_place(w, key);
+	sink_char(w->s, '"');
+	sink_text(w->s, text);
+	sink_char(w->s, '"');
+}
+
+void json_write_hex(struct json_writer *w, const char *key, const char *prefix,
+		    const uint8_t *bytes, size_t count)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	json_write_place(w, key);
+	sink_char(w->s, '"');
+	sink_text(w->s, prefix);
+	for (size_t i = 0; i < count; i++) {
+		sink_char(w->s, digit[bytes[i] >> 4]);
+		sink_char(w->s, digit[bytes[i] & 15]);
+	}
+	sink_char(w->s, '"');
+}
+
+void json_write_ascii(struct json_writer *w, const char *key, const char *data, size_t bytes)
+{
+	json_write_place(w, key);
+	json_write_quoted(w->s, data, bytes);
+}
+
+/* ---- characters */
+
+static int json_write_is_plain(uint32_t c)
+{
+	return c >= 0x20 && c <= 0x7F && c != '"' && c != '\\' && c != '/';
+}
+
+static void json_write_unit(struct sink *s, uint32_t unit)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[6] = {
+		'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
+		hex[unit & 15]};
+
+	sink_put(s, text, sizeof(text));
+}
+
+void json_write_character(struct sink *s, uint32_t c)
+{
+	static const char names[] = "btnvfr"; /* from 8; there is no \v */
+
+	if (json_write_is_plain(c)) {
+		sink_char(s, (char)c);
+	} else if (c == '"' || c == '\\' || c == '/') {
+		sink_char(s, '\\');
+		sink_char(s, (char)c);
+	} else if (c >= 8 && c <= 13 && c != 11) {
+		sink_char(s, '\\');
+		sink_char(s, names[c - 8]);
+	} else if (c > 0xFFFF) {
+		json_write_unit(s, 0xD800 + ((c - 0x10000) >> 10));
+		json_write_unit(s, 0xDC00 + ((c - 0x10000) & 0x3FF));
+	} else {
+		json_write_unit(s, c);
+	}
+}
+
+void json_write_quoted(struct sink *s, const char *data, size_t bytes)
+{
+	const unsigned char *at = (const unsigned char *)data, *end = at + bytes;
+
+	sink_char(s, '"');
+	while (at < end) {
+		const unsigned char *run = at;
+
+		while (at < end && json_write_is_plain(*at))
+			at++;
+		sink_put(s, (const char *)run, (size_t)(at - run));
+		if (at < end)
+			json_write_character(s, utf8_next(&at, end));
+	}
+	sink_char(s, '"');
+}
