@@ -5,11 +5,11 @@
  * on their thread, joined by flows (bind_id); the longest waits are async events (b, e), a track
  * for each coroutine; counters are C. Times are microseconds with three decimals.
  */
+#include "base/text/json_write.h"
 #include "coro/export/sink.h"
 #include "coro/look/timeline.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 /* Ids that no process has (pids end at 2^22). */
@@ -19,8 +19,12 @@
 struct coro_sink {
 	struct output *output;
 	struct coro_timeline *timeline;
-	int begun; /* an event stands there already */
+	struct sink text;
+	struct json_writer json;
 };
+
+/* An event a line, not indented. */
+static const struct json_shape chrome_events = {.comma = ",", .colon = ":", .has_lines = 1};
 
 static int chrome_open(struct coro_sink **out, const struct coro_sink_options *options)
 {
@@ -44,39 +48,32 @@ static int chrome_put(struct coro_sink *sink, const struct coro_event *event)
 	return coro_timeline_event(sink->timeline, event);
 }
 
-static int chrome_print(struct coro_sink *sink, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static int chrome_print(struct coro_sink *sink, const char *format, ...)
+/* What all events have: begins one, which the caller ends. */
+static struct json_writer *chrome_begin(struct coro_sink *sink, const char *phase,
+					const char *category)
 {
-	char text[512];
-	va_list list;
-	int n;
-
-	va_start(list, format);
-	n = vsnprintf(text, sizeof(text), format, list);
-	va_end(list);
-	return output_write(sink->output, text, (size_t)n);
+	json_write_object(&sink->json, NULL);
+	json_write_plain(&sink->json, "ph", "%s", phase);
+	if (category)
+		json_write_plain(&sink->json, "cat", "%s", category);
+	return &sink->json;
 }
 
-/* What stands before an event: the comma of the one before. */
-static const char *comma(struct coro_sink *sink)
+/* Of the arguments, and of the event; the error so far. */
+static int chrome_end(struct json_writer *w)
 {
-	const char *text = sink->begun ? ",\n" : "\n";
-
-	sink->begun = 1;
-	return text;
+	json_write_object_end(w);
+	json_write_object_end(w);
+	return w->s->rc;
 }
 
-struct micros {
+static void chrome_put_micros(struct json_writer *w, const char *key, uint64_t ns)
+{
 	char text[32];
-};
+	int n = snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000,
+			 (unsigned int)(ns % 1000));
 
-static struct micros micros(uint64_t ns)
-{
-	struct micros m;
-
-	snprintf(m.text, sizeof(m.text), "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
-	return m;
+	json_write_made(w, key, text, (size_t)n);
 }
 
 static uint32_t chrome_pid_of(uint32_t pid)
@@ -92,17 +89,34 @@ static uint32_t tid_of(const struct coro_thread *thread, uint32_t index)
 
 static int put_process(struct coro_sink *sink, uint32_t pid, const char *name, int sort)
 {
-	int rc = chrome_print(sink,
-			      "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,"
-			      "\"args\":{\"name\":\"%s\"}}",
-			      comma(sink), pid, name);
+	struct json_writer *w = chrome_begin(sink, "M", NULL);
 
-	if (!rc && sort)
-		rc = chrome_print(sink,
-				  "%s{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,"
-				  "\"args\":{\"sort_index\":%d}}",
-				  comma(sink), pid, sort);
-	return rc;
+	json_write_plain(w, "name", "process_name");
+	json_write_uint(w, "pid", pid);
+	json_write_object(w, "args");
+	json_write_plain(w, "name", "%s", name);
+	if (!sort)
+		return chrome_end(w);
+	chrome_end(w);
+	chrome_begin(sink, "M", NULL);
+	json_write_plain(w, "name", "process_sort_index");
+	json_write_uint(w, "pid", pid);
+	json_write_object(w, "args");
+	json_write_int(w, "sort_index", sort);
+	return chrome_end(w);
+}
+
+static int chrome_put_thread(struct coro_sink *sink, const struct coro_thread *thread,
+			     uint32_t index)
+{
+	struct json_writer *w = chrome_begin(sink, "M", NULL);
+
+	json_write_plain(w, "name", "thread_name");
+	json_write_uint(w, "pid", chrome_pid_of(thread->pid));
+	json_write_uint(w, "tid", tid_of(thread, index));
+	json_write_object(w, "args");
+	json_write_plain(w, "name", "thread %" PRIu64, thread->tid);
+	return chrome_end(w);
 }
 
 static int chrome_put_names(struct coro_sink *sink)
@@ -118,61 +132,51 @@ static int chrome_put_names(struct coro_sink *sink)
 			snprintf(name, sizeof(name), "process %u", threads[i].pid);
 		rc = put_process(sink, chrome_pid_of(threads[i].pid), name, 0);
 		if (!rc)
-			rc = chrome_print(
-				sink,
-				"%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,"
-				"\"args\":{\"name\":\"thread %" PRIu64 "\"}}",
-				comma(sink), chrome_pid_of(threads[i].pid),
-				tid_of(&threads[i], (uint32_t)i), threads[i].tid);
+			rc = chrome_put_thread(sink, &threads[i], (uint32_t)i);
 	}
 	return rc;
 }
 
-static int chrome_put_context(struct coro_sink *sink, const struct weft_ctp_context_prefix *context)
-{
-	char trace[33], span[17];
-
-	for (size_t i = 0; i < sizeof(context->trace_id); i++)
-		sprintf(trace + 2 * i, "%02x", context->trace_id[i]);
-	for (size_t i = 0; i < sizeof(context->span_id); i++)
-		sprintf(span + 2 * i, "%02x", context->span_id[i]);
-	return chrome_print(sink, ",\"trace_id\":\"%s\",\"span_id\":\"%s\"", trace, span);
-}
-
-static int put_slice_args(struct coro_sink *sink, const struct coro_slice *s)
+static void put_slice_args(struct coro_sink *sink, const struct coro_slice *s)
 {
 	const struct weft_ctp_context_prefix *context = coro_timeline_context(sink->timeline, s);
-	int rc = chrome_print(sink, ",\"args\":{\"coroutine\":\"%" PRIu64 "\"", s->life->probe_id);
+	struct json_writer *w = &sink->json;
 
-	if (!rc && s->addr)
-		rc = chrome_print(sink, ",\"addr\":\"0x%016" PRIx64 "\"", s->addr);
-	if (!rc && context)
-		rc = chrome_put_context(sink, context);
-	if (!rc && s->is_open)
-		rc = chrome_print(sink, ",\"end\":\"not seen\"");
-	if (!rc && (s->is_cut || s->is_rest))
-		rc = chrome_print(sink, ",\"cut\":\"%s%s\"", s->is_rest ? "begin" : "",
-				  s->is_cut ? "end" : "");
-	return rc ? rc : chrome_print(sink, "}}");
+	json_write_object(w, "args");
+	json_write_plain(w, "coroutine", "%" PRIu64, s->life->probe_id);
+	if (s->addr)
+		json_write_plain(w, "addr", "0x%016" PRIx64, s->addr);
+	if (context) {
+		json_write_hex(w, "trace_id", "", context->trace_id, sizeof(context->trace_id));
+		json_write_hex(w, "span_id", "", context->span_id, sizeof(context->span_id));
+	}
+	if (s->is_open)
+		json_write_plain(w, "end", "not seen");
+	if (s->is_cut || s->is_rest)
+		json_write_plain(w, "cut", "%s%s", s->is_rest ? "begin" : "",
+				 s->is_cut ? "end" : "");
 }
 
 static int put_slice(struct coro_sink *sink, const struct coro_slice *s,
 		     const struct coro_thread *thread)
 {
+	struct json_writer *w = chrome_begin(sink, "X", "run");
 	char name[CORO_SHORT_BYTES];
-	int rc;
 
 	coro_timeline_name(name, s->life);
-	rc = chrome_print(sink,
-			  "%s{\"ph\":\"X\",\"cat\":\"run\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,"
-			  "\"ts\":%s,\"dur\":%s",
-			  comma(sink), name, chrome_pid_of(thread->pid), tid_of(thread, s->thread),
-			  micros(s->begin_ns).text, micros(s->end_ns - s->begin_ns).text);
-	if (!rc && (s->comes || s->goes))
-		rc = chrome_print(sink, ",\"bind_id\":\"0x%" PRIx64 "\"%s%s", s->flow,
-				  s->comes ? ",\"flow_in\":true" : "",
-				  s->goes ? ",\"flow_out\":true" : "");
-	return rc ? rc : put_slice_args(sink, s);
+	json_write_plain(w, "name", "%s", name);
+	json_write_uint(w, "pid", chrome_pid_of(thread->pid));
+	json_write_uint(w, "tid", tid_of(thread, s->thread));
+	chrome_put_micros(w, "ts", s->begin_ns);
+	chrome_put_micros(w, "dur", s->end_ns - s->begin_ns);
+	if (s->comes || s->goes)
+		json_write_plain(w, "bind_id", "0x%" PRIx64, s->flow);
+	if (s->comes)
+		json_write_bool(w, "flow_in", 1);
+	if (s->goes)
+		json_write_bool(w, "flow_out", 1);
+	put_slice_args(sink, s);
+	return chrome_end(w);
 }
 
 static int chrome_put_slices(struct coro_sink *sink)
@@ -188,27 +192,35 @@ static int chrome_put_slices(struct coro_sink *sink)
 	return rc;
 }
 
-static int chrome_put_wait(struct coro_sink *sink, const struct coro_wait *w, size_t track)
+static struct json_writer *chrome_begin_wait(struct coro_sink *sink, const char *phase,
+					     const struct coro_wait *w, size_t track, uint64_t ns)
 {
+	struct json_writer *json = chrome_begin(sink, phase, "wait");
 	char name[CORO_SHORT_BYTES];
-	int rc;
 
 	coro_timeline_name(name, w->life);
-	rc = chrome_print(sink,
-			  "%s{\"ph\":\"b\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait of %s\","
-			  "\"pid\":%u,\"tid\":0,\"ts\":%s,\"args\":{\"coroutine\":\"%" PRIu64
-			  "\",\"addr\":\"0x%016" PRIx64 "\"%s%s}}",
-			  comma(sink), track, name, chrome_pid_of(w->life->pid),
-			  micros(w->begin_ns).text, w->life->probe_id, w->addr,
-			  w->is_open ? ",\"end\":\"not resumed\"" : "",
-			  w->is_first ? ",\"begin\":\"birth\"" : "");
-	return rc ? rc
-		  : chrome_print(sink,
-				 "%s{\"ph\":\"e\",\"cat\":\"wait\",\"id\":\"%zu\",\"name\":\"wait "
-				 "of %s\","
-				 "\"pid\":%u,\"tid\":0,\"ts\":%s}",
-				 comma(sink), track, name, chrome_pid_of(w->life->pid),
-				 micros(w->end_ns).text);
+	json_write_plain(json, "id", "%zu", track);
+	json_write_plain(json, "name", "wait of %s", name);
+	json_write_uint(json, "pid", chrome_pid_of(w->life->pid));
+	json_write_uint(json, "tid", 0);
+	chrome_put_micros(json, "ts", ns);
+	return json;
+}
+
+static int chrome_put_wait(struct coro_sink *sink, const struct coro_wait *w, size_t track)
+{
+	struct json_writer *json = chrome_begin_wait(sink, "b", w, track, w->begin_ns);
+
+	json_write_object(json, "args");
+	json_write_plain(json, "coroutine", "%" PRIu64, w->life->probe_id);
+	json_write_plain(json, "addr", "0x%016" PRIx64, w->addr);
+	if (w->is_open)
+		json_write_plain(json, "end", "not resumed");
+	if (w->is_first)
+		json_write_plain(json, "begin", "birth");
+	chrome_end(json);
+	json_write_object_end(chrome_begin_wait(sink, "e", w, track, w->end_ns));
+	return sink->text.rc;
 }
 
 static int chrome_put_waits(struct coro_sink *sink)
@@ -224,49 +236,73 @@ static int chrome_put_waits(struct coro_sink *sink)
 	return rc;
 }
 
+static struct json_writer *chrome_begin_counter(struct coro_sink *sink, const char *name,
+						uint64_t ns)
+{
+	struct json_writer *w = chrome_begin(sink, "C", NULL);
+
+	json_write_plain(w, "name", "%s", name);
+	json_write_uint(w, "pid", PID_COUNTERS);
+	chrome_put_micros(w, "ts", ns);
+	json_write_object(w, "args");
+	return w;
+}
+
 static int chrome_put_counters(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
 	struct coro_sink *sink = arg;
-	struct micros ts = micros(ns);
-	int rc = 0;
+	struct json_writer *w;
 
-	if (changed & (1u << CORO_RUNNING | 1u << CORO_SUSPENDED))
-		rc = chrome_print(sink,
-				  "%s{\"ph\":\"C\",\"name\":\"coroutines\",\"pid\":%u,\"ts\":%s,"
-				  "\"args\":{\"running\":%" PRId64 ",\"suspended\":%" PRId64 "}}",
-				  comma(sink), PID_COUNTERS, ts.text, now[CORO_RUNNING],
-				  now[CORO_SUSPENDED]);
-	if (!rc && changed & 1u << CORO_LIVE)
-		rc = chrome_print(
-			sink,
-			"%s{\"ph\":\"C\",\"name\":\"live coroutines\",\"pid\":%u,\"ts\":%s,"
-			"\"args\":{\"live\":%" PRId64 "}}",
-			comma(sink), PID_COUNTERS, ts.text, now[CORO_LIVE]);
-	if (!rc && changed & 1u << CORO_LOST)
-		rc = chrome_print(sink,
-				  "%s{\"ph\":\"C\",\"name\":\"lost events\",\"pid\":%u,\"ts\":%s,"
-				  "\"args\":{\"lost\":%" PRId64 "}}",
-				  comma(sink), PID_COUNTERS, ts.text, now[CORO_LOST]);
-	return rc;
+	if (changed & (1u << CORO_RUNNING | 1u << CORO_SUSPENDED)) {
+		w = chrome_begin_counter(sink, "coroutines", ns);
+		json_write_int(w, "running", now[CORO_RUNNING]);
+		json_write_int(w, "suspended", now[CORO_SUSPENDED]);
+		chrome_end(w);
+	}
+	if (changed & 1u << CORO_LIVE) {
+		w = chrome_begin_counter(sink, "live coroutines", ns);
+		json_write_int(w, "live", now[CORO_LIVE]);
+		chrome_end(w);
+	}
+	if (changed & 1u << CORO_LOST) {
+		w = chrome_begin_counter(sink, "lost events", ns);
+		json_write_int(w, "lost", now[CORO_LOST]);
+		chrome_end(w);
+	}
+	return sink->text.rc;
 }
 
-static int chrome_put_all(struct coro_sink *sink)
+static int chrome_put_events(struct coro_sink *sink)
 {
-	int rc = chrome_print(
-		sink,
-		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\","
-		"\"lost events\":\"%" PRIu64 "\"},\"traceEvents\":[",
-		coro_timeline_lost(sink->timeline));
+	int rc = chrome_put_names(sink);
 
-	if (!rc)
-		rc = chrome_put_names(sink);
 	if (!rc)
 		rc = chrome_put_slices(sink);
 	if (!rc)
 		rc = chrome_put_waits(sink);
-	if (!rc)
-		rc = coro_timeline_counters(sink->timeline, chrome_put_counters, sink);
-	return rc ? rc : chrome_print(sink, "\n]}\n");
+	return rc ? rc : coro_timeline_counters(sink->timeline, chrome_put_counters, sink);
+}
+
+static int chrome_put_all(struct coro_sink *sink)
+{
+	struct json_writer *w = &sink->json;
+	int rc;
+
+	*w = (struct json_writer){
+		.s = &sink->text, .object = &json_shape_flat, .array = &chrome_events};
+	json_write_root(w);
+	json_write_object(w, NULL);
+	json_write_plain(w, "displayTimeUnit", "ns");
+	json_write_object(w, "otherData");
+	json_write_plain(w, "clock", "CLOCK_MONOTONIC");
+	json_write_plain(w, "lost events", "%" PRIu64, coro_timeline_lost(sink->timeline));
+	json_write_object_end(w);
+	json_write_array(w, "traceEvents");
+	rc = chrome_put_events(sink);
+	json_write_array_end(w);
+	json_write_object_end(w);
+	sink_char(w->s, '\n');
+	return rc ? rc : sink_flush(w->s);
 }
 
 static int chrome_finish(struct coro_sink *sink, const struct coro_books *books)
@@ -274,6 +310,8 @@ static int chrome_finish(struct coro_sink *sink, const struct coro_books *books)
 	struct output *output = sink->output;
 	int rc = coro_timeline_finish(sink->timeline, books);
 
+	if (!rc)
+		rc = sink_open(&sink->text, output);
 	if (!rc)
 		rc = chrome_put_all(sink);
 	if (rc)
@@ -286,6 +324,7 @@ static void chrome_close(struct coro_sink *sink)
 {
 	coro_timeline_free(sink->timeline);
 	output_abandon(sink->output);
+	sink_close(&sink->text);
 	free(sink);
 }
 
