@@ -19,21 +19,34 @@ static void json_write_line(struct json_writer *w)
 
 static void json_write_separator(struct json_writer *w, const struct json_shape *shape)
 {
-	if (w->has_member)
-		sink_text(w->s, shape->comma);
+	for (const char *c = shape->comma; w->has_member && *c; c++)
+		sink_char(w->s, *c);
 	if (shape->has_lines && (w->has_member || !shape->opens_empty))
 		json_write_line(w);
 	w->has_member = 1;
+}
+
+/* In one piece: a trace has six or more an event. */
+static void json_write_key(struct json_writer *w, const char *key)
+{
+	size_t bytes = strlen(key);
+	char *at = sink_room(w->s, bytes + 2);
+
+	if (!at)
+		return;
+	at[0] = '"';
+	memcpy(at + 1, key, bytes);
+	at[bytes + 1] = '"';
+	w->s->used += bytes + 2;
+	for (const char *c = w->object->colon; *c; c++)
+		sink_char(w->s, *c);
 }
 
 static void json_write_place(struct json_writer *w, const char *key)
 {
 	if (key) {
 		json_write_separator(w, w->object);
-		sink_char(w->s, '"');
-		sink_text(w->s, key);
-		sink_char(w->s, '"');
-		sink_text(w->s, w->object->colon);
+		json_write_key(w, key);
 	} else if (!w->is_placed) {
 		json_write_separator(w, w->array);
 	}
@@ -146,14 +159,20 @@ void json_write_hex(struct json_writer *w, const char *key, const char *prefix,
 {
 	static const char digit[] = "0123456789abcdef";
 
+	char *at;
+
 	json_write_place(w, key);
 	sink_char(w->s, '"');
 	sink_text(w->s, prefix);
+	at = sink_room(w->s, 2 * count + 1);
+	if (!at)
+		return;
 	for (size_t i = 0; i < count; i++) {
-		sink_char(w->s, digit[bytes[i] >> 4]);
-		sink_char(w->s, digit[bytes[i] & 15]);
+		*at++ = digit[bytes[i] >> 4];
+		*at++ = digit[bytes[i] & 15];
 	}
-	sink_char(w->s, '"');
+	*at = '"';
+	w->s->used += 2 * count + 1;
 }
 
 void json_write_ascii(struct json_writer *w, const char *key, const char *data, size_t bytes)
