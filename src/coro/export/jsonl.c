@@ -8,6 +8,7 @@
 #include "coro/engine/trace.h"
 
 #include "base/array.h"
+#include "base/text/json_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,6 @@
 #define BUFFER_BYTES (256 * 1024)
 #define LINE_BYTES 2048 /* no line is longer, but the last */
 #define DIED_MOST 16    /* deaths that a line tells; more wait for the next */
-#define DIED_BYTES 40
 #define DIED_LAST 16384 /* of the last one, which none follows */
 #define FIFO_LOOK_NS 20000000
 
@@ -33,9 +33,14 @@ struct coro_sink {
 	uint64_t lines;
 	struct coro_event *died; /* not told yet */
 	size_t died_count, died_room;
-	size_t used;
-	char buffer[BUFFER_BYTES];
+	struct sink text;
 };
+
+static struct json_writer jsonl_writer(struct sink *text)
+{
+	return (struct json_writer){
+		.s = text, .object = &json_shape_flat, .array = &json_shape_flat};
+}
 
 static int is_device(const char *path)
 {
@@ -97,14 +102,19 @@ static int jsonl_open(struct coro_sink **out, const struct coro_sink_options *op
 	struct coro_sink *s = calloc(1, sizeof(*s));
 	off_t end;
 
-	if (!s)
+	if (!s || sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES)) {
+		if (s)
+			sink_close(&s->text);
+		free(s);
 		return -ENOMEM;
+	}
 	s->extended = options->extended;
 	s->owned = options->path && strcmp(options->path, "-") != 0;
 	s->fd = s->owned ? jsonl_open_file(options) : STDOUT_FILENO;
 	if (s->fd < 0) {
 		int rc = -errno;
 
+		sink_close(&s->text);
 		free(s);
 		return rc;
 	}
@@ -145,8 +155,8 @@ static int jsonl_flush(struct coro_sink *s)
 {
 	size_t done = 0;
 
-	while (done < s->used && !s->error) {
-		ssize_t n = write(s->fd, s->buffer + done, s->used - done);
+	while (done < s->text.used && !s->error) {
+		ssize_t n = write(s->fd, s->text.data + done, s->text.used - done);
 
 		if (n < 0 && errno != EINTR)
 			s->error = -errno;
@@ -154,122 +164,91 @@ static int jsonl_flush(struct coro_sink *s)
 			done += (size_t)n;
 	}
 	s->written += done;
-	s->lines += lines_of(s->buffer, done);
+	s->lines += lines_of(s->text.data, done);
 	if (s->error)
-		cut_to(s, s->written - done + whole_lines(s->buffer, done));
-	s->used = 0;
+		cut_to(s, s->written - done + whole_lines(s->text.data, done));
+	s->text.used = 0;
 	return s->error;
 }
 
 /* ---- a line */
 
-static char *jsonl_put_text(char *at, const char *text)
-{
-	return stpcpy(at, text);
-}
-
-static char *jsonl_put_number(char *at, uint64_t value)
-{
-	char digits[20];
-	size_t count = 0;
-
-	do
-		digits[count++] = (char)('0' + value % 10);
-	while (value /= 10);
-	while (count)
-		*at++ = digits[--count];
-	return at;
-}
-
-static char *jsonl_put_hex(char *at, const uint8_t *bytes, size_t count)
-{
-	static const char digit[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < count; i++) {
-		*at++ = digit[bytes[i] >> 4];
-		*at++ = digit[bytes[i] & 15];
-	}
-	return at;
-}
-
-static char *put_address(char *at, uint64_t address)
+static void jsonl_put_address(struct json_writer *w, uint64_t address)
 {
 	uint8_t bytes[8];
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (uint8_t)(address >> (56 - 8 * i));
-	return jsonl_put_hex(at, bytes, sizeof(bytes));
+	json_write_hex(w, "addr", "0x", bytes, sizeof(bytes));
 }
 
 /* As the W3C's traceparent has it. */
-static char *jsonl_put_context(char *at, const struct weft_ctp_context_prefix *context)
+static void jsonl_put_context(struct json_writer *w, const struct weft_ctp_context_prefix *context)
 {
-	at = jsonl_put_text(at, ",\"context\":\"00-");
-	at = jsonl_put_hex(at, context->trace_id, sizeof(context->trace_id));
-	at = jsonl_put_text(at, "-");
-	at = jsonl_put_hex(at, context->span_id, sizeof(context->span_id));
-	at = jsonl_put_text(at, "-");
-	at = jsonl_put_hex(at, &context->trace_flags, 1);
-	return jsonl_put_text(at, "\"");
+	char trace[2 * sizeof(context->trace_id) + 1], span[2 * sizeof(context->span_id) + 1];
+
+	for (size_t i = 0; i < sizeof(context->trace_id); i++)
+		snprintf(trace + 2 * i, 3, "%02x", context->trace_id[i]);
+	for (size_t i = 0; i < sizeof(context->span_id); i++)
+		snprintf(span + 2 * i, 3, "%02x", context->span_id[i]);
+	json_write_plain(w, "context", "00-%s-%s-%02x", trace, span, context->trace_flags);
 }
 
 /* The oldest come first. */
-static char *put_died(struct coro_sink *s, char *at, size_t most)
+static void jsonl_put_died(struct coro_sink *s, struct json_writer *w, size_t most)
 {
 	size_t count = s->died_count < most ? s->died_count : most;
 
-	at = jsonl_put_text(at, ",\"died\":[");
+	json_write_array(w, "died");
 	for (size_t i = 0; i < count; i++) {
-		at = jsonl_put_number(jsonl_put_text(at, i ? ",[" : "["), s->died[i].pid);
-		at = jsonl_put_number(jsonl_put_text(at, ","), s->died[i].station);
-		at = jsonl_put_number(jsonl_put_text(at, ","), s->died[i].generation);
-		at = jsonl_put_text(at, "]");
+		json_write_array(w, NULL);
+		json_write_uint(w, NULL, s->died[i].pid);
+		json_write_uint(w, NULL, s->died[i].station);
+		json_write_uint(w, NULL, s->died[i].generation);
+		json_write_array_end(w);
 	}
+	json_write_array_end(w);
 	s->died_count -= count;
 	memmove(s->died, s->died + count, s->died_count * sizeof(*s->died));
-	return jsonl_put_text(at, "]");
 }
 
-static char *put_extended(char *at, const struct coro_event *e)
+static void jsonl_put_extended(struct json_writer *w, const struct coro_event *e)
 {
 	if (e->known & CORO_KNOWS_IDENTITY) {
-		at = jsonl_put_number(jsonl_put_text(at, ",\"pid\":"), e->pid);
-		at = jsonl_put_number(jsonl_put_text(at, ",\"station\":"), e->station);
-		at = jsonl_put_number(jsonl_put_text(at, ",\"generation\":"), e->generation);
+		json_write_uint(w, "pid", e->pid);
+		json_write_uint(w, "station", e->station);
+		json_write_uint(w, "generation", e->generation);
 	}
 	if (e->known & CORO_KNOWS_BIRTH)
-		at = jsonl_put_number(jsonl_put_text(at, ",\"birth\":"), e->birth_ts);
+		json_write_uint(w, "birth", e->birth_ts);
 	if (e->known & CORO_KNOWS_DEATH)
-		at = jsonl_put_text(at, ",\"dead\":true");
+		json_write_bool(w, "dead", 1);
 	if (e->known & CORO_KNOWS_CONTEXT)
-		at = jsonl_put_context(at, &e->context);
-	if (e->known & CORO_KNOWS_PAYLOAD && e->payload_bytes <= WEFT_CTP_PAYLOAD_MAX) {
-		at = jsonl_put_hex(jsonl_put_text(at, ",\"payload\":\""), e->payload,
-				   e->payload_bytes);
-		at = jsonl_put_text(at, "\"");
-	}
-	return at;
+		jsonl_put_context(w, &e->context);
+	if (e->known & CORO_KNOWS_PAYLOAD && e->payload_bytes <= WEFT_CTP_PAYLOAD_MAX)
+		json_write_hex(w, "payload", "", e->payload, e->payload_bytes);
 }
 
 static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
 {
-	char *at;
+	struct json_writer w = jsonl_writer(&s->text);
 
-	if (s->used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(s))
+	if (s->text.used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(s))
 		return s->error;
-	at = s->buffer + s->used;
-	at = jsonl_put_number(jsonl_put_text(at, "{\"probe_id\":"), e->probe_id);
-	at = jsonl_put_number(jsonl_put_text(at, ",\"tid\":"), e->tid);
-	at = put_address(jsonl_put_text(at, ",\"addr\":\"0x"), e->addr);
-	at = jsonl_put_number(jsonl_put_text(at, "\",\"seq\":"), e->seq);
-	at = jsonl_put_text(at, e->is_active ? ",\"is_active\":true" : ",\"is_active\":false");
-	at = jsonl_put_number(jsonl_put_text(at, ",\"ts\":"), e->ts);
+	json_write_root(&w);
+	json_write_object(&w, NULL);
+	json_write_uint(&w, "probe_id", e->probe_id);
+	json_write_uint(&w, "tid", e->tid);
+	jsonl_put_address(&w, e->addr);
+	json_write_uint(&w, "seq", e->seq);
+	json_write_bool(&w, "is_active", e->is_active);
+	json_write_uint(&w, "ts", e->ts);
 	if (s->extended)
-		at = put_extended(at, e);
+		jsonl_put_extended(&w, e);
 	if (s->died_count)
-		at = put_died(s, at, DIED_MOST);
-	at = jsonl_put_text(at, "}\n");
-	s->used = (size_t)(at - s->buffer);
+		jsonl_put_died(s, &w, DIED_MOST);
+	json_write_object_end(&w);
+	sink_char(&s->text, '\n');
 	return s->error;
 }
 
@@ -293,18 +272,20 @@ static int jsonl_write_all(int fd, const char *text, size_t bytes)
 static void amend_last_line(struct coro_sink *s)
 {
 	off_t end = (off_t)(s->base + s->written - 2);
-	char *text = malloc((size_t)DIED_LAST * DIED_BYTES + 64), *to;
+	struct json_writer w = jsonl_writer(&s->text);
 	struct stat st;
 
-	if (text && s->owned && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_size == end + 2 && ftruncate(s->fd, end) == 0 &&
-	    lseek(s->fd, end, SEEK_SET) == end) {
-		to = jsonl_put_text(put_died(s, text, DIED_LAST), "}\n");
-		if (jsonl_write_all(s->fd, text, (size_t)(to - text)) &&
-		    ftruncate(s->fd, end) == 0 && lseek(s->fd, end, SEEK_SET) == end)
-			(void)jsonl_write_all(s->fd, "}\n", 2);
-	}
-	free(text);
+	if (!s->owned || fstat(s->fd, &st) || !S_ISREG(st.st_mode) || st.st_size != end + 2)
+		return;
+	w.has_member = 1;
+	jsonl_put_died(s, &w, DIED_LAST);
+	json_write_object_end(&w);
+	sink_char(&s->text, '\n');
+	if (!s->text.rc && ftruncate(s->fd, end) == 0 && lseek(s->fd, end, SEEK_SET) == end &&
+	    jsonl_write_all(s->fd, s->text.data, s->text.used) && ftruncate(s->fd, end) == 0 &&
+	    lseek(s->fd, end, SEEK_SET) == end)
+		(void)jsonl_write_all(s->fd, "}\n", 2);
+	sink_clear(&s->text);
 }
 
 static int jsonl_finish(struct coro_sink *s, const struct coro_books *books)
@@ -336,6 +317,7 @@ static void jsonl_close(struct coro_sink *s)
 		jsonl_flush(s);
 	if (s->owned)
 		close(s->fd);
+	sink_close(&s->text);
 	free(s->died);
 	free(s);
 }
