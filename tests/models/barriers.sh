@@ -50,7 +50,7 @@ needs src/runtime/core/slot try_to_open ldar
 needs src/runtime/core/slot state_changes ldaxr stlxr
 needs src/runtime/core/slot set_state stlr
 needs src/runtime/core/slot end_life stlxr
-needs src/runtime/core/slot give_hint stlxr
+needs src/runtime/core/slot slot_give_hint stlxr
 needs src/runtime/core/ring ring_place ldar
 needs src/runtime/core/ring ring_publish stlr
 needs src/runtime/event/event_put ring_place ldar
@@ -63,7 +63,7 @@ needs src/collector/session/session_drain drain_live stlxr
 needs src/collector/session/session_drain drain_slot ldar
 needs src/collector/session/session_rings ring_reader_next ldar
 needs src/collector/session/session_rings ring_reader_release stlr
-needs src/collector/session/session_books read_once ldar
+needs src/collector/session/session_books session_books_read_once ldar
 needs src/collector/session/session_books read_books 'dmb.*ishld'
 needs src/collector/process/snapshot write_snapshot 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_coro_resume 'dmb.*ish' stlr

@@ -347,7 +347,7 @@ static const struct event_type *session_events_type_of(struct session *s, uint32
 }
 
 /* 0: the clock cannot tell, or the event ends before it begins. */
-static int take_times(const struct session *s, const struct weft_event_record *r,
+static int convert_times(const struct session *s, const struct weft_event_record *r,
 		      struct checked_event *out)
 {
 	const struct tsc_clock *clock = s->event_options.clock;
@@ -375,7 +375,7 @@ enum record_fault session_event_fault(struct checked_event *event, struct sessio
 	if (r->record.bytes < sizeof(*r))
 		return RECORD_MALFORMED;
 	t = session_events_type_of(s, r->record.rsv);
-	if (!t || event_parts(t, r, &parts) || !take_times(s, r, event))
+	if (!t || event_parts(t, r, &parts) || !convert_times(s, r, event))
 		return RECORD_MALFORMED;
 	event->values_bytes = parts.values_bytes;
 	return fault_of_time(event->end_ns, s);
