@@ -37,7 +37,9 @@ counter() { # FILE NAME
 @test "threads that no hook has seen are found, signalled and sampled" {
 	WEFT_HOOKS=-threads weft record -o a.jfr -- "$WEFT_DEAF" hear 2000
 	expect_status 0
-	[ "$(counter a.jfr threads_found)" -ge 2 ]
+	# on a busy machine a handler may meet the second before a list does
+	[ $(($(counter a.jfr threads_found) + $(counter a.jfr primed_handler))) -ge 2 ]
+	[ "$(counter a.jfr threads_found)" -ge 1 ]
 	[ "$(counter a.jfr priming_sent)" -ge 1 ]
 	[ "$(counter a.jfr primed_signal)" -ge 1 ]
 	[ "$("$WEFT" report --json a.jfr | jq .samples)" -gt 0 ]
