@@ -18,14 +18,15 @@ disassembles() {
 
 hot_line() { grep -n "HOT $1 " "$source" | cut -d: -f1; }
 
-# self of the marked lines, each of its own function
+# self of the marked lines, each of its own function, with the head of their loop: how much of the
+# loop's weight falls on its counter is the processor's affair
 share_is_on_hot_lines() {
 	local all sum=0 name line self
 	all=$(jq .samples "$work/lines.json")
 	for name in scramble divide other; do
 		line=$(hot_line "$name")
 		self=$(jq --arg f "$name" --argjson l "$line" '[.rows[] |
-			select(.function == $f and .line == $l and (.file | endswith("hot_lines.c"))) |
+			select(.function == $f and (.line == $l or .line == $l - 1) and (.file | endswith("hot_lines.c"))) |
 			.self_samples] | add // 0' "$work/lines.json")
 		note "$name, line $line: $self of $all samples"
 		at_least 1 "$self" || return 1
@@ -98,7 +99,7 @@ jdk_shows_lines() { # HOME
 }
 
 check "record a program compiled with -O2 -g" record || finish
-check "90 % of the weight is on the lines that burn it, in the functions inlined there" \
+check "90 % of the weight is on the loops that burn it, in the functions inlined there" \
 	share_is_on_hot_lines
 if have addr2line && disassembles; then
 	check "every sampled address is on the line that addr2line says" agrees_with_addr2line

@@ -18,6 +18,12 @@
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
 #endif
+/* MINSIGSTKSZ of the kernel's headers; in glibc's it may be a call */
+#ifdef __aarch64__
+#define KERNEL_LEAST 5120
+#else
+#define KERNEL_LEAST 2048
+#endif
 #define PAGE 4096
 #define ROOM 65536
 
@@ -95,7 +101,9 @@ static long cpu_ms(void)
 
 int main(int argc, char **argv)
 {
-	size_t least = getauxval(AT_MINSIGSTKSZ) ? getauxval(AT_MINSIGSTKSZ) : 4096;
+	size_t needed = getauxval(AT_MINSIGSTKSZ) ? getauxval(AT_MINSIGSTKSZ) : 4096;
+	/* A CPU without large vectors needs less than the kernel takes. */
+	size_t least = needed < KERNEL_LEAST ? KERNEL_LEAST : needed;
 	int has_room = argc > 1 && !strcmp(argv[1], "room");
 	long ms = argc > 2 ? atol(argv[2]) : 100;
 
