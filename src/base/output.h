@@ -2,8 +2,8 @@
 /*
  * A file that appears whole or not at all: written beside its place under another name, and renamed
  * when all of it is on the disk. Standard output and what is not a regular file (a pipe,
- * /dev/null) is written directly. It has the permissions of the file that it replaces; a new one has
- * those that the umask leaves. The first error is kept.
+ * /dev/null) is written directly. It has the permissions of the file that it replaces; a new one
+ * has those that the umask leaves. The first error is kept.
  */
 #ifndef WEFT_BASE_OUTPUT_H
 #define WEFT_BASE_OUTPUT_H

@@ -348,7 +348,7 @@ static const struct event_type *session_events_type_of(struct session *s, uint32
 
 /* 0: the clock cannot tell, or the event ends before it begins. */
 static int convert_times(const struct session *s, const struct weft_event_record *r,
-		      struct checked_event *out)
+			 struct checked_event *out)
 {
 	const struct tsc_clock *clock = s->event_options.clock;
 

@@ -56,8 +56,8 @@ check "the set is shown last" "plain plain 0x64 0x68 plain " \
 	"$(disassemble "$store" weft_store_settle | offsets)"
 check "a barrier before the hidden set is changed" "barrier" \
 	"$(disassemble "$store" weft_store_begin | offsets | tr ' ' '\n' | grep barrier | sort -u)"
-released write_all
-released restore
+released context_write_all
+released context_restore
 # what looks for plain stores can see one
 check "a plain store is seen" plain "$(printf ' 0:\tstr\tx1, [x0]\n' | offsets | tr -d ' ')"
 check "and a barrier" barrier "$(printf ' 0:\tdmb\tish\n' | offsets | tr -d ' ')"
