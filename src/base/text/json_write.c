@@ -35,7 +35,8 @@ static void json_write_key(struct json_writer *w, const char *key)
 	if (!at)
 		return;
 	at[0] = '"';
-	memcpy(at + 1, key, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		at[i + 1] = key[i];
 	at[bytes + 1] = '"';
 	w->s->used += bytes + 2;
 	for (const char *c = w->object->colon; *c; c++)

@@ -46,7 +46,7 @@ int coro_format_read(const struct cli_args *args, const char *otherwise,
 {
 	int status = coro_format_find_one(args, otherwise, format);
 
-	if (status)
+	if (status || !*format)
 		return status;
 	if (cli_given(args, "table") && !coro_format_is_whole(*format))
 		return cli_usage("--table: %s has no table to be named", (*format)->name);
