@@ -59,17 +59,15 @@ static int sql_name_table(struct coro_sink *sink, const char *name)
 
 static int sql_begin(struct coro_sink *sink)
 {
-	int rc = sql_print(sink,
-			   "SET NAMES 'UTF8';\n"
-			   "/*!SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES') */;\n"
-			   "CREATE TABLE IF NOT EXISTS \"%s\" (id SERIAL PRIMARY KEY,\n"
-			   "  probe_id DECIMAL(20,0) NOT NULL, tid DECIMAL(20,0) NOT NULL,\n"
-			   "  addr VARCHAR(18) NOT NULL, seq DECIMAL(20,0) NOT NULL,\n"
-			   "  is_active BOOLEAN NOT NULL, ts DECIMAL(20,0) NOT NULL);\n"
-			   "START TRANSACTION;\n",
-			   sink->table);
-
-	return rc;
+	return sql_print(sink,
+			 "SET NAMES 'UTF8';\n"
+			 "/*!SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES') */;\n"
+			 "CREATE TABLE IF NOT EXISTS \"%s\" (id SERIAL PRIMARY KEY,\n"
+			 "  probe_id DECIMAL(20,0) NOT NULL, tid DECIMAL(20,0) NOT NULL,\n"
+			 "  addr VARCHAR(18) NOT NULL, seq DECIMAL(20,0) NOT NULL,\n"
+			 "  is_active BOOLEAN NOT NULL, ts DECIMAL(20,0) NOT NULL);\n"
+			 "START TRANSACTION;\n",
+			 sink->table);
 }
 
 static int sql_open(struct coro_sink **out, const struct coro_sink_options *options)
