@@ -17,10 +17,8 @@
  *   retain.c         which chunks leave a file
  *   summary.c        events counted, not decoded
  *   unpack.c         packed recordings
- *   unpack_zlib.c    gzip, deflate
+ *   unpack_frames.c  gzip, LZ4, zstd
  *   unpack_zip.c     zip archives
- *   unpack_lz4.c     LZ4
- *   unpack_zstd.c    zstd
  *   unpack_private.h between these
  */
 #ifndef WEFT_JFR_READ_ROOM_H

@@ -10,28 +10,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef WEFT_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
 static const struct method {
 	const char *name;
 	uint8_t magic[UNPACK_PEEK], magic_bytes;
-	int (*run)(struct unpack *u); /* NULL = not in this build */
+	const struct unpack_codec *codec; /* NULL = a zip */
 } methods[] = {
-#ifdef WEFT_HAVE_ZLIB
-	{"gzip", {0x1F, 0x8B}, 2, unpack_gzip},
-#else
-	{"gzip", {0x1F, 0x8B}, 2, NULL},
-#endif
-	{"zip", {'P', 'K', 3, 4}, 4, unpack_zip},
-	{"zip", {'P', 'K', 5, 6}, 4, unpack_zip}, /* an empty one */
-#ifdef WEFT_HAVE_LZ4
-	{"LZ4", {0x04, 0x22, 0x4D, 0x18}, 4, unpack_lz4},
-#else
-	{"LZ4", {0x04, 0x22, 0x4D, 0x18}, 4, NULL},
-#endif
-#ifdef WEFT_HAVE_ZSTD
-	{"zstd", {0x28, 0xB5, 0x2F, 0xFD}, 4, unpack_zstd},
-#else
-	{"zstd", {0x28, 0xB5, 0x2F, 0xFD}, 4, NULL},
-#endif
+	{"gzip", {0x1F, 0x8B}, 2, &unpack_gzip},
+	{"zip", {'P', 'K', 3, 4}, 4, NULL},
+	{"zip", {'P', 'K', 5, 6}, 4, NULL}, /* an empty one */
+	{"LZ4", {0x04, 0x22, 0x4D, 0x18}, 4, &unpack_lz4},
+	{"zstd", {0x28, 0xB5, 0x2F, 0xFD}, 4, &unpack_zstd},
 };
 
 static const struct method *method_of(const uint8_t *start, size_t bytes)
@@ -86,6 +78,8 @@ int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t byte
 {
 	size_t done = 0;
 
+	if (offset > u->end)
+		return 0;
 	while (done < bytes) {
 		ssize_t n = unpack_read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
 
@@ -136,6 +130,10 @@ int unpack_put(struct unpack *u, const uint8_t *data, size_t bytes)
 		return -EBADMSG;
 	if (bytes > u->limit - u->bytes)
 		return -EFBIG;
+#ifdef WEFT_HAVE_ZLIB
+	if (u->sums)
+		u->crc = (uint32_t)crc32(u->crc, data, (uInt)bytes);
+#endif
 	while (bytes) {
 		ssize_t n = write(u->out, data, bytes);
 
@@ -161,7 +159,7 @@ int unpack_breaks(struct unpack *u, const char *what)
 
 static int run(struct unpack *u, const struct method *m, struct unpacked *out)
 {
-	int rc = m->run(u);
+	int rc = m->codec ? unpack_frames(u, m->codec, 0) : unpack_zip(u);
 
 	if (rc == 0 && !u->bytes)
 		rc = -EBADMSG;
@@ -188,7 +186,7 @@ int unpack(int in, uint64_t bytes, uint64_t limit, struct unpacked *out)
 	rc = unpack_read(u, 0, start, bytes < sizeof(start) ? (size_t)bytes : sizeof(start));
 	m = rc < 0 ? NULL : method_of(start, sizeof(start));
 	if (rc >= 0)
-		rc = !m ? -EBADMSG : !m->run ? -EOPNOTSUPP : 0;
+		rc = m ? 0 : -EBADMSG;
 	if (rc == 0) {
 		u->out = open_nameless();
 		rc = u->out < 0 ? u->out : run(u, m, out);

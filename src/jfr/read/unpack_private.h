@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between unpack.c and its methods. A method takes input piece by piece and puts output; it
+ * Between unpack.c and what it unpacks by. A method takes input piece by piece and puts output; it
  * returns 0 at the end of the archive or where it is broken (having said so), or what
- * unpack_put() or the system refused with.
+ * unpack_put() or the system refused with. What this build has no library for is -EOPNOTSUPP.
  */
 #ifndef WEFT_JFR_UNPACK_PRIVATE_H
 #define WEFT_JFR_UNPACK_PRIVATE_H
 
 #include "jfr/read/unpack.h"
 
-#define UNPACK_PIECE ((size_t)64 << 10)
+#define UNPACK_PIECE ((size_t)128 << 10) /* more than the names in a row of a zip */
 
 struct unpack {
 	int in, out;
 	uint64_t at, end;      /* what is left of the input */
 	uint64_t bytes, limit; /* of the output */
+	int sums;
+	uint32_t crc; /* of the output, when sums is set and zlib is there */
 	uint8_t input[UNPACK_PIECE];
 	uint8_t output[UNPACK_PIECE];
 	char damage[96];
@@ -29,12 +31,26 @@ int unpack_breaks(struct unpack *u, const char *what);
 /* All of @bytes at @offset of the input: 1, 0 when they are not there, -errno. */
 int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes);
 
-int unpack_gzip(struct unpack *u);
+/* Input and room for output of one step; what it leaves of the one, and has put into the other. */
+struct unpack_step {
+	const uint8_t *in;
+	size_t in_bytes;
+	uint8_t *out;
+	size_t out_bytes;
+};
+
+/* A library's way through its frames, which may follow one another. */
+struct unpack_codec {
+	void *(*open)(void); /* NULL: no memory */
+	/* 1: a frame ends here; 0; -EBADMSG: damaged; -ENOMEM */
+	int (*step)(void *state, struct unpack_step *s);
+	void (*close)(void *state);
+};
+
+extern const struct unpack_codec unpack_gzip, unpack_deflate, unpack_lz4, unpack_zstd;
+
+/* From u->at up to u->end; @once: the first frame alone. */
+int unpack_frames(struct unpack *u, const struct unpack_codec *codec, int once);
 int unpack_zip(struct unpack *u);
-int unpack_lz4(struct unpack *u);
-int unpack_zstd(struct unpack *u);
-/* One stream without a header, of u->at up to u->end; *crc (0 before) of what came out. */
-int unpack_deflate(struct unpack *u, uint32_t *crc);
-uint32_t unpack_checksum(uint32_t crc, const uint8_t *data, size_t bytes);
 
 #endif

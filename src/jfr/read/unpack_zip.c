@@ -8,7 +8,6 @@
 #include "jfr/read/unpack_private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,19 +18,19 @@
 #define END64_BYTES 56
 #define COMMENT_MOST 65535
 #define MOST_ENTRIES 65536
-#define ENCRYPTED 1
-#define SIZE_FOLLOWS 8 /* sizes and checksum stand behind the data */
+#define ENCRYPTED 1u
+#define SIZE_FOLLOWS 8u /* sizes and checksum stand behind the data */
 #define STORED 0
 #define DEFLATED 8
 
-struct entry {
+struct zip_file {
 	uint64_t local, packed; /* offset of its header; bytes */
 	uint32_t crc;
 	uint16_t flags, method;
 	int found, named; /* there is one; and it is named *.jfr */
 };
 
-static uint64_t le(const uint8_t *at, int bytes)
+static uint64_t zip_number(const uint8_t *at, int bytes)
 {
 	uint64_t value = 0;
 
@@ -40,242 +39,165 @@ static uint64_t le(const uint8_t *at, int bytes)
 	return value;
 }
 
-static int is_jfr(const uint8_t *name, size_t bytes)
-{
-	return bytes > 4 && strncasecmp((const char *)name + bytes - 4, ".jfr", 4) == 0;
-}
-
-static int unpack_zip_is_directory(const uint8_t *name, size_t bytes)
-{
-	return bytes && name[bytes - 1] == '/';
-}
-
 /* Takes a file as the one to be read, when it is better than what was found before it. */
-static void unpack_zip_consider(struct entry *best, const struct entry *e, const uint8_t *name,
-				size_t bytes)
+static void zip_consider(struct zip_file *best, const struct zip_file *f, const uint8_t *name,
+			 size_t bytes)
 {
-	if (unpack_zip_is_directory(name, bytes) || best->named ||
-	    (best->found && !is_jfr(name, bytes)))
-		return;
-	*best = *e;
-	best->found = 1;
-	best->named = is_jfr(name, bytes);
-}
+	int named = bytes > 4 && strncasecmp((const char *)name + bytes - 4, ".jfr", 4) == 0;
+	int is_directory = bytes && name[bytes - 1] == '/';
 
-/* ---------------------------------------------------------------- the directory */
+	if (is_directory || best->named || (best->found && !named))
+		return;
+	*best = *f;
+	best->found = 1;
+	best->named = named;
+}
 
 /* Sizes and offsets that do not fit 32 bits stand in an extra field, in this order. */
-static void widen(struct entry *e, uint64_t unpacked, const uint8_t *extra, size_t bytes)
+static void zip_widen(struct zip_file *f, uint64_t unpacked, const uint8_t *extra, size_t bytes)
 {
 	while (bytes >= 4) {
-		size_t n = (size_t)le(extra + 2, 2);
-		const uint8_t *at = extra + 4;
+		size_t n = (size_t)zip_number(extra + 2, 2);
+		const uint8_t *at = extra + 4, *end = at + n;
 
 		if (n > bytes - 4)
 			return;
-		if (le(extra, 2) == 1) {
-			const uint8_t *end = at + n;
-
+		if (zip_number(extra, 2) == 1) {
 			if (unpacked == UINT32_MAX && end - at >= 8)
 				at += 8;
-			if (e->packed == UINT32_MAX && end - at >= 8) {
-				e->packed = le(at, 8);
+			if (f->packed == UINT32_MAX && end - at >= 8) {
+				f->packed = zip_number(at, 8);
 				at += 8;
 			}
-			if (e->local == UINT32_MAX && end - at >= 8)
-				e->local = le(at, 8);
+			if (f->local == UINT32_MAX && end - at >= 8)
+				f->local = zip_number(at, 8);
 			return;
 		}
-		extra += 4 + n;
+		extra = end;
 		bytes -= 4 + n;
 	}
 }
 
+/* A row of the directory, or the header before an entry. 1 and *at moves on; 0: none; -errno. */
+static int zip_read_header(struct unpack *u, uint64_t *at, int in_directory, struct zip_file *best)
+{
+	size_t bytes = in_directory ? CENTRAL_BYTES : LOCAL_BYTES, name, extra;
+	uint8_t row[CENTRAL_BYTES];
+	const uint8_t *both = row + (in_directory ? 6 : 4); /* have the same from here on */
+	struct zip_file f;
+	int rc = unpack_read(u, *at, row, bytes);
+
+	if (rc <= 0 || memcmp(row, in_directory ? "PK\1\2" : "PK\3\4", 4) != 0)
+		return rc < 0 ? rc : 0;
+	name = (size_t)zip_number(both + 22, 2);
+	extra = (size_t)zip_number(both + 24, 2);
+	rc = unpack_read(u, *at + bytes, u->input, name + extra);
+	if (rc <= 0)
+		return rc;
+	f = (struct zip_file){
+		.local = in_directory ? zip_number(row + 42, 4) : *at,
+		.packed = zip_number(both + 14, 4),
+		.crc = (uint32_t)zip_number(both + 10, 4),
+		.flags = (uint16_t)(zip_number(both + 2, 2) & ~(in_directory ? SIZE_FOLLOWS : 0u)),
+		.method = (uint16_t)zip_number(both + 4, 2),
+	};
+	zip_widen(&f, zip_number(both + 18, 4), u->input + name, extra);
+	zip_consider(best, &f, u->input, name);
+	*at += bytes + name + extra;
+	if (in_directory)
+		*at += zip_number(row + 32, 2);
+	else if (f.flags & SIZE_FOLLOWS || f.packed > u->end - *at)
+		*at = u->end; /* how far it goes is not known: nothing can be found behind it */
+	else
+		*at += f.packed;
+	return 1;
+}
+
 /* Where the directory begins. 1, 0: none is there, -errno. */
-static int find_directory(const struct unpack *u, uint64_t *directory)
+static int zip_find_directory(struct unpack *u, uint64_t *directory)
 {
 	size_t bytes = END_BYTES + COMMENT_MOST;
-	uint8_t *tail, more[END64_BYTES];
+	uint64_t start;
 	int rc;
 
 	if (bytes > u->end)
 		bytes = (size_t)u->end;
-	tail = malloc(bytes + 1);
-	if (!tail)
-		return -ENOMEM;
-	rc = unpack_read(u, u->end - bytes, tail, bytes);
-	for (size_t i = bytes; rc == 1; i--) {
-		if (i < END_BYTES) {
-			rc = 0;
-		} else if (memcmp(tail + i - END_BYTES, "PK\5\6", 4) == 0) {
-			uint64_t end = u->end - bytes + i - END_BYTES;
+	start = u->end - bytes;
+	rc = unpack_read(u, start, u->input, bytes);
+	for (size_t i = bytes; rc == 1 && i >= END_BYTES; i--) {
+		const uint8_t *end = u->input + i - END_BYTES;
+		uint64_t at = start + i - END_BYTES;
+		uint8_t more[END64_BYTES];
 
-			*directory = le(tail + i - 6, 4);
-			if (*directory == UINT32_MAX && end >= LOCATOR_BYTES &&
-			    unpack_read(u, end - LOCATOR_BYTES, more, LOCATOR_BYTES) == 1 &&
-			    memcmp(more, "PK\6\7", 4) == 0 &&
-			    unpack_read(u, le(more + 8, 8), more, END64_BYTES) == 1)
-				*directory = le(more + 48, 8);
-			break;
-		}
-	}
-	free(tail);
-	return rc;
-}
-
-/* One row of the directory. 1 and *at moves on; 0: no more; -errno. */
-static int look_at_row(const struct unpack *u, uint64_t *at, struct entry *best)
-{
-	uint8_t row[CENTRAL_BYTES], *text;
-	size_t name, extra;
-	int rc = unpack_read(u, *at, row, sizeof(row));
-
-	if (rc <= 0 || memcmp(row, "PK\1\2", 4) != 0)
-		return rc < 0 ? rc : 0;
-	name = (size_t)le(row + 28, 2);
-	extra = (size_t)le(row + 30, 2);
-	text = malloc(name + extra + 1);
-	if (!text)
-		return -ENOMEM;
-	rc = unpack_read(u, *at + sizeof(row), text, name + extra);
-	if (rc == 1) {
-		struct entry e = {.local = le(row + 42, 4),
-				  .packed = le(row + 20, 4),
-				  .crc = (uint32_t)le(row + 16, 4),
-				  .flags = (uint16_t)(le(row + 8, 2) & ~(uint64_t)SIZE_FOLLOWS),
-				  .method = (uint16_t)le(row + 10, 2)};
-
-		widen(&e, le(row + 24, 4), text + name, extra);
-		unpack_zip_consider(best, &e, text, name);
-		*at += sizeof(row) + name + extra + le(row + 32, 2);
-	}
-	free(text);
-	return rc;
-}
-
-/* ---------------------------------------------------------------- entries */
-
-/* The header before an entry: its file and where its data begin. 1, 0: none, -errno. */
-static int look_at_local(const struct unpack *u, uint64_t at, struct entry *best, uint64_t *data,
-			 uint64_t *packed)
-{
-	uint8_t row[LOCAL_BYTES], name[4096];
-	size_t bytes;
-	int rc = unpack_read(u, at, row, sizeof(row));
-
-	if (rc <= 0 || memcmp(row, "PK\3\4", 4) != 0)
-		return rc < 0 ? rc : 0;
-	bytes = (size_t)le(row + 26, 2);
-	*data = at + sizeof(row) + bytes + le(row + 28, 2);
-	*packed = le(row + 18, 4);
-	if (bytes > sizeof(name))
-		bytes = sizeof(name);
-	rc = unpack_read(u, at + sizeof(row), name, bytes);
-	if (rc == 1) {
-		struct entry e = {.local = at,
-				  .packed = *packed,
-				  .crc = (uint32_t)le(row + 14, 4),
-				  .flags = (uint16_t)le(row + 6, 2),
-				  .method = (uint16_t)le(row + 8, 2)};
-
-		unpack_zip_consider(best, &e, name, bytes);
-		/* how far it goes is not known: nothing can be found behind it */
-		if (e.flags & SIZE_FOLLOWS)
-			*packed = u->end;
-	}
-	return rc;
-}
-
-static int unpack_zip_find_entry(struct unpack *u, struct entry *best)
-{
-	uint64_t at = 0, data, packed;
-	int rc = find_directory(u, &at), rows = 0;
-
-	if (rc < 0)
-		return rc;
-	if (rc == 1) {
-		while (rows++ < MOST_ENTRIES && (rc = look_at_row(u, &at, best)) == 1)
-			;
-		return rc < 0 ? rc : 0;
-	}
-	unpack_breaks(u, "cut short");
-	while (rows++ < MOST_ENTRIES && !best->named && at < u->end &&
-	       (rc = look_at_local(u, at, best, &data, &packed)) == 1) {
-		if (packed > u->end - at)
-			break;
-		at = data + packed;
+		if (memcmp(end, "PK\5\6", 4) != 0)
+			continue;
+		*directory = zip_number(end + 16, 4);
+		if (*directory == UINT32_MAX && at >= LOCATOR_BYTES &&
+		    unpack_read(u, at - LOCATOR_BYTES, more, LOCATOR_BYTES) == 1 &&
+		    memcmp(more, "PK\6\7", 4) == 0 &&
+		    unpack_read(u, zip_number(more + 8, 8), more, END64_BYTES) == 1)
+			*directory = zip_number(more + 48, 8);
+		return 1;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-#ifndef WEFT_HAVE_ZLIB
-/* Nobody here to check sums. */
-uint32_t unpack_checksum(uint32_t crc, const uint8_t *data, size_t bytes)
+static int zip_find_file(struct unpack *u, struct zip_file *best)
 {
-	(void)data;
-	(void)bytes;
-	return crc;
+	uint64_t at = 0;
+	int in_directory = zip_find_directory(u, &at), rc = 1;
+
+	if (in_directory < 0)
+		return in_directory;
+	if (!in_directory)
+		unpack_breaks(u, "cut short");
+	for (int rows = 0; rc == 1 && rows < MOST_ENTRIES && !best->named; rows++)
+		rc = zip_read_header(u, &at, in_directory, best);
+	return rc < 0 ? rc : 0;
 }
 
-int unpack_deflate(struct unpack *u, uint32_t *crc)
-{
-	(void)u;
-	(void)crc;
-	return -EOPNOTSUPP;
-}
-#endif
-
-static int unpack_zip_copy(struct unpack *u, uint32_t *crc)
+static int zip_copy(struct unpack *u)
 {
 	int n, rc = 0;
 
-	while (rc == 0 && (n = unpack_more(u)) != 0) {
+	while (rc == 0 && (n = unpack_more(u)) != 0)
 		rc = n < 0 ? n : unpack_put(u, u->input, (size_t)n);
-		if (rc == 0)
-			*crc = unpack_checksum(*crc, u->input, (size_t)n);
-	}
 	return rc;
 }
 
-static int unpack_zip_read_entry(struct unpack *u, const struct entry *e)
+static int zip_unpack_file(struct unpack *u, const struct zip_file *f)
 {
-	uint32_t crc = 0;
-	int rc = e->method == STORED ? unpack_zip_copy(u, &crc) : unpack_deflate(u, &crc);
+	int sized = !(f->flags & SIZE_FOLLOWS), rc;
 
-#ifdef WEFT_HAVE_ZLIB
-	if (rc == 0 && !u->damage[0] && !(e->flags & SIZE_FOLLOWS) && crc != e->crc)
+	if (u->at > u->end)
+		u->at = u->end;
+	if (sized && f->packed <= u->end - u->at)
+		u->end = u->at + f->packed;
+	else if (sized)
+		unpack_breaks(u, "cut short");
+	u->sums = 1;
+	rc = f->method == STORED ? zip_copy(u) : unpack_frames(u, &unpack_deflate, 1);
+	if (rc == 0 && !u->damage[0] && sized && u->crc != f->crc)
 		unpack_breaks(u, "its checksum is another");
-#endif
 	return rc;
-}
-
-static int unpack_zip_can_read(const struct entry *e)
-{
-#ifdef WEFT_HAVE_ZLIB
-	if (e->method == DEFLATED && !(e->flags & ENCRYPTED))
-		return 1;
-#endif
-	return e->method == STORED && !(e->flags & ENCRYPTED) && !(e->flags & SIZE_FOLLOWS);
 }
 
 int unpack_zip(struct unpack *u)
 {
-	struct entry e = {0}, again = {0};
-	uint64_t data = 0, packed = 0;
-	int rc = unpack_zip_find_entry(u, &e);
+	struct zip_file f = {0};
+	uint8_t row[LOCAL_BYTES];
+	int rc;
 
-	if (rc == 0)
-		rc = e.found ? look_at_local(u, e.local, &again, &data, &packed) : -EBADMSG;
-	if (rc <= 0)
-		return rc < 0 ? rc : -EBADMSG;
-	if (!unpack_zip_can_read(&e))
+	if (!unpack_deflate.open)
 		return -EOPNOTSUPP;
-	if (data > u->end)
-		data = u->end;
-	if (!(e.flags & SIZE_FOLLOWS) && e.packed <= u->end - data)
-		u->end = data + e.packed;
-	else if (!(e.flags & SIZE_FOLLOWS))
-		unpack_breaks(u, "cut short");
-	u->at = data;
-	return unpack_zip_read_entry(u, &e);
+	rc = zip_find_file(u, &f);
+	if (rc == 0 && f.found)
+		rc = unpack_read(u, f.local, row, sizeof(row));
+	if (rc <= 0 || memcmp(row, "PK\3\4", 4) != 0)
+		return rc < 0 ? rc : -EBADMSG;
+	if (f.flags & ENCRYPTED || (f.method != DEFLATED && f.method != STORED) ||
+	    (f.method == STORED && f.flags & SIZE_FOLLOWS))
+		return -EOPNOTSUPP;
+	u->at = f.local + LOCAL_BYTES + zip_number(row + 26, 2) + zip_number(row + 28, 2);
+	return zip_unpack_file(u, &f);
 }
