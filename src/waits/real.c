@@ -22,13 +22,6 @@ static int32_t own_tid(void)
 	return (int32_t)sys_call0(SYS_gettid);
 }
 
-int weft_waits_is_finding(void)
-{
-	int32_t tid = __atomic_load_n(&finder, __ATOMIC_RELAXED);
-
-	return tid && tid == own_tid();
-}
-
 static int are_of_one_file(const void *a, const void *b)
 {
 	Dl_info of_a, of_b;

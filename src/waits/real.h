@@ -127,9 +127,6 @@ void weft_waits_resolve(void); /* all of them */
 /* Looks one up; 0 = this libc has none, or too many look-ups are nested. */
 int weft_waits_find(const char *name, const char *also, void **place);
 
-/* Is the calling thread doing a look-up? Then a lock can be taken only by trying. */
-int weft_waits_is_finding(void);
-
 /* weft_waits_find() for the pointer of a name. */
 #define WEFT_WAITS_FINDER(name, also, type, parameters)                                            \
 	static inline int weft_waits_have_##name(void)                                             \

@@ -287,11 +287,6 @@ static int any(const uint8_t *bytes, size_t count)
 	return set != 0;
 }
 
-int coro_prefix_is_set(const struct weft_ctp_context_prefix *p)
-{
-	return any(p->trace_id, sizeof(p->trace_id)) || any(p->span_id, sizeof(p->span_id));
-}
-
 static size_t coro_source_put_labels(const struct weft_ctp_context *c, char *out, size_t used)
 {
 	size_t at = 0;

@@ -37,7 +37,6 @@ const char *coro_state_text(uint8_t state);
 /* "trace=... span=... key=value ...", "" = none. Returns @out. */
 const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
 			      const struct weft_ctp_context *labels, char out[CORO_CONTEXT_BYTES]);
-int coro_prefix_is_set(const struct weft_ctp_context_prefix *prefix);
 void coro_hex(const uint8_t *bytes, size_t count, char *out);
 
 #endif

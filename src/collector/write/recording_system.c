@@ -43,14 +43,6 @@ struct recording_system {
 	char reason[64];
 };
 
-int system_event_find(const char *name)
-{
-	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		if (strcmp(system_events[i].type.name, name) == 0)
-			return i;
-	return -ENOENT;
-}
-
 static int is_time(uint64_t period_ns)
 {
 	return period_ns && period_ns < PERIOD_END_CHUNK;

@@ -44,9 +44,6 @@ struct system_event_row {
 
 extern const struct system_event_row system_events[SYSTEM_EVENT_COUNT];
 
-/* By its type's name; -ENOENT. */
-int system_event_find(const char *name);
-
 /* From now on; what comes with chunks, from the next chunk on. @period_ns is passed over where the
  * event has none, and a time is as PERIOD_EVERY_CHUNK where it is told by chunks alone. */
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,

@@ -11,8 +11,6 @@
  */
 #include "coro/engine/snapshot.h"
 
-#include "coro/engine/times.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,15 +360,4 @@ struct coro_event coro_state_event(const struct coro_state *state, size_t index)
 	if (state->state == WEFT_CTP_DEAD && index + 1 == state->event_count)
 		event.known |= CORO_KNOWS_DEATH;
 	return event;
-}
-
-uint64_t coro_histogram_ns(const uint32_t histogram[WEFT_CTP_BUCKETS], double share)
-{
-	struct coro_times times = {0};
-	uint64_t ns = 0;
-
-	if (coro_times_add_histogram(&times, histogram, 0, UINT64_MAX) == 0)
-		ns = coro_times_at(&times, share);
-	coro_times_free(&times);
-	return ns;
 }

@@ -44,8 +44,4 @@ int coro_snapshot(const struct coro_shm *shm,
 /* What @state says of its @index-th event, as a trace would. */
 struct coro_event coro_state_event(const struct coro_state *state, size_t index);
 
-/* Of a log2 histogram (weft/abi/ctp.h): the time below which @share (0 .. 1) of all lie, at most
- * a bucket wrong; 0 = it is empty. */
-uint64_t coro_histogram_ns(const uint32_t histogram[WEFT_CTP_BUCKETS], double share);
-
 #endif

@@ -519,12 +519,6 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 	c->start = c->next = bound(s, c);
 }
 
-int station_slot_is_abandoned(const struct weft_ctp_station *s, enum cursor_dialect dialect,
-			      uint32_t slot)
-{
-	return dialect != CURSOR_D && (LOAD_ACQUIRE(s->slots[slot].seq) & 1);
-}
-
 uint32_t station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
 {
 	uint32_t odd = 0;

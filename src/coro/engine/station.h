@@ -63,11 +63,6 @@ uint32_t station_bury_slots(const struct weft_ctp_station *station, struct curso
 void cursor_mend(struct cursor *cursor);
 uint64_t cursor_lost(const struct cursor *cursor);
 
-/* Whether a slot shows an event that was begun, and that nobody goes on with: its writer is dead
- * or has gone on. Of a station that is still. */
-int station_slot_is_abandoned(const struct weft_ctp_station *station, enum cursor_dialect dialect,
-			      uint32_t slot);
-
 /* By what the slots show now; CURSOR_UNKNOWN: empty, or it would not hold still. */
 enum cursor_dialect station_dialect(const struct weft_ctp_station *station);
 

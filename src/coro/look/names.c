@@ -328,19 +328,3 @@ const char *coro_names_text(struct coro_names *n, uint32_t pid, uint64_t address
 		snprintf(out, CORO_NAME_BYTES, "0x%llx", (unsigned long long)address);
 	return out;
 }
-
-int coro_names_line(struct coro_names *n, uint32_t pid, uint64_t address, const char **file,
-		    int *line)
-{
-	const struct mapping *m;
-	struct elf_module *module;
-	struct elf_place place;
-	uint64_t at;
-
-	if (locate(n, pid, address, &m, &module, &at) || !module ||
-	    elf_module_places(module, at, &place, 1) == 0 || !place.file || !place.line)
-		return -ENOENT;
-	*file = place.file;
-	*line = place.line;
-	return 0;
-}

@@ -40,8 +40,5 @@ int coro_names_noted(struct coro_names *names, const char *path);
  */
 const char *coro_names_text(struct coro_names *names, uint32_t pid, uint64_t address,
 			    char out[CORO_NAME_BYTES]);
-/* Source file and line; 0, or -ENOENT. The file lives as long as @names. */
-int coro_names_line(struct coro_names *names, uint32_t pid, uint64_t address, const char **file,
-		    int *line);
 
 #endif

@@ -31,11 +31,6 @@ int weft_join_set_path(const char *path)
 	return 0;
 }
 
-int weft_join_has_path(void)
-{
-	return collector_address.sun_path[0] != 0;
-}
-
 static int connect_within_a_second(void)
 {
 	struct timeval second = {.tv_sec = 1};

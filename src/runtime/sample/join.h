@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 int weft_join_set_path(const char *path); /* in the constructor, or when a collector attaches */
-int weft_join_has_path(void);
 /* For a process that has a session: asks only for the unwind tables, and maps them. */
 int weft_join_tables(void);
 /* Connects to the collector and maps the session; flags: enum weft_hello_flag. 0 or -errno. */
