@@ -227,15 +227,12 @@ static json_t *json_file(const char *path, const struct elf_check *c, int err)
 static int cmd_check_print_json(json_t *files, int passed)
 {
 	json_t *object = json_object();
-	int err;
+	int rc;
 
 	json_object_set_new(object, "ok", json_boolean(passed));
 	json_object_set_new(object, "files", files);
-	errno = 0;
-	err = json_dumpf(object, stdout, JSON_INDENT(2)) ? (errno ? errno : EIO) : 0;
-	json_decref(object);
-	putchar('\n');
-	return err ? cli_error("standard output: %s", strerror(err)) : CLI_DONE;
+	rc = json_emit(object, stdout, JSON_INDENT(2));
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int run(const struct cli_args *args)

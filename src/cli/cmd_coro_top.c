@@ -82,10 +82,8 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 		      json_number(t->counts[WEFT_CTP_CREATED]), "switches_per_s",
 		      json_number(top_per_second(t, t->switches)), "refused",
 		      json_number(t->refused), "is_growing", top_is_growing(t), "coroutines", list);
-	rc = o ? json_dumpf(o, stdout, JSON_INDENT(2)) : -1;
-	putchar('\n');
-	json_decref(o);
-	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
+	rc = json_emit(o, stdout, JSON_INDENT(2));
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)

@@ -182,7 +182,7 @@ static int cmd_doctor_print_json(const struct result *results, size_t count)
 {
 	json_t *object = json_object();
 	json_t *checks = json_object();
-	int err;
+	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		json_object_set_new(checks, results[i].probe->key, json_result(&results[i]));
@@ -190,11 +190,8 @@ static int cmd_doctor_print_json(const struct result *results, size_t count)
 	json_object_set_new(object, "ok", json_boolean(works(results, count)));
 	json_object_set_new(object, "checks", checks);
 	json_object_set_new(object, "counters", json_counters());
-	errno = 0;
-	err = json_dumpf(object, stdout, JSON_INDENT(2)) ? (errno ? errno : EIO) : 0;
-	json_decref(object);
-	putchar('\n');
-	return err ? cli_error("standard output: %s", strerror(err)) : CLI_DONE;
+	rc = json_emit(object, stdout, JSON_INDENT(2));
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int run(const struct cli_args *args)

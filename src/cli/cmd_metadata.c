@@ -86,13 +86,16 @@ static int cmd_metadata_show(const struct cli_args *args, struct jfr_declared *d
 			     struct print_select *select)
 {
 	size_t count = choose(d, select);
+	int rc = 0;
 
 	if (!cli_flag(args, "json"))
 		metadata_text(d->classes, count);
-	else if (metadata_json(d->classes, count) != 0)
-		return cli_error("%s", strerror(ENOMEM));
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno));
+	else
+		rc = metadata_json(d->classes, count);
+	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
+		rc = -errno;
+	if (rc)
+		return cli_error("standard output: %s", strerror(-rc));
 	cmd_metadata_warn_of_globs(select);
 	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
 }

@@ -201,11 +201,9 @@ static int cmd_ps_print_json(const struct rows *rows)
 	all = rc ? NULL
 		 : json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
 			     (int)rows->hidden);
-	rc = all ? json_dumpf(all, stdout, JSON_INDENT(2)) : -1;
-	putchar('\n');
-	json_decref(all);
+	rc = json_emit(all, stdout, JSON_INDENT(2));
 	json_decref(list);
-	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int run(const struct cli_args *args)

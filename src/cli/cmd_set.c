@@ -6,6 +6,7 @@
  */
 #include "cli/frame/cli.h"
 #include "collector/process/carrier.h"
+#include "report/show/json_value.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -167,11 +168,9 @@ static int tell_json(pid_t pid, const struct reply *reply)
 {
 	json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "version", 1, "pid", (int)pid, "changed",
 				reply->head.status, "types", type_list(reply->text));
-	int rc = all ? json_dumpf(all, stdout, JSON_INDENT(2)) : -1;
+	int rc = json_emit(all, stdout, JSON_INDENT(2));
 
-	putchar('\n');
-	json_decref(all);
-	return rc ? cli_error("%s", strerror(ENOMEM)) : CLI_DONE;
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int cmd_set_tell(const struct cli_args *args, pid_t pid, const struct reply *reply)

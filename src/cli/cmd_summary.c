@@ -80,7 +80,6 @@ static int cmd_summary_print_json(const char *path, const struct jfr_summary *s,
 {
 	json_t *o = json_object(), *events = json_array();
 	char version[32];
-	int failed;
 
 	for (size_t i = 0; i < s->count; i++)
 		json_array_append_new(events, cmd_summary_counted(&s->rows[i]));
@@ -94,10 +93,7 @@ static int cmd_summary_print_json(const char *path, const struct jfr_summary *s,
 	json_object_set_new(o, "events", events);
 	json_object_set_new(o, "undeclared", cmd_summary_counted(&s->undeclared));
 	json_object_set_new(o, "damage", json_text(damage));
-	failed = json_dumpf(o, stdout, JSON_COMPACT) != 0;
-	json_decref(o);
-	putchar('\n');
-	return failed;
+	return json_emit(o, stdout, JSON_COMPACT);
 }
 
 static int summarize(const struct cli_args *args, const char *path)
@@ -110,8 +106,10 @@ static int summarize(const struct cli_args *args, const char *path)
 		return recording_refuse(args, path, -errno);
 	rc = jfr_summarize(r, &s);
 	if (cli_flag(args, "json")) {
-		if (cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL) != 0)
-			status = cli_error("%s: %s", path, strerror(ENOMEM));
+		int failed = cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL);
+
+		if (failed)
+			status = cli_error("standard output: %s", strerror(-failed));
 	} else if (s.chunks || s.count) {
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);

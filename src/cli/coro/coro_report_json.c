@@ -224,7 +224,6 @@ static json_t *untold(const struct coro_report *r)
 int coro_report_json(struct coro_report *r, const struct coro_report_show *show, FILE *out)
 {
 	json_t *o = json_object();
-	int rc;
 
 	coro_report_json_put_number(o, "version", 1);
 	coro_report_json_put(o, "source", json_text(show->path));
@@ -244,8 +243,5 @@ int coro_report_json(struct coro_report *r, const struct coro_report_show *show,
 	coro_report_json_put(o, "by", groups(r, show));
 	coro_report_json_put(o, "findings", findings(r, show));
 	coro_report_json_put(o, "growth", growth(r));
-	rc = o ? json_dumpf(o, out, JSON_INDENT(2)) : -1;
-	fputc('\n', out);
-	json_decref(o);
-	return rc ? -ENOMEM : 0;
+	return json_emit(o, out, JSON_INDENT(2));
 }

@@ -162,19 +162,11 @@ int inspect_json(const struct inspect_show *show, FILE *out)
 {
 	const struct inspect *i = show->inspect;
 	json_t *list = json_array(), *all;
-	int rc;
 
 	for (size_t k = 0; k < i->count; k++)
 		if (inspect_shows_thread(show, &i->thread[k]))
 			json_array_append_new(list, thread(show, &i->thread[k]));
 	all = json_pack("{s:i, s:o, s:o}", "pid", (int)i->pid, "process", process(i), "threads",
 			list);
-	if (!all)
-		return -ENOMEM;
-	errno = 0;
-	rc = json_dumpf(all, out, show->is_line ? JSON_COMPACT : JSON_INDENT(2));
-	rc = rc ? -(errno ? errno : EIO) : 0;
-	json_decref(all);
-	fputc('\n', out);
-	return rc;
+	return json_emit(all, out, show->is_line ? JSON_COMPACT : JSON_INDENT(2));
 }

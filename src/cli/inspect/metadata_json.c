@@ -87,7 +87,6 @@ static json_t *fields(const struct weft_jfr_class *c)
 int metadata_json(const struct weft_jfr_class *const *classes, size_t count)
 {
 	json_t *o = json_object(), *types = json_array();
-	int failed;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct weft_jfr_class *c = classes[i];
@@ -103,8 +102,5 @@ int metadata_json(const struct weft_jfr_class *const *classes, size_t count)
 		json_array_append_new(types, t);
 	}
 	json_object_set_new(o, "types", types);
-	failed = json_dumpf(o, stdout, JSON_INDENT(1)) != 0;
-	json_decref(o);
-	putchar('\n');
-	return failed ? -ENOMEM : 0;
+	return json_emit(o, stdout, JSON_INDENT(1));
 }

@@ -134,15 +134,6 @@ int diff_json(const struct diff *d, uint64_t top, FILE *out)
 			      d->samples_only, "rows", table_json(&d->table[DIFF_SUMS], top),
 			      "latencies", table_json(&d->table[DIFF_LATENCIES], top), "spans",
 			      table_json(&d->table[DIFF_SPANS], top));
-	int rc;
 
-	if (!o)
-		return -ENOMEM;
-	errno = 0;
-	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
-									 : 0;
-	json_decref(o);
-	if (!rc)
-		fputc('\n', out);
-	return rc;
+	return json_emit(o, out, JSON_PRETTY);
 }

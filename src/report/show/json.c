@@ -262,16 +262,9 @@ int report_json(const struct report *r, uint64_t top, FILE *out)
 			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
 			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
 			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
-	int rc;
 
 	if (!o)
 		return -ENOMEM;
 	set_more(o, r);
-	errno = 0;
-	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
-									 : 0;
-	json_decref(o);
-	if (!rc)
-		fputc('\n', out);
-	return rc;
+	return json_emit(o, out, JSON_PRETTY);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/show/json_value.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,4 +34,16 @@ json_t *json_bytes(const char *text, size_t bytes)
 json_t *json_text(const char *s)
 {
 	return s ? json_bytes(s, strlen(s)) : json_null();
+}
+
+int json_emit(json_t *value, FILE *out, size_t flags)
+{
+	int failed;
+
+	if (!value)
+		return -ENOMEM;
+	errno = 0;
+	failed = json_dumpf(value, out, flags) || fputc('\n', out) == EOF;
+	json_decref(value);
+	return failed ? -(errno ? errno : EIO) : 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and texts of other people as JSON. */
+/* Numbers and texts of other people as JSON, and how a value is written. */
 #ifndef WEFT_REPORT_JSON_VALUE_H
 #define WEFT_REPORT_JSON_VALUE_H
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A value beyond 2^63 - 1 is given as that. */
 json_t *json_number(uint64_t value);
@@ -12,5 +13,10 @@ json_t *json_number(uint64_t value);
 json_t *json_bytes(const char *text, size_t bytes);
 /* The same up to its NUL; null for NULL. */
 json_t *json_text(const char *s);
+
+#define JSON_PRETTY (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
+/* Writes @value and a newline, and frees @value. @flags: jansson's. 0 or -errno; NULL is -ENOMEM,
+ * so that the value can be made in the call. */
+int json_emit(json_t *value, FILE *out, size_t flags);
 
 #endif

@@ -46,17 +46,10 @@ int view_json(const struct view_run *v, uint64_t top, FILE *out)
 				     (json_int_t)(f->end_ns - f->start_ns), "events",
 				     (json_int_t)v->number, "rows", rows)
 			 : NULL;
-	int rc;
 
 	if (!o)
 		return -ENOMEM;
 	if (*f->damage)
 		json_object_set_new(o, "damage", json_text(f->damage));
-	errno = 0;
-	rc = json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) ? -(errno ? errno : EIO)
-									 : 0;
-	json_decref(o);
-	if (!rc)
-		fputc('\n', out);
-	return rc;
+	return json_emit(o, out, JSON_PRETTY);
 }
