@@ -8,10 +8,10 @@
 #include "cli/frame/term.h"
 #include "collector/process/carrier.h"
 #include "collector/process/process.h"
+#include "proc/proc_text.h"
 #include "report/show/json_value.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -73,8 +73,9 @@ static int cmd_ps_add(struct rows *rows, const struct carrier *c)
 	return 0;
 }
 
-static int cmd_ps_look_at(struct rows *rows, pid_t pid)
+static int cmd_ps_look_at(void *arg, pid_t pid)
 {
+	struct rows *rows = arg;
 	struct carrier c;
 	int rc = carrier_look(&c, pid);
 
@@ -92,16 +93,8 @@ static int compare_rows(const void *a, const void *b)
 
 static int look_at_all(struct rows *rows)
 {
-	const struct dirent *entry;
-	DIR *proc = opendir("/proc");
-	int rc = 0;
+	int rc = proc_each(cmd_ps_look_at, rows);
 
-	if (!proc)
-		return -errno;
-	while (rc == 0 && (entry = readdir(proc)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			rc = cmd_ps_look_at(rows, (pid_t)atoi(entry->d_name));
-	closedir(proc);
 	if (rows->count)
 		qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
 	return rc;

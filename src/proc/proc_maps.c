@@ -3,6 +3,7 @@
 #include "proc/proc_maps.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,4 +82,28 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
 		return -ENOMEM;
 	*out = one;
 	return 0;
+}
+
+int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void *arg)
+{
+	char path[64], *line = NULL;
+	struct proc_map map;
+	size_t room = 0;
+	ssize_t bytes;
+	int rc = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (rc == 0 && (bytes = getline(&line, &room, f)) > 0) {
+		if (proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &map))
+			continue;
+		rc = each(arg, &map);
+		free(map.path);
+	}
+	free(line);
+	fclose(f);
+	return rc;
 }

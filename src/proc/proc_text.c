@@ -2,6 +2,7 @@
 /* Files of /proc as text: see proc_text.h. */
 #include "proc/proc_text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +89,24 @@ char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return proc_read_all(AT_FDCWD, path, bytes);
+}
+
+int proc_each(int (*each)(void *arg, pid_t pid), void *arg)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (!proc)
+		return -errno;
+	while (rc == 0 && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0)
+			rc = each(arg, pid);
+	}
+	closedir(proc);
+	return rc;
 }
 
 const char *proc_stat_field(const char *stat, int field)

@@ -22,6 +22,10 @@ ssize_t proc_read_of(pid_t pid, const char *name, char *out, size_t room); /* /p
 char *proc_read_all(int directory_fd, const char *path, size_t *bytes);
 char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes);
 
+/* Each process that /proc shows, until @each returns anything but 0, which is returned; -errno when
+ * /proc cannot be read. */
+int proc_each(int (*each)(void *arg, pid_t pid), void *arg);
+
 /*
  * proc_stat_field() - where a field of a `stat` begins, by its number there, 3 (the state) and up.
  * The command, field 2, may hold anything: fields are counted from its last bracket. NULL: there is

@@ -4,9 +4,8 @@
 #include "base/map.h"
 #include "cli/frame/cli.h"
 #include "proc/proc_maps.h"
+#include "proc/proc_text.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,68 +28,55 @@ static int is_ctp(const char *path)
 	return is;
 }
 
-/* The shared file that a line of /proc/PID/maps tells of; malloc'ed, or NULL. */
-static char *shared_file(const char *line, size_t bytes)
+/* Keeps the path of a shared file of cTP, and ends there. */
+static int is_shared_file(void *arg, struct proc_map *map)
 {
-	struct proc_map map;
-	char *path;
+	char **found = arg;
 
-	if (proc_map_parse(line, bytes, &map))
-		return NULL;
-	path = map.path;
-	if (map.permissions[3] == 's' && map.offset == 0 && path[0] == '/' && is_ctp(path))
-		return path;
-	free(path);
-	return NULL;
+	if (map->permissions[3] != 's' || map->offset != 0 || map->path[0] != '/' ||
+	    !is_ctp(map->path))
+		return 0;
+	*found = map->path;
+	map->path = NULL;
+	return 1;
 }
 
 /* The errno of a process that cannot be looked at stays; 0: it writes to none. */
-static char *coro_source_file_of(const char *pid)
+static char *coro_source_file_of(pid_t pid)
 {
-	char name[64], *line = NULL, *found = NULL;
-	size_t room = 0;
-	ssize_t bytes;
-	FILE *maps;
+	char *found = NULL;
+	int rc = proc_maps_each(pid, is_shared_file, &found);
 
-	snprintf(name, sizeof(name), "/proc/%.20s/maps", pid);
-	maps = fopen(name, "re");
-	if (!maps)
-		return NULL;
-	while (!found && (bytes = getline(&line, &room, maps)) > 0) {
-		if (line[bytes - 1] == '\n')
-			bytes--;
-		line[bytes] = '\0';
-		found = shared_file(line, (size_t)bytes);
-	}
-	free(line);
-	fclose(maps);
-	errno = 0;
+	errno = rc < 0 ? -rc : 0;
 	return found;
+}
+
+struct in_use {
+	char *found, *more;
+};
+
+static int add_file_in_use(void *arg, pid_t pid)
+{
+	struct in_use *u = arg;
+	char *file = coro_source_file_of(pid);
+
+	if (file && u->found && strcmp(file, u->found) != 0)
+		u->more = file;
+	else if (file && !u->found)
+		u->found = file;
+	else
+		free(file);
+	return u->more != NULL;
 }
 
 /* The file that is in use by any process that may be looked at; *more: another one. */
 static char *file_in_use(char **more)
 {
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	char *found = NULL;
+	struct in_use u = {0};
 
-	*more = NULL;
-	while (proc && !*more && (entry = readdir(proc))) {
-		char *file = isdigit((unsigned char)entry->d_name[0])
-				     ? coro_source_file_of(entry->d_name)
-				     : NULL;
-
-		if (file && found && strcmp(file, found) != 0)
-			*more = file;
-		else if (file && !found)
-			found = file;
-		else
-			free(file);
-	}
-	if (proc)
-		closedir(proc);
-	return found;
+	proc_each(add_file_in_use, &u);
+	*more = u.more;
+	return u.found;
 }
 
 static int coro_source_is_number(const char *text)
@@ -116,7 +102,7 @@ static int coro_source_find(const char *text, char **path)
 		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 	}
 	if (text) {
-		*path = coro_source_file_of(text);
+		*path = coro_source_file_of((pid_t)strtol(text, NULL, 10));
 		return *path ? CLI_DONE : no_file_of(text);
 	}
 	*path = file_in_use(&more);
@@ -141,36 +127,24 @@ static const char *coro_source_why(int rc)
 	return rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc);
 }
 
+static int uses_file(void *arg, pid_t pid)
+{
+	const struct stat *wanted = arg;
+	char *file = pid == getpid() ? NULL : coro_source_file_of(pid);
+	struct stat st;
+	int uses = file && stat(file, &st) == 0 && st.st_ino == wanted->st_ino &&
+		   st.st_dev == wanted->st_dev;
+
+	free(file);
+	return uses;
+}
+
 /* An engine that is there, or a process of those that wrote to it. */
 static int is_in_use(const char *path)
 {
 	struct stat st;
-	DIR *proc = opendir("/proc");
-	const struct dirent *entry;
-	int in_use = 0;
 
-	if (!proc || stat(path, &st)) {
-		if (proc)
-			closedir(proc);
-		return 0;
-	}
-	while (!in_use && (entry = readdir(proc))) {
-		char *file;
-
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    strtol(entry->d_name, NULL, 10) == (long)getpid())
-			continue;
-		file = coro_source_file_of(entry->d_name);
-		if (file) {
-			struct stat other;
-
-			in_use = stat(file, &other) == 0 && other.st_ino == st.st_ino &&
-				 other.st_dev == st.st_dev;
-		}
-		free(file);
-	}
-	closedir(proc);
-	return in_use;
+	return stat(path, &st) == 0 && proc_each(uses_file, &st) > 0;
 }
 
 int coro_source_open(struct coro_source *s, const char *text)

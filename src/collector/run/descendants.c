@@ -4,7 +4,6 @@
 
 #include "collector/process/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,23 +48,28 @@ static void descendants_describe(pid_t pid, struct collector_running *out)
 	free(text);
 }
 
+struct descendants {
+	const char *socket;
+	struct collector_running *out;
+	size_t room, count;
+};
+
+static int descendants_add(void *arg, pid_t pid)
+{
+	struct descendants *d = arg;
+
+	if (pid == getpid() || !descendants_is_descendant(pid, d->socket))
+		return 0;
+	if (d->count < d->room)
+		descendants_describe(pid, &d->out[d->count]);
+	d->count++;
+	return 0;
+}
+
 size_t descendants_find(const char *socket, struct collector_running *out, size_t room)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	size_t count = 0;
+	struct descendants d = {socket, out, room, 0};
 
-	if (!proc)
-		return 0;
-	while ((entry = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-
-		if (pid <= 0 || pid == getpid() || !descendants_is_descendant(pid, socket))
-			continue;
-		if (count < room)
-			descendants_describe(pid, &out[count]);
-		count++;
-	}
-	closedir(proc);
-	return count;
+	proc_each(descendants_add, &d);
+	return d.count;
 }

@@ -2,8 +2,8 @@
 #include "coro/engine/shm.h"
 
 #include "proc/proc_maps.h"
+#include "proc/proc_text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -112,45 +112,32 @@ static int shm_make(struct coro_shm *shm, uint32_t count)
 
 /* ---- what is left over */
 
-static int maps_it(const char *pid, dev_t device, ino_t inode)
-{
-	struct proc_map m;
-	char path[64], *line = NULL;
-	size_t room = 0;
-	ssize_t bytes;
-	int found = 0;
-	FILE *f;
+struct user_search {
+	const struct coro_shm *shm;
+	int (*each)(void *arg, pid_t pid);
+	void *arg;
+};
 
-	snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (!found && (bytes = getline(&line, &room, f)) > 0) {
-		if (proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &m))
-			continue;
-		found = m.inode == inode && makedev(m.device_major, m.device_minor) == device;
-		free(m.path);
-	}
-	free(line);
-	fclose(f);
-	return found;
+static int is_map_of(void *arg, struct proc_map *m)
+{
+	const struct coro_shm *shm = arg;
+
+	return m->inode == shm->inode && makedev(m->device_major, m->device_minor) == shm->device;
+}
+
+static int shm_try_user(void *arg, pid_t pid)
+{
+	const struct user_search *s = arg;
+
+	return proc_maps_each(pid, is_map_of, (void *)(uintptr_t)s->shm) > 0 ? s->each(s->arg, pid)
+									     : 0;
 }
 
 int coro_shm_each_user(const struct coro_shm *shm, int (*each)(void *arg, pid_t pid), void *arg)
 {
-	const struct dirent *entry;
-	DIR *proc = opendir("/proc");
-	int rc = 0;
+	struct user_search s = {shm, each, arg};
 
-	while (proc && !rc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (pid > 0 && maps_it(entry->d_name, shm->device, shm->inode))
-			rc = each(arg, pid);
-	}
-	if (proc)
-		closedir(proc);
-	return rc;
+	return proc_each(shm_try_user, &s);
 }
 
 static int is_one(void *arg, pid_t pid)

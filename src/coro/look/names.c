@@ -121,7 +121,7 @@ static int mapping_add(struct coro_names *n, const struct mapping *m)
 	return 0;
 }
 
-/* 1 taken, 0 not code of a file, -errno. */
+/* Adds what is code of a file. 0 or -errno. */
 static int names_take(struct coro_names *n, uint32_t pid, const struct proc_map *map)
 {
 	struct mapping m = {
@@ -133,24 +133,7 @@ static int names_take(struct coro_names *n, uint32_t pid, const struct proc_map 
 	rc = file_add(n, map->path, pid, &m.file);
 	if (rc == 0)
 		rc = mapping_add(n, &m);
-	return rc ? rc : 1;
-}
-
-static FILE *open_maps(uint32_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned int)pid);
-	return fopen(path, "re");
-}
-
-static int names_parse(char *line, struct proc_map *map)
-{
-	size_t bytes = strlen(line);
-
-	if (bytes && line[bytes - 1] == '\n')
-		line[--bytes] = '\0';
-	return proc_map_parse(line, bytes, map);
+	return rc;
 }
 
 static int is_file(const struct proc_map *map, dev_t device, ino_t inode)
@@ -159,27 +142,30 @@ static int is_file(const struct proc_map *map, dev_t device, ino_t inode)
 	       map->device_minor == minor(device);
 }
 
+struct names_reading {
+	struct coro_names *names;
+	uint32_t pid;
+	dev_t device; /* of the file that a process of ours has mapped */
+	ino_t inode;
+	int is_ours;
+};
+
+static int names_read_map(void *arg, struct proc_map *map)
+{
+	struct names_reading *r = arg;
+
+	r->is_ours |= is_file(map, r->device, r->inode);
+	return names_take(r->names, r->pid, map);
+}
+
 int coro_names_process(struct coro_names *n, uint32_t pid, dev_t device, ino_t inode)
 {
-	FILE *maps = open_maps(pid);
-	size_t had = n->count, room = 0;
-	int rc = 0, is_ours = inode == 0;
-	char *line = NULL;
+	struct names_reading r = {
+		.names = n, .pid = pid, .device = device, .inode = inode, .is_ours = inode == 0};
+	size_t had = n->count;
+	int rc = proc_maps_each((pid_t)pid, names_read_map, &r);
 
-	if (!maps)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (rc >= 0 && getline(&line, &room, maps) > 0) {
-		struct proc_map map;
-
-		if (names_parse(line, &map))
-			continue;
-		is_ours |= is_file(&map, device, inode);
-		rc = names_take(n, pid, &map);
-		free(map.path);
-	}
-	free(line);
-	fclose(maps);
-	if (rc >= 0 && !is_ours)
+	if (rc == -ENOENT || (rc == 0 && !r.is_ours))
 		rc = -ESRCH;
 	if (rc < 0)
 		n->count = had;
@@ -211,7 +197,8 @@ int coro_names_noted(struct coro_names *n, const char *path)
 		unsigned long pid = strtoul(line, &rest, 10);
 		struct proc_map map;
 
-		if (rest == line || *rest != ' ' || pid > UINT32_MAX || names_parse(rest + 1, &map))
+		if (rest == line || *rest != ' ' || pid > UINT32_MAX ||
+		    proc_map_parse(rest + 1, strcspn(rest + 1, "\n"), &map))
 			continue;
 		rc = names_take(n, (uint32_t)pid, &map);
 		free(map.path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of /proc as text: commands that look like fields, lines that look like names, cut files. */
+#include "proc/proc_maps.h"
 #include "proc/process_file.h"
 
 #include <errno.h>
@@ -110,12 +111,66 @@ static void test_large(void **state)
 	free(all);
 }
 
+static int is_own(void *arg, pid_t pid)
+{
+	++*(int *)arg;
+	return pid == getpid() ? 7 : 0;
+}
+
+/* It ends where it is told to, and says what it was told. */
+static void test_each(void **state)
+{
+	int seen = 0;
+
+	(void)state;
+	assert_int_equal(proc_each(is_own, &seen), 7);
+	assert_true(seen > 0);
+}
+
+static int keeps_own_code(void *arg, struct proc_map *map)
+{
+	char **path = arg;
+	uint64_t here = (uint64_t)(uintptr_t)keeps_own_code;
+
+	if (here < map->start || here >= map->end)
+		return 0;
+	assert_int_equal(map->permissions[2], 'x');
+	*path = map->path;
+	map->path = NULL;
+	return 1;
+}
+
+static int counts(void *arg, struct proc_map *map)
+{
+	(void)map;
+	++*(int *)arg;
+	return 0;
+}
+
+static void test_maps(void **state)
+{
+	char exe[4096], *path = NULL;
+	ssize_t bytes = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int lines = 0;
+
+	(void)state;
+	assert_true(bytes > 0);
+	exe[bytes] = 0;
+	assert_int_equal(proc_maps_each(getpid(), keeps_own_code, &path), 1);
+	assert_string_equal(path, exe);
+	free(path);
+	assert_int_equal(proc_maps_each(getpid(), counts, &lines), 0);
+	assert_true(lines > 5);
+	assert_int_equal(proc_maps_each(-1, counts, &lines), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields), cmocka_unit_test(test_no_fields),
 		cmocka_unit_test(test_lines),  cmocka_unit_test(test_own),
 		cmocka_unit_test(test_absent), cmocka_unit_test(test_large),
+		cmocka_unit_test(test_each),   cmocka_unit_test(test_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
