@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel tells of other processes in /proc, parsed in one place. Outside of the recorded
- * program alone: the runtime has its own few readers, which may not allocate.
+ * What the kernel tells of other processes in /proc, parsed in one place. For the command alone:
+ * inside a recorded program the runtime has a few readers of its own, which do not allocate.
  *
  * Runs on any thread; no state. Every file may be missing, cut, or another process's by the next
- * read: what is not told is 0 or an error, never a guess.
+ * read: a value that is not there is 0 or an error, never a guess.
  *
  *   proc_text.c     files read, fields found
  *   process_file.c  files of a process: stat, cmdline

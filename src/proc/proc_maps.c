@@ -16,9 +16,9 @@ static unsigned int proc_maps_digit_of(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : NO_DIGIT;
 }
 
-/* A number up to @stop, or up to the end for the last one; steps over both. */
-static int proc_maps_take_number(const char **at, const char *end, unsigned int base, char stop,
-				 uint64_t *out)
+/* A number that ends at @stop or at the end of the line; *@at moves behind both. */
+static int proc_maps_parse_number(const char **at, const char *end, unsigned int base, char stop,
+				  uint64_t *out)
 {
 	const char *p = *at;
 	uint64_t value = 0;
@@ -38,7 +38,7 @@ static int proc_maps_take_number(const char **at, const char *end, unsigned int 
 }
 
 /* The kernel writes a newline in a path as \012, and nothing else in this way. */
-static char *take_path(const char *at, const char *end)
+static char *unescape_path(const char *at, const char *end)
 {
 	char *path = malloc((size_t)(end - at) + 1);
 	size_t n = 0;
@@ -61,23 +61,23 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
 	struct proc_map one = {0};
 	uint64_t major, minor;
 
-	if (proc_maps_take_number(&at, end, 16, '-', &one.start) ||
-	    proc_maps_take_number(&at, end, 16, ' ', &one.end) || one.end <= one.start)
+	if (proc_maps_parse_number(&at, end, 16, '-', &one.start) ||
+	    proc_maps_parse_number(&at, end, 16, ' ', &one.end) || one.end <= one.start)
 		return -EINVAL;
 	if (end - at < 5 || at[4] != ' ')
 		return -EINVAL;
 	memcpy(one.permissions, at, 4);
 	at += 5;
-	if (proc_maps_take_number(&at, end, 16, ' ', &one.offset) ||
-	    proc_maps_take_number(&at, end, 16, ':', &major) ||
-	    proc_maps_take_number(&at, end, 16, ' ', &minor) ||
-	    proc_maps_take_number(&at, end, 10, ' ', &one.inode))
+	if (proc_maps_parse_number(&at, end, 16, ' ', &one.offset) ||
+	    proc_maps_parse_number(&at, end, 16, ':', &major) ||
+	    proc_maps_parse_number(&at, end, 16, ' ', &minor) ||
+	    proc_maps_parse_number(&at, end, 10, ' ', &one.inode))
 		return -EINVAL;
 	one.device_major = (uint32_t)major;
 	one.device_minor = (uint32_t)minor;
 	while (at < end && *at == ' ')
 		at++;
-	one.path = take_path(at, end);
+	one.path = unescape_path(at, end);
 	if (!one.path)
 		return -ENOMEM;
 	*out = one;

@@ -12,10 +12,11 @@ struct proc_map {
 	uint64_t inode; /* 0 = no file */
 	uint32_t device_major, device_minor;
 	char permissions[5]; /* "rwxp" */
-	char *path;          /* the caller's; "" = anonymous */
+	char *path;          /* freed by the caller; "" = anonymous */
 };
 
-/* Without its newline. 0, or -EINVAL, or -ENOMEM; then @out is as it was. */
+/* Parse a line of @bytes, without its newline. 0, -EINVAL or -ENOMEM; @out changes only if it is 0.
+ */
 int proc_map_parse(const char *line, size_t bytes, struct proc_map *out);
 
 /*

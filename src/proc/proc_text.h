@@ -10,15 +10,14 @@
 #include <sys/types.h>
 
 /*
- * proc_read() - a file below @directory_fd (AT_FDCWD for a path of its own) that the kernel hands
- * over at once, as it does those of one process or thread but lists (maps): as much of it as there
- * is @room for but one byte, and a 0 behind. How many bytes, or -errno, and "" then.
+ * proc_read() - read a file below @directory_fd (AT_FDCWD: @path is a whole path) with one read(2),
+ * which suffices for the files of one process or thread other than lists such as maps. At most
+ * @room - 1 bytes, and a 0 behind them. The number of bytes, or -errno, and then @out is "".
  */
 ssize_t proc_read(int directory_fd, const char *path, char *out, size_t room);
 ssize_t proc_read_of(pid_t pid, const char *name, char *out, size_t room); /* /proc/PID/NAME */
 
-/* The same of any size, up to 128 MiB: allocated, terminated, freed by the caller. NULL with errno.
- */
+/* A whole file, up to 128 MiB: allocated, terminated, freed by the caller. NULL with errno. */
 char *proc_read_all(int directory_fd, const char *path, size_t *bytes);
 char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes);
 
@@ -27,13 +26,14 @@ char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes);
 int proc_each(int (*each)(void *arg, pid_t pid), void *arg);
 
 /*
- * proc_stat_field() - where a field of a `stat` begins, by its number there, 3 (the state) and up.
- * The command, field 2, may hold anything: fields are counted from its last bracket. NULL: there is
- * none, or @stat is NULL.
+ * proc_stat_field() - where field number @field of a `stat` begins: 3 (the state) or higher. The
+ * command, field 2, may hold any character, so fields are counted from the last closing bracket.
+ * NULL when there is no such field, or @stat is NULL.
  */
 const char *proc_stat_field(const char *stat, int field);
 
-/* What stands behind "NAME:" at the beginning of a line of `status` and its like; NULL likewise. */
+/* The text behind "NAME:" at the beginning of a line of `status` or a file like it; NULL when there
+ * is no such line, or @text is NULL. */
 const char *proc_line(const char *text, const char *name);
 
 #endif

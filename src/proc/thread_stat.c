@@ -21,7 +21,7 @@
 #define TICK_NS (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
 #define THREAD_RAN_NS UINT64_C(1000000)
 
-static int read_of(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
+static int thread_file_read(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
 {
 	char path[48];
 	int rc;
@@ -31,7 +31,7 @@ static int read_of(int proc_fd, int32_t tid, const char *name, char *out, size_t
 	return rc == 0 ? -ESRCH : rc;
 }
 
-static void thread_stat_take_name(const char *text, const char *end, struct thread_stat *out)
+static void thread_stat_copy_name(const char *text, const char *end, struct thread_stat *out)
 {
 	const char *at = strchr(text, '(');
 	size_t bytes = at && at < end ? (size_t)(end - at - 1) : 0;
@@ -46,7 +46,7 @@ static void thread_stat_take_name(const char *text, const char *end, struct thre
 int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 {
 	char text[STAT_BYTES];
-	int rc = read_of(proc_fd, tid, "stat", text, sizeof(text));
+	int rc = thread_file_read(proc_fd, tid, "stat", text, sizeof(text));
 	const char *state = rc < 0 ? NULL : proc_stat_field(text, FIELD_STATE);
 	const char *times = rc < 0 ? NULL : proc_stat_field(text, FIELD_UTIME);
 	const char *start = rc < 0 ? NULL : proc_stat_field(text, FIELD_START);
@@ -57,7 +57,7 @@ int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 	if (!state || !times || !start)
 		return -EPROTO;
 	memset(out, 0, sizeof(*out));
-	thread_stat_take_name(text, state - 2, out);
+	thread_stat_copy_name(text, state - 2, out);
 	out->state = *state;
 	out->cpu_ticks = strtoull(times, &rest, 10);
 	out->cpu_ticks += strtoull(rest, NULL, 10);
@@ -80,7 +80,7 @@ static uint64_t thread_stat_mask_of(const char *text, const char *name)
 }
 
 /* "NSpid:\t12\t3\n": one number for each namespace, the innermost last. */
-static void take_namespaces(const char *at, struct thread_masks *out)
+static void parse_namespaces(const char *at, struct thread_masks *out)
 {
 	while (at && *at && *at != '\n') {
 		char *end;
@@ -95,7 +95,7 @@ static void take_namespaces(const char *at, struct thread_masks *out)
 }
 
 /* "0/96365": queued, of all that its user's processes together may have queued. */
-static int is_full(const char *at)
+static int signal_queue_is_full(const char *at)
 {
 	char *slash;
 	unsigned long queued = at ? strtoul(at, &slash, 10) : 0;
@@ -106,7 +106,7 @@ static int is_full(const char *at)
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 {
 	char text[STATUS_BYTES];
-	int rc = read_of(proc_fd, tid, "status", text, sizeof(text));
+	int rc = thread_file_read(proc_fd, tid, "status", text, sizeof(text));
 
 	if (rc < 0)
 		return rc;
@@ -115,10 +115,10 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 	*out = (struct thread_masks){
 		.blocked = thread_stat_mask_of(text, "SigBlk"),
 		.caught = thread_stat_mask_of(text, "SigCgt"),
-		.queue_is_full = is_full(proc_line(text, "SigQ")),
+		.queue_is_full = signal_queue_is_full(proc_line(text, "SigQ")),
 		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches")};
 	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches");
-	take_namespaces(proc_line(text, "NSpid"), out);
+	parse_namespaces(proc_line(text, "NSpid"), out);
 	if (!out->levels) { /* a kernel without them */
 		out->levels = 1;
 		out->inside_tid = tid;
@@ -130,7 +130,7 @@ int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
 {
 	struct thread_stat stat;
 	char text[128];
-	int rc = read_of(proc_fd, tid, "schedstat", text, sizeof(text));
+	int rc = thread_file_read(proc_fd, tid, "schedstat", text, sizeof(text));
 
 	if (rc > 0) {
 		*cpu_ns = strtoull(text, NULL, 10);
@@ -154,13 +154,13 @@ int process_cpu_read(pid_t pid, uint64_t *cpu_ns)
 	return 0;
 }
 
-/* The CPU time first: what it has used by then it has used before the rest was true. */
+/* CPU time is read first, so that it is never more than was used when the rest was read. */
 int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out)
 {
 	struct thread_masks masks;
 	struct thread_stat stat;
 	char text[128], *end;
-	int rc = read_of(proc_fd, tid, "schedstat", text, sizeof(text));
+	int rc = thread_file_read(proc_fd, tid, "schedstat", text, sizeof(text));
 
 	*out = (struct thread_run){.state = 0};
 	if (rc > 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc/PID/task/TID tells of one thread. All of it is 0 or -errno; nothing is allocated. */
+/* What /proc/PID/task/TID tells of one thread. The readers return 0 or -errno and allocate nothing.
+ */
 #ifndef WEFT_PROC_THREAD_STAT_H
 #define WEFT_PROC_THREAD_STAT_H
 
@@ -19,37 +20,38 @@ int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out);
 /* From status. */
 struct thread_masks {
 	uint64_t blocked, caught; /* bit signo - 1 */
-	int queue_is_full;        /* one sent with a value would come without it */
-	int32_t inside_tid;       /* in the innermost PID namespace that it is in */
-	int levels;               /* such namespaces from ours on; 1 = it is in ours */
-	uint64_t waits;           /* how often it has gone to sleep */
-	uint64_t switches;        /* and how often it has left a CPU at all */
+	int queue_is_full;        /* a signal queued now would come without its value */
+	int32_t inside_tid;       /* its id in its innermost PID namespace */
+	int levels;               /* PID namespaces from ours down to its own; 1 = it is in ours */
+	uint64_t waits;           /* voluntary context switches: it has gone to sleep */
+	uint64_t switches;        /* all context switches */
 };
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
-/* CPU time so far: of schedstat, or in clock ticks where the kernel has none. */
+/* CPU time so far: by schedstat, or by stat, in clock ticks, where the kernel has no schedstat. */
 int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns);
 
-/* The same of a whole process, one that has ended and waits for its parent, too. */
+/* The CPU time of a whole process; a zombie has it, too. */
 int process_cpu_read(pid_t pid, uint64_t *cpu_ns);
 
 /*
- * Does it compute? A thread that is runnable may be anywhere: on a CPU, in a queue for one, or
- * woken in a call that goes on to sleep. The kernel does not tell user mode from a call for any of
- * them: `syscall` says "running" of each that is runnable. But a thread that has had a CPU for a
- * while since it slept last is out of the call in which it slept, and not about to sleep, but for
- * the microseconds of a call's own way there.
+ * Is a thread computing? A runnable thread may be on a CPU, in a queue for one, or just woken
+ * inside a call that will sleep again; the kernel does not tell which: `syscall` says "running" of
+ * each. But a thread that has used a CPU for a while without going to sleep has left the call in
+ * which it slept last, and is not about to sleep, but for the microseconds of a call's own way
+ * there.
  */
 struct thread_run {
 	char state;
 	uint64_t waits, switches; /* of struct thread_masks */
 	uint64_t cpu_ns;
-	uint64_t arrivals; /* on a CPU: one more than switches while it is there; 0: not known */
+	uint64_t arrivals; /* how often it got on a CPU: switches + 1 while it is on one; 0 = not
+			      known */
 };
 int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out);
 
-/* Since @before it has not slept, and has used the CPU time that shows it, or it has not left its
- * CPU at all; and it is runnable. */
+/* Is it runnable, and has it since @before not slept, and either used a millisecond of CPU time or
+ * never left its CPU? */
 int thread_ran_on(const struct thread_run *before, const struct thread_run *now);
 
 #endif
