@@ -49,8 +49,8 @@ static int is_library(const char *path)
 	       strncmp(name, LIBRARY "-late.so", sizeof(LIBRARY "-late.so") - 1) == 0;
 }
 
-/* The piece that begins with the header. */
-static void take_mapping(struct carrier *c, const char *line)
+/* The mapping that begins with the session's header. */
+static void carrier_parse_mapping(struct carrier *c, const char *line)
 {
 	uint64_t start, end, offset, inode;
 
@@ -80,7 +80,7 @@ static int read_maps(struct carrier *c, int proc_fd, int *has_library)
 		if (!path)
 			continue;
 		if (strncmp(path, CARRIER_MEMFD, sizeof(CARRIER_MEMFD) - 1) == 0)
-			take_mapping(c, line);
+			carrier_parse_mapping(c, line);
 		else if (is_library(path))
 			*has_library = 1;
 	}
@@ -95,8 +95,9 @@ static int header_is_own(const struct weft_session_header *h, pid_t pid)
 	return h->magic == WEFT_SESSION_MAGIC && h->pid == (int32_t)pid;
 }
 
-/* One of its descriptors. A forked child has its parent's, too: the own one wins. */
-static void take_descriptor(struct carrier *c, int fd_dir, const char *name)
+/* If this descriptor is a session, take it. A forked child has its parent's open, too: its own
+ * wins. */
+static void carrier_read_descriptor(struct carrier *c, int fd_dir, const char *name)
 {
 	struct weft_session_header h;
 	char link[64] = "";
@@ -129,7 +130,7 @@ static int read_descriptors(struct carrier *c, int proc_fd)
 
 	while (list && (entry = readdir(list)))
 		if (entry->d_name[0] != '.')
-			take_descriptor(c, fd, entry->d_name);
+			carrier_read_descriptor(c, fd, entry->d_name);
 	if (list)
 		closedir(list);
 	else if (fd >= 0)
@@ -137,7 +138,7 @@ static int read_descriptors(struct carrier *c, int proc_fd)
 	return rc;
 }
 
-/* Of a session that is mapped only. */
+/* The header of a session without a descriptor, from the process's memory. */
 static void read_mapped_header(struct carrier *c)
 {
 	struct iovec to = {&c->header, sizeof(c->header)};
@@ -210,14 +211,14 @@ static enum carrier_way find_way(int proc_fd, int has_library)
 
 /* ---- one process */
 
-/* Whoever records has the sessions of others mapped and open. */
+/* A collector has the sessions of others mapped and open, but carries no runtime. */
 static int is_collector(const struct carrier *c)
 {
 	return c->has_header && c->header.pid != (int32_t)c->pid &&
 	       c->header.collector_pid == (int32_t)c->pid;
 }
 
-static int process_carrier_look(struct carrier *c, int proc_fd)
+static int carrier_read(struct carrier *c, int proc_fd)
 {
 	int has_library = 0, rc = read_maps(c, proc_fd, &has_library);
 
@@ -243,7 +244,7 @@ int carrier_look(struct carrier *out, pid_t pid)
 	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	rc = process_carrier_look(out, proc_fd);
+	rc = carrier_read(out, proc_fd);
 	close(proc_fd);
 	return rc == -EPERM ? -EACCES : rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does a process carry the runtime, and what does its session say? A look from outside, by
- * /proc alone: nothing in the process changes. What is found there is told, not trusted.
+ * /proc alone: nothing in the process changes. What is found there is shown, not trusted.
  *
  * The session is a memfd named weft-session. A session that the runtime made itself is among
  * the descriptors; one that a collector made is only mapped (the target keeps no descriptor
@@ -27,19 +27,19 @@ enum carrier_state {
 	CARRIER_IDLE,     /* context is published, nobody records */
 	CARRIER_RECORDED, /* by header.collector_pid */
 	CARRIER_OVER,     /* its recording has ended */
-	CARRIER_LEFT,     /* whoever recorded it is gone without a word */
+	CARRIER_LEFT,     /* its collector was killed */
 	CARRIER_FORKED,   /* has its parent's session mapped, and none of its own (yet) */
 	CARRIER_UNKNOWN,  /* the session could not be read */
 };
 
 struct carrier {
 	pid_t pid;
-	int fd;           /* its number for the session's descriptor; -1 = keeps none */
+	int fd;           /* the number of the session's descriptor there; -1 = it keeps none */
 	uint64_t inode;   /* of the memfd */
 	uint64_t address; /* where its first page is mapped; 0 = nowhere */
 	uint64_t end;     /* of that mapping */
 	int has_header;
-	struct weft_session_header header; /* a copy; as it stands there */
+	struct weft_session_header header; /* a copy, unchecked */
 	enum carrier_way way;
 };
 
@@ -51,11 +51,11 @@ int carrier_look(struct carrier *out, pid_t pid);
 
 enum carrier_state carrier_state(const struct carrier *c);
 
-/* The words of both for people and programs. */
+/* Names for people and programs. */
 const char *carrier_way_text(enum carrier_way way);
 const char *carrier_state_text(enum carrier_state state);
 
-/* The same namespace of process ids as ours? 1, 0, or -errno. */
+/* Is it in the same PID namespace as we are? 1, 0, or -errno. */
 int carrier_is_near(pid_t pid);
 
 /* A number of /proc/PID/status ("Threads", "Tgid"); -1 = cannot be had. */

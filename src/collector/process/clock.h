@@ -19,8 +19,8 @@ static inline uint64_t clock_mono_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The kernel's tick: the coarse clock moves once in it. CPU timers fire with it, not more
- * often. A millisecond where nobody tells: no kernel ticks faster. */
+/* The kernel's tick: the resolution of the coarse clock, and of CPU timers. A millisecond, the
+ * shortest that kernels have, where it cannot be read. */
 static inline uint64_t clock_tick_ns(void)
 {
 	struct timespec t;

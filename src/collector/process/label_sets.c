@@ -14,16 +14,16 @@
 
 struct label_entry {
 	struct label_set *set; /* NULL: the number is free */
-	uint8_t *bytes;        /* as they came: their key in the index */
+	uint8_t *bytes;        /* of canonical(): the key in the index */
 	uint32_t size;
 	uint32_t next_free;
 	int is_marked;
 };
 
 struct label_sets {
-	struct map *index; /* bytes as they came -> number */
+	struct map *index; /* bytes of canonical() -> number */
 	struct label_entry *entry;
-	uint32_t count, first_free; /* count: with entry 0, which is none */
+	uint32_t count, first_free; /* count: with entry 0, which is never used */
 	size_t room, used;
 };
 
@@ -60,7 +60,7 @@ void label_sets_free(struct label_sets *s)
 	free(s);
 }
 
-/* The label at *@at, which moves behind it; 0: there is none, or none that is whole. */
+/* Reads the label at *@at and moves behind it; 0: there is none that is whole. */
 static int next_label(const uint8_t *labels, size_t bytes, size_t *at,
 		      struct weft_sample_label *head, const uint8_t **key)
 {
@@ -88,7 +88,7 @@ int label_bytes_are_sound(const uint8_t *labels, size_t bytes)
 	return 1;
 }
 
-/* Without NUL, which would end a text; returns where it ends, behind the terminator. */
+/* A terminated copy with U+FFFD for each NUL; returns where it ends, behind the terminator. */
 static char *label_sets_put_text(char *to, const uint8_t *from, uint32_t bytes, uint32_t *out_bytes)
 {
 	char *at = to;
@@ -154,7 +154,7 @@ static struct label_set *label_sets_make_set(const uint8_t *labels, size_t bytes
 	return set;
 }
 
-/* The same labels in the same order, so that they make the same key. */
+/* The sorted keys and values, each terminated: equal sets have equal bytes. */
 static uint8_t *canonical(const struct label_set *set, size_t *bytes)
 {
 	size_t size = 0;
@@ -248,7 +248,7 @@ size_t label_sets_count(const struct label_sets *s)
 	return s->used;
 }
 
-/* Out of memory for a new index: all stay. */
+/* Without memory for a new index all sets stay. */
 void label_sets_sweep(struct label_sets *s)
 {
 	struct map *index = map_new();

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file whose mappings come one after the other; anonymous ones may lie between. */
+/* Mappings of one file that follow one another; anonymous ones may lie between. */
 struct run {
 	struct proc_map first;
 	uint64_t top;
@@ -40,7 +40,7 @@ static void libraries_add(struct libraries *l, const struct library *one)
 	l->item[l->count++] = *one;
 }
 
-/* Takes over the path of what has ended. */
+/* Takes over the run's path. */
 static void end_run(struct libraries *l, struct run *run)
 {
 	struct library one = {.base = run->first.start, .top = run->top, .path = run->first.path};
@@ -52,7 +52,7 @@ static void end_run(struct libraries *l, struct run *run)
 	*run = (struct run){0};
 }
 
-static int libraries_is_of(const struct run *run, const struct proc_map *one)
+static int libraries_run_continues(const struct run *run, const struct proc_map *one)
 {
 	return run->first.path && run->first.inode == one->inode &&
 	       run->first.device_major == one->device_major &&
@@ -61,7 +61,7 @@ static int libraries_is_of(const struct run *run, const struct proc_map *one)
 }
 
 /* Takes over @one's path. */
-static void libraries_take(struct libraries *l, struct run *run, struct proc_map *one)
+static void libraries_add_mapping(struct libraries *l, struct run *run, struct proc_map *one)
 {
 	int executable = one->permissions[2] == 'x';
 
@@ -69,7 +69,7 @@ static void libraries_take(struct libraries *l, struct run *run, struct proc_map
 		free(one->path);
 		return;
 	}
-	if (libraries_is_of(run, one)) {
+	if (libraries_run_continues(run, one)) {
 		free(one->path);
 	} else {
 		end_run(l, run);
@@ -91,7 +91,7 @@ struct libraries *libraries_read(const char *text, size_t bytes)
 		struct proc_map one;
 
 		if (proc_map_parse(text, length, &one) == 0)
-			libraries_take(l, &run, &one);
+			libraries_add_mapping(l, &run, &one);
 		text += length + 1;
 	}
 	if (l && run.first.path)
@@ -107,7 +107,7 @@ static int libraries_is_same(const struct library *a, const struct library *b)
 	return a->base == b->base && a->top == b->top && strcmp(a->path, b->path) == 0;
 }
 
-/* Items that lie there are in order of addresses, behind them those that have gone. */
+/* First come the items that are mapped, sorted by address, then those that have gone. */
 void libraries_follow(struct libraries *now, struct libraries *before)
 {
 	size_t there = now->count, at = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files with code lie where in a process, as its mappings tell: a file is there from the
- * start of its first mapping to the end of its last. Made by the walker, written into the
- * recording by the worker (jdk.NativeLibrary); handed over through process_tell_libraries(). A list
- * has what lies there now and, marked, what has gone since it was last written.
+ * Which files with code are mapped where in a process: a file reaches from the start of its first
+ * mapping to the end of its last. Made by the walker, written into the recording by the worker
+ * (jdk.NativeLibrary), handed over by process.told. A list has what is mapped now and, marked as
+ * gone, what has been unmapped since the list was last written.
  */
 #ifndef WEFT_COLLECTOR_LIBRARIES_H
 #define WEFT_COLLECTOR_LIBRARIES_H
@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More are not told. */
+/* more are left out */
 #define LIBRARIES_MAX 4096
 
 struct library {
 	uint64_t base, top; /* top: the first byte behind it */
 	char *path;         /* as the process sees it */
-	int gone;           /* it does not lie there any more */
+	int gone;           /* it is mapped there no more */
 };
 
 struct libraries {
@@ -29,10 +29,10 @@ struct libraries {
 struct libraries *libraries_read(const char *text, size_t bytes);
 void libraries_free(struct libraries *l); /* takes NULL */
 
-/* Of @before (frees it; may be NULL), what is not in @now has gone: adds it there. */
+/* Adds what only @before has to @now, marked as gone. Frees @before, which may be NULL. */
 void libraries_follow(struct libraries *now, struct libraries *before);
 
-/* What has gone is forgotten. */
+/* Removes what is marked as gone. */
 void libraries_settle(struct libraries *l);
 
 #endif

@@ -96,7 +96,8 @@ static void loads_end_stay(struct loads *l, size_t module, const struct weft_log
 	}
 }
 
-/* Loaded at the start: the first look at the mappings knows it better. */
+/* A module of the program's start has no stay: the first reading of the mappings tells more of it.
+ */
 static void loads_take_first(struct loads *l, struct maps *maps, uint32_t id, const uint8_t *data,
 			     size_t bytes)
 {

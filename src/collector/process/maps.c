@@ -14,7 +14,7 @@
 
 /* A hostile target may have as many mappings as the kernel lets it; more are not looked at. */
 #define MAPPINGS_MAX 65536
-/* Of what has gone; samples wait for seconds at most. */
+/* mappings that have gone; samples come seconds late at most */
 #define PAST_MAX 4096
 
 static void mapping_free(struct mapping *one)
@@ -71,7 +71,7 @@ static size_t first_above(const struct maps *m, uint64_t address)
 	return low;
 }
 
-/* A file that was deleted since is told by a longer path. */
+/* The kernel adds DELETED to the path of a file that was deleted since. */
 static int same_path(const char *before, const char *now)
 {
 	size_t length = strlen(before);
@@ -109,7 +109,7 @@ static void maps_forget_oldest_half(struct maps *m)
 	memmove(m->past, m->past + half, m->past_count * sizeof(*m->past));
 }
 
-/* It is no more; nobody asks for what was in no snapshot. */
+/* Moves a mapping that has gone to the past. */
 static void maps_retire(struct maps *m, struct mapping *one)
 {
 	one->until = m->number + 1;
@@ -168,8 +168,8 @@ struct merge {
 	int fresh, changed;
 };
 
-/* Those of the old list that begin below @address have gone. */
-static void go_up_to(struct merge *g, uint64_t address)
+/* Retires the mappings of the old list that begin below @address. */
+static void maps_retire_below(struct merge *g, uint64_t address)
 {
 	struct maps *m = g->maps;
 
@@ -186,7 +186,7 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 	struct mapping *copy = NULL;
 	int room = maps_make_room(&g->item, g->count, &g->room) == 0;
 
-	go_up_to(g, one->start);
+	maps_retire_below(g, one->start);
 	if (room && g->at < m->count && same_mapping(m->item[g->at], one)) {
 		free(one->path);
 		g->item[g->count++] = m->item[g->at++];
@@ -197,14 +197,14 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 		free(one->path);
 		return -ENOMEM;
 	}
-	go_up_to(g, one->end);
+	maps_retire_below(g, one->end);
 	g->item[g->count++] = copy;
 	g->fresh++;
 	g->changed = 1;
 	return 0;
 }
 
-static int maps_take_line(struct merge *g, const char *line, size_t bytes)
+static int maps_merge_line(struct merge *g, const char *line, size_t bytes)
 {
 	struct mapping one;
 	int rc = maps_parse_line(line, bytes, &one);
@@ -219,7 +219,7 @@ static int maps_take_line(struct merge *g, const char *line, size_t bytes)
 	return merge_mapping(g, &one);
 }
 
-/* After a failure the rest stays as it was, as far as there is room. */
+/* After a failure the rest of the old list stays, as far as there is memory. */
 static void finish_merge(struct merge *g, int failed)
 {
 	struct maps *m = g->maps;
@@ -232,7 +232,7 @@ static void finish_merge(struct merge *g, int failed)
 		else
 			g->item[g->count++] = old;
 	}
-	go_up_to(g, UINT64_MAX);
+	maps_retire_below(g, UINT64_MAX);
 	free(m->item);
 	m->item = g->item;
 	m->count = g->count;
@@ -250,7 +250,7 @@ int maps_update(struct maps *m, const char *text, size_t bytes)
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
 
-		rc = maps_take_line(&g, text, length);
+		rc = maps_merge_line(&g, text, length);
 		text += length + 1;
 	}
 	finish_merge(&g, rc);
@@ -289,7 +289,7 @@ struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_
 	return found;
 }
 
-/* Those that went last are asked first, down to those that had gone by then. */
+/* The past is searched from its end, down to what had gone before snapshot @number. */
 struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number)
 {
 	struct mapping *found = find_now(m, pc);

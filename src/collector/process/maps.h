@@ -3,10 +3,10 @@
  * The executable mappings of one process, as its /proc/PID/maps tells them (proc(5)), or as
  * its own module log does where /proc cannot be read.
  *
- * Addresses are used again: dlclose, and another module lies there. What has gone is kept, with
- * the numbers of the module map snapshots (abi/module_map.h) for which it was true, for samples
- * that were taken then come later. The generation moves on with every change; what is
- * remembered of a pc is keyed by the id of its mapping, which never comes again.
+ * Addresses are used again: after dlclose another module may lie there. Mappings that have gone
+ * are kept with the numbers of the module map snapshots (abi/module_map.h) that had them, because
+ * samples arrive after they were taken. The generation changes with every change of the list; what
+ * is cached for a pc is keyed by the id of its mapping, which is never used again.
  * Items are sorted by start and never overlap. Used by the walker thread alone.
  */
 #ifndef WEFT_COLLECTOR_MAPS_H
@@ -23,7 +23,7 @@ struct mapping {
 	uint32_t id;        /* 1..: no other mapping of the process ever has it */
 	uint32_t from;      /* number of the first snapshot in which it is */
 	uint32_t until;     /* number of the first in which it is no more; 0 = it is there now */
-	uint64_t missed_ns; /* maps.looked_ns of the look that did not find it any more */
+	uint64_t missed_ns; /* maps.looked_ns when it was first missing */
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0 = no file */
@@ -46,7 +46,7 @@ struct maps {
 	size_t past_count, past_room;
 	uint32_t generation, last_id;
 	uint32_t number;    /* of the newest snapshot that was published; set by the publisher */
-	uint64_t looked_ns; /* set before each maps_update() */
+	uint64_t looked_ns; /* when the text was read; set before each maps_update() */
 };
 
 void maps_free(struct maps *m);
@@ -55,11 +55,11 @@ void maps_free(struct maps *m);
  * the caller's. */
 int maps_parse_line(const char *line, size_t bytes, struct mapping *out);
 
-/* A whole text: what is not in it has gone. Returns the number of mappings that are new, or
- * -errno. Malformed lines are passed over. */
+/* Takes a whole text of maps: a mapping that is not in it has gone. Returns the number of mappings
+ * that are new, or -errno. Malformed lines are passed over. */
 int maps_update(struct maps *m, const char *text, size_t bytes);
 
-/* Merge one mapping; what it overlaps has gone. Takes over its path. 1 new, 0 known already,
+/* Adds one mapping; those that it overlaps have gone. Takes over its path. 1 new, 0 known already,
  * -ENOMEM. */
 int maps_add(struct maps *m, const struct mapping *one);
 
@@ -67,13 +67,13 @@ int maps_add(struct maps *m, const struct mapping *one);
  * maps_update() or maps_add(). */
 struct mapping *maps_find(const struct maps *m, uint64_t pc);
 
-/* The mapping that holds @pc, else the last one that did and was not missed by @time_ns. */
+/* The mapping that holds @pc, else the last one that did and was not yet missing at @time_ns. */
 struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_ns);
 
 /* The mapping that held @pc when snapshot @number was the newest. */
 struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number);
 
-/* What people call the file: the last part of its path, "[vdso]", "" for none. Copied. */
+/* The file's short name, copied: the last part of its path, "[vdso]", "" for none. */
 void mapping_name(const struct mapping *one, char *out, size_t bytes);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders to a process that is attached to: the priming signal, queued with a value to a thread
- * that runs, or that sleeps in a call which the kernel takes up again (order_may_wake()). Any other
- * that sleeps would be woken, and its call might return early: it is sent none. One that runs may
- * go to sleep before the signal is there, and most that are seen to run for some microseconds will;
- * one that waits for a CPU may be in a call from which it was woken just now, which would end early
- * all the same: so it must have had a CPU for a while first (thread_ran_on()). Threads whose mask
- * or sigwait would swallow the signal are passed over.
+ * that runs, or that sleeps in a call which the kernel restarts (order_may_wake()).
+ * Any other sleeping thread gets none: its call might return early. A thread that runs may go to
+ * sleep before the signal arrives, and most that are seen to run do so within microseconds; one
+ * that waits for a CPU may be in a call from which it was just woken, which would end early as
+ * well. So a thread must have used a CPU for a while first (thread_ran_on()). Threads whose mask or
+ * sigwait would swallow the signal are passed over.
  *
- * Nothing that the session says chooses the signal: what default action ends a program, or
- * stops it, is not sent, whatever stands there.
+ * The session may name any signal: none is sent but SIGURG and real-time ones, and only where
+ * a handler is installed for it.
  */
 #include "collector/session/attach.h"
 
@@ -33,15 +33,15 @@ int order_signal_is_allowed(uint32_t signo)
 	return signo == SIGURG || (signo >= (uint32_t)SIGRTMIN && signo <= (uint32_t)SIGRTMAX);
 }
 
-static int runs(const struct process *p, int32_t tid)
+static int thread_is_runnable(const struct process *p, int32_t tid)
 {
 	struct thread_stat stat;
 
 	return thread_stat_read(p->proc_fd, tid, &stat) == 0 && stat.state == 'R';
 }
 
-/* Not blocked, a handler is there, and the value comes along. */
-static int order_takes(const struct process *p, int32_t tid, uint32_t signo)
+/* Would the thread get the signal now, in a handler and with its value? */
+static int order_arrives(const struct process *p, int32_t tid, uint32_t signo)
 {
 	uint64_t bit = UINT64_C(1) << (signo - 1);
 	struct thread_masks masks;
@@ -51,8 +51,8 @@ static int order_takes(const struct process *p, int32_t tid, uint32_t signo)
 	return !(masks.blocked & bit) && (masks.caught & bit) && !masks.queue_is_full;
 }
 
-/* Short ones are not left to the kernel, which makes them longer. */
-static void let_pass(uint64_t ns)
+/* Below a millisecond it spins: the kernel would make the sleep longer. */
+static void order_wait_ns(uint64_t ns)
 {
 	const struct timespec pause = {.tv_nsec = (long)(ns % 1000000000)};
 	uint64_t began_ns = clock_mono_ns();
@@ -63,18 +63,18 @@ static void let_pass(uint64_t ns)
 		;
 }
 
-/* The state is looked at last: what lies between that and the signal is as short as it can be. */
+/* The state is read last, so that the signal follows as soon as it can. */
 int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
 		  const struct thread_run *before, uint64_t steady_ns)
 {
 	struct thread_run now;
 
-	let_pass(steady_ns);
-	return order_takes(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
+	order_wait_ns(steady_ns);
+	return order_arrives(p, tid, signo) && thread_run_read(p->proc_fd, tid, &now) == 0 &&
 	       thread_ran_on(before, &now);
 }
 
-/* "202 0x7f... 0x80 ...": number and arguments of a call in which it sleeps. */
+/* "202 0x7f... 0x80 ...": number and arguments of the call in which a thread sleeps. */
 static int is_endless_futex(const char *text)
 {
 	char *at;
@@ -88,17 +88,17 @@ static int is_endless_futex(const char *text)
 	return (argument[1] == FUTEX_WAIT || argument[1] == FUTEX_WAIT_BITSET) && !argument[3];
 }
 
-/* With a timeout it would end early; and all of libc's waits go on whatever this one returns. */
+/* A futex wait with a timeout would end early; libc repeats one without, whatever it returns. */
 int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
 {
 	char path[48], text[256];
 
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	return order_takes(p, tid, signo) && proc_read(p->proc_fd, path, text, sizeof(text)) > 0 &&
-	       is_endless_futex(text);
+	return order_arrives(p, tid, signo) &&
+	       proc_read(p->proc_fd, path, text, sizeof(text)) > 0 && is_endless_futex(text);
 }
 
-/* Pairs: let_go() in src/runtime/sample/prime.c, which has one of the two see the other. */
+/* Pairs: prime_let_go() in src/runtime/sample/prime.c, which has one of the two see the other. */
 int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order)
 {
 	struct weft_session_header *h = p->base;
@@ -115,7 +115,7 @@ int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_
 
 #define NOT_THIS_ONE 2
 
-/* 0, 1 and -errno as order_try(); NOT_THIS_ONE: it has been waited for. */
+/* 0, 1 and -errno as order_try(); NOT_THIS_ONE: it was waited for, and did not run on. */
 static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum weft_order order,
 		      uint64_t steady_ns)
 {
@@ -123,7 +123,8 @@ static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum
 	int rc;
 
 	if (!order_may_wake(s->process, tid, signo)) {
-		if (!runs(s->process, tid) || !order_takes(s->process, tid, signo) ||
+		if (!thread_is_runnable(s->process, tid) ||
+		    !order_arrives(s->process, tid, signo) ||
 		    thread_run_read(s->process->proc_fd, tid, &before))
 			return 0;
 		if (!order_runs_on(s->process, tid, signo, &before, steady_ns))

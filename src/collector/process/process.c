@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* All that is wanted of it at once: the process waits meanwhile. */
+/* All by one read: the process waits for its answer meanwhile. */
 static void take_stat(struct process *p)
 {
 	size_t bytes = 0;
@@ -24,8 +24,8 @@ static void take_stat(struct process *p)
 	free(text);
 }
 
-/* Where the kernel put the stack of the program that @proc_fd now runs: another place for
- * each, as it is random. 0 = not told. */
+/* Where the kernel put the stack of the program that the process runs now: a random place, so that
+ * it tells one program from the next. 0 = not known. */
 static uint64_t stack_start(int proc_fd)
 {
 	return process_stat_number(proc_fd, STAT_STACK_START);
@@ -129,7 +129,8 @@ void process_tell_words(struct process *p, uint32_t slot, const struct slot_word
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 		  struct slot_words *out)
 {
-	const struct slot_words *from = p->words ? &p->words[slot] : NULL; /* we made them */
+	const struct slot_words *from =
+		p->words ? &p->words[slot] : NULL; /* this thread allocated them */
 
 	if (!from || __atomic_load_n(&from->generation, __ATOMIC_ACQUIRE) != generation)
 		return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process of the recording: who it is, its session, and what its threads tell each other.
- * Made by the drain thread at the rendezvous (process_new() of write/process_work.h); what stands
- * here is constant from then on, or atomic where it says so. What one thread alone uses is in a
- * part of its own: the walker's, the worker's. The shared memory that its logs lie in stays mapped
- * until process_release(), by the worker after BATCH_CLOSE, when the walker is done with it.
+ * One process of the recording: who it is, its session, and what the collector's threads share of
+ * it. Made by the drain thread at the rendezvous (process_new() of write/process_work.h); what
+ * stands here is constant from then on, or atomic where it says so. What one thread alone uses is
+ * in a part of its own: the walker's, the worker's. The shared memory that its logs lie in stays
+ * mapped until process_release(), by the worker after BATCH_CLOSE, when the walker is done with it.
  *
  * The room: what all threads of the collector stand on, and what goes between them.
  *
@@ -60,7 +60,7 @@ struct gone_slot {
 	uint64_t generation;
 };
 
-/* What the newest thread that had a slot and left it said at its end. */
+/* What the last thread that had a slot and has ended stored there at its end. */
 struct slot_words {
 	uint64_t generation;       /* whose; 0 = nobody's, or they are being written */
 	uint64_t ended_ns, cpu_ns; /* as in the slot; 0 = it said nothing */
@@ -71,10 +71,9 @@ struct process {
 	pid_t pid, parent;    /* as we see them */
 	pid_t inside_pid;     /* as it sees itself */
 	uint64_t session_id, opened_ns;
-	uint64_t
-		cpu_before_ns; /* CPU time that it had used by then, which is not the recording's */
-	uint64_t start_ticks;  /* of the process, since the boot */
-	uint64_t stack_start;  /* tells one program from the next under the same pid */
+	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
+	uint64_t start_ticks;   /* of the process, since the boot */
+	uint64_t stack_start;   /* tells one program from the next under the same pid */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
@@ -86,20 +85,20 @@ struct process {
 
 	struct gone_slot *gone;         /* atomic: one pushes, one takes all */
 	struct slot_words *words;       /* of each slot; NULL: nobody asks. Atomic */
-	struct libraries *told;         /* atomic: of the walker, newest; the worker takes it */
-	enum samples_choice wall_asked; /* atomic, of the drain thread: of the wall engine */
+	struct libraries *told;         /* atomic: the walker's newest list; the worker takes it */
+	enum samples_choice wall_asked; /* atomic, set by the drain thread: of the wall engine */
 
 	char *first_maps; /* text read before the target was answered; NULL = unreadable */
 	size_t first_maps_bytes;
-	char *first_environ; /* likewise, where it is wanted, as the kernel tells it; or NULL */
+	char *first_environ; /* likewise, if the recording is to have it */
 	size_t first_environ_bytes;
 
 	struct process_walk *walk; /* the walker's part (collector/walk/process_walk.h) */
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */
 };
 
-/* Who is @pid? Into zeroed @p: 0 or -errno. Reads /proc; does not touch the process. After either
- * process_leave(), which keeps what says who it is: that is freed by process_forget(). */
+/* Fills zeroed @p from /proc, without touching the process: 0 or -errno. After either,
+ * process_leave() frees all but what identifies the process, and process_forget() the rest. */
 int process_meet(struct process *p, pid_t pid);
 void process_leave(struct process *p);
 void process_forget(struct process *p);
@@ -109,8 +108,9 @@ void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation);
 /* Of the drain thread: all that was told since; a list to be freed. */
 struct gone_slot *process_take_gone(struct process *p);
 
-/* Of the outside thread: that it will ask for them. Of the drain thread, before the slot is
- * another's. Of the outside thread: 1 and *out, 0: they are not there yet, or not any more. */
+/* process_keep_words(): the outside thread is going to ask. process_tell_words(): the drain thread
+ * tells before the slot is another's. process_words(), of the outside thread: 1 and *out; 0 when
+ * they are not there yet, or no more. */
 void process_keep_words(struct process *p);
 void process_tell_words(struct process *p, uint32_t slot, const struct slot_words *words);
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
@@ -120,7 +120,7 @@ int process_words(const struct process *p, uint32_t slot, uint64_t generation,
  * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */
 char *process_read_own(const struct process *p, const char *name, size_t *bytes);
 
-/* Does it run that program still, as far as can be seen? */
+/* Does it still run that program? 1, too, where that cannot be read. */
 int process_runs_on(const struct process *p);
 
 #endif

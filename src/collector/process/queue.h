@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches, in order, from one thread to another. A mutex. There are two: from the drain thread
- * and the outside thread to the walker, and from it to the worker.
+ * Batches, in order, from one thread to another, under a mutex. There are two queues: from the
+ * drain thread and the outside thread to the walker, and from the walker to the worker.
  *
  * Batches that open, close and count always get in; samples only while the queue is below
  * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,
@@ -35,7 +35,7 @@ enum batch_kind {
 	BATCH_COUNTS,      /* data: struct session_counts */
 	BATCH_CLOSE,       /* the process is over; data: struct session_counts */
 	BATCH_ROLL,        /* end the chunk; no process */
-	BATCH_TICK,        /* what comes by time is due; no process */
+	BATCH_TICK,        /* periodic events are due; no process */
 	BATCH_FINISH,      /* end the file; no process */
 };
 
@@ -79,7 +79,7 @@ void queue_destroy(struct queue *q);           /* frees what is left */
 
 struct batch *batch_new(enum batch_kind kind, struct process *process, size_t bytes);
 int queue_has_room(struct queue *q);
-void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is let pass */
+void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is ignored */
 void queue_wait(struct queue *q);                  /* until it has room */
 
 /* The next batch, waited for; the caller frees it. */

@@ -30,7 +30,7 @@ static struct weft_map_snapshot *snapshot_at(const struct snapshots *s, uint64_t
 	return (struct weft_map_snapshot *)(void *)(s->area + offset);
 }
 
-/* A third of the area at most: then the next never lies where the newest does. */
+/* At most a third of the area, so that the next snapshot never overlaps the newest. */
 uint32_t snapshots_most(const struct snapshots *s)
 {
 	uint64_t most = s->area_bytes / 3;
@@ -50,7 +50,7 @@ static int overlaps(const struct snapshot_place *a, const struct snapshot_place 
 	return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-/* From the oldest up to the last one that lies where @next will. */
+/* Takes back the oldest ones, up to the last that overlaps @next. */
 static void snapshot_take_back(struct snapshots *s, const struct snapshot_place *next)
 {
 	uint32_t covered = 0;

@@ -25,11 +25,11 @@ struct snapshots {
 	uint32_t places;
 };
 
-/* @base: the session, @layout: the private copy of its header, by which numbers go on from
- * those of an earlier recording of the same session. */
+/* @base: the session; @layout: the private copy of its header. Numbers go on from those of an
+ * earlier recording of the session. */
 void snapshots_begin(struct snapshots *s, void *base, const struct weft_session_header *layout);
 
-/* Modules that one snapshot holds. */
+/* The most modules that one snapshot can hold. */
 uint32_t snapshots_most(const struct snapshots *s);
 
 /* The number that the next one gets. */

@@ -9,8 +9,8 @@
  *
  * A sample of weight n stands for n periods of CPU time. The file gets n events: spread
  * backward from the time of the sample, a period apart where there is room, and all after
- * the thread's previous sample. Where a context is new they have no room at all: it may
- * have been set just before.
+ * the thread's previous sample. Where its context is new all events have the sample's
+ * own time: the context may have been set just before.
  */
 #ifndef WEFT_COLLECTOR_STRETCH_H
 #define WEFT_COLLECTOR_STRETCH_H
@@ -61,10 +61,11 @@ struct spread {
 };
 
 /* More than this many events for one sample would say more about a stopped machine than
- * about the program; the rest is told by the caller as a counter. */
+ * about the program; the caller counts the rest. */
 #define SPREAD_MAX 100000
 
-/* @previous_ns: no event before it: the thread's sample before, when it began; 0 = not known. */
+/* No event lies before @previous_ns: the time of the thread's previous sample, else of its
+ * beginning; 0 = not known. */
 struct spread spread_weight(uint64_t time_ns, uint32_t weight, uint64_t period_ns,
 			    uint64_t previous_ns);
 

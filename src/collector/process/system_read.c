@@ -17,7 +17,7 @@
 #define STAT_IDLE 3
 #define STAT_IOWAIT 4
 #define STAT_STEAL 7
-#define STAT_FIELDS 8 /* guests' time is in user's already */
+#define STAT_FIELDS 8 /* guest time is part of user time */
 
 ssize_t system_read_file(int directory_fd, const char *path, char *text, size_t room)
 {
@@ -78,7 +78,7 @@ int system_read_time(const char *root, struct machine_time *out)
 
 	if (rc < 0)
 		return (int)rc;
-	/* kernels of old have four of them */
+	/* old kernels have four */
 	if (strncmp(text, "cpu ", 4) != 0 || read_numbers(text + 4, n, STAT_FIELDS) <= STAT_IDLE)
 		return -EBADMSG;
 	for (int i = 0; i < STAT_FIELDS; i++)
@@ -168,7 +168,7 @@ static long first_of_list(const char *root, unsigned int cpu, const char *name)
 	return end == text ? -1 : first;
 }
 
-/* Of those that share a socket, or a core, the first stands for it. */
+/* The first processor of a socket, or of a core, is the one that is counted for it. */
 static void count_processor(const char *root, unsigned int cpu, struct machine_processors *out)
 {
 	long package = first_of_list(root, cpu, "package_cpus_list");
@@ -213,7 +213,7 @@ void system_read_processors(const char *root, struct machine_processors *out)
 
 		out->threads = n > 0 ? (uint32_t)n : 1;
 	}
-	/* containers may show processors and not how they lie */
+	/* some containers hide the topology */
 	out->cores = out->cores ? out->cores : out->threads;
 	out->sockets = out->sockets ? out->sockets : 1;
 	if (read_below(root, "/proc/cpuinfo", text, sizeof(text)) < 0)
