@@ -118,7 +118,7 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 		rc = naming_init(&c->worker.naming);
 	if (rc)
 		return rc;
-	/* Neither need be had. */
+	/* The collector works without either. */
 	tables_open(&c->tables, WEFT_TABLES_BYTES);
 	table_cache_open(&c->cache, 1);
 	c->walker = (struct walker){
@@ -260,7 +260,7 @@ size_t collector_descendants(const struct collector *c, struct collector_running
 	return descendants_find(collector_socket(c), out, room);
 }
 
-/* Before BATCH_FINISH: what it still has to hand on goes before that. */
+/* Before BATCH_FINISH, so that what it still hands on comes first. */
 static void end_outside(struct collector *c)
 {
 	if (!c->outside)
@@ -288,7 +288,7 @@ static void join_threads(struct collector *c)
 	c->walking = c->writing = 0;
 }
 
-/* Of what was asked for by name: what no event type had. */
+/* The globs of settings_asked that no event type matched. */
 static void find_idle(const struct collector *c, char *out, size_t room)
 {
 	const char *at = c->settings_asked;

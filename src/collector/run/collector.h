@@ -11,10 +11,9 @@
  *	rc = collector_finish(c, &result);          the file is complete
  *	collector_free(c);
  *
- * Threads of its own: one answers, watches for ends and drains (watch.h), one looks into the
- * processes (outside.h), one walks (walker.h), one names and writes (worker.h). All signals are
- * blocked in them. Functions here are called from one
- * thread.
+ * It has four threads, in which all signals are blocked: one answers, watches for ends and drains
+ * (watch.h), one looks into the processes (outside.h), one walks (walker.h), one names and writes
+ * (worker.h). Functions here are called from one thread.
  */
 #ifndef WEFT_COLLECTOR_H
 #define WEFT_COLLECTOR_H
@@ -31,7 +30,7 @@ struct collector;
 struct outside_unsampled; /* outside.h */
 
 struct collector_options {
-	const char *path;         /* of the recording; replaced */
+	const char *path;         /* of the recording; an older file is replaced */
 	const char *socket;       /* path to listen at; NULL = choose a private one */
 	const char *command_line; /* as it is told in the file */
 	const char *version;
@@ -46,53 +45,52 @@ struct collector_options {
 	pid_t root;                     /* the first process; 0 = told later */
 	enum weft_stack_mode stack_mode;
 	int inline_context;
-	int no_children; /* only the root is welcome */
-	int debuginfod;  /* servers may be asked for what names code */
+	int no_children; /* only the root is recorded */
+	int debuginfod;  /* debuginfod servers may be asked for symbols */
 	enum weft_clock_choice clock;
 	int prime_signal; /* 0 = SIGURG, COLLECTOR_NO_SIGNAL = none, else a real-time one */
-	/* Processes that run already (attach.h): theirs is taken over. Then there is no root. */
+	/* Processes that run already (attach.h): their descriptors are taken over. Then there is no
+	 * root. */
 	struct attach_target *attach;
 	size_t attach_count;
 	const char *settings; /* of events: lines (base/event_settings.h); NULL = none */
-	/* GLOBs of events, one a line, of which is told if none of that name came; NULL = none. */
+	/* GLOBs of events, one a line: settings_idle has those that matched none; NULL = none. */
 	const char *settings_asked;
 };
 #define COLLECTOR_NO_SIGNAL (-1)
 
-/* The number that @o asks for; 0 = none. */
+/* The number of the priming signal that @o asks for; 0 = none. */
 uint32_t collector_prime_signal(const struct collector_options *o);
 
-/* A stack mode as it is typed and told in the file: the first four, then NULL, then "check";
- * NULL ends them. */
+/* Names of stack modes: those that help shows, NULL, then "check", NULL. */
 extern const char *const collector_stack_modes[];
-/* Its number: enum weft_stack_mode, or -EINVAL. */
+/* The enum weft_stack_mode of a name, or -EINVAL. */
 int collector_stack_mode(const char *name);
 
-/* 0 or -errno: of the file, *what is its path, or of the socket, *what says so. */
+/* 0, or -errno and what failed in *what: the path of the file, or a word such as "threads". */
 int collector_open(struct collector **out, const struct collector_options *options,
 		   const char **what);
 
 const char *collector_socket(const struct collector *c);
 
-/* Who is the root; before it says hello, else --no-children refuses it. */
+/* Says who the root is: until then no process that wants to join is answered. */
 void collector_set_root(struct collector *c, pid_t root);
 
-/* The root has ended, and is about to be waited for: its CPU clock can be read a last time. (What
- * wait4(2) tells has that of its children in it.) */
+/* The root is a zombie that is about to be waited for: reads its CPU clock a last time. (wait4(2)
+ * adds the time of its children.) */
 void collector_root_ends(struct collector *c, pid_t root);
 
-/* The root has ended, by this status of waitpid(2); -1: nobody knows it. Before the file is
- * completed, where it tells it. */
+/* The root has ended with this status of waitpid(2); -1 = not known. To be called before the file
+ * is completed, which has it. */
 void collector_root_ended(struct collector *c, int status);
 
 /* A descriptor that becomes readable when the root has said that it exits, or has ended. */
 int collector_root_fd(const struct collector *c);
 
-/* Engines stop and nobody is welcomed any more; what was sampled is still taken. */
+/* Engines stop and nobody joins any more; samples that were taken are still drained. */
 void collector_stop(struct collector *c);
 
-/* What was not done as asked, said once: 1 and the next of it, 0: there is no more by now. From any
- * thread. */
+/* The next warning of what was not done as asked: 1 and its text; 0: none now. From any thread. */
 int collector_warning(struct collector *c, char *out, size_t room);
 
 struct collector_progress {
@@ -110,15 +108,15 @@ struct collector_result {
 	uint64_t wall_samples, wall_unwritten;
 	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
 	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
-	uint64_t used_ns, seen_ns;              /* CPU time: of weft.ThreadCPU */
-	uint32_t times_off;                     /* threads whose time does not add up */
-	uint64_t typed, typed_unwritten;        /* events of the programs' own types */
+	uint64_t used_ns, seen_ns;       /* CPU time used, and seen in samples (weft.ThreadCPU) */
+	uint32_t times_off;              /* threads whose time does not add up */
+	uint64_t typed, typed_unwritten; /* events of the programs' own types */
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;
 	uint32_t refused;  /* processes for which no session could be made */
 	int refused_error; /* and why: -errno of the last */
-	uint32_t gone;     /* others, that were no more when they were to be answered */
+	uint32_t gone;     /* others, that had ended before they were answered */
 	/* Threads that could not be sampled: how many, and the first COLLECTOR_UNSAMPLED_MAX of
 	 * them by name. Lives as long as the collector. */
 	const struct outside_unsampled *unsampled;

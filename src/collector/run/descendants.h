@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Processes that the recorded program has started and that still run: those whose environment
- * names our socket. A forked child joins with its first CPU time only, and a program that
+ * names our socket. A forked child joins only when it uses CPU time, and a program that
  * cannot be recorded never does; both are found here.
  */
 #ifndef WEFT_COLLECTOR_DESCENDANTS_H
@@ -15,7 +15,7 @@ struct collector_running {
 	char command[64];
 };
 
-/* Fills up to @room entries; returns how many there are. Reads all of /proc: not for often. */
+/* Fills up to @room entries; returns how many there are. Slow: it reads all of /proc. */
 size_t descendants_find(const char *socket, struct collector_running *out, size_t room);
 
 #endif

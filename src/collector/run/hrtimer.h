@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hrtimers of threads (src/runtime/sample/clock.h), as the collector has to do with them: would
- * the kernel give a program of this user one for each, and cheaply?
+ * Whether the kernel lets a program of this user have hrtimers, which the runtime opens for each of
+ * its threads (src/runtime/sample/clock.h), and what makes opening them cheap.
  */
 #ifndef WEFT_COLLECTOR_HRTIMER_H
 #define WEFT_COLLECTOR_HRTIMER_H
 
-/* 0, or the errno of perf_event_open as it stands for the calling thread. */
+/* 0, or the errno with which perf_event_open refuses the calling thread one. */
 int hrtimer_refused(void);
 
 /*
- * A descriptor to be closed at the end, or -1. While it is open there is an event of a thread
- * somewhere, so that those of others are not the first: for that one the kernel puts a hook into
- * its switches and waits for all CPUs (kernel/events/core.c, perf_sched_events: 30 to 80 us), each
- * time that there was none.
+ * A descriptor to be closed at the end, or -1. While it is open no thread's event is the only one
+ * on the machine: for such a one the kernel patches its context switch and waits for all CPUs
+ * (kernel/events/core.c, perf_sched_events: 30 to 80 us).
  */
 int hrtimer_prepare(void);
 

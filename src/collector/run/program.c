@@ -36,8 +36,8 @@ static int is_runnable(const char *path)
 	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? -errno : 0;
 }
 
-/* As execvp(3): a place that cannot be used does not end the search, but it is told when
- * no other is found. */
+/* As execvp(3): -EACCES does not end the search, but is returned when no other place has the
+ * command. */
 int program_find(const char *command, char *path, size_t bytes)
 {
 	const char *at = getenv("PATH");
@@ -222,7 +222,7 @@ static char *program_join(const char *a, const char *b, const char *c, const cha
 	return out;
 }
 
-/* A copy of the environment with our two variables, whose strings are ours. */
+/* The environment with our two variables in it, whose strings the caller frees. */
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
 {
@@ -273,8 +273,8 @@ static void program_become(const char *path, char **argv, char **envp,
 }
 
 /* The pipe closes at a successful exec; else it tells why there was none. */
-static int run_program_start(const char *path, char **argv, char **envp,
-			     const struct program_life *life, pid_t *pid)
+static int program_spawn(const char *path, char **argv, char **envp,
+			 const struct program_life *life, pid_t *pid)
 {
 	int report[2], error = 0;
 	ssize_t n;
@@ -305,7 +305,7 @@ int program_start(const char *path, char **argv, const char *libraries, const ch
 {
 	char *preload = NULL, *rendezvous = NULL;
 	char **envp = environment(libraries, socket, &preload, &rendezvous);
-	int rc = envp && preload && rendezvous ? run_program_start(path, argv, envp, life, pid)
+	int rc = envp && preload && rendezvous ? program_spawn(path, argv, envp, life, pid)
 					       : -ENOMEM;
 
 	free(preload);

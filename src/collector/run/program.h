@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look at a program before it is started: can it be recorded by a preloaded library? Finds
- * it like execvp(3) and follows #! lines like the kernel. And its start, with everything
- * that is its own left alone.
+ * A look at a program before it is started: can it be recorded by a preloaded library? Finds it
+ * like execvp(3) and follows #! lines like the kernel. Also starts it, with the signal mask and the
+ * limits that weft itself was started with.
  */
 #ifndef WEFT_COLLECTOR_PROGRAM_H
 #define WEFT_COLLECTOR_PROGRAM_H
@@ -29,8 +29,8 @@ enum program_verdict {
 };
 
 /*
- * program_look() - what is behind @path. @subject (PATH_MAX bytes) is set to the file that
- * the verdict is about: an interpreter, when there are #! lines. 0 and *verdict, or -errno.
+ * program_look() - examine @path. @subject (PATH_MAX bytes) is set to the file that the verdict is
+ * about: an interpreter, when there are #! lines. 0 and *verdict, or -errno.
  */
 int program_look(const char *path, enum program_verdict *verdict, char *subject);
 
@@ -44,8 +44,8 @@ struct program_life {
 };
 
 /*
- * program_prepare() - keep what there is in @life, then block @blocked and raise the limit of
- * open files: a process that is recorded takes four.
+ * program_prepare() - save mask and limit in @life, block @blocked and raise the limit of open
+ * files: the collector needs four for each process.
  */
 void program_prepare(struct program_life *life, const sigset_t *blocked);
 

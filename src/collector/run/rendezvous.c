@@ -46,7 +46,7 @@ static int private_directory(const char *path)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0022) ? 0 : -EPERM;
 }
 
-/* pid and time make the name new; an old file of that name belongs to nobody alive. */
+/* The name is our pid: an older socket of that name belongs to nobody alive. */
 static int listen_in(struct rendezvous *r, const char *directory)
 {
 	int n = snprintf(r->path, sizeof(r->path), "%s/%d.sock", directory, (int)getpid());
@@ -90,8 +90,8 @@ static int listen_in_tmp(struct rendezvous *r)
 	return rc;
 }
 
-/* Whoever waits for @path (src/runtime/start/launch.c) connects as soon as it is there: so it is
- * there only when somebody listens. */
+/* The program that waits for @path (src/runtime/start/launch.c) connects as soon as it appears, so
+ * it appears only when we listen. */
 static int listen_and_show(const char *directory, const char *path)
 {
 	char early[RENDEZVOUS_PATH_MAX];
@@ -125,7 +125,7 @@ static int listen_there(struct rendezvous *r, const char *path)
 	return r->fd < 0 ? r->fd : 0;
 }
 
-/* Where this one may come to lie, and those that programs begin by themselves (launch.c). */
+/* Removes stale sockets where ours may be made, and where programs begin collectors (launch.c). */
 static void remove_stale(const char *chosen)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -143,7 +143,7 @@ static void remove_stale(const char *chosen)
 	stale_remove("/tmp", "weft-");
 }
 
-/* A folder of our own is passable for others; one that was chosen stays as it is. */
+/* Other users can pass a directory of our own; one that was chosen stays as it is. */
 static int let_all_in(struct rendezvous *r)
 {
 	int rc = 0;
@@ -180,7 +180,7 @@ int rendezvous_open(struct rendezvous *r, const char *path)
 	return listen_in_tmp(r);
 }
 
-/* The directory stays ours: what we remove in it at the end is what we made. */
+/* The directory stays ours, so that nobody can exchange what we remove in it at the end. */
 int rendezvous_open_for(struct rendezvous *r, uid_t guests)
 {
 	int rc;

@@ -17,15 +17,15 @@ struct rendezvous {
 	int fd;
 	char path[RENDEZVOUS_PATH_MAX];
 	char directory[RENDEZVOUS_PATH_MAX]; /* to be removed too; "" = none */
-	uid_t guests;  /* whose processes are answered, beside our own and root's */
-	int takes_all; /* anybody's, as far as the caller knows them: root's recordings */
+	uid_t guests;                        /* a user who is answered beside ourselves and root */
+	int takes_all; /* all users may connect (root's recordings); the caller decides */
 };
 
 /*
  * rendezvous_open() - listen in $WEFT_DIR, else $XDG_RUNTIME_DIR/weft, else a new directory
  * in /tmp; with @path, there (its directory is then removed with it, if it is empty). 0 or -errno;
- * -ENAMETOOLONG when no place has a short name. Root's can be reached by all users, for what
- * it starts may give up its privileges: who of them is heard is the caller's to say.
+ * -ENAMETOOLONG when no place has a short name. Root's can be reached by all users, for a
+ * program may give up its privileges: the caller decides which processes it answers.
  */
 int rendezvous_open(struct rendezvous *r, const char *path);
 /* The same, in a place of its own that processes of @guests can reach: for root. */
@@ -35,17 +35,17 @@ void rendezvous_close(struct rendezvous *r);
 /* A connection, non-blocking; -EAGAIN when none waits, -EPERM when it was refused. *peer is
  * its process in our pid namespace, and its user. */
 int rendezvous_accept(const struct rendezvous *r, struct ucred *peer);
-/* Ours, root's, or a guest's? Else the caller must know the process. */
+/* Is @user ourselves, root or the guests' user? Of others the caller must know the process. */
 int rendezvous_trusts(const struct rendezvous *r, uid_t user);
 
-/* The question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
+/* Reads the question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
 int rendezvous_hello(int fd, struct weft_hello *out);
 
-/* Does another question stand there, for settings? 1, 0; -EAGAIN not here yet. */
+/* Is the question one for settings (weft set)? 1, 0; -EAGAIN not here yet. */
 int rendezvous_is_set(int fd);
 /* That question; @text has room for WEFT_SET_TEXT_MAX bytes. 0 or -EBADMSG. */
 int rendezvous_set(int fd, struct weft_set *out, char *text);
-/* Its answer: how many types changed, or -errno; and what is to be said. 0 or -errno. */
+/* Answers it: @status types changed, or -errno; @text is for the user. 0 or -errno. */
 int rendezvous_set_answer(int fd, int status, const char *text);
 
 /* What a process is given: descriptors and their sizes. */

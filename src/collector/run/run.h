@@ -4,7 +4,7 @@
  * attached to, their rings are emptied so often that none fills, and all is put away when the last
  * is done. collector.h is the way in.
  *
- * Runs on the drain thread (watch*.c) and on the one that called collector_run(). The drain thread
+ * Runs on the drain thread (watch*.c) and on the one that calls collector.h. The drain thread
  * never waits for a disk, a lock of the walker's, or a target.
  *
  *   collector.c      begins the threads, waits, ends

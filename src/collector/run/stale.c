@@ -24,7 +24,7 @@ static int is_old(const struct stat *st)
 	return st->st_uid == geteuid() && st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
 }
 
-/* "123.sock" of a process that is gone, or what a program's own collector listens at. */
+/* "123.sock" of a process that is gone, or "socket", at which a program's own collector listens. */
 static int is_our_name(const char *name)
 {
 	size_t digits = strspn(name, "0123456789");
@@ -66,7 +66,7 @@ static int is_dots(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* How many entries a directory has that are no dead sockets; those are removed on @removes. */
+/* How many entries a directory has that are no dead sockets; @removes: dead ones are removed. */
 static size_t look_through(const char *directory, int removes)
 {
 	DIR *dir = opendir(directory);

@@ -19,7 +19,7 @@
 #define DEPTH_MAX 64
 #define LATE_NS 100000000 /* the first tick of a forked child begins its session */
 
-/* A program: exec makes another of the same pid. */
+/* Tells a program from the next that the same pid runs, after an exec. */
 struct seen_key {
 	uint64_t pid, device, inode;
 };
@@ -83,7 +83,7 @@ static void unrecorded_settle(struct unrecorded *u, const struct seen_key *key)
 		map_put(u->seen, key, sizeof(*key), &fresh);
 }
 
-/* Preloads are mapped before libc is: without ours by then it does not come any more. */
+/* Preloaded libraries are mapped before libc: without ours by then it does not come any more. */
 static int is_loaded_without(const char *maps)
 {
 	return !strstr(maps, "/libweft") && (strstr(maps, "/libc.so.6\n") ||
@@ -97,7 +97,7 @@ static int has_used(pid_t pid, uint64_t least_ns)
 	return process_cpu_read(pid, &cpu_ns) == 0 && cpu_ns >= least_ns;
 }
 
-/* A program that could be recorded: is it? 1 when that is known; @why is set when it is not. */
+/* Is a program recorded that can be? 1 when the answer is final; @why is set when it is not. */
 static int look_inside(pid_t pid, const char **why)
 {
 	char path[32];
@@ -114,7 +114,8 @@ static int look_inside(pid_t pid, const char **why)
 	if (!maps || *why)
 		return *why != NULL;
 	rc = carrier_look(&c, pid);
-	/* A session of its own, made for want of ours; or none, if that could not be had either. */
+	/* It made a session of its own, for it could not reach ours; or could not make one either.
+	 */
 	if ((rc == 0 && carrier_state(&c) == CARRIER_IDLE) ||
 	    (rc == -ENOENT && !c.address && c.fd < 0 && has_used(pid, LATE_NS)))
 		*why = "could not reach the recording";

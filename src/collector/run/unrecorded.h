@@ -28,12 +28,11 @@ struct unrecorded {
 	struct map *seen; /* {pid, file} -> looked at; NULL at first */
 };
 
-/* Looks at @root and all that is below it, or at that alone. */
+/* Looks at @root and its descendants, or at the descendants alone. */
 void unrecorded_look(struct unrecorded *u, pid_t root);
 void unrecorded_look_below(struct unrecorded *u, pid_t root);
 
-/* @count processes that are attached to: what runs below them now, others than they, is not
- * recorded. */
+/* @count processes are attached to: their other descendants that run now are not recorded. */
 void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count);
 void unrecorded_free(struct unrecorded *u);
 

@@ -56,13 +56,13 @@ static int longest_pause_ms(const struct watch *w)
 
 	if (w->events_ns && clock_mono_ns() - w->events_ns < EVENTS_NS && ms > PAUSE_EVENTS_MS)
 		ms = PAUSE_EVENTS_MS;
-	/* It may end as soon, and what it has loaded is seen only while it is there. */
+	/* It may end soon, and what it has loaded can be seen only until then. */
 	if (clock_mono_ns() - w->joined_ns < YOUNG_NS && ms > PAUSE_YOUNG_MS)
 		ms = PAUSE_YOUNG_MS;
 	return ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : (int)ms;
 }
 
-/* A copy that leaves room for four of its size. */
+/* The largest copy of a stack: a quarter of the ring. */
 static uint32_t watch_copy_limit(uint32_t ring_bytes)
 {
 	uint32_t quarter = (ring_bytes ? ring_bytes : WEFT_RING_BYTES_DEFAULT) / 4;
@@ -70,7 +70,7 @@ static uint32_t watch_copy_limit(uint32_t ring_bytes)
 	return quarter < WEFT_STACK_COPY_MAX ? quarter : WEFT_STACK_COPY_MAX;
 }
 
-static int watch_watch_fd(const struct watch *w, int fd)
+static int watch_add_fd(const struct watch *w, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -98,7 +98,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	}
 	w->settings = (struct session_settings){
 		.period_ns = o->period_ns,
-		/* What runs is told by CPU timers, to the wall engine too. */
+		/* Time on a CPU is sampled by CPU timers for the wall engine, too. */
 		.engines = WEFT_ENGINE_CPU | (o->wall.period_ns ? WEFT_ENGINE_WALL : 0),
 		.ring_bytes = o->ring_bytes,
 		.stack_mode = o->stack_mode,
@@ -125,8 +125,8 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	else
 		rc = rendezvous_open(&w->rendezvous, o->socket);
 	if (rc == 0)
-		rc = watch_watch_fd(w, w->rendezvous.fd);
-	return rc ? rc : watch_watch_fd(w, w->order_fd);
+		rc = watch_add_fd(w, w->rendezvous.fd);
+	return rc ? rc : watch_add_fd(w, w->order_fd);
 }
 
 void watch_close(struct watch *w)
@@ -161,9 +161,9 @@ static void tell_root_event(const struct watch *w)
 		return; /* is set already */
 }
 
-/* Of a process that runs on, the slots are its own from here on: not later, for the worker
- * unmaps the session. In one that has ended nobody lives, but a child that it forked at the
- * last moment may still look there whether a recording is on. */
+/* A process that runs on gets its slots back here (session_leave()), before the worker unmaps the
+ * session. In one that has ended nothing is changed: a child that it forked at the last moment may
+ * still read there whether it is recorded. */
 static void push_counts(const struct watch *w, enum batch_kind kind, struct session *s,
 			const char *end)
 {
@@ -201,8 +201,8 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 	    strcmp(end, RECORDING_END_EXITED) == 0)
 		tell_root_event(w);
 	push_counts(w, BATCH_CLOSE, s, end);
-	/* Who was forked from us a moment ago may hold it open still: then it would speak on, for
-	 * the next session whose descriptor has that number. */
+	/* A child forked from us a moment ago may still hold the pidfd open: its events would be
+	 * taken for those of the next session whose descriptor has that number. */
 	epoll_ctl(w->poll_fd, EPOLL_CTL_DEL, s->pidfd, NULL);
 	__atomic_sub_fetch(&w->running, 1, __ATOMIC_RELAXED);
 	session_free(s);
@@ -216,7 +216,7 @@ static struct session *session_of_pidfd(const struct watch *w, int fd)
 	return NULL;
 }
 
-static void watch_take_event(struct watch *w, int fd)
+static void watch_handle_fd(struct watch *w, int fd)
 {
 	struct session *s;
 	uint64_t count;
@@ -241,8 +241,8 @@ static void watch_take_event(struct watch *w, int fd)
 		watch_close_session(w, s, RECORDING_END_EXITED);
 }
 
-/* Half of what the user's limit of pending signals leaves, for the whole tree. A process
- * keeps what it has armed, and may take its part of what is free. */
+/* Half of the user's limit of pending signals, for all processes together. A process keeps the
+ * timers that it has armed, and may take its share of what is free. */
 static uint32_t timers_for_all(pid_t pid)
 {
 	struct rlimit limit;
@@ -302,8 +302,7 @@ static void tick_when_due(const struct watch *w, uint64_t now_ns)
 	queue_push(w->queue, b);
 }
 
-/* By fill: twice as often when a ring passed a quarter, at once as often as can be when one was
- * about to be full, less and less often when none did. */
+/* The fuller the fullest ring was, the shorter the pause. */
 static void watch_set_pause(struct watch *w, uint32_t fill_permille)
 {
 	if (fill_permille > 700)
@@ -368,8 +367,8 @@ static void stop_all(struct watch *w)
 	watch_attach_stop(w);
 }
 
-/* The word that an exiting target waits for lies in memory that goes with its session: a
- * mapping of its own survives until the file is complete. */
+/* An exiting target waits for a word in its session's header, which is unmapped with the session: a
+ * second mapping of it stays until the file is complete. */
 static void remember_waiting(struct watch *w, const struct session *s)
 {
 	void *page;
@@ -423,7 +422,7 @@ void *watch_run(void *arg)
 			       : soon_ms < w->pause_ms ? soon_ms
 						       : w->pause_ms);
 		for (int i = 0; i < n; i++)
-			watch_take_event(w, event[i].data.fd);
+			watch_handle_fd(w, event[i].data.fd);
 		drain_all(w);
 	}
 	finish_all(w);

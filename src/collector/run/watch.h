@@ -19,7 +19,7 @@
 
 struct map;
 
-/* A connection that has not asked yet. */
+/* A connection to the rendezvous that has asked nothing yet. */
 struct guest {
 	int fd;
 	pid_t pid;
@@ -53,14 +53,15 @@ struct watch {
 	uint32_t order; /* atomic: enum watch_order */
 	int stopped, no_children;
 	int max_pause_ms, pause_ms;
-	uint32_t largest, largest_before; /* record seen lately, and before that, bytes */
-	uint64_t largest_ns;              /* when that "before" was */
-	uint64_t events_ns;               /* when events were last drained; 0 = never */
-	uint64_t shared_ns;               /* when the budget of timers was shared */
+	uint32_t largest,
+		largest_before; /* largest record of late, and of the time before, bytes */
+	uint64_t largest_ns;    /* when largest_before was set */
+	uint64_t events_ns;     /* when events were last drained; 0 = never */
+	uint64_t shared_ns;     /* when the budget of timers was shared */
 	uint64_t chunk_ns, chunk_start_ns, counted_ns;
 	uint64_t joined_ns;          /* when the newest process did */
 	uint32_t processes, running; /* atomic */
-	uint64_t waiting_ns;         /* since when processes are attached to; 0 = none are */
+	uint64_t waiting_ns;         /* when processes were attached to; 0 = none were */
 	uint32_t attach_waiting;     /* atomic: of these, whose threads did not run yet */
 	int attach_error;            /* atomic: -errno of one that could not begin */
 	uint32_t attach_execs; /* that have become other programs; once the thread has ended */
@@ -70,7 +71,7 @@ struct watch {
 	uint32_t gone;    /* likewise, as they were no more */
 	struct map *refused_pids;
 	int refused_error;
-	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* of those that live on */
+	struct weft_session_header *waiting[WATCH_WAITING_MAX]; /* headers of those that run on */
 	size_t waiting_count;
 };
 
@@ -84,7 +85,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 void watch_close(struct watch *w);
 void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
 void watch_order(struct watch *w, enum watch_order order); /* from any thread */
-void watch_tell_done(struct watch *w); /* the file is complete: whoever waits may go */
+void watch_tell_done(struct watch *w); /* the file is complete: programs that wait for it may end */
 
 /* In watch_join.c: a connection has come, or a guest has asked. */
 void watch_accept(struct watch *w);
@@ -93,7 +94,8 @@ void watch_guest(struct watch *w, size_t index);
 void watch_set(struct watch *w, const struct guest *guest);
 void watch_guests_expire(struct watch *w, uint64_t now_ns);
 
-int watch_session_death(const struct watch *w, struct session *s); /* is seen from now on */
+int watch_session_death(const struct watch *w,
+			struct session *s); /* from now on it is seen; 0 or -errno */
 void watch_begin_session(struct watch *w, struct session *s);
 
 /* In watch_attach.c. To the processes that @o names, before the thread runs; of what fails

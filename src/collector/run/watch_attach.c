@@ -3,7 +3,7 @@
  * Processes that the recording attached to, as the drain thread sees them: it looks for a
  * thread that runs until one has carried out the order to begin, answers that thread when it
  * asks for the unwind tables, notices an exec (which leaves the session behind), and at the
- * end orders the engines to stop. Where nothing runs within a moment, nothing is told: timers
+ * end orders the engines to stop. Where no thread runs within a moment none is ordered: timers
  * see at their next tick that the recording is over.
  */
 #include "collector/run/watch.h"
@@ -30,7 +30,7 @@
 #define ORDER_PATIENCE_NS UINT64_C(1000000000) /* then another thread is asked */
 #define STEADY_NS UINT64_C(2000000)            /* a thread that has run on for so long is asked */
 #define STEADY_LEAST_NS UINT64_C(50000)
-#define STEADY_TRIES 30 /* then that must do */
+#define STEADY_TRIES 30 /* after so many a shorter run will do */
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 10
 #define LEAVE_PATIENCE_NS UINT64_C(200000000)
@@ -79,7 +79,7 @@ void watch_attach_all(struct watch *w, const struct collector_options *o)
 		w->waiting_ns = clock_mono_ns();
 }
 
-/* Of the first one: another user's, who is to reach the socket. Ours when that is not known. */
+/* The user of the first process, who must be able to reach the socket; ourselves if not known. */
 uid_t watch_attach_user(const struct collector_options *o)
 {
 	char path[32];
@@ -93,7 +93,7 @@ uid_t watch_attach_user(const struct collector_options *o)
 
 /* ---- the order to begin */
 
-/* The order to stop may as well not be given: ticks do it. */
+/* The order to stop waits for a steady thread: ticks end the recording without it, too. */
 static uint64_t steady_for(const struct session *s, enum weft_order what)
 {
 	return what == WEFT_ORDER_STOP || s->order_failed / STEADY_TRIES % 2 == 0 ? STEADY_NS
@@ -138,7 +138,8 @@ static void tell_state(struct watch *w)
 		__atomic_store_n(&w->attach_error, error, __ATOMIC_RELAXED);
 }
 
-/* The inode stands before the path; the new program may have a session of its own. */
+/* A line of maps has the inode before the path. The path alone does not do: the new program may
+ * have a session of its own. */
 static int names_session(const char *maps, uint64_t inode)
 {
 	char field[32];
@@ -155,8 +156,8 @@ static int names_session(const char *maps, uint64_t inode)
 	return 0;
 }
 
-/* Its session is not mapped there any more: it has become another program, and none that says
- * so itself: without us, or with us since the last look, and still not here. */
+/* Has it become another program, which does not join? Its session is not mapped any more, and the
+ * program carries no runtime, or did at the last look already and has not joined since. */
 static int has_left(struct session *s)
 {
 	size_t bytes = 0;
@@ -185,7 +186,7 @@ static void check_exec(struct watch *w, uint64_t now_ns, uint64_t pause_ns)
 	}
 }
 
-/* The longer nothing runs, the less often it is looked for: 1/50 of the time at the most. */
+/* The longer no thread runs, the longer the pause: a fiftieth of the time so far, at most. */
 int watch_attach_tick(struct watch *w, uint64_t now_ns)
 {
 	uint64_t waited_ms = (now_ns - w->waiting_ns) / 1000000;
@@ -208,7 +209,7 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 
 /* ---- the end */
 
-/* Is it at rest, or has it been told and may be left to it? */
+/* Have its engines stopped? If not, one of its threads is ordered to stop them, once. */
 static int watch_attach_is_settled(struct session *s, uint64_t now_ns)
 {
 	if (!s->attached || !session_engines_run(s) || session_is_dead(s))

@@ -76,8 +76,8 @@ static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid
 	return 0;
 }
 
-/* Another user's process may be anybody's; those that root's program has started are heard.
- * Is that not known yet, watch_guest() looks again. */
+/* Is it another user's process, and none that the recorded program has started? While the root is
+ * not known none is; watch_guest() asks again. */
 static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
 {
 	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
@@ -132,7 +132,7 @@ static uint64_t random_id(void)
 	return id;
 }
 
-/* Does one of these lines of /proc/PID/maps tell of the file? */
+/* Is the file mapped, by this text of /proc/PID/maps? */
 static int maps_tell_of(const char *maps, const struct stat *file)
 {
 	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
@@ -151,7 +151,7 @@ static int maps_tell_of(const char *maps, const struct stat *file)
 	return 0;
 }
 
-/* Exec leaves nothing of the older session mapped. What cannot be read has exec'ed. */
+/* Is the session still mapped? Not after an exec, which is assumed where maps cannot be read. */
 static int lives_on(const struct session *s)
 {
 	size_t bytes = 0;
@@ -183,7 +183,7 @@ static void tell_of_second_runtime(struct watch *w, const struct session *s)
 	queue_push(w->queue, b);
 }
 
-/* A pid that asks again. 1: it is to be answered; 0: its session goes on. */
+/* Ends the session that a pid has already. 0: that session goes on, and the question is refused. */
 static int end_older(struct watch *w, pid_t pid)
 {
 	struct session *s = watch_join_session_of(w, pid);
@@ -248,7 +248,7 @@ void watch_begin_session(struct watch *w, struct session *s)
 	__atomic_add_fetch(&w->running, 1, __ATOMIC_RELAXED);
 }
 
-static int give(const struct watch *w, int fd, const struct session *s)
+static int watch_join_give_session(const struct watch *w, int fd, const struct session *s)
 {
 	struct rendezvous_gift gift = {
 		.memfd = s->memfd,
@@ -260,7 +260,7 @@ static int give(const struct watch *w, int fd, const struct session *s)
 	return rendezvous_answer(fd, 0, &gift);
 }
 
-/* A process that has a session, and asks for the tables alone. */
+/* A process that is attached to has its session, and asks for the unwind tables alone. */
 static void welcome_attached(struct watch *w, int fd, pid_t pid)
 {
 	const struct session *s = watch_attached(w, pid);
@@ -276,7 +276,7 @@ static void welcome_attached(struct watch *w, int fd, pid_t pid)
 		rendezvous_answer(fd, 0, &gift);
 }
 
-/* A process may ask again and again. */
+/* Each process once, though it may ask again and again. */
 static void watch_join_count_refused(struct watch *w, pid_t pid, int rc)
 {
 	int fresh = 1;
@@ -285,7 +285,7 @@ static void watch_join_count_refused(struct watch *w, pid_t pid, int rc)
 		w->refused_pids = map_new();
 	if (w->refused_pids && !map_put(w->refused_pids, &pid, sizeof(pid), &fresh))
 		fresh = 1;
-	if (pid > 0 && (rc == -ENOENT || rc == -ESRCH)) { /* nobody is there by that number */
+	if (pid > 0 && (rc == -ENOENT || rc == -ESRCH)) { /* it has ended */
 		w->gone += (uint32_t)fresh;
 		return;
 	}
@@ -309,7 +309,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 		return;
 	}
 	watch_share_budget(w, s);
-	if (give(w, fd, s)) {
+	if (watch_join_give_session(w, fd, s)) {
 		struct process *p = s->process;
 
 		session_free(s);
@@ -325,7 +325,7 @@ void watch_guest(struct watch *w, size_t index)
 	int rc;
 
 	if (!__atomic_load_n(&w->root, __ATOMIC_ACQUIRE))
-		return; /* the root was started this very moment: who it is comes any time now */
+		return; /* it is answered when collector_set_root() has said who the root is */
 	rc = rendezvous_is_set(w->guest[index].fd);
 	if (rc == -EAGAIN)
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings that change while it is recorded (`weft set`): a question by the socket through which
- * processes join (abi/rendezvous.h). All lines of it apply, or none. Whoever asks is the user whose
- * recording it is, or root; what he says is checked like anybody's.
+ * Settings that change during a recording (`weft set`): a question by the socket through which
+ * processes join (abi/rendezvous.h). All lines of it apply, or none. Only the recording's user and
+ * root may ask, and the text is checked all the same.
  */
 #include "collector/run/watch.h"
 
@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is answered. */
 struct answer {
 	int status; /* types that changed, or -errno */
 	char text[WEFT_SET_TEXT_MAX];
@@ -99,7 +98,7 @@ static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 
 /* ---- what is done */
 
-/* Types that are the recording's: what becomes of them the worker says. */
+/* The worker applies the lines to the types that it writes itself; they are in the answer. */
 static void tell_recording(struct watch *w, struct answer *a, const char *text, size_t bytes)
 {
 	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT};
