@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options by getopt_long(3) from a verb's table. Every value is checked here and kept as
- * text and as number; fallbacks are put in behind, marked, so that verbs ask in one way.
+ * Options by getopt_long(3) from a verb's table. Every value is checked here and kept as text and
+ * as number. Fallbacks are added behind, marked as not given, so that verbs ask in one way.
  */
 #include "cli/frame/cli.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_BASE 256 /* getopt's value of option i; below: letters */
+#define LONG_BASE 256 /* option i is LONG_BASE + i to getopt; smaller ones are letters */
 
 static const struct cli_option help_option = {
 	.name = "help", .letter = 'h', .kind = CLI_FLAG, .help = "Show this help"};

@@ -35,8 +35,8 @@ enum cli_option_flag {
 	CLI_MANY = 1 << 0,   /* may be given several times, all count; else the last one does */
 	CLI_LIST = 1 << 1,   /* CLI_MANY, and an argument may hold several, split at commas */
 	CLI_HIDDEN = 1 << 2, /* not in help, man page and completion */
-	CLI_MORE = 1 << 3,   /* behind the NULL of its choices follow others, taken but not told */
-	CLI_BARE = 1 << 4,   /* of CLI_CHOICE: --name alone is all of them, --name=VALUE some */
+	CLI_MORE = 1 << 3,   /* choices behind the NULL are accepted, but shown nowhere */
+	CLI_BARE = 1 << 4,   /* a CLI_CHOICE: --name alone means all choices */
 };
 
 struct cli_option {
@@ -63,23 +63,23 @@ enum cli_command_flag {
 };
 
 struct cli_command {
-	const char *name;                 /* one word or two: "record", "coro run" */
-	const char *summary;              /* one line, no full stop */
-	const char *operands;             /* as shown: "[FILE]", "[--] CMD [ARG]..."; NULL = none */
-	int operands_min;                 /* */
-	int operands_max;                 /* -1 = any number */
-	const char *description;          /* plain paragraphs, split by empty lines */
-	const struct cli_option *options; /* NULL = only --help */
+	const char *name;     /* one word or two: "record", "coro run" */
+	const char *summary;  /* one line, no full stop */
+	const char *operands; /* as shown: "[FILE]", "[--] CMD [ARG]..."; NULL = none */
+	int operands_min;
+	int operands_max;                        /* -1 = any number */
+	const char *description;                 /* plain paragraphs, split by empty lines */
+	const struct cli_option *options;        /* NULL = only --help */
 	const struct cli_example *examples;      /* NULL = none */
 	int (*run)(const struct cli_args *args); /* returns an exit status */
 	unsigned int flags;                      /* enum cli_command_flag */
 };
 
 /* What was typed. The strings live as long as the arguments. */
-int cli_given(const struct cli_args *args, const char *option); /* not by fallback: 1 or 0 */
+int cli_given(const struct cli_args *args, const char *option); /* typed, no fallback: 1 or 0 */
 int cli_flag(const struct cli_args *args, const char *option);
 const char *cli_text(const struct cli_args *args, const char *option); /* or NULL */
-/* COUNT: itself; BYTES; TIME: ns; RATE: millihertz. 0 when not given and no fallback. */
+/* A count, bytes, nanoseconds or millihertz. 0 when not given and no fallback. */
 uint64_t cli_number(const struct cli_args *args, const char *option);
 /* The values of an option that may be given several times (the fallback counts as one). */
 size_t cli_count(const struct cli_args *args, const char *option);
@@ -94,7 +94,7 @@ int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The frame's own rooms. */
+/* For the frame itself. */
 /* In order of help; ends with NULL. main() sets it before anything else (commands.h). */
 extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);

@@ -57,7 +57,7 @@ static uint32_t engines_given(const struct cli_args *args)
 	return engines;
 }
 
-/* The only engine's rate is what -F and -i are for. */
+/* If the wall engine is the only one, -F and -i are its rate. */
 static int read_wall(const struct cli_args *args, struct collector_options *o)
 {
 	struct rate rate = {"wall-frequency", "wall-interval", WALL_PERIOD_MIN_NS, "1ms", 19000};
@@ -99,7 +99,7 @@ int engines_read(const struct cli_args *args, struct collector_options *o)
 		return rc;
 	if (o->engines & WEFT_ENGINE_CPU)
 		return read_rate(args, &cpu, &o->period_ns);
-	/* What runs is seen by CPU timers. */
+	/* CPU timers sample time on a CPU for the wall engine, too. */
 	o->period_ns = o->wall.period_ns;
 	return 0;
 }

@@ -16,9 +16,9 @@
 /* clang-format on */
 
 /*
- * What the options say. Warns of what is unknown or wrong, but for select: that is told when it is
- * known whose it is. CLI_DONE with the list, which the caller frees; or an exit status with the
- * message printed.
+ * Reads the options. Warns of unknown settings and of wrong values, but not of those of select:
+ * they can be judged only where the event type is known. CLI_DONE with the list, which the caller
+ * frees; or an exit status with the message printed.
  */
 int filter_read(const struct cli_args *args, struct weft_jfr_settings **out);
 

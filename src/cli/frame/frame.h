@@ -10,7 +10,7 @@
  *   args.c           options, parsed and checked
  *   verbs.c          a verb found by its name
  *   help.c           --help
- *   manual.c         what the manual says of all
+ *   manual.c         what the manual says of weft as a whole
  *   message.c        messages on stderr
  *   term.c           width and colours
  *   leave.c          interrupted: no half files

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Its action is the default again, and it is blocked until the handler returns. */
-static void leave_leave(int signo)
+/* The default action is back (SA_RESETHAND), and takes effect when the handler has returned. */
+static void leave_on_signal(int signo)
 {
 	output_abandon_all();
 	raise(signo);
@@ -17,7 +17,7 @@ static void leave_leave(int signo)
 void leave_no_half_files(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = leave_leave, .sa_flags = (int)SA_RESETHAND},
+	struct sigaction action = {.sa_handler = leave_on_signal, .sa_flags = (int)SA_RESETHAND},
 			 before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verbs that write a file: interrupted they leave no half of it; none is written over what it is
- * made from. */
+/* For verbs that write a file: an interruption leaves no half of it, and it never replaces the file
+ * that it is made from. */
 #ifndef WEFT_CLI_LEAVE_H
 #define WEFT_CLI_LEAVE_H
 
@@ -8,7 +8,7 @@
  * (base/output.h) are removed. Those that are ignored stay so. */
 void leave_no_half_files(void);
 
-/* Is @to, by whatever name, the regular file @from? It would be gone. */
+/* Is @to the regular file @from, by whatever name? Writing would destroy it. */
 int would_overwrite(const char *from, const char *to);
 
 #endif

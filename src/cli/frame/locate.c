@@ -105,7 +105,7 @@ static int is_preloadable(const char *path)
 	return !strpbrk(path, " \t\n:");
 }
 
-/* Put in place whole, for others may start through it at the same time. */
+/* Renamed into its place, for others may start programs through it at the same time. */
 static int make_link(const char *from, const char *to)
 {
 	char fresh[PATH_MAX], old[PATH_MAX];

@@ -15,10 +15,10 @@
 int locate_library(char *path, size_t bytes);
 
 /*
- * locate_preload() - a path of libweft.so for LD_PRELOAD, which the loader splits at blanks
- * and colons: where the library's own has one, a link in the cache directory, which stays.
- * As locate_library(); -EILSEQ: the cache directory's has one too, or there is none; -errno
- * of making it.
+ * locate_preload() - a path of libweft.so for LD_PRELOAD, which the loader splits at blanks and
+ * colons: if the library's own path has one, a link in the cache directory, which stays. As
+ * locate_library(); -EILSEQ: the cache directory's path has one, too, or there is no such
+ * directory; -errno of making the link.
  */
 int locate_preload(char *path, size_t bytes);
 
@@ -29,8 +29,8 @@ int locate_preload(char *path, size_t bytes);
 int locate_profiles(char *path, size_t bytes);
 
 /*
- * locate_waits() - the same of libweft-waits.so, which lies beside libweft.so, or in a build tree
- * in the folder next to its. Its path for LD_PRELOAD as that of locate_preload().
+ * locate_waits() - the same of libweft-waits.so: beside libweft.so, or in a build tree in the
+ * folder next to its. locate_waits_preload() - its path for LD_PRELOAD, as locate_preload().
  */
 int locate_waits(char *path, size_t bytes);
 int locate_waits_preload(char *path, size_t bytes);

@@ -100,7 +100,7 @@ static size_t peek(const char *path, unsigned char start[4])
 	return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* What a file is that does not begin with a whole header of a chunk. */
+/* Says what a file is that does not begin with a whole chunk header. */
 static int refuse_stranger(const char *path)
 {
 	unsigned char start[4] = {0};

@@ -6,7 +6,8 @@
 #include "cli/frame/cli.h"
 #include "print/select.h"
 
-/* Adds the globs of both options. CLI_DONE, or what was told; @select is to be freed either way. */
+/* Adds the globs of both options. CLI_DONE, or an exit status with the message printed; @select is
+ * to be freed either way. */
 int select_args_read(const struct cli_args *args, struct print_select *select);
 
 #endif

@@ -31,7 +31,7 @@ static int settings_args_gather(const struct cli_args *args, struct weft_jfr_set
 	return CLI_DONE;
 }
 
-/* A wrong select is told by the collector, once it is known whose it is. */
+/* The collector warns of a wrong select, for it knows the event types. */
 static void settings_args_tell(enum weft_jfr_settings_trouble trouble,
 			       const struct weft_jfr_setting *s, void *arg)
 {
@@ -45,8 +45,8 @@ static void settings_args_tell(enum weft_jfr_settings_trouble trouble,
 		cli_warning("%s#%s: it cannot be '%s'", s->glob, s->name, s->value);
 }
 
-/* One GLOB a line: of these it is told if no event type that they name ever came. */
-static char *asked(struct weft_jfr_settings *s)
+/* The GLOBs of --set, one a line: the user is told of those that no event type matched. */
+static char *settings_args_globs(struct weft_jfr_settings *s)
 {
 	const struct weft_jfr_setting *all;
 	size_t count = weft_jfr_settings_all(s, &all);
@@ -104,8 +104,8 @@ static int take_periods(const struct cli_args *args, const char *lines, struct c
 	return rc;
 }
 
-static int settings_args_take(const struct cli_args *args, struct weft_jfr_settings *s,
-			      struct collector_options *o)
+static int settings_args_apply(const struct cli_args *args, struct weft_jfr_settings *s,
+			       struct collector_options *o)
 {
 	const char *lines;
 	int status = settings_args_gather(args, s);
@@ -120,7 +120,7 @@ static int settings_args_take(const struct cli_args *args, struct weft_jfr_setti
 	if (status)
 		return status;
 	o->settings = strdup(lines);
-	o->settings_asked = asked(s);
+	o->settings_asked = settings_args_globs(s);
 	return o->settings && o->settings_asked ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 }
 
@@ -129,7 +129,7 @@ int settings_args_read(const struct cli_args *args, struct collector_options *o)
 	char profiles[PATH_MAX];
 	struct weft_jfr_settings *s = weft_jfr_settings_new(
 		locate_profiles(profiles, sizeof(profiles)) ? NULL : profiles);
-	int status = s ? settings_args_take(args, s, o) : cli_error("%s", strerror(ENOMEM));
+	int status = s ? settings_args_apply(args, s, o) : cli_error("%s", strerror(ENOMEM));
 
 	weft_jfr_settings_free(s);
 	return status;

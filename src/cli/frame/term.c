@@ -47,7 +47,7 @@ const char *term_colour(FILE *stream, enum term_colour colour)
 	return term_has_colour(stream) ? sequences[colour] : "";
 }
 
-/* One line of the text, up to where it ends. */
+/* Prints one line of the text; returns where it ends. */
 static const char *term_put_line(FILE *out, const char *text, int indent, int room)
 {
 	int lead = (int)strspn(text, " "), used = indent + lead, words = 0;
