@@ -56,28 +56,29 @@ void doctor_priming(struct finding *out);
 void doctor_formats(struct finding *out);
 void doctor_waits(struct finding *out);
 
-/* Fill a finding. Words of the format go to .value or .choice. */
+/* Fill a finding: finding_set() its value, finding_choose() its choice. */
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void finding_choose(struct finding *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void finding_number(struct finding *out, int64_t number);
-/* What was tried failed by errno @error. */
+/* The value says that @what failed by errno @error. */
 void finding_refused(struct finding *out, enum finding_state state, const char *what, int error);
 
 /* First line of a file without its end; 0 or -errno. */
 int doctor_read_line(const char *path, char *line, unsigned int bytes);
-/* The rest of the line of a /proc status file that begins with @field ("SigQ:"); -ENOENT. */
+/* The rest of the first line of a file that begins with @field ("SigQ:"); -ENOENT. */
 int doctor_read_field(const char *path, const char *field, char *value, unsigned int bytes);
 /* "256 KiB", "16 MiB", "unlimited" */
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
 
-/* The child's half of the probe of the preload: prints the hooks that took hold. */
+/* The child's half of the probes of the preload: prints which hooks work. */
 int doctor_list_hooks(void);
 struct weft_session_header;
 void doctor_list_formats(const struct weft_session_header *header);
 void doctor_list_waits(void);
-/* Runs that child: what it has printed, its exit status or -errno. */
+/* Run that child, under libweft.so or under @libraries: its output, and its exit status or -errno.
+ */
 int doctor_run_preloaded(char *text, size_t room);
 int doctor_run_under(const char *libraries, char *text, size_t room);
 

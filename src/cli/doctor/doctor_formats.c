@@ -26,7 +26,7 @@ static const char *publisher(uint32_t who)
 	return who < sizeof(publishers) / sizeof(publishers[0]) ? publishers[who] : "unknown";
 }
 
-/* "" where it has none. */
+/* The name of the process context's mapping; "" = there is none. */
 static void doctor_formats_mapping_name(char *name, size_t room)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

@@ -96,7 +96,7 @@ struct unseen {
 	int goes_on;
 };
 
-static void *run(void *argument)
+static void *unseen_thread_run(void *argument)
 {
 	struct unseen *u = argument;
 
@@ -112,14 +112,14 @@ static int start_unseen(pthread_t *thread, struct unseen *u)
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 
 	*(void **)(void *)&create = libc ? dlsym(libc, "pthread_create") : NULL;
-	if (!create || create(thread, NULL, run, u))
+	if (!create || create(thread, NULL, unseen_thread_run, u))
 		return -ENOSYS;
 	while (!__atomic_load_n(&u->tid, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	return 0;
 }
 
-/* The number of the signal that made it claim a slot, 0 for none, or -errno. */
+/* The number of the signal that made the thread claim a slot, 0 if none is used, or -errno. */
 static int prime_a_thread(const struct weft_session_header *header)
 {
 	struct unseen u = {.goes_on = 1};
@@ -153,7 +153,7 @@ int doctor_list_hooks(void)
 
 	if (!is_hooked("weft_runtime_v1"))
 		return cli_error("libweft.so: not loaded by LD_PRELOAD");
-	/* a program must live on with the hooks in its way */
+	/* a program must be able to start threads under the hooks */
 	if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
 		return cli_error("libweft.so: a thread cannot be started under it");
 	header = find_session();
@@ -171,7 +171,7 @@ int doctor_list_hooks(void)
 
 /* ---- the parent */
 
-/* What the environment preloads stays, behind it: as in a recording. */
+/* Libraries that the environment preloads stay, behind ours, as in a recording. */
 static int preload(const char *library)
 {
 	const char *own = getenv("LD_PRELOAD");
@@ -210,7 +210,6 @@ static void doctor_hooks_read_all(int fd, char *text, size_t room)
 	text[used] = '\0';
 }
 
-/* Runs this command with the libraries preloaded; its exit status or -errno. */
 int doctor_run_under(const char *libraries, char *text, size_t room)
 {
 	char self[PATH_MAX];

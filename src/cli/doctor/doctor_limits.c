@@ -37,7 +37,7 @@ static void doctor_limits_set_bytes(struct finding *out, rlim_t limit)
 	finding_set(out, FINDING_OK, "%s", doctor_bytes(limit, text, sizeof(text)));
 }
 
-/* Signals queued by all processes of this user: the left half of SigQ. */
+/* Signals queued by all processes of this user: the number before the slash of SigQ. */
 static unsigned long long queued_signals(void)
 {
 	char text[64];

@@ -54,7 +54,7 @@ static int doctor_rendezvous_ask(const struct rendezvous *r)
 	return err;
 }
 
-static int answer(const struct rendezvous *r)
+static int doctor_rendezvous_answer(const struct rendezvous *r)
 {
 	struct weft_hello hello;
 	struct ucred peer = {0};
@@ -80,7 +80,7 @@ static int answer(const struct rendezvous *r)
 }
 
 /* 0 when a memfd of the right size came with a welcome. */
-static int hear(int fd)
+static int doctor_rendezvous_receive(int fd)
 {
 	struct weft_welcome welcome;
 	union {
@@ -113,9 +113,9 @@ static int doctor_rendezvous_meet(const struct rendezvous *r)
 
 	if (fd < 0)
 		return fd;
-	err = answer(r);
+	err = doctor_rendezvous_answer(r);
 	if (!err)
-		err = hear(fd);
+		err = doctor_rendezvous_receive(fd);
 	close(fd);
 	return err;
 }

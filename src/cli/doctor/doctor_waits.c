@@ -30,7 +30,7 @@ static int is_wrapped(const char *name)
 	       info.dli_fbase == own.dli_fbase;
 }
 
-/* As the library reads it. */
+/* Is the group one that WEFT_WAITS asks for, as the library reads it? */
 static int doctor_waits_is_asked(const char *group)
 {
 	const char *setting = getenv("WEFT_WAITS");

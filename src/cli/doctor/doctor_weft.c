@@ -52,7 +52,7 @@ static void probe_libc(struct finding *out)
 
 /* ---- directories */
 
-/* Cut a path back to what exists of it; what is behind could be made there. */
+/* Cuts a path to the part of it that exists, in which the rest could be made. */
 static void existing_part(char *path)
 {
 	char *slash;
@@ -61,7 +61,7 @@ static void existing_part(char *path)
 		*slash = '\0';
 }
 
-/* Opened as a recording would, but for the making. */
+/* Opened as a recording does, but not made where there is none. */
 static void tell_cache(struct finding *out, const char *path)
 {
 	struct table_cache cache;
