@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A key of any bytes, but a JSON key ends at NUL. */
+/* A key may hold any bytes, but in JSON it ends at the first NUL. */
 static void set_attribute(json_t *o, const struct live_context *c, const struct live_attribute *a)
 {
 	json_t *key = json_bytes(live_text(c, a->key_at), a->key_bytes);

@@ -28,7 +28,7 @@ const char *inspect_publisher(const struct inspect *i, uint32_t word, int is_fou
 	if (i->session && word == WEFT_PUBLISHER_FAILED)
 		return "failed";
 	if (is_found && !i->session && i->session_error != -ENOENT)
-		return "weft or another library"; /* weft is there, but what it says is not */
+		return "weft or another library"; /* weft's session is there, but cannot be read */
 	if (is_found || (i->session && word == WEFT_PUBLISHER_ANOTHER))
 		return "another library";
 	return NULL;

@@ -21,7 +21,7 @@ int inspect_shows_context(const struct inspect_show *show, const struct live_con
 
 /* Who publishes OpenTelemetry's formats, by a word of the session: "weft", "another library",
  * "weft or another library" (its session cannot be read), "failed"; NULL = nobody.
- * @is_found: it is there, whoever does. */
+ * @is_found: the format is in the process, whoever publishes it. */
 const char *inspect_publisher(const struct inspect *i, uint32_t word, int is_found);
 const char *inspect_trouble_text(enum inspect_trouble trouble);
 

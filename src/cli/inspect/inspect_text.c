@@ -12,7 +12,7 @@
 
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
 
-/* The bytes of a character of UTF-8; 0: none, or a control. */
+/* The bytes of a character of UTF-8; 0: it is none, or a control character. */
 static size_t inspect_text_character(const unsigned char *t, size_t room)
 {
 	size_t bytes = *t < 0xC2 ? 1 : *t < 0xE0 ? 2 : *t < 0xF0 ? 3 : 4;
@@ -27,7 +27,7 @@ static size_t inspect_text_character(const unsigned char *t, size_t room)
 	return (*t == 0xF0 && t[1] < 0x90) || (*t == 0xF4 && t[1] > 0x8F) ? 0 : bytes;
 }
 
-/* How many characters it took. */
+/* Escapes what is no character, or a control character; returns how many columns it took. */
 static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 {
 	int count = 0;

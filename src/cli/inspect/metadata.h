@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What weft metadata found, for its two forms. */
+/* The two forms in which weft metadata prints types. */
 #ifndef WEFT_CLI_METADATA_H
 #define WEFT_CLI_METADATA_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Is a member of an annotation, by the declaration of the annotation's type, an array, a text? */
+/* Does the type of an annotation declare this member as an array? As a text? */
 int metadata_is_array(const struct weft_jfr_annotation_view *a, const char *member);
 int metadata_is_text(const struct weft_jfr_annotation_view *a, const char *member);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types as the JDK's tool prints them: names without their package, those of simple types as
- * their only field's. What it does not print, the settings that a type declares, are comments.
+ * Types as the JDK's tool prints them: names without their package, a simple type by the type of
+ * its only field. The settings that a type declares, which that tool leaves out, are comments.
  */
 #include "cli/inspect/metadata.h"
 
@@ -20,7 +20,6 @@ static const char *last_word(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* Values of a simple type are its only field's. */
 static const char *metadata_text_type_name(const struct weft_jfr_class *c)
 {
 	struct weft_jfr_field_view f = {.type = c};
@@ -47,7 +46,7 @@ static void metadata_text_put_value(const struct weft_jfr_annotation_view *a, si
 	fputs(quote, stdout);
 }
 
-/* The values of one member; how many there are. */
+/* Prints the values of one member; returns how many there are. */
 static size_t put_member(const struct weft_jfr_annotation_view *a, size_t first, int is_only)
 {
 	size_t count = 1;
@@ -70,7 +69,7 @@ static size_t put_member(const struct weft_jfr_annotation_view *a, size_t first,
 	return count;
 }
 
-/* No element is no member in the file. */
+/* Is the only member an array? If it has no element, the file has no member. */
 static int is_empty_array(const struct weft_jfr_annotation_view *a)
 {
 	struct weft_jfr_field_view f;
@@ -104,7 +103,7 @@ static void put_annotations(const struct weft_jfr_class *c, size_t field, const 
 	const struct weft_jfr_annotation_view *a;
 	size_t count = weft_jfr_class_annotations(c, field, &a);
 
-	/* jdk.jfr.Name is the name, which leads the others */
+	/* jdk.jfr.Name is printed already, before all others */
 	for (size_t i = 0; i < count; i++)
 		if (!a[i].name || strcmp(a[i].name, "jdk.jfr.Name") != 0)
 			metadata_text_put_annotation(&a[i], indent);
