@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ABIs' judges share, weft's own part, and the verdict. */
+/* What the checks of all ABIs share, that of weft itself, and the verdict. */
 #include "reader/check/elf_check.h"
 
 #include "reader/tls/tls.h"

@@ -2,7 +2,7 @@
 /*
  * Can readers outside find the contexts that a program or library publishes? Judged by the
  * file alone, ABI by ABI, with what mends it. Sources: custom-labels-v1.md of the Custom Labels
- * project and what its one production reader takes; OTEP 4947 (thread context).
+ * project and what its one production reader accepts; OTEP 4947 (thread context).
  */
 #ifndef WEFT_READER_ELF_CHECK_H
 #define WEFT_READER_ELF_CHECK_H
@@ -29,7 +29,7 @@ struct check_finding {
 enum check_abi { CHECK_CUSTOM_LABELS, CHECK_OTEL, CHECK_WEFT, CHECK_ABIS };
 
 struct check_verdict {
-	int is_published; /* the file tries to: else there are no findings */
+	int is_published; /* the file publishes by this ABI, or tries to; else no findings */
 	int count;
 	struct check_finding findings[CHECK_FINDINGS_MAX];
 };
@@ -53,7 +53,7 @@ int check_is_good(const struct check_verdict *v);
 /* Something is published, and all that is can be read. */
 int elf_check_passed(const struct elf_check *c);
 
-/* ---- for the files of this judge (elf_check_*.c) */
+/* ---- for elf_check_*.c */
 
 struct check_finding *check_add(struct check_verdict *v, enum check_state state, const char *key,
 				const char *title);
@@ -62,7 +62,7 @@ void check_say(struct check_finding *f, const char *format, ...)
 void check_mend(struct check_finding *f, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Findings that ABIs share: is it in .dynsym (returns whether), is it a pointer, found by us. */
+/* Findings that ABIs share: is it in .dynsym (1 or 0), is it a pointer, does weft read it. */
 int check_exported(struct check_verdict *v, const struct elf_facts *facts, enum elf_fact_name which,
 		   const char *key, const char *title);
 void check_pointer(struct check_verdict *v, const struct elf_facts *facts,

@@ -2,8 +2,8 @@
 /*
  * Custom Labels v1: both symbols in .dynsym of the main program, or of a library that is loaded
  * at start, is called libcustomlabels*.so (or customlabels.node) and reaches its pointer by a TLS
- * descriptor with a name. A library of another name is taken for a program by its reader, which
- * then reads at a wrong place.
+ * descriptor with a name. Their reader takes a library of another name for the main program,
+ * and then reads at a wrong place.
  */
 #include "reader/check/elf_check.h"
 
@@ -65,8 +65,7 @@ static void check_name(struct elf_check *c, struct check_verdict *v)
 		  c->name);
 }
 
-static void elf_check_labels_check_library_access(struct check_verdict *v,
-						  const struct elf_facts *facts)
+static void check_labels_access(struct check_verdict *v, const struct elf_facts *facts)
 {
 	const struct elf_fact *fact = &facts->facts[FACT_LABELS_SET];
 	struct check_finding *f = check_add(v, CHECK_BAD, "access", "access");
@@ -128,7 +127,7 @@ void check_custom_labels(struct elf_check *c, int fd)
 	if (elf_facts_is_library(facts)) {
 		check_name(c, v);
 		if (has_set)
-			elf_check_labels_check_library_access(v, facts);
+			check_labels_access(v, facts);
 		check_loading(v);
 	} else if (has_set) {
 		check_say(check_add(v, CHECK_OK, "access", "access"),

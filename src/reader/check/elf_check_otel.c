@@ -12,8 +12,7 @@ static const char exporting[] =
 	"let the symbol be one that can be interposed: default visibility, global in the version "
 	"script, no -Bsymbolic";
 
-static void elf_check_otel_check_library_access(struct check_verdict *v,
-						const struct elf_facts *facts)
+static void check_otel_access(struct check_verdict *v, const struct elf_facts *facts)
 {
 	const struct elf_fact *fact = &facts->facts[FACT_OTEL];
 	struct check_finding *f = check_add(v, CHECK_OK, "access", "access");
@@ -76,7 +75,7 @@ void check_otel(struct elf_check *c, int fd)
 	has_symbol = check_exported(v, facts, FACT_OTEL, "symbol", "symbol");
 	check_pointer(v, facts, FACT_OTEL);
 	if (has_symbol && elf_facts_is_library(facts))
-		elf_check_otel_check_library_access(v, facts);
+		check_otel_access(v, facts);
 	else if (has_symbol)
 		check_program_access(v, facts);
 	check_by_weft(v, fd, facts, FACT_OTEL);

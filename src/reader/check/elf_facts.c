@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of what elf_facts.h promises, with libelf. */
+/* What an ELF file says, read with libelf: see elf_facts.h. */
 #include "reader/check/elf_facts.h"
 #include "elf/image/elf_open.h"
 
@@ -39,7 +39,7 @@ int elf_facts_is_library(const struct elf_facts *f)
 	return f->kind == ELF_IS_LIBRARY;
 }
 
-/* FACT_NAMES: none of them. A version may follow the name in .symtab. */
+/* Which of the names it is; FACT_NAMES = none. In .symtab a version may follow the name. */
 static enum elf_fact_name fact_of(const char *name)
 {
 	for (int i = 0; name && i < FACT_NAMES; i++) {
@@ -54,7 +54,7 @@ static enum elf_fact_name fact_of(const char *name)
 
 /* ---- symbols */
 
-static void take_symbol(struct elf_fact *f, const GElf_Sym *symbol, int is_dynamic)
+static void elf_facts_add_symbol(struct elf_fact *f, const GElf_Sym *symbol, int is_dynamic)
 {
 	if (symbol->st_shndx == SHN_UNDEF) {
 		f->is_imported |= is_dynamic;
@@ -92,7 +92,7 @@ static void read_symbols(struct pass *p, Elf_Data *data, const GElf_Shdr *header
 			fact_of(elf_strptr(p->elf, header->sh_link, symbol.st_name));
 
 		if (which < FACT_NAMES)
-			take_symbol(&p->out->facts[which], &symbol, is_dynamic);
+			elf_facts_add_symbol(&p->out->facts[which], &symbol, is_dynamic);
 	}
 }
 
@@ -125,7 +125,7 @@ static unsigned int relocation_bit(int machine, uint64_t type)
  * Without a name the addend is an offset in the module's TLS block: the variable's own, or that
  * of a section it lies in. Nothing tells which variables a nameless DTPMOD serves.
  */
-static void take_nameless(struct pass *p, unsigned int bit, int64_t addend)
+static void elf_facts_add_nameless(struct pass *p, unsigned int bit, int64_t addend)
 {
 	for (int i = 0; i < FACT_NAMES; i++) {
 		struct elf_fact *f = &p->out->facts[i];
@@ -142,7 +142,8 @@ struct symbol_table {
 	size_t strings; /* index of their section */
 };
 
-static void take_relocation(struct pass *p, const struct symbol_table *t, const GElf_Rela *r)
+static void elf_facts_add_relocation(struct pass *p, const struct symbol_table *t,
+				     const GElf_Rela *r)
 {
 	unsigned int bit = relocation_bit(p->out->machine, GELF_R_TYPE(r->r_info));
 	uint64_t index = GELF_R_SYM(r->r_info);
@@ -152,7 +153,7 @@ static void take_relocation(struct pass *p, const struct symbol_table *t, const 
 	if (!bit)
 		return;
 	if (index == 0) {
-		take_nameless(p, bit, r->r_addend);
+		elf_facts_add_nameless(p, bit, r->r_addend);
 		return;
 	}
 	if (!t->data || index > INT32_MAX || !gelf_getsym(t->data, (int)index, &symbol))
@@ -161,7 +162,7 @@ static void take_relocation(struct pass *p, const struct symbol_table *t, const 
 	if (which < FACT_NAMES)
 		p->out->facts[which].named |= bit;
 	else if (GELF_ST_TYPE(symbol.st_info) == STT_SECTION)
-		take_nameless(p, bit, r->r_addend);
+		elf_facts_add_nameless(p, bit, r->r_addend);
 }
 
 static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
@@ -193,12 +194,12 @@ static void elf_facts_read_relocations(struct pass *p, Elf_Data *data, const GEl
 	GElf_Rela r;
 
 	for (size_t i = 0; i < count && i < INT32_MAX && gelf_getrela(data, (int)i, &r); i++)
-		take_relocation(p, &t, &r);
+		elf_facts_add_relocation(p, &t, &r);
 }
 
 /* ---- the dynamic section */
 
-static void take_needed(struct pass *p, const char *name)
+static void elf_facts_add_needed(struct pass *p, const char *name)
 {
 	struct elf_facts *out = p->out;
 
@@ -224,7 +225,7 @@ static void elf_facts_read_dynamic(struct pass *p, Elf_Data *data, const GElf_Sh
 		if (text && entry.d_tag == DT_SONAME)
 			snprintf(p->out->soname, sizeof(p->out->soname), "%s", text);
 		else if (text)
-			take_needed(p, text);
+			elf_facts_add_needed(p, text);
 		else if (entry.d_tag == DT_FLAGS)
 			p->out->has_static_tls = (entry.d_un.d_val & DF_STATIC_TLS) != 0;
 		else if (entry.d_tag == DT_FLAGS_1)
@@ -236,7 +237,7 @@ static void elf_facts_read_dynamic(struct pass *p, Elf_Data *data, const GElf_Sh
 
 typedef void (*section_reader)(struct pass *p, Elf_Data *data, const GElf_Shdr *header);
 
-/* In two passes: a nameless relocation is compared with symbols. */
+/* Sections are read in two passes, for a nameless relocation is compared with symbols. */
 static section_reader first_reader(const GElf_Shdr *header)
 {
 	switch (header->sh_type) {
@@ -267,7 +268,7 @@ static void each_section(struct pass *p, section_reader (*reader_of)(const GElf_
 		if (!gelf_getshdr(section, &header))
 			continue;
 		p->out->has_sections = 1;
-		/* objcopy --only-keep-debug leaves the places, not what is there. */
+		/* objcopy --only-keep-debug leaves sections without their bytes. */
 		if (header.sh_type == SHT_NOBITS && header.sh_flags & SHF_EXECINSTR)
 			p->is_empty = 1;
 		reader = reader_of(&header);
@@ -304,7 +305,7 @@ static enum elf_kind elf_facts_kind_of(const struct pass *p, int is_program)
 	return ELF_IS_LIBRARY;
 }
 
-/* Four bytes of the file by their address; what is only in memory is 0 there. */
+/* The version constant in the file; 0 where it is in memory alone, -1 where it is nowhere. */
 static int32_t read_version(struct pass *p, int fd)
 {
 	uint64_t address = p->out->facts[FACT_LABELS_VERSION].value;
@@ -347,7 +348,7 @@ static int elf_facts_read_all(struct pass *p, int fd, int is_program)
 	return 0;
 }
 
-/* Before libelf sees it: it would also take archives, other classes and byte orders. */
+/* Checked before libelf sees it, which takes archives, other classes and byte orders, too. */
 static int elf_facts_read_header(struct pass *p, int fd)
 {
 	struct stat st;

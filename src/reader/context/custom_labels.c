@@ -21,7 +21,7 @@ static int is_there(const struct weft_custom_labels_label *l)
 	return l->key.buf != NULL;
 }
 
-/* Forget what finds no room: the labels behind the first that does not. */
+/* Cuts long texts, and drops the labels from the first on that finds no room. */
 static void bound_texts(struct custom_labels_copy *c)
 {
 	uint64_t total = 0;
@@ -154,8 +154,8 @@ void custom_labels_put(const struct custom_labels_copy *c, int without_ids,
 	}
 }
 
-static void custom_labels_take_id(struct live_context *c, const char *key, uint64_t *id,
-				  enum live_flag flag)
+static void custom_labels_parse_id(struct live_context *c, const char *key, uint64_t *id,
+				   enum live_flag flag)
 {
 	const struct live_attribute *a = live_find(c, key, strlen(key));
 
@@ -179,7 +179,7 @@ static int custom_labels_look_once(void *arg, uint64_t *digest)
 	int rc = target_read_u64(l->settle->target, l->variable, &set);
 
 	if (rc == 0 && l->seq_at && l->seq_of(l->arg, set) != l->seq_at)
-		rc = -EAGAIN; /* it is another's meanwhile */
+		rc = -EAGAIN; /* the set is another slot's by now */
 	if (rc == 0)
 		rc = custom_labels_copy(l->settle->target, set, l->copy);
 	*digest = rc ? 0 : custom_labels_digest(l->copy);
@@ -207,7 +207,7 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (!room->address)
 		return -ENODATA;
 	custom_labels_put(room, 0, out);
-	custom_labels_take_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, &out->span_id, LIVE_SPAN);
-	custom_labels_take_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, &out->root_span_id, LIVE_ROOT);
+	custom_labels_parse_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, &out->span_id, LIVE_SPAN);
+	custom_labels_parse_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, &out->root_span_id, LIVE_ROOT);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label sets of Custom Labels ABI v1 (abi/custom_labels_v1.h) in another process: anybody's.
- * A set is a chain of addresses, lengths and a count, all of them possibly lies: each is bounded
- * here, and what is longer is cut (LIVE_CUT).
+ * Label sets of Custom Labels ABI v1 (abi/custom_labels_v1.h) in another process, whoever made
+ * them. A set is a chain of addresses, lengths and a count, all of them possibly lies: each is
+ * bounded here, and what is longer is cut (LIVE_CUT).
  */
 #ifndef WEFT_READER_CUSTOM_LABELS_H
 #define WEFT_READER_CUSTOM_LABELS_H
@@ -13,12 +13,12 @@
 
 #include <weft/abi/custom_labels_v1.h>
 
-#define CUSTOM_LABELS_READ 256 /* labels of a set, */
-#define CUSTOM_LABELS_KEY 1024 /* bytes of a key, */
+#define CUSTOM_LABELS_READ 256 /* labels of a set that are read, at most */
+#define CUSTOM_LABELS_KEY 1024 /* bytes of a key, at most */
 #define CUSTOM_LABELS_VALUE 4096
-#define CUSTOM_LABELS_TEXT (64 * 1024) /* and of all together: what a reader takes */
+#define CUSTOM_LABELS_TEXT (64 * 1024) /* bytes of all keys and values */
 
-/* A set as it stood there; count is what of it was taken. */
+/* A set as it stood there; count: labels that were read. */
 struct custom_labels_copy {
 	uint64_t address, count;
 	struct weft_custom_labels_label label[CUSTOM_LABELS_READ];
@@ -27,7 +27,7 @@ struct custom_labels_copy {
 	uint8_t text[CUSTOM_LABELS_TEXT]; /* key, value, key, ... of labels whose key is not NULL */
 };
 
-/* Copy the set at @address (0: no labels). 0, -EFAULT, -ESRCH, -EPERM. Proves nothing. */
+/* Copy the set at @address (0: no labels), as it is right now. 0, -EFAULT, -ESRCH, -EPERM. */
 int custom_labels_copy(const struct target *t, uint64_t address, struct custom_labels_copy *out);
 uint64_t custom_labels_digest(const struct custom_labels_copy *copy);
 
@@ -38,9 +38,9 @@ void custom_labels_put(const struct custom_labels_copy *copy, int without_ids,
 
 /*
  * custom_labels_read() - the set that the pointer at @variable leads to, in thread @tid, into
- * @out, with span-id and root-span-id as its ids, too. @seq_of: address of the word that proves
- * a set of weft's own, by the set's address; NULL = nobody knows such. 0; -ENODATA: the pointer
- * is NULL; -errno. Torn is no error: LIVE_TORN.
+ * @out, with span-id and root-span-id as its ids, too. @seq_of: the address of the
+ * sequence number that covers a set of weft's own, by the set's address; NULL = there are none. 0,
+ * also with LIVE_TORN; -ENODATA: the pointer is NULL; -errno.
  */
 int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 		       uint64_t (*seq_of)(void *arg, uint64_t set), void *arg,

@@ -88,7 +88,7 @@ static void find_variable(struct inspect *i, const char *name, struct inspect_va
 	v->refused = 0;
 }
 
-/* Without its version beside it, the pointer is of something else. */
+/* Keeps modules that have the ABI's version, too: another one's pointer is something else. */
 static void check_versions(struct inspect *i, struct inspect_variable *v)
 {
 	int kept = 0;
@@ -107,7 +107,7 @@ static void check_versions(struct inspect *i, struct inspect_variable *v)
 	v->count = kept;
 }
 
-/* A module of weft's has the variable whether the format is on or not. */
+/* Counts weft's own modules, which define the variable even when the format is off. */
 static void count_own(struct inspect *i, struct inspect_variable *v)
 {
 	v->own = 0;
@@ -171,7 +171,7 @@ static int read_task(const struct inspect *i, int32_t tid, const char *name, cha
 	return n < 0 ? (int)n : 0;
 }
 
-/* A name may hold newlines; one more ends it. */
+/* Only the last newline is not part of the name. */
 static void inspect_set_name(char *name, size_t room, const char *text, ssize_t bytes)
 {
 	if (bytes > 0 && text[bytes - 1] == '\n')
@@ -188,7 +188,7 @@ static void read_name(const struct inspect *i, struct inspect_thread *t)
 			 proc_read(i->target->proc_fd, path, text, sizeof(text)));
 }
 
-/* Those of the process: an exec changes them. */
+/* Name and command of the process, which an exec changes. */
 static void read_names(struct inspect *i)
 {
 	char text[4096] = "";
@@ -205,7 +205,7 @@ static void read_names(struct inspect *i)
 	i->command = n >= 0 ? strndup(text, (size_t)n) : NULL;
 }
 
-/* What the thread itself calls its number. */
+/* The thread's id in its own PID namespace; 0 = not known. */
 static int32_t inspect_inside_tid(const struct inspect *i, int32_t tid)
 {
 	char text[4096];
@@ -223,7 +223,7 @@ static struct live_context *next_context(struct inspect_thread *t)
 }
 
 /* 0, also when there is nothing; -ESRCH, -EPERM: no more can be had of this thread. */
-static int inspect_take_context(struct inspect_thread *t, int rc, enum live_abi abi)
+static int inspect_add_context(struct inspect_thread *t, int rc, enum live_abi abi)
 {
 	if (rc == -EFAULT) {
 		live_begin(next_context(t), abi);
@@ -243,10 +243,10 @@ static int read_weft(struct inspect *i, struct inspect_thread *t)
 		return 0;
 	rc = weft_session_read(i->session, &i->settle, t->tid, inspect_inside_tid(i, t->tid),
 			       i->labels_room, next_context(t));
-	return inspect_take_context(t, rc, LIVE_WEFT);
+	return inspect_add_context(t, rc, LIVE_WEFT);
 }
 
-/* A key that was published after the map was read. */
+/* A key of the record may have been published after the key map was read. */
 static void decode_record(struct inspect *i, struct inspect_thread *t)
 {
 	const struct otel_copy *copy = i->otel_room;
@@ -269,7 +269,7 @@ static int read_record(struct inspect *i, struct inspect_thread *t, uint64_t var
 	} else if (rc == 0) {
 		decode_record(i, t);
 	}
-	return inspect_take_context(t, rc, LIVE_OTEL);
+	return inspect_add_context(t, rc, LIVE_OTEL);
 }
 
 static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t variable)
@@ -277,7 +277,7 @@ static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t var
 	int rc = custom_labels_read(&i->settle, t->tid, variable, weft_session_seq_of, i->session,
 				    i->labels_room, next_context(t));
 
-	return inspect_take_context(t, rc, LIVE_CUSTOM_LABELS);
+	return inspect_add_context(t, rc, LIVE_CUSTOM_LABELS);
 }
 
 static int read_variable(struct inspect *i, struct inspect_thread *t,
@@ -338,8 +338,8 @@ static int has_torn(const struct inspect_thread *t)
 }
 
 /*
- * Stopped in the middle of a write, it is let go a little further: longer each time, since where
- * others want the processor it may not have run at all before it is stopped again.
+ * A thread that is stopped in the middle of a write may run on a little: longer each time, since on
+ * a busy machine it may not have run at all before it is stopped again.
  */
 static int read_stopped(struct inspect *i, struct inspect_thread *t)
 {
@@ -374,7 +374,7 @@ static int inspect_look_at_thread(struct inspect *i, struct inspect_thread *t)
 	return rc == -EBUSY || rc == -EPERM ? read_thread(i, t, 0) : rc;
 }
 
-/* A thread that has ended meanwhile is none of the process's any more. */
+/* Removes a thread that has ended; its buffers are kept behind the last. */
 static void drop_thread(struct inspect *i, size_t at)
 {
 	struct inspect_thread gone = i->thread[at];

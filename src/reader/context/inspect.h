@@ -73,10 +73,10 @@ struct inspect {
 	int session_error;            /* -ENOENT: carries no weft; others as weft_session_find() */
 	struct otel_process otel;
 	struct inspect_variable otel_thread, labels;
-	uint64_t modules; /* digest of what is mapped: the variables were looked for there */
+	uint64_t modules; /* digest of the mappings in which the variables were looked for */
 
 	struct inspect_thread *thread; /* by tid */
-	size_t count, room, made;      /* made: how many have been begun, and are to be freed */
+	size_t count, room, made;      /* made: how many hold memory that is to be freed */
 	struct settle settle;
 	struct custom_labels_copy *labels_room;
 	struct otel_copy *otel_room;

@@ -95,7 +95,7 @@ static int yama_forbids(void)
 	return n > 0 && atoi(text) > 0;
 }
 
-/* The files of an own process can be seen while its memory may not be: that is yama's doing. */
+/* The files of an own process can be seen while its memory may not be: Yama forbids that. */
 static enum inspect_verdict judge_denied(int32_t pid)
 {
 	char text[64];

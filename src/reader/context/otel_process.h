@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenTelemetry's process context (abi/otel_process_context.h) of another process: anybody's.
+ * OpenTelemetry's process context (abi/otel_process_context.h) of another process, whoever it is.
  * Found by the name of its mapping; read without stopping anything, for the publisher's clock in
  * its header proves that nothing changed.
  */

@@ -23,7 +23,7 @@ static size_t said_bytes(const uint8_t *record)
 	return bytes;
 }
 
-/* The attribute at *at, which moves on; 0: there is no whole one any more. */
+/* The attribute at *at, which moves behind it; 0: there is no whole one. */
 static int next_attribute(const uint8_t *record, size_t end, size_t *at, struct attribute *out)
 {
 	if (*at + 2 > end || *at + 2 + record[*at + 1] > end)
@@ -33,7 +33,7 @@ static int next_attribute(const uint8_t *record, size_t end, size_t *at, struct 
 	return 1;
 }
 
-/* Where its attributes end: as it says, as far as it was read. */
+/* Where its attributes end, by its own word or by what was read of it. */
 static size_t otel_record_end_of(const uint8_t *record, size_t bytes)
 {
 	size_t end = WEFT_OTEL_ATTRIBUTES_AT + said_bytes(record);
@@ -58,7 +58,7 @@ static uint64_t big_endian(const uint8_t *at)
 	return value;
 }
 
-static void otel_record_take_ids(const uint8_t *record, struct live_context *out)
+static void otel_record_decode_ids(const uint8_t *record, struct live_context *out)
 {
 	const uint8_t *span = record + offsetof(struct weft_otel_record, span_id);
 
@@ -73,7 +73,7 @@ static void otel_record_take_ids(const uint8_t *record, struct live_context *out
 	}
 }
 
-static void take_root(const char *root_key, struct live_context *out)
+static void otel_record_find_root(const char *root_key, struct live_context *out)
 {
 	const struct live_attribute *a = live_find(out, root_key, strlen(root_key));
 
@@ -94,7 +94,7 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 	live_begin(out, LIVE_OTEL);
 	if (bytes < WEFT_OTEL_ATTRIBUTES_AT)
 		return 0;
-	otel_record_take_ids(record, out);
+	otel_record_decode_ids(record, out);
 	while (next_attribute(record, otel_record_end_of(record, bytes), &at, &a)) {
 		size_t key_bytes = 0;
 		const char *key = keys ? otel_payload_key(keys, a.index, &key_bytes) : NULL;
@@ -107,7 +107,7 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 		}
 		live_put(out, key, key_bytes, a.value, a.bytes);
 	}
-	take_root(root_key, out);
+	otel_record_find_root(root_key, out);
 	return unknown;
 }
 
@@ -134,7 +134,7 @@ struct look {
 	struct otel_copy *copy;
 };
 
-/* Head and attributes: the head says how many. */
+/* Copies the head, which has the size of the attributes, then these. */
 static int copy_record(const struct target *t, struct otel_copy *c)
 {
 	int rc = target_read(t, c->address, c->record, WEFT_OTEL_ATTRIBUTES_AT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenTelemetry's thread context (abi/otel_thread_context.h) in another process: anybody's.
- * Attributes go by an index in the key map of the process context (otel_process.h).
+ * OpenTelemetry's thread context (abi/otel_thread_context.h) in another process, whoever
+ * wrote it. A key is an index in the key map of the process context (otel_process.h).
  */
 #ifndef WEFT_READER_OTEL_RECORD_H
 #define WEFT_READER_OTEL_RECORD_H
@@ -12,7 +12,7 @@
 
 #include <weft/abi/otel_thread_context.h>
 
-/* A record as it stood there: others may have more attributes than weft's. */
+/* A record as it stood there: other publishers' may have more attributes than weft's. */
 struct otel_copy {
 	uint64_t address;
 	size_t bytes; /* of the record; 0 = none, or not valid */
@@ -29,7 +29,7 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 				const struct otel_payload *keys, const char *root_key,
 				struct live_context *out);
 
-/* An index in it that @keys does not have? */
+/* Has it an index that @keys does not have? */
 int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct otel_payload *keys);
 
 /*

@@ -45,7 +45,7 @@ static int is_session_mapping(const struct target_mapping *m)
 	       m->end - m->start >= WEFT_SESSION_HEADER_BYTES;
 }
 
-/* Of a file's size only its header tells, so what lies beyond its end cannot be read: no more. */
+/* Only the header has the size of the file: reading beyond the real end fails, no more. */
 static int weft_session_read_header(const struct target *t, uint64_t address,
 				    struct weft_session_header *h)
 {
@@ -56,7 +56,7 @@ static int weft_session_read_header(const struct target *t, uint64_t address,
 	return weft_session_validate(h, h->total_bytes) || h->dict_bytes > LOG_MOST ? -EPROTO : 0;
 }
 
-/* Whoever records has sessions of others mapped, and a forked child its parent's. */
+/* A collector has sessions of others mapped, and a forked child its parent's. */
 static int find_own(const struct target *t, int32_t inside_pid, uint64_t *address,
 		    struct weft_session_header *out)
 {
@@ -118,7 +118,7 @@ const struct weft_session_header *weft_session_header(const struct weft_session 
 	return &s->header;
 }
 
-/* A runtime that says nothing of formats is one that knows only this. */
+/* A runtime that does not say its formats has this one alone. */
 int weft_session_shows_v1(const struct weft_session *s)
 {
 	return s->header.labels_max == 0 || s->header.formats & WEFT_FORMAT_V1;
@@ -320,7 +320,7 @@ struct look {
 
 #define LOOK_BYTES offsetof(struct weft_slot, thread.stack_low)
 
-/* The slot as it stands, with its checksum before and behind. */
+/* Copies the slot between two readings of its checksum. */
 static int copy_slot(struct look *l)
 {
 	uint64_t at = slot_address(l->session, l->place->slot), before, after, word;
@@ -398,7 +398,7 @@ static void weft_session_tell(struct look *l, struct live_context *out)
 	}
 }
 
-/* Whose the labels are decides by what they are proved. */
+/* Labels in the slot, or in its coroutine's block, are covered by its ext.seq; others are not. */
 static uint64_t seq_of_look(struct look *l)
 {
 	uint64_t at = slot_address(l->session, l->place->slot), set = 0;

@@ -2,7 +2,7 @@
 /*
  * Contexts from a session of weft's (abi/session.h), read where the process has it mapped: so it
  * makes no difference who made the session, and whether anybody still has its descriptor. Only
- * what the process has touched is read: a look must not make its memory grow.
+ * what the process has touched is read, so that its memory does not grow.
  */
 #ifndef WEFT_READER_WEFT_SESSION_H
 #define WEFT_READER_WEFT_SESSION_H

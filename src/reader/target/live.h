@@ -14,16 +14,16 @@
 enum live_abi { LIVE_WEFT, LIVE_OTEL, LIVE_CUSTOM_LABELS, LIVE_ABI_COUNT };
 
 enum live_flag {
-	LIVE_TORN = 1 << 0,  /* it changed under each attempt to read it: there is nothing else */
+	LIVE_TORN = 1 << 0,  /* it changed during each attempt to read it: nothing else is set */
 	LIVE_CUT = 1 << 1,   /* there was more than a reader takes */
 	LIVE_TRACE = 1 << 2, /* which of the ids are there */
 	LIVE_SPAN = 1 << 3,
 	LIVE_ROOT = 1 << 4,
 	LIVE_NO_MEMORY = 1 << 5,
-	LIVE_UNREADABLE = 1 << 6, /* it leads to where nothing is: a lie, or being taken away */
+	LIVE_UNREADABLE = 1 << 6, /* its pointer leads to memory that cannot be read */
 };
 
-#define LIVE_ATTRIBUTES 1024 /* that a context takes; more: LIVE_CUT */
+#define LIVE_ATTRIBUTES 1024 /* of a context, at most; more: LIVE_CUT */
 
 struct live_attribute {
 	size_t key_at, key_bytes, value_at, value_bytes; /* in text */

@@ -7,7 +7,7 @@
 
 #define PAUSE_NS 50000
 
-/* What is being changed is rarely so for long. */
+/* A change rarely takes long. */
 static void pause_before(int attempt)
 {
 	struct timespec t = {0, PAUSE_NS * attempt};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading what a thread of another process may be changing meanwhile: read it, and have it proved
- * that it did not change. By the first of these that is to be had:
+ * Reading what a thread of another process may be changing, with a proof that it did not change
+ * meanwhile: the first of these that can be had.
  *
  *	stopped  the thread is: nothing is to be proved
  *	seq      what weft itself publishes: the slot's ext.seq is even, and the same afterwards
  *	still    the thread did not run meanwhile (still.h)
- *	equal    where the kernel gives no such proof: so many readings of equal bytes
+ *	equal    where the kernel gives no such proof: SETTLE_EQUAL readings of equal bytes
  *
- * After so many attempts it is torn. Each attempt is bounded by what the reading is.
+ * After SETTLE_TRIES attempts it is torn. How long one takes is up to what is read.
  */
 #ifndef WEFT_READER_SETTLE_H
 #define WEFT_READER_SETTLE_H
@@ -24,7 +24,7 @@ struct settle {
 	struct still still;
 	int is_stopped;
 	int never_still; /* do without that proof */
-	/* How readings ended, for whoever wants to know. */
+	/* Counts of how readings ended. */
 	uint64_t by_seq, by_still, by_equal, unproved, torn;
 };
 
@@ -34,7 +34,7 @@ typedef int (*settle_read)(void *arg, uint64_t *digest);
 
 /*
  * settle() - @seq_at: address of a word that is odd while what is read changes, and different
- * afterwards; 0 = there is none. What @read said in a reading that is proved; -EAGAIN: torn.
+ * afterwards; 0 = there is none. What @read returned in a proved reading; -EAGAIN: torn.
  */
 int settle(struct settle *s, int32_t tid, uint64_t seq_at, settle_read read, void *arg);
 void settle_close(struct settle *s);

@@ -70,8 +70,8 @@ static int move_to(struct still *s, int cpu)
 	return 0;
 }
 
-/* "running" also of one that waits for a CPU; else what the kernel found while it made sure that
- * the thread was off it. */
+/* `syscall` says "running" also of a thread that waits for a CPU; of another the kernel has made
+ * sure that it was off the CPU. */
 static int is_asleep(int proc_fd, int32_t tid)
 {
 	char text[256];
@@ -80,7 +80,7 @@ static int is_asleep(int proc_fd, int32_t tid)
 	       strncmp(text, "running", 7) != 0;
 }
 
-/* The arrivals first: from then on each run of the thread counts. */
+/* Arrivals are read first: whenever the thread runs from then on, they change. */
 int still_begin(struct still *s, int proc_fd, int32_t tid)
 {
 	for (int i = 0; i < STILL_MOVES; i++) {

@@ -3,9 +3,9 @@
  * Proof, without stopping it, that a thread did not run while something of it was read.
  *
  *	still_begin()   notes how often the thread has come onto a CPU (schedstat, third number),
- *	                and makes sure that right then it was on none. Of one that sleeps the kernel
- *	                does (`syscall` says something only then). One that could run waits for the
- *	                CPU that it is bound to (stat, field 39): the calling thread moves there and
+ *	                and makes sure that it is on none right then. For a sleeping thread the
+ *	                kernel does so: only then are there numbers in `syscall`. A runnable one
+ *	                waits for the CPU in field 39 of stat: the calling thread moves there and
  *	                looks again, for two cannot run on one CPU
  *	(reading)
  *	still_end()     it has come onto no CPU since: so all was read while it did not run
@@ -22,7 +22,7 @@
 
 struct still {
 	cpu_set_t own; /* where the calling thread could run before */
-	int moved;     /* it can run on `cpu` alone */
+	int moved;     /* the calling thread may run on `cpu` alone */
 	int cpu;
 	int never_move; /* rather say -EAGAIN: on a busy machine each move is a wait */
 	uint64_t arrivals;
@@ -33,7 +33,7 @@ struct still {
 int still_begin(struct still *s, int proc_fd, int32_t tid);
 /* 1: it did not run; 0: it did; -errno. */
 int still_end(const struct still *s, int proc_fd, int32_t tid);
-/* The calling thread may run again where it could. Takes a zeroed one. */
+/* Lets the calling thread run where it could before. Takes a zeroed one. */
 void still_close(struct still *s);
 
 #endif

@@ -70,7 +70,7 @@ static ssize_t read_mappings(struct target *t, int32_t tid)
 	return rc < 0 ? rc : (ssize_t)t->mapping_count;
 }
 
-static int take_mappings(void *arg, int32_t tid)
+static int target_read_mappings(void *arg, int32_t tid)
 {
 	ssize_t n = read_mappings(arg, tid);
 
@@ -84,17 +84,17 @@ int target_refresh(struct target *t)
 
 	if (t->proc_fd < 0)
 		return 0;
-	/* after an exec all of it is another's; what is kept is checked whenever it is used */
+	/* after an exec this is another program's; what is kept is checked whenever it is used */
 	free(t->glibc);
 	t->glibc = NULL;
 	t->has_scanned = 0;
 	n = read_mappings(t, t->pid);
 	if (n == 0 || n == -ESRCH)
-		n = target_threads(t, take_mappings, t);
+		n = target_threads(t, target_read_mappings, t);
 	return n == 0 ? -ESRCH : n < 0 ? (int)n : 0;
 }
 
-/* maps may be open to whom memory is not. */
+/* maps may be readable where memory is not. */
 static int memory_is_ours(struct target *t)
 {
 	uint8_t byte;
@@ -223,7 +223,7 @@ int target_read(const struct target *t, uint64_t address, void *to, size_t bytes
 {
 	size_t done = 0;
 
-	/* The kernel refuses a range over the end of addresses for us; a reader's own may not. */
+	/* The kernel refuses a range that wraps around; a source of tests may not. */
 	if (address + bytes < address)
 		return -EFAULT;
 	while (done < bytes) {

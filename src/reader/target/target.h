@@ -7,7 +7,7 @@
  *   target.c       memory and mappings
  *   target_maps.c  mappings, and files behind them
  *   target_file.c  the file behind a mapping
- *   target_image.c or the file, out of memory
+ *   target_image.c a file that is gone, from memory
  *   settle.c       read what may change meanwhile
  *   still.c        proof that a thread stood still
  *   thread_stop.c  a thread, stopped for a moment
@@ -40,27 +40,27 @@ struct target_source {
 	int (*open_program)(const struct target *t);
 };
 
-/* A thread whose place has been seen: thread_pointer.c's own. */
+/* A thread whose thread pointer is known: thread_lists.c has these. */
 struct target_thread {
-	int32_t tid; /* as the process itself calls it: in its innermost PID namespace */
+	int32_t tid; /* in its innermost PID namespace */
 	uint64_t pointer;
 };
 
 struct target {
 	int32_t pid;
-	/* Through which it is read: @pid, or another thread when the first one has ended. */
+	/* Memory is read through it: @pid, or another thread when the first one has ended. */
 	int32_t member;
-	uint64_t pid_start; /* /proc/PID/stat field 22: tells a pid that was given away again */
+	uint64_t pid_start; /* field 22 of stat: another process under this pid has another */
 	int proc_fd;        /* /proc/PID; -1: not a process, see target_from_text() */
 	struct target_mapping *mappings; /* by address */
 	size_t mapping_count, mapping_room;
 	const struct target_source *source;
 	void *source_arg;
-	/* The rest belongs to who looks for threads; target_refresh() makes them look anew. */
+	/* The rest belongs to reader/tls, which looks for threads; target_refresh() resets it. */
 	struct glibc *glibc;
 	struct target_thread *known;
 	size_t known_count, known_room;
-	uint64_t ring; /* a thread of musl's */
+	uint64_t ring; /* any thread of musl's ring; 0 = none is known */
 	int has_scanned;
 	uint64_t robust_distance; /* from the thread pointer to the robust list; 0: not known yet */
 };

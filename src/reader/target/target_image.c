@@ -22,7 +22,7 @@
 struct image {
 	const struct target *t;
 	int fd;
-	uint64_t bias, end; /* the file's own addresses are below */
+	uint64_t bias, end; /* end: all addresses of the file itself are below */
 	uint64_t left;      /* bytes that may still be copied: segments may overlap */
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[SEGMENTS_MAX];
@@ -56,7 +56,7 @@ static int read_headers(struct image *i, const struct target_mapping *first)
 	return rc;
 }
 
-/* The first @bytes of the block. */
+/* Writes the first @bytes of the block. */
 static int target_image_put(const struct image *i, uint64_t bytes, uint64_t offset)
 {
 	return pwrite(i->fd, i->block, bytes, (off_t)offset) == (ssize_t)bytes ? 0 : -ENOSPC;

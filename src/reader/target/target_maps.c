@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int target_maps_take_line(const char *at, const char *end, struct target_mapping *out)
+static int target_maps_parse_line(const char *at, const char *end, struct target_mapping *out)
 {
 	struct proc_map one;
 	int rc = proc_map_parse(at, (size_t)(end - at), &one);
@@ -54,7 +54,7 @@ int target_maps_parse(struct target *t, const char *text, size_t bytes)
 		const char *stop = newline ? newline : end;
 		struct target_mapping m = {0};
 
-		rc = target_maps_take_line(at, stop, &m);
+		rc = target_maps_parse_line(at, stop, &m);
 		if (rc == 0)
 			rc = comes_after(t, &m) ? add_mapping(t, &m) : -EINVAL;
 		if (rc) {

@@ -6,15 +6,15 @@
 #include "reader/target/target.h"
 
 /*
- * Appends the lines of /proc/PID/maps to t->mappings. A line that is none, or that does not come
- * after the one before by address, is left out. 0 or -ENOMEM.
+ * Appends the lines of /proc/PID/maps to t->mappings. Lines that are malformed, or not
+ * in the order of addresses, are left out. 0 or -ENOMEM.
  */
 int target_maps_parse(struct target *t, const char *text, size_t bytes);
 
 /* A real process's files: see target_open_file(). */
 int target_file_open(const struct target *t, const struct target_mapping *m);
 int target_program_open(const struct target *t);
-/* As it was loaded: the file that begins with @first, from memory. */
+/* The file whose first mapping is @first, put together from memory. */
 int target_image_open(const struct target *t, const struct target_mapping *first);
 
 #endif

@@ -36,15 +36,15 @@ static int thread_stop_has_ended(int32_t tid)
 	return state == 'X' || state == 'Z';
 }
 
-/* A stop that is not the one asked for is a signal on its way. */
+/* A stop that we did not ask for is a signal on its way to the thread. */
 static int signal_of(int status)
 {
 	return status >> 16 == 0 ? WSTOPSIG(status) : 0;
 }
 
-/* ---- what is owed: threads that are ours and could not be let go */
+/* ---- threads that are owed: traced by us until they can be detached */
 
-#define OWED_MAX 256 /* more at once are let go when we end */
+#define OWED_MAX 256 /* more are detached by the kernel when we end */
 
 static _Thread_local int32_t owed[OWED_MAX];
 static _Thread_local size_t owed_count;
@@ -55,8 +55,8 @@ static void thread_stop_owe(int32_t tid)
 		owed[owed_count++] = tid;
 }
 
-/* 0: not yet. */
-static int pay(int32_t tid)
+/* 1: it is detached, or gone; 0: not yet. */
+static int thread_stop_detach_owed(int32_t tid)
 {
 	int status;
 	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
@@ -72,7 +72,7 @@ size_t thread_stop_owed(void)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < owed_count; i++)
-		if (!pay(owed[i]))
+		if (!thread_stop_detach_owed(owed[i]))
 			owed[kept++] = owed[i];
 	owed_count = kept;
 	return kept;
@@ -80,8 +80,8 @@ size_t thread_stop_owed(void)
 
 /*
  * An exec holds a lock that PTRACE_SEIZE takes, until all its process's other threads are gone,
- * those included that are dead and ours: nobody would ever go on. So none is taken while one is
- * owed. One that is owed for long is not waited for again.
+ * also those that are dead and traced by us: nobody would ever go on. So none is seized while one
+ * is owed. One that is owed for long is not waited for again.
  */
 static int owes_nothing(void)
 {
@@ -141,7 +141,7 @@ int thread_stop(int32_t tid, struct stopped_thread *out)
 
 	if (!owes_nothing())
 		return -EBUSY;
-	/* It would be ours, and not stopped: only our own end would let go of it. */
+	/* It would be traced and not stopped: only our own end would detach it. */
 	if (thread_stop_state_of(tid) == 'D')
 		return -EBUSY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {

@@ -20,12 +20,12 @@ struct stopped_thread {
  * -EBUSY: it is where nothing stops it (on a disk, in vfork).
  * The thread that stops must be the one that lets go.
  *
- * A thread may be ours and not at hand: killed while it stood (an exec of its process then waits
- * until we take note), or not stopped in time. thread_stop_owed() lets go of those that are at
- * hand by now, and says how many are still owed. thread_stop() does so first, and stops no other
- * (-EBUSY) while one is owed; nor does a caller who has one stopped: an exec of its process at
- * that time would block both for ever. Whoever stops threads and goes on living calls it every few
- * milliseconds until it says 0.
+ * A thread may stay traced by us, for it cannot be detached yet: it was killed while it stood (an
+ * exec of its process then waits until we wait for it), or did not stop in time. Such a thread is
+ * owed. thread_stop_owed() detaches those that it can, and returns how many are still owed.
+ * thread_stop() calls it first, and stops no thread (-EBUSY) while one is owed. A caller stops one
+ * thread at a time: an exec of its process meanwhile would block both for ever. If it lives on, it
+ * calls thread_stop_owed() every few milliseconds until that is 0.
  */
 int thread_stop(int32_t tid, struct stopped_thread *out);
 void thread_let_go(const struct stopped_thread *s);

@@ -82,7 +82,7 @@ static int elf_view_read_header(struct elf_view *v)
 			     v->segment_count * sizeof(Elf64_Phdr));
 }
 
-static void take_entry(struct elf_view *v, const Elf64_Dyn *d, struct dynamic_words *w)
+static void elf_view_note_entry(struct elf_view *v, const Elf64_Dyn *d, struct dynamic_words *w)
 {
 	const struct {
 		Elf64_Sxword tag;
@@ -111,7 +111,7 @@ static int read_words(struct elf_view *v, const Elf64_Phdr *dynamic, struct dyna
 
 		if (rc || d.d_tag == DT_NULL)
 			return rc;
-		take_entry(v, &d, w);
+		elf_view_note_entry(v, &d, w);
 	}
 	return 0;
 }

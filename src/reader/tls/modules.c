@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MODULES_MAX 65536
-/* Of our own CPU: thousands of files may each be as large as one may be. */
+/* CPU time of ours: there may be thousands of files of any size. */
 #define WORK_SECONDS_MAX 10
 #define LINKS_MAX 16384
 #define DYNAMIC_ENTRIES_MAX 4096
@@ -115,8 +115,8 @@ int modules_each(struct target *t, int (*f)(void *arg, const struct target_modul
 }
 
 /*
- * A file may be mapped once more by somebody who reads it. There the address is in the one mapping
- * that begins it, which no loader could have written to; or in no mapping of this file.
+ * A file may be mapped once more, only to be read. There the address is in the mapping that begins
+ * it, which no loader could have written to; or in no mapping of this file.
  */
 int module_is_loaded(const struct target *t, const struct target_module *m, uint64_t at)
 {

@@ -14,9 +14,9 @@ struct target_module {
 };
 
 /*
- * Calls @f for each until it returns not 0, and returns that. A file that is mapped by somebody
- * who reads it may be among them: ask module_is_loaded(). *missed: 0, or why a file that begins
- * like a module could not be looked at; -ETIMEDOUT: they are endless.
+ * Calls @f for each until it returns not 0, and returns that. A file that is mapped
+ * only to be read may be among them: ask module_is_loaded(). *missed: 0, or why a file that begins
+ * like a module could not be looked at; -ETIMEDOUT: there was no time for all.
  */
 int modules_each(struct target *t, int (*f)(void *arg, const struct target_module *m), void *arg,
 		 int *missed);

@@ -184,7 +184,7 @@ static int scan_block(struct target *t, struct scan *s, uint64_t at, uint64_t by
 	return 0;
 }
 
-/* Of a large one its beginning and its end: there a heap and a stack have such things. */
+/* Of a large mapping its beginning and its end: there heaps and stacks have threads' structs. */
 static int scan_mapping(struct target *t, struct scan *s, const struct target_mapping *m,
 			uint64_t *found)
 {
@@ -226,7 +226,7 @@ static int scan_for_thread(struct target *t, uint64_t *found)
 }
 #endif
 
-/* From a thread that is known already, or from one that has to be looked for. */
+/* Walks from a thread that is known, else from one that is searched for in memory. */
 static int walk_musl(struct target *t)
 {
 	uint64_t first = t->ring;

@@ -113,7 +113,7 @@ static int find_by_robust_list(struct target *t, int32_t tid, uint64_t *pointer)
 	return head ? pointer_of_head(t, (uint64_t)(uintptr_t)head, pointer) : -ENOTSUP;
 }
 
-/* What the process calls the thread: its number in the innermost PID namespace. */
+/* The thread's id in its innermost PID namespace. */
 static int32_t thread_pointer_inside_tid(const struct target *t, int32_t tid)
 {
 	char path[48], text[4096];

@@ -110,7 +110,7 @@ int tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module,
 {
 	uint64_t found = 0;
 
-	/* A glibc that does not tell is believed: most libraries stay. */
+	/* Without a generation the DTV is believed: most libraries stay loaded. */
 	if (libc == TLS_LIBC_GLIBC && glibc_module_generation(t, module, &found))
 		found = 0;
 	*generation = found;

@@ -58,8 +58,8 @@ static enum slot_kind tls_elf_kind_of(const struct machine *m, uint64_t type)
 }
 
 /*
- * Straight before through the DTV; the variable's own before a neighbour's, which knows nothing
- * of a definition in another module that comes first.
+ * The lower, the better: straight from the thread pointer before through the DTV; the variable's
+ * own before a neighbour's, which knows nothing of a definition in another module that comes first.
  */
 static int tls_elf_rank_of(const struct choice *c)
 {

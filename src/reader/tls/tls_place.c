@@ -41,8 +41,7 @@ int64_t tls_local_exec_offset(const struct tls_symbol *s)
 	return (int64_t)offset;
 }
 
-/* What lazy binding left there is the relocation itself, in a part of the file that is read-only.
- */
+/* Before lazy binding the word leads to the relocation itself, in a read-only part of the file. */
 static int is_lazy(const struct target *t, uint64_t argument)
 {
 	const struct target_mapping *m = target_mapping_at(t, argument);

@@ -10,7 +10,7 @@
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out);
 
-/* The file's machine, PT_TLS and first PT_LOAD alone. 0; -ENOEXEC: no PT_TLS, or a mad one. */
+/* The file's machine, PT_TLS and first PT_LOAD alone. 0; -ENOEXEC: no PT_TLS, or no sane one. */
 int tls_view_segments(const struct elf_view *v, struct tls_symbol *out);
 
 /* Of a variable of the program itself, which comes first in every thread's static block. */
