@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory given back all at once: many small pieces, one free. What was handed out stays
- * where it is. A limit makes hostile input run out of its own allowance, not of memory.
+ * where it is. With a limit hostile input exhausts its own allowance, not the machine's memory.
  */
 #ifndef WEFT_JFR_ARENA_H
 #define WEFT_JFR_ARENA_H

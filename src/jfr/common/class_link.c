@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links the types of a set, once the tree is read: fields, annotations and settings to the
- * types that they name by id; what was listed newest first becomes arrays in order.
+ * Links the types of a set, once the tree is read: ids of types in fields, annotations and
+ * settings become pointers, and lists that were made newest first become arrays in order.
  */
 #include "jfr/common/classes.h"
 
@@ -150,7 +150,7 @@ static int class_link_is_event(const char *super)
 	return n >= 6 && strcmp(super + n - 6, ".Event") == 0;
 }
 
-/* Struct in struct ends somewhere, or the class is broken. visit: 1 = being looked at. */
+/* A class that contains itself, or is nested too deeply, is broken. visit: 1 = being visited. */
 static void check_nesting(struct weft_jfr_class *c, int depth)
 {
 	if (c->visit == 2 || c->shape == CLASS_BROKEN)

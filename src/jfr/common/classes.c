@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define DEEPEST_ELEMENT 32
-#define MEMORY_PER_BYTE 64 /* the file's bytes become at most that much memory */
+#define MEMORY_PER_BYTE 64 /* memory that a byte of the file may take, at most */
 #define MEMORY_BASE ((size_t)1 << 20)
 
 struct parser {
@@ -26,7 +26,7 @@ struct parser {
 	int no_memory;
 };
 
-/* The attributes that mean something, of one element. */
+/* The attributes of one element that are used. */
 struct attributes {
 	const char *name, *id, *class, *super, *default_value, *gmt_offset, *summer;
 	uint8_t simple, pooled, array;
@@ -95,7 +95,7 @@ static void note_attribute(struct attributes *a, const char *key, const char *va
 		a->array = strcmp(value, "0") != 0;
 }
 
-/* "value-0" is an element of "value": no name of Java has a dash. */
+/* "value-0" is an element of the array "value": no name of Java has a dash. */
 static const char *member_name(struct parser *p, const char *key)
 {
 	size_t bytes = strlen(key), digits = 0;
@@ -213,7 +213,7 @@ static void classes_add_setting(struct parser *p, const struct attributes *a)
 	p->class->setting_count++;
 }
 
-/* What a setting carries (annotations of its own) belongs to no field and no class. */
+/* Annotations of a setting belong to no field and no class. */
 static void read_setting(struct parser *p, const struct attributes *a, int depth)
 {
 	struct weft_jfr_class *outer = p->class;
@@ -225,7 +225,7 @@ static void read_setting(struct parser *p, const struct attributes *a, int depth
 	p->class = outer;
 }
 
-/* Milliseconds, of less than a day. */
+/* Offsets are milliseconds, of less than a day. */
 static void note_region(struct parser *p, const struct attributes *a)
 {
 	long long ms = a->gmt_offset ? strtoll(a->gmt_offset, NULL, 10) : 0;
@@ -271,7 +271,7 @@ static void read_element(struct parser *p, int depth)
 	}
 }
 
-/* A file that is followed is not always mapped in the same place. */
+/* A copy, for a file that grows is not always mapped in the same place. */
 static const uint8_t *classes_copy_bytes(struct parser *p)
 {
 	uint8_t *copy = grab(p, p->set->byte_count + 1);

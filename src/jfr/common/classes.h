@@ -29,7 +29,7 @@ enum class_shape {
 	CLASS_BROKEN, /* has a field of no declared type, or contains itself */
 };
 
-/* What is being read is listed newest first; linking makes arrays of it, in order. */
+/* While the tree is read lists are newest first; linking makes arrays of them, in order. */
 struct class_member {
 	struct class_member *next;
 	const char *name, *value;
@@ -86,7 +86,7 @@ struct class_set {
 	uint8_t fixed;
 	struct weft_jfr_class *first, *last;
 	uint32_t count;
-	int32_t gmt_offset_s;               /* of its region; 0 = it tells none */
+	int32_t gmt_offset_s; /* of its region, with summer time; 0 = not in the file */
 	const struct weft_jfr_class **list; /* [count], in the file's order */
 	struct weft_jfr_class **table;      /* by id; table_room is a power of two */
 	size_t table_room;

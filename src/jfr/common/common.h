@@ -15,7 +15,7 @@
  *   text.c         strings of any encoding
  *   arena.c        memory freed all at once
  *   file.c         a file that grows whole
- *   file_replace.c and gives its name on
+ *   file_replace.c a file that takes its name
  */
 #ifndef WEFT_JFR_COMMON_ROOM_H
 #define WEFT_JFR_COMMON_ROOM_H

@@ -2,7 +2,7 @@
 /*
  * JFR's integers and strings, written to a place that is known to have room.
  * Integers are LEB128 of at most nine bytes: eight with seven bits each, and a ninth that
- * carries eight bits and no continuation.
+ * carries eight bits and no continuation bit.
  */
 #ifndef WEFT_JFR_ENCODE_H
 #define WEFT_JFR_ENCODE_H
@@ -47,7 +47,7 @@ static inline size_t encode_utf8_room(size_t bytes)
 uint8_t *encode_utf8(uint8_t *to, const char *text, size_t bytes);
 void buf_put_string(struct buf *b, const char *text, size_t bytes);
 
-/* One event around @body: its size, counted with itself, and the body. */
+/* One event: its size, which counts itself, then @body. */
 void buf_put_framed(struct buf *b, const struct buf *body);
 
 #endif

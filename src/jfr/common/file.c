@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short writes and EINTR are carried on, every other failure cuts the file back. */
+/* Short writes and EINTR are continued; after any other failure the file is cut back. */
 #include "jfr/common/file.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int file_create(struct file *f, const char *path)
 		return -errno;
 	if (fstat(f->fd, &st) == 0)
 		f->regular = S_ISREG(st.st_mode);
-	/* a link may have led to an older file, and the umask has no say in 0600 */
+	/* a link may lead to an older file, which keeps its mode; the umask may take from 0600 */
 	if (f->regular && (ftruncate(f->fd, 0) != 0 || fchmod(f->fd, 0600) != 0)) {
 		int rc = -errno;
 

@@ -2,7 +2,7 @@
 /*
  * The recording's file, which only ever grows by whole pieces: an append that fails is cut
  * off again, so that at every moment (but within an append) the file ends with the last
- * whole piece. Or it is replaced, at one stroke, by one that has not the oldest of them.
+ * whole piece. Or it is replaced, in one step, by a file without the oldest pieces.
  */
 #ifndef WEFT_JFR_FILE_H
 #define WEFT_JFR_FILE_H
@@ -31,15 +31,15 @@ int file_create(struct file *f, const char *path);
 int file_make_replaceable(struct file *f, const char *path);
 
 /*
- * file_replace() - another file under its name: its bytes from @from on, then @parts. 0 or -errno,
+ * file_replace() - another file takes its name: its bytes from @from on, then @parts. 0; -errno,
  * then all is as it was: -ESTALE when somebody else's file has the name now. Changes @parts.
  */
 int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count);
 
-/* All of @parts to @fd; *written counts up. 0 or -errno. */
+/* Writes all of @parts to @fd; *written counts up. 0 or -errno. */
 int file_write_all(int fd, struct iovec *part, int count, uint64_t *written);
 
-/* All of @parts or nothing. 0 or -errno. Changes @parts. */
+/* Appends all of @parts or nothing. 0 or -errno. Changes @parts. */
 int file_append(struct file *f, struct iovec *parts, int count);
 
 int file_close(struct file *f); /* fsync and close; 0 or -errno */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file gives its name to its successor. The successor has no name while it is written
- * (O_TMPFILE), where the file system can do that, so a kill leaves nothing behind but in the
- * moment between link and rename. Its bytes are on the disk before the only other copy of them
- * goes.
+ * (O_TMPFILE), where the file system can do that: a kill leaves nothing behind, but for the moment
+ * between link and rename. Its bytes are on the disk before the file that has them, too, is gone.
  */
 #include "jfr/common/file.h"
 
@@ -48,7 +47,7 @@ int file_make_replaceable(struct file *f, const char *path)
 	return rc;
 }
 
-/* A file beside @path that has no name (*named = 0), or the name @temporary. */
+/* Opens a file beside @path: without a name (*named = 0), or with the name @temporary. */
 static int open_successor(const char *path, char temporary[PATH_MAX], int *named)
 {
 	char directory[PATH_MAX];
@@ -61,7 +60,7 @@ static int open_successor(const char *path, char temporary[PATH_MAX], int *named
 		     (int)getpid());
 	if (n < 0 || n >= PATH_MAX)
 		return -ENAMETOOLONG;
-	if (unlink(temporary) != 0 && errno != ENOENT) /* of who had our pid and was killed */
+	if (unlink(temporary) != 0 && errno != ENOENT) /* left by a killed process with our pid */
 		return -errno;
 	*named = 0;
 	fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -108,14 +107,14 @@ static int file_replace_copy(int from_fd, uint64_t from, int to_fd, uint64_t byt
 			continue;
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
 			return -errno;
-		if (n <= 0) /* not between, or not in, these file systems */
+		if (n <= 0) /* these file systems cannot do it */
 			return copy_by_hand(from_fd, at, to_fd, bytes);
 		bytes -= (uint64_t)n;
 	}
 	return 0;
 }
 
-/* Is it our file that has the name, or none? */
+/* Has our file the name, or no file? */
 static int name_is_ours(const struct file *f)
 {
 	struct stat ours, there;
@@ -140,7 +139,7 @@ static int file_replace_give_name(const struct file *f, int fd, const char *temp
 	return rename(temporary, f->path) != 0 ? -errno : 0;
 }
 
-/* What is read is opened anew: the file itself is open for writing alone. */
+/* Opens the file anew for reading: it is open for writing alone. */
 static int copy_tail(const struct file *f, uint64_t from, int to_fd)
 {
 	char proc[32];
@@ -148,7 +147,7 @@ static int copy_tail(const struct file *f, uint64_t from, int to_fd)
 
 	if (from == f->bytes)
 		return 0;
-	/* or a full disk would be found out after most of the copying; not all file systems can */
+	/* so that a full disk is found out before the copying; not all file systems can */
 	if (fallocate(to_fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(f->bytes - from)) != 0 &&
 	    (errno == ENOSPC || errno == EDQUOT))
 		return -errno;

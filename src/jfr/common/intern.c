@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids of threads, methods and stacks. A value's key in its pool is its encoding, so that
- * what it refers to can be read back from there when it is marked.
+ * Ids of threads, methods and stacks. A value's key in its pool is its encoding, from
+ * which the ids that it refers to are read back when it is marked.
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
@@ -34,7 +34,7 @@ static uint64_t intern_one_text(struct weft_jfr_writer *w, enum pool_name pool, 
 				size_t bytes)
 {
 	buf_clear(&w->scratch);
-	/* symbols must have encoding 3 even when empty: converters insist */
+	/* converters insist on encoding 3 for symbols, even empty ones */
 	if (!bytes) {
 		buf_put_u8(&w->scratch, STRING_UTF8);
 		buf_put_u8(&w->scratch, 0);
@@ -90,7 +90,7 @@ uint64_t weft_jfr_thread(struct weft_jfr_writer *w, const struct weft_jfr_thread
 }
 
 /*
- * A class whose name begins with a bracket is an array to readers, and JMC throws where the rest
+ * Readers take a class whose name begins with a bracket for an array, and JMC throws where the rest
  * names no type: "[vdso]" is written as "<vdso>".
  */
 static uint64_t intern_class_name(struct weft_jfr_writer *w, const char *name)
@@ -129,7 +129,7 @@ static uint64_t intern_class(struct weft_jfr_writer *w, const char *name)
 	return intern_scratch(w, POOL_CLASS, 0);
 }
 
-/* A path in a descriptor, which must not look like another end of it. */
+/* A path in a descriptor, with all bytes escaped that could end the descriptor. */
 static void put_path(struct buf *b, const char *path)
 {
 	static const char digit[] = "0123456789ABCDEF";
@@ -148,8 +148,8 @@ static void put_path(struct buf *b, const char *path)
 }
 
 /*
- * "()L/src/a.c;", "()L./a.c;": what a method returns, for readers that look at it at all. No
- * class has such a name, so it tells a native function with a file from all others.
+ * The source file as a method descriptor, "()L/src/a.c;" or "()L./a.c;": a return type, for readers
+ * that look at it. No class has such a name, so it marks native functions with a file.
  */
 static uint64_t intern_descriptor(struct weft_jfr_writer *w, const char *file)
 {
@@ -238,8 +238,8 @@ uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *
 	return intern_scratch(w, POOL_STACK, 0);
 }
 
-/* Reads back what was encoded above. */
-static uint64_t intern_take(const uint8_t **at)
+/* Reads back an integer that was encoded above. */
+static uint64_t intern_read_leb128(const uint8_t **at)
 {
 	uint64_t value = 0;
 
@@ -267,8 +267,8 @@ static void mark_class(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_CLASS, id, &at))
 		return;
-	intern_take(&at); /* classLoader */
-	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
+	intern_read_leb128(&at); /* classLoader */
+	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
 }
 
 static void mark_method(struct weft_jfr_writer *w, uint64_t id)
@@ -277,9 +277,9 @@ static void mark_method(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_METHOD, id, &at))
 		return;
-	mark_class(w, intern_take(&at));
-	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
-	pool_mark(&w->pools[POOL_SYMBOL], intern_take(&at), w->chunk);
+	mark_class(w, intern_read_leb128(&at));
+	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
+	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
 }
 
 void mark_stack(struct weft_jfr_writer *w, uint64_t id)
@@ -290,11 +290,11 @@ void mark_stack(struct weft_jfr_writer *w, uint64_t id)
 	if (!mark(w, POOL_STACK, id, &at))
 		return;
 	at++; /* truncated */
-	for (count = intern_take(&at); count; count--) {
-		mark_method(w, intern_take(&at));
-		intern_take(&at);
-		intern_take(&at);
-		intern_take(&at);
+	for (count = intern_read_leb128(&at); count; count--) {
+		mark_method(w, intern_read_leb128(&at));
+		intern_read_leb128(&at);
+		intern_read_leb128(&at);
+		intern_read_leb128(&at);
 	}
 }
 
@@ -305,7 +305,7 @@ void mark_thread(struct weft_jfr_writer *w, uint64_t id)
 
 	if (!mark(w, POOL_THREAD, id, &at))
 		return;
-	group = intern_take(&at);
+	group = intern_read_leb128(&at);
 	if (group)
 		pool_mark(&w->pools[POOL_GROUP], group, w->chunk);
 }

@@ -26,7 +26,7 @@ struct pool {
 	struct pool_entry *entries;
 	uint32_t *used; /* entries marked in this chunk, in order; room as entries */
 	size_t count, room, used_count;
-	uint64_t used_bytes; /* about what they take in the chunk */
+	uint64_t used_bytes; /* roughly their bytes in the chunk */
 	uint64_t base;       /* id of entries[0] is base + 1 */
 	uint32_t *table;     /* hash table: index + 1, 0 = empty */
 	size_t table_room;   /* a power of two, or 0 */
@@ -36,7 +36,7 @@ struct pool {
 void pool_init(struct pool *p, uint64_t salt);
 void pool_free(struct pool *p);
 
-/* The id of a value, 0 when there is no memory. pool_add() takes a new id in any case. */
+/* The id of a value, 0 when there is no memory. pool_add() always makes a new id. */
 uint64_t pool_intern(struct pool *p, const void *value, size_t bytes);
 uint64_t pool_add(struct pool *p, const void *value, size_t bytes);
 
@@ -61,6 +61,6 @@ static inline int pool_mark(struct pool *p, uint64_t id, uint32_t chunk)
 }
 
 void pool_next_chunk(struct pool *p); /* nothing is marked any more */
-void pool_forget(struct pool *p);     /* ... and values are dropped; their ids stay taken */
+void pool_forget(struct pool *p); /* likewise, and drops all values; their ids are not used again */
 
 #endif

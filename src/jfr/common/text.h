@@ -9,9 +9,8 @@
 #include <weft/jfr.h>
 
 /*
- * The rest of a string after its encoding byte (not STRING_NULL, not STRING_POOL). What is
- * UTF-8 already stays where it is in the file. A wrong encoding or length, and want of
- * memory, set in->failed.
+ * The rest of a string after its encoding byte (not STRING_NULL, not STRING_POOL). UTF-8 is not
+ * copied out of the file. A wrong encoding or length, and lack of memory, set in->failed.
  */
 struct weft_jfr_string text_read(struct input *in, uint8_t encoding, struct arena *memory);
 

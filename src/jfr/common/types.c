@@ -194,8 +194,8 @@ static const struct weft_jfr_field sample_fields[] = {
 	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
 };
 
-/* async-profiler's later versions have timeSpan behind these. Their converter reads both, but
- * jfrconv 4.1 and 4.2 take such a field for the next event. */
+/* Later versions of async-profiler have timeSpan behind these. Their converter reads both layouts,
+ * but jfrconv 4.1 and 4.2 take such a field for the next event. */
 static const struct weft_jfr_field wall_fields[] = {
 	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL},
 	{"eventThread", WEFT_JFR_THREAD, 0, "Thread", NULL},

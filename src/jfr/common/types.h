@@ -59,7 +59,7 @@ enum type_id {
 };
 
 enum type_flag {
-	TYPE_SIMPLE = 1 << 0,     /* values are the only field, inline */
+	TYPE_SIMPLE = 1 << 0,     /* a value is its only field, inline */
 	TYPE_ANNOTATION = 1 << 1, /* superType */
 	TYPE_IS_CONTENT = 1 << 2, /* an annotation that says what a number means */
 	TYPE_CONTROL = 1 << 3,    /* superType: the kind of a setting */
@@ -80,13 +80,13 @@ struct type_row {
 	enum type_id id;
 	const char *name;
 	unsigned int flags;              /* enum type_flag */
-	const struct type_field *fields; /* up to one without a name; NULL = none */
+	const struct type_field *fields; /* ends with one without a name; NULL = none */
 };
 
 extern const struct type_row builtin_types[];
 extern const size_t builtin_type_count;
 
-/* What a field flag of the public interface becomes in the file. */
+/* The annotation that a field flag of the public interface becomes in the file. */
 struct field_annotation {
 	unsigned int flag; /* enum weft_jfr_field_flag */
 	enum type_id annotation;
@@ -96,7 +96,7 @@ struct field_annotation {
 extern const struct field_annotation field_annotations[];
 extern const size_t field_annotation_count;
 
-/* The kind of the setting with this name. */
+/* The type of the setting of this name. */
 enum type_id setting_type(const char *name);
 
 /* Constant pools whose entries never change: key = index. */

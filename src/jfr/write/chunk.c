@@ -75,7 +75,7 @@ static void chunk_put_names(struct buf *b, enum type_id type, const char *const 
 	}
 }
 
-/* Stored with the group first (intern.c); written in the order of the type's fields. */
+/* It is stored with the group first (intern.c), and written in the order of the type's fields. */
 static void chunk_put_thread(struct buf *b, const uint8_t *value, size_t bytes)
 {
 	size_t group = 1;
@@ -116,7 +116,7 @@ static void chunk_put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 	struct buf body = {0};
 	unsigned int pools = 2;
 
-	/* a pool without entries makes readers give up: it is left out */
+	/* readers give up at a pool without entries: it is left out */
 	for (int i = 0; i < POOL_COUNT; i++)
 		pools += w->pools[i].used_count != 0;
 	put_event_start(&body, TYPE_CHECKPOINT, w->chunk_start_ns);
@@ -159,7 +159,7 @@ static void chunk_put_header(struct weft_jfr_writer *w, struct buf *out, uint64_
 	buf_put_be(out, FLAG_COMPRESSED | (is_final ? FLAG_FINAL : 0), 2);
 }
 
-/* By limits, the oldest chunks leave the file as this one comes. -ENOTSUP: none has to. */
+/* Drops the @count oldest chunks as this one is written. -ENOTSUP: none has to go. */
 static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *parts, int n)
 {
 	struct retained_chunk gone = retention_sum(&w->retention, count);
@@ -179,7 +179,7 @@ static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *p
 	return 0;
 }
 
-/* No new chunk is lost for a limit's sake: what cannot be dropped stays. */
+/* A chunk that cannot be dropped stays: no new chunk is lost because of a limit. */
 static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, int n, int is_final)
 {
 	struct retention *kept = &w->retention;
@@ -193,7 +193,7 @@ static int append_within_limits(struct weft_jfr_writer *w, struct iovec *parts, 
 		one.bytes += parts[i].iov_len;
 	count = retention_plan(kept, &one, is_final);
 	rc = replace_file(w, count, parts, n);
-	/* without room for that much twice, less of it is kept: what is newest counts */
+	/* if the disk has no room for two copies, more of the oldest chunks go */
 	while ((rc == -ENOSPC || rc == -EDQUOT) && count < kept->count - kept->first) {
 		count += (kept->count - kept->first - count + 1) / 2;
 		rc = replace_file(w, count, parts, n);

@@ -146,7 +146,7 @@ static int declare_is_ticks(const struct weft_jfr_type_def *def, size_t i, const
 	       (def->fields[i].flags & flag) && strcmp(def->fields[i].name, name) == 0;
 }
 
-/* One with these fields, else any of that name that is no twin of @def's. */
+/* The type with these fields, else any of that name that is no twin of @def. */
 static struct weft_jfr_type *declare_find(struct type_list *list,
 					  const struct weft_jfr_type_def *def)
 {

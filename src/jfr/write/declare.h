@@ -26,11 +26,11 @@ struct type_list {
 	int64_t next_id;
 };
 
-/* The type @def names, declared now if need be. NULL with errno: EINVAL, EEXIST, ENOMEM. */
+/* The type of @def, declared now if it is new (*fresh). NULL with errno: EINVAL, EEXIST, ENOMEM. */
 struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr_type_def *def,
 				   int *fresh);
 
-/* Out of the list; its memory stays until the list's is freed. */
+/* Takes a type out of the list; its memory is freed with the list. */
 void type_forget(struct type_list *list, const struct weft_jfr_type *type);
 
 #endif

@@ -31,7 +31,7 @@ static int declared_add(struct collector *c, const struct weft_jfr_class *class)
 	return 1;
 }
 
-static int declared_take(struct collector *c, const struct weft_jfr_class *class)
+static int declared_add_once(struct collector *c, const struct weft_jfr_class *class)
 {
 	struct buf key = {0};
 	uint64_t *number = NULL;
@@ -45,7 +45,7 @@ static int declared_take(struct collector *c, const struct weft_jfr_class *class
 	return number && (!fresh || declared_add(c, class));
 }
 
-static int take_chunks(struct weft_jfr_reader *r, struct collector *c)
+static int declared_read_chunks(struct weft_jfr_reader *r, struct collector *c)
 {
 	const struct class_set *last = NULL;
 	int rc;
@@ -55,7 +55,7 @@ static int take_chunks(struct weft_jfr_reader *r, struct collector *c)
 			continue;
 		last = r->classes;
 		for (uint32_t i = 0; i < last->count; i++)
-			if (!declared_take(c, last->list[i]))
+			if (!declared_add_once(c, last->list[i]))
 				return reader_no_memory(r);
 	}
 	return rc;
@@ -67,7 +67,7 @@ int jfr_declared(struct weft_jfr_reader *r, struct jfr_declared *out)
 	int rc;
 
 	*out = (struct jfr_declared){0};
-	rc = c.seen ? take_chunks(r, &c) : reader_no_memory(r);
+	rc = c.seen ? declared_read_chunks(r, &c) : reader_no_memory(r);
 	map_free(c.seen);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer's public face: a recording from create to close, and the encoding of events. */
+/* The public functions of the writer: a recording from create to close, events encoded. */
 #include "jfr/write/writer.h"
 
 #include "jfr/common/encode.h"
@@ -68,8 +68,8 @@ static struct weft_jfr_writer *new_writer(const struct weft_jfr_options *options
 	return w;
 }
 
-/* Callers that were built with an older header have a smaller one. */
-static int take_options(struct weft_jfr_options *own, const struct weft_jfr_options *given)
+/* Callers that were built with an older header pass a smaller struct. */
+static int writer_copy_options(struct weft_jfr_options *own, const struct weft_jfr_options *given)
 {
 	size_t least = offsetof(struct weft_jfr_options, max_bytes);
 
@@ -101,7 +101,7 @@ struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options)
 	struct weft_jfr_writer *w;
 	int rc;
 
-	if (take_options(&own, options)) {
+	if (writer_copy_options(&own, options)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -150,7 +150,7 @@ int64_t weft_jfr_type_id(const struct weft_jfr_type *type)
 	return type->id;
 }
 
-/* Checks what could make the file unreadable; the room that the event needs at most. */
+/* Checks values that would make the file unreadable. The bytes that the event takes at most. */
 static int64_t event_room(const struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 			  const struct weft_jfr_value *v)
 {
@@ -249,7 +249,7 @@ static uint8_t *encode_value(struct weft_jfr_writer *w, uint8_t *to, uint8_t kin
 	return encode_leb128(to, number);
 }
 
-/* The size comes first and counts itself: one byte for most events, else the rest moves. */
+/* The size comes first and counts itself: one byte for most events; for others the rest moves. */
 static uint8_t *encode_size(uint8_t *start, uint8_t *end)
 {
 	uint64_t bytes = (uint64_t)(end - start);
@@ -303,8 +303,8 @@ static int chunk_is_full(const struct weft_jfr_writer *w)
 }
 
 /*
- * Before the first event goes a chunk without any, so that the file opens from then on. It
- * comes this late because tools look into the first chunk for the types that a file has.
+ * A chunk without events is written before the first event, so that the file can be opened from
+ * then on; not earlier, because tools look into the first chunk for the types that a file has.
  */
 static int is_first_event(const struct weft_jfr_writer *w)
 {

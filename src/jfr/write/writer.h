@@ -4,7 +4,7 @@
  * every pool entry that they use; chunk.c turns both into bytes when the chunk ends.
  *
  * Times: one tick base for the whole recording (ticks are CLOCK_MONOTONIC nanoseconds, and
- * real time = start_real + (tick - start_mono) for every chunk); chunk starts increase.
+ * real time = start_real + (tick - start_mono) in every chunk); each chunk starts later.
  */
 #ifndef WEFT_JFR_WRITER_H
 #define WEFT_JFR_WRITER_H
@@ -52,7 +52,7 @@ struct weft_jfr_writer {
 	uint64_t now_ns;      /* latest time told or read */
 	uint64_t last_end_ns; /* latest end of an event */
 	uint64_t chunk_events;
-	uint64_t used_bytes; /* of all pools, as of the last look */
+	uint64_t used_bytes; /* of all pools, when last summed up */
 
 	int ended; /* the file is closed */
 	struct weft_jfr_written written;
