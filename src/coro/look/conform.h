@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judges a shared file that any probe has written, by the rules of weft/abi/ctp.h. The file is
- * best still (its probes ended, or at rest): of what moves, only what can never be is told.
+ * Judges a shared file that any probe has written, by the rules of weft/abi/ctp.h. The file is best
+ * at rest (its probes have ended, or do nothing): of one in use only what can never be is told.
  */
 #ifndef WEFT_CORO_CONFORM_H
 #define WEFT_CORO_CONFORM_H

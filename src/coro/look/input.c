@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces of JSON lines, ours or another engine's. A line is an object with at least the six
- * keys; keys that are not known are passed over, whatever their value is. Numbers go up to
+ * keys of enum seen; unknown keys are passed over, whatever their value is. Numbers go up to
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
 #include "coro/engine/trace.h"
@@ -40,7 +40,7 @@ struct coro_input {
 	int owned;
 	uint64_t line;
 	char *text;
-	struct scan died; /* what is left of the line's list */
+	struct scan died; /* rest of the list "died" of the line */
 	uint64_t ts;      /* the line's */
 	const char *why;
 	char room[128];
@@ -71,7 +71,7 @@ static int input_take_word(struct scan *s, const char *word)
 	return 1;
 }
 
-/* A string's bytes as they stand there, escapes and all. */
+/* The bytes of a string, with its escapes. */
 static int input_take_string(struct scan *s, struct scan *out)
 {
 	if (!input_take(s, '"'))
@@ -113,7 +113,7 @@ static int input_hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static int take_address(struct scan *s, uint64_t *out)
+static int input_take_address(struct scan *s, uint64_t *out)
 {
 	struct scan text;
 	uint64_t value = 0;
@@ -130,7 +130,7 @@ static int take_address(struct scan *s, uint64_t *out)
 	return 1;
 }
 
-static int take_bool(struct scan *s, uint8_t *out)
+static int input_take_bool(struct scan *s, uint8_t *out)
 {
 	skip_blanks(s);
 	*out = (uint8_t)input_take_word(s, "true");
@@ -164,7 +164,7 @@ static int input_take_context(struct scan *s, struct coro_event *e)
 	return 1;
 }
 
-static int take_payload(struct scan *s, struct coro_event *e)
+static int input_take_payload(struct scan *s, struct coro_event *e)
 {
 	struct scan t;
 	size_t bytes;
@@ -180,7 +180,7 @@ static int take_payload(struct scan *s, struct coro_event *e)
 	return 1;
 }
 
-static int take_u32(struct scan *s, uint32_t *out)
+static int input_take_u32(struct scan *s, uint32_t *out)
 {
 	uint64_t value;
 
@@ -207,7 +207,7 @@ static int skip_scalar(struct scan *s)
 	return s->at > text.at;
 }
 
-/* Brackets must match; that commas and colons stand where they should is not our affair. */
+/* Brackets must match; whether commas and colons are in their places is not checked. */
 static int input_skip_value(struct scan *s)
 {
 	char open[DEPTH_MAX];
@@ -242,18 +242,18 @@ static int key_is(const struct scan *key, const char *name)
 	return bytes == strlen(name) && memcmp(key->at, name, bytes) == 0;
 }
 
-static int is_dead(struct scan *s, struct coro_event *e)
+static int input_take_dead(struct scan *s, struct coro_event *e)
 {
 	uint8_t dead;
 
-	if (!take_bool(s, &dead))
+	if (!input_take_bool(s, &dead))
 		return 0;
 	if (dead)
 		e->known |= CORO_KNOWS_DEATH;
 	return 1;
 }
 
-static int is_birth(struct scan *s, struct coro_event *e)
+static int input_take_birth(struct scan *s, struct coro_event *e)
 {
 	e->known |= CORO_KNOWS_BIRTH;
 	return input_take_number(s, &e->birth_ts);
@@ -263,19 +263,19 @@ static int take_extended(struct scan *s, const struct scan *key, struct coro_eve
 			 unsigned int *seen)
 {
 	if (key_is(key, "pid"))
-		return *seen |= SEEN_PID, take_u32(s, &e->pid);
+		return *seen |= SEEN_PID, input_take_u32(s, &e->pid);
 	if (key_is(key, "station"))
-		return *seen |= SEEN_STATION, take_u32(s, &e->station);
+		return *seen |= SEEN_STATION, input_take_u32(s, &e->station);
 	if (key_is(key, "generation"))
-		return *seen |= SEEN_GENERATION, take_u32(s, &e->generation);
+		return *seen |= SEEN_GENERATION, input_take_u32(s, &e->generation);
 	if (key_is(key, "birth"))
-		return is_birth(s, e);
+		return input_take_birth(s, e);
 	if (key_is(key, "dead"))
-		return is_dead(s, e);
+		return input_take_dead(s, e);
 	if (key_is(key, "context"))
 		return input_take_context(s, e);
 	if (key_is(key, "payload"))
-		return take_payload(s, e);
+		return input_take_payload(s, e);
 	return input_skip_value(s);
 }
 
@@ -287,11 +287,11 @@ static int take_value(struct scan *s, const struct scan *key, struct coro_event 
 	if (key_is(key, "tid"))
 		return *seen |= SEEN_TID, input_take_number(s, &e->tid);
 	if (key_is(key, "addr"))
-		return *seen |= SEEN_ADDR, take_address(s, &e->addr);
+		return *seen |= SEEN_ADDR, input_take_address(s, &e->addr);
 	if (key_is(key, "seq"))
 		return *seen |= SEEN_SEQ, input_take_number(s, &e->seq);
 	if (key_is(key, "is_active"))
-		return *seen |= SEEN_ACTIVE, take_bool(s, &e->is_active);
+		return *seen |= SEEN_ACTIVE, input_take_bool(s, &e->is_active);
 	if (key_is(key, "ts"))
 		return *seen |= SEEN_TS, input_take_number(s, &e->ts);
 	return take_extended(s, key, e, seen);
@@ -351,20 +351,21 @@ static int input_parse(struct coro_input *in, struct scan *s, struct coro_event 
 	return 1;
 }
 
-/* [[PID,STATION,GENERATION],...]: as many as are such. */
+/* [[PID,STATION,GENERATION],...]: the next of them, until one is malformed. */
 int coro_input_death(struct coro_input *in, struct coro_event *death)
 {
 	struct scan *s = &in->died;
 
 	*death = (struct coro_event){.ts = in->ts, .known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY};
 	return s->at && (input_take(s, '[') || input_take(s, ',')) && (input_take(s, '[') || 1) &&
-	       take_u32(s, &death->pid) && input_take(s, ',') && take_u32(s, &death->station) &&
-	       input_take(s, ',') && take_u32(s, &death->generation) && input_take(s, ']');
+	       input_take_u32(s, &death->pid) && input_take(s, ',') &&
+	       input_take_u32(s, &death->station) && input_take(s, ',') &&
+	       input_take_u32(s, &death->generation) && input_take(s, ']');
 }
 
 /* ---- the file */
 
-/* A directory can be opened, and only says at the first read that it is none to be read. */
+/* A directory can be opened, but not read. */
 static int check_kind(FILE *file)
 {
 	struct stat st;

@@ -24,7 +24,7 @@ struct coro_lives {
 	uint64_t first_ns, last_ns, lost;
 };
 
-/* What events of one coroutine have in common. */
+/* The key of a coroutine: what its events have in common. */
 struct place {
 	uint64_t has_station, number;
 };
@@ -99,7 +99,7 @@ static struct coro_life *life_new(struct coro_lives *l)
 	return coro_lives_at(l, l->count++);
 }
 
-/* Numbers that begin anew are another coroutine's that has the same id. */
+/* Numbers that begin anew are those of another coroutine with the same id. */
 static int began_anew(const struct coro_life *life, const struct coro_event *e)
 {
 	if (e->ts < life->last_ns)
@@ -119,7 +119,7 @@ static int lives_is_same(const struct coro_life *life, const struct coro_event *
 	       life->probe_id == e->probe_id && (e->generation || !began_anew(life, e));
 }
 
-/* A life begins where another may have been; *first: nothing of it can have been lost before. */
+/* A life begins, and ends the one that was in its place. *first: no event of it was lost before. */
 static struct coro_life *lives_begin(struct coro_lives *l, uint64_t *index,
 				     const struct coro_event *e, int *first)
 {
@@ -144,7 +144,7 @@ static struct coro_life *lives_begin(struct coro_lives *l, uint64_t *index,
 	return life;
 }
 
-/* Events left out between the last one and this; its way of counting is learned by the way. */
+/* How many events are left out between the last one and this one. Learns how they are counted. */
 static uint64_t left_out(struct coro_life *life, uint64_t seq)
 {
 	uint64_t step = seq - life->last_seq;
@@ -220,7 +220,7 @@ static void suspended(struct coro_lives *l, struct coro_life *life, const struct
 	lives_hand_out(l, life, CORO_RUN, life->open_ns, e->ts, e->addr, 0);
 }
 
-static void moved(struct coro_life *life, uint64_t tid)
+static void lives_count_move(struct coro_life *life, uint64_t tid)
 {
 	int is_new = life->resumes + life->suspends == 0;
 
@@ -245,11 +245,11 @@ static void lives_learn(struct coro_life *life, const struct coro_event *e)
 	life->knows_death = life->knows_identity && life->generation;
 }
 
-/* The event is in order: whatever was open ends here, and the next begins. */
-static void lives_take(struct coro_lives *l, struct coro_life *life, const struct coro_event *e,
-		       int first)
+/* An event in order: the open interval ends, and the next begins. */
+static void lives_switch(struct coro_lives *l, struct coro_life *life, const struct coro_event *e,
+			 int first)
 {
-	moved(life, e->tid);
+	lives_count_move(life, e->tid);
 	if (e->is_active) {
 		resumed(l, life, e, first);
 		life->last_resume_addr = e->addr;
@@ -309,7 +309,7 @@ int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
 		}
 	}
 	lives_learn(life, e);
-	lives_take(l, life, e, first);
+	lives_switch(l, life, e, first);
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What events say of coroutines: their runs and waits. Fed event by event in any trace's order
- * (time order per coroutine); hands out each interval as it ends, and at the end those still open.
+ * Runs and waits of coroutines, out of events. It is fed event by event, in the order of time for
+ * each coroutine; hands out each interval as it ends, and at the end those still open.
  * Reports, timelines and `--stuck` are built on it.
  *
  * A gap ends the open interval as unknown, never as a long run: a resume after a resume, a
- * sequence number left out (each dialect's own way of counting is found out from the numbers), an
+ * sequence number left out (how a dialect counts is found out from the numbers), an
  * event earlier than the one before it (which is itself passed over).
  *
  * Who a coroutine is: (station, generation, pid, probe_id) where the trace has that; else its
@@ -35,15 +35,15 @@ struct coro_life {
 	uint64_t probe_id, birth_ns, first_ns, last_ns; /* birth 0 = not known */
 	uint32_t pid, station, generation;              /* 0 where not known */
 	uint8_t is_running, is_dead, knows_identity;
-	uint8_t knows_death; /* is_dead would be told: its trace tells deaths */
-	uint8_t is_replaced; /* is_dead is known by its successor alone */
-	uint64_t death_ns;   /* by then it was dead; 0 = with its last event, or alive */
-	uint8_t is_open;     /* since open_ns, in one piece: no gap since */
+	uint8_t knows_death; /* its trace tells deaths */
+	uint8_t is_replaced; /* that it is dead is known only by its successor */
+	uint64_t death_ns;   /* when it was dead; 0 = at its last event, or alive */
+	uint8_t is_open;     /* its run or wait since open_ns is known without a gap */
 	uint8_t counting;    /* enum coro_counting */
 	uint8_t lap;         /* of CORO_COUNTS_LAPS: events with last_seq so far */
 	uint64_t open_ns;    /* begin of the run or wait that is open */
 	uint64_t resumes, suspends, gaps, run_ns, wait_ns, max_run_ns, max_wait_ns;
-	uint64_t lost; /* events that the numbers show to be left out between its own */
+	uint64_t lost; /* events that are left out between its own, by their numbers */
 	uint64_t last_seq;
 	uint64_t last_addr, last_tid;
 	uint64_t last_suspend_addr, last_resume_addr;
@@ -67,7 +67,7 @@ struct coro_lives;
 struct coro_lives *coro_lives_new(void (*interval)(void *arg, const struct coro_interval *interval),
 				  void *arg);                                   /* or NULL */
 int coro_lives_event(struct coro_lives *lives, const struct coro_event *event); /* 0 or -errno */
-/* A coroutine whose last event was fed is dead by @death->ts; of one not known nothing is said. */
+/* A coroutine whose last event was fed is dead at @death->ts; one that is not known is ignored. */
 void coro_lives_death(struct coro_lives *lives, const struct coro_event *death);
 /* The trace is over: open intervals are handed out, with end_ns = the trace's last time. */
 void coro_lives_end(struct coro_lives *lives);

@@ -122,7 +122,7 @@ static int mapping_add(struct coro_names *n, const struct mapping *m)
 }
 
 /* Adds what is code of a file. 0 or -errno. */
-static int names_take(struct coro_names *n, uint32_t pid, const struct proc_map *map)
+static int names_add_map(struct coro_names *n, uint32_t pid, const struct proc_map *map)
 {
 	struct mapping m = {
 		.pid = pid, .start = map->start, .end = map->end, .offset = map->offset};
@@ -155,7 +155,7 @@ static int names_read_map(void *arg, struct proc_map *map)
 	struct names_reading *r = arg;
 
 	r->is_ours |= is_file(map, r->device, r->inode);
-	return names_take(r->names, r->pid, map);
+	return names_add_map(r->names, r->pid, map);
 }
 
 int coro_names_process(struct coro_names *n, uint32_t pid, dev_t device, ino_t inode)
@@ -200,7 +200,7 @@ int coro_names_noted(struct coro_names *n, const char *path)
 		if (rest == line || *rest != ' ' || pid > UINT32_MAX ||
 		    proc_map_parse(rest + 1, strcspn(rest + 1, "\n"), &map))
 			continue;
-		rc = names_take(n, (uint32_t)pid, &map);
+		rc = names_add_map(n, (uint32_t)pid, &map);
 		free(map.path);
 	}
 	free(line);
@@ -219,7 +219,7 @@ static int names_compare(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Of a process's: binary; else one after the other. */
+/* A binary search among the process's mappings, then all that hold for any process. */
 static const struct mapping *look_names_find(struct coro_names *n, uint32_t pid, uint64_t address)
 {
 	size_t low = 0, high = n->count;
@@ -284,7 +284,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A place of a function, or of a file that has no names. */
+/* A place in a function, or in a file without symbols. */
 static void print_place(char out[CORO_NAME_BYTES], const char *name, uint64_t offset)
 {
 	if (offset)

@@ -19,19 +19,19 @@ struct coro_names *coro_names_new(void); /* or NULL */
 void coro_names_free(struct coro_names *names);
 
 /*
- * The code that process @pid has mapped. @inode: only if it has the file with this inode mapped,
- * too, for a pid may be another's by now; 0 = in any case. How many mappings, or -errno;
- * -ESRCH: it is another, or gone.
+ * Adds the code that process @pid has mapped. @inode: only if it has the file with this inode
+ * mapped, for the pid may be another's by now; 0 = in any case. How many mappings, or -errno;
+ * -ESRCH: it is another process, or gone.
  */
 int coro_names_process(struct coro_names *names, uint32_t pid, dev_t device, ino_t inode);
 
-/* An executable at the addresses that its file says: one that is not position-independent. */
+/* Adds an executable that is not position-independent, at the addresses that its file has. */
 int coro_names_file(struct coro_names *names, const char *path);
 
-/* What an address is called, from somebody who knows. The first of an address stands. */
+/* Gives a name to an address; the first name of an address stays. */
 int coro_names_say(struct coro_names *names, uint64_t address, const char *name, size_t bytes);
 
-/* What was noted beside a trace (maps_note.h). How many mappings were taken, or -errno. */
+/* Adds the mappings noted beside a trace (maps_note.h): how many, or -errno. */
 int coro_names_noted(struct coro_names *names, const char *path);
 
 /*

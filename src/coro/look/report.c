@@ -52,8 +52,8 @@ struct place {
 	uint64_t pid, number;
 };
 
-static struct coro_group *numbered(struct coro_report *r, enum coro_by by, uint32_t pid,
-				   uint64_t number, uint64_t shown)
+static struct coro_group *report_group_by_number(struct coro_report *r, enum coro_by by,
+						 uint32_t pid, uint64_t number, uint64_t shown)
 {
 	struct place place = {pid, number};
 	struct coro_group *g = coro_groups_get(&r->groups[by], &place, sizeof(place));
@@ -67,10 +67,10 @@ static struct coro_group *numbered(struct coro_report *r, enum coro_by by, uint3
 
 struct coro_group *coro_report_site(struct coro_report *r, uint32_t pid, uint64_t addr)
 {
-	return numbered(r, CORO_BY_SITE, pid, addr, addr);
+	return report_group_by_number(r, CORO_BY_SITE, pid, addr, addr);
 }
 
-/* What its station tells. Its first event makes an interval before the life knows of it. */
+/* Of its station. The first event ends an interval before life->user is set: r->beginning. */
 static const struct coro_about *about_of(const struct coro_report *r, const struct coro_life *life)
 {
 	return life->user ? life->user : r->beginning;
@@ -124,14 +124,14 @@ static int report_label_of(const struct coro_report *r, const struct coro_life *
 	return coro_context_label(&about->context, r->query.label, value);
 }
 
-static struct coro_group *labelled(struct coro_report *r, const struct coro_life *life)
+static struct coro_group *report_group_by_label(struct coro_report *r, const struct coro_life *life)
 {
 	char text[33] = "";
 	const char *value;
 	int bytes = report_label_of(r, life, about_of(r, life), &value, text);
 	struct coro_group *g;
 
-	/* none is not the same as an empty one */
+	/* no label is not the same as an empty one */
 	g = bytes < 0 ? coro_groups_get(&r->groups[CORO_BY_LABEL], "\xff", 1)
 		      : coro_groups_get(&r->groups[CORO_BY_LABEL], value, (size_t)bytes);
 	if (g && bytes >= 0 && !g->label)
@@ -146,15 +146,16 @@ static struct coro_group *report_group_of(struct coro_report *r, enum coro_by by
 {
 	switch (by) {
 	case CORO_BY_ALL:
-		return numbered(r, by, 0, 0, 0);
+		return report_group_by_number(r, by, 0, 0, 0);
 	case CORO_BY_SITE:
 		return coro_report_site(r, life->pid, addr);
 	case CORO_BY_THREAD:
-		return numbered(r, by, life->pid, life->last_tid, life->last_tid);
+		return report_group_by_number(r, by, life->pid, life->last_tid, life->last_tid);
 	case CORO_BY_LABEL:
-		return labelled(r, life);
+		return report_group_by_label(r, life);
 	default:
-		return numbered(r, by, life->pid, (uint64_t)(uintptr_t)life, life->probe_id);
+		return report_group_by_number(r, by, life->pid, (uint64_t)(uintptr_t)life,
+					      life->probe_id);
 	}
 }
 
@@ -178,7 +179,7 @@ static int report_note(struct coro_group *g, const struct coro_interval *i, int 
 	return coro_times_add(i->kind == CORO_RUN ? &g->run : &g->wait, i->end_ns - i->begin_ns);
 }
 
-static void not_yielding(struct coro_report *r, const struct coro_interval *i)
+static void report_not_yielding(struct coro_report *r, const struct coro_interval *i)
 {
 	struct coro_suspects *list = &r->found[CORO_NOT_YIELDING];
 	const struct coro_life *life = i->life;
@@ -225,7 +226,7 @@ static void report_interval(void *arg, const struct coro_interval *i)
 	}
 	if (i->kind == CORO_RUN && r->query.long_run_ns &&
 	    until_now.end_ns - until_now.begin_ns >= r->query.long_run_ns)
-		not_yielding(r, &until_now);
+		report_not_yielding(r, &until_now);
 }
 
 /* ---- in and out */
@@ -237,7 +238,7 @@ int coro_report_new(struct coro_report **out, const struct coro_report_query *qu
 	if (!r)
 		return -ENOMEM;
 	r->query = *query;
-	/* what is judged is judged by what is usual at its place */
+	/* findings compare a coroutine with others at its site */
 	r->query.by |= 1u << CORO_BY_ALL | 1u << CORO_BY_SITE;
 	r->lives = coro_lives_new(report_interval, r);
 	r->pids = map_new();
@@ -270,7 +271,7 @@ void coro_report_free(struct coro_report *r)
 	free(r);
 }
 
-static int seen(struct map *map, uint64_t number)
+static int report_note_seen(struct map *map, uint64_t number)
 {
 	int fresh;
 
@@ -283,9 +284,9 @@ int coro_report_event(struct coro_report *r, const struct coro_event *e)
 
 	r->events++;
 	if (rc == 0)
-		rc = seen(r->tids, e->tid);
+		rc = report_note_seen(r->tids, e->tid);
 	if (rc == 0 && e->known & CORO_KNOWS_IDENTITY && e->pid)
-		rc = seen(r->pids, e->pid);
+		rc = report_note_seen(r->pids, e->pid);
 	r->knows_identity |= (e->known & CORO_KNOWS_IDENTITY) != 0;
 	r->knows_deaths |= e->known & CORO_KNOWS_DEATH || e->generation;
 	return rc ? rc : r->error;
@@ -376,7 +377,7 @@ static void count_state(struct coro_report *r, const struct coro_state *s)
 	r->legacy += s->dialect == WEFT_CTP_LEGACY;
 }
 
-/* Its first event here, or none: totals must be there before its intervals are. */
+/* Feeds the first event: totals must be there before its intervals are. */
 static int begin_life(struct coro_report *r, const struct coro_state *s, struct coro_about *about)
 {
 	struct coro_event e = coro_state_event(s, 0);
@@ -405,7 +406,7 @@ int coro_report_state(struct coro_report *r, const struct coro_state *s)
 	r->is_file = r->knows_deaths = 1;
 	count_state(r, s);
 	if (rc == 0 && s->pid)
-		rc = seen(r->pids, s->pid);
+		rc = report_note_seen(r->pids, s->pid);
 	if (rc == 0 && s->event_count)
 		rc = begin_life(r, s, about);
 	for (size_t i = 1; rc == 0 && i < s->event_count; i++) {

@@ -21,8 +21,8 @@ struct coro_group {
 	uint32_t pid; /* 0 = not known */
 	char *label;  /* by label; NULL = has none */
 	struct coro_times run, wait;
-	uint64_t waiting, oldest_ns; /* at the end: how many, and since when the first */
-	uint64_t ended;              /* by site: coroutines whose last event is there, and dead */
+	uint64_t waiting, oldest_ns; /* how many wait at the end, and since when the first does */
+	uint64_t ended; /* by site: coroutines that ended, with their last event there */
 };
 
 struct coro_groups {
@@ -35,7 +35,7 @@ enum coro_confidence { CORO_LOW, CORO_MEDIUM, CORO_HIGH };
 
 #define CORO_REASONS 6
 
-/* A coroutine of which something is to be said. */
+/* A coroutine with a finding. */
 struct coro_suspect {
 	uint64_t probe_id, since_ns, for_ns, addr, tid;
 	uint64_t resumes, max_wait_ns, wakes, last_wake_ns; /* wakes: of stations alone */
@@ -63,18 +63,18 @@ enum coro_finding {
 	CORO_FINDINGS
 };
 
-/* Is the number of live coroutines growing? By the least in each fifth of the trace but the first:
- * it must rise from each to the next, and by more than it swings within them, so that a server
- * with steady load is not accused. */
+/* Is the number of live coroutines growing? Judged by the least number in each fifth of the trace
+ * but the first: it must rise from each to the next, and by more than the number swings within
+ * them, so that a server with steady load is not accused. */
 #define CORO_PARTS 4
 struct coro_leak {
 	uint8_t is_judged, is_growing;
 	const char *why_not;
 	uint64_t least[CORO_PARTS], born, ended;
-	uint64_t untold; /* of these: known to be over by a successor alone */
+	uint64_t untold; /* of these: known to have ended by their successor alone */
 };
 
-/* A recording's counters of runs and waits that are not in it. */
+/* Counters of a recording for runs and waits that it does not have. */
 #define CORO_UNTOLD 8
 extern const char *const coro_untold_names[CORO_UNTOLD];
 
@@ -92,13 +92,13 @@ struct coro_report {
 	struct coro_groups groups[CORO_BYS];
 	struct coro_suspects found[CORO_FINDINGS];
 	struct coro_leak leak;
-	const char *label_now; /* of the event that is fed; its reader's */
+	const char *label_now; /* label of the event that is fed; its reader's */
 	uint64_t events, now_ns, first_ns, last_ns;
 	uint64_t coroutines, running, suspended, created, ready, dead;
-	uint64_t gaps, lost;          /* in the trace, as its numbers show */
+	uint64_t gaps, lost;          /* in the trace, by sequence numbers */
 	uint64_t untold[CORO_UNTOLD]; /* runs and waits that a recording counts as left out */
 	uint8_t is_recording;         /* fed with one: untold counts */
-	uint64_t legacy;              /* of stations: of other probes */
+	uint64_t legacy;              /* stations written by other probes */
 	uint64_t processes, threads;
 	uint8_t is_file; /* fed with states */
 	uint8_t knows_identity, knows_deaths;
@@ -114,18 +114,18 @@ uint64_t coro_report_untold(const struct coro_report *r);                     /*
 int coro_report_event(struct coro_report *r, const struct coro_event *event); /* 0 or -errno */
 void coro_report_death(struct coro_report *r, const struct coro_event *death);
 int coro_report_state(struct coro_report *r, const struct coro_state *state);
-/* @now_ns: of a file in use, the clock; 0 = the trace's last time. Once. */
+/* To be called once. @now_ns: the clock, for a file in use; 0 = the trace's last time. */
 int coro_report_end(struct coro_report *r, uint64_t now_ns);
 
-/* A whole JSONL trace, one that is not in order, too. -EBADMSG: *line tells where, @why what. */
+/* Feeds a whole JSONL trace, which need not be in order. -EBADMSG: *line tells where, @why what. */
 int coro_report_jsonl(struct coro_report *r, const char *path, uint64_t *line, char why[128]);
 
 /* Value of @key among a station's labels; its length, or -ENOENT. */
 int coro_context_label(const struct weft_ctp_context *context, const char *key, const char **value);
 
-/* --- for the rooms behind it */
+/* --- for report_*.c */
 
-/* What only a station tells. */
+/* What a station has, and events do not. */
 struct coro_about {
 	struct coro_about *next;
 	uint64_t probe_id, birth_ns, site, last_wake_ns, last_resume_ns;

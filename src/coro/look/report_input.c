@@ -11,7 +11,7 @@ static int report_input_feed(void *report, const struct coro_event *event)
 	return coro_report_event(report, event);
 }
 
-/* Engines that tell deaths write in order: what waits for its turn has had it. */
+/* Engines that tell deaths write in order: events that are held back come first. */
 static int feed_deaths(struct coro_report *r, struct order *order, struct coro_input *in)
 {
 	struct coro_event death;

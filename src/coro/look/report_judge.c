@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is wrong with coroutines. Nothing is told from a moment alone: whoever is stuck has been
- * so for a time, and each finding says what it is judged by, and how sure that is.
+ * What is wrong with coroutines. No finding is based on a moment alone: a coroutine that is stuck
+ * has been so for a time, and each finding has its reasons and says how sure it is.
  */
 #include "coro/look/report.h"
 
@@ -259,7 +259,7 @@ static int compare_changes(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
-	return y->by - x->by; /* one that follows another at once: never fewer in between */
+	return y->by - x->by; /* births before deaths: a successor at once is never one fewer */
 }
 
 static size_t changes_of(struct coro_report *r, struct change *change)
@@ -283,8 +283,8 @@ static size_t changes_of(struct coro_report *r, struct change *change)
 	return count;
 }
 
-/* Part 0, in which what there is begins to be seen, is not judged. Returns the widest swing within
- * a part. */
+/* Part 0, in which coroutines are seen for the first time, is not judged. Returns the widest swing
+ * within a part. */
 static uint64_t least_in_parts(struct coro_report *r, const struct change *change, size_t count)
 {
 	uint64_t length = r->last_ns - r->first_ns, live = 0, widest = 0;
@@ -382,7 +382,7 @@ static int most_returns_first(const void *a, const void *b)
 	return longest_first(a, b);
 }
 
-static void sort(struct coro_report *r)
+static void report_judge_sort(struct coro_report *r)
 {
 	for (unsigned int f = 0; f < CORO_FINDINGS; f++)
 		if (r->found[f].count)
@@ -453,7 +453,7 @@ int coro_report_judge(struct coro_report *r)
 		never_begun(&j, a);
 	if (rc == 0)
 		judge_growth(r);
-	sort(r);
+	report_judge_sort(r);
 	map_free(j.wakes);
 	free(j.by_station);
 	return rc ? rc : r->error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects what coro_lives hands out; at the end cuts, nests and sorts it. */
+/* Collects the intervals of coro_lives; at the end cuts, nests and sorts them. */
 #include "coro/look/timeline.h"
 
 #include "base/array.h"
@@ -20,7 +20,7 @@ struct step {
 	int64_t what; /* by * CORO_COUNTERS + enum coro_counter */
 };
 
-/* What hangs on a life. */
+/* life->user: the runs of a coroutine that follow one another. */
 struct chain {
 	uint64_t flow;
 	size_t last;   /* 1 + index of its last run */
@@ -42,7 +42,7 @@ struct coro_timeline {
 	struct step *steps;
 	size_t step_count, step_room;
 	uint64_t flows, lost;
-	int error; /* the first; intervals come by a call that cannot fail */
+	int error; /* the first error; the call that brings intervals cannot return one */
 };
 
 static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter counter, int64_t by)
@@ -113,7 +113,7 @@ static int context_index(struct coro_timeline *t, const struct coro_life *life, 
 	return 0;
 }
 
-/* The lives are ours alone, so what hangs on them is too. */
+/* life->user is free for us: nobody else has these lives. */
 static struct chain *chain_of(const struct coro_life *life)
 {
 	if (!life->user)
@@ -175,7 +175,7 @@ static void timeline_sift_down(struct coro_timeline *t)
 	}
 }
 
-/* Among the longest, if it is one of them. */
+/* Keeps a wait if it is one of the longest. */
 static void keep_wait(struct coro_timeline *t, const struct coro_wait *wait)
 {
 	size_t at = t->wait_count;
@@ -220,11 +220,11 @@ static int count_lost(struct coro_timeline *t, uint64_t ns, uint64_t lost)
 	if (!more)
 		return 0;
 	t->lost = lost;
-	/* beyond that it is a number out of a broken trace */
+	/* a larger number comes from a broken trace */
 	return add_step(t, ns, CORO_LOST, more > LOST_MAX ? LOST_MAX : (int64_t)more);
 }
 
-static int timeline_take_event(void *arg, const struct coro_event *event)
+static int timeline_add_event(void *arg, const struct coro_event *event)
 {
 	struct coro_timeline *t = arg;
 	int rc = coro_lives_event(t->lives, event);
@@ -240,7 +240,7 @@ int coro_timeline_new(struct coro_timeline **out, uint32_t longest)
 
 	if (!t)
 		return -ENOMEM;
-	t->order.next = timeline_take_event;
+	t->order.next = timeline_add_event;
 	t->order.arg = t;
 	t->longest = longest ? longest : CORO_LONGEST_DEFAULT;
 	t->lives = coro_lives_new(timeline_interval, t);
@@ -278,7 +278,7 @@ int coro_timeline_event(struct coro_timeline *t, const struct coro_event *event)
 	return order_event(&t->order, event);
 }
 
-/* Runs of coroutines that are no more, whose last event was a resume: nobody saw their end. */
+/* Runs of coroutines that have ended after a resume, their last event: nobody saw the end. */
 static int add_last_runs(struct coro_timeline *t)
 {
 	int rc = 0;
@@ -330,7 +330,7 @@ static int add_running(struct coro_timeline *t)
 	return rc;
 }
 
-/* After the sort a run is elsewhere: the last one of each life is looked up anew. */
+/* Sorting has moved the runs: finds the last one of each life again. */
 static void find_last_runs(struct coro_timeline *t)
 {
 	for (size_t i = 0; i < coro_lives_count(t->lives); i++) {

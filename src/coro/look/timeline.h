@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace as something to look at: for each thread which coroutine ran when, the longest waits,
+ * A trace as a timeline: for each thread which coroutine ran when, the longest waits,
  * and how many coroutines ran, were suspended, were alive, and how many events were lost, at any
  * time. What the formats for timelines have in common; holds the whole trace in memory, about 64
  * bytes an event.
@@ -25,8 +25,8 @@ struct coro_slice {
 	uint32_t thread;     /* index */
 	uint32_t context;    /* 1 + index; 0 = not known */
 	uint8_t is_open;     /* its end was not seen */
-	uint8_t is_rest;     /* a cut one's second part */
-	uint8_t is_cut;      /* a cut one's first part */
+	uint8_t is_rest;     /* the second part of one that was cut */
+	uint8_t is_cut;      /* the first part of one that was cut */
 	uint8_t comes, goes; /* its flow has a slice before it, one after it */
 };
 
@@ -59,7 +59,7 @@ const struct weft_ctp_context_prefix *coro_timeline_context(const struct coro_ti
 							    const struct coro_slice *slice);
 uint64_t coro_timeline_lost(const struct coro_timeline *t);
 
-/* What the counters are at each time when one of them changes; @changed has a bit for each. */
+/* Calls @each with the counters at each time when one changes; @changed has a bit for each. */
 int coro_timeline_counters(const struct coro_timeline *t,
 			   int (*each)(void *arg, uint64_t ns, const int64_t *counters,
 				       unsigned int changed),

@@ -131,7 +131,7 @@ static int open_slice(struct sweep *s, const struct coro_slice *slice)
 	return slices_add(s->out, slice);
 }
 
-/* The slice that a new one begins in; NULL: none. What ended before it is no longer open. */
+/* Closes slices that ended before @slice begins; the innermost that is still open, or NULL. */
 static const struct coro_slice *outside(struct sweep *s, const struct coro_slice *slice)
 {
 	while (s->depth) {
@@ -144,7 +144,7 @@ static const struct coro_slice *outside(struct sweep *s, const struct coro_slice
 	return NULL;
 }
 
-static int timeline_nest_take(struct sweep *s, struct rest *item)
+static int timeline_nest_place(struct sweep *s, struct rest *item)
 {
 	const struct coro_slice *around = outside(s, &item->slice);
 	struct rest rest = *item;
@@ -180,7 +180,7 @@ int slices_nest(const struct slices *sorted, struct slices *nested)
 			item = pop_rest(&s);
 		else
 			i++;
-		rc = timeline_nest_take(&s, &item);
+		rc = timeline_nest_place(&s, &item);
 	}
 	free(s.open);
 	free(s.rests);

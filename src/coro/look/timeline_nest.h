@@ -11,9 +11,10 @@ struct slices {
 };
 
 int slices_add(struct slices *s, const struct coro_slice *slice); /* 0 or -ENOMEM */
-/* Sorts, and ends those whose end nobody saw where their thread did something else. */
+/* Sorts by thread and time. Slices whose end nobody saw end where their thread does something else.
+ */
 void slices_sort(struct slices *s);
-/* Sorted ones into @nested, cut where they cross. 0 or -ENOMEM. */
+/* Puts sorted slices into @nested, cut where they cross. 0 or -ENOMEM. */
 int slices_nest(const struct slices *sorted, struct slices *nested);
 
 #endif
