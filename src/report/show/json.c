@@ -24,7 +24,7 @@ static json_t *json_name(const struct model *m, uint32_t id)
 	return json_text(names_text(&m->names, id));
 }
 
-/* Every cause that weft knows, 0 too, when the file has weft's counters at all. */
+/* Every cause of loss, also those with 0, if the file has weft's counters at all. */
 static json_t *lost(const struct facts *f, const struct model *m)
 {
 	json_t *o = json_object();
@@ -86,7 +86,7 @@ static json_t *books(const struct facts *f, const struct model *m)
 			 (json_int_t)b.unbalanced, "balanced", books_balance(&b));
 }
 
-/* Upper ends of the buckets of half, 99 % and all of the values. */
+/* Quantiles of a histogram: the upper ends of the buckets that half, 99 % and all values reach. */
 static void set_quantiles(json_t *all, const struct facts *f, const struct model *m,
 			  const char *histogram)
 {
@@ -197,7 +197,7 @@ static json_t *rows(const struct report *r, const struct aggregate *a, uint64_t 
 	return all;
 }
 
-/* Asked for none, it is by span when there are any. */
+/* The sums to show: those asked for; in the overview those by span, when there are any. */
 static const struct aggregate *chosen(const struct report *r)
 {
 	const struct aggregate *last = &r->sums[r->sum_count - 1];

@@ -57,7 +57,7 @@ static json_t *account_list(const struct facts *f, const struct model *m, enum a
 	return all;
 }
 
-/* Whom ticks meet otherwise than is due. */
+/* Threads that ticks have met more or less often than was due. */
 static json_t *met_list(const struct facts *f, const struct model *m)
 {
 	struct account_met met[GAPS_TOLD];

@@ -9,7 +9,7 @@
 
 /* A value beyond 2^63 - 1 is given as that. */
 json_t *json_number(uint64_t value);
-/* What is not UTF-8 is told byte for byte, as Latin-1 would be read. NULL: out of memory. */
+/* A text that is no UTF-8 is read as Latin-1, byte for byte. NULL: out of memory. */
 json_t *json_bytes(const char *text, size_t bytes);
 /* The same up to its NUL; null for NULL. */
 json_t *json_text(const char *s);

@@ -70,7 +70,7 @@ static size_t control_bytes(const char *s)
 	return (unsigned char)s[0] == 0xC2 && ((unsigned char)s[1] & 0xE0) == 0x80 ? 2 : 0;
 }
 
-/* Prints the byte or control character at @s; where the next one is. */
+/* Prints the byte or control character at @s; returns what follows it. */
 static const char *layout_put(FILE *out, const char *s)
 {
 	size_t control = control_bytes(s);

@@ -16,19 +16,18 @@ const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns);
 const char *layout_share(char out[LAYOUT_NUMBER], uint64_t part, uint64_t whole);
 #define LAYOUT_PLUS_MINUS "\xC2\xB1"
 #define LAYOUT_ERROR 6 /* columns of a blank and an error */
-/* " ±2.1 ": 100 x @error behind a share, LAYOUT_ERROR columns wide; blanks of a negative one. */
+/* " ±2.1 ": 100 x @error behind a share, LAYOUT_ERROR columns; blank if it is negative. */
 const char *layout_error(char out[LAYOUT_NUMBER], double error);
-/* "46.2 % ±24.7", of any width; of a negative @error the share alone. Returns @out. */
+/* "46.2 % ±24.7", of no fixed width; the share alone if @error is negative. Returns @out. */
 const char *layout_share_error(char out[LAYOUT_NUMBER], double share, double error);
 /* A text as layout_name() shows it, cut where the room ends. Returns @out. */
 const char *layout_clean(char out[LAYOUT_TEXT], const char *text);
 
-/* Columns that a name takes. */
 size_t layout_columns(const char *name);
 
 /*
  * Prints a name in at most @columns columns (0 = any number; at least 12 are used), a cut
- * one ending in "...". Control characters are shown as '?': a name is somebody else's.
+ * one ending in "...". Control characters are shown as '?', for the name is not ours.
  * Returns the columns used.
  */
 size_t layout_name(FILE *out, const char *name, int columns);

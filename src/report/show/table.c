@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_COLUMNS_LEFT 20 /* of a line for its last text, or errors are left out */
+#define TEXT_COLUMNS_LEFT 20 /* that the last text of a line needs, or errors are left out */
 #define JSON_NAME 96
-#define TEXT_COLUMN_MAX 60 /* of a text that another one follows */
+#define TEXT_COLUMN_MAX 60 /* of a text that is not the last */
 
 void table_init(struct table *t, const struct table_column *column, size_t columns)
 {
@@ -138,7 +138,7 @@ static int has_error(const struct table_cell *c)
 	return c->kind == CELL_SHARE && c->ends.high > 0;
 }
 
-/* The error is of a fixed width, so that shares stand below each other. */
+/* The error has a fixed width, so that shares are aligned. */
 static const char *share_text(char out[LAYOUT_NUMBER], const struct table_cell *c, int errors)
 {
 	char share[LAYOUT_NUMBER / 2], error[LAYOUT_NUMBER];
@@ -252,7 +252,7 @@ static void table_print_line(const struct table *t, const int *width, const stru
 	fputs(cell ? "\n" : "", out);
 }
 
-/* Is any error shown? */
+/* Sets the widths of the columns; returns whether any error is shown. */
 static int set_widths(const struct table *t, size_t rows, int errors, int *width)
 {
 	int any = 0;

@@ -26,15 +26,15 @@ enum cell_kind {
 	CELL_TEXT,
 };
 
-/* Is a change one? */
+/* Is a change more than chance? */
 enum cell_certainty { CELL_EXACT, CELL_IS_NONE /* no more than chance */, CELL_IS_MORE };
 
 struct table_column {
 	const char *title; /* NULL = not in text */
 	const char *json;  /* NULL = not in JSON */
-	int is_text;       /* stands left, behind the numbers */
-	int hides_zero;    /* no column of text when every row has 0 */
-	int stays;         /* one even when every row is NONE */
+	int is_text;       /* aligned left, behind the numbers */
+	int hides_zero;    /* left out of the text when every row has 0 */
+	int stays;         /* in the text even when every row is NONE */
 };
 
 struct table_cell {
@@ -51,7 +51,7 @@ struct table {
 	size_t columns;
 	struct table_cell *cell; /* [rows * columns] */
 	size_t cells, room;
-	uint64_t more; /* rows that were not put */
+	uint64_t more; /* further rows, which were not put */
 	int failed;
 };
 
@@ -70,10 +70,10 @@ void table_count(struct table *t, uint64_t n);
 void table_number(struct table *t, int64_t n);
 void table_time(struct table *t, uint64_t ns);
 void table_share(struct table *t, uint64_t part, uint64_t whole); /* NONE without a whole */
-/* The share that was put last is known so well: "46.2 % +-24.7", in JSON NAME_low and NAME_high. */
+/* The interval of the share that was put last: "46.2 % +-24.7", in JSON NAME_low and NAME_high. */
 void table_ends(struct table *t, const struct interval_ends *ends);
-void table_fraction(struct table *t, double share); /* NONE of one below 0 */
-/* Of the change that was put last: one of CELL_IS_NONE is "none" in text. */
+void table_fraction(struct table *t, double share); /* NONE if it is negative */
+/* The certainty of the change that was put last; CELL_IS_NONE is "none" in text. */
 void table_certainty(struct table *t, enum cell_certainty certainty);
 void table_real(struct table *t, double value);
 void table_change(struct table *t, double from, double to);

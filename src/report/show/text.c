@@ -13,7 +13,6 @@
 #define SAMPLE_COLUMNS 11
 #define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
 
-/* Shares are of the weight, or of the samples when the file tells no weight. */
 uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
 {
 	return r->weight_ns ? weight_ns : samples;
@@ -72,7 +71,7 @@ static void head_types(const struct report *r, FILE *out)
 	}
 }
 
-/* What passed is what ran, what could have run, and what waited for something. */
+/* Time that passed: running, waiting for a CPU, and blocked. */
 static void head_time(const struct report *r, FILE *out)
 {
 	char all[LAYOUT_NUMBER], part[REPORT_PLACES][LAYOUT_NUMBER];
@@ -169,7 +168,7 @@ static int has_details(const struct aggregate *a)
 	return a->key.kind == KEY_SPAN || a->key.kind == KEY_ROOT || a->key.kind == KEY_TRACE;
 }
 
-/* Is there a row that would look the same, of another file of the same name? */
+/* Is there a row that looks the same, for a line of another file of the same name? */
 static int has_double(const struct report *r, const struct aggregate *a, const struct row *row)
 {
 	const struct model *m = source_model(r->source);
@@ -241,7 +240,7 @@ int text_share(const struct report *r, uint64_t ns, uint64_t samples, const stru
 	return SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0);
 }
 
-/* What stands before a row's name. */
+/* Columns before a row's name. */
 static int number_columns(const struct aggregate *a, int has_errors)
 {
 	int each = SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
@@ -303,7 +302,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
 }
 
-/* Tables of tags that would have said nearly the same, or too much. */
+/* Names the tables of tags that are not shown: nearly equal to another one, or too many. */
 static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const char *title = "tables left out: ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head's lines of clocks, and of what was seen of the CPU time that was used. */
+/* Lines of the head: clocks, and the CPU time that was used and seen. */
 #include "report/show/text.h"
 
 #include "base/recording.h"
@@ -25,7 +25,6 @@ static int is_like(const struct fact_clock *a, const struct fact_clock *b)
 	       a->tick_ns == b->tick_ns;
 }
 
-/* Is there none like it before it? */
 static int is_first_of_kind(const struct facts *f, uint32_t index)
 {
 	for (uint32_t i = 0; i < index; i++)
@@ -52,7 +51,7 @@ static void print_clock(const struct report *r, const struct fact_clock *c,
 		fprintf(out, " (%s)", text_of_name(r, c->reason, text));
 }
 
-/* Where processes had different ones, which had this. */
+/* Which processes had this clock, if there are several. */
 static void print_processes(const struct report *r, const struct facts *f,
 			    const struct fact_clock *c, FILE *out)
 {
@@ -70,7 +69,7 @@ static void print_processes(const struct report *r, const struct facts *f,
 		fprintf(out, ", ... and %u more", count - NAMES_SHOWN);
 }
 
-/* Where random looks say so. */
+/* Work that ticks misjudge, by random looks. */
 static void lines_of_misjudged(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
@@ -90,7 +89,7 @@ static void lines_of_misjudged(const struct report *r, const struct report_style
 	}
 }
 
-/* Where the kernel's account does. */
+/* Threads that ticks misjudge, by the kernel's account. */
 static void lines_of_met(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct model *m = source_model(r->source);
@@ -165,7 +164,7 @@ static void print_silent(const struct report *r, const struct account *a, FILE *
 	fputs(a->silent > count ? ", ...\n" : "\n", out);
 }
 
-/* Programs by the hundred that do little: each has its own. */
+/* Hundreds of short programs: each has such time of its own. */
 static void print_outside(const struct account *a, FILE *out)
 {
 	char used[LAYOUT_NUMBER];
@@ -202,9 +201,8 @@ static void line_of_account(const struct report *r, const struct report_style *s
 		print_silent(r, &a, out);
 }
 
-/* Only where there is something to tell. */
-static void text_account_line_of_times(const struct report *r, const struct report_style *s,
-				       FILE *out)
+/* Threads whose times do not add up, if there are any. */
+static void line_of_thread_times(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
@@ -229,5 +227,5 @@ void text_account(const struct report *r, const struct report_style *s, FILE *ou
 {
 	line_of_clocks(r, s, out);
 	line_of_account(r, s, out);
-	text_account_line_of_times(r, s, out);
+	line_of_thread_times(r, s, out);
 }

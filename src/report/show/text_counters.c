@@ -88,8 +88,8 @@ static void line_of_threads(const struct report *r, FILE *out)
 		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_HIGH));
 }
 
-static void text_counters_line_of_times(const struct report *r, const char *title,
-					const char *histogram, const char *what, FILE *out)
+static void line_of_quantiles(const struct report *r, const char *title, const char *histogram,
+			      const char *what, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	const struct model *m = source_model(r->source);
@@ -130,8 +130,8 @@ void text_counters(const struct report *r, const struct report_style *s, FILE *o
 	line_of_kind(r, s, "no context", "ctx", out);
 	line_of_threads(r, out);
 	line_of_books(r, s, out);
-	text_counters_line_of_times(r, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
-	text_counters_line_of_times(r, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
+	line_of_quantiles(r, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
+	line_of_quantiles(r, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
 }
 
 /* ---- all of them */

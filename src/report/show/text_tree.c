@@ -42,7 +42,7 @@ static uint32_t shown_from(const struct tree *t, uint32_t at)
 	return at;
 }
 
-/* Parents are known, so a walk needs no recursion, however deep the stacks. */
+/* Without recursion, for stacks may be deep: a node knows its parent. */
 static void walk_nodes(const struct walk *w)
 {
 	const struct tree *t = &w->r->tree;
