@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views: what a recording shows of one thing (locks, spans, ...), as a table. A view is a row
- * of the const table in view.c: which events it takes, how an event finds its rows, and which
+ * Views: what a recording shows of one thing (locks, spans, ...), as a table. A view is an
+ * entry of the const table in view.c: which events it takes, how an event finds its rows, and which
  * measures the rows have; text, JSON, help and completion come from it.
  *
  * Any event type's name is a view, too: the table of its events, see view_events.h.
@@ -23,7 +23,7 @@
 
 struct view_run;
 
-/* How a measure is shown. A share is of the measure's whole, or where that is 0 of the next. */
+/* How a measure is shown. A share is of all of its measure; if that is 0, of the one before. */
 enum view_form { VIEW_COUNT, VIEW_TIME, VIEW_SHARE, VIEW_QUANTILE };
 
 struct view_column {
@@ -43,9 +43,9 @@ struct view {
 	struct view_column column[VIEW_COLUMNS];
 	const char *names[TALLY_NAMES + 1]; /* titles; the last one is of the note */
 	int by;                             /* takes --by */
-	/* An event: adds it to its rows. 0 or -ENOMEM. */
+	/* Adds an event to its rows. 0 or -ENOMEM. */
 	int (*add)(struct view_run *v, const struct sample *s);
-	/* Before the events, and after them; NULL = nothing to do. 0 or -errno. */
+	/* Called before the first event and after the last; NULL = nothing to do. 0 or -errno. */
 	int (*begin)(struct view_run *v);
 	int (*finish)(struct view_run *v);
 };
@@ -53,14 +53,14 @@ struct view {
 struct view_query {
 	const struct view *view; /* NULL = the events of a type */
 	const char *path;
-	const char *type;     /* of events, then */
+	const char *type;     /* the event type, if @view is NULL */
 	const char *events;   /* see source_open(); NULL = the view's */
 	const struct key *by; /* of a view that takes one; NULL = its default */
-	int by_type;          /* instead: nothing but the type */
+	int by_type;          /* instead of @by: rows by type alone */
 	struct where *wheres; /* bound by view_run() */
 	size_t where_count;
 	int bare_names;    /* threads and processes without their numbers */
-	uint64_t rows_max; /* of events: how many are kept, 0 = all */
+	uint64_t rows_max; /* of the events of a type: how many are kept; 0 = all */
 };
 
 struct view_run {
@@ -72,8 +72,8 @@ struct view_run {
 	struct table_column column[VIEW_COLUMNS + TALLY_NAMES + 1];
 	struct key by;
 	uint64_t number;  /* of the event, from 1 */
-	uint64_t read;    /* that were looked at, selected or not */
-	uint64_t unknown; /* bits: of a tag or label that the file has not; the n-th of wheres */
+	uint64_t read;    /* events read, selected or not */
+	uint64_t unknown; /* bits, one for each of wheres: its tag or label is not in the file */
 	void *state;      /* the view's own, freed by its finish() */
 };
 
@@ -93,7 +93,7 @@ void view_free(struct view_run *v);
 void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
 		struct table *out);
 
-/* The leaf of a stack that is the program's own: no frame of the JDK, where there is another. */
+/* The function at the leaf of a stack, without frames of the JDK if there are others. */
 uint32_t view_place(const struct model *m, uint32_t stack);
 
 int view_text(const struct view_run *v, const struct table_style *style, FILE *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See view_events.h. The columns are the fields of the first event's class; an event of another
- * class of the same name has its fields found by name. What a column's cells are is told by the
- * field's annotations.
+ * class of the same name has its fields found by name. Annotations and type of a field give the
+ * form of its cells.
  */
 #include "report/view/view_events.h"
 
@@ -138,7 +138,7 @@ void view_events_free(struct view_run *v)
 
 /* ---- cells */
 
-static void moment(struct table *t, int64_t epoch_ns)
+static void view_events_moment(struct table *t, int64_t epoch_ns)
 {
 	time_t seconds = (time_t)(epoch_ns / 1000000000);
 	char text[64], whole[96];
@@ -153,8 +153,9 @@ static void moment(struct table *t, int64_t epoch_ns)
 	table_text(t, whole);
 }
 
-/* Ticks, or what the annotation says; the least number stands for none. */
-static void timespan(struct view_run *v, const char *unit, const struct weft_jfr_node *n)
+/* Ticks, or the unit of the annotation; a negative time, or the largest, is none. */
+static void view_events_timespan(struct view_run *v, const char *unit,
+				 const struct weft_jfr_node *n)
 {
 	static const struct {
 		const char *unit;
@@ -205,7 +206,7 @@ static void view_events_address(struct table *t, const struct weft_jfr_node *n)
 	table_text(t, text);
 }
 
-static void percentage(struct table *t, const struct weft_jfr_node *n)
+static void view_events_percentage(struct table *t, const struct weft_jfr_node *n)
 {
 	double real = n && n->shape == WEFT_JFR_V_REAL ? n->real : -1;
 
@@ -222,20 +223,21 @@ static void view_events_put_cell(struct view_run *v, size_t index, const struct 
 
 	switch (ev->form[index]) {
 	case FORM_MOMENT:
-		moment(&v->table, s->time_ns);
+		view_events_moment(&v->table, s->time_ns);
 		break;
 	case FORM_DURATION:
 		table_time(&v->table, s->duration_ns > 0 ? (uint64_t)s->duration_ns : 0);
 		break;
 	case FORM_TIMESPAN:
-		timespan(v, weft_jfr_class_annotation(e->type, ev->name[index], "jdk.jfr.Timespan"),
-			 n);
+		view_events_timespan(
+			v, weft_jfr_class_annotation(e->type, ev->name[index], "jdk.jfr.Timespan"),
+			n);
 		break;
 	case FORM_ADDRESS:
 		view_events_address(&v->table, n);
 		break;
 	case FORM_PERCENTAGE:
-		percentage(&v->table, n);
+		view_events_percentage(&v->table, n);
 		break;
 	case FORM_BOOLEAN:
 		table_text(&v->table, decode_number(n, 0) ? "true" : "false");

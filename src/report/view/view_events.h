@@ -5,9 +5,8 @@
 
 #include "report/view/view.h"
 
-/* Adds the event that the source hands out. 0 or -ENOMEM. */
+/* Adds the event that the source is at. 0 or -ENOMEM. */
 int view_events_add(struct view_run *v, const struct sample *s);
-/* Frees what adding made. */
 void view_events_free(struct view_run *v);
 
 #endif

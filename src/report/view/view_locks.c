@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The view of locks: waits with an address, of weft (weft.LockWait) and the JVM (monitors,
- * parked threads), by kind, lock and place. A lock's holder is the thread that was told most
- * often; spans are the innermost ones around the waits, each counted once in a row.
+ * parked threads), by kind, lock and place. A lock's holder is the thread that events name
+ * most often; spans are the innermost ones around the waits, each counted once in a row.
  */
 #include "base/map.h"
 #include "report/view/view.h"
@@ -58,7 +58,7 @@ static const struct weft_jfr_node *any_field(const struct weft_jfr_event_view *e
 	return NULL;
 }
 
-/* "mutex", as weft says, or the simple name of the JVM's event type. */
+/* "mutex", from the field of weft's events; else the simple name of the JVM's event type. */
 static uint32_t view_locks_kind_of(struct view_run *v, const struct weft_jfr_event_view *e)
 {
 	static const char *const fields[] = {"kind", NULL};
@@ -76,7 +76,7 @@ static uint32_t lock_of(struct view_run *v, const struct weft_jfr_event_view *e)
 	uint32_t class = decode_class(source_decoder(v->source), any_field(e, fields));
 	int64_t address = decode_number(weft_jfr_event_get(e, "address"), 0);
 
-	if (!address || address == -1) /* the JVM's words for none */
+	if (!address || address == -1) /* what the JVM writes for none */
 		return class;
 	return names_id_format(names, "%s%s0x%llx", names_text(names, class), class ? " " : "",
 			       (unsigned long long)address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view of spans: contextual events by their type and what they say beside ids and numbers.
+ * The view of spans: contextual events by their type and their fields but ids and numbers.
  * Contexts are read first, and each is given its row; then every sample and wait counts once
  * in each row of which a span was open around it.
  */
@@ -32,7 +32,8 @@ static int view_spans_is_number(const char *text)
 	return text[strspn(text, "0123456789.-+e")] == '\0';
 }
 
-/* "route=/checkout tenant=acme": ids are another one for each span, and numbers often. */
+/* "route=/checkout tenant=acme": without ids, which differ in each span, and numbers, which often
+ * do. */
 static uint32_t own_fields(struct model *m, const struct sample *s)
 {
 	struct buf b = {0};
@@ -122,8 +123,8 @@ static int is_inside_another(const struct spans *spans, uint32_t number)
 	return outer < spans->contexts;
 }
 
-/* What is inside another one that is selected is a part of it; a context that was taken up
- * again is several events, and one span. */
+/* One inside another one that is selected is part of it; one that was taken up again is several
+ * events, and one span. */
 static int count_spans(struct view_run *v)
 {
 	const struct spans *spans = v->state;

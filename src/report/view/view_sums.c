@@ -33,7 +33,7 @@ static int add_method(struct view_run *v, const struct sample *s)
 	return aggregate_add(v->state, source_model(v->source), s);
 }
 
-/* "worker" of "worker [123]": what is the same in another recording. */
+/* "worker" out of "worker [123]": the same name in another recording. */
 static void cut_number(char *text)
 {
 	char *bracket = strrchr(text, '[');
