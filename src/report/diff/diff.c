@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See diff.h. Each section is a view of both files; rows of one name are put side by side, and
- * stand by how much their weight per unit changed, most first.
+ * sorted by how much their weight per unit changed, most first.
  */
 #include "report/diff/diff.h"
 
@@ -158,7 +158,7 @@ struct pairs {
 	size_t count, room;
 };
 
-/* Ids are of a file's own model: the texts are what rows have in common. */
+/* Ids differ from file to file: rows are joined by their texts. */
 static struct pair *pair_of(struct pairs *p, const struct model *m, const struct tally_row *r)
 {
 	struct pair *bigger;
@@ -187,7 +187,7 @@ static struct pair *pair_of(struct pairs *p, const struct model *m, const struct
 	return &p->pair[p->count - 1];
 }
 
-/* Time, or samples where only they are known of both: their measure is the one before. */
+/* Time per unit, or samples if a side has no weights: that measure comes just before. */
 static double weight_per_unit(const struct diff *d, int side, const struct tally_row *r,
 			      enum measure measure)
 {
@@ -204,7 +204,7 @@ static int diff_has_errors(const struct diff *d)
 	       d->side[1].units > 0;
 }
 
-/* Could the self times per unit be equal, for all that the samples tell? */
+/* Is the difference of the self times per unit no more than chance? */
 static int is_chance(const struct diff *d, const struct pair *p)
 {
 	struct draws drawn[2] = {{0, 0, 0}, {0, 0, 0}};
@@ -213,7 +213,7 @@ static int is_chance(const struct diff *d, const struct pair *p)
 		const struct tally_row *r = p->of[side];
 		double samples = r ? (double)r->value[MEASURE_SELF_SAMPLES] : 0;
 
-		/* Of only one side the draws would be ns. */
+		/* If one side alone has weights, its draws are in ns. */
 		if (d->samples_only)
 			drawn[side] = (struct draws){samples, samples, samples};
 		else if (r)

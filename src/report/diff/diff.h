@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two recordings side by side: functions (or another key of weft report), event types that
- * last, spans; rows found by their names. Recordings of different length compare by shares,
- * and by time and number per second, or per span; absolute figures stand in the JSON.
+ * last, spans; rows are joined by name. Recordings of different length are compared by shares,
+ * and by time and number per second, or per span; absolute figures are in the JSON.
  *
  *   diff.c          rows of both, joined by name
  *   diff_settings.c how each was recorded
@@ -59,7 +59,7 @@ struct diff {
 int diff_run(struct diff **out, const struct diff_query *query, int *failed);
 void diff_free(struct diff *d);
 
-/* What shares and times are of: facts of a side. */
+/* Facts of a side, and the sums that its shares are of. */
 const struct facts *diff_facts(const struct diff *d, int side);
 int64_t diff_lost(const struct diff *d, int side);
 uint64_t diff_samples(const struct diff *d, int side);

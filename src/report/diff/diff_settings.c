@@ -55,8 +55,8 @@ static int put_setting(struct settings *s, uint32_t name, uint32_t value)
 	return 0;
 }
 
-static int diff_settings_take(struct settings *s, const struct weft_jfr_reader *r,
-			      const struct weft_jfr_event_view *e)
+static int diff_settings_add_event(struct settings *s, const struct weft_jfr_reader *r,
+				   const struct weft_jfr_event_view *e)
 {
 	const char *type =
 		diff_settings_type_name(r, decode_number(weft_jfr_event_get(e, "id"), -1));
@@ -86,7 +86,7 @@ int settings_read(struct settings *s, const char *path)
 		return errno ? -errno : -EIO;
 	weft_jfr_filter(r, diff_settings_is_setting, NULL);
 	while ((rc = weft_jfr_next(r, &e)) > 0) {
-		rc = diff_settings_is_setting(e.type, NULL) ? diff_settings_take(s, r, &e) : 0;
+		rc = diff_settings_is_setting(e.type, NULL) ? diff_settings_add_event(s, r, &e) : 0;
 		if (rc)
 			break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The settings that a recording was made with (jdk.ActiveSetting): "jdk.ThreadPark#threshold" =
- * "20 ms". Of one that changed while it was made the last value stands.
+ * "20 ms". The last value of a setting counts.
  */
 #ifndef WEFT_REPORT_DIFF_SETTINGS_H
 #define WEFT_REPORT_DIFF_SETTINGS_H
@@ -20,13 +20,12 @@ struct settings {
 	size_t count, room;
 };
 
-/* 0 or -errno of opening; what is whole of a damaged file. settings_free() is allowed after both.
- */
+/* 0; -errno of opening. Of a damaged file what is whole. settings_free() is allowed after both. */
 int settings_read(struct settings *s, const char *path);
 void settings_free(struct settings *s);
-/* NULL: it is not told. */
+/* NULL: the recording does not have it. */
 const char *settings_value(const struct settings *s, const char *name);
-/* Those of @a and @b that differ, by name: setting, value in A, value in B. */
+/* Settings that differ, by name: setting, value in A, value in B. */
 void settings_compare(const struct settings *a, const struct settings *b, struct table *out);
 
 #endif
