@@ -273,7 +273,7 @@ static int offset_order(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void annotate_settle(struct annotate *a, const struct model *m)
+static void annotate_choose(struct annotate *a, const struct model *m)
 {
 	size_t kept = 0;
 	int best = 0;
@@ -307,7 +307,7 @@ static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 	rc = source_read(a->source, annotate_add_sample, &g);
 	free(g.match);
 	if (!rc)
-		annotate_settle(a, g.model);
+		annotate_choose(a, g.model);
 	return rc;
 }
 
@@ -356,7 +356,7 @@ int annotate_offset_of(const struct annotate_offset *o, const struct annotate_fu
 	return o->function == f->function && o->module == f->module;
 }
 
-/* ---- what else could have been meant */
+/* ---- similar names */
 
 static int is_offered(const char *const *out, size_t count, const char *name)
 {

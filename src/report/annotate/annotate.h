@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where in one function the weight is: sums by source line and by offset of the code. A
- * function is a name in a module; its lines may be of several files. Read once: whatever may
- * be meant by the name is summed, and what is meant best is chosen at the end.
+ * function is a name in a module; its lines may be of several files. The file is read once:
+ * every function that the name may mean is summed, and the closest match is chosen at the end.
  *
- * Of a line or an offset, total counts a sample once that was in it or below it; self: that ran
+ * A sample counts once in the total of a line or offset that is on its stack; in self, if it ran
  * there. What runs in code inlined into a line is below that line, but at the offset itself.
  *
  *   annotate.c      sums by line and offset
@@ -28,7 +28,7 @@ struct annotate_query {
 
 struct annotate_weight {
 	uint64_t samples, total_ns, self_samples, self_ns;
-	struct draws draws, self_draws; /* how sure they are */
+	struct draws draws, self_draws; /* of which the errors of shares follow */
 	uint64_t last;                  /* number of the last sample counted in total */
 };
 
@@ -40,7 +40,7 @@ struct annotate_function {
 	struct annotate_weight weight;
 };
 
-/* How a name may be meant: the closest kind that anything matches is taken. */
+/* How a name may match: of all matches those of the closest kind are taken. */
 enum annotate_match {
 	ANNOTATE_NO_MATCH,
 	ANNOTATE_LAST_PART, /* "push" for "ns::stack<int>::push(int)" */
@@ -55,8 +55,8 @@ struct annotate_line {
 	struct annotate_weight weight;
 };
 
-/* Functions of one name may be several: file and line, which are the real function's, tell of
- * which one it is an offset. */
+/* Several functions may have one name: file and line, those of the real function, tell whose the
+ * offset is. */
 struct annotate_offset {
 	uint32_t function, module, file;
 	int32_t line, offset;
@@ -68,7 +68,7 @@ struct annotate {
 	const char *path;
 	struct where *wheres;
 	size_t where_count;
-	struct map *index; /* what kind, whose -> index + 1 below */
+	struct map *index; /* kind and names -> index + 1 in one of the next three */
 	struct annotate_function *functions;
 	struct annotate_line *lines;
 	struct annotate_offset *offsets;
@@ -79,18 +79,17 @@ struct annotate {
 	int is_sampled;                    /* shares have an error: source_is_sampled() */
 };
 
-/* 0; -errno as source_open(). After it functions, heaviest first, are those of the closest
- * match only; lines by file and line, offsets ascending. */
+/* 0; -errno as source_open(). Then functions has the closest matches alone, heaviest first; lines
+ * are sorted by file and line, offsets ascend. */
 int annotate_run(struct annotate **out, const struct annotate_query *query);
 void annotate_free(struct annotate *a);
 
-/* How @name, that a function has, is meant by @wanted. */
+/* How closely @wanted matches @name, the name of a function. */
 enum annotate_match annotate_match(const char *wanted, const char *name);
 
-/* Names of the recording that are most like one that nothing has. Returns their number. */
+/* Names in the recording that are most like one that it does not have. Returns how many. */
 size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max);
 
-/* Is it of the function? */
 int annotate_line_of(const struct annotate_line *l, const struct annotate_function *f);
 int annotate_offset_of(const struct annotate_offset *o, const struct annotate_function *f);
 

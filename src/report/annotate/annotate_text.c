@@ -45,7 +45,7 @@ static int annotate_text_has_errors(const struct printer *p)
 	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
 }
 
-/* Before the number of a line. */
+/* Columns before the number of a line. */
 static int numbers_columns(const struct printer *p)
 {
 	return NUMBERS_COLUMNS + (has_times(p) ? 24 : 0) +
@@ -165,7 +165,7 @@ int annotate_next_file(const struct annotate *a, const struct annotate_function 
 	return 0;
 }
 
-/* The weight of a line, NULL: none; of line 0: what has no line. */
+/* The weight of a line, or NULL; line 0 is what has no line. */
 static const struct annotate_weight *weight_at(const struct printer *p, uint32_t file, int64_t line)
 {
 	for (size_t i = 0; i < p->a->line_count; i++) {
@@ -253,7 +253,7 @@ static void print_source(const struct printer *p, uint32_t file, const struct so
 	}
 }
 
-/* Without its source: the lines that have weight, by their numbers. */
+/* Without source text: the numbers of the lines that have weight. */
 static void print_numbers(const struct printer *p, uint32_t file)
 {
 	titles(p, "line", names_text(&p->m->names, file));
@@ -319,7 +319,7 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 
 /* ---- the whole */
 
-/* Files of the function whose source is there are shown; the others are told. */
+/* Prints the lines of all files of the function; returns how many have their source. */
 static int print_files(const struct printer *p)
 {
 	struct source_text *text;

@@ -16,20 +16,18 @@ struct annotate_view {
 	const char *bold, *dim, *hot, *warm, *plain; /* "" without colours */
 };
 
-/* Both: 0; -ENOENT: neither source nor code is there (what is known was printed, with what to
- * do about it); -ENOMEM. Errors of @out stay in it. */
+/* Both: 0; -ENOENT: neither source nor code is there, and what is known was printed, with what to
+ * do about it; -ENOMEM. Errors of @out stay in it. */
 int annotate_text(const struct annotate *a, const struct annotate_function *f,
 		  const struct annotate_view *view, FILE *out);
 int annotate_json(const struct annotate *a, const struct annotate_function *f,
 		  const struct annotate_view *view, FILE *out);
 
-/* "name in module": what is chosen, or could be. */
+/* Prints "name in module". */
 void annotate_print_function(const struct annotate *a, const struct annotate_function *f,
 			     FILE *out);
 
-/*
- * Lines of one file of the function: a[first, first + count). From *cursor = 0 on; 0 at the end.
- */
+/* The next file that has lines of the function, from *cursor = 0 on: 1 and *file; 0 at the end. */
 int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
 		       uint32_t *file);
 

@@ -127,8 +127,8 @@ static int unnamed(struct elf_module *m, const char *function, struct elf_symbol
 	return out->size ? 0 : -ENOENT;
 }
 
-/* Which offsets are the function's at @symbol: those no other one has, if it is one of several.
- * Returns how many. */
+/* Claims the offsets of the function at @symbol: all, if it is the only one of its name, else those
+ * whose file and line are there and that no other has claimed. Returns how many. */
 static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
 				const struct annotate_function *f, const struct elf_symbol *symbol,
 				int is_only)
@@ -245,8 +245,8 @@ static void set_place(struct disassembly *d, struct instruction *i)
 	i->line = places[0].line;
 }
 
-static int disassembly_take(struct disassembly *d, const cs_insn *insn, size_t count,
-			    uint64_t start)
+static int disassembly_append(struct disassembly *d, const cs_insn *insn, size_t count,
+			      uint64_t start)
 {
 	struct instruction *all = realloc(d->item, (d->count + count) * sizeof(*all));
 
@@ -280,7 +280,7 @@ static int disassemble(struct disassembly *d, const struct elf_symbol *symbol, c
 	}
 	if (elf_module_read(d->module, symbol->address, code, bytes) == 0) {
 		count = cs_disasm(engine, code, bytes, symbol->address, 0, &insn);
-		rc = count ? disassembly_take(d, insn, count, symbol->address) : -ENOENT;
+		rc = count ? disassembly_append(d, insn, count, symbol->address) : -ENOENT;
 		cs_free(insn, count);
 	}
 	cs_close(&engine);

@@ -22,9 +22,10 @@ struct instruction {
 struct disassembly {
 	struct instruction *item;
 	size_t count;
-	uint64_t *places; /* in the file, of each of annotate.offsets; 0 = not known, not shown */
-	char *path;       /* of the file */
-	int is_certain;   /* its build-id is the recorded one; else neither has any */
+	uint64_t *
+		places; /* addresses in the file, one for each of annotate.offsets; 0 = not known */
+	char *path;     /* of the file */
+	int is_certain; /* its build-id is the recorded one; else there is none in either */
 	struct names *texts;
 	struct elf_module *module;
 };
@@ -39,7 +40,7 @@ int disassembly_open(struct disassembly **out, const struct annotate *a,
 		     const struct annotate_function *f, const struct source_places *places,
 		     char why[DISASSEMBLY_WHY]);
 
-/* What all offsets weigh that lie in @i: 1, or 0 when there are none. */
+/* Sums the weights of all offsets in @i: 1; 0: there are none. */
 int disassembly_weight(const struct disassembly *d, const struct annotate *a,
 		       const struct instruction *i, struct annotate_weight *sum);
 void disassembly_free(struct disassembly *d); /* takes NULL */
