@@ -34,6 +34,8 @@
 #define SLICE_MIN_NS UINT64_C(1000000)
 #define SLICE_MAX_NS UINT64_C(10000000)
 #define IDLE_NS UINT64_C(1000000000) /* nobody is due */
+#define FIRST_READ_NS UINT64_C(50000)
+#define FIRST_READS_MAX 5
 
 /* ---- a heap of threads, the one due first on top */
 
@@ -478,16 +480,33 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	return w;
 }
 
+/*
+ * Times and clock of one moment: what a thread runs between the two would be in neither the account
+ * that begins here nor before it. The collector may have lost its CPU between them.
+ */
+static void read_first_runs(struct wall *w, struct wall_thread *t)
+{
+	uint64_t now_ns = t->watched->seen_ns;
+
+	for (int i = 0; i < FIRST_READS_MAX; i++) {
+		t->looked_ns = now_ns;
+		if (wall_runs_read(w, t, &t->runs))
+			memset(&t->runs, 0, sizeof(t->runs));
+		now_ns = clock_mono_ns();
+		if (now_ns < t->looked_ns + FIRST_READ_NS)
+			return;
+	}
+}
+
 static void begin_books(struct wall *w, struct wall_thread *t)
 {
 	uint64_t seed =
 		(uint64_t)t->watched->tid + t->watched->start * UINT64_C(0x9e3779b97f4a7c15);
 
-	t->looked_ns = t->delay_since_ns = t->watched->seen_ns;
+	read_first_runs(w, t);
+	t->delay_since_ns = t->looked_ns;
 	wall_books_begin(&t->books, t->looked_ns, w->options.period_ns, seed);
 	t->due_ns = wall_books_due(&t->books);
-	if (wall_runs_read(w, t, &t->runs))
-		memset(&t->runs, 0, sizeof(t->runs));
 	wall_account_begin(w, t);
 }
 

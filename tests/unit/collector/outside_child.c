@@ -113,6 +113,8 @@ static void take_word(struct outside_child *c, struct outside_told *told, const 
 		told->delay_ticks += word->samples;
 		return;
 	}
+	if (word->kind == WALL_ACCOUNT)
+		told->account = *word;
 	told->samples += word->kind == WALL_SAMPLE;
 	told->more += word->kind == WALL_MORE;
 	told->ends += word->kind == WALL_END;

@@ -27,6 +27,7 @@ struct outside_told {
 	uint64_t ticks, delay_ticks, filtered;
 	uint64_t by_state[WEFT_STATE_COUNT];
 	struct weft_sample_record last;
+	struct wall_word account; /* the newest */
 };
 
 /* Forks; @run gets the session and the page, and never returns. Waits until *page != 0. */

@@ -91,6 +91,36 @@ static void who_runs_gives_nothing(void **state)
 	outside_child_end(&c);
 }
 
+/* On a busy machine much time goes by between a thread's first sight and the first reading of its
+ * times: it runs then, and is not told to have been blocked. */
+static void what_ran_before_the_first_reading_was_not_blocked(void **state)
+{
+	struct outside_child c;
+	struct outside_told told;
+	struct watched_thread late = {.slot = THREADS_NO_SLOT, .task_fd = -1};
+	uint64_t passed_ns;
+
+	(void)state;
+	assert_int_equal(outside_child_begin(&c, &plain, run_for_ever), 0);
+	outside_child_finish(&c, clock_mono_ns());
+	outside_child_take(&c, &told, NULL);
+	c.wall = wall_new(c.process, &plain, &c.queue, &c.counts);
+	assert_non_null(c.wall);
+	late.tid = late.inside_tid = c.pid;
+	late.seen_ns = clock_mono_ns();
+	usleep(200000);
+	wall_thread_new(c.wall, &late);
+	usleep(200000);
+	outside_child_finish(&c, clock_mono_ns());
+	outside_child_take(&c, &told, NULL);
+	passed_ns = told.account.to_ns - told.account.from_ns;
+	assert_int_equal(told.account.kind, WALL_ACCOUNT);
+	/* The kernel's times of one that runs may be a tick old. */
+	assert_between(passed_ns - 50000000, told.account.cpu_ns + told.account.delay_ns,
+		       passed_ns + 50000000);
+	outside_child_end(&c);
+}
+
 static void run_and_sleep(struct session *s, uint64_t *page)
 {
 	(void)s;
@@ -213,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sleeps_is_read_once_and_then_counted),
 		cmocka_unit_test(who_runs_gives_nothing),
+		cmocka_unit_test(what_ran_before_the_first_reading_was_not_blocked),
 		cmocka_unit_test(samples_are_the_blocked_time),
 		cmocka_unit_test(names_are_filtered),
 		cmocka_unit_test(nobody_is_told_after_an_exec),
