@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looking may take this part of the time, and so much at once. */
+/* Looking may take this part of a CPU, and so much at once. */
 #define LOOK_SHARE 50
 #define LOOK_CREDIT_NS 20000000
 
@@ -153,8 +153,8 @@ int process_look(struct process *p, uint64_t now_ns)
 		process_walk_read_log(p);
 		return (int)(p->walk->maps.generation - before);
 	}
-	start_ns = clock_mono_ns();
+	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	process_walk_look(p);
-	p->walk->look_credit_ns -= (int64_t)(clock_mono_ns() - start_ns);
+	p->walk->look_credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
 	return (int)(p->walk->maps.generation - before);
 }
