@@ -6,7 +6,7 @@
 //! - `WEFT_STATIC=1`: libweft.a instead of libweft.so.
 //! - `WEFT_INCLUDE_DIR`: where weft/coro.h is, unless this crate lies in weft's own tree, or the
 //!   headers are installed where the C compiler looks.
-//! - `CC`, `CFLAGS`, `AR`: what compiles; cc and ar.
+//! - `CC` (a cache may stand before it), `CFLAGS`, `AR`: what compiles; cc and ar.
 //!
 //! Without the feature `context`, libweft is not linked.
 //!
@@ -52,8 +52,11 @@ fn compile_probe() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says it"));
     let object = out.join("coro.o");
     let archive = out.join("libweft_rs_coro.a");
-    let mut cc = Command::new(variable("CC").unwrap_or_else(|| "cc".into()));
+    let compiler = variable("CC").unwrap_or_else(|| "cc".into());
+    let mut words = compiler.split_whitespace(); // "ccache gcc" is two
+    let mut cc = Command::new(words.next().unwrap_or("cc"));
 
+    cc.args(words);
     cc.args(["-std=gnu11", "-O2", "-g", "-fPIC", "-c", "src/coro.c", "-o"]);
     cc.arg(&object);
     if let Some(directory) = headers() {
