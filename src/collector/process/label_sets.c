@@ -24,7 +24,7 @@ struct label_sets {
 	struct map *index; /* bytes of canonical() -> number */
 	struct label_entry *entry;
 	uint32_t count, first_free; /* count: with entry 0, which is never used */
-	size_t room, used;
+	size_t room;
 };
 
 struct label_sets *label_sets_new(void)
@@ -213,7 +213,6 @@ static int64_t label_sets_add(struct label_sets *s, struct label_set *set, uint8
 	}
 	*known = number;
 	s->entry[number] = (struct label_entry){.set = set, .bytes = bytes, .size = (uint32_t)size};
-	s->used++;
 	return number;
 }
 
@@ -243,11 +242,6 @@ void label_sets_mark(struct label_sets *s, uint32_t number)
 		s->entry[number].is_marked = 1;
 }
 
-size_t label_sets_count(const struct label_sets *s)
-{
-	return s->used;
-}
-
 /* Without memory for a new index all sets stay. */
 void label_sets_sweep(struct label_sets *s)
 {
@@ -271,7 +265,6 @@ void label_sets_sweep(struct label_sets *s)
 		if (index && e->set && !e->is_marked) {
 			entry_free(e);
 			label_sets_give_back(s, i);
-			s->used--;
 		}
 		e->is_marked = 0;
 	}

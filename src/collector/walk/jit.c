@@ -86,7 +86,7 @@ void jit_free(struct jit *j)
 
 int jit_is_code(const struct mapping *m)
 {
-	return m && !m->module && strcmp(m->path, "[vdso]") != 0 &&
+	return m && !m->file && strcmp(m->path, "[vdso]") != 0 &&
 	       strcmp(m->path, "[vsyscall]") != 0;
 }
 

@@ -262,7 +262,6 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 	}
 	if (one->file && find_bias(one, one->file->elf))
 		one->file = NULL;
-	one->module = one->file ? one->file->elf : NULL;
 }
 
 static struct code *code_new(const struct mapping *one)

@@ -33,8 +33,8 @@ void modules_ask_servers(struct modules *m);
 
 /*
  * modules_attach() - find the file behind a mapping, open it once, and set the mapping's
- * module, file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc
- * directory; -1 where there is none. Leaves module NULL where the file cannot be had.
+ * file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc directory;
+ * -1 where there is none. Leaves the file NULL where it cannot be had.
  */
 void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd);
 

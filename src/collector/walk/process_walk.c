@@ -51,7 +51,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 	struct process *p = arg;
 	size_t before = p->walk->loads.module_count;
 
-	loads_take(&p->walk->loads, &p->walk->maps, record, data);
+	loads_take(&p->walk->loads, record, data);
 	if (p->walk->told_by_log && p->walk->loads.module_count > before)
 		add_told(p, &p->walk->loads.module[before]);
 }

@@ -32,7 +32,6 @@ static struct process *many_mappings(struct session **session)
 	for (uint64_t i = 0; i < MANY; i++) {
 		struct mapping one = {.start = FIRST + i * 8192,
 				      .end = FIRST + i * 8192 + 4096,
-				      .executable = 1,
 				      .path = strdup("")};
 
 		assert_int_equal(maps_add(&p->walk->maps, &one), 1);

@@ -265,7 +265,7 @@ static void tmp_is_a_link(void **state)
 /* The mapping that tells of the dump, as it stands in the process's mappings. */
 static void add_marker(struct scene *s, const char *path)
 {
-	struct mapping one = {.start = 0x700000000000, .end = 0x700000001000, .executable = 1};
+	struct mapping one = {.start = 0x700000000000, .end = 0x700000001000};
 	struct stat st;
 
 	one.inode = stat(s->dump, &st) == 0 ? st.st_ino : 1;
@@ -367,7 +367,7 @@ static void everything_at_the_end(void **state)
 
 static void add_anonymous_code(struct scene *s)
 {
-	struct mapping one = {.start = 0x1000, .end = 0x9000, .executable = 1};
+	struct mapping one = {.start = 0x1000, .end = 0x9000};
 
 	one.path = strdup("");
 	assert_int_equal(maps_add(&s->maps, &one), 1);
@@ -449,7 +449,7 @@ static void where_jit_code_can_be(void **state)
 	m.path = (char *)"[vdso]";
 	assert_false(jit_is_code(&m));
 	m.path = (char *)"/usr/lib/libc.so.6";
-	m.module = (struct elf_module *)&m;
+	m.file = (struct module_file *)&m;
 	assert_false(jit_is_code(&m));
 }
 
