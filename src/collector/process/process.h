@@ -73,7 +73,7 @@ struct process {
 	uint64_t session_id, opened_ns;
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
-	uint64_t stack_start;   /* tells one program from the next under the same pid */
+	uint64_t stack_start;   /* random: tells one program from the next under the same pid */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
