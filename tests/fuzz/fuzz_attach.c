@@ -163,7 +163,7 @@ static void take_over(struct scene *s)
 
 static void work(struct scene *s)
 {
-	struct order_search search = {.threads_max = 4};
+	struct order_search search = {0};
 	struct session_counts counts;
 	struct queue queue;
 
@@ -172,7 +172,8 @@ static void work(struct scene *s)
 		spoil(s);
 		session_drain(s->session, &queue, DRAIN_RUNNING);
 		need(session_attach_state(s->session) <= 0);
-		need(order_try(s->session, WEFT_ORDER_ATTACH, &search) <= 0); /* it sleeps */
+		need(order_try(s->session->process, WEFT_ORDER_ATTACH, 0, &search) <=
+		     0); /* it sleeps */
 		session_tidy(s->session, clock_mono_ns());
 	}
 	session_stop(s->session);

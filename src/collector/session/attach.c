@@ -4,8 +4,8 @@
 
 #include "base/session_layout.h"
 #include "collector/process/carrier.h"
+#include "collector/process/order.h"
 #include "proc/process_class.h"
-#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,17 +78,10 @@ static enum attach_verdict judge_mapped(struct attach_target *t, const struct ca
 
 static uint64_t attach_start_of(pid_t pid)
 {
-	struct thread_stat stat = {.start = 0};
-	char path[32];
-	int fd;
+	char text[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || thread_stat_read(fd, (int32_t)pid, &stat))
-		stat.start = 0;
-	if (fd >= 0)
-		close(fd);
-	return stat.start;
+	proc_read_of(pid, "stat", text, sizeof(text));
+	return stat_number(text, STAT_START_TIME);
 }
 
 /* Checked on a descriptor of our own, so that it is the very file that is mapped later. */

@@ -26,6 +26,7 @@
 #define WEFT_COLLECTOR_SESSION_H
 
 #include "collector/look/account.h"
+#include "collector/process/order.h"
 #include "collector/process/process.h"
 #include "collector/process/queue.h"
 #include "collector/session/session_events.h"
@@ -77,8 +78,7 @@ struct session {
 	uint64_t ordered_ns;          /* when the newest order was queued; 0 = not yet */
 	uint64_t checked_ns;          /* when it was last seen to have the session still */
 	int is_expected;              /* it has exec'ed a program that is to join by itself */
-	unsigned int order_skip;      /* threads that were looked at already */
-	unsigned int order_failed;    /* that ran, but had to wait soon */
+	struct order_search search;   /* for a thread to order */
 };
 
 /* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over

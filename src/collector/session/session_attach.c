@@ -17,6 +17,7 @@
 
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
+#include "collector/process/order.h"
 
 #include <errno.h>
 #include <fcntl.h>
