@@ -52,7 +52,7 @@ struct session {
 		*process; /* the worker's once BATCH_OPEN is queued: only its constant part */
 	pid_t pid;
 	int memfd, pidfd;
-	void *base;
+	struct weft_session_header *base;  /* the mapping: anybody may write it */
 	struct weft_session_header layout; /* private copy */
 	struct slot_reader *readers;       /* [slot_count], sparse */
 	size_t readers_bytes;

@@ -3,6 +3,7 @@
 #ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
 #define WEFT_COLLECTOR_SESSION_PRIVATE_H
 
+#include "base/session_layout.h"
 #include "collector/session/session.h"
 
 /* One of its rings. */
@@ -41,11 +42,11 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 /* The last word to the worker of the thread that had the slot, if it heard of it. */
 void session_end_thread(const struct pass *pass, uint32_t index);
 
-/* In session_account.c. The word of who had the slot: 0 = none. To be told later, of a thread that
- * the worker has not heard of; and what was to be told. */
-uint64_t session_cpu_of(const struct session *s, uint32_t index);
-uint64_t session_ended_of(const struct session *s, uint32_t index);
-void session_account_end(struct session *s, uint32_t index);
+/* In session_account.c. What the thread that had the slot stored there at its end; zeros of a slot
+ * that has another owner by now. */
+struct slot_words session_last_words(const struct session *s, uint32_t index);
+/* Notes the CPU time of a thread that the worker has not heard of; tells what was noted. */
+void session_account_end(struct session *s, int32_t tid, uint64_t cpu_ns);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
 
 /* In session_sound.c. May all that later readers rely on be believed? */
@@ -56,11 +57,26 @@ enum record_fault fault_of_event(struct checked_event *event, struct session *s)
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
 #define SAMPLE_REGISTERS_MAX 33
 
-/* Of @p, with no memory yet; NULL: out of memory. */
-struct session *session_of(struct process *p);
+static inline struct weft_slot *session_slot(const struct session *s, uint32_t index)
+{
+	return weft_session_slot(s->base, &s->layout, index);
+}
 
-/* The clocks of this moment into the header. */
-void session_take_anchor(struct weft_session_header *h);
+/* The slot's state word. */
+static inline uint64_t *session_state(const struct session *s, uint32_t index)
+{
+	return &weft_session_states(s->base, &s->layout)[index];
+}
+
+/* In session.c. Of @p, with no memory yet; NULL: out of memory. */
+struct session *session_of(struct process *p);
+/* Map the memfd, whose layout is known, and make room for readers. 0 or -ENOMEM. */
+int session_map(struct session *s);
+/* What every recording has in the header: the clocks of this moment, and the settings. */
+void session_write_settings(struct session *s, const struct session_settings *settings,
+			    const char *socket);
+/* Begin events, and tell the process where its session is. 0, or -errno: then it is unmapped. */
+int session_hand_over(struct session *s, const struct session_settings *settings);
 
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */

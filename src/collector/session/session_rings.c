@@ -62,13 +62,6 @@ static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given
 	}
 }
 
-/* That of its birth is its creator's most often: believed where there is no better one. */
-static void take_name_of_birth(struct slot_reader *reader, const struct weft_slot *slot)
-{
-	memcpy(reader->name, slot->name, sizeof(slot->name));
-	reader->name[sizeof(slot->name)] = 0;
-}
-
 /*
  * What the slot says is looked at each time. What only /proc knows ever less often: threads are
  * named soon after their start, some later.
@@ -91,8 +84,9 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
 	read_comm(pass->session, reader);
-	if (!reader->name[0])
-		take_name_of_birth(reader, slot);
+	if (!reader->name[0]) /* the name of its birth is most often its creator's */
+		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)sizeof(slot->name),
+			 slot->name);
 }
 
 static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
@@ -106,7 +100,6 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 	b->thread.tid = reader->tid;
 	b->thread.generation = reader->generation;
 	b->thread.claimed_ns = reader->claimed_ns;
-	b->thread.cpu_ns = b->thread.ended_ns = 0;
 	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
@@ -298,21 +291,19 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 
 void session_end_thread(const struct pass *pass, uint32_t index)
 {
-	struct slot_reader *reader = &pass->session->readers[index];
+	const struct slot_reader *reader = &pass->session->readers[index];
+	struct slot_words words = session_last_words(pass->session, index);
 	struct batch *b;
 
-	process_tell_words(pass->session->process, index,
-			   &(struct slot_words){.generation = reader->generation,
-						.ended_ns = session_ended_of(pass->session, index),
-						.cpu_ns = session_cpu_of(pass->session, index)});
+	process_tell_words(pass->session->process, index, &words);
 	if (!reader->announced) {
-		session_account_end(pass->session, index);
+		session_account_end(pass->session, reader->tid, words.cpu_ns);
 		return;
 	}
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
 	if (b) {
-		b->thread.cpu_ns = session_cpu_of(pass->session, index);
-		b->thread.ended_ns = session_ended_of(pass->session, index);
+		b->thread.cpu_ns = words.cpu_ns;
+		b->thread.ended_ns = words.ended_ns;
 		b->time_ns = pass->now_ns;
 	}
 	queue_push(pass->queue, b);
