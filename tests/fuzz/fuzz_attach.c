@@ -152,13 +152,14 @@ static void take_over(struct scene *s)
 					    .stack_mode = WEFT_STACK_AUTO,
 					    .stack_copy_bytes = 16384,
 					    .prime_signal = SIGURG,
-					    .engines = WEFT_ENGINE_CPU};
+					    .engines = WEFT_ENGINE_CPU,
+					    .socket = "/nowhere"};
 
 	need(process_new(&s->process, s->target) == 0);
 	s->process->inside_pid = s->target;
 	s->process->session_id = 1;
 	s->process->opened_ns = clock_mono_ns();
-	need(session_attach(&s->session, s->process, &s->found, &settings, "/nowhere") == 0);
+	need(session_attach(&s->session, s->process, &s->found, &settings) == 0);
 }
 
 static void work(struct scene *s)

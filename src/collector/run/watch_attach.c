@@ -48,8 +48,7 @@ static int watch_attach_begin(struct watch *w, struct attach_target *t)
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings, w->rendezvous.path)
-				      : -ENOMEM;
+	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings) : -ENOMEM;
 	if (rc) {
 		process_free(p);
 		return rc;

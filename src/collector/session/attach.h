@@ -62,7 +62,7 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
  * is taken over, too. 0 and *out, or -errno: then nothing has been written.
  */
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
-		   const struct session_settings *settings, const char *socket);
+		   const struct session_settings *settings);
 
 /* Is there anybody in the process who takes orders? In one with libweft.a there is not. */
 int session_needs_order(const struct session *s);

@@ -301,26 +301,27 @@ static size_t event_types_context_bytes(const uint8_t *at, size_t left)
 	return need;
 }
 
+int64_t captured_bytes(uint8_t kind, uint64_t registers, uint64_t copy_bytes, uint64_t frames)
+{
+	if (kind == WEFT_SAMPLE_RAW && registers <= CAPTURED_REGISTERS_MAX &&
+	    copy_bytes <= WEFT_STACK_COPY_MAX)
+		return (int64_t)(registers * 8 + ((copy_bytes + 7) & ~UINT64_C(7)));
+	if (kind == WEFT_SAMPLE_FRAMES && frames <= WEFT_FRAMES_MAX)
+		return (int64_t)(frames * 8);
+	return -EBADMSG;
+}
+
 /* The stack's own length; 0: it does not fit, or is none. */
 static size_t stack_bytes(const uint8_t *at, size_t left)
 {
 	struct weft_event_stack s;
-	size_t need;
+	int64_t bytes;
 
 	if (left < sizeof(s))
 		return 0;
 	memcpy(&s, at, sizeof(s));
-	if (s.stack == WEFT_SAMPLE_RAW) {
-		if (s.register_count > EVENT_REGISTERS_MAX || s.copy_bytes > WEFT_STACK_COPY_MAX)
-			return 0;
-		need = sizeof(s) + s.register_count * (size_t)8 +
-		       ((s.copy_bytes + (size_t)7) & ~(size_t)7);
-	} else {
-		if (s.stack != WEFT_SAMPLE_FRAMES || s.frame_count > WEFT_FRAMES_MAX)
-			return 0;
-		need = sizeof(s) + s.frame_count * (size_t)8;
-	}
-	return need <= left ? need : 0;
+	bytes = captured_bytes(s.stack, s.register_count, s.copy_bytes, s.frame_count);
+	return bytes >= 0 && sizeof(s) + (size_t)bytes <= left ? sizeof(s) + (size_t)bytes : 0;
 }
 
 int event_parts(const struct event_type *t, const struct weft_event_record *record,

@@ -72,6 +72,10 @@ struct event_value {
 /* Takes the next value off @at, which moves on. */
 struct event_value event_value_next(enum weft_event_kind kind, const uint8_t **at);
 
-#define EVENT_REGISTERS_MAX 33
+#define CAPTURED_REGISTERS_MAX 33
+
+/* A stack as it was captured, with a sample or an event: how many bytes of registers and copy, or
+ * of frames, stand behind its head; @kind is enum weft_sample_stack. -EBADMSG: no such stack. */
+int64_t captured_bytes(uint8_t kind, uint64_t registers, uint64_t copy_bytes, uint64_t frames);
 
 #endif

@@ -134,8 +134,7 @@ static void session_take_anchor(struct weft_session_header *h)
 	h->real_anchor_ns = clock_ns(CLOCK_REALTIME) - (clock_mono_ns() - anchor.mono_ns);
 }
 
-void session_write_settings(struct session *s, const struct session_settings *settings,
-			    const char *socket)
+void session_write_settings(struct session *s, const struct session_settings *settings)
 {
 	struct weft_session_header *h = s->base;
 
@@ -144,8 +143,8 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	h->frames_max = WEFT_FRAMES_MAX;
 	h->tables_bytes = settings->tables_bytes;
 	memset(h->socket_path, 0, sizeof(h->socket_path));
-	if (socket)
-		snprintf(h->socket_path, sizeof(h->socket_path), "%s", socket);
+	if (settings->socket)
+		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
 	h->tell_children = settings->tell_children != 0;
 	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
@@ -166,7 +165,7 @@ static void session_fill_header(struct session *s, const struct process *p,
 	h->parent_pid = p->parent;
 	h->pid_start = p->start_ticks;
 	h->session_id = p->session_id;
-	session_write_settings(s, settings, settings->socket);
+	session_write_settings(s, settings);
 	h->drained_ns = h->mono_anchor_ns;
 	h->collector_pid = getpid();
 	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)

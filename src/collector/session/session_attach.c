@@ -137,8 +137,7 @@ static void session_attach_clear(struct weft_session_header *h)
 	h->collector_done = 0;
 }
 
-static int session_attach_take_over(struct session *s, const struct session_settings *settings,
-				    const char *socket)
+static int session_attach_take_over(struct session *s, const struct session_settings *settings)
 {
 	struct weft_session_header *h = s->base;
 	uint32_t high = session_slots_high(s);
@@ -151,7 +150,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	session_count(s, &s->before);
 	s->attached = 1;
 	session_attach_clear(h);
-	session_write_settings(s, settings, socket);
+	session_write_settings(s, settings);
 	rc = session_hand_over(s, settings);
 	if (rc)
 		return rc;
@@ -161,7 +160,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 }
 
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
-		   const struct session_settings *settings, const char *socket)
+		   const struct session_settings *settings)
 {
 	struct session *s = session_of(p);
 	int rc;
@@ -177,7 +176,7 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 		return rc;
 	}
 	t->fd = -1;
-	rc = session_attach_take_over(s, settings, socket);
+	rc = session_attach_take_over(s, settings);
 	if (rc) {
 		session_free(s);
 		return rc;

@@ -29,8 +29,8 @@ struct session_events {
 	uint64_t types_refused;
 	size_t untold;             /* types that the worker has not heard of */
 	struct settings_text text; /* what applies here */
-	struct event_settings cpu, wall;
-	uint32_t warned; /* bit per row below WEFT_EVENT_ROW_FIRST: its select was found wrong */
+	struct event_settings sample[WEFT_EVENT_ROW_WALL + 1]; /* of the rows of samples */
+	uint32_t warned; /* a bit for each of these rows: its select was found wrong */
 	int is_told, is_off;
 };
 
@@ -45,8 +45,8 @@ struct type_word {
 struct event_options {
 	const struct settings_text *text; /* of the recording */
 	const struct tsc_clock *clock;
-	uint32_t engines;                 /* whose samples are written */
-	const char *cpu_name, *wall_name; /* of these types in the file */
+	uint32_t engines;       /* whose samples are written */
+	int has_inline_context; /* samples have the types of such in the file */
 };
 
 /* Before the session records: text, rows of samples and of types that are there. 0 or -ENOMEM. */

@@ -55,7 +55,6 @@ enum record_fault fault_of_sample(const struct weft_record *record, struct sessi
 enum record_fault fault_of_event(struct checked_event *event, struct session *s);
 /* Can that be the time of something that was read just now? */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
-#define SAMPLE_REGISTERS_MAX 33
 
 static inline struct weft_slot *session_slot(const struct session *s, uint32_t index)
 {
@@ -73,8 +72,7 @@ struct session *session_of(struct process *p);
 /* Map the memfd, whose layout is known, and make room for readers. 0 or -ENOMEM. */
 int session_map(struct session *s);
 /* What every recording has in the header: the clocks of this moment, and the settings. */
-void session_write_settings(struct session *s, const struct session_settings *settings,
-			    const char *socket);
+void session_write_settings(struct session *s, const struct session_settings *settings);
 /* Begin events, and tell the process where its session is. 0, or -errno: then it is unmapped. */
 int session_hand_over(struct session *s, const struct session_settings *settings);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define SAMPLE_MAX                                                                                 \
-	(sizeof(struct weft_sample_record) + SAMPLE_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +      \
+	(sizeof(struct weft_sample_record) + CAPTURED_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +    \
 	 WEFT_FRAMES_MAX * 8 + LABEL_BYTES_MAX + 64)
 #define NAME_PAUSE_MIN_NS UINT64_C(50000000)
 #define NAME_PAUSE_MAX_NS UINT64_C(10000000000)

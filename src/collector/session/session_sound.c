@@ -36,21 +36,18 @@ static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 /* Every length that later readers rely on. */
 static int sample_is_whole(const struct weft_sample_record *r)
 {
-	uint64_t need = sizeof(*r);
+	int64_t stack;
+	uint64_t need;
 
 	if (r->record.type != WEFT_RECORD_SAMPLE || r->record.bytes < sizeof(*r))
 		return 0;
-	if (r->stack == WEFT_SAMPLE_RAW) {
-		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
-		if (r->flags & WEFT_SAMPLE_CHECK)
-			need += r->frame_count * UINT64_C(8);
-		return r->register_count <= SAMPLE_REGISTERS_MAX &&
-		       r->copy_bytes <= WEFT_STACK_COPY_MAX && r->frame_count <= WEFT_FRAMES_MAX &&
-		       need <= r->record.bytes && labels_are_sound(r, need);
-	}
-	need += r->frame_count * UINT64_C(8);
-	return r->stack == WEFT_SAMPLE_FRAMES && r->frame_count <= WEFT_FRAMES_MAX &&
-	       need <= r->record.bytes && labels_are_sound(r, need);
+	stack = captured_bytes(r->stack, r->register_count, r->copy_bytes, r->frame_count);
+	if (stack < 0 || r->frame_count > WEFT_FRAMES_MAX)
+		return 0;
+	need = sizeof(*r) + (uint64_t)stack;
+	if (r->stack == WEFT_SAMPLE_RAW && r->flags & WEFT_SAMPLE_CHECK)
+		need += r->frame_count * UINT64_C(8);
+	return need <= r->record.bytes && labels_are_sound(r, need);
 }
 
 enum record_fault fault_of_sample(const struct weft_record *record, struct session *s)

@@ -103,20 +103,6 @@ int settings_text_add(struct settings_text *t, const char *lines, size_t bytes)
 	return 0;
 }
 
-int settings_text_copy(struct settings_text *t, const struct settings_text *from)
-{
-	char *copy = malloc(from->bytes + 1);
-
-	if (!copy)
-		return -ENOMEM;
-	if (from->bytes)
-		memcpy(copy, from->text, from->bytes);
-	free(t->text);
-	t->text = copy;
-	t->bytes = from->bytes;
-	return 0;
-}
-
 void settings_text_free(struct settings_text *t)
 {
 	free(t->text);

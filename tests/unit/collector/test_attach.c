@@ -276,7 +276,8 @@ static void attach(struct scene *s)
 					    .stack_mode = WEFT_STACK_AUTO,
 					    .stack_copy_bytes = 16384,
 					    .prime_signal = SIGURG,
-					    .engines = WEFT_ENGINE_CPU};
+					    .engines = WEFT_ENGINE_CPU,
+					    .socket = "/nowhere"};
 	struct attach_target found;
 
 	assert_int_equal(attach_find(&found, s->target.pid, 1), ATTACH_FINE);
@@ -284,7 +285,7 @@ static void attach(struct scene *s)
 	s->process->inside_pid = s->target.pid;
 	s->process->session_id = 1;
 	s->process->opened_ns = clock_mono_ns();
-	assert_int_equal(session_attach(&s->session, s->process, &found, &settings, "/nowhere"), 0);
+	assert_int_equal(session_attach(&s->session, s->process, &found, &settings), 0);
 	assert_int_equal(found.fd, -1);
 }
 
