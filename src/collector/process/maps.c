@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define DELETED " (deleted)" /* as the kernel has it behind a path */
 
@@ -16,6 +17,12 @@
 #define MAPPINGS_MAX 65536
 /* mappings that have gone; samples come seconds late at most */
 #define PAST_MAX 4096
+
+int mapping_may_be(const struct mapping *one, const struct stat *st)
+{
+	return one->inode == 0 || major(st->st_dev) != one->device_major ||
+	       minor(st->st_dev) != one->device_minor || st->st_ino == one->inode;
+}
 
 static void mapping_free(struct mapping *one)
 {

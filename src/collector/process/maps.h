@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct module_file;
 struct code;
@@ -47,6 +48,10 @@ static inline int mapping_holds(const struct mapping *one, uint64_t pc)
 {
 	return one->start <= pc && pc < one->end;
 }
+
+/* May this be the file that is mapped? Layered file systems tell another device, and another inode,
+ * in the mappings than to fstat(): then its path must do. */
+int mapping_may_be(const struct mapping *one, const struct stat *st);
 
 void maps_free(struct maps *m);
 

@@ -5,8 +5,7 @@
  *
  * The files are looked at again while they grow, at a bounded pace, and read once more when the
  * process is over. What is in a perf map before the process itself has written to it is of an
- * earlier process with that pid and lends no names. Used by the worker thread, but for
- * jit_new().
+ * earlier process with that pid and lends no names. Used by the walker thread, but for jit_new().
  */
 #ifndef WEFT_COLLECTOR_JIT_H
 #define WEFT_COLLECTOR_JIT_H

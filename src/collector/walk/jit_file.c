@@ -2,7 +2,9 @@
 /* Opening perf maps and jitdumps: see jit_file.h. */
 #include "collector/walk/jit_file.h"
 
+#include "collector/process/clock.h"
 #include "collector/process/process.h"
+#include "collector/walk/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -35,13 +34,6 @@ static uid_t user_of(int proc_fd)
 	return uid;
 }
 
-static int64_t jit_file_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	return clock_gettime(clock, &t) ? 0 : t.tv_sec * SECOND_NS + t.tv_nsec;
-}
-
 /* By its stat, which has it in ticks since the boot. */
 static int64_t jit_file_start_of(int proc_fd)
 {
@@ -50,7 +42,7 @@ static int64_t jit_file_start_of(int proc_fd)
 
 	if (ticks <= 0 || second <= 0)
 		return 0;
-	return jit_file_clock_ns(CLOCK_REALTIME) - jit_file_clock_ns(CLOCK_BOOTTIME) +
+	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)) +
 	       ticks / second * SECOND_NS + ticks % second * (SECOND_NS / second);
 }
 
@@ -96,23 +88,11 @@ static int jit_file_checked(const struct jit_owner *o, int fd, struct stat *st)
 	return rc;
 }
 
-static int jit_file_open_below(int root_fd, const char *path, int flags, unsigned int resolve)
-{
-	struct open_how how = {.flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT | resolve};
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(root_fd, path + (path[0] == '/'), flags | O_NOFOLLOW);
-	return (int)fd;
-}
-
 /* /tmp itself is its administrator's: it may be a symbolic link. */
 static int open_tmp(const struct jit_owner *o)
 {
-	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-
-	return o->root_fd < 0 ? open("/tmp", flags)
-			      : jit_file_open_below(o->root_fd, "/tmp", flags, 0);
+	return modules_open_below(o->root_fd, "/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC,
+				  RESOLVE_NO_MAGICLINKS);
 }
 
 int jit_file_open_map(const struct jit_owner *o, struct stat *st)
@@ -146,23 +126,12 @@ int jit_file_is_marker(const struct jit_owner *o, const struct mapping *one)
 	return one->path[0] == '/' && slash && strcmp(slash + 1, name) == 0;
 }
 
-/* Layered file systems tell another device in the mappings than to fstat(), and another
- * inode: then the name must do. */
-static int jit_file_is_that(const struct stat *st, const struct mapping *one)
-{
-	if (major(st->st_dev) != one->device_major || minor(st->st_dev) != one->device_minor)
-		return 1;
-	return st->st_ino == one->inode;
-}
-
 int jit_file_open_mapped(const struct jit_owner *o, const struct mapping *one, struct stat *st)
 {
-	int fd = o->root_fd < 0
-			 ? open(one->path, FLAGS | O_NOFOLLOW)
-			 : jit_file_open_below(o->root_fd, one->path, FLAGS, RESOLVE_NO_SYMLINKS);
+	int fd = modules_open_below(o->root_fd, one->path, FLAGS | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 
 	fd = jit_file_checked(o, fd, st);
-	if (fd < 0 || jit_file_is_that(st, one))
+	if (fd < 0 || mapping_may_be(one, st))
 		return fd;
 	close(fd);
 	return -ESTALE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a target's handlers walk by: its mappings as the collector knows them, with their
- * unwind tables, published as a module map snapshot. Used by the worker thread.
+ * unwind tables, published as a module map snapshot. Used by the walker thread.
  */
 #ifndef WEFT_COLLECTOR_MAP_PUBLISH_H
 #define WEFT_COLLECTOR_MAP_PUBLISH_H

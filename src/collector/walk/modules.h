@@ -39,6 +39,13 @@ void modules_ask_servers(struct modules *m);
 void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd);
 
 /*
+ * modules_open_below() - open a file of a process: @path below its root, or in ours if @root_fd is
+ * -1. @resolve: of openat2(2), besides RESOLVE_IN_ROOT; where the kernel has no openat2() and this
+ * is not 0, the last part of the path may be no symbolic link. A descriptor, or -1 with errno.
+ */
+int modules_open_below(int root_fd, const char *path, int flags, uint64_t resolve);
+
+/*
  * A file under the path by which processes map it: what a code address belongs to, for the
  * thread that names it. Never changes and lives as long as the modules.
  */

@@ -15,11 +15,6 @@
 #define LOOK_SHARE 50
 #define LOOK_CREDIT_NS 20000000
 
-struct process_walk *process_walk_new(void)
-{
-	return calloc(1, sizeof(struct process_walk));
-}
-
 void process_walk_release(struct process_walk *w)
 {
 	if (!w)

@@ -31,8 +31,8 @@ struct process_walk {
 	struct jit *jit;         /* names of code that lies in no file; NULL = none */
 };
 
-struct process_walk *process_walk_new(void);       /* NULL: out of memory; free() it after */
-void process_walk_release(struct process_walk *w); /* all but what is counted; takes NULL */
+/* Frees all but what is counted. Takes NULL. */
+void process_walk_release(struct process_walk *w);
 
 /* Names of its JIT code from now on. Of the drain thread, before the walker knows the process, and
  * before that has made any. 0 or -ENOMEM. */

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/cache_place.h"
 #include "base/hash.h"
+#include "jfr/common/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -250,29 +251,13 @@ struct table_cache_size table_cache_size(const struct table_cache *c)
 
 /* ---- writing */
 
-static int table_cache_write_all(int fd, const void *data, uint64_t bytes)
+static int write_file(int fd, struct table_file *head, const struct unwind_table *table)
 {
-	const uint8_t *at = data;
+	struct iovec part[] = {{head, sizeof(*head)},
+			       {(void *)(uintptr_t)table, head->table_bytes}};
+	uint64_t written = 0;
+	int rc = file_write_all(fd, part, 2, &written);
 
-	while (bytes > 0) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		at += n;
-		bytes -= (uint64_t)n;
-	}
-	return 0;
-}
-
-static int write_file(int fd, const struct table_file *head, const struct unwind_table *table)
-{
-	int rc = table_cache_write_all(fd, head, sizeof(*head));
-
-	if (rc == 0)
-		rc = table_cache_write_all(fd, table, head->table_bytes);
 	return close(fd) && rc == 0 ? -errno : rc;
 }
 

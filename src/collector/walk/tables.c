@@ -88,22 +88,14 @@ static int has_memory(const struct tables *t, uint64_t bytes)
 
 uint64_t tables_add(struct tables *t, const struct unwind_table *table)
 {
-	uint64_t offset = t->used;
+	uint64_t offset = t->used, end = offset + table->bytes + WEFT_TABLE_ALIGN - 1;
 
-	if (t->bytes == 0)
+	if (t->bytes == 0 || t->bytes - offset < table->bytes || !has_memory(t, table->bytes))
 		return WEFT_TABLE_PENDING;
-	if (t->bytes - offset < table->bytes || !has_memory(t, table->bytes)) {
-		t->refused++;
-		return WEFT_TABLE_PENDING;
-	}
 	memcpy(t->base + offset, table, table->bytes);
-	offset += table->bytes + WEFT_TABLE_ALIGN - 1;
-	offset -= offset % WEFT_TABLE_ALIGN;
-	if (offset > t->bytes)
-		offset = t->bytes;
-	table = (const void *)(t->base + t->used);
-	t->used = offset;
-	return (uint64_t)((const uint8_t *)table - t->base);
+	end -= end % WEFT_TABLE_ALIGN;
+	t->used = end < t->bytes ? end : t->bytes;
+	return offset;
 }
 
 const struct unwind_table *tables_at(const struct tables *t, uint64_t offset)

@@ -16,7 +16,6 @@
  *   frame_scan.c    a frame where tables fail
  *   jit.c           code that lies in no file
  *   jit_file.c      perf maps and jitdumps
- *   held.c          what waits for names
  *   own_frames.c    weft's own frames, hidden
  */
 #ifndef WEFT_COLLECTOR_WALK_ROOM_H

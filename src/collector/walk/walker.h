@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walker thread: between the drain thread and the worker. Looks at mappings, publishes
- * module maps and tables, walks stacks; hands on everything else as it comes, so that all
- * stays in order. Samples of a process whose jitdump is late wait here for their names (held.h).
+ * The walker thread: between the drain thread and the worker. Looks at mappings, publishes module
+ * maps and tables, walks stacks; hands on everything else as it comes, so that all stays in order.
+ * Batches of a process whose code has no names yet (jit_is_late()) wait here, in the order in which
+ * they came, until the process or the chunk ends, or they become too many.
  *
- * Nothing here reads DWARF or writes the file: samples leave their rings and mappings are
- * looked at in time, however long the worker takes. Of a process, mappings, snapshots and
- * JIT code are the walker's; what it hands on refers to nothing of these that could go or
- * change (walking.h). It is done with a process when it has handed on BATCH_CLOSE.
+ * Nothing here reads DWARF or writes the file, so samples leave their rings, and mappings are
+ * looked at, in time, however long the worker takes. Mappings, snapshots and JIT code of a process
+ * are the walker's; what it hands on refers to nothing of these that could go or change
+ * (walking.h). It is done with a process when it has handed on BATCH_CLOSE.
  */
 #ifndef WEFT_COLLECTOR_WALKER_H
 #define WEFT_COLLECTOR_WALKER_H
 
 #include "collector/process/queue.h"
-#include "collector/walk/held.h"
 #include "collector/walk/walking.h"
+
+/* Batches that wait for names. */
+struct held {
+	struct batch *first, **last;
+	size_t bytes;
+};
 
 struct walker {
 	struct queue *in, *out;

@@ -36,7 +36,7 @@ int process_new(struct process **out, pid_t pid)
 	if (!p)
 		return rc;
 	p->root_fd = p->proc_fd = -1;
-	p->walk = process_walk_new();
+	p->walk = calloc(1, sizeof(*p->walk));
 	p->work = work_new();
 	if (p->walk && p->work)
 		rc = process_meet(p, pid);
