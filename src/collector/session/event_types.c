@@ -97,16 +97,19 @@ static int is_given_field(const char *name)
 struct texts {
 	const char *at;
 	uint32_t bytes;
+	int is_passed; /* a place lay outside */
 };
 
-/* NULL: it lies outside. */
-static const char *text_at(const struct texts *t, uint32_t place)
+static const char *text_at(struct texts *t, uint32_t place)
 {
-	return place < t->bytes ? t->at + place : NULL;
+	if (place < t->bytes)
+		return t->at + place;
+	t->is_passed = 1;
+	return "";
 }
 
 static int event_types_read_head(struct event_type *t, const struct weft_event_type_head *head,
-				 const struct texts *texts)
+				 struct texts *texts)
 {
 	t->flags = head->flags & TYPE_FLAGS;
 	t->name = text_at(texts, head->name);
@@ -116,13 +119,12 @@ static int event_types_read_head(struct event_type *t, const struct weft_event_t
 	t->threshold = text_at(texts, head->threshold);
 	t->throttle = text_at(texts, head->throttle);
 	t->select = text_at(texts, head->select);
-	return t->name && t->label && t->description && t->category && t->threshold &&
-	       t->throttle && t->select && event_types_is_type_name(t->name) &&
+	return !texts->is_passed && event_types_is_type_name(t->name) &&
 	       !event_types_is_reserved(t->name);
 }
 
 static int read_field(struct event_type *t, const struct weft_event_type_field *from,
-		      const struct texts *texts)
+		      struct texts *texts)
 {
 	struct event_field *f = &t->field[t->field_count];
 
@@ -130,7 +132,7 @@ static int read_field(struct event_type *t, const struct weft_event_type_field *
 	f->label = text_at(texts, from->label);
 	f->description = text_at(texts, from->description);
 	f->content = from->content & CONTENTS;
-	if (!f->name || !f->label || !f->description || from->kind == 0 || from->kind >= KINDS)
+	if (texts->is_passed || from->kind == 0 || from->kind >= KINDS)
 		return 0;
 	f->kind = (enum weft_event_kind)from->kind;
 	if (strlen(f->name) > EVENT_NAME_MAX || is_given_field(f->name) ||
@@ -162,8 +164,8 @@ static int event_types_read_all(struct event_type *t, const struct weft_event_ty
 {
 	const uint8_t *at = t->data + head->head_bytes;
 	struct texts texts = {
-		(const char *)at + (size_t)head->field_bytes * head->field_count,
-		head->text_bytes,
+		.at = (const char *)at + (size_t)head->field_bytes * head->field_count,
+		.bytes = head->text_bytes,
 	};
 
 	if (!event_types_read_head(t, head, &texts))

@@ -6,7 +6,6 @@
 #include "base/event_row.h"
 #include "base/recording.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

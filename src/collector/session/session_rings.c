@@ -7,7 +7,6 @@
 #include "collector/session/session_private.h"
 
 #include "base/ring_consumer.h"
-#include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "elf/module.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * Programs map pieces of their own file once more: V8 puts its built-in functions near the

@@ -143,12 +143,10 @@ struct unwind_table *table_cache_load(struct table_cache *c, struct elf_module *
 		return NULL;
 	if (table_cache_is_ours(fd, &st))
 		table = table_cache_read_table(fd, &st, &wanted);
-	if (table) {
+	if (table)
 		table_cache_touch(fd, &st);
-		c->hits++;
-	} else {
+	else
 		unlinkat(c->fd, name, 0);
-	}
 	close(fd);
 	return table;
 }
@@ -283,7 +281,6 @@ int table_cache_save(struct table_cache *c, struct elf_module *m, const struct u
 		unlinkat(c->fd, temporary, 0);
 		return rc;
 	}
-	c->saved++;
 	c->written += sizeof(head) + table->bytes;
 	if (c->written > c->bytes_max / 4)
 		trim(c);

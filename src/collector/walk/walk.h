@@ -15,7 +15,6 @@
  *   map_publish.c   the map that handlers read
  *   frame_scan.c    a frame where tables fail
  *   jit.c           code that lies in no file
- *   jit_file.c      perf maps and jitdumps
  *   own_frames.c    weft's own frames, hidden
  */
 #ifndef WEFT_COLLECTOR_WALK_ROOM_H
