@@ -52,8 +52,8 @@ static struct process *make_process(void)
 		abort();
 	close(p->proc_fd);
 	p->proc_fd = -1;
-	free(p->first_maps);
-	p->first_maps = NULL;
+	free(p->walk->first_maps);
+	p->walk->first_maps = NULL;
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();

@@ -79,8 +79,8 @@ static struct process *make_process(uint64_t choice)
 		abort();
 	close(p->proc_fd); /* from here on it tells of itself what it likes */
 	p->proc_fd = -1;
-	free(p->first_maps);
-	p->first_maps = choice & 1 ? NULL : maps_text(&p->first_maps_bytes);
+	free(p->walk->first_maps);
+	p->walk->first_maps = choice & 1 ? NULL : maps_text(&p->walk->first_maps_bytes);
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();

@@ -43,8 +43,8 @@ static int carrier_take_mapping(void *arg, struct proc_map *map)
 		c->address = map->start;
 		c->end = map->end;
 		c->inode = map->inode;
-	} else if (map->path[0] == '/' && is_library(map->path)) {
-		c->way = CARRIER_LOADED; /* which find_way() tells more exactly */
+	} else if (map->path[0] == '/') {
+		c->has_library |= is_library(map->path);
 	}
 	return 0;
 }
@@ -161,8 +161,10 @@ static int executable_needs(int proc_fd)
 	return found;
 }
 
-static enum carrier_way find_way(int proc_fd)
+static enum carrier_way find_way(const struct carrier *c, int proc_fd)
 {
+	if (!c->has_library)
+		return CARRIER_STATIC;
 	if (executable_needs(proc_fd))
 		return CARRIER_LINKED;
 	return environment_preloads(proc_fd) ? CARRIER_PRELOADED : CARRIER_LOADED;
@@ -189,8 +191,7 @@ static int carrier_read(struct carrier *c, int proc_fd)
 		read_mapped_header(c);
 	if ((!c->address && c->fd < 0) || is_collector(c))
 		return -ENOENT;
-	if (c->way != CARRIER_STATIC)
-		c->way = find_way(proc_fd);
+	c->way = find_way(c, proc_fd);
 	return 0;
 }
 

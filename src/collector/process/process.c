@@ -62,7 +62,6 @@ int process_meet(struct process *p, pid_t pid)
 		return -errno;
 	take_stat(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	p->first_maps = proc_read_all(p->proc_fd, "maps", &p->first_maps_bytes);
 	p->command_line = process_command_line(p->proc_fd);
 	process_read_command(p);
 	return 0;
@@ -155,9 +154,6 @@ void process_leave(struct process *p)
 	p->base = NULL;
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);
-	free(p->first_maps);
-	free(p->first_environ);
-	p->first_maps = p->first_environ = NULL;
 }
 
 void process_forget(struct process *p)

@@ -88,11 +88,6 @@ struct process {
 	struct libraries *told;         /* atomic: the walker's newest list; the worker takes it */
 	enum samples_choice wall_asked; /* atomic, set by the drain thread: of the wall engine */
 
-	char *first_maps; /* text read before the target was answered; NULL = unreadable */
-	size_t first_maps_bytes;
-	char *first_environ; /* likewise, if the recording is to have it */
-	size_t first_environ_bytes;
-
 	struct process_walk *walk; /* the walker's part (collector/walk/process_walk.h) */
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */
 };

@@ -220,7 +220,8 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 		return rc;
 	p->inside_pid = hello->pid;
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
-		p->first_environ = proc_read_all(p->proc_fd, "environ", &p->first_environ_bytes);
+		p->work->first_environ =
+			proc_read_all(p->proc_fd, "environ", &p->work->first_environ_bytes);
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */

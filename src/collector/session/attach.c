@@ -112,22 +112,25 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 {
 	enum attach_verdict verdict;
 	struct carrier c;
+	int rc = carrier_look(&c, t->pid);
 	long group;
 
-	t->error = carrier_look(&c, t->pid);
-	if (t->error == -ESRCH)
+	if (rc == -ESRCH)
 		return ATTACH_GONE;
-	if (t->error == -EACCES)
+	if (rc == -EACCES)
 		return ATTACH_DENIED;
 	group = carrier_status_number(t->pid, "Tgid");
-	t->other = (pid_t)group;
-	if (group > 0 && group != t->pid)
+	if (group > 0 && group != t->pid) {
+		t->other = (pid_t)group;
 		return ATTACH_THREAD;
-	if (t->error && t->error != -ENOENT)
+	}
+	if (rc && rc != -ENOENT) {
+		t->error = rc;
 		return ATTACH_FAILED;
+	}
 	if (carrier_is_near(t->pid) == 0)
 		return ATTACH_NAMESPACE;
-	if (t->error)
+	if (rc)
 		return process_is_32_bit(t->pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
 	if (carrier_state(&c) == CARRIER_FORKED) {
 		t->other = c.header.pid;

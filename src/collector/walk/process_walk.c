@@ -19,6 +19,8 @@ void process_walk_release(struct process_walk *w)
 {
 	if (!w)
 		return;
+	free(w->first_maps);
+	w->first_maps = NULL;
 	maps_free(&w->maps);
 	loads_free(&w->loads);
 	jit_free(w->jit);
@@ -109,14 +111,14 @@ void process_look_libraries(struct process *p)
 static void process_walk_look(struct process *p)
 {
 	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
-	size_t bytes = p->first_maps_bytes;
-	char *text = p->first_maps;
+	size_t bytes = p->walk->first_maps_bytes;
+	char *text = p->walk->first_maps;
 
 	if (text) {
 		epoch = 0;
 		now_ns = p->opened_ns;
 	}
-	p->first_maps = NULL;
+	p->walk->first_maps = NULL;
 	p->walk->maps.looked_ns = now_ns;
 	if (!text && !p->walk->told_by_log)
 		text = process_read_own(p, "maps", &bytes);
@@ -144,7 +146,7 @@ int process_look(struct process *p, uint64_t now_ns)
 	if (p->walk->look_credit_ns > LOOK_CREDIT_NS)
 		p->walk->look_credit_ns = LOOK_CREDIT_NS;
 	p->walk->looked_ns = now_ns;
-	if (!p->first_maps && p->walk->look_credit_ns <= 0) {
+	if (!p->walk->first_maps && p->walk->look_credit_ns <= 0) {
 		process_walk_read_log(p);
 		return (int)(p->walk->maps.generation - before);
 	}

@@ -14,6 +14,9 @@
 struct jit;
 
 struct process_walk {
+	char *first_maps; /* read before the process was answered; NULL: it could not be read, or
+			     has been taken */
+	size_t first_maps_bytes;
 	struct maps maps;
 	uint64_t looked_ns;
 	int64_t look_credit_ns; /* time that looking may take now */

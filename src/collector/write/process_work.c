@@ -40,6 +40,8 @@ int process_new(struct process **out, pid_t pid)
 	p->work = work_new();
 	if (p->walk && p->work)
 		rc = process_meet(p, pid);
+	if (rc == 0)
+		p->walk->first_maps = proc_read_all(p->proc_fd, "maps", &p->walk->first_maps_bytes);
 	if (rc) {
 		process_free(p);
 		return rc;
@@ -65,6 +67,8 @@ void process_release(struct process *p)
 {
 	if (p->work) {
 		forget_threads(p);
+		free(p->work->first_environ);
+		p->work->first_environ = NULL;
 		free(p->work->classes);
 		p->work->classes = NULL;
 		dictionary_free(p->work->dictionary);
