@@ -25,7 +25,7 @@
 #define HUGETLBFS_MAGIC 0x958458f6
 #endif
 
-/* Of huge pages none may be left when it is touched: that would be our SIGBUS. */
+/* Not of huge pages: where none is left, touching the memory is a SIGBUS. */
 static int is_plain_memfd(int fd, struct stat *st)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -52,8 +52,8 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
 	return layout->features & WEFT_FEATURE_RUNTIME_MADE ? 0 : -EPROTO;
 }
 
-/* Its descriptor, as the process has it; where it has closed that, its mapping, which only
- * the privileged may open. */
+/* Through the process's descriptor; where that is closed, through its mapping, which only the
+ * privileged may open. */
 static int open_session(const struct carrier *c)
 {
 	char path[80];
@@ -83,7 +83,7 @@ static uint64_t attach_start_of(pid_t pid)
 	return stat_number(text, STAT_START_TIME);
 }
 
-/* Checked on a descriptor of our own, so that it is the very file that is mapped later. */
+/* Checks a descriptor of our own, so that the very file that was checked is mapped later. */
 static enum attach_verdict take_session(struct attach_target *t, const struct carrier *c)
 {
 	int rc;
@@ -102,7 +102,7 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	if (flock(t->fd, LOCK_EX | LOCK_NB) == 0)
 		return ATTACH_FINE;
 	t->error = -errno;
-	/* It has locked the session, and may not have written itself into it yet. */
+	/* Who has locked the session may not have stored its pid there yet. */
 	if (t->other <= 0 || (kill(t->other, 0) && errno == ESRCH))
 		t->other = 0;
 	return t->error == -EWOULDBLOCK ? ATTACH_RECORDED : ATTACH_FAILED;

@@ -25,7 +25,7 @@ enum attach_verdict {
 	ATTACH_THREAD,       /* a thread; other = its process */
 	ATTACH_DENIED,       /* may not be looked at: another user's */
 	ATTACH_NO_WEFT,      /* carries no runtime */
-	ATTACH_32_BIT,       /* nor could it */
+	ATTACH_32_BIT,       /* cannot carry one */
 	ATTACH_FORKED,       /* has no session of its own yet; other = whose it was forked from */
 	ATTACH_RECORDED,     /* other = who records it; 0: not known yet */
 	ATTACH_OVER,         /* was recorded from its start: it keeps no descriptor */

@@ -26,8 +26,8 @@ static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 	return limit.rlim_cur;
 }
 
-/* Bytes of address space that a session may take: 0 = no limit. With the tables an eighth
- * of what is left; the target maps as much of them as is left of that. */
+/* How many bytes a session may take of the process's address space: a sixteenth of what is left, as
+ * the tables may take as much again; 0 = there is no limit. */
 static uint64_t address_space(const struct process *p)
 {
 	uint64_t limit = limit_of(p->pid, RLIMIT_AS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's own last reading of its CPU clock, as its slot is closed: with the thread's end for
- * one that the worker has heard of, else as a word for whoever has seen it from outside. Anybody
- * may have written it: the worker believes what can be.
+ * The last reading that a thread took of its CPU clock, passed on when its slot is closed: in
+ * BATCH_THREAD_END if the worker has heard of the thread, else in BATCH_ACCOUNT, as the thread may
+ * have been seen from outside. The target may have stored anything; the worker checks it.
  */
 #include "collector/look/account.h"
 #include "collector/session/session_private.h"
@@ -41,8 +41,8 @@ void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns)
 		queue_push(q, account_words_batch(&s->ended, s->process, &head));
 }
 
-/* One that has ended keeps its clock until its parent has asked for it. Who it was is known by its
- * directory, which is nobody's afterwards. */
+/* A process that has ended keeps its clock until its parent has waited for it. After that the pid
+ * may be another's, and nothing can be opened in its directory any more. */
 void session_account_last(struct session *s, struct queue *q)
 {
 	struct account_head head = {.time_ns = clock_mono_ns()};

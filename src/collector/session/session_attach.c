@@ -27,7 +27,7 @@
 
 /* ---- slots */
 
-/* Written and head as they are between two appends, as far as that can be seen. */
+/* Reads both words as they are between two appends; after some tries, as they are. */
 static void session_attach_read_ring(const struct weft_slot *slot,
 				     const struct weft_ring_producer *p, uint64_t *written,
 				     uint64_t *head)
@@ -43,7 +43,8 @@ static void session_attach_read_ring(const struct weft_slot *slot,
 	}
 }
 
-/* A living thread's: its ring is emptied, and its books are balanced as they stand. */
+/* Skips what is in the ring of a living thread: it counts as delivered, so that the books balance.
+ */
 static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_counter stolen,
 				   const struct weft_ring_producer *p, struct weft_ring_consumer *c)
 {
@@ -79,7 +80,7 @@ static void take_live(struct session *s, uint32_t index, uint64_t seen)
 	s->open_threads++;
 }
 
-/* Its thread is gone, and what it left was another recording's. */
+/* The thread has ended, and what it left is an earlier recording's. */
 static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 {
 	uint64_t generation = WEFT_GENERATION_OF(seen);
@@ -93,7 +94,7 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 	return 1;
 }
 
-/* One that is being claimed this moment is waited for, but not for ever. */
+/* Waits for a thread that is claiming the slot at this moment, but not for ever. */
 static void take_slot(struct session *s, uint32_t index)
 {
 	const uint64_t *word = session_state(s, index);

@@ -52,13 +52,13 @@ static void read_counters(const uint64_t *from, uint64_t *to)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-/* Begun and not finished. */
+/* Appends that were begun and not finished. */
 static int64_t unfinished(const struct ledger *l)
 {
 	return (int64_t)(l->attempted - l->written - (l->lost - l->stolen));
 }
 
-/* Written and not taken. */
+/* Records that were written and not taken out. */
 static int64_t left(const struct ledger *l)
 {
 	return (int64_t)(l->written - l->delivered - l->refused - l->stolen);
@@ -88,8 +88,8 @@ static int has_changed(const uint64_t *counters, enum weft_counter counter, uint
 	return __atomic_load_n(&counters[counter], __ATOMIC_RELAXED) != seen;
 }
 
-/* Of a thread that runs: again, when another record began meanwhile, or its stores are seen
- * in another order than it made them. */
+/* The thread may be running: all is read again if it began another record meanwhile, or if its
+ * stores were seen in another order than it made them. */
 static void read_books(const struct weft_slot *slot, const struct slot_reader *reader,
 		       struct books *b)
 {
@@ -117,8 +117,8 @@ static void add_books(const struct books *b, struct session_counts *out)
 	out->events_delivered += b->events.delivered;
 }
 
-/* Of a thread that runs, or was killed at any step: @most may be in its hands, and what it wrote
- * is still there. */
+/* Of a thread that runs, or was killed at any step: what is in its ring, and up to @most records
+ * that it has begun. */
 static uint64_t pending(const struct ledger *l, int64_t most)
 {
 	uint64_t sum = left(l) > 0 ? (uint64_t)left(l) : 0;
@@ -213,7 +213,7 @@ static void add_slot(const struct session *s, uint32_t index, struct session_cou
 	add_pending(&b, out);
 }
 
-/* More than the sum of all can be only if the target lies, or frees its slots itself. */
+/* The earlier sum is the larger one only if the target lies, or frees its slots itself. */
 static void session_books_take_away(uint64_t *from, uint64_t before)
 {
 	*from -= before < *from ? before : *from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draining a session: slot by slot, dead ones back to FREE. What is in a slot's rings becomes
- * batches in session_rings.c.
+ * Draining a session, slot by slot; slots whose threads have ended become FREE again.
+ * session_rings.c makes batches of what is in a slot's rings.
  *
  * The state word says who may do what (abi/session.h): a LIVE slot is held while records are
  * taken from it, so that nobody else begins with it meanwhile; a DEAD one is taken into
@@ -63,7 +63,7 @@ void session_mark(struct session *s, uint32_t index)
 	__atomic_fetch_or(&s->base->fresh[block / 64], UINT64_C(1) << block % 64, __ATOMIC_RELAXED);
 }
 
-/* From the ring's start again. */
+/* The counts go on, but the new owner's ring begins at 0. */
 static struct ring_tally tally_on(const struct ring_tally *before, const struct weft_slot *slot,
 				  enum weft_counter stolen)
 {
@@ -74,7 +74,8 @@ static struct ring_tally tally_on(const struct ring_tally *before, const struct 
 	};
 }
 
-/* A generation not met before. Its books go on where those of a stolen one ended. */
+/* Begins the books of a generation that was not met before. If its thread has stolen the slot, the
+ * books of the one before, which were not closed, go on. */
 static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 			 const struct weft_slot *slot)
 {
@@ -96,7 +97,6 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	s->open_threads++;
 }
 
-/* Give the memory back of everything above @from. */
 void session_punch(struct session *s, uint32_t index, uint32_t from)
 {
 	uint64_t at = s->layout.slots_offset + index * s->layout.slot_stride;
@@ -121,7 +121,7 @@ void session_free_slot(struct session *s, uint32_t index, uint64_t from)
 		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
 }
 
-/* The slot is in DRAINING and its ring empty: close the books and give it back. */
+/* The slot is in DRAINING and its rings are empty: the books are closed, and it is given back. */
 static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
@@ -136,7 +136,7 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 	session_free_slot(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
 }
 
-/* In DRAINING: all of it, in as many passes as the queue asks for. */
+/* The slot is in DRAINING: it is emptied, in several passes if the queue is full. */
 static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 			struct weft_slot *slot)
 {
@@ -152,7 +152,7 @@ static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 	end_slot(pass, index, slot);
 }
 
-/* Nothing new costs two loads, and the owner nothing. model: HOLD .. LET_GO */
+/* Where there is nothing new this costs two loads, and the owner nothing. model: HOLD .. LET_GO */
 static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
@@ -167,7 +167,7 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
 }
 
-/* The process is gone: whose slot this was going to be has nothing in its ring yet. */
+/* The process is gone, and the thread that was claiming the slot has written nothing yet. */
 static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	session_end_thread(pass, index);
@@ -221,7 +221,7 @@ static void drain_fresh(struct pass *pass, uint32_t high)
 	}
 }
 
-static void drain_all(struct pass *pass, uint32_t high)
+static void drain_every_slot(struct pass *pass, uint32_t high)
 {
 	struct session *s = pass->session;
 
@@ -245,7 +245,7 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS)
 		drain_fresh(&pass, high);
 	else
-		drain_all(&pass, high);
+		drain_every_slot(&pass, high);
 	session_account_tell(s, q, pass.now_ns);
 	return pass.result;
 }

@@ -47,7 +47,7 @@ static void show_types(const struct session *s)
 			show_type(s, s->events.type[i]);
 }
 
-/* Of weft's own. */
+/* Of a row of samples. */
 static void session_events_show_flags(const struct session *s, uint32_t number, uint32_t flags)
 {
 	if (s->events.is_off)
@@ -119,7 +119,7 @@ static const struct event_type *known_type(const struct session *s, uint32_t num
 	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number] : NULL;
 }
 
-/* Off from now on, so that the program makes no events that nobody takes. */
+/* The type is off from now on, so that the program makes no events that nobody takes. */
 static void refuse_type(struct session *s, uint32_t number)
 {
 	s->events.types_refused++;
@@ -166,7 +166,7 @@ void session_events_read(struct session *s)
 
 	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
 		return;
-	/* That it is malformed the worker counts, who reads it too. */
+	/* The worker reads the log, too, and counts that it is malformed. */
 	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
 		     &s->events.log_position, session_events_take_type, s))
 		s->events.log_position = s->layout.dict_bytes;
@@ -288,7 +288,7 @@ void session_events_clock(struct session *s)
 
 /* ---- changes */
 
-/* A select that cannot be is told, though it changes nothing: it is all, and may have been. */
+/* A select that there is not acts as "all", and is told even if that is what it was before. */
 static void set_samples(struct session *s, struct queue *q,
 			void (*changed)(void *arg, const char *name), void *arg)
 {
@@ -321,7 +321,8 @@ static int session_events_set_type(struct session *s, struct queue *q, struct ev
 	return has_changed;
 }
 
-/* The text first: a type that is enrolled this moment has it, or is met here. */
+/* The text is published first: a type that is being registered reads it, or is in the log by now.
+ */
 int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
 		       void (*changed)(void *arg, const char *name), void *arg)
 {

@@ -62,8 +62,8 @@ static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given
 }
 
 /*
- * What the slot says is looked at each time. What only /proc knows ever less often: threads are
- * named soon after their start, some later.
+ * The slot is looked at each time. /proc is read ever less often, as most threads get their name
+ * soon after their start.
  */
 static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 			 const struct weft_slot *slot)
@@ -147,10 +147,11 @@ static int session_rings_is_refused(struct slot_ring *ring, void *at, struct ses
 	return 1;
 }
 
-/* No record is kept that is shorter. */
+/* The shortest record. */
 #define RECORD_MIN sizeof(struct weft_event_record)
 
-/* How much a batch of @pending bytes of the ring can become, and one record more. */
+/* What a batch of @pending bytes of the ring can need, with what stands before each record, and
+ * one record more. */
 static size_t batch_room(const struct slot_ring *ring, uint64_t pending)
 {
 	return pending + (pending / RECORD_MIN + 1) * head_bytes(ring) + ring->record_max;
@@ -194,7 +195,7 @@ static void release_ring(struct slot_ring *ring)
 	ring_reader_release(&ring->reader);
 }
 
-/* Bytes that are new; a head that makes no sense is looked at, too. */
+/* Bytes that are new. A head that makes no sense counts as 1: reading refuses it. */
 static uint64_t pending_of(const struct slot_ring *ring)
 {
 	const struct ring_reader *r = &ring->reader;

@@ -109,7 +109,7 @@ void settings_text_free(struct settings_text *t)
 	*t = (struct settings_text){0};
 }
 
-/* Pairs with the reader in the program: a seq that is odd, or another afterwards, says again. */
+/* Pairs with the reader in the program, which reads again if seq is odd, or has changed. */
 void settings_text_publish(const struct settings_text *t, struct weft_event_text *to)
 {
 	uint64_t seq = __atomic_load_n(&to->seq, __ATOMIC_RELAXED) | 1;

@@ -53,7 +53,7 @@ int tsc_is_the_clock(void)
 	return strcmp(text, "tsc\n") == 0;
 }
 
-/* Every second one of the older half: what is far back needs fewer. */
+/* Keeps every second one of the older half: what is far back needs fewer. */
 static void thin_out(struct tsc_clock *c)
 {
 	size_t half = c->count / 2, kept = 0;
@@ -128,7 +128,7 @@ static size_t behind(const struct tsc_clock *c, uint64_t tsc)
 	return low;
 }
 
-/* Two neighbours may lie so near that what they are off by is the rate: an older one is better. */
+/* Between two neighbours, which may lie near, their errors would make the rate wrong. */
 static const struct tsc_anchor *some_time_before(const struct tsc_clock *c)
 {
 	size_t i = c->count - 1;

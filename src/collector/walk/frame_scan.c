@@ -79,7 +79,7 @@ static uint64_t frame_scan_plain(const struct frame_scan *s, uint64_t value)
 static enum call_kind call_before(const struct frame_scan *s, uint64_t ra, uint64_t *target)
 {
 	struct unwind_module module = {.table = NULL};
-	uint8_t code[CALL_BYTES + 1] = {0}; /* what follows a call is looked at, and not used */
+	uint8_t code[CALL_BYTES + 1] = {0}; /* one more: operand_bytes() may read it */
 
 	if (ra < CALL_BYTES || s->find(s->arg, ra - 1, &module) != 0)
 		return CALL_NONE;
@@ -144,7 +144,7 @@ static int is_by_frame_pointer(const struct frame_scan *s, const struct unwind_r
 			 rule->cfa_register == unwind_fp_register(s->machine));
 }
 
-/* {saved frame pointer, return address}, as the code before @above leaves it. */
+/* Can {saved frame pointer, return address} of a caller whose frame lies above @above be at @at? */
 static int points_to_a_pair(const struct frame_scan *s, uint64_t at, uint64_t above)
 {
 	uint64_t ra;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A look that finds nothing costs some microseconds; code that was written over in between is
+/* A look that finds nothing costs some microseconds. Code that is replaced between two looks is
  * taken for what was there before. */
 #define LOOK_PAUSE_NS UINT64_C(20000000)
 #define PORTION_BYTES (UINT64_C(16) << 20)
@@ -54,7 +54,7 @@ struct jit {
 	struct mapping marker; /* path is owned; NULL = none seen yet */
 	uint32_t maps_generation;
 	int has_code; /* there are mappings that can be nothing else */
-	int vain;     /* it was waited for names, and none came */
+	int vain;     /* names were waited for, and none came */
 	uint64_t looked_ns;
 	/* Set by jit_moment(). */
 	const struct maps *maps;
@@ -197,7 +197,7 @@ static int is_same_file(const struct source *s, const struct stat *st)
 	return s->device == st->st_dev && s->inode == st->st_ino;
 }
 
-/* A map that is there before the process has made any code. */
+/* A perf map that is older than the process is an earlier process's: what is in it is skipped. */
 static void note_older_map(struct jit *j)
 {
 	struct stat st;

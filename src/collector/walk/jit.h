@@ -28,7 +28,7 @@ struct jit;
 struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid);
 void jit_free(struct jit *j); /* takes NULL */
 
-/* Can there be JIT code in @m? What has no ELF file behind it. NULL: no. */
+/* Can there be JIT code in @m? In what has no ELF file behind it; not in NULL. */
 int jit_is_code(const struct mapping *m);
 
 /*
@@ -43,9 +43,9 @@ void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out);
 
 /*
- * Is it better to ask later? A jitdump is in a buffer of its writer until that is full; and of
- * code of which nothing is known yet, a file may tell when the process ends. Not for ever: not
- * after a jit_finish() that found nothing.
+ * Is it better to ask for names later? A jitdump stays in a buffer of its writer until that is
+ * full, and a process of whose code nothing is known yet may write a file when it ends. Not after a
+ * jit_finish() that found no names.
  */
 int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
 

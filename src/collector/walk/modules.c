@@ -208,7 +208,8 @@ static struct module_file *vdso_file(struct modules *m)
 	return m->vdso;
 }
 
-/* Bias of a mapping by the file's program headers; without one it is not of this file. */
+/* The bias, by the file's program headers. A mapping that they do not explain is not of this file.
+ */
 static int find_bias(struct mapping *one, const struct elf_module *module)
 {
 	uint64_t address;
@@ -279,7 +280,7 @@ const struct code *modules_code(struct modules *m, struct mapping *one)
 	return one->code;
 }
 
-/* The table is @own's from now on, unless the memfd takes it. */
+/* Takes over @own: it is freed if the memfd has room for a copy, else kept. */
 static void keep_table(struct modules *m, struct module_file *file, struct unwind_table *own)
 {
 	file->offset = tables_add(m->tables, own);
@@ -300,7 +301,8 @@ static struct unwind_table *build(struct modules *m, struct module_file *file)
 	return table;
 }
 
-/* Where the table of files like this one lies, 0 = nowhere yet; NULL: there is no telling. */
+/* Where the offset of the same table is noted, once another copy of this file has it (0 = not yet).
+ * NULL: the file has no build-id. */
 static uint64_t *table_known(struct modules *m, struct module_file *file)
 {
 	struct table_key key;

@@ -20,8 +20,8 @@ struct module_file {
 	const struct unwind_table *table; /* NULL: none, or not yet */
 	struct unwind_table *own;         /* the same, when the memfd had no room for it */
 	uint64_t offset;                  /* in the table memfd, or WEFT_TABLE_NONE, _PENDING */
-	uint8_t has_looked;               /* on the disk */
-	uint8_t has_tried;                /* a PENDING that stays so */
+	uint8_t has_looked;               /* for the table on disk */
+	uint8_t has_tried;                /* to build it: if offset is PENDING, it stays so */
 };
 
 /* Both outlive it. */

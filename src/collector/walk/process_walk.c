@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looking may take this part of the time, and so much at once. */
+/* Looking at mappings may take a fiftieth of the time, and so much at once. */
 #define LOOK_SHARE 50
 #define LOOK_CREDIT_NS 20000000
 
@@ -84,7 +84,7 @@ static void believe_the_log(struct process *p)
 		add_told(p, &p->walk->loads.module[i]);
 }
 
-/* What was told before and not taken yet is part of it. */
+/* A list that the worker has not taken yet goes into the new one. */
 static void tell_libraries(struct process *p, const char *text, size_t bytes)
 {
 	struct libraries *now = libraries_read(text, bytes);
@@ -107,7 +107,7 @@ void process_look_libraries(struct process *p)
 	free(text);
 }
 
-/* The epoch first: what is unloaded from now on makes it another. */
+/* The epoch is read first: what is unloaded from then on changes it. */
 static void process_walk_look(struct process *p)
 {
 	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
@@ -127,9 +127,8 @@ static void process_walk_look(struct process *p)
 		maps_update(&p->walk->maps, text, bytes);
 		if (p->walk->libraries_told != p->walk->maps.generation)
 			tell_libraries(p, text, bytes);
-	} else if (p->walk->maps.count ==
-		   0) { /* else it is ending, or another program: nothing is new */
-		believe_the_log(p);
+	} else if (p->walk->maps.count == 0) {
+		believe_the_log(p); /* else it is ending, or another program: nothing is new */
 	}
 	free(text);
 	p->walk->epoch = epoch;

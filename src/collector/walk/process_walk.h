@@ -48,7 +48,7 @@ int process_map_is_stale(const struct process *p);
  * the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
 
-/* Of the walker: looks which libraries there are now. */
+/* Reads which libraries there are now, and tells the worker. */
 void process_look_libraries(struct process *p);
 
 #endif

@@ -121,7 +121,7 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 	return NULL;
 }
 
-/* Its age is that of its last use; not at every use, for that would write to the disk. */
+/* Notes the use, by which the oldest files are found; once an hour, to write little to the disk. */
 static void table_cache_touch(int fd, const struct stat *st)
 {
 	if (time(NULL) - st->st_mtime > TOUCH_SECONDS)
@@ -215,7 +215,7 @@ static int compare_age(const void *a, const void *b)
 	return x->used < y->used ? -1 : x->used > y->used;
 }
 
-/* Others may do so too: what is gone already is gone. */
+/* Other collectors may be doing the same: a file that is gone already is no error. */
 static void trim(struct table_cache *c)
 {
 	struct listing l;

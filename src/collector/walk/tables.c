@@ -15,8 +15,8 @@
 #define BYTES_MIN (UINT64_C(1) << 20)
 #define PAGE UINT64_C(4096)
 
-/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS a quarter: the rest is
- * for sessions, threads and the recording. */
+/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS the tables take a quarter
+ * at most: the rest is for sessions, threads and the recording. */
 static uint64_t tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -79,7 +79,8 @@ void tables_close(struct tables *t)
 	*t = (struct tables){.fd = -1};
 }
 
-/* Memory that cannot be had is an error here, and would be a signal at the first store. */
+/* Reserves the memory: where there is none, that is an error here, and SIGBUS at the first store.
+ */
 static int has_memory(const struct tables *t, uint64_t bytes)
 {
 	return fallocate(t->fd, FALLOC_FL_KEEP_SIZE, (off_t)t->used, (off_t)bytes) == 0 ||

@@ -101,7 +101,7 @@ static struct batch *place_switch(struct walker *w, struct batch *b, size_t *roo
 	return walker_append(b, room, placed, placed->head.bytes);
 }
 
-/* An event, likewise: its head, its values as they are, its stack. */
+/* An event, likewise: its head, its values, its stack and its labels. */
 static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
 				 const struct checked_event *from, uint64_t now_ns)
 {
@@ -122,7 +122,7 @@ static struct batch *place_event(struct walker *w, struct batch *b, size_t *room
 	return b;
 }
 
-/* Likewise, of the records of an events ring. */
+/* The batch that takes the place of @raw, of the records of an events ring. */
 static struct batch *place_all(struct walker *w, const struct batch *raw)
 {
 	struct placed seen[PLACED_ROOM] = {{0}};
@@ -189,7 +189,7 @@ static struct batch *held_take(struct held *h, const struct process *process)
 	return b;
 }
 
-/* What waits, of @p or of all processes (NULL): now or never. */
+/* Walks what waits, of @p or of all processes (NULL), with the names that are there by now. */
 static void release_held(struct walker *w, const struct process *p)
 {
 	struct batch *b;
@@ -212,7 +212,7 @@ static void walker_notice(struct walker *w, const struct batch *b)
 			walking_notice(&w->walking, b->process, sample, now_ns);
 }
 
-/* Takes @b, samples, switches or a thread's end, over: what came before it goes before it. */
+/* Takes over @b: samples, events or a thread's end. What waits of that process stays before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
 	if (!jit_is_late(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
