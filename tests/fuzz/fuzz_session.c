@@ -11,7 +11,7 @@
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/process_walk.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/worker.h"
 
 #include <fcntl.h>

@@ -47,6 +47,7 @@ struct source {
 
 struct jit {
 	struct jit_owner owner;
+	const struct maps *maps;
 	struct jit_code *code;
 	struct source map, dump;
 	struct jit_map map_reader;
@@ -57,7 +58,6 @@ struct jit {
 	int vain;     /* names were waited for, and none came */
 	uint64_t looked_ns;
 	/* Set by jit_moment(). */
-	const struct maps *maps;
 	size_t *budget;
 	uint64_t time_ns, now_ns;
 };
@@ -212,12 +212,13 @@ static void note_older_map(struct jit *j)
 	close(fd);
 }
 
-struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid)
+struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct maps *maps)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
+	j->maps = maps;
 	jit_owner_read(&j->owner, root_fd, proc_fd, inside_pid);
 	note_older_map(j);
 	return j;
@@ -286,8 +287,10 @@ static int has_no_file(const struct mapping *m)
 	       strncmp(m->path, "/memfd:", 7) == 0;
 }
 
-static void look_at_mappings(struct jit *j, const struct maps *maps)
+static void look_at_mappings(struct jit *j)
 {
+	const struct maps *maps = j->maps;
+
 	if (j->maps_generation == maps->generation)
 		return;
 	j->maps_generation = maps->generation;
@@ -308,7 +311,7 @@ static int look_at_dump(struct jit *j)
 	int64_t rc;
 	int fd;
 
-	look_at_mappings(j, j->maps);
+	look_at_mappings(j);
 	if (!j->marker.path || j->dump.given_up)
 		return 0;
 	fd = open_marked(&j->owner, &j->marker, &st);
@@ -334,12 +337,10 @@ static void look_in_time(struct jit *j)
 		jit_look(j);
 }
 
-void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
-		uint64_t now_ns)
+void jit_moment(struct jit *j, size_t *budget, uint64_t time_ns, uint64_t now_ns)
 {
 	if (!j)
 		return;
-	j->maps = maps;
 	j->budget = budget;
 	j->time_ns = time_ns;
 	j->now_ns = now_ns;
@@ -347,7 +348,7 @@ void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
 
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out)
 {
-	if (!j || !j->maps)
+	if (!j)
 		return -ENOENT;
 	look_in_time(j);
 	return j->code ? jit_code_find(j->code, pc, j->time_ns, out) : -ENOENT;
@@ -358,25 +359,25 @@ static int has_names(const struct jit *j)
 	return j->code && jit_code_count(j->code) > 0;
 }
 
-int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
+int jit_is_late(struct jit *j, size_t *budget, uint64_t now_ns)
 {
 	if (!j)
 		return 0;
-	look_at_mappings(j, maps);
+	look_at_mappings(j);
 	if (j->marker.path)
 		return !j->dump.given_up && !j->dump_reader.closed;
 	if (!j->has_code || j->vain || j->map.given_up)
 		return 0;
-	jit_moment(j, maps, budget, now_ns, now_ns);
+	jit_moment(j, budget, now_ns, now_ns);
 	look_in_time(j);
 	return !has_names(j);
 }
 
-void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
+void jit_finish(struct jit *j, size_t *budget, uint64_t now_ns)
 {
 	if (!j)
 		return;
-	jit_moment(j, maps, budget, now_ns, now_ns);
+	jit_moment(j, budget, now_ns, now_ns);
 	while (look_at_map(j))
 		;
 	while (look_at_dump(j))

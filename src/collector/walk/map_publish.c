@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Module map snapshots out of mappings: see map_publish.h. */
-#include "collector/walk/map_publish.h"
-
+/* Module map snapshots out of mappings: see process_walk.h. */
+#include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "elf/module.h"
 

@@ -29,7 +29,7 @@ void process_walk_release(struct process_walk *w)
 
 int process_walk_jit(struct process *p)
 {
-	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid, &p->walk->maps);
 	return p->walk->jit ? 0 : -ENOMEM;
 }
 

@@ -12,6 +12,8 @@
 #include "collector/process/snapshot.h"
 
 struct jit;
+struct modules;
+struct tables;
 
 struct process_walk {
 	char *first_maps; /* read before the process was answered; NULL: it could not be read, or
@@ -50,5 +52,10 @@ int process_look(struct process *p, uint64_t now_ns);
 
 /* Reads which libraries there are now, and tells the worker. */
 void process_look_libraries(struct process *p);
+
+/* In map_publish.c. What the process's handlers walk by: if its mappings or its epoch have changed
+ * since the newest snapshot, one at once, with the tables that are there already, and another when
+ * the rest is built. */
+void map_publish(struct modules *modules, const struct tables *tables, struct process *p);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walker thread: see walker.h. */
-#include "collector/walk/walker.h"
+/* The walker thread: see walk.h. */
+#include "collector/walk/walk.h"
 
 #include "collector/look/wall.h"
 #include "collector/process/clock.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/process_walk.h"
 
 #include <errno.h>
@@ -195,8 +194,7 @@ static void release_held(struct walker *w, const struct process *p)
 	struct batch *b;
 
 	while ((b = held_take(&w->held, p))) {
-		jit_finish(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
-			   clock_mono_ns());
+		jit_finish(b->process->walk->jit, &w->walking.jit_budget, clock_mono_ns());
 		hand_on(w, b);
 	}
 }
@@ -215,8 +213,7 @@ static void walker_notice(struct walker *w, const struct batch *b)
 /* Takes over @b: samples, events or a thread's end. What waits of that process stays before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
-	if (!jit_is_late(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
-			 clock_mono_ns())) {
+	if (!jit_is_late(b->process->walk->jit, &w->walking.jit_budget, clock_mono_ns())) {
 		release_held(w, b->process);
 		hand_on(w, b);
 		return;

@@ -4,7 +4,6 @@
 
 #include "collector/walk/frame_scan.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/process_walk.h"
 #include "elf/module.h"
 
@@ -387,7 +386,7 @@ static void walking_walk(struct walking *s, struct process *p, const struct capt
 		.check = w.check,
 		.scanned = w.scanned,
 	};
-	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, stack->time_ns, now_ns);
+	jit_moment(p->walk->jit, &s->jit_budget, stack->time_ns, now_ns);
 	for (size_t i = 0; i < count; i++)
 		frame[i] = walking_resolve(&w, w.lookup[i], jits, &out->jit_count);
 	memcpy(&frame[count], jits, out->jit_count * sizeof(*jits));
@@ -444,7 +443,7 @@ static void walking_look_up(struct walking *s, struct process *p,
 		return;
 	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
 		look_again(&w, now_ns);
-	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, record->end_ns, now_ns);
+	jit_moment(p->walk->jit, &s->jit_budget, record->end_ns, now_ns);
 	out->site = walking_resolve(&w, record->addr, &out->jit, &jits);
 }
 

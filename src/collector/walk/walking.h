@@ -165,4 +165,8 @@ const uint8_t *walking_event(struct walking *s, struct process *p,
 void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		    uint64_t now_ns);
 
+/* In own_frames.c. Sets hidden[i] to 1 for each frame from @first on that is to be left out, leaf
+ * first; the rest to 0. Returns how many are hidden. @hidden: one byte a frame of the stack. */
+size_t own_frames_hide(const struct walked_stack *stack, size_t first, uint8_t *hidden);
+
 #endif

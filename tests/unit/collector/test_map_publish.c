@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of processes with more mappings than one holds. */
-#include "collector/walk/map_publish.h"
 
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
+#include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 

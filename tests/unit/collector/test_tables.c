@@ -2,7 +2,6 @@
 /* The table memfd: sealed, append-only, full, and where limits forbid it. */
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "collector/walk/tables.h"
