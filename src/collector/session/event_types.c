@@ -326,41 +326,31 @@ static size_t stack_bytes(const uint8_t *at, size_t left)
 	return bytes >= 0 && sizeof(s) + (size_t)bytes <= left ? sizeof(s) + (size_t)bytes : 0;
 }
 
-int event_parts(const struct event_type *t, const struct weft_event_record *record,
-		struct event_parts *out)
+/* Takes a part of @bytes off the record; -EBADMSG: there is none. */
+static int take_part(const uint8_t **at, size_t *left, size_t bytes)
 {
-	const uint8_t *at = (const uint8_t *)(record + 1);
+	*at += bytes;
+	*left -= bytes;
+	return bytes ? 0 : -EBADMSG;
+}
+
+int64_t event_values_bytes(const struct event_type *t, const struct weft_event_record *record)
+{
+	const uint8_t *values = (const uint8_t *)(record + 1), *at = values;
 	size_t left = record->record.bytes - sizeof(*record);
-	struct event_parts parts = {.values = at};
+	int64_t bytes;
 
-	for (size_t i = 0; i < t->field_count; i++) {
-		size_t bytes = value_bytes(t->field[i].kind, at, left);
-
-		if (!bytes)
+	for (size_t i = 0; i < t->field_count; i++)
+		if (take_part(&at, &left, value_bytes(t->field[i].kind, at, left)))
 			return -EBADMSG;
-		at += bytes;
-		left -= bytes;
-	}
-	parts.values_bytes = (size_t)(at - parts.values);
-	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
-		parts.context_bytes = event_types_context_bytes(at, left);
-		if (!parts.context_bytes)
-			return -EBADMSG;
-		parts.context = (const void *)at;
-		at += parts.context_bytes;
-		left -= parts.context_bytes;
-	}
-	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
-		parts.stack_bytes = stack_bytes(at, left);
-		if (!parts.stack_bytes)
-			return -EBADMSG;
-		parts.stack = (const void *)at;
-		left -= parts.stack_bytes;
-	}
-	if (left)
+	bytes = at - values;
+	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT &&
+	    take_part(&at, &left, event_types_context_bytes(at, left)))
 		return -EBADMSG;
-	*out = parts;
-	return 0;
+	if (record->record.flags & WEFT_EVENT_HAS_STACK &&
+	    take_part(&at, &left, stack_bytes(at, left)))
+		return -EBADMSG;
+	return left ? -EBADMSG : bytes;
 }
 
 struct event_value event_value_next(enum weft_event_kind kind, const uint8_t **at)

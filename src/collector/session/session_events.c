@@ -6,6 +6,7 @@
 #include "base/event_row.h"
 #include "base/recording.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,8 +366,8 @@ static int convert_times(const struct session *s, const struct weft_event_record
 enum record_fault session_event_fault(struct checked_event *event, struct session *s)
 {
 	const struct weft_event_record *r = (const void *)event->record;
-	struct event_parts parts;
 	const struct event_type *t;
+	int64_t bytes;
 
 	if (r->record.bytes < sizeof(*r))
 		return RECORD_MALFORMED;
@@ -375,8 +376,9 @@ enum record_fault session_event_fault(struct checked_event *event, struct sessio
 		session_events_read(s);
 		t = known_type(s, r->record.rsv);
 	}
-	if (!t || event_parts(t, r, &parts) || !convert_times(s, r, event))
+	bytes = t ? event_values_bytes(t, r) : -EBADMSG;
+	if (bytes < 0 || !convert_times(s, r, event))
 		return RECORD_MALFORMED;
-	event->values_bytes = parts.values_bytes;
+	event->values_bytes = (uint64_t)bytes;
 	return fault_of_time(event->end_ns, s);
 }

@@ -140,21 +140,20 @@ static size_t map_publish_once(struct modules *modules, const struct tables *tab
 	return pending;
 }
 
-/* Every table that can be built is built by now: those that are missing found no room. */
-static void map_publish_count_refused(struct process *p, size_t refused)
-{
-	if (refused > p->walk->tables_refused)
-		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
-}
-
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
+	size_t refused;
+
 	if (!p->walk->snapshots.header ||
 	    (p->walk->snapshots.number && p->walk->published == p->walk->maps.generation &&
 	     p->walk->published_epoch == p->walk->epoch))
 		return;
 	p->walk->published = p->walk->maps.generation;
 	p->walk->published_epoch = p->walk->epoch;
-	if (map_publish_once(modules, tables, p, 1))
-		map_publish_count_refused(p, map_publish_once(modules, tables, p, 0));
+	if (!map_publish_once(modules, tables, p, 1))
+		return;
+	/* every table that can be built is built now: those that are missing found no room */
+	refused = map_publish_once(modules, tables, p, 0);
+	if (refused > p->walk->tables_refused)
+		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
 }

@@ -394,16 +394,12 @@ static void walking_walk(struct walking *s, struct process *p, const struct capt
 
 /* ---- samples */
 
-static void take_labels(const struct weft_sample_record *sample, struct walked_sample *out)
+/* Padded with zeros to a multiple of 8; how many bytes that are. */
+static uint32_t copy_labels(void *to, const uint8_t *from, uint32_t bytes)
 {
-	uint8_t *to = (uint8_t *)out + out->bytes;
-	uint32_t bytes = sample->label_bytes;
-
-	if (bytes)
-		memcpy(to, (const uint8_t *)sample + sample->labels_at, bytes);
-	for (; bytes % 8; bytes++)
-		to[bytes] = 0;
-	out->bytes += bytes;
+	memcpy(to, from, bytes);
+	memset((uint8_t *)to + bytes, 0, (8 - bytes % 8) % 8);
+	return (bytes + 7) & ~7u;
 }
 
 void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
@@ -426,7 +422,8 @@ void walking_sample(struct walking *s, struct process *p, const struct weft_samp
 	out->sample = *sample;
 	out->bytes =
 		(uint32_t)(sizeof(*out) - sizeof(out->stack) + walked_stack_bytes(&out->stack));
-	take_labels(sample, out);
+	out->bytes += copy_labels((uint8_t *)out + out->bytes,
+				  (const uint8_t *)sample + sample->labels_at, sample->label_bytes);
 }
 
 /* ---- switches of coroutines */
@@ -447,33 +444,23 @@ static void walking_look_up(struct walking *s, struct process *p,
 	out->site = walking_resolve(&w, record->addr, &out->jit, &jits);
 }
 
-static void take_switch_labels(const struct weft_switch_record *record, struct walked_switch *out)
-{
-	const uint8_t *at = (const uint8_t *)(record + 1);
-	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
-	uint8_t *to = (uint8_t *)(out + 1);
-	uint32_t bytes = record->record.rsv;
-
-	memset(out->tags, 0, sizeof(out->tags));
-	memcpy(out->tags, at, tags);
-	memcpy(to, at + tags, bytes);
-	for (; bytes % 8; bytes++)
-		to[bytes] = 0;
-	out->head = (struct placed_head){.bytes = (uint32_t)sizeof(*out) + bytes,
-					 .type = WEFT_RECORD_SWITCH};
-}
-
 void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
 		   uint64_t now_ns, struct placed *seen, struct walked_switch *out)
 {
 	struct placed *place = &seen[(record->addr ^ record->addr >> 7) % PLACED_ROOM];
+	const uint8_t *at = (const uint8_t *)(record + 1);
+	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
 
 	if (place->addr != record->addr)
 		walking_look_up(s, p, record, now_ns, place);
 	out->record = *record;
 	out->site = place->site;
 	out->jit = place->jit;
-	take_switch_labels(record, out);
+	memset(out->tags, 0, sizeof(out->tags));
+	memcpy(out->tags, at, tags);
+	out->head.type = WEFT_RECORD_SWITCH;
+	out->head.bytes =
+		(uint32_t)sizeof(*out) + copy_labels(out + 1, at + tags, record->record.rsv);
 }
 
 /* ---- events */
