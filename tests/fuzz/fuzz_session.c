@@ -329,7 +329,7 @@ static void put_anywhere(struct scene *s)
 	uint64_t where = recipe_take(&s->in, 2), count = recipe_take(&s->in, 1) % 32;
 
 	if (where & 1)
-		at = s->session->base;
+		at = (uint8_t *)s->session->base;
 	if (where & 2)
 		at = (uint8_t *)s->session->base + s->session->layout.map_offset;
 	for (uint64_t i = 0; i < count; i++)
