@@ -17,7 +17,7 @@
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/worker.h"
 #include "drained_stacks.h"

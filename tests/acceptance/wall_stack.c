@@ -9,7 +9,6 @@
  */
 #include "collector/look/wall.h"
 #include "collector/process/clock.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "collector/walk/table_cache.h"

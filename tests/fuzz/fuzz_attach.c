@@ -152,18 +152,19 @@ static void take_over(struct scene *s)
 					    .stack_mode = WEFT_STACK_AUTO,
 					    .stack_copy_bytes = 16384,
 					    .prime_signal = SIGURG,
-					    .engines = WEFT_ENGINE_CPU};
+					    .engines = WEFT_ENGINE_CPU,
+					    .socket = "/nowhere"};
 
 	need(process_new(&s->process, s->target) == 0);
 	s->process->inside_pid = s->target;
 	s->process->session_id = 1;
 	s->process->opened_ns = clock_mono_ns();
-	need(session_attach(&s->session, s->process, &s->found, &settings, "/nowhere") == 0);
+	need(session_attach(&s->session, s->process, &s->found, &settings) == 0);
 }
 
 static void work(struct scene *s)
 {
-	struct order_search search = {.threads_max = 4};
+	struct order_search search = {0};
 	struct session_counts counts;
 	struct queue queue;
 
@@ -172,7 +173,8 @@ static void work(struct scene *s)
 		spoil(s);
 		session_drain(s->session, &queue, DRAIN_RUNNING);
 		need(session_attach_state(s->session) <= 0);
-		need(order_try(s->session, WEFT_ORDER_ATTACH, &search) <= 0); /* it sleeps */
+		need(order_try(s->session->process, WEFT_ORDER_ATTACH, 0, &search) <=
+		     0); /* it sleeps */
 		session_tidy(s->session, clock_mono_ns());
 	}
 	session_stop(s->session);

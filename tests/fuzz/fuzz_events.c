@@ -10,7 +10,7 @@
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/process_walk.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/worker.h"
 
 #include <stdio.h>
@@ -52,8 +52,8 @@ static struct process *make_process(void)
 		abort();
 	close(p->proc_fd);
 	p->proc_fd = -1;
-	free(p->first_maps);
-	p->first_maps = NULL;
+	free(p->walk->first_maps);
+	p->walk->first_maps = NULL;
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();

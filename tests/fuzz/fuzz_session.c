@@ -11,7 +11,7 @@
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/process_walk.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/worker.h"
 
 #include <fcntl.h>
@@ -79,8 +79,8 @@ static struct process *make_process(uint64_t choice)
 		abort();
 	close(p->proc_fd); /* from here on it tells of itself what it likes */
 	p->proc_fd = -1;
-	free(p->first_maps);
-	p->first_maps = choice & 1 ? NULL : maps_text(&p->first_maps_bytes);
+	free(p->walk->first_maps);
+	p->walk->first_maps = choice & 1 ? NULL : maps_text(&p->walk->first_maps_bytes);
 	p->inside_pid = INT32_MAX;
 	p->session_id = 1;
 	p->opened_ns = clock_mono_ns();
@@ -329,7 +329,7 @@ static void put_anywhere(struct scene *s)
 	uint64_t where = recipe_take(&s->in, 2), count = recipe_take(&s->in, 1) % 32;
 
 	if (where & 1)
-		at = s->session->base;
+		at = (uint8_t *)s->session->base;
 	if (where & 2)
 		at = (uint8_t *)s->session->base + s->session->layout.map_offset;
 	for (uint64_t i = 0; i < count; i++)

@@ -4,7 +4,7 @@
 
 #include "base/session_layout.h"
 #include "collector/look/outside.h"
-#include "collector/session/attach.h"
+#include "collector/process/order.h"
 #include "proc/thread_stat.h"
 
 #include <dirent.h>

@@ -4,12 +4,12 @@
 
 #include "collector/process/process.h"
 #include "elf/image/elf_open.h"
+#include "proc/proc_maps.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,23 +22,6 @@
 
 /* ---- the mappings */
 
-struct lines {
-	char *text, *at;
-};
-
-static char *carrier_next_line(struct lines *l)
-{
-	char *line = l->at, *end;
-
-	if (!line || !*line)
-		return NULL;
-	end = strchr(line, '\n');
-	l->at = end ? end + 1 : line + strlen(line);
-	if (end)
-		*end = 0;
-	return line;
-}
-
 /* libweft.so, libweft-late.so; not libweft-jfr.so, which is no runtime. */
 static int is_library(const char *path)
 {
@@ -49,42 +32,20 @@ static int is_library(const char *path)
 	       strncmp(name, LIBRARY "-late.so", sizeof(LIBRARY "-late.so") - 1) == 0;
 }
 
-/* The mapping that begins with the session's header. */
-static void carrier_parse_mapping(struct carrier *c, const char *line)
+/* The session is mapped from its header on. */
+static int carrier_take_mapping(void *arg, struct proc_map *map)
 {
-	uint64_t start, end, offset, inode;
+	struct carrier *c = arg;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64, &start, &end,
-		   &offset, &inode) != 4 ||
-	    offset != 0 || end - start < WEFT_SESSION_HEADER_BYTES)
-		return;
-	c->address = start;
-	c->end = end;
-	c->inode = inode;
-}
-
-/* 0 or -errno; an empty list is that of a kernel thread, or of one that ends. */
-static int read_maps(struct carrier *c, int proc_fd, int *has_library)
-{
-	struct lines l;
-	size_t bytes = 0;
-	char *line;
-
-	l.text = l.at = proc_read_all(proc_fd, "maps", &bytes);
-	if (!l.text)
-		return -errno;
-	*has_library = 0;
-	while ((line = carrier_next_line(&l))) {
-		const char *path = strchr(line, '/');
-
-		if (!path)
-			continue;
-		if (strncmp(path, CARRIER_MEMFD, sizeof(CARRIER_MEMFD) - 1) == 0)
-			carrier_parse_mapping(c, line);
-		else if (is_library(path))
-			*has_library = 1;
+	if (strncmp(map->path, CARRIER_MEMFD, sizeof(CARRIER_MEMFD) - 1) == 0) {
+		if (map->offset != 0 || map->end - map->start < WEFT_SESSION_HEADER_BYTES)
+			return 0;
+		c->address = map->start;
+		c->end = map->end;
+		c->inode = map->inode;
+	} else if (map->path[0] == '/') {
+		c->has_library |= is_library(map->path);
 	}
-	free(l.text);
 	return 0;
 }
 
@@ -200,9 +161,9 @@ static int executable_needs(int proc_fd)
 	return found;
 }
 
-static enum carrier_way find_way(int proc_fd, int has_library)
+static enum carrier_way find_way(const struct carrier *c, int proc_fd)
 {
-	if (!has_library)
+	if (!c->has_library)
 		return CARRIER_STATIC;
 	if (executable_needs(proc_fd))
 		return CARRIER_LINKED;
@@ -220,7 +181,7 @@ static int is_collector(const struct carrier *c)
 
 static int carrier_read(struct carrier *c, int proc_fd)
 {
-	int has_library = 0, rc = read_maps(c, proc_fd, &has_library);
+	int rc = proc_maps_each(c->pid, carrier_take_mapping, c);
 
 	if (rc == 0)
 		rc = read_descriptors(c, proc_fd);
@@ -230,7 +191,7 @@ static int carrier_read(struct carrier *c, int proc_fd)
 		read_mapped_header(c);
 	if ((!c->address && c->fd < 0) || is_collector(c))
 		return -ENOENT;
-	c->way = find_way(proc_fd, has_library);
+	c->way = find_way(c, proc_fd);
 	return 0;
 }
 

@@ -40,6 +40,7 @@ struct carrier {
 	uint64_t end;     /* of that mapping */
 	int has_header;
 	struct weft_session_header header; /* a copy, unchecked */
+	int has_library;                   /* libweft.so is mapped */
 	enum carrier_way way;
 };
 

@@ -14,17 +14,15 @@
 
 struct label_entry {
 	struct label_set *set; /* NULL: the number is free */
-	uint8_t *bytes;        /* of canonical(): the key in the index */
-	uint32_t size;
 	uint32_t next_free;
 	int is_marked;
 };
 
 struct label_sets {
-	struct map *index; /* bytes of canonical() -> number */
+	struct map *index; /* bytes of canonical() -> number; 0: there was no memory for the set */
 	struct label_entry *entry;
 	uint32_t count, first_free; /* count: with entry 0, which is never used */
-	size_t room, used;
+	size_t room;
 };
 
 struct label_sets *label_sets_new(void)
@@ -42,19 +40,12 @@ struct label_sets *label_sets_new(void)
 	return s;
 }
 
-static void entry_free(struct label_entry *e)
-{
-	free(e->set);
-	free(e->bytes);
-	memset(e, 0, sizeof(*e));
-}
-
 void label_sets_free(struct label_sets *s)
 {
 	if (!s)
 		return;
 	for (uint32_t i = 1; s->entry && i < s->count; i++)
-		entry_free(&s->entry[i]);
+		free(s->entry[i].set);
 	free(s->entry);
 	map_free(s->index);
 	free(s);
@@ -191,42 +182,23 @@ static uint32_t new_number(struct label_sets *s)
 	return s->count++;
 }
 
-static void label_sets_give_back(struct label_sets *s, uint32_t number)
-{
-	memset(&s->entry[number], 0, sizeof(s->entry[number]));
-	s->entry[number].next_free = s->first_free;
-	s->first_free = number;
-}
-
-static int64_t label_sets_add(struct label_sets *s, struct label_set *set, uint8_t *bytes,
-			      size_t size)
-{
-	uint32_t number = new_number(s);
-	uint64_t *known = number ? map_put(s->index, bytes, size, NULL) : NULL;
-
-	if (!known) {
-		if (number)
-			label_sets_give_back(s, number);
-		free(set);
-		free(bytes);
-		return -ENOMEM;
-	}
-	*known = number;
-	s->entry[number] = (struct label_entry){.set = set, .bytes = bytes, .size = (uint32_t)size};
-	s->used++;
-	return number;
-}
-
 int64_t label_sets_put(struct label_sets *s, const uint8_t *labels, size_t bytes)
 {
 	struct label_set *set = label_sets_make_set(labels, bytes);
 	size_t size = 0;
 	uint8_t *key = set && set->count ? canonical(set, &size) : NULL;
-	uint64_t *known = key ? map_get(s->index, key, size) : NULL;
-	int64_t rc = known ? (int64_t)*known : set && !set->count ? 0 : -ENOMEM;
+	uint64_t *number = key ? map_put(s->index, key, size, NULL) : NULL;
+	int64_t rc = set && !set->count ? 0 : -ENOMEM;
 
-	if (key && !known)
-		return label_sets_add(s, set, key, size);
+	if (number && !*number) {
+		*number = new_number(s);
+		if (*number) {
+			s->entry[*number] = (struct label_entry){.set = set};
+			set = NULL;
+		}
+	}
+	if (number && *number)
+		rc = (int64_t)*number;
 	free(key);
 	free(set);
 	return rc;
@@ -243,35 +215,45 @@ void label_sets_mark(struct label_sets *s, uint32_t number)
 		s->entry[number].is_marked = 1;
 }
 
-size_t label_sets_count(const struct label_sets *s)
+/* The index of the sets that are marked; NULL: out of memory. */
+static struct map *index_of_marked(const struct label_sets *s)
 {
-	return s->used;
+	struct map *index = map_new();
+
+	for (uint32_t i = 1; index && i < s->count; i++) {
+		const struct label_entry *e = &s->entry[i];
+		uint8_t *key = NULL;
+		uint64_t *at = NULL;
+		size_t size;
+
+		if (!e->set || !e->is_marked)
+			continue;
+		key = canonical(e->set, &size);
+		if (key)
+			at = map_put(index, key, size, NULL);
+		free(key);
+		if (at) {
+			*at = i;
+		} else {
+			map_free(index);
+			index = NULL;
+		}
+	}
+	return index;
 }
 
 /* Without memory for a new index all sets stay. */
 void label_sets_sweep(struct label_sets *s)
 {
-	struct map *index = map_new();
+	struct map *index = index_of_marked(s);
 
-	for (uint32_t i = 1; index && i < s->count; i++) {
-		struct label_entry *e = &s->entry[i];
-		uint64_t *at =
-			e->set && e->is_marked ? map_put(index, e->bytes, e->size, NULL) : NULL;
-
-		if (at) {
-			*at = i;
-		} else if (e->set && e->is_marked) {
-			map_free(index);
-			index = NULL;
-		}
-	}
 	for (uint32_t i = 1; i < s->count; i++) {
 		struct label_entry *e = &s->entry[i];
 
 		if (index && e->set && !e->is_marked) {
-			entry_free(e);
-			label_sets_give_back(s, i);
-			s->used--;
+			free(e->set);
+			*e = (struct label_entry){.next_free = s->first_free};
+			s->first_free = i;
 		}
 		e->is_marked = 0;
 	}

@@ -46,6 +46,5 @@ struct label_set *label_sets_get(const struct label_sets *s, uint32_t number);
 
 void label_sets_mark(struct label_sets *s, uint32_t number); /* 0 is ignored */
 void label_sets_sweep(struct label_sets *s);                 /* frees what is not marked */
-size_t label_sets_count(const struct label_sets *s);
 
 #endif

@@ -31,8 +31,8 @@ static size_t loads_find_module(const struct loads *l, uint32_t id)
 	return SIZE_MAX;
 }
 
-static size_t add_module(struct loads *l, struct maps *maps, uint32_t id,
-			 const struct weft_log_loaded *loaded, const uint8_t *path, size_t bytes)
+static size_t add_module(struct loads *l, uint32_t id, const struct weft_log_loaded *loaded,
+			 const uint8_t *path, size_t bytes)
 {
 	struct load_module *m;
 
@@ -45,12 +45,10 @@ static size_t add_module(struct loads *l, struct maps *maps, uint32_t id,
 	m += l->module_count;
 	*m = (struct load_module){
 		.id = id,
-		.mapping = {.id = ++maps->last_id,
-			    .start = loaded->start,
+		.mapping = {.start = loaded->start,
 			    .end = loaded->end,
 			    .bias = loaded->bias,
 			    .has_bias = 1,
-			    .executable = 1,
 			    .inode = loaded->inode,
 			    .device_major = major(loaded->device),
 			    .device_minor = minor(loaded->device),
@@ -98,8 +96,7 @@ static void loads_end_stay(struct loads *l, size_t module, const struct weft_log
 
 /* A module of the program's start has no stay: the first reading of the mappings tells more of it.
  */
-static void loads_take_first(struct loads *l, struct maps *maps, uint32_t id, const uint8_t *data,
-			     size_t bytes)
+static void loads_take_first(struct loads *l, uint32_t id, const uint8_t *data, size_t bytes)
 {
 	struct weft_log_module module;
 	struct weft_log_loaded loaded = {0};
@@ -110,45 +107,37 @@ static void loads_take_first(struct loads *l, struct maps *maps, uint32_t id, co
 	loaded.bias = module.bias;
 	loaded.start = module.start;
 	loaded.end = module.end;
-	add_module(l, maps, id, &loaded, data + sizeof(module), bytes - sizeof(module));
+	add_module(l, id, &loaded, data + sizeof(module), bytes - sizeof(module));
 }
 
-static void take_loaded(struct loads *l, struct maps *maps, uint32_t id, const uint8_t *data,
-			size_t bytes)
+static void take_loaded(struct loads *l, uint32_t id, const uint8_t *data, size_t bytes)
 {
 	struct weft_log_loaded loaded = {0};
 	size_t module = loads_find_module(l, id);
 
 	memcpy(&loaded, data, bytes < sizeof(loaded) ? bytes : sizeof(loaded));
 	if (bytes >= sizeof(loaded))
-		module = add_module(l, maps, id, &loaded, data + sizeof(loaded),
-				    bytes - sizeof(loaded));
+		module = add_module(l, id, &loaded, data + sizeof(loaded), bytes - sizeof(loaded));
 	add_stay(l, module, &loaded);
 }
 
-void loads_take(struct loads *l, struct maps *maps, const struct weft_log_record *record,
-		const uint8_t *data)
+void loads_take(struct loads *l, const struct weft_log_record *record, const uint8_t *data)
 {
 	struct weft_log_loaded times = {0};
 	size_t bytes = record->data_bytes, module;
 
 	if (record->type == WEFT_LOG_MODULE)
-		loads_take_first(l, maps, record->id, data, bytes);
+		loads_take_first(l, record->id, data, bytes);
 	if (bytes < WEFT_LOG_LOADED_AGAIN_BYTES)
 		return;
 	if (record->type == WEFT_LOG_LOADED)
-		take_loaded(l, maps, record->id, data, bytes);
+		take_loaded(l, record->id, data, bytes);
 	if (record->type != WEFT_LOG_GONE)
 		return;
 	memcpy(&times, data, WEFT_LOG_LOADED_AGAIN_BYTES);
 	module = loads_find_module(l, record->id);
 	if (module != SIZE_MAX)
 		loads_end_stay(l, module, &times);
-}
-
-static int loads_holds(const struct mapping *one, uint64_t pc)
-{
-	return one->start <= pc && pc < one->end;
 }
 
 enum loads_found loads_find(struct loads *l, uint64_t pc, uint64_t time_ns, struct mapping **out,
@@ -161,7 +150,7 @@ enum loads_found loads_find(struct loads *l, uint64_t pc, uint64_t time_ns, stru
 		const struct stay *s = &l->stay[i];
 		struct mapping *one = &l->module[s->module].mapping;
 
-		if (!loads_holds(one, pc))
+		if (!mapping_holds(one, pc))
 			continue;
 		if (s->gone_ns <= time_ns && s->gone_ns > *gone_ns)
 			*gone_ns = s->gone_ns;

@@ -2,7 +2,7 @@
 /*
  * Which module lay where, and when, as the process itself tells it round each dlclose
  * (abi/session.h, WEFT_LOG_LOADED). For stacks that were copied: they are walked later, when
- * another module may lie at the same address. Used by the worker thread.
+ * another module may lie at the same address. Used by the walker thread.
  *
  * When a module came and went is known within bounds: it came after since_ns and was there at
  * at_ns; it was there at until_ns and had gone at gone_ns.
@@ -33,9 +33,8 @@ struct loads {
 
 void loads_free(struct loads *l);
 
-/* Takes a record of the module log; other types are ignored. @maps gives ids to mappings. */
-void loads_take(struct loads *l, struct maps *maps, const struct weft_log_record *record,
-		const uint8_t *data);
+/* Takes a record of the module log; other types are ignored. */
+void loads_take(struct loads *l, const struct weft_log_record *record, const uint8_t *data);
 
 enum loads_found { LOADS_NOTHING = 0, LOADS_FOUND, LOADS_UNSURE };
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define DELETED " (deleted)" /* as the kernel has it behind a path */
 
@@ -16,6 +17,12 @@
 #define MAPPINGS_MAX 65536
 /* mappings that have gone; samples come seconds late at most */
 #define PAST_MAX 4096
+
+int mapping_may_be(const struct mapping *one, const struct stat *st)
+{
+	return one->inode == 0 || major(st->st_dev) != one->device_major ||
+	       minor(st->st_dev) != one->device_minor || st->st_ino == one->inode;
+}
 
 static void mapping_free(struct mapping *one)
 {
@@ -33,26 +40,6 @@ void maps_free(struct maps *m)
 	free(m->item);
 	free(m->past);
 	memset(m, 0, sizeof(*m));
-}
-
-int maps_parse_line(const char *line, size_t bytes, struct mapping *out)
-{
-	struct proc_map one;
-	int rc = proc_map_parse(line, bytes, &one);
-
-	if (rc)
-		return rc;
-	*out = (struct mapping){
-		.start = one.start,
-		.end = one.end,
-		.offset = one.offset,
-		.inode = one.inode,
-		.device_major = one.device_major,
-		.device_minor = one.device_minor,
-		.executable = one.permissions[2] == 'x',
-		.path = one.path,
-	};
-	return 0;
 }
 
 /* The first item that ends above @address. */
@@ -129,7 +116,6 @@ static struct mapping *mapping_copy(struct maps *m, const struct mapping *one)
 	if (!copy)
 		return NULL;
 	*copy = *one;
-	copy->id = ++m->last_id;
 	copy->from = m->number + 1;
 	copy->until = 0;
 	return copy;
@@ -206,17 +192,25 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 
 static int maps_merge_line(struct merge *g, const char *line, size_t bytes)
 {
-	struct mapping one;
-	int rc = maps_parse_line(line, bytes, &one);
+	struct proc_map one;
+	int rc = proc_map_parse(line, bytes, &one);
 
 	if (rc)
 		return rc == -ENOMEM ? rc : 0;
-	if (!one.executable || one.start < g->end) {
+	if (one.permissions[2] != 'x' || one.start < g->end) {
 		free(one.path);
 		return 0;
 	}
 	g->end = one.end;
-	return merge_mapping(g, &one);
+	return merge_mapping(g, &(struct mapping){
+					.start = one.start,
+					.end = one.end,
+					.offset = one.offset,
+					.inode = one.inode,
+					.device_major = one.device_major,
+					.device_minor = one.device_minor,
+					.path = one.path,
+				});
 }
 
 /* After a failure the rest of the old list stays, as far as there is memory. */
@@ -257,16 +251,11 @@ int maps_update(struct maps *m, const char *text, size_t bytes)
 	return rc ? rc : g.fresh;
 }
 
-static int maps_holds(const struct mapping *one, uint64_t pc)
-{
-	return one->start <= pc && pc < one->end;
-}
-
 static struct mapping *find_now(const struct maps *m, uint64_t pc)
 {
 	size_t at = first_above(m, pc);
 
-	return at < m->count && maps_holds(m->item[at], pc) ? m->item[at] : NULL;
+	return at < m->count && mapping_holds(m->item[at], pc) ? m->item[at] : NULL;
 }
 
 struct mapping *maps_find(const struct maps *m, uint64_t pc)
@@ -274,7 +263,7 @@ struct mapping *maps_find(const struct maps *m, uint64_t pc)
 	struct mapping *found = find_now(m, pc);
 
 	for (size_t i = m->past_count; !found && i-- > 0;)
-		if (maps_holds(m->past[i], pc))
+		if (mapping_holds(m->past[i], pc))
 			found = m->past[i];
 	return found;
 }
@@ -284,7 +273,7 @@ struct mapping *maps_find_then(const struct maps *m, uint64_t pc, uint64_t time_
 	struct mapping *found = find_now(m, pc);
 
 	for (size_t i = m->past_count; !found && i-- > 0 && m->past[i]->missed_ns > time_ns;)
-		if (maps_holds(m->past[i], pc))
+		if (mapping_holds(m->past[i], pc))
 			found = m->past[i];
 	return found;
 }
@@ -297,7 +286,7 @@ struct mapping *maps_find_at(const struct maps *m, uint64_t pc, uint32_t number)
 	if (found && found->from <= number)
 		return found;
 	for (size_t i = m->past_count; i-- > 0 && m->past[i]->until > number;)
-		if (m->past[i]->from <= number && maps_holds(m->past[i], pc))
+		if (m->past[i]->from <= number && mapping_holds(m->past[i], pc))
 			return m->past[i];
 	return NULL;
 }

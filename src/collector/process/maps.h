@@ -5,8 +5,7 @@
  *
  * Addresses are used again: after dlclose another module may lie there. Mappings that have gone
  * are kept with the numbers of the module map snapshots (abi/module_map.h) that had them, because
- * samples arrive after they were taken. The generation changes with every change of the list; what
- * is cached for a pc is keyed by the id of its mapping, which is never used again.
+ * samples arrive after they were taken. The generation changes with every change of the list.
  * Items are sorted by start and never overlap. Used by the walker thread alone.
  */
 #ifndef WEFT_COLLECTOR_MAPS_H
@@ -14,13 +13,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
-struct elf_module;
 struct module_file;
 struct code;
 
 struct mapping {
-	uint32_t id;        /* 1..: no other mapping of the process ever has it */
 	uint32_t from;      /* number of the first snapshot in which it is */
 	uint32_t until;     /* number of the first in which it is no more; 0 = it is there now */
 	uint64_t missed_ns; /* maps.looked_ns when it was first missing */
@@ -28,15 +26,12 @@ struct mapping {
 	uint64_t offset; /* in the file */
 	uint64_t inode;  /* 0 = no file */
 	uint32_t device_major, device_minor;
-	char *path;         /* owned; "" = anonymous */
-	uint64_t bias;      /* valid when has_bias */
-	uint8_t has_bias;   /* from the module log, or once the module was opened */
-	uint8_t opened;     /* the module was looked for (module may still be NULL) */
-	uint8_t executable; /* by its permissions */
-	/* Both owned by the cache of modules; NULL: the file cannot be had. */
-	struct elf_module *module;
-	struct module_file *file;
-	const struct code *code; /* of modules_code(); NULL: not asked yet, or none */
+	char *path;               /* owned; "" = anonymous */
+	uint64_t bias;            /* valid when has_bias */
+	uint8_t has_bias;         /* from the module log, or once the module was opened */
+	uint8_t opened;           /* the file was looked for */
+	struct module_file *file; /* owned by the cache of modules; NULL: it cannot be had */
+	const struct code *code;  /* of modules_code(); NULL: not asked yet, or none */
 };
 
 struct maps {
@@ -44,16 +39,21 @@ struct maps {
 	size_t count, room;
 	struct mapping **past; /* in the order in which they went; a bounded number */
 	size_t past_count, past_room;
-	uint32_t generation, last_id;
+	uint32_t generation;
 	uint32_t number;    /* of the newest snapshot that was published; set by the publisher */
 	uint64_t looked_ns; /* when the text was read; set before each maps_update() */
 };
 
-void maps_free(struct maps *m);
+static inline int mapping_holds(const struct mapping *one, uint64_t pc)
+{
+	return one->start <= pc && pc < one->end;
+}
 
-/* One line of /proc/PID/maps, without its newline. 0, or -EINVAL, or -ENOMEM; out->path is
- * the caller's. */
-int maps_parse_line(const char *line, size_t bytes, struct mapping *out);
+/* May this be the file that is mapped? Layered file systems tell another device, and another inode,
+ * in the mappings than to fstat(): then its path must do. */
+int mapping_may_be(const struct mapping *one, const struct stat *st);
+
+void maps_free(struct maps *m);
 
 /* Takes a whole text of maps: a mapping that is not in it has gone. Returns the number of mappings
  * that are new, or -errno. Malformed lines are passed over. */

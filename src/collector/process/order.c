@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Orders to a process that is attached to: the priming signal, queued with a value to a thread
- * that runs, or that sleeps in a call which the kernel restarts (order_may_wake()).
- * Any other sleeping thread gets none: its call might return early. A thread that runs may go to
- * sleep before the signal arrives, and most that are seen to run do so within microseconds; one
- * that waits for a CPU may be in a call from which it was just woken, which would end early as
- * well. So a thread must have used a CPU for a while first (thread_ran_on()). Threads whose mask or
- * sigwait would swallow the signal are passed over.
- *
- * The session may name any signal: none is sent but SIGURG and real-time ones, and only where
- * a handler is installed for it.
- */
-#include "collector/session/attach.h"
+/* Orders to a process: see order.h. */
+#include "collector/process/order.h"
 
 #include "base/platform.h"
 #include "collector/process/clock.h"
-#include "proc/thread_stat.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +15,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define THREADS_AT_A_TIME 64
 
 int order_signal_is_allowed(uint32_t signo)
 {
@@ -116,49 +106,36 @@ int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_
 #define NOT_THIS_ONE 2
 
 /* 0, 1 and -errno as order_try(); NOT_THIS_ONE: it was waited for, and did not run on. */
-static int try_thread(const struct session *s, int32_t tid, uint32_t signo, enum weft_order order,
+static int try_thread(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order,
 		      uint64_t steady_ns)
 {
 	struct thread_run before;
 	int rc;
 
-	if (!order_may_wake(s->process, tid, signo)) {
-		if (!thread_is_runnable(s->process, tid) ||
-		    !order_arrives(s->process, tid, signo) ||
-		    thread_run_read(s->process->proc_fd, tid, &before))
+	if (!order_may_wake(p, tid, signo)) {
+		if (!thread_is_runnable(p, tid) || !order_arrives(p, tid, signo) ||
+		    thread_run_read(p->proc_fd, tid, &before))
 			return 0;
-		if (!order_runs_on(s->process, tid, signo, &before, steady_ns))
+		if (!order_runs_on(p, tid, signo, &before, steady_ns))
 			return NOT_THIS_ONE;
 	}
-	rc = order_queue(s->process, tid, signo, order);
+	rc = order_queue(p, tid, signo, order);
 	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;
 }
 
-static int try_each(const struct session *s, DIR *list, uint32_t signo, enum weft_order order,
-		    struct order_search *search)
+int order_try(const struct process *p, enum weft_order order, uint64_t steady_ns,
+	      struct order_search *search)
 {
-	unsigned int seen = 0, until = search->skip + search->threads_max;
-	const struct dirent *entry = NULL;
-	int rc = 0;
-
-	while (rc == 0 && seen < until && (entry = readdir(list)))
-		if (entry->d_name[0] != '.' && seen++ >= search->skip)
-			rc = try_thread(s, atoi(entry->d_name), signo, order, search->steady_ns);
-	search->skip = entry ? seen : 0;
-	search->failed += rc == NOT_THIS_ONE;
-	return rc == NOT_THIS_ONE ? 0 : rc;
-}
-
-int order_try(const struct session *s, enum weft_order order, struct order_search *search)
-{
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = p->base;
 	uint32_t signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED);
-	int fd, rc;
+	unsigned int seen = 0, until = search->skip + THREADS_AT_A_TIME;
+	const struct dirent *entry = NULL;
+	int fd, rc = 0;
 	DIR *list;
 
 	if (!order_signal_is_allowed(signo))
 		return -EINVAL;
-	fd = openat(s->process->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list) {
 		rc = errno == ENOENT ? -ESRCH : -errno;
@@ -166,7 +143,11 @@ int order_try(const struct session *s, enum weft_order order, struct order_searc
 			close(fd);
 		return rc;
 	}
-	rc = try_each(s, list, signo, order, search);
+	while (rc == 0 && seen < until && (entry = readdir(list)))
+		if (entry->d_name[0] != '.' && seen++ >= search->skip)
+			rc = try_thread(p, atoi(entry->d_name), signo, order, steady_ns);
+	search->skip = entry ? seen : 0;
+	search->failed += rc == NOT_THIS_ONE;
 	closedir(list);
-	return rc;
+	return rc == NOT_THIS_ONE ? 0 : rc;
 }

@@ -24,18 +24,11 @@ static void take_stat(struct process *p)
 	free(text);
 }
 
-/* Where the kernel put the stack of the program that the process runs now: a random place, so that
- * it tells one program from the next. 0 = not known. */
-static uint64_t stack_start(int proc_fd)
-{
-	return process_stat_number(proc_fd, STAT_STACK_START);
-}
-
 char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 {
 	char *text = proc_read_all(p->proc_fd, name, bytes);
 
-	if (!text || stack_start(p->proc_fd) == p->stack_start)
+	if (!text || process_stat_number(p->proc_fd, STAT_STACK_START) == p->stack_start)
 		return text;
 	free(text);
 	errno = ESRCH;
@@ -44,19 +37,16 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 
 int process_runs_on(const struct process *p)
 {
-	uint64_t start = stack_start(p->proc_fd);
+	uint64_t start = process_stat_number(p->proc_fd, STAT_STACK_START);
 
 	return start == 0 || start == p->stack_start;
 }
 
 static void process_read_command(struct process *p)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(p->proc_fd, "comm", &bytes);
-
-	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
-		 text ? text : "?");
-	free(text);
+	if (proc_read(p->proc_fd, "comm", p->command, sizeof(p->command)) <= 0)
+		strcpy(p->command, "?");
+	p->command[strcspn(p->command, "\n")] = 0;
 	snprintf(p->group, sizeof(p->group), "%s [%d]", p->command, (int)p->pid);
 }
 
@@ -72,7 +62,6 @@ int process_meet(struct process *p, pid_t pid)
 		return -errno;
 	take_stat(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	p->first_maps = proc_read_all(p->proc_fd, "maps", &p->first_maps_bytes);
 	p->command_line = process_command_line(p->proc_fd);
 	process_read_command(p);
 	return 0;
@@ -165,9 +154,6 @@ void process_leave(struct process *p)
 	p->base = NULL;
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);
-	free(p->first_maps);
-	free(p->first_environ);
-	p->first_maps = p->first_environ = NULL;
 }
 
 void process_forget(struct process *p)

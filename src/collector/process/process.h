@@ -73,7 +73,7 @@ struct process {
 	uint64_t session_id, opened_ns;
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
-	uint64_t stack_start;   /* tells one program from the next under the same pid */
+	uint64_t stack_start;   /* random: tells one program from the next under the same pid */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
@@ -87,11 +87,6 @@ struct process {
 	struct slot_words *words;       /* of each slot; NULL: nobody asks. Atomic */
 	struct libraries *told;         /* atomic: the walker's newest list; the worker takes it */
 	enum samples_choice wall_asked; /* atomic, set by the drain thread: of the wall engine */
-
-	char *first_maps; /* text read before the target was answered; NULL = unreadable */
-	size_t first_maps_bytes;
-	char *first_environ; /* likewise, if the recording is to have it */
-	size_t first_environ_bytes;
 
 	struct process_walk *walk; /* the walker's part (collector/walk/process_walk.h) */
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of /proc and /sys, each read once into a buffer of fixed size: see system_read.h. */
 #include "collector/process/system_read.h"
+
 #include "proc/process_file.h"
 
 #include <errno.h>
@@ -19,29 +20,6 @@
 #define STAT_STEAL 7
 #define STAT_FIELDS 8 /* guest time is part of user time */
 
-ssize_t system_read_file(int directory_fd, const char *path, char *text, size_t room)
-{
-	int fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc = 0;
-	size_t used = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (used < room - 1) {
-		ssize_t n = read(fd, text + used, room - 1 - used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			rc = n < 0 ? -errno : 0;
-			break;
-		}
-		used += (size_t)n;
-	}
-	close(fd);
-	text[used] = 0;
-	return rc ? rc : (ssize_t)used;
-}
-
 static ssize_t read_below(const char *root, const char *path, char *text, size_t room)
 {
 	char full[PATH_MAX];
@@ -50,7 +28,7 @@ static ssize_t read_below(const char *root, const char *path, char *text, size_t
 	text[0] = 0;
 	if (n < 0 || (size_t)n >= sizeof(full))
 		return -ENAMETOOLONG;
-	return system_read_file(AT_FDCWD, full, text, room);
+	return proc_read(AT_FDCWD, full, text, room);
 }
 
 /* Up to @count decimal numbers from @text on; how many there were. */
@@ -104,18 +82,12 @@ int system_read_process_time(int proc_fd, struct process_time *out)
 	return 0;
 }
 
-/* The number behind "Name:" at the beginning of a line; 0 = there is none. */
+/* The number behind "NAME:"; 0 = there is none. */
 static uint64_t system_read_number_of(const char *text, const char *name)
 {
-	size_t length = strlen(name);
+	const char *at = proc_line(text, name);
 
-	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
-		uint64_t value;
-
-		if ((at == text || at[-1] == '\n') && at[length] == ':')
-			return read_numbers(at + length + 1, &value, 1) ? value : 0;
-	}
-	return 0;
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 int system_read_memory(const char *root, struct machine_memory *out)
@@ -137,22 +109,17 @@ int system_read_memory(const char *root, struct machine_memory *out)
 	return 0;
 }
 
-/* The text behind "name : ", to the end of its line; "" = there is none. */
-static void system_read_text_of(const char *text, const char *name, char *out, size_t room)
+/* Of the first processor that cpuinfo tells of: what stands behind @name, or behind @other, which
+ * is what another architecture calls it; "" = neither is there. */
+static void cpuinfo_text(const char *text, const char *name, const char *other, char *out,
+			 size_t room)
 {
-	size_t length = strlen(name);
+	const char *value = proc_line(text, name);
 
-	out[0] = 0;
-	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
-		const char *value = at + length;
-
-		value += strspn(value, " \t");
-		if ((at != text && at[-1] != '\n') || *value != ':')
-			continue;
-		value += 1 + strspn(value + 1, " \t");
-		snprintf(out, room, "%.*s", (int)strcspn(value, "\n"), value);
-		return;
-	}
+	if (!value)
+		value = proc_line(text, other);
+	value = value ? value + strspn(value, " \t") : "";
+	snprintf(out, room, "%.*s", (int)strcspn(value, "\n"), value);
 }
 
 /* The first number of a list as "0-3,8"; -1 = none. */
@@ -216,17 +183,10 @@ void system_read_processors(const char *root, struct machine_processors *out)
 	/* some containers hide the topology */
 	out->cores = out->cores ? out->cores : out->threads;
 	out->sockets = out->sockets ? out->sockets : 1;
-	if (read_below(root, "/proc/cpuinfo", text, sizeof(text)) < 0)
-		text[0] = 0;
-	system_read_text_of(text, "model name", out->model, sizeof(out->model));
-	if (!out->model[0])
-		system_read_text_of(text, "CPU part", out->model, sizeof(out->model));
-	system_read_text_of(text, "vendor_id", vendor, sizeof(vendor));
-	if (!vendor[0])
-		system_read_text_of(text, "CPU implementer", vendor, sizeof(vendor));
-	system_read_text_of(text, "flags", flags, sizeof(flags));
-	if (!flags[0])
-		system_read_text_of(text, "Features", flags, sizeof(flags));
+	read_below(root, "/proc/cpuinfo", text, sizeof(text));
+	cpuinfo_text(text, "model name\t", "CPU part\t", out->model, sizeof(out->model));
+	cpuinfo_text(text, "vendor_id\t", "CPU implementer\t", vendor, sizeof(vendor));
+	cpuinfo_text(text, "flags\t\t", "Features\t", flags, sizeof(flags));
 	snprintf(out->description, sizeof(out->description), "Brand: %s, Vendor: %s, Flags: %s",
 		 out->model, vendor, flags);
 }

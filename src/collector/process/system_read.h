@@ -11,10 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-/* Up to @room - 1 bytes of a file below @directory_fd (AT_FDCWD), terminated. Bytes, or -errno. */
-ssize_t system_read_file(int directory_fd, const char *path, char *text, size_t room);
 
 /* Clock ticks since the boot, of all processors together. */
 struct machine_time {

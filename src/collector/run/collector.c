@@ -6,7 +6,7 @@
 #include "collector/run/hrtimer.h"
 #include "collector/run/warnings.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/recording_system.h"
 #include "proc/thread_stat.h"
 

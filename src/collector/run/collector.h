@@ -12,7 +12,7 @@
  *	collector_free(c);
  *
  * It has four threads, in which all signals are blocked: one answers, watches for ends and drains
- * (watch.h), one looks into the processes (outside.h), one walks (walker.h), one names and writes
+ * (watch.h), one looks into the processes (outside.h), one walks (walk.h), one names and writes
  * (worker.h). Functions here are called from one thread.
  */
 #ifndef WEFT_COLLECTOR_H

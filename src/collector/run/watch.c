@@ -109,8 +109,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.events = {.text = &w->text,
 			   .clock = &w->clock,
 			   .engines = o->engines,
-			   .cpu_name = o->inline_context ? RECORDING_INLINE_SAMPLE : NULL,
-			   .wall_name = o->inline_context ? RECORDING_INLINE_WALL_SAMPLE : NULL},
+			   .has_inline_context = o->inline_context != 0},
 		.socket = w->rendezvous.path,
 		.tell_children = o->attach_count && !o->no_children,
 	};

@@ -26,7 +26,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_AT_A_TIME 64
 #define ORDER_PATIENCE_NS UINT64_C(1000000000) /* then another thread is asked */
 #define STEADY_NS UINT64_C(2000000)            /* a thread that has run on for so long is asked */
 #define STEADY_LEAST_NS UINT64_C(50000)
@@ -49,8 +48,7 @@ static int watch_attach_begin(struct watch *w, struct attach_target *t)
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings, w->rendezvous.path)
-				      : -ENOMEM;
+	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings) : -ENOMEM;
 	if (rc) {
 		process_free(p);
 		return rc;
@@ -96,22 +94,15 @@ uid_t watch_attach_user(const struct collector_options *o)
 /* The order to stop waits for a steady thread: ticks end the recording without it, too. */
 static uint64_t steady_for(const struct session *s, enum weft_order what)
 {
-	return what == WEFT_ORDER_STOP || s->order_failed / STEADY_TRIES % 2 == 0 ? STEADY_NS
-										  : STEADY_LEAST_NS;
+	return what == WEFT_ORDER_STOP || s->search.failed / STEADY_TRIES % 2 == 0
+		       ? STEADY_NS
+		       : STEADY_LEAST_NS;
 }
 
 static int watch_attach_order(struct session *s, enum weft_order what, uint64_t now_ns)
 {
-	struct order_search search = {
-		.threads_max = THREADS_AT_A_TIME,
-		.steady_ns = steady_for(s, what),
-		.skip = s->order_skip,
-		.failed = s->order_failed,
-	};
-	int rc = order_try(s, what, &search);
+	int rc = order_try(s->process, what, steady_for(s, what), &s->search);
 
-	s->order_skip = search.skip;
-	s->order_failed = search.failed;
 	if (rc == 1)
 		s->ordered_ns = now_ns;
 	return rc;

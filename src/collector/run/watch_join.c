@@ -12,6 +12,7 @@
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/recording_system.h"
+#include "proc/proc_maps.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
@@ -136,11 +137,11 @@ static uint64_t random_id(void)
 static int maps_tell_of(const char *maps, const struct stat *file)
 {
 	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
-		struct mapping one;
+		struct proc_map one;
 		int found;
 
 		end = strchr(line, '\n');
-		if (maps_parse_line(line, end ? (size_t)(end - line) : strlen(line), &one))
+		if (proc_map_parse(line, end ? (size_t)(end - line) : strlen(line), &one))
 			continue;
 		found = one.inode == file->st_ino && one.device_major == major(file->st_dev) &&
 			one.device_minor == minor(file->st_dev);
@@ -219,7 +220,8 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 		return rc;
 	p->inside_pid = hello->pid;
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
-		p->first_environ = proc_read_all(p->proc_fd, "environ", &p->first_environ_bytes);
+		p->work->first_environ =
+			proc_read_all(p->proc_fd, "environ", &p->work->first_environ_bytes);
 	p->session_id = random_id();
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */

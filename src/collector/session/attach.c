@@ -4,8 +4,8 @@
 
 #include "base/session_layout.h"
 #include "collector/process/carrier.h"
+#include "collector/process/order.h"
 #include "proc/process_class.h"
-#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -26,7 +25,7 @@
 #define HUGETLBFS_MAGIC 0x958458f6
 #endif
 
-/* Of huge pages none may be left when it is touched: that would be our SIGBUS. */
+/* Not of huge pages: where none is left, touching the memory is a SIGBUS. */
 static int is_plain_memfd(int fd, struct stat *st)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -53,8 +52,8 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
 	return layout->features & WEFT_FEATURE_RUNTIME_MADE ? 0 : -EPROTO;
 }
 
-/* Its descriptor, as the process has it; where it has closed that, its mapping, which only
- * the privileged may open. */
+/* Through the process's descriptor; where that is closed, through its mapping, which only the
+ * privileged may open. */
 static int open_session(const struct carrier *c)
 {
 	char path[80];
@@ -78,20 +77,13 @@ static enum attach_verdict judge_mapped(struct attach_target *t, const struct ca
 
 static uint64_t attach_start_of(pid_t pid)
 {
-	struct thread_stat stat = {.start = 0};
-	char path[32];
-	int fd;
+	char text[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || thread_stat_read(fd, (int32_t)pid, &stat))
-		stat.start = 0;
-	if (fd >= 0)
-		close(fd);
-	return stat.start;
+	proc_read_of(pid, "stat", text, sizeof(text));
+	return stat_number(text, STAT_START_TIME);
 }
 
-/* Checked on a descriptor of our own, so that it is the very file that is mapped later. */
+/* Checks a descriptor of our own, so that the very file that was checked is mapped later. */
 static enum attach_verdict take_session(struct attach_target *t, const struct carrier *c)
 {
 	int rc;
@@ -110,7 +102,7 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	if (flock(t->fd, LOCK_EX | LOCK_NB) == 0)
 		return ATTACH_FINE;
 	t->error = -errno;
-	/* It has locked the session, and may not have written itself into it yet. */
+	/* Who has locked the session may not have stored its pid there yet. */
 	if (t->other <= 0 || (kill(t->other, 0) && errno == ESRCH))
 		t->other = 0;
 	return t->error == -EWOULDBLOCK ? ATTACH_RECORDED : ATTACH_FAILED;
@@ -120,22 +112,25 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 {
 	enum attach_verdict verdict;
 	struct carrier c;
+	int rc = carrier_look(&c, t->pid);
 	long group;
 
-	t->error = carrier_look(&c, t->pid);
-	if (t->error == -ESRCH)
+	if (rc == -ESRCH)
 		return ATTACH_GONE;
-	if (t->error == -EACCES)
+	if (rc == -EACCES)
 		return ATTACH_DENIED;
 	group = carrier_status_number(t->pid, "Tgid");
-	t->other = (pid_t)group;
-	if (group > 0 && group != t->pid)
+	if (group > 0 && group != t->pid) {
+		t->other = (pid_t)group;
 		return ATTACH_THREAD;
-	if (t->error && t->error != -ENOENT)
+	}
+	if (rc && rc != -ENOENT) {
+		t->error = rc;
 		return ATTACH_FAILED;
+	}
 	if (carrier_is_near(t->pid) == 0)
 		return ATTACH_NAMESPACE;
-	if (t->error)
+	if (rc)
 		return process_is_32_bit(t->pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
 	if (carrier_state(&c) == CARRIER_FORKED) {
 		t->other = c.header.pid;

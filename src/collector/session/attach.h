@@ -7,7 +7,7 @@
  *	                  holds the memfd's flock(2) is the one that records. The kernel lets go of
  *	                  it when its holder ends, however that happens.
  *	session_attach()  takes the session over (session_attach.c)
- *	order_try()       an order (abi/session.h) to a thread that it does not disturb (order.c)
+ *	order_try()       an order (abi/session.h) to a thread that it does not disturb (order.h)
  *
  * Nothing is written to a process that is refused.
  */
@@ -25,7 +25,7 @@ enum attach_verdict {
 	ATTACH_THREAD,       /* a thread; other = its process */
 	ATTACH_DENIED,       /* may not be looked at: another user's */
 	ATTACH_NO_WEFT,      /* carries no runtime */
-	ATTACH_32_BIT,       /* nor could it */
+	ATTACH_32_BIT,       /* cannot carry one */
 	ATTACH_FORKED,       /* has no session of its own yet; other = whose it was forked from */
 	ATTACH_RECORDED,     /* other = who records it; 0: not known yet */
 	ATTACH_OVER,         /* was recorded from its start: it keeps no descriptor */
@@ -62,7 +62,7 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
  * is taken over, too. 0 and *out, or -errno: then nothing has been written.
  */
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
-		   const struct session_settings *settings, const char *socket);
+		   const struct session_settings *settings);
 
 /* Is there anybody in the process who takes orders? In one with libweft.a there is not. */
 int session_needs_order(const struct session *s);
@@ -71,40 +71,5 @@ int session_engines_run(const struct session *s);
 
 /* The runtime's word on the newest order to attach: 0 carried out; -EAGAIN not yet; -errno. */
 int session_attach_state(const struct session *s);
-
-/* May this signal be sent to a stranger? SIGURG, or a real-time one that libc leaves free. */
-int order_signal_is_allowed(uint32_t signo);
-
-/* Queues @order, if @signo is in use still: -ECANCELED when the process has let go of it. */
-int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order);
-
-/* Waits @steady_ns. Has the thread computed since @before (thread_stat.h), and would the signal
- * reach it? */
-struct thread_run;
-int order_runs_on(const struct process *p, int32_t tid, uint32_t signo,
-		  const struct thread_run *before, uint64_t steady_ns);
-
-/* Does it sleep in a call that goes on after a signal as if there had been none, and would one
- * reach it? */
-int order_may_wake(const struct process *p, int32_t tid, uint32_t signo);
-
-/*
- * order_try() - queue @order to one thread of the process that neither blocks nor waits for the
- * signal, and runs, or sleeps as order_may_wake() asks. A call that it is about to sleep in would
- * be cut short by the signal, so the thread must have run on for steady_ns without a wait: one that
- * does is all but certain not to go to sleep in the microseconds until the signal is there. Takes
- * that long, too.
- *
- * 1: queued; 0: there is no such thread just now, or that which runs has not run on; -errno: -ESRCH
- * gone, -EPERM, -EINVAL: no signal that may be sent. Looks at threads_max threads at most, after
- * the first skip, and waits for one of them; the next call goes on from there.
- */
-struct order_search {
-	unsigned int threads_max;
-	uint64_t steady_ns;
-	unsigned int skip;   /* threads that were looked at already */
-	unsigned int failed; /* threads that ran, but not for so long */
-};
-int order_try(const struct session *s, enum weft_order order, struct order_search *search);
 
 #endif

@@ -97,16 +97,19 @@ static int is_given_field(const char *name)
 struct texts {
 	const char *at;
 	uint32_t bytes;
+	int is_passed; /* a place lay outside */
 };
 
-/* NULL: it lies outside. */
-static const char *text_at(const struct texts *t, uint32_t place)
+static const char *text_at(struct texts *t, uint32_t place)
 {
-	return place < t->bytes ? t->at + place : NULL;
+	if (place < t->bytes)
+		return t->at + place;
+	t->is_passed = 1;
+	return "";
 }
 
 static int event_types_read_head(struct event_type *t, const struct weft_event_type_head *head,
-				 const struct texts *texts)
+				 struct texts *texts)
 {
 	t->flags = head->flags & TYPE_FLAGS;
 	t->name = text_at(texts, head->name);
@@ -116,13 +119,12 @@ static int event_types_read_head(struct event_type *t, const struct weft_event_t
 	t->threshold = text_at(texts, head->threshold);
 	t->throttle = text_at(texts, head->throttle);
 	t->select = text_at(texts, head->select);
-	return t->name && t->label && t->description && t->category && t->threshold &&
-	       t->throttle && t->select && event_types_is_type_name(t->name) &&
+	return !texts->is_passed && event_types_is_type_name(t->name) &&
 	       !event_types_is_reserved(t->name);
 }
 
 static int read_field(struct event_type *t, const struct weft_event_type_field *from,
-		      const struct texts *texts)
+		      struct texts *texts)
 {
 	struct event_field *f = &t->field[t->field_count];
 
@@ -130,7 +132,7 @@ static int read_field(struct event_type *t, const struct weft_event_type_field *
 	f->label = text_at(texts, from->label);
 	f->description = text_at(texts, from->description);
 	f->content = from->content & CONTENTS;
-	if (!f->name || !f->label || !f->description || from->kind == 0 || from->kind >= KINDS)
+	if (texts->is_passed || from->kind == 0 || from->kind >= KINDS)
 		return 0;
 	f->kind = (enum weft_event_kind)from->kind;
 	if (strlen(f->name) > EVENT_NAME_MAX || is_given_field(f->name) ||
@@ -162,8 +164,8 @@ static int event_types_read_all(struct event_type *t, const struct weft_event_ty
 {
 	const uint8_t *at = t->data + head->head_bytes;
 	struct texts texts = {
-		(const char *)at + (size_t)head->field_bytes * head->field_count,
-		head->text_bytes,
+		.at = (const char *)at + (size_t)head->field_bytes * head->field_count,
+		.bytes = head->text_bytes,
 	};
 
 	if (!event_types_read_head(t, head, &texts))
@@ -301,63 +303,54 @@ static size_t event_types_context_bytes(const uint8_t *at, size_t left)
 	return need;
 }
 
+int64_t captured_bytes(uint8_t kind, uint64_t registers, uint64_t copy_bytes, uint64_t frames)
+{
+	if (kind == WEFT_SAMPLE_RAW && registers <= CAPTURED_REGISTERS_MAX &&
+	    copy_bytes <= WEFT_STACK_COPY_MAX)
+		return (int64_t)(registers * 8 + ((copy_bytes + 7) & ~UINT64_C(7)));
+	if (kind == WEFT_SAMPLE_FRAMES && frames <= WEFT_FRAMES_MAX)
+		return (int64_t)(frames * 8);
+	return -EBADMSG;
+}
+
 /* The stack's own length; 0: it does not fit, or is none. */
 static size_t stack_bytes(const uint8_t *at, size_t left)
 {
 	struct weft_event_stack s;
-	size_t need;
+	int64_t bytes;
 
 	if (left < sizeof(s))
 		return 0;
 	memcpy(&s, at, sizeof(s));
-	if (s.stack == WEFT_SAMPLE_RAW) {
-		if (s.register_count > EVENT_REGISTERS_MAX || s.copy_bytes > WEFT_STACK_COPY_MAX)
-			return 0;
-		need = sizeof(s) + s.register_count * (size_t)8 +
-		       ((s.copy_bytes + (size_t)7) & ~(size_t)7);
-	} else {
-		if (s.stack != WEFT_SAMPLE_FRAMES || s.frame_count > WEFT_FRAMES_MAX)
-			return 0;
-		need = sizeof(s) + s.frame_count * (size_t)8;
-	}
-	return need <= left ? need : 0;
+	bytes = captured_bytes(s.stack, s.register_count, s.copy_bytes, s.frame_count);
+	return bytes >= 0 && sizeof(s) + (size_t)bytes <= left ? sizeof(s) + (size_t)bytes : 0;
 }
 
-int event_parts(const struct event_type *t, const struct weft_event_record *record,
-		struct event_parts *out)
+/* Takes a part of @bytes off the record; -EBADMSG: there is none. */
+static int take_part(const uint8_t **at, size_t *left, size_t bytes)
 {
-	const uint8_t *at = (const uint8_t *)(record + 1);
+	*at += bytes;
+	*left -= bytes;
+	return bytes ? 0 : -EBADMSG;
+}
+
+int64_t event_values_bytes(const struct event_type *t, const struct weft_event_record *record)
+{
+	const uint8_t *values = (const uint8_t *)(record + 1), *at = values;
 	size_t left = record->record.bytes - sizeof(*record);
-	struct event_parts parts = {.values = at};
+	int64_t bytes;
 
-	for (size_t i = 0; i < t->field_count; i++) {
-		size_t bytes = value_bytes(t->field[i].kind, at, left);
-
-		if (!bytes)
+	for (size_t i = 0; i < t->field_count; i++)
+		if (take_part(&at, &left, value_bytes(t->field[i].kind, at, left)))
 			return -EBADMSG;
-		at += bytes;
-		left -= bytes;
-	}
-	parts.values_bytes = (size_t)(at - parts.values);
-	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT) {
-		parts.context_bytes = event_types_context_bytes(at, left);
-		if (!parts.context_bytes)
-			return -EBADMSG;
-		parts.context = (const void *)at;
-		at += parts.context_bytes;
-		left -= parts.context_bytes;
-	}
-	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
-		parts.stack_bytes = stack_bytes(at, left);
-		if (!parts.stack_bytes)
-			return -EBADMSG;
-		parts.stack = (const void *)at;
-		left -= parts.stack_bytes;
-	}
-	if (left)
+	bytes = at - values;
+	if (record->record.flags & WEFT_EVENT_HAS_CONTEXT &&
+	    take_part(&at, &left, event_types_context_bytes(at, left)))
 		return -EBADMSG;
-	*out = parts;
-	return 0;
+	if (record->record.flags & WEFT_EVENT_HAS_STACK &&
+	    take_part(&at, &left, stack_bytes(at, left)))
+		return -EBADMSG;
+	return left ? -EBADMSG : bytes;
 }
 
 struct event_value event_value_next(enum weft_event_kind kind, const uint8_t **at)

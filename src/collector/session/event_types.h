@@ -48,19 +48,9 @@ struct event_settings event_type_defaults(const struct event_type *t);
 struct event_settings event_type_settle(const struct event_type *t, const char *text, size_t bytes,
 					int *wrong_select);
 
-/* What an event consists of: pointers into the record. */
-struct event_parts {
-	const uint8_t *values;
-	size_t values_bytes;                      /* padded */
-	const struct weft_event_context *context; /* NULL = none */
-	size_t context_bytes;                     /* with the labels behind it, padded */
-	const struct weft_event_stack *stack;     /* NULL = none */
-	size_t stack_bytes;                       /* with what follows it */
-};
-
-/* 0, or -EBADMSG. @record is a private copy of record.bytes bytes, 8-aligned. */
-int event_parts(const struct event_type *t, const struct weft_event_record *record,
-		struct event_parts *out);
+/* Is the event whole: values, then a context and a stack if it has them, and nothing else? @record
+ * is a private copy of record.bytes bytes, 8-aligned. The bytes of the values, padded; -EBADMSG. */
+int64_t event_values_bytes(const struct event_type *t, const struct weft_event_record *record);
 
 /* One value of an event that was found sound. */
 struct event_value {
@@ -72,6 +62,10 @@ struct event_value {
 /* Takes the next value off @at, which moves on. */
 struct event_value event_value_next(enum weft_event_kind kind, const uint8_t **at);
 
-#define EVENT_REGISTERS_MAX 33
+#define CAPTURED_REGISTERS_MAX 33
+
+/* A stack as it was captured, with a sample or an event: how many bytes of registers and copy, or
+ * of frames, stand behind its head; @kind is enum weft_sample_stack. -EBADMSG: no such stack. */
+int64_t captured_bytes(uint8_t kind, uint64_t registers, uint64_t copy_bytes, uint64_t frames);
 
 #endif

@@ -2,7 +2,6 @@
 /* The making and steering of a session: see session.h; draining is in session_drain.c. */
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <errno.h>
@@ -18,8 +17,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RING_SMALLEST WEFT_RING_BYTES_MIN
-
 static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 {
 	struct rlimit limit;
@@ -29,8 +26,8 @@ static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 	return limit.rlim_cur;
 }
 
-/* Bytes of address space that a session may take: 0 = no limit. With the tables an eighth
- * of what is left; the target maps as much of them as is left of that. */
+/* How many bytes a session may take of the process's address space: a sixteenth of what is left, as
+ * the tables may take as much again; 0 = there is no limit. */
 static uint64_t address_space(const struct process *p)
 {
 	uint64_t limit = limit_of(p->pid, RLIMIT_AS);
@@ -64,22 +61,41 @@ static int sealed_memfd(uint64_t bytes)
 	return fd;
 }
 
+int session_map(struct session *s)
+{
+	void *base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
+	void *readers;
+
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	madvise(base, s->layout.total_bytes, MADV_DONTDUMP);
+	madvise(base, s->layout.total_bytes, MADV_NOHUGEPAGE);
+	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
+	readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (readers == MAP_FAILED) {
+		munmap(base, s->layout.total_bytes);
+		return -ENOMEM;
+	}
+	s->base = base;
+	s->readers = readers;
+	return 0;
+}
+
 static int map_memfd(struct session *s)
 {
+	int rc;
+
 	s->memfd = sealed_memfd(s->layout.total_bytes);
 	if (s->memfd < 0)
 		return s->memfd;
-	s->base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
-	if (s->base != MAP_FAILED) {
-		madvise(s->base, s->layout.total_bytes, MADV_DONTDUMP);
-		madvise(s->base, s->layout.total_bytes, MADV_NOHUGEPAGE);
-		return 0;
+	rc = session_map(s);
+	if (rc) {
+		close(s->memfd);
+		s->memfd = -1;
 	}
-	s->base = NULL;
-	close(s->memfd);
-	s->memfd = -1;
-	return -ENOMEM;
+	return rc;
 }
 
 /* The largest session that fits: fewer slots first, then smaller rings. */
@@ -100,14 +116,14 @@ static int make_memory(struct session *s, const struct process *p, uint32_t ring
 			return 0;
 		if (slots > WEFT_SESSION_BLOCK_SLOTS)
 			slots /= 2;
-		else if (rings > RING_SMALLEST)
+		else if (rings > WEFT_RING_BYTES_MIN)
 			rings /= 2;
 		else
 			return rc;
 	}
 }
 
-void session_take_anchor(struct weft_session_header *h)
+static void session_take_anchor(struct weft_session_header *h)
 {
 	struct tsc_anchor anchor = {.tsc = 0};
 
@@ -116,6 +132,26 @@ void session_take_anchor(struct weft_session_header *h)
 	h->mono_anchor_ns = anchor.mono_ns;
 	h->tsc_anchor = anchor.tsc;
 	h->real_anchor_ns = clock_ns(CLOCK_REALTIME) - (clock_mono_ns() - anchor.mono_ns);
+}
+
+void session_write_settings(struct session *s, const struct session_settings *settings)
+{
+	struct weft_session_header *h = s->base;
+
+	session_take_anchor(h);
+	h->stack_copy_bytes = settings->stack_copy_bytes;
+	h->frames_max = WEFT_FRAMES_MAX;
+	h->tables_bytes = settings->tables_bytes;
+	memset(h->socket_path, 0, sizeof(h->socket_path));
+	if (settings->socket)
+		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
+	h->tell_children = settings->tell_children != 0;
+	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
 }
 
 static void session_fill_header(struct session *s, const struct process *p,
@@ -129,24 +165,13 @@ static void session_fill_header(struct session *s, const struct process *p,
 	h->parent_pid = p->parent;
 	h->pid_start = p->start_ticks;
 	h->session_id = p->session_id;
-	session_take_anchor(h);
+	session_write_settings(s, settings);
 	h->drained_ns = h->mono_anchor_ns;
 	h->collector_pid = getpid();
 	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)
 		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
 	h->cookie &= 0xFFFFFF;
-	h->period_ns = settings->period_ns;
-	h->engines = settings->engines ? settings->engines : WEFT_ENGINE_CPU;
-	h->stack_mode = settings->stack_mode;
-	h->tables_bytes = settings->tables_bytes;
-	h->stack_copy_bytes = settings->stack_copy_bytes;
-	h->frames_max = WEFT_FRAMES_MAX;
-	h->prime_signal = settings->prime_signal;
-	h->clock = settings->clock;
 	h->run_state = WEFT_RUN_RECORDING;
-	if (settings->socket)
-		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
-	h->tell_children = settings->tell_children != 0;
 	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }
@@ -163,6 +188,20 @@ struct session *session_of(struct process *p)
 	return s;
 }
 
+int session_hand_over(struct session *s, const struct session_settings *settings)
+{
+	int rc = session_events_begin(s, &settings->events);
+
+	if (rc) {
+		munmap(s->base, s->layout.total_bytes);
+		return rc;
+	}
+	s->process->base = s->base;
+	s->process->base_bytes = s->layout.total_bytes;
+	s->process->layout = s->layout;
+	return 0;
+}
+
 int session_new(struct session **out, struct process *p, const struct session_settings *settings)
 {
 	struct session *s = session_of(p);
@@ -171,32 +210,17 @@ int session_new(struct session **out, struct process *p, const struct session_se
 	if (!s)
 		return -ENOMEM;
 	rc = make_memory(s, p, settings->ring_bytes);
-	if (rc)
-		goto err;
-	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
-	s->readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->readers == MAP_FAILED) {
-		s->readers = NULL;
-		munmap(s->base, s->layout.total_bytes);
-		rc = -ENOMEM;
-		goto err;
+	if (rc == 0) {
+		session_fill_header(s, p, settings);
+		rc = session_hand_over(s, settings);
 	}
-	session_fill_header(s, p, settings);
-	rc = session_events_begin(s, &settings->events);
 	if (rc) {
-		munmap(s->base, s->layout.total_bytes);
-		goto err;
+		session_free(s);
+		return rc;
 	}
 	session_touch_ahead(s);
-	p->base = s->base;
-	p->base_bytes = s->layout.total_bytes;
-	p->layout = s->layout;
 	*out = s;
 	return 0;
-err:
-	session_free(s);
-	return rc;
 }
 
 void session_free(struct session *s)
@@ -214,20 +238,15 @@ void session_free(struct session *s)
 	free(s);
 }
 
-static struct weft_session_header *shared(const struct session *s)
-{
-	return s->base;
-}
-
 void session_stop(struct session *s)
 {
 	session_events_off(s);
-	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->base->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
 }
 
 void session_leave(struct session *s)
 {
-	__atomic_store_n(&shared(s)->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->base->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
 }
 
 void session_done_at(struct weft_session_header *h)
@@ -245,22 +264,22 @@ int session_is_dead(const struct session *s)
 
 int session_is_exiting(const struct session *s)
 {
-	return __atomic_load_n(&shared(s)->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
+	return __atomic_load_n(&s->base->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
 }
 
 int session_has_map(const struct session *s)
 {
-	return __atomic_load_n(&shared(s)->map_number, __ATOMIC_RELAXED) != 0;
+	return __atomic_load_n(&s->base->map_number, __ATOMIC_RELAXED) != 0;
 }
 
 void session_set_budget(struct session *s, uint32_t timers)
 {
-	__atomic_store_n(&shared(s)->timer_budget, timers, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->base->timer_budget, timers, __ATOMIC_RELAXED);
 }
 
 uint32_t session_timers(const struct session *s)
 {
-	uint32_t armed = __atomic_load_n(&shared(s)->timers_armed, __ATOMIC_RELAXED);
+	uint32_t armed = __atomic_load_n(&s->base->timers_armed, __ATOMIC_RELAXED);
 
 	return armed < s->layout.slot_count ? armed : s->layout.slot_count;
 }

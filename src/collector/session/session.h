@@ -26,6 +26,7 @@
 #define WEFT_COLLECTOR_SESSION_H
 
 #include "collector/look/account.h"
+#include "collector/process/order.h"
 #include "collector/process/process.h"
 #include "collector/process/queue.h"
 #include "collector/session/session_events.h"
@@ -47,11 +48,10 @@ struct slot_reader; /* what the collector remembers of a slot */
 
 struct session {
 	struct session *next;
-	struct process
-		*process; /* the worker's once BATCH_OPEN is queued: only its constant part */
+	struct process *process; /* only what is constant or atomic once BATCH_OPEN is queued */
 	pid_t pid;
 	int memfd, pidfd;
-	void *base;
+	struct weft_session_header *base;  /* the mapping: anybody may write it */
 	struct weft_session_header layout; /* private copy */
 	struct slot_reader *readers;       /* [slot_count], sparse */
 	size_t readers_bytes;
@@ -62,7 +62,7 @@ struct session {
 	uint64_t events_invalid;            /* records of events rings refused */
 	uint64_t mistimed, events_mistimed; /* likewise, because of their times */
 	uint64_t judged_ns;                 /* a reading of the clock that records were judged by */
-	uint64_t (*clock)(void);            /* of tests; NULL: CLOCK_MONOTONIC */
+	uint64_t (*clock)(void);            /* a test's; NULL: CLOCK_MONOTONIC */
 	uint64_t drained_ns;                /* when all slots were looked at */
 	uint64_t tidied_ns, reaped;         /* session_tidy() */
 	uint32_t tidy_next;                 /* slot */
@@ -77,8 +77,7 @@ struct session {
 	uint64_t ordered_ns;          /* when the newest order was queued; 0 = not yet */
 	uint64_t checked_ns;          /* when it was last seen to have the session still */
 	int is_expected;              /* it has exec'ed a program that is to join by itself */
-	unsigned int order_skip;      /* threads that were looked at already */
-	unsigned int order_failed;    /* that ran, but had to wait soon */
+	struct order_search search;   /* for a thread to order */
 };
 
 /* Make the memfd for process @p, as big as its limits allow, and fill the header. Takes over
@@ -100,14 +99,16 @@ enum drain_mode {
 	DRAIN_GONE,    /* the process is gone: whatever is not FREE is drained and closed */
 };
 
-/* One pass: samples go to @q. In DRAIN_RUNNING while it has room, and of the slots in which
- * there is something new, as the target says; now and then of all. */
+/* One pass: what is new in the rings goes to @q. In DRAIN_RUNNING only while @q has room, and only
+ * from slots that the target has marked, but every two seconds from all. */
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
 
-/* Slots of threads that are gone without a word, and, at a slow pace, memory of slots unused. */
+/* Takes back slots of threads that ended without a word, and, a few at a time, the memory of slots
+ * that are not used. */
 void session_tidy(struct session *s, uint64_t now_ns);
 
-/* The last reading of the process's CPU clock: its own, or one of what is left of it. */
+/* Queues the last reading of the process's CPU clock: what it stored as it ended, or what the
+ * kernel still tells of it. */
 void session_account_last(struct session *s, struct queue *q);
 
 /* Sums as of now. */
@@ -121,10 +122,10 @@ void session_leave(struct session *s);
 void session_done_at(struct weft_session_header *h);
 int session_has_map(const struct session *s); /* can its handlers walk? */
 int session_is_dead(const struct session *s); /* by its pidfd */
-/* Is it waiting for that word? */
+/* Is the target waiting for session_done_at()? */
 int session_is_exiting(const struct session *s);
 
 void session_set_budget(struct session *s, uint32_t timers);
-uint32_t session_timers(const struct session *s); /* armed now, as far as it can be believed */
+uint32_t session_timers(const struct session *s); /* armed now, as the target says */
 
 #endif

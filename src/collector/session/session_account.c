@@ -1,45 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread's own last reading of its CPU clock, as its slot is closed: with the thread's end for
- * one that the worker has heard of, else as a word for whoever has seen it from outside. Anybody
- * may have written it: the worker believes what can be.
+ * The last reading that a thread took of its CPU clock, passed on when its slot is closed: in
+ * BATCH_THREAD_END if the worker has heard of the thread, else in BATCH_ACCOUNT, as the thread may
+ * have been seen from outside. The target may have stored anything; the worker checks it.
  */
 #include "collector/look/account.h"
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 #include "proc/thread_stat.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A slot that has another owner by now tells that one's. */
-uint64_t session_cpu_of(const struct session *s, uint32_t index)
+struct slot_words session_last_words(const struct session *s, uint32_t index)
 {
-	const struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+	const struct weft_slot *slot = session_slot(s, index);
+	struct slot_words words = {.generation = s->readers[index].generation};
 
-	if (slot->thread.generation != s->readers[index].generation)
-		return 0;
-	return __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+	if (slot->thread.generation == words.generation) {
+		words.ended_ns = __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
+		words.cpu_ns = __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+	}
+	return words;
 }
 
-uint64_t session_ended_of(const struct session *s, uint32_t index)
+void session_account_end(struct session *s, int32_t tid, uint64_t cpu_ns)
 {
-	const struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+	struct account_word word = {.tid = tid, .flags = ACCOUNT_OWN, .cpu_ns = cpu_ns};
 
-	if (slot->thread.generation != s->readers[index].generation)
-		return 0;
-	return __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
-}
-
-void session_account_end(struct session *s, uint32_t index)
-{
-	struct account_word word = {.tid = s->readers[index].tid,
-				    .flags = ACCOUNT_OWN,
-				    .cpu_ns = session_cpu_of(s, index)};
-
-	if (word.cpu_ns)
+	if (cpu_ns)
 		account_words_add(&s->ended, &word);
 }
 
@@ -51,13 +41,12 @@ void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns)
 		queue_push(q, account_words_batch(&s->ended, s->process, &head));
 }
 
-/* One that has ended keeps its clock until its parent has asked for it. Who it was is known by its
- * directory, which is nobody's afterwards. */
+/* A process that has ended keeps its clock until its parent has waited for it. After that the pid
+ * may be another's, and nothing can be opened in its directory any more. */
 void session_account_last(struct session *s, struct queue *q)
 {
-	const struct weft_session_header *h = s->base;
 	struct account_head head = {.time_ns = clock_mono_ns()};
-	uint64_t own_ns = __atomic_load_n(&h->exit_cpu_ns, __ATOMIC_RELAXED);
+	uint64_t own_ns = __atomic_load_n(&s->base->exit_cpu_ns, __ATOMIC_RELAXED);
 
 	if (process_cpu_read(s->pid, &head.process_ns) ||
 	    faccessat(s->process->proc_fd, "stat", F_OK, 0))

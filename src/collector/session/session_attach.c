@@ -15,16 +15,11 @@
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
+#include "collector/process/order.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define OPENING_TRIES 1000
@@ -32,7 +27,7 @@
 
 /* ---- slots */
 
-/* Written and head as they are between two appends, as far as that can be seen. */
+/* Reads both words as they are between two appends; after some tries, as they are. */
 static void session_attach_read_ring(const struct weft_slot *slot,
 				     const struct weft_ring_producer *p, uint64_t *written,
 				     uint64_t *head)
@@ -48,7 +43,8 @@ static void session_attach_read_ring(const struct weft_slot *slot,
 	}
 }
 
-/* A living thread's: its ring is emptied, and its books are balanced as they stand. */
+/* Skips what is in the ring of a living thread: it counts as delivered, so that the books balance.
+ */
 static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_counter stolen,
 				   const struct weft_ring_producer *p, struct weft_ring_consumer *c)
 {
@@ -68,10 +64,9 @@ static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_count
 static void take_live(struct session *s, uint32_t index, uint64_t seen)
 {
 	struct slot_reader *reader = &s->readers[index];
-	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+	struct weft_slot *slot = session_slot(s, index);
 
-	__atomic_and_fetch(&weft_session_states(s->base, &s->layout)[index],
-			   ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
 	*reader = (struct slot_reader){
 		.generation = WEFT_GENERATION_OF(seen),
 		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
@@ -85,7 +80,7 @@ static void take_live(struct session *s, uint32_t index, uint64_t seen)
 	s->open_threads++;
 }
 
-/* Its thread is gone, and what it left was another recording's. */
+/* The thread has ended, and what it left is an earlier recording's. */
 static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 {
 	uint64_t generation = WEFT_GENERATION_OF(seen);
@@ -93,16 +88,16 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 
 	if (seen != draining && !session_state_changes(s, index, seen, draining))
 		return 0;
-	session_wipe_books(weft_session_slot(s->base, &s->layout, index));
+	session_wipe_books(session_slot(s, index));
 	s->readers[index] = (struct slot_reader){.closed_generation = generation};
 	session_free_slot(s, index, draining);
 	return 1;
 }
 
-/* One that is being claimed this moment is waited for, but not for ever. */
+/* Waits for a thread that is claiming the slot at this moment, but not for ever. */
 static void take_slot(struct session *s, uint32_t index)
 {
-	const uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+	const uint64_t *word = session_state(s, index);
 
 	for (int i = 0; i < OPENING_TRIES; i++) {
 		uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -135,51 +130,15 @@ static void lock_out(struct session *s)
 	__atomic_store_n(&h->run_state, WEFT_RUN_STOPPED, __ATOMIC_SEQ_CST);
 }
 
-static void write_settings(struct session *s, const struct session_settings *settings,
-			   const char *socket)
+/* What an earlier recording published is nobody's any more. */
+static void session_attach_clear(struct weft_session_header *h)
 {
-	struct weft_session_header *h = s->base;
-
 	__atomic_store_n(&h->map_current, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->tables_used, 0, __ATOMIC_RELAXED);
-	session_take_anchor(h);
 	h->collector_done = 0;
-	h->stack_copy_bytes = settings->stack_copy_bytes;
-	h->frames_max = WEFT_FRAMES_MAX;
-	h->tables_bytes = settings->tables_bytes;
-	memset(h->socket_path, 0, sizeof(h->socket_path));
-	snprintf(h->socket_path, sizeof(h->socket_path), "%s", socket);
-	h->tell_children = settings->tell_children != 0;
-	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
 }
 
-static int session_attach_map_session(struct session *s)
-{
-	s->base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
-	if (s->base == MAP_FAILED) {
-		s->base = NULL;
-		return -ENOMEM;
-	}
-	madvise(s->base, s->layout.total_bytes, MADV_DONTDUMP);
-	madvise(s->base, s->layout.total_bytes, MADV_NOHUGEPAGE);
-	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
-	s->readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->readers != MAP_FAILED)
-		return 0;
-	s->readers = NULL;
-	munmap(s->base, s->layout.total_bytes);
-	return -ENOMEM;
-}
-
-static int session_attach_take_over(struct session *s, const struct session_settings *settings,
-				    const char *socket)
+static int session_attach_take_over(struct session *s, const struct session_settings *settings)
 {
 	struct weft_session_header *h = s->base;
 	uint32_t high = session_slots_high(s);
@@ -191,8 +150,9 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	s->touched = high;
 	session_count(s, &s->before);
 	s->attached = 1;
-	write_settings(s, settings, socket);
-	rc = session_events_begin(s, &settings->events);
+	session_attach_clear(h);
+	session_write_settings(s, settings);
+	rc = session_hand_over(s, settings);
 	if (rc)
 		return rc;
 	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
@@ -201,7 +161,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 }
 
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
-		   const struct session_settings *settings, const char *socket)
+		   const struct session_settings *settings)
 {
 	struct session *s = session_of(p);
 	int rc;
@@ -210,22 +170,18 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 		return -ENOMEM;
 	s->memfd = t->fd;
 	s->layout = t->layout;
-	rc = session_attach_map_session(s);
+	rc = session_map(s);
 	if (rc) {
 		s->memfd = -1;
 		session_free(s);
 		return rc;
 	}
 	t->fd = -1;
-	rc = session_attach_take_over(s, settings, socket);
+	rc = session_attach_take_over(s, settings);
 	if (rc) {
-		munmap(s->base, s->layout.total_bytes);
 		session_free(s);
 		return rc;
 	}
-	p->base = s->base;
-	p->base_bytes = s->layout.total_bytes;
-	p->layout = s->layout;
 	*out = s;
 	return 0;
 }
@@ -237,9 +193,7 @@ int session_needs_order(const struct session *s)
 
 int session_engines_run(const struct session *s)
 {
-	const struct weft_session_header *h = s->base;
-
-	return __atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE) != 0;
+	return __atomic_load_n(&s->base->engines_run, __ATOMIC_ACQUIRE) != 0;
 }
 
 int session_attach_state(const struct session *s)
@@ -247,8 +201,8 @@ int session_attach_state(const struct session *s)
 	const struct weft_session_header *h = s->base;
 	int32_t error;
 
-	/* Pairs: the release store of whoever carried the order out (src/runtime/sample/attach.c).
-	 */
+	/* Pairs with the release store of the thread that carried the order out
+	 * (src/runtime/sample/attach.c). */
 	if (__atomic_load_n(&h->attach_taken, __ATOMIC_ACQUIRE) != s->attach_number)
 		return -EAGAIN;
 	error = __atomic_load_n(&h->attach_error, __ATOMIC_RELAXED);

@@ -13,8 +13,6 @@
  */
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
-
 #include <string.h>
 
 #define TRIES 8
@@ -28,7 +26,6 @@ struct ledger {
 struct books {
 	uint64_t counter[WEFT_COUNTER_COUNT];
 	struct ledger samples, events;
-	uint64_t healed; /* appends that were left halfway, and may be in no column */
 };
 
 enum kind { BOOK, LOST, CUT, CTX, INFO };
@@ -55,13 +52,13 @@ static void read_counters(const uint64_t *from, uint64_t *to)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-/* Begun and not finished. */
+/* Appends that were begun and not finished. */
 static int64_t unfinished(const struct ledger *l)
 {
 	return (int64_t)(l->attempted - l->written - (l->lost - l->stolen));
 }
 
-/* Written and not taken. */
+/* Records that were written and not taken out. */
 static int64_t left(const struct ledger *l)
 {
 	return (int64_t)(l->written - l->delivered - l->refused - l->stolen);
@@ -84,7 +81,6 @@ static void session_books_read_once(const struct weft_slot *slot, struct books *
 	e->stolen = b->counter[WEFT_COUNTER_EVENTS_STOLEN];
 	e->lost = b->counter[WEFT_COUNTER_EVENTS_RING_FULL] +
 		  b->counter[WEFT_COUNTER_EVENTS_NESTED] + e->stolen;
-	b->healed = b->counter[WEFT_COUNTER_EVENTS_HEALED];
 }
 
 static int has_changed(const uint64_t *counters, enum weft_counter counter, uint64_t seen)
@@ -92,8 +88,8 @@ static int has_changed(const uint64_t *counters, enum weft_counter counter, uint
 	return __atomic_load_n(&counters[counter], __ATOMIC_RELAXED) != seen;
 }
 
-/* Of a thread that runs: again, when another record began meanwhile, or its stores are seen
- * in another order than it made them. */
+/* The thread may be running: all is read again if it began another record meanwhile, or if its
+ * stores were seen in another order than it made them. */
 static void read_books(const struct weft_slot *slot, const struct slot_reader *reader,
 		       struct books *b)
 {
@@ -121,8 +117,8 @@ static void add_books(const struct books *b, struct session_counts *out)
 	out->events_delivered += b->events.delivered;
 }
 
-/* Of a thread that runs, or was killed at any step: @most may be in its hands, and what it wrote
- * is still there. */
+/* Of a thread that runs, or was killed at any step: what is in its ring, and up to @most records
+ * that it has begun. */
 static uint64_t pending(const struct ledger *l, int64_t most)
 {
 	uint64_t sum = left(l) > 0 ? (uint64_t)left(l) : 0;
@@ -130,10 +126,13 @@ static uint64_t pending(const struct ledger *l, int64_t most)
 	return sum + (unfinished(l) > 0 && unfinished(l) <= most ? (uint64_t)unfinished(l) : 0);
 }
 
-/* An append that was left for good is not finished by anybody; who took it over has counted. */
+/* An append that was left halfway may be in no column; who took it over has counted it as healed.
+ */
 static int64_t events_unfinished_max(const struct books *b)
 {
-	return b->healed < INT32_MAX ? 1 + (int64_t)b->healed : 1;
+	uint64_t healed = b->counter[WEFT_COUNTER_EVENTS_HEALED];
+
+	return healed < INT32_MAX ? 1 + (int64_t)healed : 1;
 }
 
 static void add_pending(const struct books *b, struct session_counts *out)
@@ -149,14 +148,11 @@ static int is_balanced(const struct ledger *l, int64_t most, int64_t left_most)
 
 static int are_balanced(const struct books *b, enum slot_end end)
 {
-	int64_t events = events_unfinished_max(b);
+	int64_t in_hand = end == END_RELEASED ? 0 : 1;
+	int64_t left_most = end == END_OPENING ? INT64_MAX : in_hand;
 
-	if (end == END_RELEASED)
-		return is_balanced(&b->samples, 0, 0) && is_balanced(&b->events, events, 0);
-	if (end == END_OPENING)
-		return is_balanced(&b->samples, 1, INT64_MAX) &&
-		       is_balanced(&b->events, events, INT64_MAX);
-	return is_balanced(&b->samples, 1, 1) && is_balanced(&b->events, events, 1);
+	return is_balanced(&b->samples, in_hand, left_most) &&
+	       is_balanced(&b->events, events_unfinished_max(b), left_most);
 }
 
 /* model: WIPE */
@@ -207,18 +203,17 @@ static void session_books_add_header(const struct session *s, struct session_cou
 /* A FREE slot's books are closed, and zero. */
 static void add_slot(const struct session *s, uint32_t index, struct session_counts *out)
 {
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(s->base, &s->layout)[index], __ATOMIC_ACQUIRE);
 	struct books b;
 
-	if (WEFT_STATE_OF(word) == WEFT_SLOT_FREE)
+	if (WEFT_STATE_OF(__atomic_load_n(session_state(s, index), __ATOMIC_ACQUIRE)) ==
+	    WEFT_SLOT_FREE)
 		return;
-	read_books(weft_session_slot(s->base, &s->layout, index), &s->readers[index], &b);
+	read_books(session_slot(s, index), &s->readers[index], &b);
 	add_books(&b, out);
 	add_pending(&b, out);
 }
 
-/* More than the sum of all can be only if the target lies, or frees its slots itself. */
+/* The earlier sum is the larger one only if the target lies, or frees its slots itself. */
 static void session_books_take_away(uint64_t *from, uint64_t before)
 {
 	*from -= before < *from ? before : *from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draining a session: slot by slot, dead ones back to FREE. What is in a slot's rings becomes
- * batches in session_rings.c.
+ * Draining a session, slot by slot; slots whose threads have ended become FREE again.
+ * session_rings.c makes batches of what is in a slot's rings.
  *
  * The state word says who may do what (abi/session.h): a LIVE slot is held while records are
  * taken from it, so that nobody else begins with it meanwhile; a DEAD one is taken into
@@ -10,7 +10,6 @@
  */
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <fcntl.h>
@@ -28,8 +27,7 @@ static void session_drain_touch(const uint8_t *at)
 
 uint32_t session_slots_high(const struct session *s)
 {
-	const struct weft_session_header *h = s->base;
-	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = __atomic_load_n(&s->base->slots_high, __ATOMIC_RELAXED);
 
 	return high < s->layout.slot_count ? high : s->layout.slot_count;
 }
@@ -38,9 +36,7 @@ uint32_t session_slots_high(const struct session *s)
  * that it was in use before those after it are touched. */
 static int was_in_use(const struct session *s, uint32_t index)
 {
-	const uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
-
-	return WEFT_GENERATION_OF(__atomic_load_n(word, __ATOMIC_RELAXED)) != 0;
+	return WEFT_GENERATION_OF(__atomic_load_n(session_state(s, index), __ATOMIC_RELAXED)) != 0;
 }
 
 void session_touch_ahead(struct session *s)
@@ -50,8 +46,7 @@ void session_touch_ahead(struct session *s)
 	if (until > s->layout.slot_count)
 		until = s->layout.slot_count;
 	for (; s->touched < until; s->touched++) {
-		const uint8_t *slot =
-			(const uint8_t *)weft_session_slot(s->base, &s->layout, s->touched);
+		const uint8_t *slot = (const uint8_t *)session_slot(s, s->touched);
 
 		if (s->touched >= TOUCH_AHEAD && !was_in_use(s, s->touched - TOUCH_AHEAD))
 			return;
@@ -63,13 +58,12 @@ void session_touch_ahead(struct session *s)
 
 void session_mark(struct session *s, uint32_t index)
 {
-	struct weft_session_header *h = s->base;
 	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
 
-	__atomic_fetch_or(&h->fresh[block / 64], UINT64_C(1) << block % 64, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&s->base->fresh[block / 64], UINT64_C(1) << block % 64, __ATOMIC_RELAXED);
 }
 
-/* From the ring's start again. */
+/* The counts go on, but the new owner's ring begins at 0. */
 static struct ring_tally tally_on(const struct ring_tally *before, const struct weft_slot *slot,
 				  enum weft_counter stolen)
 {
@@ -80,7 +74,8 @@ static struct ring_tally tally_on(const struct ring_tally *before, const struct 
 	};
 }
 
-/* A generation not met before. Its books go on where those of a stolen one ended. */
+/* Begins the books of a generation that was not met before. If its thread has stolen the slot, the
+ * books of the one before, which were not closed, go on. */
 static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 			 const struct weft_slot *slot)
 {
@@ -102,7 +97,6 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	s->open_threads++;
 }
 
-/* Give the memory back of everything above @from. */
 void session_punch(struct session *s, uint32_t index, uint32_t from)
 {
 	uint64_t at = s->layout.slots_offset + index * s->layout.slot_stride;
@@ -113,8 +107,8 @@ void session_punch(struct session *s, uint32_t index, uint32_t from)
 
 int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(&weft_session_states(s->base, &s->layout)[index], &from,
-					   to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(session_state(s, index), &from, to, 0, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
 /* model: FREE, HINT */
@@ -127,7 +121,7 @@ void session_free_slot(struct session *s, uint32_t index, uint64_t from)
 		__atomic_or_fetch(&bits[index / 64], UINT64_C(1) << (index % 64), __ATOMIC_RELEASE);
 }
 
-/* The slot is in DRAINING and its ring empty: close the books and give it back. */
+/* The slot is in DRAINING and its rings are empty: the books are closed, and it is given back. */
 static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
@@ -142,7 +136,7 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 	session_free_slot(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
 }
 
-/* In DRAINING: all of it, in as many passes as the queue asks for. */
+/* The slot is in DRAINING: it is emptied, in several passes if the queue is full. */
 static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 			struct weft_slot *slot)
 {
@@ -158,7 +152,7 @@ static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 	end_slot(pass, index, slot);
 }
 
-/* Nothing new costs two loads, and the owner nothing. model: HOLD .. LET_GO */
+/* Where there is nothing new this costs two loads, and the owner nothing. model: HOLD .. LET_GO */
 static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
@@ -170,11 +164,10 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 		return;
 	begin_reader(pass, index, WEFT_GENERATION_OF(seen), slot);
 	session_drain_rings(pass, index, slot);
-	__atomic_and_fetch(&weft_session_states(s->base, &s->layout)[index],
-			   ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
 }
 
-/* The process is gone: whose slot this was going to be has nothing in its ring yet. */
+/* The process is gone, and the thread that was claiming the slot has written nothing yet. */
 static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	session_end_thread(pass, index);
@@ -184,12 +177,12 @@ static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *s
 static void drain_slot(struct pass *pass, uint32_t index)
 {
 	struct session *s = pass->session;
-	uint64_t *word = &weft_session_states(s->base, &s->layout)[index];
+	uint64_t *word = session_state(s, index);
 	uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	uint64_t generation = WEFT_GENERATION_OF(seen);
 	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
 	enum weft_slot_state state = WEFT_STATE_OF(seen);
-	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+	struct weft_slot *slot = session_slot(s, index);
 
 	if (generation == 0 || state == WEFT_SLOT_FREE || state > WEFT_SLOT_DRAINING)
 		return;
@@ -228,29 +221,31 @@ static void drain_fresh(struct pass *pass, uint32_t high)
 	}
 }
 
+static void drain_every_slot(struct pass *pass, uint32_t high)
+{
+	struct session *s = pass->session;
+
+	s->drained_ns = pass->now_ns;
+	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++)
+		__atomic_exchange_n(&s->base->fresh[i], 0, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < high; i++)
+		drain_slot(pass, i);
+}
+
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode)
 {
-	struct pass pass = {.session = s, .queue = q, .last = (int)mode};
+	struct pass pass = {.session = s, .queue = q, .last = (int)mode, .now_ns = clock_mono_ns()};
 	uint32_t high = session_slots_high(s);
 
-	pass.now_ns = clock_mono_ns();
-	__atomic_store_n(&((struct weft_session_header *)s->base)->drained_ns, pass.now_ns,
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&s->base->drained_ns, pass.now_ns, __ATOMIC_RELAXED);
 	session_events_read(s);
 	session_events_tell(s, q);
 	if (mode == DRAIN_RUNNING)
 		session_touch_ahead(s);
-	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS) {
+	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS)
 		drain_fresh(&pass, high);
-		session_account_tell(s, q, pass.now_ns);
-		return pass.result;
-	}
-	s->drained_ns = pass.now_ns;
-	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++)
-		__atomic_exchange_n(&((struct weft_session_header *)s->base)->fresh[i], 0,
-				    __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < high; i++)
-		drain_slot(&pass, i);
+	else
+		drain_every_slot(&pass, high);
 	session_account_tell(s, q, pass.now_ns);
 	return pass.result;
 }

@@ -10,16 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Samples by their rows: what they are called everywhere, and in a file with inline context. */
+static const char *const sample_names[] = {
+	[WEFT_EVENT_ROW_CPU] = RECORDING_EXECUTION_SAMPLE,
+	[WEFT_EVENT_ROW_WALL] = RECORDING_WALL_SAMPLE,
+};
+static const char *const inline_names[] = {
+	[WEFT_EVENT_ROW_CPU] = RECORDING_INLINE_SAMPLE,
+	[WEFT_EVENT_ROW_WALL] = RECORDING_INLINE_WALL_SAMPLE,
+};
+
 static struct weft_event_row *session_events_row_of(const struct session *s, uint32_t number)
 {
 	return (struct weft_event_row *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
 						 (size_t)number * WEFT_EVENT_ROW_BYTES);
 }
 
-static struct weft_event_text *session_events_text_of(const struct session *s)
+static void publish_text(const struct session *s)
 {
-	return (struct weft_event_text *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
-						  WEFT_EVENT_ROWS_BYTES);
+	uint8_t *area = (uint8_t *)s->base + s->layout.event_area_offset;
+
+	settings_text_publish(&s->events.text, (void *)(area + WEFT_EVENT_ROWS_BYTES));
 }
 
 /* ---- rows */
@@ -37,7 +48,7 @@ static void show_types(const struct session *s)
 			show_type(s, s->events.type[i]);
 }
 
-/* Of weft's own. */
+/* Of a row of samples. */
 static void session_events_show_flags(const struct session *s, uint32_t number, uint32_t flags)
 {
 	if (s->events.is_off)
@@ -46,18 +57,19 @@ static void session_events_show_flags(const struct session *s, uint32_t number, 
 			 __ATOMIC_RELEASE);
 }
 
-/* Who needs the samples of the CPU timer: those of the file, and the wall engine. */
+/* The CPU timer ticks for the samples of the file, and for the wall engine. */
 static uint32_t cpu_row_flags(const struct session *s)
 {
-	const struct session_events *e = &s->events;
-	const struct event_settings *of[] = {&e->cpu, &e->wall};
-	static const uint32_t engine[] = {WEFT_ENGINE_CPU, WEFT_ENGINE_WALL};
+	static const uint32_t engine[] = {
+		[WEFT_EVENT_ROW_CPU] = WEFT_ENGINE_CPU, [WEFT_EVENT_ROW_WALL] = WEFT_ENGINE_WALL};
 	uint32_t flags = 0;
 
-	for (size_t i = 0; i < 2; i++) {
-		if (!(s->event_options.engines & engine[i]) || !of[i]->enabled)
+	for (uint32_t row = WEFT_EVENT_ROW_CPU; row <= WEFT_EVENT_ROW_WALL; row++) {
+		const struct event_settings *of = &s->events.sample[row];
+
+		if (!(s->event_options.engines & engine[row]) || !of->enabled)
 			continue;
-		if (of[i]->select == SELECT_ALL)
+		if (of->select == SELECT_ALL)
 			return WEFT_EVENT_ON;
 		flags = WEFT_EVENT_ON | WEFT_EVENT_IF_CONTEXT;
 	}
@@ -73,37 +85,47 @@ static enum samples_choice wall_choice(const struct event_settings *s)
 
 static void show_samples(struct session *s)
 {
-	struct session_events *e = &s->events;
+	const struct event_settings *wall = &s->events.sample[WEFT_EVENT_ROW_WALL];
 
 	session_events_show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
-	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(&e->wall, 0, 1));
-	__atomic_store_n(&s->process->wall_asked, wall_choice(&e->wall), __ATOMIC_RELAXED);
+	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(wall, 0, 1));
+	__atomic_store_n(&s->process->wall_asked, wall_choice(wall), __ATOMIC_RELAXED);
 }
 
 /* By the name that they have everywhere, then by the one that they have in this file. */
-static struct event_settings sample_settings(const struct session *s, const char *name,
-					     const char *also, uint64_t *wrong)
+static void settle_samples(struct session *s)
 {
 	const struct settings_text *text = &s->events.text;
-	struct event_settings settings = {.enabled = 1, .stack_trace = 1};
 
-	if (text->text)
-		weft_settings_apply(&settings, name, text->text, text->bytes);
-	if (text->text && also && strcmp(also, name) != 0)
-		weft_settings_apply(&settings, also, text->text, text->bytes);
-	*wrong = (uint64_t)weft_settings_settle(&settings, 0) |
-		 (settings.wrong >> SETTING_SELECT & 1);
-	return settings;
+	s->events.warned = 0;
+	for (uint32_t row = WEFT_EVENT_ROW_CPU; row <= WEFT_EVENT_ROW_WALL; row++) {
+		struct event_settings settings = {.enabled = 1, .stack_trace = 1};
+		uint32_t wrong;
+
+		if (text->text)
+			weft_settings_apply(&settings, sample_names[row], text->text, text->bytes);
+		if (text->text && s->event_options.has_inline_context)
+			weft_settings_apply(&settings, inline_names[row], text->text, text->bytes);
+		wrong = (uint32_t)weft_settings_settle(&settings, 0) |
+			(settings.wrong >> SETTING_SELECT & 1);
+		s->events.warned |= (uint32_t)(wrong != 0) << row;
+		s->events.sample[row] = settings;
+	}
 }
 
 /* ---- types */
 
-/* Off from now on, so that the program makes no events that nobody takes. */
+static const struct event_type *known_type(const struct session *s, uint32_t number)
+{
+	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number] : NULL;
+}
+
+/* The type is off from now on, so that the program makes no events that nobody takes. */
 static void refuse_type(struct session *s, uint32_t number)
 {
 	s->events.types_refused++;
 	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
-	    !(s->events.type && s->events.type[number]))
+	    !known_type(s, number))
 		__atomic_store_n(&session_events_row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
 }
 
@@ -145,7 +167,7 @@ void session_events_read(struct session *s)
 
 	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
 		return;
-	/* That it is malformed the worker counts, who reads it too. */
+	/* The worker reads the log, too, and counts that it is malformed. */
 	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
 		     &s->events.log_position, session_events_take_type, s))
 		s->events.log_position = s->layout.dict_bytes;
@@ -177,12 +199,11 @@ static void tell_type(struct session *s, struct queue *q, struct event_type *t, 
 	t->is_told = 1;
 }
 
-static void tell_sample(struct session *s, struct queue *q, uint32_t number,
-			const struct event_settings *settings)
+static void tell_sample(struct session *s, struct queue *q, uint32_t row)
 {
-	struct type_word word = {.number = number,
-				 .wrong_select = s->events.warned >> number & 1,
-				 .settings = *settings};
+	struct type_word word = {.number = row,
+				 .wrong_select = s->events.warned >> row & 1,
+				 .settings = s->events.sample[row]};
 
 	push_word(s, q, &word, NULL);
 }
@@ -193,8 +214,8 @@ void session_events_tell(struct session *s, struct queue *q)
 
 	if (!s->events.is_told) {
 		s->events.is_told = 1;
-		tell_sample(s, q, WEFT_EVENT_ROW_CPU, &s->events.cpu);
-		tell_sample(s, q, WEFT_EVENT_ROW_WALL, &s->events.wall);
+		tell_sample(s, q, WEFT_EVENT_ROW_CPU);
+		tell_sample(s, q, WEFT_EVENT_ROW_WALL);
 	}
 	for (size_t i = 0; s->events.untold && i < WEFT_EVENT_TYPES_MAX; i++) {
 		struct event_type *t = s->events.type[i];
@@ -208,16 +229,6 @@ void session_events_tell(struct session *s, struct queue *q)
 
 /* ---- life */
 
-static void session_events_settle_samples(struct session *s)
-{
-	struct session_events *e = &s->events;
-	uint64_t cpu, wall;
-
-	e->cpu = sample_settings(s, RECORDING_EXECUTION_SAMPLE, s->event_options.cpu_name, &cpu);
-	e->wall = sample_settings(s, RECORDING_WALL_SAMPLE, s->event_options.wall_name, &wall);
-	e->warned = (uint32_t)(cpu << WEFT_EVENT_ROW_CPU | wall << WEFT_EVENT_ROW_WALL);
-}
-
 int session_events_begin(struct session *s, const struct event_options *o)
 {
 	static const struct tsc_clock no_clock;
@@ -228,13 +239,15 @@ int session_events_begin(struct session *s, const struct event_options *o)
 		s->event_options.clock = &no_clock;
 	if (!s->event_options.engines)
 		s->event_options.engines = WEFT_ENGINE_CPU;
-	rc = o->text ? settings_text_copy(&s->events.text, o->text) : 0;
+	rc = o->text && o->text->bytes
+		     ? settings_text_add(&s->events.text, o->text->text, o->text->bytes)
+		     : 0;
 	if (rc)
 		return rc;
 	s->events.is_told = !s->events.text.bytes;
-	settings_text_publish(&s->events.text, session_events_text_of(s));
+	publish_text(s);
 	session_events_clock(s);
-	session_events_settle_samples(s);
+	settle_samples(s);
 	show_samples(s);
 	session_events_read(s);
 	return 0;
@@ -276,27 +289,23 @@ void session_events_clock(struct session *s)
 
 /* ---- changes */
 
-/* A select that cannot be is told, though it changes nothing: it is all, and may have been. */
-static void set_sample(struct session *s, struct queue *q, uint32_t number, int has_changed)
-{
-	if (has_changed || s->events.warned >> number & 1)
-		tell_sample(s, q, number,
-			    number == WEFT_EVENT_ROW_CPU ? &s->events.cpu : &s->events.wall);
-}
-
+/* A select that there is not acts as "all", and is told even if that is what it was before. */
 static void set_samples(struct session *s, struct queue *q,
 			void (*changed)(void *arg, const char *name), void *arg)
 {
-	struct event_settings cpu = s->events.cpu, wall = s->events.wall;
+	struct event_settings before[WEFT_EVENT_ROW_WALL + 1];
 
-	session_events_settle_samples(s);
+	memcpy(before, s->events.sample, sizeof(before));
+	settle_samples(s);
 	show_samples(s);
-	set_sample(s, q, WEFT_EVENT_ROW_CPU, !event_settings_equal(&cpu, &s->events.cpu));
-	set_sample(s, q, WEFT_EVENT_ROW_WALL, !event_settings_equal(&wall, &s->events.wall));
-	if (!event_settings_equal(&cpu, &s->events.cpu))
-		changed(arg, RECORDING_EXECUTION_SAMPLE);
-	if (!event_settings_equal(&wall, &s->events.wall))
-		changed(arg, RECORDING_WALL_SAMPLE);
+	for (uint32_t row = WEFT_EVENT_ROW_CPU; row <= WEFT_EVENT_ROW_WALL; row++) {
+		int has_changed = !event_settings_equal(&before[row], &s->events.sample[row]);
+
+		if (has_changed || s->events.warned >> row & 1)
+			tell_sample(s, q, row);
+		if (has_changed)
+			changed(arg, sample_names[row]);
+	}
 }
 
 static int session_events_set_type(struct session *s, struct queue *q, struct event_type *t)
@@ -313,7 +322,8 @@ static int session_events_set_type(struct session *s, struct queue *q, struct ev
 	return has_changed;
 }
 
-/* The text first: a type that is enrolled this moment has it, or is met here. */
+/* The text is published first: a type that is being registered reads it, or is in the log by now.
+ */
 int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
 		       void (*changed)(void *arg, const char *name), void *arg)
 {
@@ -321,7 +331,7 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 
 	if (rc)
 		return rc;
-	settings_text_publish(&s->events.text, session_events_text_of(s));
+	publish_text(s);
 	session_events_read(s);
 	session_events_tell(s, q);
 	set_samples(s, q, changed, arg);
@@ -332,19 +342,6 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 }
 
 /* ---- events */
-
-static const struct event_type *session_events_type_of(struct session *s, uint32_t number)
-{
-	const struct event_type *t;
-
-	if (number >= WEFT_EVENT_TYPES_MAX)
-		return NULL;
-	t = s->events.type ? s->events.type[number] : NULL;
-	if (t)
-		return t;
-	session_events_read(s);
-	return s->events.type ? s->events.type[number] : NULL;
-}
 
 /* 0: the clock cannot tell, or the event ends before it begins. */
 static int convert_times(const struct session *s, const struct weft_event_record *r,
@@ -369,14 +366,19 @@ static int convert_times(const struct session *s, const struct weft_event_record
 enum record_fault session_event_fault(struct checked_event *event, struct session *s)
 {
 	const struct weft_event_record *r = (const void *)event->record;
-	struct event_parts parts;
 	const struct event_type *t;
+	int64_t bytes;
 
 	if (r->record.bytes < sizeof(*r))
 		return RECORD_MALFORMED;
-	t = session_events_type_of(s, r->record.rsv);
-	if (!t || event_parts(t, r, &parts) || !convert_times(s, r, event))
+	t = known_type(s, r->record.rsv);
+	if (!t) {
+		session_events_read(s);
+		t = known_type(s, r->record.rsv);
+	}
+	bytes = t ? event_values_bytes(t, r) : -EBADMSG;
+	if (bytes < 0 || !convert_times(s, r, event))
 		return RECORD_MALFORMED;
-	event->values_bytes = parts.values_bytes;
+	event->values_bytes = (uint64_t)bytes;
 	return fault_of_time(event->end_ns, s);
 }

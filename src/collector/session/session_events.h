@@ -29,12 +29,12 @@ struct session_events {
 	uint64_t types_refused;
 	size_t untold;             /* types that the worker has not heard of */
 	struct settings_text text; /* what applies here */
-	struct event_settings cpu, wall;
-	uint32_t warned; /* bit per row below WEFT_EVENT_ROW_FIRST: its select was found wrong */
+	struct event_settings sample[WEFT_EVENT_ROW_WALL + 1]; /* of the rows of samples */
+	uint32_t warned; /* a bit for each of these rows: its select was found wrong */
 	int is_told, is_off;
 };
 
-/* Of BATCH_TYPE: settings that apply from here on; the definition follows if it is new. */
+/* The data of BATCH_TYPE: settings that apply from here on; a new type's definition follows. */
 struct type_word {
 	uint32_t number; /* of a type, or enum weft_event_row_number */
 	uint32_t wrong_select;
@@ -45,18 +45,19 @@ struct type_word {
 struct event_options {
 	const struct settings_text *text; /* of the recording */
 	const struct tsc_clock *clock;
-	uint32_t engines;                 /* whose samples are written */
-	const char *cpu_name, *wall_name; /* of these types in the file */
+	uint32_t engines;       /* whose samples are written */
+	int has_inline_context; /* samples have the types of such in the file */
 };
 
-/* Before the session records: text, rows of samples and of types that are there. 0 or -ENOMEM. */
+/* Called before the session records: publishes the text, and the rows of samples and of the types
+ * that are there. 0 or -ENOMEM. */
 int session_events_begin(struct session *s, const struct event_options *o);
 void session_events_free(struct session *s);
 
 /* All rows off: the recording is over for it. */
 void session_events_off(struct session *s);
 
-/* What is new in the log: rows; and tell the worker of what it has not heard of. */
+/* Read what is new in the log, and fill the rows of new types; tell the worker of these. */
 void session_events_read(struct session *s);
 void session_events_tell(struct session *s, struct queue *q);
 
@@ -65,10 +66,10 @@ void session_events_tell(struct session *s, struct queue *q);
 int session_events_set(struct session *s, struct queue *q, const char *lines, size_t bytes,
 		       void (*changed)(void *arg, const char *name), void *arg);
 
-/* What clock the program is to use. */
+/* Tell the program which clock it is to use. */
 void session_events_clock(struct session *s);
 
-/* Is an event what it must be? What is found out about it stands before it then. */
+/* Is an event what it must be? Fills in what stands before it. */
 enum record_fault session_event_fault(struct checked_event *event, struct session *s);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
 #define WEFT_COLLECTOR_SESSION_PRIVATE_H
 
+#include "base/session_layout.h"
 #include "collector/session/session.h"
 
 /* One of its rings. */
@@ -38,44 +39,59 @@ struct pass {
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot);
 /* Is there nothing new in either? */
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot);
-/* The last word to the worker of the thread that had the slot, if it heard of it. */
+/* Tells the worker that the thread which had the slot has ended, if it has heard of it. */
 void session_end_thread(const struct pass *pass, uint32_t index);
 
-/* In session_account.c. The word of who had the slot: 0 = none. To be told later, of a thread that
- * the worker has not heard of; and what was to be told. */
-uint64_t session_cpu_of(const struct session *s, uint32_t index);
-uint64_t session_ended_of(const struct session *s, uint32_t index);
-void session_account_end(struct session *s, uint32_t index);
+/* In session_account.c. What the thread that had the slot stored there at its end; zeros of a slot
+ * that has another owner by now. */
+struct slot_words session_last_words(const struct session *s, uint32_t index);
+/* Notes the CPU time of a thread that the worker has not heard of; tells what was noted. */
+void session_account_end(struct session *s, int32_t tid, uint64_t cpu_ns);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
 
-/* In session_sound.c. May all that later readers rely on be believed? */
+/* In session_sound.c. What is wrong with a record? All that later readers rely on is checked. */
 enum record_fault fault_of_sample(const struct weft_record *record, struct session *s);
-/* Of the events ring: a switch, or an event; what is found out about it stands before it. */
+/* Of a switch or an event; also fills in what stands before it. */
 enum record_fault fault_of_event(struct checked_event *event, struct session *s);
-/* Can that be the time of something that was read just now? */
+/* Can something that was read just now have that time? */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
-#define SAMPLE_REGISTERS_MAX 33
 
-/* Of @p, with no memory yet; NULL: out of memory. */
+static inline struct weft_slot *session_slot(const struct session *s, uint32_t index)
+{
+	return weft_session_slot(s->base, &s->layout, index);
+}
+
+/* The slot's state word. */
+static inline uint64_t *session_state(const struct session *s, uint32_t index)
+{
+	return &weft_session_states(s->base, &s->layout)[index];
+}
+
+/* In session.c. Of @p, with no memory yet; NULL: out of memory. */
 struct session *session_of(struct process *p);
-
-/* The clocks of this moment into the header. */
-void session_take_anchor(struct weft_session_header *h);
+/* Map the memfd, whose layout is known, and make room for readers. 0 or -ENOMEM. */
+int session_map(struct session *s);
+/* What every recording has in the header: the clocks of this moment, and the settings. */
+void session_write_settings(struct session *s, const struct session_settings *settings);
+/* Begin events, and tell the process where its session is. 0, or -errno: then it is unmapped. */
+int session_hand_over(struct session *s, const struct session_settings *settings);
 
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */
 void session_touch_ahead(struct session *s);
 
-uint32_t session_slots_high(const struct session *s); /* as far as it can be believed */
+uint32_t session_slots_high(const struct session *s); /* as the target says, held to slot_count */
 
 void session_mark(struct session *s, uint32_t index); /* it is looked at in the next pass */
 
-/* From a word that was seen to another; 0: somebody came in between. */
+/* Changes the state word from the one that was seen. 0: somebody else changed it first. */
 int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to);
-void session_free_slot(struct session *s, uint32_t index, uint64_t from); /* and its hint */
-void session_punch(struct session *s, uint32_t index, uint32_t from);     /* up to its end */
+/* Sets it FREE, and its bit where threads look for a slot. */
+void session_free_slot(struct session *s, uint32_t index, uint64_t from);
+/* Gives back the memory of the slot from byte @from on. */
+void session_punch(struct session *s, uint32_t index, uint32_t from);
 
-/* All of its books to zero: it is in DRAINING. */
+/* Sets all of its counters to zero: the slot is in DRAINING, and nobody else's. */
 void session_wipe_books(struct weft_slot *slot);
 
 /* How the life of a slot ended: what may be left in a thread's hands. */

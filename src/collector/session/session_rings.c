@@ -7,14 +7,13 @@
 #include "collector/session/session_private.h"
 
 #include "base/ring_consumer.h"
-#include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SAMPLE_MAX                                                                                 \
-	(sizeof(struct weft_sample_record) + SAMPLE_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +      \
+	(sizeof(struct weft_sample_record) + CAPTURED_REGISTERS_MAX * 8 + WEFT_STACK_COPY_MAX +    \
 	 WEFT_FRAMES_MAX * 8 + LABEL_BYTES_MAX + 64)
 #define NAME_PAUSE_MIN_NS UINT64_C(50000000)
 #define NAME_PAUSE_MAX_NS UINT64_C(10000000000)
@@ -62,16 +61,9 @@ static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given
 	}
 }
 
-/* That of its birth is its creator's most often: believed where there is no better one. */
-static void take_name_of_birth(struct slot_reader *reader, const struct weft_slot *slot)
-{
-	memcpy(reader->name, slot->name, sizeof(slot->name));
-	reader->name[sizeof(slot->name)] = 0;
-}
-
 /*
- * What the slot says is looked at each time. What only /proc knows ever less often: threads are
- * named soon after their start, some later.
+ * The slot is looked at each time. /proc is read ever less often, as most threads get their name
+ * soon after their start.
  */
 static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 			 const struct weft_slot *slot)
@@ -91,8 +83,9 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
 	read_comm(pass->session, reader);
-	if (!reader->name[0])
-		take_name_of_birth(reader, slot);
+	if (!reader->name[0]) /* the name of its birth is most often its creator's */
+		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)sizeof(slot->name),
+			 slot->name);
 }
 
 static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
@@ -106,7 +99,6 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 	b->thread.tid = reader->tid;
 	b->thread.generation = reader->generation;
 	b->thread.claimed_ns = reader->claimed_ns;
-	b->thread.cpu_ns = b->thread.ended_ns = 0;
 	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
@@ -155,10 +147,11 @@ static int session_rings_is_refused(struct slot_ring *ring, void *at, struct ses
 	return 1;
 }
 
-/* No record is kept that is shorter. */
+/* The shortest record. */
 #define RECORD_MIN sizeof(struct weft_event_record)
 
-/* How much a batch of @pending bytes of the ring can become, and one record more. */
+/* What a batch of @pending bytes of the ring can need, with what stands before each record, and
+ * one record more. */
 static size_t batch_room(const struct slot_ring *ring, uint64_t pending)
 {
 	return pending + (pending / RECORD_MIN + 1) * head_bytes(ring) + ring->record_max;
@@ -202,7 +195,7 @@ static void release_ring(struct slot_ring *ring)
 	ring_reader_release(&ring->reader);
 }
 
-/* Bytes that are new; a head that makes no sense is looked at, too. */
+/* Bytes that are new. A head that makes no sense counts as 1: reading refuses it. */
 static uint64_t pending_of(const struct slot_ring *ring)
 {
 	const struct ring_reader *r = &ring->reader;
@@ -298,21 +291,19 @@ int session_rings_are_empty(const struct slot_reader *reader, const struct weft_
 
 void session_end_thread(const struct pass *pass, uint32_t index)
 {
-	struct slot_reader *reader = &pass->session->readers[index];
+	const struct slot_reader *reader = &pass->session->readers[index];
+	struct slot_words words = session_last_words(pass->session, index);
 	struct batch *b;
 
-	process_tell_words(pass->session->process, index,
-			   &(struct slot_words){.generation = reader->generation,
-						.ended_ns = session_ended_of(pass->session, index),
-						.cpu_ns = session_cpu_of(pass->session, index)});
+	process_tell_words(pass->session->process, index, &words);
 	if (!reader->announced) {
-		session_account_end(pass->session, index);
+		session_account_end(pass->session, reader->tid, words.cpu_ns);
 		return;
 	}
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);
 	if (b) {
-		b->thread.cpu_ns = session_cpu_of(pass->session, index);
-		b->thread.ended_ns = session_ended_of(pass->session, index);
+		b->thread.cpu_ns = words.cpu_ns;
+		b->thread.ended_ns = words.ended_ns;
 		b->time_ns = pass->now_ns;
 	}
 	queue_push(pass->queue, b);

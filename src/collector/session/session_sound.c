@@ -10,8 +10,8 @@
 
 #define CLOCK_SLACK_NS UINT64_C(1000000000)
 
-/* The clock is read again for a time that is newer than the last reading: it is of the record, not
- * of the pass, which may take long on a busy machine. */
+/* For a time that is newer than the last reading of the clock, it is read again: a pass may take
+ * long on a busy machine. */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s)
 {
 	if (time_ns > s->judged_ns)
@@ -22,7 +22,7 @@ enum record_fault fault_of_time(uint64_t time_ns, struct session *s)
 		       : RECORD_MISTIMED;
 }
 
-/* Behind all else, and whole. */
+/* Labels stand behind all else, and each is whole. */
 static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 {
 	if (!r->label_bytes)
@@ -36,21 +36,18 @@ static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 /* Every length that later readers rely on. */
 static int sample_is_whole(const struct weft_sample_record *r)
 {
-	uint64_t need = sizeof(*r);
+	int64_t stack;
+	uint64_t need;
 
 	if (r->record.type != WEFT_RECORD_SAMPLE || r->record.bytes < sizeof(*r))
 		return 0;
-	if (r->stack == WEFT_SAMPLE_RAW) {
-		need += r->register_count * UINT64_C(8) + ((r->copy_bytes + UINT64_C(7)) & ~7u);
-		if (r->flags & WEFT_SAMPLE_CHECK)
-			need += r->frame_count * UINT64_C(8);
-		return r->register_count <= SAMPLE_REGISTERS_MAX &&
-		       r->copy_bytes <= WEFT_STACK_COPY_MAX && r->frame_count <= WEFT_FRAMES_MAX &&
-		       need <= r->record.bytes && labels_are_sound(r, need);
-	}
-	need += r->frame_count * UINT64_C(8);
-	return r->stack == WEFT_SAMPLE_FRAMES && r->frame_count <= WEFT_FRAMES_MAX &&
-	       need <= r->record.bytes && labels_are_sound(r, need);
+	stack = captured_bytes(r->stack, r->register_count, r->copy_bytes, r->frame_count);
+	if (stack < 0 || r->frame_count > WEFT_FRAMES_MAX)
+		return 0;
+	need = sizeof(*r) + (uint64_t)stack;
+	if (r->stack == WEFT_SAMPLE_RAW && r->flags & WEFT_SAMPLE_CHECK)
+		need += r->frame_count * UINT64_C(8);
+	return need <= r->record.bytes && labels_are_sound(r, need);
 }
 
 enum record_fault fault_of_sample(const struct weft_record *record, struct session *s)
@@ -60,7 +57,7 @@ enum record_fault fault_of_sample(const struct weft_record *record, struct sessi
 	return sample_is_whole(r) ? fault_of_time(r->time_ns, s) : RECORD_MALFORMED;
 }
 
-/* How long one with these flags is at least: what follows the fixed part. */
+/* Where the labels of a switch with these flags begin. */
 static uint64_t switch_bytes(const struct weft_switch_record *r)
 {
 	return sizeof(*r) +

@@ -11,8 +11,6 @@
  */
 #include "collector/session/session_private.h"
 
-#include "base/session_layout.h"
-
 #include <stdlib.h>
 
 #define PAUSE_NS UINT64_C(500000000)
@@ -20,22 +18,15 @@
 #define PUNCHES_AT_A_TIME 256
 #define WARM_SLOTS 64 /* keep their control page */
 
-struct tidying {
-	struct session *session;
-	uint32_t punches; /* that may still be done */
-};
-
 static void reap(struct session *s, const struct gone_slot *g)
 {
-	struct weft_session_header *h = s->base;
-
 	if (!session_state_changes(s, g->slot, WEFT_STATE_WORD(g->generation, WEFT_SLOT_LIVE),
 				   WEFT_STATE_WORD(g->generation, WEFT_SLOT_DEAD)))
 		return; /* its thread came to it first */
 	s->readers[g->slot].reaped = 1;
 	session_mark(s, g->slot);
 	s->reaped++;
-	__atomic_sub_fetch(&h->slots_used, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&s->base->slots_used, 1, __ATOMIC_RELAXED);
 }
 
 static void reap_all(struct session *s)
@@ -49,48 +40,38 @@ static void reap_all(struct session *s)
 	}
 }
 
-/* Its books are zero, as fresh memory is. A timer that was left is remembered there. */
-static void session_tidy_give_back(struct tidying *t, uint32_t index, uint64_t seen)
+/* Of a FREE slot, whose books are zero, as fresh memory is. A timer that was left is remembered
+ * there. Returns whether the memory was given back. */
+static int tidy_slot(struct session *s, uint32_t index)
 {
-	struct session *s = t->session;
 	struct slot_reader *reader = &s->readers[index];
-	const struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
-	uint64_t draining = WEFT_STATE_WORD(WEFT_GENERATION_OF(seen), WEFT_SLOT_DRAINING);
+	uint64_t seen = __atomic_load_n(session_state(s, index), __ATOMIC_ACQUIRE);
+	uint64_t generation = WEFT_GENERATION_OF(seen);
+	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
+	const struct weft_slot *slot = session_slot(s, index);
 
-	if (index < WARM_SLOTS || !reader->closed_generation ||
-	    reader->closed_generation != WEFT_GENERATION_OF(seen) || reader->idle == 2 ||
-	    !t->punches)
-		return;
+	if (WEFT_STATE_OF(seen) != WEFT_SLOT_FREE || !generation || index < WARM_SLOTS ||
+	    reader->closed_generation != generation || reader->idle == 2)
+		return 0;
 	if (reader->idle++ == 0 || slot->thread.timer_id >= 0 || slot->samples_p.own[0])
-		return;
+		return 0;
 	if (!session_state_changes(s, index, seen, draining))
-		return;
-	t->punches--;
+		return 0;
 	session_punch(s, index, 0);
 	session_free_slot(s, index, draining);
-}
-
-static void tidy_slot(struct tidying *t, uint32_t index)
-{
-	struct session *s = t->session;
-	uint64_t seen =
-		__atomic_load_n(&weft_session_states(s->base, &s->layout)[index], __ATOMIC_ACQUIRE);
-
-	if (WEFT_STATE_OF(seen) == WEFT_SLOT_FREE && WEFT_GENERATION_OF(seen))
-		session_tidy_give_back(t, index, seen);
+	return 1;
 }
 
 void session_tidy(struct session *s, uint64_t now_ns)
 {
-	struct tidying t = {s, PUNCHES_AT_A_TIME};
-	uint32_t high = session_slots_high(s);
+	uint32_t high = session_slots_high(s), punches = 0;
 
 	reap_all(s);
 	if (now_ns - s->tidied_ns < PAUSE_NS)
 		return;
 	s->tidied_ns = now_ns;
-	for (uint32_t i = 0; i < SLOTS_AT_A_TIME && i < high && t.punches; i++) {
+	for (uint32_t i = 0; i < SLOTS_AT_A_TIME && i < high && punches < PUNCHES_AT_A_TIME; i++) {
 		s->tidy_next = s->tidy_next < high ? s->tidy_next : 0;
-		tidy_slot(&t, s->tidy_next++);
+		punches += (uint32_t)tidy_slot(s, s->tidy_next++);
 	}
 }

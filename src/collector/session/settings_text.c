@@ -103,27 +103,13 @@ int settings_text_add(struct settings_text *t, const char *lines, size_t bytes)
 	return 0;
 }
 
-int settings_text_copy(struct settings_text *t, const struct settings_text *from)
-{
-	char *copy = malloc(from->bytes + 1);
-
-	if (!copy)
-		return -ENOMEM;
-	if (from->bytes)
-		memcpy(copy, from->text, from->bytes);
-	free(t->text);
-	t->text = copy;
-	t->bytes = from->bytes;
-	return 0;
-}
-
 void settings_text_free(struct settings_text *t)
 {
 	free(t->text);
 	*t = (struct settings_text){0};
 }
 
-/* Pairs with the reader in the program: a seq that is odd, or another afterwards, says again. */
+/* Pairs with the reader in the program, which reads again if seq is odd, or has changed. */
 void settings_text_publish(const struct settings_text *t, struct weft_event_text *to)
 {
 	uint64_t seq = __atomic_load_n(&to->seq, __ATOMIC_RELAXED) | 1;

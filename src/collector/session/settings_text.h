@@ -28,7 +28,6 @@ int settings_line_next(const char *text, size_t bytes, size_t *at, struct settin
 /* Adds lines. Older ones of the same GLOB and setting go. 0; -ENOSPC: too long, nothing was
  * changed; -ENOMEM likewise. Lines that are none are left out. */
 int settings_text_add(struct settings_text *t, const char *lines, size_t bytes);
-int settings_text_copy(struct settings_text *t, const struct settings_text *from);
 void settings_text_free(struct settings_text *t);
 
 /* Into a session, which the program may read meanwhile. */

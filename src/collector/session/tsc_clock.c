@@ -3,11 +3,11 @@
 #include "collector/session/tsc_clock.h"
 
 #include "collector/process/clock.h"
+#include "proc/proc_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -44,22 +44,16 @@ int tsc_anchor_take(struct tsc_anchor *out)
 
 int tsc_is_the_clock(void)
 {
-	char text[16] = "";
+	char text[16];
 	struct tsc_anchor anchor;
-	int fd;
-	ssize_t n;
 
 	if (tsc_anchor_take(&anchor))
 		return 0;
-	fd = open(CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	return n > 0 && strcmp(text, "tsc\n") == 0;
+	proc_read(AT_FDCWD, CLOCKSOURCE, text, sizeof(text));
+	return strcmp(text, "tsc\n") == 0;
 }
 
-/* Every second one of the older half: what is far back needs fewer. */
+/* Keeps every second one of the older half: what is far back needs fewer. */
 static void thin_out(struct tsc_clock *c)
 {
 	size_t half = c->count / 2, kept = 0;
@@ -134,7 +128,7 @@ static size_t behind(const struct tsc_clock *c, uint64_t tsc)
 	return low;
 }
 
-/* Two neighbours may lie so near that what they are off by is the rate: an older one is better. */
+/* Between two neighbours, which may lie near, their errors would make the rate wrong. */
 static const struct tsc_anchor *some_time_before(const struct tsc_clock *c)
 {
 	size_t i = c->count - 1;

@@ -79,7 +79,7 @@ static uint64_t frame_scan_plain(const struct frame_scan *s, uint64_t value)
 static enum call_kind call_before(const struct frame_scan *s, uint64_t ra, uint64_t *target)
 {
 	struct unwind_module module = {.table = NULL};
-	uint8_t code[CALL_BYTES + 1] = {0}; /* what follows a call is looked at, and not used */
+	uint8_t code[CALL_BYTES + 1] = {0}; /* one more: operand_bytes() may read it */
 
 	if (ra < CALL_BYTES || s->find(s->arg, ra - 1, &module) != 0)
 		return CALL_NONE;
@@ -87,6 +87,13 @@ static enum call_kind call_before(const struct frame_scan *s, uint64_t ra, uint6
 		return module.table ? CALL_NONE : CALL_ANYWHERE;
 	return s->machine == UNWIND_X86_64 ? call_x86_64(code + CALL_BYTES, ra, target)
 					   : call_aarch64(code + CALL_BYTES, ra, target);
+}
+
+static int is_return_address(const struct frame_scan *s, uint64_t ra)
+{
+	uint64_t target;
+
+	return call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE;
 }
 
 /* ---- places */
@@ -137,16 +144,16 @@ static int is_by_frame_pointer(const struct frame_scan *s, const struct unwind_r
 			 rule->cfa_register == unwind_fp_register(s->machine));
 }
 
-/* {saved frame pointer, return address}, as the code before @above leaves it. */
+/* Can {saved frame pointer, return address} of a caller whose frame lies above @above be at @at? */
 static int points_to_a_pair(const struct frame_scan *s, uint64_t at, uint64_t above)
 {
-	uint64_t ra, target;
+	uint64_t ra;
 
 	if (at % 8 != 0 || at < above)
 		return 0;
 	if (read_word(s, at + 8, &ra))
 		return at - above < STACK_REACH; /* above what was copied */
-	return call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE;
+	return is_return_address(s, ra);
 }
 
 /* What is looked for, and what is known of it. */
@@ -261,22 +268,21 @@ int frame_scan(const struct frame_scan *s, const struct unwind_registers *regs, 
 /* Does the chain that begins at @at go up by valid pairs? */
 static int is_chain(const struct frame_scan *s, uint64_t at)
 {
-	uint64_t next, ra, target;
+	uint64_t next, ra;
 
 	return read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
-	       call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE &&
-	       (next == 0 || points_to_a_pair(s, next, at + 16));
+	       is_return_address(s, ra) && (next == 0 || points_to_a_pair(s, next, at + 16));
 }
 
 size_t frame_scan_chain(const struct frame_scan *s, uint64_t sp, uint64_t *frames, size_t max)
 {
-	uint64_t at = first_place(s, sp, 16), next, ra, target;
+	uint64_t at = first_place(s, sp, 16), next, ra;
 	size_t count = 0;
 
 	while (at < copied_until(s) && !is_chain(s, at))
 		at += 16;
 	while (count < max && read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
-	       call_before(s, frame_scan_plain(s, ra), &target) != CALL_NONE) {
+	       is_return_address(s, ra)) {
 		frames[count++] = frame_scan_plain(s, ra);
 		if (next <= at)
 			break;

@@ -2,21 +2,39 @@
 /* Names of JIT code: see jit.h. */
 #include "collector/walk/jit.h"
 
-#include "collector/walk/jit_file.h"
+#include "collector/process/clock.h"
+#include "collector/process/process.h"
+#include "collector/walk/modules.h"
 #include "elf/names/jit_dump.h"
 #include "elf/names/jit_map.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A look that finds nothing costs some microseconds; code that was written over in between is
+/* A look that finds nothing costs some microseconds. Code that is replaced between two looks is
  * taken for what was there before. */
 #define LOOK_PAUSE_NS UINT64_C(20000000)
 #define PORTION_BYTES (UINT64_C(16) << 20)
 /* Whoever writes more than that writes no names of functions. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 30)
+
+#define SECOND_NS INT64_C(1000000000)
+/* A file's times lag by a tick of the kernel, a process's start is cut to 10 ms. */
+#define TICKS_NS INT64_C(30000000)
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* Whose files: what is asked at the process's first word, for later it may be gone. */
+struct jit_owner {
+	int root_fd, proc_fd; /* O_PATH, not ours; -1 = cannot be had */
+	pid_t inside_pid;     /* as the process sees itself */
+	uid_t uid;            /* that its files had then; (uid_t)-1 = not known */
+	int64_t started_ns;   /* CLOCK_REALTIME; 0 = not known */
+};
 
 /* One of the two files. */
 struct source {
@@ -29,6 +47,7 @@ struct source {
 
 struct jit {
 	struct jit_owner owner;
+	const struct maps *maps;
 	struct jit_code *code;
 	struct source map, dump;
 	struct jit_map map_reader;
@@ -36,40 +55,170 @@ struct jit {
 	struct mapping marker; /* path is owned; NULL = none seen yet */
 	uint32_t maps_generation;
 	int has_code; /* there are mappings that can be nothing else */
-	int vain;     /* it was waited for names, and none came */
+	int vain;     /* names were waited for, and none came */
 	uint64_t looked_ns;
 	/* Set by jit_moment(). */
-	const struct maps *maps;
 	size_t *budget;
 	uint64_t time_ns, now_ns;
 };
+
+/*
+ * ---- the files
+ *
+ * Opened as somebody does who does not trust /tmp: below the process's own root, no symbolic link
+ * on the way to the file, a regular file with one name that nobody but its owner and group may
+ * write, and the owner is the process's user. All checks are made of what was opened, so nothing
+ * can be put in its place in between. What must not be believed is -EPERM.
+ */
+
+/* The user of new files: the last of the four ids. */
+static uid_t user_of(int proc_fd)
+{
+	unsigned long file;
+	size_t bytes = 0;
+	char *text = proc_read_all(proc_fd, "status", &bytes);
+	const char *line = proc_line(text, "Uid");
+	uid_t uid = (uid_t)-1;
+
+	if (line && sscanf(line, "%*u %*u %*u %lu", &file) == 1)
+		uid = (uid_t)file;
+	free(text);
+	return uid;
+}
+
+/* By its stat, which has it in ticks since the boot. */
+static int64_t jit_start_of(int proc_fd)
+{
+	int64_t ticks = (int64_t)process_stat_number(proc_fd, STAT_START_TIME);
+	int64_t second = sysconf(_SC_CLK_TCK);
+
+	if (ticks <= 0 || second <= 0)
+		return 0;
+	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)) +
+	       ticks / second * SECOND_NS + ticks % second * (SECOND_NS / second);
+}
+
+static void jit_owner_read(struct jit_owner *o, int root_fd, int proc_fd, pid_t inside_pid)
+{
+	*o = (struct jit_owner){
+		.root_fd = root_fd,
+		.proc_fd = proc_fd,
+		.inside_pid = inside_pid,
+		.uid = proc_fd >= 0 ? user_of(proc_fd) : (uid_t)-1,
+		.started_ns = proc_fd >= 0 ? jit_start_of(proc_fd) : 0,
+	};
+}
+
+/* A process may give up its privileges after its start, or after it has made the file. */
+static int owns(const struct jit_owner *o, uid_t uid)
+{
+	if (uid == o->uid && uid != (uid_t)-1)
+		return 1;
+	return o->proc_fd >= 0 && uid == user_of(o->proc_fd) && uid != (uid_t)-1;
+}
+
+static int is_to_be_believed(const struct jit_owner *o, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink <= 1 && !(st->st_mode & S_IWOTH) &&
+	       owns(o, st->st_uid);
+}
+
+/* Takes over @fd, which may be -1 with errno. */
+static int jit_checked(const struct jit_owner *o, int fd, struct stat *st)
+{
+	int rc = 0;
+
+	if (fd < 0)
+		return errno == ELOOP ? -EPERM : -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if (!is_to_be_believed(o, st))
+		rc = -EPERM;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+/* /tmp itself is its administrator's: it may be a symbolic link. */
+static int open_tmp(const struct jit_owner *o)
+{
+	return modules_open_below(o->root_fd, "/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC,
+				  RESOLVE_NO_MAGICLINKS);
+}
+
+static int open_map(const struct jit_owner *o, struct stat *st)
+{
+	char name[40];
+	int fd, saved, tmp = open_tmp(o);
+
+	if (tmp < 0)
+		return -errno;
+	snprintf(name, sizeof(name), "perf-%d.map", (int)o->inside_pid);
+	fd = openat(tmp, name, OPEN_FLAGS | O_NOFOLLOW);
+	saved = errno;
+	close(tmp);
+	errno = saved;
+	return jit_checked(o, fd, st);
+}
+
+static int is_older(const struct jit_owner *o, const struct stat *st)
+{
+	int64_t written_ns = st->st_mtim.tv_sec * SECOND_NS + st->st_mtim.tv_nsec;
+
+	return o->started_ns != 0 && written_ns + TICKS_NS < o->started_ns;
+}
+
+static int is_dump_marker(const struct jit_owner *o, const struct mapping *one)
+{
+	const char *slash = strrchr(one->path, '/');
+	char name[40];
+
+	snprintf(name, sizeof(name), "jit-%d.dump", (int)o->inside_pid);
+	return one->path[0] == '/' && slash && strcmp(slash + 1, name) == 0;
+}
+
+static int open_marked(const struct jit_owner *o, const struct mapping *one, struct stat *st)
+{
+	int fd = modules_open_below(o->root_fd, one->path, OPEN_FLAGS | O_NOFOLLOW,
+				    RESOLVE_NO_SYMLINKS);
+
+	fd = jit_checked(o, fd, st);
+	if (fd < 0 || mapping_may_be(one, st))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* ---- looking at them */
 
 static int is_same_file(const struct source *s, const struct stat *st)
 {
 	return s->device == st->st_dev && s->inode == st->st_ino;
 }
 
-/* A map that is there before the process has made any code. */
+/* A perf map that is older than the process is an earlier process's: what is in it is skipped. */
 static void note_older_map(struct jit *j)
 {
 	struct stat st;
-	int fd = jit_file_open_map(&j->owner, &st);
+	int fd = open_map(&j->owner, &st);
 
 	if (fd < 0)
 		return;
-	if (jit_file_is_older(&j->owner, &st) && jit_map_skip(&j->map_reader, fd) == 0) {
+	if (is_older(&j->owner, &st) && jit_map_skip(&j->map_reader, fd) == 0) {
 		j->map.device = st.st_dev;
 		j->map.inode = st.st_ino;
 	}
 	close(fd);
 }
 
-struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid)
+struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct maps *maps)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
+	j->maps = maps;
 	jit_owner_read(&j->owner, root_fd, proc_fd, inside_pid);
 	note_older_map(j);
 	return j;
@@ -86,7 +235,7 @@ void jit_free(struct jit *j)
 
 int jit_is_code(const struct mapping *m)
 {
-	return m && !m->module && strcmp(m->path, "[vdso]") != 0 &&
+	return m && !m->file && strcmp(m->path, "[vdso]") != 0 &&
 	       strcmp(m->path, "[vsyscall]") != 0;
 }
 
@@ -116,7 +265,7 @@ static int look_at_map(struct jit *j)
 
 	if (j->map.given_up)
 		return 0;
-	fd = jit_file_open_map(&j->owner, &st);
+	fd = open_map(&j->owner, &st);
 	if (fd < 0)
 		return 0;
 	if (!is_same_file(&j->map, &st)) {
@@ -124,7 +273,7 @@ static int look_at_map(struct jit *j)
 		j->map.device = st.st_dev;
 		j->map.inode = st.st_ino;
 	}
-	if (!jit_file_is_older(&j->owner, &st))
+	if (!is_older(&j->owner, &st))
 		rc = code_of(j) ? jit_map_read(&j->map_reader, fd, j->map.looked_ns, PORTION_BYTES,
 					       j->code)
 				: -ENOMEM;
@@ -138,8 +287,10 @@ static int has_no_file(const struct mapping *m)
 	       strncmp(m->path, "/memfd:", 7) == 0;
 }
 
-static void look_at_mappings(struct jit *j, const struct maps *maps)
+static void look_at_mappings(struct jit *j)
 {
+	const struct maps *maps = j->maps;
+
 	if (j->maps_generation == maps->generation)
 		return;
 	j->maps_generation = maps->generation;
@@ -147,7 +298,7 @@ static void look_at_mappings(struct jit *j, const struct maps *maps)
 		const struct mapping *one = maps->item[i];
 
 		j->has_code |= has_no_file(one);
-		if (!j->marker.path && jit_file_is_marker(&j->owner, one)) {
+		if (!j->marker.path && is_dump_marker(&j->owner, one)) {
 			j->marker = *one;
 			j->marker.path = strdup(one->path);
 		}
@@ -160,10 +311,10 @@ static int look_at_dump(struct jit *j)
 	int64_t rc;
 	int fd;
 
-	look_at_mappings(j, j->maps);
+	look_at_mappings(j);
 	if (!j->marker.path || j->dump.given_up)
 		return 0;
-	fd = jit_file_open_mapped(&j->owner, &j->marker, &st);
+	fd = open_marked(&j->owner, &j->marker, &st);
 	if (fd < 0)
 		return 0;
 	rc = code_of(j) ? jit_dump_read(&j->dump_reader, fd, (uint32_t)j->owner.inside_pid,
@@ -186,12 +337,10 @@ static void look_in_time(struct jit *j)
 		jit_look(j);
 }
 
-void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
-		uint64_t now_ns)
+void jit_moment(struct jit *j, size_t *budget, uint64_t time_ns, uint64_t now_ns)
 {
 	if (!j)
 		return;
-	j->maps = maps;
 	j->budget = budget;
 	j->time_ns = time_ns;
 	j->now_ns = now_ns;
@@ -199,7 +348,7 @@ void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t
 
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out)
 {
-	if (!j || !j->maps)
+	if (!j)
 		return -ENOENT;
 	look_in_time(j);
 	return j->code ? jit_code_find(j->code, pc, j->time_ns, out) : -ENOENT;
@@ -210,25 +359,25 @@ static int has_names(const struct jit *j)
 	return j->code && jit_code_count(j->code) > 0;
 }
 
-int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
+int jit_is_late(struct jit *j, size_t *budget, uint64_t now_ns)
 {
 	if (!j)
 		return 0;
-	look_at_mappings(j, maps);
+	look_at_mappings(j);
 	if (j->marker.path)
 		return !j->dump.given_up && !j->dump_reader.closed;
 	if (!j->has_code || j->vain || j->map.given_up)
 		return 0;
-	jit_moment(j, maps, budget, now_ns, now_ns);
+	jit_moment(j, budget, now_ns, now_ns);
 	look_in_time(j);
 	return !has_names(j);
 }
 
-void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns)
+void jit_finish(struct jit *j, size_t *budget, uint64_t now_ns)
 {
 	if (!j)
 		return;
-	jit_moment(j, maps, budget, now_ns, now_ns);
+	jit_moment(j, budget, now_ns, now_ns);
 	while (look_at_map(j))
 		;
 	while (look_at_dump(j))

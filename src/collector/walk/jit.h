@@ -5,8 +5,7 @@
  *
  * The files are looked at again while they grow, at a bounded pace, and read once more when the
  * process is over. What is in a perf map before the process itself has written to it is of an
- * earlier process with that pid and lends no names. Used by the worker thread, but for
- * jit_new().
+ * earlier process with that pid and lends no names. Used by the walker thread, but for jit_new().
  */
 #ifndef WEFT_COLLECTOR_JIT_H
 #define WEFT_COLLECTOR_JIT_H
@@ -23,34 +22,34 @@ struct jit;
 #define JIT_BUDGET_BYTES ((size_t)512 << 20)
 
 /*
- * jit_new() - at the first word of a process, before it has made any code. @root_fd and
- * @proc_fd (-1 = none) stay the caller's and must live as long. NULL: out of memory.
+ * jit_new() - at the first word of a process, before it has made any code. @root_fd and @proc_fd
+ * (-1 = none) stay the caller's, as do @maps, its mappings as they are known; all must live as
+ * long. NULL: out of memory.
  */
-struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid);
+struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct maps *maps);
 void jit_free(struct jit *j); /* takes NULL */
 
-/* Can there be JIT code in @m? What has no ELF file behind it. NULL: no. */
+/* Can there be JIT code in @m? In what has no ELF file behind it; not in NULL. */
 int jit_is_code(const struct mapping *m);
 
 /*
- * jit_moment() - what is asked from now on is of a sample of @time_ns; now it is @now_ns. @maps:
- * the mappings as they are known; @budget: see JIT_BUDGET_BYTES.
+ * jit_moment() - what is asked from now on is of a sample of @time_ns; now it is @now_ns. @budget:
+ * see JIT_BUDGET_BYTES.
  */
-void jit_moment(struct jit *j, const struct maps *maps, size_t *budget, uint64_t time_ns,
-		uint64_t now_ns);
+void jit_moment(struct jit *j, size_t *budget, uint64_t time_ns, uint64_t now_ns);
 
 /* The function at @pc at that moment: 0 and *out, whose strings live as long as @j; -ENOENT.
  * @j may be NULL. */
 int jit_find(struct jit *j, uint64_t pc, struct elf_place *out);
 
 /*
- * Is it better to ask later? A jitdump is in a buffer of its writer until that is full; and of
- * code of which nothing is known yet, a file may tell when the process ends. Not for ever: not
- * after a jit_finish() that found nothing.
+ * Is it better to ask for names later? A jitdump stays in a buffer of its writer until that is
+ * full, and a process of whose code nothing is known yet may write a file when it ends. Not after a
+ * jit_finish() that found no names.
  */
-int jit_is_late(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
+int jit_is_late(struct jit *j, size_t *budget, uint64_t now_ns);
 
 /* Read what there is to its end, whatever the pace. */
-void jit_finish(struct jit *j, const struct maps *maps, size_t *budget, uint64_t now_ns);
+void jit_finish(struct jit *j, size_t *budget, uint64_t now_ns);
 
 #endif

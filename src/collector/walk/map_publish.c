@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Module map snapshots out of mappings: see map_publish.h. */
-#include "collector/walk/map_publish.h"
-
+/* Module map snapshots out of mappings: see process_walk.h. */
+#include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "elf/module.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
- * Programs map pieces of their own file once more: V8 puts its built-in functions near the
- * code that it makes. The loader's mappings begin where a segment does; of such a one pieces
- * may have been given other permissions. This is where the loader put files, in order.
+ * Where the loader has put files, in order. Programs map pieces of their own file a second time: V8
+ * has its built-in functions near the code that it makes. A mapping of the loader's begins where a
+ * segment does, and parts of it may have got other permissions since, so that it is told in pieces.
  */
 struct loaded {
 	const struct module_file *file;
@@ -83,7 +81,7 @@ static void fill_module(struct weft_map_module *out, const struct loads_list *lo
 	fill_object(out, loaded, one);
 }
 
-/* More than a snapshot holds: what the loader knows stays, and of the rest what comes first. */
+/* A snapshot holds @most modules: those that the loader knows stay, and the first of the others. */
 static uint32_t cut_list(struct weft_map_module *list, size_t count, uint32_t most)
 {
 	size_t others = 0, kept = 0;
@@ -142,21 +140,20 @@ static size_t map_publish_once(struct modules *modules, const struct tables *tab
 	return pending;
 }
 
-/* All that can be built is: what is not there has no room. */
-static void map_publish_count_refused(struct process *p, size_t refused)
-{
-	if (refused > p->walk->tables_refused)
-		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
-}
-
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
+	size_t refused;
+
 	if (!p->walk->snapshots.header ||
 	    (p->walk->snapshots.number && p->walk->published == p->walk->maps.generation &&
 	     p->walk->published_epoch == p->walk->epoch))
 		return;
 	p->walk->published = p->walk->maps.generation;
 	p->walk->published_epoch = p->walk->epoch;
-	if (map_publish_once(modules, tables, p, 1))
-		map_publish_count_refused(p, map_publish_once(modules, tables, p, 0));
+	if (!map_publish_once(modules, tables, p, 1))
+		return;
+	/* every table that can be built is built now: those that are missing found no room */
+	refused = map_publish_once(modules, tables, p, 0);
+	if (refused > p->walk->tables_refused)
+		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
 }

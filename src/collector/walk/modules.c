@@ -19,6 +19,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 struct modules {
 	struct tables *tables;
 	struct table_cache *cache;
@@ -62,9 +64,12 @@ void modules_ask_servers(struct modules *m)
 	m->asks_servers = 1;
 }
 
-/* Takes over both, which may be NULL; without @elf, or without memory, NULL. */
-static struct module_file *file_new(struct elf_module *elf, struct elf_module *names)
+/* Takes over both, which may be NULL; without @elf, or without memory, NULL. @root_fd: where what
+ * was split off them is looked for, -1 = in our root alone. */
+static struct module_file *file_new(const struct modules *m, struct elf_module *elf,
+				    struct elf_module *names, int root_fd)
 {
+	struct elf_debug debug = {.root_fd = root_fd, .debuginfod = m->asks_servers};
 	struct module_file *file = elf ? calloc(1, sizeof(*file)) : NULL;
 
 	if (!file) {
@@ -72,9 +77,11 @@ static struct module_file *file_new(struct elf_module *elf, struct elf_module *n
 		elf_module_free(names);
 		return NULL;
 	}
-	file->elf = elf;
-	file->names = names;
-	file->offset = WEFT_TABLE_PENDING;
+	if (names)
+		elf_module_set_debug(names, &debug);
+	debug.debuginfod = 0; /* who walks does not wait for a server */
+	elf_module_set_debug(elf, &debug);
+	*file = (struct module_file){.elf = elf, .names = names, .offset = WEFT_TABLE_PENDING};
 	return file;
 }
 
@@ -108,75 +115,53 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-/* The same file that is mapped? Device numbers differ on some layered file systems: the
- * inode decides, and only where the device agrees. */
-static int modules_is_that_file(int fd, const struct mapping *one)
+int modules_open_below(int root_fd, const char *path, int flags, uint64_t resolve)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	if (one->inode == 0 || major(st.st_dev) != one->device_major ||
-	    minor(st.st_dev) != one->device_minor)
-		return 1;
-	return st.st_ino == one->inode;
-}
-
-static int is_surely_that_file(int fd, const struct mapping *one)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && one->inode != 0 &&
-	       st.st_ino == one->inode && major(st.st_dev) == one->device_major &&
-	       minor(st.st_dev) == one->device_minor;
-}
-
-static int modules_open_below(int root_fd, const char *path)
-{
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-			       .resolve = RESOLVE_IN_ROOT};
+	struct open_how how = {.flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT | resolve};
 	long fd;
 
 	if (root_fd < 0)
-		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		return open(path, flags);
 	fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(root_fd, path + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = openat(root_fd, path + (path[0] == '/'), flags | (resolve ? O_NOFOLLOW : 0));
 	return (int)fd;
+}
+
+/* Takes over @fd: it is returned if that is the file that is mapped, @surely or perhaps; else -1.
+ */
+static int modules_checked(int fd, const struct mapping *one, int surely)
+{
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && mapping_may_be(one, &st) &&
+	    (!surely || (st.st_ino == one->inode && major(st.st_dev) == one->device_major &&
+			 minor(st.st_dev) == one->device_minor)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 /* By its path; a deleted or replaced file through the kernel's own link to it. */
 static int open_mapped(const struct mapping *one, int root_fd, int proc_fd)
 {
 	char link[64];
-	int fd = modules_open_below(root_fd, one->path);
+	int fd = modules_checked(modules_open_below(root_fd, one->path, OPEN_FLAGS, 0), one, 0);
 
-	if (fd >= 0 && modules_is_that_file(fd, one))
-		return fd;
-	if (fd >= 0)
-		close(fd);
 	/* Of a process in a root of its own the kernel tells paths as they are in ours. */
-	fd = root_fd < 0 ? -1 : modules_open_below(-1, one->path);
-	if (fd >= 0 && is_surely_that_file(fd, one))
+	if (fd < 0 && root_fd >= 0)
+		fd = modules_checked(open(one->path, OPEN_FLAGS), one, 1);
+	if (fd >= 0 || proc_fd < 0)
 		return fd;
-	if (fd >= 0)
-		close(fd);
-	if (proc_fd < 0)
-		return -1;
 	snprintf(link, sizeof(link), "map_files/%llx-%llx", (unsigned long long)one->start,
 		 (unsigned long long)one->end);
-	fd = openat(proc_fd, link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && !modules_is_that_file(fd, one)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return modules_checked(openat(proc_fd, link, OPEN_FLAGS), one, 0);
 }
 
 static struct module_file *file_of_fd(struct modules *m, int fd, const struct mapping *one,
 				      int root_fd)
 {
-	struct elf_debug debug = {.root_fd = root_fd, .debuginfod = m->asks_servers};
 	struct file_key key;
 	struct elf_module *module = NULL, *names = NULL;
 	struct stat st;
@@ -200,13 +185,7 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 		if (elf_module_open(&module, one->path, fd, name) == 0 &&
 		    elf_module_open(&names, one->path, fd, name))
 			names = NULL;
-		if (names)
-			elf_module_set_debug(names, &debug);
-		/* Who walks does not wait for a server. */
-		debug.debuginfod = 0;
-		if (module)
-			elf_module_set_debug(module, &debug);
-		*value = (uint64_t)(uintptr_t)file_new(module, names);
+		*value = (uint64_t)(uintptr_t)file_new(m, module, names, root_fd);
 	}
 	return (struct module_file *)(uintptr_t)*value;
 }
@@ -214,7 +193,6 @@ static struct module_file *file_of_fd(struct modules *m, int fd, const struct ma
 /* Every process of this kernel is given the same image, so ours will do. */
 static struct module_file *vdso_file(struct modules *m)
 {
-	struct elf_debug debug = {.root_fd = -1, .debuginfod = m->asks_servers};
 	struct elf_module *module = NULL, *names = NULL;
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes;
@@ -226,13 +204,12 @@ static struct module_file *vdso_file(struct modules *m)
 	if (elf_module_open_image(&module, header, bytes, "[vdso]") == 0 &&
 	    elf_module_open_image(&names, header, bytes, "[vdso]"))
 		names = NULL;
-	if (names)
-		elf_module_set_debug(names, &debug);
-	m->vdso = file_new(module, names);
+	m->vdso = file_new(m, module, names, -1);
 	return m->vdso;
 }
 
-/* Bias of a mapping by the file's program headers; without one it is not of this file. */
+/* The bias, by the file's program headers. A mapping that they do not explain is not of this file.
+ */
 static int find_bias(struct mapping *one, const struct elf_module *module)
 {
 	uint64_t address;
@@ -262,7 +239,6 @@ void modules_attach(struct modules *m, struct mapping *one, int root_fd, int pro
 	}
 	if (one->file && find_bias(one, one->file->elf))
 		one->file = NULL;
-	one->module = one->file ? one->file->elf : NULL;
 }
 
 static struct code *code_new(const struct mapping *one)
@@ -304,7 +280,7 @@ const struct code *modules_code(struct modules *m, struct mapping *one)
 	return one->code;
 }
 
-/* The table is @own's from now on, unless the memfd takes it. */
+/* Takes over @own: it is freed if the memfd has room for a copy, else kept. */
 static void keep_table(struct modules *m, struct module_file *file, struct unwind_table *own)
 {
 	file->offset = tables_add(m->tables, own);
@@ -325,7 +301,8 @@ static struct unwind_table *build(struct modules *m, struct module_file *file)
 	return table;
 }
 
-/* Where the table of files like this one lies, 0 = nowhere yet; NULL: there is no telling. */
+/* Where the offset of the same table is noted, once another copy of this file has it (0 = not yet).
+ * NULL: the file has no build-id. */
 static uint64_t *table_known(struct modules *m, struct module_file *file)
 {
 	struct table_key key;

@@ -20,8 +20,8 @@ struct module_file {
 	const struct unwind_table *table; /* NULL: none, or not yet */
 	struct unwind_table *own;         /* the same, when the memfd had no room for it */
 	uint64_t offset;                  /* in the table memfd, or WEFT_TABLE_NONE, _PENDING */
-	uint8_t has_looked;               /* on the disk */
-	uint8_t has_tried;                /* a PENDING that stays so */
+	uint8_t has_looked;               /* for the table on disk */
+	uint8_t has_tried;                /* to build it: if offset is PENDING, it stays so */
 };
 
 /* Both outlive it. */
@@ -33,10 +33,17 @@ void modules_ask_servers(struct modules *m);
 
 /*
  * modules_attach() - find the file behind a mapping, open it once, and set the mapping's
- * module, file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc
- * directory; -1 where there is none. Leaves module NULL where the file cannot be had.
+ * file and bias. @root_fd: the process's root directory (O_PATH), @proc_fd: its /proc directory;
+ * -1 where there is none. Leaves the file NULL where it cannot be had.
  */
 void modules_attach(struct modules *m, struct mapping *one, int root_fd, int proc_fd);
+
+/*
+ * modules_open_below() - open a file of a process: @path below its root, or in ours if @root_fd is
+ * -1. @resolve: of openat2(2), besides RESOLVE_IN_ROOT; where the kernel has no openat2() and this
+ * is not 0, the last part of the path may be no symbolic link. A descriptor, or -1 with errno.
+ */
+int modules_open_below(int root_fd, const char *path, int flags, uint64_t resolve);
 
 /*
  * A file under the path by which processes map it: what a code address belongs to, for the

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/walk/own_frames.h"
+/*
+ * The stack of a program reads as it would without weft. Frames of weft's libraries between
+ * frames of the program (the start of a thread, the delivery of a signal, a call that is
+ * wrapped) are hidden. What weft itself uses stays to be seen: where the innermost frame is
+ * weft's, it stays, alone of the weft frames around it; and where weft called nothing but libc,
+ * the innermost of weft's does.
+ *
+ * A runtime that is linked into the program (libweft.a) is not told apart from it.
+ */
+#include "collector/walk/walking.h"
 
 #include <string.h>
 

@@ -11,19 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Looking may take this part of a CPU, and so much at once. */
+/* Looking at mappings may take a fiftieth of a CPU, and so much at once. */
 #define LOOK_SHARE 50
 #define LOOK_CREDIT_NS 20000000
-
-struct process_walk *process_walk_new(void)
-{
-	return calloc(1, sizeof(struct process_walk));
-}
 
 void process_walk_release(struct process_walk *w)
 {
 	if (!w)
 		return;
+	free(w->first_maps);
+	w->first_maps = NULL;
 	maps_free(&w->maps);
 	loads_free(&w->loads);
 	jit_free(w->jit);
@@ -32,7 +29,7 @@ void process_walk_release(struct process_walk *w)
 
 int process_walk_jit(struct process *p)
 {
-	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid);
+	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid, &p->walk->maps);
 	return p->walk->jit ? 0 : -ENOMEM;
 }
 
@@ -51,7 +48,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 	struct process *p = arg;
 	size_t before = p->walk->loads.module_count;
 
-	loads_take(&p->walk->loads, &p->walk->maps, record, data);
+	loads_take(&p->walk->loads, record, data);
 	if (p->walk->told_by_log && p->walk->loads.module_count > before)
 		add_told(p, &p->walk->loads.module[before]);
 }
@@ -87,7 +84,7 @@ static void believe_the_log(struct process *p)
 		add_told(p, &p->walk->loads.module[i]);
 }
 
-/* What was told before and not taken yet is part of it. */
+/* A list that the worker has not taken yet goes into the new one. */
 static void tell_libraries(struct process *p, const char *text, size_t bytes)
 {
 	struct libraries *now = libraries_read(text, bytes);
@@ -110,18 +107,18 @@ void process_look_libraries(struct process *p)
 	free(text);
 }
 
-/* The epoch first: what is unloaded from now on makes it another. */
+/* The epoch is read first: what is unloaded from then on changes it. */
 static void process_walk_look(struct process *p)
 {
 	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
-	size_t bytes = p->first_maps_bytes;
-	char *text = p->first_maps;
+	size_t bytes = p->walk->first_maps_bytes;
+	char *text = p->walk->first_maps;
 
 	if (text) {
 		epoch = 0;
 		now_ns = p->opened_ns;
 	}
-	p->first_maps = NULL;
+	p->walk->first_maps = NULL;
 	p->walk->maps.looked_ns = now_ns;
 	if (!text && !p->walk->told_by_log)
 		text = process_read_own(p, "maps", &bytes);
@@ -130,9 +127,8 @@ static void process_walk_look(struct process *p)
 		maps_update(&p->walk->maps, text, bytes);
 		if (p->walk->libraries_told != p->walk->maps.generation)
 			tell_libraries(p, text, bytes);
-	} else if (p->walk->maps.count ==
-		   0) { /* else it is ending, or another program: nothing is new */
-		believe_the_log(p);
+	} else if (p->walk->maps.count == 0) {
+		believe_the_log(p); /* else it is ending, or another program: nothing is new */
 	}
 	free(text);
 	p->walk->epoch = epoch;
@@ -149,7 +145,7 @@ int process_look(struct process *p, uint64_t now_ns)
 	if (p->walk->look_credit_ns > LOOK_CREDIT_NS)
 		p->walk->look_credit_ns = LOOK_CREDIT_NS;
 	p->walk->looked_ns = now_ns;
-	if (!p->first_maps && p->walk->look_credit_ns <= 0) {
+	if (!p->walk->first_maps && p->walk->look_credit_ns <= 0) {
 		process_walk_read_log(p);
 		return (int)(p->walk->maps.generation - before);
 	}

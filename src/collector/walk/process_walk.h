@@ -12,8 +12,13 @@
 #include "collector/process/snapshot.h"
 
 struct jit;
+struct modules;
+struct tables;
 
 struct process_walk {
+	char *first_maps; /* read before the process was answered; NULL: it could not be read, or
+			     has been taken */
+	size_t first_maps_bytes;
 	struct maps maps;
 	uint64_t looked_ns;
 	int64_t look_credit_ns; /* time that looking may take now */
@@ -31,8 +36,8 @@ struct process_walk {
 	struct jit *jit;         /* names of code that lies in no file; NULL = none */
 };
 
-struct process_walk *process_walk_new(void);       /* NULL: out of memory; free() it after */
-void process_walk_release(struct process_walk *w); /* all but what is counted; takes NULL */
+/* Frees all but what is counted. Takes NULL. */
+void process_walk_release(struct process_walk *w);
 
 /* Names of its JIT code from now on. Of the drain thread, before the walker knows the process, and
  * before that has made any. 0 or -ENOMEM. */
@@ -45,7 +50,12 @@ int process_map_is_stale(const struct process *p);
  * the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
 
-/* Of the walker: looks which libraries there are now. */
+/* Reads which libraries there are now, and tells the worker. */
 void process_look_libraries(struct process *p);
+
+/* In map_publish.c. What the process's handlers walk by: if its mappings or its epoch have changed
+ * since the newest snapshot, one at once, with the tables that are there already, and another when
+ * the rest is built. */
+void map_publish(struct modules *modules, const struct tables *tables, struct process *p);
 
 #endif

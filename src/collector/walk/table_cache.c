@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/cache_place.h"
 #include "base/hash.h"
+#include "jfr/common/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -120,7 +121,7 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 	return NULL;
 }
 
-/* Its age is that of its last use; not at every use, for that would write to the disk. */
+/* Notes the use, by which the oldest files are found; once an hour, to write little to the disk. */
 static void table_cache_touch(int fd, const struct stat *st)
 {
 	if (time(NULL) - st->st_mtime > TOUCH_SECONDS)
@@ -142,12 +143,10 @@ struct unwind_table *table_cache_load(struct table_cache *c, struct elf_module *
 		return NULL;
 	if (table_cache_is_ours(fd, &st))
 		table = table_cache_read_table(fd, &st, &wanted);
-	if (table) {
+	if (table)
 		table_cache_touch(fd, &st);
-		c->hits++;
-	} else {
+	else
 		unlinkat(c->fd, name, 0);
-	}
 	close(fd);
 	return table;
 }
@@ -216,7 +215,7 @@ static int compare_age(const void *a, const void *b)
 	return x->used < y->used ? -1 : x->used > y->used;
 }
 
-/* Others may do so too: what is gone already is gone. */
+/* Other collectors may be doing the same: a file that is gone already is no error. */
 static void trim(struct table_cache *c)
 {
 	struct listing l;
@@ -250,29 +249,13 @@ struct table_cache_size table_cache_size(const struct table_cache *c)
 
 /* ---- writing */
 
-static int table_cache_write_all(int fd, const void *data, uint64_t bytes)
+static int write_file(int fd, struct table_file *head, const struct unwind_table *table)
 {
-	const uint8_t *at = data;
+	struct iovec part[] = {{head, sizeof(*head)},
+			       {(void *)(uintptr_t)table, head->table_bytes}};
+	uint64_t written = 0;
+	int rc = file_write_all(fd, part, 2, &written);
 
-	while (bytes > 0) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		at += n;
-		bytes -= (uint64_t)n;
-	}
-	return 0;
-}
-
-static int write_file(int fd, const struct table_file *head, const struct unwind_table *table)
-{
-	int rc = table_cache_write_all(fd, head, sizeof(*head));
-
-	if (rc == 0)
-		rc = table_cache_write_all(fd, table, head->table_bytes);
 	return close(fd) && rc == 0 ? -errno : rc;
 }
 
@@ -298,7 +281,6 @@ int table_cache_save(struct table_cache *c, struct elf_module *m, const struct u
 		unlinkat(c->fd, temporary, 0);
 		return rc;
 	}
-	c->saved++;
 	c->written += sizeof(head) + table->bytes;
 	if (c->written > c->bytes_max / 4)
 		trim(c);

@@ -37,10 +37,9 @@ struct table_file {
 _Static_assert(sizeof(struct table_file) == 112, "table file");
 
 struct table_cache {
-	int fd;               /* of the directory; -1: none is used */
-	uint64_t bytes_max;   /* of all files together */
-	uint64_t written;     /* since the directory was last looked through */
-	uint32_t hits, saved; /* tables that were found, and that were put there */
+	int fd;             /* of the directory; -1: none is used */
+	uint64_t bytes_max; /* of all files together */
+	uint64_t written;   /* since the directory was last looked through */
 };
 
 /* The directory; with @make, made if it is not there. 0, or -errno: then nothing is kept or

@@ -15,8 +15,8 @@
 #define BYTES_MIN (UINT64_C(1) << 20)
 #define PAGE UINT64_C(4096)
 
-/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS a quarter: the rest is
- * for sessions, threads and the recording. */
+/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS the tables take a quarter
+ * at most: the rest is for sessions, threads and the recording. */
 static uint64_t tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -79,7 +79,8 @@ void tables_close(struct tables *t)
 	*t = (struct tables){.fd = -1};
 }
 
-/* Memory that cannot be had is an error here, and would be a signal at the first store. */
+/* Reserves the memory: where there is none, that is an error here, and SIGBUS at the first store.
+ */
 static int has_memory(const struct tables *t, uint64_t bytes)
 {
 	return fallocate(t->fd, FALLOC_FL_KEEP_SIZE, (off_t)t->used, (off_t)bytes) == 0 ||
@@ -88,22 +89,14 @@ static int has_memory(const struct tables *t, uint64_t bytes)
 
 uint64_t tables_add(struct tables *t, const struct unwind_table *table)
 {
-	uint64_t offset = t->used;
+	uint64_t offset = t->used, end = offset + table->bytes + WEFT_TABLE_ALIGN - 1;
 
-	if (t->bytes == 0)
+	if (t->bytes == 0 || t->bytes - offset < table->bytes || !has_memory(t, table->bytes))
 		return WEFT_TABLE_PENDING;
-	if (t->bytes - offset < table->bytes || !has_memory(t, table->bytes)) {
-		t->refused++;
-		return WEFT_TABLE_PENDING;
-	}
 	memcpy(t->base + offset, table, table->bytes);
-	offset += table->bytes + WEFT_TABLE_ALIGN - 1;
-	offset -= offset % WEFT_TABLE_ALIGN;
-	if (offset > t->bytes)
-		offset = t->bytes;
-	table = (const void *)(t->base + t->used);
-	t->used = offset;
-	return (uint64_t)((const uint8_t *)table - t->base);
+	end -= end % WEFT_TABLE_ALIGN;
+	t->used = end < t->bytes ? end : t->bytes;
+	return offset;
 }
 
 const struct unwind_table *tables_at(const struct tables *t, uint64_t offset)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table memfd (abi/module_map.h): unwind tables for all targets of a recording, one for
- * each distinct file. Made before the first target joins, filled by the worker thread alone.
+ * each distinct file. Made before the first target joins, filled by the walker thread alone.
  *
  * Only the mapping made here can write it: it is older than F_SEAL_FUTURE_WRITE. Where no
  * memfd, no seal or no address space can be had, bytes stays 0, and targets copy stacks.
@@ -18,7 +18,6 @@ struct tables {
 	uint8_t *base;
 	uint64_t bytes; /* of the memfd; 0: none */
 	uint64_t used;
-	uint64_t refused; /* tables that found no more room */
 };
 
 /* As large as the process's limits allow, up to @bytes_max. 0, or -errno: then there is none,
@@ -26,7 +25,7 @@ struct tables {
 int tables_open(struct tables *t, uint64_t bytes_max);
 void tables_close(struct tables *t);
 
-/* Copy a checked table in. Its offset, or WEFT_TABLE_PENDING when there is no room (counted). */
+/* Copy a checked table in. Its offset, or WEFT_TABLE_PENDING when there is no room. */
 uint64_t tables_add(struct tables *t, const struct unwind_table *table);
 
 /* The table at an offset that tables_add() gave. */

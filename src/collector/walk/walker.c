@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walker thread: see walker.h. */
-#include "collector/walk/walker.h"
+/* The walker thread: see walk.h. */
+#include "collector/walk/walk.h"
 
 #include "collector/look/wall.h"
 #include "collector/process/clock.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/process_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HELD_BYTES_MAX ((size_t)64 << 20)
 
 /* The first look at the mappings is of the moment before the target was answered. */
 static void open_process(struct walker *w, struct process *p)
@@ -39,58 +40,50 @@ static struct batch *walker_append(struct batch *b, size_t *room, const void *da
 	return b;
 }
 
-/* What follows a word of BATCH_WALL; NULL: nothing. */
-static const struct weft_sample_record *wall_sample(const struct wall_word *word)
+/*
+ * The record at @at of a batch of samples, or of looks of the wall engine, of which some have a
+ * sample behind them: its length, and the sample; NULL: it has none. 0: there is no other record.
+ */
+static size_t raw_record(const struct batch *b, size_t at, const struct weft_sample_record **sample)
 {
-	return word->bytes > sizeof(*word) ? (const void *)(word + 1) : NULL;
-}
+	const struct wall_word *word = (const void *)(b->data + at);
 
-/* The same for the words of the wall engine, of which some have a sample behind them. */
-static struct batch *walk_wall(struct walker *w, const struct batch *raw)
-{
-	_Alignas(8) uint8_t space[sizeof(struct wall_word) + WALKED_BYTES_MAX];
-	struct wall_word *word = (void *)space;
-	struct walked_sample *walked = (void *)(word + 1);
-	struct batch *b = batch_new(BATCH_WALL_WALKED, raw->process, 0);
-	size_t at = 0, room = 0;
-
-	if (b)
-		b->thread = raw->thread;
-	while (b && at + sizeof(*word) <= raw->bytes) {
-		const struct wall_word *from = (const void *)(raw->data + at);
-
-		*word = *from;
-		word->bytes = sizeof(*word);
-		if (wall_sample(from)) {
-			walking_sample(&w->walking, raw->process, wall_sample(from),
-				       clock_mono_ns(), walked);
-			word->bytes += walked->bytes;
-		}
-		b = walker_append(b, &room, word, word->bytes);
-		at += from->bytes;
-	}
-	if (b)
-		b->time_ns = raw->time_ns;
-	return b;
+	*sample = (const void *)word;
+	if (b->kind == BATCH_SAMPLES)
+		return at + sizeof(**sample) <= b->bytes ? (*sample)->record.bytes : 0;
+	if (b->kind != BATCH_WALL || at + sizeof(*word) > b->bytes)
+		return 0;
+	*sample = word->bytes > sizeof(*word) ? (const void *)(word + 1) : NULL;
+	return word->bytes;
 }
 
 /* The batch that takes the place of @raw; NULL: out of memory. */
-static struct batch *walk_all(struct walker *w, const struct batch *raw)
+static struct batch *walk_samples(struct walker *w, const struct batch *raw)
 {
-	_Alignas(8) uint8_t space[WALKED_BYTES_MAX];
-	struct walked_sample *walked = (void *)space;
+	_Alignas(8) uint8_t space[sizeof(struct wall_word) + WALKED_BYTES_MAX];
+	struct wall_word *word = raw->kind == BATCH_WALL ? (void *)space : NULL;
+	struct walked_sample *walked = (void *)(space + (word ? sizeof(*word) : 0));
+	struct batch *b = batch_new(word ? BATCH_WALL_WALKED : BATCH_WALKED, raw->process, 0);
+	const struct weft_sample_record *sample;
 	uint64_t now_ns = clock_mono_ns();
-	size_t at = 0, room = 0;
-	struct batch *b = batch_new(BATCH_WALKED, raw->process, room);
+	size_t room = 0;
 
-	if (b)
+	if (b) {
 		b->thread = raw->thread;
-	while (b && at + sizeof(struct weft_sample_record) <= raw->bytes) {
-		const struct weft_sample_record *sample = (const void *)(raw->data + at);
+		b->time_ns = raw->time_ns;
+	}
+	for (size_t at = 0, bytes; b && (bytes = raw_record(raw, at, &sample)); at += bytes) {
+		size_t made = (size_t)((uint8_t *)walked - space);
 
-		walking_sample(&w->walking, raw->process, sample, now_ns, walked);
-		b = walker_append(b, &room, walked, walked->bytes);
-		at += sample->record.bytes;
+		if (sample) {
+			walking_sample(&w->walking, raw->process, sample, now_ns, walked);
+			made += walked->bytes;
+		}
+		if (word) {
+			memcpy(word, raw->data + at, sizeof(*word));
+			word->bytes = (uint32_t)made;
+		}
+		b = walker_append(b, &room, space, made);
 	}
 	return b;
 }
@@ -107,7 +100,7 @@ static struct batch *place_switch(struct walker *w, struct batch *b, size_t *roo
 	return walker_append(b, room, placed, placed->head.bytes);
 }
 
-/* An event, likewise: its head, its values as they are, its stack. */
+/* An event, likewise: its head, its values, its stack and its labels. */
 static struct batch *place_event(struct walker *w, struct batch *b, size_t *room,
 				 const struct checked_event *from, uint64_t now_ns)
 {
@@ -128,7 +121,7 @@ static struct batch *place_event(struct walker *w, struct batch *b, size_t *room
 	return b;
 }
 
-/* Likewise, of the records of an events ring. */
+/* The batch that takes the place of @raw, of the records of an events ring. */
 static struct batch *place_all(struct walker *w, const struct batch *raw)
 {
 	struct placed seen[PLACED_ROOM] = {{0}};
@@ -152,95 +145,80 @@ static struct batch *place_all(struct walker *w, const struct batch *raw)
 	return b;
 }
 
-static struct batch *walk_batch(struct walker *w, const struct batch *raw)
-{
-	switch (raw->kind) {
-	case BATCH_WALL:
-		return walk_wall(w, raw);
-	case BATCH_EVENTS:
-		return place_all(w, raw);
-	default:
-		return walk_all(w, raw);
-	}
-}
-
-static int is_raw(const struct batch *b)
-{
-	return b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_EVENTS;
-}
-
-static void take_raw(struct walker *w, const struct batch *raw)
-{
-	struct batch *walked = walk_batch(w, raw);
-
-	if (!walked)
-		w->error = -ENOMEM;
-	queue_wait(w->out);
-	queue_push(w->out, walked);
-}
-
 /* Takes @b over. */
 static void hand_on(struct walker *w, struct batch *b)
 {
-	if (!is_raw(b)) {
-		queue_push(w->out, b);
-		return;
+	struct batch *made = b;
+
+	if (b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_EVENTS) {
+		made = b->kind == BATCH_EVENTS ? place_all(w, b) : walk_samples(w, b);
+		if (!made)
+			w->error = -ENOMEM;
+		free(b);
+		queue_wait(w->out);
 	}
-	take_raw(w, b);
-	free(b);
+	queue_push(w->out, made);
 }
 
-/* What waits, of @p or of all processes (NULL): now or never. */
+/* Takes @b over. */
+static void held_put(struct held *h, struct batch *b)
+{
+	b->next = NULL;
+	if (!h->first)
+		h->last = &h->first;
+	*h->last = b;
+	h->last = &b->next;
+	h->bytes += sizeof(*b) + b->bytes;
+}
+
+/* The next batch of @process, of any if it is NULL. NULL: none is left. */
+static struct batch *held_take(struct held *h, const struct process *process)
+{
+	struct batch **at = &h->first, *b;
+
+	while (*at && process && (*at)->process != process)
+		at = &(*at)->next;
+	b = *at;
+	if (!b)
+		return NULL;
+	*at = b->next;
+	if (h->last == &b->next)
+		h->last = at;
+	h->bytes -= sizeof(*b) + b->bytes;
+	return b;
+}
+
+/* Walks what waits, of @p or of all processes (NULL), with the names that are there by now. */
 static void release_held(struct walker *w, const struct process *p)
 {
 	struct batch *b;
 
 	while ((b = held_take(&w->held, p))) {
-		jit_finish(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
-			   clock_mono_ns());
+		jit_finish(b->process->walk->jit, &w->walking.jit_budget, clock_mono_ns());
 		hand_on(w, b);
 	}
 }
 
-static void notice_wall(struct walker *w, const struct batch *b)
-{
-	uint64_t now_ns = clock_mono_ns();
-	size_t at = 0;
-
-	while (at + sizeof(struct wall_word) <= b->bytes) {
-		const struct wall_word *word = (const void *)(b->data + at);
-
-		if (wall_sample(word))
-			walking_notice(&w->walking, b->process, wall_sample(word), now_ns);
-		at += word->bytes;
-	}
-}
-
+/* Of samples that are walked later: mappings are looked at now, while the code is there. */
 static void walker_notice(struct walker *w, const struct batch *b)
 {
+	const struct weft_sample_record *sample;
 	uint64_t now_ns = clock_mono_ns();
-	size_t at = 0;
 
-	while (b->kind == BATCH_SAMPLES && at + sizeof(struct weft_sample_record) <= b->bytes) {
-		const struct weft_sample_record *sample = (const void *)(b->data + at);
-
-		walking_notice(&w->walking, b->process, sample, now_ns);
-		at += sample->record.bytes;
-	}
+	for (size_t at = 0, bytes; (bytes = raw_record(b, at, &sample)); at += bytes)
+		if (sample)
+			walking_notice(&w->walking, b->process, sample, now_ns);
 }
 
-/* Takes @b, samples, switches or a thread's end, over: what came before it goes before it. */
+/* Takes over @b: samples, events or a thread's end. What waits of that process stays before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
-	if (!jit_is_late(b->process->walk->jit, &b->process->walk->maps, &w->walking.jit_budget,
-			 clock_mono_ns())) {
+	if (!jit_is_late(b->process->walk->jit, &w->walking.jit_budget, clock_mono_ns())) {
 		release_held(w, b->process);
 		hand_on(w, b);
 		return;
 	}
 	walker_notice(w, b);
-	if (b->kind == BATCH_WALL)
-		notice_wall(w, b);
 	held_put(&w->held, b);
 	if (w->held.bytes > HELD_BYTES_MAX)
 		release_held(w, NULL);

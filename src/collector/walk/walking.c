@@ -4,7 +4,6 @@
 
 #include "collector/walk/frame_scan.h"
 #include "collector/walk/jit.h"
-#include "collector/walk/map_publish.h"
 #include "collector/walk/process_walk.h"
 #include "elf/module.h"
 
@@ -52,7 +51,8 @@ struct walk {
 
 const struct code walked_jit_code = {"", "[jit]", NULL};
 
-/* The same file, as the kernel tells of it: that can be opened where a path cannot. */
+/* The mapping of the same file in /proc/PID/maps, which can be opened even where a path cannot; or
+ * @told. */
 static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uint64_t pc)
 {
 	struct mapping *mapped = maps_find(&w->process->walk->maps, pc);
@@ -64,9 +64,8 @@ static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uin
 }
 
 /*
- * What lay at @pc when the sample was taken: what the process tells of its modules decides;
- * what it does not tell of, or not yet, is as the mappings are, unless they were looked at
- * before something there went.
+ * What lay at @pc when the sample was taken. If the process has told of a module there, that
+ * decides. Else the mappings do, unless they were read before a module there was unloaded.
  */
 static struct mapping *find_by_time(const struct walk *w, uint64_t pc)
 {
@@ -161,8 +160,9 @@ static enum unwind_end walk_from(struct walk *w, struct unwind_registers *regs,
 }
 
 /*
- * A walk that could not go on without the frame pointer: up to there nothing has changed it, so
- * what is found for that frame was in the register at first, and all is walked anew.
+ * Where the walk cannot go on without the frame pointer, one is looked for on the stack. No frame
+ * up to there has changed the register, so it had that value from the beginning: with it all is
+ * walked anew.
  */
 static enum unwind_end walk_outside(struct walk *w, const struct unwind_registers *first,
 				    const struct unwind_memory *memory)
@@ -215,7 +215,7 @@ static enum unwind_end walk_raw(struct walk *w, const struct captured_stack *sta
 	return walk_outside(w, &regs, &memory);
 }
 
-/* Is the caller of this code exact, because a signal interrupted it? */
+/* Is the pc of this frame's caller exact, because a signal interrupted it there? */
 static int is_signal_frame(const struct walk *w, uint64_t pc)
 {
 	const struct mapping *m = mapping_of(w, pc);
@@ -230,7 +230,7 @@ static enum unwind_end walking_end_of(const struct captured_stack *stack)
 	return stack->end < UNWIND_END_COUNT ? (enum unwind_end)stack->end : UNWIND_END_NO_RULE;
 }
 
-/* The handler walked. */
+/* The handler has walked the stack itself. */
 static enum unwind_end take_frames(struct walk *w, const struct captured_stack *stack)
 {
 	int exact = 1;
@@ -246,8 +246,9 @@ static enum unwind_end take_frames(struct walk *w, const struct captured_stack *
 }
 
 /*
- * The handler's own frames, behind the copy, against ours. Where one of the two was cut by a
- * limit that the other has not (a copy ends with its alternate stack), up to there.
+ * Compares the handler's own frames, which stand behind the copy, with ours. Where one of the two
+ * was cut by a limit that the other does not have (a copy ends with its alternate stack), up to
+ * there.
  */
 static void check_frames(struct walk *w, const struct captured_stack *stack, enum unwind_end end)
 {
@@ -276,14 +277,14 @@ static int look_again(const struct walk *w, uint64_t now_ns)
 	return changes > 0;
 }
 
-/* With NO_RULE: a frame pointer led to it, and it is no frame. */
+/* With NO_RULE a frame pointer led to a pc that is no code. */
 static int met_no_module(const struct walk *w, enum unwind_end end)
 {
 	return end == UNWIND_END_NO_MODULE || (end == UNWIND_END_NO_RULE && w->count < w->lookups);
 }
 
-/* A pc in no known module, or in another one than the map says: the process has loaded or
- * unloaded one since. */
+/* If a pc lies in no known module, or in another one than the map says, the process has loaded or
+ * unloaded one since: the mappings are read again. */
 static enum unwind_end walk_captured(struct walk *w, const struct captured_stack *stack,
 				     uint64_t now_ns)
 {
@@ -339,8 +340,8 @@ static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
 	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
 }
 
-/* Memory for JIT code that was in no snapshot yet when the sample was taken: its names know for
- * themselves when they hold. */
+/* Memory for JIT code may be in no snapshot yet when a sample is taken. Names of JIT code have
+ * times of their own, so the newest mappings will do. */
 static struct mapping *fresh_jit_memory(const struct walk *w, uint64_t pc)
 {
 	const struct walk by_time = {
@@ -385,7 +386,7 @@ static void walking_walk(struct walking *s, struct process *p, const struct capt
 		.check = w.check,
 		.scanned = w.scanned,
 	};
-	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, stack->time_ns, now_ns);
+	jit_moment(p->walk->jit, &s->jit_budget, stack->time_ns, now_ns);
 	for (size_t i = 0; i < count; i++)
 		frame[i] = walking_resolve(&w, w.lookup[i], jits, &out->jit_count);
 	memcpy(&frame[count], jits, out->jit_count * sizeof(*jits));
@@ -393,17 +394,12 @@ static void walking_walk(struct walking *s, struct process *p, const struct capt
 
 /* ---- samples */
 
-/* Whole labels in the record: that was checked. */
-static void take_labels(const struct weft_sample_record *sample, struct walked_sample *out)
+/* Padded with zeros to a multiple of 8; how many bytes that are. */
+static uint32_t copy_labels(void *to, const uint8_t *from, uint32_t bytes)
 {
-	uint8_t *to = (uint8_t *)out + out->bytes;
-	uint32_t bytes = sample->label_bytes;
-
-	if (bytes)
-		memcpy(to, (const uint8_t *)sample + sample->labels_at, bytes);
-	for (; bytes % 8; bytes++)
-		to[bytes] = 0;
-	out->bytes += bytes;
+	memcpy(to, from, bytes);
+	memset((uint8_t *)to + bytes, 0, (8 - bytes % 8) % 8);
+	return (bytes + 7) & ~7u;
 }
 
 void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
@@ -426,7 +422,8 @@ void walking_sample(struct walking *s, struct process *p, const struct weft_samp
 	out->sample = *sample;
 	out->bytes =
 		(uint32_t)(sizeof(*out) - sizeof(out->stack) + walked_stack_bytes(&out->stack));
-	take_labels(sample, out);
+	out->bytes += copy_labels((uint8_t *)out + out->bytes,
+				  (const uint8_t *)sample + sample->labels_at, sample->label_bytes);
 }
 
 /* ---- switches of coroutines */
@@ -443,42 +440,32 @@ static void walking_look_up(struct walking *s, struct process *p,
 		return;
 	if (process_map_is_stale(p) || !mapping_of(&w, record->addr))
 		look_again(&w, now_ns);
-	jit_moment(p->walk->jit, &p->walk->maps, &s->jit_budget, record->end_ns, now_ns);
+	jit_moment(p->walk->jit, &s->jit_budget, record->end_ns, now_ns);
 	out->site = walking_resolve(&w, record->addr, &out->jit, &jits);
-}
-
-static void take_switch_labels(const struct weft_switch_record *record, struct walked_switch *out)
-{
-	const uint8_t *at = (const uint8_t *)(record + 1);
-	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
-	uint8_t *to = (uint8_t *)(out + 1);
-	uint32_t bytes = record->record.rsv;
-
-	memset(out->tags, 0, sizeof(out->tags));
-	memcpy(out->tags, at, tags);
-	memcpy(to, at + tags, bytes);
-	for (; bytes % 8; bytes++)
-		to[bytes] = 0;
-	out->head = (struct placed_head){.bytes = (uint32_t)sizeof(*out) + bytes,
-					 .type = WEFT_RECORD_SWITCH};
 }
 
 void walking_place(struct walking *s, struct process *p, const struct weft_switch_record *record,
 		   uint64_t now_ns, struct placed *seen, struct walked_switch *out)
 {
 	struct placed *place = &seen[(record->addr ^ record->addr >> 7) % PLACED_ROOM];
+	const uint8_t *at = (const uint8_t *)(record + 1);
+	uint32_t tags = record->record.flags & WEFT_SWITCH_TAGS ? sizeof(out->tags) : 0;
 
 	if (place->addr != record->addr)
 		walking_look_up(s, p, record, now_ns, place);
 	out->record = *record;
 	out->site = place->site;
 	out->jit = place->jit;
-	take_switch_labels(record, out);
+	memset(out->tags, 0, sizeof(out->tags));
+	memcpy(out->tags, at, tags);
+	out->head.type = WEFT_RECORD_SWITCH;
+	out->head.bytes =
+		(uint32_t)sizeof(*out) + copy_labels(out + 1, at + tags, record->record.rsv);
 }
 
 /* ---- events */
 
-/* Of the moment of its end; the handler's words about other stacks mean nothing here. */
+/* The stack is of the event's end. Flags that only samples have are left out. */
 static struct captured_stack walking_event_stack(const struct weft_event_stack *stack,
 						 uint64_t end_ns)
 {

@@ -67,7 +67,7 @@ static inline size_t walked_stack_bytes(const struct walked_stack *s)
 
 /* A sample, and its stack without the copy: a record of BATCH_WALKED, 8-aligned. */
 struct walked_sample {
-	struct weft_sample_record sample; /* as it came; nothing of what followed it there does */
+	struct weft_sample_record sample; /* as it came, without what followed it */
 	uint32_t bytes;                   /* of all */
 	uint32_t rsv;
 	struct walked_stack stack; /* then sample.label_bytes of labels, padded to 8 */
@@ -109,7 +109,7 @@ static inline const uint8_t *walked_switch_labels(const struct walked_switch *w)
 	return (const uint8_t *)(w + 1);
 }
 
-/* Places met in one batch: they are looked up once. */
+/* Places that were met in one batch, each looked up once. */
 #define PLACED_ROOM 64
 struct placed {
 	uint64_t addr; /* 0 = none */
@@ -160,9 +160,13 @@ const uint8_t *walking_event(struct walking *s, struct process *p,
 			     const struct checked_event *event, uint64_t now_ns,
 			     struct walked_event *out, struct walked_stack *stack);
 
-/* Of a sample that is walked later: if it met code that is in no known module, the mappings
- * are looked at now, while it is there. */
+/* For a sample that is walked later: if it met code in no known module, the mappings are read now,
+ * while that code is there. */
 void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		    uint64_t now_ns);
+
+/* In own_frames.c. Sets hidden[i] to 1 for each frame from @first on that is to be left out, leaf
+ * first; the rest to 0. Returns how many are hidden. @hidden: one byte a frame of the stack. */
+size_t own_frames_hide(const struct walked_stack *stack, size_t first, uint8_t *hidden);
 
 #endif

@@ -3,7 +3,6 @@
 #include "collector/write/naming.h"
 
 #include "base/map.h"
-#include "collector/walk/own_frames.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@ void naming_free(struct naming *n);
 
 /*
  * naming_stack() - the stack of a sample of @p, as it goes into the file; files met are noted in
- * the process (recording_module()). Frames of weft itself are left out by own_frames.h. Where
+ * the process (recording_module()). Frames of weft itself are left out (own_frames.c). Where
  * inlined functions would make it longer than RECORDING_FRAMES_MAX, it is cut at the outer end.
  * Frames for which there is no memory are left out.
  */

@@ -36,10 +36,12 @@ int process_new(struct process **out, pid_t pid)
 	if (!p)
 		return rc;
 	p->root_fd = p->proc_fd = -1;
-	p->walk = process_walk_new();
+	p->walk = calloc(1, sizeof(*p->walk));
 	p->work = work_new();
 	if (p->walk && p->work)
 		rc = process_meet(p, pid);
+	if (rc == 0)
+		p->walk->first_maps = proc_read_all(p->proc_fd, "maps", &p->walk->first_maps_bytes);
 	if (rc) {
 		process_free(p);
 		return rc;
@@ -65,6 +67,8 @@ void process_release(struct process *p)
 {
 	if (p->work) {
 		forget_threads(p);
+		free(p->work->first_environ);
+		p->work->first_environ = NULL;
 		free(p->work->classes);
 		p->work->classes = NULL;
 		dictionary_free(p->work->dictionary);

@@ -146,7 +146,7 @@ void recording_begin_settings(struct recording *r, const struct settings_text *t
 {
 	r->cpu_settings = r->wall_settings = (struct event_settings){.enabled = 1};
 	if (text && text->text) {
-		if (settings_text_copy(&r->text, text))
+		if (settings_text_add(&r->text, text->text, text->bytes))
 			r->error = -ENOMEM;
 		for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 			set_system(r, (enum system_event)i, &r->text);

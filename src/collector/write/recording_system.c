@@ -365,9 +365,9 @@ static void take_environment(struct recording *r, struct process *p)
 	s->had_process = 1;
 	if (!s->event[SYSTEM_ENVIRONMENT].enabled)
 		return;
-	s->environment = p->first_environ;
-	s->environment_bytes = p->first_environ_bytes;
-	p->first_environ = NULL;
+	s->environment = p->work->first_environ;
+	s->environment_bytes = p->work->first_environ_bytes;
+	p->work->first_environ = NULL;
 	if (!s->environment && p->proc_fd >= 0)
 		s->environment = process_read_own(p, "environ", &s->environment_bytes);
 	put_environment(r, recording_now(r));

@@ -276,7 +276,8 @@ static void attach(struct scene *s)
 					    .stack_mode = WEFT_STACK_AUTO,
 					    .stack_copy_bytes = 16384,
 					    .prime_signal = SIGURG,
-					    .engines = WEFT_ENGINE_CPU};
+					    .engines = WEFT_ENGINE_CPU,
+					    .socket = "/nowhere"};
 	struct attach_target found;
 
 	assert_int_equal(attach_find(&found, s->target.pid, 1), ATTACH_FINE);
@@ -284,7 +285,7 @@ static void attach(struct scene *s)
 	s->process->inside_pid = s->target.pid;
 	s->process->session_id = 1;
 	s->process->opened_ns = clock_mono_ns();
-	assert_int_equal(session_attach(&s->session, s->process, &found, &settings, "/nowhere"), 0);
+	assert_int_equal(session_attach(&s->session, s->process, &found, &settings), 0);
 	assert_int_equal(found.fd, -1);
 }
 
@@ -299,7 +300,7 @@ static void leave(struct scene *s)
 static void orders_go_to_threads_that_run(void **state)
 {
 	struct scene s;
-	struct order_search search = {.threads_max = 64, .steady_ns = 100000};
+	struct order_search search = {0};
 	uint64_t began_ns;
 	int rc;
 
@@ -315,19 +316,21 @@ static void orders_go_to_threads_that_run(void **state)
 	/* what changes its mind later is not obeyed either, be it running */
 	__atomic_store_n(&s.target.stage->runs, 1, __ATOMIC_SEQ_CST);
 	s.target.header->prime_signal_used = SIGKILL;
-	assert_int_equal(order_try(s.session, WEFT_ORDER_ATTACH, &search), -EINVAL);
+	assert_int_equal(order_try(s.session->process, WEFT_ORDER_ATTACH, 100000, &search),
+			 -EINVAL);
 	s.target.header->prime_signal_used = SIGUSR1;
-	assert_int_equal(order_try(s.session, WEFT_ORDER_ATTACH, &search), -EINVAL);
+	assert_int_equal(order_try(s.session->process, WEFT_ORDER_ATTACH, 100000, &search),
+			 -EINVAL);
 	/* nobody has a handler for this one */
 	s.target.header->prime_signal_used = (uint32_t)SIGRTMIN + 3;
-	assert_int_equal(order_try(s.session, WEFT_ORDER_ATTACH, &search), 0);
+	assert_int_equal(order_try(s.session->process, WEFT_ORDER_ATTACH, 100000, &search), 0);
 	assert_true(is_alive(&s.target));
 	assert_int_equal(s.target.stage->value, 0);
 
 	s.target.header->prime_signal_used = SIGURG;
 	began_ns = clock_mono_ns();
 	do
-		rc = order_try(s.session, WEFT_ORDER_ATTACH, &search);
+		rc = order_try(s.session->process, WEFT_ORDER_ATTACH, 100000, &search);
 	while (rc == 0 && clock_mono_ns() - began_ns < UINT64_C(60000000000));
 	assert_int_equal(rc, 1);
 	while (!__atomic_load_n(&s.target.stage->value, __ATOMIC_SEQ_CST) && is_alive(&s.target))
@@ -343,7 +346,7 @@ static void orders_go_to_threads_that_run(void **state)
 /* It is seen to run, and waits again: the order might have cut that call short. */
 static void who_sleeps_soon_gets_none(void **state)
 {
-	struct order_search search = {.threads_max = 64, .steady_ns = 20000000};
+	struct order_search search = {0};
 	uint64_t began_ns = clock_mono_ns();
 	struct scene s;
 	int rc = 0;
@@ -353,12 +356,12 @@ static void who_sleeps_soon_gets_none(void **state)
 	attach(&s);
 	__atomic_store_n(&s.target.stage->runs, BURSTS, __ATOMIC_SEQ_CST);
 	while (rc == 0 && search.failed < 10 && clock_mono_ns() - began_ns < UINT64_C(60000000000))
-		rc = order_try(s.session, WEFT_ORDER_ATTACH, &search);
+		rc = order_try(s.session->process, WEFT_ORDER_ATTACH, 20000000, &search);
 	assert_true(search.failed > 0);
 	assert_true(rc == 0 || rc == 1); /* one that waits for a CPU of its own looks steady */
 	__atomic_store_n(&s.target.stage->runs, 1, __ATOMIC_SEQ_CST);
 	while (rc == 0 && clock_mono_ns() - began_ns < UINT64_C(120000000000))
-		rc = order_try(s.session, WEFT_ORDER_ATTACH, &search);
+		rc = order_try(s.session->process, WEFT_ORDER_ATTACH, 20000000, &search);
 	assert_int_equal(rc, 1);
 	leave(&s);
 	target_end(&s.target);
@@ -367,7 +370,7 @@ static void who_sleeps_soon_gets_none(void **state)
 /* Its call goes on as if there had been no signal. */
 static void who_waits_for_a_futex_gets_one(void **state)
 {
-	struct order_search search = {.threads_max = 64, .steady_ns = 2000000};
+	struct order_search search = {0};
 	uint64_t began_ns = clock_mono_ns();
 	struct stage *stage;
 	struct scene s;
@@ -379,7 +382,7 @@ static void who_waits_for_a_futex_gets_one(void **state)
 	attach(&s);
 	__atomic_store_n(&stage->runs, FUTEX, __ATOMIC_SEQ_CST);
 	while (rc == 0 && clock_mono_ns() - began_ns < UINT64_C(60000000000))
-		rc = order_try(s.session, WEFT_ORDER_ATTACH, &search);
+		rc = order_try(s.session->process, WEFT_ORDER_ATTACH, 2000000, &search);
 	assert_int_equal(rc, 1);
 	while (!__atomic_load_n(&stage->value, __ATOMIC_SEQ_CST) && is_alive(&s.target))
 		sched_yield();

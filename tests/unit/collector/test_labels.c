@@ -7,7 +7,7 @@
 #include "base/session_layout.h"
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
-#include "collector/walk/walker.h"
+#include "collector/walk/walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/recording_types.h"
 #include "collector/write/worker.h"

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 static struct loads loads;
-static struct maps maps;
 
 static void take(uint16_t type, uint32_t id, uint64_t since, uint64_t at, const char *path)
 {
@@ -24,7 +23,7 @@ static void take(uint16_t type, uint32_t id, uint64_t since, uint64_t at, const 
 		memcpy(data.path, path, strlen(path));
 		record.data_bytes = (uint32_t)(sizeof(data.loaded) + strlen(path));
 	}
-	loads_take(&loads, &maps, &record, (const uint8_t *)&data);
+	loads_take(&loads, &record, (const uint8_t *)&data);
 }
 
 /* "a" stays in (100..110, 190..200), "b" in (200..210, 290..300), then "a" again from 310 on. */
@@ -43,7 +42,6 @@ static int end(void **state)
 {
 	(void)state;
 	loads_free(&loads);
-	maps_free(&maps);
 	return 0;
 }
 
@@ -123,10 +121,10 @@ static void lies_are_let_pass(void **state)
 	size_t stays = loads.stay_count;
 
 	(void)state;
-	loads_take(&loads, &maps, &record, (const uint8_t *)&empty); /* too short */
+	loads_take(&loads, &record, (const uint8_t *)&empty); /* too short */
 	record.data_bytes = sizeof(empty);
-	loads_take(&loads, &maps, &record, (const uint8_t *)&empty); /* ends before it starts */
-	take(WEFT_LOG_LOADED, 77, 1, 2, NULL);                       /* again, but never before */
+	loads_take(&loads, &record, (const uint8_t *)&empty); /* ends before it starts */
+	take(WEFT_LOG_LOADED, 77, 1, 2, NULL);                /* again, but never before */
 	take(WEFT_LOG_GONE, 78, 1, 2, NULL);
 	assert_int_equal(loads.stay_count, stays);
 	for (int i = 0; i < 100000; i++)

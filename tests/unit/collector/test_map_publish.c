@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of processes with more mappings than one holds. */
-#include "collector/walk/map_publish.h"
 
 #include "collector/process/clock.h"
 #include "collector/session/session.h"
+#include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 
@@ -32,7 +32,6 @@ static struct process *many_mappings(struct session **session)
 	for (uint64_t i = 0; i < MANY; i++) {
 		struct mapping one = {.start = FIRST + i * 8192,
 				      .end = FIRST + i * 8192 + 4096,
-				      .executable = 1,
 				      .path = strdup("")};
 
 		assert_int_equal(maps_add(&p->walk->maps, &one), 1);

@@ -2,6 +2,8 @@
 /* /proc/PID/maps: parsing, merging of a later look, finding. */
 #include "collector/process/maps.h"
 
+#include "proc/proc_maps.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +132,7 @@ static void each_number_has_its_own_mapping(void **state)
 	}
 	for (uint32_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		assert_string_equal(path_at(&m, i), expected[i]);
-	assert_int_not_equal(maps_find_at(&m, 0x5800, 1)->id, maps_find_at(&m, 0x5800, 5)->id);
+	assert_ptr_not_equal(maps_find_at(&m, 0x5800, 1), maps_find_at(&m, 0x5800, 5));
 	maps_free(&m);
 }
 
@@ -158,15 +160,15 @@ static void what_was_missed_before_is_not_found(void **state)
 static void a_deleted_file_stays_what_it_was(void **state)
 {
 	struct maps m = {0};
-	uint32_t id;
+	const struct mapping *one;
 
 	(void)state;
 	update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/a.so\n");
-	id = maps_find(&m, 0x5000)->id;
+	one = maps_find(&m, 0x5000);
 	assert_int_equal(update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/a.so (deleted)\n"), 0);
-	assert_int_equal(maps_find(&m, 0x5000)->id, id);
+	assert_ptr_equal(maps_find(&m, 0x5000), one);
 	assert_int_equal(update(&m, "5000-6000 r-xp 0 fe:00 1 /lib/b.so\n"), 1);
-	assert_int_not_equal(maps_find(&m, 0x5000)->id, id);
+	assert_ptr_not_equal(maps_find(&m, 0x5000), one);
 	maps_free(&m);
 }
 
@@ -258,11 +260,11 @@ static void malformed_lines_are_passed_over(void **state)
 		"1000-2000 r-xp 0 fe.00 1 /x",
 	};
 	struct maps m = {0};
-	struct mapping one;
+	struct proc_map one;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(maps_parse_line(bad[i], strlen(bad[i]), &one), -EINVAL);
+		assert_int_equal(proc_map_parse(bad[i], strlen(bad[i]), &one), -EINVAL);
 	assert_int_equal(update(&m, "junk\n\n1000-2000 r-xp 0 fe:00 1 /x\nmore"), 1);
 	assert_non_null(maps_find(&m, 0x1fff));
 	maps_free(&m);
@@ -271,10 +273,10 @@ static void malformed_lines_are_passed_over(void **state)
 static void a_newline_in_a_path_is_escaped_by_the_kernel(void **state)
 {
 	static const char line[] = "1000-2000 r-xp 0 fe:00 1 /a\\012b\\x";
-	struct mapping one;
+	struct proc_map one;
 
 	(void)state;
-	assert_int_equal(maps_parse_line(line, strlen(line), &one), 0);
+	assert_int_equal(proc_map_parse(line, strlen(line), &one), 0);
 	assert_string_equal(one.path, "/a\nb\\x");
 	free(one.path);
 }

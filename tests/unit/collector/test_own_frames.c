@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: stacks read as without weft, and what weft itself used stays to be seen. */
-#include "collector/walk/own_frames.h"
+#include "collector/walk/walking.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "collector/look/outside.h"
 #include "collector/look/priming.h"
 #include "collector/process/clock.h"
-#include "collector/session/attach.h"
+#include "collector/process/order.h"
 #include "proc/thread_stat.h"
 
 #include "base/session_layout.h"

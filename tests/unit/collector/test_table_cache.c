@@ -112,7 +112,6 @@ static void what_was_saved_is_found(void **state)
 	assert_false(is_found());
 	assert_int_equal(table_cache_save(&cache, module, truth), 0);
 	assert_true(is_found());
-	assert_int_equal(cache.hits, 1);
 	assert_int_equal(table_cache_size(&cache).files, 1);
 	find_file();
 	assert_int_equal(stat(file, &st), 0);
@@ -478,7 +477,6 @@ static void another_file_of_the_same_build_id_is_another(void **state)
 	assert_int_equal(system(line), 0);
 	assert_int_equal(elf_module_open(&other, copy, -1, "copy"), 0);
 	free(table_cache_load(&cache, other));
-	assert_int_equal(cache.hits, 1);
 	elf_module_free(other);
 	change_unwind_data(copy);
 	assert_int_equal(elf_module_open(&other, copy, -1, "copy"), 0);

@@ -61,7 +61,7 @@ static int tear_down(void **state)
 
 static void begin(struct scene *s)
 {
-	s->jit = jit_new(s->root_fd, s->proc_fd, PID);
+	s->jit = jit_new(s->root_fd, s->proc_fd, PID, &s->maps);
 	assert_non_null(s->jit);
 }
 
@@ -94,7 +94,7 @@ static const char *ask(struct scene *s, uint64_t pc)
 	struct elf_place place;
 
 	s->now_ns += 10 * SECOND;
-	jit_moment(s->jit, &s->maps, &s->budget, s->now_ns, s->now_ns);
+	jit_moment(s->jit, &s->budget, s->now_ns, s->now_ns);
 	if (jit_find(s->jit, pc, &place))
 		return "";
 	snprintf(name, sizeof(name), "%s", place.function);
@@ -134,7 +134,7 @@ static void looks_at_a_bounded_pace(void **state)
 	write_map(s, O_APPEND, "2000 10 second\n");
 	for (; questions < 10000; questions++) {
 		s->now_ns += SECOND / 1000;
-		jit_moment(s->jit, &s->maps, &s->budget, s->now_ns, s->now_ns);
+		jit_moment(s->jit, &s->budget, s->now_ns, s->now_ns);
 		if (jit_find(s->jit, 0x2000, &place) == 0)
 			break;
 	}
@@ -265,7 +265,7 @@ static void tmp_is_a_link(void **state)
 /* The mapping that tells of the dump, as it stands in the process's mappings. */
 static void add_marker(struct scene *s, const char *path)
 {
-	struct mapping one = {.start = 0x700000000000, .end = 0x700000001000, .executable = 1};
+	struct mapping one = {.start = 0x700000000000, .end = 0x700000001000};
 	struct stat st;
 
 	one.inode = stat(s->dump, &st) == 0 ? st.st_ino : 1;
@@ -358,7 +358,7 @@ static void everything_at_the_end(void **state)
 	write_map(s, 0, "2000 10 at exit\n");
 	write_dump(s, PID);
 	add_marker(s, inside_path(s));
-	jit_finish(s->jit, &s->maps, &s->budget, s->now_ns);
+	jit_finish(s->jit, &s->budget, s->now_ns);
 	assert_int_equal(jit_find(s->jit, 0x2000, &place), 0);
 	assert_string_equal(place.function, "at exit");
 	assert_int_equal(jit_find(s->jit, 0x1000, &place), 0);
@@ -367,7 +367,7 @@ static void everything_at_the_end(void **state)
 
 static void add_anonymous_code(struct scene *s)
 {
-	struct mapping one = {.start = 0x1000, .end = 0x9000, .executable = 1};
+	struct mapping one = {.start = 0x1000, .end = 0x9000};
 
 	one.path = strdup("");
 	assert_int_equal(maps_add(&s->maps, &one), 1);
@@ -376,7 +376,7 @@ static void add_anonymous_code(struct scene *s)
 static int is_late(struct scene *s)
 {
 	s->now_ns += 10 * SECOND;
-	return jit_is_late(s->jit, &s->maps, &s->budget, s->now_ns);
+	return jit_is_late(s->jit, &s->budget, s->now_ns);
 }
 
 /* Whoever has code of its own may tell of it in the end: once it is waited for that. */
@@ -388,7 +388,7 @@ static void waiting_for_the_end(void **state)
 	assert_false(is_late(s));
 	add_anonymous_code(s);
 	assert_true(is_late(s));
-	jit_finish(s->jit, &s->maps, &s->budget, s->now_ns);
+	jit_finish(s->jit, &s->budget, s->now_ns);
 	assert_false(is_late(s));
 	write_map(s, 0, "1000 10 f\n");
 	assert_string_equal(ask(s, 0x1000), "f");
@@ -449,7 +449,7 @@ static void where_jit_code_can_be(void **state)
 	m.path = (char *)"[vdso]";
 	assert_false(jit_is_code(&m));
 	m.path = (char *)"/usr/lib/libc.so.6";
-	m.module = (struct elf_module *)&m;
+	m.file = (struct module_file *)&m;
 	assert_false(jit_is_code(&m));
 }
 
