@@ -29,46 +29,39 @@ struct weft_jfr_writer *recording_writer(struct recording *r)
 	return r->writer;
 }
 
+static struct weft_jfr_type *recording_declare(struct recording *r, enum recording_type which)
+{
+	return declare_type(r->writer, which, &r->tags);
+}
+
 /* Those that have a column for each tag. */
 static int declare_tagged(struct recording *r)
 {
-	struct weft_jfr_writer *w = r->writer;
-
 	if (!r->inline_context)
-		r->span = declare_span(w, &r->tags);
+		r->type[TYPE_SPAN] = recording_declare(r, TYPE_SPAN);
 	if (r->inline_context && r->engines & WEFT_ENGINE_CPU)
-		r->sample = declare_inline_sample(w, &r->tags);
+		r->sample = recording_declare(r, TYPE_INLINE_SAMPLE);
 	if (r->inline_context && r->engines & WEFT_ENGINE_WALL)
-		r->wall = declare_inline_wall(w, &r->tags);
-	return (r->span || r->inline_context) && (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
+		r->wall = recording_declare(r, TYPE_INLINE_WALL);
+	return (r->type[TYPE_SPAN] || r->inline_context) &&
+			       (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
 			       (r->wall || !(r->engines & WEFT_ENGINE_WALL))
 		       ? 0
 		       : -ENOMEM;
 }
 
-static int recording_retire(struct recording *r, struct weft_jfr_type **type)
-{
-	int rc = *type ? weft_jfr_retire(r->writer, *type) : 0;
-
-	if (rc == 0)
-		*type = NULL;
-	return rc;
-}
-
 static int redeclare(struct recording *r)
 {
-	int rc = recording_retire(r, &r->span);
+	struct weft_jfr_type **const tagged[] = {&r->type[TYPE_SPAN], &r->type[TYPE_RUN],
+						 &r->type[TYPE_WAIT], &r->sample, &r->wall};
 
-	if (rc == 0 && r->inline_context)
-		rc = recording_retire(r, &r->sample);
-	if (rc == 0 && r->inline_context)
-		rc = recording_retire(r, &r->wall);
-	if (rc == 0)
-		rc = recording_retire(r, &r->run);
-	if (rc == 0)
-		rc = recording_retire(r, &r->wait);
-	if (rc)
-		return rc;
+	for (int i = 0; i < (r->inline_context ? 5 : 3); i++) {
+		int rc = *tagged[i] ? weft_jfr_retire(r->writer, *tagged[i]) : 0;
+
+		if (rc)
+			return rc;
+		*tagged[i] = NULL;
+	}
 	r->columns = r->tags.count;
 	return declare_tagged(r);
 }
@@ -78,21 +71,17 @@ static int declare_types(struct recording *r)
 	struct weft_jfr_writer *w = r->writer;
 
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
-	r->thread_cpu = declare_plain(w, PLAIN_THREAD_CPU);
-	r->thread_time = declare_plain(w, PLAIN_THREAD_TIME);
-	r->counter = declare_plain(w, PLAIN_COUNTER);
-	r->histogram = declare_plain(w, PLAIN_HISTOGRAM);
-	r->recording = declare_plain(w, PLAIN_RECORDING);
-	r->process = declare_plain(w, PLAIN_PROCESS);
-	r->clock = declare_plain(w, PLAIN_CLOCK);
-	r->module = declare_plain(w, PLAIN_MODULE);
+	if (!r->setting)
+		return -ENOMEM;
+	for (enum recording_type i = 0; i <= TYPE_MODULE; i++) {
+		r->type[i] = recording_declare(r, i);
+		if (!r->type[i])
+			return -ENOMEM;
+	}
 	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
 	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	if (!r->setting || !r->thread_cpu || !r->thread_time || !r->counter || !r->histogram ||
-	    !r->recording || !r->process || !r->clock || !r->module)
-		return -ENOMEM;
 	return declare_tagged(r);
 }
 
@@ -326,7 +315,7 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 		{.string = text_value(engines[r->engines & 3])},
 	};
 
-	recording_put(r, r->recording, v, 8);
+	recording_put(r, r->type[TYPE_RECORDING], v, 8);
 }
 
 static void put_process_row(struct recording *r, const struct process *p, uint64_t now_ns)
@@ -345,7 +334,7 @@ static void put_process_row(struct recording *r, const struct process *p, uint64
 	};
 
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)p->session_id);
-	recording_put(r, r->process, v, 8);
+	recording_put(r, r->type[TYPE_PROCESS], v, 8);
 }
 
 void recording_module(struct process *p, const struct code *code)
@@ -381,7 +370,7 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 			continue;
 		*used = 0;
 		memcpy(&code, key, sizeof(code));
-		recording_put(r, r->module,
+		recording_put(r, r->type[TYPE_MODULE],
 			      (struct weft_jfr_value[]){
 				      {.number = (int64_t)now_ns},
 				      {.string = text_value(p->group)},

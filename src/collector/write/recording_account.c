@@ -120,7 +120,7 @@ static void recording_account_put_row(struct recording *r, const struct process 
 
 	if (!row->used_ns && !row->seen_ns)
 		return;
-	recording_put(r, r->thread_cpu, v, 7);
+	recording_put(r, r->type[TYPE_THREAD_CPU], v, 7);
 	r->used_ns += row->used_ns;
 	r->seen_ns += row->seen_ns;
 }

@@ -91,5 +91,5 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	v[5].number = (int64_t)clock_tick_ns();
 	recording_judge(r, p);
 	recording_fill_verdict(p, why != NULL, v + 6);
-	recording_put(r, r->clock, v, 6 + VERDICT_FIELDS);
+	recording_put(r, r->type[TYPE_CLOCK], v, 6 + VERDICT_FIELDS);
 }

@@ -110,13 +110,13 @@ void recording_put_span(struct recording *r, struct process *p, const struct pro
 	struct weft_jfr_value v[RECORDING_SPAN_FIXED_FIELDS + COLUMNS_MAX];
 	struct context_texts texts;
 
-	if (!r->span)
+	if (!r->type[TYPE_SPAN])
 		return;
 	v[0] = (struct weft_jfr_value){.number = (int64_t)s->first_ns};
 	v[1] = (struct weft_jfr_value){.number = (int64_t)(s->last_ns - s->first_ns + 1)};
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	recording_fill_context(r, p, &s->key, &texts, v + 3);
-	recording_put(r, r->span, v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
+	recording_put(r, r->type[TYPE_SPAN], v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
 }
 
 /* Before any event of a sample with this context. */

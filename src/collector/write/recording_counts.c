@@ -54,7 +54,7 @@ static void recording_counts_put_counter(struct recording *r, const struct proce
 		{.number = (int64_t)difference},
 	};
 
-	recording_put(r, r->counter, v, 5);
+	recording_put(r, r->type[TYPE_COUNTER], v, 5);
 }
 
 static void put_histogram(struct recording *r, const struct process *p, uint64_t now_ns,
@@ -70,7 +70,7 @@ static void put_histogram(struct recording *r, const struct process *p, uint64_t
 		};
 
 		if (now[i] != before[i])
-			recording_put(r, r->histogram, v, 5);
+			recording_put(r, r->type[TYPE_HISTOGRAM], v, 5);
 	}
 }
 

@@ -37,12 +37,12 @@ struct chunk_events {
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *setting, *thread_cpu, *thread_time, *counter, *histogram, *recording,
-		*process, *clock, *module;
+	/* NULL: not declared. Spans are not with --inline-context, and what is rare (warnings, runs
+	 * and waits of coroutines) is with the first event of its type. */
+	struct weft_jfr_type *type[TYPE_COUNT];
+	struct weft_jfr_type *setting;
 	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
 	struct weft_jfr_type *sample, *wall;
-	struct weft_jfr_type *span;       /* NULL with --inline-context */
-	struct weft_jfr_type *run, *wait; /* of coroutines: from the first of them on, else NULL */
 	struct tag_columns tags;
 	size_t columns; /* of tags: those that the types with tags were declared with */
 	struct label_sets *labels;
@@ -77,8 +77,7 @@ struct recording {
 	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
 	struct event_class *classes;
 	size_t class_count;
-	struct weft_jfr_type *warning; /* from the first on, else NULL */
-	struct map *warned;            /* texts */
+	struct map *warned; /* texts */
 	void (*tell)(void *arg, const char *text);
 	void *tell_arg;
 };

@@ -34,13 +34,6 @@ void recording_put_setting(struct recording *r, const struct weft_jfr_type *type
 	recording_put(r, r->setting, v, 4);
 }
 
-static const struct weft_jfr_type *warning_type(struct recording *r)
-{
-	if (!r->warning)
-		r->warning = declare_plain(r->writer, PLAIN_WARNING);
-	return r->warning;
-}
-
 void recording_put_warning(struct recording *r, const char *text)
 {
 	struct weft_jfr_value v[] = {
@@ -53,7 +46,9 @@ void recording_put_warning(struct recording *r, const char *text)
 		r->warned = map_new();
 	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
 		return;
-	recording_put(r, warning_type(r), v, 2);
+	if (!r->type[TYPE_WARNING])
+		r->type[TYPE_WARNING] = declare_type(r->writer, TYPE_WARNING, &r->tags);
+	recording_put(r, r->type[TYPE_WARNING], v, 2);
 	if (r->tell)
 		r->tell(r->tell_arg, text);
 }

@@ -97,8 +97,8 @@ static void put_switch_type(struct recording *r, const struct weft_jfr_type *typ
 
 void recording_put_switch_settings(struct recording *r)
 {
-	put_switch_type(r, r->run, &r->run_settings);
-	put_switch_type(r, r->wait, &r->wait_settings);
+	put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
+	put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
 }
 
 static void put_system(struct recording *r, enum system_event i)
@@ -169,10 +169,10 @@ void recording_set(struct recording *r, const char *lines, size_t bytes)
 			put_system(r, (enum system_event)i);
 	settle_switches(r);
 	if (is_other(&run, &r->run_settings) || run.threshold_ns != r->run_settings.threshold_ns)
-		put_switch_type(r, r->run, &r->run_settings);
+		put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
 	if (is_other(&wait, &r->wait_settings) ||
 	    wait.threshold_ns != r->wait_settings.threshold_ns)
-		put_switch_type(r, r->wait, &r->wait_settings);
+		put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
 }
 
 /* Every chunk says by itself how it was taken. */

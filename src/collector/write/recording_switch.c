@@ -54,14 +54,14 @@ static size_t fill_columns(struct recording *r, struct process *p, const struct 
 
 static int recording_switch_declare(struct recording *r)
 {
-	if (r->run && r->wait)
+	if (r->type[TYPE_RUN] && r->type[TYPE_WAIT])
 		return 0;
-	if (!r->run)
-		r->run = declare_coroutine_run(r->writer, &r->tags);
-	if (!r->wait)
-		r->wait = declare_coroutine_wait(r->writer, &r->tags);
-	if (!r->run || !r->wait)
-		return -ENOMEM;
+	for (enum recording_type i = TYPE_RUN; i <= TYPE_WAIT; i++) {
+		if (!r->type[i])
+			r->type[i] = declare_type(r->writer, i, &r->tags);
+		if (!r->type[i])
+			return -ENOMEM;
+	}
 	recording_put_switch_settings(r);
 	return 0;
 }
@@ -117,6 +117,6 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 			.number = (record->record.flags & WEFT_SWITCH_LAST) != 0};
 	}
 	count = fill_columns(r, p, &key, &texts, v, fixed);
-	recording_put(r, is_run ? r->run : r->wait, v, count);
+	recording_put(r, r->type[is_run ? TYPE_RUN : TYPE_WAIT], v, count);
 	r->chunk.switches++;
 }

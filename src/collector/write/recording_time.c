@@ -65,7 +65,7 @@ static void recording_time_put_row(struct recording *r, const struct process *p,
 		return;
 	for (int i = 0; i < FIELDS; i++)
 		v[3 + i].number = (int64_t)(now[i] - told[i]);
-	recording_put(r, r->thread_time, v, 3 + FIELDS);
+	recording_put(r, r->type[TYPE_THREAD_TIME], v, 3 + FIELDS);
 	memcpy(k->due_told_ns, k->due_ns, sizeof(k->due_ns));
 	memcpy(k->seen_told_ns, seen, sizeof(seen));
 }
