@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/hash.h"
 #include "base/session_layout.h"
 #include "collector/look/wall_private.h"
 #include "collector/process/clock.h"
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <weft/publish.h>
 
@@ -75,8 +73,7 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	if (sched_getaffinity(0, sizeof(l->cpus), &l->cpus))
 		CPU_ZERO(&l->cpus);
 	l->at = calloc(p->layout.slot_count, sizeof(*l->at));
-	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
-		l->random = l->begun_ns;
+	l->random = wall_random_seed();
 	if (!l->at) {
 		free(l);
 		return NULL;
@@ -108,13 +105,6 @@ void looks_free(struct looks *l)
 	free(l);
 }
 
-/* Uniform on [0, 1). */
-static double random_part(struct looks *l)
-{
-	l->random += UINT64_C(0x9E3779B97F4A7C15);
-	return (double)(hash_mix(l->random) >> 11) * 0x1p-53;
-}
-
 static void set_gap(struct looks *l)
 {
 	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
@@ -127,7 +117,7 @@ static void set_gap(struct looks *l)
 static uint64_t next_ns(struct looks *l, uint64_t from_ns)
 {
 	set_gap(l);
-	return from_ns + (uint64_t)((0.5 + random_part(l)) * (double)l->gap_ns);
+	return from_ns + (uint64_t)((0.5 + wall_random(&l->random)) * (double)l->gap_ns);
 }
 
 /* A look that was interrupted is no measure of their cost. */
@@ -423,7 +413,7 @@ static void looks_look_at(struct looks *l, struct looked *t, double weight, uint
 static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 {
 	size_t busy = l->busy_count, count = busy < BUSY_AT_ONCE ? busy : BUSY_AT_ONCE;
-	size_t first = (size_t)(random_part(l) * (double)busy);
+	size_t first = (size_t)(wall_random(&l->random) * (double)busy);
 
 	for (size_t i = 0; i < count; i++)
 		looks_look_at(l, &l->thread[l->busy[(first + i) % busy]],
@@ -434,7 +424,7 @@ static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 static void look_at_any(struct looks *l, uint64_t now_ns)
 {
 	struct looked *t =
-		l->count ? &l->thread[(size_t)(random_part(l) * (double)l->count)] : NULL;
+		l->count ? &l->thread[(size_t)(wall_random(&l->random) * (double)l->count)] : NULL;
 
 	if (t && !t->is_busy)
 		looks_look_at(l, t, (double)l->count, now_ns);

@@ -338,6 +338,32 @@ struct watched_thread *threads_next(struct threads *t, size_t *cursor)
 	return *cursor < t->count ? t->thread[(*cursor)++] : NULL;
 }
 
+const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t)
+{
+	return t->slot < p->layout.slot_count && p->base
+		       ? weft_session_slot(p->base, &p->layout, t->slot)
+		       : NULL;
+}
+
+uint64_t watched_attempted(const struct process *p, const struct watched_thread *t)
+{
+	const struct weft_slot *slot = watched_slot(p, t);
+
+	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
+		    : 0;
+}
+
+int threads_are_sampled(const struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+
+	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
+	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
+	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
+	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
+		__atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE));
+}
+
 /* ---- whose slot is whose */
 
 static struct watched_thread *find_inside(const struct threads *t, int32_t inside_tid)

@@ -91,6 +91,15 @@ int threads_count_changed(const struct threads *t);
 /* Finds each thread's slot by the session's present state (LIVE, and the tid). */
 void threads_find_slots(struct threads *t);
 
+/* The slot that was found, NULL = none; and how many samples its handler has attempted, which grows
+ * with lost ones, too. */
+const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t);
+uint64_t watched_attempted(const struct process *p, const struct watched_thread *t);
+
+/* Are CPU samples taken in the process now? Not before it has begun, which one that was attached to
+ * may never do; nor when it ends. */
+int threads_are_sampled(const struct process *p);
+
 /* Iterates; *cursor from 0; NULL at the end. */
 struct watched_thread *threads_next(struct threads *t, size_t *cursor);
 

@@ -158,16 +158,21 @@ static int is_its_program(const struct wall *w, const struct wall_stat *stat)
 	return !stat->stack_start || stat->stack_start == w->process->stack_start;
 }
 
+static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct wall_stat *out)
+{
+	char text[TEXT_BYTES];
+	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
+
+	return rc < 0 ? rc : wall_parse_stat(text, out);
+}
+
 int wall_read_state(struct wall *w, struct wall_thread *t)
 {
 	struct wall_stat stat;
-	char text[TEXT_BYTES];
 	int ours = sched_getcpu();
-	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
-	if (rc >= 0)
-		rc = wall_parse_stat(text, &stat);
-	if (rc < 0 || stat.state == 'Z' || stat.state == 'X' || !is_its_program(w, &stat)) {
+	if (wall_look_read_stat(w, t, &stat) < 0 || stat.state == 'Z' || stat.state == 'X' ||
+	    !is_its_program(w, &stat)) {
 		wall_count(w, WEFT_COUNTER_WALL_GONE, 1);
 		return 0;
 	}
@@ -182,10 +187,8 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 int wall_is_runnable(struct wall *w, struct wall_thread *t)
 {
 	struct wall_stat stat;
-	char text[TEXT_BYTES];
 
-	return wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text)) >= 0 &&
-	       wall_parse_stat(text, &stat) == 0 && stat.state == 'R';
+	return wall_look_read_stat(w, t, &stat) == 0 && stat.state == 'R';
 }
 
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
