@@ -70,7 +70,7 @@ static uint32_t watch_copy_limit(uint32_t ring_bytes)
 	return quarter < WEFT_STACK_COPY_MAX ? quarter : WEFT_STACK_COPY_MAX;
 }
 
-static int watch_add_fd(const struct watch *w, int fd)
+int watch_add_fd(const struct watch *w, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -179,6 +179,15 @@ static void push_counts(const struct watch *w, enum batch_kind kind, struct sess
 	b->end = end;
 	b->time_ns = clock_mono_ns();
 	outside_pass(w->outside, b);
+}
+
+struct session *watch_session_of(const struct watch *w, pid_t pid)
+{
+	struct session *s = w->first;
+
+	while (s && s->pid != pid)
+		s = s->next;
+	return s;
 }
 
 static void unlink_session(struct watch *w, const struct session *s)

@@ -104,9 +104,11 @@ void watch_attach_all(struct watch *w, const struct collector_options *o);
 uid_t watch_attach_user(const struct collector_options *o);
 int watch_attach_tick(struct watch *w, uint64_t now_ns); /* ms, when to come again */
 void watch_attach_stop(struct watch *w);
-struct session *watch_attached(const struct watch *w, pid_t pid); /* or NULL */
 
-/* In watch.c. The parts of the budget of CPU timers; @joining may be NULL. */
+/* In watch.c. What becomes readable wakes the thread: 0 or -errno; the newest session of a pid, or
+ * NULL; the parts of the budget of CPU timers, @joining may be NULL. */
+int watch_add_fd(const struct watch *w, int fd);
+struct session *watch_session_of(const struct watch *w, pid_t pid);
 void watch_share_budget(struct watch *w, struct session *joining);
 
 /* A process is over, by one of RECORDING_END_...; frees @s. */

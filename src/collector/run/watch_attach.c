@@ -237,13 +237,3 @@ void watch_attach_stop(struct watch *w)
 		now_ns = clock_mono_ns();
 	}
 }
-
-/* ---- the question of the thread that carries the order out */
-
-struct session *watch_attached(const struct watch *w, pid_t pid)
-{
-	for (struct session *s = w->first; s; s = s->next)
-		if (s->attached && s->pid == pid)
-			return s;
-	return NULL;
-}

@@ -140,14 +140,6 @@ static void watch_set_apply(struct watch *w, struct answer *a, pid_t pid, const 
 		tell_recording(w, a, text, bytes);
 }
 
-static int watch_set_is_recorded(const struct watch *w, pid_t pid)
-{
-	for (const struct session *s = w->first; s; s = s->next)
-		if (s->pid == pid)
-			return 1;
-	return 0;
-}
-
 void watch_set(struct watch *w, const struct guest *guest)
 {
 	struct answer a = {.status = 0};
@@ -161,7 +153,7 @@ void watch_set(struct watch *w, const struct guest *guest)
 		watch_set_refuse(&a, -EPERM, "the recording is another user's");
 	else if (w->stopped)
 		watch_set_refuse(&a, -ECANCELED, "the recording is over");
-	else if (question.pid && !watch_set_is_recorded(w, question.pid))
+	else if (question.pid && !watch_session_of(w, question.pid))
 		watch_set_refuse(&a, -ESRCH, "process %d is not in this recording",
 				 (int)question.pid);
 	else if (watch_set_check(&a, text, question.text_bytes) == 0)
