@@ -37,15 +37,15 @@ static struct weft_jfr_type *recording_declare(struct recording *r, enum recordi
 /* Those that have a column for each tag. */
 static int declare_tagged(struct recording *r)
 {
-	if (!r->inline_context)
+	if (!r->o.inline_context)
 		r->type[TYPE_SPAN] = recording_declare(r, TYPE_SPAN);
-	if (r->inline_context && r->engines & WEFT_ENGINE_CPU)
+	if (r->o.inline_context && r->o.engines & WEFT_ENGINE_CPU)
 		r->sample = recording_declare(r, TYPE_INLINE_SAMPLE);
-	if (r->inline_context && r->engines & WEFT_ENGINE_WALL)
+	if (r->o.inline_context && r->o.engines & WEFT_ENGINE_WALL)
 		r->wall = recording_declare(r, TYPE_INLINE_WALL);
-	return (r->type[TYPE_SPAN] || r->inline_context) &&
-			       (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
-			       (r->wall || !(r->engines & WEFT_ENGINE_WALL))
+	return (r->type[TYPE_SPAN] || r->o.inline_context) &&
+			       (r->sample || !(r->o.engines & WEFT_ENGINE_CPU)) &&
+			       (r->wall || !(r->o.engines & WEFT_ENGINE_WALL))
 		       ? 0
 		       : -ENOMEM;
 }
@@ -55,7 +55,7 @@ static int redeclare(struct recording *r)
 	struct weft_jfr_type **const tagged[] = {&r->type[TYPE_SPAN], &r->type[TYPE_RUN],
 						 &r->type[TYPE_WAIT], &r->sample, &r->wall};
 
-	for (int i = 0; i < (r->inline_context ? 5 : 3); i++) {
+	for (int i = 0; i < (r->o.inline_context ? 5 : 3); i++) {
 		int rc = *tagged[i] ? weft_jfr_retire(r->writer, *tagged[i]) : 0;
 
 		if (rc)
@@ -78,9 +78,9 @@ static int declare_types(struct recording *r)
 		if (!r->type[i])
 			return -ENOMEM;
 	}
-	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
+	if (!r->o.inline_context && r->o.engines & WEFT_ENGINE_CPU)
 		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
-	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
+	if (!r->o.inline_context && r->o.engines & WEFT_ENGINE_WALL)
 		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
 	return declare_tagged(r);
 }
@@ -106,14 +106,11 @@ static void free_recording(struct recording *r)
 	recording_free_classes(r);
 	settings_text_free(&r->text);
 	map_free(r->warned);
-	free(r->path);
-	free(r->version);
-	free(r->stack_mode);
 	free(r->command_line);
 	free(r);
 }
 
-static void take_times(struct recording *r, const struct recording_options *o)
+static void take_options(struct recording *r, const struct recording_options *o)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -121,10 +118,12 @@ static void take_times(struct recording *r, const struct recording_options *o)
 	r->start_ns = r->simulated ? o->start_ns : now_ns;
 	r->start_real_ns = clock_ns(CLOCK_REALTIME) - (now_ns - r->start_ns);
 	r->now_ns = r->chunk_start_ns = r->start_ns;
-	r->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
-	r->max_bytes = o->max_bytes;
-	r->max_age_ns = o->max_age_ns;
-	r->duration_ns = o->duration_ns;
+	r->o = *o;
+	r->pid = o->pid;
+	r->command_line = strdup(o->command_line);
+	r->o.chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
+	r->o.chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
+	r->o.engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
 }
 
 int recording_open(struct recording **out, const struct recording_options *o)
@@ -132,6 +131,8 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	struct recording *r = calloc(1, sizeof(*r));
 	struct weft_jfr_options jfr = {.size = sizeof(jfr),
 				       .path = o->path,
+				       .chunk_ns = WRITER_CHUNK_NS,
+				       .chunk_bytes = WRITER_CHUNK_BYTES,
 				       .max_bytes = o->max_bytes,
 				       .max_age_ns = o->max_age_ns};
 	uint64_t id = 0;
@@ -140,21 +141,10 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	if (!r)
 		return -ENOMEM;
 	r->end = &r->first;
-	take_times(r, o);
+	r->roll = recording_roll;
+	take_options(r, o);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
-	jfr.chunk_ns = WRITER_CHUNK_NS;
-	jfr.chunk_bytes = WRITER_CHUNK_BYTES;
-	r->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
-	r->period_ns = o->period_ns;
-	r->wall_period_ns = o->wall_period_ns;
-	r->engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
-	r->pid = o->pid;
-	r->inline_context = o->inline_context;
-	r->path = strdup(o->path);
-	r->version = strdup(o->version);
-	r->stack_mode = strdup(o->stack_mode);
-	r->command_line = strdup(o->command_line);
 	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
 		id = r->start_ns;
 	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
@@ -163,19 +153,14 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	rc = r->writer ? declare_types(r) : -errno;
 	if (rc == 0)
 		rc = recording_system_open(r, o->machine);
-	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line || !r->labels) {
-		weft_jfr_close(r->writer);
-		free_recording(r);
-		return rc ? rc : -ENOMEM;
+	if (rc == 0 && (!r->command_line || !r->labels))
+		rc = -ENOMEM;
+	if (rc == 0) {
+		recording_begin_settings(r, o->settings);
+		begin_chunk(r);
+		rc = r->error; /* the file's first bytes could not be written */
 	}
-	r->threads = o->threads;
-	r->roll = recording_roll;
-	r->tell = o->tell;
-	r->tell_arg = o->tell_arg;
-	recording_begin_settings(r, o->settings);
-	begin_chunk(r);
-	if (r->error) { /* the file's first bytes could not be written */
-		rc = r->error;
+	if (rc) {
 		weft_jfr_close(r->writer);
 		free_recording(r);
 		return rc;
@@ -194,8 +179,8 @@ int recording_thread(struct recording *r, const struct process *p, struct proces
 	if (!t->key)
 		t->key = weft_jfr_thread(r->writer, &thread, 1);
 	/* Or no thread that uses less than a period would ever be seen on a CPU. */
-	if (first && r->wall_period_ns)
-		t->running_ns = hash_mix(t->key) % r->wall_period_ns;
+	if (first && r->o.wall_period_ns)
+		t->running_ns = hash_mix(t->key) % r->o.wall_period_ns;
 	t->named = 1;
 	return t->key ? 0 : -errno;
 }
@@ -210,7 +195,7 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	v[1] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	v[2].number = (int64_t)stack;
 	v[3] = (struct weft_jfr_value){.number = WEFT_JFR_STATE_RUNNABLE};
-	if (r->inline_context) {
+	if (r->o.inline_context) {
 		recording_fill_context(r, p, key, &texts, v + 4);
 		count = RECORDING_INLINE_FIXED_FIELDS + r->columns;
 	}
@@ -248,7 +233,7 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 		      const struct recorded_sample *sample, const struct recording_trace *trace)
 {
 	const struct context_key *has = recorded_key(sample);
-	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
+	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->o.period_ns,
 					     earliest_of_sample(p, t, sample));
 	uint64_t id;
 
@@ -256,7 +241,7 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	recording_meet_context(r, p, has);
 	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
-	t->seen_ns += spread.count * r->period_ns;
+	t->seen_ns += spread.count * r->o.period_ns;
 	t->signals += spread.count > 0;
 	if (is_chosen(p->work->cpu_choice, sample)) {
 		if (r->sample)
@@ -308,11 +293,11 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 		{.number = (int64_t)r->start_ns},
 		{.number = (int64_t)(now_ns - r->start_ns)},
 		{.string = text_value(r->id)},
-		{.string = text_value(r->version)},
+		{.string = text_value(r->o.version)},
 		{.string = text_value(r->command_line)},
 		{.number = recording_root(r)},
-		{.number = (int64_t)r->period_ns},
-		{.string = text_value(engines[r->engines & 3])},
+		{.number = (int64_t)r->o.period_ns},
+		{.string = text_value(engines[r->o.engines & 3])},
 	};
 
 	recording_put(r, r->type[TYPE_RECORDING], v, 8);
@@ -446,10 +431,7 @@ static void recording_settle_samples(struct recording *r, int reached)
 
 	if (reached)
 		recording_kept(r, &r->chunk);
-	to->samples += r->chunk.samples;
-	to->wall += r->chunk.wall;
-	to->switches += r->chunk.switches;
-	to->typed += r->chunk.typed;
+	recording_events_add(to, &r->chunk);
 	r->chunk = (struct recording_events){0};
 }
 
@@ -477,7 +459,7 @@ static uint64_t open_bytes(const struct recording *r)
 
 int recording_is_full(const struct recording *r)
 {
-	return open_bytes(r) >= r->chunk_bytes;
+	return open_bytes(r) >= r->o.chunk_bytes;
 }
 
 int recording_roll(struct recording *r, uint64_t now_ns)
@@ -532,16 +514,10 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	};
 }
 
-static uint64_t recording_file_bytes(const char *path, uint64_t otherwise)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : otherwise;
-}
-
 int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out)
 {
 	struct recording_written written;
+	struct stat st;
 	int rc;
 
 	if (!r)
@@ -553,7 +529,9 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
 	recording_written(r, &written);
-	written.bytes = recording_file_bytes(r->path, 0);
+	written.bytes = 0;
+	if (stat(r->o.path, &st) == 0 && S_ISREG(st.st_mode))
+		written.bytes = (uint64_t)st.st_size;
 	weft_jfr_close(r->writer);
 	free_recording(r);
 	if (out)

@@ -27,6 +27,8 @@ struct type_word;
 struct timeline_item;
 struct wall_word;
 
+/* What the texts and the settings point to must live as long as the recording, but for the command
+ * line, which is copied. */
 struct recording_options {
 	const char *path;
 	const char *command_line;
@@ -39,7 +41,7 @@ struct recording_options {
 	uint64_t max_bytes, max_age_ns; /* the newest is kept (weft/jfr.h); 0 = all of it */
 	uint64_t duration_ns;           /* that it is to last; 0 = to the end */
 	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
-	const char *threads; /* pattern of the names of those that are wanted; NULL = all. Kept */
+	const char *threads; /* pattern of the names of those that are wanted; NULL = all */
 	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
 	const struct settings_text *settings; /* NULL = none */
@@ -66,15 +68,8 @@ void recording_thread_gone(struct recording *r, struct process_thread *t, uint64
 /* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
 #define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
 
-struct recording_stack {
-	size_t count;
-	int truncated;
-	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* leaf first */
-};
-
-/* The part of it that is in use. */
 struct recording_trace {
-	const struct weft_jfr_frame *frame;
+	const struct weft_jfr_frame *frame; /* leaf first */
 	size_t count;
 	int truncated;
 };

@@ -128,7 +128,7 @@ static void recording_account_put_row(struct recording *r, const struct process 
 /* With --threads; where there are samples of it, it was wanted. */
 static int recording_account_is_wanted(const struct recording *r, const char *name)
 {
-	return !r->threads || fnmatch(r->threads, name, 0) == 0;
+	return !r->o.threads || fnmatch(r->o.threads, name, 0) == 0;
 }
 
 static int recording_account_make_key(struct recording *r, const struct process *p,
@@ -171,7 +171,7 @@ static void put_entry(struct recording *r, struct process *p, struct account_ent
 {
 	struct account_row row = {.used_ns = e->cpu_ns - e->put_ns, .source = source_of(e)};
 
-	if (row.used_ns < LEAST_PERIODS * r->period_ns && !(e->key && row.used_ns))
+	if (row.used_ns < LEAST_PERIODS * r->o.period_ns && !(e->key && row.used_ns))
 		return;
 	p->work->account.threads_ns += row.used_ns;
 	e->put_ns = e->cpu_ns;
@@ -370,7 +370,7 @@ static void put_rest(struct recording *r, struct process *p)
 		row.used_ns = a->held_ns;
 	a->held_ns = rest_ns - row.used_ns;
 	a->rest_ns += row.used_ns;
-	if (!r->threads)
+	if (!r->o.threads)
 		recording_account_put_row(r, p, &row);
 }
 

@@ -87,7 +87,7 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
 	if (why || *limits)
 		v[3].string = text_value(why ? why : limits);
-	v[4].number = (int64_t)r->period_ns;
+	v[4].number = (int64_t)r->o.period_ns;
 	v[5].number = (int64_t)clock_tick_ns();
 	recording_judge(r, p);
 	recording_fill_verdict(p, why != NULL, v + 6);

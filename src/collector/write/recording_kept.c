@@ -7,14 +7,6 @@
 
 #include "base/array.h"
 
-static void recording_kept_add(struct recording_events *to, const struct recording_events *one)
-{
-	to->samples += one->samples;
-	to->wall += one->wall;
-	to->switches += one->switches;
-	to->typed += one->typed;
-}
-
 static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
 {
 	struct recording_events *grown =
@@ -30,7 +22,7 @@ static int recording_kept_append(struct chunk_events *all, const struct recordin
 static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 {
 	for (; count && all->first < all->count; count--)
-		recording_kept_add(&all->gone, &all->item[all->first++]);
+		recording_events_add(&all->gone, &all->item[all->first++]);
 	if (all->first < all->count / 2)
 		return;
 	all->count -= all->first;
@@ -45,7 +37,7 @@ void recording_kept(struct recording *r, const struct recording_events *chunk)
 	struct chunk_events *all = &r->chunks;
 	struct weft_jfr_written written;
 
-	if (!r->max_bytes && !r->max_age_ns)
+	if (!r->o.max_bytes && !r->o.max_age_ns)
 		return;
 	weft_jfr_written(r->writer, &written);
 	while (all->chunks + 1 < written.chunks && recording_kept_append(all, &nothing) == 0)

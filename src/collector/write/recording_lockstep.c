@@ -158,7 +158,7 @@ void recording_tick_sample(struct recording *r, struct process *p,
 
 	if (!t)
 		return;
-	add_clock(l, t, thread->generation, record->record.rsv, sample->weight * r->period_ns);
+	add_clock(l, t, thread->generation, record->record.rsv, sample->weight * r->o.period_ns);
 	if (!is_compared(l, t, thread->generation, sample->time_ns) ||
 	    record->context == WEFT_CONTEXT_BUSY || record->context == WEFT_CONTEXT_BAD)
 		return;

@@ -18,6 +18,15 @@ struct recording_events {
 	uint64_t typed;         /* events of the programs' own types */
 };
 
+static inline void recording_events_add(struct recording_events *to,
+					const struct recording_events *one)
+{
+	to->samples += one->samples;
+	to->wall += one->wall;
+	to->switches += one->switches;
+	to->typed += one->typed;
+}
+
 /* A type of the programs' own, in the file. */
 struct event_class {
 	struct event_class *next;
@@ -51,22 +60,18 @@ struct recording {
 	/* All whose rows are not in the file yet, as they came: after an exec the row of what runs
 	 * now is the newest under their name. */
 	struct process *first, **end;
-	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
-	uint32_t engines; /* enum weft_engine bits: whose samples are written */
-	char *path, *version, *command_line, *stack_mode;
+	struct recording_options o; /* as they were given, with the defaults in them */
+	char *command_line;
+	uint64_t start_ns, chunk_start_ns;
 	char id[17];
 	pid_t pid; /* of the program; atomic: told by another thread */
 	uint64_t start_real_ns;
-	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
-	uint64_t chunk_ns;
 	uint64_t cpus;             /* of the machine; 0 = not asked yet */
 	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
 	uint32_t times_off;        /* threads whose time does not add up, by weft.ThreadTime */
-	const char *threads;       /* pattern of their names, the caller's; NULL = all */
 	int is_closing;            /* these rows are the last */
 	int simulated;             /* time is what the caller says */
 	uint64_t now_ns;           /* then: the latest that it said */
-	int inline_context;
 	int error;
 	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
 	struct chunk_events chunks;
@@ -78,8 +83,6 @@ struct recording {
 	struct event_class *classes;
 	size_t class_count;
 	struct map *warned; /* texts */
-	void (*tell)(void *arg, const char *text);
-	void *tell_arg;
 };
 
 struct context_texts {
@@ -114,6 +117,9 @@ void recording_put(struct recording *r, const struct weft_jfr_type *type,
 
 void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
 			   const char *value);
+void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *type,
+			       const struct event_settings *s, enum event_setting which);
+
 /* In recording_context.c. */
 struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,

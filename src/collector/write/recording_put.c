@@ -34,6 +34,15 @@ void recording_put_setting(struct recording *r, const struct weft_jfr_type *type
 	recording_put(r, r->setting, v, 4);
 }
 
+void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *type,
+			       const struct event_settings *s, enum event_setting which)
+{
+	char value[64];
+
+	weft_setting_text(s, which, value, sizeof(value));
+	recording_put_setting(r, type, weft_setting_name(which), value);
+}
+
 void recording_put_warning(struct recording *r, const char *text)
 {
 	struct weft_jfr_value v[] = {
@@ -49,6 +58,6 @@ void recording_put_warning(struct recording *r, const char *text)
 	if (!r->type[TYPE_WARNING])
 		r->type[TYPE_WARNING] = declare_type(r->writer, TYPE_WARNING, &r->tags);
 	recording_put(r, r->type[TYPE_WARNING], v, 2);
-	if (r->tell)
-		r->tell(r->tell_arg, text);
+	if (r->o.tell)
+		r->o.tell(r->o.tell_arg, text);
 }

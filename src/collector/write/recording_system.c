@@ -64,19 +64,39 @@ void recording_set_system_event(struct recording *r, enum system_event event, in
 	r->system->event[event].period_ns = period_ns;
 }
 
-struct weft_jfr_type *recording_system_type(const struct recording *r, enum system_event event)
-{
-	return r->system->type[event];
-}
-
 int recording_system_enabled(const struct recording *r, enum system_event event)
 {
 	return __atomic_load_n(&r->system->event[event].enabled, __ATOMIC_RELAXED);
 }
 
-uint64_t recording_system_period(const struct recording *r, enum system_event event)
+static struct event_settings recording_system_settings(const struct recording *r,
+						       enum system_event event)
 {
-	return r->system->event[event].period_ns;
+	return (struct event_settings){
+		.enabled = recording_system_enabled(r, event),
+		.period_ns = r->system->event[event].period_ns,
+	};
+}
+
+int recording_system_apply(struct recording *r, enum system_event event,
+			   const struct settings_text *text)
+{
+	struct event_settings s = recording_system_settings(r, event), before = s;
+
+	weft_settings_apply(&s, system_events[event].type.name, text->text, text->bytes);
+	if (s.enabled == before.enabled && s.period_ns == before.period_ns)
+		return 0;
+	recording_set_system_event(r, event, s.enabled, s.period_ns);
+	return 1;
+}
+
+void recording_system_put_settings(struct recording *r, enum system_event event)
+{
+	struct event_settings s = recording_system_settings(r, event);
+
+	recording_put_one_setting(r, r->system->type[event], &s, SETTING_ENABLED);
+	if (s.period_ns)
+		recording_put_one_setting(r, r->system->type[event], &s, SETTING_PERIOD);
 }
 
 /* With its settings as they are if nobody sets them. */
@@ -150,14 +170,14 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 	struct weft_jfr_value v[] = {
 		{0},
 		{.number = 1},
-		{.string = text_value(recording_system_file_name(r->path))},
-		{.string = text_value(r->path)},
+		{.string = text_value(recording_system_file_name(r->o.path))},
+		{.string = text_value(r->o.path)},
 		{.number = 1},
-		{.number = milliseconds(r->max_age_ns)},
-		{.number = milliseconds(r->chunk_ns)},
-		{.number = (int64_t)r->max_bytes},
+		{.number = milliseconds(r->o.max_age_ns)},
+		{.number = milliseconds(r->o.chunk_ns)},
+		{.number = (int64_t)r->o.max_bytes},
 		{.number = (int64_t)(r->start_real_ns / 1000000)},
-		{.number = milliseconds(r->duration_ns)},
+		{.number = milliseconds(r->o.duration_ns)},
 	};
 
 	recording_system_put(r, SYSTEM_ACTIVE_RECORDING, now_ns, v);

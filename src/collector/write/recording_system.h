@@ -20,6 +20,7 @@
 struct process;
 struct process_thread;
 struct recording;
+struct settings_text;
 
 enum system_event {
 	SYSTEM_ACTIVE_RECORDING,
@@ -48,10 +49,12 @@ extern const struct system_event_row system_events[SYSTEM_EVENT_COUNT];
  * event has none, and a time is as PERIOD_EVERY_CHUNK where it is told by chunks alone. */
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
 				uint64_t period_ns);
-/* recording_system_enabled(): from any thread. */
-struct weft_jfr_type *recording_system_type(const struct recording *r, enum system_event event);
-int recording_system_enabled(const struct recording *r, enum system_event event);
-uint64_t recording_system_period(const struct recording *r, enum system_event event);
+int recording_system_enabled(const struct recording *r, enum system_event event); /* any thread */
+/* Applies the lines of @text: 1 when something has changed; what they do not set stays as it is.
+ * And what applies now, as jdk.ActiveSetting. */
+int recording_system_apply(struct recording *r, enum system_event event,
+			   const struct settings_text *text);
+void recording_system_put_settings(struct recording *r, enum system_event event);
 
 /* ---- for recording.c */
 

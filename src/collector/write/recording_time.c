@@ -35,7 +35,7 @@ static void take_seen(const struct recording *r, const struct timeline *l,
 {
 	memcpy(out, l->time.seen_ns, sizeof(l->time.seen_ns));
 	if (l->stay.item)
-		out[TIME_BLOCKED] += l->stay.samples * r->wall_period_ns;
+		out[TIME_BLOCKED] += l->stay.samples * r->o.wall_period_ns;
 }
 
 /* Passed, and both kinds of each place. */
@@ -128,7 +128,7 @@ static int is_open(const struct thread_time *k)
 static void put_unseen(struct recording *r, struct process *p, struct process_thread *t)
 {
 	const struct thread_time *k = &t->timeline->time;
-	uint64_t period_ns = r->wall_period_ns;
+	uint64_t period_ns = r->o.wall_period_ns;
 
 	for (int i = 0; i < TIME_PLACES; i++) {
 		uint64_t due_ns = k->due_ns[i], seen_ns = k->seen_ns[i];

@@ -46,14 +46,14 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 		{.number = (int64_t)e->stack},
 		{.number = recording_wall_state_of(e->state)},
 		{.number = e->samples},
-		{.number = (int64_t)(e->samples * r->wall_period_ns)},
+		{.number = (int64_t)(e->samples * r->o.wall_period_ns)},
 	};
 	size_t count = RECORDING_WALL_FIXED_FIELDS;
 	struct context_texts texts;
 
 	if (!r->wall)
 		return;
-	if (r->inline_context) {
+	if (r->o.inline_context) {
 		recording_fill_context(r, p, e->key, &texts, v + count + 1);
 		count = RECORDING_INLINE_WALL_FIXED_FIELDS + r->columns;
 	}
@@ -61,7 +61,7 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 	r->chunk.wall += e->samples;
 	if (t->timeline)
 		t->timeline->time.seen_ns[recording_wall_place_of(e->state)] +=
-			e->samples * r->wall_period_ns;
+			e->samples * r->o.wall_period_ns;
 }
 
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
@@ -73,8 +73,8 @@ void recording_put_running(struct recording *r, struct process *p, struct proces
 
 	for (uint32_t i = 0; i < spread->count; i++) {
 		e.time_ns = spread->first_ns + i * spread->step_ns;
-		for (t->running_ns += r->period_ns; t->running_ns >= r->wall_period_ns;
-		     t->running_ns -= r->wall_period_ns)
+		for (t->running_ns += r->o.period_ns; t->running_ns >= r->o.wall_period_ns;
+		     t->running_ns -= r->o.wall_period_ns)
 			put_wall(r, p, t, &e);
 	}
 }

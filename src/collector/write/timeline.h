@@ -98,16 +98,9 @@ struct timelines {
 	uint64_t swept_ns; /* when the threads were gone through */
 };
 
-/* Takes a sample of @t, whose slot @thread tells. @word NULL: of its own; else it is what came
- * from outside, and @sample is NULL unless one follows that. 0 or -ENOMEM. */
+/* Takes over @item of @t, whose slot @thread tells. 0; -ENOMEM, as for NULL. */
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, const struct recorded_sample *sample,
-		 const struct recording_trace *trace, const struct wall_word *word);
-
-/* Takes an event of @t, at its end, likewise. */
-int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
-		       const struct batch_thread *thread, const struct recorded_event *event,
-		       const struct recording_trace *trace);
+		 const struct batch_thread *thread, struct timeline_item *item);
 
 /* The thread has ended: it is written and dropped when nothing of it can come any more. */
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
@@ -120,7 +113,9 @@ void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once);
 /* Writes everything of @p, which is over. */
 void timelines_close(struct timelines *all, struct process *p);
 
-/* As of timeline_put(); held once. NULL: out of memory. */
+/* An item, held once, with copies of all that it is made of; NULL: out of memory. Of an event,
+ * whose turn is its end; or a sample. @word NULL: of the thread's own; else it is what came from
+ * outside, and @sample is NULL unless one follows that. */
 struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
 					     const struct recording_trace *trace);
 struct timeline_item *timeline_item_new(const struct recorded_sample *sample,

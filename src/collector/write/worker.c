@@ -90,17 +90,25 @@ static struct recorded_sample worker_sample_of(const struct weft_sample_record *
 	return s;
 }
 
-static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
-			const struct recorded_sample *sample, const struct wall_word *word)
+static void worker_put(struct worker *w, const struct batch *b, struct process_thread *t,
+		       struct timeline_item *item)
 {
-	const struct recording_stack *stack = w->stack;
-	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
+	if (timeline_put(&w->timelines, b->process, t, &b->thread, item))
+		note_memory(w);
+}
 
+static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct walked_stack *walked, const struct recorded_sample *sample,
+			const struct wall_word *word)
+{
+	struct recording_trace trace = naming_stack(&w->naming, b->process, walked);
+
+	count_walk(b->process, walked);
 	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
 	if (!w->wall_period_ns && !b->process->work->classes)
 		recording_sample(w->recording, b->process, t, sample, &trace);
-	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
-		note_memory(w);
+	else
+		worker_put(w, b, t, timeline_item_new(sample, &trace, word));
 }
 
 static void take_samples(struct worker *w, const struct batch *b)
@@ -124,43 +132,34 @@ static void take_samples(struct worker *w, const struct batch *b)
 			b->process->work->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
 			continue;
 		}
-		naming_stack(&w->naming, b->process, &walked->stack, w->stack);
-		count_walk(b->process, &walked->stack);
 		sample = worker_sample_of(record, labels,
 					  worker_weight_of(w, t, b->process, record));
 		t->taken_ns = record->time_ns;
 		if (record->flags & WEFT_SAMPLE_TICK)
 			recording_tick_sample(w->recording, b->process, &b->thread, record,
 					      &sample);
-		take_sample(w, b, t, &sample, NULL);
+		take_sample(w, b, t, &walked->stack, &sample, NULL);
 	}
 }
 
 static void take_switch(struct worker *w, const struct batch *b, struct process_thread *t,
 			const struct walked_switch *placed)
 {
-	const struct recording_stack *site = w->stack;
+	struct recording_trace site = naming_site(&w->naming, b->process, placed);
 
-	naming_site(&w->naming, b->process, placed, w->stack);
-	recording_switch(w->recording, b->process, t, placed,
-			 &(struct recording_trace){site->frame, site->count, site->truncated});
+	recording_switch(w->recording, b->process, t, placed, &site);
 }
 
 static void worker_take_event(struct worker *w, const struct batch *b, struct process_thread *t,
 			      const struct walked_event *event)
 {
 	const struct walked_stack *walked = walked_event_stack(event);
-	struct recording_stack *stack = w->stack;
 	struct recorded_event recorded = recording_event_of(w->recording, event);
+	struct recording_trace trace = {0};
 
-	stack->count = 0;
-	stack->truncated = 0;
 	if (walked)
-		naming_event_stack(&w->naming, b->process, walked, stack);
-	if (timeline_put_event(
-		    &w->timelines, b->process, t, &b->thread, &recorded,
-		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
-		note_memory(w);
+		trace = naming_event_stack(&w->naming, b->process, walked);
+	worker_put(w, b, t, timeline_item_of_event(&recorded, &trace));
 }
 
 static void take_events(struct worker *w, const struct batch *b)
@@ -219,12 +218,9 @@ static void take_wall(struct worker *w, const struct batch *b)
 				recording_labels(w->recording, b->process, t, walked),
 				walked->sample.weight);
 
-			naming_stack(&w->naming, b->process, &walked->stack, w->stack);
-			count_walk(b->process, &walked->stack);
-			take_sample(w, b, t, &sample, word);
-		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
-					word)) {
-			note_memory(w);
+			take_sample(w, b, t, &walked->stack, &sample, word);
+		} else {
+			worker_put(w, b, t, timeline_item_new(NULL, NULL, word));
 		}
 	}
 }
@@ -359,11 +355,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 
 void *worker_run(void *arg)
 {
-	struct recording_stack stack;
 	struct worker *w = arg;
 	int more = 1;
 
-	w->stack = &stack;
 	w->timelines.recording = w->recording;
 	tick(w);
 	while (more) {

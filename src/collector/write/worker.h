@@ -18,8 +18,7 @@ struct worker {
 	struct queue *queue;
 	struct recording *recording;
 	struct naming naming;
-	struct timelines timelines;    /* of the thread itself, with the wall engine */
-	struct recording_stack *stack; /* scratch */
+	struct timelines timelines; /* of the thread itself, with the wall engine */
 	uint64_t period_ns;
 	uint64_t wall_period_ns; /* 0 = the wall engine is off */
 	const char *threads;     /* pattern of their names; NULL = all */
