@@ -152,7 +152,6 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 	c->worker.queue = &c->walked;
 	c->worker.period_ns = o->period_ns;
 	c->worker.wall_period_ns = o->wall.period_ns;
-	c->worker.threads = o->wall.pattern;
 	if (!c->walker.walking.modules)
 		return -ENOMEM;
 	if (o->debuginfod)

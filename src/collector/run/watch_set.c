@@ -101,9 +101,9 @@ static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 /* The worker applies the lines to the types that it writes itself; they are in the answer. */
 static void tell_recording(struct watch *w, struct answer *a, const char *text, size_t bytes)
 {
-	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT};
 	struct settings_line line;
 	struct batch *b = batch_new(BATCH_SETTINGS, NULL, bytes);
+	const char *name;
 	uint64_t seen = 0;
 	size_t at = 0;
 
@@ -112,10 +112,7 @@ static void tell_recording(struct watch *w, struct answer *a, const char *text, 
 	memcpy(b->data, text, bytes);
 	queue_push(w->queue, b);
 	while (settings_line_next(text, bytes, &at, &line) > 0) {
-		for (size_t i = 0; i < SYSTEM_EVENT_COUNT + 2; i++) {
-			const char *name = i < SYSTEM_EVENT_COUNT ? system_events[i].type.name
-								  : others[i - SYSTEM_EVENT_COUNT];
-
+		for (size_t i = 0; (name = recording_set_type(i)); i++) {
 			if (seen >> i & 1 || !weft_setting_glob(line.glob, line.glob_bytes, name))
 				continue;
 			seen |= UINT64_C(1) << i;

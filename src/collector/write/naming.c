@@ -129,8 +129,8 @@ static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *
 	return out->method != 0;
 }
 
-/* At most @max frames to @out; where there is no room for all, the innermost and the real
- * function. */
+/* At most @max frames to @out. Where there is no room for all, the outermost inlined functions are
+ * left out, never the real one. */
 static size_t naming_put_frames(struct naming *n, const struct walked_stack *walked, size_t index,
 				struct weft_jfr_frame *out, size_t max)
 {

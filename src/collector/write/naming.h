@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From code addresses to the frames that people read: function, inlined functions, file and
- * line. Everything that looks into symbols and DWARF is here, and may take seconds; walking
- * (walking.h) never waits for it. Used by the worker thread.
+ * Names code addresses: function, inlined functions, file and line. This looks into symbols and
+ * DWARF, and may take seconds; walking (walking.h) never waits for it. Used by the worker thread.
  */
 #ifndef WEFT_COLLECTOR_NAMING_H
 #define WEFT_COLLECTOR_NAMING_H
@@ -14,7 +13,7 @@
 struct naming {
 	struct weft_jfr_writer *writer;
 	struct map *known; /* code, address -> the frames there */
-	/* Who says what an address is: elf_module_places(). Tests put a slow one here. */
+	/* elf_module_places(), but in tests, which need a slow one. */
 	size_t (*places)(struct elf_module *m, uint64_t address, struct elf_place *out, size_t max);
 	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* of the newest trace */
 };
@@ -36,7 +35,8 @@ struct recording_trace naming_stack(struct naming *n, struct process *p,
 struct recording_trace naming_event_stack(struct naming *n, struct process *p,
 					  const struct walked_stack *walked);
 
-/* The place where a coroutine suspended, likewise; what is no code of a file is no frame. */
+/* The place where a coroutine suspended: one frame with its inlined functions, none if it is in no
+ * file. */
 struct recording_trace naming_site(struct naming *n, struct process *p,
 				   const struct walked_switch *placed);
 

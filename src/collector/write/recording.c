@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
+/* The recording from its first chunk to its last, samples of CPU time, and the rows at the end of
+ * each chunk: see recording.h. */
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
 
@@ -20,7 +21,7 @@
 #define BUILD_ID_MAX 64
 #define CHUNK_NS UINT64_C(10000000000)
 #define CHUNK_BYTES ((uint64_t)16 << 20)
-/* The writer's own limits, which are never to be reached: see recording.h. */
+/* The writer ends chunks by these limits, which are too large to be reached: see recording.h. */
 #define WRITER_CHUNK_BYTES (((uint64_t)1 << 30) - 1)
 #define WRITER_CHUNK_NS (UINT64_MAX / 4)
 
@@ -178,7 +179,7 @@ int recording_thread(struct recording *r, const struct process *p, struct proces
 	t->key = first ? recording_account_key(p, t) : 0;
 	if (!t->key)
 		t->key = weft_jfr_thread(r->writer, &thread, 1);
-	/* Or no thread that uses less than a period would ever be seen on a CPU. */
+	/* Starts at random: else a thread that uses less than a period is never seen on a CPU. */
 	if (first && r->o.wall_period_ns)
 		t->running_ns = hash_mix(t->key) % r->o.wall_period_ns;
 	t->named = 1;
@@ -208,10 +209,8 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	r->chunk.samples += spread->count;
 }
 
-/*
- * No event of the sample may lie before this. Of a context that is new with this sample
- * nobody knows when it was set, only that it stands now.
- */
+/* No event of the sample may lie before this. When a context is new nobody knows since when it is
+ * set: only that it was at the time of the sample. */
 static uint64_t earliest_of_sample(const struct process *p, const struct process_thread *t,
 				   const struct recorded_sample *sample)
 {
@@ -220,8 +219,8 @@ static uint64_t earliest_of_sample(const struct process *p, const struct process
 	return t->previous_ns ? t->previous_ns : p->opened_ns;
 }
 
-/* By the settings of its type. That the program left it out itself is the rule; not where another
- * type needs it. */
+/* By the settings of its type. Samples that are not wanted the program usually does not take, but
+ * it does when another type needs them. */
 static int is_chosen(enum samples_choice choice, const struct recorded_sample *sample)
 {
 	if (choice == SAMPLES_IN_CONTEXT)
@@ -340,7 +339,7 @@ static struct weft_jfr_string build_id(char room[2 * BUILD_ID_MAX], const struct
 	return recording_hex(room, id, bytes);
 }
 
-/* The files whose code ran in this chunk. */
+/* A row for each file whose code ran in this chunk. */
 static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	char room[2 * BUILD_ID_MAX];
@@ -413,8 +412,8 @@ static void free_ended(struct recording *r)
 	r->end = at;
 }
 
-/* A thread that got another name goes on under another key: no key ever changes its value,
- * and no stretch is open now. */
+/* A thread that was renamed goes on under a new key, for no key ever changes its value. Now,
+ * between two chunks, nothing is open under the old one. */
 static void rename_threads(struct recording *r, struct process *p)
 {
 	struct process_thread *t;
@@ -482,7 +481,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 		free_ended(r);
 	if (r->tags.count > r->columns)
 		recording_note_error(r, redeclare(r));
-	/* Stacks down to the instruction are too many to be remembered for ever. */
+	/* There are too many stacks, which differ by the instruction, to remember them for ever. */
 	recording_note_error(r, weft_jfr_forget_stacks(r->writer));
 	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;

@@ -35,7 +35,7 @@ static const char *why_ticks(const struct process_clock *c)
 	return c->signo == SIGURG ? "no thread had SIGURG open" : "SIGURG is not to be used";
 }
 
-/* What the session says; once it is gone what it said last. */
+/* Keeps what the session says, for when it is gone. */
 void recording_look_at_clock(struct process *p)
 {
 	const struct weft_session_header *h = p->base;
@@ -59,7 +59,7 @@ static const char *recording_clock_plural(uint32_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* Whom ticks met although there are hrtimers, at least for a time. */
+/* How many threads were sampled by ticks, at least for a time, although there are hrtimers. */
 static void put_limits(const struct process_clock *c, char *text, size_t room)
 {
 	int used = 0;

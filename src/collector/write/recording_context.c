@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts in the file: ids as text, columns of tags, spans. */
+/* Contexts in the file: ids as text, columns of tags, spans. A column is there before any event
+ * that has a value for it. */
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
@@ -39,7 +40,7 @@ static void fill_coroutine(const struct recording *r, uint64_t coroutine,
 	v[column - 1].string = text_value(texts->coroutine);
 }
 
-/* Trace, span, root span, tags and labels: the fields from @v on. */
+/* Fills the fields from @v on: trace, span, root span, then the columns. */
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
 			    struct context_texts *texts, struct weft_jfr_value *v)
 {
@@ -63,10 +64,8 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 		recording_fill_labels(r, key->labels, v + 3);
 }
 
-/*
- * Columns for tag names not met before. A new one needs a new declaration of the type, and
- * that a new chunk; there are at most TAG_COLUMNS_MAX of these in a recording.
- */
+/* Adds columns for tag names that are new. A new column needs a new chunk, in which the type is
+ * declared anew; so there are at most TAG_COLUMNS_MAX of these chunks. */
 static void learn_columns(struct recording *r, struct process *p, const struct context_key *key)
 {
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
@@ -119,7 +118,6 @@ void recording_put_span(struct recording *r, struct process *p, const struct pro
 	recording_put(r, r->type[TYPE_SPAN], v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
 }
 
-/* Before any event of a sample with this context. */
 void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
 {
 	if (key)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed events in the file. A type is declared when its program tells of it; what several
- * processes mean alike is one type. Of what they mean differently by one name, both are types of
- * that name, as the JDK has it with classes of two loaders.
+ * Typed events in the file. A type is declared when a program defines it. Equal definitions of
+ * several processes are one type in the file (a class here); different ones of the same name are
+ * two types of that name, as the JDK has it with classes of two loaders.
  */
 #include "collector/session/session_events.h"
 #include "collector/walk/walking.h"
@@ -119,7 +119,7 @@ struct setting_texts {
 	size_t count;
 };
 
-/* What this kind of type has. */
+/* The settings that this kind of type has, as text. */
 static void fill_settings(const struct event_type *t, const struct event_settings *s,
 			  struct setting_texts *out)
 {
@@ -224,7 +224,8 @@ static struct event_class *find_class(const struct recording *r, const struct ev
 	return NULL;
 }
 
-/* Takes @c over: it, or the one that is there already. NULL: no memory, or too many. */
+/* Takes @c over. Returns it, or an equal one that is there already; NULL: no memory, or too many.
+ */
 static struct event_class *recording_event_add_class(struct recording *r, struct event_class *c)
 {
 	int has_other;
@@ -321,8 +322,9 @@ static struct weft_jfr_string recording_event_pooled(struct process *p, int64_t 
 	return text_value(text);
 }
 
-/* One of which nothing has come yet; it may have ended. Of a process the first has its name. Not
- * for each of the many that a program may make up. */
+/* The key of a thread that has no samples or events; it may even have ended. The main thread has
+ * the process's name; others' names are read, but only so many, for a program may make numbers up.
+ */
 static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 {
 	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
@@ -410,10 +412,8 @@ static const struct context_key *recording_event_key(const struct recorded_event
 	return memcmp(&e->key, &nothing, sizeof(nothing)) != 0 ? &e->key : NULL;
 }
 
-/*
- * As a sample at its end does. What came too late to be in order has a span of its own: that the
- * event is in it is what counts.
- */
+/* An event prolongs the thread's span as a sample at its end would. One that comes too late for
+ * that gets a span of its own, so that it has its context. */
 static void extend(struct recording *r, struct process *p, struct process_thread *t,
 		   const struct context_key *key, uint64_t end_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording has of samples when the oldest chunks leave its file (weft/jfr.h, max_bytes):
- * the writer tells how many have left; what they held is remembered here, chunk by chunk.
+ * How many samples are left in a file from which the writer drops the oldest chunks (weft/jfr.h,
+ * max_bytes): it tells how many chunks it has dropped, and what each held is remembered here.
  */
 #include "collector/write/recording_private.h"
 
@@ -30,7 +30,7 @@ static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 	all->first = 0;
 }
 
-/* The first chunk of all is one without events, which the writer puts before the first event. */
+/* The writer begins a file with a chunk without events, which was not told here. */
 void recording_kept(struct recording *r, const struct recording_events *chunk)
 {
 	static const struct recording_events nothing;

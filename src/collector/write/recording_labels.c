@@ -2,9 +2,10 @@
 /*
  * Labels in the file: which a sample has, their columns, their values.
  *
- * A sample of the thread's own tells its labels once per change, and a number; what the number
- * means is remembered of the newest that told. If that one was lost, those behind it have labels
- * that nobody knows: counted (labels_unrecorded). A sample from outside has its own.
+ * A thread's handler writes its labels into the first sample after a change; later ones have only
+ * the generation of that set. When the sample with the labels was lost, those of its generation
+ * have labels that nobody knows: labels_unrecorded counts them. A sample from outside has its
+ * labels with it.
  */
 #include "collector/walk/walking.h"
 #include "collector/write/recording_private.h"

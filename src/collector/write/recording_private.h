@@ -36,12 +36,12 @@ struct event_class {
 	int is_told;
 };
 
-/* Of the chunks that the file has, where old ones leave it: [first, count). */
+/* What each chunk in the file has, when old ones are to leave it. */
 struct chunk_events {
-	struct recording_events *item;
+	struct recording_events *item; /* [first, count) */
 	size_t first, count, room;
-	uint64_t chunks, dropped;     /* that the writer told of */
-	struct recording_events gone; /* what the chunks had that have left */
+	uint64_t chunks, dropped;     /* written, and dropped again, by the writer's count */
+	struct recording_events gone; /* what the dropped ones had */
 };
 
 struct recording {
@@ -57,8 +57,8 @@ struct recording {
 	struct label_sets *labels;
 
 	struct recording_system *system;
-	/* All whose rows are not in the file yet, as they came: after an exec the row of what runs
-	 * now is the newest under their name. */
+	/* All whose last rows are not in the file yet, in the order in which they joined, so that
+	 * after an exec the newest row is that of the program that runs now. */
 	struct process *first, **end;
 	struct recording_options o; /* as they were given, with the defaults in them */
 	char *command_line;
@@ -70,14 +70,15 @@ struct recording {
 	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
 	uint32_t times_off;        /* threads whose time does not add up, by weft.ThreadTime */
 	int is_closing;            /* these rows are the last */
-	int simulated;             /* time is what the caller says */
-	uint64_t now_ns;           /* then: the latest that it said */
+	int simulated;             /* time is what the caller says, */
+	uint64_t now_ns;           /* and this is the latest */
 	int error;
 	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
 	struct chunk_events chunks;
-	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
+	/* Events in the open chunk, in the file, and in chunks that could not be written. */
+	struct recording_events chunk, safe, lost;
 
-	/* Settings: of all (recording_settings.c), and what applies to some. */
+	/* All lines of settings, and what applies by them. */
 	struct settings_text text;
 	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
 	struct event_class *classes;
@@ -128,30 +129,32 @@ void recording_learn_context(struct recording *r, struct process *p, const struc
 void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
 			const struct stretch *s);
 
-/* In recording_context.c. A context that a sample is to carry is made known: this may end the
- * chunk. The thread's stretch goes on with it or ends (see stretch_add()). */
+/* In recording_context.c. To be called before an event with this context (NULL = none): when its
+ * tags or labels need new columns, the chunk ends. recording_extend(): the thread's stretch goes on
+ * with it, or ends (see stretch_add()). */
 void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
 void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
 
-/* In recording_labels.c. The number of a set, 0 of one without labels; columns for its keys; its
- * values into @v, from the first column on; and sets that nobody speaks of any more go. */
+/* In recording_labels.c. The number of a set, 0 when it has no labels; finds columns for its keys;
+ * puts its values into @v, which begins with the first column; frees sets that are not in use. */
 uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes);
 void recording_learn_labels(struct recording *r, struct process *p, uint32_t number);
 void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v);
 void recording_forget_labels(struct recording *r);
 
-/* In recording_wall.c. The time on a CPU that @spread stands for; and what a stay has gathered
- * since its last event, if any. */
+/* In recording_wall.c. Samples for the time on a CPU that @spread stands for; and an event for what
+ * the open stay has lasted since its last one. */
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
 			   const struct spread *spread, uint64_t stack,
 			   const struct context_key *key);
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
-/* That it was in that state for so many samples, and nobody saw where. */
+/* So many samples in that state with an unknown stack. */
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
 			  enum weft_thread_state state, uint64_t samples);
 
-/* In recording_kept.c. A chunk has reached the file, and others may have left it. */
+/* In recording_kept.c. A chunk with these events has reached the file; old ones may have left it.
+ */
 void recording_kept(struct recording *r, const struct recording_events *chunk);
 /* In recording_settings.c. */
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
@@ -164,25 +167,28 @@ void recording_sample_settings(struct recording *r, struct process *p,
 void recording_put_class_settings(struct recording *r, const struct event_class *c);
 void recording_free_classes(struct recording *r);
 
-/* recording_clock.c: looks while the session is there, and puts what was seen. */
+/* In recording_clock.c. Reads the session's clock while the session is there; puts a row. */
 void recording_look_at_clock(struct process *p);
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
 
-/* recording_lockstep.c: judges; warns where a share is misjudged; and what is so in weft.Clock. */
+/* In recording_lockstep.c. Judges ticks by looks; warns of a share that is misjudged; fills the
+ * fields of weft.Clock about it. */
 #define VERDICT_FIELDS 7
 void recording_judge(const struct recording *r, struct process *p);
 void recording_warn_of_lockstep(struct recording *r, const struct process *p);
 void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
 
-/* In recording_account.c: rows of one process at the end of a chunk; and of its threads when it is
- * over, whose entries are freed. */
+/* In recording_account.c. Rows of one process and its threads at the end of a chunk; the last rows
+ * of its threads when it is over, which frees their entries. */
 void recording_account_rows(struct recording *r, struct process *p);
 void recording_account_close(struct recording *r, struct process *p);
 
-/* Counter and histogram rows of one process: what has changed since the last. */
+/* In recording_counts.c. Counter and histogram rows of one process: what has changed since the
+ * last.
+ */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);
 
-/* The chunk with these rows reached the file, or did not: then they are put again. */
+/* The chunk with these rows has reached the file; or it has not, and they are put again. */
 void recording_counts_settle(struct process *p, int reached);
 
 #endif

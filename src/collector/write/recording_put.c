@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ground of recording_*.c: an event into the open chunk, a setting's and a warning's among
- * them. The first error is kept; from then on nothing more is expected of the file.
+ * What all recording_*.c stand on: puts an event into the open chunk, also for a setting and for a
+ * warning. The first error is kept.
  */
 #include "collector/write/recording_private.h"
 
 #include "base/map.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+
+int recording_wants(const struct recording *r, const char *name)
+{
+	return !r->o.threads || fnmatch(r->o.threads, name, 0) == 0;
+}
 
 void recording_note_error(struct recording *r, int rc)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings in the file: what applies to each type, as jdk.ActiveSetting, in each chunk and when it
- * changes; and settings of what is the recording's own.
+ * Settings in the file: jdk.ActiveSetting tells what applies to each type, at the beginning of each
+ * chunk and when it changes. The recording applies settings itself to system events, and to runs
+ * and waits of coroutines.
  */
 #include "collector/session/session_events.h"
 #include "collector/write/recording_private.h"
@@ -136,7 +137,7 @@ void recording_set(struct recording *r, const char *lines, size_t bytes)
 		put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
 }
 
-/* Every chunk says by itself how it was taken. */
+/* At the beginning of each chunk: each can be read by itself. */
 void recording_put_settings(struct recording *r)
 {
 	put_sample(r, r->sample, &r->cpu_settings, r->o.period_ns, RECORDING_ENGINE_CPU);
@@ -148,20 +149,27 @@ void recording_put_settings(struct recording *r)
 		recording_put_class_settings(r, c);
 }
 
+const char *recording_set_type(size_t i)
+{
+	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT,
+					     NULL};
+
+	return i < SYSTEM_EVENT_COUNT ? system_events[i].type.name : others[i - SYSTEM_EVENT_COUNT];
+}
+
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes)
 {
 	const char *const names[] = {
 		r->o.engines & WEFT_ENGINE_CPU ? RECORDING_EXECUTION_SAMPLE : "",
 		r->o.engines & WEFT_ENGINE_WALL ? RECORDING_WALL_SAMPLE : "",
-		RECORDING_COROUTINE_RUN,
-		RECORDING_COROUTINE_WAIT,
 	};
+	const char *own;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (*names[i] && weft_setting_glob(glob, bytes, names[i]))
 			return 1;
-	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		if (weft_setting_glob(glob, bytes, system_events[i].type.name))
+	for (size_t i = 0; (own = recording_set_type(i)); i++)
+		if (weft_setting_glob(glob, bytes, own))
 			return 1;
 	for (const struct event_class *c = r->classes; c; c = c->next)
 		if (weft_setting_glob(glob, bytes, c->def->name))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs and waits of coroutines in the file. Each has its whole context with it: it needs no
- * span, and no sample need have met it. The two types are declared with the first of them, so
- * that other recordings do not have them.
+ * Runs and waits of coroutines in the file. Each has its context in its own fields and needs no
+ * span. The two types are declared with the first of them, so that other recordings do not have
+ * them.
  */
 #include "collector/write/recording_private.h"
 
@@ -31,7 +31,7 @@ static int64_t delay_of(const struct weft_switch_record *record)
 		       : INT64_MIN;
 }
 
-/* None, where it suspended is in no code. */
+/* 0 = none: the site is in no code. */
 static int64_t recording_switch_stack_of(struct recording *r, const struct recording_trace *site)
 {
 	return site->count ? (int64_t)weft_jfr_stack(r->writer, site->frame, site->count,
@@ -39,7 +39,8 @@ static int64_t recording_switch_stack_of(struct recording *r, const struct recor
 			   : 0;
 }
 
-/* The columns of @key behind @fixed values, but the one of the coroutine. */
+/* Fills the ids, which are the last three of @fixed values, and the columns behind them, but for
+ * the coroutine's: the types have a field for that. Returns how many values there are then. */
 static size_t fill_columns(struct recording *r, struct process *p, const struct context_key *key,
 			   struct context_texts *texts, struct weft_jfr_value *v, size_t fixed)
 {
@@ -66,7 +67,7 @@ static int recording_switch_declare(struct recording *r)
 	return 0;
 }
 
-/* By the settings of its type. */
+/* Decides by the settings of its type, and counts what is left out. */
 static int recording_switch_is_wanted(struct process *p, const struct weft_switch_record *record,
 				      const struct context_key *key, const struct event_settings *s)
 {

@@ -17,8 +17,8 @@
 
 #define LIBRARY_ROWS_MAX 65536           /* in a chunk */
 #define FOREVER INT64_MAX                /* as the JDK has it where nothing was set */
-#define LAST_LOAD_NS UINT64_C(100000000) /* of which one more tells, at the end */
-/* Of looking at all processes for the load, at most one part in so many of the time. */
+#define LAST_LOAD_NS UINT64_C(100000000) /* a longer time at the end gets one more jdk.CPULoad */
+/* Looking at all processes for the load may take at most one part in so many of the time. */
 #define LOOK_SHARE 200
 
 struct recording_system {
@@ -267,7 +267,7 @@ static void put_environment(struct recording *r, uint64_t now_ns)
 				 &of);
 }
 
-/* Children that were forked have their parent's libraries: each place is one row. */
+/* A forked child has the libraries of its parent: one row for both. */
 static int is_fresh(struct map *seen, const struct library *one)
 {
 	struct {
@@ -311,7 +311,8 @@ static void (*const put_event[SYSTEM_EVENT_COUNT])(struct recording *r, uint64_t
 	[SYSTEM_ENVIRONMENT] = put_environment,
 };
 
-/* Those of this period, and of every chunk. Libraries come at its end, when all are known. */
+/* Events of this period; those of every chunk come at its beginning, but libraries at its end, when
+ * all are known. */
 static void put_due(struct recording *r, uint64_t period_ns, uint64_t now_ns)
 {
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++) {
@@ -333,10 +334,10 @@ void recording_system_begin(struct recording *r, uint64_t now_ns)
 	put_due(r, PERIOD_BEGIN_CHUNK, now_ns);
 }
 
-/* A reader of one chunk is to find those that come by time there, too. */
+/* What comes by time, if it has not come in this chunk: each chunk has it at least once. */
 static void put_missing(struct recording *r, uint64_t now_ns)
 {
-	uint64_t later_ns = recording_now(r); /* a chunk's end was told a moment ago */
+	uint64_t later_ns = recording_now(r); /* @now_ns was a moment ago */
 
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		if (r->system->event[i].enabled && is_time(r->system->event[i].period_ns) &&
@@ -375,7 +376,7 @@ uint64_t recording_tick(struct recording *r, uint64_t now_ns)
 	return next_ns;
 }
 
-/* Of the first process: as it was when it joined, for it may have ended since. */
+/* The first process's environment, as it was when that joined: it may have ended since. */
 static void take_environment(struct recording *r, struct process *p)
 {
 	struct recording_system *s = r->system;

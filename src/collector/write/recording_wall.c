@@ -153,8 +153,8 @@ void recording_stay_begin(struct recording *r, struct process *p, struct process
 	t->previous_ns = time_ns;
 }
 
-/* The part of a stay after the end of a chunk is an event of its own. If the thread has been
- * seen elsewhere since, its time lies where the thread was still here, for sure. */
+/* A stay goes on after an event was written of it. The next event needs a time of its own: when the
+ * thread has been seen elsewhere since, just after the part that is known to be of this stay. */
 static void begin_part(const struct process_thread *t, struct thread_stay *s, uint64_t from_ns)
 {
 	s->is_apart = !s->is_newest;
@@ -187,7 +187,8 @@ void recording_stay_more(struct recording *r, struct process *p, struct process_
 		recording_wall_end_stay(r, p, t);
 }
 
-/* What knows most of the context of a wait: @seen, and its stack if it is one of the timeline. */
+/* The sample whose context a wait for a CPU gets: @seen, the newest, or for a guess a sample that
+ * the thread's own handler took since. */
 static const struct recorded_sample *
 evidence(const struct timeline *l, const struct wall_word *word, const struct recorded_sample *seen)
 {
@@ -205,7 +206,7 @@ static int recording_wall_is_in(const struct timeline_item *item, const struct c
 	return its && key ? memcmp(its, key, sizeof(*its)) == 0 : its == key;
 }
 
-/* A sample of the thread in that context, nearest in time: before, or after if it waits for its
+/* The nearest sample of the thread in that context: the one before, else one that waits for its
  * turn; NULL = none is known. */
 static const struct timeline_item *nearest_in(const struct timeline *l,
 					      const struct context_key *key)

@@ -80,7 +80,7 @@ static void timeline_remember(struct timeline_item **as, struct timeline_item *i
 	*as = item;
 }
 
-/* Waits for a CPU from before the thread was seen at all: it came from there to here. */
+/* Waits for a CPU that were told before the first sample: they get its context. */
 static void write_early(struct timelines *all, struct timeline *l)
 {
 	struct wall_word word = l->early;

@@ -7,7 +7,6 @@
 #include "collector/session/session_events.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +18,14 @@ static void note_memory(struct worker *w)
 	w->error = w->error ? w->error : -ENOMEM;
 }
 
-/* --threads: by the name that the thread has now. */
-static int worker_is_wanted(const struct worker *w, const char *name)
-{
-	return !w->threads || fnmatch(w->threads, name, 0) == 0;
-}
-
 /*
- * @renames: a name that differs is a new one; /proc, by which others go, has it cut short. Of a
- * thread that is left out nothing is put into the file, and of one that is in there what it was
- * called when it was wanted stays: what waits to be written is under that.
+ * The thread of a batch. @renames: another name in the batch means that it was renamed; not where
+ * the name comes from /proc, which cuts it short. While the name is one that is not wanted the
+ * thread keeps the one that it had before, under which what waits for it is written.
  */
 static struct process_thread *worker_thread_of(struct worker *w, const struct batch *b, int renames)
 {
-	int fresh, is_unused, wanted = worker_is_wanted(w, b->thread.name);
+	int fresh, is_unused, wanted = recording_wants(w->recording, b->thread.name);
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
@@ -56,8 +49,8 @@ static struct process_thread *worker_thread_of(struct worker *w, const struct ba
 	return t->key ? t : NULL;
 }
 
-/* No thread can have used more CPU time than has passed: a target that says so is not to
- * fill the disk. */
+/* No thread can have used more CPU time than has passed: else a target could fill the disk with one
+ * sample. */
 static uint32_t worker_weight_of(const struct worker *w, const struct process_thread *t,
 				 const struct process *p, const struct weft_sample_record *sample)
 {
@@ -114,7 +107,7 @@ static void take_sample(struct worker *w, const struct batch *b, struct process_
 static void take_samples(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = worker_thread_of(w, b, 1);
-	int wanted = worker_is_wanted(w, b->thread.name);
+	int wanted = recording_wants(w->recording, b->thread.name);
 	size_t at = 0;
 
 	if (!t) {
@@ -165,7 +158,7 @@ static void worker_take_event(struct worker *w, const struct batch *b, struct pr
 static void take_events(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = worker_thread_of(w, b, 1);
-	int wanted = worker_is_wanted(w, b->thread.name);
+	int wanted = recording_wants(w->recording, b->thread.name);
 	const struct placed_head *head;
 
 	if (!t) {
@@ -240,13 +233,12 @@ static void end_thread(struct worker *w, const struct batch *b)
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
-	if (t && !fresh)
-		end_account(w, b, t);
-	if (t && !fresh && (w->wall_period_ns || t->timeline)) {
-		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
-		return;
-	}
 	if (t && !fresh) {
+		end_account(w, b, t);
+		if (w->wall_period_ns || t->timeline) {
+			timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+			return;
+		}
 		recording_thread_end(w->recording, b->process, t);
 		recording_account_thread(w->recording, b->process, t);
 	}
