@@ -19,13 +19,14 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
 
 void system_load_join(struct process *p, const struct process *all)
 {
-	for (const struct process *q = all; q; q = q->next) {
-		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks) {
-			p->work->load = q->work->load;
-			return;
-		}
-	}
-	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->work->load.seen))
+	const struct process *before = NULL;
+
+	for (const struct process *q = all; q; q = q->next)
+		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks)
+			before = q;
+	if (before)
+		p->work->load = before->work->load;
+	else if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->work->load.seen))
 		p->work->load.seen = (struct process_time){0};
 }
 

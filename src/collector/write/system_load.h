@@ -30,7 +30,7 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
 		       uint64_t now_ns);
 
 /* A process joins: what it used before does not count, unless it was recorded as another program
- * before an exec. @all: the processes of the recording. */
+ * before an exec. @all: the processes of the recording, in the order in which they joined. */
 void system_load_join(struct process *p, const struct process *all);
 
 /* Counts what @p has used since the last look. 0, or -ESRCH: it cannot be read any more. */
