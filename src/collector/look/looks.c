@@ -175,15 +175,6 @@ static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slo
 	return weft_session_slot(l->process->base, &l->process->layout, slot);
 }
 
-static int is_live(const struct looks *l, const struct looked *t)
-{
-	const struct process *p = l->process;
-	uint64_t word = __atomic_load_n(&weft_session_states(p->base, &p->layout)[t->slot],
-					__ATOMIC_ACQUIRE);
-
-	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == t->generation;
-}
-
 static struct looked *looks_add_thread(struct looks *l, const struct watched_thread *w,
 				       uint64_t now_ns)
 {
@@ -343,28 +334,21 @@ static void count_runs(struct looks *l, struct looked *t, const struct wall_runs
 	t->cpu_ns = now->cpu_ns;
 }
 
-static int shows_ids(const struct looks *l)
-{
-	const struct weft_session_header *h = l->process->base;
-
-	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
-}
-
 /* Its context, if it could be read consistently. */
 static int looks_read_context(struct looks *l, const struct looked *t, struct look_word *word)
 {
 	int bytes;
 
-	if (!is_live(l, t))
+	if (!threads_slot_is_live(l->process, t->slot, t->generation))
 		return 0;
 	word->context =
 		(uint8_t)weft_context_snapshot_remote(looks_slot_of(l, t->slot), &word->snapshot);
 	bytes = wall_labels_of_slot(l->process, t->slot, t->tid, l->labels);
-	if (!is_live(l, t) || bytes < 0 || word->context == WEFT_CONTEXT_BUSY ||
-	    word->context == WEFT_CONTEXT_BAD)
+	if (!threads_slot_is_live(l->process, t->slot, t->generation) || bytes < 0 ||
+	    word->context == WEFT_CONTEXT_BUSY || word->context == WEFT_CONTEXT_BAD)
 		return 0;
 	word->label_bytes = (uint16_t)bytes;
-	if (!shows_ids(l))
+	if (!wall_shows_ids(l->process))
 		memset(&word->snapshot, 0, sizeof(word->snapshot));
 	return 1;
 }

@@ -353,6 +353,14 @@ uint64_t watched_attempted(const struct process *p, const struct watched_thread 
 		    : 0;
 }
 
+int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation)
+{
+	uint64_t word =
+		__atomic_load_n(&weft_session_states(p->base, &p->layout)[slot], __ATOMIC_ACQUIRE);
+
+	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == generation;
+}
+
 int threads_are_sampled(const struct process *p)
 {
 	const struct weft_session_header *h = p->base;

@@ -96,6 +96,9 @@ void threads_find_slots(struct threads *t);
 const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t);
 uint64_t watched_attempted(const struct process *p, const struct watched_thread *t);
 
+/* Is that generation of the slot's threads alive? */
+int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation);
+
 /* Are CPU samples taken in the process now? Not before it has begun, which one that was attached to
  * may never do; nor when it ends. */
 int threads_are_sampled(const struct process *p);

@@ -202,15 +202,10 @@ int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 
 static int slot_is_its(const struct wall *w, const struct watched_thread *t)
 {
-	const struct process *p = w->process;
-	const uint64_t *word;
+	const struct weft_slot *slot = watched_slot(w->process, t);
 
-	if (t->slot >= p->layout.slot_count || !p->base)
-		return 0;
-	word = &weft_session_states(p->base, &p->layout)[t->slot];
-	return WEFT_STATE_OF(__atomic_load_n(word, __ATOMIC_ACQUIRE)) == WEFT_SLOT_LIVE &&
-	       WEFT_GENERATION_OF(__atomic_load_n(word, __ATOMIC_ACQUIRE)) == t->generation &&
-	       weft_session_slot(p->base, &p->layout, t->slot)->thread.tid == t->inside_tid;
+	return slot && threads_slot_is_live(w->process, t->slot, t->generation) &&
+	       slot->thread.tid == t->inside_tid;
 }
 
 /* Upper end of the known stack that holds @sp; 0: none does. Whoever wrote that may lie: more
@@ -227,10 +222,9 @@ static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 	return sp >= low && sp < high ? high : 0;
 }
 
-/* With v1 off the ids are kept, and not shown (weft/publish.h). */
-static int wall_look_shows_v1(const struct wall *w)
+int wall_shows_ids(const struct process *p)
 {
-	const struct weft_session_header *h = w->process->base;
+	const struct weft_session_header *h = p->base;
 
 	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
 }
@@ -251,7 +245,7 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 		if (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) == seq)
 			break;
 	}
-	if (wall_look_shows_v1(w))
+	if (wall_shows_ids(w->process))
 		return found;
 	memset(out, 0, sizeof(*out));
 	return WEFT_CONTEXT_NONE;

@@ -113,6 +113,9 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to);
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes);
 
+/* With v1 off the ids are kept, and not shown (weft/publish.h). */
+int wall_shows_ids(const struct process *p);
+
 /* --wall-filter context, or the setting select; and the setting enabled. */
 static inline int wall_wants_context(const struct wall *w)
 {

@@ -170,12 +170,13 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	return 0;
 }
 
-int recording_thread(struct recording *r, const struct process *p, struct process_thread *t)
+int recording_thread(struct recording *r, struct process *p, struct process_thread *t)
 {
 	struct weft_jfr_thread thread = {.os_id = t->tid, .name = t->name, .group = p->group};
-
 	int first = !t->key;
 
+	if (!first)
+		recording_thread_end(r, p, t);
 	t->key = first ? recording_account_key(p, t) : 0;
 	if (!t->key)
 		t->key = weft_jfr_thread(r->writer, &thread, 1);
@@ -262,13 +263,6 @@ void recording_thread_end(struct recording *r, struct process *p, struct process
 	recording_put_stay(r, p, t);
 	if (stretch_end(&t->stretch, &ended))
 		recording_put_span(r, p, t, &ended);
-}
-
-int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t)
-{
-	if (t->key)
-		recording_thread_end(r, p, t);
-	return recording_thread(r, p, t);
 }
 
 static void end_stretches(struct recording *r, struct process *p)

@@ -56,10 +56,9 @@ struct weft_jfr_writer *recording_writer(struct recording *r);
 
 /* In recording_put.c. Is a thread of this name wanted (--threads)? */
 int recording_wants(const struct recording *r, const char *name);
-/* A new thread of @p: gives it its key. 0 or -errno. */
-int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
-/* The same when it may have a key already, under its old name: its stay and its span end first. */
-int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t);
+/* Gives a thread of @p its key in the file: one that is new, or has a key under its old name, whose
+ * stay and span end then. 0 or -errno. */
+int recording_thread(struct recording *r, struct process *p, struct process_thread *t);
 
 /* Before the first event of a thread, which began at @since_ns: puts its jdk.ThreadStart, once. And
  * when it has ended: its jdk.ThreadEnd. */

@@ -20,7 +20,7 @@ struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count
 	return (struct weft_jfr_string){room, 2 * count};
 }
 
-static struct weft_jfr_string hex_id(char *room, uint64_t id)
+struct weft_jfr_string recording_hex_id(char room[16], uint64_t id)
 {
 	uint64_t big = __builtin_bswap64(id);
 
@@ -49,8 +49,8 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 		return;
 	if (memcmp(key->trace_id, no_trace, sizeof(no_trace)) != 0)
 		v[0].string = recording_hex(texts->trace, key->trace_id, sizeof(key->trace_id));
-	v[1].string = hex_id(texts->span, key->span_id);
-	v[2].string = hex_id(texts->root, key->root_span_id);
+	v[1].string = recording_hex_id(texts->span, key->span_id);
+	v[2].string = recording_hex_id(texts->root, key->root_span_id);
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
 		const char *value =
 			key->tags[i] ? dictionary_string(p->work->dictionary, key->tags[i]) : NULL;

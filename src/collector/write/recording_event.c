@@ -355,13 +355,6 @@ static int64_t thread_key(struct recording *r, struct process *p, int64_t tid)
 	return t && t->key ? (int64_t)t->key : stranger_key(r, p, tid);
 }
 
-static struct weft_jfr_string recording_event_id_text(int64_t id, char room[16])
-{
-	uint64_t big = __builtin_bswap64((uint64_t)id);
-
-	return id ? recording_hex(room, &big, sizeof(big)) : (struct weft_jfr_string){0};
-}
-
 static size_t fill_values(struct recording *r, struct process *p, const struct event_type *t,
 			  const uint8_t *at, struct value_texts *texts, struct weft_jfr_value *out)
 {
@@ -378,7 +371,7 @@ static size_t fill_values(struct recording *r, struct process *p, const struct e
 		else if (t->field[i].kind == WEFT_EVENT_THREAD)
 			out[i].number = thread_key(r, p, v.number);
 		else if (t->field[i].kind == WEFT_EVENT_ID)
-			out[i].string = recording_event_id_text(v.number, texts->id[i]);
+			out[i].string = recording_hex_id(texts->id[i], (uint64_t)v.number);
 		else if (t->field[i].kind == WEFT_EVENT_BOOLEAN)
 			out[i].number = v.number != 0;
 	}
@@ -450,11 +443,7 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 		v[count++] = (struct weft_jfr_value){.number = (int64_t)(end - begin)};
 	v[count++] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	if (c->def->flags & WEFT_EVENT_STACK)
-		v[count++] = (struct weft_jfr_value){
-			.number = trace->count
-					  ? (int64_t)weft_jfr_stack(r->writer, trace->frame,
-								    trace->count, trace->truncated)
-					  : 0};
+		v[count++] = (struct weft_jfr_value){.number = recording_stack(r, trace)};
 	count += fill_values(r, p, c->def, e->values, &texts, v + count);
 	recording_put(r, c->type, v, count);
 	r->chunk.typed++;

@@ -93,7 +93,6 @@ static void recording_labels_mark_thread(struct recording *r, const struct proce
 	mark_item(r, l->newest);
 	mark_item(r, l->own);
 	mark_item(r, l->stay.item);
-	label_sets_mark(r->labels, l->stay.item && l->stay.has_key ? l->stay.key.labels : 0);
 }
 
 void recording_forget_labels(struct recording *r)

@@ -120,9 +120,12 @@ void recording_put_setting(struct recording *r, const struct weft_jfr_type *type
 			   const char *value);
 void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *type,
 			       const struct event_settings *s, enum event_setting which);
+/* The number of a stack; 0 when it has no frames. */
+int64_t recording_stack(const struct recording *r, const struct recording_trace *trace);
 
 /* In recording_context.c. */
 struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
+struct weft_jfr_string recording_hex_id(char room[16], uint64_t id); /* null when it is 0 */
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
 			    struct context_texts *texts, struct weft_jfr_value *v);
 void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);

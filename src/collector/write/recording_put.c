@@ -49,6 +49,13 @@ void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *
 	recording_put_setting(r, type, weft_setting_name(which), value);
 }
 
+int64_t recording_stack(const struct recording *r, const struct recording_trace *trace)
+{
+	return trace->count ? (int64_t)weft_jfr_stack(r->writer, trace->frame, trace->count,
+						      trace->truncated)
+			    : 0;
+}
+
 void recording_put_warning(struct recording *r, const char *text)
 {
 	struct weft_jfr_value v[] = {

@@ -31,14 +31,6 @@ static int64_t delay_of(const struct weft_switch_record *record)
 		       : INT64_MIN;
 }
 
-/* 0 = none: the site is in no code. */
-static int64_t recording_switch_stack_of(struct recording *r, const struct recording_trace *site)
-{
-	return site->count ? (int64_t)weft_jfr_stack(r->writer, site->frame, site->count,
-						     site->truncated)
-			   : 0;
-}
-
 /* Fills the ids, which are the last three of @fixed values, and the columns behind them, but for
  * the coroutine's: the types have a field for that. Returns how many values there are then. */
 static size_t fill_columns(struct recording *r, struct process *p, const struct context_key *key,
@@ -108,7 +100,7 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 	v[0] = (struct weft_jfr_value){.number = (int64_t)record->begin_ns};
 	v[1] = (struct weft_jfr_value){.number = (int64_t)(record->end_ns - record->begin_ns)};
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	v[3] = (struct weft_jfr_value){.number = recording_switch_stack_of(r, site)};
+	v[3] = (struct weft_jfr_value){.number = recording_stack(r, site)};
 	v[4] = (struct weft_jfr_value){.number = (int64_t)record->coroutine};
 	v[5] = (struct weft_jfr_value){.number = (int64_t)record->addr};
 	v[6] = (struct weft_jfr_value){.number = (record->record.flags & edge) != 0};

@@ -185,9 +185,9 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 
 static void put_version(struct recording *r, uint64_t now_ns)
 {
-	recording_system_put(
-		r, SYSTEM_OS_INFORMATION, now_ns,
-		(struct weft_jfr_value[]){{0}, {.string = text_value(r->system->version)}});
+	struct weft_jfr_value v[] = {{0}, {.string = text_value(r->system->version)}};
+
+	recording_system_put(r, SYSTEM_OS_INFORMATION, now_ns, v);
 }
 
 static void put_processors(struct recording *r, uint64_t now_ns)
@@ -251,11 +251,9 @@ struct variables {
 static void put_variable(void *arg, const char *name, size_t bytes, const char *shown)
 {
 	const struct variables *of = arg;
+	struct weft_jfr_value v[] = {{0}, {.string = {name, bytes}}, {.string = text_value(shown)}};
 
-	recording_system_put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns,
-			     (struct weft_jfr_value[]){{0},
-						       {.string = {name, bytes}},
-						       {.string = text_value(shown)}});
+	recording_system_put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns, v);
 }
 
 static void put_environment(struct recording *r, uint64_t now_ns)
@@ -427,27 +425,22 @@ void recording_shutdown(struct recording *r, uint64_t now_ns, const char *reason
 void recording_system_finish(struct recording *r, uint64_t now_ns)
 {
 	struct recording_system *s = r->system;
+	const char *reason = s->reason[0] ? s->reason : "Exited";
+	struct weft_jfr_value v[] = {{0}, {0}, {0}, {.string = text_value(reason)}};
 
 	if (s->event[SYSTEM_CPU_LOAD].enabled && is_time(s->event[SYSTEM_CPU_LOAD].period_ns) &&
 	    now_ns >= s->event[SYSTEM_CPU_LOAD].put_ns + LAST_LOAD_NS)
 		put_load(r, now_ns);
-	if (!s->ended_ns || !s->event[SYSTEM_SHUTDOWN].enabled)
-		return;
-	recording_system_put(r, SYSTEM_SHUTDOWN, s->ended_ns,
-			     (struct weft_jfr_value[]){
-				     {0},
-				     {0},
-				     {0},
-				     {.string = text_value(s->reason[0] ? s->reason : "Exited")}});
+	if (s->ended_ns && s->event[SYSTEM_SHUTDOWN].enabled)
+		recording_system_put(r, SYSTEM_SHUTDOWN, s->ended_ns, v);
 }
 
 void recording_system_loss(struct recording *r, uint64_t now_ns, uint64_t bytes, uint64_t total)
 {
-	if (!r->system->event[SYSTEM_DATA_LOSS].enabled)
-		return;
-	recording_system_put(r, SYSTEM_DATA_LOSS, now_ns,
-			     (struct weft_jfr_value[]){
-				     {0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}});
+	struct weft_jfr_value v[] = {{0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}};
+
+	if (r->system->event[SYSTEM_DATA_LOSS].enabled)
+		recording_system_put(r, SYSTEM_DATA_LOSS, now_ns, v);
 }
 
 void recording_system_settle(struct recording *r, int reached, uint64_t bytes)
@@ -467,26 +460,22 @@ void recording_system_settle(struct recording *r, int reached, uint64_t bytes)
 void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
 			    uint64_t since_ns)
 {
+	struct weft_jfr_value key = {.number = (int64_t)t->key}, v[] = {{0}, key, {0}, key, {0}};
+
 	if (t->begun)
 		return;
 	t->begun = 1;
 	if (since_ns < p->opened_ns || !r->system->event[SYSTEM_THREAD_START].enabled)
 		return;
-	recording_system_put(
-		r, SYSTEM_THREAD_START, since_ns,
-		(struct weft_jfr_value[]){
-			{0}, {.number = (int64_t)t->key}, {0}, {.number = (int64_t)t->key}, {0}});
+	recording_system_put(r, SYSTEM_THREAD_START, since_ns, v);
 }
 
 void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns)
 {
+	struct weft_jfr_value key = {.number = (int64_t)t->key}, v[] = {{0}, key, key};
 	int begun = t->begun;
 
 	t->begun = 0;
-	if (!begun || !r->system->event[SYSTEM_THREAD_END].enabled)
-		return;
-	recording_system_put(r, SYSTEM_THREAD_END, now_ns,
-			     (struct weft_jfr_value[]){{0},
-						       {.number = (int64_t)t->key},
-						       {.number = (int64_t)t->key}});
+	if (begun && r->system->event[SYSTEM_THREAD_END].enabled)
+		recording_system_put(r, SYSTEM_THREAD_END, now_ns, v);
 }

@@ -64,6 +64,15 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 			e->samples * r->o.wall_period_ns;
 }
 
+/* An event behind all that the thread has, and its span with it. */
+static void put_in_span(struct recording *r, struct process *p, struct process_thread *t,
+			const struct wall_event *e)
+{
+	recording_extend(r, p, t, e->key, e->time_ns, e->time_ns);
+	put_wall(r, p, t, e);
+	t->previous_ns = e->time_ns;
+}
+
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
 			   const struct spread *spread, uint64_t stack,
 			   const struct context_key *key)
@@ -90,15 +99,13 @@ static uint64_t unknown_stack(const struct recording *r)
 
 static uint64_t recording_wall_stack_of(const struct recording *r, const struct timeline_item *item)
 {
-	if (!item->trace.count)
-		return unknown_stack(r);
-	return weft_jfr_stack(r->writer, item->trace.frame, item->trace.count,
-			      item->trace.truncated);
+	return item && item->trace.count ? (uint64_t)recording_stack(r, &item->trace)
+					 : unknown_stack(r);
 }
 
 static const struct context_key *recording_wall_key_of(const struct thread_stay *s)
 {
-	return s->has_key ? &s->key : NULL;
+	return recorded_key(&s->item->sample);
 }
 
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t)
@@ -107,9 +114,9 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 
 	if (!s || !s->item || !s->samples)
 		return;
-	if (s->is_apart && s->has_key)
+	if (s->is_apart && s->item->sample.has_key)
 		recording_put_span(r, p, t,
-				   &(struct stretch){.key = s->key,
+				   &(struct stretch){.key = s->item->sample.key,
 						     .first_ns = s->time_ns,
 						     .last_ns = s->time_ns});
 	put_wall(r, p, t,
@@ -141,10 +148,8 @@ void recording_stay_begin(struct recording *r, struct process *p, struct process
 	struct thread_stay *s = &t->timeline->stay;
 
 	recording_wall_end_stay(r, p, t);
-	s->key = item->sample.key;
-	s->has_key = item->sample.has_key;
-	recording_meet_context(r, p, recording_wall_key_of(s));
-	recording_extend(r, p, t, recording_wall_key_of(s), time_ns, time_ns);
+	recording_meet_context(r, p, recorded_key(&item->sample));
+	recording_extend(r, p, t, recorded_key(&item->sample), time_ns, time_ns);
 	timeline_keep(item);
 	s->item = item;
 	s->time_ns = s->end_ns = time_ns;
@@ -223,7 +228,6 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 		     const struct wall_word *word, const struct recorded_sample *seen)
 {
 	const struct recorded_sample *from = evidence(t->timeline, word, seen);
-	const struct timeline_item *like;
 	struct wall_event e = {.key = from ? recorded_key(from) : NULL,
 			       .samples = word->samples,
 			       .state = WEFT_STATE_WAITING_FOR_CPU};
@@ -232,11 +236,8 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 		return;
 	e.time_ns = word->to_ns > t->previous_ns + GAP_NS ? word->to_ns : t->previous_ns + GAP_NS;
 	recording_meet_context(r, p, e.key);
-	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);
-	like = nearest_in(t->timeline, e.key);
-	e.stack = like ? recording_wall_stack_of(r, like) : unknown_stack(r);
-	put_wall(r, p, t, &e);
-	t->previous_ns = e.time_ns;
+	e.stack = recording_wall_stack_of(r, nearest_in(t->timeline, e.key));
+	put_in_span(r, p, t, &e);
 }
 
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
@@ -247,7 +248,5 @@ void recording_put_unseen(struct recording *r, struct process *p, struct process
 			       .samples = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX,
 			       .state = state};
 
-	recording_extend(r, p, t, NULL, e.time_ns, e.time_ns);
-	put_wall(r, p, t, &e);
-	t->previous_ns = e.time_ns;
+	put_in_span(r, p, t, &e);
 }

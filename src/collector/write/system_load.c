@@ -6,6 +6,7 @@
 #include "collector/write/process_work.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,9 +108,7 @@ void system_load_leave(struct process *p, struct process *all)
 
 static double system_load_share_of(uint64_t part, double all)
 {
-	double share = (double)part / all;
-
-	return share < 1 ? share : 1;
+	return fmin((double)part / all, 1);
 }
 
 int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,

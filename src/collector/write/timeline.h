@@ -51,14 +51,12 @@ struct timeline_item {
 /* A thread that is blocked: of recording_wall.c. */
 struct thread_stay {
 	struct timeline_item *item; /* its first sample; NULL = there is no stay */
-	struct context_key key;
-	uint64_t time_ns;  /* of the event to come */
-	uint64_t end_ns;   /* so long the thread is known to be there */
-	uint32_t samples;  /* that no event tells yet */
-	uint8_t has_key;   /* else it has no context */
-	uint8_t is_newest; /* nothing else of the thread was written after its beginning */
-	uint8_t is_split;  /* an event of it was written: the next needs another time */
-	uint8_t is_apart;  /* the event to come needs a span for itself */
+	uint64_t time_ns;           /* of the event to come */
+	uint64_t end_ns;            /* so long the thread is known to be there */
+	uint32_t samples;           /* that no event tells yet */
+	uint8_t is_newest;          /* nothing else of the thread was written after its beginning */
+	uint8_t is_split;           /* an event of it was written: the next needs another time */
+	uint8_t is_apart;           /* the event to come needs a span for itself */
 };
 
 /* How a thread's time was spent: of recording_time.c. */

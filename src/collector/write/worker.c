@@ -15,7 +15,8 @@
 
 static void note_memory(struct worker *w)
 {
-	w->error = w->error ? w->error : -ENOMEM;
+	if (!w->error)
+		__atomic_store_n(&w->error, -ENOMEM, __ATOMIC_RELAXED);
 }
 
 /*
@@ -44,7 +45,7 @@ static struct process_thread *worker_thread_of(struct worker *w, const struct ba
 		t->named = 0;
 	}
 	if (!t->named && (is_unused || !t->timeline) &&
-	    recording_thread_renamed(w->recording, b->process, t))
+	    recording_thread(w->recording, b->process, t))
 		return NULL;
 	return t->key ? t : NULL;
 }

@@ -26,7 +26,7 @@ struct worker {
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */
 	uint64_t bytes, samples, wall_samples; /* atomic */
 	struct session_counts total;           /* of all processes that are over */
-	int error;
+	int error;                             /* atomic */
 };
 
 /* Thread function: ends after BATCH_FINISH. @arg: struct worker. */
