@@ -8,13 +8,11 @@
 #include "proc/thread_stat.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAUSE_MIN_NS UINT64_C(90000000) /* each look, or nearly */

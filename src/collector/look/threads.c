@@ -69,8 +69,6 @@ struct threads *threads_new(struct process *p, const struct threads_callbacks *c
 static void threads_forget(struct threads *t, struct watched_thread *w)
 {
 	t->callbacks.on_dead_thread(t->callbacks.arg, w);
-	if (w->task_fd >= 0)
-		close(w->task_fd);
 	free(w);
 }
 
@@ -180,7 +178,6 @@ static struct watched_thread *threads_meet(struct threads *t, const struct liste
 	w->start = stat.start;
 	w->slot = THREADS_NO_SLOT;
 	w->seen_ns = now_ns;
-	w->task_fd = -1;
 	memcpy(w->name, stat.name, sizeof(w->name));
 	return w;
 }

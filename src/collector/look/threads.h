@@ -53,7 +53,6 @@ struct watched_thread {
 	uint64_t inode;              /* of its directory in /proc; changes with the thread */
 	char name[16];               /* as /proc tells it */
 	uint64_t seen_ns;            /* CLOCK_MONOTONIC of its first sight */
-	int task_fd;                 /* O_PATH of /proc/PID/task/TID; -1 = not open */
 	void *wall;                  /* the wall engine's own; it frees it in on_dead_thread */
 	const char *unsampled;       /* why SIGPROF does not reach it; NULL: it may */
 	uint64_t unsampled_head;     /* what its handler had counted when that was found */

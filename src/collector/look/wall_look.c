@@ -92,12 +92,8 @@ static int wall_look_open_file(const struct wall *w, const struct wall_thread *t
 	char path[64];
 	int fd;
 
-	if (t->watched->task_fd >= 0) {
-		fd = openat(t->watched->task_fd, name, O_RDONLY | O_CLOEXEC);
-	} else {
-		snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
-		fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	}
+	snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
+	fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -253,11 +252,6 @@ int collector_root_fd(const struct collector *c)
 	return c->watch.root_event;
 }
 
-void collector_stop(struct collector *c)
-{
-	watch_order(&c->watch, WATCH_STOP);
-}
-
 int collector_warning(struct collector *c, char *out, size_t room)
 {
 	struct warnings *w = &c->warnings;
@@ -301,7 +295,7 @@ static void end_outside(struct collector *c)
 static void join_threads(struct collector *c)
 {
 	if (c->watching) {
-		watch_order(&c->watch, WATCH_FINISH);
+		watch_finish(&c->watch);
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}

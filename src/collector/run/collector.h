@@ -86,9 +86,6 @@ void collector_root_ended(struct collector *c, int status);
 /* A descriptor that becomes readable when the root has said that it exits, or has ended. */
 int collector_root_fd(const struct collector *c);
 
-/* Engines stop and nobody joins any more; samples that were taken are still drained. */
-void collector_stop(struct collector *c);
-
 /* The next warning of what was not done as asked: 1 and its text; 0: none now. From any thread. */
 int collector_warning(struct collector *c, char *out, size_t room);
 

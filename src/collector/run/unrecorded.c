@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "collector/process/carrier.h"
-#include "collector/process/process.h"
 #include "collector/run/program.h"
+#include "proc/proc_text.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>

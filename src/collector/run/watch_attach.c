@@ -195,8 +195,6 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 	if (!w->waiting_ns)
 		return INT32_MAX;
 	check_exec(w, now_ns, CHECK_NS);
-	if (w->stopped)
-		return INT32_MAX;
 	for (struct session *s = w->first; s; s = s->next)
 		if (waits_for_order(s) &&
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))

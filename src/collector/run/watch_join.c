@@ -104,7 +104,7 @@ static int is_welcome(const struct watch *w, pid_t pid)
 {
 	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
 
-	return !w->stopped && (!w->no_children || pid == root);
+	return !w->no_children || pid == root;
 }
 
 static uint64_t random_id(void)
@@ -249,7 +249,7 @@ static void welcome_attached(struct watch *w, int fd, pid_t pid)
 		.tables_bytes = w->tables->bytes,
 	};
 
-	if (!s || !s->attached || w->stopped)
+	if (!s || !s->attached)
 		rendezvous_answer(fd, -ECANCELED, NULL);
 	else
 		rendezvous_answer(fd, 0, &gift);

@@ -148,8 +148,6 @@ void watch_set(struct watch *w, const struct guest *guest)
 		watch_set_refuse(&a, rc, "the question is malformed");
 	else if (!rendezvous_trusts(&w->rendezvous, guest->user))
 		watch_set_refuse(&a, -EPERM, "the recording is another user's");
-	else if (w->stopped)
-		watch_set_refuse(&a, -ECANCELED, "the recording is over");
 	else if (question.pid && !watch_session_of(w, question.pid))
 		watch_set_refuse(&a, -ESRCH, "process %d is not in this recording",
 				 (int)question.pid);

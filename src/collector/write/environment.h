@@ -22,11 +22,6 @@
 #define ENVIRONMENT_VALUE_MAX 4096 /* bytes; longer ones are cut, with "..." behind */
 #define ENVIRONMENT_COUNT_MAX 2048
 
-extern const char *const environment_words[]; /* NULL ends them */
-
-/* Does the name of a variable, or of what is set within one, speak of a secret? */
-int environment_is_secret(const char *name, size_t bytes);
-
 /* @value as it may be shown, NUL-terminated, to be freed; NULL: out of memory. */
 char *environment_shown(const char *name, size_t name_bytes, const char *value, size_t bytes);
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Why there is no hrtimer; NULL = there is. */
 static const char *why_ticks(const struct process_clock *c)

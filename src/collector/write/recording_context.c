@@ -90,7 +90,7 @@ static int knows_all(const struct process *p, const struct context_key *key)
 	return 1;
 }
 
-void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key)
+static void learn_context(struct recording *r, struct process *p, const struct context_key *key)
 {
 	if (key->coroutine)
 		coroutine_column_find(&r->tags);
@@ -121,7 +121,7 @@ void recording_put_span(struct recording *r, struct process *p, const struct pro
 void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
 {
 	if (key)
-		recording_learn_context(r, p, key);
+		learn_context(r, p, key);
 	if (r->tags.count == r->columns)
 		return;
 	if (key)

@@ -10,7 +10,6 @@
 
 #include "base/recording.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,8 +11,6 @@
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
 
-#include <errno.h>
-
 uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes)
 {
 	int64_t number = bytes ? label_sets_put(r->labels, labels, bytes) : 0;

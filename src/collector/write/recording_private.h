@@ -128,7 +128,6 @@ struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count
 struct weft_jfr_string recording_hex_id(char room[16], uint64_t id); /* null when it is 0 */
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
 			    struct context_texts *texts, struct weft_jfr_value *v);
-void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);
 void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
 			const struct stretch *s);
 

@@ -7,7 +7,6 @@
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/walk/walking.h"
 
 #include <errno.h>

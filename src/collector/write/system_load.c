@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 void system_load_begin(struct system_load *l, const char *root, uint32_t processors,

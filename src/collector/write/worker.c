@@ -7,7 +7,6 @@
 #include "collector/session/session_events.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
