@@ -117,7 +117,7 @@ static void empty(struct watched_child *c)
 
 static void end(struct watched_child *c)
 {
-	wall_free(c->wall, c->threads, clock_mono_ns());
+	wall_free(c->wall, clock_mono_ns());
 	c->wall = NULL;
 	threads_free(c->threads);
 	kill(c->pid, SIGKILL);

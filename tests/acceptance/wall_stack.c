@@ -129,7 +129,7 @@ static void watch(struct seen *s, uint64_t ns)
 
 static void end(struct seen *s)
 {
-	wall_free(s->wall, s->threads, clock_mono_ns());
+	wall_free(s->wall, clock_mono_ns());
 	s->wall = NULL;
 	threads_free(s->threads);
 	take(s);

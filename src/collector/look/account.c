@@ -108,24 +108,6 @@ static void account_take_name(const struct account *a, struct watched_thread *t)
 		memcpy(t->name, stat.name, sizeof(t->name));
 }
 
-static const struct weft_slot *account_slot_of(const struct account *a,
-					       const struct watched_thread *t)
-{
-	const struct process *p = a->process;
-
-	return t->slot < p->layout.slot_count && p->base
-		       ? weft_session_slot(p->base, &p->layout, t->slot)
-		       : NULL;
-}
-
-static uint64_t account_attempted(const struct account *a, const struct watched_thread *t)
-{
-	const struct weft_slot *slot = account_slot_of(a, t);
-
-	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
-		    : 0;
-}
-
 /* The slot of a thread that we saw claim it counts from 0 on; that of an earlier one does not. */
 static void account_meet(const struct account *a, struct watched_thread *t)
 {
@@ -135,18 +117,9 @@ static void account_meet(const struct account *a, struct watched_thread *t)
 		return;
 	k->met = 1;
 	k->from_ns = account_is_older(a, t) ? k->cpu_ns : 0;
-	k->head = account_is_older(a, t) && a->process->cpu_before_ns ? account_attempted(a, t) : 0;
-}
-
-static int account_samples_are_wanted(const struct account *a)
-{
-	const struct weft_session_header *h = a->process->base;
-
-	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
-	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
-	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
-	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
-		__atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE));
+	k->head = account_is_older(a, t) && a->process->cpu_before_ns
+			  ? watched_attempted(a->process, t)
+			  : 0;
 }
 
 static const char *why_slotless(const struct account *a, const struct thread_masks *masks)
@@ -165,7 +138,7 @@ static const char *why_slotless(const struct account *a, const struct thread_mas
 
 static const char *account_why(const struct account *a, const struct watched_thread *t)
 {
-	const struct weft_slot *slot = account_slot_of(a, t);
+	const struct weft_slot *slot = watched_slot(a->process, t);
 	struct thread_masks masks;
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
@@ -187,12 +160,12 @@ static void mark_unsampled(const struct account *a, struct watched_thread *t)
 	uint64_t period_ns = __atomic_load_n(
 		&((struct weft_session_header *)a->process->base)->period_ns, __ATOMIC_RELAXED);
 	uint64_t used_ns = t->account.cpu_ns - t->account.from_ns;
-	t->account.is_sampled |= account_attempted(a, t) != t->account.head;
+	t->account.is_sampled |= watched_attempted(a->process, t) != t->account.head;
 	if (t->account.is_sampled || t->unsampled || used_ns < UNSAMPLED_MIN_NS ||
 	    used_ns / UNSAMPLED_PERIODS < period_ns)
 		return;
 	t->unsampled = account_why(a, t);
-	t->unsampled_head = account_attempted(a, t);
+	t->unsampled_head = watched_attempted(a->process, t);
 }
 
 static void account_set_pause(const struct account *a, struct watched_thread *t, int has_run,
@@ -218,14 +191,14 @@ static void read_one(struct account *a, struct watched_thread *t, uint64_t now_n
 	account_set_pause(a, t, cpu_ns != k->cpu_ns, now_ns);
 	k->process_ns = process_ns;
 	k->read_ns = now_ns;
-	k->read_head = account_attempted(a, t);
+	k->read_head = watched_attempted(a->process, t);
 	if (cpu_ns > k->cpu_ns)
 		k->cpu_ns = cpu_ns;
 	account_meet(a, t);
 	account_take_name(a, t);
 	if (t->unsampled && k->read_head != t->unsampled_head)
 		t->unsampled = NULL;
-	if (account_samples_are_wanted(a))
+	if (threads_are_sampled(a->process))
 		mark_unsampled(a, t);
 	if (k->cpu_ns != k->told_ns)
 		account_tell(a, t, 0);
@@ -254,7 +227,7 @@ static int is_worth_it(const struct account *a, const struct watched_thread *t, 
 	const struct thread_account *k = &t->account;
 	uint64_t age_ns = now_ns - k->read_ns;
 
-	return !k->met || account_attempted(a, t) != k->read_head ||
+	return !k->met || watched_attempted(a->process, t) != k->read_head ||
 	       age_ns > (k->pause_ns > PAUSE_SLOT_NS ? k->pause_ns / 2 : FRESH_NS);
 }
 

@@ -51,11 +51,6 @@ void lockstep_free(struct lockstep *l)
 	free(l);
 }
 
-uint64_t lockstep_looks(const struct lockstep *l)
-{
-	return l->looks;
-}
-
 /* ---- instants */
 
 static void forget_instants(struct lockstep *l, uint64_t number)
@@ -259,8 +254,7 @@ void lockstep_judge(const struct lockstep *l, size_t others, struct lockstep_ver
 	const struct entry *worst = NULL;
 	size_t tests = 0;
 
-	memset(out, 0, sizeof(*out));
-	out->chance = 1;
+	*out = (struct lockstep_verdict){.looks = l->looks, .chance = 1};
 	for (size_t i = 0; i < l->count && error < 1; i++) {
 		double z;
 

@@ -52,6 +52,7 @@ struct lockstep_key {
 };
 
 struct lockstep_verdict {
+	uint64_t looks;   /* that were added */
 	int is_known;     /* there were enough to judge by */
 	int is_misjudged; /* the rest is of the one whose share is least likely to be right */
 	struct lockstep_key key;
@@ -74,7 +75,5 @@ void lockstep_add_gap(struct lockstep *l, uint64_t look_ns); /* a look took so l
 /* @others: how many more processes are judged beside this one. Its texts live as long as @l does,
  * and until something is added. */
 void lockstep_judge(const struct lockstep *l, size_t others, struct lockstep_verdict *out);
-
-uint64_t lockstep_looks(const struct lockstep *l); /* how many were added */
 
 #endif

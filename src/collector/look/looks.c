@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/hash.h"
 #include "base/session_layout.h"
 #include "collector/look/wall_private.h"
 #include "collector/process/clock.h"
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <weft/publish.h>
 
@@ -75,8 +73,7 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	if (sched_getaffinity(0, sizeof(l->cpus), &l->cpus))
 		CPU_ZERO(&l->cpus);
 	l->at = calloc(p->layout.slot_count, sizeof(*l->at));
-	if (getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK) != sizeof(l->random))
-		l->random = l->begun_ns;
+	l->random = wall_random_seed();
 	if (!l->at) {
 		free(l);
 		return NULL;
@@ -108,13 +105,6 @@ void looks_free(struct looks *l)
 	free(l);
 }
 
-/* Uniform on [0, 1). */
-static double random_part(struct looks *l)
-{
-	l->random += UINT64_C(0x9E3779B97F4A7C15);
-	return (double)(hash_mix(l->random) >> 11) * 0x1p-53;
-}
-
 static void set_gap(struct looks *l)
 {
 	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
@@ -127,7 +117,7 @@ static void set_gap(struct looks *l)
 static uint64_t next_ns(struct looks *l, uint64_t from_ns)
 {
 	set_gap(l);
-	return from_ns + (uint64_t)((0.5 + random_part(l)) * (double)l->gap_ns);
+	return from_ns + (uint64_t)((0.5 + wall_random(&l->random)) * (double)l->gap_ns);
 }
 
 /* A look that was interrupted is no measure of their cost. */
@@ -183,15 +173,6 @@ static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slot)
 {
 	return weft_session_slot(l->process->base, &l->process->layout, slot);
-}
-
-static int is_live(const struct looks *l, const struct looked *t)
-{
-	const struct process *p = l->process;
-	uint64_t word = __atomic_load_n(&weft_session_states(p->base, &p->layout)[t->slot],
-					__ATOMIC_ACQUIRE);
-
-	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == t->generation;
 }
 
 static struct looked *looks_add_thread(struct looks *l, const struct watched_thread *w,
@@ -353,28 +334,21 @@ static void count_runs(struct looks *l, struct looked *t, const struct wall_runs
 	t->cpu_ns = now->cpu_ns;
 }
 
-static int shows_ids(const struct looks *l)
-{
-	const struct weft_session_header *h = l->process->base;
-
-	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
-}
-
 /* Its context, if it could be read consistently. */
 static int looks_read_context(struct looks *l, const struct looked *t, struct look_word *word)
 {
 	int bytes;
 
-	if (!is_live(l, t))
+	if (!threads_slot_is_live(l->process, t->slot, t->generation))
 		return 0;
 	word->context =
 		(uint8_t)weft_context_snapshot_remote(looks_slot_of(l, t->slot), &word->snapshot);
 	bytes = wall_labels_of_slot(l->process, t->slot, t->tid, l->labels);
-	if (!is_live(l, t) || bytes < 0 || word->context == WEFT_CONTEXT_BUSY ||
-	    word->context == WEFT_CONTEXT_BAD)
+	if (!threads_slot_is_live(l->process, t->slot, t->generation) || bytes < 0 ||
+	    word->context == WEFT_CONTEXT_BUSY || word->context == WEFT_CONTEXT_BAD)
 		return 0;
 	word->label_bytes = (uint16_t)bytes;
-	if (!shows_ids(l))
+	if (!wall_shows_ids(l->process))
 		memset(&word->snapshot, 0, sizeof(word->snapshot));
 	return 1;
 }
@@ -423,7 +397,7 @@ static void looks_look_at(struct looks *l, struct looked *t, double weight, uint
 static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 {
 	size_t busy = l->busy_count, count = busy < BUSY_AT_ONCE ? busy : BUSY_AT_ONCE;
-	size_t first = (size_t)(random_part(l) * (double)busy);
+	size_t first = (size_t)(wall_random(&l->random) * (double)busy);
 
 	for (size_t i = 0; i < count; i++)
 		looks_look_at(l, &l->thread[l->busy[(first + i) % busy]],
@@ -434,7 +408,7 @@ static void looks_look_at_busy(struct looks *l, uint64_t now_ns)
 static void look_at_any(struct looks *l, uint64_t now_ns)
 {
 	struct looked *t =
-		l->count ? &l->thread[(size_t)(random_part(l) * (double)l->count)] : NULL;
+		l->count ? &l->thread[(size_t)(wall_random(&l->random) * (double)l->count)] : NULL;
 
 	if (t && !t->is_busy)
 		looks_look_at(l, t, (double)l->count, now_ns);

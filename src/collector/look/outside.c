@@ -267,7 +267,7 @@ static void flush_all(struct outside *o, uint64_t now_ns)
 {
 	for (struct watched *w = o->processes; w; w = w->next) {
 		if (w->wall)
-			wall_flush(w->wall, w->threads, now_ns);
+			wall_flush(w->wall, now_ns);
 		looks_flush(w->looks);
 		account_look_all(&w->account, w->threads, now_ns);
 	}
@@ -279,7 +279,7 @@ static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 		account_look_all(&w->account, w->threads, now_ns);
 	tell_all_unsampled(w);
 	looks_flush(w->looks);
-	wall_free(w->wall, w->threads, now_ns);
+	wall_free(w->wall, now_ns);
 	w->wall = NULL;
 }
 

@@ -8,13 +8,11 @@
 #include "proc/thread_stat.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAUSE_MIN_NS UINT64_C(90000000) /* each look, or nearly */
@@ -263,21 +261,6 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 
 /* ---- one thread at a time */
 
-static const struct weft_slot *priming_slot_of(const struct priming *p,
-					       const struct watched_thread *t)
-{
-	return t->slot == THREADS_NO_SLOT
-		       ? NULL
-		       : weft_session_slot(p->process->base, &p->process->layout, t->slot);
-}
-
-/* Its handler's count, which grows with each sample, also with a lost one. */
-static uint64_t priming_attempted(const struct weft_slot *slot)
-{
-	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
-		    : 0;
-}
-
 static int wants_timer(const struct priming *p, const struct weft_slot *slot)
 {
 	const struct weft_session_header *h = header_of(p);
@@ -348,9 +331,9 @@ static void ask_cpu(struct priming *p, struct watched_thread *t, const struct we
 /* Its CPU time is not read if samples come, or if it can have used only little. */
 static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_t now_ns)
 {
-	const struct weft_slot *slot = priming_slot_of(p, t);
+	const struct weft_slot *slot = watched_slot(p->process, t);
 	struct thread_effort *e = &t->effort;
-	uint64_t head = priming_attempted(slot);
+	uint64_t head = watched_attempted(p->process, t);
 
 	if (head != e->head) {
 		e->head = head;
@@ -365,29 +348,12 @@ static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_
 	}
 }
 
-/* A process that is attached to may not have begun: nothing runs there, or it accepts no orders. */
-static int priming_has_begun(const struct weft_session_header *h)
-{
-	return !(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
-	       __atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE);
-}
-
-static int priming_samples_are_wanted(const struct priming *p)
-{
-	const struct weft_session_header *h = header_of(p);
-
-	return __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
-	       priming_has_begun(h) &&
-	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
-	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
-}
-
 void priming_look(struct priming *p, struct threads *threads, uint64_t now_ns)
 {
 	struct watched_thread *t;
 	size_t cursor = 0;
 
-	if (!priming_samples_are_wanted(p))
+	if (!threads_are_sampled(p->process))
 		return;
 	p->waited = 0;
 	p->stranded = NULL;

@@ -69,8 +69,6 @@ struct threads *threads_new(struct process *p, const struct threads_callbacks *c
 static void threads_forget(struct threads *t, struct watched_thread *w)
 {
 	t->callbacks.on_dead_thread(t->callbacks.arg, w);
-	if (w->task_fd >= 0)
-		close(w->task_fd);
 	free(w);
 }
 
@@ -180,7 +178,6 @@ static struct watched_thread *threads_meet(struct threads *t, const struct liste
 	w->start = stat.start;
 	w->slot = THREADS_NO_SLOT;
 	w->seen_ns = now_ns;
-	w->task_fd = -1;
 	memcpy(w->name, stat.name, sizeof(w->name));
 	return w;
 }
@@ -336,6 +333,40 @@ int threads_count_changed(const struct threads *t)
 struct watched_thread *threads_next(struct threads *t, size_t *cursor)
 {
 	return *cursor < t->count ? t->thread[(*cursor)++] : NULL;
+}
+
+const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t)
+{
+	return t->slot < p->layout.slot_count && p->base
+		       ? weft_session_slot(p->base, &p->layout, t->slot)
+		       : NULL;
+}
+
+uint64_t watched_attempted(const struct process *p, const struct watched_thread *t)
+{
+	const struct weft_slot *slot = watched_slot(p, t);
+
+	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
+		    : 0;
+}
+
+int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation)
+{
+	uint64_t word =
+		__atomic_load_n(&weft_session_states(p->base, &p->layout)[slot], __ATOMIC_ACQUIRE);
+
+	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == generation;
+}
+
+int threads_are_sampled(const struct process *p)
+{
+	const struct weft_session_header *h = p->base;
+
+	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
+	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
+	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
+	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
+		__atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE));
 }
 
 /* ---- whose slot is whose */

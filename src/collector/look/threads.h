@@ -53,7 +53,6 @@ struct watched_thread {
 	uint64_t inode;              /* of its directory in /proc; changes with the thread */
 	char name[16];               /* as /proc tells it */
 	uint64_t seen_ns;            /* CLOCK_MONOTONIC of its first sight */
-	int task_fd;                 /* O_PATH of /proc/PID/task/TID; -1 = not open */
 	void *wall;                  /* the wall engine's own; it frees it in on_dead_thread */
 	const char *unsampled;       /* why SIGPROF does not reach it; NULL: it may */
 	uint64_t unsampled_head;     /* what its handler had counted when that was found */
@@ -90,6 +89,18 @@ int threads_count_changed(const struct threads *t);
 
 /* Finds each thread's slot by the session's present state (LIVE, and the tid). */
 void threads_find_slots(struct threads *t);
+
+/* The slot that was found, NULL = none; and how many samples its handler has attempted, which grows
+ * with lost ones, too. */
+const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t);
+uint64_t watched_attempted(const struct process *p, const struct watched_thread *t);
+
+/* Is that generation of the slot's threads alive? */
+int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation);
+
+/* Are CPU samples taken in the process now? Not before it has begun, which one that was attached to
+ * may never do; nor when it ends. */
+int threads_are_sampled(const struct process *p);
 
 /* Iterates; *cursor from 0; NULL at the end. */
 struct watched_thread *threads_next(struct threads *t, size_t *cursor);

@@ -402,15 +402,24 @@ void wall_meet(struct wall *w, struct threads *t, int is_look)
 	}
 }
 
-double wall_random(struct wall *w)
+uint64_t wall_random_seed(void)
 {
-	w->random += UINT64_C(0x9E3779B97F4A7C15);
-	return (double)(hash_mix(w->random) >> 11) * 0x1p-53;
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_mono_ns();
+	return seed;
+}
+
+double wall_random(uint64_t *state)
+{
+	*state += UINT64_C(0x9E3779B97F4A7C15);
+	return (double)(hash_mix(*state) >> 11) * 0x1p-53;
 }
 
 uint64_t wall_meet_gap(struct wall *w)
 {
-	return (uint64_t)(-log1p(-wall_random(w)) * (double)w->options.period_ns);
+	return (uint64_t)(-log1p(-wall_random(&w->random)) * (double)w->options.period_ns);
 }
 
 static void wall_look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
@@ -475,8 +484,7 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->options = *o;
 	w->out = out;
 	w->counts = counts;
-	if (getrandom(&w->random, sizeof(w->random), GRND_NONBLOCK) != sizeof(w->random))
-		w->random = clock_mono_ns();
+	w->random = wall_random_seed();
 	return w;
 }
 
@@ -569,9 +577,8 @@ static void wall_settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	tell_pending(w, t);
 }
 
-void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns)
+void wall_flush(struct wall *w, uint64_t now_ns)
 {
-	(void)t;
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->heap[i]->stay.is_open)
 			wall_settle(w, w->heap[i], now_ns);
@@ -599,9 +606,8 @@ static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 }
 
 /* The whole process ends, or is left. */
-void wall_free(struct wall *w, struct threads *t, uint64_t now_ns)
+void wall_free(struct wall *w, uint64_t now_ns)
 {
-	(void)t;
 	if (!w)
 		return;
 	while (w->count) {

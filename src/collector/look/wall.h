@@ -57,7 +57,7 @@ struct wall; /* of one process */
 struct wall *wall_new(struct process *p, const struct wall_options *o, struct queue *out,
 		      struct session_counts *counts);
 /* Says WALL_END for all stays; takes NULL. Before threads_free(). */
-void wall_free(struct wall *w, struct threads *t, uint64_t now_ns);
+void wall_free(struct wall *w, uint64_t now_ns);
 
 /* From the watcher's callbacks. wall_thread_new(): wall_meet() follows, with their slots found. */
 void wall_thread_new(struct wall *w, struct watched_thread *t);
@@ -82,6 +82,6 @@ uint64_t wall_meet_gap(struct wall *w);
 uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);
 
 /* Before a chunk ends: ticks that are not told yet are. */
-void wall_flush(struct wall *w, struct threads *t, uint64_t now_ns);
+void wall_flush(struct wall *w, uint64_t now_ns);
 
 #endif

@@ -80,7 +80,8 @@ static uint64_t wall_delay_take_look(struct wall *w, struct wall_thread *t, uint
 	uint64_t ticks;
 
 	owed_ns = t->delay_ns + (int64_t)(now_ns - t->wait_ns);
-	worth_ns = period_ns + owed_ns / DEBT_SHARE + (int64_t)(wall_random(w) * (double)period_ns);
+	worth_ns = period_ns + owed_ns / DEBT_SHARE +
+		   (int64_t)(wall_random(&w->random) * (double)period_ns);
 	ticks = worth_ns > 0 ? (uint64_t)(worth_ns / period_ns) : 0;
 	t->delay_ns -= (int64_t)ticks * period_ns;
 	return ticks;

@@ -92,12 +92,8 @@ static int wall_look_open_file(const struct wall *w, const struct wall_thread *t
 	char path[64];
 	int fd;
 
-	if (t->watched->task_fd >= 0) {
-		fd = openat(t->watched->task_fd, name, O_RDONLY | O_CLOEXEC);
-	} else {
-		snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
-		fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	}
+	snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
+	fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -158,16 +154,21 @@ static int is_its_program(const struct wall *w, const struct wall_stat *stat)
 	return !stat->stack_start || stat->stack_start == w->process->stack_start;
 }
 
+static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct wall_stat *out)
+{
+	char text[TEXT_BYTES];
+	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
+
+	return rc < 0 ? rc : wall_parse_stat(text, out);
+}
+
 int wall_read_state(struct wall *w, struct wall_thread *t)
 {
 	struct wall_stat stat;
-	char text[TEXT_BYTES];
 	int ours = sched_getcpu();
-	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
-	if (rc >= 0)
-		rc = wall_parse_stat(text, &stat);
-	if (rc < 0 || stat.state == 'Z' || stat.state == 'X' || !is_its_program(w, &stat)) {
+	if (wall_look_read_stat(w, t, &stat) < 0 || stat.state == 'Z' || stat.state == 'X' ||
+	    !is_its_program(w, &stat)) {
 		wall_count(w, WEFT_COUNTER_WALL_GONE, 1);
 		return 0;
 	}
@@ -182,10 +183,8 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 int wall_is_runnable(struct wall *w, struct wall_thread *t)
 {
 	struct wall_stat stat;
-	char text[TEXT_BYTES];
 
-	return wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text)) >= 0 &&
-	       wall_parse_stat(text, &stat) == 0 && stat.state == 'R';
+	return wall_look_read_stat(w, t, &stat) == 0 && stat.state == 'R';
 }
 
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
@@ -199,15 +198,10 @@ int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 
 static int slot_is_its(const struct wall *w, const struct watched_thread *t)
 {
-	const struct process *p = w->process;
-	const uint64_t *word;
+	const struct weft_slot *slot = watched_slot(w->process, t);
 
-	if (t->slot >= p->layout.slot_count || !p->base)
-		return 0;
-	word = &weft_session_states(p->base, &p->layout)[t->slot];
-	return WEFT_STATE_OF(__atomic_load_n(word, __ATOMIC_ACQUIRE)) == WEFT_SLOT_LIVE &&
-	       WEFT_GENERATION_OF(__atomic_load_n(word, __ATOMIC_ACQUIRE)) == t->generation &&
-	       weft_session_slot(p->base, &p->layout, t->slot)->thread.tid == t->inside_tid;
+	return slot && threads_slot_is_live(w->process, t->slot, t->generation) &&
+	       slot->thread.tid == t->inside_tid;
 }
 
 /* Upper end of the known stack that holds @sp; 0: none does. Whoever wrote that may lie: more
@@ -224,10 +218,9 @@ static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 	return sp >= low && sp < high ? high : 0;
 }
 
-/* With v1 off the ids are kept, and not shown (weft/publish.h). */
-static int wall_look_shows_v1(const struct wall *w)
+int wall_shows_ids(const struct process *p)
 {
-	const struct weft_session_header *h = w->process->base;
+	const struct weft_session_header *h = p->base;
 
 	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
 }
@@ -248,7 +241,7 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 		if (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) == seq)
 			break;
 	}
-	if (wall_look_shows_v1(w))
+	if (wall_shows_ids(w->process))
 		return found;
 	memset(out, 0, sizeof(*out));
 	return WEFT_CONTEXT_NONE;

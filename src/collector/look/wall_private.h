@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by wall.c and wall_look.c alone. */
+/* What wall*.c share; and what looks.c has from them: labels, texts, chance. */
 #ifndef WEFT_COLLECTOR_WALL_PRIVATE_H
 #define WEFT_COLLECTOR_WALL_PRIVATE_H
 
@@ -113,6 +113,9 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to);
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes);
 
+/* With v1 off the ids are kept, and not shown (weft/publish.h). */
+int wall_shows_ids(const struct process *p);
+
 /* --wall-filter context, or the setting select; and the setting enabled. */
 static inline int wall_wants_context(const struct wall *w)
 {
@@ -134,7 +137,8 @@ void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word 
 void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out);
 uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
 
-double wall_random(struct wall *w); /* uniform on [0, 1) */
+uint64_t wall_random_seed(void);
+double wall_random(uint64_t *state); /* uniform on [0, 1) */
 
 /* wall_delay.c: at a look whose times are in the books; before a chunk ends; and of a thread that
  * is gone. */

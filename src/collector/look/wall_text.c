@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define CALL_ARGUMENTS 6
-#define FIELD_STACK_START 28
 #define FIELD_CPU 39
 
 /* A number up to a space, a newline or the end, and what follows it; NULL: there is none. */
@@ -42,25 +41,17 @@ int wall_parse_schedstat(const char *text, struct wall_runs *out)
 	return 0;
 }
 
-/* Only the first line of status holds a text of the program's, escaped to one line. */
-static const char *line_of(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	return at ? at + strlen(name) : NULL;
-}
-
 int wall_parse_status(const char *text, struct wall_runs *out)
 {
-	const char *state = line_of(text, "\nState:\t");
-	const char *own = line_of(text, "\nvoluntary_ctxt_switches:");
-	const char *other = line_of(text, "\nnonvoluntary_ctxt_switches:");
+	const char *state = proc_line(text, "State");
+	const char *own = proc_line(text, "voluntary_ctxt_switches");
+	const char *other = proc_line(text, "nonvoluntary_ctxt_switches");
 	uint64_t a = 0, b = 0;
 
 	if (!state || !own || !other || !wall_text_take_number(own, 10, &a) ||
 	    !wall_text_take_number(other, 10, &b))
 		return -EPROTO;
-	*out = (struct wall_runs){.count = a + b, .is_running = *state == 'R'};
+	*out = (struct wall_runs){.count = a + b, .is_running = state[strspn(state, "\t")] == 'R'};
 	return 0;
 }
 
@@ -100,7 +91,7 @@ int wall_parse_stat(const char *text, struct wall_stat *out)
 	bytes = (size_t)(at - open - 1);
 	memcpy(stat.name, open + 1, bytes < sizeof(stat.name) ? bytes : sizeof(stat.name) - 1);
 	stat.state = at[2];
-	at = proc_stat_field(text, FIELD_STACK_START);
+	at = proc_stat_field(text, STAT_STACK_START);
 	if (!at || !wall_text_take_number(at, 10, &stat.stack_start))
 		return -EPROTO;
 	at = proc_stat_field(text, FIELD_CPU);

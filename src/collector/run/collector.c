@@ -4,7 +4,6 @@
 
 #include "collector/process/clock.h"
 #include "collector/run/hrtimer.h"
-#include "collector/run/warnings.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walk.h"
 #include "collector/write/recording_system.h"
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,15 @@
  * worker that is busy with something else, at a thousand samples a second. */
 #define DRAINED_BYTES ((size_t)64 << 20)
 #define WALKED_BYTES ((size_t)128 << 20)
+#define WARNINGS_MAX 64 /* that wait to be taken; more are in the file alone */
+
+/* What was not done as asked, on its way to whoever began the recording: the library prints
+ * nothing. Each is a weft.Warning in the file, too. */
+struct warnings {
+	pthread_mutex_t lock;
+	char *text[WARNINGS_MAX]; /* the oldest first */
+	size_t count;
+};
 
 struct collector {
 	struct watch watch;
@@ -56,6 +63,19 @@ int collector_stack_mode(const char *name)
 		if (strcmp(stack_mode_names[i], name) == 0)
 			return (int)i;
 	return -EINVAL;
+}
+
+/* The worker's thread has one to tell. @arg: struct warnings. */
+static void warnings_add(void *arg, const char *text)
+{
+	struct warnings *w = arg;
+	char *copy;
+
+	pthread_mutex_lock(&w->lock);
+	copy = w->count < WARNINGS_MAX ? strdup(text) : NULL;
+	if (copy)
+		w->text[w->count++] = copy;
+	pthread_mutex_unlock(&w->lock);
 }
 
 static int open_recording(struct collector *c, const struct collector_options *o)
@@ -131,7 +151,6 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 	c->worker.queue = &c->walked;
 	c->worker.period_ns = o->period_ns;
 	c->worker.wall_period_ns = o->wall.period_ns;
-	c->worker.threads = o->wall.pattern;
 	if (!c->walker.walking.modules)
 		return -ENOMEM;
 	if (o->debuginfod)
@@ -182,7 +201,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 		return -ENOMEM;
 	c->watch = (struct watch)WATCH_CLOSED;
 	c->tables.fd = c->cache.fd = -1;
-	warnings_init(&c->warnings);
+	pthread_mutex_init(&c->warnings.lock, NULL);
 	c->hrtimer = options->clock == WEFT_CLOCK_AUTO ? hrtimer_prepare() : -1;
 	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
 	rc = collector_open_parts(c, options, what);
@@ -233,14 +252,21 @@ int collector_root_fd(const struct collector *c)
 	return c->watch.root_event;
 }
 
-void collector_stop(struct collector *c)
-{
-	watch_order(&c->watch, WATCH_STOP);
-}
-
 int collector_warning(struct collector *c, char *out, size_t room)
 {
-	return warnings_take(&c->warnings, out, room);
+	struct warnings *w = &c->warnings;
+	char *first = NULL;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->count) {
+		first = w->text[0];
+		memmove(&w->text[0], &w->text[1], --w->count * sizeof(w->text[0]));
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (first)
+		snprintf(out, room, "%s", first);
+	free(first);
+	return first != NULL;
 }
 
 void collector_progress(const struct collector *c, struct collector_progress *out)
@@ -253,11 +279,6 @@ void collector_progress(const struct collector *c, struct collector_progress *ou
 	out->waiting = __atomic_load_n(&c->watch.attach_waiting, __ATOMIC_RELAXED);
 	out->attach_error = __atomic_load_n(&c->watch.attach_error, __ATOMIC_RELAXED);
 	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
-}
-
-size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
-{
-	return descendants_find(collector_socket(c), out, room);
 }
 
 /* Before BATCH_FINISH, so that what it still hands on comes first. */
@@ -274,7 +295,7 @@ static void end_outside(struct collector *c)
 static void join_threads(struct collector *c)
 {
 	if (c->watching) {
-		watch_order(&c->watch, WATCH_FINISH);
+		watch_finish(&c->watch);
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
@@ -374,7 +395,9 @@ void collector_free(struct collector *c)
 	modules_free(c->walker.walking.modules);
 	tables_close(&c->tables);
 	table_cache_close(&c->cache);
-	warnings_free(&c->warnings);
+	for (size_t i = 0; i < c->warnings.count; i++)
+		free(c->warnings.text[i]);
+	pthread_mutex_destroy(&c->warnings.lock);
 	free(c->settings_asked);
 	if (c->hrtimer >= 0)
 		close(c->hrtimer);

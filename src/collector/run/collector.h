@@ -20,7 +20,6 @@
 
 #include "collector/look/wall.h"
 #include "collector/process/process.h"
-#include "collector/run/descendants.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -87,9 +86,6 @@ void collector_root_ended(struct collector *c, int status);
 /* A descriptor that becomes readable when the root has said that it exits, or has ended. */
 int collector_root_fd(const struct collector *c);
 
-/* Engines stop and nobody joins any more; samples that were taken are still drained. */
-void collector_stop(struct collector *c);
-
 /* The next warning of what was not done as asked: 1 and its text; 0: none now. From any thread. */
 int collector_warning(struct collector *c, char *out, size_t room);
 
@@ -126,8 +122,16 @@ struct collector_result {
 };
 #define COLLECTOR_UNSAMPLED_MAX 16
 
-/* Processes that the root has started, that still run, be they recorded or not (see
- * descendants.h). Returns how many there are; fills up to @room. */
+struct collector_running {
+	pid_t pid;
+	char command[64];
+};
+/*
+ * Processes that the root has started and that still run: those whose environment names our socket.
+ * A forked child joins only when it uses CPU time, and a program that cannot be recorded never
+ * does; both are found here. Returns how many there are; fills up to @room. Slow: it reads all of
+ * /proc.
+ */
 size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room);
 
 /* Stop, take all that is left, complete the file, tell targets that wait for it, end the

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that the recorded program has started: see descendants.h. */
-#include "collector/run/descendants.h"
+/* Processes that the recorded program has started: see collector_descendants(). */
+#include "collector/run/collector.h"
 
-#include "collector/process/process.h"
-
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,13 +35,10 @@ static int descendants_is_descendant(pid_t pid, const char *socket)
 
 static void descendants_describe(pid_t pid, struct collector_running *out)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all_of(pid, "comm", &bytes);
-
 	out->pid = pid;
-	snprintf(out->command, sizeof(out->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
-		 text ? text : "?");
-	free(text);
+	if (proc_read_of(pid, "comm", out->command, sizeof(out->command)) < 0)
+		memcpy(out->command, "?", 2);
+	out->command[strcspn(out->command, "\n")] = 0;
 }
 
 struct descendants {
@@ -66,9 +59,9 @@ static int descendants_add(void *arg, pid_t pid)
 	return 0;
 }
 
-size_t descendants_find(const char *socket, struct collector_running *out, size_t room)
+size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
 {
-	struct descendants d = {socket, out, room, 0};
+	struct descendants d = {collector_socket(c), out, room, 0};
 
 	proc_each(descendants_add, &d);
 	return d.count;

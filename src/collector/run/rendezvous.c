@@ -2,8 +2,6 @@
 /* The collector's end of the rendezvous: see rendezvous.h. */
 #include "collector/run/rendezvous.h"
 
-#include "collector/run/stale.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

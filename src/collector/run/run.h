@@ -18,7 +18,6 @@
  *   unrecorded.c     children that ran unrecorded
  *   descendants.c    children that run on
  *   hrtimer.c        may perf's clock be had?
- *   warnings.c       what people are told
  */
 #ifndef WEFT_COLLECTOR_RUN_ROOM_H
 #define WEFT_COLLECTOR_RUN_ROOM_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rendezvous that are left behind: see stale.h. */
-#include "collector/run/stale.h"
+/* Rendezvous that killed collectors have left behind: see stale_remove() in rendezvous.h. */
+#include "collector/run/rendezvous.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,12 +4,11 @@
 
 #include "base/map.h"
 #include "collector/process/carrier.h"
-#include "collector/process/process.h"
 #include "collector/run/program.h"
+#include "proc/proc_text.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,44 +23,35 @@ struct seen_key {
 	uint64_t pid, device, inode;
 };
 
-static const char *reason(enum program_verdict verdict)
-{
-	static const char *const reasons[] = {
-		[PROGRAM_STATIC] = "statically linked",
-		[PROGRAM_SETUID] = "setuid or setgid",
-		[PROGRAM_CAPABLE] = "file capabilities",
-		[PROGRAM_32_BIT] = "a 32-bit program",
-		[PROGRAM_MACHINE] = "a program for another machine",
-		[PROGRAM_ASAN] = "needs libasan.so first",
-		[PROGRAM_UNREADABLE] = NULL,
-	};
-
-	return (size_t)verdict < sizeof(reasons) / sizeof(reasons[0]) ? reasons[verdict] : NULL;
-}
+static const char *const unrecorded_reasons[PROGRAM_UNREADABLE + 1] = {
+	[PROGRAM_STATIC] = "statically linked",
+	[PROGRAM_SETUID] = "setuid or setgid",
+	[PROGRAM_CAPABLE] = "file capabilities",
+	[PROGRAM_32_BIT] = "a 32-bit program",
+	[PROGRAM_MACHINE] = "a program for another machine",
+	[PROGRAM_ASAN] = "needs libasan.so first",
+};
 
 static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 {
 	struct unrecorded_program *p;
-	char path[32];
-	size_t bytes = 0;
-	char *text;
 
 	if (u->count++ >= UNRECORDED_MAX)
 		return;
 	p = &u->program[u->count - 1];
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	text = proc_read_all(AT_FDCWD, path, &bytes);
 	p->pid = pid;
 	p->why = why;
-	snprintf(p->command, sizeof(p->command), "%.*s", text ? (int)strcspn(text, "\n") : 1,
-		 text ? text : "?");
-	free(text);
+	if (proc_read_of(pid, "comm", p->command, sizeof(p->command)) < 0)
+		memcpy(p->command, "?", 2);
+	p->command[strcspn(p->command, "\n")] = 0;
 }
 
-static int unrecorded_key_of(struct seen_key *key, pid_t pid, const char *path)
+static int unrecorded_key_of(struct seen_key *key, pid_t pid)
 {
+	char path[32];
 	struct stat st;
 
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (stat(path, &st))
 		return 0;
 	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino};
@@ -100,14 +90,12 @@ static int has_used(pid_t pid, uint64_t least_ns)
 /* Is a program recorded that can be? 1 when the answer is final; @why is set when it is not. */
 static int look_inside(pid_t pid, const char **why)
 {
-	char path[32];
 	struct carrier c;
 	size_t bytes = 0;
 	char *maps;
 	int rc;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = proc_read_all(AT_FDCWD, path, &bytes);
+	maps = proc_read_all_of(pid, "maps", &bytes);
 	if (maps && is_loaded_without(maps))
 		*why = "begun without LD_PRELOAD";
 	free(maps);
@@ -133,10 +121,10 @@ static void unrecorded_look_at(struct unrecorded *u, pid_t pid)
 	int settled = 1;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (!unrecorded_key_of(&key, pid, path) || unrecorded_is_settled(u, &key) ||
+	if (!unrecorded_key_of(&key, pid) || unrecorded_is_settled(u, &key) ||
 	    program_look(path, &verdict, subject))
 		return;
-	why = reason(verdict);
+	why = unrecorded_reasons[verdict];
 	if (verdict == PROGRAM_FINE)
 		settled = look_inside(pid, &why);
 	if (settled)
@@ -148,10 +136,8 @@ static void unrecorded_look_at(struct unrecorded *u, pid_t pid)
 static void note_earlier(struct unrecorded *u, pid_t pid)
 {
 	struct seen_key key;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (!unrecorded_key_of(&key, pid, path) || unrecorded_is_settled(u, &key))
+	if (!unrecorded_key_of(&key, pid) || unrecorded_is_settled(u, &key))
 		return;
 	unrecorded_settle(u, &key);
 	unrecorded_note(u, pid, "began before the recording");
@@ -161,14 +147,13 @@ typedef void look_fn(struct unrecorded *u, pid_t pid);
 
 static void look_below(struct unrecorded *u, pid_t pid, int depth, look_fn *look)
 {
-	char path[48];
+	char name[32], *text, *at, *end;
 	size_t bytes = 0;
-	char *text, *at, *end;
 
 	if (depth == DEPTH_MAX)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	text = proc_read_all(AT_FDCWD, path, &bytes);
+	snprintf(name, sizeof(name), "task/%d/children", (int)pid);
+	text = proc_read_all_of(pid, name, &bytes);
 	for (at = text; at && *at; at = end) {
 		pid_t child = (pid_t)strtol(at, &end, 10);
 
@@ -195,14 +180,11 @@ void unrecorded_look_below(struct unrecorded *u, pid_t root)
 
 void unrecorded_begin(struct unrecorded *u, const pid_t *pids, size_t count)
 {
-	char path[32];
 	struct seen_key key;
 
-	for (size_t i = 0; i < count; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", (int)pids[i]);
-		if (unrecorded_key_of(&key, pids[i], path))
+	for (size_t i = 0; i < count; i++)
+		if (unrecorded_key_of(&key, pids[i]))
 			unrecorded_settle(u, &key);
-	}
 	for (size_t i = 0; i < count; i++)
 		look_below(u, pids[i], 0, note_earlier);
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -70,7 +69,7 @@ static uint32_t watch_copy_limit(uint32_t ring_bytes)
 	return quarter < WEFT_STACK_COPY_MAX ? quarter : WEFT_STACK_COPY_MAX;
 }
 
-static int watch_add_fd(const struct watch *w, int fd)
+int watch_add_fd(const struct watch *w, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -115,9 +114,9 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
 	w->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	w->order_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	w->finish_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	w->root_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->poll_fd < 0 || w->order_fd < 0 || w->root_event < 0)
+	if (w->poll_fd < 0 || w->finish_fd < 0 || w->root_event < 0)
 		return -errno;
 	if (watch_attach_user(o) != geteuid())
 		rc = rendezvous_open_for(&w->rendezvous, watch_attach_user(o));
@@ -125,7 +124,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		rc = rendezvous_open(&w->rendezvous, o->socket);
 	if (rc == 0)
 		rc = watch_add_fd(w, w->rendezvous.fd);
-	return rc ? rc : watch_add_fd(w, w->order_fd);
+	return rc ? rc : watch_add_fd(w, w->finish_fd);
 }
 
 void watch_close(struct watch *w)
@@ -137,19 +136,19 @@ void watch_close(struct watch *w)
 		close(w->guest[i].fd);
 	if (w->poll_fd >= 0)
 		close(w->poll_fd);
-	if (w->order_fd >= 0)
-		close(w->order_fd);
+	if (w->finish_fd >= 0)
+		close(w->finish_fd);
 	if (w->root_event >= 0)
 		close(w->root_event);
 }
 
-void watch_order(struct watch *w, enum watch_order order)
+void watch_finish(struct watch *w)
 {
 	uint64_t one = 1;
 
-	__atomic_store_n(&w->order, order, __ATOMIC_RELEASE);
-	if (write(w->order_fd, &one, sizeof(one)) < 0)
-		abort(); /* an eventfd of ours that counts to 2: cannot fail */
+	__atomic_store_n(&w->finishing, 1, __ATOMIC_RELEASE);
+	if (write(w->finish_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd of ours that counts to 1: cannot fail */
 }
 
 static void tell_root_event(const struct watch *w)
@@ -178,6 +177,15 @@ static void push_counts(const struct watch *w, enum batch_kind kind, struct sess
 	b->end = end;
 	b->time_ns = clock_mono_ns();
 	outside_pass(w->outside, b);
+}
+
+struct session *watch_session_of(const struct watch *w, pid_t pid)
+{
+	struct session *s = w->first;
+
+	while (s && s->pid != pid)
+		s = s->next;
+	return s;
 }
 
 static void unlink_session(struct watch *w, const struct session *s)
@@ -218,15 +226,9 @@ static struct session *session_of_pidfd(const struct watch *w, int fd)
 static void watch_handle_fd(struct watch *w, int fd)
 {
 	struct session *s;
-	uint64_t count;
 
 	if (fd == w->rendezvous.fd) {
 		watch_accept(w);
-		return;
-	}
-	if (fd == w->order_fd) {
-		if (read(fd, &count, sizeof(count)) < 0)
-			return;
 		return;
 	}
 	for (size_t i = 0; i < w->guests; i++) {
@@ -358,9 +360,6 @@ static void drain_all(struct watch *w)
 
 static void stop_all(struct watch *w)
 {
-	if (w->stopped)
-		return;
-	w->stopped = 1;
 	for (struct session *s = w->first; s; s = s->next)
 		session_stop(s);
 	watch_attach_stop(w);
@@ -408,18 +407,13 @@ void *watch_run(void *arg)
 	struct watch *w = arg;
 	struct epoll_event event[EVENTS_MAX];
 
-	for (;;) {
-		uint32_t order = __atomic_load_n(&w->order, __ATOMIC_ACQUIRE);
-		int n, soon_ms = watch_attach_tick(w, clock_mono_ns());
+	while (!__atomic_load_n(&w->finishing, __ATOMIC_ACQUIRE)) {
+		int soon_ms = watch_attach_tick(w, clock_mono_ns());
+		int n = epoll_wait(w->poll_fd, event, EVENTS_MAX,
+				   !w->first               ? 1000
+				   : soon_ms < w->pause_ms ? soon_ms
+							   : w->pause_ms);
 
-		if (order == WATCH_FINISH)
-			break;
-		if (order == WATCH_STOP)
-			stop_all(w);
-		n = epoll_wait(w->poll_fd, event, EVENTS_MAX,
-			       !w->first               ? 1000
-			       : soon_ms < w->pause_ms ? soon_ms
-						       : w->pause_ms);
 		for (int i = 0; i < n; i++)
 			watch_handle_fd(w, event[i].data.fd);
 		drain_all(w);

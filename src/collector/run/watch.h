@@ -27,12 +27,6 @@ struct guest {
 	uint64_t since_ns;
 };
 
-enum watch_order {
-	WATCH_NONE = 0,
-	WATCH_STOP,   /* engines stop, nobody else joins */
-	WATCH_FINISH, /* and all sessions are closed, the thread ends */
-};
-
 struct watch {
 	struct queue *queue;
 	struct worker *worker;
@@ -47,18 +41,18 @@ struct watch {
 	struct guest guest[WATCH_GUESTS_MAX];
 	size_t guests;
 	int poll_fd;    /* epoll */
-	int order_fd;   /* eventfd: an order was given */
+	int finish_fd;  /* eventfd: the recording is to end */
 	int root_event; /* eventfd: see collector_root_fd() */
 	pid_t root;     /* atomic; 0 = not known */
-	uint32_t order; /* atomic: enum watch_order */
-	int stopped, no_children;
+	int finishing;  /* atomic */
+	int no_children;
 	int max_pause_ms, pause_ms;
 	uint32_t largest,
 		largest_before; /* largest record of late, and of the time before, bytes */
 	uint64_t largest_ns;    /* when largest_before was set */
 	uint64_t events_ns;     /* when events were last drained; 0 = never */
 	uint64_t shared_ns;     /* when the budget of timers was shared */
-	uint64_t chunk_ns, chunk_start_ns, counted_ns;
+	uint64_t chunk_ns, chunk_start_ns;
 	uint64_t joined_ns;          /* when the newest process did */
 	uint32_t processes, running; /* atomic */
 	uint64_t waiting_ns;         /* when processes were attached to; 0 = none were */
@@ -77,14 +71,15 @@ struct watch {
 
 #define WATCH_CLOSED                                                                               \
 	{                                                                                          \
-		.rendezvous.fd = -1, .poll_fd = -1, .order_fd = -1, .root_event = -1               \
+		.rendezvous.fd = -1, .poll_fd = -1, .finish_fd = -1, .root_event = -1              \
 	}
 
 int watch_open(struct watch *w, struct queue *queue, struct worker *worker, struct outside *outside,
 	       const struct tables *tables, const struct collector_options *options);
 void watch_close(struct watch *w);
-void *watch_run(void *arg);                                /* thread function; @arg: struct watch */
-void watch_order(struct watch *w, enum watch_order order); /* from any thread */
+void *watch_run(void *arg); /* thread function; @arg: struct watch */
+/* From any thread: engines stop, all sessions are closed, the thread ends. */
+void watch_finish(struct watch *w);
 void watch_tell_done(struct watch *w); /* the file is complete: programs that wait for it may end */
 
 /* In watch_join.c: a connection has come, or a guest has asked. */
@@ -104,9 +99,11 @@ void watch_attach_all(struct watch *w, const struct collector_options *o);
 uid_t watch_attach_user(const struct collector_options *o);
 int watch_attach_tick(struct watch *w, uint64_t now_ns); /* ms, when to come again */
 void watch_attach_stop(struct watch *w);
-struct session *watch_attached(const struct watch *w, pid_t pid); /* or NULL */
 
-/* In watch.c. The parts of the budget of CPU timers; @joining may be NULL. */
+/* In watch.c. What becomes readable wakes the thread: 0 or -errno; the newest session of a pid, or
+ * NULL; the parts of the budget of CPU timers, @joining may be NULL. */
+int watch_add_fd(const struct watch *w, int fd);
+struct session *watch_session_of(const struct watch *w, pid_t pid);
 void watch_share_budget(struct watch *w, struct session *joining);
 
 /* A process is over, by one of RECORDING_END_...; frees @s. */

@@ -186,8 +186,6 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 	if (!w->waiting_ns)
 		return INT32_MAX;
 	check_exec(w, now_ns, CHECK_NS);
-	if (w->stopped)
-		return INT32_MAX;
 	for (struct session *s = w->first; s; s = s->next)
 		if (waits_for_order(s) &&
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
@@ -227,14 +225,4 @@ void watch_attach_stop(struct watch *w)
 			nanosleep(&pause, NULL);
 		now_ns = clock_mono_ns();
 	}
-}
-
-/* ---- the question of the thread that carries the order out */
-
-struct session *watch_attached(const struct watch *w, pid_t pid)
-{
-	for (struct session *s = w->first; s; s = s->next)
-		if (s->attached && s->pid == pid)
-			return s;
-	return NULL;
 }

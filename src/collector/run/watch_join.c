@@ -53,24 +53,10 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-static struct session *watch_join_session_of(const struct watch *w, pid_t pid)
-{
-	struct session *s = w->first;
-
-	while (s && s->pid != pid)
-		s = s->next;
-	return s;
-}
-
-static int watch_join_has_session(const struct watch *w, pid_t pid)
-{
-	return watch_join_session_of(w, pid) != NULL;
-}
-
 static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid)
 {
 	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
-		if (pid == root || watch_join_has_session(w, pid))
+		if (pid == root || watch_session_of(w, pid))
 			return 1;
 		pid = parent_of(pid);
 	}
@@ -90,7 +76,6 @@ static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
 void watch_accept(struct watch *w)
 {
 	for (;;) {
-		struct epoll_event event = {.events = EPOLLIN};
 		struct ucred peer;
 		int fd = rendezvous_accept(&w->rendezvous, &peer);
 
@@ -104,8 +89,7 @@ void watch_accept(struct watch *w)
 		}
 		if (w->guests == WATCH_GUESTS_MAX)
 			drop_guest(w, 0);
-		event.data.fd = fd;
-		epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, fd, &event);
+		watch_add_fd(w, fd);
 		w->guest[w->guests++] = (struct guest){fd, peer.pid, peer.uid, clock_mono_ns()};
 	}
 }
@@ -121,7 +105,7 @@ static int is_welcome(const struct watch *w, pid_t pid)
 {
 	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
 
-	return !w->stopped && (!w->no_children || pid == root);
+	return !w->no_children || pid == root;
 }
 
 static uint64_t random_id(void)
@@ -187,7 +171,7 @@ static void tell_of_second_runtime(struct watch *w, const struct session *s)
 /* Ends the session that a pid has already. 0: that session goes on, and the question is refused. */
 static int end_older(struct watch *w, pid_t pid)
 {
-	struct session *s = watch_join_session_of(w, pid);
+	struct session *s = watch_session_of(w, pid);
 
 	if (!s)
 		return 1;
@@ -201,13 +185,8 @@ static int end_older(struct watch *w, pid_t pid)
 
 int watch_session_death(const struct watch *w, struct session *s)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-
 	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-	if (s->pidfd < 0)
-		return -errno;
-	event.data.fd = s->pidfd;
-	return epoll_ctl(w->poll_fd, EPOLL_CTL_ADD, s->pidfd, &event) ? -errno : 0;
+	return s->pidfd < 0 ? -errno : watch_add_fd(w, s->pidfd);
 }
 
 static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hello,
@@ -265,14 +244,14 @@ static int watch_join_give_session(const struct watch *w, int fd, const struct s
 /* A process that is attached to has its session, and asks for the unwind tables alone. */
 static void welcome_attached(struct watch *w, int fd, pid_t pid)
 {
-	const struct session *s = watch_attached(w, pid);
+	const struct session *s = watch_session_of(w, pid);
 	struct rendezvous_gift gift = {
 		.memfd = -1,
 		.tables_fd = w->tables->fd,
 		.tables_bytes = w->tables->bytes,
 	};
 
-	if (!s || w->stopped)
+	if (!s || !s->attached)
 		rendezvous_answer(fd, -ECANCELED, NULL);
 	else
 		rendezvous_answer(fd, 0, &gift);

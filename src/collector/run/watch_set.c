@@ -101,9 +101,9 @@ static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 /* The worker applies the lines to the types that it writes itself; they are in the answer. */
 static void tell_recording(struct watch *w, struct answer *a, const char *text, size_t bytes)
 {
-	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT};
 	struct settings_line line;
 	struct batch *b = batch_new(BATCH_SETTINGS, NULL, bytes);
+	const char *name;
 	uint64_t seen = 0;
 	size_t at = 0;
 
@@ -112,10 +112,7 @@ static void tell_recording(struct watch *w, struct answer *a, const char *text, 
 	memcpy(b->data, text, bytes);
 	queue_push(w->queue, b);
 	while (settings_line_next(text, bytes, &at, &line) > 0) {
-		for (size_t i = 0; i < SYSTEM_EVENT_COUNT + 2; i++) {
-			const char *name = i < SYSTEM_EVENT_COUNT ? system_events[i].type.name
-								  : others[i - SYSTEM_EVENT_COUNT];
-
+		for (size_t i = 0; (name = recording_set_type(i)); i++) {
 			if (seen >> i & 1 || !weft_setting_glob(line.glob, line.glob_bytes, name))
 				continue;
 			seen |= UINT64_C(1) << i;
@@ -140,14 +137,6 @@ static void watch_set_apply(struct watch *w, struct answer *a, pid_t pid, const 
 		tell_recording(w, a, text, bytes);
 }
 
-static int watch_set_is_recorded(const struct watch *w, pid_t pid)
-{
-	for (const struct session *s = w->first; s; s = s->next)
-		if (s->pid == pid)
-			return 1;
-	return 0;
-}
-
 void watch_set(struct watch *w, const struct guest *guest)
 {
 	struct answer a = {.status = 0};
@@ -159,9 +148,7 @@ void watch_set(struct watch *w, const struct guest *guest)
 		watch_set_refuse(&a, rc, "the question is malformed");
 	else if (!rendezvous_trusts(&w->rendezvous, guest->user))
 		watch_set_refuse(&a, -EPERM, "the recording is another user's");
-	else if (w->stopped)
-		watch_set_refuse(&a, -ECANCELED, "the recording is over");
-	else if (question.pid && !watch_set_is_recorded(w, question.pid))
+	else if (question.pid && !watch_session_of(w, question.pid))
 		watch_set_refuse(&a, -ESRCH, "process %d is not in this recording",
 				 (int)question.pid);
 	else if (watch_set_check(&a, text, question.text_bytes) == 0)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const environment_words[] = {
+static const char *const environment_words[] = {
 	"PASS",    "PWD",    "SECRET",    "TOKEN",     "KEY",    "CREDENTIAL", "AUTH",
 	"PRIVATE", "COOKIE", "SIGNATURE", "SESSIONID", "BEARER", "SALT",       NULL,
 };
@@ -37,7 +37,8 @@ static int environment_is_directory(const char *name, size_t bytes)
 	       (bytes == 6 && memcmp(name, "OLDPWD", 6) == 0);
 }
 
-int environment_is_secret(const char *name, size_t bytes)
+/* Does the name of a variable, or of what is set within one, speak of a secret? */
+static int environment_is_secret(const char *name, size_t bytes)
 {
 	if (environment_is_directory(name, bytes))
 		return 0;

@@ -22,16 +22,11 @@
 #define ENVIRONMENT_VALUE_MAX 4096 /* bytes; longer ones are cut, with "..." behind */
 #define ENVIRONMENT_COUNT_MAX 2048
 
-extern const char *const environment_words[]; /* NULL ends them */
-
-/* Does the name of a variable, or of what is set within one, speak of a secret? */
-int environment_is_secret(const char *name, size_t bytes);
-
 /* @value as it may be shown, NUL-terminated, to be freed; NULL: out of memory. */
 char *environment_shown(const char *name, size_t name_bytes, const char *value, size_t bytes);
 
-/* Each NAME=value of a text as /proc/PID/environ, NUL after each, as it may be shown; what is none
- * is passed over. */
+/* Calls @take with each NAME=value of the text of /proc/PID/environ, as it may be shown; entries of
+ * another form are left out. */
 void environment_each(const char *text, size_t bytes,
 		      void (*take)(void *arg, const char *name, size_t name_bytes,
 				   const char *shown),

@@ -128,8 +128,8 @@ static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *
 	return out->method != 0;
 }
 
-/* At most @max frames to @out; where there is no room for all, the innermost and the real
- * function. */
+/* At most @max frames to @out. Where there is no room for all, the outermost inlined functions are
+ * left out, never the real one. */
 static size_t naming_put_frames(struct naming *n, const struct walked_stack *walked, size_t index,
 				struct weft_jfr_frame *out, size_t max)
 {
@@ -150,34 +150,34 @@ static size_t naming_put_frames(struct naming *n, const struct walked_stack *wal
 	return count;
 }
 
-static void name_frames(struct naming *n, struct process *p, const struct walked_stack *walked,
-			size_t first, struct recording_stack *out)
+static struct recording_trace name_frames(struct naming *n, struct process *p,
+					  const struct walked_stack *walked, size_t first)
 {
+	struct recording_trace trace = {n->frame, 0, walked->truncated};
 	uint8_t hidden[WEFT_FRAMES_MAX];
 
 	own_frames_hide(walked, first, hidden);
-	out->count = 0;
-	out->truncated = walked->truncated;
 	for (size_t i = first; i < walked->frame_count; i++) {
 		const struct code *code = walked_frames(walked)[i].code;
 
 		if (hidden[i])
 			continue;
-		if (out->count == RECORDING_FRAMES_MAX) {
-			out->truncated = 1;
-			return;
+		if (trace.count == RECORDING_FRAMES_MAX) {
+			trace.truncated = 1;
+			break;
 		}
 		if (code && code != &walked_jit_code)
 			recording_module(p, code);
-		out->count += naming_put_frames(n, walked, i, out->frame + out->count,
-						RECORDING_FRAMES_MAX - out->count);
+		trace.count += naming_put_frames(n, walked, i, n->frame + trace.count,
+						 RECORDING_FRAMES_MAX - trace.count);
 	}
+	return trace;
 }
 
-void naming_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
-		  struct recording_stack *out)
+struct recording_trace naming_stack(struct naming *n, struct process *p,
+				    const struct walked_stack *walked)
 {
-	name_frames(n, p, walked, 0, out);
+	return name_frames(n, p, walked, 0);
 }
 
 static int is_wrapper(const struct walked_frame *f)
@@ -185,34 +185,34 @@ static int is_wrapper(const struct walked_frame *f)
 	return f->code && f->code->name && !strcmp(f->code->name, WAITS);
 }
 
-void naming_event_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
-			struct recording_stack *out)
+struct recording_trace naming_event_stack(struct naming *n, struct process *p,
+					  const struct walked_stack *walked)
 {
 	size_t first = 0;
 
 	while (first < walked->frame_count && is_wrapper(&walked_frames(walked)[first]))
 		first++;
-	name_frames(n, p, walked, first < walked->frame_count ? first : 0, out);
+	return name_frames(n, p, walked, first < walked->frame_count ? first : 0);
 }
 
-void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,
-		 struct recording_stack *out)
+struct recording_trace naming_site(struct naming *n, struct process *p,
+				   const struct walked_switch *placed)
 {
+	struct recording_trace trace = {n->frame, 0, 1}; /* of its callers nobody knows */
 	const struct walked_frame *f = &placed->site;
 	const struct named *named;
 
-	out->count = 0;
-	out->truncated = 1; /* of its callers nobody knows */
 	if (!f->code)
-		return;
+		return trace;
 	if (f->code == &walked_jit_code) {
-		out->count = name_jit(n->writer, &placed->jit, out->frame);
-		return;
+		trace.count = name_jit(n->writer, &placed->jit, n->frame);
+		return trace;
 	}
 	recording_module(p, f->code);
 	named = naming_name_of(n, f);
-	for (; named && out->count < named->count; out->count++)
-		out->frame[out->count] = named->frame[out->count];
+	for (; named && trace.count < named->count; trace.count++)
+		n->frame[trace.count] = named->frame[trace.count];
+	return trace;
 }
 
 int naming_init(struct naming *n)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From code addresses to the frames that people read: function, inlined functions, file and
- * line. Everything that looks into symbols and DWARF is here, and may take seconds; walking
- * (walking.h) never waits for it. Used by the worker thread.
+ * Names code addresses: function, inlined functions, file and line. This looks into symbols and
+ * DWARF, and may take seconds; walking (walking.h) never waits for it. Used by the worker thread.
  */
 #ifndef WEFT_COLLECTOR_NAMING_H
 #define WEFT_COLLECTOR_NAMING_H
@@ -14,8 +13,9 @@
 struct naming {
 	struct weft_jfr_writer *writer;
 	struct map *known; /* code, address -> the frames there */
-	/* Who says what an address is: elf_module_places(). Tests put a slow one here. */
+	/* elf_module_places(), but in tests, which need a slow one. */
 	size_t (*places)(struct elf_module *m, uint64_t address, struct elf_place *out, size_t max);
+	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* of the newest trace */
 };
 
 int naming_init(struct naming *n); /* 0 or -ENOMEM; the writer is set later */
@@ -25,18 +25,19 @@ void naming_free(struct naming *n);
  * naming_stack() - the stack of a sample of @p, as it goes into the file; files met are noted in
  * the process (recording_module()). Frames of weft itself are left out (own_frames.c). Where
  * inlined functions would make it longer than RECORDING_FRAMES_MAX, it is cut at the outer end.
- * Frames for which there is no memory are left out.
+ * Frames for which there is no memory are left out. Valid until the next is asked for.
  */
-void naming_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
-		  struct recording_stack *out);
+struct recording_trace naming_stack(struct naming *n, struct process *p,
+				    const struct walked_stack *walked);
 
 /* The same of an event: it begins at the program's call, before what libweft-waits.so made of it.
  */
-void naming_event_stack(struct naming *n, struct process *p, const struct walked_stack *walked,
-			struct recording_stack *out);
+struct recording_trace naming_event_stack(struct naming *n, struct process *p,
+					  const struct walked_stack *walked);
 
-/* The place where a coroutine suspended, likewise; what is no code of a file is no frame. */
-void naming_site(struct naming *n, struct process *p, const struct walked_switch *placed,
-		 struct recording_stack *out);
+/* The place where a coroutine suspended: one frame with its inlined functions, none if it is in no
+ * file. */
+struct recording_trace naming_site(struct naming *n, struct process *p,
+				   const struct walked_switch *placed);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker's part of a process: its threads, its dictionary, what of it is in the file. And the
- * making and the end of a process with all its parts.
+ * The worker's part of a process: its threads, its dictionary, and what of it is in the file. Also
+ * how a process is made and freed with all its parts.
  */
 #ifndef WEFT_COLLECTOR_PROCESS_WORK_H
 #define WEFT_COLLECTOR_PROCESS_WORK_H
@@ -14,7 +14,7 @@
 struct event_class;
 struct map;
 
-/* Of its CPU samples, as its session says (abi/session.h). */
+/* By which clock its CPU samples are taken, as its session says (abi/session.h). */
 struct process_clock {
 	uint32_t choice; /* enum weft_clock_choice */
 	int32_t error;
@@ -25,9 +25,9 @@ struct process_clock {
 /* CPU time of the process in the file's jdk.CPULoad: see system_load.h. */
 struct process_load {
 	struct process_time seen;        /* at the last look */
-	uint64_t user, system;           /* taken of it so far, its children's included */
-	uint64_t owed_user, owed_system; /* taken of recorded children that have ended */
-	int is_owed;                     /* what was taken of it is in its parent's */
+	uint64_t user, system;           /* counted so far, with that of its children */
+	uint64_t owed_user, owed_system; /* counted before, in children that have ended */
+	int is_owed;                     /* its time is in its parent's owed_ fields */
 };
 
 /* One thread of the process, from claim to release of its slot. */
@@ -39,15 +39,15 @@ struct process_thread {
 	struct stretch stretch;
 	int named;                 /* the key has the name above */
 	int begun;                 /* its jdk.ThreadStart is in the file */
-	int switched;              /* an event of it, or a coroutine's run or wait, is there */
+	int switched;              /* the file has an event, run or wait of it */
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
 	struct timeline *timeline; /* of timeline.c, which frees it; NULL = none */
 	uint64_t ended_ns, ended_cpu_ns; /* by its own last words; 0 = there are none */
-	/* Seen of its CPU time, and by how many signals, of which no weft.ThreadCPU tells yet. */
+	/* CPU time by its samples, and their number, since its last row of weft.ThreadCPU. */
 	uint64_t seen_ns, signals;
-	uint32_t labels_told; /* label_generation of the newest sample that told them */
-	uint32_t labels;      /* which are those: a number of label_sets.h */
+	uint32_t labels_told; /* label_generation of the newest sample that had labels */
+	uint32_t labels;      /* its labels: a number of label_sets.h */
 };
 
 struct process_lockstep; /* recording_lockstep.c */
@@ -55,12 +55,12 @@ struct account_entry;    /* recording_account.c */
 
 /* CPU time of the process and its threads, by the kernel's account (recording_account.c). */
 struct process_account {
-	struct account_entry **entry; /* threads that live, or have ended just now; by tid */
+	struct account_entry *entry; /* threads that live, or have ended just now; by tid */
 	size_t count, room;
-	uint64_t process_ns; /* the newest reading of the process, and the largest */
-	uint64_t threads_ns; /* told of threads, or theirs and not wanted */
-	uint64_t rest_ns;    /* told of what no thread's row tells */
-	uint64_t held_ns;    /* of the rest, as it was at the end of the chunk before */
+	uint64_t process_ns; /* the largest reading of the process */
+	uint64_t threads_ns; /* in rows of threads, or of threads that are not wanted */
+	uint64_t rest_ns;    /* in rows without a thread */
+	uint64_t held_ns;    /* a rest that waits for the end of the next chunk */
 	uint64_t swept_ns;   /* when entries of threads that are over were dropped */
 };
 
@@ -72,11 +72,11 @@ struct process_work {
 	struct map *threads;          /* {slot, generation} -> struct process_thread * */
 	struct map *tids;             /* tid -> the newest of these with it */
 	struct event_class **classes; /* by number of the type; NULL = there are none */
-	uint32_t strangers; /* threads in events of which nothing was known but the number */
+	uint32_t strangers; /* threads known by an event's field alone, whose names were read */
 	enum samples_choice cpu_choice, wall_choice;
 	struct map *codes;                    /* struct code * -> its code ran in this chunk */
 	uint8_t column[WEFT_CONTEXT_V1_TAGS]; /* 1 + the file's column of each tag; 0 = none yet */
-	struct libraries *libraries;          /* all that it has, and what has just gone; or NULL */
+	struct libraries *libraries;          /* the newest list; NULL = none yet */
 	struct process_load load;
 	struct process_clock clock;
 	struct process_lockstep *lockstep; /* NULL = no tick, and no look, was there yet */
@@ -89,30 +89,32 @@ struct process_work {
 	uint64_t closed_ns;
 };
 
-/* Who is @pid? 0 and *out, or -errno. Reads /proc; does not touch the process. */
+/* Makes the process of a pid. 0 or -errno. Reads /proc; does not touch the process. */
 int process_new(struct process **out, pid_t pid);
 void process_free(struct process *p);    /* takes NULL */
-void process_release(struct process *p); /* all but identity and counters */
+void process_release(struct process *p); /* frees all but identity and counters */
 
 /* The thread of a slot and generation, made when new (*fresh). NULL: out of memory. */
 struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
 				      int *fresh);
 void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation);
 
-/* By the tid that it has in the process's own eyes, once that was told; NULL: none. */
+/* Tells the tid that a thread has inside the process; and finds the newest thread with one, or
+ * NULL.
+ */
 void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid);
 struct process_thread *process_thread_by_tid(const struct process *p, int32_t tid);
 
 /* Walk all threads; *cursor from 0; NULL at the end. */
 struct process_thread *process_thread_next(struct process *p, size_t *cursor);
 
-/* Of the worker: take what the walker counted over into @p->own. */
+/* Copies what the walker has counted to @p->work->own. */
 void process_take_counts(struct process *p);
 
 /* Read what is new in the dictionary log. 0, or -EBADMSG once when it is malformed. */
 int process_read_dictionary(struct process *p);
 
-/* Of the worker: takes over into p->libraries what was told since. */
+/* Takes the walker's newest list of libraries, if there is one. */
 void process_take_libraries(struct process *p);
 
 #endif

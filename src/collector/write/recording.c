@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples, stretches, rows and chunks: see recording.h. Counters: recording_counts.c. */
+/* The recording from its first chunk to its last, samples of CPU time, and the rows at the end of
+ * each chunk: see recording.h. */
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
 
@@ -20,7 +21,7 @@
 #define BUILD_ID_MAX 64
 #define CHUNK_NS UINT64_C(10000000000)
 #define CHUNK_BYTES ((uint64_t)16 << 20)
-/* The writer's own limits, which are never to be reached: see recording.h. */
+/* The writer ends chunks by these limits, which are too large to be reached: see recording.h. */
 #define WRITER_CHUNK_BYTES (((uint64_t)1 << 30) - 1)
 #define WRITER_CHUNK_NS (UINT64_MAX / 4)
 
@@ -29,46 +30,39 @@ struct weft_jfr_writer *recording_writer(struct recording *r)
 	return r->writer;
 }
 
+static struct weft_jfr_type *recording_declare(struct recording *r, enum recording_type which)
+{
+	return declare_type(r->writer, which, &r->tags);
+}
+
 /* Those that have a column for each tag. */
 static int declare_tagged(struct recording *r)
 {
-	struct weft_jfr_writer *w = r->writer;
-
-	if (!r->inline_context)
-		r->span = declare_span(w, &r->tags);
-	if (r->inline_context && r->engines & WEFT_ENGINE_CPU)
-		r->sample = declare_inline_sample(w, &r->tags);
-	if (r->inline_context && r->engines & WEFT_ENGINE_WALL)
-		r->wall = declare_inline_wall(w, &r->tags);
-	return (r->span || r->inline_context) && (r->sample || !(r->engines & WEFT_ENGINE_CPU)) &&
-			       (r->wall || !(r->engines & WEFT_ENGINE_WALL))
+	if (!r->o.inline_context)
+		r->type[TYPE_SPAN] = recording_declare(r, TYPE_SPAN);
+	if (r->o.inline_context && r->o.engines & WEFT_ENGINE_CPU)
+		r->sample = recording_declare(r, TYPE_INLINE_SAMPLE);
+	if (r->o.inline_context && r->o.engines & WEFT_ENGINE_WALL)
+		r->wall = recording_declare(r, TYPE_INLINE_WALL);
+	return (r->type[TYPE_SPAN] || r->o.inline_context) &&
+			       (r->sample || !(r->o.engines & WEFT_ENGINE_CPU)) &&
+			       (r->wall || !(r->o.engines & WEFT_ENGINE_WALL))
 		       ? 0
 		       : -ENOMEM;
 }
 
-static int recording_retire(struct recording *r, struct weft_jfr_type **type)
-{
-	int rc = *type ? weft_jfr_retire(r->writer, *type) : 0;
-
-	if (rc == 0)
-		*type = NULL;
-	return rc;
-}
-
 static int redeclare(struct recording *r)
 {
-	int rc = recording_retire(r, &r->span);
+	struct weft_jfr_type **const tagged[] = {&r->type[TYPE_SPAN], &r->type[TYPE_RUN],
+						 &r->type[TYPE_WAIT], &r->sample, &r->wall};
 
-	if (rc == 0 && r->inline_context)
-		rc = recording_retire(r, &r->sample);
-	if (rc == 0 && r->inline_context)
-		rc = recording_retire(r, &r->wall);
-	if (rc == 0)
-		rc = recording_retire(r, &r->run);
-	if (rc == 0)
-		rc = recording_retire(r, &r->wait);
-	if (rc)
-		return rc;
+	for (int i = 0; i < (r->o.inline_context ? 5 : 3); i++) {
+		int rc = *tagged[i] ? weft_jfr_retire(r->writer, *tagged[i]) : 0;
+
+		if (rc)
+			return rc;
+		*tagged[i] = NULL;
+	}
 	r->columns = r->tags.count;
 	return declare_tagged(r);
 }
@@ -78,21 +72,17 @@ static int declare_types(struct recording *r)
 	struct weft_jfr_writer *w = r->writer;
 
 	r->setting = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
-	r->thread_cpu = declare_plain(w, PLAIN_THREAD_CPU);
-	r->thread_time = declare_plain(w, PLAIN_THREAD_TIME);
-	r->counter = declare_plain(w, PLAIN_COUNTER);
-	r->histogram = declare_plain(w, PLAIN_HISTOGRAM);
-	r->recording = declare_plain(w, PLAIN_RECORDING);
-	r->process = declare_plain(w, PLAIN_PROCESS);
-	r->clock = declare_plain(w, PLAIN_CLOCK);
-	r->module = declare_plain(w, PLAIN_MODULE);
-	if (!r->inline_context && r->engines & WEFT_ENGINE_CPU)
-		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
-	if (!r->inline_context && r->engines & WEFT_ENGINE_WALL)
-		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	if (!r->setting || !r->thread_cpu || !r->thread_time || !r->counter || !r->histogram ||
-	    !r->recording || !r->process || !r->clock || !r->module)
+	if (!r->setting)
 		return -ENOMEM;
+	for (enum recording_type i = 0; i <= TYPE_MODULE; i++) {
+		r->type[i] = recording_declare(r, i);
+		if (!r->type[i])
+			return -ENOMEM;
+	}
+	if (!r->o.inline_context && r->o.engines & WEFT_ENGINE_CPU)
+		r->sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
+	if (!r->o.inline_context && r->o.engines & WEFT_ENGINE_WALL)
+		r->wall = weft_jfr_standard_type(w, WEFT_JFR_WALL_CLOCK_SAMPLE);
 	return declare_tagged(r);
 }
 
@@ -117,14 +107,11 @@ static void free_recording(struct recording *r)
 	recording_free_classes(r);
 	settings_text_free(&r->text);
 	map_free(r->warned);
-	free(r->path);
-	free(r->version);
-	free(r->stack_mode);
 	free(r->command_line);
 	free(r);
 }
 
-static void take_times(struct recording *r, const struct recording_options *o)
+static void take_options(struct recording *r, const struct recording_options *o)
 {
 	uint64_t now_ns = clock_mono_ns();
 
@@ -132,10 +119,12 @@ static void take_times(struct recording *r, const struct recording_options *o)
 	r->start_ns = r->simulated ? o->start_ns : now_ns;
 	r->start_real_ns = clock_ns(CLOCK_REALTIME) - (now_ns - r->start_ns);
 	r->now_ns = r->chunk_start_ns = r->start_ns;
-	r->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
-	r->max_bytes = o->max_bytes;
-	r->max_age_ns = o->max_age_ns;
-	r->duration_ns = o->duration_ns;
+	r->o = *o;
+	r->pid = o->pid;
+	r->command_line = strdup(o->command_line);
+	r->o.chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
+	r->o.chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
+	r->o.engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
 }
 
 int recording_open(struct recording **out, const struct recording_options *o)
@@ -143,6 +132,8 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	struct recording *r = calloc(1, sizeof(*r));
 	struct weft_jfr_options jfr = {.size = sizeof(jfr),
 				       .path = o->path,
+				       .chunk_ns = WRITER_CHUNK_NS,
+				       .chunk_bytes = WRITER_CHUNK_BYTES,
 				       .max_bytes = o->max_bytes,
 				       .max_age_ns = o->max_age_ns};
 	uint64_t id = 0;
@@ -151,21 +142,10 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	if (!r)
 		return -ENOMEM;
 	r->end = &r->first;
-	take_times(r, o);
+	r->roll = recording_roll;
+	take_options(r, o);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
-	jfr.chunk_ns = WRITER_CHUNK_NS;
-	jfr.chunk_bytes = WRITER_CHUNK_BYTES;
-	r->chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
-	r->period_ns = o->period_ns;
-	r->wall_period_ns = o->wall_period_ns;
-	r->engines = o->engines ? o->engines : WEFT_ENGINE_CPU;
-	r->pid = o->pid;
-	r->inline_context = o->inline_context;
-	r->path = strdup(o->path);
-	r->version = strdup(o->version);
-	r->stack_mode = strdup(o->stack_mode);
-	r->command_line = strdup(o->command_line);
 	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
 		id = r->start_ns;
 	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
@@ -174,19 +154,14 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	rc = r->writer ? declare_types(r) : -errno;
 	if (rc == 0)
 		rc = recording_system_open(r, o->machine);
-	if (rc || !r->path || !r->version || !r->stack_mode || !r->command_line || !r->labels) {
-		weft_jfr_close(r->writer);
-		free_recording(r);
-		return rc ? rc : -ENOMEM;
+	if (rc == 0 && (!r->command_line || !r->labels))
+		rc = -ENOMEM;
+	if (rc == 0) {
+		recording_begin_settings(r, o->settings);
+		begin_chunk(r);
+		rc = r->error; /* the file's first bytes could not be written */
 	}
-	r->threads = o->threads;
-	r->roll = recording_roll;
-	r->tell = o->tell;
-	r->tell_arg = o->tell_arg;
-	recording_begin_settings(r, o->settings);
-	begin_chunk(r);
-	if (r->error) { /* the file's first bytes could not be written */
-		rc = r->error;
+	if (rc) {
 		weft_jfr_close(r->writer);
 		free_recording(r);
 		return rc;
@@ -195,18 +170,19 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	return 0;
 }
 
-int recording_thread(struct recording *r, const struct process *p, struct process_thread *t)
+int recording_thread(struct recording *r, struct process *p, struct process_thread *t)
 {
 	struct weft_jfr_thread thread = {.os_id = t->tid, .name = t->name, .group = p->group};
-
 	int first = !t->key;
 
+	if (!first)
+		recording_thread_end(r, p, t);
 	t->key = first ? recording_account_key(p, t) : 0;
 	if (!t->key)
 		t->key = weft_jfr_thread(r->writer, &thread, 1);
-	/* Or no thread that uses less than a period would ever be seen on a CPU. */
-	if (first && r->wall_period_ns)
-		t->running_ns = hash_mix(t->key) % r->wall_period_ns;
+	/* Starts at random: else a thread that uses less than a period is never seen on a CPU. */
+	if (first && r->o.wall_period_ns)
+		t->running_ns = hash_mix(t->key) % r->o.wall_period_ns;
 	t->named = 1;
 	return t->key ? 0 : -errno;
 }
@@ -221,7 +197,7 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	v[1] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	v[2].number = (int64_t)stack;
 	v[3] = (struct weft_jfr_value){.number = WEFT_JFR_STATE_RUNNABLE};
-	if (r->inline_context) {
+	if (r->o.inline_context) {
 		recording_fill_context(r, p, key, &texts, v + 4);
 		count = RECORDING_INLINE_FIXED_FIELDS + r->columns;
 	}
@@ -234,10 +210,8 @@ static void put_samples(struct recording *r, struct process *p, const struct pro
 	r->chunk.samples += spread->count;
 }
 
-/*
- * No event of the sample may lie before this. Of a context that is new with this sample
- * nobody knows when it was set, only that it stands now.
- */
+/* No event of the sample may lie before this. When a context is new nobody knows since when it is
+ * set: only that it was at the time of the sample. */
 static uint64_t earliest_of_sample(const struct process *p, const struct process_thread *t,
 				   const struct recorded_sample *sample)
 {
@@ -246,8 +220,8 @@ static uint64_t earliest_of_sample(const struct process *p, const struct process
 	return t->previous_ns ? t->previous_ns : p->opened_ns;
 }
 
-/* By the settings of its type. That the program left it out itself is the rule; not where another
- * type needs it. */
+/* By the settings of its type. Samples that are not wanted the program usually does not take, but
+ * it does when another type needs them. */
 static int is_chosen(enum samples_choice choice, const struct recorded_sample *sample)
 {
 	if (choice == SAMPLES_IN_CONTEXT)
@@ -259,7 +233,7 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 		      const struct recorded_sample *sample, const struct recording_trace *trace)
 {
 	const struct context_key *has = recorded_key(sample);
-	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->period_ns,
+	struct spread spread = spread_weight(sample->time_ns, sample->weight, r->o.period_ns,
 					     earliest_of_sample(p, t, sample));
 	uint64_t id;
 
@@ -267,7 +241,7 @@ void recording_sample(struct recording *r, struct process *p, struct process_thr
 	recording_meet_context(r, p, has);
 	recording_extend(r, p, t, has, spread.first_ns, sample->time_ns);
 	id = weft_jfr_stack(r->writer, trace->frame, trace->count, trace->truncated);
-	t->seen_ns += spread.count * r->period_ns;
+	t->seen_ns += spread.count * r->o.period_ns;
 	t->signals += spread.count > 0;
 	if (is_chosen(p->work->cpu_choice, sample)) {
 		if (r->sample)
@@ -291,13 +265,6 @@ void recording_thread_end(struct recording *r, struct process *p, struct process
 		recording_put_span(r, p, t, &ended);
 }
 
-int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t)
-{
-	if (t->key)
-		recording_thread_end(r, p, t);
-	return recording_thread(r, p, t);
-}
-
 static void end_stretches(struct recording *r, struct process *p)
 {
 	struct process_thread *t;
@@ -319,14 +286,14 @@ static void put_recording_row(struct recording *r, uint64_t now_ns)
 		{.number = (int64_t)r->start_ns},
 		{.number = (int64_t)(now_ns - r->start_ns)},
 		{.string = text_value(r->id)},
-		{.string = text_value(r->version)},
+		{.string = text_value(r->o.version)},
 		{.string = text_value(r->command_line)},
 		{.number = recording_root(r)},
-		{.number = (int64_t)r->period_ns},
-		{.string = text_value(engines[r->engines & 3])},
+		{.number = (int64_t)r->o.period_ns},
+		{.string = text_value(engines[r->o.engines & 3])},
 	};
 
-	recording_put(r, r->recording, v, 8);
+	recording_put(r, r->type[TYPE_RECORDING], v, 8);
 }
 
 static void put_process_row(struct recording *r, const struct process *p, uint64_t now_ns)
@@ -345,7 +312,7 @@ static void put_process_row(struct recording *r, const struct process *p, uint64
 	};
 
 	snprintf(id, sizeof(id), "%016llx", (unsigned long long)p->session_id);
-	recording_put(r, r->process, v, 8);
+	recording_put(r, r->type[TYPE_PROCESS], v, 8);
 }
 
 void recording_module(struct process *p, const struct code *code)
@@ -366,7 +333,7 @@ static struct weft_jfr_string build_id(char room[2 * BUILD_ID_MAX], const struct
 	return recording_hex(room, id, bytes);
 }
 
-/* The files whose code ran in this chunk. */
+/* A row for each file whose code ran in this chunk. */
 static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	char room[2 * BUILD_ID_MAX];
@@ -381,7 +348,7 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 			continue;
 		*used = 0;
 		memcpy(&code, key, sizeof(code));
-		recording_put(r, r->module,
+		recording_put(r, r->type[TYPE_MODULE],
 			      (struct weft_jfr_value[]){
 				      {.number = (int64_t)now_ns},
 				      {.string = text_value(p->group)},
@@ -439,8 +406,8 @@ static void free_ended(struct recording *r)
 	r->end = at;
 }
 
-/* A thread that got another name goes on under another key: no key ever changes its value,
- * and no stretch is open now. */
+/* A thread that was renamed goes on under a new key, for no key ever changes its value. Now,
+ * between two chunks, nothing is open under the old one. */
 static void rename_threads(struct recording *r, struct process *p)
 {
 	struct process_thread *t;
@@ -457,10 +424,7 @@ static void recording_settle_samples(struct recording *r, int reached)
 
 	if (reached)
 		recording_kept(r, &r->chunk);
-	to->samples += r->chunk.samples;
-	to->wall += r->chunk.wall;
-	to->switches += r->chunk.switches;
-	to->typed += r->chunk.typed;
+	recording_events_add(to, &r->chunk);
 	r->chunk = (struct recording_events){0};
 }
 
@@ -488,7 +452,7 @@ static uint64_t open_bytes(const struct recording *r)
 
 int recording_is_full(const struct recording *r)
 {
-	return open_bytes(r) >= r->chunk_bytes;
+	return open_bytes(r) >= r->o.chunk_bytes;
 }
 
 int recording_roll(struct recording *r, uint64_t now_ns)
@@ -511,7 +475,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 		free_ended(r);
 	if (r->tags.count > r->columns)
 		recording_note_error(r, redeclare(r));
-	/* Stacks down to the instruction are too many to be remembered for ever. */
+	/* There are too many stacks, which differ by the instruction, to remember them for ever. */
 	recording_note_error(r, weft_jfr_forget_stacks(r->writer));
 	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;
@@ -543,16 +507,10 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	};
 }
 
-static uint64_t recording_file_bytes(const char *path, uint64_t otherwise)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : otherwise;
-}
-
 int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out)
 {
 	struct recording_written written;
+	struct stat st;
 	int rc;
 
 	if (!r)
@@ -564,7 +522,9 @@ int recording_close(struct recording *r, uint64_t now_ns, struct recording_writt
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
 	recording_written(r, &written);
-	written.bytes = recording_file_bytes(r->path, 0);
+	written.bytes = 0;
+	if (stat(r->o.path, &st) == 0 && S_ISREG(st.st_mode))
+		written.bytes = (uint64_t)st.st_size;
 	weft_jfr_close(r->writer);
 	free_recording(r);
 	if (out)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file: what samples, contexts and counters become in it (names: base/recording.h,
+ * Writes a recording: samples, contexts and counters become events (names: base/recording.h,
  * meaning: docs/recording.md). Owns the JFR writer. Used by the worker thread alone.
  *
- * The writer would end a chunk by itself; here chunks end in recording_roll() only, so that
- * every open stretch is written into the chunk that holds its samples: whatever is in the
- * file is whole, after a kill too. A failed chunk is lost with its events, and its counters
- * are put again into the next; the first error is kept.
+ * Chunks end in recording_roll() alone, never by the writer's own limits, so that every span is in
+ * the chunk that holds its samples: what is in the file is whole, even after a kill. When a chunk
+ * cannot be written its events are lost, and its counters are put again into the next one; the
+ * first error is kept.
  */
 #ifndef WEFT_COLLECTOR_RECORDING_H
 #define WEFT_COLLECTOR_RECORDING_H
@@ -27,6 +27,8 @@ struct type_word;
 struct timeline_item;
 struct wall_word;
 
+/* What the texts and the settings point to must live as long as the recording, but for the command
+ * line, which is copied. */
 struct recording_options {
 	const char *path;
 	const char *command_line;
@@ -39,7 +41,7 @@ struct recording_options {
 	uint64_t max_bytes, max_age_ns; /* the newest is kept (weft/jfr.h); 0 = all of it */
 	uint64_t duration_ns;           /* that it is to last; 0 = to the end */
 	uint64_t start_ns;   /* 0 = now; else time is what is told here, and no clock is asked */
-	const char *threads; /* pattern of the names of those that are wanted; NULL = all. Kept */
+	const char *threads; /* pattern of the names of those that are wanted; NULL = all */
 	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
 	const struct settings_text *settings; /* NULL = none */
@@ -52,37 +54,31 @@ int recording_open(struct recording **out, const struct recording_options *optio
 
 struct weft_jfr_writer *recording_writer(struct recording *r);
 
-/* A new thread of @p: gives it its key. 0 or -errno. */
-int recording_thread(struct recording *r, const struct process *p, struct process_thread *t);
-/* The same, of one that may be in the file under another name: what is open under that ends. */
-int recording_thread_renamed(struct recording *r, struct process *p, struct process_thread *t);
+/* In recording_put.c. Is a thread of this name wanted (--threads)? */
+int recording_wants(const struct recording *r, const char *name);
+/* Gives a thread of @p its key in the file: one that is new, or has a key under its old name, whose
+ * stay and span end then. 0 or -errno. */
+int recording_thread(struct recording *r, struct process *p, struct process_thread *t);
 
-/* Something of the thread is about to be put, which was there since: its jdk.ThreadStart, once; and
- * it has gone. */
+/* Before the first event of a thread, which began at @since_ns: puts its jdk.ThreadStart, once. And
+ * when it has ended: its jdk.ThreadEnd. */
 void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
 			    uint64_t since_ns);
 void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns);
 
-/* The frames of a sample: at most as many as the walk has, and those inlined into the leaf. */
+/* Frames of a stack in the file: as many as a walk has, and room for inlined functions. */
 #define RECORDING_FRAMES_MAX (WEFT_FRAMES_MAX + 512)
 
-struct recording_stack {
-	size_t count;
-	int truncated;
-	struct weft_jfr_frame frame[RECORDING_FRAMES_MAX]; /* leaf first */
-};
-
-/* The part of it that is in use. */
 struct recording_trace {
-	const struct weft_jfr_frame *frame;
+	const struct weft_jfr_frame *frame; /* leaf first */
 	size_t count;
 	int truncated;
 };
 
-/* A sample as the file is to have it: what of its record is written, and what was found out. */
+/* What a sample is written from. */
 struct recorded_sample {
 	uint64_t time_ns;
-	uint32_t weight; /* periods; no more than can have passed */
+	uint32_t weight; /* in periods */
 	uint8_t in_contextual_event, has_key;
 	struct context_key key; /* zeros without has_key */
 };
@@ -92,42 +88,42 @@ static inline const struct context_key *recorded_key(const struct recorded_sampl
 	return s->has_key ? &s->key : NULL;
 }
 
-/* An event, likewise. */
+/* What a typed event is written from. */
 struct recorded_event {
 	uint64_t begin_ns, end_ns;
-	uint32_t number; /* of its type, in its process */
+	uint32_t number; /* of its type, as its process counts them */
 	uint32_t values_bytes;
 	const uint8_t *values;
 	struct context_key key; /* zeros: none */
 };
 struct recorded_event recording_event_of(struct recording *r, const struct walked_event *e);
 
-/* Which labels a sample of @t has: a number of label_sets.h; 0 = none. Of all its samples, in the
- * order in which they were taken. */
+/* Which labels a sample of @t has: a number of label_sets.h; 0 = none. To be asked for each of its
+ * samples, in the order in which they were taken. */
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
 			  const struct walked_sample *walked);
 
-/* One sample of CPU time: as many events as its weight says, and its part in a stretch. With the
- * wall engine also the wall-clock samples of the time on a CPU that it stands for. */
+/* A sample of CPU time: as many events as its weight says, and a longer span. With the wall engine
+ * also the wall-clock samples of the time on a CPU that it stands for. */
 void recording_sample(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct recorded_sample *sample, const struct recording_trace *trace);
 
 /*
- * Wall-clock samples, in order of time with recording_sample() of the same thread: timeline.h,
- * which holds what is passed on from one to the next. A stay is one event, written when it ends;
- * and at the end of each chunk, for what it has by then.
+ * Wall-clock samples, to be called in order of time with recording_sample() of the same thread;
+ * timeline.h sees to that. A stay becomes one event when it ends, and one at the end of each chunk
+ * for its part in that.
  */
 void recording_stay_begin(struct recording *r, struct process *p, struct process_thread *t,
 			  struct timeline_item *item, uint64_t time_ns);
 /* WALL_MORE and WALL_END. */
 void recording_stay_more(struct recording *r, struct process *p, struct process_thread *t,
 			 const struct wall_word *word);
-/* WALL_DELAY; @seen tells the context that was seen, NULL: the newest sample does. */
+/* WALL_DELAY. Its context is that of @seen; NULL: that of the thread's newest sample. */
 void recording_delay(struct recording *r, struct process *p, struct process_thread *t,
 		     const struct wall_word *word, const struct recorded_sample *seen);
 
-/* WALL_ACCOUNT, and the last that is heard of the thread: what the samples stand for beside what
- * the kernel says, as a row of weft.ThreadTime. */
+/* WALL_ACCOUNT, and when a thread has ended: a row of weft.ThreadTime, which has what the samples
+ * stand for beside what the kernel says. */
 void recording_time(struct recording *r, struct process *p, struct process_thread *t,
 		    const struct wall_word *word);
 void recording_time_end(struct recording *r, struct process *p, struct process_thread *t);
@@ -136,30 +132,32 @@ void recording_time_end(struct recording *r, struct process *p, struct process_t
 void recording_switch(struct recording *r, struct process *p, const struct process_thread *t,
 		      const struct walked_switch *placed, const struct recording_trace *site);
 
-/* A type of @p's, with its definition when it is new to the process; or settings that changed, of
- * samples too (session_events.h). */
+/* BATCH_TYPE (session_events.h): a type of @p's, with its definition when it is new; or settings of
+ * a type or of samples, which have changed. */
 void recording_event_type(struct recording *r, struct process *p, const struct type_word *word,
 			  const uint8_t *data, size_t bytes);
-/* An event of such a type, in order of time with the samples of the thread: timeline.h. */
+/* An event of such a type, to be called in order of time with the samples of the thread. */
 void recording_event(struct recording *r, struct process *p, struct process_thread *t,
 		     const struct recorded_event *e, const struct recording_trace *trace);
 
-/* More lines of settings for what is the recording's own: system events, coroutines. */
+/* More lines of settings, for the types that the recording fills itself: system events, runs and
+ * waits of coroutines. */
 void recording_set(struct recording *r, const char *lines, size_t bytes);
 
 /* Is there a type whose name @glob matches? */
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes);
 
-/* A weft.Warning, each text once. */
+/* A weft.Warning; the same text is put once. */
 void recording_put_warning(struct recording *r, const char *text);
 
-/* The thread has ended: its stretch is written. */
+/* Writes the thread's open stay and span: it has ended, or the chunk does. */
 void recording_thread_end(struct recording *r, struct process *p, struct process_thread *t);
 
 /*
- * CPU time by the kernel's account. recording_account(): the data of a BATCH_ACCOUNT (account.h).
- * Of a thread with samples: the key that it has already, or 0; with its own last reading at its
- * end; and when it is dropped, a row. Of a process, by its pid, as it was before it was reaped.
+ * CPU time by the kernel's account (account.h). recording_account() takes the data of a
+ * BATCH_ACCOUNT, recording_account_end() a thread's own last reading, recording_account_process()
+ * that of a process that is about to be reaped. recording_account_key(): the thread pool's key of a
+ * thread that has a row already, or 0. recording_account_thread(): puts the last row of one.
  */
 void recording_account(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
 uint64_t recording_account_key(const struct process *p, const struct process_thread *t);
@@ -170,8 +168,8 @@ void recording_account_process(struct recording *r, pid_t pid, uint64_t process_
 			       uint64_t now_ns);
 void recording_account_free(struct process *p);
 
-/* A process joins, and is the recording's from here on; and it is over: its stretches are
- * written, and it is freed when its last row has reached the file. */
+/* A process joins: the recording owns it from here on. And it is over: its spans are written, and
+ * it is freed when the chunk with its last rows has reached the file. */
 void recording_process_begin(struct recording *r, struct process *p);
 void recording_process_end(struct recording *r, struct process *p, uint64_t now_ns,
 			   const char *end);
@@ -181,22 +179,19 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 void recording_set_root(struct recording *r, pid_t pid);
 void recording_shutdown(struct recording *r, uint64_t now_ns, const char *reason);
 
-/* Puts the periodic events that are due (recording_system.h). When to come again. */
+/* Puts the periodic events that are due (recording_system.h), and tells when the next are. */
 uint64_t recording_tick(struct recording *r, uint64_t now_ns);
 
-/* Is the chunk due, by size? (By time: the drain thread asks.) */
+/* Has the open chunk its full size? (Whether its time is over the drain thread knows.) */
 int recording_is_full(const struct recording *r);
 
-/* End the chunk: stretches, rows of all processes, counters. 0 or -errno. */
+/* Ends the chunk with open spans, rows of all processes and counters. 0 or -errno. */
 int recording_roll(struct recording *r, uint64_t now_ns);
 
-/* Code of this file ran in @p, in the chunk that is open. */
+/* Code of this file has run in @p: the open chunk gets a weft.Module for it. */
 void recording_module(struct process *p, const struct code *code);
 
-/*
- * Ticks beside random looks (lockstep.h). A sample that a tick took; and the data of a
- * BATCH_LOOKS (looks.h).
- */
+/* Ticks beside random looks (lockstep.h): a sample that a tick took; the data of a BATCH_LOOKS. */
 void recording_tick_sample(struct recording *r, struct process *p,
 			   const struct batch_thread *thread,
 			   const struct weft_sample_record *record,
@@ -217,8 +212,8 @@ struct recording_written {
 };
 void recording_written(const struct recording *r, struct recording_written *out);
 
-/* The last chunk, fsync, free. 0 or the first -errno; *out (unless NULL) tells what is in the
- * file. Takes NULL. */
+/* Writes the last chunk, syncs and frees. 0 or the first -errno; *out (unless NULL) tells what is
+ * in the file. Takes NULL. */
 int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out);
 
 #endif

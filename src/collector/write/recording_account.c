@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's account of CPU time beside what was sampled: weft.ThreadCPU rows (meaning:
- * docs/recording.md). All are differences.
+ * Rows of weft.ThreadCPU (meaning: docs/recording.md): CPU time by the kernel's account, beside
+ * what was sampled. Each row is the difference to the one before.
  *
- * A thread has an entry from the first reading of it until a moment after its end. Readings come
- * from outside and, at a slot's end, from the thread itself; the two come by different ways, in
- * any order: so the largest stands, whoever told it, and an entry lingers, so that what comes
- * late does not count twice. What is less than was known, of one that is over, is of another
- * thread that got the number.
+ * A thread has an entry from its first reading until a few seconds after its end. Readings come
+ * from outside and, at a slot's end, from the thread itself, in any order: so the largest counts,
+ * and an entry stays for a while, so that a late reading does not count twice. A smaller reading of
+ * a thread that has ended is another thread's, which has got the same number.
  *
- * What a thread used that no sample has named, and that used little, has no row: it is part of
- * the rest, which is the process's CPU time without that of all threads with rows. Readings of the
- * process and of its threads are not of one moment, so what looks like rest at the end of a chunk
- * is told at the end of the next one, if it is rest still.
+ * A thread without samples that used little has no row. Its time is part of the rest: the process's
+ * CPU time without that of all threads with rows. The process and its threads are not read at the
+ * same moment, so a rest gets its row at the end of the next chunk, if it is still there then.
  *
- * Nobody's word is taken for more than can be: a target may write what it likes.
+ * A target may write what it likes: no reading counts that cannot be true.
  */
 #include "collector/look/account.h"
 #include "collector/write/recording_private.h"
@@ -22,14 +20,13 @@
 #include "base/array.h"
 #include "base/recording.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define LINGER_NS UINT64_C(4000000000) /* longer than a slot may wait to be drained */
 #define LATE_NS UINT64_C(200000000)    /* that a reading may be, after its thread's end */
 #define SWEEP_NS UINT64_C(1000000000)
-#define SLACK_NS UINT64_C(1000000000) /* of what can be */
+#define SLACK_NS UINT64_C(1000000000) /* CPU time above the time that has passed */
 #define LEAST_PERIODS 4               /* of CPU time, for a row of a thread without samples */
 
 struct account_row {
@@ -40,9 +37,10 @@ struct account_row {
 
 struct account_entry {
 	int32_t tid;
-	uint64_t from_ns, cpu_ns,
-		put_ns;   /* before the recording; the newest; of that, with a row */
-	uint64_t over_ns; /* when it was said to have ended; 0 = it was not */
+	uint64_t from_ns; /* what it had used before it was recorded */
+	uint64_t cpu_ns;  /* by its newest reading */
+	uint64_t put_ns;  /* of that, up to which rows tell it */
+	uint64_t over_ns; /* when its end was heard of; 0 = it lives */
 	uint64_t key;     /* of the thread pool; 0 = none yet */
 	uint8_t is_own;   /* the newest is its own reading */
 	uint8_t is_gone;  /* it was missing from outside */
@@ -58,7 +56,7 @@ static size_t recording_account_place_of(const struct process_account *a, int32_
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (a->entry[middle]->tid < tid)
+		if (a->entry[middle].tid < tid)
 			low = middle + 1;
 		else
 			high = middle;
@@ -70,26 +68,20 @@ static struct account_entry *entry_of(const struct process_account *a, int32_t t
 {
 	size_t at = recording_account_place_of(a, tid);
 
-	return at < a->count && a->entry[at]->tid == tid ? a->entry[at] : NULL;
+	return at < a->count && a->entry[at].tid == tid ? &a->entry[at] : NULL;
 }
 
 static struct account_entry *recording_account_add_entry(struct process_account *a, int32_t tid,
 							 uint64_t from_ns)
 {
-	struct account_entry **grown, *e;
-	size_t at;
+	struct account_entry *e = array_grown(a->entry, a->count + 1, &a->room, sizeof(*e));
+	size_t at = recording_account_place_of(a, tid);
 
-	grown = array_grown(a->entry, a->count + 1, &a->room, sizeof(*grown));
-	if (!grown)
-		return NULL; /* it is part of the rest then */
-	a->entry = grown;
-	e = calloc(1, sizeof(*e));
 	if (!e)
-		return NULL;
-	at = recording_account_place_of(a, tid);
-	memmove(a->entry + at + 1, a->entry + at, (a->count - at) * sizeof(*grown));
-	a->entry[at] = e;
-	a->count++;
+		return NULL; /* it is part of the rest then */
+	a->entry = e;
+	e += at;
+	memmove(e + 1, e, (a->count++ - at) * sizeof(*e));
 	*e = (struct account_entry){
 		.tid = tid, .from_ns = from_ns, .cpu_ns = from_ns, .put_ns = from_ns};
 	return e;
@@ -99,8 +91,6 @@ void recording_account_free(struct process *p)
 {
 	struct process_account *a = &p->work->account;
 
-	for (size_t i = 0; i < a->count; i++)
-		free(a->entry[i]);
 	free(a->entry);
 	a->entry = NULL;
 	a->count = a->room = 0;
@@ -120,15 +110,9 @@ static void recording_account_put_row(struct recording *r, const struct process 
 
 	if (!row->used_ns && !row->seen_ns)
 		return;
-	recording_put(r, r->thread_cpu, v, 7);
+	recording_put(r, r->type[TYPE_THREAD_CPU], v, 7);
 	r->used_ns += row->used_ns;
 	r->seen_ns += row->seen_ns;
-}
-
-/* With --threads; where there are samples of it, it was wanted. */
-static int recording_account_is_wanted(const struct recording *r, const char *name)
-{
-	return !r->threads || fnmatch(r->threads, name, 0) == 0;
 }
 
 static int recording_account_make_key(struct recording *r, const struct process *p,
@@ -146,7 +130,7 @@ static const char *source_of(const struct account_entry *e)
 	return e && e->is_own ? RECORDING_ACCOUNT_THREAD : RECORDING_ACCOUNT_SCHEDSTAT;
 }
 
-/* Of a thread with samples; @e may be NULL: nothing is known but these. */
+/* A row of a thread with samples; @e NULL: there are no readings of it. */
 static void recording_account_put_thread(struct recording *r, struct process *p,
 					 struct process_thread *t, struct account_entry *e)
 {
@@ -166,16 +150,16 @@ static void recording_account_put_thread(struct recording *r, struct process *p,
 	t->seen_ns = t->signals = 0;
 }
 
-/* Of one without any. */
+/* A row of a thread without samples. */
 static void put_entry(struct recording *r, struct process *p, struct account_entry *e)
 {
 	struct account_row row = {.used_ns = e->cpu_ns - e->put_ns, .source = source_of(e)};
 
-	if (row.used_ns < LEAST_PERIODS * r->period_ns && !(e->key && row.used_ns))
+	if (row.used_ns < LEAST_PERIODS * r->o.period_ns && !(e->key && row.used_ns))
 		return;
 	p->work->account.threads_ns += row.used_ns;
 	e->put_ns = e->cpu_ns;
-	if (!recording_account_is_wanted(r, e->name) || !recording_account_make_key(r, p, e))
+	if (!recording_wants(r, e->name) || !recording_account_make_key(r, p, e))
 		return;
 	row.key = e->key;
 	recording_account_put_row(r, p, &row);
@@ -206,7 +190,7 @@ static int recording_account_can_be(const struct recording *r, uint64_t used_ns,
 	return used_ns <= (now_ns > r->start_ns ? now_ns - r->start_ns : 0) + SLACK_NS;
 }
 
-/* The number is another thread's by now. */
+/* Another thread has got the number: puts the last row of the one before. */
 static void begin_anew(struct recording *r, struct process *p, struct account_entry *e)
 {
 	put_any(r, p, e);
@@ -222,7 +206,7 @@ static void take_reading(const struct recording *r, struct account_entry *e, uin
 	e->is_own = (uint8_t)is_own;
 }
 
-/* A reading from before its end may come after that. */
+/* Is the reading another thread's? One from before the end may come a moment after it. */
 static int is_anothers(const struct account_entry *e, const struct account_word *w, uint64_t now_ns)
 {
 	return e->is_gone || (e->over_ns && w->cpu_ns < e->cpu_ns && now_ns > e->over_ns + LATE_NS);
@@ -262,7 +246,7 @@ static void recording_account_take_word(struct recording *r, struct process *p,
 	take_reading(r, e, w->cpu_ns, (w->flags & ACCOUNT_OWN) != 0, now_ns);
 }
 
-/* Threads that are over leave the table. */
+/* Threads that have ended leave the table, a few seconds later. */
 static void recording_account_sweep(struct recording *r, struct process *p, uint64_t now_ns)
 {
 	struct process_account *a = &p->work->account;
@@ -272,14 +256,12 @@ static void recording_account_sweep(struct recording *r, struct process *p, uint
 		return;
 	a->swept_ns = now_ns;
 	for (size_t i = 0; i < a->count; i++) {
-		struct account_entry *e = a->entry[i];
+		struct account_entry *e = &a->entry[i];
 
-		if (!e->over_ns || now_ns < e->over_ns + LINGER_NS) {
-			a->entry[kept++] = e;
-			continue;
-		}
-		put_any(r, p, e);
-		free(e);
+		if (!e->over_ns || now_ns < e->over_ns + LINGER_NS)
+			a->entry[kept++] = *e;
+		else
+			put_any(r, p, e);
 	}
 	a->count = kept;
 }
@@ -325,7 +307,8 @@ uint64_t recording_account_key(const struct process *p, const struct process_thr
 	return e && !e->over_ns && strcmp(e->name, t->name) == 0 ? e->key : 0;
 }
 
-/* What it had used before it was met nobody knows of one that was there at the beginning. */
+/* What a thread without earlier readings had used before it was recorded. Of one that was there at
+ * the beginning nobody knows, and all is taken for that. */
 static uint64_t before_own_word(const struct process *p, const struct process_thread *t,
 				uint64_t claimed_ns, uint64_t cpu_ns)
 {
@@ -357,7 +340,7 @@ void recording_account_thread(struct recording *r, struct process *p, struct pro
 
 /* ---- the ends of chunks */
 
-/* With --threads nobody knows whose the rest is. */
+/* With --threads there is no row: nobody knows whether wanted threads used the rest. */
 static void put_rest(struct recording *r, struct process *p)
 {
 	struct process_account *a = &p->work->account;
@@ -370,7 +353,7 @@ static void put_rest(struct recording *r, struct process *p)
 		row.used_ns = a->held_ns;
 	a->held_ns = rest_ns - row.used_ns;
 	a->rest_ns += row.used_ns;
-	if (!r->threads)
+	if (!r->o.threads)
 		recording_account_put_row(r, p, &row);
 }
 
@@ -381,7 +364,7 @@ static void recording_account_put_threads(struct recording *r, struct process *p
 	size_t cursor = 0;
 
 	for (size_t i = 0; i < a->count; i++)
-		put_any(r, p, a->entry[i]);
+		put_any(r, p, &a->entry[i]);
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->seen_ns)
 			recording_account_put_thread(r, p, t, NULL);

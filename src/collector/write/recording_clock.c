@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Why there is no hrtimer; NULL = there is. */
 static const char *why_ticks(const struct process_clock *c)
@@ -35,7 +34,7 @@ static const char *why_ticks(const struct process_clock *c)
 	return c->signo == SIGURG ? "no thread had SIGURG open" : "SIGURG is not to be used";
 }
 
-/* What the session says; once it is gone what it said last. */
+/* Keeps what the session says, for when it is gone. */
 void recording_look_at_clock(struct process *p)
 {
 	const struct weft_session_header *h = p->base;
@@ -59,7 +58,7 @@ static const char *recording_clock_plural(uint32_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* Whom ticks met although there are hrtimers, at least for a time. */
+/* How many threads were sampled by ticks, at least for a time, although there are hrtimers. */
 static void put_limits(const struct process_clock *c, char *text, size_t room)
 {
 	int used = 0;
@@ -87,9 +86,9 @@ void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns
 	v[2].string = text_value(why ? RECORDING_CLOCK_TICKS : RECORDING_CLOCK_HRTIMER);
 	if (why || *limits)
 		v[3].string = text_value(why ? why : limits);
-	v[4].number = (int64_t)r->period_ns;
+	v[4].number = (int64_t)r->o.period_ns;
 	v[5].number = (int64_t)clock_tick_ns();
 	recording_judge(r, p);
 	recording_fill_verdict(p, why != NULL, v + 6);
-	recording_put(r, r->clock, v, 6 + VERDICT_FIELDS);
+	recording_put(r, r->type[TYPE_CLOCK], v, 6 + VERDICT_FIELDS);
 }

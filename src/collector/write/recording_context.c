@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts in the file: ids as text, columns of tags, spans. */
+/* Contexts in the file: ids as text, columns of tags, spans. A column is there before any event
+ * that has a value for it. */
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
@@ -19,7 +20,7 @@ struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count
 	return (struct weft_jfr_string){room, 2 * count};
 }
 
-static struct weft_jfr_string hex_id(char *room, uint64_t id)
+struct weft_jfr_string recording_hex_id(char room[16], uint64_t id)
 {
 	uint64_t big = __builtin_bswap64(id);
 
@@ -39,7 +40,7 @@ static void fill_coroutine(const struct recording *r, uint64_t coroutine,
 	v[column - 1].string = text_value(texts->coroutine);
 }
 
-/* Trace, span, root span, tags and labels: the fields from @v on. */
+/* Fills the fields from @v on: trace, span, root span, then the columns. */
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
 			    struct context_texts *texts, struct weft_jfr_value *v)
 {
@@ -48,8 +49,8 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 		return;
 	if (memcmp(key->trace_id, no_trace, sizeof(no_trace)) != 0)
 		v[0].string = recording_hex(texts->trace, key->trace_id, sizeof(key->trace_id));
-	v[1].string = hex_id(texts->span, key->span_id);
-	v[2].string = hex_id(texts->root, key->root_span_id);
+	v[1].string = recording_hex_id(texts->span, key->span_id);
+	v[2].string = recording_hex_id(texts->root, key->root_span_id);
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
 		const char *value =
 			key->tags[i] ? dictionary_string(p->work->dictionary, key->tags[i]) : NULL;
@@ -63,10 +64,8 @@ void recording_fill_context(struct recording *r, struct process *p, const struct
 		recording_fill_labels(r, key->labels, v + 3);
 }
 
-/*
- * Columns for tag names not met before. A new one needs a new declaration of the type, and
- * that a new chunk; there are at most TAG_COLUMNS_MAX of these in a recording.
- */
+/* Adds columns for tag names that are new. A new column needs a new chunk, in which the type is
+ * declared anew; so there are at most TAG_COLUMNS_MAX of these chunks. */
 static void learn_columns(struct recording *r, struct process *p, const struct context_key *key)
 {
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++) {
@@ -91,7 +90,7 @@ static int knows_all(const struct process *p, const struct context_key *key)
 	return 1;
 }
 
-void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key)
+static void learn_context(struct recording *r, struct process *p, const struct context_key *key)
 {
 	if (key->coroutine)
 		coroutine_column_find(&r->tags);
@@ -110,20 +109,19 @@ void recording_put_span(struct recording *r, struct process *p, const struct pro
 	struct weft_jfr_value v[RECORDING_SPAN_FIXED_FIELDS + COLUMNS_MAX];
 	struct context_texts texts;
 
-	if (!r->span)
+	if (!r->type[TYPE_SPAN])
 		return;
 	v[0] = (struct weft_jfr_value){.number = (int64_t)s->first_ns};
 	v[1] = (struct weft_jfr_value){.number = (int64_t)(s->last_ns - s->first_ns + 1)};
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	recording_fill_context(r, p, &s->key, &texts, v + 3);
-	recording_put(r, r->span, v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
+	recording_put(r, r->type[TYPE_SPAN], v, RECORDING_SPAN_FIXED_FIELDS + r->columns);
 }
 
-/* Before any event of a sample with this context. */
 void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key)
 {
 	if (key)
-		recording_learn_context(r, p, key);
+		learn_context(r, p, key);
 	if (r->tags.count == r->columns)
 		return;
 	if (key)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters in the file: rows of differences, so that any reader's sum is right over chunks,
- * merged files and cut files. What a lost chunk held is put again into the next one.
+ * Rows of weft.Counter and weft.Histogram. Each is the difference to the one before, so that sums
+ * are right over chunks, merged files and cut files. What a chunk held that could not be written is
+ * put again into the next one.
  */
 #include "collector/write/recording_private.h"
 
@@ -54,7 +55,7 @@ static void recording_counts_put_counter(struct recording *r, const struct proce
 		{.number = (int64_t)difference},
 	};
 
-	recording_put(r, r->counter, v, 5);
+	recording_put(r, r->type[TYPE_COUNTER], v, 5);
 }
 
 static void put_histogram(struct recording *r, const struct process *p, uint64_t now_ns,
@@ -70,11 +71,11 @@ static void put_histogram(struct recording *r, const struct process *p, uint64_t
 		};
 
 		if (now[i] != before[i])
-			recording_put(r, r->histogram, v, 5);
+			recording_put(r, r->type[TYPE_HISTOGRAM], v, 5);
 	}
 }
 
-/* What the drain thread counted and what the worker did. */
+/* The drain thread's counts and the worker's together. */
 static void sum_counts(const struct process *p, struct session_counts *out)
 {
 	*out = p->work->counted;
@@ -83,8 +84,8 @@ static void sum_counts(const struct process *p, struct session_counts *out)
 	out->log_invalid += p->work->own.log_invalid;
 }
 
-/* The least that a record of each takes in a ring: how large those were that are lost, nobody
- * knows. */
+/* For jdk.DataLoss: at least so many bytes were lost with each record. How large it really was
+ * nobody knows. */
 struct loss_row {
 	size_t offset;
 	uint64_t bytes;

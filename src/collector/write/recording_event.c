@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed events in the file. A type is declared when its program tells of it; what several
- * processes mean alike is one type. Of what they mean differently by one name, both are types of
- * that name, as the JDK has it with classes of two loaders.
+ * Typed events in the file. A type is declared when a program defines it. Equal definitions of
+ * several processes are one type in the file (a class here); different ones of the same name are
+ * two types of that name, as the JDK has it with classes of two loaders.
  */
 #include "collector/session/session_events.h"
 #include "collector/walk/walking.h"
@@ -10,7 +10,6 @@
 
 #include "base/recording.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -119,7 +118,7 @@ struct setting_texts {
 	size_t count;
 };
 
-/* What this kind of type has. */
+/* The settings that this kind of type has, as text. */
 static void fill_settings(const struct event_type *t, const struct event_settings *s,
 			  struct setting_texts *out)
 {
@@ -224,7 +223,8 @@ static struct event_class *find_class(const struct recording *r, const struct ev
 	return NULL;
 }
 
-/* Takes @c over: it, or the one that is there already. NULL: no memory, or too many. */
+/* Takes @c over. Returns it, or an equal one that is there already; NULL: no memory, or too many.
+ */
 static struct event_class *recording_event_add_class(struct recording *r, struct event_class *c)
 {
 	int has_other;
@@ -321,8 +321,9 @@ static struct weft_jfr_string recording_event_pooled(struct process *p, int64_t 
 	return text_value(text);
 }
 
-/* One of which nothing has come yet; it may have ended. Of a process the first has its name. Not
- * for each of the many that a program may make up. */
+/* The key of a thread that has no samples or events; it may even have ended. The main thread has
+ * the process's name; others' names are read, but only so many, for a program may make numbers up.
+ */
 static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 {
 	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
@@ -353,13 +354,6 @@ static int64_t thread_key(struct recording *r, struct process *p, int64_t tid)
 	return t && t->key ? (int64_t)t->key : stranger_key(r, p, tid);
 }
 
-static struct weft_jfr_string recording_event_id_text(int64_t id, char room[16])
-{
-	uint64_t big = __builtin_bswap64((uint64_t)id);
-
-	return id ? recording_hex(room, &big, sizeof(big)) : (struct weft_jfr_string){0};
-}
-
 static size_t fill_values(struct recording *r, struct process *p, const struct event_type *t,
 			  const uint8_t *at, struct value_texts *texts, struct weft_jfr_value *out)
 {
@@ -376,7 +370,7 @@ static size_t fill_values(struct recording *r, struct process *p, const struct e
 		else if (t->field[i].kind == WEFT_EVENT_THREAD)
 			out[i].number = thread_key(r, p, v.number);
 		else if (t->field[i].kind == WEFT_EVENT_ID)
-			out[i].string = recording_event_id_text(v.number, texts->id[i]);
+			out[i].string = recording_hex_id(texts->id[i], (uint64_t)v.number);
 		else if (t->field[i].kind == WEFT_EVENT_BOOLEAN)
 			out[i].number = v.number != 0;
 	}
@@ -410,10 +404,8 @@ static const struct context_key *recording_event_key(const struct recorded_event
 	return memcmp(&e->key, &nothing, sizeof(nothing)) != 0 ? &e->key : NULL;
 }
 
-/*
- * As a sample at its end does. What came too late to be in order has a span of its own: that the
- * event is in it is what counts.
- */
+/* An event prolongs the thread's span as a sample at its end would. One that comes too late for
+ * that gets a span of its own, so that it has its context. */
 static void extend(struct recording *r, struct process *p, struct process_thread *t,
 		   const struct context_key *key, uint64_t end_ns)
 {
@@ -450,11 +442,7 @@ void recording_event(struct recording *r, struct process *p, struct process_thre
 		v[count++] = (struct weft_jfr_value){.number = (int64_t)(end - begin)};
 	v[count++] = (struct weft_jfr_value){.number = (int64_t)t->key};
 	if (c->def->flags & WEFT_EVENT_STACK)
-		v[count++] = (struct weft_jfr_value){
-			.number = trace->count
-					  ? (int64_t)weft_jfr_stack(r->writer, trace->frame,
-								    trace->count, trace->truncated)
-					  : 0};
+		v[count++] = (struct weft_jfr_value){.number = recording_stack(r, trace)};
 	count += fill_values(r, p, c->def, e->values, &texts, v + count);
 	recording_put(r, c->type, v, count);
 	r->chunk.typed++;

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording has of samples when the oldest chunks leave its file (weft/jfr.h, max_bytes):
- * the writer tells how many have left; what they held is remembered here, chunk by chunk.
+ * How many samples are left in a file from which the writer drops the oldest chunks (weft/jfr.h,
+ * max_bytes): it tells how many chunks it has dropped, and what each held is remembered here.
  */
 #include "collector/write/recording_private.h"
 
 #include "base/array.h"
-
-static void recording_kept_add(struct recording_events *to, const struct recording_events *one)
-{
-	to->samples += one->samples;
-	to->wall += one->wall;
-	to->switches += one->switches;
-	to->typed += one->typed;
-}
 
 static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
 {
@@ -30,7 +22,7 @@ static int recording_kept_append(struct chunk_events *all, const struct recordin
 static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 {
 	for (; count && all->first < all->count; count--)
-		recording_kept_add(&all->gone, &all->item[all->first++]);
+		recording_events_add(&all->gone, &all->item[all->first++]);
 	if (all->first < all->count / 2)
 		return;
 	all->count -= all->first;
@@ -38,14 +30,14 @@ static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 	all->first = 0;
 }
 
-/* The first chunk of all is one without events, which the writer puts before the first event. */
+/* The writer begins a file with a chunk without events, which was not told here. */
 void recording_kept(struct recording *r, const struct recording_events *chunk)
 {
 	static const struct recording_events nothing;
 	struct chunk_events *all = &r->chunks;
 	struct weft_jfr_written written;
 
-	if (!r->max_bytes && !r->max_age_ns)
+	if (!r->o.max_bytes && !r->o.max_age_ns)
 		return;
 	weft_jfr_written(r->writer, &written);
 	while (all->chunks + 1 < written.chunks && recording_kept_append(all, &nothing) == 0)

@@ -2,15 +2,14 @@
 /*
  * Labels in the file: which a sample has, their columns, their values.
  *
- * A sample of the thread's own tells its labels once per change, and a number; what the number
- * means is remembered of the newest that told. If that one was lost, those behind it have labels
- * that nobody knows: counted (labels_unrecorded). A sample from outside has its own.
+ * A thread's handler writes its labels into the first sample after a change; later ones have only
+ * the generation of that set. When the sample with the labels was lost, those of its generation
+ * have labels that nobody knows: labels_unrecorded counts them. A sample from outside has its
+ * labels with it.
  */
 #include "collector/walk/walking.h"
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
-
-#include <errno.h>
 
 uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes)
 {
@@ -92,7 +91,6 @@ static void recording_labels_mark_thread(struct recording *r, const struct proce
 	mark_item(r, l->newest);
 	mark_item(r, l->own);
 	mark_item(r, l->stay.item);
-	label_sets_mark(r->labels, l->stay.item && l->stay.has_key ? l->stay.key.labels : 0);
 }
 
 void recording_forget_labels(struct recording *r)

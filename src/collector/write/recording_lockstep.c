@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ticks and random looks of a process, held against each other (lockstep.h), and what threads' own
- * CPU clocks say between two ticks. What came before a thread was known to be looked at, or while
- * its process was not, is left out.
+ * Compares the ticks of a process with random looks at it (lockstep.h), and sums up what threads'
+ * own CPU clocks say between two ticks. Ticks count only while the thread may be looked at, too.
  */
 #include "collector/write/recording_private.h"
 
@@ -29,8 +28,8 @@ struct process_lockstep {
 	uint64_t rest_ns, go_ns; /* between them ticks do not count */
 	struct ticked *thread;   /* by slot */
 	size_t count, room;
-	uint64_t clock_ns,
-		ticked_ns; /* of CPU clocks between ticks, and what those ticks stand for */
+	uint64_t clock_ns;  /* CPU time between ticks, by threads' own clocks, */
+	uint64_t ticked_ns; /* and what those ticks stand for */
 	struct lockstep_verdict verdict;
 	char text[2 * LOCKSTEP_TEXT]; /* of whose share */
 };
@@ -158,7 +157,7 @@ void recording_tick_sample(struct recording *r, struct process *p,
 
 	if (!t)
 		return;
-	add_clock(l, t, thread->generation, record->record.rsv, sample->weight * r->period_ns);
+	add_clock(l, t, thread->generation, record->record.rsv, sample->weight * r->o.period_ns);
 	if (!is_compared(l, t, thread->generation, sample->time_ns) ||
 	    record->context == WEFT_CONTEXT_BUSY || record->context == WEFT_CONTEXT_BAD)
 		return;
@@ -285,7 +284,7 @@ void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_j
 	const struct process_lockstep *l =
 		is_ticks && p->work->lockstep ? p->work->lockstep : &none;
 
-	v[0].number = l->judge ? (int64_t)lockstep_looks(l->judge) : 0;
+	v[0].number = (int64_t)l->verdict.looks;
 	if (l->verdict.is_misjudged)
 		v[1].string = text_value(l->text);
 	v[2].real = l->verdict.tick_share;

@@ -18,6 +18,15 @@ struct recording_events {
 	uint64_t typed;         /* events of the programs' own types */
 };
 
+static inline void recording_events_add(struct recording_events *to,
+					const struct recording_events *one)
+{
+	to->samples += one->samples;
+	to->wall += one->wall;
+	to->switches += one->switches;
+	to->typed += one->typed;
+}
+
 /* A type of the programs' own, in the file. */
 struct event_class {
 	struct event_class *next;
@@ -27,60 +36,54 @@ struct event_class {
 	int is_told;
 };
 
-/* Of the chunks that the file has, where old ones leave it: [first, count). */
+/* What each chunk in the file has, when old ones are to leave it. */
 struct chunk_events {
-	struct recording_events *item;
+	struct recording_events *item; /* [first, count) */
 	size_t first, count, room;
-	uint64_t chunks, dropped;     /* that the writer told of */
-	struct recording_events gone; /* what the chunks had that have left */
+	uint64_t chunks, dropped;     /* written, and dropped again, by the writer's count */
+	struct recording_events gone; /* what the dropped ones had */
 };
 
 struct recording {
 	struct weft_jfr_writer *writer;
-	struct weft_jfr_type *setting, *thread_cpu, *thread_time, *counter, *histogram, *recording,
-		*process, *clock, *module;
+	/* NULL: not declared. Spans are not with --inline-context, and what is rare (warnings, runs
+	 * and waits of coroutines) is with the first event of its type. */
+	struct weft_jfr_type *type[TYPE_COUNT];
+	struct weft_jfr_type *setting;
 	/* Samples of each engine that is on, else NULL; with --inline-context they have tags. */
 	struct weft_jfr_type *sample, *wall;
-	struct weft_jfr_type *span;       /* NULL with --inline-context */
-	struct weft_jfr_type *run, *wait; /* of coroutines: from the first of them on, else NULL */
 	struct tag_columns tags;
 	size_t columns; /* of tags: those that the types with tags were declared with */
 	struct label_sets *labels;
 
 	struct recording_system *system;
-	/* All whose rows are not in the file yet, as they came: after an exec the row of what runs
-	 * now is the newest under their name. */
+	/* All whose last rows are not in the file yet, in the order in which they joined, so that
+	 * after an exec the newest row is that of the program that runs now. */
 	struct process *first, **end;
-	uint64_t start_ns, chunk_start_ns, period_ns, wall_period_ns, chunk_bytes;
-	uint32_t engines; /* enum weft_engine bits: whose samples are written */
-	char *path, *version, *command_line, *stack_mode;
+	struct recording_options o; /* as they were given, with the defaults in them */
+	char *command_line;
+	uint64_t start_ns, chunk_start_ns;
 	char id[17];
 	pid_t pid; /* of the program; atomic: told by another thread */
 	uint64_t start_real_ns;
-	uint64_t max_bytes, max_age_ns, duration_ns; /* that were asked for; 0 = not */
-	uint64_t chunk_ns;
 	uint64_t cpus;             /* of the machine; 0 = not asked yet */
 	uint64_t used_ns, seen_ns; /* CPU time by the rows of weft.ThreadCPU */
 	uint32_t times_off;        /* threads whose time does not add up, by weft.ThreadTime */
-	const char *threads;       /* pattern of their names, the caller's; NULL = all */
 	int is_closing;            /* these rows are the last */
-	int simulated;             /* time is what the caller says */
-	uint64_t now_ns;           /* then: the latest that it said */
-	int inline_context;
+	int simulated;             /* time is what the caller says, */
+	uint64_t now_ns;           /* and this is the latest */
 	int error;
 	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
 	struct chunk_events chunks;
-	struct recording_events chunk, safe, lost; /* in the open chunk, in the file, in neither */
+	/* Events in the open chunk, in the file, and in chunks that could not be written. */
+	struct recording_events chunk, safe, lost;
 
-	/* Settings: of all (recording_settings.c), and what applies to some. */
+	/* All lines of settings, and what applies by them. */
 	struct settings_text text;
 	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
 	struct event_class *classes;
 	size_t class_count;
-	struct weft_jfr_type *warning; /* from the first on, else NULL */
-	struct map *warned;            /* texts */
-	void (*tell)(void *arg, const char *text);
-	void *tell_arg;
+	struct map *warned; /* texts */
 };
 
 struct context_texts {
@@ -115,38 +118,45 @@ void recording_put(struct recording *r, const struct weft_jfr_type *type,
 
 void recording_put_setting(struct recording *r, const struct weft_jfr_type *type, const char *name,
 			   const char *value);
+void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *type,
+			       const struct event_settings *s, enum event_setting which);
+/* The number of a stack; 0 when it has no frames. */
+int64_t recording_stack(const struct recording *r, const struct recording_trace *trace);
+
 /* In recording_context.c. */
 struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count);
+struct weft_jfr_string recording_hex_id(char room[16], uint64_t id); /* null when it is 0 */
 void recording_fill_context(struct recording *r, struct process *p, const struct context_key *key,
 			    struct context_texts *texts, struct weft_jfr_value *v);
-void recording_learn_context(struct recording *r, struct process *p, const struct context_key *key);
 void recording_put_span(struct recording *r, struct process *p, const struct process_thread *t,
 			const struct stretch *s);
 
-/* In recording_context.c. A context that a sample is to carry is made known: this may end the
- * chunk. The thread's stretch goes on with it or ends (see stretch_add()). */
+/* In recording_context.c. To be called before an event with this context (NULL = none): when its
+ * tags or labels need new columns, the chunk ends. recording_extend(): the thread's stretch goes on
+ * with it, or ends (see stretch_add()). */
 void recording_meet_context(struct recording *r, struct process *p, const struct context_key *key);
 void recording_extend(struct recording *r, struct process *p, struct process_thread *t,
 		      const struct context_key *key, uint64_t first_ns, uint64_t last_ns);
 
-/* In recording_labels.c. The number of a set, 0 of one without labels; columns for its keys; its
- * values into @v, from the first column on; and sets that nobody speaks of any more go. */
+/* In recording_labels.c. The number of a set, 0 when it has no labels; finds columns for its keys;
+ * puts its values into @v, which begins with the first column; frees sets that are not in use. */
 uint32_t recording_label_set(struct recording *r, const uint8_t *labels, uint32_t bytes);
 void recording_learn_labels(struct recording *r, struct process *p, uint32_t number);
 void recording_fill_labels(const struct recording *r, uint32_t number, struct weft_jfr_value *v);
 void recording_forget_labels(struct recording *r);
 
-/* In recording_wall.c. The time on a CPU that @spread stands for; and what a stay has gathered
- * since its last event, if any. */
+/* In recording_wall.c. Samples for the time on a CPU that @spread stands for; and an event for what
+ * the open stay has lasted since its last one. */
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
 			   const struct spread *spread, uint64_t stack,
 			   const struct context_key *key);
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t);
-/* That it was in that state for so many samples, and nobody saw where. */
+/* So many samples in that state with an unknown stack. */
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
 			  enum weft_thread_state state, uint64_t samples);
 
-/* In recording_kept.c. A chunk has reached the file, and others may have left it. */
+/* In recording_kept.c. A chunk with these events has reached the file; old ones may have left it.
+ */
 void recording_kept(struct recording *r, const struct recording_events *chunk);
 /* In recording_settings.c. */
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
@@ -159,25 +169,28 @@ void recording_sample_settings(struct recording *r, struct process *p,
 void recording_put_class_settings(struct recording *r, const struct event_class *c);
 void recording_free_classes(struct recording *r);
 
-/* recording_clock.c: looks while the session is there, and puts what was seen. */
+/* In recording_clock.c. Reads the session's clock while the session is there; puts a row. */
 void recording_look_at_clock(struct process *p);
 void recording_put_clock(struct recording *r, struct process *p, uint64_t now_ns);
 
-/* recording_lockstep.c: judges; warns where a share is misjudged; and what is so in weft.Clock. */
+/* In recording_lockstep.c. Judges ticks by looks; warns of a share that is misjudged; fills the
+ * fields of weft.Clock about it. */
 #define VERDICT_FIELDS 7
 void recording_judge(const struct recording *r, struct process *p);
 void recording_warn_of_lockstep(struct recording *r, const struct process *p);
 void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
 
-/* In recording_account.c: rows of one process at the end of a chunk; and of its threads when it is
- * over, whose entries are freed. */
+/* In recording_account.c. Rows of one process and its threads at the end of a chunk; the last rows
+ * of its threads when it is over, which frees their entries. */
 void recording_account_rows(struct recording *r, struct process *p);
 void recording_account_close(struct recording *r, struct process *p);
 
-/* Counter and histogram rows of one process: what has changed since the last. */
+/* In recording_counts.c. Counter and histogram rows of one process: what has changed since the
+ * last.
+ */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);
 
-/* The chunk with these rows reached the file, or did not: then they are put again. */
+/* The chunk with these rows has reached the file; or it has not, and they are put again. */
 void recording_counts_settle(struct process *p, int reached);
 
 #endif

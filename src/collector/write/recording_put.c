@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ground of recording_*.c: an event into the open chunk, a setting's and a warning's among
- * them. The first error is kept; from then on nothing more is expected of the file.
+ * What all recording_*.c stand on: puts an event into the open chunk, also for a setting and for a
+ * warning. The first error is kept.
  */
 #include "collector/write/recording_private.h"
 
 #include "base/map.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+
+int recording_wants(const struct recording *r, const char *name)
+{
+	return !r->o.threads || fnmatch(r->o.threads, name, 0) == 0;
+}
 
 void recording_note_error(struct recording *r, int rc)
 {
@@ -34,11 +40,20 @@ void recording_put_setting(struct recording *r, const struct weft_jfr_type *type
 	recording_put(r, r->setting, v, 4);
 }
 
-static const struct weft_jfr_type *warning_type(struct recording *r)
+void recording_put_one_setting(struct recording *r, const struct weft_jfr_type *type,
+			       const struct event_settings *s, enum event_setting which)
 {
-	if (!r->warning)
-		r->warning = declare_plain(r->writer, PLAIN_WARNING);
-	return r->warning;
+	char value[64];
+
+	weft_setting_text(s, which, value, sizeof(value));
+	recording_put_setting(r, type, weft_setting_name(which), value);
+}
+
+int64_t recording_stack(const struct recording *r, const struct recording_trace *trace)
+{
+	return trace->count ? (int64_t)weft_jfr_stack(r->writer, trace->frame, trace->count,
+						      trace->truncated)
+			    : 0;
 }
 
 void recording_put_warning(struct recording *r, const char *text)
@@ -53,7 +68,9 @@ void recording_put_warning(struct recording *r, const char *text)
 		r->warned = map_new();
 	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
 		return;
-	recording_put(r, warning_type(r), v, 2);
-	if (r->tell)
-		r->tell(r->tell_arg, text);
+	if (!r->type[TYPE_WARNING])
+		r->type[TYPE_WARNING] = declare_type(r->writer, TYPE_WARNING, &r->tags);
+	recording_put(r, r->type[TYPE_WARNING], v, 2);
+	if (r->o.tell)
+		r->o.tell(r->o.tell_arg, text);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings in the file: what applies to each type, as jdk.ActiveSetting, in each chunk and when it
- * changes; and settings of what is the recording's own.
+ * Settings in the file: jdk.ActiveSetting tells what applies to each type, at the beginning of each
+ * chunk and when it changes. The recording applies settings itself to system events, and to runs
+ * and waits of coroutines.
  */
 #include "collector/session/session_events.h"
 #include "collector/write/recording_private.h"
@@ -10,15 +11,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-
-static void put_one(struct recording *r, const struct weft_jfr_type *type,
-		    const struct event_settings *s, enum event_setting which)
-{
-	char value[64];
-
-	weft_setting_text(s, which, value, sizeof(value));
-	recording_put_setting(r, type, weft_setting_name(which), value);
-}
 
 /* ---- samples */
 
@@ -30,11 +22,11 @@ static void put_sample(struct recording *r, const struct weft_jfr_type *type,
 	if (!type)
 		return;
 	snprintf(period, sizeof(period), "%llu ns", (unsigned long long)period_ns);
-	put_one(r, type, s, SETTING_ENABLED);
+	recording_put_one_setting(r, type, s, SETTING_ENABLED);
 	recording_put_setting(r, type, RECORDING_SETTING_PERIOD, period);
 	recording_put_setting(r, type, RECORDING_SETTING_ENGINE, engine);
-	recording_put_setting(r, type, RECORDING_SETTING_STACK, r->stack_mode);
-	put_one(r, type, s, SETTING_SELECT);
+	recording_put_setting(r, type, RECORDING_SETTING_STACK, r->o.stack_mode);
+	recording_put_one_setting(r, type, s, SETTING_SELECT);
 }
 
 static uint8_t choice_of(const struct event_settings *s)
@@ -61,8 +53,8 @@ void recording_sample_settings(struct recording *r, struct process *p, const str
 	else
 		p->work->cpu_choice = choice_of(&word->settings);
 	if (type && is_other(known, &word->settings)) {
-		put_one(r, type, &word->settings, SETTING_ENABLED);
-		put_one(r, type, &word->settings, SETTING_SELECT);
+		recording_put_one_setting(r, type, &word->settings, SETTING_ENABLED);
+		recording_put_one_setting(r, type, &word->settings, SETTING_SELECT);
 	}
 	*known = word->settings;
 	if (type && word->wrong_select) {
@@ -90,45 +82,15 @@ static void put_switch_type(struct recording *r, const struct weft_jfr_type *typ
 {
 	if (!type)
 		return;
-	put_one(r, type, s, SETTING_ENABLED);
-	put_one(r, type, s, SETTING_THRESHOLD);
-	put_one(r, type, s, SETTING_SELECT);
+	recording_put_one_setting(r, type, s, SETTING_ENABLED);
+	recording_put_one_setting(r, type, s, SETTING_THRESHOLD);
+	recording_put_one_setting(r, type, s, SETTING_SELECT);
 }
 
 void recording_put_switch_settings(struct recording *r)
 {
-	put_switch_type(r, r->run, &r->run_settings);
-	put_switch_type(r, r->wait, &r->wait_settings);
-}
-
-static void put_system(struct recording *r, enum system_event i)
-{
-	struct event_settings s = {
-		.enabled = recording_system_enabled(r, i),
-		.period_ns = recording_system_period(r, i),
-	};
-
-	if (!recording_system_type(r, i))
-		return;
-	put_one(r, recording_system_type(r, i), &s, SETTING_ENABLED);
-	if (s.period_ns)
-		put_one(r, recording_system_type(r, i), &s, SETTING_PERIOD);
-}
-
-/* Of one of the table: what is not set stays as it is. */
-static int set_system(struct recording *r, enum system_event i, const struct settings_text *text)
-{
-	struct event_settings s = {
-		.enabled = recording_system_enabled(r, i),
-		.period_ns = recording_system_period(r, i),
-	};
-	struct event_settings before = s;
-
-	weft_settings_apply(&s, system_events[i].type.name, text->text, text->bytes);
-	if (s.enabled == before.enabled && s.period_ns == before.period_ns)
-		return 0;
-	recording_set_system_event(r, i, s.enabled, s.period_ns);
-	return 1;
+	put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
+	put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
 }
 
 static void settle_switches(struct recording *r)
@@ -149,7 +111,7 @@ void recording_begin_settings(struct recording *r, const struct settings_text *t
 		if (settings_text_add(&r->text, text->text, text->bytes))
 			r->error = -ENOMEM;
 		for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
-			set_system(r, (enum system_event)i, &r->text);
+			recording_system_apply(r, (enum system_event)i, &r->text);
 		r->cpu_settings = settings_for(&r->text, RECORDING_EXECUTION_SAMPLE);
 		r->wall_settings = settings_for(&r->text, RECORDING_WALL_SAMPLE);
 		weft_settings_settle(&r->cpu_settings, 0);
@@ -165,42 +127,49 @@ void recording_set(struct recording *r, const char *lines, size_t bytes)
 	if (settings_text_add(&r->text, lines, bytes))
 		return;
 	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		if (set_system(r, (enum system_event)i, &r->text))
-			put_system(r, (enum system_event)i);
+		if (recording_system_apply(r, (enum system_event)i, &r->text))
+			recording_system_put_settings(r, (enum system_event)i);
 	settle_switches(r);
 	if (is_other(&run, &r->run_settings) || run.threshold_ns != r->run_settings.threshold_ns)
-		put_switch_type(r, r->run, &r->run_settings);
+		put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
 	if (is_other(&wait, &r->wait_settings) ||
 	    wait.threshold_ns != r->wait_settings.threshold_ns)
-		put_switch_type(r, r->wait, &r->wait_settings);
+		put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
 }
 
-/* Every chunk says by itself how it was taken. */
+/* At the beginning of each chunk: each can be read by itself. */
 void recording_put_settings(struct recording *r)
 {
-	put_sample(r, r->sample, &r->cpu_settings, r->period_ns, RECORDING_ENGINE_CPU);
-	put_sample(r, r->wall, &r->wall_settings, r->wall_period_ns, RECORDING_ENGINE_WALL);
+	put_sample(r, r->sample, &r->cpu_settings, r->o.period_ns, RECORDING_ENGINE_CPU);
+	put_sample(r, r->wall, &r->wall_settings, r->o.wall_period_ns, RECORDING_ENGINE_WALL);
 	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		put_system(r, (enum system_event)i);
+		recording_system_put_settings(r, (enum system_event)i);
 	recording_put_switch_settings(r);
 	for (const struct event_class *c = r->classes; c; c = c->next)
 		recording_put_class_settings(r, c);
 }
 
+const char *recording_set_type(size_t i)
+{
+	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT,
+					     NULL};
+
+	return i < SYSTEM_EVENT_COUNT ? system_events[i].type.name : others[i - SYSTEM_EVENT_COUNT];
+}
+
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes)
 {
 	const char *const names[] = {
-		r->engines & WEFT_ENGINE_CPU ? RECORDING_EXECUTION_SAMPLE : "",
-		r->engines & WEFT_ENGINE_WALL ? RECORDING_WALL_SAMPLE : "",
-		RECORDING_COROUTINE_RUN,
-		RECORDING_COROUTINE_WAIT,
+		r->o.engines & WEFT_ENGINE_CPU ? RECORDING_EXECUTION_SAMPLE : "",
+		r->o.engines & WEFT_ENGINE_WALL ? RECORDING_WALL_SAMPLE : "",
 	};
+	const char *own;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (*names[i] && weft_setting_glob(glob, bytes, names[i]))
 			return 1;
-	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		if (weft_setting_glob(glob, bytes, system_events[i].type.name))
+	for (size_t i = 0; (own = recording_set_type(i)); i++)
+		if (weft_setting_glob(glob, bytes, own))
 			return 1;
 	for (const struct event_class *c = r->classes; c; c = c->next)
 		if (weft_setting_glob(glob, bytes, c->def->name))

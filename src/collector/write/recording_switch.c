@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs and waits of coroutines in the file. Each has its whole context with it: it needs no
- * span, and no sample need have met it. The two types are declared with the first of them, so
- * that other recordings do not have them.
+ * Runs and waits of coroutines in the file. Each has its context in its own fields and needs no
+ * span. The two types are declared with the first of them, so that other recordings do not have
+ * them.
  */
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/walk/walking.h"
 
 #include <errno.h>
@@ -31,15 +30,8 @@ static int64_t delay_of(const struct weft_switch_record *record)
 		       : INT64_MIN;
 }
 
-/* None, where it suspended is in no code. */
-static int64_t recording_switch_stack_of(struct recording *r, const struct recording_trace *site)
-{
-	return site->count ? (int64_t)weft_jfr_stack(r->writer, site->frame, site->count,
-						     site->truncated)
-			   : 0;
-}
-
-/* The columns of @key behind @fixed values, but the one of the coroutine. */
+/* Fills the ids, which are the last three of @fixed values, and the columns behind them, but for
+ * the coroutine's: the types have a field for that. Returns how many values there are then. */
 static size_t fill_columns(struct recording *r, struct process *p, const struct context_key *key,
 			   struct context_texts *texts, struct weft_jfr_value *v, size_t fixed)
 {
@@ -54,19 +46,19 @@ static size_t fill_columns(struct recording *r, struct process *p, const struct 
 
 static int recording_switch_declare(struct recording *r)
 {
-	if (r->run && r->wait)
+	if (r->type[TYPE_RUN] && r->type[TYPE_WAIT])
 		return 0;
-	if (!r->run)
-		r->run = declare_coroutine_run(r->writer, &r->tags);
-	if (!r->wait)
-		r->wait = declare_coroutine_wait(r->writer, &r->tags);
-	if (!r->run || !r->wait)
-		return -ENOMEM;
+	for (enum recording_type i = TYPE_RUN; i <= TYPE_WAIT; i++) {
+		if (!r->type[i])
+			r->type[i] = declare_type(r->writer, i, &r->tags);
+		if (!r->type[i])
+			return -ENOMEM;
+	}
 	recording_put_switch_settings(r);
 	return 0;
 }
 
-/* By the settings of its type. */
+/* Decides by the settings of its type, and counts what is left out. */
 static int recording_switch_is_wanted(struct process *p, const struct weft_switch_record *record,
 				      const struct context_key *key, const struct event_settings *s)
 {
@@ -107,7 +99,7 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 	v[0] = (struct weft_jfr_value){.number = (int64_t)record->begin_ns};
 	v[1] = (struct weft_jfr_value){.number = (int64_t)(record->end_ns - record->begin_ns)};
 	v[2] = (struct weft_jfr_value){.number = (int64_t)t->key};
-	v[3] = (struct weft_jfr_value){.number = recording_switch_stack_of(r, site)};
+	v[3] = (struct weft_jfr_value){.number = recording_stack(r, site)};
 	v[4] = (struct weft_jfr_value){.number = (int64_t)record->coroutine};
 	v[5] = (struct weft_jfr_value){.number = (int64_t)record->addr};
 	v[6] = (struct weft_jfr_value){.number = (record->record.flags & edge) != 0};
@@ -117,6 +109,6 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 			.number = (record->record.flags & WEFT_SWITCH_LAST) != 0};
 	}
 	count = fill_columns(r, p, &key, &texts, v, fixed);
-	recording_put(r, is_run ? r->run : r->wait, v, count);
+	recording_put(r, r->type[is_run ? TYPE_RUN : TYPE_WAIT], v, count);
 	r->chunk.switches++;
 }

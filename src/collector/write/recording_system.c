@@ -17,8 +17,8 @@
 
 #define LIBRARY_ROWS_MAX 65536           /* in a chunk */
 #define FOREVER INT64_MAX                /* as the JDK has it where nothing was set */
-#define LAST_LOAD_NS UINT64_C(100000000) /* of which one more tells, at the end */
-/* Of looking at all processes for the load, at most one part in so many of the time. */
+#define LAST_LOAD_NS UINT64_C(100000000) /* a longer time at the end gets one more jdk.CPULoad */
+/* Looking at all processes for the load may take at most one part in so many of the time. */
 #define LOOK_SHARE 200
 
 struct recording_system {
@@ -64,19 +64,39 @@ void recording_set_system_event(struct recording *r, enum system_event event, in
 	r->system->event[event].period_ns = period_ns;
 }
 
-struct weft_jfr_type *recording_system_type(const struct recording *r, enum system_event event)
-{
-	return r->system->type[event];
-}
-
 int recording_system_enabled(const struct recording *r, enum system_event event)
 {
 	return __atomic_load_n(&r->system->event[event].enabled, __ATOMIC_RELAXED);
 }
 
-uint64_t recording_system_period(const struct recording *r, enum system_event event)
+static struct event_settings recording_system_settings(const struct recording *r,
+						       enum system_event event)
 {
-	return r->system->event[event].period_ns;
+	return (struct event_settings){
+		.enabled = recording_system_enabled(r, event),
+		.period_ns = r->system->event[event].period_ns,
+	};
+}
+
+int recording_system_apply(struct recording *r, enum system_event event,
+			   const struct settings_text *text)
+{
+	struct event_settings s = recording_system_settings(r, event), before = s;
+
+	weft_settings_apply(&s, system_events[event].type.name, text->text, text->bytes);
+	if (s.enabled == before.enabled && s.period_ns == before.period_ns)
+		return 0;
+	recording_set_system_event(r, event, s.enabled, s.period_ns);
+	return 1;
+}
+
+void recording_system_put_settings(struct recording *r, enum system_event event)
+{
+	struct event_settings s = recording_system_settings(r, event);
+
+	recording_put_one_setting(r, r->system->type[event], &s, SETTING_ENABLED);
+	if (s.period_ns)
+		recording_put_one_setting(r, r->system->type[event], &s, SETTING_PERIOD);
 }
 
 /* With its settings as they are if nobody sets them. */
@@ -150,14 +170,14 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 	struct weft_jfr_value v[] = {
 		{0},
 		{.number = 1},
-		{.string = text_value(recording_system_file_name(r->path))},
-		{.string = text_value(r->path)},
+		{.string = text_value(recording_system_file_name(r->o.path))},
+		{.string = text_value(r->o.path)},
 		{.number = 1},
-		{.number = milliseconds(r->max_age_ns)},
-		{.number = milliseconds(r->chunk_ns)},
-		{.number = (int64_t)r->max_bytes},
+		{.number = milliseconds(r->o.max_age_ns)},
+		{.number = milliseconds(r->o.chunk_ns)},
+		{.number = (int64_t)r->o.max_bytes},
 		{.number = (int64_t)(r->start_real_ns / 1000000)},
-		{.number = milliseconds(r->duration_ns)},
+		{.number = milliseconds(r->o.duration_ns)},
 	};
 
 	recording_system_put(r, SYSTEM_ACTIVE_RECORDING, now_ns, v);
@@ -165,9 +185,9 @@ static void put_recording(struct recording *r, uint64_t now_ns)
 
 static void put_version(struct recording *r, uint64_t now_ns)
 {
-	recording_system_put(
-		r, SYSTEM_OS_INFORMATION, now_ns,
-		(struct weft_jfr_value[]){{0}, {.string = text_value(r->system->version)}});
+	struct weft_jfr_value v[] = {{0}, {.string = text_value(r->system->version)}};
+
+	recording_system_put(r, SYSTEM_OS_INFORMATION, now_ns, v);
 }
 
 static void put_processors(struct recording *r, uint64_t now_ns)
@@ -231,11 +251,9 @@ struct variables {
 static void put_variable(void *arg, const char *name, size_t bytes, const char *shown)
 {
 	const struct variables *of = arg;
+	struct weft_jfr_value v[] = {{0}, {.string = {name, bytes}}, {.string = text_value(shown)}};
 
-	recording_system_put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns,
-			     (struct weft_jfr_value[]){{0},
-						       {.string = {name, bytes}},
-						       {.string = text_value(shown)}});
+	recording_system_put(of->recording, SYSTEM_ENVIRONMENT, of->now_ns, v);
 }
 
 static void put_environment(struct recording *r, uint64_t now_ns)
@@ -247,7 +265,7 @@ static void put_environment(struct recording *r, uint64_t now_ns)
 				 &of);
 }
 
-/* Children that were forked have their parent's libraries: each place is one row. */
+/* A forked child has the libraries of its parent: one row for both. */
 static int is_fresh(struct map *seen, const struct library *one)
 {
 	struct {
@@ -291,7 +309,8 @@ static void (*const put_event[SYSTEM_EVENT_COUNT])(struct recording *r, uint64_t
 	[SYSTEM_ENVIRONMENT] = put_environment,
 };
 
-/* Those of this period, and of every chunk. Libraries come at its end, when all are known. */
+/* Events of this period; those of every chunk come at its beginning, but libraries at its end, when
+ * all are known. */
 static void put_due(struct recording *r, uint64_t period_ns, uint64_t now_ns)
 {
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++) {
@@ -313,10 +332,10 @@ void recording_system_begin(struct recording *r, uint64_t now_ns)
 	put_due(r, PERIOD_BEGIN_CHUNK, now_ns);
 }
 
-/* A reader of one chunk is to find those that come by time there, too. */
+/* What comes by time, if it has not come in this chunk: each chunk has it at least once. */
 static void put_missing(struct recording *r, uint64_t now_ns)
 {
-	uint64_t later_ns = recording_now(r); /* a chunk's end was told a moment ago */
+	uint64_t later_ns = recording_now(r); /* @now_ns was a moment ago */
 
 	for (int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		if (r->system->event[i].enabled && is_time(r->system->event[i].period_ns) &&
@@ -355,7 +374,7 @@ uint64_t recording_tick(struct recording *r, uint64_t now_ns)
 	return next_ns;
 }
 
-/* Of the first process: as it was when it joined, for it may have ended since. */
+/* The first process's environment, as it was when that joined: it may have ended since. */
 static void take_environment(struct recording *r, struct process *p)
 {
 	struct recording_system *s = r->system;
@@ -406,27 +425,22 @@ void recording_shutdown(struct recording *r, uint64_t now_ns, const char *reason
 void recording_system_finish(struct recording *r, uint64_t now_ns)
 {
 	struct recording_system *s = r->system;
+	const char *reason = s->reason[0] ? s->reason : "Exited";
+	struct weft_jfr_value v[] = {{0}, {0}, {0}, {.string = text_value(reason)}};
 
 	if (s->event[SYSTEM_CPU_LOAD].enabled && is_time(s->event[SYSTEM_CPU_LOAD].period_ns) &&
 	    now_ns >= s->event[SYSTEM_CPU_LOAD].put_ns + LAST_LOAD_NS)
 		put_load(r, now_ns);
-	if (!s->ended_ns || !s->event[SYSTEM_SHUTDOWN].enabled)
-		return;
-	recording_system_put(r, SYSTEM_SHUTDOWN, s->ended_ns,
-			     (struct weft_jfr_value[]){
-				     {0},
-				     {0},
-				     {0},
-				     {.string = text_value(s->reason[0] ? s->reason : "Exited")}});
+	if (s->ended_ns && s->event[SYSTEM_SHUTDOWN].enabled)
+		recording_system_put(r, SYSTEM_SHUTDOWN, s->ended_ns, v);
 }
 
 void recording_system_loss(struct recording *r, uint64_t now_ns, uint64_t bytes, uint64_t total)
 {
-	if (!r->system->event[SYSTEM_DATA_LOSS].enabled)
-		return;
-	recording_system_put(r, SYSTEM_DATA_LOSS, now_ns,
-			     (struct weft_jfr_value[]){
-				     {0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}});
+	struct weft_jfr_value v[] = {{0}, {.number = (int64_t)bytes}, {.number = (int64_t)total}};
+
+	if (r->system->event[SYSTEM_DATA_LOSS].enabled)
+		recording_system_put(r, SYSTEM_DATA_LOSS, now_ns, v);
 }
 
 void recording_system_settle(struct recording *r, int reached, uint64_t bytes)
@@ -446,26 +460,22 @@ void recording_system_settle(struct recording *r, int reached, uint64_t bytes)
 void recording_thread_begin(struct recording *r, const struct process *p, struct process_thread *t,
 			    uint64_t since_ns)
 {
+	struct weft_jfr_value key = {.number = (int64_t)t->key}, v[] = {{0}, key, {0}, key, {0}};
+
 	if (t->begun)
 		return;
 	t->begun = 1;
 	if (since_ns < p->opened_ns || !r->system->event[SYSTEM_THREAD_START].enabled)
 		return;
-	recording_system_put(
-		r, SYSTEM_THREAD_START, since_ns,
-		(struct weft_jfr_value[]){
-			{0}, {.number = (int64_t)t->key}, {0}, {.number = (int64_t)t->key}, {0}});
+	recording_system_put(r, SYSTEM_THREAD_START, since_ns, v);
 }
 
 void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns)
 {
+	struct weft_jfr_value key = {.number = (int64_t)t->key}, v[] = {{0}, key, key};
 	int begun = t->begun;
 
 	t->begun = 0;
-	if (!begun || !r->system->event[SYSTEM_THREAD_END].enabled)
-		return;
-	recording_system_put(r, SYSTEM_THREAD_END, now_ns,
-			     (struct weft_jfr_value[]){{0},
-						       {.number = (int64_t)t->key},
-						       {.number = (int64_t)t->key}});
+	if (begun && r->system->event[SYSTEM_THREAD_END].enabled)
+		recording_system_put(r, SYSTEM_THREAD_END, now_ns, v);
 }

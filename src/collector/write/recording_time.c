@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wall clock's books: weft.ThreadTime rows (meaning: docs/recording.md), each thread's time by
- * the kernel's account beside what its samples stand for. Rows are differences, and have both as
- * they are when an account comes; so the sums over any chunks belong together.
+ * Rows of weft.ThreadTime (meaning: docs/recording.md): each thread's time by the kernel's account,
+ * beside what its wall-clock samples stand for. Rows are differences, and each has both as they
+ * were when an account came, so that they can be compared over any chunks.
  *
- * Samples are whole periods, met by chance. Who reads them weighs them by these rows
- * (report/read/times.h), which needs samples of what is weighed. Where a thread was in a state for
- * many periods and samples tell less than half of it, that is no chance (it blocks the signal that
- * samples): what is missing is written at its end, with an unknown stack. So it is where none of a
- * thread's time was met in the state that it was in most.
+ * Samples are whole periods, taken at random. A report weighs them by these rows
+ * (report/read/times.h), for which there must be a sample of each state that counts. So at a
+ * thread's end samples with an unknown stack are written for what is missing, in two cases: of a
+ * state that lasted for many periods less than half was sampled, which is no chance (the thread
+ * blocks the signal that samples); or the state that it was in longest was not sampled at all.
  */
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
@@ -29,16 +29,16 @@ static uint64_t recording_time_sum_of(const uint64_t ns[TIME_PLACES])
 	return ns[TIME_RUNNING] + ns[TIME_WAITING] + ns[TIME_BLOCKED];
 }
 
-/* With what no event tells yet. */
+/* With the part of the open stay that no event has yet. */
 static void take_seen(const struct recording *r, const struct timeline *l,
 		      uint64_t out[TIME_PLACES])
 {
 	memcpy(out, l->time.seen_ns, sizeof(l->time.seen_ns));
 	if (l->stay.item)
-		out[TIME_BLOCKED] += l->stay.samples * r->wall_period_ns;
+		out[TIME_BLOCKED] += l->stay.samples * r->o.wall_period_ns;
 }
 
-/* Passed, and both kinds of each place. */
+/* The time that passed; then each place by the kernel; then each place by samples. */
 #define FIELDS (1 + 2 * TIME_PLACES)
 
 static void take_fields(const uint64_t due[TIME_PLACES], const uint64_t seen[TIME_PLACES],
@@ -65,13 +65,12 @@ static void recording_time_put_row(struct recording *r, const struct process *p,
 		return;
 	for (int i = 0; i < FIELDS; i++)
 		v[3 + i].number = (int64_t)(now[i] - told[i]);
-	recording_put(r, r->thread_time, v, 3 + FIELDS);
+	recording_put(r, r->type[TYPE_THREAD_TIME], v, 3 + FIELDS);
 	memcpy(k->due_told_ns, k->due_ns, sizeof(k->due_ns));
 	memcpy(k->seen_told_ns, seen, sizeof(seen));
 }
 
-/* The words of one thread are in order, but a target may write what it likes: nothing is more than
- * what passed. */
+/* A target may write what it likes: nothing is taken for more than the time that passed. */
 static void take_account(struct thread_time *k, const struct wall_word *word)
 {
 	uint64_t passed_ns = word->to_ns > word->from_ns ? word->to_ns - word->from_ns : 0;
@@ -93,7 +92,7 @@ void recording_time(struct recording *r, struct process *p, struct process_threa
 	recording_time_put_row(r, p, t);
 }
 
-/* From outside its end is seen later than it was, and what it did in its last moments not. */
+/* From outside a thread's end is seen late, and its last moments are not: it told them itself. */
 static void take_last_words(const struct process_thread *t, struct thread_time *k)
 {
 	struct wall_word word = k->account;
@@ -116,7 +115,7 @@ static int is_largest(const struct thread_time *k, int place)
 	return 1;
 }
 
-/* What makes the sum right is in no sample. */
+/* None of the states that it was in longest has a sample, by which it could be weighed. */
 static int is_open(const struct thread_time *k)
 {
 	for (int i = 0; i < TIME_PLACES; i++)
@@ -128,7 +127,7 @@ static int is_open(const struct thread_time *k)
 static void put_unseen(struct recording *r, struct process *p, struct process_thread *t)
 {
 	const struct thread_time *k = &t->timeline->time;
-	uint64_t period_ns = r->wall_period_ns;
+	uint64_t period_ns = r->o.wall_period_ns;
 
 	for (int i = 0; i < TIME_PLACES; i++) {
 		uint64_t due_ns = k->due_ns[i], seen_ns = k->seen_ns[i];

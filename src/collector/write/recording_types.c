@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event types of a recording: see recording_types.h. */
+/*
+ * The event types of a recording, weft's and the JDK's, as tables; and the columns of tags and
+ * labels: see recording_types.h. Names, kinds and order of the fields of jdk.* types are those of
+ * the JDK, but for duration, eventThread and stackTrace of jdk.ActiveRecording, which later JDKs
+ * left out.
+ */
 #include "collector/write/recording_types.h"
 
 #include "base/recording.h"
+#include "collector/write/recording_system.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,115 +18,53 @@
 
 #define FIELD_MAX (RECORDING_WAIT_FIXED_FIELDS + COLUMNS_MAX)
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define SECOND_NS UINT64_C(1000000000)
 
-static const char *const category[] = {"weft", NULL};
-
-#define START_TIME                                                                                 \
-	{                                                                                          \
-		"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL                 \
-	}
-#define DURATION                                                                                   \
-	{                                                                                          \
-		"duration", WEFT_JFR_LONG, WEFT_JFR_TIMESPAN, "Duration", NULL                     \
-	}
-#define EVENT_THREAD                                                                               \
-	{                                                                                          \
-		"eventThread", WEFT_JFR_THREAD, 0, "Event Thread", NULL                            \
-	}
-#define TEXT(name, label)                                                                          \
-	{                                                                                          \
-		name, WEFT_JFR_STRING, 0, label, NULL                                              \
-	}
-#define CONTEXT(name, label)                                                                       \
-	{                                                                                          \
-		name, WEFT_JFR_STRING, WEFT_JFR_CONTEXTUAL, label, NULL                            \
-	}
-#define NUMBER(name, label)                                                                        \
-	{                                                                                          \
-		name, WEFT_JFR_LONG, 0, label, NULL                                                \
-	}
-
-#define REAL(name, label)                                                                          \
-	{                                                                                          \
-		name, WEFT_JFR_DOUBLE, 0, label, NULL                                              \
-	}
+/* clang-format off */
+#define START_TIME { "startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL }
+#define DURATION { "duration", WEFT_JFR_LONG, WEFT_JFR_TIMESPAN, "Duration", NULL }
+#define EVENT_THREAD THREAD("eventThread", "Event Thread")
+#define STACK_TRACE { "stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL }
+#define STATE { "state", WEFT_JFR_STATE, 0, "Thread State", NULL }
+#define TEXT(name, label) { name, WEFT_JFR_STRING, 0, label, NULL }
+#define CONTEXT(name, label) { name, WEFT_JFR_STRING, WEFT_JFR_CONTEXTUAL, label, NULL }
+#define LONG(name, flags, label) { name, WEFT_JFR_LONG, flags, label, NULL }
+#define NUMBER(name, label) LONG(name, 0, label)
+#define DURATION_NS(name, label) LONG(name, WEFT_JFR_TIMESPAN_NS, label)
+#define REAL(name, label) { name, WEFT_JFR_DOUBLE, 0, label, NULL }
+#define FLAG(name, label) { name, WEFT_JFR_BOOLEAN, 0, label, NULL }
+#define COUNT(name, label) { name, WEFT_JFR_INT, WEFT_JFR_UNSIGNED, label, NULL }
+#define SHARE(name, label) { name, WEFT_JFR_FLOAT, WEFT_JFR_PERCENTAGE, label, NULL }
+#define THREAD(name, label) { name, WEFT_JFR_THREAD, 0, label, NULL }
+#define IDS(kind) kind(RECORDING_FIELD_TRACE, "Trace Id"), kind(RECORDING_FIELD_SPAN, "Span Id"), \
+		  kind(RECORDING_FIELD_ROOT_SPAN, "Root Span Id")
 
 static const struct weft_jfr_field span_fields[RECORDING_SPAN_FIXED_FIELDS] = {
-	START_TIME,
-	DURATION,
-	EVENT_THREAD,
-	CONTEXT(RECORDING_FIELD_TRACE, "Trace Id"),
-	CONTEXT(RECORDING_FIELD_SPAN, "Span Id"),
-	CONTEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
-};
+	START_TIME, DURATION, EVENT_THREAD, IDS(CONTEXT)};
 
 static const struct weft_jfr_field inline_fields[RECORDING_INLINE_FIXED_FIELDS] = {
-	START_TIME,
-	EVENT_THREAD,
-	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
-	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
-	CONTEXT(RECORDING_FIELD_TRACE, "Trace Id"),
-	CONTEXT(RECORDING_FIELD_SPAN, "Span Id"),
-	CONTEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
-};
+	START_TIME, EVENT_THREAD, STACK_TRACE, STATE, IDS(CONTEXT)};
 
 static const struct weft_jfr_field inline_wall_fields[RECORDING_INLINE_WALL_FIXED_FIELDS] = {
-	START_TIME,
-	EVENT_THREAD,
-	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
-	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
-	{"samples", WEFT_JFR_INT, 0, "Samples", NULL},
-	{"timeSpan", WEFT_JFR_LONG, WEFT_JFR_TIMESPAN, "Time Span", NULL},
-	CONTEXT(RECORDING_FIELD_TRACE, "Trace Id"),
-	CONTEXT(RECORDING_FIELD_SPAN, "Span Id"),
-	CONTEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
-};
+	START_TIME, EVENT_THREAD, STACK_TRACE, STATE,
+	{ "samples", WEFT_JFR_INT, 0, "Samples", NULL },
+	LONG("timeSpan", WEFT_JFR_TIMESPAN, "Time Span"),
+	IDS(CONTEXT)};
 
-#define STACK_TRACE                                                                                \
-	{                                                                                          \
-		"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL                               \
-	}
-#define SITE                                                                                       \
-	{                                                                                          \
-		RECORDING_FIELD_SITE, WEFT_JFR_LONG, WEFT_JFR_ADDRESS, "Suspended At", NULL        \
-	}
-#define FLAG(name, label)                                                                          \
-	{                                                                                          \
-		name, WEFT_JFR_BOOLEAN, 0, label, NULL                                             \
-	}
+#define SITE LONG(RECORDING_FIELD_SITE, WEFT_JFR_ADDRESS, "Suspended At")
+#define COROUTINE NUMBER(RECORDING_FIELD_COROUTINE, "Coroutine")
 
 static const struct weft_jfr_field run_fields[RECORDING_RUN_FIXED_FIELDS] = {
-	START_TIME,
-	DURATION,
-	EVENT_THREAD,
-	STACK_TRACE,
-	NUMBER(RECORDING_FIELD_COROUTINE, "Coroutine"),
-	SITE,
+	START_TIME, DURATION, EVENT_THREAD, STACK_TRACE, COROUTINE, SITE,
 	FLAG(RECORDING_FIELD_LAST, "Is Last"),
-	TEXT(RECORDING_FIELD_TRACE, "Trace Id"),
-	TEXT(RECORDING_FIELD_SPAN, "Span Id"),
-	TEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
-};
+	IDS(TEXT)};
 
 static const struct weft_jfr_field wait_fields[RECORDING_WAIT_FIXED_FIELDS] = {
-	START_TIME,
-	DURATION,
-	EVENT_THREAD,
-	STACK_TRACE,
-	NUMBER(RECORDING_FIELD_COROUTINE, "Coroutine"),
-	SITE,
+	START_TIME, DURATION, EVENT_THREAD, STACK_TRACE, COROUTINE, SITE,
 	FLAG(RECORDING_FIELD_FIRST, "Is First"),
-	{RECORDING_FIELD_DELAY, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, "Scheduling Delay", NULL},
+	DURATION_NS(RECORDING_FIELD_DELAY, "Scheduling Delay"),
 	FLAG(RECORDING_FIELD_LAST, "Is Last"),
-	TEXT(RECORDING_FIELD_TRACE, "Trace Id"),
-	TEXT(RECORDING_FIELD_SPAN, "Span Id"),
-	TEXT(RECORDING_FIELD_ROOT_SPAN, "Root Span Id"),
-};
-
-#define DURATION_NS(name, label)                                                                   \
-	{                                                                                          \
-		name, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, label, NULL                             \
-	}
+	IDS(TEXT)};
 
 static const struct weft_jfr_field thread_cpu_fields[] = {
 	START_TIME,
@@ -157,7 +101,7 @@ static const struct weft_jfr_field histogram_fields[] = {
 	START_TIME,
 	TEXT(RECORDING_FIELD_PROCESS, "Process"),
 	TEXT(RECORDING_FIELD_NAME, "Name"),
-	{RECORDING_FIELD_UP_TO, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, "Up To", NULL},
+	DURATION_NS(RECORDING_FIELD_UP_TO, "Up To"),
 	NUMBER(RECORDING_FIELD_VALUE, "Value"),
 };
 
@@ -168,7 +112,7 @@ static const struct weft_jfr_field recording_fields[] = {
 	TEXT(RECORDING_FIELD_VERSION, "Version"),
 	TEXT(RECORDING_FIELD_COMMAND_LINE, "Command Line"),
 	NUMBER(RECORDING_FIELD_PID, "Process Id"),
-	{RECORDING_FIELD_PERIOD, WEFT_JFR_LONG, WEFT_JFR_TIMESPAN_NS, "Period", NULL},
+	DURATION_NS(RECORDING_FIELD_PERIOD, "Period"),
 	TEXT(RECORDING_FIELD_ENGINE, "Engine"),
 };
 
@@ -212,150 +156,172 @@ static const struct weft_jfr_field warning_fields[] = {
 	TEXT(RECORDING_FIELD_MESSAGE, "Message"),
 };
 
-static struct weft_jfr_field column_field(const struct tag_columns *tags, size_t column,
-					  unsigned int flags)
-{
-	const char *key = tags->key[column], *name = tags->name[column];
+static const struct weft_jfr_field active_recording[] = {
+	START_TIME,
+	LONG("id", 0, "Id"),
+	TEXT("name", "Name"),
+	TEXT("destination", "Destination"),
+	{ "disk", WEFT_JFR_BOOLEAN, 0, "To Disk", NULL },
+	LONG("maxAge", WEFT_JFR_TIMESPAN_MS, "Max Age"),
+	LONG("flushInterval", WEFT_JFR_TIMESPAN_MS, "Flush Interval"),
+	LONG("maxSize", WEFT_JFR_BYTES, "Max Size"),
+	LONG("recordingStart", WEFT_JFR_TIMESTAMP_MS, "Start Time"),
+	LONG("recordingDuration", WEFT_JFR_TIMESPAN_MS, "Recording Duration"),
+};
+static const struct weft_jfr_field os_information[] = {START_TIME, TEXT("osVersion", "OS Version")};
+static const struct weft_jfr_field cpu_information[] = {
+	START_TIME,
+	TEXT("cpu", "Type"),
+	TEXT("description", "Description"),
+	COUNT("sockets", "Sockets"),
+	COUNT("cores", "Cores"),
+	COUNT("hwThreads", "Hardware Threads"),
+};
+static const struct weft_jfr_field cpu_load[] = {
+	START_TIME,
+	SHARE("jvmUser", "JVM User"),
+	SHARE("jvmSystem", "JVM System"),
+	SHARE("machineTotal", "Machine Total"),
+};
+static const struct weft_jfr_field physical_memory[] = {
+	START_TIME,
+	LONG("totalSize", WEFT_JFR_UNSIGNED | WEFT_JFR_BYTES, "Total Size"),
+	LONG("usedSize", WEFT_JFR_UNSIGNED | WEFT_JFR_BYTES, "Used Size"),
+};
+static const struct weft_jfr_field native_library[] = {
+	START_TIME,
+	TEXT("name", "Name"),
+	LONG("baseAddress", WEFT_JFR_UNSIGNED | WEFT_JFR_ADDRESS, "Base Address"),
+	LONG("topAddress", WEFT_JFR_UNSIGNED | WEFT_JFR_ADDRESS, "Top Address"),
+};
+static const struct weft_jfr_field environment[] = {
+	START_TIME, TEXT("key", "Key"), TEXT("value", "Value")};
+static const struct weft_jfr_field data_loss[] = {
+	START_TIME,
+	LONG("amount", WEFT_JFR_UNSIGNED | WEFT_JFR_BYTES, "Amount"),
+	LONG("total", WEFT_JFR_UNSIGNED | WEFT_JFR_BYTES, "Total"),
+};
+static const struct weft_jfr_field thread_start[] = {
+	START_TIME, EVENT_THREAD, STACK_TRACE,
+	THREAD("thread", "New Java Thread"),
+	THREAD("parentThread", "Parent Java Thread"),
+};
+static const struct weft_jfr_field thread_end[] = {
+	START_TIME, EVENT_THREAD, THREAD("thread", "Java Thread")};
+static const struct weft_jfr_field shutdown_fields[] = {
+	START_TIME, EVENT_THREAD, STACK_TRACE, TEXT("reason", "Reason")};
 
-	return (struct weft_jfr_field){name, WEFT_JFR_STRING, flags | (key ? WEFT_JFR_KEY : 0),
-				       key ? key : name, NULL};
-}
+static const struct weft_jfr_type_setting sample_settings[] = {
+	{ "enabled", "true" }, { "period", NULL }, { "select", "all" }};
+static const struct weft_jfr_type_setting switch_settings[] = {
+	{ "enabled", "true" }, { "threshold", "0 ns" }, { "select", "all" }};
 
-/* @flags: of the fields of tags. @but: 1 + a column that is left out. */
-static struct weft_jfr_type *declare_with_columns(struct weft_jfr_writer *w,
-						  const struct tag_columns *tags,
-						  const struct weft_jfr_type_def *some,
-						  unsigned int flags, size_t but)
+static const char *const weft[] = {"weft", NULL};
+static const char *const recorder[] = {"Flight Recorder", NULL};
+static const char *const os[] = {"Operating System", NULL};
+static const char *const processor[] = {"Operating System", "Processor", NULL};
+static const char *const memory[] = {"Operating System", "Memory", NULL};
+static const char *const runtime[] = {"Java Virtual Machine", "Runtime", NULL};
+static const char *const application[] = {"Java Application", NULL};
+
+#define TYPE(name_, label_, text_, category_, fields_)                                              \
+	.name = name_, .label = label_, .description = text_, .category = category_,               \
+	.fields = fields_, .field_count = COUNT_OF(fields_)
+#define PLAIN(name, label, fields) { TYPE(name, label, NULL, weft, fields) }
+#define SETTINGS(of) .settings = of, .setting_count = COUNT_OF(of)
+
+static const struct weft_jfr_type_def types[] = {
+	[TYPE_THREAD_CPU] = PLAIN(RECORDING_THREAD_CPU, "Thread CPU Time", thread_cpu_fields),
+	[TYPE_THREAD_TIME] = PLAIN(RECORDING_THREAD_TIME, "Thread Time", thread_time_fields),
+	[TYPE_COUNTER] = PLAIN(RECORDING_COUNTER, "Counter", counter_fields),
+	[TYPE_HISTOGRAM] = PLAIN(RECORDING_HISTOGRAM, "Histogram", histogram_fields),
+	[TYPE_RECORDING] = PLAIN(RECORDING_RECORDING, "Recording", recording_fields),
+	[TYPE_PROCESS] = PLAIN(RECORDING_PROCESS, "Process", process_fields),
+	[TYPE_CLOCK] = PLAIN(RECORDING_CLOCK, "Clock", clock_fields),
+	[TYPE_MODULE] = PLAIN(RECORDING_MODULE, "Module", module_fields),
+	[TYPE_WARNING] = PLAIN(RECORDING_WARNING, "Warning", warning_fields),
+	[TYPE_SPAN] = {
+		TYPE(RECORDING_SPAN, "Span",
+		     "From the first to the last sample of one context on a thread", weft,
+		     span_fields),
+		.flags = WEFT_JFR_TYPE_CONTEXTUAL },
+	/* Settings as those of the standard types that these stand for. */
+	[TYPE_INLINE_SAMPLE] = {
+		TYPE(RECORDING_INLINE_SAMPLE, "Execution Sample with Context", NULL, weft,
+		     inline_fields), SETTINGS(sample_settings) },
+	[TYPE_INLINE_WALL] = {
+		TYPE(RECORDING_INLINE_WALL_SAMPLE, "Wall Clock Sample with Context", NULL, weft,
+		     inline_wall_fields), SETTINGS(sample_settings) },
+	[TYPE_RUN] = {
+		TYPE(RECORDING_COROUTINE_RUN, "Coroutine Run",
+		     "A coroutine ran, from its resumption to where it suspended", weft,
+		     run_fields), SETTINGS(switch_settings) },
+	[TYPE_WAIT] = {
+		TYPE(RECORDING_COROUTINE_WAIT, "Coroutine Wait",
+		     "A coroutine was suspended, until the thread resumed it", weft,
+		     wait_fields), SETTINGS(switch_settings) },
+};
+
+const struct system_event_row system_events[SYSTEM_EVENT_COUNT] = {
+	[SYSTEM_ACTIVE_RECORDING] = {
+		{ TYPE("jdk.ActiveRecording", "Flight Recording", NULL, recorder, active_recording) },
+		1, PERIOD_EVERY_CHUNK },
+	[SYSTEM_OS_INFORMATION] = {
+		{ TYPE("jdk.OSInformation", "OS Information", NULL, os, os_information) },
+		1, PERIOD_BEGIN_CHUNK },
+	[SYSTEM_CPU_INFORMATION] = {
+		{ TYPE("jdk.CPUInformation", "CPU Information", NULL, processor, cpu_information) },
+		1, PERIOD_BEGIN_CHUNK },
+	[SYSTEM_CPU_LOAD] = {
+		{ TYPE("jdk.CPULoad", "CPU Load",
+		     "Shares of all processors' time: of the recorded processes, and all of it",
+		     processor, cpu_load) },
+		1, SECOND_NS },
+	[SYSTEM_PHYSICAL_MEMORY] = {
+		{ TYPE("jdk.PhysicalMemory", "Physical Memory", NULL, memory, physical_memory) },
+		1, PERIOD_EVERY_CHUNK },
+	[SYSTEM_NATIVE_LIBRARY] = {
+		{ TYPE("jdk.NativeLibrary", "Native Library", NULL, runtime, native_library) },
+		1, PERIOD_EVERY_CHUNK },
+	[SYSTEM_ENVIRONMENT] = {
+		{ TYPE("jdk.InitialEnvironmentVariable", "Initial Environment Variable", NULL, os,
+		     environment) },
+		0, PERIOD_BEGIN_CHUNK },
+	[SYSTEM_DATA_LOSS] = {
+		{ TYPE("jdk.DataLoss", "Data Loss", "What records that were lost had, at the least",
+		     recorder, data_loss) },
+		1, 0 },
+	[SYSTEM_THREAD_START] = {
+		{ TYPE("jdk.ThreadStart", "Java Thread Start", "A thread of which something is recorded",
+		     application, thread_start) },
+		1, 0 },
+	[SYSTEM_THREAD_END] = {
+		{ TYPE("jdk.ThreadEnd", "Java Thread End", NULL, application, thread_end) },
+		1, 0 },
+	[SYSTEM_SHUTDOWN] = {
+		{ TYPE("jdk.Shutdown", "JVM Shutdown", "The recorded program has ended", runtime,
+		     shutdown_fields) },
+		1, 0 },
+};
+/* clang-format on */
+
+struct weft_jfr_type *declare_type(struct weft_jfr_writer *w, enum recording_type which,
+				   const struct tag_columns *tags)
 {
-	struct weft_jfr_type_def def = *some;
+	int is_switch = which == TYPE_RUN || which == TYPE_WAIT;
+	struct weft_jfr_type_def def = types[which];
 	struct weft_jfr_field field[FIELD_MAX];
 
 	memcpy(field, def.fields, def.field_count * sizeof(*field));
-	for (size_t i = 0; i < tags->count; i++)
-		if (i + 1 != but)
-			field[def.field_count++] = column_field(tags, i, flags);
+	for (size_t i = 0; which >= TYPE_SPAN && i < tags->count; i++) {
+		if (is_switch && i + 1 == tags->coroutine)
+			continue;
+		field[def.field_count++] = (struct weft_jfr_field){
+			tags->name[i], WEFT_JFR_STRING,
+			(is_switch ? 0 : WEFT_JFR_CONTEXTUAL) | (tags->key[i] ? WEFT_JFR_KEY : 0),
+			tags->key[i] ? tags->key[i] : tags->name[i], NULL};
+	}
 	def.fields = field;
-	def.category = category;
-	return weft_jfr_type(w, &def);
-}
-
-static struct weft_jfr_type *declare_with_tags(struct weft_jfr_writer *w,
-					       const struct tag_columns *tags,
-					       const struct weft_jfr_type_def *def)
-{
-	return declare_with_columns(w, tags, def, WEFT_JFR_CONTEXTUAL, 0);
-}
-
-struct weft_jfr_type *declare_span(struct weft_jfr_writer *w, const struct tag_columns *tags)
-{
-	struct weft_jfr_type_def def = {
-		.name = RECORDING_SPAN,
-		.label = "Span",
-		.description = "From the first to the last sample of one context on a thread",
-		.flags = WEFT_JFR_TYPE_CONTEXTUAL,
-		.fields = span_fields,
-		.field_count = RECORDING_SPAN_FIXED_FIELDS,
-	};
-
-	return declare_with_tags(w, tags, &def);
-}
-
-/* As those of the samples that these stand for: of standard types. */
-static const struct weft_jfr_type_setting sample_settings[] = {
-	{"enabled", "true"}, {"period", NULL}, {"select", "all"}};
-
-struct weft_jfr_type *declare_inline_sample(struct weft_jfr_writer *w,
-					    const struct tag_columns *tags)
-{
-	struct weft_jfr_type_def def = {
-		.name = RECORDING_INLINE_SAMPLE,
-		.label = "Execution Sample with Context",
-		.fields = inline_fields,
-		.field_count = RECORDING_INLINE_FIXED_FIELDS,
-		.settings = sample_settings,
-		.setting_count = COUNT_OF(sample_settings),
-	};
-
-	return declare_with_tags(w, tags, &def);
-}
-
-struct weft_jfr_type *declare_inline_wall(struct weft_jfr_writer *w, const struct tag_columns *tags)
-{
-	struct weft_jfr_type_def def = {
-		.name = RECORDING_INLINE_WALL_SAMPLE,
-		.label = "Wall Clock Sample with Context",
-		.fields = inline_wall_fields,
-		.field_count = RECORDING_INLINE_WALL_FIXED_FIELDS,
-		.settings = sample_settings,
-		.setting_count = COUNT_OF(sample_settings),
-	};
-
-	return declare_with_tags(w, tags, &def);
-}
-
-static const struct weft_jfr_type_setting switch_settings[] = {
-	{"enabled", "true"}, {"threshold", "0 ns"}, {"select", "all"}};
-
-struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
-					    const struct tag_columns *tags)
-{
-	struct weft_jfr_type_def def = {
-		.name = RECORDING_COROUTINE_RUN,
-		.label = "Coroutine Run",
-		.description = "A coroutine ran, from its resumption to where it suspended",
-		.fields = run_fields,
-		.field_count = RECORDING_RUN_FIXED_FIELDS,
-		.settings = switch_settings,
-		.setting_count = COUNT_OF(switch_settings),
-	};
-
-	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
-}
-
-struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
-					     const struct tag_columns *tags)
-{
-	struct weft_jfr_type_def def = {
-		.name = RECORDING_COROUTINE_WAIT,
-		.label = "Coroutine Wait",
-		.description = "A coroutine was suspended, until the thread resumed it",
-		.fields = wait_fields,
-		.field_count = RECORDING_WAIT_FIXED_FIELDS,
-		.settings = switch_settings,
-		.setting_count = COUNT_OF(switch_settings),
-	};
-
-	return declare_with_columns(w, tags, &def, 0, tags->coroutine);
-}
-
-#define FIELDS(fields) fields, COUNT_OF(fields)
-
-static const struct {
-	const char *name, *label;
-	const struct weft_jfr_field *fields;
-	size_t field_count;
-} plain[] = {
-	[PLAIN_THREAD_CPU] = {RECORDING_THREAD_CPU, "Thread CPU Time", FIELDS(thread_cpu_fields)},
-	[PLAIN_THREAD_TIME] = {RECORDING_THREAD_TIME, "Thread Time", FIELDS(thread_time_fields)},
-	[PLAIN_COUNTER] = {RECORDING_COUNTER, "Counter", FIELDS(counter_fields)},
-	[PLAIN_HISTOGRAM] = {RECORDING_HISTOGRAM, "Histogram", FIELDS(histogram_fields)},
-	[PLAIN_RECORDING] = {RECORDING_RECORDING, "Recording", FIELDS(recording_fields)},
-	[PLAIN_PROCESS] = {RECORDING_PROCESS, "Process", FIELDS(process_fields)},
-	[PLAIN_CLOCK] = {RECORDING_CLOCK, "Clock", FIELDS(clock_fields)},
-	[PLAIN_MODULE] = {RECORDING_MODULE, "Module", FIELDS(module_fields)},
-	[PLAIN_WARNING] = {RECORDING_WARNING, "Warning", FIELDS(warning_fields)},
-};
-
-struct weft_jfr_type *declare_plain(struct weft_jfr_writer *w, enum plain_type which)
-{
-	struct weft_jfr_type_def def = {
-		.name = plain[which].name,
-		.label = plain[which].label,
-		.category = category,
-		.fields = plain[which].fields,
-		.field_count = plain[which].field_count,
-	};
-
 	return weft_jfr_type(w, &def);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Event types of a recording, declared from tables; those with columns for tags and labels can
- * be declared anew.
- */
+/* The event types that weft declares in a recording, and the columns for tags and labels that some
+ * of them have. When a column is added, those types are declared anew. */
 #ifndef WEFT_COLLECTOR_RECORDING_TYPES_H
 #define WEFT_COLLECTOR_RECORDING_TYPES_H
 
@@ -12,8 +10,8 @@
 #define LABEL_COLUMNS_MAX 64
 #define COLUMNS_MAX (TAG_COLUMNS_MAX + LABEL_COLUMNS_MAX + 1) /* and the coroutine's */
 
-/* Fields for tags, labels and the coroutine, in the order in which they were met. Who has one keeps
- * it. */
+/* Fields for tags, labels and the coroutine, in the order in which they were met. A column never
+ * changes its place. */
 struct tag_columns {
 	char *name[COLUMNS_MAX]; /* of the field */
 	char *key[COLUMNS_MAX];  /* of a label, as it is; NULL: of a tag, or the coroutine */
@@ -39,28 +37,26 @@ int label_columns_find(struct tag_columns *c, const char *key);
 /* The coroutine's column, likewise; -ENOMEM. */
 int coroutine_column_find(struct tag_columns *c);
 
-struct weft_jfr_type *declare_span(struct weft_jfr_writer *w, const struct tag_columns *tags);
-struct weft_jfr_type *declare_inline_sample(struct weft_jfr_writer *w,
-					    const struct tag_columns *tags);
-struct weft_jfr_type *declare_inline_wall(struct weft_jfr_writer *w,
-					  const struct tag_columns *tags);
-/* These have a field for the coroutine, in place of its column. */
-struct weft_jfr_type *declare_coroutine_run(struct weft_jfr_writer *w,
-					    const struct tag_columns *tags);
-struct weft_jfr_type *declare_coroutine_wait(struct weft_jfr_writer *w,
-					     const struct tag_columns *tags);
-/* Types that have none of these columns. */
-enum plain_type {
-	PLAIN_THREAD_CPU,
-	PLAIN_THREAD_TIME,
-	PLAIN_COUNTER,
-	PLAIN_HISTOGRAM,
-	PLAIN_RECORDING,
-	PLAIN_PROCESS,
-	PLAIN_CLOCK,
-	PLAIN_MODULE,
-	PLAIN_WARNING
+enum recording_type {
+	TYPE_THREAD_CPU,
+	TYPE_THREAD_TIME,
+	TYPE_COUNTER,
+	TYPE_HISTOGRAM,
+	TYPE_RECORDING,
+	TYPE_PROCESS,
+	TYPE_CLOCK,
+	TYPE_MODULE, /* up to here: of every recording */
+	TYPE_WARNING,
+	TYPE_SPAN, /* from here on: with columns */
+	TYPE_INLINE_SAMPLE,
+	TYPE_INLINE_WALL,
+	TYPE_RUN, /* these two have a field for the coroutine, in place of its column */
+	TYPE_WAIT,
+	TYPE_COUNT
 };
-struct weft_jfr_type *declare_plain(struct weft_jfr_writer *w, enum plain_type which);
+
+/* Declares one of weft's own types, with its columns as they are by now. NULL with errno. */
+struct weft_jfr_type *declare_type(struct weft_jfr_writer *w, enum recording_type which,
+				   const struct tag_columns *tags);
 
 #endif

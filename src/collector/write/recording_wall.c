@@ -46,14 +46,14 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 		{.number = (int64_t)e->stack},
 		{.number = recording_wall_state_of(e->state)},
 		{.number = e->samples},
-		{.number = (int64_t)(e->samples * r->wall_period_ns)},
+		{.number = (int64_t)(e->samples * r->o.wall_period_ns)},
 	};
 	size_t count = RECORDING_WALL_FIXED_FIELDS;
 	struct context_texts texts;
 
 	if (!r->wall)
 		return;
-	if (r->inline_context) {
+	if (r->o.inline_context) {
 		recording_fill_context(r, p, e->key, &texts, v + count + 1);
 		count = RECORDING_INLINE_WALL_FIXED_FIELDS + r->columns;
 	}
@@ -61,7 +61,16 @@ static void put_wall(struct recording *r, struct process *p, const struct proces
 	r->chunk.wall += e->samples;
 	if (t->timeline)
 		t->timeline->time.seen_ns[recording_wall_place_of(e->state)] +=
-			e->samples * r->wall_period_ns;
+			e->samples * r->o.wall_period_ns;
+}
+
+/* An event behind all that the thread has, and its span with it. */
+static void put_in_span(struct recording *r, struct process *p, struct process_thread *t,
+			const struct wall_event *e)
+{
+	recording_extend(r, p, t, e->key, e->time_ns, e->time_ns);
+	put_wall(r, p, t, e);
+	t->previous_ns = e->time_ns;
 }
 
 void recording_put_running(struct recording *r, struct process *p, struct process_thread *t,
@@ -73,8 +82,8 @@ void recording_put_running(struct recording *r, struct process *p, struct proces
 
 	for (uint32_t i = 0; i < spread->count; i++) {
 		e.time_ns = spread->first_ns + i * spread->step_ns;
-		for (t->running_ns += r->period_ns; t->running_ns >= r->wall_period_ns;
-		     t->running_ns -= r->wall_period_ns)
+		for (t->running_ns += r->o.period_ns; t->running_ns >= r->o.wall_period_ns;
+		     t->running_ns -= r->o.wall_period_ns)
 			put_wall(r, p, t, &e);
 	}
 }
@@ -90,15 +99,13 @@ static uint64_t unknown_stack(const struct recording *r)
 
 static uint64_t recording_wall_stack_of(const struct recording *r, const struct timeline_item *item)
 {
-	if (!item->trace.count)
-		return unknown_stack(r);
-	return weft_jfr_stack(r->writer, item->trace.frame, item->trace.count,
-			      item->trace.truncated);
+	return item && item->trace.count ? (uint64_t)recording_stack(r, &item->trace)
+					 : unknown_stack(r);
 }
 
 static const struct context_key *recording_wall_key_of(const struct thread_stay *s)
 {
-	return s->has_key ? &s->key : NULL;
+	return recorded_key(&s->item->sample);
 }
 
 void recording_put_stay(struct recording *r, struct process *p, struct process_thread *t)
@@ -107,9 +114,9 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 
 	if (!s || !s->item || !s->samples)
 		return;
-	if (s->is_apart && s->has_key)
+	if (s->is_apart && s->item->sample.has_key)
 		recording_put_span(r, p, t,
-				   &(struct stretch){.key = s->key,
+				   &(struct stretch){.key = s->item->sample.key,
 						     .first_ns = s->time_ns,
 						     .last_ns = s->time_ns});
 	put_wall(r, p, t,
@@ -141,10 +148,8 @@ void recording_stay_begin(struct recording *r, struct process *p, struct process
 	struct thread_stay *s = &t->timeline->stay;
 
 	recording_wall_end_stay(r, p, t);
-	s->key = item->sample.key;
-	s->has_key = item->sample.has_key;
-	recording_meet_context(r, p, recording_wall_key_of(s));
-	recording_extend(r, p, t, recording_wall_key_of(s), time_ns, time_ns);
+	recording_meet_context(r, p, recorded_key(&item->sample));
+	recording_extend(r, p, t, recorded_key(&item->sample), time_ns, time_ns);
 	timeline_keep(item);
 	s->item = item;
 	s->time_ns = s->end_ns = time_ns;
@@ -153,8 +158,8 @@ void recording_stay_begin(struct recording *r, struct process *p, struct process
 	t->previous_ns = time_ns;
 }
 
-/* The part of a stay after the end of a chunk is an event of its own. If the thread has been
- * seen elsewhere since, its time lies where the thread was still here, for sure. */
+/* A stay goes on after an event was written of it. The next event needs a time of its own: when the
+ * thread has been seen elsewhere since, just after the part that is known to be of this stay. */
 static void begin_part(const struct process_thread *t, struct thread_stay *s, uint64_t from_ns)
 {
 	s->is_apart = !s->is_newest;
@@ -187,7 +192,8 @@ void recording_stay_more(struct recording *r, struct process *p, struct process_
 		recording_wall_end_stay(r, p, t);
 }
 
-/* What knows most of the context of a wait: @seen, and its stack if it is one of the timeline. */
+/* The sample whose context a wait for a CPU gets: @seen, the newest, or for a guess a sample that
+ * the thread's own handler took since. */
 static const struct recorded_sample *
 evidence(const struct timeline *l, const struct wall_word *word, const struct recorded_sample *seen)
 {
@@ -205,7 +211,7 @@ static int recording_wall_is_in(const struct timeline_item *item, const struct c
 	return its && key ? memcmp(its, key, sizeof(*its)) == 0 : its == key;
 }
 
-/* A sample of the thread in that context, nearest in time: before, or after if it waits for its
+/* The nearest sample of the thread in that context: the one before, else one that waits for its
  * turn; NULL = none is known. */
 static const struct timeline_item *nearest_in(const struct timeline *l,
 					      const struct context_key *key)
@@ -222,7 +228,6 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 		     const struct wall_word *word, const struct recorded_sample *seen)
 {
 	const struct recorded_sample *from = evidence(t->timeline, word, seen);
-	const struct timeline_item *like;
 	struct wall_event e = {.key = from ? recorded_key(from) : NULL,
 			       .samples = word->samples,
 			       .state = WEFT_STATE_WAITING_FOR_CPU};
@@ -231,11 +236,8 @@ void recording_delay(struct recording *r, struct process *p, struct process_thre
 		return;
 	e.time_ns = word->to_ns > t->previous_ns + GAP_NS ? word->to_ns : t->previous_ns + GAP_NS;
 	recording_meet_context(r, p, e.key);
-	recording_extend(r, p, t, e.key, e.time_ns, e.time_ns);
-	like = nearest_in(t->timeline, e.key);
-	e.stack = like ? recording_wall_stack_of(r, like) : unknown_stack(r);
-	put_wall(r, p, t, &e);
-	t->previous_ns = e.time_ns;
+	e.stack = recording_wall_stack_of(r, nearest_in(t->timeline, e.key));
+	put_in_span(r, p, t, &e);
 }
 
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
@@ -246,7 +248,5 @@ void recording_put_unseen(struct recording *r, struct process *p, struct process
 			       .samples = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX,
 			       .state = state};
 
-	recording_extend(r, p, t, NULL, e.time_ns, e.time_ns);
-	put_wall(r, p, t, &e);
-	t->previous_ns = e.time_ns;
+	put_in_span(r, p, t, &e);
 }

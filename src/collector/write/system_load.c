@@ -6,7 +6,7 @@
 #include "collector/write/process_work.h"
 
 #include <errno.h>
-#include <string.h>
+#include <math.h>
 #include <unistd.h>
 
 void system_load_begin(struct system_load *l, const char *root, uint32_t processors,
@@ -19,17 +19,18 @@ void system_load_begin(struct system_load *l, const char *root, uint32_t process
 
 void system_load_join(struct process *p, const struct process *all)
 {
-	for (const struct process *q = all; q; q = q->next) {
-		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks) {
-			p->work->load = q->work->load;
-			return;
-		}
-	}
-	if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->work->load.seen))
+	const struct process *before = NULL;
+
+	for (const struct process *q = all; q; q = q->next)
+		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks)
+			before = q;
+	if (before)
+		p->work->load = before->work->load;
+	else if (p->proc_fd < 0 || system_read_process_time(p->proc_fd, &p->work->load.seen))
 		p->work->load.seen = (struct process_time){0};
 }
 
-/* What is new of @now, less what is owed; times never go back, but for a lying /proc. */
+/* What is new in @now, without what is owed. A /proc that goes backwards counts for nothing. */
 static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
 {
 	uint64_t fresh = now > *seen ? now - *seen : 0;
@@ -40,7 +41,7 @@ static uint64_t advance(uint64_t now, uint64_t *seen, uint64_t *owed)
 	return fresh - paid;
 }
 
-/* What was taken of a recorded child comes again in its parent's waited times: once. */
+/* What was counted of a recorded child will appear again in its parent's times, once. */
 static void system_load_owe(struct process_load *parent, struct process_load *child)
 {
 	if (!child->is_owed) {
@@ -50,10 +51,8 @@ static void system_load_owe(struct process_load *parent, struct process_load *ch
 	child->is_owed = 1;
 }
 
-/*
- * Children of @p that were waited for already, and whose end is on its way to us. Asked behind
- * @p's own times: who can be read then was not among them.
- */
+/* For children of @p that it has waited for already, while their end is still on its way to us. To
+ * be called after @p's times were read: who can still be read then was not in them. */
 static void owe_children_that_are_gone(struct process *p, struct process *all)
 {
 	struct process_time unused;
@@ -108,9 +107,7 @@ void system_load_leave(struct process *p, struct process *all)
 
 static double system_load_share_of(uint64_t part, double all)
 {
-	double share = (double)part / all;
-
-	return share < 1 ? share : 1;
+	return fmin((double)part / all, 1);
 }
 
 int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,
@@ -125,7 +122,7 @@ int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,
 		return -ENODATA;
 	if (system_read_time(root, &now) || now.all < l->seen.all || now.busy < l->seen.busy)
 		now = l->seen;
-	/* less than a tick, or nobody tells: by the clock */
+	/* when less than a tick has passed, or /proc does not tell: by the clock */
 	all = now.all > l->seen.all ? (double)(now.all - l->seen.all) : passed;
 	*out = (struct system_share){
 		.user = system_load_share_of(l->user, all),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How busy the machine is, and the processes of a recording with it, as jdk.CPULoad has it.
+ * For jdk.CPULoad: how busy the machine is, and how much of that the recorded processes are.
  *
- * The kernel tells a process's own time (user, system) and that of the children it has waited
- * for. What a child used between our last look and its end is found there, in its parent; and
- * so is all that we had taken of it before. That much is owed: it is left out when it appears. So
- * programs that live shorter than a look apart count, and none counts twice.
+ * The kernel tells a process's own CPU time, and that of the children for which it has waited. So
+ * what a child used between the last look and its end is found in its parent; but there it comes
+ * with what was counted of the child before. That much the parent owes: it is subtracted when it
+ * appears. So even programs that live shorter than the time between two looks count, and none
+ * counts twice.
  */
 #ifndef WEFT_COLLECTOR_SYSTEM_LOAD_H
 #define WEFT_COLLECTOR_SYSTEM_LOAD_H
@@ -28,21 +29,21 @@ struct system_share {
 void system_load_begin(struct system_load *l, const char *root, uint32_t processors,
 		       uint64_t now_ns);
 
-/* A process joins: what it used before is not the recording's. @all: those of the recording, the
- * newest first; one that became this by exec goes on in it. */
+/* A process joins: what it used before does not count, unless it was recorded as another program
+ * before an exec. @all: the processes of the recording, in the order in which they joined. */
 void system_load_join(struct process *p, const struct process *all);
 
-/* @all: those of the recording. 0, or -ESRCH: it cannot be read any more. */
+/* Counts what @p has used since the last look. 0, or -ESRCH: it cannot be read any more. */
 int system_load_look(struct system_load *l, struct process *p, struct process *all);
 
-/* It can be read no more, and has left behind that it used so much in all: the rest is taken for
- * user mode, for nobody tells. */
+/* It cannot be read any more, but has told in its session how much it had used in all: the rest is
+ * taken for user mode, for nobody tells. */
 void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns);
 
-/* It has ended, and was looked at if it still could be. */
+/* It has ended, after a last look. */
 void system_load_leave(struct process *p, struct process *all);
 
-/* The time since the last share. 0; -ENODATA: none has passed. */
+/* Shares of the time since they were asked for last. 0; -ENODATA: no time has passed. */
 int system_load_share(struct system_load *l, const char *root, uint64_t now_ns,
 		      struct system_share *out);
 

@@ -52,41 +52,24 @@ static void timeline_insert(struct timeline *l, struct timeline_item *item)
 	l->hint = item;
 }
 
-static void timeline_enter(struct timelines *all, struct timeline *l, struct timeline_item *item)
+int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
+		 const struct batch_thread *thread, struct timeline_item *item)
 {
+	struct timeline *l = item ? timeline_of(p, t, thread) : NULL;
+
+	if (!l) {
+		timeline_drop(item);
+		return -ENOMEM;
+	}
+	if (item->kind == ITEM_WORD) {
+		if (item->time_ns < l->told_ns)
+			item->time_ns = l->told_ns;
+		l->told_ns = item->time_ns;
+	}
 	timeline_insert(l, item);
 	timeline_list(all, l);
 	if (item->time_ns > all->now_ns)
 		all->now_ns = item->time_ns;
-}
-
-int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, const struct recorded_sample *sample,
-		 const struct recording_trace *trace, const struct wall_word *word)
-{
-	struct timeline *l = timeline_of(p, t, thread);
-	struct timeline_item *item = l ? timeline_item_new(sample, trace, word) : NULL;
-
-	if (!item)
-		return -ENOMEM;
-	if (word && item->time_ns < l->told_ns)
-		item->time_ns = l->told_ns;
-	if (word)
-		l->told_ns = item->time_ns;
-	timeline_enter(all, l, item);
-	return 0;
-}
-
-int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
-		       const struct batch_thread *thread, const struct recorded_event *event,
-		       const struct recording_trace *trace)
-{
-	struct timeline *l = timeline_of(p, t, thread);
-	struct timeline_item *item = l ? timeline_item_of_event(event, trace) : NULL;
-
-	if (!item)
-		return -ENOMEM;
-	timeline_enter(all, l, item);
 	return 0;
 }
 
@@ -97,7 +80,7 @@ static void timeline_remember(struct timeline_item **as, struct timeline_item *i
 	*as = item;
 }
 
-/* Waits for a CPU from before the thread was seen at all: it came from there to here. */
+/* Waits for a CPU that were told before the first sample: they get its context. */
 static void write_early(struct timelines *all, struct timeline *l)
 {
 	struct wall_word word = l->early;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is sampled of one thread, in the order of time.
+ * Puts the samples and events of a thread into the order of time.
  *
- * With the wall engine a thread's samples come by two ways: those of its own handler through its
- * ring, when that is drained (each 100 ms at the latest); those from outside as soon as they are
- * taken, and what becomes of them at the next look (up to a second later). A span is a stretch of
- * consecutive samples (stretch.h), so the order decides whose they are. Every sample waits here
- * until nothing older can come any more, by the newest time that was seen of anything: not by
- * our clock, for a worker that lags takes everything late. What comes too late all the same is
- * put behind what was written: the time of such an event is off by as much, its context is not.
+ * A span is a stretch of consecutive samples (stretch.h), so their order decides in which span they
+ * are. But they come by several ways: those of the thread's own handler when its ring is drained
+ * (every 100 ms at the latest), those from outside at once, how long a stay lasted at the next look
+ * (up to a second later), and events, which count as samples at their end, by a ring of their own.
  *
- * A thread that has ended is kept for a while: the wall engine notices later.
+ * So each waits here until nothing older can come any more. This is judged by the newest time that
+ * any item had, not by the clock: a worker that lags takes everything late. What comes too late
+ * all the same is written with a later time, behind what was written already, and with its own
+ * context. A thread that has ended stays for a while, for the wall engine notices later.
  *
- * Events come by a ring of their own, and are samples of their context, too: each at its end.
- *
- * Used by the worker, with the wall engine and for processes that have types of events: samples of
- * one way are in order.
+ * Used by the worker, with the wall engine and for processes that have typed events; else samples
+ * come in order.
  */
 #ifndef WEFT_COLLECTOR_TIMELINE_H
 #define WEFT_COLLECTOR_TIMELINE_H
@@ -34,10 +32,10 @@ enum timeline_kind {
 	ITEM_EVENT,
 };
 
-/* Does not change while it waits. */
+/* Const while it waits. */
 struct timeline_item {
 	struct timeline_item *next;
-	uint64_t time_ns; /* its turn */
+	uint64_t time_ns; /* by which items are ordered */
 	uint32_t refs;
 	uint8_t kind;          /* enum timeline_kind */
 	uint8_t has_sample;    /* else it is zeros */
@@ -53,14 +51,12 @@ struct timeline_item {
 /* A thread that is blocked: of recording_wall.c. */
 struct thread_stay {
 	struct timeline_item *item; /* its first sample; NULL = there is no stay */
-	struct context_key key;
-	uint64_t time_ns;  /* of the event to come */
-	uint64_t end_ns;   /* so long the thread is known to be there */
-	uint32_t samples;  /* that no event tells yet */
-	uint8_t has_key;   /* else it has no context */
-	uint8_t is_newest; /* nothing else of the thread came after its beginning */
-	uint8_t is_split;  /* an event of it was written: the next needs a time of its own */
-	uint8_t is_apart;  /* the event to come needs a span of its own */
+	uint64_t time_ns;           /* of the event to come */
+	uint64_t end_ns;            /* so long the thread is known to be there */
+	uint32_t samples;           /* that no event tells yet */
+	uint8_t is_newest;          /* nothing else of the thread was written after its beginning */
+	uint8_t is_split;           /* an event of it was written: the next needs another time */
+	uint8_t is_apart;           /* the event to come needs a span for itself */
 };
 
 /* How a thread's time was spent: of recording_time.c. */
@@ -85,8 +81,8 @@ struct timeline {
 	struct timeline_item *own;          /* the newest of its own handler's; or NULL */
 	struct thread_stay stay;
 	struct thread_time time;
-	struct wall_word early; /* waits for a CPU before there was any */
-	uint64_t told_ns;       /* of the newest word from outside: these never change places */
+	struct wall_word early; /* waits for a CPU, told before there was any sample */
+	uint64_t told_ns;       /* time of the newest word: words stay in their own order */
 	uint64_t ended_ns;      /* 0 = the thread lives */
 	int listed;
 };
@@ -98,29 +94,24 @@ struct timelines {
 	uint64_t swept_ns; /* when the threads were gone through */
 };
 
-/* Takes a sample of @t, whose slot @thread tells. @word NULL: of its own; else it is what came
- * from outside, and @sample is NULL unless one follows that. 0 or -ENOMEM. */
+/* Takes over @item of @t, whose slot @thread tells. 0; -ENOMEM, as for NULL. */
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, const struct recorded_sample *sample,
-		 const struct recording_trace *trace, const struct wall_word *word);
-
-/* Takes an event of @t, at its end, likewise. */
-int timeline_put_event(struct timelines *all, struct process *p, struct process_thread *t,
-		       const struct batch_thread *thread, const struct recorded_event *event,
-		       const struct recording_trace *trace);
+		 const struct batch_thread *thread, struct timeline_item *item);
 
 /* The thread has ended: it is written and dropped when nothing of it can come any more. */
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
 		  const struct batch_thread *thread, uint64_t now_ns);
 
-/* Writes what has waited long enough by @now_ns, or by anything newer that was seen. @all of it:
- * at once, else now and then. */
+/* Writes what has waited long enough by @now_ns, or by the newest item. Only now and then, but
+ * @at_once. */
 void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once);
 
 /* Writes everything of @p, which is over. */
 void timelines_close(struct timelines *all, struct process *p);
 
-/* As of timeline_put(); held once. NULL: out of memory. */
+/* An item, held once, with copies of all that it is made of; NULL: out of memory. Of an event,
+ * whose turn is its end; or a sample. @word NULL: of the thread's own; else it is what came from
+ * outside, and @sample is NULL unless one follows that. */
 struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
 					     const struct recording_trace *trace);
 struct timeline_item *timeline_item_new(const struct recorded_sample *sample,

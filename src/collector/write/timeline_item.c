@@ -5,32 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_trace(struct timeline_item *item, const struct recording_trace *trace)
+/* @more bytes stand behind the frames. */
+static struct timeline_item *item_alloc(enum timeline_kind kind,
+					const struct recording_trace *trace, size_t more)
 {
-	size_t frames = trace ? trace->count : 0;
-
-	if (frames)
-		memcpy(item->frame, trace->frame, frames * sizeof(item->frame[0]));
-	item->trace = (struct recording_trace){item->frame, frames, trace && trace->truncated};
-}
-
-/* The values stand behind the frames. */
-struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
-					     const struct recording_trace *trace)
-{
-	size_t frames = trace->count * sizeof(trace->frame[0]);
-	struct timeline_item *item = calloc(1, sizeof(*item) + frames + event->values_bytes);
-	uint8_t *values;
+	size_t frames = trace ? trace->count : 0, bytes = frames * sizeof(struct weft_jfr_frame);
+	struct timeline_item *item = calloc(1, sizeof(*item) + bytes + more);
 
 	if (!item)
 		return NULL;
 	item->refs = 1;
-	item->kind = ITEM_EVENT;
-	take_trace(item, trace);
-	values = (uint8_t *)item->frame + frames;
-	memcpy(values, event->values, event->values_bytes);
+	item->kind = (uint8_t)kind;
+	if (bytes)
+		memcpy(item->frame, trace->frame, bytes);
+	item->trace = (struct recording_trace){item->frame, frames, trace && trace->truncated};
+	return item;
+}
+
+struct timeline_item *timeline_item_of_event(const struct recorded_event *event,
+					     const struct recording_trace *trace)
+{
+	struct timeline_item *item = item_alloc(ITEM_EVENT, trace, event->values_bytes);
+
+	if (!item)
+		return NULL;
 	item->event = *event;
-	item->event.values = values;
+	item->event.values = memcpy(item->frame + trace->count, event->values, event->values_bytes);
 	item->time_ns = event->end_ns;
 	return item;
 }
@@ -39,19 +39,15 @@ struct timeline_item *timeline_item_new(const struct recorded_sample *sample,
 					const struct recording_trace *trace,
 					const struct wall_word *word)
 {
-	size_t frames = trace ? trace->count : 0;
-	struct timeline_item *item = calloc(1, sizeof(*item) + frames * sizeof(item->frame[0]));
+	struct timeline_item *item = item_alloc(word ? ITEM_WORD : ITEM_SAMPLE, trace, 0);
 
 	if (!item)
 		return NULL;
-	item->refs = 1;
-	item->kind = word ? ITEM_WORD : ITEM_SAMPLE;
 	item->has_sample = sample != NULL;
 	if (word)
 		item->word = *word;
 	if (sample)
 		item->sample = *sample;
-	take_trace(item, trace);
 	item->time_ns = sample && sample->time_ns ? sample->time_ns : item->word.to_ns;
 	return item;
 }

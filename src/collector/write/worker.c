@@ -7,8 +7,6 @@
 #include "collector/session/session_events.h"
 
 #include <errno.h>
-#include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,23 +14,18 @@
 
 static void note_memory(struct worker *w)
 {
-	w->error = w->error ? w->error : -ENOMEM;
-}
-
-/* --threads: by the name that the thread has now. */
-static int worker_is_wanted(const struct worker *w, const char *name)
-{
-	return !w->threads || fnmatch(w->threads, name, 0) == 0;
+	if (!w->error)
+		__atomic_store_n(&w->error, -ENOMEM, __ATOMIC_RELAXED);
 }
 
 /*
- * @renames: a name that differs is a new one; /proc, by which others go, has it cut short. Of a
- * thread that is left out nothing is put into the file, and of one that is in there what it was
- * called when it was wanted stays: what waits to be written is under that.
+ * The thread of a batch. @renames: another name in the batch means that it was renamed; not where
+ * the name comes from /proc, which cuts it short. While the name is one that is not wanted the
+ * thread keeps the one that it had before, under which what waits for it is written.
  */
 static struct process_thread *worker_thread_of(struct worker *w, const struct batch *b, int renames)
 {
-	int fresh, is_unused, wanted = worker_is_wanted(w, b->thread.name);
+	int fresh, is_unused, wanted = recording_wants(w->recording, b->thread.name);
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
@@ -51,13 +44,13 @@ static struct process_thread *worker_thread_of(struct worker *w, const struct ba
 		t->named = 0;
 	}
 	if (!t->named && (is_unused || !t->timeline) &&
-	    recording_thread_renamed(w->recording, b->process, t))
+	    recording_thread(w->recording, b->process, t))
 		return NULL;
 	return t->key ? t : NULL;
 }
 
-/* No thread can have used more CPU time than has passed: a target that says so is not to
- * fill the disk. */
+/* No thread can have used more CPU time than has passed: else a target could fill the disk with one
+ * sample. */
 static uint32_t worker_weight_of(const struct worker *w, const struct process_thread *t,
 				 const struct process *p, const struct weft_sample_record *sample)
 {
@@ -90,23 +83,31 @@ static struct recorded_sample worker_sample_of(const struct weft_sample_record *
 	return s;
 }
 
-static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
-			const struct recorded_sample *sample, const struct wall_word *word)
+static void worker_put(struct worker *w, const struct batch *b, struct process_thread *t,
+		       struct timeline_item *item)
 {
-	const struct recording_stack *stack = w->stack;
-	struct recording_trace trace = {stack->frame, stack->count, stack->truncated};
+	if (timeline_put(&w->timelines, b->process, t, &b->thread, item))
+		note_memory(w);
+}
 
+static void take_sample(struct worker *w, const struct batch *b, struct process_thread *t,
+			const struct walked_stack *walked, const struct recorded_sample *sample,
+			const struct wall_word *word)
+{
+	struct recording_trace trace = naming_stack(&w->naming, b->process, walked);
+
+	count_walk(b->process, walked);
 	recording_thread_begin(w->recording, b->process, t, b->thread.claimed_ns);
 	if (!w->wall_period_ns && !b->process->work->classes)
 		recording_sample(w->recording, b->process, t, sample, &trace);
-	else if (timeline_put(&w->timelines, b->process, t, &b->thread, sample, &trace, word))
-		note_memory(w);
+	else
+		worker_put(w, b, t, timeline_item_new(sample, &trace, word));
 }
 
 static void take_samples(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = worker_thread_of(w, b, 1);
-	int wanted = worker_is_wanted(w, b->thread.name);
+	int wanted = recording_wants(w->recording, b->thread.name);
 	size_t at = 0;
 
 	if (!t) {
@@ -124,49 +125,40 @@ static void take_samples(struct worker *w, const struct batch *b)
 			b->process->work->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
 			continue;
 		}
-		naming_stack(&w->naming, b->process, &walked->stack, w->stack);
-		count_walk(b->process, &walked->stack);
 		sample = worker_sample_of(record, labels,
 					  worker_weight_of(w, t, b->process, record));
 		t->taken_ns = record->time_ns;
 		if (record->flags & WEFT_SAMPLE_TICK)
 			recording_tick_sample(w->recording, b->process, &b->thread, record,
 					      &sample);
-		take_sample(w, b, t, &sample, NULL);
+		take_sample(w, b, t, &walked->stack, &sample, NULL);
 	}
 }
 
 static void take_switch(struct worker *w, const struct batch *b, struct process_thread *t,
 			const struct walked_switch *placed)
 {
-	const struct recording_stack *site = w->stack;
+	struct recording_trace site = naming_site(&w->naming, b->process, placed);
 
-	naming_site(&w->naming, b->process, placed, w->stack);
-	recording_switch(w->recording, b->process, t, placed,
-			 &(struct recording_trace){site->frame, site->count, site->truncated});
+	recording_switch(w->recording, b->process, t, placed, &site);
 }
 
 static void worker_take_event(struct worker *w, const struct batch *b, struct process_thread *t,
 			      const struct walked_event *event)
 {
 	const struct walked_stack *walked = walked_event_stack(event);
-	struct recording_stack *stack = w->stack;
 	struct recorded_event recorded = recording_event_of(w->recording, event);
+	struct recording_trace trace = {0};
 
-	stack->count = 0;
-	stack->truncated = 0;
 	if (walked)
-		naming_event_stack(&w->naming, b->process, walked, stack);
-	if (timeline_put_event(
-		    &w->timelines, b->process, t, &b->thread, &recorded,
-		    &(struct recording_trace){stack->frame, stack->count, stack->truncated}))
-		note_memory(w);
+		trace = naming_event_stack(&w->naming, b->process, walked);
+	worker_put(w, b, t, timeline_item_of_event(&recorded, &trace));
 }
 
 static void take_events(struct worker *w, const struct batch *b)
 {
 	struct process_thread *t = worker_thread_of(w, b, 1);
-	int wanted = worker_is_wanted(w, b->thread.name);
+	int wanted = recording_wants(w->recording, b->thread.name);
 	const struct placed_head *head;
 
 	if (!t) {
@@ -219,12 +211,9 @@ static void take_wall(struct worker *w, const struct batch *b)
 				recording_labels(w->recording, b->process, t, walked),
 				walked->sample.weight);
 
-			naming_stack(&w->naming, b->process, &walked->stack, w->stack);
-			count_walk(b->process, &walked->stack);
-			take_sample(w, b, t, &sample, word);
-		} else if (timeline_put(&w->timelines, b->process, t, &b->thread, NULL, NULL,
-					word)) {
-			note_memory(w);
+			take_sample(w, b, t, &walked->stack, &sample, word);
+		} else {
+			worker_put(w, b, t, timeline_item_new(NULL, NULL, word));
 		}
 	}
 }
@@ -244,13 +233,12 @@ static void end_thread(struct worker *w, const struct batch *b)
 	struct process_thread *t =
 		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
 
-	if (t && !fresh)
-		end_account(w, b, t);
-	if (t && !fresh && (w->wall_period_ns || t->timeline)) {
-		timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
-		return;
-	}
 	if (t && !fresh) {
+		end_account(w, b, t);
+		if (w->wall_period_ns || t->timeline) {
+			timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+			return;
+		}
 		recording_thread_end(w->recording, b->process, t);
 		recording_account_thread(w->recording, b->process, t);
 	}
@@ -359,11 +347,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 
 void *worker_run(void *arg)
 {
-	struct recording_stack stack;
 	struct worker *w = arg;
 	int more = 1;
 
-	w->stack = &stack;
 	w->timelines.recording = w->recording;
 	tick(w);
 	while (more) {

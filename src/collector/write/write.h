@@ -23,9 +23,8 @@
  *   recording_account.c      CPU time used, seen
  *   recording_counts.c       counters and histograms
  *   recording_kept.c         chunks that have left
- *   recording_types.c        weft's own event types
+ *   recording_types.c        event types, as tables
  *   recording_system.c       the machine, processes
- *   recording_system_types.c their event types
  *   recording_private.h      what these share
  *   environment.c            variables that are told
  *   system_load.c            jdk.CPULoad

@@ -99,7 +99,7 @@ void outside_child_watch(struct outside_child *c, uint64_t ns)
 
 void outside_child_finish(struct outside_child *c, uint64_t now_ns)
 {
-	wall_free(c->wall, c->threads, now_ns);
+	wall_free(c->wall, now_ns);
 	c->wall = NULL;
 }
 

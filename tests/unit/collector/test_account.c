@@ -58,7 +58,6 @@ static void open_scene(struct scene *s, uint64_t before_ns, const char *pattern)
 	s->worker.naming.writer = recording_writer(s->worker.recording);
 	s->worker.queue = &s->queue;
 	s->worker.period_ns = PERIOD_NS;
-	s->worker.threads = pattern;
 	assert_int_equal(process_new(&s->process, getpid()), 0);
 	s->process->opened_ns = begin_ns;
 	s->process->inside_pid = MAIN_TID;

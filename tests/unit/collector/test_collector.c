@@ -505,7 +505,7 @@ static void only_the_root_is_welcome_without_children(void **state)
 	collector_free(c);
 }
 
-static void a_stopped_recording_says_so_and_welcomes_nobody(void **state)
+static void a_complete_recording_says_so_and_then_lets_go(void **state)
 {
 	struct collector *c = open_collector(0, 1);
 	struct collector_result result;
@@ -515,13 +515,10 @@ static void a_stopped_recording_says_so_and_welcomes_nobody(void **state)
 	assert_int_equal(target_join(&t, collector_socket(c)), 0);
 	assert_int_equal(t.header->run_state, WEFT_RUN_RECORDING);
 	assert_true(t.header->timer_budget > 0);
-	collector_stop(c);
-	for (int i = 0; i < 5000 && t.header->run_state != WEFT_RUN_STOPPED; i++)
-		usleep(1000);
-	assert_int_equal(t.header->run_state, WEFT_RUN_STOPPED);
-	assert_int_equal(end(begin(c, nothing)), 100);
+	assert_int_equal(collector_complete(c, &result), 0);
+	assert_int_equal(t.header->run_state, WEFT_RUN_CLOSED);
 	assert_int_equal(t.header->collector_done, 0);
-	assert_int_equal(collector_finish(c, &result), 0);
+	collector_let_go(c);
 	assert_int_equal(t.header->collector_done, 1);
 	collector_free(c);
 	target_leave(&t);
@@ -778,7 +775,7 @@ int main(void)
 		cmocka_unit_test(threads_gone_without_a_word_give_their_slot_back),
 		cmocka_unit_test(who_joins_again_has_execed),
 		cmocka_unit_test(only_the_root_is_welcome_without_children),
-		cmocka_unit_test(a_stopped_recording_says_so_and_welcomes_nobody),
+		cmocka_unit_test(a_complete_recording_says_so_and_then_lets_go),
 		cmocka_unit_test(a_parents_end_is_not_the_end_of_the_recording),
 		cmocka_unit_test(malformed_records_are_counted_and_the_next_ones_read),
 		cmocka_unit_test(a_hostile_target_spoils_nobody_elses_recording),

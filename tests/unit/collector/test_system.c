@@ -348,10 +348,11 @@ static void test_load_of_last_words(void **state)
 	close(p.proc_fd);
 }
 
-/* By exec it goes on; one that starts with that pid later does not. */
+/* By exec it goes on, also by a second one; one that starts with that pid later does not. */
 static void test_load_of_exec(void **state)
 {
-	struct process_work ended = {.end = RECORDING_END_EXEC};
+	struct process_work ended = {.end = RECORDING_END_EXEC}, again = ended;
+	struct process third = {.work = &again, .pid = 10, .start_ticks = 3};
 	struct process before = {.work = &ended, .pid = 10, .start_ticks = 3};
 	struct process after = {.work = &(struct process_work){0}, .pid = 10, .start_ticks = 3},
 		       other = {.work = &(struct process_work){0}, .pid = 10, .start_ticks = 4};
@@ -371,6 +372,13 @@ static void test_load_of_exec(void **state)
 	assert_int_equal(l.user, 30);
 	system_load_look(&l, &other, NULL);
 	assert_int_equal(l.user, 50);
+	before.next = &after;
+	after.next = &third;
+	third.proc_fd = before.proc_fd;
+	system_load_join(&third, &before);
+	set_times("10", 35, 0, 0, 0);
+	system_load_look(&l, &third, NULL);
+	assert_int_equal(l.user, 55);
 	close(before.proc_fd);
 }
 

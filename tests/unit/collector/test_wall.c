@@ -50,7 +50,7 @@ static void who_sleeps_is_read_once_and_then_counted(void **state)
 	now_ns = clock_mono_ns();
 	for (int second = 0; second < 20; second++) /* the future, as far as it knows */
 		wall_tick(c.wall, c.threads, now_ns += SECOND_NS, SECOND_NS);
-	wall_flush(c.wall, c.threads, now_ns);
+	wall_flush(c.wall, now_ns);
 	outside_child_take(&c, &told, NULL);
 	assert_int_equal(told.samples, 1);
 	assert_int_equal(told.last.state, WEFT_STATE_SLEEPING);
@@ -166,7 +166,7 @@ static void samples_are_the_blocked_time(void **state)
 	kill(c.pid, SIGSTOP);
 	outside_child_await(&c, c.pid, 'T');
 	outside_child_watch(&c, SECOND_NS / 10);
-	wall_flush(c.wall, c.threads, clock_mono_ns());
+	wall_flush(c.wall, clock_mono_ns());
 	after = runs_of(&c);
 	delay_ns = after.delay_ns - before.delay_ns;
 	blocked_ns = clock_mono_ns() - began_ns - (after.cpu_ns - before.cpu_ns) - delay_ns;
@@ -187,7 +187,7 @@ static void names_are_filtered(void **state)
 	assert_int_equal(outside_child_begin(&c, &by_name, sleep_for_ever), 0);
 	outside_child_await(&c, c.pid, 'S');
 	wall_tick(c.wall, c.threads, clock_mono_ns() + SECOND_NS, SECOND_NS);
-	wall_flush(c.wall, c.threads, clock_mono_ns() + SECOND_NS);
+	wall_flush(c.wall, clock_mono_ns() + SECOND_NS);
 	outside_child_take(&c, &told, NULL);
 	assert_int_equal(told.samples + told.more + told.ends, 0);
 	assert_between(SECOND_NS / PERIOD_NS - 1, told.filtered, SECOND_NS / PERIOD_NS + 50);

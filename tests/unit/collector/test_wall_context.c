@@ -173,7 +173,7 @@ static void only_those_with_a_context_are_told(void **state)
 			0);
 		outside_child_await(&c, c.pid, 'S');
 		wall_tick(c.wall, c.threads, clock_mono_ns() + SECOND_NS, SECOND_NS);
-		wall_flush(c.wall, c.threads, clock_mono_ns() + SECOND_NS);
+		wall_flush(c.wall, clock_mono_ns() + SECOND_NS);
 		outside_child_take(&c, &told, NULL);
 		assert_int_equal(told.samples, with);
 		assert_int_equal(told.filtered > 0, !with);
@@ -263,7 +263,7 @@ static void slots_that_lie_are_survived(void **state)
 	kill(c.pid, SIGCONT);
 	outside_child_await(&c, c.pid, 'S');
 	wall_tick(c.wall, c.threads, clock_mono_ns() + 5 * SECOND_NS, SECOND_NS);
-	wall_flush(c.wall, c.threads, clock_mono_ns() + 5 * SECOND_NS);
+	wall_flush(c.wall, clock_mono_ns() + 5 * SECOND_NS);
 	outside_child_take(&c, &told, NULL);
 	assert_int_equal(told.samples, 1);
 	assert_int_equal(told.last.span_id, 0);
