@@ -9,24 +9,20 @@
 #include <string.h>
 
 /* Does some line ask for what can only be decided in order of time? */
-static int asks_for_order(const char *lines)
+static int asks_for_order(const char *lines, size_t bytes)
 {
+	struct setting_line line;
+	size_t at = 0;
 	int asks = 0;
 
-	for (const char *at = lines; *at && !asks;) {
-		const char *end = strchr(at, '\n'), *hash = strchr(at, '#');
-		const char *equals = hash ? strchr(hash, '=') : NULL;
+	while (!asks && weft_setting_line(lines, bytes, &at, &line) > 0) {
+		int setting = weft_setting_find(line.name.at, line.name.bytes);
 		struct event_settings s = {0};
-		int setting;
 
-		if (!end || !equals || equals > end)
-			break;
-		setting = weft_setting_find(hash + 1, (size_t)(equals - hash - 1));
 		if (setting >= 0)
-			(void)weft_setting_put(&s, (enum event_setting)setting, equals + 1,
-					       (size_t)(end - equals - 1));
+			(void)weft_setting_put(&s, (enum event_setting)setting, line.value.at,
+					       line.value.bytes);
 		asks = s.select != SELECT_ALL || s.throttle_window_ns;
-		at = end + 1;
 	}
 	return asks;
 }
@@ -42,7 +38,7 @@ struct filter *filter_new(const char *lines, void (*wrong_select)(const char *ev
 	f->line_bytes = strlen(lines);
 	f->wrong_select = wrong_select;
 	f->arg = arg;
-	f->needs_order = asks_for_order(lines);
+	f->needs_order = asks_for_order(lines, f->line_bytes);
 	f->rules = map_new();
 	f->rates = map_new();
 	f->threads = map_new();

@@ -3,7 +3,6 @@
 #include "jfr/settings/settings.h"
 
 #include "base/buf.h"
-#include "base/event_settings.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -98,17 +97,6 @@ const char *settings_file_name(struct weft_jfr_settings *s, const char *name)
 
 /* ---- entries */
 
-static struct setting_text settings_trimmed(struct setting_text text)
-{
-	while (text.bytes && strchr(" \t\r\n", *text.at)) {
-		text.at++;
-		text.bytes--;
-	}
-	while (text.bytes && strchr(" \t\r\n", text.at[text.bytes - 1]))
-		text.bytes--;
-	return text;
-}
-
 static int has_any(struct setting_text text, const char *of)
 {
 	for (size_t i = 0; i < text.bytes; i++)
@@ -148,15 +136,15 @@ static void settings_append(struct setting_chain *to, struct setting_entry *e)
 	to->last = e;
 }
 
-int settings_gather(struct setting_chain *to, struct setting_text glob, struct setting_text name,
-		    struct setting_text value, const struct weft_jfr_setting *where)
+int settings_gather(struct setting_chain *to, struct setting_line said,
+		    const struct weft_jfr_setting *where)
 {
+	struct setting_text glob = weft_setting_trimmed(said.glob),
+			    name = weft_setting_trimmed(said.name);
+	struct setting_text value = weft_setting_trimmed(said.value);
 	struct setting_entry *e;
 	char *at;
 
-	glob = settings_trimmed(glob);
-	name = settings_trimmed(name);
-	value = settings_trimmed(value);
 	if (!glob.bytes || !name.bytes || has_any(glob, "#\r\n\t") || has_any(name, "#=\r\n\t") ||
 	    has_any(value, ""))
 		return -EINVAL;

@@ -13,6 +13,8 @@
 #ifndef WEFT_JFR_SETTINGS_PRIVATE_H
 #define WEFT_JFR_SETTINGS_PRIVATE_H
 
+#include "base/event_settings.h"
+
 #include <weft/jfr_settings.h>
 
 #include <stddef.h>
@@ -47,12 +49,6 @@ struct weft_jfr_settings {
 	char error[512];
 };
 
-/* A range of text. */
-struct setting_text {
-	const char *at;
-	size_t bytes;
-};
-
 /* Notes why the call fails; returns @err. */
 int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -61,8 +57,8 @@ int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 const char *settings_file_name(struct weft_jfr_settings *s, const char *name);
 
 /* One more entry at the chain's end. 0; -EINVAL: cannot be written as a line; -ENOMEM. */
-int settings_gather(struct setting_chain *to, struct setting_text glob, struct setting_text name,
-		    struct setting_text value, const struct weft_jfr_setting *where);
+int settings_gather(struct setting_chain *to, struct setting_line said,
+		    const struct weft_jfr_setting *where);
 void settings_drop(struct setting_chain *chain);
 void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh);
 

@@ -123,8 +123,10 @@ static void close_setting(struct jfc *j)
 		settings_jfc_stop(j, -ENOMEM, "out of memory");
 		return;
 	}
-	err = settings_gather(&j->fresh, settings_jfc_text_of(&j->event),
-			      settings_jfc_text_of(&j->setting), settings_jfc_text_of(&j->value),
+	err = settings_gather(&j->fresh,
+			      (struct setting_line){settings_jfc_text_of(&j->event),
+						    settings_jfc_text_of(&j->setting),
+						    settings_jfc_text_of(&j->value)},
 			      &j->where);
 	if (err)
 		settings_jfc_stop(j, err == -EINVAL ? -EBADMSG : err,
