@@ -7,7 +7,7 @@
 #define WEFT_JFR_CLASSES_H
 
 #include "jfr/common/arena.h"
-#include "jfr/read/input.h"
+#include "jfr/common/input.h"
 
 #include <weft/jfr.h>
 

@@ -14,7 +14,7 @@
 
 #include "jfr/common/arena.h"
 #include "jfr/common/classes.h"
-#include "jfr/read/input.h"
+#include "jfr/common/input.h"
 
 #include <weft/jfr.h>
 

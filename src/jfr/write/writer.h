@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "jfr/common/file.h"
 #include "jfr/common/pool.h"
-#include "jfr/read/retain.h"
 #include "jfr/write/declare.h"
+#include "jfr/write/retain.h"
 
 #include <weft/jfr.h>
 

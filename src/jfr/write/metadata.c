@@ -2,7 +2,7 @@
 /*
  * Builds the tree in an arena, then writes it once, numbering texts as they are met.
  */
-#include "jfr/read/metadata.h"
+#include "jfr/write/metadata.h"
 
 #include "base/map.h"
 #include "jfr/common/arena.h"

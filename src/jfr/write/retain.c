@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A list of chunks, in order, that loses its head: see retain.h. */
-#include "jfr/read/retain.h"
+#include "jfr/write/retain.h"
 
 #include "base/array.h"
 

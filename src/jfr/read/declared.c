@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "jfr/write/declared.h"
+#include "jfr/read/declared.h"
 
 #include "base/buf.h"
 #include "base/map.h"
