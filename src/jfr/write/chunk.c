@@ -6,7 +6,6 @@
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
-#include "jfr/write/metadata.h"
 #include "jfr/write/writer.h"
 
 #include <errno.h>
