@@ -2,8 +2,9 @@
 /* The header of a chunk, checked against what the file holds, and its metadata. */
 #include "jfr/read/reader.h"
 
+#include "base/array.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What is no chunk, behind the last one that was. */
@@ -67,6 +68,8 @@ static int check_header(struct weft_jfr_reader *r, size_t left)
 
 static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_class *c)
 {
+	const struct weft_jfr_class **grown;
+
 	/* a type declared again replaces what it was */
 	for (size_t i = 0; i < r->event_type_count; i++) {
 		if (strcmp(r->event_types[i]->name, c->name) != 0)
@@ -74,15 +77,11 @@ static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_clas
 		r->event_types[i] = c;
 		return 0;
 	}
-	if (r->event_type_count == r->event_type_room) {
-		size_t room = r->event_type_room ? 2 * r->event_type_room : 256;
-		void *grown = realloc(r->event_types, room * sizeof(*r->event_types));
-
-		if (!grown)
-			return reader_no_memory(r);
-		r->event_types = grown;
-		r->event_type_room = room;
-	}
+	grown = array_grown(r->event_types, r->event_type_count + 1, &r->event_type_room,
+			    sizeof(*grown));
+	if (!grown)
+		return reader_no_memory(r);
+	r->event_types = grown;
 	r->event_types[r->event_type_count++] = c;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jfr/read/declared.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
@@ -17,16 +18,12 @@ struct collector {
 static int declared_add(struct collector *c, const struct weft_jfr_class *class)
 {
 	struct jfr_declared *d = c->out;
+	const struct weft_jfr_class **grown =
+		array_grown(d->classes, d->count + 1, &c->room, sizeof(*grown));
 
-	if (d->count == c->room) {
-		size_t room = c->room ? 2 * c->room : 256;
-		void *grown = realloc(d->classes, room * sizeof(*d->classes));
-
-		if (!grown)
-			return 0;
-		d->classes = grown;
-		c->room = room;
-	}
+	if (!grown)
+		return 0;
+	d->classes = grown;
 	d->classes[d->count++] = class;
 	return 1;
 }

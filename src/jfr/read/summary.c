@@ -5,6 +5,7 @@
  */
 #include "jfr/read/summary.h"
 
+#include "base/array.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
 
@@ -40,15 +41,12 @@ static int add_row(struct counter *c, const char *name, uint32_t *row)
 	if (!number)
 		return -ENOMEM;
 	if (fresh) {
-		if (s->count == c->room) {
-			size_t room = c->room ? 2 * c->room : 256;
-			struct jfr_row *grown = realloc(s->rows, room * sizeof(*grown));
+		struct jfr_row *grown =
+			array_grown(s->rows, s->count + 1, &c->room, sizeof(*grown));
 
-			if (!grown)
-				return -ENOMEM;
-			s->rows = grown;
-			c->room = room;
-		}
+		if (!grown)
+			return -ENOMEM;
+		s->rows = grown;
 		s->rows[s->count++] = (struct jfr_row){.name = name};
 		*number = s->count;
 	}
