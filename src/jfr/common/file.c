@@ -36,31 +36,20 @@ int file_create(struct file *f, const char *path)
 int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
 {
 	while (count) {
-		ssize_t n;
+		ssize_t n = writev(fd, part, count);
 
-		if (!part->iov_len) {
-			part++;
-			count--;
-			continue;
-		}
-		n = writev(fd, part, count);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		if (n == 0)
+		if (n == 0 && part->iov_len)
 			return -EIO;
 		*written += (uint64_t)n;
-		for (size_t left = (size_t)n; left; count--, part++) {
-			size_t take = left < part->iov_len ? left : part->iov_len;
-
-			if (!take) /* an empty part may have no address */
-				continue;
-			part->iov_base = (char *)part->iov_base + take;
-			part->iov_len -= take;
-			left -= take;
-			if (part->iov_len)
-				break;
+		for (; count && (size_t)n >= part->iov_len; count--, part++)
+			n -= (ssize_t)part->iov_len;
+		if (count) {
+			part->iov_base = (char *)part->iov_base + n;
+			part->iov_len -= (size_t)n;
 		}
 	}
 	return 0;

@@ -2,6 +2,8 @@
 /* What all archives have in common: their input, and the file that they become. */
 #include "jfr/read/unpack_private.h"
 
+#include "jfr/common/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,20 +136,8 @@ int unpack_put(struct unpack *u, const uint8_t *data, size_t bytes)
 	if (u->sums)
 		u->crc = (uint32_t)crc32(u->crc, data, (uInt)bytes);
 #endif
-	while (bytes) {
-		ssize_t n = write(u->out, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		data += n;
-		bytes -= (size_t)n;
-		u->bytes += (uint64_t)n;
-	}
-	return 0;
+	return file_write_all(u->out, &(struct iovec){(void *)(uintptr_t)data, bytes}, 1,
+			      &u->bytes);
 }
 
 int unpack_breaks(struct unpack *u, const char *what)
