@@ -9,7 +9,6 @@
  * contexts also those of a chunk, and those that reach beyond theirs.
  *
  *   print.c       recordings, chunk by chunk
- *   batch.c       places of events, in order
  *   select.c      which types are shown
  *   plan.c        how a class is printed
  *   form.c        the table of forms
@@ -21,7 +20,6 @@
  *   decimal.c     floating-point, likewise
  *   common_time.c one clock for all chunks
  *   context.c     contextual events that are open
- *   crossing.c    and those of other chunks
  */
 #ifndef WEFT_PRINT_PRINT_H
 #define WEFT_PRINT_PRINT_H
