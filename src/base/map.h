@@ -18,6 +18,9 @@ size_t map_count(const struct map *m);
 uint64_t *map_get(const struct map *m, const void *key, size_t bytes);
 /* The value of @key, added as 0 if it is new (*fresh = 1); NULL: out of memory. */
 uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh);
+/* The same of a key that numbers and a text make. */
+uint64_t *map_put_text(struct map *m, const uint64_t *numbers, size_t count, const char *text,
+		       int *fresh);
 /* Iterates: *cursor from 0; returns 0 at the end. */
 int map_next(const struct map *m, size_t *cursor, const void **key, size_t *bytes,
 	     uint64_t **value);

@@ -2,6 +2,7 @@
 #include "print/plan.h"
 
 #include "base/hash.h"
+#include "jfr/read/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,15 +136,7 @@ static const char *plan_note(const struct weft_jfr_class *class, size_t index, c
 	const struct weft_jfr_annotation_view *a;
 	size_t count = weft_jfr_class_annotations(class, index, &a);
 
-	for (size_t i = 0; i < count; i++) {
-		if (!a[i].name || strcmp(a[i].name, name) != 0)
-			continue;
-		for (size_t k = 0; k < a[i].count; k++)
-			if (!strcmp(a[i].member[k], "value"))
-				return a[i].value[k];
-		return "";
-	}
-	return NULL;
+	return annotation_value(a, count, name);
 }
 
 static void find_meaning(struct plan_field *f, const struct weft_jfr_class *class, size_t index)

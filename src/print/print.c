@@ -144,7 +144,7 @@ static int is_same_chunk(const struct printer *p, uint64_t chunk)
 	return p->is_open && p->chunk == chunk;
 }
 
-static int enter_chunk(struct printer *p, uint64_t chunk)
+static int print_enter_chunk(struct printer *p, uint64_t chunk)
 {
 	int rc = weft_jfr_chunk(p->reader, &p->walk.chunk);
 
@@ -160,7 +160,7 @@ static int enter_chunk(struct printer *p, uint64_t chunk)
 
 static int start_chunk(struct printer *p, uint64_t chunk)
 {
-	int is_new = !is_same_chunk(p, chunk), rc = enter_chunk(p, chunk);
+	int is_new = !is_same_chunk(p, chunk), rc = print_enter_chunk(p, chunk);
 
 	if (rc || !is_new)
 		return rc;
@@ -276,7 +276,7 @@ static int survey_event(struct printer *p, const struct weft_jfr_event_view *e)
 	int rc = plan ? 0 : -ENOMEM;
 
 	if (!rc && !is_same_chunk(p, e->chunk))
-		rc = enter_chunk(p, e->chunk);
+		rc = print_enter_chunk(p, e->chunk);
 	if (!rc && e->start_ns != INT64_MIN)
 		rc = chunk_ends_add(&c->ends, e->chunk, common_time_end(&p->common, e));
 	if (rc || !print_is_context(plan, e) || !reaches_back(p, e))

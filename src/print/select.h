@@ -27,7 +27,5 @@ void select_free(struct print_select *s);
 int select_add(struct print_select *s, const char *text, int is_category);
 /* Is it shown? Counts the hits. */
 int select_matches(struct print_select *s, const struct weft_jfr_class *type);
-/* Does @text as a whole match @glob? */
-int select_glob_matches(const char *glob, const char *text);
 
 #endif

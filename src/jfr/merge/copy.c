@@ -76,7 +76,7 @@ static int64_t ticks_at(const struct copy *c, int64_t ns)
 }
 
 /* As the JDK converts them, by double, so that its tools show the same to the last digit. */
-static int64_t copy_ticks_ns(const struct chunk_view *from, __int128 ticks)
+static int64_t copy_ticks_ns(const struct weft_jfr_chunk_view *from, __int128 ticks)
 {
 	double ns;
 
@@ -91,7 +91,7 @@ static int64_t copy_ticks_ns(const struct chunk_view *from, __int128 ticks)
 /* The least and the greatest number mean "none" and "for ever". */
 int64_t copy_moment(const struct copy_source *s, int64_t ticks)
 {
-	const struct chunk_view *from = &s->reader->chunk;
+	const struct weft_jfr_chunk_view *from = &s->reader->chunk;
 	__int128 since = (__int128)ticks - from->start_ticks;
 
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
@@ -154,7 +154,7 @@ static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t 
 static void copy_put_header(struct copy_source *s, struct buf *out, int64_t start_ns, int64_t ticks,
 			    const size_t bytes[3])
 {
-	const struct chunk_view *from = &s->reader->chunk;
+	const struct weft_jfr_chunk_view *from = &s->reader->chunk;
 	int64_t end_ns = clamp((__int128)from->start_ns + from->duration_ns);
 	uint64_t checkpoint = CHUNK_HEADER_BYTES + bytes[0] + bytes[1];
 

@@ -39,10 +39,8 @@ struct filter *filter_new(const char *lines, void (*wrong_select)(const char *ev
 	f->wrong_select = wrong_select;
 	f->arg = arg;
 	f->needs_order = asks_for_order(lines, f->line_bytes);
-	f->rules = map_new();
-	f->rates = map_new();
 	f->threads = map_new();
-	if (f->rules && f->rates && f->threads)
+	if (filter_forget_rules(f) == 0 && f->threads)
 		return f;
 	filter_free(f);
 	return NULL;
@@ -52,16 +50,10 @@ void filter_free(struct filter *f)
 {
 	if (!f)
 		return;
-	filter_forget_rules(f);
 	map_free(f->rules);
 	map_free(f->rates);
+	arena_free(&f->memory);
 	map_free(f->threads);
-	while (f->all_rates) {
-		struct filter_rate *next = f->all_rates->next;
-
-		free(f->all_rates);
-		f->all_rates = next;
-	}
 	chunk_ends_free(&f->ends);
 	join_free(&f->contexts);
 	free(f->fresh.event);
@@ -73,13 +65,6 @@ void filter_free(struct filter *f)
 
 /* ---- both readings */
 
-static int filter_no_fields(const struct weft_jfr_class *type, void *arg)
-{
-	(void)type;
-	(void)arg;
-	return 0;
-}
-
 /* Damage ends a reading as the file's end does: the copy stops there, too. */
 static int read_chunks(struct filter *f, const char *path,
 		       int (*chunk)(struct filter *f, struct weft_jfr_reader *r, size_t number))
@@ -89,7 +74,7 @@ static int read_chunks(struct filter *f, const char *path,
 
 	if (!r)
 		return -errno;
-	weft_jfr_filter(r, filter_no_fields, NULL);
+	weft_jfr_filter(r, reader_no_fields, NULL);
 	for (size_t i = 0; !err && reader_next_chunk(r) > 0; i++)
 		err = chunk(f, r, i);
 	if (!err)
@@ -97,8 +82,7 @@ static int read_chunks(struct filter *f, const char *path,
 	if (!err && r->rc == -ENOMEM)
 		err = -ENOMEM;
 	weft_jfr_reader_free(r);
-	filter_forget_rules(f);
-	return err || f->rules ? err : -ENOMEM;
+	return err ? err : filter_forget_rules(f);
 }
 
 /* 1: an event. 0: the chunk's end. -ENOMEM. */

@@ -4,6 +4,7 @@
 #define WEFT_JFR_FILTER_PRIVATE_H
 
 #include "base/event_settings.h"
+#include "jfr/common/arena.h"
 #include "jfr/join/chunk_ends.h"
 #include "jfr/join/join.h"
 #include "jfr/merge/filter.h"
@@ -15,7 +16,6 @@ struct map;
 
 /* Of a class of a file. */
 struct filter_rule {
-	struct filter_rule *next;
 	const struct weft_jfr_class *class;
 	struct event_settings settings;
 	struct filter_rate *rate; /* of its type's name */
@@ -24,7 +24,6 @@ struct filter_rule {
 };
 
 struct filter_rate {
-	struct filter_rate *next;
 	int64_t window;
 	uint64_t used;
 };
@@ -55,11 +54,10 @@ struct filter {
 	int needs_order; /* select or throttle are in force */
 
 	/* of the recording that is being read */
-	struct map *rules; /* class -> rule */
-	struct filter_rule *all_rules;
-	struct map *rates;   /* name of a type -> its rate */
-	struct map *threads; /* key -> struct filter_thread's place */
-	struct filter_rate *all_rates;
+	struct map *rules;            /* class -> rule */
+	struct map *rates;            /* name of a type -> its rate */
+	struct arena memory;          /* of these */
+	struct map *threads;          /* key -> struct filter_thread's place */
 	struct chunk_ends ends;       /* of events that matter to others */
 	struct join contexts;         /* for the events of the chunk, and of later ones */
 	struct filter_events fresh;   /* of the chunk being read */
@@ -76,7 +74,8 @@ struct filter_rule *filter_rule(struct filter *f, const struct weft_jfr_reader *
 				const struct weft_jfr_class *class);
 uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_rule *rule,
 			   const struct weft_jfr_event_view *view);
-void filter_forget_rules(struct filter *f);
+/* Classes are a reader's: before another is read all rules go. 0 or -ENOMEM. */
+int filter_forget_rules(struct filter *f);
 
 /* filter_order.c */
 int filter_events_add(struct filter_events *events, const struct filter_event *e);

@@ -2,12 +2,10 @@
 #include "jfr/read/declared.h"
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct collector {
 	struct jfr_declared *out;
@@ -30,16 +28,12 @@ static int declared_add(struct collector *c, const struct weft_jfr_class *class)
 
 static int declared_add_once(struct collector *c, const struct weft_jfr_class *class)
 {
-	struct buf key = {0};
-	uint64_t *number = NULL;
-	int fresh = 0;
+	uint64_t id = (uint64_t) class->id;
+	int fresh;
 
-	buf_put(&key, &class->id, sizeof(class->id));
-	buf_put(&key, class->name, strlen(class->name));
-	if (!key.failed)
-		number = map_put(c->seen, key.data, key.size, &fresh);
-	buf_free(&key);
-	return number && (!fresh || declared_add(c, class));
+	if (!map_put_text(c->seen, &id, 1, class->name, &fresh))
+		return 0;
+	return !fresh || declared_add(c, class);
 }
 
 static int declared_read_chunks(struct weft_jfr_reader *r, struct collector *c)

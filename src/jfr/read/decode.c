@@ -18,7 +18,7 @@ void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *
 {
 	*d = (struct decoder){
 		.reader = r,
-		.in = {.at = data, .end = data + bytes, .fixed = r->chunk.fixed},
+		.in = {.at = data, .end = data + bytes, .fixed = r->fixed},
 		.memory = memory,
 		.budget = BUDGET_BASE + BUDGET_PER_BYTE * bytes,
 	};

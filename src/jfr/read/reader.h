@@ -23,16 +23,6 @@
 
 #define CHUNK_HEADER_BYTES 68
 
-struct chunk_view {
-	const uint8_t *data;
-	uint64_t offset; /* in the file */
-	uint64_t bytes;
-	uint64_t checkpoint, metadata; /* offsets in the chunk */
-	int64_t start_ns, duration_ns, start_ticks, ticks_per_second;
-	uint16_t major, minor, flags;
-	uint8_t fixed, state; /* state: 0 = complete */
-};
-
 enum pool_slot_state { SLOT_UNREAD, SLOT_READING, SLOT_READ };
 
 struct pool_slot {
@@ -69,8 +59,11 @@ struct weft_jfr_reader {
 	uint64_t next_chunk; /* offset of the chunk after this one */
 	uint64_t chunk_count;
 	int in_chunk;
-	struct chunk_view chunk;
-	const uint8_t *at; /* next event */
+	struct weft_jfr_chunk_view chunk; /* but for number and gmt_offset_s */
+	const uint8_t *chunk_data;
+	uint64_t checkpoint, metadata; /* offsets in the chunk */
+	uint8_t fixed, state;          /* state: 0 = complete */
+	const uint8_t *at;             /* next event */
 
 	struct class_set *classes; /* of this chunk; older ones behind it */
 	const struct weft_jfr_class **event_types;
@@ -94,6 +87,8 @@ struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes);
 int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason);
 int reader_damaged_at(struct weft_jfr_reader *r, uint64_t offset, const char *reason);
 int reader_no_memory(struct weft_jfr_reader *r); /* -ENOMEM */
+/* For weft_jfr_filter(): no event's fields are wanted, their times are enough. */
+int reader_no_fields(const struct weft_jfr_class *type, void *arg);
 
 /*
  * chunk_view.c: finds the next chunk and checks its header. 1, 0 at the end, -errno. chunk_grow():
@@ -145,5 +140,9 @@ void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *
 const struct weft_jfr_node *decode_fields(struct decoder *d, const struct weft_jfr_class *class);
 void skip_value(struct decoder *d, const struct weft_jfr_class *class);
 void skip_field(struct decoder *d, const struct class_field *f);
+
+/* view.c: the "value" of the annotation of this name, "" if it has none; NULL: not annotated. */
+const char *annotation_value(const struct weft_jfr_annotation_view *a, size_t count,
+			     const char *name);
 
 #endif

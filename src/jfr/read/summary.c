@@ -147,7 +147,7 @@ static int count_chunk(struct counter *c)
 {
 	struct weft_jfr_reader *r = c->reader;
 	struct jfr_summary *s = c->out;
-	const uint8_t *end = r->chunk.data + r->chunk.bytes, *at;
+	const uint8_t *end = r->chunk_data + r->chunk.bytes, *at;
 	uint32_t row;
 
 	if (!s->chunks) {
@@ -162,7 +162,7 @@ static int count_chunk(struct counter *c)
 	}
 	if (take_set(c) != 0)
 		return reader_no_memory(r);
-	at = count_events(c, r->at, end, r->chunk.fixed);
+	at = count_events(c, r->at, end, r->fixed);
 	end_chunk(c);
 	if (at < end)
 		return reader_damaged(r, at, "event is cut short");
