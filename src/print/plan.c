@@ -95,29 +95,25 @@ static enum plan_kind plan_kind_of(const struct weft_jfr_class *class)
 					    : kind_of_primitive(weft_jfr_class_name(class));
 }
 
-static enum time_unit unit_of(const char *text, const char *const *names, size_t count,
-			      enum time_unit first)
+static enum time_unit unit_of(const char *text)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(names[i], text))
-			return (enum time_unit)(first + i);
+	static const struct {
+		const char *name;
+		enum time_unit unit;
+	} units[] = {
+		{"NANOSECONDS", TIME_NS},
+		{"MICROSECONDS", TIME_US},
+		{"MILLISECONDS", TIME_MS},
+		{"SECONDS", TIME_S},
+		{"NANOSECONDS_SINCE_EPOCH", TIME_EPOCH_NS},
+		{"MILLISECONDS_SINCE_EPOCH", TIME_EPOCH_MS},
+		{"SECONDS_SINCE_EPOCH", TIME_EPOCH_S},
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(units[i].name, text))
+			return units[i].unit;
 	return TIME_TICKS;
-}
-
-static enum time_unit span_unit(const char *text)
-{
-	static const char *const names[] = {"NANOSECONDS", "MICROSECONDS", "MILLISECONDS",
-					    "SECONDS"};
-
-	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_NS);
-}
-
-static enum time_unit point_unit(const char *text)
-{
-	static const char *const names[] = {"NANOSECONDS_SINCE_EPOCH", "MILLISECONDS_SINCE_EPOCH",
-					    "SECONDS_SINCE_EPOCH"};
-
-	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_EPOCH_NS);
 }
 
 static int is_content(const struct weft_jfr_class *class, size_t index)
@@ -148,10 +144,10 @@ static void find_meaning(struct plan_field *f, const struct weft_jfr_class *clas
 
 	if (span) {
 		f->meaning = PLAN_SPAN;
-		f->unit = span_unit(span);
+		f->unit = unit_of(span);
 	} else if (point) {
 		f->meaning = PLAN_POINT;
-		f->unit = point_unit(point);
+		f->unit = unit_of(point);
 	} else if (!is_content(class, index)) {
 		f->meaning = PLAN_PLAIN;
 	} else if (plan_note(class, index, "jdk.jfr.Percentage")) {
