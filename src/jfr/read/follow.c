@@ -8,6 +8,7 @@
  * The chunk being read is mapped by itself, an open one with room to grow: pages of a file that
  * grows under its mapping are there as soon as they are written.
  */
+#include "jfr/common/file.h"
 #include "jfr/read/reader.h"
 
 #include <errno.h>
@@ -25,20 +26,14 @@
 #define FINAL_CHUNK 2 /* of the flags */
 #define ROOM_TO_GROW (UINT64_C(2) << 30)
 
+/* 0, -EAGAIN: not all is there, -errno. */
 static int follow_read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
-	size_t done = 0;
+	ssize_t n = file_read_at(fd, data, bytes, offset);
 
-	while (done < bytes) {
-		ssize_t n = pread(fd, (uint8_t *)data + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EAGAIN;
-		done += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n < bytes ? -EAGAIN : 0;
 }
 
 /* The header at @offset, of one moment. 0, -EAGAIN, -errno. */

@@ -53,16 +53,6 @@ uint64_t unpack_limit(uint64_t bytes)
 
 /* ---------------------------------------------------------------- input */
 
-static ssize_t unpack_read_at(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
-{
-	ssize_t n;
-
-	do
-		n = pread(u->in, data, bytes, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
 int unpack_more(struct unpack *u)
 {
 	size_t most = sizeof(u->input);
@@ -70,7 +60,7 @@ int unpack_more(struct unpack *u)
 
 	if (u->end - u->at < most)
 		most = (size_t)(u->end - u->at);
-	n = most ? unpack_read_at(u, u->at, u->input, most) : 0;
+	n = file_read_at(u->in, u->input, most, u->at);
 	if (n > 0)
 		u->at += (uint64_t)n;
 	return (int)n;
@@ -78,18 +68,11 @@ int unpack_more(struct unpack *u)
 
 int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
 {
-	size_t done = 0;
+	ssize_t n = offset > u->end ? 0 : file_read_at(u->in, data, bytes, offset);
 
-	if (offset > u->end)
-		return 0;
-	while (done < bytes) {
-		ssize_t n = unpack_read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
-
-		if (n <= 0)
-			return (int)n;
-		done += (size_t)n;
-	}
-	return 1;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == bytes;
 }
 
 /* ---------------------------------------------------------------- output */
