@@ -56,6 +56,12 @@ void map_free(struct map *m)
 	free(m);
 }
 
+void map_clear(struct map *m)
+{
+	memset(m->cells, 0, m->room * sizeof(*m->cells));
+	m->count = m->keys_bytes = 0;
+}
+
 size_t map_count(const struct map *m)
 {
 	return m->count;

@@ -13,6 +13,7 @@ struct map;
 
 struct map *map_new(void);
 void map_free(struct map *m);
+void map_clear(struct map *m); /* keeps its room */
 size_t map_count(const struct map *m);
 /* The value of @key, or NULL. The pointer is valid until the next map_put(). */
 uint64_t *map_get(const struct map *m, const void *key, size_t bytes);

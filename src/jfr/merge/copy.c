@@ -26,7 +26,8 @@ int copy_create(struct copy **out, const char *path, const struct copy_clock *cl
 	c->last_start_ns = INT64_MIN;
 	c->by_name = map_new();
 	c->ids = map_new();
-	rc = c->by_name && c->ids ? file_create(&c->file, path) : -ENOMEM;
+	c->ref_places = map_new();
+	rc = c->by_name && c->ids && c->ref_places ? file_create(&c->file, path) : -ENOMEM;
 	if (rc != 0) {
 		c->file.fd = -1;
 		copy_close(c);
@@ -333,7 +334,7 @@ int copy_close(struct copy *c)
 	buf_free(&c->events);
 	buf_free(&c->body);
 	free(c->refs);
-	free(c->ref_table);
+	map_free(c->ref_places);
 	free(c);
 	return rc;
 }

@@ -82,8 +82,7 @@ struct copy {
 	uint64_t chunk_events;
 	struct copy_ref *refs; /* in order of need */
 	size_t ref_count, ref_room;
-	uint32_t *ref_table; /* index + 1 */
-	size_t ref_table_room;
+	struct map *ref_places; /* key and index of the class -> index in refs */
 
 	int64_t last_start_ns; /* of a chunk; INT64_MIN = there is none */
 	uint64_t last_offset, chunks;
