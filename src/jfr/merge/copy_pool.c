@@ -17,7 +17,7 @@
 static uint64_t *copy_pool_place(struct copy *c, struct map *m, char kind, const void *data,
 				 size_t bytes, int *fresh)
 {
-	uint8_t key[1 + LONGEST_WORD + sizeof(void *) + sizeof(uint64_t)];
+	uint8_t key[1 + LONGEST_WORD];
 	uint64_t *found;
 
 	key[0] = (uint8_t)kind;
@@ -61,12 +61,10 @@ static uint64_t key_of_word(struct copy *c, struct copy_type *t, const struct po
 static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64_t key)
 {
 	struct copy *c = s->copy;
-	uint8_t both[sizeof(void *) + sizeof(key)];
+	const uint64_t both[2] = {(uintptr_t)t, key};
 	uint64_t *known, out;
 	int fresh;
 
-	memcpy(both, &t, sizeof(void *));
-	memcpy(both + sizeof(void *), &key, sizeof(key));
 	known = copy_pool_place(c, s->threads, 't', both, sizeof(both), &fresh);
 	if (!known || !fresh)
 		return known ? *known : 0;

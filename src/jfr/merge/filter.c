@@ -39,8 +39,7 @@ struct filter *filter_new(const char *lines, void (*wrong_select)(const char *ev
 	f->wrong_select = wrong_select;
 	f->arg = arg;
 	f->needs_order = asks_for_order(lines, f->line_bytes);
-	f->threads = map_new();
-	if (filter_forget_rules(f) == 0 && f->threads)
+	if (filter_forget_rules(f) == 0)
 		return f;
 	filter_free(f);
 	return NULL;
@@ -52,13 +51,12 @@ void filter_free(struct filter *f)
 		return;
 	map_free(f->rules);
 	map_free(f->rates);
-	arena_free(&f->memory);
 	map_free(f->threads);
+	arena_free(&f->memory);
 	chunk_ends_free(&f->ends);
 	join_free(&f->contexts);
 	free(f->fresh.event);
 	free(f->waiting.event);
-	free(f->thread);
 	free(f->wanted);
 	free(f);
 }

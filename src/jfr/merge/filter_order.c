@@ -30,21 +30,16 @@ static int filter_order_by_end(const void *left, const void *right)
 
 static struct filter_thread *filter_order_thread_of(struct filter *f, uint64_t key)
 {
-	int fresh;
-	uint64_t *place = map_put(f->threads, &key, sizeof(key), &fresh);
-	struct filter_thread *grown;
+	uint64_t *place = map_put(f->threads, &key, sizeof(key), NULL);
+	struct filter_thread *t;
 
-	if (!place)
-		return NULL;
-	if (*place)
-		return &f->thread[*place - 1];
-	grown = array_grown(f->thread, f->thread_count + 1, &f->thread_room, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	f->thread = grown;
-	f->thread[f->thread_count++] = (struct filter_thread){INT64_MIN, INT64_MIN};
-	*place = f->thread_count;
-	return &f->thread[f->thread_count - 1];
+	if (!place || *place)
+		return place ? (struct filter_thread *)(uintptr_t)*place : NULL;
+	t = arena_alloc(&f->memory, sizeof(*t));
+	if (t)
+		*t = (struct filter_thread){INT64_MIN, INT64_MIN};
+	*place = (uintptr_t)t;
+	return t;
 }
 
 static int filter_order_is_selected(const struct filter_event *e, const struct filter_thread *t)

@@ -56,15 +56,13 @@ struct filter {
 	/* of the recording that is being read */
 	struct map *rules;            /* class -> rule */
 	struct map *rates;            /* name of a type -> its rate */
+	struct map *threads;          /* key -> struct filter_thread */
 	struct arena memory;          /* of these */
-	struct map *threads;          /* key -> struct filter_thread's place */
 	struct chunk_ends ends;       /* of events that matter to others */
 	struct join contexts;         /* for the events of the chunk, and of later ones */
 	struct filter_events fresh;   /* of the chunk being read */
 	struct filter_events waiting; /* a heap: whose turn has not come */
-	struct filter_thread *thread;
-	size_t thread_count, thread_room;
-	uint8_t *wanted; /* a bit for each event */
+	uint8_t *wanted;              /* a bit for each event */
 	uint64_t event_count, wanted_bytes;
 	uint64_t number; /* of the next that is asked for */
 };

@@ -101,10 +101,12 @@ int filter_forget_rules(struct filter *f)
 {
 	map_free(f->rules);
 	map_free(f->rates);
+	map_free(f->threads);
 	arena_free(&f->memory);
 	f->rules = map_new();
 	f->rates = map_new();
-	return f->rules && f->rates ? 0 : -ENOMEM;
+	f->threads = map_new();
+	return f->rules && f->rates && f->threads ? 0 : -ENOMEM;
 }
 
 uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_rule *rule,
