@@ -24,6 +24,14 @@ static const struct unit units[] = {
 };
 #define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
 
+/* Periods that are no times. */
+static const struct unit periods[] = {
+	{"everyChunk", PERIOD_EVERY_CHUNK},
+	{"beginChunk", PERIOD_BEGIN_CHUNK},
+	{"endChunk", PERIOD_END_CHUNK},
+};
+#define PERIOD_COUNT (sizeof(periods) / sizeof(periods[0]))
+
 static const char *const setting_names[] = {
 	[SETTING_ENABLED] = "enabled",   [SETTING_THRESHOLD] = "threshold",
 	[SETTING_THROTTLE] = "throttle", [SETTING_STACK_TRACE] = "stackTrace",
@@ -187,15 +195,9 @@ static int put_select(struct event_settings *s, struct setting_text text)
 
 static int put_period(struct event_settings *s, struct setting_text text)
 {
-	static const struct unit words[] = {
-		{"everyChunk", PERIOD_EVERY_CHUNK},
-		{"beginChunk", PERIOD_BEGIN_CHUNK},
-		{"endChunk", PERIOD_END_CHUNK},
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (is_word(text, words[i].name)) {
-			s->period_ns = words[i].ns;
+	for (size_t i = 0; i < PERIOD_COUNT; i++)
+		if (is_word(text, periods[i].name)) {
+			s->period_ns = periods[i].ns;
 			return 0;
 		}
 	return read_time(text, &s->period_ns);
@@ -299,14 +301,12 @@ static void add_throttle(struct room *room, const struct event_settings *s)
 
 static void add_period(struct room *room, uint64_t period_ns)
 {
-	if (period_ns == PERIOD_EVERY_CHUNK)
-		add_text(room, "everyChunk");
-	else if (period_ns == PERIOD_BEGIN_CHUNK)
-		add_text(room, "beginChunk");
-	else if (period_ns == PERIOD_END_CHUNK)
-		add_text(room, "endChunk");
-	else
-		add_time(room, period_ns);
+	for (size_t i = 0; i < PERIOD_COUNT; i++)
+		if (periods[i].ns == period_ns) {
+			add_text(room, periods[i].name);
+			return;
+		}
+	add_time(room, period_ns);
 }
 
 static void event_settings_add_setting(struct room *room, const struct event_settings *s,

@@ -129,35 +129,25 @@ static void put_fields(struct walk *w, struct plan *p, const struct weft_jfr_nod
 static void text_put_struct(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
 			    size_t indent, const char *after)
 {
+	static void (*const in_a_line[])(struct sink * s, const struct weft_jfr_node *n) = {
+		[PLAN_THREAD] = text_thread, [PLAN_CLASS] = text_class, [PLAN_LOADER] = text_loader,
+		[PLAN_METHOD] = text_method, [PLAN_FRAME] = text_frame,
+	};
 	struct plan *p = walk_plan(w, f, n);
 
 	if (!p)
 		return;
-	switch (p->known) {
-	case PLAN_THREAD:
-		text_thread(w->s, n);
-		break;
-	case PLAN_CLASS:
-		text_class(w->s, n);
-		break;
-	case PLAN_LOADER:
-		text_loader(w->s, n);
-		break;
-	case PLAN_METHOD:
-		text_method(w->s, n);
-		break;
-	case PLAN_FRAME:
-		text_frame(w->s, n);
-		break;
-	case PLAN_OLD_OBJECT:
+	if (p->known == PLAN_OLD_OBJECT) {
 		text_old_object(w, n, indent);
 		return;
-	case PLAN_OBJECT:
+	}
+	if (p->known == PLAN_OBJECT) {
 		sink_text(w->s, "{\n");
 		put_fields(w, p, n, indent + STEP);
 		sink_spaces(w->s, indent);
 		sink_char(w->s, '}');
-		break;
+	} else {
+		in_a_line[p->known](w->s, n);
 	}
 	sink_text(w->s, after);
 	sink_char(w->s, '\n');
