@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See context.h. */
+/* An interval of the join leads to how it is printed: see context.h. */
 #include "print/context.h"
 
 #include "base/array.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans are made when a class is first met, and kept by its address. */
 #include "print/plan.h"
 
 #include "base/hash.h"

@@ -19,13 +19,13 @@
 
 #define MOST_VALUES 1000000
 #define MOST_ENTRIES ((size_t)4 << 20)
-#define MOST_TEXTS ((size_t)64 << 20) /* bytes of contexts as printed, before the next event */
+#define MOST_TEXTS ((size_t)64 << 20) /* bytes of printed contexts that are not written anew */
 #define CLOCK_OFF_NS 1000000
 #define MOST_CONTEXTS 256 /* open at once around one event; of more the innermost */
 
 __extension__ typedef __int128 wide;
 
-/* By which ticks become times. */
+/* Converts ticks into times. */
 struct clock {
 	const struct weft_jfr_class *const *classes; /* of the chunk it is from; NULL = none yet */
 	int64_t start_ns, start_ticks, ticks_per_second;
@@ -60,7 +60,7 @@ struct printer {
 	struct clock clock;        /* for the eye */
 	struct common_time common; /* for contexts */
 	int64_t last_ticks;
-	int is_open; /* the chunk had events already, and may have more */
+	int is_open; /* events of the chunk were read already */
 	char error[192];
 };
 
@@ -112,9 +112,9 @@ const char *printer_error(const struct printer *p)
 /* ---------------------------------------------------------------- a chunk */
 
 /*
- * Each chunk has a clock of its own, started anew. The JDK's tool goes on by the clock of an
- * earlier chunk as long as the metadata is the same; what is equal to the nanosecond can be
- * compared, so do we, where it is a matter of less than a millisecond.
+ * Each chunk has a clock of its own, started anew. The JDK's tool uses the clock of an earlier
+ * chunk as long as the metadata is the same. So that times are equal to the nanosecond, so do we
+ * if the clocks differ by less than a millisecond.
  */
 static void set_clock(struct printer *p)
 {
@@ -246,7 +246,7 @@ static int read_chunk(struct printer *p, struct weft_jfr_event_view *e)
 
 /* ---------------------------------------------------------------- contexts */
 
-/* Into the scratch, which says if it is too large. */
+/* The text lies in p->scratch until the next one is written. */
 static void print_write_context(struct printer *p, struct plan *plan,
 				const struct weft_jfr_event_view *e, struct context_printed *i)
 {
@@ -306,7 +306,7 @@ static int write_again(struct printer *p, struct context_printed *i)
 	return i->text && (!p->scratch.rc || i->is_huge) ? 0 : -ENOMEM;
 }
 
-/* Those of the chunk that events of later ones will ask for. */
+/* Keeps the chunk's contexts that hold for events of later chunks. */
 static int keep_contexts(struct printer *p)
 {
 	struct contexts *c = &p->contexts;
@@ -327,7 +327,7 @@ static int keep_contexts(struct printer *p)
 	return rc;
 }
 
-/* They are written anew when they are asked for again; those of other chunks cannot be. */
+/* Texts of the chunk's contexts are written anew when they are needed; kept ones cannot be. */
 static void forget_texts(struct printer *p)
 {
 	for (size_t i = 0; i < p->contexts.join.count; i++)
@@ -336,7 +336,7 @@ static void forget_texts(struct printer *p)
 	arena_free(&p->texts);
 }
 
-/* Those not asked for so far are written now: then @e has to be decoded again. */
+/* Finds the contexts around @e. If one has to be written first, @e is decoded again. */
 static int find_contexts(struct printer *p, struct weft_jfr_event_view *e, const struct plan *plan,
 			 struct context_text *texts, size_t *count)
 {
@@ -415,7 +415,7 @@ static int show_batch(struct printer *p)
 	return rc ? rc : damage;
 }
 
-/* A type that is declared can be selected, though it has no events. */
+/* Types without events count as selected, too. */
 static void look_at_types(struct printer *p)
 {
 	const struct weft_jfr_class *const *types;
@@ -437,7 +437,7 @@ static int print_is_selected(const struct weft_jfr_class *type, void *arg)
 	return select_matches(p->options->select, type);
 }
 
-/* Before the events of a chunk are sorted, only contexts are needed whole. */
+/* While a chunk's events are sorted their fields are needed of contexts alone. */
 static int needs_fields(const struct weft_jfr_class *type, void *arg)
 {
 	struct printer *p = arg;
@@ -461,7 +461,7 @@ static int start_reading(struct printer *p, struct weft_jfr_reader *r,
 	return p->plans ? 0 : -ENOMEM;
 }
 
-/* Damage ends it as it will end the reading that prints. */
+/* The reading before the one that prints; damage ends both at the same place. */
 static int print_survey(struct printer *p, struct weft_jfr_reader *r)
 {
 	struct weft_jfr_event_view e;

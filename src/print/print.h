@@ -47,7 +47,7 @@ struct print_options {
 /* Totals, of all recordings so far. */
 struct print_totals {
 	uint64_t events;
-	uint64_t cut; /* events of more than most_values: the rest is null; or of huge contexts */
+	uint64_t cut; /* events whose rest is null, or that lack a context, for it is too large */
 	uint64_t contexts_left_out; /* more reached beyond their chunks than are kept */
 	int output_rc;              /* of writing: 0 or -errno; nothing more is printed */
 };

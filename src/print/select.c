@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Globs are those of settings (base/event_settings.h); categories are annotations of types. */
 #include "print/select.h"
 
 #include "base/event_settings.h"

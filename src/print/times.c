@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The arithmetic of java.time and of the JDK's tool, rounding and limits included. */
 #include "print/times.h"
 
 #include "print/decimal.h"

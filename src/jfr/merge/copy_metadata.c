@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source's metadata with the output's numbers: the string table, with the numbers behind it that
- * are new, and the tree, in which `id` and `class` of its elements lead to them. All else is copied
- * element by element. Which class an element is follows from the order, as in classes.c.
+ * A source's metadata with the output's numbers of types. The string table gets new numbers at its
+ * end; in the tree `id` and `class` of elements lead to them, all else is copied element by
+ * element. The n-th class element is the n-th class of the set, as classes.c reads them.
  */
 #include "jfr/common/encode.h"
 #include "jfr/merge/copy_private.h"

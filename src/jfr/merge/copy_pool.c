@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References of the chunk in the making: what an entry's key becomes, and the entries themselves.
- */
+/* Pool entries that a chunk's events refer to: their keys in the output, and their copies. */
 #include "base/array.h"
 #include "jfr/common/encode.h"
 #include "jfr/merge/copy_private.h"
@@ -75,7 +74,7 @@ static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64
 	return out;
 }
 
-/* Of what is not there: null, so that no entry of another chunk is taken for it. */
+/* The key for an entry that the source lacks: one that no chunk of the output has an entry for. */
 static uint64_t key_of_nothing(struct copy *c, struct copy_type *t, uint64_t key)
 {
 	if (t->keys != KEYS_KEPT)

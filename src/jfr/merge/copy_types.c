@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the output: which a source's types are, and what is special about their fields. */
+/* Types of the output: which one a source's type becomes, and which fields are not copied as is. */
 #include "base/hash.h"
 #include "jfr/merge/copy_private.h"
 
@@ -150,7 +150,7 @@ static uint64_t own_shape(const struct weft_jfr_class *class)
 	return shape;
 }
 
-/* One step further: what the types of the fields look like. */
+/* The shape with those of the fields' types in it: each call looks one step further. */
 static uint64_t wider_shape(const struct weft_jfr_class *class, const uint64_t *shapes)
 {
 	uint64_t shape = shapes[class->index];

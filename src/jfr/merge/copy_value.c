@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values from a source into the output, by their classes: bytes as they are, but for references,
- * ticks of another clock, numbers of types, and integers that a source has written in full width.
+ * Copies values by their classes. Bytes stay as they are, but for references, ticks of another
+ * clock, numbers of types, and integers that the source has in full width.
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/text.h"

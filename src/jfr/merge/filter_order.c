@@ -100,7 +100,7 @@ static int decide(struct filter *f, const struct filter_event *e)
 	return 0;
 }
 
-/* ---- those whose turn has not come: a heap, the first in order on top */
+/* ---- events that wait: a heap, the first in order on top */
 
 static int comes_first(const struct filter_events *heap, size_t a, size_t b)
 {

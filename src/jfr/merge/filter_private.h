@@ -60,11 +60,11 @@ struct filter {
 	struct arena memory;          /* of these */
 	struct chunk_ends ends;       /* of events that matter to others */
 	struct join contexts;         /* for the events of the chunk, and of later ones */
-	struct filter_events fresh;   /* of the chunk being read */
+	struct filter_events fresh;   /* events of the chunk being read */
 	struct filter_events waiting; /* a heap: whose turn has not come */
-	uint8_t *wanted;              /* a bit for each event */
+	uint8_t *wanted; /* a bit for each event */
 	uint64_t event_count, wanted_bytes;
-	uint64_t number; /* of the next that is asked for */
+	uint64_t number; /* of the next event that filter_wants() is asked for */
 };
 
 /* filter_rule.c */
@@ -77,7 +77,7 @@ int filter_forget_rules(struct filter *f);
 
 /* filter_order.c */
 int filter_events_add(struct filter_events *events, const struct filter_event *e);
-int filter_wait(struct filter *f, const struct filter_event *e); /* until it is decided */
+int filter_wait(struct filter *f, const struct filter_event *e); /* 0 or -ENOMEM */
 /* Decides the events that end before @before, or @all, in order; the rest stays. 0 or -ENOMEM. */
 int filter_decide(struct filter *f, int64_t before, int all);
 

@@ -16,7 +16,7 @@ static int has_class(const struct weft_jfr_reader *r, const char *name)
 	return 0;
 }
 
-/* What weft tells of its own doing is no event of the thread that it names. */
+/* Events by which weft reports on itself do not trigger anything in the thread that they name. */
 static int triggers(const struct weft_jfr_reader *r, const char *name)
 {
 	static const char *const own[] = {

@@ -47,7 +47,7 @@ static int merge_open_reader(struct merging *m, struct weft_jfr_reader **out, co
 
 /* ---- clocks */
 
-/* Nanoseconds by which a chunk's clock is off from the first one's. */
+/* How far a chunk's clock is from the first one's. */
 static __int128 clock_off_ns(const struct copy_clock *first, const struct weft_jfr_chunk_view *c)
 {
 	__int128 ticks = (__int128)c->start_ticks - first->ticks;
@@ -207,7 +207,7 @@ static int copy_chunk_of(struct merging *m, struct input_file *f)
 		rc = merge_settings_note(m->settings, f->filter, f->reader, f->source);
 	if (rc == 0)
 		rc = copy_events_of(m, f);
-	/* one chunk at least, for without there is no recording */
+	/* at least one chunk is written, or the file would be no recording */
 	if (rc == 0)
 		rc = copy_chunk_end(f->source, !copy_chunks(m->copy));
 	if (rc != 0 && rc != -EBADMSG)

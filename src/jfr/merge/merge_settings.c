@@ -29,7 +29,7 @@ struct merge_settings {
 	const struct class_set *set; /* that was looked at last, of its reader */
 };
 
-/* What can be had afterwards. */
+/* Settings that can be applied to a recording afterwards. */
 static const enum event_setting applied[] = {
 	SETTING_ENABLED, SETTING_SELECT, SETTING_THRESHOLD, SETTING_THROTTLE, SETTING_STACK_TRACE,
 };

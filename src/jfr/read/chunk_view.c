@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a chunk, checked against what the file holds, and its metadata. */
+/* Opens a chunk: its header is checked against what the file holds, and its metadata read. */
 #include "jfr/read/reader.h"
 
 #include "base/array.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What is no chunk, behind the last one that was. */
+/* No chunk begins at @at, where the one before it ends. */
 static int no_chunk(struct weft_jfr_reader *r, const void *at, const char *reason)
 {
 	if (r->chunk_count && r->state)
@@ -130,7 +130,7 @@ static int read_metadata(struct weft_jfr_reader *r)
 	return take_classes(r, in);
 }
 
-/* A whole file has nothing left behind its last chunk; what was packed may miss its end. */
+/* The end of a file that was unpacked from a damaged archive is not the recording's end. */
 static int end_of_file(struct weft_jfr_reader *r)
 {
 	return r->packing[0] ? reader_damaged_at(r, r->next_chunk, "the rest is missing") : 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Goes from chunk to chunk; only a set of classes that is new is looked through. */
 #include "jfr/read/declared.h"
 
 #include "base/array.h"

@@ -97,7 +97,7 @@ static int walk_pool(struct weft_jfr_reader *r, struct decoder *d)
 	return 0;
 }
 
-/* One checkpoint; *delta is the way to the one before it, 0 when there is none. */
+/* Notes the entries of one checkpoint; *delta leads to the one before it, 0: there is none. */
 static int walk_checkpoint(struct weft_jfr_reader *r, uint64_t offset, int64_t *delta)
 {
 	const uint8_t *start = r->chunk_data + offset;

@@ -41,7 +41,7 @@ int reader_no_memory(struct weft_jfr_reader *r)
 	return r->rc;
 }
 
-/* A regular file and its size, or -errno. */
+/* Opens a regular file: its descriptor, or -errno. */
 static int reader_open_file(const char *path, uint64_t *bytes)
 {
 	/* O_NONBLOCK: a FIFO that nobody writes is refused, not waited for. */
@@ -109,7 +109,7 @@ static int reader_check_file(const struct weft_jfr_reader *r)
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
 }
 
-/* @fd is the reader's, or closed. @follow: its path, or NULL. */
+/* From here on @fd is kept or closed by the reader. @follow: the file's path, if it grows. */
 static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, const char *follow)
 {
 	int packed = is_packed(fd), rc;
@@ -227,7 +227,7 @@ static void reader_set_times(const struct weft_jfr_reader *r, struct weft_jfr_ev
 	view->duration_ns = reader_ticks_ns(&r->chunk, duration);
 }
 
-/* Time of an event from its first fields, which are numbers and lie at @in. */
+/* The times of an event that is not decoded: they are its first fields, at @in. */
 static int read_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
 {
 	int64_t start = view->type->timed ? input_i64(&in) : 0;
@@ -260,7 +260,7 @@ static int view_event(struct weft_jfr_reader *r, struct input in, struct weft_jf
 	return 1;
 }
 
-/* 1: an event that users see, 0: another, -errno. */
+/* Reads the event at r->at: 1; 0: one that users do not see; -errno. */
 static int reader_next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 {
 	const uint8_t *start = r->at, *end = r->chunk_data + r->chunk.bytes;

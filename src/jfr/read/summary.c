@@ -43,7 +43,7 @@ static int add_row(struct counter *c, const char *name, uint32_t *row)
 	return 0;
 }
 
-/* Rows of the event types that this chunk's metadata declares. */
+/* Finds the rows of the event types that this chunk's metadata declares. */
 static int take_set(struct counter *c)
 {
 	const struct class_set *set = c->reader->classes;
@@ -79,7 +79,7 @@ static struct jfr_row *summary_row_of(struct counter *c, int64_t id)
 						: &c->out->undeclared;
 }
 
-/* What @end is not reached by stays for who says what is wrong there. */
+/* Returns @end, or where the event begins that does not fit in its chunk. */
 static const uint8_t *count_events(struct counter *c, const uint8_t *at, const uint8_t *end,
 				   uint8_t fixed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list itself: entries in order of precedence, what they say as lines, what is amiss. */
+/* The list: entries in order of precedence, as lines, and what is wrong with them. */
 #include "jfr/settings/settings.h"
 
 #include "base/buf.h"
@@ -68,7 +68,7 @@ const char *weft_jfr_settings_error(const struct weft_jfr_settings *s)
 	return s->error;
 }
 
-/* The name in the list, put there now if need be; *fresh tells. NULL: no memory. */
+/* The list's copy of the name; *fresh: it was not there before. NULL: no memory. */
 static const char *name_in(struct setting_name **list, const char *text, int *fresh)
 {
 	size_t bytes = strlen(text) + 1;
@@ -190,7 +190,7 @@ static void settings_take_out(struct setting_chain *chain, struct setting_entry 
 	free(e);
 }
 
-/* Where the entry of this source, glob and setting is kept; NULL: no memory, so nowhere. */
+/* The place that leads to the entry of this source, glob and setting. NULL: no memory. */
 static uint64_t *settings_place_of(struct weft_jfr_settings *s, const struct setting_entry *e)
 {
 	struct buf key = {0};
@@ -216,7 +216,7 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 	while (e) {
 		struct setting_entry *next = e->next;
 		struct setting_chain *chain = &s->chains[e->public.source];
-		/* what is wrong leaves in force what stood there */
+		/* a wrong value leaves the older entry in force */
 		int replaces = !e->wrong || e->known == SETTING_SELECT;
 		uint64_t *place = replaces ? settings_place_of(s, e) : NULL;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .jfc files, by expat. Of the whole only this is looked at:
+ * .jfc files, by expat. Only this is read of them:
  *
  *	<configuration version="2.x"> ... <event name=""> ... <setting name="">VALUE</setting>
  *
- * wherever in it the events are, but not within <control>. A document type is refused, for
- * entities come from there; what stands beside settings is passed over.
+ * at any depth, but not within <control>. A document type is refused, because entities could be
+ * declared there.
  */
 #include "jfr/settings/settings.h"
 

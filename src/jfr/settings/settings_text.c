@@ -12,7 +12,7 @@
 
 /* ---- strings */
 
-/* The setting up to @end, if it is one: GLOB#SETTING= and anything. */
+/* Does the text up to @end begin as a setting, GLOB#SETTING=? */
 static int settings_text_is_setting(const char *at, const char *end)
 {
 	struct setting_line line;
@@ -55,7 +55,7 @@ static int source_is_sound(struct weft_jfr_settings *s, enum weft_jfr_source sou
 	return source >= WEFT_JFR_FROM_FILE && source <= WEFT_JFR_FROM_SET;
 }
 
-/* Who sets while it is recorded is there to be told, and to write it again. */
+/* `weft set` is answered at once, so what has no sense is refused and not just warned of. */
 static int refuse_senseless(struct weft_jfr_settings *s, const struct setting_entry *e)
 {
 	const struct weft_jfr_setting *said = &e->public;
@@ -159,7 +159,7 @@ static int settings_text_read_file(struct weft_jfr_settings *s, enum weft_jfr_so
 	return err;
 }
 
-/* A profile's file, or the file itself. */
+/* Opens the profile of this name, or else the file. */
 static int open_settings(const struct weft_jfr_settings *s, const char *path, char *room,
 			 size_t room_bytes, const char **opened)
 {
