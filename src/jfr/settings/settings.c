@@ -2,6 +2,7 @@
 /* The list: entries in order of precedence, as lines, and what is wrong with them. */
 #include "jfr/settings/settings.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
 
@@ -18,22 +19,13 @@ struct weft_jfr_settings *weft_jfr_settings_new(const char *directory)
 	if (!s)
 		return NULL;
 	s->places = map_new();
+	s->unknown = map_new();
 	s->directory = directory ? strdup(directory) : NULL;
-	if (s->places && (s->directory || !directory))
+	if (s->places && s->unknown && (s->directory || !directory))
 		return s;
 	weft_jfr_settings_free(s);
 	errno = ENOMEM;
 	return NULL;
-}
-
-static void free_names(struct setting_name *name)
-{
-	while (name) {
-		struct setting_name *next = name->next;
-
-		free(name);
-		name = next;
-	}
 }
 
 void weft_jfr_settings_free(struct weft_jfr_settings *s)
@@ -42,10 +34,9 @@ void weft_jfr_settings_free(struct weft_jfr_settings *s)
 		return;
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
 		settings_drop(&s->chains[i]);
-	if (s->places)
-		map_free(s->places);
-	free_names(s->files);
-	free_names(s->unknown);
+	map_free(s->places);
+	map_free(s->unknown);
+	arena_free(&s->files);
 	free(s->directory);
 	free(s->all);
 	free(s->lines);
@@ -66,33 +57,6 @@ int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 const char *weft_jfr_settings_error(const struct weft_jfr_settings *s)
 {
 	return s->error;
-}
-
-/* The list's copy of the name; *fresh: it was not there before. NULL: no memory. */
-static const char *name_in(struct setting_name **list, const char *text, int *fresh)
-{
-	size_t bytes = strlen(text) + 1;
-	struct setting_name *name;
-
-	*fresh = 0;
-	for (name = *list; name; name = name->next)
-		if (strcmp(name->text, text) == 0)
-			return name->text;
-	name = malloc(sizeof(*name) + bytes);
-	if (!name)
-		return NULL;
-	memcpy(name->text, text, bytes);
-	name->next = *list;
-	*list = name;
-	*fresh = 1;
-	return name->text;
-}
-
-const char *settings_file_name(struct weft_jfr_settings *s, const char *name)
-{
-	int fresh;
-
-	return name_in(&s->files, name, &fresh);
 }
 
 /* ---- entries */
@@ -234,20 +198,20 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 
 size_t weft_jfr_settings_all(struct weft_jfr_settings *s, const struct weft_jfr_setting **out)
 {
+	struct weft_jfr_setting *grown;
 	size_t count = 0;
 
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
-		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
-			count++;
-	free(s->all);
-	s->all = calloc(count + 1, sizeof(*s->all));
-	*out = s->all;
-	if (!s->all)
-		return 0;
-	count = 0;
-	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
-		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
+		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next) {
+			grown = array_grown(s->all, count + 1, &s->all_room, sizeof(*grown));
+			if (!grown) {
+				*out = NULL;
+				return 0;
+			}
+			s->all = grown;
 			s->all[count++] = e->public;
+		}
+	*out = s->all;
 	return count;
 }
 
@@ -290,7 +254,7 @@ static int is_to_be_told(struct weft_jfr_settings *s, struct setting_entry *e)
 		return 0;
 	e->told = 1;
 	if (e->known < 0)
-		(void)name_in(&s->unknown, e->public.name, &fresh);
+		(void)map_put(s->unknown, e->public.name, strlen(e->public.name), &fresh);
 	return fresh;
 }
 

@@ -14,6 +14,7 @@
 #define WEFT_JFR_SETTINGS_PRIVATE_H
 
 #include "base/event_settings.h"
+#include "jfr/common/arena.h"
 
 #include <weft/jfr_settings.h>
 
@@ -34,17 +35,14 @@ struct setting_chain {
 	struct setting_entry *first, *last;
 };
 
-struct setting_name { /* of a file, or of an unknown setting that was reported */
-	struct setting_name *next;
-	char text[];
-};
-
 struct weft_jfr_settings {
 	struct setting_chain chains[WEFT_JFR_FROM_SET + 1];
 	struct map *places; /* source, glob and setting -> its entry */
 	char *directory;
-	struct setting_name *files, *unknown;
+	struct arena files;  /* their names */
+	struct map *unknown; /* settings that were reported as such */
 	struct weft_jfr_setting *all;
+	size_t all_room;
 	char *lines;
 	char error[512];
 };
@@ -52,9 +50,6 @@ struct weft_jfr_settings {
 /* Keeps the message for weft_jfr_settings_error(); returns @err. */
 int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/* The list's own copy of a file's name; NULL: no memory. */
-const char *settings_file_name(struct weft_jfr_settings *s, const char *name);
 
 /* Adds an entry at the chain's end. 0; -EINVAL: no line can say it; -ENOMEM. */
 int settings_gather(struct setting_chain *to, struct setting_line said,

@@ -192,7 +192,7 @@ int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source sour
 		return settings_fail(s, -EINVAL, "no such source");
 	if (bytes > LARGEST_JFC)
 		return settings_fail(s, -EFBIG, "%s: larger than 1 MiB: no settings", name);
-	j.where.file = settings_file_name(s, name);
+	j.where.file = arena_text(&s->files, name, strlen(name));
 	j.parser = XML_ParserCreate(NULL);
 	if (!j.where.file || !j.parser)
 		j.err = settings_fail(s, -ENOMEM, "%s: out of memory", name);
