@@ -62,7 +62,7 @@ struct filter {
 	struct join contexts;         /* for the events of the chunk, and of later ones */
 	struct filter_events fresh;   /* events of the chunk being read */
 	struct filter_events waiting; /* a heap: whose turn has not come */
-	uint8_t *wanted; /* a bit for each event */
+	uint8_t *wanted;              /* a bit for each event: it is kept */
 	uint64_t event_count, wanted_bytes;
 	uint64_t number; /* of the next event that filter_wants() is asked for */
 };
