@@ -7,11 +7,6 @@
 
 #include <errno.h>
 
-struct text {
-	const char *at;
-	size_t bytes;
-};
-
 struct unit {
 	const char *name;
 	uint64_t ns;
@@ -28,6 +23,14 @@ static const struct unit units[] = {
 	{"ns", UINT64_C(1)},
 };
 #define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+
+/* Periods that are no times. */
+static const struct unit periods[] = {
+	{"everyChunk", PERIOD_EVERY_CHUNK},
+	{"beginChunk", PERIOD_BEGIN_CHUNK},
+	{"endChunk", PERIOD_END_CHUNK},
+};
+#define PERIOD_COUNT (sizeof(periods) / sizeof(periods[0]))
 
 static const char *const setting_names[] = {
 	[SETTING_ENABLED] = "enabled",   [SETTING_THRESHOLD] = "threshold",
@@ -48,7 +51,7 @@ static char event_settings_lower(char c)
 
 static int event_settings_is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r';
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static int event_settings_is_digit(char c)
@@ -56,18 +59,18 @@ static int event_settings_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static struct text event_settings_trimmed(const char *at, size_t bytes)
+struct setting_text weft_setting_trimmed(struct setting_text text)
 {
-	while (bytes && event_settings_is_blank(*at)) {
-		at++;
-		bytes--;
+	while (text.bytes && event_settings_is_blank(*text.at)) {
+		text.at++;
+		text.bytes--;
 	}
-	while (bytes && event_settings_is_blank(at[bytes - 1]))
-		bytes--;
-	return (struct text){at, bytes};
+	while (text.bytes && event_settings_is_blank(text.at[text.bytes - 1]))
+		text.bytes--;
+	return text;
 }
 
-static int is_word(struct text text, const char *word)
+static int is_word(struct setting_text text, const char *word)
 {
 	size_t i;
 
@@ -77,7 +80,7 @@ static int is_word(struct text text, const char *word)
 	return !word[i];
 }
 
-static int word_index(struct text text, const char *const *words, size_t count)
+static int word_index(struct setting_text text, const char *const *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (is_word(text, words[i]))
@@ -92,13 +95,13 @@ const char *weft_setting_name(enum event_setting setting)
 
 int weft_setting_find(const char *name, size_t bytes)
 {
-	return word_index((struct text){name, bytes}, setting_names, SETTING_COUNT);
+	return word_index((struct setting_text){name, bytes}, setting_names, SETTING_COUNT);
 }
 
 /* ---- reading values */
 
 /* Parses the digits at the text's head. No time needs more than 63 bits. */
-static int event_settings_take_number(struct text *text, uint64_t *out)
+static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 {
 	uint64_t number = 0;
 	size_t i;
@@ -112,12 +115,12 @@ static int event_settings_take_number(struct text *text, uint64_t *out)
 		return -EINVAL;
 	text->at += i;
 	text->bytes -= i;
-	*text = event_settings_trimmed(text->at, text->bytes);
+	*text = weft_setting_trimmed(*text);
 	*out = number;
 	return 0;
 }
 
-static const struct unit *unit_named(struct text text)
+static const struct unit *unit_named(struct setting_text text)
 {
 	for (size_t i = 0; i < UNIT_COUNT; i++)
 		if (is_word(text, units[i].name))
@@ -125,7 +128,7 @@ static const struct unit *unit_named(struct text text)
 	return NULL;
 }
 
-static int read_time(struct text text, uint64_t *out)
+static int read_time(struct setting_text text, uint64_t *out)
 {
 	const struct unit *unit;
 	uint64_t number, ns;
@@ -139,7 +142,7 @@ static int read_time(struct text text, uint64_t *out)
 	return 0;
 }
 
-static int put_bool(int *out, struct text text)
+static int put_bool(int *out, struct setting_text text)
 {
 	int word = word_index(text, bool_words, 2);
 
@@ -149,7 +152,7 @@ static int put_bool(int *out, struct text text)
 	return 0;
 }
 
-static int put_threshold(struct event_settings *s, struct text text)
+static int put_threshold(struct event_settings *s, struct setting_text text)
 {
 	if (is_word(text, "infinity")) {
 		s->threshold_ns = UINT64_MAX;
@@ -158,7 +161,7 @@ static int put_threshold(struct event_settings *s, struct text text)
 	return read_time(text, &s->threshold_ns);
 }
 
-static int put_throttle(struct event_settings *s, struct text text)
+static int put_throttle(struct event_settings *s, struct setting_text text)
 {
 	const struct unit *unit;
 	uint64_t count, window_ns;
@@ -174,7 +177,7 @@ static int put_throttle(struct event_settings *s, struct text text)
 	}
 	if (event_settings_take_number(&text, &count) || !text.bytes || *text.at != '/')
 		return -EINVAL;
-	unit = unit_named(event_settings_trimmed(text.at + 1, text.bytes - 1));
+	unit = unit_named(weft_setting_trimmed((struct setting_text){text.at + 1, text.bytes - 1}));
 	if (!unit)
 		return -EINVAL;
 	s->throttle_count = count;
@@ -182,7 +185,7 @@ static int put_throttle(struct event_settings *s, struct text text)
 	return 0;
 }
 
-static int put_select(struct event_settings *s, struct text text)
+static int put_select(struct event_settings *s, struct setting_text text)
 {
 	int word = word_index(text, select_words, 3);
 
@@ -190,24 +193,18 @@ static int put_select(struct event_settings *s, struct text text)
 	return word < 0 ? -EINVAL : 0;
 }
 
-static int put_period(struct event_settings *s, struct text text)
+static int put_period(struct event_settings *s, struct setting_text text)
 {
-	static const struct unit words[] = {
-		{"everyChunk", PERIOD_EVERY_CHUNK},
-		{"beginChunk", PERIOD_BEGIN_CHUNK},
-		{"endChunk", PERIOD_END_CHUNK},
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (is_word(text, words[i].name)) {
-			s->period_ns = words[i].ns;
+	for (size_t i = 0; i < PERIOD_COUNT; i++)
+		if (is_word(text, periods[i].name)) {
+			s->period_ns = periods[i].ns;
 			return 0;
 		}
 	return read_time(text, &s->period_ns);
 }
 
 static int event_settings_put_value(struct event_settings *s, enum event_setting setting,
-				    struct text text)
+				    struct setting_text text)
 {
 	switch (setting) {
 	case SETTING_ENABLED:
@@ -237,7 +234,8 @@ int weft_setting_put(struct event_settings *s, enum event_setting setting, const
 	if ((unsigned int)setting >= SETTING_COUNT)
 		return -EINVAL;
 	bit = UINT32_C(1) << setting;
-	err = event_settings_put_value(s, setting, event_settings_trimmed(value, bytes));
+	err = event_settings_put_value(s, setting,
+				       weft_setting_trimmed((struct setting_text){value, bytes}));
 	if (err)
 		s->wrong |= bit;
 	if (!err || setting == SETTING_SELECT)
@@ -303,14 +301,12 @@ static void add_throttle(struct room *room, const struct event_settings *s)
 
 static void add_period(struct room *room, uint64_t period_ns)
 {
-	if (period_ns == PERIOD_EVERY_CHUNK)
-		add_text(room, "everyChunk");
-	else if (period_ns == PERIOD_BEGIN_CHUNK)
-		add_text(room, "beginChunk");
-	else if (period_ns == PERIOD_END_CHUNK)
-		add_text(room, "endChunk");
-	else
-		add_time(room, period_ns);
+	for (size_t i = 0; i < PERIOD_COUNT; i++)
+		if (periods[i].ns == period_ns) {
+			add_text(room, periods[i].name);
+			return;
+		}
+	add_time(room, period_ns);
 }
 
 static void event_settings_add_setting(struct room *room, const struct event_settings *s,
@@ -358,7 +354,7 @@ size_t weft_setting_text(const struct event_settings *s, enum event_setting sett
 /* ---- lines */
 
 /* Only the last `*` ever has to match more on a mismatch. */
-static int globs(const char *glob, size_t bytes, const char *name)
+int weft_setting_glob_whole(const char *glob, size_t bytes, const char *name)
 {
 	size_t at = 0, star = SIZE_MAX;
 	const char *retry = NULL;
@@ -386,7 +382,7 @@ int weft_setting_glob(const char *glob, size_t bytes, const char *event)
 {
 	const char *last = event;
 
-	if (globs(glob, bytes, event))
+	if (weft_setting_glob_whole(glob, bytes, event))
 		return 1;
 	for (size_t i = 0; i < bytes; i++)
 		if (glob[i] == '.')
@@ -394,7 +390,7 @@ int weft_setting_glob(const char *glob, size_t bytes, const char *event)
 	for (const char *at = event; *at; at++)
 		if (*at == '.')
 			last = at + 1;
-	return last != event && globs(glob, bytes, last);
+	return last != event && weft_setting_glob_whole(glob, bytes, last);
 }
 
 static size_t find_char(const char *text, size_t bytes, size_t from, char c)
@@ -404,34 +400,51 @@ static size_t find_char(const char *text, size_t bytes, size_t from, char c)
 	return from;
 }
 
-static void apply_line(struct event_settings *s, const char *event, const char *line, size_t bytes)
+int weft_setting_split(const char *line, size_t bytes, struct setting_line *out)
 {
 	size_t hash = find_char(line, bytes, 0, '#');
 	size_t equals = find_char(line, bytes, hash, '=');
-	struct text glob, name;
-	int setting;
 
 	if (equals == bytes)
-		return;
-	glob = event_settings_trimmed(line, hash);
-	name = event_settings_trimmed(line + hash + 1, equals - hash - 1);
-	setting = weft_setting_find(name.at, name.bytes);
+		return -EINVAL;
+	out->glob = (struct setting_text){line, hash};
+	out->name = (struct setting_text){line + hash + 1, equals - hash - 1};
+	out->value = (struct setting_text){line + equals + 1, bytes - equals - 1};
+	return 0;
+}
+
+int weft_setting_line(const char *text, size_t bytes, size_t *at, struct setting_line *out)
+{
+	size_t start = *at, end = find_char(text, bytes, start, '\n');
+
+	if (start >= bytes)
+		return 0;
+	*at = end < bytes ? end + 1 : bytes;
+	return weft_setting_split(text + start, end - start, out) ? -EINVAL : 1;
+}
+
+static void apply_line(struct event_settings *s, const char *event, const struct setting_line *line)
+{
+	struct setting_text glob = weft_setting_trimmed(line->glob);
+	struct setting_text name = weft_setting_trimmed(line->name);
+	int setting = weft_setting_find(name.at, name.bytes);
+
 	if (setting < 0 || !weft_setting_glob(glob.at, glob.bytes, event))
 		return;
 	/* an error is reported in s->wrong */
-	(void)weft_setting_put(s, (enum event_setting)setting, line + equals + 1,
-			       bytes - equals - 1);
+	(void)weft_setting_put(s, (enum event_setting)setting, line->value.at, line->value.bytes);
 }
 
 void weft_settings_apply(struct event_settings *s, const char *event, const char *text,
 			 size_t bytes)
 {
-	for (size_t at = 0; at < bytes;) {
-		size_t end = find_char(text, bytes, at, '\n');
+	struct setting_line line;
+	size_t at = 0;
+	int rc;
 
-		apply_line(s, event, text + at, end - at);
-		at = end + 1;
-	}
+	while ((rc = weft_setting_line(text, bytes, &at, &line)))
+		if (rc > 0)
+			apply_line(s, event, &line);
 }
 
 int weft_settings_settle(struct event_settings *s, int is_contextual)

@@ -60,11 +60,29 @@ int weft_setting_put(struct event_settings *s, enum event_setting setting, const
 /* The value as text, as recordings have it. Returns its length; room >= 48. */
 size_t weft_setting_text(const struct event_settings *s, enum event_setting setting, char *room,
 			 size_t room_bytes);
+/* A range of text. */
+struct setting_text {
+	const char *at;
+	size_t bytes;
+};
+
+/* The parts of a line as they stand, one behind the other. */
+struct setting_line {
+	struct setting_text glob, name, value;
+};
+
+struct setting_text weft_setting_trimmed(struct setting_text text); /* without blanks around it */
+/* Splits a line, without its end, at the first '#' and the '=' behind it: 0, or -EINVAL. */
+int weft_setting_split(const char *line, size_t bytes, struct setting_line *out);
+/* Splits the line at *at, which moves behind it: 1; 0: @text is at its end; -EINVAL: no setting. */
+int weft_setting_line(const char *text, size_t bytes, size_t *at, struct setting_line *out);
 /* Applies all lines for @event, in order. Malformed lines and unknown settings are skipped. */
 void weft_settings_apply(struct event_settings *s, const char *event, const char *text,
 			 size_t bytes);
 /* Does GLOB match the type's name? */
 int weft_setting_glob(const char *glob, size_t bytes, const char *event);
+/* Does GLOB match @text as a whole? */
+int weft_setting_glob_whole(const char *glob, size_t bytes, const char *text);
 /* Have both the same values (whoever set them)? */
 static inline int event_settings_equal(const struct event_settings *a,
 				       const struct event_settings *b)

@@ -5,6 +5,7 @@
  */
 #include "base/map.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -53,6 +54,12 @@ void map_free(struct map *m)
 	free(m->cells);
 	free(m->keys);
 	free(m);
+}
+
+void map_clear(struct map *m)
+{
+	memset(m->cells, 0, m->room * sizeof(*m->cells));
+	m->count = m->keys_bytes = 0;
 }
 
 size_t map_count(const struct map *m)
@@ -152,6 +159,20 @@ uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 	m->keys_bytes += bytes;
 	m->count++;
 	return &c->value;
+}
+
+uint64_t *map_put_text(struct map *m, const uint64_t *numbers, size_t count, const char *text,
+		       int *fresh)
+{
+	struct buf key = {0};
+	uint64_t *value = NULL;
+
+	buf_put(&key, numbers, count * sizeof(*numbers));
+	buf_put(&key, text, strlen(text));
+	if (!key.failed)
+		value = map_put(m, key.data, key.size, fresh);
+	buf_free(&key);
+	return value;
 }
 
 int map_next(const struct map *m, size_t *cursor, const void **key, size_t *bytes, uint64_t **value)

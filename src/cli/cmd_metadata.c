@@ -5,7 +5,7 @@
 #include "cli/frame/recording_args.h"
 #include "cli/frame/select_args.h"
 #include "cli/inspect/metadata.h"
-#include "jfr/write/declared.h"
+#include "jfr/read/declared.h"
 #include "report/show/layout.h"
 
 #include <errno.h>

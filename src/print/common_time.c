@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ticks are converted in 128 bits, so that no clock overflows: see common_time.h. */
 #include "print/common_time.h"
 
 #define NS_PER_S 1000000000
-#define OFF_NS NS_PER_S /* clocks that are about the same: a second, and */
-#define OFF_PART 1000   /* a thousandth of the time between them, for what is set right meanwhile */
+/* Two clocks are the same if they differ by no more than a second, and a thousandth of the time
+ * between them: real time is corrected while it goes on. */
+#define OFF_NS NS_PER_S
+#define OFF_PART 1000
 
 __extension__ typedef __int128 wide;
 

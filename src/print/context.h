@@ -3,30 +3,47 @@
  * Contextual events that may be open when another event of their thread ends, and how they are
  * printed. Which of them are open is the answer of jfr/join/join.h: an event is in those that began
  * no later than it ended, and ended later; one without duration holds at its start.
+ *
+ * Those that hold for events of other chunks too, by the protocol of jfr/join/chunk_ends.h, are
+ * kept as printed, for their chunk's pools are gone when they are shown. They are few: those that
+ * are open at a border.
  */
 #ifndef WEFT_PRINT_CONTEXT_H
 #define WEFT_PRINT_CONTEXT_H
 
+#include "jfr/join/chunk_ends.h"
 #include "jfr/join/join.h"
+
+#define CONTEXTS_MOST 1000000 /* kept at once: as many as the JDK's tool looks ahead */
+#define CONTEXTS_BYTES ((size_t)256 << 20)
+#define CONTEXT_VALUES 10000            /* of one */
+#define CONTEXT_BYTES ((size_t)4 << 20) /* of one, as printed */
+
+enum context_state { CONTEXT_OF_CHUNK, CONTEXT_KEPT, CONTEXT_LEFT_OUT };
 
 struct context_printed {
 	uint64_t offset;  /* of the event */
-	int is_kept;      /* its text stays: the event is of another chunk */
 	const char *text; /* as printed; NULL = not yet */
 	size_t text_bytes;
+	enum context_state state;
+	int is_huge; /* more than CONTEXT_BYTES: it has no text */
 };
 
 struct contexts {         /* starts as zeros */
 	struct join join; /* an interval's payload is its index in printed */
 	struct context_printed *printed;
-	size_t room;
+	size_t room, kept, kept_bytes;
+	struct chunk_ends ends; /* no chunk: contexts hold for their own chunk's events alone */
 };
 
 void contexts_free(struct contexts *c);
-void contexts_clear(struct contexts *c);
-/* 0 or -ENOMEM. The text is not copied. */
+/* 0 or -ENOMEM. */
 int contexts_add(struct contexts *c, uint64_t thread, int64_t start_ns, int64_t end_ns,
-		 const struct context_printed *printed);
+		 uint64_t offset);
+/* Keeps a copy of its text for other chunks, or leaves it out: 1, 0, -ENOMEM. */
+int contexts_keep(struct contexts *c, struct context_printed *i);
+/* Before the events of a chunk: drops what holds for none of them. 0 or -ENOMEM. */
+int contexts_enter(struct contexts *c, uint64_t chunk);
 /*
  * Those open for @thread at @time_ns, the outermost first, but no more than the innermost @most.
  * Returns their number. The join is sealed.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The shortest digits are found by printing with more and more of them: see decimal.h. */
 #include "print/decimal.h"
 
 #include <float.h>

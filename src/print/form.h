@@ -3,8 +3,8 @@
  * The three forms of print: text, JSON, XML, each a file with one const table entry, equal in
  * shape to what the JDK's `jfr print` writes.
  *
- * A form writes one event at a time and knows nothing of their order or of files. What stands
- * for the context of an event was written before by the same form (context()), into memory.
+ * A form writes one event at a time and knows nothing of their order or of files. The contexts
+ * around an event were written into memory before, by context() of the same form.
  */
 #ifndef WEFT_PRINT_FORM_H
 #define WEFT_PRINT_FORM_H
@@ -21,8 +21,10 @@ struct walk {
 	struct weft_jfr_chunk_view chunk;
 	uint64_t stack_depth;   /* frames shown of a stack */
 	int64_t array_elements; /* of the event that is being written; <= 0: it has none */
-	uint64_t budget; /* values that this event may still have: entries are shared, so a */
-	int is_cut;      /* small file can hold an endless one; beyond it all are null */
+	/* Values that this event may still have: entries of pools are shared, so that a small file
+	 * can hold an endless value. Beyond it all are null, and is_cut is set. */
+	uint64_t budget;
+	int is_cut;
 };
 
 struct context_text {
@@ -61,7 +63,7 @@ static inline int walk_spend(struct walk *w)
 	return 0;
 }
 
-/* The plan of a STRUCT node that is the value of @f (NULL: of no field). NULL: no memory. */
+/* The plan of a STRUCT node, the value of field @f if not NULL. NULL: no memory. */
 struct plan *walk_plan(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n);
 /* How many elements of an array are shown. */
 size_t walk_shown(const struct walk *w, struct plan_field *f, const struct weft_jfr_node *n);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans are made when a class is first met, and kept by its address. */
 #include "print/plan.h"
 
 #include "base/hash.h"
+#include "jfr/read/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,26 +60,45 @@ void plan_table_free(struct plan_table *t)
 
 /* ---------------------------------------------------------------- fields */
 
-static enum plan_kind kind_of_primitive(const char *name)
+/* The index of a name; 0: it is not known. */
+static size_t plan_index(const char *const *names, size_t count, const char *name)
 {
-	static const struct {
-		const char *name;
-		enum plan_kind kind;
-	} kinds[] = {
-		{"int", PLAN_INT},
-		{"long", PLAN_LONG},
-		{"boolean", PLAN_BOOLEAN},
-		{"char", PLAN_CHAR},
-		{"float", PLAN_FLOAT},
-		{"double", PLAN_DOUBLE},
-		{"java.lang.String", PLAN_STRING},
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(kinds[i].name, name))
-			return kinds[i].kind;
-	return PLAN_NUMBER;
+	for (size_t i = 1; i < count; i++)
+		if (names[i] && !strcmp(names[i], name))
+			return i;
+	return 0;
 }
+
+static const char *const kinds[] = {
+	[PLAN_INT] = "int",
+	[PLAN_LONG] = "long",
+	[PLAN_BOOLEAN] = "boolean",
+	[PLAN_CHAR] = "char",
+	[PLAN_FLOAT] = "float",
+	[PLAN_DOUBLE] = "double",
+	[PLAN_STRING] = "java.lang.String",
+};
+
+static const char *const time_units[] = {
+	[TIME_NS] = "NANOSECONDS",
+	[TIME_US] = "MICROSECONDS",
+	[TIME_MS] = "MILLISECONDS",
+	[TIME_S] = "SECONDS",
+	[TIME_EPOCH_NS] = "NANOSECONDS_SINCE_EPOCH",
+	[TIME_EPOCH_MS] = "MILLISECONDS_SINCE_EPOCH",
+	[TIME_EPOCH_S] = "SECONDS_SINCE_EPOCH",
+};
+
+static const char *const known_classes[] = {
+	[PLAN_THREAD] = "java.lang.Thread",      [PLAN_CLASS] = "java.lang.Class",
+	[PLAN_LOADER] = "jdk.types.ClassLoader", [PLAN_METHOD] = "jdk.types.Method",
+	[PLAN_FRAME] = "jdk.types.StackFrame",   [PLAN_OLD_OBJECT] = "jdk.types.OldObject",
+};
+
+static const char *const own_fields[] = {NULL, "startTime", "duration", "eventThread",
+					 "stackTrace"};
+
+#define COUNT(names) (sizeof(names) / sizeof(*(names)))
 
 /* A simple class is what its only field is; one may hold another, but not for ever. */
 static enum plan_kind plan_kind_of(const struct weft_jfr_class *class)
@@ -90,33 +111,9 @@ static enum plan_kind plan_kind_of(const struct weft_jfr_class *class)
 	}
 	if (!class)
 		return PLAN_NUMBER;
-	return weft_jfr_class_fields(class) ? PLAN_STRUCT
-					    : kind_of_primitive(weft_jfr_class_name(class));
-}
-
-static enum time_unit unit_of(const char *text, const char *const *names, size_t count,
-			      enum time_unit first)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(names[i], text))
-			return (enum time_unit)(first + i);
-	return TIME_TICKS;
-}
-
-static enum time_unit span_unit(const char *text)
-{
-	static const char *const names[] = {"NANOSECONDS", "MICROSECONDS", "MILLISECONDS",
-					    "SECONDS"};
-
-	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_NS);
-}
-
-static enum time_unit point_unit(const char *text)
-{
-	static const char *const names[] = {"NANOSECONDS_SINCE_EPOCH", "MILLISECONDS_SINCE_EPOCH",
-					    "SECONDS_SINCE_EPOCH"};
-
-	return unit_of(text, names, sizeof(names) / sizeof(*names), TIME_EPOCH_NS);
+	if (weft_jfr_class_fields(class))
+		return PLAN_STRUCT;
+	return (enum plan_kind)plan_index(kinds, COUNT(kinds), weft_jfr_class_name(class));
 }
 
 static int is_content(const struct weft_jfr_class *class, size_t index)
@@ -135,15 +132,7 @@ static const char *plan_note(const struct weft_jfr_class *class, size_t index, c
 	const struct weft_jfr_annotation_view *a;
 	size_t count = weft_jfr_class_annotations(class, index, &a);
 
-	for (size_t i = 0; i < count; i++) {
-		if (!a[i].name || strcmp(a[i].name, name) != 0)
-			continue;
-		for (size_t k = 0; k < a[i].count; k++)
-			if (!strcmp(a[i].member[k], "value"))
-				return a[i].value[k];
-		return "";
-	}
-	return NULL;
+	return annotation_value(a, count, name);
 }
 
 static void find_meaning(struct plan_field *f, const struct weft_jfr_class *class, size_t index)
@@ -155,10 +144,10 @@ static void find_meaning(struct plan_field *f, const struct weft_jfr_class *clas
 
 	if (span) {
 		f->meaning = PLAN_SPAN;
-		f->unit = span_unit(span);
+		f->unit = (enum time_unit)plan_index(time_units, COUNT(time_units), span);
 	} else if (point) {
 		f->meaning = PLAN_POINT;
-		f->unit = point_unit(point);
+		f->unit = (enum time_unit)plan_index(time_units, COUNT(time_units), point);
 	} else if (!is_content(class, index)) {
 		f->meaning = PLAN_PLAIN;
 	} else if (plan_note(class, index, "jdk.jfr.Percentage")) {
@@ -176,12 +165,6 @@ static void find_meaning(struct plan_field *f, const struct weft_jfr_class *clas
 	}
 }
 
-static int plan_is_own(const char *name)
-{
-	return strcmp(name, "startTime") != 0 && strcmp(name, "duration") != 0 &&
-	       strcmp(name, "eventThread") != 0 && strcmp(name, "stackTrace") != 0;
-}
-
 static int plan_field(struct plan_table *t, struct plan *p, size_t index)
 {
 	struct plan_field *f = &p->fields[index];
@@ -194,7 +177,7 @@ static int plan_field(struct plan_table *t, struct plan *p, size_t index)
 	f->kind = plan_kind_of(view.type);
 	if (f->kind != PLAN_STRUCT)
 		find_meaning(f, p->class, index);
-	f->is_own = (uint8_t)plan_is_own(view.name);
+	f->is_own = !plan_index(own_fields, COUNT(own_fields), view.name);
 	f->is_contextual = plan_note(p->class, index, "jdk.jfr.Contextual") != NULL;
 	t->scratch.used = 0;
 	t->key(&t->scratch, view.name);
@@ -204,23 +187,6 @@ static int plan_field(struct plan_table *t, struct plan *p, size_t index)
 }
 
 /* ---------------------------------------------------------------- classes */
-
-static enum plan_class known_class(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum plan_class known;
-	} classes[] = {
-		{"java.lang.Thread", PLAN_THREAD},      {"java.lang.Class", PLAN_CLASS},
-		{"jdk.types.ClassLoader", PLAN_LOADER}, {"jdk.types.Method", PLAN_METHOD},
-		{"jdk.types.StackFrame", PLAN_FRAME},   {"jdk.types.OldObject", PLAN_OLD_OBJECT},
-	};
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (!strcmp(classes[i].name, name))
-			return classes[i].known;
-	return PLAN_OBJECT;
-}
 
 /* Of a type that is contextual as a whole every field of its own is. */
 static void find_contextual(struct plan *p)
@@ -245,7 +211,7 @@ static struct plan *make_plan(struct plan_table *t, const struct weft_jfr_class 
 	if (!p)
 		return NULL;
 	p->class = class;
-	p->known = known_class(name);
+	p->known = (enum plan_class)plan_index(known_classes, COUNT(known_classes), name);
 	p->simple = dot ? dot + 1 : name;
 	p->fields = calloc(count + 1, sizeof(*p->fields));
 	for (; p->fields && p->count < count; p->count++)

@@ -56,7 +56,7 @@ struct plan_field {
 	enum time_unit unit;
 	enum amount amount;
 	uint8_t is_contextual;
-	uint8_t is_own; /* neither a time, nor the thread, nor the stack */
+	uint8_t is_own; /* not the event's times, thread or stack */
 };
 
 struct plan {

@@ -9,7 +9,6 @@
  * contexts also those of a chunk, and those that reach beyond theirs.
  *
  *   print.c       recordings, chunk by chunk
- *   batch.c       places of events, in order
  *   select.c      which types are shown
  *   plan.c        how a class is printed
  *   form.c        the table of forms
@@ -21,7 +20,6 @@
  *   decimal.c     floating-point, likewise
  *   common_time.c one clock for all chunks
  *   context.c     contextual events that are open
- *   crossing.c    and those of other chunks
  */
 #ifndef WEFT_PRINT_PRINT_H
 #define WEFT_PRINT_PRINT_H
@@ -49,7 +47,7 @@ struct print_options {
 /* Totals, of all recordings so far. */
 struct print_totals {
 	uint64_t events;
-	uint64_t cut; /* events of more than most_values: the rest is null; or of huge contexts */
+	uint64_t cut; /* events whose rest is null, or that lack a context, for it is too large */
 	uint64_t contexts_left_out; /* more reached beyond their chunks than are kept */
 	int output_rc;              /* of writing: 0 or -errno; nothing more is printed */
 };

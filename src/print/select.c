@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Globs are those of settings (base/event_settings.h); categories are annotations of types. */
 #include "print/select.h"
+
+#include "base/event_settings.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,37 +40,6 @@ int select_add(struct print_select *s, const char *text, int is_category)
 	return 0;
 }
 
-/* The last star met takes one character more whenever what follows it does not match. */
-int select_glob_matches(const char *glob, const char *text)
-{
-	const char *star = NULL, *taken = NULL;
-
-	while (*text) {
-		if (*glob == '*') {
-			star = glob++;
-			taken = text;
-		} else if (*glob == '?' || *glob == *text) {
-			glob++;
-			text++;
-		} else if (star) {
-			glob = star + 1;
-			text = ++taken;
-		} else {
-			return 0;
-		}
-	}
-	while (*glob == '*')
-		glob++;
-	return !*glob;
-}
-
-static int select_name_matches(const char *glob, const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return select_glob_matches(glob, name) || (dot && select_glob_matches(glob, dot + 1));
-}
-
 static void acronym_of(const char *words, char out[ACRONYM_MAX])
 {
 	size_t n = 0;
@@ -82,7 +54,7 @@ static int category_matches(const char *glob, const char *category)
 {
 	char acronym[ACRONYM_MAX];
 
-	if (select_glob_matches(glob, category))
+	if (weft_setting_glob_whole(glob, strlen(glob), category))
 		return 1;
 	if (!strchr(category, ' '))
 		return 0;
@@ -113,7 +85,8 @@ int select_matches(struct print_select *s, const struct weft_jfr_class *type)
 	for (size_t i = 0; i < s->count; i++) {
 		struct select_glob *g = &s->globs[i];
 		int hit = g->is_category ? categories_match(g->text, type)
-					 : select_name_matches(g->text, weft_jfr_class_name(type));
+					 : weft_setting_glob(g->text, strlen(g->text),
+							     weft_jfr_class_name(type));
 
 		g->hits += hit;
 		found |= hit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which event types are shown: globs of names (whole, or without the package) and of categories
- * (their words' first letters too: JVM is "Java Virtual Machine"), as the JDK's tool takes
- * them: * and ?, upper and lower case are different. A type is shown that any of them matches.
+ * Which event types are shown: those that any glob matches, of names (whole, or without the
+ * package) or of categories (also by the first letters of their words: JVM is "Java Virtual
+ * Machine"). As in the JDK's tool a glob has * and ?, and case counts.
  */
 #ifndef WEFT_PRINT_SELECT_H
 #define WEFT_PRINT_SELECT_H
@@ -27,7 +27,5 @@ void select_free(struct print_select *s);
 int select_add(struct print_select *s, const char *text, int is_category);
 /* Is it shown? Counts the hits. */
 int select_matches(struct print_select *s, const struct weft_jfr_class *type);
-/* Does @text as a whole match @glob? */
-int select_glob_matches(const char *glob, const char *text);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "print/form.h"
 
+#include "base/text/utf8.h"
 #include "print/decimal.h"
 #include "print/text_java.h"
 
@@ -67,23 +68,11 @@ static int64_t text_whole(const struct weft_jfr_node *n)
 
 static void put_char(struct sink *s, uint32_t unit)
 {
-	char text[3];
-	size_t bytes = 1;
+	char text[4];
 
-	text[0] = (char)unit;
-	if (unit >= 0xD800 && unit < 0xE000) {
-		text[0] = '?'; /* half of a pair */
-	} else if (unit >= 0x800) {
-		text[0] = (char)(0xE0 | unit >> 12);
-		text[1] = (char)(0x80 | (unit >> 6 & 0x3F));
-		text[2] = (char)(0x80 | (unit & 0x3F));
-		bytes = 3;
-	} else if (unit >= 0x80) {
-		text[0] = (char)(0xC0 | unit >> 6);
-		text[1] = (char)(0x80 | (unit & 0x3F));
-		bytes = 2;
-	}
-	text_clean(s, text, bytes);
+	if (unit >= 0xD800 && unit < 0xE000)
+		unit = '?'; /* half of a pair */
+	text_clean(s, text, (size_t)(utf8_put(text, unit) - text));
 }
 
 static void text_put_number(struct walk *w, const struct plan_field *f,
@@ -140,35 +129,25 @@ static void put_fields(struct walk *w, struct plan *p, const struct weft_jfr_nod
 static void text_put_struct(struct walk *w, struct plan_field *f, const struct weft_jfr_node *n,
 			    size_t indent, const char *after)
 {
+	static void (*const in_a_line[])(struct sink * s, const struct weft_jfr_node *n) = {
+		[PLAN_THREAD] = text_thread, [PLAN_CLASS] = text_class, [PLAN_LOADER] = text_loader,
+		[PLAN_METHOD] = text_method, [PLAN_FRAME] = text_frame,
+	};
 	struct plan *p = walk_plan(w, f, n);
 
 	if (!p)
 		return;
-	switch (p->known) {
-	case PLAN_THREAD:
-		text_thread(w->s, n);
-		break;
-	case PLAN_CLASS:
-		text_class(w->s, n);
-		break;
-	case PLAN_LOADER:
-		text_loader(w->s, n);
-		break;
-	case PLAN_METHOD:
-		text_method(w->s, n);
-		break;
-	case PLAN_FRAME:
-		text_frame(w->s, n);
-		break;
-	case PLAN_OLD_OBJECT:
+	if (p->known == PLAN_OLD_OBJECT) {
 		text_old_object(w, n, indent);
 		return;
-	case PLAN_OBJECT:
+	}
+	if (p->known == PLAN_OBJECT) {
 		sink_text(w->s, "{\n");
 		put_fields(w, p, n, indent + STEP);
 		sink_spaces(w->s, indent);
 		sink_char(w->s, '}');
-		break;
+	} else {
+		in_a_line[p->known](w->s, n);
 	}
 	sink_text(w->s, after);
 	sink_char(w->s, '\n');

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of Java: descriptors become types as they are written in source, slashes dots. */
 #include "print/text_java.h"
 
 #include "base/text/utf8.h"

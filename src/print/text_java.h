@@ -6,8 +6,8 @@
 #include "print/form.h"
 
 /*
- * A text that is somebody else's, as UTF-8: control characters but line feed and tab, those of
- * 8 bits too, as \u001b, and what is not UTF-8 as U+FFFD, so that no terminal obeys it.
+ * Writes a text from a recording as a terminal may see it: control characters (also those of 8
+ * bits, but not line feed and tab) as \u001b, what is not UTF-8 as U+FFFD.
  */
 void text_clean(struct sink *s, const char *data, size_t bytes);
 

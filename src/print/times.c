@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The arithmetic of java.time and of the JDK's tool, rounding and limits included. */
 #include "print/times.h"
 
 #include "print/decimal.h"
@@ -62,11 +63,6 @@ struct moment times_point(const struct weft_jfr_chunk_view *chunk, int64_t numbe
 	return (struct moment){.ns = (int64_t)ns};
 }
 
-static size_t times_finish(char *out, const char *to)
-{
-	return (size_t)(to - out);
-}
-
 /* ".5" of 500 000 000, without zeros at the end. */
 static char *put_fraction(char *to, int64_t ns)
 {
@@ -97,13 +93,13 @@ size_t times_put_iso_span(char out[TIMES_ROOM], struct moment span)
 	if (minutes)
 		to += sprintf(to, "%s%lldM", sign, (long long)minutes);
 	if (!seconds && !fraction && (hours || minutes))
-		return times_finish(out, to);
+		return (size_t)(to - out);
 	to += sprintf(to, "%s%lld", seconds || fraction ? sign : "", (long long)seconds);
 	if (fraction)
 		to = put_fraction(to, fraction);
 	*to++ = 'S';
 	*to = 0;
-	return times_finish(out, to);
+	return (size_t)(to - out);
 }
 
 /* To three digits, halves up: 1 234 567 becomes 1 230 000. */
@@ -167,7 +163,7 @@ size_t times_put_span(char out[TIMES_ROOM], struct moment span)
 		to += sprintf(to, "%lld h %lld m", s / 3600, s / 60 % 60);
 	else
 		to += sprintf(to, "%lld d %lld h", s / DAY_S, s / 3600 % 24);
-	return times_finish(out, to);
+	return (size_t)(to - out);
 }
 
 struct civil {
@@ -253,7 +249,7 @@ size_t times_put_iso_point(char out[TIMES_ROOM], struct moment point, int32_t of
 	if (of_day % 60 || fraction)
 		to += sprintf(to, ":%02d", (int)(of_day % 60));
 	to = put_fraction_by_three(to, fraction);
-	return times_finish(out, put_offset(to, offset_s));
+	return (size_t)(put_offset(to, offset_s) - out);
 }
 
 size_t times_put_clock(char out[TIMES_ROOM], struct moment point, int32_t offset_s)

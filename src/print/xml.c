@@ -16,23 +16,13 @@ static void xml_put_value(struct walk *w, struct plan_field *f, size_t index,
 
 static void xml_put_special(struct sink *s, uint32_t c)
 {
+	static const char specials[] = "<>&\"'";
+	static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
+	const char *at = c && c < 0x80 ? strchr(specials, (int)c) : NULL;
 	char text[16];
 
-	switch (c) {
-	case '<':
-		sink_text(s, "&lt;");
-		return;
-	case '>':
-		sink_text(s, "&gt;");
-		return;
-	case '&':
-		sink_text(s, "&amp;");
-		return;
-	case '"':
-		sink_text(s, "&quot;");
-		return;
-	case '\'':
-		sink_text(s, "&apos;");
+	if (at) {
+		sink_text(s, names[at - specials]);
 		return;
 	}
 	if ((c < 0x20 && c != '\r') || (c >= 0xD800 && c < 0xE000) || c == 0xFFFE || c == 0xFFFF)
@@ -44,7 +34,7 @@ static int xml_is_plain(unsigned char c)
 {
 	if (c < 0x20)
 		return c == '\n' || c == '\t';
-	return c < 0x80 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\'';
+	return c < 0x80 && !strchr("<>&\"'", c);
 }
 
 static void xml_put_string(struct sink *s, const char *data, size_t bytes)

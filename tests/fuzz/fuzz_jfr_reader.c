@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes as a recording; everything that the reader gives is read. */
+#include "jfr/read/declared.h"
 #include "jfr/read/reader.h"
 #include "jfr/read/summary.h"
-#include "jfr/write/declared.h"
 
 #include <weft/jfr.h>
 

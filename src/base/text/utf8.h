@@ -40,4 +40,26 @@ static inline uint32_t utf8_next(const unsigned char **at, const unsigned char *
 	return c;
 }
 
+/* The bytes of a code point, at most four, at @to; returns the place behind them. */
+static inline char *utf8_put(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+		return to;
+	}
+	if (c < 0x800) {
+		*to++ = (char)(0xC0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			*to++ = (char)(0xE0 | c >> 12);
+		} else {
+			*to++ = (char)(0xF0 | c >> 18);
+			*to++ = (char)(0x80 | (c >> 12 & 0x3F));
+		}
+		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
+	}
+	*to++ = (char)(0x80 | (c & 0x3F));
+	return to;
+}
+
 #endif

@@ -48,32 +48,32 @@ static void add_name(void *arg, const char *name)
 
 /* ---- what is asked */
 
-static int is_of_samples(const struct settings_line *l)
+static int is_of_samples(const struct setting_line *l)
 {
-	return weft_setting_glob(l->glob, l->glob_bytes, RECORDING_EXECUTION_SAMPLE) ||
-	       weft_setting_glob(l->glob, l->glob_bytes, RECORDING_WALL_SAMPLE);
+	return weft_setting_glob(l->glob.at, l->glob.bytes, RECORDING_EXECUTION_SAMPLE) ||
+	       weft_setting_glob(l->glob.at, l->glob.bytes, RECORDING_WALL_SAMPLE);
 }
 
-static int names_system_event(const struct settings_line *l)
+static int names_system_event(const struct setting_line *l)
 {
 	for (size_t i = 0; i < SYSTEM_EVENT_COUNT; i++)
-		if (weft_setting_glob(l->glob, l->glob_bytes, system_events[i].type.name))
+		if (weft_setting_glob(l->glob.at, l->glob.bytes, system_events[i].type.name))
 			return 1;
 	return 0;
 }
 
-static int check_line(struct answer *a, const struct settings_line *l)
+static int check_line(struct answer *a, const struct setting_line *l)
 {
 	struct event_settings scratch = {0};
-	int which = weft_setting_find(l->setting, l->setting_bytes);
+	int which = weft_setting_find(l->name.at, l->name.bytes);
 
 	if (which < 0)
-		return watch_set_refuse(a, -EINVAL, "no such setting: %.*s", (int)l->setting_bytes,
-					l->setting);
-	if (weft_setting_put(&scratch, (enum event_setting)which, l->value, l->value_bytes))
+		return watch_set_refuse(a, -EINVAL, "no such setting: %.*s", (int)l->name.bytes,
+					l->name.at);
+	if (weft_setting_put(&scratch, (enum event_setting)which, l->value.at, l->value.bytes))
 		return watch_set_refuse(a, -EINVAL, "%s: it cannot be '%.*s'",
 					weft_setting_name((enum event_setting)which),
-					(int)l->value_bytes, l->value);
+					(int)l->value.bytes, l->value.at);
 	if (which == SETTING_PERIOD && is_of_samples(l) && !names_system_event(l))
 		return watch_set_refuse(
 			a, -EINVAL, "period: that of samples cannot change while they are taken");
@@ -82,7 +82,7 @@ static int check_line(struct answer *a, const struct settings_line *l)
 
 static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 {
-	struct settings_line line;
+	struct setting_line line;
 	size_t at = 0;
 	int rc;
 
@@ -101,7 +101,7 @@ static int watch_set_check(struct answer *a, const char *text, size_t bytes)
 /* The worker applies the lines to the types that it writes itself; they are in the answer. */
 static void tell_recording(struct watch *w, struct answer *a, const char *text, size_t bytes)
 {
-	struct settings_line line;
+	struct setting_line line;
 	struct batch *b = batch_new(BATCH_SETTINGS, NULL, bytes);
 	const char *name;
 	uint64_t seen = 0;
@@ -113,7 +113,8 @@ static void tell_recording(struct watch *w, struct answer *a, const char *text, 
 	queue_push(w->queue, b);
 	while (settings_line_next(text, bytes, &at, &line) > 0) {
 		for (size_t i = 0; (name = recording_set_type(i)); i++) {
-			if (seen >> i & 1 || !weft_setting_glob(line.glob, line.glob_bytes, name))
+			if (seen >> i & 1 ||
+			    !weft_setting_glob(line.glob.at, line.glob.bytes, name))
 				continue;
 			seen |= UINT64_C(1) << i;
 			add_name(a, name);

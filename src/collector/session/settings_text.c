@@ -7,49 +7,28 @@
 #include <string.h>
 #include <strings.h>
 
-int settings_line_next(const char *text, size_t bytes, size_t *at, struct settings_line *out)
+int settings_line_next(const char *text, size_t bytes, size_t *at, struct setting_line *out)
 {
-	const char *line = text + *at, *end, *hash, *equals;
+	const char *line = text + *at;
+	int rc = weft_setting_line(text, bytes, at, out);
 
-	if (*at >= bytes)
-		return 0;
-	end = memchr(line, '\n', bytes - *at);
-	*at = end ? (size_t)(end - text) + 1 : bytes;
-	if (!end)
-		end = text + bytes;
-	/* A '#' can be in no name, but in a value. */
-	hash = memchr(line, '#', (size_t)(end - line));
-	equals = hash ? memchr(hash, '=', (size_t)(end - hash)) : NULL;
-	if (!hash || !equals || hash == line || equals == hash + 1 ||
-	    memchr(line, 0, (size_t)(end - line)))
+	if (rc > 0 &&
+	    (!out->glob.bytes || !out->name.bytes || memchr(line, 0, (size_t)(text + *at - line))))
 		return -EINVAL;
-	*out = (struct settings_line){
-		.glob = line,
-		.glob_bytes = (size_t)(hash - line),
-		.setting = hash + 1,
-		.setting_bytes = (size_t)(equals - hash) - 1,
-		.value = equals + 1,
-		.value_bytes = (size_t)(end - equals) - 1,
-	};
-	return 1;
+	return rc;
 }
 
-static size_t key_bytes(const struct settings_line *l)
+static int is_same_key(const struct setting_line *a, const struct setting_line *b)
 {
-	return l->glob_bytes + 1 + l->setting_bytes;
+	return a->glob.bytes == b->glob.bytes && a->name.bytes == b->name.bytes &&
+	       memcmp(a->glob.at, b->glob.at, a->glob.bytes) == 0 &&
+	       strncasecmp(a->name.at, b->name.at, a->name.bytes) == 0;
 }
 
-static int is_same_key(const struct settings_line *a, const struct settings_line *b)
-{
-	return a->glob_bytes == b->glob_bytes && a->setting_bytes == b->setting_bytes &&
-	       memcmp(a->glob, b->glob, a->glob_bytes) == 0 &&
-	       strncasecmp(a->setting, b->setting, a->setting_bytes) == 0;
-}
-
-static int is_said_later(const struct settings_line *line, const char *text, size_t bytes,
+static int is_said_later(const struct setting_line *line, const char *text, size_t bytes,
 			 size_t from)
 {
-	struct settings_line later;
+	struct setting_line later;
 	int rc;
 
 	while ((rc = settings_line_next(text, bytes, &from, &later)))
@@ -58,11 +37,11 @@ static int is_said_later(const struct settings_line *line, const char *text, siz
 	return 0;
 }
 
-static char *settings_text_put_line(char *to, const struct settings_line *l)
+static char *settings_text_put_line(char *to, const struct setting_line *l)
 {
-	size_t bytes = key_bytes(l) + 1 + l->value_bytes;
+	size_t bytes = (size_t)(l->value.at - l->glob.at) + l->value.bytes;
 
-	memcpy(to, l->glob, bytes);
+	memcpy(to, l->glob.at, bytes);
 	to[bytes] = '\n';
 	return to + bytes + 1;
 }
@@ -71,7 +50,7 @@ static char *settings_text_put_line(char *to, const struct settings_line *l)
 static char *keep_lines(char *to, const char *text, size_t bytes, const char *over,
 			size_t over_bytes)
 {
-	struct settings_line line;
+	struct setting_line line;
 	size_t at = 0;
 	int rc;
 

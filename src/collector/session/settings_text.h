@@ -6,6 +6,8 @@
 #ifndef WEFT_COLLECTOR_SETTINGS_TEXT_H
 #define WEFT_COLLECTOR_SETTINGS_TEXT_H
 
+#include "base/event_settings.h"
+
 #include <stddef.h>
 #include <weft/abi/events.h>
 
@@ -16,14 +18,8 @@ struct settings_text {
 
 #define SETTINGS_TEXT_MAX (WEFT_EVENT_TEXT_BYTES - sizeof(struct weft_event_text))
 
-/* One line, without its end. */
-struct settings_line {
-	const char *glob, *setting, *value;
-	size_t glob_bytes, setting_bytes, value_bytes;
-};
-
-/* The next line of a text from *@at on: 1, 0: there is none, -EINVAL: it is none (and passed). */
-int settings_line_next(const char *text, size_t bytes, size_t *at, struct settings_line *out);
+/* weft_setting_line() of a text from elsewhere: what has an empty part or a NUL is none, too. */
+int settings_line_next(const char *text, size_t bytes, size_t *at, struct setting_line *out);
 
 /* Adds lines. Older ones of the same GLOB and setting go. 0; -ENOSPC: too long, nothing was
  * changed; -ENOMEM likewise. Lines that are none are left out. */

@@ -19,17 +19,34 @@
 struct parser {
 	struct input in;
 	struct class_set *set;
-	const char **strings;
-	size_t string_count;
 	struct weft_jfr_class *class; /* around the element, or NULL */
 	struct class_field *field;
 	int no_memory;
 };
 
-/* The attributes of one element that are used. */
+/* The attributes that are used. */
+enum attribute {
+	ATTRIBUTE_NAME,
+	ATTRIBUTE_ID,
+	ATTRIBUTE_CLASS,
+	ATTRIBUTE_SUPER,
+	ATTRIBUTE_DEFAULT,
+	ATTRIBUTE_GMT_OFFSET,
+	ATTRIBUTE_SUMMER,
+	ATTRIBUTE_SIMPLE,
+	ATTRIBUTE_POOLED,
+	ATTRIBUTE_DIMENSION,
+	ATTRIBUTE_COUNT,
+};
+
+static const char *const attribute_names[ATTRIBUTE_COUNT] = {
+	"name",      "id",  "class",      "superType",    "defaultValue",
+	"gmtOffset", "dst", "simpleType", "constantPool", "dimension",
+};
+
+/* Those of one element. */
 struct attributes {
-	const char *name, *id, *class, *super, *default_value, *gmt_offset, *summer;
-	uint8_t simple, pooled, array;
+	const char *value[ATTRIBUTE_COUNT];
 	struct class_member *members; /* newest first: of an annotation */
 	size_t member_count;
 };
@@ -47,16 +64,20 @@ static void *grab(struct parser *p, size_t bytes)
 
 static void classes_read_strings(struct parser *p)
 {
-	p->string_count = input_count(&p->in);
-	p->strings = grab(p, (p->string_count + 1) * sizeof(*p->strings));
-	for (size_t i = 0; i < p->string_count && !p->in.failed; i++) {
-		uint8_t encoding = input_u8(&p->in);
-		struct weft_jfr_string s = {0};
+	struct class_set *set = p->set;
 
-		if (encoding != STRING_NULL)
-			s = text_read(&p->in, encoding, &p->set->memory);
-		p->strings[i] = arena_text(&p->set->memory, s.data, s.bytes);
-		if (!p->strings[i])
+	set->string_count = input_count(&p->in);
+	set->strings = grab(p, (set->string_count + 1) * sizeof(*set->strings));
+	for (size_t i = 0; i < set->string_count && !p->in.failed; i++) {
+		uint8_t encoding = input_u8(&p->in);
+		struct weft_jfr_string s;
+
+		if (encoding == STRING_NULL)
+			continue;
+		s = text_read(&p->in, encoding, &set->memory);
+		set->strings[i].data = arena_text(&set->memory, s.data, s.bytes);
+		set->strings[i].bytes = s.bytes;
+		if (!set->strings[i].data)
 			input_fail(&p->in);
 	}
 }
@@ -65,34 +86,37 @@ static const char *classes_string_at(struct parser *p)
 {
 	uint32_t index = (uint32_t)input_i32(&p->in);
 
-	if (index < p->string_count && !p->in.failed)
-		return p->strings[index];
-	input_fail(&p->in);
+	if (index >= p->set->string_count || p->in.failed)
+		input_fail(&p->in);
+	else if (p->set->strings[index].data)
+		return p->set->strings[index].data;
 	return "";
 }
 
 static void note_attribute(struct attributes *a, const char *key, const char *value)
 {
-	if (strcmp(key, "name") == 0)
-		a->name = value;
-	else if (strcmp(key, "id") == 0)
-		a->id = value;
-	else if (strcmp(key, "class") == 0)
-		a->class = value;
-	else if (strcmp(key, "superType") == 0)
-		a->super = value;
-	else if (strcmp(key, "defaultValue") == 0)
-		a->default_value = value;
-	else if (strcmp(key, "gmtOffset") == 0)
-		a->gmt_offset = value;
-	else if (strcmp(key, "dst") == 0)
-		a->summer = value;
-	else if (strcmp(key, "simpleType") == 0)
-		a->simple = strcmp(value, "true") == 0;
-	else if (strcmp(key, "constantPool") == 0)
-		a->pooled = strcmp(value, "true") == 0;
-	else if (strcmp(key, "dimension") == 0)
-		a->array = strcmp(value, "0") != 0;
+	for (int i = 0; i < ATTRIBUTE_COUNT; i++)
+		if (strcmp(key, attribute_names[i]) == 0)
+			a->value[i] = value;
+}
+
+static int attribute_is(const struct attributes *a, enum attribute which, const char *value)
+{
+	return a->value[which] && strcmp(a->value[which], value) == 0;
+}
+
+static int64_t attribute_number(const struct attributes *a, enum attribute which)
+{
+	return a->value[which] ? strtoll(a->value[which], NULL, 10) : 0;
+}
+
+/* Memory for what an element declares; NULL: there is none, or a value is missing. */
+static void *grab_for(struct parser *p, const struct attributes *a, enum attribute needed,
+		      enum attribute needed_too, size_t bytes)
+{
+	if (!a->value[needed] || !a->value[needed_too])
+		input_fail(&p->in);
+	return p->in.failed ? NULL : grab(p, bytes);
 }
 
 /* "value-0" is an element of the array "value": no name of Java has a dash. */
@@ -108,12 +132,8 @@ static const char *member_name(struct parser *p, const char *key)
 	bytes -= digits + 1;
 	if (bytes == 5 && memcmp(key, "value", 5) == 0)
 		return "value";
-	copy = arena_text(&p->set->memory, key, bytes);
-	if (!copy) {
-		p->no_memory = 1;
-		input_fail(&p->in);
-	}
-	return copy;
+	copy = grab(p, bytes + 1);
+	return copy ? memcpy(copy, key, bytes) : NULL;
 }
 
 static void note_member(struct parser *p, struct attributes *a, const char *key, const char *value)
@@ -134,16 +154,14 @@ static void note_member(struct parser *p, struct attributes *a, const char *key,
 
 static struct weft_jfr_class *classes_add_class(struct parser *p, const struct attributes *a)
 {
-	struct weft_jfr_class *c = grab(p, sizeof(*c));
+	struct weft_jfr_class *c = grab_for(p, a, ATTRIBUTE_NAME, ATTRIBUTE_ID, sizeof(*c));
 
-	if (!c || !a->name || !a->id) {
-		input_fail(&p->in);
+	if (!c)
 		return NULL;
-	}
-	c->name = a->name;
-	c->id = strtoll(a->id, NULL, 10);
-	c->super = a->super;
-	c->simple = a->simple;
+	c->name = a->value[ATTRIBUTE_NAME];
+	c->id = attribute_number(a, ATTRIBUTE_ID);
+	c->super = a->value[ATTRIBUTE_SUPER];
+	c->simple = (uint8_t)attribute_is(a, ATTRIBUTE_SIMPLE, "true");
 	c->index = p->set->count++;
 	if (p->set->last)
 		p->set->last->next = c;
@@ -155,16 +173,14 @@ static struct weft_jfr_class *classes_add_class(struct parser *p, const struct a
 
 static struct class_field *classes_add_field(struct parser *p, const struct attributes *a)
 {
-	struct class_field *f = grab(p, sizeof(*f));
+	struct class_field *f = grab_for(p, a, ATTRIBUTE_NAME, ATTRIBUTE_CLASS, sizeof(*f));
 
-	if (!f || !a->name || !a->class) {
-		input_fail(&p->in);
+	if (!f)
 		return NULL;
-	}
-	f->name = a->name;
-	f->type_id = strtoll(a->class, NULL, 10);
-	f->pooled = a->pooled;
-	f->array = a->array;
+	f->name = a->value[ATTRIBUTE_NAME];
+	f->type_id = attribute_number(a, ATTRIBUTE_CLASS);
+	f->pooled = (uint8_t)attribute_is(a, ATTRIBUTE_POOLED, "true");
+	f->array = a->value[ATTRIBUTE_DIMENSION] && !attribute_is(a, ATTRIBUTE_DIMENSION, "0");
 	/* newest first until linked */
 	f->next = p->class->fields;
 	p->class->fields = f;
@@ -175,13 +191,11 @@ static struct class_field *classes_add_field(struct parser *p, const struct attr
 static void classes_add_annotation(struct parser *p, const struct attributes *a)
 {
 	struct class_notes *notes = p->field ? &p->field->notes : &p->class->notes;
-	struct class_note *n = grab(p, sizeof(*n));
+	struct class_note *n = grab_for(p, a, ATTRIBUTE_CLASS, ATTRIBUTE_CLASS, sizeof(*n));
 
-	if (!n || !a->class) {
-		input_fail(&p->in);
+	if (!n)
 		return;
-	}
-	n->id = strtoll(a->class, NULL, 10);
+	n->id = attribute_number(a, ATTRIBUTE_CLASS);
 	n->members = a->members;
 	n->member_count = a->member_count;
 	n->next = notes->newest;
@@ -199,15 +213,13 @@ static void read_children(struct parser *p, int depth)
 
 static void classes_add_setting(struct parser *p, const struct attributes *a)
 {
-	struct class_setting *s = grab(p, sizeof(*s));
+	struct class_setting *s = grab_for(p, a, ATTRIBUTE_NAME, ATTRIBUTE_CLASS, sizeof(*s));
 
-	if (!s || !a->name || !a->class) {
-		input_fail(&p->in);
+	if (!s)
 		return;
-	}
-	s->name = a->name;
-	s->type_id = strtoll(a->class, NULL, 10);
-	s->default_value = a->default_value;
+	s->name = a->value[ATTRIBUTE_NAME];
+	s->type_id = attribute_number(a, ATTRIBUTE_CLASS);
+	s->default_value = a->value[ATTRIBUTE_DEFAULT];
 	s->next = p->class->newest_setting;
 	p->class->newest_setting = s;
 	p->class->setting_count++;
@@ -228,8 +240,8 @@ static void read_setting(struct parser *p, const struct attributes *a, int depth
 /* Offsets are milliseconds, of less than a day. */
 static void note_region(struct parser *p, const struct attributes *a)
 {
-	long long ms = a->gmt_offset ? strtoll(a->gmt_offset, NULL, 10) : 0;
-	long long summer_ms = a->summer ? strtoll(a->summer, NULL, 10) : 0;
+	int64_t ms = attribute_number(a, ATTRIBUTE_GMT_OFFSET);
+	int64_t summer_ms = attribute_number(a, ATTRIBUTE_SUMMER);
 
 	if (ms > -86400000 && ms < 86400000 && summer_ms > -86400000 && summer_ms < 86400000)
 		p->set->gmt_offset_s = (int32_t)((ms + summer_ms) / 1000);
@@ -293,6 +305,7 @@ struct class_set *classes_read(struct input in)
 	set->memory.limit = MEMORY_BASE + MEMORY_PER_BYTE * set->byte_count;
 	set->bytes = classes_copy_bytes(&p);
 	classes_read_strings(&p);
+	set->tree = set->byte_count - input_left(&p.in);
 	read_element(&p, 0);
 	if (p.in.failed)
 		errno = p.no_memory ? ENOMEM : EBADMSG;

@@ -7,7 +7,7 @@
 #define WEFT_JFR_CLASSES_H
 
 #include "jfr/common/arena.h"
-#include "jfr/read/input.h"
+#include "jfr/common/input.h"
 
 #include <weft/jfr.h>
 
@@ -83,6 +83,9 @@ struct class_set {
 	struct arena memory;
 	const uint8_t *bytes; /* a copy of string table and tree */
 	size_t byte_count;
+	size_t tree;                     /* where in them the tree begins */
+	struct weft_jfr_string *strings; /* [string_count] with a NUL behind; no data: null */
+	size_t string_count;
 	uint8_t fixed;
 	struct weft_jfr_class *first, *last;
 	uint32_t count;

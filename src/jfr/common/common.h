@@ -10,8 +10,8 @@
  *   classes.c      types that a file declares
  *   class_link.c   their references, linked
  *   pool.c         a constant pool, written
- *   intern.c       ids of threads, methods, stacks
  *   encode.c       integers and strings, encoded
+ *   input.h        a cursor over hostile bytes
  *   text.c         strings of any encoding
  *   arena.c        memory freed all at once
  *   file.c         a file that grows whole

@@ -2,97 +2,57 @@
 /* Strings made safe for every reader, and the frame of an event. */
 #include "jfr/common/encode.h"
 
+#include "base/text/utf8.h"
+
 #include <string.h>
 
-/* Length of the valid UTF-8 sequence at @p, 0 when there is none (RFC 3629, section 4). */
-static size_t sequence_length(const uint8_t *p, size_t room)
-{
-	uint8_t low = 0x80, high = 0xBF;
-	size_t n;
+static const char replacement[] = "\xEF\xBF\xBD";
 
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] >= 0xC2 && p[0] <= 0xDF)
-		n = 2;
-	else if ((p[0] & 0xF0) == 0xE0)
-		n = 3;
-	else if (p[0] >= 0xF0 && p[0] <= 0xF4)
-		n = 4;
-	else
+/* Length of the valid UTF-8 sequence at @p, 0 when there is none. */
+static size_t sequence_length(const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *at = p;
+
+	if (utf8_next(&at, end) == UTF8_REPLACEMENT &&
+	    (at - p != 3 || memcmp(p, replacement, 3) != 0))
 		return 0;
-	if (p[0] == 0xE0)
-		low = 0xA0;
-	else if (p[0] == 0xED)
-		high = 0x9F;
-	else if (p[0] == 0xF0)
-		low = 0x90;
-	else if (p[0] == 0xF4)
-		high = 0x8F;
-	if (n > room || p[1] < low || p[1] > high)
-		return 0;
-	for (size_t i = 2; i < n; i++)
-		if ((p[i] & 0xC0) != 0x80)
-			return 0;
-	return n;
+	return (size_t)(at - p);
 }
 
-static size_t valid_prefix(const uint8_t *p, size_t bytes)
+/* The bytes of the repaired text, which is written if there is a place for it. */
+static size_t encode_repaired(uint8_t *to, const uint8_t *p, size_t bytes)
 {
-	size_t at = 0;
+	const uint8_t *end = p + bytes;
+	size_t out = 0;
 
-	while (at < bytes) {
-		size_t n = sequence_length(p + at, bytes - at);
+	while (p < end) {
+		size_t n = sequence_length(p, end), put = n ? n : 3;
 
-		if (!n)
-			break;
-		at += n;
-	}
-	return at;
-}
-
-static size_t repaired_length(const uint8_t *p, size_t bytes)
-{
-	size_t at = 0, out = 0;
-
-	while (at < bytes) {
-		size_t n = sequence_length(p + at, bytes - at);
-
-		out += n ? n : 3;
-		at += n ? n : 1;
+		if (to)
+			memcpy(to + out, n ? (const void *)p : replacement, put);
+		out += put;
+		p += n ? n : 1;
 	}
 	return out;
-}
-
-static uint8_t *put_repaired(uint8_t *to, const uint8_t *p, size_t bytes)
-{
-	size_t at = 0;
-
-	while (at < bytes) {
-		size_t n = sequence_length(p + at, bytes - at);
-
-		memcpy(to, n ? (const void *)(p + at) : "\xEF\xBF\xBD", n ? n : 3);
-		to += n ? n : 3;
-		at += n ? n : 1;
-	}
-	return to;
 }
 
 uint8_t *encode_utf8(uint8_t *to, const char *text, size_t bytes)
 {
 	const uint8_t *p = (const uint8_t *)text;
+	size_t repaired;
 
 	if (!bytes) {
 		*to++ = STRING_EMPTY;
 		return to;
 	}
 	*to++ = STRING_UTF8;
-	if (valid_prefix(p, bytes) == bytes) {
-		to = encode_leb128(to, bytes);
+	repaired = encode_repaired(NULL, p, bytes);
+	to = encode_leb128(to, repaired);
+	if (repaired == bytes) /* nothing was wrong: what is replaced gets longer */
 		memcpy(to, p, bytes);
-		return to + bytes;
-	}
-	to = encode_leb128(to, repaired_length(p, bytes));
-	return put_repaired(to, p, bytes);
+	else
+		encode_repaired(to, p, bytes);
+	return to + repaired;
 }
 
 void buf_put_string(struct buf *b, const char *text, size_t bytes)

@@ -33,34 +33,41 @@ int file_create(struct file *f, const char *path)
 	return 0;
 }
 
-int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
+ssize_t file_read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
-	while (count) {
-		ssize_t n;
+	size_t done = 0;
 
-		if (!part->iov_len) {
-			part++;
-			count--;
-			continue;
-		}
-		n = writev(fd, part, count);
+	while (done < bytes) {
+		ssize_t n = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
+
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
 		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
+{
+	while (count) {
+		ssize_t n = writev(fd, part, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0 && part->iov_len)
 			return -EIO;
 		*written += (uint64_t)n;
-		for (size_t left = (size_t)n; left; count--, part++) {
-			size_t take = left < part->iov_len ? left : part->iov_len;
-
-			if (!take) /* an empty part may have no address */
-				continue;
-			part->iov_base = (char *)part->iov_base + take;
-			part->iov_len -= take;
-			left -= take;
-			if (part->iov_len)
-				break;
+		for (; count && (size_t)n >= part->iov_len; count--, part++)
+			n -= (ssize_t)part->iov_len;
+		if (count) {
+			part->iov_base = (char *)part->iov_base + n;
+			part->iov_len -= (size_t)n;
 		}
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #define WEFT_JFR_FILE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 struct file {
@@ -35,6 +36,9 @@ int file_make_replaceable(struct file *f, const char *path);
  * then all is as it was: -ESTALE when somebody else's file has the name now. Changes @parts.
  */
 int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count);
+
+/* Up to @bytes at @offset: as many as there are, or -errno. */
+ssize_t file_read_at(int fd, void *data, size_t bytes, uint64_t offset);
 
 /* Writes all of @parts to @fd; *written counts up. 0 or -errno. */
 int file_write_all(int fd, struct iovec *part, int count, uint64_t *written);

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define COPY_AT_ONCE ((size_t)1 << 30)
-#define COPY_BUFFER 65536
 
 /* The directory of @path, which is absolute. */
 static int directory_of(const char *path, char out[PATH_MAX])
@@ -71,45 +71,23 @@ static int open_successor(const char *path, char temporary[PATH_MAX], int *named
 	return fd < 0 ? -errno : fd;
 }
 
-static int copy_by_hand(int from_fd, off_t from, int to_fd, uint64_t bytes)
-{
-	char room[COPY_BUFFER];
-
-	while (bytes) {
-		size_t want = bytes < sizeof(room) ? (size_t)bytes : sizeof(room);
-		ssize_t n = pread(from_fd, room, want, from);
-		struct iovec part = {room, n > 0 ? (size_t)n : 0};
-		uint64_t written = 0;
-		int rc;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		rc = file_write_all(to_fd, &part, 1, &written);
-		if (rc)
-			return rc;
-		from += n;
-		bytes -= (uint64_t)n;
-	}
-	return 0;
-}
-
 static int file_replace_copy(int from_fd, uint64_t from, int to_fd, uint64_t bytes)
 {
 	off_t at = (off_t)from;
+	int can_share = 1; /* not all file systems can do that; sendfile() copies on any */
 
 	while (bytes) {
 		size_t want = bytes < COPY_AT_ONCE ? (size_t)bytes : COPY_AT_ONCE;
-		ssize_t n = copy_file_range(from_fd, &at, to_fd, NULL, want, 0);
+		ssize_t n = can_share ? copy_file_range(from_fd, &at, to_fd, NULL, want, 0)
+				      : sendfile(to_fd, from_fd, &at, want);
+		int is_full = n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
-			return -errno;
-		if (n <= 0) /* these file systems cannot do it */
-			return copy_by_hand(from_fd, at, to_fd, bytes);
-		bytes -= (uint64_t)n;
+		if (n > 0)
+			bytes -= (uint64_t)n;
+		else if (can_share && !is_full && !(n < 0 && errno == EINTR))
+			can_share = 0;
+		else if (n == 0 || errno != EINTR)
+			return n < 0 ? -errno : -EIO;
 	}
 	return 0;
 }

@@ -2,27 +2,8 @@
 /* Latin-1 and UTF-16 become UTF-8; unpaired surrogates become U+FFFD. */
 #include "jfr/common/text.h"
 
+#include "base/text/utf8.h"
 #include "jfr/common/encode.h"
-
-static char *put_code_point(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-	} else if (c < 0x800) {
-		*to++ = (char)(0xC0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 0x3F));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xE0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*to++ = (char)(0x80 | (c & 0x3F));
-	} else {
-		*to++ = (char)(0xF0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 0x3F));
-		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*to++ = (char)(0x80 | (c & 0x3F));
-	}
-	return to;
-}
 
 static struct weft_jfr_string from_latin1(struct input *in, size_t count, struct arena *memory)
 {
@@ -40,7 +21,7 @@ static struct weft_jfr_string from_latin1(struct input *in, size_t count, struct
 		return (struct weft_jfr_string){0};
 	}
 	for (size_t i = 0; i < count; i++)
-		to = put_code_point(to, from[i]);
+		to = utf8_put(to, from[i]);
 	return (struct weft_jfr_string){out, (size_t)(to - out)};
 }
 
@@ -71,8 +52,8 @@ static struct weft_jfr_string from_chars(struct input *in, size_t count, struct 
 			}
 		}
 		if (c >= 0xD800 && c < 0xE000)
-			c = 0xFFFD;
-		to = put_code_point(to, c);
+			c = UTF8_REPLACEMENT;
+		to = utf8_put(to, c);
 	}
 	return (struct weft_jfr_string){out, (size_t)(to - out)};
 }

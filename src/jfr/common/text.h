@@ -4,7 +4,7 @@
 #define WEFT_JFR_TEXT_H
 
 #include "jfr/common/arena.h"
-#include "jfr/read/input.h"
+#include "jfr/common/input.h"
 
 #include <weft/jfr.h>
 

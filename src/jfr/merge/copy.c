@@ -26,7 +26,8 @@ int copy_create(struct copy **out, const char *path, const struct copy_clock *cl
 	c->last_start_ns = INT64_MIN;
 	c->by_name = map_new();
 	c->ids = map_new();
-	rc = c->by_name && c->ids ? file_create(&c->file, path) : -ENOMEM;
+	c->ref_places = map_new();
+	rc = c->by_name && c->ids && c->ref_places ? file_create(&c->file, path) : -ENOMEM;
 	if (rc != 0) {
 		c->file.fd = -1;
 		copy_close(c);
@@ -76,7 +77,7 @@ static int64_t ticks_at(const struct copy *c, int64_t ns)
 }
 
 /* As the JDK converts them, by double, so that its tools show the same to the last digit. */
-static int64_t copy_ticks_ns(const struct chunk_view *from, __int128 ticks)
+static int64_t copy_ticks_ns(const struct weft_jfr_chunk_view *from, __int128 ticks)
 {
 	double ns;
 
@@ -91,7 +92,7 @@ static int64_t copy_ticks_ns(const struct chunk_view *from, __int128 ticks)
 /* The least and the greatest number mean "none" and "for ever". */
 int64_t copy_moment(const struct copy_source *s, int64_t ticks)
 {
-	const struct chunk_view *from = &s->reader->chunk;
+	const struct weft_jfr_chunk_view *from = &s->reader->chunk;
 	__int128 since = (__int128)ticks - from->start_ticks;
 
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
@@ -154,7 +155,7 @@ static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t 
 static void copy_put_header(struct copy_source *s, struct buf *out, int64_t start_ns, int64_t ticks,
 			    const size_t bytes[3])
 {
-	const struct chunk_view *from = &s->reader->chunk;
+	const struct weft_jfr_chunk_view *from = &s->reader->chunk;
 	int64_t end_ns = clamp((__int128)from->start_ns + from->duration_ns);
 	uint64_t checkpoint = CHUNK_HEADER_BYTES + bytes[0] + bytes[1];
 
@@ -333,7 +334,7 @@ int copy_close(struct copy *c)
 	buf_free(&c->events);
 	buf_free(&c->body);
 	free(c->refs);
-	free(c->ref_table);
+	map_free(c->ref_places);
 	free(c);
 	return rc;
 }

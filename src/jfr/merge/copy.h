@@ -68,7 +68,7 @@ int copy_chunk_end(struct copy_source *s, int always);
 int64_t copy_type_id(struct copy_source *s, const struct weft_jfr_class *class);
 uint64_t copy_chunks(const struct copy *c); /* that were written */
 
-/* The last chunk is marked as such, the file synced and closed. Takes NULL. */
+/* Marks the last chunk as such, syncs the file and closes it. Takes NULL. */
 int copy_close(struct copy *c);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source's metadata with the output's numbers: the string table, with the numbers behind it that
- * are new, and the tree, in which `id` and `class` of its elements lead to them. All else is copied
- * element by element. Which class an element is follows from the order, as in classes.c.
+ * A source's metadata with the output's numbers of types. The string table gets new numbers at its
+ * end; in the tree `id` and `class` of elements lead to them, all else is copied element by
+ * element. The n-th class element is the n-th class of the set, as classes.c reads them.
  */
 #include "jfr/common/encode.h"
-#include "jfr/common/text.h"
 #include "jfr/merge/copy_private.h"
 
 #include <errno.h>
@@ -20,10 +19,6 @@ struct rewrite {
 	const struct class_set *set;
 	const struct copy_class *classes;
 	struct input in;
-	struct arena memory;
-	const char **strings; /* NULL = null */
-	size_t *bytes;
-	size_t count;
 	struct buf added, tree; /* strings that are new */
 	size_t added_count;
 	struct map *places; /* of new strings */
@@ -31,34 +26,11 @@ struct rewrite {
 	int in_class, failed;
 };
 
-static void copy_metadata_read_strings(struct rewrite *w)
-{
-	w->count = input_count(&w->in);
-	w->strings = calloc(w->count + 1, sizeof(*w->strings));
-	w->bytes = calloc(w->count + 1, sizeof(*w->bytes));
-	if (!w->strings || !w->bytes) {
-		w->failed = -ENOMEM;
-		return;
-	}
-	for (size_t i = 0; i < w->count && !w->in.failed; i++) {
-		uint8_t encoding = input_u8(&w->in);
-		struct weft_jfr_string s;
-
-		if (encoding == STRING_NULL)
-			continue;
-		s = text_read(&w->in, encoding, &w->memory);
-		w->strings[i] = arena_text(&w->memory, s.data ? s.data : "", s.bytes);
-		w->bytes[i] = s.bytes;
-		if (!w->strings[i])
-			w->failed = -ENOMEM;
-	}
-}
-
 static uint32_t take_index(struct rewrite *w)
 {
 	uint32_t index = (uint32_t)input_i32(&w->in);
 
-	if (index < w->count)
+	if (index < w->set->string_count)
 		return index;
 	input_fail(&w->in);
 	return 0;
@@ -66,7 +38,10 @@ static uint32_t take_index(struct rewrite *w)
 
 static int copy_metadata_is(const struct rewrite *w, uint32_t index, const char *word)
 {
-	return index < w->count && w->strings[index] && strcmp(w->strings[index], word) == 0;
+	const struct class_set *set = w->set;
+
+	return index < set->string_count && set->strings[index].data &&
+	       strcmp(set->strings[index].data, word) == 0;
 }
 
 /* The index of a number as a string. */
@@ -84,7 +59,7 @@ static uint64_t number_index(struct rewrite *w, uint64_t number, uint32_t as_it_
 		return as_it_was;
 	}
 	if (fresh) {
-		*place = w->count + w->added_count++;
+		*place = w->set->string_count + w->added_count++;
 		buf_put_string(&w->added, text, (size_t)length);
 	}
 	return *place;
@@ -92,7 +67,8 @@ static uint64_t number_index(struct rewrite *w, uint64_t number, uint32_t as_it_
 
 static uint64_t type_index(struct rewrite *w, uint32_t value)
 {
-	int64_t id = w->strings[value] ? strtoll(w->strings[value], NULL, 10) : 0;
+	const char *text = w->set->strings[value].data;
+	int64_t id = text ? strtoll(text, NULL, 10) : 0;
 	const struct weft_jfr_class *class = classes_find(w->set, id);
 	struct copy_type *type =
 		class ? w->classes[class->index].type : copy_type_undeclared(w->source, id);
@@ -157,10 +133,12 @@ static void rewrite_element(struct rewrite *w, int depth)
 
 static void copy_metadata_join(struct rewrite *w, struct buf *out)
 {
-	buf_put_leb128(out, w->count + w->added_count);
-	for (size_t i = 0; i < w->count; i++) {
-		if (w->strings[i])
-			buf_put_string(out, w->strings[i], w->bytes[i]);
+	buf_put_leb128(out, w->set->string_count + w->added_count);
+	for (size_t i = 0; i < w->set->string_count; i++) {
+		const struct weft_jfr_string *s = &w->set->strings[i];
+
+		if (s->data)
+			buf_put_string(out, s->data, s->bytes);
 		else
 			buf_put_u8(out, STRING_NULL);
 	}
@@ -176,7 +154,7 @@ int copy_metadata(struct copy_source *s, struct copy_set *set)
 		.source = s,
 		.set = set->set,
 		.classes = set->classes,
-		.in = {.at = set->set->bytes,
+		.in = {.at = set->set->bytes + set->set->tree,
 		       .end = set->set->bytes + set->set->byte_count,
 		       .fixed = set->set->fixed},
 		.places = map_new(),
@@ -184,18 +162,13 @@ int copy_metadata(struct copy_source *s, struct copy_set *set)
 
 	if (!w.places)
 		return -ENOMEM;
-	copy_metadata_read_strings(&w);
-	if (!w.failed && !w.in.failed)
-		rewrite_element(&w, 0);
+	rewrite_element(&w, 0);
 	if (!w.failed && !w.in.failed)
 		copy_metadata_join(&w, &set->metadata);
 	if (!w.failed && w.in.failed)
 		w.failed = -EBADMSG;
 	map_free(w.places);
-	free(w.strings);
-	free(w.bytes);
 	buf_free(&w.added);
 	buf_free(&w.tree);
-	arena_free(&w.memory);
 	return w.failed;
 }

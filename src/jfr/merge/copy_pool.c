@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References of the chunk in the making: what an entry's key becomes, and the entries themselves.
- */
-#include "base/hash.h"
+/* Pool entries that a chunk's events refer to: their keys in the output, and their copies. */
+#include "base/array.h"
 #include "jfr/common/encode.h"
 #include "jfr/merge/copy_private.h"
 
@@ -9,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM ((size_t)1024)
 #define MOST_WORDS 4096 /* of a type; more are no words but texts */
 #define LONGEST_WORD 256
 
@@ -18,7 +16,7 @@
 static uint64_t *copy_pool_place(struct copy *c, struct map *m, char kind, const void *data,
 				 size_t bytes, int *fresh)
 {
-	uint8_t key[1 + LONGEST_WORD + sizeof(void *) + sizeof(uint64_t)];
+	uint8_t key[1 + LONGEST_WORD];
 	uint64_t *found;
 
 	key[0] = (uint8_t)kind;
@@ -62,12 +60,10 @@ static uint64_t key_of_word(struct copy *c, struct copy_type *t, const struct po
 static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64_t key)
 {
 	struct copy *c = s->copy;
-	uint8_t both[sizeof(void *) + sizeof(key)];
+	const uint64_t both[2] = {(uintptr_t)t, key};
 	uint64_t *known, out;
 	int fresh;
 
-	memcpy(both, &t, sizeof(void *));
-	memcpy(both + sizeof(void *), &key, sizeof(key));
 	known = copy_pool_place(c, s->threads, 't', both, sizeof(both), &fresh);
 	if (!known || !fresh)
 		return known ? *known : 0;
@@ -78,7 +74,7 @@ static uint64_t key_of_thread(struct copy_source *s, struct copy_type *t, uint64
 	return out;
 }
 
-/* Of what is not there: null, so that no entry of another chunk is taken for it. */
+/* The key for an entry that the source lacks: one that no chunk of the output has an entry for. */
 static uint64_t key_of_nothing(struct copy *c, struct copy_type *t, uint64_t key)
 {
 	if (t->keys != KEYS_KEPT)
@@ -108,58 +104,28 @@ static uint64_t new_key(struct copy_source *s, const struct weft_jfr_class *clas
 
 /* ---- references */
 
-static uint32_t *ref_slot(const struct copy *c, const struct weft_jfr_class *type, uint64_t key)
-{
-	size_t i =
-		hash_mix(key ^ (uint64_t)type->index << 48 ^ 0x5bd1e995) & (c->ref_table_room - 1);
-
-	for (; c->ref_table[i]; i = (i + 1) & (c->ref_table_room - 1)) {
-		const struct copy_ref *ref = &c->refs[c->ref_table[i] - 1];
-
-		if (ref->key == key && ref->type == type)
-			break;
-	}
-	return &c->ref_table[i];
-}
-
-static int copy_pool_grow(struct copy *c)
-{
-	size_t room = c->ref_room ? c->ref_room * 2 : FIRST_ROOM;
-	struct copy_ref *refs = realloc(c->refs, room * sizeof(*refs));
-	uint32_t *table;
-
-	if (!refs)
-		return 0;
-	c->refs = refs;
-	table = room > UINT32_MAX / 2 ? NULL : calloc(room * 2, sizeof(*table));
-	if (!table)
-		return 0;
-	free(c->ref_table);
-	c->ref_table = table;
-	c->ref_room = room;
-	c->ref_table_room = room * 2;
-	for (size_t i = 0; i < c->ref_count; i++)
-		*ref_slot(c, refs[i].type, refs[i].key) = (uint32_t)i + 1;
-	return 1;
-}
-
 uint64_t copy_reference(struct copy_source *s, const struct weft_jfr_class *class, uint64_t key)
 {
 	struct copy *c = s->copy;
-	uint32_t *slot;
+	struct copy_ref *grown;
+	uint64_t *place;
+	int fresh;
 
 	if (!class)
 		return 0;
-	if (c->ref_count == c->ref_room && !copy_pool_grow(c)) {
+	grown = array_grown(c->refs, c->ref_count + 1, &c->ref_room, sizeof(*grown));
+	if (grown)
+		c->refs = grown;
+	place = grown ? map_put(c->ref_places, (uint64_t[2]){key, class->index}, 16, &fresh) : NULL;
+	if (!place) {
 		c->failed = -ENOMEM;
 		return 0;
 	}
-	slot = ref_slot(c, class, key);
-	if (!*slot) {
-		c->refs[c->ref_count] = (struct copy_ref){class, key, new_key(s, class, key)};
-		*slot = (uint32_t)++c->ref_count;
+	if (fresh) {
+		*place = c->ref_count;
+		c->refs[c->ref_count++] = (struct copy_ref){class, key, new_key(s, class, key)};
 	}
-	return c->refs[*slot - 1].out;
+	return c->refs[*place].out;
 }
 
 static void copy_entry(struct copy_source *s, const struct copy_ref *ref)
@@ -197,6 +163,6 @@ void copy_entries(struct copy_source *s)
 void copy_refs_clear(struct copy *c)
 {
 	if (c->ref_count)
-		memset(c->ref_table, 0, c->ref_table_room * sizeof(*c->ref_table));
+		map_clear(c->ref_places);
 	c->ref_count = 0;
 }

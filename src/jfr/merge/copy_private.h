@@ -24,7 +24,7 @@ struct copy_type {
 	uint64_t id;
 	enum copy_keys keys;
 	uint64_t next_key;
-	uint64_t missing;  /* KEPT: a key that no entry will ever have; 0 = not needed yet */
+	uint64_t missing;  /* KEPT: a key that no entry has; 0 = none was needed yet */
 	size_t words;      /* KEPT: how many are known */
 	struct map *taken; /* KEPT, STABLE: keys that have an entry, and words */
 };
@@ -82,8 +82,7 @@ struct copy {
 	uint64_t chunk_events;
 	struct copy_ref *refs; /* in order of need */
 	size_t ref_count, ref_room;
-	uint32_t *ref_table; /* index + 1 */
-	size_t ref_table_room;
+	struct map *ref_places; /* key and index of the class -> index in refs */
 
 	int64_t last_start_ns; /* of a chunk; INT64_MIN = there is none */
 	uint64_t last_offset, chunks;
@@ -110,9 +109,10 @@ struct copy_writer {
 void copy_fields(struct copy_writer *w, const struct weft_jfr_class *class);
 void copy_value(struct copy_writer *w, const struct weft_jfr_class *class);
 
-/* copy_pool.c: the key of an entry in the output; it will be in the chunk if the source has it. */
+/* copy_pool.c: an entry's key in the output; the entry will be in the chunk if the source has it.
+ */
 uint64_t copy_reference(struct copy_source *s, const struct weft_jfr_class *class, uint64_t key);
-/* All entries that were referred to, and what these refer to, into the classes' values. */
+/* Writes all entries that were referred to, and those that these refer to. */
 void copy_entries(struct copy_source *s);
 void copy_refs_clear(struct copy *c);
 

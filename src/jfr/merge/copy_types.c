@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the output: which a source's types are, and what is special about their fields. */
+/* Types of the output: which one a source's type becomes, and which fields are not copied as is. */
 #include "base/hash.h"
 #include "jfr/merge/copy_private.h"
 
@@ -11,6 +11,9 @@
 #define FIRST_FREE_ID UINT64_C(100000)
 #define SHAPE_STEPS 8
 #define FIRST_FREE_WORD 16 /* below are the numbers that converters know */
+
+/* What a source's map of types leads to. */
+enum place { PLACE_OF_NAME, PLACE_OF_ID };
 
 static struct copy_type *pointer(const uint64_t *value)
 {
@@ -74,19 +77,10 @@ static struct copy_type *new_type(struct copy *c, int64_t wanted_id,
 /* How many types like this the source had before: a JVM may load one name twice. */
 static uint64_t count_name(struct copy_source *s, const char *name, uint64_t shape)
 {
-	struct buf key = {0};
-	uint64_t *count = NULL;
-	int fresh;
+	uint64_t *count =
+		map_put_text(s->types, (uint64_t[3]){PLACE_OF_NAME, shape}, 3, name, NULL);
 
-	buf_put(&key, "name", 4);
-	buf_put(&key, &shape, sizeof(shape));
-	buf_put(&key, name, strlen(name));
-	if (!key.failed)
-		count = map_put(s->types, key.data, key.size, &fresh);
-	buf_free(&key);
-	if (!count)
-		return UINT64_MAX;
-	return (*count)++;
+	return count ? (*count)++ : UINT64_MAX;
 }
 
 /* What a number of a source stands for. */
@@ -100,18 +94,12 @@ struct declared {
 static struct copy_type *find_by_name(struct copy_source *s, const struct declared *d)
 {
 	uint64_t ordinal = count_name(s, d->name, d->shape), *place = NULL;
-	struct buf key = {0};
-	int fresh;
-
-	buf_put(&key, &ordinal, sizeof(ordinal));
-	buf_put(&key, &d->shape, sizeof(d->shape));
 	/* what is not declared has nothing in common with that of others */
-	if (!d->class)
-		buf_put(&key, &s, sizeof(void *));
-	buf_put(&key, d->name, strlen(d->name));
-	if (!key.failed && ordinal != UINT64_MAX)
-		place = map_put(s->copy->by_name, key.data, key.size, &fresh);
-	buf_free(&key);
+	uint64_t owner = d->class ? 0 : (uintptr_t)s;
+
+	if (ordinal != UINT64_MAX)
+		place = map_put_text(s->copy->by_name, (uint64_t[3]){ordinal, d->shape, owner}, 3,
+				     d->name, NULL);
 	if (place && !*place)
 		*place = (uintptr_t)new_type(s->copy, d->id, d->class);
 	return place ? pointer(place) : NULL;
@@ -119,29 +107,23 @@ static struct copy_type *find_by_name(struct copy_source *s, const struct declar
 
 static struct copy_type *copy_types_type_of(struct copy_source *s, const struct declared *d)
 {
-	struct buf key = {0};
-	uint64_t *place = NULL;
+	const uint64_t key[3] = {PLACE_OF_ID, d->shape, (uint64_t)d->id};
+	uint64_t *place = map_put_text(s->types, key, 3, d->name, NULL);
 	struct copy_type *type = NULL;
-	int fresh;
 
-	buf_put(&key, "id", 2);
-	buf_put(&key, &d->id, sizeof(d->id));
-	buf_put(&key, &d->shape, sizeof(d->shape));
-	buf_put(&key, d->name, strlen(d->name));
-	if (!key.failed)
-		place = map_get(s->types, key.data, key.size);
-	if (place) {
-		type = pointer(place);
-	} else if (!key.failed) {
+	if (place && *place)
+		return pointer(place);
+	if (place)
 		type = find_by_name(s, d);
-		place = type ? map_put(s->types, key.data, key.size, &fresh) : NULL;
-		if (place)
-			*place = (uintptr_t)type;
-	}
-	buf_free(&key);
-	if (!place)
+	/* what was put since may have moved it */
+	if (type)
+		place = map_put_text(s->types, key, 3, d->name, NULL);
+	if (!type || !place) {
 		s->copy->failed = -ENOMEM;
-	return place ? type : NULL;
+		return NULL;
+	}
+	*place = (uintptr_t)type;
+	return type;
 }
 
 struct copy_type *copy_type_undeclared(struct copy_source *s, int64_t id)
@@ -168,7 +150,7 @@ static uint64_t own_shape(const struct weft_jfr_class *class)
 	return shape;
 }
 
-/* One step further: what the types of the fields look like. */
+/* The shape with those of the fields' types in it: each call looks one step further. */
 static uint64_t wider_shape(const struct weft_jfr_class *class, const uint64_t *shapes)
 {
 	uint64_t shape = shapes[class->index];

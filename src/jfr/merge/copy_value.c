@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values from a source into the output, by their classes: bytes as they are, but for references,
- * ticks of another clock, numbers of types, and integers that a source has written in full width.
+ * Copies values by their classes. Bytes stay as they are, but for references, ticks of another
+ * clock, numbers of types, and integers that the source has in full width.
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/text.h"
 #include "jfr/merge/copy_private.h"
-
-static void copy_value_put_number(struct copy_writer *w, uint64_t number)
-{
-	buf_put_leb128(w->out, number);
-}
 
 static void copy_value_copy_bytes(struct copy_writer *w, size_t bytes)
 {
@@ -28,7 +23,7 @@ static void copy_int(struct copy_writer *w, unsigned int width)
 	if (w->from.in.failed)
 		return;
 	if (w->from.in.fixed)
-		copy_value_put_number(w, number);
+		buf_put_leb128(w->out, number);
 	else
 		buf_put(w->out, from, (size_t)(w->from.in.at - from));
 }
@@ -43,8 +38,8 @@ static void copy_string(struct copy_writer *w)
 		uint64_t key = (uint64_t)input_i64(&w->from.in);
 
 		buf_put_u8(w->out, STRING_POOL);
-		copy_value_put_number(
-			w, copy_reference(w->source, w->source->reader->classes->string, key));
+		buf_put_leb128(w->out,
+			       copy_reference(w->source, w->source->reader->classes->string, key));
 		return;
 	}
 	if (w->from.in.fixed && encoding > STRING_POOL) {
@@ -67,7 +62,7 @@ static void copy_special(struct copy_writer *w, uint8_t flags)
 		number = copy_span(w->source, number);
 	else if (classes_find(w->source->reader->classes, number))
 		number = copy_type_id(w->source, classes_find(w->source->reader->classes, number));
-	copy_value_put_number(w, (uint64_t)number);
+	buf_put_leb128(w->out, (uint64_t)number);
 }
 
 static int is_special(const struct copy_writer *w, uint8_t flags)
@@ -82,9 +77,9 @@ static void copy_value_copy_one(struct copy_writer *w, const struct class_field 
 	if (f->pooled) {
 		uint64_t key = (uint64_t)input_i64(&w->from.in);
 
-		copy_value_put_number(w, (flags & COPY_STACK) && w->without_stack
-						 ? 0
-						 : copy_reference(w->source, f->type, key));
+		buf_put_leb128(w->out, (flags & COPY_STACK) && w->without_stack
+					       ? 0
+					       : copy_reference(w->source, f->type, key));
 	} else if (is_special(w, flags)) {
 		copy_special(w, flags);
 	} else {
@@ -101,7 +96,7 @@ void copy_fields(struct copy_writer *w, const struct weft_jfr_class *class)
 
 		if (class->fields[i].array) {
 			count = input_count(&w->from.in);
-			copy_value_put_number(w, count);
+			buf_put_leb128(w->out, count);
 		}
 		for (; count && !w->from.in.failed; count--)
 			copy_value_copy_one(w, &class->fields[i], flags[i]);
@@ -110,6 +105,11 @@ void copy_fields(struct copy_writer *w, const struct weft_jfr_class *class)
 
 void copy_value(struct copy_writer *w, const struct weft_jfr_class *class)
 {
+	static const uint8_t integers[CLASS_BROKEN] = {
+		[CLASS_CHAR] = 2, [CLASS_SHORT] = 2, [CLASS_INT] = 4, [CLASS_LONG] = 8};
+	static const uint8_t others[CLASS_BROKEN] = {
+		[CLASS_BOOLEAN] = 1, [CLASS_BYTE] = 1, [CLASS_FLOAT] = 4, [CLASS_DOUBLE] = 8};
+
 	if (!w->from.budget--) {
 		w->from.budget = 0;
 		input_fail(&w->from.in);
@@ -122,28 +122,13 @@ void copy_value(struct copy_writer *w, const struct weft_jfr_class *class)
 	case CLASS_STRING:
 		copy_string(w);
 		return;
-	case CLASS_FLOAT:
-		copy_value_copy_bytes(w, 4);
-		return;
-	case CLASS_DOUBLE:
-		copy_value_copy_bytes(w, 8);
-		return;
-	case CLASS_BOOLEAN:
-	case CLASS_BYTE:
-		copy_value_copy_bytes(w, 1);
-		return;
-	case CLASS_CHAR:
-	case CLASS_SHORT:
-		copy_int(w, 2);
-		return;
-	case CLASS_INT:
-		copy_int(w, 4);
-		return;
-	case CLASS_LONG:
-		copy_int(w, 8);
-		return;
 	case CLASS_BROKEN:
 		input_fail(&w->from.in);
 		return;
+	default:
+		if (integers[class->shape])
+			copy_int(w, integers[class->shape]);
+		else
+			copy_value_copy_bytes(w, others[class->shape]);
 	}
 }

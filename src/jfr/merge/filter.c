@@ -9,24 +9,20 @@
 #include <string.h>
 
 /* Does some line ask for what can only be decided in order of time? */
-static int asks_for_order(const char *lines)
+static int asks_for_order(const char *lines, size_t bytes)
 {
+	struct setting_line line;
+	size_t at = 0;
 	int asks = 0;
 
-	for (const char *at = lines; *at && !asks;) {
-		const char *end = strchr(at, '\n'), *hash = strchr(at, '#');
-		const char *equals = hash ? strchr(hash, '=') : NULL;
+	while (!asks && weft_setting_line(lines, bytes, &at, &line) > 0) {
+		int setting = weft_setting_find(line.name.at, line.name.bytes);
 		struct event_settings s = {0};
-		int setting;
 
-		if (!end || !equals || equals > end)
-			break;
-		setting = weft_setting_find(hash + 1, (size_t)(equals - hash - 1));
 		if (setting >= 0)
-			(void)weft_setting_put(&s, (enum event_setting)setting, equals + 1,
-					       (size_t)(end - equals - 1));
+			(void)weft_setting_put(&s, (enum event_setting)setting, line.value.at,
+					       line.value.bytes);
 		asks = s.select != SELECT_ALL || s.throttle_window_ns;
-		at = end + 1;
 	}
 	return asks;
 }
@@ -42,11 +38,8 @@ struct filter *filter_new(const char *lines, void (*wrong_select)(const char *ev
 	f->line_bytes = strlen(lines);
 	f->wrong_select = wrong_select;
 	f->arg = arg;
-	f->needs_order = asks_for_order(lines);
-	f->rules = map_new();
-	f->rates = map_new();
-	f->threads = map_new();
-	if (f->rules && f->rates && f->threads)
+	f->needs_order = asks_for_order(lines, f->line_bytes);
+	if (filter_forget_rules(f) == 0)
 		return f;
 	filter_free(f);
 	return NULL;
@@ -56,33 +49,19 @@ void filter_free(struct filter *f)
 {
 	if (!f)
 		return;
-	filter_forget_rules(f);
 	map_free(f->rules);
 	map_free(f->rates);
 	map_free(f->threads);
-	while (f->all_rates) {
-		struct filter_rate *next = f->all_rates->next;
-
-		free(f->all_rates);
-		f->all_rates = next;
-	}
+	arena_free(&f->memory);
 	chunk_ends_free(&f->ends);
 	join_free(&f->contexts);
 	free(f->fresh.event);
 	free(f->waiting.event);
-	free(f->thread);
 	free(f->wanted);
 	free(f);
 }
 
 /* ---- both readings */
-
-static int filter_no_fields(const struct weft_jfr_class *type, void *arg)
-{
-	(void)type;
-	(void)arg;
-	return 0;
-}
 
 /* Damage ends a reading as the file's end does: the copy stops there, too. */
 static int read_chunks(struct filter *f, const char *path,
@@ -93,7 +72,7 @@ static int read_chunks(struct filter *f, const char *path,
 
 	if (!r)
 		return -errno;
-	weft_jfr_filter(r, filter_no_fields, NULL);
+	weft_jfr_filter(r, reader_no_fields, NULL);
 	for (size_t i = 0; !err && reader_next_chunk(r) > 0; i++)
 		err = chunk(f, r, i);
 	if (!err)
@@ -101,8 +80,7 @@ static int read_chunks(struct filter *f, const char *path,
 	if (!err && r->rc == -ENOMEM)
 		err = -ENOMEM;
 	weft_jfr_reader_free(r);
-	filter_forget_rules(f);
-	return err || f->rules ? err : -ENOMEM;
+	return err ? err : filter_forget_rules(f);
 }
 
 /* 1: an event. 0: the chunk's end. -ENOMEM. */

@@ -17,12 +17,11 @@
  * nothing. Begin and end count as within. Of events that end at one moment the contextual ones come
  * last, of these the one that began last first.
  *
- * Where select or throttle are in force this takes two readings before the one that copies: the
- * first tells, for each chunk, from when on later chunks have anything, and which contextual events
- * reach back before their own chunk; the second decides, in order of time, with the events in
- * memory whose turn may not have come. What is decided is a bit for each event. So memory is that
- * of one chunk's events (and of those which chunks tell late), contexts across chunks, and a bit
- * for each event.
+ * If select or throttle are in force the recording is read twice before it is copied. The first
+ * reading finds the times of each chunk's events, and the contextual events that began before
+ * their chunk. The second decides in order of time: an event waits in memory as long as a later
+ * chunk may have one that ended earlier. A decision is a bit. So memory is that of one chunk's
+ * events and those that wait, of contexts that cross chunks, and of a bit for each event.
  */
 #ifndef WEFT_JFR_FILTER_H
 #define WEFT_JFR_FILTER_H
@@ -35,8 +34,8 @@ struct event_settings;
 struct filter;
 
 /*
- * Is told once of each type whose value for select cannot be: it is `all` then. @lines: as of
- * weft_jfr_settings_lines(); stays. NULL: no memory.
+ * @lines: of weft_jfr_settings_lines(), used until filter_free(). @wrong_select is called for types
+ * whose value of select cannot be, which is `all` then. NULL: no memory.
  */
 struct filter *filter_new(const char *lines, void (*wrong_select)(const char *event, void *arg),
 			  void *arg);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events in order of time, and what is decided of each. */
+#include "base/array.h"
 #include "base/map.h"
 #include "jfr/merge/filter_private.h"
 
@@ -29,25 +30,16 @@ static int filter_order_by_end(const void *left, const void *right)
 
 static struct filter_thread *filter_order_thread_of(struct filter *f, uint64_t key)
 {
-	int fresh;
-	uint64_t *place = map_put(f->threads, &key, sizeof(key), &fresh);
+	uint64_t *place = map_put(f->threads, &key, sizeof(key), NULL);
+	struct filter_thread *t;
 
-	if (!place)
-		return NULL;
-	if (*place)
-		return &f->thread[*place - 1];
-	if (f->thread_count == f->thread_room) {
-		size_t room = f->thread_room ? f->thread_room * 2 : 64;
-		struct filter_thread *grown = realloc(f->thread, room * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		f->thread = grown;
-		f->thread_room = room;
-	}
-	f->thread[f->thread_count++] = (struct filter_thread){INT64_MIN, INT64_MIN};
-	*place = f->thread_count;
-	return &f->thread[f->thread_count - 1];
+	if (!place || *place)
+		return place ? (struct filter_thread *)(uintptr_t)*place : NULL;
+	t = arena_alloc(&f->memory, sizeof(*t));
+	if (t)
+		*t = (struct filter_thread){INT64_MIN, INT64_MIN};
+	*place = (uintptr_t)t;
+	return t;
 }
 
 static int filter_order_is_selected(const struct filter_event *e, const struct filter_thread *t)
@@ -108,7 +100,7 @@ static int decide(struct filter *f, const struct filter_event *e)
 	return 0;
 }
 
-/* ---- those whose turn has not come: a heap, the first in order on top */
+/* ---- events that wait: a heap, the first in order on top */
 
 static int comes_first(const struct filter_events *heap, size_t a, size_t b)
 {
@@ -125,15 +117,12 @@ static void filter_order_swap(struct filter_events *heap, size_t a, size_t b)
 
 int filter_events_add(struct filter_events *events, const struct filter_event *e)
 {
-	if (events->count == events->room) {
-		size_t room = events->room ? events->room * 2 : 1024;
-		struct filter_event *grown = realloc(events->event, room * sizeof(*grown));
+	struct filter_event *grown =
+		array_grown(events->event, events->count + 1, &events->room, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		events->event = grown;
-		events->room = room;
-	}
+	if (!grown)
+		return -ENOMEM;
+	events->event = grown;
 	events->event[events->count++] = *e;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define WEFT_JFR_FILTER_PRIVATE_H
 
 #include "base/event_settings.h"
+#include "jfr/common/arena.h"
 #include "jfr/join/chunk_ends.h"
 #include "jfr/join/join.h"
 #include "jfr/merge/filter.h"
@@ -15,7 +16,6 @@ struct map;
 
 /* Of a class of a file. */
 struct filter_rule {
-	struct filter_rule *next;
 	const struct weft_jfr_class *class;
 	struct event_settings settings;
 	struct filter_rate *rate; /* of its type's name */
@@ -24,7 +24,6 @@ struct filter_rule {
 };
 
 struct filter_rate {
-	struct filter_rate *next;
 	int64_t window;
 	uint64_t used;
 };
@@ -55,20 +54,17 @@ struct filter {
 	int needs_order; /* select or throttle are in force */
 
 	/* of the recording that is being read */
-	struct map *rules; /* class -> rule */
-	struct filter_rule *all_rules;
-	struct map *rates;   /* name of a type -> its rate */
-	struct map *threads; /* key -> struct filter_thread's place */
-	struct filter_rate *all_rates;
+	struct map *rules;            /* class -> rule */
+	struct map *rates;            /* name of a type -> its rate */
+	struct map *threads;          /* key -> struct filter_thread */
+	struct arena memory;          /* of these */
 	struct chunk_ends ends;       /* of events that matter to others */
 	struct join contexts;         /* for the events of the chunk, and of later ones */
-	struct filter_events fresh;   /* of the chunk being read */
+	struct filter_events fresh;   /* events of the chunk being read */
 	struct filter_events waiting; /* a heap: whose turn has not come */
-	struct filter_thread *thread;
-	size_t thread_count, thread_room;
-	uint8_t *wanted; /* a bit for each event */
+	uint8_t *wanted;              /* a bit for each event: it is kept */
 	uint64_t event_count, wanted_bytes;
-	uint64_t number; /* of the next that is asked for */
+	uint64_t number; /* of the next event that filter_wants() is asked for */
 };
 
 /* filter_rule.c */
@@ -76,11 +72,12 @@ struct filter_rule *filter_rule(struct filter *f, const struct weft_jfr_reader *
 				const struct weft_jfr_class *class);
 uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_rule *rule,
 			   const struct weft_jfr_event_view *view);
-void filter_forget_rules(struct filter *f);
+/* Classes are a reader's: before another is read all rules go. 0 or -ENOMEM. */
+int filter_forget_rules(struct filter *f);
 
 /* filter_order.c */
 int filter_events_add(struct filter_events *events, const struct filter_event *e);
-int filter_wait(struct filter *f, const struct filter_event *e); /* until it is decided */
+int filter_wait(struct filter *f, const struct filter_event *e); /* 0 or -ENOMEM */
 /* Decides the events that end before @before, or @all, in order; the rest stays. 0 or -ENOMEM. */
 int filter_decide(struct filter *f, int64_t before, int all);
 

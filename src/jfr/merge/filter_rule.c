@@ -5,7 +5,7 @@
 #include "jfr/merge/filter_private.h"
 #include "jfr/read/reader.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 static int has_class(const struct weft_jfr_reader *r, const char *name)
@@ -16,7 +16,7 @@ static int has_class(const struct weft_jfr_reader *r, const char *name)
 	return 0;
 }
 
-/* What weft tells of its own doing is no event of the thread that it names. */
+/* Events by which weft reports on itself do not trigger anything in the thread that they name. */
 static int triggers(const struct weft_jfr_reader *r, const char *name)
 {
 	static const char *const own[] = {
@@ -56,19 +56,10 @@ static struct filter_rate *rate_of(struct filter *f, const char *name)
 {
 	int fresh;
 	uint64_t *place = map_put(f->rates, name, strlen(name), &fresh);
-	struct filter_rate *rate;
 
-	if (!place)
-		return NULL;
-	if (*place)
-		return (struct filter_rate *)(uintptr_t)*place;
-	rate = calloc(1, sizeof(*rate));
-	if (!rate)
-		return NULL;
-	rate->next = f->all_rates;
-	f->all_rates = rate;
-	*place = (uintptr_t)rate;
-	return rate;
+	if (place && !*place)
+		*place = (uintptr_t)arena_zalloc(&f->memory, sizeof(struct filter_rate));
+	return place ? (struct filter_rate *)(uintptr_t)*place : NULL;
 }
 
 static void set_rule(struct filter *f, const struct weft_jfr_reader *r, struct filter_rule *rule,
@@ -97,30 +88,25 @@ struct filter_rule *filter_rule(struct filter *f, const struct weft_jfr_reader *
 		return NULL;
 	if (*place)
 		return (struct filter_rule *)(uintptr_t)*place;
-	rule = calloc(1, sizeof(*rule));
+	rule = arena_zalloc(&f->memory, sizeof(*rule));
 	if (!rule)
 		return NULL;
-	rule->next = f->all_rules;
-	f->all_rules = rule;
 	*place = (uintptr_t)rule;
 	set_rule(f, r, rule, class);
 	rule->rate = rate_of(f, class->name);
 	return rule->rate ? rule : NULL;
 }
 
-/* Classes are a reader's: another has others, perhaps at the same addresses. */
-void filter_forget_rules(struct filter *f)
+int filter_forget_rules(struct filter *f)
 {
-	struct map *fresh = map_new();
-
 	map_free(f->rules);
-	f->rules = fresh;
-	while (f->all_rules) {
-		struct filter_rule *next = f->all_rules->next;
-
-		free(f->all_rules);
-		f->all_rules = next;
-	}
+	map_free(f->rates);
+	map_free(f->threads);
+	arena_free(&f->memory);
+	f->rules = map_new();
+	f->rates = map_new();
+	f->threads = map_new();
+	return f->rules && f->rates && f->threads ? 0 : -ENOMEM;
 }
 
 uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_rule *rule,
@@ -132,9 +118,8 @@ uint64_t filter_thread_key(const struct weft_jfr_reader *r, const struct filter_
 
 	if (rule->thread < 0)
 		return 0;
-	d = (struct decoder){
-		.in = {.at = start, .end = start + view->bytes, .fixed = r->chunk.fixed},
-		.budget = 64 + (size_t)view->bytes};
+	d = (struct decoder){.in = {.at = start, .end = start + view->bytes, .fixed = r->fixed},
+			     .budget = 64 + (size_t)view->bytes};
 	input_i32(&d.in); /* size */
 	input_i64(&d.in); /* type */
 	for (int i = 0; i < rule->thread && !d.in.failed; i++)

@@ -34,13 +34,6 @@ struct merging {
 	int64_t end_ns;
 };
 
-static int merge_no_fields(const struct weft_jfr_class *type, void *arg)
-{
-	(void)type;
-	(void)arg;
-	return 0;
-}
-
 static int merge_open_reader(struct merging *m, struct weft_jfr_reader **out, const char *path)
 {
 	*out = weft_jfr_open(path);
@@ -48,21 +41,21 @@ static int merge_open_reader(struct merging *m, struct weft_jfr_reader **out, co
 		m->said->failed = path;
 		return -errno;
 	}
-	weft_jfr_filter(*out, merge_no_fields, NULL);
+	weft_jfr_filter(*out, reader_no_fields, NULL);
 	return 0;
 }
 
 /* ---- clocks */
 
-/* Nanoseconds by which a chunk's clock is off from the first one's. */
-static __int128 clock_off_ns(const struct copy_clock *first, const struct chunk_view *c)
+/* How far a chunk's clock is from the first one's. */
+static __int128 clock_off_ns(const struct copy_clock *first, const struct weft_jfr_chunk_view *c)
 {
 	__int128 ticks = (__int128)c->start_ticks - first->ticks;
 
 	return ticks * 1000000000 / first->ticks_per_second - (c->start_ns - first->ns);
 }
 
-static void compare_clocks(struct merging *m, const struct chunk_view *c)
+static void compare_clocks(struct merging *m, const struct weft_jfr_chunk_view *c)
 {
 	__int128 off;
 
@@ -191,7 +184,7 @@ static int copy_events_of(struct merging *m, struct input_file *f)
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-static void note_end(struct merging *m, const struct chunk_view *c)
+static void note_end(struct merging *m, const struct weft_jfr_chunk_view *c)
 {
 	int64_t end_ns;
 
@@ -203,17 +196,18 @@ static void note_end(struct merging *m, const struct chunk_view *c)
 
 static int copy_chunk_of(struct merging *m, struct input_file *f)
 {
-	const struct chunk_view *c = &f->reader->chunk;
+	const struct weft_jfr_chunk_view *c = &f->reader->chunk;
 	int rc = copy_chunk(f->source);
 
 	note_end(m, c);
 	if (rc == -EBADMSG)
-		(void)reader_damaged(f->reader, c->data + c->metadata, "metadata is malformed");
+		(void)reader_damaged(f->reader, f->reader->chunk_data + f->reader->metadata,
+				     "metadata is malformed");
 	else if (rc == 0)
 		rc = merge_settings_note(m->settings, f->filter, f->reader, f->source);
 	if (rc == 0)
 		rc = copy_events_of(m, f);
-	/* one chunk at least, for without there is no recording */
+	/* at least one chunk is written, or the file would be no recording */
 	if (rc == 0)
 		rc = copy_chunk_end(f->source, !copy_chunks(m->copy));
 	if (rc != 0 && rc != -EBADMSG)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several recordings into one, filtered by settings (filter.h) and copied (copy.h), chunk by chunk
- * in order of their start. What settings were applied is told at the end by jdk.ActiveSetting rows.
+ * in order of their start. Events jdk.ActiveSetting at the end say which settings were applied.
  *
  * Ticks stay as they are where all chunks are on one clock (to 5 ms) and in order; else they become
  * nanoseconds. Each recording is filtered by itself: threads and throttles are its own.
@@ -30,9 +30,10 @@ struct merge {
 	size_t count;
 	const char *output;
 	const char *lines; /* weft_jfr_settings_lines(); "" = keep everything */
-	/* A recording is damaged: what came before is merged. @why: as weft_jfr_error() says it. */
+	/* Called for a damaged recording, of which what came before the damage is merged. @why: of
+	 * weft_jfr_error(). */
 	void (*damaged)(const char *path, const char *why);
-	/* A type's value of select cannot be: it is `all`. Once for each type. */
+	/* Called once for each type whose value of select cannot be, which is `all` then. */
 	void (*wrong_select)(const char *event);
 
 	/* what became of it */

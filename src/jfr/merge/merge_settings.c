@@ -5,6 +5,7 @@
  */
 #include "jfr/merge/merge_settings.h"
 
+#include "base/array.h"
 #include "base/event_settings.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
@@ -17,18 +18,18 @@
 #include <unistd.h>
 
 struct noted {
-	struct noted *next;
 	int64_t type;
 	struct event_settings settings;
 };
 
 struct merge_settings {
-	struct noted *first, **last;
+	struct noted *noted;
+	size_t count, room;
 	struct map *types;
 	const struct class_set *set; /* that was looked at last, of its reader */
 };
 
-/* What can be had afterwards. */
+/* Settings that can be applied to a recording afterwards. */
 static const enum event_setting applied[] = {
 	SETTING_ENABLED, SETTING_SELECT, SETTING_THRESHOLD, SETTING_THROTTLE, SETTING_STACK_TRACE,
 };
@@ -40,7 +41,6 @@ struct merge_settings *merge_settings_new(void)
 
 	if (!m)
 		return NULL;
-	m->last = &m->first;
 	m->types = map_new();
 	if (m->types)
 		return m;
@@ -52,12 +52,7 @@ void merge_settings_free(struct merge_settings *m)
 {
 	if (!m)
 		return;
-	while (m->first) {
-		struct noted *next = m->first->next;
-
-		free(m->first);
-		m->first = next;
-	}
+	free(m->noted);
 	map_free(m->types);
 	free(m);
 }
@@ -72,13 +67,11 @@ static int merge_merge_settings_note(struct merge_settings *m, int64_t type,
 		return -ENOMEM;
 	if (!fresh)
 		return 0;
-	n = calloc(1, sizeof(*n));
+	n = array_grown(m->noted, m->count + 1, &m->room, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	n->type = type;
-	n->settings = *settings;
-	*m->last = n;
-	m->last = &n->next;
+	m->noted = n;
+	n[m->count++] = (struct noted){type, *settings};
 	return 0;
 }
 
@@ -139,8 +132,8 @@ static int write_rows(const struct merge_settings *m, const char *path, int64_t 
 	type = weft_jfr_standard_type(w, WEFT_JFR_ACTIVE_SETTING);
 	if (!type)
 		rc = -errno;
-	for (const struct noted *n = m->first; n && rc == 0; n = n->next)
-		rc = merge_settings_put_rows(w, type, n);
+	for (size_t i = 0; i < m->count && rc == 0; i++)
+		rc = merge_settings_put_rows(w, type, &m->noted[i]);
 	rc_close = weft_jfr_close(w);
 	return rc ? rc : rc_close;
 }
@@ -167,7 +160,7 @@ int merge_settings_copy(struct merge_settings *m, struct copy *c, int64_t end_ns
 	struct weft_jfr_reader *r;
 	int rc, fd;
 
-	if (!m->first)
+	if (!m->count)
 		return 0;
 	fd = memfd_create("weft-merge", MFD_CLOEXEC);
 	if (fd < 0)

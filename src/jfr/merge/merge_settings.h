@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The settings that a merge has applied: of each type of which something was said, once, and at the
- * end as jdk.ActiveSetting rows in a chunk of their own.
+ * The settings that a merge has applied to each type: noted once for a type, and written at the end
+ * as events jdk.ActiveSetting in a chunk of their own.
  */
 #ifndef WEFT_JFR_MERGE_SETTINGS_H
 #define WEFT_JFR_MERGE_SETTINGS_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of a chunk, checked against what the file holds, and its metadata. */
+/* Opens a chunk: its header is checked against what the file holds, and its metadata read. */
 #include "jfr/read/reader.h"
 
+#include "base/array.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What is no chunk, behind the last one that was. */
+/* No chunk begins at @at, where the one before it ends. */
 static int no_chunk(struct weft_jfr_reader *r, const void *at, const char *reason)
 {
-	if (r->chunk_count && r->chunk.state)
+	if (r->chunk_count && r->state)
 		reason = "what follows the last flush of a chunk that was being written";
 	return reader_damaged(r, at, reason);
 }
@@ -18,55 +19,57 @@ static int chunk_view_read_header(struct weft_jfr_reader *r, const uint8_t *head
 				  const uint8_t *at, size_t left)
 {
 	struct input in = {.at = header, .end = header + CHUNK_HEADER_BYTES};
-	struct chunk_view *c = &r->chunk;
-	uint16_t major, minor;
+	struct weft_jfr_chunk_view *c = &r->chunk;
+	unsigned int major, minor;
 
 	if (left < CHUNK_HEADER_BYTES)
 		return no_chunk(r, at, "chunk header is cut short");
 	if (memcmp(header, "FLR", 4) != 0)
 		return no_chunk(r, at, "no chunk where one should be");
 	input_be(&in, 4);
-	major = (uint16_t)input_be(&in, 2);
-	minor = (uint16_t)input_be(&in, 2);
+	major = (unsigned int)input_be(&in, 2);
+	minor = (unsigned int)input_be(&in, 2);
 	if (major != 1 && major != 2)
 		return reader_damaged(r, at, "chunk of an unknown version");
-	*c = (struct chunk_view){.data = at, .offset = r->map_start + (uint64_t)(at - r->map)};
+	*c = (struct weft_jfr_chunk_view){
+		.offset = r->map_start + (uint64_t)(at - r->map), .major = major, .minor = minor};
+	r->chunk_data = at;
 	c->bytes = input_be(&in, 8);
-	c->checkpoint = input_be(&in, 8);
-	c->metadata = input_be(&in, 8);
+	r->checkpoint = input_be(&in, 8);
+	r->metadata = input_be(&in, 8);
 	c->start_ns = (int64_t)input_be(&in, 8);
 	c->duration_ns = (int64_t)input_be(&in, 8);
 	c->start_ticks = (int64_t)input_be(&in, 8);
 	c->ticks_per_second = (int64_t)input_be(&in, 8);
-	c->major = major;
-	c->minor = minor;
-	c->flags = (uint16_t)(header[66] << 8 | header[67]);
-	c->fixed = !(c->flags & 1);
-	c->state = header[64];
+	c->flags = (unsigned int)header[66] << 8 | header[67];
+	r->fixed = !(c->flags & 1);
+	r->state = header[64];
 	return 0;
 }
 
 static int check_header(struct weft_jfr_reader *r, size_t left)
 {
-	const struct chunk_view *c = &r->chunk;
+	const struct weft_jfr_chunk_view *c = &r->chunk;
 
 	if (c->bytes < CHUNK_HEADER_BYTES)
-		return reader_damaged(r, c->data, "chunk is smaller than its header");
-	if (c->metadata == 0)
-		return reader_damaged(r, c->data, "chunk was never finished");
+		return reader_damaged(r, r->chunk_data, "chunk is smaller than its header");
+	if (r->metadata == 0)
+		return reader_damaged(r, r->chunk_data, "chunk was never finished");
 	if (c->bytes > left)
-		return reader_damaged(r, c->data, "chunk is cut short");
-	if (c->metadata < CHUNK_HEADER_BYTES || c->metadata >= c->bytes)
-		return reader_damaged(r, c->data, "metadata lies outside its chunk");
-	if (c->checkpoint && (c->checkpoint < CHUNK_HEADER_BYTES || c->checkpoint >= c->bytes))
-		return reader_damaged(r, c->data, "checkpoint lies outside its chunk");
+		return reader_damaged(r, r->chunk_data, "chunk is cut short");
+	if (r->metadata < CHUNK_HEADER_BYTES || r->metadata >= c->bytes)
+		return reader_damaged(r, r->chunk_data, "metadata lies outside its chunk");
+	if (r->checkpoint && (r->checkpoint < CHUNK_HEADER_BYTES || r->checkpoint >= c->bytes))
+		return reader_damaged(r, r->chunk_data, "checkpoint lies outside its chunk");
 	if (c->ticks_per_second <= 0)
-		return reader_damaged(r, c->data, "chunk has no clock");
+		return reader_damaged(r, r->chunk_data, "chunk has no clock");
 	return 0;
 }
 
 static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_class *c)
 {
+	const struct weft_jfr_class **grown;
+
 	/* a type declared again replaces what it was */
 	for (size_t i = 0; i < r->event_type_count; i++) {
 		if (strcmp(r->event_types[i]->name, c->name) != 0)
@@ -74,15 +77,11 @@ static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_clas
 		r->event_types[i] = c;
 		return 0;
 	}
-	if (r->event_type_count == r->event_type_room) {
-		size_t room = r->event_type_room ? 2 * r->event_type_room : 256;
-		void *grown = realloc(r->event_types, room * sizeof(*r->event_types));
-
-		if (!grown)
-			return reader_no_memory(r);
-		r->event_types = grown;
-		r->event_type_room = room;
-	}
+	grown = array_grown(r->event_types, r->event_type_count + 1, &r->event_type_room,
+			    sizeof(*grown));
+	if (!grown)
+		return reader_no_memory(r);
+	r->event_types = grown;
 	r->event_types[r->event_type_count++] = c;
 	return 0;
 }
@@ -112,10 +111,10 @@ static int take_classes(struct weft_jfr_reader *r, struct input in)
 
 static int read_metadata(struct weft_jfr_reader *r)
 {
-	const struct chunk_view *c = &r->chunk;
-	const uint8_t *start = c->data + c->metadata;
-	size_t left = (size_t)(c->bytes - c->metadata), bytes;
-	struct input in = {.at = start, .end = start + left, .fixed = c->fixed};
+	const struct weft_jfr_chunk_view *c = &r->chunk;
+	const uint8_t *start = r->chunk_data + r->metadata;
+	size_t left = (size_t)(c->bytes - r->metadata), bytes;
+	struct input in = {.at = start, .end = start + left, .fixed = r->fixed};
 
 	bytes = (uint32_t)input_i32(&in);
 	if (in.failed || bytes > left || input_left(&in) < left - bytes)
@@ -131,7 +130,7 @@ static int read_metadata(struct weft_jfr_reader *r)
 	return take_classes(r, in);
 }
 
-/* A whole file has nothing left behind its last chunk; what was packed may miss its end. */
+/* The end of a file that was unpacked from a damaged archive is not the recording's end. */
 static int end_of_file(struct weft_jfr_reader *r)
 {
 	return r->packing[0] ? reader_damaged_at(r, r->next_chunk, "the rest is missing") : 0;
@@ -185,7 +184,7 @@ int chunk_open(struct weft_jfr_reader *r)
 int chunk_grow(struct weft_jfr_reader *r)
 {
 	uint8_t header[CHUNK_HEADER_BYTES];
-	const uint8_t *at = r->chunk.data;
+	const uint8_t *at = r->chunk_data;
 	int rc = follow_grow_chunk(r, header);
 
 	if (rc <= 0)

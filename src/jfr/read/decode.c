@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define DEEPEST 512 /* no reference is followed from below that */
+#define DEEPEST 512 /* references of values nested deeper are null */
 #define BUDGET_BASE 512
 #define BUDGET_PER_BYTE 4
 
@@ -18,7 +18,7 @@ void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *
 {
 	*d = (struct decoder){
 		.reader = r,
-		.in = {.at = data, .end = data + bytes, .fixed = r->chunk.fixed},
+		.in = {.at = data, .end = data + bytes, .fixed = r->fixed},
 		.memory = memory,
 		.budget = BUDGET_BASE + BUDGET_PER_BYTE * bytes,
 	};
@@ -62,7 +62,7 @@ static const struct weft_jfr_node *decode_read_entry(struct decoder *from, struc
 	return node;
 }
 
-/* 0: not here; elsewhere it may lead somewhere. */
+/* 0: it is null only here, because of what is around it; so it must not be remembered. */
 static int follow_reference(struct decoder *d, const struct weft_jfr_class *class, uint64_t key,
 			    struct weft_jfr_node *out)
 {

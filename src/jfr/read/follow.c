@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings that somebody is writing. Of weft's files the last chunk is there whole or does
- * not count. The JVM's last chunk is open: its header says how far it is whole, and the byte at 64
- * by which protocol (0: complete; 255: the header is being changed; else it counts flushes): a
- * header is believed when that byte was the same before and after.
+ * Recordings that somebody is writing. weft appends whole chunks: a last one that is not whole
+ * does not count. The JVM's last chunk is open: its header says how much of it is whole. The byte
+ * at 64 says in which state the header is (0: complete; 255: being changed; else it counts
+ * flushes): a header is believed if that byte was the same before it was read and after.
  *
  * The chunk being read is mapped by itself, an open one with room to grow: pages of a file that
  * grows under its mapping are there as soon as they are written.
  */
+#include "jfr/common/file.h"
 #include "jfr/read/reader.h"
 
 #include <errno.h>
@@ -25,23 +26,17 @@
 #define FINAL_CHUNK 2 /* of the flags */
 #define ROOM_TO_GROW (UINT64_C(2) << 30)
 
+/* 0, -EAGAIN: not all is there, -errno. */
 static int follow_read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
-	size_t done = 0;
+	ssize_t n = file_read_at(fd, data, bytes, offset);
 
-	while (done < bytes) {
-		ssize_t n = pread(fd, (uint8_t *)data + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EAGAIN;
-		done += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n < bytes ? -EAGAIN : 0;
 }
 
-/* The header at @offset, of one moment. 0, -EAGAIN, -errno. */
+/* The header at @offset, as it was at one moment. 0; -EAGAIN: it is being changed; -errno. */
 static int follow_read_header(const struct weft_jfr_reader *r, uint64_t offset, uint8_t *header)
 {
 	uint8_t before, after;
@@ -100,7 +95,7 @@ static int map_chunk(struct weft_jfr_reader *r, uint64_t bytes)
 	return 0;
 }
 
-/* Nothing more now: it may come, or it is the end, and what is left over is no whole chunk. */
+/* What is there now is no whole chunk: -EAGAIN while the file may grow, else damage or the end. */
 static int nothing_yet(struct weft_jfr_reader *r, uint64_t left, const char *reason)
 {
 	if (!r->ends)
@@ -130,7 +125,7 @@ static int file_was_replaced(struct weft_jfr_reader *r)
 	return 1;
 }
 
-/* Whether a whole chunk of a file that took another's place was in the other one. */
+/* Was this chunk of a file that replaced another read in the other one? */
 static int follow_is_known(const struct weft_jfr_reader *r, const uint8_t *header)
 {
 	return r->skips && (int64_t)be64(header + START_AT) <= r->chunk.start_ns;
@@ -143,7 +138,8 @@ static int not_whole(struct weft_jfr_reader *r, uint64_t left, const char *reaso
 	return file_was_replaced(r) ? LOOK_AGAIN : nothing_yet(r, left, reason);
 }
 
-/* 1: a chunk that is whole, or damage that is told as in any file; LOOK_AGAIN; 0, -errno. */
+/* 1: a whole chunk, or damage that its opening will find; LOOK_AGAIN: the file was replaced; 0,
+ * -EAGAIN, -errno. */
 static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 {
 	uint64_t bytes = 0, chunk;
@@ -192,7 +188,7 @@ int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left)
 	return rc;
 }
 
-/* What a header says now, checked by chunk_grow(); the chunk has @left bytes in the file. */
+/* chunk_grow() checks what the header says now. */
 int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header)
 {
 	uint64_t bytes = 0, chunk;

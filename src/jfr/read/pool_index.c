@@ -97,10 +97,10 @@ static int walk_pool(struct weft_jfr_reader *r, struct decoder *d)
 	return 0;
 }
 
-/* One checkpoint; *delta is the way to the one before it, 0 when there is none. */
+/* Notes the entries of one checkpoint; *delta leads to the one before it, 0: there is none. */
 static int walk_checkpoint(struct weft_jfr_reader *r, uint64_t offset, int64_t *delta)
 {
-	const uint8_t *start = r->chunk.data + offset;
+	const uint8_t *start = r->chunk_data + offset;
 	struct decoder d;
 	size_t left = (size_t)(r->chunk.bytes - offset), bytes;
 	uint32_t pools;
@@ -130,7 +130,7 @@ static int walk_checkpoint(struct weft_jfr_reader *r, uint64_t offset, int64_t *
 
 int pools_load(struct weft_jfr_reader *r)
 {
-	uint64_t offset = r->chunk.checkpoint;
+	uint64_t offset = r->checkpoint;
 
 	r->pools.loaded = 1;
 	r->pools.memory.limit = MEMORY_BASE + MEMORY_PER_BYTE * (size_t)r->chunk.bytes;
@@ -145,7 +145,7 @@ int pools_load(struct weft_jfr_reader *r)
 		if (delta == 0)
 			break;
 		if (delta > 0 || delta < -(int64_t)offset + CHUNK_HEADER_BYTES)
-			return reader_damaged(r, r->chunk.data + offset,
+			return reader_damaged(r, r->chunk_data + offset,
 					      "checkpoint leads out of its chunk");
 		offset -= (uint64_t)-delta;
 	}

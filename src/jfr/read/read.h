@@ -8,14 +8,12 @@
  *
  *   reader.c         the file, chunk by chunk
  *   chunk_view.c     a chunk's header, checked
- *   metadata.c       its declarations
  *   pool_index.c     where its constants lie
  *   decode.c         values by their classes
  *   view.c           what users ask of classes
- *   input.h          a cursor over hostile bytes
  *   follow.c         files that are being written
- *   retain.c         which chunks leave a file
  *   summary.c        events counted, not decoded
+ *   declared.c       types of all chunks together
  *   unpack.c         packed recordings
  *   unpack_frames.c  gzip, LZ4, zstd
  *   unpack_zip.c     zip archives

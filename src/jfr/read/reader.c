@@ -2,6 +2,7 @@
 /* The reader's public face: open a file, give its events in order. */
 #include "jfr/read/reader.h"
 
+#include "jfr/common/file.h"
 #include "jfr/read/unpack.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ int reader_no_memory(struct weft_jfr_reader *r)
 	return r->rc;
 }
 
-/* A regular file and its size, or -errno. */
+/* Opens a regular file: its descriptor, or -errno. */
 static int reader_open_file(const char *path, uint64_t *bytes)
 {
 	/* O_NONBLOCK: a FIFO that nobody writes is refused, not waited for. */
@@ -66,7 +67,7 @@ static int reader_open_file(const char *path, uint64_t *bytes)
 static int is_packed(int fd)
 {
 	uint8_t start[UNPACK_PEEK];
-	ssize_t n = pread(fd, start, sizeof(start), 0);
+	ssize_t n = file_read_at(fd, start, sizeof(start), 0);
 
 	return n > 0 && unpack_name(start, (size_t)n) != NULL;
 }
@@ -108,7 +109,7 @@ static int reader_check_file(const struct weft_jfr_reader *r)
 	return major == 1 || major == 2 ? 0 : -EPROTONOSUPPORT;
 }
 
-/* @fd is the reader's, or closed. @follow: its path, or NULL. */
+/* From here on @fd is kept or closed by the reader. @follow: the file's path, if it grows. */
 static int take_file(struct weft_jfr_reader *r, int fd, uint64_t bytes, const char *follow)
 {
 	int packed = is_packed(fd), rc;
@@ -188,7 +189,7 @@ void weft_jfr_reader_free(struct weft_jfr_reader *r)
 #define NS_PER_SECOND INT64_C(1000000000)
 #define FEW_TICKS (INT64_MAX / NS_PER_SECOND) /* that many fit without a wider number */
 
-static int64_t reader_ticks_ns(const struct chunk_view *c, int64_t ticks)
+static int64_t reader_ticks_ns(const struct weft_jfr_chunk_view *c, int64_t ticks)
 {
 	__int128 ns;
 
@@ -202,7 +203,7 @@ static int64_t reader_ticks_ns(const struct chunk_view *c, int64_t ticks)
 	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
 }
 
-static int64_t epoch_ns(const struct chunk_view *c, int64_t ticks)
+static int64_t epoch_ns(const struct weft_jfr_chunk_view *c, int64_t ticks)
 {
 	int64_t since, ns;
 
@@ -226,7 +227,7 @@ static void reader_set_times(const struct weft_jfr_reader *r, struct weft_jfr_ev
 	view->duration_ns = reader_ticks_ns(&r->chunk, duration);
 }
 
-/* Time of an event from its first fields, which are numbers and lie at @in. */
+/* The times of an event that is not decoded: they are its first fields, at @in. */
 static int read_times(struct weft_jfr_reader *r, struct input in, struct weft_jfr_event_view *view)
 {
 	int64_t start = view->type->timed ? input_i64(&in) : 0;
@@ -259,11 +260,11 @@ static int view_event(struct weft_jfr_reader *r, struct input in, struct weft_jf
 	return 1;
 }
 
-/* 1: an event that users see, 0: another, -errno. */
+/* Reads the event at r->at: 1; 0: one that users do not see; -errno. */
 static int reader_next_event(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 {
-	const uint8_t *start = r->at, *end = r->chunk.data + r->chunk.bytes;
-	struct input in = {.at = start, .end = end, .fixed = r->chunk.fixed};
+	const uint8_t *start = r->at, *end = r->chunk_data + r->chunk.bytes;
+	struct input in = {.at = start, .end = end, .fixed = r->fixed};
 	uint32_t bytes = (uint32_t)input_i32(&in);
 	int64_t id;
 
@@ -278,7 +279,7 @@ static int reader_next_event(struct weft_jfr_reader *r, struct weft_jfr_event_vi
 		return reader_damaged(r, start, "event has no type");
 	view->type = id == 0 || id == 1 ? NULL : classes_find(r->classes, id);
 	view->bytes = bytes;
-	view->offset = r->chunk.offset + (uint64_t)(start - r->chunk.data);
+	view->offset = r->chunk.offset + (uint64_t)(start - r->chunk_data);
 	if (!view->type || view->type->shape != CLASS_STRUCT)
 		return 0;
 	return view_event(r, in, view);
@@ -302,7 +303,7 @@ int weft_jfr_next(struct weft_jfr_reader *r, struct weft_jfr_event_view *view)
 	int rc = r->rc;
 
 	while (rc == 0) {
-		if (r->in_chunk && r->at < r->chunk.data + r->chunk.bytes) {
+		if (r->in_chunk && r->at < r->chunk_data + r->chunk.bytes) {
 			rc = reader_next_event(r, view);
 			continue;
 		}
@@ -328,7 +329,7 @@ int weft_jfr_next_here(struct weft_jfr_reader *r, struct weft_jfr_event_view *vi
 {
 	int rc = r->rc;
 
-	while (rc == 0 && r->in_chunk && r->at < r->chunk.data + r->chunk.bytes)
+	while (rc == 0 && r->in_chunk && r->at < r->chunk_data + r->chunk.bytes)
 		rc = reader_next_event(r, view);
 	return rc;
 }
@@ -343,7 +344,7 @@ int weft_jfr_again(struct weft_jfr_reader *r, uint64_t offset, struct weft_jfr_e
 		return -EBADMSG;
 	r->rc = 0;
 	r->wanted = NULL;
-	r->at = r->chunk.data + (offset - r->chunk.offset);
+	r->at = r->chunk_data + (offset - r->chunk.offset);
 	rc = reader_next_event(r, view);
 	r->at = at;
 	r->wanted = wanted;
@@ -357,6 +358,13 @@ void weft_jfr_filter(struct weft_jfr_reader *r,
 {
 	r->wanted = wanted;
 	r->wanted_arg = arg;
+}
+
+int reader_no_fields(const struct weft_jfr_class *type, void *arg)
+{
+	(void)type;
+	(void)arg;
+	return 0;
 }
 
 const char *weft_jfr_error(const struct weft_jfr_reader *r)

@@ -14,7 +14,7 @@
 
 #include "jfr/common/arena.h"
 #include "jfr/common/classes.h"
-#include "jfr/read/input.h"
+#include "jfr/common/input.h"
 
 #include <weft/jfr.h>
 
@@ -22,16 +22,6 @@
 #include <stdint.h>
 
 #define CHUNK_HEADER_BYTES 68
-
-struct chunk_view {
-	const uint8_t *data;
-	uint64_t offset; /* in the file */
-	uint64_t bytes;
-	uint64_t checkpoint, metadata; /* offsets in the chunk */
-	int64_t start_ns, duration_ns, start_ticks, ticks_per_second;
-	uint16_t major, minor, flags;
-	uint8_t fixed, state; /* state: 0 = complete */
-};
 
 enum pool_slot_state { SLOT_UNREAD, SLOT_READING, SLOT_READ };
 
@@ -61,16 +51,19 @@ struct weft_jfr_reader {
 	uint64_t map_start;  /* offset in the file; 0 unless it is followed */
 	int borrowed;        /* the memory is the caller's */
 	char packing[96];    /* how the archive that it came from is damaged; "" = it is not */
-	int follows, fd;     /* the file is being written, and open */
+	int follows, fd;     /* the file is being written: it stays open */
 	char *path;          /* of that file */
-	int skips;           /* it took another's place: chunks that were read are passed over */
-	int ends;            /* it was, for the writer has gone */
+	int skips;           /* the file was replaced: chunks that were read before are skipped */
+	int ends;            /* nobody writes it any more */
 	int live;            /* the chunk being read may grow */
 	uint64_t next_chunk; /* offset of the chunk after this one */
 	uint64_t chunk_count;
 	int in_chunk;
-	struct chunk_view chunk;
-	const uint8_t *at; /* next event */
+	struct weft_jfr_chunk_view chunk; /* but for number and gmt_offset_s */
+	const uint8_t *chunk_data;
+	uint64_t checkpoint, metadata; /* offsets in the chunk */
+	uint8_t fixed, state;          /* state: 0 = complete */
+	const uint8_t *at;             /* next event */
 
 	struct class_set *classes; /* of this chunk; older ones behind it */
 	const struct weft_jfr_class **event_types;
@@ -90,37 +83,43 @@ struct weft_jfr_reader {
 /* A reader of @data, which must stay. NULL with errno: EBADMSG, ENOMEM. */
 struct weft_jfr_reader *reader_of_memory(const void *data, size_t bytes);
 
-/* Notes why reading ends here; @at is a place in the file or NULL. Returns -EBADMSG. */
+/* Notes why reading ends; @at is a place in the map. The first reason stays. Returns r->rc. */
 int reader_damaged(struct weft_jfr_reader *r, const void *at, const char *reason);
 int reader_damaged_at(struct weft_jfr_reader *r, uint64_t offset, const char *reason);
 int reader_no_memory(struct weft_jfr_reader *r); /* -ENOMEM */
+/* For weft_jfr_filter(): no event's fields are wanted, their times are enough. */
+int reader_no_fields(const struct weft_jfr_class *type, void *arg);
 
 /*
- * chunk_view.c: finds the next chunk and checks its header. 1, 0 at the end, -errno. chunk_grow():
- * more of a live one: 1, 0: there is and will be no more of it, -errno. -EAGAIN: not yet.
+ * chunk_view.c: opens the next chunk, its header checked. 1; 0: the file is at its end; -EAGAIN:
+ * the chunk is not whole yet; -errno.
  */
 int chunk_open(struct weft_jfr_reader *r);
-int reader_next_chunk(struct weft_jfr_reader *r); /* the same, with the chunk before it left */
+int reader_next_chunk(struct weft_jfr_reader *r); /* leaves the open chunk before */
+/* Looks whether a live chunk has grown: 1; 0: it is complete; -EAGAIN: not yet; -errno. */
 int chunk_grow(struct weft_jfr_reader *r);
 
 /*
- * follow.c: the header of the next chunk, with the chunk mapped, or the newest of this one. 1;
+ * follow.c: maps the next chunk and reads its header, or reads that of the open chunk anew. 1;
  * 0: there is no more; -EAGAIN: not yet; -errno.
  */
 int follow_open_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *left);
 int follow_grow_chunk(struct weft_jfr_reader *r, uint8_t *header);
-/* Takes @fd when 0 is returned, else -errno. */
+/* 0: @fd is the reader's now; -errno: it is still the caller's. */
 int follow_fd(struct weft_jfr_reader *r, int fd, const char *path);
 void follow_close(struct weft_jfr_reader *r);
 
 /* pool_index.c */
 int pools_load(struct weft_jfr_reader *r);   /* 0 or -errno */
-void pools_stale(struct weft_jfr_reader *r); /* there are more; those read stay */
+void pools_stale(struct weft_jfr_reader *r); /* the chunk grew: new entries are to be found */
 void pools_leave(struct weft_jfr_reader *r);
 struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_class *type,
 			     uint64_t key);
 
-/* Where a reference is remembered. Keys of a pool are mostly counted up: neighbours do not meet. */
+/*
+ * The place at which what a reference led to is remembered. Keys are mostly counted up, so those
+ * of neighbours have different places.
+ */
 static inline struct weft_jfr_node *pools_recent(struct weft_jfr_reader *r,
 						 const struct weft_jfr_class *type, uint64_t key)
 {
@@ -128,8 +127,8 @@ static inline struct weft_jfr_node *pools_recent(struct weft_jfr_reader *r,
 }
 
 /*
- * decode.c. A decoder turns the bytes of one event or pool entry into nodes; @budget bounds
- * how many, for a value of no bytes costs a file nothing.
+ * decode.c. A decoder turns the bytes of one event or pool entry into nodes. @budget bounds how
+ * many: a value may take no bytes, so that the size of the file does not.
  */
 struct decoder {
 	struct weft_jfr_reader *reader;
@@ -145,5 +144,9 @@ void decoder_start(struct decoder *d, struct weft_jfr_reader *r, const uint8_t *
 const struct weft_jfr_node *decode_fields(struct decoder *d, const struct weft_jfr_class *class);
 void skip_value(struct decoder *d, const struct weft_jfr_class *class);
 void skip_field(struct decoder *d, const struct class_field *f);
+
+/* view.c: the "value" of the annotation of this name, "" if it has none; NULL: not annotated. */
+const char *annotation_value(const struct weft_jfr_annotation_view *a, size_t count,
+			     const char *name);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Counts by number of type, in an array for the small numbers that there mostly are; at the end
- * of a chunk its metadata says which names these are.
- */
+/* Each event counts for the row that its type has by the metadata of its chunk. */
 #include "jfr/read/summary.h"
 
+#include "base/array.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
 
@@ -12,22 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DENSE 4096 /* type ids below are counted in an array */
-#define METADATA 0
-#define CHECKPOINT 1
-
-struct tally {
-	uint64_t count, bytes;
-};
+enum fixed_row { ROW_METADATA, ROW_CHECKPOINT }; /* by their numbers as types */
 
 struct counter {
 	struct weft_jfr_reader *reader;
 	struct jfr_summary *out;
 	struct map *names; /* of a row: its index + 1 */
 	const struct class_set *set;
-	uint32_t *row_of;     /* [set->count] by class index: row + 1, 0 = no event type */
-	struct tally *sparse; /* [set->count] of ids that are not dense */
-	struct tally dense[DENSE];
+	uint32_t *row_of; /* [set->count] by class index: row + 1, 0 = no event type */
 	size_t room;
 };
 
@@ -40,15 +30,12 @@ static int add_row(struct counter *c, const char *name, uint32_t *row)
 	if (!number)
 		return -ENOMEM;
 	if (fresh) {
-		if (s->count == c->room) {
-			size_t room = c->room ? 2 * c->room : 256;
-			struct jfr_row *grown = realloc(s->rows, room * sizeof(*grown));
+		struct jfr_row *grown =
+			array_grown(s->rows, s->count + 1, &c->room, sizeof(*grown));
 
-			if (!grown)
-				return -ENOMEM;
-			s->rows = grown;
-			c->room = room;
-		}
+		if (!grown)
+			return -ENOMEM;
+		s->rows = grown;
 		s->rows[s->count++] = (struct jfr_row){.name = name};
 		*number = s->count;
 	}
@@ -56,7 +43,7 @@ static int add_row(struct counter *c, const char *name, uint32_t *row)
 	return 0;
 }
 
-/* Rows of the event types that this chunk's metadata declares. */
+/* Finds the rows of the event types that this chunk's metadata declares. */
 static int take_set(struct counter *c)
 {
 	const struct class_set *set = c->reader->classes;
@@ -64,11 +51,9 @@ static int take_set(struct counter *c)
 	if (!set || set == c->set)
 		return set ? 0 : -EBADMSG;
 	free(c->row_of);
-	free(c->sparse);
 	c->set = NULL;
 	c->row_of = calloc((size_t)set->count + 1, sizeof(*c->row_of));
-	c->sparse = calloc((size_t)set->count + 1, sizeof(*c->sparse));
-	if (!c->row_of || !c->sparse)
+	if (!c->row_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < set->count; i++) {
 		uint32_t row;
@@ -83,73 +68,44 @@ static int take_set(struct counter *c)
 	return 0;
 }
 
-static struct tally *summary_tally_of(struct counter *c, int64_t id)
+static struct jfr_row *summary_row_of(struct counter *c, int64_t id)
 {
 	const struct weft_jfr_class *class;
 
-	if (id >= 0 && id < DENSE)
-		return &c->dense[id];
+	if (id == ROW_METADATA || id == ROW_CHECKPOINT)
+		return &c->out->rows[id];
 	class = classes_find(c->set, id);
-	return class ? &c->sparse[class->index] : &c->sparse[c->set->count];
+	return class && c->row_of[class->index] ? &c->out->rows[c->row_of[class->index] - 1]
+						: &c->out->undeclared;
 }
 
-/* What @end is not reached by stays for who says what is wrong there. */
+/* Returns @end, or where the event begins that does not fit in its chunk. */
 static const uint8_t *count_events(struct counter *c, const uint8_t *at, const uint8_t *end,
 				   uint8_t fixed)
 {
 	while (at < end) {
 		struct input in = {.at = at, .end = end, .fixed = fixed};
 		uint32_t bytes = (uint32_t)input_int(&in, 4);
-		struct tally *t;
+		struct jfr_row *row;
 
 		if (bytes > (size_t)(end - at) || bytes <= (size_t)(in.at - at))
 			break;
 		in.end = at + bytes;
-		t = summary_tally_of(c, input_i64(&in));
+		row = summary_row_of(c, input_i64(&in));
 		if (in.failed)
 			break;
-		t->count++;
-		t->bytes += bytes;
+		row->count++;
+		row->bytes += bytes;
 		at += bytes;
 	}
 	return at;
-}
-
-static void move(struct jfr_row *to, struct tally *from)
-{
-	to->count += from->count;
-	to->bytes += from->bytes;
-	*from = (struct tally){0};
-}
-
-static int is_dense(int64_t id)
-{
-	return id > CHECKPOINT && id < DENSE;
-}
-
-static void end_chunk(struct counter *c)
-{
-	struct jfr_summary *s = c->out;
-
-	for (uint32_t i = 0; i < c->set->count; i++) {
-		struct jfr_row *to = c->row_of[i] ? &s->rows[c->row_of[i] - 1] : &s->undeclared;
-		int64_t id = c->set->list[i]->id;
-
-		move(to, is_dense(id) ? &c->dense[id] : &c->sparse[i]);
-	}
-	move(&s->rows[METADATA], &c->dense[METADATA]);
-	move(&s->rows[CHECKPOINT], &c->dense[CHECKPOINT]);
-	move(&s->undeclared, &c->sparse[c->set->count]);
-	for (size_t i = 0; i < DENSE; i++)
-		if (c->dense[i].count)
-			move(&s->undeclared, &c->dense[i]);
 }
 
 static int count_chunk(struct counter *c)
 {
 	struct weft_jfr_reader *r = c->reader;
 	struct jfr_summary *s = c->out;
-	const uint8_t *end = r->chunk.data + r->chunk.bytes, *at;
+	const uint8_t *end = r->chunk_data + r->chunk.bytes, *at;
 	uint32_t row;
 
 	if (!s->chunks) {
@@ -164,8 +120,7 @@ static int count_chunk(struct counter *c)
 	}
 	if (take_set(c) != 0)
 		return reader_no_memory(r);
-	at = count_events(c, r->at, end, r->chunk.fixed);
-	end_chunk(c);
+	at = count_events(c, r->at, end, r->fixed);
 	if (at < end)
 		return reader_damaged(r, at, "event is cut short");
 	s->chunks++;
@@ -186,22 +141,16 @@ static int by_count(const void *a, const void *b)
 
 int jfr_summarize(struct weft_jfr_reader *r, struct jfr_summary *out)
 {
-	struct counter *c = calloc(1, sizeof(*c));
+	struct counter c = {.reader = r, .out = out, .names = map_new()};
 	int rc;
 
 	*out = (struct jfr_summary){0};
-	if (!c || !(c->names = map_new())) {
-		free(c);
+	if (!c.names)
 		return reader_no_memory(r);
-	}
-	c->reader = r;
-	c->out = out;
-	while ((rc = chunk_open(r)) > 0 && (rc = count_chunk(c)) == 0)
+	while ((rc = chunk_open(r)) > 0 && (rc = count_chunk(&c)) == 0)
 		;
-	map_free(c->names);
-	free(c->row_of);
-	free(c->sparse);
-	free(c);
+	map_free(c.names);
+	free(c.row_of);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof(*out->rows), by_count);
 	return rc;

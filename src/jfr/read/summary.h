@@ -26,8 +26,8 @@ struct jfr_summary {
 };
 
 /*
- * Of a reader that gave no event yet; it is at its end then. @out is to be freed in any case, and
- * says what is whole: 0, or -errno with weft_jfr_error().
+ * Reads @r, which gave no event yet, to its end. 0, or -errno with weft_jfr_error(): then @out says
+ * what came before the damage. It has to be freed in either case.
  */
 int jfr_summarize(struct weft_jfr_reader *r, struct jfr_summary *out);
 void jfr_summary_free(struct jfr_summary *s);

@@ -2,6 +2,8 @@
 /* What all archives have in common: their input, and the file that they become. */
 #include "jfr/read/unpack_private.h"
 
+#include "jfr/common/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,16 +53,6 @@ uint64_t unpack_limit(uint64_t bytes)
 
 /* ---------------------------------------------------------------- input */
 
-static ssize_t unpack_read_at(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
-{
-	ssize_t n;
-
-	do
-		n = pread(u->in, data, bytes, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
 int unpack_more(struct unpack *u)
 {
 	size_t most = sizeof(u->input);
@@ -68,7 +60,7 @@ int unpack_more(struct unpack *u)
 
 	if (u->end - u->at < most)
 		most = (size_t)(u->end - u->at);
-	n = most ? unpack_read_at(u, u->at, u->input, most) : 0;
+	n = file_read_at(u->in, u->input, most, u->at);
 	if (n > 0)
 		u->at += (uint64_t)n;
 	return (int)n;
@@ -76,18 +68,11 @@ int unpack_more(struct unpack *u)
 
 int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
 {
-	size_t done = 0;
+	ssize_t n = offset > u->end ? 0 : file_read_at(u->in, data, bytes, offset);
 
-	if (offset > u->end)
-		return 0;
-	while (done < bytes) {
-		ssize_t n = unpack_read_at(u, offset + done, (uint8_t *)data + done, bytes - done);
-
-		if (n <= 0)
-			return (int)n;
-		done += (size_t)n;
-	}
-	return 1;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == bytes;
 }
 
 /* ---------------------------------------------------------------- output */
@@ -134,20 +119,8 @@ int unpack_put(struct unpack *u, const uint8_t *data, size_t bytes)
 	if (u->sums)
 		u->crc = (uint32_t)crc32(u->crc, data, (uInt)bytes);
 #endif
-	while (bytes) {
-		ssize_t n = write(u->out, data, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		data += n;
-		bytes -= (size_t)n;
-		u->bytes += (uint64_t)n;
-	}
-	return 0;
+	return file_write_all(u->out, &(struct iovec){(void *)(uintptr_t)data, bytes}, 1,
+			      &u->bytes);
 }
 
 int unpack_breaks(struct unpack *u, const char *what)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between unpack.c and what it unpacks by. A method takes input piece by piece and puts output; it
- * returns 0 at the end of the archive or where it is broken (having said so), or what
- * unpack_put() or the system refused with. What this build has no library for is -EOPNOTSUPP.
+ * What unpack.c shares with the methods that it unpacks by. A method reads input piece by piece and
+ * writes output by unpack_put(). It returns 0 at the archive's end, or where the archive is broken,
+ * after unpack_breaks(); else -errno of unpack_put() or of the system. -EOPNOTSUPP: this build has
+ * no library for it.
  */
 #ifndef WEFT_JFR_UNPACK_PRIVATE_H
 #define WEFT_JFR_UNPACK_PRIVATE_H
@@ -31,7 +32,8 @@ int unpack_breaks(struct unpack *u, const char *what);
 /* All of @bytes at @offset of the input: 1, 0 when they are not there, -errno. */
 int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes);
 
-/* Input and room for output of one step; what it leaves of the one, and has put into the other. */
+/* Before a step: input, and room for output. After it: the input that is left, and the output's
+ * bytes. */
 struct unpack_step {
 	const uint8_t *in;
 	size_t in_bytes;
@@ -39,7 +41,7 @@ struct unpack_step {
 	size_t out_bytes;
 };
 
-/* A library's way through its frames, which may follow one another. */
+/* A library that unpacks frames; any number of them may follow one another. */
 struct unpack_codec {
 	void *(*open)(void); /* NULL: no memory */
 	/* 1: a frame ends here; 0; -EBADMSG: damaged; -ENOMEM */

@@ -39,7 +39,7 @@ static uint64_t zip_number(const uint8_t *at, int bytes)
 	return value;
 }
 
-/* Takes a file as the one to be read, when it is better than what was found before it. */
+/* The first file named *.jfr is read; without one the first that is no directory. */
 static void zip_consider(struct zip_file *best, const struct zip_file *f, const uint8_t *name,
 			 size_t bytes)
 {
@@ -78,7 +78,8 @@ static void zip_widen(struct zip_file *f, uint64_t unpacked, const uint8_t *extr
 	}
 }
 
-/* A row of the directory, or the header before an entry. 1 and *at moves on; 0: none; -errno. */
+/* A row of the directory, or the header before an entry: 1, and *at is behind it; 0: none; -errno.
+ */
 static int zip_read_header(struct unpack *u, uint64_t *at, int in_directory, struct zip_file *best)
 {
 	size_t bytes = in_directory ? CENTRAL_BYTES : LOCAL_BYTES, name, extra;

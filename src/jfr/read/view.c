@@ -43,22 +43,26 @@ static const struct class_notes *notes_of(const struct weft_jfr_class *c, const 
 	return i < 0 ? NULL : &c->fields[i].notes;
 }
 
+const char *annotation_value(const struct weft_jfr_annotation_view *a, size_t count,
+			     const char *name)
+{
+	for (; count; count--, a++) {
+		if (!a->name || strcmp(a->name, name) != 0)
+			continue;
+		for (size_t i = 0; i < a->count; i++)
+			if (strcmp(a->member[i], "value") == 0)
+				return a->value[i];
+		return "";
+	}
+	return NULL;
+}
+
 const char *weft_jfr_class_annotation(const struct weft_jfr_class *c, const char *field,
 				      const char *annotation)
 {
 	const struct class_notes *notes = notes_of(c, field);
 
-	for (size_t i = 0; notes && i < notes->count; i++) {
-		const struct weft_jfr_annotation_view *a = &notes->array[i];
-
-		if (!a->name || strcmp(a->name, annotation) != 0)
-			continue;
-		for (size_t k = 0; k < a->count; k++)
-			if (strcmp(a->member[k], "value") == 0)
-				return a->value[k];
-		return "";
-	}
-	return NULL;
+	return notes ? annotation_value(notes->array, notes->count, annotation) : NULL;
 }
 
 int weft_jfr_class_annotated(const struct weft_jfr_class *c, const char *field,
@@ -144,22 +148,10 @@ size_t weft_jfr_classes(const struct weft_jfr_reader *r, const struct weft_jfr_c
 
 int weft_jfr_chunk(const struct weft_jfr_reader *r, struct weft_jfr_chunk_view *out)
 {
-	const struct chunk_view *c = &r->chunk;
-
 	if (!r->in_chunk)
 		return -ENOENT;
-	*out = (struct weft_jfr_chunk_view){
-		.number = r->chunk_count - 1,
-		.offset = c->offset,
-		.bytes = c->bytes,
-		.start_ns = c->start_ns,
-		.duration_ns = c->duration_ns,
-		.start_ticks = c->start_ticks,
-		.ticks_per_second = c->ticks_per_second,
-		.major = c->major,
-		.minor = c->minor,
-		.flags = c->flags,
-		.gmt_offset_s = r->classes->gmt_offset_s,
-	};
+	*out = r->chunk;
+	out->number = r->chunk_count - 1;
+	out->gmt_offset_s = r->classes->gmt_offset_s;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list itself: entries in order of precedence, what they say as lines, what is amiss. */
+/* The list: entries in order of precedence, as lines, and what is wrong with them. */
 #include "jfr/settings/settings.h"
 
+#include "base/array.h"
 #include "base/buf.h"
-#include "base/event_settings.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -19,22 +19,13 @@ struct weft_jfr_settings *weft_jfr_settings_new(const char *directory)
 	if (!s)
 		return NULL;
 	s->places = map_new();
+	s->unknown = map_new();
 	s->directory = directory ? strdup(directory) : NULL;
-	if (s->places && (s->directory || !directory))
+	if (s->places && s->unknown && (s->directory || !directory))
 		return s;
 	weft_jfr_settings_free(s);
 	errno = ENOMEM;
 	return NULL;
-}
-
-static void free_names(struct setting_name *name)
-{
-	while (name) {
-		struct setting_name *next = name->next;
-
-		free(name);
-		name = next;
-	}
 }
 
 void weft_jfr_settings_free(struct weft_jfr_settings *s)
@@ -43,10 +34,9 @@ void weft_jfr_settings_free(struct weft_jfr_settings *s)
 		return;
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
 		settings_drop(&s->chains[i]);
-	if (s->places)
-		map_free(s->places);
-	free_names(s->files);
-	free_names(s->unknown);
+	map_free(s->places);
+	map_free(s->unknown);
+	arena_free(&s->files);
 	free(s->directory);
 	free(s->all);
 	free(s->lines);
@@ -69,45 +59,7 @@ const char *weft_jfr_settings_error(const struct weft_jfr_settings *s)
 	return s->error;
 }
 
-/* The name in the list, put there now if need be; *fresh tells. NULL: no memory. */
-static const char *name_in(struct setting_name **list, const char *text, int *fresh)
-{
-	size_t bytes = strlen(text) + 1;
-	struct setting_name *name;
-
-	*fresh = 0;
-	for (name = *list; name; name = name->next)
-		if (strcmp(name->text, text) == 0)
-			return name->text;
-	name = malloc(sizeof(*name) + bytes);
-	if (!name)
-		return NULL;
-	memcpy(name->text, text, bytes);
-	name->next = *list;
-	*list = name;
-	*fresh = 1;
-	return name->text;
-}
-
-const char *settings_file_name(struct weft_jfr_settings *s, const char *name)
-{
-	int fresh;
-
-	return name_in(&s->files, name, &fresh);
-}
-
 /* ---- entries */
-
-static struct setting_text settings_trimmed(struct setting_text text)
-{
-	while (text.bytes && strchr(" \t\r\n", *text.at)) {
-		text.at++;
-		text.bytes--;
-	}
-	while (text.bytes && strchr(" \t\r\n", text.at[text.bytes - 1]))
-		text.bytes--;
-	return text;
-}
 
 static int has_any(struct setting_text text, const char *of)
 {
@@ -148,15 +100,15 @@ static void settings_append(struct setting_chain *to, struct setting_entry *e)
 	to->last = e;
 }
 
-int settings_gather(struct setting_chain *to, struct setting_text glob, struct setting_text name,
-		    struct setting_text value, const struct weft_jfr_setting *where)
+int settings_gather(struct setting_chain *to, struct setting_line said,
+		    const struct weft_jfr_setting *where)
 {
+	struct setting_text glob = weft_setting_trimmed(said.glob),
+			    name = weft_setting_trimmed(said.name);
+	struct setting_text value = weft_setting_trimmed(said.value);
 	struct setting_entry *e;
 	char *at;
 
-	glob = settings_trimmed(glob);
-	name = settings_trimmed(name);
-	value = settings_trimmed(value);
 	if (!glob.bytes || !name.bytes || has_any(glob, "#\r\n\t") || has_any(name, "#=\r\n\t") ||
 	    has_any(value, ""))
 		return -EINVAL;
@@ -202,7 +154,7 @@ static void settings_take_out(struct setting_chain *chain, struct setting_entry 
 	free(e);
 }
 
-/* Where the entry of this source, glob and setting is kept; NULL: no memory, so nowhere. */
+/* The place that leads to the entry of this source, glob and setting. NULL: no memory. */
 static uint64_t *settings_place_of(struct weft_jfr_settings *s, const struct setting_entry *e)
 {
 	struct buf key = {0};
@@ -228,7 +180,7 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 	while (e) {
 		struct setting_entry *next = e->next;
 		struct setting_chain *chain = &s->chains[e->public.source];
-		/* what is wrong leaves in force what stood there */
+		/* a wrong value leaves the older entry in force */
 		int replaces = !e->wrong || e->known == SETTING_SELECT;
 		uint64_t *place = replaces ? settings_place_of(s, e) : NULL;
 
@@ -246,20 +198,20 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 
 size_t weft_jfr_settings_all(struct weft_jfr_settings *s, const struct weft_jfr_setting **out)
 {
+	struct weft_jfr_setting *grown;
 	size_t count = 0;
 
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
-		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
-			count++;
-	free(s->all);
-	s->all = calloc(count + 1, sizeof(*s->all));
-	*out = s->all;
-	if (!s->all)
-		return 0;
-	count = 0;
-	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
-		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next)
+		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next) {
+			grown = array_grown(s->all, count + 1, &s->all_room, sizeof(*grown));
+			if (!grown) {
+				*out = NULL;
+				return 0;
+			}
+			s->all = grown;
 			s->all[count++] = e->public;
+		}
+	*out = s->all;
 	return count;
 }
 
@@ -302,7 +254,7 @@ static int is_to_be_told(struct weft_jfr_settings *s, struct setting_entry *e)
 		return 0;
 	e->told = 1;
 	if (e->known < 0)
-		(void)name_in(&s->unknown, e->public.name, &fresh);
+		(void)map_put(s->unknown, e->public.name, strlen(e->public.name), &fresh);
 	return fresh;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list of settings, one chain for each source. An entry whose glob and setting come again from
- * the same source with a value that is right gives way to the newer one, so that a list into
- * which is set for hours stays as long as there are different things to set.
+ * A list of settings, one chain for each source. When the same source says the same glob and
+ * setting again, with a right value, the new entry replaces the old one: a list to which settings
+ * are added for hours is no longer than there are different ones.
  *
- * What a call adds is gathered in a chain of its own first and joined when all of it was good.
+ * A call gathers what it adds in a chain of its own, which is joined once all of it was right.
  *
  *   settings.c      the list
  *   settings_jfc.c  .jfc files
@@ -12,6 +12,9 @@
  */
 #ifndef WEFT_JFR_SETTINGS_PRIVATE_H
 #define WEFT_JFR_SETTINGS_PRIVATE_H
+
+#include "base/event_settings.h"
+#include "jfr/common/arena.h"
 
 #include <weft/jfr_settings.h>
 
@@ -25,44 +28,32 @@ struct setting_entry {
 	struct setting_entry *next, *before;
 	struct weft_jfr_setting public; /* its texts are in this block, but for file */
 	int known;                      /* enum event_setting; -1 = unknown */
-	int wrong, told;
+	int wrong, told;                /* its value cannot be; it was reported */
 };
 
 struct setting_chain {
 	struct setting_entry *first, *last;
 };
 
-struct setting_name { /* of files, and of settings that were told as unknown */
-	struct setting_name *next;
-	char text[];
-};
-
 struct weft_jfr_settings {
 	struct setting_chain chains[WEFT_JFR_FROM_SET + 1];
 	struct map *places; /* source, glob and setting -> its entry */
 	char *directory;
-	struct setting_name *files, *unknown;
+	struct arena files;  /* their names */
+	struct map *unknown; /* settings that were reported as such */
 	struct weft_jfr_setting *all;
+	size_t all_room;
 	char *lines;
 	char error[512];
 };
 
-/* A range of text. */
-struct setting_text {
-	const char *at;
-	size_t bytes;
-};
-
-/* Notes why the call fails; returns @err. */
+/* Keeps the message for weft_jfr_settings_error(); returns @err. */
 int settings_fail(struct weft_jfr_settings *s, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The list's own copy of a file's name; NULL: no memory. */
-const char *settings_file_name(struct weft_jfr_settings *s, const char *name);
-
-/* One more entry at the chain's end. 0; -EINVAL: cannot be written as a line; -ENOMEM. */
-int settings_gather(struct setting_chain *to, struct setting_text glob, struct setting_text name,
-		    struct setting_text value, const struct weft_jfr_setting *where);
+/* Adds an entry at the chain's end. 0; -EINVAL: no line can say it; -ENOMEM. */
+int settings_gather(struct setting_chain *to, struct setting_line said,
+		    const struct weft_jfr_setting *where);
 void settings_drop(struct setting_chain *chain);
 void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .jfc files, by expat. Of the whole only this is looked at:
+ * .jfc files, by expat. Only this is read of them:
  *
  *	<configuration version="2.x"> ... <event name=""> ... <setting name="">VALUE</setting>
  *
- * wherever in it the events are, but not within <control>. A document type is refused, for
- * entities come from there; what stands beside settings is passed over.
+ * at any depth, but not within <control>. A document type is refused, because entities could be
+ * declared there.
  */
 #include "jfr/settings/settings.h"
 
@@ -123,8 +123,10 @@ static void close_setting(struct jfc *j)
 		settings_jfc_stop(j, -ENOMEM, "out of memory");
 		return;
 	}
-	err = settings_gather(&j->fresh, settings_jfc_text_of(&j->event),
-			      settings_jfc_text_of(&j->setting), settings_jfc_text_of(&j->value),
+	err = settings_gather(&j->fresh,
+			      (struct setting_line){settings_jfc_text_of(&j->event),
+						    settings_jfc_text_of(&j->setting),
+						    settings_jfc_text_of(&j->value)},
 			      &j->where);
 	if (err)
 		settings_jfc_stop(j, err == -EINVAL ? -EBADMSG : err,
@@ -190,7 +192,7 @@ int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source sour
 		return settings_fail(s, -EINVAL, "no such source");
 	if (bytes > LARGEST_JFC)
 		return settings_fail(s, -EFBIG, "%s: larger than 1 MiB: no settings", name);
-	j.where.file = settings_file_name(s, name);
+	j.where.file = arena_text(&s->files, name, strlen(name));
 	j.parser = XML_ParserCreate(NULL);
 	if (!j.where.file || !j.parser)
 		j.err = settings_fail(s, -ENOMEM, "%s: out of memory", name);

@@ -2,8 +2,6 @@
 /* Settings as they stand on a command line and in the environment, and files by their names. */
 #include "jfr/settings/settings.h"
 
-#include "base/event_settings.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,12 +12,12 @@
 
 /* ---- strings */
 
-/* The setting up to @end, if it is one: GLOB#SETTING= and anything. */
+/* Does the text up to @end begin as a setting, GLOB#SETTING=? */
 static int settings_text_is_setting(const char *at, const char *end)
 {
-	const char *hash = memchr(at, '#', (size_t)(end - at));
+	struct setting_line line;
 
-	return hash && memchr(hash, '=', (size_t)(end - hash));
+	return weft_setting_split(at, (size_t)(end - at), &line) == 0;
 }
 
 static const char *comma_after(const char *at)
@@ -40,16 +38,12 @@ static const char *setting_end(const char *at)
 static int gather_setting(struct weft_jfr_settings *s, struct setting_chain *to, const char *at,
 			  const char *end, const struct weft_jfr_setting *where)
 {
-	const char *hash = memchr(at, '#', (size_t)(end - at));
-	const char *equals = hash ? memchr(hash, '=', (size_t)(end - hash)) : NULL;
 	int shown = end - at > 200 ? 200 : (int)(end - at);
-	int err = -EINVAL;
+	struct setting_line line;
+	int err = weft_setting_split(at, (size_t)(end - at), &line);
 
-	if (equals)
-		err = settings_gather(to, (struct setting_text){at, (size_t)(hash - at)},
-				      (struct setting_text){hash + 1, (size_t)(equals - hash - 1)},
-				      (struct setting_text){equals + 1, (size_t)(end - equals - 1)},
-				      where);
+	if (!err)
+		err = settings_gather(to, line, where);
 	if (err == -EINVAL)
 		return settings_fail(s, err, "%.*s: not EVENT#SETTING=VALUE", shown, at);
 	return err ? settings_fail(s, err, "out of memory") : 0;
@@ -61,7 +55,7 @@ static int source_is_sound(struct weft_jfr_settings *s, enum weft_jfr_source sou
 	return source >= WEFT_JFR_FROM_FILE && source <= WEFT_JFR_FROM_SET;
 }
 
-/* Who sets while it is recorded is there to be told, and to write it again. */
+/* `weft set` is answered at once, so what has no sense is refused and not just warned of. */
 static int refuse_senseless(struct weft_jfr_settings *s, const struct setting_entry *e)
 {
 	const struct weft_jfr_setting *said = &e->public;
@@ -165,7 +159,7 @@ static int settings_text_read_file(struct weft_jfr_settings *s, enum weft_jfr_so
 	return err;
 }
 
-/* A profile's file, or the file itself. */
+/* Opens the profile of this name, or else the file. */
 static int open_settings(const struct weft_jfr_settings *s, const char *path, char *room,
 			 size_t room_bytes, const char **opened)
 {

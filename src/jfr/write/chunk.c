@@ -6,7 +6,6 @@
  */
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
-#include "jfr/read/metadata.h"
 #include "jfr/write/writer.h"
 
 #include <errno.h>
@@ -66,12 +65,8 @@ static void chunk_put_names(struct buf *b, enum type_id type, const char *const 
 	buf_put_leb128(b, type);
 	buf_put_leb128(b, to - from);
 	for (size_t key = from; key < to; key++) {
-		size_t bytes = 0;
-
-		while (names[key][bytes])
-			bytes++;
 		buf_put_leb128(b, key);
-		buf_put_string(b, names[key], bytes);
+		buf_put_string(b, names[key], strlen(names[key]));
 	}
 }
 

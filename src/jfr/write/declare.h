@@ -3,6 +3,7 @@
 #ifndef WEFT_JFR_DECLARE_H
 #define WEFT_JFR_DECLARE_H
 
+#include "base/buf.h"
 #include "jfr/common/arena.h"
 
 #include <weft/jfr.h>
@@ -32,5 +33,11 @@ struct weft_jfr_type *type_declare(struct type_list *list, const struct weft_jfr
 
 /* Takes a type out of the list; its memory is freed with the list. */
 void type_forget(struct type_list *list, const struct weft_jfr_type *type);
+
+/*
+ * metadata.c: string table and tree for the built-in types and @declared, without the event's
+ * header. The same declarations give the same bytes. 0 or -ENOMEM.
+ */
+int metadata_build(struct buf *out, const struct type_list *declared, long gmt_offset_s);
 
 #endif

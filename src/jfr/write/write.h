@@ -6,9 +6,11 @@
  * whole chunks.
  *
  *   writer.c   events into the open chunk
+ *   intern.c   ids of threads, methods, stacks
  *   chunk.c    the chunk, put together
  *   declare.c  types of the library's user
- *   declared.c types of all chunks together
+ *   metadata.c its declarations
+ *   retain.c   which chunks leave a file
  */
 #ifndef WEFT_JFR_WRITE_ROOM_H
 #define WEFT_JFR_WRITE_ROOM_H

@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "jfr/common/file.h"
 #include "jfr/common/pool.h"
-#include "jfr/read/retain.h"
 #include "jfr/write/declare.h"
 
 #include <weft/jfr.h>
@@ -29,6 +28,21 @@ enum pool_name {
 	POOL_THREAD,
 	POOL_COUNT,
 };
+
+struct retained_chunk {
+	uint64_t bytes, events, end_ns;
+};
+
+struct retention {
+	uint64_t max_bytes, max_age_ns;
+	struct retained_chunk *chunk; /* those in the file are [first, count) */
+	size_t first, count, room;
+};
+
+static inline int retention_is_on(const struct retention *r)
+{
+	return r->max_bytes || r->max_age_ns;
+}
 
 struct weft_jfr_writer {
 	struct file file;
@@ -65,6 +79,21 @@ int chunk_end(struct weft_jfr_writer *w, int is_final);
 /* Marks an entry and all it refers to as used by the chunk in the making. */
 void mark_stack(struct weft_jfr_writer *w, uint64_t id);
 void mark_thread(struct weft_jfr_writer *w, uint64_t id);
+
+void retention_free(struct retention *r);
+
+/*
+ * retain.c: how many of the oldest chunks have to go so that there is room for @one; if it is the
+ * last, all that are too old.
+ */
+size_t retention_plan(const struct retention *r, const struct retained_chunk *one, int is_final);
+
+/* Sums of the @count oldest. */
+struct retained_chunk retention_sum(const struct retention *r, size_t count);
+
+void retention_drop(struct retention *r, size_t count);
+int retention_reserve(struct retention *r); /* for one more: 0 or -ENOMEM */
+void retention_add(struct retention *r, const struct retained_chunk *one);
 
 /* Key of a text in the string pool, marked; 0: no memory. */
 uint64_t intern_text(struct weft_jfr_writer *w, const char *text, size_t bytes);

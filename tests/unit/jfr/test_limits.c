@@ -6,7 +6,7 @@
  */
 #include "raw.h"
 
-#include "jfr/read/retain.h"
+#include "jfr/write/writer.h"
 
 #include <weft/jfr.h>
 

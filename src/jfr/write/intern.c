@@ -4,6 +4,7 @@
  * which the ids that it refers to are read back when it is marked.
  */
 #include "jfr/common/encode.h"
+#include "jfr/common/input.h"
 #include "jfr/common/types.h"
 #include "jfr/write/writer.h"
 
@@ -238,74 +239,63 @@ uint64_t weft_jfr_stack(struct weft_jfr_writer *w, const struct weft_jfr_frame *
 	return intern_scratch(w, POOL_STACK, 0);
 }
 
-/* Reads back an integer that was encoded above. */
-static uint64_t intern_read_leb128(const uint8_t **at)
+/* Marks an entry: 1 when that is new, and its encoding is to be read from @value. */
+static int intern_mark(struct weft_jfr_writer *w, enum pool_name pool, uint64_t id,
+		       struct input *value)
 {
-	uint64_t value = 0;
+	size_t bytes;
 
-	for (unsigned int shift = 0; shift < 56; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		value |= (uint64_t)(byte & 0x7F) << shift;
-		if (byte < 0x80)
-			return value;
-	}
-	return value | (uint64_t) * (*at)++ << 56;
-}
-
-static int mark(struct weft_jfr_writer *w, enum pool_name pool, uint64_t id, const uint8_t **value)
-{
 	if (!pool_mark(&w->pools[pool], id, w->chunk))
 		return 0;
-	*value = pool_value(&w->pools[pool], id, NULL);
+	value->at = pool_value(&w->pools[pool], id, &bytes);
+	value->end = value->at + bytes;
 	return 1;
 }
 
 static void mark_class(struct weft_jfr_writer *w, uint64_t id)
 {
-	const uint8_t *at;
+	struct input value = {0};
 
-	if (!mark(w, POOL_CLASS, id, &at))
+	if (!intern_mark(w, POOL_CLASS, id, &value))
 		return;
-	intern_read_leb128(&at); /* classLoader */
-	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
+	input_leb128(&value); /* classLoader */
+	pool_mark(&w->pools[POOL_SYMBOL], input_leb128(&value), w->chunk);
 }
 
 static void mark_method(struct weft_jfr_writer *w, uint64_t id)
 {
-	const uint8_t *at;
+	struct input value = {0};
 
-	if (!mark(w, POOL_METHOD, id, &at))
+	if (!intern_mark(w, POOL_METHOD, id, &value))
 		return;
-	mark_class(w, intern_read_leb128(&at));
-	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
-	pool_mark(&w->pools[POOL_SYMBOL], intern_read_leb128(&at), w->chunk);
+	mark_class(w, input_leb128(&value));
+	pool_mark(&w->pools[POOL_SYMBOL], input_leb128(&value), w->chunk);
+	pool_mark(&w->pools[POOL_SYMBOL], input_leb128(&value), w->chunk);
 }
 
 void mark_stack(struct weft_jfr_writer *w, uint64_t id)
 {
-	const uint8_t *at;
+	struct input value = {0};
 	uint64_t count;
 
-	if (!mark(w, POOL_STACK, id, &at))
+	if (!intern_mark(w, POOL_STACK, id, &value))
 		return;
-	at++; /* truncated */
-	for (count = intern_read_leb128(&at); count; count--) {
-		mark_method(w, intern_read_leb128(&at));
-		intern_read_leb128(&at);
-		intern_read_leb128(&at);
-		intern_read_leb128(&at);
+	input_u8(&value); /* truncated */
+	for (count = input_leb128(&value); count; count--) {
+		mark_method(w, input_leb128(&value));
+		for (int i = 0; i < 3; i++) /* line, bytecode index, type */
+			input_leb128(&value);
 	}
 }
 
 void mark_thread(struct weft_jfr_writer *w, uint64_t id)
 {
-	const uint8_t *at;
+	struct input value = {0};
 	uint64_t group;
 
-	if (!mark(w, POOL_THREAD, id, &at))
+	if (!intern_mark(w, POOL_THREAD, id, &value))
 		return;
-	group = intern_read_leb128(&at);
+	group = input_leb128(&value);
 	if (group)
 		pool_mark(&w->pools[POOL_GROUP], group, w->chunk);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "jfr/write/declared.h"
+/* Goes from chunk to chunk; only a set of classes that is new is looked through. */
+#include "jfr/read/declared.h"
 
-#include "base/buf.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct collector {
 	struct jfr_declared *out;
@@ -17,32 +17,24 @@ struct collector {
 static int declared_add(struct collector *c, const struct weft_jfr_class *class)
 {
 	struct jfr_declared *d = c->out;
+	const struct weft_jfr_class **grown =
+		array_grown(d->classes, d->count + 1, &c->room, sizeof(*grown));
 
-	if (d->count == c->room) {
-		size_t room = c->room ? 2 * c->room : 256;
-		void *grown = realloc(d->classes, room * sizeof(*d->classes));
-
-		if (!grown)
-			return 0;
-		d->classes = grown;
-		c->room = room;
-	}
+	if (!grown)
+		return 0;
+	d->classes = grown;
 	d->classes[d->count++] = class;
 	return 1;
 }
 
 static int declared_add_once(struct collector *c, const struct weft_jfr_class *class)
 {
-	struct buf key = {0};
-	uint64_t *number = NULL;
-	int fresh = 0;
+	uint64_t id = (uint64_t) class->id;
+	int fresh;
 
-	buf_put(&key, &class->id, sizeof(class->id));
-	buf_put(&key, class->name, strlen(class->name));
-	if (!key.failed)
-		number = map_put(c->seen, key.data, key.size, &fresh);
-	buf_free(&key);
-	return number && (!fresh || declared_add(c, class));
+	if (!map_put_text(c->seen, &id, 1, class->name, &fresh))
+		return 0;
+	return !fresh || declared_add(c, class);
 }
 
 static int declared_read_chunks(struct weft_jfr_reader *r, struct collector *c)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of chunks, in order, that loses its head: see retain.h. */
-#include "jfr/read/retain.h"
+/*
+ * Which chunks the file has, and which of them have to leave it, by size and by age: the rules are
+ * in weft/jfr.h (max_bytes, max_age_ns).
+ *
+ * Chunks are dropped a quarter of the file at once: the rest is copied each time, so each byte is
+ * written four times on average instead of once for every chunk that follows it.
+ */
+#include "jfr/write/writer.h"
 
 #include "base/array.h"
 

@@ -13,8 +13,8 @@ struct jfr_declared {
 };
 
 /*
- * @r must not have read an event yet; it is at its end then. @out is to be freed in any case, and
- * has the types up to an error: 0, or -errno with weft_jfr_error().
+ * Reads @r, which gave no event yet, to its end. 0, or -errno with weft_jfr_error(): then @out has
+ * the types of the chunks before. It has to be freed in either case.
  */
 int jfr_declared(struct weft_jfr_reader *r, struct jfr_declared *out);
 void jfr_declared_free(struct jfr_declared *d);
