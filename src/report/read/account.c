@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/account.h"
 
-#include "base/map.h"
 #include "base/recording.h"
 #include "report/read/interval.h"
 #include "report/read/types.h"
@@ -13,19 +12,10 @@
 #define MET_PROCESSES 64  /* all rows are gone through for each */
 #define SILENT_PERIODS 20 /* without a sample: once in 10^8 threads of so much */
 
-/* NULL: it is not told. */
-static const struct fact_clock *clock_of(const struct facts *f, uint32_t process)
-{
-	const uint32_t key[] = {0, process, 0};
-	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
-
-	return at && *at ? &f->clocks[*at - 1] : NULL;
-}
-
 /* Of a sample of CPU time; 0: not known. */
 static double period_of(const struct facts *f, const struct model *m, uint32_t process)
 {
-	const struct fact_clock *c = clock_of(f, process);
+	const struct fact_clock *c = facts_clock_of(f, process);
 
 	if (c && c->period_ns)
 		return (double)c->period_ns;
@@ -63,7 +53,7 @@ int account_has_effects(const struct facts *f)
 
 double account_effect(const struct facts *f, const struct model *m, uint32_t process)
 {
-	const struct fact_clock *c = clock_of(f, process);
+	const struct fact_clock *c = facts_clock_of(f, process);
 	struct fact_cpu sum;
 	double periods;
 

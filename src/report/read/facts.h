@@ -58,7 +58,8 @@ struct fact_type {
 	uint32_t name;
 	int64_t type_id;
 	uint64_t events;
-	uint64_t period_ns; /* of one sample; 0 = the file does not say */
+	uint64_t period_ns; /* of one sample, as the file says last; 0 = it does not say */
+	uint64_t now_ns;    /* the same at the place of the file that is being read */
 	int counted;        /* selected for the report */
 	int lasts;          /* an event is a sample of its duration */
 };
@@ -74,10 +75,11 @@ struct facts {
 	struct fact_clock *clocks;
 	struct fact_cpu *cpus;
 	struct fact_time *times;
-	struct map *index; /* of clocks, cpus and times, which may be many */
+	struct map *index; /* of the rows of all these arrays */
 	uint32_t counter_count, bucket_count, process_count, type_count, module_count, clock_count,
 		cpu_count, time_count;
-	size_t clock_room, cpu_room, time_room;
+	size_t room[8];         /* of each array */
+	struct map *settings;   /* id of "EVENT#SETTING" -> id of its last value */
 	uint32_t jvm;           /* "java [pid]"; 0 = no JVM told */
 	uint32_t context_count; /* contextual events */
 	int failed;             /* out of memory */
@@ -98,6 +100,13 @@ int64_t facts_added(int64_t a, int64_t b);
 void facts_module(struct facts *f, const struct fact_module *module);
 /* The row of a type by its name, made when new; NULL: out of memory. */
 struct fact_type *facts_type(struct facts *f, uint32_t name);
+/* NULL: the file does not declare it. */
+struct fact_type *facts_type_named(const struct facts *f, const struct model *m, const char *name);
+/* The last value of a setting holds. */
+void facts_setting(struct facts *f, uint32_t name, uint32_t value);
+/* NULL: nothing is told of this process or thread. */
+const struct fact_clock *facts_clock_of(const struct facts *f, uint32_t process);
+const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread);
 /* Sum of a counter; 0 when the file has none. */
 int64_t facts_value(const struct facts *f, const struct model *m, const char *name);
 /* Sum of a kind of counters ("lost"). */

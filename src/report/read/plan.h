@@ -7,23 +7,10 @@
 #ifndef WEFT_REPORT_PLAN_H
 #define WEFT_REPORT_PLAN_H
 
-#include "report/read/model.h"
+#include "report/read/facts_take.h"
 #include "report/read/types.h"
 
-enum role {
-	ROLE_NONE,
-	ROLE_SAMPLE,
-	ROLE_CONTEXT,
-	ROLE_SETTING,
-	ROLE_COUNTER,
-	ROLE_HISTOGRAM,
-	ROLE_PROCESS,
-	ROLE_MODULE,
-	ROLE_JVM,
-	ROLE_CLOCK,
-	ROLE_THREAD_CPU,
-	ROLE_THREAD_TIME,
-};
+enum role { ROLE_NONE, ROLE_SAMPLE, ROLE_CONTEXT, ROLE_FACT };
 
 #define PLAN_FIELDS 192 /* of contexts; a sample keeps CONTEXT_ITEMS that are there */
 
@@ -38,6 +25,7 @@ struct plan {
 	unsigned int kinds;                           /* enum sample_kind */
 	int thread, stack, state, times, ticks, site; /* index of a field, or negative */
 	const struct sample_type *sample;
+	fact_taker *take; /* ROLE_FACT */
 	uint32_t name, simple_name;
 	uint32_t field_count;
 	struct context_field field[PLAN_FIELDS];
@@ -47,7 +35,5 @@ struct plan {
 struct plan *plan_new(struct model *m, const struct weft_jfr_class *c);
 /* Events of the type are samples, each as long as it lasted, whatever else they are. */
 void plan_as_sample(struct plan *p);
-/* Of a type by its name alone: no ROLE_CONTEXT. */
-enum role plan_role(const char *name);
 
 #endif

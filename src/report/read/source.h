@@ -59,7 +59,6 @@ int source_has_sites(const struct source *s);
  */
 uint32_t source_contexts(const struct source *s, const struct sample *sample, uint32_t *out,
 			 uint32_t room);
-uint32_t source_context_count(const struct source *s);
 
 /* While source_read() calls: the event that the sample was made of, and what decodes its fields. */
 const struct weft_jfr_event_view *source_event(const struct source *s);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/times.h"
 
-#include "base/map.h"
 #include "base/recording.h"
 #include "report/read/types.h"
 
 #include <math.h>
 #include <string.h>
-
-#define FACT_TIMES 2 /* of facts.index */
 
 enum fact_place times_place(const char *state)
 {
@@ -67,28 +64,19 @@ void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times
 	}
 }
 
-const struct fact_time *times_find(const struct facts *f, uint32_t thread)
-{
-	const uint32_t key[] = {FACT_TIMES, 0, thread};
-	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
-
-	return at && *at ? &f->times[*at - 1] : NULL;
-}
-
-uint64_t times_weigh(struct times_weigher *w, const struct facts *f, const struct model *m,
-		     const struct sample *sample, uint64_t period_ns)
+double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thread,
+		    const char *state, uint64_t period_ns)
 {
 	const struct fact_time *t;
-	enum fact_place place = times_place(names_text(&m->names, sample->state));
 
-	if (sample->thread != w->thread) {
-		t = times_find(f, sample->thread);
+	if (thread != w->thread) {
+		t = facts_time_of(f, thread);
 		w->times = (struct times){.factor = {1, 1, 1}};
 		if (t)
 			times_of_thread(t, period_ns, &w->times);
-		w->thread = sample->thread;
+		w->thread = thread;
 	}
-	return (uint64_t)llround((double)sample->weight_ns * w->times.factor[place]);
+	return w->times.factor[times_place(state)];
 }
 
 uint64_t times_period(const struct facts *f, const struct model *m)

@@ -34,17 +34,14 @@ struct times {
 };
 void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times *out);
 
-/* NULL: nothing is told of it. */
-const struct fact_time *times_find(const struct facts *f, uint32_t thread);
-
 /* Remembers the thread that it was asked for last. */
 struct times_weigher {
 	uint32_t thread;
 	struct times times;
 };
-/* The weight of a sample with a state, a multiple of @period_ns by now, by its thread's account. */
-uint64_t times_weigh(struct times_weigher *w, const struct facts *f, const struct model *m,
-		     const struct sample *sample, uint64_t period_ns);
+/* By what a sample of a thread in a state is multiplied, by the thread's account. */
+double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thread,
+		    const char *state, uint64_t period_ns);
 
 /* The period of wall-clock samples; 0: the file does not tell. */
 uint64_t times_period(const struct facts *f, const struct model *m);

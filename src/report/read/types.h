@@ -26,15 +26,12 @@ struct sample_type {
 	const char *times;      /* field: how many periods the event stands for; NULL = one */
 	const char *ticks;      /* field: its weight in ticks, whatever the period; of one that has
 				   times, too, where the period is not known; NULL = none */
+	const char *yields_to;  /* is left out of a file that has events of this type, which would
+				   count the same time again; NULL = none */
 	int fields_are_context; /* strings of its own are tags */
 	int has_states;         /* it tells running from waiting, and is as many samples as it
 				   stands for periods */
 };
-
-/*
- * Two types of CPU samples taken at once would count the same time twice: is @t left out
- * because the file has events of @other? */
-int sample_type_yields(const struct sample_type *t, const char *other);
 
 /* What stands for the types that are not in the table: each event is as long as it lasted. */
 extern const struct sample_type sample_type_event;

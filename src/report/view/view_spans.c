@@ -153,7 +153,7 @@ static int begin_spans(struct view_run *v)
 	v->state = spans;
 	if (!spans)
 		return -ENOMEM;
-	spans->contexts = source_context_count(v->source);
+	spans->contexts = source_facts(v->source)->context_count;
 	spans->span = calloc(spans->contexts + 1u, sizeof(*spans->span));
 	if (!spans->span)
 		return -ENOMEM;
