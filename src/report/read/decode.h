@@ -24,17 +24,16 @@ struct decoded_method {
 struct decoder {
 	struct model *model;
 	unsigned int detail; /* enum decode_detail; DECODE_LINES at first */
-	struct map *threads, *methods, *stacks, *states; /* pool key -> id, of this chunk */
-	struct decoded_method *method;                   /* [id - 1] */
-	size_t method_count, method_room;
+	uint32_t process;    /* of threads whose group names none */
 	uint64_t chunk;
-	uint32_t process;     /* of threads whose group names none */
+	struct map *known;             /* enum decode_kind and pool key -> id, of this chunk */
+	struct decoded_method *method; /* [id - 1] */
+	uint32_t method_count;
+	size_t method_room;
 	struct frame *frames; /* scratch */
 	size_t frame_room;
-	int failed;
 };
 
-int decoder_init(struct decoder *d, struct model *m); /* 0 or -ENOMEM */
 void decoder_free(struct decoder *d);
 /* Before decoding anything of an event. 0 or -ENOMEM. */
 int decoder_enter(struct decoder *d, uint64_t chunk);

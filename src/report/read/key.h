@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What samples are grouped and selected by: one const table of keys. A key gives a sample
+ * What samples are grouped and selected by. A key gives a sample
  * one id (its span, its thread, ...), or one for each of its frames (function, module, line), or
  * its stack. Ids of one key are comparable with each other only.
  */

@@ -14,8 +14,9 @@ struct map;
 
 struct names {
 	struct map *index;
-	char **text;
-	uint32_t count, room; /* of text; text[0] is "" */
+	char **text; /* [count]; text[0] is "" */
+	uint32_t count;
+	size_t room;
 	int failed;
 };
 

@@ -328,9 +328,10 @@ int source_open(struct source **out, const char *path, const char *which)
 		if (!s->other)
 			goto err;
 	}
-	if (!s->path || !s->contexts || model_init(&s->model) ||
-	    decoder_init(&s->decoder, &s->model))
+	if (!s->path || !s->contexts || model_init(&s->model))
 		goto err;
+	s->decoder =
+		(struct decoder){.model = &s->model, .detail = DECODE_LINES, .chunk = UINT64_MAX};
 	rc = source_first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
