@@ -23,10 +23,11 @@ struct row {
 struct aggregate {
 	struct key key;
 	struct row *rows;
-	uint32_t count, room;
-	uint32_t *row_of; /* by id: index + 1 in rows; 0 = none yet */
-	uint32_t ids;     /* room of row_of */
-	uint64_t events, weight_ns;
+	uint32_t count;
+	size_t room;
+	uint32_t *row_of; /* [ids], by id: index + 1 in rows; 0 = none yet */
+	size_t ids;
+	uint64_t events;
 	uint32_t last; /* index of the row that the last event of a key with one id was put in */
 };
 

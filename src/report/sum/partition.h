@@ -10,19 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PARTITION_KEYS 16
 #define PARTITION_ALIKE 0.98 /* of the samples */
 
 struct map;
 
 struct partition {
-	struct map *index;
-	uint32_t *tuple; /* [count * width] */
-	uint64_t *samples;
-	size_t count, tuple_room, sample_room, width, last;
+	struct map *tuples; /* [width] numbers of rows -> samples that have them */
+	size_t width;
 };
 
-/* @width keys, at most PARTITION_KEYS. 0 or -ENOMEM; partition_free() is allowed after both. */
+/* @width keys. 0 or -ENOMEM; partition_free() is allowed after both. */
 int partition_init(struct partition *p, size_t width);
 void partition_free(struct partition *p);
 /* @rows: of each key. 0 or -ENOMEM. */

@@ -50,7 +50,7 @@ struct tally {
 	int failed;
 };
 
-int tally_init(struct tally *t); /* 0 or -ENOMEM; tally_free() is allowed after both */
+/* All zero is an empty one. */
 void tally_free(struct tally *t);
 /* The row of these names, made when new; NULL: out of memory. Valid until the next call. */
 struct tally_row *tally_row(struct tally *t, const uint32_t name[TALLY_NAMES]);

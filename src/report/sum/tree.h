@@ -18,7 +18,8 @@ struct tree_node {
 struct tree {
 	struct map *index;       /* (parent, function) -> node */
 	struct tree_node *nodes; /* [0] is the root: the sums of all */
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 int tree_init(struct tree *t); /* 0 or -ENOMEM */

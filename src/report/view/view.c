@@ -147,9 +147,7 @@ int view_run(struct view_run **out, const struct view_query *query)
 		return -ENOMEM;
 	v->view = query->view;
 	v->query = query;
-	rc = tally_init(&v->tally);
-	if (!rc)
-		rc = view_open_source(v, query);
+	rc = view_open_source(v, query);
 	if (!rc)
 		rc = view_read_all(v);
 	if (rc) {
