@@ -136,11 +136,11 @@ static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
 	const struct names *names = &source_model(a->source)->names;
 	size_t claimed = 0;
 
-	for (size_t n = 0; n < a->offset_count; n++) {
-		const struct annotate_offset *o = &a->offsets[n];
+	for (size_t n = 0; n < a->offsets.count; n++) {
+		const struct annotate_place *o = &a->offsets.item[n];
 		uint64_t address = symbol->address + (uint64_t)o->offset;
 
-		if (!annotate_offset_of(o, f) || d->places[n])
+		if (!annotate_is_of(o, f) || d->places[n])
 			continue;
 		if (!is_only &&
 		    (!o->file || (uint64_t)o->offset >= symbol->size ||
@@ -183,8 +183,8 @@ int disassembly_weight(const struct disassembly *d, const struct annotate *a,
 	int any = 0;
 
 	*sum = (struct annotate_weight){0};
-	for (size_t n = 0; n < a->offset_count; n++) {
-		const struct annotate_weight *w = &a->offsets[n].weight;
+	for (size_t n = 0; n < a->offsets.count; n++) {
+		const struct annotate_weight *w = &a->offsets.item[n].weight;
 
 		if (!d->places[n] || d->places[n] - i->address >= i->bytes)
 			continue;
@@ -313,7 +313,7 @@ int disassembly_open(struct disassembly **out, const struct annotate *a,
 
 	if (d) {
 		d->texts = calloc(1, sizeof(*d->texts));
-		d->places = calloc(a->offset_count + 1, sizeof(*d->places));
+		d->places = calloc(a->offsets.count + 1, sizeof(*d->places));
 	}
 	if (d && d->texts && d->places)
 		rc = names_init(d->texts);

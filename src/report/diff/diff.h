@@ -18,7 +18,7 @@ struct diff_query {
 	const char *path[2];
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = function */
-	struct where *wheres;
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 	enum diff_per per;
 };

@@ -35,6 +35,17 @@ void where_bind(struct where *w, struct model *m)
 	key_bind(&w->key, m);
 }
 
+struct where *where_bound(const struct where *wheres, size_t count, struct model *m)
+{
+	struct where *bound = calloc(count + 1, sizeof(*bound));
+
+	for (size_t i = 0; bound && i < count; i++) {
+		bound[i] = wheres[i];
+		where_bind(&bound[i], m);
+	}
+	return bound;
+}
+
 int where_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = NULL;
@@ -133,4 +144,13 @@ int where_holds(const struct where *w, struct model *m, const struct sample *s)
 	default:
 		return where_name_matches(w, names_text(&m->names, key_of_sample(&w->key, m, s)));
 	}
+}
+
+int where_all_hold(const struct where *wheres, size_t count, struct model *m,
+		   const struct sample *s)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!where_holds(&wheres[i], m, s))
+			return 0;
+	return 1;
 }

@@ -47,7 +47,7 @@ static void plan_overview(struct report *r)
 	add_sum(r, "function");
 }
 
-static void plan(struct report *r, const struct report_query *q)
+static int plan(struct report *r, const struct report_query *q)
 {
 	struct model *m = source_model(r->source);
 
@@ -58,11 +58,10 @@ static void plan(struct report *r, const struct report_query *q)
 		plan_overview(r);
 	else
 		add_sum(r, q->by->text);
-	r->wheres = q->wheres;
+	r->wheres = where_bound(q->wheres, q->where_count, m);
 	r->where_count = q->where_count;
-	for (size_t i = 0; i < r->where_count; i++)
-		where_bind(&r->wheres[i], m);
 	r->has_tree = q->tree;
+	return r->wheres ? partition_init(&r->partition, r->tag_count) : -ENOMEM;
 }
 
 /* Lines make many more stacks distinct: only when asked for. */
@@ -103,9 +102,8 @@ static int report_add_sample(const struct sample *s, void *arg)
 	int rc = 0;
 
 	r->read += s->times;
-	for (size_t i = 0; i < r->where_count; i++)
-		if (!where_holds(&r->wheres[i], m, s))
-			return 0;
+	if (!where_all_hold(r->wheres, r->where_count, m, s))
+		return 0;
 	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
 	draws_add(&r->draws, &s->draws);
@@ -194,13 +192,11 @@ int report_run(struct report **out, const struct report_query *query)
 	r->path = query->path;
 	r->counts = query->counts;
 	rc = source_open(&r->source, query->path, query->events);
+	if (!rc)
+		rc = plan(r, query);
 	if (!rc) {
-		plan(r, query);
 		source_set_detail(r->source, report_detail_of(r, query));
 		source_set_counts(r->source, query->counts);
-		rc = partition_init(&r->partition, r->tag_count);
-	}
-	if (!rc) {
 		rc = source_read(r->source, report_add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
@@ -230,6 +226,7 @@ void report_free(struct report *r)
 		aggregate_free(&r->sums[i]);
 	tree_free(&r->tree);
 	partition_free(&r->partition);
+	free(r->wheres);
 	source_free(r->source);
 	free(r);
 }

@@ -25,7 +25,7 @@ struct report_query {
 	int tree;             /* only with by = stack: sums as a tree, too */
 	int counts;           /* nothing is weighed by its time */
 	int no_inlines;       /* inlined functions count as those that they are inlined into */
-	struct where *wheres; /* bound by report_run() */
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 };
 
@@ -37,7 +37,7 @@ enum report_place { REPORT_RUNNING, REPORT_READY, REPORT_BLOCKED, REPORT_PLACES 
 struct report {
 	struct source *source;
 	const char *path;
-	struct where *wheres;
+	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
 	struct aggregate sums[REPORT_SUMS];
 	size_t sum_count;

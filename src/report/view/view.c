@@ -86,15 +86,18 @@ static void make_table(struct view_run *v)
 
 /* ---- running */
 
+int view_selects(const struct view_run *v, const struct sample *s)
+{
+	return where_all_hold(v->wheres, v->query->where_count, source_model(v->source), s);
+}
+
 static int view_add_event(const struct sample *s, void *arg)
 {
 	struct view_run *v = arg;
-	struct model *m = source_model(v->source);
 
 	v->read++;
-	for (size_t i = 0; i < v->query->where_count; i++)
-		if (!where_holds(&v->query->wheres[i], m, s))
-			return 0;
+	if (!view_selects(v, s))
+		return 0;
 	v->number++;
 	return v->view ? v->view->add(v, s) : view_events_add(v, s);
 }
@@ -107,11 +110,9 @@ static int view_open_source(struct view_run *v, const struct view_query *q)
 	rc = source_open(&v->source, q->path, which);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < q->where_count; i++) {
-		where_bind(&q->wheres[i], source_model(v->source));
-		if (q->wheres[i].key.unknown && i < 64)
-			v->unknown |= UINT64_C(1) << i;
-	}
+	v->wheres = where_bound(q->wheres, q->where_count, source_model(v->source));
+	if (!v->wheres)
+		return -ENOMEM;
 	source_set_kinds(v->source, q->view ? q->view->kinds : SAMPLE_COUNTED);
 	source_set_detail(v->source, 0);
 	v->tally.has_errors = source_is_sampled(v->source);
@@ -171,6 +172,7 @@ void view_free(struct view_run *v)
 	table_free(&v->table);
 	tally_free(&v->tally);
 	source_free(v->source);
+	free(v->wheres);
 	free(v);
 }
 

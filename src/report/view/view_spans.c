@@ -68,14 +68,6 @@ static uint32_t view_spans_name_of(struct view_run *v, const struct sample *s)
 	return v->query->by ? key_of_sample(&v->by, m, s) : own_fields(m, s);
 }
 
-static int view_spans_is_selected(struct view_run *v, const struct sample *s)
-{
-	for (size_t i = 0; i < v->query->where_count; i++)
-		if (!where_holds(&v->query->wheres[i], source_model(v->source), s))
-			return 0;
-	return 1;
-}
-
 static uint32_t around(const struct view_run *v, const struct sample *s, uint32_t number)
 {
 	uint32_t all[NESTED_MAX], count = source_contexts(v->source, s, all, NESTED_MAX);
@@ -104,7 +96,7 @@ static int view_spans_add_span(const struct sample *s, void *arg)
 	if (number >= spans->contexts)
 		return 0;
 	spans->span[number] = (struct span){.outer = around(v, s, number), .id = id_of(s)};
-	if (!view_spans_is_selected(v, s))
+	if (!view_selects(v, s))
 		return 0;
 	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){s->type, view_spans_name_of(v, s)});
 	if (!r)
