@@ -9,15 +9,9 @@
 
 enum fact_place times_place(const char *state)
 {
-	static const char prefix[] = "STATE_";
-
-	if (strncmp(state, prefix, sizeof(prefix) - 1) == 0)
-		state += sizeof(prefix) - 1;
-	if (strcmp(state, "RUNNABLE") == 0 || strcmp(state, "runnable") == 0)
+	if (strcmp(state, "runnable") == 0)
 		return FACT_RUNNING;
-	if (strcmp(state, "WAITING_FOR_CPU") == 0 || strcmp(state, "waiting_for_cpu") == 0)
-		return FACT_WAITING;
-	return FACT_BLOCKED;
+	return strcmp(state, "waiting_for_cpu") == 0 ? FACT_WAITING : FACT_BLOCKED;
 }
 
 static double times_sum_of(const int64_t ns[FACT_PLACES])

@@ -23,7 +23,7 @@
 #define TIMES_ROWS_MAX 10
 #define TIMES_CLOSE 0.005 /* of the time that passed: within this it adds up */
 
-/* Of a state of wall-clock samples, by its name in the file. */
+/* Of a state of wall-clock samples, by its name in the model. */
 enum fact_place times_place(const char *state);
 
 /* By what a sample of each state is multiplied; all 1: it is not judged. @period_ns: of samples. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/sum/report.h"
 
+#include "report/read/times.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,15 +78,6 @@ static unsigned int report_detail_of(const struct report *r, const struct report
 	       (q->no_inlines ? DECODE_NO_INLINES : 0u);
 }
 
-static enum report_place place_of_state(const struct report *r, const struct sample *s)
-{
-	const char *state = names_text(&source_model(r->source)->names, s->state);
-
-	if (strcmp(state, "runnable") == 0)
-		return REPORT_RUNNING;
-	return strcmp(state, "waiting_for_cpu") == 0 ? REPORT_READY : REPORT_BLOCKED;
-}
-
 /* Rows keep their numbers while samples are read. */
 static int add_tuple(struct report *r, const struct sample *s)
 {
@@ -113,7 +106,7 @@ static int report_add_sample(const struct sample *s, void *arg)
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
 	if (r->has_states)
-		r->state_ns[place_of_state(r, s)] += s->weight_ns;
+		r->state_ns[times_place(names_text(&m->names, s->state))] += s->weight_ns;
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		rc = aggregate_add(&r->sums[i], m, s);

@@ -31,9 +31,6 @@ struct report_query {
 
 #define REPORT_BEYOND UINT32_MAX /* no table: there are REPORT_TABLES before it */
 
-/* Where a thread's time goes. */
-enum report_place { REPORT_RUNNING, REPORT_READY, REPORT_BLOCKED, REPORT_PLACES };
-
 struct report {
 	struct source *source;
 	const char *path;
@@ -52,7 +49,7 @@ struct report {
 	uint64_t samples, weight_ns;       /* that passed --where */
 	uint64_t read;                     /* that were looked at */
 	int has_states;                    /* all that is counted is wall-clock time, with states */
-	uint64_t state_ns[REPORT_PLACES];  /* then: of weight_ns */
+	uint64_t state_ns[FACT_PLACES];    /* then: of weight_ns */
 	int is_sampled;                    /* shares have an error: source_is_sampled() */
 	struct draws draws, context_draws; /* of what passed; of what had context */
 	uint64_t with_context, weightless, truncated, context_cut;

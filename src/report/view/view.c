@@ -2,8 +2,6 @@
 /* See view.h. One pass hands a view its events; then rows are sorted and become a table. */
 #include "report/view/view.h"
 
-#include "report/view/view_events.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +47,9 @@ static void share_cell(const struct view_column *c, const struct tally *t,
 		table_ends(out, &ends);
 }
 
-void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
-		struct table *out)
+/* The measures of one row of a tally, as cells of the view's columns. */
+static void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
+		       struct table *out)
 {
 	for (size_t i = 0; i < VIEW_COLUMNS && view->column[i].title; i++) {
 		const struct view_column *c = &view->column[i];

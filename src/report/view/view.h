@@ -4,7 +4,7 @@
  * entry of the const table in view.c: which events it takes, how an event finds its rows, and which
  * measures the rows have; text, JSON, help and completion come from it.
  *
- * Any event type's name is a view, too: the table of its events, see view_events.h.
+ * Any event type's name is a view, too: the table of its events, see view_events.c.
  *
  *   view.c        the table of views, run
  *   view_sums.c   hot-methods, latencies, labels, threads
@@ -92,9 +92,9 @@ void view_free(struct view_run *v);
 /* Do all conditions of the query hold? */
 int view_selects(const struct view_run *v, const struct sample *s);
 
-/* The measures of one row of a tally, as cells of the view's columns. */
-void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
-		struct table *out);
+/* Of the events of a type: adds the one that the source is at. 0 or -ENOMEM. */
+int view_events_add(struct view_run *v, const struct sample *s);
+void view_events_free(struct view_run *v);
 
 /* The function at the leaf of a stack, without frames of the JDK if there are others. */
 uint32_t view_place(const struct model *m, uint32_t stack);

@@ -23,8 +23,8 @@ struct span {
 };
 
 struct spans {
-	struct span *span; /* [contexts], by number */
 	uint32_t contexts, seen;
+	struct span span[]; /* [contexts], by number */
 };
 
 static int view_spans_is_number(const char *text)
@@ -139,16 +139,14 @@ static int count_spans(struct view_run *v)
 
 static int begin_spans(struct view_run *v)
 {
-	struct spans *spans = calloc(1, sizeof(*spans));
+	uint32_t contexts = source_facts(v->source)->context_count;
+	struct spans *spans = calloc(1, sizeof(*spans) + contexts * sizeof(*spans->span));
 	int rc;
 
 	v->state = spans;
 	if (!spans)
 		return -ENOMEM;
-	spans->contexts = source_facts(v->source)->context_count;
-	spans->span = calloc(spans->contexts + 1u, sizeof(*spans->span));
-	if (!spans->span)
-		return -ENOMEM;
+	spans->contexts = contexts;
 	source_set_kinds(v->source, SAMPLE_CONTEXT);
 	rc = source_read(v->source, view_spans_add_span, v);
 	source_set_kinds(v->source, v->view->kinds);
@@ -173,11 +171,7 @@ static int add_inside(struct view_run *v, const struct sample *s)
 
 static int finish_spans(struct view_run *v)
 {
-	struct spans *spans = v->state;
-
-	if (spans)
-		free(spans->span);
-	free(spans);
+	free(v->state);
 	v->state = NULL;
 	return 0;
 }
