@@ -45,7 +45,7 @@ static int is_null(const struct weft_jfr_node *n)
 	return !n || n->shape == WEFT_JFR_V_NULL;
 }
 
-/* Symbols and their kin are structs of one string, or that string: both are met. */
+/* A symbol is a struct with one string, or the string itself: files have both. */
 struct weft_jfr_string decode_string(const struct weft_jfr_node *n)
 {
 	static const struct weft_jfr_string none = {"", 0};
@@ -104,7 +104,7 @@ static int decode_starts_with(struct weft_jfr_string s, const char *prefix)
 	return s.bytes >= length && memcmp(s.data, prefix, length) == 0;
 }
 
-/* Of a native function that has its source file there: see docs/jfr.md. */
+/* Is it the descriptor of a native function that has its source file in it (docs/jfr.md)? */
 static int is_path(struct weft_jfr_string descriptor)
 {
 	return (decode_starts_with(descriptor, "()L/") ||
@@ -117,7 +117,7 @@ static int decode_hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* "()L/src/a%28b.c;": the path in it, bytes that were escaped as they were. 0: there is none. */
+/* The path in "()L/src/a%28b.c;", with escaped bytes as they were; 0: there is none. */
 static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descriptor)
 {
 	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
@@ -142,8 +142,8 @@ static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descr
 }
 
 /*
- * Native writers give their frames a descriptor that no Java method can have, or a native
- * method in a class that neither loader nor package has: the JVM's own have one of them.
+ * Writers of native frames use a descriptor that no Java method can have, or a native method of a
+ * class without loader and package: a native method of the JVM's own has one of these.
  */
 static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string frame_type)
 {
@@ -179,7 +179,7 @@ static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
 	return id;
 }
 
-/* A module: "[vdso]" is written as "<vdso>", for no class may begin with a bracket. */
+/* A module is written as a class. "[vdso]" is "<vdso>" there: no class may begin with a bracket. */
 static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
 {
 	char text[64];
@@ -268,7 +268,7 @@ static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *
 
 /* ---- stacks */
 
-/* Nothing that the outermost frame could be inlined into is there. */
+/* The outermost frame always stays: what it was inlined into is not on the stack. */
 static int decode_is_wanted(const struct decoder *d, const struct weft_jfr_node *frame,
 			    int is_outermost)
 {

@@ -30,7 +30,7 @@ enum fact_kind { A_COUNTER, A_BUCKET, A_PROCESS, A_TYPE, A_MODULE, A_CLOCK, A_CP
 _Static_assert(A_TIME + 1 == sizeof(((struct facts *)0)->room) / sizeof(size_t),
 	       "a room for each kind");
 
-/* A row, zeroed when new; NULL: out of memory, and remembered. */
+/* A row, zeroed when new. NULL: out of memory, which f->failed remembers. */
 static void *facts_row(struct facts *f, enum fact_kind kind, const uint32_t key[FACT_KEY],
 		       void *array, uint32_t *count, size_t each)
 {

@@ -22,7 +22,7 @@ int model_init(struct model *m)
 	*m = (struct model){.stack_count = 1, .thread_count = 1, .line_count = 1};
 	if (names_init(&m->names) || names_init(&m->keys))
 		return -ENOMEM;
-	/* With a space inside they are no names that a field could have. */
+	/* The space keeps them apart from fields, whose names have none. */
 	names_id(&m->keys, "span id");
 	names_id(&m->keys, "root span id");
 	names_id(&m->keys, "trace id");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See names.h. A text with a NUL inside ends there: outputs are C strings and lines. */
+/* See names.h. A text ends at its first NUL: what it is printed by are C strings. */
 #include "report/read/names.h"
 
 #include "base/array.h"

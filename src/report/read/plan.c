@@ -46,7 +46,7 @@ static int is_header_field(const char *name)
 	return 0;
 }
 
-/* A type with annotated fields has those; one that is annotated itself has all its own. */
+/* The contextual fields are those that are annotated; all, if the type itself is annotated. */
 static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
 {
 	size_t count = weft_jfr_class_fields(c);
@@ -67,7 +67,7 @@ static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_
 	}
 }
 
-/* What its events are beside samples that may be counted. */
+/* What its events are, besides being samples that may be counted. */
 static unsigned int kinds_of(const struct plan *p, const struct weft_jfr_class *c)
 {
 	const char *name = weft_jfr_class_name(c);

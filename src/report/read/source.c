@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See source.h. Each class of the file gets a plan once per pass: what it is to us and at
- * which index its fields stand. Classes live as long as their reader, so their address is
- * the plan's key.
+ * See source.h. In each pass every class of the file gets its plan once (plan.h). Classes live as
+ * long as their reader, so plans are found by a class's address.
  */
 #include "report/read/source.h"
 
@@ -28,15 +27,15 @@ struct source {
 	struct context_index *contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
-	struct map *plans;  /* class -> plan's address */
-	uint64_t chunk;     /* whose types were noted */
-	int second;         /* pass: only samples and settings matter */
+	struct map *plans;  /* address of a class -> address of its plan */
+	uint64_t chunk;     /* the one whose types were noted last */
+	int second;         /* it is the second pass, for samples and settings only */
 	int counts;         /* samples have no weight */
-	char *other;        /* type that is counted and is no sample type; NULL = none */
+	char *other;        /* a type that was asked for and is no sample type; NULL = none */
 	unsigned int kinds; /* enum sample_kind: what is handed out */
 	double *effects;    /* account_effect() of each of facts.clocks; NULL = all are 1 */
 	struct times_weigher times;
-	const struct weft_jfr_event_view *event; /* that is handed out */
+	const struct weft_jfr_event_view *event; /* while it is handed out */
 };
 
 /* NULL: neither a sample type nor the one that was asked for. */
@@ -68,7 +67,7 @@ static void drop_plans(struct source *s)
 	s->plans = NULL;
 }
 
-/* A context that is counted itself is one for the others all the same: they come first. */
+/* In the first pass an event that is to be counted is a context for the others, if it is one. */
 static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 {
 	struct plan *p = plan_new(&s->model, c);
@@ -97,7 +96,7 @@ static const struct plan *source_plan_of(struct source *s, const struct weft_jfr
 
 /* ---- the passes */
 
-/* Most files are mostly samples, whose stacks the first pass need not decode. */
+/* Samples are most of a file, and the first pass need not decode them. */
 static int source_wanted(const struct weft_jfr_class *c, void *arg)
 {
 	const char *name = weft_jfr_class_name(c);
@@ -161,7 +160,7 @@ static void source_take_fact(struct source *s, const struct plan *p,
 	p->take(&(struct fact_event){&s->facts, &s->decoder, s->reader, e});
 }
 
-/* Every sample type that a chunk declares, so that settings find their type's row. */
+/* Gives every sample type that a chunk declares a row, for its settings. */
 static int note_types(struct source *s)
 {
 	const struct weft_jfr_class *const *types;

@@ -61,7 +61,7 @@ static int is_absent(int rc)
 	return rc == -ENOENT || rc == -ENOTDIR || rc == -EINVAL;
 }
 
-/* In one directory: whole, then without its first part, and so on. */
+/* Below one directory: the whole path, then without its first part, and so on. */
 static int source_text_open_below(const char *directory, const char *path, char **found,
 				  struct stat *st)
 {
@@ -125,7 +125,7 @@ static int cut_lines(struct source_text *t, size_t bytes)
 	return 0;
 }
 
-/* Tabs become spaces, so that every column counts as what it is. */
+/* Tabs become spaces, so that each character is one column. */
 static char *expand(const char *bytes, size_t count, size_t *out_count)
 {
 	size_t room = 1, used = 0, column = 0;

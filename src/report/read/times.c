@@ -23,7 +23,7 @@ static double times_sum_of(const int64_t ns[FACT_PLACES])
 	return sum;
 }
 
-/* What its samples are to add up to in each state; the largest state is left open. */
+/* What its samples are to add up to in each state. Returns the state that it was in most. */
 static int find_targets(const struct fact_time *t, uint64_t period_ns, double target[FACT_PLACES])
 {
 	int largest = 0;

@@ -14,7 +14,7 @@ static const struct sample_type types[] = {
 	{.name = RECORDING_INLINE_SAMPLE, .clock = SAMPLE_CPU, .fields_are_context = 1},
 	{.name = CPU_TIME_SAMPLE, .clock = SAMPLE_CPU, .ticks = "samplingPeriod"},
 	{.name = "datadog.ExecutionSample", .clock = SAMPLE_CPU, .times = "weight"},
-	/* Threads in native code, running or not: no CPU time. */
+	/* Of threads in native code, whether they run or not: this is no CPU time. */
 	{.name = "jdk.NativeMethodSample", .clock = SAMPLE_WALL},
 	{.name = WALL_CLOCK_SAMPLE,
 	 .clock = SAMPLE_WALL,

@@ -90,7 +90,7 @@ static int process_matches(const struct where *w, const char *process)
 	return yes;
 }
 
-/* By any part that people may have at hand: "a.c:42", "/src/a.c:42", "main a.c:42". */
+/* By any of the forms that people may have at hand: "a.c:42", "/src/a.c:42", "main a.c:42". */
 static int line_matches(const struct where *w, const struct model *m, const struct frame *f)
 {
 	struct source_line line = {f->function, f->file, f->line};

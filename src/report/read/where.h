@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --where KEY=VALUE: which samples count. VALUE is the text that the report shows for the
- * key, `*` in it stands for anything; threads and processes match by their bare name, too.
- * Functions and modules match anywhere on the stack. Several conditions must all hold.
+ * --where KEY=VALUE: a condition that samples have to meet. VALUE is the text that the report shows
+ * for the key; `*` in it stands for anything. Threads and processes match by their bare names, too;
+ * functions, modules and lines anywhere on the stack. Of several conditions all must hold.
  */
 #ifndef WEFT_REPORT_WHERE_H
 #define WEFT_REPORT_WHERE_H

@@ -43,8 +43,7 @@ static int pair_order(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Samples that one would be right about who knows a row of the first key and says the second's
- * row that is met most with it. */
+/* How many samples have, of all second rows that occur with their first row, the most frequent. */
 static uint64_t told(struct pair *pair, size_t count)
 {
 	uint64_t sum = 0, most = 0, same = 0;

@@ -17,7 +17,7 @@ static void add_sum(struct report *r, const char *by)
 	aggregate_init(&r->sums[r->sum_count++], &key);
 }
 
-/* What tells best whose the time was: the names that people gave, ids, then code. */
+/* The keys that tell best what the time was for: names that people gave, then ids, then code. */
 static void plan_overview(struct report *r)
 {
 	struct model *m = source_model(r->source);
@@ -78,7 +78,7 @@ static unsigned int report_detail_of(const struct report *r, const struct report
 	       (q->no_inlines ? DECODE_NO_INLINES : 0u);
 }
 
-/* Rows keep their numbers while samples are read. */
+/* Rows are sorted later, so while samples are read their indexes can stand for them. */
 static int add_tuple(struct report *r, const struct sample *s)
 {
 	uint32_t rows[REPORT_TAGS];
@@ -162,7 +162,7 @@ static int choose_tables(struct report *r)
 	return 0;
 }
 
-/* Paths are few, samples many: the tree is made of the sums. */
+/* The tree is made of the sums by path, which are fewer than the samples. */
 static int make_tree(struct report *r)
 {
 	const struct model *m = source_model(r->source);
