@@ -82,7 +82,7 @@ static int unknown_function(const struct annotate *a, const char *wanted)
 
 static int several_functions(const struct annotate *a, const char *wanted)
 {
-	cli_error("%zu functions match '%s'; name one, or give --where module=MODULE:",
+	cli_error("%u functions match '%s'; name one, or give --where module=MODULE:",
 		  a->function_count, wanted);
 	for (size_t i = 0; i < a->function_count && i < LISTED_MAX; i++) {
 		fprintf(stderr, "  %9llu samples  ",
@@ -91,7 +91,7 @@ static int several_functions(const struct annotate *a, const char *wanted)
 		fputc('\n', stderr);
 	}
 	if (a->function_count > LISTED_MAX)
-		fprintf(stderr, "  ... and %zu more\n", a->function_count - LISTED_MAX);
+		fprintf(stderr, "  ... and %u more\n", a->function_count - LISTED_MAX);
 	return CLI_FAILED;
 }
 
@@ -109,9 +109,9 @@ static int cmd_annotate_in_module(const struct annotate *a, const struct annotat
 
 static void keep_module(struct annotate *a)
 {
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	for (size_t i = 0; i < a->function_count; i++)
+	for (uint32_t i = 0; i < a->function_count; i++)
 		if (cmd_annotate_in_module(a, &a->functions[i]))
 			a->functions[kept++] = a->functions[i];
 	a->function_count = kept;

@@ -49,13 +49,8 @@ static void cmd_diff_warn(const struct diff *d)
 
 		if (d->query->by)
 			recording_warn(d->query->path[side], &v->by, m);
-		for (size_t i = 0; i < d->query->where_count && i < 64; i++) {
-			struct key key = d->query->wheres[i].key;
-
-			key_bind(&key, m);
-			key.unknown = (int)(v->unknown >> i & 1);
-			recording_warn(d->query->path[side], &key, m);
-		}
+		for (size_t i = 0; i < d->query->where_count; i++)
+			recording_warn(d->query->path[side], &v->wheres[i].key, m);
 	}
 }
 

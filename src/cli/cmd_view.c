@@ -69,7 +69,7 @@ static void cmd_view_warn(const struct view_run *v)
 	if (v->query->by)
 		recording_warn(v->query->path, &v->by, m);
 	for (size_t i = 0; i < v->query->where_count; i++)
-		recording_warn(v->query->path, &v->query->wheres[i].key, m);
+		recording_warn(v->query->path, &v->wheres[i].key, m);
 }
 
 static int run_file(const struct cli_args *args, struct view_query *q, const char *path)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/annotate/annotate.h"
 
+#include "base/array.h"
 #include "base/map.h"
 #include "base/nearest.h"
+#include "report/read/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,10 +73,6 @@ enum annotate_match annotate_match(const char *wanted, const char *name)
 
 /* ---- gathering */
 
-enum what { A_FUNCTION, A_LINE, AN_OFFSET };
-
-#define KEY_WORDS 6
-
 struct gather {
 	struct annotate *a;
 	struct model *model;
@@ -87,44 +85,19 @@ struct gather {
 static int match_of(struct gather *g, uint32_t name)
 {
 	if (name >= g->match_room) {
-		size_t room = 2 * (size_t)name + 1024;
-		uint8_t *bigger = realloc(g->match, room);
+		size_t before = g->match_room;
+		uint8_t *bigger =
+			array_grown(g->match, (size_t)name + 1, &g->match_room, sizeof(*bigger));
 
 		if (!bigger)
 			return -1;
-		memset(bigger + g->match_room, 0, room - g->match_room);
+		memset(bigger + before, 0, g->match_room - before);
 		g->match = bigger;
-		g->match_room = room;
 	}
 	if (!g->match[name])
 		g->match[name] = (uint8_t)(1 + annotate_match(g->wanted,
 							      names_text(&g->model->names, name)));
 	return g->match[name] - 1;
-}
-
-/* The element of a key in one of the three arrays, zeroed when new; NULL: out of memory. */
-static void *element(struct annotate *a, const uint32_t key[KEY_WORDS], void *array_pointer,
-		     size_t *count, size_t *room, size_t each)
-{
-	char **array = array_pointer;
-	uint64_t *index = map_put(a->index, key, KEY_WORDS * sizeof(*key), NULL);
-
-	if (!index)
-		return NULL;
-	if (!*index) {
-		if (*count == *room) {
-			size_t want = *room ? 2 * *room : 64;
-			char *bigger = realloc(*array, want * each);
-
-			if (!bigger)
-				return NULL;
-			*array = bigger;
-			*room = want;
-		}
-		memset(*array + *count * each, 0, each);
-		*index = ++*count;
-	}
-	return *array + (*index - 1) * each;
 }
 
 static void annotate_count(struct annotate_weight *w, const struct sample *s, uint64_t number,
@@ -146,26 +119,29 @@ static void annotate_count(struct annotate_weight *w, const struct sample *s, ui
 static int add_function(struct annotate *a, const struct sample *s, const struct frame *f,
 			int match, int is_self)
 {
-	const uint32_t key[KEY_WORDS] = {A_FUNCTION, f->function, f->module};
-	struct annotate_function *e =
-		element(a, key, &a->functions, &a->function_count, &a->function_room, sizeof(*e));
+	const uint32_t key[] = {f->function, f->module};
+	uint32_t number = rows_put(&a->index, key, sizeof(key), &a->functions, &a->function_count,
+				   &a->function_room, sizeof(*a->functions));
+	struct annotate_function *e = number ? &a->functions[number - 1] : NULL;
 
 	if (!e)
 		return -ENOMEM;
 	e->function = f->function;
 	e->module = f->module;
 	e->match = match;
-	e->is_real |= !f->inlined;
 	annotate_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
-static int add_line(struct annotate *a, const struct sample *s, const struct frame *f, int is_self)
+/* @offset: -1 for a line. */
+static int add_place(struct annotate *a, struct annotate_places *places, const struct sample *s,
+		     const struct frame *f, int32_t offset, int is_self)
 {
-	const uint32_t key[KEY_WORDS] = {A_LINE, f->function, f->module, f->file,
-					 (uint32_t)f->line};
-	struct annotate_line *e =
-		element(a, key, &a->lines, &a->line_count, &a->line_room, sizeof(*e));
+	const uint32_t key[] = {f->function, f->module, f->file, (uint32_t)f->line,
+				(uint32_t)offset};
+	uint32_t number = rows_put(&places->index, key, sizeof(key), &places->item, &places->count,
+				   &places->room, sizeof(*places->item));
+	struct annotate_place *e = number ? &places->item[number - 1] : NULL;
 
 	if (!e)
 		return -ENOMEM;
@@ -173,25 +149,7 @@ static int add_line(struct annotate *a, const struct sample *s, const struct fra
 	e->module = f->module;
 	e->file = f->file;
 	e->line = f->line;
-	annotate_count(&e->weight, s, a->events, is_self);
-	return 0;
-}
-
-static int add_offset(struct annotate *a, const struct sample *s, const struct frame *f,
-		      int is_self)
-{
-	const uint32_t key[KEY_WORDS] = {AN_OFFSET, f->function,       f->module,
-					 f->file,   (uint32_t)f->line, (uint32_t)f->offset};
-	struct annotate_offset *e =
-		element(a, key, &a->offsets, &a->offset_count, &a->offset_room, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->function = f->function;
-	e->module = f->module;
-	e->file = f->file;
-	e->line = f->line;
-	e->offset = f->offset;
+	e->offset = offset;
 	annotate_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
@@ -211,9 +169,9 @@ static int annotate_add_frames(struct gather *g, const struct sample *s)
 		if (match != ANNOTATE_NO_MATCH) {
 			rc = add_function(g->a, s, f, match, i == 0);
 			if (!rc)
-				rc = add_line(g->a, s, f, i == 0);
+				rc = add_place(g->a, &g->a->lines, s, f, -1, i == 0);
 			if (!rc && !f->inlined)
-				rc = add_offset(g->a, s, f, is_leaf_code);
+				rc = add_place(g->a, &g->a->offsets, s, f, f->offset, is_leaf_code);
 		}
 		is_leaf_code &= f->inlined != 0;
 	}
@@ -226,9 +184,8 @@ static int annotate_add_sample(const struct sample *s, void *arg)
 	struct annotate *a = g->a;
 
 	a->read += s->times;
-	for (size_t i = 0; i < a->where_count; i++)
-		if (!where_holds(&a->wheres[i], g->model, s))
-			return 0;
+	if (!where_all_hold(a->wheres, a->where_count, g->model, s))
+		return 0;
 	a->events++;
 	a->samples += s->times;
 	a->weight_ns += s->weight_ns;
@@ -258,7 +215,7 @@ static int function_order(const void *left, const void *right, void *arg)
 
 static int line_order(const void *left, const void *right, void *arg)
 {
-	const struct annotate_line *a = left, *b = right;
+	const struct annotate_place *a = left, *b = right;
 	const struct model *m = arg;
 
 	if (a->file != b->file)
@@ -268,14 +225,14 @@ static int line_order(const void *left, const void *right, void *arg)
 
 static int offset_order(const void *left, const void *right)
 {
-	const struct annotate_offset *a = left, *b = right;
+	const struct annotate_place *a = left, *b = right;
 
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 static void annotate_choose(struct annotate *a, const struct model *m)
 {
-	size_t kept = 0;
+	uint32_t kept = 0;
 	int best = 0;
 
 	for (size_t i = 0; i < a->function_count; i++)
@@ -287,10 +244,11 @@ static void annotate_choose(struct annotate *a, const struct model *m)
 	a->function_count = kept;
 	if (kept)
 		qsort_r(a->functions, kept, sizeof(*a->functions), function_order, (void *)m);
-	if (a->line_count)
-		qsort_r(a->lines, a->line_count, sizeof(*a->lines), line_order, (void *)m);
-	if (a->offset_count)
-		qsort(a->offsets, a->offset_count, sizeof(*a->offsets), offset_order);
+	if (a->lines.count)
+		qsort_r(a->lines.item, a->lines.count, sizeof(*a->lines.item), line_order,
+			(void *)m);
+	if (a->offsets.count)
+		qsort(a->offsets.item, a->offsets.count, sizeof(*a->offsets.item), offset_order);
 }
 
 static int annotate_gather(struct annotate *a, const struct annotate_query *q)
@@ -300,8 +258,10 @@ static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 
 	g.model = source_model(a->source);
 	a->is_sampled = source_is_sampled(a->source);
-	for (size_t i = 0; i < a->where_count; i++)
-		where_bind(&a->wheres[i], g.model);
+	a->wheres = where_bound(q->wheres, q->where_count, g.model);
+	a->where_count = q->where_count;
+	if (!a->wheres)
+		return -ENOMEM;
 	source_set_detail(a->source,
 			  DECODE_LINES | DECODE_OFFSETS | (q->no_inlines ? DECODE_NO_INLINES : 0u));
 	rc = source_read(a->source, annotate_add_sample, &g);
@@ -314,16 +274,12 @@ static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 int annotate_run(struct annotate **out, const struct annotate_query *query)
 {
 	struct annotate *a = calloc(1, sizeof(*a));
-	int rc = -ENOMEM;
+	int rc;
 
 	if (!a)
-		return rc;
+		return -ENOMEM;
 	a->path = query->path;
-	a->wheres = query->wheres;
-	a->where_count = query->where_count;
-	a->index = map_new();
-	if (a->index)
-		rc = source_open(&a->source, query->path, query->events);
+	rc = source_open(&a->source, query->path, query->events);
 	if (!rc)
 		rc = annotate_gather(a, query);
 	if (rc) {
@@ -339,21 +295,19 @@ void annotate_free(struct annotate *a)
 	if (!a)
 		return;
 	map_free(a->index);
+	map_free(a->lines.index);
+	map_free(a->offsets.index);
 	free(a->functions);
-	free(a->lines);
-	free(a->offsets);
+	free(a->lines.item);
+	free(a->offsets.item);
 	source_free(a->source);
+	free(a->wheres);
 	free(a);
 }
 
-int annotate_line_of(const struct annotate_line *l, const struct annotate_function *f)
+int annotate_is_of(const struct annotate_place *p, const struct annotate_function *f)
 {
-	return l->function == f->function && l->module == f->module;
-}
-
-int annotate_offset_of(const struct annotate_offset *o, const struct annotate_function *f)
-{
-	return o->function == f->function && o->module == f->module;
+	return p->function == f->function && p->module == f->module;
 }
 
 /* ---- similar names */

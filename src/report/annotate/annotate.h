@@ -21,7 +21,7 @@
 
 struct annotate_query {
 	const char *path, *events, *function;
-	struct where *wheres; /* bound by annotate_run() */
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 	int no_inlines;
 };
@@ -36,7 +36,6 @@ struct annotate_weight {
 struct annotate_function {
 	uint32_t function, module; /* ids in model.names */
 	int match;                 /* enum annotate_match */
-	int is_real;               /* it has code of its own: not only inlined */
 	struct annotate_weight weight;
 };
 
@@ -49,30 +48,32 @@ enum annotate_match {
 	ANNOTATE_EXACT,
 };
 
-struct annotate_line {
+/* A line, or an offset. Several functions may have one name: file and line of an offset, those of
+ * the real function, tell whose it is. */
+struct annotate_place {
 	uint32_t function, module, file;
-	int32_t line; /* 0 = not known */
+	int32_t line;   /* 0 = not known */
+	int32_t offset; /* of a line -1 */
 	struct annotate_weight weight;
 };
 
-/* Several functions may have one name: file and line, those of the real function, tell whose the
- * offset is. */
-struct annotate_offset {
-	uint32_t function, module, file;
-	int32_t line, offset;
-	struct annotate_weight weight;
+struct annotate_places {
+	struct annotate_place *item;
+	uint32_t count;
+	size_t room;
+	struct map *index;
 };
 
 struct annotate {
 	struct source *source;
 	const char *path;
-	struct where *wheres;
+	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
-	struct map *index; /* kind and names -> index + 1 in one of the next three */
 	struct annotate_function *functions;
-	struct annotate_line *lines;
-	struct annotate_offset *offsets;
-	size_t function_count, function_room, line_count, line_room, offset_count, offset_room;
+	uint32_t function_count;
+	size_t function_room;
+	struct map *index; /* of functions */
+	struct annotate_places lines, offsets;
 	uint64_t events;                   /* that passed --where */
 	uint64_t read, samples, weight_ns; /* looked at; passed --where */
 	struct draws draws;                /* passed --where */
@@ -90,7 +91,6 @@ enum annotate_match annotate_match(const char *wanted, const char *name);
 /* Names in the recording that are most like one that it does not have. Returns how many. */
 size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max);
 
-int annotate_line_of(const struct annotate_line *l, const struct annotate_function *f);
-int annotate_offset_of(const struct annotate_offset *o, const struct annotate_function *f);
+int annotate_is_of(const struct annotate_place *p, const struct annotate_function *f);
 
 #endif

@@ -30,11 +30,11 @@ static json_t *lines(const struct maker *k, uint32_t file, const struct source_t
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < k->a->line_count; i++) {
-		const struct annotate_line *l = &k->a->lines[i];
+	for (size_t i = 0; i < k->a->lines.count; i++) {
+		const struct annotate_place *l = &k->a->lines.item[i];
 		json_t *o;
 
-		if (!annotate_line_of(l, k->f) || l->file != file)
+		if (!annotate_is_of(l, k->f) || l->file != file)
 			continue;
 		o = json_pack("{s:o}", "line", l->line ? json_integer(l->line) : json_null());
 		json_object_update_new(o, weights(k, &l->weight));

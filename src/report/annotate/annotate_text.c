@@ -151,12 +151,12 @@ static void annotate_text_row(const struct printer *p, const struct annotate_wei
 int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
 		       uint32_t *file)
 {
-	uint32_t before = *cursor ? a->lines[*cursor - 1].file : UINT32_MAX;
+	uint32_t before = *cursor ? a->lines.item[*cursor - 1].file : UINT32_MAX;
 
-	for (; *cursor < a->line_count; ++*cursor) {
-		const struct annotate_line *l = &a->lines[*cursor];
+	for (; *cursor < a->lines.count; ++*cursor) {
+		const struct annotate_place *l = &a->lines.item[*cursor];
 
-		if (!annotate_line_of(l, f) || l->file == before)
+		if (!annotate_is_of(l, f) || l->file == before)
 			continue;
 		*file = l->file;
 		++*cursor;
@@ -168,10 +168,10 @@ int annotate_next_file(const struct annotate *a, const struct annotate_function 
 /* The weight of a line, or NULL; line 0 is what has no line. */
 static const struct annotate_weight *weight_at(const struct printer *p, uint32_t file, int64_t line)
 {
-	for (size_t i = 0; i < p->a->line_count; i++) {
-		const struct annotate_line *l = &p->a->lines[i];
+	for (size_t i = 0; i < p->a->lines.count; i++) {
+		const struct annotate_place *l = &p->a->lines.item[i];
 
-		if (annotate_line_of(l, p->f) && l->file == file && l->line == line)
+		if (annotate_is_of(l, p->f) && l->file == file && l->line == line)
 			return &l->weight;
 	}
 	return NULL;
@@ -180,10 +180,10 @@ static const struct annotate_weight *weight_at(const struct printer *p, uint32_t
 /* Is a line with weight within CONTEXT_LINES of @line? */
 static int is_near(const struct printer *p, uint32_t file, int64_t line)
 {
-	for (size_t i = 0; i < p->a->line_count; i++) {
-		const struct annotate_line *l = &p->a->lines[i];
+	for (size_t i = 0; i < p->a->lines.count; i++) {
+		const struct annotate_place *l = &p->a->lines.item[i];
 
-		if (annotate_line_of(l, p->f) && l->file == file && l->line &&
+		if (annotate_is_of(l, p->f) && l->file == file && l->line &&
 		    l->line >= line - CONTEXT_LINES && l->line <= line + CONTEXT_LINES)
 			return 1;
 	}
@@ -195,10 +195,10 @@ static void annotate_text_range_of(const struct printer *p, uint32_t file, int64
 {
 	*first = INT64_MAX;
 	*last = 0;
-	for (size_t i = 0; i < p->a->line_count; i++) {
-		const struct annotate_line *l = &p->a->lines[i];
+	for (size_t i = 0; i < p->a->lines.count; i++) {
+		const struct annotate_place *l = &p->a->lines.item[i];
 
-		if (!annotate_line_of(l, p->f) || l->file != file || !l->line)
+		if (!annotate_is_of(l, p->f) || l->file != file || !l->line)
 			continue;
 		*first = l->line < *first ? l->line : *first;
 		*last = l->line > *last ? l->line : *last;
@@ -258,10 +258,10 @@ static void print_numbers(const struct printer *p, uint32_t file)
 {
 	titles(p, "line", names_text(&p->m->names, file));
 	unknown_line(p, file);
-	for (size_t i = 0; i < p->a->line_count; i++) {
-		const struct annotate_line *l = &p->a->lines[i];
+	for (size_t i = 0; i < p->a->lines.count; i++) {
+		const struct annotate_place *l = &p->a->lines.item[i];
 
-		if (annotate_line_of(l, p->f) && l->file == file && l->line)
+		if (annotate_is_of(l, p->f) && l->file == file && l->line)
 			annotate_text_print_line(p, file, l->line, "");
 	}
 }

@@ -19,9 +19,7 @@ void disassembly_free(struct disassembly *d)
 {
 	if (!d)
 		return;
-	if (d->texts)
-		names_free(d->texts);
-	free(d->texts);
+	names_free(&d->texts);
 	elf_module_free(d->module);
 	free(d->path);
 	free(d->item);
@@ -136,11 +134,11 @@ static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
 	const struct names *names = &source_model(a->source)->names;
 	size_t claimed = 0;
 
-	for (size_t n = 0; n < a->offset_count; n++) {
-		const struct annotate_offset *o = &a->offsets[n];
+	for (size_t n = 0; n < a->offsets.count; n++) {
+		const struct annotate_place *o = &a->offsets.item[n];
 		uint64_t address = symbol->address + (uint64_t)o->offset;
 
-		if (!annotate_offset_of(o, f) || d->places[n])
+		if (!annotate_is_of(o, f) || d->places[n])
 			continue;
 		if (!is_only &&
 		    (!o->file || (uint64_t)o->offset >= symbol->size ||
@@ -183,8 +181,8 @@ int disassembly_weight(const struct disassembly *d, const struct annotate *a,
 	int any = 0;
 
 	*sum = (struct annotate_weight){0};
-	for (size_t n = 0; n < a->offset_count; n++) {
-		const struct annotate_weight *w = &a->offsets[n].weight;
+	for (size_t n = 0; n < a->offsets.count; n++) {
+		const struct annotate_weight *w = &a->offsets.item[n].weight;
 
 		if (!d->places[n] || d->places[n] - i->address >= i->bytes)
 			continue;
@@ -231,7 +229,7 @@ static const char *instruction_text(struct disassembly *d, const cs_insn *insn, 
 	    target.address != start)
 		snprintf(text, sizeof(text), "%-7s %s <%.200s>", insn->mnemonic, insn->op_str,
 			 target.name);
-	return names_text(d->texts, names_id(d->texts, text));
+	return names_text(&d->texts, names_id(&d->texts, text));
 }
 
 static void set_place(struct disassembly *d, struct instruction *i)
@@ -241,7 +239,7 @@ static void set_place(struct disassembly *d, struct instruction *i)
 
 	if (!count || !places[0].file)
 		return;
-	i->file = names_text(d->texts, names_id(d->texts, places[0].file));
+	i->file = names_text(&d->texts, names_id(&d->texts, places[0].file));
 	i->line = places[0].line;
 }
 
@@ -262,7 +260,7 @@ static int disassembly_append(struct disassembly *d, const cs_insn *insn, size_t
 		i->text = instruction_text(d, &insn[n], start);
 		set_place(d, i);
 	}
-	return d->texts->failed ? -ENOMEM : 0;
+	return d->texts.failed ? -ENOMEM : 0;
 }
 
 static int disassemble(struct disassembly *d, const struct elf_symbol *symbol, char *why)
@@ -311,12 +309,10 @@ int disassembly_open(struct disassembly **out, const struct annotate *a,
 	size_t count = 0;
 	int rc = -ENOMEM;
 
-	if (d) {
-		d->texts = calloc(1, sizeof(*d->texts));
-		d->places = calloc(a->offset_count + 1, sizeof(*d->places));
-	}
-	if (d && d->texts && d->places)
-		rc = names_init(d->texts);
+	if (d)
+		d->places = calloc((size_t)a->offsets.count + 1, sizeof(*d->places));
+	if (d && d->places)
+		rc = names_init(&d->texts);
 	if (!rc)
 		rc = find_file(d, source_model(a->source), source_facts(a->source), f->module,
 			       places, why);

@@ -26,7 +26,7 @@ struct disassembly {
 		places; /* addresses in the file, one for each of annotate.offsets; 0 = not known */
 	char *path;     /* of the file */
 	int is_certain; /* its build-id is the recorded one; else there is none in either */
-	struct names *texts;
+	struct names texts;
 	struct elf_module *module;
 };
 

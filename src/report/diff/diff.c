@@ -5,9 +5,9 @@
  */
 #include "report/diff/diff.h"
 
-#include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -79,10 +79,14 @@ const struct facts *diff_facts(const struct diff *d, int side)
 	return source_facts(d->side[side].view[DIFF_SUMS]->source);
 }
 
+static const struct model *diff_model(const struct diff *d, int side)
+{
+	return source_model(d->side[side].view[DIFF_SUMS]->source);
+}
+
 int64_t diff_lost(const struct diff *d, int side)
 {
-	return facts_sum(diff_facts(d, side), source_model(d->side[side].view[DIFF_SUMS]->source),
-			 "lost");
+	return facts_sum(diff_facts(d, side), diff_model(d, side), "lost");
 }
 
 uint64_t diff_samples(const struct diff *d, int side)
@@ -155,36 +159,33 @@ struct pair {
 struct pairs {
 	struct map *index;
 	struct pair *pair;
-	size_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 /* Ids differ from file to file: rows are joined by their texts. */
 static struct pair *pair_of(struct pairs *p, const struct model *m, const struct tally_row *r)
 {
-	struct pair *bigger;
 	struct buf key = {0};
-	uint64_t *at;
+	struct pair *pair;
+	uint32_t number;
 
 	for (int i = 0; i < TALLY_NAMES; i++) {
 		const char *text = names_text(&m->names, r->name[i]);
 
 		buf_put(&key, text, strlen(text) + 1);
 	}
-	at = key.failed ? NULL : map_put(p->index, key.data, key.size, NULL);
+	number = key.failed ? 0
+			    : rows_put(&p->index, key.data, key.size, &p->pair, &p->count, &p->room,
+				       sizeof(*pair));
 	buf_free(&key);
-	if (!at)
+	if (!number)
 		return NULL;
-	if (*at)
-		return &p->pair[*at - 1];
-	bigger = array_grown(p->pair, p->count + 1, &p->room, sizeof(*bigger));
-	if (!bigger)
-		return NULL;
-	p->pair = bigger;
-	p->pair[p->count] = (struct pair){.change = 0};
+	pair = &p->pair[number - 1];
 	for (int i = 0; i < TALLY_NAMES; i++)
-		p->pair[p->count].name[i] = r->name[i] ? names_text(&m->names, r->name[i]) : NULL;
-	*at = ++p->count;
-	return &p->pair[p->count - 1];
+		if (r->name[i] && !pair->name[i])
+			pair->name[i] = names_text(&m->names, r->name[i]);
+	return pair;
 }
 
 /* Time per unit, or samples if a side has no weights: that measure comes just before. */
@@ -331,12 +332,11 @@ static void diff_put_row(struct diff *d, enum diff_section section, const struct
 
 static int make_section(struct diff *d, enum diff_section section)
 {
-	struct pairs p = {.index = map_new()};
-	int rc = p.index ? 0 : -ENOMEM;
+	struct pairs p = {.index = NULL};
+	int rc;
 
 	diff_make_columns(d, section);
-	if (!rc)
-		rc = diff_gather(d, section, &p);
+	rc = diff_gather(d, section, &p);
 	if (!rc && p.count)
 		qsort(p.pair, p.count, sizeof(*p.pair), most_changed);
 	for (size_t i = 0; i < p.count && !rc; i++)
@@ -378,19 +378,82 @@ static int read_side(struct diff *d, int side)
 		rc = view_run(&s->view[i], &s->query[i]);
 	}
 	if (!rc)
-		rc = settings_read(&s->settings, d->query->path[side]);
-	if (!rc)
 		set_units(d, side);
 	return rc;
 }
 
-int diff_run(struct diff **out, const struct diff_query *query, int *failed)
+/* ---- settings */
+
+/* NULL: the recording does not have it. */
+static const char *setting_value(const struct diff *d, int side, const char *name)
 {
-	static const struct table_column settings[] = {
+	const struct map *settings = diff_facts(d, side)->settings;
+	const struct names *names = &diff_model(d, side)->names;
+	uint32_t id = names_find(names, name);
+	const uint64_t *value = settings ? map_get(settings, &id, sizeof(id)) : NULL;
+
+	return value ? names_text(names, (uint32_t)*value) : NULL;
+}
+
+static int setting_order(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void compare_setting(struct diff *d, const char *name)
+{
+	const char *a = setting_value(d, 0, name), *b = setting_value(d, 1, name);
+
+	if (a && b && strcmp(a, b) == 0)
+		return;
+	table_text(&d->settings, name);
+	table_text(&d->settings, a);
+	table_text(&d->settings, b);
+}
+
+static size_t setting_names(const struct diff *d, int side, const char **out)
+{
+	const struct map *settings = diff_facts(d, side)->settings;
+	size_t cursor = 0, bytes, count = 0;
+	const void *id;
+	uint64_t *value;
+
+	while (settings && map_next(settings, &cursor, &id, &bytes, &value))
+		out[count++] = names_text(&diff_model(d, side)->names, *(const uint32_t *)id);
+	return count;
+}
+
+/* Those that differ, by name. */
+static void diff_settings(struct diff *d)
+{
+	static const struct table_column column[] = {
 		{.title = "setting", .json = "setting", .is_text = 1},
 		{.title = "A", .json = "a", .is_text = 1, .stays = 1},
 		{.title = "B", .json = "b", .is_text = 1, .stays = 1},
 	};
+	size_t room = 1, count;
+	const char **name;
+
+	table_init(&d->settings, column, sizeof(column) / sizeof(column[0]));
+	for (int side = 0; side < 2; side++)
+		if (diff_facts(d, side)->settings)
+			room += map_count(diff_facts(d, side)->settings);
+	name = calloc(room, sizeof(*name));
+	if (!name) {
+		d->settings.failed = 1;
+		return;
+	}
+	count = setting_names(d, 0, name);
+	count += setting_names(d, 1, name + count);
+	qsort(name, count, sizeof(*name), setting_order);
+	for (size_t i = 0; i < count; i++)
+		if (!i || strcmp(name[i], name[i - 1]) != 0)
+			compare_setting(d, name[i]);
+	free(name);
+}
+
+int diff_run(struct diff **out, const struct diff_query *query, int *failed)
+{
 	struct diff *d = calloc(1, sizeof(*d));
 	int rc = d ? 0 : -ENOMEM;
 
@@ -408,8 +471,7 @@ int diff_run(struct diff **out, const struct diff_query *query, int *failed)
 		diff_free(d);
 		return rc;
 	}
-	table_init(&d->settings, settings, sizeof(settings) / sizeof(settings[0]));
-	settings_compare(&d->side[0].settings, &d->side[1].settings, &d->settings);
+	diff_settings(d);
 	*out = d;
 	return 0;
 }
@@ -423,8 +485,6 @@ void diff_free(struct diff *d)
 		view_free(d->side[0].view[i]);
 		view_free(d->side[1].view[i]);
 	}
-	settings_free(&d->side[0].settings);
-	settings_free(&d->side[1].settings);
 	table_free(&d->settings);
 	free(d);
 }

@@ -4,14 +4,12 @@
  * last, spans; rows are joined by name. Recordings of different length are compared by shares,
  * and by time and number per second, or per span; absolute figures are in the JSON.
  *
- *   diff.c          rows of both, joined by name
- *   diff_settings.c how each was recorded
- *   diff_print.c    as text, as JSON
+ *   diff.c       rows and settings of both, joined by name
+ *   diff_print.c as text, as JSON
  */
 #ifndef WEFT_REPORT_DIFF_H
 #define WEFT_REPORT_DIFF_H
 
-#include "report/diff/diff_settings.h"
 #include "report/view/view.h"
 
 enum diff_per { DIFF_PER_SECOND, DIFF_PER_SPAN, DIFF_TOTAL };
@@ -20,7 +18,7 @@ struct diff_query {
 	const char *path[2];
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = function */
-	struct where *wheres;
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 	enum diff_per per;
 };
@@ -40,7 +38,6 @@ struct diff_columns {
 struct diff_side {
 	struct view_query query[DIFF_SECTIONS];
 	struct view_run *view[DIFF_SECTIONS];
-	struct settings settings;
 	double units; /* seconds, spans, or 1 */
 	uint64_t duration_ns, spans;
 };

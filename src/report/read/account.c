@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/account.h"
 
-#include "base/map.h"
 #include "base/recording.h"
 #include "report/read/interval.h"
 #include "report/read/types.h"
@@ -10,22 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MET_PROCESSES 64  /* all rows are gone through for each */
-#define SILENT_PERIODS 20 /* without a sample: once in 10^8 threads of so much */
-
-/* NULL: it is not told. */
-static const struct fact_clock *clock_of(const struct facts *f, uint32_t process)
-{
-	const uint32_t key[] = {0, process, 0};
-	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
-
-	return at && *at ? &f->clocks[*at - 1] : NULL;
-}
+#define MET_PROCESSES 64  /* at most: each costs a walk through all rows */
+#define SILENT_PERIODS 20 /* of CPU time: one in 10^8 threads that used more has no sample */
 
 /* Of a sample of CPU time; 0: not known. */
 static double period_of(const struct facts *f, const struct model *m, uint32_t process)
 {
-	const struct fact_clock *c = clock_of(f, process);
+	const struct fact_clock *c = facts_clock_of(f, process);
 
 	if (c && c->period_ns)
 		return (double)c->period_ns;
@@ -63,7 +53,7 @@ int account_has_effects(const struct facts *f)
 
 double account_effect(const struct facts *f, const struct model *m, uint32_t process)
 {
-	const struct fact_clock *c = clock_of(f, process);
+	const struct fact_clock *c = facts_clock_of(f, process);
 	struct fact_cpu sum;
 	double periods;
 
@@ -77,8 +67,8 @@ double account_effect(const struct facts *f, const struct model *m, uint32_t pro
 				     (double)sum.samples);
 }
 
-/* Variance of a nanosecond used, of the process that was asked for last: rows of one process
- * mostly stand together. */
+/* The variance that a nanosecond of CPU time adds, kept for the process that was asked for last:
+ * rows of one process mostly stand together. */
 struct pace {
 	const struct facts *f;
 	const struct model *m;
@@ -141,7 +131,7 @@ static double gap(const struct fact_cpu *row)
 	return fabs((double)row->used_ns - (double)row->seen_ns);
 }
 
-/* Of the kind that puts the whole off, as far as it is. */
+/* Is its gap in the direction in which the whole is off? */
 static int is_amiss(const struct fact_cpu *row, const struct account *sum)
 {
 	if (sum->within)
@@ -176,7 +166,7 @@ size_t account_rows(const struct facts *f, const struct model *m, enum account_o
 
 /* ---- by ticks */
 
-/* 0: @sum is as expected, or not by ticks alone. */
+/* 0: what is seen of @sum is as expected, or cannot be judged. */
 static int is_met_otherwise(struct pace *p, const struct fact_cpu *sum, struct account_met *out)
 {
 	double used = (double)sum->used_ns, error = sqrt(pace_of(p, sum->process) * fmax(used, 0));

@@ -76,7 +76,7 @@ uint32_t context_index_holding(const struct context_index *x, uint64_t thread, i
 	return count;
 }
 
-/* What was taken in so far: per event type the last moment of the innermost interval. */
+/* For each event type that added values the end of the outermost interval that did. */
 struct taken {
 	uint32_t count;
 	struct {
@@ -85,7 +85,7 @@ struct taken {
 	} of[CONTEXT_ITEMS];
 };
 
-/* May this interval lend, or does one of the same type that is no part of it hold already? */
+/* May this interval add its values? Not if one of its type did that does not end before it. */
 static int may_lend(struct taken *t, uint32_t type, int64_t last_ns)
 {
 	for (uint32_t i = 0; i < t->count; i++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/decode.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,28 +16,12 @@
 #define ACC_NATIVE 0x100
 #define FRAMES_MAX 4096 /* of one stack; the JVM's limit is 2048 */
 
-int decoder_init(struct decoder *d, struct model *m)
-{
-	memset(d, 0, sizeof(*d));
-	d->model = m;
-	d->detail = DECODE_LINES;
-	d->chunk = UINT64_MAX;
-	return 0;
-}
-
-static void drop_maps(struct decoder *d)
-{
-	map_free(d->threads);
-	map_free(d->methods);
-	map_free(d->stacks);
-	map_free(d->states);
-	d->threads = d->methods = d->stacks = d->states = NULL;
-	d->method_count = 0;
-}
+/* What is looked up by a pool key. */
+enum decode_kind { DECODE_THREAD, DECODE_METHOD, DECODE_STACK, DECODE_STATE };
 
 void decoder_free(struct decoder *d)
 {
-	drop_maps(d);
+	map_free(d->known);
 	free(d->frames);
 	free(d->method);
 	memset(d, 0, sizeof(*d));
@@ -43,19 +29,13 @@ void decoder_free(struct decoder *d)
 
 int decoder_enter(struct decoder *d, uint64_t chunk)
 {
-	if (chunk == d->chunk && d->stacks)
+	if (chunk == d->chunk && d->known)
 		return 0;
-	drop_maps(d);
-	d->threads = map_new();
-	d->methods = map_new();
-	d->stacks = map_new();
-	d->states = map_new();
-	if (!d->threads || !d->methods || !d->stacks || !d->states) {
-		drop_maps(d);
-		return -ENOMEM;
-	}
+	map_free(d->known);
+	d->known = map_new();
+	d->method_count = 0;
 	d->chunk = chunk;
-	return 0;
+	return d->known ? 0 : -ENOMEM;
 }
 
 /* ---- plain values */
@@ -65,7 +45,7 @@ static int is_null(const struct weft_jfr_node *n)
 	return !n || n->shape == WEFT_JFR_V_NULL;
 }
 
-/* Symbols and their kin are structs of one string, or that string: both are met. */
+/* A symbol is a struct with one string, or the string itself: files have both. */
 struct weft_jfr_string decode_string(const struct weft_jfr_node *n)
 {
 	static const struct weft_jfr_string none = {"", 0};
@@ -80,8 +60,7 @@ int64_t decode_number(const struct weft_jfr_node *n, int64_t otherwise)
 	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
 }
 
-static const struct weft_jfr_node *read_decode_field(const struct weft_jfr_node *n,
-						     const char *name)
+static const struct weft_jfr_node *node_field(const struct weft_jfr_node *n, const char *name)
 {
 	return n && n->shape == WEFT_JFR_V_STRUCT ? weft_jfr_get(n, name) : NULL;
 }
@@ -93,25 +72,27 @@ static uint32_t string_id(struct decoder *d, const struct weft_jfr_node *n)
 	return names_id_bytes(&d->model->names, s.data, s.bytes);
 }
 
-/* A number kept under a pool key of this chunk, 0 = not yet; without a key: NULL. */
-static uint64_t *cached(struct decoder *d, struct map *m, const struct weft_jfr_node *n)
+/* The id of a value, which @decode finds out once for each pool key of a chunk. */
+static uint32_t decode_once(struct decoder *d, enum decode_kind kind, const struct weft_jfr_node *n,
+			    uint32_t (*decode)(struct decoder *d, const struct weft_jfr_node *n))
 {
-	uint64_t *id;
+	uint64_t key[] = {kind, n ? n->pool_key : 0}, *known;
+	uint32_t id;
 
+	if (is_null(n))
+		return 0;
 	if (!n->pool_key)
-		return NULL;
-	id = map_put(m, &n->pool_key, sizeof(n->pool_key), NULL);
-	if (!id)
+		return decode(d, n);
+	known = map_get(d->known, key, sizeof(key));
+	if (known)
+		return (uint32_t)*known;
+	id = decode(d, n);
+	known = map_put(d->known, key, sizeof(key), NULL);
+	if (known)
+		*known = id;
+	else
 		d->model->failed = 1;
 	return id;
-}
-
-static void decode_keep(struct map *m, const struct weft_jfr_node *n, uint64_t id)
-{
-	uint64_t *at = n->pool_key ? map_get(m, &n->pool_key, sizeof(n->pool_key)) : NULL;
-
-	if (at)
-		*at = id;
 }
 
 /* ---- methods: "module function" of native code, "Class.method" of Java */
@@ -123,7 +104,7 @@ static int decode_starts_with(struct weft_jfr_string s, const char *prefix)
 	return s.bytes >= length && memcmp(s.data, prefix, length) == 0;
 }
 
-/* Of a native function that has its source file there: see docs/jfr.md. */
+/* Is it the descriptor of a native function that has its source file in it (docs/jfr.md)? */
 static int is_path(struct weft_jfr_string descriptor)
 {
 	return (decode_starts_with(descriptor, "()L/") ||
@@ -136,7 +117,7 @@ static int decode_hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* "()L/src/a%28b.c;": the path in it, bytes that were escaped as they were. 0: there is none. */
+/* The path in "()L/src/a%28b.c;", with escaped bytes as they were; 0: there is none. */
 static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descriptor)
 {
 	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
@@ -161,21 +142,20 @@ static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descr
 }
 
 /*
- * Native writers give their frames a descriptor that no Java method can have, or a native
- * method in a class that neither loader nor package has: the JVM's own have one of them.
+ * Writers of native frames use a descriptor that no Java method can have, or a native method of a
+ * class without loader and package: a native method of the JVM's own has one of these.
  */
 static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string frame_type)
 {
-	struct weft_jfr_string descriptor = decode_string(read_decode_field(method, "descriptor"));
-	const struct weft_jfr_node *class = read_decode_field(method, "type");
+	struct weft_jfr_string descriptor = decode_string(node_field(method, "descriptor"));
+	const struct weft_jfr_node *class = node_field(method, "type");
 
 	if (decode_starts_with(descriptor, "()L;") || decode_starts_with(descriptor, "(Lk;)L;") ||
 	    is_path(descriptor) || decode_starts_with(frame_type, "C++") ||
 	    decode_starts_with(frame_type, "Kernel"))
 		return 1;
-	return (decode_number(read_decode_field(method, "modifiers"), 0) & ACC_NATIVE) &&
-	       is_null(read_decode_field(class, "classLoader")) &&
-	       is_null(read_decode_field(class, "package"));
+	return (decode_number(node_field(method, "modifiers"), 0) & ACC_NATIVE) &&
+	       is_null(node_field(class, "classLoader")) && is_null(node_field(class, "package"));
 }
 
 static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
@@ -199,7 +179,7 @@ static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
 	return id;
 }
 
-/* A module: "[vdso]" is written as "<vdso>", for no class may begin with a bracket. */
+/* A module is written as a class. "[vdso]" is "<vdso>" there: no class may begin with a bracket. */
 static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
 {
 	char text[64];
@@ -216,59 +196,44 @@ static uint32_t module_name(struct decoder *d, struct weft_jfr_string class)
 static struct decoded_method read_method(struct decoder *d, const struct weft_jfr_node *method,
 					 const struct weft_jfr_node *frame_type)
 {
-	struct weft_jfr_string type =
-		decode_string(read_decode_field(read_decode_field(method, "type"), "name"));
-	struct weft_jfr_string name = decode_string(read_decode_field(method, "name"));
+	struct weft_jfr_string type = decode_string(node_field(node_field(method, "type"), "name"));
+	struct weft_jfr_string name = decode_string(node_field(method, "name"));
 	struct names *names = &d->model->names;
 
 	if (is_native(method, decode_string(frame_type)))
 		return (struct decoded_method){
 			.function = names_id_bytes(names, name.data, name.bytes),
 			.module = module_name(d, type),
-			.file = decode_file_name(
-				d, decode_string(read_decode_field(method, "descriptor"))),
+			.file = decode_file_name(d,
+						 decode_string(node_field(method, "descriptor"))),
 		};
 	return (struct decoded_method){java_name(d, type, name), names_id(names, "java"), 0};
-}
-
-static struct decoded_method *method_room(struct decoder *d)
-{
-	size_t want = d->method_room ? d->method_room * 2 : 256;
-	struct decoded_method *bigger;
-
-	if (d->method_count < d->method_room)
-		return d->method;
-	bigger = realloc(d->method, want * sizeof(*bigger));
-	if (!bigger)
-		return NULL;
-	d->method = bigger;
-	d->method_room = want;
-	return bigger;
 }
 
 static struct decoded_method decode_method(struct decoder *d, const struct weft_jfr_node *method,
 					   const struct weft_jfr_node *frame_type)
 {
-	uint64_t *known = cached(d, d->methods, method);
-	struct decoded_method one;
+	const uint64_t key[] = {DECODE_METHOD, method->pool_key};
+	struct decoded_method *known;
+	uint32_t id;
 
-	if (known && *known)
-		return d->method[*known - 1];
-	one = read_method(d, method, frame_type);
-	if (!known)
-		return one;
-	if (!method_room(d)) {
+	if (!method->pool_key)
+		return read_method(d, method, frame_type);
+	id = rows_put(&d->known, key, sizeof(key), &d->method, &d->method_count, &d->method_room,
+		      sizeof(*known));
+	if (!id) {
 		d->model->failed = 1;
-		return one;
+		return (struct decoded_method){0};
 	}
-	d->method[d->method_count++] = one;
-	decode_keep(d->methods, method, d->method_count);
-	return one;
+	known = &d->method[id - 1];
+	if (!known->function && !known->module)
+		*known = read_method(d, method, frame_type);
+	return *known;
 }
 
 static int is_inlined(const struct weft_jfr_node *frame)
 {
-	struct weft_jfr_string type = decode_string(read_decode_field(frame, "type"));
+	struct weft_jfr_string type = decode_string(node_field(frame, "type"));
 
 	return type.bytes == strlen("Inlined") && memcmp(type.data, "Inlined", type.bytes) == 0;
 }
@@ -282,44 +247,28 @@ static int32_t positive(const struct weft_jfr_node *n)
 
 static struct frame decode_frame(struct decoder *d, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *method = read_decode_field(n, "method");
+	const struct weft_jfr_node *method = node_field(n, "method");
 	struct decoded_method m;
 	struct frame f = {0};
 
 	if (is_null(method))
 		return f;
-	m = decode_method(d, method, read_decode_field(n, "type"));
+	m = decode_method(d, method, node_field(n, "type"));
 	f.function = m.function;
 	f.module = m.module;
 	if (d->detail & DECODE_LINES) {
 		f.file = m.file;
-		f.line = positive(read_decode_field(n, "lineNumber"));
+		f.line = positive(node_field(n, "lineNumber"));
 		f.inlined = (uint32_t)is_inlined(n);
 	}
 	if (d->detail & DECODE_OFFSETS)
-		f.offset = positive(read_decode_field(n, "bytecodeIndex"));
+		f.offset = positive(node_field(n, "bytecodeIndex"));
 	return f;
 }
 
 /* ---- stacks */
 
-static int frame_room(struct decoder *d, size_t count)
-{
-	struct frame *bigger;
-
-	if (count <= d->frame_room)
-		return 1;
-	bigger = realloc(d->frames, count * sizeof(*bigger));
-	if (!bigger) {
-		d->model->failed = 1;
-		return 0;
-	}
-	d->frames = bigger;
-	d->frame_room = count;
-	return 1;
-}
-
-/* Nothing that the outermost frame could be inlined into is there. */
+/* The outermost frame always stays: what it was inlined into is not on the stack. */
 static int decode_is_wanted(const struct decoder *d, const struct weft_jfr_node *frame,
 			    int is_outermost)
 {
@@ -328,17 +277,22 @@ static int decode_is_wanted(const struct decoder *d, const struct weft_jfr_node 
 
 static uint32_t decode_new_stack(struct decoder *d, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *frames = read_decode_field(n, "frames");
-	int truncated = decode_number(read_decode_field(n, "truncated"), 0) != 0;
+	const struct weft_jfr_node *frames = node_field(n, "frames");
+	int truncated = decode_number(node_field(n, "truncated"), 0) != 0;
 	size_t count = frames && frames->shape == WEFT_JFR_V_ARRAY ? frames->many.count : 0;
 	uint32_t used = 0;
+	struct frame *room;
 
 	if (count > FRAMES_MAX) {
 		count = FRAMES_MAX;
 		truncated = 1;
 	}
-	if (!frame_room(d, count))
+	room = array_grown(d->frames, count, &d->frame_room, sizeof(*room));
+	if (!room) {
+		d->model->failed = 1;
 		return 0;
+	}
+	d->frames = room;
 	for (size_t i = 0; i < count; i++)
 		if (decode_is_wanted(d, &frames->many.item[i], i + 1 == count))
 			d->frames[used++] = decode_frame(d, &frames->many.item[i]);
@@ -347,17 +301,7 @@ static uint32_t decode_new_stack(struct decoder *d, const struct weft_jfr_node *
 
 uint32_t decode_stack(struct decoder *d, const struct weft_jfr_node *n)
 {
-	uint64_t *known;
-	uint32_t id;
-
-	if (is_null(n))
-		return 0;
-	known = cached(d, d->stacks, n);
-	if (known && *known)
-		return (uint32_t)*known;
-	id = decode_new_stack(d, n);
-	decode_keep(d->stacks, n, id);
-	return id;
+	return decode_once(d, DECODE_STACK, n, decode_new_stack);
 }
 
 /* ---- threads */
@@ -377,15 +321,14 @@ static int names_process(struct weft_jfr_string group)
 
 static uint32_t new_thread(struct decoder *d, const struct weft_jfr_node *n)
 {
-	struct weft_jfr_string group =
-		decode_string(read_decode_field(read_decode_field(n, "group"), "name"));
-	int64_t tid = decode_number(read_decode_field(n, "osThreadId"), 0);
+	struct weft_jfr_string group = decode_string(node_field(node_field(n, "group"), "name"));
+	int64_t tid = decode_number(node_field(n, "osThreadId"), 0);
 	struct names *names = &d->model->names;
 	struct thread t = {0};
 
-	t.name = string_id(d, read_decode_field(n, "javaName"));
+	t.name = string_id(d, node_field(n, "javaName"));
 	if (!t.name)
-		t.name = string_id(d, read_decode_field(n, "osName"));
+		t.name = string_id(d, node_field(n, "osName"));
 	t.key = t.name;
 	if (tid > 0)
 		t.key = names_id_format(names, t.name ? "%s [%" PRId64 "]" : "%s[%" PRId64 "]",
@@ -397,17 +340,7 @@ static uint32_t new_thread(struct decoder *d, const struct weft_jfr_node *n)
 
 uint32_t decode_thread(struct decoder *d, const struct weft_jfr_node *n)
 {
-	uint64_t *known;
-	uint32_t id;
-
-	if (is_null(n))
-		return 0;
-	known = cached(d, d->threads, n);
-	if (known && *known)
-		return (uint32_t)*known;
-	id = new_thread(d, n);
-	decode_keep(d->threads, n, id);
-	return id;
+	return decode_once(d, DECODE_THREAD, n, new_thread);
 }
 
 uint64_t decode_thread_key(const struct weft_jfr_node *n)
@@ -418,14 +351,15 @@ uint64_t decode_thread_key(const struct weft_jfr_node *n)
 		return 0;
 	if (n->pool_key)
 		return n->pool_key;
-	tid = decode_number(read_decode_field(n, "osThreadId"), 0);
+	tid = decode_number(node_field(n, "osThreadId"), 0);
 	return tid ? hash_mix((uint64_t)tid) : 0;
 }
 
 /* ---- states */
 
-static uint32_t new_state(struct decoder *d, struct weft_jfr_string s)
+static uint32_t new_state(struct decoder *d, const struct weft_jfr_node *n)
 {
+	struct weft_jfr_string s = decode_string(n);
 	size_t skip = decode_starts_with(s, "STATE_") ? strlen("STATE_") : 0;
 	char text[64];
 	size_t used = 0;
@@ -437,17 +371,7 @@ static uint32_t new_state(struct decoder *d, struct weft_jfr_string s)
 
 uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n)
 {
-	uint64_t *known;
-	uint32_t id;
-
-	if (is_null(n))
-		return 0;
-	known = cached(d, d->states, n);
-	if (known && *known)
-		return (uint32_t)*known;
-	id = new_state(d, decode_string(n));
-	decode_keep(d->states, n, id);
-	return id;
+	return decode_once(d, DECODE_STATE, n, new_state);
 }
 
 /* ---- context values */
@@ -455,7 +379,6 @@ uint32_t decode_state(struct decoder *d, const struct weft_jfr_node *n)
 uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
 {
 	struct names *names = &d->model->names;
-	const struct weft_jfr_node *method;
 
 	if (is_null(n))
 		return 0;
@@ -467,13 +390,11 @@ uint32_t decode_text(struct decoder *d, const struct weft_jfr_node *n)
 	case WEFT_JFR_V_STRING:
 		return string_id(d, n);
 	case WEFT_JFR_V_STRUCT:
-		method = read_decode_field(n, "descriptor") ? n : NULL;
-		if (method)
-			return read_method(d, method, NULL).function;
-		if (read_decode_field(n, "osName"))
+		if (node_field(n, "descriptor"))
+			return read_method(d, n, NULL).function;
+		if (node_field(n, "osName"))
 			return model_thread_at(d->model, decode_thread(d, n))->key;
-		return string_id(d,
-				 read_decode_field(n, "name") ? read_decode_field(n, "name") : n);
+		return string_id(d, node_field(n, "name") ? node_field(n, "name") : n);
 	default:
 		return 0;
 	}
@@ -483,7 +404,7 @@ uint32_t decode_class(struct decoder *d, const struct weft_jfr_node *n)
 {
 	static const struct weft_jfr_string none = {"", 0};
 
-	return java_name(d, decode_string(read_decode_field(n, "name")), none);
+	return java_name(d, decode_string(node_field(n, "name")), none);
 }
 
 uint32_t decode_hex_id(struct decoder *d, const struct weft_jfr_node *n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/facts.h"
 
-#include "base/array.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,109 +18,79 @@ void facts_free(struct facts *f)
 	free(f->cpus);
 	free(f->times);
 	map_free(f->index);
+	map_free(f->settings);
 	memset(f, 0, sizeof(*f));
 }
 
-/* One more zeroed element at the end of an array; NULL: out of memory, and remembered. */
-static void *one_more(struct facts *f, void *array_pointer, uint32_t *count, size_t each)
-{
-	char **array = array_pointer;
-	char *bigger = realloc(*array, ((size_t)*count + 1) * each);
+/* Rows of facts are found by a key whose first word is their kind. */
+enum fact_kind { A_COUNTER, A_BUCKET, A_PROCESS, A_TYPE, A_MODULE, A_CLOCK, A_CPU, A_TIME };
 
-	if (!bigger) {
-		f->failed = 1;
-		return NULL;
-	}
-	*array = bigger;
-	return memset(bigger + each * (*count)++, 0, each);
+#define FACT_KEY 3
+
+_Static_assert(A_TIME + 1 == sizeof(((struct facts *)0)->room) / sizeof(size_t),
+	       "a room for each kind");
+
+/* A row, zeroed when new. NULL: out of memory, which f->failed remembers. */
+static void *facts_row(struct facts *f, enum fact_kind kind, const uint32_t key[FACT_KEY],
+		       void *array, uint32_t *count, size_t each)
+{
+	const uint32_t whole[1 + FACT_KEY] = {kind, key[0], key[1], key[2]};
+	uint32_t number =
+		rows_put(&f->index, whole, sizeof(whole), array, count, &f->room[kind], each);
+
+	f->failed |= !number;
+	return number ? *(char **)array + (number - 1) * each : NULL;
 }
 
 void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value)
 {
-	struct fact_counter *c;
+	struct fact_counter *c = facts_row(f, A_COUNTER, (uint32_t[FACT_KEY]){name}, &f->counters,
+					   &f->counter_count, sizeof(*c));
 
-	for (uint32_t i = 0; i < f->counter_count; i++) {
-		if (f->counters[i].name == name) {
-			f->counters[i].value += value;
-			return;
-		}
-	}
-	c = one_more(f, &f->counters, &f->counter_count, sizeof(*c));
-	if (c)
-		*c = (struct fact_counter){name, kind, value};
+	if (!c)
+		return;
+	c->name = name;
+	c->kind = c->kind ? c->kind : kind;
+	c->value += value;
 }
 
 void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count)
 {
-	struct fact_bucket *b;
+	const uint32_t key[FACT_KEY] = {name, (uint32_t)up_to, (uint32_t)((uint64_t)up_to >> 32)};
+	struct fact_bucket *b =
+		facts_row(f, A_BUCKET, key, &f->buckets, &f->bucket_count, sizeof(*b));
 
-	for (uint32_t i = 0; i < f->bucket_count; i++) {
-		if (f->buckets[i].name == name && f->buckets[i].up_to == up_to) {
-			f->buckets[i].count += count;
-			return;
-		}
-	}
-	b = one_more(f, &f->buckets, &f->bucket_count, sizeof(*b));
 	if (b)
-		*b = (struct fact_bucket){name, up_to, count};
+		*b = (struct fact_bucket){name, up_to, b->count + count};
 }
 
 void facts_process(struct facts *f, const struct fact_process *p)
 {
-	struct fact_process *known = NULL;
+	uint32_t before = f->process_count;
+	struct fact_process *row = facts_row(f, A_PROCESS, (uint32_t[FACT_KEY]){p->id},
+					     &f->processes, &f->process_count, sizeof(*row));
 
-	for (uint32_t i = 0; i < f->process_count && !known; i++)
-		if (f->processes[i].id == p->id)
-			known = &f->processes[i];
-	if (known && known->duration_ns > p->duration_ns)
-		return;
-	if (!known)
-		known = one_more(f, &f->processes, &f->process_count, sizeof(*known));
-	if (known)
-		*known = *p;
+	if (row && (f->process_count > before || row->duration_ns <= p->duration_ns))
+		*row = *p;
 }
 
 void facts_module(struct facts *f, const struct fact_module *module)
 {
-	struct fact_module *new;
+	const uint32_t key[FACT_KEY] = {module->name, module->path, module->build_id};
+	struct fact_module *row =
+		facts_row(f, A_MODULE, key, &f->modules, &f->module_count, sizeof(*row));
 
-	for (uint32_t i = 0; i < f->module_count; i++)
-		if (memcmp(&f->modules[i], module, sizeof(*module)) == 0)
-			return;
-	new = one_more(f, &f->modules, &f->module_count, sizeof(*new));
-	if (new)
-		*new = *module;
-}
-
-/* Where the index of (kind, process, thread) stands; NULL: out of memory, and remembered. */
-static uint64_t *index_of(struct facts *f, uint32_t kind, uint32_t process, uint32_t thread)
-{
-	const uint32_t key[] = {kind, process, thread};
-	uint64_t *at;
-
-	if (!f->index)
-		f->index = map_new();
-	at = f->index ? map_put(f->index, key, sizeof(key), NULL) : NULL;
-	f->failed |= !at;
-	return at;
+	if (row)
+		*row = *module;
 }
 
 void facts_clock(struct facts *f, const struct fact_clock *c)
 {
-	uint64_t *at = index_of(f, 0, c->process, 0);
-	struct fact_clock *all = f->clocks;
+	struct fact_clock *row = facts_row(f, A_CLOCK, (uint32_t[FACT_KEY]){c->process}, &f->clocks,
+					   &f->clock_count, sizeof(*row));
 
-	if (at && !*at) {
-		all = array_grown(all, f->clock_count + 1u, &f->clock_room, sizeof(*all));
-		if (!all) {
-			f->failed = 1;
-			return;
-		}
-		f->clocks = all;
-		*at = ++f->clock_count;
-	}
-	if (at)
-		all[*at - 1] = *c;
+	if (row)
+		*row = *c;
 }
 
 int64_t facts_added(int64_t a, int64_t b)
@@ -132,60 +102,87 @@ int64_t facts_added(int64_t a, int64_t b)
 
 void facts_cpu(struct facts *f, const struct fact_cpu *more)
 {
-	uint64_t *at = index_of(f, 1, more->process, more->thread);
-	struct fact_cpu *all = f->cpus;
+	struct fact_cpu *row =
+		facts_row(f, A_CPU, (uint32_t[FACT_KEY]){more->process, more->thread}, &f->cpus,
+			  &f->cpu_count, sizeof(*row));
 
-	if (at && !*at) {
-		all = array_grown(all, f->cpu_count + 1u, &f->cpu_room, sizeof(*all));
-		if (!all) {
-			f->failed = 1;
-			return;
-		}
-		f->cpus = all;
-		*at = ++f->cpu_count;
-		all[*at - 1] = (struct fact_cpu){.process = more->process, .thread = more->thread};
-	}
-	if (!at)
-		return;
-	all[*at - 1].used_ns = facts_added(all[*at - 1].used_ns, more->used_ns);
-	all[*at - 1].seen_ns = facts_added(all[*at - 1].seen_ns, more->seen_ns);
-	all[*at - 1].samples = facts_added(all[*at - 1].samples, more->samples);
+	if (row)
+		*row = (struct fact_cpu){
+			.process = more->process,
+			.thread = more->thread,
+			.used_ns = facts_added(row->used_ns, more->used_ns),
+			.seen_ns = facts_added(row->seen_ns, more->seen_ns),
+			.samples = facts_added(row->samples, more->samples),
+		};
 }
 
 void facts_time(struct facts *f, const struct fact_time *more)
 {
-	uint64_t *at = index_of(f, 2, 0, more->thread);
-	struct fact_time *all = f->times;
+	uint32_t before = f->time_count;
+	struct fact_time *row = facts_row(f, A_TIME, (uint32_t[FACT_KEY]){more->thread}, &f->times,
+					  &f->time_count, sizeof(*row));
 
-	if (at && !*at) {
-		all = array_grown(all, f->time_count + 1u, &f->time_room, sizeof(*all));
-		if (!all) {
-			f->failed = 1;
-			return;
-		}
-		f->times = all;
-		*at = ++f->time_count;
-		all[*at - 1] = (struct fact_time){.process = more->process, .thread = more->thread};
-	}
-	for (int i = 0; at && i < FACT_PLACES; i++) {
-		int64_t *due = &all[*at - 1].due_ns[i], *seen = &all[*at - 1].seen_ns[i];
-
-		*due = facts_added(*due, more->due_ns[i]);
-		*seen = facts_added(*seen, more->seen_ns[i]);
+	if (!row)
+		return;
+	if (f->time_count > before)
+		*row = (struct fact_time){.process = more->process, .thread = more->thread};
+	for (int i = 0; i < FACT_PLACES; i++) {
+		row->due_ns[i] = facts_added(row->due_ns[i], more->due_ns[i]);
+		row->seen_ns[i] = facts_added(row->seen_ns[i], more->seen_ns[i]);
 	}
 }
 
 struct fact_type *facts_type(struct facts *f, uint32_t name)
 {
-	struct fact_type *t;
+	struct fact_type *t = facts_row(f, A_TYPE, (uint32_t[FACT_KEY]){name}, &f->types,
+					&f->type_count, sizeof(*t));
 
-	for (uint32_t i = 0; i < f->type_count; i++)
-		if (f->types[i].name == name)
-			return &f->types[i];
-	t = one_more(f, &f->types, &f->type_count, sizeof(*t));
 	if (t)
 		t->name = name;
 	return t;
+}
+
+void facts_setting(struct facts *f, uint32_t name, uint32_t value)
+{
+	uint64_t *at;
+
+	if (!f->settings)
+		f->settings = map_new();
+	at = f->settings ? map_put(f->settings, &name, sizeof(name), NULL) : NULL;
+	if (at)
+		*at = value;
+	else
+		f->failed = 1;
+}
+
+/* The number, from 1, of the row of a key in its array; 0: there is none. */
+static uint64_t facts_find(const struct facts *f, enum fact_kind kind, uint32_t id)
+{
+	const uint32_t key[1 + FACT_KEY] = {kind, id};
+	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
+
+	return at ? *at : 0;
+}
+
+struct fact_type *facts_type_named(const struct facts *f, const struct model *m, const char *name)
+{
+	uint64_t number = facts_find(f, A_TYPE, names_find(&m->names, name));
+
+	return number ? &f->types[number - 1] : NULL;
+}
+
+const struct fact_clock *facts_clock_of(const struct facts *f, uint32_t process)
+{
+	uint64_t number = facts_find(f, A_CLOCK, process);
+
+	return number ? &f->clocks[number - 1] : NULL;
+}
+
+const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread)
+{
+	uint64_t number = facts_find(f, A_TIME, thread);
+
+	return number ? &f->times[number - 1] : NULL;
 }
 
 int64_t facts_value(const struct facts *f, const struct model *m, const char *name)

@@ -8,166 +8,185 @@
 #include <math.h>
 #include <string.h>
 
-struct taking {
-	struct facts *facts;
-	struct model *model;
-	struct decoder *decoder;
-};
-
-static uint32_t facts_take_text_of(const struct taking *s, const struct weft_jfr_event_view *e,
-				   const char *field)
+static uint32_t fact_text(const struct fact_event *e, const char *field)
 {
-	return decode_text(s->decoder, weft_jfr_event_get(e, field));
+	return decode_text(e->decoder, weft_jfr_event_get(e->event, field));
 }
 
-static int64_t facts_take_number_of(const struct weft_jfr_event_view *e, const char *field)
+static int64_t fact_number(const struct fact_event *e, const char *field)
 {
-	return decode_number(weft_jfr_event_get(e, field), 0);
+	return decode_number(weft_jfr_event_get(e->event, field), 0);
 }
 
-static double real_of(const struct weft_jfr_event_view *e, const char *field)
+static uint64_t fact_positive(const struct fact_event *e, const char *field)
 {
-	const struct weft_jfr_node *n = weft_jfr_event_get(e, field);
+	int64_t number = fact_number(e, field);
+
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+static double fact_real(const struct fact_event *e, const char *field)
+{
+	const struct weft_jfr_node *n = weft_jfr_event_get(e->event, field);
 
 	return n && n->shape == WEFT_JFR_V_REAL && isfinite(n->real) ? n->real : 0;
 }
 
-static int facts_take_is(struct weft_jfr_string s, const char *text)
+static int fact_is(struct weft_jfr_string s, const char *text)
 {
 	return s.bytes == strlen(text) && memcmp(s.data, text, s.bytes) == 0;
 }
 
-/* Rows of one name follow each other in time: the newest stands until the next. */
-static void take_setting(const struct taking *s, const struct weft_jfr_event_view *e)
+/* The name of the event type that a setting is of; NULL: the chunk does not declare it. */
+static const char *fact_setting_type(const struct weft_jfr_reader *r, int64_t id)
 {
-	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, "name"));
-	struct weft_jfr_string value = decode_string(weft_jfr_event_get(e, "value"));
-	uint64_t period_ns = period_parse(value.data, value.bytes);
-	/* async-profiler's words: one type's rows speak of both. */
-	int of_wall = facts_take_is(name, "wall");
-	uint32_t wall = names_find(&s->model->names, WALL_CLOCK_SAMPLE);
-	int64_t id = facts_take_number_of(e, "id");
+	const struct weft_jfr_class *const *types;
+	size_t count = weft_jfr_event_types(r, &types);
 
-	if (!period_ns || !(of_wall || facts_take_is(name, RECORDING_SETTING_PERIOD) ||
-			    facts_take_is(name, "interval")))
+	for (size_t i = 0; i < count; i++)
+		if (weft_jfr_class_id(types[i]) == id)
+			return weft_jfr_class_name(types[i]);
+	return NULL;
+}
+
+static void fact_take_period(const struct fact_event *e, int64_t id, struct weft_jfr_string name,
+			     uint64_t period_ns)
+{
+	/* async-profiler writes settings of both engines under one type's id. */
+	int of_wall = fact_is(name, "wall");
+	uint32_t wall = names_find(&e->decoder->model->names, WALL_CLOCK_SAMPLE);
+
+	if (!of_wall && !fact_is(name, RECORDING_SETTING_PERIOD) && !fact_is(name, "interval"))
 		return;
-	for (uint32_t i = 0; i < s->facts->type_count; i++) {
-		struct fact_type *t = &s->facts->types[i];
+	for (uint32_t i = 0; i < e->facts->type_count; i++) {
+		struct fact_type *t = &e->facts->types[i];
 
 		if (of_wall ? wall && t->name == wall : t->type_id == id)
-			t->period_ns = period_ns;
+			t->now_ns = period_ns;
 	}
 }
 
-static void facts_take_process(const struct taking *s, const struct weft_jfr_event_view *e)
+void facts_take_setting(const struct fact_event *e)
 {
-	facts_process(s->facts, &(struct fact_process){
-					.id = facts_take_text_of(s, e, RECORDING_FIELD_ID),
-					.name = facts_take_text_of(s, e, RECORDING_FIELD_PROCESS),
-					.command_line = facts_take_text_of(
-						s, e, RECORDING_FIELD_COMMAND_LINE),
-					.end = facts_take_text_of(s, e, RECORDING_FIELD_END),
-					.duration_ns = e->duration_ns,
+	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e->event, "name"));
+	struct weft_jfr_string value = decode_string(weft_jfr_event_get(e->event, "value"));
+	int64_t id = fact_number(e, "id");
+	const char *type = fact_setting_type(e->reader, id);
+	struct names *names = &e->decoder->model->names;
+	uint64_t period_ns = period_parse(value.data, value.bytes);
+
+	if (type && name.bytes)
+		facts_setting(e->facts,
+			      names_id_format(names, "%s#%.*s", type, (int)name.bytes, name.data),
+			      names_id_bytes(names, value.data, value.bytes));
+	if (period_ns)
+		fact_take_period(e, id, name, period_ns);
+}
+
+static void fact_take_counter(const struct fact_event *e)
+{
+	facts_count(e->facts, fact_text(e, RECORDING_FIELD_NAME),
+		    fact_text(e, RECORDING_FIELD_KIND), fact_number(e, RECORDING_FIELD_VALUE));
+}
+
+static void fact_take_bucket(const struct fact_event *e)
+{
+	facts_bucket(e->facts, fact_text(e, RECORDING_FIELD_NAME),
+		     fact_number(e, RECORDING_FIELD_UP_TO), fact_number(e, RECORDING_FIELD_VALUE));
+}
+
+static void fact_take_process(const struct fact_event *e)
+{
+	facts_process(e->facts, &(struct fact_process){
+					.id = fact_text(e, RECORDING_FIELD_ID),
+					.name = fact_text(e, RECORDING_FIELD_PROCESS),
+					.command_line = fact_text(e, RECORDING_FIELD_COMMAND_LINE),
+					.end = fact_text(e, RECORDING_FIELD_END),
+					.duration_ns = e->event->duration_ns,
 				});
 }
 
-static void facts_take_clock(const struct taking *s, const struct weft_jfr_event_view *e)
+static void fact_take_module(const struct fact_event *e)
 {
-	int64_t period_ns = facts_take_number_of(e, RECORDING_FIELD_PERIOD);
-	int64_t tick_ns = facts_take_number_of(e, RECORDING_FIELD_TICK);
-	struct fact_clock clock = {
-		.process = facts_take_text_of(s, e, RECORDING_FIELD_PROCESS),
-		.clock = facts_take_text_of(s, e, RECORDING_FIELD_CLOCK),
-		.reason = facts_take_text_of(s, e, RECORDING_FIELD_REASON),
-		.misjudged = facts_take_text_of(s, e, RECORDING_FIELD_MISJUDGED),
-		.period_ns = period_ns > 0 ? (uint64_t)period_ns : 0,
-		.tick_ns = tick_ns > 0 ? (uint64_t)tick_ns : 0,
-		.looks = facts_take_number_of(e, RECORDING_FIELD_LOOKS),
-		.clocked_ns = facts_take_number_of(e, RECORDING_FIELD_CLOCKED),
-		.ticked_ns = facts_take_number_of(e, RECORDING_FIELD_TICKED),
-		.tick_share = real_of(e, RECORDING_FIELD_TICK_SHARE),
-		.look_share = real_of(e, RECORDING_FIELD_LOOK_SHARE),
-		.chance = real_of(e, RECORDING_FIELD_CHANCE),
-	};
-
-	facts_clock(s->facts, &clock);
+	facts_module(e->facts, &(struct fact_module){
+				       .name = fact_text(e, RECORDING_FIELD_NAME),
+				       .path = fact_text(e, RECORDING_FIELD_PATH),
+				       .build_id = fact_text(e, RECORDING_FIELD_BUILD_ID),
+			       });
 }
 
-static void take_cpu(const struct taking *s, const struct weft_jfr_event_view *e)
+static void fact_take_jvm(const struct fact_event *e)
 {
-	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
+	int64_t pid = fact_number(e, "pid");
 
-	facts_cpu(s->facts, &(struct fact_cpu){
-				    .process = facts_take_text_of(s, e, RECORDING_FIELD_PROCESS),
-				    .thread = decode_thread(s->decoder, thread),
-				    .used_ns = facts_take_number_of(e, RECORDING_FIELD_USED),
-				    .seen_ns = facts_take_number_of(e, RECORDING_FIELD_SEEN),
-				    .samples = facts_take_number_of(e, RECORDING_FIELD_SAMPLES),
+	if (pid > 0)
+		e->facts->jvm =
+			names_id_format(&e->decoder->model->names, "java [%lld]", (long long)pid);
+}
+
+static void fact_take_clock(const struct fact_event *e)
+{
+	facts_clock(e->facts, &(struct fact_clock){
+				      .process = fact_text(e, RECORDING_FIELD_PROCESS),
+				      .clock = fact_text(e, RECORDING_FIELD_CLOCK),
+				      .reason = fact_text(e, RECORDING_FIELD_REASON),
+				      .misjudged = fact_text(e, RECORDING_FIELD_MISJUDGED),
+				      .period_ns = fact_positive(e, RECORDING_FIELD_PERIOD),
+				      .tick_ns = fact_positive(e, RECORDING_FIELD_TICK),
+				      .looks = fact_number(e, RECORDING_FIELD_LOOKS),
+				      .clocked_ns = fact_number(e, RECORDING_FIELD_CLOCKED),
+				      .ticked_ns = fact_number(e, RECORDING_FIELD_TICKED),
+				      .tick_share = fact_real(e, RECORDING_FIELD_TICK_SHARE),
+				      .look_share = fact_real(e, RECORDING_FIELD_LOOK_SHARE),
+				      .chance = fact_real(e, RECORDING_FIELD_CHANCE),
+			      });
+}
+
+static uint32_t fact_thread(const struct fact_event *e)
+{
+	return decode_thread(e->decoder, weft_jfr_event_get(e->event, "eventThread"));
+}
+
+static void fact_take_cpu(const struct fact_event *e)
+{
+	facts_cpu(e->facts, &(struct fact_cpu){
+				    .process = fact_text(e, RECORDING_FIELD_PROCESS),
+				    .thread = fact_thread(e),
+				    .used_ns = fact_number(e, RECORDING_FIELD_USED),
+				    .seen_ns = fact_number(e, RECORDING_FIELD_SEEN),
+				    .samples = fact_number(e, RECORDING_FIELD_SAMPLES),
 			    });
 }
 
-static void take_time(const struct taking *s, const struct weft_jfr_event_view *e)
+static void fact_take_time(const struct fact_event *e)
 {
-	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
-
-	facts_time(s->facts,
-		   &(struct fact_time){
-			   .process = facts_take_text_of(s, e, RECORDING_FIELD_PROCESS),
-			   .thread = decode_thread(s->decoder, thread),
-			   .due_ns = {facts_take_number_of(e, RECORDING_FIELD_RUNNING),
-				      facts_take_number_of(e, RECORDING_FIELD_WAITING),
-				      facts_take_number_of(e, RECORDING_FIELD_BLOCKED)},
-			   .seen_ns = {facts_take_number_of(e, RECORDING_FIELD_RUNNING_SEEN),
-				       facts_take_number_of(e, RECORDING_FIELD_WAITING_SEEN),
-				       facts_take_number_of(e, RECORDING_FIELD_BLOCKED_SEEN)},
-		   });
+	facts_time(e->facts, &(struct fact_time){
+				     .process = fact_text(e, RECORDING_FIELD_PROCESS),
+				     .thread = fact_thread(e),
+				     .due_ns = {fact_number(e, RECORDING_FIELD_RUNNING),
+						fact_number(e, RECORDING_FIELD_WAITING),
+						fact_number(e, RECORDING_FIELD_BLOCKED)},
+				     .seen_ns = {fact_number(e, RECORDING_FIELD_RUNNING_SEEN),
+						 fact_number(e, RECORDING_FIELD_WAITING_SEEN),
+						 fact_number(e, RECORDING_FIELD_BLOCKED_SEEN)},
+			     });
 }
 
-void facts_take(struct facts *facts, struct model *model, struct decoder *decoder, enum role role,
-		const struct weft_jfr_event_view *e)
+fact_taker *facts_taker(const char *type)
 {
-	struct taking taking = {facts, model, decoder}, *s = &taking;
+	static const struct {
+		const char *type;
+		fact_taker *taker;
+	} takers[] = {
+		{"jdk.ActiveSetting", facts_take_setting}, {RECORDING_COUNTER, fact_take_counter},
+		{RECORDING_HISTOGRAM, fact_take_bucket},   {RECORDING_PROCESS, fact_take_process},
+		{RECORDING_MODULE, fact_take_module},      {"jdk.JVMInformation", fact_take_jvm},
+		{RECORDING_CLOCK, fact_take_clock},        {RECORDING_THREAD_CPU, fact_take_cpu},
+		{RECORDING_THREAD_TIME, fact_take_time},
+	};
 
-	switch (role) {
-	case ROLE_SETTING:
-		take_setting(s, e);
-		break;
-	case ROLE_COUNTER:
-		facts_count(s->facts, facts_take_text_of(s, e, RECORDING_FIELD_NAME),
-			    facts_take_text_of(s, e, RECORDING_FIELD_KIND),
-			    facts_take_number_of(e, RECORDING_FIELD_VALUE));
-		break;
-	case ROLE_HISTOGRAM:
-		facts_bucket(s->facts, facts_take_text_of(s, e, RECORDING_FIELD_NAME),
-			     facts_take_number_of(e, RECORDING_FIELD_UP_TO),
-			     facts_take_number_of(e, RECORDING_FIELD_VALUE));
-		break;
-	case ROLE_PROCESS:
-		facts_take_process(s, e);
-		break;
-	case ROLE_MODULE:
-		facts_module(s->facts,
-			     &(struct fact_module){
-				     .name = facts_take_text_of(s, e, RECORDING_FIELD_NAME),
-				     .path = facts_take_text_of(s, e, RECORDING_FIELD_PATH),
-				     .build_id = facts_take_text_of(s, e, RECORDING_FIELD_BUILD_ID),
-			     });
-		break;
-	case ROLE_CLOCK:
-		facts_take_clock(s, e);
-		break;
-	case ROLE_THREAD_CPU:
-		take_cpu(s, e);
-		break;
-	case ROLE_THREAD_TIME:
-		take_time(s, e);
-		break;
-	case ROLE_JVM:
-		if (facts_take_number_of(e, "pid") > 0)
-			s->facts->jvm = names_id_format(&s->model->names, "java [%lld]",
-							(long long)facts_take_number_of(e, "pid"));
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
+		if (strcmp(takers[i].type, type) == 0)
+			return takers[i].taker;
+	return NULL;
 }

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#define HALVING_STEPS 60 /* of a bisection: past the last bit of a double */
+#define HALVING_STEPS 60 /* of a bisection: more than a double has bits */
 
-/* Of a Poisson mean, the lower 95 % limit when so many were drawn: half the 5 % quantile of
- * chi-square with 2 n degrees of freedom. */
+/* The lower 95 % limit of a Poisson mean of which n were drawn: half the 5 % quantile of chi-square
+ * with 2 n degrees of freedom. */
 #define POISSON_MOST 4
 static const double poisson_low[POISSON_MOST + 1] = {0, 0.051293, 0.355362, 0.817691, 1.366318};
 
@@ -27,7 +27,7 @@ static double within_0_1(double x)
 	return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* Lower end; the upper one is that of the other part of the whole. */
+/* The lower end. The upper end is 1 minus that of the rest of the whole. */
 static double lower_end(double p, double n)
 {
 	const double z2 = INTERVAL_Z * INTERVAL_Z;
@@ -64,7 +64,7 @@ static double student(double degrees)
 	       (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
-/* By how much too sure squares of uneven weights are. */
+/* The factor by which squares of uneven weights make the interval look too sure. */
 static double unsureness(const struct draws *whole, double kish)
 {
 	double uneven = whole->count > kish ? 1 - kish / whole->count : 0;

@@ -8,76 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t by_stack(struct model *m, const struct sample *s)
-{
-	return model_path(m, s->stack);
-}
-
-static uint32_t by_span(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return context_value(&s->context, CONTEXT_SPAN, 0);
-}
-
-static uint32_t by_root(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return context_value(&s->context, CONTEXT_ROOT, 0);
-}
-
-static uint32_t by_trace(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return context_value(&s->context, CONTEXT_TRACE, 0);
-}
-
-static uint32_t by_thread(struct model *m, const struct sample *s)
-{
-	return model_thread_at(m, s->thread)->key;
-}
-
-static uint32_t by_process(struct model *m, const struct sample *s)
-{
-	return model_thread_at(m, s->thread)->process;
-}
-
-static uint32_t by_state(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return s->state;
-}
-
-static uint32_t by_coroutine(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return context_value(&s->context, CONTEXT_COROUTINE, 0);
-}
-
-static uint32_t by_site(struct model *m, const struct sample *s)
-{
-	(void)m;
-	return s->site;
-}
-
-/* In the order of enum key_kind; without a function: per frame, tags and labels. */
-static const struct {
-	const char *name;
-	uint32_t (*of_sample)(struct model *m, const struct sample *s);
-} kinds[] = {
-	[KEY_FUNCTION] = {"function", NULL},
-	[KEY_STACK] = {"stack", by_stack},
-	[KEY_SPAN] = {"span", by_span},
-	[KEY_ROOT] = {"root", by_root},
-	[KEY_TRACE] = {"trace", by_trace},
-	[KEY_THREAD] = {"thread", by_thread},
-	[KEY_PROCESS] = {"process", by_process},
-	[KEY_MODULE] = {"module", NULL},
-	[KEY_LINE] = {"line", NULL},
-	[KEY_STATE] = {"state", by_state},
-	[KEY_COROUTINE] = {"coroutine", by_coroutine},
-	[KEY_SITE] = {"site", by_site},
-	[KEY_TAG] = {"tag:NAME", NULL},
-	[KEY_LABEL] = {"label:KEY", NULL},
+static const char *const kinds[] = {
+	[KEY_FUNCTION] = "function", [KEY_STACK] = "stack",         [KEY_SPAN] = "span",
+	[KEY_ROOT] = "root",         [KEY_TRACE] = "trace",         [KEY_THREAD] = "thread",
+	[KEY_PROCESS] = "process",   [KEY_MODULE] = "module",       [KEY_LINE] = "line",
+	[KEY_STATE] = "state",       [KEY_COROUTINE] = "coroutine", [KEY_SITE] = "site",
+	[KEY_TAG] = "tag:NAME",      [KEY_LABEL] = "label:KEY",
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -92,7 +28,7 @@ const char *key_choices(enum key_kind but)
 			continue;
 		if (choices[0])
 			strcat(choices, ", ");
-		strcat(choices, kinds[i].name);
+		strcat(choices, kinds[i]);
 	}
 	return choices;
 }
@@ -125,7 +61,7 @@ int key_parse(struct key *k, const char *text)
 		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {
-		if (strcmp(text, kinds[i].name) == 0) {
+		if (strcmp(text, kinds[i]) == 0) {
 			k->kind = (enum key_kind)i;
 			return 0;
 		}
@@ -164,9 +100,28 @@ uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *
 
 uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s)
 {
-	if (k->kind == KEY_TAG || k->kind == KEY_LABEL)
+	switch (k->kind) {
+	case KEY_STACK:
+		return model_path(m, s->stack);
+	case KEY_SPAN:
+		return context_value(&s->context, CONTEXT_SPAN, 0);
+	case KEY_ROOT:
+		return context_value(&s->context, CONTEXT_ROOT, 0);
+	case KEY_TRACE:
+		return context_value(&s->context, CONTEXT_TRACE, 0);
+	case KEY_COROUTINE:
+		return context_value(&s->context, CONTEXT_COROUTINE, 0);
+	case KEY_THREAD:
+		return model_thread_at(m, s->thread)->key;
+	case KEY_PROCESS:
+		return model_thread_at(m, s->thread)->process;
+	case KEY_STATE:
+		return s->state;
+	case KEY_SITE:
+		return s->site;
+	default:
 		return k->tag ? context_value(&s->context, k->tag, k->tag_type) : 0;
-	return kinds[k->kind].of_sample(m, s);
+	}
 }
 
 static char *stack_name(const struct model *m, const struct stack *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What samples are grouped and selected by: one const table of keys. A key gives a sample
- * one id (its span, its thread, ...), or one for each of its frames (function, module, line), or
- * its stack. Ids of one key are comparable with each other only.
+ * What samples are grouped and selected by. A key gives a sample one id (its span, its thread, its
+ * stack, ...), or one for each of its frames (function, module, line). Ids of different keys are
+ * different things, even where they are equal.
  */
 #ifndef WEFT_REPORT_KEY_H
 #define WEFT_REPORT_KEY_H
@@ -32,29 +32,29 @@ struct key {
 	char text[512];    /* as given: "span", "tag:route", "label:http.route" */
 	uint32_t tag;      /* KEY_TAG, KEY_LABEL: id in model.keys */
 	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
-	int unknown;       /* of both: no type of the recording has it; after key_bind() */
+	int unknown; /* KEY_TAG, KEY_LABEL: the recording does not have it; after key_bind() */
 };
 
-/* "function, stack, ..., label:KEY" without one of them, for messages. */
+/* "function, stack, ..., label:KEY" for messages, without the kind @but. */
 const char *key_choices(enum key_kind but);
 /* Reads a key's name. NAME of a tag is a field's name, or Type.field; KEY of a label is that
  * label's, as the program gave it. 0 or -EINVAL. */
 int key_parse(struct key *k, const char *text);
-/* "tag:" or "label:" before a name of model.keys, which has the second already. */
+/* What makes a name of model.keys a key's text: "tag:", or "", for labels have their prefix. */
 const char *key_prefix(const char *name);
 /* What stands behind "tag:" or "label:"; the whole of another text. */
 const char *key_bare(const char *text);
 /* Gives the tag or label its numbers in this model. */
 void key_bind(struct key *k, struct model *m);
 
-/* Has a sample several of them (one per frame)? */
+/* Has a sample one for each frame? */
 int key_is_per_frame(const struct key *k);
 /* A frame's id of a key that is per frame; never 0. */
 uint32_t key_of_frame(const struct key *k, struct model *m, const struct frame *f);
-/* A sample's id of any other key; 0 = none. */
+/* A sample's id of another key; 0 = none. */
 uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample *s);
 
-/* What people read: "(none)" for 0; of a stack "root;...;leaf". The caller frees it. */
+/* An id as people read it: "(none)" for 0, "root;...;leaf" for a stack. The caller frees it. */
 char *key_name(const struct key *k, const struct model *m, uint32_t id);
 
 /*

@@ -2,8 +2,8 @@
 /* See model.h. Stacks, threads and lines are interned by their bytes: structs without padding. */
 #include "report/read/model.h"
 
-#include "base/array.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,21 +19,14 @@ static const struct source_line no_line;
 
 int model_init(struct model *m)
 {
-	memset(m, 0, sizeof(*m));
-	m->stack_index = map_new();
-	m->thread_index = map_new();
-	m->line_index = map_new();
-	if (names_init(&m->names) || names_init(&m->keys) || !m->stack_index || !m->thread_index ||
-	    !m->line_index) {
-		model_free(m);
+	*m = (struct model){.stack_count = 1, .thread_count = 1, .line_count = 1};
+	if (names_init(&m->names) || names_init(&m->keys))
 		return -ENOMEM;
-	}
-	/* With a space inside they are no names that a field could have. */
+	/* The space keeps them apart from fields, whose names have none. */
 	names_id(&m->keys, "span id");
 	names_id(&m->keys, "root span id");
 	names_id(&m->keys, "trace id");
 	names_id(&m->keys, "coroutine id");
-	m->stack_count = m->thread_count = m->line_count = 1;
 	return model_error(m);
 }
 
@@ -57,31 +50,26 @@ int model_error(const struct model *m)
 	return m->failed || m->names.failed || m->keys.failed ? -ENOMEM : 0;
 }
 
-static struct frame *copy_frames(const struct frame *frames, uint32_t count)
+/* The id of what has the number @number in an array whose first element stands for "absent". */
+static uint32_t model_id(struct model *m, uint32_t number)
 {
-	struct frame *copy = malloc(count ? count * sizeof(*copy) : 1);
-
-	if (copy && count)
-		memcpy(copy, frames, count * sizeof(*copy));
-	return copy;
+	m->failed |= !number;
+	return number ? number - 1 : 0;
 }
 
-static uint32_t model_new_stack(struct model *m, const struct frame *frames, uint32_t count,
-				int truncated)
+static uint32_t model_new_stack(struct model *m, uint32_t id, const struct frame *frames,
+				uint32_t count, int truncated)
 {
-	struct stack *s = array_grown(m->stacks, m->stack_count + 1u, &m->stack_room, sizeof(*s));
+	struct stack *s = &m->stacks[id];
 
-	if (!s)
-		return 0;
-	m->stacks = s;
-	s += m->stack_count;
-	s->frames = copy_frames(frames, count);
+	s->frames = malloc(count * sizeof(*frames) + 1);
 	if (!s->frames)
-		return 0;
+		return model_id(m, 0);
+	if (count)
+		memcpy(s->frames, frames, count * sizeof(*frames));
 	s->count = count;
-	s->path = s->below = 0;
-	s->truncated = (uint32_t)truncated;
-	return m->stack_count++;
+	s->truncated = truncated != 0;
+	return id;
 }
 
 uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated)
@@ -89,26 +77,17 @@ uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count
 	size_t bytes = count * sizeof(*frames);
 	/* A last odd byte keeps a cut stack apart from a whole one of the same frames. */
 	uint8_t *key = malloc(bytes + 1);
-	uint64_t *id;
-	int fresh;
+	uint32_t id;
 
 	if (!key)
-		goto err;
+		return model_id(m, 0);
 	if (count)
 		memcpy(key, frames, bytes);
 	key[bytes] = truncated != 0;
-	id = map_put(m->stack_index, key, bytes + 1, &fresh);
+	id = model_id(m, rows_put(&m->stack_index, key, bytes + 1, &m->stacks, &m->stack_count,
+				  &m->stack_room, sizeof(*m->stacks)));
 	free(key);
-	if (!id)
-		goto err;
-	if (fresh)
-		*id = model_new_stack(m, frames, count, truncated != 0);
-	if (!*id)
-		goto err;
-	return (uint32_t)*id;
-err:
-	m->failed = 1;
-	return 0;
+	return !id || m->stacks[id].frames ? id : model_new_stack(m, id, frames, count, truncated);
 }
 
 uint32_t model_path(struct model *m, uint32_t stack)
@@ -151,45 +130,23 @@ uint32_t model_below(struct model *m, uint32_t stack)
 
 uint32_t model_thread(struct model *m, const struct thread *thread)
 {
-	struct thread *t =
-		array_grown(m->threads, m->thread_count + 1u, &m->thread_room, sizeof(*t));
-	uint64_t *id;
-	int fresh;
+	uint32_t id = model_id(m, rows_put(&m->thread_index, thread, sizeof(*thread), &m->threads,
+					   &m->thread_count, &m->thread_room, sizeof(*thread)));
 
-	if (t)
-		m->threads = t;
-	id = t ? map_put(m->thread_index, thread, sizeof(*thread), &fresh) : NULL;
-	if (!id) {
-		m->failed = 1;
-		return 0;
-	}
-	if (fresh) {
-		t[m->thread_count] = *thread;
-		*id = m->thread_count++;
-	}
-	return (uint32_t)*id;
+	if (id)
+		m->threads[id] = *thread;
+	return id;
 }
 
 uint32_t model_line(struct model *m, const struct frame *frame)
 {
 	struct source_line line = {frame->function, frame->file, frame->line};
-	struct source_line *l =
-		array_grown(m->lines, m->line_count + 1u, &m->line_room, sizeof(*l));
-	uint64_t *id;
-	int fresh;
+	uint32_t id = model_id(m, rows_put(&m->line_index, &line, sizeof(line), &m->lines,
+					   &m->line_count, &m->line_room, sizeof(line)));
 
-	if (l)
-		m->lines = l;
-	id = l ? map_put(m->line_index, &line, sizeof(line), &fresh) : NULL;
-	if (!id) {
-		m->failed = 1;
-		return 0;
-	}
-	if (fresh) {
-		l[m->line_count] = line;
-		*id = m->line_count++;
-	}
-	return (uint32_t)*id;
+	if (id)
+		m->lines[id] = line;
+	return id;
 }
 
 const struct stack *model_stack_at(const struct model *m, uint32_t id)

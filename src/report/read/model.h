@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every report and export works on: samples with all names as numbers, whatever file
- * they came from. The model owns the names, threads and stacks; a sample refers to them.
- * Ids are dense and start at 1; 0 means "absent". Nothing here knows JFR.
+ * What every report and export works on, whatever file it came from: samples whose names, threads
+ * and stacks are numbers. The model owns what the numbers stand for. Ids are dense and start at 1;
+ * 0 means "absent". Nothing here knows JFR.
  */
 #ifndef WEFT_REPORT_MODEL_H
 #define WEFT_REPORT_MODEL_H
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Context keys: fixed ids for the ids of a trace and a coroutine's, then one for each tag's name,
- * and for each label's key with this before it. */
+/* Keys of contexts: the ids of a trace and of a coroutine have fixed ones; then follow names of
+ * tags, and keys of labels with this prefix. */
 enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_COROUTINE, CONTEXT_TAGS };
 #define CONTEXT_LABEL_PREFIX "label:"
 
@@ -27,12 +27,12 @@ enum { CONTEXT_SPAN = 1, CONTEXT_ROOT, CONTEXT_TRACE, CONTEXT_COROUTINE, CONTEXT
 
 struct context_item {
 	uint32_t key;   /* id in model.keys */
-	uint32_t type;  /* simple name of the event type it came from; id in model.names */
+	uint32_t type;  /* simple name of the event type that it came from; id in model.names */
 	uint32_t value; /* id in model.names, never 0 */
 };
 
 struct context {
-	uint32_t count, cut;                     /* cut: items that found no room */
+	uint32_t count, cut;                     /* cut: items for which there was no room */
 	struct context_item item[CONTEXT_ITEMS]; /* innermost first */
 };
 
@@ -41,10 +41,10 @@ struct frame {
 	uint32_t file;             /* source file, id in model.names; 0 = not known */
 	int32_t line;              /* 0 = not known */
 	int32_t offset;            /* of the code in its real function; native code only */
-	uint32_t inlined;          /* into the frame that follows */
+	uint32_t inlined;          /* is it inlined into the frame that follows? */
 };
 
-/* A line of source as samples have it. */
+/* A line of source code, in the function that it is part of. */
 struct source_line {
 	uint32_t function, file; /* ids in model.names */
 	int32_t line;            /* 0 = not known */
@@ -54,8 +54,8 @@ struct stack {
 	struct frame *frames; /* leaf first */
 	uint32_t count;
 	uint32_t truncated;
-	uint32_t path;  /* see model_path(); 0 = not asked yet */
-	uint32_t below; /* see model_below(); 0 = not asked yet */
+	uint32_t path;  /* what model_path() found out; 0 = it was not asked yet */
+	uint32_t below; /* likewise model_below() */
 };
 
 struct thread {
@@ -64,13 +64,13 @@ struct thread {
 	uint32_t process; /* "demo [1200]"; 0 = not known */
 };
 
-/* What the events are that samples are made of, bits. */
+/* What the event is that a sample was made of: bits. */
 enum sample_kind {
 	SAMPLE_COUNTED = 1 << 0,   /* of a type that was chosen to be counted */
 	SAMPLE_TIMED = 1 << 1,     /* lasted for a time, and is no context */
-	SAMPLE_WAITED = 1 << 2,    /* and its thread waited */
-	SAMPLE_CONTEXT = 1 << 3,   /* is itself a context of others */
-	SAMPLE_OF_THREAD = 1 << 4, /* of a type that tells the thread */
+	SAMPLE_WAITED = 1 << 2,    /* a wait of its thread */
+	SAMPLE_CONTEXT = 1 << 3,   /* is a context of others */
+	SAMPLE_OF_THREAD = 1 << 4, /* of a type that has the thread */
 	SAMPLE_ON_CPU = 1 << 5,    /* a sample of CPU time */
 	SAMPLE_BY_CLOCK = 1 << 6,  /* a sample of time that passes */
 };
@@ -82,18 +82,18 @@ struct sample {
 	unsigned int kinds;
 	uint32_t type;       /* of the event: its name's id in model.names */
 	uint64_t thread_key; /* by which contexts are found; 0 = no thread */
-	uint64_t times;      /* samples that it is; 1 but for those of a stay */
+	uint64_t times;      /* as many samples it is; more than 1 only for a stay */
 	uint32_t thread, stack;
-	uint32_t state;     /* of the thread: "runnable", "sleeping"; 0 = not told */
-	uint32_t site;      /* where a coroutine suspended; 0 = nowhere, or no such event */
-	uint32_t own;       /* items of the context that are the event's own; they come first */
-	struct draws draws; /* how sure shares of it are: weight, or times where it has none */
+	uint32_t state; /* of the thread: "runnable", "sleeping"; 0 = not known */
+	uint32_t site;  /* where a coroutine suspended; 0 = nowhere, or it is no such event */
+	uint32_t own;   /* as many items of the context, the first, are the event's own fields */
+	struct draws draws; /* by weight_ns, or by times where that is 0: see interval.h */
 	struct context context;
 };
 
 struct model {
 	struct names names;
-	struct names keys; /* of contexts; the first four are the fixed ones */
+	struct names keys; /* of contexts; the fixed ones are the first four */
 	struct map *stack_index;
 	struct stack *stacks;
 	uint32_t stack_count;
@@ -117,7 +117,7 @@ int model_error(const struct model *m); /* 0 or -ENOMEM: anything that failed so
 uint32_t model_stack(struct model *m, const struct frame *frames, uint32_t count, int truncated);
 /* The stack of the same functions without modules and lines: equal for equal call paths. */
 uint32_t model_path(struct model *m, uint32_t stack);
-/* The stack without the innermost frames that are weft's own, of the library that tells waits. */
+/* The stack without its innermost frames, as far as they are of weft's library for waits. */
 uint32_t model_below(struct model *m, uint32_t stack);
 uint32_t model_thread(struct model *m, const struct thread *thread);
 uint32_t model_line(struct model *m, const struct frame *frame);
@@ -129,9 +129,9 @@ const struct source_line *model_line_at(const struct model *m, uint32_t id);
 /* What people call a key: "span", a tag's name, "label:KEY". */
 const char *context_key_name(const struct model *m, uint32_t key);
 
-/* Adds an item unless one of the same key and type is there: innermost goes in first. */
+/* Adds an item unless there is one of the same key and type: the innermost is added first. */
 void context_add(struct context *c, struct context_item item);
-/* The innermost value of a key, from events of @type only when it is not 0; 0: none. */
+/* The innermost value of a key; with @type not 0 only from events of that type. 0: none. */
 uint32_t context_value(const struct context *c, uint32_t key, uint32_t type);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See names.h. A text with a NUL inside ends there: outputs are C strings and lines. */
+/* See names.h. A text ends at its first NUL: what it is printed by are C strings. */
 #include "report/read/names.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -14,16 +15,13 @@ static char empty[1] = "";
 
 int names_init(struct names *n)
 {
-	memset(n, 0, sizeof(*n));
-	n->index = map_new();
-	n->text = calloc(64, sizeof(*n->text));
+	*n = (struct names){.index = map_new(), .count = 1};
+	n->text = array_grown(NULL, 1, &n->room, sizeof(*n->text));
 	if (!n->index || !n->text) {
 		names_free(n);
 		return -ENOMEM;
 	}
-	n->room = 64;
 	n->text[0] = empty;
-	n->count = 1;
 	return 0;
 }
 
@@ -36,41 +34,26 @@ void names_free(struct names *n)
 	memset(n, 0, sizeof(*n));
 }
 
-static int have_room(struct names *n)
-{
-	char **text;
-
-	if (n->count < n->room)
-		return 1;
-	if (n->room > UINT32_MAX / 2)
-		return 0;
-	text = realloc(n->text, (size_t)n->room * 2 * sizeof(*text));
-	if (!text)
-		return 0;
-	n->text = text;
-	n->room *= 2;
-	return 1;
-}
-
 uint32_t names_id_bytes(struct names *n, const char *text, size_t bytes)
 {
 	size_t length = strnlen(text, bytes);
-	uint64_t *id;
-	char *copy;
+	uint64_t *id = length ? map_get(n->index, text, length) : NULL;
+	char *copy, **all;
 
-	if (!length)
-		return 0;
-	id = map_get(n->index, text, length);
-	if (id)
-		return (uint32_t)*id;
-	copy = have_room(n) ? strndup(text, length) : NULL;
+	if (!length || id)
+		return id ? (uint32_t)*id : 0;
+	all = n->count < UINT32_MAX ? array_grown(n->text, n->count + 1u, &n->room, sizeof(*all))
+				    : NULL;
+	if (all)
+		n->text = all;
+	copy = all ? strndup(text, length) : NULL;
 	id = copy ? map_put(n->index, text, length, NULL) : NULL;
 	if (!id) {
 		free(copy);
 		n->failed = 1;
 		return 0;
 	}
-	n->text[n->count] = copy;
+	all[n->count] = copy;
 	*id = n->count;
 	return n->count++;
 }

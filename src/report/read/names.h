@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings as small numbers: equal texts have equal ids, counted from 1, so that a table
- * of rows can be an array. Id 0 is the empty text and stands for "absent" everywhere in
- * the report. Out of memory is remembered (failed) and gives 0: check once at the end.
+ * Strings as small numbers: equal texts have equal ids. Ids count from 1, so they can be indexes of
+ * arrays; 0 is the empty text and stands for "absent" everywhere in the report. When memory runs
+ * out, the id is 0 and `failed` is set: it is enough to check that once at the end.
  */
 #ifndef WEFT_REPORT_NAMES_H
 #define WEFT_REPORT_NAMES_H
@@ -14,8 +14,9 @@ struct map;
 
 struct names {
 	struct map *index;
-	char **text;
-	uint32_t count, room; /* of text; text[0] is "" */
+	char **text; /* [count]; text[0] is "" */
+	uint32_t count;
+	size_t room;
 	int failed;
 };
 

@@ -46,8 +46,8 @@ static int is_header_field(const char *name)
 	return 0;
 }
 
-/* A type with annotated fields has those; one that is annotated itself has all its own. */
-static void plan_plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
+/* The contextual fields are those that are annotated; all, if the type itself is annotated. */
+static void plan_context(struct model *m, struct plan *p, const struct weft_jfr_class *c)
 {
 	size_t count = weft_jfr_class_fields(c);
 	int all;
@@ -67,30 +67,7 @@ static void plan_plan_context(struct model *m, struct plan *p, const struct weft
 	}
 }
 
-enum role plan_role(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum role role;
-	} roles[] = {
-		{"jdk.ActiveSetting", ROLE_SETTING},
-		{RECORDING_COUNTER, ROLE_COUNTER},
-		{RECORDING_HISTOGRAM, ROLE_HISTOGRAM},
-		{RECORDING_PROCESS, ROLE_PROCESS},
-		{RECORDING_MODULE, ROLE_MODULE},
-		{"jdk.JVMInformation", ROLE_JVM},
-		{RECORDING_CLOCK, ROLE_CLOCK},
-		{RECORDING_THREAD_CPU, ROLE_THREAD_CPU},
-		{RECORDING_THREAD_TIME, ROLE_THREAD_TIME},
-	};
-
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (strcmp(roles[i].name, name) == 0)
-			return roles[i].role;
-	return ROLE_NONE;
-}
-
-/* What its events are beside samples that may be counted. */
+/* What its events are, besides being samples that may be counted. */
 static unsigned int kinds_of(const struct plan *p, const struct weft_jfr_class *c)
 {
 	const char *name = weft_jfr_class_name(c);
@@ -123,7 +100,8 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 	p->name = names_id(&m->names, name);
 	p->simple_name = names_id(&m->names, dot ? dot + 1 : name);
 	p->sample = sample_type_find(name);
-	p->role = p->sample ? ROLE_SAMPLE : plan_role(name);
+	p->take = facts_taker(name);
+	p->role = p->sample ? ROLE_SAMPLE : p->take ? ROLE_FACT : ROLE_NONE;
 	p->thread = weft_jfr_class_find(c, "eventThread");
 	if (p->thread < 0)
 		p->thread = weft_jfr_class_find(c, "sampledThread");
@@ -134,7 +112,7 @@ struct plan *plan_new(struct model *m, const struct weft_jfr_class *c)
 	p->site = p->sample && sample_type_is_interval(p->sample)
 			  ? weft_jfr_class_find(c, RECORDING_FIELD_SITE)
 			  : -1;
-	plan_plan_context(m, p, c);
+	plan_context(m, p, c);
 	if (p->role == ROLE_NONE && p->field_count && p->thread >= 0)
 		p->role = ROLE_CONTEXT;
 	p->kinds = kinds_of(p, c);

@@ -1,36 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an event type of a file is to the report, found out once: its role, and at which
- * index the fields stand that matter. Roles go by the type's name; a type of any name with
- * contextual fields and a thread is a context.
+ * What an event type of a file is to the report, found out once for each type: its role, and the
+ * indexes of the fields that matter. The role follows from the type's name; a type of any other
+ * name is a context if it has contextual fields and a thread.
  */
 #ifndef WEFT_REPORT_PLAN_H
 #define WEFT_REPORT_PLAN_H
 
-#include "report/read/model.h"
+#include "report/read/facts_take.h"
 #include "report/read/types.h"
 
-enum role {
-	ROLE_NONE,
-	ROLE_SAMPLE,
-	ROLE_CONTEXT,
-	ROLE_SETTING,
-	ROLE_COUNTER,
-	ROLE_HISTOGRAM,
-	ROLE_PROCESS,
-	ROLE_MODULE,
-	ROLE_JVM,
-	ROLE_CLOCK,
-	ROLE_THREAD_CPU,
-	ROLE_THREAD_TIME,
-};
+enum role { ROLE_NONE, ROLE_SAMPLE, ROLE_CONTEXT, ROLE_FACT };
 
-#define PLAN_FIELDS 192 /* of contexts; a sample keeps CONTEXT_ITEMS that are there */
+#define PLAN_FIELDS 192 /* of a context; a sample keeps at most CONTEXT_ITEMS of their values */
 
 struct context_field {
 	size_t index;
 	uint32_t key;
-	int is_label; /* an empty text is a value */
+	int is_label; /* whose empty text is a value */
 };
 
 struct plan {
@@ -38,6 +25,7 @@ struct plan {
 	unsigned int kinds;                           /* enum sample_kind */
 	int thread, stack, state, times, ticks, site; /* index of a field, or negative */
 	const struct sample_type *sample;
+	fact_taker *take; /* not NULL if the role is ROLE_FACT */
 	uint32_t name, simple_name;
 	uint32_t field_count;
 	struct context_field field[PLAN_FIELDS];
@@ -45,9 +33,7 @@ struct plan {
 
 /* NULL: out of memory. Freed with free(). */
 struct plan *plan_new(struct model *m, const struct weft_jfr_class *c);
-/* Events of the type are samples, each as long as it lasted, whatever else they are. */
+/* Makes events of the type samples of their duration, whatever else they are. */
 void plan_as_sample(struct plan *p);
-/* Of a type by its name alone: no ROLE_CONTEXT. */
-enum role plan_role(const char *name);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See source.h. Each class of the file gets a plan once per pass: what it is to us and at
- * which index its fields stand. Classes live as long as their reader, so their address is
- * the plan's key.
+ * See source.h. In each pass every class of the file gets its plan once (plan.h). Classes live as
+ * long as their reader, so plans are found by a class's address.
  */
 #include "report/read/source.h"
 
@@ -11,7 +10,7 @@
 #include "jfr/join/join.h"
 #include "report/read/account.h"
 #include "report/read/context.h"
-#include "report/read/facts_take.h"
+#include "report/read/key.h"
 #include "report/read/plan.h"
 #include "report/read/times.h"
 
@@ -28,17 +27,15 @@ struct source {
 	struct context_index *contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
-	struct map *plans;      /* class -> plan's address */
-	uint64_t chunk;         /* whose types were noted */
-	int second;             /* pass: only samples and settings matter */
-	int counts;             /* samples have no weight */
-	char *other;            /* type that is counted and is no sample type; NULL = none */
-	unsigned int kinds;     /* enum sample_kind: what is handed out */
-	struct map *effects;    /* process -> bits of account_effect(); NULL = all are 1 */
-	uint32_t effect_thread; /* that was asked for last */
-	double effect;          /* of it */
+	struct map *plans;  /* address of a class -> address of its plan */
+	uint64_t chunk;     /* the one whose types were noted last */
+	int second;         /* it is the second pass, for samples and settings only */
+	int counts;         /* samples have no weight */
+	char *other;        /* a type that was asked for and is no sample type; NULL = none */
+	unsigned int kinds; /* enum sample_kind: what is handed out */
+	double *effects;    /* account_effect() of each of facts.clocks; NULL = all are 1 */
 	struct times_weigher times;
-	const struct weft_jfr_event_view *event; /* that is handed out */
+	const struct weft_jfr_event_view *event; /* while it is handed out */
 };
 
 /* NULL: neither a sample type nor the one that was asked for. */
@@ -70,7 +67,7 @@ static void drop_plans(struct source *s)
 	s->plans = NULL;
 }
 
-/* A context that is counted itself is one for the others all the same: they come first. */
+/* In the first pass an event that is to be counted is a context for the others, if it is one. */
 static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 {
 	struct plan *p = plan_new(&s->model, c);
@@ -99,7 +96,7 @@ static const struct plan *source_plan_of(struct source *s, const struct weft_jfr
 
 /* ---- the passes */
 
-/* Most files are mostly samples, whose stacks the first pass need not decode. */
+/* Samples are most of a file, and the first pass need not decode them. */
 static int source_wanted(const struct weft_jfr_class *c, void *arg)
 {
 	const char *name = weft_jfr_class_name(c);
@@ -108,12 +105,10 @@ static int source_wanted(const struct weft_jfr_class *c, void *arg)
 
 	if (s->second) {
 		p = source_plan_of(s, c);
-		return p &&
-		       (p->role == ROLE_SAMPLE || p->role == ROLE_SETTING || (p->kinds & s->kinds));
+		return p && (p->role == ROLE_SAMPLE || p->take == facts_take_setting ||
+			     (p->kinds & s->kinds));
 	}
-	if (sample_type_find(name))
-		return 0;
-	return plan_role(name) != ROLE_NONE || join_is_contextual(c);
+	return !sample_type_find(name) && (facts_taker(name) || join_is_contextual(c));
 }
 
 static const struct weft_jfr_node *at(const struct weft_jfr_event_view *e, int index)
@@ -159,30 +154,13 @@ static int source_take_context(struct source *s, const struct plan *p,
 				 items, count);
 }
 
-/* async-profiler started for wall-clock samples only gives their interval to the others. */
-static void lend_interval(struct source *s)
+static void source_take_fact(struct source *s, const struct plan *p,
+			     const struct weft_jfr_event_view *e)
 {
-	uint32_t wall = names_find(&s->model.names, WALL_CLOCK_SAMPLE);
-	uint32_t cpu = names_find(&s->model.names, RECORDING_EXECUTION_SAMPLE);
-	const struct fact_type *lender = NULL;
-
-	for (uint32_t i = 0; i < s->facts.type_count; i++)
-		if (cpu && s->facts.types[i].name == cpu && !s->facts.types[i].events)
-			lender = &s->facts.types[i];
-	for (uint32_t i = 0; i < s->facts.type_count && lender; i++)
-		if (wall && s->facts.types[i].name == wall && !s->facts.types[i].period_ns)
-			s->facts.types[i].period_ns = lender->period_ns;
+	p->take(&(struct fact_event){&s->facts, &s->decoder, s->reader, e});
 }
 
-static int take_fact(struct source *s, const struct plan *p, const struct weft_jfr_event_view *e)
-{
-	if (p->role == ROLE_CONTEXT)
-		return source_take_context(s, p, e);
-	facts_take(&s->facts, &s->model, &s->decoder, p->role, e);
-	return 0;
-}
-
-/* Every sample type that a chunk declares, so that settings find their type's row. */
+/* Gives every sample type that a chunk declares a row, for its settings. */
 static int note_types(struct source *s)
 {
 	const struct weft_jfr_class *const *types;
@@ -252,7 +230,11 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 			return -ENOMEM;
 		t->events++;
 	}
-	return take_fact(s, p, e);
+	if (p->role == ROLE_CONTEXT)
+		return source_take_context(s, p, e);
+	if (p->role == ROLE_FACT)
+		source_take_fact(s, p, e);
+	return 0;
 }
 
 static int source_first_pass(struct source *s)
@@ -291,16 +273,27 @@ static int any_events(struct source *s, const char *which)
 	return 0;
 }
 
-/* Is there another type in the file that this one would count twice? */
+/* Is there another type in the file that would count the same time again? */
 static int is_doubled(const struct source *s, const struct sample_type *type)
 {
-	for (uint32_t i = 0; i < s->facts.type_count; i++) {
-		const struct fact_type *t = &s->facts.types[i];
+	const struct fact_type *other =
+		type->yields_to ? facts_type_named(&s->facts, &s->model, type->yields_to) : NULL;
 
-		if (t->events && sample_type_yields(type, names_text(&s->model.names, t->name)))
-			return 1;
-	}
-	return 0;
+	return other && other->events;
+}
+
+/* Periods are those that were told last; a type's first sample may tell one yet. */
+static void settle_periods(struct source *s)
+{
+	struct fact_type *wall = facts_type_named(&s->facts, &s->model, WALL_CLOCK_SAMPLE);
+	const struct fact_type *cpu =
+		facts_type_named(&s->facts, &s->model, RECORDING_EXECUTION_SAMPLE);
+
+	/* async-profiler started for wall-clock samples only tells their interval as CPU's. */
+	if (wall && !wall->now_ns && cpu && !cpu->events)
+		wall->now_ns = cpu->now_ns;
+	for (uint32_t i = 0; i < s->facts.type_count; i++)
+		s->facts.types[i].period_ns = s->facts.types[i].now_ns;
 }
 
 static void choose_types(struct source *s, const char *which)
@@ -316,17 +309,6 @@ static void choose_types(struct source *s, const char *which)
 			     (sample_type_is(type, which) &&
 			      (strcmp(which, type->name) == 0 || !is_doubled(s, type)));
 	}
-}
-
-/* Is the type that was asked for in the file? */
-static int is_declared(struct source *s)
-{
-	uint32_t name = names_find(&s->model.names, s->other);
-
-	for (uint32_t i = 0; i < s->facts.type_count; i++)
-		if (name && s->facts.types[i].name == name)
-			return 1;
-	return 0;
 }
 
 int source_open(struct source **out, const char *path, const char *which)
@@ -345,17 +327,18 @@ int source_open(struct source **out, const char *path, const char *which)
 		if (!s->other)
 			goto err;
 	}
-	if (!s->path || !s->contexts || model_init(&s->model) ||
-	    decoder_init(&s->decoder, &s->model))
+	if (!s->path || !s->contexts || model_init(&s->model))
 		goto err;
+	s->decoder =
+		(struct decoder){.model = &s->model, .detail = DECODE_LINES, .chunk = UINT64_MAX};
 	rc = source_first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
-	if (!rc && s->other && !is_declared(s))
+	if (!rc && s->other && !facts_type_named(&s->facts, &s->model, s->other))
 		rc = *s->facts.damage ? -ENODATA : -EINVAL;
 	if (rc)
 		goto err;
-	lend_interval(s);
+	settle_periods(s);
 	choose_types(s, which);
 	s->decoder.process = s->facts.jvm;
 	*out = s;
@@ -373,7 +356,7 @@ void source_free(struct source *s)
 	drop_plans(s);
 	decoder_free(&s->decoder);
 	context_index_free(s->contexts);
-	map_free(s->effects);
+	free(s->effects);
 	facts_free(&s->facts);
 	model_free(&s->model);
 	free(s->path);
@@ -406,14 +389,16 @@ const struct facts *source_facts(const struct source *s)
 	return &s->facts;
 }
 
+static int is_met(const struct fact_type *t)
+{
+	return t->counted && t->events;
+}
+
 int source_is_sampled(const struct source *s)
 {
-	for (uint32_t i = 0; i < s->facts.type_count; i++) {
-		const struct fact_type *t = &s->facts.types[i];
-
-		if (t->counted && t->events && t->lasts)
+	for (uint32_t i = 0; i < s->facts.type_count; i++)
+		if (is_met(&s->facts.types[i]) && s->facts.types[i].lasts)
 			return 0;
-	}
 	return 1;
 }
 
@@ -422,11 +407,9 @@ int source_has_states(const struct source *s)
 	int has = 0;
 
 	for (uint32_t i = 0; i < s->facts.type_count; i++) {
-		const struct fact_type *t = &s->facts.types[i];
-
-		if (!t->counted || !t->events)
+		if (!is_met(&s->facts.types[i]))
 			continue;
-		if (!type_of_fact(s, t)->has_states)
+		if (!type_of_fact(s, &s->facts.types[i])->has_states)
 			return 0;
 		has = 1;
 	}
@@ -435,14 +418,10 @@ int source_has_states(const struct source *s)
 
 int source_has_sites(const struct source *s)
 {
-	for (uint32_t i = 0; i < s->facts.type_count; i++) {
-		const struct fact_type *t = &s->facts.types[i];
-		const struct sample_type *type = type_of_fact(s, t);
-
-		if (t->counted && t->events && sample_type_is_interval(type) &&
-		    type != &sample_type_event)
+	for (uint32_t i = 0; i < s->facts.type_count; i++)
+		if (is_met(&s->facts.types[i]) && s->facts.types[i].lasts &&
+		    type_of_fact(s, &s->facts.types[i]) != &sample_type_event)
 			return 1;
-	}
 	return 0;
 }
 
@@ -458,23 +437,35 @@ int source_type_is_cpu(const char *name)
 static uint64_t source_weight_of(const struct source *s, const struct plan *p, struct fact_type *t,
 				 const struct weft_jfr_event_view *e)
 {
-	int64_t times = p->times >= 0 ? decode_number(at(e, p->times), 1) : 1;
-	int64_t ticks = p->ticks >= 0 ? decode_number(at(e, p->ticks), 0) : 0;
+	int64_t times = decode_number(at(e, p->times), 1);
+	int64_t ticks = decode_number(at(e, p->ticks), 0);
 
 	if (!t || !p->sample || sample_type_is_interval(p->sample))
 		return e->duration_ns > 0 ? (uint64_t)e->duration_ns : 0;
-	if (ticks > 0 && p->times >= 0 && !t->period_ns)
-		return (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
-	if (ticks > 0 && p->times < 0) {
+	if (ticks > 0 && (p->times < 0 || !t->now_ns)) {
 		uint64_t ns = (uint64_t)weft_jfr_ticks_ns(s->reader, ticks);
 
-		if (!t->period_ns)
-			t->period_ns = ns;
+		if (p->times < 0 && !t->now_ns)
+			t->period_ns = t->now_ns = ns;
 		return ns;
 	}
-	if (times < 1 || (t->period_ns && (uint64_t)times > UINT64_MAX / t->period_ns))
+	if (times < 1 || (t->now_ns && (uint64_t)times > UINT64_MAX / t->now_ns))
 		times = 1;
-	return t->period_ns * (uint64_t)times;
+	return t->now_ns * (uint64_t)times;
+}
+
+/* By its thread's account, too, where the file has one. */
+static uint64_t source_weigh(struct source *s, const struct plan *p, struct fact_type *t,
+			     const struct weft_jfr_event_view *e, const struct sample *sample)
+{
+	uint64_t ns = s->counts ? 0 : source_weight_of(s, p, t, e);
+	const char *state = names_text(&s->model.names, sample->state);
+
+	if (!s->facts.time_count || !t || !p->sample || !p->sample->has_states || !sample->thread ||
+	    !sample->state)
+		return ns;
+	return (uint64_t)llround(
+		(double)ns * times_factor(&s->times, &s->facts, sample->thread, state, t->now_ns));
 }
 
 static uint64_t source_times_of(const struct plan *p, const struct weft_jfr_event_view *e)
@@ -484,35 +475,35 @@ static uint64_t source_times_of(const struct plan *p, const struct weft_jfr_even
 	return times > 1 ? (uint64_t)times : 1;
 }
 
-/* Of a sample of CPU time: by how much its signals are fewer than its events. */
-static double effect_of(struct source *s, uint32_t thread)
+/* Of samples of CPU time: by how much their signals are fewer than their events. */
+static int source_find_effects(struct source *s)
 {
-	const struct thread *t = model_thread_at(&s->model, thread);
-	uint64_t *bits;
+	const struct facts *f = &s->facts;
 
-	if (thread == s->effect_thread)
-		return s->effect;
-	bits = map_put(s->effects, &t->process, sizeof(t->process), NULL);
-	if (!bits) {
-		s->model.failed = 1;
-		return 1;
-	}
-	memcpy(&s->effect, bits, sizeof(s->effect));
-	if (!*bits) {
-		s->effect = account_effect(&s->facts, &s->model, t->process);
-		memcpy(bits, &s->effect, sizeof(*bits));
-	}
-	s->effect_thread = thread;
-	return s->effect;
+	if (s->effects || !account_has_effects(f))
+		return 0;
+	s->effects = calloc(f->clock_count, sizeof(*s->effects));
+	for (uint32_t i = 0; s->effects && i < f->clock_count; i++)
+		s->effects[i] = account_effect(f, &s->model, f->clocks[i].process);
+	return s->effects ? 0 : -ENOMEM;
 }
 
-static void set_draws(struct source *s, struct sample *sample)
+static double effect_of(const struct source *s, const struct sample *sample)
 {
-	int has_effect = s->effects && (sample->kinds & SAMPLE_ON_CPU) && sample->thread;
-	double effect = has_effect ? effect_of(s, sample->thread) : 1;
+	uint32_t process = model_thread_at(&s->model, sample->thread)->process;
+	const struct fact_clock *c = NULL;
+
+	if (s->effects && (sample->kinds & SAMPLE_ON_CPU) && sample->thread)
+		c = facts_clock_of(&s->facts, process);
+	return c ? s->effects[c - s->facts.clocks] : 1;
+}
+
+static struct draws source_draws(const struct source *s, const struct sample *sample)
+{
+	double effect = effect_of(s, sample);
 	double weight = (double)(sample->weight_ns ? sample->weight_ns : sample->times);
 
-	sample->draws = (struct draws){1 / effect, weight, weight * weight * effect};
+	return (struct draws){1 / effect, weight, weight * weight * effect};
 }
 
 /* By its line, or its offset, or the number that the program gave. */
@@ -530,7 +521,7 @@ static uint32_t site_of(struct source *s, const struct plan *p, const struct wef
 		return names_id_format(names, "0x%llx", (unsigned long long)address);
 	function = names_text(names, stack->frames[0].function);
 	file = names_text(names, stack->frames[0].file);
-	file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	file = key_base_name(file);
 	if (*file && stack->frames[0].line)
 		return names_id_format(names, "%s %s:%d", function, file,
 				       (int)stack->frames[0].line);
@@ -539,19 +530,32 @@ static uint32_t site_of(struct source *s, const struct plan *p, const struct wef
 				       : stack->frames[0].function;
 }
 
-/* An event's is the one in which it was committed, at its end; or at least began. */
-static void ask_context(const struct source *s, const struct plan *p, struct sample *sample)
+/* The last moment of an event: it is in the context in which it was committed. */
+static int64_t sample_last_ns(const struct sample *sample)
 {
-	uint64_t thread = sample->thread_key;
-	int64_t last_ns = sample->time_ns + (sample->duration_ns > 0 ? sample->duration_ns - 1 : 0);
+	return sample->time_ns + (sample->duration_ns > 0 ? sample->duration_ns - 1 : 0);
+}
 
-	if (!thread || (p->sample && p->sample != &sample_type_event &&
-			sample_type_is_interval(p->sample))) /* these have all of it */
+/* After its own fields: what holds at its end, or at least held when it began. */
+static void sample_add_context(const struct source *s, const struct plan *p, struct sample *sample)
+{
+	/* Runs and waits of coroutines have all of it in their own fields. */
+	int is_whole =
+		p->sample && p->sample != &sample_type_event && sample_type_is_interval(p->sample);
+
+	if (!sample->thread_key || is_whole)
 		return;
-	if (last_ns > sample->time_ns)
-		context_index_ask(s->contexts, thread, last_ns, &sample->context);
+	if (sample_last_ns(sample) > sample->time_ns)
+		context_index_ask(s->contexts, sample->thread_key, sample_last_ns(sample),
+				  &sample->context);
 	if (sample->context.count == sample->own)
-		context_index_ask(s->contexts, thread, sample->time_ns, &sample->context);
+		context_index_ask(s->contexts, sample->thread_key, sample->time_ns,
+				  &sample->context);
+}
+
+static unsigned int source_kinds_of(const struct plan *p, const struct fact_type *t)
+{
+	return p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0u);
 }
 
 static void source_make_sample(struct source *s, const struct plan *p, struct fact_type *t,
@@ -559,31 +563,29 @@ static void source_make_sample(struct source *s, const struct plan *p, struct fa
 {
 	struct context_item own[PLAN_FIELDS];
 	uint32_t count = context_items(s, p, e, own);
+	uint32_t stack;
+	int is_context;
 
 	out->time_ns = e->start_ns;
 	out->duration_ns = e->duration_ns;
-	out->kinds = p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0);
 	out->type = p->name;
 	out->thread_key = decode_thread_key(at(e, p->thread));
-	out->weight_ns = s->counts ? 0 : source_weight_of(s, p, t, e);
+	is_context = out->thread_key && out->time_ns != INT64_MIN && count;
+	out->kinds = source_kinds_of(p, t) & ~(is_context ? 0u : (unsigned int)SAMPLE_CONTEXT);
 	out->times = source_times_of(p, e);
 	out->state = decode_state(&s->decoder, at(e, p->state));
 	out->thread = decode_thread(&s->decoder, at(e, p->thread));
-	if (s->facts.time_count && t && p->sample && p->sample->has_states && out->thread &&
-	    out->state)
-		out->weight_ns = times_weigh(&s->times, &s->facts, &s->model, out, t->period_ns);
-	set_draws(s, out);
-	out->stack = decode_stack(&s->decoder, at(e, p->stack));
-	if (!p->sample || p->sample == &sample_type_event)
-		out->stack = model_below(&s->model, out->stack);
+	out->weight_ns = source_weigh(s, p, t, e, out);
+	out->draws = source_draws(s, out);
+	stack = decode_stack(&s->decoder, at(e, p->stack));
+	out->stack = p->sample && p->sample != &sample_type_event ? stack
+								  : model_below(&s->model, stack);
 	out->site = site_of(s, p, e, out->stack);
 	out->context.count = out->context.cut = 0;
 	for (uint32_t i = 0; i < count; i++)
 		context_add(&out->context, own[i]);
 	out->own = out->context.count;
-	if (!out->thread_key || out->time_ns == INT64_MIN || !count)
-		out->kinds &= ~(unsigned int)SAMPLE_CONTEXT;
-	ask_context(s, p, out);
+	sample_add_context(s, p, out);
 }
 
 static int second_event(struct source *s, const struct weft_jfr_event_view *e,
@@ -598,14 +600,14 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 	p = rc ? NULL : source_plan_of(s, e->type);
 	if (!p)
 		return rc ? rc : -ENOMEM;
-	if (p->role == ROLE_SETTING)
-		facts_take(&s->facts, &s->model, &s->decoder, ROLE_SETTING, e);
+	if (p->take == facts_take_setting)
+		source_take_fact(s, p, e);
 	if (p->role == ROLE_SAMPLE) {
 		t = facts_type(&s->facts, p->name);
 		if (!t)
 			return -ENOMEM;
 	}
-	if (!((p->kinds | (t && t->counted ? SAMPLE_COUNTED : 0u)) & s->kinds))
+	if (!(source_kinds_of(p, t) & s->kinds))
 		return 0;
 	source_make_sample(s, p, t, e, sample);
 	return (sample->kinds & s->kinds) != 0;
@@ -614,21 +616,15 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 uint32_t source_contexts(const struct source *s, const struct sample *sample, uint32_t *out,
 			 uint32_t room)
 {
-	int64_t length = sample->duration_ns > 0 ? sample->duration_ns - 1 : 0;
+	int64_t end_ns = sample_last_ns(sample);
 	uint32_t count = 0;
 
 	if (sample->thread_key)
-		count = context_index_holding(s->contexts, sample->thread_key,
-					      sample->time_ns + length, out, room);
-	if (sample->thread_key && !count && length)
+		count = context_index_holding(s->contexts, sample->thread_key, end_ns, out, room);
+	if (sample->thread_key && !count && end_ns > sample->time_ns)
 		count = context_index_holding(s->contexts, sample->thread_key, sample->time_ns, out,
 					      room);
 	return count;
-}
-
-uint32_t source_context_count(const struct source *s)
-{
-	return s->facts.context_count;
 }
 
 const struct weft_jfr_event_view *source_event(const struct source *s)
@@ -652,10 +648,8 @@ int source_read(struct source *s, int (*each)(const struct sample *sample, void 
 	struct sample sample;
 	int rc = start_pass(s, 1);
 
-	if (!rc && !s->effects && account_has_effects(&s->facts)) {
-		s->effects = map_new();
-		rc = s->effects ? 0 : -ENOMEM;
-	}
+	if (!rc)
+		rc = source_find_effects(s);
 	if (rc)
 		return rc;
 	while ((rc = weft_jfr_next(s->reader, &e)) > 0) {

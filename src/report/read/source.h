@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording as a stream of samples. Opening reads the file once for everything that
- * samples depend on (contexts, which may stand behind their samples, periods, counters);
- * reading goes through it a second time and hands out the samples in file order. Memory
- * grows with contexts, distinct stacks and names, not with samples.
+ * A recording as a stream of samples. Opening reads the file once for what samples depend on:
+ * periods, counters, and contexts, which may stand behind their samples. Reading goes through it
+ * again and hands out the samples in the order of the file. Memory grows with contexts, distinct
+ * stacks and names, not with samples.
  *
  * Samples get their context from their own fields (weft.ExecutionSample, datadog.*) and
  * from contextual events of their thread (context.h); their own fields come first.
@@ -28,29 +28,29 @@ struct source;
 int source_open(struct source **out, const char *path, const char *which);
 void source_free(struct source *s);
 
-/* What of frames is decoded, enum decode_detail; before source_read(). DECODE_LINES at first. */
+/* What of frames is decoded (enum decode_detail), DECODE_LINES at first. Before source_read(). */
 void source_set_detail(struct source *s, unsigned int detail);
 
-/* Samples are counted, not weighed: they have no weight. */
+/* Whether samples are counted only: then they have no weight. */
 void source_set_counts(struct source *s, int counts);
 
 /*
- * Events of which of these kinds (enum sample_kind) source_read() hands out, each once;
- * SAMPLE_COUNTED alone at first. What is not counted comes as a sample of its duration.
+ * Of which kinds (enum sample_kind) events are that source_read() hands out, SAMPLE_COUNTED alone
+ * at first. An event of several kinds comes once; one that is not counted weighs its duration.
  */
 void source_set_kinds(struct source *s, unsigned int kinds);
 
 struct model *source_model(struct source *s);
 const struct facts *source_facts(const struct source *s);
 
-/* Are all events that are counted samples? Runs, waits and other events are all that there were:
+/* Are all events that are counted samples? Of runs, waits and other events the file has every one:
  * their shares have no error. */
 int source_is_sampled(const struct source *s);
 
 /* Do all samples that are counted tell running from waiting? */
 int source_has_states(const struct source *s);
 
-/* Are there among them runs or waits of coroutines, which have a site? */
+/* Are runs or waits of coroutines among them, which have a site? */
 int source_has_sites(const struct source *s);
 
 /*
@@ -59,14 +59,13 @@ int source_has_sites(const struct source *s);
  */
 uint32_t source_contexts(const struct source *s, const struct sample *sample, uint32_t *out,
 			 uint32_t room);
-uint32_t source_context_count(const struct source *s);
 
 /* While source_read() calls: the event that the sample was made of, and what decodes its fields. */
 const struct weft_jfr_event_view *source_event(const struct source *s);
 struct decoder *source_decoder(struct source *s);
 const struct weft_jfr_reader *source_reader(const struct source *s);
 
-/* Is a sample of this event type CPU time (or wall-clock time)? */
+/* Are samples of this event type samples of CPU time? */
 int source_type_is_cpu(const char *name);
 
 /* Calls @each for every selected sample until it returns non-zero. 0, that, or -errno. */

@@ -61,7 +61,7 @@ static int is_absent(int rc)
 	return rc == -ENOENT || rc == -ENOTDIR || rc == -EINVAL;
 }
 
-/* In one directory: whole, then without its first part, and so on. */
+/* Below one directory: the whole path, then without its first part, and so on. */
 static int source_text_open_below(const char *directory, const char *path, char **found,
 				  struct stat *st)
 {
@@ -103,25 +103,6 @@ static int source_text_find(const char *recorded, const struct source_places *pl
 	return fd;
 }
 
-static int source_text_read_all(int fd, char *to, size_t bytes)
-{
-	size_t used = 0;
-
-	while (used < bytes) {
-		ssize_t n = read(fd, to + used, bytes - used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		used += (size_t)n;
-	}
-	memset(to + used, 0, bytes - used);
-	return 0;
-}
-
 /* Cuts the bytes into lines: each ends with a zero in place of its newline. */
 static int cut_lines(struct source_text *t, size_t bytes)
 {
@@ -144,7 +125,7 @@ static int cut_lines(struct source_text *t, size_t bytes)
 	return 0;
 }
 
-/* Tabs become spaces, so that every column counts as what it is. */
+/* Tabs become spaces, so that each character is one column. */
 static char *expand(const char *bytes, size_t count, size_t *out_count)
 {
 	size_t room = 1, used = 0, column = 0;
@@ -172,15 +153,23 @@ static char *expand(const char *bytes, size_t count, size_t *out_count)
 	return out;
 }
 
+/* Closes @fd. */
 static int source_text_load(struct source_text *t, int fd, size_t bytes)
 {
-	char *raw = malloc(bytes + 1);
+	FILE *file = fdopen(fd, "r");
+	char *raw = file ? calloc(1, bytes + 1) : NULL;
 	size_t expanded = 0;
-	int rc = raw ? source_text_read_all(fd, raw, bytes) : -ENOMEM;
+	int rc = raw ? 0 : -ENOMEM;
 
+	if (raw && fread(raw, 1, bytes, file) < bytes && ferror(file))
+		rc = -errno;
 	if (!rc)
 		t->bytes = expand(raw, bytes, &expanded);
 	free(raw);
+	if (file)
+		fclose(file);
+	else
+		close(fd);
 	if (rc)
 		return rc;
 	return t->bytes ? cut_lines(t, expanded) : -ENOMEM;
@@ -197,8 +186,6 @@ int source_text_open(struct source_text **out, const char *recorded,
 		return -ENOMEM;
 	fd = *recorded ? source_text_find(recorded, places, &t->path, &st) : -ENOENT;
 	rc = fd < 0 ? fd : source_text_load(t, fd, (size_t)st.st_size);
-	if (fd >= 0)
-		close(fd);
 	if (rc) {
 		source_text_free(t);
 		return rc;

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/times.h"
 
-#include "base/map.h"
 #include "base/recording.h"
 #include "report/read/types.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FACT_TIMES 2 /* of facts.index */
-
 enum fact_place times_place(const char *state)
 {
-	static const char prefix[] = "STATE_";
-
-	if (strncmp(state, prefix, sizeof(prefix) - 1) == 0)
-		state += sizeof(prefix) - 1;
-	if (strcmp(state, "RUNNABLE") == 0 || strcmp(state, "runnable") == 0)
+	if (strcmp(state, "runnable") == 0)
 		return FACT_RUNNING;
-	if (strcmp(state, "WAITING_FOR_CPU") == 0 || strcmp(state, "waiting_for_cpu") == 0)
-		return FACT_WAITING;
-	return FACT_BLOCKED;
+	return strcmp(state, "waiting_for_cpu") == 0 ? FACT_WAITING : FACT_BLOCKED;
 }
 
 static double times_sum_of(const int64_t ns[FACT_PLACES])
@@ -32,7 +23,7 @@ static double times_sum_of(const int64_t ns[FACT_PLACES])
 	return sum;
 }
 
-/* What its samples are to add up to in each state; the largest state is left open. */
+/* What its samples are to add up to in each state. Returns the state that it was in most. */
 static int find_targets(const struct fact_time *t, uint64_t period_ns, double target[FACT_PLACES])
 {
 	int largest = 0;
@@ -67,28 +58,19 @@ void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times
 	}
 }
 
-const struct fact_time *times_find(const struct facts *f, uint32_t thread)
-{
-	const uint32_t key[] = {FACT_TIMES, 0, thread};
-	const uint64_t *at = f->index ? map_get(f->index, key, sizeof(key)) : NULL;
-
-	return at && *at ? &f->times[*at - 1] : NULL;
-}
-
-uint64_t times_weigh(struct times_weigher *w, const struct facts *f, const struct model *m,
-		     const struct sample *sample, uint64_t period_ns)
+double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thread,
+		    const char *state, uint64_t period_ns)
 {
 	const struct fact_time *t;
-	enum fact_place place = times_place(names_text(&m->names, sample->state));
 
-	if (sample->thread != w->thread) {
-		t = times_find(f, sample->thread);
+	if (thread != w->thread) {
+		t = facts_time_of(f, thread);
 		w->times = (struct times){.factor = {1, 1, 1}};
 		if (t)
 			times_of_thread(t, period_ns, &w->times);
-		w->thread = sample->thread;
+		w->thread = thread;
 	}
-	return (uint64_t)llround((double)sample->weight_ns * w->times.factor[place]);
+	return w->times.factor[times_place(state)];
 }
 
 uint64_t times_period(const struct facts *f, const struct model *m)

@@ -3,17 +3,17 @@
  * Wall-clock samples weighed by the kernel's account of their thread (weft.ThreadTime), so that
  * running, waiting for a CPU and blocked add up to the time that passed for it.
  *
- * A sample is a whole period, and how many there are is chance. Of a thread that lived for a second
- * or more (RECORDING_TIME_LIFE_NS) samples of one state are worth
+ * A sample stands for a whole period, and how many there are is chance. So samples of a thread that
+ * lived for a second or more (RECORDING_TIME_LIFE_NS) are multiplied, by their state, by
  *
- *   due / seen                in a state in which it was for RECORDING_TIME_PERIODS or more: all
- *                             of them by one factor, so the shares of stacks and spans within the
- *                             state stay what looks at random times make them
- *   1                         in one that it was in less than that. Looks meet that rarely, and
- *                             each that does stands for those that do not: weighing it by what it
- *                             met would make little of what is seldom
- *   (passed - others) / seen  in the one that it was in most, so that the sum is right. It is
- *                             right on average, as the others are
+ *   due / seen                if the thread was in the state for RECORDING_TIME_PERIODS or longer.
+ *                             All have the same factor, so stacks and spans within the state keep
+ *                             the shares that looks at random times gave them
+ *   1                         if it was in the state for less than that. Looks meet that rarely,
+ *                             and one that does stands for those that do not: weighed by the
+ *                             thread's own account it would make what is seldom disappear
+ *   (passed - others) / seen  in the state that it was in most, so that the sum is right. On
+ *                             average that is right, as the other factors are
  */
 #ifndef WEFT_REPORT_TIMES_H
 #define WEFT_REPORT_TIMES_H
@@ -21,35 +21,33 @@
 #include "report/read/facts.h"
 
 #define TIMES_ROWS_MAX 10
-#define TIMES_CLOSE 0.005 /* of the time that passed: within this it adds up */
+#define TIMES_CLOSE 0.005 /* of the time that passed: a smaller difference adds up */
 
-/* Of a state of wall-clock samples, by its name in the file. */
+/* Of a state of wall-clock samples, by its name in the model. */
 enum fact_place times_place(const char *state);
 
-/* By what a sample of each state is multiplied; all 1: it is not judged. @period_ns: of samples. */
+/* By what samples of each state are multiplied; all 1 where the thread is not judged. */
 struct times {
 	double factor[FACT_PLACES];
 	int is_judged;
-	double told_ns; /* then: what samples add up to, of passed_ns */
+	double told_ns; /* if it is judged: what its samples add up to then */
 };
+/* @period_ns: the period of the samples. */
 void times_of_thread(const struct fact_time *t, uint64_t period_ns, struct times *out);
 
-/* NULL: nothing is told of it. */
-const struct fact_time *times_find(const struct facts *f, uint32_t thread);
-
-/* Remembers the thread that it was asked for last. */
+/* The factors of the thread that was asked for last. */
 struct times_weigher {
 	uint32_t thread;
 	struct times times;
 };
-/* The weight of a sample with a state, a multiple of @period_ns by now, by its thread's account. */
-uint64_t times_weigh(struct times_weigher *w, const struct facts *f, const struct model *m,
-		     const struct sample *sample, uint64_t period_ns);
+/* By what a sample of a thread in a state is multiplied, by the thread's account. */
+double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thread,
+		    const char *state, uint64_t period_ns);
 
 /* The period of wall-clock samples; 0: the file does not tell. */
 uint64_t times_period(const struct facts *f, const struct model *m);
 
-/* How many threads were judged, and of how many the time does not add up. */
+/* How many threads were judged, and of how many of these the time does not add up. */
 struct times_sum {
 	uint32_t judged, off;
 	int64_t passed_ns;
@@ -57,8 +55,8 @@ struct times_sum {
 };
 void times_read(const struct facts *f, const struct model *m, struct times_sum *out);
 
-/* Those judged that are off most, by the part of what passed, first. Returns how many were put, at
- * most @room. */
+/* The threads that are off most, by the part of the time that passed; the worst first. Returns how
+ * many, at most @room. */
 size_t times_rows(const struct facts *f, const struct model *m, const struct fact_time **out,
 		  size_t room);
 

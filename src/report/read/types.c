@@ -10,11 +10,11 @@
 #define CPU_TIME_SAMPLE "jdk.CPUTimeSample"
 
 static const struct sample_type types[] = {
-	{.name = RECORDING_EXECUTION_SAMPLE, .clock = SAMPLE_CPU},
+	{.name = RECORDING_EXECUTION_SAMPLE, .clock = SAMPLE_CPU, .yields_to = CPU_TIME_SAMPLE},
 	{.name = RECORDING_INLINE_SAMPLE, .clock = SAMPLE_CPU, .fields_are_context = 1},
 	{.name = CPU_TIME_SAMPLE, .clock = SAMPLE_CPU, .ticks = "samplingPeriod"},
 	{.name = "datadog.ExecutionSample", .clock = SAMPLE_CPU, .times = "weight"},
-	/* Threads in native code, running or not: no CPU time. */
+	/* Of threads in native code, whether they run or not: this is no CPU time. */
 	{.name = "jdk.NativeMethodSample", .clock = SAMPLE_WALL},
 	{.name = WALL_CLOCK_SAMPLE,
 	 .clock = SAMPLE_WALL,
@@ -89,12 +89,6 @@ int sample_type_is(const struct sample_type *t, const char *which)
 int sample_type_is_interval(const struct sample_type *t)
 {
 	return t->clock == SAMPLE_RUN || t->clock == SAMPLE_WAIT || t->clock == SAMPLE_EVENT;
-}
-
-int sample_type_yields(const struct sample_type *t, const char *other)
-{
-	return strcmp(t->name, RECORDING_EXECUTION_SAMPLE) == 0 &&
-	       strcmp(other, CPU_TIME_SAMPLE) == 0;
 }
 
 int sample_type_choice(const char *which)

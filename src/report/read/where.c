@@ -35,6 +35,17 @@ void where_bind(struct where *w, struct model *m)
 	key_bind(&w->key, m);
 }
 
+struct where *where_bound(const struct where *wheres, size_t count, struct model *m)
+{
+	struct where *bound = calloc(count + 1, sizeof(*bound));
+
+	for (size_t i = 0; bound && i < count; i++) {
+		bound[i] = wheres[i];
+		where_bind(&bound[i], m);
+	}
+	return bound;
+}
+
 int where_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = NULL;
@@ -79,7 +90,7 @@ static int process_matches(const struct where *w, const char *process)
 	return yes;
 }
 
-/* By any part that people may have at hand: "a.c:42", "/src/a.c:42", "main a.c:42". */
+/* By any of the forms that people may have at hand: "a.c:42", "/src/a.c:42", "main a.c:42". */
 static int line_matches(const struct where *w, const struct model *m, const struct frame *f)
 {
 	struct source_line line = {f->function, f->file, f->line};
@@ -133,4 +144,13 @@ int where_holds(const struct where *w, struct model *m, const struct sample *s)
 	default:
 		return where_name_matches(w, names_text(&m->names, key_of_sample(&w->key, m, s)));
 	}
+}
+
+int where_all_hold(const struct where *wheres, size_t count, struct model *m,
+		   const struct sample *s)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!where_holds(&wheres[i], m, s))
+			return 0;
+	return 1;
 }

@@ -228,10 +228,10 @@ static void set_more(json_t *o, const struct report *r)
 	if (r->has_states)
 		json_object_set_new(o, "time",
 				    json_pack("{s:o,s:o,s:o}", "running_ns",
-					      json_number(r->state_ns[REPORT_RUNNING]),
+					      json_number(r->state_ns[FACT_RUNNING]),
 					      "waiting_for_cpu_ns",
-					      json_number(r->state_ns[REPORT_READY]), "blocked_ns",
-					      json_number(r->state_ns[REPORT_BLOCKED])));
+					      json_number(r->state_ns[FACT_WAITING]), "blocked_ns",
+					      json_number(r->state_ns[FACT_BLOCKED])));
 	json_object_set_new(o, "with_context", json_number(r->with_context));
 	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
 	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));

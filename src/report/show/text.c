@@ -74,15 +74,15 @@ static void head_types(const struct report *r, FILE *out)
 /* Time that passed: running, waiting for a CPU, and blocked. */
 static void head_time(const struct report *r, FILE *out)
 {
-	char all[LAYOUT_NUMBER], part[REPORT_PLACES][LAYOUT_NUMBER];
+	char all[LAYOUT_NUMBER], part[FACT_PLACES][LAYOUT_NUMBER];
 
 	if (!r->has_states || !r->weight_ns)
 		return;
 	fprintf(out, "%-12s%s = %s running + %s waiting for a CPU + %s blocked\n", "time",
 		layout_time(all, r->weight_ns),
-		layout_time(part[REPORT_RUNNING], r->state_ns[REPORT_RUNNING]),
-		layout_time(part[REPORT_READY], r->state_ns[REPORT_READY]),
-		layout_time(part[REPORT_BLOCKED], r->state_ns[REPORT_BLOCKED]));
+		layout_time(part[FACT_RUNNING], r->state_ns[FACT_RUNNING]),
+		layout_time(part[FACT_WAITING], r->state_ns[FACT_WAITING]),
+		layout_time(part[FACT_BLOCKED], r->state_ns[FACT_BLOCKED]));
 }
 
 static void head_processes(const struct report *r, const struct report_style *s, FILE *out)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/sum/aggregate.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,55 +22,25 @@ void aggregate_free(struct aggregate *a)
 	memset(a, 0, sizeof(*a));
 }
 
-static int room_for_id(struct aggregate *a, uint32_t id)
-{
-	uint64_t want = a->ids ? a->ids : 256;
-	uint32_t *bigger;
-
-	if (id < a->ids)
-		return 1;
-	while (want <= id)
-		want *= 2;
-	if (want > UINT32_MAX)
-		want = UINT32_MAX;
-	bigger = realloc(a->row_of, (size_t)want * sizeof(*bigger));
-	if (!bigger)
-		return 0;
-	memset(bigger + a->ids, 0, ((size_t)want - a->ids) * sizeof(*bigger));
-	a->row_of = bigger;
-	a->ids = (uint32_t)want;
-	return 1;
-}
-
-static int room_for_row(struct aggregate *a)
-{
-	uint32_t want = a->room ? a->room * 2 : 32;
-	struct row *bigger;
-
-	if (a->count < a->room)
-		return 1;
-	if (want <= a->room)
-		return 0;
-	bigger = realloc(a->rows, (size_t)want * sizeof(*bigger));
-	if (!bigger)
-		return 0;
-	a->rows = bigger;
-	a->room = want;
-	return 1;
-}
-
 static struct row *row_for(struct aggregate *a, uint32_t id)
 {
-	if (!room_for_id(a, id))
-		return NULL;
-	if (!a->row_of[id]) {
-		if (!room_for_row(a))
-			return NULL;
-		memset(&a->rows[a->count], 0, sizeof(a->rows[0]));
-		a->rows[a->count].id = id;
-		a->row_of[id] = ++a->count;
+	size_t before = a->ids;
+	uint32_t *row_of = array_grown(a->row_of, (size_t)id + 1, &a->ids, sizeof(*row_of));
+	struct row *rows =
+		row_of ? array_grown(a->rows, a->count + 1u, &a->room, sizeof(*rows)) : NULL;
+
+	if (row_of) {
+		memset(row_of + before, 0, (a->ids - before) * sizeof(*row_of));
+		a->row_of = row_of;
 	}
-	return &a->rows[a->row_of[id] - 1];
+	if (!rows)
+		return NULL;
+	a->rows = rows;
+	if (!row_of[id]) {
+		rows[a->count] = (struct row){.id = id};
+		row_of[id] = ++a->count;
+	}
+	return &rows[row_of[id] - 1];
 }
 
 static void count_total(struct row *r, const struct sample *s, uint64_t number)
@@ -133,13 +105,12 @@ int aggregate_add(struct aggregate *a, struct model *m, const struct sample *s)
 	int is_first;
 
 	a->events++;
-	a->weight_ns += s->weight_ns;
 	if (key_is_per_frame(&a->key))
 		return aggregate_add_frames(a, m, s);
 	r = row_for(a, key_of_sample(&a->key, m, s));
 	if (!r)
 		return -ENOMEM;
-	is_first = !r->last;
+	is_first = !r->samples;
 	a->last = (uint32_t)(r - a->rows);
 	count_total(r, s, a->events);
 	count_self(r, s);
@@ -195,8 +166,8 @@ void aggregate_sort(struct aggregate *a, const struct model *m)
 
 	if (a->count)
 		qsort_r(a->rows, a->count, sizeof(*a->rows), aggregate_row_order, &o);
-	if (a->ids)
-		memset(a->row_of, 0, a->ids * sizeof(*a->row_of));
-	for (uint32_t i = 0; i < a->count; i++)
-		a->row_of[a->rows[i].id] = i + 1;
+	/* Rows have changed places. */
+	free(a->row_of);
+	a->row_of = NULL;
+	a->ids = 0;
 }

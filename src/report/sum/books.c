@@ -24,7 +24,6 @@ int books_balance(const struct books *b)
 	return b->difference == 0 && b->unbalanced == 0;
 }
 
-/* The bucket in which a share of all values lies below its upper end. */
 static int64_t quantile(const struct facts *f, uint32_t name, double share)
 {
 	int64_t total = 0, best = 0;

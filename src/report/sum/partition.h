@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which keys divide the samples in nearly the same way. Every sample is a tuple: the number of
- * its row in each key's sums. Tuples that occur are counted, once each; from them any two keys
- * are compared afterwards. Memory grows with distinct tuples, as contexts do.
+ * Which keys divide the samples in nearly the same way. A sample is a tuple: its row's index in the
+ * sums of each key. Samples are summed by tuple; from these sums any two keys can be compared.
+ * Memory grows with the distinct tuples, as it does with contexts.
  */
 #ifndef WEFT_REPORT_PARTITION_H
 #define WEFT_REPORT_PARTITION_H
@@ -10,26 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PARTITION_KEYS 16
-#define PARTITION_ALIKE 0.98 /* of the samples */
+#define PARTITION_ALIKE 0.98 /* of the samples have to agree */
 
 struct map;
 
 struct partition {
-	struct map *index;
-	uint32_t *tuple; /* [count * width] */
-	uint64_t *samples;
-	size_t count, tuple_room, sample_room, width, last;
+	struct map *tuples; /* [width] numbers of rows -> samples that have them */
+	size_t width;
 };
 
-/* @width keys, at most PARTITION_KEYS. 0 or -ENOMEM; partition_free() is allowed after both. */
+/* @width keys. 0 or -ENOMEM; partition_free() is allowed after both. */
 int partition_init(struct partition *p, size_t width);
 void partition_free(struct partition *p);
-/* @rows: of each key. 0 or -ENOMEM. */
+/* @rows: the sample's row for each key. 0 or -ENOMEM. */
 int partition_add(struct partition *p, const uint32_t *rows, uint64_t samples);
 /*
- * Does the row of one key tell that of the other, either way, for nearly all samples? 1, 0 or
- * -ENOMEM.
+ * Do nearly all samples with the same row of one key have the same row of the other, and the other
+ * way round? 1, 0 or -ENOMEM.
  */
 int partition_alike(const struct partition *p, size_t a, size_t b);
 

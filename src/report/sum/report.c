@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/sum/report.h"
 
+#include "report/read/times.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ static void add_sum(struct report *r, const char *by)
 	aggregate_init(&r->sums[r->sum_count++], &key);
 }
 
-/* What tells best whose the time was: the names that people gave, ids, then code. */
+/* The keys that tell best what the time was for: names that people gave, then ids, then code. */
 static void plan_overview(struct report *r)
 {
 	struct model *m = source_model(r->source);
@@ -47,7 +49,7 @@ static void plan_overview(struct report *r)
 	add_sum(r, "function");
 }
 
-static void plan(struct report *r, const struct report_query *q)
+static int plan(struct report *r, const struct report_query *q)
 {
 	struct model *m = source_model(r->source);
 
@@ -58,11 +60,10 @@ static void plan(struct report *r, const struct report_query *q)
 		plan_overview(r);
 	else
 		add_sum(r, q->by->text);
-	r->wheres = q->wheres;
+	r->wheres = where_bound(q->wheres, q->where_count, m);
 	r->where_count = q->where_count;
-	for (size_t i = 0; i < r->where_count; i++)
-		where_bind(&r->wheres[i], m);
 	r->has_tree = q->tree;
+	return r->wheres ? partition_init(&r->partition, r->tag_count) : -ENOMEM;
 }
 
 /* Lines make many more stacks distinct: only when asked for. */
@@ -77,16 +78,7 @@ static unsigned int report_detail_of(const struct report *r, const struct report
 	       (q->no_inlines ? DECODE_NO_INLINES : 0u);
 }
 
-static enum report_place place_of_state(const struct report *r, const struct sample *s)
-{
-	const char *state = names_text(&source_model(r->source)->names, s->state);
-
-	if (strcmp(state, "runnable") == 0)
-		return REPORT_RUNNING;
-	return strcmp(state, "waiting_for_cpu") == 0 ? REPORT_READY : REPORT_BLOCKED;
-}
-
-/* Rows keep their numbers while samples are read. */
+/* Rows are sorted later, so while samples are read their indexes can stand for them. */
 static int add_tuple(struct report *r, const struct sample *s)
 {
 	uint32_t rows[REPORT_TAGS];
@@ -103,9 +95,8 @@ static int report_add_sample(const struct sample *s, void *arg)
 	int rc = 0;
 
 	r->read += s->times;
-	for (size_t i = 0; i < r->where_count; i++)
-		if (!where_holds(&r->wheres[i], m, s))
-			return 0;
+	if (!where_all_hold(r->wheres, r->where_count, m, s))
+		return 0;
 	r->samples += s->times;
 	r->weight_ns += s->weight_ns;
 	draws_add(&r->draws, &s->draws);
@@ -115,7 +106,7 @@ static int report_add_sample(const struct sample *s, void *arg)
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
 	if (r->has_states)
-		r->state_ns[place_of_state(r, s)] += s->weight_ns;
+		r->state_ns[times_place(names_text(&m->names, s->state))] += s->weight_ns;
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		rc = aggregate_add(&r->sums[i], m, s);
@@ -171,7 +162,7 @@ static int choose_tables(struct report *r)
 	return 0;
 }
 
-/* Paths are few, samples many: the tree is made of the sums. */
+/* The tree is made of the sums by path, which are fewer than the samples. */
 static int make_tree(struct report *r)
 {
 	const struct model *m = source_model(r->source);
@@ -194,13 +185,11 @@ int report_run(struct report **out, const struct report_query *query)
 	r->path = query->path;
 	r->counts = query->counts;
 	rc = source_open(&r->source, query->path, query->events);
+	if (!rc)
+		rc = plan(r, query);
 	if (!rc) {
-		plan(r, query);
 		source_set_detail(r->source, report_detail_of(r, query));
 		source_set_counts(r->source, query->counts);
-		rc = partition_init(&r->partition, r->tag_count);
-	}
-	if (!rc) {
 		rc = source_read(r->source, report_add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
@@ -230,6 +219,7 @@ void report_free(struct report *r)
 		aggregate_free(&r->sums[i]);
 	tree_free(&r->tree);
 	partition_free(&r->partition);
+	free(r->wheres);
 	source_free(r->source);
 	free(r);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report: one recording, read once for all sums that were asked for, then printed as
- * text or JSON. Printing changes nothing.
+ * A report: one recording, read once for all sums that were asked for, then printed as text or
+ * JSON. Printing changes nothing but which nodes of the tree are shown.
  */
 #ifndef WEFT_REPORT_REPORT_H
 #define WEFT_REPORT_REPORT_H
@@ -14,64 +14,62 @@
 
 #include <stdio.h>
 
-#define REPORT_TABLES 6 /* of tags, in an overview */
-#define REPORT_TAGS 12  /* that these are chosen from */
+#define REPORT_TABLES 6 /* of tags, at most, are shown in an overview */
+#define REPORT_TAGS 12  /* are summed, to choose these tables from */
 #define REPORT_SUMS (REPORT_TAGS + 6)
 
 struct report_query {
 	const char *path;
 	const char *events;   /* see source_open(); NULL = default */
 	const struct key *by; /* NULL = overview: tags, spans, functions */
-	int tree;             /* only with by = stack: sums as a tree, too */
-	int counts;           /* nothing is weighed by its time */
+	int tree;             /* only with by = stack: as a tree */
+	int counts;           /* samples are counted, not weighed by their time */
 	int no_inlines;       /* inlined functions count as those that they are inlined into */
-	struct where *wheres; /* bound by report_run() */
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 };
 
-#define REPORT_BEYOND UINT32_MAX /* no table: there are REPORT_TABLES before it */
-
-/* Where a thread's time goes. */
-enum report_place { REPORT_RUNNING, REPORT_READY, REPORT_BLOCKED, REPORT_PLACES };
+#define REPORT_BEYOND UINT32_MAX /* in like[]: REPORT_TABLES are shown before it */
 
 struct report {
 	struct source *source;
 	const char *path;
-	struct where *wheres;
+	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
 	struct aggregate sums[REPORT_SUMS];
 	size_t sum_count;
 	size_t first_tag, tag_count; /* in sums: tags and labels of an overview */
 	uint32_t tags_left;          /* beyond REPORT_TAGS */
 	struct partition partition;  /* by these, when they are several */
-	uint32_t like[REPORT_SUMS];  /* 1 + the sum that says nearly the same; REPORT_BEYOND */
+	uint32_t like[REPORT_SUMS];  /* why a sum is not shown: 1 + the index of one that says
+					nearly the same, or REPORT_BEYOND; 0 = it is shown */
 	int overview, counts;
-	uint32_t key_count; /* of the model's keys: those that the file has */
+	uint32_t key_count; /* the first of the model's keys, which the file has */
 	struct tree tree;
 	int has_tree;
-	uint64_t samples, weight_ns;       /* that passed --where */
-	uint64_t read;                     /* that were looked at */
+	uint64_t samples, weight_ns;       /* of what --where selects */
+	uint64_t read;                     /* samples, selected or not */
 	int has_states;                    /* all that is counted is wall-clock time, with states */
-	uint64_t state_ns[REPORT_PLACES];  /* then: of weight_ns */
+	uint64_t state_ns[FACT_PLACES];    /* then: of weight_ns */
 	int is_sampled;                    /* shares have an error: source_is_sampled() */
-	struct draws draws, context_draws; /* of what passed; of what had context */
+	struct draws draws, context_draws; /* of what is selected; of that with context */
 	uint64_t with_context, weightless, truncated, context_cut;
 };
 
 /* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
 int report_run(struct report **out, const struct report_query *query);
 void report_free(struct report *r);
-/* No table is empty; an overview also leaves out what says nothing: one row only. */
+/* Is the table not empty? In an overview also: does it say anything, which one row seldom does? */
 int report_worth_showing(const struct report *r, const struct aggregate *a);
-/* interval_error() of a part of what was counted; negative: its share has none. */
+/* interval_error() of a part of what is selected; negative: its share has none. */
 double report_error(const struct report *r, const struct draws *part);
 
-/* How text is laid out: colour sequences are "" where there are no colours. */
+/* How text is laid out. Sequences of colours are "" where there are none. */
 struct report_style {
 	int columns; /* lines are cut there; 0 = never */
 	uint64_t top;
-	int top_given; /* else the tree also leaves out what is under a share */
-	int counters;  /* every counter with what it means, and histograms */
+	int top_given; /* if not, the tree leaves out what is below a share */
+	int counters;  /* shows every counter with its meaning, and histograms */
 	const char *bold, *dim, *warn, *plain;
 };
 

@@ -2,19 +2,11 @@
 /* See tally.h. */
 #include "report/sum/tally.h"
 
-#include "base/array.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-int tally_init(struct tally *t)
-{
-	memset(t, 0, sizeof(*t));
-	t->index = map_new();
-	return t->index ? 0 : -ENOMEM;
-}
 
 void tally_free(struct tally *t)
 {
@@ -25,32 +17,15 @@ void tally_free(struct tally *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static struct tally_row *new_row(struct tally *t, const uint32_t name[TALLY_NAMES])
-{
-	struct tally_row *r = array_grown(t->row, t->count + 1u, &t->room, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	t->row = r;
-	r += t->count++;
-	memset(r, 0, sizeof(*r));
-	memcpy(r->name, name, sizeof(r->name));
-	return r;
-}
-
 struct tally_row *tally_row(struct tally *t, const uint32_t name[TALLY_NAMES])
 {
-	uint64_t *at = map_put(t->index, name, TALLY_NAMES * sizeof(*name), NULL);
-	struct tally_row *r;
+	uint32_t number = rows_put(&t->index, name, TALLY_NAMES * sizeof(*name), &t->row, &t->count,
+				   &t->room, sizeof(*t->row));
+	struct tally_row *r = number ? &t->row[number - 1] : NULL;
 
-	if (at && *at)
-		return &t->row[*at - 1];
-	r = at ? new_row(t, name) : NULL;
-	if (!r) {
-		t->failed = 1;
-		return NULL;
-	}
-	*at = t->count;
+	if (r)
+		memcpy(r->name, name, sizeof(r->name));
+	t->failed |= !r;
 	return r;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/sum/tree.h"
 
+#include "base/array.h"
 #include "base/map.h"
+#include "report/read/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,15 +11,11 @@
 
 int tree_init(struct tree *t)
 {
-	memset(t, 0, sizeof(*t));
-	t->index = map_new();
-	t->nodes = calloc(64, sizeof(*t->nodes));
-	if (!t->index || !t->nodes) {
-		tree_free(t);
+	*t = (struct tree){.count = 1};
+	t->nodes = array_grown(NULL, 1, &t->room, sizeof(*t->nodes));
+	if (!t->nodes)
 		return -ENOMEM;
-	}
-	t->room = 64;
-	t->count = 1;
+	t->nodes[0] = (struct tree_node){0};
 	return 0;
 }
 
@@ -28,44 +26,22 @@ void tree_free(struct tree *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static int room_for_node(struct tree *t)
-{
-	struct tree_node *bigger;
-
-	if (t->count < t->room)
-		return 1;
-	if (t->room > UINT32_MAX / 2)
-		return 0;
-	bigger = realloc(t->nodes, (size_t)t->room * 2 * sizeof(*bigger));
-	if (!bigger)
-		return 0;
-	t->nodes = bigger;
-	t->room *= 2;
-	return 1;
-}
-
 /* The child of @parent for a function, made when new; 0: out of memory. */
 static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
 {
-	uint32_t key[2] = {parent, function};
-	uint64_t *node;
+	const uint32_t key[2] = {parent, function};
+	uint32_t number = rows_put(&t->index, key, sizeof(key), &t->nodes, &t->count, &t->room,
+				   sizeof(*t->nodes));
+	struct tree_node *n = &t->nodes[number ? number - 1 : 0];
 
-	if (!room_for_node(t))
-		return 0;
-	node = map_put(t->index, key, sizeof(key), NULL);
-	if (!node)
-		return 0;
-	if (!*node) {
-		t->nodes[t->count] = (struct tree_node){
-			.function = function,
-			.parent = parent,
-			.depth = t->nodes[parent].depth + 1,
-			.next = t->nodes[parent].child,
-		};
-		t->nodes[parent].child = t->count;
-		*node = t->count++;
+	if (number && !n->depth) {
+		n->function = function;
+		n->parent = parent;
+		n->depth = t->nodes[parent].depth + 1;
+		n->next = t->nodes[parent].child;
+		t->nodes[parent].child = number - 1;
 	}
-	return (uint32_t)*node;
+	return number ? number - 1 : 0;
 }
 
 static void tree_count(struct tree_node *n, uint64_t samples, uint64_t ns,

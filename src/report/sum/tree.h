@@ -7,7 +7,7 @@
 
 struct tree_node {
 	uint32_t function;            /* id in model.names; 0 = the root, or not known */
-	uint32_t parent, child, next; /* indices; 0 = none (nobody's child is the root) */
+	uint32_t parent, child, next; /* indexes; 0 = none, for no list has the root in it */
 	uint64_t samples, total_ns;
 	uint64_t self_samples, self_ns;
 	struct draws draws, self_draws;
@@ -16,25 +16,26 @@ struct tree_node {
 };
 
 struct tree {
-	struct map *index;       /* (parent, function) -> node */
-	struct tree_node *nodes; /* [0] is the root: the sums of all */
-	uint32_t count, room;
+	struct map *index;       /* parent and function -> node */
+	struct tree_node *nodes; /* [0] is the root, with the sums of all */
+	uint32_t count;
+	size_t room;
 };
 
 int tree_init(struct tree *t); /* 0 or -ENOMEM */
 void tree_free(struct tree *t);
-/* Samples that have one call path (model_path(), or 0), and how sure they are. 0 or -ENOMEM. */
+/* Adds samples of one call path, an id of model_path() or 0. 0 or -ENOMEM. */
 int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
 	     const struct draws *draws);
-/* Children of every node heaviest first, equal ones by name. 0 or -ENOMEM. */
+/* Sorts the children of every node: heaviest first, equal ones by name. 0 or -ENOMEM. */
 int tree_sort(struct tree *t, const struct model *m);
 /*
- * Marks the nodes to be shown: the @nodes heaviest (0 = any number) of those that have at
- * least @share (0..1) of all. No node is heavier than its parent, and of equal ones the
- * parent goes first: what is shown is a tree. Returns how many, or -ENOMEM.
+ * Marks the nodes to be shown: the @nodes heaviest (0 = any number) of those that have at least
+ * @share (0..1) of all. As no node is heavier than its parent, and of equal ones the parent goes
+ * first, they are a tree. Returns how many there are, or -ENOMEM.
  */
 int64_t tree_choose(struct tree *t, uint64_t nodes, double share);
-/* ns, or samples when no weight is known. */
+/* In ns, or in samples if no weight is known. */
 uint64_t tree_weight(const struct tree *t, const struct tree_node *n);
 
 #endif

@@ -2,8 +2,6 @@
 /* See view.h. One pass hands a view its events; then rows are sorted and become a table. */
 #include "report/view/view.h"
 
-#include "report/view/view_events.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +47,9 @@ static void share_cell(const struct view_column *c, const struct tally *t,
 		table_ends(out, &ends);
 }
 
-void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
-		struct table *out)
+/* The measures of one row of a tally, as cells of the view's columns. */
+static void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
+		       struct table *out)
 {
 	for (size_t i = 0; i < VIEW_COLUMNS && view->column[i].title; i++) {
 		const struct view_column *c = &view->column[i];
@@ -86,15 +85,18 @@ static void make_table(struct view_run *v)
 
 /* ---- running */
 
+int view_selects(const struct view_run *v, const struct sample *s)
+{
+	return where_all_hold(v->wheres, v->query->where_count, source_model(v->source), s);
+}
+
 static int view_add_event(const struct sample *s, void *arg)
 {
 	struct view_run *v = arg;
-	struct model *m = source_model(v->source);
 
 	v->read++;
-	for (size_t i = 0; i < v->query->where_count; i++)
-		if (!where_holds(&v->query->wheres[i], m, s))
-			return 0;
+	if (!view_selects(v, s))
+		return 0;
 	v->number++;
 	return v->view ? v->view->add(v, s) : view_events_add(v, s);
 }
@@ -107,11 +109,9 @@ static int view_open_source(struct view_run *v, const struct view_query *q)
 	rc = source_open(&v->source, q->path, which);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < q->where_count; i++) {
-		where_bind(&q->wheres[i], source_model(v->source));
-		if (q->wheres[i].key.unknown && i < 64)
-			v->unknown |= UINT64_C(1) << i;
-	}
+	v->wheres = where_bound(q->wheres, q->where_count, source_model(v->source));
+	if (!v->wheres)
+		return -ENOMEM;
 	source_set_kinds(v->source, q->view ? q->view->kinds : SAMPLE_COUNTED);
 	source_set_detail(v->source, 0);
 	v->tally.has_errors = source_is_sampled(v->source);
@@ -147,9 +147,7 @@ int view_run(struct view_run **out, const struct view_query *query)
 		return -ENOMEM;
 	v->view = query->view;
 	v->query = query;
-	rc = tally_init(&v->tally);
-	if (!rc)
-		rc = view_open_source(v, query);
+	rc = view_open_source(v, query);
 	if (!rc)
 		rc = view_read_all(v);
 	if (rc) {
@@ -173,6 +171,7 @@ void view_free(struct view_run *v)
 	table_free(&v->table);
 	tally_free(&v->tally);
 	source_free(v->source);
+	free(v->wheres);
 	free(v);
 }
 

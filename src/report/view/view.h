@@ -4,7 +4,7 @@
  * entry of the const table in view.c: which events it takes, how an event finds its rows, and which
  * measures the rows have; text, JSON, help and completion come from it.
  *
- * Any event type's name is a view, too: the table of its events, see view_events.h.
+ * Any event type's name is a view, too: the table of its events, see view_events.c.
  *
  *   view.c        the table of views, run
  *   view_sums.c   hot-methods, latencies, labels, threads
@@ -57,7 +57,7 @@ struct view_query {
 	const char *events;   /* see source_open(); NULL = the view's */
 	const struct key *by; /* of a view that takes one; NULL = its default */
 	int by_type;          /* instead of @by: rows by type alone */
-	struct where *wheres; /* bound by view_run() */
+	struct where *wheres; /* stay as they are */
 	size_t where_count;
 	int bare_names;    /* threads and processes without their numbers */
 	uint64_t rows_max; /* of the events of a type: how many are kept; 0 = all */
@@ -71,10 +71,10 @@ struct view_run {
 	struct table table;
 	struct table_column column[VIEW_COLUMNS + TALLY_NAMES + 1];
 	struct key by;
-	uint64_t number;  /* of the event, from 1 */
-	uint64_t read;    /* events read, selected or not */
-	uint64_t unknown; /* bits, one for each of wheres: its tag or label is not in the file */
-	void *state;      /* the view's own, freed by its finish() */
+	struct where *wheres; /* the query's, bound to the model of the source */
+	uint64_t number;      /* of the event, from 1 */
+	uint64_t read;        /* events read, selected or not */
+	void *state;          /* the view's own, freed by its finish() */
 };
 
 extern const struct view view_methods, view_latencies, view_spans, view_labels, view_threads,
@@ -89,9 +89,12 @@ const struct view *view_find(const char *name); /* or NULL */
 int view_run(struct view_run **out, const struct view_query *query);
 void view_free(struct view_run *v);
 
-/* The measures of one row of a tally, as cells of the view's columns. */
-void view_cells(const struct view *view, const struct tally *t, const struct tally_row *r,
-		struct table *out);
+/* Do all conditions of the query hold? */
+int view_selects(const struct view_run *v, const struct sample *s);
+
+/* Of the events of a type: adds the one that the source is at. 0 or -ENOMEM. */
+int view_events_add(struct view_run *v, const struct sample *s);
+void view_events_free(struct view_run *v);
 
 /* The function at the leaf of a stack, without frames of the JDK if there are others. */
 uint32_t view_place(const struct model *m, uint32_t stack);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See view_events.h. The columns are the fields of the first event's class; an event of another
- * class of the same name has its fields found by name. Annotations and type of a field give the
- * form of its cells.
+ * The events of one type as a table, a column for each field. The columns are the fields of the
+ * first event's class; an event of another class of the same name has its fields found by name.
+ * Annotations and type of a field give the form of its cells.
  */
-#include "report/view/view_events.h"
+#include "report/view/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,17 +39,12 @@ static int type_is(const struct weft_jfr_field_view *f, const char *name)
 static enum field_form form_of(const struct weft_jfr_class *c, const struct weft_jfr_field_view *f)
 {
 	static const struct {
-		const char *annotation;
+		const char *name; /* of an annotation, or of the field's type */
 		enum field_form form;
-	} annotations[] = {
+	} forms[] = {
 		{"jdk.jfr.Timespan", FORM_TIMESPAN},
 		{"jdk.jfr.MemoryAddress", FORM_ADDRESS},
 		{"jdk.jfr.Percentage", FORM_PERCENTAGE},
-	};
-	static const struct {
-		const char *type;
-		enum field_form form;
-	} types[] = {
 		{"java.lang.Thread", FORM_THREAD},
 		{"jdk.types.StackTrace", FORM_STACK},
 		{"java.lang.Class", FORM_CLASS},
@@ -60,12 +55,10 @@ static enum field_form form_of(const struct weft_jfr_class *c, const struct weft
 		return FORM_MOMENT;
 	if (strcmp(f->name, "duration") == 0)
 		return FORM_DURATION;
-	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++)
-		if (weft_jfr_class_annotated(c, f->name, annotations[i].annotation))
-			return annotations[i].form;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (type_is(f, types[i].type))
-			return types[i].form;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (weft_jfr_class_annotated(c, f->name, forms[i].name) ||
+		    type_is(f, forms[i].name))
+			return forms[i].form;
 	return FORM_PLAIN;
 }
 
@@ -206,13 +199,6 @@ static void view_events_address(struct table *t, const struct weft_jfr_node *n)
 	table_text(t, text);
 }
 
-static void view_events_percentage(struct table *t, const struct weft_jfr_node *n)
-{
-	double real = n && n->shape == WEFT_JFR_V_REAL ? n->real : -1;
-
-	table_fraction(t, real);
-}
-
 static void view_events_put_cell(struct view_run *v, size_t index, const struct sample *s)
 {
 	const struct events *ev = v->state;
@@ -237,7 +223,7 @@ static void view_events_put_cell(struct view_run *v, size_t index, const struct 
 		view_events_address(&v->table, n);
 		break;
 	case FORM_PERCENTAGE:
-		view_events_percentage(&v->table, n);
+		table_fraction(&v->table, n && n->shape == WEFT_JFR_V_REAL ? n->real : -1);
 		break;
 	case FORM_BOOLEAN:
 		table_text(&v->table, decode_number(n, 0) ? "true" : "false");

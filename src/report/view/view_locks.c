@@ -8,39 +8,24 @@
 #include "report/view/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct locks {
-	struct map *holders; /* struct pair of row and name -> how often */
-	struct map *spans;   /* struct pair of row and number of context */
-};
-
+/* What a row has: a holder, which counts how often it was named, or a context. */
 struct pair {
-	uint32_t row, other;
+	uint32_t row;
+	enum { PAIR_HOLDER, PAIR_SPAN } kind;
+	uint32_t other; /* the holder's name, or the number of the context */
 };
 
 static int begin_locks(struct view_run *v)
 {
-	struct locks *l = calloc(1, sizeof(*l));
-
-	v->state = l;
-	if (!l)
-		return -ENOMEM;
-	l->holders = map_new();
-	l->spans = map_new();
-	return l->holders && l->spans ? 0 : -ENOMEM;
+	v->state = map_new();
+	return v->state ? 0 : -ENOMEM;
 }
 
 static int finish_locks(struct view_run *v)
 {
-	struct locks *l = v->state;
-
-	if (l) {
-		map_free(l->holders);
-		map_free(l->spans);
-	}
-	free(l);
+	map_free(v->state);
 	v->state = NULL;
 	return 0;
 }
@@ -85,34 +70,32 @@ static uint32_t lock_of(struct view_run *v, const struct weft_jfr_event_view *e)
 static int note_holder(struct view_run *v, struct tally_row *r, const struct weft_jfr_event_view *e)
 {
 	static const char *const fields[] = {"holder", "previousOwner", "notifier", NULL};
-	struct locks *l = v->state;
 	uint32_t thread = decode_thread(source_decoder(v->source), any_field(e, fields));
-	struct pair pair = {(uint32_t)(r - v->tally.row),
+	struct pair pair = {(uint32_t)(r - v->tally.row), PAIR_HOLDER,
 			    model_thread_at(source_model(v->source), thread)->key};
-	struct pair best = {pair.row, r->note};
+	struct pair best = {pair.row, PAIR_HOLDER, r->note};
 	uint64_t *count, *most;
 
 	if (!pair.other)
 		return 0;
-	count = map_put(l->holders, &pair, sizeof(pair), NULL);
+	count = map_put(v->state, &pair, sizeof(pair), NULL);
 	if (!count)
 		return -ENOMEM;
 	++*count;
-	most = map_get(l->holders, &best, sizeof(best));
-	if (!most || *map_get(l->holders, &pair, sizeof(pair)) > *most)
+	most = map_get(v->state, &best, sizeof(best));
+	if (!most || *count > *most)
 		r->note = pair.other;
 	return 0;
 }
 
 static int count_span(struct view_run *v, struct tally_row *r, const struct sample *s)
 {
-	struct locks *l = v->state;
-	struct pair pair = {(uint32_t)(r - v->tally.row), 0};
+	struct pair pair = {(uint32_t)(r - v->tally.row), PAIR_SPAN, 0};
 	int fresh;
 
 	if (!source_contexts(v->source, s, &pair.other, 1))
 		return 0;
-	if (!map_put(l->spans, &pair, sizeof(pair), &fresh))
+	if (!map_put(v->state, &pair, sizeof(pair), &fresh))
 		return -ENOMEM;
 	r->value[MEASURE_SPANS] += fresh != 0;
 	return 0;

@@ -23,8 +23,8 @@ struct span {
 };
 
 struct spans {
-	struct span *span; /* [contexts], by number */
 	uint32_t contexts, seen;
+	struct span span[]; /* [contexts], by number */
 };
 
 static int view_spans_is_number(const char *text)
@@ -68,14 +68,6 @@ static uint32_t view_spans_name_of(struct view_run *v, const struct sample *s)
 	return v->query->by ? key_of_sample(&v->by, m, s) : own_fields(m, s);
 }
 
-static int view_spans_is_selected(struct view_run *v, const struct sample *s)
-{
-	for (size_t i = 0; i < v->query->where_count; i++)
-		if (!where_holds(&v->query->wheres[i], source_model(v->source), s))
-			return 0;
-	return 1;
-}
-
 static uint32_t around(const struct view_run *v, const struct sample *s, uint32_t number)
 {
 	uint32_t all[NESTED_MAX], count = source_contexts(v->source, s, all, NESTED_MAX);
@@ -104,7 +96,7 @@ static int view_spans_add_span(const struct sample *s, void *arg)
 	if (number >= spans->contexts)
 		return 0;
 	spans->span[number] = (struct span){.outer = around(v, s, number), .id = id_of(s)};
-	if (!view_spans_is_selected(v, s))
+	if (!view_selects(v, s))
 		return 0;
 	r = tally_row(&v->tally, (const uint32_t[TALLY_NAMES]){s->type, view_spans_name_of(v, s)});
 	if (!r)
@@ -147,16 +139,14 @@ static int count_spans(struct view_run *v)
 
 static int begin_spans(struct view_run *v)
 {
-	struct spans *spans = calloc(1, sizeof(*spans));
+	uint32_t contexts = source_facts(v->source)->context_count;
+	struct spans *spans = calloc(1, sizeof(*spans) + contexts * sizeof(*spans->span));
 	int rc;
 
 	v->state = spans;
 	if (!spans)
 		return -ENOMEM;
-	spans->contexts = source_context_count(v->source);
-	spans->span = calloc(spans->contexts + 1u, sizeof(*spans->span));
-	if (!spans->span)
-		return -ENOMEM;
+	spans->contexts = contexts;
 	source_set_kinds(v->source, SAMPLE_CONTEXT);
 	rc = source_read(v->source, view_spans_add_span, v);
 	source_set_kinds(v->source, v->view->kinds);
@@ -181,11 +171,7 @@ static int add_inside(struct view_run *v, const struct sample *s)
 
 static int finish_spans(struct view_run *v)
 {
-	struct spans *spans = v->state;
-
-	if (spans)
-		free(spans->span);
-	free(spans);
+	free(v->state);
 	v->state = NULL;
 	return 0;
 }

@@ -107,7 +107,6 @@ static void states_have_their_place(void **state)
 {
 	(void)state;
 	assert_int_equal(times_place("runnable"), FACT_RUNNING);
-	assert_int_equal(times_place("STATE_RUNNABLE"), FACT_RUNNING);
 	assert_int_equal(times_place("waiting_for_cpu"), FACT_WAITING);
 	assert_int_equal(times_place("sleeping"), FACT_BLOCKED);
 	assert_int_equal(times_place("uninterruptible"), FACT_BLOCKED);
