@@ -79,7 +79,7 @@ static int dump(const struct cli_args *args, struct coro_shm *shm)
 		taken = -EIO;
 	rc = write_events(args, &batch, &r.books);
 	coro_harvest_free(h);
-	free(batch.events);
+	coro_batch_free(&batch);
 	if (rc)
 		return cli_error("%s: %s", cli_text(args, "output"), strerror(-rc));
 	status = cmd_coro_dump_tell(args, &r, shm->count);

@@ -248,8 +248,7 @@ static int coro_recording_put(struct feeding *f, const struct piece *p, int is_a
 /* Destroyed while it was suspended. */
 static void coro_recording_tell_death(const struct feeding *f, const struct piece *p)
 {
-	const struct coro_event death = {
-		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
+	const struct coro_death death = {
 		.pid = p->pid,
 		.station = f->number,
 		.generation = 2,

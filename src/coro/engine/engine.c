@@ -363,7 +363,7 @@ static void engine_hand_over(struct coro_engine *e)
 	if (rc == 0)
 		return;
 	coro_harvest_give_up(e->harvest, e->batch.events, e->batch.count);
-	e->batch.count = 0;
+	e->batch.count = e->batch.death_count = 0;
 	if (rc != -EAGAIN)
 		e->failed = 1;
 }
@@ -377,8 +377,7 @@ static int64_t engine_take(struct coro_engine *e, enum coro_sweep sweep)
 	if (e->maps && e->batch.count)
 		maps_note_events(e->maps, e->batch.events, e->batch.count,
 				 engine_clock_ns(CLOCK_MONOTONIC));
-	if (e->batch.count)
-		engine_hand_over(e);
+	engine_hand_over(e);
 	return taken;
 }
 
@@ -578,6 +577,6 @@ void coro_engine_free(struct coro_engine *e)
 		place_remove_private(e->place.shm);
 	}
 	coro_shm_close(&e->shm);
-	free(e->batch.events);
+	coro_batch_free(&e->batch);
 	free(e);
 }

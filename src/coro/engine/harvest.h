@@ -15,11 +15,20 @@
 
 struct coro_harvest;
 
-/* A batch: what one call of coro_harvest_take() found. */
+/* A death behind so many of a batch's events. */
+struct coro_batch_death {
+	size_t events;
+	struct coro_death death;
+};
+
+/* A batch: what calls of coro_harvest_take() found. */
 struct coro_batch {
 	struct coro_event *events;
 	size_t count, room;
+	struct coro_batch_death *deaths;
+	size_t death_count, death_room;
 };
+void coro_batch_free(struct coro_batch *batch);
 
 /* From the beginning of the file: what is not there any more counts as lost. */
 int coro_harvest_new(struct coro_harvest **out, struct coro_shm *shm);
@@ -29,7 +38,7 @@ int coro_harvest_new(struct coro_harvest **out, struct coro_shm *shm);
 int coro_harvest_resume(struct coro_harvest **out, struct coro_shm *shm, void *cursors);
 /* Behind all that is there already, which counts as nobody's. 0 or -errno. */
 int coro_harvest_skip(struct coro_harvest *h);
-/* From now on batches have deaths, too (CORO_IS_DEATH); what is counted are events alone. */
+/* From now on batches have deaths, too. */
 void coro_harvest_tell_deaths(struct coro_harvest *h);
 void coro_harvest_free(struct coro_harvest *h);
 

@@ -345,18 +345,12 @@ static void mark_death(const struct station_reader *r, struct coro_event *e)
 static void station_tell_death(const struct station_reader *r)
 {
 	struct cursor *c = r->cursor;
-	struct coro_event e = {
-		.probe_id = c->probe_id,
-		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
-		.pid = c->pid,
-		.station = r->index,
-		.generation = c->generation,
-	};
+	struct coro_death death = {.pid = c->pid, .station = r->index, .generation = c->generation};
 
 	if (!r->died || !c->coroutines || c->told == c->generation)
 		return;
 	c->told = c->generation;
-	r->died(r->arg, &e);
+	r->died(r->arg, &death);
 }
 
 /* Events up to @end (not with it), or as far as there are any; @shown_generation is what the

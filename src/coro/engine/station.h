@@ -44,7 +44,7 @@ struct station_reader {
 	int is_last;     /* nobody writes any more */
 	int is_thorough; /* looks whether it was begun anew, too */
 	void (*take)(void *arg, const struct coro_event *event);
-	void (*died)(void *arg, const struct coro_event *death); /* or NULL */
+	void (*died)(void *arg, const struct coro_death *death); /* or NULL */
 	void *arg;
 };
 

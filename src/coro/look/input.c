@@ -352,11 +352,11 @@ static int input_parse(struct coro_input *in, struct scan *s, struct coro_event 
 }
 
 /* [[PID,STATION,GENERATION],...]: the next of them, until one is malformed. */
-int coro_input_death(struct coro_input *in, struct coro_event *death)
+int coro_input_death(struct coro_input *in, struct coro_death *death)
 {
 	struct scan *s = &in->died;
 
-	*death = (struct coro_event){.ts = in->ts, .known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY};
+	*death = (struct coro_death){.ts = in->ts};
 	return s->at && (input_take(s, '[') || input_take(s, ',')) && (input_take(s, '[') || 1) &&
 	       input_take_u32(s, &death->pid) && input_take(s, ',') &&
 	       input_take_u32(s, &death->station) && input_take(s, ',') &&

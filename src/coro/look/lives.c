@@ -313,7 +313,7 @@ int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
 	return 0;
 }
 
-void coro_lives_death(struct coro_lives *l, const struct coro_event *death)
+void coro_lives_death(struct coro_lives *l, const struct coro_death *death)
 {
 	struct place place = {1, death->station};
 	const uint64_t *index = map_get(l->now, &place, sizeof(place));

@@ -68,7 +68,7 @@ struct coro_lives *coro_lives_new(void (*interval)(void *arg, const struct coro_
 				  void *arg);                                   /* or NULL */
 int coro_lives_event(struct coro_lives *lives, const struct coro_event *event); /* 0 or -errno */
 /* A coroutine whose last event was fed is dead at @death->ts; one that is not known is ignored. */
-void coro_lives_death(struct coro_lives *lives, const struct coro_event *death);
+void coro_lives_death(struct coro_lives *lives, const struct coro_death *death);
 /* The trace is over: open intervals are handed out, with end_ns = the trace's last time. */
 void coro_lives_end(struct coro_lives *lives);
 uint64_t coro_lives_first_ns(const struct coro_lives *lives); /* of all events; 0 = none */

@@ -306,7 +306,7 @@ uint64_t coro_report_untold(const struct coro_report *r)
 	return sum;
 }
 
-void coro_report_death(struct coro_report *r, const struct coro_event *death)
+void coro_report_death(struct coro_report *r, const struct coro_death *death)
 {
 	coro_lives_death(r->lives, death);
 }
