@@ -7,7 +7,7 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
-#include "base/kernel_dirent.h"
+#include "base/sys_call.h"
 #include "base/session_layout.h"
 #include "proc/thread_stat.h"
 

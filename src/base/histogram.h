@@ -5,8 +5,8 @@
  * at most 1/128 above the exact one, and exact where a bucket holds one value. Memory grows
  * with the buckets in use, some 7000 at most.
  */
-#ifndef WEFT_REPORT_HISTOGRAM_H
-#define WEFT_REPORT_HISTOGRAM_H
+#ifndef WEFT_BASE_HISTOGRAM_H
+#define WEFT_BASE_HISTOGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>

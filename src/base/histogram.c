@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See histogram.h. */
-#include "report/sum/histogram.h"
+#include "base/histogram.h"
 
 #include "base/array.h"
 

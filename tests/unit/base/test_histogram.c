@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: quantiles of a histogram against a sorted array of the same values. */
-#include "report/sum/histogram.h"
+#include "base/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
