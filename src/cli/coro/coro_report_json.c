@@ -33,9 +33,9 @@ static json_t *times(struct coro_times *t)
 
 	coro_report_json_put_number(o, "count", t->count);
 	coro_report_json_put_number(o, "total_ns", t->sum_ns);
-	coro_report_json_put_number(o, "p50_ns", coro_times_at(t, 0.5));
-	coro_report_json_put_number(o, "p90_ns", coro_times_at(t, 0.9));
-	coro_report_json_put_number(o, "p99_ns", coro_times_at(t, 0.99));
+	coro_report_json_put_number(o, "p50_ns", coro_times_quantile(t, 500));
+	coro_report_json_put_number(o, "p90_ns", coro_times_quantile(t, 900));
+	coro_report_json_put_number(o, "p99_ns", coro_times_quantile(t, 990));
 	coro_report_json_put_number(o, "max_ns", t->max_ns);
 	return o;
 }

@@ -151,12 +151,13 @@ static void coro_report_text_print_head(const struct coro_report *r,
 static void coro_report_text_print_row(const struct coro_report_show *show, struct coro_times *t,
 				       const char *name, FILE *out)
 {
-	static const double shares[] = {0.5, 0.9, 0.99, 1};
+	static const unsigned int permilles[] = {500, 900, 990, 1000};
 	char time[LAYOUT_NUMBER];
 	int used = fprintf(out, "%9llu %10s", number(t->count), layout_time(time, t->sum_ns));
 
 	for (unsigned int i = 0; i < 4; i++)
-		used += fprintf(out, " %10s", layout_time(time, coro_times_at(t, shares[i])));
+		used += fprintf(out, " %10s",
+				layout_time(time, coro_times_quantile(t, permilles[i])));
 	used += fprintf(out, "  ");
 	layout_name(out, name, show->columns ? show->columns - used : 0);
 	fputc('\n', out);

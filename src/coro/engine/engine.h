@@ -18,7 +18,7 @@
  *   maps_note.c    code that tracees have mapped
  *   snapshot.c     all coroutines, as they are
  *   order.c        events in order of time
- *   times.c        percentiles of many times
+ *   times.c        quantiles of many times
  *   trace.h        events, and the table of formats
  */
 #ifndef WEFT_CORO_ENGINE_H
