@@ -144,7 +144,7 @@ static void names_of_processes(struct coro_report *r, struct coro_source *source
 static int cmd_coro_report_print(const struct cli_args *args, struct coro_report *r,
 				 struct coro_report_show *show)
 {
-	int rc;
+	int rc = 0;
 
 	show->by = r->query.by & ~(1u << CORO_BY_ALL);
 	if (cli_given(args, "by"))
@@ -157,12 +157,14 @@ static int cmd_coro_report_print(const struct cli_args *args, struct coro_report
 					    : TOP_OVERVIEW;
 	show->columns = term_is(stdout) ? term_columns(stdout) : 0;
 	errno = 0;
-	rc = cli_flag(args, "json") ? coro_report_json(r, show, stdout)
-				    : coro_report_text(r, show, stdout);
-	fflush(stdout);
-	if (ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
-	return rc ? cli_error("%s: %s", show->path, strerror(-rc)) : CLI_DONE;
+	if (cli_flag(args, "json")) {
+		rc = coro_report_json(r, show);
+	} else {
+		coro_report_text(r, show, stdout);
+		if (fflush(stdout) || ferror(stdout))
+			rc = errno ? -errno : -EIO;
+	}
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int from_trace(const struct cli_args *args, struct coro_report *r, const char *path,

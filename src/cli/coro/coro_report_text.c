@@ -430,7 +430,7 @@ static void print_growth(const struct coro_report *r, FILE *out)
 		number(l->least[2]), number(l->least[3]), number(l->born), number(l->ended));
 }
 
-int coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out)
+void coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out)
 {
 	coro_report_text_print_head(r, show, out);
 	if (show->findings)
@@ -446,10 +446,9 @@ int coro_report_text(struct coro_report *r, const struct coro_report_show *show,
 	fputc('\n', out);
 	print_stuck(r, show, out);
 	if (!show->findings)
-		return 0;
+		return;
 	print_never(r, show, out);
 	print_long_runs(r, show, out);
 	print_ping_pong(r, show, out);
 	print_growth(r, out);
-	return 0;
 }

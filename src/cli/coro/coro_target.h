@@ -36,7 +36,7 @@ void coro_target_close(struct coro_target *t);
 /* Statistics: text for people on stderr, JSON for programs into @path. */
 void coro_tell(const struct coro_engine_result *result, uint32_t stations);
 int coro_tell_json(const struct coro_books *books, const char *path);
-/* One object, without a newline. */
-void coro_put_books(FILE *out, const struct coro_books *books);
+/* One object in a line. 0 or -errno. */
+int coro_put_books(FILE *out, const struct coro_books *books);
 
 #endif
