@@ -200,8 +200,7 @@ static int from_file(const struct cli_args *args, struct coro_report *r, const c
 	show = (struct coro_report_show){.path = source.path,
 					 .kind = source.is_live ? "shared file in use"
 								: "left-over shared file",
-					 .names = source.names,
-					 .is_live = source.is_live};
+					 .names = source.names};
 	status = cmd_coro_report_load_names(args, source.names, source.path);
 	if (!status)
 		status = cmd_coro_report_read_file(r, &source);
@@ -225,11 +224,6 @@ static int cmd_coro_report_is_told(const char *path, const struct coro_report_qu
 			 path);
 }
 
-static int is_pid(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK) != 0;
-}
-
 static int run(const struct cli_args *args)
 {
 	const char *path = cli_operand(args, 0);
@@ -243,7 +237,7 @@ static int run(const struct cli_args *args)
 	rc = coro_report_new(&r, &q);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
-	kind = !path || is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
+	kind = !path || coro_source_is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
 	status = cmd_coro_report_is_told(path, &q, kind);
 	if (!status)
 		status = kind == KIND_FILE ? from_file(args, r, path)

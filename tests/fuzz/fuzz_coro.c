@@ -82,10 +82,6 @@ static void read_trace(const uint8_t *data, size_t size)
 
 static int each(void *arg, const struct coro_state *state)
 {
-	const char *value;
-
-	if (state->has_context)
-		(void)coro_context_label(&state->context, "k", &value);
 	return coro_report_state(arg, state);
 }
 

@@ -16,7 +16,6 @@ struct coro_report_show {
 	uint64_t top;    /* rows of each; 0 = all */
 	int columns;     /* 0 = any */
 	int findings;    /* 0: one table alone */
-	int is_live;
 };
 
 /* The groups that are not empty, in order: most time first. Returns @g's array. */

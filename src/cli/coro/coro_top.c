@@ -73,15 +73,9 @@ static void coro_top_count(struct top *t, const struct top_row *row)
 static struct top_row coro_top_row_of(struct top *t, const struct coro_state *s)
 {
 	struct top_row row = {.probe_id = s->probe_id,
-			      .since_ns = s->since_ns,
 			      .for_ns = t->looked_ns > s->since_ns ? t->looked_ns - s->since_ns : 0,
 			      .addr = s->addr,
 			      .site = s->site,
-			      .all_run_ns = s->totals.run_ns,
-			      .all_wait_ns = s->totals.wait_ns,
-			      .all_resumes = s->totals.resumes,
-			      .station = s->station,
-			      .generation = s->generation,
 			      .pid = s->pid,
 			      .tid = s->tid,
 			      .state = s->state,

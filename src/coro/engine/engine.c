@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PERIOD_LEAST_NS UINT64_C(1000000)
@@ -45,14 +44,6 @@ struct coro_engine {
 	int asleep, is_cut, failed, stopped, has_suspects;
 };
 
-static uint64_t engine_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the header's engine fields */
 
 static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
@@ -60,9 +51,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	__atomic_store_n(&h->real_ns, engine_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->boot_ns, engine_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->mono_ns, engine_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->real_ns, coro_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 }
 
 static int appear(void *arg)
@@ -76,10 +67,10 @@ static int appear(void *arg)
 		return 0;
 	while (!epoch)
 		if (getrandom(&epoch, sizeof(epoch), 0) != (ssize_t)sizeof(epoch))
-			epoch = engine_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
+			epoch = coro_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
-	tell_clocks(e, engine_clock_ns(CLOCK_MONOTONIC));
+	tell_clocks(e, coro_clock_ns(CLOCK_MONOTONIC));
 	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
@@ -106,7 +97,7 @@ static int disappear(void *arg)
 static int keep_time(void *arg)
 {
 	struct coro_engine *e = arg;
-	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
 
 	if (!e->shm.is_extended)
 		return 0;
@@ -223,9 +214,9 @@ static int engine_open_sink(struct coro_engine *e, const char **what)
 	*what = o.path ? o.path : "standard output";
 	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
 		o.append = 1;
-	o.mono_ns = engine_clock_ns(CLOCK_MONOTONIC);
-	o.real_ns = engine_clock_ns(CLOCK_REALTIME);
-	o.boot_ns = engine_clock_ns(CLOCK_BOOTTIME);
+	o.mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
+	o.real_ns = coro_clock_ns(CLOCK_REALTIME);
+	o.boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
 	rc = e->options.format->ops->open(&e->sink, &o);
 	if (rc)
 		return rc;
@@ -376,14 +367,14 @@ static int64_t engine_take(struct coro_engine *e, enum coro_sweep sweep)
 		e->is_cut = 1;
 	if (e->maps && e->batch.count)
 		maps_note_events(e->maps, e->batch.events, e->batch.count,
-				 engine_clock_ns(CLOCK_MONOTONIC));
+				 coro_clock_ns(CLOCK_MONOTONIC));
 	engine_hand_over(e);
 	return taken;
 }
 
 static int64_t sweep_once(struct coro_engine *e)
 {
-	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
 	int is_time = now - e->swept_all_ns >= SWEEP_ALL_NS && e->shm.count <= BATCH_MOST;
 
 	if (is_time)
@@ -482,7 +473,7 @@ static void note_new(struct coro_engine *e)
 
 	while ((pid = tracees_take_new(&e->tracees)))
 		if (e->maps)
-			maps_note_process(e->maps, (uint32_t)pid, engine_clock_ns(CLOCK_MONOTONIC));
+			maps_note_process(e->maps, (uint32_t)pid, coro_clock_ns(CLOCK_MONOTONIC));
 }
 
 int coro_engine_step(struct coro_engine *e)

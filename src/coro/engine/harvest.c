@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "coro/engine/anchor.h"
 #include "coro/engine/station.h"
 
 #include <assert.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define SHARE_LEAST 64               /* stations of a sweep's share */
 #define TURN_NS UINT64_C(4000000000) /* in which all had theirs */
@@ -252,19 +252,11 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
 	}
 }
 
-static uint64_t harvest_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* As large as the time since the last one is long: what it costs a second is the same at any
  * period. */
 static uint32_t next_share(struct coro_harvest *h, uint32_t allocated)
 {
-	uint64_t now = harvest_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
 
 	h->shared_ns = now;
 	if (passed > TURN_NS)
@@ -312,7 +304,7 @@ static void count_sweep(struct coro_harvest *h, uint64_t ns)
 
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct coro_batch *batch)
 {
-	uint64_t began_ns = harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = coro_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int rc;
 
 	h->batch = batch;
@@ -322,7 +314,7 @@ int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct co
 	h->failed = 0;
 	rc = coro_shm_guard(h->shm, harvest_sweep, h);
 	h->is_cut |= rc == -EIO;
-	count_sweep(h, harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	count_sweep(h, coro_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 	return rc ? rc : h->taken;
 }
 
@@ -532,32 +524,4 @@ int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
 	*books = h->books;
 	h->is_cut |= rc == -EIO;
 	return h->is_cut ? -EIO : again;
-}
-
-struct one_station {
-	struct coro_harvest *h;
-	uint32_t station;
-	struct coro_books books;
-};
-
-static int add_one(void *arg)
-{
-	struct one_station *one = arg;
-
-	one->books.stations = 1;
-	add_station(&one->books, &one->h->shm->stations[one->station],
-		    &one->h->cursors[one->station]);
-	return 0;
-}
-
-int coro_harvest_station_books(struct coro_harvest *h, uint32_t station, struct coro_books *books)
-{
-	struct one_station one = {.h = h, .station = station};
-	int rc;
-
-	if (station >= allocated_of(h))
-		return -ENOENT;
-	rc = coro_shm_guard(h->shm, add_one, &one);
-	*books = one.books;
-	return rc;
 }

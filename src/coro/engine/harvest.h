@@ -66,7 +66,5 @@ int64_t coro_harvest_bury(struct coro_harvest *h, uint32_t pid);
 /* What pending events are is looked up in the file: -EIO when it was cut short; then @books tells
  * what was known before. */
 int coro_harvest_books(struct coro_harvest *h, struct coro_books *books);
-/* Of one station; 0, or -ENOENT. */
-int coro_harvest_station_books(struct coro_harvest *h, uint32_t station, struct coro_books *books);
 
 #endif

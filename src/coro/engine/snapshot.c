@@ -241,7 +241,7 @@ static int try_station(const struct coro_shm *shm, uint32_t station, struct coro
 	return try_legacy(s, state);
 }
 
-/* Without the guard. */
+/* Again until it holds still, a bounded number of times. 0, -ENOENT: never had, -EAGAIN. */
 static int read_station(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
 {
 	int rc = -EAGAIN;
@@ -257,7 +257,6 @@ struct some {
 	const struct coro_shm *shm;
 	uint32_t from, to;
 	uint32_t found;
-	int rc; /* of the last */
 	struct coro_state state[AT_ONCE];
 };
 
@@ -266,11 +265,8 @@ static int snapshot_read_some(void *arg)
 	struct some *some = arg;
 
 	some->found = 0;
-	for (uint32_t i = some->from; i < some->to; i++) {
-		some->rc = read_station(some->shm, i, &some->state[some->found]);
-		if (some->rc == 0)
-			some->found++;
-	}
+	for (uint32_t i = some->from; i < some->to; i++)
+		some->found += read_station(some->shm, i, &some->state[some->found]) == 0;
 	return 0;
 }
 
@@ -285,29 +281,6 @@ static int read_had(void *arg)
 
 	had->count = coro_shm_allocated(had->shm);
 	return 0;
-}
-
-int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
-{
-	struct had had = {.shm = shm};
-	struct some *some;
-	int rc = coro_shm_guard(shm, read_had, &had);
-
-	if (rc || station >= had.count)
-		return rc ? rc : -ENOENT;
-	some = malloc(sizeof(*some));
-	if (!some)
-		return -ENOMEM;
-	some->shm = shm;
-	some->from = station;
-	some->to = station + 1;
-	rc = coro_shm_guard(shm, snapshot_read_some, some);
-	if (rc == 0)
-		rc = some->rc;
-	if (rc == 0)
-		*state = some->state[0];
-	free(some);
-	return rc;
 }
 
 int coro_snapshot(const struct coro_shm *shm,

@@ -33,11 +33,8 @@ struct coro_state {
 	uint8_t event_count;
 };
 
-/* One station, read whole (again until it is, a bounded number of times). 0, -ENOENT: never had,
- * -EAGAIN: it would not hold still. */
-int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_state *state);
-
-/* Calls @each for all that were ever had, in order, until it returns not 0. That, 0, or -errno. */
+/* Calls @each for all that were ever had, in order, until it returns not 0. That, 0, or -errno. One
+ * that would not hold still is left out. */
 int coro_snapshot(const struct coro_shm *shm,
 		  int (*each)(void *arg, const struct coro_state *state), void *arg);
 

@@ -117,8 +117,9 @@ static enum cursor_dialect tell_apart(uint64_t a, uint64_t b)
 	return a % SLOTS == 0 && b % SLOTS == 1 ? CURSOR_D : CURSOR_UNKNOWN;
 }
 
-/* Slot 0 is filled before slot 1: the later one is read first. */
-enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
+/* By what the slots show now; CURSOR_UNKNOWN: empty, or it would not hold still. Slot 0 is filled
+ * before slot 1: the later one is read first. */
+static enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t b = LOAD_ACQUIRE(s->slots[1].seq);

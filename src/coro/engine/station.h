@@ -63,7 +63,4 @@ uint32_t station_bury_slots(const struct weft_ctp_station *station, struct curso
 void cursor_mend(struct cursor *cursor);
 uint64_t cursor_lost(const struct cursor *cursor);
 
-/* By what the slots show now; CURSOR_UNKNOWN: empty, or it would not hold still. */
-enum cursor_dialect station_dialect(const struct weft_ctp_station *station);
-
 #endif

@@ -120,9 +120,6 @@ int coro_report_end(struct coro_report *r, uint64_t now_ns);
 /* Feeds a whole JSONL trace, which need not be in order. -EBADMSG: *line tells where, @why what. */
 int coro_report_jsonl(struct coro_report *r, const char *path, uint64_t *line, char why[128]);
 
-/* Value of @key among a station's labels; its length, or -ENOENT. */
-int coro_context_label(const struct weft_ctp_context *context, const char *key, const char **value);
-
 /* --- for report_*.c */
 
 /* What a station has, and events do not. */
