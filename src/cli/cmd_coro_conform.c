@@ -47,8 +47,20 @@ static void cmd_coro_conform_tell(void *arg, const struct conform_finding *f)
 		printf("%-6s  station %u: %s: %s\n", weight, f->station, f->rule, f->text);
 }
 
-static void put_sums(struct json_writer *w, const struct conform_sums *s)
+static int begin_json(struct coro_json *j)
 {
+	int rc = coro_json_open(j, &json_shape_flat);
+
+	if (rc == 0)
+		json_write_array(&j->w, "findings");
+	return rc;
+}
+
+static int end_json(struct coro_json *j, const struct conform_sums *s)
+{
+	struct json_writer *w = &j->w;
+
+	json_write_array_end(w);
 	json_write_uint(w, "stations", s->stations);
 	json_write_uint(w, "monotonic", s->ours);
 	json_write_uint(w, "s", s->s);
@@ -57,49 +69,38 @@ static void put_sums(struct json_writer *w, const struct conform_sums *s)
 	json_write_uint(w, "events", s->events);
 	json_write_uint(w, "broken", s->broken);
 	json_write_uint(w, "notes", s->notes);
+	return coro_json_close(j);
 }
 
-/* 0 or -errno of the file; *printed: of standard output. */
-static int judge_as_json(const struct coro_shm *shm, struct conform_sums *sums, int *printed)
+static void print_sums(const struct conform_sums *s)
 {
-	struct coro_json j;
-	int rc = 0;
-
-	*printed = coro_json_open(&j, &json_shape_flat);
-	if (*printed)
-		return 0;
-	json_write_array(&j.w, "findings");
-	rc = coro_conform(shm, cmd_coro_conform_tell, &j, sums);
-	json_write_array_end(&j.w);
-	put_sums(&j.w, sums);
-	*printed = coro_json_close(&j);
-	return rc;
-}
-
-static int judge_as_text(const struct coro_shm *shm, struct conform_sums *s)
-{
-	int rc = coro_conform(shm, cmd_coro_conform_tell, NULL, s);
-
 	printf("%u stations (dialect M %u, S %u, D %u, without events %u), %" PRIu64
 	       " events: %s\n",
 	       s->stations, s->ours, s->s, s->d, s->empty, s->events,
 	       s->broken ? "does not conform" : "conforms");
-	return rc;
 }
 
 static int run(const struct cli_args *args)
 {
 	const char *path = cli_operand(args, 0);
-	struct conform_sums sums;
+	int is_json = cli_flag(args, "json"), printed = 0;
+	struct conform_sums sums = {0};
+	struct coro_json j;
 	struct coro_shm shm;
-	int rc = coro_shm_open(&shm, path, 0), printed = 0;
+	int rc = coro_shm_open(&shm, path, 0);
 
 	if (rc == -EBADMSG)
 		return cli_error("%s: no cTP file of version 1 (magic, version, size)", path);
 	if (rc)
 		return cli_error("%s: %s", path, strerror(-rc));
-	rc = cli_flag(args, "json") ? judge_as_json(&shm, &sums, &printed)
-				    : judge_as_text(&shm, &sums);
+	if (is_json)
+		printed = begin_json(&j);
+	if (!printed)
+		rc = coro_conform(&shm, cmd_coro_conform_tell, is_json ? &j : NULL, &sums);
+	if (!is_json)
+		print_sums(&sums);
+	else if (!printed)
+		printed = end_json(&j, &sums);
 	coro_shm_close(&shm);
 	if (printed)
 		return cli_error("standard output: %s", strerror(-printed));

@@ -137,13 +137,11 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const sorts[] = {"for", "run", "wait", "switches", "id", NULL};
-
 static const struct cli_option options[] = {
 	{.name = "sort",
 	 .letter = 's',
 	 .kind = CLI_CHOICE,
-	 .choices = sorts,
+	 .choices = top_sorts,
 	 .argument = "KEY",
 	 .fallback = "for",
 	 .help = "Most first: time in this state, time run or waited since the last look, "
