@@ -5,7 +5,7 @@
  */
 #include "base/array.h"
 #include "cli/coro/coro_json.h"
-#include "cli/coro/coro_source.h"
+#include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
 #include "report/show/layout.h"
@@ -195,57 +195,37 @@ static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 	return 0;
 }
 
-static int more_first(uint64_t x, uint64_t y)
+/* What has more of it comes first. */
+static uint64_t cmd_coro_ps_weight(const struct coro_state *s, enum top_sort by)
 {
+	switch (by) {
+	case TOP_BY_FOR:
+		return ~s->since_ns;
+	case TOP_BY_RUN:
+		return s->totals.run_ns;
+	case TOP_BY_WAIT:
+		return s->totals.wait_ns;
+	case TOP_BY_SWITCHES:
+		return s->totals.resumes;
+	default:
+		return ~s->probe_id;
+	}
+}
+
+static int cmd_coro_ps_compare(const void *a, const void *b, void *by)
+{
+	uint64_t x = cmd_coro_ps_weight(a, *(enum top_sort *)by);
+	uint64_t y = cmd_coro_ps_weight(b, *(enum top_sort *)by);
+
 	return x > y ? -1 : x < y;
 }
 
-static int by_age(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(y->since_ns, x->since_ns);
-}
-
-static int by_run(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.run_ns, y->totals.run_ns);
-}
-
-static int by_wait(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.wait_ns, y->totals.wait_ns);
-}
-
-static int by_switches(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.resumes, y->totals.resumes);
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(y->probe_id, x->probe_id);
-}
-
-static const char *const sorts[] = {"for", "run", "wait", "switches", "id", NULL};
-static int (*const compares[])(const void *a, const void *b) = {by_age, by_run, by_wait,
-								by_switches, by_id};
-
-static int list_sorted(struct list *l, const char *sort)
+static int list_sorted(struct list *l, enum top_sort by)
 {
 	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_gather, l);
 
-	for (size_t i = 0; l->count && sorts[i]; i++)
-		if (!strcmp(sorts[i], sort))
-			qsort(l->gathered, l->count, sizeof(*l->gathered), compares[i]);
+	if (l->count)
+		qsort_r(l->gathered, l->count, sizeof(*l->gathered), cmd_coro_ps_compare, &by);
 	for (size_t i = 0; rc == 0 && i < l->count; i++)
 		rc = cmd_coro_ps_show(l, &l->gathered[i]);
 	free(l->gathered);
@@ -263,7 +243,7 @@ static int cmd_coro_ps_list_all(struct list *l, const char *sort)
 	if (printed)
 		return cli_error("standard output: %s", strerror(-printed));
 	errno = 0;
-	rc = sort ? list_sorted(l, sort) : coro_snapshot(&l->source.shm, stream, l);
+	rc = sort ? list_sorted(l, top_sort_of(sort)) : coro_snapshot(&l->source.shm, stream, l);
 	if (l->is_json) {
 		printed = cmd_coro_ps_end_json(l);
 	} else {
@@ -303,7 +283,7 @@ static const struct cli_option options[] = {
 	{.name = "sort",
 	 .letter = 's',
 	 .kind = CLI_CHOICE,
-	 .choices = sorts,
+	 .choices = top_sorts,
 	 .argument = "KEY",
 	 .help = "Most first: time in this state, time run, time waited, switches; or by id"},
 	{.name = "all", .letter = 'a', .kind = CLI_FLAG, .help = "Dead ones, too"},

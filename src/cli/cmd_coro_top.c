@@ -117,6 +117,7 @@ static int run(const struct cli_args *args)
 {
 	struct top t = {.stuck_ns = cli_number(args, "stuck"),
 			.long_ns = cli_number(args, "long-run"),
+			.sort = top_sort_of(cli_text(args, "sort")),
 			.only_lints = cli_flag(args, "lints")};
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
@@ -124,8 +125,6 @@ static int run(const struct cli_args *args)
 	t.starved_ns = t.long_ns;
 	if (cli_text(args, "filter"))
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
-	while (top_sorts[t.sort] && strcmp(top_sorts[t.sort], cli_text(args, "sort")) != 0)
-		t.sort++;
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
 		return cli_error("no terminal to show it on; --once or --json print");
 	status = coro_source_open(&t.source, cli_operand(args, 0));

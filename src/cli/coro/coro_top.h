@@ -18,6 +18,7 @@ enum top_lint {
 
 enum top_sort { TOP_BY_FOR, TOP_BY_RUN, TOP_BY_WAIT, TOP_BY_SWITCHES, TOP_BY_ID, TOP_SORTS };
 extern const char *const top_sorts[]; /* names; ends with NULL */
+enum top_sort top_sort_of(const char *name);
 
 struct top_row {
 	uint64_t probe_id, for_ns, addr, site;

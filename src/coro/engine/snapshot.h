@@ -17,7 +17,7 @@ struct coro_state {
 	uint32_t station, generation, pid, tid;
 	uint64_t probe_id, birth_ts;
 	uint8_t state; /* enum weft_ctp_state; of legacy stations by their newest event */
-	uint8_t dialect, language, is_dead;
+	uint8_t dialect, is_dead;
 	uint8_t has_totals; /* 0: a legacy station has none */
 	uint8_t has_context;
 	uint64_t since_ns; /* of its last event, or birth */

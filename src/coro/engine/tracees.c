@@ -179,7 +179,6 @@ static int accept_one(struct tracees *t, int *news)
 		return errno == EINTR || errno == ECONNABORTED;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
 	    (who.uid != geteuid() && who.uid != 0)) {
-		t->refused++;
 		close(fd);
 		return 1;
 	}

@@ -24,7 +24,6 @@ struct tracees {
 	char path[108]; /* of the socket; "" = none */
 	struct tracee *tracee;
 	size_t count, room;
-	uint64_t refused; /* of other users */
 };
 
 int tracees_open(struct tracees *t);

@@ -42,11 +42,11 @@ struct coro_life {
 	uint8_t counting;    /* enum coro_counting */
 	uint8_t lap;         /* of CORO_COUNTS_LAPS: events with last_seq so far */
 	uint64_t open_ns;    /* begin of the run or wait that is open */
-	uint64_t resumes, suspends, gaps, run_ns, wait_ns, max_run_ns, max_wait_ns;
+	uint64_t resumes, suspends, gaps, max_wait_ns;
 	uint64_t lost; /* events that are left out between its own, by their numbers */
 	uint64_t last_seq;
 	uint64_t last_addr, last_tid;
-	uint64_t last_suspend_addr, last_resume_addr;
+	uint64_t last_suspend_addr;
 	uint64_t tids;    /* how many times it changed its thread */
 	uint64_t returns; /* of these: back to the thread that it came from */
 	uint64_t previous_tid;
