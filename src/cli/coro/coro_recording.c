@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording has whole runs and waits, in no order. Put in order for each coroutine, each is two
- * events, of which one is the last's end if nothing is missing in between; else there is a gap,
- * which the events' numbers show as they do in a trace.
+ * A recording has whole runs and waits, in no order. They are sorted by coroutine and time, and fed
+ * to the report as the events at their beginning and end; where nothing is missing between two, the
+ * end of the one is the beginning of the other. Where something is, the events' numbers show a gap,
+ * as they do in a trace.
  */
 #include "cli/coro/coro_recording.h"
 
@@ -68,7 +69,7 @@ static void coro_recording_bytes_of(const struct weft_jfr_event_view *e, const c
 	}
 }
 
-/* "name [pid]" */
+/* The pid in a thread group's name, "name [pid]". */
 static uint32_t coro_recording_pid_of(const struct weft_jfr_node *thread)
 {
 	struct weft_jfr_string s =

@@ -28,8 +28,8 @@ int coro_target_prepare(struct coro_target *t);
 int coro_target_start(struct coro_target *t, char **argv);
 /* Until it has ended (none: until what is traced has), or a signal says to go. 0 or -errno. */
 int coro_target_wait(struct coro_target *t);
-/* For the engine's is_enough(), of a target: at a signal now, or a while after those that said to
- * leave. */
+/* The engine's is_enough(), of a target: 1 when a signal comes now, or a while after one that said
+ * to leave. */
 int coro_target_is_enough(void *arg);
 void coro_target_close(struct coro_target *t);
 

@@ -166,8 +166,8 @@ static int watch_user(void *arg, pid_t pid)
 	return rc < 0 ? rc : 0;
 }
 
-/* Of processes that we do not know by a connection. Who has a station had the file mapped before:
- * of those who do not have it now, what they left is to be buried. */
+/* Finds processes that have stations and no connection. One that has the file mapped is watched;
+ * one that has not is over, and what it left is to be buried. */
 static int find_owners(struct coro_engine *e)
 {
 	int rc;
@@ -177,7 +177,7 @@ static int find_owners(struct coro_engine *e)
 	return rc || !e->has_suspects ? rc : coro_shm_each_user(&e->shm, watch_user, e);
 }
 
-/* With what the last engine left, its work goes on; without, only new events are ours. */
+/* Goes on from the last engine's cursors; without them, only events from now on are taken. */
 static int engine_resume(struct coro_engine *e, const char **what)
 {
 	int rc = progress_open(&e->progress, e->place.shm, &e->shm);
@@ -280,7 +280,7 @@ static int engine_open_parts(struct coro_engine *e, const char **what)
 	return tracees_arm(&e->tracees, e->period_ns);
 }
 
-/* Of an engine that is not opened: what it says lives on. */
+/* Keeps the reason of an engine that is about to be freed. */
 static void tell_refusal(const struct coro_engine *e, const char **what, const char **why)
 {
 	static char about[PATH_MAX + 16], reason[512];
@@ -346,7 +346,7 @@ size_t coro_engine_alive(const struct coro_engine *e)
 
 /* ---- harvesting */
 
-/* What the output cannot take is lost, and said so. */
+/* What the output does not take counts as lost. */
 static void engine_hand_over(struct coro_engine *e)
 {
 	int rc = writer_give(e->writer, &e->batch);
@@ -418,7 +418,7 @@ static int sleep_now(void *arg)
 	return 0;
 }
 
-/* Whoever writes after the last look finds the flag; whoever wrote before it is found. */
+/* A probe that writes after the last sweep sees the flag; what was written before it is found. */
 static int64_t go_to_sleep(struct coro_engine *e)
 {
 	int64_t taken;
@@ -454,7 +454,7 @@ static int64_t harvest(struct coro_engine *e)
 	return taken + more;
 }
 
-/* The kernel has told of their end, so what they wrote is all there. */
+/* The kernel has told that they ended: all that they wrote is there. */
 static int engine_bury(struct coro_engine *e)
 {
 	int64_t taken = engine_take(e, CORO_SWEEP_ALL);
@@ -510,14 +510,14 @@ static void drain(struct coro_engine *e)
 		quiet = taken ? 0 : quiet + 1;
 	}
 	tracees_step(&e->tracees);
-	/* who came and went in a PID namespace, faster than we looked, called itself we know not
-	 * how */
+	/* of a process in a PID namespace that came and went between two looks, our pid alone is
+	 * known: its stations have another */
 	find_owners(e);
 	if (engine_bury(e) == 0 && !tracees_alive(&e->tracees))
 		engine_take(e, CORO_SWEEP_LAST);
 }
 
-/* Events that were handed over and are in no output. */
+/* Events that were handed over, and are in no output, are lost. */
 static void close_books(struct coro_engine *e, struct coro_books *b, uint64_t delivered)
 {
 	uint64_t missing = b->harvested - e->delivered_before - delivered;

@@ -46,7 +46,7 @@ struct coro_harvest {
 	uint64_t sweeps, sweeping_ns, sweep_ns;
 };
 
-/* The header may be gone, cut off with the rest. */
+/* Never less than before: the header may be cut off with the rest of the file. */
 static uint32_t allocated_of(struct coro_harvest *h)
 {
 	uint32_t now = coro_shm_allocated(h->shm);
@@ -197,7 +197,7 @@ static void harvest_visit(struct coro_harvest *h, uint32_t index)
 	assert(r.cursor->next - r.cursor->start == r.cursor->harvested + cursor_lost(r.cursor));
 }
 
-/* What was listed because it was not known yet is taken off the list when it is ours. */
+/* A station whose dialect was not known yet leaves the list when it turns out to be ours. */
 static void visit_listed(struct coro_harvest *h)
 {
 	size_t kept = 0;
@@ -509,7 +509,8 @@ static int add_stations(void *arg)
 	return 0;
 }
 
-/* Of stations that are gone the cursors still know. */
+/* Where a page is gone it is tried again with zeros in its place: cursors know what was harvested.
+ */
 int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
 {
 	int rc = coro_shm_guard(h->shm, harvest_add_header, h), again = rc;

@@ -30,13 +30,13 @@ struct coro_batch {
 };
 void coro_batch_free(struct coro_batch *batch);
 
-/* From the beginning of the file: what is not there any more counts as lost. */
+/* Begins with each station's first event: one that is overwritten already counts as lost. */
 int coro_harvest_new(struct coro_harvest **out, struct coro_shm *shm);
-/* With cursors in memory of the caller, CORO_CURSOR_BYTES for each of shm->count: zeros, or as an
- * engine left them, however it ended: then it goes on there. */
+/* The same with the caller's cursors, CORO_CURSOR_BYTES for each of shm->count: zeros, or what an
+ * engine left, however it ended; then it goes on from there. */
 #define CORO_CURSOR_BYTES 128
 int coro_harvest_resume(struct coro_harvest **out, struct coro_shm *shm, void *cursors);
-/* Behind all that is there already, which counts as nobody's. 0 or -errno. */
+/* Passes over all events that are there already: they are in no books. 0 or -errno. */
 int coro_harvest_skip(struct coro_harvest *h);
 /* From now on batches have deaths, too. */
 void coro_harvest_tell_deaths(struct coro_harvest *h);
@@ -50,7 +50,7 @@ enum coro_sweep {
 
 /* Appends to @batch what is new. How many events, or -errno (-EIO: the file was cut short). */
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep sweep, struct coro_batch *batch);
-/* Of the last call: legacy stations were busy enough for the next call to come at once. */
+/* In the last call legacy stations were so busy that the next one should come at once. */
 int coro_harvest_is_pressed(const struct coro_harvest *h);
 
 /* Calls @each for the processes of stations whose coroutines live, some more than once. */

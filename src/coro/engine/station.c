@@ -514,15 +514,9 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 	c->start = c->next = bound(s, c);
 }
 
-uint32_t station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
+void station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
 {
-	uint32_t odd = 0;
-
-	if (c->dialect != CURSOR_M && c->dialect != CURSOR_S)
-		return 0;
-	if (LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1) {
+	if ((c->dialect == CURSOR_M || c->dialect == CURSOR_S) &&
+	    LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1)
 		station_lose(c, &c->mid_write, 1);
-		odd++;
-	}
-	return odd;
 }
