@@ -10,6 +10,7 @@
  *   buf.c              bytes that grow
  *   map.c              keys of bytes to words
  *   hash.c             the hash behind it
+ *   histogram.c        durations, and their quantiles
  *   dictionary.c       strings and log records
  *   output.c           a file that appears when whole
  *   quantity.c         numbers with units, read and shown
@@ -24,7 +25,6 @@
  *   platform.h         what priming needs of kernels
  *   platform_linux.c   by /proc and signals
  *   platform_posix.c   the portable part of that
- *   kernel_dirent.h    getdents64's record
  *   sys_call.h         system calls without libc
  *   thread_pointer.h   the thread pointer
  *   tlsdesc.h          variables behind TLS descriptors

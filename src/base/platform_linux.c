@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/kernel_dirent.h"
 #include "base/sys_call.h"
 
 /* 32 and 33 are used by glibc, 34 also by musl. */

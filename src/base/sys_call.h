@@ -6,7 +6,17 @@
 #ifndef WEFT_BASE_SYS_CALL_H
 #define WEFT_BASE_SYS_CALL_H
 
+#include <stdint.h>
 #include <sys/syscall.h>
+
+/* The record of SYS_getdents64, which older C libraries do not declare. */
+struct kernel_dirent {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t bytes; /* size of this entry; the next follows */
+	uint8_t type;
+	char name[];
+};
 
 static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -54,12 +54,10 @@ static int write_events(const struct cli_args *args, const struct coro_batch *ba
 static int cmd_coro_dump_tell(const struct cli_args *args, const struct coro_engine_result *r,
 			      uint32_t count)
 {
-	if (cli_flag(args, "json")) {
-		coro_put_books(stderr, &r->books);
-		fputc('\n', stderr);
-	} else {
+	if (cli_flag(args, "json"))
+		(void)coro_put_books(stderr, &r->books);
+	else
 		coro_tell(r, count);
-	}
 	return cli_given(args, "stats") ? coro_tell_json(&r->books, cli_text(args, "stats"))
 					: CLI_DONE;
 }
@@ -79,7 +77,7 @@ static int dump(const struct cli_args *args, struct coro_shm *shm)
 		taken = -EIO;
 	rc = write_events(args, &batch, &r.books);
 	coro_harvest_free(h);
-	free(batch.events);
+	coro_batch_free(&batch);
 	if (rc)
 		return cli_error("%s: %s", cli_text(args, "output"), strerror(-rc));
 	status = cmd_coro_dump_tell(args, &r, shm->count);

@@ -4,10 +4,10 @@
  * they are read, so that any number of them takes no memory; only --sort gathers them first.
  */
 #include "base/array.h"
-#include "cli/coro/coro_source.h"
+#include "cli/coro/coro_json.h"
+#include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
-#include "report/show/json_value.h"
 #include "report/show/layout.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 struct list {
 	struct coro_source source;
 	uint64_t now_ns, stuck_ns;
-	int all, json, columns;
+	struct coro_json json;
+	int all, is_json, columns;
 	uint64_t shown, counts[WEFT_CTP_LISTED + 1];
 	struct coro_state *gathered; /* with --sort */
 	size_t count, room;
@@ -84,98 +85,90 @@ static void cmd_coro_ps_print_sums(const struct list *l)
 
 /* ---- for programs */
 
-static json_t *cmd_coro_ps_place(struct list *l, uint32_t pid, uint64_t addr)
+static void cmd_coro_ps_put_place(struct list *l, const char *key, uint32_t pid, uint64_t addr)
 {
-	char name[CORO_NAME_BYTES], number[24];
+	char name[CORO_NAME_BYTES];
 
-	if (!addr)
-		return json_null();
-	snprintf(number, sizeof(number), "0x%016llx", (unsigned long long)addr);
-	return json_pack("{s:s, s:o}", "addr", number, "name",
-			 json_text(coro_source_name(&l->source, pid, addr, name)));
+	coro_json_place(&l->json.w, key, addr,
+			addr ? coro_source_name(&l->source, pid, addr, name) : NULL);
 }
 
-static void put_totals(json_t *o, const struct coro_state *s)
+static void put_totals(struct json_writer *w, const struct weft_ctp_totals *t)
 {
-	const struct weft_ctp_totals *t = &s->totals;
-
-	json_object_set_new(o, "resumes", json_number(t->resumes));
-	json_object_set_new(o, "run_ns", json_number(t->run_ns));
-	json_object_set_new(o, "wait_ns", json_number(t->wait_ns));
-	json_object_set_new(o, "max_run_ns", json_number(t->max_run_ns));
-	json_object_set_new(o, "max_wait_ns", json_number(t->max_wait_ns));
-	json_object_set_new(o, "wakes", json_number(t->wakes));
+	coro_json_number(w, "resumes", t->resumes);
+	coro_json_number(w, "run_ns", t->run_ns);
+	coro_json_number(w, "wait_ns", t->wait_ns);
+	coro_json_number(w, "max_run_ns", t->max_run_ns);
+	coro_json_number(w, "max_wait_ns", t->max_wait_ns);
+	coro_json_number(w, "wakes", t->wakes);
 }
 
-static void cmd_coro_ps_put_context(json_t *o, const struct coro_state *s)
+/* In one line. */
+static void cmd_coro_ps_put_json(struct list *l, const struct coro_state *s)
 {
-	char trace[33], span[17], text[CORO_CONTEXT_BYTES];
+	struct json_writer *w = &l->json.w;
 
-	coro_hex(s->context.prefix.trace_id, 16, trace);
-	coro_hex(s->context.prefix.span_id, 8, span);
-	coro_context_text(&s->context.prefix, &s->context, text);
-	json_object_set_new(o, "trace_id", json_string(trace));
-	json_object_set_new(o, "span_id", json_string(span));
-	json_object_set_new(o, "context", json_text(text));
-}
-
-static int cmd_coro_ps_print_json(struct list *l, const struct coro_state *s)
-{
-	json_t *o =
-		json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "probe_id",
-			  json_number(s->probe_id), "state", coro_state_text(s->state), "since_ns",
-			  json_number(s->since_ns), "for_ns", json_number(age(l, s)), "pid",
-			  json_number(s->pid), "tid", json_number(s->tid), "station",
-			  json_number(s->station), "generation", json_number(s->generation),
-			  "where", cmd_coro_ps_place(l, s->pid, s->addr));
-	int rc;
-
-	if (!o)
-		return -ENOMEM;
-	json_object_set_new(o, "birth_ns", json_number(s->birth_ts));
-	json_object_set_new(o, "created_at", cmd_coro_ps_place(l, s->pid, s->site));
+	w->object = &json_shape_flat;
+	json_write_object(w, NULL);
+	coro_json_number(w, "probe_id", s->probe_id);
+	json_write_text(w, "state", coro_state_text(s->state));
+	coro_json_number(w, "since_ns", s->since_ns);
+	coro_json_number(w, "for_ns", age(l, s));
+	coro_json_number(w, "pid", s->pid);
+	coro_json_number(w, "tid", s->tid);
+	coro_json_number(w, "station", s->station);
+	coro_json_number(w, "generation", s->generation);
+	cmd_coro_ps_put_place(l, "where", s->pid, s->addr);
+	coro_json_number(w, "birth_ns", s->birth_ts);
+	cmd_coro_ps_put_place(l, "created_at", s->pid, s->site);
 	if (s->has_totals)
-		put_totals(o, s);
+		put_totals(w, &s->totals);
 	if (s->has_context)
-		cmd_coro_ps_put_context(o, s);
-	printf("%s\n    ", l->shown ? "," : "");
-	rc = json_dumpf(o, stdout, JSON_COMPACT);
-	json_decref(o);
-	return rc ? -ENOMEM : 0;
+		coro_json_context(w, &s->context.prefix, &s->context);
+	json_write_object_end(w);
+	w->object = &json_shape_lines;
 }
 
-static void begin_json(const struct list *l)
+static int cmd_coro_ps_begin_json(struct list *l)
 {
-	json_t *path = json_text(l->source.path);
+	struct json_writer *w = &l->json.w;
+	int rc = coro_json_open(&l->json, &json_shape_lines);
 
-	printf("{\n  \"version\": 1,\n  \"source\": ");
-	json_dumpf(path, stdout, JSON_ENCODE_ANY);
-	printf(",\n  \"is_live\": %s,\n  \"now_ns\": %llu,\n  \"coroutines\": [",
-	       l->source.is_live ? "true" : "false", (unsigned long long)l->now_ns);
-	json_decref(path);
+	if (rc)
+		return rc;
+	json_write_text(w, "source", l->source.path);
+	json_write_bool(w, "is_live", l->source.is_live);
+	json_write_uint(w, "now_ns", l->now_ns);
+	json_write_array(w, "coroutines");
+	return 0;
 }
 
-static void end_json(const struct list *l)
+static int cmd_coro_ps_end_json(struct list *l)
 {
-	printf("%s],\n  \"counts\": {", l->shown ? "\n  " : "");
+	struct json_writer *w = &l->json.w;
+
+	json_write_array_end(w);
+	json_write_made_key(w, "\"counts\": ", strlen("\"counts\": "));
+	w->object = &json_shape_spaced;
+	json_write_object(w, NULL);
 	for (unsigned int i = WEFT_CTP_CREATED; i <= WEFT_CTP_DEAD; i++)
-		printf("\"%s\": %llu, ", coro_state_text((uint8_t)i),
-		       (unsigned long long)l->counts[i]);
-	printf("\"refused\": %llu}\n}\n", (unsigned long long)coro_source_refused(&l->source));
+		json_write_uint(w, coro_state_text((uint8_t)i), l->counts[i]);
+	json_write_uint(w, "refused", coro_source_refused(&l->source));
+	json_write_object_end(w);
+	w->object = &json_shape_lines;
+	return coro_json_close(&l->json);
 }
 
 /* ---- all */
 
 static int cmd_coro_ps_show(struct list *l, const struct coro_state *s)
 {
-	int rc = 0;
-
-	if (l->json)
-		rc = cmd_coro_ps_print_json(l, s);
+	if (l->is_json)
+		cmd_coro_ps_put_json(l, s);
 	else
 		cmd_coro_ps_print_text(l, s);
 	l->shown++;
-	return rc ? rc : ferror(stdout) ? -EIO : 0;
+	return l->is_json ? l->json.sink.rc : ferror(stdout) ? -EIO : 0;
 }
 
 static int stream(void *arg, const struct coro_state *s)
@@ -202,57 +195,37 @@ static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 	return 0;
 }
 
-static int more_first(uint64_t x, uint64_t y)
+/* What has more of it comes first. */
+static uint64_t cmd_coro_ps_weight(const struct coro_state *s, enum top_sort by)
 {
+	switch (by) {
+	case TOP_BY_FOR:
+		return ~s->since_ns;
+	case TOP_BY_RUN:
+		return s->totals.run_ns;
+	case TOP_BY_WAIT:
+		return s->totals.wait_ns;
+	case TOP_BY_SWITCHES:
+		return s->totals.resumes;
+	default:
+		return ~s->probe_id;
+	}
+}
+
+static int cmd_coro_ps_compare(const void *a, const void *b, void *by)
+{
+	uint64_t x = cmd_coro_ps_weight(a, *(enum top_sort *)by);
+	uint64_t y = cmd_coro_ps_weight(b, *(enum top_sort *)by);
+
 	return x > y ? -1 : x < y;
 }
 
-static int by_age(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(y->since_ns, x->since_ns);
-}
-
-static int by_run(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.run_ns, y->totals.run_ns);
-}
-
-static int by_wait(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.wait_ns, y->totals.wait_ns);
-}
-
-static int by_switches(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(x->totals.resumes, y->totals.resumes);
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct coro_state *x = a, *y = b;
-
-	return more_first(y->probe_id, x->probe_id);
-}
-
-static const char *const sorts[] = {"for", "run", "wait", "switches", "id", NULL};
-static int (*const compares[])(const void *a, const void *b) = {by_age, by_run, by_wait,
-								by_switches, by_id};
-
-static int list_sorted(struct list *l, const char *sort)
+static int list_sorted(struct list *l, enum top_sort by)
 {
 	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_gather, l);
 
-	for (size_t i = 0; l->count && sorts[i]; i++)
-		if (!strcmp(sorts[i], sort))
-			qsort(l->gathered, l->count, sizeof(*l->gathered), compares[i]);
+	if (l->count)
+		qsort_r(l->gathered, l->count, sizeof(*l->gathered), cmd_coro_ps_compare, &by);
 	for (size_t i = 0; rc == 0 && i < l->count; i++)
 		rc = cmd_coro_ps_show(l, &l->gathered[i]);
 	free(l->gathered);
@@ -261,21 +234,25 @@ static int list_sorted(struct list *l, const char *sort)
 
 static int cmd_coro_ps_list_all(struct list *l, const char *sort)
 {
-	int rc;
+	int rc, printed = 0;
 
-	if (l->json)
-		begin_json(l);
+	if (l->is_json)
+		printed = cmd_coro_ps_begin_json(l);
 	else
 		cmd_coro_ps_print_heads();
+	if (printed)
+		return cli_error("standard output: %s", strerror(-printed));
 	errno = 0;
-	rc = sort ? list_sorted(l, sort) : coro_snapshot(&l->source.shm, stream, l);
-	if (l->json)
-		end_json(l);
-	else
+	rc = sort ? list_sorted(l, top_sort_of(sort)) : coro_snapshot(&l->source.shm, stream, l);
+	if (l->is_json) {
+		printed = cmd_coro_ps_end_json(l);
+	} else {
 		cmd_coro_ps_print_sums(l);
-	fflush(stdout);
-	if (ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+		if (fflush(stdout) || ferror(stdout))
+			printed = errno ? -errno : -EIO;
+	}
+	if (printed)
+		return cli_error("standard output: %s", strerror(-printed));
 	return rc ? cli_error("%s: %s", l->source.path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -283,7 +260,7 @@ static int run(const struct cli_args *args)
 {
 	struct list l = {.stuck_ns = cli_number(args, "stuck"),
 			 .all = cli_flag(args, "all"),
-			 .json = cli_flag(args, "json"),
+			 .is_json = cli_flag(args, "json"),
 			 .columns = term_is(stdout) ? term_columns(stdout) : 0};
 	int status;
 
@@ -306,7 +283,7 @@ static const struct cli_option options[] = {
 	{.name = "sort",
 	 .letter = 's',
 	 .kind = CLI_CHOICE,
-	 .choices = sorts,
+	 .choices = top_sorts,
 	 .argument = "KEY",
 	 .help = "Most first: time in this state, time run, time waited, switches; or by id"},
 	{.name = "all", .letter = 'a', .kind = CLI_FLAG, .help = "Dead ones, too"},

@@ -144,7 +144,7 @@ static void names_of_processes(struct coro_report *r, struct coro_source *source
 static int cmd_coro_report_print(const struct cli_args *args, struct coro_report *r,
 				 struct coro_report_show *show)
 {
-	int rc;
+	int rc = 0;
 
 	show->by = r->query.by & ~(1u << CORO_BY_ALL);
 	if (cli_given(args, "by"))
@@ -157,12 +157,14 @@ static int cmd_coro_report_print(const struct cli_args *args, struct coro_report
 					    : TOP_OVERVIEW;
 	show->columns = term_is(stdout) ? term_columns(stdout) : 0;
 	errno = 0;
-	rc = cli_flag(args, "json") ? coro_report_json(r, show, stdout)
-				    : coro_report_text(r, show, stdout);
-	fflush(stdout);
-	if (ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
-	return rc ? cli_error("%s: %s", show->path, strerror(-rc)) : CLI_DONE;
+	if (cli_flag(args, "json")) {
+		rc = coro_report_json(r, show);
+	} else {
+		coro_report_text(r, show, stdout);
+		if (fflush(stdout) || ferror(stdout))
+			rc = errno ? -errno : -EIO;
+	}
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
 static int from_trace(const struct cli_args *args, struct coro_report *r, const char *path,
@@ -198,8 +200,7 @@ static int from_file(const struct cli_args *args, struct coro_report *r, const c
 	show = (struct coro_report_show){.path = source.path,
 					 .kind = source.is_live ? "shared file in use"
 								: "left-over shared file",
-					 .names = source.names,
-					 .is_live = source.is_live};
+					 .names = source.names};
 	status = cmd_coro_report_load_names(args, source.names, source.path);
 	if (!status)
 		status = cmd_coro_report_read_file(r, &source);
@@ -223,11 +224,6 @@ static int cmd_coro_report_is_told(const char *path, const struct coro_report_qu
 			 path);
 }
 
-static int is_pid(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK) != 0;
-}
-
 static int run(const struct cli_args *args)
 {
 	const char *path = cli_operand(args, 0);
@@ -241,7 +237,7 @@ static int run(const struct cli_args *args)
 	rc = coro_report_new(&r, &q);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
-	kind = !path || is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
+	kind = !path || coro_source_is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
 	status = cmd_coro_report_is_told(path, &q, kind);
 	if (!status)
 		status = kind == KIND_FILE ? from_file(args, r, path)

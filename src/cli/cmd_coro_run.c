@@ -181,12 +181,10 @@ static int cmd_coro_run_finish(const struct cli_args *args, const struct coro_en
 
 	coro_engine_finish(t->engine, &r);
 	status = tell_failures(o, &r, waited);
-	if (cli_flag(args, "json")) {
-		coro_put_books(stderr, &r.books);
-		fputc('\n', stderr);
-	} else {
+	if (cli_flag(args, "json"))
+		(void)coro_put_books(stderr, &r.books);
+	else
 		coro_tell(&r, stations);
-	}
 	if (o->keep)
 		fprintf(stderr, "  the shared file: %s\n", coro_engine_shm_path(t->engine));
 	if (cli_given(args, "stats") && coro_tell_json(&r.books, cli_text(args, "stats")))

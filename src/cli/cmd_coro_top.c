@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro top: coroutines, live. */
+#include "cli/coro/coro_json.h"
 #include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
-#include "report/show/json_value.h"
 #include "report/show/layout.h"
 
 #include <errno.h>
@@ -42,47 +42,55 @@ static void print_once(struct top *t, uint64_t most)
 
 /* ---- once, for programs */
 
-static json_t *cmd_coro_top_row_value(struct top *t, const struct top_row *row)
+static void cmd_coro_top_put_row(struct json_writer *w, struct top *t, const struct top_row *row)
 {
-	char name[CORO_NAME_BYTES];
-	json_t *lints = json_array();
-	json_t *o =
-		json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "probe_id",
-			  json_number(row->probe_id), "state", coro_state_text(row->state),
-			  "for_ns", json_number(row->for_ns), "pid", json_number(row->pid), "tid",
-			  json_number(row->tid), "switches_per_s",
-			  json_number(top_per_second(t, row->switches)), "run_ns",
-			  json_number(row->run_ns), "wait_ns", json_number(row->wait_ns), "where",
-			  json_text(coro_source_name(&t->source, row->pid,
-						     row->addr ? row->addr : row->site, name)));
-
 	static const char *const names[TOP_LINTS] = {"stuck", "not_yielding", "starved",
 						     "never_resumed"};
+	char name[CORO_NAME_BYTES];
 
+	json_write_object(w, NULL);
+	coro_json_number(w, "probe_id", row->probe_id);
+	json_write_text(w, "state", coro_state_text(row->state));
+	coro_json_number(w, "for_ns", row->for_ns);
+	coro_json_number(w, "pid", row->pid);
+	coro_json_number(w, "tid", row->tid);
+	coro_json_number(w, "switches_per_s", top_per_second(t, row->switches));
+	coro_json_number(w, "run_ns", row->run_ns);
+	coro_json_number(w, "wait_ns", row->wait_ns);
+	json_write_text(
+		w, "where",
+		coro_source_name(&t->source, row->pid, row->addr ? row->addr : row->site, name));
+	json_write_array(w, "lints");
 	for (unsigned int i = 0; i < TOP_LINTS; i++)
 		if (row->lints >> i & 1)
-			json_array_append_new(lints, json_string(names[i]));
-	json_object_set_new(o, "lints", lints);
-	return o;
+			json_write_text(w, NULL, names[i]);
+	json_write_array_end(w);
+	json_write_object_end(w);
 }
 
 static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 {
-	json_t *list = json_array(), *o;
-	int rc;
+	struct coro_json j;
+	struct json_writer *w = &j.w;
+	int rc = coro_json_open(&j, &json_shape_lines);
 
+	if (rc)
+		return cli_error("standard output: %s", strerror(-rc));
+	json_write_text(w, "source", t->source.path);
+	coro_json_number(w, "period_ns", t->period_ns);
+	coro_json_number(w, "live", top_live(t));
+	coro_json_number(w, "running", t->counts[WEFT_CTP_RUNNING]);
+	coro_json_number(w, "suspended", t->counts[WEFT_CTP_SUSPENDED]);
+	coro_json_number(w, "ready", t->counts[WEFT_CTP_READY]);
+	coro_json_number(w, "created", t->counts[WEFT_CTP_CREATED]);
+	coro_json_number(w, "switches_per_s", top_per_second(t, t->switches));
+	coro_json_number(w, "refused", t->refused);
+	json_write_bool(w, "is_growing", top_is_growing(t));
+	json_write_array(w, "coroutines");
 	for (size_t i = 0; i < t->count && (!most || i < most); i++)
-		json_array_append_new(list, cmd_coro_top_row_value(t, &t->rows[i]));
-	o = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "version", 1,
-		      "source", json_text(t->source.path), "period_ns", json_number(t->period_ns),
-		      "live", json_number(top_live(t)), "running",
-		      json_number(t->counts[WEFT_CTP_RUNNING]), "suspended",
-		      json_number(t->counts[WEFT_CTP_SUSPENDED]), "ready",
-		      json_number(t->counts[WEFT_CTP_READY]), "created",
-		      json_number(t->counts[WEFT_CTP_CREATED]), "switches_per_s",
-		      json_number(top_per_second(t, t->switches)), "refused",
-		      json_number(t->refused), "is_growing", top_is_growing(t), "coroutines", list);
-	rc = json_emit(o, stdout, JSON_INDENT(2));
+		cmd_coro_top_put_row(w, t, &t->rows[i]);
+	json_write_array_end(w);
+	rc = coro_json_close(&j);
 	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }
 
@@ -109,6 +117,7 @@ static int run(const struct cli_args *args)
 {
 	struct top t = {.stuck_ns = cli_number(args, "stuck"),
 			.long_ns = cli_number(args, "long-run"),
+			.sort = top_sort_of(cli_text(args, "sort")),
 			.only_lints = cli_flag(args, "lints")};
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
@@ -116,8 +125,6 @@ static int run(const struct cli_args *args)
 	t.starved_ns = t.long_ns;
 	if (cli_text(args, "filter"))
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
-	while (top_sorts[t.sort] && strcmp(top_sorts[t.sort], cli_text(args, "sort")) != 0)
-		t.sort++;
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
 		return cli_error("no terminal to show it on; --once or --json print");
 	status = coro_source_open(&t.source, cli_operand(args, 0));
@@ -129,13 +136,11 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const sorts[] = {"for", "run", "wait", "switches", "id", NULL};
-
 static const struct cli_option options[] = {
 	{.name = "sort",
 	 .letter = 's',
 	 .kind = CLI_CHOICE,
-	 .choices = sorts,
+	 .choices = top_sorts,
 	 .argument = "KEY",
 	 .fallback = "for",
 	 .help = "Most first: time in this state, time run or waited since the last look, "

@@ -49,7 +49,7 @@ static struct coro_report *report(void)
 
 static void look_at(struct coro_times *t)
 {
-	uint64_t half = coro_times_at(t, 0.5), most = coro_times_at(t, 0.99);
+	uint64_t half = coro_times_quantile(t, 500), most = coro_times_quantile(t, 990);
 
 	if (half > most || most > t->max_ns)
 		abort();
@@ -82,10 +82,6 @@ static void read_trace(const uint8_t *data, size_t size)
 
 static int each(void *arg, const struct coro_state *state)
 {
-	const char *value;
-
-	if (state->has_context)
-		(void)coro_context_label(&state->context, "k", &value);
 	return coro_report_state(arg, state);
 }
 

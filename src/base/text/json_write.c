@@ -8,6 +8,7 @@
 
 const struct json_shape json_shape_flat = {.comma = ",", .colon = ":"};
 const struct json_shape json_shape_spaced = {.comma = ", ", .colon = ": "};
+const struct json_shape json_shape_lines = {.comma = ",", .colon = ": ", .has_lines = 1};
 
 /* ---- where values stand */
 
@@ -234,4 +235,50 @@ void json_write_quoted(struct sink *s, const char *data, size_t bytes)
 			json_write_character(s, utf8_next(&at, end));
 	}
 	sink_char(s, '"');
+}
+
+/* ---- text */
+
+static int json_write_is_utf8(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
+
+	while (at < end) {
+		const unsigned char *first = at;
+
+		/* U+FFFD itself begins with 0xEF and has three bytes */
+		if (utf8_next(&at, end) == UTF8_REPLACEMENT && (*first != 0xEF || at - first != 3))
+			return 0;
+	}
+	return 1;
+}
+
+static void json_write_text_byte(struct sink *s, unsigned char c, int is_utf8)
+{
+	if (c < 0x20 && !strchr("\b\t\n\f\r", c)) {
+		sink_put(s, c < 0x10 ? "\\u000" : "\\u001", 5);
+		sink_char(s, "0123456789ABCDEF"[c & 15]);
+	} else if (c < 0x20 || c == '"' || c == '\\') {
+		json_write_character(s, c);
+	} else if (c < 0x80 || is_utf8) {
+		sink_char(s, (char)c);
+	} else {
+		sink_char(s, (char)(0xC0 | c >> 6));
+		sink_char(s, (char)(0x80 | (c & 0x3F)));
+	}
+}
+
+void json_write_text(struct json_writer *w, const char *key, const char *text)
+{
+	int is_utf8 = text && json_write_is_utf8(text);
+
+	if (!text) {
+		json_write_null(w, key);
+		return;
+	}
+	json_write_place(w, key);
+	sink_char(w->s, '"');
+	for (; *text; text++)
+		json_write_text_byte(w->s, (unsigned char)*text, is_utf8);
+	sink_char(w->s, '"');
 }

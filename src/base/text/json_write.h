@@ -21,6 +21,7 @@ struct json_shape {
 
 extern const struct json_shape json_shape_flat;   /* {"a":1,"b":2} */
 extern const struct json_shape json_shape_spaced; /* {"a": 1, "b": 2} */
+extern const struct json_shape json_shape_lines;  /* a member a line, {} and [] without members */
 
 struct json_writer {
 	struct sink *s;
@@ -55,7 +56,11 @@ void json_write_hex(struct json_writer *w, const char *key, const char *prefix,
 /* Any bytes, in ASCII, as the JDK's tools escape them. */
 void json_write_ascii(struct json_writer *w, const char *key, const char *data, size_t bytes);
 
-/* One character, and a whole string, of that kind, without separators. */
+/* Other people's text up to its NUL: UTF-8 as it is, what is none is read as Latin-1, byte for
+ * byte. NULL is null. */
+void json_write_text(struct json_writer *w, const char *key, const char *text);
+
+/* One character, and a whole string, as json_write_ascii() has them, without separators. */
 void json_write_character(struct sink *s, uint32_t c);
 void json_write_quoted(struct sink *s, const char *data, size_t bytes);
 

@@ -14,6 +14,7 @@
  *   coro_report.h      a report, printed
  *   coro_report_text.c as text
  *   coro_report_json.c as JSON
+ *   coro_json.c        JSON as it comes
  *   coro_top.c         the model of top
  *   coro_top_screen.c  its screen
  *   coro_tracer.c      under the name coroTracer

@@ -39,7 +39,7 @@ static int coro_left_by_time(const void *left, const void *right)
 
 static int coro_left_take(struct coro_left *left, struct coro_shm *shm)
 {
-	struct coro_batch batch = {NULL, 0, 0};
+	struct coro_batch batch = {0};
 	struct coro_harvest *harvest;
 	int rc = coro_harvest_new(&harvest, shm);
 	int64_t taken;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording has whole runs and waits, in no order. Put in order for each coroutine, each is two
- * events, of which one is the last's end if nothing is missing in between; else there is a gap,
- * which the events' numbers show as they do in a trace.
+ * A recording has whole runs and waits, in no order. They are sorted by coroutine and time, and fed
+ * to the report as the events at their beginning and end; where nothing is missing between two, the
+ * end of the one is the beginning of the other. Where something is, the events' numbers show a gap,
+ * as they do in a trace.
  */
 #include "cli/coro/coro_recording.h"
 
 #include "base/array.h"
 #include "base/map.h"
 #include "base/recording.h"
+#include "report/read/decode.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,18 +44,9 @@ static int coro_recording_is_wanted(const struct weft_jfr_class *type, void *arg
 	       !strcmp(name, RECORDING_COUNTER);
 }
 
-static struct weft_jfr_string coro_recording_text_of(const struct weft_jfr_node *n)
-{
-	static const struct weft_jfr_string none = {"", 0};
-
-	while (n && n->shape == WEFT_JFR_V_STRUCT && n->many.count == 1)
-		n = n->many.item;
-	return n && n->shape == WEFT_JFR_V_STRING && n->string.data ? n->string : none;
-}
-
 static uint64_t coro_recording_number_of(const struct weft_jfr_node *n)
 {
-	return n && n->shape == WEFT_JFR_V_NUMBER ? (uint64_t)n->number : 0;
+	return (uint64_t)decode_number(n, 0);
 }
 
 static const struct weft_jfr_node *coro_recording_field(const struct weft_jfr_node *n,
@@ -65,7 +58,7 @@ static const struct weft_jfr_node *coro_recording_field(const struct weft_jfr_no
 static void coro_recording_bytes_of(const struct weft_jfr_event_view *e, const char *name,
 				    uint8_t *out, size_t count)
 {
-	struct weft_jfr_string s = coro_recording_text_of(weft_jfr_event_get(e, name));
+	struct weft_jfr_string s = decode_string(weft_jfr_event_get(e, name));
 
 	for (size_t i = 0; s.bytes == 2 * count && i < count; i++) {
 		unsigned int byte = 0;
@@ -76,11 +69,11 @@ static void coro_recording_bytes_of(const struct weft_jfr_event_view *e, const c
 	}
 }
 
-/* "name [pid]" */
+/* The pid in a thread group's name, "name [pid]". */
 static uint32_t coro_recording_pid_of(const struct weft_jfr_node *thread)
 {
-	struct weft_jfr_string s = coro_recording_text_of(
-		coro_recording_field(coro_recording_field(thread, "group"), "name"));
+	struct weft_jfr_string s =
+		decode_string(coro_recording_field(coro_recording_field(thread, "group"), "name"));
 	const char *bracket = s.bytes ? memrchr(s.data, '[', s.bytes) : NULL;
 
 	return bracket ? (uint32_t)strtoul(bracket + 1, NULL, 10) : 0;
@@ -103,8 +96,7 @@ static int coro_recording_label_of(struct pieces *all, const struct weft_jfr_eve
 				   const char *key, char **out)
 {
 	const char *name = key ? coro_recording_label_field(e, key) : NULL;
-	struct weft_jfr_string s =
-		coro_recording_text_of(name ? weft_jfr_event_get(e, name) : NULL);
+	struct weft_jfr_string s = decode_string(name ? weft_jfr_event_get(e, name) : NULL);
 	uint64_t *kept;
 	int fresh;
 
@@ -130,7 +122,7 @@ static int name_place(struct coro_names *names, const struct weft_jfr_event_view
 	if (!frames || frames->shape != WEFT_JFR_V_ARRAY || !frames->many.count)
 		return 0;
 	method = coro_recording_field(&frames->many.item[0], "method");
-	s = coro_recording_text_of(coro_recording_field(method, "name"));
+	s = decode_string(coro_recording_field(method, "name"));
 	return s.bytes ? coro_names_say(names, addr, s.data, s.bytes) : 0;
 }
 
@@ -176,8 +168,7 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 /* Rows are differences: their sum is the count. */
 static void take_counter(struct coro_report *r, const struct weft_jfr_event_view *e)
 {
-	struct weft_jfr_string name =
-		coro_recording_text_of(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
+	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
 
 	for (size_t i = 0; i < CORO_UNTOLD; i++)
 		if (name.bytes == strlen(coro_untold_names[i]) &&
@@ -248,8 +239,7 @@ static int coro_recording_put(struct feeding *f, const struct piece *p, int is_a
 /* Destroyed while it was suspended. */
 static void coro_recording_tell_death(const struct feeding *f, const struct piece *p)
 {
-	const struct coro_event death = {
-		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
+	const struct coro_death death = {
 		.pid = p->pid,
 		.station = f->number,
 		.generation = 2,

@@ -16,7 +16,6 @@ struct coro_report_show {
 	uint64_t top;    /* rows of each; 0 = all */
 	int columns;     /* 0 = any */
 	int findings;    /* 0: one table alone */
-	int is_live;
 };
 
 /* The groups that are not empty, in order: most time first. Returns @g's array. */
@@ -27,8 +26,9 @@ const char *coro_confidence_text(uint8_t confidence);
 const char *coro_group_text(const struct coro_report_show *show, enum coro_by by,
 			    const struct coro_group *g, char out[CORO_NAME_BYTES]);
 
-int coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out);
-/* 0 or -ENOMEM; errors of @out stay in it. */
-int coro_report_json(struct coro_report *r, const struct coro_report_show *show, FILE *out);
+/* Errors of @out stay in it. */
+void coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out);
+/* To standard output. 0 or -errno. */
+int coro_report_json(struct coro_report *r, const struct coro_report_show *show);
 
 #endif

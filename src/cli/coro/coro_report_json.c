@@ -1,159 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report on coroutines for programs: the same numbers as the text, all rows. */
+#include "cli/coro/coro_json.h"
 #include "cli/coro/coro_report.h"
 
-#include "cli/coro/coro_source.h"
-#include "report/show/json_value.h"
-
-#include <errno.h>
 #include <string.h>
 
-/* Takes @value; a NULL one stays missing and is told by json_dumpf's caller. */
-static int coro_report_json_put(json_t *object, const char *key, json_t *value)
+static void put_times(struct json_writer *w, const char *key, const struct coro_times *t)
 {
-	return json_object_set_new(object, key, value);
+	json_write_object(w, key);
+	coro_json_number(w, "count", t->count);
+	coro_json_number(w, "total_ns", t->sum_ns);
+	coro_json_number(w, "p50_ns", coro_times_quantile(t, 500));
+	coro_json_number(w, "p90_ns", coro_times_quantile(t, 900));
+	coro_json_number(w, "p99_ns", coro_times_quantile(t, 990));
+	coro_json_number(w, "max_ns", t->max_ns);
+	json_write_object_end(w);
 }
 
-static int coro_report_json_put_number(json_t *object, const char *key, uint64_t value)
-{
-	return coro_report_json_put(object, key, json_number(value));
-}
-
-static json_t *coro_report_json_address(uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)value);
-	return json_string(text);
-}
-
-static json_t *times(struct coro_times *t)
-{
-	json_t *o = json_object();
-
-	coro_report_json_put_number(o, "count", t->count);
-	coro_report_json_put_number(o, "total_ns", t->sum_ns);
-	coro_report_json_put_number(o, "p50_ns", coro_times_at(t, 0.5));
-	coro_report_json_put_number(o, "p90_ns", coro_times_at(t, 0.9));
-	coro_report_json_put_number(o, "p99_ns", coro_times_at(t, 0.99));
-	coro_report_json_put_number(o, "max_ns", t->max_ns);
-	return o;
-}
-
-static json_t *group(const struct coro_report_show *show, enum coro_by by, struct coro_group *g)
+static void put_group(struct json_writer *w, const struct coro_report_show *show, enum coro_by by,
+		      const struct coro_group *g)
 {
 	char name[CORO_NAME_BYTES];
-	json_t *o = json_object();
 
-	if (by == CORO_BY_SITE)
-		coro_report_json_put(o, "addr", coro_report_json_address(g->key));
-	else if (by == CORO_BY_THREAD)
-		coro_report_json_put_number(o, "tid", g->key);
-	else if (by == CORO_BY_COROUTINE)
-		coro_report_json_put_number(o, "probe_id", g->key);
-	else if (by == CORO_BY_LABEL)
-		coro_report_json_put(o, "value", json_text(g->label));
-	if (by == CORO_BY_SITE)
-		coro_report_json_put(o, "name", json_text(coro_group_text(show, by, g, name)));
+	json_write_object(w, NULL);
+	if (by == CORO_BY_SITE) {
+		coro_json_address(w, "addr", g->key);
+		json_write_text(w, "name", coro_group_text(show, by, g, name));
+	} else if (by == CORO_BY_LABEL) {
+		json_write_text(w, "value", g->label);
+	} else {
+		coro_json_number(w, by == CORO_BY_THREAD ? "tid" : "probe_id", g->key);
+	}
 	if (g->pid)
-		coro_report_json_put_number(o, "pid", g->pid);
-	coro_report_json_put(o, "run", times(&g->run));
-	coro_report_json_put(o, "wait", times(&g->wait));
-	coro_report_json_put_number(o, "waiting", g->waiting);
+		coro_json_number(w, "pid", g->pid);
+	put_times(w, "run", &g->run);
+	put_times(w, "wait", &g->wait);
+	coro_json_number(w, "waiting", g->waiting);
 	if (g->waiting)
-		coro_report_json_put_number(o, "oldest_ns", g->oldest_ns);
-	return o;
+		coro_json_number(w, "oldest_ns", g->oldest_ns);
+	json_write_object_end(w);
 }
 
-static json_t *groups(struct coro_report *r, const struct coro_report_show *show)
+static void put_groups(struct json_writer *w, struct coro_report *r,
+		       const struct coro_report_show *show)
 {
-	json_t *all = json_object();
+	const struct coro_groups *all = &r->groups[CORO_BY_ALL];
 
+	json_write_object(w, "by");
 	for (unsigned int by = CORO_BY_SITE; by < CORO_BYS; by++) {
-		struct coro_group *g = coro_groups_sorted(&r->groups[by]);
-		json_t *list;
+		const struct coro_group *g;
 
 		if (!(show->by & 1u << by))
 			continue;
-		list = json_array();
+		g = coro_groups_sorted(&r->groups[by]);
+		json_write_array(w, coro_by_text(by));
 		for (size_t i = 0; i < r->groups[by].count; i++)
-			json_array_append_new(list, group(show, by, &g[i]));
-		coro_report_json_put(all, coro_by_text(by), list);
+			put_group(w, show, by, &g[i]);
+		json_write_array_end(w);
 	}
-	if (r->groups[CORO_BY_ALL].count) {
-		coro_report_json_put(all, "all",
-				     json_pack("{s:o, s:o}", "run",
-					       times(&r->groups[CORO_BY_ALL].group[0].run), "wait",
-					       times(&r->groups[CORO_BY_ALL].group[0].wait)));
+	if (all->count) {
+		json_write_object(w, "all");
+		put_times(w, "run", &all->group[0].run);
+		put_times(w, "wait", &all->group[0].wait);
+		json_write_object_end(w);
 	}
-	return all;
+	json_write_object_end(w);
 }
 
-static void put_place(const struct coro_report_show *show, const struct coro_suspect *s, json_t *o,
-		      const char *key, uint64_t addr)
+static void put_place(struct json_writer *w, const char *key, const struct coro_report_show *show,
+		      const struct coro_suspect *s, uint64_t addr)
 {
 	char name[CORO_NAME_BYTES];
 
-	coro_report_json_put(
-		o, key,
-		addr ? json_pack("{s:o, s:o}", "addr", coro_report_json_address(addr), "name",
-				 json_text(coro_names_text(show->names, s->pid, addr, name)))
-		     : json_null());
+	coro_json_place(w, key, addr, coro_names_text(show->names, s->pid, addr, name));
 }
 
-static void coro_report_json_put_context(const struct coro_suspect *s, json_t *o)
+static void put_if_known(struct json_writer *w, const char *key, uint64_t number)
 {
-	char trace[33], span[17], text[CORO_CONTEXT_BYTES];
-
-	if (!s->has_context)
-		return;
-	coro_hex(s->context.trace_id, sizeof(s->context.trace_id), trace);
-	coro_hex(s->context.span_id, sizeof(s->context.span_id), span);
-	coro_report_json_put(o, "trace_id", json_string(trace));
-	coro_report_json_put(o, "span_id", json_string(span));
-	coro_report_json_put(o, "context",
-			     json_text(coro_context_text(&s->context, s->station_context, text)));
+	if (number)
+		coro_json_number(w, key, number);
+	else
+		json_write_null(w, key);
 }
 
-static json_t *coro_report_json_suspect(const struct coro_report_show *show,
-					const struct coro_suspect *s)
+static void coro_report_json_suspect(struct json_writer *w, const struct coro_report_show *show,
+				     const struct coro_suspect *s)
 {
-	json_t *o = json_object(), *reasons = json_array();
-
-	coro_report_json_put_number(o, "probe_id", s->probe_id);
-	if (s->knows_identity) {
-		coro_report_json_put_number(o, "pid", s->pid);
-	}
+	json_write_object(w, NULL);
+	coro_json_number(w, "probe_id", s->probe_id);
+	if (s->knows_identity)
+		coro_json_number(w, "pid", s->pid);
 	if (s->knows_identity && strcmp(show->kind, "recording") != 0) {
-		coro_report_json_put_number(o, "station", s->station);
-		coro_report_json_put_number(o, "generation", s->generation);
+		coro_json_number(w, "station", s->station);
+		coro_json_number(w, "generation", s->generation);
 	}
-	coro_report_json_put_number(o, "tid", s->tid);
-	coro_report_json_put_number(o, "since_ns", s->since_ns);
-	coro_report_json_put_number(o, "for_ns", s->for_ns);
-	coro_report_json_put(o, "is_open", json_boolean(s->is_open));
-	put_place(show, s, o, "where", s->addr);
-	put_place(show, s, o, "created_at", s->site);
-	coro_report_json_put(o, "created_by",
-			     s->parent_id ? json_number(s->parent_id) : json_null());
-	coro_report_json_put_number(o, "resumes", s->resumes);
-	coro_report_json_put_number(o, "max_wait_ns", s->max_wait_ns);
-	coro_report_json_put_number(o, "wakes", s->wakes);
-	coro_report_json_put(o, "last_wake_ns",
-			     s->last_wake_ns ? json_number(s->last_wake_ns) : json_null());
-	coro_report_json_put_number(o, "moves", s->moves);
-	coro_report_json_put_number(o, "returns", s->returns);
-	coro_report_json_put_context(s, o);
-	for (unsigned int i = 0; i < s->reason_count; i++)
-		json_array_append_new(reasons, json_string(s->reason[i]));
+	coro_json_number(w, "tid", s->tid);
+	coro_json_number(w, "since_ns", s->since_ns);
+	coro_json_number(w, "for_ns", s->for_ns);
+	json_write_bool(w, "is_open", s->is_open);
+	put_place(w, "where", show, s, s->addr);
+	put_place(w, "created_at", show, s, s->site);
+	put_if_known(w, "created_by", s->parent_id);
+	coro_json_number(w, "resumes", s->resumes);
+	coro_json_number(w, "max_wait_ns", s->max_wait_ns);
+	coro_json_number(w, "wakes", s->wakes);
+	put_if_known(w, "last_wake_ns", s->last_wake_ns);
+	coro_json_number(w, "moves", s->moves);
+	coro_json_number(w, "returns", s->returns);
+	if (s->has_context)
+		coro_json_context(w, &s->context, s->station_context);
 	if (s->reason_count)
-		coro_report_json_put(o, "confidence",
-				     json_string(coro_confidence_text(s->confidence)));
-	coro_report_json_put(o, "because", reasons);
-	return o;
+		json_write_text(w, "confidence", coro_confidence_text(s->confidence));
+	json_write_array(w, "because");
+	for (unsigned int i = 0; i < s->reason_count; i++)
+		json_write_text(w, NULL, s->reason[i]);
+	json_write_array_end(w);
+	json_write_object_end(w);
 }
 
-static json_t *findings(const struct coro_report *r, const struct coro_report_show *show)
+static void put_findings(struct json_writer *w, const struct coro_report *r,
+			 const struct coro_report_show *show)
 {
 	static const char *const names[CORO_FINDINGS] = {
 		[CORO_STUCK] = "stuck",
@@ -162,86 +128,84 @@ static json_t *findings(const struct coro_report *r, const struct coro_report_sh
 		[CORO_NOT_YIELDING] = "not_yielding",
 		[CORO_PING_PONG] = "ping_pong",
 	};
-	json_t *all = json_object();
 
+	json_write_object(w, "findings");
 	for (unsigned int f = 0; f < CORO_FINDINGS; f++) {
-		json_t *list = json_array();
-
-		if ((f == CORO_STUCK || f == CORO_WOKEN) && !r->query.stuck_ns) {
-			json_decref(list);
+		if ((f == CORO_STUCK || f == CORO_WOKEN) && !r->query.stuck_ns)
 			continue;
-		}
+		json_write_array(w, names[f]);
 		for (size_t i = 0; i < r->found[f].count; i++)
-			json_array_append_new(
-				list, coro_report_json_suspect(show, &r->found[f].suspect[i]));
-		coro_report_json_put(all, names[f], list);
+			coro_report_json_suspect(w, show, &r->found[f].suspect[i]);
+		json_write_array_end(w);
 	}
-	return all;
+	json_write_object_end(w);
 }
 
-static json_t *growth(const struct coro_report *r)
+static void put_growth(struct json_writer *w, const struct coro_leak *l)
 {
-	const struct coro_leak *l = &r->leak;
-	json_t *o, *least;
-
-	if (!l->is_judged)
-		return json_pack("{s:b, s:o}", "is_judged", 0, "why_not", json_text(l->why_not));
-	least = json_array();
-	for (unsigned int q = 0; q < CORO_PARTS; q++)
-		json_array_append_new(least, json_number(l->least[q]));
-	o = json_pack("{s:b, s:b, s:o}", "is_judged", 1, "is_growing", (int)l->is_growing,
-		      "least_live", least);
-	coro_report_json_put_number(o, "seen", l->born);
-	coro_report_json_put_number(o, "ended", l->ended);
-	return o;
+	json_write_object(w, "growth");
+	json_write_bool(w, "is_judged", l->is_judged);
+	if (l->is_judged) {
+		json_write_bool(w, "is_growing", l->is_growing);
+		json_write_array(w, "least_live");
+		for (unsigned int q = 0; q < CORO_PARTS; q++)
+			coro_json_number(w, NULL, l->least[q]);
+		json_write_array_end(w);
+		coro_json_number(w, "seen", l->born);
+		coro_json_number(w, "ended", l->ended);
+	} else {
+		json_write_text(w, "why_not", l->why_not);
+	}
+	json_write_object_end(w);
 }
 
-static json_t *counts(const struct coro_report *r)
+static void put_counts(struct json_writer *w, const struct coro_report *r)
 {
-	json_t *o = json_object();
-
-	coro_report_json_put_number(o, "seen", r->coroutines);
-	coro_report_json_put_number(o, "running", r->running);
-	coro_report_json_put_number(o, "suspended", r->suspended);
+	json_write_object(w, "coroutines");
+	coro_json_number(w, "seen", r->coroutines);
+	coro_json_number(w, "running", r->running);
+	coro_json_number(w, "suspended", r->suspended);
 	if (r->is_file) {
-		coro_report_json_put_number(o, "ready", r->ready);
-		coro_report_json_put_number(o, "created", r->created);
-		coro_report_json_put_number(o, "legacy", r->legacy);
+		coro_json_number(w, "ready", r->ready);
+		coro_json_number(w, "created", r->created);
+		coro_json_number(w, "legacy", r->legacy);
 	}
-	coro_report_json_put_number(o, "ended", r->dead);
-	return o;
+	coro_json_number(w, "ended", r->dead);
+	json_write_object_end(w);
 }
 
-static json_t *untold(const struct coro_report *r)
+static void put_untold(struct json_writer *w, const struct coro_report *r)
 {
-	json_t *o = json_object();
-
+	json_write_object(w, "not_recorded");
 	for (int i = 0; i < CORO_UNTOLD; i++)
-		coro_report_json_put_number(o, coro_untold_names[i], r->untold[i]);
-	return o;
+		coro_json_number(w, coro_untold_names[i], r->untold[i]);
+	json_write_object_end(w);
 }
 
-int coro_report_json(struct coro_report *r, const struct coro_report_show *show, FILE *out)
+int coro_report_json(struct coro_report *r, const struct coro_report_show *show)
 {
-	json_t *o = json_object();
+	struct coro_json j;
+	struct json_writer *w = &j.w;
+	int rc = coro_json_open(&j, &json_shape_lines);
 
-	coro_report_json_put_number(o, "version", 1);
-	coro_report_json_put(o, "source", json_text(show->path));
-	coro_report_json_put(o, "kind", json_string(show->kind));
-	coro_report_json_put_number(o, "first_ns", r->first_ns);
-	coro_report_json_put_number(o, "last_ns", r->last_ns);
-	coro_report_json_put_number(o, "now_ns", r->now_ns);
-	coro_report_json_put_number(o, "events", r->events);
-	coro_report_json_put_number(o, "lost", r->lost);
-	coro_report_json_put_number(o, "gaps", r->gaps);
+	if (rc)
+		return rc;
+	json_write_text(w, "source", show->path);
+	json_write_text(w, "kind", show->kind);
+	coro_json_number(w, "first_ns", r->first_ns);
+	coro_json_number(w, "last_ns", r->last_ns);
+	coro_json_number(w, "now_ns", r->now_ns);
+	coro_json_number(w, "events", r->events);
+	coro_json_number(w, "lost", r->lost);
+	coro_json_number(w, "gaps", r->gaps);
 	if (r->is_recording)
-		coro_report_json_put(o, "not_recorded", untold(r));
-	coro_report_json_put_number(o, "threads", r->threads);
-	coro_report_json_put_number(o, "processes", r->processes);
-	coro_report_json_put(o, "knows_deaths", json_boolean(r->knows_deaths));
-	coro_report_json_put(o, "coroutines", counts(r));
-	coro_report_json_put(o, "by", groups(r, show));
-	coro_report_json_put(o, "findings", findings(r, show));
-	coro_report_json_put(o, "growth", growth(r));
-	return json_emit(o, out, JSON_INDENT(2));
+		put_untold(w, r);
+	coro_json_number(w, "threads", r->threads);
+	coro_json_number(w, "processes", r->processes);
+	json_write_bool(w, "knows_deaths", r->knows_deaths);
+	put_counts(w, r);
+	put_groups(w, r, show);
+	put_findings(w, r, show);
+	put_growth(w, &r->leak);
+	return coro_json_close(&j);
 }

@@ -39,21 +39,19 @@ static uint64_t coro_report_text_weight(const struct coro_group *g)
 	return __builtin_add_overflow(g->run.sum_ns, g->wait.sum_ns, &sum) ? UINT64_MAX : sum;
 }
 
-static int most_run_first(const void *a, const void *b)
+static const struct coro_times *coro_report_text_times_of(const struct coro_group *g, int is_run)
 {
-	const struct coro_group *x = a, *y = b;
-
-	if (x->run.sum_ns != y->run.sum_ns)
-		return x->run.sum_ns > y->run.sum_ns ? -1 : 1;
-	return x->key < y->key ? -1 : x->key > y->key;
+	return is_run ? &g->run : &g->wait;
 }
 
-static int most_wait_first(const void *a, const void *b)
+static int coro_report_text_most_first(const void *a, const void *b, void *is_run)
 {
 	const struct coro_group *x = a, *y = b;
+	uint64_t more = coro_report_text_times_of(x, *(int *)is_run)->sum_ns;
+	uint64_t less = coro_report_text_times_of(y, *(int *)is_run)->sum_ns;
 
-	if (x->wait.sum_ns != y->wait.sum_ns)
-		return x->wait.sum_ns > y->wait.sum_ns ? -1 : 1;
+	if (more != less)
+		return more > less ? -1 : 1;
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
@@ -148,23 +146,19 @@ static void coro_report_text_print_head(const struct coro_report *r,
 
 /* ---- tables */
 
-static void coro_report_text_print_row(const struct coro_report_show *show, struct coro_times *t,
-				       const char *name, FILE *out)
+static void coro_report_text_print_row(const struct coro_report_show *show,
+				       const struct coro_times *t, const char *name, FILE *out)
 {
-	static const double shares[] = {0.5, 0.9, 0.99, 1};
+	static const unsigned int permilles[] = {500, 900, 990, 1000};
 	char time[LAYOUT_NUMBER];
 	int used = fprintf(out, "%9llu %10s", number(t->count), layout_time(time, t->sum_ns));
 
 	for (unsigned int i = 0; i < 4; i++)
-		used += fprintf(out, " %10s", layout_time(time, coro_times_at(t, shares[i])));
+		used += fprintf(out, " %10s",
+				layout_time(time, coro_times_quantile(t, permilles[i])));
 	used += fprintf(out, "  ");
 	layout_name(out, name, show->columns ? show->columns - used : 0);
 	fputc('\n', out);
-}
-
-static struct coro_times *coro_report_text_times_of(struct coro_group *g, int is_run)
-{
-	return is_run ? &g->run : &g->wait;
 }
 
 static void coro_report_text_print_heads(const char *title, FILE *out)
@@ -188,18 +182,16 @@ static void print_table(struct coro_report *r, const struct coro_report_show *sh
 		 by == CORO_BY_LABEL ? ":" : "", by == CORO_BY_LABEL ? r->query.label : "");
 	coro_report_text_print_heads(title, out);
 	if (g)
-		qsort(g, r->groups[by].count, sizeof(*g),
-		      is_run ? most_run_first : most_wait_first);
+		qsort_r(g, r->groups[by].count, sizeof(*g), coro_report_text_most_first, &is_run);
 	for (size_t i = 0; i < r->groups[by].count; i++) {
-		if (!coro_report_text_times_of(&g[i], is_run)->count)
-			continue;
-		if (show->top && shown == show->top) {
+		const struct coro_times *t = coro_report_text_times_of(&g[i], is_run);
+
+		if (t->count && show->top && shown == show->top)
 			more++;
-			continue;
-		}
-		coro_report_text_print_row(show, coro_report_text_times_of(&g[i], is_run),
-					   coro_group_text(show, by, &g[i], name), out);
-		shown++;
+		else if (t->count)
+			coro_report_text_print_row(show, t, coro_group_text(show, by, &g[i], name),
+						   out);
+		shown += t->count && !more;
 	}
 	if (more)
 		fprintf(out, "%s... and %llu more (--top 0)%s\n", term_colour(out, TERM_DIM),
@@ -241,18 +233,19 @@ static void print_imbalance(struct coro_report *r, FILE *out)
 
 /* ---- what is wrong */
 
-static uint64_t shown_of(const struct coro_report_show *show, uint64_t count)
+static void print_suspects(const struct coro_report_show *show, const struct coro_suspects *list,
+			   void (*print_one)(const struct coro_report_show *show,
+					     const struct coro_suspect *s, FILE *out),
+			   FILE *out)
 {
 	uint64_t most = show->top && show->top < LIST_LEAST ? LIST_LEAST : show->top;
+	uint64_t shown = most && list->count > most ? most : list->count;
 
-	return most && count > most ? most : count;
-}
-
-static void print_more(uint64_t count, uint64_t shown, FILE *out)
-{
-	if (count > shown)
+	for (uint64_t i = 0; i < shown; i++)
+		print_one(show, &list->suspect[i], out);
+	if (list->count > shown)
 		fprintf(out, "%14s%s... and %llu more (--top 0)%s\n", "",
-			term_colour(out, TERM_DIM), number(count - shown),
+			term_colour(out, TERM_DIM), number(list->count - shown),
 			term_colour(out, TERM_PLAIN));
 }
 
@@ -326,86 +319,70 @@ static void print_stuck(const struct coro_report *r, const struct coro_report_sh
 {
 	const struct coro_suspects *stuck = &r->found[CORO_STUCK], *woken = &r->found[CORO_WOKEN];
 	char time[LAYOUT_NUMBER];
-	uint64_t shown = shown_of(show, stuck->count);
 
 	if (!r->query.stuck_ns)
 		return;
 	fprintf(out, "%-14s%s%zu suspended longer than %s, not resumed and not woken since%s\n",
 		"stuck", term_colour(out, stuck->count ? TERM_YELLOW : TERM_PLAIN), stuck->count,
 		layout_time(time, r->query.stuck_ns), term_colour(out, TERM_PLAIN));
-	for (uint64_t i = 0; i < shown; i++)
-		print_stuck_one(show, &stuck->suspect[i], out);
-	print_more(stuck->count, shown, out);
+	print_suspects(show, stuck, print_stuck_one, out);
 	if (!woken->count)
 		return;
-	shown = shown_of(show, woken->count);
 	fprintf(out, "%-14s%zu suspended as long, but woken since: they wait for their scheduler\n",
 		"woken", woken->count);
-	for (uint64_t i = 0; i < shown; i++)
-		print_stuck_one(show, &woken->suspect[i], out);
-	print_more(woken->count, shown, out);
+	print_suspects(show, woken, print_stuck_one, out);
 }
 
-static void print_never(const struct coro_report *r, const struct coro_report_show *show, FILE *out)
-{
-	const struct coro_suspects *list = &r->found[CORO_NEVER_RESUMED];
-	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
-	uint64_t shown = shown_of(show, list->count);
-
-	fprintf(out, "%-14s%zu never resumed\n", "not begun", list->count);
-	for (uint64_t i = 0; i < shown; i++) {
-		const struct coro_suspect *s = &list->suspect[i];
-
-		fprintf(out, "%14s", "");
-		print_who(s, out);
-		fprintf(out, ": for %s", layout_time(time, s->for_ns));
-		if (s->addr || s->site)
-			fprintf(out, ", %s %s", s->addr ? "at" : "created at",
-				coro_names_text(show->names, s->pid, s->addr ? s->addr : s->site,
-						name));
-		fputc('\n', out);
-	}
-	print_more(list->count, shown, out);
-}
-
-static void print_long_runs(const struct coro_report *r, const struct coro_report_show *show,
+static void print_never_one(const struct coro_report_show *show, const struct coro_suspect *s,
 			    FILE *out)
 {
-	const struct coro_suspects *list = &r->found[CORO_NOT_YIELDING];
 	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
-	uint64_t shown = shown_of(show, list->count);
 
-	fprintf(out, "%-14s%zu runs of %s and more\n", "not yielding", list->count,
-		layout_time(time, r->query.long_run_ns));
-	for (uint64_t i = 0; i < shown; i++) {
-		const struct coro_suspect *s = &list->suspect[i];
-
-		fprintf(out, "%14s", "");
-		print_who(s, out);
-		fprintf(out, ": %s on thread %llu, %s %s\n", layout_time(time, s->for_ns),
-			number(s->tid), s->is_open ? "still running, since" : "until",
-			coro_names_text(show->names, s->pid, s->addr, name));
-	}
-	print_more(list->count, shown, out);
+	fprintf(out, "%14s", "");
+	print_who(s, out);
+	fprintf(out, ": for %s", layout_time(time, s->for_ns));
+	if (s->addr || s->site)
+		fprintf(out, ", %s %s", s->addr ? "at" : "created at",
+			coro_names_text(show->names, s->pid, s->addr ? s->addr : s->site, name));
+	fputc('\n', out);
 }
 
-static void print_ping_pong(const struct coro_report *r, const struct coro_report_show *show,
-			    FILE *out)
+static void print_long_run(const struct coro_report_show *show, const struct coro_suspect *s,
+			   FILE *out)
 {
-	const struct coro_suspects *list = &r->found[CORO_PING_PONG];
-	uint64_t shown = shown_of(show, list->count);
+	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
 
-	fprintf(out, "%-14s%zu went back and forth between threads%s\n", "ping-pong", list->count,
-		r->is_file ? " in their last events" : "");
-	for (uint64_t i = 0; i < shown; i++) {
-		const struct coro_suspect *s = &list->suspect[i];
+	fprintf(out, "%14s", "");
+	print_who(s, out);
+	fprintf(out, ": %s on thread %llu, %s %s\n", layout_time(time, s->for_ns), number(s->tid),
+		s->is_open ? "still running, since" : "until",
+		coro_names_text(show->names, s->pid, s->addr, name));
+}
 
-		fprintf(out, "%14s", "");
-		print_who(s, out);
-		fprintf(out, ": %llu moves, %llu of them back to where it came from\n",
-			number(s->moves), number(s->returns));
-	}
-	print_more(list->count, shown, out);
+static void print_moves(const struct coro_report_show *show, const struct coro_suspect *s,
+			FILE *out)
+{
+	(void)show;
+	fprintf(out, "%14s", "");
+	print_who(s, out);
+	fprintf(out, ": %llu moves, %llu of them back to where it came from\n", number(s->moves),
+		number(s->returns));
+}
+
+static void print_findings(const struct coro_report *r, const struct coro_report_show *show,
+			   FILE *out)
+{
+	const struct coro_suspects *found = r->found;
+	char time[LAYOUT_NUMBER];
+
+	fprintf(out, "%-14s%zu never resumed\n", "not begun", found[CORO_NEVER_RESUMED].count);
+	print_suspects(show, &found[CORO_NEVER_RESUMED], print_never_one, out);
+	fprintf(out, "%-14s%zu runs of %s and more\n", "not yielding",
+		found[CORO_NOT_YIELDING].count, layout_time(time, r->query.long_run_ns));
+	print_suspects(show, &found[CORO_NOT_YIELDING], print_long_run, out);
+	fprintf(out, "%-14s%zu went back and forth between threads%s\n", "ping-pong",
+		found[CORO_PING_PONG].count, r->is_file ? " in their last events" : "");
+	print_suspects(show, &found[CORO_PING_PONG], print_moves, out);
 }
 
 static void print_growth(const struct coro_report *r, FILE *out)
@@ -429,7 +406,7 @@ static void print_growth(const struct coro_report *r, FILE *out)
 		number(l->least[2]), number(l->least[3]), number(l->born), number(l->ended));
 }
 
-int coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out)
+void coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out)
 {
 	coro_report_text_print_head(r, show, out);
 	if (show->findings)
@@ -445,10 +422,7 @@ int coro_report_text(struct coro_report *r, const struct coro_report_show *show,
 	fputc('\n', out);
 	print_stuck(r, show, out);
 	if (!show->findings)
-		return 0;
-	print_never(r, show, out);
-	print_long_runs(r, show, out);
-	print_ping_pong(r, show, out);
+		return;
+	print_findings(r, show, out);
 	print_growth(r, out);
-	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "cli/frame/cli.h"
+#include "coro/engine/anchor.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- finding */
@@ -79,9 +79,9 @@ static char *file_in_use(char **more)
 	return u.found;
 }
 
-static int coro_source_is_number(const char *text)
+int coro_source_is_pid(const char *text)
 {
-	return *text && strspn(text, "0123456789") == strlen(text);
+	return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK);
 }
 
 static int no_file_of(const char *pid)
@@ -97,7 +97,7 @@ static int coro_source_find(const char *text, char **path)
 {
 	char *more;
 
-	if (text && !(coro_source_is_number(text) && access(text, F_OK))) {
+	if (text && !coro_source_is_pid(text)) {
 		*path = strdup(text);
 		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 	}
@@ -191,11 +191,10 @@ static int newest(void *arg, const struct coro_state *state)
 
 uint64_t coro_source_now_ns(const struct coro_source *s)
 {
-	struct timespec now;
 	uint64_t ns = 0;
 
-	if (s->is_live && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (s->is_live)
+		return coro_clock_ns(CLOCK_MONOTONIC);
 	coro_snapshot(&s->shm, newest, &ns);
 	return ns;
 }
@@ -246,19 +245,18 @@ const char *coro_state_text(uint8_t state)
 	return state < sizeof(texts) / sizeof(*texts) ? texts[state] : "unknown";
 }
 
-void coro_hex(const uint8_t *bytes, size_t count, char *out)
+/* "trace=0123..."; nothing of zeros. The length. */
+static size_t coro_source_put_id(const char *name, const uint8_t *bytes, size_t count, char *out)
 {
-	for (size_t i = 0; i < count; i++)
-		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
+	size_t used = (size_t)sprintf(out, "%s=", name);
+	int any = 0;
 
-static int any(const uint8_t *bytes, size_t count)
-{
-	int set = 0;
-
-	for (size_t i = 0; i < count; i++)
-		set |= bytes[i];
-	return set != 0;
+	for (size_t i = 0; i < count; i++) {
+		any |= bytes[i];
+		used += (size_t)sprintf(out + used, "%02x", bytes[i]);
+	}
+	out[any ? used : 0] = '\0';
+	return any ? used : 0;
 }
 
 static size_t coro_source_put_labels(const struct weft_ctp_context *c, char *out, size_t used)
@@ -283,17 +281,10 @@ static size_t coro_source_put_labels(const struct weft_ctp_context *c, char *out
 const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
 			      const struct weft_ctp_context *labels, char out[CORO_CONTEXT_BYTES])
 {
-	char trace[33], span[17];
-	size_t used = 0;
+	size_t used = coro_source_put_id("trace", prefix->trace_id, sizeof(prefix->trace_id), out);
 
-	out[0] = '\0';
-	coro_hex(prefix->trace_id, sizeof(prefix->trace_id), trace);
-	coro_hex(prefix->span_id, sizeof(prefix->span_id), span);
-	if (any(prefix->trace_id, sizeof(prefix->trace_id)))
-		used = (size_t)snprintf(out, CORO_CONTEXT_BYTES, "trace=%s", trace);
-	if (any(prefix->span_id, sizeof(prefix->span_id)))
-		used += (size_t)snprintf(out + used, CORO_CONTEXT_BYTES - used, "%sspan=%s",
-					 used ? " " : "", span);
+	used += coro_source_put_id(used ? " span" : "span", prefix->span_id,
+				   sizeof(prefix->span_id), out + used);
 	if (labels)
 		coro_source_put_labels(labels, out, used);
 	return out;

@@ -16,6 +16,8 @@ struct coro_source {
 	int is_live;      /* somebody has it mapped: its times go on */
 };
 
+/* A number, and no file of that name. */
+int coro_source_is_pid(const char *text);
 /* @text: a path, a pid, or NULL. Returns CLI_DONE, or another status with the message printed. */
 int coro_source_open(struct coro_source *s, const char *text);
 void coro_source_close(struct coro_source *s);
@@ -37,6 +39,5 @@ const char *coro_state_text(uint8_t state);
 /* "trace=... span=... key=value ...", "" = none. Returns @out. */
 const char *coro_context_text(const struct weft_ctp_context_prefix *prefix,
 			      const struct weft_ctp_context *labels, char out[CORO_CONTEXT_BYTES]);
-void coro_hex(const uint8_t *bytes, size_t count, char *out);
 
 #endif

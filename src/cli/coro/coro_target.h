@@ -28,15 +28,15 @@ int coro_target_prepare(struct coro_target *t);
 int coro_target_start(struct coro_target *t, char **argv);
 /* Until it has ended (none: until what is traced has), or a signal says to go. 0 or -errno. */
 int coro_target_wait(struct coro_target *t);
-/* For the engine's is_enough(), of a target: at a signal now, or a while after those that said to
- * leave. */
+/* The engine's is_enough(), of a target: 1 when a signal comes now, or a while after one that said
+ * to leave. */
 int coro_target_is_enough(void *arg);
 void coro_target_close(struct coro_target *t);
 
 /* Statistics: text for people on stderr, JSON for programs into @path. */
 void coro_tell(const struct coro_engine_result *result, uint32_t stations);
 int coro_tell_json(const struct coro_books *books, const char *path);
-/* One object, without a newline. */
-void coro_put_books(FILE *out, const struct coro_books *books);
+/* One object in a line. 0 or -errno. */
+int coro_put_books(FILE *out, const struct coro_books *books);
 
 #endif

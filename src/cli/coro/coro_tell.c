@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of a trace at its end, to people and to programs. */
+#include "base/text/json_write.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
 
@@ -51,7 +52,7 @@ void coro_tell(const struct coro_engine_result *r, uint32_t stations)
 			b->refused, s(b->refused), stations);
 }
 
-void coro_put_books(FILE *out, const struct coro_books *b)
+int coro_put_books(FILE *out, const struct coro_books *b)
 {
 	const struct {
 		const char *name;
@@ -77,25 +78,32 @@ void coro_put_books(FILE *out, const struct coro_books *b)
 		{"sweep_ns", b->sweep_ns},
 	};
 
-	fputs("{\"version\":1", out);
+	struct sink text;
+	struct json_writer w = {.s = &text, .object = &json_shape_flat, .is_placed = 1};
+	int rc = sink_open(&text, NULL);
+
+	json_write_object(&w, NULL);
+	json_write_uint(&w, "version", 1);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
-		fprintf(out, ",\"%s\":%" PRIu64, number[i].name, number[i].value);
-	fputc('}', out);
+		json_write_uint(&w, number[i].name, number[i].value);
+	json_write_object_end(&w);
+	sink_char(&text, '\n');
+	errno = 0;
+	if (!rc && fwrite(text.data, 1, text.used, out) != text.used)
+		rc = errno ? -errno : -EIO;
+	sink_close(&text);
+	return rc;
 }
 
 int coro_tell_json(const struct coro_books *books, const char *path)
 {
-	int is_out = strcmp(path, "-") == 0, rc = 0;
+	int is_out = strcmp(path, "-") == 0, rc;
 	FILE *out = is_out ? stdout : fopen(path, "we");
 
 	if (!out)
 		return cli_error("%s: %s", path, strerror(errno));
-	coro_put_books(out, books);
-	fputc('\n', out);
-	errno = 0;
-	if (ferror(out) || fflush(out))
-		rc = errno ? errno : EIO;
-	if (!is_out && fclose(out) && !rc)
-		rc = errno;
-	return rc ? cli_error("%s: %s", path, strerror(rc)) : CLI_DONE;
+	rc = coro_put_books(out, books);
+	if ((is_out ? fflush(out) : fclose(out)) && !rc)
+		rc = -errno;
+	return rc ? cli_error("%s: %s", path, strerror(-rc)) : CLI_DONE;
 }

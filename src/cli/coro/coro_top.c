@@ -11,6 +11,15 @@
 
 const char *const top_sorts[] = {"for", "run", "wait", "switches", "id", NULL};
 
+enum top_sort top_sort_of(const char *name)
+{
+	enum top_sort sort = TOP_BY_FOR;
+
+	while (sort < TOP_BY_ID && strcmp(top_sorts[sort], name) != 0)
+		sort++;
+	return sort;
+}
+
 /* ---- looking */
 
 static struct top_before *before_of(struct top *t, uint32_t station)
@@ -73,15 +82,9 @@ static void coro_top_count(struct top *t, const struct top_row *row)
 static struct top_row coro_top_row_of(struct top *t, const struct coro_state *s)
 {
 	struct top_row row = {.probe_id = s->probe_id,
-			      .since_ns = s->since_ns,
 			      .for_ns = t->looked_ns > s->since_ns ? t->looked_ns - s->since_ns : 0,
 			      .addr = s->addr,
 			      .site = s->site,
-			      .all_run_ns = s->totals.run_ns,
-			      .all_wait_ns = s->totals.wait_ns,
-			      .all_resumes = s->totals.resumes,
-			      .station = s->station,
-			      .generation = s->generation,
 			      .pid = s->pid,
 			      .tid = s->tid,
 			      .state = s->state,
@@ -130,26 +133,32 @@ static int coro_top_take(void *arg, const struct coro_state *s)
 
 /* ---- order */
 
-static int coro_top_order(uint64_t x, uint64_t y)
+static uint64_t coro_top_weight(const struct top_row *row, enum top_sort by)
 {
-	return x > y ? -1 : x < y;
+	switch (by) {
+	case TOP_BY_FOR:
+		return row->for_ns;
+	case TOP_BY_RUN:
+		return row->run_ns;
+	case TOP_BY_WAIT:
+		return row->wait_ns;
+	case TOP_BY_SWITCHES:
+		return row->switches;
+	default:
+		return 0;
+	}
 }
 
+/* Most first; of equal ones by id. */
 static int coro_top_compare(const void *a, const void *b, void *arg)
 {
 	const struct top_row *x = a, *y = b;
 	const struct top *t = arg;
-	int by = 0;
+	uint64_t more = coro_top_weight(x, t->sort), less = coro_top_weight(y, t->sort);
 
-	if (t->sort == TOP_BY_FOR)
-		by = coro_top_order(x->for_ns, y->for_ns);
-	else if (t->sort == TOP_BY_RUN)
-		by = coro_top_order(x->run_ns, y->run_ns);
-	else if (t->sort == TOP_BY_WAIT)
-		by = coro_top_order(x->wait_ns, y->wait_ns);
-	else if (t->sort == TOP_BY_SWITCHES)
-		by = coro_top_order(x->switches, y->switches);
-	return by ? by : coro_top_order(y->probe_id, x->probe_id);
+	if (more != less)
+		return more > less ? -1 : 1;
+	return x->probe_id < y->probe_id ? -1 : x->probe_id > y->probe_id;
 }
 
 uint64_t top_live(const struct top *t)

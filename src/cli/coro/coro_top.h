@@ -18,12 +18,12 @@ enum top_lint {
 
 enum top_sort { TOP_BY_FOR, TOP_BY_RUN, TOP_BY_WAIT, TOP_BY_SWITCHES, TOP_BY_ID, TOP_SORTS };
 extern const char *const top_sorts[]; /* names; ends with NULL */
+enum top_sort top_sort_of(const char *name);
 
 struct top_row {
-	uint64_t probe_id, since_ns, for_ns, addr, site;
+	uint64_t probe_id, for_ns, addr, site;
 	uint64_t run_ns, wait_ns, switches; /* since the last look */
-	uint64_t all_run_ns, all_wait_ns, all_resumes;
-	uint32_t station, generation, pid, tid;
+	uint32_t pid, tid;
 	uint8_t state, lints;
 	uint8_t has_context;
 	struct weft_ctp_context context;
@@ -76,6 +76,5 @@ const char *top_line(struct top *t, const struct top_row *row, char line[TOP_LIN
 
 /* The interactive one; returns an exit status. 0 refresh: as fast as 100 ms. */
 int top_screen(struct top *t, uint64_t refresh_ns);
-int top_has_screen(void); /* built with ncurses */
 
 #endif

@@ -11,11 +11,6 @@
 
 #ifndef HAVE_NCURSES
 
-int top_has_screen(void)
-{
-	return 0;
-}
-
 int top_screen(struct top *t, uint64_t refresh_ns)
 {
 	(void)t;
@@ -50,11 +45,6 @@ struct screen {
 	int is_paused, typing, error;
 	char typed[64];
 };
-
-int top_has_screen(void)
-{
-	return 1;
-}
 
 static void coro_top_screen_end(int number)
 {

@@ -7,8 +7,8 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
-#include "base/kernel_dirent.h"
 #include "base/session_layout.h"
+#include "base/sys_call.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>

@@ -3,22 +3,21 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define LEAST_NS UINT64_C(20000000)  /* measured over no less */
 #define STEP_NS UINT64_C(500000000)  /* from far to near */
 #define HOLDS_NS UINT64_C(250000000) /* of an anchor; updates come every 50 ms or sooner */
 #define LOOK_NS UINT64_C(1000000000) /* at the clocksource */
 
-#if defined(__x86_64__)
-static uint64_t now_ns(void)
+uint64_t coro_clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+#if defined(__x86_64__)
 static int kernel_uses_tsc(void)
 {
 	char name[16] = "";
@@ -39,7 +38,7 @@ static struct anchor_pair both(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = __builtin_ia32_rdtsc(), ns = now_ns();
+		uint64_t before = __builtin_ia32_rdtsc(), ns = coro_clock_ns(CLOCK_MONOTONIC);
 		uint64_t after = __builtin_ia32_rdtsc();
 
 		if (after - before >= shortest)

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PERIOD_LEAST_NS UINT64_C(1000000)
@@ -45,14 +44,6 @@ struct coro_engine {
 	int asleep, is_cut, failed, stopped, has_suspects;
 };
 
-static uint64_t engine_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the header's engine fields */
 
 static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
@@ -60,9 +51,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	__atomic_store_n(&h->real_ns, engine_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->boot_ns, engine_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->mono_ns, engine_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->real_ns, coro_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
+	__atomic_store_n(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 }
 
 static int appear(void *arg)
@@ -76,10 +67,10 @@ static int appear(void *arg)
 		return 0;
 	while (!epoch)
 		if (getrandom(&epoch, sizeof(epoch), 0) != (ssize_t)sizeof(epoch))
-			epoch = engine_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
+			epoch = coro_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
-	tell_clocks(e, engine_clock_ns(CLOCK_MONOTONIC));
+	tell_clocks(e, coro_clock_ns(CLOCK_MONOTONIC));
 	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
@@ -106,7 +97,7 @@ static int disappear(void *arg)
 static int keep_time(void *arg)
 {
 	struct coro_engine *e = arg;
-	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
 
 	if (!e->shm.is_extended)
 		return 0;
@@ -175,8 +166,8 @@ static int watch_user(void *arg, pid_t pid)
 	return rc < 0 ? rc : 0;
 }
 
-/* Of processes that we do not know by a connection. Who has a station had the file mapped before:
- * of those who do not have it now, what they left is to be buried. */
+/* Finds processes that have stations and no connection. One that has the file mapped is watched;
+ * one that has not is over, and what it left is to be buried. */
 static int find_owners(struct coro_engine *e)
 {
 	int rc;
@@ -186,7 +177,7 @@ static int find_owners(struct coro_engine *e)
 	return rc || !e->has_suspects ? rc : coro_shm_each_user(&e->shm, watch_user, e);
 }
 
-/* With what the last engine left, its work goes on; without, only new events are ours. */
+/* Goes on from the last engine's cursors; without them, only events from now on are taken. */
 static int engine_resume(struct coro_engine *e, const char **what)
 {
 	int rc = progress_open(&e->progress, e->place.shm, &e->shm);
@@ -223,9 +214,9 @@ static int engine_open_sink(struct coro_engine *e, const char **what)
 	*what = o.path ? o.path : "standard output";
 	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
 		o.append = 1;
-	o.mono_ns = engine_clock_ns(CLOCK_MONOTONIC);
-	o.real_ns = engine_clock_ns(CLOCK_REALTIME);
-	o.boot_ns = engine_clock_ns(CLOCK_BOOTTIME);
+	o.mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
+	o.real_ns = coro_clock_ns(CLOCK_REALTIME);
+	o.boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
 	rc = e->options.format->ops->open(&e->sink, &o);
 	if (rc)
 		return rc;
@@ -289,7 +280,7 @@ static int engine_open_parts(struct coro_engine *e, const char **what)
 	return tracees_arm(&e->tracees, e->period_ns);
 }
 
-/* Of an engine that is not opened: what it says lives on. */
+/* Keeps the reason of an engine that is about to be freed. */
 static void tell_refusal(const struct coro_engine *e, const char **what, const char **why)
 {
 	static char about[PATH_MAX + 16], reason[512];
@@ -355,7 +346,7 @@ size_t coro_engine_alive(const struct coro_engine *e)
 
 /* ---- harvesting */
 
-/* What the output cannot take is lost, and said so. */
+/* What the output does not take counts as lost. */
 static void engine_hand_over(struct coro_engine *e)
 {
 	int rc = writer_give(e->writer, &e->batch);
@@ -363,7 +354,7 @@ static void engine_hand_over(struct coro_engine *e)
 	if (rc == 0)
 		return;
 	coro_harvest_give_up(e->harvest, e->batch.events, e->batch.count);
-	e->batch.count = 0;
+	e->batch.count = e->batch.death_count = 0;
 	if (rc != -EAGAIN)
 		e->failed = 1;
 }
@@ -376,15 +367,14 @@ static int64_t engine_take(struct coro_engine *e, enum coro_sweep sweep)
 		e->is_cut = 1;
 	if (e->maps && e->batch.count)
 		maps_note_events(e->maps, e->batch.events, e->batch.count,
-				 engine_clock_ns(CLOCK_MONOTONIC));
-	if (e->batch.count)
-		engine_hand_over(e);
+				 coro_clock_ns(CLOCK_MONOTONIC));
+	engine_hand_over(e);
 	return taken;
 }
 
 static int64_t sweep_once(struct coro_engine *e)
 {
-	uint64_t now = engine_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
 	int is_time = now - e->swept_all_ns >= SWEEP_ALL_NS && e->shm.count <= BATCH_MOST;
 
 	if (is_time)
@@ -428,7 +418,7 @@ static int sleep_now(void *arg)
 	return 0;
 }
 
-/* Whoever writes after the last look finds the flag; whoever wrote before it is found. */
+/* A probe that writes after the last sweep sees the flag; what was written before it is found. */
 static int64_t go_to_sleep(struct coro_engine *e)
 {
 	int64_t taken;
@@ -464,7 +454,7 @@ static int64_t harvest(struct coro_engine *e)
 	return taken + more;
 }
 
-/* The kernel has told of their end, so what they wrote is all there. */
+/* The kernel has told that they ended: all that they wrote is there. */
 static int engine_bury(struct coro_engine *e)
 {
 	int64_t taken = engine_take(e, CORO_SWEEP_ALL);
@@ -483,7 +473,7 @@ static void note_new(struct coro_engine *e)
 
 	while ((pid = tracees_take_new(&e->tracees)))
 		if (e->maps)
-			maps_note_process(e->maps, (uint32_t)pid, engine_clock_ns(CLOCK_MONOTONIC));
+			maps_note_process(e->maps, (uint32_t)pid, coro_clock_ns(CLOCK_MONOTONIC));
 }
 
 int coro_engine_step(struct coro_engine *e)
@@ -520,14 +510,14 @@ static void drain(struct coro_engine *e)
 		quiet = taken ? 0 : quiet + 1;
 	}
 	tracees_step(&e->tracees);
-	/* who came and went in a PID namespace, faster than we looked, called itself we know not
-	 * how */
+	/* of a process in a PID namespace that came and went between two looks, our pid alone is
+	 * known: its stations have another */
 	find_owners(e);
 	if (engine_bury(e) == 0 && !tracees_alive(&e->tracees))
 		engine_take(e, CORO_SWEEP_LAST);
 }
 
-/* Events that were handed over and are in no output. */
+/* Events that were handed over, and are in no output, are lost. */
 static void close_books(struct coro_engine *e, struct coro_books *b, uint64_t delivered)
 {
 	uint64_t missing = b->harvested - e->delivered_before - delivered;
@@ -578,6 +568,6 @@ void coro_engine_free(struct coro_engine *e)
 		place_remove_private(e->place.shm);
 	}
 	coro_shm_close(&e->shm);
-	free(e->batch.events);
+	coro_batch_free(&e->batch);
 	free(e);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine of cTP: the shared file and the socket, harvesting by a timer (1 to 50 ms, by how
- * much there is), asleep to legacy probes when nothing comes (tracer_sleeping; they wake it by a
- * byte), the dead buried, the output written by a thread of its own, the books.
+ * The engine of cTP. It makes the shared file and the socket, harvests by a timer of 1 to 50 ms
+ * (the more there is, the sooner), buries what processes left that ended, and keeps the books. When
+ * nothing comes the file says so (tracer_sleeping), and legacy probes wake the engine by a byte.
  *
- * One thread drives it: poll coro_engine_fd() for reading, call coro_engine_step().
+ * One thread drives it: poll coro_engine_fd() for reading, then call coro_engine_step(). The output
+ * is written by a thread of its own.
  *
  *   engine.c       the engine, driven by steps
  *   engine_place.c where its files lie
@@ -17,8 +18,8 @@
  *   writer.c       the output's own thread
  *   maps_note.c    code that tracees have mapped
  *   snapshot.c     all coroutines, as they are
- *   order.c        events in order of time
- *   times.c        percentiles of many times
+ *   order.c        a coroutine's events by time
+ *   times.c        quantiles of many times
  *   trace.h        events, and the table of formats
  */
 #ifndef WEFT_CORO_ENGINE_H
@@ -63,7 +64,7 @@ uint32_t coro_engine_stations(const struct coro_engine *e);
 int coro_engine_fd(const struct coro_engine *e);
 /* After coro_engine_fd() became readable. 0, or -errno: it can go on no more. */
 int coro_engine_step(struct coro_engine *e);
-/* Processes that are connected, or watched, and live. */
+/* How many processes live that are connected or watched. */
 size_t coro_engine_alive(const struct coro_engine *e);
 /* Harvests until two sweeps find nothing, closes the books and the output. */
 void coro_engine_finish(struct coro_engine *e, struct coro_engine_result *result);

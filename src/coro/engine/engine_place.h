@@ -18,7 +18,8 @@ struct engine_place {
 
 int place_open(struct engine_place *p, const struct coro_engine_options *o, const char **what);
 void place_close(struct engine_place *p, int keep);
-/* Of an engine that was killed: the private directory that @path lies in, if it is empty. */
+/* Removes the private directory that @path lies in, if it is one and empty: an engine that was
+ * killed left it. */
 void place_remove_private(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "coro/engine/anchor.h"
 #include "coro/engine/station.h"
 
 #include <assert.h>
@@ -15,14 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define SHARE_LEAST 64               /* stations of a sweep's share */
 #define TURN_NS UINT64_C(4000000000) /* in which all had theirs */
-#define DEATHS_MOST 8                /* of a station in one visit */
 #define VISIT_MOST 64    /* events of a station in one visit: others have their turn, too */
 #define PRESSED_EVENTS 4 /* of a legacy station in one visit */
-#define NO_STATION UINT32_MAX
 
 _Static_assert(CORO_CURSOR_BYTES == sizeof(struct cursor), "cursors lie in files");
 
@@ -41,7 +39,6 @@ struct coro_harvest {
 	struct coro_batch *batch; /* of the call that runs */
 	enum coro_sweep sweep;
 	int64_t taken;
-	uint32_t pid;     /* to bury */
 	struct map *pids; /* of events */
 	uint32_t last_pid;
 	struct coro_books books;
@@ -49,7 +46,7 @@ struct coro_harvest {
 	uint64_t sweeps, sweeping_ns, sweep_ns;
 };
 
-/* The header may be gone, cut off with the rest. */
+/* Never less than before: the header may be cut off with the rest of the file. */
 static uint32_t allocated_of(struct coro_harvest *h)
 {
 	uint32_t now = coro_shm_allocated(h->shm);
@@ -128,11 +125,27 @@ static void harvest_list(struct coro_harvest *h, uint32_t index)
 
 /* ---- a visit */
 
+void coro_batch_free(struct coro_batch *b)
+{
+	free(b->events);
+	free(b->deaths);
+	*b = (struct coro_batch){0};
+}
+
+/* A station whose writer is fast, or hostile, shows more events in a visit than were asked for. */
 static void harvest_take(void *arg, const struct coro_event *event)
 {
 	struct coro_harvest *h = arg;
+	struct coro_batch *b = h->batch;
+	struct coro_event *grown = array_grown(b->events, b->count + 1, &b->room, sizeof(*grown));
 
-	h->batch->events[h->batch->count++] = *event;
+	if (!grown) {
+		h->failed = -ENOMEM;
+		coro_harvest_give_up(h, event, 1);
+		return;
+	}
+	b->events = grown;
+	grown[b->count++] = *event;
 	h->taken++;
 	if (event->pid == h->last_pid || !event->pid)
 		return;
@@ -140,30 +153,24 @@ static void harvest_take(void *arg, const struct coro_event *event)
 	map_put(h->pids, &event->pid, sizeof(event->pid), NULL);
 }
 
-static void died(void *arg, const struct coro_event *death)
+static void harvest_take_death(void *arg, const struct coro_death *death)
 {
 	struct coro_harvest *h = arg;
+	struct coro_batch *b = h->batch;
+	struct coro_batch_death *grown =
+		array_grown(b->deaths, b->death_count + 1, &b->death_room, sizeof(*grown));
 
-	h->batch->events[h->batch->count++] = *death;
+	if (!grown) {
+		h->failed = -ENOMEM;
+		return;
+	}
+	b->deaths = grown;
+	grown[b->death_count++] = (struct coro_batch_death){b->count, *death};
 }
 
 void coro_harvest_tell_deaths(struct coro_harvest *h)
 {
 	h->tells_deaths = 1;
-}
-
-static int harvest_make_room(struct coro_harvest *h)
-{
-	size_t need = h->batch->count + VISIT_MOST + DEATHS_MOST + 2 * WEFT_CTP_SLOTS;
-	struct coro_event *bigger;
-
-	if (need <= h->batch->room)
-		return 0;
-	bigger = array_grown(h->batch->events, need, &h->batch->room, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	h->batch->events = bigger;
-	return 0;
 }
 
 static void harvest_visit(struct coro_harvest *h, uint32_t index)
@@ -175,18 +182,14 @@ static void harvest_visit(struct coro_harvest *h, uint32_t index)
 		.is_last = h->sweep == CORO_SWEEP_LAST,
 		.is_thorough = h->sweep == CORO_SWEEP_ALL,
 		.take = harvest_take,
-		.died = h->tells_deaths ? died : NULL,
+		.died = h->tells_deaths ? harvest_take_death : NULL,
 		.arg = h,
 	};
 	int64_t taken;
 
-	if (harvest_make_room(h)) {
-		h->failed = -ENOMEM;
-		return;
-	}
 	do
 		taken = station_read(&r, VISIT_MOST);
-	while (r.is_last && taken >= VISIT_MOST && harvest_make_room(h) == 0);
+	while (r.is_last && taken >= VISIT_MOST && !h->failed);
 	if (r.cursor->dialect != CURSOR_M)
 		harvest_list(h, index);
 	if (taken > PRESSED_EVENTS && r.cursor->dialect != CURSOR_M)
@@ -194,7 +197,7 @@ static void harvest_visit(struct coro_harvest *h, uint32_t index)
 	assert(r.cursor->next - r.cursor->start == r.cursor->harvested + cursor_lost(r.cursor));
 }
 
-/* What was listed because it was not known yet is taken off the list when it is ours. */
+/* A station whose dialect was not known yet leaves the list when it turns out to be ours. */
 static void visit_listed(struct coro_harvest *h)
 {
 	size_t kept = 0;
@@ -249,19 +252,11 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
 	}
 }
 
-static uint64_t harvest_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* As large as the time since the last one is long: what it costs a second is the same at any
  * period. */
 static uint32_t next_share(struct coro_harvest *h, uint32_t allocated)
 {
-	uint64_t now = harvest_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
+	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
 
 	h->shared_ns = now;
 	if (passed > TURN_NS)
@@ -309,7 +304,7 @@ static void count_sweep(struct coro_harvest *h, uint64_t ns)
 
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct coro_batch *batch)
 {
-	uint64_t began_ns = harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = coro_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int rc;
 
 	h->batch = batch;
@@ -319,7 +314,7 @@ int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct co
 	h->failed = 0;
 	rc = coro_shm_guard(h->shm, harvest_sweep, h);
 	h->is_cut |= rc == -EIO;
-	count_sweep(h, harvest_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	count_sweep(h, coro_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 	return rc ? rc : h->taken;
 }
 
@@ -331,8 +326,6 @@ int coro_harvest_is_pressed(const struct coro_harvest *h)
 void coro_harvest_give_up(struct coro_harvest *h, const struct coro_event *events, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (events[i].known & CORO_IS_DEATH)
-			continue;
 		h->cursors[events[i].station].harvested--;
 		h->cursors[events[i].station].unwritten++;
 	}
@@ -409,22 +402,29 @@ static int is_to_bury(const struct weft_ctp_station *s, uint32_t pid, uint8_t *s
 	       *state >= WEFT_CTP_CREATED && *state <= WEFT_CTP_READY;
 }
 
+struct burial {
+	struct coro_harvest *h;
+	uint32_t pid;
+	int64_t died; /* coroutines */
+};
+
 /* Killed between a coroutine's death and the push of its station. */
-static int is_unpushed(const struct coro_harvest *h, const struct weft_ctp_station *s)
+static int is_unpushed(const struct burial *b, const struct weft_ctp_station *s)
 {
-	return h->shm->is_writable && h->shm->is_extended &&
+	return b->h->shm->is_writable && b->h->shm->is_extended &&
 	       __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == WEFT_CTP_DEAD &&
-	       __atomic_load_n(&s->pid, __ATOMIC_RELAXED) == h->pid;
+	       __atomic_load_n(&s->pid, __ATOMIC_RELAXED) == b->pid;
 }
 
-static int bury_station(struct coro_harvest *h, uint32_t index)
+static int bury_station(const struct burial *b, uint32_t index)
 {
+	struct coro_harvest *h = b->h;
 	struct weft_ctp_station *s = &h->shm->stations[index];
 	uint8_t state;
 
 	if (__atomic_load_n(&s->dialect, __ATOMIC_ACQUIRE) != WEFT_CTP_MONOTONIC ||
-	    !is_to_bury(s, h->pid, &state)) {
-		if (is_unpushed(h, s))
+	    !is_to_bury(s, b->pid, &state)) {
+		if (is_unpushed(b, s))
 			harvest_give_back(h->shm, index);
 		return 0;
 	}
@@ -442,22 +442,20 @@ static int bury_station(struct coro_harvest *h, uint32_t index)
 
 static int harvest_bury(void *arg)
 {
-	struct coro_harvest *h = arg;
-	uint32_t allocated = allocated_of(h);
+	struct burial *b = arg;
+	uint32_t allocated = allocated_of(b->h);
 
 	for (uint32_t i = 0; i < allocated; i++)
-		h->taken += bury_station(h, i);
+		b->died += bury_station(b, i);
 	return 0;
 }
 
 int64_t coro_harvest_bury(struct coro_harvest *h, uint32_t pid)
 {
-	int rc;
+	struct burial b = {.h = h, .pid = pid};
+	int rc = coro_shm_guard(h->shm, harvest_bury, &b);
 
-	h->pid = pid;
-	h->taken = 0;
-	rc = coro_shm_guard(h->shm, harvest_bury, h);
-	return rc ? rc : h->taken;
+	return rc ? rc : b.died;
 }
 
 /* ---- the books */
@@ -511,7 +509,8 @@ static int add_stations(void *arg)
 	return 0;
 }
 
-/* Of stations that are gone the cursors still know. */
+/* Where a page is gone it is tried again with zeros in its place: cursors know what was harvested.
+ */
 int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
 {
 	int rc = coro_shm_guard(h->shm, harvest_add_header, h), again = rc;
@@ -526,32 +525,4 @@ int coro_harvest_books(struct coro_harvest *h, struct coro_books *books)
 	*books = h->books;
 	h->is_cut |= rc == -EIO;
 	return h->is_cut ? -EIO : again;
-}
-
-struct one_station {
-	struct coro_harvest *h;
-	uint32_t station;
-	struct coro_books books;
-};
-
-static int add_one(void *arg)
-{
-	struct one_station *one = arg;
-
-	one->books.stations = 1;
-	add_station(&one->books, &one->h->shm->stations[one->station],
-		    &one->h->cursors[one->station]);
-	return 0;
-}
-
-int coro_harvest_station_books(struct coro_harvest *h, uint32_t station, struct coro_books *books)
-{
-	struct one_station one = {.h = h, .station = station};
-	int rc;
-
-	if (station >= allocated_of(h))
-		return -ENOENT;
-	rc = coro_shm_guard(h->shm, add_one, &one);
-	*books = one.books;
-	return rc;
 }

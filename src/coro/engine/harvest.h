@@ -15,21 +15,30 @@
 
 struct coro_harvest;
 
-/* A batch: what one call of coro_harvest_take() found. */
+/* A death behind so many of a batch's events. */
+struct coro_batch_death {
+	size_t events;
+	struct coro_death death;
+};
+
+/* A batch: what calls of coro_harvest_take() found. */
 struct coro_batch {
 	struct coro_event *events;
 	size_t count, room;
+	struct coro_batch_death *deaths;
+	size_t death_count, death_room;
 };
+void coro_batch_free(struct coro_batch *batch);
 
-/* From the beginning of the file: what is not there any more counts as lost. */
+/* Begins with each station's first event: one that is overwritten already counts as lost. */
 int coro_harvest_new(struct coro_harvest **out, struct coro_shm *shm);
-/* With cursors in memory of the caller, CORO_CURSOR_BYTES for each of shm->count: zeros, or as an
- * engine left them, however it ended: then it goes on there. */
+/* The same with the caller's cursors, CORO_CURSOR_BYTES for each of shm->count: zeros, or what an
+ * engine left, however it ended; then it goes on from there. */
 #define CORO_CURSOR_BYTES 128
 int coro_harvest_resume(struct coro_harvest **out, struct coro_shm *shm, void *cursors);
-/* Behind all that is there already, which counts as nobody's. 0 or -errno. */
+/* Passes over all events that are there already: they are in no books. 0 or -errno. */
 int coro_harvest_skip(struct coro_harvest *h);
-/* From now on batches have deaths, too (CORO_IS_DEATH); what is counted are events alone. */
+/* From now on batches have deaths, too. */
 void coro_harvest_tell_deaths(struct coro_harvest *h);
 void coro_harvest_free(struct coro_harvest *h);
 
@@ -41,7 +50,7 @@ enum coro_sweep {
 
 /* Appends to @batch what is new. How many events, or -errno (-EIO: the file was cut short). */
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep sweep, struct coro_batch *batch);
-/* Of the last call: legacy stations were busy enough for the next call to come at once. */
+/* In the last call legacy stations were so busy that the next one should come at once. */
 int coro_harvest_is_pressed(const struct coro_harvest *h);
 
 /* Calls @each for the processes of stations whose coroutines live, some more than once. */
@@ -57,7 +66,5 @@ int64_t coro_harvest_bury(struct coro_harvest *h, uint32_t pid);
 /* What pending events are is looked up in the file: -EIO when it was cut short; then @books tells
  * what was known before. */
 int coro_harvest_books(struct coro_harvest *h, struct coro_books *books);
-/* Of one station; 0, or -ENOENT. */
-int coro_harvest_station_books(struct coro_harvest *h, uint32_t station, struct coro_books *books);
 
 #endif

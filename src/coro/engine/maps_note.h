@@ -19,9 +19,10 @@
 
 struct maps_note;
 
-/* The file is made with the first line. One that is there is taken the place of if it is such a
- * file or with @replace, added to with @append, else left alone. NULL: no memory. A pid
- * that events tell is another's, of another namespace, unless it has the file @inode mapped. */
+/* The file is made with the first line. One that is there is replaced if it is such a file, or with
+ * @replace; lines are added to it with @append; else it is left alone. A process whose pid events
+ * tell counts only if it has the file @inode mapped: the pid may be of another namespace. NULL: no
+ * memory. */
 struct maps_note *maps_note_new(const char *path, int replace, int append, dev_t device,
 				ino_t inode);
 /* @pid: as we see it. */

@@ -25,7 +25,7 @@ struct progress_head {
 	uint64_t magic, device, inode; /* of the shared file */
 	uint64_t stations;
 	uint64_t delivered;    /* events, by all engines so far */
-	uint64_t lost_before;  /* harvested and not delivered by engines before this one */
+	uint64_t rsv;          /* 0 */
 	uint64_t output_bytes; /* of the output, when `delivered` was stored */
 	uint64_t output_device, output_inode;
 	char output[PATH_MAX], socket[PATH_MAX];

@@ -146,7 +146,7 @@ static int is_one(void *arg, pid_t pid)
 	return 1;
 }
 
-/* Takes away a cTP file in the way, if nobody lives in it. */
+/* Removes a cTP file that is in the way, if no engine and no process uses it. */
 static int shm_remove_left_over(const char *path)
 {
 	struct weft_ctp_header header;
@@ -258,7 +258,8 @@ static int shm_is_in(uintptr_t at, const void *begin, uint64_t bytes)
 	return at - (uintptr_t)begin < bytes;
 }
 
-/* Zeros in place of what is gone: one page when the disk is full, all behind the file's end. */
+/* Maps zeros over what is gone: a page when the disk is full, all behind the file's end when it was
+ * cut short. */
 static int map_over(uintptr_t at, const struct coro_shm *shm)
 {
 	uintptr_t page = at & ~(page_bytes - 1), begin = (uintptr_t)shm->header;

@@ -161,7 +161,6 @@ static void snapshot_read_head(const struct weft_ctp_station *s, struct coro_sta
 	state->is_dead = load8(&s->is_dead) != 0;
 	if (state->dialect != WEFT_CTP_MONOTONIC)
 		return;
-	state->language = load8(&s->language);
 	state->pid = load32(&s->pid);
 	state->parent_station = load32(&s->parent_station);
 	state->parent_generation = load32(&s->parent_generation);
@@ -241,7 +240,7 @@ static int try_station(const struct coro_shm *shm, uint32_t station, struct coro
 	return try_legacy(s, state);
 }
 
-/* Without the guard. */
+/* Again until it holds still, a bounded number of times. 0, -ENOENT: never had, -EAGAIN. */
 static int read_station(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
 {
 	int rc = -EAGAIN;
@@ -257,79 +256,37 @@ struct some {
 	const struct coro_shm *shm;
 	uint32_t from, to;
 	uint32_t found;
-	int rc; /* of the last */
 	struct coro_state state[AT_ONCE];
 };
 
 static int snapshot_read_some(void *arg)
 {
 	struct some *some = arg;
+	uint32_t allocated = coro_shm_allocated(some->shm);
 
 	some->found = 0;
-	for (uint32_t i = some->from; i < some->to; i++) {
-		some->rc = read_station(some->shm, i, &some->state[some->found]);
-		if (some->rc == 0)
-			some->found++;
-	}
+	for (some->to = some->from; some->to < allocated && some->to - some->from < AT_ONCE;
+	     some->to++)
+		some->found += read_station(some->shm, some->to, &some->state[some->found]) == 0;
 	return 0;
-}
-
-struct had {
-	const struct coro_shm *shm;
-	uint32_t count;
-};
-
-static int read_had(void *arg)
-{
-	struct had *had = arg;
-
-	had->count = coro_shm_allocated(had->shm);
-	return 0;
-}
-
-int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
-{
-	struct had had = {.shm = shm};
-	struct some *some;
-	int rc = coro_shm_guard(shm, read_had, &had);
-
-	if (rc || station >= had.count)
-		return rc ? rc : -ENOENT;
-	some = malloc(sizeof(*some));
-	if (!some)
-		return -ENOMEM;
-	some->shm = shm;
-	some->from = station;
-	some->to = station + 1;
-	rc = coro_shm_guard(shm, snapshot_read_some, some);
-	if (rc == 0)
-		rc = some->rc;
-	if (rc == 0)
-		*state = some->state[0];
-	free(some);
-	return rc;
 }
 
 int coro_snapshot(const struct coro_shm *shm,
 		  int (*each)(void *arg, const struct coro_state *state), void *arg)
 {
-	struct had had = {.shm = shm};
 	struct some *some = malloc(sizeof(*some));
-	uint32_t all;
 	int rc;
 
 	if (!some)
 		return -ENOMEM;
-	rc = coro_shm_guard(shm, read_had, &had);
-	all = had.count;
 	some->shm = shm;
-	for (uint32_t from = 0; rc == 0 && from < all; from = some->to) {
-		some->from = from;
-		some->to = all - from < AT_ONCE ? all : from + AT_ONCE;
+	some->to = 0;
+	do {
+		some->from = some->to;
 		rc = coro_shm_guard(shm, snapshot_read_some, some);
 		for (uint32_t i = 0; rc == 0 && i < some->found; i++)
 			rc = each(arg, &some->state[i]);
-	}
+	} while (rc == 0 && some->to > some->from);
 	free(some);
 	return rc;
 }

@@ -17,7 +17,7 @@ struct coro_state {
 	uint32_t station, generation, pid, tid;
 	uint64_t probe_id, birth_ts;
 	uint8_t state; /* enum weft_ctp_state; of legacy stations by their newest event */
-	uint8_t dialect, language, is_dead;
+	uint8_t dialect, is_dead;
 	uint8_t has_totals; /* 0: a legacy station has none */
 	uint8_t has_context;
 	uint64_t since_ns; /* of its last event, or birth */
@@ -33,11 +33,8 @@ struct coro_state {
 	uint8_t event_count;
 };
 
-/* One station, read whole (again until it is, a bounded number of times). 0, -ENOENT: never had,
- * -EAGAIN: it would not hold still. */
-int coro_snapshot_one(const struct coro_shm *shm, uint32_t station, struct coro_state *state);
-
-/* Calls @each for all that were ever had, in order, until it returns not 0. That, 0, or -errno. */
+/* Calls @each for all that were ever had, in order, until it returns not 0. That, 0, or -errno. One
+ * that would not hold still is left out. */
 int coro_snapshot(const struct coro_shm *shm,
 		  int (*each)(void *arg, const struct coro_state *state), void *arg);
 

@@ -117,8 +117,9 @@ static enum cursor_dialect tell_apart(uint64_t a, uint64_t b)
 	return a % SLOTS == 0 && b % SLOTS == 1 ? CURSOR_D : CURSOR_UNKNOWN;
 }
 
-/* Slot 0 is filled before slot 1: the later one is read first. */
-enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
+/* By what the slots show now; CURSOR_UNKNOWN: empty, or it would not hold still. Slot 0 is filled
+ * before slot 1: the later one is read first. */
+static enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
 {
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t b = LOAD_ACQUIRE(s->slots[1].seq);
@@ -345,18 +346,12 @@ static void mark_death(const struct station_reader *r, struct coro_event *e)
 static void station_tell_death(const struct station_reader *r)
 {
 	struct cursor *c = r->cursor;
-	struct coro_event e = {
-		.probe_id = c->probe_id,
-		.known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY,
-		.pid = c->pid,
-		.station = r->index,
-		.generation = c->generation,
-	};
+	struct coro_death death = {.pid = c->pid, .station = r->index, .generation = c->generation};
 
 	if (!r->died || !c->coroutines || c->told == c->generation)
 		return;
 	c->told = c->generation;
-	r->died(r->arg, &e);
+	r->died(r->arg, &death);
 }
 
 /* Events up to @end (not with it), or as far as there are any; @shown_generation is what the
@@ -519,15 +514,9 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 	c->start = c->next = bound(s, c);
 }
 
-uint32_t station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
+void station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
 {
-	uint32_t odd = 0;
-
-	if (c->dialect != CURSOR_M && c->dialect != CURSOR_S)
-		return 0;
-	if (LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1) {
+	if ((c->dialect == CURSOR_M || c->dialect == CURSOR_S) &&
+	    LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1)
 		station_lose(c, &c->mid_write, 1);
-		odd++;
-	}
-	return odd;
 }

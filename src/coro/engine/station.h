@@ -44,26 +44,23 @@ struct station_reader {
 	int is_last;     /* nobody writes any more */
 	int is_thorough; /* looks whether it was begun anew, too */
 	void (*take)(void *arg, const struct coro_event *event);
-	void (*died)(void *arg, const struct coro_event *death); /* or NULL */
+	void (*died)(void *arg, const struct coro_death *death); /* or NULL */
 	void *arg;
 };
 
-/* Events that are whole and new, in order, at most @most. How many. */
+/* Hands out events that are whole and new, in order, about @most. Returns how many. */
 int64_t station_read(struct station_reader *r, uint32_t most);
 
 /* Events ever written there, as far as it shows; never below what the cursor has. */
 uint64_t station_written(const struct weft_ctp_station *station, const struct cursor *cursor);
 
-/* Puts it behind all that is there; what is odd may still come. */
+/* Puts the cursor behind all events that are there; one that is being written may still come. */
 void station_skip(const struct weft_ctp_station *station, struct cursor *cursor);
 
-/* Its writer is dead: odd slots are lost. How many. */
-uint32_t station_bury_slots(const struct weft_ctp_station *station, struct cursor *cursor);
+/* Its writer is dead: an event that was being written is lost. */
+void station_bury_slots(const struct weft_ctp_station *station, struct cursor *cursor);
 
 void cursor_mend(struct cursor *cursor);
 uint64_t cursor_lost(const struct cursor *cursor);
-
-/* By what the slots show now; CURSOR_UNKNOWN: empty, or it would not hold still. */
-enum cursor_dialect station_dialect(const struct weft_ctp_station *station);
 
 #endif

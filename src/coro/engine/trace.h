@@ -19,9 +19,6 @@ enum coro_known {
 	CORO_KNOWS_CONTEXT = 1 << 2, /* trace and span id in context */
 	CORO_KNOWS_PAYLOAD = 1 << 3,
 	CORO_KNOWS_DEATH = 1 << 4, /* it was seen dead when this, its last event, was taken */
-	/* No event at all, but the death of a coroutine whose last event was taken before. Pid,
-	 * station and generation tell whose. Only where deaths were asked for; not in the books. */
-	CORO_IS_DEATH = 1 << 5,
 };
 
 struct coro_event {
@@ -33,6 +30,12 @@ struct coro_event {
 	uint64_t birth_ts;
 	struct weft_ctp_context_prefix context;
 	uint8_t payload[WEFT_CTP_PAYLOAD_MAX];
+};
+
+/* A coroutine whose last event was told before is dead. No event: it is not in the books. */
+struct coro_death {
+	uint32_t pid, station, generation; /* whose */
+	uint64_t ts;                       /* it was dead then; 0 = not known */
 };
 
 /* Sums of a trace. written = harvested + lost + pending, always; lost is the sum of its causes. */
@@ -81,8 +84,8 @@ struct coro_sink_ops {
 	 * certain, whatever happens now. */
 	int (*flush)(struct coro_sink *sink);
 	uint64_t (*written)(const struct coro_sink *sink);
-	/* NULL: it has no place for it. A CORO_IS_DEATH, behind the coroutine's last event. */
-	int (*death)(struct coro_sink *sink, const struct coro_event *death);
+	/* NULL: it has no place for it. Comes behind the coroutine's last event. */
+	int (*death)(struct coro_sink *sink, const struct coro_death *death);
 	const char *(*why)(const struct coro_sink *sink); /* of the last error; NULL field = none */
 };
 
@@ -112,9 +115,8 @@ const struct coro_format *coro_format_of_path(const char *path); /* by extension
 struct coro_input;
 int coro_input_open(struct coro_input **out, const char *path);       /* "-" = standard input */
 int coro_input_next(struct coro_input *in, struct coro_event *event); /* 1, 0 at the end, -errno */
-/* After it: deaths that the same line tells, 1 for each (CORO_IS_DEATH; ts is the line's), then 0.
- */
-int coro_input_death(struct coro_input *in, struct coro_event *death);
+/* After it: deaths that the same line tells, 1 for each (at the line's ts), then 0. */
+int coro_input_death(struct coro_input *in, struct coro_death *death);
 uint64_t coro_input_line(const struct coro_input *in);
 const char *coro_input_why(const struct coro_input *in); /* of -EBADMSG */
 void coro_input_close(struct coro_input *in);

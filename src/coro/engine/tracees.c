@@ -116,7 +116,7 @@ static struct tracee *tracees_place(struct tracees *t)
 	return &t->tracee[t->count++];
 }
 
-/* Of one that is gone without a trace nothing better is known than our number. */
+/* Its own pid for itself; of a process that is gone already, ours. */
 static pid_t inside_of(pid_t pid)
 {
 	char text[4096];
@@ -179,7 +179,6 @@ static int accept_one(struct tracees *t, int *news)
 		return errno == EINTR || errno == ECONNABORTED;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
 	    (who.uid != geteuid() && who.uid != 0)) {
-		t->refused++;
 		close(fd);
 		return 1;
 	}

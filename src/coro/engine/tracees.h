@@ -24,7 +24,6 @@ struct tracees {
 	char path[108]; /* of the socket; "" = none */
 	struct tracee *tracee;
 	size_t count, room;
-	uint64_t refused; /* of other users */
 };
 
 int tracees_open(struct tracees *t);
@@ -38,12 +37,12 @@ enum tracees_news { TRACEES_TIMER = 1, TRACEES_WOKEN = 2, TRACEES_OVER = 4, TRAC
 int tracees_step(struct tracees *t);
 int tracees_arm(struct tracees *t, uint64_t ns); /* the timer, once */
 size_t tracees_alive(const struct tracees *t);
-/* The next that came, or 0; each once. */
+/* Our pid of the next process that came; 0: there is none. */
 pid_t tracees_take_new(struct tracees *t);
-/* Stations have that pid; unless somebody who lives has it too (tracees_watch()), it is over. */
+/* Stations have this pid. Unless a process is known that calls itself so, theirs is over. */
 int tracees_suspect(struct tracees *t, pid_t inside);
-/* What the next that is over called itself, or 0; it is forgotten. One whose number another one
- * has who lives is passed over: whose stations are whose cannot be told. */
+/* Forgets the next process that is over, and returns its own pid for itself; 0: there is none. One
+ * is passed over whose pid a living process has, too: whose stations are whose cannot be told. */
 pid_t tracees_take_over(struct tracees *t);
 void tracees_close(struct tracees *t);
 

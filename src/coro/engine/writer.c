@@ -47,19 +47,24 @@ static uint64_t written(const struct writer *w)
 	return w->error ? 0 : w->put;
 }
 
+static size_t writer_size_of(const struct item *item)
+{
+	return item->batch.count + item->batch.death_count;
+}
+
 static void writer_write_item(struct writer *w, const struct item *item)
 {
+	const struct coro_batch *b = &item->batch;
+	size_t told = 0;
 	int rc = w->error;
 
-	for (size_t i = 0; i < item->batch.count && !rc; i++) {
-		const struct coro_event *e = &item->batch.events[i];
-		int is_event = !(e->known & CORO_IS_DEATH);
-
-		if (is_event)
-			rc = w->ops->put(w->sink, e);
-		else if (w->ops->death)
-			rc = w->ops->death(w->sink, e);
-		w->put += is_event && !rc;
+	for (size_t i = 0; i <= b->count && !rc; i++) {
+		for (; !rc && told < b->death_count && b->deaths[told].events == i; told++)
+			rc = w->ops->death(w->sink, &b->deaths[told].death);
+		if (rc || i == b->count)
+			break;
+		rc = w->ops->put(w->sink, &b->events[i]);
+		w->put += !rc;
 	}
 	if (!rc && w->ops->flush)
 		rc = w->ops->flush(w->sink);
@@ -97,9 +102,9 @@ static void *work(void *arg)
 	while ((item = next_item(w))) {
 		writer_write_item(w, item);
 		pthread_mutex_lock(&w->lock);
-		w->queued -= item->batch.count;
+		w->queued -= writer_size_of(item);
 		pthread_mutex_unlock(&w->lock);
-		free(item->batch.events);
+		coro_batch_free(&item->batch);
 		free(item);
 	}
 	return NULL;
@@ -153,12 +158,12 @@ static int enqueue(struct writer *w, struct item *item)
 
 	pthread_mutex_lock(&w->lock);
 	rc = w->error;
-	if (!rc && w->queued && w->queued + item->batch.count > EVENTS_MOST)
+	if (!rc && w->queued && w->queued + writer_size_of(item) > EVENTS_MOST)
 		rc = -EAGAIN;
 	if (!rc) {
 		*w->last = item;
 		w->last = &item->next;
-		w->queued += item->batch.count;
+		w->queued += writer_size_of(item);
 		pthread_cond_signal(&w->more);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -170,7 +175,7 @@ int writer_give(struct writer *w, struct coro_batch *batch)
 	struct item *item;
 	int rc;
 
-	if (!batch->count)
+	if (!batch->count && !batch->death_count)
 		return 0;
 	item = malloc(sizeof(*item));
 	if (!item)

@@ -31,7 +31,7 @@ struct coro_sink {
 	int fd, error, extended, owned;
 	uint64_t base, written; /* where we began in the file, and bytes since */
 	uint64_t lines;
-	struct coro_event *died; /* not told yet */
+	struct coro_death *died; /* not told yet */
 	size_t died_count, died_room;
 	struct sink text;
 };
@@ -296,9 +296,9 @@ static int jsonl_finish(struct coro_sink *s, const struct coro_books *books)
 	return s->error;
 }
 
-static int jsonl_death(struct coro_sink *s, const struct coro_event *death)
+static int jsonl_death(struct coro_sink *s, const struct coro_death *death)
 {
-	struct coro_event *grown =
+	struct coro_death *grown =
 		array_grown(s->died, s->died_count + 1, &s->died_room, sizeof(*grown));
 
 	if (!grown)

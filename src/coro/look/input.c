@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces of JSON lines, ours or another engine's. A line is an object with at least the six
- * keys of enum seen; unknown keys are passed over, whatever their value is. Numbers go up to
+ * keys of enum key; unknown keys are passed over, whatever their value is. Numbers go up to
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
 #include "coro/engine/trace.h"
@@ -15,20 +15,6 @@
 
 #define LINE_MAX_BYTES (1024 * 1024)
 #define DEPTH_MAX 64
-
-enum seen {
-	SEEN_PROBE = 1 << 0,
-	SEEN_TID = 1 << 1,
-	SEEN_ADDR = 1 << 2,
-	SEEN_SEQ = 1 << 3,
-	SEEN_ACTIVE = 1 << 4,
-	SEEN_TS = 1 << 5,
-	SEEN_ALL = (1 << 6) - 1,
-	SEEN_PID = 1 << 6,
-	SEEN_STATION = 1 << 7,
-	SEEN_GENERATION = 1 << 8,
-	SEEN_IDENTITY = SEEN_PID | SEEN_STATION | SEEN_GENERATION,
-};
 
 /* What is left of a line; @at never passes @end. */
 struct scan {
@@ -235,77 +221,90 @@ static int input_skip_value(struct scan *s)
 
 /* ---- a line */
 
-static int key_is(const struct scan *key, const char *name)
+enum key {
+	/* each line has these */
+	KEY_PROBE,
+	KEY_TID,
+	KEY_ADDR,
+	KEY_SEQ,
+	KEY_ACTIVE,
+	KEY_TS,
+	KEYS_NEEDED,
+	KEY_PID = KEYS_NEEDED,
+	KEY_STATION,
+	KEY_GENERATION,
+	KEY_BIRTH,
+	KEY_DEAD,
+	KEY_CONTEXT,
+	KEY_PAYLOAD,
+	KEY_DIED,
+	KEYS
+};
+
+#define KEYS_IDENTITY (1U << KEY_PID | 1U << KEY_STATION | 1U << KEY_GENERATION)
+
+#define KEY(NAME)                                                                                  \
+	{                                                                                          \
+		NAME, sizeof(NAME) - 1                                                             \
+	}
+static const struct {
+	const char *name;
+	size_t bytes;
+} keys[KEYS] = {
+	KEY("probe_id"), KEY("tid"),     KEY("addr"),    KEY("seq"),        KEY("is_active"),
+	KEY("ts"),       KEY("pid"),     KEY("station"), KEY("generation"), KEY("birth"),
+	KEY("dead"),     KEY("context"), KEY("payload"), KEY("died"),
+};
+
+static int take_value(struct scan *s, enum key key, struct coro_event *e)
 {
-	size_t bytes = (size_t)(key->end - key->at);
+	uint8_t is_dead = 0;
+	int rc;
 
-	return bytes == strlen(name) && memcmp(key->at, name, bytes) == 0;
-}
-
-static int input_take_dead(struct scan *s, struct coro_event *e)
-{
-	uint8_t dead;
-
-	if (!input_take_bool(s, &dead))
-		return 0;
-	if (dead)
-		e->known |= CORO_KNOWS_DEATH;
-	return 1;
-}
-
-static int input_take_birth(struct scan *s, struct coro_event *e)
-{
-	e->known |= CORO_KNOWS_BIRTH;
-	return input_take_number(s, &e->birth_ts);
-}
-
-static int take_extended(struct scan *s, const struct scan *key, struct coro_event *e,
-			 unsigned int *seen)
-{
-	if (key_is(key, "pid"))
-		return *seen |= SEEN_PID, input_take_u32(s, &e->pid);
-	if (key_is(key, "station"))
-		return *seen |= SEEN_STATION, input_take_u32(s, &e->station);
-	if (key_is(key, "generation"))
-		return *seen |= SEEN_GENERATION, input_take_u32(s, &e->generation);
-	if (key_is(key, "birth"))
-		return input_take_birth(s, e);
-	if (key_is(key, "dead"))
-		return input_take_dead(s, e);
-	if (key_is(key, "context"))
+	switch (key) {
+	case KEY_PROBE:
+		return input_take_number(s, &e->probe_id);
+	case KEY_TID:
+		return input_take_number(s, &e->tid);
+	case KEY_ADDR:
+		return input_take_address(s, &e->addr);
+	case KEY_SEQ:
+		return input_take_number(s, &e->seq);
+	case KEY_ACTIVE:
+		return input_take_bool(s, &e->is_active);
+	case KEY_TS:
+		return input_take_number(s, &e->ts);
+	case KEY_PID:
+		return input_take_u32(s, &e->pid);
+	case KEY_STATION:
+		return input_take_u32(s, &e->station);
+	case KEY_GENERATION:
+		return input_take_u32(s, &e->generation);
+	case KEY_BIRTH:
+		e->known |= CORO_KNOWS_BIRTH;
+		return input_take_number(s, &e->birth_ts);
+	case KEY_DEAD:
+		rc = input_take_bool(s, &is_dead);
+		e->known |= is_dead ? CORO_KNOWS_DEATH : 0;
+		return rc;
+	case KEY_CONTEXT:
 		return input_take_context(s, e);
-	if (key_is(key, "payload"))
+	case KEY_PAYLOAD:
 		return input_take_payload(s, e);
-	return input_skip_value(s);
+	default:
+		return input_skip_value(s);
+	}
 }
 
-static int take_value(struct scan *s, const struct scan *key, struct coro_event *e,
-		      unsigned int *seen)
+static enum key key_of(const struct scan *text)
 {
-	if (key_is(key, "probe_id"))
-		return *seen |= SEEN_PROBE, input_take_number(s, &e->probe_id);
-	if (key_is(key, "tid"))
-		return *seen |= SEEN_TID, input_take_number(s, &e->tid);
-	if (key_is(key, "addr"))
-		return *seen |= SEEN_ADDR, input_take_address(s, &e->addr);
-	if (key_is(key, "seq"))
-		return *seen |= SEEN_SEQ, input_take_number(s, &e->seq);
-	if (key_is(key, "is_active"))
-		return *seen |= SEEN_ACTIVE, input_take_bool(s, &e->is_active);
-	if (key_is(key, "ts"))
-		return *seen |= SEEN_TS, input_take_number(s, &e->ts);
-	return take_extended(s, key, e, seen);
-}
+	size_t bytes = (size_t)(text->end - text->at);
+	unsigned int key = 0;
 
-static const char *input_missing(unsigned int seen)
-{
-	static const char *const text[] = {"no \"probe_id\"", "no \"tid\"",       "no \"addr\"",
-					   "no \"seq\"",      "no \"is_active\"", "no \"ts\""};
-
-	for (int i = 0; i < 6; i++)
-		if (!(seen & 1U << i))
-			return text[i];
-	return NULL;
+	while (key < KEYS &&
+	       (bytes != keys[key].bytes || memcmp(text->at, keys[key].name, bytes) != 0))
+		key++;
+	return key;
 }
 
 static int input_refuse(struct coro_input *in, const char *why)
@@ -323,40 +322,50 @@ static int refuse_key(struct coro_input *in, const struct scan *key)
 	return input_refuse(in, in->room);
 }
 
+static int refuse_missing(struct coro_input *in, unsigned int seen)
+{
+	snprintf(in->room, sizeof(in->room), "no \"%s\"", keys[__builtin_ctz(~seen)].name);
+	return input_refuse(in, in->room);
+}
+
 static int input_parse(struct coro_input *in, struct scan *s, struct coro_event *e)
 {
 	unsigned int seen = 0;
-	struct scan key;
+	struct scan text;
 
 	if (!input_take(s, '{'))
 		return input_refuse(in, "not a JSON object");
 	do {
-		if (!input_take_string(s, &key) || !input_take(s, ':'))
+		enum key key;
+
+		if (!input_take_string(s, &text) || !input_take(s, ':'))
 			return input_refuse(in, "a key is missing");
-		if (key_is(&key, "died"))
+		key = key_of(&text);
+		seen |= 1U << key;
+		if (key == KEY_DIED)
 			in->died = *s;
-		if (!take_value(s, &key, e, &seen))
-			return refuse_key(in, &key);
+		if (!take_value(s, key, e))
+			return refuse_key(in, &text);
 	} while (input_take(s, ','));
 	if (!input_take(s, '}'))
 		return input_refuse(in, "the object does not end");
 	skip_blanks(s);
 	if (s->at != s->end)
 		return input_refuse(in, "text behind the object");
-	if ((seen & SEEN_ALL) != SEEN_ALL)
-		return input_refuse(in, input_missing(seen));
-	if ((seen & SEEN_IDENTITY) == SEEN_IDENTITY)
+	if (~seen & ((1U << KEYS_NEEDED) - 1))
+		return refuse_missing(in, seen);
+	if ((seen & KEYS_IDENTITY) == KEYS_IDENTITY)
 		e->known |= CORO_KNOWS_IDENTITY;
 	in->ts = e->ts;
 	return 1;
 }
 
 /* [[PID,STATION,GENERATION],...]: the next of them, until one is malformed. */
-int coro_input_death(struct coro_input *in, struct coro_event *death)
+int coro_input_death(struct coro_input *in, struct coro_death *death)
 {
 	struct scan *s = &in->died;
 
-	*death = (struct coro_event){.ts = in->ts, .known = CORO_IS_DEATH | CORO_KNOWS_IDENTITY};
+	*death = (struct coro_death){.ts = in->ts};
 	return s->at && (input_take(s, '[') || input_take(s, ',')) && (input_take(s, '[') || 1) &&
 	       input_take_u32(s, &death->pid) && input_take(s, ',') &&
 	       input_take_u32(s, &death->station) && input_take(s, ',') &&

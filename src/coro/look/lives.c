@@ -188,13 +188,6 @@ static void lives_hand_out(struct coro_lives *l, const struct coro_life *life,
 		l->interval(l->arg, &i);
 }
 
-static void lives_note(uint64_t ns, uint64_t *sum, uint64_t *max)
-{
-	*sum += ns;
-	if (ns > *max)
-		*max = ns;
-}
-
 static void resumed(struct coro_lives *l, struct coro_life *life, const struct coro_event *e,
 		    int first)
 {
@@ -207,17 +200,16 @@ static void resumed(struct coro_lives *l, struct coro_life *life, const struct c
 	} else if (!life->is_open) {
 		return;
 	}
-	lives_note(e->ts - since, &life->wait_ns, &life->max_wait_ns);
+	if (e->ts - since > life->max_wait_ns)
+		life->max_wait_ns = e->ts - since;
 	lives_hand_out(l, life, CORO_WAIT, since, e->ts, addr, first ? 2 : 0);
 }
 
 static void suspended(struct coro_lives *l, struct coro_life *life, const struct coro_event *e)
 {
 	life->suspends++;
-	if (!life->is_open)
-		return;
-	lives_note(e->ts - life->open_ns, &life->run_ns, &life->max_run_ns);
-	lives_hand_out(l, life, CORO_RUN, life->open_ns, e->ts, e->addr, 0);
+	if (life->is_open)
+		lives_hand_out(l, life, CORO_RUN, life->open_ns, e->ts, e->addr, 0);
 }
 
 static void lives_count_move(struct coro_life *life, uint64_t tid)
@@ -252,7 +244,6 @@ static void lives_switch(struct coro_lives *l, struct coro_life *life, const str
 	lives_count_move(life, e->tid);
 	if (e->is_active) {
 		resumed(l, life, e, first);
-		life->last_resume_addr = e->addr;
 	} else {
 		suspended(l, life, e);
 		life->last_suspend_addr = e->addr;
@@ -313,7 +304,7 @@ int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
 	return 0;
 }
 
-void coro_lives_death(struct coro_lives *l, const struct coro_event *death)
+void coro_lives_death(struct coro_lives *l, const struct coro_death *death)
 {
 	struct place place = {1, death->station};
 	const uint64_t *index = map_get(l->now, &place, sizeof(place));

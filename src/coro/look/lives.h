@@ -42,11 +42,11 @@ struct coro_life {
 	uint8_t counting;    /* enum coro_counting */
 	uint8_t lap;         /* of CORO_COUNTS_LAPS: events with last_seq so far */
 	uint64_t open_ns;    /* begin of the run or wait that is open */
-	uint64_t resumes, suspends, gaps, run_ns, wait_ns, max_run_ns, max_wait_ns;
+	uint64_t resumes, suspends, gaps, max_wait_ns;
 	uint64_t lost; /* events that are left out between its own, by their numbers */
 	uint64_t last_seq;
 	uint64_t last_addr, last_tid;
-	uint64_t last_suspend_addr, last_resume_addr;
+	uint64_t last_suspend_addr;
 	uint64_t tids;    /* how many times it changed its thread */
 	uint64_t returns; /* of these: back to the thread that it came from */
 	uint64_t previous_tid;
@@ -68,7 +68,7 @@ struct coro_lives *coro_lives_new(void (*interval)(void *arg, const struct coro_
 				  void *arg);                                   /* or NULL */
 int coro_lives_event(struct coro_lives *lives, const struct coro_event *event); /* 0 or -errno */
 /* A coroutine whose last event was fed is dead at @death->ts; one that is not known is ignored. */
-void coro_lives_death(struct coro_lives *lives, const struct coro_event *death);
+void coro_lives_death(struct coro_lives *lives, const struct coro_death *death);
 /* The trace is over: open intervals are handed out, with end_ns = the trace's last time. */
 void coro_lives_end(struct coro_lives *lives);
 uint64_t coro_lives_first_ns(const struct coro_lives *lives); /* of all events; 0 = none */

@@ -78,7 +78,8 @@ static const struct coro_about *about_of(const struct coro_report *r, const stru
 
 /* ---- labels */
 
-int coro_context_label(const struct weft_ctp_context *c, const char *key, const char **value)
+/* Value of @key among a station's labels; its length, or -ENOENT. */
+static int report_label_in(const struct weft_ctp_context *c, const char *key, const char **value)
 {
 	size_t at = 0, bytes = c->label_bytes, key_bytes = strlen(key);
 
@@ -121,7 +122,7 @@ static int report_label_of(const struct coro_report *r, const struct coro_life *
 	}
 	if (!about || !about->has_context)
 		return -ENOENT;
-	return coro_context_label(&about->context, r->query.label, value);
+	return report_label_in(&about->context, r->query.label, value);
 }
 
 static struct coro_group *report_group_by_label(struct coro_report *r, const struct coro_life *life)
@@ -306,7 +307,7 @@ uint64_t coro_report_untold(const struct coro_report *r)
 	return sum;
 }
 
-void coro_report_death(struct coro_report *r, const struct coro_event *death)
+void coro_report_death(struct coro_report *r, const struct coro_death *death)
 {
 	coro_lives_death(r->lives, death);
 }

@@ -112,16 +112,13 @@ int coro_report_new(struct coro_report **out, const struct coro_report_query *qu
 void coro_report_free(struct coro_report *r);
 uint64_t coro_report_untold(const struct coro_report *r);                     /* the sum */
 int coro_report_event(struct coro_report *r, const struct coro_event *event); /* 0 or -errno */
-void coro_report_death(struct coro_report *r, const struct coro_event *death);
+void coro_report_death(struct coro_report *r, const struct coro_death *death);
 int coro_report_state(struct coro_report *r, const struct coro_state *state);
 /* To be called once. @now_ns: the clock, for a file in use; 0 = the trace's last time. */
 int coro_report_end(struct coro_report *r, uint64_t now_ns);
 
 /* Feeds a whole JSONL trace, which need not be in order. -EBADMSG: *line tells where, @why what. */
 int coro_report_jsonl(struct coro_report *r, const char *path, uint64_t *line, char why[128]);
-
-/* Value of @key among a station's labels; its length, or -ENOENT. */
-int coro_context_label(const struct weft_ctp_context *context, const char *key, const char **value);
 
 /* --- for report_*.c */
 

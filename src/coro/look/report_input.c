@@ -14,7 +14,7 @@ static int report_input_feed(void *report, const struct coro_event *event)
 /* Engines that tell deaths write in order: events that are held back come first. */
 static int feed_deaths(struct coro_report *r, struct order *order, struct coro_input *in)
 {
-	struct coro_event death;
+	struct coro_death death;
 	int rc = 0;
 
 	while (rc == 0 && coro_input_death(in, &death)) {

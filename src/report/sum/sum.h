@@ -10,7 +10,6 @@
  *   aggregate.c sums by one key
  *   tree.c      sums by call path
  *   tally.c     rows of a view
- *   histogram.c durations, and their quantiles
  *   partition.c keys that divide samples alike
  *   books.c     attempted = delivered + lost + pending
  */

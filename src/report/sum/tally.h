@@ -6,8 +6,8 @@
 #ifndef WEFT_REPORT_TALLY_H
 #define WEFT_REPORT_TALLY_H
 
+#include "base/histogram.h"
 #include "report/read/model.h"
-#include "report/sum/histogram.h"
 
 #define TALLY_NAMES 3
 

@@ -9,7 +9,6 @@
 
 #include "base/text/json_write.h"
 
-static const struct json_shape lines = {.comma = ",", .colon = ": ", .has_lines = 1};
 static const struct json_shape open_lines = {
 	.comma = ", ", .colon = ": ", .has_lines = 1, .opens_empty = 1};
 
@@ -52,7 +51,7 @@ static void test_shapes(void **state)
 	write_all(&w);
 	check(&s, "{\"most\":18446744073709551615,\"least\":-9223372036854775808,"
 		  "\"list\":[true,null,[],\"0x0fa0\"],\"made\":{},\"text\":\"7\"}");
-	w.object = &lines;
+	w.object = &json_shape_lines;
 	w.array = &json_shape_spaced;
 	write_all(&w);
 	check(&s,
@@ -81,11 +80,34 @@ static void test_escapes(void **state)
 	sink_close(&s);
 }
 
+/* As jansson has them. */
+static void test_texts(void **state)
+{
+	struct sink s;
+	struct json_writer w = {.s = &s, .object = &json_shape_flat, .array = &json_shape_flat};
+
+	(void)state;
+	assert_int_equal(sink_open(&s, NULL), 0);
+	json_write_root(&w);
+	json_write_array(&w, NULL);
+	json_write_text(&w, NULL, NULL);
+	json_write_text(&w, NULL, "");
+	json_write_text(&w, NULL, "a\"\\/\b\t\n\v\f\r\x01\x1f\x7f");
+	json_write_text(&w, NULL, "\xc3\xa9\xef\xbf\xbd\xf0\x9f\x98\x80");
+	json_write_text(&w, NULL, "\xc3\xa9\xff\xef\xbf");
+	json_write_array_end(&w);
+	check(&s, "[null,\"\",\"a\\\"\\\\/\\b\\t\\n\\u000B\\f\\r\\u0001\\u001F\x7f\","
+		  "\"\xc3\xa9\xef\xbf\xbd\xf0\x9f\x98\x80\","
+		  "\"\xc3\x83\xc2\xa9\xc3\xbf\xc3\xaf\xc2\xbf\"]");
+	sink_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,30 @@ static struct weft_ctp_epoch slot(uint64_t seq, int active, uint64_t ns)
 				       .is_active = (uint8_t)active};
 }
 
+struct wanted {
+	uint32_t station;
+	struct coro_state *state;
+};
+
+static int is_wanted(void *arg, const struct coro_state *state)
+{
+	const struct wanted *w = arg;
+
+	if (state->station != w->station)
+		return 0;
+	*w->state = *state;
+	return 1;
+}
+
+/* 0; -ENOENT: it is not told, never had or not holding still. */
+static int one(uint32_t station, struct coro_state *state)
+{
+	struct wanted w = {station, state};
+	int rc = coro_snapshot(&shm, is_wanted, &w);
+
+	return rc < 0 ? rc : rc ? 0 : -ENOENT;
+}
+
 /* Of ours, with events 0 .. @count - 1; it runs and suspends in turn. */
 static struct weft_ctp_station *ours(uint32_t i, unsigned int count)
 {
@@ -81,7 +105,7 @@ static void what_it_is_at(void **state)
 
 	(void)state;
 	ours(0, 13)->site = 0x77;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.state, WEFT_CTP_RUNNING);
 	assert_int_equal(s.since_ns, 1012);
 	assert_int_equal(s.addr, 0x1000 + 26);
@@ -92,17 +116,17 @@ static void what_it_is_at(void **state)
 	for (unsigned int i = 0; i < 8; i++)
 		assert_int_equal(s.events[i].seq, 2 * (5 + i) + 2);
 	ours(1, 0);
-	assert_int_equal(coro_snapshot_one(&shm, 1, &s), 0);
+	assert_int_equal(one(1, &s), 0);
 	assert_int_equal(s.state, WEFT_CTP_CREATED);
 	assert_int_equal(s.since_ns, 500);
 	ours(2, 4)->state = WEFT_CTP_READY;
-	assert_int_equal(coro_snapshot_one(&shm, 2, &s), 0);
+	assert_int_equal(one(2, &s), 0);
 	assert_int_equal(s.state, WEFT_CTP_READY);
 	file->station[2].is_dead = 1;
-	assert_int_equal(coro_snapshot_one(&shm, 2, &s), 0);
+	assert_int_equal(one(2, &s), 0);
 	assert_int_equal(s.state, WEFT_CTP_DEAD);
-	assert_int_equal(coro_snapshot_one(&shm, 3, &s), -ENOENT);
-	assert_int_equal(coro_snapshot_one(&shm, STATIONS, &s), -ENOENT);
+	assert_int_equal(one(3, &s), -ENOENT);
+	assert_int_equal(one(STATIONS, &s), -ENOENT);
 }
 
 /* Its writer died over it, or is at it: the event before counts. */
@@ -113,12 +137,12 @@ static void half_written(void **state)
 
 	(void)state;
 	station->slots[9 % 8].seq = 2 * 9 + 1;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.since_ns, 1008);
 	assert_int_equal(s.state, WEFT_CTP_RUNNING);
 	assert_int_equal(s.event_count, 7);
 	station->generation = 3;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), -EAGAIN);
+	assert_int_equal(one(0, &s), -ENOENT);
 }
 
 /* What the station's last coroutine did is not this one's. */
@@ -130,10 +154,10 @@ static void of_this_generation_alone(void **state)
 	(void)state;
 	station->generation = 4;
 	station->first_event = 9;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.event_count, 1);
 	station->first_event = 10;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.event_count, 0);
 	assert_int_equal(s.state, WEFT_CTP_CREATED);
 	assert_int_equal(s.since_ns, 500);
@@ -147,14 +171,14 @@ static void other_dialects(void **state)
 	file->station[0].probe_id = 5;
 	for (unsigned int n = 0; n < 11; n++) /* S: laps */
 		file->station[0].slots[n % 8] = slot(2 * (n / 8 + 1), n % 2, 1000 + n);
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.since_ns, 1010);
 	assert_int_equal(s.state, WEFT_CTP_SUSPENDED);
 	assert_int_equal(s.has_totals, 0);
 	file->station[1].probe_id = 6;
 	for (unsigned int n = 1; n < 12; n++) /* D: the number's own slot */
 		file->station[1].slots[n % 8] = slot(n, n % 2, 1000 + n);
-	assert_int_equal(coro_snapshot_one(&shm, 1, &s), 0);
+	assert_int_equal(one(1, &s), 0);
 	assert_int_equal(s.since_ns, 1011);
 	assert_int_equal(s.state, WEFT_CTP_RUNNING);
 	assert_int_equal(s.event_count, 8);
@@ -171,18 +195,18 @@ static void labels_and_ids(void **state)
 	station->context.label_bytes = sizeof(labels) - 1;
 	station->context.prefix.span_id[7] = 9;
 	station->context.seq = 1;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), -EAGAIN);
+	assert_int_equal(one(0, &s), -ENOENT);
 	station->context.seq = 2;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.has_context, 1);
 	assert_int_equal(s.context.label_bytes, sizeof(labels) - 1);
 	/* the event's own ids are newer */
 	station->slots[1].holds = WEFT_CTP_HOLDS_CONTEXT;
 	station->slots[1].reserved[23] = 4;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.context.prefix.span_id[7], 4);
 	station->context.label_bytes = 60000;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	assert_int_equal(s.context.label_bytes, sizeof(s.context.labels));
 }
 
@@ -205,7 +229,7 @@ static void each_in_order_until_told(void **state)
 	assert_int_equal(count, 2);
 	file->header.allocated_count = UINT32_MAX; /* others add past the maximum */
 	count = 2;
-	assert_int_equal(coro_snapshot_one(&shm, STATIONS, &(struct coro_state){0}), -ENOENT);
+	assert_int_equal(one(STATIONS, &(struct coro_state){0}), -ENOENT);
 }
 
 static void as_a_trace(void **state)
@@ -215,7 +239,7 @@ static void as_a_trace(void **state)
 
 	(void)state;
 	ours(0, 3)->is_dead = 1;
-	assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+	assert_int_equal(one(0, &s), 0);
 	e = coro_state_event(&s, 0);
 	assert_int_equal(e.known, CORO_KNOWS_IDENTITY | CORO_KNOWS_BIRTH);
 	assert_int_equal(e.ts, 1000);
@@ -266,7 +290,7 @@ static void never_halves(void **state)
 	while (__atomic_load_n(&is_writing, __ATOMIC_ACQUIRE) || !looks) {
 		struct coro_state s;
 
-		assert_int_equal(coro_snapshot_one(&shm, 0, &s), 0);
+		assert_int_equal(one(0, &s), 0);
 		for (unsigned int i = 0; i < s.event_count; i++) {
 			const struct weft_ctp_epoch *e = &s.events[i];
 			uint64_t n = e->seq / 2 - 1;

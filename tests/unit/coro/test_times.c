@@ -53,7 +53,7 @@ static void against_sorting(size_t count, uint64_t most_wrong_of)
 	assert_int_equal(t.max_ns, all[count - 1]);
 	for (unsigned int percent = 1; percent <= 100; percent++) {
 		uint64_t want = by_sorting(all, count, percent);
-		uint64_t found = coro_times_at(&t, percent / 100.0);
+		uint64_t found = coro_times_quantile(&t, 10 * percent);
 
 		assert_in_range(found, want, want + want / most_wrong_of);
 	}
@@ -76,14 +76,14 @@ static void many_are_near(void **state)
 	against_sorting(MANY, 128);
 }
 
-/* The time below which @share of a histogram's lie. */
-static uint64_t time_of(const uint32_t histogram[WEFT_CTP_BUCKETS], double share)
+/* The time that so many of a thousand of a histogram's are not above. */
+static uint64_t time_of(const uint32_t histogram[WEFT_CTP_BUCKETS], unsigned int permille)
 {
 	struct coro_times times = {0};
 	uint64_t ns;
 
 	assert_int_equal(coro_times_add_histogram(&times, histogram, 0, UINT64_MAX), 0);
-	ns = coro_times_at(&times, share);
+	ns = coro_times_quantile(&times, permille);
 	coro_times_free(&times);
 	return ns;
 }
@@ -94,8 +94,8 @@ static void none(void **state)
 	uint32_t empty[WEFT_CTP_BUCKETS] = {0};
 
 	(void)state;
-	assert_int_equal(coro_times_at(&t, 0.5), 0);
-	assert_int_equal(time_of(empty, 0.5), 0);
+	assert_int_equal(coro_times_quantile(&t, 500), 0);
+	assert_int_equal(time_of(empty, 500), 0);
 	coro_times_free(&t);
 }
 
@@ -107,7 +107,7 @@ static void sums_do_not_wrap(void **state)
 	assert_int_equal(coro_times_add(&t, UINT64_MAX - 1), 0);
 	assert_int_equal(coro_times_add(&t, 5), 0);
 	assert_true(t.sum_ns == UINT64_MAX);
-	assert_true(coro_times_at(&t, 1) == UINT64_MAX - 1);
+	assert_true(coro_times_quantile(&t, 1000) == UINT64_MAX - 1);
 	coro_times_free(&t);
 }
 
@@ -118,17 +118,17 @@ static void histograms(void **state)
 	struct coro_times t = {0};
 
 	(void)state;
-	assert_in_range(time_of(h, 0.01), 512, 1024);
-	assert_int_equal(time_of(h, 0.9), 1024);
-	assert_in_range(time_of(h, 0.95), 32769, 65536);
+	assert_in_range(time_of(h, 10), 512, 1024);
+	assert_int_equal(time_of(h, 900), 1024);
+	assert_in_range(time_of(h, 950), 32769, 65536);
 	assert_int_equal(coro_times_add_histogram(&t, h, 500000, 40000), 0);
 	assert_int_equal(t.count, 100);
-	assert_int_equal(coro_times_at(&t, 1), 40000);
+	assert_int_equal(coro_times_quantile(&t, 1000), 40000);
 	/* some of their own beside them */
 	assert_int_equal(coro_times_add(&t, 600), 0);
 	assert_int_equal(t.count, 101);
 	assert_int_equal(t.sum_ns, 500600);
-	assert_in_range(coro_times_at(&t, 0.5), 512, 1024);
+	assert_in_range(coro_times_quantile(&t, 500), 512, 1024);
 	coro_times_free(&t);
 }
 
@@ -142,8 +142,8 @@ static void a_histogram_after_many(void **state)
 		assert_int_equal(coro_times_add(&t, 600), 0);
 	assert_int_equal(coro_times_add_histogram(&t, h, 1, UINT64_C(1) << 40), 0);
 	assert_int_equal(t.count, 3001);
-	assert_in_range(coro_times_at(&t, 0.5), 512, 1024);
-	assert_true(coro_times_at(&t, 1) > UINT64_C(1) << 35);
+	assert_in_range(coro_times_quantile(&t, 500), 512, 1024);
+	assert_true(coro_times_quantile(&t, 1000) > UINT64_C(1) << 35);
 	coro_times_free(&t);
 }
 

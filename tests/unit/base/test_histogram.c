@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Description: quantiles of a histogram against a sorted array of the same values. */
-#include "report/sum/histogram.h"
+#include "base/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,6 +83,26 @@ static void powers_of_two_begin_buckets(void **state)
 	histogram_free(&h);
 }
 
+/* 1024 different values are kept; with one more, neighbours are joined. */
+static void few_are_kept_as_they_are(void **state)
+{
+	struct histogram h = {0};
+
+	(void)state;
+	for (int round = 0; round < 3; round++)
+		for (uint64_t i = 1024; i > 0; i--)
+			assert_int_equal(histogram_add(&h, 1000000 + i), 0);
+	assert_int_equal(h.buckets, 1024);
+	assert_int_equal(histogram_quantile(&h, 500), 1000512);
+	assert_int_equal(histogram_quantile(&h, 999), 1001023);
+	assert_int_equal(histogram_add(&h, 5), 0);
+	assert_int_equal(h.count, 3 * 1024 + 1);
+	assert_int_equal(h.buckets, 2);
+	assert_int_equal(histogram_quantile(&h, 0), 5);
+	assert_int_equal(histogram_quantile(&h, 1000), 1001024);
+	histogram_free(&h);
+}
+
 static void quantiles_are_those_of_a_sorted_array(void **state)
 {
 	uint64_t *sorted = calloc(VALUES, sizeof(*sorted)), random = 88172645463325252u;
@@ -116,6 +136,7 @@ int main(void)
 		cmocka_unit_test(nothing_has_no_quantiles),
 		cmocka_unit_test(ranks_are_exact),
 		cmocka_unit_test(powers_of_two_begin_buckets),
+		cmocka_unit_test(few_are_kept_as_they_are),
 		cmocka_unit_test(quantiles_are_those_of_a_sorted_array),
 	};
 
