@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOW(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#include "base/atomic.h"
 
 #define CHANGES_PER_NUMBER 24 /* bits: after so many changes a set takes another number */
 #define CAPACITY_MOST (SIZE_MAX / 4 / sizeof(struct weft_custom_labels_label))
@@ -120,8 +120,8 @@ static int set_grow(struct set *s, size_t least)
 		return ENOMEM;
 	if (s->seen.count)
 		memcpy(arrays, s->seen.storage, s->seen.count * sizeof(*arrays));
-	SHOW(s->seen.storage, arrays);
-	SHOW(s->seen.capacity, capacity);
+	store_release(&s->seen.storage, arrays);
+	store_release(&s->seen.capacity, capacity);
 	s->arrays = arrays;
 	s->hidden = arrays + capacity;
 	free(old);
@@ -165,11 +165,11 @@ static void set_flip(struct set *s, uint64_t count)
 	uint64_t before = s->seen.count;
 
 	if (count > before)
-		SHOW(s->seen.count, count);
-	SHOW(s->seen.storage, s->hidden);
-	SHOW(s->generation, set_next_generation(s->generation));
+		store_release(&s->seen.count, count);
+	store_release(&s->seen.storage, s->hidden);
+	store_release(&s->generation, set_next_generation(s->generation));
 	if (count < before)
-		SHOW(s->seen.count, count);
+		store_release(&s->seen.count, count);
 	s->hidden = old;
 	if (before)
 		memset(old, 0, before * sizeof(*old));

@@ -27,6 +27,8 @@
 
 #include <weft/event.h>
 
+#include "base/atomic.h"
+
 enum weft_waits_group {
 	WEFT_WAITS_LOCKS,
 	WEFT_WAITS_IO,
@@ -69,10 +71,9 @@ extern const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS];
 
 static inline int weft_waits_is_on(enum weft_waits_group group)
 {
-	const struct weft_event_row *row =
-		__atomic_load_n(&weft_waits_rows[group], __ATOMIC_ACQUIRE);
+	const struct weft_event_row *row = load_acquire(&weft_waits_rows[group]);
 
-	return (__atomic_load_n(&row->flags, __ATOMIC_RELAXED) & WEFT_EVENT_ON) != 0;
+	return (load_relaxed(&row->flags) & WEFT_EVENT_ON) != 0;
 }
 
 /* Only for a group that is on. */

@@ -84,7 +84,7 @@ static void store_closing(struct weft_label_store *store, struct closing now)
 
 	memcpy(&word, &now, sizeof(word));
 	KEEP_ORDER();
-	__atomic_store_n(&store->scopes.closing, word, __ATOMIC_RELAXED);
+	store_relaxed(&store->scopes.closing, word);
 	KEEP_ORDER();
 }
 
@@ -155,7 +155,7 @@ static void give_to_heir(struct merge *m, struct saved_label *entry)
 	}
 	m->kept |= bit;
 	m->newest = m->heir;
-	__atomic_store_n(&entry->scope, (uint32_t)m->heir, __ATOMIC_RELAXED);
+	store_relaxed(&entry->scope, (uint32_t)m->heir);
 }
 
 /* In the order of entries, so that those of outer scopes come first. */

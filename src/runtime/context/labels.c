@@ -174,7 +174,7 @@ static inline int shows_simply(const struct weft_slot *slot, const struct weft_l
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	const struct weft_label_ids *ids = &store->ids[which];
-	uint32_t state = __atomic_load_n(&weft_publish_state, __ATOMIC_RELAXED);
+	uint32_t state = load_relaxed(&weft_publish_state);
 
 	*cell = NULL;
 	if (UNLIKELY(store->ids_unknown | own->shows_otel))
@@ -195,7 +195,7 @@ static inline __attribute__((always_inline)) enum quick
 write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct text key,
 	      struct text value, uint64_t frame)
 {
-	uint64_t shown = __atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED), *cell;
+	uint64_t shown = load_relaxed(&slot->ext.label_set), *cell;
 	uint32_t which = shown == store->sets[0], n = store->last;
 	struct weft_custom_labels_set *hidden = weft_store_set(store, (int)which);
 	const struct weft_custom_labels_label *now =
@@ -236,11 +236,11 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 		return 0;
 	own->busy_since_ns = 0;
 	KEEP_ORDER();
-	__atomic_store_n(&own->busy, frame, __ATOMIC_RELAXED);
+	store_relaxed(&own->busy, frame);
 	KEEP_ORDER();
 	result = write_quickly(slot, store, key, value, frame);
 	KEEP_ORDER();
-	__atomic_store_n(&own->busy, 0, __ATOMIC_RELAXED);
+	store_relaxed(&own->busy, 0);
 	KEEP_ORDER();
 	if (UNLIKELY(own->deferred))
 		weft_publish(slot, own->deferred);
@@ -436,15 +436,15 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 
 static uint32_t labels_id_text(const struct weft_slot *slot, int is_root, char *to)
 {
-	uint64_t span = __atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED);
-	uint64_t root = __atomic_load_n(&slot->context.root_span_id, __ATOMIC_RELAXED);
+	uint64_t span = load_relaxed(&slot->context.span_id);
+	uint64_t root = load_relaxed(&slot->context.root_span_id);
 
 	return span | root ? decimal_write((unsigned char *)to, is_root ? root : span) : 0;
 }
 
 static const struct weft_custom_labels_set *labels_own_set(const struct weft_slot *slot)
 {
-	return (const void *)(uintptr_t)__atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED);
+	return (const void *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 }
 
 WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *value, size_t room)

@@ -31,7 +31,7 @@ const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *sl
 /* The generation that stands before a set of weft's or of libcustomlabels-weft.so. */
 static inline uint64_t weft_labels_generation(const struct weft_custom_labels_set *set)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)set - 1, __ATOMIC_RELAXED);
+	return load_relaxed((const uint64_t *)(const void *)set - 1);
 }
 
 /* Is @set in this slot, or in a coroutine's block? */

@@ -28,10 +28,10 @@ static struct weft_slot **guest_pointer(uint32_t guest)
 
 static void store_guests(struct weft_slot *slot)
 {
-	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&guest_count);
 
 	for (uint32_t i = 0; i < count; i++)
-		__atomic_store_n(guest_pointer(i), slot, __ATOMIC_RELEASE);
+		store_release(guest_pointer(i), slot);
 }
 
 void weft_copies_store(struct weft_slot *slot)
@@ -57,7 +57,7 @@ int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot)
 /* Called by the other copy's constructor, when there are few threads; a copy joins once. */
 int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 {
-	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&guest_count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (guest_offsets[i] == tls_offset)
@@ -68,8 +68,8 @@ int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 	if (weft_slot_distance() == tls_offset)
 		return 0;
 	guest_offsets[count] = tls_offset;
-	__atomic_store_n(&guest_count, count + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(guest_pointer(count), weft_slot_mine(), __ATOMIC_RELEASE);
+	store_release(&guest_count, count + 1);
+	store_release(guest_pointer(count), weft_slot_mine());
 	return 0;
 }
 
@@ -80,7 +80,7 @@ int weft_copies_is_ready(void)
 
 const struct weft_runtime_v1 *weft_copies_master(void)
 {
-	return __atomic_load_n(&master, __ATOMIC_ACQUIRE);
+	return load_acquire(&master);
 }
 
 /* @other if it is another copy than @own and of a version that is understood; else NULL. */
@@ -125,12 +125,12 @@ const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own
 
 void weft_copies_follow(const struct weft_runtime_v1 *other)
 {
-	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
+	store_release(&master, other);
 }
 
 int weft_copies_has_master(void)
 {
-	return __atomic_load_n(&master, __ATOMIC_ACQUIRE) != NULL;
+	return load_acquire(&master) != NULL;
 }
 
 struct weft_slot *weft_copies_claim(void)

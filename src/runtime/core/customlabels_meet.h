@@ -46,8 +46,7 @@ int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set);
 
 static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_meet *m)
 {
-	const struct weft_custom_labels_v1 *library =
-		__atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE);
+	const struct weft_custom_labels_v1 *library = load_acquire(&weft_meet_library);
 
 	if (!library)
 		return NULL;
@@ -61,8 +60,7 @@ static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_m
 static inline const struct weft_custom_labels_set *weft_meet_foreign(const struct weft_meet *m)
 {
 	struct weft_custom_labels_set **cell = weft_meet_cell(m);
-	const struct weft_custom_labels_set *now =
-		cell ? __atomic_load_n(cell, __ATOMIC_RELAXED) : NULL;
+	const struct weft_custom_labels_set *now = cell ? load_relaxed(cell) : NULL;
 
 	return now && !weft_meet_is_weft(now) ? now : NULL;
 }

@@ -44,7 +44,7 @@ static struct weft_slot *become_child(void)
 	int had_slot = weft_slot_mine() != NULL;
 
 	weft_log_reset_lock();
-	__atomic_store_n(&weft_rt.state, WEFT_RT_CHILD, __ATOMIC_RELEASE);
+	store_release(&weft_rt.state, WEFT_RT_CHILD);
 	weft_rt.beginning = 0;
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();

@@ -36,22 +36,21 @@ int weft_guard_open(void)
 	}
 	guard_page = (uint32_t *)at;
 	weft_guard_renew();
-	__atomic_store_n(&weft_fork_guard, guard_page, __ATOMIC_RELEASE);
+	store_release(&weft_fork_guard, guard_page);
 	return 0;
 }
 
 void weft_guard_renew(void)
 {
-	uint32_t word = __atomic_load_n(&guard_word, __ATOMIC_RELAXED);
+	uint32_t word = load_relaxed(&guard_word);
 
-	__atomic_store_n(guard_page ? guard_page : &guard_always, word, __ATOMIC_RELEASE);
+	store_release(guard_page ? guard_page : &guard_always, word);
 }
 
 /* A forked child that has not noticed the fork keeps its 0. */
 void weft_guard_publishes(int on)
 {
-	__atomic_store_n(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0),
-			 __ATOMIC_RELAXED);
+	store_relaxed(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0));
 	if (weft_guard_holds())
 		weft_guard_renew();
 }

@@ -89,7 +89,7 @@ void weft_store_begin(struct weft_label_change *c, struct weft_slot *slot)
 	c->own = weft_label_owner(slot);
 	if (UNLIKELY(!store->sets[0]))
 		weft_store_make(slot, store);
-	weft_store_begin_at(c, store, __atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED));
+	weft_store_begin_at(c, store, load_relaxed(&slot->ext.label_set));
 }
 
 static void copy_key(struct weft_label_change *c, uint32_t n)
@@ -278,8 +278,7 @@ void weft_store_settled(struct weft_label_change *c)
 void weft_store_settle(struct weft_label_change *c)
 {
 	weft_store_number(c);
-	__atomic_store_n(&c->slot->ext.label_generation, (uint32_t)c->store->generation,
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&c->slot->ext.label_set, (uint64_t)(uintptr_t)c->hidden, __ATOMIC_RELEASE);
+	store_release(&c->slot->ext.label_generation, (uint32_t)c->store->generation);
+	store_release(&c->slot->ext.label_set, (uint64_t)(uintptr_t)c->hidden);
 	weft_store_settled(c);
 }

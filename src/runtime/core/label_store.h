@@ -101,8 +101,7 @@ static inline struct weft_label_store *weft_store_own(const struct weft_slot *sl
 static inline struct weft_label_store *weft_store_now(const struct weft_slot *slot)
 {
 	return (struct weft_label_store *)((uintptr_t)slot->label_state.store +
-					   (uintptr_t)__atomic_load_n(&slot->ext.label_store,
-								      __ATOMIC_RELAXED));
+					   (uintptr_t)load_relaxed(&slot->ext.label_store));
 }
 
 /*
@@ -314,19 +313,19 @@ weft_store_fill_value(struct weft_custom_labels_set *set, uint32_t n, const char
 /* Makes seq odd; formats_seq says that the v1 record itself is whole. */
 static inline void weft_formats_begin(struct weft_slot *slot)
 {
-	uint64_t seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
+	uint64_t seq = (load_relaxed(&slot->ext.seq) + 1) | 1;
 
-	__atomic_store_n(&slot->ext.formats_seq, seq, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
+	store_release(&slot->ext.formats_seq, seq);
+	store_release(&slot->ext.seq, seq);
 }
 
 /* A handler may have made it even meanwhile: the next even number in either case. */
 static inline void weft_formats_end(struct weft_slot *slot)
 {
-	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED);
+	uint64_t seq = load_relaxed(&slot->ext.seq);
 
-	__atomic_store_n(&slot->ext.formats_seq, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.seq, (seq | 1) + 1, __ATOMIC_RELEASE);
+	store_release(&slot->ext.formats_seq, 0);
+	store_release(&slot->ext.seq, (seq | 1) + 1);
 }
 
 /* Shows a set in which only a value has changed; the owner's words need no change. */
@@ -339,10 +338,10 @@ weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
 	store->generation = generation;
 	*((uint64_t *)(void *)hidden - 1) = generation;
 	weft_formats_begin(slot);
-	__atomic_store_n(&slot->ext.label_generation, (uint32_t)generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.label_set, set, __ATOMIC_RELEASE);
+	store_release(&slot->ext.label_generation, (uint32_t)generation);
+	store_release(&slot->ext.label_set, set);
 	if (cell)
-		__atomic_store_n(cell, set, __ATOMIC_RELEASE);
+		store_release(cell, set);
 	weft_formats_end(slot);
 }
 

@@ -47,7 +47,7 @@ int weft_log_lock_within(uint64_t patience_ns)
 
 void weft_log_unlock(void)
 {
-	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
+	store_release(&lock_word, 0);
 }
 
 void weft_log_reset_lock(void)
@@ -89,11 +89,11 @@ static void bring_up_to_date(enum weft_log log)
 	if (!weft_rt_is_ready() || !weft_guard_holds())
 		return;
 	area = session_area(log, &bytes, &head);
-	at = __atomic_load_n(head, __ATOMIC_RELAXED);
+	at = load_relaxed(head);
 	if (at > m->head || m->head > bytes)
 		return;
 	memcpy(area + at, m->data + at, m->head - at);
-	__atomic_store_n(head, m->head, __ATOMIC_RELEASE);
+	store_release(head, m->head);
 }
 
 /* The caller holds the lock. */
@@ -120,7 +120,7 @@ int weft_log_append(enum weft_log log, struct weft_log_record *record, const voi
 	memcpy(to + sizeof(*record), first, first_bytes);
 	if (second_bytes)
 		memcpy(to + sizeof(*record) + first_bytes, second, second_bytes);
-	__atomic_store_n(&m->head, m->head + bytes, __ATOMIC_RELEASE);
+	store_release(&m->head, m->head + bytes);
 	bring_up_to_date(log);
 	return 0;
 }

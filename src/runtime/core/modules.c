@@ -226,8 +226,7 @@ void weft_modules_epoch_add(uint64_t amount)
 
 void weft_modules_epoch_replay(void)
 {
-	__atomic_store_n(&weft_rt.header->modules_epoch, __atomic_load_n(&epoch, __ATOMIC_RELAXED),
-			 __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->modules_epoch, load_relaxed(&epoch));
 }
 
 static void log_command(void)

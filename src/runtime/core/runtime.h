@@ -14,7 +14,7 @@
  * there is one.
  *
  * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
- * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
+ * lock, no errno. Shared fields are touched with an order that is named (base/atomic.h).
  */
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
@@ -98,13 +98,13 @@ extern const char weft_rt_begins;
 
 static inline int weft_rt_is_ready(void)
 {
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
+	return load_acquire(&weft_rt.state) == WEFT_RT_SESSION;
 }
 
 /* A forked child whose session has not begun: weft_rt.header is still its parent's. */
 static inline int weft_rt_is_unbegun_child(void)
 {
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+	return load_acquire(&weft_rt.state) == WEFT_RT_CHILD;
 }
 
 static inline struct weft_slot *weft_rt_slot(uint32_t index)
@@ -128,14 +128,14 @@ static inline void weft_rt_mark(uint32_t index)
 	uint64_t *word = &weft_rt.header->fresh[block / 64 % WEFT_SESSION_FRESH_WORDS];
 	uint64_t bit = UINT64_C(1) << block % 64;
 
-	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+	if (!(load_relaxed(word) & bit))
 		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
 }
 
 /* The program filters its system calls: one that it does not expect could kill it. */
 static inline int weft_rt_is_careful(void)
 {
-	return __atomic_load_n(&weft_rt.careful, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&weft_rt.careful) != 0;
 }
 
 /* Counts in the header what happens without a slot; any thread may call it. */
@@ -152,14 +152,12 @@ static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
  */
 static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
 {
-	__atomic_store_n(&slot->counters[counter],
-			 __atomic_load_n(&slot->counters[counter], __ATOMIC_RELAXED) + by,
-			 __ATOMIC_RELEASE);
+	store_release(&slot->counters[counter], load_relaxed(&slot->counters[counter]) + by);
 }
 
 static inline uint32_t weft_rt_run_state(void)
 {
-	return __atomic_load_n(&weft_rt.header->run_state, __ATOMIC_ACQUIRE);
+	return load_acquire(&weft_rt.header->run_state);
 }
 
 /* guard.c */

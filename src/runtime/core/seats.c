@@ -51,7 +51,7 @@ static struct seat *seats_find(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
 		struct seat *seat = seats_place(pointer, at);
-		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+		uint64_t owner = load_relaxed(&seat->owner);
 
 		if (owner == pointer)
 			return seat;
@@ -75,11 +75,9 @@ static struct seat *seats_acquire(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
 		struct seat *seat = seats_place(pointer, at);
-		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+		uint64_t owner = load_relaxed(&seat->owner);
 
-		if (owner <= GIVEN_UP &&
-		    __atomic_compare_exchange_n(&seat->owner, &owner, pointer, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
+		if (owner <= GIVEN_UP && cas_acq_rel(&seat->owner, &owner, pointer))
 			return seat;
 	}
 	return NULL;
@@ -124,14 +122,14 @@ struct weft_slot *weft_seat_slot(void)
 static void seats_release(struct seat *seat)
 {
 	seat->tid = 0;
-	__atomic_store_n(&seat->owner, GIVEN_UP, __ATOMIC_RELEASE);
+	store_release(&seat->owner, GIVEN_UP);
 }
 
 static void store(struct seat *seat, struct weft_slot *slot)
 {
-	__atomic_store_n(&seat->slot, slot, __ATOMIC_RELEASE);
+	store_release(&seat->slot, slot);
 	if (seat->shown)
-		__atomic_store_n(seat->shown, slot, __ATOMIC_RELEASE);
+		store_release(seat->shown, slot);
 	seat->tid = sys_gettid(); /* differs in a forked child */
 	if (!slot && !seat->belief.is_blocked)
 		seats_release(seat);

@@ -68,9 +68,9 @@ static void adopt_layout(uint8_t *base, int fd)
 	rt->session_id = layout.session_id;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
-	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
+	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
 	weft_event_rows_map(fd, layout.event_area_offset);
-	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
+	store_release(&rt->state, WEFT_RT_SESSION);
 	WEFT_TELL_PARTS(session_begins);
 }
 
@@ -245,9 +245,8 @@ int weft_session_open_block(uint32_t block)
 	if (failed)
 		return failed;
 	/* Hints only: bits that claimers have cleared since a faster opener do no harm. */
-	__atomic_store_n(&weft_rt.free_bits[block], ~UINT64_C(0), __ATOMIC_RELEASE);
-	if (__atomic_compare_exchange_n(&weft_rt.header->blocks_open, &expected, block + 1, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	store_release(&weft_rt.free_bits[block], ~UINT64_C(0));
+	if (cas_acq_rel(&weft_rt.header->blocks_open, &expected, block + 1))
 		weft_rt_count(WEFT_COUNTER_BLOCKS_OPENED, 1);
 	return 0;
 }

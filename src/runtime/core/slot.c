@@ -45,8 +45,7 @@ static uint64_t *slot_state_of(uint32_t index)
 
 static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(slot_state_of(index), &from, to, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return cas_acq_rel(slot_state_of(index), &from, to);
 }
 
 /* The low 24 bits are never 0: a timer without a slot has 0 as its sigval. */
@@ -63,7 +62,7 @@ static uint64_t slot_next_generation(uint64_t generation)
  */
 static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
-	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(slot_state_of(index));
 	uint64_t generation = slot_next_generation(WEFT_GENERATION_OF(word));
 
 	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
@@ -93,7 +92,7 @@ static struct opening find_free(uint32_t blocks)
 
 	for (uint32_t block = 0; block < blocks; block++) {
 		uint64_t *word = &weft_rt.free_bits[block];
-		uint64_t bits = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		uint64_t bits = load_acquire(word);
 
 		while (bits) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
@@ -129,7 +128,7 @@ static struct opening steal_dead(uint32_t blocks)
  */
 static int slot_collector_is_gone(void)
 {
-	uint64_t drained_ns = __atomic_load_n(&weft_rt.header->drained_ns, __ATOMIC_RELAXED);
+	uint64_t drained_ns = load_relaxed(&weft_rt.header->drained_ns);
 
 	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
 }
@@ -139,7 +138,7 @@ static struct opening slot_find(void)
 	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
 	for (;;) {
-		uint32_t open = __atomic_load_n(&weft_rt.header->blocks_open, __ATOMIC_ACQUIRE);
+		uint32_t open = load_acquire(&weft_rt.header->blocks_open);
 		struct opening o;
 
 		open = open < limit ? open : limit;
@@ -171,11 +170,10 @@ static void delete_left_timer(struct weft_slot *slot)
 static void carry_on(uint64_t *stolen, const struct weft_ring_producer *p,
 		     const struct weft_ring_consumer *c)
 {
-	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
-	uint64_t taken = __atomic_load_n(&c->delivered, __ATOMIC_RELAXED) +
-			 __atomic_load_n(&c->refused, __ATOMIC_RELAXED);
+	uint64_t written = load_relaxed(&p->written);
+	uint64_t taken = load_relaxed(&c->delivered) + load_relaxed(&c->refused);
 
-	__atomic_store_n(stolen, written - taken, __ATOMIC_RELAXED);
+	store_relaxed(stolen, written - taken);
 }
 
 static void carry_books_on(struct weft_slot *slot)
@@ -183,10 +181,10 @@ static void carry_books_on(struct weft_slot *slot)
 	carry_on(&slot->counters[WEFT_COUNTER_LOST_STOLEN], &slot->samples_p, &slot->samples_c);
 	carry_on(&slot->counters[WEFT_COUNTER_EVENTS_STOLEN], &slot->events_p, &slot->events_c);
 	weft_slot_count(slot, WEFT_COUNTER_SLOTS_STOLEN, 1);
-	__atomic_store_n(&slot->samples_p.head, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->samples_c.tail, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->events_p.head, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->events_c.tail, 0, __ATOMIC_RELAXED);
+	store_relaxed(&slot->samples_p.head, 0);
+	store_relaxed(&slot->samples_c.tail, 0);
+	store_relaxed(&slot->events_p.head, 0);
+	store_relaxed(&slot->events_c.tail, 0);
 	slot->samples_p.busy = slot->events_p.busy = 0;
 	memset(slot->samples_p.own, 0, sizeof(slot->samples_p.own));
 	memset(slot->events_p.own, 0, sizeof(slot->events_p.own));
@@ -230,19 +228,16 @@ static void slot_prime(struct weft_slot *slot, const struct weft_birth *birth)
 
 static void count_use(uint32_t index)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = load_relaxed(&weft_rt.header->slots_high);
 
 	__atomic_fetch_add(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-	while (high < index + 1 &&
-	       !__atomic_compare_exchange_n(&weft_rt.header->slots_high, &high, index + 1, 0,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (high < index + 1 && !cas_relaxed(&weft_rt.header->slots_high, &high, index + 1))
 		;
 }
 
 static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state state)
 {
-	__atomic_store_n(slot_state_of(index), WEFT_STATE_WORD(generation, state),
-			 __ATOMIC_RELEASE);
+	store_release(slot_state_of(index), WEFT_STATE_WORD(generation, state));
 }
 
 /* Does the collector drain dead slots? If not, the owner frees its own. */
@@ -257,14 +252,13 @@ static int collector_drains(void)
  */
 static int end_life(uint32_t index, uint64_t generation)
 {
-	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_RELAXED);
+	uint64_t word = load_relaxed(slot_state_of(index));
 
 	do {
 		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			return 0;
-	} while (!__atomic_compare_exchange_n(slot_state_of(index), &word,
-					      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE), 0,
-					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	} while (!cas_release(slot_state_of(index), &word,
+			      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE)));
 	return 1;
 }
 
@@ -312,8 +306,7 @@ static struct weft_slot *slot_claim(const struct weft_birth *birth)
 
 struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 {
-	void (*on_claim)(struct weft_slot *, uint64_t) =
-		__atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
+	void (*on_claim)(struct weft_slot *, uint64_t) = load_acquire(&weft_rt.on_claim);
 	struct weft_slot *slot;
 	uint64_t before;
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/sys_call.h"
 
 static inline int32_t sys_gettid(void)

@@ -15,9 +15,6 @@
 #include "runtime/core/label_store.h"
 #include "runtime/coro/coro_switch.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 static uint32_t era = 1; /* another one in each forked child */
 
 /* ---- which one runs here */
@@ -41,24 +38,26 @@ static int runs_elsewhere(const struct coro_words *w)
 {
 	const struct weft_slot *there = (const void *)(uintptr_t)w->slot;
 
-	return w->era == era && GET(there->thread.generation) == w->slot_generation &&
-	       GET(there->events.coroutine_at) != 0;
+	return w->era == era && load_relaxed(&there->thread.generation) == w->slot_generation &&
+	       load_relaxed(&there->events.coroutine_at) != 0;
 }
 
 /* The bounds are 0 while they change, so that a handler does not take them for its stack's. */
 static void show_running(struct weft_slot *slot, const struct weft_coro *coro)
 {
-	PUT(slot->events.coroutine_stack_high, 0);
-	PUT(slot->events.coroutine, coro ? coro->id : 0);
-	PUT(slot->events.coroutine_stack_low, coro ? (uint64_t)(uintptr_t)coro->stack_low : 0);
-	PUT(slot->events.coroutine_stack_high, coro ? (uint64_t)(uintptr_t)coro->stack_high : 0);
-	PUT(slot->events.coroutine_at, (uint64_t)(uintptr_t)coro);
+	store_release(&slot->events.coroutine_stack_high, 0);
+	store_release(&slot->events.coroutine, coro ? coro->id : 0);
+	store_release(&slot->events.coroutine_stack_low,
+		      coro ? (uint64_t)(uintptr_t)coro->stack_low : 0);
+	store_release(&slot->events.coroutine_stack_high,
+		      coro ? (uint64_t)(uintptr_t)coro->stack_high : 0);
+	store_release(&slot->events.coroutine_at, (uint64_t)(uintptr_t)coro);
 }
 
 /* While contexts are exchanged: no sample may have one coroutine's id and another's span. */
 static void show_nobody(struct weft_slot *slot)
 {
-	PUT(slot->events.coroutine, 0);
+	store_release(&slot->events.coroutine, 0);
 }
 
 static void count_unordered(struct weft_slot *slot)
@@ -178,7 +177,7 @@ static struct weft_label_store *take_block(struct weft_slot *slot)
 /* The coroutine begins with its creator's labels. */
 static void inherit(struct coro_words *w, struct weft_slot *slot)
 {
-	uint64_t set = GET(slot->ext.label_set);
+	uint64_t set = load_relaxed(&slot->ext.label_set);
 	const struct weft_custom_labels_set *from = (const void *)(uintptr_t)set;
 	struct weft_label_change c = {.slot = slot};
 	struct weft_label_store *store;

@@ -36,8 +36,7 @@ static int has_tags(const struct weft_context_snapshot *c)
 /* If the v1 format is off, ids are kept but not written. Returns the size. */
 static uint32_t encode_context(const struct weft_context_snapshot *c, struct told *t)
 {
-	if (UNLIKELY(!(__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) &
-		       WEFT_FORMAT_V1)))
+	if (UNLIKELY(!(load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1)))
 		return sizeof(t->r);
 	t->r.span_id = c->span_id;
 	t->r.root_span_id = c->root_span_id;

@@ -48,7 +48,7 @@ void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interv
 static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_coro *coro,
 				    uint64_t now_ns)
 {
-	uint64_t woken_ns = __atomic_load_n(&coro->woken_ns, __ATOMIC_RELAXED);
+	uint64_t woken_ns = load_relaxed(&coro->woken_ns);
 	int is_first = coro->state == WEFT_CTP_CREATED;
 	int is_woken = woken_ns && woken_ns >= coro->last_ns && woken_ns <= now_ns;
 	struct weft_switch interval = {

@@ -14,8 +14,6 @@
 #include "runtime/context/labels.h"
 #include "runtime/coro/coro_switch.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
-
 static struct weft_ctp_context_prefix prefix_of(const struct weft_context_snapshot *now)
 {
 	struct weft_ctp_context_prefix p = {.valid = 1, .trace_flags = (uint8_t)now->trace_flags};
@@ -109,7 +107,7 @@ static void coro_tell_store_words(void *to, const void *from, size_t bytes)
 
 	for (size_t i = 0; i < bytes / 4; i++) {
 		memcpy(&word, in + 4 * i, 4);
-		PUT(out[i], word);
+		store_relaxed(&out[i], word);
 	}
 }
 
@@ -118,11 +116,11 @@ static void write_station(struct weft_ctp_context *to, const struct weft_ctp_con
 	uint32_t seq = to->seq | 1;
 	size_t behind = offsetof(struct weft_ctp_context, root_span_id);
 
-	PUT(to->seq, seq);
+	store_relaxed(&to->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	coro_tell_store_words(&to->prefix, &from->prefix, sizeof(to->prefix));
 	coro_tell_store_words(&to->root_span_id, &from->root_span_id, sizeof(*to) - behind);
-	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELEASE);
+	store_release(&to->seq, seq + 1);
 }
 
 void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot,

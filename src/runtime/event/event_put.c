@@ -59,8 +59,8 @@ static inline void event_put_head(struct weft_record *to, const struct weft_slot
 {
 	struct weft_event_record *record = (struct weft_event_record *)(void *)to;
 
-	__atomic_store_n(&to->generation, (uint32_t)slot->thread.generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, put->type->number, __ATOMIC_RELAXED);
+	store_relaxed(&to->generation, (uint32_t)slot->thread.generation);
+	store_relaxed(&to->rsv, put->type->number);
 	record->begin = put->begin;
 	record->end = put->end;
 }
@@ -80,7 +80,7 @@ static inline enum weft_ring_result append_numbers(struct weft_slot *slot,
 		return a.result;
 	event_put_head(to, slot, put);
 	for (uint32_t i = 0; i < count; i++)
-		__atomic_store_n(&value[i], (uint64_t)put->values[i].number, __ATOMIC_RELAXED);
+		store_relaxed(&value[i], (uint64_t)put->values[i].number);
 	ring_append_close(&a, to, &header, bytes);
 	return a.result;
 }
@@ -166,7 +166,7 @@ static void plan_values(struct plan *p)
 /* If the v1 format is off, ids are kept but not written. */
 static int event_put_shows_v1(void)
 {
-	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+	return (load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1) != 0;
 }
 
 static uint64_t event_put_take_ids(struct weft_event_context *to, const struct weft_slot *slot)
@@ -223,7 +223,7 @@ static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 /* The size of a copy from a little below SP to the stack's end. */
 static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 {
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
 	uint64_t there =
 		above(sp, slot->thread.stack_low, slot->thread.stack_high) +
 		above(sp, slot->events.coroutine_stack_low, slot->events.coroutine_stack_high);
@@ -236,8 +236,7 @@ static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
  * in any case (no text makes a record longer than a quarter of it). */
 static uint32_t most_stack(const struct weft_slot *slot)
 {
-	uint64_t used = __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED) -
-			__atomic_load_n(&slot->events_c.tail, __ATOMIC_RELAXED);
+	uint64_t used = load_relaxed(&slot->events_p.head) - load_relaxed(&slot->events_c.tail);
 
 	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
 }

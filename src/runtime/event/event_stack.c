@@ -21,7 +21,7 @@
 
 static uint32_t frames_max(uint32_t room)
 {
-	uint32_t frames = __atomic_load_n(&weft_rt.header->frames_max, __ATOMIC_RELAXED);
+	uint32_t frames = load_relaxed(&weft_rt.header->frames_max);
 
 	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;
 	return frames < room / 8 ? frames : room / 8;
@@ -29,7 +29,7 @@ static uint32_t frames_max(uint32_t room)
 
 static uint32_t copy_max(const struct stack_view *view, uint32_t room)
 {
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
 	uint64_t there = view->to - view->from;
 
 	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
@@ -110,7 +110,7 @@ uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_c
 		.slot = slot,
 		.caller = caller,
 		.view = weft_stack_find(slot, NULL, caller->sp),
-		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+		.mode = load_relaxed(&weft_rt.header->stack_mode),
 	};
 	uint32_t head = (uint32_t)sizeof(struct weft_event_stack), bytes;
 	struct weft_handling handling;

@@ -212,7 +212,7 @@ static const struct weft_event_text *session_text(void)
 static void apply_text(struct event_settings *s, const char *name)
 {
 	const struct weft_event_text *text = session_text();
-	uint32_t bytes = __atomic_load_n(&text->bytes, __ATOMIC_RELAXED);
+	uint32_t bytes = load_relaxed(&text->bytes);
 
 	if (bytes > WEFT_EVENT_TEXT_BYTES - sizeof(*text))
 		bytes = WEFT_EVENT_TEXT_BYTES - sizeof(*text);
@@ -226,12 +226,12 @@ static void apply_session(struct event_settings *s, const char *name)
 	const struct event_settings defaults = *s;
 
 	for (int i = 0; i < TEXT_TRIES; i++) {
-		uint64_t seq = __atomic_load_n(&text->seq, __ATOMIC_ACQUIRE);
+		uint64_t seq = load_acquire(&text->seq);
 
 		*s = defaults;
 		apply_text(s, name);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(seq & 1) && __atomic_load_n(&text->seq, __ATOMIC_RELAXED) == seq)
+		if (!(seq & 1) && load_relaxed(&text->seq) == seq)
 			return;
 		sys_call0(SYS_sched_yield);
 	}
@@ -259,7 +259,7 @@ static void write_row(uint32_t number, const uint8_t *data)
 	event_row_begin(&s, &defaults);
 	if (event_type_has_session()) {
 		apply_session(&s, event_type_text_of(data, head->name));
-		hz = __atomic_load_n(&weft_rt.header->tsc_hz, __ATOMIC_RELAXED);
+		hz = load_relaxed(&weft_rt.header->tsc_hz);
 		is_on = weft_rt_run_state() == WEFT_RUN_RECORDING;
 	}
 	(void)weft_settings_settle(&s, (head->flags & WEFT_EVENT_CONTEXTUAL) != 0);
@@ -268,7 +268,7 @@ static void write_row(uint32_t number, const uint8_t *data)
 
 void weft_event_types_replay(void)
 {
-	uint32_t end = __atomic_load_n(&known_end, __ATOMIC_ACQUIRE);
+	uint32_t end = load_acquire(&known_end);
 
 	for (uint32_t number = WEFT_EVENT_ROW_FIRST; weft_event_rows && number < end; number++)
 		write_row(number, known[number].data);
@@ -307,7 +307,7 @@ static int event_type_append(void)
 		return failed;
 	known[known_end].data = (const uint8_t *)weft_log_last_data(WEFT_LOG_DICT, &record);
 	known[known_end].bytes = draft.end;
-	__atomic_store_n(&known_end, known_end + 1, __ATOMIC_RELEASE);
+	store_release(&known_end, known_end + 1);
 	return 0;
 }
 
@@ -347,13 +347,13 @@ static uint64_t floats(const struct weft_event_type *type)
 static const struct weft_event_row *event_type_publish(struct weft_event_type *type,
 						       const struct weft_event_row *row)
 {
-	__atomic_store_n(&type->row, row, __ATOMIC_RELEASE);
+	store_release(&type->row, row);
 	return row;
 }
 
 static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 {
-	const struct weft_event_row *row = __atomic_load_n(&type->row, __ATOMIC_RELAXED);
+	const struct weft_event_row *row = load_relaxed(&type->row);
 	int number;
 
 	if (row)
@@ -374,7 +374,7 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 /* Until this copy has begun it is not known which copy will own the type. */
 static int event_type_has_begun(void)
 {
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_NONE;
+	return load_acquire(&weft_rt.state) != WEFT_RT_NONE;
 }
 
 const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type)

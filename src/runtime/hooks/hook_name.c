@@ -24,9 +24,9 @@ static void hook_name_put(struct weft_slot *slot, const char *name)
 
 	memcpy(words, name, strnlen(name, NAME_BYTES));
 	/* Pairs: slot_name() (src/collector/session/session_rings.c). */
-	__atomic_store_n(&slot->given_name[0], 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->given_name[1], words[1], __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->given_name[0], words[0], __ATOMIC_RELEASE);
+	store_release(&slot->given_name[0], 0);
+	store_release(&slot->given_name[1], words[1]);
+	store_release(&slot->given_name[0], words[0]);
 }
 
 static int hook_name_has_session(void)
@@ -44,10 +44,10 @@ void weft_name_own(const char *name)
 /* The slot of another thread, which exists: the caller has its handle. It may have none (yet). */
 static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = load_relaxed(&weft_rt.header->slots_high);
 
 	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+		uint64_t word = load_acquire(&weft_rt.states[i]);
 
 		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE &&
 		    weft_rt_slot(i)->pthread_self == (uint64_t)(uintptr_t)thread)

@@ -30,7 +30,7 @@ static void be_careful(void)
 		weft_tables_open_all();
 		weft_rt_count(WEFT_COUNTER_CAREFUL, 1);
 	}
-	__atomic_store_n(&weft_rt.careful, 1, __ATOMIC_RELEASE);
+	store_release(&weft_rt.careful, 1);
 }
 
 WEFT_API int prctl(int option, ...)

@@ -93,7 +93,7 @@ static uint64_t interrupting;
 
 static int interrupts_calls(int signo)
 {
-	return (int)(__atomic_load_n(&interrupting, __ATOMIC_RELAXED) >> (signo - 1) & 1);
+	return (int)(load_relaxed(&interrupting) >> (signo - 1) & 1);
 }
 
 WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)

@@ -326,7 +326,7 @@ static void *open_hook(const char *file, int mode)
 	weft_patch_catch_up();
 	if (!depends_on_caller(file, __builtin_return_address(0)))
 		return open_and_patch(file, mode);
-	__atomic_store_n(&pending, 1, __ATOMIC_RELEASE);
+	store_release(&pending, 1);
 	return weft_real(dlopen)(file, mode); /* a jump: the loader sees who called us */
 }
 
@@ -338,8 +338,7 @@ static void *symbol_hook(void *handle, const char *name)
 
 void weft_patch_catch_up(void)
 {
-	if (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
-	    __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL))
+	if (load_relaxed(&pending) && __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL))
 		patch_all(0);
 }
 

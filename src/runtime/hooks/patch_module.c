@@ -139,7 +139,7 @@ int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *f
 
 	if (is_closed && sys_call3(SYS_mprotect, page, bytes, PROT_READ | PROT_WRITE))
 		return 0;
-	__atomic_store_n(slot, (uint64_t)(uintptr_t)function, __ATOMIC_RELEASE);
+	store_release(slot, (uint64_t)(uintptr_t)function);
 	if (is_closed)
 		sys_call3(SYS_mprotect, page, bytes, PROT_READ);
 	return 1;

@@ -225,7 +225,7 @@ static int read_key_map(struct message array)
 						       otel_foreign_bytes_of(text));
 			index += !failed;
 		}
-	__atomic_store_n(&weft_otel_keys_usable, index, __ATOMIC_RELEASE);
+	store_release(&weft_otel_keys_usable, index);
 	return failed;
 }
 

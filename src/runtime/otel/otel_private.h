@@ -48,7 +48,7 @@ uint32_t weft_otel_keys_count(void);
 extern uint32_t weft_otel_keys_usable;
 static inline int weft_otel_key_is_usable(uint32_t index)
 {
-	return index < __atomic_load_n(&weft_otel_keys_usable, __ATOMIC_RELAXED);
+	return index < load_relaxed(&weft_otel_keys_usable);
 }
 int weft_otel_is_utf8(const void *text, size_t bytes);
 

@@ -48,7 +48,7 @@ static int64_t boot_ahead_ns; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC */
 
 enum weft_publisher weft_otel_process_publisher(void)
 {
-	return __atomic_load_n(&publisher, __ATOMIC_RELAXED);
+	return load_relaxed(&publisher);
 }
 
 uint64_t weft_otel_process_at(void)
@@ -162,10 +162,10 @@ static void otel_process_publish_once(void)
 	half ^= 1;
 	payload = (uint8_t *)header + HEADER_BYTES + half * WEFT_OTEL_PROCESS_PAYLOAD_MAX;
 	bytes = encode(payload);
-	__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->payload, (uint64_t)(uintptr_t)payload, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->payload_bytes, bytes, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->published_ns, now > before ? now : before + 1, __ATOMIC_SEQ_CST);
+	store_seq_cst(&header->published_ns, 0);
+	store_seq_cst(&header->payload, (uint64_t)(uintptr_t)payload);
+	store_seq_cst(&header->payload_bytes, bytes);
+	store_seq_cst(&header->published_ns, now > before ? now : before + 1);
 }
 
 /* Releases the bell, once everything is published that others wanted meanwhile. */
@@ -174,19 +174,18 @@ static void bell_release(int has_changed)
 	uint32_t rung;
 
 	do {
-		rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+		rung = load_acquire(&bell);
 		if (header && (has_changed || rung > 1))
 			otel_process_publish_once();
 		has_changed = 1;
-	} while (!__atomic_compare_exchange_n(&bell, &rung, 0, 0, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!cas_release(&bell, &rung, 0));
 }
 
 void weft_otel_process_republish(void)
 {
 	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
 		return;
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 	bell_release(1);
 }
 
@@ -194,18 +193,16 @@ void weft_otel_process_lock(void)
 {
 	uint32_t nobody = 0;
 
-	while (!__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
-		uint64_t since_ns = __atomic_load_n(&bell_since_ns, __ATOMIC_RELAXED);
+	while (!cas_acquire(&bell, &nobody, 1)) {
+		uint64_t since_ns = load_relaxed(&bell_since_ns);
 
 		if (clock_monotonic_ns() - since_ns > PATIENCE_NS &&
-		    __atomic_compare_exchange_n(&bell_since_ns, &since_ns, clock_monotonic_ns(), 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    cas_acquire(&bell_since_ns, &since_ns, clock_monotonic_ns()))
 			return;
 		sys_call0(SYS_sched_yield);
 		nobody = 0;
 	}
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 }
 
 void weft_otel_process_unlock(int has_changed)
@@ -315,9 +312,8 @@ static int otel_process_map(void)
 
 static void otel_process_show(void)
 {
-	__atomic_store_n(&weft_rt.header->otel_process, publisher, __ATOMIC_RELEASE);
-	__atomic_store_n(&weft_rt.header->otel_thread, weft_otel_thread_publisher(),
-			 __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->otel_process, publisher);
+	store_release(&weft_rt.header->otel_thread, weft_otel_thread_publisher());
 }
 
 void weft_otel_show(void)
@@ -421,7 +417,7 @@ void weft_otel_join(int64_t distance)
 /* Another library's mapping is gone in a child, too; to map it again is that library's business. */
 void weft_otel_after_fork(void)
 {
-	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
+	store_relaxed(&bell, 0);
 	header = NULL;
 	weft_otel_process_lock();
 	weft_otel_resource_after_fork();
@@ -442,7 +438,7 @@ int weft_otel_key(const char *key, size_t bytes)
 	else
 		index = weft_otel_keys_add(key, bytes, &is_new);
 	if (index < 0)
-		__atomic_store_n(&keys_missed, 1, __ATOMIC_RELAXED);
+		store_relaxed(&keys_missed, 1);
 	if (is_new)
 		weft_otel_process_republish();
 	return index;
@@ -458,7 +454,7 @@ int weft_otel_key_has_no_room(const char *key, size_t bytes)
 /* Reads the other library's keys again, whose mapping may have moved in a child. */
 static void reread_foreign_keys(void)
 {
-	__atomic_store_n(&keys_missed, 0, __ATOMIC_RELAXED);
+	store_relaxed(&keys_missed, 0);
 	if (weft_otel_foreign_keys(foreign_at)) {
 		foreign_at = weft_otel_foreign_find("/proc/self/maps", 0);
 		if (!foreign_at || weft_otel_foreign_keys(foreign_at))
@@ -471,9 +467,9 @@ static int has_unseen_keys(void)
 {
 	switch (weft_otel_process_publisher()) {
 	case WEFT_PUBLISHER_WEFT:
-		return __atomic_load_n(&keys_told, __ATOMIC_RELAXED) != weft_otel_keys_count();
+		return load_relaxed(&keys_told) != weft_otel_keys_count();
 	case WEFT_PUBLISHER_ANOTHER:
-		return __atomic_load_n(&keys_missed, __ATOMIC_RELAXED) && !weft_rt_is_careful();
+		return load_relaxed(&keys_missed) && !weft_rt_is_careful();
 	default:
 		return 0;
 	}
@@ -484,14 +480,13 @@ void weft_otel_tell(void)
 {
 	uint32_t nobody = 0;
 
-	if (!has_unseen_keys() ||
-	    !__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!has_unseen_keys() || !cas_acquire(&bell, &nobody, 1))
 		return;
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 	if (publisher == WEFT_PUBLISHER_ANOTHER) {
 		reread_foreign_keys();
 	} else if (header) {
-		__atomic_store_n(&keys_told, weft_otel_keys_count(), __ATOMIC_RELAXED);
+		store_relaxed(&keys_told, weft_otel_keys_count());
 		read_clock_offset();
 		otel_process_set_name();
 	}

@@ -308,12 +308,12 @@ int weft_otel_resource_own(const char *key, const char *value)
 		return -EBUSY;
 	weft_otel_process_lock();
 	weft_otel_resource_begin();
-	__atomic_store_n(&is_changing, 1, __ATOMIC_RELEASE);
+	store_release(&is_changing, 1);
 	if (value)
 		failed = weft_otel_resource_set(key, key_bytes, value, bytes);
 	else
 		weft_otel_resource_remove(key, key_bytes);
-	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
+	store_release(&is_changing, 0);
 	if (!failed && !strcmp(key, INSTANCE))
 		instance_is_ours = 0;
 	weft_otel_process_unlock(!failed);

@@ -49,14 +49,14 @@ static uint64_t untimed[65536 / 64];
 
 static int belongs_to(uint32_t index, int32_t tid)
 {
-	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && weft_rt_slot(index)->thread.tid == tid;
 }
 
 static uint32_t slots_in_use(void)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	uint32_t high = load_acquire(&weft_rt.header->slots_high);
 
 	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
 }
@@ -175,15 +175,14 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
 	int32_t none = -1, timer_id;
 
-	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
+	if (load_relaxed(&slot->thread.timer_id) >= 0)
 		return;
 	if (weft_clock_is_possible(0))
 		weft_clock_open(slot, adopt_mask_of(tid));
 	timer_id = weft_timer_make(tid, value);
 	if (timer_id < 0)
 		weft_timer_missing(slot);
-	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	else if (!cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
 		weft_timer_delete(timer_id);
 }
 
@@ -191,7 +190,7 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 static void note_slots(int are_armed)
 {
 	for (uint32_t i = 0; i < slots_in_use(); i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+		uint64_t word = load_acquire(&weft_rt.states[i]);
 		struct weft_slot *slot = weft_rt_slot(i);
 
 		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
@@ -244,7 +243,7 @@ static void adopt_adopt(int32_t tid)
 		return;
 	}
 	table[count] = (struct adopted){.tid = tid, .timer_id = timer_id};
-	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+	store_release(&count, count + 1);
 }
 
 /* It is running; what it does a moment later decides. */
@@ -307,7 +306,7 @@ static void make_room_for(uint64_t threads)
 		return;
 	if (count)
 		memcpy((struct adopted *)at, table, count * sizeof(*table));
-	__atomic_store_n(&table, (struct adopted *)at, __ATOMIC_RELEASE);
+	store_release(&table, (struct adopted *)at);
 	capacity = (uint32_t)entries;
 }
 
@@ -332,14 +331,13 @@ void weft_adopt_threads(void)
 	while (__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE))
 		sys_call0(SYS_sched_yield);
 	adopt_all();
-	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	store_release(&at_work, 0);
 }
 
 static int is_adopted(int32_t tid)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (table[i].tid == tid &&
-		    __atomic_load_n(&table[i].timer_id, __ATOMIC_RELAXED) >= 0)
+		if (table[i].tid == tid && load_relaxed(&table[i].timer_id) >= 0)
 			return 1;
 	return 0;
 }
@@ -374,7 +372,7 @@ void weft_adopt_more(void)
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	if (!__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE)) {
 		adopt_the_rest();
-		__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+		store_release(&at_work, 0);
 	}
 	sys_signals_restore(mask);
 	if (!weft_engine_leave())
@@ -388,8 +386,8 @@ static void adopt_take_out(struct adopted *entry)
 
 void weft_adopt_taken(int32_t tid)
 {
-	uint32_t n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-	struct adopted *entries = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	uint32_t n = load_acquire(&count);
+	struct adopted *entries = load_acquire(&table);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (entries[i].tid == tid)
@@ -400,11 +398,11 @@ void weft_adopt_delete_all(void)
 {
 	for (uint32_t i = 0; i < count; i++)
 		adopt_take_out(&table[i]);
-	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+	store_release(&count, 0);
 }
 
 void weft_adopt_forget(void)
 {
-	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+	store_release(&at_work, 0);
+	store_release(&count, 0);
 }

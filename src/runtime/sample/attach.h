@@ -20,8 +20,7 @@ static inline void weft_attach_before_children(void)
 	const struct weft_session_header *h = weft_rt.header;
 
 	if (LIKELY(!weft_rt_is_ready() ||
-		   __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) ==
-			   __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) ||
+		   load_relaxed(&h->attach_number) == load_relaxed(&h->attach_taken) ||
 		   weft_rt_run_state() != WEFT_RUN_RECORDING))
 		return;
 	weft_attach_take_waiting();
@@ -36,8 +35,7 @@ static inline int weft_attach_is_stale(uint64_t now_ns)
 	const struct weft_session_header *h = weft_rt.header;
 
 	return weft_rt_run_state() != WEFT_RUN_RECORDING ||
-	       (int64_t)(now_ns - __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED)) >
-		       COLLECTOR_PATIENCE_NS;
+	       (int64_t)(now_ns - load_relaxed(&h->drained_ns)) > COLLECTOR_PATIENCE_NS;
 }
 
 #endif

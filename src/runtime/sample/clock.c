@@ -64,8 +64,8 @@ uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 	uint64_t ns = own_gap_ns(clock), own_ns = 0;
 
 	if (clock->gaps.is_late) {
-		ns += __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
-		own_ns = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+		ns += load_relaxed(&handlers_late_ns);
+		own_ns = load_relaxed(&opening_ns);
 	}
 	return (clock->gaps.share > 1 ? ns * clock->gaps.share : ns) + own_ns;
 }
@@ -133,7 +133,7 @@ static void note_refusal(long error)
 		return;
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
 	    error == -ENOENT || error == -EOPNOTSUPP || error == -EADDRINUSE)
-		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
+		store_relaxed(&weft_rt.header->clock_error, (int32_t)error);
 }
 
 /* CPU time of a thread of this process, modulo, as clocks keep it. Only asked when needed: it costs
@@ -178,8 +178,7 @@ static void note_lack(struct weft_slot *slot)
 {
 	uint32_t before;
 
-	if (weft_rt_is_unbegun_child() ||
-	    __atomic_load_n(&weft_rt.header->clock_error, __ATOMIC_RELAXED))
+	if (weft_rt_is_unbegun_child() || load_relaxed(&weft_rt.header->clock_error))
 		return;
 	before = __atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_CLOCK, __ATOMIC_RELAXED);
 	if (!(before & WEFT_SLOT_NO_CLOCK))
@@ -195,11 +194,10 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 
 	page = clock_make(slot, gap_ns, clock);
 	found = is_failure(page) ? 0 : (uint64_t)page;
-	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
+	store_relaxed(&is_short, !found);
 	if (!found)
 		note_lack(slot);
-	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (!cas_acq_rel(&clock->page, &opening, found))
 		clock_unmap(found);
 	return found != 0;
 }
@@ -231,8 +229,7 @@ int weft_clock_is_possible(uint64_t mask)
 	const struct weft_session_header *h = weft_rt.header;
 
 	return !(mask & SYS_SIGNAL_BIT(SIGURG)) && !weft_rt_is_careful() &&
-	       __atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_AUTO &&
-	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) &&
+	       load_relaxed(&h->clock) == WEFT_CLOCK_AUTO && !load_relaxed(&h->clock_error) &&
 	       weft_prime_signal() == SIGURG && !is_handled_by_program();
 }
 
@@ -240,15 +237,14 @@ static int begins_to_open(struct weft_clock *clock)
 {
 	uint64_t closed = 0;
 
-	return __atomic_compare_exchange_n(&clock->page, &closed, WEFT_CLOCK_OPENING, 0,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return cas_acq_rel(&clock->page, &closed, WEFT_CLOCK_OPENING);
 }
 
 void weft_clock_close(struct weft_slot *slot)
 {
 	uint64_t *page = &weft_clock_of(slot)->page;
 
-	if (__atomic_load_n(page, __ATOMIC_RELAXED))
+	if (load_relaxed(page))
 		clock_unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
 }
 
@@ -260,7 +256,7 @@ void weft_clock_yield(void)
 		return;
 	note_refusal(-EADDRINUSE);
 	weft_clock_close(weft_slot_private());
-	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	high = load_acquire(&weft_rt.header->slots_high);
 	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
 		weft_clock_close(weft_rt_slot(i));
 }
@@ -413,12 +409,12 @@ void weft_clock_first_tick(struct weft_slot *slot)
 static uint16_t share_of_now(const struct weft_slot *slot)
 {
 	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
-	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
+	uint64_t seen = load_relaxed(&rush);
 	uint64_t threads = seen >> 16 == now ? seen & 0xFFFF : 0;
 
 	if (threads < 0xFFFF)
-		__atomic_store_n(&rush, now << 16 | (threads + 1), __ATOMIC_RELAXED);
-	if (threads < RUSH_THREADS || __atomic_load_n(&is_short, __ATOMIC_RELAXED))
+		store_relaxed(&rush, now << 16 | (threads + 1));
+	if (threads < RUSH_THREADS || load_relaxed(&is_short))
 		return 1;
 	return threads < 4 * RUSH_THREADS ? 4 : 8;
 }
@@ -482,7 +478,7 @@ int weft_clock_sent(const siginfo_t *info)
 	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
 		return 1;
 	if (!weft_rt_is_ready() || !weft_guard_holds() ||
-	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
+	    !load_relaxed(&weft_rt.header->clock_opened))
 		return 0;
 	if (slot && slot != private && weft_clock_is_open(slot) &&
 	    info->si_fd == weft_clock_of(slot)->fd)
@@ -493,7 +489,7 @@ int weft_clock_sent(const siginfo_t *info)
 int weft_clock_is_repeat(struct weft_slot *slot)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint32_t age_us, late = __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+	uint32_t age_us, late = load_relaxed(&handlers_late_ns);
 	int is_repeat;
 
 	if (!weft_clock_is_open(slot) || clock->gaps.left || !clock->since_us ||
@@ -502,7 +498,7 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 	age_us = cpu_us_of(slot->thread.tid) - clock->since_us;
 	is_repeat = weft_gaps_is_repeat(&clock->gaps, generator(slot), own_gap_ns(clock),
 					age_us * UINT64_C(1000), &late);
-	__atomic_store_n(&handlers_late_ns, late, __ATOMIC_RELAXED);
+	store_relaxed(&handlers_late_ns, late);
 	if (is_repeat)
 		open_anew(slot, clock->gaps.gap_ns);
 	return is_repeat;
@@ -512,11 +508,10 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 static void learn_opening(uint64_t fired_ns)
 {
 	uint64_t ns = clock_monotonic_ns() - fired_ns;
-	uint32_t before = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+	uint32_t before = load_relaxed(&opening_ns);
 
 	if (ns < OPENING_MAX_NS) /* longer: the thread has waited for a CPU */
-		__atomic_store_n(&opening_ns, before - before / 8 + (uint32_t)ns / 8,
-				 __ATOMIC_RELAXED);
+		store_relaxed(&opening_ns, before - before / 8 + (uint32_t)ns / 8);
 }
 
 int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
@@ -556,7 +551,7 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
 		return;
 	weft_clock_close(slot);
-	__atomic_store_n(&weft_rt.header->clock_error, -EBUSY, __ATOMIC_RELAXED);
+	store_relaxed(&weft_rt.header->clock_error, -EBUSY);
 }
 
 int weft_clock_covers(struct weft_slot *slot, uint64_t mask)

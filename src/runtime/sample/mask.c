@@ -89,7 +89,7 @@ static void believe(int is_blocked, uint64_t with)
 
 int weft_mask_is_lent(void)
 {
-	return __atomic_load_n(&believers, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&believers) != 0;
 }
 
 void weft_mask_forget(void)
@@ -99,8 +99,8 @@ void weft_mask_forget(void)
 
 void weft_mask_forget_others(void)
 {
-	__atomic_store_n(&believers, belief().is_blocked != 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&waiter, 0, __ATOMIC_RELAXED);
+	store_relaxed(&believers, belief().is_blocked != 0);
+	store_relaxed(&waiter, 0);
 }
 
 /* @mask: the thread's mask in the kernel now; in a handler it has more signals. */
@@ -134,8 +134,7 @@ int weft_mask_has(int signo)
 /* Must a thread that believes SIGPROF blocked be closed? */
 static int must_be_closed(void)
 {
-	return __atomic_load_n(&read_by_fd, __ATOMIC_ACQUIRE) ||
-	       weft_disposition_has_handler(WEFT_KEPT_PROF);
+	return load_acquire(&read_by_fd) || weft_disposition_has_handler(WEFT_KEPT_PROF);
 }
 
 /* Called before SIGPROF is really blocked. */
@@ -263,7 +262,7 @@ static void drop_own_pending(void)
 
 static int hand_to_waiter(const siginfo_t *info)
 {
-	int32_t tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE);
+	int32_t tid = load_acquire(&waiter);
 
 	return tid && info->si_code != SI_TKILL &&
 	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
@@ -426,7 +425,7 @@ void weft_mask_give_back(struct weft_belief before)
 
 int weft_mask_begin_wait(void)
 {
-	__atomic_store_n(&waiter, sys_gettid(), __ATOMIC_RELEASE);
+	store_release(&waiter, sys_gettid());
 	return weft_mask_set_real(SIG_BLOCK);
 }
 
@@ -434,7 +433,7 @@ void weft_mask_end_wait(int was_blocked)
 {
 	int32_t self = sys_gettid();
 
-	__atomic_compare_exchange_n(&waiter, &self, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	cas_release(&waiter, &self, 0);
 	if (weft_mask_is_closed() && !must_be_closed()) {
 		weft_mask_set_real(SIG_UNBLOCK);
 		be_open();
@@ -445,7 +444,7 @@ void weft_mask_end_wait(int was_blocked)
 
 void weft_mask_read_by_fd(void)
 {
-	__atomic_store_n(&read_by_fd, 1, __ATOMIC_RELEASE);
+	store_release(&read_by_fd, 1);
 	if (!weft_mask_is_blocked() || weft_mask_is_closed())
 		return;
 	be_closed();

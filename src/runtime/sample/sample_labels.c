@@ -17,7 +17,7 @@
 
 static uint32_t attach_byte(void)
 {
-	return __atomic_load_n(&weft_rt.header->attach_number, __ATOMIC_RELAXED) & 0xFF;
+	return load_relaxed(&weft_rt.header->attach_number) & 0xFF;
 }
 
 /* The thread's labels, the same throughout one handler. */

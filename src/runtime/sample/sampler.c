@@ -64,7 +64,7 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 /* If the v1 format is off, ids are kept but not written. */
 static int sampler_shows_v1(void)
 {
-	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+	return (load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1) != 0;
 }
 
 static enum weft_sample_context hide(struct weft_context_snapshot *out)
@@ -217,7 +217,7 @@ static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
 		(const void *)(weft_rt.base + weft_rt.event_area_offset);
-	uint32_t flags = __atomic_load_n(&rows[WEFT_EVENT_ROW_CPU].flags, __ATOMIC_RELAXED);
+	uint32_t flags = load_relaxed(&rows[WEFT_EVENT_ROW_CPU].flags);
 
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
 		return 0;
@@ -235,7 +235,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 		.uc = uc,
 		.ring = samples_ring(slot),
 		.view = weft_stack_find(slot, uc, registers_sp(uc)),
-		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+		.mode = load_relaxed(&weft_rt.header->stack_mode),
 	};
 	struct weft_sample_record *sample;
 
@@ -249,7 +249,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	}
 	fill_head(slot, sample, taken);
 	sampler_take_context(slot, sample, taken->is_new);
-	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, take.beside);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);

@@ -63,9 +63,9 @@ static inline struct weft_handling weft_handling_begin(void)
 	struct weft_handling h = {.slot = weft_slot_mine()};
 
 	if (LIKELY(h.slot != NULL)) {
-		h.before = __atomic_load_n(&h.slot->thread.handling, __ATOMIC_RELAXED);
-		__atomic_store_n(&h.slot->thread.handling,
-				 (uint64_t)(uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
+		h.before = load_relaxed(&h.slot->thread.handling);
+		store_relaxed(&h.slot->thread.handling,
+			      (uint64_t)(uintptr_t)__builtin_frame_address(0));
 	} else {
 		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
 	}
@@ -76,7 +76,7 @@ static inline struct weft_handling weft_handling_begin(void)
 static inline void weft_handling_end(struct weft_handling h)
 {
 	if (LIKELY(h.slot != NULL))
-		__atomic_store_n(&h.slot->thread.handling, h.before, __ATOMIC_RELEASE);
+		store_release(&h.slot->thread.handling, h.before);
 	else
 		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
 }

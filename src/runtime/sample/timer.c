@@ -36,7 +36,7 @@ static int32_t process_timer = -1;
 static int budget_allows(void)
 {
 	uint32_t *armed = &weft_rt.header->timers_armed;
-	uint32_t budget = __atomic_load_n(&weft_rt.header->timer_budget, __ATOMIC_RELAXED);
+	uint32_t budget = load_relaxed(&weft_rt.header->timer_budget);
 
 	if (__atomic_add_fetch(armed, 1, __ATOMIC_RELAXED) <= budget)
 		return 1;
@@ -81,7 +81,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 int weft_timer_is_wanted(void)
 {
 	return weft_rt_run_state() == WEFT_RUN_RECORDING &&
-	       (__atomic_load_n(&weft_rt.header->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
+	       (load_relaxed(&weft_rt.header->engines) & WEFT_ENGINE_CPU);
 }
 
 /* In the header: the slot's counters may be written only by its owner, maybe another thread. */
@@ -101,8 +101,7 @@ static void arm_own(struct weft_slot *slot)
 
 	weft_adopt_taken(slot->thread.tid);
 	timer_id = weft_timer_make(slot->thread.tid, value);
-	if (timer_id >= 0 && __atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
-							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (timer_id >= 0 && cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
 		return;
 	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
 	if (timer_id >= 0)
@@ -131,7 +130,7 @@ static int32_t own_timer(void)
 
 	if (!weft_rt_is_ready() || !weft_guard_holds() || !slot || slot == weft_slot_private())
 		return -1;
-	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	return load_acquire(&slot->thread.timer_id);
 }
 
 void weft_timer_pause(void)
@@ -166,7 +165,7 @@ void weft_timer_disarm(struct weft_slot *slot)
 /* FREE and DRAINING slots may have no memory, and are not read. */
 static void disarm_slot(uint32_t index)
 {
-	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 	struct weft_slot *slot = weft_rt_slot(index);
 	int32_t timer_id;
 
@@ -175,18 +174,17 @@ static void disarm_slot(uint32_t index)
 	if (slot->thread.generation != WEFT_GENERATION_OF(word))
 		return;
 	weft_clock_close(slot);
-	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	timer_id = load_acquire(&slot->thread.timer_id);
 	/* A slot closed and emptied meanwhile holds zeros, and 0 is some timer's number. */
 	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
 		return;
-	if (__atomic_compare_exchange_n(&slot->thread.timer_id, &timer_id, -1, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
+	if (cas_acq_rel(&slot->thread.timer_id, &timer_id, -1))
 		weft_timer_delete(timer_id);
 }
 
 void weft_timer_disarm_all(void)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
+	uint32_t high = load_acquire(&weft_rt.header->slots_high);
 
 	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
 		disarm_slot(i);

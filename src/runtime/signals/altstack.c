@@ -39,7 +39,7 @@ static uint64_t masked[WEFT_KEPT_COUNT];
 
 static int size_is(enum size size)
 {
-	return (__atomic_load_n(&sizes, __ATOMIC_ACQUIRE) & (uint32_t)size) != 0;
+	return (load_acquire(&sizes) & (uint32_t)size) != 0;
 }
 
 int weft_altstack_is_small(void)
@@ -81,7 +81,7 @@ static int altstack_is_same(const struct sigaction *a, const struct sigaction *b
 
 static int is_masked(int which, int signo)
 {
-	return (__atomic_load_n(&masked[which], __ATOMIC_RELAXED) & altstack_bit_of(signo)) != 0;
+	return (load_relaxed(&masked[which]) & altstack_bit_of(signo)) != 0;
 }
 
 static void set_masked(int which, int signo, int is)
@@ -156,8 +156,7 @@ void weft_altstack_begin(void)
 
 void weft_altstack_end(int which)
 {
-	if (weft_disposition_signal((enum weft_kept)which) &&
-	    __atomic_load_n(&masked[which], __ATOMIC_RELAXED))
+	if (weft_disposition_signal((enum weft_kept)which) && load_relaxed(&masked[which]))
 		change_all(altstack_take_away, which);
 }
 
@@ -165,7 +164,7 @@ void weft_altstack_note(const stack_t *stack)
 {
 	uint32_t size = stack->ss_flags & SS_DISABLE ? 0 : classify(stack->ss_size), before;
 
-	if (!size || (__atomic_load_n(&sizes, __ATOMIC_RELAXED) & size) == size)
+	if (!size || (load_relaxed(&sizes) & size) == size)
 		return;
 	before = __atomic_fetch_or(&sizes, size, __ATOMIC_ACQ_REL);
 	if (size & TINY)

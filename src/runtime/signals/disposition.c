@@ -35,8 +35,7 @@ static uint64_t disposition_lock(void)
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	int32_t self = sys_getpid(), holder = 0;
 
-	while (!__atomic_compare_exchange_n(&writing, &holder, self, 0, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
+	while (!cas_acquire(&writing, &holder, self)) {
 		if (holder == self)
 			holder = 0;
 		if (!holder)
@@ -47,14 +46,14 @@ static uint64_t disposition_lock(void)
 
 static void disposition_unlock(uint64_t before)
 {
-	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
+	store_release(&writing, 0);
 	sys_signals_restore(before);
 }
 
 static struct kept *disposition_find(int signo)
 {
 	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
-		if (signo && __atomic_load_n(&kept[i].signo, __ATOMIC_ACQUIRE) == signo)
+		if (signo && load_acquire(&kept[i].signo) == signo)
 			return &kept[i];
 	return NULL;
 }
@@ -66,7 +65,7 @@ int weft_disposition_is_kept(int signo)
 
 int weft_disposition_signal(enum weft_kept which)
 {
-	return __atomic_load_n(&kept[which].signo, __ATOMIC_ACQUIRE);
+	return load_acquire(&kept[which].signo);
 }
 
 static void get(struct kept *k, struct sigaction *action)
@@ -74,7 +73,7 @@ static void get(struct kept *k, struct sigaction *action)
 	uint32_t seen;
 
 	do {
-		seen = __atomic_load_n(&k->version, __ATOMIC_ACQUIRE);
+		seen = load_acquire(&k->version);
 		memcpy(action, &k->copies[seen & 1], sizeof(*action));
 		/* Against the compiler; a writer that is two versions ahead is seen below. */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -90,7 +89,7 @@ void weft_disposition_get(enum weft_kept which, struct sigaction *action)
 static void disposition_publish(struct kept *k, const struct sigaction *action)
 {
 	memcpy(&k->copies[(k->version + 1) & 1], action, sizeof(*action));
-	__atomic_store_n(&k->version, k->version + 1, __ATOMIC_RELEASE);
+	store_release(&k->version, k->version + 1);
 }
 
 static int is_handler(const struct sigaction *action)
@@ -221,10 +220,10 @@ static int install(struct kept *k, int signo, weft_handler_fn *handler)
 		return -EINVAL;
 	k->handler = handler;
 	disposition_publish(k, &theirs);
-	__atomic_store_n(&k->signo, signo, __ATOMIC_RELEASE);
+	store_release(&k->signo, signo);
 	if (!install_ours(k, &theirs))
 		return 0;
-	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	store_release(&k->signo, 0);
 	return -EINVAL;
 }
 
@@ -327,7 +326,7 @@ void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_
 	/* If somebody has replaced our action without our hooks, theirs stays. */
 	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && disposition_is_ours(&now, k))
 		disposition_restore(k, ours);
-	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	store_release(&k->signo, 0);
 	disposition_unlock(old);
 }
 

@@ -49,7 +49,7 @@ static const struct weft_map_module *modules_of(const struct map_view *view)
 
 static uint64_t module_map_load(const uint64_t *word)
 {
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
+	return load_relaxed(word);
 }
 
 /* Consecutive numbers give salts that are far apart. */
@@ -64,7 +64,7 @@ static uint64_t salt_of(uint64_t session_id, uint32_t number)
 /* Pairs: acquire of map_current and number with the collector's release stores. */
 int weft_map_open(struct map_view *view)
 {
-	uint64_t at = __atomic_load_n(&weft_rt.header->map_current, __ATOMIC_ACQUIRE);
+	uint64_t at = load_acquire(&weft_rt.header->map_current);
 	uint64_t room = at - weft_rt.map_offset;
 
 	if (at == 0 || !weft_tables.base)
@@ -74,10 +74,10 @@ int weft_map_open(struct map_view *view)
 		return 0;
 	room = weft_rt.map_bytes - room - sizeof(*view->snapshot);
 	view->snapshot = (const struct weft_map_snapshot *)(const void *)(weft_rt.base + at);
-	view->number = __atomic_load_n(&view->snapshot->number, __ATOMIC_ACQUIRE);
-	view->count = __atomic_load_n(&view->snapshot->count, __ATOMIC_RELAXED);
+	view->number = load_acquire(&view->snapshot->number);
+	view->count = load_relaxed(&view->snapshot->count);
 	view->salt = salt_of(weft_rt.session_id, view->number);
-	view->epoch = __atomic_load_n(&view->snapshot->epoch, __ATOMIC_RELAXED);
+	view->epoch = load_relaxed(&view->snapshot->epoch);
 	view->miss = MAP_FOUND;
 	return (view->number & WEFT_MAP_NUMBER_BITS) != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
 	       view->count <= room / sizeof(struct weft_map_module);
@@ -87,7 +87,7 @@ int weft_map_open(struct map_view *view)
 int weft_map_holds(const struct map_view *view)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&view->snapshot->number, __ATOMIC_RELAXED) == view->number;
+	return load_relaxed(&view->snapshot->number) == view->number;
 }
 
 /* The last module that starts at or below @pc, if it reaches it; never past the count. */
@@ -136,8 +136,7 @@ static void module_map_keep(const struct map_view *view, uint64_t pc,
 	if (rule)
 		place = (uint64_t)((const uint8_t *)rule - weft_tables.base) / sizeof(*rule);
 	if (pc >> RULE_KEY_BITS == 0)
-		__atomic_store_n(rule_word(key), rule_tag(key) << RULE_PLACE_BITS | place,
-				 __ATOMIC_RELAXED);
+		store_relaxed(rule_word(key), rule_tag(key) << RULE_PLACE_BITS | place);
 }
 
 static int module_map_miss(struct map_view *view, uint64_t pc, enum map_miss why)
@@ -202,7 +201,7 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 {
 	uint64_t start = 0, end = 0;
 
-	if (__atomic_load_n(&weft_rt.header->modules_epoch, __ATOMIC_ACQUIRE) != view->epoch)
+	if (load_acquire(&weft_rt.header->modules_epoch) != view->epoch)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t pc = pcs[i] - (i > 0);

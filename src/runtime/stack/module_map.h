@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) int weft_map_rule(struct map_view *
 							       const struct unwind_rule **rule)
 {
 	uint64_t key = rule_key(view->salt, pc);
-	uint64_t word = __atomic_load_n(rule_word(key), __ATOMIC_RELAXED);
+	uint64_t word = load_relaxed(rule_word(key));
 	uint64_t place = word & ((UINT64_C(1) << RULE_PLACE_BITS) - 1);
 
 	if (__builtin_expect(word >> RULE_PLACE_BITS != rule_tag(key) || place == 0 ||

@@ -60,7 +60,7 @@ static inline void weft_sample_clear(struct weft_sample_record *sample)
 	uint64_t *word = (uint64_t *)(void *)sample;
 
 	for (unsigned int i = 0; i < sizeof(*sample) / sizeof(*word); i++)
-		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
+		store_relaxed(&word[i], 0);
 }
 
 /* The largest size of frames, by the session's frames_max. */

@@ -95,7 +95,7 @@ static void copy_stack(const struct stack_take *take, struct weft_sample_record 
 
 static uint32_t stack_copy_limit(const struct stack_take *take, uint32_t beside)
 {
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
 	uint32_t room = weft_ring_record_max(&take->ring) - FIXED_BYTES - beside;
 	uint64_t there = take->view.to - take->view.from;
 

@@ -213,7 +213,7 @@ int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *
 
 uint32_t weft_stack_frames_bytes(const struct ring *ring)
 {
-	uint32_t frames = __atomic_load_n(&weft_rt.header->frames_max, __ATOMIC_RELAXED);
+	uint32_t frames = load_relaxed(&weft_rt.header->frames_max);
 	uint32_t room = weft_ring_record_max(ring) / 4 / 8;
 
 	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;

@@ -107,8 +107,8 @@ int weft_tables_map(int fd, uint64_t bytes)
 
 int weft_tables_open(uint64_t bytes)
 {
-	uint64_t open = __atomic_load_n(&weft_tables.open, __ATOMIC_RELAXED);
-	uint64_t used = __atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE);
+	uint64_t open = load_relaxed(&weft_tables.open);
+	uint64_t used = load_acquire(&weft_rt.header->tables_used);
 	uint64_t want = step_up(used);
 	long failed;
 
@@ -123,9 +123,7 @@ int weft_tables_open(uint64_t bytes)
 	if (want > weft_tables.bytes)
 		want = weft_tables.bytes;
 	failed = sys_call3(SYS_mprotect, weft_tables.base, want, PROT_READ);
-	while (!failed && open < want &&
-	       !__atomic_compare_exchange_n(&weft_tables.open, &open, want, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED))
+	while (!failed && open < want && !cas_release(&weft_tables.open, &open, want))
 		;
 	weft_rt_count(WEFT_COUNTER_TABLES_OPENED, 1);
 	return (int)failed;
@@ -134,7 +132,7 @@ int weft_tables_open(uint64_t bytes)
 void weft_tables_open_all(void)
 {
 	if (weft_tables.base)
-		weft_tables_open(__atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE));
+		weft_tables_open(load_acquire(&weft_rt.header->tables_used));
 }
 
 /* Also empties the cache of rules, which holds offsets in this mapping. */

@@ -100,7 +100,7 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	init_begin_engine();
 	if (weft_waits_v1)
 		weft_waits_v1();
-	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->target_state, WEFT_TARGET_LIVE);
 }
 
 __attribute__((destructor(101))) static void weft_end(void)
