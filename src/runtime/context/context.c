@@ -29,7 +29,9 @@ __attribute__((used)) static const char *const begins = &weft_rt_begins;
 
 struct weft_slot *weft_thread_claim(void)
 {
-	return weft_copies_has_master() ? weft_copies_claim() : weft_context_slow();
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->claim() : weft_context_slow();
 }
 
 /* A write by a thread without a slot, or in a child that does not own the slot that it has. */

@@ -269,9 +269,10 @@ labels_set_bytes(struct weft_slot *slot, const char *key, size_t key_bytes, cons
 	struct text k = labels_cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	struct text v = labels_cut(value, value ? value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
 	enum weft_label_result result = WEFT_LABEL_NO_SLOT;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_label_set(key, key_bytes, value, value_bytes);
+	if (master)
+		return master->label_set(key, key_bytes, value, value_bytes);
 	if (!slot)
 		return result;
 	if (!is_usable(k, &result))
@@ -340,9 +341,10 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 	struct weft_slot *slot = weft_thread_own_slot();
 	struct weft_label_change c;
 	struct dropped dropped;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_labels_clear();
+	if (master)
+		return master->labels_clear();
 	if (!slot)
 		return 0;
 	do {
@@ -413,9 +415,10 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 	struct weft_slot *slot = weft_thread_own_slot();
 	struct weft_label_change c;
 	struct dropped dropped = {0, 0};
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_context_update(context, labels, count, flags);
+	if (master)
+		return master->context_update(context, labels, count, flags);
 	for (size_t i = 0; !slot && i < count; i++)
 		labels[i].result = WEFT_LABEL_NO_SLOT;
 	if (!slot)
@@ -558,9 +561,10 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 {
 	struct weft_label_change c;
 	struct weft_saved_end end;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master()) {
-		weft_copies_scope_restore(slot, scope);
+	if (master) {
+		master->scope_restore(slot, scope);
 		return;
 	}
 	do {

@@ -253,8 +253,10 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 
 __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int changed)
 {
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_publish(slot, changed);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	if (UNLIKELY(master != NULL)) {
+		master->publish(slot, changed);
 		return;
 	}
 	if (LIKELY(changed == WEFT_CHANGED_IDS) && LIKELY(weft_publish_quickly(slot, FRAME)))
@@ -361,10 +363,12 @@ static void set_formats(unsigned int wanted)
 
 WEFT_API int weft_publish_select(unsigned int wanted)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
 	if (wanted & ~(unsigned int)FORMATS_ALL)
 		return -EINVAL;
-	if (weft_copies_has_master())
-		return weft_copies_publish_select(wanted);
+	if (master)
+		return master->publish_select(wanted);
 	weft_fork_look();
 	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return -ENOTCONN;
@@ -377,16 +381,19 @@ WEFT_API int weft_publish_select(unsigned int wanted)
 
 WEFT_API unsigned int weft_publish_selected(void)
 {
-	return weft_copies_has_master() ? weft_copies_publish_selected() : load_relaxed(&formats);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->publish_selected() : load_relaxed(&formats);
 }
 
 WEFT_API int weft_label_key(const char *key)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	size_t bytes;
 	int index;
 
-	if (weft_copies_has_master())
-		return weft_copies_label_key(key);
+	if (master)
+		return master->label_key(key);
 	if (!key || !*key || !publish_is_on(WEFT_FORMAT_OTEL))
 		return -1;
 	weft_fork_look();

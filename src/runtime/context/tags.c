@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "runtime/core/copies.h"
 
 #define STRING_BYTES_MAX 4096
 #define NAME_BYTES_MAX 255
@@ -109,10 +110,14 @@ int weft_tag_name_own(unsigned int n, const char *name)
 
 WEFT_API uint32_t weft_tag_intern(const char *string)
 {
-	return weft_copies_has_master() ? weft_copies_intern(string) : weft_tag_intern_own(string);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->tag_intern(string) : weft_tag_intern_own(string);
 }
 
 WEFT_API int weft_tag_name(unsigned int n, const char *name)
 {
-	return weft_copies_has_master() ? weft_copies_name(n, name) : weft_tag_name_own(n, name);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->tag_name(n, name) : weft_tag_name_own(n, name);
 }

@@ -227,18 +227,8 @@ static inline void weft_fork_look(void)
 }
 
 /* copies.c */
-struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
-int weft_copies_has_master(void);
-uint32_t weft_copies_intern(const char *string);
-int weft_copies_name(unsigned int n, const char *name);
-int weft_copies_otel_resource(const char *key, const char *value);
-int weft_copies_otel_options(const char *root_key, const char *schema);
 void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
 void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
-struct weft_custom_labels_v1;
-struct weft_runtime_v1;
-/* 1: this copy is a guest, and has passed @library on to its master */
-int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
 
 /* context.c */

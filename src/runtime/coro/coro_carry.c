@@ -212,11 +212,12 @@ void weft_coro_own_block(struct weft_slot *slot)
 
 static void create(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct weft_slot *slot;
 
 	(void)now_ns;
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->create(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->create(coro, now_ns);
 		return;
 	}
 	begin_words(coro);
@@ -229,12 +230,13 @@ static void create(struct weft_coro *coro, uint64_t now_ns)
 
 static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_switch_context seen;
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->resume(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->resume(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();
@@ -332,10 +334,11 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 
 static void suspend(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->suspend(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->suspend(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();
@@ -356,11 +359,12 @@ static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slo
 
 static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->destroy(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->destroy(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();

@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "base/event_row.h"
-#include "runtime/core/copies.h"
 #include "runtime/core/sys.h"
 
 #define NAME_BYTES_MAX 255

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/core/copies.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
@@ -31,7 +32,7 @@ static void hook_name_put(struct weft_slot *slot, const char *name)
 
 static int hook_name_has_session(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_has_master();
+	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_master();
 }
 
 void weft_name_own(const char *name)

@@ -351,12 +351,15 @@ int weft_otel_options_own(const char *root_key, const char *schema)
 
 WEFT_API int weft_otel_resource(const char *key, const char *value)
 {
-	return weft_copies_has_master() ? weft_copies_otel_resource(key, value)
-					: weft_otel_resource_own(key, value);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->otel_resource(key, value) : weft_otel_resource_own(key, value);
 }
 
 WEFT_API int weft_otel_options(const char *root_key, const char *schema)
 {
-	return weft_copies_has_master() ? weft_copies_otel_options(root_key, schema)
-					: weft_otel_options_own(root_key, schema);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->otel_options(root_key, schema)
+		      : weft_otel_options_own(root_key, schema);
 }

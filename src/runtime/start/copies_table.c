@@ -63,8 +63,12 @@ extern const struct weft_runtime_v1 weft_runtime_v1
 
 static void labels_join(const struct weft_custom_labels_v1 *library)
 {
-	if (weft_copies_pass_on(library))
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	if (master) {
+		master->labels_join(library);
 		return;
+	}
 	weft_meet_join(library, &own);
 	weft_publish_joined();
 }
