@@ -16,6 +16,9 @@
 #define store_release(p, value) __atomic_store_n((p), (value), __ATOMIC_RELEASE)
 #define store_seq_cst(p, value) __atomic_store_n((p), (value), __ATOMIC_SEQ_CST)
 
+/* For the compiler alone: what a handler on the same thread sees in between. */
+#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
 #define cas_with(p, expected, value, order)                                                        \
 	__atomic_compare_exchange_n((p), (expected), (value), 0, order, __ATOMIC_RELAXED)
 #define cas_relaxed(p, expected, value) cas_with(p, expected, value, __ATOMIC_RELAXED)

@@ -290,7 +290,7 @@ void weft_publish_put_off(void)
 
 /* ---- for the whole process */
 
-static void publish_to_header(void)
+void weft_publish_header(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 
@@ -357,7 +357,7 @@ static void set_formats(unsigned int wanted)
 	store_release(&formats, wanted);
 	if (now & ~wanted & WEFT_FORMAT_OTEL)
 		weft_otel_stop();
-	publish_to_header();
+	weft_publish_header();
 	update_state();
 }
 
@@ -461,11 +461,6 @@ void weft_publish_open(void)
 	weft_labels_twin = twin_place();
 	formats &= ~(uint32_t)WEFT_FORMAT_OTEL;
 	set_formats(at_first);
-}
-
-void weft_publish_header(void)
-{
-	publish_to_header();
 }
 
 void weft_publish_after_fork(void)

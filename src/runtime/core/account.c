@@ -8,34 +8,21 @@
  */
 #include "runtime/core/runtime.h"
 
-#include <time.h>
-
 #include "runtime/core/sys.h"
 
-#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define THREADS_MAX 4096 /* a third of a microsecond each */
-
-/* 0: it cannot be read. */
-static uint64_t read_cpu_clock(int32_t clock)
-{
-	struct timespec used = {0};
-
-	if (sys_call2(SYS_clock_gettime, clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
 
 static int is_accounted(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && !weft_rt_is_careful() &&
-	       weft_rt.has_collector && weft_rt_run_state() == WEFT_RUN_RECORDING;
+	return weft_rt_has_session() && !weft_rt_is_careful() && weft_rt.has_collector &&
+	       weft_rt_run_state() == WEFT_RUN_RECORDING;
 }
 
 void weft_account_thread(struct weft_slot *slot)
 {
 	if (!is_accounted())
 		return;
-	store_relaxed(&slot->events.cpu_ns, read_cpu_clock(CLOCK_THREAD_CPUTIME_ID));
+	store_relaxed(&slot->events.cpu_ns, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	store_relaxed(&slot->thread.ended_ns, clock_monotonic_ns());
 }
 
@@ -47,7 +34,7 @@ static void leave_for(uint32_t index)
 
 	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 		return;
-	used_ns = read_cpu_clock(THREAD_CPU_CLOCK(slot->thread.tid));
+	used_ns = sys_clock_ns(SYS_CPU_CLOCK(slot->thread.tid));
 	if (!used_ns ||
 	    WEFT_GENERATION_OF(load_acquire(&weft_rt.states[index])) != WEFT_GENERATION_OF(word))
 		return;
@@ -59,12 +46,9 @@ static void leave_for(uint32_t index)
  * less than the sum of its threads. */
 void weft_account_process(void)
 {
-	uint32_t high;
-
 	if (!is_accounted() || sys_getpid() != weft_rt.pid)
 		return;
-	high = load_acquire(&weft_rt.header->slots_high);
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count && i < THREADS_MAX; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high() && i < THREADS_MAX; i++)
 		leave_for(i);
-	store_relaxed(&weft_rt.header->exit_cpu_ns, read_cpu_clock(CLOCK_PROCESS_CPUTIME_ID));
+	store_relaxed(&weft_rt.header->exit_cpu_ns, sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }

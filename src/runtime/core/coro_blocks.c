@@ -11,7 +11,6 @@
 #include "runtime/core/coro_blocks.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include <weft/abi/otel_thread_context.h>
 
@@ -57,15 +56,10 @@ uint64_t weft_block_of(uint64_t address)
 	return 0;
 }
 
-static uint32_t sets_bytes(void)
-{
-	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
-	       ~7u;
-}
-
 static uint64_t size_of_block(void)
 {
-	uint64_t least = offsetof(struct block, sets) + sets_bytes() + SAVED_LEAST, bytes = 4096;
+	uint64_t least = offsetof(struct block, sets) + weft_labels_bytes() + SAVED_LEAST,
+		 bytes = 4096;
 
 	while (bytes < least)
 		bytes *= 2;
@@ -79,9 +73,8 @@ static uint64_t memory(uint64_t bytes)
 
 	if (weft_rt_is_careful())
 		return (uint64_t)(uintptr_t)malloc(bytes);
-	at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return at < 0 && at > -4096 ? 0 : (uint64_t)at;
+	at = sys_map_memory(bytes);
+	return sys_is_error(at) ? 0 : (uint64_t)at;
 }
 
 /* Maps area @n, in which blocks are aligned to their size. Threads may race: one mapping stays. */
@@ -161,9 +154,9 @@ struct weft_label_store *weft_block_take(void)
 		.a = b->sets,
 		.b = b->sets + weft_labels_twin,
 		.max = weft_labels_max,
-		.saved_at = b->sets + sets_bytes(),
-		.saved_room =
-			(uint32_t)(size_of_block() - offsetof(struct block, sets) - sets_bytes()),
+		.saved_at = b->sets + weft_labels_bytes(),
+		.saved_room = (uint32_t)(size_of_block() - offsetof(struct block, sets) -
+					 weft_labels_bytes()),
 	};
 	weft_store_lay_out(&b->store, &place);
 	b->store.generation = generation;

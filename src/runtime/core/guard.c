@@ -7,8 +7,6 @@
  * weft_fork_guard points at an ordinary word until the page is mapped, and for good if it cannot be
  * mapped: then only pthread_atfork protects the parent's slots.
  */
-#include <sys/mman.h>
-
 #include "runtime/context/publish.h"
 #include "runtime/core/sys.h"
 
@@ -23,11 +21,10 @@ WEFT_API const uint32_t *weft_fork_guard = &guard_always;
 
 int weft_guard_open(void)
 {
-	long at = sys_call6(SYS_mmap, 0, GUARD_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = sys_map_memory(GUARD_BYTES);
 	long failed;
 
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	failed = sys_call3(SYS_madvise, at, GUARD_BYTES, MADV_WIPEONFORK);
 	if (failed) {

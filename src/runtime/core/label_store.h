@@ -24,8 +24,6 @@
 #include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
 
-#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
-
 /* The values of labels 0 and 1 of a set; 0, 0 = both are absent. */
 struct weft_label_ids {
 	uint64_t span_id, root_span_id;
@@ -140,6 +138,13 @@ struct weft_label_change {
 #pragma GCC visibility push(hidden)
 extern uint32_t weft_labels_twin; /* where set B lies, from set A */
 #pragma GCC visibility pop
+
+/* Of both sets of a store, in whole words. */
+static inline uint32_t weft_labels_bytes(void)
+{
+	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
+	       ~7u;
+}
 
 /* NULL: it is not laid out. */
 static inline struct weft_custom_labels_set *weft_store_set(const struct weft_label_store *store,

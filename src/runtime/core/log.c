@@ -10,7 +10,6 @@
 #include "runtime/core/runtime.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "runtime/core/sys.h"
 
@@ -50,20 +49,14 @@ void weft_log_unlock(void)
 	store_release(&lock_word, 0);
 }
 
-void weft_log_reset_lock(void)
-{
-	weft_log_unlock();
-}
-
 static int mirror_open(struct mirror *m)
 {
 	long at;
 
 	if (m->data)
 		return 0;
-	at = sys_call6(SYS_mmap, 0, (long)m->bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at < 0 && at > -4096)
+	at = sys_map_memory(m->bytes);
+	if (sys_is_error(at))
 		return (int)at;
 	m->data = (uint8_t *)at;
 	return 0;
@@ -86,7 +79,7 @@ static void bring_up_to_date(enum weft_log log)
 	uint8_t *area;
 
 	/* a child that has not noticed the fork has its parent's session */
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session() || !m->data)
 		return;
 	area = session_area(log, &bytes, &head);
 	at = load_relaxed(head);
@@ -133,8 +126,6 @@ const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *
 
 void weft_log_replay(void)
 {
-	if (mirrors[WEFT_LOG_DICT].data)
-		bring_up_to_date(WEFT_LOG_DICT);
-	if (mirrors[WEFT_LOG_MODULES].data)
-		bring_up_to_date(WEFT_LOG_MODULES);
+	bring_up_to_date(WEFT_LOG_DICT);
+	bring_up_to_date(WEFT_LOG_MODULES);
 }

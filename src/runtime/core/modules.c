@@ -111,22 +111,13 @@ static struct known *modules_find_known(const struct weft_log_module *module, co
 	return &known[known_count++];
 }
 
-static void modules_append(uint16_t type, const struct known *k,
-			   const struct weft_log_loaded *loaded, uint32_t bytes, const char *path)
+static void modules_append(uint16_t type, const struct known *k, const void *data, uint32_t bytes,
+			   const char *path)
 {
 	struct weft_log_record record = {.type = type, .id = (uint32_t)(k - known) + 1};
 
-	weft_log_append(WEFT_LOG_MODULES, &record, loaded, bytes, path,
+	weft_log_append(WEFT_LOG_MODULES, &record, data, bytes, path,
 			path ? (uint32_t)strlen(path) : 0);
-}
-
-static void modules_append_first(const struct known *k, const struct weft_log_module *module,
-				 const char *path)
-{
-	struct weft_log_record record = {.type = WEFT_LOG_MODULE, .id = (uint32_t)(k - known) + 1};
-
-	weft_log_append(WEFT_LOG_MODULES, &record, module, sizeof(*module), path,
-			(uint32_t)strlen(path));
 }
 
 static void modules_append_loaded(const struct look *look, const struct known *k, int is_new,
@@ -180,7 +171,7 @@ static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *ar
 	if (!k)
 		return 0;
 	if (look->is_first)
-		modules_append_first(k, &module, module_path(info));
+		modules_append(WEFT_LOG_MODULE, k, &module, sizeof(module), module_path(info));
 	else if (!k->is_loaded)
 		modules_append_loaded(look, k, known_count != before, module_path(info));
 	k->is_loaded = k->is_seen = 1;

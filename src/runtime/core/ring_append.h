@@ -20,8 +20,6 @@
 
 #include "runtime/core/ring.h"
 
-#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
-
 /* In the producer's cache line, beside busy; not part of the reader's contract. */
 #define BUSY_SINCE(p) ((p)->own[0])
 #define RESERVED(p) ((p)->own[1]) /* where the record in progress will end; 0 = not known */

@@ -117,6 +117,14 @@ static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
 }
 
+/* Slots that were ever in use lie below it. */
+static inline uint32_t weft_rt_slots_high(void)
+{
+	uint32_t high = load_acquire(&weft_rt.header->slots_high);
+
+	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
+}
+
 /*
  * Marks a slot that has something for the collector. Usually the bit is set already, and this is a
  * load. If the collector clears the bit at this very moment, the mark is lost; then it looks at the
@@ -168,6 +176,12 @@ static inline int weft_guard_holds(void)
 	return *(const volatile uint32_t *)weft_fork_guard != 0;
 }
 
+/* The session in memory is this process's own, and not that of a parent. */
+static inline int weft_rt_has_session(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds();
+}
+
 /* session.c */
 int weft_session_map(int fd, uint64_t total_bytes); /* fills weft_rt; @fd stays open */
 int weft_session_make(int keeps_file);              /* runtime-made, no collector */
@@ -201,8 +215,7 @@ const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *
 void weft_log_replay(void);                     /* all that was logged, into a new session */
 void weft_log_lock(void);                       /* not in a handler */
 int weft_log_lock_within(uint64_t patience_ns); /* 0: another thread kept it */
-void weft_log_unlock(void);
-void weft_log_reset_lock(void); /* in a forked child */
+void weft_log_unlock(void); /* also in a forked child, whatever its parent's threads did */
 
 /* modules.c: not in a handler */
 void weft_modules_log(void);

@@ -15,7 +15,6 @@
 #include <link.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "runtime/core/runtime.h"
@@ -229,8 +228,7 @@ void weft_own_begin(void)
 	if (weft_own_slot_distance && weft_own_belief_distance)
 		return;
 	weft_own_slot_distance = weft_own_belief_distance = 0;
-	at = sys_call6(SYS_mmap, 0, SEATS * sizeof(struct seat), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at > 0 || at < -4095)
+	at = sys_map_memory(SEATS * sizeof(struct seat));
+	if (!sys_is_error(at))
 		seats = (struct seat *)at;
 }

@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -30,7 +29,7 @@ static uint8_t *session_reserve(int fd, uint64_t bytes)
 	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
 	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
 
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return NULL;
 	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
 	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);

@@ -8,11 +8,10 @@
 
 #include <string.h>
 
-#include <weft/publish.h>
-
 #include "base/context_snapshot.h"
 #include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
 #include "runtime/event/events_ring.h"
 
 /* The fixed part and the tags: what is copied at once. */
@@ -33,10 +32,10 @@ static int has_tags(const struct weft_context_snapshot *c)
 	return any != 0;
 }
 
-/* If the v1 format is off, ids are kept but not written. Returns the size. */
+/* Returns the size. */
 static uint32_t encode_context(const struct weft_context_snapshot *c, struct told *t)
 {
-	if (UNLIKELY(!(load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1)))
+	if (UNLIKELY(!weft_publish_shows_v1()))
 		return sizeof(t->r);
 	t->r.span_id = c->span_id;
 	t->r.root_span_id = c->root_span_id;

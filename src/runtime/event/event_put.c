@@ -10,11 +10,10 @@
  */
 #include <string.h>
 
-#include <weft/publish.h>
-
 #include "base/context_snapshot.h"
 #include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
 #include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
@@ -163,19 +162,13 @@ static void plan_values(struct plan *p)
 	}
 }
 
-/* If the v1 format is off, ids are kept but not written. */
-static int event_put_shows_v1(void)
-{
-	return (load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1) != 0;
-}
-
 static uint64_t event_put_take_ids(struct weft_event_context *to, const struct weft_slot *slot)
 {
 	struct weft_context_snapshot now;
 	uint64_t any;
 
 	(void)weft_context_snapshot(slot, &now);
-	if (UNLIKELY(!event_put_shows_v1()))
+	if (UNLIKELY(!weft_publish_shows_v1()))
 		memset(&now, 0, sizeof(now));
 	to->span_id = now.span_id;
 	to->root_span_id = now.root_span_id;

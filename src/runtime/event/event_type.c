@@ -236,12 +236,6 @@ static void apply_session(struct event_settings *s, const char *name)
 	}
 }
 
-/* Does this process have a session of its own, with an area of settings? */
-static int event_type_has_session(void)
-{
-	return weft_rt_is_ready() && weft_guard_holds();
-}
-
 static void write_row(uint32_t number, const uint8_t *data)
 {
 	const struct weft_event_type_head *head = head_of(data);
@@ -256,7 +250,7 @@ static void write_row(uint32_t number, const uint8_t *data)
 	int is_on = 0;
 
 	event_row_begin(&s, &defaults);
-	if (event_type_has_session()) {
+	if (weft_rt_has_session()) {
 		apply_session(&s, event_type_text_of(data, head->name));
 		hz = load_relaxed(&weft_rt.header->tsc_hz);
 		is_on = weft_rt_run_state() == WEFT_RUN_RECORDING;
@@ -359,7 +353,7 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 		return row;
 	number = event_type_number_of(type);
 	if (number < 0) {
-		if (event_type_has_session())
+		if (weft_rt_has_session())
 			weft_rt_count(WEFT_COUNTER_EVENT_TYPES_REFUSED, 1);
 		return event_type_publish(type, &never);
 	}

@@ -32,7 +32,7 @@ static void hook_name_put(struct weft_slot *slot, const char *name)
 
 static int hook_name_has_session(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_master();
+	return weft_rt_has_session() && !weft_copies_master();
 }
 
 void weft_name_own(const char *name)
@@ -45,9 +45,7 @@ void weft_name_own(const char *name)
 /* The slot of another thread, which exists: the caller has its handle. It may have none (yet). */
 static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
-	uint32_t high = load_relaxed(&weft_rt.header->slots_high);
-
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
 		uint64_t word = load_acquire(&weft_rt.states[i]);
 
 		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE &&

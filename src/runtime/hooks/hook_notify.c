@@ -110,7 +110,7 @@ static notify_fn *ours_for(notify_fn *function, uint64_t stack_bytes)
 		if (hook_notify_is_of(&table[i], function, stack_bytes) ||
 		    hook_notify_takes(&table[i], function, stack_bytes))
 			return ours[i];
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		weft_rt_count(WEFT_COUNTER_NOTIFY_FULL, 1);
 	return function;
 }

@@ -169,10 +169,10 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 		return weft_real(siginterrupt)(signo, interrupts);
 	hook_signal_change(signo, NULL, &action);
 	if (interrupts) {
-		__atomic_fetch_or(&interrupting, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&interrupting, SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 		action.sa_flags &= ~SA_RESTART;
 	} else {
-		__atomic_fetch_and(&interrupting, ~(UINT64_C(1) << (signo - 1)), __ATOMIC_RELAXED);
+		__atomic_fetch_and(&interrupting, ~(SYS_SIGNAL_BIT(signo)), __ATOMIC_RELAXED);
 		action.sa_flags |= SA_RESTART;
 	}
 	return hook_signal_change(signo, &action, NULL);

@@ -250,7 +250,7 @@ static void patch_all(int from)
 {
 	struct patching p = {.from = from};
 
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session())
 		return;
 	dl_iterate_phdr(patch_one, &p);
 	weft_hooks_tell();

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "runtime/core/sys.h"
@@ -271,12 +270,11 @@ static int copy_payload(uint64_t mapping, uint8_t *to, uint32_t *bytes)
 
 int weft_otel_foreign_keys(uint64_t mapping)
 {
-	long at = sys_call6(SYS_mmap, 0, WEFT_OTEL_PROCESS_PAYLOAD_MAX, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = sys_map_memory(WEFT_OTEL_PROCESS_PAYLOAD_MAX);
 	uint32_t bytes;
 	int failed;
 
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	failed = copy_payload(mapping, (uint8_t *)at, &bytes);
 	if (!failed)

@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "runtime/core/sys.h"
@@ -291,7 +290,7 @@ static int otel_process_map(void)
 
 	if (fd >= 0)
 		sys_call1(SYS_close, fd);
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	header = (struct weft_otel_process_header *)at;
 	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {

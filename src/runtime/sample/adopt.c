@@ -15,7 +15,6 @@
  */
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/platform.h"
 #include "runtime/core/sys.h"
@@ -54,22 +53,15 @@ static int belongs_to(uint32_t index, int32_t tid)
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && weft_rt_slot(index)->thread.tid == tid;
 }
 
-static uint32_t slots_in_use(void)
-{
-	uint32_t high = load_acquire(&weft_rt.header->slots_high);
-
-	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
-}
-
 static int has_slot(int32_t tid)
 {
 	uint32_t hint = slot_hints[tid & 0xFFFF];
 
 	if (!hint) /* also for slot 65535: then the thread counts as one without */
 		return 0;
-	if (hint <= slots_in_use() && belongs_to(hint - 1, tid))
+	if (hint <= weft_rt_slots_high() && belongs_to(hint - 1, tid))
 		return 1;
-	for (uint32_t i = 0; i < slots_in_use(); i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		if (belongs_to(i, tid))
 			return 1;
 	return 0;
@@ -189,7 +181,7 @@ static void arm_for(struct weft_slot *slot, int32_t tid)
 /* A thread with a slot is known before it is listed. */
 static void note_slots(int are_armed)
 {
-	for (uint32_t i = 0; i < slots_in_use(); i++) {
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
 		uint64_t word = load_acquire(&weft_rt.states[i]);
 		struct weft_slot *slot = weft_rt_slot(i);
 
@@ -199,16 +191,6 @@ static void note_slots(int are_armed)
 		if (are_armed)
 			arm_for(slot, slot->thread.tid);
 	}
-}
-
-static uint64_t adopt_cpu_of(int32_t tid)
-{
-	const long clock = (long)(~(uint32_t)tid << 3 | 6);
-	struct timespec used = {0};
-
-	if (sys_call2(SYS_clock_gettime, (int)clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 static uint64_t adopt_bit_of(int32_t tid)
@@ -251,8 +233,10 @@ static int adopt_note(int32_t tid, uint64_t waits)
 {
 	if (count + runners >= capacity)
 		return 0;
-	table[capacity - ++runners] = (struct adopted){
-		.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = adopt_cpu_of(tid)};
+	table[capacity - ++runners] = (struct adopted){.tid = tid,
+						       .timer_id = -1,
+						       .waits = waits,
+						       .cpu_ns = sys_clock_ns(SYS_CPU_CLOCK(tid))};
 	return 1;
 }
 
@@ -285,7 +269,7 @@ static void signal_those_that_run_on(void)
 		uint64_t waits;
 
 		if (!would_take(runner.tid, signo, &waits) || waits != runner.waits ||
-		    adopt_cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
+		    sys_clock_ns(SYS_CPU_CLOCK(runner.tid)) - runner.cpu_ns < RAN_NS ||
 		    weft_prime_send(runner.tid, WEFT_ORDER_PRIME))
 			adopt_adopt(runner.tid);
 	}
@@ -300,9 +284,8 @@ static void make_room_for(uint64_t threads)
 
 	if (entries <= capacity)
 		return;
-	at = sys_call6(SYS_mmap, 0, (long)(entries * sizeof(*table)), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at < 0 && at > -4096)
+	at = sys_map_memory(entries * sizeof(*table));
+	if (sys_is_error(at))
 		return;
 	if (count)
 		memcpy((struct adopted *)at, table, count * sizeof(*table));

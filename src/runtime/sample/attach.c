@@ -40,8 +40,7 @@ static int is_own_session(void)
 
 static int attach_enter(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() &&
-	       !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
+	return weft_rt_has_session() && !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
 }
 
 static void attach_leave(void)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "runtime/core/runtime.h"
@@ -140,12 +139,7 @@ static void note_refusal(long error)
  * a running thread its time slice, see clock.h. */
 static uint32_t cpu_us_of(int32_t tid)
 {
-	const int clock = (int)(~(uint32_t)tid << 3 | 6);
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, clock, &used);
-	return weft_usage_modulo((uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000 +
-				 1);
+	return weft_usage_modulo(sys_clock_ns(SYS_CPU_CLOCK(tid)) / 1000 + 1);
 }
 
 /* Returns the address of the event's control page, and its descriptor number in *clock; or -errno.
@@ -168,11 +162,6 @@ static long clock_make(struct weft_slot *slot, uint64_t gap_ns, struct weft_cloc
 	return page;
 }
 
-static int is_failure(long page)
-{
-	return page < 0 && page > -4096;
-}
-
 /* Counts threads, not attempts. */
 static void note_lack(struct weft_slot *slot)
 {
@@ -193,7 +182,7 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	long page;
 
 	page = clock_make(slot, gap_ns, clock);
-	found = is_failure(page) ? 0 : (uint64_t)page;
+	found = sys_is_error(page) ? 0 : (uint64_t)page;
 	store_relaxed(&is_short, !found);
 	if (!found)
 		note_lack(slot);
@@ -250,14 +239,11 @@ void weft_clock_close(struct weft_slot *slot)
 
 void weft_clock_yield(void)
 {
-	uint32_t high;
-
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session())
 		return;
 	note_refusal(-EADDRINUSE);
 	weft_clock_close(weft_slot_private());
-	high = load_acquire(&weft_rt.header->slots_high);
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		weft_clock_close(weft_rt_slot(i));
 }
 
@@ -477,8 +463,7 @@ int weft_clock_sent(const siginfo_t *info)
 		return 0;
 	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
 		return 1;
-	if (!weft_rt_is_ready() || !weft_guard_holds() ||
-	    !load_relaxed(&weft_rt.header->clock_opened))
+	if (!weft_rt_has_session() || !load_relaxed(&weft_rt.header->clock_opened))
 		return 0;
 	if (slot && slot != private && weft_clock_is_open(slot) &&
 	    info->si_fd == weft_clock_of(slot)->fd)

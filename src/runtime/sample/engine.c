@@ -64,11 +64,9 @@ int weft_engine_start(void)
 /* 1: no thread but the calling one is in a handler. */
 static int nobody_handles(void)
 {
-	uint32_t high = load_acquire(&weft_rt.header->slots_high);
-
 	if (load_acquire(&weft_rt.header->handling))
 		return 0;
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
 		uint64_t word = load_acquire(&weft_rt.states[i]);
 		struct weft_slot *slot = weft_rt_slot(i);
 

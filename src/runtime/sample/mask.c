@@ -26,7 +26,7 @@
 #include "runtime/sample/sampler.h"
 #include "runtime/signals/altstack.h"
 
-#define MASK_BYTES 8 /* of the kernel's mask */
+#define SIGPROF_BIT SYS_SIGNAL_BIT(SIGPROF)
 #define PENDING_MAX 8
 
 #ifndef WEFT_LATE
@@ -36,24 +36,17 @@ static uint32_t believers; /* threads */
 static uint32_t read_by_fd;
 static int32_t waiter; /* a thread that waits for SIGPROF by sigwait or its like; 0 = none */
 
-static uint64_t sigprof_bit(void)
-{
-	return UINT64_C(1) << (SIGPROF - 1);
-}
-
 static uint64_t real_mask(void)
 {
-	uint64_t mask = 0;
-
-	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, MASK_BYTES);
-	return mask;
+	return sys_signals_block(0);
 }
 
 int weft_mask_set_real(int how)
 {
-	uint64_t bit = sigprof_bit(), old = 0;
+	const uint64_t bit = SIGPROF_BIT;
+	uint64_t old = 0;
 
-	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, MASK_BYTES);
+	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, sizeof(old));
 	return (old & bit) != 0;
 }
 
@@ -108,7 +101,7 @@ static int belief_stands(uint64_t mask)
 {
 	struct weft_belief b = belief();
 
-	return b.is_blocked && (b.with & ~(mask | sigprof_bit())) == 0;
+	return b.is_blocked && (b.with & ~(mask | SIGPROF_BIT)) == 0;
 }
 
 int weft_mask_is_blocked(void)
@@ -116,7 +109,7 @@ int weft_mask_is_blocked(void)
 	struct weft_belief b = belief();
 
 	if (b.own_view && b.own_view == sys_getpid())
-		return (real_mask() & sigprof_bit()) != 0;
+		return (real_mask() & SIGPROF_BIT) != 0;
 	return b.is_blocked && belief_stands(real_mask());
 }
 
@@ -200,7 +193,7 @@ void weft_mask_open(void)
 	if (!weft_hook_is_on(WEFT_HOOK_SIGNALS))
 		return;
 	mask = real_mask();
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		return;
 	believe(1, mask);
 	weft_mask_set_real(SIG_UNBLOCK);
@@ -217,7 +210,7 @@ int weft_mask_open_here(void)
 	if (!weft_mask_is_active() || weft_rt_is_careful() || weft_is_vfork_child())
 		return 0;
 	mask = real_mask();
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		return 0;
 	believe(1, mask);
 	if (must_be_closed())
@@ -247,11 +240,11 @@ static void queue_again(const siginfo_t *info)
 static void drop_own_pending(void)
 {
 	struct timespec at_once = {0};
-	uint64_t bit = sigprof_bit();
+	const uint64_t bit = SIGPROF_BIT;
 	siginfo_t info = {.si_code = 0};
 
 	for (int i = 0; i < PENDING_MAX; i++) {
-		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, MASK_BYTES) != SIGPROF)
+		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, sizeof(bit)) != SIGPROF)
 			return;
 		if (!weft_sampler_is_ours(&info)) {
 			queue_again(&info);
@@ -271,9 +264,8 @@ static int hand_to_waiter(const siginfo_t *info)
 /* In the handler, where all signals are blocked. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
-	uint64_t interrupted;
+	uint64_t interrupted = sys_mask_of(uc);
 
-	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
 	if (!belief_stands(interrupted))
 		return 0;
 	if (hand_to_waiter(info))
@@ -282,7 +274,7 @@ int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 		be_closed();
 		drop_own_pending();
 	}
-	interrupted |= sigprof_bit();
+	interrupted |= SIGPROF_BIT;
 	memcpy(&uc->uc_sigmask, &interrupted, sizeof(interrupted));
 	queue_again(info);
 	return 1;
@@ -409,7 +401,7 @@ struct weft_belief weft_mask_borrow(const sigset_t *mask)
 	during.with = 0;
 	if (during.is_blocked)
 		memcpy(&during.with, mask, sizeof(during.with));
-	during.with &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+	during.with &= ~(SYS_SIGNAL_BIT(SIGKILL) | SYS_SIGNAL_BIT(SIGSTOP));
 	set_belief(during);
 	return before;
 }
@@ -458,9 +450,9 @@ void weft_mask_jump(int is_blocked, uint64_t mask)
 
 	if ((!is_blocked && !now.is_blocked) || weft_is_vfork_child())
 		return;
-	if (mask & sigprof_bit())
+	if (mask & SIGPROF_BIT)
 		be_closed();
 	believe(is_blocked, mask);
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		be_open(); /* a tick that comes now stays pending until the jump */
 }

@@ -52,7 +52,7 @@ static int is_sent_by_us(const siginfo_t *info)
 
 static void prime_say(int signo)
 {
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		store_seq_cst(&weft_rt.header->prime_signal_used, (uint32_t)signo);
 }
 
@@ -72,7 +72,7 @@ static int prime_let_go(void)
 {
 	int signo = weft_prime_signal();
 
-	if (!signo || signo == SIGURG || !weft_rt_is_ready() || !weft_guard_holds())
+	if (!signo || signo == SIGURG || !weft_rt_has_session())
 		return 0;
 	prime_say(0);
 	wait_for_senders();

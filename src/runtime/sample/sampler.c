@@ -23,9 +23,9 @@
 #include "runtime/sample/sampler.h"
 
 #include <string.h>
-#include <weft/publish.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/context/publish.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
@@ -61,28 +61,18 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
 }
 
-/* If the v1 format is off, ids are kept but not written. */
-static int sampler_shows_v1(void)
-{
-	return (load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1) != 0;
-}
-
-static enum weft_sample_context hide(struct weft_context_snapshot *out)
-{
-	memset(out, 0, sizeof(*out));
-	return WEFT_CONTEXT_NONE;
-}
-
 static void sampler_take_context(struct weft_slot *slot, struct weft_sample_record *sample,
 				 int is_new)
 {
 	struct weft_context_snapshot *out = (void *)&sample->span_id;
 	enum weft_sample_context found = weft_context_snapshot(slot, out);
 
-	if (is_new)
+	if (is_new) {
 		found = WEFT_CONTEXT_SLOTLESS;
-	else if (UNLIKELY(!sampler_shows_v1()))
-		found = hide(out);
+	} else if (UNLIKELY(!weft_publish_shows_v1())) {
+		memset(out, 0, sizeof(*out));
+		found = WEFT_CONTEXT_NONE;
+	}
 	sample->context = (uint8_t)found;
 	count_context(slot, found);
 }
@@ -135,10 +125,9 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	struct weft_clock *clock = weft_clock_of(slot);
 	struct weft_usage usage = {0};
 	uint32_t used_us = used_since_tick(info), kernel_us;
-	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask;
+	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask = sys_mask_of(uc);
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
 	is_covered = weft_clock_covers(slot, mask);
 	if (!weft_rt_is_careful()) {
 		usage = weft_usage_of_thread();
@@ -276,12 +265,6 @@ static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const uco
 	write_if_due(slot, uc, taken);
 }
 
-/* One store: in the header, attempted is the sum of the causes. */
-static void sampler_lose(enum weft_counter cause)
-{
-	weft_rt_count(cause, 1);
-}
-
 /* A thread that no hook has seen, with an adopted timer. Not inlined, to save stack in a walk. */
 static __attribute__((noinline)) struct weft_slot *claim_here(const siginfo_t *info)
 {
@@ -331,7 +314,7 @@ static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const 
 	if (slot)
 		sample_tick(slot, info, uc, taken);
 	else
-		sampler_lose(WEFT_COUNTER_LOST_NO_SLOT);
+		weft_rt_count(WEFT_COUNTER_LOST_NO_SLOT, 1);
 }
 
 /* Was the timer armed for this thread, and for this generation of the slot? */
@@ -353,16 +336,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken 
 	else if (belongs(slot, value))
 		sample_tick(slot, info, uc, taken);
 	else
-		sampler_lose(WEFT_COUNTER_LOST_EXIT_RACE);
-}
-
-/* Of the calling thread, at this very moment. */
-static uint64_t cpu_time_ns(void)
-{
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+		weft_rt_count(WEFT_COUNTER_LOST_EXIT_RACE, 1);
 }
 
 /* In a forked child: begins its session, and with that the timer of the thread that it met. */
@@ -373,22 +347,14 @@ static struct weft_slot *sampler_begin_child(uint32_t *took_us)
 
 	if (weft_rt_is_careful())
 		return NULL;
-	before_ns = cpu_time_ns();
+	before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
 	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: at the next tick */
 		weft_clock_after_begin(slot);
 	if (!slot && !weft_rt_is_ready())
 		weft_timer_disarm_process();
-	*took_us = (uint32_t)((cpu_time_ns() - before_ns) / 1000);
+	*took_us = (uint32_t)((sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / 1000);
 	return slot;
-}
-
-static void arm(struct weft_slot *slot, const ucontext_t *uc)
-{
-	uint64_t mask;
-
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-	weft_timer_arm(slot, mask);
 }
 
 static __attribute__((noinline)) void sampler_take_first(const siginfo_t *info,
@@ -399,7 +365,7 @@ static __attribute__((noinline)) void sampler_take_first(const siginfo_t *info,
 	if (!slot)
 		return;
 	sample_tick(slot, info, uc, taken);
-	arm(slot, uc);
+	weft_timer_arm(slot, sys_mask_of(uc));
 }
 
 static void count_time(uint64_t began_ns)
@@ -462,7 +428,7 @@ void weft_sampler_clock(const ucontext_t *uc)
 	marked = weft_handling_begin();
 	sampler_take_clock(slot, uc, &taken);
 	if (is_first)
-		arm(slot, uc);
+		weft_timer_arm(slot, sys_mask_of(uc));
 	count_time(taken.now_ns);
 	weft_handling_end(marked);
 }

@@ -69,7 +69,7 @@ static inline struct weft_handling weft_handling_begin(void)
 	} else {
 		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
 	}
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	KEEP_ORDER();
 	return h;
 }
 

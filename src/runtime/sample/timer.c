@@ -26,7 +26,6 @@
 #include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 
-#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define NOTIFY_THREAD_ID 4
 #define NOTIFY_SIGNAL 0
 #define TIMER_DUE_NS 1000
@@ -67,7 +66,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 
 	if (weft_rt_is_careful() || !budget_allows())
 		return -1;
-	if (sys_call3(SYS_timer_create, THREAD_CPU_CLOCK(tid), &event, &timer_id)) {
+	if (sys_call3(SYS_timer_create, SYS_CPU_CLOCK(tid), &event, &timer_id)) {
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
@@ -128,7 +127,7 @@ static int32_t own_timer(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (!weft_rt_is_ready() || !weft_guard_holds() || !slot || slot == weft_slot_private())
+	if (!weft_rt_has_session() || !slot || slot == weft_slot_private())
 		return -1;
 	return load_acquire(&slot->thread.timer_id);
 }
@@ -184,9 +183,7 @@ static void disarm_slot(uint32_t index)
 
 void weft_timer_disarm_all(void)
 {
-	uint32_t high = load_acquire(&weft_rt.header->slots_high);
-
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		disarm_slot(i);
 	weft_adopt_delete_all();
 }

@@ -62,11 +62,6 @@ static uint32_t classify(uint64_t bytes)
 	return bytes < 2 * frame + OUR_BYTES ? SMALL : 0;
 }
 
-static uint64_t altstack_bit_of(int signo)
-{
-	return UINT64_C(1) << (signo - 1);
-}
-
 static int has_handler(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_ONSTACK) && action->sa_handler != SIG_DFL &&
@@ -81,15 +76,15 @@ static int altstack_is_same(const struct sigaction *a, const struct sigaction *b
 
 static int is_masked(int which, int signo)
 {
-	return (load_relaxed(&masked[which]) & altstack_bit_of(signo)) != 0;
+	return (load_relaxed(&masked[which]) & SYS_SIGNAL_BIT(signo)) != 0;
 }
 
 static void set_masked(int which, int signo, int is)
 {
 	if (is)
-		__atomic_fetch_or(&masked[which], altstack_bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&masked[which], SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 	else if (is_masked(which, signo))
-		__atomic_fetch_and(&masked[which], ~altstack_bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_and(&masked[which], ~SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 }
 
 /* @change changes the action to the one to be installed, and returns 1; or 0. */
@@ -212,7 +207,7 @@ void weft_altstack_keep_closed(void)
 
 	for (int which = 0; size_is(SMALL) && which < WEFT_KEPT_COUNT; which++)
 		if (weft_disposition_signal((enum weft_kept)which))
-			ours |= altstack_bit_of(weft_disposition_signal((enum weft_kept)which));
+			ours |= SYS_SIGNAL_BIT(weft_disposition_signal((enum weft_kept)which));
 	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
 	    classify(now.ss_size))
 		sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &ours, NULL, sizeof(ours));

@@ -75,8 +75,7 @@ static void get(struct kept *k, struct sigaction *action)
 	do {
 		seen = load_acquire(&k->version);
 		memcpy(action, &k->copies[seen & 1], sizeof(*action));
-		/* Against the compiler; a writer that is two versions ahead is seen below. */
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		KEEP_ORDER(); /* a writer that is two versions ahead is seen below */
 	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
 }
 
@@ -284,7 +283,7 @@ void weft_disposition_keep(enum weft_kept which)
 static int disposition_take_pending(int signo, int (*ours)(const siginfo_t *),
 				    siginfo_t held[HELD_BACK_MAX])
 {
-	uint64_t set = UINT64_C(1) << (signo - 1);
+	uint64_t set = SYS_SIGNAL_BIT(signo);
 	struct timespec at_once = {0};
 	int count = 0;
 
@@ -344,13 +343,12 @@ static void die_of_signal(int signo)
 /* The mask that the kernel would have set: the interrupted one, the action's, the signal. */
 static uint64_t handler_mask(int signo, const struct sigaction *action, const ucontext_t *uc)
 {
-	uint64_t interrupted, own;
+	uint64_t own;
 
-	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
 	memcpy(&own, &action->sa_mask, sizeof(own));
 	if (!(action->sa_flags & SA_NODEFER))
-		own |= UINT64_C(1) << ((unsigned int)signo - 1) % 64;
-	return interrupted | own;
+		own |= SYS_SIGNAL_BIT(signo);
+	return sys_mask_of(uc) | own;
 }
 
 static void disposition_call(const struct sigaction *action, int signo, siginfo_t *info,

@@ -106,6 +106,6 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 __attribute__((destructor(101))) static void weft_end(void)
 {
 	weft_account_process();
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		weft_launch_wait_for_file();
 }

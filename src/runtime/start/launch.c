@@ -249,7 +249,6 @@ void weft_launch_wait_for_file(void)
 
 void weft_launch_last_words(void)
 {
-	if (is_root_of_recording && weft_rt_is_ready() && weft_guard_holds() && weft_rt.pid == 1 &&
-	    sys_getpid() == 1)
+	if (is_root_of_recording && weft_rt_has_session() && weft_rt.pid == 1 && sys_getpid() == 1)
 		weft_launch_wait_for_file();
 }
