@@ -68,9 +68,14 @@ int current_update(struct weft_label *labels, size_t count)
 	return r && r->labels_update ? r->labels_update(labels, count) : WEFT_LABEL_NO_SLOT;
 }
 
+static int current_is_known(const struct weft_runtime_v1 *r)
+{
+	return r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION;
+}
+
 static void current_meet(const struct weft_runtime_v1 *r)
 {
-	if (r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION)
+	if (current_is_known(r))
 		store_release(&runtime, r);
 }
 
@@ -95,6 +100,6 @@ __attribute__((constructor(101))) static void current_begin(void)
 	weft_custom_labels_v1.distance =
 		weft_tlsdesc_distance(current_place(), current_descriptor(), weft_thread_pointer());
 	store_release(&weft_custom_labels_v1.size, sizeof(weft_custom_labels_v1));
-	if (found && found->size >= sizeof(*found) && found->version == WEFT_RUNTIME_V1_VERSION)
+	if (found && current_is_known(found))
 		found->labels_join(&weft_custom_labels_v1);
 }

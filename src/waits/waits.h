@@ -16,6 +16,7 @@
  *   hook_mutex.c      mutexes
  *   hook_rwlock.c     locks for readers and writers
  *   hook_condition.c  condition variables
+ *   hook_lock.h       what these three share
  *   hook_transfer.c   read, write, send, receive
  *   hook_pause.c      poll, sleep and their like
  *   hook_io.h         what those two share

@@ -120,11 +120,12 @@ static inline uint64_t write_once(struct weft_slot *slot, const struct weft_cont
 }
 
 /* Did a handler write meanwhile, without restoring what it found? */
-static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, uint64_t seq)
+static int was_disturbed(const struct weft_slot *slot, uint64_t seq, uint64_t span_id,
+			 uint64_t root_span_id)
 {
 	return ((load_relaxed(&slot->ext.seq) ^ seq) |
-		(load_relaxed(&slot->context.span_id) ^ c->span_id) |
-		(load_relaxed(&slot->context.root_span_id) ^ c->root_span_id)) != 0;
+		(load_relaxed(&slot->context.span_id) ^ span_id) |
+		(load_relaxed(&slot->context.root_span_id) ^ root_span_id)) != 0;
 }
 
 /* Leaves seq odd, and returns it. */
@@ -135,7 +136,7 @@ static uint64_t context_write_all(struct weft_slot *slot, const struct weft_cont
 
 	for (int tries = 0; tries < 3; tries++) {
 		seq = write_once(slot, c, checksum);
-		if (LIKELY(!was_disturbed(slot, c, seq)))
+		if (LIKELY(!was_disturbed(slot, seq, c->span_id, c->root_span_id)))
 			break;
 	}
 	return seq;
@@ -309,9 +310,7 @@ static uint64_t context_restore(struct weft_slot *slot, const uint64_t *record,
 
 	for (int tries = 0; tries < 3; tries++) {
 		seq = restore_once(slot, record, extension);
-		if (LIKELY(((load_relaxed(&slot->ext.seq) ^ seq) |
-			    (load_relaxed(&slot->context.span_id) ^ record[0]) |
-			    (load_relaxed(&slot->context.root_span_id) ^ record[1])) == 0))
+		if (LIKELY(!was_disturbed(slot, seq, record[0], record[1])))
 			break;
 	}
 	return seq;
@@ -370,9 +369,8 @@ int weft_context_is_busy(const struct weft_slot *slot)
 /* Into a slot that has no owner yet: a forked child inherits its context. */
 void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 {
-	uint64_t record[RECORD_WORDS], extension[EXTENSION_WORDS];
+	struct weft_context_words words;
 
-	save_words(record, &from->context, RECORD_WORDS);
-	save_words(extension, &from->ext, EXTENSION_WORDS);
-	store_release(&to->ext.seq, context_restore(to, record, extension) + 1);
+	weft_context_save(from, &words);
+	store_release(&to->ext.seq, context_restore(to, words.record, words.extension) + 1);
 }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "runtime/context/label_bytes.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
@@ -35,14 +36,6 @@ static struct text labels_cut(const char *bytes, size_t length, uint32_t room)
 	t.length = (unsigned char)bytes[at] >= 0xC0 ? at : room;
 	t.is_cut = 1;
 	return t;
-}
-
-static int labels_is_reserved(struct text key)
-{
-	return (key.length == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
-		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_SPAN_KEY, key.length)) ||
-	       (key.length == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
-		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_ROOT_KEY, key.length));
 }
 
 static void labels_count_one(struct weft_slot *slot, enum weft_label_result result)
@@ -249,7 +242,7 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 
 static int is_usable(struct text key, enum weft_label_result *result)
 {
-	if (LIKELY(key.length && !labels_is_reserved(key)))
+	if (LIKELY(key.length && !weft_label_is_reserved(key.bytes, key.length)))
 		return 1;
 	*result = key.length ? WEFT_LABEL_RESERVED : WEFT_LABEL_INVALID;
 	return 0;
@@ -462,7 +455,7 @@ WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *v
 
 	if (!slot || !k.length)
 		return -1;
-	if (labels_is_reserved(k)) {
+	if (weft_label_is_reserved(k.bytes, k.length)) {
 		from = id;
 		bytes = labels_id_text(slot, key[0] == 'r', id);
 		if (!bytes)

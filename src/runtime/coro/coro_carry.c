@@ -125,13 +125,6 @@ static void clear_coro_context(struct coro_words *w)
 
 /* ---- a context as it is recorded */
 
-static void coro_carry_look_at_thread(const struct weft_slot *slot,
-				      struct weft_switch_context *seen)
-{
-	seen->found = weft_context_snapshot(slot, &seen->ids);
-	seen->labels = weft_labels_seen(slot);
-}
-
 static void look_at_words(const struct coro_context *c, struct weft_switch_context *seen)
 {
 	struct {
@@ -266,7 +259,7 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 	show_running(slot, coro);
 	weft_switch_wait(slot, coro, now_ns);
 	if (coro->station) {
-		coro_carry_look_at_thread(slot, &seen);
+		weft_switch_look(slot, &seen);
 		weft_coro_tell_event(coro, &seen);
 	}
 }
@@ -294,7 +287,7 @@ static void suspend_elsewhere(struct weft_slot *slot, struct weft_coro *coro, ui
 	struct coro_words *w = weft_coro_words(coro);
 
 	if (w->phase == CORO_SLOTLESS) {
-		weft_switch_run(NULL, coro, now_ns, is_last);
+		weft_switch_run(NULL, coro, now_ns, is_last, NULL);
 		w->phase = CORO_SUSPENDED;
 		return;
 	}
@@ -313,13 +306,13 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 	struct weft_switch_context seen;
 
 	if (LIKELY(is_newest)) {
-		weft_switch_run(slot, coro, now_ns, is_last);
+		weft_switch_run(slot, coro, now_ns, is_last, NULL);
 		if (coro->station)
-			coro_carry_look_at_thread(slot, &seen);
+			weft_switch_look(slot, &seen);
 	} else {
 		leave_middle(slot, coro);
 		look_at_words(&w->context, &seen);
-		weft_switch_run_of(slot, coro, now_ns, is_last, &seen);
+		weft_switch_run(slot, coro, now_ns, is_last, &seen);
 	}
 	coro_carry_tell(coro, slot, &seen);
 	if (LIKELY(is_newest)) {

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-#include "base/context_snapshot.h"
 #include "runtime/context/label_bytes.h"
-#include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
 #include "runtime/event/events_ring.h"
 
@@ -118,9 +116,7 @@ void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval)
 {
 	struct weft_switch_context c = {.labels = NULL};
 
-	if (LIKELY(slot != NULL)) {
-		c.found = weft_context_snapshot(slot, &c.ids);
-		c.labels = weft_labels_seen(slot);
-	}
+	if (LIKELY(slot != NULL))
+		weft_switch_look(slot, &c);
 	weft_switch_put_of(slot, interval, &c);
 }

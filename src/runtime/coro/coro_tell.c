@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
 #include "runtime/coro/coro_switch.h"
 
@@ -61,14 +62,6 @@ static struct coro_told told_of_context(const struct weft_context_snapshot *now,
 	return told;
 }
 
-static int coro_tell_is_reserved(const struct weft_custom_labels_string *key)
-{
-	return (key->bytes == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
-		!memcmp(key->buf, WEFT_CUSTOM_LABELS_SPAN_KEY, key->bytes)) ||
-	       (key->bytes == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
-		!memcmp(key->buf, WEFT_CUSTOM_LABELS_ROOT_KEY, key->bytes));
-}
-
 /* A value that is too long for a length of one byte is left out. */
 static void coro_tell_put_label(struct weft_ctp_context *to,
 				const struct weft_custom_labels_label *l)
@@ -95,7 +88,7 @@ static void coro_tell_put_labels(struct weft_ctp_context *to,
 	for (uint64_t i = 0; i < count && i < WEFT_SAMPLE_LABELS_MAX; i++) {
 		const struct weft_custom_labels_label *l = &set->storage[i];
 
-		if (l->key.buf && l->key.bytes && !coro_tell_is_reserved(&l->key))
+		if (l->key.buf && l->key.bytes && !weft_label_is_reserved(l->key.buf, l->key.bytes))
 			coro_tell_put_label(to, l);
 	}
 }

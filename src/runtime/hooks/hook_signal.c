@@ -88,6 +88,14 @@ static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned in
 	return hook_signal_change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
 }
 
+/* Is there room for our signals on it? See altstack.c. */
+WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	if (stack && weft_hook_is_on(WEFT_HOOK_SIGNALS))
+		weft_altstack_note(stack);
+	return weft_real(sigaltstack)(stack, old);
+}
+
 /* Signals for which siginterrupt was called: signal() must obey it. */
 static uint64_t interrupting;
 

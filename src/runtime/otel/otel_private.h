@@ -29,6 +29,38 @@
 
 #pragma GCC visibility push(hidden)
 
+/* ---- protocol buffers, by the field numbers of ProcessContext */
+enum { TEXT = 1, ARRAY = 5 };          /* of AnyValue */
+enum { KEY = 1, VALUE = 2 };           /* of KeyValue */
+enum { RESOURCE = 1, ATTRIBUTES = 2 }; /* of ProcessContext */
+enum { RESOURCE_ATTRIBUTES = 1 };      /* of Resource */
+enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
+
+/* The start of a field with a length; what follows it has @bytes. */
+static inline uint8_t *otel_put_start(uint8_t *to, int number, uint32_t bytes)
+{
+	*to++ = (uint8_t)(number << 3 | 2);
+	for (; bytes >= 0x80; bytes >>= 7)
+		*to++ = (uint8_t)(bytes | 0x80);
+	*to++ = (uint8_t)bytes;
+	return to;
+}
+
+static inline uint8_t *otel_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
+{
+	to = otel_put_start(to, number, bytes);
+	__builtin_memcpy(to, data, bytes);
+	return to + bytes;
+}
+
+/* The size of a field with its start. */
+static inline uint32_t otel_field_bytes(uint32_t bytes)
+{
+	uint8_t start[8];
+
+	return (uint32_t)(otel_put_start(start, 0, bytes) - start) + bytes;
+}
+
 /* ---- otel_keys.c */
 struct otel_key {
 	uint32_t hash;

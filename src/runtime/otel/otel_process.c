@@ -55,59 +55,24 @@ uint64_t weft_otel_process_at(void)
 	return (uint64_t)(uintptr_t)header;
 }
 
-/* ---- the payload: protocol buffers, by the field numbers of ProcessContext */
-
-enum { TEXT = 1, ARRAY = 5 };          /* of AnyValue */
-enum { KEY = 1, VALUE = 2 };           /* of KeyValue */
-enum { RESOURCE = 1, ATTRIBUTES = 2 }; /* of ProcessContext */
-enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
-
-static uint32_t varint_bytes(uint32_t value)
-{
-	uint32_t bytes = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes++;
-	return bytes;
-}
-
-static uint32_t field_bytes(uint32_t bytes)
-{
-	return 1 + varint_bytes(bytes) + bytes;
-}
-
-static uint8_t *otel_process_put_start(uint8_t *to, int number, uint32_t bytes)
-{
-	*to++ = (uint8_t)(number << 3 | 2);
-	for (; bytes >= 0x80; bytes >>= 7)
-		*to++ = (uint8_t)(bytes | 0x80);
-	*to++ = (uint8_t)bytes;
-	return to;
-}
-
-static uint8_t *otel_process_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
-{
-	to = otel_process_put_start(to, number, bytes);
-	memcpy(to, data, bytes);
-	return to + bytes;
-}
+/* ---- the payload */
 
 /* The start of a KeyValue; the caller appends its value, an AnyValue of @bytes. */
 static uint8_t *put_attribute(uint8_t *to, const char *key, uint32_t bytes)
 {
 	uint32_t key_bytes = (uint32_t)strlen(key);
 
-	to = otel_process_put_start(to, ATTRIBUTES, field_bytes(key_bytes) + field_bytes(bytes));
-	to = otel_process_put_bytes(to, KEY, key, key_bytes);
-	return otel_process_put_start(to, VALUE, bytes);
+	to = otel_put_start(to, ATTRIBUTES, otel_field_bytes(key_bytes) + otel_field_bytes(bytes));
+	to = otel_put_bytes(to, KEY, key, key_bytes);
+	return otel_put_start(to, VALUE, bytes);
 }
 
 static uint8_t *put_schema(uint8_t *to)
 {
 	uint32_t bytes = (uint32_t)strlen(weft_otel_chosen.schema);
 
-	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, field_bytes(bytes));
-	return otel_process_put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
+	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, otel_field_bytes(bytes));
+	return otel_put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
 }
 
 static uint8_t *put_key_map(uint8_t *to, uint32_t count)
@@ -115,14 +80,14 @@ static uint8_t *put_key_map(uint8_t *to, uint32_t count)
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		bytes += field_bytes(field_bytes(weft_otel_key_at(i)->bytes));
-	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, field_bytes(bytes));
-	to = otel_process_put_start(to, ARRAY, bytes);
+		bytes += otel_field_bytes(otel_field_bytes(weft_otel_key_at(i)->bytes));
+	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, otel_field_bytes(bytes));
+	to = otel_put_start(to, ARRAY, bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct otel_key *k = weft_otel_key_at(i);
 
-		to = otel_process_put_start(to, ARRAY_VALUES, field_bytes(k->bytes));
-		to = otel_process_put_bytes(to, TEXT, k->text, k->bytes);
+		to = otel_put_start(to, ARRAY_VALUES, otel_field_bytes(k->bytes));
+		to = otel_put_bytes(to, TEXT, k->text, k->bytes);
 	}
 	return to;
 }
@@ -134,7 +99,7 @@ static uint32_t encode(uint8_t *to)
 	uint32_t bytes;
 	const uint8_t *resource = weft_otel_resource_bytes(&bytes);
 
-	to = otel_process_put_bytes(to, RESOURCE, resource, bytes);
+	to = otel_put_bytes(to, RESOURCE, resource, bytes);
 	if (weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT) {
 		to = put_schema(to);
 		to = put_key_map(to, weft_otel_keys_count());
@@ -309,16 +274,12 @@ static int otel_process_map(void)
 
 /* ---- begin and end */
 
-static void otel_process_show(void)
-{
-	store_release(&weft_rt.header->otel_process, publisher);
-	store_release(&weft_rt.header->otel_thread, weft_otel_thread_publisher());
-}
-
 void weft_otel_show(void)
 {
-	if (weft_rt_is_ready())
-		otel_process_show();
+	if (!weft_rt_is_ready())
+		return;
+	store_release(&weft_rt.header->otel_process, publisher);
+	store_release(&weft_rt.header->otel_thread, weft_otel_thread_publisher());
 }
 
 static void otel_process_read_options(void)

@@ -50,22 +50,6 @@ static uint32_t length_at(const uint8_t **at)
 	return value;
 }
 
-static uint8_t *otel_resource_put(uint8_t *to, uint8_t tag, uint32_t bytes)
-{
-	*to++ = tag;
-	for (; bytes >= 0x80; bytes >>= 7)
-		*to++ = (uint8_t)(bytes | 0x80);
-	*to++ = (uint8_t)bytes;
-	return to;
-}
-
-static uint32_t with_head(uint32_t bytes)
-{
-	uint8_t head[8];
-
-	return (uint32_t)(otel_resource_put(head, 0, bytes) - head) + bytes;
-}
-
 /* The encoded field of @key from *start to *end; 0 = there is none. */
 static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start, uint8_t **end)
 {
@@ -100,8 +84,10 @@ void weft_otel_resource_remove(const char *key, size_t key_bytes)
 
 int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
 {
-	uint32_t text = with_head((uint32_t)bytes), name = with_head((uint32_t)key_bytes);
-	uint32_t all = with_head(name + with_head(text)), free_bytes = sizeof(encoded) - used;
+	uint32_t text = otel_field_bytes((uint32_t)bytes),
+		 name = otel_field_bytes((uint32_t)key_bytes);
+	uint32_t all = otel_field_bytes(name + otel_field_bytes(text)),
+		 free_bytes = sizeof(encoded) - used;
 	uint8_t *to, *start, *end;
 
 	if (otel_resource_find(key, key_bytes, &start, &end))
@@ -109,12 +95,10 @@ int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value,
 	if (all > free_bytes)
 		return -ENOSPC;
 	weft_otel_resource_remove(key, key_bytes);
-	to = otel_resource_put(encoded + used, 0x0A, name + with_head(text));
-	to = otel_resource_put(to, 0x0A, (uint32_t)key_bytes);
-	memcpy(to, key, key_bytes);
-	to = otel_resource_put(to + key_bytes, 0x12, text);
-	to = otel_resource_put(to, 0x0A, (uint32_t)bytes);
-	memcpy(to, value, bytes);
+	to = otel_put_start(encoded + used, RESOURCE_ATTRIBUTES, name + otel_field_bytes(text));
+	to = otel_put_bytes(to, KEY, key, (uint32_t)key_bytes);
+	to = otel_put_start(to, VALUE, text);
+	otel_put_bytes(to, TEXT, value, (uint32_t)bytes);
 	used += all;
 	return 0;
 }

@@ -161,21 +161,14 @@ static uint64_t adopt_mask_of(int32_t tid)
 	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
 }
 
-/* The owner may do the same at this moment, or end. */
-static void arm_for(struct weft_slot *slot, int32_t tid)
+/* The owner may end at this moment. */
+static void arm_for(struct weft_slot *slot)
 {
-	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	int32_t none = -1, timer_id;
-
 	if (load_relaxed(&slot->thread.timer_id) >= 0)
 		return;
 	if (weft_clock_is_possible(0))
-		weft_clock_open(slot, adopt_mask_of(tid));
-	timer_id = weft_timer_make(tid, value);
-	if (timer_id < 0)
-		weft_timer_missing(slot);
-	else if (!cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
-		weft_timer_delete(timer_id);
+		weft_clock_open(slot, adopt_mask_of(slot->thread.tid));
+	weft_timer_make_for(slot);
 }
 
 /* A thread with a slot is known before it is listed. */
@@ -189,7 +182,7 @@ static void note_slots(int are_armed)
 			continue;
 		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
 		if (are_armed)
-			arm_for(slot, slot->thread.tid);
+			arm_for(slot);
 	}
 }
 

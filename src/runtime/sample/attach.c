@@ -43,11 +43,6 @@ static int attach_enter(void)
 	return weft_rt_has_session() && !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
 }
 
-static void attach_leave(void)
-{
-	store_release(&at_work, 0);
-}
-
 static void set_running(uint32_t running)
 {
 	store_release(&weft_rt.header->engines_run, running);
@@ -108,7 +103,7 @@ void weft_attach_take(void)
 		store_relaxed(&h->attach_error, error);
 		store_release(&h->attach_taken, number);
 	}
-	attach_leave();
+	store_release(&at_work, 0);
 }
 
 void weft_attach_take_waiting(void)
@@ -129,7 +124,7 @@ void weft_attach_end(void)
 		return;
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		stop_earlier();
-	attach_leave();
+	store_release(&at_work, 0);
 }
 
 /* ---- ends without an order */

@@ -287,7 +287,7 @@ int weft_mask_is_active(void)
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_sampler_is_installed();
 }
 
-static int mask_has_sigprof(const sigset_t *set)
+int weft_mask_has_sigprof(const sigset_t *set)
 {
 	return set && sigismember(set, SIGPROF) == 1;
 }
@@ -320,7 +320,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 	int was_closed = weft_mask_is_closed(), closes = was_closed, result;
 	sigset_t open;
 
-	if (mask_has_sigprof(set) && how != SIG_UNBLOCK) {
+	if (weft_mask_has_sigprof(set) && how != SIG_UNBLOCK) {
 		closes = was_closed || must_be_closed();
 		if (closes && !was_closed) {
 			be_closed();
@@ -355,7 +355,7 @@ static int change_to_open(weft_mask_fn *real, int how, const sigset_t *set, sigs
 
 static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-	int named = mask_has_sigprof(set), is_change = set != NULL, before, result;
+	int named = weft_mask_has_sigprof(set), is_change = set != NULL, before, result;
 
 	if (!named && !belief().is_blocked)
 		return real(how, set, old);
@@ -397,7 +397,7 @@ struct weft_belief weft_mask_borrow(const sigset_t *mask)
 {
 	struct weft_belief before = belief(), during = before;
 
-	during.is_blocked = (uint16_t)mask_has_sigprof(mask);
+	during.is_blocked = (uint16_t)weft_mask_has_sigprof(mask);
 	during.with = 0;
 	if (during.is_blocked)
 		memcpy(&during.with, mask, sizeof(during.with));

@@ -14,7 +14,6 @@
 #include "runtime/signals/disposition.h"
 
 /* timer.c; all async-signal-safe */
-void weft_timer_missing(struct weft_slot *slot); /* its timer could not be made: counted once */
 /* The calling thread's own timer and clock; @mask: signals that it blocks. */
 void weft_timer_arm(struct weft_slot *slot, uint64_t mask);
 void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
@@ -22,6 +21,9 @@ void weft_timer_delete(int32_t timer_id);
 void weft_timer_pause(void); /* the calling thread's own */
 void weft_timer_resume(void);
 int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
+/* That of @slot's thread. The owner, and whoever starts the engine, may do so at once: one stays.
+ */
+void weft_timer_make_for(struct weft_slot *slot);
 /* Deletes the timers of all threads that have a slot or were adopted; may be called again. */
 void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */

@@ -84,7 +84,7 @@ int weft_timer_is_wanted(void)
 }
 
 /* In the header: the slot's counters may be written only by its owner, maybe another thread. */
-void weft_timer_missing(struct weft_slot *slot)
+static void timer_missing(struct weft_slot *slot)
 {
 	uint32_t before =
 		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_TIMER, __ATOMIC_RELAXED);
@@ -93,19 +93,15 @@ void weft_timer_missing(struct weft_slot *slot)
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
-static void arm_own(struct weft_slot *slot)
+void weft_timer_make_for(struct weft_slot *slot)
 {
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	int32_t none = -1, timer_id;
+	int32_t none = -1, timer_id = weft_timer_make(slot->thread.tid, value);
 
-	weft_adopt_taken(slot->thread.tid);
-	timer_id = weft_timer_make(slot->thread.tid, value);
-	if (timer_id >= 0 && cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
-		return;
-	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
-	if (timer_id >= 0)
-		return;
-	weft_timer_missing(slot);
+	if (timer_id < 0)
+		timer_missing(slot);
+	else if (!cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
+		weft_timer_delete(timer_id);
 }
 
 /* Signals are blocked: a handler must not wait for the code that it interrupts (engine.c). */
@@ -113,7 +109,8 @@ void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 {
 	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
 		return;
-	arm_own(slot);
+	weft_adopt_taken(slot->thread.tid);
+	weft_timer_make_for(slot);
 	if (!weft_engine_leave()) {
 		weft_timer_disarm(slot);
 		return;

@@ -68,8 +68,9 @@ int weft_disposition_signal(enum weft_kept which)
 	return load_acquire(&kept[which].signo);
 }
 
-static void get(struct kept *k, struct sigaction *action)
+void weft_disposition_get(enum weft_kept which, struct sigaction *action)
 {
+	struct kept *k = &kept[which];
 	uint32_t seen;
 
 	do {
@@ -77,11 +78,6 @@ static void get(struct kept *k, struct sigaction *action)
 		memcpy(action, &k->copies[seen & 1], sizeof(*action));
 		KEEP_ORDER(); /* a writer that is two versions ahead is seen below */
 	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
-}
-
-void weft_disposition_get(enum weft_kept which, struct sigaction *action)
-{
-	get(&kept[which], action);
 }
 
 /* The lock is held. */
@@ -197,7 +193,7 @@ int weft_disposition_has_handler(enum weft_kept which)
 	struct sigaction action;
 
 	weft_disposition_get(which, &action);
-	return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+	return is_handler(&action);
 }
 
 int weft_disposition_is_ignored(enum weft_kept which)
@@ -305,7 +301,7 @@ static void disposition_restore(struct kept *k, int (*ours)(const siginfo_t *))
 	siginfo_t held[HELD_BACK_MAX];
 	int count = 0;
 
-	if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
+	if (!is_handler(&theirs)) {
 		count = disposition_take_pending(k->signo, ours, held);
 		weft_real_sigaction(k->signo, &ignore, NULL);
 	}

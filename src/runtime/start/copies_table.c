@@ -3,7 +3,7 @@
  * The functions that this copy of the runtime offers to others in the process (core/copies.h), and
  * what it does as a guest. In the highest room, because its table names functions of all rooms.
  */
-#include "runtime/start/copies_table.h"
+#include "runtime/start/start.h"
 
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"

@@ -23,9 +23,7 @@
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/module_map.h"
-#include "runtime/start/copies_table.h"
-#include "runtime/start/launch.h"
-#include "runtime/start/parts.h"
+#include "runtime/start/start.h"
 
 static void begin_session(void)
 {

@@ -7,11 +7,9 @@
 
 #include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/event/event.h"
-
 #include "runtime/core/sys.h"
-#include "runtime/start/copies_table.h"
-#include "runtime/start/parts.h"
+#include "runtime/event/event.h"
+#include "runtime/start/start.h"
 
 static int init_static_begin_child(void)
 {

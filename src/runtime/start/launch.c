@@ -15,7 +15,7 @@
  *
  * Runs only in the constructor and at exit: it may allocate.
  */
-#include "runtime/start/launch.h"
+#include "runtime/start/start.h"
 
 #include <dlfcn.h>
 #include <errno.h>

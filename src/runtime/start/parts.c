@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts that act when slots, sessions and forks begin or end, lowest room first. */
-#include "runtime/start/parts.h"
+#include "runtime/start/start.h"
 
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
