@@ -57,8 +57,8 @@ void current_put(struct weft_custom_labels_set *set)
 	if (current_is_weft(set))
 		set = current_of_weft();
 	store_release(current_place(), set);
-	if (set && current_weft() && current_weft()->labels_look)
-		current_weft()->labels_look();
+	if (set && current_weft() && current_weft()->labels_changed)
+		current_weft()->labels_changed();
 }
 
 int current_update(struct weft_label *labels, size_t count)

@@ -36,9 +36,9 @@ static struct weft_custom_labels_set *prepare_set(struct weft_label_change *c, u
 	if (UNLIKELY(!to->sets[0]))
 		weft_store_make(c->slot, to);
 	weft_store_begin_at(c, to, set);
-	weft_store_bring(c, 0);
+	weft_store_sync(c, 0);
 	weft_store_put_ids(c, ids);
-	weft_store_number(c);
+	weft_store_set_generation(c);
 	return c->hidden;
 }
 
@@ -51,7 +51,7 @@ static void label_switch_show(struct weft_label_change *c, uint64_t set)
 	store_release(&slot->ext.label_generation, (uint32_t)c->store->generation);
 	store_release(&slot->ext.label_set, set);
 	if (c->hidden)
-		weft_store_settled(c);
+		weft_store_committed(c);
 	weft_publish_show(slot);
 	store_release(&slot->ext.formats_seq, load_relaxed(&slot->ext.seq));
 }
@@ -83,7 +83,7 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 	KEEP_ORDER();
 	ids = label_switch_ids_of(slot, context);
 	if (UNLIKELY(state & WEFT_SHOWS_LABELS)) {
-		weft_meet_note(&c.own->meet);
+		weft_meet_resolve(&c.own->meet);
 		if (!set_has_ids(to, set, ids))
 			set = (uint64_t)(uintptr_t)prepare_set(&c, set, ids);
 	}

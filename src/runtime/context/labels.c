@@ -84,7 +84,7 @@ static enum weft_label_result labels_apply(struct weft_label_change *c, struct t
 	if (n < 0 || weft_store_save(c, (uint32_t)n))
 		return WEFT_LABEL_NO_ROOM;
 	if (!value.bytes) {
-		weft_store_drop(c, (uint32_t)n);
+		weft_store_remove(c, (uint32_t)n);
 		return WEFT_LABEL_REMOVED;
 	}
 	if (is_new)
@@ -125,7 +125,7 @@ static int update_value(struct weft_label_change *c, int n, struct text value)
 		leave_unchanged(c->slot);
 		return 0;
 	}
-	weft_store_bring(c, 1u << n);
+	weft_store_sync(c, 1u << n);
 	weft_store_put_value(c, (uint32_t)n, value.bytes, value.length);
 	if (weft_write_finish(c, NULL, NULL))
 		return -1;
@@ -148,7 +148,7 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 			result = WEFT_LABEL_UPDATED;
 			continue;
 		}
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		result = labels_apply(&c, key, value);
 		again = finish_write(&c, NULL);
 	} while (UNLIKELY(again));
@@ -317,7 +317,7 @@ static struct dropped drop_all_but(struct weft_label_change *c, uint32_t kept)
 			dropped.refused++;
 			continue;
 		}
-		weft_store_drop(c, i);
+		weft_store_remove(c, i);
 		dropped.labels++;
 	}
 	return dropped;
@@ -342,7 +342,7 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 		return 0;
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		dropped = drop_all_but(&c, 0);
 	} while (UNLIKELY(finish_write(&c, NULL)));
 	count_dropped(slot, dropped);
@@ -420,7 +420,7 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 		labels_make_room(slot);
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		if (flags & WEFT_UPDATE_REPLACE)
 			dropped = drop_all_but(&c, named_in(&c, labels, count));
 		apply_batch(&c, labels, count);
@@ -523,7 +523,7 @@ void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, u
 	if (LIKELY(store->places))
 		*weft_scope_place(store, number) = weft_scope_place_word(number, at);
 	if (UNLIKELY(number - own->looked >= WEFT_SCOPES_NEWEST))
-		weft_scopes_tidy(store);
+		weft_scopes_compact(store);
 }
 
 static inline void leave_scope(struct weft_label_scopes *own, const struct weft_scope *scope)
@@ -562,7 +562,7 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 	}
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		end = weft_store_put_back(&c, scope->labels_number);
 	} while (UNLIKELY(weft_write_finish(&c, NULL, scope)));
 	c.store->scopes.bytes = end.bytes;
@@ -595,8 +595,8 @@ static void copy_own(struct weft_slot *to, const struct weft_slot *from)
 	if (!set)
 		return;
 	weft_store_begin(&c, to);
-	weft_store_take(&c, set);
-	weft_store_settle(&c);
+	weft_store_copy_labels(&c, set);
+	weft_store_commit(&c);
 }
 
 /* While a coroutine runs: the sets of its block do not move in a fork. */

@@ -43,7 +43,7 @@ void weft_publish_show(struct weft_slot *slot)
 	uint64_t set = publish_is_on(WEFT_FORMAT_LABELS) ? load_relaxed(&slot->ext.label_set) : 0;
 	struct weft_meet *m = &weft_label_owner(slot)->meet;
 
-	if (UNLIKELY(weft_meet_show(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
+	if (UNLIKELY(weft_meet_store(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
 		weft_slot_count(slot, WEFT_COUNTER_LABELS_FOREIGN, 1);
 }
 
@@ -62,7 +62,7 @@ void weft_publish_keep(struct weft_slot *slot)
 		weft_publish_show(slot);
 }
 
-const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot)
+const struct weft_custom_labels_set *weft_labels_visible(const struct weft_slot *slot)
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	const struct weft_custom_labels_set *foreign = weft_meet_foreign(&own->meet);
@@ -203,7 +203,7 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 	struct weft_slot *slot = c->slot;
 	unsigned int changed = what_changed(c, context || scope);
 
-	weft_meet_note(&c->own->meet);
+	weft_meet_resolve(&c->own->meet);
 	ids_into_set(c, context, scope);
 	KEEP_ORDER();
 	if (UNLIKELY(load_relaxed(&c->own->busy) != c->frame))
@@ -214,7 +214,7 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 		weft_context_put_back(slot, scope);
 	else
 		weft_formats_begin(slot);
-	weft_store_settle(c);
+	weft_store_commit(c);
 	weft_publish_show(slot);
 	if (context || scope)
 		store_release(&slot->ext.formats_seq, load_relaxed(&slot->ext.seq));
@@ -233,13 +233,13 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 		weft_publish_keep(slot);
 		weft_store_begin(&c, slot);
 		c.frame = frame;
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		ids_into_set(&c, NULL, NULL);
 		KEEP_ORDER();
 		if (UNLIKELY(load_relaxed(&c.own->busy) != frame))
 			return; /* whoever took over has published since */
 		weft_formats_begin(slot);
-		weft_store_settle(&c);
+		weft_store_commit(&c);
 	} else {
 		store_release(&weft_label_owner(slot)->deferred, 0);
 		KEEP_ORDER();
@@ -274,7 +274,7 @@ __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int
 /* Pointers first: what they lead to will belong to the slot's next owner. */
 void weft_publish_withdraw(struct weft_slot *slot)
 {
-	weft_meet_show(&weft_label_owner(slot)->meet, NULL);
+	weft_meet_store(&weft_label_owner(slot)->meet, NULL);
 	if (weft_label_owner(slot)->shows_otel)
 		weft_otel_withdraw(slot);
 	weft_label_owner(slot)->shows_otel = 0;
@@ -282,10 +282,10 @@ void weft_publish_withdraw(struct weft_slot *slot)
 		load_relaxed(&slot->ext.label_set); /* (a coroutine's store lives on) */
 }
 
-void weft_publish_put_off(void)
+void weft_publish_deferred(void)
 {
 	if (publish_is_on(WEFT_FORMAT_OTEL))
-		weft_otel_tell();
+		weft_otel_notify();
 }
 
 /* ---- for the whole process */
@@ -299,7 +299,7 @@ void weft_publish_header(void)
 	store_release(&h->formats, load_relaxed(&formats));
 	store_release(&h->labels_max, weft_labels_max);
 	store_release(&h->mapped_at, (uint64_t)(uintptr_t)weft_rt.base);
-	weft_otel_show();
+	weft_otel_publish_header();
 }
 
 /* The guard's bit stays set: threads withdraw a format turned off at their next write. */
@@ -321,7 +321,7 @@ static void publish_mine(void)
 
 	if (!slot || !weft_guard_holds())
 		return;
-	weft_meet_note(&weft_label_owner(slot)->meet);
+	weft_meet_resolve(&weft_label_owner(slot)->meet);
 	weft_publish(slot, WEFT_CHANGED_ALL);
 }
 
@@ -369,7 +369,7 @@ WEFT_API int weft_publish_select(unsigned int wanted)
 		return -EINVAL;
 	if (master)
 		return master->publish_select(wanted);
-	weft_fork_look();
+	weft_fork_check();
 	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return -ENOTCONN;
 	publish_lock();
@@ -396,10 +396,10 @@ WEFT_API int weft_label_key(const char *key)
 		return master->label_key(key);
 	if (!key || !*key || !publish_is_on(WEFT_FORMAT_OTEL))
 		return -1;
-	weft_fork_look();
+	weft_fork_check();
 	bytes = strnlen(key, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	index = weft_otel_key(key, bytes);
-	weft_publish_put_off();
+	weft_publish_deferred();
 	/* another library's map may have been read again */
 	return index >= 0 ? index : weft_otel_key(key, bytes);
 }
@@ -471,7 +471,7 @@ void weft_publish_after_fork(void)
 	/* also if the format is off: resource attributes may have been set */
 	weft_otel_after_fork();
 	if (mine)
-		weft_meet_show(&weft_label_owner(mine)->meet, NULL);
+		weft_meet_store(&weft_label_owner(mine)->meet, NULL);
 	if (mine && load_relaxed(weft_fork_guard) & WEFT_GUARD_PUBLISHES)
 		weft_publish(mine, WEFT_CHANGED_ALL);
 }

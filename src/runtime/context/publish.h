@@ -69,7 +69,7 @@ void weft_publish_withdraw(struct weft_slot *slot);
 
 /* Called where system calls are allowed (a thread's claim and end, weft_label_key()): does what
  * label writes have postponed, such as notifying listeners of a new key. */
-void weft_publish_put_off(void);
+void weft_publish_deferred(void);
 
 /* In a forked child, which does not share what its parent publishes. System calls. */
 void weft_publish_after_fork(void);

@@ -72,7 +72,7 @@ uint32_t weft_tag_intern_own(const char *string)
 
 	if (size > STRING_BYTES_MAX)
 		return 0;
-	weft_fork_look();
+	weft_fork_check();
 	hash = hash_string(string, size);
 	weft_log_lock();
 	bucket = find_bucket(string, (uint32_t)size, hash);
@@ -101,7 +101,7 @@ int weft_tag_name_own(unsigned int n, const char *name)
 
 	if (n >= WEFT_TAGS || size == 0 || size > NAME_BYTES_MAX)
 		return -EINVAL;
-	weft_fork_look();
+	weft_fork_check();
 	weft_log_lock();
 	result = tags_set_name(n, name, size);
 	weft_log_unlock();

@@ -116,7 +116,7 @@ static const struct weft_runtime_v1 *join_ready(const struct weft_runtime_v1 *ow
 	return other;
 }
 
-const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own)
+const struct weft_runtime_v1 *weft_copies_find(const struct weft_runtime_v1 *own)
 {
 	const struct weft_runtime_v1 *other = join_ready(own, RTLD_DEFAULT);
 

@@ -40,7 +40,7 @@ struct weft_runtime_v1 {
 	/* weft_context_update() for labels only. */
 	int (*labels_update)(struct weft_label *labels, size_t count);
 	/* The calling thread's pointer was changed. */
-	void (*labels_look)(void);
+	void (*labels_changed)(void);
 	int (*otel_resource)(const char *key, const char *value);
 	int (*otel_options)(const char *root_key, const char *schema);
 	void (*otel_join)(int64_t distance); /* of the other's otel_thread_ctx_v1 */
@@ -72,7 +72,7 @@ int weft_copies_join(int64_t tls_offset, const uint32_t **guard);
 
 /* A copy that began before @own, and now knows where our TLS pointer lies; NULL: there is none.
  * weft_copies_follow() makes it the master. */
-const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own);
+const struct weft_runtime_v1 *weft_copies_find(const struct weft_runtime_v1 *own);
 void weft_copies_follow(const struct weft_runtime_v1 *other);
 
 extern const struct weft_runtime_v1 weft_runtime_v1;

@@ -138,7 +138,7 @@ static struct block *free_blocks_pop(void)
 	return b;
 }
 
-struct weft_label_store *weft_block_take(void)
+struct weft_label_store *weft_block_alloc(void)
 {
 	struct block *b = free_blocks_pop();
 	struct weft_store_place place;
@@ -165,7 +165,7 @@ struct weft_label_store *weft_block_take(void)
 	return &b->store;
 }
 
-void weft_block_give(struct weft_label_store *store)
+void weft_block_free(struct weft_label_store *store)
 {
 	uint64_t word = load_relaxed(&free_blocks);
 	struct block *b = (struct block *)(void *)store;

@@ -34,7 +34,7 @@ struct weft_custom_labels_set *weft_meet_visible(void)
 /* WEFT_PUBLISHER_ANOTHER: the program defines custom labels itself; weft does not touch those. */
 static uint32_t another;
 
-void weft_meet_say_so(void)
+void weft_meet_publish_header(void)
 {
 	uint32_t who = weft_meet_library ? WEFT_PUBLISHER_WEFT : another;
 
@@ -46,10 +46,10 @@ void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct we
 {
 	store_release(&weft_meet_library, library);
 	library->meet(own);
-	weft_meet_say_so();
+	weft_meet_publish_header();
 }
 
-void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *))
+void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *))
 {
 	if (weft_meet_library)
 		labels_join(weft_meet_library);
@@ -68,11 +68,11 @@ int weft_meet_open(const struct weft_runtime_v1 *own)
 		weft_meet_join(library, own);
 	if (!library && dlsym(RTLD_DEFAULT, "custom_labels_abi_version"))
 		another = WEFT_PUBLISHER_ANOTHER;
-	weft_meet_say_so();
+	weft_meet_publish_header();
 	return joins;
 }
 
-void weft_meet_note(struct weft_meet *m)
+void weft_meet_resolve(struct weft_meet *m)
 {
 	const struct weft_custom_labels_v1 *library = load_acquire(&weft_meet_library);
 
@@ -80,7 +80,7 @@ void weft_meet_note(struct weft_meet *m)
 		m->cell = (uint64_t)(uintptr_t)library->current();
 }
 
-int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set)
+int weft_meet_store(struct weft_meet *m, struct weft_custom_labels_set *set)
 {
 	struct weft_custom_labels_set **cell = weft_meet_cell(m), *now;
 	int is_new;

@@ -28,7 +28,7 @@ static void fork_prepare(void)
 	weft_log_lock();
 	if (!slot || slot == weft_slot_private() || !weft_guard_holds())
 		return;
-	WEFT_TELL_PARTS(copy, weft_slot_private(), slot);
+	WEFT_CALL_PARTS(copy, weft_slot_private(), slot);
 	weft_slot_private()->thread.stack_low = slot->thread.stack_low;
 	weft_slot_private()->thread.stack_high = slot->thread.stack_high;
 }
@@ -44,7 +44,7 @@ static void fork_in_child(void)
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();
 	weft_event_rows_forget();
-	WEFT_TELL_PARTS(after_fork);
+	WEFT_CALL_PARTS(after_fork);
 	if (weft_rt.on_fork)
 		weft_rt.on_fork();
 }
@@ -61,7 +61,7 @@ struct weft_slot *weft_fork_noticed(void)
 	memset(&mine->ext, 0, sizeof(mine->ext));
 	memset(&mine->thread, 0, sizeof(mine->thread));
 	memset(&mine->events, 0, sizeof(mine->events));
-	WEFT_TELL_PARTS(forget, mine);
+	WEFT_CALL_PARTS(forget, mine);
 	weft_copies_store(mine);
 	fork_in_child();
 	return weft_slot_mine();

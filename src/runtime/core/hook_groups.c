@@ -46,7 +46,7 @@ void weft_hooks_parse(const char *setting)
 	}
 }
 
-void weft_hooks_tell(void)
+void weft_hooks_publish(void)
 {
 	store_relaxed(&weft_rt.header->hooks, weft_hooks_on);
 	store_relaxed(&weft_rt.header->hooks_patched, weft_patch_groups);

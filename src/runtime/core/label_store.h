@@ -173,26 +173,26 @@ struct weft_store_place {
 };
 void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place);
 /* Copies the labels of @set; @c: a write of a store that has none. */
-void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set);
-/* Before the hidden set is shown; weft_store_settled() after it. */
-void weft_store_number(struct weft_label_change *c);
-void weft_store_settled(struct weft_label_change *c);
+void weft_store_copy_labels(struct weft_label_change *c, const struct weft_custom_labels_set *set);
+/* Before the hidden set is shown; weft_store_committed() after it. */
+void weft_store_set_generation(struct weft_label_change *c);
+void weft_store_committed(struct weft_label_change *c);
 /* Copies the visible set to the hidden one, except for the values of the labels in @except. */
-void weft_store_bring(struct weft_label_change *c, uint32_t except);
+void weft_store_sync(struct weft_label_change *c, uint32_t except);
 int weft_store_find(const struct weft_custom_labels_set *set, const char *key, uint32_t bytes);
 int weft_store_free_place(const struct weft_custom_labels_set *set); /* -1: none */
 void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key, uint32_t bytes);
 void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *value,
 			  uint32_t bytes);
-void weft_store_drop(struct weft_label_change *c, uint32_t n);
+void weft_store_remove(struct weft_label_change *c, uint32_t n);
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
-void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
+void weft_store_commit(struct weft_label_change *c); /* shown, in a slot that is no other's */
 
 /* scope_places.c. @c: the change of a label for which scopes are looked at; NULL: there is none. */
-void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c);
-void weft_scopes_lose(struct weft_label_scopes *own);  /* forgets where all scopes lie */
-void weft_scopes_tidy(struct weft_label_store *store); /* in handlers, too */
-/* After weft_scopes_look(): the next scope outwards from @number that is still open; 0 = none. */
+void weft_scopes_scan(struct weft_label_store *store, const struct weft_label_change *c);
+void weft_scopes_forget(struct weft_label_scopes *own);   /* forgets where all scopes lie */
+void weft_scopes_compact(struct weft_label_store *store); /* in handlers, too */
+/* After weft_scopes_scan(): the next scope outwards from @number that is still open; 0 = none. */
 uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t number);
 
 /* Makes @number the innermost scope. */

@@ -195,7 +195,7 @@ static int modules_append_unloaded(const struct look *look)
 	return gone;
 }
 
-int weft_modules_look(void)
+int weft_modules_update(void)
 {
 	struct look look = {0};
 	int gone = 0;

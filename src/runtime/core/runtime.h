@@ -220,7 +220,7 @@ void weft_log_unlock(void); /* also in a forked child, whatever its parent's thr
 /* modules.c: not in a handler */
 void weft_modules_log(void);
 /* Logs the modules loaded and unloaded since the last call. 1: one was unloaded. */
-int weft_modules_look(void);
+int weft_modules_update(void);
 /* Adds to the session's modules_epoch, and to the one that a forked child's session begins with. */
 void weft_modules_epoch_add(uint64_t amount);
 void weft_modules_epoch_replay(void);
@@ -233,7 +233,7 @@ int weft_is_vfork_child(void);
 
 /* A forked child may come to something other than a context write first. What would change the
  * parent's session then calls this before. */
-static inline void weft_fork_look(void)
+static inline void weft_fork_check(void)
 {
 	if (UNLIKELY(!weft_guard_holds()))
 		weft_fork_noticed();

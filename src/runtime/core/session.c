@@ -70,7 +70,7 @@ static void adopt_layout(uint8_t *base, int fd)
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
 	weft_event_rows_map(fd, layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
-	WEFT_TELL_PARTS(session_begins);
+	WEFT_CALL_PARTS(session_begins);
 }
 
 /* Header and logs become writable, the collector's module map and events area readable. */

@@ -72,7 +72,7 @@ static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 		       : 0;
 }
 
-static void slot_give_hint(uint32_t index)
+static void slot_set_hint(uint32_t index)
 {
 	__atomic_fetch_or(&weft_rt.free_bits[index / 64], UINT64_C(1) << index % 64,
 			  __ATOMIC_RELEASE);
@@ -267,11 +267,11 @@ static void free_if_nobody_drains(uint32_t index, uint64_t generation)
 {
 	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
 						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
-		slot_give_hint(index);
+		slot_set_hint(index);
 }
 
 /* OPENING -> DEAD, not FREE: it may hold a previous owner's books. */
-static void slot_give_back(const struct opening *o)
+static void slot_return(const struct opening *o)
 {
 	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
 	weft_rt_mark(o->index);
@@ -295,7 +295,7 @@ static struct weft_slot *slot_claim(const struct weft_birth *birth)
 	/* A handler may have claimed a slot for this thread meanwhile: this one is given back. */
 	if (!weft_copies_swap(NULL, slot)) {
 		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-		slot_give_back(&o);
+		slot_return(&o);
 		return weft_slot_mine();
 	}
 	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
@@ -317,7 +317,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	if (slot && on_claim && !birth->has_timer)
 		on_claim(slot, before);
 	if (!birth->has_timer)
-		WEFT_TELL_PARTS(slot_changed);
+		WEFT_CALL_PARTS(slot_changed);
 	sys_signals_restore(before);
 	return slot;
 }
@@ -329,7 +329,7 @@ static void slot_release(struct weft_slot *slot)
 
 	if (weft_rt.on_release)
 		weft_rt.on_release(slot);
-	WEFT_TELL_PARTS(slot_ends, slot);
+	WEFT_CALL_PARTS(slot_ends, slot);
 	slot->events.coroutine_at = 0;
 	weft_copies_store(NULL);
 	weft_account_thread(slot);
@@ -349,7 +349,7 @@ void weft_slot_release(void)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	slot_release(slot);
-	WEFT_TELL_PARTS(slot_changed);
+	WEFT_CALL_PARTS(slot_changed);
 	sys_signals_restore(before);
 }
 

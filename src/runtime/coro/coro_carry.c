@@ -94,7 +94,7 @@ static struct weft_label_store *spare_for(struct weft_slot *slot, const struct c
 
 	store->scopes.saved = c->scopes_saved;
 	store->scopes.number = c->scopes_number;
-	weft_scopes_lose(&store->scopes);
+	weft_scopes_forget(&store->scopes);
 	return store;
 }
 
@@ -142,13 +142,13 @@ static void look_at_words(const struct coro_context *c, struct weft_switch_conte
 		seen->labels = (const void *)(uintptr_t)store_at(c->store)->shown;
 }
 
-static void coro_carry_tell(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen)
+static void coro_carry_write(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen)
 {
 	if (!coro->station)
 		return;
-	weft_coro_tell_event(coro, seen);
-	weft_coro_tell_station(coro, slot, seen);
+	weft_coro_write_event(coro, seen);
+	weft_coro_write_station(coro, slot, seen);
 }
 
 static void begin_words(struct weft_coro *coro)
@@ -161,7 +161,7 @@ static void begin_words(struct weft_coro *coro)
 
 static struct weft_label_store *take_block(struct weft_slot *slot)
 {
-	struct weft_label_store *store = weft_block_take();
+	struct weft_label_store *store = weft_block_alloc();
 
 	weft_slot_count(slot, store ? WEFT_COUNTER_CORO_BLOCKS : WEFT_COUNTER_CORO_NO_BLOCK, 1);
 	return store;
@@ -181,9 +181,9 @@ static void inherit(struct coro_words *w, struct weft_slot *slot)
 	if (!store)
 		return;
 	weft_store_begin_at(&c, store, 0);
-	weft_store_take(&c, from);
-	weft_store_number(&c);
-	weft_store_settled(&c);
+	weft_store_copy_labels(&c, from);
+	weft_store_set_generation(&c);
+	weft_store_committed(&c);
 	store->shown = (uint64_t)(uintptr_t)c.hidden;
 	w->block = w->context.store = (uint64_t)(uintptr_t)store;
 }
@@ -259,8 +259,8 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 	show_running(slot, coro);
 	weft_switch_wait(slot, coro, now_ns);
 	if (coro->station) {
-		weft_switch_look(slot, &seen);
-		weft_coro_tell_event(coro, &seen);
+		weft_switch_read_context(slot, &seen);
+		weft_coro_write_event(coro, &seen);
 	}
 }
 
@@ -308,13 +308,13 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 	if (LIKELY(is_newest)) {
 		weft_switch_run(slot, coro, now_ns, is_last, NULL);
 		if (coro->station)
-			weft_switch_look(slot, &seen);
+			weft_switch_read_context(slot, &seen);
 	} else {
 		leave_middle(slot, coro);
 		look_at_words(&w->context, &seen);
 		weft_switch_run(slot, coro, now_ns, is_last, &seen);
 	}
-	coro_carry_tell(coro, slot, &seen);
+	coro_carry_write(coro, slot, &seen);
 	if (LIKELY(is_newest)) {
 		show_nobody(slot);
 		coro_carry_exchange(slot, w);
@@ -341,8 +341,8 @@ static void suspend(struct weft_coro *coro, uint64_t now_ns)
 		suspend_elsewhere(slot, coro, now_ns, 0);
 }
 
-static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slot,
-							   struct weft_coro *coro, uint64_t now_ns)
+static __attribute__((noinline)) void coro_carry_write_gone(struct weft_slot *slot,
+							    struct weft_coro *coro, uint64_t now_ns)
 {
 	struct weft_switch_context seen;
 
@@ -362,7 +362,7 @@ static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 	}
 	slot = weft_thread_own_slot();
 	if (w->phase == CORO_SUSPENDED && !(coro->flags & WEFT_CORO_ENDS) && weft_switch_is_on())
-		coro_carry_tell_gone(slot, coro, now_ns);
+		coro_carry_write_gone(slot, coro, now_ns);
 	if (w->phase == CORO_RUNS) {
 		if (slot && runs_here(slot, coro))
 			suspend_running(slot, coro, now_ns, 1);
@@ -371,7 +371,7 @@ static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 	}
 	/* (labels that another thread still shows are never freed) */
 	if (w->block && w->phase != CORO_RUNS)
-		weft_block_give(store_at(w->block));
+		weft_block_free(store_at(w->block));
 	w->block = 0;
 	w->phase = CORO_GONE;
 }

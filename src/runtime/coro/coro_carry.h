@@ -85,8 +85,8 @@ void weft_coro_after_fork(void);
 
 /* coro_tell.c */
 struct weft_switch_context;
-void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_context *seen);
-void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen);
+void weft_coro_write_event(struct weft_coro *coro, const struct weft_switch_context *seen);
+void weft_coro_write_station(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen);
 
 #endif

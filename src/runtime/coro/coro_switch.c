@@ -117,6 +117,6 @@ void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval)
 	struct weft_switch_context c = {.labels = NULL};
 
 	if (LIKELY(slot != NULL))
-		weft_switch_look(slot, &c);
+		weft_switch_read_context(slot, &c);
 	weft_switch_put_of(slot, interval, &c);
 }

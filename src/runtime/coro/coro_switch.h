@@ -37,10 +37,11 @@ struct weft_switch_context {
 };
 
 /* The context that @slot shows. */
-static inline void weft_switch_look(const struct weft_slot *slot, struct weft_switch_context *seen)
+static inline void weft_switch_read_context(const struct weft_slot *slot,
+					    struct weft_switch_context *seen)
 {
 	seen->found = weft_context_snapshot(slot, &seen->ids);
-	seen->labels = weft_labels_seen(slot);
+	seen->labels = weft_labels_visible(slot);
 }
 
 /* @slot: the calling thread's, whose context is written; NULL: it could get none. */

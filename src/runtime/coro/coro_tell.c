@@ -30,7 +30,7 @@ static int coro_tell_has_context(enum weft_sample_context found)
 	return found == WEFT_CONTEXT_IDS || found == WEFT_CONTEXT_TRACE;
 }
 
-void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_context *seen)
+void weft_coro_write_event(struct weft_coro *coro, const struct weft_switch_context *seen)
 {
 	struct weft_ctp_context_prefix prefix;
 
@@ -116,8 +116,8 @@ static void write_station(struct weft_ctp_context *to, const struct weft_ctp_con
 	store_release(&to->seq, seq + 1);
 }
 
-void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen)
+void weft_coro_write_station(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen)
 {
 	struct coro_told *told = &weft_coro_words(coro)->told;
 	struct coro_told now = told_of_context(&seen->ids, slot, seen->labels);

@@ -99,8 +99,8 @@ int weft_event_write(struct weft_slot *slot, const struct weft_event_put *put);
  * event_stack.c, called by weft_rt.take_event_stack (NULL in libweft.a): writes the caller's stack
  * to @to, as struct weft_event_stack and what follows it. Returns the bytes; 0: no stack.
  */
-uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
-			       uint8_t *to, uint32_t room);
+uint32_t weft_event_stack_write(struct weft_slot *slot, const struct weft_event_caller *caller,
+				uint8_t *to, uint32_t room);
 
 #pragma GCC visibility pop
 

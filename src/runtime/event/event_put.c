@@ -33,7 +33,7 @@ static inline uint32_t up(size_t bytes)
 /* The labels that a record holds; NULL: none. (The first two of weft's own sets are the ids.) */
 static inline const struct weft_custom_labels_set *labels_of(const struct weft_slot *slot)
 {
-	const struct weft_custom_labels_set *set = weft_labels_seen(slot);
+	const struct weft_custom_labels_set *set = weft_labels_visible(slot);
 
 	if (!set || (set->count <= WEFT_CUSTOM_LABELS_RESERVED &&
 		     (uint64_t)(uintptr_t)set == slot->ext.label_set))

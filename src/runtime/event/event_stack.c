@@ -81,8 +81,8 @@ static uint32_t event_stack_put(const struct stack_take *take, struct weft_event
 	return bytes ? bytes : put_copy(take, out, room);
 }
 
-uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
-			       uint8_t *to, uint32_t room)
+uint32_t weft_event_stack_write(struct weft_slot *slot, const struct weft_event_caller *caller,
+				uint8_t *to, uint32_t room)
 {
 	struct stack_take take = {
 		.slot = slot,

@@ -376,7 +376,7 @@ const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type)
 
 	if (!event_type_has_begun())
 		return &never;
-	weft_fork_look();
+	weft_fork_check();
 	if (!weft_log_lock_within(PATIENCE_NS))
 		return &never;
 	row = enrol_locked(type);

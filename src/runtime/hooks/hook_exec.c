@@ -88,7 +88,7 @@ static void hook_exec_hand_over(struct handed_down *h)
 	} while (0)
 
 /* exec failed, or another process was started. */
-static void hook_exec_take_back(const struct handed_down *h)
+static void hook_exec_restore(const struct handed_down *h)
 {
 	int saved = errno;
 
@@ -109,7 +109,7 @@ static void hook_exec_take_back(const struct handed_down *h)
                                                                                                    \
 		begin(&h);                                                                         \
 		result = (call);                                                                   \
-		hook_exec_take_back(&h);                                                           \
+		hook_exec_restore(&h);                                                             \
 		return result;                                                                     \
 	} while (0)
 

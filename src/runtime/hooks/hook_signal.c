@@ -92,7 +92,7 @@ static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned in
 WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	if (stack && weft_hook_is_on(WEFT_HOOK_SIGNALS))
-		weft_altstack_note(stack);
+		weft_altstack_register(stack);
 	return weft_real(sigaltstack)(stack, old);
 }
 

@@ -253,7 +253,7 @@ static void patch_all(int from)
 	if (!weft_rt_has_session())
 		return;
 	dl_iterate_phdr(patch_one, &p);
-	weft_hooks_tell();
+	weft_hooks_publish();
 }
 
 static int patch_count_one(struct dl_phdr_info *info, size_t size, void *arg)
@@ -358,7 +358,7 @@ static void note_own_stack(void)
 	stack_t stack;
 
 	if (weft_hook_is_on(WEFT_HOOK_SIGNALS) && !weft_real(sigaltstack)(NULL, &stack))
-		weft_altstack_note(&stack);
+		weft_altstack_register(&stack);
 }
 
 void weft_patch_open(void)

@@ -92,7 +92,7 @@ int weft_otel_keys_find(const char *key, size_t bytes)
 	return index >= 0 ? index : find_along(key, bytes, hash);
 }
 
-static void otel_keys_give_hint(uint32_t index, uint32_t hash)
+static void otel_keys_add_hint(uint32_t index, uint32_t hash)
 {
 	for (uint32_t n = 0; n < PLACES; n++) {
 		uint16_t expected = 0;
@@ -127,7 +127,7 @@ static int otel_keys_append(struct otel_key *k, uint32_t index)
 
 		if (__atomic_compare_exchange_n(&keys[index], &there, k, 0, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
-			otel_keys_give_hint(index, k->hash);
+			otel_keys_add_hint(index, k->hash);
 			return (int)index;
 		}
 		if (otel_key_is(there, k->text, k->bytes))

@@ -274,7 +274,7 @@ static int otel_process_map(void)
 
 /* ---- begin and end */
 
-void weft_otel_show(void)
+void weft_otel_publish_header(void)
 {
 	if (!weft_rt_is_ready())
 		return;
@@ -346,7 +346,7 @@ int weft_otel_begin(void)
 	otel_process_read_options();
 	weft_otel_process_lock();
 	failed = otel_process_begin();
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(0);
 	return failed;
 }
@@ -357,7 +357,7 @@ void weft_otel_stop(void)
 	otel_process_unmap();
 	publisher = WEFT_PUBLISHER_NONE;
 	weft_otel_thread_stop();
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(0);
 }
 
@@ -370,7 +370,7 @@ void weft_otel_join(int64_t distance)
 		return;
 	weft_otel_process_lock();
 	weft_otel_thread_begin(root_index());
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(1);
 }
 
@@ -436,7 +436,7 @@ static int has_unseen_keys(void)
 }
 
 /* Not done if the bell is held, but at the next call: a thread may claim its slot in a handler. */
-void weft_otel_tell(void)
+void weft_otel_notify(void)
 {
 	uint32_t nobody = 0;
 

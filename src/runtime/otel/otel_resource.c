@@ -287,7 +287,7 @@ int weft_otel_resource_own(const char *key, const char *value)
 	if (!key_bytes || key_bytes > KEY_BYTES || bytes > OTEL_TEXT_BYTES ||
 	    !weft_otel_is_utf8(key, key_bytes) || !weft_otel_is_utf8(value, bytes))
 		return -EINVAL;
-	weft_fork_look();
+	weft_fork_check();
 	if (weft_otel_process_publisher() == WEFT_PUBLISHER_ANOTHER)
 		return -EBUSY;
 	weft_otel_process_lock();

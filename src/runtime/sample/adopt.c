@@ -360,7 +360,7 @@ static void adopt_take_out(struct adopted *entry)
 	weft_timer_delete(__atomic_exchange_n(&entry->timer_id, -1, __ATOMIC_RELAXED));
 }
 
-void weft_adopt_taken(int32_t tid)
+void weft_adopt_remove(int32_t tid)
 {
 	uint32_t n = load_acquire(&count);
 	struct adopted *entries = load_acquire(&table);

@@ -87,7 +87,7 @@ static int attach_begin(void)
 	return failed == -EALREADY ? 0 : failed;
 }
 
-void weft_attach_take(void)
+void weft_attach_run(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 	uint32_t number;
@@ -106,7 +106,7 @@ void weft_attach_take(void)
 	store_release(&at_work, 0);
 }
 
-void weft_attach_take_waiting(void)
+void weft_attach_run_pending(void)
 {
 	uint64_t before;
 
@@ -114,7 +114,7 @@ void weft_attach_take_waiting(void)
 	if (sys_getpid() != weft_rt.pid)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ALL);
-	weft_attach_take();
+	weft_attach_run();
 	sys_signals_restore(before);
 }
 
@@ -147,7 +147,7 @@ static void close_for_it(void)
 	cas_acq_rel(&weft_rt.header->run_state, &recording, WEFT_RUN_CLOSED);
 }
 
-void weft_attach_look(uint64_t now_ns)
+void weft_attach_check(uint64_t now_ns)
 {
 	if (weft_rt_run_state() == WEFT_RUN_RECORDING) {
 		if (!is_own_session() || !attach_collector_is_gone(now_ns))

@@ -57,10 +57,10 @@ static int child_begin(void)
 		return failed;
 	weft_event_types_replay();
 	weft_log_replay();
-	weft_meet_say_so();
+	weft_meet_publish_header();
 	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
-	weft_hooks_tell();
+	weft_hooks_publish();
 	child_begin_engine();
 	store_release(&weft_rt.header->target_state, WEFT_TARGET_LIVE);
 	return 0;

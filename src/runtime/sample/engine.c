@@ -26,7 +26,7 @@ static int engine_begin(uint64_t mask)
 
 	if (failed)
 		return failed;
-	weft_tick_look();
+	weft_tick_read();
 	weft_prime_install((int)load_relaxed(&weft_rt.header->prime_signal));
 	store_release(&weft_rt.on_release, weft_timer_disarm);
 	store_release(&weft_rt.on_claim, weft_timer_arm);

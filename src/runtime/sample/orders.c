@@ -33,7 +33,7 @@ static void obey(enum weft_order order, uint64_t mask)
 		break;
 	case WEFT_ORDER_ATTACH:
 		prime_here(mask);
-		weft_attach_take();
+		weft_attach_run();
 		break;
 	case WEFT_ORDER_STOP:
 		weft_attach_end();
@@ -73,7 +73,7 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 		orders_pass_on(signo, info, ucontext);
 	else if (weft_rt_has_session()) {
 		if (info->si_pid == weft_rt.pid)
-			weft_prime_taken();
+			weft_prime_received();
 		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr),
 		     sys_mask_of(uc));
 	}

@@ -36,7 +36,7 @@ uint64_t weft_clock_gap_ns(void)
 	return period_ns < GAP_MAX_NS ? period_ns : GAP_MAX_NS;
 }
 
-void weft_tick_look(void)
+void weft_tick_read(void)
 {
 	struct timespec tick = {.tv_nsec = 4000000};
 

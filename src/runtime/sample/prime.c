@@ -205,7 +205,7 @@ void weft_prime_install_default(void)
 		weft_prime_uninstall();
 }
 
-void weft_prime_taken(void)
+void weft_prime_received(void)
 {
 	__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
 }

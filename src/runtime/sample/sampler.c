@@ -154,7 +154,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 			user_ns += opening_ns(clock->since_us - weft_usage_modulo(usage.cpu_us));
 	}
 	if (usage.kernel_us)
-		weft_clock_rest_look(slot, out->now_ns, &usage);
+		weft_clock_rest_update(slot, out->now_ns, &usage);
 	out->weight = in_periods(slot, is_kernel ? weight_ns : user_ns);
 }
 
@@ -384,7 +384,7 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *ta
 	count_time(taken->now_ns);
 	weft_handling_end(marked);
 	if (UNLIKELY(weft_attach_is_stale(taken->now_ns)))
-		weft_attach_look(taken->now_ns);
+		weft_attach_check(taken->now_ns);
 }
 
 /*

@@ -34,7 +34,7 @@ void weft_timer_disarm_process(void);
 void weft_adopt_threads(void); /* primes those that run, makes timers for the others */
 void weft_adopt_more(void);    /* makes timers for those with neither slot nor timer */
 /* the thread makes a timer of its own: deletes the adopted one */
-void weft_adopt_taken(int32_t tid);
+void weft_adopt_remove(int32_t tid);
 int weft_adopt_was_untimed(int32_t tid); /* was it counted as one without timer? once */
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: the timers are its parent's */

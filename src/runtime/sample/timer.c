@@ -109,7 +109,7 @@ void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 {
 	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
 		return;
-	weft_adopt_taken(slot->thread.tid);
+	weft_adopt_remove(slot->thread.tid);
 	weft_timer_make_for(slot);
 	if (!weft_engine_leave()) {
 		weft_timer_disarm(slot);

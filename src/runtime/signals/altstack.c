@@ -155,7 +155,7 @@ void weft_altstack_end(int which)
 		change_all(altstack_take_away, which);
 }
 
-void weft_altstack_note(const stack_t *stack)
+void weft_altstack_register(const stack_t *stack)
 {
 	uint32_t size = stack->ss_flags & SS_DISABLE ? 0 : classify(stack->ss_size), before;
 

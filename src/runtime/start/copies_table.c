@@ -21,7 +21,7 @@ static int labels_update(struct weft_label *labels, size_t count)
 }
 
 /* The program has set the pointer to NULL: it is weft's again. */
-static void labels_look(void)
+static void labels_changed(void)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 
@@ -52,7 +52,7 @@ static const struct weft_runtime_v1 own = {
 	.publish_select = weft_publish_select,
 	.publish_selected = weft_publish_selected,
 	.labels_update = labels_update,
-	.labels_look = labels_look,
+	.labels_changed = labels_changed,
 	.coro = &weft_coro_carry_own,
 	.event = &weft_event_own,
 	.master = weft_copies_master,
@@ -81,13 +81,13 @@ void weft_copies_meet_labels(void)
 
 int weft_copies_find_master(void)
 {
-	const struct weft_runtime_v1 *other = weft_copies_look(&own);
+	const struct weft_runtime_v1 *other = weft_copies_find(&own);
 
 	if (!other)
 		return 0;
 	other->otel_join(weft_otel_thread_distance());
 	weft_event_master = other->event;
 	weft_copies_follow(other);
-	weft_meet_hand_over(other->labels_join);
+	weft_meet_forward(other->labels_join);
 	return 1;
 }

@@ -83,7 +83,7 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;
 	weft_rt.last_words = weft_launch_last_words;
-	weft_rt.take_event_stack = weft_event_stack_take;
+	weft_rt.take_event_stack = weft_event_stack_write;
 	begin_session();
 	if (!weft_rt_is_ready())
 		return;
@@ -93,7 +93,7 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	weft_publish_open();
 	claim_main();
 	weft_patch_open();
-	weft_hooks_tell();
+	weft_hooks_publish();
 	weft_modules_log();
 	init_begin_engine();
 	if (weft_waits_v1)

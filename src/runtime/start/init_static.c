@@ -22,7 +22,7 @@ static int init_static_begin_child(void)
 		if (!weft_session_make(1)) {
 			weft_event_types_replay();
 			weft_log_replay();
-			weft_meet_say_so();
+			weft_meet_publish_header();
 		}
 		store_release(&weft_rt.beginning, 2);
 	}
