@@ -337,17 +337,6 @@ void weft_publish_joined(void)
 		publish_mine();
 }
 
-static void publish_lock(void)
-{
-	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
-		sys_call0(SYS_sched_yield);
-}
-
-static void publish_unlock(void)
-{
-	store_release(&select_lock, 0);
-}
-
 static void set_formats(unsigned int wanted)
 {
 	unsigned int now = load_relaxed(&formats);
@@ -372,9 +361,10 @@ WEFT_API int weft_publish_select(unsigned int wanted)
 	weft_fork_check();
 	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return -ENOTCONN;
-	publish_lock();
+	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
 	set_formats(wanted);
-	publish_unlock();
+	store_release(&select_lock, 0);
 	publish_mine();
 	return (int)load_relaxed(&formats);
 }
@@ -467,7 +457,7 @@ void weft_publish_after_fork(void)
 {
 	struct weft_slot *mine = weft_slot_mine();
 
-	publish_unlock();
+	store_release(&select_lock, 0);
 	/* also if the format is off: resource attributes may have been set */
 	weft_otel_after_fork();
 	if (mine)

@@ -14,27 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
 static char path_room[4096];
-
-static void module_extent(const struct dl_phdr_info *info, struct weft_log_module *module)
-{
-	module->bias = info->dlpi_addr;
-	module->start = UINT64_MAX;
-	module->end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + ph->p_vaddr;
-
-		if (ph->p_type != PT_LOAD)
-			continue;
-		if (start < module->start)
-			module->start = start;
-		if (start + ph->p_memsz > module->end)
-			module->end = start + ph->p_memsz;
-	}
-}
 
 /* By the current working directory, which the program may have changed since it loaded @path. */
 static const char *absolute_path(const char *path)
@@ -162,11 +145,14 @@ static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *ar
 	struct look *look = arg;
 	struct weft_log_module module;
 	uint32_t before = known_count;
+	struct weft_object object;
 	struct known *k;
 
 	if (!look->is_begun && modules_begin_visit(look, info, size))
 		return 1;
-	module_extent(info, &module);
+	weft_object_read(&object, info);
+	module = (struct weft_log_module){
+		.bias = object.base, .start = object.low, .end = object.high};
 	k = module.end ? modules_find_known(&module, module_path(info)) : NULL;
 	if (!k)
 		return 0;

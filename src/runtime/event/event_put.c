@@ -341,13 +341,6 @@ static __attribute__((noinline)) enum weft_ring_result append_plan(struct weft_s
 	return a.result;
 }
 
-static enum weft_ring_result append_with(struct weft_slot *slot, struct plan *p,
-					 uint32_t stack_room)
-{
-	p->stack_room = stack_room;
-	return append_plan(slot, p);
-}
-
 /* If it does not fit with its stack, it is written without. */
 static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_slot *slot,
 								  const struct weft_event_put *put)
@@ -362,10 +355,10 @@ static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_sl
 	event_put_plan_context(&p, slot);
 	plan_stack(&p, slot);
 	result = append_plan(slot, &p);
-	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room > FEW_FRAMES_BYTES)
-		result = append_with(slot, &p, FEW_FRAMES_BYTES);
-	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room)
-		result = append_with(slot, &p, 0);
+	while (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room) {
+		p.stack_room = p.stack_room > FEW_FRAMES_BYTES ? FEW_FRAMES_BYTES : 0;
+		result = append_plan(slot, &p);
+	}
 	return result;
 }
 

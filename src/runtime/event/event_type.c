@@ -364,17 +364,12 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 	return event_type_publish(type, &weft_event_rows[number]);
 }
 
-/* Until this copy has begun it is not known which copy will own the type. */
-static int event_type_has_begun(void)
-{
-	return load_acquire(&weft_rt.state) != WEFT_RT_NONE;
-}
-
 const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type)
 {
 	const struct weft_event_row *row;
 
-	if (!event_type_has_begun())
+	/* Until this copy has begun it is not known which copy will own the type. */
+	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return &never;
 	weft_fork_check();
 	if (!weft_log_lock_within(PATIENCE_NS))

@@ -47,7 +47,7 @@ static int patch_old_look(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	weft_patch_read(&m, info);
-	if (q->address < m.low || q->address >= m.high)
+	if (q->address < m.object.low || q->address >= m.object.high)
 		return 0;
 	q->is_old = asks_for_old(&m);
 	return 1;

@@ -37,19 +37,14 @@ static uint32_t sizes; /* enum size bits of all stacks that were ever set */
 /* For each signal of ours, the signals to whose masks we have added it. */
 static uint64_t masked[WEFT_KEPT_COUNT];
 
-static int size_is(enum size size)
-{
-	return (load_acquire(&sizes) & (uint32_t)size) != 0;
-}
-
 int weft_altstack_is_small(void)
 {
-	return size_is(SMALL);
+	return (load_acquire(&sizes) & SMALL) != 0;
 }
 
 int weft_altstack_is_tiny(void)
 {
-	return size_is(TINY);
+	return (load_acquire(&sizes) & TINY) != 0;
 }
 
 static uint32_t classify(uint64_t bytes)
@@ -145,7 +140,7 @@ static void change_all(int (*change)(int signo, struct sigaction *action, int wh
 
 void weft_altstack_begin(void)
 {
-	if (size_is(SMALL))
+	if (weft_altstack_is_small())
 		change_all(altstack_add, 0);
 }
 
@@ -205,7 +200,7 @@ void weft_altstack_keep_closed(void)
 	uint64_t ours = 0;
 	stack_t now;
 
-	for (int which = 0; size_is(SMALL) && which < WEFT_KEPT_COUNT; which++)
+	for (int which = 0; weft_altstack_is_small() && which < WEFT_KEPT_COUNT; which++)
 		if (weft_disposition_signal((enum weft_kept)which))
 			ours |= SYS_SIGNAL_BIT(weft_disposition_signal((enum weft_kept)which));
 	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
