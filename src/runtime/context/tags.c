@@ -29,15 +29,6 @@ static uint32_t buckets[TABLE_SIZE];   /* id, 0 = empty; linear probing */
 static uint32_t id_last;
 static char names[WEFT_TAGS][NAME_BYTES_MAX + 1];
 
-static uint32_t hash_string(const char *s, size_t size)
-{
-	uint64_t hash = UINT64_C(0xCBF29CE484222325);
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (uint8_t)s[i]) * UINT64_C(0x100000001B3);
-	return (uint32_t)hash_mix(hash);
-}
-
 /* The bucket of this string, or the empty one where it belongs. */
 static uint32_t *find_bucket(const char *string, uint32_t size, uint32_t hash)
 {
@@ -73,7 +64,7 @@ uint32_t weft_tag_intern_own(const char *string)
 	if (size > STRING_BYTES_MAX)
 		return 0;
 	weft_fork_check();
-	hash = hash_string(string, size);
+	hash = (uint32_t)hash_mix(hash_fnv(string, size));
 	weft_log_lock();
 	bucket = find_bucket(string, (uint32_t)size, hash);
 	id = *bucket ? *bucket : tags_add(bucket, string, (uint32_t)size, hash);

@@ -18,8 +18,6 @@ struct weft_custom_labels_set;
 struct weft_custom_labels_v1;
 struct weft_coro_carry_v1;
 struct weft_event_v1;
-struct weft_label;
-struct weft_slot;
 
 struct weft_runtime_v1 {
 	uint32_t size;

@@ -7,7 +7,9 @@
  *
  * Called where a session begins or is dropped, never by two threads at a time. Async-signal-safe.
  */
-#include "runtime/core/event_rows.h"
+#include "runtime/core/runtime.h"
+
+#include <weft/abi/events.h>
 
 #include "runtime/core/sys.h"
 

@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "runtime/core/event_rows.h"
 #include "runtime/core/sys.h"
 
 static void fork_prepare(void)

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
@@ -67,19 +68,10 @@ struct look {
 	int is_begun, is_idle;
 };
 
-static uint64_t hash_path(const char *path)
-{
-	uint64_t hash = UINT64_C(0xCBF29CE484222325);
-
-	for (; *path; path++)
-		hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001B3);
-	return hash;
-}
-
 /* The entry of a module, made when new; NULL: no room. */
 static struct known *modules_find_known(const struct weft_log_module *module, const char *path)
 {
-	uint64_t hash = hash_path(path);
+	uint64_t hash = hash_fnv(path, strlen(path));
 
 	for (uint32_t i = 0; i < known_count; i++) {
 		const struct known *k = &known[i];

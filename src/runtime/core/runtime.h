@@ -39,6 +39,7 @@ enum weft_rt_state {
 };
 
 struct weft_event_caller;
+struct weft_event_row;
 struct weft_part;
 
 /* Set by the constructor, or when a forked child's session begins, and read-only from then on. */
@@ -186,7 +187,15 @@ static inline int weft_rt_has_session(void)
 int weft_session_map(int fd, uint64_t total_bytes); /* fills weft_rt; @fd stays open */
 int weft_session_make(int keeps_file);              /* runtime-made, no collector */
 int weft_session_open_block(uint32_t block);
+/* A file of @bytes that can be sealed; @flags: more of memfd_create's. Its number, or -errno. */
+int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
+
+/* event_rows.c: the settings of typed events, at one address for the process's life */
+extern struct weft_event_row *weft_event_rows; /* NULL: they could not be mapped */
+void weft_event_rows_open(void); /* before a session is mapped: the rows then lie above it */
+void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
+void weft_event_rows_forget(void);
 
 /* slot.c */
 struct weft_birth {

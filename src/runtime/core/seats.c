@@ -13,7 +13,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/hash.h"

@@ -15,7 +15,6 @@
 #include "runtime/core/part.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -38,14 +37,9 @@ struct weft_slot *weft_slot_private(void)
 	return &private_slot;
 }
 
-static uint64_t *slot_state_of(uint32_t index)
-{
-	return &weft_rt.states[index];
-}
-
 static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 {
-	return cas_acq_rel(slot_state_of(index), &from, to);
+	return cas_acq_rel(&weft_rt.states[index], &from, to);
 }
 
 /* The low 24 bits are never 0: a timer without a slot has 0 as its sigval. */
@@ -62,7 +56,7 @@ static uint64_t slot_next_generation(uint64_t generation)
  */
 static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
-	uint64_t word = load_acquire(slot_state_of(index));
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 	uint64_t generation = slot_next_generation(WEFT_GENERATION_OF(word));
 
 	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
@@ -237,7 +231,7 @@ static void count_use(uint32_t index)
 
 static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state state)
 {
-	store_release(slot_state_of(index), WEFT_STATE_WORD(generation, state));
+	store_release(&weft_rt.states[index], WEFT_STATE_WORD(generation, state));
 }
 
 /* Does the collector drain dead slots? If not, the owner frees its own. */
@@ -252,12 +246,12 @@ static int collector_drains(void)
  */
 static int end_life(uint32_t index, uint64_t generation)
 {
-	uint64_t word = load_relaxed(slot_state_of(index));
+	uint64_t word = load_relaxed(&weft_rt.states[index]);
 
 	do {
 		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			return 0;
-	} while (!cas_release(slot_state_of(index), &word,
+	} while (!cas_release(&weft_rt.states[index], &word,
 			      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE)));
 	return 1;
 }

@@ -72,6 +72,19 @@ static inline long sys_map_memory(uint64_t bytes)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* Address space without memory, of which parts are opened later; @fd < 0: of no file. Or -errno. */
+static inline long sys_reserve(int fd, uint64_t bytes)
+{
+	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
+
+	if (sys_is_error(at))
+		return at;
+	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
+	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
+	return at;
+}
+
 #define SYS_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u)) /* of any thread here */
 
 /* By a system call; 0: the clock cannot be read. */

@@ -12,7 +12,6 @@
  * weft_event_types_replay() takes no lock: it runs in the first SIGPROF of a forked child, and
  * reads what is there.
  */
-#include "runtime/core/event_rows.h"
 #include "runtime/event/event.h"
 
 #include <errno.h>
@@ -90,18 +89,12 @@ static const char *skip_identifier(const char *at)
 	return at;
 }
 
-static int is_field_name(const char *name)
-{
-	const char *end = name ? skip_identifier(name) : NULL;
-
-	return end && !*end && end - name <= NAME_BYTES_MAX;
-}
-
-static int event_type_is_type_name(const char *name)
+/* Of a field, or (@has_dots) of a type. */
+static int is_name(const char *name, int has_dots)
 {
 	const char *at = name ? skip_identifier(name) : NULL;
 
-	while (at && *at == '.')
+	while (at && has_dots && *at == '.')
 		at = skip_identifier(at + 1);
 	return at && !*at && at - name <= NAME_BYTES_MAX;
 }
@@ -125,14 +118,14 @@ static int is_field_sound(const struct weft_event_type *type, uint32_t index)
 {
 	const struct weft_event_field *f = &type->fields[index];
 
-	return is_field_name(f->name) && !event_type_is_taken(type, index) &&
+	return is_name(f->name, 0) && !event_type_is_taken(type, index) &&
 	       (unsigned int)f->kind >= WEFT_EVENT_BOOLEAN &&
 	       (unsigned int)f->kind <= WEFT_EVENT_ID;
 }
 
 static int is_sound(const struct weft_event_type *type)
 {
-	if (!event_type_is_type_name(type->name) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
+	if (!is_name(type->name, 1) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
 	    (type->field_count && !type->fields) || (type->flags & ~(uint32_t)FLAGS_KNOWN))
 		return 0;
 	if ((type->flags & WEFT_EVENT_CONTEXTUAL) && (type->flags & WEFT_EVENT_INSTANT))

@@ -21,7 +21,6 @@
 #include "runtime/hooks/environment.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"

@@ -3,7 +3,6 @@
  * While a handler of ours is installed, sigaction and its like show the program its own action for
  * that signal, SIGPROF or the priming one, and change that (disposition.c).
  */
-#include <errno.h>
 #include <string.h>
 
 #include "runtime/core/real.h"
@@ -12,7 +11,7 @@
 #include "runtime/sample/clock.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
 /* A signal of ours, or one that may become ours at this moment. */
 static int hook_signal_is_kept(int signo)

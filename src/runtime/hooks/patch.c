@@ -21,7 +21,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
 #pragma weak sem_wait
 

@@ -2,12 +2,6 @@
 /*
  * What the files of this room share (otel.h has what they do for others).
  *
- *   otel_thread.c    the record, and the thread's pointer to it
- *   otel_keys.c      the key map: a text's index
- *   otel_process.c   the mapping, its payload, how it is published
- *   otel_resource.c  resource attributes: defaults, environment, program
- *   otel_foreign.c   another publisher in this process: its mapping, its keys, its symbol
- *
  * Only one thread at a time, the one that holds the bell (otel_process.c), may touch the mapping
  * and the resource attributes.
  */
@@ -128,8 +122,6 @@ int weft_otel_options_own(const char *root_key, const char *schema);
 const uint8_t *weft_otel_resource_bytes(uint32_t *bytes); /* encoded, as Resource's fields */
 void weft_otel_resource_begin(void);
 void weft_otel_resource_after_fork(void); /* a child is another instance */
-int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes);
-void weft_otel_resource_remove(const char *key, size_t key_bytes);
 
 /* ---- otel_foreign.c: system calls */
 /* A mapping of that name with a header, other than the one at @own; 0 = none. */

@@ -15,10 +15,8 @@
  */
 #include "runtime/otel/otel_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "runtime/core/sys.h"
 
@@ -26,7 +24,6 @@
 #define MAPPING_BYTES (HEADER_BYTES + 2 * WEFT_OTEL_PROCESS_PAYLOAD_MAX)
 #define NAME WEFT_OTEL_PROCESS_SIGNATURE
 #define SET_VMA 0x53564d41
-#define MEMFD_FLAGS 0x3u /* CLOEXEC | ALLOW_SEALING */
 #define MEMFD_NOEXEC_SEAL 0x8u
 #define PATIENCE_NS UINT64_C(1000000000)
 
@@ -180,29 +177,11 @@ void weft_otel_process_unlock(int has_changed)
 
 /* ---- the mapping */
 
-/* ftruncate past RLIMIT_FSIZE would kill the program by SIGXFSZ. */
-static int file_is_allowed(void)
+static int otel_process_make_file(void)
 {
-	struct rlimit limit;
+	int fd = weft_memfd_make(NAME, MEMFD_NOEXEC_SEAL, MAPPING_BYTES);
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAPPING_BYTES);
-}
-
-static long otel_process_make_file(void)
-{
-	long fd = -ENOSYS;
-
-	if (!file_is_allowed())
-		return -EFBIG;
-	fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS | MEMFD_NOEXEC_SEAL);
-	if (fd == -EINVAL)
-		fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS);
-	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, MAPPING_BYTES)) {
-		sys_call1(SYS_close, fd);
-		return -EIO;
-	}
-	return fd;
+	return fd == -EINVAL ? weft_memfd_make(NAME, 0, MAPPING_BYTES) : fd;
 }
 
 static long map_private(long fd)

@@ -72,7 +72,7 @@ static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start
 	return 0;
 }
 
-void weft_otel_resource_remove(const char *key, size_t key_bytes)
+static void resource_remove(const char *key, size_t key_bytes)
 {
 	uint8_t *start, *end;
 
@@ -82,7 +82,7 @@ void weft_otel_resource_remove(const char *key, size_t key_bytes)
 	used -= (uint32_t)(end - start);
 }
 
-int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
+static int resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
 {
 	uint32_t text = otel_field_bytes((uint32_t)bytes),
 		 name = otel_field_bytes((uint32_t)key_bytes);
@@ -94,7 +94,7 @@ int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value,
 		free_bytes += (uint32_t)(end - start);
 	if (all > free_bytes)
 		return -ENOSPC;
-	weft_otel_resource_remove(key, key_bytes);
+	resource_remove(key, key_bytes);
 	to = otel_put_start(encoded + used, RESOURCE_ATTRIBUTES, name + otel_field_bytes(text));
 	to = otel_put_bytes(to, KEY, key, (uint32_t)key_bytes);
 	to = otel_put_start(to, VALUE, text);
@@ -105,7 +105,7 @@ int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value,
 
 static void set_text(const char *key, const char *value)
 {
-	weft_otel_resource_set(key, strlen(key), value, strlen(value));
+	resource_set(key, strlen(key), value, strlen(value));
 }
 
 /* ---- defaults */
@@ -228,7 +228,7 @@ static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 		return 1;
 	if ((size_t)key_bytes == strlen(INSTANCE) && !memcmp(key, INSTANCE, (size_t)key_bytes))
 		instance_is_ours = 0;
-	return weft_otel_resource_set(key, (size_t)key_bytes, value, (size_t)value_bytes) == 0;
+	return resource_set(key, (size_t)key_bytes, value, (size_t)value_bytes) == 0;
 }
 
 static int otel_resource_read_pairs(const char *text, int really)
@@ -294,9 +294,9 @@ int weft_otel_resource_own(const char *key, const char *value)
 	weft_otel_resource_begin();
 	store_release(&is_changing, 1);
 	if (value)
-		failed = weft_otel_resource_set(key, key_bytes, value, bytes);
+		failed = resource_set(key, key_bytes, value, bytes);
 	else
-		weft_otel_resource_remove(key, key_bytes);
+		resource_remove(key, key_bytes);
 	store_release(&is_changing, 0);
 	if (!failed && !strcmp(key, INSTANCE))
 		instance_is_ours = 0;

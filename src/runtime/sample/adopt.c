@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/platform.h"
+#include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/gate.h"
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
@@ -69,17 +69,10 @@ static int has_slot(int32_t tid)
 
 static long read_status(int32_t tid)
 {
-	char path[] = "/proc/self/task/0000000000/status", *at = path + 16;
-	char digits[10];
-	uint32_t rest = (uint32_t)tid;
-	int n = 0;
+	char path[16 + DECIMAL_BYTES] = "/proc/self/task/", *at = path + 16;
 	long fd, bytes;
 
-	do
-		digits[n++] = (char)('0' + rest % 10);
-	while (rest /= 10);
-	while (n)
-		*at++ = digits[--n];
+	at += decimal_write((unsigned char *)at, (uint32_t)tid);
 	memcpy(at, "/status", sizeof("/status"));
 	fd = sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)

@@ -15,7 +15,7 @@
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/pace.h"
 #include "runtime/sample/prime.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096
@@ -247,18 +247,14 @@ void weft_clock_yield(void)
 		weft_clock_close(weft_rt_slot(i));
 }
 
-static int clock_is_event(int32_t fd)
-{
-	uint64_t id;
-
-	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
-}
-
 /* Does the program have a descriptor that sends SIGURG by F_SETSIG? (Another thread may be opening
  * its event under that number.) */
 static int is_descriptor_of_program(int32_t fd)
 {
-	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !clock_is_event(fd) &&
+	uint64_t id; /* an event has one */
+
+	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG &&
+	       sys_call3(SYS_ioctl, fd, EVENT_ID, &id) &&
 	       sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG;
 }
 

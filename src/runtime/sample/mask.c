@@ -24,7 +24,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
 #define SIGPROF_BIT SYS_SIGNAL_BIT(SIGPROF)
 #define PENDING_MAX 8

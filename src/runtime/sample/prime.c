@@ -20,10 +20,11 @@
 #include <string.h>
 
 #include "base/platform.h"
+#include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define REALTIME_USUAL 38              /* SIGRTMIN + 4 */
 #define PATIENCE_NS UINT64_C(20000000) /* a sender may have been killed */

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 
 #include "runtime/core/runtime.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 /* timer.c; all async-signal-safe */
 /* The calling thread's own timer and clock; @mask: signals that it blocks. */

@@ -20,9 +20,7 @@
 #include <signal.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 

@@ -20,8 +20,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

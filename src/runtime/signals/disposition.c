@@ -11,11 +11,10 @@
  */
 #include <string.h>
 
+#include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
-#include "runtime/signals/altstack.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define HELD_BACK_MAX 2
 

@@ -9,7 +9,6 @@
 #include "runtime/stack/module_map.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 
 #include "runtime/core/runtime.h"
@@ -32,11 +31,6 @@ void weft_map_begin(void)
 	*(void **)(void *)&ask_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
-int weft_map_asks_loader(void)
-{
-	return ask_loader != NULL;
-}
-
 void weft_rules_forget(void)
 {
 	memset(weft_rule_cache, 0, sizeof(weft_rule_cache));
@@ -45,11 +39,6 @@ void weft_rules_forget(void)
 static const struct weft_map_module *modules_of(const struct map_view *view)
 {
 	return (const struct weft_map_module *)(const void *)(view->snapshot + 1);
-}
-
-static uint64_t module_map_load(const uint64_t *word)
-{
-	return load_relaxed(word);
 }
 
 /* Consecutive numbers give salts that are far apart. */
@@ -100,10 +89,10 @@ static const struct weft_map_module *module_map_find_module(const struct map_vie
 	while (count > 0) {
 		uint32_t half = (count + 1) / 2;
 
-		first += module_map_load(&list[first + half - 1].start) <= pc ? half : 0;
+		first += load_relaxed(&list[first + half - 1].start) <= pc ? half : 0;
 		count -= half;
 	}
-	return first > 0 && pc < module_map_load(&list[first - 1].end) ? &list[first - 1] : NULL;
+	return first > 0 && pc < load_relaxed(&list[first - 1].end) ? &list[first - 1] : NULL;
 }
 
 static int module_map_is_readable(uint64_t bytes)
@@ -156,8 +145,8 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
 	*rule = NULL;
 	if (!module)
 		return module_map_miss(view, pc, MAP_NO_MODULE);
-	offset = module_map_load(&module->table);
-	bias = module_map_load(&module->bias);
+	offset = load_relaxed(&module->table);
+	bias = load_relaxed(&module->bias);
 	if (offset != WEFT_TABLE_NONE) {
 		table = open_table(offset);
 		if (!table)
@@ -177,8 +166,7 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
  */
 static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 {
-	uint64_t start = module_map_load(&module->object_start),
-		 eh = module_map_load(&module->object_eh);
+	uint64_t start = load_relaxed(&module->object_start), eh = load_relaxed(&module->object_eh);
 	struct loader_object object;
 
 	if (start == 0 || !ask_loader)
@@ -214,8 +202,8 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 			continue;
 		if (!loader_agrees(module, pc))
 			return i;
-		start = module_map_load(&module->start);
-		end = module_map_load(&module->end);
+		start = load_relaxed(&module->start);
+		end = load_relaxed(&module->end);
 	}
 	return count;
 }

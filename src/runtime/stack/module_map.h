@@ -55,7 +55,6 @@ struct map_view {
 };
 
 void weft_map_begin(void);                       /* in the constructor: looks for _dl_find_object */
-int weft_map_asks_loader(void);                  /* 1: it was found */
 int weft_map_open(struct map_view *view);        /* the newest snapshot; 0 = none yet */
 int weft_map_holds(const struct map_view *view); /* 1: nothing was overwritten */
 void weft_rules_forget(void);

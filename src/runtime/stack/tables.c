@@ -67,31 +67,22 @@ static int tables_is_mapped(const struct stat *st)
 	return weft_tables.base && mapped_device == st->st_dev && mapped_inode == st->st_ino;
 }
 
-static const uint8_t *tables_reserve(int fd, uint64_t bytes)
-{
-	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-
-	if (sys_is_error(at))
-		return NULL;
-	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
-	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
-	return (const uint8_t *)at;
-}
-
 int weft_tables_map(int fd, uint64_t bytes)
 {
 	uint64_t allowed = stack_tables_bytes_allowed(bytes), magic = 0;
 	struct stat st = {0};
 	int failed = tables_check_file(fd, bytes, &st);
+	long at;
 
 	if (failed || tables_is_mapped(&st))
 		return failed;
 	weft_tables_forget();
 	if (allowed < STEP_BYTES)
 		return -ENOMEM;
-	weft_tables.base = tables_reserve(fd, allowed);
-	if (!weft_tables.base)
+	at = sys_reserve(fd, allowed);
+	if (sys_is_error(at))
 		return -ENOMEM;
+	weft_tables.base = (const uint8_t *)at;
 	weft_tables.bytes = allowed;
 	mapped_device = st.st_dev;
 	mapped_inode = st.st_ino;
