@@ -5,13 +5,13 @@
  * provides it: a program written for that library is compiled with this header and linked with
  * -lcustomlabels-weft. Layout of what readers see: weft/abi/custom_labels_v1.h.
  *
- * A set is changed by one thread at a time, and freed when it is no thread's current one. Every
- * change, by whichever function, may be interrupted at any instruction: who stops the thread
- * sees the labels from before it or from after it, all of a run_with at once. Keys and values are
- * bytes; they are copied. Memory is malloc's; not for signal handlers.
+ * A set is changed by one thread at a time, and freed when it is no thread's current one. Whoever
+ * stops a thread at any instruction of a change sees all labels from before it or all from after
+ * it; run_with() is one change. Keys and values are bytes, and are copied. Memory is malloc's: not
+ * for signal handlers.
  *
- * Functions of `int` return 0 or an errno value, and have then changed nothing: ENOMEM; EINVAL for
- * a set or a key of NULL.
+ * Functions of `int` return 0, or an errno value if they have changed nothing: ENOMEM; EINVAL for a
+ * set or a key that is NULL.
  *
  * In a process that weft is in, the current set may be weft's own: it holds the labels of
  * weft/labels.h and span-id, root-span-id. Any set of weft's stands for the calling thread's one.
@@ -49,10 +49,10 @@ extern const uint32_t custom_labels_abi_version;
 /** The calling thread's current set; NULL: no labels. Store custom_labels_new()'s sets alone. */
 extern __thread custom_labels_labelset_t *custom_labels_current_set;
 
-/** custom_labels_new() - an empty set with room for @capacity labels; it grows. NULL, ENOMEM. */
+/** custom_labels_new() - an empty set with room for @capacity labels; it grows. NULL: ENOMEM. */
 custom_labels_labelset_t *custom_labels_new(size_t capacity);
 
-/** custom_labels_free() - a set of this thread's that is current ceases to be so. NULL is fine. */
+/** custom_labels_free() - if the set is the calling thread's current one, that becomes NULL. */
 void custom_labels_free(custom_labels_labelset_t *ls);
 
 /** custom_labels_clone() - a copy, which the caller frees. NULL gives an empty set. */
@@ -65,7 +65,7 @@ custom_labels_labelset_t *custom_labels_clone_with_capacity(const custom_labels_
 /** custom_labels_current() - the calling thread's current set, or NULL. */
 custom_labels_labelset_t *custom_labels_current(void);
 
-/** custom_labels_replace() - make @ls current (NULL: none); returns what was. */
+/** custom_labels_replace() - makes @ls current (NULL: none); returns the one from before. */
 custom_labels_labelset_t *custom_labels_replace(custom_labels_labelset_t *ls);
 
 /** custom_labels_get() - a label, to be read until the set is changed; NULL: not there. */
@@ -80,14 +80,14 @@ const custom_labels_label_t *custom_labels_get(custom_labels_labelset_t *ls,
 int custom_labels_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 		      custom_labels_string_t value, custom_labels_string_t *old_value);
 
-/** custom_labels_delete() - take a label away, if it is there. */
+/** custom_labels_delete() - removes a label, if it is there. */
 void custom_labels_delete(custom_labels_labelset_t *ls, custom_labels_string_t key);
 
 /**
- * custom_labels_run_with() - set @n labels, call @f with @data, put back what was.
- * @out: NULL, or gets what @f returned.
- * An error before @f is called (nothing was set), or afterwards when @f has changed the set so
- * that there is no memory to put a label back. @labels must still be there when @f returns.
+ * custom_labels_run_with() - sets @n labels, calls @f with @data, and restores the labels.
+ * @out: NULL, or where to store what @f returned.
+ * An error is from before @f is called, when nothing was set; or from afterwards, if @f has changed
+ * the set so that there is no memory to restore a label. @labels must still be valid then.
  */
 int custom_labels_run_with(custom_labels_labelset_t *ls, custom_labels_label_t *labels, int n,
 			   void *(*f)(void *), void *data, void **out);

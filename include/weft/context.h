@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file context.h
- * Say what the current thread works for: span, root span, trace id, tags. Every sample
- * that weft takes then carries it; with no recording it stands in memory for any reader.
+ * Says what the current thread works for: span, root span, trace id, tags. Every sample that weft
+ * takes of it has these. Without a recording they are in memory, where any reader finds them.
  *
  * All functions act on the calling thread only. They may be called on any thread at any
- * time, from signal handlers too unless said otherwise; they never fail loudly and leave
- * errno alone. A thread's first call claims its slot (system calls, about a microsecond);
- * later ones are a few stores: no system call, no allocation, no lock, no full barrier.
+ * time, from signal handlers too unless said otherwise. They print nothing and leave errno
+ * unchanged. A thread's first call claims its slot (system calls, about a microsecond); later
+ * ones are a few stores, without a system call, an allocation, a lock or a full barrier.
  * A thread that can get no slot keeps no context (counter context_slotless).
  *
  * Formats: weft/abi/context_v1.h (64 bytes) and weft/abi/session.h (the slot around it). Every
- * write also feeds the other formats that are on (weft/publish.h): it then costs a call.
+ * write also updates the other formats that are on (weft/publish.h); then it is a function call.
  * Labels: weft/labels.h.
  * Link with libweft (-lweft) or libweft.a. Plain C11 and C++ with GNU attributes.
  */
@@ -29,7 +29,8 @@ extern "C" {
 
 #define WEFT_API __attribute__((visibility("default")))
 
-/** Define WEFT_LATE for what is loaded by dlopen, with libweft-late.so: other TLS may not fit. */
+/** Define WEFT_LATE in code that dlopen loads (with libweft-late.so): there may be no room for TLS
+ * of the initial-exec model. */
 #ifdef WEFT_LATE
 #define WEFT_TLS_MODEL
 #else
@@ -102,9 +103,9 @@ WEFT_API struct weft_ids weft_context_set_all(uint64_t span_id, uint64_t root_sp
  * weft_context_set() - the thread now works for this span.
  * @span_id, @root_span_id: any values; 0, 0 = nothing.
  *
- * Returns the ids that stood there, so that one more call restores them. The trace id of
- * an earlier weft_context_write() stays behind: a sample shows it only beside the ids that
- * it was written with. Tags stay. Four release stores; about a nanosecond.
+ * Returns the ids from before, so that one more call restores them. The trace id is unchanged, but
+ * a sample has it only together with the ids that it was written with. Tags are unchanged. Four
+ * release stores; about a nanosecond.
  */
 static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_span_id)
 {
@@ -129,7 +130,7 @@ static inline struct weft_ids weft_context_set(uint64_t span_id, uint64_t root_s
 WEFT_API void weft_context_set_trace_all(uint64_t span_id, uint64_t root_span_id,
 					 const uint8_t *trace_id, uint32_t trace_flags);
 
-/** The stores of weft_context_set_trace(); 0: a handler wrote in between, seq is still odd. */
+/** The stores of weft_context_set_trace(). 0: a handler wrote in between, and seq is still odd. */
 static inline int weft_context_store_trace(struct weft_slot *slot, uint64_t span_id,
 					   uint64_t root_span_id, const uint8_t *trace_id,
 					   uint32_t trace_flags)
@@ -160,8 +161,8 @@ static inline int weft_context_store_trace(struct weft_slot *slot, uint64_t span
  * @trace_id: 16 bytes, W3C byte order; zeros = none. Not kept.
  * @trace_flags: W3C trace flags.
  *
- * Ten release stores. Use it where a span is entered, and weft_context_set() to come back
- * to ids that were written with this trace id.
+ * Ten release stores. Use it where a span begins, and weft_context_set() to return to ids that
+ * were written with this trace id.
  */
 static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_id,
 					  const uint8_t *trace_id, uint32_t trace_flags)
@@ -173,7 +174,7 @@ static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_i
 		weft_context_set_trace_all(span_id, root_span_id, trace_id, trace_flags);
 }
 
-/** weft_context_get() - the ids that the thread last set; zeros when none. */
+/** weft_context_get() - the ids that the thread set last; zeros if there are none. */
 static inline struct weft_ids weft_context_get(void)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
@@ -189,43 +190,44 @@ static inline struct weft_ids weft_context_get(void)
 /** Out of line: the same as weft_context_get(). */
 WEFT_API struct weft_ids weft_context_get_all(void);
 
-/** weft_context_clear() - nothing any more: ids, trace id and tags. */
+/** weft_context_clear() - clears ids, trace id and tags. */
 WEFT_API void weft_context_clear(void);
 
 /**
  * weft_context_write() - the whole context at once: ids, trace id, flags, tags.
- * @context: read only; not kept. Tag ids of 0 unset.
- * A reader sees the old whole or the new whole, or that it is being written.
+ * @context: read during the call only. A tag id of 0 unsets the tag.
+ * A reader sees all of the old context, all of the new one, or that it is being written.
  */
 WEFT_API void weft_context_write(const struct weft_context *context);
 
 /**
  * weft_context_read() - what a sample taken now would carry.
  * @context: filled in; zeros where nothing is known.
- * Returns an enum weft_sample_context: NONE, IDS, TRACE; BUSY or BAD only in a signal
- * handler that interrupted a write; SLOTLESS when the thread has no slot.
+ * Returns an enum weft_sample_context: NONE, IDS or TRACE; BUSY or BAD only in a signal handler
+ * that interrupted a write; SLOTLESS if the thread has no slot.
  */
 WEFT_API int weft_context_read(struct weft_context *context);
 
 /**
- * weft_scope_enter() - save the thread's context, then write @context (NULL: change nothing).
- * @scope: caller's memory, valid until weft_scope_leave(). It may move meanwhile (guards).
+ * weft_scope_enter() - saves the thread's context, then writes @context (NULL: changes nothing).
+ * @scope: the caller's memory until weft_scope_leave(). It may be moved, as guards of C++ and Rust
+ * are.
  */
 WEFT_API void weft_scope_enter(struct weft_scope *scope, const struct weft_context *context);
 
 /**
- * weft_scope_enter_here() - the same for a scope that stays where it is. Should a longjmp leave it
- * without weft_scope_leave(), that can be seen, once another scope is entered in its place or the
- * thread calls from higher up its stack: what it has saved of labels then goes to the scope around
- * it, and its room to later ones.
+ * weft_scope_enter_here() - the same for a scope that is not moved. If a longjmp leaves it without
+ * weft_scope_leave(), weft finds that out when another scope is entered in its place, or when the
+ * thread calls from higher up its stack: the labels that it has saved then belong to the scope
+ * around it, and later scopes use its memory.
  */
 WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_context *context);
 
 /**
- * weft_scope_leave() - put back everything that weft_scope_enter() found: ids, trace id,
- * flags, tags. Scopes nest, last in first out, on one thread. A second call does nothing.
- * Safe in a signal handler that interrupted a context write: that write then goes on as if
- * nothing had happened. In a forked child it restores the child's own context.
+ * weft_scope_leave() - restores everything that weft_scope_enter() found: ids, trace id, flags,
+ * tags. Scopes of a thread nest, last in first out. A second call does nothing. If a signal handler
+ * has interrupted a context write, that write goes on as if nothing had happened. In a forked child
+ * it restores the child's own context.
  */
 WEFT_API void weft_scope_leave(struct weft_scope *scope);
 
@@ -245,34 +247,33 @@ static inline struct weft_scope *weft_scope_begin(struct weft_scope *scope,
 	     once; once = NULL)
 
 /**
- * WEFT_SCOPE(context) { ... } - run a block under a context and restore on every way out of
- * it: its end, break, goto, return (and C++ exceptions), but not longjmp. `break` and
- * `continue` both leave the block alone and go on behind it, not with a loop around it: use goto
- * for that. A longjmp out of it leaves ids and labels as they are, until a scope around it ends:
- * that one puts back what there was when it was entered.
+ * WEFT_SCOPE(context) { ... } - runs a block in a context, and restores the one from before on
+ * every way out of it: its end, break, goto, return (and C++ exceptions), but not longjmp. `break`
+ * and `continue` leave only the block, not a loop around it: use goto for that. After a longjmp ids
+ * and labels stay as they are until a scope around it ends.
  */
 #define WEFT_SCOPE(context)                                                                        \
 	WEFT_SCOPE_NAMED(WEFT_PASTE(weft_scope_at_, __LINE__),                                     \
 			 WEFT_PASTE(weft_scope_once_, __LINE__), context)
 
 /**
- * weft_tag_name() - give tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".
- * 0, -EINVAL (number out of range, empty or over 255 bytes), -ENOSPC, or -EBUSY (another
- * name stands there). Once, at start; not in signal handlers.
+ * weft_tag_name() - gives tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".
+ * Returns 0, -EINVAL (number out of range, name empty or over 255 bytes), -ENOSPC, or -EBUSY (it
+ * has another name already). Call it once, at start; not in signal handlers.
  */
 WEFT_API int weft_tag_name(unsigned int n, const char *name);
 
 /**
- * weft_tag_intern() - the id of a string, the same for the same bytes as long as the
- * process lives, and in its forked children. 0: NULL, over 4096 bytes, or the dictionary
- * is full (1 MiB; counter dict_full). Takes a lock that is private to the process: not in
- * signal handlers; intern once and keep the id.
+ * weft_tag_intern() - the id of a string, the same for the same bytes as long as the process lives,
+ * and in its forked children. 0: NULL, over 4096 bytes, or the dictionary is full (1 MiB; counter
+ * dict_full). Takes a lock of the process, so not in signal handlers; call it once, and keep the
+ * id.
  */
 WEFT_API uint32_t weft_tag_intern(const char *string);
 
 /**
- * weft_tag_set() - set tag @n of the thread to @id (0 = unset). Two release stores.
- * Returns the id that stood there; 0 also when @n is out of range.
+ * weft_tag_set() - sets tag @n of the thread to @id (0 = unset). Two release stores.
+ * Returns the id from before; 0 also if @n is out of range.
  */
 static inline uint32_t weft_tag_set(unsigned int n, uint32_t id)
 {

@@ -15,8 +15,8 @@
  *	...
  *	weft_event_commit(&event, WEFT_LONG(order->number), WEFT_STRING(order->customer));
  *
- * What a type is worth recording is said by its settings: enabled, threshold, throttle,
- * stackTrace, select (docs/events.md). A type that is off costs a load and a branch; so does
+ * Which events of a type are recorded is decided by its settings: enabled, threshold, throttle,
+ * stackTrace, select (docs/events.md). A type that is off costs a load and a branch, and so does
  * every type while nothing is recorded.
  *
  * Contextual types (WEFT_EVENT_CONTEXTUAL) carry context for whatever is committed on their thread
@@ -24,18 +24,18 @@
  *
  *   - select=if-context (other types, samples too): only where a contextual event is open on the
  *     thread, or a span is set (weft_context_set()).
- *   - select=if-triggered (contextual types): only if something was committed in between: an
- *     event, a contextual one too, or a sample, also one taken from outside. What was left out by
- *     its settings is not committed.
+ *   - select=if-triggered (contextual types): only if something was committed in between: an event,
+ *     contextual or not, or a sample, taken inside or outside. An event that its settings leave out
+ *     is not committed.
  *
- * In this order: enabled, select, threshold, and throttle last.
+ * The order is: enabled, select, threshold, throttle.
  *
- * All functions act on the calling thread. Any thread; in signal handlers too, but for the first
- * use of a type (weft_event_type_enrol() takes a lock: do that before) and weft_tag_intern(). No
- * allocation, no lock, no system call else; errno stays. What is lost is counted (abi/counters.h).
- * A struct weft_event lies on the caller's stack (or its coroutine's) from begin to commit, and
- * belongs to one thread or coroutine at a time. A contextual one that is left by longjmp leaves its
- * thread in that context; weft_event_cancel() takes it back.
+ * All functions act on the calling thread. They may be called in signal handlers, except for the
+ * first use of a type (weft_event_type_enrol() takes a lock: call it before) and weft_tag_intern().
+ * Otherwise no allocation, no lock, no system call; errno is unchanged. What is lost is counted
+ * (abi/counters.h). A struct weft_event lies on the caller's stack (or its coroutine's) from begin
+ * to commit, and belongs to one thread or coroutine at a time. After a longjmp out of a contextual
+ * event its thread is still in that context; weft_event_cancel() ends it.
  *
  * Source: JFR's event model (jdk.jfr.Event); docs/events.md. Link with libweft or libweft.a.
  */
@@ -57,7 +57,7 @@ struct weft_event_field {
 	const char *description; /**< NULL = none */
 };
 
-/** A type: static storage, or memory that stays while it is used. Zeros but what is wanted. */
+/** A type, in memory that stays while it is used. What is not wanted is zeros. */
 struct weft_event_type {
 	const char *name;        /**< "shop.OrderPlaced": Java identifiers and dots */
 	const char *label;       /**< NULL = none */
@@ -122,10 +122,10 @@ struct weft_event {
 };
 
 /**
- * weft_event_type_enrol() - make a type known; done by its first use. The row of its settings,
- * never NULL: of a type that is refused (malformed, one too many, another of the same name with
- * other fields: counter event_types_refused) one that is off for ever. Takes a lock that is private
- * to the process: not in signal handlers. Of equal definitions with one name there is one type.
+ * weft_event_type_enrol() - registers a type, as its first use does. Returns the row of its
+ * settings, never NULL: if the type is refused (malformed, one too many, or another one of its name
+ * has other fields; counter event_types_refused), a row that is off for ever. Takes a lock of the
+ * process, so not in signal handlers. Equal definitions with one name are one type.
  */
 WEFT_API const struct weft_event_row *weft_event_type_enrol(struct weft_event_type *type);
 
@@ -154,7 +154,7 @@ static inline void weft_event_begin(struct weft_event *event, struct weft_event_
 /** Out of line: weft_event_end() of an event that has begun. */
 WEFT_API void weft_event_end_on(struct weft_event *event);
 
-/** weft_event_end() - it ends now; a second time: nothing. commit does it if need be. */
+/** weft_event_end() - it ends now, unless it has ended already. commit calls it if need be. */
 static inline void weft_event_end(struct weft_event *event)
 {
 	if (__builtin_expect(event->type != NULL, 0))
@@ -165,9 +165,9 @@ static inline void weft_event_end(struct weft_event *event)
 WEFT_API int weft_event_should_commit_on(struct weft_event *event);
 
 /**
- * weft_event_should_commit() - ask before fields are computed that cost much. Ends the event if
- * need be. 0: it is over, and counted as what left it out; 1: commit it (its throttle, which is
- * looked at last, may still leave it out).
+ * weft_event_should_commit() - to be asked before values are computed that cost much. Ends the
+ * event if need be. 0: it is over, and counted by the setting that left it out; 1: commit it (its
+ * throttle may still leave it out).
  */
 static inline int weft_event_should_commit(struct weft_event *event)
 {
@@ -178,7 +178,7 @@ static inline int weft_event_should_commit(struct weft_event *event)
 WEFT_API int weft_event_put(struct weft_event *event, const struct weft_event_value *values,
 			    size_t count);
 
-/** weft_event_cancel() - it is not to be committed; of a contextual one the context ends. */
+/** weft_event_cancel() - it will not be committed; the context of a contextual one ends. */
 WEFT_API void weft_event_cancel(struct weft_event *event);
 
 /** Out of line: see weft_event_emit(). */
@@ -190,8 +190,8 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 			       const struct weft_event_value *values, size_t count);
 
 /**
- * weft_event_values(...) - pointer to the values and their number, as the functions take them. Too
- * few: the others are 0 and null; too many: left out.
+ * weft_event_values(...) - a pointer to the values and their number, as the functions take them. If
+ * there are too few, the others are 0 and null; those that are too many are left out.
  */
 #define WEFT_EVENT_VALUES_(...)                                                                    \
 	(const struct weft_event_value[])                                                          \
@@ -203,8 +203,8 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 		sizeof(WEFT_EVENT_VALUES_(__VA_ARGS__)) / sizeof(struct weft_event_value) - 1
 
 /**
- * weft_event_commit(event, values ...) - the event is over (and ends if it has not); values are
- * looked at only if it is kept. 1: it is in the ring; 0: left out, or lost; counted.
+ * weft_event_commit(event, values ...) - the event is over (and ends, if it has not ended); values
+ * are computed only if it is kept. 1: it is in the ring; 0: left out or lost, and counted.
  */
 #define weft_event_commit(event, ...)                                                              \
 	__extension__({                                                                            \
@@ -214,7 +214,7 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 		weft_kept_;                                                                        \
 	})
 
-/** weft_event_emit(type, values ...) - an event without a duration, now. As weft_event_commit(). */
+/** weft_event_emit(type, values ...) - an event without duration, now. As weft_event_commit(). */
 #define weft_event_emit(type, ...)                                                                 \
 	__extension__({                                                                            \
 		struct weft_event_type *weft_type_ = (type);                                       \
@@ -225,8 +225,8 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 
 /**
  * weft_event_emit_at(type, begin_ns, end_ns, values ...) - an event whose times are known:
- * CLOCK_MONOTONIC, end_ns not before begin_ns. A contextual one's select sees what was committed
- * on the thread since begin_ns only as far as samples and events told it: if-triggered keeps it.
+ * CLOCK_MONOTONIC, end_ns not before begin_ns. What was committed on the thread meanwhile is not
+ * known, so a contextual one is kept whatever select=if-triggered says.
  */
 #define weft_event_emit_at(type, begin_ns, end_ns, ...)                                            \
 	__extension__({                                                                            \
@@ -250,9 +250,9 @@ struct weft_span {
 
 /**
  * weft_span_begin() - the thread works for this span from now on: weft_context_set(), and a
- * contextual event weft.TimedSpan whose threshold, throttle and select apply to it in full.
- * @name: stays until the end; NULL = none. Budget with if-triggered and nothing in it: 25 ns for
- * both. weft_span_end(): puts back the ids that were there; 1: the event is in the ring.
+ * contextual event weft.TimedSpan with its own threshold, throttle and select.
+ * @name: not copied before the end; NULL = none. Budget with if-triggered and nothing in it: 25 ns
+ * for both. weft_span_end(): restores the ids from before; 1: the event is in the ring.
  */
 WEFT_API void weft_span_begin(struct weft_span *span, const char *name, uint64_t span_id,
 			      uint64_t root_span_id);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file labels.h
- * String labels of the current thread: `tenant = acme`, `route = /checkout`. Recordings keep
- * them beside the span; profilers outside read them by the Custom Labels ABI and as attributes
- * of OpenTelemetry's thread context.
+ * String labels of the current thread: `tenant = acme`, `route = /checkout`. Recordings have them
+ * beside the span; profilers outside read them by the Custom Labels ABI, and as attributes of
+ * OpenTelemetry's thread context.
  *
- * All functions act on the calling thread only. NOT for signal handlers (contexts are). They
- * make no system call, take no memory and leave errno alone, but for a thread's first call,
- * which claims its slot, and a coroutine's (weft/coro.h) first label, which takes memory for its
- * block: the next of those that are there, or now and then a mapping of more. Whoever stops the
- * thread, at whatever instruction, sees the labels from before a call or from after it, whole.
+ * All functions act on the calling thread only. They are NOT for signal handlers (context.h is).
+ * They make no system call, allocate nothing and leave errno unchanged, with two exceptions: a
+ * thread's first call claims its slot, and a coroutine's (weft/coro.h) first label takes a block of
+ * memory, for which more is mapped now and then. Whoever stops the thread, at any instruction, sees
+ * all labels from before a call, or all from after it.
  *
  * A thread holds WEFT_LABELS_MAX labels (environment; 3 .. 32, default 10), two of which are
  * weft's: 0 is `span-id` and 1 `root-span-id`, which every context write fills. Keys are cut at
- * 128 bytes and values at 256, between UTF-8 characters. Empty values are values; keys are not
- * empty. Bytes are free (an OpenTelemetry attribute takes valid UTF-8 only, up to 255 bytes).
+ * 128 bytes and values at 256, between UTF-8 characters. A value may be empty, a key may not. Any
+ * bytes are allowed (only valid UTF-8 of up to 255 bytes becomes an OpenTelemetry attribute).
  *
  * Layout: weft/abi/custom_labels_v1.h. Each result is counted (weft/abi/counters.h).
  */
@@ -51,57 +51,56 @@ struct weft_label {
 	enum weft_label_result result; /**< filled in */
 };
 
-/** weft_label_set() - set a label: strings that end with NUL. @value NULL: remove. */
+/** weft_label_set() - sets a label, by strings that end with NUL. @value NULL: removes it. */
 WEFT_API enum weft_label_result weft_label_set(const char *key, const char *value);
 
-/** weft_label_set_bytes() - the same by lengths. */
+/** weft_label_set_bytes() - the same, by strings with lengths. */
 WEFT_API enum weft_label_result weft_label_set_bytes(const char *key, size_t key_bytes,
 						     const char *value, size_t value_bytes);
 
-/** weft_label_remove() - take a label away: REMOVED, ABSENT, or what is negative. */
+/** weft_label_remove() - removes a label: REMOVED, ABSENT, or a negative result. */
 WEFT_API enum weft_label_result weft_label_remove(const char *key);
 
-/** weft_labels_clear() - all of them; the two reserved ones stay. Returns how many went. */
+/** weft_labels_clear() - removes all but the two reserved ones. Returns how many were removed. */
 WEFT_API size_t weft_labels_clear(void);
 
 /**
- * weft_label_get() - copy a label's value.
- * @value, @room: where to; cut to @room bytes, no NUL is added. May be NULL, 0.
- * Returns the value's length, or -1: no such label. Reserved keys may be read.
+ * weft_label_get() - copies a label's value to @value, cut to @room bytes, without a NUL. Both may
+ * be NULL, 0. Returns the value's length; -1: there is no such label. Reserved keys may be read.
  */
 WEFT_API ssize_t weft_label_get(const char *key, char *value, size_t room);
 
-/** weft_label_get_bytes() - the same by length. */
+/** weft_label_get_bytes() - the same, by a key with its length. */
 WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *value, size_t room);
 
 /**
- * weft_labels_each() - call @f for every label, reserved ones first, until it returns other
- * than 0; returns that. @f must not write labels. Strings end with their length, not with NUL,
- * and are valid during the call.
+ * weft_labels_each() - calls @f for every label, reserved ones first, until one call does not
+ * return 0, and returns what that did. @f must not write labels. Its strings have no NUL, and are
+ * valid during the call.
  */
 WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_bytes,
 				       const char *value, size_t value_bytes),
 			      void *arg);
 
 /**
- * weft_label_key() - make @key known to the process before it is used. Only of use with
- * OpenTelemetry's thread context, whose attributes go by an index in a table of the process:
- * who listens for changes of that table is told here (a system call), not in weft_label_set().
- * Returns the index, -1: not published, or the table (256) is full.
+ * weft_label_key() - makes @key known before it is used. Only of use with OpenTelemetry's thread
+ * context, where a key is an index into a table of the process: those who wait for changes of the
+ * table are woken here, by a system call, and not in weft_label_set().
+ * Returns the index; -1: that format is off, or the table (256) is full.
  */
 WEFT_API int weft_label_key(const char *key);
 
 enum weft_update_flag {
-	WEFT_UPDATE_REPLACE = 1 << 0, /**< labels that the batch does not name go */
+	WEFT_UPDATE_REPLACE = 1 << 0, /**< removes the labels that are not in the batch */
 };
 
 /**
- * weft_context_update() - ids, tags and labels as one: a reader sees all or nothing of it.
- * @context: as for weft_context_write(); NULL: stays as it is.
+ * weft_context_update() - writes ids, tags and labels as one change.
+ * @context: as for weft_context_write(); NULL: unchanged.
  * @labels, @count: the batch, in order; each one's result is filled in. May be NULL, 0.
  * @flags: enum weft_update_flag.
- * Returns the first negative result of a label (the others took effect), else NO_ROOM if one that
- * REPLACE was to take away is still there (a scope could not save it), else 0.
+ * Returns the first negative result of a label (the others are changed all the same); else NO_ROOM
+ * if REPLACE could not remove one, because a scope could not save it; else 0.
  */
 WEFT_API enum weft_label_result weft_context_update(const struct weft_context *context,
 						    struct weft_label *labels, size_t count,

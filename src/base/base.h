@@ -6,6 +6,7 @@
  * Headers that the runtime uses too (session_layout.h, sys_call.h, platform.h and so on) are
  * async-signal-safe and need nothing of libc.
  *
+ *   atomic.h           memory orders by name
  *   array.c            arrays that grow
  *   buf.c              bytes that grow
  *   map.c              keys of bytes to words

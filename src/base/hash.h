@@ -8,6 +8,16 @@
 
 uint64_t hash_bytes(const void *data, size_t bytes, uint64_t salt);
 
+/* FNV-1a. */
+static inline uint64_t hash_fnv(const char *data, size_t bytes)
+{
+	uint64_t hash = UINT64_C(0xCBF29CE484222325);
+
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (uint8_t)data[i]) * UINT64_C(0x100000001B3);
+	return hash;
+}
+
 /* A bijective mixer (the finaliser of SplitMix64). */
 static inline uint64_t hash_mix(uint64_t x)
 {

@@ -143,8 +143,8 @@ static int api_copy_value(custom_labels_string_t *out, const label *l)
 	return 0;
 }
 
-static int api_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
-		   custom_labels_string_t value, custom_labels_string_t *old_value)
+int custom_labels_careful_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
+			      custom_labels_string_t value, custom_labels_string_t *old_value)
 {
 	const struct weft_custom_labels_set *from = to_read(ls);
 	const label *before;
@@ -173,13 +173,7 @@ static int api_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 int custom_labels_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
 		      custom_labels_string_t value, custom_labels_string_t *old_value)
 {
-	return api_set(ls, key, value, old_value);
-}
-
-int custom_labels_careful_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
-			      custom_labels_string_t value, custom_labels_string_t *old_value)
-{
-	return api_set(ls, key, value, old_value);
+	return custom_labels_careful_set(ls, key, value, old_value);
 }
 
 void custom_labels_careful_delete(custom_labels_labelset_t *ls, custom_labels_string_t key)

@@ -13,6 +13,7 @@
 
 #include <weft/labels.h>
 
+#include "base/atomic.h"
 #include "base/thread_pointer.h"
 #include "base/tlsdesc.h"
 #include "customlabels/current.h"
@@ -38,7 +39,7 @@ struct weft_custom_labels_set **current_place(void)
 
 static const struct weft_runtime_v1 *current_weft(void)
 {
-	return __atomic_load_n(&runtime, __ATOMIC_ACQUIRE);
+	return load_acquire(&runtime);
 }
 
 int current_is_weft(const struct weft_custom_labels_set *set)
@@ -55,9 +56,9 @@ void current_put(struct weft_custom_labels_set *set)
 {
 	if (current_is_weft(set))
 		set = current_of_weft();
-	__atomic_store_n(current_place(), set, __ATOMIC_RELEASE);
-	if (set && current_weft() && current_weft()->labels_look)
-		current_weft()->labels_look();
+	store_release(current_place(), set);
+	if (set && current_weft() && current_weft()->labels_changed)
+		current_weft()->labels_changed();
 }
 
 int current_update(struct weft_label *labels, size_t count)
@@ -67,10 +68,15 @@ int current_update(struct weft_label *labels, size_t count)
 	return r && r->labels_update ? r->labels_update(labels, count) : WEFT_LABEL_NO_SLOT;
 }
 
+static int current_is_known(const struct weft_runtime_v1 *r)
+{
+	return r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION;
+}
+
 static void current_meet(const struct weft_runtime_v1 *r)
 {
-	if (r->size >= sizeof(*r) && r->version == WEFT_RUNTIME_V1_VERSION)
-		__atomic_store_n(&runtime, r, __ATOMIC_RELEASE);
+	if (current_is_known(r))
+		store_release(&runtime, r);
 }
 
 struct weft_custom_labels_v1 weft_custom_labels_v1 = {
@@ -93,8 +99,7 @@ __attribute__((constructor(101))) static void current_begin(void)
 
 	weft_custom_labels_v1.distance =
 		weft_tlsdesc_distance(current_place(), current_descriptor(), weft_thread_pointer());
-	__atomic_store_n(&weft_custom_labels_v1.size, sizeof(weft_custom_labels_v1),
-			 __ATOMIC_RELEASE);
-	if (found && found->size >= sizeof(*found) && found->version == WEFT_RUNTIME_V1_VERSION)
+	store_release(&weft_custom_labels_v1.size, sizeof(weft_custom_labels_v1));
+	if (found && current_is_known(found))
 		found->labels_join(&weft_custom_labels_v1);
 }

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOW(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#include "base/atomic.h"
 
 #define CHANGES_PER_NUMBER 24 /* bits: after so many changes a set takes another number */
-#define CAPACITY_MOST (SIZE_MAX / 4 / sizeof(struct weft_custom_labels_label))
 
 static uint64_t numbers;
 
@@ -57,10 +56,6 @@ void labels_free(struct weft_custom_labels_label *labels, size_t count)
 /* Two arrays, all zeros; NULL, errno ENOMEM: no memory, or more labels than addresses. */
 static struct weft_custom_labels_label *make_arrays(size_t capacity)
 {
-	if (capacity > CAPACITY_MOST) {
-		errno = ENOMEM;
-		return NULL;
-	}
 	return calloc(capacity, 2 * sizeof(struct weft_custom_labels_label));
 }
 
@@ -91,21 +86,20 @@ void set_free(struct set *s)
 	free(s);
 }
 
-static struct weft_custom_labels_label *
-customlabels_set_find(struct weft_custom_labels_label *labels, uint64_t count,
-		      struct weft_custom_labels_string key)
+struct weft_custom_labels_label *labels_find(const struct weft_custom_labels_label *labels,
+					     uint64_t count, struct weft_custom_labels_string key)
 {
 	for (uint64_t i = 0; i < count; i++)
 		if (labels[i].key.buf && labels[i].key.bytes == key.bytes &&
 		    !memcmp(labels[i].key.buf, key.buf, key.bytes))
-			return &labels[i];
+			return (struct weft_custom_labels_label *)(uintptr_t)&labels[i];
 	return NULL;
 }
 
 const struct weft_custom_labels_label *set_find(const struct weft_custom_labels_set *seen,
 						struct weft_custom_labels_string key)
 {
-	return customlabels_set_find(seen->storage, seen->count, key);
+	return labels_find(seen->storage, seen->count, key);
 }
 
 /* The same labels in larger arrays: readers see no difference. */
@@ -120,8 +114,8 @@ static int set_grow(struct set *s, size_t least)
 		return ENOMEM;
 	if (s->seen.count)
 		memcpy(arrays, s->seen.storage, s->seen.count * sizeof(*arrays));
-	SHOW(s->seen.storage, arrays);
-	SHOW(s->seen.capacity, capacity);
+	store_release(&s->seen.storage, arrays);
+	store_release(&s->seen.capacity, capacity);
 	s->arrays = arrays;
 	s->hidden = arrays + capacity;
 	free(old);
@@ -143,7 +137,7 @@ static uint64_t exchange_one(struct weft_custom_labels_label *labels, uint64_t c
 			     struct weft_custom_labels_label *what)
 {
 	struct weft_custom_labels_label none = {0}, old = none;
-	struct weft_custom_labels_label *at = customlabels_set_find(labels, count, what->key);
+	struct weft_custom_labels_label *at = labels_find(labels, count, what->key);
 
 	if (at)
 		old = *at;
@@ -165,11 +159,11 @@ static void set_flip(struct set *s, uint64_t count)
 	uint64_t before = s->seen.count;
 
 	if (count > before)
-		SHOW(s->seen.count, count);
-	SHOW(s->seen.storage, s->hidden);
-	SHOW(s->generation, set_next_generation(s->generation));
+		store_release(&s->seen.count, count);
+	store_release(&s->seen.storage, s->hidden);
+	store_release(&s->generation, set_next_generation(s->generation));
 	if (count < before)
-		SHOW(s->seen.count, count);
+		store_release(&s->seen.count, count);
 	s->hidden = old;
 	if (before)
 		memset(old, 0, before * sizeof(*old));

@@ -45,6 +45,9 @@ int label_make(struct weft_custom_labels_label *out, struct weft_custom_labels_s
 	       struct weft_custom_labels_string value);
 void label_free(struct weft_custom_labels_label *label);
 void labels_free(struct weft_custom_labels_label *labels, size_t count);
+/* The first one with the key; or NULL. */
+struct weft_custom_labels_label *labels_find(const struct weft_custom_labels_label *labels,
+					     uint64_t count, struct weft_custom_labels_string key);
 
 struct set *set_new(size_t capacity);
 void set_free(struct set *s);

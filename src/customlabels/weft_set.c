@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <weft/labels.h>
 
@@ -55,11 +54,8 @@ static int update(const struct weft_custom_labels_label *what, struct weft_label
 /* Backwards, so that of equal keys the first one's old value comes last. */
 static void undo(const struct weft_custom_labels_label *old, struct weft_label *batch, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct weft_custom_labels_label *l = &old[count - 1 - i];
-
-		update(l, batch, 1);
-	}
+	while (count--)
+		update(&old[count], batch, 1);
 }
 
 /* The present label of @key: a copy, or the key without a value. */
@@ -121,15 +117,6 @@ int weft_set_exchange(struct weft_custom_labels_label *what, size_t count)
 	return failed;
 }
 
-static int is_among(const struct weft_custom_labels_label *what, size_t count,
-		    struct weft_custom_labels_string key)
-{
-	for (size_t i = 0; i < count; i++)
-		if (what[i].key.bytes == key.bytes && !memcmp(what[i].key.buf, key.buf, key.bytes))
-			return 1;
-	return 0;
-}
-
 /*
  * All keys were in weft's set at one time, so there is room for them. A longer key never was; weft
  * would mistake it for one that it truncates.
@@ -141,7 +128,7 @@ int weft_set_put_back(const struct weft_custom_labels_label *what, size_t count)
 
 	for (size_t i = 0; i < count && keys < WEFT_CUSTOM_LABELS_MOST; i++)
 		if (what[i].key.bytes <= WEFT_CUSTOM_LABELS_KEY_BYTES &&
-		    !is_among(what, i, what[i].key))
+		    !labels_find(what, i, what[i].key))
 			batch[keys++] = for_weft(&what[i]);
 	return weft_set_apply(batch, keys);
 }

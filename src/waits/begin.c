@@ -145,7 +145,7 @@ static void enrol(enum weft_waits_group group)
 	const struct weft_event_row *row = weft.weft_event_type_enrol(&types[group]);
 
 	if (types[group].row)
-		__atomic_store_n(&weft_waits_rows[group], row, __ATOMIC_RELEASE);
+		store_release(&weft_waits_rows[group], row);
 }
 
 static void begin_types(void)

@@ -23,7 +23,7 @@ int32_t weft_waits_robust_bit;
 
 static int32_t word(const void *object, int index)
 {
-	return __atomic_load_n((const int32_t *)object + index, __ATOMIC_RELAXED);
+	return load_relaxed((const int32_t *)object + index);
 }
 
 void weft_waits_holder_open(void)

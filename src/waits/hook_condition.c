@@ -4,23 +4,14 @@
  * taking the mutex again. Both are cancellation points: a cancelled wait leaves no event. A
  * semaphore is tried first, after the check for cancellation with which libc's own wait begins.
  */
-#include <errno.h>
-
-#include "waits/real.h"
-#include "waits/waits.h"
+#include "waits/hook_lock.h"
 
 #define WAIT(name, timed_out, ...)                                                                 \
 	do {                                                                                       \
-		struct weft_event event;                                                           \
-		int result;                                                                        \
-                                                                                                   \
 		if (!weft_waits_is_on(WEFT_WAITS_LOCKS))                                           \
 			return weft_waits_real_table.name(__VA_ARGS__);                            \
-		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
-		result = weft_waits_real_table.name(__VA_ARGS__);                                  \
-		weft_waits_lock_done(&event, WEFT_WAITS_CONDITION, condition, 0,                   \
-				     result == (timed_out));                                       \
-		return result;                                                                     \
+		WEFT_WAITS_LOCK(WEFT_WAITS_CONDITION, condition, 0, outcome == (timed_out),        \
+				weft_waits_real_table.name(__VA_ARGS__));                          \
 	} while (0)
 
 WEFT_API int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
@@ -73,64 +64,44 @@ static int hook_condition_is_taken(sem_t *semaphore)
 	return !failed;
 }
 
-static int hook_condition_may_try(clockid_t clock, const struct timespec *until)
-{
-	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
-	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
-}
-
 static int hook_condition_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-static int done(struct weft_event *event, sem_t *semaphore, int result)
-{
-	weft_waits_lock_done(event, WEFT_WAITS_SEMAPHORE, semaphore, 0,
-			     result && errno == ETIMEDOUT);
-	return result;
-}
+#define WAIT_FOR_SEMAPHORE(call)                                                                   \
+	WEFT_WAITS_LOCK(WEFT_WAITS_SEMAPHORE, semaphore, 0, outcome &&errno == ETIMEDOUT, call)
 
 WEFT_API int sem_wait(sem_t *semaphore)
 {
-	struct weft_event event;
-
 	if (!weft_waits_have_sem_wait())
 		return hook_condition_missing();
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return weft_waits_real_table.sem_wait(semaphore);
 	if (hook_condition_is_taken(semaphore))
 		return 0;
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	return done(&event, semaphore, weft_waits_real_table.sem_wait(semaphore));
+	WAIT_FOR_SEMAPHORE(weft_waits_real_table.sem_wait(semaphore));
 }
 
 WEFT_API int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
-	struct weft_event event;
-
 	if (!weft_waits_have_sem_timedwait())
 		return hook_condition_missing();
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_condition_may_try(CLOCK_REALTIME, until))
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !weft_waits_may_try(CLOCK_REALTIME, until))
 		return weft_waits_real_table.sem_timedwait(semaphore, until);
 	if (hook_condition_is_taken(semaphore))
 		return 0;
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	return done(&event, semaphore, weft_waits_real_table.sem_timedwait(semaphore, until));
+	WAIT_FOR_SEMAPHORE(weft_waits_real_table.sem_timedwait(semaphore, until));
 }
 
 WEFT_API int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
 {
-	struct weft_event event;
-
 	if (!weft_waits_have_sem_clockwait())
 		return hook_condition_missing();
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_condition_may_try(clock, until))
+	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !weft_waits_may_try(clock, until))
 		return weft_waits_real_table.sem_clockwait(semaphore, clock, until);
 	if (hook_condition_is_taken(semaphore))
 		return 0;
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	return done(&event, semaphore,
-		    weft_waits_real_table.sem_clockwait(semaphore, clock, until));
+	WAIT_FOR_SEMAPHORE(weft_waits_real_table.sem_clockwait(semaphore, clock, until));
 }

@@ -9,11 +9,12 @@
  * leaves it locked for ever. Their owner is read instead, and only a wait for one that is held is
  * timed.
  */
-#include <errno.h>
 #include <sched.h>
 
-#include "waits/real.h"
-#include "waits/waits.h"
+#include "waits/hook_lock.h"
+
+#define WAIT(is_timed_out, call)                                                                   \
+	WEFT_WAITS_LOCK(WEFT_WAITS_MUTEX, mutex, weft_waits_mutex_holder(mutex), is_timed_out, call)
 
 /* Called while the lock function itself is being looked up. */
 static int hook_mutex_lock_by_trying(pthread_mutex_t *mutex)
@@ -34,14 +35,7 @@ static __attribute__((noinline)) int lock_unseen(pthread_mutex_t *mutex)
 
 static __attribute__((noinline)) int wait_for(pthread_mutex_t *mutex)
 {
-	int32_t holder = weft_waits_mutex_holder(mutex);
-	struct weft_event event;
-	int result;
-
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.pthread_mutex_lock(mutex);
-	weft_waits_lock_done(&event, WEFT_WAITS_MUTEX, mutex, holder, 0);
-	return result;
+	WAIT(0, weft_waits_real_table.pthread_mutex_lock(mutex));
 }
 
 static __attribute__((noinline)) int lock_robust(pthread_mutex_t *mutex)
@@ -81,8 +75,6 @@ static int is_done_at_once(pthread_mutex_t *mutex, int *result)
 
 WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	struct weft_event event;
-	int32_t holder;
 	int result;
 
 	if (!weft_waits_have_pthread_mutex_timedlock())
@@ -91,19 +83,13 @@ WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timesp
 		return weft_waits_real_table.pthread_mutex_timedlock(mutex, until);
 	if (is_done_at_once(mutex, &result))
 		return result;
-	holder = weft_waits_mutex_holder(mutex);
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.pthread_mutex_timedlock(mutex, until);
-	weft_waits_lock_done(&event, WEFT_WAITS_MUTEX, mutex, holder, result == ETIMEDOUT);
-	return result;
+	WAIT(outcome == ETIMEDOUT, weft_waits_real_table.pthread_mutex_timedlock(mutex, until));
 }
 
 /* An unknown clock is refused before anything else is checked. */
 WEFT_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				     const struct timespec *until)
 {
-	struct weft_event event;
-	int32_t holder;
 	int result;
 
 	if (!weft_waits_have_pthread_mutex_clocklock())
@@ -113,17 +99,12 @@ WEFT_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 		return weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until);
 	if (is_done_at_once(mutex, &result))
 		return result;
-	holder = weft_waits_mutex_holder(mutex);
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until);
-	weft_waits_lock_done(&event, WEFT_WAITS_MUTEX, mutex, holder, result == ETIMEDOUT);
-	return result;
+	WAIT(outcome == ETIMEDOUT,
+	     weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until));
 }
 
 WEFT_API int mtx_lock(mtx_t *mutex)
 {
-	struct weft_event event;
-	int32_t holder;
 	int result;
 
 	if (!weft_waits_have_mtx_lock())
@@ -133,17 +114,11 @@ WEFT_API int mtx_lock(mtx_t *mutex)
 	result = weft_waits_real_table.mtx_trylock(mutex);
 	if (result != thrd_busy)
 		return result;
-	holder = weft_waits_mutex_holder(mutex);
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.mtx_lock(mutex);
-	weft_waits_lock_done(&event, WEFT_WAITS_MUTEX, mutex, holder, 0);
-	return result;
+	WAIT(0, weft_waits_real_table.mtx_lock(mutex));
 }
 
 WEFT_API int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until)
 {
-	struct weft_event event;
-	int32_t holder;
 	int result;
 
 	if (!weft_waits_have_mtx_timedlock())
@@ -153,9 +128,5 @@ WEFT_API int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restric
 	result = weft_waits_real_table.mtx_trylock(mutex);
 	if (result != thrd_busy)
 		return result;
-	holder = weft_waits_mutex_holder(mutex);
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.mtx_timedlock(mutex, until);
-	weft_waits_lock_done(&event, WEFT_WAITS_MUTEX, mutex, holder, result == thrd_timedout);
-	return result;
+	WAIT(outcome == thrd_timedout, weft_waits_real_table.mtx_timedlock(mutex, until));
 }

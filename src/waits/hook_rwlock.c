@@ -4,19 +4,14 @@
  * lock, so a call that it would refuse is not tried. A reader's event names the writer; that of a
  * writer that waits for readers names nobody.
  */
-#include <errno.h>
 #include <sched.h>
 
-#include "waits/real.h"
-#include "waits/waits.h"
+#include "waits/hook_lock.h"
+
+#define WAIT(kind, is_timed_out, call)                                                             \
+	WEFT_WAITS_LOCK(kind, lock, weft_waits_rwlock_holder(lock), is_timed_out, call)
 
 typedef int try_fn(pthread_rwlock_t *);
-
-static int hook_rwlock_may_try(clockid_t clock, const struct timespec *until)
-{
-	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
-	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
-}
 
 /* Called while the lock function itself is being looked up. */
 static int hook_rwlock_lock_by_trying(try_fn *try, pthread_rwlock_t *lock)
@@ -44,26 +39,12 @@ static __attribute__((noinline)) int write_unseen(pthread_rwlock_t *lock)
 
 static __attribute__((noinline)) int wait_to_read(pthread_rwlock_t *lock)
 {
-	int32_t holder = weft_waits_rwlock_holder(lock);
-	struct weft_event event;
-	int result;
-
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.pthread_rwlock_rdlock(lock);
-	weft_waits_lock_done(&event, WEFT_WAITS_RWLOCK_READ, lock, holder, 0);
-	return result;
+	WAIT(WEFT_WAITS_RWLOCK_READ, 0, weft_waits_real_table.pthread_rwlock_rdlock(lock));
 }
 
 static __attribute__((noinline)) int wait_to_write(pthread_rwlock_t *lock)
 {
-	int32_t holder = weft_waits_rwlock_holder(lock);
-	struct weft_event event;
-	int result;
-
-	weft_waits_start(&event, WEFT_WAITS_LOCKS);
-	result = weft_waits_real_table.pthread_rwlock_wrlock(lock);
-	weft_waits_lock_done(&event, WEFT_WAITS_RWLOCK_WRITE, lock, holder, 0);
-	return result;
+	WAIT(WEFT_WAITS_RWLOCK_WRITE, 0, weft_waits_real_table.pthread_rwlock_wrlock(lock));
 }
 
 /* The call after the try is a tail call, so that it costs no more than itself. */
@@ -90,22 +71,16 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 /* The four with a time limit differ in the functions that try and that wait. */
 #define TIMED(name, kind, try, clock, ...)                                                         \
 	do {                                                                                       \
-		struct weft_event event;                                                           \
-		int32_t holder;                                                                    \
 		int result;                                                                        \
                                                                                                    \
 		if (!weft_waits_have_##name())                                                     \
 			return ENOSYS;                                                             \
-		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !hook_rwlock_may_try(clock, until))     \
+		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !weft_waits_may_try(clock, until))      \
 			return weft_waits_real_table.name(__VA_ARGS__);                            \
 		result = try(lock);                                                                \
 		if (result != EBUSY)                                                               \
 			return result;                                                             \
-		holder = weft_waits_rwlock_holder(lock);                                           \
-		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
-		result = weft_waits_real_table.name(__VA_ARGS__);                                  \
-		weft_waits_lock_done(&event, kind, lock, holder, result == ETIMEDOUT);             \
-		return result;                                                                     \
+		WAIT(kind, outcome == ETIMEDOUT, weft_waits_real_table.name(__VA_ARGS__));         \
 	} while (0)
 
 WEFT_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)

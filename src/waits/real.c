@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "base/atomic.h"
 #include "base/sys_call.h"
 
 #define DEPTH_MAX 8
@@ -58,9 +59,7 @@ static void *waits_real_look_up(const char *name, const char *also)
 int weft_waits_find(const char *name, const char *also, void **place)
 {
 	int32_t tid = own_tid(), before = 0;
-	int is_mine = __atomic_compare_exchange_n(&finder, &before, tid, 0, __ATOMIC_RELAXED,
-						  __ATOMIC_RELAXED) ||
-		      before == tid;
+	int is_mine = cas_relaxed(&finder, &before, tid) || before == tid;
 	void *found;
 
 	if (is_mine && depth == DEPTH_MAX)
@@ -69,9 +68,9 @@ int weft_waits_find(const char *name, const char *also, void **place)
 	found = waits_real_look_up(name, also);
 	depth -= is_mine;
 	if (is_mine && !depth)
-		__atomic_store_n(&finder, 0, __ATOMIC_RELAXED);
+		store_relaxed(&finder, 0);
 	if (found)
-		__atomic_store_n(place, found, __ATOMIC_RELEASE);
+		store_release(place, found);
 	return found != NULL;
 }
 

@@ -16,6 +16,7 @@
  *   hook_mutex.c      mutexes
  *   hook_rwlock.c     locks for readers and writers
  *   hook_condition.c  condition variables
+ *   hook_lock.h       what these three share
  *   hook_transfer.c   read, write, send, receive
  *   hook_pause.c      poll, sleep and their like
  *   hook_io.h         what those two share
@@ -26,6 +27,8 @@
 #define WEFT_WAITS_WAITS_H
 
 #include <weft/event.h>
+
+#include "base/atomic.h"
 
 enum weft_waits_group {
 	WEFT_WAITS_LOCKS,
@@ -69,10 +72,9 @@ extern const struct weft_event_row *weft_waits_rows[WEFT_WAITS_GROUPS];
 
 static inline int weft_waits_is_on(enum weft_waits_group group)
 {
-	const struct weft_event_row *row =
-		__atomic_load_n(&weft_waits_rows[group], __ATOMIC_ACQUIRE);
+	const struct weft_event_row *row = load_acquire(&weft_waits_rows[group]);
 
-	return (__atomic_load_n(&row->flags, __ATOMIC_RELAXED) & WEFT_EVENT_ON) != 0;
+	return (load_relaxed(&row->flags) & WEFT_EVENT_ON) != 0;
 }
 
 /* Only for a group that is on. */

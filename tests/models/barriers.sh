@@ -50,7 +50,7 @@ needs src/runtime/core/slot try_to_open ldar
 needs src/runtime/core/slot state_changes ldaxr stlxr
 needs src/runtime/core/slot set_state stlr
 needs src/runtime/core/slot end_life stlxr
-needs src/runtime/core/slot slot_give_hint stlxr
+needs src/runtime/core/slot slot_set_hint stlxr
 needs src/runtime/core/ring ring_place ldar
 needs src/runtime/core/ring ring_publish stlr
 needs src/runtime/event/event_put ring_place ldar

@@ -16,9 +16,6 @@
 #include "runtime/context/publish.h"
 #include "runtime/core/copies.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 #define RECORD_WORDS 8
 #define EXTENSION_WORDS 5 /* seq, v1_checksum, trace id (2), flags + label generation (unused) */
 #define CHECKSUM_WORD 2
@@ -32,7 +29,9 @@ __attribute__((used)) static const char *const begins = &weft_rt_begins;
 
 struct weft_slot *weft_thread_claim(void)
 {
-	return weft_copies_has_master() ? weft_copies_claim() : weft_context_slow();
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->claim() : weft_context_slow();
 }
 
 /* A write by a thread without a slot, or in a child that does not own the slot that it has. */
@@ -67,9 +66,9 @@ struct weft_slot *weft_context_slow(void)
  */
 static uint64_t write_begin(struct weft_slot *slot)
 {
-	uint64_t seq = (GET(slot->ext.seq) + 1) | 1;
+	uint64_t seq = (load_relaxed(&slot->ext.seq) + 1) | 1;
 
-	PUT(slot->ext.seq, seq);
+	store_release(&slot->ext.seq, seq);
 	return seq;
 }
 
@@ -79,16 +78,16 @@ static void write_trace(struct weft_slot *slot, const uint8_t *id, uint32_t flag
 	uint64_t words[2];
 
 	memcpy(words, id, sizeof(words));
-	PUT(to[0], words[0]);
-	PUT(to[1], words[1]);
-	PUT(slot->ext.trace_flags, flags);
+	store_release(&to[0], words[0]);
+	store_release(&to[1], words[1]);
+	store_release(&slot->ext.trace_flags, flags);
 }
 
 static void write_tags(struct weft_slot *slot, const uint32_t *tags)
 {
 	for (int i = 0; i < WEFT_TAGS; i++)
-		if (GET(slot->context.tags[i]) != tags[i])
-			PUT(slot->context.tags[i], tags[i]);
+		if (load_relaxed(&slot->context.tags[i]) != tags[i])
+			store_release(&slot->context.tags[i], tags[i]);
 }
 
 /* Compares two at a time; most writes change no tag. */
@@ -99,7 +98,7 @@ static int tags_differ(const struct weft_slot *slot, const uint32_t *tags)
 
 	for (int i = 0; i < WEFT_TAGS / 2; i++) {
 		memcpy(&pair, tags + 2 * (size_t)i, sizeof(pair));
-		difference |= GET(now[i]) ^ pair;
+		difference |= load_relaxed(&now[i]) ^ pair;
 	}
 	return difference != 0;
 }
@@ -109,22 +108,24 @@ static inline uint64_t write_once(struct weft_slot *slot, const struct weft_cont
 {
 	uint64_t seq = write_begin(slot);
 
-	PUT(slot->context.checksum, 0);
-	PUT(slot->context.span_id, c->span_id);
-	PUT(slot->context.root_span_id, c->root_span_id);
+	store_release(&slot->context.checksum, 0);
+	store_release(&slot->context.span_id, c->span_id);
+	store_release(&slot->context.root_span_id, c->root_span_id);
 	write_trace(slot, c->trace_id, c->trace_flags);
 	if (UNLIKELY(tags_differ(slot, c->tags)))
 		write_tags(slot, c->tags);
-	PUT(slot->ext.v1_checksum, checksum);
-	PUT(slot->context.checksum, checksum);
+	store_release(&slot->ext.v1_checksum, checksum);
+	store_release(&slot->context.checksum, checksum);
 	return seq;
 }
 
 /* Did a handler write meanwhile, without restoring what it found? */
-static int was_disturbed(struct weft_slot *slot, const struct weft_context *c, uint64_t seq)
+static int was_disturbed(const struct weft_slot *slot, uint64_t seq, uint64_t span_id,
+			 uint64_t root_span_id)
 {
-	return ((GET(slot->ext.seq) ^ seq) | (GET(slot->context.span_id) ^ c->span_id) |
-		(GET(slot->context.root_span_id) ^ c->root_span_id)) != 0;
+	return ((load_relaxed(&slot->ext.seq) ^ seq) |
+		(load_relaxed(&slot->context.span_id) ^ span_id) |
+		(load_relaxed(&slot->context.root_span_id) ^ root_span_id)) != 0;
 }
 
 /* Leaves seq odd, and returns it. */
@@ -135,7 +136,7 @@ static uint64_t context_write_all(struct weft_slot *slot, const struct weft_cont
 
 	for (int tries = 0; tries < 3; tries++) {
 		seq = write_once(slot, c, checksum);
-		if (LIKELY(!was_disturbed(slot, c, seq)))
+		if (LIKELY(!was_disturbed(slot, seq, c->span_id, c->root_span_id)))
 			break;
 	}
 	return seq;
@@ -152,7 +153,7 @@ static void write_and_publish(struct weft_slot *slot, const struct weft_context 
 	uint64_t seq =
 		context_write_all(slot, c, weft_context_v1_checksum(c->span_id, c->root_span_id));
 
-	PUT(slot->ext.seq, seq + 1);
+	store_release(&slot->ext.seq, seq + 1);
 	context_publish(slot);
 }
 
@@ -173,12 +174,13 @@ WEFT_API void weft_context_write(const struct weft_context *context)
 static void context_write_ids(struct weft_slot *slot, uint64_t span_id, uint64_t root_span_id)
 {
 	for (int tries = 0; tries < 3; tries++) {
-		PUT(slot->context.checksum, 0);
-		PUT(slot->context.span_id, span_id);
-		PUT(slot->context.root_span_id, root_span_id);
-		PUT(slot->context.checksum, weft_context_v1_checksum(span_id, root_span_id));
-		if (LIKELY(((GET(slot->context.span_id) ^ span_id) |
-			    (GET(slot->context.root_span_id) ^ root_span_id)) == 0))
+		store_release(&slot->context.checksum, 0);
+		store_release(&slot->context.span_id, span_id);
+		store_release(&slot->context.root_span_id, root_span_id);
+		store_release(&slot->context.checksum,
+			      weft_context_v1_checksum(span_id, root_span_id));
+		if (LIKELY(((load_relaxed(&slot->context.span_id) ^ span_id) |
+			    (load_relaxed(&slot->context.root_span_id) ^ root_span_id)) == 0))
 			break;
 	}
 }
@@ -190,8 +192,8 @@ WEFT_API struct weft_ids weft_context_set_all(uint64_t span_id, uint64_t root_sp
 
 	if (!slot)
 		return old;
-	old.span_id = GET(slot->context.span_id);
-	old.root_span_id = GET(slot->context.root_span_id);
+	old.span_id = load_relaxed(&slot->context.span_id);
+	old.root_span_id = load_relaxed(&slot->context.root_span_id);
 	context_write_ids(slot, span_id, root_span_id);
 	context_publish(slot);
 	return old;
@@ -222,7 +224,7 @@ WEFT_API void weft_context_clear(void)
 
 	if (!slot)
 		return;
-	PUT(slot->ext.seq, context_write_all(slot, &nothing, 0) + 1);
+	store_release(&slot->ext.seq, context_write_all(slot, &nothing, 0) + 1);
 	context_publish(slot);
 }
 
@@ -250,7 +252,7 @@ static void save_words(uint64_t *to, const void *from, int words)
 
 #pragma GCC unroll 8
 	for (int i = 0; i < words; i++)
-		to[i] = GET(word[i]);
+		to[i] = load_relaxed(&word[i]);
 }
 
 static inline __attribute__((always_inline)) void
@@ -286,14 +288,14 @@ static inline uint64_t restore_once(struct weft_slot *slot, const uint64_t *reco
 	uint64_t *ext = (uint64_t *)(void *)&slot->ext;
 	uint64_t seq = write_begin(slot);
 
-	PUT(v1[CHECKSUM_WORD], 0);
+	store_release(&v1[CHECKSUM_WORD], 0);
 	for (int i = 0; i < RECORD_WORDS; i++)
-		if (i != CHECKSUM_WORD && GET(v1[i]) != record[i])
-			PUT(v1[i], record[i]);
+		if (i != CHECKSUM_WORD && load_relaxed(&v1[i]) != record[i])
+			store_release(&v1[i], record[i]);
 	for (int i = 1; i < EXTENSION_WORDS - 1; i++)
-		PUT(ext[i], extension[i]);
-	PUT(slot->ext.trace_flags, (uint32_t)extension[EXTENSION_WORDS - 1]);
-	PUT(v1[CHECKSUM_WORD], record[CHECKSUM_WORD]);
+		store_release(&ext[i], extension[i]);
+	store_release(&slot->ext.trace_flags, (uint32_t)extension[EXTENSION_WORDS - 1]);
+	store_release(&v1[CHECKSUM_WORD], record[CHECKSUM_WORD]);
 	return seq;
 }
 
@@ -308,8 +310,7 @@ static uint64_t context_restore(struct weft_slot *slot, const uint64_t *record,
 
 	for (int tries = 0; tries < 3; tries++) {
 		seq = restore_once(slot, record, extension);
-		if (LIKELY(((GET(slot->ext.seq) ^ seq) | (GET(slot->context.span_id) ^ record[0]) |
-			    (GET(slot->context.root_span_id) ^ record[1])) == 0))
+		if (LIKELY(!was_disturbed(slot, seq, record[0], record[1])))
 			break;
 	}
 	return seq;
@@ -337,7 +338,7 @@ static void restore_scope(struct weft_slot *slot, const struct weft_scope *scope
 	int seq_exact = slot == scope->slot && (scope->extension[0] & 1);
 	uint64_t seq = context_restore(slot, scope->record, scope->extension);
 
-	PUT(slot->ext.seq, seq_exact ? scope->extension[0] : seq + 1);
+	store_release(&slot->ext.seq, seq_exact ? scope->extension[0] : seq + 1);
 	context_publish(slot);
 }
 
@@ -368,9 +369,8 @@ int weft_context_is_busy(const struct weft_slot *slot)
 /* Into a slot that has no owner yet: a forked child inherits its context. */
 void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 {
-	uint64_t record[RECORD_WORDS], extension[EXTENSION_WORDS];
+	struct weft_context_words words;
 
-	save_words(record, &from->context, RECORD_WORDS);
-	save_words(extension, &from->ext, EXTENSION_WORDS);
-	PUT(to->ext.seq, context_restore(to, record, extension) + 1);
+	weft_context_save(from, &words);
+	store_release(&to->ext.seq, context_restore(to, words.record, words.extension) + 1);
 }

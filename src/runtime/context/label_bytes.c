@@ -11,21 +11,6 @@
 
 #define HEAD_BYTES ((uint32_t)sizeof(struct weft_sample_label))
 
-static int label_bytes_is_named(const struct weft_custom_labels_string *key, const char *name,
-				size_t bytes)
-{
-	return key->bytes == bytes && memcmp(key->buf, name, bytes) == 0;
-}
-
-/* The sample has the ids themselves. */
-static int label_bytes_is_reserved(const struct weft_custom_labels_string *key)
-{
-	return label_bytes_is_named(key, WEFT_CUSTOM_LABELS_SPAN_KEY,
-				    sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1) ||
-	       label_bytes_is_named(key, WEFT_CUSTOM_LABELS_ROOT_KEY,
-				    sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1);
-}
-
 static uint32_t label_bytes_cut(uint64_t bytes, uint32_t most)
 {
 	return bytes < most ? (uint32_t)bytes : most;
@@ -35,7 +20,8 @@ static uint32_t label_bytes_cut(uint64_t bytes, uint32_t most)
 static uint32_t lengths_of(const struct weft_custom_labels_label *label,
 			   struct weft_sample_label *out)
 {
-	if (!label->key.buf || !label->key.bytes || label_bytes_is_reserved(&label->key))
+	if (!label->key.buf || !label->key.bytes ||
+	    weft_label_is_reserved(label->key.buf, label->key.bytes))
 		return 0;
 	out->key_bytes = (uint16_t)label_bytes_cut(label->key.bytes, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	out->value_bytes = 0;

@@ -11,6 +11,15 @@
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/abi/session.h>
 
+/* Labels 0 and 1, whose values are the ids. */
+static inline int weft_label_is_reserved(const void *key, uint64_t bytes)
+{
+	return (bytes == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
+		!__builtin_memcmp(key, WEFT_CUSTOM_LABELS_SPAN_KEY, bytes)) ||
+	       (bytes == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
+		!__builtin_memcmp(key, WEFT_CUSTOM_LABELS_ROOT_KEY, bytes));
+}
+
 /* The encoded size of all labels. */
 uint32_t weft_label_bytes(const struct weft_custom_labels_set *set);
 

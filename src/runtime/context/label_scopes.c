@@ -84,7 +84,7 @@ static void store_closing(struct weft_label_store *store, struct closing now)
 
 	memcpy(&word, &now, sizeof(word));
 	KEEP_ORDER();
-	__atomic_store_n(&store->scopes.closing, word, __ATOMIC_RELAXED);
+	store_relaxed(&store->scopes.closing, word);
 	KEEP_ORDER();
 }
 
@@ -155,7 +155,7 @@ static void give_to_heir(struct merge *m, struct saved_label *entry)
 	}
 	m->kept |= bit;
 	m->newest = m->heir;
-	__atomic_store_n(&entry->scope, (uint32_t)m->heir, __ATOMIC_RELAXED);
+	store_relaxed(&entry->scope, (uint32_t)m->heir);
 }
 
 /* In the order of entries, so that those of outer scopes come first. */
@@ -181,7 +181,7 @@ static __attribute__((noinline, cold)) void find_left_scopes(const struct weft_l
 	struct weft_label_scopes *own = &c->store->scopes;
 	struct merge m;
 
-	weft_scopes_look(c->store, c);
+	weft_scopes_scan(c->store, c);
 	if (own->closing)
 		close_gaps(c->store);
 	m = label_scopes_merge(c->store);
@@ -244,7 +244,7 @@ static void put_saved(struct weft_label_change *c, const struct saved_label *ent
 	const char *text = (const char *)entry->text;
 
 	if (!entry->key_bytes) {
-		weft_store_drop(c, entry->number);
+		weft_store_remove(c, entry->number);
 		return;
 	}
 	weft_store_put_key(c, entry->number, text, entry->key_bytes);
@@ -299,7 +299,7 @@ void weft_store_copy_saved(struct weft_label_store *to, const struct weft_label_
 	}
 	memcpy((void *)(uintptr_t)to->saved_at, (const void *)(uintptr_t)from->saved_at, bytes);
 	if (!to->places || !from->places)
-		weft_scopes_lose(&to->scopes);
+		weft_scopes_forget(&to->scopes);
 	else
 		memcpy((void *)(uintptr_t)to->places, (const void *)(uintptr_t)from->places,
 		       WEFT_SCOPE_PLACES_BYTES);

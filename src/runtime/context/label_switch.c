@@ -12,8 +12,6 @@
 
 #include "runtime/otel/otel_private.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 
 /* Do labels 0 and 1 of a set that was visible still have these ids? */
@@ -38,9 +36,9 @@ static struct weft_custom_labels_set *prepare_set(struct weft_label_change *c, u
 	if (UNLIKELY(!to->sets[0]))
 		weft_store_make(c->slot, to);
 	weft_store_begin_at(c, to, set);
-	weft_store_bring(c, 0);
+	weft_store_sync(c, 0);
 	weft_store_put_ids(c, ids);
-	weft_store_number(c);
+	weft_store_set_generation(c);
 	return c->hidden;
 }
 
@@ -48,14 +46,14 @@ static void label_switch_show(struct weft_label_change *c, uint64_t set)
 {
 	struct weft_slot *slot = c->slot;
 
-	PUT(slot->ext.label_store,
-	    (uint64_t)(uintptr_t)c->store - (uint64_t)(uintptr_t)slot->label_state.store);
-	PUT(slot->ext.label_generation, (uint32_t)c->store->generation);
-	PUT(slot->ext.label_set, set);
+	store_release(&slot->ext.label_store,
+		      (uint64_t)(uintptr_t)c->store - (uint64_t)(uintptr_t)slot->label_state.store);
+	store_release(&slot->ext.label_generation, (uint32_t)c->store->generation);
+	store_release(&slot->ext.label_set, set);
 	if (c->hidden)
-		weft_store_settled(c);
+		weft_store_committed(c);
 	weft_publish_show(slot);
-	PUT(slot->ext.formats_seq, GET(slot->ext.seq));
+	store_release(&slot->ext.formats_seq, load_relaxed(&slot->ext.seq));
 }
 
 /* A handler's write after this is postponed to the end of the switch. */
@@ -64,7 +62,8 @@ static struct weft_label_ids label_switch_ids_of(const struct weft_slot *slot,
 {
 	if (context)
 		return (struct weft_label_ids){context->record[0], context->record[1]};
-	return (struct weft_label_ids){GET(slot->context.span_id), GET(slot->context.root_span_id)};
+	return (struct weft_label_ids){load_relaxed(&slot->context.span_id),
+				       load_relaxed(&slot->context.root_span_id)};
 }
 
 __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
@@ -74,17 +73,17 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 	struct weft_label_change c = {.slot = slot, .own = weft_label_owner(slot), .store = to};
 	struct weft_label_ids ids;
 	struct weft_label_store *from = weft_store_now(slot);
-	uint32_t state = GET(weft_publish_state);
+	uint32_t state = load_relaxed(&weft_publish_state);
 	uint64_t set;
 
 	weft_write_enter(slot, FRAME, 1);
-	from->shown = GET(slot->ext.label_set);
+	from->shown = load_relaxed(&slot->ext.label_set);
 	set = to->shown;
-	PUT(c.own->deferred, 0);
+	store_release(&c.own->deferred, 0);
 	KEEP_ORDER();
 	ids = label_switch_ids_of(slot, context);
 	if (UNLIKELY(state & WEFT_SHOWS_LABELS)) {
-		weft_meet_note(&c.own->meet);
+		weft_meet_resolve(&c.own->meet);
 		if (!set_has_ids(to, set, ids))
 			set = (uint64_t)(uintptr_t)prepare_set(&c, set, ids);
 	}

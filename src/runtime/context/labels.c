@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "runtime/context/label_bytes.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
@@ -35,14 +36,6 @@ static struct text labels_cut(const char *bytes, size_t length, uint32_t room)
 	t.length = (unsigned char)bytes[at] >= 0xC0 ? at : room;
 	t.is_cut = 1;
 	return t;
-}
-
-static int labels_is_reserved(struct text key)
-{
-	return (key.length == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
-		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_SPAN_KEY, key.length)) ||
-	       (key.length == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
-		!memcmp(key.bytes, WEFT_CUSTOM_LABELS_ROOT_KEY, key.length));
 }
 
 static void labels_count_one(struct weft_slot *slot, enum weft_label_result result)
@@ -91,7 +84,7 @@ static enum weft_label_result labels_apply(struct weft_label_change *c, struct t
 	if (n < 0 || weft_store_save(c, (uint32_t)n))
 		return WEFT_LABEL_NO_ROOM;
 	if (!value.bytes) {
-		weft_store_drop(c, (uint32_t)n);
+		weft_store_remove(c, (uint32_t)n);
 		return WEFT_LABEL_REMOVED;
 	}
 	if (is_new)
@@ -132,7 +125,7 @@ static int update_value(struct weft_label_change *c, int n, struct text value)
 		leave_unchanged(c->slot);
 		return 0;
 	}
-	weft_store_bring(c, 1u << n);
+	weft_store_sync(c, 1u << n);
 	weft_store_put_value(c, (uint32_t)n, value.bytes, value.length);
 	if (weft_write_finish(c, NULL, NULL))
 		return -1;
@@ -155,7 +148,7 @@ static enum weft_label_result change_one(struct weft_slot *slot, struct text key
 			result = WEFT_LABEL_UPDATED;
 			continue;
 		}
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		result = labels_apply(&c, key, value);
 		again = finish_write(&c, NULL);
 	} while (UNLIKELY(again));
@@ -174,7 +167,7 @@ static inline int shows_simply(const struct weft_slot *slot, const struct weft_l
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	const struct weft_label_ids *ids = &store->ids[which];
-	uint32_t state = __atomic_load_n(&weft_publish_state, __ATOMIC_RELAXED);
+	uint32_t state = load_relaxed(&weft_publish_state);
 
 	*cell = NULL;
 	if (UNLIKELY(store->ids_unknown | own->shows_otel))
@@ -195,7 +188,7 @@ static inline __attribute__((always_inline)) enum quick
 write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct text key,
 	      struct text value, uint64_t frame)
 {
-	uint64_t shown = __atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED), *cell;
+	uint64_t shown = load_relaxed(&slot->ext.label_set), *cell;
 	uint32_t which = shown == store->sets[0], n = store->last;
 	struct weft_custom_labels_set *hidden = weft_store_set(store, (int)which);
 	const struct weft_custom_labels_label *now =
@@ -236,11 +229,11 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 		return 0;
 	own->busy_since_ns = 0;
 	KEEP_ORDER();
-	__atomic_store_n(&own->busy, frame, __ATOMIC_RELAXED);
+	store_relaxed(&own->busy, frame);
 	KEEP_ORDER();
 	result = write_quickly(slot, store, key, value, frame);
 	KEEP_ORDER();
-	__atomic_store_n(&own->busy, 0, __ATOMIC_RELAXED);
+	store_relaxed(&own->busy, 0);
 	KEEP_ORDER();
 	if (UNLIKELY(own->deferred))
 		weft_publish(slot, own->deferred);
@@ -249,7 +242,7 @@ update_quickly(struct weft_slot *slot, struct text key, struct text value, uint6
 
 static int is_usable(struct text key, enum weft_label_result *result)
 {
-	if (LIKELY(key.length && !labels_is_reserved(key)))
+	if (LIKELY(key.length && !weft_label_is_reserved(key.bytes, key.length)))
 		return 1;
 	*result = key.length ? WEFT_LABEL_RESERVED : WEFT_LABEL_INVALID;
 	return 0;
@@ -269,9 +262,10 @@ labels_set_bytes(struct weft_slot *slot, const char *key, size_t key_bytes, cons
 	struct text k = labels_cut(key, key ? key_bytes : 0, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	struct text v = labels_cut(value, value ? value_bytes : 0, WEFT_CUSTOM_LABELS_VALUE_BYTES);
 	enum weft_label_result result = WEFT_LABEL_NO_SLOT;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_label_set(key, key_bytes, value, value_bytes);
+	if (master)
+		return master->label_set(key, key_bytes, value, value_bytes);
 	if (!slot)
 		return result;
 	if (!is_usable(k, &result))
@@ -323,7 +317,7 @@ static struct dropped drop_all_but(struct weft_label_change *c, uint32_t kept)
 			dropped.refused++;
 			continue;
 		}
-		weft_store_drop(c, i);
+		weft_store_remove(c, i);
 		dropped.labels++;
 	}
 	return dropped;
@@ -340,14 +334,15 @@ WEFT_API __attribute__((noinline)) size_t weft_labels_clear(void)
 	struct weft_slot *slot = weft_thread_own_slot();
 	struct weft_label_change c;
 	struct dropped dropped;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_labels_clear();
+	if (master)
+		return master->labels_clear();
 	if (!slot)
 		return 0;
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		dropped = drop_all_but(&c, 0);
 	} while (UNLIKELY(finish_write(&c, NULL)));
 	count_dropped(slot, dropped);
@@ -413,9 +408,10 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 	struct weft_slot *slot = weft_thread_own_slot();
 	struct weft_label_change c;
 	struct dropped dropped = {0, 0};
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master())
-		return weft_copies_context_update(context, labels, count, flags);
+	if (master)
+		return master->context_update(context, labels, count, flags);
 	for (size_t i = 0; !slot && i < count; i++)
 		labels[i].result = WEFT_LABEL_NO_SLOT;
 	if (!slot)
@@ -424,7 +420,7 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 		labels_make_room(slot);
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		if (flags & WEFT_UPDATE_REPLACE)
 			dropped = drop_all_but(&c, named_in(&c, labels, count));
 		apply_batch(&c, labels, count);
@@ -436,15 +432,15 @@ weft_context_update(const struct weft_context *context, struct weft_label *label
 
 static uint32_t labels_id_text(const struct weft_slot *slot, int is_root, char *to)
 {
-	uint64_t span = __atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED);
-	uint64_t root = __atomic_load_n(&slot->context.root_span_id, __ATOMIC_RELAXED);
+	uint64_t span = load_relaxed(&slot->context.span_id);
+	uint64_t root = load_relaxed(&slot->context.root_span_id);
 
 	return span | root ? decimal_write((unsigned char *)to, is_root ? root : span) : 0;
 }
 
 static const struct weft_custom_labels_set *labels_own_set(const struct weft_slot *slot)
 {
-	return (const void *)(uintptr_t)__atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED);
+	return (const void *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 }
 
 WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *value, size_t room)
@@ -459,7 +455,7 @@ WEFT_API ssize_t weft_label_get_bytes(const char *key, size_t key_bytes, char *v
 
 	if (!slot || !k.length)
 		return -1;
-	if (labels_is_reserved(k)) {
+	if (weft_label_is_reserved(k.bytes, k.length)) {
 		from = id;
 		bytes = labels_id_text(slot, key[0] == 'r', id);
 		if (!bytes)
@@ -527,7 +523,7 @@ void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, u
 	if (LIKELY(store->places))
 		*weft_scope_place(store, number) = weft_scope_place_word(number, at);
 	if (UNLIKELY(number - own->looked >= WEFT_SCOPES_NEWEST))
-		weft_scopes_tidy(store);
+		weft_scopes_compact(store);
 }
 
 static inline void leave_scope(struct weft_label_scopes *own, const struct weft_scope *scope)
@@ -558,14 +554,15 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 {
 	struct weft_label_change c;
 	struct weft_saved_end end;
+	const struct weft_runtime_v1 *master = weft_copies_master();
 
-	if (weft_copies_has_master()) {
-		weft_copies_scope_restore(slot, scope);
+	if (master) {
+		master->scope_restore(slot, scope);
 		return;
 	}
 	do {
 		labels_begin(&c, slot, FRAME);
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		end = weft_store_put_back(&c, scope->labels_number);
 	} while (UNLIKELY(weft_write_finish(&c, NULL, scope)));
 	c.store->scopes.bytes = end.bytes;
@@ -598,8 +595,8 @@ static void copy_own(struct weft_slot *to, const struct weft_slot *from)
 	if (!set)
 		return;
 	weft_store_begin(&c, to);
-	weft_store_take(&c, set);
-	weft_store_settle(&c);
+	weft_store_copy_labels(&c, set);
+	weft_store_commit(&c);
 }
 
 /* While a coroutine runs: the sets of its block do not move in a fork. */

@@ -26,12 +26,12 @@
 extern uint32_t weft_labels_max __attribute__((visibility("hidden")));
 
 /* The visible set, weft's or the program's, for a handler of the thread; NULL: no labels. */
-const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot);
+const struct weft_custom_labels_set *weft_labels_visible(const struct weft_slot *slot);
 
 /* The generation that stands before a set of weft's or of libcustomlabels-weft.so. */
 static inline uint64_t weft_labels_generation(const struct weft_custom_labels_set *set)
 {
-	return __atomic_load_n((const uint64_t *)(const void *)set - 1, __ATOMIC_RELAXED);
+	return load_relaxed((const uint64_t *)(const void *)set - 1);
 }
 
 /* Is @set in this slot, or in a coroutine's block? */

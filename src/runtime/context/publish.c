@@ -27,26 +27,23 @@ static uint32_t formats = WEFT_FORMAT_V1 | WEFT_FORMAT_LABELS;
 uint32_t weft_publish_state;
 static uint32_t select_lock;
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 static int publish_is_on(enum weft_format format)
 {
-	return (GET(formats) & format) != 0;
+	return (load_relaxed(&formats) & format) != 0;
 }
 
 /* Does somebody outside read labels 0 and 1? */
 static int labels_are_read(void)
 {
-	return (GET(weft_publish_state) & WEFT_SHOWS_LABELS) != 0;
+	return (load_relaxed(&weft_publish_state) & WEFT_SHOWS_LABELS) != 0;
 }
 
 void weft_publish_show(struct weft_slot *slot)
 {
-	uint64_t set = publish_is_on(WEFT_FORMAT_LABELS) ? GET(slot->ext.label_set) : 0;
+	uint64_t set = publish_is_on(WEFT_FORMAT_LABELS) ? load_relaxed(&slot->ext.label_set) : 0;
 	struct weft_meet *m = &weft_label_owner(slot)->meet;
 
-	if (UNLIKELY(weft_meet_show(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
+	if (UNLIKELY(weft_meet_store(m, (struct weft_custom_labels_set *)(uintptr_t)set) == 2))
 		weft_slot_count(slot, WEFT_COUNTER_LABELS_FOREIGN, 1);
 }
 
@@ -56,7 +53,7 @@ int weft_publish_is_hidden(const struct weft_slot *slot)
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	struct weft_custom_labels_set **cell = weft_meet_cell(&own->meet);
 
-	return cell && !GET(*cell);
+	return cell && !load_relaxed(cell);
 }
 
 void weft_publish_keep(struct weft_slot *slot)
@@ -65,12 +62,12 @@ void weft_publish_keep(struct weft_slot *slot)
 		weft_publish_show(slot);
 }
 
-const struct weft_custom_labels_set *weft_labels_seen(const struct weft_slot *slot)
+const struct weft_custom_labels_set *weft_labels_visible(const struct weft_slot *slot)
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	const struct weft_custom_labels_set *foreign = weft_meet_foreign(&own->meet);
 
-	return foreign ? foreign : (const void *)(uintptr_t)GET(slot->ext.label_set);
+	return foreign ? foreign : (const void *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 }
 
 /* ---- whose turn it is */
@@ -99,14 +96,14 @@ int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label)
 {
 	struct weft_label_owner *own = weft_label_owner(slot);
 
-	if (UNLIKELY(GET(own->busy) != 0)) {
+	if (UNLIKELY(load_relaxed(&own->busy) != 0)) {
 		if (!is_label && !is_abandoned(slot, own, frame))
 			return 0;
 		weft_slot_count(slot, WEFT_COUNTER_PUBLISH_HEALED, 1);
 	}
 	own->busy_since_ns = 0;
 	KEEP_ORDER();
-	PUT(own->busy, frame);
+	store_release(&own->busy, frame);
 	KEEP_ORDER();
 	return 1;
 }
@@ -115,7 +112,7 @@ int weft_write_is_open(const struct weft_slot *slot)
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 
-	return GET(own->busy) != 0;
+	return load_relaxed(&own->busy) != 0;
 }
 
 /* A handler's mark that the interrupted write came too late to see is seen here. */
@@ -124,10 +121,10 @@ void weft_write_leave(struct weft_slot *slot)
 	struct weft_label_owner *own = weft_label_owner(slot);
 
 	KEEP_ORDER();
-	PUT(own->busy, 0);
+	store_release(&own->busy, 0);
 	KEEP_ORDER();
-	if (UNLIKELY(GET(own->deferred) != 0))
-		weft_publish(slot, GET(own->deferred));
+	if (UNLIKELY(load_relaxed(&own->deferred) != 0))
+		weft_publish(slot, load_relaxed(&own->deferred));
 }
 
 /* ---- the write */
@@ -137,7 +134,8 @@ static int v1_is_whole(const struct weft_slot *slot)
 {
 	const struct weft_context_v1 *v1 = &slot->context;
 
-	return GET(v1->checksum) || !(GET(v1->span_id) | GET(v1->root_span_id));
+	return load_relaxed(&v1->checksum) ||
+	       !(load_relaxed(&v1->span_id) | load_relaxed(&v1->root_span_id));
 }
 
 /*
@@ -150,12 +148,12 @@ static struct weft_label_ids ids_to_show(const struct weft_label_change *c)
 	struct weft_label_ids ids;
 
 	do {
-		PUT(c->own->deferred, 0);
+		store_release(&c->own->deferred, 0);
 		KEEP_ORDER();
-		ids.span_id = GET(slot->context.span_id);
-		ids.root_span_id = GET(slot->context.root_span_id);
+		ids.span_id = load_relaxed(&slot->context.span_id);
+		ids.root_span_id = load_relaxed(&slot->context.root_span_id);
 		KEEP_ORDER();
-	} while (UNLIKELY(GET(c->own->deferred) != 0));
+	} while (UNLIKELY(load_relaxed(&c->own->deferred) != 0));
 	if (LIKELY(v1_is_whole(slot)))
 		return ids;
 	return c->store->ids[c->shown && c->shown != weft_store_set(c->store, 0)];
@@ -166,7 +164,7 @@ static void ids_into_set(struct weft_label_change *c, const struct weft_context 
 {
 	struct weft_label_ids ids = {0, 0};
 
-	PUT(c->own->deferred, 0);
+	store_release(&c->own->deferred, 0);
 	KEEP_ORDER();
 	if (labels_are_read()) {
 		if (context)
@@ -205,10 +203,10 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 	struct weft_slot *slot = c->slot;
 	unsigned int changed = what_changed(c, context || scope);
 
-	weft_meet_note(&c->own->meet);
+	weft_meet_resolve(&c->own->meet);
 	ids_into_set(c, context, scope);
 	KEEP_ORDER();
-	if (UNLIKELY(GET(c->own->busy) != c->frame))
+	if (UNLIKELY(load_relaxed(&c->own->busy) != c->frame))
 		return -1;
 	if (context)
 		weft_context_put(slot, context);
@@ -216,10 +214,10 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 		weft_context_put_back(slot, scope);
 	else
 		weft_formats_begin(slot);
-	weft_store_settle(c);
+	weft_store_commit(c);
 	weft_publish_show(slot);
 	if (context || scope)
-		PUT(slot->ext.formats_seq, GET(slot->ext.seq));
+		store_release(&slot->ext.formats_seq, load_relaxed(&slot->ext.seq));
 	weft_write_otel(slot, changed);
 	weft_formats_end(slot);
 	weft_write_leave(slot);
@@ -235,15 +233,15 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 		weft_publish_keep(slot);
 		weft_store_begin(&c, slot);
 		c.frame = frame;
-		weft_store_bring(&c, 0);
+		weft_store_sync(&c, 0);
 		ids_into_set(&c, NULL, NULL);
 		KEEP_ORDER();
-		if (UNLIKELY(GET(c.own->busy) != frame))
+		if (UNLIKELY(load_relaxed(&c.own->busy) != frame))
 			return; /* whoever took over has published since */
 		weft_formats_begin(slot);
-		weft_store_settle(&c);
+		weft_store_commit(&c);
 	} else {
-		PUT(weft_label_owner(slot)->deferred, 0);
+		store_release(&weft_label_owner(slot)->deferred, 0);
 		KEEP_ORDER();
 		weft_formats_begin(slot);
 	}
@@ -255,8 +253,10 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 
 __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int changed)
 {
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_publish(slot, changed);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	if (UNLIKELY(master != NULL)) {
+		master->publish(slot, changed);
 		return;
 	}
 	if (LIKELY(changed == WEFT_CHANGED_IDS) && LIKELY(weft_publish_quickly(slot, FRAME)))
@@ -264,7 +264,7 @@ __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int
 	if (!weft_write_enter(slot, FRAME, 0)) {
 		struct weft_label_owner *own = weft_label_owner(slot);
 
-		PUT(own->deferred, GET(own->deferred) | changed);
+		store_release(&own->deferred, load_relaxed(&own->deferred) | changed);
 		weft_slot_count(slot, WEFT_COUNTER_PUBLISH_DEFERRED, 1);
 		return;
 	}
@@ -274,42 +274,43 @@ __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int
 /* Pointers first: what they lead to will belong to the slot's next owner. */
 void weft_publish_withdraw(struct weft_slot *slot)
 {
-	weft_meet_show(&weft_label_owner(slot)->meet, NULL);
+	weft_meet_store(&weft_label_owner(slot)->meet, NULL);
 	if (weft_label_owner(slot)->shows_otel)
 		weft_otel_withdraw(slot);
 	weft_label_owner(slot)->shows_otel = 0;
-	weft_store_now(slot)->shown = GET(slot->ext.label_set); /* (a coroutine's store lives on) */
+	weft_store_now(slot)->shown =
+		load_relaxed(&slot->ext.label_set); /* (a coroutine's store lives on) */
 }
 
-void weft_publish_put_off(void)
+void weft_publish_deferred(void)
 {
 	if (publish_is_on(WEFT_FORMAT_OTEL))
-		weft_otel_tell();
+		weft_otel_notify();
 }
 
 /* ---- for the whole process */
 
-static void publish_to_header(void)
+void weft_publish_header(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 
 	if (!weft_rt_is_ready())
 		return;
-	PUT(h->formats, GET(formats));
-	PUT(h->labels_max, weft_labels_max);
-	PUT(h->mapped_at, (uint64_t)(uintptr_t)weft_rt.base);
-	weft_otel_show();
+	store_release(&h->formats, load_relaxed(&formats));
+	store_release(&h->labels_max, weft_labels_max);
+	store_release(&h->mapped_at, (uint64_t)(uintptr_t)weft_rt.base);
+	weft_otel_publish_header();
 }
 
 /* The guard's bit stays set: threads withdraw a format turned off at their next write. */
 static void update_state(void)
 {
-	int reads = publish_is_on(WEFT_FORMAT_LABELS) &&
-		    __atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE) != NULL;
+	int reads = publish_is_on(WEFT_FORMAT_LABELS) && load_acquire(&weft_meet_library) != NULL;
 
-	PUT(weft_publish_state, (reads ? WEFT_SHOWS_LABELS : 0u) |
-					(publish_is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
-	if (GET(weft_publish_state))
+	store_release(&weft_publish_state,
+		      (reads ? WEFT_SHOWS_LABELS : 0u) |
+			      (publish_is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
+	if (load_relaxed(&weft_publish_state))
 		weft_guard_publishes(1);
 }
 
@@ -320,7 +321,7 @@ static void publish_mine(void)
 
 	if (!slot || !weft_guard_holds())
 		return;
-	weft_meet_note(&weft_label_owner(slot)->meet);
+	weft_meet_resolve(&weft_label_owner(slot)->meet);
 	weft_publish(slot, WEFT_CHANGED_ALL);
 }
 
@@ -336,64 +337,59 @@ void weft_publish_joined(void)
 		publish_mine();
 }
 
-static void publish_lock(void)
-{
-	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
-		sys_call0(SYS_sched_yield);
-}
-
-static void publish_unlock(void)
-{
-	__atomic_store_n(&select_lock, 0, __ATOMIC_RELEASE);
-}
-
 static void set_formats(unsigned int wanted)
 {
-	unsigned int now = GET(formats);
+	unsigned int now = load_relaxed(&formats);
 
 	if (wanted & ~now & WEFT_FORMAT_OTEL && weft_otel_begin())
 		wanted &= ~(unsigned int)WEFT_FORMAT_OTEL;
-	PUT(formats, wanted);
+	store_release(&formats, wanted);
 	if (now & ~wanted & WEFT_FORMAT_OTEL)
 		weft_otel_stop();
-	publish_to_header();
+	weft_publish_header();
 	update_state();
 }
 
 WEFT_API int weft_publish_select(unsigned int wanted)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
 	if (wanted & ~(unsigned int)FORMATS_ALL)
 		return -EINVAL;
-	if (weft_copies_has_master())
-		return weft_copies_publish_select(wanted);
-	weft_fork_look();
-	if (__atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_NONE)
+	if (master)
+		return master->publish_select(wanted);
+	weft_fork_check();
+	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return -ENOTCONN;
-	publish_lock();
+	while (__atomic_exchange_n(&select_lock, 1, __ATOMIC_ACQUIRE))
+		sys_call0(SYS_sched_yield);
 	set_formats(wanted);
-	publish_unlock();
+	store_release(&select_lock, 0);
 	publish_mine();
-	return (int)GET(formats);
+	return (int)load_relaxed(&formats);
 }
 
 WEFT_API unsigned int weft_publish_selected(void)
 {
-	return weft_copies_has_master() ? weft_copies_publish_selected() : GET(formats);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->publish_selected() : load_relaxed(&formats);
 }
 
 WEFT_API int weft_label_key(const char *key)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	size_t bytes;
 	int index;
 
-	if (weft_copies_has_master())
-		return weft_copies_label_key(key);
+	if (master)
+		return master->label_key(key);
 	if (!key || !*key || !publish_is_on(WEFT_FORMAT_OTEL))
 		return -1;
-	weft_fork_look();
+	weft_fork_check();
 	bytes = strnlen(key, WEFT_CUSTOM_LABELS_KEY_BYTES);
 	index = weft_otel_key(key, bytes);
-	weft_publish_put_off();
+	weft_publish_deferred();
 	/* another library's map may have been read again */
 	return index >= 0 ? index : weft_otel_key(key, bytes);
 }
@@ -423,7 +419,7 @@ static unsigned int formats_in(const char *text)
 		says_none |= bytes == 4 && !memcmp(text, "none", 4);
 		text += bytes + (text[bytes] != '\0');
 	}
-	return found || says_none ? found : GET(formats);
+	return found || says_none ? found : load_relaxed(&formats);
 }
 
 static uint32_t labels_in(const char *text)
@@ -449,7 +445,7 @@ static uint32_t twin_place(void)
 void weft_publish_open(void)
 {
 	const char *wanted = secure_getenv("WEFT_PUBLISH");
-	unsigned int at_first = wanted ? formats_in(wanted) : GET(formats);
+	unsigned int at_first = wanted ? formats_in(wanted) : load_relaxed(&formats);
 
 	weft_labels_max = labels_in(secure_getenv("WEFT_LABELS_MAX"));
 	weft_labels_twin = twin_place();
@@ -457,20 +453,15 @@ void weft_publish_open(void)
 	set_formats(at_first);
 }
 
-void weft_publish_header(void)
-{
-	publish_to_header();
-}
-
 void weft_publish_after_fork(void)
 {
 	struct weft_slot *mine = weft_slot_mine();
 
-	publish_unlock();
+	store_release(&select_lock, 0);
 	/* also if the format is off: resource attributes may have been set */
 	weft_otel_after_fork();
 	if (mine)
-		weft_meet_show(&weft_label_owner(mine)->meet, NULL);
-	if (mine && GET(*weft_fork_guard) & WEFT_GUARD_PUBLISHES)
+		weft_meet_store(&weft_label_owner(mine)->meet, NULL);
+	if (mine && load_relaxed(weft_fork_guard) & WEFT_GUARD_PUBLISHES)
 		weft_publish(mine, WEFT_CHANGED_ALL);
 }

@@ -37,6 +37,12 @@ enum weft_changed {
 #define WEFT_SHOWS_OTEL 2u
 extern uint32_t weft_publish_state __attribute__((visibility("hidden")));
 
+/* If the v1 format is off, ids are kept but not recorded. */
+static inline int weft_publish_shows_v1(void)
+{
+	return (load_relaxed(&weft_rt.header->formats) & WEFT_FORMAT_V1) != 0;
+}
+
 /* In the constructor, once there is a session: WEFT_PUBLISH, WEFT_LABELS_MAX. System calls. */
 void weft_publish_open(void);
 void weft_publish_header(void); /* into a session's header */
@@ -63,7 +69,7 @@ void weft_publish_withdraw(struct weft_slot *slot);
 
 /* Called where system calls are allowed (a thread's claim and end, weft_label_key()): does what
  * label writes have postponed, such as notifying listeners of a new key. */
-void weft_publish_put_off(void);
+void weft_publish_deferred(void);
 
 /* In a forked child, which does not share what its parent publishes. System calls. */
 void weft_publish_after_fork(void);

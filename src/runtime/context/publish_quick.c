@@ -9,9 +9,6 @@
 #include "runtime/core/label_store.h"
 #include "runtime/otel/otel.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 /* The two sets, and the address of the pointer to the visible one; cell NULL: no readers. */
 struct twins {
 	struct weft_label_store *store;
@@ -25,11 +22,12 @@ static inline int find_twins(struct weft_slot *slot, const struct weft_label_own
 {
 	struct weft_custom_labels_set *a = weft_store_set(store, 0), *b = weft_store_set(store, 1);
 
-	t->shown = (struct weft_custom_labels_set *)(uintptr_t)GET(slot->ext.label_set);
+	t->shown = (struct weft_custom_labels_set *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 	t->which = t->shown == a;
 	t->hidden = t->which ? b : a;
 	t->cell = weft_meet_cell(&own->meet);
-	return t->cell && t->shown && GET(*t->cell) == t->shown && (t->shown == a || t->shown == b);
+	return t->cell && t->shown && load_relaxed(t->cell) == t->shown &&
+	       (t->shown == a || t->shown == b);
 }
 
 static inline int labels_are_usual(struct weft_slot *slot, const struct weft_label_owner *own,
@@ -41,13 +39,13 @@ static inline int labels_are_usual(struct weft_slot *slot, const struct weft_lab
 		return find_twins(slot, own, store, t) &&
 		       !(store->differ_keys | store->differ_values | store->ids_unknown);
 	t->cell = weft_meet_cell(&own->meet);
-	return !t->cell || !GET(*t->cell);
+	return !t->cell || !load_relaxed(t->cell);
 }
 
 static inline int is_usual(struct weft_slot *slot, const struct weft_label_owner *own,
 			   uint32_t state, struct twins *t)
 {
-	return !(GET(own->busy) | own->busy_since_ns | GET(own->deferred)) &&
+	return !(load_relaxed(&own->busy) | own->busy_since_ns | load_relaxed(&own->deferred)) &&
 	       own->shows_otel == (state & WEFT_SHOWS_OTEL ? 1u : 0u) &&
 	       labels_are_usual(slot, own, state, t);
 }
@@ -56,12 +54,12 @@ static inline int is_usual(struct weft_slot *slot, const struct weft_label_owner
 static inline int ids_are_usual(const struct weft_slot *slot, const struct weft_label_owner *own,
 				const struct twins *t, uint32_t state, struct weft_label_ids *ids)
 {
-	uint64_t checksum = GET(slot->context.checksum);
+	uint64_t checksum = load_relaxed(&slot->context.checksum);
 
-	ids->span_id = GET(slot->context.span_id);
-	ids->root_span_id = GET(slot->context.root_span_id);
+	ids->span_id = load_relaxed(&slot->context.span_id);
+	ids->root_span_id = load_relaxed(&slot->context.root_span_id);
 	KEEP_ORDER();
-	if (GET(own->deferred) || !checksum)
+	if (load_relaxed(&own->deferred) || !checksum)
 		return 0;
 	return !(state & WEFT_SHOWS_LABELS) ||
 	       ((ids->span_id | ids->root_span_id) &&
@@ -95,29 +93,29 @@ static inline void put_ids(const struct twins *t, struct weft_label_ids ids)
 static inline void publish_quick_flip(struct weft_slot *slot, const struct twins *t)
 {
 	*((uint64_t *)(void *)t->hidden - 1) = t->store->generation;
-	PUT(slot->ext.label_set, (uint64_t)(uintptr_t)t->hidden);
-	PUT(*t->cell, t->hidden);
+	store_release(&slot->ext.label_set, (uint64_t)(uintptr_t)t->hidden);
+	store_release(t->cell, t->hidden);
 }
 
 int weft_publish_quickly(struct weft_slot *slot, uint64_t frame)
 {
 	struct weft_label_owner *own = weft_label_owner(slot);
-	uint32_t state = GET(weft_publish_state);
+	uint32_t state = load_relaxed(&weft_publish_state);
 	struct weft_label_ids ids;
 	struct twins t = {.store = weft_store_now(slot)};
 
 	if (UNLIKELY(!is_usual(slot, own, state, &t)))
 		return 0;
-	PUT(own->busy, frame);
+	store_release(&own->busy, frame);
 	KEEP_ORDER();
 	if (UNLIKELY(!ids_are_usual(slot, own, &t, state, &ids))) {
-		PUT(own->busy, 0);
+		store_release(&own->busy, 0);
 		return 0;
 	}
 	if (state & WEFT_SHOWS_LABELS)
 		put_ids(&t, ids);
 	KEEP_ORDER();
-	if (UNLIKELY(GET(own->busy) != frame))
+	if (UNLIKELY(load_relaxed(&own->busy) != frame))
 		return 1; /* whoever took over has published since */
 	weft_formats_begin(slot);
 	if (state & WEFT_SHOWS_LABELS)

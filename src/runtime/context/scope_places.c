@@ -117,20 +117,20 @@ static uint64_t scope_places_fill(struct list *to, const struct weft_label_store
 }
 
 /* As where there is no memory for places. */
-void weft_scopes_lose(struct weft_label_scopes *own)
+void weft_scopes_forget(struct weft_label_scopes *own)
 {
 	own->lost = own->number;
 	KEEP_ORDER();
 	own->looked = own->number;
 }
 
-void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c)
+void weft_scopes_scan(struct weft_label_store *store, const struct weft_label_change *c)
 {
 	struct weft_label_scopes *own = &store->scopes;
 	uint16_t other = !own->list;
 
 	if (!store->places) {
-		weft_scopes_lose(own);
+		weft_scopes_forget(own);
 		return;
 	}
 	own->looking = 1;
@@ -158,8 +158,8 @@ uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t num
 	return own->lost;
 }
 
-__attribute__((noinline, cold)) void weft_scopes_tidy(struct weft_label_store *store)
+__attribute__((noinline, cold)) void weft_scopes_compact(struct weft_label_store *store)
 {
 	if (!store->scopes.looking)
-		weft_scopes_look(store, NULL);
+		weft_scopes_scan(store, NULL);
 }

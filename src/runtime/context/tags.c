@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "runtime/core/copies.h"
 
 #define STRING_BYTES_MAX 4096
 #define NAME_BYTES_MAX 255
@@ -27,15 +28,6 @@ static struct entry table[TABLE_SIZE]; /* by id order: index + 1 is the id */
 static uint32_t buckets[TABLE_SIZE];   /* id, 0 = empty; linear probing */
 static uint32_t id_last;
 static char names[WEFT_TAGS][NAME_BYTES_MAX + 1];
-
-static uint32_t hash_string(const char *s, size_t size)
-{
-	uint64_t hash = UINT64_C(0xCBF29CE484222325);
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (uint8_t)s[i]) * UINT64_C(0x100000001B3);
-	return (uint32_t)hash_mix(hash);
-}
 
 /* The bucket of this string, or the empty one where it belongs. */
 static uint32_t *find_bucket(const char *string, uint32_t size, uint32_t hash)
@@ -71,8 +63,8 @@ uint32_t weft_tag_intern_own(const char *string)
 
 	if (size > STRING_BYTES_MAX)
 		return 0;
-	weft_fork_look();
-	hash = hash_string(string, size);
+	weft_fork_check();
+	hash = (uint32_t)hash_mix(hash_fnv(string, size));
 	weft_log_lock();
 	bucket = find_bucket(string, (uint32_t)size, hash);
 	id = *bucket ? *bucket : tags_add(bucket, string, (uint32_t)size, hash);
@@ -100,7 +92,7 @@ int weft_tag_name_own(unsigned int n, const char *name)
 
 	if (n >= WEFT_TAGS || size == 0 || size > NAME_BYTES_MAX)
 		return -EINVAL;
-	weft_fork_look();
+	weft_fork_check();
 	weft_log_lock();
 	result = tags_set_name(n, name, size);
 	weft_log_unlock();
@@ -109,10 +101,14 @@ int weft_tag_name_own(unsigned int n, const char *name)
 
 WEFT_API uint32_t weft_tag_intern(const char *string)
 {
-	return weft_copies_has_master() ? weft_copies_intern(string) : weft_tag_intern_own(string);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->tag_intern(string) : weft_tag_intern_own(string);
 }
 
 WEFT_API int weft_tag_name(unsigned int n, const char *name)
 {
-	return weft_copies_has_master() ? weft_copies_name(n, name) : weft_tag_name_own(n, name);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->tag_name(n, name) : weft_tag_name_own(n, name);
 }

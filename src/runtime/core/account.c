@@ -8,66 +8,47 @@
  */
 #include "runtime/core/runtime.h"
 
-#include <time.h>
-
 #include "runtime/core/sys.h"
 
-#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define THREADS_MAX 4096 /* a third of a microsecond each */
-
-/* 0: it cannot be read. */
-static uint64_t read_cpu_clock(int32_t clock)
-{
-	struct timespec used = {0};
-
-	if (sys_call2(SYS_clock_gettime, clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
 
 static int is_accounted(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && !weft_rt_is_careful() &&
-	       weft_rt.has_collector && weft_rt_run_state() == WEFT_RUN_RECORDING;
+	return weft_rt_has_session() && !weft_rt_is_careful() && weft_rt.has_collector &&
+	       weft_rt_run_state() == WEFT_RUN_RECORDING;
 }
 
 void weft_account_thread(struct weft_slot *slot)
 {
 	if (!is_accounted())
 		return;
-	__atomic_store_n(&slot->events.cpu_ns, read_cpu_clock(CLOCK_THREAD_CPUTIME_ID),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&slot->events.cpu_ns, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	store_relaxed(&slot->thread.ended_ns, clock_monotonic_ns());
 }
 
 /* The owner may end meanwhile, and store a value as true. The slot's owner is checked twice. */
 static void leave_for(uint32_t index)
 {
-	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE), used_ns;
+	uint64_t word = load_acquire(&weft_rt.states[index]), used_ns;
 	struct weft_slot *slot = weft_rt_slot(index);
 
 	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 		return;
-	used_ns = read_cpu_clock(THREAD_CPU_CLOCK(slot->thread.tid));
+	used_ns = sys_clock_ns(SYS_CPU_CLOCK(slot->thread.tid));
 	if (!used_ns ||
-	    WEFT_GENERATION_OF(__atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE)) !=
-		    WEFT_GENERATION_OF(word))
+	    WEFT_GENERATION_OF(load_acquire(&weft_rt.states[index])) != WEFT_GENERATION_OF(word))
 		return;
-	__atomic_store_n(&slot->events.cpu_ns, used_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->thread.ended_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&slot->events.cpu_ns, used_ns);
+	store_relaxed(&slot->thread.ended_ns, clock_monotonic_ns());
 }
 
 /* Not in a vfork child, whose memory is its parent's. The process is read last, so that it is no
  * less than the sum of its threads. */
 void weft_account_process(void)
 {
-	uint32_t high;
-
 	if (!is_accounted() || sys_getpid() != weft_rt.pid)
 		return;
-	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count && i < THREADS_MAX; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high() && i < THREADS_MAX; i++)
 		leave_for(i);
-	__atomic_store_n(&weft_rt.header->exit_cpu_ns, read_cpu_clock(CLOCK_PROCESS_CPUTIME_ID),
-			 __ATOMIC_RELAXED);
+	store_relaxed(&weft_rt.header->exit_cpu_ns, sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }

@@ -28,10 +28,10 @@ static struct weft_slot **guest_pointer(uint32_t guest)
 
 static void store_guests(struct weft_slot *slot)
 {
-	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&guest_count);
 
 	for (uint32_t i = 0; i < count; i++)
-		__atomic_store_n(guest_pointer(i), slot, __ATOMIC_RELEASE);
+		store_release(guest_pointer(i), slot);
 }
 
 void weft_copies_store(struct weft_slot *slot)
@@ -57,7 +57,7 @@ int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot)
 /* Called by the other copy's constructor, when there are few threads; a copy joins once. */
 int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 {
-	uint32_t count = __atomic_load_n(&guest_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&guest_count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (guest_offsets[i] == tls_offset)
@@ -68,8 +68,8 @@ int weft_copies_join(int64_t tls_offset, const uint32_t **guard)
 	if (weft_slot_distance() == tls_offset)
 		return 0;
 	guest_offsets[count] = tls_offset;
-	__atomic_store_n(&guest_count, count + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(guest_pointer(count), weft_slot_mine(), __ATOMIC_RELEASE);
+	store_release(&guest_count, count + 1);
+	store_release(guest_pointer(count), weft_slot_mine());
 	return 0;
 }
 
@@ -80,7 +80,7 @@ int weft_copies_is_ready(void)
 
 const struct weft_runtime_v1 *weft_copies_master(void)
 {
-	return __atomic_load_n(&master, __ATOMIC_ACQUIRE);
+	return load_acquire(&master);
 }
 
 /* @other if it is another copy than @own and of a version that is understood; else NULL. */
@@ -116,7 +116,7 @@ static const struct weft_runtime_v1 *join_ready(const struct weft_runtime_v1 *ow
 	return other;
 }
 
-const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own)
+const struct weft_runtime_v1 *weft_copies_find(const struct weft_runtime_v1 *own)
 {
 	const struct weft_runtime_v1 *other = join_ready(own, RTLD_DEFAULT);
 
@@ -125,91 +125,5 @@ const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own
 
 void weft_copies_follow(const struct weft_runtime_v1 *other)
 {
-	__atomic_store_n(&master, other, __ATOMIC_RELEASE);
-}
-
-int weft_copies_has_master(void)
-{
-	return __atomic_load_n(&master, __ATOMIC_ACQUIRE) != NULL;
-}
-
-struct weft_slot *weft_copies_claim(void)
-{
-	return master->claim();
-}
-
-uint32_t weft_copies_intern(const char *string)
-{
-	return master->tag_intern(string);
-}
-
-int weft_copies_name(unsigned int n, const char *name)
-{
-	return master->tag_name(n, name);
-}
-
-int weft_copies_pass_on(const struct weft_custom_labels_v1 *library)
-{
-	if (!weft_copies_has_master())
-		return 0;
-	master->labels_join(library);
-	return 1;
-}
-
-void weft_copies_publish(struct weft_slot *slot, unsigned int changed)
-{
-	master->publish(slot, changed);
-}
-
-void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope)
-{
-	master->scope_restore(slot, scope);
-}
-
-enum weft_label_result weft_copies_label_set(const char *key, size_t key_bytes, const char *value,
-					     size_t value_bytes)
-{
-	return master->label_set(key, key_bytes, value, value_bytes);
-}
-
-size_t weft_copies_labels_clear(void)
-{
-	return master->labels_clear();
-}
-
-enum weft_label_result weft_copies_context_update(const struct weft_context *context,
-						  struct weft_label *labels, size_t count,
-						  unsigned int flags)
-{
-	return master->context_update(context, labels, count, flags);
-}
-
-int weft_copies_label_key(const char *key)
-{
-	return master->label_key(key);
-}
-
-int weft_copies_publish_select(unsigned int formats)
-{
-	return master->publish_select(formats);
-}
-
-unsigned int weft_copies_publish_selected(void)
-{
-	return master->publish_selected();
-}
-
-int weft_copies_otel_resource(const char *key, const char *value)
-{
-	return master->otel_resource(key, value);
-}
-
-int weft_copies_otel_options(const char *root_key, const char *schema)
-{
-	return master->otel_options(root_key, schema);
-}
-
-const struct weft_coro_carry_v1 *weft_copies_coro(void)
-{
-	return master->coro;
+	store_release(&master, other);
 }

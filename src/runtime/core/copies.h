@@ -18,8 +18,6 @@ struct weft_custom_labels_set;
 struct weft_custom_labels_v1;
 struct weft_coro_carry_v1;
 struct weft_event_v1;
-struct weft_label;
-struct weft_slot;
 
 struct weft_runtime_v1 {
 	uint32_t size;
@@ -40,7 +38,7 @@ struct weft_runtime_v1 {
 	/* weft_context_update() for labels only. */
 	int (*labels_update)(struct weft_label *labels, size_t count);
 	/* The calling thread's pointer was changed. */
-	void (*labels_look)(void);
+	void (*labels_changed)(void);
 	int (*otel_resource)(const char *key, const char *value);
 	int (*otel_options)(const char *root_key, const char *schema);
 	void (*otel_join)(int64_t distance); /* of the other's otel_thread_ctx_v1 */
@@ -63,30 +61,17 @@ struct weft_runtime_v1 {
 	const struct weft_runtime_v1 *(*master)(void);
 };
 
+/* In a guest its master, which does what the guest is called for; else NULL. */
+const struct weft_runtime_v1 *weft_copies_master(void);
+
 /* For the table (start/copies_table.c). */
 int weft_copies_is_ready(void);
 int weft_copies_join(int64_t tls_offset, const uint32_t **guard);
-const struct weft_runtime_v1 *weft_copies_master(void);
 
 /* A copy that began before @own, and now knows where our TLS pointer lies; NULL: there is none.
  * weft_copies_follow() makes it the master. */
-const struct weft_runtime_v1 *weft_copies_look(const struct weft_runtime_v1 *own);
+const struct weft_runtime_v1 *weft_copies_find(const struct weft_runtime_v1 *own);
 void weft_copies_follow(const struct weft_runtime_v1 *other);
-
-/* In a guest: the same calls, passed to the master. */
-void weft_copies_publish(struct weft_slot *slot, unsigned int changed);
-void weft_copies_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);
-enum weft_label_result weft_copies_label_set(const char *key, size_t key_bytes, const char *value,
-					     size_t value_bytes);
-size_t weft_copies_labels_clear(void);
-enum weft_label_result weft_copies_context_update(const struct weft_context *context,
-						  struct weft_label *labels, size_t count,
-						  unsigned int flags);
-int weft_copies_label_key(const char *key);
-int weft_copies_publish_select(unsigned int formats);
-unsigned int weft_copies_publish_selected(void);
-const struct weft_coro_carry_v1 *weft_copies_coro(void);
-int weft_copies_labels_join(const struct weft_custom_labels_v1 *library);
 
 extern const struct weft_runtime_v1 weft_runtime_v1;
 

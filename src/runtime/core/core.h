@@ -29,6 +29,7 @@
  *   customlabels_meet.c  libcustomlabels-weft.so, found
  *   custom_labels.h      what both libraries agree on
  *   event_rows.c         settings of events, one address
+ *   loaded_object.c      an object, read where it is mapped
  *   hook_groups.c        which groups of hooks are on
  *   real.c               libc's own functions
  *   sys.h                system calls, without libc

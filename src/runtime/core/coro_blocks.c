@@ -11,7 +11,6 @@
 #include "runtime/core/coro_blocks.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include <weft/abi/otel_thread_context.h>
 
@@ -49,23 +48,18 @@ static uint64_t bytes_of_area(uint32_t n)
 
 uint64_t weft_block_of(uint64_t address)
 {
-	uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&area_count);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (address - areas[i].from < bytes_of_area(i))
-			return address & ~(__atomic_load_n(&block_bytes, __ATOMIC_RELAXED) - 1);
+			return address & ~(load_relaxed(&block_bytes) - 1);
 	return 0;
-}
-
-static uint32_t sets_bytes(void)
-{
-	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
-	       ~7u;
 }
 
 static uint64_t size_of_block(void)
 {
-	uint64_t least = offsetof(struct block, sets) + sets_bytes() + SAVED_LEAST, bytes = 4096;
+	uint64_t least = offsetof(struct block, sets) + weft_labels_bytes() + SAVED_LEAST,
+		 bytes = 4096;
 
 	while (bytes < least)
 		bytes *= 2;
@@ -79,9 +73,8 @@ static uint64_t memory(uint64_t bytes)
 
 	if (weft_rt_is_careful())
 		return (uint64_t)(uintptr_t)malloc(bytes);
-	at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return at < 0 && at > -4096 ? 0 : (uint64_t)at;
+	at = sys_map_memory(bytes);
+	return sys_is_error(at) ? 0 : (uint64_t)at;
 }
 
 /* Maps area @n, in which blocks are aligned to their size. Threads may race: one mapping stays. */
@@ -91,7 +84,7 @@ static int map_area(uint32_t n, uint64_t bytes)
 
 	if (n == AREAS)
 		return -1;
-	if (!__atomic_load_n(&areas[n].from, __ATOMIC_ACQUIRE)) {
+	if (!load_acquire(&areas[n].from)) {
 		at = memory(bytes_of_area(n) + bytes);
 		if (!at)
 			return -1;
@@ -101,7 +94,7 @@ static int map_area(uint32_t n, uint64_t bytes)
 		    !weft_rt_is_careful()) /* (malloc's is leaked) */
 			sys_call2(SYS_munmap, (long)at, (long)(bytes_of_area(n) + bytes));
 	}
-	__atomic_compare_exchange_n(&area_count, &n, n + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	cas_acq_rel(&area_count, &n, n + 1);
 	return 0;
 }
 
@@ -110,9 +103,9 @@ static struct block *fresh_block(void)
 	uint64_t bytes = size_of_block(), at;
 	uint32_t n;
 
-	__atomic_store_n(&block_bytes, bytes, __ATOMIC_RELAXED); /* the same value every time */
+	store_relaxed(&block_bytes, bytes); /* the same value every time */
 	do {
-		n = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+		n = load_acquire(&area_count);
 		at = n ? __atomic_fetch_add(&areas[n - 1].used, bytes, __ATOMIC_RELAXED) : 0;
 		if (n && at < bytes_of_area(n - 1))
 			return (struct block *)(uintptr_t)(areas[n - 1].from + at);
@@ -132,20 +125,20 @@ static uint64_t word_after(uint64_t word, uint64_t newest)
 
 static struct block *free_blocks_pop(void)
 {
-	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_ACQUIRE), next;
+	uint64_t word = load_acquire(&free_blocks), next;
 	struct block *b;
 
 	do {
 		b = free_blocks_top(word);
 		if (!b)
 			return fresh_block();
-		next = __atomic_load_n(&b->next, __ATOMIC_RELAXED);
+		next = load_relaxed(&b->next);
 	} while (!__atomic_compare_exchange_n(&free_blocks, &word, word_after(word, next), 0,
 					      __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
 	return b;
 }
 
-struct weft_label_store *weft_block_take(void)
+struct weft_label_store *weft_block_alloc(void)
 {
 	struct block *b = free_blocks_pop();
 	struct weft_store_place place;
@@ -161,9 +154,9 @@ struct weft_label_store *weft_block_take(void)
 		.a = b->sets,
 		.b = b->sets + weft_labels_twin,
 		.max = weft_labels_max,
-		.saved_at = b->sets + sets_bytes(),
-		.saved_room =
-			(uint32_t)(size_of_block() - offsetof(struct block, sets) - sets_bytes()),
+		.saved_at = b->sets + weft_labels_bytes(),
+		.saved_room = (uint32_t)(size_of_block() - offsetof(struct block, sets) -
+					 weft_labels_bytes()),
 	};
 	weft_store_lay_out(&b->store, &place);
 	b->store.generation = generation;
@@ -172,15 +165,12 @@ struct weft_label_store *weft_block_take(void)
 	return &b->store;
 }
 
-void weft_block_give(struct weft_label_store *store)
+void weft_block_free(struct weft_label_store *store)
 {
-	uint64_t word = __atomic_load_n(&free_blocks, __ATOMIC_RELAXED);
+	uint64_t word = load_relaxed(&free_blocks);
 	struct block *b = (struct block *)(void *)store;
 
 	do
-		__atomic_store_n(&b->next, (uint64_t)(uintptr_t)free_blocks_top(word),
-				 __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&free_blocks, &word,
-					    word_after(word, (uint64_t)(uintptr_t)b), 0,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+		store_relaxed(&b->next, (uint64_t)(uintptr_t)free_blocks_top(word));
+	while (!cas_release(&free_blocks, &word, word_after(word, (uint64_t)(uintptr_t)b)));
 }

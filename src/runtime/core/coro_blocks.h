@@ -16,8 +16,8 @@ struct weft_label_store;
 
 #pragma GCC visibility push(hidden)
 /* A store without labels; NULL: no memory. Not in handlers: it may make a system call. */
-struct weft_label_store *weft_block_take(void);
-void weft_block_give(struct weft_label_store *store);
+struct weft_label_store *weft_block_alloc(void);
+void weft_block_free(struct weft_label_store *store);
 
 /* The block that @address lies in; 0: none. In handlers, too. */
 uint64_t weft_block_of(uint64_t address);

@@ -28,29 +28,28 @@ struct weft_custom_labels_set *weft_meet_visible(void)
 
 	if (!slot || !weft_guard_holds())
 		return NULL;
-	return (struct weft_custom_labels_set *)(uintptr_t)__atomic_load_n(&slot->ext.label_set,
-									   __ATOMIC_RELAXED);
+	return (struct weft_custom_labels_set *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 }
 
 /* WEFT_PUBLISHER_ANOTHER: the program defines custom labels itself; weft does not touch those. */
 static uint32_t another;
 
-void weft_meet_say_so(void)
+void weft_meet_publish_header(void)
 {
 	uint32_t who = weft_meet_library ? WEFT_PUBLISHER_WEFT : another;
 
 	if (weft_rt_is_ready())
-		__atomic_store_n(&weft_rt.header->custom_labels, who, __ATOMIC_RELAXED);
+		store_relaxed(&weft_rt.header->custom_labels, who);
 }
 
 void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own)
 {
-	__atomic_store_n(&weft_meet_library, library, __ATOMIC_RELEASE);
+	store_release(&weft_meet_library, library);
 	library->meet(own);
-	weft_meet_say_so();
+	weft_meet_publish_header();
 }
 
-void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *))
+void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *))
 {
 	if (weft_meet_library)
 		labels_join(weft_meet_library);
@@ -64,36 +63,35 @@ int weft_meet_open(const struct weft_runtime_v1 *own)
 	/* a library that has not begun yet calls labels_join() when it does */
 	joins = !weft_meet_library && library &&
 		library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
-		__atomic_load_n(&library->size, __ATOMIC_ACQUIRE) >= sizeof(*library);
+		load_acquire(&library->size) >= sizeof(*library);
 	if (joins)
 		weft_meet_join(library, own);
 	if (!library && dlsym(RTLD_DEFAULT, "custom_labels_abi_version"))
 		another = WEFT_PUBLISHER_ANOTHER;
-	weft_meet_say_so();
+	weft_meet_publish_header();
 	return joins;
 }
 
-void weft_meet_note(struct weft_meet *m)
+void weft_meet_resolve(struct weft_meet *m)
 {
-	const struct weft_custom_labels_v1 *library =
-		__atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE);
+	const struct weft_custom_labels_v1 *library = load_acquire(&weft_meet_library);
 
 	if (library && !library->distance && !m->cell)
 		m->cell = (uint64_t)(uintptr_t)library->current();
 }
 
-int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set)
+int weft_meet_store(struct weft_meet *m, struct weft_custom_labels_set *set)
 {
 	struct weft_custom_labels_set **cell = weft_meet_cell(m), *now;
 	int is_new;
 
 	if (!cell)
 		return 0;
-	now = __atomic_load_n(cell, __ATOMIC_RELAXED);
+	now = load_relaxed(cell);
 	if (LIKELY(now == set || !now || weft_meet_is_weft(now))) {
 		m->foreign = 0;
 		if (now != set)
-			__atomic_store_n(cell, set, __ATOMIC_RELEASE);
+			store_release(cell, set);
 		return 0;
 	}
 	is_new = m->foreign != (uint64_t)(uintptr_t)now;

@@ -24,16 +24,16 @@ extern const struct weft_custom_labels_v1 *weft_meet_library;
  * copy, which passes it @own, know each other now. */
 int weft_meet_open(const struct weft_runtime_v1 *own);
 /* Who publishes custom labels, into the header; again for a forked child's session. */
-void weft_meet_say_so(void);
+void weft_meet_publish_header(void);
 /* This copy has found its master: passes the library that it knows on to it. */
-void weft_meet_hand_over(void (*labels_join)(const struct weft_custom_labels_v1 *));
+void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *));
 void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own);
 /* For weft_runtime_v1. */
 int weft_meet_is_weft(const struct weft_custom_labels_set *set);
 struct weft_custom_labels_set *weft_meet_visible(void);
 
 /* Not in handlers: the first access to a TLS variable may allocate. */
-void weft_meet_note(struct weft_meet *m);
+void weft_meet_resolve(struct weft_meet *m);
 
 /*
  * Makes the calling thread's pointer lead to @set, unless a set of the program's own is there. Also
@@ -41,13 +41,12 @@ void weft_meet_note(struct weft_meet *m);
  * that set the visible one. 0: done (or no library); 1: the program's set stays, as before; 2: it
  * stays, and was not there before.
  */
-int weft_meet_show(struct weft_meet *m, struct weft_custom_labels_set *set);
+int weft_meet_store(struct weft_meet *m, struct weft_custom_labels_set *set);
 #pragma GCC visibility pop
 
 static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_meet *m)
 {
-	const struct weft_custom_labels_v1 *library =
-		__atomic_load_n(&weft_meet_library, __ATOMIC_ACQUIRE);
+	const struct weft_custom_labels_v1 *library = load_acquire(&weft_meet_library);
 
 	if (!library)
 		return NULL;
@@ -61,8 +60,7 @@ static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_m
 static inline const struct weft_custom_labels_set *weft_meet_foreign(const struct weft_meet *m)
 {
 	struct weft_custom_labels_set **cell = weft_meet_cell(m);
-	const struct weft_custom_labels_set *now =
-		cell ? __atomic_load_n(cell, __ATOMIC_RELAXED) : NULL;
+	const struct weft_custom_labels_set *now = cell ? load_relaxed(cell) : NULL;
 
 	return now && !weft_meet_is_weft(now) ? now : NULL;
 }

@@ -7,9 +7,9 @@
  *
  * Called where a session begins or is dropped, never by two threads at a time. Async-signal-safe.
  */
-#include "runtime/core/event_rows.h"
+#include "runtime/core/runtime.h"
 
-#include <sys/mman.h>
+#include <weft/abi/events.h>
 
 #include "runtime/core/sys.h"
 
@@ -31,7 +31,7 @@ void weft_event_rows_open(void)
 	if (weft_event_rows)
 		return;
 	at = event_rows_map(NULL, -1, 0);
-	if (at >= 0 || at <= -4096)
+	if (!sys_is_error(at))
 		weft_event_rows = (struct weft_event_row *)at;
 }
 
@@ -42,7 +42,7 @@ void weft_event_rows_map(int fd, uint64_t offset)
 	if (!weft_event_rows)
 		return;
 	at = event_rows_map(weft_event_rows, fd, offset);
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		weft_event_rows_forget();
 	else if (fd >= 0)
 		sys_call3(SYS_madvise, at, WEFT_EVENT_ROWS_BYTES, MADV_DONTDUMP);

@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "runtime/core/event_rows.h"
 #include "runtime/core/sys.h"
 
 static void fork_prepare(void)
@@ -28,36 +27,25 @@ static void fork_prepare(void)
 	weft_log_lock();
 	if (!slot || slot == weft_slot_private() || !weft_guard_holds())
 		return;
-	WEFT_TELL_PARTS(copy, weft_slot_private(), slot);
+	WEFT_CALL_PARTS(copy, weft_slot_private(), slot);
 	weft_slot_private()->thread.stack_low = slot->thread.stack_low;
 	weft_slot_private()->thread.stack_high = slot->thread.stack_high;
 }
 
-static void fork_in_parent(void)
-{
-	weft_log_unlock();
-}
-
 /* From here on the session in memory is the parent's. */
-static struct weft_slot *become_child(void)
+static void fork_in_child(void)
 {
 	int had_slot = weft_slot_mine() != NULL;
 
-	weft_log_reset_lock();
-	__atomic_store_n(&weft_rt.state, WEFT_RT_CHILD, __ATOMIC_RELEASE);
+	weft_log_unlock();
+	store_release(&weft_rt.state, WEFT_RT_CHILD);
 	weft_rt.beginning = 0;
 	weft_copies_store(had_slot ? weft_slot_private() : NULL);
 	weft_guard_renew();
 	weft_event_rows_forget();
-	WEFT_TELL_PARTS(after_fork);
+	WEFT_CALL_PARTS(after_fork);
 	if (weft_rt.on_fork)
 		weft_rt.on_fork();
-	return weft_slot_mine();
-}
-
-static void fork_in_child(void)
-{
-	become_child();
 }
 
 /*
@@ -72,9 +60,10 @@ struct weft_slot *weft_fork_noticed(void)
 	memset(&mine->ext, 0, sizeof(mine->ext));
 	memset(&mine->thread, 0, sizeof(mine->thread));
 	memset(&mine->events, 0, sizeof(mine->events));
-	WEFT_TELL_PARTS(forget, mine);
+	WEFT_CALL_PARTS(forget, mine);
 	weft_copies_store(mine);
-	return become_child();
+	fork_in_child();
+	return weft_slot_mine();
 }
 
 /* glibc exports __register_atfork, but no pthread_atfork; musl exports the latter. */
@@ -85,9 +74,9 @@ int weft_fork_open(void)
 
 	*(void **)(void *)&glibc = dlsym(RTLD_DEFAULT, "__register_atfork");
 	if (glibc)
-		return glibc(fork_prepare, fork_in_parent, fork_in_child, NULL);
+		return glibc(fork_prepare, weft_log_unlock, fork_in_child, NULL);
 	*(void **)(void *)&posix = dlsym(RTLD_DEFAULT, "pthread_atfork");
-	return posix ? posix(fork_prepare, fork_in_parent, fork_in_child) : -1;
+	return posix ? posix(fork_prepare, weft_log_unlock, fork_in_child) : -1;
 }
 
 /*
@@ -97,5 +86,5 @@ int weft_fork_open(void)
  */
 int weft_is_vfork_child(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid;
+	return weft_rt_has_session() && sys_getpid() != weft_rt.pid;
 }

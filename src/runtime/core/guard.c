@@ -7,8 +7,6 @@
  * weft_fork_guard points at an ordinary word until the page is mapped, and for good if it cannot be
  * mapped: then only pthread_atfork protects the parent's slots.
  */
-#include <sys/mman.h>
-
 #include "runtime/context/publish.h"
 #include "runtime/core/sys.h"
 
@@ -23,11 +21,10 @@ WEFT_API const uint32_t *weft_fork_guard = &guard_always;
 
 int weft_guard_open(void)
 {
-	long at = sys_call6(SYS_mmap, 0, GUARD_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = sys_map_memory(GUARD_BYTES);
 	long failed;
 
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	failed = sys_call3(SYS_madvise, at, GUARD_BYTES, MADV_WIPEONFORK);
 	if (failed) {
@@ -36,22 +33,21 @@ int weft_guard_open(void)
 	}
 	guard_page = (uint32_t *)at;
 	weft_guard_renew();
-	__atomic_store_n(&weft_fork_guard, guard_page, __ATOMIC_RELEASE);
+	store_release(&weft_fork_guard, guard_page);
 	return 0;
 }
 
 void weft_guard_renew(void)
 {
-	uint32_t word = __atomic_load_n(&guard_word, __ATOMIC_RELAXED);
+	uint32_t word = load_relaxed(&guard_word);
 
-	__atomic_store_n(guard_page ? guard_page : &guard_always, word, __ATOMIC_RELEASE);
+	store_release(guard_page ? guard_page : &guard_always, word);
 }
 
 /* A forked child that has not noticed the fork keeps its 0. */
 void weft_guard_publishes(int on)
 {
-	__atomic_store_n(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0),
-			 __ATOMIC_RELAXED);
+	store_relaxed(&guard_word, WEFT_GUARD_OWN | (on ? WEFT_GUARD_PUBLISHES : 0));
 	if (weft_guard_holds())
 		weft_guard_renew();
 }

@@ -46,8 +46,8 @@ void weft_hooks_parse(const char *setting)
 	}
 }
 
-void weft_hooks_tell(void)
+void weft_hooks_publish(void)
 {
-	__atomic_store_n(&weft_rt.header->hooks, weft_hooks_on, __ATOMIC_RELAXED);
-	__atomic_store_n(&weft_rt.header->hooks_patched, weft_patch_groups, __ATOMIC_RELAXED);
+	store_relaxed(&weft_rt.header->hooks, weft_hooks_on);
+	store_relaxed(&weft_rt.header->hooks_patched, weft_patch_groups);
 }

@@ -22,6 +22,6 @@ static inline int weft_hook_is_on(enum weft_hook hook)
 }
 
 void weft_hooks_parse(const char *setting); /* NULL: all on */
-void weft_hooks_tell(void);                 /* both, into the session's header */
+void weft_hooks_publish(void);              /* both, into the session's header */
 
 #endif

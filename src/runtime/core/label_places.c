@@ -7,9 +7,8 @@
 
 #include <weft/abi/otel_thread_context.h>
 
-#define SPARE_TWIN                                                                                 \
-	296 /* set B lies in gaps of set A: sets of two labels are mostly unused bytes             \
-	     */
+/* Set B lies in gaps of set A: sets of two labels are mostly unused bytes. */
+#define SPARE_TWIN 296
 #define SPARE_RECORD_BYTES 48
 
 /* slot->coro_labels */
@@ -43,20 +42,14 @@ int weft_store_is_spare(const struct weft_slot *slot, const struct weft_label_st
 	return store == &spare_of(slot)->store;
 }
 
-static uint32_t saved_begin(void)
-{
-	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
-	       ~7u;
-}
-
 static void make_own(struct weft_slot *slot, struct weft_label_store *store)
 {
 	const struct weft_store_place place = {
 		.a = slot->labels,
 		.b = slot->labels + weft_labels_twin,
 		.max = weft_labels_max,
-		.saved_at = slot->labels + saved_begin(),
-		.saved_room = (uint32_t)sizeof(slot->labels) - saved_begin(),
+		.saved_at = slot->labels + weft_labels_bytes(),
+		.saved_room = (uint32_t)sizeof(slot->labels) - weft_labels_bytes(),
 	};
 
 	weft_store_lay_out(store, &place);

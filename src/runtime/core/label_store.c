@@ -89,7 +89,7 @@ void weft_store_begin(struct weft_label_change *c, struct weft_slot *slot)
 	c->own = weft_label_owner(slot);
 	if (UNLIKELY(!store->sets[0]))
 		weft_store_make(slot, store);
-	weft_store_begin_at(c, store, __atomic_load_n(&slot->ext.label_set, __ATOMIC_RELAXED));
+	weft_store_begin_at(c, store, load_relaxed(&slot->ext.label_set));
 }
 
 static void copy_key(struct weft_label_change *c, uint32_t n)
@@ -125,7 +125,7 @@ static void label_store_forget(struct weft_label_change *c, uint32_t keys)
 	c->hidden->count = WEFT_CUSTOM_LABELS_RESERVED;
 }
 
-void weft_store_bring(struct weft_label_change *c, uint32_t except)
+void weft_store_sync(struct weft_label_change *c, uint32_t except)
 {
 	uint32_t keys = c->store->differ_keys, values = c->store->differ_values & ~except;
 
@@ -194,7 +194,7 @@ void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *v
 	label->value.bytes = bytes;
 }
 
-void weft_store_drop(struct weft_label_change *c, uint32_t n)
+void weft_store_remove(struct weft_label_change *c, uint32_t n)
 {
 	struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
 
@@ -255,19 +255,19 @@ static void label_store_copy_label(struct weft_label_change *c,
 	weft_store_put_value(c, n, (const char *)from->value.buf, (uint32_t)from->value.bytes);
 }
 
-void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set)
+void weft_store_copy_labels(struct weft_label_change *c, const struct weft_custom_labels_set *set)
 {
 	for (uint32_t i = WEFT_CUSTOM_LABELS_RESERVED; i < set->count && i < c->store->max; i++)
 		label_store_copy_label(c, weft_store_label(set, i), i);
 }
 
-void weft_store_number(struct weft_label_change *c)
+void weft_store_set_generation(struct weft_label_change *c)
 {
 	c->store->generation += (c->keys | c->values) != 0;
 	*((uint64_t *)(void *)c->hidden - 1) = c->store->generation;
 }
 
-void weft_store_settled(struct weft_label_change *c)
+void weft_store_committed(struct weft_label_change *c)
 {
 	KEEP_ORDER();
 	c->store->differ_keys = c->keys;
@@ -275,11 +275,10 @@ void weft_store_settled(struct weft_label_change *c)
 }
 
 /* The stores that make the hidden set the visible one, and record what differs from then on. */
-void weft_store_settle(struct weft_label_change *c)
+void weft_store_commit(struct weft_label_change *c)
 {
-	weft_store_number(c);
-	__atomic_store_n(&c->slot->ext.label_generation, (uint32_t)c->store->generation,
-			 __ATOMIC_RELEASE);
-	__atomic_store_n(&c->slot->ext.label_set, (uint64_t)(uintptr_t)c->hidden, __ATOMIC_RELEASE);
-	weft_store_settled(c);
+	weft_store_set_generation(c);
+	store_release(&c->slot->ext.label_generation, (uint32_t)c->store->generation);
+	store_release(&c->slot->ext.label_set, (uint64_t)(uintptr_t)c->hidden);
+	weft_store_committed(c);
 }

@@ -24,8 +24,6 @@
 #include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
 
-#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
-
 /* The values of labels 0 and 1 of a set; 0, 0 = both are absent. */
 struct weft_label_ids {
 	uint64_t span_id, root_span_id;
@@ -101,8 +99,7 @@ static inline struct weft_label_store *weft_store_own(const struct weft_slot *sl
 static inline struct weft_label_store *weft_store_now(const struct weft_slot *slot)
 {
 	return (struct weft_label_store *)((uintptr_t)slot->label_state.store +
-					   (uintptr_t)__atomic_load_n(&slot->ext.label_store,
-								      __ATOMIC_RELAXED));
+					   (uintptr_t)load_relaxed(&slot->ext.label_store));
 }
 
 /*
@@ -142,6 +139,13 @@ struct weft_label_change {
 extern uint32_t weft_labels_twin; /* where set B lies, from set A */
 #pragma GCC visibility pop
 
+/* Of both sets of a store, in whole words. */
+static inline uint32_t weft_labels_bytes(void)
+{
+	return (weft_labels_twin + (uint32_t)WEFT_CUSTOM_LABELS_BLOCK_BYTES(weft_labels_max) + 7) &
+	       ~7u;
+}
+
 /* NULL: it is not laid out. */
 static inline struct weft_custom_labels_set *weft_store_set(const struct weft_label_store *store,
 							    int which)
@@ -169,26 +173,26 @@ struct weft_store_place {
 };
 void weft_store_lay_out(struct weft_label_store *store, const struct weft_store_place *place);
 /* Copies the labels of @set; @c: a write of a store that has none. */
-void weft_store_take(struct weft_label_change *c, const struct weft_custom_labels_set *set);
-/* Before the hidden set is shown; weft_store_settled() after it. */
-void weft_store_number(struct weft_label_change *c);
-void weft_store_settled(struct weft_label_change *c);
+void weft_store_copy_labels(struct weft_label_change *c, const struct weft_custom_labels_set *set);
+/* Before the hidden set is shown; weft_store_committed() after it. */
+void weft_store_set_generation(struct weft_label_change *c);
+void weft_store_committed(struct weft_label_change *c);
 /* Copies the visible set to the hidden one, except for the values of the labels in @except. */
-void weft_store_bring(struct weft_label_change *c, uint32_t except);
+void weft_store_sync(struct weft_label_change *c, uint32_t except);
 int weft_store_find(const struct weft_custom_labels_set *set, const char *key, uint32_t bytes);
 int weft_store_free_place(const struct weft_custom_labels_set *set); /* -1: none */
 void weft_store_put_key(struct weft_label_change *c, uint32_t n, const char *key, uint32_t bytes);
 void weft_store_put_value(struct weft_label_change *c, uint32_t n, const char *value,
 			  uint32_t bytes);
-void weft_store_drop(struct weft_label_change *c, uint32_t n);
+void weft_store_remove(struct weft_label_change *c, uint32_t n);
 void weft_store_put_ids(struct weft_label_change *c, struct weft_label_ids ids);
-void weft_store_settle(struct weft_label_change *c); /* shown, in a slot that is no other's */
+void weft_store_commit(struct weft_label_change *c); /* shown, in a slot that is no other's */
 
 /* scope_places.c. @c: the change of a label for which scopes are looked at; NULL: there is none. */
-void weft_scopes_look(struct weft_label_store *store, const struct weft_label_change *c);
-void weft_scopes_lose(struct weft_label_scopes *own);  /* forgets where all scopes lie */
-void weft_scopes_tidy(struct weft_label_store *store); /* in handlers, too */
-/* After weft_scopes_look(): the next scope outwards from @number that is still open; 0 = none. */
+void weft_scopes_scan(struct weft_label_store *store, const struct weft_label_change *c);
+void weft_scopes_forget(struct weft_label_scopes *own);   /* forgets where all scopes lie */
+void weft_scopes_compact(struct weft_label_store *store); /* in handlers, too */
+/* After weft_scopes_scan(): the next scope outwards from @number that is still open; 0 = none. */
 uint64_t weft_scopes_not_left(const struct weft_label_store *store, uint64_t number);
 
 /* Makes @number the innermost scope. */
@@ -314,19 +318,19 @@ weft_store_fill_value(struct weft_custom_labels_set *set, uint32_t n, const char
 /* Makes seq odd; formats_seq says that the v1 record itself is whole. */
 static inline void weft_formats_begin(struct weft_slot *slot)
 {
-	uint64_t seq = (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) + 1) | 1;
+	uint64_t seq = (load_relaxed(&slot->ext.seq) + 1) | 1;
 
-	__atomic_store_n(&slot->ext.formats_seq, seq, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.seq, seq, __ATOMIC_RELEASE);
+	store_release(&slot->ext.formats_seq, seq);
+	store_release(&slot->ext.seq, seq);
 }
 
 /* A handler may have made it even meanwhile: the next even number in either case. */
 static inline void weft_formats_end(struct weft_slot *slot)
 {
-	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED);
+	uint64_t seq = load_relaxed(&slot->ext.seq);
 
-	__atomic_store_n(&slot->ext.formats_seq, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.seq, (seq | 1) + 1, __ATOMIC_RELEASE);
+	store_release(&slot->ext.formats_seq, 0);
+	store_release(&slot->ext.seq, (seq | 1) + 1);
 }
 
 /* Shows a set in which only a value has changed; the owner's words need no change. */
@@ -339,10 +343,10 @@ weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
 	store->generation = generation;
 	*((uint64_t *)(void *)hidden - 1) = generation;
 	weft_formats_begin(slot);
-	__atomic_store_n(&slot->ext.label_generation, (uint32_t)generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->ext.label_set, set, __ATOMIC_RELEASE);
+	store_release(&slot->ext.label_generation, (uint32_t)generation);
+	store_release(&slot->ext.label_set, set);
 	if (cell)
-		__atomic_store_n(cell, set, __ATOMIC_RELEASE);
+		store_release(cell, set);
 	weft_formats_end(slot);
 }
 

@@ -10,7 +10,6 @@
 #include "runtime/core/runtime.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "runtime/core/sys.h"
 
@@ -47,12 +46,7 @@ int weft_log_lock_within(uint64_t patience_ns)
 
 void weft_log_unlock(void)
 {
-	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
-}
-
-void weft_log_reset_lock(void)
-{
-	weft_log_unlock();
+	store_release(&lock_word, 0);
 }
 
 static int mirror_open(struct mirror *m)
@@ -61,9 +55,8 @@ static int mirror_open(struct mirror *m)
 
 	if (m->data)
 		return 0;
-	at = sys_call6(SYS_mmap, 0, (long)m->bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at < 0 && at > -4096)
+	at = sys_map_memory(m->bytes);
+	if (sys_is_error(at))
 		return (int)at;
 	m->data = (uint8_t *)at;
 	return 0;
@@ -86,14 +79,14 @@ static void bring_up_to_date(enum weft_log log)
 	uint8_t *area;
 
 	/* a child that has not noticed the fork has its parent's session */
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session() || !m->data)
 		return;
 	area = session_area(log, &bytes, &head);
-	at = __atomic_load_n(head, __ATOMIC_RELAXED);
+	at = load_relaxed(head);
 	if (at > m->head || m->head > bytes)
 		return;
 	memcpy(area + at, m->data + at, m->head - at);
-	__atomic_store_n(head, m->head, __ATOMIC_RELEASE);
+	store_release(head, m->head);
 }
 
 /* The caller holds the lock. */
@@ -120,7 +113,7 @@ int weft_log_append(enum weft_log log, struct weft_log_record *record, const voi
 	memcpy(to + sizeof(*record), first, first_bytes);
 	if (second_bytes)
 		memcpy(to + sizeof(*record) + first_bytes, second, second_bytes);
-	__atomic_store_n(&m->head, m->head + bytes, __ATOMIC_RELEASE);
+	store_release(&m->head, m->head + bytes);
 	bring_up_to_date(log);
 	return 0;
 }
@@ -133,8 +126,6 @@ const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *
 
 void weft_log_replay(void)
 {
-	if (mirrors[WEFT_LOG_DICT].data)
-		bring_up_to_date(WEFT_LOG_DICT);
-	if (mirrors[WEFT_LOG_MODULES].data)
-		bring_up_to_date(WEFT_LOG_MODULES);
+	bring_up_to_date(WEFT_LOG_DICT);
+	bring_up_to_date(WEFT_LOG_MODULES);
 }

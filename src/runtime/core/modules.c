@@ -14,27 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
 static char path_room[4096];
-
-static void module_extent(const struct dl_phdr_info *info, struct weft_log_module *module)
-{
-	module->bias = info->dlpi_addr;
-	module->start = UINT64_MAX;
-	module->end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + ph->p_vaddr;
-
-		if (ph->p_type != PT_LOAD)
-			continue;
-		if (start < module->start)
-			module->start = start;
-		if (start + ph->p_memsz > module->end)
-			module->end = start + ph->p_memsz;
-	}
-}
 
 /* By the current working directory, which the program may have changed since it loaded @path. */
 static const char *absolute_path(const char *path)
@@ -84,19 +68,10 @@ struct look {
 	int is_begun, is_idle;
 };
 
-static uint64_t hash_path(const char *path)
-{
-	uint64_t hash = UINT64_C(0xCBF29CE484222325);
-
-	for (; *path; path++)
-		hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001B3);
-	return hash;
-}
-
 /* The entry of a module, made when new; NULL: no room. */
 static struct known *modules_find_known(const struct weft_log_module *module, const char *path)
 {
-	uint64_t hash = hash_path(path);
+	uint64_t hash = hash_fnv(path, strlen(path));
 
 	for (uint32_t i = 0; i < known_count; i++) {
 		const struct known *k = &known[i];
@@ -111,22 +86,13 @@ static struct known *modules_find_known(const struct weft_log_module *module, co
 	return &known[known_count++];
 }
 
-static void modules_append(uint16_t type, const struct known *k,
-			   const struct weft_log_loaded *loaded, uint32_t bytes, const char *path)
+static void modules_append(uint16_t type, const struct known *k, const void *data, uint32_t bytes,
+			   const char *path)
 {
 	struct weft_log_record record = {.type = type, .id = (uint32_t)(k - known) + 1};
 
-	weft_log_append(WEFT_LOG_MODULES, &record, loaded, bytes, path,
+	weft_log_append(WEFT_LOG_MODULES, &record, data, bytes, path,
 			path ? (uint32_t)strlen(path) : 0);
-}
-
-static void modules_append_first(const struct known *k, const struct weft_log_module *module,
-				 const char *path)
-{
-	struct weft_log_record record = {.type = WEFT_LOG_MODULE, .id = (uint32_t)(k - known) + 1};
-
-	weft_log_append(WEFT_LOG_MODULES, &record, module, sizeof(*module), path,
-			(uint32_t)strlen(path));
 }
 
 static void modules_append_loaded(const struct look *look, const struct known *k, int is_new,
@@ -171,16 +137,19 @@ static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *ar
 	struct look *look = arg;
 	struct weft_log_module module;
 	uint32_t before = known_count;
+	struct weft_object object;
 	struct known *k;
 
 	if (!look->is_begun && modules_begin_visit(look, info, size))
 		return 1;
-	module_extent(info, &module);
+	weft_object_read(&object, info);
+	module = (struct weft_log_module){
+		.bias = object.base, .start = object.low, .end = object.high};
 	k = module.end ? modules_find_known(&module, module_path(info)) : NULL;
 	if (!k)
 		return 0;
 	if (look->is_first)
-		modules_append_first(k, &module, module_path(info));
+		modules_append(WEFT_LOG_MODULE, k, &module, sizeof(module), module_path(info));
 	else if (!k->is_loaded)
 		modules_append_loaded(look, k, known_count != before, module_path(info));
 	k->is_loaded = k->is_seen = 1;
@@ -204,7 +173,7 @@ static int modules_append_unloaded(const struct look *look)
 	return gone;
 }
 
-int weft_modules_look(void)
+int weft_modules_update(void)
 {
 	struct look look = {0};
 	int gone = 0;
@@ -226,8 +195,7 @@ void weft_modules_epoch_add(uint64_t amount)
 
 void weft_modules_epoch_replay(void)
 {
-	__atomic_store_n(&weft_rt.header->modules_epoch, __atomic_load_n(&epoch, __ATOMIC_RELAXED),
-			 __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->modules_epoch, load_relaxed(&epoch));
 }
 
 static void log_command(void)

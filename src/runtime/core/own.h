@@ -22,6 +22,7 @@
 
 #include <weft/context.h>
 
+#include "base/atomic.h"
 #include "base/thread_pointer.h"
 
 struct weft_belief {
@@ -44,13 +45,12 @@ static inline struct weft_slot *weft_slot_mine(void)
 
 static inline void weft_slot_put(struct weft_slot *slot)
 {
-	__atomic_store_n(&weft_thread_slot, slot, __ATOMIC_RELEASE);
+	store_release(&weft_thread_slot, slot);
 }
 
 static inline int weft_slot_swap(struct weft_slot *expected, struct weft_slot *slot)
 {
-	return __atomic_compare_exchange_n(&weft_thread_slot, &expected, slot, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return cas_acq_rel(&weft_thread_slot, &expected, slot);
 }
 
 /* Not in a handler: stores the slot where context writes read it. */
@@ -98,14 +98,14 @@ static inline struct weft_slot **weft_slot_place(void)
 static inline struct weft_slot *weft_slot_mine(void)
 {
 	if (__builtin_expect(weft_own_slot_distance != 0, 1))
-		return __atomic_load_n(weft_slot_place(), __ATOMIC_RELAXED);
+		return load_relaxed(weft_slot_place());
 	return weft_seat_slot();
 }
 
 static inline void weft_slot_put(struct weft_slot *slot)
 {
 	if (weft_own_slot_distance)
-		__atomic_store_n(weft_slot_place(), slot, __ATOMIC_RELEASE);
+		store_release(weft_slot_place(), slot);
 	else
 		weft_seat_put(slot);
 }
@@ -114,8 +114,7 @@ static inline int weft_slot_swap(struct weft_slot *expected, struct weft_slot *s
 {
 	if (!weft_own_slot_distance)
 		return weft_seat_swap(expected, slot);
-	return __atomic_compare_exchange_n(weft_slot_place(), &expected, slot, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return cas_acq_rel(weft_slot_place(), &expected, slot);
 }
 
 static inline void weft_slot_show(struct weft_slot *slot)

@@ -25,9 +25,9 @@ struct weft_part {
 	void (*after_fork)(void);
 };
 
-/* WEFT_TELL_PARTS(slot_ends, slot) calls slot_ends() of each part that has one, in order. */
+/* WEFT_CALL_PARTS(slot_ends, slot) calls slot_ends() of each part that has one, in order. */
 /* clang-format off */
-#define WEFT_TELL_PARTS(what, ...) \
+#define WEFT_CALL_PARTS(what, ...) \
 	do { \
 		for (const struct weft_part *const *part = weft_rt.parts; part && *part; part++) \
 			if ((*part)->what) \

@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 
-#include "runtime/sample/sampler.h"
-
 struct weft_real weft_real_table;
 
 static int real_is_ours(const void *function)

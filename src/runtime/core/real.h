@@ -80,6 +80,7 @@ struct weft_real {
 extern struct weft_real weft_real_table;
 
 void weft_real_resolve(void); /* all of them */
+int weft_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 
 /* The function, or NULL where this libc has none. */
 #define weft_real(name)                                                                            \

@@ -103,14 +103,14 @@ static uint64_t ring_forget(struct weft_ring_producer *p, enum entry entry)
 static void ring_settle(struct weft_ring_producer *p)
 {
 	uint64_t end = RESERVED(p) & ~COMMITTING;
-	uint64_t head = __atomic_load_n(&p->head, __ATOMIC_RELAXED);
+	uint64_t head = load_relaxed(&p->head);
 
 	if (!(RESERVED(p) & COMMITTING))
 		return;
 	if (head == end)
-		__atomic_store_n(&p->written, COMMIT_WRITTEN(p), __ATOMIC_RELAXED);
+		store_relaxed(&p->written, COMMIT_WRITTEN(p));
 	else if ((int64_t)(end - head) > 0)
-		__atomic_store_n(&p->written, COMMIT_WRITTEN(p) - 1, __ATOMIC_RELAXED);
+		store_relaxed(&p->written, COMMIT_WRITTEN(p) - 1);
 	RESERVED(p) = 0;
 }
 
@@ -184,8 +184,8 @@ write_body(struct weft_record *to, const struct weft_record *header, const struc
 {
 	uint8_t *out = (uint8_t *)(to + 1);
 
-	__atomic_store_n(&to->generation, header->generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, header->rsv, __ATOMIC_RELAXED);
+	store_relaxed(&to->generation, header->generation);
+	store_relaxed(&to->rsv, header->rsv);
 	ring_copy_bytes(out, payload->data, payload->bytes);
 	if (__builtin_expect(payload->more_bytes != 0, 0))
 		ring_copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);

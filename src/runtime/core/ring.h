@@ -14,6 +14,8 @@
 
 #include <weft/abi/session.h>
 
+#include "base/atomic.h"
+
 struct ring {
 	struct weft_ring_producer *producer;
 	const struct weft_ring_consumer *consumer;

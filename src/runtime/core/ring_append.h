@@ -20,8 +20,6 @@
 
 #include "runtime/core/ring.h"
 
-#define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST) /* against our own handlers */
-
 /* In the producer's cache line, beside busy; not part of the reader's contract. */
 #define BUSY_SINCE(p) ((p)->own[0])
 #define RESERVED(p) ((p)->own[1]) /* where the record in progress will end; 0 = not known */
@@ -55,7 +53,7 @@ static inline void ring_put_pad(const struct ring *r, uint32_t place, uint32_t b
  */
 static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
 {
-	uint64_t tail = __atomic_load_n(&r->consumer->tail, __ATOMIC_ACQUIRE);
+	uint64_t tail = load_acquire(&r->consumer->tail);
 	uint32_t place = (uint32_t)(from & (r->bytes - 1));
 	uint32_t left = r->bytes - place;
 	uint32_t pad = bytes > left ? left : 0;
@@ -72,19 +70,19 @@ static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t byt
 
 static inline uint64_t ring_head(const struct ring *r)
 {
-	return __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED);
+	return load_relaxed(&r->producer->head);
 }
 
 /* Pairs: release of head with the acquire in ring_reader_next(). model: WRITTEN, HEAD */
 static inline void ring_publish(struct weft_ring_producer *p, uint64_t written, uint64_t head)
 {
-	__atomic_store_n(&p->written, written, __ATOMIC_RELEASE);
-	__atomic_store_n(&p->head, head, __ATOMIC_RELEASE);
+	store_release(&p->written, written);
+	store_release(&p->head, head);
 }
 
 static inline uint64_t ring_one_more(const struct weft_ring_producer *p)
 {
-	return __atomic_load_n(&p->written, __ATOMIC_RELAXED) + 1;
+	return load_relaxed(&p->written) + 1;
 }
 
 /*
@@ -97,7 +95,7 @@ static inline void ring_write_first_word(struct weft_record *to, const struct we
 	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first word of a record");
 	uint64_t word = bytes | (uint64_t)header->type << 32 | (uint64_t)header->flags << 48;
 
-	__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELAXED);
+	store_relaxed((uint64_t *)(void *)to, word);
 }
 
 /* model: BUSY */
@@ -105,7 +103,7 @@ static inline void ring_enter(struct weft_ring_producer *p, uint64_t frame)
 {
 	BUSY_SINCE(p) = 0;
 	KEEP_ORDER();
-	__atomic_store_n(&p->busy, frame, __ATOMIC_RELAXED);
+	store_relaxed(&p->busy, frame);
 	KEEP_ORDER();
 }
 
@@ -114,7 +112,7 @@ static inline __attribute__((always_inline)) struct weft_record *
 ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
 {
 	struct weft_ring_producer *p = a->ring->producer;
-	uint64_t busy = __atomic_load_n(&p->busy, __ATOMIC_RELAXED); /* model: LOOK */
+	uint64_t busy = load_relaxed(&p->busy); /* model: LOOK */
 	struct weft_record *to;
 	uint64_t from;
 
@@ -130,11 +128,11 @@ ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
 	}
 	to = ring_place(a->ring, from, bytes, &a->start);
 	if (__builtin_expect(!to, 0)) {
-		__atomic_store_n(&p->busy, 0, __ATOMIC_RELAXED);
+		store_relaxed(&p->busy, 0);
 		a->result = WEFT_RING_FULL;
 		return 0;
 	}
-	__atomic_store_n(&RESERVED(p), a->start + bytes, __ATOMIC_RELAXED);
+	store_relaxed(&RESERVED(p), a->start + bytes);
 	KEEP_ORDER();
 	return to;
 }
@@ -148,11 +146,11 @@ static inline __attribute__((always_inline)) int ring_commit(const struct ring_a
 	struct weft_ring_producer *p = a->ring->producer;
 	uint64_t written = ring_one_more(p), end = a->start + bytes;
 
-	__atomic_store_n(&COMMIT_WRITTEN(p), written, __ATOMIC_RELAXED);
+	store_relaxed(&COMMIT_WRITTEN(p), written);
 	KEEP_ORDER();
-	__atomic_store_n(&RESERVED(p), end | COMMITTING, __ATOMIC_RELAXED);
+	store_relaxed(&RESERVED(p), end | COMMITTING);
 	KEEP_ORDER();
-	if (__atomic_load_n(&p->busy, __ATOMIC_RELAXED) != a->frame) /* model: STILL_MINE */
+	if (load_relaxed(&p->busy) != a->frame) /* model: STILL_MINE */
 		return 0;
 	ring_write_first_word(to, header, bytes);
 	ring_publish(p, written, end);
@@ -167,7 +165,7 @@ ring_append_close(struct ring_append *a, struct weft_record *to, const struct we
 {
 	KEEP_ORDER();
 	if (ring_commit(a, to, header, bytes))
-		__atomic_store_n(&a->ring->producer->busy, 0, __ATOMIC_RELAXED);
+		store_relaxed(&a->ring->producer->busy, 0);
 	else
 		a->result = WEFT_RING_NESTED;
 }

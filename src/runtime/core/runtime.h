@@ -14,7 +14,7 @@
  * there is one.
  *
  * Everything here is async-signal-safe unless its comment says otherwise: no allocation, no
- * lock, no errno. Shared fields are touched by __atomic_* with an explicit order.
+ * lock, no errno. Shared fields are touched with an order that is named (base/atomic.h).
  */
 #ifndef WEFT_RUNTIME_RUNTIME_H
 #define WEFT_RUNTIME_RUNTIME_H
@@ -39,6 +39,7 @@ enum weft_rt_state {
 };
 
 struct weft_event_caller;
+struct weft_event_row;
 struct weft_part;
 
 /* Set by the constructor, or when a forked child's session begins, and read-only from then on. */
@@ -98,13 +99,13 @@ extern const char weft_rt_begins;
 
 static inline int weft_rt_is_ready(void)
 {
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_SESSION;
+	return load_acquire(&weft_rt.state) == WEFT_RT_SESSION;
 }
 
 /* A forked child whose session has not begun: weft_rt.header is still its parent's. */
 static inline int weft_rt_is_unbegun_child(void)
 {
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) == WEFT_RT_CHILD;
+	return load_acquire(&weft_rt.state) == WEFT_RT_CHILD;
 }
 
 static inline struct weft_slot *weft_rt_slot(uint32_t index)
@@ -115,6 +116,14 @@ static inline struct weft_slot *weft_rt_slot(uint32_t index)
 static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 {
 	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+}
+
+/* Slots that were ever in use lie below it. */
+static inline uint32_t weft_rt_slots_high(void)
+{
+	uint32_t high = load_acquire(&weft_rt.header->slots_high);
+
+	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
 }
 
 /*
@@ -128,14 +137,14 @@ static inline void weft_rt_mark(uint32_t index)
 	uint64_t *word = &weft_rt.header->fresh[block / 64 % WEFT_SESSION_FRESH_WORDS];
 	uint64_t bit = UINT64_C(1) << block % 64;
 
-	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+	if (!(load_relaxed(word) & bit))
 		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
 }
 
 /* The program filters its system calls: one that it does not expect could kill it. */
 static inline int weft_rt_is_careful(void)
 {
-	return __atomic_load_n(&weft_rt.careful, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&weft_rt.careful) != 0;
 }
 
 /* Counts in the header what happens without a slot; any thread may call it. */
@@ -152,14 +161,12 @@ static inline void weft_rt_count(enum weft_counter counter, uint64_t by)
  */
 static inline void weft_slot_count(struct weft_slot *slot, enum weft_counter counter, uint64_t by)
 {
-	__atomic_store_n(&slot->counters[counter],
-			 __atomic_load_n(&slot->counters[counter], __ATOMIC_RELAXED) + by,
-			 __ATOMIC_RELEASE);
+	store_release(&slot->counters[counter], load_relaxed(&slot->counters[counter]) + by);
 }
 
 static inline uint32_t weft_rt_run_state(void)
 {
-	return __atomic_load_n(&weft_rt.header->run_state, __ATOMIC_ACQUIRE);
+	return load_acquire(&weft_rt.header->run_state);
 }
 
 /* guard.c */
@@ -170,11 +177,25 @@ static inline int weft_guard_holds(void)
 	return *(const volatile uint32_t *)weft_fork_guard != 0;
 }
 
+/* The session in memory is this process's own, and not that of a parent. */
+static inline int weft_rt_has_session(void)
+{
+	return weft_rt_is_ready() && weft_guard_holds();
+}
+
 /* session.c */
 int weft_session_map(int fd, uint64_t total_bytes); /* fills weft_rt; @fd stays open */
 int weft_session_make(int keeps_file);              /* runtime-made, no collector */
 int weft_session_open_block(uint32_t block);
+/* A file of @bytes that can be sealed; @flags: more of memfd_create's. Its number, or -errno. */
+int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
+
+/* event_rows.c: the settings of typed events, at one address for the process's life */
+extern struct weft_event_row *weft_event_rows; /* NULL: they could not be mapped */
+void weft_event_rows_open(void); /* before a session is mapped: the rows then lie above it */
+void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
+void weft_event_rows_forget(void);
 
 /* slot.c */
 struct weft_birth {
@@ -203,13 +224,12 @@ const char *weft_log_last_data(enum weft_log log, const struct weft_log_record *
 void weft_log_replay(void);                     /* all that was logged, into a new session */
 void weft_log_lock(void);                       /* not in a handler */
 int weft_log_lock_within(uint64_t patience_ns); /* 0: another thread kept it */
-void weft_log_unlock(void);
-void weft_log_reset_lock(void); /* in a forked child */
+void weft_log_unlock(void); /* also in a forked child, whatever its parent's threads did */
 
 /* modules.c: not in a handler */
 void weft_modules_log(void);
 /* Logs the modules loaded and unloaded since the last call. 1: one was unloaded. */
-int weft_modules_look(void);
+int weft_modules_update(void);
 /* Adds to the session's modules_epoch, and to the one that a forked child's session begins with. */
 void weft_modules_epoch_add(uint64_t amount);
 void weft_modules_epoch_replay(void);
@@ -222,25 +242,15 @@ int weft_is_vfork_child(void);
 
 /* A forked child may come to something other than a context write first. What would change the
  * parent's session then calls this before. */
-static inline void weft_fork_look(void)
+static inline void weft_fork_check(void)
 {
 	if (UNLIKELY(!weft_guard_holds()))
 		weft_fork_noticed();
 }
 
 /* copies.c */
-struct weft_slot *weft_copies_claim(void); /* through the master, when this is not it */
-int weft_copies_has_master(void);
-uint32_t weft_copies_intern(const char *string);
-int weft_copies_name(unsigned int n, const char *name);
-int weft_copies_otel_resource(const char *key, const char *value);
-int weft_copies_otel_options(const char *root_key, const char *schema);
 void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
 void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
-struct weft_custom_labels_v1;
-struct weft_runtime_v1;
-/* 1: this copy is a guest, and has passed @library on to its master */
-int weft_copies_pass_on(const struct weft_custom_labels_v1 *library);
 int weft_copies_swap(struct weft_slot *expected, struct weft_slot *slot);
 
 /* context.c */

@@ -13,9 +13,7 @@
 
 #include <elf.h>
 #include <link.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "runtime/core/runtime.h"
@@ -51,7 +49,7 @@ static struct seat *seats_find(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
 		struct seat *seat = seats_place(pointer, at);
-		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+		uint64_t owner = load_relaxed(&seat->owner);
 
 		if (owner == pointer)
 			return seat;
@@ -75,11 +73,9 @@ static struct seat *seats_acquire(uint64_t pointer)
 {
 	for (uint32_t at = 0; seats && at < PLACES; at++) {
 		struct seat *seat = seats_place(pointer, at);
-		uint64_t owner = __atomic_load_n(&seat->owner, __ATOMIC_RELAXED);
+		uint64_t owner = load_relaxed(&seat->owner);
 
-		if (owner <= GIVEN_UP &&
-		    __atomic_compare_exchange_n(&seat->owner, &owner, pointer, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
+		if (owner <= GIVEN_UP && cas_acq_rel(&seat->owner, &owner, pointer))
 			return seat;
 	}
 	return NULL;
@@ -124,14 +120,14 @@ struct weft_slot *weft_seat_slot(void)
 static void seats_release(struct seat *seat)
 {
 	seat->tid = 0;
-	__atomic_store_n(&seat->owner, GIVEN_UP, __ATOMIC_RELEASE);
+	store_release(&seat->owner, GIVEN_UP);
 }
 
 static void store(struct seat *seat, struct weft_slot *slot)
 {
-	__atomic_store_n(&seat->slot, slot, __ATOMIC_RELEASE);
+	store_release(&seat->slot, slot);
 	if (seat->shown)
-		__atomic_store_n(seat->shown, slot, __ATOMIC_RELEASE);
+		store_release(seat->shown, slot);
 	seat->tid = sys_gettid(); /* differs in a forked child */
 	if (!slot && !seat->belief.is_blocked)
 		seats_release(seat);
@@ -231,8 +227,7 @@ void weft_own_begin(void)
 	if (weft_own_slot_distance && weft_own_belief_distance)
 		return;
 	weft_own_slot_distance = weft_own_belief_distance = 0;
-	at = sys_call6(SYS_mmap, 0, SEATS * sizeof(struct seat), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at > 0 || at < -4095)
+	at = sys_map_memory(SEATS * sizeof(struct seat));
+	if (!sys_is_error(at))
 		seats = (struct seat *)at;
 }

@@ -6,12 +6,10 @@
  * A session that a collector hands over is validated like any foreign input; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
-#include "runtime/core/event_rows.h"
 #include "runtime/core/part.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -24,18 +22,6 @@ struct weft_rt weft_rt = {.own_fd = -1};
 
 /* A private copy: what was validated is what is used. Only one thread begins a session. */
 static struct weft_session_header layout;
-
-static uint8_t *session_reserve(int fd, uint64_t bytes)
-{
-	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
-
-	if (at < 0 && at > -4096)
-		return NULL;
-	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
-	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
-	return (uint8_t *)at;
-}
 
 static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protection)
 {
@@ -68,10 +54,10 @@ static void adopt_layout(uint8_t *base, int fd)
 	rt->session_id = layout.session_id;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
-	__atomic_store_n(&rt->header->runtime_version, WEFT_RUNTIME_VERSION, __ATOMIC_RELAXED);
+	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
 	weft_event_rows_map(fd, layout.event_area_offset);
-	__atomic_store_n(&rt->state, WEFT_RT_SESSION, __ATOMIC_RELEASE);
-	WEFT_TELL_PARTS(session_begins);
+	store_release(&rt->state, WEFT_RT_SESSION);
+	WEFT_CALL_PARTS(session_begins);
 }
 
 /* Header and logs become writable, the collector's module map and events area readable. */
@@ -86,7 +72,7 @@ static int open_header(uint8_t *base, const struct weft_session_header *h)
 int weft_session_map(int fd, uint64_t total_bytes)
 {
 	struct stat st = {0};
-	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0);
+	long seals = sys_call3(SYS_fcntl, fd, F_GET_SEALS, 0), at;
 	uint8_t *base;
 	int failed;
 
@@ -96,9 +82,10 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
 	weft_event_rows_open();
-	base = session_reserve(fd, total_bytes);
-	if (!base)
+	at = sys_reserve(fd, total_bytes);
+	if (sys_is_error(at))
 		return -ENOMEM;
+	base = (uint8_t *)at;
 	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
 	if (!failed) {
 		memcpy(&layout, base, sizeof(layout));
@@ -124,31 +111,37 @@ static uint32_t own_slot_count(void)
 	return weft_session_slots_for(limit.rlim_cur / 8 ? limit.rlim_cur / 8 : 1, 0, 0);
 }
 
-/* ftruncate past RLIMIT_FSIZE would kill the program by SIGXFSZ. */
-static int file_size_is_allowed(uint64_t bytes)
+int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes)
 {
 	struct rlimit limit;
+	long fd;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+	/* ftruncate past it would kill the program by SIGXFSZ */
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < bytes) /* (infinity is the most) */
+		return -EFBIG;
+	fd = sys_call2(SYS_memfd_create, name, flags | MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, bytes)) {
+		sys_call1(SYS_close, fd);
+		return -EIO;
+	}
+	return (int)fd;
 }
 
 /* A sealed memfd at a high number, or -errno. */
 static int session_make_file(uint64_t bytes)
 {
-	long fd = sys_call2(SYS_memfd_create, "weft-session", 3u /* CLOEXEC | ALLOW_SEALING */);
+	int fd = weft_memfd_make("weft-session", 0, bytes);
 	long high;
 
 	if (fd < 0)
-		return (int)fd;
-	if (sys_call2(SYS_ftruncate, fd, bytes) ||
-	    sys_call3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_SEAL)) {
+		return fd;
+	if (sys_call3(SYS_fcntl, fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_SEAL)) {
 		sys_call1(SYS_close, fd);
 		return -EIO;
 	}
 	high = sys_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, OWN_FD_LOWEST);
 	if (high < 0)
-		return (int)fd;
+		return fd;
 	sys_call1(SYS_close, fd);
 	return (int)high;
 }
@@ -213,15 +206,17 @@ int weft_session_make(int keeps_file)
 {
 	uint8_t *base;
 	int fd = -1;
+	long at;
 
 	memset(&layout, 0, sizeof(layout));
 	weft_session_layout(&layout, own_slot_count(), 0, 0);
-	if (keeps_file && file_size_is_allowed(layout.total_bytes))
+	if (keeps_file)
 		fd = session_make_file(layout.total_bytes);
 	weft_event_rows_open();
-	base = session_reserve(fd, layout.total_bytes);
-	if (!base || open_header(base, &layout)) {
-		if (base)
+	at = sys_reserve(fd, layout.total_bytes);
+	base = (uint8_t *)at;
+	if (sys_is_error(at) || open_header(base, &layout)) {
+		if (!sys_is_error(at))
 			sys_call2(SYS_munmap, base, layout.total_bytes);
 		if (fd >= 0)
 			sys_call1(SYS_close, fd);
@@ -245,9 +240,8 @@ int weft_session_open_block(uint32_t block)
 	if (failed)
 		return failed;
 	/* Hints only: bits that claimers have cleared since a faster opener do no harm. */
-	__atomic_store_n(&weft_rt.free_bits[block], ~UINT64_C(0), __ATOMIC_RELEASE);
-	if (__atomic_compare_exchange_n(&weft_rt.header->blocks_open, &expected, block + 1, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	store_release(&weft_rt.free_bits[block], ~UINT64_C(0));
+	if (cas_acq_rel(&weft_rt.header->blocks_open, &expected, block + 1))
 		weft_rt_count(WEFT_COUNTER_BLOCKS_OPENED, 1);
 	return 0;
 }

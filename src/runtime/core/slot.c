@@ -15,7 +15,6 @@
 #include "runtime/core/part.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -38,15 +37,9 @@ struct weft_slot *weft_slot_private(void)
 	return &private_slot;
 }
 
-static uint64_t *slot_state_of(uint32_t index)
-{
-	return &weft_rt.states[index];
-}
-
 static int state_changes(uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(slot_state_of(index), &from, to, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return cas_acq_rel(&weft_rt.states[index], &from, to);
 }
 
 /* The low 24 bits are never 0: a timer without a slot has 0 as its sigval. */
@@ -63,7 +56,7 @@ static uint64_t slot_next_generation(uint64_t generation)
  */
 static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 {
-	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 	uint64_t generation = slot_next_generation(WEFT_GENERATION_OF(word));
 
 	if (WEFT_STATE_OF(word) != from || WEFT_STATE_IS_HELD(word))
@@ -73,7 +66,7 @@ static uint64_t try_to_open(uint32_t index, enum weft_slot_state from)
 		       : 0;
 }
 
-static void slot_give_hint(uint32_t index)
+static void slot_set_hint(uint32_t index)
 {
 	__atomic_fetch_or(&weft_rt.free_bits[index / 64], UINT64_C(1) << index % 64,
 			  __ATOMIC_RELEASE);
@@ -93,7 +86,7 @@ static struct opening find_free(uint32_t blocks)
 
 	for (uint32_t block = 0; block < blocks; block++) {
 		uint64_t *word = &weft_rt.free_bits[block];
-		uint64_t bits = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		uint64_t bits = load_acquire(word);
 
 		while (bits) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
@@ -129,7 +122,7 @@ static struct opening steal_dead(uint32_t blocks)
  */
 static int slot_collector_is_gone(void)
 {
-	uint64_t drained_ns = __atomic_load_n(&weft_rt.header->drained_ns, __ATOMIC_RELAXED);
+	uint64_t drained_ns = load_relaxed(&weft_rt.header->drained_ns);
 
 	return drained_ns && clock_monotonic_ns() - drained_ns > COLLECTOR_PATIENCE_NS;
 }
@@ -139,7 +132,7 @@ static struct opening slot_find(void)
 	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
 	for (;;) {
-		uint32_t open = __atomic_load_n(&weft_rt.header->blocks_open, __ATOMIC_ACQUIRE);
+		uint32_t open = load_acquire(&weft_rt.header->blocks_open);
 		struct opening o;
 
 		open = open < limit ? open : limit;
@@ -171,11 +164,10 @@ static void delete_left_timer(struct weft_slot *slot)
 static void carry_on(uint64_t *stolen, const struct weft_ring_producer *p,
 		     const struct weft_ring_consumer *c)
 {
-	uint64_t written = __atomic_load_n(&p->written, __ATOMIC_RELAXED);
-	uint64_t taken = __atomic_load_n(&c->delivered, __ATOMIC_RELAXED) +
-			 __atomic_load_n(&c->refused, __ATOMIC_RELAXED);
+	uint64_t written = load_relaxed(&p->written);
+	uint64_t taken = load_relaxed(&c->delivered) + load_relaxed(&c->refused);
 
-	__atomic_store_n(stolen, written - taken, __ATOMIC_RELAXED);
+	store_relaxed(stolen, written - taken);
 }
 
 static void carry_books_on(struct weft_slot *slot)
@@ -183,10 +175,10 @@ static void carry_books_on(struct weft_slot *slot)
 	carry_on(&slot->counters[WEFT_COUNTER_LOST_STOLEN], &slot->samples_p, &slot->samples_c);
 	carry_on(&slot->counters[WEFT_COUNTER_EVENTS_STOLEN], &slot->events_p, &slot->events_c);
 	weft_slot_count(slot, WEFT_COUNTER_SLOTS_STOLEN, 1);
-	__atomic_store_n(&slot->samples_p.head, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->samples_c.tail, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->events_p.head, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->events_c.tail, 0, __ATOMIC_RELAXED);
+	store_relaxed(&slot->samples_p.head, 0);
+	store_relaxed(&slot->samples_c.tail, 0);
+	store_relaxed(&slot->events_p.head, 0);
+	store_relaxed(&slot->events_c.tail, 0);
 	slot->samples_p.busy = slot->events_p.busy = 0;
 	memset(slot->samples_p.own, 0, sizeof(slot->samples_p.own));
 	memset(slot->events_p.own, 0, sizeof(slot->events_p.own));
@@ -230,19 +222,16 @@ static void slot_prime(struct weft_slot *slot, const struct weft_birth *birth)
 
 static void count_use(uint32_t index)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = load_relaxed(&weft_rt.header->slots_high);
 
 	__atomic_fetch_add(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-	while (high < index + 1 &&
-	       !__atomic_compare_exchange_n(&weft_rt.header->slots_high, &high, index + 1, 0,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (high < index + 1 && !cas_relaxed(&weft_rt.header->slots_high, &high, index + 1))
 		;
 }
 
 static void set_state(uint32_t index, uint64_t generation, enum weft_slot_state state)
 {
-	__atomic_store_n(slot_state_of(index), WEFT_STATE_WORD(generation, state),
-			 __ATOMIC_RELEASE);
+	store_release(&weft_rt.states[index], WEFT_STATE_WORD(generation, state));
 }
 
 /* Does the collector drain dead slots? If not, the owner frees its own. */
@@ -257,14 +246,13 @@ static int collector_drains(void)
  */
 static int end_life(uint32_t index, uint64_t generation)
 {
-	uint64_t word = __atomic_load_n(slot_state_of(index), __ATOMIC_RELAXED);
+	uint64_t word = load_relaxed(&weft_rt.states[index]);
 
 	do {
 		if (WEFT_GENERATION_OF(word) != generation || WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			return 0;
-	} while (!__atomic_compare_exchange_n(slot_state_of(index), &word,
-					      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE), 0,
-					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	} while (!cas_release(&weft_rt.states[index], &word,
+			      word + (WEFT_SLOT_DEAD - WEFT_SLOT_LIVE)));
 	return 1;
 }
 
@@ -273,11 +261,11 @@ static void free_if_nobody_drains(uint32_t index, uint64_t generation)
 {
 	if (!collector_drains() && state_changes(index, WEFT_STATE_WORD(generation, WEFT_SLOT_DEAD),
 						 WEFT_STATE_WORD(generation, WEFT_SLOT_FREE)))
-		slot_give_hint(index);
+		slot_set_hint(index);
 }
 
 /* OPENING -> DEAD, not FREE: it may hold a previous owner's books. */
-static void slot_give_back(const struct opening *o)
+static void slot_return(const struct opening *o)
 {
 	set_state(o->index, o->generation, WEFT_SLOT_DEAD);
 	weft_rt_mark(o->index);
@@ -301,7 +289,7 @@ static struct weft_slot *slot_claim(const struct weft_birth *birth)
 	/* A handler may have claimed a slot for this thread meanwhile: this one is given back. */
 	if (!weft_copies_swap(NULL, slot)) {
 		__atomic_fetch_sub(&weft_rt.header->slots_used, 1, __ATOMIC_RELAXED);
-		slot_give_back(&o);
+		slot_return(&o);
 		return weft_slot_mine();
 	}
 	set_state(o.index, o.generation, WEFT_SLOT_LIVE);
@@ -312,8 +300,7 @@ static struct weft_slot *slot_claim(const struct weft_birth *birth)
 
 struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 {
-	void (*on_claim)(struct weft_slot *, uint64_t) =
-		__atomic_load_n(&weft_rt.on_claim, __ATOMIC_ACQUIRE);
+	void (*on_claim)(struct weft_slot *, uint64_t) = load_acquire(&weft_rt.on_claim);
 	struct weft_slot *slot;
 	uint64_t before;
 
@@ -324,7 +311,7 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	if (slot && on_claim && !birth->has_timer)
 		on_claim(slot, before);
 	if (!birth->has_timer)
-		WEFT_TELL_PARTS(slot_changed);
+		WEFT_CALL_PARTS(slot_changed);
 	sys_signals_restore(before);
 	return slot;
 }
@@ -336,7 +323,7 @@ static void slot_release(struct weft_slot *slot)
 
 	if (weft_rt.on_release)
 		weft_rt.on_release(slot);
-	WEFT_TELL_PARTS(slot_ends, slot);
+	WEFT_CALL_PARTS(slot_ends, slot);
 	slot->events.coroutine_at = 0;
 	weft_copies_store(NULL);
 	weft_account_thread(slot);
@@ -356,7 +343,7 @@ void weft_slot_release(void)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	slot_release(slot);
-	WEFT_TELL_PARTS(slot_changed);
+	WEFT_CALL_PARTS(slot_changed);
 	sys_signals_restore(before);
 }
 

@@ -9,10 +9,14 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/sys_call.h"
 
 static inline int32_t sys_gettid(void)
@@ -44,6 +48,53 @@ static inline uint64_t sys_signals_block(uint64_t which)
 static inline void sys_signals_restore(uint64_t before)
 {
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+/* The mask of the thread that was interrupted at @uc. */
+static inline uint64_t sys_mask_of(const ucontext_t *uc)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	return mask;
+}
+
+/* Of a call that returns an address. */
+static inline int sys_is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+/* New memory, all zeros, of which untouched pages cost nothing; or -errno. */
+static inline long sys_map_memory(uint64_t bytes)
+{
+	return sys_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Address space without memory, of which parts are opened later; @fd < 0: of no file. Or -errno. */
+static inline long sys_reserve(int fd, uint64_t bytes)
+{
+	int flags = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, flags, fd, 0);
+
+	if (sys_is_error(at))
+		return at;
+	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
+	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
+	return at;
+}
+
+#define SYS_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u)) /* of any thread here */
+
+/* By a system call; 0: the clock cannot be read. */
+static inline uint64_t sys_clock_ns(int32_t clock)
+{
+	struct timespec now = {0};
+
+	if (sys_call2(SYS_clock_gettime, clock, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* By the vDSO: no system call where the clocksource allows it. */

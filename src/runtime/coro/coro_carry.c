@@ -15,9 +15,6 @@
 #include "runtime/core/label_store.h"
 #include "runtime/coro/coro_switch.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 static uint32_t era = 1; /* another one in each forked child */
 
 /* ---- which one runs here */
@@ -41,24 +38,26 @@ static int runs_elsewhere(const struct coro_words *w)
 {
 	const struct weft_slot *there = (const void *)(uintptr_t)w->slot;
 
-	return w->era == era && GET(there->thread.generation) == w->slot_generation &&
-	       GET(there->events.coroutine_at) != 0;
+	return w->era == era && load_relaxed(&there->thread.generation) == w->slot_generation &&
+	       load_relaxed(&there->events.coroutine_at) != 0;
 }
 
 /* The bounds are 0 while they change, so that a handler does not take them for its stack's. */
 static void show_running(struct weft_slot *slot, const struct weft_coro *coro)
 {
-	PUT(slot->events.coroutine_stack_high, 0);
-	PUT(slot->events.coroutine, coro ? coro->id : 0);
-	PUT(slot->events.coroutine_stack_low, coro ? (uint64_t)(uintptr_t)coro->stack_low : 0);
-	PUT(slot->events.coroutine_stack_high, coro ? (uint64_t)(uintptr_t)coro->stack_high : 0);
-	PUT(slot->events.coroutine_at, (uint64_t)(uintptr_t)coro);
+	store_release(&slot->events.coroutine_stack_high, 0);
+	store_release(&slot->events.coroutine, coro ? coro->id : 0);
+	store_release(&slot->events.coroutine_stack_low,
+		      coro ? (uint64_t)(uintptr_t)coro->stack_low : 0);
+	store_release(&slot->events.coroutine_stack_high,
+		      coro ? (uint64_t)(uintptr_t)coro->stack_high : 0);
+	store_release(&slot->events.coroutine_at, (uint64_t)(uintptr_t)coro);
 }
 
 /* While contexts are exchanged: no sample may have one coroutine's id and another's span. */
 static void show_nobody(struct weft_slot *slot)
 {
-	PUT(slot->events.coroutine, 0);
+	store_release(&slot->events.coroutine, 0);
 }
 
 static void count_unordered(struct weft_slot *slot)
@@ -95,7 +94,7 @@ static struct weft_label_store *spare_for(struct weft_slot *slot, const struct c
 
 	store->scopes.saved = c->scopes_saved;
 	store->scopes.number = c->scopes_number;
-	weft_scopes_lose(&store->scopes);
+	weft_scopes_forget(&store->scopes);
 	return store;
 }
 
@@ -126,13 +125,6 @@ static void clear_coro_context(struct coro_words *w)
 
 /* ---- a context as it is recorded */
 
-static void coro_carry_look_at_thread(const struct weft_slot *slot,
-				      struct weft_switch_context *seen)
-{
-	seen->found = weft_context_snapshot(slot, &seen->ids);
-	seen->labels = weft_labels_seen(slot);
-}
-
 static void look_at_words(const struct coro_context *c, struct weft_switch_context *seen)
 {
 	struct {
@@ -150,13 +142,13 @@ static void look_at_words(const struct coro_context *c, struct weft_switch_conte
 		seen->labels = (const void *)(uintptr_t)store_at(c->store)->shown;
 }
 
-static void coro_carry_tell(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen)
+static void coro_carry_write(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen)
 {
 	if (!coro->station)
 		return;
-	weft_coro_tell_event(coro, seen);
-	weft_coro_tell_station(coro, slot, seen);
+	weft_coro_write_event(coro, seen);
+	weft_coro_write_station(coro, slot, seen);
 }
 
 static void begin_words(struct weft_coro *coro)
@@ -169,7 +161,7 @@ static void begin_words(struct weft_coro *coro)
 
 static struct weft_label_store *take_block(struct weft_slot *slot)
 {
-	struct weft_label_store *store = weft_block_take();
+	struct weft_label_store *store = weft_block_alloc();
 
 	weft_slot_count(slot, store ? WEFT_COUNTER_CORO_BLOCKS : WEFT_COUNTER_CORO_NO_BLOCK, 1);
 	return store;
@@ -178,7 +170,7 @@ static struct weft_label_store *take_block(struct weft_slot *slot)
 /* The coroutine begins with its creator's labels. */
 static void inherit(struct coro_words *w, struct weft_slot *slot)
 {
-	uint64_t set = GET(slot->ext.label_set);
+	uint64_t set = load_relaxed(&slot->ext.label_set);
 	const struct weft_custom_labels_set *from = (const void *)(uintptr_t)set;
 	struct weft_label_change c = {.slot = slot};
 	struct weft_label_store *store;
@@ -189,9 +181,9 @@ static void inherit(struct coro_words *w, struct weft_slot *slot)
 	if (!store)
 		return;
 	weft_store_begin_at(&c, store, 0);
-	weft_store_take(&c, from);
-	weft_store_number(&c);
-	weft_store_settled(&c);
+	weft_store_copy_labels(&c, from);
+	weft_store_set_generation(&c);
+	weft_store_committed(&c);
 	store->shown = (uint64_t)(uintptr_t)c.hidden;
 	w->block = w->context.store = (uint64_t)(uintptr_t)store;
 }
@@ -213,11 +205,12 @@ void weft_coro_own_block(struct weft_slot *slot)
 
 static void create(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct weft_slot *slot;
 
 	(void)now_ns;
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->create(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->create(coro, now_ns);
 		return;
 	}
 	begin_words(coro);
@@ -230,12 +223,13 @@ static void create(struct weft_coro *coro, uint64_t now_ns)
 
 static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_switch_context seen;
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->resume(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->resume(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();
@@ -265,8 +259,8 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 	show_running(slot, coro);
 	weft_switch_wait(slot, coro, now_ns);
 	if (coro->station) {
-		coro_carry_look_at_thread(slot, &seen);
-		weft_coro_tell_event(coro, &seen);
+		weft_switch_read_context(slot, &seen);
+		weft_coro_write_event(coro, &seen);
 	}
 }
 
@@ -293,7 +287,7 @@ static void suspend_elsewhere(struct weft_slot *slot, struct weft_coro *coro, ui
 	struct coro_words *w = weft_coro_words(coro);
 
 	if (w->phase == CORO_SLOTLESS) {
-		weft_switch_run(NULL, coro, now_ns, is_last);
+		weft_switch_run(NULL, coro, now_ns, is_last, NULL);
 		w->phase = CORO_SUSPENDED;
 		return;
 	}
@@ -312,15 +306,15 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 	struct weft_switch_context seen;
 
 	if (LIKELY(is_newest)) {
-		weft_switch_run(slot, coro, now_ns, is_last);
+		weft_switch_run(slot, coro, now_ns, is_last, NULL);
 		if (coro->station)
-			coro_carry_look_at_thread(slot, &seen);
+			weft_switch_read_context(slot, &seen);
 	} else {
 		leave_middle(slot, coro);
 		look_at_words(&w->context, &seen);
-		weft_switch_run_of(slot, coro, now_ns, is_last, &seen);
+		weft_switch_run(slot, coro, now_ns, is_last, &seen);
 	}
-	coro_carry_tell(coro, slot, &seen);
+	coro_carry_write(coro, slot, &seen);
 	if (LIKELY(is_newest)) {
 		show_nobody(slot);
 		coro_carry_exchange(slot, w);
@@ -333,10 +327,11 @@ static void suspend_running(struct weft_slot *slot, struct weft_coro *coro, uint
 
 static void suspend(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->suspend(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->suspend(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();
@@ -346,8 +341,8 @@ static void suspend(struct weft_coro *coro, uint64_t now_ns)
 		suspend_elsewhere(slot, coro, now_ns, 0);
 }
 
-static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slot,
-							   struct weft_coro *coro, uint64_t now_ns)
+static __attribute__((noinline)) void coro_carry_write_gone(struct weft_slot *slot,
+							    struct weft_coro *coro, uint64_t now_ns)
 {
 	struct weft_switch_context seen;
 
@@ -357,16 +352,17 @@ static __attribute__((noinline)) void coro_carry_tell_gone(struct weft_slot *slo
 
 static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 {
+	const struct weft_runtime_v1 *master = weft_copies_master();
 	struct coro_words *w = weft_coro_words(coro);
 	struct weft_slot *slot;
 
-	if (UNLIKELY(weft_copies_has_master())) {
-		weft_copies_coro()->destroy(coro, now_ns);
+	if (UNLIKELY(master != NULL)) {
+		master->coro->destroy(coro, now_ns);
 		return;
 	}
 	slot = weft_thread_own_slot();
 	if (w->phase == CORO_SUSPENDED && !(coro->flags & WEFT_CORO_ENDS) && weft_switch_is_on())
-		coro_carry_tell_gone(slot, coro, now_ns);
+		coro_carry_write_gone(slot, coro, now_ns);
 	if (w->phase == CORO_RUNS) {
 		if (slot && runs_here(slot, coro))
 			suspend_running(slot, coro, now_ns, 1);
@@ -375,7 +371,7 @@ static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)
 	}
 	/* (labels that another thread still shows are never freed) */
 	if (w->block && w->phase != CORO_RUNS)
-		weft_block_give(store_at(w->block));
+		weft_block_free(store_at(w->block));
 	w->block = 0;
 	w->phase = CORO_GONE;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Coroutines in the target: internals of weft/coro_carry.h.
- *
- *   coro_carry.c   whose context is on the thread, and what changes it
- *   coro_tell.c    the context in the probe's station and events
- *   coro_blocks.c  where its labels lie        label_switch.c  how a thread shows them
+ * Coroutines in the target: internals of weft/coro_carry.h. Where their labels lie: coro_blocks.c;
+ * how a thread shows them: label_switch.c.
  *
  * A coroutine's words lie in its struct weft_coro. `context` is whichever is not on a thread at the
  * moment: while it is suspended, its own; while it runs, the one that the thread had before.
@@ -85,8 +82,8 @@ void weft_coro_after_fork(void);
 
 /* coro_tell.c */
 struct weft_switch_context;
-void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_context *seen);
-void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen);
+void weft_coro_write_event(struct weft_coro *coro, const struct weft_switch_context *seen);
+void weft_coro_write_station(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen);
 
 #endif

@@ -8,11 +8,8 @@
 
 #include <string.h>
 
-#include <weft/publish.h>
-
-#include "base/context_snapshot.h"
 #include "runtime/context/label_bytes.h"
-#include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
 #include "runtime/event/events_ring.h"
 
 /* The fixed part and the tags: what is copied at once. */
@@ -33,11 +30,10 @@ static int has_tags(const struct weft_context_snapshot *c)
 	return any != 0;
 }
 
-/* If the v1 format is off, ids are kept but not written. Returns the size. */
+/* Returns the size. */
 static uint32_t encode_context(const struct weft_context_snapshot *c, struct told *t)
 {
-	if (UNLIKELY(!(__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) &
-		       WEFT_FORMAT_V1)))
+	if (UNLIKELY(!weft_publish_shows_v1()))
 		return sizeof(t->r);
 	t->r.span_id = c->span_id;
 	t->r.root_span_id = c->root_span_id;
@@ -120,9 +116,7 @@ void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval)
 {
 	struct weft_switch_context c = {.labels = NULL};
 
-	if (LIKELY(slot != NULL)) {
-		c.found = weft_context_snapshot(slot, &c.ids);
-		c.labels = weft_labels_seen(slot);
-	}
+	if (LIKELY(slot != NULL))
+		weft_switch_read_context(slot, &c);
 	weft_switch_put_of(slot, interval, &c);
 }

@@ -14,9 +14,7 @@
 #include <weft/coro_carry.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/core/runtime.h"
-
-struct weft_custom_labels_set;
+#include "runtime/context/labels.h"
 
 /* An interval that has just ended on this thread. */
 struct weft_switch {
@@ -38,6 +36,14 @@ struct weft_switch_context {
 	const struct weft_custom_labels_set *labels; /* NULL: none */
 };
 
+/* The context that @slot shows. */
+static inline void weft_switch_read_context(const struct weft_slot *slot,
+					    struct weft_switch_context *seen)
+{
+	seen->found = weft_context_snapshot(slot, &seen->ids);
+	seen->labels = weft_labels_visible(slot);
+}
+
 /* @slot: the calling thread's, whose context is written; NULL: it could get none. */
 void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval);
 /* The same with @context. */
@@ -48,7 +54,7 @@ void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interv
 static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_coro *coro,
 				    uint64_t now_ns)
 {
-	uint64_t woken_ns = __atomic_load_n(&coro->woken_ns, __ATOMIC_RELAXED);
+	uint64_t woken_ns = load_relaxed(&coro->woken_ns);
 	int is_first = coro->state == WEFT_CTP_CREATED;
 	int is_woken = woken_ns && woken_ns >= coro->last_ns && woken_ns <= now_ns;
 	struct weft_switch interval = {
@@ -66,10 +72,10 @@ static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_co
 }
 
 /* The run that ends, for .suspend(), or for .destroy() of a running one (@is_last). Before the
- * context is exchanged; else with @context, the one that it had. */
-static inline void weft_switch_run_of(struct weft_slot *slot, const struct weft_coro *coro,
-				      uint64_t now_ns, int is_last,
-				      const struct weft_switch_context *context)
+ * context is exchanged, with @context NULL; else with the one that it had. */
+static inline void weft_switch_run(struct weft_slot *slot, const struct weft_coro *coro,
+				   uint64_t now_ns, int is_last,
+				   const struct weft_switch_context *context)
 {
 	struct weft_switch interval = {
 		.begin_ns = coro->last_ns,
@@ -104,12 +110,6 @@ static inline void weft_switch_gone(struct weft_slot *slot, const struct weft_co
 	};
 
 	weft_switch_put_of(slot, &interval, context);
-}
-
-static inline void weft_switch_run(struct weft_slot *slot, const struct weft_coro *coro,
-				   uint64_t now_ns, int is_last)
-{
-	weft_switch_run_of(slot, coro, now_ns, is_last, NULL);
 }
 
 #endif

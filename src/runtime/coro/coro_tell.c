@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
 #include "runtime/coro/coro_switch.h"
-
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
 static struct weft_ctp_context_prefix prefix_of(const struct weft_context_snapshot *now)
 {
@@ -31,7 +30,7 @@ static int coro_tell_has_context(enum weft_sample_context found)
 	return found == WEFT_CONTEXT_IDS || found == WEFT_CONTEXT_TRACE;
 }
 
-void weft_coro_tell_event(struct weft_coro *coro, const struct weft_switch_context *seen)
+void weft_coro_write_event(struct weft_coro *coro, const struct weft_switch_context *seen)
 {
 	struct weft_ctp_context_prefix prefix;
 
@@ -63,14 +62,6 @@ static struct coro_told told_of_context(const struct weft_context_snapshot *now,
 	return told;
 }
 
-static int coro_tell_is_reserved(const struct weft_custom_labels_string *key)
-{
-	return (key->bytes == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
-		!memcmp(key->buf, WEFT_CUSTOM_LABELS_SPAN_KEY, key->bytes)) ||
-	       (key->bytes == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
-		!memcmp(key->buf, WEFT_CUSTOM_LABELS_ROOT_KEY, key->bytes));
-}
-
 /* A value that is too long for a length of one byte is left out. */
 static void coro_tell_put_label(struct weft_ctp_context *to,
 				const struct weft_custom_labels_label *l)
@@ -97,7 +88,7 @@ static void coro_tell_put_labels(struct weft_ctp_context *to,
 	for (uint64_t i = 0; i < count && i < WEFT_SAMPLE_LABELS_MAX; i++) {
 		const struct weft_custom_labels_label *l = &set->storage[i];
 
-		if (l->key.buf && l->key.bytes && !coro_tell_is_reserved(&l->key))
+		if (l->key.buf && l->key.bytes && !weft_label_is_reserved(l->key.buf, l->key.bytes))
 			coro_tell_put_label(to, l);
 	}
 }
@@ -109,7 +100,7 @@ static void coro_tell_store_words(void *to, const void *from, size_t bytes)
 
 	for (size_t i = 0; i < bytes / 4; i++) {
 		memcpy(&word, in + 4 * i, 4);
-		PUT(out[i], word);
+		store_relaxed(&out[i], word);
 	}
 }
 
@@ -118,15 +109,15 @@ static void write_station(struct weft_ctp_context *to, const struct weft_ctp_con
 	uint32_t seq = to->seq | 1;
 	size_t behind = offsetof(struct weft_ctp_context, root_span_id);
 
-	PUT(to->seq, seq);
+	store_relaxed(&to->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	coro_tell_store_words(&to->prefix, &from->prefix, sizeof(to->prefix));
 	coro_tell_store_words(&to->root_span_id, &from->root_span_id, sizeof(*to) - behind);
-	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELEASE);
+	store_release(&to->seq, seq + 1);
 }
 
-void weft_coro_tell_station(struct weft_coro *coro, const struct weft_slot *slot,
-			    const struct weft_switch_context *seen)
+void weft_coro_write_station(struct weft_coro *coro, const struct weft_slot *slot,
+			     const struct weft_switch_context *seen)
 {
 	struct coro_told *told = &weft_coro_words(coro)->told;
 	struct coro_told now = told_of_context(&seen->ids, slot, seen->labels);

@@ -99,8 +99,8 @@ int weft_event_write(struct weft_slot *slot, const struct weft_event_put *put);
  * event_stack.c, called by weft_rt.take_event_stack (NULL in libweft.a): writes the caller's stack
  * to @to, as struct weft_event_stack and what follows it. Returns the bytes; 0: no stack.
  */
-uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
-			       uint8_t *to, uint32_t room);
+uint32_t weft_event_stack_write(struct weft_slot *slot, const struct weft_event_caller *caller,
+				uint8_t *to, uint32_t room);
 
 #pragma GCC visibility pop
 
@@ -132,15 +132,14 @@ static inline void weft_event_count(struct weft_slot *slot, enum weft_counter co
 /* The sum that begin remembers. */
 static inline uint64_t weft_event_commits(const struct weft_slot *slot)
 {
-	return __atomic_load_n(&slot->events.commits, __ATOMIC_RELAXED) +
-	       __atomic_load_n(&slot->outside.samples, __ATOMIC_RELAXED);
+	return load_relaxed(&slot->events.commits) + load_relaxed(&slot->outside.samples);
 }
 
 /* Is the thread in a context: a contextual event is open, or a span is set? */
 static inline int weft_event_has_context(const struct weft_slot *slot)
 {
-	return (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED) |
-		__atomic_load_n(&slot->context.span_id, __ATOMIC_RELAXED)) != 0;
+	return (load_relaxed(&slot->events.open_contexts) | load_relaxed(&slot->context.span_id)) !=
+	       0;
 }
 
 /* The state that moves with a coroutine, and into a forked child. */
@@ -151,18 +150,18 @@ struct weft_event_state {
 
 static inline struct weft_event_state weft_event_state_of(const struct weft_slot *slot)
 {
-	return (struct weft_event_state){
-		.commits = weft_event_commits(slot),
-		.open_contexts = __atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED)};
+	return (struct weft_event_state){.commits = weft_event_commits(slot),
+					 .open_contexts =
+						 load_relaxed(&slot->events.open_contexts)};
 }
 
 /* Exchanges the thread's state for @state. What a handler commits meanwhile, or is counted from
  * outside, belongs to one of the two, and is not lost. */
 static inline void weft_event_state_swap(struct weft_slot *slot, struct weft_event_state *state)
 {
-	uint64_t outside = __atomic_load_n(&slot->outside.samples, __ATOMIC_RELAXED);
-	uint64_t commits = __atomic_load_n(&slot->events.commits, __ATOMIC_RELAXED);
-	uint64_t open = __atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED);
+	uint64_t outside = load_relaxed(&slot->outside.samples);
+	uint64_t commits = load_relaxed(&slot->events.commits);
+	uint64_t open = load_relaxed(&slot->events.open_contexts);
 
 	weft_event_add(&slot->events.commits, state->commits - outside - commits);
 	weft_event_add(&slot->events.open_contexts, state->open_contexts - open);

@@ -25,8 +25,7 @@ static inline uint64_t event_tsc(void)
 static inline int event_clock_is_tsc(void)
 {
 #if defined(__x86_64__)
-	return (__atomic_load_n(&weft_rt.header->features, __ATOMIC_RELAXED) &
-		WEFT_FEATURE_CLOCKSOURCE_TSC) != 0;
+	return (load_relaxed(&weft_rt.header->features) & WEFT_FEATURE_CLOCKSOURCE_TSC) != 0;
 #else
 	return 0;
 #endif
@@ -47,9 +46,9 @@ static inline uint64_t event_scale(uint64_t amount, uint64_t from, uint64_t to)
 static inline uint64_t event_convert(uint64_t time, int to_tsc)
 {
 	const struct weft_session_header *h = weft_rt.header;
-	uint64_t hz = __atomic_load_n(&h->tsc_hz, __ATOMIC_RELAXED), ns_hz = 1000000000u;
-	uint64_t mono = __atomic_load_n(&h->mono_anchor_ns, __ATOMIC_RELAXED);
-	uint64_t tsc = __atomic_load_n(&h->tsc_anchor, __ATOMIC_RELAXED);
+	uint64_t hz = load_relaxed(&h->tsc_hz), ns_hz = 1000000000u;
+	uint64_t mono = load_relaxed(&h->mono_anchor_ns);
+	uint64_t tsc = load_relaxed(&h->tsc_anchor);
 	uint64_t from = to_tsc ? mono : tsc, to = to_tsc ? tsc : mono;
 	uint64_t from_hz = to_tsc ? ns_hz : hz, to_hz = to_tsc ? hz : ns_hz;
 

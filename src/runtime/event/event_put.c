@@ -10,11 +10,10 @@
  */
 #include <string.h>
 
-#include <weft/publish.h>
-
 #include "base/context_snapshot.h"
 #include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
+#include "runtime/context/publish.h"
 #include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
@@ -34,7 +33,7 @@ static inline uint32_t up(size_t bytes)
 /* The labels that a record holds; NULL: none. (The first two of weft's own sets are the ids.) */
 static inline const struct weft_custom_labels_set *labels_of(const struct weft_slot *slot)
 {
-	const struct weft_custom_labels_set *set = weft_labels_seen(slot);
+	const struct weft_custom_labels_set *set = weft_labels_visible(slot);
 
 	if (!set || (set->count <= WEFT_CUSTOM_LABELS_RESERVED &&
 		     (uint64_t)(uintptr_t)set == slot->ext.label_set))
@@ -59,8 +58,8 @@ static inline void event_put_head(struct weft_record *to, const struct weft_slot
 {
 	struct weft_event_record *record = (struct weft_event_record *)(void *)to;
 
-	__atomic_store_n(&to->generation, (uint32_t)slot->thread.generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->rsv, put->type->number, __ATOMIC_RELAXED);
+	store_relaxed(&to->generation, (uint32_t)slot->thread.generation);
+	store_relaxed(&to->rsv, put->type->number);
 	record->begin = put->begin;
 	record->end = put->end;
 }
@@ -80,7 +79,7 @@ static inline enum weft_ring_result append_numbers(struct weft_slot *slot,
 		return a.result;
 	event_put_head(to, slot, put);
 	for (uint32_t i = 0; i < count; i++)
-		__atomic_store_n(&value[i], (uint64_t)put->values[i].number, __ATOMIC_RELAXED);
+		store_relaxed(&value[i], (uint64_t)put->values[i].number);
 	ring_append_close(&a, to, &header, bytes);
 	return a.result;
 }
@@ -163,19 +162,13 @@ static void plan_values(struct plan *p)
 	}
 }
 
-/* If the v1 format is off, ids are kept but not written. */
-static int event_put_shows_v1(void)
-{
-	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
-}
-
 static uint64_t event_put_take_ids(struct weft_event_context *to, const struct weft_slot *slot)
 {
 	struct weft_context_snapshot now;
 	uint64_t any;
 
 	(void)weft_context_snapshot(slot, &now);
-	if (UNLIKELY(!event_put_shows_v1()))
+	if (UNLIKELY(!weft_publish_shows_v1()))
 		memset(&now, 0, sizeof(now));
 	to->span_id = now.span_id;
 	to->root_span_id = now.root_span_id;
@@ -223,7 +216,7 @@ static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 /* The size of a copy from a little below SP to the stack's end. */
 static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 {
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
+	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
 	uint64_t there =
 		above(sp, slot->thread.stack_low, slot->thread.stack_high) +
 		above(sp, slot->events.coroutine_stack_low, slot->events.coroutine_stack_high);
@@ -236,8 +229,7 @@ static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
  * in any case (no text makes a record longer than a quarter of it). */
 static uint32_t most_stack(const struct weft_slot *slot)
 {
-	uint64_t used = __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED) -
-			__atomic_load_n(&slot->events_c.tail, __ATOMIC_RELAXED);
+	uint64_t used = load_relaxed(&slot->events_p.head) - load_relaxed(&slot->events_c.tail);
 
 	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
 }
@@ -349,13 +341,6 @@ static __attribute__((noinline)) enum weft_ring_result append_plan(struct weft_s
 	return a.result;
 }
 
-static enum weft_ring_result append_with(struct weft_slot *slot, struct plan *p,
-					 uint32_t stack_room)
-{
-	p->stack_room = stack_room;
-	return append_plan(slot, p);
-}
-
 /* If it does not fit with its stack, it is written without. */
 static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_slot *slot,
 								  const struct weft_event_put *put)
@@ -370,10 +355,10 @@ static __attribute__((noinline)) enum weft_ring_result append_all(struct weft_sl
 	event_put_plan_context(&p, slot);
 	plan_stack(&p, slot);
 	result = append_plan(slot, &p);
-	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room > FEW_FRAMES_BYTES)
-		result = append_with(slot, &p, FEW_FRAMES_BYTES);
-	if (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room)
-		result = append_with(slot, &p, 0);
+	while (UNLIKELY(result == WEFT_RING_FULL) && p.stack_room) {
+		p.stack_room = p.stack_room > FEW_FRAMES_BYTES ? FEW_FRAMES_BYTES : 0;
+		result = append_plan(slot, &p);
+	}
 	return result;
 }
 

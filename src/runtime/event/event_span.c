@@ -5,8 +5,6 @@
  */
 #include "runtime/event/event.h"
 
-#include <errno.h>
-
 static struct weft_event_type timed_span = {
 	.name = "weft.TimedSpan",
 	.label = "Timed Span",

@@ -19,31 +19,8 @@
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/stack.h"
 
-static uint32_t frames_max(uint32_t room)
-{
-	uint32_t frames = __atomic_load_n(&weft_rt.header->frames_max, __ATOMIC_RELAXED);
-
-	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;
-	return frames < room / 8 ? frames : room / 8;
-}
-
-static uint32_t copy_max(const struct stack_view *view, uint32_t room)
-{
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
-	uint64_t there = view->to - view->from;
-
-	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
-	limit = limit < room ? limit : room;
-	return (there < limit ? (uint32_t)there : limit) & ~7u;
-}
-
 /* A shorter copy is not worth it. */
 #define COPY_LEAST 512
-
-static int has_room_for_copy(uint32_t room)
-{
-	return room >= REGISTER_COUNT * 8 + COPY_LEAST;
-}
 
 static void tell_frames(const struct weft_sample_record *sample, struct weft_event_stack *out)
 {
@@ -63,9 +40,9 @@ static uint32_t event_stack_put_frames(const struct stack_take *take, struct wef
 	int is_good = 0;
 
 	if (take->mode != WEFT_STACK_RAW)
-		is_good = weft_stack_frames(take, &sample, pcs, frames_max(room));
+		is_good = weft_stack_frames(take, &sample, pcs, weft_stack_frames_max(room / 8));
 	if (!is_good && take->mode != WEFT_STACK_TABLE && take->mode != WEFT_STACK_FP &&
-	    has_room_for_copy(room))
+	    room >= REGISTER_COUNT * 8 + COPY_LEAST)
 		return 0;
 	if (!sample.frame_count) {
 		pcs[0] = take->caller->pc;
@@ -77,8 +54,9 @@ static uint32_t event_stack_put_frames(const struct stack_take *take, struct wef
 
 static uint32_t put_copy(const struct stack_take *take, struct weft_event_stack *out, uint32_t room)
 {
-	uint64_t *registers = (uint64_t *)(void *)(out + 1);
-	uint32_t bytes = copy_max(&take->view, room - REGISTER_COUNT * 8);
+	uint64_t *registers = (uint64_t *)(void *)(out + 1),
+		 there = take->view.to - take->view.from;
+	uint32_t bytes = weft_stack_copy_bytes(there, room - REGISTER_COUNT * 8);
 
 	registers_of_caller(registers, take->caller);
 	weft_ring_copy(registers + REGISTER_COUNT, (const void *)(uintptr_t)take->view.from, bytes);
@@ -87,7 +65,7 @@ static uint32_t put_copy(const struct stack_take *take, struct weft_event_stack 
 	out->copy_bytes = bytes;
 	out->copy_address = take->view.from;
 	out->sample_flags = take->view.flags;
-	if (take->view.to - take->view.from > bytes)
+	if (there > bytes)
 		out->sample_flags |= WEFT_SAMPLE_CUT;
 	return REGISTER_COUNT * 8 + bytes;
 }
@@ -103,14 +81,14 @@ static uint32_t event_stack_put(const struct stack_take *take, struct weft_event
 	return bytes ? bytes : put_copy(take, out, room);
 }
 
-uint32_t weft_event_stack_take(struct weft_slot *slot, const struct weft_event_caller *caller,
-			       uint8_t *to, uint32_t room)
+uint32_t weft_event_stack_write(struct weft_slot *slot, const struct weft_event_caller *caller,
+				uint8_t *to, uint32_t room)
 {
 	struct stack_take take = {
 		.slot = slot,
 		.caller = caller,
 		.view = weft_stack_find(slot, NULL, caller->sp),
-		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+		.mode = load_relaxed(&weft_rt.header->stack_mode),
 	};
 	uint32_t head = (uint32_t)sizeof(struct weft_event_stack), bytes;
 	struct weft_handling handling;

@@ -12,14 +12,12 @@
  * weft_event_types_replay() takes no lock: it runs in the first SIGPROF of a forked child, and
  * reads what is there.
  */
-#include "runtime/core/event_rows.h"
 #include "runtime/event/event.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/event_row.h"
-#include "runtime/core/copies.h"
 #include "runtime/core/sys.h"
 
 #define NAME_BYTES_MAX 255
@@ -91,18 +89,12 @@ static const char *skip_identifier(const char *at)
 	return at;
 }
 
-static int is_field_name(const char *name)
-{
-	const char *end = name ? skip_identifier(name) : NULL;
-
-	return end && !*end && end - name <= NAME_BYTES_MAX;
-}
-
-static int event_type_is_type_name(const char *name)
+/* Of a field, or (@has_dots) of a type. */
+static int is_name(const char *name, int has_dots)
 {
 	const char *at = name ? skip_identifier(name) : NULL;
 
-	while (at && *at == '.')
+	while (at && has_dots && *at == '.')
 		at = skip_identifier(at + 1);
 	return at && !*at && at - name <= NAME_BYTES_MAX;
 }
@@ -126,14 +118,14 @@ static int is_field_sound(const struct weft_event_type *type, uint32_t index)
 {
 	const struct weft_event_field *f = &type->fields[index];
 
-	return is_field_name(f->name) && !event_type_is_taken(type, index) &&
+	return is_name(f->name, 0) && !event_type_is_taken(type, index) &&
 	       (unsigned int)f->kind >= WEFT_EVENT_BOOLEAN &&
 	       (unsigned int)f->kind <= WEFT_EVENT_ID;
 }
 
 static int is_sound(const struct weft_event_type *type)
 {
-	if (!event_type_is_type_name(type->name) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
+	if (!is_name(type->name, 1) || type->field_count > WEFT_EVENT_FIELDS_MAX ||
 	    (type->field_count && !type->fields) || (type->flags & ~(uint32_t)FLAGS_KNOWN))
 		return 0;
 	if ((type->flags & WEFT_EVENT_CONTEXTUAL) && (type->flags & WEFT_EVENT_INSTANT))
@@ -212,7 +204,7 @@ static const struct weft_event_text *session_text(void)
 static void apply_text(struct event_settings *s, const char *name)
 {
 	const struct weft_event_text *text = session_text();
-	uint32_t bytes = __atomic_load_n(&text->bytes, __ATOMIC_RELAXED);
+	uint32_t bytes = load_relaxed(&text->bytes);
 
 	if (bytes > WEFT_EVENT_TEXT_BYTES - sizeof(*text))
 		bytes = WEFT_EVENT_TEXT_BYTES - sizeof(*text);
@@ -226,21 +218,15 @@ static void apply_session(struct event_settings *s, const char *name)
 	const struct event_settings defaults = *s;
 
 	for (int i = 0; i < TEXT_TRIES; i++) {
-		uint64_t seq = __atomic_load_n(&text->seq, __ATOMIC_ACQUIRE);
+		uint64_t seq = load_acquire(&text->seq);
 
 		*s = defaults;
 		apply_text(s, name);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(seq & 1) && __atomic_load_n(&text->seq, __ATOMIC_RELAXED) == seq)
+		if (!(seq & 1) && load_relaxed(&text->seq) == seq)
 			return;
 		sys_call0(SYS_sched_yield);
 	}
-}
-
-/* Does this process have a session of its own, with an area of settings? */
-static int event_type_has_session(void)
-{
-	return weft_rt_is_ready() && weft_guard_holds();
 }
 
 static void write_row(uint32_t number, const uint8_t *data)
@@ -257,9 +243,9 @@ static void write_row(uint32_t number, const uint8_t *data)
 	int is_on = 0;
 
 	event_row_begin(&s, &defaults);
-	if (event_type_has_session()) {
+	if (weft_rt_has_session()) {
 		apply_session(&s, event_type_text_of(data, head->name));
-		hz = __atomic_load_n(&weft_rt.header->tsc_hz, __ATOMIC_RELAXED);
+		hz = load_relaxed(&weft_rt.header->tsc_hz);
 		is_on = weft_rt_run_state() == WEFT_RUN_RECORDING;
 	}
 	(void)weft_settings_settle(&s, (head->flags & WEFT_EVENT_CONTEXTUAL) != 0);
@@ -268,7 +254,7 @@ static void write_row(uint32_t number, const uint8_t *data)
 
 void weft_event_types_replay(void)
 {
-	uint32_t end = __atomic_load_n(&known_end, __ATOMIC_ACQUIRE);
+	uint32_t end = load_acquire(&known_end);
 
 	for (uint32_t number = WEFT_EVENT_ROW_FIRST; weft_event_rows && number < end; number++)
 		write_row(number, known[number].data);
@@ -307,7 +293,7 @@ static int event_type_append(void)
 		return failed;
 	known[known_end].data = (const uint8_t *)weft_log_last_data(WEFT_LOG_DICT, &record);
 	known[known_end].bytes = draft.end;
-	__atomic_store_n(&known_end, known_end + 1, __ATOMIC_RELEASE);
+	store_release(&known_end, known_end + 1);
 	return 0;
 }
 
@@ -347,20 +333,20 @@ static uint64_t floats(const struct weft_event_type *type)
 static const struct weft_event_row *event_type_publish(struct weft_event_type *type,
 						       const struct weft_event_row *row)
 {
-	__atomic_store_n(&type->row, row, __ATOMIC_RELEASE);
+	store_release(&type->row, row);
 	return row;
 }
 
 static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 {
-	const struct weft_event_row *row = __atomic_load_n(&type->row, __ATOMIC_RELAXED);
+	const struct weft_event_row *row = load_relaxed(&type->row);
 	int number;
 
 	if (row)
 		return row;
 	number = event_type_number_of(type);
 	if (number < 0) {
-		if (event_type_has_session())
+		if (weft_rt_has_session())
 			weft_rt_count(WEFT_COUNTER_EVENT_TYPES_REFUSED, 1);
 		return event_type_publish(type, &never);
 	}
@@ -371,19 +357,14 @@ static const struct weft_event_row *enrol_locked(struct weft_event_type *type)
 	return event_type_publish(type, &weft_event_rows[number]);
 }
 
-/* Until this copy has begun it is not known which copy will own the type. */
-static int event_type_has_begun(void)
-{
-	return __atomic_load_n(&weft_rt.state, __ATOMIC_ACQUIRE) != WEFT_RT_NONE;
-}
-
 const struct weft_event_row *weft_event_enrol_own(struct weft_event_type *type)
 {
 	const struct weft_event_row *row;
 
-	if (!event_type_has_begun())
+	/* Until this copy has begun it is not known which copy will own the type. */
+	if (load_acquire(&weft_rt.state) == WEFT_RT_NONE)
 		return &never;
-	weft_fork_look();
+	weft_fork_check();
 	if (!weft_log_lock_within(PATIENCE_NS))
 		return &never;
 	row = enrol_locked(type);

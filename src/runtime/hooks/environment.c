@@ -141,7 +141,7 @@ static int is_socket(const char *entry)
 
 static int follows(void)
 {
-	return __atomic_load_n(&socket_entry[SOCKET_BYTES], __ATOMIC_ACQUIRE) != 0;
+	return load_acquire(&socket_entry[SOCKET_BYTES]) != 0;
 }
 
 /* The collector may be writing it: a torn address is no socket, or not yet one. */
@@ -150,16 +150,16 @@ static int socket_to_tell(char socket[PATH_BYTES])
 	const struct weft_session_header *h = weft_rt.header;
 	uint32_t number;
 
-	if (!weft_rt.base || !__atomic_load_n(&h->tell_children, __ATOMIC_RELAXED))
+	if (!weft_rt.base || !load_relaxed(&h->tell_children))
 		return 0;
-	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
+	number = load_acquire(&h->attach_number);
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		return 0;
 	memcpy(socket, h->socket_path, PATH_BYTES);
 	socket[PATH_BYTES - 1] = 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return socket[0] && weft_rt_run_state() == WEFT_RUN_RECORDING &&
-	       __atomic_load_n(&h->attach_number, __ATOMIC_RELAXED) == number;
+	       load_relaxed(&h->attach_number) == number;
 }
 
 /* Two threads at once write the same. */
@@ -169,15 +169,15 @@ void weft_environment_refresh(void)
 	size_t size;
 
 	if (!socket_to_tell(socket)) {
-		__atomic_store_n(value, 0, __ATOMIC_RELEASE);
+		store_release(value, 0);
 		return;
 	}
 	if (!strcmp(value, socket))
 		return;
 	size = strlen(socket) + 1;
-	__atomic_store_n(value, 0, __ATOMIC_RELEASE);
+	store_release(value, 0);
 	memcpy(value + 1, socket + 1, size - 1);
-	__atomic_store_n(value, socket[0], __ATOMIC_RELEASE);
+	store_release(value, socket[0]);
 }
 
 void weft_environment_keep_room(int is_stale)

@@ -21,7 +21,6 @@
 #include "runtime/hooks/environment.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
@@ -88,7 +87,7 @@ static void hook_exec_hand_over(struct handed_down *h)
 	} while (0)
 
 /* exec failed, or another process was started. */
-static void hook_exec_take_back(const struct handed_down *h)
+static void hook_exec_restore(const struct handed_down *h)
 {
 	int saved = errno;
 
@@ -101,40 +100,34 @@ static void hook_exec_take_back(const struct handed_down *h)
 	errno = saved;
 }
 
+/* The body of a wrapper: @begin is what comes before @call, which is libc's. */
+#define HAND_DOWN(type, begin, call)                                                               \
+	do {                                                                                       \
+		struct handed_down h;                                                              \
+		type result;                                                                       \
+                                                                                                   \
+		begin(&h);                                                                         \
+		result = (call);                                                                   \
+		hook_exec_restore(&h);                                                             \
+		return result;                                                                     \
+	} while (0)
+
 WEFT_API int execve(const char *path, char *const argv[], char *const env[])
 {
-	struct handed_down h;
-	int result;
-
 	PASS_ENVIRONMENT(env);
-	hook_exec_hand_over(&h);
-	result = weft_real(execve)(path, argv, env);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hook_exec_hand_over, weft_real(execve)(path, argv, env));
 }
 
 WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
 {
-	struct handed_down h;
-	int result;
-
 	PASS_ENVIRONMENT(env);
-	hook_exec_hand_over(&h);
-	result = weft_real(execvpe)(file, argv, env);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hook_exec_hand_over, weft_real(execvpe)(file, argv, env));
 }
 
 WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
 {
-	struct handed_down h;
-	int result;
-
 	PASS_ENVIRONMENT(env);
-	hook_exec_hand_over(&h);
-	result = weft_real(fexecve)(fd, argv, env);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hook_exec_hand_over, weft_real(fexecve)(fd, argv, env));
 }
 
 WEFT_API int execv(const char *path, char *const argv[])
@@ -157,32 +150,26 @@ static size_t count_arguments(va_list list)
 	return count;
 }
 
-/* @argv has room for first, the rest and NULL; @list is advanced beyond the NULL. */
+/* Makes an argv of the arguments from @first to NULL, in the wrapper's frame; @list begins, and is
+ * then behind the NULL. */
 #define COLLECT(argv, first, list)                                                                 \
 	do {                                                                                       \
 		size_t at = 0;                                                                     \
+                                                                                                   \
+		va_start(list, first);                                                             \
+		(argv) = alloca((count_arguments(list) + 1) * sizeof(*(argv)));                    \
+		va_end(list);                                                                      \
+		va_start(list, first);                                                             \
 		(argv)[at++] = (char *)(uintptr_t)(first);                                         \
 		while (((argv)[at] = va_arg(list, char *)))                                        \
 			at++;                                                                      \
 	} while (0)
 
-#define COUNT(count, first)                                                                        \
-	do {                                                                                       \
-		va_list counted;                                                                   \
-		va_start(counted, first);                                                          \
-		(count) = count_arguments(counted);                                                \
-		va_end(counted);                                                                   \
-	} while (0)
-
 WEFT_API int execl(const char *path, const char *first, ...)
 {
-	size_t count;
 	char **argv;
 	va_list list;
 
-	COUNT(count, first);
-	argv = alloca((count + 1) * sizeof(*argv));
-	va_start(list, first);
 	COLLECT(argv, first, list);
 	va_end(list);
 	return execve(path, argv, environ);
@@ -190,13 +177,9 @@ WEFT_API int execl(const char *path, const char *first, ...)
 
 WEFT_API int execlp(const char *file, const char *first, ...)
 {
-	size_t count;
 	char **argv;
 	va_list list;
 
-	COUNT(count, first);
-	argv = alloca((count + 1) * sizeof(*argv));
-	va_start(list, first);
 	COLLECT(argv, first, list);
 	va_end(list);
 	return execvpe(file, argv, environ);
@@ -204,13 +187,9 @@ WEFT_API int execlp(const char *file, const char *first, ...)
 
 WEFT_API int execle(const char *path, const char *first, ...)
 {
-	size_t count;
 	char **argv, **env;
 	va_list list;
 
-	COUNT(count, first);
-	argv = alloca((count + 1) * sizeof(*argv));
-	va_start(list, first);
 	COLLECT(argv, first, list);
 	env = va_arg(list, char **);
 	va_end(list);
@@ -220,53 +199,29 @@ WEFT_API int execle(const char *path, const char *first, ...)
 WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			 const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-	struct handed_down h;
-	int result;
-
 	meet_attached();
 	PASS_ENVIRONMENT(env);
-	hand_down(&h);
-	result = weft_real(posix_spawn)(pid, path, actions, attr, argv, env);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hand_down, weft_real(posix_spawn)(pid, path, actions, attr, argv, env));
 }
 
 WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
-	struct handed_down h;
-	int result;
-
 	meet_attached();
 	PASS_ENVIRONMENT(env);
-	hand_down(&h);
-	result = weft_real(posix_spawnp)(pid, file, actions, attr, argv, env);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hand_down, weft_real(posix_spawnp)(pid, file, actions, attr, argv, env));
 }
 
 /* Both spawn inside libc. The program that system starts may run for long: until then this thread
  * is really blocked, and an ignored SIGPROF is ignored in all threads. */
 WEFT_API int system(const char *command)
 {
-	struct handed_down h;
-	int result;
-
 	meet_attached();
-	hand_down(&h);
-	result = weft_real(system)(command);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(int, hand_down, weft_real(system)(command));
 }
 
 WEFT_API FILE *popen(const char *command, const char *type)
 {
-	struct handed_down h;
-	FILE *result;
-
 	meet_attached();
-	hand_down(&h);
-	result = weft_real(popen)(command, type);
-	hook_exec_take_back(&h);
-	return result;
+	HAND_DOWN(FILE *, hand_down, weft_real(popen)(command, type));
 }

@@ -17,7 +17,7 @@
 static void hook_fork_notice(void)
 {
 	if (weft_hook_is_on(WEFT_HOOK_EXEC) && !weft_guard_holds() &&
-	    __atomic_load_n(&weft_rt.state, __ATOMIC_RELAXED) != WEFT_RT_NONE)
+	    load_relaxed(&weft_rt.state) != WEFT_RT_NONE)
 		weft_fork_noticed();
 }
 

@@ -12,7 +12,6 @@
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/sampler.h"
 
 #define NOTE UINT64_C(0xB37C5A9E0FD1624C) /* lowest bit: believed blocked */
 

@@ -27,10 +27,11 @@ WEFT_API int dlclose(void *handle)
 
 	weft_patch_catch_up();
 	if (is_watched()) {
-		weft_modules_look();
+		weft_modules_update();
 		weft_modules_epoch_add(IN_PROGRESS);
 		result = weft_real(dlclose)(handle);
-		weft_modules_epoch_add(weft_modules_look() ? CHANGED - IN_PROGRESS : -IN_PROGRESS);
+		weft_modules_epoch_add(weft_modules_update() ? CHANGED - IN_PROGRESS
+							     : -IN_PROGRESS);
 	} else {
 		result = weft_real(dlclose)(handle);
 	}

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/core/copies.h"
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
@@ -24,14 +25,14 @@ static void hook_name_put(struct weft_slot *slot, const char *name)
 
 	memcpy(words, name, strnlen(name, NAME_BYTES));
 	/* Pairs: slot_name() (src/collector/session/session_rings.c). */
-	__atomic_store_n(&slot->given_name[0], 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->given_name[1], words[1], __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->given_name[0], words[0], __ATOMIC_RELEASE);
+	store_release(&slot->given_name[0], 0);
+	store_release(&slot->given_name[1], words[1]);
+	store_release(&slot->given_name[0], words[0]);
 }
 
 static int hook_name_has_session(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() && !weft_copies_has_master();
+	return weft_rt_has_session() && !weft_copies_master();
 }
 
 void weft_name_own(const char *name)
@@ -44,10 +45,8 @@ void weft_name_own(const char *name)
 /* The slot of another thread, which exists: the caller has its handle. It may have none (yet). */
 static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
+		uint64_t word = load_acquire(&weft_rt.states[i]);
 
 		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE &&
 		    weft_rt_slot(i)->pthread_self == (uint64_t)(uintptr_t)thread)

@@ -88,7 +88,7 @@ static notify_fn *const ours[COUNT] = {ALL(NAME)};
 
 static int hook_notify_is_of(const struct notified *n, notify_fn *function, uint64_t stack_bytes)
 {
-	return __atomic_load_n(&n->state, __ATOMIC_ACQUIRE) == FILLED && n->function == function &&
+	return load_acquire(&n->state) == FILLED && n->function == function &&
 	       n->stack_bytes == stack_bytes;
 }
 
@@ -96,12 +96,11 @@ static int hook_notify_takes(struct notified *n, notify_fn *function, uint64_t s
 {
 	uint32_t nobody = FREE;
 
-	if (!__atomic_compare_exchange_n(&n->state, &nobody, FILLING, 0, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!cas_acquire(&n->state, &nobody, FILLING))
 		return 0;
 	n->function = function;
 	n->stack_bytes = stack_bytes;
-	__atomic_store_n(&n->state, FILLED, __ATOMIC_RELEASE);
+	store_release(&n->state, FILLED);
 	return 1;
 }
 
@@ -111,7 +110,7 @@ static notify_fn *ours_for(notify_fn *function, uint64_t stack_bytes)
 		if (hook_notify_is_of(&table[i], function, stack_bytes) ||
 		    hook_notify_takes(&table[i], function, stack_bytes))
 			return ours[i];
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		weft_rt_count(WEFT_COUNTER_NOTIFY_FULL, 1);
 	return function;
 }

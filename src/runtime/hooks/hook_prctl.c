@@ -22,15 +22,15 @@
 static void be_careful(void)
 {
 	/* Not in a vfork child, whose filter is its own. */
-	if (weft_rt_is_ready() && weft_guard_holds() && sys_getpid() != weft_rt.pid)
+	if (weft_rt_has_session() && sys_getpid() != weft_rt.pid)
 		return;
 	if (weft_rt_is_careful())
 		return;
-	if (weft_rt_is_ready() && weft_guard_holds()) {
+	if (weft_rt_has_session()) {
 		weft_tables_open_all();
 		weft_rt_count(WEFT_COUNTER_CAREFUL, 1);
 	}
-	__atomic_store_n(&weft_rt.careful, 1, __ATOMIC_RELEASE);
+	store_release(&weft_rt.careful, 1);
 }
 
 WEFT_API int prctl(int option, ...)

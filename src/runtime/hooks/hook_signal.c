@@ -3,7 +3,6 @@
  * While a handler of ours is installed, sigaction and its like show the program its own action for
  * that signal, SIGPROF or the priming one, and change that (disposition.c).
  */
-#include <errno.h>
 #include <string.h>
 
 #include "runtime/core/real.h"
@@ -12,7 +11,7 @@
 #include "runtime/sample/clock.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
 /* A signal of ours, or one that may become ours at this moment. */
 static int hook_signal_is_kept(int signo)
@@ -88,12 +87,20 @@ static weft_signal_fn set_handler(int signo, weft_signal_fn handler, unsigned in
 	return hook_signal_change(signo, &action, &was) ? SIG_ERR : was.sa_handler;
 }
 
+/* Is there room for our signals on it? See altstack.c. */
+WEFT_API int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	if (stack && weft_hook_is_on(WEFT_HOOK_SIGNALS))
+		weft_altstack_register(stack);
+	return weft_real(sigaltstack)(stack, old);
+}
+
 /* Signals for which siginterrupt was called: signal() must obey it. */
 static uint64_t interrupting;
 
 static int interrupts_calls(int signo)
 {
-	return (int)(__atomic_load_n(&interrupting, __ATOMIC_RELAXED) >> (signo - 1) & 1);
+	return (int)(load_relaxed(&interrupting) >> (signo - 1) & 1);
 }
 
 WEFT_API weft_signal_fn signal(int signo, weft_signal_fn handler)
@@ -169,10 +176,10 @@ WEFT_API int siginterrupt(int signo, int interrupts)
 		return weft_real(siginterrupt)(signo, interrupts);
 	hook_signal_change(signo, NULL, &action);
 	if (interrupts) {
-		__atomic_fetch_or(&interrupting, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&interrupting, SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 		action.sa_flags &= ~SA_RESTART;
 	} else {
-		__atomic_fetch_and(&interrupting, ~(UINT64_C(1) << (signo - 1)), __ATOMIC_RELAXED);
+		__atomic_fetch_and(&interrupting, ~(SYS_SIGNAL_BIT(signo)), __ATOMIC_RELAXED);
 		action.sa_flags |= SA_RESTART;
 	}
 	return hook_signal_change(signo, &action, NULL);

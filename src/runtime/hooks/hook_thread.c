@@ -8,7 +8,6 @@
  * Stack bounds cost nothing here: on glibc and musl the thread's control block lies above
  * its stack in the same mapping, and the creator knows how large the stack is.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "runtime/core/real.h"

@@ -19,70 +19,47 @@
 
 #define SYS_EPOLL_PWAIT2 441 /* since Linux 5.11 */
 
-static int hook_wait_has_sigprof(const sigset_t *set)
-{
-	return set && sigismember(set, SIGPROF) == 1;
-}
-
 /* Does the call change anything about SIGPROF? */
 static int borrows(const sigset_t *mask)
 {
 	return mask && weft_mask_is_active() && !weft_is_vfork_child();
 }
 
+/* The body of a wrapper: @call waits with @mask. */
+#define WAIT_WITH(mask, call)                                                                      \
+	do {                                                                                       \
+		int borrowed = borrows(mask), result;                                              \
+		struct weft_belief before;                                                         \
+                                                                                                   \
+		if (borrowed)                                                                      \
+			before = weft_mask_borrow(mask);                                           \
+		result = (call);                                                                   \
+		if (borrowed)                                                                      \
+			weft_mask_give_back(before);                                               \
+		return result;                                                                     \
+	} while (0)
+
 WEFT_API int sigsuspend(const sigset_t *mask)
 {
-	int borrowed = borrows(mask), result;
-	struct weft_belief before;
-
-	if (borrowed)
-		before = weft_mask_borrow(mask);
-	result = weft_real(sigsuspend)(mask);
-	if (borrowed)
-		weft_mask_give_back(before);
-	return result;
+	WAIT_WITH(mask, weft_real(sigsuspend)(mask));
 }
 
 WEFT_API int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		   const sigset_t *mask)
 {
-	int borrowed = borrows(mask), result;
-	struct weft_belief before;
-
-	if (borrowed)
-		before = weft_mask_borrow(mask);
-	result = weft_real(ppoll)(fds, count, timeout, mask);
-	if (borrowed)
-		weft_mask_give_back(before);
-	return result;
+	WAIT_WITH(mask, weft_real(ppoll)(fds, count, timeout, mask));
 }
 
 WEFT_API int pselect(int count, fd_set *in, fd_set *out, fd_set *failed,
 		     const struct timespec *timeout, const sigset_t *mask)
 {
-	int borrowed = borrows(mask), result;
-	struct weft_belief before;
-
-	if (borrowed)
-		before = weft_mask_borrow(mask);
-	result = weft_real(pselect)(count, in, out, failed, timeout, mask);
-	if (borrowed)
-		weft_mask_give_back(before);
-	return result;
+	WAIT_WITH(mask, weft_real(pselect)(count, in, out, failed, timeout, mask));
 }
 
 WEFT_API int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout,
 			 const sigset_t *mask)
 {
-	int borrowed = borrows(mask), result;
-	struct weft_belief before;
-
-	if (borrowed)
-		before = weft_mask_borrow(mask);
-	result = weft_real(epoll_pwait)(fd, events, count, timeout, mask);
-	if (borrowed)
-		weft_mask_give_back(before);
-	return result;
+	WAIT_WITH(mask, weft_real(epoll_pwait)(fd, events, count, timeout, mask));
 }
 
 int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout,
@@ -104,18 +81,9 @@ static int raw_epoll_pwait2(int fd, struct epoll_event *events, int count,
 WEFT_API int epoll_pwait2(int fd, struct epoll_event *events, int count,
 			  const struct timespec *timeout, const sigset_t *mask)
 {
-	int borrowed = borrows(mask), result;
-	struct weft_belief before;
-
-	if (borrowed)
-		before = weft_mask_borrow(mask);
-	if (weft_real(epoll_pwait2))
-		result = weft_real(epoll_pwait2)(fd, events, count, timeout, mask);
-	else
-		result = raw_epoll_pwait2(fd, events, count, timeout, mask);
-	if (borrowed)
-		weft_mask_give_back(before);
-	return result;
+	WAIT_WITH(mask, weft_real(epoll_pwait2)
+				? weft_real(epoll_pwait2)(fd, events, count, timeout, mask)
+				: raw_epoll_pwait2(fd, events, count, timeout, mask));
 }
 
 /* libc's own would bypass the hooks. sigpause takes a mask on glibc, a signal on musl. */
@@ -156,7 +124,7 @@ WEFT_API int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	int result = weft_real(signalfd)(fd, mask, flags);
 
-	if (result >= 0 && hook_wait_has_sigprof(mask) && weft_mask_is_active() &&
+	if (result >= 0 && weft_mask_has_sigprof(mask) && weft_mask_is_active() &&
 	    !weft_is_vfork_child())
 		weft_mask_read_by_fd();
 	return result;
@@ -197,7 +165,7 @@ WEFT_API int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct tim
 	siginfo_t unasked;
 	int was_blocked, result, saved;
 
-	if (!weft_mask_is_active() || !hook_wait_has_sigprof(set) || weft_is_vfork_child())
+	if (!weft_mask_is_active() || !weft_mask_has_sigprof(set) || weft_is_vfork_child())
 		return weft_real(sigtimedwait)(set, info, timeout);
 	was_blocked = weft_mask_begin_wait();
 	result = wait_for_theirs(set, info ? info : &unasked, timeout);

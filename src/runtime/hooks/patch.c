@@ -21,7 +21,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
 #pragma weak sem_wait
 
@@ -135,9 +135,9 @@ static int place_one(struct dl_phdr_info *info, size_t size, void *arg)
 	weft_patch_read(&m, info);
 	p->count++;
 	for (int i = 0; i < RANGES; i++) {
-		if (!p->marks[i] || p->marks[i] < m.low || p->marks[i] >= m.high)
+		if (!p->marks[i] || p->marks[i] < m.object.low || p->marks[i] >= m.object.high)
 			continue;
-		ranges[i] = (struct range){m.low, m.high};
+		ranges[i] = (struct range){m.object.low, m.object.high};
 		p->order[i] = p->count;
 	}
 	return 0;
@@ -180,7 +180,8 @@ static int patch_is_wanted(const struct hook *hook)
 
 static int may_change(const struct patch_module *m, const struct hook *hook, uint64_t now)
 {
-	return is_libc(now) || (hook->binds_to_libc && now >= m->low && now < m->high);
+	return is_libc(now) ||
+	       (hook->binds_to_libc && now >= m->object.low && now < m->object.high);
 }
 
 static void patch_table(const struct patch_module *m, const ElfW(Rela) * r, uint64_t count)
@@ -188,7 +189,7 @@ static void patch_table(const struct patch_module *m, const ElfW(Rela) * r, uint
 	for (; count; count--, r++) {
 		const char *name = weft_patch_name(m, r);
 		const struct hook *hook = name ? hook_of(name) : NULL;
-		uint64_t *slot = (uint64_t *)(uintptr_t)(m->base + r->r_offset);
+		uint64_t *slot = (uint64_t *)(uintptr_t)(m->object.base + r->r_offset);
 
 		if (!patch_is_wanted(hook) || !may_change(m, hook, *slot) ||
 		    !weft_patch_store(m, slot, hook->function))
@@ -214,7 +215,7 @@ static int is_sanitizer(const char *path)
 static int is_spared(const struct patch_module *m, const char *path)
 {
 	for (int i = 0; i < RANGES; i++)
-		if (ranges[i].low == m->low && ranges[i].high)
+		if (ranges[i].low == m->object.low && ranges[i].high)
 			return 1;
 	return is_sanitizer(path);
 }
@@ -250,10 +251,10 @@ static void patch_all(int from)
 {
 	struct patching p = {.from = from};
 
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session())
 		return;
 	dl_iterate_phdr(patch_one, &p);
-	weft_hooks_tell();
+	weft_hooks_publish();
 }
 
 static int patch_count_one(struct dl_phdr_info *info, size_t size, void *arg)
@@ -289,7 +290,7 @@ static int look_at_paths(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	weft_patch_read(&m, info);
 	caller->others_have |= m.has_rpath;
-	if (caller->address >= m.low && caller->address < m.high) {
+	if (caller->address >= m.object.low && caller->address < m.object.high) {
 		caller->is_found = 1;
 		caller->has_paths = m.has_rpath || m.has_runpath;
 	}
@@ -326,7 +327,7 @@ static void *open_hook(const char *file, int mode)
 	weft_patch_catch_up();
 	if (!depends_on_caller(file, __builtin_return_address(0)))
 		return open_and_patch(file, mode);
-	__atomic_store_n(&pending, 1, __ATOMIC_RELEASE);
+	store_release(&pending, 1);
 	return weft_real(dlopen)(file, mode); /* a jump: the loader sees who called us */
 }
 
@@ -338,8 +339,7 @@ static void *symbol_hook(void *handle, const char *name)
 
 void weft_patch_catch_up(void)
 {
-	if (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
-	    __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL))
+	if (load_relaxed(&pending) && __atomic_exchange_n(&pending, 0, __ATOMIC_ACQ_REL))
 		patch_all(0);
 }
 
@@ -359,7 +359,7 @@ static void note_own_stack(void)
 	stack_t stack;
 
 	if (weft_hook_is_on(WEFT_HOOK_SIGNALS) && !weft_real(sigaltstack)(NULL, &stack))
-		weft_altstack_note(&stack);
+		weft_altstack_register(&stack);
 }
 
 void weft_patch_open(void)

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "runtime/core/loaded_object.h"
+
 /* In the constructor, if libc was loaded before us: patches all loaded modules. */
 void weft_patch_open(void);
 
@@ -19,8 +21,7 @@ void weft_patch_catch_up(void);
 
 /* patch_module.c: the parts of one loaded module that are needed here. */
 struct patch_module {
-	uint64_t base, low, high; /* [low, high): where it is mapped */
-	uint64_t relro_low, relro_high;
+	struct weft_object object;
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const ElfW(Rela) * tables[2];

@@ -23,75 +23,25 @@
 
 #define VERSION_NUMBER 0x7FFF /* the other bit is a flag */
 
-/* Some libcs relocate the values of the dynamic section in place, others do not. */
-static const void *patch_module_in(const struct patch_module *m, uint64_t value)
-{
-	return (const void *)(uintptr_t)(value < m->low ? m->base + value : value);
-}
-
-static void patch_module_read_dynamic(struct patch_module *m, const ElfW(Dyn) * d)
-{
-	uint64_t plt = 0, plt_bytes = 0, rela = 0, rela_bytes = 0, is_rela = 1;
-
-	for (; d->d_tag != DT_NULL; d++) {
-		uint64_t value = d->d_un.d_val;
-
-		if (d->d_tag == DT_SYMTAB)
-			m->symbols = patch_module_in(m, value);
-		else if (d->d_tag == DT_STRTAB)
-			m->strings = patch_module_in(m, value);
-		else if (d->d_tag == DT_JMPREL)
-			plt = value;
-		else if (d->d_tag == DT_PLTRELSZ)
-			plt_bytes = value;
-		else if (d->d_tag == DT_PLTREL)
-			is_rela = value == DT_RELA;
-		else if (d->d_tag == DT_RELA)
-			rela = value;
-		else if (d->d_tag == DT_RELASZ)
-			rela_bytes = value;
-		else if (d->d_tag == DT_VERSYM)
-			m->versions = patch_module_in(m, value);
-		else if (d->d_tag == DT_VERNEED)
-			m->needs = patch_module_in(m, value);
-		m->has_rpath |= d->d_tag == DT_RPATH;
-		m->has_runpath |= d->d_tag == DT_RUNPATH;
-	}
-	if (!m->symbols || !m->strings)
-		return;
-	m->tables[0] = plt && is_rela ? patch_module_in(m, plt) : NULL;
-	m->counts[0] = m->tables[0] ? plt_bytes / sizeof(ElfW(Rela)) : 0;
-	m->tables[1] = rela ? patch_module_in(m, rela) : NULL;
-	m->counts[1] = m->tables[1] ? rela_bytes / sizeof(ElfW(Rela)) : 0;
-}
-
-static void read_segment(struct patch_module *m, const ElfW(Phdr) * segment)
-{
-	uint64_t low = m->base + segment->p_vaddr, high = low + segment->p_memsz;
-	uint64_t page = getauxval(AT_PAGESZ);
-
-	if (segment->p_type == PT_LOAD) {
-		m->low = !m->low || low < m->low ? low : m->low;
-		m->high = high > m->high ? high : m->high;
-	} else if (segment->p_type == PT_GNU_RELRO) {
-		m->relro_low = low & ~(page - 1);
-		m->relro_high = high & ~(page - 1);
-	}
-}
-
 void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info)
 {
-	const ElfW(Dyn) *dynamic = NULL;
+	struct weft_object *o = &m->object;
 
 	memset(m, 0, sizeof(*m));
-	m->base = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		read_segment(m, &info->dlpi_phdr[i]);
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dynamic = (const void *)(uintptr_t)(m->base + info->dlpi_phdr[i].p_vaddr);
-	}
-	if (dynamic)
-		patch_module_read_dynamic(m, dynamic);
+	weft_object_read(o, info);
+	m->has_rpath = weft_object_entry(o, DT_RPATH) != NULL;
+	m->has_runpath = weft_object_entry(o, DT_RUNPATH) != NULL;
+	m->symbols = weft_object_at(o, DT_SYMTAB);
+	m->strings = weft_object_at(o, DT_STRTAB);
+	m->versions = weft_object_at(o, DT_VERSYM);
+	m->needs = weft_object_at(o, DT_VERNEED);
+	if (!m->symbols || !m->strings)
+		return;
+	if (weft_object_value(o, DT_PLTREL) == DT_RELA)
+		m->tables[0] = weft_object_at(o, DT_JMPREL);
+	m->tables[1] = weft_object_at(o, DT_RELA);
+	m->counts[0] = m->tables[0] ? weft_object_value(o, DT_PLTRELSZ) / sizeof(ElfW(Rela)) : 0;
+	m->counts[1] = m->tables[1] ? weft_object_value(o, DT_RELASZ) / sizeof(ElfW(Rela)) : 0;
 }
 
 const char *weft_patch_name(const struct patch_module *m, const ElfW(Rela) * r)
@@ -132,14 +82,22 @@ const char *weft_patch_version(const struct patch_module *m, const ElfW(Rela) * 
 	return found;
 }
 
+static int is_in_relro(const struct weft_object *o, uint64_t page, uint64_t page_bytes)
+{
+	uint64_t low = o->relro ? o->base + o->relro->p_vaddr : 0;
+	uint64_t high = o->relro ? low + o->relro->p_memsz : 0;
+
+	return page >= (low & ~(page_bytes - 1)) && page < (high & ~(page_bytes - 1));
+}
+
 int weft_patch_store(const struct patch_module *m, uint64_t *slot, const void *function)
 {
 	uint64_t bytes = getauxval(AT_PAGESZ), page = (uint64_t)(uintptr_t)slot & ~(bytes - 1);
-	int is_closed = page >= m->relro_low && page < m->relro_high;
+	int is_closed = is_in_relro(&m->object, page, bytes);
 
 	if (is_closed && sys_call3(SYS_mprotect, page, bytes, PROT_READ | PROT_WRITE))
 		return 0;
-	__atomic_store_n(slot, (uint64_t)(uintptr_t)function, __ATOMIC_RELEASE);
+	store_release(slot, (uint64_t)(uintptr_t)function);
 	if (is_closed)
 		sys_call3(SYS_mprotect, page, bytes, PROT_READ);
 	return 1;

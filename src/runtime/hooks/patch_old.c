@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/atomic.h"
+
 #define OLD_VERSION "GLIBC_2.2.5"
 
 #ifdef __x86_64__
@@ -45,7 +47,7 @@ static int patch_old_look(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	weft_patch_read(&m, info);
-	if (q->address < m.low || q->address >= m.high)
+	if (q->address < m.object.low || q->address >= m.object.high)
 		return 0;
 	q->is_old = asks_for_old(&m);
 	return 1;
@@ -65,7 +67,7 @@ static void *old_one(void)
 
 void weft_patch_old_forget(void)
 {
-	__atomic_store_n(&known_new, 0, __ATOMIC_RELAXED);
+	store_relaxed(&known_new, 0);
 }
 
 weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
@@ -73,13 +75,13 @@ weft_timer_create_fn *weft_patch_old_timer_create(const void *caller)
 	struct question q = {.address = (uint64_t)(uintptr_t)caller};
 	weft_timer_create_fn *old = NULL;
 
-	if (__atomic_load_n(&known_new, __ATOMIC_RELAXED) == q.address)
+	if (load_relaxed(&known_new) == q.address)
 		return NULL;
 	dl_iterate_phdr(patch_old_look, &q);
 	if (q.is_old)
 		*(void **)(void *)&old = old_one();
 	if (!old)
-		__atomic_store_n(&known_new, q.address, __ATOMIC_RELAXED);
+		store_relaxed(&known_new, q.address);
 	return old;
 }
 

@@ -5,8 +5,8 @@
  *
  * Process context: one mapping, which includes two halves for the payload, so that a new key needs
  * no allocation and no system call: the unused half is filled, then published. Only
- * weft_otel_tell() makes the system call that wakes listeners. Key map: append-only; an index never
- * changes its key. Lookups take no lock, nor do appends.
+ * weft_otel_notify() makes the system call that wakes listeners. Key map: append-only; an index
+ * never changes its key. Lookups take no lock, nor do appends.
  *
  *   otel_thread.c    a thread's record and pointer
  *   otel_process.c   the process context's mapping
@@ -26,7 +26,7 @@ void weft_otel_stop(void); /* system calls */
 /* maps the process context again, which a child does not inherit; system calls */
 void weft_otel_after_fork(void);
 
-void weft_otel_show(void); /* who publishes, into a new session's header */
+void weft_otel_publish_header(void); /* who publishes, into a new session's header */
 
 /* Distance of a guest's variable from the thread pointer (copies.h): what it holds is weft's. */
 void weft_otel_join(int64_t distance);
@@ -38,6 +38,6 @@ void weft_otel_withdraw(struct weft_slot *slot);
 
 /* The index of a label's key, at a thread's first use of it; -1: none. No system call. */
 int weft_otel_key(const char *key, size_t bytes);
-void weft_otel_tell(void); /* wakes listeners, by a system call, if there are new keys */
+void weft_otel_notify(void); /* wakes listeners, by a system call, if there are new keys */
 
 #endif

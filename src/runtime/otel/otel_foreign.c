@@ -12,11 +12,10 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
 #define TRIES 3
@@ -225,7 +224,7 @@ static int read_key_map(struct message array)
 						       otel_foreign_bytes_of(text));
 			index += !failed;
 		}
-	__atomic_store_n(&weft_otel_keys_usable, index, __ATOMIC_RELEASE);
+	store_release(&weft_otel_keys_usable, index);
 	return failed;
 }
 
@@ -271,12 +270,11 @@ static int copy_payload(uint64_t mapping, uint8_t *to, uint32_t *bytes)
 
 int weft_otel_foreign_keys(uint64_t mapping)
 {
-	long at = sys_call6(SYS_mmap, 0, WEFT_OTEL_PROCESS_PAYLOAD_MAX, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = sys_map_memory(WEFT_OTEL_PROCESS_PAYLOAD_MAX);
 	uint32_t bytes;
 	int failed;
 
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	failed = copy_payload(mapping, (uint8_t *)at, &bytes);
 	if (!failed)
@@ -288,46 +286,19 @@ int weft_otel_foreign_keys(uint64_t mapping)
 /* ---- its symbol */
 
 struct object {
-	uint64_t base, low, high;
+	struct weft_object at;
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *hash, *gnu_hash;
 };
 
-/* Some libcs relocate the values of the dynamic section in place, others do not. */
-static const void *in_object(const struct object *o, uint64_t value)
-{
-	return (const void *)(uintptr_t)(value < o->low ? o->base + value : value);
-}
-
 static int read_object(struct object *o, const struct dl_phdr_info *info)
 {
-	const ElfW(Dyn) *d = NULL;
-
-	memset(o, 0, sizeof(*o));
-	o->base = info->dlpi_addr;
-	o->low = UINT64_MAX;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uint64_t low = o->base + p->p_vaddr, high = low + p->p_memsz;
-
-		if (p->p_type == PT_DYNAMIC)
-			d = (const void *)(uintptr_t)low;
-		if (p->p_type == PT_LOAD && low < o->low)
-			o->low = low;
-		if (p->p_type == PT_LOAD && high > o->high)
-			o->high = high;
-	}
-	for (; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			o->symbols = in_object(o, d->d_un.d_val);
-		else if (d->d_tag == DT_STRTAB)
-			o->strings = in_object(o, d->d_un.d_val);
-		else if (d->d_tag == DT_HASH)
-			o->hash = in_object(o, d->d_un.d_val);
-		else if (d->d_tag == DT_GNU_HASH)
-			o->gnu_hash = in_object(o, d->d_un.d_val);
-	}
+	weft_object_read(&o->at, info);
+	o->symbols = weft_object_at(&o->at, DT_SYMTAB);
+	o->strings = weft_object_at(&o->at, DT_STRTAB);
+	o->hash = weft_object_at(&o->at, DT_HASH);
+	o->gnu_hash = weft_object_at(&o->at, DT_GNU_HASH);
 	return o->symbols && o->strings && (o->hash || o->gnu_hash);
 }
 
@@ -378,7 +349,7 @@ static int is_weft(const struct object *o, const struct dl_phdr_info *info, size
 {
 	uint64_t here = (uint64_t)(uintptr_t)&weft_otel_chosen;
 
-	if ((here >= o->low && here < o->high) || find_symbol(o, "weft_runtime_v1"))
+	if ((here >= o->at.low && here < o->at.high) || find_symbol(o, "weft_runtime_v1"))
 		return 1;
 	return size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data) &&
 	       info->dlpi_tls_data &&

@@ -27,8 +27,7 @@ uint32_t weft_otel_keys_usable = WEFT_OTEL_PROCESS_KEYS_MAX;
 
 const struct otel_key *weft_otel_key_at(uint32_t index)
 {
-	return index < WEFT_OTEL_PROCESS_KEYS_MAX ? __atomic_load_n(&keys[index], __ATOMIC_ACQUIRE)
-						  : NULL;
+	return index < WEFT_OTEL_PROCESS_KEYS_MAX ? load_acquire(&keys[index]) : NULL;
 }
 
 uint32_t weft_otel_keys_count(void)
@@ -64,7 +63,7 @@ static uint32_t hash_of(const char *key, size_t bytes)
 static int find_by_hash(const char *key, size_t bytes, uint32_t hash)
 {
 	for (uint32_t n = 0; n < PLACES; n++) {
-		uint32_t at = __atomic_load_n(&places[(hash + n) % PLACES], __ATOMIC_RELAXED);
+		uint32_t at = load_relaxed(&places[(hash + n) % PLACES]);
 
 		if (!at)
 			break;
@@ -93,14 +92,12 @@ int weft_otel_keys_find(const char *key, size_t bytes)
 	return index >= 0 ? index : find_along(key, bytes, hash);
 }
 
-static void otel_keys_give_hint(uint32_t index, uint32_t hash)
+static void otel_keys_add_hint(uint32_t index, uint32_t hash)
 {
 	for (uint32_t n = 0; n < PLACES; n++) {
 		uint16_t expected = 0;
 
-		if (__atomic_compare_exchange_n(&places[(hash + n) % PLACES], &expected,
-						(uint16_t)(index + 1), 0, __ATOMIC_RELEASE,
-						__ATOMIC_RELAXED))
+		if (cas_release(&places[(hash + n) % PLACES], &expected, (uint16_t)(index + 1)))
 			return;
 	}
 }
@@ -108,14 +105,13 @@ static void otel_keys_give_hint(uint32_t index, uint32_t hash)
 static struct otel_key *otel_keys_make_key(const char *key, size_t bytes)
 {
 	uint32_t size = (uint32_t)(sizeof(struct otel_key) + bytes + 8) & ~7u;
-	uint32_t at = __atomic_load_n(&arena_used, __ATOMIC_RELAXED);
+	uint32_t at = load_relaxed(&arena_used);
 	struct otel_key *k;
 
 	do {
 		if (size > ARENA_BYTES - at)
 			return NULL;
-	} while (!__atomic_compare_exchange_n(&arena_used, &at, at + size, 0, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	} while (!cas_relaxed(&arena_used, &at, at + size));
 	k = (struct otel_key *)(void *)(arena + at);
 	k->hash = hash_of(key, bytes);
 	k->bytes = (uint32_t)bytes;
@@ -131,7 +127,7 @@ static int otel_keys_append(struct otel_key *k, uint32_t index)
 
 		if (__atomic_compare_exchange_n(&keys[index], &there, k, 0, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
-			otel_keys_give_hint(index, k->hash);
+			otel_keys_add_hint(index, k->hash);
 			return (int)index;
 		}
 		if (otel_key_is(there, k->text, k->bytes))

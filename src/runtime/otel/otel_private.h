@@ -2,12 +2,6 @@
 /*
  * What the files of this room share (otel.h has what they do for others).
  *
- *   otel_thread.c    the record, and the thread's pointer to it
- *   otel_keys.c      the key map: a text's index
- *   otel_process.c   the mapping, its payload, how it is published
- *   otel_resource.c  resource attributes: defaults, environment, program
- *   otel_foreign.c   another publisher in this process: its mapping, its keys, its symbol
- *
  * Only one thread at a time, the one that holds the bell (otel_process.c), may touch the mapping
  * and the resource attributes.
  */
@@ -29,6 +23,38 @@
 
 #pragma GCC visibility push(hidden)
 
+/* ---- protocol buffers, by the field numbers of ProcessContext */
+enum { TEXT = 1, ARRAY = 5 };          /* of AnyValue */
+enum { KEY = 1, VALUE = 2 };           /* of KeyValue */
+enum { RESOURCE = 1, ATTRIBUTES = 2 }; /* of ProcessContext */
+enum { RESOURCE_ATTRIBUTES = 1 };      /* of Resource */
+enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
+
+/* The start of a field with a length; what follows it has @bytes. */
+static inline uint8_t *otel_put_start(uint8_t *to, int number, uint32_t bytes)
+{
+	*to++ = (uint8_t)(number << 3 | 2);
+	for (; bytes >= 0x80; bytes >>= 7)
+		*to++ = (uint8_t)(bytes | 0x80);
+	*to++ = (uint8_t)bytes;
+	return to;
+}
+
+static inline uint8_t *otel_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
+{
+	to = otel_put_start(to, number, bytes);
+	__builtin_memcpy(to, data, bytes);
+	return to + bytes;
+}
+
+/* The size of a field with its start. */
+static inline uint32_t otel_field_bytes(uint32_t bytes)
+{
+	uint8_t start[8];
+
+	return (uint32_t)(otel_put_start(start, 0, bytes) - start) + bytes;
+}
+
 /* ---- otel_keys.c */
 struct otel_key {
 	uint32_t hash;
@@ -48,7 +74,7 @@ uint32_t weft_otel_keys_count(void);
 extern uint32_t weft_otel_keys_usable;
 static inline int weft_otel_key_is_usable(uint32_t index)
 {
-	return index < __atomic_load_n(&weft_otel_keys_usable, __ATOMIC_RELAXED);
+	return index < load_relaxed(&weft_otel_keys_usable);
 }
 int weft_otel_is_utf8(const void *text, size_t bytes);
 
@@ -96,8 +122,6 @@ int weft_otel_options_own(const char *root_key, const char *schema);
 const uint8_t *weft_otel_resource_bytes(uint32_t *bytes); /* encoded, as Resource's fields */
 void weft_otel_resource_begin(void);
 void weft_otel_resource_after_fork(void); /* a child is another instance */
-int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes);
-void weft_otel_resource_remove(const char *key, size_t key_bytes);
 
 /* ---- otel_foreign.c: system calls */
 /* A mapping of that name with a header, other than the one at @own; 0 = none. */

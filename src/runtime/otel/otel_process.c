@@ -15,11 +15,8 @@
  */
 #include "runtime/otel/otel_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "runtime/core/sys.h"
 
@@ -27,7 +24,6 @@
 #define MAPPING_BYTES (HEADER_BYTES + 2 * WEFT_OTEL_PROCESS_PAYLOAD_MAX)
 #define NAME WEFT_OTEL_PROCESS_SIGNATURE
 #define SET_VMA 0x53564d41
-#define MEMFD_FLAGS 0x3u /* CLOEXEC | ALLOW_SEALING */
 #define MEMFD_NOEXEC_SEAL 0x8u
 #define PATIENCE_NS UINT64_C(1000000000)
 
@@ -48,7 +44,7 @@ static int64_t boot_ahead_ns; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC */
 
 enum weft_publisher weft_otel_process_publisher(void)
 {
-	return __atomic_load_n(&publisher, __ATOMIC_RELAXED);
+	return load_relaxed(&publisher);
 }
 
 uint64_t weft_otel_process_at(void)
@@ -56,59 +52,24 @@ uint64_t weft_otel_process_at(void)
 	return (uint64_t)(uintptr_t)header;
 }
 
-/* ---- the payload: protocol buffers, by the field numbers of ProcessContext */
-
-enum { TEXT = 1, ARRAY = 5 };          /* of AnyValue */
-enum { KEY = 1, VALUE = 2 };           /* of KeyValue */
-enum { RESOURCE = 1, ATTRIBUTES = 2 }; /* of ProcessContext */
-enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
-
-static uint32_t varint_bytes(uint32_t value)
-{
-	uint32_t bytes = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes++;
-	return bytes;
-}
-
-static uint32_t field_bytes(uint32_t bytes)
-{
-	return 1 + varint_bytes(bytes) + bytes;
-}
-
-static uint8_t *otel_process_put_start(uint8_t *to, int number, uint32_t bytes)
-{
-	*to++ = (uint8_t)(number << 3 | 2);
-	for (; bytes >= 0x80; bytes >>= 7)
-		*to++ = (uint8_t)(bytes | 0x80);
-	*to++ = (uint8_t)bytes;
-	return to;
-}
-
-static uint8_t *otel_process_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
-{
-	to = otel_process_put_start(to, number, bytes);
-	memcpy(to, data, bytes);
-	return to + bytes;
-}
+/* ---- the payload */
 
 /* The start of a KeyValue; the caller appends its value, an AnyValue of @bytes. */
 static uint8_t *put_attribute(uint8_t *to, const char *key, uint32_t bytes)
 {
 	uint32_t key_bytes = (uint32_t)strlen(key);
 
-	to = otel_process_put_start(to, ATTRIBUTES, field_bytes(key_bytes) + field_bytes(bytes));
-	to = otel_process_put_bytes(to, KEY, key, key_bytes);
-	return otel_process_put_start(to, VALUE, bytes);
+	to = otel_put_start(to, ATTRIBUTES, otel_field_bytes(key_bytes) + otel_field_bytes(bytes));
+	to = otel_put_bytes(to, KEY, key, key_bytes);
+	return otel_put_start(to, VALUE, bytes);
 }
 
 static uint8_t *put_schema(uint8_t *to)
 {
 	uint32_t bytes = (uint32_t)strlen(weft_otel_chosen.schema);
 
-	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, field_bytes(bytes));
-	return otel_process_put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
+	to = put_attribute(to, WEFT_OTEL_SCHEMA_KEY, otel_field_bytes(bytes));
+	return otel_put_bytes(to, TEXT, weft_otel_chosen.schema, bytes);
 }
 
 static uint8_t *put_key_map(uint8_t *to, uint32_t count)
@@ -116,14 +77,14 @@ static uint8_t *put_key_map(uint8_t *to, uint32_t count)
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		bytes += field_bytes(field_bytes(weft_otel_key_at(i)->bytes));
-	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, field_bytes(bytes));
-	to = otel_process_put_start(to, ARRAY, bytes);
+		bytes += otel_field_bytes(otel_field_bytes(weft_otel_key_at(i)->bytes));
+	to = put_attribute(to, WEFT_OTEL_KEY_MAP_KEY, otel_field_bytes(bytes));
+	to = otel_put_start(to, ARRAY, bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct otel_key *k = weft_otel_key_at(i);
 
-		to = otel_process_put_start(to, ARRAY_VALUES, field_bytes(k->bytes));
-		to = otel_process_put_bytes(to, TEXT, k->text, k->bytes);
+		to = otel_put_start(to, ARRAY_VALUES, otel_field_bytes(k->bytes));
+		to = otel_put_bytes(to, TEXT, k->text, k->bytes);
 	}
 	return to;
 }
@@ -135,7 +96,7 @@ static uint32_t encode(uint8_t *to)
 	uint32_t bytes;
 	const uint8_t *resource = weft_otel_resource_bytes(&bytes);
 
-	to = otel_process_put_bytes(to, RESOURCE, resource, bytes);
+	to = otel_put_bytes(to, RESOURCE, resource, bytes);
 	if (weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT) {
 		to = put_schema(to);
 		to = put_key_map(to, weft_otel_keys_count());
@@ -162,10 +123,10 @@ static void otel_process_publish_once(void)
 	half ^= 1;
 	payload = (uint8_t *)header + HEADER_BYTES + half * WEFT_OTEL_PROCESS_PAYLOAD_MAX;
 	bytes = encode(payload);
-	__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->payload, (uint64_t)(uintptr_t)payload, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->payload_bytes, bytes, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&header->published_ns, now > before ? now : before + 1, __ATOMIC_SEQ_CST);
+	store_seq_cst(&header->published_ns, 0);
+	store_seq_cst(&header->payload, (uint64_t)(uintptr_t)payload);
+	store_seq_cst(&header->payload_bytes, bytes);
+	store_seq_cst(&header->published_ns, now > before ? now : before + 1);
 }
 
 /* Releases the bell, once everything is published that others wanted meanwhile. */
@@ -174,19 +135,18 @@ static void bell_release(int has_changed)
 	uint32_t rung;
 
 	do {
-		rung = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+		rung = load_acquire(&bell);
 		if (header && (has_changed || rung > 1))
 			otel_process_publish_once();
 		has_changed = 1;
-	} while (!__atomic_compare_exchange_n(&bell, &rung, 0, 0, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!cas_release(&bell, &rung, 0));
 }
 
 void weft_otel_process_republish(void)
 {
 	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
 		return;
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 	bell_release(1);
 }
 
@@ -194,18 +154,16 @@ void weft_otel_process_lock(void)
 {
 	uint32_t nobody = 0;
 
-	while (!__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
-		uint64_t since_ns = __atomic_load_n(&bell_since_ns, __ATOMIC_RELAXED);
+	while (!cas_acquire(&bell, &nobody, 1)) {
+		uint64_t since_ns = load_relaxed(&bell_since_ns);
 
 		if (clock_monotonic_ns() - since_ns > PATIENCE_NS &&
-		    __atomic_compare_exchange_n(&bell_since_ns, &since_ns, clock_monotonic_ns(), 0,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    cas_acquire(&bell_since_ns, &since_ns, clock_monotonic_ns()))
 			return;
 		sys_call0(SYS_sched_yield);
 		nobody = 0;
 	}
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 }
 
 void weft_otel_process_unlock(int has_changed)
@@ -219,29 +177,11 @@ void weft_otel_process_unlock(int has_changed)
 
 /* ---- the mapping */
 
-/* ftruncate past RLIMIT_FSIZE would kill the program by SIGXFSZ. */
-static int file_is_allowed(void)
+static int otel_process_make_file(void)
 {
-	struct rlimit limit;
+	int fd = weft_memfd_make(NAME, MEMFD_NOEXEC_SEAL, MAPPING_BYTES);
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAPPING_BYTES);
-}
-
-static long otel_process_make_file(void)
-{
-	long fd = -ENOSYS;
-
-	if (!file_is_allowed())
-		return -EFBIG;
-	fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS | MEMFD_NOEXEC_SEAL);
-	if (fd == -EINVAL)
-		fd = sys_call2(SYS_memfd_create, NAME, MEMFD_FLAGS);
-	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, MAPPING_BYTES)) {
-		sys_call1(SYS_close, fd);
-		return -EIO;
-	}
-	return fd;
+	return fd == -EINVAL ? weft_memfd_make(NAME, 0, MAPPING_BYTES) : fd;
 }
 
 static long map_private(long fd)
@@ -294,7 +234,7 @@ static int otel_process_map(void)
 
 	if (fd >= 0)
 		sys_call1(SYS_close, fd);
-	if (at < 0 && at > -4096)
+	if (sys_is_error(at))
 		return (int)at;
 	header = (struct weft_otel_process_header *)at;
 	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {
@@ -313,17 +253,12 @@ static int otel_process_map(void)
 
 /* ---- begin and end */
 
-static void otel_process_show(void)
+void weft_otel_publish_header(void)
 {
-	__atomic_store_n(&weft_rt.header->otel_process, publisher, __ATOMIC_RELEASE);
-	__atomic_store_n(&weft_rt.header->otel_thread, weft_otel_thread_publisher(),
-			 __ATOMIC_RELEASE);
-}
-
-void weft_otel_show(void)
-{
-	if (weft_rt_is_ready())
-		otel_process_show();
+	if (!weft_rt_is_ready())
+		return;
+	store_release(&weft_rt.header->otel_process, publisher);
+	store_release(&weft_rt.header->otel_thread, weft_otel_thread_publisher());
 }
 
 static void otel_process_read_options(void)
@@ -390,7 +325,7 @@ int weft_otel_begin(void)
 	otel_process_read_options();
 	weft_otel_process_lock();
 	failed = otel_process_begin();
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(0);
 	return failed;
 }
@@ -401,7 +336,7 @@ void weft_otel_stop(void)
 	otel_process_unmap();
 	publisher = WEFT_PUBLISHER_NONE;
 	weft_otel_thread_stop();
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(0);
 }
 
@@ -414,14 +349,14 @@ void weft_otel_join(int64_t distance)
 		return;
 	weft_otel_process_lock();
 	weft_otel_thread_begin(root_index());
-	weft_otel_show();
+	weft_otel_publish_header();
 	weft_otel_process_unlock(1);
 }
 
 /* Another library's mapping is gone in a child, too; to map it again is that library's business. */
 void weft_otel_after_fork(void)
 {
-	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
+	store_relaxed(&bell, 0);
 	header = NULL;
 	weft_otel_process_lock();
 	weft_otel_resource_after_fork();
@@ -442,7 +377,7 @@ int weft_otel_key(const char *key, size_t bytes)
 	else
 		index = weft_otel_keys_add(key, bytes, &is_new);
 	if (index < 0)
-		__atomic_store_n(&keys_missed, 1, __ATOMIC_RELAXED);
+		store_relaxed(&keys_missed, 1);
 	if (is_new)
 		weft_otel_process_republish();
 	return index;
@@ -458,7 +393,7 @@ int weft_otel_key_has_no_room(const char *key, size_t bytes)
 /* Reads the other library's keys again, whose mapping may have moved in a child. */
 static void reread_foreign_keys(void)
 {
-	__atomic_store_n(&keys_missed, 0, __ATOMIC_RELAXED);
+	store_relaxed(&keys_missed, 0);
 	if (weft_otel_foreign_keys(foreign_at)) {
 		foreign_at = weft_otel_foreign_find("/proc/self/maps", 0);
 		if (!foreign_at || weft_otel_foreign_keys(foreign_at))
@@ -471,27 +406,26 @@ static int has_unseen_keys(void)
 {
 	switch (weft_otel_process_publisher()) {
 	case WEFT_PUBLISHER_WEFT:
-		return __atomic_load_n(&keys_told, __ATOMIC_RELAXED) != weft_otel_keys_count();
+		return load_relaxed(&keys_told) != weft_otel_keys_count();
 	case WEFT_PUBLISHER_ANOTHER:
-		return __atomic_load_n(&keys_missed, __ATOMIC_RELAXED) && !weft_rt_is_careful();
+		return load_relaxed(&keys_missed) && !weft_rt_is_careful();
 	default:
 		return 0;
 	}
 }
 
 /* Not done if the bell is held, but at the next call: a thread may claim its slot in a handler. */
-void weft_otel_tell(void)
+void weft_otel_notify(void)
 {
 	uint32_t nobody = 0;
 
-	if (!has_unseen_keys() ||
-	    !__atomic_compare_exchange_n(&bell, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!has_unseen_keys() || !cas_acquire(&bell, &nobody, 1))
 		return;
-	__atomic_store_n(&bell_since_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+	store_relaxed(&bell_since_ns, clock_monotonic_ns());
 	if (publisher == WEFT_PUBLISHER_ANOTHER) {
 		reread_foreign_keys();
 	} else if (header) {
-		__atomic_store_n(&keys_told, weft_otel_keys_count(), __ATOMIC_RELAXED);
+		store_relaxed(&keys_told, weft_otel_keys_count());
 		read_clock_offset();
 		otel_process_set_name();
 	}

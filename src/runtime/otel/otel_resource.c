@@ -50,22 +50,6 @@ static uint32_t length_at(const uint8_t **at)
 	return value;
 }
 
-static uint8_t *otel_resource_put(uint8_t *to, uint8_t tag, uint32_t bytes)
-{
-	*to++ = tag;
-	for (; bytes >= 0x80; bytes >>= 7)
-		*to++ = (uint8_t)(bytes | 0x80);
-	*to++ = (uint8_t)bytes;
-	return to;
-}
-
-static uint32_t with_head(uint32_t bytes)
-{
-	uint8_t head[8];
-
-	return (uint32_t)(otel_resource_put(head, 0, bytes) - head) + bytes;
-}
-
 /* The encoded field of @key from *start to *end; 0 = there is none. */
 static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start, uint8_t **end)
 {
@@ -88,7 +72,7 @@ static int otel_resource_find(const char *key, size_t key_bytes, uint8_t **start
 	return 0;
 }
 
-void weft_otel_resource_remove(const char *key, size_t key_bytes)
+static void resource_remove(const char *key, size_t key_bytes)
 {
 	uint8_t *start, *end;
 
@@ -98,30 +82,30 @@ void weft_otel_resource_remove(const char *key, size_t key_bytes)
 	used -= (uint32_t)(end - start);
 }
 
-int weft_otel_resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
+static int resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
 {
-	uint32_t text = with_head((uint32_t)bytes), name = with_head((uint32_t)key_bytes);
-	uint32_t all = with_head(name + with_head(text)), free_bytes = sizeof(encoded) - used;
+	uint32_t text = otel_field_bytes((uint32_t)bytes),
+		 name = otel_field_bytes((uint32_t)key_bytes);
+	uint32_t all = otel_field_bytes(name + otel_field_bytes(text)),
+		 free_bytes = sizeof(encoded) - used;
 	uint8_t *to, *start, *end;
 
 	if (otel_resource_find(key, key_bytes, &start, &end))
 		free_bytes += (uint32_t)(end - start);
 	if (all > free_bytes)
 		return -ENOSPC;
-	weft_otel_resource_remove(key, key_bytes);
-	to = otel_resource_put(encoded + used, 0x0A, name + with_head(text));
-	to = otel_resource_put(to, 0x0A, (uint32_t)key_bytes);
-	memcpy(to, key, key_bytes);
-	to = otel_resource_put(to + key_bytes, 0x12, text);
-	to = otel_resource_put(to, 0x0A, (uint32_t)bytes);
-	memcpy(to, value, bytes);
+	resource_remove(key, key_bytes);
+	to = otel_put_start(encoded + used, RESOURCE_ATTRIBUTES, name + otel_field_bytes(text));
+	to = otel_put_bytes(to, KEY, key, (uint32_t)key_bytes);
+	to = otel_put_start(to, VALUE, text);
+	otel_put_bytes(to, TEXT, value, (uint32_t)bytes);
 	used += all;
 	return 0;
 }
 
 static void set_text(const char *key, const char *value)
 {
-	weft_otel_resource_set(key, strlen(key), value, strlen(value));
+	resource_set(key, strlen(key), value, strlen(value));
 }
 
 /* ---- defaults */
@@ -244,7 +228,7 @@ static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 		return 1;
 	if ((size_t)key_bytes == strlen(INSTANCE) && !memcmp(key, INSTANCE, (size_t)key_bytes))
 		instance_is_ours = 0;
-	return weft_otel_resource_set(key, (size_t)key_bytes, value, (size_t)value_bytes) == 0;
+	return resource_set(key, (size_t)key_bytes, value, (size_t)value_bytes) == 0;
 }
 
 static int otel_resource_read_pairs(const char *text, int really)
@@ -303,17 +287,17 @@ int weft_otel_resource_own(const char *key, const char *value)
 	if (!key_bytes || key_bytes > KEY_BYTES || bytes > OTEL_TEXT_BYTES ||
 	    !weft_otel_is_utf8(key, key_bytes) || !weft_otel_is_utf8(value, bytes))
 		return -EINVAL;
-	weft_fork_look();
+	weft_fork_check();
 	if (weft_otel_process_publisher() == WEFT_PUBLISHER_ANOTHER)
 		return -EBUSY;
 	weft_otel_process_lock();
 	weft_otel_resource_begin();
-	__atomic_store_n(&is_changing, 1, __ATOMIC_RELEASE);
+	store_release(&is_changing, 1);
 	if (value)
-		failed = weft_otel_resource_set(key, key_bytes, value, bytes);
+		failed = resource_set(key, key_bytes, value, bytes);
 	else
-		weft_otel_resource_remove(key, key_bytes);
-	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
+		resource_remove(key, key_bytes);
+	store_release(&is_changing, 0);
 	if (!failed && !strcmp(key, INSTANCE))
 		instance_is_ours = 0;
 	weft_otel_process_unlock(!failed);
@@ -351,12 +335,15 @@ int weft_otel_options_own(const char *root_key, const char *schema)
 
 WEFT_API int weft_otel_resource(const char *key, const char *value)
 {
-	return weft_copies_has_master() ? weft_copies_otel_resource(key, value)
-					: weft_otel_resource_own(key, value);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->otel_resource(key, value) : weft_otel_resource_own(key, value);
 }
 
 WEFT_API int weft_otel_options(const char *root_key, const char *schema)
 {
-	return weft_copies_has_master() ? weft_copies_otel_options(root_key, schema)
-					: weft_otel_options_own(root_key, schema);
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->otel_options(root_key, schema)
+		      : weft_otel_options_own(root_key, schema);
 }

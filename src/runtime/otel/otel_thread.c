@@ -19,9 +19,6 @@
 #include "base/tlsdesc.h"
 #include "runtime/core/label_store.h"
 
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
-#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-
 #define INLINED inline __attribute__((always_inline)) /* in each write of ids */
 
 #define ROOT_BYTES 18 /* index, length, 16 hexadecimal digits */
@@ -51,7 +48,7 @@ static uint32_t publisher;     /* enum weft_publisher */
 
 enum weft_publisher weft_otel_thread_publisher(void)
 {
-	return __atomic_load_n(&publisher, __ATOMIC_RELAXED);
+	return load_relaxed(&publisher);
 }
 
 int64_t weft_otel_thread_distance(void)
@@ -73,18 +70,17 @@ void weft_otel_thread_begin(int32_t root_index)
 	weft_otel_thread_set_root(root_index);
 	distance = weft_tlsdesc_distance(weft_otel_place(), weft_otel_descriptor(),
 					 weft_thread_pointer());
-	__atomic_store_n(&publisher, is_ours ? WEFT_PUBLISHER_WEFT : WEFT_PUBLISHER_ANOTHER,
-			 __ATOMIC_RELEASE);
+	store_release(&publisher, is_ours ? WEFT_PUBLISHER_WEFT : WEFT_PUBLISHER_ANOTHER);
 }
 
 void weft_otel_thread_set_root(int32_t root_index)
 {
-	__atomic_store_n(&root, root_index, __ATOMIC_RELAXED);
+	store_relaxed(&root, root_index);
 }
 
 void weft_otel_thread_stop(void)
 {
-	__atomic_store_n(&publisher, WEFT_PUBLISHER_NONE, __ATOMIC_RELEASE);
+	store_release(&publisher, WEFT_PUBLISHER_NONE);
 }
 
 void weft_otel_thread_join(int64_t its_distance)
@@ -166,7 +162,7 @@ static int otel_thread_key_of(const struct view *v, uint64_t label, const char *
 static const struct weft_custom_labels_set *otel_thread_own_set(const struct weft_slot *slot)
 {
 	const struct weft_custom_labels_set *set =
-		(const void *)(uintptr_t)GET(slot->ext.label_set);
+		(const void *)(uintptr_t)load_relaxed(&slot->ext.label_set);
 
 	/* the program's own set may change at any time */
 	return set && weft_labels_is_own(slot, set) ? set : NULL;
@@ -213,7 +209,8 @@ static __attribute__((noinline)) void write_labels(struct weft_slot *slot)
 	const struct view view = otel_thread_view_of(slot), *v = &view;
 	struct weft_otel_record *r = v->record;
 	uint32_t at = v->notes->root_span_id ? ROOT_BYTES : 0, first = at, left_out = 0;
-	uint32_t end = WEFT_OTEL_ATTRIBUTES_BYTES - (!first && GET(root) >= 0 ? ROOT_BYTES : 0);
+	uint32_t end =
+		WEFT_OTEL_ATTRIBUTES_BYTES - (!first && load_relaxed(&root) >= 0 ? ROOT_BYTES : 0);
 	const struct weft_custom_labels_set *set = otel_thread_own_set(v->slot);
 	uint64_t count = set ? set->count : 0;
 
@@ -242,13 +239,15 @@ struct shown_ids {
 static INLINED struct shown_ids otel_thread_ids_of(const struct weft_slot *slot)
 {
 	const uint64_t *trace = (const uint64_t *)(const void *)slot->ext.trace_id;
-	uint64_t span = GET(slot->context.span_id), checksum = GET(slot->context.checksum);
-	uint64_t high = GET(trace[0]), low = GET(trace[1]);
+	uint64_t span = load_relaxed(&slot->context.span_id),
+		 checksum = load_relaxed(&slot->context.checksum);
+	uint64_t high = load_relaxed(&trace[0]), low = load_relaxed(&trace[1]);
 
-	if (!checksum || GET(slot->ext.v1_checksum) != checksum || !span || !(high | low))
+	if (!checksum || load_relaxed(&slot->ext.v1_checksum) != checksum || !span || !(high | low))
 		return (struct shown_ids){{0, 0}, 0, 0};
-	return (struct shown_ids){
-		{high, low}, __builtin_bswap64(span), (uint8_t)GET(slot->ext.trace_flags)};
+	return (struct shown_ids){{high, low},
+				  __builtin_bswap64(span),
+				  (uint8_t)load_relaxed(&slot->ext.trace_flags)};
 }
 
 static INLINED void otel_thread_write_ids(const struct view *v)
@@ -257,15 +256,15 @@ static INLINED void otel_thread_write_ids(const struct view *v)
 	struct shown_ids ids = otel_thread_ids_of(v->slot);
 	uint64_t *to = (uint64_t *)(void *)r;
 
-	PUT(to[0], ids.trace[0]);
-	PUT(to[1], ids.trace[1]);
-	PUT(to[2], ids.span);
-	PUT(r->trace_flags, ids.trace_flags);
+	store_release(&to[0], ids.trace[0]);
+	store_release(&to[1], ids.trace[1]);
+	store_release(&to[2], ids.span);
+	store_release(&r->trace_flags, ids.trace_flags);
 }
 
 static uint64_t otel_thread_root_of(const struct weft_slot *slot)
 {
-	return GET(root) >= 0 ? GET(slot->context.root_span_id) : 0;
+	return load_relaxed(&root) >= 0 ? load_relaxed(&slot->context.root_span_id) : 0;
 }
 
 /* Of the store of a coroutine that is switched back to: usually its record is still up to date. */
@@ -289,13 +288,13 @@ static INLINED void write_record(const struct view *v, unsigned int changed)
 		v->notes->root_span_id = v->notes->label_bytes = 0;
 		changed = WEFT_CHANGED_ALL;
 	}
-	PUT(r->valid, 0);
+	store_release(&r->valid, 0);
 	otel_thread_write_ids(v);
 	if (root_id != v->notes->root_span_id)
-		write_root(v, root_id, GET(root));
+		write_root(v, root_id, load_relaxed(&root));
 	if (changed & WEFT_CHANGED_LABELS)
 		write_labels(v->slot);
-	PUT(r->valid, 1);
+	store_release(&r->valid, 1);
 }
 
 /* ---- the pointer */
@@ -312,7 +311,7 @@ static int is_slot(const void *at)
 
 static void leave_alone(const struct view *v)
 {
-	PUT(v->record->valid, 0);
+	store_release(&v->record->valid, 0);
 	v->slot->otel.is_foreign = 1;
 	weft_slot_count(v->slot, WEFT_COUNTER_OTEL_FOREIGN, 1);
 }
@@ -320,7 +319,7 @@ static void leave_alone(const struct view *v)
 /* The pointer leads elsewhere: either this slot has a new owner, or another library stored it. */
 static void attach(const struct view *v, struct weft_otel_record **place, int is_ready)
 {
-	struct weft_otel_record *seen = GET(*place);
+	struct weft_otel_record *seen = load_relaxed(place);
 
 	if (v->slot->otel.is_foreign)
 		return;
@@ -330,7 +329,7 @@ static void attach(const struct view *v, struct weft_otel_record **place, int is
 	}
 	if (!is_ready)
 		write_record(v, WEFT_CHANGED_ALL);
-	PUT(*place, v->record);
+	store_release(place, v->record);
 }
 
 static __attribute__((noinline)) void
@@ -339,7 +338,7 @@ sync_pointer(struct weft_slot *slot, struct weft_otel_record **place, unsigned i
 	const struct view v = otel_thread_view_of(slot);
 	int is_ready = changed & WEFT_CHANGED_STORE && record_says_so(&v);
 
-	if (GET(*place) != v.record)
+	if (load_relaxed(place) != v.record)
 		attach(&v, place, is_ready);
 	else if (!is_ready)
 		write_record(&v, WEFT_CHANGED_ALL);
@@ -353,7 +352,7 @@ void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
 	if (UNLIKELY(weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT))
 		return;
 	place = place_mine();
-	if (UNLIKELY(changed & WEFT_CHANGED_STORE || GET(*place) != v.record))
+	if (UNLIKELY(changed & WEFT_CHANGED_STORE || load_relaxed(place) != v.record))
 		sync_pointer(slot, place, changed);
 	else
 		write_record(&v, changed);
@@ -372,8 +371,8 @@ void weft_otel_thread_after_fork(void)
 	if (weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT)
 		return;
 	place = place_mine();
-	if (is_slot(GET(*place)))
-		PUT(*place, NULL);
+	if (is_slot(load_relaxed(place)))
+		store_release(place, NULL);
 	if (weft_slot_mine())
 		weft_otel_sync(weft_slot_mine(), WEFT_CHANGED_ALL);
 }
@@ -383,7 +382,7 @@ void weft_otel_withdraw(struct weft_slot *slot)
 	struct weft_otel_record **place = place_mine();
 
 	/* (during a switch it may still lead to the previous store's record) */
-	if (!slot->otel.is_foreign && is_slot(GET(*place)))
-		PUT(*place, NULL);
-	PUT(otel_thread_view_of(slot).record->valid, 0);
+	if (!slot->otel.is_foreign && is_slot(load_relaxed(place)))
+		store_release(place, NULL);
+	store_release(&otel_thread_view_of(slot).record->valid, 0);
 }

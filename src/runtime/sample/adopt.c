@@ -15,12 +15,11 @@
  */
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/platform.h"
+#include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/gate.h"
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
@@ -49,16 +48,9 @@ static uint64_t untimed[65536 / 64];
 
 static int belongs_to(uint32_t index, int32_t tid)
 {
-	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && weft_rt_slot(index)->thread.tid == tid;
-}
-
-static uint32_t slots_in_use(void)
-{
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
-
-	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
 }
 
 static int has_slot(int32_t tid)
@@ -67,9 +59,9 @@ static int has_slot(int32_t tid)
 
 	if (!hint) /* also for slot 65535: then the thread counts as one without */
 		return 0;
-	if (hint <= slots_in_use() && belongs_to(hint - 1, tid))
+	if (hint <= weft_rt_slots_high() && belongs_to(hint - 1, tid))
 		return 1;
-	for (uint32_t i = 0; i < slots_in_use(); i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		if (belongs_to(i, tid))
 			return 1;
 	return 0;
@@ -77,17 +69,10 @@ static int has_slot(int32_t tid)
 
 static long read_status(int32_t tid)
 {
-	char path[] = "/proc/self/task/0000000000/status", *at = path + 16;
-	char digits[10];
-	uint32_t rest = (uint32_t)tid;
-	int n = 0;
+	char path[16 + DECIMAL_BYTES] = "/proc/self/task/", *at = path + 16;
 	long fd, bytes;
 
-	do
-		digits[n++] = (char)('0' + rest % 10);
-	while (rest /= 10);
-	while (n)
-		*at++ = digits[--n];
+	at += decimal_write((unsigned char *)at, (uint32_t)tid);
 	memcpy(at, "/status", sizeof("/status"));
 	fd = sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -169,47 +154,29 @@ static uint64_t adopt_mask_of(int32_t tid)
 	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
 }
 
-/* The owner may do the same at this moment, or end. */
-static void arm_for(struct weft_slot *slot, int32_t tid)
+/* The owner may end at this moment. */
+static void arm_for(struct weft_slot *slot)
 {
-	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	int32_t none = -1, timer_id;
-
-	if (__atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) >= 0)
+	if (load_relaxed(&slot->thread.timer_id) >= 0)
 		return;
 	if (weft_clock_is_possible(0))
-		weft_clock_open(slot, adopt_mask_of(tid));
-	timer_id = weft_timer_make(tid, value);
-	if (timer_id < 0)
-		weft_timer_missing(slot);
-	else if (!__atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		weft_timer_delete(timer_id);
+		weft_clock_open(slot, adopt_mask_of(slot->thread.tid));
+	weft_timer_make_for(slot);
 }
 
 /* A thread with a slot is known before it is listed. */
 static void note_slots(int are_armed)
 {
-	for (uint32_t i = 0; i < slots_in_use(); i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
+		uint64_t word = load_acquire(&weft_rt.states[i]);
 		struct weft_slot *slot = weft_rt_slot(i);
 
 		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 			continue;
 		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
 		if (are_armed)
-			arm_for(slot, slot->thread.tid);
+			arm_for(slot);
 	}
-}
-
-static uint64_t adopt_cpu_of(int32_t tid)
-{
-	const long clock = (long)(~(uint32_t)tid << 3 | 6);
-	struct timespec used = {0};
-
-	if (sys_call2(SYS_clock_gettime, (int)clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 static uint64_t adopt_bit_of(int32_t tid)
@@ -244,7 +211,7 @@ static void adopt_adopt(int32_t tid)
 		return;
 	}
 	table[count] = (struct adopted){.tid = tid, .timer_id = timer_id};
-	__atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+	store_release(&count, count + 1);
 }
 
 /* It is running; what it does a moment later decides. */
@@ -252,8 +219,10 @@ static int adopt_note(int32_t tid, uint64_t waits)
 {
 	if (count + runners >= capacity)
 		return 0;
-	table[capacity - ++runners] = (struct adopted){
-		.tid = tid, .timer_id = -1, .waits = waits, .cpu_ns = adopt_cpu_of(tid)};
+	table[capacity - ++runners] = (struct adopted){.tid = tid,
+						       .timer_id = -1,
+						       .waits = waits,
+						       .cpu_ns = sys_clock_ns(SYS_CPU_CLOCK(tid))};
 	return 1;
 }
 
@@ -286,7 +255,7 @@ static void signal_those_that_run_on(void)
 		uint64_t waits;
 
 		if (!would_take(runner.tid, signo, &waits) || waits != runner.waits ||
-		    adopt_cpu_of(runner.tid) - runner.cpu_ns < RAN_NS ||
+		    sys_clock_ns(SYS_CPU_CLOCK(runner.tid)) - runner.cpu_ns < RAN_NS ||
 		    weft_prime_send(runner.tid, WEFT_ORDER_PRIME))
 			adopt_adopt(runner.tid);
 	}
@@ -301,13 +270,12 @@ static void make_room_for(uint64_t threads)
 
 	if (entries <= capacity)
 		return;
-	at = sys_call6(SYS_mmap, 0, (long)(entries * sizeof(*table)), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at < 0 && at > -4096)
+	at = sys_map_memory(entries * sizeof(*table));
+	if (sys_is_error(at))
 		return;
 	if (count)
 		memcpy((struct adopted *)at, table, count * sizeof(*table));
-	__atomic_store_n(&table, (struct adopted *)at, __ATOMIC_RELEASE);
+	store_release(&table, (struct adopted *)at);
 	capacity = (uint32_t)entries;
 }
 
@@ -332,14 +300,13 @@ void weft_adopt_threads(void)
 	while (__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE))
 		sys_call0(SYS_sched_yield);
 	adopt_all();
-	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	store_release(&at_work, 0);
 }
 
 static int is_adopted(int32_t tid)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (table[i].tid == tid &&
-		    __atomic_load_n(&table[i].timer_id, __ATOMIC_RELAXED) >= 0)
+		if (table[i].tid == tid && load_relaxed(&table[i].timer_id) >= 0)
 			return 1;
 	return 0;
 }
@@ -374,7 +341,7 @@ void weft_adopt_more(void)
 	mask = sys_signals_block(SYS_SIGNALS_ALL);
 	if (!__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE)) {
 		adopt_the_rest();
-		__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+		store_release(&at_work, 0);
 	}
 	sys_signals_restore(mask);
 	if (!weft_engine_leave())
@@ -386,10 +353,10 @@ static void adopt_take_out(struct adopted *entry)
 	weft_timer_delete(__atomic_exchange_n(&entry->timer_id, -1, __ATOMIC_RELAXED));
 }
 
-void weft_adopt_taken(int32_t tid)
+void weft_adopt_remove(int32_t tid)
 {
-	uint32_t n = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
-	struct adopted *entries = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	uint32_t n = load_acquire(&count);
+	struct adopted *entries = load_acquire(&table);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (entries[i].tid == tid)
@@ -400,11 +367,11 @@ void weft_adopt_delete_all(void)
 {
 	for (uint32_t i = 0; i < count; i++)
 		adopt_take_out(&table[i]);
-	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+	store_release(&count, 0);
 }
 
 void weft_adopt_forget(void)
 {
-	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+	store_release(&at_work, 0);
+	store_release(&count, 0);
 }

@@ -40,18 +40,12 @@ static int is_own_session(void)
 
 static int attach_enter(void)
 {
-	return weft_rt_is_ready() && weft_guard_holds() &&
-	       !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
-}
-
-static void attach_leave(void)
-{
-	__atomic_store_n(&at_work, 0, __ATOMIC_RELEASE);
+	return weft_rt_has_session() && !__atomic_exchange_n(&at_work, 1, __ATOMIC_ACQUIRE);
 }
 
 static void set_running(uint32_t running)
 {
-	__atomic_store_n(&weft_rt.header->engines_run, running, __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->engines_run, running);
 }
 
 /* Copies the collector's field, which may change meanwhile. */
@@ -93,7 +87,7 @@ static int attach_begin(void)
 	return failed == -EALREADY ? 0 : failed;
 }
 
-void weft_attach_take(void)
+void weft_attach_run(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 	uint32_t number;
@@ -102,18 +96,17 @@ void weft_attach_take(void)
 	if (!is_own_session() || !attach_enter())
 		return;
 	/* Pairs: the release store in take_over() (src/collector/session/session_attach.c). */
-	number = __atomic_load_n(&h->attach_number, __ATOMIC_ACQUIRE);
-	if (number != __atomic_load_n(&h->attach_taken, __ATOMIC_RELAXED) &&
-	    weft_rt_run_state() == WEFT_RUN_RECORDING &&
+	number = load_acquire(&h->attach_number);
+	if (number != load_relaxed(&h->attach_taken) && weft_rt_run_state() == WEFT_RUN_RECORDING &&
 	    (weft_rt_is_careful() || !stop_earlier())) {
 		error = weft_rt_is_careful() ? -EPERM : attach_begin();
-		__atomic_store_n(&h->attach_error, error, __ATOMIC_RELAXED);
-		__atomic_store_n(&h->attach_taken, number, __ATOMIC_RELEASE);
+		store_relaxed(&h->attach_error, error);
+		store_release(&h->attach_taken, number);
 	}
-	attach_leave();
+	store_release(&at_work, 0);
 }
 
-void weft_attach_take_waiting(void)
+void weft_attach_run_pending(void)
 {
 	uint64_t before;
 
@@ -121,7 +114,7 @@ void weft_attach_take_waiting(void)
 	if (sys_getpid() != weft_rt.pid)
 		return;
 	before = sys_signals_block(SYS_SIGNALS_ALL);
-	weft_attach_take();
+	weft_attach_run();
 	sys_signals_restore(before);
 }
 
@@ -131,7 +124,7 @@ void weft_attach_end(void)
 		return;
 	if (weft_rt_run_state() != WEFT_RUN_RECORDING)
 		stop_earlier();
-	attach_leave();
+	store_release(&at_work, 0);
 }
 
 /* ---- ends without an order */
@@ -139,8 +132,8 @@ void weft_attach_end(void)
 static int attach_collector_is_gone(uint64_t now_ns)
 {
 	const struct weft_session_header *h = weft_rt.header;
-	uint64_t drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);
-	int32_t pid = __atomic_load_n(&h->collector_pid, __ATOMIC_RELAXED);
+	uint64_t drained_ns = load_relaxed(&h->drained_ns);
+	int32_t pid = load_relaxed(&h->collector_pid);
 
 	return !weft_rt_is_careful() && (int64_t)(now_ns - drained_ns) > COLLECTOR_PATIENCE_NS &&
 	       sys_call2(SYS_kill, pid, 0) == -ESRCH;
@@ -151,11 +144,10 @@ static void close_for_it(void)
 {
 	uint32_t recording = WEFT_RUN_RECORDING;
 
-	__atomic_compare_exchange_n(&weft_rt.header->run_state, &recording, WEFT_RUN_CLOSED, 0,
-				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	cas_acq_rel(&weft_rt.header->run_state, &recording, WEFT_RUN_CLOSED);
 }
 
-void weft_attach_look(uint64_t now_ns)
+void weft_attach_check(uint64_t now_ns)
 {
 	if (weft_rt_run_state() == WEFT_RUN_RECORDING) {
 		if (!is_own_session() || !attach_collector_is_gone(now_ns))

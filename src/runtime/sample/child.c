@@ -57,12 +57,12 @@ static int child_begin(void)
 		return failed;
 	weft_event_types_replay();
 	weft_log_replay();
-	weft_meet_say_so();
+	weft_meet_publish_header();
 	weft_modules_epoch_replay();
 	weft_rt_count(WEFT_COUNTER_CHILD_SESSIONS, 1);
-	weft_hooks_tell();
+	weft_hooks_publish();
 	child_begin_engine();
-	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->target_state, WEFT_TARGET_LIVE);
 	return 0;
 }
 
@@ -76,10 +76,9 @@ static int begin_alone(void)
 	if (weft_rt_is_careful())
 		return -EPERM;
 	before = sys_signals_block(SYS_SIGNALS_ALL);
-	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, BEGINNING, 0, __ATOMIC_ACQUIRE,
-					__ATOMIC_RELAXED)) {
+	if (cas_acquire(&weft_rt.beginning, &nobody, BEGINNING)) {
 		result = child_begin();
-		__atomic_store_n(&weft_rt.beginning, BEGUN, __ATOMIC_RELEASE);
+		store_release(&weft_rt.beginning, BEGUN);
 	}
 	sys_signals_restore(before);
 	return result;
@@ -90,8 +89,7 @@ int weft_child_begin(void)
 	uint64_t began_ns = clock_monotonic_ns();
 	int result = begin_alone();
 
-	while (result == -EBUSY &&
-	       __atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == BEGINNING &&
+	while (result == -EBUSY && load_acquire(&weft_rt.beginning) == BEGINNING &&
 	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
 		sys_call0(SYS_sched_yield);
 	return weft_rt_is_ready() ? 0 : result;

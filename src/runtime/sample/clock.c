@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash.h"
 #include "runtime/core/runtime.h"
@@ -16,7 +15,7 @@
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/pace.h"
 #include "runtime/sample/prime.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096
@@ -64,8 +63,8 @@ uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 	uint64_t ns = own_gap_ns(clock), own_ns = 0;
 
 	if (clock->gaps.is_late) {
-		ns += __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
-		own_ns = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+		ns += load_relaxed(&handlers_late_ns);
+		own_ns = load_relaxed(&opening_ns);
 	}
 	return (clock->gaps.share > 1 ? ns * clock->gaps.share : ns) + own_ns;
 }
@@ -133,19 +132,14 @@ static void note_refusal(long error)
 		return;
 	if (error == -EACCES || error == -EPERM || error == -ENOSYS || error == -EINVAL ||
 	    error == -ENOENT || error == -EOPNOTSUPP || error == -EADDRINUSE)
-		__atomic_store_n(&weft_rt.header->clock_error, (int32_t)error, __ATOMIC_RELAXED);
+		store_relaxed(&weft_rt.header->clock_error, (int32_t)error);
 }
 
 /* CPU time of a thread of this process, modulo, as clocks keep it. Only asked when needed: it costs
  * a running thread its time slice, see clock.h. */
 static uint32_t cpu_us_of(int32_t tid)
 {
-	const int clock = (int)(~(uint32_t)tid << 3 | 6);
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, clock, &used);
-	return weft_usage_modulo((uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000 +
-				 1);
+	return weft_usage_modulo(sys_clock_ns(SYS_CPU_CLOCK(tid)) / 1000 + 1);
 }
 
 /* Returns the address of the event's control page, and its descriptor number in *clock; or -errno.
@@ -168,18 +162,12 @@ static long clock_make(struct weft_slot *slot, uint64_t gap_ns, struct weft_cloc
 	return page;
 }
 
-static int is_failure(long page)
-{
-	return page < 0 && page > -4096;
-}
-
 /* Counts threads, not attempts. */
 static void note_lack(struct weft_slot *slot)
 {
 	uint32_t before;
 
-	if (weft_rt_is_unbegun_child() ||
-	    __atomic_load_n(&weft_rt.header->clock_error, __ATOMIC_RELAXED))
+	if (weft_rt_is_unbegun_child() || load_relaxed(&weft_rt.header->clock_error))
 		return;
 	before = __atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_CLOCK, __ATOMIC_RELAXED);
 	if (!(before & WEFT_SLOT_NO_CLOCK))
@@ -194,12 +182,11 @@ static int make_for(struct weft_slot *slot, uint64_t gap_ns)
 	long page;
 
 	page = clock_make(slot, gap_ns, clock);
-	found = is_failure(page) ? 0 : (uint64_t)page;
-	__atomic_store_n(&is_short, !found, __ATOMIC_RELAXED);
+	found = sys_is_error(page) ? 0 : (uint64_t)page;
+	store_relaxed(&is_short, !found);
 	if (!found)
 		note_lack(slot);
-	if (!__atomic_compare_exchange_n(&clock->page, &opening, found, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (!cas_acq_rel(&clock->page, &opening, found))
 		clock_unmap(found);
 	return found != 0;
 }
@@ -231,8 +218,7 @@ int weft_clock_is_possible(uint64_t mask)
 	const struct weft_session_header *h = weft_rt.header;
 
 	return !(mask & SYS_SIGNAL_BIT(SIGURG)) && !weft_rt_is_careful() &&
-	       __atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_AUTO &&
-	       !__atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) &&
+	       load_relaxed(&h->clock) == WEFT_CLOCK_AUTO && !load_relaxed(&h->clock_error) &&
 	       weft_prime_signal() == SIGURG && !is_handled_by_program();
 }
 
@@ -240,43 +226,35 @@ static int begins_to_open(struct weft_clock *clock)
 {
 	uint64_t closed = 0;
 
-	return __atomic_compare_exchange_n(&clock->page, &closed, WEFT_CLOCK_OPENING, 0,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return cas_acq_rel(&clock->page, &closed, WEFT_CLOCK_OPENING);
 }
 
 void weft_clock_close(struct weft_slot *slot)
 {
 	uint64_t *page = &weft_clock_of(slot)->page;
 
-	if (__atomic_load_n(page, __ATOMIC_RELAXED))
+	if (load_relaxed(page))
 		clock_unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
 }
 
 void weft_clock_yield(void)
 {
-	uint32_t high;
-
-	if (!weft_rt_is_ready() || !weft_guard_holds())
+	if (!weft_rt_has_session())
 		return;
 	note_refusal(-EADDRINUSE);
 	weft_clock_close(weft_slot_private());
-	high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		weft_clock_close(weft_rt_slot(i));
-}
-
-static int clock_is_event(int32_t fd)
-{
-	uint64_t id;
-
-	return sys_call3(SYS_ioctl, fd, EVENT_ID, &id) == 0;
 }
 
 /* Does the program have a descriptor that sends SIGURG by F_SETSIG? (Another thread may be opening
  * its event under that number.) */
 static int is_descriptor_of_program(int32_t fd)
 {
-	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG && !clock_is_event(fd) &&
+	uint64_t id; /* an event has one */
+
+	return sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG &&
+	       sys_call3(SYS_ioctl, fd, EVENT_ID, &id) &&
 	       sys_call2(SYS_fcntl, fd, GET_SIGNAL) == SIGURG;
 }
 
@@ -413,12 +391,12 @@ void weft_clock_first_tick(struct weft_slot *slot)
 static uint16_t share_of_now(const struct weft_slot *slot)
 {
 	uint64_t now = slot->thread.claimed_ns / RUSH_NS;
-	uint64_t seen = __atomic_load_n(&rush, __ATOMIC_RELAXED);
+	uint64_t seen = load_relaxed(&rush);
 	uint64_t threads = seen >> 16 == now ? seen & 0xFFFF : 0;
 
 	if (threads < 0xFFFF)
-		__atomic_store_n(&rush, now << 16 | (threads + 1), __ATOMIC_RELAXED);
-	if (threads < RUSH_THREADS || __atomic_load_n(&is_short, __ATOMIC_RELAXED))
+		store_relaxed(&rush, now << 16 | (threads + 1));
+	if (threads < RUSH_THREADS || load_relaxed(&is_short))
 		return 1;
 	return threads < 4 * RUSH_THREADS ? 4 : 8;
 }
@@ -481,8 +459,7 @@ int weft_clock_sent(const siginfo_t *info)
 		return 0;
 	if (weft_clock_is_open(private) && weft_clock_of(private)->fd == info->si_fd)
 		return 1;
-	if (!weft_rt_is_ready() || !weft_guard_holds() ||
-	    !__atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED))
+	if (!weft_rt_has_session() || !load_relaxed(&weft_rt.header->clock_opened))
 		return 0;
 	if (slot && slot != private && weft_clock_is_open(slot) &&
 	    info->si_fd == weft_clock_of(slot)->fd)
@@ -493,7 +470,7 @@ int weft_clock_sent(const siginfo_t *info)
 int weft_clock_is_repeat(struct weft_slot *slot)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
-	uint32_t age_us, late = __atomic_load_n(&handlers_late_ns, __ATOMIC_RELAXED);
+	uint32_t age_us, late = load_relaxed(&handlers_late_ns);
 	int is_repeat;
 
 	if (!weft_clock_is_open(slot) || clock->gaps.left || !clock->since_us ||
@@ -502,7 +479,7 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 	age_us = cpu_us_of(slot->thread.tid) - clock->since_us;
 	is_repeat = weft_gaps_is_repeat(&clock->gaps, generator(slot), own_gap_ns(clock),
 					age_us * UINT64_C(1000), &late);
-	__atomic_store_n(&handlers_late_ns, late, __ATOMIC_RELAXED);
+	store_relaxed(&handlers_late_ns, late);
 	if (is_repeat)
 		open_anew(slot, clock->gaps.gap_ns);
 	return is_repeat;
@@ -512,11 +489,10 @@ int weft_clock_is_repeat(struct weft_slot *slot)
 static void learn_opening(uint64_t fired_ns)
 {
 	uint64_t ns = clock_monotonic_ns() - fired_ns;
-	uint32_t before = __atomic_load_n(&opening_ns, __ATOMIC_RELAXED);
+	uint32_t before = load_relaxed(&opening_ns);
 
 	if (ns < OPENING_MAX_NS) /* longer: the thread has waited for a CPU */
-		__atomic_store_n(&opening_ns, before - before / 8 + (uint32_t)ns / 8,
-				 __ATOMIC_RELAXED);
+		store_relaxed(&opening_ns, before - before / 8 + (uint32_t)ns / 8);
 }
 
 int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
@@ -556,7 +532,7 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
 		return;
 	weft_clock_close(slot);
-	__atomic_store_n(&weft_rt.header->clock_error, -EBUSY, __ATOMIC_RELAXED);
+	store_relaxed(&weft_rt.header->clock_error, -EBUSY);
 }
 
 int weft_clock_covers(struct weft_slot *slot, uint64_t mask)

@@ -44,6 +44,7 @@
 
 #include <weft/abi/session.h>
 
+#include "base/atomic.h"
 #include "runtime/sample/clock_gaps.h"
 
 /* being opened or closed: only that thread may use the words below */
@@ -74,8 +75,7 @@ static inline int weft_clock_is_open(struct weft_slot *slot)
 {
 	const struct weft_clock *clock = weft_clock_of(slot);
 
-	return clock->gaps.gap_ns &&
-	       __atomic_load_n(&clock->page, __ATOMIC_RELAXED) > WEFT_CLOCK_OPENING;
+	return clock->gaps.gap_ns && load_relaxed(&clock->page) > WEFT_CLOCK_OPENING;
 }
 
 /* When a thread begins, with signals blocked; @mask: the thread's mask without that. */

@@ -23,6 +23,7 @@ uint64_t weft_random_below(uint64_t *state, uint64_t below)
 	return (uint64_t)(((unsigned __int128)weft_random(state) * below) >> 64);
 }
 
+/* A gap that is no shorter than @least_ns. */
 static uint32_t draw_above(uint64_t *random, uint64_t mean_ns, uint64_t least_ns)
 {
 	uint64_t low = mean_ns - mean_ns / 4, high = mean_ns + mean_ns / 4;
@@ -32,18 +33,13 @@ static uint32_t draw_above(uint64_t *random, uint64_t mean_ns, uint64_t least_ns
 	return (uint32_t)(low + weft_random_below(random, high - low));
 }
 
-static uint32_t clock_gaps_draw(uint64_t *random, uint64_t mean_ns)
-{
-	return draw_above(random, mean_ns, 0);
-}
-
 /* Draws a gap with a chance in proportion to its length, by rejection. */
 static uint32_t draw_by_length(uint64_t *random, uint64_t mean_ns)
 {
 	uint32_t gap;
 
 	do
-		gap = clock_gaps_draw(random, mean_ns);
+		gap = draw_above(random, mean_ns, 0);
 	while (weft_random_below(random, mean_ns + mean_ns / 4) >= gap);
 	return gap;
 }
@@ -67,12 +63,6 @@ void weft_gaps_first(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 		gaps->gap_ns += gap_ns;
 	else if (gaps->gap_ns < least_ns)
 		gaps->gap_ns += least_ns - BEGINNING_NS;
-}
-
-/* Given the first part of a gap, the gap is any longer one, by the joint distribution. */
-static uint32_t draw_behind_first(const struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
-{
-	return draw_above(random, mean_ns, gaps->gap_ns);
 }
 
 /* Moves an eighth of the way down, or a sixty-fourth up: few that are no repeats lie below it. */
@@ -131,14 +121,15 @@ int weft_gaps_next(struct weft_gaps *gaps, uint64_t *random, uint64_t mean_ns)
 		gaps->left--;
 		return 1;
 	}
-	/* what is left of its block, which the thread enters at a random place */
+	/* What is left of its block, which the thread enters at a random place. Given the first
+	 * part of a gap, the gap is any longer one, by the joint distribution. */
 	if (!gaps->left) {
-		gaps->gap_ns = draw_behind_first(gaps, random, mean_ns);
+		gaps->gap_ns = draw_above(random, mean_ns, gaps->gap_ns);
 		gaps->left = (uint8_t)weft_random_below(random, block);
 		if (gaps->left)
 			return 0;
 	}
 	gaps->left = block;
-	gaps->gap_ns = clock_gaps_draw(random, mean_ns);
+	gaps->gap_ns = draw_above(random, mean_ns, 0);
 	return 0;
 }

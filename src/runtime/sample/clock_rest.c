@@ -36,7 +36,7 @@ static void begin_rest(struct weft_slot *slot)
 	rest->has_rested = 1;
 }
 
-void weft_clock_rest_look(struct weft_slot *slot, uint64_t now_ns, const struct weft_usage *usage)
+void weft_clock_rest_update(struct weft_slot *slot, uint64_t now_ns, const struct weft_usage *usage)
 {
 	struct weft_clock_rest *rest = weft_clock_rest_of(slot);
 	uint32_t now_ms = (uint32_t)(now_ns / 1000000), passed_ms = now_ms - rest->since_ms;

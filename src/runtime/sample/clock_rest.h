@@ -43,7 +43,8 @@ static inline int weft_clock_rests(struct weft_slot *slot)
  * In a tick, after its weight is known; @usage: the thread's, now. Closes its clock if it was
  * switched too often in the last tenth of a second or more; a later tick may open it again.
  */
-void weft_clock_rest_look(struct weft_slot *slot, uint64_t now_ns, const struct weft_usage *usage);
+void weft_clock_rest_update(struct weft_slot *slot, uint64_t now_ns,
+			    const struct weft_usage *usage);
 
 /* Should a thread with so many switches in @ms rest? @rests: it does already. */
 int weft_clock_should_rest(uint32_t switches, uint32_t ms, uint64_t gap_ns, int rests);

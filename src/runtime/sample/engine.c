@@ -8,7 +8,6 @@
 #include "runtime/sample/engine.h"
 
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
@@ -26,10 +25,10 @@ static int engine_begin(uint64_t mask)
 
 	if (failed)
 		return failed;
-	weft_tick_look();
-	weft_prime_install((int)__atomic_load_n(&weft_rt.header->prime_signal, __ATOMIC_RELAXED));
-	__atomic_store_n(&weft_rt.on_release, weft_timer_disarm, __ATOMIC_RELEASE);
-	__atomic_store_n(&weft_rt.on_claim, weft_timer_arm, __ATOMIC_RELEASE);
+	weft_tick_read();
+	weft_prime_install((int)load_relaxed(&weft_rt.header->prime_signal));
+	store_release(&weft_rt.on_release, weft_timer_disarm);
+	store_release(&weft_rt.on_claim, weft_timer_arm);
 	weft_timer_disarm_all();
 	/* First, because adopting would see that signals are blocked. */
 	if (slot && slot != weft_slot_private())
@@ -64,16 +63,14 @@ int weft_engine_start(void)
 /* 1: no thread but the calling one is in a handler. */
 static int nobody_handles(void)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
-
-	if (__atomic_load_n(&weft_rt.header->handling, __ATOMIC_ACQUIRE))
+	if (load_acquire(&weft_rt.header->handling))
 		return 0;
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++) {
-		uint64_t word = __atomic_load_n(&weft_rt.states[i], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
+		uint64_t word = load_acquire(&weft_rt.states[i]);
 		struct weft_slot *slot = weft_rt_slot(i);
 
 		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && slot != weft_slot_mine() &&
-		    __atomic_load_n(&slot->thread.handling, __ATOMIC_ACQUIRE))
+		    load_acquire(&slot->thread.handling))
 			return 0;
 	}
 	return 1;

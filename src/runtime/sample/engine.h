@@ -13,11 +13,6 @@
 #ifndef WEFT_RUNTIME_ENGINE_H
 #define WEFT_RUNTIME_ENGINE_H
 
-#include <signal.h>
-#include <stdint.h>
-
-#include <weft/abi/session.h>
-
 /* 0; -EALREADY if the engine runs, or another thread is starting or stopping it; -errno if no
  * handler could be installed. What fails after that is left out and counted. */
 int weft_engine_start(void);

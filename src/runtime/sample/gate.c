@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/atomic.h"
+
 static uint32_t engine;
 static uint32_t arming;
 
@@ -17,7 +19,7 @@ int weft_gate_moves(enum weft_gate from, enum weft_gate to)
 
 static int gate_is_on(void)
 {
-	uint32_t now = __atomic_load_n(&engine, __ATOMIC_SEQ_CST);
+	uint32_t now = load_seq_cst(&engine);
 
 	return now == WEFT_GATE_ON || now == WEFT_GATE_STARTING;
 }
@@ -39,16 +41,16 @@ int weft_engine_leave(void)
 
 int weft_gate_is_clear(void)
 {
-	return __atomic_load_n(&arming, __ATOMIC_SEQ_CST) == 0;
+	return load_seq_cst(&arming) == 0;
 }
 
 void weft_gate_set(enum weft_gate to)
 {
-	__atomic_store_n(&engine, to, __ATOMIC_SEQ_CST);
+	store_seq_cst(&engine, to);
 }
 
 void weft_gate_forget(void)
 {
-	__atomic_store_n(&arming, 0, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&engine, WEFT_GATE_OFF, __ATOMIC_SEQ_CST);
+	store_seq_cst(&arming, 0);
+	store_seq_cst(&engine, WEFT_GATE_OFF);
 }

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -135,30 +134,30 @@ static int join_ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COU
 	return failed;
 }
 
-int weft_join_tables(void)
+static int join_and_map(uint32_t flags, int first)
 {
 	struct weft_welcome welcome = {0};
 	int fds[FD_COUNT] = {-1, -1};
-	int failed = join_ask(WEFT_HELLO_ATTACHED, &welcome, fds, FD_TABLES);
+	int failed = join_ask(flags, &welcome, fds, first);
 
+	if (!failed && first == FD_SESSION)
+		failed = weft_session_map(fds[FD_SESSION], welcome.total_bytes);
 	if (!failed)
 		map_tables(&welcome, fds[FD_TABLES]);
 	close_fds(fds);
 	return failed;
 }
 
+int weft_join_tables(void)
+{
+	return join_and_map(WEFT_HELLO_ATTACHED, FD_TABLES);
+}
+
 int weft_join(uint32_t flags)
 {
-	struct weft_welcome welcome = {0};
-	int fds[FD_COUNT] = {-1, -1};
-	int failed = join_ask(flags, &welcome, fds, FD_SESSION);
+	int failed = join_and_map(flags, FD_SESSION);
 
 	if (!failed)
-		failed = weft_session_map(fds[FD_SESSION], welcome.total_bytes);
-	if (!failed) {
-		map_tables(&welcome, fds[FD_TABLES]);
 		weft_rt.has_collector = 1;
-	}
-	close_fds(fds);
 	return failed;
 }

@@ -24,9 +24,9 @@
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
+#include "runtime/signals/signals.h"
 
-#define MASK_BYTES 8 /* of the kernel's mask */
+#define SIGPROF_BIT SYS_SIGNAL_BIT(SIGPROF)
 #define PENDING_MAX 8
 
 #ifndef WEFT_LATE
@@ -36,24 +36,17 @@ static uint32_t believers; /* threads */
 static uint32_t read_by_fd;
 static int32_t waiter; /* a thread that waits for SIGPROF by sigwait or its like; 0 = none */
 
-static uint64_t sigprof_bit(void)
-{
-	return UINT64_C(1) << (SIGPROF - 1);
-}
-
 static uint64_t real_mask(void)
 {
-	uint64_t mask = 0;
-
-	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, MASK_BYTES);
-	return mask;
+	return sys_signals_block(0);
 }
 
 int weft_mask_set_real(int how)
 {
-	uint64_t bit = sigprof_bit(), old = 0;
+	const uint64_t bit = SIGPROF_BIT;
+	uint64_t old = 0;
 
-	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, MASK_BYTES);
+	sys_call4(SYS_rt_sigprocmask, how, &bit, &old, sizeof(old));
 	return (old & bit) != 0;
 }
 
@@ -89,7 +82,7 @@ static void believe(int is_blocked, uint64_t with)
 
 int weft_mask_is_lent(void)
 {
-	return __atomic_load_n(&believers, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&believers) != 0;
 }
 
 void weft_mask_forget(void)
@@ -99,8 +92,8 @@ void weft_mask_forget(void)
 
 void weft_mask_forget_others(void)
 {
-	__atomic_store_n(&believers, belief().is_blocked != 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&waiter, 0, __ATOMIC_RELAXED);
+	store_relaxed(&believers, belief().is_blocked != 0);
+	store_relaxed(&waiter, 0);
 }
 
 /* @mask: the thread's mask in the kernel now; in a handler it has more signals. */
@@ -108,7 +101,7 @@ static int belief_stands(uint64_t mask)
 {
 	struct weft_belief b = belief();
 
-	return b.is_blocked && (b.with & ~(mask | sigprof_bit())) == 0;
+	return b.is_blocked && (b.with & ~(mask | SIGPROF_BIT)) == 0;
 }
 
 int weft_mask_is_blocked(void)
@@ -116,7 +109,7 @@ int weft_mask_is_blocked(void)
 	struct weft_belief b = belief();
 
 	if (b.own_view && b.own_view == sys_getpid())
-		return (real_mask() & sigprof_bit()) != 0;
+		return (real_mask() & SIGPROF_BIT) != 0;
 	return b.is_blocked && belief_stands(real_mask());
 }
 
@@ -134,8 +127,7 @@ int weft_mask_has(int signo)
 /* Must a thread that believes SIGPROF blocked be closed? */
 static int must_be_closed(void)
 {
-	return __atomic_load_n(&read_by_fd, __ATOMIC_ACQUIRE) ||
-	       weft_disposition_has_handler(WEFT_KEPT_PROF);
+	return load_acquire(&read_by_fd) || weft_disposition_has_handler(WEFT_KEPT_PROF);
 }
 
 /* Called before SIGPROF is really blocked. */
@@ -201,7 +193,7 @@ void weft_mask_open(void)
 	if (!weft_hook_is_on(WEFT_HOOK_SIGNALS))
 		return;
 	mask = real_mask();
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		return;
 	believe(1, mask);
 	weft_mask_set_real(SIG_UNBLOCK);
@@ -218,7 +210,7 @@ int weft_mask_open_here(void)
 	if (!weft_mask_is_active() || weft_rt_is_careful() || weft_is_vfork_child())
 		return 0;
 	mask = real_mask();
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		return 0;
 	believe(1, mask);
 	if (must_be_closed())
@@ -248,11 +240,11 @@ static void queue_again(const siginfo_t *info)
 static void drop_own_pending(void)
 {
 	struct timespec at_once = {0};
-	uint64_t bit = sigprof_bit();
+	const uint64_t bit = SIGPROF_BIT;
 	siginfo_t info = {.si_code = 0};
 
 	for (int i = 0; i < PENDING_MAX; i++) {
-		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, MASK_BYTES) != SIGPROF)
+		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, sizeof(bit)) != SIGPROF)
 			return;
 		if (!weft_sampler_is_ours(&info)) {
 			queue_again(&info);
@@ -263,7 +255,7 @@ static void drop_own_pending(void)
 
 static int hand_to_waiter(const siginfo_t *info)
 {
-	int32_t tid = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE);
+	int32_t tid = load_acquire(&waiter);
 
 	return tid && info->si_code != SI_TKILL &&
 	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
@@ -272,9 +264,8 @@ static int hand_to_waiter(const siginfo_t *info)
 /* In the handler, where all signals are blocked. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
-	uint64_t interrupted;
+	uint64_t interrupted = sys_mask_of(uc);
 
-	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
 	if (!belief_stands(interrupted))
 		return 0;
 	if (hand_to_waiter(info))
@@ -283,7 +274,7 @@ int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 		be_closed();
 		drop_own_pending();
 	}
-	interrupted |= sigprof_bit();
+	interrupted |= SIGPROF_BIT;
 	memcpy(&uc->uc_sigmask, &interrupted, sizeof(interrupted));
 	queue_again(info);
 	return 1;
@@ -296,7 +287,7 @@ int weft_mask_is_active(void)
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) && weft_sampler_is_installed();
 }
 
-static int mask_has_sigprof(const sigset_t *set)
+int weft_mask_has_sigprof(const sigset_t *set)
 {
 	return set && sigismember(set, SIGPROF) == 1;
 }
@@ -329,7 +320,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 	int was_closed = weft_mask_is_closed(), closes = was_closed, result;
 	sigset_t open;
 
-	if (mask_has_sigprof(set) && how != SIG_UNBLOCK) {
+	if (weft_mask_has_sigprof(set) && how != SIG_UNBLOCK) {
 		closes = was_closed || must_be_closed();
 		if (closes && !was_closed) {
 			be_closed();
@@ -364,7 +355,7 @@ static int change_to_open(weft_mask_fn *real, int how, const sigset_t *set, sigs
 
 static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-	int named = mask_has_sigprof(set), is_change = set != NULL, before, result;
+	int named = weft_mask_has_sigprof(set), is_change = set != NULL, before, result;
 
 	if (!named && !belief().is_blocked)
 		return real(how, set, old);
@@ -406,11 +397,11 @@ struct weft_belief weft_mask_borrow(const sigset_t *mask)
 {
 	struct weft_belief before = belief(), during = before;
 
-	during.is_blocked = (uint16_t)mask_has_sigprof(mask);
+	during.is_blocked = (uint16_t)weft_mask_has_sigprof(mask);
 	during.with = 0;
 	if (during.is_blocked)
 		memcpy(&during.with, mask, sizeof(during.with));
-	during.with &= ~(UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1));
+	during.with &= ~(SYS_SIGNAL_BIT(SIGKILL) | SYS_SIGNAL_BIT(SIGSTOP));
 	set_belief(during);
 	return before;
 }
@@ -426,7 +417,7 @@ void weft_mask_give_back(struct weft_belief before)
 
 int weft_mask_begin_wait(void)
 {
-	__atomic_store_n(&waiter, sys_gettid(), __ATOMIC_RELEASE);
+	store_release(&waiter, sys_gettid());
 	return weft_mask_set_real(SIG_BLOCK);
 }
 
@@ -434,7 +425,7 @@ void weft_mask_end_wait(int was_blocked)
 {
 	int32_t self = sys_gettid();
 
-	__atomic_compare_exchange_n(&waiter, &self, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	cas_release(&waiter, &self, 0);
 	if (weft_mask_is_closed() && !must_be_closed()) {
 		weft_mask_set_real(SIG_UNBLOCK);
 		be_open();
@@ -445,7 +436,7 @@ void weft_mask_end_wait(int was_blocked)
 
 void weft_mask_read_by_fd(void)
 {
-	__atomic_store_n(&read_by_fd, 1, __ATOMIC_RELEASE);
+	store_release(&read_by_fd, 1);
 	if (!weft_mask_is_blocked() || weft_mask_is_closed())
 		return;
 	be_closed();
@@ -459,9 +450,9 @@ void weft_mask_jump(int is_blocked, uint64_t mask)
 
 	if ((!is_blocked && !now.is_blocked) || weft_is_vfork_child())
 		return;
-	if (mask & sigprof_bit())
+	if (mask & SIGPROF_BIT)
 		be_closed();
 	believe(is_blocked, mask);
-	if (!(mask & sigprof_bit()))
+	if (!(mask & SIGPROF_BIT))
 		be_open(); /* a tick that comes now stays pending until the jump */
 }

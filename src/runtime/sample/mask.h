@@ -12,9 +12,10 @@
 typedef int weft_mask_fn(int how, const sigset_t *set, sigset_t *old);
 
 int weft_mask_is_active(void);
-int weft_mask_is_blocked(void);     /* does the program believe SIGPROF blocked? */
-int weft_mask_has(int signo);       /* .. or any other signal */
-int weft_mask_is_lent(void);        /* does any thread believe so? */
+int weft_mask_is_blocked(void);                 /* does the program believe SIGPROF blocked? */
+int weft_mask_has(int signo);                   /* .. or any other signal */
+int weft_mask_has_sigprof(const sigset_t *set); /* NULL: 0 */
+int weft_mask_is_lent(void);                    /* does any thread believe so? */
 int weft_mask_is_closed(void);      /* is SIGPROF really blocked, and the timer stopped? */
 void weft_mask_forget_others(void); /* in a forked child */
 void weft_mask_forget(void);        /* the calling thread ends */

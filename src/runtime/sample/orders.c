@@ -5,8 +5,6 @@
  */
 #include "runtime/sample/sampler.h"
 
-#include <string.h>
-
 #include "runtime/core/sys.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
@@ -35,7 +33,7 @@ static void obey(enum weft_order order, uint64_t mask)
 		break;
 	case WEFT_ORDER_ATTACH:
 		prime_here(mask);
-		weft_attach_take();
+		weft_attach_run();
 		break;
 	case WEFT_ORDER_STOP:
 		weft_attach_end();
@@ -54,7 +52,7 @@ static int has_lost_its_value(const siginfo_t *info)
 
 static void orders_pass_on(int signo, siginfo_t *info, void *ucontext)
 {
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		weft_rt_count(WEFT_COUNTER_FOREIGN_SIGNALS, 1);
 	if (signo == SIGURG && info->si_code != SI_QUEUE && !has_lost_its_value(info) &&
 	    !weft_disposition_has_handler(WEFT_KEPT_PRIME)) {
@@ -68,17 +66,16 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 {
 	const ucontext_t *uc = ucontext;
 	int saved_errno = errno;
-	uint64_t mask;
 
 	if (weft_clock_sent(info))
 		weft_sampler_clock(uc);
 	else if (!weft_prime_is_ours(info))
 		orders_pass_on(signo, info, ucontext);
-	else if (weft_rt_is_ready() && weft_guard_holds()) {
+	else if (weft_rt_has_session()) {
 		if (info->si_pid == weft_rt.pid)
-			weft_prime_taken();
-		memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr), mask);
+			weft_prime_received();
+		obey((enum weft_order)WEFT_SIGVAL_INDEX((uintptr_t)info->si_value.sival_ptr),
+		     sys_mask_of(uc));
 	}
 	errno = saved_errno;
 }

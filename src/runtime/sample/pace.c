@@ -14,7 +14,7 @@ static uint64_t period_of_fork_ns;
 
 static uint64_t period_of_header(void)
 {
-	return __atomic_load_n(&weft_rt.header->period_ns, __ATOMIC_RELAXED);
+	return load_relaxed(&weft_rt.header->period_ns);
 }
 
 uint64_t weft_period_ns(void)
@@ -36,15 +36,15 @@ uint64_t weft_clock_gap_ns(void)
 	return period_ns < GAP_MAX_NS ? period_ns : GAP_MAX_NS;
 }
 
-void weft_tick_look(void)
+void weft_tick_read(void)
 {
 	struct timespec tick = {.tv_nsec = 4000000};
 
 	sys_call2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &tick);
-	__atomic_store_n(&tick_ns, (uint64_t)tick.tv_nsec, __ATOMIC_RELAXED);
+	store_relaxed(&tick_ns, (uint64_t)tick.tv_nsec);
 }
 
 uint64_t weft_tick_ns(void)
 {
-	return __atomic_load_n(&tick_ns, __ATOMIC_RELAXED);
+	return load_relaxed(&tick_ns);
 }

@@ -10,6 +10,6 @@ uint64_t weft_period_ns(void); /* of the recording: what one sample stands for *
 void weft_period_keep(void);
 uint64_t weft_clock_gap_ns(void); /* mean gap between two firings of a clock: the period, or 3 s */
 uint64_t weft_tick_ns(void);      /* of the kernel */
-void weft_tick_look(void);        /* reads the tick's length once, when the engine starts */
+void weft_tick_read(void);        /* reads the tick's length once, when the engine starts */
 
 #endif

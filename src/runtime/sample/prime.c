@@ -20,10 +20,11 @@
 #include <string.h>
 
 #include "base/platform.h"
+#include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define REALTIME_USUAL 38              /* SIGRTMIN + 4 */
 #define PATIENCE_NS UINT64_C(20000000) /* a sender may have been killed */
@@ -52,9 +53,8 @@ static int is_sent_by_us(const siginfo_t *info)
 
 static void prime_say(int signo)
 {
-	if (weft_rt_is_ready() && weft_guard_holds())
-		__atomic_store_n(&weft_rt.header->prime_signal_used, (uint32_t)signo,
-				 __ATOMIC_SEQ_CST);
+	if (weft_rt_has_session())
+		store_seq_cst(&weft_rt.header->prime_signal_used, (uint32_t)signo);
 }
 
 /* Afterwards what they sent has been delivered, too: signals are, at the end of a system call. */
@@ -62,7 +62,7 @@ static void wait_for_senders(void)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 
-	while (__atomic_load_n(&weft_rt.header->prime_sending, __ATOMIC_SEQ_CST) &&
+	while (load_seq_cst(&weft_rt.header->prime_sending) &&
 	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
 		sys_call0(SYS_sched_yield);
 	sys_call0(SYS_sched_yield);
@@ -73,7 +73,7 @@ static int prime_let_go(void)
 {
 	int signo = weft_prime_signal();
 
-	if (!signo || signo == SIGURG || !weft_rt_is_ready() || !weft_guard_holds())
+	if (!signo || signo == SIGURG || !weft_rt_has_session())
 		return 0;
 	prime_say(0);
 	wait_for_senders();
@@ -98,8 +98,7 @@ int weft_prime_send(int32_t tid, enum weft_order order)
 	int signo = weft_prime_signal(), failed = -ENOSYS;
 
 	__atomic_fetch_add(sending, 1, __ATOMIC_SEQ_CST);
-	if (signo && __atomic_load_n(&weft_rt.header->prime_signal_used, __ATOMIC_SEQ_CST) ==
-			     (uint32_t)signo)
+	if (signo && load_seq_cst(&weft_rt.header->prime_signal_used) == (uint32_t)signo)
 		failed = platform_thread_signal(0, tid, signo, value);
 	__atomic_fetch_sub(sending, 1, __ATOMIC_SEQ_CST);
 	if (failed)
@@ -154,7 +153,7 @@ int weft_prime_install(int wanted)
 		signo = -ENOSYS;
 	else if (wanted != SIGURG)
 		signo = try_realtime(wanted);
-	else if (__atomic_load_n(&stands_aside, __ATOMIC_RELAXED))
+	else if (load_relaxed(&stands_aside))
 		signo = -EBUSY;
 	else
 		signo = try(SIGURG);
@@ -172,8 +171,7 @@ void weft_prime_uninstall(void)
 /* Not if ours are still to be received: a handler of the program's own would be called for them. */
 void weft_prime_end(void)
 {
-	if ((__atomic_load_n(&on_their_way, __ATOMIC_RELAXED) > 0 ||
-	     __atomic_load_n(&weft_rt.header->clock_opened, __ATOMIC_RELAXED)) &&
+	if ((load_relaxed(&on_their_way) > 0 || load_relaxed(&weft_rt.header->clock_opened)) &&
 	    weft_disposition_has_handler(WEFT_KEPT_PRIME))
 		prime_say(0);
 	else
@@ -182,7 +180,7 @@ void weft_prime_end(void)
 
 void weft_prime_forget(void)
 {
-	__atomic_store_n(&on_their_way, 0, __ATOMIC_RELAXED);
+	store_relaxed(&on_their_way, 0);
 }
 
 void weft_prime_parse(const char *word)
@@ -201,22 +199,21 @@ void weft_prime_parse(const char *word)
 
 void weft_prime_install_default(void)
 {
-	__atomic_store_n(&weft_rt.header->prime_signal, (uint32_t)wanted_by_default,
-			 __ATOMIC_RELAXED);
+	store_relaxed(&weft_rt.header->prime_signal, (uint32_t)wanted_by_default);
 	if (weft_rt.own_fd >= 0)
 		weft_prime_install(wanted_by_default);
 	else
 		weft_prime_uninstall();
 }
 
-void weft_prime_taken(void)
+void weft_prime_received(void)
 {
 	__atomic_fetch_sub(&on_their_way, 1, __ATOMIC_RELAXED);
 }
 
 void weft_prime_stand_aside(void)
 {
-	__atomic_store_n(&stands_aside, 1, __ATOMIC_RELAXED);
+	store_relaxed(&stands_aside, 1);
 	weft_clock_yield();
 	weft_prime_uninstall();
 }

@@ -26,7 +26,7 @@ void weft_prime_install_default(void);   /* without a collector, so that one can
 
 /* For its handler (orders.c). Was it queued with the session's cookie? */
 int weft_prime_is_ours(const siginfo_t *info);
-void weft_prime_taken(void); /* received one that this process had sent */
+void weft_prime_received(void); /* received one that this process had sent */
 /* The program ignores SIGURG, and gets one of another sender: removes our handler for good. */
 void weft_prime_stand_aside(void);
 

@@ -17,7 +17,7 @@
 
 static uint32_t attach_byte(void)
 {
-	return __atomic_load_n(&weft_rt.header->attach_number, __ATOMIC_RELAXED) & 0xFF;
+	return load_relaxed(&weft_rt.header->attach_number) & 0xFF;
 }
 
 /* The thread's labels, the same throughout one handler. */
@@ -46,7 +46,7 @@ static void note_place(struct weft_slot *slot)
 
 static struct sample_labels sample_labels_look(struct weft_slot *slot)
 {
-	struct sample_labels l = {.set = weft_labels_seen(slot)};
+	struct sample_labels l = {.set = weft_labels_visible(slot)};
 
 	if (LIKELY(!l.set))
 		return l;
@@ -84,10 +84,10 @@ static void unrecorded(struct weft_slot *slot, struct weft_sample_record *sample
 }
 
 /* A set without labels to record is remembered under the number 0. */
-static __attribute__((noinline)) void sample_labels_tell(struct weft_slot *slot,
-							 const struct sample_labels *labels,
-							 struct weft_sample_record *sample,
-							 uint32_t room)
+static __attribute__((noinline)) void sample_labels_record(struct weft_slot *slot,
+							   const struct sample_labels *labels,
+							   struct weft_sample_record *sample,
+							   uint32_t room)
 {
 	struct weft_slot_labels *state = &slot->label_state;
 	uint8_t *to = (uint8_t *)sample + sample->record.bytes;
@@ -124,5 +124,5 @@ void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *s
 	if (LIKELY(l.is_told))
 		sample->label_generation = slot->label_state.recorded_number;
 	else
-		sample_labels_tell(slot, &l, sample, room);
+		sample_labels_record(slot, &l, sample, room);
 }

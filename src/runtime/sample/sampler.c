@@ -23,17 +23,15 @@
 #include "runtime/sample/sampler.h"
 
 #include <string.h>
-#include <weft/publish.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/context/publish.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/clock_rest.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/pace.h"
@@ -61,28 +59,18 @@ static void count_context(struct weft_slot *slot, enum weft_sample_context conte
 		weft_slot_count(slot, WEFT_COUNTER_CTX_NO_SLOT, 1);
 }
 
-/* If the v1 format is off, ids are kept but not written. */
-static int sampler_shows_v1(void)
-{
-	return (__atomic_load_n(&weft_rt.header->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
-}
-
-static enum weft_sample_context hide(struct weft_context_snapshot *out)
-{
-	memset(out, 0, sizeof(*out));
-	return WEFT_CONTEXT_NONE;
-}
-
 static void sampler_take_context(struct weft_slot *slot, struct weft_sample_record *sample,
 				 int is_new)
 {
 	struct weft_context_snapshot *out = (void *)&sample->span_id;
 	enum weft_sample_context found = weft_context_snapshot(slot, out);
 
-	if (is_new)
+	if (is_new) {
 		found = WEFT_CONTEXT_SLOTLESS;
-	else if (UNLIKELY(!sampler_shows_v1()))
-		found = hide(out);
+	} else if (UNLIKELY(!weft_publish_shows_v1())) {
+		memset(out, 0, sizeof(*out));
+		found = WEFT_CONTEXT_NONE;
+	}
 	sample->context = (uint8_t)found;
 	count_context(slot, found);
 }
@@ -135,10 +123,9 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 	struct weft_clock *clock = weft_clock_of(slot);
 	struct weft_usage usage = {0};
 	uint32_t used_us = used_since_tick(info), kernel_us;
-	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask;
+	uint64_t kernel_ns = 0, weight_ns = weft_tick_ns(), user_ns = 0, mask = sys_mask_of(uc);
 	int is_kernel = registers_left_system_call(uc), is_covered;
 
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
 	is_covered = weft_clock_covers(slot, mask);
 	if (!weft_rt_is_careful()) {
 		usage = weft_usage_of_thread();
@@ -165,7 +152,7 @@ static __attribute__((noinline)) void weigh_tick(struct weft_slot *slot, const s
 			user_ns += opening_ns(clock->since_us - weft_usage_modulo(usage.cpu_us));
 	}
 	if (usage.kernel_us)
-		weft_clock_rest_look(slot, out->now_ns, &usage);
+		weft_clock_rest_update(slot, out->now_ns, &usage);
 	out->weight = in_periods(slot, is_kernel ? weight_ns : user_ns);
 }
 
@@ -217,7 +204,7 @@ static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
 		(const void *)(weft_rt.base + weft_rt.event_area_offset);
-	uint32_t flags = __atomic_load_n(&rows[WEFT_EVENT_ROW_CPU].flags, __ATOMIC_RELAXED);
+	uint32_t flags = load_relaxed(&rows[WEFT_EVENT_ROW_CPU].flags);
 
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
 		return 0;
@@ -235,7 +222,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 		.uc = uc,
 		.ring = samples_ring(slot),
 		.view = weft_stack_find(slot, uc, registers_sp(uc)),
-		.mode = __atomic_load_n(&weft_rt.header->stack_mode, __ATOMIC_RELAXED),
+		.mode = load_relaxed(&weft_rt.header->stack_mode),
 	};
 	struct weft_sample_record *sample;
 
@@ -249,7 +236,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	}
 	fill_head(slot, sample, taken);
 	sampler_take_context(slot, sample, taken->is_new);
-	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, take.beside);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
@@ -274,12 +261,6 @@ static void sample_tick(struct weft_slot *slot, const siginfo_t *info, const uco
 	if (LIKELY(info->si_code == SI_TIMER)) /* one that was queued asked for one sample */
 		weigh_tick(slot, info, uc, taken);
 	write_if_due(slot, uc, taken);
-}
-
-/* One store: in the header, attempted is the sum of the causes. */
-static void sampler_lose(enum weft_counter cause)
-{
-	weft_rt_count(cause, 1);
 }
 
 /* A thread that no hook has seen, with an adopted timer. Not inlined, to save stack in a walk. */
@@ -331,7 +312,7 @@ static void sample_adopted(struct weft_slot *slot, const siginfo_t *info, const 
 	if (slot)
 		sample_tick(slot, info, uc, taken);
 	else
-		sampler_lose(WEFT_COUNTER_LOST_NO_SLOT);
+		weft_rt_count(WEFT_COUNTER_LOST_NO_SLOT, 1);
 }
 
 /* Was the timer armed for this thread, and for this generation of the slot? */
@@ -353,16 +334,7 @@ static void take_tick(const siginfo_t *info, const ucontext_t *uc, struct taken 
 	else if (belongs(slot, value))
 		sample_tick(slot, info, uc, taken);
 	else
-		sampler_lose(WEFT_COUNTER_LOST_EXIT_RACE);
-}
-
-/* Of the calling thread, at this very moment. */
-static uint64_t cpu_time_ns(void)
-{
-	struct timespec used = {0};
-
-	sys_call2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+		weft_rt_count(WEFT_COUNTER_LOST_EXIT_RACE, 1);
 }
 
 /* In a forked child: begins its session, and with that the timer of the thread that it met. */
@@ -373,22 +345,14 @@ static struct weft_slot *sampler_begin_child(uint32_t *took_us)
 
 	if (weft_rt_is_careful())
 		return NULL;
-	before_ns = cpu_time_ns();
+	before_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	slot = weft_rt_is_ready() ? weft_child_move_out() : weft_child_first_tick();
 	if (slot || !weft_rt_is_ready()) /* else it is in the middle of a write: at the next tick */
 		weft_clock_after_begin(slot);
 	if (!slot && !weft_rt_is_ready())
 		weft_timer_disarm_process();
-	*took_us = (uint32_t)((cpu_time_ns() - before_ns) / 1000);
+	*took_us = (uint32_t)((sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / 1000);
 	return slot;
-}
-
-static void arm(struct weft_slot *slot, const ucontext_t *uc)
-{
-	uint64_t mask;
-
-	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
-	weft_timer_arm(slot, mask);
 }
 
 static __attribute__((noinline)) void sampler_take_first(const siginfo_t *info,
@@ -399,7 +363,7 @@ static __attribute__((noinline)) void sampler_take_first(const siginfo_t *info,
 	if (!slot)
 		return;
 	sample_tick(slot, info, uc, taken);
-	arm(slot, uc);
+	weft_timer_arm(slot, sys_mask_of(uc));
 }
 
 static void count_time(uint64_t began_ns)
@@ -418,7 +382,7 @@ static void handle(const siginfo_t *info, const ucontext_t *uc, struct taken *ta
 	count_time(taken->now_ns);
 	weft_handling_end(marked);
 	if (UNLIKELY(weft_attach_is_stale(taken->now_ns)))
-		weft_attach_look(taken->now_ns);
+		weft_attach_check(taken->now_ns);
 }
 
 /*
@@ -462,7 +426,7 @@ void weft_sampler_clock(const ucontext_t *uc)
 	marked = weft_handling_begin();
 	sampler_take_clock(slot, uc, &taken);
 	if (is_first)
-		arm(slot, uc);
+		weft_timer_arm(slot, sys_mask_of(uc));
 	count_time(taken.now_ns);
 	weft_handling_end(marked);
 }

@@ -11,10 +11,9 @@
 #include <ucontext.h>
 
 #include "runtime/core/runtime.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 /* timer.c; all async-signal-safe */
-void weft_timer_missing(struct weft_slot *slot); /* its timer could not be made: counted once */
 /* The calling thread's own timer and clock; @mask: signals that it blocks. */
 void weft_timer_arm(struct weft_slot *slot, uint64_t mask);
 void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
@@ -22,6 +21,9 @@ void weft_timer_delete(int32_t timer_id);
 void weft_timer_pause(void); /* the calling thread's own */
 void weft_timer_resume(void);
 int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
+/* That of @slot's thread. The owner, and whoever starts the engine, may do so at once: one stays.
+ */
+void weft_timer_make_for(struct weft_slot *slot);
 /* Deletes the timers of all threads that have a slot or were adopted; may be called again. */
 void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
@@ -32,7 +34,7 @@ void weft_timer_disarm_process(void);
 void weft_adopt_threads(void); /* primes those that run, makes timers for the others */
 void weft_adopt_more(void);    /* makes timers for those with neither slot nor timer */
 /* the thread makes a timer of its own: deletes the adopted one */
-void weft_adopt_taken(int32_t tid);
+void weft_adopt_remove(int32_t tid);
 int weft_adopt_was_untimed(int32_t tid); /* was it counted as one without timer? once */
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: the timers are its parent's */
@@ -63,20 +65,20 @@ static inline struct weft_handling weft_handling_begin(void)
 	struct weft_handling h = {.slot = weft_slot_mine()};
 
 	if (LIKELY(h.slot != NULL)) {
-		h.before = __atomic_load_n(&h.slot->thread.handling, __ATOMIC_RELAXED);
-		__atomic_store_n(&h.slot->thread.handling,
-				 (uint64_t)(uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
+		h.before = load_relaxed(&h.slot->thread.handling);
+		store_relaxed(&h.slot->thread.handling,
+			      (uint64_t)(uintptr_t)__builtin_frame_address(0));
 	} else {
 		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
 	}
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	KEEP_ORDER();
 	return h;
 }
 
 static inline void weft_handling_end(struct weft_handling h)
 {
 	if (LIKELY(h.slot != NULL))
-		__atomic_store_n(&h.slot->thread.handling, h.before, __ATOMIC_RELEASE);
+		store_release(&h.slot->thread.handling, h.before);
 	else
 		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
 }

@@ -20,13 +20,10 @@
 #include <signal.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 
-#define THREAD_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u))
 #define NOTIFY_THREAD_ID 4
 #define NOTIFY_SIGNAL 0
 #define TIMER_DUE_NS 1000
@@ -36,7 +33,7 @@ static int32_t process_timer = -1;
 static int budget_allows(void)
 {
 	uint32_t *armed = &weft_rt.header->timers_armed;
-	uint32_t budget = __atomic_load_n(&weft_rt.header->timer_budget, __ATOMIC_RELAXED);
+	uint32_t budget = load_relaxed(&weft_rt.header->timer_budget);
 
 	if (__atomic_add_fetch(armed, 1, __ATOMIC_RELAXED) <= budget)
 		return 1;
@@ -67,7 +64,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 
 	if (weft_rt_is_careful() || !budget_allows())
 		return -1;
-	if (sys_call3(SYS_timer_create, THREAD_CPU_CLOCK(tid), &event, &timer_id)) {
+	if (sys_call3(SYS_timer_create, SYS_CPU_CLOCK(tid), &event, &timer_id)) {
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 		return -1;
 	}
@@ -81,11 +78,11 @@ int32_t weft_timer_make(int32_t tid, uint64_t value)
 int weft_timer_is_wanted(void)
 {
 	return weft_rt_run_state() == WEFT_RUN_RECORDING &&
-	       (__atomic_load_n(&weft_rt.header->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU);
+	       (load_relaxed(&weft_rt.header->engines) & WEFT_ENGINE_CPU);
 }
 
 /* In the header: the slot's counters may be written only by its owner, maybe another thread. */
-void weft_timer_missing(struct weft_slot *slot)
+static void timer_missing(struct weft_slot *slot)
 {
 	uint32_t before =
 		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_NO_TIMER, __ATOMIC_RELAXED);
@@ -94,20 +91,15 @@ void weft_timer_missing(struct weft_slot *slot)
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
-static void arm_own(struct weft_slot *slot)
+void weft_timer_make_for(struct weft_slot *slot)
 {
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));
-	int32_t none = -1, timer_id;
+	int32_t none = -1, timer_id = weft_timer_make(slot->thread.tid, value);
 
-	weft_adopt_taken(slot->thread.tid);
-	timer_id = weft_timer_make(slot->thread.tid, value);
-	if (timer_id >= 0 && __atomic_compare_exchange_n(&slot->thread.timer_id, &none, timer_id, 0,
-							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	weft_timer_delete(timer_id); /* whoever started the engine has made one for it */
-	if (timer_id >= 0)
-		return;
-	weft_timer_missing(slot);
+	if (timer_id < 0)
+		timer_missing(slot);
+	else if (!cas_acq_rel(&slot->thread.timer_id, &none, timer_id))
+		weft_timer_delete(timer_id);
 }
 
 /* Signals are blocked: a handler must not wait for the code that it interrupts (engine.c). */
@@ -115,7 +107,8 @@ void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 {
 	if (!weft_timer_is_wanted() || slot->thread.timer_id >= 0 || !weft_engine_enter())
 		return;
-	arm_own(slot);
+	weft_adopt_remove(slot->thread.tid);
+	weft_timer_make_for(slot);
 	if (!weft_engine_leave()) {
 		weft_timer_disarm(slot);
 		return;
@@ -129,9 +122,9 @@ static int32_t own_timer(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (!weft_rt_is_ready() || !weft_guard_holds() || !slot || slot == weft_slot_private())
+	if (!weft_rt_has_session() || !slot || slot == weft_slot_private())
 		return -1;
-	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	return load_acquire(&slot->thread.timer_id);
 }
 
 void weft_timer_pause(void)
@@ -166,7 +159,7 @@ void weft_timer_disarm(struct weft_slot *slot)
 /* FREE and DRAINING slots may have no memory, and are not read. */
 static void disarm_slot(uint32_t index)
 {
-	uint64_t word = __atomic_load_n(&weft_rt.states[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_rt.states[index]);
 	struct weft_slot *slot = weft_rt_slot(index);
 	int32_t timer_id;
 
@@ -175,20 +168,17 @@ static void disarm_slot(uint32_t index)
 	if (slot->thread.generation != WEFT_GENERATION_OF(word))
 		return;
 	weft_clock_close(slot);
-	timer_id = __atomic_load_n(&slot->thread.timer_id, __ATOMIC_ACQUIRE);
+	timer_id = load_acquire(&slot->thread.timer_id);
 	/* A slot closed and emptied meanwhile holds zeros, and 0 is some timer's number. */
 	if (timer_id < 0 || slot->thread.generation != WEFT_GENERATION_OF(word))
 		return;
-	if (__atomic_compare_exchange_n(&slot->thread.timer_id, &timer_id, -1, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
+	if (cas_acq_rel(&slot->thread.timer_id, &timer_id, -1))
 		weft_timer_delete(timer_id);
 }
 
 void weft_timer_disarm_all(void)
 {
-	uint32_t high = __atomic_load_n(&weft_rt.header->slots_high, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < high && i < weft_rt.slot_count; i++)
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++)
 		disarm_slot(i);
 	weft_adopt_delete_all();
 }

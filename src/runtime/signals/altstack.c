@@ -20,8 +20,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/sampler.h"
-#include "runtime/signals/altstack.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -37,19 +36,14 @@ static uint32_t sizes; /* enum size bits of all stacks that were ever set */
 /* For each signal of ours, the signals to whose masks we have added it. */
 static uint64_t masked[WEFT_KEPT_COUNT];
 
-static int size_is(enum size size)
-{
-	return (__atomic_load_n(&sizes, __ATOMIC_ACQUIRE) & (uint32_t)size) != 0;
-}
-
 int weft_altstack_is_small(void)
 {
-	return size_is(SMALL);
+	return (load_acquire(&sizes) & SMALL) != 0;
 }
 
 int weft_altstack_is_tiny(void)
 {
-	return size_is(TINY);
+	return (load_acquire(&sizes) & TINY) != 0;
 }
 
 static uint32_t classify(uint64_t bytes)
@@ -60,11 +54,6 @@ static uint32_t classify(uint64_t bytes)
 	if (bytes < frame + OUR_BYTES)
 		return SMALL | TINY;
 	return bytes < 2 * frame + OUR_BYTES ? SMALL : 0;
-}
-
-static uint64_t altstack_bit_of(int signo)
-{
-	return UINT64_C(1) << (signo - 1);
 }
 
 static int has_handler(const struct sigaction *action)
@@ -81,15 +70,15 @@ static int altstack_is_same(const struct sigaction *a, const struct sigaction *b
 
 static int is_masked(int which, int signo)
 {
-	return (__atomic_load_n(&masked[which], __ATOMIC_RELAXED) & altstack_bit_of(signo)) != 0;
+	return (load_relaxed(&masked[which]) & SYS_SIGNAL_BIT(signo)) != 0;
 }
 
 static void set_masked(int which, int signo, int is)
 {
 	if (is)
-		__atomic_fetch_or(&masked[which], altstack_bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&masked[which], SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 	else if (is_masked(which, signo))
-		__atomic_fetch_and(&masked[which], ~altstack_bit_of(signo), __ATOMIC_RELAXED);
+		__atomic_fetch_and(&masked[which], ~SYS_SIGNAL_BIT(signo), __ATOMIC_RELAXED);
 }
 
 /* @change changes the action to the one to be installed, and returns 1; or 0. */
@@ -150,22 +139,21 @@ static void change_all(int (*change)(int signo, struct sigaction *action, int wh
 
 void weft_altstack_begin(void)
 {
-	if (size_is(SMALL))
+	if (weft_altstack_is_small())
 		change_all(altstack_add, 0);
 }
 
 void weft_altstack_end(int which)
 {
-	if (weft_disposition_signal((enum weft_kept)which) &&
-	    __atomic_load_n(&masked[which], __ATOMIC_RELAXED))
+	if (weft_disposition_signal((enum weft_kept)which) && load_relaxed(&masked[which]))
 		change_all(altstack_take_away, which);
 }
 
-void weft_altstack_note(const stack_t *stack)
+void weft_altstack_register(const stack_t *stack)
 {
 	uint32_t size = stack->ss_flags & SS_DISABLE ? 0 : classify(stack->ss_size), before;
 
-	if (!size || (__atomic_load_n(&sizes, __ATOMIC_RELAXED) & size) == size)
+	if (!size || (load_relaxed(&sizes) & size) == size)
 		return;
 	before = __atomic_fetch_or(&sizes, size, __ATOMIC_ACQ_REL);
 	if (size & TINY)
@@ -211,9 +199,9 @@ void weft_altstack_keep_closed(void)
 	uint64_t ours = 0;
 	stack_t now;
 
-	for (int which = 0; size_is(SMALL) && which < WEFT_KEPT_COUNT; which++)
+	for (int which = 0; weft_altstack_is_small() && which < WEFT_KEPT_COUNT; which++)
 		if (weft_disposition_signal((enum weft_kept)which))
-			ours |= altstack_bit_of(weft_disposition_signal((enum weft_kept)which));
+			ours |= SYS_SIGNAL_BIT(weft_disposition_signal((enum weft_kept)which));
 	if (ours && !weft_real(sigaltstack)(NULL, &now) && (now.ss_flags & SS_ONSTACK) &&
 	    classify(now.ss_size))
 		sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &ours, NULL, sizeof(ours));

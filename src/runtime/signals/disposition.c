@@ -11,11 +11,10 @@
  */
 #include <string.h>
 
+#include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/hooks.h"
-#include "runtime/signals/altstack.h"
-#include "runtime/signals/disposition.h"
+#include "runtime/signals/signals.h"
 
 #define HELD_BACK_MAX 2
 
@@ -35,8 +34,7 @@ static uint64_t disposition_lock(void)
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	int32_t self = sys_getpid(), holder = 0;
 
-	while (!__atomic_compare_exchange_n(&writing, &holder, self, 0, __ATOMIC_ACQUIRE,
-					    __ATOMIC_RELAXED)) {
+	while (!cas_acquire(&writing, &holder, self)) {
 		if (holder == self)
 			holder = 0;
 		if (!holder)
@@ -47,14 +45,14 @@ static uint64_t disposition_lock(void)
 
 static void disposition_unlock(uint64_t before)
 {
-	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
+	store_release(&writing, 0);
 	sys_signals_restore(before);
 }
 
 static struct kept *disposition_find(int signo)
 {
 	for (int i = 0; i < WEFT_KEPT_COUNT; i++)
-		if (signo && __atomic_load_n(&kept[i].signo, __ATOMIC_ACQUIRE) == signo)
+		if (signo && load_acquire(&kept[i].signo) == signo)
 			return &kept[i];
 	return NULL;
 }
@@ -66,31 +64,26 @@ int weft_disposition_is_kept(int signo)
 
 int weft_disposition_signal(enum weft_kept which)
 {
-	return __atomic_load_n(&kept[which].signo, __ATOMIC_ACQUIRE);
-}
-
-static void get(struct kept *k, struct sigaction *action)
-{
-	uint32_t seen;
-
-	do {
-		seen = __atomic_load_n(&k->version, __ATOMIC_ACQUIRE);
-		memcpy(action, &k->copies[seen & 1], sizeof(*action));
-		/* Against the compiler; a writer that is two versions ahead is seen below. */
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
+	return load_acquire(&kept[which].signo);
 }
 
 void weft_disposition_get(enum weft_kept which, struct sigaction *action)
 {
-	get(&kept[which], action);
+	struct kept *k = &kept[which];
+	uint32_t seen;
+
+	do {
+		seen = load_acquire(&k->version);
+		memcpy(action, &k->copies[seen & 1], sizeof(*action));
+		KEEP_ORDER(); /* a writer that is two versions ahead is seen below */
+	} while (__atomic_add_fetch(&k->version, 0, __ATOMIC_ACQ_REL) - seen > 1);
 }
 
 /* The lock is held. */
 static void disposition_publish(struct kept *k, const struct sigaction *action)
 {
 	memcpy(&k->copies[(k->version + 1) & 1], action, sizeof(*action));
-	__atomic_store_n(&k->version, k->version + 1, __ATOMIC_RELEASE);
+	store_release(&k->version, k->version + 1);
 }
 
 static int is_handler(const struct sigaction *action)
@@ -199,7 +192,7 @@ int weft_disposition_has_handler(enum weft_kept which)
 	struct sigaction action;
 
 	weft_disposition_get(which, &action);
-	return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+	return is_handler(&action);
 }
 
 int weft_disposition_is_ignored(enum weft_kept which)
@@ -221,10 +214,10 @@ static int install(struct kept *k, int signo, weft_handler_fn *handler)
 		return -EINVAL;
 	k->handler = handler;
 	disposition_publish(k, &theirs);
-	__atomic_store_n(&k->signo, signo, __ATOMIC_RELEASE);
+	store_release(&k->signo, signo);
 	if (!install_ours(k, &theirs))
 		return 0;
-	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	store_release(&k->signo, 0);
 	return -EINVAL;
 }
 
@@ -285,7 +278,7 @@ void weft_disposition_keep(enum weft_kept which)
 static int disposition_take_pending(int signo, int (*ours)(const siginfo_t *),
 				    siginfo_t held[HELD_BACK_MAX])
 {
-	uint64_t set = UINT64_C(1) << (signo - 1);
+	uint64_t set = SYS_SIGNAL_BIT(signo);
 	struct timespec at_once = {0};
 	int count = 0;
 
@@ -307,7 +300,7 @@ static void disposition_restore(struct kept *k, int (*ours)(const siginfo_t *))
 	siginfo_t held[HELD_BACK_MAX];
 	int count = 0;
 
-	if (theirs.sa_handler == SIG_DFL || theirs.sa_handler == SIG_IGN) {
+	if (!is_handler(&theirs)) {
 		count = disposition_take_pending(k->signo, ours, held);
 		weft_real_sigaction(k->signo, &ignore, NULL);
 	}
@@ -327,7 +320,7 @@ void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_
 	/* If somebody has replaced our action without our hooks, theirs stays. */
 	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && disposition_is_ours(&now, k))
 		disposition_restore(k, ours);
-	__atomic_store_n(&k->signo, 0, __ATOMIC_RELEASE);
+	store_release(&k->signo, 0);
 	disposition_unlock(old);
 }
 
@@ -345,13 +338,12 @@ static void die_of_signal(int signo)
 /* The mask that the kernel would have set: the interrupted one, the action's, the signal. */
 static uint64_t handler_mask(int signo, const struct sigaction *action, const ucontext_t *uc)
 {
-	uint64_t interrupted, own;
+	uint64_t own;
 
-	memcpy(&interrupted, &uc->uc_sigmask, sizeof(interrupted));
 	memcpy(&own, &action->sa_mask, sizeof(own));
 	if (!(action->sa_flags & SA_NODEFER))
-		own |= UINT64_C(1) << ((unsigned int)signo - 1) % 64;
-	return interrupted | own;
+		own |= SYS_SIGNAL_BIT(signo);
+	return sys_mask_of(uc) | own;
 }
 
 static void disposition_call(const struct sigaction *action, int signo, siginfo_t *info,

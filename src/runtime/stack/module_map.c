@@ -9,7 +9,6 @@
 #include "runtime/stack/module_map.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 
 #include "runtime/core/runtime.h"
@@ -32,11 +31,6 @@ void weft_map_begin(void)
 	*(void **)(void *)&ask_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
 }
 
-int weft_map_asks_loader(void)
-{
-	return ask_loader != NULL;
-}
-
 void weft_rules_forget(void)
 {
 	memset(weft_rule_cache, 0, sizeof(weft_rule_cache));
@@ -45,11 +39,6 @@ void weft_rules_forget(void)
 static const struct weft_map_module *modules_of(const struct map_view *view)
 {
 	return (const struct weft_map_module *)(const void *)(view->snapshot + 1);
-}
-
-static uint64_t module_map_load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 /* Consecutive numbers give salts that are far apart. */
@@ -64,7 +53,7 @@ static uint64_t salt_of(uint64_t session_id, uint32_t number)
 /* Pairs: acquire of map_current and number with the collector's release stores. */
 int weft_map_open(struct map_view *view)
 {
-	uint64_t at = __atomic_load_n(&weft_rt.header->map_current, __ATOMIC_ACQUIRE);
+	uint64_t at = load_acquire(&weft_rt.header->map_current);
 	uint64_t room = at - weft_rt.map_offset;
 
 	if (at == 0 || !weft_tables.base)
@@ -74,10 +63,10 @@ int weft_map_open(struct map_view *view)
 		return 0;
 	room = weft_rt.map_bytes - room - sizeof(*view->snapshot);
 	view->snapshot = (const struct weft_map_snapshot *)(const void *)(weft_rt.base + at);
-	view->number = __atomic_load_n(&view->snapshot->number, __ATOMIC_ACQUIRE);
-	view->count = __atomic_load_n(&view->snapshot->count, __ATOMIC_RELAXED);
+	view->number = load_acquire(&view->snapshot->number);
+	view->count = load_relaxed(&view->snapshot->count);
 	view->salt = salt_of(weft_rt.session_id, view->number);
-	view->epoch = __atomic_load_n(&view->snapshot->epoch, __ATOMIC_RELAXED);
+	view->epoch = load_relaxed(&view->snapshot->epoch);
 	view->miss = MAP_FOUND;
 	return (view->number & WEFT_MAP_NUMBER_BITS) != 0 && view->count <= WEFT_MAP_MODULES_MAX &&
 	       view->count <= room / sizeof(struct weft_map_module);
@@ -87,7 +76,7 @@ int weft_map_open(struct map_view *view)
 int weft_map_holds(const struct map_view *view)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&view->snapshot->number, __ATOMIC_RELAXED) == view->number;
+	return load_relaxed(&view->snapshot->number) == view->number;
 }
 
 /* The last module that starts at or below @pc, if it reaches it; never past the count. */
@@ -100,10 +89,10 @@ static const struct weft_map_module *module_map_find_module(const struct map_vie
 	while (count > 0) {
 		uint32_t half = (count + 1) / 2;
 
-		first += module_map_load(&list[first + half - 1].start) <= pc ? half : 0;
+		first += load_relaxed(&list[first + half - 1].start) <= pc ? half : 0;
 		count -= half;
 	}
-	return first > 0 && pc < module_map_load(&list[first - 1].end) ? &list[first - 1] : NULL;
+	return first > 0 && pc < load_relaxed(&list[first - 1].end) ? &list[first - 1] : NULL;
 }
 
 static int module_map_is_readable(uint64_t bytes)
@@ -136,8 +125,7 @@ static void module_map_keep(const struct map_view *view, uint64_t pc,
 	if (rule)
 		place = (uint64_t)((const uint8_t *)rule - weft_tables.base) / sizeof(*rule);
 	if (pc >> RULE_KEY_BITS == 0)
-		__atomic_store_n(rule_word(key), rule_tag(key) << RULE_PLACE_BITS | place,
-				 __ATOMIC_RELAXED);
+		store_relaxed(rule_word(key), rule_tag(key) << RULE_PLACE_BITS | place);
 }
 
 static int module_map_miss(struct map_view *view, uint64_t pc, enum map_miss why)
@@ -157,8 +145,8 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
 	*rule = NULL;
 	if (!module)
 		return module_map_miss(view, pc, MAP_NO_MODULE);
-	offset = module_map_load(&module->table);
-	bias = module_map_load(&module->bias);
+	offset = load_relaxed(&module->table);
+	bias = load_relaxed(&module->bias);
 	if (offset != WEFT_TABLE_NONE) {
 		table = open_table(offset);
 		if (!table)
@@ -178,8 +166,7 @@ int weft_map_search(struct map_view *view, uint64_t pc, const struct unwind_rule
  */
 static int loader_agrees(const struct weft_map_module *module, uint64_t pc)
 {
-	uint64_t start = module_map_load(&module->object_start),
-		 eh = module_map_load(&module->object_eh);
+	uint64_t start = load_relaxed(&module->object_start), eh = load_relaxed(&module->object_eh);
 	struct loader_object object;
 
 	if (start == 0 || !ask_loader)
@@ -202,7 +189,7 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 {
 	uint64_t start = 0, end = 0;
 
-	if (__atomic_load_n(&weft_rt.header->modules_epoch, __ATOMIC_ACQUIRE) != view->epoch)
+	if (load_acquire(&weft_rt.header->modules_epoch) != view->epoch)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t pc = pcs[i] - (i > 0);
@@ -215,8 +202,8 @@ uint32_t weft_map_confirm(const struct map_view *view, const uint64_t *pcs, uint
 			continue;
 		if (!loader_agrees(module, pc))
 			return i;
-		start = module_map_load(&module->start);
-		end = module_map_load(&module->end);
+		start = load_relaxed(&module->start);
+		end = load_relaxed(&module->end);
 	}
 	return count;
 }

@@ -55,7 +55,6 @@ struct map_view {
 };
 
 void weft_map_begin(void);                       /* in the constructor: looks for _dl_find_object */
-int weft_map_asks_loader(void);                  /* 1: it was found */
 int weft_map_open(struct map_view *view);        /* the newest snapshot; 0 = none yet */
 int weft_map_holds(const struct map_view *view); /* 1: nothing was overwritten */
 void weft_rules_forget(void);
@@ -92,7 +91,7 @@ static inline __attribute__((always_inline)) int weft_map_rule(struct map_view *
 							       const struct unwind_rule **rule)
 {
 	uint64_t key = rule_key(view->salt, pc);
-	uint64_t word = __atomic_load_n(rule_word(key), __ATOMIC_RELAXED);
+	uint64_t word = load_relaxed(rule_word(key));
 	uint64_t place = word & ((UINT64_C(1) << RULE_PLACE_BITS) - 1);
 
 	if (__builtin_expect(word >> RULE_PLACE_BITS != rule_tag(key) || place == 0 ||

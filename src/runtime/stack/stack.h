@@ -18,6 +18,7 @@
 #include <weft/abi/session.h>
 
 #include "runtime/core/ring.h"
+#include "runtime/core/runtime.h"
 
 /* What is known of the stack that @sp is on: at most [from, to) may be read. */
 struct stack_view {
@@ -54,13 +55,32 @@ int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *
 /* Appends frames to the copy in @sample, for a CHECK record. */
 void weft_stack_check(const struct stack_take *take, struct weft_sample_record *sample);
 
+/* How much of a stack is copied: as the session allows, and at most @room. */
+static inline uint32_t weft_stack_copy_bytes(uint64_t there, uint32_t room)
+{
+	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
+
+	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
+	limit = limit < room ? limit : room;
+	return (there < limit ? (uint32_t)there : limit) & ~7u;
+}
+
+/* How many frames are kept: as the session allows, and at most @room. */
+static inline uint32_t weft_stack_frames_max(uint32_t room)
+{
+	uint32_t frames = load_relaxed(&weft_rt.header->frames_max);
+
+	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;
+	return frames < room ? frames : room;
+}
+
 /* By words: a call of memset, or `rep stos`, costs more than these few stores. */
 static inline void weft_sample_clear(struct weft_sample_record *sample)
 {
 	uint64_t *word = (uint64_t *)(void *)sample;
 
 	for (unsigned int i = 0; i < sizeof(*sample) / sizeof(*word); i++)
-		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
+		store_relaxed(&word[i], 0);
 }
 
 /* The largest size of frames, by the session's frames_max. */

@@ -93,23 +93,13 @@ static void copy_stack(const struct stack_take *take, struct weft_sample_record 
 		sample->flags |= WEFT_SAMPLE_CUT;
 }
 
-static uint32_t stack_copy_limit(const struct stack_take *take, uint32_t beside)
-{
-	uint32_t limit = __atomic_load_n(&weft_rt.header->stack_copy_bytes, __ATOMIC_RELAXED);
-	uint32_t room = weft_ring_record_max(&take->ring) - FIXED_BYTES - beside;
-	uint64_t there = take->view.to - take->view.from;
-
-	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
-	limit = limit < room ? limit : room;
-	return (there < limit ? (uint32_t)there : limit) & ~7u;
-}
-
 struct weft_sample_record *weft_stack_copy(const struct stack_take *take)
 {
 	uint32_t frames = take->mode == WEFT_STACK_CHECK ? weft_stack_frames_bytes(&take->ring) : 0;
-	uint32_t bytes = stack_copy_limit(take, frames + take->beside);
-	struct weft_sample_record *sample =
-		weft_ring_reserve(&take->ring, FIXED_BYTES + bytes + frames + take->beside);
+	uint32_t beside = FIXED_BYTES + frames + take->beside;
+	uint32_t bytes = weft_stack_copy_bytes(take->view.to - take->view.from,
+					       weft_ring_record_max(&take->ring) - beside);
+	struct weft_sample_record *sample = weft_ring_reserve(&take->ring, bytes + beside);
 
 	if (!sample)
 		return NULL;

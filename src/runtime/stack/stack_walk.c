@@ -213,11 +213,7 @@ int weft_stack_frames(const struct stack_take *take, struct weft_sample_record *
 
 uint32_t weft_stack_frames_bytes(const struct ring *ring)
 {
-	uint32_t frames = __atomic_load_n(&weft_rt.header->frames_max, __ATOMIC_RELAXED);
-	uint32_t room = weft_ring_record_max(ring) / 4 / 8;
-
-	frames = frames - 1 < WEFT_FRAMES_MAX ? frames : WEFT_FRAMES_MAX;
-	return (frames < room ? frames : room) * 8;
+	return weft_stack_frames_max(weft_ring_record_max(ring) / 4 / 8) * 8;
 }
 
 static struct weft_sample_record *copy_instead(const struct stack_take *take, enum verdict why)

@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -68,31 +67,22 @@ static int tables_is_mapped(const struct stat *st)
 	return weft_tables.base && mapped_device == st->st_dev && mapped_inode == st->st_ino;
 }
 
-static const uint8_t *tables_reserve(int fd, uint64_t bytes)
-{
-	long at = sys_call6(SYS_mmap, 0, (long)bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-
-	if (at < 0 && at > -4096)
-		return NULL;
-	sys_call3(SYS_madvise, at, bytes, MADV_DONTDUMP);
-	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
-	return (const uint8_t *)at;
-}
-
 int weft_tables_map(int fd, uint64_t bytes)
 {
 	uint64_t allowed = stack_tables_bytes_allowed(bytes), magic = 0;
 	struct stat st = {0};
 	int failed = tables_check_file(fd, bytes, &st);
+	long at;
 
 	if (failed || tables_is_mapped(&st))
 		return failed;
 	weft_tables_forget();
 	if (allowed < STEP_BYTES)
 		return -ENOMEM;
-	weft_tables.base = tables_reserve(fd, allowed);
-	if (!weft_tables.base)
+	at = sys_reserve(fd, allowed);
+	if (sys_is_error(at))
 		return -ENOMEM;
+	weft_tables.base = (const uint8_t *)at;
 	weft_tables.bytes = allowed;
 	mapped_device = st.st_dev;
 	mapped_inode = st.st_ino;
@@ -107,8 +97,8 @@ int weft_tables_map(int fd, uint64_t bytes)
 
 int weft_tables_open(uint64_t bytes)
 {
-	uint64_t open = __atomic_load_n(&weft_tables.open, __ATOMIC_RELAXED);
-	uint64_t used = __atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE);
+	uint64_t open = load_relaxed(&weft_tables.open);
+	uint64_t used = load_acquire(&weft_rt.header->tables_used);
 	uint64_t want = step_up(used);
 	long failed;
 
@@ -123,9 +113,7 @@ int weft_tables_open(uint64_t bytes)
 	if (want > weft_tables.bytes)
 		want = weft_tables.bytes;
 	failed = sys_call3(SYS_mprotect, weft_tables.base, want, PROT_READ);
-	while (!failed && open < want &&
-	       !__atomic_compare_exchange_n(&weft_tables.open, &open, want, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED))
+	while (!failed && open < want && !cas_release(&weft_tables.open, &open, want))
 		;
 	weft_rt_count(WEFT_COUNTER_TABLES_OPENED, 1);
 	return (int)failed;
@@ -134,7 +122,7 @@ int weft_tables_open(uint64_t bytes)
 void weft_tables_open_all(void)
 {
 	if (weft_tables.base)
-		weft_tables_open(__atomic_load_n(&weft_rt.header->tables_used, __ATOMIC_ACQUIRE));
+		weft_tables_open(load_acquire(&weft_rt.header->tables_used));
 }
 
 /* Also empties the cache of rules, which holds offsets in this mapping. */

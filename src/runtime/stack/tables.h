@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/atomic.h"
+
 struct weft_tables {
 	const uint8_t *base; /* NULL: no tables */
 	uint64_t bytes;      /* reserved; under RLIMIT_AS less than the memfd has */
@@ -28,7 +30,7 @@ void weft_tables_open_all(void); /* all that is in use now */
 
 static inline int weft_tables_are_open(uint64_t bytes)
 {
-	return bytes <= __atomic_load_n(&weft_tables.open, __ATOMIC_ACQUIRE);
+	return bytes <= load_acquire(&weft_tables.open);
 }
 
 #endif

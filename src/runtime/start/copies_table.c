@@ -3,7 +3,7 @@
  * The functions that this copy of the runtime offers to others in the process (core/copies.h), and
  * what it does as a guest. In the highest room, because its table names functions of all rooms.
  */
-#include "runtime/start/copies_table.h"
+#include "runtime/start/start.h"
 
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
@@ -21,7 +21,7 @@ static int labels_update(struct weft_label *labels, size_t count)
 }
 
 /* The program has set the pointer to NULL: it is weft's again. */
-static void labels_look(void)
+static void labels_changed(void)
 {
 	struct weft_slot *slot = weft_thread_own_slot();
 
@@ -52,7 +52,7 @@ static const struct weft_runtime_v1 own = {
 	.publish_select = weft_publish_select,
 	.publish_selected = weft_publish_selected,
 	.labels_update = labels_update,
-	.labels_look = labels_look,
+	.labels_changed = labels_changed,
 	.coro = &weft_coro_carry_own,
 	.event = &weft_event_own,
 	.master = weft_copies_master,
@@ -63,8 +63,12 @@ extern const struct weft_runtime_v1 weft_runtime_v1
 
 static void labels_join(const struct weft_custom_labels_v1 *library)
 {
-	if (weft_copies_pass_on(library))
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	if (master) {
+		master->labels_join(library);
 		return;
+	}
 	weft_meet_join(library, &own);
 	weft_publish_joined();
 }
@@ -77,13 +81,13 @@ void weft_copies_meet_labels(void)
 
 int weft_copies_find_master(void)
 {
-	const struct weft_runtime_v1 *other = weft_copies_look(&own);
+	const struct weft_runtime_v1 *other = weft_copies_find(&own);
 
 	if (!other)
 		return 0;
 	other->otel_join(weft_otel_thread_distance());
 	weft_event_master = other->event;
 	weft_copies_follow(other);
-	weft_meet_hand_over(other->labels_join);
+	weft_meet_forward(other->labels_join);
 	return 1;
 }

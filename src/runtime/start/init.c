@@ -10,11 +10,11 @@
 
 #include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
+#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
 #include "runtime/hooks/environment.h"
-#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
@@ -23,9 +23,7 @@
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sampler.h"
 #include "runtime/stack/module_map.h"
-#include "runtime/start/copies_table.h"
-#include "runtime/start/launch.h"
-#include "runtime/start/parts.h"
+#include "runtime/start/start.h"
 
 static void begin_session(void)
 {
@@ -85,7 +83,7 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	weft_rt.before_fork = weft_attach_before_children;
 	weft_rt.on_fork = weft_child_after_fork;
 	weft_rt.last_words = weft_launch_last_words;
-	weft_rt.take_event_stack = weft_event_stack_take;
+	weft_rt.take_event_stack = weft_event_stack_write;
 	begin_session();
 	if (!weft_rt_is_ready())
 		return;
@@ -95,17 +93,17 @@ __attribute__((constructor(101))) static void init_weft_begin(void)
 	weft_publish_open();
 	claim_main();
 	weft_patch_open();
-	weft_hooks_tell();
+	weft_hooks_publish();
 	weft_modules_log();
 	init_begin_engine();
 	if (weft_waits_v1)
 		weft_waits_v1();
-	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->target_state, WEFT_TARGET_LIVE);
 }
 
 __attribute__((destructor(101))) static void weft_end(void)
 {
 	weft_account_process();
-	if (weft_rt_is_ready() && weft_guard_holds())
+	if (weft_rt_has_session())
 		weft_launch_wait_for_file();
 }

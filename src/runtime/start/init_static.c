@@ -3,15 +3,12 @@
  * libweft.a's beginning: context only. It joins the libweft.so of the process, if there is one
  * (preloaded by `weft record`); else it makes a session that any reader outside can find.
  */
-#include <signal.h>
 
 #include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/event/event.h"
-
 #include "runtime/core/sys.h"
-#include "runtime/start/copies_table.h"
-#include "runtime/start/parts.h"
+#include "runtime/event/event.h"
+#include "runtime/start/start.h"
 
 static int init_static_begin_child(void)
 {
@@ -19,18 +16,17 @@ static int init_static_begin_child(void)
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	uint32_t nobody = 0;
 
-	if (__atomic_compare_exchange_n(&weft_rt.beginning, &nobody, 1, 0, __ATOMIC_ACQUIRE,
-					__ATOMIC_RELAXED)) {
+	if (cas_acquire(&weft_rt.beginning, &nobody, 1)) {
 		weft_session_forget();
 		if (!weft_session_make(1)) {
 			weft_event_types_replay();
 			weft_log_replay();
-			weft_meet_say_so();
+			weft_meet_publish_header();
 		}
-		__atomic_store_n(&weft_rt.beginning, 2, __ATOMIC_RELEASE);
+		store_release(&weft_rt.beginning, 2);
 	}
 	/* Another thread is at it, and done after a few system calls. */
-	while (__atomic_load_n(&weft_rt.beginning, __ATOMIC_ACQUIRE) == 1)
+	while (load_acquire(&weft_rt.beginning) == 1)
 		sys_call0(SYS_sched_yield);
 	sys_signals_restore(before);
 	return weft_rt_is_ready() ? 0 : -1;
@@ -52,5 +48,5 @@ __attribute__((constructor(101))) static void init_static_weft_begin(void)
 	weft_copies_meet_labels();
 	weft_publish_open();
 	weft_modules_log();
-	__atomic_store_n(&weft_rt.header->target_state, WEFT_TARGET_LIVE, __ATOMIC_RELEASE);
+	store_release(&weft_rt.header->target_state, WEFT_TARGET_LIVE);
 }

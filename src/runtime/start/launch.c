@@ -15,7 +15,7 @@
  *
  * Runs only in the constructor and at exit: it may allocate.
  */
-#include "runtime/start/launch.h"
+#include "runtime/start/start.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -230,8 +230,7 @@ static void wait_for_word(uint32_t *word)
 	uint64_t until_ns = clock_monotonic_ns() + WAIT_AT_EXIT_NS, now_ns;
 	struct timespec left;
 
-	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE) &&
-	       (now_ns = clock_monotonic_ns()) < until_ns) {
+	while (!load_acquire(word) && (now_ns = clock_monotonic_ns()) < until_ns) {
 		left.tv_sec = (time_t)((until_ns - now_ns) / 1000000000);
 		left.tv_nsec = (long)((until_ns - now_ns) % 1000000000);
 		sys_call4(SYS_futex, word, FUTEX_WAIT, 0, &left);
@@ -242,7 +241,7 @@ void weft_launch_wait_for_file(void)
 {
 	struct weft_session_header *h = weft_rt.header;
 
-	__atomic_store_n(&h->target_state, WEFT_TARGET_EXITING, __ATOMIC_RELEASE);
+	store_release(&h->target_state, WEFT_TARGET_EXITING);
 	sys_call3(SYS_futex, &h->target_state, FUTEX_WAKE, INT32_MAX);
 	if (is_root_of_recording && weft_rt.has_collector)
 		wait_for_word(&h->collector_done);
@@ -250,7 +249,6 @@ void weft_launch_wait_for_file(void)
 
 void weft_launch_last_words(void)
 {
-	if (is_root_of_recording && weft_rt_is_ready() && weft_guard_holds() && weft_rt.pid == 1 &&
-	    sys_getpid() == 1)
+	if (is_root_of_recording && weft_rt_has_session() && weft_rt.pid == 1 && sys_getpid() == 1)
 		weft_launch_wait_for_file();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts that act when slots, sessions and forks begin or end, lowest room first. */
-#include "runtime/start/parts.h"
+#include "runtime/start/start.h"
 
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
@@ -23,7 +23,7 @@ static const struct weft_part coroutines = {
 
 static const struct weft_part formats = {
 	.session_begins = weft_publish_header,
-	.slot_changed = weft_publish_put_off,
+	.slot_changed = weft_publish_deferred,
 	.slot_ends = weft_publish_withdraw,
 	.after_fork = weft_publish_after_fork,
 };

@@ -15,4 +15,22 @@
 #ifndef WEFT_RUNTIME_START_ROOM_H
 #define WEFT_RUNTIME_START_ROOM_H
 
+/* First thing in the constructor: from now on parts are called (core/part.h). */
+void weft_parts_begin(void);
+
+/* In the constructor. 1: another copy has begun already, and is this one's master. */
+int weft_copies_find_master(void);
+/* In the constructor, once there is a session: finds libcustomlabels-weft.so if it is loaded. */
+void weft_copies_meet_labels(void);
+
+/*
+ * Starts `weft collect` for @file, sets the socket's path for weft_join() and WEFT_SOCKET for
+ * the children. In the constructor only. 0 or -errno.
+ */
+int weft_launch(const char *file);
+/* At exit: if this process started the collector, waits up to 2 s until the file is complete. */
+void weft_launch_wait_for_file(void);
+/* The same in _exit, where only PID 1 of a namespace waits. Async-signal-safe. */
+void weft_launch_last_words(void);
+
 #endif

@@ -53,7 +53,7 @@ in_order stores_tag '0x24 0x40 '
 in_order stores_flip 'plain plain 0x70 0x40 0x64 0x68 0x0 0x70 0x40 '
 # generation twice; number and set; what differs
 check "the set is shown last" "plain plain 0x64 0x68 plain " \
-	"$(disassemble "$store" weft_store_settle | offsets)"
+	"$(disassemble "$store" weft_store_commit | offsets)"
 check "a barrier before the hidden set is changed" "barrier" \
 	"$(disassemble "$store" weft_store_begin | offsets | tr ' ' '\n' | grep barrier | sort -u)"
 released context_write_all

@@ -10,7 +10,6 @@
 #include <weft/event.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/core/event_rows.h"
 #include "runtime/core/runtime.h"
 #include "runtime/event/event.h"
 

@@ -183,7 +183,7 @@ static void generations_only_grow(void **state)
 		born(&a, 1, WEFT_CORO_DETACHED);
 		resume(&a);
 		weft_label_set("n", i & 1 ? "odd" : "even");
-		set = weft_labels_seen(slot);
+		set = weft_labels_visible(slot);
 		if (i) {
 			assert_int_equal(weft_labels_place(slot, set), place); /* used again */
 			assert_true(weft_labels_generation(set) > generation);

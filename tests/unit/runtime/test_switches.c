@@ -89,7 +89,7 @@ static void nothing_is_written_without_a_recording(void **state)
 	for (int run = WEFT_RUN_IDLE; run <= WEFT_RUN_CLOSED; run++) {
 		record((enum weft_run_state)run);
 		weft_switch_wait(slot, &coro, 20);
-		weft_switch_run(slot, &coro, 20, 0);
+		weft_switch_run(slot, &coro, 20, 0, NULL);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(take() != 0, run == WEFT_RUN_RECORDING);
 	}
@@ -135,13 +135,13 @@ static void a_run_knows_its_end(void **state)
 		.id = 9, .last_ns = 100, .last_addr = 0xabc, .state = WEFT_CTP_RUNNING};
 
 	(void)state;
-	weft_switch_run(slot, &coro, 170, 0);
+	weft_switch_run(slot, &coro, 170, 0, NULL);
 	take();
 	assert_int_equal(taken.r.record.flags, WEFT_SWITCH_RUN);
 	assert_int_equal(taken.r.begin_ns, 100);
 	assert_int_equal(taken.r.end_ns, 170);
 	assert_int_equal(taken.r.addr, 0xabc);
-	weft_switch_run(slot, &coro, 180, 1);
+	weft_switch_run(slot, &coro, 180, 1, NULL);
 	take();
 	assert_int_equal(taken.r.record.flags, WEFT_SWITCH_RUN | WEFT_SWITCH_LAST);
 	assert_int_equal(taken.r.addr, 0); /* it ends, and suspends nowhere */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What wrappers of locks share: the wait that is recorded, and which time limits libc accepts. */
+#ifndef WEFT_WAITS_HOOK_LOCK_H
+#define WEFT_WAITS_HOOK_LOCK_H
+
+#include <errno.h>
+
+#include "waits/real.h"
+#include "waits/waits.h"
+
+/*
+ * The end of a wrapper: waits by @call, and writes the event. @holder: of @lock before the wait.
+ * @is_timed_out: an expression of `outcome`, the call's result.
+ */
+#define WEFT_WAITS_LOCK(kind, lock, holder, is_timed_out, call)                                    \
+	do {                                                                                       \
+		const int32_t held_by = (holder);                                                  \
+		struct weft_event event;                                                           \
+		int outcome;                                                                       \
+                                                                                                   \
+		weft_waits_start(&event, WEFT_WAITS_LOCKS);                                        \
+		outcome = (call);                                                                  \
+		weft_waits_lock_done(&event, kind, lock, held_by, is_timed_out);                   \
+		return outcome;                                                                    \
+	} while (0)
+
+/* If not, libc refuses the call before it looks at the lock. */
+static inline int weft_waits_may_try(clockid_t clock, const struct timespec *until)
+{
+	return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && until &&
+	       until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+#endif
