@@ -4,7 +4,7 @@
 
 #include "base/session_layout.h"
 #include "collector/process/carrier.h"
-#include "proc/process_class.h"
+#include "proc/process_file.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>

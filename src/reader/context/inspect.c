@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "proc/pid_namespace.h"
 #include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
 #include "reader/tls/module_symbol.h"
@@ -161,16 +160,6 @@ static int compare_threads(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static int read_task(const struct inspect *i, int32_t tid, const char *name, char *out, size_t room)
-{
-	char path[48];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	n = proc_read(i->target->proc_fd, path, out, room);
-	return n < 0 ? (int)n : 0;
-}
-
 /* Only the last newline is not part of the name. */
 static void inspect_set_name(char *name, size_t room, const char *text, ssize_t bytes)
 {
@@ -181,11 +170,10 @@ static void inspect_set_name(char *name, size_t room, const char *text, ssize_t 
 
 static void read_name(const struct inspect *i, struct inspect_thread *t)
 {
-	char path[48], text[32] = "";
+	char text[32];
+	ssize_t n = proc_read_task(i->target->proc_fd, t->tid, "comm", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "task/%d/comm", (int)t->tid);
-	inspect_set_name(t->name, sizeof(t->name), text,
-			 proc_read(i->target->proc_fd, path, text, sizeof(text)));
+	inspect_set_name(t->name, sizeof(t->name), text, n);
 }
 
 /* Name and command of the process, which an exec changes. */
@@ -212,9 +200,8 @@ static int32_t inspect_inside_tid(const struct inspect *i, int32_t tid)
 
 	if (i->inside_pid == i->pid)
 		return tid;
-	if (read_task(i, tid, "status", text, sizeof(text)))
-		return 0;
-	return pid_innermost(text, 0);
+	proc_read_task(i->target->proc_fd, tid, "status", text, sizeof(text));
+	return pid_innermost(text, 0, NULL);
 }
 
 static struct live_context *next_context(struct inspect_thread *t)

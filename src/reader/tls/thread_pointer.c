@@ -5,18 +5,14 @@
  * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Then
  * the libc's lists of threads are asked; a stop is the last resort, for it may end a wait.
  */
-#include "proc/pid_namespace.h"
+#include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
 #include "reader/tls/thread_lists.h"
 #include "reader/tls/tls.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -116,18 +112,11 @@ static int find_by_robust_list(struct target *t, int32_t tid, uint64_t *pointer)
 /* The thread's id in its innermost PID namespace. */
 static int32_t thread_pointer_inside_tid(const struct target *t, int32_t tid)
 {
-	char path[48], text[4096];
-	ssize_t n = -1;
-	int fd;
+	char text[4096] = "";
 
-	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
-	fd = t->proc_fd < 0 ? -1 : openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = 0;
-	return pid_innermost(text, tid);
+	if (t->proc_fd >= 0)
+		proc_read_task(t->proc_fd, tid, "status", text, sizeof(text));
+	return pid_innermost(text, tid, NULL);
 }
 
 /* One stopped thread of musl's leads to all others: the next ones need no stop. */
