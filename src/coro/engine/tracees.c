@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "proc/process_file.h"
-#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

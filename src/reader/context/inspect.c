@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
-#include "reader/tls/module_symbol.h"
+#include "reader/tls/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +69,8 @@ static uint64_t digest_of_modules(const struct target *t)
 	uint64_t digest = 1;
 
 	for (size_t k = 0; k < t->mapping_count; k++) {
-		const struct target_mapping *m = &t->mappings[k];
-		uint64_t what[] = {m->start, m->end, m->inode, m->device};
+		const struct proc_map *m = &t->mappings[k];
+		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
 
 		if (m->inode)
 			digest = hash_bytes(what, sizeof(what), digest);

@@ -197,7 +197,7 @@ void target_close(struct target *t)
 	free(t);
 }
 
-const struct target_mapping *target_mapping_at(const struct target *t, uint64_t address)
+const struct proc_map *target_mapping_at(const struct target *t, uint64_t address)
 {
 	size_t low = 0, high = t->mapping_count;
 
@@ -249,7 +249,7 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
 	return rc;
 }
 
-int target_open_file(const struct target *t, const struct target_mapping *m)
+int target_open_file(const struct target *t, const struct proc_map *m)
 {
 	return t->source->open_file(t, m);
 }

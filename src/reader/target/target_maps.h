@@ -12,9 +12,9 @@
 int target_maps_parse(struct target *t, const char *text, size_t bytes);
 
 /* A real process's files: see target_open_file(). */
-int target_file_open(const struct target *t, const struct target_mapping *m);
+int target_file_open(const struct target *t, const struct proc_map *m);
 int target_program_open(const struct target *t);
 /* The file whose first mapping is @first, put together from memory. */
-int target_image_open(const struct target *t, const struct target_mapping *first);
+int target_image_open(const struct target *t, const struct proc_map *first);
 
 #endif

@@ -185,8 +185,7 @@ static int scan_block(struct target *t, struct scan *s, uint64_t at, uint64_t by
 }
 
 /* Of a large mapping its beginning and its end: there heaps and stacks have threads' structs. */
-static int scan_mapping(struct target *t, struct scan *s, const struct target_mapping *m,
-			uint64_t *found)
+static int scan_mapping(struct target *t, struct scan *s, const struct proc_map *m, uint64_t *found)
 {
 	uint64_t bytes = m->end - m->start, at = 0;
 

@@ -11,7 +11,6 @@
  *   thread_lists.c   threads, by libc's own lists
  *   glibc.c          what glibc tells debuggers
  *   modules.c        what is loaded, in order
- *   module_symbol.c  a constant of a module
  *   elf_view.c       a file's loadable view
  */
 #ifndef WEFT_READER_TLS_H

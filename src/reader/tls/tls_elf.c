@@ -122,21 +122,6 @@ static int search_range(struct search *s, const struct elf_range *range)
 	return 0;
 }
 
-static int tls_elf_find_symbol(struct search *s, const char *name, int *from_symtab)
-{
-	struct elf_symbols symtab = {0};
-	uint64_t index;
-	int rc = elf_view_find(s->view, &s->view->dynamic, name, STT_TLS, &s->symbol, &s->index);
-
-	*from_symtab = rc == -ENOENT;
-	if (rc != -ENOENT)
-		return rc;
-	s->index = 0;
-	if (elf_view_symtab(s->view, &symtab))
-		return -ENOENT;
-	return elf_view_find(s->view, &symtab, name, STT_TLS, &s->symbol, &index);
-}
-
 int tls_view_segments(const struct elf_view *v, struct tls_symbol *out)
 {
 	const Elf64_Phdr *tls = elf_view_segment(v, PT_TLS), *load = elf_view_segment(v, PT_LOAD);
@@ -190,9 +175,10 @@ int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		return -ENOTSUP;
 	if (!elf_view_segment(v, PT_TLS))
 		return -ENOENT;
-	rc = tls_elf_find_symbol(&s, name, &found.from_symtab);
+	rc = elf_view_find(v, name, STT_TLS, &s.symbol, &s.index);
 	if (rc)
 		return rc;
+	found.from_symtab = !s.index;
 	found.value = s.symbol.st_value;
 	found.size = s.symbol.st_size;
 	rc = tls_view_segments(v, &found);

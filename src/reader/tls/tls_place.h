@@ -20,8 +20,7 @@ int64_t tls_local_exec_offset(const struct tls_symbol *s);
 int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,
 		     struct tls_place *p);
 
-/* In which of the loader's generations a module came; 0 when that cannot be known. 0 or -errno. */
-int tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module,
-			  uint64_t *generation);
+/* In which of the loader's generations a module came; 0 when that cannot be known. */
+uint64_t tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module);
 
 #endif
