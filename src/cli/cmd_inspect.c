@@ -287,25 +287,19 @@ const struct cli_command cmd_inspect = {
 	.operands_max = 1,
 	.description =
 		"Shows every thread of a process with its live context, in each format that is "
-		"found "
-		"there: weft's own session, OpenTelemetry's thread context (otel_thread_ctx_v1, "
-		"with "
-		"the key map of its process context), and Custom Labels v1. The process need not "
-		"know "
-		"weft, and nothing in it is changed.\n"
+		"found there: weft's own session, OpenTelemetry's thread context "
+		"(otel_thread_ctx_v1, with the key map of its process context), and Custom Labels "
+		"v1. The process need not know weft, and nothing in it is changed.\n"
 		"\n"
 		"Nothing is stopped, either: a context that changes while it is read is read "
-		"again, "
-		"and told as torn when it does so each time. With --stop each thread is stopped "
-		"for "
-		"the time of one reading (ptrace) and then goes on, also if weft is killed "
-		"meanwhile; "
-		"a wait that no system restarts (epoll_wait) may end early by it, with EINTR.\n"
+		"again, and told as torn when it does so each time. With --stop each thread is "
+		"stopped for the time of one reading (ptrace) and then goes on, also if weft is "
+		"killed meanwhile; a wait that no system restarts (epoll_wait) may end early by "
+		"it, with EINTR.\n"
 		"\n"
 		"An id that a format does not have is shown as - (null in JSON). A process without "
 		"any context is no error: that is said, with status 0. Status 1: the process "
-		"cannot "
-		"be looked at, or ended meanwhile (also with --watch).",
+		"cannot be looked at, or ended meanwhile (also with --watch).",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -196,10 +196,9 @@ static void probe_perf_software(struct finding *out)
 			       (unsigned long long)tick_ms);
 	else
 		finding_choose(out,
-			       "clock ticks of %llu ms: right on average, but work that "
-			       "repeats with them is misjudged (docs/accuracy.md). What mends "
-			       "it: sysctl kernel.perf_event_paranoid=2, CAP_PERFMON in a "
-			       "container",
+			       "clock ticks of %llu ms: right on average, but work that repeats "
+			       "with them is misjudged (docs/accuracy.md). What mends it: sysctl "
+			       "kernel.perf_event_paranoid=2, CAP_PERFMON in a container",
 			       (unsigned long long)tick_ms);
 }
 

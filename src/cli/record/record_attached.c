@@ -140,8 +140,7 @@ static void tell_waiting(const struct record *r, int *told)
 	if (now.waiting)
 		fprintf(stderr,
 			"weft record: %u of the processes %s not run yet, or never for long: "
-			"sampling "
-			"begins when one of the threads runs on for a moment\n",
+			"sampling begins when one of the threads runs on for a moment\n",
 			now.waiting, now.waiting == 1 ? "has" : "have");
 }
 
