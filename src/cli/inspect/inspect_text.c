@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft inspect for people: what the process publishes, and a line per context. */
+#include "base/text/utf8.h"
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
 
@@ -12,21 +13,6 @@
 
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
 
-/* The bytes of a character of UTF-8; 0: it is none, or a control character. */
-static size_t inspect_text_character(const unsigned char *t, size_t room)
-{
-	size_t bytes = *t < 0xC2 ? 1 : *t < 0xE0 ? 2 : *t < 0xF0 ? 3 : 4;
-
-	if (*t < 0x20 || (*t >= 0x7F && *t < 0xC2) || *t > 0xF4 || bytes > room)
-		return 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((t[i] & 0xC0) != 0x80)
-			return 0;
-	if ((*t == 0xC2 || *t == 0xE0) && t[1] < 0xA0)
-		return 0;
-	return (*t == 0xF0 && t[1] < 0x90) || (*t == 0xF4 && t[1] > 0x8F) ? 0 : bytes;
-}
-
 /* Escapes what is no character, or a control character; returns how many columns it took. */
 static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 {
@@ -34,7 +20,7 @@ static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 
 	for (size_t i = 0; i < bytes;) {
 		const unsigned char *c = (const unsigned char *)text + i;
-		size_t length = inspect_text_character(c, bytes - i);
+		size_t length = utf8_visible(c, (const unsigned char *)text + bytes);
 
 		if (length)
 			fwrite(c, 1, length, out);

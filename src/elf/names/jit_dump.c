@@ -2,6 +2,8 @@
 /* Reading a jitdump: see jit_dump.h. */
 #include "elf/names/jit_dump.h"
 
+#include "base/text/utf8.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,33 +104,15 @@ static uint64_t shift_of(struct jit_dump *d, uint64_t code, uint64_t first)
 	return d->lines_exact ? 0 : ELF_HEADER_BYTES;
 }
 
-/* Bytes of a UTF-8 character at @at; 0 when there is none, or a control character. */
-static size_t jit_dump_character(const uint8_t *at, size_t left)
-{
-	size_t bytes = at[0] < 0x80   ? 1
-		       : at[0] < 0xC2 ? 0
-		       : at[0] < 0xE0 ? 2
-		       : at[0] < 0xF0 ? 3
-				      : 4;
-
-	if (bytes == 0 || bytes > left || at[0] > 0xF4 || at[0] < ' ' || at[0] == 0x7F)
-		return 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((at[i] & 0xC0) != 0x80)
-			return 0;
-	return bytes;
-}
-
 /* V8 names files from memory that it has given back already. */
 static int jit_dump_is_text(const char *text, size_t bytes)
 {
-	size_t at = 0, step = 1;
+	const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
+	size_t step = bytes;
 
-	while (at < bytes && step) {
-		step = jit_dump_character((const uint8_t *)text + at, bytes - at);
-		at += step;
-	}
-	return step && bytes > 0;
+	for (; at < end && step; at += step)
+		step = utf8_visible(at, end);
+	return step != 0;
 }
 
 /* Lines that do not ascend end the list: no search would find them. */
