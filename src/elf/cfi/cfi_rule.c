@@ -10,7 +10,8 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* What elfutils (0.188) calls undefined unless it is mentioned; calls preserve it. */
+/* elfutils (0.188) takes one that an entry never mentions for undefined, for it gives the ABI's
+ * word on it to register 0. Calls preserve it. */
 enum { RBX = 3 };
 
 /* An operation that is "register + offset". */
@@ -201,16 +202,6 @@ static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 	return 1;
 }
 
-/*
- * elfutils takes an x86-64 rbx that an entry never mentions for undefined (it gives the
- * ABI's word on it to register 0). Calls preserve it.
- */
-static int is_rbx_unmentioned(int machine, int number, const struct place *place)
-{
-	return machine == UNWIND_X86_64 && number == 3 && place->is_known &&
-	       place->how == UNWIND_LOST;
-}
-
 static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		     struct elf_table_stats *stats)
 {
@@ -221,8 +212,6 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		if (number < 0)
 			break;
 		place = cfi_rule_place_of(frame, out, machine, number);
-		if (is_rbx_unmentioned(machine, number, &place))
-			place.how = UNWIND_SAME;
 		stats->lost_registers += !place.is_known;
 		out->saves |= (uint16_t)((unsigned int)place.how << (2 * s));
 		out->slot[s] = place.words;

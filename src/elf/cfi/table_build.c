@@ -4,6 +4,7 @@
  * .debug_frame, then PLT, signal trampolines and small gaps that neither knows; row by row
  * through elfutils; equal rows joined, rules made distinct, one block written.
  */
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "elf/cfi/cfi_rule.h"
@@ -200,7 +201,7 @@ static int add_gaps(struct builder *b, const char *section)
 	size_t count;
 	int err = 0;
 
-	if (!elf_find_section(b->module, section, &h))
+	if (!elf_find_section(b->module->elf, section, &h))
 		return 0;
 	at = h.sh_addr;
 	end = at + h.sh_size;
@@ -239,7 +240,7 @@ static int is_poorly_covered(const struct builder *b)
 
 	for (size_t i = 0; i < count; i++)
 		covered += pieces[i].end - pieces[i].start;
-	return elf_find_section(b->module, ".text", &text) && covered < text.sh_size / 2;
+	return elf_find_section(b->module->elf, ".text", &text) && covered < text.sh_size / 2;
 }
 
 static int table_build_open_source(struct builder *b, enum source source)
@@ -455,7 +456,8 @@ static void keep_entries(const struct builder *b, struct buf *entries)
 	}
 }
 
-int elf_table_build(struct elf_module *m)
+/* Table, entries and stats of the module; 0 or -errno. */
+static int table_build(struct elf_module *m)
 {
 	struct builder b = {
 		.module = m, .stats = &m->stats, .rule_numbers = map_new(), .work_max = WORK_MIN};
@@ -480,7 +482,7 @@ const struct unwind_table *elf_module_table(struct elf_module *m)
 {
 	if (!m->has_tried_table) {
 		m->has_tried_table = 1;
-		if (elf_table_build(m) != 0)
+		if (table_build(m) != 0)
 			m->table = NULL;
 	}
 	return m->table;
@@ -497,22 +499,15 @@ struct unwind_table *elf_module_take_table(struct elf_module *m)
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
 {
 	const struct elf_entry *entry;
-	size_t low = 0, high;
+	size_t count, at;
 
 	elf_module_table(m);
 	entry = (const void *)m->entries.data;
-	high = m->entries.size / sizeof(*entry);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entry[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == m->entries.size / sizeof(*entry) || entry[low].start > address)
+	count = m->entries.size / sizeof(*entry);
+	at = array_upto(entry, count, sizeof(*entry), offsetof(struct elf_entry, end), address);
+	if (at == count || entry[at].start > address)
 		return -ENOENT;
-	*start = entry[low].start;
+	*start = entry[at].start;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Files with DWARF and their units: headers, and of each unit the first entry. */
 #include "elf/dwarf/dwread.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -177,20 +178,13 @@ void dwread_file_free(struct dwread_file *f)
 
 struct dwread_unit *dwread_unit_at(struct dwread_file *f, uint64_t offset)
 {
-	size_t low = 0, high = f->unit_count;
+	size_t at = array_upto(f->units, f->unit_count, sizeof(*f->units),
+			       offsetof(struct dwread_unit, end), offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->units[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == f->unit_count || offset < f->units[low].entries ||
-	    dwread_unit_load(&f->units[low]) != 0)
+	if (at == f->unit_count || offset < f->units[at].entries ||
+	    dwread_unit_load(&f->units[at]) != 0)
 		return NULL;
-	return &f->units[low];
+	return &f->units[at];
 }
 
 /* Attributes whose meaning needs the bases, which may come after them. */

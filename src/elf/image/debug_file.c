@@ -175,7 +175,7 @@ struct link {
 static int read_link(const struct elf_module *m, struct link *out)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = elf_find_section(m, ".gnu_debuglink", &header);
+	Elf_Scn *section = elf_find_section(m->elf, ".gnu_debuglink", &header);
 	Elf_Data *data =
 		section && header.sh_size <= LINK_BYTES_MAX ? elf_section_data(section) : NULL;
 	size_t length;

@@ -72,8 +72,7 @@ int elf_header_machine(const unsigned char *head, size_t bytes);
 int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end);
 
 /* Section by name, with contents in the file; NULL when there is none. */
-Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header);
-Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);
+Elf_Scn *elf_find_section(Elf *elf, const char *name, GElf_Shdr *header);
 /* Contents of a section, decompressed; NULL when damaged or absurdly large. */
 Elf_Data *elf_section_data(Elf_Scn *section);
 /* ".NAME" + suffix, or ".zNAME" (packed in the older way); NULL when there is none. */
@@ -83,6 +82,7 @@ int elf_join_sections(Elf *elf, const char *name, struct buf *out);
 int elf_has_debug_section(Elf *elf, const char *name);
 /* The build-id by section, for files whose segments are those of another; its length. */
 size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX]);
+size_t elf_build_id_of(Elf_Data *notes, uint8_t out[ELF_BUILD_ID_MAX]); /* @notes may be NULL */
 
 /* One stretch of code that a frame description entry covers. */
 struct cfi_span {
@@ -140,9 +140,6 @@ int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg);
  */
 int elf_gap_rules(const struct elf_module *m, uint64_t start, uint64_t end, elf_rule_put put,
 		  void *arg);
-
-/* table_build.c: table, entries and stats of the module; 0 or -errno. */
-int elf_table_build(struct elf_module *m);
 
 /* names.c */
 void elf_names_free(struct elf_names *n);

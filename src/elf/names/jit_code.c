@@ -7,6 +7,7 @@
  */
 #include "elf/names/jit_code.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -308,17 +309,15 @@ int jit_code_move(struct jit_code *c, uint64_t start, uint64_t to, uint64_t time
 /* The last line at or before @pc. */
 static const struct line *line_at(const struct jit_code *c, const struct entry *e, uint64_t pc)
 {
-	size_t low = e->line_first, high = low + e->line_count;
+	const struct line *first;
+	size_t count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->lines[middle].address <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > e->line_first ? &c->lines[low - 1] : NULL;
+	if (!e->line_count)
+		return NULL;
+	first = c->lines + e->line_first;
+	count = array_upto(first, e->line_count, sizeof(*first), offsetof(struct line, address),
+			   pc);
+	return count ? &first[count - 1] : NULL;
 }
 
 int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struct elf_place *out)

@@ -7,6 +7,7 @@
  * demangled when first asked for. The raw names are libelf's and live as long as its
  * Elf does.
  */
+#include "base/array.h"
 #include "elf/image/debug_file.h"
 
 #include <errno.h>
@@ -48,15 +49,11 @@ struct loader {
 
 static int names_add_entry(struct elf_names *n, const struct entry *entry)
 {
-	if (n->count == n->room) {
-		size_t room = n->room ? 2 * n->room : 256;
-		struct entry *bigger = realloc(n->entries, room * sizeof(*bigger));
+	struct entry *bigger = array_grown(n->entries, n->count + 1, &n->room, sizeof(*bigger));
 
-		if (!bigger)
-			return -ENOMEM;
-		n->entries = bigger;
-		n->room = room;
-	}
+	if (!bigger)
+		return -ENOMEM;
+	n->entries = bigger;
 	n->entries[n->count++] = *entry;
 	return 0;
 }
@@ -312,16 +309,9 @@ static int names_show(struct entry *e)
 /* The innermost symbol around @address: the last that begins before it, or one around it. */
 static struct entry *names_find_entry(struct elf_names *n, uint64_t address)
 {
-	size_t low = 0, high = n->count;
+	size_t low = array_upto(n->entries, n->count, sizeof(*n->entries),
+				offsetof(struct entry, address), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->entries[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
 		struct entry *e = &n->entries[--low];
 

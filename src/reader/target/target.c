@@ -5,6 +5,7 @@
  */
 #include "reader/target/target.h"
 
+#include "base/array.h"
 #include "proc/process_file.h"
 #include "reader/target/target_maps.h"
 
@@ -199,18 +200,10 @@ void target_close(struct target *t)
 
 const struct proc_map *target_mapping_at(const struct target *t, uint64_t address)
 {
-	size_t low = 0, high = t->mapping_count;
+	size_t at = array_upto(t->mappings, t->mapping_count, sizeof(*t->mappings),
+			       offsetof(struct proc_map, end), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->mapping_count && t->mappings[low].start <= address ? &t->mappings[low]
-									   : NULL;
+	return at < t->mapping_count && t->mappings[at].start <= address ? &t->mappings[at] : NULL;
 }
 
 ssize_t target_readv(const struct target *t, const struct iovec *to, const struct iovec *from,
