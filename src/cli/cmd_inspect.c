@@ -147,7 +147,7 @@ static int cmd_inspect_show(const struct inspect_show *s, int is_json, int is_sc
 		rc = is_screen ? show_screen(s) : inspect_text(s, stdout);
 	if (fflush(stdout) && rc == 0)
 		rc = -errno;
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(rc);
 }
 
 /* ---- again and again */
@@ -228,19 +228,6 @@ static unsigned int chosen_abis(const struct cli_args *args)
 	return abis ? abis : (1U << LIVE_ABI_COUNT) - 1;
 }
 
-static int cmd_inspect_parse_pid(const char *text, int32_t *pid)
-{
-	char *end;
-	long number;
-
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || *end || end == text || number <= 0 || number > INT32_MAX)
-		return -EINVAL;
-	*pid = (int32_t)number;
-	return 0;
-}
-
 static int look_and_show(struct inspect *i, const struct inspect_show *s,
 			 const struct cli_args *args)
 {
@@ -263,7 +250,7 @@ static int run(const struct cli_args *args)
 	int error = 0, status;
 	char why[256];
 
-	if (cmd_inspect_parse_pid(cli_operand(args, 0), &pid))
+	if (cli_pid(cli_operand(args, 0), &pid))
 		return cli_usage("'%s' is no process number", cli_operand(args, 0));
 	if (cli_number(args, "interval") < INTERVAL_MIN_NS)
 		return cli_usage("--interval: at least 1ms");

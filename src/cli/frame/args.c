@@ -461,6 +461,19 @@ uint64_t cli_number(const struct cli_args *args, const char *option)
 	return value ? value->number : 0;
 }
 
+int cli_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
+		return -EINVAL;
+	*pid = (pid_t)value;
+	return 0;
+}
+
 int cli_operand_count(const struct cli_args *args)
 {
 	return args->operand_count;

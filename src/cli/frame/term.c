@@ -81,3 +81,16 @@ void term_wrapped(FILE *out, const char *text, int indent)
 			fprintf(out, "%*s", indent, "");
 	}
 }
+
+void term_finding(enum term_colour colour, const char *state, const char *title, int column,
+		  const char *value, const char *more)
+{
+	printf("  %s%-8s%s %-*s ", term_colour(stdout, colour), state,
+	       term_colour(stdout, TERM_PLAIN), column - 12, title);
+	term_wrapped(stdout, value, column);
+	if (!*more)
+		return;
+	printf("%*s%s", column, "", term_colour(stdout, TERM_DIM));
+	term_wrapped(stdout, more, column);
+	fputs(term_colour(stdout, TERM_PLAIN), stdout);
+}

@@ -24,4 +24,9 @@ const char *term_colour(FILE *stream, enum term_colour colour);
  */
 void term_wrapped(FILE *out, const char *text, int indent);
 
+/* A row of findings on standard output: @state in its colour, @title, from column @column on @value
+ * and, dim and below it, @more ("" = nothing). */
+void term_finding(enum term_colour colour, const char *state, const char *title, int column,
+		  const char *value, const char *more);
+
 #endif

@@ -18,27 +18,14 @@
 
 #define PATIENCE_NS UINT64_C(2000000000) /* before it is said that nothing runs */
 
-static int record_attached_parse_pid(const char *text, pid_t *pid)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
-		return cli_usage("--pid: '%s' is no process id", text);
-	*pid = (pid_t)value;
-	return CLI_DONE;
-}
-
 static int find_one(struct attached *a, const char *text, int needs_orders)
 {
 	enum attach_verdict verdict;
 	char why[512];
 	pid_t pid = 0;
 
-	if (record_attached_parse_pid(text, &pid))
-		return CLI_USAGE;
+	if (cli_pid(text, &pid))
+		return cli_usage("--pid: '%s' is no process id", text);
 	for (size_t i = 0; i < a->count; i++)
 		if (a->target[i].pid == pid)
 			return CLI_DONE;
