@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE_BITS 12
 #define PAGE_ENTRIES_MAX 4096
@@ -335,4 +336,24 @@ int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struc
 		.address = e->start,
 	};
 	return 0;
+}
+
+ssize_t jit_code_read_at(int fd, void *out, size_t bytes, uint64_t offset)
+{
+	size_t have = 0;
+
+	if (offset > INT64_MAX - bytes)
+		return 0;
+	while (have < bytes) {
+		ssize_t n = pread(fd, (char *)out + have, bytes - have, (off_t)(offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
 }

@@ -45,32 +45,11 @@ static uint64_t u64_at(const struct jit_dump *d, const uint8_t *at)
 	return d->swapped ? __builtin_bswap64(value) : value;
 }
 
-/* Up to @bytes at @offset; the number that there were, or -errno. */
-static ssize_t jit_dump_read_at(int fd, void *out, size_t bytes, uint64_t offset)
-{
-	size_t have = 0;
-
-	if (offset > INT64_MAX - bytes)
-		return 0;
-	while (have < bytes) {
-		ssize_t n = pread(fd, (char *)out + have, bytes - have, (off_t)(offset + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 /* 1: there it is; 0: not yet; -errno. */
 static int jit_dump_read_header(struct jit_dump *d, int fd, uint32_t pid)
 {
 	uint8_t header[HEADER_BYTES];
-	ssize_t n = jit_dump_read_at(fd, header, sizeof(header), 0);
+	ssize_t n = jit_code_read_at(fd, header, sizeof(header), 0);
 	uint32_t magic, bytes;
 
 	if (n < 0)
@@ -222,7 +201,7 @@ static int next_record(const struct jit_dump *d, int fd, uint64_t file_bytes, ui
 		       struct record *r)
 {
 	uint8_t head[RECORD_BYTES];
-	ssize_t n = jit_dump_read_at(fd, head, sizeof(head), d->position);
+	ssize_t n = jit_code_read_at(fd, head, sizeof(head), d->position);
 
 	if (n < RECORD_BYTES)
 		return n < 0 ? (int)n : 0;
@@ -248,7 +227,7 @@ static int read_body(const struct jit_dump *d, int fd, struct record *r, size_t 
 		r->body = grown;
 		*room = bytes;
 	}
-	n = bytes ? jit_dump_read_at(fd, r->body, bytes, d->position) : 0;
+	n = bytes ? jit_code_read_at(fd, r->body, bytes, d->position) : 0;
 	r->have = n > 0 ? (size_t)n : 0;
 	return n < 0 ? (int)n : 0;
 }
