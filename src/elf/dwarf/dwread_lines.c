@@ -307,8 +307,9 @@ struct dwread_lines *dwread_lines_get(struct dwread_unit *u)
 	return owner->lines;
 }
 
-void dwread_lines_free(struct dwread_lines *l)
+void dwread_lines_free(void *lines)
 {
+	struct dwread_lines *l = lines;
 	struct dwread_source *sources;
 
 	if (!l)
