@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 struct cause {
-	int number;
 	const char *name, *kind;
 };
 
-#define COUNTER_ROW(number, id, name, kind, text) {number, name, #kind},
-static const struct cause causes[] = {WEFT_COUNTERS(COUNTER_ROW)};
+#define COUNTER_ROW(number, id, name, kind, text) [number] = {name, #kind},
+static const struct cause causes[WEFT_COUNTER_COUNT] = {WEFT_COUNTERS(COUNTER_ROW)};
 
 struct line {
 	char text[1024];
@@ -57,10 +56,19 @@ static uint64_t lost_in_all(const struct session_counts *total)
 {
 	uint64_t lost = total->pending;
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
 		if (strcmp(causes[i].kind, "LOST") == 0)
-			lost += total->counter[causes[i].number];
+			lost += total->counter[i];
 	return lost;
+}
+
+/* Adds "NAME COUNT" behind *before, which is a comma from then on; nothing for 0. */
+static void add_cause(struct line *l, const char **before, const char *name, uint64_t count)
+{
+	if (!count)
+		return;
+	record_tell_add(l, "%s%s %llu", *before, name, (unsigned long long)count);
+	*before = ", ";
 }
 
 static void add_lost(struct line *l, const struct collector_result *result)
@@ -72,21 +80,11 @@ static void add_lost(struct line *l, const struct collector_result *result)
 	if (!lost)
 		return;
 	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		uint64_t count = total->counter[causes[i].number];
-
-		if (strcmp(causes[i].kind, "LOST") != 0 || !count)
-			continue;
-		record_tell_add(l, "%s%s %llu", before, causes[i].name, (unsigned long long)count);
-		before = ", ";
-	}
-	if (total->pending) {
-		record_tell_add(l, "%spending %llu", before, (unsigned long long)total->pending);
-		before = ", ";
-	}
-	if (result->samples_unwritten)
-		record_tell_add(l, "%sunwritten %llu", before,
-				(unsigned long long)result->samples_unwritten);
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (strcmp(causes[i].kind, "LOST") == 0)
+			add_cause(l, &before, causes[i].name, total->counter[i]);
+	add_cause(l, &before, "pending", total->pending);
+	add_cause(l, &before, "unwritten", result->samples_unwritten);
 	record_tell_add(l, ")");
 }
 
@@ -104,33 +102,19 @@ static void add_wall(struct line *l, const struct collector_result *result)
 /* What is missing of them. What was left out as asked for is not missed. */
 static void add_missed(struct line *l, const struct collector_result *result)
 {
-	uint64_t moved = result->total.counter[WEFT_COUNTER_WALL_MOVED];
-	uint64_t unreadable = result->total.counter[WEFT_COUNTER_WALL_UNREADABLE];
-	const char *before = ", not taken: ";
+	const uint64_t *counter = result->total.counter;
+	const char *before = ", stacks not read: ";
 
-	if (unreadable)
-		record_tell_add(l, ", stacks not read: wall_unreadable %llu",
-				(unsigned long long)unreadable);
-	if (moved) {
-		record_tell_add(l, "%swall_moved %llu", before, (unsigned long long)moved);
-		before = ", ";
-	}
-	if (result->wall_unwritten)
-		record_tell_add(l, "%swall_unwritten %llu", before,
-				(unsigned long long)result->wall_unwritten);
+	add_cause(l, &before, "wall_unreadable", counter[WEFT_COUNTER_WALL_UNREADABLE]);
+	before = ", not taken: ";
+	add_cause(l, &before, "wall_moved", counter[WEFT_COUNTER_WALL_MOVED]);
+	add_cause(l, &before, "wall_unwritten", result->wall_unwritten);
 }
 
 /* Runs and waits of coroutines, where there were any; what the books call lost. */
-static const struct {
-	enum weft_counter counter;
-	const char *name;
-} event_losses[] = {
-	{WEFT_COUNTER_EVENTS_RING_FULL, "events_ring_full"},
-	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
-	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
-	{WEFT_COUNTER_EVENTS_INVALID, "events_invalid"},
-	{WEFT_COUNTER_EVENTS_MISTIMED, "events_mistimed"},
-	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
+static const enum weft_counter event_losses[] = {
+	WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,   WEFT_COUNTER_EVENTS_STOLEN,
+	WEFT_COUNTER_EVENTS_INVALID,   WEFT_COUNTER_EVENTS_MISTIMED, WEFT_COUNTER_EVENTS_NO_SLOT,
 };
 
 static uint64_t unwritten(const struct collector_result *result)
@@ -145,27 +129,14 @@ static void add_event_losses(struct line *l, const struct collector_result *resu
 	const char *before = "";
 
 	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		lost += counter[event_losses[i].counter];
+		lost += counter[event_losses[i]];
 	if (!lost)
 		return;
 	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++) {
-		uint64_t count = counter[event_losses[i].counter];
-
-		if (!count)
-			continue;
-		record_tell_add(l, "%s%s %llu", before, event_losses[i].name,
-				(unsigned long long)count);
-		before = ", ";
-	}
-	if (result->total.events_pending) {
-		record_tell_add(l, "%sevents_pending %llu", before,
-				(unsigned long long)result->total.events_pending);
-		before = ", ";
-	}
-	if (unwritten(result))
-		record_tell_add(l, "%sevents_unwritten %llu", before,
-				(unsigned long long)unwritten(result));
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
+		add_cause(l, &before, causes[event_losses[i]].name, counter[event_losses[i]]);
+	add_cause(l, &before, "events_pending", result->total.events_pending);
+	add_cause(l, &before, "events_unwritten", unwritten(result));
 	record_tell_add(l, ")");
 }
 
