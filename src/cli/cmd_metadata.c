@@ -3,7 +3,6 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/select_args.h"
 #include "cli/inspect/metadata.h"
 #include "jfr/write/declared.h"
 #include "report/show/layout.h"

@@ -6,7 +6,6 @@
 #include "base/output.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
-#include "cli/frame/select_args.h"
 #include "print/form.h"
 #include "print/print.h"
 #include "report/show/layout.h"

@@ -11,8 +11,6 @@
 #include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "cli/record/record.h"
-#include "cli/record/record_attached.h"
-#include "cli/record/record_preload.h"
 #include "collector/process/clock.h"
 #include "collector/run/hrtimer.h"
 #include "collector/run/program.h"

@@ -4,7 +4,7 @@
  * and leaves them as they were. One Ctrl-C (or SIGTERM, SIGHUP) finishes the file; so does the
  * end of the last of them, and --duration.
  */
-#include "cli/record/record_attached.h"
+#include "cli/record/record.h"
 
 #include "collector/process/clock.h"
 
