@@ -80,15 +80,8 @@ uint32_t elf_table_builder(void);
  */
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start);
 
-/* What the table says about the file's unwind data; valid after elf_module_table(). */
-struct elf_table_stats {
-	uint32_t entries;        /* FDEs used */
-	uint32_t rejected;       /* FDEs that are damaged or of an unknown form */
-	uint32_t rows;           /* rows that the FDEs have, before equal ones are joined */
-	uint32_t no_rule;        /* rows whose CFA or return address no rule can hold */
-	uint32_t lost_registers; /* saved registers (of all rows) that no rule can hold */
-};
-struct elf_table_stats elf_module_table_stats(const struct elf_module *m);
+/* Entries of the unwind data that are damaged or of an unknown form; after elf_module_table(). */
+uint32_t elf_module_rejected(const struct elf_module *m);
 
 struct elf_symbol {
 	const char *name; /* demangled; lives as long as the module */

@@ -3,7 +3,7 @@
  * From the state that elfutils computed for one row to the rule that a table holds. DWARF
  * expressions are taken in the forms that compilers, linkers and libcs write: PLT stubs,
  * realigned stacks (a dereference, saves that hang on the frame pointer), saves given as
- * stack pointer plus offset. What else there is gets counted.
+ * stack pointer plus offset.
  */
 #include "elf/cfi/cfi_rule.h"
 
@@ -202,8 +202,7 @@ static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 	return 1;
 }
 
-static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		     struct elf_table_stats *stats)
+static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 {
 	for (unsigned int s = 0; s < UNWIND_SLOTS; s++) {
 		int number = unwind_slot_register(machine, s);
@@ -212,7 +211,6 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		if (number < 0)
 			break;
 		place = cfi_rule_place_of(frame, out, machine, number);
-		stats->lost_registers += !place.is_known;
 		out->saves |= (uint16_t)((unsigned int)place.how << (2 * s));
 		out->slot[s] = place.words;
 	}
@@ -226,18 +224,16 @@ int cfi_is_signal_frame(Dwarf_Frame *frame)
 	return is_signal;
 }
 
-void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		 struct elf_table_stats *stats)
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (!cfa_of(frame, machine, out) || !ra_of(frame, machine, out) ||
 	    sp_is_elsewhere(frame, machine)) {
 		memset(out, 0, sizeof(*out));
-		stats->no_rule++;
 		return;
 	}
 	if (out->cfa == UNWIND_CFA_END)
 		return;
-	saves_of(frame, machine, out, stats);
+	saves_of(frame, machine, out);
 	out->flags = cfi_is_signal_frame(frame) ? UNWIND_RULE_EXACT : 0;
 }

@@ -48,7 +48,7 @@ struct cfi {
 
 struct builder {
 	const struct elf_module *module;
-	struct elf_table_stats *stats;
+	uint32_t rejected;
 	struct cfi cfi[FROM_CODE];
 	struct buf pieces, rows, rules;
 	struct map *rule_numbers;
@@ -267,7 +267,7 @@ static int collect_pieces(struct builder *b)
 
 		if (err == -ENOMEM)
 			return err;
-		b->stats->rejected += c->section.rejected;
+		b->rejected += c->section.rejected;
 		b->work_max += WORK_PER_BYTE * c->section.size;
 		if (!err)
 			add_spans(b, &c->section, (enum source)source);
@@ -330,7 +330,7 @@ static int table_build_put_frame(struct builder *b, const struct piece *p, uint6
 
 	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
 		return table_build_put_row(b, pc, &signal_rule);
-	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
+	cfi_rule_of(frame, b->module->machine, &rule);
 	return table_build_put_row(b, pc, &rule);
 }
 
@@ -347,16 +347,14 @@ static int put_piece_rows(struct builder *b, const struct piece *p)
 
 		b->work += p->program_bytes;
 		if (b->work > b->work_max || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
-			b->stats->rejected++;
+			b->rejected++;
 			return put_no_rule(b, pc);
 		}
 		dwarf_frame_info(frame, NULL, &end, NULL);
 		err = table_build_put_frame(b, p, pc, frame);
 		free(frame);
-		b->stats->rows++;
 		pc = end > pc ? end : pc + 1;
 	}
-	b->stats->entries++;
 	return err;
 }
 
@@ -456,11 +454,10 @@ static void keep_entries(const struct builder *b, struct buf *entries)
 	}
 }
 
-/* Table, entries and stats of the module; 0 or -errno. */
+/* The module's table and entries; 0 or -errno. */
 static int table_build(struct elf_module *m)
 {
-	struct builder b = {
-		.module = m, .stats = &m->stats, .rule_numbers = map_new(), .work_max = WORK_MIN};
+	struct builder b = {.module = m, .rule_numbers = map_new(), .work_max = WORK_MIN};
 	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
 
 	if (!err)
@@ -469,6 +466,7 @@ static int table_build(struct elf_module *m)
 		err = collect_rows(&b);
 	if (!err)
 		err = write_table(&b, &m->table);
+	m->rejected = b.rejected;
 	for (int i = 0; i < FROM_CODE; i++)
 		cfi_close(&b.cfi[i]);
 	buf_free(&b.pieces);
@@ -511,7 +509,7 @@ int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
 	return 0;
 }
 
-struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
+uint32_t elf_module_rejected(const struct elf_module *m)
 {
-	return m->stats;
+	return m->rejected;
 }

@@ -44,7 +44,7 @@ struct elf_module {
 	uint64_t fingerprint; /* 0: not known yet */
 	int has_tried_table;
 	struct unwind_table *table;
-	struct elf_table_stats stats;
+	uint32_t rejected;  /* entries of the table's sources that are damaged */
 	struct buf entries; /* struct elf_entry, sorted by start, not overlapping */
 
 	int has_tried_names;
