@@ -291,7 +291,7 @@ static int find_pointer(struct inspect *i, const struct inspect_thread *t, int i
 			uint64_t *pointer)
 {
 	return is_stopped ? thread_pointer_of_stopped(t->tid, pointer)
-			  : thread_pointer_find(i->target, t->tid, 0, pointer);
+			  : thread_pointer_find(i->target, t->tid, pointer);
 }
 
 static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)

@@ -2,11 +2,10 @@
 /*
  * A thread's pointer from outside. glibc registers a robust list in every thread: its head lies in
  * the thread's own struct, at a distance that is the same for all threads of a process. On x86-64
- * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Then
- * the libc's lists of threads are asked; a stop is the last resort, for it may end a wait.
+ * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Else
+ * the libc's lists of threads are asked. Nobody is stopped for it: that may end a wait.
  */
 #include "proc/process_file.h"
-#include "reader/target/thread_stop.h"
 #include "reader/tls/thread_lists.h"
 #include "reader/tls/tls.h"
 
@@ -119,29 +118,12 @@ static int32_t thread_pointer_inside_tid(const struct target *t, int32_t tid)
 	return pid_innermost(text, tid, NULL);
 }
 
-/* One stopped thread of musl's leads to all others: the next ones need no stop. */
-static int find_by_stop(struct target *t, int32_t tid, uint64_t *pointer)
-{
-	struct stopped_thread s;
-	int rc = thread_stop(tid, &s);
-
-	if (rc)
-		return rc;
-	rc = thread_pointer_of_stopped(tid, pointer);
-	thread_let_go(&s);
-	if (rc == 0 && !t->ring && tls_libc_of(t) == TLS_LIBC_MUSL)
-		t->ring = *pointer;
-	return rc;
-}
-
-int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *pointer)
+int thread_pointer_find(struct target *t, int32_t tid, uint64_t *pointer)
 {
 	int rc = find_by_robust_list(t, tid, pointer);
 
 	if (rc == 0 || rc == -ESRCH)
 		return rc;
 	rc = thread_lists_find(t, thread_pointer_inside_tid(t, tid), pointer);
-	if (rc == 0 || rc == -ESRCH)
-		return rc;
-	return may_stop ? find_by_stop(t, tid, pointer) : -ENOTSUP;
+	return rc == 0 || rc == -ESRCH ? rc : -ENOTSUP;
 }

@@ -82,11 +82,10 @@ int tls_address(const struct target *t, const struct tls_place *p, uint64_t poin
 		uint64_t *address);
 
 /*
- * thread_pointer_find() - of thread @tid: by its robust list, by glibc's own lists of threads,
- * or, when @may_stop, by ptrace (the thread is stopped for some microseconds). 0; -ENOTSUP: not
- * to be found without stopping; -ESRCH; -EPERM.
+ * thread_pointer_find() - of thread @tid: by its robust list, or by the libc's own lists of
+ * threads. 0; -ENOTSUP: not to be found without stopping it; -ESRCH; -EPERM.
  */
-int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *pointer);
+int thread_pointer_find(struct target *t, int32_t tid, uint64_t *pointer);
 
 /* Of a thread that the caller has stopped by thread_stop(). */
 int thread_pointer_of_stopped(int32_t tid, uint64_t *pointer);
