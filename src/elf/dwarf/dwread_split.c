@@ -127,11 +127,8 @@ static struct dwread_file *open_split(struct dwread *r, struct debug_file *found
 {
 	struct dwread_file *f = NULL;
 
-	if (dwread_file_open(r, found->elf, 1, &f) == 0) {
-		debug_file_finish(found);
-		f->elf = found->elf;
-		found->elf = NULL;
-	}
+	if (dwread_file_open(r, found->elf, 1, &f) == 0)
+		f->elf = debug_file_keep(found);
 	debug_file_close(found);
 	return f;
 }

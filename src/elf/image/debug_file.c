@@ -86,15 +86,6 @@ static int debug_file_try_path(const struct elf_module *m, int root_fd, const ch
 	return debug_file_adopt(m, debug_file_open_below(root_fd, path), path, out);
 }
 
-void debug_file_finish(struct debug_file *f)
-{
-	if (f->elf)
-		elf_cntl(f->elf, ELF_C_FDDONE);
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-}
-
 void debug_file_close(struct debug_file *f)
 {
 	elf_end(f->elf);
@@ -103,6 +94,17 @@ void debug_file_close(struct debug_file *f)
 	free(f->path);
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
+}
+
+Elf *debug_file_keep(struct debug_file *f)
+{
+	Elf *elf = f->elf;
+
+	if (elf)
+		elf_cntl(elf, ELF_C_FDDONE);
+	f->elf = NULL;
+	debug_file_close(f);
+	return elf;
 }
 
 static int has_wanted(Elf *elf, enum debug_want want)

@@ -31,8 +31,8 @@ int debug_file_alternate(const struct elf_module *m, Elf *elf, const char *path,
  */
 int debug_file_next(const struct elf_module *m, const char *path, int *nth, struct debug_file *out);
 
-/* Close the descriptor; what was read stays. */
-void debug_file_finish(struct debug_file *f);
+/* Close it but for its Elf, which is the caller's: what was read stays. */
+Elf *debug_file_keep(struct debug_file *f);
 void debug_file_close(struct debug_file *f);
 
 /* debuginfod.c: the descriptor of a file from a server, or -ENOENT. */

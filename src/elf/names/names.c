@@ -225,10 +225,7 @@ static int names_load_separate(struct loader *l)
 	err = load_from(l, found.elf, SHT_SYMTAB);
 	if (err == -ENOEXEC)
 		err = 0;
-	debug_file_finish(&found);
-	l->names->other = found.elf;
-	found.elf = NULL;
-	debug_file_close(&found);
+	l->names->other = debug_file_keep(&found);
 	return err;
 }
 
@@ -323,6 +320,11 @@ static struct entry *names_find_entry(struct elf_names *n, uint64_t address)
 	return NULL;
 }
 
+static struct elf_symbol symbol_of(const struct entry *e)
+{
+	return (struct elf_symbol){e->shown, e->address, e->end - e->address, e->is_cpp};
+}
+
 static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
 {
 	struct entry *e = names_find_entry(n, address);
@@ -331,10 +333,7 @@ static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_s
 		return -ENOENT;
 	if (!e->shown && names_show(e) != 0)
 		return -ENOMEM;
-	out->name = e->shown;
-	out->address = e->address;
-	out->size = e->end - e->address;
-	out->is_cpp = e->is_cpp;
+	*out = symbol_of(e);
 	return 0;
 }
 
@@ -348,8 +347,7 @@ static size_t find_named(struct elf_names *n, const char *name, struct elf_symbo
 		if ((!e->shown && names_show(e) != 0) || strcmp(e->shown, name) != 0)
 			continue;
 		if (found < max)
-			out[found] = (struct elf_symbol){e->shown, e->address, e->end - e->address,
-							 e->is_cpp};
+			out[found] = symbol_of(e);
 		found++;
 	}
 	return found;

@@ -86,11 +86,8 @@ static int open_alternate(struct dwread *r, Elf *elf)
 
 	if (debug_file_alternate(r->module, elf, r->main_path, &found) != 0)
 		return -ENOENT;
-	if (dwread_file_open(r, found.elf, 0, &r->alt) == 0) {
-		debug_file_finish(&found);
-		r->alt->elf = found.elf;
-		found.elf = NULL;
-	}
+	if (dwread_file_open(r, found.elf, 0, &r->alt) == 0)
+		r->alt->elf = debug_file_keep(&found);
 	debug_file_close(&found);
 	return 0;
 }
@@ -107,9 +104,7 @@ static int open_separate(struct dwread *r)
 	err = dwread_file_open(r, found.elf, 0, &r->main);
 	if (!err) {
 		open_alternate(r, found.elf);
-		debug_file_finish(&found);
-		r->main->elf = found.elf;
-		found.elf = NULL;
+		r->main->elf = debug_file_keep(&found);
 	}
 	debug_file_close(&found);
 	return err;

@@ -18,6 +18,7 @@
 
 #define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
 #define LABELS_VARIABLE "custom_labels_current_set"
+#define COMMAND_BYTES_MAX 4095
 #define STOPS 40
 #define STOP_PAUSE_NS 200000
 #define EXEC_LOOKS 50
@@ -179,18 +180,14 @@ static void read_name(const struct inspect *i, struct inspect_thread *t)
 /* Name and command of the process, which an exec changes. */
 static void read_names(struct inspect *i)
 {
-	char text[4096] = "";
+	char text[32];
 	ssize_t n = proc_read(i->target->proc_fd, "comm", text, sizeof(text));
 
 	inspect_set_name(i->name, sizeof(i->name), text, n);
-	n = proc_read(i->target->proc_fd, "cmdline", text, sizeof(text));
-	while (n > 0 && text[n - 1] == 0)
-		n--;
-	for (ssize_t k = 0; k < n; k++)
-		if (text[k] == 0)
-			text[k] = ' ';
 	free(i->command);
-	i->command = n >= 0 ? strndup(text, (size_t)n) : NULL;
+	i->command = process_command_line(i->target->proc_fd);
+	if (i->command)
+		i->command[strnlen(i->command, COMMAND_BYTES_MAX)] = 0;
 }
 
 /* The thread's id in its own PID namespace; 0 = not known. */

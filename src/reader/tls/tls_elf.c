@@ -15,12 +15,7 @@
 
 enum slot_kind { SLOT_NONE, SLOT_OFFSET, SLOT_DESCRIPTOR, SLOT_MODULE };
 
-struct machine {
-	int id;
-	uint32_t offset, descriptor, module;
-};
-
-static const struct machine machines[] = {
+static const struct tls_machine machines[] = {
 	{EM_X86_64, R_X86_64_TPOFF64, R_X86_64_TLSDESC, R_X86_64_DTPMOD64},
 	{EM_AARCH64, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC, R_AARCH64_TLS_DTPMOD},
 };
@@ -34,21 +29,21 @@ struct choice {
 
 struct search {
 	const struct elf_view *view;
-	const struct machine *machine;
+	const struct tls_machine *machine;
 	Elf64_Sym symbol;
 	uint64_t index; /* in .dynsym; 0: it is not there */
 	struct choice best;
 };
 
-static const struct machine *machine_of(const struct elf_view *v)
+const struct tls_machine *tls_machine_of(int id)
 {
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-		if (machines[i].id == v->header.e_machine)
+		if (machines[i].id == id)
 			return &machines[i];
 	return NULL;
 }
 
-static enum slot_kind tls_elf_kind_of(const struct machine *m, uint64_t type)
+static enum slot_kind tls_elf_kind_of(const struct tls_machine *m, uint64_t type)
 {
 	if (type == m->offset)
 		return SLOT_OFFSET;
@@ -167,7 +162,7 @@ static int is_executable(const struct elf_view *v, int is_program)
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out)
 {
-	struct search s = {.view = v, .machine = machine_of(v)};
+	struct search s = {.view = v, .machine = tls_machine_of(v->header.e_machine)};
 	struct tls_symbol found = {0};
 	int rc;
 

@@ -6,6 +6,13 @@
 #include "reader/tls/elf_view.h"
 #include "reader/tls/tls.h"
 
+/* A machine's dynamic relocations of thread-local variables. */
+struct tls_machine {
+	int id;                              /* EM_X86_64, EM_AARCH64 */
+	uint32_t offset, descriptor, module; /* TPOFF, TLSDESC, DTPMOD */
+};
+const struct tls_machine *tls_machine_of(int id); /* NULL: another one */
+
 /* As tls_elf_find(), in a file that is open already. */
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out);
