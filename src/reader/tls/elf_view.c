@@ -47,7 +47,8 @@ const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type)
 	return NULL;
 }
 
-int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset)
+/* Where @bytes at address @at of the file's own lie in it: 0 or -ENOEXEC. */
+static int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset)
 {
 	for (unsigned int i = 0; i < v->segment_count; i++) {
 		const Elf64_Phdr *p = &v->segments[i];

@@ -44,9 +44,6 @@ int elf_view_read(const struct elf_view *v, uint64_t offset, void *to, uint64_t 
 /* The first segment of @type, or NULL. */
 const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type);
 
-/* Where @bytes at address @at of the file's own lie in it: 0 or -ENOEXEC. */
-int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset);
-
 /*
  * The symbol @name that is defined, of @type, one that is not local before local ones: in .dynsym,
  * else in .symtab. 0; -ENOENT; -ENOEXEC; *index is its place in .dynsym, 0: it is not there.

@@ -6,8 +6,7 @@
  * the libc's lists of threads are asked. Nobody is stopped for it: that may end a wait.
  */
 #include "proc/process_file.h"
-#include "reader/tls/thread_lists.h"
-#include "reader/tls/tls.h"
+#include "reader/tls/tls_place.h"
 
 #include <elf.h>
 #include <errno.h>

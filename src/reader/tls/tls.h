@@ -33,8 +33,8 @@ struct tls_symbol {
 	uint64_t value; /* st_value: offset in the module's TLS block */
 	uint64_t size;  /* st_size */
 	uint64_t slot;  /* r_offset of the GOT word or descriptor; 0 with LOCAL_EXEC */
-	/* What the slot's value is before the variable: a slot without a symbol may be a
-	 * neighbour's. */
+	/* How far the variable lies behind what the slot leads to: a slot without a symbol may be
+	 * a neighbour's. */
 	uint64_t addend;
 	int is_named;    /* the slot's relocation names the symbol */
 	int from_symtab; /* found in .symtab alone: stripping it loses it */

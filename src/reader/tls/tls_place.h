@@ -30,4 +30,11 @@ int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias
 /* In which of the loader's generations a module came; 0 when that cannot be known. */
 uint64_t tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module);
 
+/*
+ * thread_lists.c: the pointer of thread @tid, a number as the process itself has it, by the lists
+ * of threads that its libc keeps: glibc's by what it exports for debuggers, musl's ring by what
+ * each thread looks like. Nobody is stopped. 0; -ENOTSUP: no list is found, or it is in none.
+ */
+int thread_lists_find(struct target *t, int32_t tid, uint64_t *pointer);
+
 #endif

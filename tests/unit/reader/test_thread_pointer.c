@@ -4,8 +4,8 @@
  * nothing. Its signals arrive, its waits go on, and who was stopped before stays so.
  */
 #include "reader/target/thread_stop.h"
-#include "reader/tls/thread_lists.h"
 #include "reader/tls/tls.h"
+#include "reader/tls/tls_place.h"
 
 #include <errno.h>
 #include <pthread.h>
