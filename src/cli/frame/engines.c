@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What takes samples, and how often: see engines.h. */
 #include "cli/frame/engines.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs that write a file: see leave.h. */
 #include "cli/frame/leave.h"
 
 #include "base/output.h"

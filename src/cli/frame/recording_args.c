@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs that read a recording have in common: see recording_args.h. */
 #include "cli/frame/recording_args.h"
 
 #include "cli/frame/term.h"

@@ -21,7 +21,7 @@ int term_has_cursor(FILE *stream)
 	return term && *term && strcmp(term, "dumb") != 0 && term_is(stream);
 }
 
-int term_has_colour(FILE *stream)
+static int term_has_colour(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
 

@@ -12,8 +12,7 @@ enum term_colour { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_RED, TERM_GREEN, TERM_Y
 
 int term_is(FILE *stream);
 int term_has_cursor(FILE *stream); /* a terminal that can be written over */
-int term_has_colour(FILE *stream);
-int term_columns(FILE *stream); /* 80 when not known */
+int term_columns(FILE *stream);    /* 80 when not known */
 
 /* The sequence that begins a colour (TERM_PLAIN: ends it), "" without colours. */
 const char *term_colour(FILE *stream, enum term_colour colour);

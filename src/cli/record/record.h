@@ -30,14 +30,14 @@ struct record {
 	/* in record_wait.c */
 	int pid_fd, signal_fd, timer_fd;
 	int interrupts; /* Ctrl-C so far */
-	int ended;      /* CMD has; status is known */
+	int ended;      /* CMD has ended; status is known */
 	int finished;   /* the file is complete */
 	int failed;     /* it could not be written */
-	int passed_on;  /* SIGTERM or SIGHUP that was */
+	int passed_on;  /* the SIGTERM or SIGHUP that CMD was sent; 0 = none */
 	int line_shown; /* a progress line stands there */
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
-	uint64_t looked_ns; /* when @unrecorded was */
+	uint64_t looked_ns; /* when @unrecorded was filled last */
 	int no_children;    /* nobody else is to be recorded */
 	struct unrecorded unrecorded;
 };

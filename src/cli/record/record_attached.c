@@ -78,7 +78,7 @@ static void record_attached_take_signals(struct record *r)
 			r->interrupts++;
 }
 
-/* What becomes of the targets themselves is the collector's to tell. */
+/* Programs that the targets start; of the targets themselves the collector tells. */
 static void look_for_unrecorded(struct record *r, const struct attached *a)
 {
 	if (r->no_children || !record_is_time_to_look(r))
@@ -115,7 +115,7 @@ static int record_attached_is_over(const struct record *r)
 	       (r->duration_ns && clock_mono_ns() - r->start_ns >= r->duration_ns);
 }
 
-/* To be said once: that nothing has happened yet is not seen from outside. */
+/* Says once that no target has run yet, which nothing else shows. */
 static void tell_waiting(const struct record *r, int *told)
 {
 	struct collector_progress now;

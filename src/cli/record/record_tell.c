@@ -99,7 +99,7 @@ static void add_wall(struct line *l, const struct collector_result *result)
 			record_tell_plural(result->wall_samples, "sample", "samples"));
 }
 
-/* What is missing of them. What was left out as asked for is not missed. */
+/* Wall samples that are missing, other than those that options leave out. */
 static void add_missed(struct line *l, const struct collector_result *result)
 {
 	const uint64_t *counter = result->total.counter;
@@ -111,7 +111,7 @@ static void add_missed(struct line *l, const struct collector_result *result)
 	add_cause(l, &before, "wall_unwritten", result->wall_unwritten);
 }
 
-/* Runs and waits of coroutines, where there were any; what the books call lost. */
+/* Counters of events that were lost: typed ones, and runs and waits of coroutines. */
 static const enum weft_counter event_losses[] = {
 	WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,   WEFT_COUNTER_EVENTS_STOLEN,
 	WEFT_COUNTER_EVENTS_INVALID,   WEFT_COUNTER_EVENTS_MISTIMED, WEFT_COUNTER_EVENTS_NO_SLOT,
@@ -140,7 +140,7 @@ static void add_event_losses(struct line *l, const struct collector_result *resu
 	record_tell_add(l, ")");
 }
 
-/* With runs and waits, as long as nothing says that the events were others. */
+/* Typed events, and coroutines' runs and waits; these, too, where nothing tells which it was. */
 static void add_events(struct line *l, const struct collector_result *result)
 {
 	int is_typed = result->typed || result->typed_unwritten;
@@ -223,7 +223,7 @@ static void tell_dropped(const struct collector_result *result)
 
 #define NAMED_MAX 8
 
-/* Who has just been ended by a signal may need a moment for it. */
+/* Asked again after a moment, for a process that a signal has just ended needs one. */
 static size_t find_running(const struct record *r, struct collector_running *out)
 {
 	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
@@ -316,7 +316,7 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
-/* Of modes in which handlers do not walk by tables nobody misses them. */
+/* Nothing in modes whose handlers do not walk by tables. */
 static void tell_refused_tables(const struct record *r, const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];

@@ -184,8 +184,6 @@ struct dwread {
 int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_file **out);
 void dwread_file_free(struct dwread_file *f);
 struct dwread_unit *dwread_unit_at(struct dwread_file *f, uint64_t offset);
-/* Read the header at @offset; 0 or -errno. */
-int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out);
 /* Read the first entry, once; 0 or -errno. */
 int dwread_unit_load(struct dwread_unit *u);
 

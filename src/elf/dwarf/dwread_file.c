@@ -73,7 +73,7 @@ static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
 	return 0;
 }
 
-int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
+static int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
 {
 	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
 	struct dwread_unit u = {.file = f, .offset = offset, .type = DW_UT_compile};

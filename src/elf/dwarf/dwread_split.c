@@ -36,7 +36,7 @@ static int read_index(const struct dwread_file *f, struct package_index *x)
 {
 	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
 
-	x->version = cursor_fixed(&c, 2); /* of version 2 it has 4 bytes */
+	x->version = cursor_fixed(&c, 2); /* in version 2 of 4 bytes, else 2 of padding follow */
 	cursor_skip(&c, 2);
 	x->columns = cursor_fixed(&c, 4);
 	x->units = cursor_fixed(&c, 4);

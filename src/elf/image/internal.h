@@ -56,9 +56,9 @@ struct elf_module {
 };
 
 /*
- * image.c: the parts of a zeroed module (fd and debug.root_fd -1) that are the file's own. Opened
- * from a descriptor (@fd, else @path) or from bytes in memory, which are copied; then loaded. 0 or
- * -errno, as elf_module_open(); closed after either.
+ * image.c: the file's own part of a module that is zeroed but for fd and debug.root_fd (-1). First
+ * from a descriptor (@fd, else @path) or from bytes in memory, which are copied; then loaded: 0 or
+ * -errno, as elf_module_open(). Closed after success and failure.
  */
 int elf_image_open(struct elf_module *m, const char *path, int fd);
 int elf_image_copy(struct elf_module *m, const void *image, size_t bytes);

@@ -3,9 +3,8 @@
  * Function names by address: .symtab, the file's own or of its separate debug file, else
  * .dynsym with MiniDebugInfo; and the stubs of the PLT.
  *
- * One name for each address, chosen as a person would (see is_better()); sorted; names are
- * demangled when first asked for. The raw names are libelf's and live as long as its
- * Elf does.
+ * One name for each address, chosen as a person would (see names_compare_names()); sorted; names
+ * are demangled when first asked for. The raw names are libelf's and live as long as its Elf does.
  */
 #include "base/array.h"
 #include "elf/image/debug_file.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is free before DWARF itself adds to it. */
+/* The budget, to which the size of the DWARF is added. */
 #define STEPS_FIRST (UINT64_C(1) << 22)
 #define MEMORY_FIRST (UINT64_C(1) << 24)
 /* Units that cover one address: after the linker merged equal functions several may. */

@@ -7,7 +7,7 @@
 
 #define PAUSE_NS 50000
 
-/* A change rarely takes long. */
+/* None before the first attempt, then longer each time: a change rarely takes long. */
 static void pause_before(int attempt)
 {
 	struct timespec t = {0, PAUSE_NS * attempt};
