@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "proc/process_file.h"
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of /proc/PID/maps: see target_maps.h. */
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 
 #include "base/array.h"
 

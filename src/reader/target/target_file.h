@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mappings of a process and the files behind them: parts of target.c alone. */
-#ifndef WEFT_READER_TARGET_MAPS_H
-#define WEFT_READER_TARGET_MAPS_H
+#ifndef WEFT_READER_TARGET_FILE_H
+#define WEFT_READER_TARGET_FILE_H
 
 #include "reader/target/target.h"
 
