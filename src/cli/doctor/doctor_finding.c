@@ -50,6 +50,15 @@ int doctor_read_line(const char *path, char *line, unsigned int bytes)
 	return n < 0 ? (int)n : n ? 0 : -ENODATA;
 }
 
+void finding_line(struct finding *out, const char *what, const char *path)
+{
+	int err = doctor_read_line(path, out->value, sizeof(out->value));
+
+	out->state = FINDING_INFO;
+	if (err)
+		finding_refused(out, FINDING_INFO, what, -err);
+}
+
 int doctor_read_status(const char *name, char *value, unsigned int bytes)
 {
 	char text[4096];
