@@ -284,13 +284,6 @@ static int read_variable(struct inspect *i, struct inspect_thread *t,
 }
 
 /* @is_stopped: by us. */
-static int find_pointer(struct inspect *i, const struct inspect_thread *t, int is_stopped,
-			uint64_t *pointer)
-{
-	return is_stopped ? thread_pointer_of_stopped(t->tid, pointer)
-			  : thread_pointer_find(i->target, t->tid, pointer);
-}
-
 static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)
 {
 	uint64_t pointer = 0;
@@ -301,7 +294,8 @@ static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopp
 	rc = read_weft(i, t);
 	if (rc || i->otel_thread.count + i->labels.count == 0)
 		return rc;
-	rc = find_pointer(i, t, is_stopped, &pointer);
+	rc = is_stopped ? thread_pointer_of_stopped(t->tid, &pointer)
+			: thread_pointer_find(i->target, t->tid, &pointer);
 	if (rc == -ENOTSUP || rc == -EPERM) {
 		t->trouble = t->trouble ? t->trouble : INSPECT_NO_POINTER;
 		return 0;

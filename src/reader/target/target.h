@@ -5,7 +5,6 @@
  * One thread at a time. The process may end or exec at any moment: then calls say -ESRCH.
  *
  *   target.c       memory and mappings
- *   target_maps.c  mappings, and files behind them
  *   target_file.c  the file behind a mapping
  *   target_image.c a file that is gone, from memory
  *   settle.c       read what may change meanwhile
