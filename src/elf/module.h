@@ -102,13 +102,11 @@ size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_s
 
 /*
  * Where separate debug files are looked for, when the file itself has no DWARF (or no
- * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below each directory of the
- * target's own root (@root_fd, -1 = ours) and then of ours; from debuginfod servers only if
- * @debuginfod. Call before the first elf_module_symbol() or elf_module_places(); @directories
- * ends with NULL; NULL = /usr/lib/debug.
+ * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below /usr/lib/debug in the
+ * target's own root (@root_fd, -1 = ours) and then in ours; from debuginfod servers only if
+ * @debuginfod. Call before the first elf_module_symbol() or elf_module_places().
  */
 struct elf_debug {
-	const char *const *directories;
 	int root_fd;
 	int debuginfod;
 };

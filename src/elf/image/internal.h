@@ -15,13 +15,6 @@
 struct elf_names;
 struct dwread;
 
-/* A copy of what elf_module_set_debug() was given; root_fd is -1 where the root is ours. */
-struct elf_debug_settings {
-	char **directories;
-	int root_fd;
-	int debuginfod;
-};
-
 /* The code of one frame description entry: a function, or its cold part. */
 struct elf_entry {
 	uint64_t start, end;
@@ -50,7 +43,7 @@ struct elf_module {
 	int has_tried_names;
 	struct elf_names *names;
 
-	struct elf_debug_settings debug;
+	struct elf_debug debug; /* its root_fd is our own, or -1 where the root is ours */
 	int has_tried_dwarf;
 	struct dwread *dwarf;
 };
