@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that grow: see array.h. */
+/* Arrays that grow, and sorted ones: see array.h. */
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -22,4 +22,20 @@ void *array_grown(void *array, size_t need, size_t *room, size_t each)
 	if (bigger)
 		*room = want;
 	return bigger;
+}
+
+size_t array_upto(const void *items, size_t count, size_t each, size_t key_at, uint64_t key)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *item = (const char *)items + middle * each;
+
+		if (*(const uint64_t *)(const void *)(item + key_at) <= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }

@@ -61,15 +61,9 @@ struct dictionary *dictionary_new(void)
 
 void dictionary_free(struct dictionary *d)
 {
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
 	if (!d)
 		return;
-	while (map_next(d->strings, &cursor, &key, &bytes, &value))
-		free((void *)(uintptr_t)*value);
-	map_free(d->strings);
+	map_free_values(d->strings, free);
 	for (unsigned int i = 0; i < WEFT_CONTEXT_V1_TAGS; i++)
 		free(d->tag_name[i]);
 	free(d);

@@ -62,6 +62,14 @@ void map_clear(struct map *m)
 	m->count = m->keys_bytes = 0;
 }
 
+void map_free_values(struct map *m, void (*destroy)(void *value))
+{
+	for (size_t i = 0; m && i < m->room; i++)
+		if (m->cells[i].hash)
+			destroy((void *)(uintptr_t)m->cells[i].value);
+	map_free(m);
+}
+
 size_t map_count(const struct map *m)
 {
 	return m->count;

@@ -12,7 +12,9 @@
 struct map;
 
 struct map *map_new(void);
-void map_free(struct map *m);
+void map_free(struct map *m); /* takes NULL */
+/* The same of a map whose values are addresses, each of which @destroy gets first; NULL, too. */
+void map_free_values(struct map *m, void (*destroy)(void *value));
 void map_clear(struct map *m); /* keeps its room */
 size_t map_count(const struct map *m);
 /* The value of @key, or NULL. The pointer is valid until the next map_put(). */

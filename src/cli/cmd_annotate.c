@@ -220,13 +220,12 @@ const struct cli_command cmd_annotate = {
 	.description =
 		"Shows the source of a function of a .jfr file (default: " RECORDING_FILE
 		") with the weight of each line: self, what ran there; total, with what was called "
-		"or inlined there. Where there is no source, its instructions, if the file "
-		"that ran is still there.\n"
+		"or inlined there. Where there is no source, its instructions, if the file that "
+		"ran is still there.\n"
 		"\n"
 		"FUNCTION is a name as weft report shows it, or the same without arguments, or its "
 		"last part, or a pattern with *. Exits 1 when no function or several match, or "
-		"there is "
-		"nothing to show them by.",
+		"there is nothing to show them by.",
 	.options = options,
 	.examples = examples,
 	.run = run,

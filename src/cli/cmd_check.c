@@ -139,18 +139,6 @@ static const char *error_text(int err)
 
 /* ---- for people */
 
-static void print_finding(const struct check_finding *f)
-{
-	printf("  %s%-8s%s %-14s ", term_colour(stdout, state_colours[f->state]),
-	       state_words[f->state], term_colour(stdout, TERM_PLAIN), f->title);
-	term_wrapped(stdout, f->value, VALUE_COLUMN);
-	if (!*f->mend)
-		return;
-	printf("%*s%s", VALUE_COLUMN, "", term_colour(stdout, TERM_DIM));
-	term_wrapped(stdout, f->mend, VALUE_COLUMN);
-	fputs(term_colour(stdout, TERM_PLAIN), stdout);
-}
-
 static void print_verdict_line(const struct elf_check *c)
 {
 	if (elf_check_passed(c)) {
@@ -175,7 +163,9 @@ static void cmd_check_print_people(const char *path, const struct elf_check *c)
 		printf("\n%s%s%s\n", term_colour(stdout, TERM_BOLD), check_abi_titles[i],
 		       term_colour(stdout, TERM_PLAIN));
 		for (int j = 0; j < v->count; j++)
-			print_finding(&v->findings[j]);
+			term_finding(state_colours[v->findings[j].state],
+				     state_words[v->findings[j].state], v->findings[j].title,
+				     VALUE_COLUMN, v->findings[j].value, v->findings[j].mend);
 	}
 	print_verdict_line(c);
 }
@@ -184,23 +174,19 @@ static void cmd_check_print_people(const char *path, const struct elf_check *c)
 
 static json_t *json_verdict(const struct check_verdict *v)
 {
-	json_t *object = json_object(), *findings = json_array();
+	json_t *findings = json_array();
 
 	for (int i = 0; i < v->count; i++) {
 		const struct check_finding *f = &v->findings[i];
-		json_t *finding = json_object();
 
-		json_object_set_new(finding, "key", json_text(f->key));
-		json_object_set_new(finding, "state", json_text(state_words[f->state]));
-		json_object_set_new(finding, "value", json_text(f->value));
-		json_object_set_new(finding, "mend", json_text(f->mend));
-		json_array_append_new(findings, finding);
+		json_array_append_new(findings,
+				      json_pack("{s:s, s:s, s:o, s:o}", "key", f->key, "state",
+						state_words[f->state], "value", json_text(f->value),
+						"mend", json_text(f->mend)));
 	}
-	json_object_set_new(object, "published", json_boolean(v->is_published));
-	json_object_set_new(object, "ok",
-			    v->is_published ? json_boolean(check_is_good(v)) : json_null());
-	json_object_set_new(object, "findings", findings);
-	return object;
+	return json_pack("{s:b, s:o, s:o}", "published", v->is_published, "ok",
+			 v->is_published ? json_boolean(check_is_good(v)) : json_null(), "findings",
+			 findings);
 }
 
 static json_t *json_file(const char *path, const struct elf_check *c, int err)
@@ -226,13 +212,9 @@ static json_t *json_file(const char *path, const struct elf_check *c, int err)
 
 static int cmd_check_print_json(json_t *files, int passed)
 {
-	json_t *object = json_object();
-	int rc;
+	json_t *object = json_pack("{s:b, s:o}", "ok", passed, "files", files);
 
-	json_object_set_new(object, "ok", json_boolean(passed));
-	json_object_set_new(object, "files", files);
-	rc = json_emit(object, stdout, JSON_INDENT(2));
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(json_emit(object, stdout, JSON_INDENT(2)));
 }
 
 static int run(const struct cli_args *args)

@@ -93,25 +93,27 @@ static void tell_late(int fd, const char *output, const char *what, int rc)
 	let_go_of_stderr();
 }
 
+static void tell_missed(int fd, const char *output, uint32_t count, int rc)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), "%u processes could not be recorded", count);
+	if (count)
+		tell_late(fd, output, what, rc);
+}
+
 static void cmd_collect_finish(struct collector *c, pid_t root, const char *output,
 			       const struct stat *told)
 {
 	int fd = stderr_of(root, told), rc;
 	struct collector_result result;
-	char what[64];
 
 	collector_root_ended(c, -1);
 	rc = collector_complete(c, &result);
 	if (rc)
 		tell_late(fd, output, output, rc);
-	if (result.refused) {
-		snprintf(what, sizeof(what), "%u processes could not be recorded", result.refused);
-		tell_late(fd, output, what, result.refused_error);
-	}
-	if (result.gone) {
-		snprintf(what, sizeof(what), "%u processes could not be recorded", result.gone);
-		tell_late(fd, output, what, -ESRCH);
-	}
+	tell_missed(fd, output, result.refused, result.refused_error);
+	tell_missed(fd, output, result.gone, -ESRCH);
 	if (fd >= 0)
 		close(fd);
 	collector_let_go(c);

@@ -51,6 +51,11 @@ static void each_group(void (*visit)(const struct cli_command *command))
 			visit(cli_commands[i]);
 }
 
+static int first_word_bytes(const struct cli_command *command)
+{
+	return (int)strcspn(command->name, " ");
+}
+
 static const char *second_word(const struct cli_command *command)
 {
 	return command->name + cli_group_bytes(command) + 1;
@@ -87,9 +92,7 @@ static void put_quoted(const char *text)
 
 static void bash_first_word(const struct cli_command *command)
 {
-	size_t bytes = cli_group_bytes(command);
-
-	printf(" %.*s", bytes ? (int)bytes : (int)strlen(command->name), command->name);
+	printf(" %.*s", first_word_bytes(command), command->name);
 }
 
 static void bash_group(const struct cli_command *group)
@@ -203,10 +206,8 @@ static void zsh_line(const char *name, int bytes, const char *summary)
 
 static void zsh_verb(const struct cli_command *command)
 {
-	int bytes = (int)cli_group_bytes(command);
-
-	zsh_line(command->name, bytes ? bytes : (int)strlen(command->name),
-		 bytes ? "A group of verbs" : command->summary);
+	zsh_line(command->name, first_word_bytes(command),
+		 cli_group_bytes(command) ? "A group of verbs" : command->summary);
 }
 
 /* The second word becomes part of the first. */
@@ -309,11 +310,9 @@ static void put_zsh(void)
 /* The condition that the words of a verb stand there. */
 static void fish_seen(const struct cli_command *command)
 {
-	int bytes = (int)cli_group_bytes(command);
-
-	printf("complete -c weft -n '__fish_seen_subcommand_from %.*s",
-	       bytes ? bytes : (int)strlen(command->name), command->name);
-	if (bytes)
+	printf("complete -c weft -n '__fish_seen_subcommand_from %.*s", first_word_bytes(command),
+	       command->name);
+	if (cli_group_bytes(command))
 		printf("; and __fish_seen_subcommand_from %s", second_word(command));
 	putchar('\'');
 }

@@ -145,9 +145,7 @@ static const struct cli_option options[] = {
 	 .flags = CLI_LIST,
 	 .argument = "KEY,...",
 	 .help = "Put span, root, trace, thread, process, state, tag:NAME or label:KEY before the "
-		 "stacks "
-		 "(pprof: "
-		 "only these labels)"},
+		 "stacks (pprof: only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,
@@ -176,8 +174,7 @@ const struct cli_command cmd_convert = {
 	EXPORT_FORMATS(HELP)
 #undef HELP
 		"\n"
-		"Exits 1 when the file is damaged (what is whole is converted) or has no "
-		"samples.",
+		"Exits 1 when the file is damaged (what is whole is converted) or has no samples.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -3,7 +3,6 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/table_args.h"
 #include "report/diff/diff.h"
 
 #include <errno.h>

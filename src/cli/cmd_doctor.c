@@ -95,20 +95,6 @@ static enum term_colour state_colour(const struct result *result)
 	}
 }
 
-static void print_result(const struct result *result)
-{
-	const struct finding *finding = &result->finding;
-
-	printf("  %s%-8s%s %-20s ", term_colour(stdout, state_colour(result)),
-	       state_words[finding->state], term_colour(stdout, TERM_PLAIN), result->probe->title);
-	term_wrapped(stdout, finding->value, VALUE_COLUMN);
-	if (!*finding->choice)
-		return;
-	printf("%*s%s", VALUE_COLUMN, "", term_colour(stdout, TERM_DIM));
-	term_wrapped(stdout, finding->choice, VALUE_COLUMN);
-	fputs(term_colour(stdout, TERM_PLAIN), stdout);
-}
-
 static void cmd_doctor_print_people(const struct result *results, size_t count)
 {
 	const struct probe_group *group = NULL;
@@ -120,7 +106,9 @@ static void cmd_doctor_print_people(const struct result *results, size_t count)
 			printf("\n%s%s%s\n", term_colour(stdout, TERM_BOLD), group->title,
 			       term_colour(stdout, TERM_PLAIN));
 		}
-		print_result(&results[i]);
+		term_finding(state_colour(&results[i]), state_words[results[i].finding.state],
+			     results[i].probe->title, VALUE_COLUMN, results[i].finding.value,
+			     results[i].finding.choice);
 	}
 	if (works(results, count)) {
 		printf("\nRecording works here.\n");
@@ -148,50 +136,35 @@ static void print_counters(void)
 static json_t *json_result(const struct result *result)
 {
 	const struct finding *finding = &result->finding;
-	json_t *object = json_object();
 
-	json_object_set_new(object, "group", json_text(result->group->title));
-	json_object_set_new(object, "title", json_text(result->probe->title));
-	json_object_set_new(object, "state", json_text(state_words[finding->state]));
-	json_object_set_new(object, "needed", json_boolean(result->probe->needed));
-	json_object_set_new(object, "value", json_text(finding->value));
-	json_object_set_new(object, "number",
-			    finding->has_number ? json_integer(finding->number) : json_null());
-	json_object_set_new(object, "unit",
-			    result->probe->unit ? json_text(result->probe->unit) : json_null());
-	json_object_set_new(object, "choice", json_text(finding->choice));
-	return object;
+	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:s?, s:o}", "group", result->group->title,
+			 "title", result->probe->title, "state", state_words[finding->state],
+			 "needed", result->probe->needed, "value", json_text(finding->value),
+			 "number",
+			 finding->has_number ? json_integer(finding->number) : json_null(), "unit",
+			 result->probe->unit, "choice", json_text(finding->choice));
 }
 
 static json_t *json_counters(void)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		json_t *object = json_object();
-
-		json_object_set_new(object, "name", json_text(counters[i].name));
-		json_object_set_new(object, "kind", json_text(counters[i].kind));
-		json_object_set_new(object, "text", json_text(counters[i].text));
-		json_array_append_new(array, object);
-	}
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		json_array_append_new(array,
+				      json_pack("{s:s, s:s, s:s}", "name", counters[i].name, "kind",
+						counters[i].kind, "text", counters[i].text));
 	return array;
 }
 
 static int cmd_doctor_print_json(const struct result *results, size_t count)
 {
-	json_t *object = json_object();
-	json_t *checks = json_object();
-	int rc;
+	json_t *object, *checks = json_object();
 
 	for (size_t i = 0; i < count; i++)
 		json_object_set_new(checks, results[i].probe->key, json_result(&results[i]));
-	json_object_set_new(object, "version", json_text(cli_version));
-	json_object_set_new(object, "ok", json_boolean(works(results, count)));
-	json_object_set_new(object, "checks", checks);
-	json_object_set_new(object, "counters", json_counters());
-	rc = json_emit(object, stdout, JSON_INDENT(2));
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	object = json_pack("{s:s, s:b, s:o, s:o}", "version", cli_version, "ok",
+			   works(results, count), "checks", checks, "counters", json_counters());
+	return cli_written(json_emit(object, stdout, JSON_INDENT(2)));
 }
 
 static int run(const struct cli_args *args)

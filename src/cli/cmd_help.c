@@ -9,7 +9,6 @@ static int run(const struct cli_args *args)
 	const char *name = cli_operand(args, 0), *second = cli_operand(args, 1);
 	char both[64];
 	const struct cli_command *command;
-	const char *nearest;
 
 	if (!name) {
 		cli_help(stdout);
@@ -28,10 +27,7 @@ static int run(const struct cli_args *args)
 		cli_help_verb(stdout, command);
 		return CLI_DONE;
 	}
-	nearest = cli_command_nearest(name);
-	if (nearest)
-		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, nearest);
-	return cli_usage("unknown verb '%s'", name);
+	return cli_refuse_verb(name, "verb");
 }
 
 static const struct cli_example examples[] = {

@@ -147,7 +147,7 @@ static int cmd_inspect_show(const struct inspect_show *s, int is_json, int is_sc
 		rc = is_screen ? show_screen(s) : inspect_text(s, stdout);
 	if (fflush(stdout) && rc == 0)
 		rc = -errno;
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(rc);
 }
 
 /* ---- again and again */
@@ -228,19 +228,6 @@ static unsigned int chosen_abis(const struct cli_args *args)
 	return abis ? abis : (1U << LIVE_ABI_COUNT) - 1;
 }
 
-static int cmd_inspect_parse_pid(const char *text, int32_t *pid)
-{
-	char *end;
-	long number;
-
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || *end || end == text || number <= 0 || number > INT32_MAX)
-		return -EINVAL;
-	*pid = (int32_t)number;
-	return 0;
-}
-
 static int look_and_show(struct inspect *i, const struct inspect_show *s,
 			 const struct cli_args *args)
 {
@@ -263,7 +250,7 @@ static int run(const struct cli_args *args)
 	int error = 0, status;
 	char why[256];
 
-	if (cmd_inspect_parse_pid(cli_operand(args, 0), &pid))
+	if (cli_pid(cli_operand(args, 0), &pid))
 		return cli_usage("'%s' is no process number", cli_operand(args, 0));
 	if (cli_number(args, "interval") < INTERVAL_MIN_NS)
 		return cli_usage("--interval: at least 1ms");
@@ -287,25 +274,19 @@ const struct cli_command cmd_inspect = {
 	.operands_max = 1,
 	.description =
 		"Shows every thread of a process with its live context, in each format that is "
-		"found "
-		"there: weft's own session, OpenTelemetry's thread context (otel_thread_ctx_v1, "
-		"with "
-		"the key map of its process context), and Custom Labels v1. The process need not "
-		"know "
-		"weft, and nothing in it is changed.\n"
+		"found there: weft's own session, OpenTelemetry's thread context "
+		"(otel_thread_ctx_v1, with the key map of its process context), and Custom Labels "
+		"v1. The process need not know weft, and nothing in it is changed.\n"
 		"\n"
 		"Nothing is stopped, either: a context that changes while it is read is read "
-		"again, "
-		"and told as torn when it does so each time. With --stop each thread is stopped "
-		"for "
-		"the time of one reading (ptrace) and then goes on, also if weft is killed "
-		"meanwhile; "
-		"a wait that no system restarts (epoll_wait) may end early by it, with EINTR.\n"
+		"again, and told as torn when it does so each time. With --stop each thread is "
+		"stopped for the time of one reading (ptrace) and then goes on, also if weft is "
+		"killed meanwhile; a wait that no system restarts (epoll_wait) may end early by "
+		"it, with EINTR.\n"
 		"\n"
 		"An id that a format does not have is shown as - (null in JSON). A process without "
 		"any context is no error: that is said, with status 0. Status 1: the process "
-		"cannot "
-		"be looked at, or ended meanwhile (also with --watch).",
+		"cannot be looked at, or ended meanwhile (also with --watch).",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -3,7 +3,6 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/select_args.h"
 #include "cli/inspect/metadata.h"
 #include "jfr/read/declared.h"
 #include "report/show/layout.h"
@@ -95,7 +94,7 @@ static int cmd_metadata_show(const struct cli_args *args, struct jfr_declared *d
 	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
 		rc = -errno;
 	if (rc)
-		return cli_error("standard output: %s", strerror(-rc));
+		return cli_written(rc);
 	cmd_metadata_warn_of_globs(select);
 	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
 }

@@ -6,7 +6,6 @@
 #include "base/output.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
-#include "cli/frame/select_args.h"
 #include "print/form.h"
 #include "print/print.h"
 #include "report/show/layout.h"
@@ -21,24 +20,11 @@
 
 static volatile sig_atomic_t is_stopped;
 
+/* What is being followed is ended as if the file were: JSON is closed. */
 static void cmd_print_stop(int signo)
 {
 	(void)signo;
 	is_stopped = 1;
-}
-
-/* What is being followed is ended as if the file were: JSON is closed. Ignored stays ignored. */
-static void stop_at_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = cmd_print_stop, .sa_flags = (int)SA_RESETHAND},
-			 before;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		sigaction(signals[i], NULL, &before);
-		if (before.sa_handler == SIG_DFL)
-			sigaction(signals[i], &action, NULL);
-	}
 }
 
 /* ---------------------------------------------------------------- one recording */
@@ -234,7 +220,7 @@ static int run(const struct cli_args *args)
 	if (!status)
 		status = select_args_read(args, &select);
 	if (!status && cli_flag(args, "follow"))
-		stop_at_signals();
+		leave_by(cmd_print_stop);
 	else
 		leave_no_half_files();
 	if (!status)

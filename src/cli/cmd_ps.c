@@ -196,7 +196,7 @@ static int cmd_ps_print_json(const struct rows *rows)
 			     (int)rows->hidden);
 	rc = json_emit(all, stdout, JSON_INDENT(2));
 	json_decref(list);
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(rc);
 }
 
 static int run(const struct cli_args *args)

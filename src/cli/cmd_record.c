@@ -11,8 +11,6 @@
 #include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "cli/record/record.h"
-#include "cli/record/record_attached.h"
-#include "cli/record/record_preload.h"
 #include "collector/process/clock.h"
 #include "collector/run/hrtimer.h"
 #include "collector/run/program.h"
@@ -54,8 +52,7 @@ static const struct cli_option options[] = {
 	 "auto", collector_stack_modes},
 	{"clock", 0, CLI_CHOICE, 0, "CLOCK",
 	 "What takes samples of CPU time: auto is an hrtimer for each thread where perf is "
-	 "allowed, "
-	 "else ticks, the kernel's",
+	 "allowed, else ticks, the kernel's",
 	 "auto", clock_choices},
 	{"inline-context", 0, CLI_FLAG, 0, NULL,
 	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
@@ -444,27 +441,21 @@ const struct cli_command cmd_record = {
 	.operands_max = -1,
 	.description =
 		"Runs CMD and samples its threads, and those of all programs that it starts, by "
-		"the "
-		"CPU time that they use. Each sample carries its stack and the context (trace, "
-		"span, "
-		"tags) that the thread had set. With -e wall threads that wait are sampled too, "
-		"from outside: where they wait, and for whom. The recording is a .jfr file, "
-		"weft.jfr unless -o "
-		"names another; an older weft.jfr is kept as weft.jfr.old.\n"
+		"the CPU time that they use. Each sample carries its stack and the context (trace, "
+		"span, tags) that the thread had set. With -e wall threads that wait are sampled "
+		"too, from outside: where they wait, and for whom. The recording is a .jfr file, "
+		"weft.jfr unless -o names another; an older weft.jfr is kept as weft.jfr.old.\n"
 		"\n"
 		"With -p PID instead of CMD programs that carry weft already are recorded while "
 		"they run, and left as they were; without --duration until Ctrl-C.\n"
 		"\n"
 		"CMD's input, output, signals and exit status are as without weft (128+n for a "
 		"signal). Ctrl-C reaches both: weft waits for CMD, a second Ctrl-C finishes the "
-		"file "
-		"and leaves. SIGTERM and SIGHUP are passed on to CMD; then the file is finished as "
-		"if "
-		"CMD had ended.\n"
+		"file and leaves. SIGTERM and SIGHUP are passed on to CMD; then the file is "
+		"finished as if CMD had ended.\n"
 		"\n"
 		"Exit: CMD's own status; 127 when CMD is not found, 126 when it cannot be run, 1 "
-		"when "
-		"it cannot be recorded or the file cannot be written, 2 for wrong usage.",
+		"when it cannot be recorded or the file cannot be written, 2 for wrong usage.",
 	.options = options,
 	.examples = examples,
 	.run = run,

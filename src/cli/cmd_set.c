@@ -43,19 +43,6 @@ struct reply {
 	char text[WEFT_SET_TEXT_MAX + 1];
 };
 
-static int cmd_set_parse_pid(const char *text, pid_t *pid)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
-		return cli_usage("'%s' is no process id", text);
-	*pid = (pid_t)value;
-	return CLI_DONE;
-}
-
 /* All operands but the first, as lines. */
 static int cmd_set_read_lines(const struct cli_args *args, struct weft_jfr_settings *s,
 			      const char **lines)
@@ -168,9 +155,8 @@ static int tell_json(pid_t pid, const struct reply *reply)
 {
 	json_t *all = json_pack("{s:i, s:i, s:i, s:o}", "version", 1, "pid", (int)pid, "changed",
 				reply->head.status, "types", type_list(reply->text));
-	int rc = json_emit(all, stdout, JSON_INDENT(2));
 
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(json_emit(all, stdout, JSON_INDENT(2)));
 }
 
 static int cmd_set_tell(const struct cli_args *args, pid_t pid, const struct reply *reply)
@@ -205,9 +191,12 @@ static int run(const struct cli_args *args)
 	struct weft_jfr_settings *s = weft_jfr_settings_new(NULL);
 	const char *lines = NULL;
 	pid_t pid = 0;
-	int status = s ? cmd_set_parse_pid(cli_operands(args)[0], &pid)
-		       : cli_error("%s", strerror(ENOMEM));
+	int status = CLI_DONE;
 
+	if (!s)
+		status = cli_error("%s", strerror(ENOMEM));
+	else if (cli_pid(cli_operand(args, 0), &pid))
+		status = cli_usage("'%s' is no process id", cli_operand(args, 0));
 	if (status == CLI_DONE)
 		status = cmd_set_read_lines(args, s, &lines);
 	if (status == CLI_DONE && lines)

@@ -66,34 +66,25 @@ static void cmd_summary_print_text(const struct jfr_summary *s)
 
 static json_t *cmd_summary_counted(const struct jfr_row *row)
 {
-	json_t *o = json_object();
-
-	if (row->name)
-		json_object_set_new(o, "name", json_text(row->name));
-	json_object_set_new(o, "count", json_number(row->count));
-	json_object_set_new(o, "bytes", json_number(row->bytes));
-	return o;
+	return json_pack("{s:o*, s:o, s:o}", "name", row->name ? json_text(row->name) : NULL,
+			 "count", json_number(row->count), "bytes", json_number(row->bytes));
 }
 
 /* One line: several files make several lines. */
 static int cmd_summary_print_json(const char *path, const struct jfr_summary *s, const char *damage)
 {
-	json_t *o = json_object(), *events = json_array();
-	char version[32];
+	json_t *events = json_array();
 
 	for (size_t i = 0; i < s->count; i++)
 		json_array_append_new(events, cmd_summary_counted(&s->rows[i]));
-	snprintf(version, sizeof(version), "%u.%u", s->major, s->minor);
-	json_object_set_new(o, "file", json_text(path));
-	json_object_set_new(o, "version", json_string(version));
-	json_object_set_new(o, "chunks", json_number(s->chunks));
-	json_object_set_new(o, "bytes", json_number(s->bytes));
-	json_object_set_new(o, "start_ns", json_integer(s->start_ns));
-	json_object_set_new(o, "duration_ns", json_integer(s->duration_ns));
-	json_object_set_new(o, "events", events);
-	json_object_set_new(o, "undeclared", cmd_summary_counted(&s->undeclared));
-	json_object_set_new(o, "damage", json_text(damage));
-	return json_emit(o, stdout, JSON_COMPACT);
+	return json_emit(
+		json_pack("{s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}", "file", json_text(path),
+			  "version", json_sprintf("%u.%u", s->major, s->minor), "chunks",
+			  json_number(s->chunks), "bytes", json_number(s->bytes), "start_ns",
+			  (json_int_t)s->start_ns, "duration_ns", (json_int_t)s->duration_ns,
+			  "events", events, "undeclared", cmd_summary_counted(&s->undeclared),
+			  "damage", json_text(damage)),
+		stdout, JSON_COMPACT);
 }
 
 static int summarize(const struct cli_args *args, const char *path)

@@ -4,7 +4,6 @@
 
 #include "base/nearest.h"
 #include "cli/frame/recording_args.h"
-#include "cli/frame/table_args.h"
 #include "report/view/view.h"
 
 #include <errno.h>

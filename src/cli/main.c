@@ -32,11 +32,7 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
 
 static int refuse_verb(const char *name)
 {
-	const char *nearest = cli_command_nearest(name);
-
-	if (nearest)
-		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, nearest);
-	return cli_usage("unknown %s '%s'", name[0] == '-' ? "option" : "verb", name);
+	return cli_refuse_verb(name, name[0] == '-' ? "option" : "verb");
 }
 
 /* weft GROUP [VERB] ... */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a module: one begins with its image alone, and frees with it all that has been made of
- * it since: table, names, debugging information.
+ * Opening and freeing a module. It begins with its file alone; with it goes all that was made of it
+ * since: table, names, debugging information.
  */
 #include "elf/image/internal.h"
 

@@ -80,15 +80,8 @@ uint32_t elf_table_builder(void);
  */
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start);
 
-/* What the table says about the file's unwind data; valid after elf_module_table(). */
-struct elf_table_stats {
-	uint32_t entries;        /* FDEs used */
-	uint32_t rejected;       /* FDEs that are damaged or of an unknown form */
-	uint32_t rows;           /* rows that the FDEs have, before equal ones are joined */
-	uint32_t no_rule;        /* rows whose CFA or return address no rule can hold */
-	uint32_t lost_registers; /* saved registers (of all rows) that no rule can hold */
-};
-struct elf_table_stats elf_module_table_stats(const struct elf_module *m);
+/* Entries of the unwind data that are damaged or of an unknown form; after elf_module_table(). */
+uint32_t elf_module_rejected(const struct elf_module *m);
 
 struct elf_symbol {
 	const char *name; /* demangled; lives as long as the module */
@@ -109,13 +102,11 @@ size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_s
 
 /*
  * Where separate debug files are looked for, when the file itself has no DWARF (or no
- * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below each directory of the
- * target's own root (@root_fd, -1 = ours) and then of ours; from debuginfod servers only if
- * @debuginfod. Call before the first elf_module_symbol() or elf_module_places(); @directories
- * ends with NULL; NULL = /usr/lib/debug.
+ * .symtab): by build-id and by .gnu_debuglink (its CRC checked), below /usr/lib/debug in the
+ * target's own root (@root_fd, -1 = ours) and then in ours; from debuginfod servers only if
+ * @debuginfod. Call before the first elf_module_symbol() or elf_module_places().
  */
 struct elf_debug {
-	const char *const *directories;
 	int root_fd;
 	int debuginfod;
 };

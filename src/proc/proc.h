@@ -7,11 +7,9 @@
  * read: a value that is not there is 0 or an error, never a guess.
  *
  *   proc_text.c     files read, fields found
- *   process_file.c  files of a process: stat, cmdline
+ *   process_file.c  files of a process: stat, status, cmdline, exe
  *   thread_stat.c   files of a thread
  *   proc_maps.c     lines of maps
- *   pid_namespace.c pids as another sees them
- *   process_class.c is it a 64-bit process?
  */
 #ifndef WEFT_PROC_ROOM_H
 #define WEFT_PROC_ROOM_H

@@ -40,6 +40,16 @@ ssize_t proc_read_of(pid_t pid, const char *name, char *out, size_t room)
 	return proc_read(AT_FDCWD, path, out, room);
 }
 
+ssize_t proc_read_task(int proc_fd, pid_t tid, const char *name, char *out, size_t room)
+{
+	char path[48];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+	n = proc_read(proc_fd, path, out, room);
+	return n == 0 ? -ESRCH : n;
+}
+
 static char *proc_text_read_all(int fd, size_t *bytes)
 {
 	size_t room = ROOM_FIRST / 2, size = 0;

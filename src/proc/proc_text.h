@@ -16,6 +16,8 @@
  */
 ssize_t proc_read(int directory_fd, const char *path, char *out, size_t room);
 ssize_t proc_read_of(pid_t pid, const char *name, char *out, size_t room); /* /proc/PID/NAME */
+/* task/TID/NAME below @proc_fd, /proc/PID; -ESRCH, too, where the thread ends and it is empty. */
+ssize_t proc_read_task(int proc_fd, pid_t tid, const char *name, char *out, size_t room);
 
 /* A whole file, up to 128 MiB: allocated, terminated, freed by the caller. NULL with errno. */
 char *proc_read_all(int directory_fd, const char *path, size_t *bytes);

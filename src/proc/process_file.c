@@ -2,6 +2,7 @@
 /* Files of a process in /proc: see process_file.h. */
 #include "proc/process_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +25,40 @@ uint64_t process_stat_number(int proc_fd, int field)
 
 	free(text);
 	return number;
+}
+
+int32_t pid_innermost(const char *status, int32_t outside, int *levels)
+{
+	const char *at = proc_line(status, "NSpid");
+	int count = 0;
+	char *next;
+
+	for (; at && (*at == '\t' || *at == ' '); at = next) {
+		long one = strtol(at, &next, 10);
+
+		if (next == at)
+			break;
+		outside = (int32_t)one;
+		count++;
+	}
+	if (levels)
+		*levels = count ? count : 1;
+	return outside;
+}
+
+int process_is_32_bit(pid_t pid)
+{
+	unsigned char start[EI_CLASS + 1] = {0};
+	char path[32];
+	int fd, bits;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	bits = fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+	       memcmp(start, ELFMAG, SELFMAG) == 0 && start[EI_CLASS] == ELFCLASS32;
+	if (fd >= 0)
+		close(fd);
+	return bits;
 }
 
 char *process_command_line(int proc_fd)

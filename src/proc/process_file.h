@@ -17,6 +17,16 @@
 uint64_t process_stat_number(int proc_fd, int field);
 uint64_t stat_number(const char *text, int field); /* of the text of stat, which may be NULL */
 
+/*
+ * The id of a process or thread in its innermost PID namespace: the last number of the line NSpid
+ * in @status, the text of its `status`; @outside where there is no such line. *levels, unless NULL:
+ * PID namespaces from ours down to its own; 1 = it is in ours.
+ */
+int32_t pid_innermost(const char *status, int32_t outside, int *levels);
+
+/* Is its executable a 32-bit ELF file? 0, too, where /proc/PID/exe cannot be read. */
+int process_is_32_bit(pid_t pid);
+
 /* The arguments of a process with blanks between them, freed by the caller; @proc_fd is /proc/PID.
  * "" for a process without any (a zombie, a kernel thread), NULL with errno. */
 char *process_command_line(int proc_fd);

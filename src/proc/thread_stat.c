@@ -2,11 +2,9 @@
 /* One thread in /proc: see thread_stat.h. */
 #include "proc/thread_stat.h"
 
-#include "proc/proc_text.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,22 +12,9 @@
 
 #define STAT_BYTES 1024
 #define STATUS_BYTES 4096
-#define FIELD_STATE 3
-#define FIELD_UTIME 14
-#define FIELD_START 22
 #define PROCESS_CLOCK(pid) ((clockid_t)((~(uint32_t)(pid) << 3) | 2u))
 #define TICK_NS (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
 #define THREAD_RAN_NS UINT64_C(1000000)
-
-static int thread_file_read(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
-{
-	char path[48];
-	int rc;
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	rc = (int)proc_read(proc_fd, path, out, room);
-	return rc == 0 ? -ESRCH : rc;
-}
 
 static void thread_stat_copy_name(const char *text, const char *end, struct thread_stat *out)
 {
@@ -46,10 +31,10 @@ static void thread_stat_copy_name(const char *text, const char *end, struct thre
 int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 {
 	char text[STAT_BYTES];
-	int rc = thread_file_read(proc_fd, tid, "stat", text, sizeof(text));
-	const char *state = rc < 0 ? NULL : proc_stat_field(text, FIELD_STATE);
-	const char *times = rc < 0 ? NULL : proc_stat_field(text, FIELD_UTIME);
-	const char *start = rc < 0 ? NULL : proc_stat_field(text, FIELD_START);
+	int rc = (int)proc_read_task(proc_fd, tid, "stat", text, sizeof(text));
+	const char *state = rc < 0 ? NULL : proc_stat_field(text, STAT_STATE);
+	const char *times = rc < 0 ? NULL : proc_stat_field(text, STAT_UTIME);
+	const char *start = rc < 0 ? NULL : proc_stat_field(text, STAT_START_TIME);
 	char *rest;
 
 	if (rc < 0)
@@ -79,21 +64,6 @@ static uint64_t thread_stat_mask_of(const char *text, const char *name)
 	return at ? strtoull(at, NULL, 16) : 0;
 }
 
-/* "NSpid:\t12\t3\n": one number for each namespace, the innermost last. */
-static void parse_namespaces(const char *at, struct thread_masks *out)
-{
-	while (at && *at && *at != '\n') {
-		char *end;
-		long tid = strtol(at, &end, 10);
-
-		if (end == at)
-			return;
-		out->inside_tid = (int32_t)tid;
-		out->levels++;
-		at = end + strspn(end, "\t ");
-	}
-}
-
 /* "0/96365": queued, of all that its user's processes together may have queued. */
 static int signal_queue_is_full(const char *at)
 {
@@ -106,7 +76,7 @@ static int signal_queue_is_full(const char *at)
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 {
 	char text[STATUS_BYTES];
-	int rc = thread_file_read(proc_fd, tid, "status", text, sizeof(text));
+	int rc = (int)proc_read_task(proc_fd, tid, "status", text, sizeof(text));
 
 	if (rc < 0)
 		return rc;
@@ -118,11 +88,7 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 		.queue_is_full = signal_queue_is_full(proc_line(text, "SigQ")),
 		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches")};
 	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches");
-	parse_namespaces(proc_line(text, "NSpid"), out);
-	if (!out->levels) { /* a kernel without them */
-		out->levels = 1;
-		out->inside_tid = tid;
-	}
+	out->inside_tid = pid_innermost(text, tid, &out->levels);
 	return 0;
 }
 
@@ -130,7 +96,7 @@ int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
 {
 	struct thread_stat stat;
 	char text[128];
-	int rc = thread_file_read(proc_fd, tid, "schedstat", text, sizeof(text));
+	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));
 
 	if (rc > 0) {
 		*cpu_ns = strtoull(text, NULL, 10);
@@ -160,7 +126,7 @@ int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out)
 	struct thread_masks masks;
 	struct thread_stat stat;
 	char text[128], *end;
-	int rc = thread_file_read(proc_fd, tid, "schedstat", text, sizeof(text));
+	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));
 
 	*out = (struct thread_run){.state = 0};
 	if (rc > 0) {

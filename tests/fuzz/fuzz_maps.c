@@ -17,7 +17,7 @@ static ssize_t read_nothing(const struct target *t, const struct iovec *to,
 	return -EFAULT;
 }
 
-static int open_nothing(const struct target *t, const struct target_mapping *m)
+static int open_nothing(const struct target *t, const struct proc_map *m)
 {
 	(void)t, (void)m;
 	return -ENOENT;
@@ -33,8 +33,8 @@ static const struct target_source nowhere = {read_nothing, open_nothing, open_no
 
 static void look_at(const struct target *t, size_t i)
 {
-	const struct target_mapping *m = &t->mappings[i];
-	const struct target_mapping *before = i ? m - 1 : NULL;
+	const struct proc_map *m = &t->mappings[i];
+	const struct proc_map *before = i ? m - 1 : NULL;
 
 	if (m->start >= m->end || (before && before->end > m->start))
 		abort();

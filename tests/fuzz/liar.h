@@ -55,7 +55,7 @@ static inline size_t liar_read_one(const struct target *t, const struct iovec *t
 	size_t done = 0;
 
 	while (done < to->iov_len) {
-		const struct target_mapping *m = target_mapping_at(t, at + done);
+		const struct proc_map *m = target_mapping_at(t, at + done);
 
 		if (!m || m->permissions[0] != 'r' || !l->bytes)
 			break;
@@ -88,7 +88,7 @@ static inline ssize_t liar_readv(const struct target *t, const struct iovec *to,
 	return total ? (ssize_t)total : -EFAULT;
 }
 
-static inline int liar_open_file(const struct target *t, const struct target_mapping *m)
+static inline int liar_open_file(const struct target *t, const struct proc_map *m)
 {
 	(void)m;
 	return liar_file(t->source_arg);

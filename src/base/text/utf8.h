@@ -3,6 +3,7 @@
 #ifndef WEFT_BASE_UTF8_H
 #define WEFT_BASE_UTF8_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define UTF8_REPLACEMENT 0xFFFDU
@@ -60,6 +61,18 @@ static inline char *utf8_put(char *to, uint32_t c)
 	}
 	*to++ = (char)(0x80 | (c & 0x3F));
 	return to;
+}
+
+/* The bytes of the character at @at, up to @end (@at < @end); 0: it is none, or a control one. */
+static inline size_t utf8_visible(const unsigned char *at, const unsigned char *end)
+{
+	const unsigned char *next = at;
+	uint32_t c = utf8_next(&next, end);
+	size_t bytes = (size_t)(next - at);
+
+	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+		return 0;
+	return c == UTF8_REPLACEMENT && (at[0] != 0xEF || bytes != 3) ? 0 : bytes;
 }
 
 #endif

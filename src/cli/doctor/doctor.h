@@ -65,10 +65,13 @@ void finding_number(struct finding *out, int64_t number);
 /* The value says that @what failed by errno @error. */
 void finding_refused(struct finding *out, enum finding_state state, const char *what, int error);
 
+/* The value is the first line of a file, @what it tells. */
+void finding_line(struct finding *out, const char *what, const char *path);
+
 /* First line of a file without its end; 0 or -errno. */
 int doctor_read_line(const char *path, char *line, unsigned int bytes);
-/* The rest of the first line of a file that begins with @field ("SigQ:"); -ENOENT. */
-int doctor_read_field(const char *path, const char *field, char *value, unsigned int bytes);
+/* Our own line @name ("SigQ") of /proc/PID/status; 0 or -errno. */
+int doctor_read_status(const char *name, char *value, unsigned int bytes);
 /* "256 KiB", "16 MiB", "unlimited" */
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
 

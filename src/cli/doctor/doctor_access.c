@@ -2,6 +2,8 @@
 /* What one process may see of another: tried on a child that sleeps in pause(). */
 #include "cli/doctor/doctor.h"
 
+#include "proc/proc_text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -97,31 +99,17 @@ static void probe_yama(struct finding *out)
 			    "name their collector by PR_SET_PTRACER");
 }
 
-static int doctor_access_can_read(const char *directory, pid_t pid, const char *name)
-{
-	char path[128], text[512];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), "%s/%d/%s", directory, (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (read(fd, text, sizeof(text)) <= 0)
-		err = errno ? -errno : -ENODATA;
-	close(fd);
-	return err;
-}
-
 static int doctor_access_look_into(pid_t child, const char **which)
 {
 	static const char *const names[] = {"maps", "stat", "status", "schedstat", "syscall"};
+	char text[512];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int err = doctor_access_can_read("/proc", child, names[i]);
+		ssize_t n = proc_read_of(child, names[i], text, sizeof(text));
 
 		*which = names[i];
-		if (err)
-			return err;
+		if (n <= 0)
+			return n ? (int)n : -ENODATA;
 	}
 	return 0;
 }
@@ -153,8 +141,7 @@ static const char *container_hint(void)
 		return "podman (/run/.containerenv)";
 	if (!doctor_read_line("/run/systemd/container", text, sizeof(text)))
 		return "systemd-nspawn or alike (/run/systemd/container)";
-	if (!doctor_read_field("/proc/self/status", "NSpid:", text, sizeof(text)) &&
-	    strpbrk(text, " \t"))
+	if (!doctor_read_status("NSpid", text, sizeof(text)) && strpbrk(text, " \t"))
 		return "a PID namespace below the first (NSpid)";
 	return NULL;
 }
@@ -173,7 +160,7 @@ static void probe_seccomp(struct finding *out)
 {
 	static const char *const modes[] = {"off", "strict", "filter"};
 	char text[32];
-	int err = doctor_read_field("/proc/self/status", "Seccomp:", text, sizeof(text));
+	int err = doctor_read_status("Seccomp", text, sizeof(text));
 
 	if (err) {
 		finding_refused(out, FINDING_INFO, "/proc/self/status", -err);

@@ -2,11 +2,15 @@
 /* Filling findings, and the small readers that probes share. */
 #include "cli/doctor/doctor.h"
 
+#include "proc/proc_text.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
 {
@@ -40,38 +44,32 @@ void finding_refused(struct finding *out, enum finding_state state, const char *
 
 int doctor_read_line(const char *path, char *line, unsigned int bytes)
 {
-	FILE *file = fopen(path, "re");
-	int err = 0;
+	ssize_t n = proc_read(AT_FDCWD, path, line, bytes);
 
-	if (!file)
-		return -errno;
-	if (!fgets(line, (int)bytes, file))
-		err = ferror(file) ? -EIO : -ENODATA;
-	fclose(file);
-	if (!err)
-		line[strcspn(line, "\n")] = '\0';
-	return err;
+	line[strcspn(line, "\n")] = '\0';
+	return n < 0 ? (int)n : n ? 0 : -ENODATA;
 }
 
-int doctor_read_field(const char *path, const char *field, char *value, unsigned int bytes)
+void finding_line(struct finding *out, const char *what, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	char line[512];
-	int err = -ENOENT;
+	int err = doctor_read_line(path, out->value, sizeof(out->value));
 
-	if (!file)
-		return -errno;
-	while (err && fgets(line, sizeof(line), file)) {
-		const char *rest = line + strlen(field);
+	out->state = FINDING_INFO;
+	if (err)
+		finding_refused(out, FINDING_INFO, what, -err);
+}
 
-		if (strncmp(line, field, strlen(field)))
-			continue;
-		rest += strspn(rest, " \t");
-		snprintf(value, bytes, "%.*s", (int)strcspn(rest, "\n"), rest);
-		err = 0;
-	}
-	fclose(file);
-	return err;
+int doctor_read_status(const char *name, char *value, unsigned int bytes)
+{
+	char text[4096];
+	ssize_t n = proc_read_of(getpid(), "status", text, sizeof(text));
+	const char *at = proc_line(text, name);
+
+	if (n < 0 || !at)
+		return n < 0 ? (int)n : -ENOENT;
+	at += strspn(at, " \t");
+	snprintf(value, bytes, "%.*s", (int)strcspn(at, "\n"), at);
+	return 0;
 }
 
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room)

@@ -140,16 +140,11 @@ static void probe_timer(struct finding *out)
 
 static void probe_clocksource(struct finding *out)
 {
-	char name[64];
-	int err =
-		doctor_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-				 name, sizeof(name));
-	int steady = !err && (!strcmp(name, "tsc") || !strcmp(name, "arch_sys_counter"));
+	int steady;
 
-	if (err)
-		finding_refused(out, FINDING_INFO, "clocksource", -err);
-	else
-		finding_set(out, FINDING_INFO, "%s", name);
+	finding_line(out, "clocksource",
+		     "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	steady = !strcmp(out->value, "tsc") || !strcmp(out->value, "arch_sys_counter");
 	finding_choose(out, steady ? "samples use clock_gettime; the counter itself is usable"
 				   : "samples use clock_gettime; the CPU's counter is not used");
 }
@@ -196,10 +191,9 @@ static void probe_perf_software(struct finding *out)
 			       (unsigned long long)tick_ms);
 	else
 		finding_choose(out,
-			       "clock ticks of %llu ms: right on average, but work that "
-			       "repeats with them is misjudged (docs/accuracy.md). What mends "
-			       "it: sysctl kernel.perf_event_paranoid=2, CAP_PERFMON in a "
-			       "container",
+			       "clock ticks of %llu ms: right on average, but work that repeats "
+			       "with them is misjudged (docs/accuracy.md). What mends it: sysctl "
+			       "kernel.perf_event_paranoid=2, CAP_PERFMON in a container",
 			       (unsigned long long)tick_ms);
 }
 
@@ -210,13 +204,7 @@ static void probe_perf_hardware(struct finding *out)
 
 static void probe_paranoid(struct finding *out)
 {
-	char text[32];
-	int err = doctor_read_line("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text));
-
-	if (err)
-		finding_refused(out, FINDING_INFO, "perf_event_paranoid", -err);
-	else
-		finding_set(out, FINDING_INFO, "%s", text);
+	finding_line(out, "perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid");
 }
 
 /* ---- memory */

@@ -42,7 +42,7 @@ static unsigned long long queued_signals(void)
 {
 	char text[64];
 
-	if (doctor_read_field("/proc/self/status", "SigQ:", text, sizeof(text)))
+	if (doctor_read_status("SigQ", text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10);
 }

@@ -5,6 +5,7 @@
  */
 #include "cli/frame/cli.h"
 
+#include "base/array.h"
 #include "base/nearest.h"
 #include "base/quantity.h"
 
@@ -110,21 +111,12 @@ static int refuse_choice(const struct cli_option *option, const char *text)
 	return cli_usage("--%s: unknown value '%s'; known: %s", option->name, text, known);
 }
 
-static const char *kind_sample(enum cli_kind kind)
-{
-	switch (kind) {
-	case CLI_COUNT:
-		return "a number, like 20";
-	case CLI_BYTES:
-		return "a size, like 256K or 16M";
-	case CLI_TIME:
-		return "a time, like 10s, 5ms or 1m";
-	case CLI_RATE:
-		return "a rate above 0, like 199 or 1kHz";
-	default:
-		return "a value";
-	}
-}
+static const char *const kind_samples[] = {
+	[CLI_COUNT] = "a number, like 20",
+	[CLI_BYTES] = "a size, like 256K or 16M",
+	[CLI_TIME] = "a time, like 10s, 5ms or 1m",
+	[CLI_RATE] = "a rate above 0, like 199 or 1kHz",
+};
 
 static int args_read_number(enum cli_kind kind, const char *text, uint64_t *out)
 {
@@ -159,22 +151,18 @@ static int check_value(struct value *value)
 		return cli_usage("--%s: '%s' is too large", option->name, value->text);
 	if (err)
 		return cli_usage("--%s: '%s' is not %s", option->name, value->text,
-				 kind_sample(option->kind));
+				 kind_samples[option->kind]);
 	return 0;
 }
 
 static struct value *args_new_value(struct cli_args *args)
 {
-	size_t room = args->value_room ? args->value_room * 2 : 16;
-	struct value *values = args->values;
+	struct value *values = array_grown(args->values, args->value_count + 1, &args->value_room,
+					   sizeof(*values));
 
-	if (args->value_count == args->value_room) {
-		values = realloc(values, room * sizeof(*values));
-		if (!values)
-			return NULL;
-		args->values = values;
-		args->value_room = room;
-	}
+	if (!values)
+		return NULL;
+	args->values = values;
 	return memset(&values[args->value_count++], 0, sizeof(*values));
 }
 
@@ -459,6 +447,19 @@ uint64_t cli_number(const struct cli_args *args, const char *option)
 	const struct value *value = last_value(args, option);
 
 	return value ? value->number : 0;
+}
+
+int cli_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
+		return -EINVAL;
+	*pid = (pid_t)value;
+	return 0;
 }
 
 int cli_operand_count(const struct cli_args *args)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -93,12 +94,17 @@ const char *cli_operand(const struct cli_args *args, int index); /* or NULL */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* After a write to standard output: CLI_DONE, or the message for @rc, which is -errno. */
+int cli_written(int rc);
+
+/* A whole text as the number of a process or thread. 0 or -EINVAL. */
+int cli_pid(const char *text, pid_t *pid);
 
 /* For the frame itself. */
 /* In order of help; ends with NULL. main() sets it before anything else (commands.h). */
 extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);
-const char *cli_command_nearest(const char *name); /* or NULL */
+int cli_refuse_verb(const char *name, const char *kind); /* kind: "verb", "option" */
 /* A group is the first word of verbs of two: bytes of that word in a name, or 0. */
 size_t cli_group_bytes(const struct cli_command *command);
 int cli_group_is(const char *word);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What takes samples, and how often: see engines.h. */
 #include "cli/frame/engines.h"
 
 #include <string.h>
 
 #define CPU_MILLIHERTZ 199000
-#define CPU_PERIOD_MIN_NS 10000
-#define WALL_PERIOD_MIN_NS 1000000
-#define PERIOD_MAX_NS UINT64_C(3600000000000)
 
 const char *const engine_names[] = {"cpu", "wall", NULL};
 const char *const engine_wall_filters[] = {"all", "context", NULL};
@@ -33,7 +31,7 @@ static int read_rate(const struct cli_args *args, const struct rate *rate, uint6
 		ns = UINT64_C(1000000000000) / cli_number(args, rate->frequency);
 	else
 		ns = UINT64_C(1000000000000) / rate->millihertz;
-	if (ns < rate->least_ns || ns > PERIOD_MAX_NS)
+	if (ns < rate->least_ns || ns > ENGINE_PERIOD_MAX_NS)
 		return cli_usage("--%s: '%s': a sample each %llu ns is not between %s and 1h",
 				 option, cli_text(args, option), (unsigned long long)ns,
 				 rate->least);
@@ -41,8 +39,7 @@ static int read_rate(const struct cli_args *args, const struct rate *rate, uint6
 	return 0;
 }
 
-static int engines_is_given(const struct cli_args *args, const char *frequency,
-			    const char *interval)
+int engines_rate_is_given(const struct cli_args *args, const char *frequency, const char *interval)
 {
 	return cli_given(args, frequency) || cli_given(args, interval);
 }
@@ -60,10 +57,12 @@ static uint32_t engines_given(const struct cli_args *args)
 /* If the wall engine is the only one, -F and -i are its rate. */
 static int read_wall(const struct cli_args *args, struct collector_options *o)
 {
-	struct rate rate = {"wall-frequency", "wall-interval", WALL_PERIOD_MIN_NS, "1ms", 19000};
+	struct rate rate = {"wall-frequency", "wall-interval", ENGINE_WALL_PERIOD_MIN_NS, "1ms",
+			    19000};
 
-	if (o->engines == WEFT_ENGINE_WALL && engines_is_given(args, "frequency", "interval")) {
-		if (engines_is_given(args, "wall-frequency", "wall-interval"))
+	if (o->engines == WEFT_ENGINE_WALL &&
+	    engines_rate_is_given(args, "frequency", "interval")) {
+		if (engines_rate_is_given(args, "wall-frequency", "wall-interval"))
 			return cli_usage("--%s and --%s: of one engine: give one of them",
 					 cli_given(args, "interval") ? "interval" : "frequency",
 					 cli_given(args, "wall-interval") ? "wall-interval"
@@ -89,7 +88,8 @@ static int refuse_wall(const struct cli_args *args)
 
 int engines_read(const struct cli_args *args, struct collector_options *o)
 {
-	struct rate cpu = {"frequency", "interval", CPU_PERIOD_MIN_NS, "10us", CPU_MILLIHERTZ};
+	struct rate cpu = {"frequency", "interval", ENGINE_CPU_PERIOD_MIN_NS, "10us",
+			   CPU_MILLIHERTZ};
 	int rc;
 
 	o->engines = engines_given(args);

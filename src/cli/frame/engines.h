@@ -30,6 +30,13 @@ extern const char *const engine_wall_filters[]; /* "all", "context", NULL */
 	 "Only threads with such a name, for both engines: 'worker-*'", NULL, NULL}
 /* clang-format on */
 
+#define ENGINE_CPU_PERIOD_MIN_NS UINT64_C(10000)
+#define ENGINE_WALL_PERIOD_MIN_NS UINT64_C(1000000)
+#define ENGINE_PERIOD_MAX_NS UINT64_C(3600000000000)
+
+/* Is a rate given, by either of its options? */
+int engines_rate_is_given(const struct cli_args *args, const char *frequency, const char *interval);
+
 /* Fills periods, engines, filters. 0, or CLI_USAGE with the message printed. */
 int engines_read(const struct cli_args *args, struct collector_options *o);
 

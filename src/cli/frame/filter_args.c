@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* --settings and --set of filters: see filter_args.h. */
 #include "cli/frame/filter_args.h"
 
 #include "base/event_settings.h"

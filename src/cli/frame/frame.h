@@ -19,8 +19,6 @@
  *   recording_args.c options of verbs that read
  *   filter_args.c    --settings, --set of filters
  *   settings_args.c  settings of a recording
- *   select_args.c    --events, --categories
- *   table_args.c     width, rows, colours of tables
  */
 #ifndef WEFT_CLI_FRAME_ROOM_H
 #define WEFT_CLI_FRAME_ROOM_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs that write a file: see leave.h. */
 #include "cli/frame/leave.h"
 
 #include "base/output.h"
@@ -14,17 +15,21 @@ static void leave_on_signal(int signo)
 	raise(signo);
 }
 
-void leave_no_half_files(void)
+void leave_by(void (*handler)(int signo))
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = leave_on_signal, .sa_flags = (int)SA_RESETHAND},
-			 before;
+	struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND}, before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		sigaction(signals[i], NULL, &before);
 		if (before.sa_handler == SIG_DFL)
 			sigaction(signals[i], &action, NULL);
 	}
+}
+
+void leave_no_half_files(void)
+{
+	leave_by(leave_on_signal);
 }
 
 int would_overwrite(const char *from, const char *to)

@@ -8,6 +8,9 @@
  * (base/output.h) are removed. Those that are ignored stay so. */
 void leave_no_half_files(void);
 
+/* @handler once at the first of those signals; the next has its default action. */
+void leave_by(void (*handler)(int signo));
+
 /* Is @to the regular file @from, by whatever name? Writing would destroy it. */
 int would_overwrite(const char *from, const char *to);
 

@@ -153,7 +153,7 @@ int locate_preload(char *path, size_t bytes)
 	return rc ? rc : make_preloadable(path, bytes);
 }
 
-int locate_waits(char *path, size_t bytes)
+int locate_waits_preload(char *path, size_t bytes)
 {
 	char directory[PATH_MAX];
 	int rc = locate_library(directory, sizeof(directory));
@@ -162,12 +162,7 @@ int locate_waits(char *path, size_t bytes)
 		return rc;
 	*strrchr(directory, '/') = '\0';
 	rc = try_place(directory, ".", WAITS, path, bytes);
-	return rc ? try_place(directory, "../waits", WAITS, path, bytes) : 0;
-}
-
-int locate_waits_preload(char *path, size_t bytes)
-{
-	int rc = locate_waits(path, bytes);
-
+	if (rc)
+		rc = try_place(directory, "../waits", WAITS, path, bytes);
 	return rc ? rc : make_preloadable(path, bytes);
 }

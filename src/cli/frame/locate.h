@@ -29,10 +29,9 @@ int locate_preload(char *path, size_t bytes);
 int locate_profiles(char *path, size_t bytes);
 
 /*
- * locate_waits() - the same of libweft-waits.so: beside libweft.so, or in a build tree in the
- * folder next to its. locate_waits_preload() - its path for LD_PRELOAD, as locate_preload().
+ * locate_waits_preload() - a path of libweft-waits.so for LD_PRELOAD, as locate_preload(): beside
+ * libweft.so, or in a build tree in the folder next to its.
  */
-int locate_waits(char *path, size_t bytes);
 int locate_waits_preload(char *path, size_t bytes);
 
 /* locate_self() - the absolute path of this command. 0 or -errno. */

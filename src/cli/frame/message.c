@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *current_verb;
 
@@ -53,4 +54,9 @@ int cli_usage(const char *format, ...)
 	message_say("", format, list, hint);
 	va_end(list);
 	return CLI_USAGE;
+}
+
+int cli_written(int rc)
+{
+	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
 }

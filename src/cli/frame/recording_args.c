@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs that read a recording have in common: see recording_args.h. */
 #include "cli/frame/recording_args.h"
+
+#include "cli/frame/term.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,4 +154,33 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 	default:
 		return cli_error("%s: %s", path, strerror(-error));
 	}
+}
+
+static int read_globs(const struct cli_args *args, const char *option, int is_category,
+		      struct print_select *select)
+{
+	for (size_t i = 0; i < cli_count(args, option); i++)
+		if (select_add(select, cli_text_at(args, option, i), is_category))
+			return cli_error("--%s: %s", option, strerror(ENOMEM));
+	return CLI_DONE;
+}
+
+int select_args_read(const struct cli_args *args, struct print_select *select)
+{
+	int status = read_globs(args, "events", 0, select);
+
+	return status ? status : read_globs(args, "categories", 1, select);
+}
+
+struct table_style table_style_of(const struct cli_args *args, uint64_t top)
+{
+	int columns = term_is(stdout) ? term_columns(stdout) : 0;
+
+	return (struct table_style){
+		.top = cli_given(args, "top") ? cli_number(args, "top") : top,
+		.columns = cli_given(args, "width") ? (int)cli_number(args, "width") : columns,
+		.bold = term_colour(stdout, TERM_BOLD),
+		.dim = term_colour(stdout, TERM_DIM),
+		.plain = term_colour(stdout, TERM_PLAIN),
+	};
 }

@@ -4,7 +4,9 @@
 #define WEFT_CLI_RECORDING_ARGS_H
 
 #include "cli/frame/cli.h"
+#include "print/select.h"
 #include "report/read/where.h"
+#include "report/show/table.h"
 
 #define RECORDING_FILE "weft.jfr"
 
@@ -20,6 +22,9 @@
 #define RECORDING_OPTION_NO_INLINES \
 	{.name = "no-inlines", .kind = CLI_FLAG, \
 	 .help = "Count inlined functions as the functions that they are inlined into"}
+#define TABLE_OPTION_WIDTH \
+	{.name = "width", .kind = CLI_COUNT, .argument = "COLUMNS", \
+	 .help = "Cut the last column there; 0 never does [the terminal's]"}
 /* clang-format on */
 
 /* All 0, or an exit status with the message printed. */
@@ -30,5 +35,12 @@ void recording_wheres_free(struct where *wheres, size_t count);
 void recording_warn(const char *path, const struct key *key, const struct model *m);
 /* The message for what source_open() or report_run() returned. An exit status. */
 int recording_refuse(const struct cli_args *args, const char *path, int error);
+
+/* Adds the globs of --events and --categories. CLI_DONE, or an exit status with the message
+ * printed; @select is to be freed either way. */
+int select_args_read(const struct cli_args *args, struct print_select *select);
+
+/* From the options top (@top when it is not given) and width, and what standard output is. */
+struct table_style table_style_of(const struct cli_args *args, uint64_t top);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/event_settings.h"
 #include "base/recording.h"
+#include "cli/frame/engines.h"
 #include "cli/frame/locate.h"
 
 #include <errno.h>
@@ -12,10 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <weft/jfr_settings.h>
-
-#define CPU_PERIOD_MIN_NS UINT64_C(10000)
-#define WALL_PERIOD_MIN_NS UINT64_C(1000000)
-#define PERIOD_MAX_NS UINT64_C(3600000000000)
 
 static int settings_args_gather(const struct cli_args *args, struct weft_jfr_settings *s)
 {
@@ -72,34 +69,28 @@ static int take_period(const char *lines, const char *event, uint64_t least_ns, 
 	weft_settings_apply(&s, event, lines, strlen(lines));
 	if (!(s.given >> SETTING_PERIOD & 1) || s.period_ns >= PERIOD_END_CHUNK)
 		return CLI_DONE;
-	if (s.period_ns < least_ns || s.period_ns > PERIOD_MAX_NS)
+	if (s.period_ns < least_ns || s.period_ns > ENGINE_PERIOD_MAX_NS)
 		return cli_usage("%s#period: a sample each %llu ns is not between %s and 1h", event,
 				 (unsigned long long)s.period_ns,
-				 least_ns == CPU_PERIOD_MIN_NS ? "10us" : "1ms");
+				 least_ns == ENGINE_CPU_PERIOD_MIN_NS ? "10us" : "1ms");
 	*period_ns = s.period_ns;
 	return CLI_DONE;
 }
 
-static int settings_args_is_given(const struct cli_args *args, const char *frequency,
-				  const char *interval)
-{
-	return args && (cli_given(args, frequency) || cli_given(args, interval));
-}
-
 static int take_periods(const struct cli_args *args, const char *lines, struct collector_options *o)
 {
-	int rate = settings_args_is_given(args, "frequency", "interval");
+	int rate = args && engines_rate_is_given(args, "frequency", "interval");
 	int rc = CLI_DONE;
 
 	if (o->engines & WEFT_ENGINE_WALL &&
-	    !settings_args_is_given(args, "wall-frequency", "wall-interval") &&
+	    !(args && engines_rate_is_given(args, "wall-frequency", "wall-interval")) &&
 	    !(rate && o->engines == WEFT_ENGINE_WALL))
-		rc = take_period(lines, RECORDING_WALL_SAMPLE, WALL_PERIOD_MIN_NS,
+		rc = take_period(lines, RECORDING_WALL_SAMPLE, ENGINE_WALL_PERIOD_MIN_NS,
 				 &o->wall.period_ns);
 	if (rc == CLI_DONE && o->engines == WEFT_ENGINE_WALL)
 		o->period_ns = o->wall.period_ns;
 	else if (rc == CLI_DONE && !rate)
-		rc = take_period(lines, RECORDING_EXECUTION_SAMPLE, CPU_PERIOD_MIN_NS,
+		rc = take_period(lines, RECORDING_EXECUTION_SAMPLE, ENGINE_CPU_PERIOD_MIN_NS,
 				 &o->period_ns);
 	return rc;
 }

@@ -21,7 +21,7 @@ int term_has_cursor(FILE *stream)
 	return term && *term && strcmp(term, "dumb") != 0 && term_is(stream);
 }
 
-int term_has_colour(FILE *stream)
+static int term_has_colour(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -80,4 +80,17 @@ void term_wrapped(FILE *out, const char *text, int indent)
 		if (*text != '\n')
 			fprintf(out, "%*s", indent, "");
 	}
+}
+
+void term_finding(enum term_colour colour, const char *state, const char *title, int column,
+		  const char *value, const char *more)
+{
+	printf("  %s%-8s%s %-*s ", term_colour(stdout, colour), state,
+	       term_colour(stdout, TERM_PLAIN), column - 12, title);
+	term_wrapped(stdout, value, column);
+	if (!*more)
+		return;
+	printf("%*s%s", column, "", term_colour(stdout, TERM_DIM));
+	term_wrapped(stdout, more, column);
+	fputs(term_colour(stdout, TERM_PLAIN), stdout);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding verbs in the list that main() hands over: by name, by group, by likeness. */
+/* Finding verbs in the list that main() hands over: by name, by group; what was meant, if none. */
 #include "cli/frame/cli.h"
 
 #include "base/nearest.h"
@@ -38,12 +38,14 @@ int cli_group_is(const char *word)
 	return 0;
 }
 
-const char *cli_command_nearest(const char *name)
+int cli_refuse_verb(const char *name, const char *kind)
 {
 	struct nearest search = {name, NULL, 0};
 
 	for (size_t i = 0; cli_commands[i]; i++)
 		if (!(cli_commands[i]->flags & CLI_COMMAND_HIDDEN))
 			nearest_offer(&search, cli_commands[i]->name);
-	return search.best;
+	if (search.best)
+		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, search.best);
+	return cli_usage("unknown %s '%s'", kind, name);
 }

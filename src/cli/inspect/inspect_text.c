@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft inspect for people: what the process publishes, and a line per context. */
+#include "base/text/utf8.h"
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
 
@@ -12,21 +13,6 @@
 
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
 
-/* The bytes of a character of UTF-8; 0: it is none, or a control character. */
-static size_t inspect_text_character(const unsigned char *t, size_t room)
-{
-	size_t bytes = *t < 0xC2 ? 1 : *t < 0xE0 ? 2 : *t < 0xF0 ? 3 : 4;
-
-	if (*t < 0x20 || (*t >= 0x7F && *t < 0xC2) || *t > 0xF4 || bytes > room)
-		return 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((t[i] & 0xC0) != 0x80)
-			return 0;
-	if ((*t == 0xC2 || *t == 0xE0) && t[1] < 0xA0)
-		return 0;
-	return (*t == 0xF0 && t[1] < 0x90) || (*t == 0xF4 && t[1] > 0x8F) ? 0 : bytes;
-}
-
 /* Escapes what is no character, or a control character; returns how many columns it took. */
 static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 {
@@ -34,7 +20,7 @@ static int inspect_text_put(FILE *out, const char *text, size_t bytes)
 
 	for (size_t i = 0; i < bytes;) {
 		const unsigned char *c = (const unsigned char *)text + i;
-		size_t length = inspect_text_character(c, bytes - i);
+		size_t length = utf8_visible(c, (const unsigned char *)text + bytes);
 
 		if (length)
 			fwrite(c, 1, length, out);
@@ -96,12 +82,20 @@ static void put_weft(const struct inspect *i, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_module(FILE *out, const struct inspect_variable *v)
+/* Who publishes by a thread-local variable, if anybody does; @word: the session's. */
+static void inspect_text_put_variable(const struct inspect *i, FILE *out, const char *format,
+				      const struct inspect_variable *v, uint32_t word)
 {
+	const char *who = inspect_publisher(i, word, v->count > v->own);
+
+	if (!who)
+		return;
+	fprintf(out, "  %s: by %s", format, who);
 	for (int k = 0; k < v->count; k++) {
 		fputs(k ? ", " : "; defined by ", out);
 		inspect_text_put(out, v->place[k].path, strlen(v->place[k].path));
 	}
+	fputc('\n', out);
 }
 
 static void put_otel_process(const struct inspect *i, FILE *out)
@@ -122,30 +116,13 @@ static void put_otel_process(const struct inspect *i, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_otel_thread(const struct inspect *i, FILE *out)
+static void put_variables(const struct inspect *i, FILE *out)
 {
 	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-	const char *who = inspect_publisher(i, h ? h->otel_thread : 0,
-					    i->otel_thread.count > i->otel_thread.own);
 
-	if (!who)
-		return;
-	fprintf(out, "  OpenTelemetry thread context: by %s", who);
-	put_module(out, &i->otel_thread);
-	fputc('\n', out);
-}
-
-static void inspect_text_put_labels(const struct inspect *i, FILE *out)
-{
-	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-	const char *who =
-		inspect_publisher(i, h ? h->custom_labels : 0, i->labels.count > i->labels.own);
-
-	if (who) {
-		fprintf(out, "  Custom Labels v1: by %s", who);
-		put_module(out, &i->labels);
-		fputc('\n', out);
-	}
+	inspect_text_put_variable(i, out, "OpenTelemetry thread context", &i->otel_thread,
+				  h ? h->otel_thread : 0);
+	inspect_text_put_variable(i, out, "Custom Labels v1", &i->labels, h ? h->custom_labels : 0);
 	if (i->labels.refused && i->labels.abi_version)
 		fprintf(out, "  Custom Labels of version %u: not read\n", i->labels.abi_version);
 	else if (i->labels.refused)
@@ -236,8 +213,7 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 	fputc('\n', out);
 	put_weft(i, out);
 	put_otel_process(i, out);
-	put_otel_thread(i, out);
-	inspect_text_put_labels(i, out);
+	put_variables(i, out);
 	fprintf(out, "%s%7s %-15s %-13s %-32s %-16s %-16s %s%s\n", term_colour(stdout, TERM_BOLD),
 		"TID", "NAME", "FORMAT", "TRACE", "SPAN", "ROOT", "LABELS",
 		term_colour(stdout, TERM_PLAIN));

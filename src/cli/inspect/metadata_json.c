@@ -39,13 +39,9 @@ static json_t *annotations(const struct weft_jfr_class *c, size_t field)
 	size_t count = weft_jfr_class_annotations(c, field, &a);
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < count; i++) {
-		json_t *o = json_object();
-
-		json_object_set_new(o, "name", json_text(a[i].name));
-		json_object_set_new(o, "members", members(&a[i]));
-		json_array_append_new(list, o);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o}", "name", json_text(a[i].name),
+						      "members", members(&a[i])));
 	return list;
 }
 
@@ -55,14 +51,11 @@ static json_t *settings(const struct weft_jfr_class *c)
 	size_t count = weft_jfr_class_settings(c, &s);
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < count; i++) {
-		json_t *o = json_object();
-
-		json_object_set_new(o, "name", json_text(s[i].name));
-		json_object_set_new(o, "type", metadata_json_type_name(s[i].type));
-		json_object_set_new(o, "default", json_text(s[i].default_value));
-		json_array_append_new(list, o);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o, s:o}", "name", json_text(s[i].name),
+						"type", metadata_json_type_name(s[i].type),
+						"default", json_text(s[i].default_value)));
 	return list;
 }
 
@@ -71,36 +64,30 @@ static json_t *fields(const struct weft_jfr_class *c)
 	json_t *list = json_array();
 	struct weft_jfr_field_view f;
 
-	for (size_t i = 0; weft_jfr_class_field_view(c, i, &f) == 0; i++) {
-		json_t *o = json_object();
-
-		json_object_set_new(o, "name", json_text(f.name));
-		json_object_set_new(o, "type", metadata_json_type_name(f.type));
-		json_object_set_new(o, "array", json_boolean(f.is_array));
-		json_object_set_new(o, "pooled", json_boolean(f.is_pooled));
-		json_object_set_new(o, "annotations", annotations(c, i));
-		json_array_append_new(list, o);
-	}
+	for (size_t i = 0; weft_jfr_class_field_view(c, i, &f) == 0; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o, s:b, s:b, s:o}", "name",
+						      json_text(f.name), "type",
+						      metadata_json_type_name(f.type), "array",
+						      f.is_array, "pooled", f.is_pooled,
+						      "annotations", annotations(c, i)));
 	return list;
 }
 
 int metadata_json(const struct weft_jfr_class *const *classes, size_t count)
 {
-	json_t *o = json_object(), *types = json_array();
+	json_t *types = json_array();
 
 	for (size_t i = 0; i < count; i++) {
 		const struct weft_jfr_class *c = classes[i];
-		json_t *t = json_object();
 
-		json_object_set_new(t, "name", json_text(weft_jfr_class_name(c)));
-		json_object_set_new(t, "id", json_integer(weft_jfr_class_id(c)));
-		json_object_set_new(t, "super", json_text(weft_jfr_class_super(c)));
-		json_object_set_new(t, "simple", json_boolean(weft_jfr_class_is_simple(c)));
-		json_object_set_new(t, "annotations", annotations(c, SIZE_MAX));
-		json_object_set_new(t, "settings", settings(c));
-		json_object_set_new(t, "fields", fields(c));
-		json_array_append_new(types, t);
+		json_array_append_new(types,
+				      json_pack("{s:o, s:I, s:o, s:b, s:o, s:o, s:o}", "name",
+						json_text(weft_jfr_class_name(c)), "id",
+						(json_int_t)weft_jfr_class_id(c), "super",
+						json_text(weft_jfr_class_super(c)), "simple",
+						weft_jfr_class_is_simple(c), "annotations",
+						annotations(c, SIZE_MAX), "settings", settings(c),
+						"fields", fields(c)));
 	}
-	json_object_set_new(o, "types", types);
-	return json_emit(o, stdout, JSON_INDENT(1));
+	return json_emit(json_pack("{s:o}", "types", types), stdout, JSON_INDENT(1));
 }

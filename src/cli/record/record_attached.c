@@ -4,7 +4,7 @@
  * and leaves them as they were. One Ctrl-C (or SIGTERM, SIGHUP) finishes the file; so does the
  * end of the last of them, and --duration.
  */
-#include "cli/record/record_attached.h"
+#include "cli/record/record.h"
 
 #include "collector/process/clock.h"
 
@@ -18,27 +18,14 @@
 
 #define PATIENCE_NS UINT64_C(2000000000) /* before it is said that nothing runs */
 
-static int record_attached_parse_pid(const char *text, pid_t *pid)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (end == text || *end || errno || value <= 0 || value > INT32_MAX)
-		return cli_usage("--pid: '%s' is no process id", text);
-	*pid = (pid_t)value;
-	return CLI_DONE;
-}
-
 static int find_one(struct attached *a, const char *text, int needs_orders)
 {
 	enum attach_verdict verdict;
 	char why[512];
 	pid_t pid = 0;
 
-	if (record_attached_parse_pid(text, &pid))
-		return CLI_USAGE;
+	if (cli_pid(text, &pid))
+		return cli_usage("--pid: '%s' is no process id", text);
 	for (size_t i = 0; i < a->count; i++)
 		if (a->target[i].pid == pid)
 			return CLI_DONE;
@@ -91,7 +78,7 @@ static void record_attached_take_signals(struct record *r)
 			r->interrupts++;
 }
 
-/* What becomes of the targets themselves is the collector's to tell. */
+/* Programs that the targets start; of the targets themselves the collector tells. */
 static void look_for_unrecorded(struct record *r, const struct attached *a)
 {
 	if (r->no_children || !record_is_time_to_look(r))
@@ -128,7 +115,7 @@ static int record_attached_is_over(const struct record *r)
 	       (r->duration_ns && clock_mono_ns() - r->start_ns >= r->duration_ns);
 }
 
-/* To be said once: that nothing has happened yet is not seen from outside. */
+/* Says once that no target has run yet, which nothing else shows. */
 static void tell_waiting(const struct record *r, int *told)
 {
 	struct collector_progress now;
@@ -140,8 +127,7 @@ static void tell_waiting(const struct record *r, int *told)
 	if (now.waiting)
 		fprintf(stderr,
 			"weft record: %u of the processes %s not run yet, or never for long: "
-			"sampling "
-			"begins when one of the threads runs on for a moment\n",
+			"sampling begins when one of the threads runs on for a moment\n",
 			now.waiting, now.waiting == 1 ? "has" : "have");
 }
 

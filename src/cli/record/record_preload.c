@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/record/record_preload.h"
+/* The libraries that weft record puts into a program: see record.h. */
+#include "cli/record/record.h"
 
 #include "cli/frame/locate.h"
 

@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 struct cause {
-	int number;
 	const char *name, *kind;
 };
 
-#define COUNTER_ROW(number, id, name, kind, text) {number, name, #kind},
-static const struct cause causes[] = {WEFT_COUNTERS(COUNTER_ROW)};
+#define COUNTER_ROW(number, id, name, kind, text) [number] = {name, #kind},
+static const struct cause causes[WEFT_COUNTER_COUNT] = {WEFT_COUNTERS(COUNTER_ROW)};
 
 struct line {
 	char text[1024];
@@ -57,10 +56,19 @@ static uint64_t lost_in_all(const struct session_counts *total)
 {
 	uint64_t lost = total->pending;
 
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
 		if (strcmp(causes[i].kind, "LOST") == 0)
-			lost += total->counter[causes[i].number];
+			lost += total->counter[i];
 	return lost;
+}
+
+/* Adds "NAME COUNT" behind *before, which is a comma from then on; nothing for 0. */
+static void add_cause(struct line *l, const char **before, const char *name, uint64_t count)
+{
+	if (!count)
+		return;
+	record_tell_add(l, "%s%s %llu", *before, name, (unsigned long long)count);
+	*before = ", ";
 }
 
 static void add_lost(struct line *l, const struct collector_result *result)
@@ -72,21 +80,11 @@ static void add_lost(struct line *l, const struct collector_result *result)
 	if (!lost)
 		return;
 	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		uint64_t count = total->counter[causes[i].number];
-
-		if (strcmp(causes[i].kind, "LOST") != 0 || !count)
-			continue;
-		record_tell_add(l, "%s%s %llu", before, causes[i].name, (unsigned long long)count);
-		before = ", ";
-	}
-	if (total->pending) {
-		record_tell_add(l, "%spending %llu", before, (unsigned long long)total->pending);
-		before = ", ";
-	}
-	if (result->samples_unwritten)
-		record_tell_add(l, "%sunwritten %llu", before,
-				(unsigned long long)result->samples_unwritten);
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (strcmp(causes[i].kind, "LOST") == 0)
+			add_cause(l, &before, causes[i].name, total->counter[i]);
+	add_cause(l, &before, "pending", total->pending);
+	add_cause(l, &before, "unwritten", result->samples_unwritten);
 	record_tell_add(l, ")");
 }
 
@@ -101,36 +99,22 @@ static void add_wall(struct line *l, const struct collector_result *result)
 			record_tell_plural(result->wall_samples, "sample", "samples"));
 }
 
-/* What is missing of them. What was left out as asked for is not missed. */
+/* Wall samples that are missing, other than those that options leave out. */
 static void add_missed(struct line *l, const struct collector_result *result)
 {
-	uint64_t moved = result->total.counter[WEFT_COUNTER_WALL_MOVED];
-	uint64_t unreadable = result->total.counter[WEFT_COUNTER_WALL_UNREADABLE];
-	const char *before = ", not taken: ";
+	const uint64_t *counter = result->total.counter;
+	const char *before = ", stacks not read: ";
 
-	if (unreadable)
-		record_tell_add(l, ", stacks not read: wall_unreadable %llu",
-				(unsigned long long)unreadable);
-	if (moved) {
-		record_tell_add(l, "%swall_moved %llu", before, (unsigned long long)moved);
-		before = ", ";
-	}
-	if (result->wall_unwritten)
-		record_tell_add(l, "%swall_unwritten %llu", before,
-				(unsigned long long)result->wall_unwritten);
+	add_cause(l, &before, "wall_unreadable", counter[WEFT_COUNTER_WALL_UNREADABLE]);
+	before = ", not taken: ";
+	add_cause(l, &before, "wall_moved", counter[WEFT_COUNTER_WALL_MOVED]);
+	add_cause(l, &before, "wall_unwritten", result->wall_unwritten);
 }
 
-/* Runs and waits of coroutines, where there were any; what the books call lost. */
-static const struct {
-	enum weft_counter counter;
-	const char *name;
-} event_losses[] = {
-	{WEFT_COUNTER_EVENTS_RING_FULL, "events_ring_full"},
-	{WEFT_COUNTER_EVENTS_NESTED, "events_nested"},
-	{WEFT_COUNTER_EVENTS_STOLEN, "events_stolen"},
-	{WEFT_COUNTER_EVENTS_INVALID, "events_invalid"},
-	{WEFT_COUNTER_EVENTS_MISTIMED, "events_mistimed"},
-	{WEFT_COUNTER_EVENTS_NO_SLOT, "events_no_slot"},
+/* Counters of events that were lost: typed ones, and runs and waits of coroutines. */
+static const enum weft_counter event_losses[] = {
+	WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,   WEFT_COUNTER_EVENTS_STOLEN,
+	WEFT_COUNTER_EVENTS_INVALID,   WEFT_COUNTER_EVENTS_MISTIMED, WEFT_COUNTER_EVENTS_NO_SLOT,
 };
 
 static uint64_t unwritten(const struct collector_result *result)
@@ -145,31 +129,18 @@ static void add_event_losses(struct line *l, const struct collector_result *resu
 	const char *before = "";
 
 	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		lost += counter[event_losses[i].counter];
+		lost += counter[event_losses[i]];
 	if (!lost)
 		return;
 	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++) {
-		uint64_t count = counter[event_losses[i].counter];
-
-		if (!count)
-			continue;
-		record_tell_add(l, "%s%s %llu", before, event_losses[i].name,
-				(unsigned long long)count);
-		before = ", ";
-	}
-	if (result->total.events_pending) {
-		record_tell_add(l, "%sevents_pending %llu", before,
-				(unsigned long long)result->total.events_pending);
-		before = ", ";
-	}
-	if (unwritten(result))
-		record_tell_add(l, "%sevents_unwritten %llu", before,
-				(unsigned long long)unwritten(result));
+	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
+		add_cause(l, &before, causes[event_losses[i]].name, counter[event_losses[i]]);
+	add_cause(l, &before, "events_pending", result->total.events_pending);
+	add_cause(l, &before, "events_unwritten", unwritten(result));
 	record_tell_add(l, ")");
 }
 
-/* With runs and waits, as long as nothing says that the events were others. */
+/* Typed events, and coroutines' runs and waits; these, too, where nothing tells which it was. */
 static void add_events(struct line *l, const struct collector_result *result)
 {
 	int is_typed = result->typed || result->typed_unwritten;
@@ -252,7 +223,7 @@ static void tell_dropped(const struct collector_result *result)
 
 #define NAMED_MAX 8
 
-/* Who has just been ended by a signal may need a moment for it. */
+/* Asked again after a moment, for a process that a signal has just ended needs one. */
 static size_t find_running(const struct record *r, struct collector_running *out)
 {
 	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
@@ -345,7 +316,7 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
-/* Of modes in which handlers do not walk by tables nobody misses them. */
+/* Nothing in modes whose handlers do not walk by tables. */
 static void tell_refused_tables(const struct record *r, const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];

@@ -5,7 +5,8 @@
 #include "base/session_layout.h"
 #include "collector/process/carrier.h"
 #include "collector/process/order.h"
-#include "proc/process_class.h"
+#include "proc/process_file.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 #include "coro/engine/tracees.h"
 
 #include "base/array.h"
-#include "proc/pid_namespace.h"
 #include "proc/process_file.h"
 
 #include <errno.h>
@@ -122,7 +121,7 @@ static pid_t inside_of(pid_t pid)
 	char text[4096];
 
 	proc_read_of(pid, "status", text, sizeof(text));
-	return (pid_t)pid_innermost(text, pid);
+	return (pid_t)pid_innermost(text, pid, NULL);
 }
 
 static int tracees_add(struct tracees *t, int fd, pid_t pid)

@@ -3,14 +3,15 @@
  * From the state that elfutils computed for one row to the rule that a table holds. DWARF
  * expressions are taken in the forms that compilers, linkers and libcs write: PLT stubs,
  * realigned stacks (a dereference, saves that hang on the frame pointer), saves given as
- * stack pointer plus offset. What else there is gets counted.
+ * stack pointer plus offset.
  */
 #include "elf/cfi/cfi_rule.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-/* What elfutils (0.188) calls undefined unless it is mentioned; calls preserve it. */
+/* elfutils (0.188) takes one that an entry never mentions for undefined, for it gives the ABI's
+ * word on it to register 0. Calls preserve it. */
 enum { RBX = 3 };
 
 /* An operation that is "register + offset". */
@@ -201,18 +202,7 @@ static int ra_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 	return 1;
 }
 
-/*
- * elfutils takes an x86-64 rbx that an entry never mentions for undefined (it gives the
- * ABI's word on it to register 0). Calls preserve it.
- */
-static int is_rbx_unmentioned(int machine, int number, const struct place *place)
-{
-	return machine == UNWIND_X86_64 && number == 3 && place->is_known &&
-	       place->how == UNWIND_LOST;
-}
-
-static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		     struct elf_table_stats *stats)
+static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 {
 	for (unsigned int s = 0; s < UNWIND_SLOTS; s++) {
 		int number = unwind_slot_register(machine, s);
@@ -221,9 +211,6 @@ static void saves_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
 		if (number < 0)
 			break;
 		place = cfi_rule_place_of(frame, out, machine, number);
-		if (is_rbx_unmentioned(machine, number, &place))
-			place.how = UNWIND_SAME;
-		stats->lost_registers += !place.is_known;
 		out->saves |= (uint16_t)((unsigned int)place.how << (2 * s));
 		out->slot[s] = place.words;
 	}
@@ -237,18 +224,16 @@ int cfi_is_signal_frame(Dwarf_Frame *frame)
 	return is_signal;
 }
 
-void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		 struct elf_table_stats *stats)
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (!cfa_of(frame, machine, out) || !ra_of(frame, machine, out) ||
 	    sp_is_elsewhere(frame, machine)) {
 		memset(out, 0, sizeof(*out));
-		stats->no_rule++;
 		return;
 	}
 	if (out->cfa == UNWIND_CFA_END)
 		return;
-	saves_of(frame, machine, out, stats);
+	saves_of(frame, machine, out);
 	out->flags = cfi_is_signal_frame(frame) ? UNWIND_RULE_EXACT : 0;
 }

@@ -6,9 +6,8 @@
 
 #include <elfutils/libdw.h>
 
-/* The rule of one row; UNWIND_CFA_NONE, counted in @stats, for what no rule can hold. */
-void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out,
-		 struct elf_table_stats *stats);
+/* The rule of one row; UNWIND_CFA_NONE for what no rule can hold. */
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out);
 
 /* Does the entry say that its caller was interrupted, not calling? */
 int cfi_is_signal_frame(Dwarf_Frame *frame);

@@ -18,7 +18,7 @@ static int load_by_name(struct cfi_section *s, Elf *elf)
 {
 	GElf_Shdr header;
 	Elf_Scn *section =
-		elf_find_section_in(elf, s->is_eh_frame ? ".eh_frame" : ".debug_frame", &header);
+		elf_find_section(elf, s->is_eh_frame ? ".eh_frame" : ".debug_frame", &header);
 	Elf_Data *data = section ? elf_section_data(section) : NULL;
 
 	if (!data || !data->d_buf || data->d_size == 0 || data->d_size > CFI_BYTES_MAX)

@@ -6,6 +6,7 @@
  * of a relocation, and that one names the function. This holds for lazy and eager stubs,
  * with and without IBT or BTI, whatever the linker.
  */
+#include "base/array.h"
 #include "elf/image/internal.h"
 
 #include <errno.h>
@@ -32,15 +33,12 @@ static int is_import(int machine, uint64_t type)
 
 static int add_word(struct got *got, uint64_t address, const char *name)
 {
-	if (got->count == got->room) {
-		size_t room = got->room ? 2 * got->room : 128;
-		struct got_word *bigger = realloc(got->words, room * sizeof(*bigger));
+	struct got_word *bigger =
+		array_grown(got->words, got->count + 1, &got->room, sizeof(*bigger));
 
-		if (!bigger)
-			return -ENOMEM;
-		got->words = bigger;
-		got->room = room;
-	}
+	if (!bigger)
+		return -ENOMEM;
+	got->words = bigger;
 	got->words[got->count++] = (struct got_word){address, name};
 	return 0;
 }
@@ -166,7 +164,7 @@ int elf_plt_scan(const struct elf_module *m, elf_plt_add add, void *arg)
 
 	for (size_t i = 0; !err && i < sizeof(sections) / sizeof(sections[0]); i++) {
 		GElf_Shdr header;
-		Elf_Scn *section = elf_find_section(m, sections[i], &header);
+		Elf_Scn *section = elf_find_section(m->elf, sections[i], &header);
 		Elf_Data *data = section ? elf_section_data(section) : NULL;
 
 		if (!data || !data->d_buf || data->d_size > PLT_BYTES_MAX)

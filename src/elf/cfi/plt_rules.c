@@ -93,11 +93,11 @@ int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg)
 	GElf_Shdr h;
 	int err = 0;
 
-	if (elf_find_section(m, ".plt", &h))
+	if (elf_find_section(m->elf, ".plt", &h))
 		err = m->machine == UNWIND_X86_64 ? put_lazy_x86_64(m, &h, put, arg)
 						  : put_lazy_aarch64(m, &h, put, arg);
 	for (size_t i = 0; !err && i < sizeof(eager) / sizeof(eager[0]); i++)
-		if (elf_find_section(m, eager[i], &h))
+		if (elf_find_section(m->elf, eager[i], &h))
 			err = plt_rules_put_all(m, &h, put, arg);
 	return err;
 }

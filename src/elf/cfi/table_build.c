@@ -4,6 +4,7 @@
  * .debug_frame, then PLT, signal trampolines and small gaps that neither knows; row by row
  * through elfutils; equal rows joined, rules made distinct, one block written.
  */
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "elf/cfi/cfi_rule.h"
@@ -47,7 +48,7 @@ struct cfi {
 
 struct builder {
 	const struct elf_module *module;
-	struct elf_table_stats *stats;
+	uint32_t rejected;
 	struct cfi cfi[FROM_CODE];
 	struct buf pieces, rows, rules;
 	struct map *rule_numbers;
@@ -200,7 +201,7 @@ static int add_gaps(struct builder *b, const char *section)
 	size_t count;
 	int err = 0;
 
-	if (!elf_find_section(b->module, section, &h))
+	if (!elf_find_section(b->module->elf, section, &h))
 		return 0;
 	at = h.sh_addr;
 	end = at + h.sh_size;
@@ -239,7 +240,7 @@ static int is_poorly_covered(const struct builder *b)
 
 	for (size_t i = 0; i < count; i++)
 		covered += pieces[i].end - pieces[i].start;
-	return elf_find_section(b->module, ".text", &text) && covered < text.sh_size / 2;
+	return elf_find_section(b->module->elf, ".text", &text) && covered < text.sh_size / 2;
 }
 
 static int table_build_open_source(struct builder *b, enum source source)
@@ -266,7 +267,7 @@ static int collect_pieces(struct builder *b)
 
 		if (err == -ENOMEM)
 			return err;
-		b->stats->rejected += c->section.rejected;
+		b->rejected += c->section.rejected;
 		b->work_max += WORK_PER_BYTE * c->section.size;
 		if (!err)
 			add_spans(b, &c->section, (enum source)source);
@@ -329,7 +330,7 @@ static int table_build_put_frame(struct builder *b, const struct piece *p, uint6
 
 	if (cfi_is_signal_frame(frame) && elf_is_signal_return(b->module, p->start, p->end))
 		return table_build_put_row(b, pc, &signal_rule);
-	cfi_rule_of(frame, b->module->machine, &rule, b->stats);
+	cfi_rule_of(frame, b->module->machine, &rule);
 	return table_build_put_row(b, pc, &rule);
 }
 
@@ -346,16 +347,14 @@ static int put_piece_rows(struct builder *b, const struct piece *p)
 
 		b->work += p->program_bytes;
 		if (b->work > b->work_max || dwarf_cfi_addrframe(handle, pc, &frame) != 0) {
-			b->stats->rejected++;
+			b->rejected++;
 			return put_no_rule(b, pc);
 		}
 		dwarf_frame_info(frame, NULL, &end, NULL);
 		err = table_build_put_frame(b, p, pc, frame);
 		free(frame);
-		b->stats->rows++;
 		pc = end > pc ? end : pc + 1;
 	}
-	b->stats->entries++;
 	return err;
 }
 
@@ -455,10 +454,10 @@ static void keep_entries(const struct builder *b, struct buf *entries)
 	}
 }
 
-int elf_table_build(struct elf_module *m)
+/* The module's table and entries; 0 or -errno. */
+static int table_build(struct elf_module *m)
 {
-	struct builder b = {
-		.module = m, .stats = &m->stats, .rule_numbers = map_new(), .work_max = WORK_MIN};
+	struct builder b = {.module = m, .rule_numbers = map_new(), .work_max = WORK_MIN};
 	int err = b.rule_numbers ? collect_pieces(&b) : -ENOMEM;
 
 	if (!err)
@@ -467,6 +466,7 @@ int elf_table_build(struct elf_module *m)
 		err = collect_rows(&b);
 	if (!err)
 		err = write_table(&b, &m->table);
+	m->rejected = b.rejected;
 	for (int i = 0; i < FROM_CODE; i++)
 		cfi_close(&b.cfi[i]);
 	buf_free(&b.pieces);
@@ -480,7 +480,7 @@ const struct unwind_table *elf_module_table(struct elf_module *m)
 {
 	if (!m->has_tried_table) {
 		m->has_tried_table = 1;
-		if (elf_table_build(m) != 0)
+		if (table_build(m) != 0)
 			m->table = NULL;
 	}
 	return m->table;
@@ -497,26 +497,19 @@ struct unwind_table *elf_module_take_table(struct elf_module *m)
 int elf_module_entry(struct elf_module *m, uint64_t address, uint64_t *start)
 {
 	const struct elf_entry *entry;
-	size_t low = 0, high;
+	size_t count, at;
 
 	elf_module_table(m);
 	entry = (const void *)m->entries.data;
-	high = m->entries.size / sizeof(*entry);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entry[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == m->entries.size / sizeof(*entry) || entry[low].start > address)
+	count = m->entries.size / sizeof(*entry);
+	at = array_upto(entry, count, sizeof(*entry), offsetof(struct elf_entry, end), address);
+	if (at == count || entry[at].start > address)
 		return -ENOENT;
-	*start = entry[low].start;
+	*start = entry[at].start;
 	return 0;
 }
 
-struct elf_table_stats elf_module_table_stats(const struct elf_module *m)
+uint32_t elf_module_rejected(const struct elf_module *m)
 {
-	return m->stats;
+	return m->rejected;
 }

@@ -68,6 +68,11 @@ struct dwread_value {
 	const uint8_t *text; /* DW_FORM_string */
 };
 
+/* An attribute that a reader of entries wants, and where its value goes (offsetof). */
+struct dwread_wanted {
+	uint16_t name, at;
+};
+
 /* A code range; those of a node, and what of the module a unit covers. */
 struct dwread_range {
 	uint64_t start, end;
@@ -179,8 +184,6 @@ struct dwread {
 int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_file **out);
 void dwread_file_free(struct dwread_file *f);
 struct dwread_unit *dwread_unit_at(struct dwread_file *f, uint64_t offset);
-/* Read the header at @offset; 0 or -errno. */
-int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out);
 /* Read the first entry, once; 0 or -errno. */
 int dwread_unit_load(struct dwread_unit *u);
 
@@ -191,12 +194,17 @@ int dwread_append(struct dwread *r, struct buf *b, const void *item, size_t byte
 
 /* dwread_abbrev.c */
 struct dwread_abbrevs *dwread_abbrevs_get(struct dwread_file *f, uint64_t offset);
-void dwread_abbrevs_free(struct dwread_abbrevs *a);
+void dwread_abbrevs_free(void *abbrevs);
 const struct dwread_abbrev *dwread_abbrev_find(const struct dwread_abbrevs *a, uint64_t code);
 
 /* dwread_form.c */
 void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
 		       const struct dwread_attribute *attribute, struct dwread_value *out);
+/* Read the attributes of an entry behind its code: those of the table @wanted, which ends with 0,
+ * into their struct dwread_value of @out. 0 or -EINVAL: the rest is damaged. */
+int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
+		      void *out);
 struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
 				      uint64_t offset);
 const char *dwread_string(const struct dwread_unit *u, const struct dwread_value *v);
@@ -227,7 +235,7 @@ size_t dwread_tree_find(const struct dwread_tree *t, uint64_t address,
 
 /* dwread_lines.c */
 struct dwread_lines *dwread_lines_get(struct dwread_unit *u);
-void dwread_lines_free(struct dwread_lines *l);
+void dwread_lines_free(void *lines);
 const struct dwread_row *dwread_lines_find(const struct dwread_lines *l, uint64_t address);
 const char *dwread_lines_path(struct dwread_lines *l, uint64_t file);
 

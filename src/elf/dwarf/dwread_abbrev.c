@@ -79,8 +79,10 @@ struct dwread_abbrevs *dwread_abbrevs_get(struct dwread_file *f, uint64_t offset
 	return a;
 }
 
-void dwread_abbrevs_free(struct dwread_abbrevs *a)
+void dwread_abbrevs_free(void *abbrevs)
 {
+	struct dwread_abbrevs *a = abbrevs;
+
 	if (!a)
 		return;
 	buf_free(&a->abbrevs);

@@ -2,6 +2,7 @@
 /* Files with DWARF and their units: headers, and of each unit the first entry. */
 #include "elf/dwarf/dwread.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
 	return 0;
 }
 
-int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
+static int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
 {
 	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
 	struct dwread_unit u = {.file = f, .offset = offset, .type = DW_UT_compile};
@@ -140,27 +141,6 @@ int dwread_file_open(struct dwread *r, Elf *elf, int is_split, struct dwread_fil
 	return 0;
 }
 
-static void dwread_file_free_all(struct map *map, void (*destroy)(void *))
-{
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
-	while (map && map_next(map, &cursor, &key, &bytes, &value))
-		destroy((void *)(uintptr_t)*value);
-	map_free(map);
-}
-
-static void free_abbrevs(void *abbrevs)
-{
-	dwread_abbrevs_free(abbrevs);
-}
-
-static void free_lines(void *lines)
-{
-	dwread_lines_free(lines);
-}
-
 void dwread_file_free(struct dwread_file *f)
 {
 	if (!f)
@@ -168,8 +148,8 @@ void dwread_file_free(struct dwread_file *f)
 	for (size_t i = 0; i < f->unit_count; i++)
 		dwread_tree_free(f->units[i].tree);
 	free(f->units);
-	dwread_file_free_all(f->abbrevs, free_abbrevs);
-	dwread_file_free_all(f->lines, free_lines);
+	map_free_values(f->abbrevs, dwread_abbrevs_free);
+	map_free_values(f->lines, dwread_lines_free);
 	elf_end(f->elf);
 	buf_free(&f->joined);
 	free(f);
@@ -177,73 +157,42 @@ void dwread_file_free(struct dwread_file *f)
 
 struct dwread_unit *dwread_unit_at(struct dwread_file *f, uint64_t offset)
 {
-	size_t low = 0, high = f->unit_count;
+	size_t at = array_upto(f->units, f->unit_count, sizeof(*f->units),
+			       offsetof(struct dwread_unit, end), offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->units[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == f->unit_count || offset < f->units[low].entries ||
-	    dwread_unit_load(&f->units[low]) != 0)
+	if (at == f->unit_count || offset < f->units[at].entries ||
+	    dwread_unit_load(&f->units[at]) != 0)
 		return NULL;
-	return &f->units[low];
+	return &f->units[at];
 }
 
-/* Attributes whose meaning needs the bases, which may come after them. */
+/* Attributes whose meaning needs the bases, which may come after them, and the bases. */
 struct first_entry {
-	struct dwread_value comp_dir, dwo_name, low;
+	struct dwread_value comp_dir, dwo_name, language, dwo_id, low, high, ranges, stmt_list;
+	struct dwread_value str_offsets_base, addr_base, rnglists_base, ranges_base;
 };
 
-static void dwread_file_take(struct dwread_unit *u, struct first_entry *e, uint16_t name,
-			     const struct dwread_value *v)
-{
-	switch (name) {
-	case DW_AT_str_offsets_base:
-		u->str_offsets_base = v->number;
-		break;
-	case DW_AT_addr_base:
-	case DW_AT_GNU_addr_base:
-		u->addr_base = v->number;
-		break;
-	case DW_AT_rnglists_base:
-		u->rnglists_base = v->number;
-		break;
-	case DW_AT_GNU_ranges_base:
-		u->ranges_base = v->number;
-		break;
-	case DW_AT_language:
-		u->language = (uint16_t)v->number;
-		break;
-	case DW_AT_GNU_dwo_id:
-		u->dwo_id = v->number;
-		break;
-	case DW_AT_dwo_name:
-	case DW_AT_GNU_dwo_name:
-		e->dwo_name = *v;
-		break;
-	case DW_AT_comp_dir:
-		e->comp_dir = *v;
-		break;
-	case DW_AT_low_pc:
-		u->low = *v;
-		break;
-	case DW_AT_high_pc:
-		u->high = *v;
-		break;
-	case DW_AT_ranges:
-		u->ranges = *v;
-		break;
-	case DW_AT_stmt_list:
-		u->stmt_list = *v;
-		break;
-	default:
-		break;
+#define WANTED(attribute, member)                                                                  \
+	{                                                                                          \
+		attribute, offsetof(struct first_entry, member)                                    \
 	}
-}
+static const struct dwread_wanted first_entry_wanted[] = {
+	WANTED(DW_AT_str_offsets_base, str_offsets_base),
+	WANTED(DW_AT_addr_base, addr_base),
+	WANTED(DW_AT_GNU_addr_base, addr_base),
+	WANTED(DW_AT_rnglists_base, rnglists_base),
+	WANTED(DW_AT_GNU_ranges_base, ranges_base),
+	WANTED(DW_AT_language, language),
+	WANTED(DW_AT_GNU_dwo_id, dwo_id),
+	WANTED(DW_AT_dwo_name, dwo_name),
+	WANTED(DW_AT_GNU_dwo_name, dwo_name),
+	WANTED(DW_AT_comp_dir, comp_dir),
+	WANTED(DW_AT_low_pc, low),
+	WANTED(DW_AT_high_pc, high),
+	WANTED(DW_AT_ranges, ranges),
+	WANTED(DW_AT_stmt_list, stmt_list),
+	{0, 0},
+};
 
 /* Where a split unit's tables begin is not said: after the header of its part. */
 static void set_bases(struct dwread_unit *u)
@@ -258,13 +207,17 @@ static void set_bases(struct dwread_unit *u)
 	}
 }
 
+static void set_number(uint64_t *to, const struct dwread_value *v)
+{
+	if (v->form)
+		*to = v->number;
+}
+
 int dwread_unit_load(struct dwread_unit *u)
 {
 	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
-	const struct dwread_attribute *attributes;
 	const struct dwread_abbrev *abbrev;
 	struct first_entry e = {0};
-	struct dwread_value v;
 
 	if (u->has_loaded)
 		return u->abbrevs ? 0 : -EINVAL;
@@ -279,12 +232,17 @@ int dwread_unit_load(struct dwread_unit *u)
 		u->abbrevs = NULL;
 		return -EINVAL;
 	}
-	attributes = (const void *)u->abbrevs->attributes.data;
-	for (uint32_t i = 0; i < abbrev->count && !c.failed; i++) {
-		dwread_read_value(&c, u, &attributes[abbrev->first + i], &v);
-		if (!c.failed)
-			dwread_file_take(u, &e, attributes[abbrev->first + i].name, &v);
-	}
+	dwread_entry_read(&c, u, abbrev, first_entry_wanted, &e);
+	set_number(&u->str_offsets_base, &e.str_offsets_base);
+	set_number(&u->addr_base, &e.addr_base);
+	set_number(&u->rnglists_base, &e.rnglists_base);
+	set_number(&u->ranges_base, &e.ranges_base);
+	set_number(&u->dwo_id, &e.dwo_id);
+	u->language = (uint16_t)e.language.number;
+	u->low = e.low;
+	u->high = e.high;
+	u->ranges = e.ranges;
+	u->stmt_list = e.stmt_list;
 	u->comp_dir = dwread_string(u, &e.comp_dir);
 	u->dwo_name = dwread_string(u, &e.dwo_name);
 	u->is_split = u->dwo_name && u->dwo_id && u->file == u->file->reader->main;

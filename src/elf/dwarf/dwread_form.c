@@ -142,6 +142,26 @@ void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
 	read_form(c, u, form, attribute->constant, out);
 }
 
+int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
+		      void *out)
+{
+	const struct dwread_attribute *all = (const void *)u->abbrevs->attributes.data;
+
+	for (uint32_t i = 0; i < abbrev->count && !c->failed; i++) {
+		const struct dwread_attribute *a = &all[abbrev->first + i];
+		const struct dwread_wanted *w = wanted;
+		struct dwread_value v;
+
+		dwread_read_value(c, u, a, &v);
+		while (w->name && w->name != a->name)
+			w++;
+		if (w->name && !c->failed)
+			memcpy((char *)out + w->at, &v, sizeof(v));
+	}
+	return c->failed ? -EINVAL : 0;
+}
+
 static const char *dwread_form_string_at(const struct dwread_file *f, enum dwread_section_id id,
 					 uint64_t offset)
 {

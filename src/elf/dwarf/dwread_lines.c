@@ -2,6 +2,7 @@
 /* Line tables, DWARF 2 to 5: the program of a unit is run once, its rows kept. */
 #include "elf/dwarf/dwread.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -306,8 +307,9 @@ struct dwread_lines *dwread_lines_get(struct dwread_unit *u)
 	return owner->lines;
 }
 
-void dwread_lines_free(struct dwread_lines *l)
+void dwread_lines_free(void *lines)
 {
+	struct dwread_lines *l = lines;
 	struct dwread_source *sources;
 
 	if (!l)
@@ -326,21 +328,14 @@ const struct dwread_row *dwread_lines_find(const struct dwread_lines *l, uint64_
 {
 	const struct dwread_span *s = dwread_spans_find(&l->sequences, address, 0);
 	const struct dwread_row *rows;
-	size_t low = 0, high;
+	size_t count;
 
 	if (!s)
 		return NULL;
 	rows = (const struct dwread_row *)(void *)l->rows.data + s->first;
-	high = s->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &rows[low - 1] : NULL;
+	count = array_upto(rows, s->count, sizeof(*rows), offsetof(struct dwread_row, address),
+			   address);
+	return count ? &rows[count - 1] : NULL;
 }
 
 static int is_absolute(const char *path)

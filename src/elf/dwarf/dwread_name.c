@@ -34,46 +34,26 @@ struct origin {
 	struct dwread_value linkage, plain, from;
 };
 
-static void dwread_name_take(struct origin *o, uint16_t name, const struct dwread_value *v)
-{
-	switch (name) {
-	case DW_AT_linkage_name:
-	case DW_AT_MIPS_linkage_name:
-		o->linkage = *v;
-		break;
-	case DW_AT_name:
-		o->plain = *v;
-		break;
-	case DW_AT_abstract_origin:
-	case DW_AT_specification:
-		o->from = *v;
-		break;
-	default:
-		break;
-	}
-}
+static const struct dwread_wanted origin_wanted[] = {
+	{DW_AT_linkage_name, offsetof(struct origin, linkage)},
+	{DW_AT_MIPS_linkage_name, offsetof(struct origin, linkage)},
+	{DW_AT_name, offsetof(struct origin, plain)},
+	{DW_AT_abstract_origin, offsetof(struct origin, from)},
+	{DW_AT_specification, offsetof(struct origin, from)},
+	{0, 0},
+};
 
 static int read_origin(struct dwread_unit *u, uint64_t offset, struct origin *o)
 {
 	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, offset);
-	const struct dwread_attribute *a;
 	const struct dwread_abbrev *abbrev;
-	struct dwread_value v;
 
 	memset(o, 0, sizeof(*o));
 	if (c.failed || !dwread_spend(u->file->reader, 16, 0))
 		return -1;
 	c.end = u->file->section[DWREAD_INFO].bytes + u->end;
 	abbrev = dwread_abbrev_find(u->abbrevs, cursor_uleb(&c));
-	if (!abbrev)
-		return -1;
-	a = (const struct dwread_attribute *)(void *)u->abbrevs->attributes.data + abbrev->first;
-	for (uint32_t i = 0; i < abbrev->count && !c.failed; i++) {
-		dwread_read_value(&c, u, &a[i], &v);
-		if (!c.failed)
-			dwread_name_take(o, a[i].name, &v);
-	}
-	return c.failed ? -1 : 0;
+	return abbrev ? dwread_entry_read(&c, u, abbrev, origin_wanted, o) : -1;
 }
 
 static void follow(struct dwread_unit *u, uint64_t offset, struct found *f)
@@ -187,18 +167,16 @@ const char *dwread_name(struct dwread_unit *u, uint64_t offset, int *is_cpp)
 	return n->text;
 }
 
+static void free_name(void *name)
+{
+	struct dwread_name *n = name;
+
+	if (n)
+		free(n->text);
+	free(n);
+}
+
 void dwread_names_free(struct dwread *r)
 {
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
-	while (r->names && map_next(r->names, &cursor, &key, &bytes, &value)) {
-		struct dwread_name *n = (struct dwread_name *)(uintptr_t)*value;
-
-		if (n)
-			free(n->text);
-		free(n);
-	}
-	map_free(r->names);
+	map_free_values(r->names, free_name);
 }

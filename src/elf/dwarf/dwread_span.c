@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of many stretches of code has an address, when some lie inside others. */
+#include "base/array.h"
 #include "elf/dwarf/dwread.h"
 
 #include <stdlib.h>
@@ -35,16 +36,9 @@ const struct dwread_span *dwread_spans_find(const struct buf *spans, uint64_t ad
 					    unsigned int nth)
 {
 	const struct dwread_span *all = (const void *)spans->data;
-	size_t low = 0, high = spans->size / sizeof(*all);
+	size_t low = array_upto(all, spans->size / sizeof(*all), sizeof(*all),
+				offsetof(struct dwread_span, start), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
 		const struct dwread_span *s = &all[--low];
 

@@ -3,6 +3,7 @@
  * Split DWARF: a skeleton unit names a .dwo file, which may also be in the package (.dwp)
  * beside the module. Both are taken only when they hold a unit with the skeleton's id.
  */
+#include "base/array.h"
 #include "elf/dwarf/dwread.h"
 #include "elf/image/debug_file.h"
 
@@ -35,7 +36,7 @@ static int read_index(const struct dwread_file *f, struct package_index *x)
 {
 	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
 
-	x->version = cursor_fixed(&c, 2); /* of version 2 it has 4 bytes */
+	x->version = cursor_fixed(&c, 2); /* in version 2 of 4 bytes, else 2 of padding follow */
 	cursor_skip(&c, 2);
 	x->columns = cursor_fixed(&c, 4);
 	x->units = cursor_fixed(&c, 4);
@@ -87,17 +88,10 @@ static int section_of_column(uint64_t version, uint64_t id)
 
 static struct dwread_unit *unit_beginning_at(struct dwread_file *f, uint64_t offset)
 {
-	for (size_t low = 0, high = f->unit_count; low < high;) {
-		size_t middle = low + (high - low) / 2;
+	size_t count = array_upto(f->units, f->unit_count, sizeof(*f->units),
+				  offsetof(struct dwread_unit, offset), offset);
 
-		if (f->units[middle].offset == offset)
-			return &f->units[middle];
-		if (f->units[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return count && f->units[count - 1].offset == offset ? &f->units[count - 1] : NULL;
 }
 
 static struct dwread_unit *find_in_package(struct dwread_file *f, struct dwread_unit *skeleton)
@@ -133,11 +127,8 @@ static struct dwread_file *open_split(struct dwread *r, struct debug_file *found
 {
 	struct dwread_file *f = NULL;
 
-	if (dwread_file_open(r, found->elf, 1, &f) == 0) {
-		debug_file_finish(found);
-		f->elf = found->elf;
-		found->elf = NULL;
-	}
+	if (dwread_file_open(r, found->elf, 1, &f) == 0)
+		f->elf = debug_file_keep(found);
 	debug_file_close(found);
 	return f;
 }

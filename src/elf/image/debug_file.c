@@ -16,14 +16,7 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define LINK_BYTES_MAX 4096
-
-static const char *const default_directories[] = {"/usr/lib/debug", NULL};
-
-static const char *const *directories_of(const struct elf_module *m)
-{
-	return m->debug.directories ? (const char *const *)m->debug.directories
-				    : default_directories;
-}
+#define DIRECTORY "/usr/lib/debug"
 
 /* The target's root, where it is not ours, then ours (-1). Returns how many. */
 static int roots_of(const struct elf_module *m, int roots[2])
@@ -86,15 +79,6 @@ static int debug_file_try_path(const struct elf_module *m, int root_fd, const ch
 	return debug_file_adopt(m, debug_file_open_below(root_fd, path), path, out);
 }
 
-void debug_file_finish(struct debug_file *f)
-{
-	if (f->elf)
-		elf_cntl(f->elf, ELF_C_FDDONE);
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
-}
-
 void debug_file_close(struct debug_file *f)
 {
 	elf_end(f->elf);
@@ -103,6 +87,17 @@ void debug_file_close(struct debug_file *f)
 	free(f->path);
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
+}
+
+Elf *debug_file_keep(struct debug_file *f)
+{
+	Elf *elf = f->elf;
+
+	if (elf)
+		elf_cntl(elf, ELF_C_FDDONE);
+	f->elf = NULL;
+	debug_file_close(f);
+	return elf;
 }
 
 static int has_wanted(Elf *elf, enum debug_want want)
@@ -133,14 +128,13 @@ static int compare_build_id(Elf *elf, const uint8_t *id, size_t bytes)
 
 /* ---- by build-id */
 
-static int build_id_path(char *path, size_t room, const char *directory, const uint8_t *id,
-			 size_t bytes)
+static int build_id_path(char *path, size_t room, const uint8_t *id, size_t bytes)
 {
 	size_t at;
 
 	if (bytes < 2 || bytes > ELF_BUILD_ID_MAX)
 		return -ENOENT;
-	at = (size_t)snprintf(path, room, "%s/.build-id/%02x/", directory, id[0]);
+	at = (size_t)snprintf(path, room, DIRECTORY "/.build-id/%02x/", id[0]);
 	if (at + 2 * bytes + sizeof(".debug") > room)
 		return -ENOENT;
 	for (size_t i = 1; i < bytes; i++)
@@ -154,14 +148,12 @@ static int find_by_build_id(const struct elf_module *m, int root_fd, const uint8
 {
 	char path[PATH_MAX];
 
-	for (const char *const *d = directories_of(m); *d; d++) {
-		if (build_id_path(path, sizeof(path), *d, id, bytes) != 0 ||
-		    debug_file_try_path(m, root_fd, path, out) != 0)
-			continue;
-		if (compare_build_id(out->elf, id, bytes) > 0)
-			return 0;
-		debug_file_close(out);
-	}
+	if (build_id_path(path, sizeof(path), id, bytes) != 0 ||
+	    debug_file_try_path(m, root_fd, path, out) != 0)
+		return -ENOENT;
+	if (compare_build_id(out->elf, id, bytes) > 0)
+		return 0;
+	debug_file_close(out);
 	return -ENOENT;
 }
 
@@ -175,7 +167,7 @@ struct link {
 static int read_link(const struct elf_module *m, struct link *out)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = elf_find_section(m, ".gnu_debuglink", &header);
+	Elf_Scn *section = elf_find_section(m->elf, ".gnu_debuglink", &header);
 	Elf_Data *data =
 		section && header.sh_size <= LINK_BYTES_MAX ? elf_section_data(section) : NULL;
 	size_t length;
@@ -219,7 +211,7 @@ static int try_link(const struct elf_module *m, int root_fd, const char *path, u
 	return -ENOENT;
 }
 
-/* Beside the file, in .debug there, and below the debug directories. */
+/* Beside the file, in .debug there, and below the debug directory. */
 static int find_by_link(const struct elf_module *m, int root_fd, const struct link *link,
 			struct debug_file *out)
 {
@@ -235,13 +227,9 @@ static int find_by_link(const struct elf_module *m, int root_fd, const struct li
 	snprintf(path, sizeof(path), "%.*s/.debug/%s", length, m->path, link->name);
 	if (try_link(m, root_fd, path, link->crc, out) == 0)
 		return 0;
-	for (const char *const *d = directories_of(m); *d; d++) {
-		snprintf(path, sizeof(path), "%s%s%.*s/%s", *d, m->path[0] == '/' ? "" : "/",
-			 length, m->path, link->name);
-		if (try_link(m, root_fd, path, link->crc, out) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	snprintf(path, sizeof(path), DIRECTORY "%s%.*s/%s", m->path[0] == '/' ? "" : "/", length,
+		 m->path, link->name);
+	return try_link(m, root_fd, path, link->crc, out);
 }
 
 /* ---- all */

@@ -26,13 +26,13 @@ int debug_file_alternate(const struct elf_module *m, Elf *elf, const char *path,
 			 struct debug_file *out);
 
 /*
- * A split file: the next of those that @path may mean that is there and is ELF; *@nth
- * counts them, from 0. 0 or -ENOENT when there are no more.
+ * Split files: opens the next ELF file that is at @path in the target's root or in ours; *nth, at
+ * first 0, counts the roots that were tried. 0, or -ENOENT when there are no more.
  */
 int debug_file_next(const struct elf_module *m, const char *path, int *nth, struct debug_file *out);
 
-/* Close the descriptor; what was read stays. */
-void debug_file_finish(struct debug_file *f);
+/* Close it but for its Elf, which is the caller's: what was read stays. */
+Elf *debug_file_keep(struct debug_file *f);
 void debug_file_close(struct debug_file *f);
 
 /* debuginfod.c: the descriptor of a file from a server, or -ENOENT. */

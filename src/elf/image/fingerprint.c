@@ -21,7 +21,7 @@ static uint64_t hash_section(const struct elf_module *m, const char *name, uint6
 	uint8_t *piece;
 	uint64_t at = 0;
 
-	if (!elf_find_section(m, name, &header) || header.sh_size > BYTES_MAX ||
+	if (!elf_find_section(m->elf, name, &header) || header.sh_size > BYTES_MAX ||
 	    header.sh_offset > INT64_MAX / 2)
 		return hash_mix(hash);
 	piece = malloc(PIECE_BYTES);

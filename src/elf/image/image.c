@@ -16,6 +16,11 @@
 #define SEGMENTS_MAX 4096
 #define NOTES_BYTES_MAX (1u << 20)
 
+Elf *elf_open(int fd)
+{
+	return elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+}
+
 /* Before libelf sees it: it would also take archives, other classes and byte orders. */
 int elf_header_machine(const unsigned char *head, size_t bytes)
 {
@@ -51,24 +56,13 @@ static int load_segments(struct elf_module *m)
 
 static void find_build_id(struct elf_module *m, const GElf_Phdr *segment)
 {
-	size_t at = 0, name, desc;
-	GElf_Nhdr note;
 	Elf_Data *data;
 
 	if (segment->p_filesz > NOTES_BYTES_MAX || segment->p_offset > INT64_MAX)
 		return;
 	data = elf_getdata_rawchunk(m->elf, (int64_t)segment->p_offset, segment->p_filesz,
 				    segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-	while (data && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
-		const char *bytes = data->d_buf;
-
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-		    memcmp(bytes + name, "GNU", 4) != 0 || note.n_descsz > ELF_BUILD_ID_MAX)
-			continue;
-		memcpy(m->build_id, bytes + desc, note.n_descsz);
-		m->build_id_bytes = note.n_descsz;
-		return;
-	}
+	m->build_id_bytes = elf_build_id_of(data, m->build_id);
 }
 
 int elf_image_load(struct elf_module *m, const char *name)

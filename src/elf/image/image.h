@@ -7,7 +7,7 @@
  * worst that their bytes do is -ENOEXEC or something missing.
  *
  *   image.c        identity, segments, addresses
- *   elf_open.c     the one opener: read, never mapped
+ *   elf_open.h     the one opener: read, never mapped
  *   sections.c     contents of sections
  *   debug_file.c   separate debug files
  *   debuginfod.c   and those of servers

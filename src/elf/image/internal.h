@@ -15,13 +15,6 @@
 struct elf_names;
 struct dwread;
 
-/* A copy of what elf_module_set_debug() was given; root_fd is -1 where the root is ours. */
-struct elf_debug_settings {
-	char **directories;
-	int root_fd;
-	int debuginfod;
-};
-
 /* The code of one frame description entry: a function, or its cold part. */
 struct elf_entry {
 	uint64_t start, end;
@@ -44,21 +37,21 @@ struct elf_module {
 	uint64_t fingerprint; /* 0: not known yet */
 	int has_tried_table;
 	struct unwind_table *table;
-	struct elf_table_stats stats;
+	uint32_t rejected;  /* entries of the table's sources that are damaged */
 	struct buf entries; /* struct elf_entry, sorted by start, not overlapping */
 
 	int has_tried_names;
 	struct elf_names *names;
 
-	struct elf_debug_settings debug;
+	struct elf_debug debug; /* its root_fd is our own, or -1 where the root is ours */
 	int has_tried_dwarf;
 	struct dwread *dwarf;
 };
 
 /*
- * image.c: the parts of a zeroed module (fd and debug.root_fd -1) that are the file's own. Opened
- * from a descriptor (@fd, else @path) or from bytes in memory, which are copied; then loaded. 0 or
- * -errno, as elf_module_open(); closed after either.
+ * image.c: the file's own part of a module that is zeroed but for fd and debug.root_fd (-1). First
+ * from a descriptor (@fd, else @path) or from bytes in memory, which are copied; then loaded: 0 or
+ * -errno, as elf_module_open(). Closed after success and failure.
  */
 int elf_image_open(struct elf_module *m, const char *path, int fd);
 int elf_image_copy(struct elf_module *m, const void *image, size_t bytes);
@@ -72,8 +65,7 @@ int elf_header_machine(const unsigned char *head, size_t bytes);
 int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end);
 
 /* Section by name, with contents in the file; NULL when there is none. */
-Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header);
-Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header);
+Elf_Scn *elf_find_section(Elf *elf, const char *name, GElf_Shdr *header);
 /* Contents of a section, decompressed; NULL when damaged or absurdly large. */
 Elf_Data *elf_section_data(Elf_Scn *section);
 /* ".NAME" + suffix, or ".zNAME" (packed in the older way); NULL when there is none. */
@@ -83,6 +75,7 @@ int elf_join_sections(Elf *elf, const char *name, struct buf *out);
 int elf_has_debug_section(Elf *elf, const char *name);
 /* The build-id by section, for files whose segments are those of another; its length. */
 size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX]);
+size_t elf_build_id_of(Elf_Data *notes, uint8_t out[ELF_BUILD_ID_MAX]); /* @notes may be NULL */
 
 /* One stretch of code that a frame description entry covers. */
 struct cfi_span {
@@ -140,9 +133,6 @@ int elf_plt_rules(const struct elf_module *m, elf_rule_put put, void *arg);
  */
 int elf_gap_rules(const struct elf_module *m, uint64_t start, uint64_t end, elf_rule_put put,
 		  void *arg);
-
-/* table_build.c: table, entries and stats of the module; 0 or -errno. */
-int elf_table_build(struct elf_module *m);
 
 /* names.c */
 void elf_names_free(struct elf_names *n);

@@ -28,7 +28,7 @@ static Elf_Scn *find_after(Elf *elf, Elf_Scn *section, const char *name, GElf_Sh
 	return NULL;
 }
 
-Elf_Scn *elf_find_section_in(Elf *elf, const char *name, GElf_Shdr *header)
+Elf_Scn *elf_find_section(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	return find_after(elf, NULL, name, header);
 }
@@ -45,11 +45,6 @@ int elf_join_sections(Elf *elf, const char *name, struct buf *out)
 			buf_put(out, data->d_buf, data->d_size);
 	}
 	return out->size && !out->failed ? 0 : -ENOENT;
-}
-
-Elf_Scn *elf_find_section(const struct elf_module *m, const char *name, GElf_Shdr *header)
-{
-	return elf_find_section_in(m->elf, name, header);
 }
 
 /* No format packs better than 1 : 1032. */
@@ -94,38 +89,44 @@ static Elf_Data *unpack_old(Elf_Scn *section, const GElf_Shdr *header)
 	return elf_getdata(section, NULL);
 }
 
-Elf_Data *elf_debug_section_data(Elf *elf, const char *name, const char *suffix)
+static Elf_Scn *find_prefixed(Elf *elf, const char *prefix, const char *name, const char *suffix,
+			      GElf_Shdr *header)
 {
 	char full[64];
-	GElf_Shdr header;
-	Elf_Scn *section;
 
-	snprintf(full, sizeof(full), ".%s%s", name, suffix);
-	section = elf_find_section_in(elf, full, &header);
+	snprintf(full, sizeof(full), "%s%s%s", prefix, name, suffix);
+	return elf_find_section(elf, full, header);
+}
+
+Elf_Data *elf_debug_section_data(Elf *elf, const char *name, const char *suffix)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_prefixed(elf, ".", name, suffix, &header);
+
 	if (section)
 		return elf_section_data(section);
-	snprintf(full, sizeof(full), ".z%s%s", name, suffix);
-	section = elf_find_section_in(elf, full, &header);
+	section = find_prefixed(elf, ".z", name, suffix, &header);
 	return section ? unpack_old(section, &header) : NULL;
 }
 
 int elf_has_debug_section(Elf *elf, const char *name)
 {
-	char full[64];
 	GElf_Shdr header;
 
-	snprintf(full, sizeof(full), ".%s", name);
-	if (elf_find_section_in(elf, full, &header))
-		return 1;
-	snprintf(full, sizeof(full), ".z%s", name);
-	return elf_find_section_in(elf, full, &header) != NULL;
+	return find_prefixed(elf, ".", name, "", &header) ||
+	       find_prefixed(elf, ".z", name, "", &header);
 }
 
 size_t elf_find_build_id(Elf *elf, uint8_t out[ELF_BUILD_ID_MAX])
 {
 	GElf_Shdr header;
-	Elf_Scn *section = elf_find_section_in(elf, ".note.gnu.build-id", &header);
-	Elf_Data *data = section ? elf_section_data(section) : NULL;
+	Elf_Scn *section = elf_find_section(elf, ".note.gnu.build-id", &header);
+
+	return elf_build_id_of(section ? elf_section_data(section) : NULL, out);
+}
+
+size_t elf_build_id_of(Elf_Data *data, uint8_t out[ELF_BUILD_ID_MAX])
+{
 	size_t at = 0, name, desc;
 	GElf_Nhdr note;
 

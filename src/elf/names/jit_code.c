@@ -7,11 +7,13 @@
  */
 #include "elf/names/jit_code.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE_BITS 12
 #define PAGE_ENTRIES_MAX 4096
@@ -308,17 +310,15 @@ int jit_code_move(struct jit_code *c, uint64_t start, uint64_t to, uint64_t time
 /* The last line at or before @pc. */
 static const struct line *line_at(const struct jit_code *c, const struct entry *e, uint64_t pc)
 {
-	size_t low = e->line_first, high = low + e->line_count;
+	const struct line *first;
+	size_t count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->lines[middle].address <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > e->line_first ? &c->lines[low - 1] : NULL;
+	if (!e->line_count)
+		return NULL;
+	first = c->lines + e->line_first;
+	count = array_upto(first, e->line_count, sizeof(*first), offsetof(struct line, address),
+			   pc);
+	return count ? &first[count - 1] : NULL;
 }
 
 int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struct elf_place *out)
@@ -336,4 +336,24 @@ int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struc
 		.address = e->start,
 	};
 	return 0;
+}
+
+ssize_t jit_code_read_at(int fd, void *out, size_t bytes, uint64_t offset)
+{
+	size_t have = 0;
+
+	if (offset > INT64_MAX - bytes)
+		return 0;
+	while (have < bytes) {
+		ssize_t n = pread(fd, (char *)out + have, bytes - have, (off_t)(offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
 }

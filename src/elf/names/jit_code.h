@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct jit_code;
 
@@ -59,5 +60,8 @@ int jit_code_move(struct jit_code *c, uint64_t start, uint64_t to, uint64_t time
 int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struct elf_place *out);
 
 size_t jit_code_count(const struct jit_code *c);
+
+/* For the readers of files: up to @bytes at @offset; the number that there were, or -errno. */
+ssize_t jit_code_read_at(int fd, void *out, size_t bytes, uint64_t offset);
 
 #endif

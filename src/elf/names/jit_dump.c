@@ -2,6 +2,8 @@
 /* Reading a jitdump: see jit_dump.h. */
 #include "elf/names/jit_dump.h"
 
+#include "base/text/utf8.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,32 +45,11 @@ static uint64_t u64_at(const struct jit_dump *d, const uint8_t *at)
 	return d->swapped ? __builtin_bswap64(value) : value;
 }
 
-/* Up to @bytes at @offset; the number that there were, or -errno. */
-static ssize_t jit_dump_read_at(int fd, void *out, size_t bytes, uint64_t offset)
-{
-	size_t have = 0;
-
-	if (offset > INT64_MAX - bytes)
-		return 0;
-	while (have < bytes) {
-		ssize_t n = pread(fd, (char *)out + have, bytes - have, (off_t)(offset + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 /* 1: there it is; 0: not yet; -errno. */
 static int jit_dump_read_header(struct jit_dump *d, int fd, uint32_t pid)
 {
 	uint8_t header[HEADER_BYTES];
-	ssize_t n = jit_dump_read_at(fd, header, sizeof(header), 0);
+	ssize_t n = jit_code_read_at(fd, header, sizeof(header), 0);
 	uint32_t magic, bytes;
 
 	if (n < 0)
@@ -102,33 +83,15 @@ static uint64_t shift_of(struct jit_dump *d, uint64_t code, uint64_t first)
 	return d->lines_exact ? 0 : ELF_HEADER_BYTES;
 }
 
-/* Bytes of a UTF-8 character at @at; 0 when there is none, or a control character. */
-static size_t jit_dump_character(const uint8_t *at, size_t left)
-{
-	size_t bytes = at[0] < 0x80   ? 1
-		       : at[0] < 0xC2 ? 0
-		       : at[0] < 0xE0 ? 2
-		       : at[0] < 0xF0 ? 3
-				      : 4;
-
-	if (bytes == 0 || bytes > left || at[0] > 0xF4 || at[0] < ' ' || at[0] == 0x7F)
-		return 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((at[i] & 0xC0) != 0x80)
-			return 0;
-	return bytes;
-}
-
 /* V8 names files from memory that it has given back already. */
 static int jit_dump_is_text(const char *text, size_t bytes)
 {
-	size_t at = 0, step = 1;
+	const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
+	size_t step = bytes;
 
-	while (at < bytes && step) {
-		step = jit_dump_character((const uint8_t *)text + at, bytes - at);
-		at += step;
-	}
-	return step && bytes > 0;
+	for (; at < end && step; at += step)
+		step = utf8_visible(at, end);
+	return step != 0;
 }
 
 /* Lines that do not ascend end the list: no search would find them. */
@@ -238,7 +201,7 @@ static int next_record(const struct jit_dump *d, int fd, uint64_t file_bytes, ui
 		       struct record *r)
 {
 	uint8_t head[RECORD_BYTES];
-	ssize_t n = jit_dump_read_at(fd, head, sizeof(head), d->position);
+	ssize_t n = jit_code_read_at(fd, head, sizeof(head), d->position);
 
 	if (n < RECORD_BYTES)
 		return n < 0 ? (int)n : 0;
@@ -264,7 +227,7 @@ static int read_body(const struct jit_dump *d, int fd, struct record *r, size_t 
 		r->body = grown;
 		*room = bytes;
 	}
-	n = bytes ? jit_dump_read_at(fd, r->body, bytes, d->position) : 0;
+	n = bytes ? jit_code_read_at(fd, r->body, bytes, d->position) : 0;
 	r->have = n > 0 ? (size_t)n : 0;
 	return n < 0 ? (int)n : 0;
 }

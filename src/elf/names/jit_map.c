@@ -78,21 +78,11 @@ static int jit_map_take_lines(struct jit_map *m, const char *text, size_t bytes,
 	return rc;
 }
 
-static ssize_t jit_map_read_at(int fd, void *out, size_t bytes, uint64_t position)
-{
-	ssize_t n;
-
-	do
-		n = pread(fd, out, bytes, (off_t)position);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
 static int is_written_anew(const struct jit_map *m, int fd)
 {
 	char now[JIT_MAP_TAIL];
 
-	return jit_map_read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
+	return jit_code_read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
 		       (ssize_t)m->tail_bytes ||
 	       memcmp(now, m->tail, m->tail_bytes) != 0;
 }
@@ -101,7 +91,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 static int remember_tail(struct jit_map *m, int fd)
 {
 	uint64_t bytes = m->position < JIT_MAP_TAIL ? m->position : JIT_MAP_TAIL;
-	ssize_t n = jit_map_read_at(fd, m->tail, bytes, m->position - bytes);
+	ssize_t n = jit_code_read_at(fd, m->tail, bytes, m->position - bytes);
 
 	m->tail_bytes = n > 0 ? (uint32_t)n : 0;
 	return n < 0 ? (int)n : 0;
@@ -127,7 +117,7 @@ int64_t jit_map_read(struct jit_map *m, int fd, uint64_t since_ns, uint64_t most
 	if (is_written_anew(m, fd))
 		*m = (struct jit_map){0};
 	while (!rc && taken < most_bytes) {
-		ssize_t n = jit_map_read_at(fd, text, sizeof(text), m->position);
+		ssize_t n = jit_code_read_at(fd, text, sizeof(text), m->position);
 		size_t used;
 
 		if (n < 0)

@@ -3,10 +3,10 @@
  * Function names by address: .symtab, the file's own or of its separate debug file, else
  * .dynsym with MiniDebugInfo; and the stubs of the PLT.
  *
- * One name for each address, chosen as a person would (see is_better()); sorted; names are
- * demangled when first asked for. The raw names are libelf's and live as long as its
- * Elf does.
+ * One name for each address, chosen as a person would (see names_compare_names()); sorted; names
+ * are demangled when first asked for. The raw names are libelf's and live as long as its Elf does.
  */
+#include "base/array.h"
 #include "elf/image/debug_file.h"
 
 #include <errno.h>
@@ -48,15 +48,11 @@ struct loader {
 
 static int names_add_entry(struct elf_names *n, const struct entry *entry)
 {
-	if (n->count == n->room) {
-		size_t room = n->room ? 2 * n->room : 256;
-		struct entry *bigger = realloc(n->entries, room * sizeof(*bigger));
+	struct entry *bigger = array_grown(n->entries, n->count + 1, &n->room, sizeof(*bigger));
 
-		if (!bigger)
-			return -ENOMEM;
-		n->entries = bigger;
-		n->room = room;
-	}
+	if (!bigger)
+		return -ENOMEM;
+	n->entries = bigger;
 	n->entries[n->count++] = *entry;
 	return 0;
 }
@@ -228,10 +224,7 @@ static int names_load_separate(struct loader *l)
 	err = load_from(l, found.elf, SHT_SYMTAB);
 	if (err == -ENOEXEC)
 		err = 0;
-	debug_file_finish(&found);
-	l->names->other = found.elf;
-	found.elf = NULL;
-	debug_file_close(&found);
+	l->names->other = debug_file_keep(&found);
 	return err;
 }
 
@@ -312,16 +305,9 @@ static int names_show(struct entry *e)
 /* The innermost symbol around @address: the last that begins before it, or one around it. */
 static struct entry *names_find_entry(struct elf_names *n, uint64_t address)
 {
-	size_t low = 0, high = n->count;
+	size_t low = array_upto(n->entries, n->count, sizeof(*n->entries),
+				offsetof(struct entry, address), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->entries[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
 		struct entry *e = &n->entries[--low];
 
@@ -333,6 +319,11 @@ static struct entry *names_find_entry(struct elf_names *n, uint64_t address)
 	return NULL;
 }
 
+static struct elf_symbol symbol_of(const struct entry *e)
+{
+	return (struct elf_symbol){e->shown, e->address, e->end - e->address, e->is_cpp};
+}
+
 static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
 {
 	struct entry *e = names_find_entry(n, address);
@@ -341,10 +332,7 @@ static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_s
 		return -ENOENT;
 	if (!e->shown && names_show(e) != 0)
 		return -ENOMEM;
-	out->name = e->shown;
-	out->address = e->address;
-	out->size = e->end - e->address;
-	out->is_cpp = e->is_cpp;
+	*out = symbol_of(e);
 	return 0;
 }
 
@@ -358,8 +346,7 @@ static size_t find_named(struct elf_names *n, const char *name, struct elf_symbo
 		if ((!e->shown && names_show(e) != 0) || strcmp(e->shown, name) != 0)
 			continue;
 		if (found < max)
-			out[found] = (struct elf_symbol){e->shown, e->address, e->end - e->address,
-							 e->is_cpp};
+			out[found] = symbol_of(e);
 		found++;
 	}
 	return found;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is free before DWARF itself adds to it. */
+/* The budget, to which the size of the DWARF is added. */
 #define STEPS_FIRST (UINT64_C(1) << 22)
 #define MEMORY_FIRST (UINT64_C(1) << 24)
 /* Units that cover one address: after the linker merged equal functions several may. */
@@ -28,38 +28,17 @@ static int is_our_root(int root_fd)
 			       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
 }
 
-static char **copy_directories(const char *const *from)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (from[count])
-		count++;
-	copy = calloc(count + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < count; i++) {
-		copy[i] = strdup(from[i]);
-		if (!copy[i])
-			break;
-	}
-	return copy;
-}
-
 void elf_debug_free(struct elf_module *m)
 {
-	for (char **d = m->debug.directories; d && *d; d++)
-		free(*d);
-	free(m->debug.directories);
 	if (m->debug.root_fd >= 0)
 		close(m->debug.root_fd);
-	m->debug = (struct elf_debug_settings){.root_fd = -1};
+	m->debug = (struct elf_debug){.root_fd = -1};
 }
 
 void elf_module_set_debug(struct elf_module *m, const struct elf_debug *debug)
 {
 	elf_debug_free(m);
 	m->debug.debuginfod = debug->debuginfod;
-	if (debug->directories)
-		m->debug.directories = copy_directories(debug->directories);
 	/* Most processes have our own root: no descriptor for those. */
 	if (!is_our_root(debug->root_fd))
 		m->debug.root_fd = fcntl(debug->root_fd, F_DUPFD_CLOEXEC, 3);
@@ -86,11 +65,8 @@ static int open_alternate(struct dwread *r, Elf *elf)
 
 	if (debug_file_alternate(r->module, elf, r->main_path, &found) != 0)
 		return -ENOENT;
-	if (dwread_file_open(r, found.elf, 0, &r->alt) == 0) {
-		debug_file_finish(&found);
-		r->alt->elf = found.elf;
-		found.elf = NULL;
-	}
+	if (dwread_file_open(r, found.elf, 0, &r->alt) == 0)
+		r->alt->elf = debug_file_keep(&found);
 	debug_file_close(&found);
 	return 0;
 }
@@ -107,9 +83,7 @@ static int open_separate(struct dwread *r)
 	err = dwread_file_open(r, found.elf, 0, &r->main);
 	if (!err) {
 		open_alternate(r, found.elf);
-		debug_file_finish(&found);
-		r->main->elf = found.elf;
-		found.elf = NULL;
+		r->main->elf = debug_file_keep(&found);
 	}
 	debug_file_close(&found);
 	return err;

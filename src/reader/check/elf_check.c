@@ -148,6 +148,23 @@ const char *check_descriptor_options(const struct elf_facts *facts)
 	return "-fPIC -ftls-model=global-dynamic -mtls-dialect=gnu2 (gcc; clang from 19 on)";
 }
 
+const char check_interposable[] =
+	"let the symbol be one that can be interposed: default visibility, global in the version "
+	"script, no -Bsymbolic";
+
+void check_unreached(struct check_finding *f, const struct elf_facts *facts, const char *name)
+{
+	f->state = CHECK_BAD;
+	check_say(
+		f,
+		"nothing in this file reaches %s: there is no relocation by which readers find it",
+		name);
+	check_mend(f,
+		   "let a function of the same file that is not thrown away return &%s, compiled "
+		   "with %s",
+		   name, check_descriptor_options(facts));
+}
+
 /* ---- weft */
 
 static const char *const model_words[] = {

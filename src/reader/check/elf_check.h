@@ -72,6 +72,8 @@ void check_by_weft(struct check_verdict *v, int fd, const struct elf_facts *fact
 
 /* How a library is to be compiled so that its variable is reached by a TLS descriptor. */
 const char *check_descriptor_options(const struct elf_facts *facts);
+extern const char check_interposable[]; /* what mends a relocation that does not name it */
+void check_unreached(struct check_finding *f, const struct elf_facts *facts, const char *name);
 
 void check_custom_labels(struct elf_check *c, int fd);
 void check_otel(struct elf_check *c, int fd);

@@ -79,8 +79,7 @@ static void check_labels_access(struct check_verdict *v, const struct elf_facts 
 	} else if (fact->nameless & TLS_BY_DESCRIPTOR) {
 		check_say(f, "the TLS descriptor does not name %s: readers look for the name",
 			  name);
-		check_mend(f, "let the symbol be one that can be interposed: default visibility, "
-			      "global in the version script, no -Bsymbolic");
+		check_mend(f, "%s", check_interposable);
 	} else if (fact->named & TLS_BY_MODULE) {
 		check_say(f, "by __tls_get_addr (general-dynamic): readers want a TLS descriptor");
 	} else if (fact->named & TLS_BY_OFFSET) {
@@ -88,14 +87,7 @@ static void check_labels_access(struct check_verdict *v, const struct elf_facts 
 	} else if (fact->nameless) {
 		check_say(f, "by a relocation that does not name %s", name);
 	} else {
-		check_say(f,
-			  "nothing in this file reaches %s: there is no relocation by which "
-			  "readers find it",
-			  name);
-		check_mend(f,
-			   "let a function of the same file that is not thrown away return "
-			   "&%s, compiled with %s",
-			   name, check_descriptor_options(facts));
+		check_unreached(f, facts, name);
 	}
 }
 

@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-static const char exporting[] =
-	"let the symbol be one that can be interposed: default visibility, global in the version "
-	"script, no -Bsymbolic";
-
 static void check_otel_access(struct check_verdict *v, const struct elf_facts *facts)
 {
 	const struct elf_fact *fact = &facts->facts[FACT_OTEL];
@@ -35,22 +31,14 @@ static void check_otel_access(struct check_verdict *v, const struct elf_facts *f
 			  "by a relocation that does not name %s: readers that look for the name "
 			  "miss it",
 			  name);
-		check_mend(f, "%s", exporting);
+		check_mend(f, "%s", check_interposable);
 	} else if (fact->nameless & TLS_BY_MODULE) {
 		f->state = CHECK_BAD;
 		check_say(f, "by a relocation of the module alone (local-dynamic), which readers "
 			     "need not support");
-		check_mend(f, "%s; %s", exporting, check_descriptor_options(facts));
+		check_mend(f, "%s; %s", check_interposable, check_descriptor_options(facts));
 	} else {
-		f->state = CHECK_BAD;
-		check_say(f,
-			  "nothing in this file reaches %s: there is no relocation by which "
-			  "readers find it",
-			  name);
-		check_mend(f,
-			   "let a function of the same file that is not thrown away return &%s, "
-			   "compiled with %s",
-			   name, check_descriptor_options(facts));
+		check_unreached(f, facts, name);
 	}
 }
 

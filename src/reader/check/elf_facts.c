@@ -2,6 +2,7 @@
 /* What an ELF file says, read with libelf: see elf_facts.h. */
 #include "reader/check/elf_facts.h"
 #include "elf/image/elf_open.h"
+#include "reader/tls/tls_place.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -100,25 +101,13 @@ static void read_symbols(struct pass *p, Elf_Data *data, const GElf_Shdr *header
 
 static unsigned int relocation_bit(int machine, uint64_t type)
 {
-	if (machine == EM_X86_64)
-		switch (type) {
-		case R_X86_64_TPOFF64:
-			return TLS_BY_OFFSET;
-		case R_X86_64_TLSDESC:
-			return TLS_BY_DESCRIPTOR;
-		case R_X86_64_DTPMOD64:
-			return TLS_BY_MODULE;
-		}
-	else
-		switch (type) {
-		case R_AARCH64_TLS_TPREL:
-			return TLS_BY_OFFSET;
-		case R_AARCH64_TLSDESC:
-			return TLS_BY_DESCRIPTOR;
-		case R_AARCH64_TLS_DTPMOD:
-			return TLS_BY_MODULE;
-		}
-	return 0;
+	const struct tls_machine *m = tls_machine_of(machine);
+
+	if (type == m->offset)
+		return TLS_BY_OFFSET;
+	if (type == m->descriptor)
+		return TLS_BY_DESCRIPTOR;
+	return type == m->module ? TLS_BY_MODULE : 0;
 }
 
 /*
@@ -237,45 +226,43 @@ static void elf_facts_read_dynamic(struct pass *p, Elf_Data *data, const GElf_Sh
 
 typedef void (*section_reader)(struct pass *p, Elf_Data *data, const GElf_Shdr *header);
 
-/* Sections are read in two passes, for a nameless relocation is compared with symbols. */
-static section_reader first_reader(const GElf_Shdr *header)
-{
-	switch (header->sh_type) {
-	case SHT_DYNSYM:
-	case SHT_SYMTAB:
-		return read_symbols;
-	case SHT_DYNAMIC:
-		return elf_facts_read_dynamic;
-	default:
-		return NULL;
-	}
-}
+/* In two passes, for a nameless relocation is compared with symbols. */
+static const struct {
+	uint32_t type;
+	int pass;
+	section_reader read;
+} readers[] = {
+	{SHT_DYNSYM, 1, read_symbols},
+	{SHT_SYMTAB, 1, read_symbols},
+	{SHT_DYNAMIC, 1, elf_facts_read_dynamic},
+	{SHT_RELA, 2, elf_facts_read_relocations},
+};
 
-static section_reader second_reader(const GElf_Shdr *header)
+static void elf_facts_read_section(struct pass *p, int pass, Elf_Scn *section)
 {
-	return header->sh_type == SHT_RELA ? elf_facts_read_relocations : NULL;
-}
-
-static void each_section(struct pass *p, section_reader (*reader_of)(const GElf_Shdr *))
-{
-	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
-	for (int i = 0; i < SECTIONS_MAX && (section = elf_nextscn(p->elf, section)); i++) {
-		section_reader reader;
-		Elf_Data *data;
+	if (!gelf_getshdr(section, &header))
+		return;
+	p->out->has_sections = 1;
+	/* objcopy --only-keep-debug leaves sections without their bytes. */
+	if (header.sh_type == SHT_NOBITS && header.sh_flags & SHF_EXECINSTR)
+		p->is_empty = 1;
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		int is_wanted = readers[i].type == header.sh_type && readers[i].pass == pass;
+		Elf_Data *data = is_wanted ? section_data(section, &header) : NULL;
 
-		if (!gelf_getshdr(section, &header))
-			continue;
-		p->out->has_sections = 1;
-		/* objcopy --only-keep-debug leaves sections without their bytes. */
-		if (header.sh_type == SHT_NOBITS && header.sh_flags & SHF_EXECINSTR)
-			p->is_empty = 1;
-		reader = reader_of(&header);
-		data = reader ? section_data(section, &header) : NULL;
 		if (data && data->d_buf)
-			reader(p, data, &header);
+			readers[i].read(p, data, &header);
 	}
+}
+
+static void each_section(struct pass *p, int pass)
+{
+	Elf_Scn *section = NULL;
+
+	for (int i = 0; i < SECTIONS_MAX && (section = elf_nextscn(p->elf, section)); i++)
+		elf_facts_read_section(p, pass, section);
 }
 
 static int read_segments(struct pass *p)
@@ -337,10 +324,10 @@ static int elf_facts_read_all(struct pass *p, int fd, int is_program)
 
 	if (err)
 		return err;
-	each_section(p, first_reader);
+	each_section(p, 1);
 	if (p->is_empty)
 		return -ENODATA;
-	each_section(p, second_reader);
+	each_section(p, 2);
 	p->out->kind = elf_facts_kind_of(p, is_program);
 	p->out->version = -1;
 	if (elf_fact_is_defined(&p->out->facts[FACT_LABELS_VERSION]))

@@ -163,26 +163,11 @@ static void custom_labels_parse_id(struct live_context *c, const char *key, uint
 		c->flags |= flag;
 }
 
-struct look {
-	struct settle *settle;
-	uint64_t variable;
-	uint64_t (*seq_of)(void *arg, uint64_t set);
-	void *arg;
-	uint64_t seq_at; /* that proves this reading; 0 = none does */
-	struct custom_labels_copy *copy;
-};
-
-static int custom_labels_look_once(void *arg, uint64_t *digest)
+static int copy_set(const struct target *t, uint64_t address, void *room, uint64_t *digest)
 {
-	struct look *l = arg;
-	uint64_t set;
-	int rc = target_read_u64(l->settle->target, l->variable, &set);
+	int rc = custom_labels_copy(t, address, room);
 
-	if (rc == 0 && l->seq_at && l->seq_of(l->arg, set) != l->seq_at)
-		rc = -EAGAIN; /* the set is another slot's by now */
-	if (rc == 0)
-		rc = custom_labels_copy(l->settle->target, set, l->copy);
-	*digest = rc ? 0 : custom_labels_digest(l->copy);
+	*digest = rc ? 0 : custom_labels_digest(room);
 	return rc;
 }
 
@@ -190,15 +175,11 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 		       uint64_t (*seq_of)(void *arg, uint64_t set), void *arg,
 		       struct custom_labels_copy *room, struct live_context *out)
 {
-	struct look l = {
-		.settle = s, .variable = variable, .seq_of = seq_of, .arg = arg, .copy = room};
-	uint64_t set = 0;
-	int rc = target_read_u64(s->target, variable, &set);
+	struct settle_pointer p = {variable, seq_of, arg, copy_set, room};
+	int rc = settle_pointer(s, tid, &p);
 
-	if (rc || !set)
-		return rc ? rc : -ENODATA;
-	l.seq_at = seq_of ? seq_of(arg, set) : 0;
-	rc = settle(s, tid, l.seq_at, custom_labels_look_once, &l);
+	if (rc == -ENODATA)
+		return rc;
 	live_begin(out, LIVE_CUSTOM_LABELS);
 	if (rc == -EAGAIN)
 		out->flags |= LIVE_TORN;

@@ -4,10 +4,9 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "proc/pid_namespace.h"
 #include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
-#include "reader/tls/module_symbol.h"
+#include "reader/tls/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +18,7 @@
 
 #define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
 #define LABELS_VARIABLE "custom_labels_current_set"
+#define COMMAND_BYTES_MAX 4095
 #define STOPS 40
 #define STOP_PAUSE_NS 200000
 #define EXEC_LOOKS 50
@@ -70,8 +70,8 @@ static uint64_t digest_of_modules(const struct target *t)
 	uint64_t digest = 1;
 
 	for (size_t k = 0; k < t->mapping_count; k++) {
-		const struct target_mapping *m = &t->mappings[k];
-		uint64_t what[] = {m->start, m->end, m->inode, m->device};
+		const struct proc_map *m = &t->mappings[k];
+		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
 
 		if (m->inode)
 			digest = hash_bytes(what, sizeof(what), digest);
@@ -161,16 +161,6 @@ static int compare_threads(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static int read_task(const struct inspect *i, int32_t tid, const char *name, char *out, size_t room)
-{
-	char path[48];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	n = proc_read(i->target->proc_fd, path, out, room);
-	return n < 0 ? (int)n : 0;
-}
-
 /* Only the last newline is not part of the name. */
 static void inspect_set_name(char *name, size_t room, const char *text, ssize_t bytes)
 {
@@ -181,28 +171,23 @@ static void inspect_set_name(char *name, size_t room, const char *text, ssize_t 
 
 static void read_name(const struct inspect *i, struct inspect_thread *t)
 {
-	char path[48], text[32] = "";
+	char text[32];
+	ssize_t n = proc_read_task(i->target->proc_fd, t->tid, "comm", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "task/%d/comm", (int)t->tid);
-	inspect_set_name(t->name, sizeof(t->name), text,
-			 proc_read(i->target->proc_fd, path, text, sizeof(text)));
+	inspect_set_name(t->name, sizeof(t->name), text, n);
 }
 
 /* Name and command of the process, which an exec changes. */
 static void read_names(struct inspect *i)
 {
-	char text[4096] = "";
+	char text[32];
 	ssize_t n = proc_read(i->target->proc_fd, "comm", text, sizeof(text));
 
 	inspect_set_name(i->name, sizeof(i->name), text, n);
-	n = proc_read(i->target->proc_fd, "cmdline", text, sizeof(text));
-	while (n > 0 && text[n - 1] == 0)
-		n--;
-	for (ssize_t k = 0; k < n; k++)
-		if (text[k] == 0)
-			text[k] = ' ';
 	free(i->command);
-	i->command = n >= 0 ? strndup(text, (size_t)n) : NULL;
+	i->command = process_command_line(i->target->proc_fd);
+	if (i->command)
+		i->command[strnlen(i->command, COMMAND_BYTES_MAX)] = 0;
 }
 
 /* The thread's id in its own PID namespace; 0 = not known. */
@@ -212,9 +197,8 @@ static int32_t inspect_inside_tid(const struct inspect *i, int32_t tid)
 
 	if (i->inside_pid == i->pid)
 		return tid;
-	if (read_task(i, tid, "status", text, sizeof(text)))
-		return 0;
-	return pid_innermost(text, 0);
+	proc_read_task(i->target->proc_fd, tid, "status", text, sizeof(text));
+	return pid_innermost(text, 0, NULL);
 }
 
 static struct live_context *next_context(struct inspect_thread *t)
@@ -300,13 +284,6 @@ static int read_variable(struct inspect *i, struct inspect_thread *t,
 }
 
 /* @is_stopped: by us. */
-static int find_pointer(struct inspect *i, const struct inspect_thread *t, int is_stopped,
-			uint64_t *pointer)
-{
-	return is_stopped ? thread_pointer_of_stopped(t->tid, pointer)
-			  : thread_pointer_find(i->target, t->tid, 0, pointer);
-}
-
 static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)
 {
 	uint64_t pointer = 0;
@@ -317,7 +294,8 @@ static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopp
 	rc = read_weft(i, t);
 	if (rc || i->otel_thread.count + i->labels.count == 0)
 		return rc;
-	rc = find_pointer(i, t, is_stopped, &pointer);
+	rc = is_stopped ? thread_pointer_of_stopped(t->tid, &pointer)
+			: thread_pointer_find(i->target, t->tid, &pointer);
 	if (rc == -ENOTSUP || rc == -EPERM) {
 		t->trouble = t->trouble ? t->trouble : INSPECT_NO_POINTER;
 		return 0;

@@ -2,7 +2,6 @@
 /* Whether a process can be looked at, and if not, why: see inspect.h. */
 #include "reader/context/inspect.h"
 
-#include "proc/process_class.h"
 #include "proc/process_file.h"
 
 #include <errno.h>
@@ -11,28 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PF_KTHREAD 0x00200000
 
-/* The first or the last of the numbers behind a word of status; 0 = none. */
-static int32_t status_number(const char *text, const char *word, int last)
+static int32_t status_number(const char *text, const char *word)
 {
-	const char *at = proc_line(text, word), *end;
-	int32_t number = 0;
+	const char *at = proc_line(text, word);
 
-	if (!at)
-		return 0;
-	end = strchr(at, '\n');
-	do {
-		char *next;
-
-		number = (int32_t)strtol(at, &next, 10);
-		if (next == at)
-			break;
-		at = next;
-	} while (last && at < end && *at != '\n');
-	return number;
+	return at ? (int32_t)strtol(at, NULL, 10) : 0;
 }
 
 /* With hidepid the directory of another user's process is not there at all. */
@@ -46,21 +31,14 @@ static enum inspect_verdict judge_stat(int32_t pid)
 	char text[1024];
 	ssize_t rc = proc_read_of(pid, "stat", text, sizeof(text));
 	const char *state = proc_stat_field(text, STAT_STATE);
-	const char *flags = proc_stat_field(text, STAT_FLAGS);
 
 	if (rc < 0)
 		return rc == -ENOENT || rc == -ESRCH ? judge_absent(pid) : INSPECT_DENIED;
 	if (!state || strchr("ZXx", *state))
 		return INSPECT_ZOMBIE;
-	if (flags && strtoul(flags, NULL, 10) & PF_KTHREAD)
+	if (stat_number(text, STAT_FLAGS) & PF_KTHREAD)
 		return INSPECT_KERNEL_THREAD;
 	return INSPECT_FINE;
-}
-
-/* Its main thread may have ended while others run on: that is no zombie. */
-static int has_other_threads(const char *status)
-{
-	return status_number(status, "Threads", 0) > 1;
 }
 
 static enum inspect_verdict inspect_open_judge(int32_t pid, int32_t *other, int32_t *inside_pid)
@@ -74,11 +52,12 @@ static enum inspect_verdict inspect_open_judge(int32_t pid, int32_t *other, int3
 	if (verdict != INSPECT_FINE && verdict != INSPECT_ZOMBIE)
 		return verdict;
 	if (proc_read_of(pid, "status", text, sizeof(text)) >= 0) {
-		*other = status_number(text, "Tgid", 0);
-		*inside_pid = status_number(text, "NSpid", 1);
+		*other = status_number(text, "Tgid");
+		*inside_pid = pid_innermost(text, pid, NULL);
 		if (*other && *other != pid)
 			return INSPECT_THREAD;
-		if (verdict == INSPECT_ZOMBIE && has_other_threads(text))
+		/* Its main thread may have ended while others run on: that is no zombie. */
+		if (verdict == INSPECT_ZOMBIE && status_number(text, "Threads") > 1)
 			verdict = INSPECT_FINE;
 	}
 	return verdict;
@@ -86,13 +65,10 @@ static enum inspect_verdict inspect_open_judge(int32_t pid, int32_t *other, int3
 
 static int yama_forbids(void)
 {
-	char text[16] = "0";
-	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	char text[16];
 
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && atoi(text) > 0;
+	proc_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
+	return atoi(text) > 0;
 }
 
 /* The files of an own process can be seen while its memory may not be: Yama forbids that. */
@@ -130,7 +106,7 @@ enum inspect_verdict inspect_open(struct inspect **out, int32_t pid, unsigned in
 	if (!i)
 		return INSPECT_FAILED;
 	i->pid = pid;
-	i->inside_pid = inside_pid ? inside_pid : pid;
+	i->inside_pid = inside_pid;
 	i->flags = flags;
 	i->root_key = root_key;
 	i->labels_room = malloc(sizeof(*i->labels_room));

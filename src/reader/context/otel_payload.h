@@ -7,9 +7,10 @@
  *	KeyValue        key = 1, value = 2
  *	AnyValue        string = 1, bool = 2, int = 3, double = 4, array = 5, list = 6, bytes = 7
  *
- * Decoded by hand: it is a stranger's, and a general decoder follows its nesting as deep as it
- * goes. Fields in any order, unknown ones passed over. Values that are no text are given as such;
- * lists other than the key map as JSON does, without what is nested deeper.
+ * Decoded by hand, not by protobuf-c, which gives nothing at all of a message that is damaged at
+ * its end, or has a known field in another wire type. Fields in any order; unknown ones are passed
+ * over. Numbers and truth values are given as text; an array other than the key map in brackets,
+ * with what is nested deeper left empty.
  */
 #ifndef WEFT_READER_OTEL_PAYLOAD_H
 #define WEFT_READER_OTEL_PAYLOAD_H

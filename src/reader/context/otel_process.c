@@ -98,7 +98,7 @@ int otel_process_find(const struct target *t, struct otel_process *p)
 	int rc = -ENOENT;
 
 	for (size_t i = 0; i < t->mapping_count && rc == -ENOENT; i++) {
-		const struct target_mapping *m = &t->mappings[i];
+		const struct proc_map *m = &t->mappings[i];
 
 		if (!otel_process_is_name(m->path) ||
 		    m->end - m->start < sizeof(struct weft_otel_process_header))

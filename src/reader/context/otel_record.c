@@ -125,42 +125,24 @@ int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct ote
 
 /* ---- reading */
 
-struct look {
-	struct settle *settle;
-	uint64_t variable;
-	uint64_t (*seq_of)(void *arg, uint64_t record);
-	void *arg;
-	uint64_t seq_at;
-	struct otel_copy *copy;
-};
-
 /* Copies the head, which has the size of the attributes, then these. */
-static int copy_record(const struct target *t, struct otel_copy *c)
+static int copy_record(const struct target *t, uint64_t address, void *room, uint64_t *digest)
 {
-	int rc = target_read(t, c->address, c->record, WEFT_OTEL_ATTRIBUTES_AT);
-	size_t more = rc ? 0 : said_bytes(c->record);
+	struct otel_copy *c = room;
+	size_t more;
+	int rc = 0;
 
-	if (rc || c->record[offsetof(struct weft_otel_record, valid)] != 1)
-		return rc;
-	if (more)
-		rc = target_read(t, c->address + WEFT_OTEL_ATTRIBUTES_AT,
-				 c->record + WEFT_OTEL_ATTRIBUTES_AT, more);
-	if (rc == 0)
-		c->bytes = WEFT_OTEL_ATTRIBUTES_AT + more;
-	return rc;
-}
-
-static int otel_record_look_once(void *arg, uint64_t *digest)
-{
-	struct look *l = arg;
-	struct otel_copy *c = l->copy;
-	int rc = target_read_u64(l->settle->target, l->variable, &c->address);
-
+	c->address = address;
 	c->bytes = 0;
-	if (rc == 0 && l->seq_at && l->seq_of(l->arg, c->address) != l->seq_at)
-		rc = -EAGAIN;
-	if (rc == 0 && c->address)
-		rc = copy_record(l->settle->target, c);
+	if (address)
+		rc = target_read(t, address, c->record, WEFT_OTEL_ATTRIBUTES_AT);
+	if (rc == 0 && address && c->record[offsetof(struct weft_otel_record, valid)] == 1) {
+		more = said_bytes(c->record);
+		if (more)
+			rc = target_read(t, address + WEFT_OTEL_ATTRIBUTES_AT,
+					 c->record + WEFT_OTEL_ATTRIBUTES_AT, more);
+		c->bytes = rc ? 0 : WEFT_OTEL_ATTRIBUTES_AT + more;
+	}
 	*digest = rc ? 0 : hash_bytes(c->record, c->bytes, c->address);
 	return rc;
 }
@@ -169,16 +151,9 @@ int otel_record_read(struct settle *s, int32_t tid, uint64_t variable,
 		     uint64_t (*seq_of)(void *arg, uint64_t record), void *arg,
 		     struct otel_copy *room, int *is_torn)
 {
-	struct look l = {
-		.settle = s, .variable = variable, .seq_of = seq_of, .arg = arg, .copy = room};
-	uint64_t record = 0;
-	int rc = target_read_u64(s->target, variable, &record);
+	struct settle_pointer p = {variable, seq_of, arg, copy_record, room};
+	int rc = settle_pointer(s, tid, &p);
 
-	*is_torn = 0;
-	if (rc || !record)
-		return rc ? rc : -ENODATA;
-	l.seq_at = seq_of ? seq_of(arg, record) : 0;
-	rc = settle(s, tid, l.seq_at, otel_record_look_once, &l);
 	*is_torn = rc == -EAGAIN;
 	if (rc)
 		return rc == -EAGAIN ? 0 : rc;

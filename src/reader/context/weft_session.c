@@ -39,7 +39,7 @@ struct weft_session {
 
 /* ---- finding it */
 
-static int is_session_mapping(const struct target_mapping *m)
+static int is_session_mapping(const struct proc_map *m)
 {
 	return strncmp(m->path, NAME, sizeof(NAME) - 1) == 0 && m->offset == 0 &&
 	       m->end - m->start >= WEFT_SESSION_HEADER_BYTES;

@@ -7,7 +7,7 @@
 
 #define PAUSE_NS 50000
 
-/* A change rarely takes long. */
+/* None before the first attempt, then longer each time: a change rarely takes long. */
 static void pause_before(int attempt)
 {
 	struct timespec t = {0, PAUSE_NS * attempt};
@@ -81,6 +81,37 @@ int settle(struct settle *s, int32_t tid, uint64_t seq_at, settle_read read, voi
 	}
 	s->torn += rc == -EAGAIN;
 	return rc;
+}
+
+struct pointed {
+	const struct target *target;
+	const struct settle_pointer *pointer;
+	uint64_t seq_at; /* that proves this reading; 0 = none does */
+};
+
+static int settle_follow(void *arg, uint64_t *digest)
+{
+	const struct pointed *l = arg;
+	const struct settle_pointer *p = l->pointer;
+	uint64_t address;
+	int rc = target_read_u64(l->target, p->variable, &address);
+
+	*digest = 0;
+	if (rc == 0 && l->seq_at && p->seq_of(p->arg, address) != l->seq_at)
+		rc = -EAGAIN; /* it leads to what is another slot's by now */
+	return rc ? rc : p->copy(l->target, address, p->room, digest);
+}
+
+int settle_pointer(struct settle *s, int32_t tid, const struct settle_pointer *p)
+{
+	struct pointed l = {.target = s->target, .pointer = p};
+	uint64_t address = 0;
+	int rc = target_read_u64(s->target, p->variable, &address);
+
+	if (rc || !address)
+		return rc ? rc : -ENODATA;
+	l.seq_at = p->seq_of ? p->seq_of(p->arg, address) : 0;
+	return settle(s, tid, l.seq_at, settle_follow, &l);
 }
 
 void settle_close(struct settle *s)

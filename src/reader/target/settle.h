@@ -39,4 +39,18 @@ typedef int (*settle_read)(void *arg, uint64_t *digest);
 int settle(struct settle *s, int32_t tid, uint64_t seq_at, settle_read read, void *arg);
 void settle_close(struct settle *s);
 
+/* What a pointer leads to, copied by @copy into @room with a digest of it: 0 or -errno. */
+struct settle_pointer {
+	uint64_t variable; /* the address of the pointer */
+	/* The address of a word as settle()'s that covers what is at @address; 0 = there is none.
+	 * NULL: there never is. */
+	uint64_t (*seq_of)(void *arg, uint64_t address);
+	void *arg;
+	int (*copy)(const struct target *t, uint64_t address, void *room, uint64_t *digest);
+	void *room;
+};
+
+/* As settle(); -ENODATA: the pointer is NULL at first. Later it may be: @copy gets 0. */
+int settle_pointer(struct settle *s, int32_t tid, const struct settle_pointer *p);
+
 #endif

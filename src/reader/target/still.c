@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,14 +14,9 @@
 
 static int read_small(int proc_fd, int32_t tid, const char *name, char *out, size_t room)
 {
-	char path[48];
-	ssize_t n;
+	ssize_t n = proc_read_task(proc_fd, tid, name, out, room);
 
-	snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-	n = proc_read(proc_fd, path, out, room);
-	if (n < 0)
-		return n == -ENOENT ? -ESRCH : (int)n;
-	return n ? 0 : -ESRCH;
+	return n == -ENOENT ? -ESRCH : n < 0 ? (int)n : 0;
 }
 
 static int read_arrivals(int proc_fd, int32_t tid, uint64_t *arrivals)

@@ -5,8 +5,9 @@
  */
 #include "reader/target/target.h"
 
+#include "base/array.h"
 #include "proc/process_file.h"
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,6 +46,50 @@ static int read_start(const struct target *t, uint64_t *start)
 	return *start ? 0 : -ESRCH;
 }
 
+static int add_mapping(struct target *t, const struct proc_map *m)
+{
+	struct proc_map *more = array_grown(t->mappings, t->mapping_count + 1, &t->mapping_room,
+					    sizeof(*t->mappings));
+
+	if (!more)
+		return -ENOMEM;
+	t->mappings = more;
+	t->mappings[t->mapping_count++] = *m;
+	return 0;
+}
+
+/* While the process maps and unmaps, a read of several pieces may show a range twice. */
+static int comes_after(const struct target *t, const struct proc_map *m)
+{
+	return !t->mapping_count || m->start >= t->mappings[t->mapping_count - 1].end;
+}
+
+/*
+ * Appends the lines of /proc/PID/maps to t->mappings. Lines that are malformed, or not in the order
+ * of addresses, are left out. 0 or -ENOMEM.
+ */
+static int target_parse_maps(struct target *t, const char *text, size_t bytes)
+{
+	const char *at = text, *end = text + bytes;
+	int rc = 0;
+
+	while (at < end && rc == 0) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = newline ? newline : end;
+		struct proc_map m = {0};
+
+		rc = proc_map_parse(at, (size_t)(stop - at), &m);
+		if (rc == 0)
+			rc = comes_after(t, &m) ? add_mapping(t, &m) : -EINVAL;
+		if (rc) {
+			free(m.path);
+			rc = rc == -EINVAL ? 0 : rc;
+		}
+		at = newline ? newline + 1 : end;
+	}
+	return rc;
+}
+
 static void drop_mappings(struct target *t)
 {
 	for (size_t i = 0; i < t->mapping_count; i++)
@@ -64,7 +109,7 @@ static ssize_t read_mappings(struct target *t, int32_t tid)
 	if (n < 0)
 		return n;
 	drop_mappings(t);
-	rc = target_maps_parse(t, text, (size_t)n);
+	rc = target_parse_maps(t, text, (size_t)n);
 	free(text);
 	t->member = tid;
 	return rc < 0 ? rc : (ssize_t)t->mapping_count;
@@ -175,7 +220,7 @@ int target_from_text(struct target **out, const char *maps, size_t bytes,
 
 	if (!t)
 		return -ENOMEM;
-	rc = target_maps_parse(t, maps, bytes);
+	rc = target_parse_maps(t, maps, bytes);
 	if (rc < 0) {
 		target_close(t);
 		return rc;
@@ -197,20 +242,12 @@ void target_close(struct target *t)
 	free(t);
 }
 
-const struct target_mapping *target_mapping_at(const struct target *t, uint64_t address)
+const struct proc_map *target_mapping_at(const struct target *t, uint64_t address)
 {
-	size_t low = 0, high = t->mapping_count;
+	size_t at = array_upto(t->mappings, t->mapping_count, sizeof(*t->mappings),
+			       offsetof(struct proc_map, end), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->mapping_count && t->mappings[low].start <= address ? &t->mappings[low]
-									   : NULL;
+	return at < t->mapping_count && t->mappings[at].start <= address ? &t->mappings[at] : NULL;
 }
 
 ssize_t target_readv(const struct target *t, const struct iovec *to, const struct iovec *from,
@@ -249,7 +286,7 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
 	return rc;
 }
 
-int target_open_file(const struct target *t, const struct target_mapping *m)
+int target_open_file(const struct target *t, const struct proc_map *m)
 {
 	return t->source->open_file(t, m);
 }

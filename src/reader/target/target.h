@@ -5,7 +5,6 @@
  * One thread at a time. The process may end or exec at any moment: then calls say -ESRCH.
  *
  *   target.c       memory and mappings
- *   target_maps.c  mappings, and files behind them
  *   target_file.c  the file behind a mapping
  *   target_image.c a file that is gone, from memory
  *   settle.c       read what may change meanwhile
@@ -16,17 +15,12 @@
 #ifndef WEFT_READER_TARGET_H
 #define WEFT_READER_TARGET_H
 
+#include "proc/proc_maps.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-
-struct target_mapping {
-	uint64_t start, end, offset;
-	uint64_t device, inode;
-	char permissions[5]; /* "rwxp" */
-	char *path;          /* as /proc/PID/maps has it; "" = none */
-};
 
 struct target;
 struct glibc;
@@ -35,7 +29,7 @@ struct glibc;
 struct target_source {
 	ssize_t (*readv)(const struct target *t, const struct iovec *to, const struct iovec *from,
 			 unsigned int count);
-	int (*open_file)(const struct target *t, const struct target_mapping *m);
+	int (*open_file)(const struct target *t, const struct proc_map *m);
 	/* The program's file, or -errno. */
 	int (*open_program)(const struct target *t);
 };
@@ -52,7 +46,7 @@ struct target {
 	int32_t member;
 	uint64_t pid_start; /* field 22 of stat: another process under this pid has another */
 	int proc_fd;        /* /proc/PID; -1: not a process, see target_from_text() */
-	struct target_mapping *mappings; /* by address */
+	struct proc_map *mappings; /* by address */
 	size_t mapping_count, mapping_room;
 	const struct target_source *source;
 	void *source_arg;
@@ -82,7 +76,7 @@ int target_from_text(struct target **out, const char *maps, size_t bytes,
 		     const struct target_source *source, void *source_arg);
 
 /* The mapping that @address lies in, or NULL. */
-const struct target_mapping *target_mapping_at(const struct target *t, uint64_t address);
+const struct proc_map *target_mapping_at(const struct target *t, uint64_t address);
 
 /* All of @bytes or an error: -EFAULT, -ESRCH, -EPERM. */
 int target_read(const struct target *t, uint64_t address, void *to, size_t bytes);
@@ -96,7 +90,7 @@ ssize_t target_readv(const struct target *t, const struct iovec *to, const struc
  * Only ever a regular file, and the one that is mapped. An ELF file that is not to be had is put
  * together from memory, without section headers; else -ESTALE when another has its name now.
  */
-int target_open_file(const struct target *t, const struct target_mapping *m);
+int target_open_file(const struct target *t, const struct proc_map *m);
 /* The program's file: /proc/PID/exe. */
 int target_open_program(const struct target *t);
 

@@ -6,7 +6,7 @@
  * The process chose the path: symbolic links are not followed out of its root, nothing but a
  * regular file is opened for long, and the inode must be the mapped one.
  */
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define DELETED " (deleted)"
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static int open_as_mapped(const struct target *t, const struct target_mapping *m)
+static int open_as_mapped(const struct target *t, const struct proc_map *m)
 {
 	char path[64];
 	int fd;
@@ -31,7 +31,7 @@ static int open_as_mapped(const struct target *t, const struct target_mapping *m
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_below_root(const struct target *t, const struct target_mapping *m)
+static int open_below_root(const struct target *t, const struct proc_map *m)
 {
 	struct open_how how = {.flags = READ_FLAGS, .resolve = RESOLVE_IN_ROOT};
 	char path[48];
@@ -60,7 +60,7 @@ int target_program_open(const struct target *t)
 }
 
 /* Devices are not compared: overlay and btrfs show one number here and another there. */
-static int target_file_checked(int fd, const struct target_mapping *m)
+static int target_file_checked(int fd, const struct proc_map *m)
 {
 	struct stat st;
 	int rc;
@@ -76,14 +76,14 @@ static int target_file_checked(int fd, const struct target_mapping *m)
 	return rc;
 }
 
-static int is_deleted(const struct target_mapping *m)
+static int is_deleted(const struct proc_map *m)
 {
 	size_t bytes = strlen(m->path), more = strlen(DELETED);
 
 	return bytes > more && strcmp(m->path + bytes - more, DELETED) == 0;
 }
 
-int target_file_open(const struct target *t, const struct target_mapping *m)
+int target_file_open(const struct target *t, const struct proc_map *m)
 {
 	int fd, first;
 

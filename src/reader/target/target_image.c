@@ -5,7 +5,7 @@
  * dynamic table are all there. Its writable parts are as the process has made them, its section
  * headers are gone.
  */
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct image {
 	uint8_t block[BLOCK_BYTES];
 };
 
-static int read_headers(struct image *i, const struct target_mapping *first)
+static int read_headers(struct image *i, const struct proc_map *first)
 {
 	const unsigned char *id = i->header.e_ident;
 	int rc = first->offset ? -ENOEXEC
@@ -120,7 +120,7 @@ static int target_image_fill(struct image *i)
 	return rc ? rc : target_image_put(i, sizeof(i->header), 0);
 }
 
-int target_image_open(const struct target *t, const struct target_mapping *first)
+int target_image_open(const struct target *t, const struct proc_map *first)
 {
 	struct image *i = calloc(1, sizeof(*i));
 	int rc, fd = -1;

@@ -47,7 +47,8 @@ const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type)
 	return NULL;
 }
 
-int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset)
+/* Where @bytes at address @at of the file's own lie in it: 0 or -ENOEXEC. */
+static int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset)
 {
 	for (unsigned int i = 0; i < v->segment_count; i++) {
 		const Elf64_Phdr *p = &v->segments[i];
@@ -220,7 +221,8 @@ int elf_view_open(int fd, struct elf_view *out)
 	return rc ? rc : find_relocations(out, &words);
 }
 
-int elf_view_symtab(const struct elf_view *v, struct elf_symbols *out)
+/* .symtab; 0 or -ENOENT. */
+static int find_symtab(const struct elf_view *v, struct elf_symbols *out)
 {
 	uint64_t at = v->header.e_shoff;
 
@@ -257,8 +259,9 @@ static int has_name(const struct elf_view *v, const struct elf_symbols *in, cons
 	return memcmp(found, name, bytes) == 0;
 }
 
-int elf_view_find(const struct elf_view *v, const struct elf_symbols *in, const char *name,
-		  unsigned int type, Elf64_Sym *out, uint64_t *index)
+/* The first that is not local, else the last local one; *index: its place in the table. */
+static int find_in(const struct elf_view *v, const struct elf_symbols *in, const char *name,
+		   unsigned int type, Elf64_Sym *out, uint64_t *index)
 {
 	Elf64_Sym block[BLOCK_SYMBOLS] = {0};
 	unsigned int looked_at = 0;
@@ -287,4 +290,17 @@ int elf_view_find(const struct elf_view *v, const struct elf_symbols *in, const 
 		}
 	}
 	return found;
+}
+
+int elf_view_find(const struct elf_view *v, const char *name, unsigned int type, Elf64_Sym *out,
+		  uint64_t *index)
+{
+	struct elf_symbols symtab = {0};
+	int rc = find_in(v, &v->dynamic, name, type, out, index);
+
+	if (rc != -ENOENT || find_symtab(v, &symtab))
+		return rc;
+	rc = find_in(v, &symtab, name, type, out, index);
+	*index = 0;
+	return rc;
 }

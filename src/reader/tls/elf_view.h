@@ -44,17 +44,11 @@ int elf_view_read(const struct elf_view *v, uint64_t offset, void *to, uint64_t 
 /* The first segment of @type, or NULL. */
 const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type);
 
-/* Where @bytes at address @at of the file's own lie in it: 0 or -ENOEXEC. */
-int elf_view_offset(const struct elf_view *v, uint64_t at, uint64_t bytes, uint64_t *offset);
-
-/* .symtab; 0 or -ENOENT. */
-int elf_view_symtab(const struct elf_view *v, struct elf_symbols *out);
-
 /*
- * The symbol @name that is defined, of @type, the first that is not local before local ones.
- * 0; -ENOENT; -ENOEXEC; *index is its place in the table.
+ * The symbol @name that is defined, of @type, one that is not local before local ones: in .dynsym,
+ * else in .symtab. 0; -ENOENT; -ENOEXEC; *index is its place in .dynsym, 0: it is not there.
  */
-int elf_view_find(const struct elf_view *v, const struct elf_symbols *in, const char *name,
-		  unsigned int type, Elf64_Sym *out, uint64_t *index);
+int elf_view_find(const struct elf_view *v, const char *name, unsigned int type, Elf64_Sym *out,
+		  uint64_t *index);
 
 #endif

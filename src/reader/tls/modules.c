@@ -26,15 +26,20 @@ struct walk {
 	void *arg;
 };
 
+static int modules_same_file(const struct proc_map *a, const struct proc_map *b)
+{
+	return a->inode == b->inode && a->device_major == b->device_major &&
+	       a->device_minor == b->device_minor;
+}
+
 static int may_begin_module(const struct target *t, size_t i)
 {
-	const struct target_mapping *m = &t->mappings[i], *before = i ? m - 1 : NULL;
+	const struct proc_map *m = &t->mappings[i], *before = i ? m - 1 : NULL;
 	char magic[SELFMAG];
 
 	if (!m->inode || m->path[0] != '/' || m->permissions[3] != 'p')
 		return 0;
-	if (before && before->inode == m->inode && before->device == m->device &&
-	    before->offset < m->offset)
+	if (before && modules_same_file(before, m) && before->offset < m->offset)
 		return 0;
 	return target_read(t, m->start, magic, sizeof(magic)) == 0 &&
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
@@ -48,19 +53,25 @@ static int is_program(const struct walk *w, int fd)
 	       st.st_dev == w->program.st_dev;
 }
 
-static int modules_visit(struct walk *w, const struct target_mapping *m, int fd)
+/* 0 or -ENOEXEC. */
+static int modules_find_bias(const struct elf_view *v, const struct proc_map *first, uint64_t *bias)
+{
+	const Elf64_Phdr *load = elf_view_segment(v, PT_LOAD);
+
+	if (!load || first->offset > load->p_offset ||
+	    load->p_offset - first->offset >= first->end - first->start)
+		return -ENOEXEC;
+	*bias = first->start - load->p_vaddr + (load->p_offset - first->offset);
+	return 0;
+}
+
+static int modules_visit(struct walk *w, const struct proc_map *m, int fd)
 {
 	struct elf_view view;
 	struct target_module module = {.first = m, .view = &view};
-	const Elf64_Phdr *load;
-	int rc = elf_view_open(fd, &view);
 
-	load = rc ? NULL : elf_view_segment(&view, PT_LOAD);
-	if (!load)
+	if (elf_view_open(fd, &view) || modules_find_bias(&view, m, &module.bias))
 		return 0;
-	if (m->offset > load->p_offset || load->p_offset - m->offset >= m->end - m->start)
-		return 0;
-	module.bias = m->start - load->p_vaddr + (load->p_offset - m->offset);
 	module.is_program = is_program(w, fd);
 	return w->f(w->arg, &module);
 }
@@ -120,25 +131,53 @@ int modules_each(struct target *t, int (*f)(void *arg, const struct target_modul
  */
 int module_is_loaded(const struct target *t, const struct target_module *m, uint64_t at)
 {
-	const struct target_mapping *holds = target_mapping_at(t, m->bias + at);
+	const struct proc_map *holds = target_mapping_at(t, m->bias + at);
 
-	if (!holds || (holds->inode &&
-		       (holds->inode != m->first->inode || holds->device != m->first->device)))
+	if (!holds || (holds->inode && !modules_same_file(holds, m->first)))
 		return 0;
 	return holds != m->first || holds->permissions[1] == 'w';
 }
 
 int module_symbol(const struct target_module *m, const char *name, uint64_t *address)
 {
-	struct elf_symbols symtab;
 	Elf64_Sym symbol;
 	uint64_t index;
-	int rc = elf_view_find(m->view, &m->view->dynamic, name, STT_OBJECT, &symbol, &index);
+	int rc = elf_view_find(m->view, name, STT_OBJECT, &symbol, &index);
 
-	if (rc == -ENOENT && elf_view_symtab(m->view, &symtab) == 0)
-		rc = elf_view_find(m->view, &symtab, name, STT_OBJECT, &symbol, &index);
 	if (rc == 0)
 		*address = m->bias + symbol.st_value;
+	return rc;
+}
+
+static int read_u32(const struct target *t, const struct proc_map *m, const char *name,
+		    uint32_t *out)
+{
+	int fd = target_open_file(t, m), rc;
+	struct elf_view view;
+	Elf64_Sym symbol;
+	uint64_t index, bias = 0;
+
+	if (fd < 0)
+		return fd;
+	rc = elf_view_open(fd, &view);
+	if (rc == 0)
+		rc = elf_view_find(&view, name, STT_OBJECT, &symbol, &index);
+	if (rc == 0)
+		rc = symbol.st_size == sizeof(*out) ? modules_find_bias(&view, m, &bias) : -ENOEXEC;
+	close(fd);
+	return rc ? rc : target_read(t, bias + symbol.st_value, out, sizeof(*out));
+}
+
+int module_u32(const struct target *t, const char *path, const char *name, uint32_t *out)
+{
+	int rc = -ENOENT;
+
+	for (size_t i = 0; i < t->mapping_count && rc; i++) {
+		const struct proc_map *m = &t->mappings[i];
+
+		if (m->inode && m->offset == 0 && strcmp(m->path, path) == 0)
+			rc = read_u32(t, m, name, out);
+	}
 	return rc;
 }
 

@@ -7,7 +7,7 @@
 #include "reader/tls/elf_view.h"
 
 struct target_module {
-	const struct target_mapping *first; /* where the file begins */
+	const struct proc_map *first; /* where the file begins */
 	const struct elf_view *view;
 	uint64_t bias; /* address in memory minus address in the file */
 	int is_program;
@@ -26,6 +26,12 @@ int module_is_loaded(const struct target *t, const struct target_module *m, uint
 
 /* Address of an object that the module exports, or in any .symtab; 0; -ENOENT; -errno. */
 int module_symbol(const struct target_module *m, const char *name, uint64_t *address);
+
+/*
+ * module_u32() - the 4-byte object @name of the module that is mapped from @path, as it stands in
+ * the process. 0; -ENOENT: no such module, or no such symbol there; -ENOEXEC: another size; -errno.
+ */
+int module_u32(const struct target *t, const char *path, const char *name, uint32_t *out);
 
 /*
  * link_map_read() - biases of the loaded modules in the loader's order, from its list for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of threads: see thread_lists.h. They change while they are read, and a list of lies may
+ * Lists of threads: see tls_place.h. They change while they are read, and a list of lies may
  * lead in circles: a walk is as long as the process has threads, and some more. What was found is
  * kept, and believed again only while the thread's struct still has its number.
  *
@@ -10,18 +10,17 @@
  * neighbours, who point back. While musl's loader starts it has a first struct, which it leaves as
  * it is for a larger one: only the one that lives on gets a stack canary.
  */
-#include "reader/tls/thread_lists.h"
+#include "reader/tls/tls_place.h"
 
 #include "base/array.h"
 #include "reader/tls/glibc.h"
-#include "reader/tls/tls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WALK_MORE 64
-#define WALK_CANNED 4096
+#define WALK_CANNED 4096 /* where no process tells how many threads it has */
 #define TRIES 3
 
 #define RING_PREVIOUS 2
@@ -142,7 +141,8 @@ static int is_in_ring(const struct target *t, uint64_t at, const uint64_t *words
 	       previous[RING_NEXT] == at;
 }
 
-int thread_ring_walk(struct target *t, uint64_t pointer)
+/* Remembers all threads of musl's ring, of which one is at @pointer. 0, -ENOTSUP or -ENOMEM. */
+static int walk_ring(struct target *t, uint64_t pointer)
 {
 	uint64_t words[RING_WORDS], at = pointer;
 	size_t limit = walk_limit(t);
@@ -185,8 +185,7 @@ static int scan_block(struct target *t, struct scan *s, uint64_t at, uint64_t by
 }
 
 /* Of a large mapping its beginning and its end: there heaps and stacks have threads' structs. */
-static int scan_mapping(struct target *t, struct scan *s, const struct target_mapping *m,
-			uint64_t *found)
+static int scan_mapping(struct target *t, struct scan *s, const struct proc_map *m, uint64_t *found)
 {
 	uint64_t bytes = m->end - m->start, at = 0;
 
@@ -233,13 +232,13 @@ static int walk_musl(struct target *t)
 	int rc = -ENOTSUP;
 
 	for (int i = 0; i < TRIES && first && rc; i++)
-		rc = thread_ring_walk(t, first);
+		rc = walk_ring(t, first);
 	if (rc == 0 || t->has_scanned)
 		return rc;
 	t->has_scanned = 1;
 	rc = scan_for_thread(t, &first);
 	for (int i = 0; i < TRIES && rc == 0; i++)
-		if (thread_ring_walk(t, first) == 0) {
+		if (walk_ring(t, first) == 0) {
 			t->ring = first;
 			return 0;
 		}

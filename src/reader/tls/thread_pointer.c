@@ -2,21 +2,15 @@
 /*
  * A thread's pointer from outside. glibc registers a robust list in every thread: its head lies in
  * the thread's own struct, at a distance that is the same for all threads of a process. On x86-64
- * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Then
- * the libc's lists of threads are asked; a stop is the last resort, for it may end a wait.
+ * the struct begins with a pointer to itself, twice, and the thread pointer is its address. Else
+ * the libc's lists of threads are asked. Nobody is stopped for it: that may end a wait.
  */
-#include "proc/pid_namespace.h"
-#include "reader/target/thread_stop.h"
-#include "reader/tls/thread_lists.h"
-#include "reader/tls/tls.h"
+#include "proc/process_file.h"
+#include "reader/tls/tls_place.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -116,43 +110,19 @@ static int find_by_robust_list(struct target *t, int32_t tid, uint64_t *pointer)
 /* The thread's id in its innermost PID namespace. */
 static int32_t thread_pointer_inside_tid(const struct target *t, int32_t tid)
 {
-	char path[48], text[4096];
-	ssize_t n = -1;
-	int fd;
+	char text[4096] = "";
 
-	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
-	fd = t->proc_fd < 0 ? -1 : openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = 0;
-	return pid_innermost(text, tid);
+	if (t->proc_fd >= 0)
+		proc_read_task(t->proc_fd, tid, "status", text, sizeof(text));
+	return pid_innermost(text, tid, NULL);
 }
 
-/* One stopped thread of musl's leads to all others: the next ones need no stop. */
-static int find_by_stop(struct target *t, int32_t tid, uint64_t *pointer)
-{
-	struct stopped_thread s;
-	int rc = thread_stop(tid, &s);
-
-	if (rc)
-		return rc;
-	rc = thread_pointer_of_stopped(tid, pointer);
-	thread_let_go(&s);
-	if (rc == 0 && !t->ring && tls_libc_of(t) == TLS_LIBC_MUSL)
-		t->ring = *pointer;
-	return rc;
-}
-
-int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *pointer)
+int thread_pointer_find(struct target *t, int32_t tid, uint64_t *pointer)
 {
 	int rc = find_by_robust_list(t, tid, pointer);
 
 	if (rc == 0 || rc == -ESRCH)
 		return rc;
 	rc = thread_lists_find(t, thread_pointer_inside_tid(t, tid), pointer);
-	if (rc == 0 || rc == -ESRCH)
-		return rc;
-	return may_stop ? find_by_stop(t, tid, pointer) : -ENOTSUP;
+	return rc == 0 || rc == -ESRCH ? rc : -ENOTSUP;
 }

@@ -11,7 +11,6 @@
  *   thread_lists.c   threads, by libc's own lists
  *   glibc.c          what glibc tells debuggers
  *   modules.c        what is loaded, in order
- *   module_symbol.c  a constant of a module
  *   elf_view.c       a file's loadable view
  */
 #ifndef WEFT_READER_TLS_H
@@ -34,8 +33,8 @@ struct tls_symbol {
 	uint64_t value; /* st_value: offset in the module's TLS block */
 	uint64_t size;  /* st_size */
 	uint64_t slot;  /* r_offset of the GOT word or descriptor; 0 with LOCAL_EXEC */
-	/* What the slot's value is before the variable: a slot without a symbol may be a
-	 * neighbour's. */
+	/* How far the variable lies behind what the slot leads to: a slot without a symbol may be
+	 * a neighbour's. */
 	uint64_t addend;
 	int is_named;    /* the slot's relocation names the symbol */
 	int from_symtab; /* found in .symtab alone: stripping it loses it */
@@ -83,11 +82,10 @@ int tls_address(const struct target *t, const struct tls_place *p, uint64_t poin
 		uint64_t *address);
 
 /*
- * thread_pointer_find() - of thread @tid: by its robust list, by glibc's own lists of threads,
- * or, when @may_stop, by ptrace (the thread is stopped for some microseconds). 0; -ENOTSUP: not
- * to be found without stopping; -ESRCH; -EPERM.
+ * thread_pointer_find() - of thread @tid: by its robust list, or by the libc's own lists of
+ * threads. 0; -ENOTSUP: not to be found without stopping it; -ESRCH; -EPERM.
  */
-int thread_pointer_find(struct target *t, int32_t tid, int may_stop, uint64_t *pointer);
+int thread_pointer_find(struct target *t, int32_t tid, uint64_t *pointer);
 
 /* Of a thread that the caller has stopped by thread_stop(). */
 int thread_pointer_of_stopped(int32_t tid, uint64_t *pointer);

@@ -96,7 +96,7 @@ static enum tls_libc libc_of_path(const char *path)
 enum tls_libc tls_libc_of(const struct target *t)
 {
 	for (size_t i = 0; i < t->mapping_count; i++) {
-		const struct target_mapping *m = &t->mappings[i];
+		const struct proc_map *m = &t->mappings[i];
 		enum tls_libc libc = m->inode ? libc_of_path(m->path) : TLS_LIBC_UNKNOWN;
 
 		if (libc != TLS_LIBC_UNKNOWN)
@@ -105,14 +105,10 @@ enum tls_libc tls_libc_of(const struct target *t)
 	return TLS_LIBC_UNKNOWN;
 }
 
-int tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module,
-			  uint64_t *generation)
+/* Without a generation the DTV is believed: most libraries stay loaded. */
+uint64_t tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module)
 {
 	uint64_t found = 0;
 
-	/* Without a generation the DTV is believed: most libraries stay loaded. */
-	if (libc == TLS_LIBC_GLIBC && glibc_module_generation(t, module, &found))
-		found = 0;
-	*generation = found;
-	return 0;
+	return libc != TLS_LIBC_GLIBC || glibc_module_generation(t, module, &found) ? 0 : found;
 }

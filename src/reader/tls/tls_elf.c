@@ -15,12 +15,7 @@
 
 enum slot_kind { SLOT_NONE, SLOT_OFFSET, SLOT_DESCRIPTOR, SLOT_MODULE };
 
-struct machine {
-	int id;
-	uint32_t offset, descriptor, module;
-};
-
-static const struct machine machines[] = {
+static const struct tls_machine machines[] = {
 	{EM_X86_64, R_X86_64_TPOFF64, R_X86_64_TLSDESC, R_X86_64_DTPMOD64},
 	{EM_AARCH64, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC, R_AARCH64_TLS_DTPMOD},
 };
@@ -34,21 +29,21 @@ struct choice {
 
 struct search {
 	const struct elf_view *view;
-	const struct machine *machine;
+	const struct tls_machine *machine;
 	Elf64_Sym symbol;
 	uint64_t index; /* in .dynsym; 0: it is not there */
 	struct choice best;
 };
 
-static const struct machine *machine_of(const struct elf_view *v)
+const struct tls_machine *tls_machine_of(int id)
 {
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
-		if (machines[i].id == v->header.e_machine)
+		if (machines[i].id == id)
 			return &machines[i];
 	return NULL;
 }
 
-static enum slot_kind tls_elf_kind_of(const struct machine *m, uint64_t type)
+static enum slot_kind tls_elf_kind_of(const struct tls_machine *m, uint64_t type)
 {
 	if (type == m->offset)
 		return SLOT_OFFSET;
@@ -122,21 +117,6 @@ static int search_range(struct search *s, const struct elf_range *range)
 	return 0;
 }
 
-static int tls_elf_find_symbol(struct search *s, const char *name, int *from_symtab)
-{
-	struct elf_symbols symtab = {0};
-	uint64_t index;
-	int rc = elf_view_find(s->view, &s->view->dynamic, name, STT_TLS, &s->symbol, &s->index);
-
-	*from_symtab = rc == -ENOENT;
-	if (rc != -ENOENT)
-		return rc;
-	s->index = 0;
-	if (elf_view_symtab(s->view, &symtab))
-		return -ENOENT;
-	return elf_view_find(s->view, &symtab, name, STT_TLS, &s->symbol, &index);
-}
-
 int tls_view_segments(const struct elf_view *v, struct tls_symbol *out)
 {
 	const Elf64_Phdr *tls = elf_view_segment(v, PT_TLS), *load = elf_view_segment(v, PT_LOAD);
@@ -182,7 +162,7 @@ static int is_executable(const struct elf_view *v, int is_program)
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out)
 {
-	struct search s = {.view = v, .machine = machine_of(v)};
+	struct search s = {.view = v, .machine = tls_machine_of(v->header.e_machine)};
 	struct tls_symbol found = {0};
 	int rc;
 
@@ -190,9 +170,10 @@ int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		return -ENOTSUP;
 	if (!elf_view_segment(v, PT_TLS))
 		return -ENOENT;
-	rc = tls_elf_find_symbol(&s, name, &found.from_symtab);
+	rc = elf_view_find(v, name, STT_TLS, &s.symbol, &s.index);
 	if (rc)
 		return rc;
+	found.from_symtab = !s.index;
 	found.value = s.symbol.st_value;
 	found.size = s.symbol.st_size;
 	rc = tls_view_segments(v, &found);

@@ -44,7 +44,7 @@ int64_t tls_local_exec_offset(const struct tls_symbol *s)
 /* Before lazy binding the word leads to the relocation itself, in a read-only part of the file. */
 static int is_lazy(const struct target *t, uint64_t argument)
 {
-	const struct target_mapping *m = target_mapping_at(t, argument);
+	const struct proc_map *m = target_mapping_at(t, argument);
 
 	return m && m->inode && m->permissions[1] != 'w';
 }
@@ -119,7 +119,8 @@ static int place_module(struct target *t, const struct tls_symbol *s, uint64_t s
 	p->is_dynamic = 1;
 	p->module = words[0];
 	p->offset = (int64_t)(is_general ? words[1] : s->value);
-	return tls_module_generation(t, p->libc, p->module, &p->generation);
+	p->generation = tls_module_generation(t, p->libc, p->module);
+	return 0;
 }
 
 int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,

@@ -6,6 +6,13 @@
 #include "reader/tls/elf_view.h"
 #include "reader/tls/tls.h"
 
+/* A machine's dynamic relocations of thread-local variables. */
+struct tls_machine {
+	int id;                              /* EM_X86_64, EM_AARCH64 */
+	uint32_t offset, descriptor, module; /* TPOFF, TLSDESC, DTPMOD */
+};
+const struct tls_machine *tls_machine_of(int id); /* NULL: another one */
+
 /* As tls_elf_find(), in a file that is open already. */
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out);
@@ -20,8 +27,14 @@ int64_t tls_local_exec_offset(const struct tls_symbol *s);
 int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,
 		     struct tls_place *p);
 
-/* In which of the loader's generations a module came; 0 when that cannot be known. 0 or -errno. */
-int tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module,
-			  uint64_t *generation);
+/* In which of the loader's generations a module came; 0 when that cannot be known. */
+uint64_t tls_module_generation(struct target *t, enum tls_libc libc, uint64_t module);
+
+/*
+ * thread_lists.c: the pointer of thread @tid, a number as the process itself has it, by the lists
+ * of threads that its libc keeps: glibc's by what it exports for debuggers, musl's ring by what
+ * each thread looks like. Nobody is stopped. 0; -ENOTSUP: no list is found, or it is in none.
+ */
+int thread_lists_find(struct target *t, int32_t tid, uint64_t *pointer);
 
 #endif

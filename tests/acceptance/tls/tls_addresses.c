@@ -5,6 +5,7 @@
  * usage: tls-addresses [--stop] [--places] PID NAME
  *        tls-addresses --file FILE NAME
  */
+#include "reader/target/thread_stop.h"
 #include "reader/tls/tls.h"
 
 #include <errno.h>
@@ -26,8 +27,13 @@ static int print_thread(void *arg, int32_t tid)
 {
 	const struct request *r = arg;
 	uint64_t pointer, address;
-	int rc = thread_pointer_find(r->target, tid, r->may_stop, &pointer);
+	int rc = thread_pointer_find(r->target, tid, &pointer);
+	struct stopped_thread stopped;
 
+	if (rc == -ENOTSUP && r->may_stop && (rc = thread_stop(tid, &stopped)) == 0) {
+		rc = thread_pointer_of_stopped(tid, &pointer);
+		thread_let_go(&stopped);
+	}
 	if (rc == 0)
 		rc = tls_address(r->target, &r->place, pointer, &address);
 	if (rc == 0)

@@ -46,7 +46,7 @@ static inline ssize_t canned_readv(const struct target *t, const struct iovec *t
 	return -EFAULT;
 }
 
-static inline int canned_open_file(const struct target *t, const struct target_mapping *m)
+static inline int canned_open_file(const struct target *t, const struct proc_map *m)
 {
 	(void)t, (void)m;
 	return -ENOENT;

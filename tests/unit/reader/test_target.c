@@ -255,7 +255,7 @@ static void test_maps_text(void **state)
 	target_close(t);
 }
 
-static const struct target_mapping *mapping_of(const struct target *t, const char *path)
+static const struct proc_map *mapping_of(const struct target *t, const char *path)
 {
 	for (size_t i = 0; i < t->mapping_count; i++)
 		if (strncmp(t->mappings[i].path, path, strlen(path)) == 0)

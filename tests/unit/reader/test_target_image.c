@@ -4,7 +4,7 @@
  * with a few bytes of its headers and tables changed at random, many times over.
  */
 #include "canned.h"
-#include "reader/target/target_maps.h"
+#include "reader/target/target_file.h"
 #include "reader/tls/tls.h"
 
 #include <elf.h>
@@ -29,7 +29,7 @@ __thread int image_variable = 3;
 /* The program's segments, copied out of this process. */
 struct copy {
 	struct canned memory;
-	struct target_mapping first;
+	struct proc_map first;
 	struct target *target;
 	uint8_t *bytes[CANNED_PIECES];
 	uint64_t dynamic; /* address of the dynamic table */
@@ -56,7 +56,7 @@ static int copy_program(struct dl_phdr_info *info, size_t size, void *arg)
 		assert_int_equal(target_read(self, at, c->bytes[k], p->p_filesz), 0);
 		canned_put(&c->memory, at, c->bytes[k], p->p_filesz);
 		if (k == 0)
-			c->first = (struct target_mapping){.start = at, .end = at + p->p_filesz};
+			c->first = (struct proc_map){.start = at, .end = at + p->p_filesz};
 	}
 	target_close(self);
 	return 1; /* the program is the first one */

@@ -142,7 +142,7 @@ nothing() {
 	ran=$((ran + 1))
 	objdump -d --no-show-raw-insn "$whole" |
 		sed -n 's/^ *\([0-9a-f]*\):\t.*/0x\1/p' >"$work/addresses"
-	"$show" "$2" "${@:3}" "$1" <"$work/addresses" >"$work/said" ||
+	"$show" "${@:2}" "$1" <"$work/addresses" >"$work/said" ||
 		fail "$name: not run"
 	if [ ! -s "$work/said" ]; then
 		fail "$name: nothing said"
@@ -154,16 +154,17 @@ nothing() {
 }
 
 moved by-id
-mkdir -p "debug/$(dirname "$by_id")"
-nothing stripped prog -d "$PWD/debug"
-cp prog.debug "debug/$by_id"
-compare by-id prog -d "$work/nowhere" -d "$PWD/debug" -- "$whole"
+debug=$PWD/root/usr/lib/debug
+mkdir -p "$debug/$(dirname "$by_id")"
+nothing stripped prog -r "$PWD/root"
+cp prog.debug "$debug/$by_id"
+compare by-id prog -r "$PWD/root" -- "$whole"
 # of another program: the build-id in it tells
-objcopy --only-keep-debug "$work/gcc-4/prog" "debug/$by_id"
-nothing by-id-of-another prog -d "$PWD/debug"
-rm "debug/$by_id"
-mkfifo "debug/$by_id"
-nothing by-id-a-fifo prog -d "$PWD/debug"
+objcopy --only-keep-debug "$work/gcc-4/prog" "$debug/$by_id"
+nothing by-id-of-another prog -r "$PWD/root"
+rm "$debug/$by_id"
+mkfifo "$debug/$by_id"
+nothing by-id-a-fifo prog -r "$PWD/root"
 
 moved root
 mkdir -p "theirs/usr/lib/debug/$(dirname "$by_id")"
@@ -177,19 +178,20 @@ mv prog.debug .debug
 compare debug-link "$PWD/prog" -- "$whole"
 mv .debug/prog.debug .
 compare debug-link-beside "$PWD/prog" -- "$whole"
-mkdir -p "d$PWD"
-mv prog.debug "d$PWD"
-compare debug-link-below "$PWD/prog" -d "$PWD/d" -- "$whole"
-printf x >>"d$PWD/prog.debug"
-nothing debug-link-damaged "$PWD/prog" -d "$PWD/d"
+debug=$PWD/root/usr/lib/debug$PWD
+mkdir -p "$debug"
+mv prog.debug "$debug"
+compare debug-link-below "$PWD/prog" -r "$PWD/root" -- "$whole"
+printf x >>"$debug/prog.debug"
+nothing debug-link-damaged "$PWD/prog" -r "$PWD/root"
 
 if [ "$(id -u)" = 0 ]; then
 	moved owner
 	objcopy --add-gnu-debuglink=prog.debug prog
 	chown 65534 prog.debug
-	nothing owner-another "$PWD/prog" -d "$work/nowhere"
+	nothing owner-another "$PWD/prog"
 	chown 65534 prog
-	compare owner-the-same "$PWD/prog" -d "$work/nowhere" -- "$whole"
+	compare owner-the-same "$PWD/prog" -- "$whole"
 fi
 
 # Unwind data that was split off with the DWARF.
@@ -215,7 +217,7 @@ if has xz; then
 	objcopy --add-section .gnu_debugdata=mini.xz prog
 	nm "$whole" | sed -n 's/^0*\([0-9a-f]*\) [tT] \(fixture_other\|sum\|compare\)$/0x\1 \2/p' |
 		while read -r address name; do
-			said=$(echo "$address" | "$show" -d "$work/nowhere" prog | cut -f2)
+			said=$(echo "$address" | "$show" prog | cut -f2)
 			[ "$said" = "$name" ] || echo "$name: '$said'"
 		done >wrong
 	ran=$((ran + 1))
@@ -257,15 +259,15 @@ if has debuginfod; then
 	done
 	export DEBUGINFOD_CACHE_PATH=$work/server/cache DEBUGINFOD_URLS=http://127.0.0.1:$port
 	if kill -0 "$server" 2>/dev/null; then
-		nothing debuginfod-not-asked prog -d "$work/nowhere"
-		compare debuginfod prog -d "$work/nowhere" -s -- "$whole"
+		nothing debuginfod-not-asked prog
+		compare debuginfod prog -s -- "$whole"
 		kill "$server"
 		wait "$server" 2>/dev/null
 		server=
-		compare debuginfod-cached prog -d "$work/nowhere" -s -- "$whole"
+		compare debuginfod-cached prog -s -- "$whole"
 		rm -rf cache
 		export DEBUGINFOD_CACHE_PATH=$work/server/cache2
-		nothing debuginfod-gone prog -s -d "$work/nowhere"
+		nothing debuginfod-gone prog -s
 	else
 		say "debuginfod: does not run here: $(tail -1 server.log)"
 		server=

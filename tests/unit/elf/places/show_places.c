@@ -2,7 +2,7 @@
 /*
  * Prints the places of addresses, for comparing with other tools.
  *
- *	show_places [-d DIRECTORY]... [-r ROOT] [-s] [-t] FILE < ADDRESSES
+ *	show_places [-r ROOT] [-s] [-t] FILE < ADDRESSES
  *
  * One line for each place, innermost first: address, function, file:line (?? and 0 as
  * addr2line has them), separated by tabs. -s: debuginfod servers may be asked. -t: instead,
@@ -18,7 +18,6 @@
 #include <zlib.h>
 
 #define PLACES_MAX 64
-#define DIRECTORIES_MAX 8
 
 static void show(struct elf_module *m, unsigned long long address)
 {
@@ -42,27 +41,21 @@ static void show_table(struct elf_module *m)
 
 int main(int argc, char **argv)
 {
-	const char *directories[DIRECTORIES_MAX + 1] = {NULL};
 	struct elf_debug debug = {.root_fd = -1};
 	unsigned long long address;
 	struct elf_module *m;
-	size_t count = 0;
 	int c, rc, with_table = 0;
 
-	while ((c = getopt(argc, argv, "d:r:st")) >= 0) {
-		if (c == 'd' && count < DIRECTORIES_MAX)
-			directories[count++] = optarg;
-		else if (c == 'r')
+	while ((c = getopt(argc, argv, "r:st")) >= 0) {
+		if (c == 'r')
 			debug.root_fd = open(optarg, O_PATH | O_CLOEXEC);
 		else if (c == 't')
 			with_table = 1;
 		else
 			debug.debuginfod = 1;
 	}
-	if (count)
-		debug.directories = directories;
 	if (optind >= argc) {
-		fprintf(stderr, "usage: show_places [-d DIRECTORY] [-r ROOT] [-s] [-t] FILE\n");
+		fprintf(stderr, "usage: show_places [-r ROOT] [-s] [-t] FILE\n");
 		return 2;
 	}
 	rc = elf_module_open(&m, argv[optind], -1, argv[optind]);
