@@ -10,6 +10,17 @@
  *   pprof.c         pprof: gathered
  *   pprof_message.c pprof: its message
  *   gzip.c          a message, packed
+ *
+ * And formats of coroutine traces (coro/engine/trace.h): likewise.
+ *
+ *   formats.c  the table
+ *   sink.h     what sinks share
+ *   jsonl.c    JSON lines
+ *   csv.c      CSV
+ *   chrome.c   Chrome's trace events
+ *   perfetto.c Perfetto
+ *   sqlite.c   SQLite
+ *   sql.c      SQL text
  */
 #ifndef WEFT_EXPORT_EXPORT_H
 #define WEFT_EXPORT_EXPORT_H

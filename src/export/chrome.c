@@ -6,7 +6,7 @@
  * for each coroutine; counters are C. Times are microseconds with three decimals.
  */
 #include "base/text/json_write.h"
-#include "coro/export/sink.h"
+#include "export/sink.h"
 #include "coro/look/timeline.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  * comment of its own sets: to PostgreSQL it is a comment like any other. Indexes come behind the
  * rows, for MariaDB ends a transaction at any statement that changes a table's shape.
  */
-#include "coro/export/sink.h"
+#include "export/sink.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV (RFC 4180): the six fields that every trace has, and with `extended` what else is known. */
 #include "base/output.h"
-#include "coro/export/sink.h"
+#include "export/sink.h"
 
 #include <errno.h>
 #include <inttypes.h>

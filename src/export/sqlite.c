@@ -4,7 +4,7 @@
  * then renamed. SQLite's integers end at 2^63 - 1: a tid, seq or ts above that is stored as text,
  * "0x" and 16 digits, which SQLite leaves as it is and sorts behind all integers, in order.
  */
-#include "coro/export/sink.h"
+#include "export/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  */
 #include "base/buf.h"
 #include "base/hash.h"
-#include "coro/export/sink.h"
+#include "export/sink.h"
 #include "coro/look/timeline.h"
 
 #include <errno.h>
