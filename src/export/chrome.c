@@ -5,20 +5,20 @@
  * on their thread, joined by flows (bind_id); the longest waits are async events (b, e), a track
  * for each coroutine; counters are C. Times are microseconds with three decimals.
  */
+#include "export/export.h"
+
 #include "base/text/json_write.h"
-#include "export/sink.h"
-#include "coro/look/timeline.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Ids that no process has (pids end at 2^22). */
 #define PID_COUNTERS 2147483647u
 #define PID_UNKNOWN 2147483646u
 
-struct coro_sink {
-	struct output *output;
-	struct coro_timeline *timeline;
+struct chrome {
 	struct sink text;
 	struct json_writer json;
 };
@@ -26,41 +26,21 @@ struct coro_sink {
 /* An event a line, not indented. */
 static const struct json_shape chrome_events = {.comma = ",", .colon = ":", .has_lines = 1};
 
-static int chrome_open(struct coro_sink **out, const struct coro_sink_options *options)
-{
-	struct coro_sink *sink = calloc(1, sizeof(*sink));
-	int rc = sink ? coro_timeline_new(&sink->timeline, options->longest) : -ENOMEM;
-
-	if (!rc)
-		rc = sink_output(&sink->output, options);
-	if (rc) {
-		if (sink)
-			coro_timeline_free(sink->timeline);
-		free(sink);
-		return rc;
-	}
-	*out = sink;
-	return 0;
-}
-
-static int chrome_put(struct coro_sink *sink, const struct coro_event *event)
-{
-	return coro_timeline_event(sink->timeline, event);
-}
-
 /* What all events have: begins one, which the caller ends. */
-static struct json_writer *chrome_begin(struct coro_sink *sink, const char *phase,
-					const char *category)
+static struct json_writer *chrome_open_event(struct export *x, const char *phase,
+					     const char *category)
 {
-	json_write_object(&sink->json, NULL);
-	json_write_plain(&sink->json, "ph", "%s", phase);
+	struct json_writer *w = &((struct chrome *)x->state)->json;
+
+	json_write_object(w, NULL);
+	json_write_plain(w, "ph", "%s", phase);
 	if (category)
-		json_write_plain(&sink->json, "cat", "%s", category);
-	return &sink->json;
+		json_write_plain(w, "cat", "%s", category);
+	return w;
 }
 
 /* Of the arguments, and of the event; the error so far. */
-static int chrome_end(struct json_writer *w)
+static int chrome_close_event(struct json_writer *w)
 {
 	json_write_object_end(w);
 	json_write_object_end(w);
@@ -82,66 +62,50 @@ static uint32_t chrome_pid_of(uint32_t pid)
 }
 
 /* Viewers take ids as 32-bit numbers; one that is larger is told by the thread's name alone. */
-static uint32_t tid_of(const struct coro_thread *thread, uint32_t index)
+static uint32_t chrome_tid_of(const struct coro_thread *thread, uint32_t index)
 {
 	return thread->tid && thread->tid < (1u << 30) ? (uint32_t)thread->tid : (1u << 30) + index;
 }
 
-static int put_process(struct coro_sink *sink, uint32_t pid, const char *name, int sort)
+static int chrome_put_process(struct export *x, uint32_t pid, const char *name, int sort)
 {
-	struct json_writer *w = chrome_begin(sink, "M", NULL);
+	struct json_writer *w = chrome_open_event(x, "M", NULL);
 
 	json_write_plain(w, "name", "process_name");
 	json_write_uint(w, "pid", pid);
 	json_write_object(w, "args");
 	json_write_plain(w, "name", "%s", name);
 	if (!sort)
-		return chrome_end(w);
-	chrome_end(w);
-	chrome_begin(sink, "M", NULL);
+		return chrome_close_event(w);
+	chrome_close_event(w);
+	chrome_open_event(x, "M", NULL);
 	json_write_plain(w, "name", "process_sort_index");
 	json_write_uint(w, "pid", pid);
 	json_write_object(w, "args");
 	json_write_int(w, "sort_index", sort);
-	return chrome_end(w);
+	return chrome_close_event(w);
 }
 
-static int chrome_put_thread(struct coro_sink *sink, const struct coro_thread *thread,
-			     uint32_t index)
+static int chrome_thread(struct export *x, const struct coro_thread *thread, uint32_t index)
 {
-	struct json_writer *w = chrome_begin(sink, "M", NULL);
+	char name[32] = "process not in the trace";
+	struct json_writer *w;
 
+	if (thread->pid)
+		snprintf(name, sizeof(name), "process %u", thread->pid);
+	chrome_put_process(x, chrome_pid_of(thread->pid), name, 0);
+	w = chrome_open_event(x, "M", NULL);
 	json_write_plain(w, "name", "thread_name");
 	json_write_uint(w, "pid", chrome_pid_of(thread->pid));
-	json_write_uint(w, "tid", tid_of(thread, index));
+	json_write_uint(w, "tid", chrome_tid_of(thread, index));
 	json_write_object(w, "args");
 	json_write_plain(w, "name", "thread %" PRIu64, thread->tid);
-	return chrome_end(w);
+	return chrome_close_event(w);
 }
 
-static int chrome_put_names(struct coro_sink *sink)
+static void chrome_put_slice_args(struct json_writer *w, const struct coro_slice *s,
+				  const struct weft_ctp_context_prefix *context)
 {
-	const struct coro_thread *threads;
-	size_t count = coro_timeline_threads(sink->timeline, &threads);
-	int rc = put_process(sink, PID_COUNTERS, "coroutines", -1);
-
-	for (size_t i = 0; !rc && i < count; i++) {
-		char name[32] = "process not in the trace";
-
-		if (threads[i].pid)
-			snprintf(name, sizeof(name), "process %u", threads[i].pid);
-		rc = put_process(sink, chrome_pid_of(threads[i].pid), name, 0);
-		if (!rc)
-			rc = chrome_put_thread(sink, &threads[i], (uint32_t)i);
-	}
-	return rc;
-}
-
-static void put_slice_args(struct coro_sink *sink, const struct coro_slice *s)
-{
-	const struct weft_ctp_context_prefix *context = coro_timeline_context(sink->timeline, s);
-	struct json_writer *w = &sink->json;
-
 	json_write_object(w, "args");
 	json_write_plain(w, "coroutine", "%" PRIu64, s->life->probe_id);
 	if (s->addr)
@@ -157,16 +121,16 @@ static void put_slice_args(struct coro_sink *sink, const struct coro_slice *s)
 				 s->is_cut ? "end" : "");
 }
 
-static int put_slice(struct coro_sink *sink, const struct coro_slice *s,
-		     const struct coro_thread *thread)
+static int chrome_slice(struct export *x, const struct coro_slice *s,
+			const struct coro_thread *thread)
 {
-	struct json_writer *w = chrome_begin(sink, "X", "run");
+	struct json_writer *w = chrome_open_event(x, "X", "run");
 	char name[CORO_SHORT_BYTES];
 
 	coro_timeline_name(name, s->life);
 	json_write_plain(w, "name", "%s", name);
 	json_write_uint(w, "pid", chrome_pid_of(thread->pid));
-	json_write_uint(w, "tid", tid_of(thread, s->thread));
+	json_write_uint(w, "tid", chrome_tid_of(thread, s->thread));
 	chrome_put_micros(w, "ts", s->begin_ns);
 	chrome_put_micros(w, "dur", s->end_ns - s->begin_ns);
 	if (s->comes || s->goes)
@@ -175,27 +139,14 @@ static int put_slice(struct coro_sink *sink, const struct coro_slice *s,
 		json_write_bool(w, "flow_in", 1);
 	if (s->goes)
 		json_write_bool(w, "flow_out", 1);
-	put_slice_args(sink, s);
-	return chrome_end(w);
+	chrome_put_slice_args(w, s, coro_timeline_context(x->timeline, s));
+	return chrome_close_event(w);
 }
 
-static int chrome_put_slices(struct coro_sink *sink)
+static struct json_writer *chrome_open_wait(struct export *x, const char *phase,
+					    const struct coro_wait *w, size_t track, uint64_t ns)
 {
-	const struct coro_thread *threads;
-	const struct coro_slice *slices;
-	size_t count = coro_timeline_slices(sink->timeline, &slices);
-	int rc = 0;
-
-	coro_timeline_threads(sink->timeline, &threads);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = put_slice(sink, &slices[i], &threads[slices[i].thread]);
-	return rc;
-}
-
-static struct json_writer *chrome_begin_wait(struct coro_sink *sink, const char *phase,
-					     const struct coro_wait *w, size_t track, uint64_t ns)
-{
-	struct json_writer *json = chrome_begin(sink, phase, "wait");
+	struct json_writer *json = chrome_open_event(x, phase, "wait");
 	char name[CORO_SHORT_BYTES];
 
 	coro_timeline_name(name, w->life);
@@ -207,9 +158,9 @@ static struct json_writer *chrome_begin_wait(struct coro_sink *sink, const char 
 	return json;
 }
 
-static int chrome_put_wait(struct coro_sink *sink, const struct coro_wait *w, size_t track)
+static int chrome_wait(struct export *x, const struct coro_wait *w, size_t track)
 {
-	struct json_writer *json = chrome_begin_wait(sink, "b", w, track, w->begin_ns);
+	struct json_writer *json = chrome_open_wait(x, "b", w, track, w->begin_ns);
 
 	json_write_object(json, "args");
 	json_write_plain(json, "coroutine", "%" PRIu64, w->life->probe_id);
@@ -218,28 +169,15 @@ static int chrome_put_wait(struct coro_sink *sink, const struct coro_wait *w, si
 		json_write_plain(json, "end", "not resumed");
 	if (w->is_first)
 		json_write_plain(json, "begin", "birth");
-	chrome_end(json);
-	json_write_object_end(chrome_begin_wait(sink, "e", w, track, w->end_ns));
-	return sink->text.rc;
+	chrome_close_event(json);
+	json = chrome_open_wait(x, "e", w, track, w->end_ns);
+	json_write_object_end(json);
+	return json->s->rc;
 }
 
-static int chrome_put_waits(struct coro_sink *sink)
+static struct json_writer *chrome_open_counter(struct export *x, const char *name, uint64_t ns)
 {
-	const struct coro_wait *waits;
-	size_t count = coro_timeline_waits(sink->timeline, &waits), track = 0;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < count; i++) {
-		track += i == 0 || waits[i].life != waits[i - 1].life;
-		rc = chrome_put_wait(sink, &waits[i], track);
-	}
-	return rc;
-}
-
-static struct json_writer *chrome_begin_counter(struct coro_sink *sink, const char *name,
-						uint64_t ns)
-{
-	struct json_writer *w = chrome_begin(sink, "C", NULL);
+	struct json_writer *w = chrome_open_event(x, "C", NULL);
 
 	json_write_plain(w, "name", "%s", name);
 	json_write_uint(w, "pid", PID_COUNTERS);
@@ -250,87 +188,86 @@ static struct json_writer *chrome_begin_counter(struct coro_sink *sink, const ch
 
 static int chrome_put_counters(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
-	struct coro_sink *sink = arg;
+	struct export *x = arg;
 	struct json_writer *w;
+	int rc = 0;
 
 	if (changed & (1u << CORO_RUNNING | 1u << CORO_SUSPENDED)) {
-		w = chrome_begin_counter(sink, "coroutines", ns);
+		w = chrome_open_counter(x, "coroutines", ns);
 		json_write_int(w, "running", now[CORO_RUNNING]);
 		json_write_int(w, "suspended", now[CORO_SUSPENDED]);
-		chrome_end(w);
+		rc = chrome_close_event(w);
 	}
 	if (changed & 1u << CORO_LIVE) {
-		w = chrome_begin_counter(sink, "live coroutines", ns);
+		w = chrome_open_counter(x, "live coroutines", ns);
 		json_write_int(w, "live", now[CORO_LIVE]);
-		chrome_end(w);
+		rc = chrome_close_event(w);
 	}
 	if (changed & 1u << CORO_LOST) {
-		w = chrome_begin_counter(sink, "lost events", ns);
+		w = chrome_open_counter(x, "lost events", ns);
 		json_write_int(w, "lost", now[CORO_LOST]);
-		chrome_end(w);
+		rc = chrome_close_event(w);
 	}
-	return sink->text.rc;
+	return rc;
 }
 
-static int chrome_put_events(struct coro_sink *sink)
+static int chrome_begin(struct export *x)
 {
-	int rc = chrome_put_names(sink);
-
-	if (!rc)
-		rc = chrome_put_slices(sink);
-	if (!rc)
-		rc = chrome_put_waits(sink);
-	return rc ? rc : coro_timeline_counters(sink->timeline, chrome_put_counters, sink);
-}
-
-static int chrome_put_all(struct coro_sink *sink)
-{
-	struct json_writer *w = &sink->json;
+	struct chrome *c = calloc(1, sizeof(*c));
+	struct json_writer *w;
 	int rc;
 
+	x->state = c;
+	rc = c ? sink_open(&c->text, x->output) : -ENOMEM;
+	if (rc)
+		return rc;
+	w = &c->json;
 	*w = (struct json_writer){
-		.s = &sink->text, .object = &json_shape_flat, .array = &chrome_events};
+		.s = &c->text, .object = &json_shape_flat, .array = &chrome_events};
 	json_write_root(w);
 	json_write_object(w, NULL);
 	json_write_plain(w, "displayTimeUnit", "ns");
+	return 0;
+}
+
+static int chrome_lost(struct export *x, uint64_t events)
+{
+	struct json_writer *w = &((struct chrome *)x->state)->json;
+
 	json_write_object(w, "otherData");
 	json_write_plain(w, "clock", "CLOCK_MONOTONIC");
-	json_write_plain(w, "lost events", "%" PRIu64, coro_timeline_lost(sink->timeline));
+	json_write_plain(w, "lost events", "%" PRIu64, events);
 	json_write_object_end(w);
 	json_write_array(w, "traceEvents");
-	rc = chrome_put_events(sink);
+	return chrome_put_process(x, PID_COUNTERS, "coroutines", -1);
+}
+
+static int chrome_end(struct export *x)
+{
+	struct json_writer *w = &((struct chrome *)x->state)->json;
+	int rc = coro_timeline_counters(x->timeline, chrome_put_counters, x);
+
 	json_write_array_end(w);
 	json_write_object_end(w);
 	sink_char(w->s, '\n');
 	return rc ? rc : sink_flush(w->s);
 }
 
-static int chrome_finish(struct coro_sink *sink, const struct coro_books *books)
+static void chrome_free(struct export *x)
 {
-	struct output *output = sink->output;
-	int rc = coro_timeline_finish(sink->timeline, books);
+	struct chrome *c = x->state;
 
-	if (!rc)
-		rc = sink_open(&sink->text, output);
-	if (!rc)
-		rc = chrome_put_all(sink);
-	if (rc)
-		return rc;
-	sink->output = NULL;
-	return output_commit(output);
+	if (c)
+		sink_close(&c->text);
+	free(c);
 }
 
-static void chrome_close(struct coro_sink *sink)
-{
-	coro_timeline_free(sink->timeline);
-	output_abandon(sink->output);
-	sink_close(&sink->text);
-	free(sink);
-}
-
-const struct coro_sink_ops coro_sink_chrome = {
-	.open = chrome_open,
-	.put = chrome_put,
-	.finish = chrome_finish,
-	.close = chrome_close,
+const struct exporter_ops exporter_chrome = {
+	.begin = chrome_begin,
+	.lost = chrome_lost,
+	.thread = chrome_thread,
+	.slice = chrome_slice,
+	.wait = chrome_wait,
+	.end = chrome_end,
+	.free = chrome_free,
 };

@@ -20,11 +20,11 @@
 
 #define LABELS_MAX (CONTEXT_ITEMS + 2)
 
-static int pprof_begin(struct export_job *job)
+static int pprof_begin(struct export *x)
 {
 	struct pprof *p = calloc(1, sizeof(*p));
 
-	job->state = p;
+	x->state = p;
 	if (!p)
 		return -ENOMEM;
 	p->groups = map_new();
@@ -33,22 +33,22 @@ static int pprof_begin(struct export_job *job)
 
 /* ---- collecting */
 
-static uint32_t pprof_string_of(const struct export_job *job, uint32_t name)
+static uint32_t pprof_string_of(const struct export *x, uint32_t name)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
-	return names_id(&p->strings, names_text(&source_model(job->source)->names, name));
+	return names_id(&p->strings, names_text(&source_model(x->source)->names, name));
 }
 
-static void pprof_put_label(const struct export_job *job, struct pprof_label *labels,
-			    uint32_t *count, const char *key, uint32_t value)
+static void pprof_put_label(const struct export *x, struct pprof_label *labels, uint32_t *count,
+			    const char *key, uint32_t value)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
 	if (!value || *count == LABELS_MAX)
 		return;
 	labels[(*count)++] =
-		(struct pprof_label){names_id(&p->strings, key), pprof_string_of(job, value)};
+		(struct pprof_label){names_id(&p->strings, key), pprof_string_of(x, value)};
 }
 
 /* A label goes by its key alone, unless there is a tag of that name. */
@@ -100,36 +100,36 @@ static int is_innermost(const struct context *c, uint32_t index)
 	return 1;
 }
 
-static uint32_t all_labels(const struct export_job *job, const struct sample *s,
+static uint32_t all_labels(const struct export *x, const struct sample *s,
 			   struct pprof_label *labels)
 {
-	const struct model *m = source_model(job->source);
+	const struct model *m = source_model(x->source);
 	const struct thread *t = model_thread_at(m, s->thread);
 	uint32_t count = 0;
 
-	pprof_put_label(job, labels, &count, "thread", t->key);
-	pprof_put_label(job, labels, &count, "process", t->process);
-	if (source_has_states(job->source))
-		pprof_put_label(job, labels, &count, "state", s->state);
+	pprof_put_label(x, labels, &count, "thread", t->key);
+	pprof_put_label(x, labels, &count, "process", t->process);
+	if (source_has_states(x->source))
+		pprof_put_label(x, labels, &count, "state", s->state);
 	for (uint32_t i = 0; i < s->context.count; i++) {
 		const struct context_item *c = &s->context.item[i];
 
 		/* Only the innermost: a label has one value. */
 		if (is_innermost(&s->context, i))
-			pprof_put_label(job, labels, &count, context_label(m, c->key), c->value);
+			pprof_put_label(x, labels, &count, context_label(m, c->key), c->value);
 	}
 	return count;
 }
 
-static uint32_t labels_by(const struct export_job *job, const struct sample *s,
+static uint32_t labels_by(const struct export *x, const struct sample *s,
 			  struct pprof_label *labels)
 {
-	struct model *m = source_model(job->source);
+	struct model *m = source_model(x->source);
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < job->by_count; i++)
-		pprof_put_label(job, labels, &count, key_label(&job->by[i]),
-				key_of_sample(&job->by[i], m, s));
+	for (size_t i = 0; i < x->by_count; i++)
+		pprof_put_label(x, labels, &count, key_label(&x->by[i]),
+				key_of_sample(&x->by[i], m, s));
 	return count;
 }
 
@@ -162,11 +162,11 @@ static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *
 	return 0;
 }
 
-static int pprof_sample(struct export_job *job, const struct sample *s)
+static int pprof_sample(struct export *x, const struct sample *s)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 	struct pprof_label labels[LABELS_MAX + 1];
-	uint32_t count = job->by_count ? labels_by(job, s, labels) : all_labels(job, s, labels);
+	uint32_t count = x->by_count ? labels_by(x, s, labels) : all_labels(x, s, labels);
 	uint64_t *index;
 	int fresh;
 
@@ -183,9 +183,9 @@ static int pprof_sample(struct export_job *job, const struct sample *s)
 	return 0;
 }
 
-static void pprof_end(struct export_job *job)
+static void pprof_free(struct export *x)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
 	if (!p)
 		return;
@@ -194,13 +194,11 @@ static void pprof_end(struct export_job *job)
 	free(p->group);
 	free(p->labels);
 	free(p);
-	job->state = NULL;
 }
 
-const struct export_ops export_pprof = {
-	.has_lines = 1,
+const struct exporter_ops exporter_pprof = {
 	.begin = pprof_begin,
 	.sample = pprof_sample,
-	.finish = pprof_write,
 	.end = pprof_end,
+	.free = pprof_free,
 };

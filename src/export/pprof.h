@@ -26,7 +26,7 @@ struct pprof {
 	size_t group_room, label_room;
 };
 
-/* Export's finish(): builds the message from job->state and writes it. */
-int pprof_write(struct export_job *job);
+/* The exporter's end(): builds the message from x->state and writes it. */
+int pprof_end(struct export *x);
 
 #endif

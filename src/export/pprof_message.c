@@ -53,7 +53,7 @@ struct places {
 };
 
 struct message {
-	const struct export_job *job;
+	const struct export *x;
 	struct pprof *p;
 	struct table functions, mappings, pairs; /* name and file; module; labels */
 	struct places places;
@@ -171,8 +171,8 @@ static int is_module(const struct model *m, uint32_t name)
 /* Readers take the first mapping for the program's own: that of the first process. */
 static int map_program(struct message *w)
 {
-	const struct model *m = source_model(w->job->source);
-	const struct facts *f = source_facts(w->job->source);
+	const struct model *m = source_model(w->x->source);
+	const struct facts *f = source_facts(w->x->source);
 	const char *command =
 		f->process_count ? names_text(&m->names, f->processes[0].command_line) : "";
 	char path[256];
@@ -250,7 +250,7 @@ static int pprof_message_make_labels(struct message *w)
 static int pprof_message_make_sample(struct message *w, Sample *s, const struct pprof_group *g,
 				     int64_t *values)
 {
-	const struct stack *stack = model_stack_at(source_model(w->job->source), g->stack);
+	const struct stack *stack = model_stack_at(source_model(w->x->source), g->stack);
 
 	perftools__profiles__sample__init(s);
 	s->value = values;
@@ -268,11 +268,10 @@ static int make_samples(struct message *w)
 {
 	size_t count = w->p->group_count;
 
-	w->stack_count = source_model(w->job->source)->stack_count;
+	w->stack_count = source_model(w->x->source)->stack_count;
 	w->stack_ids = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_ids));
 	w->stack_places = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_places));
-	w->key = calloc(1 + 2 * (size_t)longest_stack(source_model(w->job->source)),
-			sizeof(*w->key));
+	w->key = calloc(1 + 2 * (size_t)longest_stack(source_model(w->x->source)), sizeof(*w->key));
 	w->sample = calloc(count + 1, sizeof(*w->sample));
 	w->samples = calloc(count + 1, sizeof(*w->samples));
 	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
@@ -294,7 +293,7 @@ static int make_samples(struct message *w)
 
 static uint32_t pprof_message_string_of(struct message *w, uint32_t name, const char *otherwise)
 {
-	const char *text = names_text(&source_model(w->job->source)->names, name);
+	const char *text = names_text(&source_model(w->x->source)->names, name);
 
 	return names_id(&w->p->strings, *text ? text : otherwise);
 }
@@ -325,7 +324,7 @@ static int make_functions(struct message *w)
 /* The file of a module; the first where several had its name. NULL: not told. */
 static const struct fact_module *pprof_message_file_of(const struct message *w, uint32_t module)
 {
-	const struct facts *f = source_facts(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
 
 	for (uint32_t i = 0; i < f->module_count; i++)
 		if (f->modules[i].name == module && f->modules[i].path)
@@ -408,8 +407,8 @@ static void pprof_message_set_type(struct message *w, ValueType *v, const char *
 /* Time is "cpu" unless all that was counted was wall-clock samples. */
 static const char *set_period(struct message *w)
 {
-	const struct facts *f = source_facts(w->job->source);
-	const struct model *m = source_model(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
+	const struct model *m = source_model(w->x->source);
 	const char *time = "wall";
 	uint64_t period_ns = 0;
 
@@ -430,7 +429,7 @@ static const char *set_period(struct message *w)
 
 static void make_head(struct message *w)
 {
-	const struct facts *f = source_facts(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
 	const char *time = set_period(w);
 
 	w->profile.time_nanos = f->start_ns;
@@ -493,15 +492,15 @@ static void pprof_message_free_all(struct message *w)
 	free(w->mapping_list);
 }
 
-int pprof_write(struct export_job *job)
+int pprof_end(struct export *x)
 {
-	struct message w = {.job = job, .p = job->state};
+	struct message w = {.x = x, .p = x->state};
 	int rc;
 
 	perftools__profiles__profile__init(&w.profile);
 	rc = make_all(&w);
 	if (!rc)
-		rc = gzip_message(job->output, &w.profile.base);
+		rc = gzip_message(x->output, &w.profile.base);
 	pprof_message_free_all(&w);
 	return rc;
 }

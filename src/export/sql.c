@@ -8,10 +8,12 @@
  * comment of its own sets: to PostgreSQL it is a comment like any other. Indexes come behind the
  * rows, for MariaDB ends a transaction at any statement that changes a table's shape.
  */
-#include "export/sink.h"
+#include "export/export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,16 +21,14 @@
 /* PostgreSQL's names end at 63 bytes, and the longest index has 14 more than its table. */
 #define TABLE_MAX 49
 
-struct coro_sink {
-	struct output *output;
+struct sql {
 	char table[2 * TABLE_MAX + 1]; /* as it stands between quotes */
 	uint64_t rows;
-	char why[128];
 };
 
-static int sql_print(struct coro_sink *sink, const char *format, ...)
+static int sql_print(struct export *x, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static int sql_print(struct coro_sink *sink, const char *format, ...)
+static int sql_print(struct export *x, const char *format, ...)
 {
 	char text[1024];
 	va_list list;
@@ -37,109 +37,90 @@ static int sql_print(struct coro_sink *sink, const char *format, ...)
 	va_start(list, format);
 	n = vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	return output_write(sink->output, text, (size_t)n);
+	return output_write(x->output, text, (size_t)n);
 }
 
-static int sql_name_table(struct coro_sink *sink, const char *name)
+static int sql_open(struct export *x)
 {
-	char *to = sink->table;
+	struct sql *sql = calloc(1, sizeof(*sql));
+	char *to;
 
-	if (strlen(name) > TABLE_MAX) {
-		snprintf(sink->why, sizeof(sink->why),
+	x->state = sql;
+	if (!sql)
+		return -ENOMEM;
+	if (strlen(x->table) > TABLE_MAX) {
+		snprintf(x->why, sizeof(x->why),
 			 "--table: names of tables have at most %d bytes here", TABLE_MAX);
 		return -EINVAL;
 	}
-	for (; *name; name++) {
-		if (*name == '"')
+	to = sql->table;
+	for (const char *at = x->table; *at; at++) {
+		if (*at == '"')
 			*to++ = '"';
-		*to++ = *name;
+		*to++ = *at;
 	}
 	return 0;
 }
 
-static int sql_begin(struct coro_sink *sink)
+static int sql_begin(struct export *x)
 {
-	return sql_print(sink,
-			 "SET NAMES 'UTF8';\n"
-			 "/*!SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES') */;\n"
-			 "CREATE TABLE IF NOT EXISTS \"%s\" (id SERIAL PRIMARY KEY,\n"
-			 "  probe_id DECIMAL(20,0) NOT NULL, tid DECIMAL(20,0) NOT NULL,\n"
-			 "  addr VARCHAR(18) NOT NULL, seq DECIMAL(20,0) NOT NULL,\n"
-			 "  is_active BOOLEAN NOT NULL, ts DECIMAL(20,0) NOT NULL);\n"
-			 "START TRANSACTION;\n",
-			 sink->table);
+	const struct sql *sql = x->state;
+	int rc = sql_print(x,
+			   "SET NAMES 'UTF8';\n"
+			   "/*!SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES') */;\n"
+			   "CREATE TABLE IF NOT EXISTS \"%s\" (id SERIAL PRIMARY KEY,\n"
+			   "  probe_id DECIMAL(20,0) NOT NULL, tid DECIMAL(20,0) NOT NULL,\n"
+			   "  addr VARCHAR(18) NOT NULL, seq DECIMAL(20,0) NOT NULL,\n"
+			   "  is_active BOOLEAN NOT NULL, ts DECIMAL(20,0) NOT NULL);\n"
+			   "START TRANSACTION;\n",
+			   sql->table);
+
+	return rc || !x->empty_table ? rc : sql_print(x, "DELETE FROM \"%s\";\n", sql->table);
 }
 
-static int sql_open(struct coro_sink **out, const struct coro_sink_options *options)
+static int sql_event(struct export *x, const struct coro_event *e)
 {
-	struct coro_sink *sink = calloc(1, sizeof(*sink));
-	int rc;
-
-	if (!sink)
-		return -ENOMEM;
-	*out = sink;
-	rc = sql_name_table(sink, options->table);
-	if (!rc)
-		rc = sink_output(&sink->output, options);
-	if (!rc)
-		rc = sql_begin(sink);
-	if (!rc && options->empty_table)
-		rc = sql_print(sink, "DELETE FROM \"%s\";\n", sink->table);
-	return rc;
-}
-
-static int sql_put(struct coro_sink *sink, const struct coro_event *e)
-{
+	struct sql *sql = x->state;
 	int rc = 0;
 
-	if (sink->rows % INSERT_ROWS)
-		rc = sql_print(sink, ",\n");
+	if (sql->rows % INSERT_ROWS)
+		rc = sql_print(x, ",\n");
 	else
-		rc = sql_print(sink,
+		rc = sql_print(x,
 			       "%sINSERT INTO \"%s\" (probe_id, tid, addr, seq, is_active, ts) "
 			       "VALUES\n",
-			       sink->rows ? ";\n" : "", sink->table);
-	sink->rows++;
+			       sql->rows ? ";\n" : "", sql->table);
+	sql->rows++;
 	return rc ? rc
-		  : sql_print(sink,
+		  : sql_print(x,
 			      "(%" PRIu64 ",%" PRIu64 ",'0x%016" PRIx64 "',%" PRIu64 ",%s,%" PRIu64
 			      ")",
 			      e->probe_id, e->tid, e->addr, e->seq, e->is_active ? "TRUE" : "FALSE",
 			      e->ts);
 }
 
-static int sql_finish(struct coro_sink *sink, const struct coro_books *books)
+static int sql_end(struct export *x)
 {
 	static const char *const indexes[][2] = {
 		{"probe_seq", "probe_id, seq"}, {"tid_ts", "tid, ts"}, {"ts", "ts"}};
-	struct output *output = sink->output;
-	int rc = sql_print(sink, "%sCOMMIT;\n", sink->rows ? ";\n" : "");
+	const struct sql *sql = x->state;
+	int rc = sql_print(x, "%sCOMMIT;\n", sql->rows ? ";\n" : "");
 
-	(void)books;
 	for (size_t i = 0; !rc && i < sizeof(indexes) / sizeof(*indexes); i++)
-		rc = sql_print(sink, "CREATE INDEX IF NOT EXISTS \"idx_%s_%s\" ON \"%s\" (%s);\n",
-			       sink->table, indexes[i][0], sink->table, indexes[i][1]);
-	if (rc)
-		return rc;
-	sink->output = NULL;
-	return output_commit(output);
+		rc = sql_print(x, "CREATE INDEX IF NOT EXISTS \"idx_%s_%s\" ON \"%s\" (%s);\n",
+			       sql->table, indexes[i][0], sql->table, indexes[i][1]);
+	return rc;
 }
 
-static void sql_close(struct coro_sink *sink)
+static void sql_free(struct export *x)
 {
-	output_abandon(sink->output);
-	free(sink);
+	free(x->state);
 }
 
-static const char *sql_why(const struct coro_sink *sink)
-{
-	return *sink->why ? sink->why : NULL;
-}
-
-const struct coro_sink_ops coro_sink_sql = {
+const struct exporter_ops exporter_sql = {
 	.open = sql_open,
-	.put = sql_put,
-	.finish = sql_finish,
-	.close = sql_close,
-	.why = sql_why,
+	.begin = sql_begin,
+	.event = sql_event,
+	.end = sql_end,
+	.free = sql_free,
 };

@@ -4,47 +4,28 @@
  * then renamed. SQLite's integers end at 2^63 - 1: a tid, seq or ts above that is stored as text,
  * "0x" and 16 digits, which SQLite leaves as it is and sorts behind all integers, in order.
  */
-#include "export/sink.h"
+#include "export/export.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifndef WEFT_HAVE_SQLITE
-static int absent_open(struct coro_sink **out, const struct coro_sink_options *options)
+static int sqlite_absent(struct export *x)
 {
-	static int nothing;
-
-	(void)options;
-	*out = (struct coro_sink *)&nothing;
+	snprintf(x->why, sizeof(x->why), "this weft was built without libsqlite3");
 	return -ENOSYS;
 }
 
-static void absent_close(struct coro_sink *sink)
-{
-	(void)sink;
-}
-
-static const char *absent_why(const struct coro_sink *sink)
-{
-	(void)sink;
-	return "this weft was built without libsqlite3";
-}
-
-const struct coro_sink_ops coro_sink_sqlite = {
-	.open = absent_open,
-	.close = absent_close,
-	.why = absent_why,
-};
+const struct exporter_ops exporter_sqlite = {.open = sqlite_absent};
 #else
 
 #include <sqlite3.h>
 
-struct coro_sink {
-	struct output *output;
+struct sqlite {
 	sqlite3 *db;
 	sqlite3_stmt *insert;
-	char why[256];
 };
 
 /* The file is nobody's until it is renamed: no journal is needed to take it back. */
@@ -66,10 +47,12 @@ static const char insert[] =
 	"INSERT INTO coro_trace_events (probe_id, tid, addr, seq, is_active, ts) "
 	"VALUES (?, ?, ?, ?, ?, ?)";
 
-static int sqlite_failed(struct coro_sink *sink, int code)
+static int sqlite_failed(struct export *x, int code)
 {
-	snprintf(sink->why, sizeof(sink->why), "%s",
-		 sink->db ? sqlite3_errmsg(sink->db) : sqlite3_errstr(code));
+	const struct sqlite *s = x->state;
+
+	snprintf(x->why, sizeof(x->why), "%s",
+		 s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
 	switch (code & 0xFF) {
 	case SQLITE_FULL:
 		return -ENOSPC;
@@ -82,45 +65,38 @@ static int sqlite_failed(struct coro_sink *sink, int code)
 	}
 }
 
-static int run(struct coro_sink *sink, const char *statements)
+static int sqlite_run(struct export *x, const char *statements)
 {
-	int code = sqlite3_exec(sink->db, statements, NULL, NULL, NULL);
+	const struct sqlite *s = x->state;
+	int code = sqlite3_exec(s->db, statements, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
+	return code == SQLITE_OK ? 0 : sqlite_failed(x, code);
 }
 
-static int sqlite_prepare(struct coro_sink *sink)
+static int sqlite_begin(struct export *x)
 {
-	const char *name = output_temporary(sink->output);
+	const char *name = output_temporary(x->output);
+	struct sqlite *s = calloc(1, sizeof(*s));
 	int code, rc;
 
+	x->state = s;
+	if (!s)
+		return -ENOMEM;
 	if (!name) {
-		snprintf(sink->why, sizeof(sink->why), "a database needs a file: give -o FILE");
+		snprintf(x->why, sizeof(x->why), "a database needs a file: give -o FILE");
 		return -EINVAL;
 	}
-	code = sqlite3_open_v2(name, &sink->db, SQLITE_OPEN_READWRITE, NULL);
+	code = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READWRITE, NULL);
 	if (code != SQLITE_OK)
-		return sqlite_failed(sink, code);
-	rc = run(sink, begin);
+		return sqlite_failed(x, code);
+	rc = sqlite_run(x, begin);
 	if (rc)
 		return rc;
-	code = sqlite3_prepare_v2(sink->db, insert, -1, &sink->insert, NULL);
-	return code == SQLITE_OK ? 0 : sqlite_failed(sink, code);
+	code = sqlite3_prepare_v2(s->db, insert, -1, &s->insert, NULL);
+	return code == SQLITE_OK ? 0 : sqlite_failed(x, code);
 }
 
-static int sqlite_open(struct coro_sink **out, const struct coro_sink_options *options)
-{
-	struct coro_sink *sink = calloc(1, sizeof(*sink));
-	int rc;
-
-	if (!sink)
-		return -ENOMEM;
-	*out = sink;
-	rc = sink_output(&sink->output, options);
-	return rc ? rc : sqlite_prepare(sink);
-}
-
-static int bind_number(sqlite3_stmt *s, int column, uint64_t value)
+static int sqlite_bind_number(sqlite3_stmt *s, int column, uint64_t value)
 {
 	char text[24];
 
@@ -138,70 +114,59 @@ static int sqlite_bind(sqlite3_stmt *s, const struct coro_event *e)
 	snprintf(id, sizeof(id), "%" PRIu64, e->probe_id);
 	snprintf(addr, sizeof(addr), "0x%016" PRIx64, e->addr);
 	code |= sqlite3_bind_text(s, 1, id, -1, SQLITE_TRANSIENT);
-	code |= bind_number(s, 2, e->tid);
+	code |= sqlite_bind_number(s, 2, e->tid);
 	code |= sqlite3_bind_text(s, 3, addr, -1, SQLITE_TRANSIENT);
-	code |= bind_number(s, 4, e->seq);
+	code |= sqlite_bind_number(s, 4, e->seq);
 	code |= sqlite3_bind_int(s, 5, e->is_active != 0);
-	code |= bind_number(s, 6, e->ts);
+	code |= sqlite_bind_number(s, 6, e->ts);
 	return code == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int sqlite_put(struct coro_sink *sink, const struct coro_event *event)
+static int sqlite_event(struct export *x, const struct coro_event *event)
 {
-	int code = sqlite_bind(sink->insert, event);
+	const struct sqlite *s = x->state;
+	int code = sqlite_bind(s->insert, event);
 
 	if (code == SQLITE_OK)
-		code = sqlite3_step(sink->insert);
+		code = sqlite3_step(s->insert);
 	if (code != SQLITE_DONE)
-		return sqlite_failed(sink, code);
-	sqlite3_reset(sink->insert);
+		return sqlite_failed(x, code);
+	sqlite3_reset(s->insert);
 	return 0;
 }
 
-/* Lets go of the file. What sqlite3_close() would still say is about a file that is complete. */
-static void sqlite_let_go(struct coro_sink *sink)
+/* What sqlite3_close() would still say is about a file that is complete, or given up. */
+static void sqlite_let_go(struct sqlite *s)
 {
-	if (!sink->db)
-		return;
-	sqlite3_finalize(sink->insert);
-	sqlite3_close(sink->db);
-	sink->insert = NULL;
-	sink->db = NULL;
+	sqlite3_finalize(s->insert);
+	sqlite3_close(s->db);
+	*s = (struct sqlite){0};
 }
 
-static int sqlite_finish(struct coro_sink *sink, const struct coro_books *books)
+static int sqlite_end(struct export *x)
 {
-	struct output *output = sink->output;
+	struct sqlite *s = x->state;
 	int rc;
 
-	(void)books;
-	sqlite3_finalize(sink->insert);
-	sink->insert = NULL;
-	rc = run(sink, indexes);
-	if (rc)
-		return rc;
-	sqlite_let_go(sink);
-	sink->output = NULL;
-	return output_commit(output);
+	sqlite3_finalize(s->insert);
+	s->insert = NULL;
+	rc = sqlite_run(x, indexes);
+	if (!rc)
+		sqlite_let_go(s);
+	return rc;
 }
 
-static void sqlite_close(struct coro_sink *sink)
+static void sqlite_free(struct export *x)
 {
-	sqlite_let_go(sink);
-	output_abandon(sink->output);
-	free(sink);
+	if (x->state)
+		sqlite_let_go(x->state);
+	free(x->state);
 }
 
-static const char *sqlite_why(const struct coro_sink *sink)
-{
-	return *sink->why ? sink->why : NULL;
-}
-
-const struct coro_sink_ops coro_sink_sqlite = {
-	.open = sqlite_open,
-	.put = sqlite_put,
-	.finish = sqlite_finish,
-	.close = sqlite_close,
-	.why = sqlite_why,
+const struct exporter_ops exporter_sqlite = {
+	.begin = sqlite_begin,
+	.event = sqlite_event,
+	.end = sqlite_end,
+	.free = sqlite_free,
 };
 #endif

@@ -16,7 +16,6 @@ struct item {
 };
 
 struct writer {
-	const struct coro_sink_ops *ops;
 	struct coro_sink *sink;
 	void (*written)(void *arg, uint64_t events);
 	void *arg;
@@ -42,8 +41,8 @@ static void set_error(struct writer *w, int rc)
 
 static uint64_t written(const struct writer *w)
 {
-	if (w->ops->written)
-		return w->ops->written(w->sink);
+	if (w->sink->is_live)
+		return w->sink->ops->written(w->sink);
 	return w->error ? 0 : w->put;
 }
 
@@ -53,20 +52,16 @@ static void writer_write_item(struct writer *w, const struct item *item)
 
 	for (size_t i = 0; i < item->batch.count && !rc; i++) {
 		const struct coro_event *e = &item->batch.events[i];
-		int is_event = !(e->known & CORO_IS_DEATH);
 
-		if (is_event)
-			rc = w->ops->put(w->sink, e);
-		else if (w->ops->death)
-			rc = w->ops->death(w->sink, e);
-		w->put += is_event && !rc;
+		rc = w->sink->ops->put(w->sink, e);
+		w->put += !rc && !(e->known & CORO_IS_DEATH);
 	}
-	if (!rc && w->ops->flush)
-		rc = w->ops->flush(w->sink);
+	if (!rc)
+		rc = w->sink->ops->flush(w->sink);
 	if (rc)
 		set_error(w, rc);
 	pthread_mutex_lock(&w->leave);
-	if (!w->left && w->written && w->ops->written)
+	if (!w->left && w->sink->is_live)
 		w->written(w->arg, written(w));
 	pthread_mutex_unlock(&w->leave);
 }
@@ -121,7 +116,7 @@ static int writer_start(struct writer *w)
 	return -rc;
 }
 
-int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct coro_sink *sink,
+int writer_open(struct writer **out, struct coro_sink *sink,
 		void (*tell)(void *arg, uint64_t events), void *arg)
 {
 	struct writer *w = calloc(1, sizeof(*w));
@@ -129,7 +124,6 @@ int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct cor
 
 	if (!w)
 		return -ENOMEM;
-	w->ops = ops;
 	w->written = tell;
 	w->arg = arg;
 	w->last = &w->first;
@@ -228,7 +222,7 @@ uint64_t writer_drain(struct writer *w, int (*is_enough)(void *arg), void *arg)
 	uint64_t count;
 
 	writer_stop(w, is_enough, arg);
-	if (w->left && !w->ops->written)
+	if (w->left && !w->sink->is_live)
 		return 0;
 	pthread_mutex_lock(&w->leave);
 	count = written(w);
@@ -243,7 +237,7 @@ int writer_finish(struct writer *w, const struct coro_books *books)
 	writer_stop(w, NULL, NULL);
 	if (w->error)
 		return w->error;
-	rc = w->ops->finish(w->sink, books);
+	rc = w->sink->ops->finish(w->sink, books);
 	if (rc)
 		w->error = rc;
 	return rc;
@@ -253,7 +247,7 @@ const char *writer_why(const struct writer *w)
 {
 	if (w->left)
 		return "nobody takes what is written there; the rest was given up";
-	return w->ops->why && w->sink ? w->ops->why(w->sink) : NULL;
+	return w->sink->ops->why(w->sink);
 }
 
 void writer_free(struct writer *w)
@@ -264,7 +258,7 @@ void writer_free(struct writer *w)
 	if (w->left)
 		return;
 	if (w->sink)
-		w->ops->close(w->sink);
+		w->sink->ops->close(w->sink);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->leave);
 	pthread_cond_destroy(&w->more);
