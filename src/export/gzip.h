@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A protobuf message, packed and gzip'ed into an output, piece by piece. */
+/* A protobuf message, packed and gzip'ed into an output. */
 #ifndef WEFT_EXPORT_GZIP_H
 #define WEFT_EXPORT_GZIP_H
 
