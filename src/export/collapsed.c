@@ -73,45 +73,45 @@ static void put_by(struct buf *b, const struct key *key, const struct model *m, 
 }
 
 /* "main a.c:12;work a.c:3": each frame with its line. */
-static char *path_of_lines(const struct model *m, const struct stack *stack)
+static void put_path_of_lines(struct buf *b, const struct model *m, const struct stack *stack)
 {
-	struct buf b = {0};
-
 	for (uint32_t i = stack->count; i-- > 0;) {
 		const struct frame *f = &stack->frames[i];
 		char *text =
 			key_line_name(m, &(struct source_line){f->function, f->file, f->line}, 0);
 
-		collapsed_put_frame(&b, text ? text : "");
-		b.failed |= !text;
+		collapsed_put_frame(b, text ? text : "");
+		b->failed |= !text;
 		free(text);
 		if (i)
-			buf_put_u8(&b, ';');
+			buf_put_u8(b, ';');
 	}
 	if (!stack->count)
-		collapsed_put_frame(&b, KEY_NONE);
-	buf_put_u8(&b, 0);
-	if (!b.failed)
-		return (char *)b.data;
-	buf_free(&b);
-	return NULL;
+		collapsed_put_frame(b, KEY_NONE);
+}
+
+static void put_path(struct buf *b, const struct model *m, uint32_t path)
+{
+	char *text = key_name(&(struct key){.kind = KEY_STACK}, m, path);
+
+	if (text)
+		buf_put(b, text, strlen(text));
+	b->failed |= !text;
+	free(text);
 }
 
 static char *line_text(const struct export *x, const uint32_t *key)
 {
 	const struct model *m = source_model(x->source);
-	struct key stack = {.kind = KEY_STACK};
 	struct buf b = {0};
-	char *path;
 
 	for (size_t i = 0; i < x->by_count; i++)
 		put_by(&b, &x->by[i], m, key[1 + i]);
-	path = x->lines ? path_of_lines(m, model_stack_at(m, key[0])) : key_name(&stack, m, key[0]);
-	if (!path)
-		b.failed = 1;
+	if (x->lines)
+		put_path_of_lines(&b, m, model_stack_at(m, key[0]));
 	else
-		buf_put(&b, path, strlen(path) + 1);
-	free(path);
+		put_path(&b, m, key[0]);
+	buf_put_u8(&b, 0);
 	if (!b.failed)
 		return (char *)b.data;
 	buf_free(&b);
@@ -131,10 +131,7 @@ static int collapsed_make_lines(const struct export *x, struct line *lines)
 	uint64_t *count;
 
 	while (map_next(c->counts, &cursor, &key, &bytes, &count)) {
-		uint32_t ids[64];
-
-		memcpy(ids, key, bytes < sizeof(ids) ? bytes : sizeof(ids));
-		lines[n].text = line_text(x, ids);
+		lines[n].text = line_text(x, key);
 		lines[n].count = *count;
 		if (!lines[n++].text)
 			return -ENOMEM;

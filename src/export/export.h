@@ -13,7 +13,6 @@
  *   collapsed.c     collapsed stacks
  *   pprof.c         pprof: gathered
  *   pprof_message.c pprof: its message
- *   gzip.c          a message, packed
  *   jsonl.c         JSON lines
  *   csv.c           CSV
  *   sqlite.c        SQLite

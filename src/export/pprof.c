@@ -16,9 +16,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LABELS_MAX (CONTEXT_ITEMS + 2)
+
+/* Two numbers without padding: used as bytes of a key. */
+struct pprof_label {
+	uint32_t key, value; /* strings */
+};
 
 static int pprof_begin(struct export *x)
 {
@@ -140,46 +144,28 @@ static int by_key(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *labels,
-		     uint32_t count)
-{
-	struct pprof_group *group;
-	struct pprof_label *pool;
-
-	if (p->label_count > UINT32_MAX / 4 || p->group_count > UINT32_MAX / 4)
-		return -ENOMEM;
-	group = array_grown(p->group, p->group_count + 1, &p->group_room, sizeof(*group));
-	if (group)
-		p->group = group;
-	pool = array_grown(p->labels, p->label_count + count + 1, &p->label_room, sizeof(*pool));
-	if (pool)
-		p->labels = pool;
-	if (!group || !pool)
-		return -ENOMEM;
-	group[p->group_count++] = (struct pprof_group){stack, p->label_count, count, 0, 0};
-	memcpy(pool + p->label_count, labels, count * sizeof(*labels));
-	p->label_count += count;
-	return 0;
-}
-
 static int pprof_sample(struct export *x, const struct sample *s)
 {
 	struct pprof *p = x->state;
 	struct pprof_label labels[LABELS_MAX + 1];
 	uint32_t count = x->by_count ? labels_by(x, s, labels) : all_labels(x, s, labels);
-	uint64_t *index;
-	int fresh;
+	struct pprof_sum *sums;
+	uint64_t *number;
 
 	qsort(labels, count, sizeof(*labels), by_key);
-	/* The stack goes behind the last label, so that the key is one piece. */
 	labels[count] = (struct pprof_label){s->stack, 0};
-	index = map_put(p->groups, labels, (count + 1) * sizeof(*labels), &fresh);
-	if (!index || (fresh && new_group(p, s->stack, labels, count)))
+	number = map_put(p->groups, labels, (count + 1) * sizeof(*labels), NULL);
+	sums = array_grown(p->sums, map_count(p->groups), &p->sum_room, sizeof(*sums));
+	if (sums)
+		p->sums = sums;
+	if (!number || !sums)
 		return -ENOMEM;
-	if (fresh)
-		*index = p->group_count - 1;
-	p->group[*index].samples += s->times;
-	p->group[*index].ns += s->weight_ns;
+	if (!*number) {
+		*number = map_count(p->groups);
+		sums[*number - 1] = (struct pprof_sum){0};
+	}
+	sums[*number - 1].samples += s->times;
+	sums[*number - 1].ns += s->weight_ns;
 	return 0;
 }
 
@@ -191,8 +177,7 @@ static void pprof_free(struct export *x)
 		return;
 	names_free(&p->strings);
 	map_free(p->groups);
-	free(p->group);
-	free(p->labels);
+	free(p->sums);
 	free(p);
 }
 

@@ -7,13 +7,14 @@
 #include "export/pprof.h"
 
 #include "base/map.h"
-#include "export/gzip.h"
 #include "profile.pb-c.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 typedef Perftools__Profiles__Profile Profile;
 typedef Perftools__Profiles__Sample Sample;
@@ -24,7 +25,8 @@ typedef Perftools__Profiles__Function Function;
 typedef Perftools__Profiles__Mapping Mapping;
 typedef Perftools__Profiles__ValueType ValueType;
 
-#define VALUES 2 /* of a sample: count, time */
+#define VALUES 2              /* of a sample: count, time */
+#define GZIP_WINDOW (15 + 16) /* zlib: 32 KiB, and a gzip header */
 
 /* What tells a thing apart: a map's key. */
 struct numbers {
@@ -192,16 +194,18 @@ static uint32_t longest_stack(const struct model *m)
 	return most;
 }
 
-/* Every distinct label is one message, to which the samples point. */
-static Label **message_labels(struct message *w)
+/* Those of all groups, one behind the other. Every distinct label is one message. */
+static Label **message_labels(struct message *w, const struct numbers *groups)
 {
-	const struct pprof *p = w->p;
-	Label **labels = message_alloc(w, p->label_count, sizeof(*labels)), **distinct;
+	size_t count = map_count(w->p->groups), total = 0;
 	const struct numbers *pairs;
+	Label **labels, **distinct;
 
-	for (uint32_t i = 0; i < p->label_count; i++)
-		if (!message_number(w->pairs, &p->labels[i].key, 2))
-			return NULL;
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n + 2 < groups[i].count; n += 2, total++)
+			if (!message_number(w->pairs, groups[i].number + n, 2))
+				return NULL;
+	labels = message_alloc(w, total, sizeof(*labels));
 	pairs = message_things(w, w->pairs);
 	distinct = message_list(w, &perftools__profiles__label__descriptor, map_count(w->pairs));
 	if (!labels || !pairs || !distinct)
@@ -210,30 +214,33 @@ static Label **message_labels(struct message *w)
 		distinct[i]->key = pairs[i].number[0];
 		distinct[i]->str = pairs[i].number[1];
 	}
-	for (uint32_t i = 0; i < p->label_count; i++)
-		labels[i] = distinct[message_number(w->pairs, &p->labels[i].key, 2) - 1];
+	total = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n + 2 < groups[i].count; n += 2)
+			labels[total++] =
+				distinct[message_number(w->pairs, groups[i].number + n, 2) - 1];
 	return labels;
 }
 
-static int message_sample(struct message *w, Sample *s, const struct pprof_group *g)
+static int message_sample(struct message *w, Sample *s, uint32_t stack, const struct pprof_sum *sum)
 {
 	s->n_value = w->has_time ? VALUES : 1;
-	s->value[0] = (int64_t)g->samples;
-	s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
-	s->n_label = g->label_count;
+	s->value[0] = (int64_t)sum->samples;
+	s->value[1] = sum->ns > INT64_MAX ? INT64_MAX : (int64_t)sum->ns;
 	s->location_id =
-		stack_locations(w, g->stack, model_stack_at(source_model(w->x->source), g->stack));
-	s->n_location_id = w->stack_places[g->stack];
+		stack_locations(w, stack, model_stack_at(source_model(w->x->source), stack));
+	s->n_location_id = w->stack_places[stack];
 	return s->location_id ? 0 : -ENOMEM;
 }
 
 static int make_samples(struct message *w)
 {
 	const struct model *m = source_model(w->x->source);
-	size_t count = w->p->group_count;
+	const struct numbers *groups = message_things(w, w->p->groups);
+	size_t count = map_count(w->p->groups);
 	Sample **samples = message_list(w, &perftools__profiles__sample__descriptor, count);
 	int64_t *values = message_alloc(w, count, VALUES * sizeof(*values));
-	Label **labels = message_labels(w);
+	Label **labels = groups ? message_labels(w, groups) : NULL;
 
 	w->stack_ids = message_alloc(w, m->stack_count, sizeof(*w->stack_ids));
 	w->stack_places = message_alloc(w, m->stack_count, sizeof(*w->stack_places));
@@ -242,8 +249,11 @@ static int make_samples(struct message *w)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		samples[i]->value = values + i * VALUES;
-		samples[i]->label = labels + w->p->group[i].labels;
-		if (message_sample(w, samples[i], &w->p->group[i]))
+		samples[i]->label = labels;
+		samples[i]->n_label = groups[i].count / 2 - 1;
+		labels += samples[i]->n_label;
+		if (message_sample(w, samples[i], groups[i].number[groups[i].count - 2],
+				   &w->p->sums[i]))
 			return -ENOMEM;
 	}
 	w->profile.sample = samples;
@@ -426,6 +436,37 @@ static void message_free(struct message *w)
 		w->blocks = block->next;
 		free(block);
 	}
+}
+
+static int gzip_write(struct output *o, z_stream *z)
+{
+	unsigned char out[16 * 1024];
+	int state, rc;
+
+	do {
+		z->next_out = out;
+		z->avail_out = sizeof(out);
+		state = deflate(z, Z_FINISH);
+		rc = output_write(o, out, sizeof(out) - z->avail_out);
+	} while (!rc && state == Z_OK);
+	return rc || state == Z_STREAM_END ? rc : -EIO;
+}
+
+static int gzip_message(struct output *o, const ProtobufCMessage *message)
+{
+	size_t bytes = protobuf_c_message_get_packed_size(message);
+	unsigned char *packed = bytes <= UINT_MAX ? malloc(bytes + 1) : NULL;
+	z_stream z = {.next_in = packed, .avail_in = (uInt)bytes};
+	int rc = -ENOMEM;
+
+	if (packed && deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+				   Z_DEFAULT_STRATEGY) == Z_OK) {
+		protobuf_c_message_pack(message, packed);
+		rc = gzip_write(o, &z);
+		deflateEnd(&z);
+	}
+	free(packed);
+	return rc;
 }
 
 int pprof_end(struct export *x)
