@@ -73,7 +73,7 @@ static void put_by(struct buf *b, const struct key *key, const struct model *m, 
 }
 
 /* "main a.c:12;work a.c:3": each frame with its line. */
-static void put_path_of_lines(struct buf *b, const struct model *m, const struct stack *stack)
+static void collapsed_put_lines(struct buf *b, const struct model *m, const struct stack *stack)
 {
 	for (uint32_t i = stack->count; i-- > 0;) {
 		const struct frame *f = &stack->frames[i];
@@ -90,7 +90,7 @@ static void put_path_of_lines(struct buf *b, const struct model *m, const struct
 		collapsed_put_frame(b, KEY_NONE);
 }
 
-static void put_path(struct buf *b, const struct model *m, uint32_t path)
+static void collapsed_put_path(struct buf *b, const struct model *m, uint32_t path)
 {
 	char *text = key_name(&(struct key){.kind = KEY_STACK}, m, path);
 
@@ -108,9 +108,9 @@ static char *line_text(const struct export *x, const uint32_t *key)
 	for (size_t i = 0; i < x->by_count; i++)
 		put_by(&b, &x->by[i], m, key[1 + i]);
 	if (x->lines)
-		put_path_of_lines(&b, m, model_stack_at(m, key[0]));
+		collapsed_put_lines(&b, m, model_stack_at(m, key[0]));
 	else
-		put_path(&b, m, key[0]);
+		collapsed_put_path(&b, m, key[0]);
 	buf_put_u8(&b, 0);
 	if (!b.failed)
 		return (char *)b.data;

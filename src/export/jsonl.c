@@ -42,13 +42,6 @@ static struct json_writer jsonl_writer(struct sink *text)
 		.s = text, .object = &json_shape_flat, .array = &json_shape_flat};
 }
 
-static int is_device(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
-}
-
 /* Who reads signals from a descriptor has them blocked, and would wait here for ever. */
 static int is_signalled(void)
 {
@@ -83,11 +76,12 @@ static int jsonl_open_file(const struct coro_sink *o)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
+	int is_there = lstat(o->path, &st) == 0;
 
-	if (lstat(o->path, &st) == 0 && S_ISFIFO(st.st_mode))
+	if (is_there && S_ISFIFO(st.st_mode))
 		return open_fifo(o->path, flags);
-	if (is_device(o->path))
-		flags |= O_NOFOLLOW;
+	if (is_there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		flags |= O_NOFOLLOW; /* a device */
 	else if (o->append)
 		flags |= O_CREAT | O_APPEND;
 	else if (o->replace)
@@ -144,19 +138,27 @@ static uint64_t lines_of(const char *data, size_t bytes)
 	return lines;
 }
 
-static int jsonl_flush(struct export *x)
+/* How many bytes were written, all but for an error. */
+static size_t jsonl_write(int fd, const char *data, size_t bytes, int *error)
 {
-	struct jsonl *s = x->state;
 	size_t done = 0;
 
-	while (done < s->text.used && !s->error) {
-		ssize_t n = write(s->fd, s->text.data + done, s->text.used - done);
+	while (done < bytes && !*error) {
+		ssize_t n = write(fd, data + done, bytes - done);
 
 		if (n < 0 && errno != EINTR)
-			s->error = -errno;
+			*error = -errno;
 		else if (n > 0)
 			done += (size_t)n;
 	}
+	return done;
+}
+
+static int jsonl_flush(struct export *x)
+{
+	struct jsonl *s = x->state;
+	size_t done = jsonl_write(s->fd, s->text.data, s->text.used, &s->error);
+
 	s->written += done;
 	s->lines += lines_of(s->text.data, done);
 	if (s->error)
@@ -245,24 +247,20 @@ static int jsonl_event(struct export *x, const struct coro_event *e)
 	return s->error;
 }
 
-static int jsonl_write_all(int fd, const char *text, size_t bytes)
+/* From @at on the file gets these bytes for those that are there. */
+static int jsonl_rewrite(const struct jsonl *s, off_t at, const char *data, size_t bytes)
 {
-	while (bytes) {
-		ssize_t n = write(fd, text, bytes);
+	int rc = 0;
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return 0;
+	if (ftruncate(s->fd, at) || lseek(s->fd, at, SEEK_SET) != at)
+		return -errno;
+	jsonl_write(s->fd, data, bytes, &rc);
+	return rc;
 }
 
 /* Deaths that no line follows go into the one that is there; where that cannot be, they are not
  * told. What is there stays whole, as long as its own two bytes find room. */
-static void amend_last_line(struct jsonl *s)
+static void jsonl_amend_last_line(struct jsonl *s)
 {
 	off_t end = (off_t)(s->base + s->written - 2);
 	struct json_writer w = jsonl_writer(&s->text);
@@ -274,10 +272,8 @@ static void amend_last_line(struct jsonl *s)
 	jsonl_put_died(s, &w, DIED_LAST);
 	json_write_object_end(&w);
 	sink_char(&s->text, '\n');
-	if (!s->text.rc && ftruncate(s->fd, end) == 0 && lseek(s->fd, end, SEEK_SET) == end &&
-	    jsonl_write_all(s->fd, s->text.data, s->text.used) && ftruncate(s->fd, end) == 0 &&
-	    lseek(s->fd, end, SEEK_SET) == end)
-		(void)jsonl_write_all(s->fd, "}\n", 2);
+	if (!s->text.rc && jsonl_rewrite(s, end, s->text.data, s->text.used))
+		(void)jsonl_rewrite(s, end, "}\n", 2);
 	sink_clear(&s->text);
 }
 
@@ -286,7 +282,7 @@ static int jsonl_end(struct export *x)
 	struct jsonl *s = x->state;
 
 	if (jsonl_flush(x) == 0 && s->died_count && s->lines)
-		amend_last_line(s);
+		jsonl_amend_last_line(s);
 	return s->error;
 }
 
