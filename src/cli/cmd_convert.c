@@ -28,81 +28,73 @@ static int cmd_convert_read_by(const struct cli_args *args, struct key *by, size
 	return CLI_DONE;
 }
 
-static void cmd_convert_bind(const char *path, const struct export *x, struct key *by,
-			     struct where *wheres)
+static void cmd_convert_bind(const char *path, struct export *x)
 {
 	struct model *m = source_model(x->source);
 
 	for (size_t i = 0; i < x->by_count; i++) {
-		key_bind(&by[i], m);
-		recording_warn(path, &by[i], m);
+		key_bind(&x->by[i], m);
+		recording_warn(path, &x->by[i], m);
 	}
 	for (size_t i = 0; i < x->where_count; i++) {
-		where_bind(&wheres[i], m);
-		recording_warn(path, &wheres[i].key, m);
+		where_bind(&x->wheres[i], m);
+		recording_warn(path, &x->wheres[i].key, m);
 	}
 }
 
-static int convert(const struct cli_args *args, struct key *by, size_t by_count,
-		   struct where *wheres, size_t where_count)
+static int convert(const struct cli_args *args, struct export *x)
 {
 	const char *path = cli_operand(args, 0), *to = cli_text(args, "output");
-	struct export x = {.format = exporter_find(cli_text(args, "to")),
-			   .by = by,
-			   .by_count = by_count,
-			   .wheres = wheres,
-			   .where_count = where_count,
-			   .lines = cli_flag(args, "lines"),
-			   .no_inlines = cli_flag(args, "no-inlines")};
-	int status = CLI_DONE, rc = source_open(&x.source, path, cli_text(args, "event"));
+	int status = CLI_DONE, rc = source_open(&x->source, path, cli_text(args, "event"));
 
 	if (rc)
 		return recording_refuse(args, path, rc);
-	cmd_convert_bind(path, &x, by, wheres);
-	rc = export_samples(&x, to);
+	cmd_convert_bind(path, x);
+	rc = export_samples(x, to);
 	if (rc)
 		status = cli_error("%s: %s", to && strcmp(to, "-") ? to : "standard output",
 				   strerror(-rc));
-	else if (*source_facts(x.source)->damage)
+	else if (*source_facts(x->source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
-				   source_facts(x.source)->damage);
-	else if (!x.samples)
+				   source_facts(x->source)->damage);
+	else if (!x->samples)
 		status = cli_error("%s: no samples%s", path,
-				   where_count ? " of which --where holds" : "");
-	source_free(x.source);
+				   x->where_count ? " of which --where holds" : "");
+	source_free(x->source);
 	return status;
 }
 
 /* What must be known before anything is read. */
-static int cmd_convert_check(const struct cli_args *args)
+static int cmd_convert_check(const struct cli_args *args, struct export *x)
 {
 	const char *to = cli_text(args, "output");
+	int is_standard = !to || strcmp(to, "-") == 0;
 
 	if (!cli_given(args, "to"))
 		return cli_usage("missing --to FORMAT");
-	if (exporter_find(cli_text(args, "to"))->flags & EXPORT_BINARY &&
-	    (!to || strcmp(to, "-") == 0) && term_is(stdout))
-		return cli_usage("%s is binary: give -o FILE, or redirect it",
-				 cli_text(args, "to"));
-	if (to && strcmp(to, "-") != 0 && would_overwrite(cli_operand(args, 0), to))
+	x->format = exporter_find(cli_text(args, "to"));
+	if (x->format->flags & EXPORT_BINARY && is_standard && term_is(stdout))
+		return cli_usage("%s is binary: give -o FILE, or redirect it", x->format->name);
+	if (!is_standard && would_overwrite(cli_operand(args, 0), to))
 		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }
 
 static int run(const struct cli_args *args)
 {
-	struct where *wheres = NULL;
-	size_t by_count, where_count = 0;
 	struct key by[BY_MAX];
-	int status = cmd_convert_check(args);
+	struct export x = {.by = by,
+			   .lines = cli_flag(args, "lines"),
+			   .no_inlines = cli_flag(args, "no-inlines")};
+	int status = cmd_convert_check(args, &x);
 
 	if (!status)
-		status = cmd_convert_read_by(args, by, &by_count);
+		status = cmd_convert_read_by(args, by, &x.by_count);
 	if (!status)
-		status = recording_wheres(args, &wheres, &where_count);
+		status = recording_wheres(args, &x.wheres, &x.where_count);
 	if (!status)
-		status = convert(args, by, by_count, wheres, where_count);
-	recording_wheres_free(wheres, where_count);
+		status = convert(args, &x);
+	recording_wheres_free(x.wheres, x.where_count);
 	return status;
 }
 

@@ -78,9 +78,9 @@ struct export
 	struct coro_timeline *timeline;
 	/* A recording. */
 	struct source *source;
-	const struct key *by; /* bound; what leads every stack, or what labels there are */
+	struct key *by; /* bound; what leads every stack, or what labels there are */
 	size_t by_count;
-	const struct where *wheres; /* bound; samples of which one does not hold are left out */
+	struct where *wheres; /* bound; samples of which one does not hold are left out */
 	size_t where_count;
 	int lines;        /* frames are lines of source, for formats that can have either */
 	int no_inlines;   /* inlined functions count as those that they are inlined into */
