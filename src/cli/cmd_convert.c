@@ -28,7 +28,7 @@ static int cmd_convert_read_by(const struct cli_args *args, struct key *by, size
 	return CLI_DONE;
 }
 
-static void cmd_convert_bind(const char *path, struct export *x)
+static void cmd_convert_bind(const char *path, struct export_job *x)
 {
 	struct model *m = source_model(x->source);
 
@@ -42,7 +42,7 @@ static void cmd_convert_bind(const char *path, struct export *x)
 	}
 }
 
-static int convert(const struct cli_args *args, struct export *x)
+static int convert(const struct cli_args *args, struct export_job *x)
 {
 	const char *path = cli_operand(args, 0), *to = cli_text(args, "output");
 	int status = CLI_DONE, rc = source_open(&x->source, path, cli_text(args, "event"));
@@ -65,7 +65,7 @@ static int convert(const struct cli_args *args, struct export *x)
 }
 
 /* What must be known before anything is read. */
-static int cmd_convert_check(const struct cli_args *args, struct export *x)
+static int cmd_convert_check(const struct cli_args *args, struct export_job *x)
 {
 	const char *to = cli_text(args, "output");
 	int is_standard = !to || strcmp(to, "-") == 0;
@@ -83,9 +83,9 @@ static int cmd_convert_check(const struct cli_args *args, struct export *x)
 static int run(const struct cli_args *args)
 {
 	struct key by[BY_MAX];
-	struct export x = {.by = by,
-			   .lines = cli_flag(args, "lines"),
-			   .no_inlines = cli_flag(args, "no-inlines")};
+	struct export_job x = {.by = by,
+			       .lines = cli_flag(args, "lines"),
+			       .no_inlines = cli_flag(args, "no-inlines")};
 	int status = cmd_convert_check(args, &x);
 
 	if (!status)

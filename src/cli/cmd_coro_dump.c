@@ -33,9 +33,9 @@ static const struct cli_example examples[] = {
 static int write_events(const struct cli_args *args, const struct coro_batch *batch,
 			const struct coro_books *books)
 {
-	struct export x = {.sink = {.path = cli_text(args, "output"),
-				    .extended = cli_flag(args, "extended"),
-				    .replace = cli_flag(args, "replace")}};
+	struct export_job x = {.sink = {.path = cli_text(args, "output"),
+					.extended = cli_flag(args, "extended"),
+					.replace = cli_flag(args, "replace")}};
 	int rc;
 
 	fflush(stdout);

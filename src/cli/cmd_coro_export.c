@@ -15,7 +15,7 @@
 #include <time.h>
 
 struct job {
-	struct export out;
+	struct export_job out;
 	const char *input;
 	char *made;            /* the output's name, where it was not given */
 	struct coro_input *in; /* JSON lines; else */

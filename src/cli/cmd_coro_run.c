@@ -67,7 +67,7 @@ static int read_stations(const struct cli_args *args, struct coro_engine_options
 }
 
 /* The trace, as long as the process lives (coro/engine/engine.h). */
-static struct export trace;
+static struct export_job trace;
 
 static int cmd_coro_run_read_format(const struct cli_args *args)
 {

@@ -9,10 +9,8 @@
 
 #include "base/text/json_write.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Ids that no process has (pids end at 2^22). */
 #define PID_COUNTERS 2147483647u
@@ -26,8 +24,8 @@ struct chrome {
 /* An event a line, not indented. */
 static const struct json_shape chrome_events = {.comma = ",", .colon = ":", .has_lines = 1};
 
-/* What all events have: begins one, which the caller ends. */
-static struct json_writer *chrome_open_event(struct export *x, const char *phase,
+/* Begins an event with what all of them have; the caller ends it. */
+static struct json_writer *chrome_open_event(struct export_job *x, const char *phase,
 					     const char *category)
 {
 	struct json_writer *w = &((struct chrome *)x->state)->json;
@@ -39,7 +37,7 @@ static struct json_writer *chrome_open_event(struct export *x, const char *phase
 	return w;
 }
 
-/* Of the arguments, and of the event; the error so far. */
+/* Ends the arguments and the event. The first error so far. */
 static int chrome_close_event(struct json_writer *w)
 {
 	json_write_object_end(w);
@@ -67,7 +65,7 @@ static uint32_t chrome_tid_of(const struct coro_thread *thread, uint32_t index)
 	return thread->tid && thread->tid < (1u << 30) ? (uint32_t)thread->tid : (1u << 30) + index;
 }
 
-static int chrome_put_process(struct export *x, uint32_t pid, const char *name, int sort)
+static int chrome_put_process(struct export_job *x, uint32_t pid, const char *name, int sort)
 {
 	struct json_writer *w = chrome_open_event(x, "M", NULL);
 
@@ -86,7 +84,7 @@ static int chrome_put_process(struct export *x, uint32_t pid, const char *name, 
 	return chrome_close_event(w);
 }
 
-static int chrome_thread(struct export *x, const struct coro_thread *thread, uint32_t index)
+static int chrome_thread(struct export_job *x, const struct coro_thread *thread, uint32_t index)
 {
 	char name[32] = "process not in the trace";
 	struct json_writer *w;
@@ -121,7 +119,7 @@ static void chrome_put_slice_args(struct json_writer *w, const struct coro_slice
 				 s->is_cut ? "end" : "");
 }
 
-static int chrome_slice(struct export *x, const struct coro_slice *s,
+static int chrome_slice(struct export_job *x, const struct coro_slice *s,
 			const struct coro_thread *thread)
 {
 	struct json_writer *w = chrome_open_event(x, "X", "run");
@@ -143,7 +141,7 @@ static int chrome_slice(struct export *x, const struct coro_slice *s,
 	return chrome_close_event(w);
 }
 
-static struct json_writer *chrome_open_wait(struct export *x, const char *phase,
+static struct json_writer *chrome_open_wait(struct export_job *x, const char *phase,
 					    const struct coro_wait *w, size_t track, uint64_t ns)
 {
 	struct json_writer *json = chrome_open_event(x, phase, "wait");
@@ -158,7 +156,7 @@ static struct json_writer *chrome_open_wait(struct export *x, const char *phase,
 	return json;
 }
 
-static int chrome_wait(struct export *x, const struct coro_wait *w, size_t track)
+static int chrome_wait(struct export_job *x, const struct coro_wait *w, size_t track)
 {
 	struct json_writer *json = chrome_open_wait(x, "b", w, track, w->begin_ns);
 
@@ -175,7 +173,7 @@ static int chrome_wait(struct export *x, const struct coro_wait *w, size_t track
 	return json->s->rc;
 }
 
-static struct json_writer *chrome_open_counter(struct export *x, const char *name, uint64_t ns)
+static struct json_writer *chrome_open_counter(struct export_job *x, const char *name, uint64_t ns)
 {
 	struct json_writer *w = chrome_open_event(x, "C", NULL);
 
@@ -188,7 +186,7 @@ static struct json_writer *chrome_open_counter(struct export *x, const char *nam
 
 static int chrome_put_counters(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
-	struct export *x = arg;
+	struct export_job *x = arg;
 	struct json_writer *w;
 	int rc = 0;
 
@@ -211,17 +209,14 @@ static int chrome_put_counters(void *arg, uint64_t ns, const int64_t *now, unsig
 	return rc;
 }
 
-static int chrome_begin(struct export *x)
+static int chrome_begin(struct export_job *x)
 {
-	struct chrome *c = calloc(1, sizeof(*c));
-	struct json_writer *w;
-	int rc;
+	struct chrome *c = x->state;
+	struct json_writer *w = &c->json;
+	int rc = sink_open(&c->text, x->output);
 
-	x->state = c;
-	rc = c ? sink_open(&c->text, x->output) : -ENOMEM;
 	if (rc)
 		return rc;
-	w = &c->json;
 	*w = (struct json_writer){
 		.s = &c->text, .object = &json_shape_flat, .array = &chrome_events};
 	json_write_root(w);
@@ -230,7 +225,7 @@ static int chrome_begin(struct export *x)
 	return 0;
 }
 
-static int chrome_lost(struct export *x, uint64_t events)
+static int chrome_lost(struct export_job *x, uint64_t events)
 {
 	struct json_writer *w = &((struct chrome *)x->state)->json;
 
@@ -242,7 +237,7 @@ static int chrome_lost(struct export *x, uint64_t events)
 	return chrome_put_process(x, PID_COUNTERS, "coroutines", -1);
 }
 
-static int chrome_end(struct export *x)
+static int chrome_end(struct export_job *x)
 {
 	struct json_writer *w = &((struct chrome *)x->state)->json;
 	int rc = coro_timeline_counters(x->timeline, chrome_put_counters, x);
@@ -253,16 +248,13 @@ static int chrome_end(struct export *x)
 	return rc ? rc : sink_flush(w->s);
 }
 
-static void chrome_free(struct export *x)
+static void chrome_free(struct export_job *x)
 {
-	struct chrome *c = x->state;
-
-	if (c)
-		sink_close(&c->text);
-	free(c);
+	sink_close(&((struct chrome *)x->state)->text);
 }
 
 const struct exporter_ops exporter_chrome = {
+	.state_bytes = sizeof(struct chrome),
 	.begin = chrome_begin,
 	.lost = chrome_lost,
 	.thread = chrome_thread,

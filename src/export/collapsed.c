@@ -26,19 +26,16 @@ struct line {
 	uint64_t count;
 };
 
-static int collapsed_begin(struct export *x)
+static int collapsed_begin(struct export_job *x)
 {
-	struct collapsed *c = calloc(1, sizeof(*c));
+	struct collapsed *c = x->state;
 
-	x->state = c;
-	if (!c)
-		return -ENOMEM;
 	c->counts = map_new();
 	c->key = calloc(1 + x->by_count, sizeof(*c->key));
 	return c->counts && c->key ? 0 : -ENOMEM;
 }
 
-static int collapsed_sample(struct export *x, const struct sample *s)
+static int collapsed_sample(struct export_job *x, const struct sample *s)
 {
 	struct model *m = source_model(x->source);
 	struct collapsed *c = x->state;
@@ -100,7 +97,7 @@ static void collapsed_put_path(struct buf *b, const struct model *m, uint32_t pa
 	free(text);
 }
 
-static char *line_text(const struct export *x, const uint32_t *key)
+static char *line_text(const struct export_job *x, const uint32_t *key)
 {
 	const struct model *m = source_model(x->source);
 	struct buf b = {0};
@@ -123,7 +120,7 @@ static int collapsed_by_text(const void *left, const void *right)
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-static int collapsed_make_lines(const struct export *x, struct line *lines)
+static int collapsed_make_lines(const struct export_job *x, struct line *lines)
 {
 	const struct collapsed *c = x->state;
 	size_t cursor = 0, bytes, n = 0;
@@ -160,7 +157,7 @@ static int write_lines(struct output *o, const struct line *lines, size_t count)
 	return rc;
 }
 
-static int collapsed_end(struct export *x)
+static int collapsed_end(struct export_job *x)
 {
 	const struct collapsed *c = x->state;
 	size_t count = map_count(c->counts);
@@ -177,18 +174,16 @@ static int collapsed_end(struct export *x)
 	return rc;
 }
 
-static void collapsed_free(struct export *x)
+static void collapsed_free(struct export_job *x)
 {
 	struct collapsed *c = x->state;
 
-	if (!c)
-		return;
 	map_free(c->counts);
 	free(c->key);
-	free(c);
 }
 
 const struct exporter_ops exporter_collapsed = {
+	.state_bytes = sizeof(struct collapsed),
 	.begin = collapsed_begin,
 	.sample = collapsed_sample,
 	.end = collapsed_end,

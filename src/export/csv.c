@@ -9,7 +9,7 @@
 #define SIX "probe_id,tid,addr,seq,is_active,ts"
 #define MORE "pid,station,generation,birth,dead,trace_id,span_id,payload"
 
-static int csv_begin(struct export *x)
+static int csv_begin(struct export_job *x)
 {
 	const char *head = x->sink.extended ? SIX "," MORE "\n" : SIX "\n";
 
@@ -41,7 +41,7 @@ static int csv_put_more(char *to, const struct coro_event *e)
 	return n;
 }
 
-static int csv_event(struct export *x, const struct coro_event *e)
+static int csv_event(struct export_job *x, const struct coro_event *e)
 {
 	char line[512];
 	int n = sprintf(line, "%" PRIu64 ",%" PRIu64 ",0x%016" PRIx64 ",%" PRIu64 ",%s,%" PRIu64,

@@ -64,12 +64,11 @@ const struct exporter *exporter_find(const char *name);    /* or NULL */
 const struct exporter *exporter_of_path(const char *path); /* by extension; or NULL */
 
 /* One output in one format. */
-struct export
-{
+struct export_job {
 	struct coro_sink sink; /* a trace: where it goes, and how; first */
 	const struct exporter *format;
 	struct output *output; /* open from begin() to end() */
-	void *state;           /* the format's own */
+	void *state;           /* the format's own, from before open() until behind free() */
 	char why[256];         /* of an error in other words than its number's; "" = none */
 	/* A trace. */
 	const char *table; /* SQL: of this name */
@@ -93,37 +92,38 @@ struct export
  * free() comes last, come what may.
  */
 struct exporter_ops {
-	/* Before there is an output: to refuse, or to open one in place. */
-	int (*open)(struct export *x);
-	int (*begin)(struct export *x);
+	size_t state_bytes; /* of x->state, which are zeros at first */
+	/* Of a trace, before there is an output: to refuse, or to open one in place. */
+	int (*open)(struct export_job *x);
+	int (*begin)(struct export_job *x);
 	/* A recording's, in file order. */
-	int (*sample)(struct export *x, const struct sample *s);
+	int (*sample)(struct export_job *x, const struct sample *s);
 	/* A trace's, as they come, and deaths behind a coroutine's last event. */
-	int (*event)(struct export *x, const struct coro_event *e);
-	int (*death)(struct export *x, const struct coro_event *e);
+	int (*event)(struct export_job *x, const struct coro_event *e);
+	int (*death)(struct export_job *x, const struct coro_event *e);
 	/* A whole trace (coro/look/timeline.h), for formats with slice(): how many events are
 	 * missing; each thread; each slice, and where one ends in which others lie; each wait, with
 	 * the number of its coroutine's track, from 1. */
-	int (*lost)(struct export *x, uint64_t events);
-	int (*thread)(struct export *x, const struct coro_thread *thread, uint32_t index);
-	int (*slice)(struct export *x, const struct coro_slice *s,
+	int (*lost)(struct export_job *x, uint64_t events);
+	int (*thread)(struct export_job *x, const struct coro_thread *thread, uint32_t index);
+	int (*slice)(struct export_job *x, const struct coro_slice *s,
 		     const struct coro_thread *thread);
-	int (*slice_end)(struct export *x, const struct coro_slice *s);
-	int (*wait)(struct export *x, const struct coro_wait *w, size_t track);
+	int (*slice_end)(struct export_job *x, const struct coro_slice *s);
+	int (*wait)(struct export_job *x, const struct coro_wait *w, size_t track);
 	/* What is not written yet; the output is complete behind it. */
-	int (*end)(struct export *x);
-	void (*free)(struct export *x);
+	int (*end)(struct export_job *x);
+	void (*free)(struct export_job *x);
 	/* Formats that write in place, at any time: hands on what came; how many events are in the
 	 * file for certain. */
-	int (*flush)(struct export *x);
-	uint64_t (*written)(const struct export *x);
+	int (*flush)(struct export_job *x);
+	uint64_t (*written)(const struct export_job *x);
 };
 
 /* Reads the source once and writes all of it to @path, whole or not at all. 0 or -errno. */
-int export_samples(struct export *x, const char *path);
+int export_samples(struct export_job *x, const char *path);
 
 /* Makes @x->sink write a trace in @format; what else it is to do is set by the caller. */
-void export_trace(struct export *x, const struct exporter *format);
+void export_trace(struct export_job *x, const struct exporter *format);
 
 /* Two digits for each byte, and a NUL. How many digits. */
 int export_hex(char *to, const uint8_t *bytes, size_t count);

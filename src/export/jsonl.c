@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (256 * 1024)
-#define LINE_BYTES 2048 /* no line is longer, but the last */
-#define DIED_MOST 16    /* deaths that a line tells; more wait for the next */
-#define DIED_LAST 16384 /* of the last one, which none follows */
+#define LINE_BYTES 2048 /* no line is longer, except the last */
+#define DIED_MOST 16    /* deaths in a line; the others wait for the next */
+#define DIED_LAST 16384 /* deaths in the last line, which no other follows */
 #define FIFO_LOOK_NS 20000000
 
 struct jsonl {
@@ -42,7 +42,7 @@ static struct json_writer jsonl_writer(struct sink *text)
 		.s = text, .object = &json_shape_flat, .array = &json_shape_flat};
 }
 
-/* Who reads signals from a descriptor has them blocked, and would wait here for ever. */
+/* A caller that reads signals from a descriptor has them blocked, so that open(2) would not end. */
 static int is_signalled(void)
 {
 	sigset_t pending;
@@ -91,14 +91,11 @@ static int jsonl_open_file(const struct coro_sink *o)
 	return open(o->path, flags, 0644);
 }
 
-static int jsonl_open(struct export *x)
+static int jsonl_open(struct export_job *x)
 {
-	struct jsonl *s = calloc(1, sizeof(*s));
+	struct jsonl *s = x->state;
 	off_t end;
 
-	x->state = s;
-	if (!s)
-		return -ENOMEM;
 	s->fd = -1;
 	if (sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES))
 		return -ENOMEM;
@@ -111,7 +108,7 @@ static int jsonl_open(struct export *x)
 	return 0;
 }
 
-/* Not where somebody else has appended since. */
+/* Leaves @whole bytes of ours, unless somebody else has appended since. */
 static void cut_to(const struct jsonl *s, uint64_t whole)
 {
 	struct stat st;
@@ -154,7 +151,7 @@ static size_t jsonl_write(int fd, const char *data, size_t bytes, int *error)
 	return done;
 }
 
-static int jsonl_flush(struct export *x)
+static int jsonl_flush(struct export_job *x)
 {
 	struct jsonl *s = x->state;
 	size_t done = jsonl_write(s->fd, s->text.data, s->text.used, &s->error);
@@ -188,7 +185,7 @@ static void jsonl_put_context(struct json_writer *w, const struct weft_ctp_conte
 	json_write_plain(w, "context", "00-%s-%s-%02x", trace, span, context->trace_flags);
 }
 
-/* The oldest come first. */
+/* Up to @most deaths, the oldest first. */
 static void jsonl_put_died(struct jsonl *s, struct json_writer *w, size_t most)
 {
 	size_t count = s->died_count < most ? s->died_count : most;
@@ -223,7 +220,7 @@ static void jsonl_put_extended(struct json_writer *w, const struct coro_event *e
 		json_write_hex(w, "payload", "", e->payload, e->payload_bytes);
 }
 
-static int jsonl_event(struct export *x, const struct coro_event *e)
+static int jsonl_event(struct export_job *x, const struct coro_event *e)
 {
 	struct jsonl *s = x->state;
 	struct json_writer w = jsonl_writer(&s->text);
@@ -277,7 +274,7 @@ static void jsonl_amend_last_line(struct jsonl *s)
 	sink_clear(&s->text);
 }
 
-static int jsonl_end(struct export *x)
+static int jsonl_end(struct export_job *x)
 {
 	struct jsonl *s = x->state;
 
@@ -286,7 +283,7 @@ static int jsonl_end(struct export *x)
 	return s->error;
 }
 
-static int jsonl_death(struct export *x, const struct coro_event *death)
+static int jsonl_death(struct export_job *x, const struct coro_event *death)
 {
 	struct jsonl *s = x->state;
 	struct coro_event *grown =
@@ -300,27 +297,25 @@ static int jsonl_death(struct export *x, const struct coro_event *death)
 }
 
 /* A trace that was cut is a trace: it stays. */
-static void jsonl_free(struct export *x)
+static void jsonl_free(struct export_job *x)
 {
 	struct jsonl *s = x->state;
 
-	if (!s)
-		return;
 	if (!s->error && s->fd >= 0)
 		jsonl_flush(x);
 	if (s->owned && s->fd >= 0)
 		close(s->fd);
 	sink_close(&s->text);
 	free(s->died);
-	free(s);
 }
 
-static uint64_t jsonl_written(const struct export *x)
+static uint64_t jsonl_written(const struct export_job *x)
 {
 	return ((const struct jsonl *)x->state)->lines;
 }
 
 const struct exporter_ops exporter_jsonl = {
+	.state_bytes = sizeof(struct jsonl),
 	.open = jsonl_open,
 	.event = jsonl_event,
 	.death = jsonl_death,

@@ -12,10 +12,8 @@
 #include "base/hash.h"
 #include "perfetto.pb-c.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { CLOCK_REAL = 1, CLOCK_MONO = 3, CLOCK_BOOT = 6 };
 #define STATE_CLEARED 1
@@ -38,12 +36,12 @@ struct event {
 	char *category;
 };
 
-/* The library only reads a message's texts. */
+/* The library does not write to a message's texts. */
 #define TEXT(text) ((char *)(uintptr_t)(text))
-/* A number of a message is there only when it is said to be. */
+/* A number is in a message only when it is said to be there. */
 #define SET(message, field, value) ((message)->has_##field = 1, (message)->field = (value))
 
-static int perfetto_send(const struct export *x, TracePacket *packet)
+static int perfetto_send(const struct export_job *x, TracePacket *packet)
 {
 	uint8_t bytes[PACKET_BYTES];
 	Trace trace = TRACE__INIT;
@@ -54,7 +52,7 @@ static int perfetto_send(const struct export *x, TracePacket *packet)
 	return output_write(x->output, bytes, trace__pack(&trace, bytes));
 }
 
-/* Spread, so that traces put together do not share any. */
+/* Ids are spread, so that two traces in one file do not share any. */
 static uint64_t uuid(enum track_kind kind, uint64_t index)
 {
 	return hash_mix((uint64_t)kind << 56 | (index + 1));
@@ -71,7 +69,7 @@ static TrackDescriptor perfetto_track(uint64_t id, uint64_t parent, const char *
 	return track;
 }
 
-static int perfetto_put_track(const struct export *x, TrackDescriptor track)
+static int perfetto_put_track(const struct export_job *x, TrackDescriptor track)
 {
 	TracePacket packet = TRACE_PACKET__INIT;
 
@@ -84,7 +82,7 @@ static int has_ids(const struct coro_thread *thread)
 	return thread->pid && thread->pid <= INT32_MAX && thread->tid <= INT32_MAX;
 }
 
-static int perfetto_thread(struct export *x, const struct coro_thread *thread, uint32_t index)
+static int perfetto_thread(struct export_job *x, const struct coro_thread *thread, uint32_t index)
 {
 	ProcessDescriptor of_process = PROCESS_DESCRIPTOR__INIT;
 	ThreadDescriptor of_thread = THREAD_DESCRIPTOR__INIT;
@@ -149,7 +147,7 @@ static void event_annotate_place(struct event *e, const struct coro_life *life, 
 	SET(a, pointer_value, addr);
 }
 
-static int event_send(const struct export *x, TrackEvent *event, uint64_t ns, int is_after_loss)
+static int event_send(const struct export_job *x, TrackEvent *event, uint64_t ns, int is_after_loss)
 {
 	TracePacket packet = TRACE_PACKET__INIT;
 
@@ -164,7 +162,7 @@ static int event_send(const struct export *x, TrackEvent *event, uint64_t ns, in
 	return perfetto_send(x, &packet);
 }
 
-static int perfetto_end_slice(const struct export *x, uint64_t track, uint64_t ns)
+static int perfetto_end_slice(const struct export_job *x, uint64_t track, uint64_t ns)
 {
 	TrackEvent event = TRACK_EVENT__INIT;
 
@@ -173,7 +171,7 @@ static int perfetto_end_slice(const struct export *x, uint64_t track, uint64_t n
 	return event_send(x, &event, ns, 0);
 }
 
-static int perfetto_slice(struct export *x, const struct coro_slice *s,
+static int perfetto_slice(struct export_job *x, const struct coro_slice *s,
 			  const struct coro_thread *thread)
 {
 	const struct weft_ctp_context_prefix *context = coro_timeline_context(x->timeline, s);
@@ -201,13 +199,13 @@ static int perfetto_slice(struct export *x, const struct coro_slice *s,
 	return event_send(x, &e.event, s->begin_ns, 0);
 }
 
-static int perfetto_slice_end(struct export *x, const struct coro_slice *s)
+static int perfetto_slice_end(struct export_job *x, const struct coro_slice *s)
 {
 	return perfetto_end_slice(x, uuid(OF_THREAD, s->thread), s->end_ns);
 }
 
 /* The track of a coroutine's waits; before the first one, that of all of them. */
-static int perfetto_put_wait_track(const struct export *x, size_t track,
+static int perfetto_put_wait_track(const struct export_job *x, size_t track,
 				   const struct coro_life *life)
 {
 	uint64_t group = uuid(OF_WAITS, 0);
@@ -220,7 +218,7 @@ static int perfetto_put_wait_track(const struct export *x, size_t track,
 	return rc ? rc : perfetto_put_track(x, perfetto_track(uuid(OF_WAIT, track), group, name));
 }
 
-static int perfetto_wait(struct export *x, const struct coro_wait *w, size_t track)
+static int perfetto_wait(struct export_job *x, const struct coro_wait *w, size_t track)
 {
 	struct perfetto *p = x->state;
 	uint64_t id = uuid(OF_WAIT, track);
@@ -239,10 +237,10 @@ static int perfetto_wait(struct export *x, const struct coro_wait *w, size_t tra
 	return rc ? rc : perfetto_end_slice(x, id, w->end_ns);
 }
 
-/* A counter goes up to "lost" from here: what lies before is not whole. */
+/* Where more events are lost than before, the packet says that it follows a loss. */
 static int perfetto_put_counter(void *arg, uint64_t ns, const int64_t *now, unsigned int changed)
 {
-	const struct export *x = arg;
+	const struct export_job *x = arg;
 	int rc = 0;
 
 	for (unsigned int c = 0; !rc && c < CORO_COUNTERS; c++) {
@@ -258,7 +256,7 @@ static int perfetto_put_counter(void *arg, uint64_t ns, const int64_t *now, unsi
 	return rc;
 }
 
-static int perfetto_put_counters(struct export *x)
+static int perfetto_put_counters(struct export_job *x)
 {
 	static const char *const names[CORO_COUNTERS] = {"running", "suspended", "live",
 							 "lost events"};
@@ -279,7 +277,7 @@ static int perfetto_put_counters(struct export *x)
 /* ---- the trace */
 
 /* The first packet: it begins the sequence, and relates the clocks where they are known. */
-static int perfetto_begin(struct export *x)
+static int perfetto_begin(struct export_job *x)
 {
 	const uint64_t now[][2] = {{CLOCK_REAL, x->sink.real_ns},
 				   {CLOCK_MONO, x->sink.mono_ns},
@@ -288,9 +286,6 @@ static int perfetto_begin(struct export *x)
 	ClockSnapshot snapshot = CLOCK_SNAPSHOT__INIT;
 	TracePacket packet = TRACE_PACKET__INIT;
 
-	x->state = calloc(1, sizeof(struct perfetto));
-	if (!x->state)
-		return -ENOMEM;
 	for (size_t i = 0; i < 3; i++) {
 		clocks[i] = &clock[i];
 		clock_snapshot__clock__init(clocks[i]);
@@ -305,14 +300,14 @@ static int perfetto_begin(struct export *x)
 	return perfetto_send(x, &packet);
 }
 
-static int perfetto_lost(struct export *x, uint64_t events)
+static int perfetto_lost(struct export_job *x, uint64_t events)
 {
 	((struct perfetto *)x->state)->lost = events;
 	return 0;
 }
 
-/* By this viewers warn that data was lost. */
-static int perfetto_put_losses(const struct export *x, uint64_t lost)
+/* The statistics by which viewers warn that data was lost. */
+static int perfetto_put_losses(const struct export_job *x, uint64_t lost)
 {
 	TraceStats__BufferStats buffer = TRACE_STATS__BUFFER_STATS__INIT, *buffers = &buffer;
 	TraceStats stats = TRACE_STATS__INIT;
@@ -325,7 +320,7 @@ static int perfetto_put_losses(const struct export *x, uint64_t lost)
 	return perfetto_send(x, &packet);
 }
 
-static int perfetto_end(struct export *x)
+static int perfetto_end(struct export_job *x)
 {
 	uint64_t lost = ((struct perfetto *)x->state)->lost;
 	int rc = perfetto_put_counters(x);
@@ -333,12 +328,8 @@ static int perfetto_end(struct export *x)
 	return rc || !lost ? rc : perfetto_put_losses(x, lost);
 }
 
-static void perfetto_free(struct export *x)
-{
-	free(x->state);
-}
-
 const struct exporter_ops exporter_perfetto = {
+	.state_bytes = sizeof(struct perfetto),
 	.begin = perfetto_begin,
 	.lost = perfetto_lost,
 	.thread = perfetto_thread,
@@ -346,5 +337,4 @@ const struct exporter_ops exporter_perfetto = {
 	.slice_end = perfetto_slice_end,
 	.wait = perfetto_wait,
 	.end = perfetto_end,
-	.free = perfetto_free,
 };

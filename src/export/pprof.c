@@ -24,27 +24,24 @@ struct pprof_label {
 	uint32_t key, value; /* strings */
 };
 
-static int pprof_begin(struct export *x)
+static int pprof_begin(struct export_job *x)
 {
-	struct pprof *p = calloc(1, sizeof(*p));
+	struct pprof *p = x->state;
 
-	x->state = p;
-	if (!p)
-		return -ENOMEM;
 	p->groups = map_new();
 	return p->groups ? names_init(&p->strings) : -ENOMEM;
 }
 
 /* ---- collecting */
 
-static uint32_t pprof_string_of(const struct export *x, uint32_t name)
+static uint32_t pprof_string_of(const struct export_job *x, uint32_t name)
 {
 	struct pprof *p = x->state;
 
 	return names_id(&p->strings, names_text(&source_model(x->source)->names, name));
 }
 
-static void pprof_put_label(const struct export *x, struct pprof_label *labels, uint32_t *count,
+static void pprof_put_label(const struct export_job *x, struct pprof_label *labels, uint32_t *count,
 			    const char *key, uint32_t value)
 {
 	struct pprof *p = x->state;
@@ -104,7 +101,7 @@ static int is_innermost(const struct context *c, uint32_t index)
 	return 1;
 }
 
-static uint32_t all_labels(const struct export *x, const struct sample *s,
+static uint32_t all_labels(const struct export_job *x, const struct sample *s,
 			   struct pprof_label *labels)
 {
 	const struct model *m = source_model(x->source);
@@ -125,7 +122,7 @@ static uint32_t all_labels(const struct export *x, const struct sample *s,
 	return count;
 }
 
-static uint32_t labels_by(const struct export *x, const struct sample *s,
+static uint32_t labels_by(const struct export_job *x, const struct sample *s,
 			  struct pprof_label *labels)
 {
 	struct model *m = source_model(x->source);
@@ -144,7 +141,7 @@ static int by_key(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static int pprof_sample(struct export *x, const struct sample *s)
+static int pprof_sample(struct export_job *x, const struct sample *s)
 {
 	struct pprof *p = x->state;
 	struct pprof_label labels[LABELS_MAX + 1];
@@ -169,19 +166,17 @@ static int pprof_sample(struct export *x, const struct sample *s)
 	return 0;
 }
 
-static void pprof_free(struct export *x)
+static void pprof_free(struct export_job *x)
 {
 	struct pprof *p = x->state;
 
-	if (!p)
-		return;
 	names_free(&p->strings);
 	map_free(p->groups);
 	free(p->sums);
-	free(p);
 }
 
 const struct exporter_ops exporter_pprof = {
+	.state_bytes = sizeof(struct pprof),
 	.begin = pprof_begin,
 	.sample = pprof_sample,
 	.end = pprof_end,

@@ -19,6 +19,6 @@ struct pprof {
 };
 
 /* The exporter's end(): builds the message from x->state and writes it. */
-int pprof_end(struct export *x);
+int pprof_end(struct export_job *x);
 
 #endif

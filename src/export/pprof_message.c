@@ -39,7 +39,7 @@ struct block {
 };
 
 struct message {
-	const struct export *x;
+	const struct export_job *x;
 	struct pprof *p;
 	struct map *functions; /* name and file */
 	struct map *mappings;  /* module */
@@ -107,7 +107,7 @@ static const struct numbers *message_things(struct message *w, const struct map 
 	return list;
 }
 
-/* Of frames[0 .. count), all but the last inlined into the next; 0: out of memory. */
+/* The place of frames[0 .. count), each inlined into the next; 0: out of memory. */
 static uint32_t place_id(struct message *w, const struct frame *frames, uint32_t count)
 {
 	uint32_t *to = w->scratch, module = frames[count - 1].module;
@@ -194,7 +194,7 @@ static uint32_t longest_stack(const struct model *m)
 	return most;
 }
 
-/* Those of all groups, one behind the other. Every distinct label is one message. */
+/* The labels of all groups, group by group; equal ones are one message. */
 static Label **message_labels(struct message *w, const struct numbers *groups)
 {
 	size_t count = map_count(w->p->groups), total = 0;
@@ -418,7 +418,7 @@ static int make_all(struct message *w)
 	if (map_program(w) || make_samples(w) || make_functions(w) || make_mappings(w) ||
 	    make_locations(w))
 		return -ENOMEM;
-	/* Last: everything above adds strings. */
+	/* last, for everything above adds strings */
 	w->profile.string_table = w->p->strings.text;
 	w->profile.n_string_table = w->p->strings.count;
 	return w->p->strings.failed ? -ENOMEM : 0;
@@ -469,7 +469,7 @@ static int gzip_message(struct output *o, const ProtobufCMessage *message)
 	return rc;
 }
 
-int pprof_end(struct export *x)
+int pprof_end(struct export_job *x)
 {
 	struct message w = {.x = x, .p = x->state};
 	int rc;

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define INSERT_ROWS 1000 /* in a statement: far below every server's longest */
@@ -26,9 +25,9 @@ struct sql {
 	uint64_t rows;
 };
 
-static int sql_print(struct export *x, const char *format, ...)
+static int sql_print(struct export_job *x, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static int sql_print(struct export *x, const char *format, ...)
+static int sql_print(struct export_job *x, const char *format, ...)
 {
 	char text[1024];
 	va_list list;
@@ -40,20 +39,15 @@ static int sql_print(struct export *x, const char *format, ...)
 	return output_write(x->output, text, (size_t)n);
 }
 
-static int sql_open(struct export *x)
+static int sql_open(struct export_job *x)
 {
-	struct sql *sql = calloc(1, sizeof(*sql));
-	char *to;
+	char *to = ((struct sql *)x->state)->table;
 
-	x->state = sql;
-	if (!sql)
-		return -ENOMEM;
 	if (strlen(x->table) > TABLE_MAX) {
 		snprintf(x->why, sizeof(x->why),
 			 "--table: names of tables have at most %d bytes here", TABLE_MAX);
 		return -EINVAL;
 	}
-	to = sql->table;
 	for (const char *at = x->table; *at; at++) {
 		if (*at == '"')
 			*to++ = '"';
@@ -62,7 +56,7 @@ static int sql_open(struct export *x)
 	return 0;
 }
 
-static int sql_begin(struct export *x)
+static int sql_begin(struct export_job *x)
 {
 	const struct sql *sql = x->state;
 	int rc = sql_print(x,
@@ -78,7 +72,7 @@ static int sql_begin(struct export *x)
 	return rc || !x->empty_table ? rc : sql_print(x, "DELETE FROM \"%s\";\n", sql->table);
 }
 
-static int sql_event(struct export *x, const struct coro_event *e)
+static int sql_event(struct export_job *x, const struct coro_event *e)
 {
 	struct sql *sql = x->state;
 	int rc = 0;
@@ -99,7 +93,7 @@ static int sql_event(struct export *x, const struct coro_event *e)
 			      e->ts);
 }
 
-static int sql_end(struct export *x)
+static int sql_end(struct export_job *x)
 {
 	static const char *const indexes[][2] = {
 		{"probe_seq", "probe_id, seq"}, {"tid_ts", "tid, ts"}, {"ts", "ts"}};
@@ -112,15 +106,10 @@ static int sql_end(struct export *x)
 	return rc;
 }
 
-static void sql_free(struct export *x)
-{
-	free(x->state);
-}
-
 const struct exporter_ops exporter_sql = {
+	.state_bytes = sizeof(struct sql),
 	.open = sql_open,
 	.begin = sql_begin,
 	.event = sql_event,
 	.end = sql_end,
-	.free = sql_free,
 };

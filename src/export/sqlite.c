@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #ifndef WEFT_HAVE_SQLITE
-static int sqlite_absent(struct export *x)
+static int sqlite_absent(struct export_job *x)
 {
 	snprintf(x->why, sizeof(x->why), "this weft was built without libsqlite3");
 	return -ENOSYS;
@@ -47,7 +46,7 @@ static const char insert[] =
 	"INSERT INTO coro_trace_events (probe_id, tid, addr, seq, is_active, ts) "
 	"VALUES (?, ?, ?, ?, ?, ?)";
 
-static int sqlite_failed(struct export *x, int code)
+static int sqlite_failed(struct export_job *x, int code)
 {
 	const struct sqlite *s = x->state;
 
@@ -65,7 +64,7 @@ static int sqlite_failed(struct export *x, int code)
 	}
 }
 
-static int sqlite_run(struct export *x, const char *statements)
+static int sqlite_run(struct export_job *x, const char *statements)
 {
 	const struct sqlite *s = x->state;
 	int code = sqlite3_exec(s->db, statements, NULL, NULL, NULL);
@@ -73,15 +72,12 @@ static int sqlite_run(struct export *x, const char *statements)
 	return code == SQLITE_OK ? 0 : sqlite_failed(x, code);
 }
 
-static int sqlite_begin(struct export *x)
+static int sqlite_begin(struct export_job *x)
 {
 	const char *name = output_temporary(x->output);
-	struct sqlite *s = calloc(1, sizeof(*s));
+	struct sqlite *s = x->state;
 	int code, rc;
 
-	x->state = s;
-	if (!s)
-		return -ENOMEM;
 	if (!name) {
 		snprintf(x->why, sizeof(x->why), "a database needs a file: give -o FILE");
 		return -EINVAL;
@@ -122,7 +118,7 @@ static int sqlite_bind(sqlite3_stmt *s, const struct coro_event *e)
 	return code == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int sqlite_event(struct export *x, const struct coro_event *event)
+static int sqlite_event(struct export_job *x, const struct coro_event *event)
 {
 	const struct sqlite *s = x->state;
 	int code = sqlite_bind(s->insert, event);
@@ -136,14 +132,16 @@ static int sqlite_event(struct export *x, const struct coro_event *event)
 }
 
 /* What sqlite3_close() would still say is about a file that is complete, or given up. */
-static void sqlite_let_go(struct sqlite *s)
+static void sqlite_free(struct export_job *x)
 {
+	struct sqlite *s = x->state;
+
 	sqlite3_finalize(s->insert);
 	sqlite3_close(s->db);
 	*s = (struct sqlite){0};
 }
 
-static int sqlite_end(struct export *x)
+static int sqlite_end(struct export_job *x)
 {
 	struct sqlite *s = x->state;
 	int rc;
@@ -152,18 +150,12 @@ static int sqlite_end(struct export *x)
 	s->insert = NULL;
 	rc = sqlite_run(x, indexes);
 	if (!rc)
-		sqlite_let_go(s);
+		sqlite_free(x);
 	return rc;
 }
 
-static void sqlite_free(struct export *x)
-{
-	if (x->state)
-		sqlite_let_go(x->state);
-	free(x->state);
-}
-
 const struct exporter_ops exporter_sqlite = {
+	.state_bytes = sizeof(struct sqlite),
 	.begin = sqlite_begin,
 	.event = sqlite_event,
 	.end = sqlite_end,

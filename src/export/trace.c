@@ -8,17 +8,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct export *trace_of(struct coro_sink *sink)
+static struct export_job *trace_of(struct coro_sink *sink)
 {
-	return (struct export *)sink;
+	return (struct export_job *)sink;
 }
 
 static int trace_open(struct coro_sink *sink)
 {
-	struct export *x = trace_of(sink);
+	struct export_job *x = trace_of(sink);
 	const struct exporter_ops *ops = x->format->ops;
 	int rc = ops->slice ? coro_timeline_new(&x->timeline, x->longest) : 0;
 
+	if (ops->state_bytes && !(x->state = calloc(1, ops->state_bytes)))
+		return -ENOMEM;
 	if (!rc && ops->open)
 		rc = ops->open(x);
 	if (rc || sink->is_live)
@@ -30,7 +32,7 @@ static int trace_open(struct coro_sink *sink)
 
 static int trace_put(struct coro_sink *sink, const struct coro_event *event)
 {
-	struct export *x = trace_of(sink);
+	struct export_job *x = trace_of(sink);
 
 	if (event->known & CORO_IS_DEATH)
 		return sink->takes_deaths ? x->format->ops->death(x, event) : 0;
@@ -40,20 +42,20 @@ static int trace_put(struct coro_sink *sink, const struct coro_event *event)
 
 static int trace_flush(struct coro_sink *sink)
 {
-	struct export *x = trace_of(sink);
+	struct export_job *x = trace_of(sink);
 
 	return sink->is_live ? x->format->ops->flush(x) : 0;
 }
 
 static uint64_t trace_written(const struct coro_sink *sink)
 {
-	const struct export *x = (const struct export *)sink;
+	const struct export_job *x = (const struct export_job *)sink;
 
 	return x->format->ops->written(x);
 }
 
 /* Slices that ended before @next begins (NULL: all). @open: innermost last. */
-static int trace_end_slices(struct export *x, const struct coro_slice **open, size_t *depth,
+static int trace_end_slices(struct export_job *x, const struct coro_slice **open, size_t *depth,
 			    const struct coro_slice *next)
 {
 	int rc = 0;
@@ -70,7 +72,7 @@ static int trace_end_slices(struct export *x, const struct coro_slice **open, si
 	return rc;
 }
 
-static int trace_draw_slices(struct export *x, const struct coro_thread *threads)
+static int trace_draw_slices(struct export_job *x, const struct coro_thread *threads)
 {
 	const struct coro_slice *slices, **open;
 	size_t count = coro_timeline_slices(x->timeline, &slices), depth = 0;
@@ -91,7 +93,7 @@ static int trace_draw_slices(struct export *x, const struct coro_thread *threads
 	return rc;
 }
 
-static int trace_draw_waits(struct export *x)
+static int trace_draw_waits(struct export_job *x)
 {
 	const struct coro_wait *waits;
 	size_t count = coro_timeline_waits(x->timeline, &waits), track = 0;
@@ -104,7 +106,7 @@ static int trace_draw_waits(struct export *x)
 	return rc;
 }
 
-static int trace_draw(struct export *x, const struct coro_books *books)
+static int trace_draw(struct export_job *x, const struct coro_books *books)
 {
 	const struct exporter_ops *ops = x->format->ops;
 	const struct coro_thread *threads;
@@ -125,7 +127,7 @@ static int trace_draw(struct export *x, const struct coro_books *books)
 
 static int trace_finish(struct coro_sink *sink, const struct coro_books *books)
 {
-	struct export *x = trace_of(sink);
+	struct export_job *x = trace_of(sink);
 	struct output *output = x->output;
 	int rc = x->timeline ? trace_draw(x, books) : 0;
 
@@ -139,22 +141,23 @@ static int trace_finish(struct coro_sink *sink, const struct coro_books *books)
 
 static const char *trace_why(const struct coro_sink *sink)
 {
-	const struct export *x = (const struct export *)sink;
+	const struct export_job *x = (const struct export_job *)sink;
 
 	return *x->why ? x->why : NULL;
 }
 
 static void trace_close(struct coro_sink *sink)
 {
-	struct export *x = trace_of(sink);
+	struct export_job *x = trace_of(sink);
 
-	if (x->format->ops->free)
+	if (x->state && x->format->ops->free)
 		x->format->ops->free(x);
+	free(x->state);
 	coro_timeline_free(x->timeline);
 	output_abandon(x->output);
 }
 
-void export_trace(struct export *x, const struct exporter *format)
+void export_trace(struct export_job *x, const struct exporter *format)
 {
 	static const struct coro_sink_ops ops = {
 		.open = trace_open,

@@ -36,7 +36,7 @@ static int coro_format_find_one(const struct cli_args *args, const char *otherwi
 	return *format ? CLI_DONE : cli_usage("missing --to FORMAT");
 }
 
-int coro_format_read(const struct cli_args *args, const char *otherwise, struct export *x)
+int coro_format_read(const struct cli_args *args, const char *otherwise, struct export_job *x)
 {
 	const struct exporter *format;
 	int status = coro_format_find_one(args, otherwise, &format);

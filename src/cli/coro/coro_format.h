@@ -20,7 +20,7 @@ extern const char *const coro_format_names[]; /* choices of an option: CLI_CHOIC
 /* Of --to, --output, --table and --replace: the format, else the one of the name @otherwise (NULL:
  * one must be given), and what it is told of a table. CLI_DONE, or an exit status with the message
  * printed. */
-int coro_format_read(const struct cli_args *args, const char *otherwise, struct export *x);
+int coro_format_read(const struct cli_args *args, const char *otherwise, struct export_job *x);
 /* Prints that there is no format for a server @name, and what to write instead. CLI_USAGE. */
 int coro_format_refuse_server(const char *option, const char *name);
 

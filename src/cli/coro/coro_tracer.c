@@ -145,7 +145,7 @@ static int trace(const char *const value[])
 {
 	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
 			(char *)(uintptr_t)value[FLAG_CMD], NULL};
-	static struct export out; /* as long as the process lives: coro/engine/engine.h */
+	static struct export_job out; /* as long as the process lives: coro/engine/engine.h */
 	struct coro_engine_options o = {
 		.shm_path = value[FLAG_SHM],
 		.sock_path = value[FLAG_SOCK],
@@ -253,7 +253,7 @@ static const char *given(const char *value)
 
 /* A file that is there is replaced. */
 static void coro_tracer_read_place(const char *const value[], size_t row, const char *input,
-				   struct export *x)
+				   struct export_job *x)
 {
 	static char made[PATH_MAX];
 	const char *path = given(value[exports[row].out]);
@@ -267,7 +267,7 @@ static void coro_tracer_read_place(const char *const value[], size_t row, const 
 static int export_as(const char *const value[], size_t row)
 {
 	const char *input = value[FLAG_IN] && *value[FLAG_IN] ? value[FLAG_IN] : value[FLAG_OUT];
-	struct export x = {.why = ""};
+	struct export_job x = {.why = ""};
 	struct coro_input *in;
 	int rc;
 

@@ -14,7 +14,7 @@ extern const struct exporter_ops exporter_sqlite;
 
 static void test_it_says_so(void **state)
 {
-	struct export x = {.why = ""};
+	struct export_job x = {.why = ""};
 
 	(void)state;
 	assert_int_equal(exporter_sqlite.open(&x), -ENOSYS);

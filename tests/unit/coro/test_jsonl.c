@@ -46,11 +46,11 @@ static int remove_place(void **state)
 	return 0;
 }
 
-static struct export trace;
+static struct export_job trace;
 
 static int try_open(struct coro_sink o)
 {
-	trace = (struct export){.sink = o};
+	trace = (struct export_job){.sink = o};
 	export_trace(&trace, exporter_find("jsonl"));
 	return trace.sink.ops->open(&trace.sink);
 }
