@@ -87,7 +87,7 @@ static int appear(void *arg)
 	return 0;
 }
 
-/* TIMER and RECYCLE stay: a probe that goes on without an engine owes nobody a byte. */
+/* TIMER and RECYCLE stay: a probe that goes on without an engine has nobody to wake. */
 static int disappear(void *arg)
 {
 	struct coro_engine *e = arg;
@@ -160,7 +160,7 @@ static int engine_suspect(void *arg, uint32_t pid)
 	int rc = 0;
 
 	if (pid && kill((pid_t)pid, 0) && errno == EPERM)
-		rc = tracees_watch(&e->tracees, (pid_t)pid); /* what it has mapped is not told */
+		rc = tracees_watch(&e->tracees, (pid_t)pid); /* its maps cannot be read */
 	else if (pid)
 		rc = tracees_suspect(&e->tracees, (pid_t)pid);
 	e->has_suspects |= rc > 0;
@@ -175,8 +175,8 @@ static int watch_user(void *arg, pid_t pid)
 	return rc < 0 ? rc : 0;
 }
 
-/* Of processes that we do not know by a connection. Who has a station had the file mapped before:
- * of those who do not have it now, what they left is to be buried. */
+/* Processes that have stations, and no connection to us: who still maps the file is watched; of the
+ * others, what they left is to be buried. */
 static int find_owners(struct coro_engine *e)
 {
 	int rc;
@@ -186,7 +186,7 @@ static int find_owners(struct coro_engine *e)
 	return rc || !e->has_suspects ? rc : coro_shm_each_user(&e->shm, watch_user, e);
 }
 
-/* With what the last engine left, its work goes on; without, only new events are ours. */
+/* Goes on where the last engine stopped, if it left word of that; else with new events alone. */
 static int engine_resume(struct coro_engine *e, const char **what)
 {
 	int rc = progress_open(&e->progress, e->place.shm, &e->shm);
@@ -259,7 +259,7 @@ static int open_socket(struct coro_engine *e, const char **what)
 	rc = tracees_listen(&e->tracees, path,
 			    e->options.attach || e->options.replace == CORO_SHM_LEFT_OVER);
 	if (rc && e->options.attach && !e->options.sock_path)
-		return 0; /* those who come now do without */
+		return 0; /* processes that come now have to do without it */
 	if (rc == 0 && e->progress.head)
 		snprintf(e->progress.head->socket, sizeof(e->progress.head->socket), "%s", path);
 	return rc;
@@ -289,7 +289,7 @@ static int engine_open_parts(struct coro_engine *e, const char **what)
 	return tracees_arm(&e->tracees, e->period_ns);
 }
 
-/* Of an engine that is not opened: what it says lives on. */
+/* The words of a refusal outlive the engine, which is freed. */
 static void tell_refusal(const struct coro_engine *e, const char **what, const char **why)
 {
 	static char about[PATH_MAX + 16], reason[512];
@@ -354,7 +354,7 @@ size_t coro_engine_alive(const struct coro_engine *e)
 
 /* ---- harvesting */
 
-/* What the output cannot take is lost, and said so. */
+/* What the output cannot take is counted as lost. */
 static void engine_hand_over(struct coro_engine *e)
 {
 	int rc = writer_give(e->writer, &e->batch);
@@ -427,7 +427,8 @@ static int sleep_now(void *arg)
 	return 0;
 }
 
-/* Whoever writes after the last look finds the flag; whoever wrote before it is found. */
+/* A probe that writes after the last sweep sees the flag; what was written before is found by it.
+ */
 static int64_t go_to_sleep(struct coro_engine *e)
 {
 	int64_t taken;
@@ -519,14 +520,14 @@ static void drain(struct coro_engine *e)
 		quiet = taken ? 0 : quiet + 1;
 	}
 	tracees_step(&e->tracees);
-	/* who came and went in a PID namespace, faster than we looked, called itself we know not
-	 * how */
+	/* a process that came and went in a PID namespace between two looks left a pid in its
+	 * stations that we were never told */
 	find_owners(e);
 	if (engine_bury(e) == 0 && !tracees_alive(&e->tracees))
 		engine_take(e, CORO_SWEEP_LAST);
 }
 
-/* Events that were handed over and are in no output. */
+/* Events that were handed to the writer and are in no output are lost. */
 static void close_books(struct coro_engine *e, struct coro_books *b, uint64_t delivered)
 {
 	uint64_t missing = b->harvested - e->delivered_before - delivered;

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define EVENTS_MOST (256 * 1024) /* in the queue */
-#define LOOK_NS 50000000         /* whether to wait on for the end of the output */
+#define LOOK_NS 50000000         /* from one look whether to wait on to the next */
 
 struct item {
 	struct item *next;
@@ -26,9 +26,9 @@ struct writer {
 	struct item *first, **last;
 	size_t queued;
 	int ending, error;
-	uint64_t put; /* of the thread alone, until it is gone */
-	int left;     /* nobody waits for the thread any more: it touches nothing of ours */
-	pthread_mutex_t leave; /* of `left`, and held while somebody is told */
+	uint64_t put;          /* of the thread alone, until it is gone */
+	int left;              /* given up: the thread must not call back any more */
+	pthread_mutex_t leave; /* of `left`; held while `written` is called */
 };
 
 static void set_error(struct writer *w, int rc)
