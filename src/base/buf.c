@@ -81,16 +81,3 @@ void buf_put_leb128(struct buf *b, uint64_t value)
 	out[n++] = (uint8_t)value;
 	buf_put(b, out, n);
 }
-
-void buf_put_varint(struct buf *b, uint64_t value)
-{
-	uint8_t out[10];
-	size_t n = 0;
-
-	while (value > 0x7F) {
-		out[n++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	out[n++] = (uint8_t)value;
-	buf_put(b, out, n);
-}

@@ -22,6 +22,5 @@ void buf_put(struct buf *b, const void *data, size_t bytes);
 void buf_put_u8(struct buf *b, uint8_t value);
 void buf_put_be(struct buf *b, uint64_t value, unsigned int bytes); /* big endian */
 void buf_put_leb128(struct buf *b, uint64_t value);                 /* JFR's: at most 9 bytes */
-void buf_put_varint(struct buf *b, uint64_t value); /* protobuf's: at most 10 bytes */
 
 #endif

@@ -28,101 +28,79 @@ static int cmd_convert_read_by(const struct cli_args *args, struct key *by, size
 	return CLI_DONE;
 }
 
-static int cmd_convert_write_all(const struct export_format *format, struct export_job *job,
-				 const char *path)
+static void cmd_convert_bind(const char *path, struct export_job *x)
 {
-	const char *name = path && strcmp(path, "-") != 0 ? path : "standard output";
-	int rc = output_open(&job->output, path);
+	struct model *m = source_model(x->source);
 
-	if (rc)
-		return cli_error("%s: %s", name, strerror(-rc));
-	rc = export_run(format, job);
-	if (rc) {
-		output_abandon(job->output);
-		return cli_error("%s: %s", name, strerror(-rc));
+	for (size_t i = 0; i < x->by_count; i++) {
+		key_bind(&x->by[i], m);
+		recording_warn(path, &x->by[i], m);
 	}
-	rc = output_commit(job->output);
-	return rc ? cli_error("%s: %s", name, strerror(-rc)) : CLI_DONE;
-}
-
-static void cmd_convert_bind(const char *path, const struct export_job *job, struct key *by,
-			     struct where *wheres)
-{
-	struct model *m = source_model(job->source);
-
-	for (size_t i = 0; i < job->by_count; i++) {
-		key_bind(&by[i], m);
-		recording_warn(path, &by[i], m);
-	}
-	for (size_t i = 0; i < job->where_count; i++) {
-		where_bind(&wheres[i], m);
-		recording_warn(path, &wheres[i].key, m);
+	for (size_t i = 0; i < x->where_count; i++) {
+		where_bind(&x->wheres[i], m);
+		recording_warn(path, &x->wheres[i].key, m);
 	}
 }
 
-static int convert(const struct cli_args *args, struct key *by, size_t by_count,
-		   struct where *wheres, size_t where_count)
+static int convert(const struct cli_args *args, struct export_job *x)
 {
-	const char *path = cli_operand(args, 0);
-	struct export_job job = {.by = by,
-				 .by_count = by_count,
-				 .wheres = wheres,
-				 .where_count = where_count,
-				 .lines = cli_flag(args, "lines"),
-				 .no_inlines = cli_flag(args, "no-inlines")};
-	int status, rc = source_open(&job.source, path, cli_text(args, "event"));
+	const char *path = cli_operand(args, 0), *to = cli_text(args, "output");
+	int status = CLI_DONE, rc = source_open(&x->source, path, cli_text(args, "event"));
 
 	if (rc)
 		return recording_refuse(args, path, rc);
-	cmd_convert_bind(path, &job, by, wheres);
-	status = cmd_convert_write_all(export_format_find(cli_text(args, "to")), &job,
-				       cli_text(args, "output"));
-	if (!status && *source_facts(job.source)->damage)
+	cmd_convert_bind(path, x);
+	rc = export_samples(x, to);
+	if (rc)
+		status = cli_error("%s: %s", to && strcmp(to, "-") ? to : "standard output",
+				   strerror(-rc));
+	else if (*source_facts(x->source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
-				   source_facts(job.source)->damage);
-	else if (!status && !job.samples)
+				   source_facts(x->source)->damage);
+	else if (!x->samples)
 		status = cli_error("%s: no samples%s", path,
-				   where_count ? " of which --where holds" : "");
-	source_free(job.source);
+				   x->where_count ? " of which --where holds" : "");
+	source_free(x->source);
 	return status;
 }
 
 /* What must be known before anything is read. */
-static int cmd_convert_check(const struct cli_args *args)
+static int cmd_convert_check(const struct cli_args *args, struct export_job *x)
 {
 	const char *to = cli_text(args, "output");
+	int is_standard = !to || strcmp(to, "-") == 0;
 
 	if (!cli_given(args, "to"))
 		return cli_usage("missing --to FORMAT");
-	if (export_format_find(cli_text(args, "to"))->binary && (!to || strcmp(to, "-") == 0) &&
-	    term_is(stdout))
-		return cli_usage("%s is binary: give -o FILE, or redirect it",
-				 cli_text(args, "to"));
-	if (to && strcmp(to, "-") != 0 && would_overwrite(cli_operand(args, 0), to))
+	x->format = exporter_find(cli_text(args, "to"));
+	if (x->format->flags & EXPORT_BINARY && is_standard && term_is(stdout))
+		return cli_usage("%s is binary: give -o FILE, or redirect it", x->format->name);
+	if (!is_standard && would_overwrite(cli_operand(args, 0), to))
 		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }
 
 static int run(const struct cli_args *args)
 {
-	struct where *wheres = NULL;
-	size_t by_count, where_count = 0;
 	struct key by[BY_MAX];
-	int status = cmd_convert_check(args);
+	struct export_job x = {.by = by,
+			       .lines = cli_flag(args, "lines"),
+			       .no_inlines = cli_flag(args, "no-inlines")};
+	int status = cmd_convert_check(args, &x);
 
 	if (!status)
-		status = cmd_convert_read_by(args, by, &by_count);
+		status = cmd_convert_read_by(args, by, &x.by_count);
 	if (!status)
-		status = recording_wheres(args, &wheres, &where_count);
+		status = recording_wheres(args, &x.wheres, &x.where_count);
 	if (!status)
-		status = convert(args, by, by_count, wheres, where_count);
-	recording_wheres_free(wheres, where_count);
+		status = convert(args, &x);
+	recording_wheres_free(x.wheres, x.where_count);
 	return status;
 }
 
 static const char *const formats[] = {
-#define NAME(name, binary, help) #name,
-	EXPORT_FORMATS(NAME)
+#define NAME(NAME, FLAGS, EXTENSION, HELP) #NAME,
+	EXPORT_SAMPLES(NAME)
 #undef NAME
 		NULL,
 };
@@ -170,8 +148,8 @@ const struct cli_command cmd_convert = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.description = "Formats:\n"
-#define HELP(name, binary, help) "  " #name ": " help "\n"
-	EXPORT_FORMATS(HELP)
+#define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
+	EXPORT_SAMPLES(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the file is damaged (what is whole is converted) or has no samples.",

@@ -6,6 +6,7 @@
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
 #include "coro/engine/harvest.h"
+#include "export/export.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,22 +33,19 @@ static const struct cli_example examples[] = {
 static int write_events(const struct cli_args *args, const struct coro_batch *batch,
 			const struct coro_books *books)
 {
-	struct coro_sink_options o = {.path = cli_text(args, "output"),
-				      .extended = cli_flag(args, "extended"),
-				      .replace = cli_flag(args, "replace")};
-	const struct coro_sink_ops *ops = coro_format_find("jsonl")->ops;
-	struct coro_sink *sink;
+	struct export_job x = {.sink = {.path = cli_text(args, "output"),
+					.extended = cli_flag(args, "extended"),
+					.replace = cli_flag(args, "replace")}};
 	int rc;
 
 	fflush(stdout);
-	rc = ops->open(&sink, &o);
-	if (rc)
-		return rc;
+	export_trace(&x, exporter_find("jsonl"));
+	rc = x.sink.ops->open(&x.sink);
 	for (size_t i = 0; i < batch->count && !rc; i++)
-		rc = ops->put(sink, &batch->events[i]);
+		rc = x.sink.ops->put(&x.sink, &batch->events[i]);
 	if (!rc)
-		rc = ops->finish(sink, books);
-	ops->close(sink);
+		rc = x.sink.ops->finish(&x.sink, books);
+	x.sink.ops->close(&x.sink);
 	return rc;
 }
 

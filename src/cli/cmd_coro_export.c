@@ -15,30 +15,27 @@
 #include <time.h>
 
 struct job {
-	const struct coro_format *format;
+	struct export_job out;
 	const char *input;
-	char *made; /* the output's name, where it was not given */
-	struct coro_sink_options options;
+	char *made;            /* the output's name, where it was not given */
 	struct coro_input *in; /* JSON lines; else */
 	struct coro_left left; /* a shared file */
 	int is_shared;
-	struct coro_sink *sink;
 	struct coro_books books;
 };
 
 /* What a message is about. */
 static const char *cmd_coro_export_place(const struct job *job)
 {
-	return job->options.path && strcmp(job->options.path, "-") != 0 ? job->options.path
-									: "standard output";
+	const char *path = job->out.sink.path;
+
+	return path && strcmp(path, "-") != 0 ? path : "standard output";
 }
 
 static int sink_error(const struct job *job, int rc)
 {
-	const char *why =
-		job->sink && job->format->ops->why ? job->format->ops->why(job->sink) : NULL;
-
-	return cli_error("%s: %s", cmd_coro_export_place(job), why ? why : strerror(-rc));
+	return cli_error("%s: %s", cmd_coro_export_place(job),
+			 *job->out.why ? job->out.why : strerror(-rc));
 }
 
 /* INPUT less its extension, with the format's. */
@@ -49,11 +46,12 @@ static int cmd_coro_export_make_name(struct job *job)
 
 	if (dot && dot > (slash ? slash + 1 : job->input))
 		bytes = (size_t)(dot - job->input);
-	if (asprintf(&job->made, "%.*s.%s", (int)bytes, job->input, job->format->extension) < 0) {
+	if (asprintf(&job->made, "%.*s.%s", (int)bytes, job->input, job->out.format->extension) <
+	    0) {
 		job->made = NULL;
 		return cli_error("%s", strerror(ENOMEM));
 	}
-	job->options.path = job->made;
+	job->out.sink.path = job->made;
 	return CLI_DONE;
 }
 
@@ -65,7 +63,7 @@ static int is_standard(const char *path)
 /* A file that is there is replaced when it was named, not when its name was made here. */
 static int cmd_coro_export_read_place(const struct cli_args *args, struct job *job)
 {
-	struct coro_sink_options *o = &job->options;
+	struct coro_sink *o = &job->out.sink;
 
 	o->path = cli_text(args, "output");
 	o->replace |= o->path != NULL;
@@ -77,8 +75,9 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 	}
 	if (!is_standard(o->path) && would_overwrite(job->input, o->path))
 		return cli_usage("%s: is the trace itself: name another file", o->path);
-	if (is_standard(o->path) && term_is(stdout) && !strcmp(job->format->name, "perfetto"))
-		return cli_usage("perfetto is binary: give -o FILE, or redirect it");
+	if (is_standard(o->path) && term_is(stdout) && job->out.format->flags & EXPORT_BINARY)
+		return cli_usage("%s is binary: give -o FILE, or redirect it",
+				 job->out.format->name);
 	return CLI_DONE;
 }
 
@@ -92,14 +91,14 @@ static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
 
 static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
 {
-	struct coro_sink_options *o = &job->options;
-	int status = coro_format_read(args, NULL, &job->format, o);
+	struct coro_sink *o = &job->out.sink;
+	int status = coro_format_read(args, NULL, &job->out);
 
 	if (status)
 		return status;
 	if (cli_number(args, "longest") > 65536)
 		return cli_usage("--longest: at most 65536");
-	o->longest = (uint32_t)cli_number(args, "longest");
+	job->out.longest = (uint32_t)cli_number(args, "longest");
 	o->extended = cli_flag(args, "extended");
 	if (cli_flag(args, "this-boot")) {
 		o->mono_ns = cmd_coro_export_clock_ns(CLOCK_MONOTONIC);
@@ -120,16 +119,17 @@ static int open_input(struct job *job)
 	if (rc)
 		return cli_error("%s: %s", job->input, strerror(-rc));
 	if (job->is_shared && job->left.mono_ns) {
-		job->options.mono_ns = job->left.mono_ns;
-		job->options.real_ns = job->left.real_ns;
-		job->options.boot_ns = job->left.boot_ns;
+		job->out.sink.mono_ns = job->left.mono_ns;
+		job->out.sink.real_ns = job->left.real_ns;
+		job->out.sink.boot_ns = job->left.boot_ns;
 	}
 	return CLI_DONE;
 }
 
 static int cmd_coro_export_open_sink(struct job *job)
 {
-	int rc = job->format->ops->open(&job->sink, &job->options);
+	struct coro_sink *sink = &job->out.sink;
+	int rc = sink->ops->open(sink);
 
 	if (rc == -EEXIST)
 		return cli_error("%s: is there already: give -o or --replace to have it replaced",
@@ -139,10 +139,11 @@ static int cmd_coro_export_open_sink(struct job *job)
 
 static int copy_shared(struct job *job)
 {
+	struct coro_sink *sink = &job->out.sink;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < job->left.count; i++)
-		rc = job->format->ops->put(job->sink, &job->left.events[i]);
+		rc = sink->ops->put(sink, &job->left.events[i]);
 	job->books = job->left.books;
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
@@ -150,11 +151,12 @@ static int copy_shared(struct job *job)
 /* All events. *damage: 1 when the trace ends in something that is none. */
 static int cmd_coro_export_copy(struct job *job, int *damage)
 {
+	struct coro_sink *sink = &job->out.sink;
 	struct coro_event event;
 	int rc;
 
 	while ((rc = coro_input_next(job->in, &event)) > 0) {
-		rc = job->format->ops->put(job->sink, &event);
+		rc = sink->ops->put(sink, &event);
 		if (rc)
 			return sink_error(job, rc);
 		job->books.harvested++;
@@ -162,24 +164,25 @@ static int cmd_coro_export_copy(struct job *job, int *damage)
 	}
 	*damage = rc < 0;
 	if (rc == -EBADMSG)
-		return cli_error(
-			"%s:%llu: %s%s", job->input, (unsigned long long)coro_input_line(job->in),
-			coro_input_why(job->in),
-			coro_format_is_whole(job->format) ? ""
-							  : "; exported is what lies before it");
+		return cli_error("%s:%llu: %s%s", job->input,
+				 (unsigned long long)coro_input_line(job->in),
+				 coro_input_why(job->in),
+				 job->out.format->flags & EXPORT_FOR_SERVER
+					 ? ""
+					 : "; exported is what lies before it");
 	return rc ? cli_error("%s: %s", job->input, strerror(-rc)) : CLI_DONE;
 }
 
 /* A file of what is whole is better than none; a server gets all of a trace or nothing. */
 static int export_all(struct job *job)
 {
+	struct coro_sink *sink = &job->out.sink;
 	int damage = 0, status, rc;
 
 	status = job->is_shared ? copy_shared(job) : cmd_coro_export_copy(job, &damage);
-
-	if (status && (!damage || coro_format_is_whole(job->format)))
+	if (status && (!damage || job->out.format->flags & EXPORT_FOR_SERVER))
 		return status;
-	rc = job->format->ops->finish(job->sink, &job->books);
+	rc = sink->ops->finish(sink, &job->books);
 	if (rc == -EEXIST)
 		return cli_error("%s: came to be meanwhile: it stays", cmd_coro_export_place(job));
 	return rc ? sink_error(job, rc) : status;
@@ -193,12 +196,12 @@ static int run(const struct cli_args *args)
 	leave_no_half_files();
 	if (!status)
 		status = open_input(&job);
-	if (!status)
+	if (!status) {
 		status = cmd_coro_export_open_sink(&job);
-	if (!status)
-		status = export_all(&job);
-	if (job.sink)
-		job.format->ops->close(job.sink);
+		if (!status)
+			status = export_all(&job);
+		job.out.sink.ops->close(&job.out.sink);
+	}
 	coro_input_close(job.in);
 	coro_left_free(&job.left);
 	free(job.made);
@@ -258,8 +261,8 @@ const struct cli_command cmd_coro_export = {
 		       "stations, "
 		       "left over or in use, of which the last eight events of each are there. "
 		       "Formats:\n"
-#define HELP(NAME, HELP, EXTENSION) "  " #NAME ": " HELP "\n"
-	CORO_FORMATS(HELP)
+#define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
+	EXPORT_TRACES(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the trace is damaged (the file then holds what lies before; SQL is "

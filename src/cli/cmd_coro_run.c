@@ -66,27 +66,31 @@ static int read_stations(const struct cli_args *args, struct coro_engine_options
 	return 0;
 }
 
-static int cmd_coro_run_read_format(const struct cli_args *args, struct coro_engine_options *o)
+/* The trace, as long as the process lives (coro/engine/engine.h). */
+static struct export_job trace;
+
+static int cmd_coro_run_read_format(const struct cli_args *args)
 {
 	static char made[64];
 	const char *path = cli_text(args, "output");
-	int status = coro_format_read(args, "jsonl", &o->format, &o->sink);
+	int status = coro_format_read(args, "jsonl", &trace);
 
 	if (status)
 		return status;
-	snprintf(made, sizeof(made), "coro.%s", o->format->extension);
-	o->sink.path = path ? path : made;
+	snprintf(made, sizeof(made), "coro.%s", trace.format->extension);
+	trace.sink.path = path ? path : made;
+	trace.sink.extended = cli_flag(args, "extended");
 	return CLI_DONE;
 }
 
 /* Beside a trace that weft coro report reads; nothing is beside a pipe or a device. */
-static char *maps_beside(const struct coro_engine_options *o)
+static char *maps_beside(void)
 {
-	const char *path = o->sink.path;
+	const char *path = trace.sink.path;
 	struct stat st;
 	char *beside = NULL;
 
-	if (strcmp(o->format->name, "jsonl") != 0 || !strcmp(path, "-") ||
+	if (!(trace.format->flags & EXPORT_READ_AGAIN) || !strcmp(path, "-") ||
 	    (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return NULL;
 	return asprintf(&beside, "%s.maps", path) < 0 ? NULL : beside;
@@ -97,7 +101,8 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 	int status = read_stations(args, o);
 
 	if (!status)
-		status = cmd_coro_run_read_format(args, o);
+		status = cmd_coro_run_read_format(args);
+	o->sink = &trace.sink;
 	o->shm_path = cli_text(args, "shm");
 	o->sock_path = cli_text(args, "sock");
 	o->idle_scans = cli_number(args, "idle-scans");
@@ -105,7 +110,6 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 	if (o->attach)
 		o->shm_path = cli_text(args, "attach");
 	o->keep = cli_flag(args, "keep");
-	o->sink.extended = cli_flag(args, "extended");
 	if (!status && o->attach && cli_operand_count(args))
 		return cli_usage("--attach: a file to take over, or a CMD to run: give one");
 	if (!status && o->attach && cli_given(args, "shm"))
@@ -117,14 +121,13 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 
 /* ---- running */
 
-static int refuse_open(const struct coro_engine_options *o, int rc, const char *what,
-		       const char *why)
+static int refuse_open(int rc, const char *what, const char *why)
 {
 	if (why)
 		return cli_error("%s: %s", what, why);
 	if (rc == -ENAMETOOLONG)
 		return cli_error("%s: a socket's path has 107 characters at the most", what);
-	if (rc == -EEXIST && o->sink.path && !strcmp(what, o->sink.path))
+	if (rc == -EEXIST && !strcmp(what, trace.sink.path))
 		return cli_error("%s: exists already (--replace takes its place)", what);
 	if (rc == -EEXIST)
 		return cli_error("%s: exists already, and is left as it is", what);
@@ -163,7 +166,7 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	else if (waited)
 		status = cli_error("the trace ends early: %s", strerror(-waited));
 	if (r->rc)
-		status = cli_error("%s: %s", o->sink.path, r->why ? r->why : strerror(-r->rc));
+		status = cli_error("%s: %s", trace.sink.path, r->why ? r->why : strerror(-r->rc));
 	if (r->maps_rc && !r->rc)
 		fprintf(stderr, "weft coro run: %s: %s; places will have numbers for names\n",
 			o->maps_path,
@@ -209,12 +212,12 @@ static int run(const struct cli_args *args)
 	rc = coro_target_prepare(&t);
 	if (rc)
 		return cli_error("cannot wait for a program: %s", strerror(-rc));
-	o.maps_path = maps = maps_beside(&o);
+	o.maps_path = maps = maps_beside();
 	o.is_enough = coro_target_is_enough;
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, &why);
 	if (rc) {
-		status = refuse_open(&o, rc, what, why);
+		status = refuse_open(rc, what, why);
 		free(maps);
 		coro_target_close(&t);
 		return status;

@@ -26,28 +26,25 @@ struct line {
 	uint64_t count;
 };
 
-static int collapsed_begin(struct export_job *job)
+static int collapsed_begin(struct export_job *x)
 {
-	struct collapsed *c = calloc(1, sizeof(*c));
+	struct collapsed *c = x->state;
 
-	job->state = c;
-	if (!c)
-		return -ENOMEM;
 	c->counts = map_new();
-	c->key = calloc(1 + job->by_count, sizeof(*c->key));
+	c->key = calloc(1 + x->by_count, sizeof(*c->key));
 	return c->counts && c->key ? 0 : -ENOMEM;
 }
 
-static int collapsed_sample(struct export_job *job, const struct sample *s)
+static int collapsed_sample(struct export_job *x, const struct sample *s)
 {
-	struct model *m = source_model(job->source);
-	struct collapsed *c = job->state;
+	struct model *m = source_model(x->source);
+	struct collapsed *c = x->state;
 	uint64_t *count;
 
-	c->key[0] = job->lines ? s->stack : model_path(m, s->stack);
-	for (size_t i = 0; i < job->by_count; i++)
-		c->key[1 + i] = key_of_sample(&job->by[i], m, s);
-	count = map_put(c->counts, c->key, (1 + job->by_count) * sizeof(*c->key), NULL);
+	c->key[0] = x->lines ? s->stack : model_path(m, s->stack);
+	for (size_t i = 0; i < x->by_count; i++)
+		c->key[1 + i] = key_of_sample(&x->by[i], m, s);
+	count = map_put(c->counts, c->key, (1 + x->by_count) * sizeof(*c->key), NULL);
 	if (!count)
 		return -ENOMEM;
 	*count += s->times;
@@ -73,46 +70,45 @@ static void put_by(struct buf *b, const struct key *key, const struct model *m, 
 }
 
 /* "main a.c:12;work a.c:3": each frame with its line. */
-static char *path_of_lines(const struct model *m, const struct stack *stack)
+static void collapsed_put_lines(struct buf *b, const struct model *m, const struct stack *stack)
 {
-	struct buf b = {0};
-
 	for (uint32_t i = stack->count; i-- > 0;) {
 		const struct frame *f = &stack->frames[i];
 		char *text =
 			key_line_name(m, &(struct source_line){f->function, f->file, f->line}, 0);
 
-		collapsed_put_frame(&b, text ? text : "");
-		b.failed |= !text;
+		collapsed_put_frame(b, text ? text : "");
+		b->failed |= !text;
 		free(text);
 		if (i)
-			buf_put_u8(&b, ';');
+			buf_put_u8(b, ';');
 	}
 	if (!stack->count)
-		collapsed_put_frame(&b, KEY_NONE);
-	buf_put_u8(&b, 0);
-	if (!b.failed)
-		return (char *)b.data;
-	buf_free(&b);
-	return NULL;
+		collapsed_put_frame(b, KEY_NONE);
 }
 
-static char *line_text(const struct export_job *job, const uint32_t *key)
+static void collapsed_put_path(struct buf *b, const struct model *m, uint32_t path)
 {
-	const struct model *m = source_model(job->source);
-	struct key stack = {.kind = KEY_STACK};
-	struct buf b = {0};
-	char *path;
+	char *text = key_name(&(struct key){.kind = KEY_STACK}, m, path);
 
-	for (size_t i = 0; i < job->by_count; i++)
-		put_by(&b, &job->by[i], m, key[1 + i]);
-	path = job->lines ? path_of_lines(m, model_stack_at(m, key[0]))
-			  : key_name(&stack, m, key[0]);
-	if (!path)
-		b.failed = 1;
+	if (text)
+		buf_put(b, text, strlen(text));
+	b->failed |= !text;
+	free(text);
+}
+
+static char *line_text(const struct export_job *x, const uint32_t *key)
+{
+	const struct model *m = source_model(x->source);
+	struct buf b = {0};
+
+	for (size_t i = 0; i < x->by_count; i++)
+		put_by(&b, &x->by[i], m, key[1 + i]);
+	if (x->lines)
+		collapsed_put_lines(&b, m, model_stack_at(m, key[0]));
 	else
-		buf_put(&b, path, strlen(path) + 1);
-	free(path);
+		collapsed_put_path(&b, m, key[0]);
+	buf_put_u8(&b, 0);
 	if (!b.failed)
 		return (char *)b.data;
 	buf_free(&b);
@@ -124,18 +120,15 @@ static int collapsed_by_text(const void *left, const void *right)
 	return strcmp(((const struct line *)left)->text, ((const struct line *)right)->text);
 }
 
-static int collapsed_make_lines(const struct export_job *job, struct line *lines)
+static int collapsed_make_lines(const struct export_job *x, struct line *lines)
 {
-	const struct collapsed *c = job->state;
+	const struct collapsed *c = x->state;
 	size_t cursor = 0, bytes, n = 0;
 	const void *key;
 	uint64_t *count;
 
 	while (map_next(c->counts, &cursor, &key, &bytes, &count)) {
-		uint32_t ids[64];
-
-		memcpy(ids, key, bytes < sizeof(ids) ? bytes : sizeof(ids));
-		lines[n].text = line_text(job, ids);
+		lines[n].text = line_text(x, key);
 		lines[n].count = *count;
 		if (!lines[n++].text)
 			return -ENOMEM;
@@ -164,16 +157,16 @@ static int write_lines(struct output *o, const struct line *lines, size_t count)
 	return rc;
 }
 
-static int collapsed_finish(struct export_job *job)
+static int collapsed_end(struct export_job *x)
 {
-	const struct collapsed *c = job->state;
+	const struct collapsed *c = x->state;
 	size_t count = map_count(c->counts);
 	struct line *lines = calloc(count + 1, sizeof(*lines));
-	int rc = lines ? collapsed_make_lines(job, lines) : -ENOMEM;
+	int rc = lines ? collapsed_make_lines(x, lines) : -ENOMEM;
 
 	if (!rc) {
 		qsort(lines, count, sizeof(*lines), collapsed_by_text);
-		rc = write_lines(job->output, lines, count);
+		rc = write_lines(x->output, lines, count);
 	}
 	for (size_t i = 0; lines && i < count; i++)
 		free(lines[i].text);
@@ -181,21 +174,18 @@ static int collapsed_finish(struct export_job *job)
 	return rc;
 }
 
-static void collapsed_end(struct export_job *job)
+static void collapsed_free(struct export_job *x)
 {
-	struct collapsed *c = job->state;
+	struct collapsed *c = x->state;
 
-	if (!c)
-		return;
 	map_free(c->counts);
 	free(c->key);
-	free(c);
-	job->state = NULL;
 }
 
-const struct export_ops export_collapsed = {
+const struct exporter_ops exporter_collapsed = {
+	.state_bytes = sizeof(struct collapsed),
 	.begin = collapsed_begin,
 	.sample = collapsed_sample,
-	.finish = collapsed_finish,
 	.end = collapsed_end,
+	.free = collapsed_free,
 };

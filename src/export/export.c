@@ -1,66 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of formats, from its rows. */
 #include "export/export.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define DECLARE(name, binary, help) extern const struct export_ops export_##name;
-EXPORT_FORMATS(DECLARE)
-#undef DECLARE
+#define DECLARE(NAME, FLAGS, EXTENSION, HELP) extern const struct exporter_ops exporter_##NAME;
+EXPORT_SAMPLES(DECLARE)
+EXPORT_TRACES(DECLARE)
 
-static const struct export_format formats[] = {
-#define ROW(name, binary, help) {#name, help, binary, &export_##name},
-	EXPORT_FORMATS(ROW)
-#undef ROW
-};
+#define ROW(NAME, FLAGS, EXTENSION, HELP) {#NAME, HELP, EXTENSION, FLAGS, &exporter_##NAME},
+static const struct exporter exporters[] = {EXPORT_SAMPLES(ROW) EXPORT_TRACES(ROW)};
 
-const struct export_format *export_format_find(const char *name)
+#define EXPORTERS (sizeof(exporters) / sizeof(*exporters))
+
+const struct exporter *exporter_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(formats[i].name, name) == 0)
-			return &formats[i];
+	for (size_t i = 0; i < EXPORTERS; i++)
+		if (!strcmp(exporters[i].name, name))
+			return &exporters[i];
 	return NULL;
 }
 
-struct run {
-	const struct export_ops *ops;
-	struct export_job *job;
-};
-
-static int each(const struct sample *s, void *arg)
+const struct exporter *exporter_of_path(const char *path)
 {
-	const struct run *run = arg;
-	struct export_job *job = run->job;
+	const char *dot = strrchr(path, '.');
 
-	for (size_t i = 0; i < job->where_count; i++)
-		if (!where_holds(&job->wheres[i], source_model(job->source), s))
-			return 0;
-	job->samples++;
-	return run->ops->sample(job, s);
+	for (size_t i = 0; dot && i < EXPORTERS; i++)
+		if (exporters[i].extension && !strcmp(exporters[i].extension, dot + 1))
+			return &exporters[i];
+	return NULL;
 }
 
-/* Lines make many more stacks distinct: only when asked for. */
-static unsigned int export_detail_of(const struct export_format *format,
-				     const struct export_job *job)
+int export_hex(char *to, const uint8_t *bytes, size_t count)
 {
-	int lines = job->lines || format->ops->has_lines;
-
-	for (size_t i = 0; i < job->where_count; i++)
-		lines |= job->wheres[i].key.kind == KEY_LINE;
-	return (lines ? DECODE_LINES : 0u) | (job->no_inlines ? DECODE_NO_INLINES : 0u);
-}
-
-int export_run(const struct export_format *format, struct export_job *job)
-{
-	struct run run = {format->ops, job};
-	int rc = format->ops->begin(job);
-
-	source_set_detail(job->source, export_detail_of(format, job));
-	if (!rc)
-		rc = source_read(job->source, each, &run);
-	if (!rc)
-		rc = format->ops->finish(job);
-	if (!rc)
-		rc = model_error(source_model(job->source));
-	format->ops->end(job);
-	return rc;
+	*to = 0;
+	for (size_t i = 0; i < count; i++)
+		sprintf(to + 2 * i, "%02x", bytes[i]);
+	return (int)(2 * count);
 }

@@ -16,39 +16,40 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LABELS_MAX (CONTEXT_ITEMS + 2)
 
-static int pprof_begin(struct export_job *job)
-{
-	struct pprof *p = calloc(1, sizeof(*p));
+/* Two numbers without padding: used as bytes of a key. */
+struct pprof_label {
+	uint32_t key, value; /* strings */
+};
 
-	job->state = p;
-	if (!p)
-		return -ENOMEM;
+static int pprof_begin(struct export_job *x)
+{
+	struct pprof *p = x->state;
+
 	p->groups = map_new();
 	return p->groups ? names_init(&p->strings) : -ENOMEM;
 }
 
 /* ---- collecting */
 
-static uint32_t pprof_string_of(const struct export_job *job, uint32_t name)
+static uint32_t pprof_string_of(const struct export_job *x, uint32_t name)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
-	return names_id(&p->strings, names_text(&source_model(job->source)->names, name));
+	return names_id(&p->strings, names_text(&source_model(x->source)->names, name));
 }
 
-static void pprof_put_label(const struct export_job *job, struct pprof_label *labels,
-			    uint32_t *count, const char *key, uint32_t value)
+static void pprof_put_label(const struct export_job *x, struct pprof_label *labels, uint32_t *count,
+			    const char *key, uint32_t value)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
 	if (!value || *count == LABELS_MAX)
 		return;
 	labels[(*count)++] =
-		(struct pprof_label){names_id(&p->strings, key), pprof_string_of(job, value)};
+		(struct pprof_label){names_id(&p->strings, key), pprof_string_of(x, value)};
 }
 
 /* A label goes by its key alone, unless there is a tag of that name. */
@@ -100,36 +101,36 @@ static int is_innermost(const struct context *c, uint32_t index)
 	return 1;
 }
 
-static uint32_t all_labels(const struct export_job *job, const struct sample *s,
+static uint32_t all_labels(const struct export_job *x, const struct sample *s,
 			   struct pprof_label *labels)
 {
-	const struct model *m = source_model(job->source);
+	const struct model *m = source_model(x->source);
 	const struct thread *t = model_thread_at(m, s->thread);
 	uint32_t count = 0;
 
-	pprof_put_label(job, labels, &count, "thread", t->key);
-	pprof_put_label(job, labels, &count, "process", t->process);
-	if (source_has_states(job->source))
-		pprof_put_label(job, labels, &count, "state", s->state);
+	pprof_put_label(x, labels, &count, "thread", t->key);
+	pprof_put_label(x, labels, &count, "process", t->process);
+	if (source_has_states(x->source))
+		pprof_put_label(x, labels, &count, "state", s->state);
 	for (uint32_t i = 0; i < s->context.count; i++) {
 		const struct context_item *c = &s->context.item[i];
 
 		/* Only the innermost: a label has one value. */
 		if (is_innermost(&s->context, i))
-			pprof_put_label(job, labels, &count, context_label(m, c->key), c->value);
+			pprof_put_label(x, labels, &count, context_label(m, c->key), c->value);
 	}
 	return count;
 }
 
-static uint32_t labels_by(const struct export_job *job, const struct sample *s,
+static uint32_t labels_by(const struct export_job *x, const struct sample *s,
 			  struct pprof_label *labels)
 {
-	struct model *m = source_model(job->source);
+	struct model *m = source_model(x->source);
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < job->by_count; i++)
-		pprof_put_label(job, labels, &count, key_label(&job->by[i]),
-				key_of_sample(&job->by[i], m, s));
+	for (size_t i = 0; i < x->by_count; i++)
+		pprof_put_label(x, labels, &count, key_label(&x->by[i]),
+				key_of_sample(&x->by[i], m, s));
 	return count;
 }
 
@@ -140,67 +141,44 @@ static int by_key(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static int new_group(struct pprof *p, uint32_t stack, const struct pprof_label *labels,
-		     uint32_t count)
+static int pprof_sample(struct export_job *x, const struct sample *s)
 {
-	struct pprof_group *group;
-	struct pprof_label *pool;
-
-	if (p->label_count > UINT32_MAX / 4 || p->group_count > UINT32_MAX / 4)
-		return -ENOMEM;
-	group = array_grown(p->group, p->group_count + 1, &p->group_room, sizeof(*group));
-	if (group)
-		p->group = group;
-	pool = array_grown(p->labels, p->label_count + count + 1, &p->label_room, sizeof(*pool));
-	if (pool)
-		p->labels = pool;
-	if (!group || !pool)
-		return -ENOMEM;
-	group[p->group_count++] = (struct pprof_group){stack, p->label_count, count, 0, 0};
-	memcpy(pool + p->label_count, labels, count * sizeof(*labels));
-	p->label_count += count;
-	return 0;
-}
-
-static int pprof_sample(struct export_job *job, const struct sample *s)
-{
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 	struct pprof_label labels[LABELS_MAX + 1];
-	uint32_t count = job->by_count ? labels_by(job, s, labels) : all_labels(job, s, labels);
-	uint64_t *index;
-	int fresh;
+	uint32_t count = x->by_count ? labels_by(x, s, labels) : all_labels(x, s, labels);
+	struct pprof_sum *sums;
+	uint64_t *number;
 
 	qsort(labels, count, sizeof(*labels), by_key);
-	/* The stack goes behind the last label, so that the key is one piece. */
 	labels[count] = (struct pprof_label){s->stack, 0};
-	index = map_put(p->groups, labels, (count + 1) * sizeof(*labels), &fresh);
-	if (!index || (fresh && new_group(p, s->stack, labels, count)))
+	number = map_put(p->groups, labels, (count + 1) * sizeof(*labels), NULL);
+	sums = array_grown(p->sums, map_count(p->groups), &p->sum_room, sizeof(*sums));
+	if (sums)
+		p->sums = sums;
+	if (!number || !sums)
 		return -ENOMEM;
-	if (fresh)
-		*index = p->group_count - 1;
-	p->group[*index].samples += s->times;
-	p->group[*index].ns += s->weight_ns;
+	if (!*number) {
+		*number = map_count(p->groups);
+		sums[*number - 1] = (struct pprof_sum){0};
+	}
+	sums[*number - 1].samples += s->times;
+	sums[*number - 1].ns += s->weight_ns;
 	return 0;
 }
 
-static void pprof_end(struct export_job *job)
+static void pprof_free(struct export_job *x)
 {
-	struct pprof *p = job->state;
+	struct pprof *p = x->state;
 
-	if (!p)
-		return;
 	names_free(&p->strings);
 	map_free(p->groups);
-	free(p->group);
-	free(p->labels);
-	free(p);
-	job->state = NULL;
+	free(p->sums);
 }
 
-const struct export_ops export_pprof = {
-	.has_lines = 1,
+const struct exporter_ops exporter_pprof = {
+	.state_bytes = sizeof(struct pprof),
 	.begin = pprof_begin,
 	.sample = pprof_sample,
-	.finish = pprof_write,
 	.end = pprof_end,
+	.free = pprof_free,
 };

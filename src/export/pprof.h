@@ -5,28 +5,20 @@
 
 #include "export/export.h"
 
-/* Two numbers without padding: used as bytes of a key. */
-struct pprof_label {
-	uint32_t key, value; /* strings */
-};
-
-struct pprof_group {
-	uint32_t stack;  /* in the model */
-	uint32_t labels; /* where they begin in pprof.labels */
-	uint32_t label_count;
+struct pprof_sum {
 	uint64_t samples, ns;
 };
 
 struct pprof {
 	struct names strings; /* the string table: as there, 0 is "" */
-	struct map *groups;   /* labels and stack -> index in group */
-	struct pprof_group *group;
-	struct pprof_label *labels;
-	uint32_t group_count, label_count;
-	size_t group_room, label_room;
+	/* Samples of equal labels (strings: key and value each) and stack (of the model, and a 0),
+	 * numbered from 1. */
+	struct map *groups;
+	struct pprof_sum *sums; /* of each group */
+	size_t sum_room;
 };
 
-/* Export's finish(): builds the message from job->state and writes it. */
-int pprof_write(struct export_job *job);
+/* The exporter's end(): builds the message from x->state and writes it. */
+int pprof_end(struct export_job *x);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From groups of samples to a Profile message. All its parts are arrays of one block each,
- * owned by struct message; the message only points into them.
+ * From groups of samples to a Profile message. What the message points to is memory of struct
+ * message, freed at once. Things that samples refer to are numbered from 1 in the order of first
+ * use: a map gives the number of what tells them apart.
  */
 #include "export/pprof.h"
 
-#include "base/array.h"
-
 #include "base/map.h"
-#include "export/gzip.h"
 #include "profile.pb-c.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 typedef Perftools__Profiles__Profile Profile;
 typedef Perftools__Profiles__Sample Sample;
@@ -25,136 +25,105 @@ typedef Perftools__Profiles__Function Function;
 typedef Perftools__Profiles__Mapping Mapping;
 typedef Perftools__Profiles__ValueType ValueType;
 
-#define VALUES 2 /* of a sample: count, time */
+#define VALUES 2              /* of a sample: count, time */
+#define GZIP_WINDOW (15 + 16) /* zlib: 32 KiB, and a gzip header */
 
-/* Distinct things in the order of first use: ids from 1. */
-struct table {
-	struct map *index;
-	uint32_t *item; /* what each stands for, [room]; width numbers each */
-	uint32_t count, room, width;
+/* What tells a thing apart: a map's key. */
+struct numbers {
+	const uint32_t *number;
+	size_t count;
 };
 
-/* Code of one address as a reader sees it: the function there, and before it those that were
- * inlined into it, innermost first. */
-struct place {
-	uint32_t mapping, first_line, line_count; /* lines: in message.places' line pool */
-};
-
-struct place_line {
-	uint32_t function, line;
-};
-
-struct places {
-	struct map *index; /* mapping and lines -> number of the place, from 1 */
-	struct place *item;
-	struct place_line *lines;
-	uint32_t count, line_count;
-	size_t room, line_room;
+struct block {
+	_Alignas(16) struct block *next;
 };
 
 struct message {
-	const struct export_job *job;
+	const struct export_job *x;
 	struct pprof *p;
-	struct table functions, mappings, pairs; /* name and file; module; labels */
-	struct places places;
-	uint32_t *key; /* scratch of a place: mapping, then function and line each */
+	struct map *functions; /* name and file */
+	struct map *mappings;  /* module */
+	struct map *pairs;     /* label: key and value */
+	/* Code of one address as a reader sees it: the mapping, then function and line each of
+	 * those that were inlined, innermost first, and of what they were inlined into. */
+	struct map *places;
+	struct block *blocks;
 	Profile profile;
 	ValueType value_type[VALUES], *value_types[VALUES], period_type;
-	Sample *sample, **samples;
-	Label *label, **labels;
 	/* Of each stack of the model, once it is used: its places, leaf first. */
 	uint64_t **stack_ids;
 	uint32_t *stack_places;
-	uint32_t stack_count;
-	int64_t *values;
-	Location *location, **location_list;
-	Line *line, **lines;
-	Function *function, **function_list;
-	Mapping *mapping, **mapping_list;
+	uint32_t *scratch; /* of a place */
 	int has_time;
 };
 
-/* ---- tables of distinct things */
-
-static int pprof_message_table_init(struct table *t, uint32_t width)
+/* Zeros, freed with the message; NULL: out of memory. */
+static void *message_alloc(struct message *w, size_t count, size_t each)
 {
-	t->width = width;
-	t->index = map_new();
-	return t->index ? 0 : -ENOMEM;
+	struct block *block = calloc(1, sizeof(*block) + count * each);
+
+	if (!block)
+		return NULL;
+	block->next = w->blocks;
+	w->blocks = block;
+	return block + 1;
 }
 
-static void pprof_message_table_free(struct table *t)
+/* Messages of a kind, empty, as the message that has them wants them; NULL: out of memory. */
+static void *message_list(struct message *w, const ProtobufCMessageDescriptor *kind, size_t count)
 {
-	map_free(t->index);
-	free(t->item);
-}
+	void **list = message_alloc(w, count, sizeof(*list));
+	char *items = message_alloc(w, count, kind->sizeof_message);
 
-/* 0: out of memory. */
-static uint32_t table_id(struct table *t, const uint32_t *item)
-{
-	uint64_t *id = map_put(t->index, item, t->width * sizeof(*item), NULL);
-	uint32_t *bigger;
-
-	if (!id || *id)
-		return id ? (uint32_t)*id : 0;
-	if (t->count == t->room) {
-		uint32_t room = t->room ? t->room * 2 : 256;
-
-		bigger = realloc(t->item, (size_t)room * t->width * sizeof(*bigger));
-		if (!bigger)
-			return 0;
-		t->item = bigger;
-		t->room = room;
+	if (!list || !items)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		list[i] = items + i * kind->sizeof_message;
+		kind->message_init(list[i]);
 	}
-	memcpy(t->item + (size_t)t->count * t->width, item, t->width * sizeof(*item));
-	*id = ++t->count;
-	return t->count;
+	return list;
 }
 
-/* Room for one more element in an array that doubles; NULL: out of memory. */
-static int pprof_message_add_place(struct places *t, const uint32_t *key, uint32_t lines)
+/* The number of a thing, a new one if it is new; 0: out of memory. */
+static uint32_t message_number(struct map *things, const uint32_t *number, size_t count)
 {
-	struct place *item = array_grown(t->item, t->count + 1, &t->room, sizeof(*item));
-	struct place_line *pool;
+	uint64_t *id = map_put(things, number, count * sizeof(*number), NULL);
 
-	if (item)
-		t->item = item;
-	pool = array_grown(t->lines, t->line_count + lines, &t->line_room, sizeof(*pool));
-	if (pool)
-		t->lines = pool;
-	if (!item || !pool)
-		return -ENOMEM;
-	item[t->count++] = (struct place){key[0], t->line_count, lines};
-	memcpy(pool + t->line_count, key + 1, lines * sizeof(*pool));
-	t->line_count += lines;
-	return 0;
+	if (id && !*id)
+		*id = map_count(things);
+	return id ? (uint32_t)*id : 0;
 }
 
-/* Of frames[0 .. count), all but the last inlined into the next; 0: out of memory. */
-static uint32_t place_id(struct message *w, const struct frame *frames, uint32_t count)
+/* All things of a map that is complete, in the order of their numbers; NULL: out of memory. */
+static const struct numbers *message_things(struct message *w, const struct map *things)
 {
-	uint32_t *key = w->key, module = frames[count - 1].module;
+	struct numbers *list = message_alloc(w, map_count(things), sizeof(*list));
+	size_t cursor = 0, bytes;
+	const void *key;
 	uint64_t *id;
 
-	key[0] = module ? table_id(&w->mappings, &module) : 0;
-	if (module && !key[0])
+	while (list && map_next(things, &cursor, &key, &bytes, &id))
+		list[*id - 1] = (struct numbers){key, bytes / sizeof(uint32_t)};
+	return list;
+}
+
+/* The place of frames[0 .. count), each inlined into the next; 0: out of memory. */
+static uint32_t place_id(struct message *w, const struct frame *frames, uint32_t count)
+{
+	uint32_t *to = w->scratch, module = frames[count - 1].module;
+
+	to[0] = module ? message_number(w->mappings, &module, 1) : 0;
+	if (module && !to[0])
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const uint32_t function[2] = {frames[i].function, frames[i].file};
 
-		key[1 + 2 * i] = table_id(&w->functions, function);
-		key[2 + 2 * i] = frames[i].line > 0 ? (uint32_t)frames[i].line : 0;
-		if (!key[1 + 2 * i])
+		to[1 + 2 * i] = message_number(w->functions, function, 2);
+		to[2 + 2 * i] = frames[i].line > 0 ? (uint32_t)frames[i].line : 0;
+		if (!to[1 + 2 * i])
 			return 0;
 	}
-	id = map_put(w->places.index, key, (1 + 2 * (size_t)count) * sizeof(*key), NULL);
-	if (!id)
-		return 0;
-	if (!*id && pprof_message_add_place(&w->places, key, count))
-		return 0;
-	if (!*id)
-		*id = w->places.count;
-	return (uint32_t)*id;
+	return message_number(w->places, to, 1 + 2 * (size_t)count);
 }
 
 /* ---- samples */
@@ -171,8 +140,8 @@ static int is_module(const struct model *m, uint32_t name)
 /* Readers take the first mapping for the program's own: that of the first process. */
 static int map_program(struct message *w)
 {
-	const struct model *m = source_model(w->job->source);
-	const struct facts *f = source_facts(w->job->source);
+	const struct model *m = source_model(w->x->source);
+	const struct facts *f = source_facts(w->x->source);
 	const char *command =
 		f->process_count ? names_text(&m->names, f->processes[0].command_line) : "";
 	char path[256];
@@ -182,7 +151,7 @@ static int map_program(struct message *w)
 	name = names_find(&m->names, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 	if (!name || !is_module(m, name))
 		return 0;
-	return table_id(&w->mappings, &name) ? 0 : -ENOMEM;
+	return message_number(w->mappings, &name, 1) ? 0 : -ENOMEM;
 }
 
 /* How many frames from @from on are one place: inlined ones, and what they are inlined into. */
@@ -203,7 +172,7 @@ static uint64_t *stack_locations(struct message *w, uint32_t id, const struct st
 
 	if (ids)
 		return ids;
-	ids = calloc((size_t)stack->count + 1, sizeof(*ids));
+	ids = message_alloc(w, stack->count, sizeof(*ids));
 	w->stack_ids[id] = ids;
 	for (uint32_t i = 0, n; ids && i < stack->count; i += n) {
 		n = pprof_message_place_frames(stack, i);
@@ -225,67 +194,69 @@ static uint32_t longest_stack(const struct model *m)
 	return most;
 }
 
-/* Every distinct label is one message, to which the samples point. */
-static int pprof_message_make_labels(struct message *w)
+/* The labels of all groups, group by group; equal ones are one message. */
+static Label **message_labels(struct message *w, const struct numbers *groups)
 {
-	const struct table *t = &w->pairs;
+	size_t count = map_count(w->p->groups), total = 0;
+	const struct numbers *pairs;
+	Label **labels, **distinct;
 
-	for (uint32_t i = 0; i < w->p->label_count; i++)
-		if (!table_id(&w->pairs, &w->p->labels[i].key))
-			return -ENOMEM;
-	w->label = calloc((size_t)t->count + 1, sizeof(*w->label));
-	w->labels = calloc((size_t)w->p->label_count + 1, sizeof(*w->labels));
-	if (!w->label || !w->labels)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->count; i++) {
-		perftools__profiles__label__init(&w->label[i]);
-		w->label[i].key = t->item[2 * i];
-		w->label[i].str = t->item[2 * i + 1];
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n + 2 < groups[i].count; n += 2, total++)
+			if (!message_number(w->pairs, groups[i].number + n, 2))
+				return NULL;
+	labels = message_alloc(w, total, sizeof(*labels));
+	pairs = message_things(w, w->pairs);
+	distinct = message_list(w, &perftools__profiles__label__descriptor, map_count(w->pairs));
+	if (!labels || !pairs || !distinct)
+		return NULL;
+	for (size_t i = 0; i < map_count(w->pairs); i++) {
+		distinct[i]->key = pairs[i].number[0];
+		distinct[i]->str = pairs[i].number[1];
 	}
-	for (uint32_t i = 0; i < w->p->label_count; i++)
-		w->labels[i] = &w->label[table_id(&w->pairs, &w->p->labels[i].key) - 1];
-	return 0;
+	total = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n + 2 < groups[i].count; n += 2)
+			labels[total++] =
+				distinct[message_number(w->pairs, groups[i].number + n, 2) - 1];
+	return labels;
 }
 
-static int pprof_message_make_sample(struct message *w, Sample *s, const struct pprof_group *g,
-				     int64_t *values)
+static int message_sample(struct message *w, Sample *s, uint32_t stack, const struct pprof_sum *sum)
 {
-	const struct stack *stack = model_stack_at(source_model(w->job->source), g->stack);
-
-	perftools__profiles__sample__init(s);
-	s->value = values;
 	s->n_value = w->has_time ? VALUES : 1;
-	s->value[0] = (int64_t)g->samples;
-	s->value[1] = g->ns > INT64_MAX ? INT64_MAX : (int64_t)g->ns;
-	s->label = w->labels + g->labels;
-	s->n_label = g->label_count;
-	s->location_id = stack_locations(w, g->stack, stack);
-	s->n_location_id = w->stack_places[g->stack];
+	s->value[0] = (int64_t)sum->samples;
+	s->value[1] = sum->ns > INT64_MAX ? INT64_MAX : (int64_t)sum->ns;
+	s->location_id =
+		stack_locations(w, stack, model_stack_at(source_model(w->x->source), stack));
+	s->n_location_id = w->stack_places[stack];
 	return s->location_id ? 0 : -ENOMEM;
 }
 
 static int make_samples(struct message *w)
 {
-	size_t count = w->p->group_count;
+	const struct model *m = source_model(w->x->source);
+	const struct numbers *groups = message_things(w, w->p->groups);
+	size_t count = map_count(w->p->groups);
+	Sample **samples = message_list(w, &perftools__profiles__sample__descriptor, count);
+	int64_t *values = message_alloc(w, count, VALUES * sizeof(*values));
+	Label **labels = groups ? message_labels(w, groups) : NULL;
 
-	w->stack_count = source_model(w->job->source)->stack_count;
-	w->stack_ids = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_ids));
-	w->stack_places = calloc((size_t)w->stack_count + 1, sizeof(*w->stack_places));
-	w->key = calloc(1 + 2 * (size_t)longest_stack(source_model(w->job->source)),
-			sizeof(*w->key));
-	w->sample = calloc(count + 1, sizeof(*w->sample));
-	w->samples = calloc(count + 1, sizeof(*w->samples));
-	w->values = calloc(count + 1, VALUES * sizeof(*w->values));
-	if (!w->stack_ids || !w->stack_places || !w->key || !w->sample || !w->samples ||
-	    !w->values || pprof_message_make_labels(w))
+	w->stack_ids = message_alloc(w, m->stack_count, sizeof(*w->stack_ids));
+	w->stack_places = message_alloc(w, m->stack_count, sizeof(*w->stack_places));
+	w->scratch = message_alloc(w, 1 + 2 * (size_t)longest_stack(m), sizeof(*w->scratch));
+	if (!samples || !values || !labels || !w->stack_ids || !w->stack_places || !w->scratch)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		w->samples[i] = &w->sample[i];
-		if (pprof_message_make_sample(w, &w->sample[i], &w->p->group[i],
-					      w->values + i * VALUES))
+		samples[i]->value = values + i * VALUES;
+		samples[i]->label = labels;
+		samples[i]->n_label = groups[i].count / 2 - 1;
+		labels += samples[i]->n_label;
+		if (message_sample(w, samples[i], groups[i].number[groups[i].count - 2],
+				   &w->p->sums[i]))
 			return -ENOMEM;
 	}
-	w->profile.sample = w->samples;
+	w->profile.sample = samples;
 	w->profile.n_sample = count;
 	return 0;
 }
@@ -294,38 +265,35 @@ static int make_samples(struct message *w)
 
 static uint32_t pprof_message_string_of(struct message *w, uint32_t name, const char *otherwise)
 {
-	const char *text = names_text(&source_model(w->job->source)->names, name);
+	const char *text = names_text(&source_model(w->x->source)->names, name);
 
 	return names_id(&w->p->strings, *text ? text : otherwise);
 }
 
 static int make_functions(struct message *w)
 {
-	const struct table *t = &w->functions;
+	const struct numbers *things = message_things(w, w->functions);
+	size_t count = map_count(w->functions);
+	Function **list = message_list(w, &perftools__profiles__function__descriptor, count);
 
-	w->function = calloc((size_t)t->count + 1, sizeof(*w->function));
-	w->function_list = calloc((size_t)t->count + 1, sizeof(*w->function_list));
-	if (!w->function || !w->function_list)
+	if (!things || !list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->count; i++) {
-		Function *f = &w->function[i];
-
-		perftools__profiles__function__init(f);
-		f->id = i + 1;
+	for (size_t i = 0; i < count; i++) {
+		list[i]->id = i + 1;
 		/* A system name that differs tells readers that the name is demangled. */
-		f->name = pprof_message_string_of(w, t->item[2 * i], KEY_UNKNOWN_FUNCTION);
-		f->filename = pprof_message_string_of(w, t->item[2 * i + 1], "");
-		w->function_list[i] = f;
+		list[i]->name =
+			pprof_message_string_of(w, things[i].number[0], KEY_UNKNOWN_FUNCTION);
+		list[i]->filename = pprof_message_string_of(w, things[i].number[1], "");
 	}
-	w->profile.function = w->function_list;
-	w->profile.n_function = t->count;
+	w->profile.function = list;
+	w->profile.n_function = count;
 	return 0;
 }
 
 /* The file of a module; the first where several had its name. NULL: not told. */
 static const struct fact_module *pprof_message_file_of(const struct message *w, uint32_t module)
 {
-	const struct facts *f = source_facts(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
 
 	for (uint32_t i = 0; i < f->module_count; i++)
 		if (f->modules[i].name == module && f->modules[i].path)
@@ -335,63 +303,53 @@ static const struct fact_module *pprof_message_file_of(const struct message *w, 
 
 static int make_mappings(struct message *w)
 {
-	const struct table *t = &w->mappings;
+	const struct numbers *things = message_things(w, w->mappings);
+	size_t count = map_count(w->mappings);
+	Mapping **list = message_list(w, &perftools__profiles__mapping__descriptor, count);
 
-	w->mapping = calloc((size_t)t->count + 1, sizeof(*w->mapping));
-	w->mapping_list = calloc((size_t)t->count + 1, sizeof(*w->mapping_list));
-	if (!w->mapping || !w->mapping_list)
+	if (!things || !list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct fact_module *file = pprof_message_file_of(w, t->item[i]);
-		Mapping *m = &w->mapping[i];
+	for (size_t i = 0; i < count; i++) {
+		uint32_t module = *things[i].number;
+		const struct fact_module *file = pprof_message_file_of(w, module);
+		Mapping *m = list[i];
 
-		perftools__profiles__mapping__init(m);
 		m->id = i + 1;
-		m->filename = pprof_message_string_of(w, file ? file->path : t->item[i], "");
+		m->filename = pprof_message_string_of(w, file ? file->path : module, "");
 		m->build_id = pprof_message_string_of(w, file ? file->build_id : 0, "");
 		/* or readers would look for the file and its symbols */
 		m->has_functions = m->has_filenames = 1;
 		m->has_line_numbers = m->has_inline_frames = 1;
-		w->mapping_list[i] = m;
 	}
-	w->profile.mapping = w->mapping_list;
-	w->profile.n_mapping = t->count;
+	w->profile.mapping = list;
+	w->profile.n_mapping = count;
 	return 0;
-}
-
-static void pprof_message_make_lines(struct message *w)
-{
-	for (uint32_t i = 0; i < w->places.line_count; i++) {
-		perftools__profiles__line__init(&w->line[i]);
-		w->line[i].function_id = w->places.lines[i].function;
-		w->line[i].line = w->places.lines[i].line;
-		w->lines[i] = &w->line[i];
-	}
 }
 
 static int make_locations(struct message *w)
 {
-	const struct places *t = &w->places;
+	const struct numbers *things = message_things(w, w->places);
+	size_t count = map_count(w->places), line_count = 0;
+	Location **list = message_list(w, &perftools__profiles__location__descriptor, count);
+	Line **line;
 
-	w->location = calloc((size_t)t->count + 1, sizeof(*w->location));
-	w->location_list = calloc((size_t)t->count + 1, sizeof(*w->location_list));
-	w->line = calloc((size_t)t->line_count + 1, sizeof(*w->line));
-	w->lines = calloc((size_t)t->line_count + 1, sizeof(*w->lines));
-	if (!w->location || !w->location_list || !w->line || !w->lines)
+	for (size_t i = 0; things && i < count; i++)
+		line_count += things[i].count / 2;
+	line = message_list(w, &perftools__profiles__line__descriptor, line_count);
+	if (!things || !list || !line)
 		return -ENOMEM;
-	pprof_message_make_lines(w);
-	for (uint32_t i = 0; i < t->count; i++) {
-		Location *l = &w->location[i];
-
-		perftools__profiles__location__init(l);
-		l->id = i + 1;
-		l->mapping_id = t->item[i].mapping;
-		l->line = w->lines + t->item[i].first_line;
-		l->n_line = t->item[i].line_count;
-		w->location_list[i] = l;
+	for (size_t i = 0; i < count; i++) {
+		list[i]->id = i + 1;
+		list[i]->mapping_id = things[i].number[0];
+		list[i]->line = line;
+		list[i]->n_line = things[i].count / 2;
+		for (size_t n = 1; n < things[i].count; n += 2, line++) {
+			(*line)->function_id = things[i].number[n];
+			(*line)->line = things[i].number[n + 1];
+		}
 	}
-	w->profile.location = w->location_list;
-	w->profile.n_location = t->count;
+	w->profile.location = list;
+	w->profile.n_location = count;
 	return 0;
 }
 
@@ -408,8 +366,8 @@ static void pprof_message_set_type(struct message *w, ValueType *v, const char *
 /* Time is "cpu" unless all that was counted was wall-clock samples. */
 static const char *set_period(struct message *w)
 {
-	const struct facts *f = source_facts(w->job->source);
-	const struct model *m = source_model(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
+	const struct model *m = source_model(w->x->source);
 	const char *time = "wall";
 	uint64_t period_ns = 0;
 
@@ -430,7 +388,7 @@ static const char *set_period(struct message *w)
 
 static void make_head(struct message *w)
 {
-	const struct facts *f = source_facts(w->job->source);
+	const struct facts *f = source_facts(w->x->source);
 	const char *time = set_period(w);
 
 	w->profile.time_nanos = f->start_ns;
@@ -450,58 +408,76 @@ static void make_head(struct message *w)
 
 static int make_all(struct message *w)
 {
-	w->places.index = map_new();
-	if (pprof_message_table_init(&w->functions, 2) ||
-	    pprof_message_table_init(&w->mappings, 1) || pprof_message_table_init(&w->pairs, 2) ||
-	    !w->places.index)
+	w->functions = map_new();
+	w->mappings = map_new();
+	w->pairs = map_new();
+	w->places = map_new();
+	if (!w->functions || !w->mappings || !w->pairs || !w->places)
 		return -ENOMEM;
 	make_head(w);
 	if (map_program(w) || make_samples(w) || make_functions(w) || make_mappings(w) ||
 	    make_locations(w))
 		return -ENOMEM;
-	/* Last: everything above adds strings. */
+	/* last, for everything above adds strings */
 	w->profile.string_table = w->p->strings.text;
 	w->profile.n_string_table = w->p->strings.count;
 	return w->p->strings.failed ? -ENOMEM : 0;
 }
 
-static void pprof_message_free_all(struct message *w)
+static void message_free(struct message *w)
 {
-	pprof_message_table_free(&w->functions);
-	pprof_message_table_free(&w->mappings);
-	map_free(w->places.index);
-	free(w->places.item);
-	free(w->places.lines);
-	pprof_message_table_free(&w->pairs);
-	for (uint32_t i = 0; w->stack_ids && i < w->stack_count; i++)
-		free(w->stack_ids[i]);
-	free(w->stack_ids);
-	free(w->stack_places);
-	free(w->key);
-	free(w->sample);
-	free(w->samples);
-	free(w->values);
-	free(w->label);
-	free(w->labels);
-	free(w->location);
-	free(w->location_list);
-	free(w->line);
-	free(w->lines);
-	free(w->function);
-	free(w->function_list);
-	free(w->mapping);
-	free(w->mapping_list);
+	map_free(w->functions);
+	map_free(w->mappings);
+	map_free(w->pairs);
+	map_free(w->places);
+	while (w->blocks) {
+		struct block *block = w->blocks;
+
+		w->blocks = block->next;
+		free(block);
+	}
 }
 
-int pprof_write(struct export_job *job)
+static int gzip_write(struct output *o, z_stream *z)
 {
-	struct message w = {.job = job, .p = job->state};
+	unsigned char out[16 * 1024];
+	int state, rc;
+
+	do {
+		z->next_out = out;
+		z->avail_out = sizeof(out);
+		state = deflate(z, Z_FINISH);
+		rc = output_write(o, out, sizeof(out) - z->avail_out);
+	} while (!rc && state == Z_OK);
+	return rc || state == Z_STREAM_END ? rc : -EIO;
+}
+
+static int gzip_message(struct output *o, const ProtobufCMessage *message)
+{
+	size_t bytes = protobuf_c_message_get_packed_size(message);
+	unsigned char *packed = bytes <= UINT_MAX ? malloc(bytes + 1) : NULL;
+	z_stream z = {.next_in = packed, .avail_in = (uInt)bytes};
+	int rc = -ENOMEM;
+
+	if (packed && deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+				   Z_DEFAULT_STRATEGY) == Z_OK) {
+		protobuf_c_message_pack(message, packed);
+		rc = gzip_write(o, &z);
+		deflateEnd(&z);
+	}
+	free(packed);
+	return rc;
+}
+
+int pprof_end(struct export_job *x)
+{
+	struct message w = {.x = x, .p = x->state};
 	int rc;
 
 	perftools__profiles__profile__init(&w.profile);
 	rc = make_all(&w);
 	if (!rc)
-		rc = gzip_message(job->output, &w.profile.base);
-	pprof_message_free_all(&w);
+		rc = gzip_message(x->output, &w.profile.base);
+	message_free(&w);
 	return rc;
 }

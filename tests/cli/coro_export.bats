@@ -6,7 +6,7 @@ load common
 
 timelines() { python3 "$WEFT_SOURCE/tests/cli/timelines.py" "$@"; }
 
-perfetto_text() { protoc --decode Trace -I "$WEFT_SOURCE/tests/cli" perfetto.proto; }
+perfetto_text() { protoc --decode Trace -I "$WEFT_SOURCE/src/export" perfetto.proto; }
 
 # Three events, one with numbers at the end of what there is.
 small() {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const char *const coro_format_names[] = {
-#define NAME(NAME, HELP, EXTENSION) #NAME,
-	CORO_FORMATS(NAME)
+#define NAME(NAME, FLAGS, EXTENSION, HELP) #NAME,
+	EXPORT_TRACES(NAME)
 #undef NAME
 		NULL,
 	"postgres",
@@ -14,11 +14,6 @@ const char *const coro_format_names[] = {
 	"mariadb",
 	NULL,
 };
-
-int coro_format_is_whole(const struct coro_format *format)
-{
-	return !strcmp(format->name, "sql");
-}
 
 int coro_format_refuse_server(const char *option, const char *name)
 {
@@ -29,28 +24,29 @@ int coro_format_refuse_server(const char *option, const char *name)
 }
 
 static int coro_format_find_one(const struct cli_args *args, const char *otherwise,
-				const struct coro_format **format)
+				const struct exporter **format)
 {
 	const char *to = cli_text(args, "to"), *output = cli_text(args, "output");
 
-	*format = to ? coro_format_find(to) : output ? coro_format_of_path(output) : NULL;
+	*format = to ? exporter_find(to) : output ? exporter_of_path(output) : NULL;
 	if (to && !*format)
 		return coro_format_refuse_server("--to", to);
 	if (!*format && otherwise)
-		*format = coro_format_find(otherwise);
+		*format = exporter_find(otherwise);
 	return *format ? CLI_DONE : cli_usage("missing --to FORMAT");
 }
 
-int coro_format_read(const struct cli_args *args, const char *otherwise,
-		     const struct coro_format **format, struct coro_sink_options *out)
+int coro_format_read(const struct cli_args *args, const char *otherwise, struct export_job *x)
 {
-	int status = coro_format_find_one(args, otherwise, format);
+	const struct exporter *format;
+	int status = coro_format_find_one(args, otherwise, &format);
 
-	if (status || !*format)
+	if (status)
 		return status;
-	if (cli_given(args, "table") && !coro_format_is_whole(*format))
-		return cli_usage("--table: %s has no table to be named", (*format)->name);
-	out->table = cli_text(args, "table");
-	out->replace = out->empty_table = cli_flag(args, "replace");
+	if (cli_given(args, "table") && !(format->flags & EXPORT_FOR_SERVER))
+		return cli_usage("--table: %s has no table to be named", format->name);
+	export_trace(x, format);
+	x->table = cli_text(args, "table");
+	x->sink.replace = x->empty_table = cli_flag(args, "replace");
 	return CLI_DONE;
 }

@@ -4,7 +4,7 @@
 #define WEFT_CLI_CORO_FORMAT_H
 
 #include "cli/frame/cli.h"
-#include "coro/engine/trace.h"
+#include "export/export.h"
 
 extern const char *const coro_format_names[]; /* choices of an option: CLI_CHOICE, CLI_MORE */
 
@@ -20,10 +20,7 @@ extern const char *const coro_format_names[]; /* choices of an option: CLI_CHOIC
 /* Of --to, --output, --table and --replace: the format, else the one of the name @otherwise (NULL:
  * one must be given), and what it is told of a table. CLI_DONE, or an exit status with the message
  * printed. */
-int coro_format_read(const struct cli_args *args, const char *otherwise,
-		     const struct coro_format **format, struct coro_sink_options *out);
-/* Of a trace that is damaged a file has what lies before, but what a server loads is whole. */
-int coro_format_is_whole(const struct coro_format *format);
+int coro_format_read(const struct cli_args *args, const char *otherwise, struct export_job *x);
 /* Prints that there is no format for a server @name, and what to write instead. CLI_USAGE. */
 int coro_format_refuse_server(const char *option, const char *name);
 

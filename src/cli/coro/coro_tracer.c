@@ -145,14 +145,14 @@ static int trace(const char *const value[])
 {
 	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
 			(char *)(uintptr_t)value[FLAG_CMD], NULL};
+	static struct export_job out; /* as long as the process lives: coro/engine/engine.h */
 	struct coro_engine_options o = {
 		.shm_path = value[FLAG_SHM],
 		.sock_path = value[FLAG_SOCK],
 		.replace = CORO_SHM_LEFT_OVER,
 		.idle_scans = 1,
 		.keep = 1,
-		.format = coro_format_find("jsonl"),
-		.sink = {.path = value[FLAG_OUT], .append = 1},
+		.sink = &out.sink,
 	};
 	struct coro_target t = {0};
 	const char *what;
@@ -164,6 +164,9 @@ static int trace(const char *const value[])
 	if (n == 0 || n > UINT32_MAX)
 		return cli_error("-n: '%s' is not between 1 and %u", value[FLAG_N], UINT32_MAX);
 	o.stations = (uint32_t)n;
+	export_trace(&out, exporter_find("jsonl"));
+	out.sink.path = value[FLAG_OUT];
+	out.sink.append = 1;
 	rc = coro_target_prepare(&t);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
@@ -178,7 +181,7 @@ static int trace(const char *const value[])
 	if (rc)
 		status = cli_error("sh: %s", strerror(-rc));
 	else
-		status = end_trace(&t, o.sink.path, coro_target_wait(&t));
+		status = end_trace(&t, out.sink.path, coro_target_wait(&t));
 	coro_engine_free(t.engine);
 	coro_target_close(&t);
 	return status;
@@ -220,30 +223,26 @@ static void make_parents(const char *path)
 	}
 }
 
-static int coro_tracer_copy(struct coro_input *in, const struct coro_format *format,
-			    const struct coro_sink_options *o, const char *input)
+static int coro_tracer_copy(struct coro_input *in, struct coro_sink *sink, const char *input)
 {
 	struct coro_books books = {0};
-	struct coro_sink *sink = NULL;
 	struct coro_event e;
 	const char *why;
-	int got = 0, rc = format->ops->open(&sink, o);
+	int got = 0, rc = sink->ops->open(sink);
 
 	while (!rc && (got = coro_input_next(in, &e)) > 0) {
-		rc = format->ops->put(sink, &e);
+		rc = sink->ops->put(sink, &e);
 		books.harvested = ++books.written;
 	}
 	if (!rc && !got)
-		rc = format->ops->finish(sink, &books);
-	why = rc && sink && format->ops->why ? format->ops->why(sink) : NULL;
+		rc = sink->ops->finish(sink, &books);
+	why = sink->ops->why(sink);
 	if (got < 0)
 		rc = cli_error("%s: line %llu: %s", input, (unsigned long long)coro_input_line(in),
 			       got == -EBADMSG ? coro_input_why(in) : strerror(-got));
 	else if (rc)
-		rc = cli_error("%s: %s", o->path ? o->path : format->name,
-			       why ? why : strerror(-rc));
-	if (sink)
-		format->ops->close(sink);
+		rc = cli_error("%s: %s", sink->path, why ? why : strerror(-rc));
+	sink->ops->close(sink);
 	return rc;
 }
 
@@ -253,36 +252,34 @@ static const char *given(const char *value)
 }
 
 /* A file that is there is replaced. */
-static void coro_tracer_read_place(const char *const value[], size_t row,
-				   const struct coro_format *format, const char *input,
-				   struct coro_sink_options *o)
+static void coro_tracer_read_place(const char *const value[], size_t row, const char *input,
+				   struct export_job *x)
 {
 	static char made[PATH_MAX];
 	const char *path = given(value[exports[row].out]);
 
-	coro_tracer_make_name(made, sizeof(made), input, format->extension);
-	o->path = path ? path : made;
-	o->replace = 1;
-	make_parents(o->path);
+	coro_tracer_make_name(made, sizeof(made), input, x->format->extension);
+	x->sink.path = path ? path : made;
+	x->sink.replace = 1;
+	make_parents(x->sink.path);
 }
 
 static int export_as(const char *const value[], size_t row)
 {
-	const struct coro_format *format;
 	const char *input = value[FLAG_IN] && *value[FLAG_IN] ? value[FLAG_IN] : value[FLAG_OUT];
-	struct coro_sink_options o = {0};
+	struct export_job x = {.why = ""};
 	struct coro_input *in;
 	int rc;
 
 	if (!exports[row].format)
 		return coro_format_refuse_server("-export", exports[row].name);
-	format = coro_format_find(exports[row].format);
-	coro_tracer_read_place(value, row, format, input, &o);
+	export_trace(&x, exporter_find(exports[row].format));
+	coro_tracer_read_place(value, row, input, &x);
 	leave_no_half_files();
 	rc = coro_input_open(&in, input);
 	if (rc)
 		return cli_error("%s: %s", input, strerror(-rc));
-	rc = coro_tracer_copy(in, format, &o, input);
+	rc = coro_tracer_copy(in, &x.sink, input);
 	coro_input_close(in);
 	if (!rc)
 		puts("Export finished successfully");

@@ -36,7 +36,7 @@ struct coro_engine {
 	struct coro_harvest *harvest;
 	struct writer *writer;
 	struct maps_note *maps; /* or NULL */
-	struct coro_sink *sink; /* until the writer has it */
+	struct coro_sink *sink; /* from its opening until the writer has it */
 	struct coro_batch batch;
 	uint64_t period_ns, swept_all_ns, clocks_ns, empty_scans;
 	uint64_t delivered_before; /* by engines before this one */
@@ -78,7 +78,7 @@ static int appear(void *arg)
 	return 0;
 }
 
-/* TIMER and RECYCLE stay: a probe that goes on without an engine owes nobody a byte. */
+/* TIMER and RECYCLE stay: a probe that goes on without an engine has nobody to wake. */
 static int disappear(void *arg)
 {
 	struct coro_engine *e = arg;
@@ -151,7 +151,7 @@ static int engine_suspect(void *arg, uint32_t pid)
 	int rc = 0;
 
 	if (pid && kill((pid_t)pid, 0) && errno == EPERM)
-		rc = tracees_watch(&e->tracees, (pid_t)pid); /* what it has mapped is not told */
+		rc = tracees_watch(&e->tracees, (pid_t)pid); /* its maps cannot be read */
 	else if (pid)
 		rc = tracees_suspect(&e->tracees, (pid_t)pid);
 	e->has_suspects |= rc > 0;
@@ -208,30 +208,30 @@ static int open_old(struct coro_engine *e, const char **what)
 
 static int engine_open_sink(struct coro_engine *e, const char **what)
 {
-	struct coro_sink_options o = e->options.sink;
+	struct coro_sink *sink = e->options.sink;
 	int rc;
 
-	*what = o.path ? o.path : "standard output";
-	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, o.path))
-		o.append = 1;
-	o.mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
-	o.real_ns = coro_clock_ns(CLOCK_REALTIME);
-	o.boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
-	rc = e->options.format->ops->open(&e->sink, &o);
+	*what = sink->path ? sink->path : "standard output";
+	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, sink->path))
+		sink->append = 1;
+	sink->mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
+	sink->real_ns = coro_clock_ns(CLOCK_REALTIME);
+	sink->boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
+	e->sink = sink;
+	rc = sink->ops->open(sink);
 	if (rc)
 		return rc;
 	if (e->options.maps_path) {
-		e->maps = maps_note_new(e->options.maps_path, o.replace, o.append, e->shm.device,
-					e->shm.inode);
+		e->maps = maps_note_new(e->options.maps_path, sink->replace, sink->append,
+					e->shm.device, e->shm.inode);
 		if (!e->maps)
 			return -ENOMEM;
 	}
 	if (e->progress.head)
-		progress_output(&e->progress,
-				strcmp(e->options.format->name, "jsonl") ? NULL : o.path);
-	if (o.extended && e->options.format->ops->death)
+		progress_output(&e->progress, sink->is_live ? sink->path : NULL);
+	if (sink->extended && sink->takes_deaths)
 		coro_harvest_tell_deaths(e->harvest);
-	rc = writer_open(&e->writer, e->options.format->ops, e->sink, tell_written, e);
+	rc = writer_open(&e->writer, sink, tell_written, e);
 	if (!rc)
 		e->sink = NULL;
 	return rc;
@@ -250,7 +250,7 @@ static int open_socket(struct coro_engine *e, const char **what)
 	rc = tracees_listen(&e->tracees, path,
 			    e->options.attach || e->options.replace == CORO_SHM_LEFT_OVER);
 	if (rc && e->options.attach && !e->options.sock_path)
-		return 0; /* those who come now do without */
+		return 0; /* processes that come now have to do without it */
 	if (rc == 0 && e->progress.head)
 		snprintf(e->progress.head->socket, sizeof(e->progress.head->socket), "%s", path);
 	return rc;
@@ -284,8 +284,7 @@ static int engine_open_parts(struct coro_engine *e, const char **what)
 static void tell_refusal(const struct coro_engine *e, const char **what, const char **why)
 {
 	static char about[PATH_MAX + 16], reason[512];
-	const struct coro_sink_ops *ops = e->options.format->ops;
-	const char *words = e->sink && ops->why ? ops->why(e->sink) : NULL;
+	const char *words = e->sink ? e->sink->ops->why(e->sink) : NULL;
 
 	snprintf(about, sizeof(about), "%s", *what);
 	*what = about;
@@ -556,7 +555,7 @@ void coro_engine_free(struct coro_engine *e)
 	maps_note_free(e->maps);
 	writer_free(e->writer);
 	if (e->sink)
-		e->options.format->ops->close(e->sink);
+		e->sink->ops->close(e->sink);
 	coro_harvest_free(e->harvest);
 	progress_close(&e->progress,
 		       e->place.owns_shm &&

@@ -20,7 +20,7 @@
  *   snapshot.c     all coroutines, as they are
  *   order.c        a coroutine's events by time
  *   times.c        quantiles of many times
- *   trace.h        events, and the table of formats
+ *   trace.h        events, and where they go
  */
 #ifndef WEFT_CORO_ENGINE_H
 #define WEFT_CORO_ENGINE_H
@@ -37,8 +37,8 @@ struct coro_engine_options {
 	int attach;            /* takes over the file at shm_path */
 	int keep;              /* leaves the shared file where it is */
 	const char *maps_path; /* where the processes' code is noted; NULL: nowhere */
-	const struct coro_format *format;
-	struct coro_sink_options sink;
+	/* The caller's, until the process ends: a thread that was given up may still be in it. */
+	struct coro_sink *sink;
 	/* Asked at the end, while the output takes nothing more: 1 gives the rest up. Or NULL. */
 	int (*is_enough)(void *arg);
 	void *is_enough_arg;

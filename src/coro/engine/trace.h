@@ -56,57 +56,35 @@ struct coro_books {
 };
 
 /*
- * Where events go. A format is one file with one ops struct and a row in CORO_FORMATS.
- * put() comes in time order per coroutine, and with `ts` about in order over all. finish() gets
- * the sums, after the last event; what it writes is complete only when it returned 0. close()
- * frees, and takes away an output that is not complete. Each returns 0 or -errno. An open() that
- * failed leaves in *out NULL, or a sink that can be asked why() and be closed, no more.
- * @empty_table: rows that a table has already go, in the same transaction.
+ * Where events go: the rooms above make one for each format (export/trace.c). put() comes in time
+ * order per coroutine, and with `ts` about in order over all. finish() gets the sums, after the last event; what it writes is complete
+ * only when it returned 0. close() frees, and takes away an output that is not complete; it must
+ * follow each open(), one that failed, too. Each returns 0 or -errno.
  */
-struct coro_sink;
-struct coro_sink_options {
-	const char *path;  /* of the output; NULL or "-" = standard output where the format can */
-	int extended;      /* keys beyond the six */
-	int replace;       /* may take the place of a file that is there */
-	int append;        /* the peer's way: added to the file's end */
-	const char *table; /* SQL text: of this name */
-	int empty_table;
-	uint32_t longest; /* waits that get a track of their own; 0 = the format's default */
+struct coro_sink {
+	const struct coro_sink_ops *ops;
+	const char *path; /* of the output; NULL or "-" = standard output where the format can */
+	int extended;     /* keys beyond the six */
+	int replace;      /* may take the place of a file that is there */
+	int append;       /* the peer's way: added to the file's end */
+	/* What is flushed is in the output for certain, whatever happens then; by append, another
+	 * engine goes on there. */
+	int is_live;
+	int takes_deaths;
 	/* The clocks, read together, where that is known: a timeline lines up with others then. */
 	uint64_t mono_ns, real_ns, boot_ns;
 };
 struct coro_sink_ops {
-	int (*open)(struct coro_sink **out, const struct coro_sink_options *options);
+	int (*open)(struct coro_sink *sink);
 	int (*put)(struct coro_sink *sink, const struct coro_event *event);
-	int (*finish)(struct coro_sink *sink, const struct coro_books *books);
-	void (*close)(struct coro_sink *sink);
-	/* NULL where a format cannot: hands on what was put; how many events are in the output for
-	 * certain, whatever happens now. */
-	int (*flush)(struct coro_sink *sink);
-	uint64_t (*written)(const struct coro_sink *sink);
-	/* NULL: it has no place for it. Comes behind the coroutine's last event. */
+	/* Comes behind the coroutine's last event; nothing where the format has no place for it. */
 	int (*death)(struct coro_sink *sink, const struct coro_death *death);
-	const char *(*why)(const struct coro_sink *sink); /* of the last error; NULL field = none */
+	int (*flush)(struct coro_sink *sink);              /* of one that is live; else nothing */
+	uint64_t (*written)(const struct coro_sink *sink); /* of one that is live: events */
+	int (*finish)(struct coro_sink *sink, const struct coro_books *books);
+	const char *(*why)(const struct coro_sink *sink); /* of the last error; NULL = none */
+	void (*close)(struct coro_sink *sink);
 };
-
-/* X(NAME, help, extension of its files): a row for each coro_sink_NAME. */
-/* clang-format off */
-#define CORO_FORMATS(X) \
-	X(jsonl, "one line of JSON per event", "jsonl") \
-	X(csv, "comma-separated values, with a header", "csv") \
-	X(sqlite, "an SQLite database with the table coro_trace_events", "sqlite") \
-	X(sql, "SQL text, which psql and mariadb load", "sql") \
-	X(chrome, "Chrome's JSON, a timeline for chrome://tracing and ui.perfetto.dev", "json") \
-	X(perfetto, "a timeline for ui.perfetto.dev and trace_processor", "pftrace")
-/* clang-format on */
-
-struct coro_format {
-	const char *name, *help, *extension;
-	const struct coro_sink_ops *ops;
-};
-extern const struct coro_format coro_formats[];                  /* ends with a name of NULL */
-const struct coro_format *coro_format_find(const char *name);    /* or NULL */
-const struct coro_format *coro_format_of_path(const char *path); /* by extension; or NULL */
 
 /*
  * A JSONL trace, ours or another engine's: unknown keys and blank lines are passed over; a line

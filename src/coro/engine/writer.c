@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define EVENTS_MOST (256 * 1024) /* in the queue */
-#define LOOK_NS 50000000         /* whether to wait on for the end of the output */
+#define LOOK_NS 50000000         /* from one look whether to wait on to the next */
 
 struct item {
 	struct item *next;
@@ -16,7 +16,6 @@ struct item {
 };
 
 struct writer {
-	const struct coro_sink_ops *ops;
 	struct coro_sink *sink;
 	void (*written)(void *arg, uint64_t events);
 	void *arg;
@@ -27,9 +26,9 @@ struct writer {
 	struct item *first, **last;
 	size_t queued;
 	int ending, error;
-	uint64_t put; /* of the thread alone, until it is gone */
-	int left;     /* nobody waits for the thread any more: it touches nothing of ours */
-	pthread_mutex_t leave; /* of `left`, and held while somebody is told */
+	uint64_t put;          /* of the thread alone, until it is gone */
+	int left;              /* given up: the thread must not call back any more */
+	pthread_mutex_t leave; /* of `left`; held while `written` is called */
 };
 
 static void set_error(struct writer *w, int rc)
@@ -42,8 +41,8 @@ static void set_error(struct writer *w, int rc)
 
 static uint64_t written(const struct writer *w)
 {
-	if (w->ops->written)
-		return w->ops->written(w->sink);
+	if (w->sink->is_live)
+		return w->sink->ops->written(w->sink);
 	return w->error ? 0 : w->put;
 }
 
@@ -60,18 +59,18 @@ static void writer_write_item(struct writer *w, const struct item *item)
 
 	for (size_t i = 0; i <= b->count && !rc; i++) {
 		for (; !rc && told < b->death_count && b->deaths[told].events == i; told++)
-			rc = w->ops->death(w->sink, &b->deaths[told].death);
+			rc = w->sink->ops->death(w->sink, &b->deaths[told].death);
 		if (rc || i == b->count)
 			break;
-		rc = w->ops->put(w->sink, &b->events[i]);
+		rc = w->sink->ops->put(w->sink, &b->events[i]);
 		w->put += !rc;
 	}
-	if (!rc && w->ops->flush)
-		rc = w->ops->flush(w->sink);
+	if (!rc)
+		rc = w->sink->ops->flush(w->sink);
 	if (rc)
 		set_error(w, rc);
 	pthread_mutex_lock(&w->leave);
-	if (!w->left && w->written && w->ops->written)
+	if (!w->left && w->sink->is_live)
 		w->written(w->arg, written(w));
 	pthread_mutex_unlock(&w->leave);
 }
@@ -126,7 +125,7 @@ static int writer_start(struct writer *w)
 	return -rc;
 }
 
-int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct coro_sink *sink,
+int writer_open(struct writer **out, struct coro_sink *sink,
 		void (*tell)(void *arg, uint64_t events), void *arg)
 {
 	struct writer *w = calloc(1, sizeof(*w));
@@ -134,7 +133,6 @@ int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct cor
 
 	if (!w)
 		return -ENOMEM;
-	w->ops = ops;
 	w->written = tell;
 	w->arg = arg;
 	w->last = &w->first;
@@ -233,7 +231,7 @@ uint64_t writer_drain(struct writer *w, int (*is_enough)(void *arg), void *arg)
 	uint64_t count;
 
 	writer_stop(w, is_enough, arg);
-	if (w->left && !w->ops->written)
+	if (w->left && !w->sink->is_live)
 		return 0;
 	pthread_mutex_lock(&w->leave);
 	count = written(w);
@@ -248,7 +246,7 @@ int writer_finish(struct writer *w, const struct coro_books *books)
 	writer_stop(w, NULL, NULL);
 	if (w->error)
 		return w->error;
-	rc = w->ops->finish(w->sink, books);
+	rc = w->sink->ops->finish(w->sink, books);
 	if (rc)
 		w->error = rc;
 	return rc;
@@ -258,7 +256,7 @@ const char *writer_why(const struct writer *w)
 {
 	if (w->left)
 		return "nobody takes what is written there; the rest was given up";
-	return w->ops->why && w->sink ? w->ops->why(w->sink) : NULL;
+	return w->sink->ops->why(w->sink);
 }
 
 void writer_free(struct writer *w)
@@ -269,7 +267,7 @@ void writer_free(struct writer *w)
 	if (w->left)
 		return;
 	if (w->sink)
-		w->ops->close(w->sink);
+		w->sink->ops->close(w->sink);
 	pthread_mutex_destroy(&w->lock);
 	pthread_mutex_destroy(&w->leave);
 	pthread_cond_destroy(&w->more);

@@ -11,8 +11,9 @@
 
 struct writer;
 
-/* Takes over @sink. @written is told, on the thread, of how many events are in the output. */
-int writer_open(struct writer **out, const struct coro_sink_ops *ops, struct coro_sink *sink,
+/* Takes over @sink, which is open. Of one that is live, @written is told on the thread how many
+ * events are in the output. */
+int writer_open(struct writer **out, struct coro_sink *sink,
 		void (*written)(void *arg, uint64_t events), void *arg);
 /* 0: the batch's events are the writer's and the batch is empty; -EAGAIN: no room; -errno: of the
  * output. */

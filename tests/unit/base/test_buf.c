@@ -85,24 +85,13 @@ static void leb128_of_jfr(void **state)
 	check_vectors(buf_put_leb128, v, sizeof(v) / sizeof(v[0]));
 }
 
-static void varint_of_protobuf(void **state)
-{
-	static const struct vector v[] = {
-		{0, 1, {0}},
-		{300, 2, {0xAC, 0x02}},
-		{UINT64_MAX, 10, {255, 255, 255, 255, 255, 255, 255, 255, 255, 0x01}},
-	};
-
-	(void)state;
-	check_vectors(buf_put_varint, v, sizeof(v) / sizeof(v[0]));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_every_byte),   cmocka_unit_test(remembers_failure),
-		cmocka_unit_test(big_endian),         cmocka_unit_test(leb128_of_jfr),
-		cmocka_unit_test(varint_of_protobuf),
+		cmocka_unit_test(keeps_every_byte),
+		cmocka_unit_test(remembers_failure),
+		cmocka_unit_test(big_endian),
+		cmocka_unit_test(leb128_of_jfr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

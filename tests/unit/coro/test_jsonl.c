@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "coro/engine/trace.h"
+#include "export/export.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,31 +46,39 @@ static int remove_place(void **state)
 	return 0;
 }
 
-static const struct coro_sink_ops *jsonl(void)
+static struct export_job trace;
+
+static int try_open(struct coro_sink o)
 {
-	return coro_format_find("jsonl")->ops;
+	trace = (struct export_job){.sink = o};
+	export_trace(&trace, exporter_find("jsonl"));
+	return trace.sink.ops->open(&trace.sink);
 }
 
-static struct coro_sink *open_sink(struct coro_sink_options o)
+static struct coro_sink *open_sink(struct coro_sink o)
 {
-	struct coro_sink *sink = NULL;
-
 	o.path = path;
-	assert_int_equal(jsonl()->open(&sink, &o), 0);
-	return sink;
+	assert_int_equal(try_open(o), 0);
+	return &trace.sink;
 }
 
 static void put(struct coro_sink *sink, const struct coro_event *e)
 {
-	assert_int_equal(jsonl()->put(sink, e), 0);
+	assert_int_equal(sink->ops->put(sink, e), 0);
 }
 
 static void finish(struct coro_sink *sink)
 {
 	struct coro_books books = {0};
 
-	assert_int_equal(jsonl()->finish(sink, &books), 0);
-	jsonl()->close(sink);
+	assert_int_equal(sink->ops->finish(sink, &books), 0);
+	sink->ops->close(sink);
+}
+
+static void expect_refused(struct coro_sink o, int rc)
+{
+	assert_int_equal(try_open(o), rc);
+	trace.sink.ops->close(&trace.sink);
 }
 
 static void expect_text(const char *expected)
@@ -98,7 +106,7 @@ static const struct coro_event plain = {
 
 static void exactly_six_keys_in_order(void **state)
 {
-	struct coro_sink *sink = open_sink((struct coro_sink_options){0});
+	struct coro_sink *sink = open_sink((struct coro_sink){0});
 	struct coro_event e = plain;
 
 	(void)state;
@@ -115,7 +123,7 @@ static void exactly_six_keys_in_order(void **state)
 
 static void extended_comes_back(void **state)
 {
-	struct coro_sink *sink = open_sink((struct coro_sink_options){.extended = 1});
+	struct coro_sink *sink = open_sink((struct coro_sink){.extended = 1});
 	struct coro_event e = plain, back;
 	struct coro_input *in;
 
@@ -224,20 +232,19 @@ static void a_line_too_long_is_refused(void **state)
 
 static void nothing_in_the_way_is_overwritten(void **state)
 {
-	struct coro_sink_options o = {.path = path};
-	struct coro_sink *sink;
+	struct coro_sink o = {.path = path};
 	char link[sizeof(path) + 8];
 
 	(void)state;
 	write_text("mine", 4);
-	assert_int_equal(jsonl()->open(&sink, &o), -EEXIST);
+	expect_refused(o, -EEXIST);
 	expect_text("mine");
 	snprintf(link, sizeof(link), "%s.link", path);
 	assert_int_equal(symlink(path, link), 0);
 	o.path = link;
-	assert_int_equal(jsonl()->open(&sink, &o), -EEXIST);
+	expect_refused(o, -EEXIST);
 	o.replace = 1;
-	assert_int_equal(jsonl()->open(&sink, &o), -ELOOP);
+	expect_refused(o, -ELOOP);
 	expect_text("mine");
 }
 
@@ -247,7 +254,7 @@ static void append_adds_to_the_end(void **state)
 
 	(void)state;
 	write_text("mine\n", 5);
-	sink = open_sink((struct coro_sink_options){.append = 1});
+	sink = open_sink((struct coro_sink){.append = 1});
 	put(sink, &plain);
 	finish(sink);
 	expect_text("mine\n{\"probe_id\":18446744073709551615,\"tid\":7,\"addr\":"
@@ -269,12 +276,12 @@ static void a_file_that_cannot_grow_ends_with_a_whole_line(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = (struct rlimit){1000001, old.rlim_max};
-	sink = open_sink((struct coro_sink_options){0});
+	sink = open_sink((struct coro_sink){0});
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (int i = 0; i < 100000 && !rc; i++)
-		rc = jsonl()->put(sink, &plain);
-	assert_int_equal(jsonl()->finish(sink, &books), -EFBIG);
-	jsonl()->close(sink);
+		rc = sink->ops->put(sink, &plain);
+	assert_int_equal(sink->ops->finish(sink, &books), -EFBIG);
+	sink->ops->close(sink);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(rc, -EFBIG);
 	assert_int_equal(stat(path, &st), 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink: one line of JSON per event, the six keys of cTP's own engine in its order, and behind
- * them, when asked for, what else is known. Written to the file itself, in whole lines: what
- * is there can be read at any time. When a write fails the file is cut back to the last whole
- * line, the error stays, and nothing more is written.
+ * One line of JSON per event, the six keys of cTP's own engine in its order, and behind them, when
+ * asked for, what else is known. Written to the file itself, in whole lines: what is there can be
+ * read at any time. When a write fails the file is cut back to the last whole line, the error
+ * stays, and nothing more is written.
  */
-#include "coro/engine/trace.h"
+#include "export/export.h"
 
 #include "base/array.h"
 #include "base/text/json_write.h"
@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (256 * 1024)
-#define LINE_BYTES 2048 /* no line is longer, but the last */
-#define DIED_MOST 16    /* deaths that a line tells; more wait for the next */
-#define DIED_LAST 16384 /* of the last one, which none follows */
+#define LINE_BYTES 2048 /* no line is longer, except the last */
+#define DIED_MOST 16    /* deaths in a line; the others wait for the next */
+#define DIED_LAST 16384 /* deaths in the last line, which no other follows */
 #define FIFO_LOOK_NS 20000000
 
-struct coro_sink {
-	int fd, error, extended, owned;
+struct jsonl {
+	int fd, error, owned;
 	uint64_t base, written; /* where we began in the file, and bytes since */
 	uint64_t lines;
 	struct coro_death *died; /* not told yet */
@@ -42,14 +42,7 @@ static struct json_writer jsonl_writer(struct sink *text)
 		.s = text, .object = &json_shape_flat, .array = &json_shape_flat};
 }
 
-static int is_device(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
-}
-
-/* Who reads signals from a descriptor has them blocked, and would wait here for ever. */
+/* A caller that reads signals from a descriptor has them blocked, so that open(2) would not end. */
 static int is_signalled(void)
 {
 	sigset_t pending;
@@ -79,15 +72,16 @@ static int open_fifo(const char *path, int flags)
 	return fd;
 }
 
-static int jsonl_open_file(const struct coro_sink_options *o)
+static int jsonl_open_file(const struct coro_sink *o)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
+	int is_there = lstat(o->path, &st) == 0;
 
-	if (lstat(o->path, &st) == 0 && S_ISFIFO(st.st_mode))
+	if (is_there && S_ISFIFO(st.st_mode))
 		return open_fifo(o->path, flags);
-	if (is_device(o->path))
-		flags |= O_NOFOLLOW;
+	if (is_there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		flags |= O_NOFOLLOW; /* a device */
 	else if (o->append)
 		flags |= O_CREAT | O_APPEND;
 	else if (o->replace)
@@ -97,35 +91,25 @@ static int jsonl_open_file(const struct coro_sink_options *o)
 	return open(o->path, flags, 0644);
 }
 
-static int jsonl_open(struct coro_sink **out, const struct coro_sink_options *options)
+static int jsonl_open(struct export_job *x)
 {
-	struct coro_sink *s = calloc(1, sizeof(*s));
+	struct jsonl *s = x->state;
 	off_t end;
 
-	if (!s || sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES)) {
-		if (s)
-			sink_close(&s->text);
-		free(s);
+	s->fd = -1;
+	if (sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES))
 		return -ENOMEM;
-	}
-	s->extended = options->extended;
-	s->owned = options->path && strcmp(options->path, "-") != 0;
-	s->fd = s->owned ? jsonl_open_file(options) : STDOUT_FILENO;
-	if (s->fd < 0) {
-		int rc = -errno;
-
-		sink_close(&s->text);
-		free(s);
-		return rc;
-	}
+	s->owned = x->sink.path && strcmp(x->sink.path, "-") != 0;
+	s->fd = s->owned ? jsonl_open_file(&x->sink) : STDOUT_FILENO;
+	if (s->fd < 0)
+		return -errno;
 	end = s->owned ? lseek(s->fd, 0, SEEK_END) : 0;
 	s->base = end > 0 ? (uint64_t)end : 0;
-	*out = s;
 	return 0;
 }
 
-/* Not where somebody else has appended since. */
-static void cut_to(const struct coro_sink *s, uint64_t whole)
+/* Leaves @whole bytes of ours, unless somebody else has appended since. */
+static void cut_to(const struct jsonl *s, uint64_t whole)
 {
 	struct stat st;
 
@@ -151,18 +135,27 @@ static uint64_t lines_of(const char *data, size_t bytes)
 	return lines;
 }
 
-static int jsonl_flush(struct coro_sink *s)
+/* How many bytes were written, all but for an error. */
+static size_t jsonl_write(int fd, const char *data, size_t bytes, int *error)
 {
 	size_t done = 0;
 
-	while (done < s->text.used && !s->error) {
-		ssize_t n = write(s->fd, s->text.data + done, s->text.used - done);
+	while (done < bytes && !*error) {
+		ssize_t n = write(fd, data + done, bytes - done);
 
 		if (n < 0 && errno != EINTR)
-			s->error = -errno;
+			*error = -errno;
 		else if (n > 0)
 			done += (size_t)n;
 	}
+	return done;
+}
+
+static int jsonl_flush(struct export_job *x)
+{
+	struct jsonl *s = x->state;
+	size_t done = jsonl_write(s->fd, s->text.data, s->text.used, &s->error);
+
 	s->written += done;
 	s->lines += lines_of(s->text.data, done);
 	if (s->error)
@@ -187,15 +180,13 @@ static void jsonl_put_context(struct json_writer *w, const struct weft_ctp_conte
 {
 	char trace[2 * sizeof(context->trace_id) + 1], span[2 * sizeof(context->span_id) + 1];
 
-	for (size_t i = 0; i < sizeof(context->trace_id); i++)
-		snprintf(trace + 2 * i, 3, "%02x", context->trace_id[i]);
-	for (size_t i = 0; i < sizeof(context->span_id); i++)
-		snprintf(span + 2 * i, 3, "%02x", context->span_id[i]);
+	export_hex(trace, context->trace_id, sizeof(context->trace_id));
+	export_hex(span, context->span_id, sizeof(context->span_id));
 	json_write_plain(w, "context", "00-%s-%s-%02x", trace, span, context->trace_flags);
 }
 
-/* The oldest come first. */
-static void jsonl_put_died(struct coro_sink *s, struct json_writer *w, size_t most)
+/* Up to @most deaths, the oldest first. */
+static void jsonl_put_died(struct jsonl *s, struct json_writer *w, size_t most)
 {
 	size_t count = s->died_count < most ? s->died_count : most;
 
@@ -229,11 +220,12 @@ static void jsonl_put_extended(struct json_writer *w, const struct coro_event *e
 		json_write_hex(w, "payload", "", e->payload, e->payload_bytes);
 }
 
-static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
+static int jsonl_event(struct export_job *x, const struct coro_event *e)
 {
+	struct jsonl *s = x->state;
 	struct json_writer w = jsonl_writer(&s->text);
 
-	if (s->text.used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(s))
+	if (s->text.used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(x))
 		return s->error;
 	json_write_root(&w);
 	json_write_object(&w, NULL);
@@ -243,7 +235,7 @@ static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
 	json_write_uint(&w, "seq", e->seq);
 	json_write_bool(&w, "is_active", e->is_active);
 	json_write_uint(&w, "ts", e->ts);
-	if (s->extended)
+	if (x->sink.extended)
 		jsonl_put_extended(&w, e);
 	if (s->died_count)
 		jsonl_put_died(s, &w, DIED_MOST);
@@ -252,24 +244,20 @@ static int jsonl_put(struct coro_sink *s, const struct coro_event *e)
 	return s->error;
 }
 
-static int jsonl_write_all(int fd, const char *text, size_t bytes)
+/* From @at on the file gets these bytes for those that are there. */
+static int jsonl_rewrite(const struct jsonl *s, off_t at, const char *data, size_t bytes)
 {
-	while (bytes) {
-		ssize_t n = write(fd, text, bytes);
+	int rc = 0;
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return 0;
+	if (ftruncate(s->fd, at) || lseek(s->fd, at, SEEK_SET) != at)
+		return -errno;
+	jsonl_write(s->fd, data, bytes, &rc);
+	return rc;
 }
 
 /* Deaths that no line follows go into the one that is there; where that cannot be, they are not
  * told. What is there stays whole, as long as its own two bytes find room. */
-static void amend_last_line(struct coro_sink *s)
+static void jsonl_amend_last_line(struct jsonl *s)
 {
 	off_t end = (off_t)(s->base + s->written - 2);
 	struct json_writer w = jsonl_writer(&s->text);
@@ -281,23 +269,23 @@ static void amend_last_line(struct coro_sink *s)
 	jsonl_put_died(s, &w, DIED_LAST);
 	json_write_object_end(&w);
 	sink_char(&s->text, '\n');
-	if (!s->text.rc && ftruncate(s->fd, end) == 0 && lseek(s->fd, end, SEEK_SET) == end &&
-	    jsonl_write_all(s->fd, s->text.data, s->text.used) && ftruncate(s->fd, end) == 0 &&
-	    lseek(s->fd, end, SEEK_SET) == end)
-		(void)jsonl_write_all(s->fd, "}\n", 2);
+	if (!s->text.rc && jsonl_rewrite(s, end, s->text.data, s->text.used))
+		(void)jsonl_rewrite(s, end, "}\n", 2);
 	sink_clear(&s->text);
 }
 
-static int jsonl_finish(struct coro_sink *s, const struct coro_books *books)
+static int jsonl_end(struct export_job *x)
 {
-	(void)books;
-	if (jsonl_flush(s) == 0 && s->died_count && s->lines)
-		amend_last_line(s);
+	struct jsonl *s = x->state;
+
+	if (jsonl_flush(x) == 0 && s->died_count && s->lines)
+		jsonl_amend_last_line(s);
 	return s->error;
 }
 
-static int jsonl_death(struct coro_sink *s, const struct coro_death *death)
+static int jsonl_death(struct export_job *x, const struct coro_death *death)
 {
+	struct jsonl *s = x->state;
 	struct coro_death *grown =
 		array_grown(s->died, s->died_count + 1, &s->died_room, sizeof(*grown));
 
@@ -309,28 +297,30 @@ static int jsonl_death(struct coro_sink *s, const struct coro_death *death)
 }
 
 /* A trace that was cut is a trace: it stays. */
-static void jsonl_close(struct coro_sink *s)
+static void jsonl_free(struct export_job *x)
 {
-	if (!s)
-		return;
-	if (!s->error)
-		jsonl_flush(s);
-	if (s->owned)
+	struct jsonl *s = x->state;
+
+	if (!s->error && s->fd >= 0)
+		jsonl_flush(x);
+	if (s->owned && s->fd >= 0)
 		close(s->fd);
 	sink_close(&s->text);
 	free(s->died);
-	free(s);
 }
 
-static uint64_t jsonl_written(const struct coro_sink *s)
+static uint64_t jsonl_written(const struct export_job *x)
 {
-	return s->lines;
+	return ((const struct jsonl *)x->state)->lines;
 }
 
-const struct coro_sink_ops coro_sink_jsonl = {.open = jsonl_open,
-					      .put = jsonl_put,
-					      .finish = jsonl_finish,
-					      .close = jsonl_close,
-					      .flush = jsonl_flush,
-					      .death = jsonl_death,
-					      .written = jsonl_written};
+const struct exporter_ops exporter_jsonl = {
+	.state_bytes = sizeof(struct jsonl),
+	.open = jsonl_open,
+	.event = jsonl_event,
+	.death = jsonl_death,
+	.end = jsonl_end,
+	.free = jsonl_free,
+	.flush = jsonl_flush,
+	.written = jsonl_written,
+};
