@@ -155,14 +155,23 @@ static int are_balanced(const struct books *b, enum slot_end end)
 	       is_balanced(&b->events, events_unfinished_max(b), left_most);
 }
 
+/* By words: other threads of the collector read these counters meanwhile, to see who gets samples. */
+static void wipe_words(void *at, size_t bytes)
+{
+	uint64_t *word = at;
+
+	for (size_t i = 0; i < bytes / sizeof(*word); i++)
+		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
+}
+
 /* model: WIPE */
 void session_wipe_books(struct weft_slot *slot)
 {
-	memset(slot->counters, 0, sizeof(slot->counters));
-	memset(&slot->samples_p, 0, sizeof(slot->samples_p));
-	memset(&slot->samples_c, 0, sizeof(slot->samples_c));
-	memset(&slot->events_p, 0, sizeof(slot->events_p));
-	memset(&slot->events_c, 0, sizeof(slot->events_c));
+	wipe_words(slot->counters, sizeof(slot->counters));
+	wipe_words(&slot->samples_p, sizeof(slot->samples_p));
+	wipe_words(&slot->samples_c, sizeof(slot->samples_c));
+	wipe_words(&slot->events_p, sizeof(slot->events_p));
+	wipe_words(&slot->events_c, sizeof(slot->events_c));
 }
 
 void session_close_books(struct session *s, uint32_t index, struct weft_slot *slot,

@@ -130,7 +130,7 @@ static int find_threads(struct run *r)
 		t->variable = 0;
 		if (r->abi != LIVE_WEFT &&
 		    (variable_of(r)->count != 1 ||
-		     thread_pointer_find(i->target, t->tid, 0, &pointer) ||
+		     thread_pointer_find(i->target, t->tid, &pointer) ||
 		     tls_address(i->target, &variable_of(r)->place[0], pointer, &t->variable)))
 			return -ENOENT;
 		r->count++;

@@ -97,7 +97,7 @@ static void what_ran_before_the_first_reading_was_not_blocked(void **state)
 {
 	struct outside_child c;
 	struct outside_told told;
-	struct watched_thread late = {.slot = THREADS_NO_SLOT, .task_fd = -1};
+	struct watched_thread late = {.slot = THREADS_NO_SLOT};
 	uint64_t passed_ns;
 
 	(void)state;
