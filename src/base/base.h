@@ -15,7 +15,6 @@
  *   dictionary.c       strings and log records
  *   output.c           a file that appears when whole
  *   quantity.c         numbers with units, read and shown
- *   nearest.c          "did you mean"
  *   cache_place.c      where caches lie
  *   session_layout.c   the session: laid out, validated
  *   context_snapshot.h a context, read consistently

@@ -2,8 +2,8 @@
 /* weft print: the events of recordings, in the shape of the JDK's `jfr print`. */
 #include "cli/frame/cli.h"
 
-#include "base/nearest.h"
 #include "base/output.h"
+#include "base/text/nearest.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
 #include "print/form.h"

@@ -2,7 +2,7 @@
 /* weft view: one thing that a recording holds, as a table. */
 #include "cli/frame/cli.h"
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "cli/frame/recording_args.h"
 #include "report/view/view.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formatted output that may be larger than memory. Runs on its caller's thread, outside the
- * recorded program; the first error stays in the sink.
+ * Texts, and formatted output that may be larger than memory. Runs on its caller's thread, outside
+ * the recorded program; the first error stays in the sink.
  *
  *   sink.c       bytes to an output or into memory
  *   utf8.h       texts, code point by code point
  *   json_write.c JSON, written as it comes
+ *   nearest.c    "did you mean"
  */
 #ifndef WEFT_BASE_TEXT_ROOM_H
 #define WEFT_BASE_TEXT_ROOM_H

@@ -6,8 +6,8 @@
 #include "cli/frame/cli.h"
 
 #include "base/array.h"
-#include "base/nearest.h"
 #include "base/quantity.h"
+#include "base/text/nearest.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,7 +2,7 @@
 /* Finding verbs in the list that main() hands over: by name, by group; what was meant, if none. */
 #include "cli/frame/cli.h"
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <string.h>
 

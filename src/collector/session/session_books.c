@@ -155,7 +155,8 @@ static int are_balanced(const struct books *b, enum slot_end end)
 	       is_balanced(&b->events, events_unfinished_max(b), left_most);
 }
 
-/* By words: other threads of the collector read these counters meanwhile, to see who gets samples. */
+/* By words: other threads of the collector read these counters meanwhile, to see who gets samples.
+ */
 static void wipe_words(void *at, size_t bytes)
 {
 	uint64_t *word = at;

@@ -57,9 +57,10 @@ struct coro_books {
 
 /*
  * Where events go: the rooms above make one for each format (export/trace.c). put() comes in time
- * order per coroutine, and with `ts` about in order over all. finish() gets the sums, after the last event; what it writes is complete
- * only when it returned 0. close() frees, and takes away an output that is not complete; it must
- * follow each open(), one that failed, too. Each returns 0 or -errno.
+ * order per coroutine, and with `ts` about in order over all. finish() gets the sums, after the
+ * last event; what it writes is complete only when it returned 0. close() frees, and takes away an
+ * output that is not complete; it must follow each open(), one that failed, too. Each returns 0 or
+ * -errno.
  */
 struct coro_sink {
 	const struct coro_sink_ops *ops;

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 #include "report/read/rows.h"
 
 #include <errno.h>

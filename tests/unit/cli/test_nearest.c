@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name that a person meant. */
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

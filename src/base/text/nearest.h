@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which known name did a person mean? By the fewest typing errors. */
-#ifndef WEFT_BASE_NEAREST_H
-#define WEFT_BASE_NEAREST_H
+#ifndef WEFT_BASE_TEXT_NEAREST_H
+#define WEFT_BASE_TEXT_NEAREST_H
 
 #include <stddef.h>
 

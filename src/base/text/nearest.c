@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three rows of the edit-distance matrix; names are short. */
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <string.h>
 
