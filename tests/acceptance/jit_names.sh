@@ -126,8 +126,8 @@ node_names() { # NAME
 		at_least 80 "$(share_of "$1" '[*^~]workLoop |InterpreterEntryTrampoline')"
 }
 # Code is made at once, by the thread that wants it: elsewhere its functions would have no names
-# while others that make it wait for a CPU.
-at_once=(--no-concurrent-recompilation --always-sparkplug)
+# while others that make it wait for a CPU. What is inlined has no name in these files.
+at_once=(--no-concurrent-recompilation --always-sparkplug --no-turbo-inlining)
 if have node && node --v8-options | grep -q perf-basic-prof; then
 	node "${at_once[@]}" -e 0 2>/dev/null || at_once=()
 	check "node --perf-basic-prof is recorded" recorded basic node "${at_once[@]}" --perf-basic-prof \
@@ -166,6 +166,7 @@ jvm_names() {
 # With no unwind tables at first: stacks go through its code to libjvm.so all the same.
 if home=$(jdk 17) && export WEFT_CACHE=$work/cold && "$home/bin/javac" -d "$work" Work.java 2>/dev/null; then
 	check "a JVM with -XX:+DumpPerfMapAtExit is recorded" recorded jvm "$home/bin/java" \
+		-Xbatch -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,Work.areaOf \
 		-XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit \
 		-cp "$work" Work
 	check "its compiled methods have names, told when it ended" jvm_names
