@@ -12,7 +12,7 @@
  *   session_rings.c   records out of rings
  *   session_sound.c   is a record what it must be?
  *   session_books.c   written = delivered + lost + pending
- *   session_tidy.c    what dead threads left
+ *   session_tidy.c    threads that went without a word; memory of free slots
  *   session_account.c last readings of CPU clocks
  *   session_events.c  typed events, and their settings
  *   session_attach.c  a session that ran before
