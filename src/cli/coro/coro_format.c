@@ -41,7 +41,7 @@ int coro_format_read(const struct cli_args *args, const char *otherwise, struct 
 	const struct exporter *format;
 	int status = coro_format_find_one(args, otherwise, &format);
 
-	if (status)
+	if (!format)
 		return status;
 	if (cli_given(args, "table") && !(format->flags & EXPORT_FOR_SERVER))
 		return cli_usage("--table: %s has no table to be named", format->name);

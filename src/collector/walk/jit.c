@@ -200,7 +200,7 @@ static int is_same_file(const struct source *s, const struct stat *st)
 /* A perf map that is older than the process is an earlier process's: what is in it is skipped. */
 static void note_older_map(struct jit *j)
 {
-	struct stat st;
+	struct stat st = {0};
 	int fd = open_map(&j->owner, &st);
 
 	if (fd < 0)
@@ -259,7 +259,7 @@ static int jit_account(struct source *s, int64_t rc, uint64_t now_ns)
 
 static int look_at_map(struct jit *j)
 {
-	struct stat st;
+	struct stat st = {0};
 	int64_t rc = 0;
 	int fd;
 
@@ -307,7 +307,7 @@ static void look_at_mappings(struct jit *j)
 
 static int look_at_dump(struct jit *j)
 {
-	struct stat st;
+	struct stat st = {0};
 	int64_t rc;
 	int fd;
 

@@ -159,7 +159,7 @@ static void close_own_file(void)
 
 static void keep_own_file(int fd)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	weft_rt.own_fd = fd;
 	weft_rt.own_fd_inode = fd >= 0 && !sys_call2(SYS_fstat, fd, &st) ? st.st_ino : 0;

@@ -29,7 +29,7 @@ static inline int32_t sys_getpid(void)
 	return (int32_t)sys_call0(SYS_getpid);
 }
 
-#define SYS_SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
+#define SYS_SIGNAL_BIT(signo) (UINT64_C(1) << (((unsigned int)(signo)-1) & 63))
 #define SYS_SIGNALS_ALL (~UINT64_C(0))
 /* Without the synchronous signals: one that is raised while it is blocked kills the process. */
 #define SYS_SIGNALS_ASYNC                                                                          \
