@@ -107,7 +107,7 @@ void looks_free(struct looks *l)
 
 static void set_gap(struct looks *l)
 {
-	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
+	uint64_t processes = load_relaxed(&looked_at);
 	uint64_t least_ns = LOOKS_GAP_NS * (processes ? processes : 1);
 	uint64_t paid_ns = l->cost_ns * LOOKS_COST;
 
@@ -159,15 +159,13 @@ static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 {
 	const struct weft_session_header *h = l->process->base;
 
-	if (!h || __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) != WEFT_RUN_RECORDING ||
-	    !(__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU))
+	if (!h || load_relaxed(&h->run_state) != WEFT_RUN_RECORDING ||
+	    !(load_relaxed(&h->engines) & WEFT_ENGINE_CPU))
 		return 0;
-	if (__atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_TICKS ||
-	    __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED))
+	if (load_relaxed(&h->clock) == WEFT_CLOCK_TICKS || load_relaxed(&h->clock_error) ||
+	    load_relaxed(&h->counters[WEFT_COUNTER_CAREFUL]))
 		return 1;
-	return now_ns - l->begun_ns > OPENED_BY_NS &&
-	       !__atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED);
+	return now_ns - l->begun_ns > OPENED_BY_NS && !load_relaxed(&h->clock_opened);
 }
 
 static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slot)
@@ -258,8 +256,7 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 	l->busy = busy;
 	for (size_t i = 0; i < l->count; i++) {
 		struct looked *t = &l->thread[i];
-		uint64_t written = __atomic_load_n(&looks_slot_of(l, t->slot)->samples_p.written,
-						   __ATOMIC_RELAXED);
+		uint64_t written = load_relaxed(&looks_slot_of(l, t->slot)->samples_p.written);
 
 		if (written != t->written)
 			t->written_ns = now_ns;

@@ -51,7 +51,7 @@ static const struct weft_session_header *header_of(const struct priming *p)
 
 static uint32_t signal_in_use(const struct priming *p)
 {
-	return __atomic_load_n(&header_of(p)->prime_signal_used, __ATOMIC_ACQUIRE);
+	return load_acquire(&header_of(p)->prime_signal_used);
 }
 
 static void priming_count(struct priming *p, enum weft_counter counter)
@@ -170,7 +170,7 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 
 static int has_used_much(const struct priming *p, const struct watched_thread *t)
 {
-	uint64_t period_ns = __atomic_load_n(&header_of(p)->period_ns, __ATOMIC_RELAXED);
+	uint64_t period_ns = load_relaxed(&header_of(p)->period_ns);
 
 	return t->effort.unseen_ns >= UNSEEN_MIN_NS &&
 	       t->effort.unseen_ns / UNSEEN_PERIODS >= period_ns;
@@ -265,9 +265,8 @@ static int wants_timer(const struct priming *p, const struct weft_slot *slot)
 {
 	const struct weft_session_header *h = header_of(p);
 
-	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) < 0 &&
-	       __atomic_load_n(&h->timers_armed, __ATOMIC_RELAXED) <
-		       __atomic_load_n(&h->timer_budget, __ATOMIC_RELAXED);
+	return load_relaxed(&slot->thread.timer_id) < 0 &&
+	       load_relaxed(&h->timers_armed) < load_relaxed(&h->timer_budget);
 }
 
 static void help(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,

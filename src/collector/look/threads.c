@@ -346,14 +346,12 @@ uint64_t watched_attempted(const struct process *p, const struct watched_thread 
 {
 	const struct weft_slot *slot = watched_slot(p, t);
 
-	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
-		    : 0;
+	return slot ? load_relaxed(&slot->counters[WEFT_COUNTER_ATTEMPTED]) : 0;
 }
 
 int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation)
 {
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(p->base, &p->layout)[slot], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_session_states(p->base, &p->layout)[slot]);
 
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == generation;
 }
@@ -362,11 +360,11 @@ int threads_are_sampled(const struct process *p)
 {
 	const struct weft_session_header *h = p->base;
 
-	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
-	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
-	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
-	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
-		__atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE));
+	return h && load_relaxed(&h->run_state) == WEFT_RUN_RECORDING &&
+	       load_relaxed(&h->target_state) == WEFT_TARGET_LIVE &&
+	       (load_relaxed(&h->engines) & WEFT_ENGINE_CPU) &&
+	       (!(load_relaxed(&h->features) & WEFT_FEATURE_RUNTIME_MADE) ||
+		load_acquire(&h->engines_run));
 }
 
 /* ---- whose slot is whose */
@@ -389,7 +387,7 @@ static struct watched_thread *find_inside(const struct threads *t, int32_t insid
 static uint32_t slots_high(const struct process *p)
 {
 	const struct weft_session_header *h = p->base;
-	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = load_relaxed(&h->slots_high);
 
 	return high < p->layout.slot_count ? high : p->layout.slot_count;
 }
@@ -411,8 +409,7 @@ static int make_known(struct threads *t, uint32_t high)
 
 static uint64_t threads_word_of(const struct process *p, uint32_t index)
 {
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(p->base, &p->layout)[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(&weft_session_states(p->base, &p->layout)[index]);
 
 	return word & ~(uint64_t)WEFT_SLOT_HELD;
 }
@@ -440,8 +437,7 @@ static int threads_is_older(const struct threads *t, const struct watched_thread
 		return 0;
 	mine = weft_session_slot(p->base, &p->layout, index);
 	other = weft_session_slot(p->base, &p->layout, w->slot);
-	return __atomic_load_n(&mine->thread.claimed_ns, __ATOMIC_RELAXED) <
-	       __atomic_load_n(&other->thread.claimed_ns, __ATOMIC_RELAXED);
+	return load_relaxed(&mine->thread.claimed_ns) < load_relaxed(&other->thread.claimed_ns);
 }
 
 static void match(struct threads *t, uint32_t index, uint64_t word, struct watched_thread *w)
@@ -482,7 +478,7 @@ static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 {
 	struct process *p = t->process;
 	const struct weft_slot *slot = weft_session_slot(p->base, &p->layout, index);
-	int32_t tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED);
+	int32_t tid = load_relaxed(&slot->thread.tid);
 	struct watched_thread *w = tid > 0 ? find_inside(t, tid) : NULL;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -115,8 +115,7 @@ void wall_identify(const struct wall *w, const struct watched_thread *t, struct 
 	out->slot = t->slot;
 	out->generation = t->generation;
 	out->claimed_ns =
-		__atomic_load_n(&weft_session_slot(p->base, &p->layout, t->slot)->thread.claimed_ns,
-				__ATOMIC_RELAXED);
+		load_relaxed(&weft_session_slot(p->base, &p->layout, t->slot)->thread.claimed_ns);
 }
 
 void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,
@@ -144,11 +143,11 @@ static void trigger(const struct wall *w, const struct batch_thread *who, uint64
 
 	if (who->slot == WALL_NO_SLOT)
 		return;
-	if (WEFT_GENERATION_OF(__atomic_load_n(&weft_session_states(p->base, &p->layout)[who->slot],
-					       __ATOMIC_ACQUIRE)) != who->generation)
+	if (WEFT_GENERATION_OF(load_acquire(
+		    &weft_session_states(p->base, &p->layout)[who->slot])) != who->generation)
 		return;
 	word = &weft_session_slot(p->base, &p->layout, who->slot)->outside.samples;
-	__atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + samples, __ATOMIC_RELEASE);
+	store_release(word, load_relaxed(word) + samples);
 }
 
 static void tell_pending(struct wall *w, struct wall_thread *t)

@@ -18,7 +18,7 @@
 
 static uint64_t generation_of(const struct weft_slot *slot)
 {
-	return __atomic_load_n(&slot->thread.generation, __ATOMIC_RELAXED);
+	return load_relaxed(&slot->thread.generation);
 }
 
 /*
@@ -37,8 +37,8 @@ static int last_words(const struct wall *w, const struct batch_thread *who, stru
 		return out->ended_ns != 0;
 	slot = weft_session_slot(p->base, &p->layout, who->slot);
 	if (generation_of(slot) == who->generation) {
-		out->ended_ns = __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
-		out->cpu_ns = __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+		out->ended_ns = load_relaxed(&slot->thread.ended_ns);
+		out->cpu_ns = load_relaxed(&slot->events.cpu_ns);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	}
 	if (generation_of(slot) == who->generation)

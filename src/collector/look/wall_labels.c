@@ -100,7 +100,7 @@ static int read_set(const struct label_view *view, uint64_t address, uint8_t *to
 static int read_own(const struct label_view *view, uint8_t *to)
 {
 	const struct weft_slot *slot = (const void *)view->slot;
-	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_ACQUIRE);
+	uint64_t seq = load_acquire(&slot->ext.seq);
 	uint64_t set = WEFT_LOAD(slot->ext.label_set);
 	struct label_view process = {.tid = view->tid};
 	int is_in_block =
@@ -140,7 +140,7 @@ static int read_foreign(const struct label_view *view, uint64_t set, uint8_t *to
 int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to)
 {
 	const struct weft_session_header *h = p->base;
-	uint64_t mapped_at = __atomic_load_n(&h->mapped_at, __ATOMIC_RELAXED), set;
+	uint64_t mapped_at = load_relaxed(&h->mapped_at), set;
 	struct label_view view = {
 		.slot = (const void *)weft_session_slot(p->base, &p->layout, slot),
 		.address = mapped_at + p->layout.slots_offset + slot * p->layout.slot_stride,

@@ -208,13 +208,13 @@ static int slot_is_its(const struct wall *w, const struct watched_thread *t)
  * than the limit is never read. */
 static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 {
-	uint64_t low = __atomic_load_n(&slot->thread.stack_low, __ATOMIC_RELAXED);
-	uint64_t high = __atomic_load_n(&slot->thread.stack_high, __ATOMIC_RELAXED);
+	uint64_t low = load_relaxed(&slot->thread.stack_low);
+	uint64_t high = load_relaxed(&slot->thread.stack_high);
 
 	if (sp >= low && sp < high)
 		return high;
-	low = __atomic_load_n(&slot->events.coroutine_stack_low, __ATOMIC_RELAXED);
-	high = __atomic_load_n(&slot->events.coroutine_stack_high, __ATOMIC_RELAXED);
+	low = load_relaxed(&slot->events.coroutine_stack_low);
+	high = load_relaxed(&slot->events.coroutine_stack_high);
 	return sp >= low && sp < high ? high : 0;
 }
 
@@ -222,7 +222,7 @@ int wall_shows_ids(const struct process *p)
 {
 	const struct weft_session_header *h = p->base;
 
-	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+	return (load_relaxed(&h->formats) & WEFT_FORMAT_V1) != 0;
 }
 
 /* Ids and labels of one moment, if there is one in a few tries. */
@@ -235,10 +235,10 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 	uint64_t seq;
 
 	for (int i = 0; i < WEFT_SNAPSHOT_TRIES; i++) {
-		seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_ACQUIRE);
+		seq = load_acquire(&slot->ext.seq);
 		found = weft_context_snapshot_remote(slot, out);
 		w->look.label_bytes = wall_read_labels(w, t, w->look.labels);
-		if (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) == seq)
+		if (load_relaxed(&slot->ext.seq) == seq)
 			break;
 	}
 	if (wall_shows_ids(w->process))
@@ -275,8 +275,8 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 		return 0;
 	}
 	sample->context = (uint8_t)found;
-	sample->coroutine = __atomic_load_n(&slot->events.coroutine, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+	sample->coroutine = load_relaxed(&slot->events.coroutine);
+	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	memcpy(&sample->span_id, &snapshot, sizeof(snapshot));
 	sample->label_generation = w->look.label_bytes > 0;

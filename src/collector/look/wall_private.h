@@ -120,12 +120,12 @@ int wall_shows_ids(const struct process *p);
 static inline int wall_wants_context(const struct wall *w)
 {
 	return w->options.context_only ||
-	       __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_IN_CONTEXT;
+	       load_relaxed(&w->process->wall_asked) == SAMPLES_IN_CONTEXT;
 }
 
 static inline int wall_is_off(const struct wall *w)
 {
-	return __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_NONE;
+	return load_relaxed(&w->process->wall_asked) == SAMPLES_NONE;
 }
 
 /* As is asked, of a sample that has its context. */

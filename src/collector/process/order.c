@@ -92,11 +92,11 @@ int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
 int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order)
 {
 	struct weft_session_header *h = p->base;
-	uint64_t cookie = __atomic_load_n(&h->cookie, __ATOMIC_RELAXED);
+	uint64_t cookie = load_relaxed(&h->cookie);
 	int rc = -ECANCELED;
 
 	__atomic_fetch_add(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&h->prime_signal_used, __ATOMIC_SEQ_CST) == signo)
+	if (load_seq_cst(&h->prime_signal_used) == signo)
 		rc = platform_thread_signal(p->pid, tid, (int)signo,
 					    WEFT_SIGVAL(cookie, 0, (uint32_t)order));
 	__atomic_fetch_sub(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
@@ -127,7 +127,7 @@ int order_try(const struct process *p, enum weft_order order, uint64_t steady_ns
 	      struct order_search *search)
 {
 	const struct weft_session_header *h = p->base;
-	uint32_t signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED);
+	uint32_t signo = load_relaxed(&h->prime_signal_used);
 	unsigned int seen = 0, until = search->skip + THREADS_AT_A_TIME;
 	const struct dirent *entry = NULL;
 	int fd, rc = 0;

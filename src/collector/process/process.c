@@ -81,7 +81,7 @@ void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation)
 	if (!g)
 		return; /* its slot stays in use until the process ends */
 	*g = (struct gone_slot){.slot = slot, .generation = generation};
-	g->next = __atomic_load_n(&p->gone, __ATOMIC_RELAXED);
+	g->next = load_relaxed(&p->gone);
 	/* Pairs with the acquire in process_take_gone(). */
 	while (!__atomic_compare_exchange_n(&p->gone, &g->next, g, 1, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
@@ -90,29 +90,28 @@ void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation)
 
 struct gone_slot *process_take_gone(struct process *p)
 {
-	if (!__atomic_load_n(&p->gone, __ATOMIC_RELAXED))
+	if (!load_relaxed(&p->gone))
 		return NULL;
 	return __atomic_exchange_n(&p->gone, NULL, __ATOMIC_ACQUIRE);
 }
 
 void process_keep_words(struct process *p)
 {
-	__atomic_store_n(&p->words, calloc(p->layout.slot_count, sizeof(*p->words)),
-			 __ATOMIC_RELEASE);
+	store_release(&p->words, calloc(p->layout.slot_count, sizeof(*p->words)));
 }
 
 void process_tell_words(struct process *p, uint32_t slot, const struct slot_words *words)
 {
-	struct slot_words *to = __atomic_load_n(&p->words, __ATOMIC_ACQUIRE);
+	struct slot_words *to = load_acquire(&p->words);
 
 	if (!to)
 		return;
 	to += slot;
-	__atomic_store_n(&to->generation, 0, __ATOMIC_RELAXED);
+	store_relaxed(&to->generation, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&to->ended_ns, words->ended_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->cpu_ns, words->cpu_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->generation, words->generation, __ATOMIC_RELEASE);
+	store_relaxed(&to->ended_ns, words->ended_ns);
+	store_relaxed(&to->cpu_ns, words->cpu_ns);
+	store_release(&to->generation, words->generation);
 }
 
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
@@ -121,15 +120,15 @@ int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 	const struct slot_words *from =
 		p->words ? &p->words[slot] : NULL; /* this thread allocated them */
 
-	if (!from || __atomic_load_n(&from->generation, __ATOMIC_ACQUIRE) != generation)
+	if (!from || load_acquire(&from->generation) != generation)
 		return 0;
 	*out = (struct slot_words){
 		.generation = generation,
-		.ended_ns = __atomic_load_n(&from->ended_ns, __ATOMIC_RELAXED),
-		.cpu_ns = __atomic_load_n(&from->cpu_ns, __ATOMIC_RELAXED),
+		.ended_ns = load_relaxed(&from->ended_ns),
+		.cpu_ns = load_relaxed(&from->cpu_ns),
 	};
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == generation;
+	return load_relaxed(&from->generation) == generation;
 }
 
 static void free_gone(struct process *p)

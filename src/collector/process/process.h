@@ -24,6 +24,7 @@
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H
 
+#include "base/atomic.h"
 #include "proc/process_file.h"
 
 #include <sys/types.h>

@@ -226,7 +226,7 @@ const char *collector_socket(const struct collector *c)
 void collector_set_root(struct collector *c, pid_t root)
 {
 	recording_set_root(c->worker.recording, root);
-	__atomic_store_n(&c->watch.root, root, __ATOMIC_RELEASE);
+	store_release(&c->watch.root, root);
 }
 
 void collector_root_ended(struct collector *c, int status)
@@ -271,14 +271,14 @@ int collector_warning(struct collector *c, char *out, size_t room)
 
 void collector_progress(const struct collector *c, struct collector_progress *out)
 {
-	out->samples = __atomic_load_n(&c->worker.samples, __ATOMIC_RELAXED);
-	out->wall_samples = __atomic_load_n(&c->worker.wall_samples, __ATOMIC_RELAXED);
-	out->bytes = __atomic_load_n(&c->worker.bytes, __ATOMIC_RELAXED);
-	out->error = __atomic_load_n(&c->worker.error, __ATOMIC_RELAXED);
-	out->processes = __atomic_load_n(&c->watch.processes, __ATOMIC_RELAXED);
-	out->waiting = __atomic_load_n(&c->watch.attach_waiting, __ATOMIC_RELAXED);
-	out->attach_error = __atomic_load_n(&c->watch.attach_error, __ATOMIC_RELAXED);
-	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
+	out->samples = load_relaxed(&c->worker.samples);
+	out->wall_samples = load_relaxed(&c->worker.wall_samples);
+	out->bytes = load_relaxed(&c->worker.bytes);
+	out->error = load_relaxed(&c->worker.error);
+	out->processes = load_relaxed(&c->watch.processes);
+	out->waiting = load_relaxed(&c->watch.attach_waiting);
+	out->attach_error = load_relaxed(&c->watch.attach_error);
+	out->running = load_relaxed(&c->watch.running);
 }
 
 /* Before BATCH_FINISH, so that what it still hands on comes first. */

@@ -124,9 +124,9 @@ static void tell_state(struct watch *w)
 		waiting += rc == -EAGAIN;
 		error = rc && rc != -EAGAIN ? rc : error;
 	}
-	__atomic_store_n(&w->attach_waiting, waiting, __ATOMIC_RELAXED);
+	store_relaxed(&w->attach_waiting, waiting);
 	if (error)
-		__atomic_store_n(&w->attach_error, error, __ATOMIC_RELAXED);
+		store_relaxed(&w->attach_error, error);
 }
 
 /* A line of maps has the inode before the path. The path alone does not do: the new program may
@@ -191,7 +191,7 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
 			watch_attach_order(s, WEFT_ORDER_ATTACH, now_ns);
 	tell_state(w);
-	if (!__atomic_load_n(&w->attach_waiting, __ATOMIC_RELAXED))
+	if (!load_relaxed(&w->attach_waiting))
 		return INT32_MAX;
 	return pause_ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause_ms;
 }

@@ -67,7 +67,7 @@ static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid
  * not known none is; watch_guest() asks again. */
 static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
 {
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+	pid_t root = load_acquire(&w->root);
 
 	return root && !rendezvous_trusts(&w->rendezvous, user) &&
 	       !watch_join_is_descendant(w, root, pid);
@@ -103,7 +103,7 @@ void watch_guests_expire(struct watch *w, uint64_t now_ns)
 
 static int is_welcome(const struct watch *w, pid_t pid)
 {
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+	pid_t root = load_acquire(&w->root);
 
 	return !w->no_children || pid == root;
 }
@@ -305,7 +305,7 @@ void watch_guest(struct watch *w, size_t index)
 	struct weft_hello hello;
 	int rc;
 
-	if (!__atomic_load_n(&w->root, __ATOMIC_ACQUIRE))
+	if (!load_acquire(&w->root))
 		return; /* it is answered when collector_set_root() has said who the root is */
 	rc = rendezvous_is_set(w->guest[index].fd);
 	if (rc == -EAGAIN)

@@ -146,12 +146,11 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	if (settings->socket)
 		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
 	h->tell_children = settings->tell_children != 0;
-	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
+	store_relaxed(&h->period_ns, settings->period_ns);
+	store_relaxed(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU);
+	store_relaxed(&h->prime_signal, settings->prime_signal);
+	store_relaxed(&h->clock, settings->clock);
+	store_relaxed(&h->stack_mode, settings->stack_mode);
 }
 
 static void session_fill_header(struct session *s, const struct process *p,
@@ -241,17 +240,17 @@ void session_free(struct session *s)
 void session_stop(struct session *s)
 {
 	session_events_off(s);
-	__atomic_store_n(&s->base->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
+	store_release(&s->base->run_state, WEFT_RUN_STOPPED);
 }
 
 void session_leave(struct session *s)
 {
-	__atomic_store_n(&s->base->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
+	store_release(&s->base->run_state, WEFT_RUN_CLOSED);
 }
 
 void session_done_at(struct weft_session_header *h)
 {
-	__atomic_store_n(&h->collector_done, 1, __ATOMIC_RELEASE);
+	store_release(&h->collector_done, 1);
 	syscall(SYS_futex, &h->collector_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -264,22 +263,22 @@ int session_is_dead(const struct session *s)
 
 int session_is_exiting(const struct session *s)
 {
-	return __atomic_load_n(&s->base->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
+	return load_acquire(&s->base->target_state) == WEFT_TARGET_EXITING;
 }
 
 int session_has_map(const struct session *s)
 {
-	return __atomic_load_n(&s->base->map_number, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&s->base->map_number) != 0;
 }
 
 void session_set_budget(struct session *s, uint32_t timers)
 {
-	__atomic_store_n(&s->base->timer_budget, timers, __ATOMIC_RELAXED);
+	store_relaxed(&s->base->timer_budget, timers);
 }
 
 uint32_t session_timers(const struct session *s)
 {
-	uint32_t armed = __atomic_load_n(&s->base->timers_armed, __ATOMIC_RELAXED);
+	uint32_t armed = load_relaxed(&s->base->timers_armed);
 
 	return armed < s->layout.slot_count ? armed : s->layout.slot_count;
 }

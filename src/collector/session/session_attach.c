@@ -33,11 +33,10 @@ static void session_attach_read_ring(const struct weft_slot *slot,
 				     uint64_t *head)
 {
 	for (int i = 0; i < HANDLER_TRIES; i++) {
-		*written = __atomic_load_n(&p->written, __ATOMIC_ACQUIRE);
-		*head = __atomic_load_n(&p->head, __ATOMIC_ACQUIRE);
-		if (!__atomic_load_n(&slot->thread.handling, __ATOMIC_ACQUIRE) &&
-		    !__atomic_load_n(&p->busy, __ATOMIC_ACQUIRE) &&
-		    __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) == *written)
+		*written = load_acquire(&p->written);
+		*head = load_acquire(&p->head);
+		if (!load_acquire(&slot->thread.handling) && !load_acquire(&p->busy) &&
+		    load_acquire(&p->written) == *written)
 			return;
 		sched_yield();
 	}
@@ -49,15 +48,15 @@ static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_count
 				   const struct weft_ring_producer *p, struct weft_ring_consumer *c)
 {
 	struct ring_tally t = {
-		.refused = __atomic_load_n(&c->refused, __ATOMIC_RELAXED),
-		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+		.refused = load_relaxed(&c->refused),
+		.stolen = load_relaxed(&slot->counters[stolen]),
 	};
 	uint64_t written = 0;
 
 	session_attach_read_ring(slot, p, &written, &t.tail);
 	t.delivered = written - t.refused - t.stolen;
-	__atomic_store_n(&c->delivered, t.delivered, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->tail, t.tail, __ATOMIC_RELEASE);
+	store_relaxed(&c->delivered, t.delivered);
+	store_release(&c->tail, t.tail);
 	return t;
 }
 
@@ -70,7 +69,7 @@ static void take_live(struct session *s, uint32_t index, uint64_t seen)
 	*reader = (struct slot_reader){
 		.generation = WEFT_GENERATION_OF(seen),
 		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
-		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
+		.tid = load_relaxed(&slot->thread.tid),
 		.claimed_ns = s->process->opened_ns,
 	};
 	reader->samples =
@@ -100,7 +99,7 @@ static void take_slot(struct session *s, uint32_t index)
 	const uint64_t *word = session_state(s, index);
 
 	for (int i = 0; i < OPENING_TRIES; i++) {
-		uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		uint64_t seen = load_acquire(word);
 		enum weft_slot_state state = WEFT_STATE_OF(seen);
 
 		if (WEFT_GENERATION_OF(seen) == 0 || state > WEFT_SLOT_DRAINING)
@@ -125,16 +124,16 @@ static void lock_out(struct session *s)
 {
 	struct weft_session_header *h = s->base;
 
-	__atomic_store_n(&h->drained_ns, clock_mono_ns(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->collector_pid, getpid(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->run_state, WEFT_RUN_STOPPED, __ATOMIC_SEQ_CST);
+	store_relaxed(&h->drained_ns, clock_mono_ns());
+	store_relaxed(&h->collector_pid, getpid());
+	store_seq_cst(&h->run_state, WEFT_RUN_STOPPED);
 }
 
 /* What an earlier recording published is nobody's any more. */
 static void session_attach_clear(struct weft_session_header *h)
 {
-	__atomic_store_n(&h->map_current, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->tables_used, 0, __ATOMIC_RELAXED);
+	store_release(&h->map_current, 0);
+	store_relaxed(&h->tables_used, 0);
 	h->collector_done = 0;
 }
 
@@ -156,7 +155,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	if (rc)
 		return rc;
 	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->run_state, WEFT_RUN_RECORDING, __ATOMIC_RELEASE);
+	store_release(&h->run_state, WEFT_RUN_RECORDING);
 	return 0;
 }
 
@@ -193,7 +192,7 @@ int session_needs_order(const struct session *s)
 
 int session_engines_run(const struct session *s)
 {
-	return __atomic_load_n(&s->base->engines_run, __ATOMIC_ACQUIRE) != 0;
+	return load_acquire(&s->base->engines_run) != 0;
 }
 
 int session_attach_state(const struct session *s)
@@ -203,8 +202,8 @@ int session_attach_state(const struct session *s)
 
 	/* Pairs with the release store of the thread that carried the order out
 	 * (src/runtime/sample/attach.c). */
-	if (__atomic_load_n(&h->attach_taken, __ATOMIC_ACQUIRE) != s->attach_number)
+	if (load_acquire(&h->attach_taken) != s->attach_number)
 		return -EAGAIN;
-	error = __atomic_load_n(&h->attach_error, __ATOMIC_RELAXED);
+	error = load_relaxed(&h->attach_error);
 	return error > 0 || error < -4095 || error == -EAGAIN ? -EPROTO : error;
 }

@@ -27,7 +27,7 @@ static void session_drain_touch(const uint8_t *at)
 
 uint32_t session_slots_high(const struct session *s)
 {
-	uint32_t high = __atomic_load_n(&s->base->slots_high, __ATOMIC_RELAXED);
+	uint32_t high = load_relaxed(&s->base->slots_high);
 
 	return high < s->layout.slot_count ? high : s->layout.slot_count;
 }
@@ -36,7 +36,7 @@ uint32_t session_slots_high(const struct session *s)
  * that it was in use before those after it are touched. */
 static int was_in_use(const struct session *s, uint32_t index)
 {
-	return WEFT_GENERATION_OF(__atomic_load_n(session_state(s, index), __ATOMIC_RELAXED)) != 0;
+	return WEFT_GENERATION_OF(load_relaxed(session_state(s, index))) != 0;
 }
 
 void session_touch_ahead(struct session *s)
@@ -70,7 +70,7 @@ static struct ring_tally tally_on(const struct ring_tally *before, const struct 
 	return (struct ring_tally){
 		.delivered = before->delivered,
 		.refused = before->refused,
-		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+		.stolen = load_relaxed(&slot->counters[stolen]),
 	};
 }
 
@@ -91,8 +91,8 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 		.samples = tally_on(&reader->samples, slot, WEFT_COUNTER_LOST_STOLEN),
 		.events = tally_on(&reader->events, slot, WEFT_COUNTER_EVENTS_STOLEN),
 		.reaped = reader->reaped,
-		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
-		.claimed_ns = __atomic_load_n(&slot->thread.claimed_ns, __ATOMIC_RELAXED),
+		.tid = load_relaxed(&slot->thread.tid),
+		.claimed_ns = load_relaxed(&slot->thread.claimed_ns),
 	};
 	s->open_threads++;
 }
@@ -178,7 +178,7 @@ static void drain_slot(struct pass *pass, uint32_t index)
 {
 	struct session *s = pass->session;
 	uint64_t *word = session_state(s, index);
-	uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	uint64_t seen = load_acquire(word);
 	uint64_t generation = WEFT_GENERATION_OF(seen);
 	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
 	enum weft_slot_state state = WEFT_STATE_OF(seen);
@@ -207,7 +207,7 @@ static void drain_fresh(struct pass *pass, uint32_t high)
 	struct weft_session_header *h = pass->session->base;
 
 	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++) {
-		uint64_t bits = __atomic_load_n(&h->fresh[i], __ATOMIC_RELAXED);
+		uint64_t bits = load_relaxed(&h->fresh[i]);
 
 		if (bits)
 			bits = __atomic_exchange_n(&h->fresh[i], 0, __ATOMIC_ACQUIRE);
@@ -237,7 +237,7 @@ struct drain_result session_drain(struct session *s, struct queue *q, enum drain
 	struct pass pass = {.session = s, .queue = q, .last = (int)mode, .now_ns = clock_mono_ns()};
 	uint32_t high = session_slots_high(s);
 
-	__atomic_store_n(&s->base->drained_ns, pass.now_ns, __ATOMIC_RELAXED);
+	store_relaxed(&s->base->drained_ns, pass.now_ns);
 	session_events_read(s);
 	session_events_tell(s, q);
 	if (mode == DRAIN_RUNNING)

@@ -53,8 +53,7 @@ static void session_events_show_flags(const struct session *s, uint32_t number, 
 {
 	if (s->events.is_off)
 		flags = 0;
-	__atomic_store_n(&session_events_row_of(s, number)->flags, flags | WEFT_EVENT_SET,
-			 __ATOMIC_RELEASE);
+	store_release(&session_events_row_of(s, number)->flags, flags | WEFT_EVENT_SET);
 }
 
 /* The CPU timer ticks for the samples of the file, and for the wall engine. */
@@ -89,7 +88,7 @@ static void show_samples(struct session *s)
 
 	session_events_show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
 	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(wall, 0, 1));
-	__atomic_store_n(&s->process->wall_asked, wall_choice(wall), __ATOMIC_RELAXED);
+	store_relaxed(&s->process->wall_asked, wall_choice(wall));
 }
 
 /* By the name that they have everywhere, then by the one that they have in this file. */
@@ -126,7 +125,7 @@ static void refuse_type(struct session *s, uint32_t number)
 	s->events.types_refused++;
 	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
 	    !known_type(s, number))
-		__atomic_store_n(&session_events_row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
+		store_release(&session_events_row_of(s, number)->flags, 0);
 }
 
 static void settle_type(struct session *s, struct event_type *t, int *wrong)
@@ -163,7 +162,7 @@ static void session_events_take_type(void *arg, const struct weft_log_record *re
 void session_events_read(struct session *s)
 {
 	const struct weft_session_header *h = s->base;
-	uint64_t head = __atomic_load_n(&h->dict_head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&h->dict_head);
 
 	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
 		return;
@@ -281,8 +280,8 @@ void session_events_clock(struct session *s)
 				   __ATOMIC_RELEASE);
 		return;
 	}
-	__atomic_store_n(&h->tsc_hz, hz, __ATOMIC_RELAXED);
-	if (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_CLOCKSOURCE_TSC))
+	store_relaxed(&h->tsc_hz, hz);
+	if (!(load_relaxed(&h->features) & WEFT_FEATURE_CLOCKSOURCE_TSC))
 		show_types(s);
 	__atomic_or_fetch(&h->features, WEFT_FEATURE_CLOCKSOURCE_TSC, __ATOMIC_RELEASE);
 }

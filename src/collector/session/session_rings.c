@@ -51,9 +51,9 @@ static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given
 
 	name[0] = name[sizeof(words)] = 0;
 	for (int tries = 0; tries < 3; tries++) {
-		words[0] = __atomic_load_n(&slot->given_name[0], __ATOMIC_ACQUIRE);
-		words[1] = __atomic_load_n(&slot->given_name[1], __ATOMIC_ACQUIRE);
-		again = __atomic_load_n(&slot->given_name[0], __ATOMIC_RELAXED);
+		words[0] = load_acquire(&slot->given_name[0]);
+		words[1] = load_acquire(&slot->given_name[1]);
+		again = load_relaxed(&slot->given_name[0]);
 		if (words[0] && words[0] == again) {
 			memcpy(name, words, sizeof(words));
 			return;
@@ -107,7 +107,7 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
  * as many records as the producer says, if that many could have been there. */
 static void session_rings_refuse(struct slot_ring *ring, uint64_t before)
 {
-	uint64_t written = __atomic_load_n(&ring->reader.producer->written, __ATOMIC_RELAXED);
+	uint64_t written = load_relaxed(&ring->reader.producer->written);
 	uint64_t lost =
 		written - ring->reader.delivered - ring->tally->refused - ring->tally->stolen;
 	uint64_t possible = (ring->reader.tail - before) / sizeof(struct weft_record);
@@ -191,7 +191,7 @@ static void release_ring(struct slot_ring *ring)
 {
 	ring->tally->tail = ring->reader.tail;
 	ring->tally->delivered = ring->reader.delivered;
-	__atomic_store_n(&ring->reader.consumer->refused, ring->tally->refused, __ATOMIC_RELAXED);
+	store_relaxed(&ring->reader.consumer->refused, ring->tally->refused);
 	ring_reader_release(&ring->reader);
 }
 
@@ -201,7 +201,7 @@ static uint64_t pending_of(const struct slot_ring *ring)
 	const struct ring_reader *r = &ring->reader;
 	uint64_t pending = ring_reader_pending(r);
 
-	return pending ? pending : __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED) != r->tail;
+	return pending ? pending : load_relaxed(&r->producer->head) != r->tail;
 }
 
 static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot *slot,
@@ -285,8 +285,8 @@ int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slo
 
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)
 {
-	return reader->samples.tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED) &&
-	       reader->events.tail == __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED);
+	return reader->samples.tail == load_relaxed(&slot->samples_p.head) &&
+	       reader->events.tail == load_relaxed(&slot->events_p.head);
 }
 
 void session_end_thread(const struct pass *pass, uint32_t index)

@@ -45,7 +45,7 @@ static void reap_all(struct session *s)
 static int tidy_slot(struct session *s, uint32_t index)
 {
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t seen = __atomic_load_n(session_state(s, index), __ATOMIC_ACQUIRE);
+	uint64_t seen = load_acquire(session_state(s, index));
 	uint64_t generation = WEFT_GENERATION_OF(seen);
 	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
 	const struct weft_slot *slot = session_slot(s, index);

@@ -155,5 +155,5 @@ void map_publish(struct modules *modules, const struct tables *tables, struct pr
 	/* every table that can be built is built now: those that are missing found no room */
 	refused = map_publish_once(modules, tables, p, 0);
 	if (refused > p->walk->tables_refused)
-		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
+		store_relaxed(&p->walk->tables_refused, (uint32_t)refused);
 }

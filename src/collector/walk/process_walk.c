@@ -56,7 +56,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 static void process_walk_read_log(struct process *p)
 {
 	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&shared->modules_head);
 
 	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
 		 &p->walk->modules_position, take_module, p);
@@ -67,7 +67,7 @@ static uint64_t epoch_now(const struct process *p)
 	const struct weft_session_header *shared = p->base;
 
 	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
-	return __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE);
+	return load_acquire(&shared->modules_epoch);
 }
 
 int process_map_is_stale(const struct process *p)
@@ -93,7 +93,7 @@ static void tell_libraries(struct process *p, const char *text, size_t bytes)
 		return;
 	libraries_follow(now, __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE));
 	/* Pairs with the acquire in process_take_libraries(). */
-	__atomic_store_n(&p->told, now, __ATOMIC_RELEASE);
+	store_release(&p->told, now);
 	p->walk->libraries_told = p->walk->maps.generation;
 }
 

@@ -168,14 +168,13 @@ struct process_thread *process_thread_next(struct process *p, size_t *cursor)
 
 void process_take_counts(struct process *p)
 {
-	p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED] =
-		__atomic_load_n(&p->walk->tables_refused, __ATOMIC_RELAXED);
+	p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED] = load_relaxed(&p->walk->tables_refused);
 }
 
 int process_read_dictionary(struct process *p)
 {
 	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->dict_head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&shared->dict_head);
 
 	return log_read((const uint8_t *)p->base + p->layout.dict_offset, p->layout.dict_bytes,
 			head, &p->work->dict_position, dictionary_take, p->work->dictionary);

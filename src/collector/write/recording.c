@@ -388,7 +388,7 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 
 void recording_set_root(struct recording *r, pid_t pid)
 {
-	__atomic_store_n(&r->pid, pid, __ATOMIC_RELAXED);
+	store_relaxed(&r->pid, pid);
 }
 
 static void free_ended(struct recording *r)

@@ -108,7 +108,7 @@ static inline void recording_time_is(struct recording *r, uint64_t now_ns)
 
 static inline pid_t recording_root(const struct recording *r)
 {
-	return __atomic_load_n(&r->pid, __ATOMIC_RELAXED);
+	return load_relaxed(&r->pid);
 }
 
 /* In recording_put.c. The first error of the file is kept (@rc: 0 or -errno). */

@@ -56,7 +56,7 @@ static int can_come_by_time(enum system_event event)
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
 				uint64_t period_ns)
 {
-	__atomic_store_n(&r->system->event[event].enabled, enabled, __ATOMIC_RELAXED);
+	store_relaxed(&r->system->event[event].enabled, enabled);
 	if (!system_events[event].period_ns || !period_ns)
 		return;
 	if (is_time(period_ns) && !can_come_by_time(event))
@@ -66,7 +66,7 @@ void recording_set_system_event(struct recording *r, enum system_event event, in
 
 int recording_system_enabled(const struct recording *r, enum system_event event)
 {
-	return __atomic_load_n(&r->system->event[event].enabled, __ATOMIC_RELAXED);
+	return load_relaxed(&r->system->event[event].enabled);
 }
 
 static struct event_settings recording_system_settings(const struct recording *r,
@@ -403,8 +403,7 @@ void recording_system_leave(struct recording *r, struct process *p, uint64_t now
 	const struct weft_session_header *h = p->base;
 
 	if (system_load_look(&r->system->load, p, r->first) && h)
-		system_load_last(&r->system->load, p,
-				 __atomic_load_n(&h->exit_cpu_ns, __ATOMIC_RELAXED));
+		system_load_last(&r->system->load, p, load_relaxed(&h->exit_cpu_ns));
 	process_take_libraries(p);
 	if (strcmp(p->work->end, RECORDING_END_EXITED) != 0)
 		return;

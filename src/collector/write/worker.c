@@ -15,7 +15,7 @@
 static void note_memory(struct worker *w)
 {
 	if (!w->error)
-		__atomic_store_n(&w->error, -ENOMEM, __ATOMIC_RELAXED);
+		store_relaxed(&w->error, -ENOMEM);
 }
 
 /*
@@ -273,20 +273,20 @@ static void worker_publish(struct worker *w)
 	struct recording_written written;
 
 	recording_written(w->recording, &written);
-	__atomic_store_n(&w->bytes, written.bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->samples, written.samples, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->wall_samples, written.wall, __ATOMIC_RELAXED);
+	store_relaxed(&w->bytes, written.bytes);
+	store_relaxed(&w->samples, written.samples);
+	store_relaxed(&w->wall_samples, written.wall);
 	if (written.error)
-		__atomic_store_n(&w->error, written.error, __ATOMIC_RELAXED);
+		store_relaxed(&w->error, written.error);
 	if (recording_is_full(w->recording))
-		__atomic_store_n(&w->roll_wanted, 1, __ATOMIC_RELAXED);
+		store_relaxed(&w->roll_wanted, 1);
 }
 
 static void tick(struct worker *w)
 {
 	uint64_t next_ns = recording_tick(w->recording, clock_mono_ns());
 
-	__atomic_store_n(&w->tick_ns, next_ns, __ATOMIC_RELAXED);
+	store_relaxed(&w->tick_ns, next_ns);
 }
 
 static int dispatch(struct worker *w, const struct batch *b)
