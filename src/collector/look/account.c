@@ -3,7 +3,6 @@
 #include "collector/look/account.h"
 
 #include "base/array.h"
-#include "base/session_layout.h"
 #include "proc/thread_stat.h"
 
 #include <signal.h>

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/session_layout.h"
 #include "collector/look/wall_private.h"
 #include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
@@ -168,11 +167,6 @@ static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 	return now_ns - l->begun_ns > OPENED_BY_NS && !load_relaxed(&h->clock_opened);
 }
 
-static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slot)
-{
-	return weft_session_slot(l->process->base, &l->process->layout, slot);
-}
-
 static struct looked *looks_add_thread(struct looks *l, const struct watched_thread *w,
 				       uint64_t now_ns)
 {
@@ -256,7 +250,8 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 	l->busy = busy;
 	for (size_t i = 0; i < l->count; i++) {
 		struct looked *t = &l->thread[i];
-		uint64_t written = load_relaxed(&looks_slot_of(l, t->slot)->samples_p.written);
+		uint64_t written =
+			load_relaxed(&process_slot(l->process, t->slot)->samples_p.written);
 
 		if (written != t->written)
 			t->written_ns = now_ns;
@@ -338,8 +333,8 @@ static int looks_read_context(struct looks *l, const struct looked *t, struct lo
 
 	if (!threads_slot_is_live(l->process, t->slot, t->generation))
 		return 0;
-	word->context =
-		(uint8_t)weft_context_snapshot_remote(looks_slot_of(l, t->slot), &word->snapshot);
+	word->context = (uint8_t)weft_context_snapshot_remote(process_slot(l->process, t->slot),
+							      &word->snapshot);
 	bytes = wall_labels_of_slot(l->process, t->slot, t->tid, l->labels);
 	if (!threads_slot_is_live(l->process, t->slot, t->generation) || bytes < 0 ||
 	    word->context == WEFT_CONTEXT_BUSY || word->context == WEFT_CONTEXT_BAD)

@@ -2,7 +2,6 @@
 /* Priming and naming, from outside: see priming.h. */
 #include "collector/look/priming.h"
 
-#include "base/session_layout.h"
 #include "collector/look/outside.h"
 #include "collector/process/order.h"
 #include "proc/thread_stat.h"

@@ -7,7 +7,6 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
-#include "base/session_layout.h"
 #include "base/sys_call.h"
 #include "proc/thread_stat.h"
 
@@ -337,9 +336,7 @@ struct watched_thread *threads_next(struct threads *t, size_t *cursor)
 
 const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t)
 {
-	return t->slot < p->layout.slot_count && p->base
-		       ? weft_session_slot(p->base, &p->layout, t->slot)
-		       : NULL;
+	return t->slot < p->layout.slot_count && p->base ? process_slot(p, t->slot) : NULL;
 }
 
 uint64_t watched_attempted(const struct process *p, const struct watched_thread *t)
@@ -351,7 +348,7 @@ uint64_t watched_attempted(const struct process *p, const struct watched_thread 
 
 int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation)
 {
-	uint64_t word = load_acquire(&weft_session_states(p->base, &p->layout)[slot]);
+	uint64_t word = load_acquire(process_slot_state(p, slot));
 
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == generation;
 }
@@ -384,14 +381,6 @@ static struct watched_thread *find_inside(const struct threads *t, int32_t insid
 	return low < t->count && t->inside[low]->inside_tid == inside_tid ? t->inside[low] : NULL;
 }
 
-static uint32_t slots_high(const struct process *p)
-{
-	const struct weft_session_header *h = p->base;
-	uint32_t high = load_relaxed(&h->slots_high);
-
-	return high < p->layout.slot_count ? high : p->layout.slot_count;
-}
-
 static int make_known(struct threads *t, uint32_t high)
 {
 	struct known_slot *grown;
@@ -409,7 +398,7 @@ static int make_known(struct threads *t, uint32_t high)
 
 static uint64_t threads_word_of(const struct process *p, uint32_t index)
 {
-	uint64_t word = load_acquire(&weft_session_states(p->base, &p->layout)[index]);
+	uint64_t word = load_acquire(process_slot_state(p, index));
 
 	return word & ~(uint64_t)WEFT_SLOT_HELD;
 }
@@ -435,8 +424,8 @@ static int threads_is_older(const struct threads *t, const struct watched_thread
 
 	if (w->slot == THREADS_NO_SLOT || w->slot == index)
 		return 0;
-	mine = weft_session_slot(p->base, &p->layout, index);
-	other = weft_session_slot(p->base, &p->layout, w->slot);
+	mine = process_slot(p, index);
+	other = process_slot(p, w->slot);
 	return load_relaxed(&mine->thread.claimed_ns) < load_relaxed(&other->thread.claimed_ns);
 }
 
@@ -477,7 +466,7 @@ static void doubt(struct threads *t, uint32_t index, uint64_t word, int32_t tid)
 static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 {
 	struct process *p = t->process;
-	const struct weft_slot *slot = weft_session_slot(p->base, &p->layout, index);
+	const struct weft_slot *slot = process_slot(p, index);
 	int32_t tid = load_relaxed(&slot->thread.tid);
 	struct watched_thread *w = tid > 0 ? find_inside(t, tid) : NULL;
 
@@ -492,7 +481,7 @@ static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 
 int threads_has_strangers(const struct threads *t)
 {
-	uint32_t high = slots_high(t->process);
+	uint32_t high = process_slots_high(t->process);
 
 	for (uint32_t i = 0; i < high; i++) {
 		uint64_t word = threads_word_of(t->process, i);
@@ -520,7 +509,7 @@ static int threads_is_known(const struct threads *t, uint32_t index, uint64_t wo
 
 void threads_find_slots(struct threads *t)
 {
-	uint32_t high = slots_high(t->process);
+	uint32_t high = process_slots_high(t->process);
 
 	if (make_known(t, high))
 		return;

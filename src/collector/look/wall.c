@@ -17,7 +17,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <errno.h>
@@ -114,8 +113,7 @@ void wall_identify(const struct wall *w, const struct watched_thread *t, struct 
 	}
 	out->slot = t->slot;
 	out->generation = t->generation;
-	out->claimed_ns =
-		load_relaxed(&weft_session_slot(p->base, &p->layout, t->slot)->thread.claimed_ns);
+	out->claimed_ns = load_relaxed(&process_slot(p, t->slot)->thread.claimed_ns);
 }
 
 void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,
@@ -143,10 +141,9 @@ static void trigger(const struct wall *w, const struct batch_thread *who, uint64
 
 	if (who->slot == WALL_NO_SLOT)
 		return;
-	if (WEFT_GENERATION_OF(load_acquire(
-		    &weft_session_states(p->base, &p->layout)[who->slot])) != who->generation)
+	if (WEFT_GENERATION_OF(load_acquire(process_slot_state(p, who->slot))) != who->generation)
 		return;
-	word = &weft_session_slot(p->base, &p->layout, who->slot)->outside.samples;
+	word = &process_slot(p, who->slot)->outside.samples;
 	store_release(word, load_relaxed(word) + samples);
 }
 

@@ -11,7 +11,6 @@
  */
 #include "collector/look/wall_private.h"
 
-#include "base/session_layout.h"
 #include "collector/write/timeline.h"
 
 #include <fnmatch.h>
@@ -35,7 +34,7 @@ static int last_words(const struct wall *w, const struct batch_thread *who, stru
 		return 0;
 	if (process_words(p, who->slot, who->generation, out))
 		return out->ended_ns != 0;
-	slot = weft_session_slot(p->base, &p->layout, who->slot);
+	slot = process_slot(p, who->slot);
 	if (generation_of(slot) == who->generation) {
 		out->ended_ns = load_relaxed(&slot->thread.ended_ns);
 		out->cpu_ns = load_relaxed(&slot->events.cpu_ns);

@@ -16,7 +16,6 @@
 #include "collector/look/wall_private.h"
 
 #include "base/context_snapshot.h"
-#include "base/session_layout.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -142,7 +141,7 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 	const struct weft_session_header *h = p->base;
 	uint64_t mapped_at = load_relaxed(&h->mapped_at), set;
 	struct label_view view = {
-		.slot = (const void *)weft_session_slot(p->base, &p->layout, slot),
+		.slot = (const void *)process_slot(p, slot),
 		.address = mapped_at + p->layout.slots_offset + slot * p->layout.slot_stride,
 		.tid = tid,
 	};

@@ -10,7 +10,6 @@
 #include "collector/look/wall_private.h"
 
 #include "base/context_snapshot.h"
-#include "base/session_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,8 +228,7 @@ int wall_shows_ids(const struct process *p)
 static enum weft_sample_context look_at_slot(struct wall *w, const struct watched_thread *t,
 					     struct weft_context_snapshot *out)
 {
-	const struct weft_slot *slot =
-		weft_session_slot(w->process->base, &w->process->layout, t->slot);
+	const struct weft_slot *slot = process_slot(w->process, t->slot);
 	enum weft_sample_context found = WEFT_CONTEXT_BUSY;
 	uint64_t seq;
 
@@ -267,7 +265,7 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 	wall_look_find_slot(w, t);
 	if (!slot_is_its(w, t))
 		return 0;
-	slot = weft_session_slot(w->process->base, &w->process->layout, t->slot);
+	slot = process_slot(w->process, t->slot);
 	found = look_at_slot(w, t, &snapshot);
 	end = stack_end(slot, sp);
 	if (!slot_is_its(w, t)) {

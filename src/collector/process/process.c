@@ -149,7 +149,7 @@ void process_leave(struct process *p)
 	libraries_free(p->told);
 	p->told = NULL;
 	if (p->base)
-		munmap(p->base, p->base_bytes);
+		munmap(p->base, p->layout.total_bytes);
 	p->base = NULL;
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);

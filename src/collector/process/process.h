@@ -25,6 +25,7 @@
 #define WEFT_COLLECTOR_PROCESS_H
 
 #include "base/atomic.h"
+#include "base/session_layout.h"
 #include "proc/process_file.h"
 
 #include <sys/types.h>
@@ -81,8 +82,7 @@ struct process {
 
 	/* The session: the collector's own copy of the layout, never the shared one. */
 	struct weft_session_header layout;
-	void *base;
-	size_t base_bytes;
+	struct weft_session_header *base; /* the mapping: anybody may write it */
 
 	struct gone_slot *gone;         /* atomic: one pushes, one takes all */
 	struct slot_words *words;       /* of each slot; NULL: nobody asks. Atomic */
@@ -92,6 +92,25 @@ struct process {
 	struct process_walk *walk; /* the walker's part (collector/walk/process_walk.h) */
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */
 };
+
+static inline struct weft_slot *process_slot(const struct process *p, uint32_t index)
+{
+	return weft_session_slot(p->base, &p->layout, index);
+}
+
+/* The slot's state word. */
+static inline uint64_t *process_slot_state(const struct process *p, uint32_t index)
+{
+	return &weft_session_states(p->base, &p->layout)[index];
+}
+
+/* Slots that were ever used: as the target says, held to slot_count. */
+static inline uint32_t process_slots_high(const struct process *p)
+{
+	uint32_t high = load_relaxed(&p->base->slots_high);
+
+	return high < p->layout.slot_count ? high : p->layout.slot_count;
+}
 
 /* Fills zeroed @p from /proc, without touching the process: 0 or -errno. After either,
  * process_leave() frees all but what identifies the process, and process_forget() the rest. */

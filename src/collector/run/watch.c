@@ -4,7 +4,6 @@
 
 #include "base/map.h"
 #include "base/recording.h"
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <errno.h>
@@ -183,7 +182,7 @@ struct session *watch_session_of(const struct watch *w, pid_t pid)
 {
 	struct session *s = w->first;
 
-	while (s && s->pid != pid)
+	while (s && s->process->pid != pid)
 		s = s->next;
 	return s;
 }
@@ -204,7 +203,8 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 	session_drain(s, w->queue, gone ? DRAIN_GONE : DRAIN_STOPPED);
 	unlink_session(w, s);
 	session_account_last(s, w->queue);
-	if (gone && s->pid == load_relaxed(&w->root) && strcmp(end, RECORDING_END_EXITED) == 0)
+	if (gone && s->process->pid == load_relaxed(&w->root) &&
+	    strcmp(end, RECORDING_END_EXITED) == 0)
 		tell_root_event(w);
 	push_counts(w, BATCH_CLOSE, s, end);
 	/* A child forked from us a moment ago may still hold the pidfd open: its events would be
@@ -260,7 +260,7 @@ void watch_share_budget(struct watch *w, struct session *joining)
 
 	if (!any)
 		return;
-	all = timers_for_all(any->pid);
+	all = timers_for_all(any->process->pid);
 	for (struct session *s = w->first; s; s = s->next) {
 		armed += session_timers(s);
 		sessions++;
@@ -342,7 +342,7 @@ static void drain_all(struct watch *w)
 		w->largest = result.largest > w->largest ? result.largest : w->largest;
 		if (result.events)
 			w->events_ns = now_ns;
-		if (s->pid == root && session_is_exiting(s))
+		if (s->process->pid == root && session_is_exiting(s))
 			tell_root_event(w);
 	}
 	forget_old_sizes(w, now_ns);

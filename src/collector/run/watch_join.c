@@ -161,7 +161,7 @@ static void tell_of_second_runtime(struct watch *w, const struct session *s)
 	bytes = snprintf(text, sizeof(text),
 			 "%s [%d] has a second weft runtime, which the first does not know: what "
 			 "is said to that one is not recorded",
-			 s->process->command, (int)s->pid);
+			 s->process->command, (int)s->process->pid);
 	b = batch_new(BATCH_WARNING, NULL, (size_t)bytes + 1);
 	if (b)
 		memcpy(b->data, text, (size_t)bytes + 1);
@@ -185,7 +185,7 @@ static int end_older(struct watch *w, pid_t pid)
 
 int watch_session_death(const struct watch *w, struct session *s)
 {
-	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	s->pidfd = (int)syscall(SYS_pidfd_open, s->process->pid, 0);
 	return s->pidfd < 0 ? -errno : watch_add_fd(w, s->pidfd);
 }
 
@@ -233,7 +233,7 @@ static int watch_join_give_session(const struct watch *w, int fd, const struct s
 {
 	struct rendezvous_gift gift = {
 		.memfd = s->memfd,
-		.total_bytes = s->layout.total_bytes,
+		.total_bytes = s->process->layout.total_bytes,
 		.tables_fd = w->tables->fd,
 		.tables_bytes = w->tables->bytes,
 	};

@@ -63,22 +63,22 @@ static int sealed_memfd(uint64_t bytes)
 
 int session_map(struct session *s)
 {
-	void *base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
+	void *base = mmap(NULL, s->process->layout.total_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
 	void *readers;
 
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	madvise(base, s->layout.total_bytes, MADV_DONTDUMP);
-	madvise(base, s->layout.total_bytes, MADV_NOHUGEPAGE);
-	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
+	madvise(base, s->process->layout.total_bytes, MADV_DONTDUMP);
+	madvise(base, s->process->layout.total_bytes, MADV_NOHUGEPAGE);
+	s->readers_bytes = s->process->layout.slot_count * sizeof(struct slot_reader);
 	readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (readers == MAP_FAILED) {
-		munmap(base, s->layout.total_bytes);
+		munmap(base, s->process->layout.total_bytes);
 		return -ENOMEM;
 	}
-	s->base = base;
+	s->process->base = base;
 	s->readers = readers;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int map_memfd(struct session *s)
 {
 	int rc;
 
-	s->memfd = sealed_memfd(s->layout.total_bytes);
+	s->memfd = sealed_memfd(s->process->layout.total_bytes);
 	if (s->memfd < 0)
 		return s->memfd;
 	rc = session_map(s);
@@ -107,11 +107,11 @@ static int make_memory(struct session *s, const struct process *p, uint32_t ring
 	int rc;
 
 	for (;;) {
-		memset(&s->layout, 0, sizeof(s->layout));
-		rc = weft_session_layout(&s->layout, slots, rings, rings);
+		memset(&s->process->layout, 0, sizeof(s->process->layout));
+		rc = weft_session_layout(&s->process->layout, slots, rings, rings);
 		if (rc)
 			return rc;
-		rc = space && s->layout.total_bytes > space ? -ENOMEM : map_memfd(s);
+		rc = space && s->process->layout.total_bytes > space ? -ENOMEM : map_memfd(s);
 		if (rc == 0)
 			return 0;
 		if (slots > WEFT_SESSION_BLOCK_SLOTS)
@@ -136,7 +136,7 @@ static void session_take_anchor(struct weft_session_header *h)
 
 void session_write_settings(struct session *s, const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 
 	session_take_anchor(h);
 	h->stack_copy_bytes = settings->stack_copy_bytes;
@@ -156,10 +156,10 @@ void session_write_settings(struct session *s, const struct session_settings *se
 static void session_fill_header(struct session *s, const struct process *p,
 				const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
-	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	struct weft_session_header *h = s->process->base;
+	uint64_t *bits = weft_session_free_bits(s->process->base, &s->process->layout);
 
-	memcpy(h, &s->layout, sizeof(*h));
+	memcpy(h, &s->process->layout, sizeof(*h));
 	h->pid = p->inside_pid;
 	h->parent_pid = p->parent;
 	h->pid_start = p->start_ticks;
@@ -171,7 +171,7 @@ static void session_fill_header(struct session *s, const struct process *p,
 		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
 	h->cookie &= 0xFFFFFF;
 	h->run_state = WEFT_RUN_RECORDING;
-	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
+	for (uint32_t i = 0; i < s->process->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }
 
@@ -182,23 +182,8 @@ struct session *session_of(struct process *p)
 	if (!s)
 		return NULL;
 	s->process = p;
-	s->pid = p->pid;
 	s->memfd = s->pidfd = -1;
 	return s;
-}
-
-int session_hand_over(struct session *s, const struct session_settings *settings)
-{
-	int rc = session_events_begin(s, &settings->events);
-
-	if (rc) {
-		munmap(s->base, s->layout.total_bytes);
-		return rc;
-	}
-	s->process->base = s->base;
-	s->process->base_bytes = s->layout.total_bytes;
-	s->process->layout = s->layout;
-	return 0;
 }
 
 int session_new(struct session **out, struct process *p, const struct session_settings *settings)
@@ -211,7 +196,7 @@ int session_new(struct session **out, struct process *p, const struct session_se
 	rc = make_memory(s, p, settings->ring_bytes);
 	if (rc == 0) {
 		session_fill_header(s, p, settings);
-		rc = session_hand_over(s, settings);
+		rc = session_events_begin(s, &settings->events);
 	}
 	if (rc) {
 		session_free(s);
@@ -240,12 +225,12 @@ void session_free(struct session *s)
 void session_stop(struct session *s)
 {
 	session_events_off(s);
-	store_release(&s->base->run_state, WEFT_RUN_STOPPED);
+	store_release(&s->process->base->run_state, WEFT_RUN_STOPPED);
 }
 
 void session_leave(struct session *s)
 {
-	store_release(&s->base->run_state, WEFT_RUN_CLOSED);
+	store_release(&s->process->base->run_state, WEFT_RUN_CLOSED);
 }
 
 void session_done_at(struct weft_session_header *h)
@@ -263,22 +248,22 @@ int session_is_dead(const struct session *s)
 
 int session_is_exiting(const struct session *s)
 {
-	return load_acquire(&s->base->target_state) == WEFT_TARGET_EXITING;
+	return load_acquire(&s->process->base->target_state) == WEFT_TARGET_EXITING;
 }
 
 int session_has_map(const struct session *s)
 {
-	return load_relaxed(&s->base->map_number) != 0;
+	return load_relaxed(&s->process->base->map_number) != 0;
 }
 
 void session_set_budget(struct session *s, uint32_t timers)
 {
-	store_relaxed(&s->base->timer_budget, timers);
+	store_relaxed(&s->process->base->timer_budget, timers);
 }
 
 uint32_t session_timers(const struct session *s)
 {
-	uint32_t armed = load_relaxed(&s->base->timers_armed);
+	uint32_t armed = load_relaxed(&s->process->base->timers_armed);
 
-	return armed < s->layout.slot_count ? armed : s->layout.slot_count;
+	return armed < s->process->layout.slot_count ? armed : s->process->layout.slot_count;
 }

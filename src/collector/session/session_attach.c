@@ -63,9 +63,10 @@ static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_count
 static void take_live(struct session *s, uint32_t index, uint64_t seen)
 {
 	struct slot_reader *reader = &s->readers[index];
-	struct weft_slot *slot = session_slot(s, index);
+	struct weft_slot *slot = process_slot(s->process, index);
 
-	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	__atomic_and_fetch(process_slot_state(s->process, index), ~(uint64_t)WEFT_SLOT_HELD,
+			   __ATOMIC_RELEASE);
 	*reader = (struct slot_reader){
 		.generation = WEFT_GENERATION_OF(seen),
 		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
@@ -87,7 +88,7 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 
 	if (seen != draining && !session_state_changes(s, index, seen, draining))
 		return 0;
-	session_wipe_books(session_slot(s, index));
+	session_wipe_books(process_slot(s->process, index));
 	s->readers[index] = (struct slot_reader){.closed_generation = generation};
 	session_free_slot(s, index, draining);
 	return 1;
@@ -96,7 +97,7 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 /* Waits for a thread that is claiming the slot at this moment, but not for ever. */
 static void take_slot(struct session *s, uint32_t index)
 {
-	const uint64_t *word = session_state(s, index);
+	const uint64_t *word = process_slot_state(s->process, index);
 
 	for (int i = 0; i < OPENING_TRIES; i++) {
 		uint64_t seen = load_acquire(word);
@@ -122,7 +123,7 @@ static void take_slot(struct session *s, uint32_t index)
 
 static void lock_out(struct session *s)
 {
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 
 	store_relaxed(&h->drained_ns, clock_mono_ns());
 	store_relaxed(&h->collector_pid, getpid());
@@ -139,8 +140,8 @@ static void session_attach_clear(struct weft_session_header *h)
 
 static int session_attach_take_over(struct session *s, const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
-	uint32_t high = session_slots_high(s);
+	struct weft_session_header *h = s->process->base;
+	uint32_t high = process_slots_high(s->process);
 	int rc;
 
 	lock_out(s);
@@ -151,7 +152,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	s->attached = 1;
 	session_attach_clear(h);
 	session_write_settings(s, settings);
-	rc = session_hand_over(s, settings);
+	rc = session_events_begin(s, &settings->events);
 	if (rc)
 		return rc;
 	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
@@ -168,7 +169,7 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 	if (!s)
 		return -ENOMEM;
 	s->memfd = t->fd;
-	s->layout = t->layout;
+	s->process->layout = t->layout;
 	rc = session_map(s);
 	if (rc) {
 		s->memfd = -1;
@@ -187,17 +188,17 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 
 int session_needs_order(const struct session *s)
 {
-	return order_signal_is_allowed(s->layout.prime_signal_used);
+	return order_signal_is_allowed(s->process->layout.prime_signal_used);
 }
 
 int session_engines_run(const struct session *s)
 {
-	return load_acquire(&s->base->engines_run) != 0;
+	return load_acquire(&s->process->base->engines_run) != 0;
 }
 
 int session_attach_state(const struct session *s)
 {
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = s->process->base;
 	int32_t error;
 
 	/* Pairs with the release store of the thread that carried the order out

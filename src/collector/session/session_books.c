@@ -194,7 +194,7 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 
 static void session_books_add_header(const struct session *s, struct session_counts *out)
 {
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = s->process->base;
 	uint64_t counter[WEFT_COUNTER_COUNT];
 
 	read_counters(h->counters, counter);
@@ -214,9 +214,9 @@ static void add_slot(const struct session *s, uint32_t index, struct session_cou
 {
 	struct books b;
 
-	if (WEFT_STATE_OF(load_acquire(session_state(s, index))) == WEFT_SLOT_FREE)
+	if (WEFT_STATE_OF(load_acquire(process_slot_state(s->process, index))) == WEFT_SLOT_FREE)
 		return;
-	read_books(session_slot(s, index), &s->readers[index], &b);
+	read_books(process_slot(s->process, index), &s->readers[index], &b);
 	add_books(&b, out);
 	add_pending(&b, out);
 }
@@ -241,7 +241,7 @@ static void leave_out_earlier(const struct session_counts *before, struct sessio
 
 void session_count(struct session *s, struct session_counts *out)
 {
-	uint32_t high = session_slots_high(s);
+	uint32_t high = process_slots_high(s->process);
 
 	*out = s->closed;
 	session_books_add_header(s, out);

@@ -22,13 +22,14 @@ static const char *const inline_names[] = {
 
 static struct weft_event_row *session_events_row_of(const struct session *s, uint32_t number)
 {
-	return (struct weft_event_row *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
+	return (struct weft_event_row *)(void *)((uint8_t *)s->process->base +
+						 s->process->layout.event_area_offset +
 						 (size_t)number * WEFT_EVENT_ROW_BYTES);
 }
 
 static void publish_text(const struct session *s)
 {
-	uint8_t *area = (uint8_t *)s->base + s->layout.event_area_offset;
+	uint8_t *area = (uint8_t *)s->process->base + s->process->layout.event_area_offset;
 
 	settings_text_publish(&s->events.text, (void *)(area + WEFT_EVENT_ROWS_BYTES));
 }
@@ -161,15 +162,17 @@ static void session_events_take_type(void *arg, const struct weft_log_record *re
 
 void session_events_read(struct session *s)
 {
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = s->process->base;
 	uint64_t head = load_acquire(&h->dict_head);
 
-	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
+	if (head == s->events.log_position ||
+	    s->events.log_position == s->process->layout.dict_bytes)
 		return;
 	/* The worker reads the log, too, and counts that it is malformed. */
-	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
-		     &s->events.log_position, session_events_take_type, s))
-		s->events.log_position = s->layout.dict_bytes;
+	if (log_read((const uint8_t *)s->process->base + s->process->layout.dict_offset,
+		     s->process->layout.dict_bytes, head, &s->events.log_position,
+		     session_events_take_type, s))
+		s->events.log_position = s->process->layout.dict_bytes;
 }
 
 /* ---- telling the worker */
@@ -272,7 +275,7 @@ void session_events_off(struct session *s)
 void session_events_clock(struct session *s)
 {
 	const struct tsc_clock *c = s->event_options.clock;
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 	uint64_t hz = c->is_usable ? tsc_clock_hz(c) : 0;
 
 	if (!hz) {

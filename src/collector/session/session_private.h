@@ -3,7 +3,6 @@
 #ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
 #define WEFT_COLLECTOR_SESSION_PRIVATE_H
 
-#include "base/session_layout.h"
 #include "collector/session/session.h"
 
 /* One of its rings. */
@@ -56,31 +55,15 @@ enum record_fault fault_of_event(struct checked_event *event, struct session *s)
 /* Can something that was read just now have that time? */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
 
-static inline struct weft_slot *session_slot(const struct session *s, uint32_t index)
-{
-	return weft_session_slot(s->base, &s->layout, index);
-}
-
-/* The slot's state word. */
-static inline uint64_t *session_state(const struct session *s, uint32_t index)
-{
-	return &weft_session_states(s->base, &s->layout)[index];
-}
-
 /* In session.c. Of @p, with no memory yet; NULL: out of memory. */
 struct session *session_of(struct process *p);
 /* Map the memfd, whose layout is known, and make room for readers. 0 or -ENOMEM. */
 int session_map(struct session *s);
 /* What every recording has in the header: the clocks of this moment, and the settings. */
 void session_write_settings(struct session *s, const struct session_settings *settings);
-/* Begin events, and tell the process where its session is. 0, or -errno: then it is unmapped. */
-int session_hand_over(struct session *s, const struct session_settings *settings);
-
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */
 void session_touch_ahead(struct session *s);
-
-uint32_t session_slots_high(const struct session *s); /* as the target says, held to slot_count */
 
 void session_mark(struct session *s, uint32_t index); /* it is looked at in the next pass */
 

@@ -256,7 +256,8 @@ static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *sl
 	};
 
 	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
-			 (const uint8_t *)slot + s->layout.samples_offset, s->layout.samples_bytes);
+			 (const uint8_t *)slot + s->process->layout.samples_offset,
+			 s->process->layout.samples_bytes);
 	return drain_ring(pass, index, slot, &ring);
 }
 
@@ -269,12 +270,13 @@ static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slo
 		.invalid = &s->events_invalid,
 		.mistimed = &s->events_mistimed,
 		.taken = &pass->result.events,
-		.record_max = s->layout.events_bytes / 2 + 64,
+		.record_max = s->process->layout.events_bytes / 2 + 64,
 		.kind = BATCH_EVENTS,
 	};
 
 	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + s->layout.events_offset, s->layout.events_bytes);
+			 (const uint8_t *)slot + s->process->layout.events_offset,
+			 s->process->layout.events_bytes);
 	return drain_ring(pass, index, slot, &ring);
 }
 

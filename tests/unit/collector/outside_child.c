@@ -66,8 +66,8 @@ int outside_child_begin(struct outside_child *c, const struct wall_options *opti
 	c->process->inside_pid = c->pid;
 	c->process->opened_ns = c->began_ns = clock_mono_ns();
 	c->process->base = ours->base;
-	c->process->base_bytes = ours->base_bytes;
 	c->process->layout = ours->layout;
+	c->session->process = c->process;
 	ours->base = NULL;
 	process_free(ours);
 	c->wall = wall_new(c->process, options, &c->queue, &c->counts);

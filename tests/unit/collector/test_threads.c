@@ -92,16 +92,17 @@ static int end(void **state)
 
 static struct weft_session_header *header(void)
 {
-	return session->base;
+	return session->process->base;
 }
 
 static void set_slot(uint32_t index, uint64_t generation, enum weft_slot_state state, int32_t tid)
 {
-	struct weft_slot *slot = weft_session_slot(session->base, &session->layout, index);
+	struct weft_slot *slot =
+		weft_session_slot(session->process->base, &session->process->layout, index);
 
 	slot->thread.tid = tid;
 	slot->thread.claimed_ns = clock_mono_ns();
-	weft_session_states(session->base, &session->layout)[index] =
+	weft_session_states(session->process->base, &session->process->layout)[index] =
 		WEFT_STATE_WORD(generation, state);
 	if (header()->slots_high <= index)
 		header()->slots_high = index + 1;
@@ -463,7 +464,7 @@ static void a_hostile_session_does_no_harm(void **state)
 				      : r & 2 ? (int32_t)(r >> 32)
 					      : getpid();
 
-			set_slot((uint32_t)(r >> 16) % session->layout.slot_count, r >> 40,
+			set_slot((uint32_t)(r >> 16) % session->process->layout.slot_count, r >> 40,
 				 (enum weft_slot_state)(r >> 4 & 15), tid);
 		}
 		look();
