@@ -298,9 +298,11 @@ static void check(const struct drained *d, const struct drained_kind *kind,
 {
 	const struct session_counts *total = &d->worker.total;
 
-	if (written->samples != d->put || written->error || d->worker.error || d->walker.error)
+	if (written->in_file.samples != d->put || written->error || d->worker.error ||
+	    d->walker.error)
 		bench_note("drain: %s: of %llu samples %llu are in the file", kind->name,
-			   (unsigned long long)d->put, (unsigned long long)written->samples);
+			   (unsigned long long)d->put,
+			   (unsigned long long)written->in_file.samples);
 	for (int i = WEFT_COUNTER_CUT_NO_BOUNDS; i <= WEFT_COUNTER_CUT_MAX_FRAMES; i++)
 		if (total->counter[i])
 			bench_note("drain: %s: %llu stacks are cut (counter %d)", kind->name,

@@ -329,44 +329,26 @@ static void find_idle(const struct collector *c, char *out, size_t room)
 
 int collector_complete(struct collector *c, struct collector_result *out)
 {
-	struct recording_written written = {0};
-	char idle[sizeof(out->settings_idle)] = "";
 	int rc;
 
+	*out = (struct collector_result){.processes = 0};
 	join_threads(c);
 	if (c->reason[0])
 		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
-	find_idle(c, idle, sizeof(idle));
+	find_idle(c, out->settings_idle, sizeof(out->settings_idle));
 	if (c->root_cpu_ns)
 		recording_account_process(c->worker.recording, c->watch.root, c->root_cpu_ns,
 					  clock_mono_ns());
-	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
+	rc = recording_close(c->worker.recording, clock_mono_ns(), &out->written);
 	c->worker.recording = NULL;
-	*out = (struct collector_result){
-		.samples = written.samples,
-		.bytes = written.bytes,
-		.samples_unwritten = written.samples_lost,
-		.wall_samples = written.wall,
-		.wall_unwritten = written.wall_lost,
-		.switches = written.switches,
-		.switches_unwritten = written.switches_lost,
-		.dropped_chunks = written.dropped_chunks,
-		.dropped_bytes = written.dropped_bytes,
-		.used_ns = written.used_ns,
-		.times_off = written.times_off,
-		.seen_ns = written.seen_ns,
-		.typed = written.typed,
-		.typed_unwritten = written.typed_lost,
-		.processes = c->watch.processes,
-		.attach_execs = c->watch.attach_execs,
-		.total = c->worker.total,
-		.refused = c->watch.refused,
-		.gone = c->watch.gone,
-		.refused_error = c->watch.refused_error,
-		.unsampled = c->unsampled,
-		.unsampled_count = c->unsampled_count,
-	};
-	memcpy(out->settings_idle, idle, sizeof(idle));
+	out->processes = c->watch.processes;
+	out->attach_execs = c->watch.attach_execs;
+	out->total = c->worker.total;
+	out->refused = c->watch.refused;
+	out->gone = c->watch.gone;
+	out->refused_error = c->watch.refused_error;
+	out->unsampled = c->unsampled;
+	out->unsampled_count = c->unsampled_count;
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
 }

@@ -19,7 +19,7 @@
 #define WEFT_COLLECTOR_H
 
 #include "collector/look/wall.h"
-#include "collector/process/process.h"
+#include "collector/write/recording.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -99,14 +99,7 @@ struct collector_progress {
 void collector_progress(const struct collector *c, struct collector_progress *out);
 
 struct collector_result {
-	uint64_t samples, bytes;
-	uint64_t samples_unwritten; /* with chunks that could not be written */
-	uint64_t wall_samples, wall_unwritten;
-	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
-	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
-	uint64_t used_ns, seen_ns;       /* CPU time used, and seen in samples (weft.ThreadCPU) */
-	uint32_t times_off;              /* threads whose time does not add up */
-	uint64_t typed, typed_unwritten; /* events of the programs' own types */
+	struct recording_written written;
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;

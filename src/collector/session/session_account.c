@@ -16,7 +16,7 @@
 struct slot_words session_last_words(const struct session *s, uint32_t index)
 {
 	const struct weft_slot *slot = process_slot(s->process, index);
-	struct slot_words words = {.generation = s->readers[index].generation};
+	struct slot_words words = {.generation = s->readers[index].who.generation};
 
 	if (slot->thread.generation == words.generation) {
 		words.ended_ns = load_relaxed(&slot->thread.ended_ns);

@@ -68,10 +68,10 @@ static void take_live(struct session *s, uint32_t index, uint64_t seen)
 	__atomic_and_fetch(process_slot_state(s->process, index), ~(uint64_t)WEFT_SLOT_HELD,
 			   __ATOMIC_RELEASE);
 	*reader = (struct slot_reader){
-		.generation = WEFT_GENERATION_OF(seen),
+		.who = {.generation = WEFT_GENERATION_OF(seen),
+			.tid = load_relaxed(&slot->thread.tid),
+			.claimed_ns = s->process->opened_ns},
 		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
-		.tid = load_relaxed(&slot->thread.tid),
-		.claimed_ns = s->process->opened_ns,
 	};
 	reader->samples =
 		skip_ring(slot, WEFT_COUNTER_LOST_STOLEN, &slot->samples_p, &slot->samples_c);

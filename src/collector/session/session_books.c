@@ -178,7 +178,7 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 			 enum slot_end end)
 {
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t generation = reader->generation;
+	uint64_t generation = reader->who.generation;
 	struct books b;
 
 	read_books(slot, reader, &b);

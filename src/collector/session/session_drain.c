@@ -76,17 +76,17 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
 
-	if (reader->generation == generation)
+	if (reader->who.generation == generation)
 		return;
 	session_end_thread(pass, index);
 	*reader = (struct slot_reader){
-		.generation = generation,
+		.who = {.generation = generation,
+			.tid = load_relaxed(&slot->thread.tid),
+			.claimed_ns = load_relaxed(&slot->thread.claimed_ns)},
 		.closed_generation = reader->closed_generation,
 		.samples = tally_on(&reader->samples, slot, WEFT_COUNTER_LOST_STOLEN),
 		.events = tally_on(&reader->events, slot, WEFT_COUNTER_EVENTS_STOLEN),
 		.reaped = reader->reaped,
-		.tid = load_relaxed(&slot->thread.tid),
-		.claimed_ns = load_relaxed(&slot->thread.claimed_ns),
 	};
 	s->open_threads++;
 }
@@ -120,7 +120,7 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t generation = reader->generation;
+	uint64_t generation = reader->who.generation;
 	int killed = pass->last == DRAIN_GONE || reader->reaped;
 
 	session_end_thread(pass, index);
@@ -152,7 +152,8 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
 
-	if (reader->generation == WEFT_GENERATION_OF(seen) && session_rings_are_empty(reader, slot))
+	if (reader->who.generation == WEFT_GENERATION_OF(seen) &&
+	    session_rings_are_empty(reader, slot))
 		return;
 	if (!session_state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
 		return;

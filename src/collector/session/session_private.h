@@ -13,15 +13,13 @@ struct ring_tally {
 
 /* What the collector remembers of a slot: positions live here, not in shared memory. */
 struct slot_reader {
-	uint64_t generation;        /* whose books these are; 0 = nobody's yet */
+	struct batch_thread who;    /* whose books these are; generation 0 = nobody's yet */
 	uint64_t closed_generation; /* the newest whose books are closed */
 	struct ring_tally samples, events;
-	uint64_t claimed_ns, named_ns, name_pause_ns;
-	int32_t tid;
+	uint64_t named_ns, name_pause_ns;
 	uint32_t reaped;    /* its thread, or one before, was found gone */
 	uint32_t idle;      /* was FREE when it was looked at */
 	uint32_t announced; /* a batch of it was queued */
-	char name[64];
 };
 
 /* One pass over a session's slots. */

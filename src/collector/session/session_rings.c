@@ -35,11 +35,11 @@ static void read_comm(const struct session *s, struct slot_reader *reader)
 	size_t bytes = 0;
 	char *text;
 
-	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->tid);
+	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->who.tid);
 	text = process_read_own(s->process, path, &bytes);
 	if (text)
-		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)strcspn(text, "\n"),
-			 text);
+		snprintf(reader->who.name, sizeof(reader->who.name), "%.*s",
+			 (int)strcspn(text, "\n"), text);
 	free(text);
 }
 
@@ -72,7 +72,7 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 
 	slot_name(slot, name);
 	if (name[0]) {
-		memcpy(reader->name, name, sizeof(name));
+		memcpy(reader->who.name, name, sizeof(name));
 		return;
 	}
 	if (pass->now_ns - reader->named_ns < reader->name_pause_ns)
@@ -83,9 +83,9 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
 	read_comm(pass->session, reader);
-	if (!reader->name[0]) /* the name of its birth is most often its creator's */
-		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)sizeof(slot->name),
-			 slot->name);
+	if (!reader->who.name[0]) /* the name of its birth is most often its creator's */
+		snprintf(reader->who.name, sizeof(reader->who.name), "%.*s",
+			 (int)sizeof(slot->name), slot->name);
 }
 
 static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
@@ -95,11 +95,8 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 
 	if (!b)
 		return NULL;
+	b->thread = reader->who;
 	b->thread.slot = index;
-	b->thread.tid = reader->tid;
-	b->thread.generation = reader->generation;
-	b->thread.claimed_ns = reader->claimed_ns;
-	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
 
@@ -229,7 +226,7 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	b = thread_batch(s, ring->kind, index, reader, batch_room(ring, pending));
 	if (!b)
 		return 0;
-	fill_batch(pass, reader->generation, ring, b, pending);
+	fill_batch(pass, reader->who.generation, ring, b, pending);
 	release_ring(ring);
 	*ring->taken += ring->tally->delivered - delivered;
 	if (b->bytes == 0) {
@@ -299,7 +296,7 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 
 	process_tell_words(pass->session->process, index, &words);
 	if (!reader->announced) {
-		session_account_end(pass->session, reader->tid, words.cpu_ns);
+		session_account_end(pass->session, reader->who.tid, words.cpu_ns);
 		return;
 	}
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);

@@ -490,21 +490,20 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	weft_jfr_written(r->writer, &written);
 	*out = (struct recording_written){
 		.bytes = written.bytes - written.dropped_bytes,
-		.samples = r->safe.samples + r->chunk.samples - r->chunks.gone.samples,
-		.samples_lost = r->lost.samples,
-		.wall = r->safe.wall + r->chunk.wall - r->chunks.gone.wall,
-		.wall_lost = r->lost.wall,
-		.switches = r->safe.switches + r->chunk.switches - r->chunks.gone.switches,
-		.switches_lost = r->lost.switches,
+		.in_file = r->safe,
+		.lost = r->lost,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
 		.used_ns = r->used_ns,
-		.times_off = r->times_off,
 		.seen_ns = r->seen_ns,
-		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
-		.typed_lost = r->lost.typed,
+		.times_off = r->times_off,
 		.error = r->error ? r->error : written.limit_error,
 	};
+	recording_events_add(&out->in_file, &r->chunk);
+	out->in_file.samples -= r->chunks.gone.samples;
+	out->in_file.wall -= r->chunks.gone.wall;
+	out->in_file.switches -= r->chunks.gone.switches;
+	out->in_file.typed -= r->chunks.gone.typed;
 }
 
 int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out)

@@ -12,12 +12,6 @@
 
 #include <string.h>
 
-struct recording_events {
-	uint64_t samples, wall; /* wall: ticks that the events stand for */
-	uint64_t switches;      /* runs and waits of coroutines */
-	uint64_t typed;         /* events of the programs' own types */
-};
-
 static inline void recording_events_add(struct recording_events *to,
 					const struct recording_events *one)
 {

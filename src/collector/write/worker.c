@@ -274,8 +274,8 @@ static void worker_publish(struct worker *w)
 
 	recording_written(w->recording, &written);
 	store_relaxed(&w->bytes, written.bytes);
-	store_relaxed(&w->samples, written.samples);
-	store_relaxed(&w->wall_samples, written.wall);
+	store_relaxed(&w->samples, written.in_file.samples);
+	store_relaxed(&w->wall_samples, written.in_file.wall);
 	if (written.error)
 		store_relaxed(&w->error, written.error);
 	if (recording_is_full(w->recording))
