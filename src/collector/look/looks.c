@@ -316,7 +316,7 @@ static int looks_read_file(const struct looks *l, struct looked *t, enum file wh
 	return n > 0 ? 0 : -1;
 }
 
-static void count_runs(struct looks *l, struct looked *t, const struct wall_runs *now)
+static void count_runs(struct looks *l, struct looked *t, const struct thread_sched *now)
 {
 	if (t->runs && now->count >= t->runs && now->cpu_ns >= t->cpu_ns) {
 		l->runs += now->count - t->runs;
@@ -348,18 +348,18 @@ static int looks_read_context(struct looks *l, const struct looked *t, struct lo
 /* 1: the thread was on a CPU from before its context was read until after that. */
 static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 {
-	struct wall_runs came, left;
+	struct thread_sched came, left;
 	char text[4096];
 	uint64_t began_ns;
 	int has_context;
 
-	if (looks_read_file(l, t, RUNS, text, 128) || wall_parse_schedstat(text, &came))
+	if (looks_read_file(l, t, RUNS, text, 128) || thread_parse_schedstat(text, &came))
 		return 0;
 	began_ns = clock_mono_ns();
 	has_context = looks_read_context(l, t, word);
 	count_runs(l, t, &came);
 	if (!has_context || looks_read_file(l, t, STATUS, text, sizeof(text)) ||
-	    wall_parse_status(text, &left))
+	    thread_parse_status(text, &left))
 		return 0;
 	word->took_ns = (uint32_t)(clock_mono_ns() - began_ns);
 	if (came.count > left.count)

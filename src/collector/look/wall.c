@@ -228,7 +228,7 @@ struct gap {
 };
 
 /* Into the books: the time since the last look, and how the thread spent it. */
-static struct gap look_wall_account(struct wall_thread *t, const struct wall_runs *now,
+static struct gap look_wall_account(struct wall_thread *t, const struct thread_sched *now,
 				    uint64_t now_ns)
 {
 	int64_t cpu = (int64_t)(now->cpu_ns - t->runs.cpu_ns);
@@ -326,7 +326,7 @@ static uint64_t wall_pause_of(const struct wall *w, const struct wall_thread *t,
  * Who was woken and waits for a CPU has not run, and is blocked no more. Of one that is looked at
  * rarely that costs more to find out than it is: the run delay tells it afterwards.
  */
-static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 			  uint64_t now_ns)
 {
 	if (!t->stay.is_open || now->count != t->runs.count || now->is_running)
@@ -335,7 +335,7 @@ static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wa
 }
 
 /* It is in the stay still: so it was in all periods between. */
-static void stay_on(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static void stay_on(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 		    uint64_t now_ns)
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns);
@@ -357,7 +357,7 @@ static uint64_t next_look(const struct wall *w, const struct wall_thread *t, uin
 	return (now_ns + pause) / together * together;
 }
 
-static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static void look_anew(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 		      uint64_t now_ns)
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns), missed = cells ? cells - 1 : 0;
@@ -371,7 +371,7 @@ static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_r
 /* Its books have just begun, and know nothing of this look: it stands for the time before. */
 static void look_first(struct wall *w, struct wall_thread *t)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 	uint64_t now_ns;
 
 	wall_account_follow(w, t);
@@ -420,7 +420,7 @@ uint64_t wall_meet_gap(struct wall *w)
 
 static void wall_look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 
 	wall_account_follow(w, t);
 	if (wall_runs_read(w, t, &now) < 0) {
@@ -546,7 +546,7 @@ static void wall_forget(struct wall *w, struct wall_thread *t)
 void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t now_ns)
 {
 	struct wall_thread *t = watched->wall;
-	struct wall_runs runs;
+	struct thread_sched runs;
 	struct gap gap;
 	int is_late;
 
@@ -566,7 +566,7 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 /* What can be told of a thread up to @now_ns, without a look at anything but its run count. */
 static void wall_settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 
 	if (wall_runs_read(w, t, &now) == 0 && is_in_its_stay(w, t, &now, now_ns))
 		stay_on(w, t, &now, now_ns);
@@ -586,7 +586,7 @@ void wall_flush(struct wall *w, uint64_t now_ns)
 /* Who is blocked was it up to the end. Of one that is gone its last words tell whether it was. */
 static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now = t->runs;
+	struct thread_sched now = t->runs;
 	int is_there = wall_runs_read(w, t, &now) == 0;
 	struct gap gap;
 

@@ -137,7 +137,7 @@ int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint
 
 /* Its last words, if they are kept, and if they can be. */
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
-			   struct wall_runs *runs, uint64_t now_ns)
+			   struct thread_sched *runs, uint64_t now_ns)
 {
 	struct slot_words last;
 

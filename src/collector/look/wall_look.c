@@ -121,7 +121,7 @@ static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum
 
 /* ---- what they say */
 
-int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out)
+int wall_runs_read(struct wall *w, struct wall_thread *t, struct thread_sched *out)
 {
 	char text[TEXT_BYTES];
 	int rc = -ENOENT;
@@ -129,14 +129,14 @@ int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out)
 	if (!t->no_schedstat) {
 		rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "schedstat", text, 128);
 		if (rc >= 0)
-			return wall_parse_schedstat(text, out);
+			return thread_parse_schedstat(text, out);
 		if (rc != -ENOENT || faccessat(w->process->proc_fd, "schedstat", F_OK, 0) == 0)
 			return rc == -ENOENT ? -ESRCH : rc;
 		t->no_schedstat = 1;
 	}
 	rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "status", text, sizeof(text));
 	if (rc >= 0)
-		rc = wall_parse_status(text, out);
+		rc = thread_parse_status(text, out);
 	return rc == -ENOENT ? -ESRCH : rc;
 }
 
@@ -148,22 +148,22 @@ static uint8_t wall_look_state_of(char letter)
 }
 
 /* After an exec that tid is another program's. 0: we may not know (it is not dumpable). */
-static int is_its_program(const struct wall *w, const struct wall_stat *stat)
+static int is_its_program(const struct wall *w, const struct thread_stat *stat)
 {
 	return !stat->stack_start || stat->stack_start == w->process->stack_start;
 }
 
-static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct wall_stat *out)
+static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct thread_stat *out)
 {
 	char text[TEXT_BYTES];
 	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
-	return rc < 0 ? rc : wall_parse_stat(text, out);
+	return rc < 0 ? rc : thread_parse_stat(text, out);
 }
 
 int wall_read_state(struct wall *w, struct wall_thread *t)
 {
-	struct wall_stat stat;
+	struct thread_stat stat;
 	int ours = sched_getcpu();
 
 	if (wall_look_read_stat(w, t, &stat) < 0 || stat.state == 'Z' || stat.state == 'X' ||
@@ -181,7 +181,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 
 int wall_is_runnable(struct wall *w, struct wall_thread *t)
 {
-	struct wall_stat stat;
+	struct thread_stat stat;
 
 	return wall_look_read_stat(w, t, &stat) == 0 && stat.state == 'R';
 }
@@ -189,10 +189,10 @@ int wall_is_runnable(struct wall *w, struct wall_thread *t)
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 {
 	char text[TEXT_BYTES];
-	struct wall_runs left;
+	struct thread_sched left;
 
 	return wall_look_read_file(w, t, WALL_FILE_STATUS, "status", text, sizeof(text)) >= 0 &&
-	       wall_parse_status(text, &left) == 0 && t->runs.count > left.count;
+	       thread_parse_status(text, &left) == 0 && t->runs.count > left.count;
 }
 
 static int slot_is_its(const struct wall *w, const struct watched_thread *t)
@@ -291,7 +291,7 @@ int wall_has_no_context(const struct wall *w, const struct weft_sample_record *s
 }
 
 /* Registers and stack behind the sample. */
-static void wall_look_take_stack(struct wall *w, int32_t tid, const struct wall_call *call,
+static void wall_look_take_stack(struct wall *w, int32_t tid, const struct thread_call *call,
 				 uint64_t end)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
@@ -345,7 +345,7 @@ static void begin_sample(struct wall *w)
 
 /* What lies between two looks at the same call. */
 static void wall_look_take(struct wall *w, const struct watched_thread *t,
-			   const struct wall_call *call)
+			   const struct thread_call *call)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
 	uint64_t end;
@@ -367,21 +367,21 @@ static void wall_look_take(struct wall *w, const struct watched_thread *t,
 }
 
 /* "running" is 0, for then it is not blocked. */
-static int read_call(struct wall *w, struct wall_thread *t, char *text, struct wall_call *out)
+static int read_call(struct wall *w, struct wall_thread *t, char *text, struct thread_call *out)
 {
 	int rc = wall_look_read_file(w, t, WALL_FILE_CALL, "syscall", text, CALL_BYTES);
 
 	if (rc < 0)
 		return rc;
-	rc = wall_parse_syscall(text, out);
+	rc = thread_parse_syscall(text, out);
 	return rc == 0 ? 1 : rc == -EAGAIN ? 0 : rc;
 }
 
-static int has_not_moved(struct wall *w, struct wall_thread *t, const struct wall_runs *before,
+static int has_not_moved(struct wall *w, struct wall_thread *t, const struct thread_sched *before,
 			 const char *first)
 {
 	char text[CALL_BYTES];
-	struct wall_call call;
+	struct thread_call call;
 
 	if (first && (read_call(w, t, text, &call) != 1 || strcmp(first, text) != 0))
 		return 0;
@@ -389,10 +389,10 @@ static int has_not_moved(struct wall *w, struct wall_thread *t, const struct wal
 	       !w->look.runs.is_running;
 }
 
-int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *before)
+int wall_look(struct wall *w, struct wall_thread *t, const struct thread_sched *before)
 {
 	char text[CALL_BYTES];
-	struct wall_call call;
+	struct thread_call call;
 	int rc;
 
 	if (before->is_running || !wall_read_state(w, t) || w->look.state == WEFT_STATE_RUNNING)

@@ -5,9 +5,9 @@
 
 #include "collector/look/wall.h"
 #include "collector/look/wall_books.h"
-#include "collector/look/wall_text.h"
 #include "collector/process/label_sets.h"
 #include "collector/process/process.h"
+#include "proc/thread_stat.h"
 
 #define WALL_REGISTERS_MAX 33
 /* More than a ring takes: who waits for events often has room for thousands of them in its frame.
@@ -43,10 +43,10 @@ struct wall_account {
 
 struct wall_thread {
 	struct watched_thread *watched;
-	size_t place;          /* in the heap */
-	uint64_t due_ns;       /* when to look again */
-	uint64_t looked_ns;    /* up to here its time is in the books */
-	struct wall_runs runs; /* then */
+	size_t place;             /* in the heap */
+	uint64_t due_ns;          /* when to look again */
+	uint64_t looked_ns;       /* up to here its time is in the books */
+	struct thread_sched runs; /* then */
 	struct wall_books books;
 	int64_t delay_ns; /* that it waited for a CPU, by the kernel, less what samples stand for */
 	uint64_t wait_count, wait_ns; /* run count when it was last found waiting, and since when */
@@ -63,8 +63,8 @@ struct wall_thread {
 struct wall_look {
 	uint8_t state;
 	int is_filtered;
-	int is_on_our_cpu;     /* or was there last */
-	struct wall_runs runs; /* at its end */
+	int is_on_our_cpu;        /* or was there last */
+	struct thread_sched runs; /* at its end */
 	uint32_t bytes;
 	int label_bytes; /* < 0: there are labels, and they could not be read whole */
 	uint8_t labels[LABEL_BYTES_MAX];
@@ -84,13 +84,13 @@ struct wall {
 };
 
 /* Run count and times; 0, or -errno: -ESRCH when the thread is gone. */
-int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out);
+int wall_runs_read(struct wall *w, struct wall_thread *t, struct thread_sched *out);
 
 /*
  * Look at a thread whose run count was just read: 1 and w->look (all but the time and the weight
  * of its sample), 0: it is not blocked, or ran meanwhile, which is counted.
  */
-int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *before);
+int wall_look(struct wall *w, struct wall_thread *t, const struct thread_sched *before);
 
 /* Its state, and whether --threads wants it: 1 and w->look.state, .is_filtered, 0: it is gone. */
 int wall_read_state(struct wall *w, struct wall_thread *t);
@@ -154,7 +154,7 @@ void wall_account_tell(struct wall *w, struct wall_thread *t);
 /* It ended so long ago that the worker may have forgotten it: nothing may be told of its whole. */
 int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns);
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
-			   struct wall_runs *runs, uint64_t now_ns);
+			   struct thread_sched *runs, uint64_t now_ns);
 
 void wall_files_close(struct wall_thread *t);
 
