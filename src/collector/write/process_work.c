@@ -103,13 +103,19 @@ struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t
 {
 	struct slot_key key = {slot, generation};
 	uint64_t *value = map_put(p->work->threads, &key, sizeof(key), fresh);
+	struct process_thread *t;
 
 	if (!value)
 		return NULL;
 	*fresh = *value == 0;
 	if (*fresh)
 		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct process_thread));
-	return (struct process_thread *)(uintptr_t)*value;
+	t = (struct process_thread *)(uintptr_t)*value;
+	if (t) {
+		t->slot = slot;
+		t->generation = generation;
+	}
+	return t;
 }
 
 void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
@@ -131,25 +137,21 @@ struct process_thread *process_thread_by_tid(const struct process *p, int32_t ti
 	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
 }
 
-static void forget_tid(const struct process *p, const struct process_thread *t)
+void process_thread_drop(struct process *p, struct process_thread *t)
 {
-	uint64_t *value =
-		t && p->work->tids ? map_get(p->work->tids, &t->tid, sizeof(t->tid)) : NULL;
+	struct slot_key key;
+	uint64_t *value;
 
+	if (!t)
+		return;
+	key = (struct slot_key){t->slot, t->generation};
+	value = p->work->tids ? map_get(p->work->tids, &t->tid, sizeof(t->tid)) : NULL;
 	if (value && *value == (uint64_t)(uintptr_t)t)
 		*value = 0;
-}
-
-void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
-{
-	struct slot_key key = {slot, generation};
-	uint64_t *value = map_get(p->work->threads, &key, sizeof(key));
-
-	if (!value)
-		return;
-	forget_tid(p, (struct process_thread *)(uintptr_t)*value);
-	free((void *)(uintptr_t)*value);
-	*value = 0;
+	value = map_get(p->work->threads, &key, sizeof(key));
+	if (value)
+		*value = 0;
+	free(t);
 }
 
 struct process_thread *process_thread_next(struct process *p, size_t *cursor)

@@ -86,7 +86,7 @@ static struct recorded_sample worker_sample_of(const struct weft_sample_record *
 static void worker_put(struct worker *w, const struct batch *b, struct process_thread *t,
 		       struct timeline_item *item)
 {
-	if (timeline_put(&w->timelines, b->process, t, &b->thread, item))
+	if (timeline_put(&w->timelines, b->process, t, item))
 		note_memory(w);
 }
 
@@ -236,13 +236,13 @@ static void end_thread(struct worker *w, const struct batch *b)
 	if (t && !fresh) {
 		end_account(w, b, t);
 		if (w->wall_period_ns || t->timeline) {
-			timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+			timeline_end(&w->timelines, b->process, t, clock_mono_ns());
 			return;
 		}
 		recording_thread_end(w->recording, b->process, t);
 		recording_account_thread(w->recording, b->process, t);
 	}
-	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
+	process_thread_drop(b->process, t);
 }
 
 static void worker_add_counts(struct session_counts *sum, const struct session_counts *one)
