@@ -335,8 +335,8 @@ static void record_tell_unsampled(const struct collector_result *result)
 	const struct outside_unsampled *u = result->unsampled;
 	size_t known = result->unsampled_count, i = 0;
 
-	if (known > COLLECTOR_UNSAMPLED_MAX)
-		known = COLLECTOR_UNSAMPLED_MAX;
+	if (known > OUTSIDE_UNSAMPLED_MAX)
+		known = OUTSIDE_UNSAMPLED_MAX;
 	while (i < known) {
 		struct line names = {.used = 0};
 		size_t first = i;

@@ -40,9 +40,7 @@ struct collector {
 	struct tables tables;
 	struct table_cache cache;
 	pthread_t watching_thread, walking_thread, writing_thread;
-	int watching, walking, writing;                              /* threads that run */
-	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
-	size_t unsampled_count;
+	int watching, walking, writing; /* threads that run */
 	struct warnings warnings;
 	int hrtimer;          /* of hrtimer_prepare(), or -1 */
 	char *settings_asked; /* as in the options; NULL = none */
@@ -281,17 +279,6 @@ void collector_progress(const struct collector *c, struct collector_progress *ou
 	out->running = load_relaxed(&c->watch.running);
 }
 
-/* Before BATCH_FINISH, so that what it still hands on comes first. */
-static void end_outside(struct collector *c)
-{
-	if (!c->outside)
-		return;
-	outside_stop(c->outside);
-	c->unsampled_count = outside_unsampled(c->outside, c->unsampled, COLLECTOR_UNSAMPLED_MAX);
-	outside_free(c->outside);
-	c->outside = NULL;
-}
-
 static void join_threads(struct collector *c)
 {
 	if (c->watching) {
@@ -299,7 +286,7 @@ static void join_threads(struct collector *c)
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
-	end_outside(c);
+	outside_stop(c->outside); /* what it still hands on comes before BATCH_FINISH */
 	if (c->writing)
 		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
 	if (c->walking)
@@ -347,8 +334,7 @@ int collector_complete(struct collector *c, struct collector_result *out)
 	out->refused = c->watch.refused;
 	out->gone = c->watch.gone;
 	out->refused_error = c->watch.refused_error;
-	out->unsampled = c->unsampled;
-	out->unsampled_count = c->unsampled_count;
+	out->unsampled = outside_unsampled(c->outside, &out->unsampled_count);
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
 }
@@ -371,6 +357,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	join_threads(c);
+	outside_free(c->outside);
 	recording_close(c->worker.recording, clock_mono_ns(), NULL);
 	watch_close(&c->watch);
 	naming_free(&c->worker.naming);

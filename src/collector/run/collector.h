@@ -106,14 +106,13 @@ struct collector_result {
 	uint32_t refused;  /* processes for which no session could be made */
 	int refused_error; /* and why: -errno of the last */
 	uint32_t gone;     /* others, that had ended before they were answered */
-	/* Threads that could not be sampled: how many, and the first COLLECTOR_UNSAMPLED_MAX of
+	/* Threads that could not be sampled: how many, and the first OUTSIDE_UNSAMPLED_MAX of
 	 * them by name. Lives as long as the collector. */
 	const struct outside_unsampled *unsampled;
 	size_t unsampled_count;
 	/* Of settings_asked: those that named nothing, with ", " between; "" = none. */
 	char settings_idle[512];
 };
-#define COLLECTOR_UNSAMPLED_MAX 16
 
 struct collector_running {
 	pid_t pid;
