@@ -368,17 +368,12 @@ int threads_are_sampled(const struct process *p)
 
 static struct watched_thread *find_inside(const struct threads *t, int32_t inside_tid)
 {
-	size_t low = 0, high = t->count;
+	const struct watched_thread key = {.inside_tid = inside_tid}, *at = &key;
+	struct watched_thread **found =
+		t->count ? bsearch(&at, t->inside, t->count, sizeof(*t->inside), by_inside_tid)
+			 : NULL;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->inside[middle]->inside_tid < inside_tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->count && t->inside[low]->inside_tid == inside_tid ? t->inside[low] : NULL;
+	return found ? *found : NULL;
 }
 
 static int make_known(struct threads *t, uint32_t high)

@@ -223,12 +223,6 @@ int naming_init(struct naming *n)
 
 void naming_free(struct naming *n)
 {
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
-	while (n->known && map_next(n->known, &cursor, &key, &bytes, &value))
-		free((void *)(uintptr_t)*value);
-	map_free(n->known);
+	map_free_values(n->known, free);
 	n->known = NULL;
 }

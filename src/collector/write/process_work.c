@@ -52,12 +52,7 @@ int process_new(struct process **out, pid_t pid)
 
 static void forget_threads(struct process *p)
 {
-	struct process_thread *t;
-	size_t cursor = 0;
-
-	while ((t = process_thread_next(p, &cursor)))
-		free(t);
-	map_free(p->work->threads);
+	map_free_values(p->work->threads, free);
 	p->work->threads = NULL;
 	map_free(p->work->tids);
 	p->work->tids = NULL;
