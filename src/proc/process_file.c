@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STAT_BYTES 1024
+
 uint64_t stat_number(const char *text, int field)
 {
 	const char *at = proc_stat_field(text, field);
@@ -19,12 +21,18 @@ uint64_t stat_number(const char *text, int field)
 
 uint64_t process_stat_number(int proc_fd, int field)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(proc_fd, "stat", &bytes);
-	uint64_t number = stat_number(text, field);
+	char text[STAT_BYTES];
 
-	free(text);
-	return number;
+	proc_read(proc_fd, "stat", text, sizeof(text));
+	return stat_number(text, field);
+}
+
+uint64_t process_stat_number_of(pid_t pid, int field)
+{
+	char text[STAT_BYTES];
+
+	proc_read_of(pid, "stat", text, sizeof(text));
+	return stat_number(text, field);
 }
 
 int32_t pid_innermost(const char *status, int32_t outside, int *levels)

@@ -15,13 +15,12 @@
 /* All by one read: the process waits for its answer meanwhile. */
 static void take_stat(struct process *p)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(p->proc_fd, "stat", &bytes);
+	char text[1024];
 
+	proc_read(p->proc_fd, "stat", text, sizeof(text));
 	p->parent = (pid_t)stat_number(text, STAT_PARENT);
 	p->start_ticks = stat_number(text, STAT_START_TIME);
 	p->stack_start = stat_number(text, STAT_STACK_START);
-	free(text);
 }
 
 char *process_read_own(const struct process *p, const char *name, size_t *bytes)

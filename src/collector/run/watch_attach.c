@@ -9,7 +9,6 @@
 #include "collector/run/watch.h"
 
 #include "base/recording.h"
-#include "collector/process/carrier.h"
 #include "collector/process/clock.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
@@ -18,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,33 +127,13 @@ static void tell_state(struct watch *w)
 		store_relaxed(&w->attach_error, error);
 }
 
-/* A line of maps has the inode before the path. The path alone does not do: the new program may
- * have a session of its own. */
-static int names_session(const char *maps, uint64_t inode)
-{
-	char field[32];
-
-	snprintf(field, sizeof(field), " %" PRIu64 " ", inode);
-	for (const char *at = maps; (at = strstr(at, CARRIER_MEMFD)); at++) {
-		const char *from = at;
-
-		while (from > maps && from[-1] != '\n')
-			from--;
-		if (memmem(from, (size_t)(at - from), field, strlen(field)))
-			return 1;
-	}
-	return 0;
-}
-
 /* Has it become another program, which does not join? Its session is not mapped any more, and the
  * program carries no runtime, or did at the last look already and has not joined since. */
 static int has_left(struct session *s)
 {
 	size_t bytes = 0;
 	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	struct stat st;
-	int left =
-		maps && bytes > 0 && fstat(s->memfd, &st) == 0 && !names_session(maps, st.st_ino);
+	int left = maps && bytes > 0 && !watch_is_mapped(s, maps, bytes);
 	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
 
 	s->is_expected = is_expected;

@@ -16,7 +16,6 @@
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,27 +37,12 @@ static void drop_guest(struct watch *w, size_t index)
 	w->guest[index] = w->guest[--w->guests];
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[32];
-	pid_t parent;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	parent = (pid_t)process_stat_number(fd, STAT_PARENT);
-	close(fd);
-	return parent;
-}
-
 static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid)
 {
 	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
 		if (pid == root || watch_session_of(w, pid))
 			return 1;
-		pid = parent_of(pid);
+		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
 	}
 	return 0;
 }
@@ -117,37 +101,29 @@ static uint64_t random_id(void)
 	return id;
 }
 
-/* Is the file mapped, by this text of /proc/PID/maps? */
-static int maps_tell_of(const char *maps, const struct stat *file)
+static int is_that_file(void *arg, struct proc_map *one)
 {
-	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
-		struct proc_map one;
-		int found;
+	const struct stat *file = arg;
 
-		end = strchr(line, '\n');
-		if (proc_map_parse(line, end ? (size_t)(end - line) : strlen(line), &one))
-			continue;
-		found = one.inode == file->st_ino && one.device_major == major(file->st_dev) &&
-			one.device_minor == minor(file->st_dev);
-		free(one.path);
-		if (found)
-			return 1;
-	}
-	return 0;
+	return one->inode == file->st_ino && one->device_major == major(file->st_dev) &&
+	       one->device_minor == minor(file->st_dev);
+}
+
+int watch_is_mapped(const struct session *s, const char *maps, size_t bytes)
+{
+	struct stat file;
+
+	return fstat(s->memfd, &file) == 0 &&
+	       proc_maps_parse(maps, bytes, is_that_file, &file) == 1;
 }
 
 /* Is the session still mapped? Not after an exec, which is assumed where maps cannot be read. */
 static int lives_on(const struct session *s)
 {
 	size_t bytes = 0;
-	struct stat file;
-	char *maps;
-	int found;
+	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
+	int found = maps && watch_is_mapped(s, maps, bytes);
 
-	if (fstat(s->memfd, &file))
-		return 0;
-	maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	found = maps && maps_tell_of(maps, &file);
 	free(maps);
 	return found;
 }
