@@ -72,7 +72,7 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	if (sched_getaffinity(0, sizeof(l->cpus), &l->cpus))
 		CPU_ZERO(&l->cpus);
 	l->at = calloc(p->layout.slot_count, sizeof(*l->at));
-	l->random = wall_random_seed();
+	l->random = random_number();
 	if (!l->at) {
 		free(l);
 		return NULL;

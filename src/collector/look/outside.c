@@ -276,17 +276,6 @@ static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 	w->wall = NULL;
 }
 
-static void outside_add_counts(struct batch *b, const struct session_counts *counts)
-{
-	struct session_counts sum;
-
-	memcpy(&sum, b->data, sizeof(sum));
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		sum.counter[i] += counts->counter[i];
-	sum.threads += counts->threads;
-	memcpy(b->data, &sum, sizeof(sum));
-}
-
 static void look_outside_pass(struct outside *o, struct batch *b)
 {
 	struct watched *w = b->process ? outside_find(o, b->process) : NULL;
@@ -297,7 +286,7 @@ static void look_outside_pass(struct outside *o, struct batch *b)
 	if (w && b->kind == BATCH_CLOSE)
 		say_last(w, b->end, now_ns);
 	if (w)
-		outside_add_counts(b, &w->counts);
+		session_counts_add((void *)b->data, &w->counts);
 	if (w && b->kind == BATCH_CLOSE)
 		outside_end(o, w);
 	b->time_ns = now_ns; /* whatever happened before it is older */

@@ -23,7 +23,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define LOOK_AT_LEAST_NS UINT64_C(1000000000)
 #define STAY_SHARE 3
@@ -398,15 +397,6 @@ void wall_meet(struct wall *w, struct threads *t, int is_look)
 	}
 }
 
-uint64_t wall_random_seed(void)
-{
-	uint64_t seed;
-
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = clock_mono_ns();
-	return seed;
-}
-
 double wall_random(uint64_t *state)
 {
 	*state += UINT64_C(0x9E3779B97F4A7C15);
@@ -480,7 +470,7 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->options = *o;
 	w->out = out;
 	w->counts = counts;
-	w->random = wall_random_seed();
+	w->random = random_number();
 	return w;
 }
 

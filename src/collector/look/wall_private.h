@@ -137,7 +137,6 @@ void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word 
 void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out);
 uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
 
-uint64_t wall_random_seed(void);
 double wall_random(uint64_t *state); /* uniform on [0, 1) */
 
 /* wall_delay.c: at a look whose times are in the books; before a chunk ends; and of a thread that

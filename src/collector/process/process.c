@@ -12,6 +12,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+void session_counts_add(struct session_counts *sum, const struct session_counts *one)
+{
+	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+	sum->slots_high = high;
+}
+
 /* All by one read: the process waits for its answer meanwhile. */
 static void take_stat(struct process *p)
 {

@@ -55,6 +55,9 @@ struct session_counts {
 	uint64_t claim_ns[SESSION_BUCKETS];
 };
 
+/* Adds, but of slots_high the larger one counts. */
+void session_counts_add(struct session_counts *sum, const struct session_counts *one);
+
 /* A slot whose thread is gone: told by the outside thread to the drain thread. */
 struct gone_slot {
 	struct gone_slot *next;

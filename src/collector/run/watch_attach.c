@@ -11,7 +11,6 @@
 #include "base/recording.h"
 #include "collector/process/clock.h"
 #include "collector/session/attach.h"
-#include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "proc/thread_stat.h"
 
@@ -46,18 +45,9 @@ static int watch_attach_begin(struct watch *w, struct attach_target *t)
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings) : -ENOMEM;
-	if (rc) {
-		process_free(p);
+	rc = watch_make_session(w, p, t, &s);
+	if (rc)
 		return rc;
-	}
-	rc = watch_session_death(w, s);
-	if (rc) {
-		session_leave(s);
-		session_free(s);
-		process_free(p);
-		return rc;
-	}
 	watch_share_budget(w, s);
 	watch_begin_session(w, s);
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/recording.h"
 #include "collector/process/clock.h"
+#include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/recording_system.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -92,15 +92,6 @@ static int is_welcome(const struct watch *w, pid_t pid)
 	return !w->no_children || pid == root;
 }
 
-static uint64_t random_id(void)
-{
-	uint64_t id = 0;
-
-	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0 || id == 0)
-		id = clock_mono_ns();
-	return id;
-}
-
 static int is_that_file(void *arg, struct proc_map *one)
 {
 	const struct stat *file = arg;
@@ -159,10 +150,30 @@ static int end_older(struct watch *w, pid_t pid)
 	return 1;
 }
 
-int watch_session_death(const struct watch *w, struct session *s)
+static int session_death(const struct watch *w, struct session *s)
 {
 	s->pidfd = (int)syscall(SYS_pidfd_open, s->process->pid, 0);
 	return s->pidfd < 0 ? -errno : watch_add_fd(w, s->pidfd);
+}
+
+int watch_make_session(const struct watch *w, struct process *p, struct attach_target *t,
+		       struct session **out)
+{
+	int rc = process_walk_jit(p);
+
+	if (rc == 0)
+		rc = t ? session_attach(out, p, t, &w->settings)
+		       : session_new(out, p, &w->settings);
+	if (rc == 0) {
+		rc = session_death(w, *out);
+		if (rc && t)
+			session_leave(*out);
+		if (rc)
+			session_free(*out);
+	}
+	if (rc)
+		process_free(p);
+	return rc;
 }
 
 static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hello,
@@ -177,21 +188,11 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
 		p->work->first_environ =
 			proc_read_all(p->proc_fd, "environ", &p->work->first_environ_bytes);
-	p->session_id = random_id();
+	p->session_id = random_number();
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
 		process_cpu_read(pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_new(out, p, &w->settings) : -ENOMEM;
-	if (rc) {
-		process_free(p);
-		return rc;
-	}
-	rc = watch_session_death(w, *out);
-	if (rc) {
-		session_free(*out);
-		process_free(p);
-	}
-	return rc;
+	return watch_make_session(w, p, NULL, out);
 }
 
 void watch_begin_session(struct watch *w, struct session *s)

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -167,9 +166,7 @@ static void session_fill_header(struct session *s, const struct process *p,
 	session_write_settings(s, settings);
 	h->drained_ns = h->mono_anchor_ns;
 	h->collector_pid = getpid();
-	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)
-		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
-	h->cookie &= 0xFFFFFF;
+	h->cookie = random_number() & 0xFFFFFF;
 	h->run_state = WEFT_RUN_RECORDING;
 	for (uint32_t i = 0; i < s->process->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;

@@ -76,7 +76,7 @@ static uint32_t cpu_row_flags(const struct session *s)
 	return flags;
 }
 
-static enum samples_choice wall_choice(const struct event_settings *s)
+enum samples_choice samples_choice_of(const struct event_settings *s)
 {
 	if (!s->enabled)
 		return SAMPLES_NONE;
@@ -89,7 +89,7 @@ static void show_samples(struct session *s)
 
 	session_events_show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
 	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(wall, 0, 1));
-	store_relaxed(&s->process->wall_asked, wall_choice(wall));
+	store_relaxed(&s->process->wall_asked, samples_choice_of(wall));
 }
 
 /* By the name that they have everywhere, then by the one that they have in this file. */

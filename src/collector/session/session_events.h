@@ -8,6 +8,7 @@
 #ifndef WEFT_COLLECTOR_SESSION_EVENTS_H
 #define WEFT_COLLECTOR_SESSION_EVENTS_H
 
+#include "collector/process/process.h"
 #include "collector/session/event_types.h"
 #include "collector/session/settings_text.h"
 #include "collector/session/tsc_clock.h"
@@ -68,6 +69,9 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 
 /* Tell the program which clock it is to use. */
 void session_events_clock(struct session *s);
+
+/* Which samples a row's settings ask for. */
+enum samples_choice samples_choice_of(const struct event_settings *s);
 
 /* Is an event what it must be? Fills in what stands before it. */
 enum record_fault session_event_fault(struct checked_event *event, struct session *s);

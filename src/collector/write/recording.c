@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #define BUILD_ID_MAX 64
@@ -136,7 +135,6 @@ int recording_open(struct recording **out, const struct recording_options *o)
 				       .chunk_bytes = WRITER_CHUNK_BYTES,
 				       .max_bytes = o->max_bytes,
 				       .max_age_ns = o->max_age_ns};
-	uint64_t id = 0;
 	int rc;
 
 	if (!r)
@@ -146,9 +144,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	take_options(r, o);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
-	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
-		id = r->start_ns;
-	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
+	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)random_number());
 	r->labels = label_sets_new();
 	r->writer = weft_jfr_create(&jfr);
 	rc = r->writer ? declare_types(r) : -errno;

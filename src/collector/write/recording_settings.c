@@ -29,13 +29,6 @@ static void put_sample(struct recording *r, const struct weft_jfr_type *type,
 	recording_put_one_setting(r, type, s, SETTING_SELECT);
 }
 
-static uint8_t choice_of(const struct event_settings *s)
-{
-	if (!s->enabled)
-		return SAMPLES_NONE;
-	return s->select == SELECT_IF_CONTEXT ? SAMPLES_IN_CONTEXT : SAMPLES_ALL;
-}
-
 static int is_other(const struct event_settings *a, const struct event_settings *b)
 {
 	return a->enabled != b->enabled || a->select != b->select;
@@ -48,10 +41,8 @@ void recording_sample_settings(struct recording *r, struct process *p, const str
 	const struct weft_jfr_type *type = is_wall ? r->wall : r->sample;
 	char text[128];
 
-	if (is_wall)
-		p->work->wall_choice = choice_of(&word->settings);
-	else
-		p->work->cpu_choice = choice_of(&word->settings);
+	*(is_wall ? &p->work->wall_choice : &p->work->cpu_choice) =
+		samples_choice_of(&word->settings);
 	if (type && is_other(known, &word->settings)) {
 		recording_put_one_setting(r, type, &word->settings, SETTING_ENABLED);
 		recording_put_one_setting(r, type, &word->settings, SETTING_SELECT);

@@ -245,17 +245,6 @@ static void end_thread(struct worker *w, const struct batch *b)
 	process_thread_drop(b->process, t);
 }
 
-static void worker_add_counts(struct session_counts *sum, const struct session_counts *one)
-{
-	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)one;
-
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
-	sum->slots_high = high;
-}
-
 static void close_process(struct worker *w, const struct batch *b)
 {
 	struct process *p = b->process;
@@ -263,8 +252,8 @@ static void close_process(struct worker *w, const struct batch *b)
 	timelines_close(&w->timelines, p);
 	memcpy(&p->work->counted, b->data, sizeof(p->work->counted));
 	process_take_counts(p);
-	worker_add_counts(&w->total, &p->work->counted);
-	worker_add_counts(&w->total, &p->work->own);
+	session_counts_add(&w->total, &p->work->counted);
+	session_counts_add(&w->total, &p->work->own);
 	recording_process_end(w->recording, p, b->time_ns, b->end);
 }
 

@@ -442,7 +442,7 @@ static void a_process_that_has_ended_is_told(void **state)
 
 static uint64_t random_state = 88172645463325252u;
 
-static uint64_t random_number(void)
+static uint64_t any_number(void)
 {
 	random_state ^= random_state << 13;
 	random_state ^= random_state >> 7;
@@ -459,7 +459,7 @@ static void a_hostile_session_does_no_harm(void **state)
 	header()->slots_high = UINT32_MAX;
 	for (int i = 0; i < 300; i++) {
 		for (int k = 0; k < 64; k++) {
-			uint64_t r = random_number();
+			uint64_t r = any_number();
 			int32_t tid = r & 1   ? tids[r >> 8 & 15]
 				      : r & 2 ? (int32_t)(r >> 32)
 					      : getpid();
