@@ -6,8 +6,6 @@
 #include "collector/process/order.h"
 #include "proc/thread_stat.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,14 +41,9 @@ int priming_may_send(int wanted, uint32_t signo)
 	return wanted >= SIGRTMIN && signo >= (uint32_t)SIGRTMIN && signo <= KERNEL_SIGRTMAX;
 }
 
-static const struct weft_session_header *header_of(const struct priming *p)
-{
-	return p->process->base;
-}
-
 static uint32_t signal_in_use(const struct priming *p)
 {
-	return load_acquire(&header_of(p)->prime_signal_used);
+	return load_acquire(&p->process->base->prime_signal_used);
 }
 
 static void priming_count(struct priming *p, enum weft_counter counter)
@@ -85,18 +78,14 @@ static uint64_t sigmask_of(const struct priming *p, const char *name)
 
 static uint64_t all_signalfd_masks(const struct priming *p)
 {
-	int fd = openat(p->process->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = proc_directory(p->process->proc_fd, "fd");
 	const struct dirent *entry;
 	uint64_t masks = 0;
 
-	if (!directory) {
-		if (fd >= 0)
-			close(fd);
+	if (!directory)
 		return 0;
-	}
 	for (int i = 0; i < DESCRIPTORS_MAX && (entry = readdir(directory)); i++)
-		if (is_signalfd(fd, entry->d_name))
+		if (is_signalfd(dirfd(directory), entry->d_name))
 			masks |= sigmask_of(p, entry->d_name);
 	closedir(directory);
 	return masks;
@@ -169,7 +158,7 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 
 static int has_used_much(const struct priming *p, const struct watched_thread *t)
 {
-	uint64_t period_ns = load_relaxed(&header_of(p)->period_ns);
+	uint64_t period_ns = load_relaxed(&p->process->base->period_ns);
 
 	return t->effort.unseen_ns >= UNSEEN_MIN_NS &&
 	       t->effort.unseen_ns / UNSEEN_PERIODS >= period_ns;
@@ -262,7 +251,7 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 
 static int wants_timer(const struct priming *p, const struct weft_slot *slot)
 {
-	const struct weft_session_header *h = header_of(p);
+	const struct weft_session_header *h = p->process->base;
 
 	return load_relaxed(&slot->thread.timer_id) < 0 &&
 	       load_relaxed(&h->timers_armed) < load_relaxed(&h->timer_budget);

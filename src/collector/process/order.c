@@ -5,16 +5,13 @@
 #include "base/platform.h"
 #include "collector/process/clock.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define THREADS_AT_A_TIME 64
 
@@ -130,19 +127,14 @@ int order_try(const struct process *p, enum weft_order order, uint64_t steady_ns
 	uint32_t signo = load_relaxed(&h->prime_signal_used);
 	unsigned int seen = 0, until = search->skip + THREADS_AT_A_TIME;
 	const struct dirent *entry = NULL;
-	int fd, rc = 0;
 	DIR *list;
+	int rc = 0;
 
 	if (!order_signal_is_allowed(signo))
 		return -EINVAL;
-	fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list) {
-		rc = errno == ENOENT ? -ESRCH : -errno;
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
+	list = proc_directory(p->proc_fd, "task");
+	if (!list)
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (rc == 0 && seen < until && (entry = readdir(list)))
 		if (entry->d_name[0] != '.' && seen++ >= search->skip)
 			rc = try_thread(p, atoi(entry->d_name), signo, order, steady_ns);

@@ -15,8 +15,7 @@
  *   rendezvous.c     the socket
  *   stale.c          rendezvous of killed collectors
  *   program.c        can this file be recorded?
- *   unrecorded.c     children that ran unrecorded
- *   descendants.c    children that run on
+ *   unrecorded.c     children unrecorded, or still running
  *   hrtimer.c        may perf's clock be had?
  */
 #ifndef WEFT_COLLECTOR_RUN_ROOM_H

@@ -6,8 +6,8 @@
 #include "base/cache_place.h"
 #include "base/hash.h"
 #include "jfr/common/file.h"
+#include "proc/proc_text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -188,14 +188,11 @@ static int is_left_behind(const char *name, const struct stat *st)
 /* Tables; temporary files of long ago are removed on the way. */
 static void table_cache_list_all(const struct table_cache *c, struct listing *l)
 {
-	int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = proc_directory(c->fd, ".");
 	const struct dirent *e;
 	struct stat st;
 
 	*l = (struct listing){0};
-	if (!directory && fd >= 0)
-		close(fd);
 	while (directory && (e = readdir(directory))) {
 		if (fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
