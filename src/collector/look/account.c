@@ -123,8 +123,7 @@ static void account_meet(const struct account *a, struct watched_thread *t)
 
 static const char *why_slotless(const struct account *a, const struct thread_masks *masks)
 {
-	const struct weft_session_header *h = a->process->base;
-	uint32_t signo = load_relaxed(&h->prime_signal_used);
+	uint32_t signo = load_relaxed(&a->process->base->prime_signal_used);
 
 	if (signo == 0 || signo > 64)
 		return "began unseen, and no signal may prime it";
@@ -156,8 +155,7 @@ static const char *account_why(const struct account *a, const struct watched_thr
 /* A thread that has used many periods of CPU time, but gave no sample. */
 static void mark_unsampled(const struct account *a, struct watched_thread *t)
 {
-	uint64_t period_ns =
-		load_relaxed(&((struct weft_session_header *)a->process->base)->period_ns);
+	uint64_t period_ns = load_relaxed(&a->process->base->period_ns);
 	uint64_t used_ns = t->account.cpu_ns - t->account.from_ns;
 	t->account.is_sampled |= watched_attempted(a->process, t) != t->account.head;
 	if (t->account.is_sampled || t->unsampled || used_ns < UNSAMPLED_MIN_NS ||

@@ -138,8 +138,7 @@ static int read_foreign(const struct label_view *view, uint64_t set, uint8_t *to
 
 int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to)
 {
-	const struct weft_session_header *h = p->base;
-	uint64_t mapped_at = load_relaxed(&h->mapped_at), set;
+	uint64_t mapped_at = load_relaxed(&p->base->mapped_at), set;
 	struct label_view view = {
 		.slot = (const void *)process_slot(p, slot),
 		.address = mapped_at + p->layout.slots_offset + slot * p->layout.slot_stride,
@@ -152,11 +151,6 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 		bytes = set ? read_foreign(&view, set, to) : read_own(&view, to);
 	}
 	return bytes;
-}
-
-int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to)
-{
-	return wall_labels_of_slot(w->process, t->slot, t->tid, to);
 }
 
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes)

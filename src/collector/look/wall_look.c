@@ -219,9 +219,7 @@ static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 
 int wall_shows_ids(const struct process *p)
 {
-	const struct weft_session_header *h = p->base;
-
-	return (load_relaxed(&h->formats) & WEFT_FORMAT_V1) != 0;
+	return (load_relaxed(&p->base->formats) & WEFT_FORMAT_V1) != 0;
 }
 
 /* Ids and labels of one moment, if there is one in a few tries. */
@@ -235,7 +233,8 @@ static enum weft_sample_context look_at_slot(struct wall *w, const struct watche
 	for (int i = 0; i < WEFT_SNAPSHOT_TRIES; i++) {
 		seq = load_acquire(&slot->ext.seq);
 		found = weft_context_snapshot_remote(slot, out);
-		w->look.label_bytes = wall_read_labels(w, t, w->look.labels);
+		w->look.label_bytes =
+			wall_labels_of_slot(w->process, t->slot, t->tid, w->look.labels);
 		if (load_relaxed(&slot->ext.seq) == seq)
 			break;
 	}

@@ -110,7 +110,6 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 /* wall_labels.c: as abi/session.h has them in a sample; how many bytes, < 0: not to be had. And
  * behind a record that is whole, which has room. */
 int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to);
-int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to);
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes);
 
 /* With v1 off the ids are kept, and not shown (weft/publish.h). */

@@ -171,19 +171,17 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 	s->memfd = t->fd;
 	s->process->layout = t->layout;
 	rc = session_map(s);
-	if (rc) {
+	if (rc)
 		s->memfd = -1;
+	else
+		t->fd = -1;
+	if (rc == 0)
+		rc = session_attach_take_over(s, settings);
+	if (rc)
 		session_free(s);
-		return rc;
-	}
-	t->fd = -1;
-	rc = session_attach_take_over(s, settings);
-	if (rc) {
-		session_free(s);
-		return rc;
-	}
-	*out = s;
-	return 0;
+	else
+		*out = s;
+	return rc;
 }
 
 int session_needs_order(const struct session *s)

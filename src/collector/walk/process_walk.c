@@ -55,8 +55,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 
 static void process_walk_read_log(struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = load_acquire(&shared->modules_head);
+	uint64_t head = load_acquire(&p->base->modules_head);
 
 	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
 		 &p->walk->modules_position, take_module, p);
@@ -64,10 +63,8 @@ static void process_walk_read_log(struct process *p)
 
 static uint64_t epoch_now(const struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-
 	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
-	return load_acquire(&shared->modules_epoch);
+	return load_acquire(&p->base->modules_epoch);
 }
 
 int process_map_is_stale(const struct process *p)

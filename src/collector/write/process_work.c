@@ -170,8 +170,7 @@ void process_take_counts(struct process *p)
 
 int process_read_dictionary(struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = load_acquire(&shared->dict_head);
+	uint64_t head = load_acquire(&p->base->dict_head);
 
 	return log_read((const uint8_t *)p->base + p->layout.dict_offset, p->layout.dict_bytes,
 			head, &p->work->dict_position, dictionary_take, p->work->dictionary);

@@ -400,10 +400,8 @@ void recording_system_join(struct recording *r, struct process *p)
 
 void recording_system_leave(struct recording *r, struct process *p, uint64_t now_ns)
 {
-	const struct weft_session_header *h = p->base;
-
-	if (system_load_look(&r->system->load, p, r->first) && h)
-		system_load_last(&r->system->load, p, load_relaxed(&h->exit_cpu_ns));
+	if (system_load_look(&r->system->load, p, r->first) && p->base)
+		system_load_last(&r->system->load, p, load_relaxed(&p->base->exit_cpu_ns));
 	process_take_libraries(p);
 	if (strcmp(p->work->end, RECORDING_END_EXITED) != 0)
 		return;

@@ -99,7 +99,7 @@ static int read_labels(void)
 	int bytes;
 
 	memset(got, 0xEE, sizeof(got));
-	bytes = wall_read_labels(child.wall, thread, got);
+	bytes = wall_labels_of_slot(child.process, thread->slot, thread->tid, got);
 	assert_in_range(bytes + 1, 0, LABEL_BYTES_MAX + 1);
 	for (size_t i = LABEL_BYTES_MAX; i < sizeof(got); i++)
 		assert_int_equal(got[i], 0xEE);
