@@ -7,20 +7,15 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
-#include "base/sys_call.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define LIST_PAUSE_NS UINT64_C(1000000000)
-#define LIST_BYTES 32768
 #define DIRECTORY_LINKS 2 /* of a directory without subdirectories */
 #define STRANGE_LISTS 2   /* lists in which a slot's thread must be missing */
 
@@ -40,7 +35,8 @@ struct known_slot {
 struct threads {
 	struct process *process;
 	struct threads_callbacks callbacks;
-	int task_fd, nested;
+	DIR *task; /* NULL: it cannot be read */
+	int nested;
 	uint64_t links, listed_ns;
 	uint32_t lists, matched_lists;
 	struct watched_thread **thread, **inside; /* sorted by tid, and by inside_tid */
@@ -60,7 +56,7 @@ struct threads *threads_new(struct process *p, const struct threads_callbacks *c
 		return NULL;
 	t->process = p;
 	t->callbacks = *callbacks;
-	t->task_fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->task = proc_directory(p->proc_fd, "task");
 	t->nested = thread_masks_read(p->proc_fd, (int32_t)p->pid, &masks) == 0 && masks.levels > 1;
 	return t;
 }
@@ -79,8 +75,8 @@ void threads_free(struct threads *t)
 		t->thread[i]->slot_is_its = 0; /* we do not know whether it has ended */
 		threads_forget(t, t->thread[i]);
 	}
-	if (t->task_fd >= 0)
-		close(t->task_fd);
+	if (t->task)
+		closedir(t->task);
 	free(t->thread);
 	free(t->inside);
 	free(t->list);
@@ -124,32 +120,20 @@ static int is_sorted(const struct threads *t)
 	return 1;
 }
 
-static int take_entries(struct threads *t, const char *entries, long bytes)
-{
-	for (long at = 0; at < bytes;) {
-		const struct kernel_dirent *entry = (const void *)(entries + at);
-		int32_t tid = threads_parse_tid(entry->name);
-
-		if (tid && put_listed(t, tid, entry->inode))
-			return -ENOMEM;
-		at += entry->bytes;
-	}
-	return 0;
-}
-
 static int threads_read_list(struct threads *t)
 {
-	_Alignas(8) char entries[LIST_BYTES];
-	long bytes;
+	const struct dirent *entry;
 
 	t->listed = 0;
-	if (lseek(t->task_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	while ((bytes = syscall(SYS_getdents64, t->task_fd, entries, sizeof(entries))) > 0)
-		if (take_entries(t, entries, bytes))
+	rewinddir(t->task);
+	while ((errno = 0, entry = readdir(t->task))) {
+		int32_t tid = threads_parse_tid(entry->d_name);
+
+		if (tid && put_listed(t, tid, entry->d_ino))
 			return -ENOMEM;
-	if (bytes < 0)
-		return -errno;
+	}
+	if (errno || !t->listed)
+		return errno ? -errno : -ESRCH;
 	if (!is_sorted(t))
 		qsort(t->list, t->listed, sizeof(*t->list), by_listed_tid);
 	return 0;
@@ -280,9 +264,9 @@ static int count_links(const struct threads *t, uint64_t *links)
 {
 	struct stat st;
 
-	if (t->task_fd < 0)
+	if (!t->task)
 		return -EACCES;
-	if (fstat(t->task_fd, &st))
+	if (fstat(dirfd(t->task), &st))
 		return -errno;
 	*links = (uint64_t)st.st_nlink;
 	return *links <= DIRECTORY_LINKS ? -ESRCH : 0;
@@ -326,7 +310,7 @@ int threads_count_changed(const struct threads *t)
 {
 	struct stat st;
 
-	return t->task_fd >= 0 && fstat(t->task_fd, &st) == 0 && st.st_nlink != t->links;
+	return t->task && fstat(dirfd(t->task), &st) == 0 && st.st_nlink != t->links;
 }
 
 struct watched_thread *threads_next(struct threads *t, size_t *cursor)

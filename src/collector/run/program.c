@@ -194,15 +194,6 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-static char *program_join(const char *a, const char *b, const char *c, const char *d)
-{
-	char *out = malloc(strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1);
-
-	if (out)
-		stpcpy(stpcpy(stpcpy(stpcpy(out, a), b), c), d);
-	return out;
-}
-
 /* The environment with our two variables in it, whose strings the caller frees. */
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
@@ -214,8 +205,11 @@ static char **environment(const char *libraries, const char *socket, char **prel
 	while (environ[count])
 		count++;
 	out = calloc(count + 3, sizeof(*out));
-	*preload = program_join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
-	*rendezvous = program_join("WEFT_SOCKET=", socket, "", "");
+	own = own ? own : "";
+	if (asprintf(preload, "LD_PRELOAD=%s%s%s", libraries, *own ? ":" : "", own) < 0)
+		*preload = NULL;
+	if (asprintf(rendezvous, "WEFT_SOCKET=%s", socket) < 0)
+		*rendezvous = NULL;
 	if (!out || !*preload || !*rendezvous)
 		return out;
 	for (size_t i = 0; i < count; i++)
