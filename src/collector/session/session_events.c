@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Samples by their rows: what they are called everywhere, and in a file with inline context. */
-static const char *const sample_names[] = {
+const char *const session_sample_names[] = {
 	[WEFT_EVENT_ROW_CPU] = RECORDING_EXECUTION_SAMPLE,
 	[WEFT_EVENT_ROW_WALL] = RECORDING_WALL_SAMPLE,
 };
@@ -103,7 +103,8 @@ static void settle_samples(struct session *s)
 		uint32_t wrong;
 
 		if (text->text)
-			weft_settings_apply(&settings, sample_names[row], text->text, text->bytes);
+			weft_settings_apply(&settings, session_sample_names[row], text->text,
+					    text->bytes);
 		if (text->text && s->event_options.has_inline_context)
 			weft_settings_apply(&settings, inline_names[row], text->text, text->bytes);
 		wrong = (uint32_t)weft_settings_settle(&settings, 0) |
@@ -306,7 +307,7 @@ static void set_samples(struct session *s, struct queue *q,
 		if (has_changed || s->events.warned >> row & 1)
 			tell_sample(s, q, row);
 		if (has_changed)
-			changed(arg, sample_names[row]);
+			changed(arg, session_sample_names[row]);
 	}
 }
 

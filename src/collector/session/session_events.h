@@ -70,6 +70,9 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 /* Tell the program which clock it is to use. */
 void session_events_clock(struct session *s);
 
+/* Names of the types of samples, by row. */
+extern const char *const session_sample_names[];
+
 /* Which samples a row's settings ask for. */
 enum samples_choice samples_choice_of(const struct event_settings *s);
 

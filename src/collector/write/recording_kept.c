@@ -21,13 +21,10 @@ static int recording_kept_append(struct chunk_events *all, const struct recordin
 
 static void recording_kept_leave(struct chunk_events *all, uint64_t count)
 {
-	for (; count && all->first < all->count; count--)
-		recording_events_add(&all->gone, &all->item[all->first++]);
-	if (all->first < all->count / 2)
-		return;
-	all->count -= all->first;
-	memmove(all->item, all->item + all->first, all->count * sizeof(*all->item));
-	all->first = 0;
+	for (; count && all->count; count--) {
+		recording_events_add(&all->gone, all->item);
+		memmove(all->item, all->item + 1, --all->count * sizeof(*all->item));
+	}
 }
 
 /* The writer begins a file with a chunk without events, which was not told here. */

@@ -32,8 +32,8 @@ struct event_class {
 
 /* What each chunk in the file has, when old ones are to leave it. */
 struct chunk_events {
-	struct recording_events *item; /* [first, count) */
-	size_t first, count, room;
+	struct recording_events *item;
+	size_t count, room;
 	uint64_t chunks, dropped;     /* written, and dropped again, by the writer's count */
 	struct recording_events gone; /* what the dropped ones had */
 };
@@ -74,7 +74,8 @@ struct recording {
 
 	/* All lines of settings, and what applies by them. */
 	struct settings_text text;
-	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
+	struct event_settings sample_settings[WEFT_EVENT_ROW_WALL + 1]; /* by row */
+	struct event_settings switch_settings[2];                       /* of runs, and of waits */
 	struct event_class *classes;
 	size_t class_count;
 	struct map *warned; /* texts */

@@ -123,17 +123,12 @@ static void timeline_write_sample(struct timelines *all, struct timeline *l,
 		write_early(all, l);
 }
 
-static void write_event(struct timelines *all, struct timeline *l, struct timeline_item *item)
-{
-	recording_event(all->recording, l->process, l->thread, &item->event, &item->trace);
-	l->stay.is_newest = 0;
-}
-
 static void timeline_write_item(struct timelines *all, struct timeline *l,
 				struct timeline_item *item)
 {
 	if (item->kind == ITEM_EVENT) {
-		write_event(all, l, item);
+		recording_event(all->recording, l->process, l->thread, &item->event, &item->trace);
+		l->stay.is_newest = 0;
 		return;
 	}
 	switch (item->word.kind) {
