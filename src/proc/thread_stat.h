@@ -52,6 +52,7 @@ struct thread_masks {
 	uint64_t waits;           /* voluntary context switches: it has gone to sleep */
 	uint64_t switches;        /* all context switches */
 };
+#define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
 /* CPU time so far: by schedstat, or by stat, in clock ticks, where the kernel has no schedstat. */

@@ -3,9 +3,9 @@
 #include "collector/look/account.h"
 
 #include "base/array.h"
+#include "collector/look/priming.h"
 #include "proc/thread_stat.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,8 +20,6 @@
 #define FRESH_NS UINT64_C(50000000) /* a reading that need not be repeated */
 #define UNSAMPLED_PERIODS 20
 #define UNSAMPLED_MIN_NS UINT64_C(100000000)
-
-#define BIT(signo) (UINT64_C(1) << ((signo)-1))
 
 void account_words_add(struct account_words *words, const struct account_word *word)
 {
@@ -127,9 +125,9 @@ static const char *why_slotless(const struct account *a, const struct thread_mas
 
 	if (signo == 0 || signo > 64)
 		return "began unseen, and no signal may prime it";
-	if (masks->blocked & BIT(signo))
+	if (masks->blocked & SIGNAL_BIT(signo))
 		return "began unseen, and blocks the signal that primes";
-	if (!(masks->caught & BIT(signo)))
+	if (!(masks->caught & SIGNAL_BIT(signo)))
 		return "began unseen, and the priming signal's handler was replaced";
 	return "began unseen, and was not primed";
 }
@@ -141,10 +139,8 @@ static const char *account_why(const struct account *a, const struct watched_thr
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
 		return NULL;
-	if (masks.blocked & BIT(SIGPROF))
-		return "blocks SIGPROF";
-	if (!(masks.caught & BIT(SIGPROF)))
-		return "its SIGPROF handler was replaced";
+	if (priming_why_deaf(&masks))
+		return priming_why_deaf(&masks);
 	if (!slot)
 		return why_slotless(a, &masks);
 	if (load_relaxed(&slot->thread.flags) & WEFT_SLOT_NO_TIMER)

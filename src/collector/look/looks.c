@@ -19,24 +19,21 @@
 #define LATE_NS UINT64_C(500000)
 #define BUSY_AT_ONCE 4
 #define ASIDE_LOOKS 8                     /* number of looks before the CPU is changed again */
-#define KEPT_OPEN 128                     /* with more threads, files are opened for each look */
 #define LATELY_NS UINT64_C(1000000000)    /* a thread with a sample in that time is busy */
 #define OPENED_BY_NS UINT64_C(2000000000) /* by then a process has its hrtimers */
 #define NEVER UINT64_MAX
+#define FILES 2
 
 struct looked {
 	uint32_t slot;
 	uint64_t generation;
 	int32_t tid;
-	int fd[2]; /* of enum file; -1 = not open */
+	int fd[FILES]; /* schedstat, status; -1 = not open */
 	int is_known, is_busy;
 	uint64_t since_ns;
 	uint64_t written, written_ns; /* samples, and when there were more than before */
 	uint64_t runs, cpu_ns;        /* at the last look; runs 0 = there was none */
 };
-
-enum file { RUNS, STATUS };
-static const char *const file_name[] = {"schedstat", "status"};
 
 struct looks {
 	struct process *process;
@@ -80,21 +77,12 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	return l;
 }
 
-static void close_files(struct looked *t)
-{
-	for (int i = 0; i < 2; i++) {
-		if (t->fd[i] >= 0)
-			close(t->fd[i]);
-		t->fd[i] = -1;
-	}
-}
-
 void looks_free(struct looks *l)
 {
 	if (!l)
 		return;
 	for (size_t i = 0; i < l->count; i++)
-		close_files(&l->thread[i]);
+		wall_files_close(l->thread[i].fd, FILES);
 	if (l->is_on)
 		__atomic_fetch_sub(&looked_at, 1, __ATOMIC_RELAXED);
 	buf_free(&l->words);
@@ -212,7 +200,7 @@ static void drop_unknown(struct looks *l)
 		struct looked *t = &l->thread[i];
 
 		if (!t->is_known) {
-			close_files(t);
+			wall_files_close(t->fd, FILES);
 			if (l->at[t->slot] == i + 1)
 				l->at[t->slot] = 0;
 			continue;
@@ -292,30 +280,6 @@ uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t 
 
 /* ---- one look */
 
-static int looks_read_file(const struct looks *l, struct looked *t, enum file which, char *out,
-			   size_t room)
-{
-	int fd = t->fd[which];
-	char path[64];
-	ssize_t n;
-
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "task/%d/%s", (int)t->tid, file_name[which]);
-		fd = openat(l->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd < 0)
-		return -1;
-	n = pread(fd, out, room - 1, 0);
-	out[n > 0 ? n : 0] = 0;
-	if (l->count <= KEPT_OPEN)
-		t->fd[which] = fd;
-	else
-		close_files(t);
-	if (t->fd[which] != fd)
-		close(fd);
-	return n > 0 ? 0 : -1;
-}
-
 static void count_runs(struct looks *l, struct looked *t, const struct thread_sched *now)
 {
 	if (t->runs && now->count >= t->runs && now->cpu_ns >= t->cpu_ns) {
@@ -353,12 +317,14 @@ static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 	uint64_t began_ns;
 	int has_context;
 
-	if (looks_read_file(l, t, RUNS, text, 128) || thread_parse_schedstat(text, &came))
+	if (wall_file_read(l->process, t->tid, &t->fd[0], "schedstat", text, 128) < 0 ||
+	    thread_parse_schedstat(text, &came))
 		return 0;
 	began_ns = clock_mono_ns();
 	has_context = looks_read_context(l, t, word);
 	count_runs(l, t, &came);
-	if (!has_context || looks_read_file(l, t, STATUS, text, sizeof(text)) ||
+	if (!has_context ||
+	    wall_file_read(l->process, t->tid, &t->fd[1], "status", text, sizeof(text)) < 0 ||
 	    thread_parse_status(text, &left))
 		return 0;
 	word->took_ns = (uint32_t)(clock_mono_ns() - began_ns);

@@ -31,8 +31,6 @@
 #define STEADY_SHORT_NS 100000 /* for all but the first few threads of a look */
 #define STEADY_TRIES 4
 
-#define BIT(signo) (UINT64_C(1) << ((signo)-1))
-
 int priming_may_send(int wanted, uint32_t signo)
 {
 	if (wanted == SIGURG)
@@ -95,7 +93,7 @@ static int is_read_by_signalfd(struct priming *p, uint32_t signo, uint64_t now_n
 {
 	if (!p->signalfd_ns || now_ns - p->signalfd_ns > SIGNALFD_PAUSE_NS) {
 		p->signalfd_ns = now_ns;
-		p->read_by_signalfd = (all_signalfd_masks(p) & BIT(signo)) != 0;
+		p->read_by_signalfd = (all_signalfd_masks(p) & SIGNAL_BIT(signo)) != 0;
 	}
 	return p->read_by_signalfd;
 }
@@ -141,9 +139,9 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 
 	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo))
 		return;
-	if (t->effort.sent && (masks->blocked & BIT(signo)))
+	if (t->effort.sent && (masks->blocked & SIGNAL_BIT(signo)))
 		return; /* it has received a signal, and is probably in the handler now */
-	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
+	if ((masks->blocked & SIGNAL_BIT(signo)) || !(masks->caught & SIGNAL_BIT(signo)) ||
 	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
 		priming_refuse(p, t);
 		return;
@@ -169,7 +167,8 @@ static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks) ||
-	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)) || masks.queue_is_full)
+	    (masks.blocked & SIGNAL_BIT(signo)) || !(masks.caught & SIGNAL_BIT(signo)) ||
+	    masks.queue_is_full)
 		return 0;
 	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
 }
@@ -213,27 +212,24 @@ static const char *why_unreached(const struct priming *p, const struct watched_t
 		return "no hook saw it, and there is no priming signal";
 	if (t->effort.unseen_ns < UNREACHED_NS)
 		return NULL;
-	if (masks->blocked & BIT(signo))
+	if (masks->blocked & SIGNAL_BIT(signo))
 		return signo == SIGURG ? "no hook saw it, and it blocks SIGURG"
 				       : "no hook saw it, and it blocks the priming signal";
 	return "no hook saw it, and no signal reached it";
 }
 
-static const char *why_unsampled(const struct priming *p, const struct watched_thread *t,
-				 const struct thread_masks *masks)
+const char *priming_why_deaf(const struct thread_masks *masks)
 {
-	if (masks->blocked & BIT(SIGPROF))
+	if (masks->blocked & SIGNAL_BIT(SIGPROF))
 		return "blocks SIGPROF";
-	if (!(masks->caught & BIT(SIGPROF)))
-		return "its SIGPROF handler was replaced";
-	return why_unreached(p, t, masks);
+	return masks->caught & SIGNAL_BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
 }
 
 /* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
-	const char *why = why_unsampled(p, t, masks);
+	const char *deaf = priming_why_deaf(masks), *why = deaf ? deaf : why_unreached(p, t, masks);
 	struct thread_stat stat;
 
 	if (!why || t->unsampled || !has_used_much(p, t))
@@ -274,7 +270,7 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 	t->effort.waits = masks.waits;
 	t->effort.waits_cpu_ns = t->effort.cpu_ns;
 	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
-	    !(masks.blocked & BIT(SIGPROF)))
+	    !(masks.blocked & SIGNAL_BIT(SIGPROF)))
 		p->stranded = t;
 }
 

@@ -516,7 +516,7 @@ void wall_thread_new(struct wall *w, struct watched_thread *watched)
 		t->fd[i] = -1;
 	begin_books(w, t);
 	if (heap_add(w, t)) {
-		wall_files_close(t);
+		wall_files_close(t->fd, WALL_FILES);
 		free(t);
 		return;
 	}
@@ -529,7 +529,7 @@ static void wall_forget(struct wall *w, struct wall_thread *t)
 	w->counts->threads += t->is_told && t->watched->slot >= w->process->layout.slot_count;
 	t->watched->wall = NULL;
 	heap_remove(w, t);
-	wall_files_close(t);
+	wall_files_close(t->fd, WALL_FILES);
 	free(t);
 }
 

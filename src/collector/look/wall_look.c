@@ -75,48 +75,45 @@ static int keeps_another(void)
 	return 0;
 }
 
-void wall_files_close(struct wall_thread *t)
+void wall_files_close(int *fd, int count)
 {
-	for (int i = 0; i < WALL_FILES; i++) {
-		if (t->fd[i] < 0)
+	for (int i = 0; i < count; i++) {
+		if (fd[i] < 0)
 			continue;
-		close(t->fd[i]);
+		close(fd[i]);
 		__atomic_sub_fetch(&kept, 1, __ATOMIC_RELAXED);
-		t->fd[i] = -1;
+		fd[i] = -1;
 	}
 }
 
-static int wall_look_open_file(const struct wall *w, const struct wall_thread *t, const char *name)
+int wall_file_read(const struct process *p, int32_t tid, int *kept_fd, const char *name, char *out,
+		   size_t room)
 {
+	int fd = *kept_fd, rc;
 	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
-	fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The whole file, terminated; its bytes or -errno. */
-static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
-			       const char *name, char *out, size_t room)
-{
-	int fd = t->fd[which], rc;
 	ssize_t n;
 
+	out[0] = 0;
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+		fd = openat(p->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
-		fd = wall_look_open_file(w, t, name);
-	if (fd < 0)
-		return fd;
+		return -errno;
 	n = pread(fd, out, room - 1, 0);
 	rc = n < 0 ? -errno : n == 0 ? -ESRCH : (int)n;
 	out[n > 0 ? n : 0] = 0;
-	if (t->fd[which] < 0) {
-		if (keeps_another())
-			t->fd[which] = fd;
-		else
-			close(fd);
-	}
+	if (*kept_fd < 0 && keeps_another())
+		*kept_fd = fd;
+	if (*kept_fd < 0)
+		close(fd);
 	return rc;
+}
+
+static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
+			       const char *name, char *out, size_t room)
+{
+	return wall_file_read(w->process, t->watched->tid, &t->fd[which], name, out, room);
 }
 
 /* ---- what they say */

@@ -154,7 +154,11 @@ int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
 			   struct thread_sched *runs, uint64_t now_ns);
 
-void wall_files_close(struct wall_thread *t);
+/* A whole file of a thread, terminated: its bytes or -errno. *fd is -1, or the file, and open from
+ * then on while there are descriptors; closed, with others, by wall_files_close(). */
+int wall_file_read(const struct process *p, int32_t tid, int *fd, const char *name, char *out,
+		   size_t room);
+void wall_files_close(int *fd, int count);
 
 static inline void wall_count(struct wall *w, enum weft_counter counter, uint64_t n)
 {

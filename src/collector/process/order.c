@@ -30,7 +30,7 @@ static int thread_is_runnable(const struct process *p, int32_t tid)
 /* Would the thread get the signal now, in a handler and with its value? */
 static int order_arrives(const struct process *p, int32_t tid, uint32_t signo)
 {
-	uint64_t bit = UINT64_C(1) << (signo - 1);
+	uint64_t bit = SIGNAL_BIT(signo);
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->proc_fd, tid, &masks))
