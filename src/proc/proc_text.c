@@ -158,3 +158,10 @@ const char *proc_line(const char *text, const char *name)
 	}
 	return NULL;
 }
+
+uint64_t proc_line_number(const char *text, const char *name, int base)
+{
+	const char *at = proc_line(text, name);
+
+	return at ? strtoull(at, NULL, base) : 0;
+}

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -44,5 +45,7 @@ const char *proc_variable(const char *text, size_t bytes, const char *name);
 /* The text behind "NAME:" at the beginning of a line of `status` or a file like it; NULL when there
  * is no such line, or @text is NULL. */
 const char *proc_line(const char *text, const char *name);
+/* The number there, in base 10 or 16; 0 where there is none. */
+uint64_t proc_line_number(const char *text, const char *name, int base);
 
 #endif

@@ -129,20 +129,6 @@ int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 	return rc < 0 ? rc : thread_parse_stat(text, out);
 }
 
-static uint64_t thread_stat_number_of(const char *text, const char *name)
-{
-	const char *at = proc_line(text, name);
-
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
-static uint64_t thread_stat_mask_of(const char *text, const char *name)
-{
-	const char *at = proc_line(text, name);
-
-	return at ? strtoull(at, NULL, 16) : 0;
-}
-
 /* "0/96365": queued, of all that its user's processes together may have queued. */
 static int signal_queue_is_full(const char *at)
 {
@@ -161,12 +147,12 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 		return rc;
 	if (!proc_line(text, "SigBlk"))
 		return -EPROTO;
-	*out = (struct thread_masks){
-		.blocked = thread_stat_mask_of(text, "SigBlk"),
-		.caught = thread_stat_mask_of(text, "SigCgt"),
-		.queue_is_full = signal_queue_is_full(proc_line(text, "SigQ")),
-		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches")};
-	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches");
+	*out = (struct thread_masks){.blocked = proc_line_number(text, "SigBlk", 16),
+				     .caught = proc_line_number(text, "SigCgt", 16),
+				     .queue_is_full = signal_queue_is_full(proc_line(text, "SigQ")),
+				     .waits =
+					     proc_line_number(text, "voluntary_ctxt_switches", 10)};
+	out->switches = out->waits + proc_line_number(text, "nonvoluntary_ctxt_switches", 10);
 	out->inside_tid = pid_innermost(text, tid, &out->levels);
 	return 0;
 }

@@ -45,6 +45,19 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 	return NULL;
 }
 
+int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room)
+{
+	char path[48], *text;
+	size_t bytes = 0;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
+	text = process_read_own(p, path, &bytes);
+	if (text)
+		snprintf(out, room, "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+	return text != NULL;
+}
+
 int process_runs_on(const struct process *p)
 {
 	uint64_t start = process_stat_number(p->proc_fd, STAT_STACK_START);

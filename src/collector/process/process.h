@@ -138,6 +138,9 @@ int process_words(const struct process *p, uint32_t slot, uint64_t generation,
  * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */
 char *process_read_own(const struct process *p, const char *name, size_t *bytes);
 
+/* Likewise, the present name of one of its threads, by its number inside: 1; 0: @out stays. */
+int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room);
+
 /* Does it still run that program? 1, too, where that cannot be read. */
 int process_runs_on(const struct process *p);
 

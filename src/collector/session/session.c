@@ -30,18 +30,14 @@ static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 static uint64_t address_space(const struct process *p)
 {
 	uint64_t limit = limit_of(p->pid, RLIMIT_AS);
-	unsigned long long pages = 0;
-	size_t bytes = 0;
-	char *text;
+	uint64_t bytes;
+	char pages[128];
 
 	if (!limit)
 		return 0;
-	text = proc_read_all(p->proc_fd, "statm", &bytes);
-	if (!text || sscanf(text, "%llu", &pages) != 1)
-		pages = 0;
-	free(text);
-	pages *= 4096;
-	return limit > pages ? (limit - pages) / 16 + 1 : 1;
+	proc_read(p->proc_fd, "statm", pages, sizeof(pages));
+	bytes = strtoull(pages, NULL, 10) * 4096;
+	return limit > bytes ? (limit - bytes) / 16 + 1 : 1;
 }
 
 static int sealed_memfd(uint64_t bytes)

@@ -29,20 +29,6 @@ struct slot_ring {
 	enum batch_kind kind; /* BATCH_SAMPLES or BATCH_EVENTS */
 };
 
-static void read_comm(const struct session *s, struct slot_reader *reader)
-{
-	char path[48];
-	size_t bytes = 0;
-	char *text;
-
-	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->who.tid);
-	text = process_read_own(s->process, path, &bytes);
-	if (text)
-		snprintf(reader->who.name, sizeof(reader->who.name), "%.*s",
-			 (int)strcspn(text, "\n"), text);
-	free(text);
-}
-
 /* The name that the thread was given since its claim; "" = none, or it changes all the time.
  * Pairs: put_name() (src/runtime/hooks/hook_name.c). */
 static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
@@ -82,7 +68,8 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 		reader->name_pause_ns ? reader->name_pause_ns * 2 : NAME_PAUSE_MIN_NS;
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
-	read_comm(pass->session, reader);
+	process_thread_name(pass->session->process, reader->who.tid, reader->who.name,
+			    sizeof(reader->who.name));
 	if (!reader->who.name[0]) /* the name of its birth is most often its creator's */
 		snprintf(reader->who.name, sizeof(reader->who.name), "%.*s",
 			 (int)sizeof(slot->name), slot->name);
@@ -239,47 +226,39 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	return 1;
 }
 
-static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *slot)
+/* No record of an event is longer than half the ring. */
+static int drain_kind(struct pass *pass, uint32_t index, struct weft_slot *slot,
+		      enum batch_kind kind)
 {
 	struct session *s = pass->session;
+	const struct weft_session_header *layout = &s->process->layout;
+	struct slot_reader *reader = &s->readers[index];
+	int is_events = kind == BATCH_EVENTS;
 	struct slot_ring ring = {
-		.tally = &s->readers[index].samples,
-		.invalid = &s->invalid,
-		.mistimed = &s->mistimed,
-		.taken = &pass->result.samples,
-		.largest = &pass->result.largest,
-		.record_max = SAMPLE_MAX,
-		.kind = BATCH_SAMPLES,
+		.tally = is_events ? &reader->events : &reader->samples,
+		.invalid = is_events ? &s->events_invalid : &s->invalid,
+		.mistimed = is_events ? &s->events_mistimed : &s->mistimed,
+		.taken = is_events ? &pass->result.events : &pass->result.samples,
+		.largest = is_events ? NULL : &pass->result.largest,
+		.record_max = is_events ? layout->events_bytes / 2 + 64 : SAMPLE_MAX,
+		.kind = kind,
 	};
 
-	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
-			 (const uint8_t *)slot + s->process->layout.samples_offset,
-			 s->process->layout.samples_bytes);
-	return drain_ring(pass, index, slot, &ring);
-}
-
-/* No record is longer than half the ring. */
-static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slot)
-{
-	struct session *s = pass->session;
-	struct slot_ring ring = {
-		.tally = &s->readers[index].events,
-		.invalid = &s->events_invalid,
-		.mistimed = &s->events_mistimed,
-		.taken = &pass->result.events,
-		.record_max = s->process->layout.events_bytes / 2 + 64,
-		.kind = BATCH_EVENTS,
-	};
-
-	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + s->process->layout.events_offset,
-			 s->process->layout.events_bytes);
+	if (is_events)
+		ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
+				 (const uint8_t *)slot + layout->events_offset,
+				 layout->events_bytes);
+	else
+		ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
+				 (const uint8_t *)slot + layout->samples_offset,
+				 layout->samples_bytes);
 	return drain_ring(pass, index, slot, &ring);
 }
 
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
-	return drain_samples(pass, index, slot) && drain_events(pass, index, slot);
+	return drain_kind(pass, index, slot, BATCH_SAMPLES) &&
+	       drain_kind(pass, index, slot, BATCH_EVENTS);
 }
 
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)
