@@ -4,6 +4,7 @@
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/recording.h"
@@ -412,6 +413,49 @@ static void rename_threads(struct recording *r, struct process *p)
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->key && !t->named)
 			recording_note_error(r, recording_thread(r, p, t));
+}
+
+/* ---- chunks that leave */
+
+/* How many samples are left in a file from which the writer drops the oldest chunks (weft/jfr.h,
+ * max_bytes): it tells how many chunks it has dropped, and what each held is remembered here. */
+static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
+{
+	struct recording_events *grown =
+		array_grown(all->item, all->count + 1, &all->room, sizeof(*grown));
+
+	if (!grown)
+		return -1;
+	all->item = grown;
+	all->item[all->count++] = *one;
+	return 0;
+}
+
+static void recording_kept_leave(struct chunk_events *all, uint64_t count)
+{
+	for (; count && all->count; count--) {
+		recording_events_add(&all->gone, all->item);
+		memmove(all->item, all->item + 1, --all->count * sizeof(*all->item));
+	}
+}
+
+/* A chunk with these events has reached the file; old ones may have left it. The writer begins a
+ * file with a chunk without events, which was not told here. */
+static void recording_kept(struct recording *r, const struct recording_events *chunk)
+{
+	static const struct recording_events nothing;
+	struct chunk_events *all = &r->chunks;
+	struct weft_jfr_written written;
+
+	if (!r->o.max_bytes && !r->o.max_age_ns)
+		return;
+	weft_jfr_written(r->writer, &written);
+	while (all->chunks + 1 < written.chunks && recording_kept_append(all, &nothing) == 0)
+		all->chunks++;
+	if (recording_kept_append(all, chunk) == 0)
+		all->chunks++;
+	recording_kept_leave(all, written.dropped_chunks - all->dropped);
+	all->dropped = written.dropped_chunks;
 }
 
 static void recording_settle_samples(struct recording *r, int reached)

@@ -150,9 +150,6 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
 			  enum weft_thread_state state, uint64_t samples);
 
-/* In recording_kept.c. A chunk with these events has reached the file; old ones may have left it.
- */
-void recording_kept(struct recording *r, const struct recording_events *chunk);
 /* In recording_settings.c. */
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
 void recording_put_settings(struct recording *r);
