@@ -8,12 +8,9 @@
 #include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <weft/publish.h>
 
 #define LATE_NS UINT64_C(500000)

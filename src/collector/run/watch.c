@@ -7,7 +7,6 @@
 #include "collector/process/clock.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -15,7 +15,6 @@
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,6 @@
  */
 #include "collector/session/session_private.h"
 
-#include <string.h>
-
 #define TRIES 8
 
 /* Of one ring. */

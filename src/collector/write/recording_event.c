@@ -8,8 +8,6 @@
 #include "collector/walk/walking.h"
 #include "collector/write/recording_private.h"
 
-#include "base/recording.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 /* Who used how much of the processors' time: see system_load.h. */
 #include "collector/write/system_load.h"
 
-#include "base/recording.h"
 #include "collector/write/process_work.h"
 
 #include <errno.h>

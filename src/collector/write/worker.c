@@ -2,7 +2,6 @@
 /* The worker thread: see worker.h. */
 #include "collector/write/worker.h"
 
-#include "base/recording.h"
 #include "collector/process/clock.h"
 #include "collector/session/session_events.h"
 
