@@ -69,13 +69,9 @@ int process_is_32_bit(pid_t pid)
 	return bits;
 }
 
-char *process_command_line(int proc_fd)
+/* Takes over the text of a cmdline, and returns it; NULL, too. */
+static char *process_file_spaced(char *text, size_t bytes)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
-
-	if (!text)
-		return NULL;
 	while (bytes && text[bytes - 1] == 0)
 		bytes--;
 	for (size_t i = 0; i < bytes; i++)
@@ -84,16 +80,18 @@ char *process_command_line(int proc_fd)
 	return text;
 }
 
+char *process_command_line(int proc_fd)
+{
+	size_t bytes = 0;
+	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
+
+	return process_file_spaced(text, bytes);
+}
+
 char *process_command_line_of(pid_t pid)
 {
-	char path[32], *text;
-	int fd;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "cmdline", &bytes);
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	text = process_command_line(fd);
-	close(fd);
-	return text;
+	return process_file_spaced(text, bytes);
 }
